@@ -1,6 +1,7 @@
 #include "server/http/http_head.h"
 
 #include "base/decimal.h"
+#include "base/utf8.h"
 #include "base/vec16.h"
 
 #include <string.h>
@@ -47,7 +48,15 @@ static cairn_vec16 head_not_plain_path(cairn_vec16 c)
 
 static cairn_vec16 head_not_target(cairn_vec16 c)
 {
-	return ~cairn_vec16_is_within(c, '!', '~');
+	return ~(cairn_vec16_is_within(c, '!', '~') | (cairn_vec16)(c >= 0x80));
+}
+
+static bool head_is_utf8(const char *text, size_t len)
+{
+	size_t n = 1;
+	for (size_t at = 0; at < len && n > 0; at += n)
+		n = cairn_utf8_sequence((const uint8_t *)text + at, len - at);
+	return n > 0;
 }
 
 bool http_id_is_sane(const char *id)
@@ -63,7 +72,7 @@ enum http_target_kind http_target_judge(const char *target)
 	size_t len = strlen(target);
 	if (cairn_vec16_none(target, len, head_not_plain_path))
 		return HTTP_TARGET_PLAIN;
-	bool good = cairn_vec16_none(target, len, head_not_target);
+	bool good = cairn_vec16_none(target, len, head_not_target) && head_is_utf8(target, len);
 	return !good || (memchr(target, '%', len) && strstr(target, "%00")) ? HTTP_TARGET_BAD : HTTP_TARGET_OK;
 }
 
@@ -244,8 +253,9 @@ struct http_refusal http_head_check(const struct http_head *head, enum http_targ
 		return (struct http_refusal){400, "http.target",
 					     "the request target must be a path that starts with /"};
 	if (target == HTTP_TARGET_BAD)
-		return (struct http_refusal){400, "http.target",
-					     "the request target has bytes that must be percent-encoded, or %00"};
+		return (struct http_refusal){
+			400, "http.target",
+			"the request target has control characters, spaces, bytes that are not UTF-8, or %00"};
 	if (head->n_host > 1 || (head->host && !head_host_is_sane(head->host)))
 		return (struct http_refusal){400, "http.host", "send one Host header with a host name and a port"};
 	if (head->n_authorization > 1)

@@ -37,12 +37,13 @@ static cairn_vec16 router_wrong_but_escapes(cairn_vec16 c)
 	return router_wrong(c) & ~(cairn_vec16)(c == '%');
 }
 
-/* The same and "/", and what clients leave unescaped there: sub-delims, ":" and "@" (RFC 3986, 3.3). From '$' to ';'
- * they lie side by side, with the digits. */
+/* Everything that clients leave unescaped in a path: sub-delims, ":" and "@" (RFC 3986, 3.3), further "[]\\^{|}", which
+ * Node's fetch sends as they are, and UTF-8. What is left are quotes, angle brackets, "#" and "`". From '$' to ';' and
+ * from '@' to '_' the good ones lie side by side. */
 static cairn_vec16 router_wrong_in_tail(cairn_vec16 c)
 {
-	cairn_vec16 is_mark = (cairn_vec16)(c == '!') | (cairn_vec16)(c == '=') | (cairn_vec16)(c == '@') |
-			      (cairn_vec16)(c == '_') | (cairn_vec16)(c == '~');
+	cairn_vec16 is_mark = (cairn_vec16)(c == '!') | (cairn_vec16)(c == '=') | cairn_vec16_is_within(c, '@', '_') |
+			      cairn_vec16_is_within(c, '{', '~') | (cairn_vec16)(c >= 0x80);
 	return ~(cairn_vec16_is_letter(c) | cairn_vec16_is_within(c, '$', ';') | is_mark);
 }
 

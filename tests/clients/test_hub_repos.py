@@ -726,3 +726,14 @@ def test_an_endpoint_with_a_slash_at_its_end(people):
     done(commit(people, text("a.txt", "a")))
     assert people.server.get("//ann/one/resolve/main/a.txt").body == b"a"
     assert [f.path for f in HfApi(endpoint=people.server.url + "/", token=people.keys["ann"]).list_repo_tree("ann/one") if f.path == "a.txt"]
+
+
+@pytest.mark.parametrize("name", ["a[1].txt", "a{b}.txt", "a|b^c.txt", "é世.txt"])
+def test_names_that_clients_send_unescaped(people, name):
+    """Node's fetch leaves these characters as they are, and so do some proxies with UTF-8."""
+    make(people)
+    done(commit(people, text(name, name)))
+    with people.server.socket() as s:
+        s.sendall(f"GET /ann/one/resolve/main/{name} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".encode())
+        reply = b"".join(iter(lambda: s.recv(65536), b""))
+    assert reply.startswith(b"HTTP/1.1 200 ") and reply.endswith(b"\r\n\r\n" + name.encode()), reply

@@ -289,7 +289,9 @@ START_TEST(targets_are_judged)
 	ck_assert_int_eq(http_target_judge("/a%0"), HTTP_TARGET_OK);
 	ck_assert_int_eq(http_target_judge("/a b"), HTTP_TARGET_BAD);
 	ck_assert_int_eq(http_target_judge("/a\x7f"), HTTP_TARGET_BAD);
-	ck_assert_int_eq(http_target_judge("/\xc3\xa9"), HTTP_TARGET_BAD);
+	ck_assert_int_eq(http_target_judge("/\xc3\xa9"), HTTP_TARGET_OK);
+	ck_assert_int_eq(http_target_judge("/\xc3"), HTTP_TARGET_BAD);
+	ck_assert_int_eq(http_target_judge("/\xff/a"), HTTP_TARGET_BAD);
 }
 END_TEST
 

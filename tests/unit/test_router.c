@@ -189,7 +189,8 @@ START_TEST(what_clients_leave_unescaped)
 {
 	for (int c = 1; c < 128; c++) {
 		char target[] = "/files/r/main/a?/b";
-		bool in_name = isalnum(c) || strchr("-._~", c), in_tail = in_name || strchr("%!$&'()*+,;=:@", c);
+		bool in_name = isalnum(c) || strchr("-._~", c),
+		     in_tail = in_name || strchr("%!$&'()*+,;=:@[]{}|^\\", c);
 		if (c == '?' || c == '/')
 			continue; /* the query; another segment */
 		target[15] = (char)c;
@@ -198,7 +199,8 @@ START_TEST(what_clients_leave_unescaped)
 		target[8] = (char)c;
 		ck_assert_msg((find("GET", target) == ROUTER_FOUND) == in_name, "%s", target);
 	}
-	ck_assert_int_eq(find("GET", "/files/r/main/\xc3\xa4"), ROUTER_NOT_FOUND);
+	ck_assert_int_eq(find("GET", "/files/r/main/\xc3\xa4"), ROUTER_FOUND);
+	ck_assert_int_eq(find("GET", "/files/\xc3\xa4/main/a"), ROUTER_NOT_FOUND);
 	must_find("GET", "/files/r/main/a/x@1,2;v=(3)!'*$&+:", "file");
 }
 END_TEST
