@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* The linker's: what CAIRN_SQL() has put one behind the other. */
+/* The linker defines both: they bound the section into which CAIRN_SQL() puts the statements. */
 extern const struct cairn_sql __start_cairn_sql[], __stop_cairn_sql[];
 
 const struct cairn_sql *cairn_db_statements(size_t *n)
@@ -30,6 +30,8 @@ void cairn_db_queue(struct cairn_db *db, struct cairn_db_rows *rows, const struc
 	if (rows)
 		rows->db = db;
 	db->driver->queue(db, rows, sql, args ? args : &NONE);
+	if (rows)
+		rows->exchange = db->exchange;
 }
 
 enum cairn_status cairn_db_exchange(struct cairn_db *db)
@@ -67,9 +69,14 @@ void cairn_db_in_order(struct cairn_db *db)
 		db->driver->in_order(db);
 }
 
+static bool db_is_stale(const struct cairn_db_rows *rows)
+{
+	return rows->exchange != rows->db->exchange;
+}
+
 enum cairn_status cairn_db_next(struct cairn_db_rows *rows)
 {
-	return rows->damaged ? CAIRN_E_DAMAGED : rows->db->driver->next(rows);
+	return rows->damaged || db_is_stale(rows) ? CAIRN_E_DAMAGED : rows->db->driver->next(rows);
 }
 
 void cairn_db_end(struct cairn_db_rows *rows)
@@ -86,22 +93,23 @@ void cairn_db_end(struct cairn_db_rows *rows)
 
 bool cairn_db_is_null(const struct cairn_db_rows *rows, int column)
 {
-	return rows->db->driver->is_null(rows, column);
+	return db_is_stale(rows) || rows->db->driver->is_null(rows, column);
 }
 
 int64_t cairn_db_get_int(const struct cairn_db_rows *rows, int column)
 {
-	return rows->db->driver->get_int(rows, column);
+	return db_is_stale(rows) ? 0 : rows->db->driver->get_int(rows, column);
 }
 
 const uint8_t *cairn_db_get_bytes(const struct cairn_db_rows *rows, int column, size_t *len)
 {
-	return rows->db->driver->get_bytes(rows, column, len);
+	*len = 0;
+	return db_is_stale(rows) ? NULL : rows->db->driver->get_bytes(rows, column, len);
 }
 
 const char *cairn_db_borrow_text(const struct cairn_db_rows *rows, int column)
 {
-	const char *text = rows->db->driver->get_text(rows, column);
+	const char *text = db_is_stale(rows) ? NULL : rows->db->driver->get_text(rows, column);
 	return text ? text : "";
 }
 
@@ -131,5 +139,5 @@ void cairn_db_get_fixed(struct cairn_db_rows *rows, int column, void *out, size_
 
 enum cairn_status cairn_db_whole(const struct cairn_db_rows *rows)
 {
-	return rows->damaged ? CAIRN_E_DAMAGED : CAIRN_OK;
+	return rows->damaged || db_is_stale(rows) ? CAIRN_E_DAMAGED : CAIRN_OK;
 }

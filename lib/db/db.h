@@ -1,30 +1,31 @@
-/* A database as its records see it: statements and their arguments, several in one exchange, and the rows that come
- * back. Drivers are struct cairn_db_driver. Values never get into a statement's text.
+/* The database as the index's records see it: statements with arguments, the exchange that has them done, and the rows
+ * that come back. Each engine implements struct cairn_db_driver. Values are always bound; no text is built at run time.
  *
- * A connection is one thread's at a time. What is queued is done in its order: by a server when it is exchanged, by a
- * library at once. So what is queued must not hang on what something before it in the same exchange has answered, and
- * what has several rows is queued last. */
+ * One thread uses a connection at a time. Statements are done in the order in which they are queued: SQLite does each
+ * at once, PostgreSQL does all of them in the next exchange. A statement must therefore not depend on the answer to
+ * another statement of the same exchange, and a statement with several rows is queued last. */
 #ifndef CAIRN_DB_DB_H
 #define CAIRN_DB_DB_H
 
 #include "hash/hash.h"
 
-/** A statement with parameters $1, $2 ..., in each engine's words. Static: connections know it by its address, and
- * prepare it when it is first asked. */
+/** A statement with parameters $1, $2 ..., in the dialect of each engine. Both texts name all of them. It is static: a
+ * connection knows it by its address, and prepares it at its first use. */
 struct cairn_sql {
-	const char *sqlite, *postgres;
+	const char *name, *sqlite, *postgres;
 };
-/* One text for all, or one for each. */
-#define CAIRN_SQL(name, text)                                                                                          \
-	static const struct cairn_sql name __attribute__((section("cairn_sql"), used)) = {text, text}
+/* All statements lie in one section, so that a test finds them. Without a fixed alignment the compiler could leave gaps
+ * between them. CAIRN_SQL() has one text for both engines, CAIRN_SQL_OF() one for each. */
 #define CAIRN_SQL_OF(name, in_sqlite, in_postgres)                                                                     \
-	static const struct cairn_sql name __attribute__((section("cairn_sql"), used)) = {in_sqlite, in_postgres}
+	static const struct cairn_sql name                                                                             \
+		__attribute__((section("cairn_sql"), used, aligned(8))) = {#name, in_sqlite, in_postgres}
+#define CAIRN_SQL(name, text) CAIRN_SQL_OF(name, text, text)
 
 /* --- arguments ---------------------------------------------------------------------------------------------------- */
 
 enum { CAIRN_DB_ARGS_MAX = 13 };
 
-/** An argument: a number, a text, or bytes; borrowed until its rows have ended. */
+/** An argument of a statement. Its text or bytes are borrowed until the statement's rows end. */
 struct cairn_db_arg {
 	enum cairn_db_type { CAIRN_DB_INT, CAIRN_DB_TEXT, CAIRN_DB_BYTES, CAIRN_DB_PATH } type;
 	bool null;
@@ -51,14 +52,14 @@ static inline struct cairn_db_arg cairn_db_int(int64_t number)
 {
 	return cairn_db_int_if(true, number);
 }
-/** NULL where the number is 0. */
+/** Binds NULL for the number 0. */
 static inline struct cairn_db_arg cairn_db_int_or_null(int64_t number)
 {
 	return cairn_db_int_if(number != 0, number);
 }
-/** @param text  NULL is NULL */
+/** @param text  NULL: binds NULL */
 struct cairn_db_arg cairn_db_text(const char *text);
-/** Of a column of paths or names of refs, whose bytes count: text, or bytes where text has rules. */
+/** For columns of paths and names of refs: text in SQLite, bytea in PostgreSQL, whose text refuses some bytes. */
 struct cairn_db_arg cairn_db_path(const char *path);
 static inline struct cairn_db_arg cairn_db_bytes(const void *p, size_t len)
 {
@@ -67,16 +68,21 @@ static inline struct cairn_db_arg cairn_db_bytes(const void *p, size_t len)
 
 /* --- asking ------------------------------------------------------------------------------------------------------- */
 
-/** A connection: the first member of a driver's. */
+/** A connection; the first member of the driver's own struct. */
 struct cairn_db {
 	const struct cairn_db_driver *driver;
+	uint64_t exchange; /* number of the exchange that is queued or was last done; the driver counts */
 };
 
-/** What a statement answers. Zeroed: nothing was asked. Ended by CLEANUP(cairn_db_end). */
+/** The rows that a statement answers. Zeroed: nothing was asked. End them by CLEANUP(cairn_db_end).
+ *
+ * Rows are valid until the next statement is queued on their connection after their exchange. After that they are
+ * stale: cairn_db_next() and cairn_db_whole() return CAIRN_E_DAMAGED, and columns read as NULL. */
 struct cairn_db_rows {
 	struct cairn_db *db;
-	bool lent;    /* the connection goes back when they end */
-	bool damaged; /* a column of this row is not what it must be */
+	bool lent;         /* the connection goes back to its pool when the rows end */
+	bool damaged;      /* a column of this row was not what it must be, or the rows were stale */
+	uint64_t exchange; /* the number of their exchange */
 	/* the driver's */
 	void *at;
 	int row;
@@ -84,45 +90,45 @@ struct cairn_db_rows {
 	int64_t changed;
 };
 
-/** Queue a statement. Failures are told by the exchange, and nothing behind them is done.
- *  @param rows  until the next exchange after the one that answers, or the end; NULL: nobody asks @param args  NULL:
- * none */
+/** Queue a statement. The exchange reports a failure; statements behind the failed one are not done.
+ *  @param rows  receives the answer; NULL: nobody reads it
+ *  @param args  NULL: none */
 void cairn_db_queue(struct cairn_db *db, struct cairn_db_rows *rows, const struct cairn_sql *sql,
 		    const struct cairn_db_args *args);
-/** Have all that is queued done. @return CAIRN_OK; CAIRN_E_BUSY a server is silent; CAIRN_E_LIMIT; CAIRN_E_NOMEM;
- *  otherwise what the engine says of what failed first */
+/** Have all queued statements done. @return CAIRN_OK; CAIRN_E_BUSY the server is silent; CAIRN_E_LIMIT; CAIRN_E_NOMEM;
+ *  otherwise the engine's status of the statement that failed first */
 CAIRN_MUST_USE enum cairn_status cairn_db_exchange(struct cairn_db *db);
-/** Both. @return likewise */
+/** Queue a statement, and exchange. @return as cairn_db_exchange() */
 CAIRN_MUST_USE enum cairn_status cairn_db_ask(struct cairn_db *db, struct cairn_db_rows *rows,
 					      const struct cairn_sql *sql, const struct cairn_db_args *args);
-/** Likewise, and step to the first row. @return likewise; CAIRN_E_NOT_FOUND there is none */
+/** Ask, and step to the first row. @return as cairn_db_exchange(); CAIRN_E_NOT_FOUND there is no row */
 CAIRN_MUST_USE enum cairn_status cairn_db_find(struct cairn_db *db, struct cairn_db_rows *rows,
 					       const struct cairn_sql *sql, const struct cairn_db_args *args);
-/** Ask for a change. @param[out] n  of how many rows; may be NULL @return as cairn_db_exchange() */
+/** Ask for a change. @param[out] n  rows changed; may be NULL @return as cairn_db_exchange() */
 CAIRN_MUST_USE enum cairn_status cairn_db_run(struct cairn_db *db, const struct cairn_sql *sql,
 					      const struct cairn_db_args *args, int64_t *n);
 
-/** What is queued behind this is a page of rows in the order of an index: they are read in that order rather than
- *  sorted. Until the transaction ends. */
+/** Tell the planner that the following statements read a page of rows in the order of an index, so that it does not
+ * sort all rows first. Holds until the transaction ends. */
 void cairn_db_in_order(struct cairn_db *db);
 
 /* --- rows, after the exchange ------------------------------------------------------------------------------------- */
 
-/** Step to the first row, then to the next. @return CAIRN_OK; CAIRN_E_NOT_FOUND there is none; CAIRN_E_DAMAGED a column
- *  of the row before was not what it must be; as cairn_db_exchange() */
+/** Step to the first row, then to the next. @return CAIRN_OK; CAIRN_E_NOT_FOUND no more rows; CAIRN_E_DAMAGED a column
+ *  of the row before was not what it must be, or the rows are stale; as cairn_db_exchange() */
 CAIRN_MUST_USE enum cairn_status cairn_db_next(struct cairn_db_rows *rows);
 void cairn_db_end(struct cairn_db_rows *rows);
 
-/** Columns of the row. */
+/* Columns of the row, counted from 0. */
 bool cairn_db_is_null(const struct cairn_db_rows *rows, int column);
 int64_t cairn_db_get_int(const struct cairn_db_rows *rows, int column); /* 0: NULL */
-const uint8_t *cairn_db_get_bytes(const struct cairn_db_rows *rows, int column,
-				  size_t *len);                                 /* borrowed until the next row */
-const char *cairn_db_borrow_text(const struct cairn_db_rows *rows, int column); /* likewise; NULL is "" */
-/** Copy a text, or bytes of a fixed number. What does not fit is damaged: cairn_db_whole(). */
+/* Borrowed until the next row. */
+const uint8_t *cairn_db_get_bytes(const struct cairn_db_rows *rows, int column, size_t *len);
+const char *cairn_db_borrow_text(const struct cairn_db_rows *rows, int column); /* NULL is "" */
+/** Copy a text, or bytes of a fixed number. A value that does not fit marks the row as damaged: cairn_db_whole(). */
 void cairn_db_get_text(struct cairn_db_rows *rows, int column, char *out, size_t size);
 void cairn_db_get_fixed(struct cairn_db_rows *rows, int column, void *out, size_t len);
-/** After the columns of a row: @return CAIRN_OK; CAIRN_E_DAMAGED */
+/** Call it after reading the columns of a row. @return CAIRN_OK; CAIRN_E_DAMAGED a column was not what it must be */
 CAIRN_MUST_USE enum cairn_status cairn_db_whole(const struct cairn_db_rows *rows);
 
 /* --- for drivers -------------------------------------------------------------------------------------------------- */
@@ -135,14 +141,14 @@ struct cairn_db_driver {
 	int64_t (*changed)(const struct cairn_db_rows *rows);
 	void (*end)(struct cairn_db_rows *rows);
 	void (*give)(struct cairn_db *db);
-	void (*in_order)(struct cairn_db *db); /* NULL: it does so by itself */
+	void (*in_order)(struct cairn_db *db); /* NULL: the planner needs no advice */
 	bool (*is_null)(const struct cairn_db_rows *rows, int column);
 	int64_t (*get_int)(const struct cairn_db_rows *rows, int column);
 	const uint8_t *(*get_bytes)(const struct cairn_db_rows *rows, int column, size_t *len);
 	const char *(*get_text)(const struct cairn_db_rows *rows, int column);
 };
 
-/** All statements that there are, for a test that has each prepared. */
+/** All statements, for a test that prepares each. @param[out] n  how many */
 const struct cairn_sql *cairn_db_statements(size_t *n);
 
 #endif

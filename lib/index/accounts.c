@@ -229,9 +229,14 @@ enum cairn_status cairn_records_set_member(struct cairn_index_tx *tx, struct cai
 		status = account_check_admin(tx, organisation, user, set);
 	if (status != CAIRN_OK)
 		return status;
-	status = cairn_db_run(
-		tx->db, set->role == CAIRN_INDEX_ROLE_NONE ? &MEMBER_DROP : &MEMBER_SET,
-		CAIRN_ARGS(cairn_db_int(organisation), cairn_db_int(user), cairn_db_int((int64_t)set->role)), &n);
+	if (set->role == CAIRN_INDEX_ROLE_NONE)
+		status = cairn_db_run(tx->db, &MEMBER_DROP, CAIRN_ARGS(cairn_db_int(organisation), cairn_db_int(user)),
+				      &n);
+	else
+		status = cairn_db_run(
+			tx->db, &MEMBER_SET,
+			CAIRN_ARGS(cairn_db_int(organisation), cairn_db_int(user), cairn_db_int((int64_t)set->role)),
+			&n);
 	set->changed = status == CAIRN_OK && n > 0;
 	return status;
 }

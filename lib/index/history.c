@@ -1,24 +1,35 @@
-/* Commits and what names them: reading. */
+/* Reads commits, and the branches, tags and pull requests that name them. */
 #include "index/backend.h"
 #include "index/entries.h"
 #include "index/records.h"
 
 #include <string.h>
 
-enum { HISTORY_COMMITS = 100 }; /* of a page */
+enum { HISTORY_COMMITS = 100 }; /* numbers of commits in a page */
 
 #define COMMIT                                                                                                         \
 	"SELECT c.id, c.repo, c.line, c.parent, c.number, c.oid, c.root, c.at, c.files, c.bytes, c.author, c.title"
-/* Ref r, and the commit c that it names. */
+/* Refs r of repository $1, each with the commit c that it names. */
 #define NAMED                                                                                                          \
 	" FROM ref r CROSS JOIN line l CROSS JOIN commit_ c WHERE l.id = r.line"                                       \
 	" AND c.id = CASE r.commit_ WHEN 0 THEN l.head ELSE r.commit_ END AND r.repo = $1"
-/* Those of the line $1 and of those that it left, whose numbers are above $3 and up to $2. */
-#define EACH(least)                                                                                                       \
-	"WITH RECURSIVE h(line, top) AS (SELECT CAST($1 AS bigint), CAST($2 AS bigint) UNION ALL SELECT l.parent, " least \
-	"(h.top, f.number) FROM h CROSS JOIN line l CROSS JOIN commit_ f WHERE l.id = h.line AND f.id = l.fork"           \
-	" AND l.parent IS NOT NULL AND f.number > $3) " COMMIT                                                            \
-	", c.message FROM h CROSS JOIN commit_ c WHERE c.line = h.line AND c.number <= h.top AND c.number > $3"           \
+/* Commits of line $1 with numbers up to $2 and above $3, newest first. h has the lines that it left, each with the
+ * highest number that counts. */
+#define MESSAGE ", c.message"
+#define LEFT    " FROM h CROSS JOIN commit_ c WHERE c.line = h.line AND c.number <= h.top AND c.number > $3"
+/* SQLite merges the line's own commits, in the order of their index, with those of the lines that it left. It sorts the
+ * latter alone, which a page seldom has. */
+#define SQLITE_EACH                                                                                                    \
+	"WITH RECURSIVE h(line, top) AS (SELECT l.parent, min($2, f.number) FROM line l CROSS JOIN commit_ f"          \
+	" WHERE l.id = $1 AND f.id = l.fork AND l.parent IS NOT NULL AND f.number > $3"                                \
+	" UNION ALL SELECT l.parent, min(h.top, f.number) FROM h CROSS JOIN line l CROSS JOIN commit_ f"               \
+	" WHERE l.id = h.line AND f.id = l.fork AND l.parent IS NOT NULL AND f.number > $3) " COMMIT MESSAGE           \
+	" FROM commit_ c WHERE c.line = $1 AND c.number <= $2 AND c.number > $3"                                       \
+	" UNION ALL " COMMIT MESSAGE LEFT " ORDER BY 5 DESC"
+#define POSTGRES_EACH                                                                                                  \
+	"WITH RECURSIVE h(line, top) AS (SELECT CAST($1 AS bigint), CAST($2 AS bigint)"                                \
+	" UNION ALL SELECT l.parent, least(h.top, f.number) FROM h CROSS JOIN line l CROSS JOIN commit_ f"             \
+	" WHERE l.id = h.line AND f.id = l.fork AND l.parent IS NOT NULL AND f.number > $3) " COMMIT MESSAGE LEFT      \
 	" ORDER BY c.number DESC"
 
 CAIRN_SQL(HISTORY_REF, COMMIT NAMED " AND r.kind = $2 AND r.name = $3");
@@ -26,7 +37,7 @@ CAIRN_SQL(HISTORY_EACH_REF,
 	  "SELECT r.kind, r.name, c.oid, r.kind = 3 AND r.commit_ <> 0" NAMED " ORDER BY r.kind, r.name");
 CAIRN_SQL(HISTORY_FIND, COMMIT " FROM commit_ c WHERE c.repo = $1 AND c.oid BETWEEN $2 AND $3 LIMIT 2");
 CAIRN_SQL(HISTORY_BY_ID, COMMIT " FROM commit_ c WHERE c.id = $1");
-CAIRN_SQL_OF(HISTORY_EACH, EACH("min"), EACH("least"));
+CAIRN_SQL_OF(HISTORY_EACH, SQLITE_EACH, POSTGRES_EACH);
 CAIRN_SQL(HISTORY_INLINE, "SELECT body FROM content WHERE id = $1 AND body IS NOT NULL");
 
 static enum cairn_status history_row(struct cairn_db_rows *row, struct cairn_index_commit *out)
@@ -48,7 +59,7 @@ static enum cairn_status history_row(struct cairn_db_rows *row, struct cairn_ind
 	return cairn_db_whole(row);
 }
 
-/* The one that there is: of two, neither. */
+/* Reads the only row; with two rows, none is found. */
 static enum cairn_status history_one(struct cairn_index *ix, const struct cairn_sql *sql,
 				     const struct cairn_db_args *args, struct cairn_index_commit *out)
 {
@@ -104,7 +115,7 @@ enum cairn_status cairn_index_commit_by_id(struct cairn_index *ix, int64_t id, s
 	return history_one(ix, &HISTORY_BY_ID, CAIRN_ARGS(cairn_db_int(id)), out);
 }
 
-/* Visit a page of them. @param[out] more  the visitor wants more */
+/* Visit the commits of a page. @param[out] more  false: the visitor wants no more */
 static enum cairn_status history_page(struct cairn_db_rows *rows, int64_t line, int64_t top,
 				      bool (*visit)(void *ctx, const struct cairn_index_commit *commit,
 						    const char *message),
@@ -131,7 +142,7 @@ enum cairn_status cairn_index_each_commit(struct cairn_index *ix, const struct c
 	CLEANUP(cairn_db_end) struct cairn_db_rows rows = {0};
 	int64_t top = from->number > skip ? (int64_t)(from->number - skip) : 0;
 	enum cairn_status status = cairn_records_take(ix, &rows);
-	/* One commit has each number: a page is a range of them. */
+	/* Numbers have no gaps, so a page is a range of numbers. */
 	for (bool more = true; status == CAIRN_OK && more && top > 0; top -= HISTORY_COMMITS)
 		status = history_page(&rows, from->line, top, visit, ctx, &more);
 	return status;

@@ -6,82 +6,83 @@
 
 #include <string.h>
 
-/* Each engine's words for the same. Of an index by name the whole expression must be asked for. */
-#define SQLITE_NAME(column)           column
-#define SQLITE_HAS(text, part)        "instr(lower(" text "), lower(" part ")) > 0"
-#define SQLITE_USER                   "user"
-#define POSTGRES_NAME(column)         "lower(" column ")"
-#define POSTGRES_HAS(text, part)      "strpos(lower(" text "), lower(" part " COLLATE \"C\")) > 0"
-#define POSTGRES_USER                 "member"
-#define SQLITE_PARAMETER_NAME(name)   name
-#define POSTGRES_PARAMETER_NAME(name) "lower(" name " COLLATE \"C\")"
-#define REPO_SQL(name, text)          CAIRN_SQL_OF(name, text(SQLITE), text(POSTGRES))
-#define NAMED(engine, column, name)   CAIRN_##engine##_NAMED(column, name)
-
 #define REPO                                                                                                           \
 	"SELECT r.id, r.kind, r.account, a.name, r.name, r.private, r.created, r.updated, r.files, r.bytes,"           \
 	" r.gate, r.sdk, r.guard FROM repo r CROSS JOIN account a WHERE a.id = r.account AND "
-/* coalesce(): of IS NULL PostgreSQL's planner thinks that few rows have it, and would read an index of those. */
-#define KEPT       "coalesce(r.dropped, 0) = 0"
-#define ACCOUNT(e) "(SELECT id FROM account WHERE " NAMED(e, "name", "$2") ")"
-#define FIND(e)                                                                                                             \
-	REPO KEPT                                                                                                           \
-		" AND r.id = coalesce((SELECT n.id FROM repo n WHERE n.dropped IS NULL AND n.kind = $1"                     \
-		" AND n.account = " ACCOUNT(e) " AND " NAMED(                                                               \
-			e, "n.name",                                                                                        \
-			"$3") "), (SELECT repo FROM former WHERE kind = $1 AND account = " ACCOUNT(e) " AND " NAMED(e,      \
-														    "name", \
-														    "$3") "))"
-REPO_SQL(REPO_FIND, FIND);
+/* Is not deleted, for a repository that is found by its number. With IS NULL, PostgreSQL's planner expects few such
+ * rows, and reads a partial index instead. */
+#define KEPT "coalesce(r.dropped, 0) = 0"
+
+/* By its name, or by a former one. */
+CAIRN_SQL_OF(REPO_FIND,
+	     REPO KEPT " AND r.id = coalesce("
+		       "(SELECT n.id FROM repo n WHERE n.dropped IS NULL AND n.kind = $1 AND n.name = $3"
+		       " AND n.account = (SELECT id FROM account WHERE name = $2)),"
+		       " (SELECT repo FROM former WHERE kind = $1 AND name = $3"
+		       " AND account = (SELECT id FROM account WHERE name = $2)))",
+	     REPO KEPT " AND r.id = coalesce("
+		       "(SELECT n.id FROM repo n WHERE n.dropped IS NULL AND n.kind = $1"
+		       " AND lower(n.name) = lower($3 COLLATE \"C\")"
+		       " AND n.account = (SELECT id FROM account WHERE lower(name) = lower($2 COLLATE \"C\"))),"
+		       " (SELECT repo FROM former WHERE kind = $1 AND lower(name) = lower($3 COLLATE \"C\")"
+		       " AND account = (SELECT id FROM account WHERE lower(name) = lower($2 COLLATE \"C\"))))");
 CAIRN_SQL(REPO_EACH, REPO "r.dropped IS NULL AND r.account = $1 AND r.kind = $2 AND r.id > $3 ORDER BY r.id LIMIT $4");
 
-/* A page of all that a viewer may see, by a column and then by the number; key is where it begins. */
-#define OF_ALL "$2 = 0"
-#define OF_ONE "r.account = $2"
-#define PAGE(e, of, column, key, before, order)                                                                        \
-	REPO "r.dropped IS NULL AND ($1 = 0 OR r.kind = $1) AND " of " AND ($3 = '' OR " e##_HAS(                      \
-		"a.name || '/' || r.name",                                                                             \
-		"$3") ") AND (NOT r.private OR $4 <> 0 OR r.account = $5 OR EXISTS"                                    \
-		      "(SELECT 1 FROM membership m WHERE m.organisation = r.account AND m." e##_USER                   \
-		" = $5))"                                                                                              \
-		" AND ($8 = 0 OR (" column ", r.id) " before " (" key ", $8))"                                         \
-		" ORDER BY " column " " order ", r.id " order " LIMIT $6"
-#define BY_UPDATE(e)   "r.updated", "$7"
-#define BY_CREATION(e) "r.id", "$8"
-#define BY_NAME(e)     e##_NAME("r.name"), e##_PARAMETER_NAME("$9")
-#define PAGE_OF(...)   PAGE(__VA_ARGS__)
-#define PAGES(name, of, by)                                                                                            \
-	CAIRN_SQL_OF(name##_DOWN, PAGE_OF(SQLITE, of, by(SQLITE), "<", "DESC"),                                        \
-		     PAGE_OF(POSTGRES, of, by(POSTGRES), "<", "DESC"));                                                \
-	CAIRN_SQL_OF(name##_UP, PAGE_OF(SQLITE, of, by(SQLITE), ">", "ASC"),                                           \
-		     PAGE_OF(POSTGRES, of, by(POSTGRES), ">", "ASC"))
-PAGES(REPO_UPDATED, OF_ALL, BY_UPDATE);
-PAGES(REPO_CREATED, OF_ALL, BY_CREATION);
-PAGES(REPO_NAMED, OF_ALL, BY_NAME);
-PAGES(REPO_UPDATED_OF, OF_ONE, BY_UPDATE);
-PAGES(REPO_CREATED_OF, OF_ONE, BY_CREATION);
-PAGES(REPO_NAMED_OF, OF_ONE, BY_NAME);
-/* As enum cairn_index_repo_sort, of all accounts and of one, each backwards and then forwards. */
-static const struct cairn_sql *const REPO_LISTS[][2][2] = {
-	[CAIRN_INDEX_BY_UPDATE] = {{&REPO_UPDATED_DOWN, &REPO_UPDATED_UP},
-				   {&REPO_UPDATED_OF_DOWN, &REPO_UPDATED_OF_UP}},
-	[CAIRN_INDEX_BY_CREATION] = {{&REPO_CREATED_DOWN, &REPO_CREATED_UP},
-				     {&REPO_CREATED_OF_DOWN, &REPO_CREATED_OF_UP}},
-	[CAIRN_INDEX_BY_NAME] = {{&REPO_NAMED_DOWN, &REPO_NAMED_UP}, {&REPO_NAMED_OF_DOWN, &REPO_NAMED_OF_UP}},
+/* A page of the repositories that a viewer may see. $1 kind, $2 account, $3 text in the name, $4 whether all may be
+ * seen, $5 viewer, $6 limit, $7 the last repository of the page before, $8 its date or name. */
+#define SQLITE_PAGE                                                                                                    \
+	REPO "r.dropped IS NULL AND ($1 = 0 OR r.kind = $1)"                                                           \
+	     " AND ($3 = '' OR instr(lower(a.name || '/' || r.name), lower($3)) > 0)"                                  \
+	     " AND (NOT r.private OR $4 <> 0 OR r.account = $5 OR EXISTS(SELECT 1 FROM membership m"                   \
+	     " WHERE m.organisation = r.account AND m.user = $5))"
+#define POSTGRES_PAGE                                                                                                  \
+	REPO "r.dropped IS NULL AND ($1 = 0 OR r.kind = $1)"                                                           \
+	     " AND ($3 = '' OR strpos(lower(a.name || '/' || r.name), lower($3 COLLATE \"C\")) > 0)"                   \
+	     " AND (NOT r.private OR $4 <> 0 OR r.account = $5 OR EXISTS(SELECT 1 FROM membership m"                   \
+	     " WHERE m.organisation = r.account AND m.member = $5))"
+#define OF_ALL            " AND $2 = 0"
+#define OF_ONE            " AND r.account = $2"
+#define UPDATED_DOWN      " AND ($7 = 0 OR (r.updated, r.id) < ($8, $7)) ORDER BY r.updated DESC, r.id DESC LIMIT $6"
+#define UPDATED_UP        " AND ($7 = 0 OR (r.updated, r.id) > ($8, $7)) ORDER BY r.updated, r.id LIMIT $6"
+#define CREATED_DOWN      " AND ($7 = 0 OR r.id < $7) ORDER BY r.id DESC LIMIT $6"
+#define CREATED_UP        " AND ($7 = 0 OR r.id > $7) ORDER BY r.id LIMIT $6"
+#define SQLITE_NAMED_DOWN " AND ($7 = 0 OR (r.name, r.id) < ($8, $7)) ORDER BY r.name DESC, r.id DESC LIMIT $6"
+#define SQLITE_NAMED_UP   " AND ($7 = 0 OR (r.name, r.id) > ($8, $7)) ORDER BY r.name, r.id LIMIT $6"
+#define POSTGRES_NAMED_DOWN                                                                                            \
+	" AND ($7 = 0 OR (lower(r.name), r.id) < (lower($8 COLLATE \"C\"), $7))"                                       \
+	" ORDER BY lower(r.name) DESC, r.id DESC LIMIT $6"
+#define POSTGRES_NAMED_UP                                                                                              \
+	" AND ($7 = 0 OR (lower(r.name), r.id) > (lower($8 COLLATE \"C\"), $7))"                                       \
+	" ORDER BY lower(r.name), r.id LIMIT $6"
+CAIRN_SQL_OF(UPDATED_ALL_DOWN, SQLITE_PAGE OF_ALL UPDATED_DOWN, POSTGRES_PAGE OF_ALL UPDATED_DOWN);
+CAIRN_SQL_OF(UPDATED_ALL_UP, SQLITE_PAGE OF_ALL UPDATED_UP, POSTGRES_PAGE OF_ALL UPDATED_UP);
+CAIRN_SQL_OF(UPDATED_ONE_DOWN, SQLITE_PAGE OF_ONE UPDATED_DOWN, POSTGRES_PAGE OF_ONE UPDATED_DOWN);
+CAIRN_SQL_OF(UPDATED_ONE_UP, SQLITE_PAGE OF_ONE UPDATED_UP, POSTGRES_PAGE OF_ONE UPDATED_UP);
+CAIRN_SQL_OF(CREATED_ALL_DOWN, SQLITE_PAGE OF_ALL CREATED_DOWN, POSTGRES_PAGE OF_ALL CREATED_DOWN);
+CAIRN_SQL_OF(CREATED_ALL_UP, SQLITE_PAGE OF_ALL CREATED_UP, POSTGRES_PAGE OF_ALL CREATED_UP);
+CAIRN_SQL_OF(CREATED_ONE_DOWN, SQLITE_PAGE OF_ONE CREATED_DOWN, POSTGRES_PAGE OF_ONE CREATED_DOWN);
+CAIRN_SQL_OF(CREATED_ONE_UP, SQLITE_PAGE OF_ONE CREATED_UP, POSTGRES_PAGE OF_ONE CREATED_UP);
+CAIRN_SQL_OF(NAMED_ALL_DOWN, SQLITE_PAGE OF_ALL SQLITE_NAMED_DOWN, POSTGRES_PAGE OF_ALL POSTGRES_NAMED_DOWN);
+CAIRN_SQL_OF(NAMED_ALL_UP, SQLITE_PAGE OF_ALL SQLITE_NAMED_UP, POSTGRES_PAGE OF_ALL POSTGRES_NAMED_UP);
+CAIRN_SQL_OF(NAMED_ONE_DOWN, SQLITE_PAGE OF_ONE SQLITE_NAMED_DOWN, POSTGRES_PAGE OF_ONE POSTGRES_NAMED_DOWN);
+CAIRN_SQL_OF(NAMED_ONE_UP, SQLITE_PAGE OF_ONE SQLITE_NAMED_UP, POSTGRES_PAGE OF_ONE POSTGRES_NAMED_UP);
+/* By sort, then of all accounts or of one, then downwards or upwards. */
+static const struct cairn_sql *const REPO_PAGES[][2][2] = {
+	[CAIRN_INDEX_BY_UPDATE] = {{&UPDATED_ALL_DOWN, &UPDATED_ALL_UP}, {&UPDATED_ONE_DOWN, &UPDATED_ONE_UP}},
+	[CAIRN_INDEX_BY_CREATION] = {{&CREATED_ALL_DOWN, &CREATED_ALL_UP}, {&CREATED_ONE_DOWN, &CREATED_ONE_UP}},
+	[CAIRN_INDEX_BY_NAME] = {{&NAMED_ALL_DOWN, &NAMED_ALL_UP}, {&NAMED_ONE_DOWN, &NAMED_ONE_UP}},
 };
 
-/* With the owner of its files, which goes by its number; SQLite adds nothing to two tables at once. */
-CAIRN_SQL_OF(
-	REPO_ADD,
-	"INSERT INTO repo(account, kind, name, private, scope, created, updated, files, bytes, sdk, guard)"
-	" VALUES($1, $2, $3, $4 <> 0, 0, $5, $5, 0, 0, $6, nullif($7, 0)) ON CONFLICT DO NOTHING RETURNING id, 0",
-	"WITH n AS (SELECT nextval(pg_get_serial_sequence('repo', 'id')) AS id WHERE NOT EXISTS(SELECT 1 FROM repo"
-	" WHERE account = $1 AND kind = $2 AND " CAIRN_POSTGRES_NAMED(
-		"name",
-		"$3") " AND dropped IS NULL)),"
-		      " s AS (INSERT INTO scope(name) SELECT 'hub/' || id FROM n RETURNING id)"
-		      " INSERT INTO repo(id, account, kind, name, private, scope, created, updated, files, bytes, sdk, guard)"
-		      " SELECT n.id, $1, $2, $3, $4 <> 0, s.id, $5, $5, 0, 0, $6, nullif($7, 0) FROM n, s RETURNING id, scope");
+/* With the owner of its files, whose name has the repository's number. SQLite cannot insert into two tables at once:
+ * there the answer has 0 for the owner, and REPO_ADD_OWNER follows. */
+CAIRN_SQL_OF(REPO_ADD,
+	     "INSERT INTO repo(account, kind, name, private, scope, created, updated, files, bytes, sdk, guard)"
+	     " VALUES($1, $2, $3, $4 <> 0, 0, $5, $5, 0, 0, $6, nullif($7, 0)) ON CONFLICT DO NOTHING RETURNING id, 0",
+	     "WITH n AS (SELECT nextval(pg_get_serial_sequence('repo', 'id')) AS id WHERE NOT EXISTS(SELECT 1 FROM repo"
+	     " WHERE account = $1 AND kind = $2 AND lower(name) = lower($3 COLLATE \"C\") AND dropped IS NULL)),"
+	     " s AS (INSERT INTO scope(name) SELECT 'hub/' || id FROM n RETURNING id)"
+	     " INSERT INTO repo(id, account, kind, name, private, scope, created, updated, files, bytes, sdk, guard)"
+	     " SELECT n.id, $1, $2, $3, $4 <> 0, s.id, $5, $5, 0, 0, $6, nullif($7, 0) FROM n, s RETURNING id, scope");
 CAIRN_SQL(REPO_ADD_OWNER, "INSERT INTO scope(name) VALUES($1)");
 CAIRN_SQL(REPO_SET_OWNER,
 	  "UPDATE repo SET scope = (SELECT id FROM scope WHERE name = $2) WHERE id = $1 RETURNING scope");
@@ -89,16 +90,17 @@ CAIRN_SQL(REPO_SET, "UPDATE repo SET private = coalesce($2 <> 0, private), updat
 		    " WHERE id = $1 AND coalesce(dropped, 0) = 0");
 CAIRN_SQL(REPO_MOVED_BYTES,
 	  "SELECT scope, CASE WHEN account <> $2 THEN stored END FROM repo r WHERE id = $1 AND " KEPT);
-#define ADD_FORMER(e)                                                                                                  \
-	"INSERT INTO former(kind, account, name, repo) SELECT kind, account, name, id FROM repo"                       \
-	" WHERE id = $1 AND kind <> 4 ON CONFLICT(kind, account, " e##_NAME(                                           \
-		"name") ") DO UPDATE SET repo = excluded.repo"
-REPO_SQL(REPO_ADD_FORMER, ADD_FORMER);
-#define MOVE(e)                                                                                                        \
-	"UPDATE repo SET account = $2, name = $3, updated = $4 WHERE id = $1 AND NOT EXISTS(SELECT 1 FROM repo o"      \
-	" WHERE o.account = $2 AND o.kind = repo.kind AND " NAMED(e, "o.name", "$3") " AND o.dropped IS NULL"          \
-										     " AND o.id <> $1)"
-REPO_SQL(REPO_MOVE, MOVE);
+CAIRN_SQL_OF(REPO_ADD_FORMER,
+	     "INSERT INTO former(kind, account, name, repo) SELECT kind, account, name, id FROM repo"
+	     " WHERE id = $1 AND kind <> 4 ON CONFLICT(kind, account, name) DO UPDATE SET repo = excluded.repo",
+	     "INSERT INTO former(kind, account, name, repo) SELECT kind, account, name, id FROM repo"
+	     " WHERE id = $1 AND kind <> 4 ON CONFLICT(kind, account, lower(name)) DO UPDATE SET repo = excluded.repo");
+CAIRN_SQL_OF(REPO_MOVE,
+	     "UPDATE repo SET account = $2, name = $3, updated = $4 WHERE id = $1 AND NOT EXISTS(SELECT 1 FROM repo o"
+	     " WHERE o.account = $2 AND o.kind = repo.kind AND o.name = $3 AND o.dropped IS NULL AND o.id <> $1)",
+	     "UPDATE repo SET account = $2, name = $3, updated = $4 WHERE id = $1 AND NOT EXISTS(SELECT 1 FROM repo o"
+	     " WHERE o.account = $2 AND o.kind = repo.kind AND lower(o.name) = lower($3 COLLATE \"C\")"
+	     " AND o.dropped IS NULL AND o.id <> $1)");
 CAIRN_SQL(REPO_RENAME_OWNER, "UPDATE scope SET name = $2 WHERE id = $1");
 CAIRN_SQL(REPO_DROP_FORMER, "DELETE FROM former WHERE repo = $1");
 CAIRN_SQL(REPO_DROP, "UPDATE repo SET dropped = $2 WHERE id = $1");
@@ -153,28 +155,41 @@ enum cairn_status cairn_index_each_repo(struct cairn_index *ix, int64_t account,
 	return cairn_records_paged(status, n, page, repo.id, next_id);
 }
 
+/* @param after_name  a copy: SQLite goes on reading it while visitors change that of the list */
+static enum cairn_status repo_ask_page(struct cairn_index *ix, struct cairn_db_rows *rows,
+				       const struct cairn_index_repo_list *list, uint32_t limit, const char *after_name)
+{
+	const struct cairn_sql *sql = REPO_PAGES[list->sort][list->account ? 1 : 0][list->ascending ? 1 : 0];
+	const struct cairn_db_arg arg[] = {
+		cairn_db_int((int64_t)list->kind),
+		cairn_db_int(list->account),
+		cairn_db_text(list->search ? list->search : ""),
+		cairn_db_int(list->all),
+		cairn_db_int(list->reader),
+		cairn_db_int(limit),
+		cairn_db_int(list->after_id),
+		list->sort == CAIRN_INDEX_BY_NAME ? cairn_db_text(after_name) : cairn_db_int(list->after_unix_ms),
+	};
+	const struct cairn_db_args args = {arg, list->sort == CAIRN_INDEX_BY_CREATION ? 7 : 8};
+	enum cairn_status status = cairn_records_take(ix, rows);
+	if (status != CAIRN_OK)
+		return status;
+	/* No index has the repositories of one account by name or creation. */
+	if (list->account == 0 || list->sort == CAIRN_INDEX_BY_UPDATE)
+		cairn_db_in_order(rows->db);
+	return cairn_db_find(rows->db, rows, sql, &args);
+}
+
 enum cairn_status cairn_index_list_repos(struct cairn_index *ix, struct cairn_index_repo_list *list,
 					 cairn_index_visit_repo *visit, void *ctx, bool *more)
 {
 	CLEANUP(cairn_db_end) struct cairn_db_rows rows = {0};
-	const struct cairn_sql *sql = REPO_LISTS[list->sort][list->account ? 1 : 0][list->ascending ? 1 : 0];
 	uint32_t limit = list->limit < CAIRN_INDEX_REPOS_MAX ? list->limit : CAIRN_INDEX_REPOS_MAX, n = 0;
 	struct cairn_index_repo repo;
-	char after[sizeof(list->after_name)];
-	memcpy(after, list->after_name, sizeof(after));
+	char after_name[sizeof(list->after_name)];
+	memcpy(after_name, list->after_name, sizeof(after_name));
 	*more = false;
-	enum cairn_status status = cairn_records_take(ix, &rows);
-	if (status != CAIRN_OK)
-		return status;
-	/* Those of one account have no index by name or creation. */
-	if (list->account == 0 || list->sort == CAIRN_INDEX_BY_UPDATE)
-		cairn_db_in_order(rows.db);
-	status = cairn_db_find(rows.db, &rows, sql,
-			       CAIRN_ARGS(cairn_db_int((int64_t)list->kind), cairn_db_int(list->account),
-					  cairn_db_text(list->search ? list->search : ""), cairn_db_int(list->all),
-					  cairn_db_int(list->reader), cairn_db_int(limit),
-					  cairn_db_int(list->after_unix_ms), cairn_db_int(list->after_id),
-					  cairn_db_text(after)));
+	enum cairn_status status = repo_ask_page(ix, &rows, list, limit, after_name);
 	for (; status == CAIRN_OK; status = cairn_db_next(&rows), n++) {
 		if (repo_row(&rows, &repo) != CAIRN_OK)
 			continue;
@@ -215,7 +230,7 @@ enum cairn_status cairn_records_find_repo(struct cairn_index_tx *tx, int64_t rep
 	return status == CAIRN_E_NOT_FOUND ? repo_unknown(diag) : status;
 }
 
-/* @param[out] scope  0: the row has none yet */
+/* @param[out] scope  the owner of its files; 0: the row has none yet */
 static enum cairn_status repo_add_row(struct cairn_index_tx *tx, struct cairn_index_add_repo *add, int64_t *scope)
 {
 	CLEANUP(cairn_db_end) struct cairn_db_rows rows = {0};
@@ -268,7 +283,7 @@ enum cairn_status cairn_records_set_repo(struct cairn_index_tx *tx, struct cairn
 	return status == CAIRN_OK && n == 0 ? repo_unknown(&set->write.diag) : status;
 }
 
-/* Another account gets what the repository holds; the repository itself holds no more than before. */
+/* Note that the new account grows by what the repository holds. The repository itself does not grow. */
 static enum cairn_status repo_count_moved(struct cairn_index_tx *tx, const struct cairn_index_move_repo *move,
 					  struct cairn_diag *diag)
 {
@@ -297,7 +312,7 @@ enum cairn_status cairn_records_move_repo(struct cairn_index_tx *tx, struct cair
 	return status == CAIRN_OK && n == 0 ? repo_known(&move->write.diag) : status;
 }
 
-/* The owner loses its name, so that no token that is about opens anything, or brings anything. */
+/* The owner of its files loses its name, so that tokens already issued neither read nor write. */
 enum cairn_status cairn_records_drop_repo(struct cairn_index_tx *tx, struct cairn_index_drop_repo *drop)
 {
 	int64_t scope;

@@ -71,6 +71,24 @@ START_TEST(names_at_their_limits)
 }
 END_TEST
 
+/* A limit in bytes: 200 letters of two bytes each are too many, although 200 letters of one byte fit. */
+START_TEST(a_full_name_is_measured_in_bytes)
+{
+	char fullname[2 * 200 + 1] = "";
+	struct cairn_index_account account;
+	struct cairn_index_add_account add = {
+		.kind = CAIRN_INDEX_USER, .name = "ann", .fullname = fullname, .email = ""};
+	for (unsigned i = 0; i < 200; i++)
+		memcpy(fullname + 2 * (size_t)i, "\xc3\xa9", 2);
+	ck_assert_int_eq(cairn_index_add_account(fx_index, &add), CAIRN_E_CONFLICT);
+	ck_assert_str_eq(add.write.diag.rule, "account.known");
+	fullname[CAIRN_INDEX_ACCOUNT_TEXT_MAX - 1] = '\0';
+	ck_assert_int_eq(cairn_index_add_account(fx_index, &add), CAIRN_OK);
+	ck_assert_int_eq(cairn_index_account(fx_index, "ann", &account), CAIRN_OK);
+	ck_assert_str_eq(account.fullname, fullname);
+}
+END_TEST
+
 START_TEST(a_disabled_account_s_keys_are_not_good)
 {
 	int64_t ann;
@@ -210,6 +228,7 @@ int main(int argc, char **argv)
 	tcase_add_checked_fixture(t, fx_set_up, fx_tear_down);
 	tcase_add_test(t, a_name_is_taken_once_in_any_case);
 	tcase_add_test(t, names_at_their_limits);
+	tcase_add_test(t, a_full_name_is_measured_in_bytes);
 	tcase_add_test(t, a_disabled_account_s_keys_are_not_good);
 	tcase_add_test(t, members_of_organisations);
 	tcase_add_test(t, the_last_admin_stays_one);

@@ -146,6 +146,7 @@ static void connection_clear(struct cairn_pg *pg)
 		cairn_pg_clearp(&pg->results[i]);
 	pg->n_results = pg->n_got = pg->n_sent = pg->n_answered = 0;
 	pg->queued = CAIRN_OK;
+	pg->db.exchange++; /* rows of the last exchange are stale */
 }
 
 void cairn_pg_close(struct cairn_pg *pg)

@@ -16,6 +16,7 @@ static enum cairn_status driver_prepare(struct cairn_sqlite_db *db, const struct
 	if (rc != SQLITE_OK)
 		return cairn_sql_status(db->conn, rc);
 	known->sql = sql;
+	known->n_args = (uint8_t)sqlite3_bind_parameter_count(known->stmt);
 	for (int i = 0; i < CAIRN_DB_ARGS_MAX; i++) {
 		char name[8];
 		(void)snprintf(name, sizeof(name), "$%d", i + 1);
@@ -24,7 +25,7 @@ static enum cairn_status driver_prepare(struct cairn_sqlite_db *db, const struct
 	return CAIRN_OK;
 }
 
-/* One that still has rows to be read is in use: then it is prepared once more. */
+/* A statement whose rows are still being read cannot be used again: then it is prepared a second time. */
 static enum cairn_status driver_find(struct cairn_sqlite_db *db, const struct cairn_sql *sql,
 				     struct cairn_sqlite_known **out)
 {
@@ -44,8 +45,6 @@ static void driver_bind(const struct cairn_sqlite_known *known, const struct cai
 	for (unsigned i = 0; i < args->n; i++) {
 		const struct cairn_db_arg *arg = &args->arg[i];
 		int at = known->at[i];
-		if (at == 0)
-			continue;
 		if (arg->null)
 			(void)sqlite3_bind_null(known->stmt, at);
 		else if (arg->type == CAIRN_DB_INT)
@@ -64,9 +63,11 @@ static enum cairn_status driver_do(struct cairn_sqlite_db *db, struct cairn_db_r
 {
 	struct cairn_sqlite_known *known;
 	bool row = false;
-	enum cairn_status status = args->n <= CAIRN_DB_ARGS_MAX ? driver_find(db, sql, &known) : CAIRN_E_LIMIT;
+	enum cairn_status status = driver_find(db, sql, &known);
 	if (status != CAIRN_OK)
 		return status;
+	if (args->n != known->n_args)
+		return CAIRN_E_LIMIT;
 	driver_bind(known, args);
 	status = cairn_sql_step(known->stmt, &row);
 	if (rows && status == CAIRN_OK) {
@@ -93,6 +94,9 @@ static void driver_queue(struct cairn_db *base, struct cairn_db_rows *rows, cons
 		driver_end(rows);
 		rows->row = -1;
 	}
+	if (!db->asked)
+		db->db.exchange++;
+	db->asked = true;
 	if (db->queued == CAIRN_OK)
 		db->queued = driver_do(db, rows, sql, args);
 }
@@ -102,6 +106,7 @@ static enum cairn_status driver_exchange(struct cairn_db *base)
 	struct cairn_sqlite_db *db = driver_db(base);
 	enum cairn_status status = db->queued;
 	db->queued = CAIRN_OK;
+	db->asked = false;
 	return status;
 }
 
@@ -166,7 +171,7 @@ void cairn_sqlite_db_init(struct cairn_sqlite_db *db, sqlite3 *conn, void (*give
 		.get_bytes = driver_get_bytes,
 		.get_text = driver_get_text,
 	};
-	*db = (struct cairn_sqlite_db){.db = {&DRIVER}, .conn = conn, .give = give};
+	*db = (struct cairn_sqlite_db){.db = {.driver = &DRIVER}, .conn = conn, .give = give};
 }
 
 void cairn_sqlite_db_fini(struct cairn_sqlite_db *db)

@@ -1,4 +1,4 @@
-/* Statements over a connection to SQLite: prepared when they are first asked, and kept. */
+/* The driver for SQLite: prepares a statement at its first use, and keeps it. */
 #ifndef CAIRN_INDEX_SQLITE_DRIVER_H
 #define CAIRN_INDEX_SQLITE_DRIVER_H
 
@@ -7,17 +7,19 @@
 
 enum { CAIRN_SQLITE_KNOWN_MAX = 256 };
 
-/** Zeroed: without a connection. */
+/** A connection with the statements that it has prepared. Zeroed: no connection. */
 struct cairn_sqlite_db {
 	struct cairn_db db;                       /* first */
 	sqlite3 *conn;                            /* borrowed */
-	void (*give)(struct cairn_sqlite_db *db); /* back to where it is from; NULL: it stays */
-	enum cairn_status queued;                 /* CAIRN_OK, or what failed first since the last exchange */
+	void (*give)(struct cairn_sqlite_db *db); /* gives the connection back to its pool; NULL: it has none */
+	bool asked;                               /* something was queued since the last exchange */
+	enum cairn_status queued;                 /* CAIRN_OK, or the first failure since the last exchange */
 	struct cairn_sqlite_known {
 		const struct cairn_sql *sql; /* NULL: free */
 		sqlite3_stmt *stmt;
-		uint8_t at[CAIRN_DB_ARGS_MAX]; /* where SQLite has $1, $2 ...; 0: nowhere */
-	} known[CAIRN_SQLITE_KNOWN_MAX];       /* by their addresses, the next place when one is taken */
+		uint8_t at[CAIRN_DB_ARGS_MAX]; /* SQLite's numbers of $1, $2 ... */
+		uint8_t n_args;
+	} known[CAIRN_SQLITE_KNOWN_MAX]; /* a hash table by address, with linear probing */
 };
 
 void cairn_sqlite_db_init(struct cairn_sqlite_db *db, sqlite3 *conn, void (*give)(struct cairn_sqlite_db *db));

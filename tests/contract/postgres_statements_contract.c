@@ -1,0 +1,207 @@
+/* PostgreSQL prepares every statement of the records, and each call takes as many exchanges as it should. */
+#include "postgres_fixture.h"
+
+#include "db/db.h"
+#include "index/history.h"
+#include "index/hub.h"
+#include "index/operate.h"
+#include "index/quota.h"
+
+#include <stdio.h>
+#include <string.h>
+
+START_TEST(every_statement_is_prepared)
+{
+	size_t n;
+	const struct cairn_sql *sql = cairn_db_statements(&n);
+	pgfx_enter_schema();
+	for (size_t i = 0; i < n; i++) {
+		PGresult *r = PQprepare(pg.admin, sql[i].name, sql[i].postgres, 0, NULL);
+		ck_assert_msg(PQresultStatus(r) == PGRES_COMMAND_OK, "%s: %s", sql[i].name, PQerrorMessage(pg.admin));
+		PQclear(r);
+	}
+}
+END_TEST
+
+/* --- exchanges ---------------------------------------------------------------------------------------------------- */
+
+static uint64_t n_asked(void)
+{
+	struct cairn_index_stats stats;
+	cairn_index_stats(pg.ix, &stats);
+	return stats.n_asked;
+}
+
+static uint64_t before;
+static unsigned n_wrong;
+
+static void count(const char *call, unsigned expected, enum cairn_status status)
+{
+	uint64_t n = n_asked() - before;
+	ck_assert_msg(status == CAIRN_OK, "%s answered %d", call, (int)status);
+	if (n == expected)
+		return;
+	(void)fprintf(stderr, "%s took %u exchanges, not %u\n", call, (unsigned)n, expected);
+	n_wrong++;
+}
+#define TAKES(expected, call) (before = n_asked(), count(#call, expected, call))
+
+static int64_t ann, team, model, bucket, key_id;
+
+static void make_accounts(void)
+{
+	struct cairn_index_add_account user = {.kind = CAIRN_INDEX_USER, .name = "ann", .fullname = "", .email = ""};
+	struct cairn_index_add_account other = {
+		.kind = CAIRN_INDEX_ORGANISATION, .name = "team", .fullname = "", .email = ""};
+	ck_assert_int_eq(cairn_index_add_account(pg.ix, &user), CAIRN_OK); /* connects */
+	TAKES(3, cairn_index_add_account(pg.ix, &other));
+	ann = user.id;
+	team = other.id;
+}
+
+static void make_repos(void)
+{
+	struct cairn_index_add_repo of_commits = {
+		.kind = CAIRN_INDEX_MODEL,
+		.account = ann,
+		.name = "model",
+		.first = {.author = "ann", .email = "", .title = "first", .message = ""}};
+	struct cairn_index_add_repo of_objects = {.kind = CAIRN_INDEX_BUCKET, .account = ann, .name = "bucket"};
+	TAKES(10, cairn_index_add_repo(pg.ix, &of_commits));
+	TAKES(3, cairn_index_add_repo(pg.ix, &of_objects));
+	model = of_commits.id;
+	bucket = of_objects.id;
+}
+
+static void make_key(void)
+{
+	struct cairn_index_add_key key = {.name = "laptop", .repo = "", .scopes = "read", .account = ann};
+	struct cairn_hash digest = fx_hash("key", 1);
+	struct cairn_index_key found;
+	memcpy(key.digest, digest.b, sizeof(key.digest));
+	TAKES(3, cairn_index_add_key(pg.ix, &key));
+	key_id = key.id;
+	key.good_max = 9;
+	key.digest[0] ^= 1;
+	TAKES(4, cairn_index_add_key(pg.ix, &key));
+	ck_assert_int_eq(cairn_index_key(pg.ix, digest.b, &found), CAIRN_OK); /* connects */
+	TAKES(1, cairn_index_key(pg.ix, digest.b, &found));
+}
+
+static void no_key(void *ctx, const struct cairn_index_key *key)
+{
+	(void)ctx, (void)key;
+}
+
+static void no_account(void *ctx, const struct cairn_index_account *account)
+{
+	(void)ctx, (void)account;
+}
+
+static void no_member(void *ctx, const struct cairn_index_account *account, enum cairn_index_role role)
+{
+	(void)ctx, (void)account, (void)role;
+}
+
+static void no_repo(void *ctx, const struct cairn_index_repo *repo)
+{
+	(void)ctx, (void)repo;
+}
+
+static bool no_ref(void *ctx, const struct cairn_index_ref_row *ref)
+{
+	(void)ctx, (void)ref;
+	return true;
+}
+
+static bool no_commit(void *ctx, const struct cairn_index_commit *commit, const char *message)
+{
+	(void)ctx, (void)commit, (void)message;
+	return true;
+}
+
+static void read_accounts(void)
+{
+	struct cairn_index_account account;
+	enum cairn_index_role role;
+	int64_t next;
+	TAKES(1, cairn_index_account(pg.ix, "ANN", &account));
+	TAKES(1, cairn_index_account_by_id(pg.ix, ann, &account));
+	TAKES(1, cairn_index_each_account(pg.ix, 0, 9, no_account, NULL, &next));
+	TAKES(1, cairn_index_role(pg.ix, team, ann, &role));
+	TAKES(1, cairn_index_each_member(pg.ix, team, 0, no_member, NULL, &next));
+	TAKES(1, cairn_index_each_organisation(pg.ix, ann, 0, no_member, NULL, &next));
+	TAKES(1, cairn_index_each_key(pg.ix, 0, 9, no_key, NULL, &next));
+}
+
+static void read_repos(void)
+{
+	struct cairn_index_repo repo;
+	struct cairn_index_repo_list list = {.limit = 9, .all = true};
+	struct cairn_index_quota quota;
+	struct cairn_index_room room;
+	struct cairn_index_commit head, found;
+	int64_t next;
+	bool more;
+	TAKES(1, cairn_index_repo(pg.ix, CAIRN_INDEX_MODEL, "ann", "model", &repo));
+	TAKES(1, cairn_index_each_repo(pg.ix, ann, CAIRN_INDEX_MODEL, 0, no_repo, NULL, &next));
+	TAKES(1, cairn_index_list_repos(pg.ix, &list, no_repo, NULL, &more));
+	TAKES(1, cairn_index_quota(pg.ix, ann, model, &quota));
+	TAKES(1, cairn_index_owner_quota(pg.ix, "", false, &room));
+	TAKES(1, cairn_index_ref(pg.ix, model, CAIRN_INDEX_BRANCH, "main", &head));
+	TAKES(1, cairn_index_each_ref(pg.ix, model, no_ref, NULL));
+	TAKES(1, cairn_index_commit_by_id(pg.ix, head.id, &found));
+	TAKES(1, cairn_index_each_commit(pg.ix, &head, 0, no_commit, NULL));
+}
+
+static void change(void)
+{
+	struct cairn_index_set_member member = {.organisation = "team", .user = "ann", .role = CAIRN_INDEX_ROLE_ADMIN};
+	struct cairn_index_disable_account disable = {.name = "team", .disabled = true};
+	struct cairn_index_set_repo set = {.id = model, .is_private = true};
+	struct cairn_index_move_repo move = {.id = model, .account = team, .name = "moved"};
+	struct cairn_index_set_quota quota = {.account = ann, .limit_bytes = 1000000};
+	struct cairn_index_add_telemetry telemetry = {.sender = "me", .body = "x", .body_len = 1, .keep_max = 5};
+	struct cairn_index_trim trim = {.what = CAIRN_INDEX_TRIM_TELEMETRY};
+	TAKES(4, cairn_index_set_member(pg.ix, &member));
+	member.keeps_admin = true;
+	TAKES(4, cairn_index_set_member(pg.ix, &member));
+	TAKES(4, cairn_index_disable_account(pg.ix, &disable));
+	TAKES(3, cairn_index_set_repo(pg.ix, &set));
+	TAKES(4, cairn_index_move_repo(pg.ix, &move));
+	TAKES(3, cairn_index_set_quota(pg.ix, &quota));
+	TAKES(3, cairn_index_add_telemetry(pg.ix, &telemetry));
+	TAKES(3, cairn_index_trim(pg.ix, &trim));
+}
+
+static void remove_all(void)
+{
+	struct cairn_index_use_key use = {.id = key_id, .used_unix_s = 1};
+	struct cairn_index_revoke_key revoke = {.id = key_id};
+	struct cairn_index_drop_repo drop = {.id = bucket};
+	TAKES(3, cairn_index_use_key(pg.ix, &use));
+	TAKES(3, cairn_index_revoke_key(pg.ix, &revoke));
+	TAKES(4, cairn_index_drop_repo(pg.ix, &drop));
+}
+
+/* A read is one exchange. A write has one to begin, one to commit, and at least one between. */
+START_TEST(calls_take_as_many_exchanges_as_they_should)
+{
+	make_accounts();
+	make_repos();
+	make_key();
+	change();
+	read_accounts();
+	read_repos();
+	remove_all();
+	ck_assert_uint_eq(n_wrong, 0);
+}
+END_TEST
+
+int main(int argc, char **argv)
+{
+	TCase *t = tcase_create("statements");
+	tcase_add_test(t, every_statement_is_prepared);
+	tcase_add_test(t, calls_take_as_many_exchanges_as_they_should);
+	return pgfx_run(argc, argv, t);
+}

@@ -1,0 +1,140 @@
+/* Every statement of the records: named arguments, and how SQLite finds its rows. PostgreSQL prepares them in
+ * tests/contract/postgres_statements_contract.c. */
+#include "db/db.h"
+#include "index/sqlite/util.h"
+#include "support/index_fixture.h"
+
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+static sqlite3 *db;
+
+static void open_database(void)
+{
+	char path[CAIRN_SQL_PATH_BYTES];
+	fx_set_up();
+	ck_assert_int_eq(cairn_sql_index_path(path, fx_folder.path, NULL), CAIRN_OK);
+	ck_assert_int_eq(cairn_sql_open(&db, path, SQLITE_OPEN_READONLY, NULL, NULL), CAIRN_OK);
+}
+
+static void close_database(void)
+{
+	cairn_sql_closep(&db);
+	fx_tear_down();
+}
+
+/* @return a bit for each $n that a text names; bit 0 for $1 */
+static unsigned named_by(const char *text)
+{
+	unsigned named = 0;
+	for (const char *at = strchr(text, '$'); at; at = strchr(at + 1, '$')) {
+		long n = strtol(at + 1, NULL, 10);
+		ck_assert_msg(n >= 1 && n <= CAIRN_DB_ARGS_MAX, "$%ld in %s", n, text);
+		named |= 1U << (n - 1);
+	}
+	return named;
+}
+
+/* Otherwise PostgreSQL could not tell the type of the argument, and SQLite would number the others anew. */
+START_TEST(both_texts_name_all_arguments)
+{
+	size_t n;
+	const struct cairn_sql *sql = cairn_db_statements(&n);
+	ck_assert_uint_gt(n, 50);
+	for (size_t i = 0; i < n; i++) {
+		unsigned named = named_by(sql[i].postgres);
+		ck_assert_msg((named & (named + 1)) == 0, "%s leaves out an argument: %s", sql[i].name,
+			      sql[i].postgres);
+		ck_assert_msg(named == named_by(sql[i].sqlite), "the texts of %s name different arguments",
+			      sql[i].name);
+	}
+}
+END_TEST
+
+/* Statements with steps that read a table whole, or sort, and how many such steps each may have. */
+static const struct known {
+	const char *name;
+	unsigned steps_max;
+} KNOWN[] = {
+	/* Pages in the order of an index, which end at their limit. */
+	{"UPDATED_ALL_DOWN", 1},
+	{"UPDATED_ALL_UP", 1},
+	{"CREATED_ALL_DOWN", 1},
+	{"CREATED_ALL_UP", 1},
+	{"NAMED_ALL_DOWN", 1},
+	{"NAMED_ALL_UP", 1},
+	{"TELEMETRY_TRIM", 1},
+	/* The repositories of one account are sorted. An index by account and date would cost every commit a write. */
+	{"UPDATED_ONE_DOWN", 1},
+	{"UPDATED_ONE_UP", 1},
+	{"CREATED_ONE_DOWN", 1},
+	{"CREATED_ONE_UP", 1},
+	{"NAMED_ONE_DOWN", 1},
+	{"NAMED_ONE_UP", 1},
+	{"REPO_EACH", 1},
+	/* The lines that a line left: eight at most. Commits of these lines alone are sorted. */
+	{"HISTORY_EACH", 3},
+	/* The claims of one owner, in which a file counts once. */
+	{"QUOTA_OWNER", 2},
+	{"QUOTA_SET_OWNER", 2},
+	{"QUOTA_SIZES", 2},
+	/* An operator's list of all quotas. */
+	{"QUOTA_EACH", 7},
+	/* Making a key: old keys are trimmed, so the table stays small. */
+	{"KEYS_COUNT", 1},
+};
+
+static unsigned steps_max(const char *name)
+{
+	for (size_t i = 0; i < sizeof(KNOWN) / sizeof(KNOWN[0]); i++)
+		if (strcmp(KNOWN[i].name, name) == 0)
+			return KNOWN[i].steps_max;
+	return 0;
+}
+
+/* @return how many of its steps read a table whole, or sort */
+static unsigned count_steps(const struct cairn_sql *sql)
+{
+	unsigned n_steps = 0;
+	sqlite3_stmt *plan;
+	char *text = sqlite3_mprintf("EXPLAIN QUERY PLAN %s", sql->sqlite);
+	int rc = sqlite3_prepare_v2(db, text, -1, &plan, NULL);
+	sqlite3_free(text);
+	ck_assert_msg(rc == SQLITE_OK, "%s: %s", sql->name, sqlite3_errmsg(db));
+	while (sqlite3_step(plan) == SQLITE_ROW) {
+		const char *step = (const char *)sqlite3_column_text(plan, 3);
+		if (strncmp(step, "SCAN ", 5) == 0 ? strcmp(step, "SCAN CONSTANT ROW") != 0
+						   : strstr(step, "TEMP B-TREE") || strstr(step, "AUTOMATIC"))
+			n_steps++;
+	}
+	(void)sqlite3_finalize(plan);
+	return n_steps;
+}
+
+START_TEST(sqlite_looks_rows_up)
+{
+	size_t n;
+	const struct cairn_sql *sql = cairn_db_statements(&n);
+	for (size_t i = 0; i < n; i++) {
+		unsigned n_steps = count_steps(&sql[i]), max = steps_max(sql[i].name);
+		ck_assert_msg(n_steps <= max, "%s reads tables whole, or sorts, in %u steps; the list allows %u",
+			      sql[i].name, n_steps, max);
+	}
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("index_statements");
+	TCase *all = tcase_create("all");
+	tcase_add_checked_fixture(all, open_database, close_database);
+	tcase_add_test(all, both_texts_name_all_arguments);
+	tcase_add_test(all, sqlite_looks_rows_up);
+	suite_add_tcase(suite, all);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
