@@ -42,13 +42,15 @@ static bool info_show_xorb(const struct cairn_json *xorb)
 {
 	char unpacked[REPORT_SIZE_BYTES], in_store[REPORT_SIZE_BYTES];
 	uint64_t chunks, size, stored;
-	bool retired = false;
+	bool retired = false, lost = false;
 	if (!admin_number(xorb, "chunks", &chunks) || !admin_number(xorb, "size", &size) ||
 	    !admin_number(xorb, "stored", &stored))
 		return false;
 	(void)printf("%" PRIu64 " chunks, %s, ", chunks, report_size(unpacked, size));
 	if (stored > 0)
 		(void)printf("%s stored", report_size(in_store, stored));
+	else if (cairn_json_bool_of(xorb, "lost", &lost) && lost)
+		(void)printf("lost");
 	else
 		(void)printf("not stored here");
 	info_show_time(xorb);
@@ -146,12 +148,15 @@ static bool info_show_file(const struct cairn_json *json)
 {
 	const struct cairn_json *file = cairn_json_get(json, "file");
 	uint64_t size, terms, xorbs;
+	bool lost = false;
 	if (!file)
 		return true;
 	if (!admin_number(file, "size", &size) || !admin_number(file, "terms", &terms) ||
 	    !admin_number(file, "xorbs", &xorbs))
 		return false;
 	(void)printf("a file of %" PRIu64 " bytes, %" PRIu64 " terms over %" PRIu64 " xorbs\n", size, terms, xorbs);
+	if (cairn_json_bool_of(file, "lost", &lost) && lost)
+		(void)printf("  its bytes are lost: upload it again, or see cairn repair\n");
 	return info_show_list(json, "owners", NULL, info_row_owner) &&
 	       info_show_list(json, "xorbs", NULL, info_row_xorb);
 }

@@ -14,8 +14,10 @@ static const char LS_HELP[] = "Usage: cairn ls [OPTION]...\n"
 			      "size in bytes, when it came, SHA-256 as the uploader gave it, and repository.\n"
 			      "Without tokens, or with one for no repository and with the scope admin, list\n"
 			      "those of all repositories. A - is what is not known, or not yours to know.\n"
+			      "A file whose bytes are lost ends with the word lost.\n"
 			      "\n"
 			      "      --repo REPO        the files of this repository; \"\" is the operator\n"
+			      "      --lost             only files whose bytes are lost\n"
 			      "      --limit N          at most so many (default: all)\n" SERVER_OPTIONS_HELP
 			      "      --json             one JSON object, for programs\n"
 			      "  -h, --help             this help\n"
@@ -34,18 +36,23 @@ static void ls_print_text(const struct cairn_json *row, const char *hash, uint64
 	char when[ADMIN_TIME_BYTES];
 	uint64_t at = 0;
 	bool told = admin_number(row, "at", &at);
-	cli_line("%s %" PRIu64 " %s %s %s", hash, size, told ? admin_time(when, (int64_t)at) : "-",
-		 sha256 ? sha256 : "-", repo && *repo ? repo : "-");
+	bool lost = false;
+	(void)cairn_json_bool_of(row, "lost", &lost);
+	cli_line("%s %" PRIu64 " %s %s %s%s", hash, size, told ? admin_time(when, (int64_t)at) : "-",
+		 sha256 ? sha256 : "-", repo && *repo ? repo : "-", lost ? " lost" : "");
 }
 
 static void ls_print_json(struct report *r, const struct cairn_json *row, const char *hash, uint64_t size)
 {
 	uint64_t at = 0;
+	bool lost = false;
 	cairn_json_open_object(&r->json, NULL);
 	cairn_json_put_text(&r->json, "hash", hash);
 	cairn_json_put_u64(&r->json, "size", size);
 	cairn_json_put_text(&r->json, "repo", cairn_json_text_of(row, "repo"));
 	cairn_json_put_text(&r->json, "sha256", cairn_json_text_of(row, "sha256"));
+	if (cairn_json_bool_of(row, "lost", &lost))
+		cairn_json_put_bool(&r->json, "lost", lost);
 	if (admin_number(row, "at", &at))
 		cairn_json_put_u64(&r->json, "at", at);
 	cairn_json_close(&r->json);
@@ -71,6 +78,7 @@ static int ls_run(const struct cli_command *command, int argc, char **argv)
 	int first = 0;
 	const struct cli_option options[] = {SERVER_OPTIONS(&server),
 					     {"repo", NULL, &list.value},
+					     {"lost", &list.is_lost, NULL},
 					     {"limit", NULL, &list.limit},
 					     {"json", &list.is_json, NULL}};
 	int end = cli_options_read(command, options, sizeof(options) / sizeof(options[0]), argc, argv, &first);

@@ -3,6 +3,7 @@
 #include "backup/backup.h"
 #include "base/clock.h"
 #include "cas/keys.h"
+#include "cas/losses.h"
 #include "cas/trim.h"
 #include "data_dir/hold.h"
 #include "data_dir/note.h"
@@ -153,6 +154,12 @@ static void housekeeping_renew_usage(struct housekeeping *h)
 	h->app->collected(h->app);
 }
 
+/* What cannot be read now is for the next look. */
+static void housekeeping_look_for_lost(struct housekeeping *h)
+{
+	(void)!cairn_losses_look(h->app->cas, housekeeping_stops, h);
+}
+
 static void housekeeping_look(struct housekeeping *h)
 {
 	if (cairn_clock_mono_ms() < h->look_ms)
@@ -164,6 +171,7 @@ static void housekeeping_look(struct housekeeping *h)
 	housekeeping_trim(h);
 	housekeeping_renew_usage(h);
 	housekeeping_note_growth(h->app);
+	housekeeping_look_for_lost(h);
 	traffic_look(&h->app->traffic, h->app->metrics, cairn_clock_mono_ms());
 	h->look_ms = cairn_clock_mono_ms() + HOUSEKEEPING_LOOK_MS;
 }

@@ -318,9 +318,21 @@ static void scrub_find(struct app *app, struct scrub_status *out)
 		memcpy(out->daemon, state.who, sizeof(out->daemon));
 }
 
+/* What came since the pass began is read, too. Packs may hold a second copy, so even more may be read than is stored.
+ */
+static void scrub_grow_total(struct scrub_pass *pass, int64_t stored_bytes)
+{
+	if (pass->ended_unix_s == 0 && pass->total_bytes < stored_bytes)
+		pass->total_bytes = stored_bytes;
+	if (pass->total_bytes < pass->bytes)
+		pass->total_bytes = pass->bytes;
+}
+
 void scrub_status(struct app *app, struct scrub_status *out)
 {
 	struct scrub *s = &app->scrub;
+	struct cairn_cas_stats stats;
+	cairn_cas_stats(app->cas, &stats);
 	pthread_mutex_lock(&s->lock);
 	*out = (struct scrub_status){
 		.period_s = (int64_t)atomic_load(&app->live.scrub_period_s),
@@ -332,6 +344,9 @@ void scrub_status(struct app *app, struct scrub_status *out)
 		     : out->next_unix_s != 0      ? SCRUB_WAITING
 						  : SCRUB_OFF;
 	pthread_mutex_unlock(&s->lock);
+	if (out->kept.now.started_unix_s != 0)
+		scrub_grow_total(&out->kept.now, (int64_t)stats.index.stored_bytes);
+	scrub_grow_total(&out->kept.last, 0);
 	if (out->state == SCRUB_RUNNING)
 		scrub_find(app, out);
 }

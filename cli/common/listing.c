@@ -23,13 +23,14 @@ struct listing_state {
 	bool more;
 };
 
-/* @return false: the answer lacks something */
+/* A page may have no rows, and say where to go on; but it must be elsewhere.
+ * @return false: the answer lacks something */
 static bool listing_print_page(struct listing_state *l, const struct cairn_json *page)
 {
 	const struct cairn_json *rows = cairn_json_get(page, l->listing->name);
 	const char *next = cairn_json_text_of(page, "next");
 	size_t n = cairn_json_count(rows);
-	if (!cairn_json_is_array(rows) || (next && n == 0))
+	if (!cairn_json_is_array(rows) || (next && n == 0 && l->more && strcmp(next, l->next) == 0))
 		return false;
 	for (size_t i = 0; i < n && l->left > 0; i++, l->left--) {
 		if (!l->listing->print(&l->report, cairn_json_at(rows, i)))
@@ -49,6 +50,7 @@ static enum cairn_status listing_page(struct listing_state *l, struct cairn_diag
 			 l->left < LISTING_PAGE_ROWS ? l->left : LISTING_PAGE_ROWS);
 	if (l->listing->value)
 		admin_add_arg(&path, l->listing->arg, l->listing->value);
+	admin_add_arg(&path, "lost", l->listing->is_lost ? "1" : NULL);
 	admin_add_arg(&path, "after", l->more ? l->next : NULL);
 	const char *target = admin_path(&path);
 	if (!target)

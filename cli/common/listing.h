@@ -14,6 +14,7 @@ struct listing {
 	const char *name;        /* of the array in the answer */
 	const char *arg, *value; /* one more of the query; value NULL: none */
 	const char *limit;       /* at most so many rows, as it was given; NULL: all */
+	bool is_lost;            /* ask for lost files only */
 	bool is_json;
 	/** Print a row: as a line, or as an object into the report. @return false: it lacks something */
 	bool (*print)(struct report *r, const struct cairn_json *row);

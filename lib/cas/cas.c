@@ -89,7 +89,8 @@ enum cairn_status cairn_cas_open(struct cairn_cas **out, const struct cairn_cas_
 	cas->cache = cairn_answer_cache_new(options->cache_bytes_max, options->answer_bytes_max);
 	cas->verified = calloc(CAS_VERIFIED_MAX, sizeof(*cas->verified));
 	cas->verified_lists = cas_verified_lists_new(CAS_VERIFIED_LISTS_BYTES);
-	if (!cas->data_dir || !cas->tmp_dir || !cas->cache || !cas->verified || !cas->verified_lists)
+	cas->losses = cas_losses_new();
+	if (!cas->data_dir || !cas->tmp_dir || !cas->cache || !cas->verified || !cas->verified_lists || !cas->losses)
 		return CAIRN_E_NOMEM;
 	enum cairn_status status = cairn_cas_options_check(options, diag);
 	if (status == CAIRN_OK)
@@ -111,6 +112,7 @@ void cairn_cas_free(struct cairn_cas *cas)
 	cairn_dedupe_keys_fini(&cas->dedupe_keys);
 	free(cas->verified);
 	cas_verified_lists_free(cas->verified_lists);
+	cas_losses_free(cas->losses);
 	free(cas->data_dir);
 	free(cas->tmp_dir);
 	explicit_bzero(&cas->secret, sizeof(cas->secret));

@@ -35,6 +35,7 @@ struct cairn_cas {
 	struct cairn_guards guards; /* over the object and the row of a xorb together */
 	_Atomic uint64_t *verified; /* CAS_VERIFIED_MAX words: verify_read.c */
 	struct cas_verified_lists *verified_lists;
+	struct cas_losses *losses;
 	_Atomic int64_t keys_used[CAS_KEYS_USED]; /* the hour and the key that were written last: keys.c */
 	_Atomic bool collecting;                  /* one collection at a time */
 	_Atomic uint32_t gc_step;                 /* enum cairn_gc_step: how far that is, for others to look at */
@@ -48,6 +49,10 @@ struct cairn_cas {
 	_Atomic uint64_t xorbs_stored, xorb_bytes_stored;
 	_Atomic uint64_t objects_damaged, xorbs_lost, xorbs_found, contents_damaged;
 };
+
+/** What losses.h keeps. @return NULL without memory */
+struct cas_losses *cas_losses_new(void);
+void cas_losses_free(struct cas_losses *losses);
 
 /** cairn_store_put_write(), of which it is noted how long it took. */
 CAIRN_MUST_USE enum cairn_status cas_put_write(struct cairn_cas *cas, struct cairn_store_put *put, const uint8_t *bytes,

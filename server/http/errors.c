@@ -1,5 +1,7 @@
 #include "server/http/errors.h"
 
+#include <string.h>
+
 struct errors_reply errors_of_status(enum cairn_status status, bool upload)
 {
 	switch (status) {
@@ -33,6 +35,13 @@ struct errors_reply errors_of_status(enum cairn_status status, bool upload)
 		return (struct errors_reply){403, "denied", "the credential does not permit this"};
 	}
 	return (struct errors_reply){500, "internal", "the server failed to answer; this is a fault of the server"};
+}
+
+struct errors_reply errors_of_failure(enum cairn_status status, const char *rule, bool upload)
+{
+	if (status == CAIRN_E_DAMAGED && rule && strncmp(rule, "object.", strlen("object.")) == 0)
+		return (struct errors_reply){410, "object.damaged", "the stored bytes are not what was uploaded"};
+	return errors_of_status(status, upload);
 }
 
 const char *errors_reason(unsigned code)

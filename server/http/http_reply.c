@@ -143,7 +143,9 @@ void http_reply_error(struct http_request *req, unsigned code, const char *rule,
 void http_reply_status(struct http_request *req, enum cairn_status status, const struct cairn_diag *diag)
 {
 	bool upload = req->match.route && req->match.route->body_max;
-	struct errors_reply e = errors_of_status(status, upload);
+	struct errors_reply e = errors_of_failure(status, diag ? diag->rule : NULL, upload);
+	if (e.code == 410) /* an upload heals it */
+		http_reply_header(req, "Cache-Control", "no-store");
 	http_reply_error(req, e.code, e.rule, e.message, diag);
 }
 

@@ -35,7 +35,7 @@ static void reply_damaged(struct http_request *req, const char *rule, const char
 void hub_reply_failure(struct http_request *req, const struct hub_call *call)
 {
 	const char *rule = call->diag.rule ? call->diag.rule : "";
-	struct errors_reply reply = errors_of_status(call->status, false);
+	struct errors_reply reply = errors_of_failure(call->status, rule, false);
 	const char *text = call->diag.text[0] ? call->diag.text : reply.message;
 	bool nobody = call->asker.kind == CAIRN_HUB_NOBODY;
 	if (call->status == CAIRN_E_DENIED && (strcmp(rule, "key.unknown") == 0 || strcmp(rule, "key.expired") == 0))
@@ -51,7 +51,7 @@ void hub_reply_failure(struct http_request *req, const struct hub_call *call)
 		hub_reply_error(req, nobody ? 401 : 403, "GatedRepo", rule, text);
 	else if (strcmp(rule, "commit.parent") == 0)
 		hub_reply_error(req, 412, NULL, rule, text);
-	else if (strcmp(rule, "content.damaged") == 0)
+	else if (strcmp(rule, "content.damaged") == 0 || reply.code == 410)
 		reply_damaged(req, rule, text);
 	else if (strcmp(rule, "commit.name") == 0)
 		hub_reply_error(req, 422, NULL, rule, text);

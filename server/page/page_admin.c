@@ -4,6 +4,7 @@
 #include "server/page/page.h"
 #include "server/page/page_alarms.h"
 #include "server/page/page_jobs.h"
+#include "server/page/page_lost.h"
 #include "server/page/page_room.h"
 #include "server/page/page_traffic.h"
 #include "server/route/routes.h"
@@ -46,12 +47,11 @@ static void admin_put_state(struct cairn_buf *b, const struct page_figures *f, s
 	page_alarms_each(f, app, admin_put_alarm, &alarms);
 	if (alarms.n > 0) {
 		html(b, "</ul>\n");
-		notes.before = "<p>And what is not set up:</p><ul class=\"notes\">\n";
+		notes.before = "<p>And to know:</p><ul class=\"notes\">\n";
 	} else {
-		html(b,
-		     "<section class=\"card good\" aria-labelledby=\"alarms\"><h2 id=\"alarms\">Nothing is "
-		     "wrong</h2><p>Uploads are taken, nothing was found damaged since the start, and what ran by itself "
-		     "ended well.</p>\n");
+		html(b, "<section class=\"card good\" aria-labelledby=\"alarms\"><h2 id=\"alarms\">Nothing is "
+			"wrong</h2><p>Uploads are taken, nothing that files need is lost, and what ran by itself "
+			"ended well.</p>\n");
 	}
 	page_notes_each(f, app, admin_put_alarm, &notes);
 	if (notes.n > 0)
@@ -216,6 +216,7 @@ static void admin_build(struct page *page)
 	html(b, "<div class=\"title\"><h1>Server</h1><p class=\"dim\">Cairn %s, started ", CAIRN_VERSION);
 	show_age(b, app->started_unix_s, figures.now_unix_s);
 	html(b, ". <a href=\"/admin/accounts\">Accounts and keys</a></p></div>\n");
+	page_put_lost(page, &figures);
 	admin_put_state(b, &figures, app);
 	page_put_room(b, app, &figures.stats);
 	page_put_jobs(b, &figures, app);

@@ -33,6 +33,7 @@ void page_figures_take(struct page_figures *out, struct app *app)
 	out->ready = ready_check(app, &out->why);
 	cairn_cas_stats(app->cas, &out->stats);
 	scrub_status(app, &out->scrub);
+	cairn_losses_sum(app->cas, &out->lost);
 	if (cairn_cas_claims(app->cas, &out->claims) != CAIRN_OK)
 		out->claims = (struct cairn_index_claims){0};
 }
@@ -90,12 +91,13 @@ static void alarms_of_room(const struct alarms *a)
 
 static void alarms_of_damage(const struct alarms *a)
 {
-	const struct cairn_cas_stats *s = &a->f->stats;
 	const struct scrub_pass *last = &a->f->scrub.kept.last;
-	if (s->objects_damaged > 0 || s->xorbs_lost > 0)
-		alarms_tell(a, "Stored bytes were found damaged or missing since the start.", "lost-xorbs");
-	if (last->damaged > 0 || last->lost > 0)
-		alarms_tell(a, "The last scrub found damage.", "scrub-and-repair");
+	char text[ALARMS_TEXT_BYTES], files[SHOW_BYTES], xorbs[SHOW_BYTES];
+	if (a->f->lost.n_xorbs > 0) {
+		(void)snprintf(text, sizeof(text), "Stored bytes are lost. Xorbs: %s. Files that need them: %s.",
+			       show_count(xorbs, a->f->lost.n_xorbs), show_count(files, a->f->lost.n_files));
+		alarms_tell(a, text, "lost-xorbs");
+	}
 	if (last->started_unix_s != 0 && (!last->whole || last->unread > 0))
 		alarms_tell(a, "The last scrub could not read all.", "scrub-and-repair");
 	if (a->f->scrub.state != SCRUB_OFF && alarms_is_late(a, a->f->scrub.kept.good_unix_s, ALARMS_SCRUB_LATE_S))
@@ -146,11 +148,23 @@ void page_alarms_each(const struct page_figures *f, struct app *app,
 	alarms_of_process(&a);
 }
 
+/* Damage that was put right is no alarm, but a disk may be failing. */
+static void alarms_of_mended(const struct alarms *a)
+{
+	const struct cairn_cas_stats *s = &a->f->stats;
+	const struct scrub_pass *last = &a->f->scrub.kept.last;
+	bool damaged = s->objects_damaged > 0 || s->xorbs_lost > 0 || last->damaged > 0 || last->lost > 0;
+	if (damaged && a->f->lost.is_known && a->f->lost.n_xorbs == 0)
+		alarms_tell(a, "Stored bytes were found damaged or missing, and nothing that files need is lost now.",
+			    "lost-xorbs");
+}
+
 void page_notes_each(const struct page_figures *f, struct app *app,
 		     void (*visit)(void *ctx, const struct page_alarm *alarm), void *ctx)
 {
 	const struct alarms a = {f, app, visit, ctx};
 	const struct schedule gc = atomic_load(&app->live.gc_schedule);
+	alarms_of_mended(&a);
 	if (atomic_load(&app->backup.good_unix_s) == 0 && !atomic_load(&app->backup.failed))
 		alarms_tell(&a, "No backup was ever made.", "backup-and-restore");
 	if (f->scrub.state == SCRUB_OFF && f->scrub.period_s == 0)

@@ -2,6 +2,7 @@
 #ifndef CAIRN_SERVER_PAGE_ALARMS_H
 #define CAIRN_SERVER_PAGE_ALARMS_H
 
+#include "cas/losses.h"
 #include "cas/stats.h"
 #include "server/app.h"
 
@@ -13,6 +14,7 @@ struct page_figures {
 	struct cairn_cas_stats stats;
 	struct scrub_status scrub;
 	struct cairn_index_claims claims; /* of a SHA-256 */
+	struct cairn_losses_sum lost;
 };
 
 /** Something that is not as it should be. Borrowed for the time of the call. */

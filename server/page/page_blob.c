@@ -1,4 +1,6 @@
 /* One file of a git-like repository: GET [/{type}]/{namespace}/{name}/blob/{place}. */
+#include "cas/losses.h"
+#include "server/page/page_lost.h"
 #include "server/page/page_map.h"
 #include "server/page/page_repo.h"
 #include "server/page/page_rows.h"
@@ -100,6 +102,13 @@ static bool blob_has_tensors(const struct blob_page *p)
 	return blob_ends_with(p->place.path, ".safetensors");
 }
 
+/* A look at its first bytes may be good while others are lost, and a loss may be newer than what lists say. */
+static bool blob_is_lost(const struct blob_page *p)
+{
+	return p->found == PAGE_PLACE_LOST ||
+	       (p->entry.has_file && cairn_losses_has(page_cas(&p->place.page), &p->entry.file));
+}
+
 static void blob_put_content(struct blob_page *p)
 {
 	struct cairn_buf *b = page_out(&p->place.page);
@@ -147,6 +156,8 @@ static const char *blob_belief(const struct blob_page *p)
 		[CAIRN_INDEX_SAID] = "not compared so far: the uploader says so",
 		[CAIRN_INDEX_PROVED] = "proved",
 	};
+	if (blob_is_lost(p))
+		return "of the bytes that are lost";
 	return p->entry.kind == CAIRN_INDEX_XET ? WORDS[p->entry.belief] : "";
 }
 
@@ -192,6 +203,7 @@ static void blob_build_found(struct blob_page *p)
 	struct cairn_index_commit last;
 	char size[SHOW_BYTES];
 	const char *slash = strrchr(p->place.path, '/');
+	bool lost = blob_is_lost(p);
 	if (!page_place_begin(&p->place, PAGE_REPO_FILES))
 		return;
 	html(b, "<div class=\"line at\">");
@@ -203,17 +215,21 @@ static void blob_build_found(struct blob_page *p)
 	html(b, "\">History of this file</a></div>\n<div class=\"title\"><h2 class=\"path\">");
 	html_name(b, slash ? slash + 1 : p->place.path);
 	html(b, "</h2>");
-	if (p->place.may_read) {
+	if (p->place.may_read && !lost) {
 		html(b, "<a class=\"button\" href=\"");
 		page_place_put_address(b, &p->place, "resolve", p->place.path);
 		html(b, "\" download>Download %s</a>", show_size(size, p->entry.size_bytes));
 	}
 	html(b, "</div>\n");
+	if (lost)
+		page_put_lost_notice(b);
 	blob_put_facts(p);
-	blob_put_content(p);
-	if (p->place.may_read && p->entry.kind == CAIRN_INDEX_XET && p->entry.has_file)
+	if (!lost)
+		blob_put_content(p);
+	if (p->place.may_read && !lost && p->entry.kind == CAIRN_INDEX_XET && p->entry.has_file)
 		page_put_map(&p->place.page, &p->entry.file);
-	blob_put_use(p);
+	if (!lost)
+		blob_put_use(p);
 	page_end(&p->place.page);
 }
 

@@ -5,6 +5,8 @@
 #include "server/page/page_repo.h"
 
 #include "base/clock.h"
+#include "cas/losses.h"
+#include "server/page/page_lost.h"
 #include "server/route/routes.h"
 
 #include <stdio.h>
@@ -46,11 +48,17 @@ static void bucket_put_file(struct bucket_page *p, const char *path, const struc
 	html_path(b, path);
 	html(b, "\">");
 	html_name(b, path + p->prefix_len);
-	html(b, "</a></th><td class=\"num\">%s</td><td class=\"num wide\">", show_size(size, object->size_bytes));
+	html(b, "</a>");
+	bool lost = page_put_lost_tag(b, page_cas(&p->page), &object->file);
+	html(b, "</th><td class=\"num\">%s</td><td class=\"num wide\">", show_size(size, object->size_bytes));
 	show_age(b, at_unix_ms / 1000, p->now_unix_s);
-	html(b, "</td><td class=\"num wide\"><a href=\"/buckets/%s/%s/resolve/", repo->account_name, repo->name);
-	html_path(b, path);
-	html(b, "\" download aria-label=\"Download %s\">Download</a></td></tr>\n", path + p->prefix_len);
+	html(b, "</td><td class=\"num wide\">");
+	if (!lost) {
+		html(b, "<a href=\"/buckets/%s/%s/resolve/", repo->account_name, repo->name);
+		html_path(b, path);
+		html(b, "\" download aria-label=\"Download %s\">Download</a>", path + p->prefix_len);
+	}
+	html(b, "</td></tr>\n");
 }
 
 static void bucket_put_folder(struct bucket_page *p, const char *path)
@@ -192,21 +200,39 @@ static void bucket_put_fact(struct cairn_buf *b, const char *name, const char *v
 	html(b, "<dt>%s</dt><dd>%s</dd>", name, value);
 }
 
+static void bucket_put_cp(struct bucket_page *p)
+{
+	const struct cairn_index_repo *repo = &p->page.hub.repo;
+	CLEANUP(cairn_buf_fini) struct cairn_buf lines = cairn_buf_init(8192);
+	cairn_buf_printf(&lines, "hf cp 'hf://buckets/%s/%s/%s' .\n", repo->account_name, repo->name, p->path);
+	cairn_buf_add(&lines, "", 1);
+	if (!strchr(p->path, '\'') && lines.status == CAIRN_OK) /* else what a shell makes of it is not this */
+		page_put_endpoint(&p->page, (const char *)lines.bytes);
+}
+
 static void bucket_build_file(struct bucket_page *p, const struct cairn_index_object *object)
 {
 	const struct cairn_index_repo *repo = &p->page.hub.repo;
 	struct cairn_buf *b = page_out(&p->page);
 	const char *slash = strrchr(p->path, '/'), *name = slash ? slash + 1 : p->path;
 	char hash[CAIRN_HASH_TEXT_BYTES], size[SHOW_BYTES], exact[SHOW_BYTES + 8], count[SHOW_BYTES], when[SHOW_BYTES];
+	bool lost = cairn_losses_has(page_cas(&p->page), &object->file);
 	if (!bucket_begin(p))
 		return;
 	cairn_hash_text(hash, &object->file);
 	(void)snprintf(exact, sizeof(exact), "%s bytes", show_count(count, object->size_bytes));
 	html(b, "<div class=\"title\"><h2 class=\"path\">");
 	html_name(b, name);
-	html(b, "</h2><a class=\"button\" href=\"/buckets/%s/%s/resolve/", repo->account_name, repo->name);
-	html_path(b, p->path);
-	html(b, "\" download>Download %s</a></div>\n<dl class=\"facts\">", show_size(size, object->size_bytes));
+	html(b, "</h2>");
+	if (!lost) {
+		html(b, "<a class=\"button\" href=\"/buckets/%s/%s/resolve/", repo->account_name, repo->name);
+		html_path(b, p->path);
+		html(b, "\" download>Download %s</a>", show_size(size, object->size_bytes));
+	}
+	html(b, "</div>\n");
+	if (lost)
+		page_put_lost_notice(b);
+	html(b, "<dl class=\"facts\">");
 	bucket_put_fact(b, "Size", exact);
 	bucket_put_fact(b, "Uploaded", show_time(when, object->uploaded_unix_ms / 1000));
 	if (object->has_mtime)
@@ -214,13 +240,10 @@ static void bucket_build_file(struct bucket_page *p, const struct cairn_index_ob
 	if (object->type[0])
 		bucket_put_fact(b, "Type, as told", object->type);
 	html(b, "<dt>Xet hash</dt><dd><code>%s</code></dd></dl>\n", hash);
-	if (object->size_bytes > 0)
+	if (object->size_bytes > 0 && !lost)
 		page_put_map(&p->page, &object->file);
-	CLEANUP(cairn_buf_fini) struct cairn_buf lines = cairn_buf_init(8192);
-	cairn_buf_printf(&lines, "hf cp 'hf://buckets/%s/%s/%s' .\n", repo->account_name, repo->name, p->path);
-	cairn_buf_add(&lines, "", 1);
-	if (!strchr(p->path, '\'') && lines.status == CAIRN_OK) /* else what a shell makes of it is not this */
-		page_put_endpoint(&p->page, (const char *)lines.bytes);
+	if (!lost)
+		bucket_put_cp(p);
 	page_end(&p->page);
 }
 

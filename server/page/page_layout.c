@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "server/hub/hub_usage.h"
 #include "server/page/page_assets.h"
+#include "server/page/page_lost.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -188,6 +189,7 @@ static void layout_put_repo(void *ctx, const struct cairn_index_repo *repo)
 	html(b, "%s</a> <span class=\"tags\"><span class=\"tag\">%s</span>", repo->name, hub_kind_name(repo->kind));
 	if (repo->is_private || repo->gate != CAIRN_INDEX_GATE_NONE)
 		html(b, "<span class=\"tag lock\">%s</span>", repo->is_private ? "private" : "gated");
+	page_put_lost_count(b, page_cas(list->page), repo->id);
 	html(b, "</span></th><td class=\"num wide\">%s</td>", show_count(count, repo->n_files));
 	html(b, "<td class=\"num\">%s</td>", show_size(size, repo->bytes));
 	layout_put_takes(list, repo);

@@ -4,6 +4,7 @@
 #include "hub/commit.h"
 #include "hub/name.h"
 #include "server/hub/hub_usage.h"
+#include "server/page/page_lost.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -100,6 +101,7 @@ static void repo_put_title(struct page *page)
 	     repo->is_private ? "private" : "public");
 	if (repo->gate != CAIRN_INDEX_GATE_NONE)
 		html(b, "<span class=\"tag lock\">gated</span>");
+	page_put_lost_count(b, page_cas(page), repo->id);
 	html(b, "</span><p class=\"dim\">%s %s, %s", show_count(count, repo->n_files),
 	     repo->n_files == 1 ? "file" : "files", show_size(size, repo->bytes));
 	repo_put_takes(page);
@@ -352,8 +354,10 @@ bool page_place_read(struct page_place *p, const struct cairn_index_entry *entry
 	}
 	cairn_buf_fini(out);
 	*out = cairn_buf_init(out->max);
-	*found = status == CAIRN_E_NOT_FOUND ? PAGE_PLACE_DELETED : PAGE_PLACE_UNREAD;
-	if (*found == PAGE_PLACE_UNREAD) {
+	*found = status == CAIRN_E_NOT_FOUND ? PAGE_PLACE_DELETED
+		 : status == CAIRN_E_DAMAGED ? PAGE_PLACE_LOST
+					     : PAGE_PLACE_UNREAD;
+	if (*found != PAGE_PLACE_DELETED) {
 		(void)cairn_fail(&diag, status, cairn_status_name(status), CAIRN_NO_OFFSET,
 				 "the bytes of a file could not be read for its page");
 		p->page.lost = diag;
@@ -368,6 +372,7 @@ const char *page_place_say(enum page_place_bytes found)
 		[PAGE_PLACE_DELETED] = "The bytes of this file are not here: they were deleted from this server.",
 		[PAGE_PLACE_FALSE] = "The bytes that were uploaded for this file are not those that its commit means: "
 				     "their SHA-256 is another. Upload it again.",
+		[PAGE_PLACE_LOST] = "The bytes of this file are lost: they are gone from this server, or damaged.",
 		[PAGE_PLACE_UNREAD] = "The bytes of this file cannot be read; the server's log says why.",
 	};
 	return WORDS[found];

@@ -75,7 +75,8 @@ enum page_place_bytes {
 	PAGE_PLACE_READ,
 	PAGE_PLACE_DELETED, /* they are not here */
 	PAGE_PLACE_FALSE,   /* they have another SHA-256 than the commit says */
-	PAGE_PLACE_UNREAD,  /* damaged, or the disk fails; the log will say so */
+	PAGE_PLACE_LOST,    /* gone or damaged, until they are uploaded again; the log will say so */
+	PAGE_PLACE_UNREAD,  /* the disk fails; likewise */
 };
 
 /** Read the first bytes of a file. That they are lost is no failure of the page: it stands and says so.

@@ -110,7 +110,7 @@ static void page_log_failure(struct http_request *req, const struct hub_call *ca
 static void page_reply_failure(struct http_request *req, struct page *page)
 {
 	struct hub_call *call = &page->hub.call;
-	struct errors_reply reply = errors_of_status(call->status, false);
+	struct errors_reply reply = errors_of_failure(call->status, call->diag.rule, false);
 	const char *rule = call->diag.rule ? call->diag.rule : "";
 	bool gone = call->status == CAIRN_E_DENIED && call->session[0] &&
 		    (strcmp(rule, "key.unknown") == 0 || strcmp(rule, "key.expired") == 0);

@@ -1,6 +1,7 @@
 /* What is in a git-like repository at a revision, folder by folder: GET [/{type}]/{namespace}/{name}/tree/{place}. */
 #include "base/clock.h"
 #include "server/hub/hub_entry.h"
+#include "server/page/page_lost.h"
 #include "server/page/page_paths.h"
 #include "server/page/page_repo.h"
 #include "server/route/routes.h"
@@ -64,11 +65,12 @@ static void tree_put_entry(struct tree_page *p, const struct hub_entry *e)
 	page_place_put_address(b, &p->place, is_folder ? "tree" : "blob", e->path);
 	html(b, "\">");
 	html_name(b, e->path + p->prefix_len);
-	html(b, "%s</a></th><td class=\"num\">%s</td>", is_folder ? "/" : "",
-	     is_folder ? "" : show_size(size, e->entry.size_bytes));
+	html(b, "%s</a>", is_folder ? "/" : "");
+	bool lost = e->entry.has_file && page_put_lost_tag(b, page_cas(&p->place.page), &e->entry.file);
+	html(b, "</th><td class=\"num\">%s</td>", is_folder ? "" : show_size(size, e->entry.size_bytes));
 	tree_put_last(p, b, &e->entry);
 	html(b, "<td class=\"num wide\">");
-	if (!is_folder) {
+	if (!is_folder && !lost) {
 		html(b, "<a class=\"get\" href=\"");
 		page_place_put_address(b, &p->place, "resolve", e->path);
 		html(b, "\" download title=\"Download\" aria-label=\"Download ");

@@ -1,5 +1,6 @@
 /* What an operator asks of a running server: DELETE /v1/files/{hash}, POST /v1/files/{hash}/share, POST /v1/gc,
  * GET /v1/stats. */
+#include "cas/losses.h"
 #include "cas/owner.h"
 #include "cas/stats.h"
 #include "server/collect.h"
@@ -22,6 +23,7 @@ struct admin_request {
 	struct cairn_diag diag; /* of a share */
 	struct cairn_gc_report gc;
 	struct cairn_cas_totals totals;
+	struct cairn_losses_sum lost;
 };
 
 /* --- files -------------------------------------------------------------------------------------------------------- */
@@ -168,6 +170,7 @@ static void admin_stats(struct route_job *job)
 {
 	struct admin_request *a = (struct admin_request *)job;
 	a->status = cairn_cas_totals(job->app->cas, &a->totals);
+	cairn_losses_sum(job->app->cas, &a->lost);
 	if (a->status == CAIRN_OK)
 		collect_note_totals(job->app, &a->totals.index);
 }
@@ -199,6 +202,9 @@ static void admin_reply_stats(struct http_request *req, struct route_job *job)
 		{"unproved_claims", a->totals.claims.n_due},
 		{"unproved_bytes", a->totals.claims.due_bytes},
 		{"false_claims", a->totals.claims.n_false},
+		{"lost_xorbs", a->lost.n_xorbs},
+		{"lost_files", a->lost.n_files},
+		{"lost_file_bytes", a->lost.file_bytes},
 		{"free_bytes", a->totals.stats.room.bytes},
 	};
 	char json[1024] = "{";

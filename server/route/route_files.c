@@ -1,6 +1,8 @@
 /* Files: HEAD /v1/files/{hash}, GET /v1/files/by-sha256/{sha256}, GET /v1/files. */
 #include "base/json.h"
 #include "cas/file.h"
+#include "cas/info.h"
+#include "cas/losses.h"
 #include "cas/owner.h"
 #include "server/route/route_args.h"
 #include "server/route/route_job.h"
@@ -13,7 +15,8 @@
 
 enum {
 	FILES_LIMIT_DEFAULT = 100,
-	FILES_ANSWER_BYTES_MAX = 1024 * 1024, /* a page of rows of at most 1 KiB, and then some */
+	FILES_ANSWER_BYTES_MAX = 2 * 1024 * 1024, /* two pages of rows of at most 1 KiB, and then some */
+	FILES_LOST_LOOKED_MAX = 4096,             /* lost files that one answer looks at */
 	FILES_REPO_BYTES = 256,
 	FILES_HASH_DIGITS = 64,
 };
@@ -94,7 +97,8 @@ struct files_list {
 	bool is_named;               /* the operator named one, which may not be there */
 	bool all;                    /* everybody's */
 	bool tells_time;             /* to the operator */
-	uint32_t limit;
+	bool lost;                   /* only lost ones */
+	uint32_t limit, n;           /* rows */
 	bool has_after, has_after_repo;
 	struct cairn_hash after; /* as given; then the last row's */
 	char after_repo[FILES_REPO_BYTES];
@@ -123,12 +127,41 @@ static void files_list_visit(void *ctx, const struct cairn_cas_owned *file)
 	cairn_hex_text(text, file->sha256, sizeof(file->sha256));
 	cairn_json_put_text(&f->json, "sha256", file->has_sha256 ? text : NULL);
 	cairn_json_put_bool(&f->json, "sha256_proved", file->has_sha256 && file->sha256_is_proved);
+	cairn_json_put_bool(&f->json, "lost", f->lost || cairn_losses_has(f->job.app->cas, &file->hash));
 	/* The same bytes may have come from another repository before: that is nobody's business but the operator's. */
 	if (f->tells_time)
 		cairn_json_put_u64(&f->json, "at", (uint64_t)file->at_unix_s);
 	cairn_json_close(&f->json);
+	f->n++;
 	f->after = file->hash;
 	(void)snprintf(f->after_repo, sizeof(f->after_repo), "%s", file->owner);
+}
+
+/* All owners of a file are in one answer, so that the next one begins behind the file. @param owner  whose; NULL: all
+ */
+static enum cairn_status files_list_lost(struct files_list *f, const char *owner, bool *more)
+{
+	struct cairn_cas *cas = f->job.app->cas;
+	const struct cairn_cas_who who = {.owner = owner};
+	const struct cairn_info_asker asker = {.who = &who, .all = !owner, .limit = CAIRN_INFO_LIMIT_MAX};
+	struct cairn_hash file, after = f->after;
+	bool has_after = f->has_after, unsaid;
+	enum cairn_status status = CAIRN_OK;
+	*more = false;
+	if (owner && cairn_losses_of_owner(cas, owner) == 0)
+		return CAIRN_OK;
+	for (uint32_t n = 0; status == CAIRN_OK; n++) {
+		if (cairn_losses_files(cas, has_after ? &after : NULL, &file, 1) == 0)
+			return CAIRN_OK;
+		*more = n == FILES_LOST_LOOKED_MAX || f->n >= f->limit;
+		if (*more)
+			break;
+		status = cairn_info_owners(cas, &asker, &file, files_list_visit, f, &unsaid);
+		after = file;
+		has_after = true;
+	}
+	f->after = after;
+	return status;
 }
 
 static void files_list_run(struct route_job *job)
@@ -147,14 +180,17 @@ static void files_list_run(struct route_job *job)
 	cairn_json_open_object(&f->json, NULL);
 	cairn_json_open_array(&f->json, "files");
 	size_t empty_len = f->buf.len;
-	if (f->status == CAIRN_OK)
+	if (f->status == CAIRN_OK && f->lost)
+		f->status = files_list_lost(f, f->all ? NULL : owner, &more);
+	else if (f->status == CAIRN_OK)
 		f->status = cairn_cas_each_file(job->app->cas, f->all ? NULL : owner, &after, f->limit,
 						files_list_visit, f, &more);
-	if (f->status == CAIRN_OK && f->is_named && !in_hub && f->repo[0] && !f->has_after && f->buf.len == empty_len)
+	if (f->status == CAIRN_OK && f->is_named && !in_hub && f->repo[0] && !f->has_after && !f->lost &&
+	    f->buf.len == empty_len)
 		f->status = CAIRN_E_NOT_FOUND;
 	cairn_json_close(&f->json);
 	cairn_hash_text(next, &f->after);
-	if (f->all)
+	if (f->all && !f->lost)
 		(void)snprintf(next + FILES_HASH_DIGITS, sizeof(next) - FILES_HASH_DIGITS, ":%s", f->after_repo);
 	cairn_json_put_text(&f->json, "next", more ? next : NULL);
 	cairn_json_close(&f->json);
@@ -216,7 +252,8 @@ static bool files_take_repo(struct http_request *req, struct files_list *f)
 
 static void files_refuse_argument(struct http_request *req)
 {
-	http_reply_error(req, 400, "files.argument", "limit is 1 to 512, after is the \"next\" of an earlier answer",
+	http_reply_error(req, 400, "files.argument",
+			 "limit is 1 to 512, after is the \"next\" of an earlier answer, lost is 1 if it is given",
 			 NULL);
 }
 
@@ -229,6 +266,12 @@ static void files_list(struct http_request *req)
 	f->job.work.lane = CAIRN_LANE_HEAVY; /* as long as there are files */
 	f->job.for_reply = true;
 	if (!route_limit(req, FILES_LIMIT_DEFAULT, CAIRN_FILES_PAGE_MAX, &f->limit)) {
+		files_refuse_argument(req);
+		return;
+	}
+	const char *lost = http_query_arg(req, "lost");
+	f->lost = lost != NULL;
+	if (lost && strcmp(lost, "1") != 0) {
 		files_refuse_argument(req);
 		return;
 	}

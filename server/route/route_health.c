@@ -2,6 +2,7 @@
  * probes and scrapers have none, and there is nothing in the answers but counts and the version. */
 #include "server/route/route_job.h"
 
+#include "cas/losses.h"
 #include "cas/stats.h"
 #include "server/log_writer.h"
 #include "server/process_stats.h"
@@ -313,6 +314,14 @@ static void metrics_list_server(struct metrics_list *list, const struct cairn_in
 			   "How far this machine's clock is ahead of the server's, where several daemons share it.");
 }
 
+static void metrics_list_lost(struct metrics_list *list, const struct app *app)
+{
+	struct cairn_losses_sum lost;
+	cairn_losses_sum(app->cas, &lost);
+	metrics_list_add(list, "gauge", "cairn_lost_xorbs", lost.n_xorbs, "Lost xorbs that files need now.");
+	metrics_list_add(list, "gauge", "cairn_lost_files", lost.n_files, "Files that need a lost xorb now.");
+}
+
 static void metrics_list_store(struct metrics_list *list, const struct app *app, const struct cairn_cas_stats *s)
 {
 	metrics_list_add(list, "counter", "cairn_chunks_verified_total", s->chunks_verified,
@@ -327,6 +336,7 @@ static void metrics_list_store(struct metrics_list *list, const struct app *app,
 			 "Xorbs of which no sound object was left.");
 	metrics_list_add(list, "counter", "cairn_xorbs_found_total", s->xorbs_found,
 			 "Lost xorbs of which a sound object was found again.");
+	metrics_list_lost(list, app);
 	metrics_list_add(list, "counter", "cairn_slow_writes_total", s->slow_writes,
 			 "Writes of bodies that waited for the disk for 5 ms or longer.");
 	metrics_list_add(list, "counter", "cairn_answer_cache_hits_total", s->cache_hits,

@@ -1,6 +1,7 @@
 /* GET /v1/info/{hash}: what a hash is the name of, and who refers to it. */
 #include "base/json.h"
 #include "cas/info.h"
+#include "cas/losses.h"
 #include "server/route/route_args.h"
 #include "server/route/route_job.h"
 #include "server/route/routes.h"
@@ -21,6 +22,7 @@ struct info_request {
 	bool all; /* the operator asks */
 	enum cairn_status status;
 	bool found, more;
+	bool needs_lost;               /* one of the xorbs that were told is lost */
 	struct cairn_info_asker asker; /* while it runs */
 	struct cairn_buf buf;
 	struct cairn_json_out json;
@@ -65,6 +67,9 @@ static void info_put_xorb(struct info_request *f, const struct cairn_info_xorb *
 	cairn_json_put_u64(&f->json, "chunks", xorb->n_chunks);
 	cairn_json_put_u64(&f->json, "size", xorb->unpacked_bytes);
 	cairn_json_put_u64(&f->json, "stored", xorb->stored_bytes);
+	bool lost = xorb->stored_bytes == 0 && f->job.app->config.xorbs != CONFIG_XORBS_EXTERNAL;
+	cairn_json_put_bool(&f->json, "lost", lost);
+	f->needs_lost = f->needs_lost || lost;
 	if (!f->all)
 		return;
 	cairn_json_put_u64(&f->json, "at", (uint64_t)xorb->at_unix_s);
@@ -115,6 +120,7 @@ static enum cairn_status info_put_the_file(struct info_request *f, struct cairn_
 		cairn_json_put_u64(&f->json, "size", file.size_bytes);
 		cairn_json_put_u64(&f->json, "terms", file.n_terms);
 		cairn_json_put_u64(&f->json, "xorbs", file.n_xorbs);
+		cairn_json_put_bool(&f->json, "lost", f->needs_lost || cairn_losses_has(cas, &f->hash));
 		cairn_json_close(&f->json);
 	}
 	return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status;

@@ -56,7 +56,7 @@ def rows(answer, name):
 
 def test_a_file(things):
     told = things.told("admin", things.both.hash())
-    assert told["file"] == {"size": 7 * 9000, "terms": 2, "xorbs": 1} and not told["more"]
+    assert told["file"] == {"size": 7 * 9000, "terms": 2, "xorbs": 1, "lost": False} and not told["more"]
     assert [(x["hash"], x["chunks"], x["size"]) for x in told["xorbs"]] == [(xet.text(things.shared.hash), 12, 12 * 9000)]
     assert {(o["repo"], o["sha256"]) for o in told["owners"]} == {(f"models/{r}", xet.text(bytes(range(32)))) for r in (ANN, BOB)}
     assert all(o["at"] > 1_600_000_000 for o in told["owners"]) and told["xorbs"][0]["at"] > 1_600_000_000
@@ -87,7 +87,7 @@ def test_a_tenant_is_told_of_his_own(things):
     assert not any("at" in row for row in told["owners"] + told["xorbs"]), "what ann had before would be told by its age"
     told = things.told("bob", things.shared.hash)
     assert rows(told, "needed_by") == {(xet.text(f.hash()), f"models/{BOB}") for f in (things.both, things.own)}
-    assert {*told["xorb"]} == {"chunks", "size", "stored"}
+    assert {*told["xorb"]} == {"chunks", "size", "stored", "lost"}
     assert rows(things.told("bob", bytes(range(32))), "of_sha256") == {(xet.text(things.both.hash()), None)}
     assert [p["xorb"] for p in things.told("bob", things.bobs.nodes[0][0])["places"]] == [xet.text(things.bobs.hash)]
     # What is everybody's he may read, but it is not his.

@@ -15,6 +15,7 @@ import cairn
 import chromium
 import pytest
 import visitors
+import xet
 from issuer import Issuer
 from test_hub import make_key
 from test_hub_buckets import ZEROS, add
@@ -307,12 +308,12 @@ def faults_of_keys(tab, name):
     yield from ((name, "the focus is not seen on", one) for one in hidden)
 
 
-def test_each_page(people, tabs):
+def faults_of_pages(people, tabs, pages):
     """At each width, in light and dark, without script and with it; what axe-core says of it; and by keys."""
     wrong, axe = [], AXE.read_text() + "; 0"
     if PICTURES:
         Path(PICTURES).mkdir(parents=True, exist_ok=True)
-    for name, (who, path) in PAGES.items():
+    for name, (who, path) in pages.items():
         tab = tabs[who]
         tab.look()
         tab.set_script(False)
@@ -326,6 +327,41 @@ def test_each_page(people, tabs):
         wrong += looks_wrong_anywhere(tab, name, True)
         wrong += faults_of_keys(tab, name)
         wrong += [(name, fault) for fault in faults(tab)]
+    return wrong
+
+
+def test_each_page(people, tabs):
+    wrong = faults_of_pages(people, tabs, PAGES)
+    assert not wrong, wrong
+
+
+LOST_PAGES = {
+    "server with losses": ("all", "/admin"),
+    "home with losses": ("ann", "/"),
+    "tree with losses": ("ann", "/ann/lost/tree/main/weights"),
+    "lost file": ("ann", "/ann/lost/blob/main/weights/model-00001-of-00002-with-a-long-name.safetensors"),
+    "lost file of a bucket": ("ann", "/buckets/ann/data/tree/logs/lost.bin"),
+}
+
+
+@pytest.mark.files
+def test_pages_of_what_is_lost(people, tabs):
+    """All of it is there again at the end."""
+    body, other = random.Random(7).randbytes(120_000), random.Random(8).randbytes(4_000)
+    names = [f"weights/model-0000{i}-of-00002-with-a-long-name.safetensors" for i in (1, 2)]
+    make(people, "ann/lost")
+    done(commit(people, *(stored(n, upload(people, b, "models/ann/lost")[0], len(b)) for n, b in zip(names, (body, other), strict=True)), repo="models/ann/lost"))
+    people.put("ann/data", "logs/lost.bin", body)
+    people.server.object_of(xet.text(xet.Xorb([body]).hash)).unlink()
+    assert people.ask("GET", f"/ann/lost/resolve/main/{names[0]}").status == 410
+
+    def lost_files():
+        return people.server.metrics()["cairn_lost_files"]
+
+    cairn.wait_until("a look", lambda: lost_files() == 1)
+    wrong = faults_of_pages(people, tabs, LOST_PAGES)
+    upload(people, body, "models/ann/lost")
+    cairn.wait_until("another look", lambda: lost_files() == 0)
     assert not wrong, wrong
 
 

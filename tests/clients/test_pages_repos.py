@@ -171,7 +171,7 @@ def test_bytes_that_cannot_be_read(people, enter, lose):  # noqa: F811
             path.chmod(0o600)
             path.write_bytes(bytes(b ^ 255 if 100 <= i < 200 else b for i, b in enumerate(path.read_bytes())))
     ann = enter("ann")
-    stands_without(ann, "cannot be read")
+    stands_without(ann, "is lost")
     assert ann.get("/ann/one", **{"X-Request-Id": "find-me"}).status == 200
     cairn.wait_until("the log", lambda: any("find-me" in line and "request_failed" in line for line in people.server.log().splitlines()))
 

@@ -112,6 +112,22 @@ def test_a_row_that_is_wrong_is_made_anew(start, make):
     assert server.request("HEAD", xorb.path()).status == 200
 
 
+def test_what_comes_during_a_pass_is_counted(start, make):
+    """Never more is read than there is to read, of a pass that goes on and of one that has ended."""
+    server = start()
+    put(server, make, 12, size=120_000)
+    assert server.post("/v1/scrub/start").status == 200
+    cairn.wait_until("some", lambda: status(server)["now"]["xorbs"] >= 2)
+    for i in range(12):
+        assert server.put_xorb(make([120_000], 1000 + i)).status == 200
+    now = status(server)["now"]
+    assert now["total_bytes"] >= 24 * 120_000 and now["bytes"] <= now["total_bytes"]
+    assert server.post("/v1/scrub/start?within=1").status == 200
+    cairn.wait_until("the end", lambda: status(server)["now"] is None)
+    last = status(server)["last"]
+    assert last["xorbs"] == 24 and last["bytes"] <= last["total_bytes"]
+
+
 @pytest.mark.files
 def test_it_goes_on_after_a_restart(start, make):
     """At a MiB a second nothing of this is read before the test has looked, but for the first blocks."""

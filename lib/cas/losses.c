@@ -1,0 +1,406 @@
+#include "cas/losses.h"
+
+#include "base/clock.h"
+#include "cas/internal.h"
+#include "cas/jobs.h"
+#include "index/operate.h"
+#include "index/refer.h"
+
+#include <search.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	LOSSES_AGAIN_MS = 60 * 1000,      /* what is lost may be deleted, copied or healed by another daemon */
+	LOSSES_SHARED_MS = 5 * 60 * 1000, /* another daemon may have lost something */
+	LOSSES_REST_MS = 500,             /* after a look, and ten times as long as it took */
+};
+
+_Static_assert((int)CAIRN_LOSSES_OWNER_BYTES == (int)CAIRN_INDEX_SCOPE_TEXT_MAX + 1, "an owner's name fits");
+
+/* What tells that something may be lost, or healed, since the last look. */
+struct losses_mark {
+	uint64_t n_lost, n_found, n_stored;
+	uint64_t n_files, n_xorbs;
+};
+
+/* What one look has found. */
+struct losses_found {
+	struct cairn_losses_sum sum;
+	struct cairn_hash *files;          /* owned, sum.n_files of them in their order */
+	struct cairn_losses_owner *owners; /* owned, sum.n_owners of them, by lost files */
+};
+
+struct cas_losses {
+	pthread_mutex_t lock; /* over found */
+	struct losses_found found;
+	_Atomic uint64_t n_files; /* of found, for a look without the lock */
+	/* the looking thread's */
+	struct losses_mark mark;
+	int64_t looked_ms, rest_ms; /* monotonic: not before */
+};
+
+static void losses_found_fini(struct losses_found *found)
+{
+	free(found->files);
+	free(found->owners);
+	*found = (struct losses_found){0};
+}
+
+struct cas_losses *cas_losses_new(void)
+{
+	struct cas_losses *l = calloc(1, sizeof(*l));
+	if (l)
+		pthread_mutex_init(&l->lock, NULL);
+	return l;
+}
+
+void cas_losses_free(struct cas_losses *l)
+{
+	if (!l)
+		return;
+	losses_found_fini(&l->found);
+	pthread_mutex_destroy(&l->lock);
+	free(l);
+}
+
+static int losses_compare_hashes(const void *a, const void *b)
+{
+	const struct cairn_hash *x = a, *y = b;
+	return memcmp(x->b, y->b, sizeof(x->b));
+}
+
+/* --- a look ------------------------------------------------------------------------------------------------------- */
+
+struct losses_look {
+	struct cairn_cas *cas;
+	bool (*stop)(void *ctx);
+	void *stop_ctx;
+	int64_t *xorbs; /* owned: numbers of lost ones, in their order */
+	size_t n_xorbs, xorbs_cap;
+	size_t files_cap;
+	void *tree;    /* owned, of search.h: owners by their names */
+	size_t n_kept; /* of found.owners while they are flattened */
+	const struct cairn_hash *file;
+	uint64_t size_bytes; /* of that file */
+	bool is_short;       /* of memory */
+	struct losses_found found;
+};
+
+static void losses_look_fini(struct losses_look *look)
+{
+	free(look->xorbs);
+	tdestroy(look->tree, free);
+	losses_found_fini(&look->found);
+}
+
+static bool losses_stops(const struct losses_look *look)
+{
+	return look->stop && look->stop(look->stop_ctx);
+}
+
+/* @return the array with room for one more; NULL without memory, and then the old one is still there */
+static void *losses_room(void *array, size_t n, size_t *cap, size_t size)
+{
+	if (n < *cap)
+		return array;
+	size_t wanted = *cap ? 2 * *cap : 64;
+	void *more = realloc(array, wanted * size);
+	if (more)
+		*cap = wanted;
+	return more;
+}
+
+static void losses_take_xorb(void *ctx, const struct cairn_index_xorb *row)
+{
+	struct losses_look *look = ctx;
+	if (row->stored_bytes != 0 || !row->referenced || look->is_short)
+		return;
+	if (look->n_xorbs == CAIRN_LOSSES_XORBS_MAX) {
+		look->found.sum.more = true;
+		return;
+	}
+	int64_t *xorbs = losses_room(look->xorbs, look->n_xorbs, &look->xorbs_cap, sizeof(*xorbs));
+	look->is_short = !xorbs;
+	if (!xorbs)
+		return;
+	look->xorbs = xorbs;
+	look->xorbs[look->n_xorbs++] = row->id;
+	look->found.sum.n_xorbs++;
+	look->found.sum.xorb_bytes += row->unpacked_bytes;
+}
+
+static int losses_compare_ids(const void *a, const void *b)
+{
+	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+	return (x > y) - (x < y);
+}
+
+static bool losses_needs_one(const struct losses_look *look, const struct cairn_index_file *file)
+{
+	for (uint32_t i = 0; i < file->n_terms; i++)
+		if ((i == 0 || file->terms[i].xorb_id != file->terms[i - 1].xorb_id) &&
+		    bsearch(&file->terms[i].xorb_id, look->xorbs, look->n_xorbs, sizeof(*look->xorbs),
+			    losses_compare_ids))
+			return true;
+	return false;
+}
+
+static void losses_take_file(void *ctx, const struct cairn_index_file *file)
+{
+	struct losses_look *look = ctx;
+	struct cairn_losses_sum *sum = &look->found.sum;
+	if (look->is_short || !losses_needs_one(look, file))
+		return;
+	if (sum->n_files == CAIRN_LOSSES_FILES_MAX) {
+		sum->more = true;
+		return;
+	}
+	struct cairn_hash *files =
+		losses_room(look->found.files, (size_t)sum->n_files, &look->files_cap, sizeof(*files));
+	look->is_short = !files;
+	if (!files)
+		return;
+	look->found.files = files;
+	look->found.files[sum->n_files++] = file->hash;
+	sum->file_bytes += file->size_bytes;
+}
+
+static enum cairn_status losses_walk_xorbs(struct losses_look *look)
+{
+	enum cairn_status status = CAIRN_OK;
+	for (int64_t id = 0, next = 1; next != 0 && status == CAIRN_OK && !look->is_short; id = next) {
+		if (losses_stops(look))
+			return CAIRN_E_BUSY;
+		status = cairn_index_each_xorb(look->cas->index, id, CAIRN_INDEX_PAGE_MAX, losses_take_xorb, look,
+					       &next);
+	}
+	return look->is_short ? CAIRN_E_NOMEM : status;
+}
+
+static enum cairn_status losses_walk_files(struct losses_look *look)
+{
+	enum cairn_status status = CAIRN_OK;
+	for (int64_t id = 0, next = 1; next != 0 && status == CAIRN_OK && !look->is_short; id = next) {
+		if (losses_stops(look))
+			return CAIRN_E_BUSY;
+		status = cairn_index_each_file(look->cas->index, id, CAIRN_INDEX_PAGE_MAX, true, losses_take_file, look,
+					       &next);
+	}
+	return look->is_short ? CAIRN_E_NOMEM : status;
+}
+
+/* --- whose they are ----------------------------------------------------------------------------------------------- */
+
+static int losses_compare_owners(const void *a, const void *b)
+{
+	const struct cairn_losses_owner *x = a, *y = b;
+	return strcmp(x->owner, y->owner);
+}
+
+static int losses_compare_counts(const void *a, const void *b)
+{
+	const struct cairn_losses_owner *x = a, *y = b;
+	if (x->n_files != y->n_files)
+		return x->n_files > y->n_files ? -1 : 1;
+	return strcmp(x->shown, y->shown);
+}
+
+/* An owner has one row for each file. */
+static void losses_take_owner(void *ctx, const struct cairn_index_owned *row)
+{
+	struct losses_look *look = ctx;
+	struct cairn_losses_owner key;
+	if (look->is_short || cairn_index_owner_is_gone(row->owner))
+		return;
+	(void)snprintf(key.owner, sizeof(key.owner), "%s", row->owner);
+	struct cairn_losses_owner **known = tfind(&key, &look->tree, losses_compare_owners);
+	if (known) {
+		(*known)->n_files++;
+		(*known)->file_bytes += row->size_bytes;
+		return;
+	}
+	if (look->found.sum.n_owners == CAIRN_LOSSES_OWNERS_MAX) {
+		look->found.sum.more = true;
+		return;
+	}
+	struct cairn_losses_owner *owner = malloc(sizeof(*owner));
+	look->is_short = !owner;
+	if (!owner)
+		return;
+	*owner = (struct cairn_losses_owner){.n_files = 1, .file_bytes = row->size_bytes};
+	(void)snprintf(owner->owner, sizeof(owner->owner), "%s", row->owner);
+	(void)snprintf(owner->shown, sizeof(owner->shown), "%s", row->shown ? row->shown : row->owner);
+	look->is_short = !tsearch(owner, &look->tree, losses_compare_owners);
+	if (look->is_short)
+		free(owner);
+	else
+		look->found.sum.n_owners++;
+}
+
+static void losses_flatten(const void *node, VISIT visit, void *ctx)
+{
+	struct losses_look *look = ctx;
+	if (visit == postorder || visit == leaf)
+		look->found.owners[look->n_kept++] = **(struct cairn_losses_owner *const *)node;
+}
+
+static enum cairn_status losses_find_owners(struct losses_look *look)
+{
+	struct losses_found *found = &look->found;
+	enum cairn_status status = CAIRN_OK;
+	for (uint64_t i = 0; i < found->sum.n_files && status == CAIRN_OK && !look->is_short; i++) {
+		bool more = false;
+		if (i % CAIRN_INDEX_PAGE_MAX == 0 && losses_stops(look))
+			return CAIRN_E_BUSY;
+		status = cairn_index_each_match(look->cas->index, NULL, CAIRN_INDEX_MATCH_FILE, found->files[i].b,
+						CAIRN_INDEX_PAGE_MAX, losses_take_owner, look, &more);
+		found->sum.more = found->sum.more || more;
+	}
+	if (look->is_short)
+		return CAIRN_E_NOMEM;
+	if (status != CAIRN_OK || found->sum.n_owners == 0)
+		return status;
+	found->owners = calloc((size_t)found->sum.n_owners, sizeof(*found->owners));
+	if (!found->owners)
+		return CAIRN_E_NOMEM;
+	twalk_r(look->tree, losses_flatten, look);
+	qsort(found->owners, look->n_kept, sizeof(*found->owners), losses_compare_counts);
+	return CAIRN_OK;
+}
+
+/* --- when it is time ---------------------------------------------------------------------------------------------- */
+
+static struct losses_mark losses_mark_now(struct cairn_cas *cas)
+{
+	struct cairn_index_stats index;
+	cairn_index_stats(cas->index, &index);
+	return (struct losses_mark){
+		.n_lost = atomic_load(&cas->xorbs_lost),
+		.n_found = atomic_load(&cas->xorbs_found),
+		.n_stored = atomic_load(&cas->xorbs_stored),
+		.n_files = index.n_files,
+		.n_xorbs = index.n_xorbs,
+	};
+}
+
+/* While nothing is lost, what is stored and deleted makes no difference. */
+static bool losses_may_differ(struct cairn_cas *cas, const struct losses_mark *now, int64_t now_ms)
+{
+	const struct cas_losses *l = cas->losses;
+	const struct losses_mark *then = &l->mark;
+	if (now_ms < l->rest_ms)
+		return false;
+	if (!l->found.sum.is_known || now->n_lost != then->n_lost || now->n_found != then->n_found)
+		return true;
+	if (l->found.sum.n_xorbs == 0)
+		return cairn_cas_is_shared(cas) && now_ms - l->looked_ms > LOSSES_SHARED_MS;
+	return now->n_stored != then->n_stored || now->n_files != then->n_files || now->n_xorbs != then->n_xorbs ||
+	       now_ms - l->looked_ms > LOSSES_AGAIN_MS;
+}
+
+static void losses_keep(struct cas_losses *l, struct losses_found *found)
+{
+	struct losses_found old;
+	pthread_mutex_lock(&l->lock);
+	old = l->found;
+	l->found = *found;
+	atomic_store(&l->n_files, found->sum.n_files);
+	pthread_mutex_unlock(&l->lock);
+	*found = (struct losses_found){0};
+	losses_found_fini(&old);
+}
+
+enum cairn_status cairn_losses_look(struct cairn_cas *cas, bool (*stop)(void *ctx), void *ctx)
+{
+	struct cas_losses *l = cas->losses;
+	int64_t begun_ms = cairn_clock_mono_ms();
+	const struct losses_mark mark = losses_mark_now(cas);
+	if (cas->options.xorbs_external || !losses_may_differ(cas, &mark, begun_ms))
+		return CAIRN_OK;
+	CLEANUP(losses_look_fini) struct losses_look look = {.cas = cas, .stop = stop, .stop_ctx = ctx};
+	enum cairn_status status = losses_walk_xorbs(&look);
+	if (status == CAIRN_OK && look.n_xorbs > 0)
+		status = losses_walk_files(&look);
+	if (look.found.sum.n_files > 0)
+		qsort(look.found.files, (size_t)look.found.sum.n_files, sizeof(*look.found.files),
+		      losses_compare_hashes);
+	if (status == CAIRN_OK)
+		status = losses_find_owners(&look);
+	int64_t now_ms = cairn_clock_mono_ms();
+	l->rest_ms = now_ms + LOSSES_REST_MS + 10 * (now_ms - begun_ms);
+	if (status != CAIRN_OK)
+		return status;
+	look.found.sum.is_known = true;
+	l->mark = mark;
+	l->looked_ms = now_ms;
+	losses_keep(l, &look.found);
+	return CAIRN_OK;
+}
+
+/* --- telling ------------------------------------------------------------------------------------------------------ */
+
+void cairn_losses_sum(struct cairn_cas *cas, struct cairn_losses_sum *out)
+{
+	struct cas_losses *l = cas->losses;
+	pthread_mutex_lock(&l->lock);
+	*out = l->found.sum;
+	pthread_mutex_unlock(&l->lock);
+}
+
+bool cairn_losses_has(struct cairn_cas *cas, const struct cairn_hash *file)
+{
+	struct cas_losses *l = cas->losses;
+	if (atomic_load(&l->n_files) == 0)
+		return false;
+	pthread_mutex_lock(&l->lock);
+	bool has = bsearch(file, l->found.files, (size_t)l->found.sum.n_files, sizeof(*file), losses_compare_hashes) !=
+		   NULL;
+	pthread_mutex_unlock(&l->lock);
+	return has;
+}
+
+uint64_t cairn_losses_of_owner(struct cairn_cas *cas, const char *owner)
+{
+	struct cas_losses *l = cas->losses;
+	uint64_t n = 0;
+	if (atomic_load(&l->n_files) == 0)
+		return 0;
+	pthread_mutex_lock(&l->lock);
+	for (uint64_t i = 0; i < l->found.sum.n_owners && n == 0; i++)
+		if (strcmp(l->found.owners[i].owner, owner) == 0)
+			n = l->found.owners[i].n_files;
+	pthread_mutex_unlock(&l->lock);
+	return n;
+}
+
+size_t cairn_losses_owners(struct cairn_cas *cas, struct cairn_losses_owner *out, size_t max)
+{
+	struct cas_losses *l = cas->losses;
+	pthread_mutex_lock(&l->lock);
+	size_t n = (size_t)l->found.sum.n_owners < max ? (size_t)l->found.sum.n_owners : max;
+	if (n > 0)
+		memcpy(out, l->found.owners, n * sizeof(*out));
+	pthread_mutex_unlock(&l->lock);
+	return n;
+}
+
+size_t cairn_losses_files(struct cairn_cas *cas, const struct cairn_hash *after, struct cairn_hash *out, size_t max)
+{
+	struct cas_losses *l = cas->losses;
+	size_t n = 0;
+	pthread_mutex_lock(&l->lock);
+	size_t first = 0, end = (size_t)l->found.sum.n_files;
+	while (after && first < end) { /* the first one behind it */
+		size_t middle = first + (end - first) / 2;
+		if (losses_compare_hashes(&l->found.files[middle], after) <= 0)
+			first = middle + 1;
+		else
+			end = middle;
+	}
+	for (; n < max && first + n < l->found.sum.n_files; n++)
+		out[n] = l->found.files[first + n];
+	pthread_mutex_unlock(&l->lock);
+	return n;
+}

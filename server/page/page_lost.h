@@ -1,0 +1,20 @@
+/* What pages say of files whose bytes are lost. */
+#ifndef CAIRN_SERVER_PAGE_LOST_H
+#define CAIRN_SERVER_PAGE_LOST_H
+
+#include "server/page/page.h"
+#include "server/page/page_alarms.h"
+
+/** Appends the operator's card of what is lost: counts, repositories and files. Appends nothing if nothing is lost. */
+void page_put_lost(struct page *page, const struct page_figures *f);
+
+/** Appends a tag with the number of a repository's lost files, if it has some. */
+void page_put_lost_count(struct cairn_buf *b, struct cairn_cas *cas, int64_t repo);
+
+/** Appends a tag behind the name of a file, if it is lost. @return whether it is */
+bool page_put_lost_tag(struct cairn_buf *b, struct cairn_cas *cas, const struct cairn_hash *file);
+
+/** Appends the sentence that stands in place of a lost file's bytes. */
+void page_put_lost_notice(struct cairn_buf *b);
+
+#endif
