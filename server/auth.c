@@ -252,7 +252,7 @@ static bool auth_permits(const struct auth_identity *who, unsigned scope, unsign
 	return false;
 }
 
-/* Whoever may do everything may say for which repository he does it. */
+/* A sender who may do everything may name the repository of a request. */
 static void auth_take_said(struct auth_identity *out, const char *header)
 {
 	static const char SAID[] = "Bearer " AUTH_SAID;

@@ -51,8 +51,8 @@ void auth_keys_free(struct auth_keys *keys);
 bool auth_check(const struct auth_options *options, const char *header, unsigned scope, struct auth_identity *out,
 		unsigned *code, struct cairn_diag *diag);
 
-/** Does this stand for somebody, so that what he does counts as his, and not as his address's? Of a token that anybody
- * gets it does not; without a token it does when his API key was recognised (api_key.h). */
+/** Does this identity stand for somebody, so that requests count for them and not for their address? A token that
+ * anybody gets does not. Without a token an identity does when its API key was recognised (api_key.h). */
 bool auth_is_somebody(const struct auth_identity *identity);
 
 /** Who is somebody: the account, whatever keys it has; else the API key, however many tokens it got; else the token's
@@ -63,8 +63,8 @@ void auth_bearer(const struct auth_identity *identity, const char *header, struc
 CAIRN_MUST_USE enum cairn_status auth_mint(const struct auth_options *options, const struct cairn_token_claims *claims,
 					   int64_t now_unix_s, char **token, struct cairn_diag *diag);
 
-/** Whom what is under way counts as, if he is somebody: the account, else the API key, else the token's subject, else
- * its repository, else the token. */
+/** The sender for whom work under way is counted, if the identity is somebody: the account, else the API key, else the
+ * token's subject, else its repository, else the token. */
 void auth_sender(const struct auth_identity *identity, const char *header, struct cairn_hash *out);
 
 /** The identity as the use cases want it; borrows identity. */

@@ -10,7 +10,7 @@ enum { CAIRN_INFO_LIMIT_MAX = CAIRN_FILES_PAGE_MAX }; /* rows of one call */
 /** On whose behalf is asked. */
 struct cairn_info_asker {
 	const struct cairn_cas_who *who;
-	bool all;       /* the operator: of everybody's. Else: of what is the owner's, or what he may read */
+	bool all;       /* the operator asks about all files; others about those that they own or may read */
 	uint32_t limit; /* rows of each call, 1 to CAIRN_INFO_LIMIT_MAX; what is left out is told by more */
 };
 
@@ -30,14 +30,14 @@ struct cairn_info_xorb {
 
 /**
  * A file that the asker may read. @param visit  its first xorbs, each once, in the order in which its terms name them
- * @return CAIRN_OK; CAIRN_E_NOT_FOUND unknown, or not his to read; as index and store
+ * @return CAIRN_OK; CAIRN_E_NOT_FOUND unknown, or the asker may not read it; as index and store
  */
 CAIRN_MUST_USE enum cairn_status cairn_info_file(struct cairn_cas *cas, const struct cairn_info_asker *asker,
 						 const struct cairn_hash *hash, struct cairn_info_file *out,
 						 void (*visit)(void *ctx, const struct cairn_info_xorb *xorb),
 						 void *ctx);
 
-/** Visit a file as its owners have it: all of them, or the asker himself if he is one.
+/** Visits a file as its owners have it: all owners, or the asker alone if the asker is an owner.
  *  @return CAIRN_OK, also for none; as index and store */
 CAIRN_MUST_USE enum cairn_status cairn_info_owners(struct cairn_cas *cas, const struct cairn_info_asker *asker,
 						   const struct cairn_hash *hash,
@@ -58,7 +58,8 @@ CAIRN_MUST_USE enum cairn_status cairn_info_needed_by(struct cairn_cas *cas, con
 						      void (*visit)(void *ctx, const struct cairn_cas_owned *file),
 						      void *ctx, bool *more);
 
-/** What is known of a xorb. Whoever is not the operator may hear it only of one that a file of his needs.
+/** Tells what is known of a xorb. Askers other than the operator may hear it only of a xorb that a file of theirs
+ * needs.
  *  @return CAIRN_OK; CAIRN_E_NOT_FOUND; as index and store */
 CAIRN_MUST_USE enum cairn_status cairn_info_xorb(struct cairn_cas *cas, const struct cairn_hash *hash,
 						 struct cairn_info_xorb *out);

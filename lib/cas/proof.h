@@ -39,10 +39,10 @@ void cairn_cas_give_proving(struct cairn_cas *cas, const struct cairn_index_leas
 
 /**
  * Look at some claims of the next owner: read their files, and write down which are true. Of a file that is longer than
- * a turn a part is read, and the next one in his next turn: nobody waits for another's long files. A file that was read
- * before, for any owner, is not read again, but takes as long: the time must not tell whose it is, too. What cannot be
- * read now is looked at again an hour later. A claim that is not written down is due as before, so a stop at any moment
- * loses no more than the reading.
+ * a turn a part is read, and the next part in the next turn of that owner: nobody waits for another's long files. A
+ * file that was read before, for any owner, is not read again, but takes as long: the time must not tell whose it is,
+ * too. What cannot be read now is looked at again an hour later. A claim that is not written down is due as before, so
+ * a stop at any moment loses no more than the reading.
  * @return CAIRN_OK
  *         CAIRN_E_BUSY  stopped, or store or index do not answer; what was read before is written down
  *         else as a write: the index

@@ -43,8 +43,8 @@ static bool answer_may_offer(struct cairn_cas *cas, const struct cairn_hash *xor
 
 /* The first xorb is whole in any case, the others as long as there is room. One whose bytes are lost is not offered:
  * clients would not send it, and their shards would be refused. Without the first, which has the chunk, there is no
- * answer. A neighbour of a single chunk is not offered either: it is named by the chunk's hash, unkeyed, and who knows
- * this hash has proved that he has the chunk. */
+ * answer. A neighbour of a single chunk is not offered either: it is named by the chunk's hash, unkeyed, and knowing
+ * this hash counts as proof of having the chunk. */
 static bool answer_visit(void *ctx, const struct cairn_index_dedupe_xorb *x)
 {
 	struct answer_builder *b = ctx;

@@ -20,7 +20,7 @@ enum cairn_hub_asker_kind {
 /** Who asks, by the API key that came along. Plain value; zeroed it is nobody. */
 struct cairn_hub_asker {
 	enum cairn_hub_asker_kind kind;
-	bool shut_out;                                  /* of CAIRN_HUB_NOBODY: what is public is not for him either */
+	bool shut_out;                                  /* of CAIRN_HUB_NOBODY: sees not even what is public */
 	unsigned scopes;                                /* enum cairn_token_scope, implied ones included */
 	int64_t key;                                    /* its number; 0: there was none */
 	int64_t key_created_unix_s, key_expires_unix_s; /* expires: 0 never */
@@ -38,9 +38,9 @@ CAIRN_MUST_USE enum cairn_status cairn_hub_identify(struct cairn_cas *cas,
 						    const uint8_t digest[static CAIRN_SHA256_BYTES],
 						    struct cairn_hub_asker *out, struct cairn_diag *diag);
 
-/** Who is the user of this name, of whom somebody who is believed says that it is he? He may do what his account may,
- * except for what takes an operator. @return CAIRN_OK; CAIRN_E_DENIED there is no user of this name, or he is disabled
- *  (user.refused); as index and store */
+/** Finds the user whom a trusted proxy names. The user may do what the account may, except for what takes an operator.
+ *  @return CAIRN_OK; CAIRN_E_DENIED there is no user of this name, or the user is disabled (user.refused); as index and
+ *  store */
 CAIRN_MUST_USE enum cairn_status cairn_hub_identify_user(struct cairn_cas *cas, const char *name,
 							 struct cairn_hub_asker *out, struct cairn_diag *diag);
 
@@ -93,7 +93,7 @@ CAIRN_MUST_USE enum cairn_status cairn_hub_each_account(
 CAIRN_MUST_USE enum cairn_status cairn_hub_each_member(struct cairn_cas *cas, const char *organisation,
 						       cairn_index_visit_member *visit, void *ctx,
 						       struct cairn_diag *diag);
-/** Visit all organisations of a user, by his number. @return CAIRN_OK; as index and store */
+/** Visits all organisations of a user, by the number of the user. @return CAIRN_OK; as index and store */
 CAIRN_MUST_USE enum cairn_status cairn_hub_each_organisation(struct cairn_cas *cas, int64_t user,
 							     cairn_index_visit_member *visit, void *ctx);
 

@@ -9,7 +9,7 @@
 /**
  * Do what can be done of the operations, all in one transaction; those that were not done have a fault. Waits for the
  * index's writer.
- * @param asker  may read the sources of copies; a source that he may not is as one that is not there
+ * @param asker  may read the sources of copies; a source that the asker may not read counts as missing
  * @param[out] n_failed  how many have a fault
  * @return CAIRN_OK; CAIRN_E_NOT_FOUND the bucket is not there any more (repo.unknown); CAIRN_E_DENIED (quota.repo,
  *         quota.account); as a write

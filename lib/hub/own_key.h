@@ -1,4 +1,4 @@
-/* Keys that the holder of an account makes for himself. */
+/* Keys that the holder of an account makes for their own use. */
 #ifndef CAIRN_HUB_OWN_KEY_H
 #define CAIRN_HUB_OWN_KEY_H
 
@@ -10,13 +10,13 @@ enum {
 };
 
 /**
- * Make a key of the asker's own account, which is good no longer than the one that he came with. Waits for the index's
+ * Makes a key of the asker's own account, which is good no longer than the key of the request. Waits for the index's
  * writer.
  * @param name     for people; not empty
  * @param writing  it may write, too
  * @param[out] text  the key itself, which is kept nowhere
  * @return CAIRN_OK; CAIRN_E_USAGE the name is empty or too long (key.name); CAIRN_E_DENIED the asker has no account, is
- *         here with a key for one repository, or would get more than his own key allows (key.own);
+ *         here with a key for one repository, or would get more than the key of the request allows (key.own);
  *         CAIRN_E_CONFLICT it has so many (key.many); as a write
  */
 CAIRN_MUST_USE enum cairn_status cairn_hub_make_own_key(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
@@ -24,9 +24,9 @@ CAIRN_MUST_USE enum cairn_status cairn_hub_make_own_key(struct cairn_cas *cas, c
 							char text[static CAIRN_KEY_TEXT_BYTES],
 							struct cairn_diag *diag);
 
-/** Revoke a key of the asker's own account, for which his own must be allowed to write: the sessions and tokens that
- *  were got with it end. Waits for the index's writer. @return CAIRN_OK; CAIRN_E_NOT_FOUND it is none of his
- * (key.unknown); CAIRN_E_DENIED as above; as a write */
+/** Revokes a key of the asker's own account, for which the key of the request must be allowed to write. The sessions
+ * and tokens that were got with the revoked key end. Waits for the index's writer. @return CAIRN_OK; CAIRN_E_NOT_FOUND
+ * the account has no such key (key.unknown); CAIRN_E_DENIED as above; as a write */
 CAIRN_MUST_USE enum cairn_status cairn_hub_revoke_own_key(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
 							  int64_t id, struct cairn_diag *diag);
 

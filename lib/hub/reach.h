@@ -25,7 +25,7 @@ struct cairn_hub_reach {
 CAIRN_MUST_USE enum cairn_status cairn_hub_reach_next(struct cairn_hub_reach *reach,
 						      const struct cairn_index_repo **out);
 
-/** May he have its files, too? @return CAIRN_OK; as index and store */
+/** May the asker also have the files of the repository? @return CAIRN_OK; as index and store */
 CAIRN_MUST_USE enum cairn_status cairn_hub_reach_may_read(const struct cairn_hub_reach *reach,
 							  const struct cairn_index_repo *repo, bool *may);
 

@@ -413,7 +413,7 @@ enum cairn_status cairn_hub_list_repos(struct cairn_cas *cas, const struct cairn
 	if (list->author)
 		status = cairn_index_account(cairn_cas_index(cas), list->author, &author);
 	if (status == CAIRN_E_NOT_FOUND || asker->shut_out)
-		return CAIRN_OK; /* there are none for him */
+		return CAIRN_OK; /* the asker may see none */
 	if (status == CAIRN_OK && list->author)
 		page.account = author.id;
 	if (status == CAIRN_OK)

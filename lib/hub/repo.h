@@ -1,5 +1,5 @@
-/* Repositories: who sees them, and who may change them. What somebody may not see looks to him as if it were not there.
- */
+/* Repositories: who sees them, and who may change them. A repository that an asker may not see is answered as one that
+ * does not exist. */
 #ifndef CAIRN_HUB_REPO_H
 #define CAIRN_HUB_REPO_H
 
@@ -20,8 +20,8 @@ CAIRN_MUST_USE enum cairn_status cairn_hub_access_in(struct cairn_cas *cas, cons
  * @param need  CAIRN_HUB_SEE: for what is said about it; CAIRN_HUB_READ: for its files, which everybody may have of a
  *              public one without a gate
  * @param[out] out  of a git-like one that was moved, and is asked for by the name from before, with the name of today
- * @return CAIRN_OK; CAIRN_E_NOT_FOUND there is none, or none that he may see (repo.unknown); CAIRN_E_DENIED he may see
- *         it, but not have its files (repo.gated), or no more than that (repo.denied); as index and store
+ * @return CAIRN_OK; CAIRN_E_NOT_FOUND there is none, or none that the asker may see (repo.unknown); CAIRN_E_DENIED the
+ * asker may see it, but not have its files (repo.gated), or no more than that (repo.denied); as index and store
  */
 CAIRN_MUST_USE enum cairn_status cairn_hub_find_repo(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
 						     enum cairn_index_repo_kind kind, const char *account,
@@ -80,8 +80,8 @@ enum { CAIRN_HUB_REPOS_MAX = 500 }; /* of one page */
  * @param account  CAIRN_HUB_ME: the asker's own
  * @param search   letters that a name has, in any case; NULL: all
  * @param from_id  0, then *next_id, which is 0 when there are no more
- * @return CAIRN_OK; CAIRN_E_NOT_FOUND there is no such account (account.unknown); CAIRN_E_DENIED nobody has none of his
- *         own (account.denied); as index and store
+ * @return CAIRN_OK; CAIRN_E_NOT_FOUND there is no such account (account.unknown); CAIRN_E_DENIED a client without a key
+ * has none of its own (account.denied); as index and store
  */
 CAIRN_MUST_USE enum cairn_status cairn_hub_each_repo(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
 						     enum cairn_index_repo_kind kind, const char *account,

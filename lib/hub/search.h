@@ -38,7 +38,7 @@ bool cairn_hub_is_searched(const char *text);
 
 /**
  * Visit what a hash is the name of: in each repository that the asker may see a commit, a stored file or one with that
- * SHA-256; in each of which he may have the files those that need a xorb, or one with a chunk. A repository's files of
+ * SHA-256; in each whose files the asker may have, those that need a xorb, or one with a chunk. A repository's files of
  * a xorb are cut to a few. For workers.
  * @param text  of which cairn_hub_is_searched() is true
  * @param visit  nothing is held meanwhile

@@ -99,7 +99,7 @@ struct cairn_index_set_member {
 	struct cairn_index_write write;
 	const char *organisation, *user; /* borrowed */
 	enum cairn_index_role role;      /* CAIRN_INDEX_ROLE_NONE: no member any more */
-	bool keeps_admin;                /* leave the last admin as he is */
+	bool keeps_admin;                /* the last admin keeps the role */
 	bool changed;                    /* result; false: it was so before */
 };
 CAIRN_MUST_USE enum cairn_status cairn_index_set_member(struct cairn_index *ix, struct cairn_index_set_member *set);

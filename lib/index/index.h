@@ -208,7 +208,7 @@ struct cairn_index_term {
 /** How much an owner's word that a file has a certain SHA-256 is believed (proof.h). The values are the rows'. */
 enum cairn_index_belief {
 	CAIRN_INDEX_FALSE = 0,  /* the bytes have another */
-	CAIRN_INDEX_COPIED = 1, /* another owner's word, which came with his files: it spares nobody an upload */
+	CAIRN_INDEX_COPIED = 1, /* another owner's word, which came with the files: it spares nobody an upload */
 	CAIRN_INDEX_SAID = 2,
 	CAIRN_INDEX_PROVED = 3, /* the bytes were read */
 };

@@ -14,8 +14,8 @@ enum cairn_index_match {
 
 /**
  * Visit the first of the files that match, as their owners have them, in the order of hashes and then owners. Those of
- * one owner that need a xorb: in time with his files, and neither with those of others nor with whether there is such
- * a xorb.
+ * one owner that need a xorb: in time that grows with the files of this owner, and neither with those of others nor
+ * with whether there is such a xorb.
  * @param owner  NULL: all
  * @param name   a hash as struct cairn_hash has it, or a SHA-256
  * @param limit  at most CAIRN_INDEX_PAGE_MAX

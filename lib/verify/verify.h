@@ -80,7 +80,7 @@ struct cairn_verify_summary {
  * In order: header; sections, bookends, counts and what follows; each xorb's chunk list (offsets, sums, limits, merkle
  * root) and that it is stored and equal to the stored one; each file's terms (range within the xorb, range hash,
  * unpacked bytes) and its file hash.
- * Of a stored xorb no value is told that the sender has not described himself; of one that the shard does not describe
+ * Of a stored xorb no value is told that the sender has not described; of one that the shard does not describe
  * nothing at all before the range hash of a term is found right, not even how many chunks it has: a range past its end
  * is told as a wrong range hash, after as much work.
  * num_bytes_on_disk, reserved fields, the SHA-256 and the order of files and xorbs are not judged.

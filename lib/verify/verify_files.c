@@ -46,8 +46,9 @@ struct term_chunks {
 };
 
 /* What a shard does not describe belongs, as far as anybody can tell, to somebody else: its sender has not shown yet
- * that he knows the chunks. So nothing that is told, and no work that is done, before the range hash is found right may
- * depend on what is stored, and no value that is computed from it is told ever: he would send it back as his own. */
+ * that they know the chunks. So nothing that is told, and no work that is done, before the range hash is found right
+ * may depend on what is stored, and no value that is computed from it is told ever: the sender could send it back as
+ * proof. */
 static bool term_is_described(const struct verify_run *run)
 {
 	return run->last_known == NULL;

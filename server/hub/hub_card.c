@@ -1,4 +1,4 @@
-/* What is wrong with a README.md: POST /api/validate-yaml. Nothing is looked up for it, so nobody has to say who he is.
+/* What is wrong with a README.md: POST /api/validate-yaml. Nothing is looked up for it, so no key is needed.
  */
 #include "hub/card.h"
 #include "server/app.h"

@@ -11,8 +11,8 @@
 void hub_reply_error(struct http_request *req, unsigned code, const char *error_code, const char *rule,
 		     const char *text);
 
-/** What became of a call that failed. A key that is not known is 401 without a word on what was asked for; so is, to
- * nobody, what he may not see or what is not there, and to somebody that is 404. */
+/** What became of a call that failed. A key that is not known is 401 without a word on what was asked for; a client
+ * without a key gets 401, too, for what is hidden or missing; a client with a key gets 404. */
 void hub_reply_failure(struct http_request *req, const struct hub_call *call);
 
 /** What a hub has and this one has not: 501, with X-Error-Code NotImplemented and a sentence on it. */

@@ -22,7 +22,7 @@ static void layout_put_assets(struct cairn_buf *b)
 	     page_asset("icon.svg")->version, page_asset("style.css")->version, page_asset("page.js")->version);
 }
 
-/* Who is signed in, and what he alone needs. */
+/* Who is signed in, and the links for that person alone. */
 static void layout_put_asker(struct page *page)
 {
 	struct cairn_buf *b = page_out(page);

@@ -50,7 +50,7 @@ static void upload_build_found(struct upload_page *p)
 	page_end(page);
 }
 
-/* A place whose revision is a branch, of a repository that he may write. */
+/* A place whose revision is a branch, of a repository that the reader may write. */
 static bool upload_find(struct upload_page *p)
 {
 	struct page *page = &p->place.page;

@@ -146,7 +146,7 @@ static enum cairn_status info_put_sha256(struct info_request *f, struct cairn_ca
 	return status;
 }
 
-/* Who is not the operator hears of a xorb when a file of his needs it, and not before that was looked up. */
+/* Askers other than the operator hear of a xorb only after a file of theirs was found to need it. */
 static enum cairn_status info_put_the_xorb(struct info_request *f, struct cairn_cas *cas)
 {
 	struct cairn_info_xorb xorb;

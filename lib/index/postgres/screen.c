@@ -18,7 +18,7 @@ static const char SCREEN_OWN[] = "SELECT k.n FROM unnest($1::bigint[], $2::text[
 /* Of one exchange. */
 struct screen_batch {
 	struct cairn_index_screen *all[CAIRN_PG_SCREEN_MAX];
-	struct cairn_index_screen *own[CAIRN_PG_SCREEN_MAX]; /* of those: who has a scope of his own */
+	struct cairn_index_screen *own[CAIRN_PG_SCREEN_MAX]; /* of those: the ones with a scope of their own */
 	uint32_t n, n_own;
 };
 

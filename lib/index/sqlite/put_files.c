@@ -161,7 +161,7 @@ static enum cairn_status put_files_own_new(struct put_shard *p, int64_t id, cons
 	return p->tx->owners.n == CAIRN_NEW_ROWS_MAX ? put_shard_add_owners(p) : CAIRN_OK;
 }
 
-/* One more owner, or one more word of one: for him alone. */
+/* Adds an owner, or a claim that counts for that owner alone. */
 static enum cairn_status put_files_own(struct put_shard *p, int64_t id, const struct cairn_index_new_file *file)
 {
 	bool added;

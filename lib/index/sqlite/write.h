@@ -49,8 +49,8 @@ enum cairn_tx_stmt {
 	CAIRN_TX_ADD_FILES,
 	CAIRN_TX_ADD_FIRST_OWNER, /* of a new file */
 	CAIRN_TX_ADD_FIRST_OWNERS,
-	CAIRN_TX_ADD_OWNER,     /* without a claim, unless he is one already */
-	CAIRN_TX_ADD_CLAIM,     /* unless the owner has as many of that file as he may */
+	CAIRN_TX_ADD_OWNER,     /* without a claim, unless the file has this owner */
+	CAIRN_TX_ADD_CLAIM,     /* unless the owner has reached the limit of claims on that file */
 	CAIRN_TX_DROP_NO_CLAIM, /* what ADD_OWNER added */
 	CAIRN_TX_FIND_OWNED,
 	CAIRN_TX_ADD_PROOF,
@@ -111,7 +111,7 @@ enum cairn_tx_stmt {
 	CAIRN_TX_FIND_INLINE,  /* a content by its bytes */
 	CAIRN_TX_FIND_STORED,  /* a content by its file and SHA-256 */
 	CAIRN_TX_FIND_CLAIMED, /* the best claim of an owner on a SHA-256 */
-	CAIRN_TX_FIND_CLAIM,   /* his on this file, unless it is false */
+	CAIRN_TX_FIND_CLAIM,   /* the claim of an owner on this file, unless it is false */
 	CAIRN_TX_ADD_CONTENT,
 	CAIRN_TX_USE_CONTENT,
 	CAIRN_TX_DROP_CONTENT, /* unless an entry has it; tells whose it was, and its bytes if they were inline */
