@@ -280,10 +280,25 @@ enum cairn_status cairn_xorb_upload_store(struct cairn_xorb_upload *u, struct ca
 	return status == CAIRN_E_BUSY ? cas_store_is_silent(diag) : status;
 }
 
+/* A frozen index has refused the row for certain, so no row names the object that was just stored. One that cannot be
+ * removed now is a left-over for a collection. */
+static void xorb_upload_take_back(struct cairn_xorb_upload *u)
+{
+	const struct cairn_index_write *write = &u->put_row.write;
+	const struct cairn_copy *copy = &u->put_row.copy;
+	if (write->status != CAIRN_E_BUSY || !write->diag.rule || strcmp(write->diag.rule, "index.frozen") != 0)
+		return;
+	if (cairn_copy_is_named(copy))
+		(void)!cairn_store_remove_copy(u->cas->store, &u->hash, copy, NULL);
+	else
+		(void)!cairn_store_remove(u->cas->store, &u->hash, NULL);
+}
+
 static void xorb_upload_written(struct cairn_index_write *write)
 {
 	struct cairn_xorb_upload *u =
 		(struct cairn_xorb_upload *)(void *)((char *)write - offsetof(struct cairn_xorb_upload, put_row));
+	xorb_upload_take_back(u);
 	xorb_upload_let_go(u);
 	u->done(u->done_ctx, write->status, write->status == CAIRN_OK && u->put_row.added, &write->diag);
 }
@@ -309,6 +324,8 @@ enum cairn_status cairn_xorb_upload_commit(struct cairn_xorb_upload *u,
 		.copy = u->put_row.copy,
 	};
 	enum cairn_status status = cairn_index_put_xorb(u->cas->index, &u->put_row);
+	if (!done)
+		xorb_upload_take_back(u);
 	if (status != CAIRN_OK || !done)
 		xorb_upload_let_go(u);
 	return status;

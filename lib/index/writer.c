@@ -131,7 +131,7 @@ static bool writer_apply(struct cairn_index *ix, struct cairn_index_write *write
 		return ix->backend->apply(ix, write, alone);
 	write->diag = (struct cairn_diag){0};
 	write->status = cairn_fail(&write->diag, CAIRN_E_BUSY, "index.frozen", CAIRN_NO_OFFSET,
-				   "this store %s, and takes nothing new", cairn_index_frozen_words(frozen));
+				   "this store takes nothing new: it %s", cairn_index_frozen_words(frozen));
 	return alone;
 }
 

@@ -90,7 +90,27 @@ def more(book, server, n):
     return file
 
 
-@pytest.mark.parametrize("elsewhere", [False, pytest.param(True, marks=pytest.mark.skipif(not (cairn.POSTGRES or cairn.ENGINE), reason="there are no other engines"))])
+each_pair = pytest.mark.parametrize("elsewhere", [False, pytest.param(True, marks=pytest.mark.skipif(not (cairn.POSTGRES or cairn.ENGINE), reason="there are no other engines"))])
+
+
+@each_pair
+def test_a_refused_upload_leaves_nothing(start, begin, tmp_path, elsewhere):
+    """A frozen store keeps no object that no row names. (Its counts are right only after the move.)"""
+    server = start()
+    book = fill(server, 1)
+    move(tmp_path / "server", tmp_path / "other", elsewhere=elsewhere)
+    half = begin("other", elsewhere)
+    for seed in (20, 21):
+        error = cairn.is_error(ledger.Ledger().upload(half, ledger.new_file(seed)), 503, "index.frozen")
+        assert error["message"].startswith("this store takes nothing new: it is being filled by"), error
+    book.check(half)
+    half.stop()
+    command = [cairn.CAIRN, "fsck", "--json", "--data-dir", str(half.data)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert {problem["kind"] for problem in json.loads(done.stdout)["problems"]} <= {"index.count"}, done.stdout
+
+
+@each_pair
 def test_there_and_back(start, begin, tmp_path, elsewhere):
     """Read and written all the time but for the last moment, caught up, and back with what came there."""
     server = start()
