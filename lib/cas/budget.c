@@ -14,7 +14,7 @@ struct cairn_share {
 	struct cairn_hash sender;
 	struct cairn_share *next;
 	unsigned n_uses;
-	uint64_t bytes;
+	uint64_t bytes, reserved;
 };
 
 void cairn_budget_init(struct cairn_budget *b, uint64_t bytes_max, uint64_t share_bytes_max)
@@ -34,10 +34,11 @@ void cairn_budget_fini(struct cairn_budget *b)
 	pthread_mutex_destroy(&b->lock);
 }
 
-uint64_t cairn_budget_bytes(struct cairn_budget *b)
+uint64_t cairn_budget_bytes(struct cairn_budget *b, uint64_t *reserved)
 {
 	pthread_mutex_lock(&b->lock);
 	uint64_t bytes = b->bytes;
+	*reserved = b->reserved;
 	pthread_mutex_unlock(&b->lock);
 	return bytes;
 }
@@ -66,23 +67,32 @@ static struct cairn_share *budget_take(struct cairn_budget *b, const struct cair
 	return *at;
 }
 
-/* Under the lock. What others have is not told. */
+/* Under the lock: is there room for bytes that are not reserved? Does not reveal how much other senders have. */
 static enum cairn_status budget_check(const struct cairn_budget *b, const struct cairn_share *share, uint64_t bytes,
 				      struct cairn_diag *diag)
 {
-	if (bytes > b->share_bytes_max || share->bytes > b->share_bytes_max - bytes) {
+	uint64_t own = share->bytes + share->reserved, all = b->bytes + b->reserved;
+	if (bytes > b->share_bytes_max || own > b->share_bytes_max - bytes) {
 		(void)cairn_fail(diag, CAIRN_E_BUSY, "spool.share", CAIRN_NO_OFFSET,
 				 "you have %" PRIu64 " bytes under way and send %" PRIu64
 				 " more; one sender may have %" PRIu64 " (spool_share_percent): send less at once",
-				 share->bytes, bytes, b->share_bytes_max);
-		cairn_diag_numbers(diag, b->share_bytes_max, share->bytes + bytes);
+				 own, bytes, b->share_bytes_max);
+		cairn_diag_numbers(diag, b->share_bytes_max, own + bytes);
 		return CAIRN_E_BUSY;
 	}
-	if (bytes > b->bytes_max || b->bytes > b->bytes_max - bytes)
+	if (bytes > b->bytes_max || all > b->bytes_max - bytes)
 		return cairn_fail(diag, CAIRN_E_BUSY, "spool.full", CAIRN_NO_OFFSET,
 				  "too many uploads are under way, of all senders together (spool_bytes_max); try "
 				  "again in a moment");
 	return CAIRN_OK;
+}
+
+/* Under the lock. Gives back the room when bytes is negative. */
+static void budget_reserve(struct cairn_use *u, int64_t bytes)
+{
+	u->reserved += (uint64_t)bytes;
+	u->share->reserved += (uint64_t)bytes;
+	u->cas->budget.reserved += (uint64_t)bytes;
 }
 
 enum cairn_status cairn_use_begin(struct cairn_use *u, struct cairn_cas *cas, const struct cairn_hash *sender,
@@ -90,17 +100,16 @@ enum cairn_status cairn_use_begin(struct cairn_use *u, struct cairn_cas *cas, co
 {
 	struct cairn_budget *b = &cas->budget;
 	uint64_t bytes = bytes_expected == UINT64_MAX ? 0 : bytes_expected;
-	*u = (struct cairn_use){0};
-	if (on_disk) {
-		enum cairn_status full = cairn_cas_room(cas, bytes, diag);
-		if (full != CAIRN_OK)
-			return full;
-	}
 	pthread_mutex_lock(&b->lock);
 	struct cairn_share *share = budget_take(b, sender);
-	enum cairn_status status = share ? budget_check(b, share, bytes, diag) : CAIRN_E_NOMEM;
-	pthread_mutex_unlock(&b->lock);
 	*u = (struct cairn_use){.cas = cas, .share = share, .on_disk = on_disk};
+	enum cairn_status status = share ? budget_check(b, share, bytes, diag) : CAIRN_E_NOMEM;
+	if (status == CAIRN_OK)
+		budget_reserve(u, (int64_t)bytes);
+	uint64_t reserved = b->reserved;
+	pthread_mutex_unlock(&b->lock);
+	if (status == CAIRN_OK && on_disk)
+		status = cairn_cas_room(cas, reserved, diag);
 	if (status != CAIRN_OK)
 		cairn_use_end(u);
 	return status;
@@ -116,8 +125,10 @@ enum cairn_status cairn_use_add(struct cairn_use *u, uint64_t bytes, struct cair
 		u->looked_bytes = u->bytes + bytes;
 	}
 	pthread_mutex_lock(&b->lock);
-	enum cairn_status status = budget_check(b, u->share, bytes, diag);
+	uint64_t announced = bytes < u->reserved ? bytes : u->reserved;
+	enum cairn_status status = bytes > announced ? budget_check(b, u->share, bytes - announced, diag) : CAIRN_OK;
 	if (status == CAIRN_OK) {
+		budget_reserve(u, -(int64_t)announced);
 		u->bytes += bytes;
 		u->share->bytes += bytes;
 		b->bytes += bytes;
@@ -141,6 +152,7 @@ void cairn_use_end(struct cairn_use *u)
 		return;
 	struct cairn_budget *b = &u->cas->budget;
 	pthread_mutex_lock(&b->lock);
+	budget_reserve(u, -(int64_t)u->reserved);
 	b->bytes -= u->bytes;
 	u->share->bytes -= u->bytes;
 	if (--u->share->n_uses == 0) {

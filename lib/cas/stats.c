@@ -7,8 +7,11 @@ enum { LOOK_LIMIT_MS = 20 * 1000 }; /* 4 s for a million terms */
 
 void cairn_cas_stats(struct cairn_cas *cas, struct cairn_cas_stats *out)
 {
+	uint64_t reserved;
+	uint64_t bytes = cairn_budget_bytes(&cas->budget, &reserved);
 	*out = (struct cairn_cas_stats){
-		.spool_bytes = cairn_budget_bytes(&cas->budget),
+		.spool_bytes = bytes,
+		.spool_reserved_bytes = reserved,
 		.chunks_verified = atomic_load(&cas->chunks_verified),
 		.xorbs_stored = atomic_load(&cas->xorbs_stored),
 		.xorb_bytes_stored = atomic_load(&cas->xorb_bytes_stored),

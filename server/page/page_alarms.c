@@ -82,7 +82,7 @@ static void alarms_of_room(const struct alarms *a)
 			       show_size(left, s->room.bytes), show_size(kept, reserve));
 		alarms_tell(a, text, "full-disks");
 	}
-	if (s->spool_bytes > spool_max / 100 * ALARMS_SPOOL_PERCENT)
+	if (s->spool_bytes + s->spool_reserved_bytes > spool_max / 100 * ALARMS_SPOOL_PERCENT)
 		alarms_tell(a, "Uploads under way have nearly all the room that they may take.",
 			    "limits-and-what-a-client-sees");
 	if (s->index.n_queued > ALARMS_QUEUE)

@@ -354,6 +354,8 @@ static void metrics_list_store(struct metrics_list *list, const struct app *app,
 	metrics_list_add(list, "gauge", "cairn_verified_lists", s->verified_lists, "Kept chunk lists.");
 	metrics_list_add(list, "gauge", "cairn_spool_bytes", s->spool_bytes,
 			 "Bodies of uploads and long answers under way.");
+	metrics_list_add(list, "gauge", "cairn_spool_reserved_bytes", s->spool_reserved_bytes,
+			 "Bytes that uploads under way have announced and not sent yet.");
 	metrics_list_add(list, "gauge", "cairn_spool_bytes_max", app->config.spool_bytes_max,
 			 "Most that these may be.");
 	metrics_list_add(list, "gauge", "cairn_reserve_bytes", app->config.reserve_bytes,

@@ -188,6 +188,34 @@ def test_slow_bodies_without_a_length(start, make):
     under_way(server, 0)
 
 
+def test_announced_bodies_have_their_room(start, make):
+    """Of many large uploads at once those that fit go on to their end; the others are refused before their bodies."""
+    server = start(spool_bytes_max="4M", spool_share_percent=100, xorb_bytes_max="1M", shard_bytes_max="1M")
+    xorbs = [make([100000] * 9, 50 + i) for i in range(8)]
+    with contextlib.ExitStack() as held:
+        sockets, codes = [], []
+        for x in xorbs:
+            s = held.enter_context(server.socket())
+            head = f"POST {x.path()} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(x.body())}\r\nExpect: 100-continue\r\n\r\n"
+            s.sendall(head.encode())
+            sockets.append(s)
+            codes.append(s.recv(4096).split()[1])
+        assert codes == [b"100"] * 4 + [b"503"] * 4
+        metrics = server.metrics()
+        assert metrics["cairn_spool_reserved_bytes"] == sum(len(x.body()) for x in xorbs[:4]), metrics
+        for x, s in zip(xorbs[:3], sockets, strict=False):
+            s.sendall(x.body())
+            assert s.recv(4096).startswith(b"HTTP/1.1 200")
+        sockets[3].sendall(xorbs[3].body()[:1000])  # and never ends
+    cairn.wait_until("all room to be free", lambda: room_taken(server) == 0)
+    assert server.put_xorb(xorbs[3]).status == 200
+
+
+def room_taken(server):
+    metrics = server.metrics()
+    return metrics["cairn_spool_bytes"] + metrics["cairn_spool_reserved_bytes"]
+
+
 def test_a_share_of_the_spool(start, make, issuer):
     """Whoever has a share of the spool under way gets no more, with any token of theirs; others go on."""
     server = start(token_key=issuer.folder, spool_bytes_max="4M", xorb_bytes_max="1M", shard_bytes_max="1M")

@@ -513,23 +513,68 @@ static void write_shard(struct cairn_shard_upload *u, size_t len, enum cairn_sta
 	ck_assert_int_eq(cairn_shard_upload_write(u, bytes, len, diag), expected);
 }
 
-START_TEST(a_body_takes_what_has_come_of_it)
+START_TEST(a_body_without_a_length_takes_what_has_come_of_it)
 {
 	CLEANUP(cas_fixture_fini) struct cas_fixture f = cas_fixture_new();
 	cas_fixture_reopen(&f, small_spool);
 	struct cairn_shard_upload *slow[20];
 	struct cairn_cas_stats stats;
 	for (size_t i = 0; i < 20; i++) {
-		slow[i] = begin_shard(&f, 1, i % 2 ? UINT64_MAX : 300, CAIRN_OK, NULL);
+		slow[i] = begin_shard(&f, 1, UINT64_MAX, CAIRN_OK, NULL);
 		write_shard(slow[i], 1, CAIRN_OK, NULL);
 	}
 	cairn_cas_stats(f.cas, &stats);
 	ck_assert_uint_eq(stats.spool_bytes, 20);
+	ck_assert_uint_eq(stats.spool_reserved_bytes, 0);
 	cairn_shard_upload_free(begin_shard(&f, 1, 300, CAIRN_OK, NULL));
 	for (size_t i = 0; i < 20; i++)
 		cairn_shard_upload_free(slow[i]);
 	cairn_cas_stats(f.cas, &stats);
 	ck_assert_uint_eq(stats.spool_bytes, 0);
+}
+END_TEST
+
+/* A body that was let in has room to its end, whatever comes beside it. */
+START_TEST(an_announced_body_has_its_room)
+{
+	CLEANUP(cas_fixture_fini) struct cas_fixture f = cas_fixture_new();
+	cas_fixture_reopen(&f, small_spool);
+	struct cairn_cas_stats stats;
+	struct cairn_shard_upload *in[3];
+	for (uint8_t i = 0; i < 3; i++)
+		in[i] = begin_shard(&f, i, 300, CAIRN_OK, NULL);
+	begin_shard(&f, 4, 101, CAIRN_E_BUSY, "spool.full");
+	begin_shard(&f, 1, 101, CAIRN_E_BUSY, "spool.share");
+	struct cairn_shard_upload *chunked = begin_shard(&f, 5, UINT64_MAX, CAIRN_OK, NULL);
+	write_shard(chunked, 100, CAIRN_OK, NULL);
+	write_shard(chunked, 1, CAIRN_E_BUSY, NULL);
+	for (uint8_t i = 0; i < 3; i++) {
+		write_shard(in[i], 200, CAIRN_OK, NULL);
+		write_shard(in[i], 100, CAIRN_OK, NULL);
+	}
+	cairn_cas_stats(f.cas, &stats);
+	ck_assert_uint_eq(stats.spool_bytes, 1000);
+	ck_assert_uint_eq(stats.spool_reserved_bytes, 0);
+	for (uint8_t i = 0; i < 3; i++)
+		cairn_shard_upload_free(in[i]);
+	/* A body that ends early gives back the rest. */
+	struct cairn_shard_upload *early = begin_shard(&f, 6, 300, CAIRN_OK, NULL);
+	write_shard(early, 10, CAIRN_OK, NULL);
+	cairn_cas_stats(f.cas, &stats);
+	ck_assert_uint_eq(stats.spool_bytes, 110);
+	ck_assert_uint_eq(stats.spool_reserved_bytes, 290);
+	cairn_shard_upload_free(early);
+	/* More than was announced counts like what comes without a length. */
+	struct cairn_shard_upload *longer = begin_shard(&f, 6, 10, CAIRN_OK, NULL);
+	write_shard(longer, 20, CAIRN_OK, NULL);
+	cairn_cas_stats(f.cas, &stats);
+	ck_assert_uint_eq(stats.spool_bytes, 120);
+	ck_assert_uint_eq(stats.spool_reserved_bytes, 0);
+	cairn_shard_upload_free(longer);
+	cairn_shard_upload_free(chunked);
+	cairn_cas_stats(f.cas, &stats);
+	ck_assert_uint_eq(stats.spool_bytes, 0);
+	ck_assert_uint_eq(stats.spool_reserved_bytes, 0);
 }
 END_TEST
 
@@ -610,7 +655,8 @@ static Suite *cas_suite(void)
 	tcase_add_test(t, a_verification_that_is_stopped_verifies_nothing);
 	tcase_add_test(t, two_scopes_get_other_keys_and_do_not_see_each_other);
 	tcase_add_test(t, all_is_there_after_opening_again);
-	tcase_add_test(t, a_body_takes_what_has_come_of_it);
+	tcase_add_test(t, a_body_without_a_length_takes_what_has_come_of_it);
+	tcase_add_test(t, an_announced_body_has_its_room);
 	tcase_add_test(t, a_sender_has_a_share_and_others_go_on);
 	tcase_add_test(t, bodies_of_all_senders_are_bounded);
 	tcase_add_test(t, a_long_body_goes_to_a_file);
