@@ -264,6 +264,39 @@ START_TEST(a_strange_answer_to_a_put_says_nothing)
 }
 END_TEST
 
+#define CLASH "<Error><Code>ConditionalRequestConflict</Code></Error>"
+
+/* Another request for the same name was under way, so this one was not judged. */
+START_TEST(a_claim_that_met_another_is_sent_again)
+{
+	expect("GET /bucket/p/owner ", NULL, 404, GONE);
+	expect("PUT /bucket/p/owner ", "if-none-match: *", 409, CLASH);
+	expect("PUT /bucket/p/owner ", "if-none-match: *", 200, "");
+	expect("GET /bucket/p/owner ", NULL, 206, OWNER);
+	ck_assert_msg(open_store(true, false) == CAIRN_OK, "%s", diag.text);
+}
+END_TEST
+
+START_TEST(a_claim_that_meets_others_again_and_again_says_nothing)
+{
+	expect("GET /bucket/p/owner ", NULL, 404, GONE);
+	expect("PUT /bucket/p/owner ", NULL, 409, CLASH);
+	expect("PUT /bucket/p/owner ", NULL, 409, CLASH);
+	ck_assert_int_eq(open_store(true, false), CAIRN_E_BUSY);
+	ck_assert_str_eq(diag.rule, "store.busy");
+}
+END_TEST
+
+/* Some services say so where others say 412. */
+START_TEST(not_modified_says_that_there_is_one)
+{
+	expect("GET /bucket/p/owner ", NULL, 404, GONE);
+	expect("PUT /bucket/p/owner ", "if-none-match: *", 304, "");
+	expect("GET /bucket/p/owner ", NULL, 206, OWNER);
+	ck_assert_msg(open_store(true, false) == CAIRN_OK, "%s", diag.text);
+}
+END_TEST
+
 /* What a list does not have may be there: it may have it late. */
 START_TEST(whether_a_copy_is_there_is_asked_of_itself)
 {
@@ -427,6 +460,9 @@ int main(void)
 	tcase_add_test(claim, a_claim_of_ones_own_is_no_other);
 	tcase_add_test(claim, a_service_without_conditions_takes_a_claim);
 	tcase_add_test(claim, a_claim_that_is_not_shown_is_none);
+	tcase_add_test(claim, a_claim_that_met_another_is_sent_again);
+	tcase_add_test(claim, a_claim_that_meets_others_again_and_again_says_nothing);
+	tcase_add_test(claim, not_modified_says_that_there_is_one);
 	suite_add_tcase(suite, claim);
 	TCase *strange = tcase_create("strange");
 	tcase_add_checked_fixture(strange, setup, teardown);

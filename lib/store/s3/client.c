@@ -245,17 +245,24 @@ static bool client_has_others(struct s3_client *c, const struct client_request *
 	return others;
 }
 
+/* A conditional PUT that met another one for the same name is not judged by the service, and is to be sent again. */
+static bool client_met_another(const struct client_request *r)
+{
+	return r->only_new && r->call.code == 409;
+}
+
 /* What an answer that is no success means. A 404 of anybody else on the way says nothing of an object. */
 static enum cairn_status client_judge(const struct client_request *r, const char *code, struct cairn_diag *diag)
 {
 	if (r->call.code == 404)
 		return strncmp(code, "NoSuch", 6) == 0 ? CAIRN_E_NOT_FOUND : client_strange(r, diag);
-	if (r->call.code == 412 && r->only_new)
+	if ((r->call.code == 412 || r->call.code == 304) && r->only_new)
 		return CAIRN_E_CONFLICT;
 	if (strcmp(code, "XAmzContentSHA256Mismatch") == 0 || strcmp(code, "BadDigest") == 0 ||
 	    strcmp(code, "InvalidDigest") == 0) /* Garage's word */
 		return CAIRN_E_MISMATCH;
-	const char *rule = r->call.code >= 500 || r->call.code == 429 ? "store.busy" : "store.refused";
+	bool busy = r->call.code >= 500 || r->call.code == 429 || client_met_another(r);
+	const char *rule = busy ? "store.busy" : "store.refused";
 	return cairn_fail(diag, CAIRN_E_BUSY, rule, CAIRN_NO_OFFSET, "the object store answered %u %s", r->call.code,
 			  code);
 }
@@ -271,7 +278,7 @@ static enum cairn_status client_exchange(struct s3_client *c, struct client_requ
 		if (status != CAIRN_OK || r->call.code / 100 == 2)
 			return status;
 		s3_xml_read_error(code, r->answer.bytes, r->answer.len);
-		if (!client_has_others(c, r, code) && r->call.code < 500)
+		if (!client_has_others(c, r, code) && r->call.code < 500 && !client_met_another(r))
 			break;
 	}
 	return client_judge(r, code, diag);
