@@ -1,6 +1,7 @@
 /* cairn backups: a folder of backups that build on each other: what is in it, is it whole, and what is kept. */
 #include "backup/backup_prune.h"
 #include "base/decimal.h"
+#include "base/sys.h"
 #include "cli/common/cli.h"
 #include "cli/common/options.h"
 #include "cli/common/progress.h"
@@ -260,7 +261,7 @@ static int backups_do(const struct cli_command *command, const char *verb, const
 		return cli_usage_error(command, "say list, verify or prune");
 	(void)umask(077);
 	enum cairn_status status = CAIRN_OK;
-	if (stat(folder, &st) < 0) /* opening to write would make it */
+	if (cairn_sys_stat(folder, &st) < 0) /* opening to write would make it */
 		status =
 			cairn_fail(&diag, CAIRN_E_NOT_FOUND, "backup.file", CAIRN_NO_OFFSET, "there is no such folder");
 	if (status == CAIRN_OK)

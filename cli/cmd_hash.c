@@ -1,4 +1,5 @@
 /* cairn hash: what a file would be in the store. */
+#include "base/sys.h"
 #include "cli/common/cli.h"
 #include "cli/common/options.h"
 #include "cli/common/progress.h"
@@ -146,7 +147,7 @@ static uint64_t hash_measure(int n, char **paths)
 	uint64_t total_bytes = 0;
 	struct stat st;
 	for (int i = 0; i < n; i++) {
-		if (stat(paths[i], &st) < 0 || !S_ISREG(st.st_mode))
+		if (cairn_sys_stat(paths[i], &st) < 0 || !S_ISREG(st.st_mode))
 			return 0;
 		total_bytes += (uint64_t)st.st_size;
 	}

@@ -1,6 +1,7 @@
 /* cairn pull: fetches a file, a range of one, or a folder by its manifest. */
 #include "base/decimal.h"
 #include "base/fd.h"
+#include "base/sys.h"
 #include "cli/common/cli.h"
 #include "cli/common/options.h"
 #include "cli/common/report.h"
@@ -115,7 +116,7 @@ static enum cairn_status pull_open_folder(const char *path, int *dir_fd, const c
 	char *folder = slash ? strndup(path, slash == path ? 1 : (size_t)(slash - path)) : strdup(".");
 	if (!folder)
 		return CAIRN_E_NOMEM;
-	*dir_fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	*dir_fd = cairn_sys_open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
 	int error = errno;
 	free(folder);
 	if (*dir_fd < 0)
@@ -244,7 +245,7 @@ static int pull_run(const struct cli_command *command, int argc, char **argv)
 	end = pull_check_args(command, &args, is_hash, &jobs);
 	if (end != CLI_RUN)
 		return end;
-	if (!is_hash && access(what, F_OK) != 0 && errno == ENOENT)
+	if (!is_hash && cairn_sys_access(what, F_OK) != 0 && errno == ENOENT)
 		return pull_nothing(what);
 	enum cairn_status status = pull_open_crew(&crew, &args, jobs, &diag);
 	if (status != CAIRN_OK)

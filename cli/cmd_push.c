@@ -1,5 +1,6 @@
 /* cairn push: uploads files, sending only what the server does not have. */
 #include "base/decimal.h"
+#include "base/sys.h"
 #include "cli/common/cli.h"
 #include "cli/common/options.h"
 #include "cli/common/report.h"
@@ -215,7 +216,7 @@ static bool push_measure(struct push_items *items, uint64_t *total_bytes)
 		known &= strcmp(item->path, "-") != 0;
 		if (strcmp(item->path, "-") == 0)
 			continue;
-		if (stat(item->path, &st) == 0) {
+		if (cairn_sys_stat(item->path, &st) == 0) {
 			*total_bytes += S_ISREG(st.st_mode) ? (uint64_t)st.st_size : 0;
 			continue;
 		}
@@ -234,9 +235,9 @@ static int push_item_open(void *ctx, size_t i)
 	const char *path = items->at[i].path;
 	struct stat st;
 	/* To open a pipe would disturb those at its other end. */
-	if (strcmp(path, "-") == 0 || stat(path, &st) < 0 || !S_ISREG(st.st_mode))
+	if (strcmp(path, "-") == 0 || cairn_sys_stat(path, &st) < 0 || !S_ISREG(st.st_mode))
 		return -1;
-	return open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	return cairn_sys_open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC, 0);
 }
 
 /* @param whole  one that cannot be read ends all. @return CAIRN_OK, also when some are left out; else subject says
@@ -311,7 +312,7 @@ static int push_one_folder(const struct push_args *args, const char *path)
 static bool push_is_folder(const char *path)
 {
 	struct stat st;
-	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+	return cairn_sys_stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
 static int push_check_args(const struct cli_command *command, const struct push_args *args, int n, char **paths,

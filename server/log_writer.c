@@ -1,6 +1,7 @@
 #include "server/log_writer.h"
 
 #include "base/fd.h"
+#include "base/sys.h"
 #include "server/log_ring.h"
 
 #include <errno.h>
@@ -53,12 +54,12 @@ static bool writer_write(struct log_writer *w, const uint8_t *bytes, size_t begi
 {
 	const uint8_t *p = bytes, *end = bytes + len;
 	while (p < end) {
-		ssize_t n = write(STDERR_FILENO, p, (size_t)(end - p));
+		ssize_t n = cairn_sys_write(STDERR_FILENO, p, (size_t)(end - p));
 		if (n >= 0)
 			p += n;
 		else if (errno == EAGAIN)
-			(void)poll(&(struct pollfd){.fd = STDERR_FILENO, .events = POLLOUT}, 1, -1);
-		else if (errno != EINTR)
+			(void)cairn_sys_poll(&(struct pollfd){.fd = STDERR_FILENO, .events = POLLOUT}, 1, -1);
+		else
 			break;
 	}
 	if (p > bytes)
@@ -115,14 +116,14 @@ static bool writer_write_all(struct log_writer *w)
 static void writer_sleep(struct log_writer *w, int timeout_ms)
 {
 	uint64_t n;
-	if (poll(&(struct pollfd){.fd = w->wake, .events = POLLIN}, 1, timeout_ms) > 0)
-		(void)!read(w->wake, &n, sizeof(n));
+	if (cairn_sys_poll(&(struct pollfd){.fd = w->wake, .events = POLLIN}, 1, timeout_ms) > 0)
+		(void)!cairn_sys_read(w->wake, &n, sizeof(n));
 }
 
 static void writer_wake(struct log_writer *w)
 {
 	const uint64_t one = 1;
-	(void)!write(w->wake, &one, sizeof(one));
+	(void)!cairn_sys_write(w->wake, &one, sizeof(one));
 }
 
 static void writer_hurry(struct log_writer *w)
@@ -172,7 +173,7 @@ static void *writer_run(void *arg)
 static size_t writer_batch_bytes(void)
 {
 	struct stat s;
-	return fstat(STDERR_FILENO, &s) == 0 && S_ISFIFO(s.st_mode) ? PIPE_BUF : WRITER_BATCH_BYTES;
+	return cairn_sys_fstat(STDERR_FILENO, &s) == 0 && S_ISFIFO(s.st_mode) ? PIPE_BUF : WRITER_BATCH_BYTES;
 }
 
 enum cairn_status log_writer_start(void (*tell_dropped)(uint64_t lines))
@@ -201,7 +202,7 @@ void log_writer_flush(unsigned timeout_ms)
 		return;
 	writer_hurry(w);
 	for (unsigned ms = 0; ms < timeout_ms && atomic_load(&w->finished) < until; ms += WRITER_LOOK_MS)
-		(void)poll(NULL, 0, WRITER_LOOK_MS);
+		(void)cairn_sys_poll(NULL, 0, WRITER_LOOK_MS);
 }
 
 void log_writer_stop(unsigned timeout_ms)
@@ -212,7 +213,7 @@ void log_writer_stop(unsigned timeout_ms)
 	atomic_store(&w->stopping, true);
 	writer_hurry(w);
 	for (unsigned ms = 0; ms < timeout_ms && !atomic_load(&w->ended); ms += WRITER_LOOK_MS)
-		(void)poll(NULL, 0, WRITER_LOOK_MS);
+		(void)cairn_sys_poll(NULL, 0, WRITER_LOOK_MS);
 	atomic_store(&w->running, false);
 	if (!atomic_load(&w->ended)) {
 		(void)pthread_detach(w->thread);

@@ -1,6 +1,7 @@
 #include "server/process_stats.h"
 
 #include "base/folder.h"
+#include "base/sys.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
@@ -27,8 +28,8 @@ static double process_start(void)
 {
 	char text[PROCESS_TEXT_BYTES];
 	struct timespec now, up;
-	int fd = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd >= 0 ? read(fd, text, sizeof(text) - 1) : -1;
+	int fd = cairn_sys_open("/proc/self/stat", O_RDONLY | O_CLOEXEC, 0);
+	ssize_t n = fd >= 0 ? cairn_sys_read(fd, text, sizeof(text) - 1) : -1;
 	if (fd >= 0)
 		(void)close(fd);
 	if (n <= 0)
@@ -48,8 +49,9 @@ static double process_start(void)
 void process_stats_open(void)
 {
 	process.start_unix_s = process_start();
-	process.statm = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
-	if (cairn_folder_open(&process.fds, open("/proc/self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC)) != CAIRN_OK)
+	process.statm = cairn_sys_open("/proc/self/statm", O_RDONLY | O_CLOEXEC, 0);
+	if (cairn_folder_open(&process.fds, cairn_sys_open("/proc/self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0)) !=
+	    CAIRN_OK)
 		process.fds = (struct cairn_folder){0};
 }
 
@@ -57,7 +59,7 @@ static void process_read_memory(struct process_stats *out)
 {
 	char text[PROCESS_TEXT_BYTES];
 	uint64_t pages = (uint64_t)sysconf(_SC_PAGESIZE);
-	ssize_t n = process.statm >= 0 ? pread(process.statm, text, sizeof(text) - 1, 0) : -1;
+	ssize_t n = process.statm >= 0 ? cairn_sys_pread(process.statm, text, sizeof(text) - 1, 0) : -1;
 	if (n <= 0)
 		return;
 	text[n] = '\0';

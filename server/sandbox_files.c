@@ -1,5 +1,6 @@
 /* Landlock by its system calls: the C library of Debian 12 has none, nor has linux/landlock.h all that newer kernels
  * know. See Documentation/userspace-api/landlock.rst of the kernel. */
+#include "base/sys.h"
 #include "server/sandbox_parts.h"
 
 #include <errno.h>
@@ -80,12 +81,12 @@ struct files_port_rule {
 
 static int files_allow(int ruleset, const char *path, uint64_t rights, uint64_t handled)
 {
-	struct landlock_path_beneath_attr rule = {.parent_fd = open(path, O_PATH | O_CLOEXEC)};
+	struct landlock_path_beneath_attr rule = {.parent_fd = cairn_sys_open(path, O_PATH | O_CLOEXEC, 0)};
 	struct stat st;
 	if (rule.parent_fd < 0)
 		return 0; /* it can't be opened later either, and who does will say so */
 	rule.allowed_access = rights & handled;
-	if (fstat(rule.parent_fd, &st) == 0 && !S_ISDIR(st.st_mode))
+	if (cairn_sys_fstat(rule.parent_fd, &st) == 0 && !S_ISDIR(st.st_mode))
 		rule.allowed_access &= ~(uint64_t)LANDLOCK_ACCESS_FS_READ_DIR;
 	long rc = syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule, 0);
 	int error = rc == 0 ? 0 : errno;
@@ -99,7 +100,7 @@ static int files_allow_again(int ruleset, const char *path, uint64_t handled)
 {
 	char copy[PATH_MAX], real[PATH_MAX];
 	struct stat st;
-	if (strlen(path) >= sizeof(copy) || stat(path, &st) != 0)
+	if (strlen(path) >= sizeof(copy) || cairn_sys_stat(path, &st) != 0)
 		return 0;
 	if (S_ISDIR(st.st_mode))
 		return files_allow(ruleset, path, FILES_READ, handled);

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/decimal.h"
 #include "base/fd.h"
+#include "base/sys.h"
 #include "server/log.h"
 
 #include <errno.h>
@@ -50,7 +51,7 @@ static int service_connect(const char *path)
 		address.sun_path[0] = '\0';
 	CLEANUP(cairn_fd_closep) int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	socklen_t used = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + len + (path[0] == '/'));
-	if (fd < 0 || connect(fd, (const struct sockaddr *)&address, used) != 0)
+	if (fd < 0 || cairn_sys_connect(fd, (const struct sockaddr *)&address, used) != 0)
 		return errno;
 	service_fd = fd;
 	fd = -1;
@@ -93,8 +94,8 @@ static void service_tell(const char *fmt, ...)
 	int len = vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	if (len > 0)
-		(void)!send(service_fd, text, len < (int)sizeof(text) ? (size_t)len : sizeof(text) - 1,
-			    MSG_NOSIGNAL | MSG_DONTWAIT);
+		(void)!cairn_sys_send(service_fd, text, len < (int)sizeof(text) ? (size_t)len : sizeof(text) - 1,
+				      MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
 void service_ready(const char *status)

@@ -1,6 +1,7 @@
 #include "server/tls.h"
 
 #include "base/clock.h"
+#include "base/sys.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -71,7 +72,7 @@ static enum cairn_status tls_fail(struct cairn_diag *diag, const char *path, int
 static enum cairn_status tls_read(const char *path, bool secret, gnutls_datum_t *out, struct cairn_diag *diag)
 {
 	struct stat st;
-	if (stat(path, &st) != 0)
+	if (cairn_sys_stat(path, &st) != 0)
 		return cairn_fail(diag, CAIRN_E_IO, "tls.read", CAIRN_NO_OFFSET, "cannot read %s: %s", path,
 				  strerror(errno));
 	if (!S_ISREG(st.st_mode) || st.st_size > TLS_FILE_BYTES_MAX)

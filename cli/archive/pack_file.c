@@ -1,6 +1,7 @@
 /* cairn pack list, get, verify and delete on a file. */
 #include "archive/readshard/delete.h"
 #include "base/fd.h"
+#include "base/sys.h"
 #include "cli/archive/pack.h"
 #include "cli/common/output.h"
 #include "cli/common/progress.h"
@@ -33,7 +34,7 @@ static void pack_file_fini(struct pack_file *f)
 
 static enum cairn_status pack_file_open(struct pack_file *f, const char *path, int flags, struct cairn_diag *diag)
 {
-	*f = (struct pack_file){.fd = open(path, flags | O_CLOEXEC | O_NONBLOCK)};
+	*f = (struct pack_file){.fd = cairn_sys_open(path, flags | O_CLOEXEC | O_NONBLOCK, 0)};
 	if (f->fd < 0)
 		return cairn_fail(diag, CAIRN_E_NOT_FOUND, "file.open", CAIRN_NO_OFFSET, "%s", strerror(errno));
 	return cairn_readshard_open(&f->shard, f->fd, diag);
@@ -326,7 +327,7 @@ int pack_delete(const struct cli_command *command, const struct pack_args *args,
 		if (!pack_key_parse(args, &hash, keys[i]))
 			return pack_bad_key(command, keys[i]);
 	enum cairn_status status = pack_file_open(&f, path, O_RDWR, &diag);
-	if (status == CAIRN_OK && flock(f.fd, LOCK_EX | LOCK_NB) < 0)
+	if (status == CAIRN_OK && cairn_sys_flock(f.fd, LOCK_EX | LOCK_NB) < 0)
 		status = cairn_fail(
 			&diag, CAIRN_E_CONFLICT, "pack.in_use", CAIRN_NO_OFFSET,
 			"a daemon serves from it: let it collect what nobody needs (cairn rm, cairn gc), or stop "

@@ -1,4 +1,5 @@
 /* cairn pack create, and cairn pack list without a file: what a server is asked. */
+#include "base/sys.h"
 #include "cli/archive/pack.h"
 #include "cli/common/admin.h"
 #include "cli/common/progress.h"
@@ -125,7 +126,6 @@ static enum cairn_status pack_ask(struct client *client, struct cairn_buf *answe
 static enum cairn_status pack_wait(struct client *client, struct cairn_buf *answer, uint64_t id, bool quiet,
 				   struct pack_job *job, struct cairn_diag *diag)
 {
-	static const struct timespec PAUSE = {.tv_nsec = PACK_ASK_EVERY_MS * 1000000L};
 	struct progress progress;
 	enum cairn_status status;
 	progress_init(&progress, !quiet, 0, "packed");
@@ -138,7 +138,7 @@ static enum cairn_status pack_wait(struct client *client, struct cairn_buf *answ
 		progress.total_bytes = job->total_bytes;
 		progress_draw(&progress, job->bytes, job->bytes);
 		if (status == CAIRN_OK && job->running && !job->durable)
-			(void)nanosleep(&PAUSE, NULL);
+			cairn_sys_sleep_ms(PACK_ASK_EVERY_MS);
 	} while (status == CAIRN_OK && job->running && !job->durable);
 	progress_clear(&progress);
 	return status;

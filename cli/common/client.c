@@ -1,6 +1,7 @@
 #include "cli/common/client.h"
 
 #include "base/json.h"
+#include "base/sys.h"
 #include "cli/common/cli.h"
 #include "cli/common/client_work.h"
 #include "hash/crypto.h"
@@ -379,9 +380,7 @@ void client_wait(struct client *c, unsigned try, const struct cairn_diag *why)
 	if (ms > CLIENT_RETRY_MAX_MS || retry_after_s > CLIENT_RETRY_MAX_MS / 1000)
 		ms = CLIENT_RETRY_MAX_MS;
 	client_tell_wait(c, why, ms);
-	struct timespec left = {.tv_sec = (time_t)(ms / 1000), .tv_nsec = (long)(ms % 1000) * 1000000};
-	while (nanosleep(&left, &left) < 0 && errno == EINTR)
-		continue;
+	cairn_sys_sleep_ms(ms);
 }
 
 struct client_call {

@@ -1,6 +1,7 @@
 #include "cli/common/input.h"
 
 #include "base/fd.h"
+#include "base/sys.h"
 #include "cli/common/cli.h"
 
 #include <errno.h>
@@ -25,8 +26,8 @@ enum cairn_status input_open(struct input *in, const char *path, struct cairn_di
 	static const uint8_t nothing[1];
 	struct stat st;
 	*in = (struct input){.bytes = nothing};
-	CLEANUP(cairn_fd_closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (fd < 0 || fstat(fd, &st) < 0)
+	CLEANUP(cairn_fd_closep) int fd = cairn_sys_open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0);
+	if (fd < 0 || cairn_sys_fstat(fd, &st) < 0)
 		return cairn_fail(diag, CAIRN_E_NOT_FOUND, "file.open", CAIRN_NO_OFFSET, "%s", strerror(errno));
 	if (!S_ISREG(st.st_mode))
 		return cairn_fail(diag, CAIRN_E_NOT_FOUND, "file.open", CAIRN_NO_OFFSET, "is not a regular file");

@@ -1,6 +1,7 @@
 #include "cli/common/output.h"
 
 #include "base/fd.h"
+#include "base/sys.h"
 #include "cli/common/cli.h"
 
 #include <errno.h>
@@ -17,16 +18,16 @@ enum cairn_status output_open(struct output *o, const char *path, mode_t mode, s
 	int n = snprintf(o->part, sizeof(o->part), "%s.part", path);
 	if (n < 0 || (size_t)n >= sizeof(o->part))
 		return cairn_fail(diag, CAIRN_E_USAGE, "file.target", CAIRN_NO_OFFSET, "the path is too long");
-	if (lstat(path, &st) == 0)
+	if (cairn_sys_lstat(path, &st) == 0)
 		return cairn_fail(diag, CAIRN_E_CONFLICT, "file.target", CAIRN_NO_OFFSET, "%.180s is there already",
 				  path);
-	o->fd = open(o->part, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+	o->fd = cairn_sys_open(o->part, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode);
 	return o->fd < 0 ? cli_part_taken(o->part, diag) : CAIRN_OK;
 }
 
 enum cairn_status output_commit(struct output *o, struct cairn_diag *diag)
 {
-	if (fsync(o->fd) == 0 && cairn_fd_rename_new(AT_FDCWD, o->part, AT_FDCWD, o->path) == CAIRN_OK) {
+	if (cairn_sys_fsync(o->fd) == 0 && cairn_fd_rename_new(AT_FDCWD, o->part, AT_FDCWD, o->path) == CAIRN_OK) {
 		o->part[0] = '\0';
 		if (cairn_fd_sync_parent(o->path) == CAIRN_OK)
 			return CAIRN_OK;
@@ -39,6 +40,6 @@ enum cairn_status output_commit(struct output *o, struct cairn_diag *diag)
 void output_fini(struct output *o)
 {
 	if (o->fd >= 0 && o->part[0])
-		(void)unlink(o->part);
+		(void)cairn_sys_unlink(o->part);
 	cairn_fd_closep(&o->fd);
 }

@@ -2,6 +2,7 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/sys.h"
 #include "base/visible.h"
 #include "cli/common/report.h"
 
@@ -30,7 +31,7 @@ enum {
 static void progress_on_interrupt(int number)
 {
 	static const char TEXT[] = "\r\033[Kcairn: interrupted\n";
-	(void)!write(STDERR_FILENO, TEXT, sizeof(TEXT) - 1);
+	(void)!cairn_sys_write(STDERR_FILENO, TEXT, sizeof(TEXT) - 1);
 	(void)raise(number);
 }
 

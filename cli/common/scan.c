@@ -1,6 +1,7 @@
 #include "cli/common/scan.h"
 
 #include "base/fd.h"
+#include "base/sys.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -58,8 +59,8 @@ enum cairn_status scan_file(const char *path, cairn_cutter_visit *visit, void *c
 {
 	struct stat st;
 	*out = (struct cairn_cutter_file){0};
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0 || fstat(fd, &st) < 0) {
+	int fd = cairn_sys_open(path, O_RDONLY | O_CLOEXEC, 0);
+	if (fd < 0 || cairn_sys_fstat(fd, &st) < 0) {
 		(void)cairn_fail(diag, CAIRN_E_NOT_FOUND, "file.open", CAIRN_NO_OFFSET, "%s", strerror(errno));
 		cairn_fd_closep(&fd);
 		return CAIRN_E_NOT_FOUND;

@@ -2,6 +2,7 @@
 
 #include "base/decimal.h"
 #include "base/fd.h"
+#include "base/sys.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -21,7 +22,7 @@ static enum cairn_status server_read_token(char out[static SERVER_TOKEN_BYTES_MA
 					   struct cairn_diag *diag)
 {
 	size_t n = 0;
-	CLEANUP(cairn_fd_closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
+	CLEANUP(cairn_fd_closep) int fd = cairn_sys_open(path, O_RDONLY | O_CLOEXEC, 0);
 	if (fd < 0)
 		return cairn_fail(diag, CAIRN_E_NOT_FOUND, "token.file", CAIRN_NO_OFFSET, "cannot open %s: %s", path,
 				  strerror(errno));

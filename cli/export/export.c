@@ -2,6 +2,7 @@
 
 #include "base/fd.h"
 #include "base/folder.h"
+#include "base/sys.h"
 #include "data_dir/data_dir.h"
 
 #include <errno.h>
@@ -23,17 +24,17 @@ enum cairn_status export_failed(struct cairn_diag *diag, const char *name)
 
 enum cairn_status export_remove(int dir_fd, const char *name)
 {
-	if (unlinkat(dir_fd, name, 0) == 0 || errno == ENOENT)
+	if (cairn_sys_unlinkat(dir_fd, name, 0) == 0 || errno == ENOENT)
 		return CAIRN_OK;
 	if (errno != EISDIR && errno != EPERM)
 		return cairn_fd_status(errno);
 	CLEANUP(cairn_folder_close) struct cairn_folder folder = {0};
 	const char *entry = NULL;
-	int fd = openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	int fd = cairn_sys_openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0);
 	enum cairn_status status = cairn_folder_open(&folder, fd);
 	while (status == CAIRN_OK && (status = cairn_folder_next(&folder, &entry)) == CAIRN_OK && entry)
 		status = export_remove(fd, entry);
-	if (status == CAIRN_OK && unlinkat(dir_fd, name, AT_REMOVEDIR) < 0)
+	if (status == CAIRN_OK && cairn_sys_unlinkat(dir_fd, name, AT_REMOVEDIR) < 0)
 		status = cairn_fd_status(errno);
 	return status;
 }
@@ -41,22 +42,22 @@ enum cairn_status export_remove(int dir_fd, const char *name)
 enum cairn_status export_open(struct export *e, const char *path, struct cairn_diag *diag)
 {
 	*e = (struct export){.path = path, .dir_fd = -1, .work_fd = -1};
-	e->made = mkdir(path, 0777) == 0;
+	e->made = cairn_sys_mkdir(path, 0777) == 0;
 	if (!e->made && errno != EEXIST)
 		return cairn_fail(diag, CAIRN_E_CONFLICT, "export.folder", CAIRN_NO_OFFSET, "cannot be made: %s",
 				  strerror(errno));
 	if (cairn_fd_sync_parent(path) != CAIRN_OK && e->made)
 		return export_failed(diag, path);
-	e->dir_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	e->dir_fd = cairn_sys_open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
 	if (e->dir_fd < 0)
 		return cairn_fail(diag, CAIRN_E_CONFLICT, "export.folder", CAIRN_NO_OFFSET, "%s", strerror(errno));
-	if (flock(e->dir_fd, LOCK_EX | LOCK_NB) < 0)
+	if (cairn_sys_flock(e->dir_fd, LOCK_EX | LOCK_NB) < 0)
 		return cairn_fail(diag, CAIRN_E_CONFLICT, "export.in_use", CAIRN_NO_OFFSET,
 				  "another export writes to this folder");
 	/* An export that was killed may have left it. */
-	if (export_remove(e->dir_fd, EXPORT_WORK) != CAIRN_OK || mkdirat(e->dir_fd, EXPORT_WORK, 0777) < 0)
+	if (export_remove(e->dir_fd, EXPORT_WORK) != CAIRN_OK || cairn_sys_mkdirat(e->dir_fd, EXPORT_WORK, 0777) < 0)
 		return export_failed(diag, EXPORT_WORK);
-	e->work_fd = openat(e->dir_fd, EXPORT_WORK, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	e->work_fd = cairn_sys_openat(e->dir_fd, EXPORT_WORK, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
 	return e->work_fd < 0 ? export_failed(diag, EXPORT_WORK) : CAIRN_OK;
 }
 
@@ -69,7 +70,7 @@ void export_fini(struct export *e)
 	cairn_fd_closep(&e->work_fd);
 	cairn_fd_closep(&e->dir_fd);
 	if (e->made)
-		(void)rmdir(e->path); /* only if there is nothing in it */
+		(void)cairn_sys_rmdir(e->path); /* only if there is nothing in it */
 }
 
 /* --- rows --------------------------------------------------------------------------------------------------------- */

@@ -2,6 +2,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/fd.h"
+#include "base/sys.h"
 #include "cli/export/export.h"
 
 #include <errno.h>
@@ -73,7 +74,7 @@ static enum cairn_status csv_table(struct export *e, enum export_table table, co
 {
 	CLEANUP(csv_fini)
 	struct csv csv = {.layout = export_layout(table),
-			  .fd = openat(e->work_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666),
+			  .fd = cairn_sys_openat(e->work_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666),
 			  .out = cairn_buf_init(CSV_BUFFER_BYTES + CSV_LINE_BYTES_MAX)};
 	if (csv.fd < 0)
 		return export_failed(diag, name);
@@ -83,7 +84,7 @@ static enum cairn_status csv_table(struct export *e, enum export_table table, co
 	enum cairn_status status = export_drain(e, table, csv_row, &csv);
 	if (status == CAIRN_OK)
 		status = csv_flush(&csv);
-	if (status == CAIRN_OK && fsync(csv.fd) < 0)
+	if (status == CAIRN_OK && cairn_sys_fsync(csv.fd) < 0)
 		return export_failed(diag, name);
 	e->results[table].n_rows = csv.n_rows;
 	return status == CAIRN_OK ? status
@@ -101,8 +102,8 @@ enum cairn_status export_csv_write(struct export *e, struct cairn_diag *diag)
 			return status;
 	}
 	for (unsigned i = 0; i < EXPORT_TABLES; i++) {
-		if (renameat(e->work_fd, names[i], e->dir_fd, names[i]) < 0)
+		if (cairn_sys_renameat(e->work_fd, names[i], e->dir_fd, names[i]) < 0)
 			return export_failed(diag, names[i]);
 	}
-	return fsync(e->dir_fd) < 0 ? export_failed(diag, e->path) : CAIRN_OK;
+	return cairn_sys_fsync(e->dir_fd) < 0 ? export_failed(diag, e->path) : CAIRN_OK;
 }

@@ -3,6 +3,7 @@
 #include "base/bytes.h"
 #include "base/clock.h"
 #include "base/fd.h"
+#include "base/sys.h"
 #include "cli/export/export.h"
 #include "hash/crypto.h"
 
@@ -111,7 +112,7 @@ static bool tiledb_same_storage(const struct cairn_tiledb_schema *a, const struc
 static bool tiledb_exists(const struct export *e, enum export_table table)
 {
 	struct stat st;
-	return fstatat(e->dir_fd, export_layout(table)->name, &st, 0) == 0;
+	return cairn_sys_fstatat(e->dir_fd, export_layout(table)->name, &st, 0) == 0;
 }
 
 /* The highest number of a fragment is in its metadata: the maximum of the last attribute. */
@@ -255,13 +256,13 @@ static enum cairn_status tiledb_make_place(struct tiledb_table *t)
 		if (status == CAIRN_OK)
 			status = cairn_tiledb_array_make(t->e->work_fd, t->layout->name, &t->schema, schema_name,
 							 t->diag);
-	} else if (status == CAIRN_OK && mkdirat(t->e->work_fd, t->layout->name, 0777) < 0) {
+	} else if (status == CAIRN_OK && cairn_sys_mkdirat(t->e->work_fd, t->layout->name, 0777) < 0) {
 		return export_failed(t->diag, t->layout->name);
 	}
 	if (status != CAIRN_OK)
 		return status;
 	(void)snprintf(path, sizeof(path), "%s%s", t->layout->name, is_new ? "/" CAIRN_TILEDB_FRAGMENTS_DIR : "");
-	t->parent_fd = openat(t->e->work_fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	t->parent_fd = cairn_sys_openat(t->e->work_fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
 	return t->parent_fd < 0 ? export_failed(t->diag, path) : CAIRN_OK;
 }
 
@@ -286,11 +287,11 @@ static enum cairn_status tiledb_write_table(struct export *e, enum export_table 
 static enum cairn_status tiledb_publish_array(struct export *e, enum export_table table, struct cairn_diag *diag)
 {
 	const char *name = export_layout(table)->name;
-	CLEANUP(cairn_fd_closep) int fd = openat(e->work_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	CLEANUP(cairn_fd_closep) int fd = cairn_sys_openat(e->work_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
 	enum cairn_status status = fd < 0 ? export_failed(diag, name) : CAIRN_OK;
 	if (status == CAIRN_OK && e->results[table].fragment[0])
 		status = cairn_tiledb_commit(fd, e->results[table].fragment, diag);
-	if (status == CAIRN_OK && renameat(e->work_fd, name, e->dir_fd, name) < 0)
+	if (status == CAIRN_OK && cairn_sys_renameat(e->work_fd, name, e->dir_fd, name) < 0)
 		status = export_failed(diag, name);
 	return status;
 }
@@ -302,8 +303,8 @@ static enum cairn_status tiledb_publish_fragment(struct export *e, enum export_t
 	char from[2 * EXPORT_NAME_BYTES], to[2 * EXPORT_NAME_BYTES];
 	(void)snprintf(from, sizeof(from), "%s/%s", name, fragment);
 	(void)snprintf(to, sizeof(to), "%s/%s/%s", name, CAIRN_TILEDB_FRAGMENTS_DIR, fragment);
-	CLEANUP(cairn_fd_closep) int fd = openat(e->dir_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0 || renameat(e->work_fd, from, e->dir_fd, to) < 0)
+	CLEANUP(cairn_fd_closep) int fd = cairn_sys_openat(e->dir_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+	if (fd < 0 || cairn_sys_renameat(e->work_fd, from, e->dir_fd, to) < 0)
 		return export_failed(diag, to);
 	enum cairn_status status = cairn_tiledb_commit(fd, fragment, diag);
 	if (status != CAIRN_OK)
@@ -325,7 +326,7 @@ enum cairn_status export_tiledb_write(struct export *e, struct cairn_diag *diag)
 		else if (e->results[i].fragment[0])
 			status = tiledb_publish_fragment(e, i, diag);
 	}
-	if (status == CAIRN_OK && fsync(e->dir_fd) < 0)
+	if (status == CAIRN_OK && cairn_sys_fsync(e->dir_fd) < 0)
 		return export_failed(diag, e->path);
 	return status;
 }

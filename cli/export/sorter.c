@@ -2,6 +2,7 @@
 
 #include "base/bytes.h"
 #include "base/fd.h"
+#include "base/sys.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -120,12 +121,12 @@ static enum cairn_status sorter_open_file(struct cairn_sorter *s)
 {
 	if (s->fd >= 0)
 		return CAIRN_OK;
-	s->fd = openat(s->o.dir_fd, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	s->fd = cairn_sys_openat(s->o.dir_fd, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 	if (s->fd >= 0)
 		return CAIRN_OK;
 	/* File systems without such files: a name for a moment. */
-	s->fd = openat(s->o.dir_fd, ".sorter.tmp", O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	if (s->fd < 0 || unlinkat(s->o.dir_fd, ".sorter.tmp", 0) < 0)
+	s->fd = cairn_sys_openat(s->o.dir_fd, ".sorter.tmp", O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (s->fd < 0 || cairn_sys_unlinkat(s->o.dir_fd, ".sorter.tmp", 0) < 0)
 		return cairn_fd_status(errno);
 	return CAIRN_OK;
 }

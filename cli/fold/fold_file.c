@@ -1,4 +1,5 @@
 #include "base/fd.h"
+#include "base/sys.h"
 #include "cli/common/cli.h"
 #include "cli/fold/fold.h"
 
@@ -12,8 +13,8 @@
 enum cairn_status fold_file_open(struct fold_file *file, const char *path, struct cairn_diag *diag)
 {
 	struct stat st;
-	*file = (struct fold_file){.fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
-	if (file->fd < 0 || fstat(file->fd, &st) < 0)
+	*file = (struct fold_file){.fd = cairn_sys_open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0)};
+	if (file->fd < 0 || cairn_sys_fstat(file->fd, &st) < 0)
 		return cairn_fail(diag, CAIRN_E_NOT_FOUND, "file.open", CAIRN_NO_OFFSET, "%s", strerror(errno));
 	if (!S_ISREG(st.st_mode))
 		return cairn_fail(diag, CAIRN_E_NOT_FOUND, "file.open", CAIRN_NO_OFFSET, "not a regular file");

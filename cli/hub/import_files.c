@@ -1,6 +1,7 @@
 #include "cli/hub/import_files.h"
 
 #include "base/fd.h"
+#include "base/sys.h"
 #include "hash/git_object.h"
 
 #include <errno.h>
@@ -26,7 +27,7 @@ void import_files_fini(struct import_files *f)
 
 static int files_open_folder(int dir, const char *name)
 {
-	return openat(dir, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	return cairn_sys_openat(dir, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0);
 }
 
 /* The folder that a path below another ends in. @param[out] name  within it @return to be closed; -1 with errno */
@@ -58,8 +59,8 @@ static int files_enter(int dir, const char *path, const char **name)
 static int files_open_regular(int dir, const char *name)
 {
 	struct stat st;
-	int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	if (fd >= 0 && (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))) {
+	int fd = cairn_sys_openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0);
+	if (fd >= 0 && (cairn_sys_fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))) {
 		cairn_fd_closep(&fd);
 		errno = EINVAL;
 	}
@@ -69,7 +70,7 @@ static int files_open_regular(int dir, const char *name)
 /* @return what a link leads to, which is as long as it is told; "": no link, or too long */
 static const char *files_read_link(int dir, const char *name, char target[static FILES_TARGET_BYTES_MAX])
 {
-	ssize_t n = readlinkat(dir, name, target, FILES_TARGET_BYTES_MAX - 1);
+	ssize_t n = cairn_sys_readlinkat(dir, name, target, FILES_TARGET_BYTES_MAX - 1);
 	target[n > 0 && n < FILES_TARGET_BYTES_MAX - 1 ? n : 0] = '\0';
 	return target;
 }
@@ -173,7 +174,7 @@ static enum cairn_status files_measure_link(void *ctx, const char *path, struct 
 {
 	struct import_file file;
 	enum cairn_status status = files_open_path(ctx, path, &file, diag);
-	if (status == CAIRN_OK && fstat(file.fd, st) != 0)
+	if (status == CAIRN_OK && cairn_sys_fstat(file.fd, st) != 0)
 		status = cairn_fail(diag, CAIRN_E_NOT_FOUND, "file.open", CAIRN_NO_OFFSET, "cannot look at %.150s: %s",
 				    path, strerror(errno));
 	cairn_fd_closep(&file.fd);
@@ -185,7 +186,8 @@ static int files_open_snapshot(struct import_files *f, int root, const struct im
 {
 	f->blobs = files_open_folder(root, "blobs");
 	f->shared = files_open_folder(root, "../blobs");
-	if (f->shared >= 0 && faccessat(f->shared, ".huggingface-shared-blobs", F_OK, AT_SYMLINK_NOFOLLOW) != 0)
+	if (f->shared >= 0 &&
+	    cairn_sys_faccessat(f->shared, ".huggingface-shared-blobs", F_OK, AT_SYMLINK_NOFOLLOW) != 0)
 		cairn_fd_closep(&f->shared);
 	CLEANUP(cairn_fd_closep) int snapshots = files_open_folder(root, "snapshots");
 	return snapshots < 0 ? -1 : files_open_folder(snapshots, snapshot->id);
@@ -196,7 +198,7 @@ enum cairn_status import_files_read(struct import_files *out, const struct impor
 {
 	*out = IMPORT_FILES_NONE;
 	out->is_cache = source->is_cache;
-	CLEANUP(cairn_fd_closep) int root = open(source->folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	CLEANUP(cairn_fd_closep) int root = cairn_sys_open(source->folder, O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
 	if (root >= 0 && source->inner) {
 		int inner = files_open_folder(root, source->inner);
 		int error = errno;
@@ -277,7 +279,7 @@ enum cairn_status import_file_judge_oid(const struct import_file *file, const ch
 	char found[CAIRN_GIT_OID_CHARS + 1];
 	if (strlen(file->blob) != CAIRN_GIT_OID_CHARS)
 		return CAIRN_OK;
-	if (fstat(file->fd, &st) != 0)
+	if (cairn_sys_fstat(file->fd, &st) != 0)
 		return cairn_fail(diag, CAIRN_E_IO, "file.read", CAIRN_NO_OFFSET, "%.150s: %s", path, strerror(errno));
 	enum cairn_status status = cairn_git_blob_read(&oid, files_read_next, &reader, (uint64_t)st.st_size);
 	if (status == CAIRN_E_NOMEM)

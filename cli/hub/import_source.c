@@ -2,6 +2,7 @@
 
 #include "base/fd.h"
 #include "base/folder.h"
+#include "base/sys.h"
 #include "cli/common/cli.h"
 #include "hub/revision.h"
 
@@ -46,7 +47,7 @@ static enum cairn_status source_is_folder(const char *path, bool *is_folder, str
 {
 	struct stat st;
 	*is_folder = false;
-	if (stat(path, &st) < 0)
+	if (cairn_sys_stat(path, &st) < 0)
 		return errno == ENOENT || errno == ENOTDIR ? CAIRN_OK : source_unreadable(path, diag);
 	*is_folder = S_ISDIR(st.st_mode);
 	return CAIRN_OK;
@@ -54,7 +55,7 @@ static enum cairn_status source_is_folder(const char *path, bool *is_folder, str
 
 static int source_open(const char *folder)
 {
-	return open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return cairn_sys_open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
 }
 
 /* --- snapshots ---------------------------------------------------------------------------------------------------- */
@@ -76,7 +77,7 @@ static enum cairn_status source_add(struct import_source *source, const char *fo
 	if (asprintf(&one->path, "%s%s%s", folder, *id ? "/" : "", id) < 0)
 		return CAIRN_E_NOMEM;
 	source->n++;
-	if (stat(one->path, &st) < 0)
+	if (cairn_sys_stat(one->path, &st) < 0)
 		return source_unreadable(one->path, diag);
 	one->at_unix_s = (int64_t)st.st_mtime;
 	return CAIRN_OK;
@@ -130,7 +131,7 @@ static enum cairn_status source_take_ref(struct import_source *source, const cha
 {
 	char id[IMPORT_ID_CHARS + 2] = "";
 	size_t n = 0;
-	CLEANUP(cairn_fd_closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	CLEANUP(cairn_fd_closep) int fd = cairn_sys_open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0);
 	if (fd < 0 || cairn_fd_read_upto(fd, id, IMPORT_ID_CHARS + 1, &n) != CAIRN_OK)
 		return source_unreadable(path, diag);
 	id[n < IMPORT_ID_CHARS ? n : IMPORT_ID_CHARS] = '\0';

@@ -1,4 +1,5 @@
 /* cairn init: prepares a server that others use, and says what to type next. */
+#include "base/sys.h"
 #include "cli/common/cli.h"
 #include "cli/common/options.h"
 #include "cli/common/report.h"
@@ -104,7 +105,7 @@ static enum cairn_status init_place_of(const char *dir, struct init_place *place
 	enum cairn_status status = init_absolute(place->data_dir, dir, diag);
 	(void)snprintf(place->settings, sizeof(place->settings), "%s/cairnd.conf", place->data_dir);
 	(void)snprintf(place->keys, sizeof(place->keys), "%s/keys", place->data_dir);
-	if (status == CAIRN_OK && mkdir(place->data_dir, 0700) != 0 && errno != EEXIST)
+	if (status == CAIRN_OK && cairn_sys_mkdir(place->data_dir, 0700) != 0 && errno != EEXIST)
 		status = cairn_fail(diag, CAIRN_E_CONFLICT, "init.folder", CAIRN_NO_OFFSET,
 				    "cannot make the folder %.160s: %s", place->data_dir, strerror(errno));
 	return status;

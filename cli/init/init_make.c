@@ -1,6 +1,7 @@
 /* What belongs to the daemon's user: keys, data folder, first user. Root makes the folders and hands them over; the
  * rest is made as their owner, so that the daemon can use it. */
 #include "base/fd.h"
+#include "base/sys.h"
 #include "cli/init/init.h"
 #include "data_dir/data_dir.h"
 #include "hub/account.h"
@@ -23,7 +24,7 @@ static enum cairn_status make_folder(const char *path, const struct init_place *
 	enum cairn_status status = cairn_fd_make_folder(path, &made);
 	if (status == CAIRN_OK && made && geteuid() == 0 && chown(path, place->uid, place->gid) != 0)
 		status = CAIRN_E_IO;
-	if (status == CAIRN_OK && stat(path, &st) != 0)
+	if (status == CAIRN_OK && cairn_sys_stat(path, &st) != 0)
 		status = CAIRN_E_IO;
 	if (status != CAIRN_OK)
 		return cairn_fail(diag, cairn_fd_make_status(errno), "init.folder", CAIRN_NO_OFFSET,
@@ -52,7 +53,7 @@ static enum cairn_status make_check_tls(const char *path, struct cairn_diag *dia
 {
 	if (!path[0])
 		return CAIRN_OK;
-	CLEANUP(cairn_fd_closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	CLEANUP(cairn_fd_closep) int fd = cairn_sys_open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0);
 	if (fd >= 0)
 		return CAIRN_OK;
 	return cairn_fail(diag, CAIRN_E_DENIED, "init.tls", CAIRN_NO_OFFSET,
@@ -68,7 +69,7 @@ static enum cairn_status make_token_key(const char *folder, bool *made, struct c
 	CLEANUP(cairn_token_keys_freep) struct cairn_token_keys *keys = NULL;
 	*made = false;
 	(void)snprintf(path, sizeof(path), "%s/1", folder);
-	if (access(path, F_OK) == 0 || cairn_token_keys_load(&keys, folder, &none) == CAIRN_OK)
+	if (cairn_sys_access(path, F_OK) == 0 || cairn_token_keys_load(&keys, folder, &none) == CAIRN_OK)
 		return keys ? CAIRN_OK : cairn_token_keys_load(&keys, folder, diag);
 	*made = true;
 	return cairn_token_key_make(path, diag);

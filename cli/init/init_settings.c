@@ -1,6 +1,7 @@
 /* The file of settings of a new server. A file that sets nothing but its data folder, as the package brings one, keeps
  * its comments: a new setting takes the place of the comment that shows its default. */
 #include "base/fd.h"
+#include "base/sys.h"
 #include "cli/init/init.h"
 
 #include <errno.h>
@@ -108,7 +109,7 @@ static enum cairn_status settings_take(struct init_settings *s, struct settings_
 		return CAIRN_OK;
 	}
 	enum cairn_status status = CAIRN_OK;
-	if (!file || fstat(fileno(file), &st) != 0)
+	if (!file || cairn_sys_fstat(fileno(file), &st) != 0)
 		status = CAIRN_E_IO;
 	while (status == CAIRN_OK && fgets(line, sizeof(line), file)) {
 		line[strcspn(line, "\n")] = '\0';
@@ -129,8 +130,8 @@ static enum cairn_status settings_take(struct init_settings *s, struct settings_
 static enum cairn_status settings_begin_part(struct init_settings *s, mode_t mode, struct cairn_diag *diag)
 {
 	(void)snprintf(s->part, sizeof(s->part), "%s.part", s->path);
-	s->fd = open(s->part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
-	if (s->fd >= 0 && fchmod(s->fd, mode) == 0)
+	s->fd = cairn_sys_open(s->part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+	if (s->fd >= 0 && cairn_sys_fchmod(s->fd, mode) == 0)
 		return CAIRN_OK;
 	return cairn_fail(diag, cairn_fd_make_status(errno), "init.settings", CAIRN_NO_OFFSET,
 			  "cannot make %.160s: %s%s", s->part, strerror(errno),
@@ -158,7 +159,7 @@ enum cairn_status init_settings_open(struct init_settings *s, const struct init_
 enum cairn_status init_settings_commit(struct init_settings *s, struct cairn_diag *diag)
 {
 	enum cairn_status status = cairn_fd_write_all(s->fd, s->text.bytes, s->text.len);
-	if (status == CAIRN_OK && (fsync(s->fd) != 0 || rename(s->part, s->path) != 0))
+	if (status == CAIRN_OK && (cairn_sys_fsync(s->fd) != 0 || cairn_sys_rename(s->part, s->path) != 0))
 		status = cairn_fd_status(errno);
 	if (status != CAIRN_OK)
 		return cairn_fail(diag, status, "init.settings", CAIRN_NO_OFFSET, "cannot write %.160s: %s", s->path,
@@ -170,7 +171,7 @@ enum cairn_status init_settings_commit(struct init_settings *s, struct cairn_dia
 void init_settings_fini(struct init_settings *s)
 {
 	if (s->fd >= 0)
-		(void)unlink(s->part);
+		(void)cairn_sys_unlink(s->part);
 	cairn_fd_closep(&s->fd);
 	cairn_buf_fini(&s->text);
 }

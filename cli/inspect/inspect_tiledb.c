@@ -1,6 +1,7 @@
 /* Every field of a TileDB array, and whether its fragments hold what their metadata say. */
 #include "archive/tiledb/array.h"
 #include "archive/tiledb/folder.h"
+#include "base/sys.h"
 #include "cli/inspect/inspect.h"
 
 #include <fcntl.h>
@@ -19,13 +20,13 @@ static bool inspect_has(const char *folder, const char *name)
 	char path[INSPECT_PATH_BYTES];
 	struct stat st;
 	int n = snprintf(path, sizeof(path), "%s/%s", folder, name);
-	return n > 0 && (size_t)n < sizeof(path) && stat(path, &st) == 0;
+	return n > 0 && (size_t)n < sizeof(path) && cairn_sys_stat(path, &st) == 0;
 }
 
 bool inspect_is_tiledb(const char *path)
 {
 	struct stat st;
-	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+	return cairn_sys_stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
 /* --- schema ------------------------------------------------------------------------------------------------------- */

@@ -1,6 +1,7 @@
 #include "cli/pull/pull.h"
 
 #include "base/fd.h"
+#include "base/sys.h"
 #include "cli/pull/pull_blame.h"
 #include "cli/pull/pull_target.h"
 #include "cli/pull/pull_window.h"
@@ -238,7 +239,7 @@ static enum cairn_status pull_check_hash(struct pull *p, struct cairn_diag *diag
 static enum cairn_status pull_find_end(struct pull_state *state, struct cairn_diag *diag)
 {
 	struct stat st;
-	if (fstat(state->fd, &st) < 0)
+	if (cairn_sys_fstat(state->fd, &st) < 0)
 		return cairn_fail(diag, CAIRN_E_IO, "state.read", CAIRN_NO_OFFSET, "cannot read the state file: %s",
 				  strerror(errno));
 	state->end = (uint64_t)st.st_size;

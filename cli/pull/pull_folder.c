@@ -1,6 +1,7 @@
 #include "cli/pull/pull_folder.h"
 
 #include "base/fd.h"
+#include "base/sys.h"
 #include "cli/common/cli.h"
 #include "cli/common/input.h"
 #include "cli/common/manifest.h"
@@ -43,9 +44,9 @@ static enum cairn_status folder_read_manifest(struct manifest *out, const char *
 /* Into a folder below dir_fd, which is made when missing; never through a symbolic link. Takes dir_fd over. */
 static enum cairn_status folder_enter(int *dir_fd, const char *name, struct cairn_diag *diag)
 {
-	if (mkdirat(*dir_fd, name, 0777) != 0 && errno != EEXIST)
+	if (cairn_sys_mkdirat(*dir_fd, name, 0777) != 0 && errno != EEXIST)
 		return folder_fail(diag, "make the folder", name);
-	int next = openat(*dir_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	int next = cairn_sys_openat(*dir_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0);
 	if (next < 0)
 		return folder_fail(diag, "enter the folder", name);
 	cairn_fd_closep(dir_fd);
@@ -77,8 +78,8 @@ static bool folder_has(const struct pull_job *job, const struct manifest_file *f
 {
 	struct stat st;
 	CLEANUP(cairn_fd_closep) int fd = pull_target_find(job, file->sha256);
-	return fd >= 0 && fstat(fd, &st) == 0 &&
-	       ((st.st_mode & 0777U) == file->mode || fchmod(fd, (mode_t)file->mode) == 0);
+	return fd >= 0 && cairn_sys_fstat(fd, &st) == 0 &&
+	       ((st.st_mode & 0777U) == file->mode || cairn_sys_fchmod(fd, (mode_t)file->mode) == 0);
 }
 
 static enum cairn_status folder_pull_file(struct pull_crew *crew, int root_fd, const struct manifest_file *file,
@@ -137,9 +138,9 @@ static int folder_report(const struct folder_counts *counts, const struct pull_c
 
 static enum cairn_status folder_open(const char *folder, int *fd, struct cairn_diag *diag)
 {
-	if (mkdir(folder, 0777) != 0 && errno != EEXIST)
+	if (cairn_sys_mkdir(folder, 0777) != 0 && errno != EEXIST)
 		return folder_fail(diag, "make the folder", folder);
-	*fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	*fd = cairn_sys_open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
 	return *fd < 0 ? folder_fail(diag, "open the folder", folder) : CAIRN_OK;
 }
 
@@ -184,7 +185,7 @@ int pull_folder(struct pull_crew *crew, const char *path, const char *folder, co
 		status = folder_pull_files(crew, root_fd, &m, options->force, &counts, &subject, &diag);
 	subject = status == CAIRN_OK ? folder : subject;
 	/* At once: folders that were made, files that are kept because a pull that was killed had come to them. */
-	if (status == CAIRN_OK && syncfs(root_fd) < 0)
+	if (status == CAIRN_OK && cairn_sys_syncfs(root_fd) < 0)
 		status = folder_fail(&diag, "make durable", folder);
 	progress_clear(&crew->progress);
 	return status == CAIRN_OK ? folder_report(&counts, crew, folder, options->json)

@@ -3,6 +3,7 @@
 #include "base/buf.h"
 #include "base/cursor.h"
 #include "base/fd.h"
+#include "base/sys.h"
 #include "cli/pull/pull_plan.h"
 
 #include <errno.h>
@@ -80,7 +81,7 @@ enum cairn_status pull_state_end_window(struct pull_state *s, uint64_t window_en
 
 enum cairn_status pull_state_cut(struct pull_state *s, uint64_t offset, struct cairn_diag *diag)
 {
-	if (ftruncate(s->fd, (off_t)offset) != 0)
+	if (cairn_sys_ftruncate(s->fd, (off_t)offset) != 0)
 		return cairn_fail(diag, CAIRN_E_IO, "state.write", CAIRN_NO_OFFSET, "cannot cut the state file: %s",
 				  strerror(errno));
 	s->end = offset;

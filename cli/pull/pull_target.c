@@ -1,6 +1,7 @@
 #include "cli/pull/pull_target.h"
 
 #include "base/fd.h"
+#include "base/sys.h"
 #include "cli/common/scan.h"
 #include "cli/pull/pull_state.h"
 
@@ -44,9 +45,9 @@ static int target_unnamed(void)
 		errno = ENAMETOOLONG;
 		return -1;
 	}
-	int fd = mkostemp(path, O_CLOEXEC);
+	int fd = cairn_sys_mkostemp(path, O_CLOEXEC);
 	if (fd >= 0)
-		(void)unlink(path);
+		(void)cairn_sys_unlink(path);
 	return fd;
 }
 
@@ -61,8 +62,8 @@ static enum cairn_status target_open_one(struct pull_target *t, const char *name
 					 struct cairn_diag *diag)
 {
 	struct stat st;
-	*fd = openat(t->dir_fd, name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0666);
-	if (*fd < 0 || fstat(*fd, &st) < 0)
+	*fd = cairn_sys_openat(t->dir_fd, name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0666);
+	if (*fd < 0 || cairn_sys_fstat(*fd, &st) < 0)
 		return target_fail(diag, "open", name);
 	if (!S_ISREG(st.st_mode))
 		return cairn_fail(diag, CAIRN_E_CONFLICT, "file.target", CAIRN_NO_OFFSET,
@@ -80,7 +81,7 @@ static enum cairn_status target_taken(const struct pull_target *t, struct cairn_
 static enum cairn_status target_check_name(const struct pull_target *t, bool force, struct cairn_diag *diag)
 {
 	struct stat st;
-	if (fstatat(t->dir_fd, t->name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+	if (cairn_sys_fstatat(t->dir_fd, t->name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return errno == ENOENT ? CAIRN_OK : target_fail(diag, "look at", t->name);
 	if (S_ISREG(st.st_mode))
 		return force ? CAIRN_OK : target_taken(t, diag);
@@ -120,12 +121,12 @@ enum cairn_status pull_target_open(struct pull_target *t, const struct pull_job 
 		status = target_open_one(t, t->part, &t->part_fd, &part_bytes, diag);
 	if (status != CAIRN_OK)
 		return status;
-	if (flock(t->state_fd, LOCK_EX | LOCK_NB) != 0)
+	if (cairn_sys_flock(t->state_fd, LOCK_EX | LOCK_NB) != 0)
 		return cairn_fail(diag, CAIRN_E_CONFLICT, "file.in_use", CAIRN_NO_OFFSET,
 				  "another pull writes %.120s; wait for it", t->part);
 	t->resumes = pull_state_matches(t->state_fd, &job->file, job->first, job->end);
 	if (part_bytes > 0 && state_bytes < PULL_STATE_HEADER_BYTES) {
-		(void)unlinkat(t->dir_fd, t->state, 0);
+		(void)cairn_sys_unlinkat(t->dir_fd, t->state, 0);
 		return cairn_fail(diag, CAIRN_E_CONFLICT, "file.part", CAIRN_NO_OFFSET,
 				  "%.120s is there and is not of a pull; remove it, or name another target", t->part);
 	}
@@ -138,8 +139,9 @@ int pull_target_find(const struct pull_job *job, const uint8_t *sha256)
 {
 	struct stat st;
 	struct cairn_cutter_file result;
-	int fd = openat(job->dir_fd, job->name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	bool same = fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && (uint64_t)st.st_size == job->file_bytes;
+	int fd = cairn_sys_openat(job->dir_fd, job->name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0);
+	bool same = fd >= 0 && cairn_sys_fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+		    (uint64_t)st.st_size == job->file_bytes;
 	int scan = same ? fcntl(fd, F_DUPFD_CLOEXEC, 0) : -1;
 	same = scan >= 0 && scan_fd(scan, NULL, NULL, &result, NULL) == CAIRN_OK &&
 	       (cairn_hash_equal(&result.hash, &job->file) ||
@@ -155,22 +157,22 @@ enum cairn_status pull_target_finish(struct pull_target *t, const struct pull_jo
 {
 	if (t->dir_fd < 0)
 		return CAIRN_OK;
-	if (ftruncate(t->part_fd, (off_t)(job->end - job->first)) != 0 || fsync(t->part_fd) != 0)
+	if (cairn_sys_ftruncate(t->part_fd, (off_t)(job->end - job->first)) != 0 || cairn_sys_fsync(t->part_fd) != 0)
 		return target_fail(diag, "complete", t->part);
 	/* Not before the long sync: killed in it, a mode of 0444 would leave a part that the next pull cannot write to.
 	 */
-	if (job->has_mode && fchmod(t->part_fd, (mode_t)job->mode) != 0)
+	if (job->has_mode && cairn_sys_fchmod(t->part_fd, (mode_t)job->mode) != 0)
 		return target_fail(diag, "complete", t->part);
-	if (job->force && renameat(t->dir_fd, t->part, t->dir_fd, t->name) != 0)
+	if (job->force && cairn_sys_renameat(t->dir_fd, t->part, t->dir_fd, t->name) != 0)
 		return target_fail(diag, "make", t->name);
 	if (!job->force) {
 		enum cairn_status status = cairn_fd_rename_new(t->dir_fd, t->part, t->dir_fd, t->name);
 		if (status != CAIRN_OK)
 			return errno == EEXIST ? target_taken(t, diag) : target_fail(diag, "make", t->name);
 	}
-	if (fsync(t->dir_fd) != 0)
+	if (cairn_sys_fsync(t->dir_fd) != 0)
 		return target_fail(diag, "complete", t->name);
-	(void)unlinkat(t->dir_fd, t->state, 0);
+	(void)cairn_sys_unlinkat(t->dir_fd, t->state, 0);
 	return CAIRN_OK;
 }
 
@@ -178,8 +180,8 @@ void pull_target_drop(struct pull_target *t)
 {
 	if (t->dir_fd < 0)
 		return;
-	(void)unlinkat(t->dir_fd, t->part, 0);
-	(void)unlinkat(t->dir_fd, t->state, 0);
+	(void)cairn_sys_unlinkat(t->dir_fd, t->part, 0);
+	(void)cairn_sys_unlinkat(t->dir_fd, t->state, 0);
 }
 
 enum cairn_status pull_target_print(struct pull_target *t, uint64_t len, struct cairn_diag *diag)

@@ -2,6 +2,7 @@
 
 #include "base/fd.h"
 #include "base/folder.h"
+#include "base/sys.h"
 #include "cli/common/cli.h"
 
 #include <errno.h>
@@ -63,7 +64,7 @@ static enum cairn_status folder_entry(const struct folder_read *f, int dir_fd, c
 		return cairn_fail(diag, CAIRN_E_NOT_FOUND, "folder.read", CAIRN_NO_OFFSET, "cannot look at %.120s: %s",
 				  path, strerror(errno));
 	if (S_ISDIR(st.st_mode)) {
-		int fd = openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		int fd = cairn_sys_openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0);
 		if (fd < 0)
 			return cairn_fail(diag, CAIRN_E_NOT_FOUND, "folder.read", CAIRN_NO_OFFSET,
 					  "cannot open %.120s: %s", path, strerror(errno));
@@ -114,7 +115,8 @@ enum cairn_status push_folder_read(struct push_folder *out, const char *folder, 
 	static const struct push_folder_rules NONE = {0};
 	const struct folder_read read = {.manifest = &out->manifest, .rules = rules ? rules : &NONE};
 	*out = (struct push_folder){0};
-	int fd = openat(rules ? rules->dir : AT_FDCWD, rules ? "." : folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int fd = cairn_sys_openat(rules ? rules->dir : AT_FDCWD, rules ? "." : folder,
+				  O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
 	if (fd < 0)
 		return cairn_fail(diag, CAIRN_E_NOT_FOUND, "folder.read", CAIRN_NO_OFFSET, "%s", strerror(errno));
 	enum cairn_status status = folder_walk(&read, fd, "", 1, diag);
@@ -137,7 +139,7 @@ enum cairn_status push_folder_read(struct push_folder *out, const char *folder, 
 enum cairn_status push_folder_may_write(const char *path, struct cairn_diag *diag)
 {
 	struct stat st;
-	bool is_new = lstat(path, &st) != 0;
+	bool is_new = cairn_sys_lstat(path, &st) != 0;
 	/* A rename would put a file in the place of a device, a pipe or a link. */
 	if (!is_new && !S_ISREG(st.st_mode))
 		return cairn_fail(diag, CAIRN_E_CONFLICT, "manifest.write", CAIRN_NO_OFFSET,
@@ -145,7 +147,7 @@ enum cairn_status push_folder_may_write(const char *path, struct cairn_diag *dia
 	char *copy = strdup(path);
 	if (!copy)
 		return CAIRN_E_NOMEM;
-	bool can = (!is_new || errno == ENOENT) && access(dirname(copy), W_OK | X_OK) == 0;
+	bool can = (!is_new || errno == ENOENT) && cairn_sys_access(dirname(copy), W_OK | X_OK) == 0;
 	free(copy);
 	return can ? CAIRN_OK
 		   : cairn_fail(diag, CAIRN_E_CONFLICT, "manifest.write", CAIRN_NO_OFFSET,
@@ -160,20 +162,20 @@ static enum cairn_status folder_write_file(const char *path, const struct cairn_
 	enum cairn_status status = CAIRN_OK;
 	mode_t mask = umask(0);
 	(void)umask(mask);
-	int fd = mkostemp(temporary, O_CLOEXEC);
+	int fd = cairn_sys_mkostemp(temporary, O_CLOEXEC);
 	if (fd < 0) {
 		status = CAIRN_E_CONFLICT;
 	} else {
 		status = cairn_fd_write_all(fd, json->bytes, json->len);
-		if (status == CAIRN_OK && (fchmod(fd, 0666 & ~mask) != 0 || fsync(fd) != 0))
+		if (status == CAIRN_OK && (cairn_sys_fchmod(fd, 0666 & ~mask) != 0 || cairn_sys_fsync(fd) != 0))
 			status = CAIRN_E_IO;
-		if (status == CAIRN_OK && rename(temporary, path) != 0)
+		if (status == CAIRN_OK && cairn_sys_rename(temporary, path) != 0)
 			status = CAIRN_E_CONFLICT;
 		else if (status == CAIRN_OK)
 			status = cairn_fd_sync_parent(path);
 		int error = errno;
 		if (status != CAIRN_OK)
-			(void)unlink(temporary);
+			(void)cairn_sys_unlink(temporary);
 		cairn_fd_closep(&fd);
 		errno = error;
 	}

@@ -3,6 +3,7 @@
 #include "backup/backup_format.h"
 #include "backup/bundle.h"
 #include "base/fd.h"
+#include "base/sys.h"
 #include "data_dir/data_dir.h"
 #include "xorb/format.h"
 
@@ -34,7 +35,7 @@ static enum cairn_status source_open_backup(struct repair_source *s, uint64_t le
 /* Of a daemon, or of backups: these have no objects but in their archives. */
 static enum cairn_status source_open_folder(struct repair_source *s, const char *path, struct cairn_diag *diag)
 {
-	if (faccessat(s->fd, "objects", F_OK, 0) == 0 || faccessat(s->fd, "store", F_OK, 0) == 0)
+	if (cairn_sys_faccessat(s->fd, "objects", F_OK, 0) == 0 || cairn_sys_faccessat(s->fd, "store", F_OK, 0) == 0)
 		return cairn_data_dir_open_store(&s->folder, path, true, diag);
 	enum cairn_status status = cairn_backup_set_open(&s->set, path, false, diag);
 	if (status != CAIRN_OK || s->set.n > 0)
@@ -48,9 +49,9 @@ enum cairn_status repair_source_open(struct repair_source *s, const char *path, 
 	struct stat st;
 	uint8_t head[16];
 	size_t n = 0;
-	*s = (struct repair_source){.fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK),
+	*s = (struct repair_source){.fd = cairn_sys_open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0),
 				    .set = {.dir_fd = -1, .lock_fd = -1}};
-	if (s->fd < 0 || fstat(s->fd, &st) < 0)
+	if (s->fd < 0 || cairn_sys_fstat(s->fd, &st) < 0)
 		return cairn_fail(diag, CAIRN_E_NOT_FOUND, "file.open", CAIRN_NO_OFFSET, "%s", strerror(errno));
 	if (S_ISDIR(st.st_mode))
 		return source_open_folder(s, path, diag);

@@ -2,6 +2,7 @@
 
 #include "backup/backup_work.h"
 #include "base/fd.h"
+#include "base/sys.h"
 #include "data_dir/hold.h"
 #include "index/copy.h"
 #include "index/examine.h"
@@ -47,7 +48,7 @@ static enum cairn_status backup_paths(struct backup *b)
 	if (n < 0 || (size_t)n >= sizeof(b->part) || m < 0 || (size_t)m >= sizeof(b->index) ||
 	    strlen(out) + 1 + CAIRN_BACKUP_FILE_BYTES > sizeof(b->part))
 		return cairn_fail(b->diag, CAIRN_E_USAGE, "backup.file", CAIRN_NO_OFFSET, "the path is too long");
-	if (!b->options->incremental && lstat(out, &st) == 0)
+	if (!b->options->incremental && cairn_sys_lstat(out, &st) == 0)
 		return cairn_fail(b->diag, CAIRN_E_CONFLICT, "backup.exists", CAIRN_NO_OFFSET,
 				  "%s is there already; name another file, or remove it", out);
 	return CAIRN_OK;
@@ -100,9 +101,9 @@ static enum cairn_status backup_begin(struct backup *b, uint64_t *part_bytes)
 static void backup_drop_copy(struct backup *b)
 {
 	if (b->w || b->at_unix_s > 0 || b->spool[0])
-		(void)unlink(b->index);
+		(void)cairn_sys_unlink(b->index);
 	if (b->spool[0])
-		(void)rmdir(b->spool);
+		(void)cairn_sys_rmdir(b->spool);
 }
 
 static enum cairn_status backup_run(struct backup *b)

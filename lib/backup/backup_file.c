@@ -2,6 +2,7 @@
 #include "backup/backup_work.h"
 #include "base/clock.h"
 #include "base/fd.h"
+#include "base/sys.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -38,14 +39,14 @@ enum cairn_status backup_wrote(struct backup *b, enum cairn_status status)
 enum cairn_status backup_open(struct backup *b, uint64_t *part_bytes)
 {
 	struct stat st;
-	b->fd = open(b->part, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	b->fd = cairn_sys_open(b->part, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (b->fd < 0)
 		return cairn_fail(b->diag, cairn_fd_make_status(errno), "backup.file", CAIRN_NO_OFFSET,
 				  "cannot make %s: %s", b->part, strerror(errno));
-	if (flock(b->fd, LOCK_EX | LOCK_NB) < 0)
+	if (cairn_sys_flock(b->fd, LOCK_EX | LOCK_NB) < 0)
 		return cairn_fail(b->diag, CAIRN_E_CONFLICT, "backup.in_use", CAIRN_NO_OFFSET,
 				  "%s is being written by another process", b->part);
-	if (fstat(b->fd, &st) < 0)
+	if (cairn_sys_fstat(b->fd, &st) < 0)
 		return backup_io(b, "open", b->part);
 	*part_bytes = (uint64_t)st.st_size;
 	if (*part_bytes > 0) {
@@ -62,7 +63,7 @@ enum cairn_status backup_open(struct backup *b, uint64_t *part_bytes)
 
 enum cairn_status backup_index(struct backup *b, uint64_t *index_bytes)
 {
-	CLEANUP(cairn_fd_closep) int fd = open(b->index, O_RDONLY | O_CLOEXEC);
+	CLEANUP(cairn_fd_closep) int fd = cairn_sys_open(b->index, O_RDONLY | O_CLOEXEC, 0);
 	if (fd < 0)
 		return backup_io(b, "open", b->index);
 	for (unsigned i = 0;; i++) {
@@ -133,6 +134,6 @@ enum cairn_status backup_finish(struct backup *b, const char *kind, const char *
 		return backup_io(b, "name", name);
 	char folder[BACKUP_PATH_BYTES];
 	(void)snprintf(folder, sizeof(folder), "%s", name);
-	CLEANUP(cairn_fd_closep) int fd = open(dirname(folder), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	return fd >= 0 && fsync(fd) == 0 ? CAIRN_OK : backup_io(b, "make durable", name);
+	CLEANUP(cairn_fd_closep) int fd = cairn_sys_open(dirname(folder), O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+	return fd >= 0 && cairn_sys_fsync(fd) == 0 ? CAIRN_OK : backup_io(b, "make durable", name);
 }

@@ -1,6 +1,7 @@
 #include "backup/backup_work.h"
 #include "base/clock.h"
 #include "base/fd.h"
+#include "base/sys.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -93,7 +94,7 @@ enum cairn_status backup_end_objects(struct backup *b)
 		b->report->n_chunks++;
 		if (status == CAIRN_OK)
 			status = backup_finish(b, BACKUP_KIND_OBJECTS, name, 0);
-	} else if (unlink(b->part) < 0) {
+	} else if (cairn_sys_unlink(b->part) < 0) {
 		status = backup_io(b, "remove", b->part);
 	}
 	backup_close_file(b);
@@ -108,7 +109,7 @@ enum cairn_status backup_moment(struct backup *b)
 	cairn_backup_file_name(file, b->report->moment, true);
 	(void)snprintf(name, sizeof(name), "%s/%s", b->options->out, file);
 	(void)snprintf(b->part, sizeof(b->part), "%s/moment.part", b->options->out);
-	if (unlink(b->part) < 0 && errno != ENOENT)
+	if (cairn_sys_unlink(b->part) < 0 && errno != ENOENT)
 		return backup_io(b, "remove", b->part);
 	enum cairn_status status = backup_open(b, &part_bytes);
 	if (status == CAIRN_OK)

@@ -4,6 +4,7 @@
 #include "backup/bundle.h"
 #include "base/decimal.h"
 #include "base/fd.h"
+#include "base/sys.h"
 #include "data_dir/data_dir.h"
 #include "index/copy.h"
 #include "index/examine.h"
@@ -112,8 +113,8 @@ static enum cairn_status keep_make_index(const struct cairn_backup_set *set, cha
 			 set->spool ? "cairn-verify-XXXXXX" : KEEP_INDEX);
 	if (n < 0 || (size_t)n >= BACKUP_PATH_BYTES)
 		return cairn_fail(diag, CAIRN_E_USAGE, "backup.spool", CAIRN_NO_OFFSET, "the path is too long");
-	*fd = set->spool ? mkostemp(path, O_CLOEXEC)
-			 : open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+	*fd = set->spool ? cairn_sys_mkostemp(path, O_CLOEXEC)
+			 : cairn_sys_open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
 	return *fd < 0 ? keep_io("make", path, diag) : CAIRN_OK;
 }
 
@@ -158,7 +159,7 @@ enum cairn_status cairn_backup_moment_needs(struct cairn_backup_set *set, const 
 	if (status == CAIRN_OK)
 		status = cairn_index_copy_each(url, path, keep_note_need, &needs, diag);
 	if (fd >= 0)
-		(void)unlink(path);
+		(void)cairn_sys_unlink(path);
 	if (status != CAIRN_OK)
 		cairn_backup_blame(diag, moment);
 	return status;

@@ -1,6 +1,7 @@
 #include "backup/backup_work.h"
 #include "backup/bundle.h"
 #include "base/fd.h"
+#include "base/sys.h"
 #include "index/copy.h"
 
 #include <errno.h>
@@ -66,7 +67,7 @@ static enum cairn_status backup_plan_rest(struct backup_plan *p)
 {
 	struct backup *b = p->b;
 	struct stat st;
-	if (stat(b->index, &st) < 0)
+	if (cairn_sys_stat(b->index, &st) < 0)
 		return backup_io(b, "open", b->index);
 	uint64_t left = (uint64_t)st.st_size;
 	for (unsigned i = 0; left > 0; i++) {

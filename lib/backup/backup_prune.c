@@ -3,6 +3,7 @@
 #include "backup/backup_rewrite.h"
 #include "base/crash_point.h"
 #include "base/fd.h"
+#include "base/sys.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -113,7 +114,7 @@ static void prune_clear(const struct prune *p)
 {
 	static const char *const LEFT[] = {"moment.part", "next.index", "prune.part"};
 	for (size_t i = 0; i < sizeof(LEFT) / sizeof(LEFT[0]); i++)
-		(void)unlinkat(p->set->dir_fd, LEFT[i], 0);
+		(void)cairn_sys_unlinkat(p->set->dir_fd, LEFT[i], 0);
 }
 
 static enum cairn_status prune_decide(struct prune *p)
@@ -121,7 +122,7 @@ static enum cairn_status prune_decide(struct prune *p)
 	cairn_backup_rules_apply(&p->options->rules, p->set, p->keep);
 	enum cairn_status status = prune_read_moments(p);
 	/* What keeps an interrupted backup from ending must not keep the folder from getting room. */
-	if (status == CAIRN_E_FULL && !p->options->dry_run && unlinkat(p->set->dir_fd, PRUNE_NEXT, 0) == 0) {
+	if (status == CAIRN_E_FULL && !p->options->dry_run && cairn_sys_unlinkat(p->set->dir_fd, PRUNE_NEXT, 0) == 0) {
 		*p->diag = (struct cairn_diag){0};
 		status = prune_read_moments(p);
 	}
@@ -169,11 +170,11 @@ static enum cairn_status prune_remove(struct prune *p, enum cairn_backup_fate fa
 		if (p->shares[i].fate != fate || a->is_moment != moments)
 			continue;
 		cairn_backup_file_name(name, a->time, a->is_moment);
-		if (unlinkat(p->set->dir_fd, name, 0) < 0 && errno != ENOENT)
+		if (cairn_sys_unlinkat(p->set->dir_fd, name, 0) < 0 && errno != ENOENT)
 			return prune_io(p, "remove", name);
 		cairn_crash_point(CAIRN_CRASH_PRUNE_REMOVED);
 	}
-	return fsync(p->set->dir_fd) == 0 ? CAIRN_OK : prune_io(p, "make durable", "what was removed");
+	return cairn_sys_fsync(p->set->dir_fd) == 0 ? CAIRN_OK : prune_io(p, "make durable", "what was removed");
 }
 
 /* Nothing goes on the word of a catalog alone. */
@@ -219,7 +220,7 @@ static enum cairn_status prune_rewrite(struct prune *p)
 	if (status == CAIRN_OK)
 		status = prune_remove(p, CAIRN_BACKUP_REWRITTEN, false);
 	else if (made.time[0])
-		(void)unlinkat(p->set->dir_fd, name, 0);
+		(void)cairn_sys_unlinkat(p->set->dir_fd, name, 0);
 	free(from);
 	if (status == CAIRN_OK)
 		prune_freed(p, removed_bytes + rewritten_bytes - made.bytes);

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/crash_point.h"
 #include "base/fd.h"
+#include "base/sys.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -234,7 +235,8 @@ static enum cairn_status rewrite_begin(struct rewrite *r)
 	enum cairn_status status = rewrite_inherit(r, &options.parity);
 	if (status != CAIRN_OK)
 		return status;
-	r->fd = openat(r->set->dir_fd, REWRITE_PART, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+	r->fd = cairn_sys_openat(r->set->dir_fd, REWRITE_PART, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW,
+				 0600);
 	if (r->fd < 0)
 		return rewrite_io(r, "make", REWRITE_PART);
 	return rewrite_wrote(r, cairn_fold_writer_new(&r->w, r->fd, &options));
@@ -272,7 +274,7 @@ static enum cairn_status rewrite_name(struct rewrite *r, struct cairn_backup_arc
 	if (cairn_fd_rename_new(r->set->dir_fd, REWRITE_PART, r->set->dir_fd, name) != CAIRN_OK)
 		return rewrite_io(r, "name", name);
 	cairn_crash_point(CAIRN_CRASH_PRUNE_NAMED);
-	return fsync(r->set->dir_fd) == 0 ? CAIRN_OK : rewrite_io(r, "make durable", name);
+	return cairn_sys_fsync(r->set->dir_fd) == 0 ? CAIRN_OK : rewrite_io(r, "make durable", name);
 }
 
 static enum cairn_status rewrite_run(struct rewrite *r, struct cairn_backup_archive *made)
@@ -305,7 +307,7 @@ enum cairn_status cairn_backup_rewrite(struct cairn_backup_set *set, const struc
 	};
 	*made = (struct cairn_backup_archive){0};
 	enum cairn_status status = rewrite_run(&r, made);
-	(void)unlinkat(set->dir_fd, REWRITE_PART, 0);
+	(void)cairn_sys_unlinkat(set->dir_fd, REWRITE_PART, 0);
 	cairn_fold_writer_free(r.w);
 	cairn_fd_closep(&r.fd);
 	cairn_buf_fini(&r.catalog);

@@ -4,6 +4,7 @@
 #include "base/bytes.h"
 #include "base/fd.h"
 #include "base/folder.h"
+#include "base/sys.h"
 #include "hash/chunk_list.h"
 #include "xorb/verifier.h"
 
@@ -146,7 +147,8 @@ static enum cairn_status set_list(struct cairn_backup_set *set, struct cairn_dia
 {
 	CLEANUP(cairn_folder_close) struct cairn_folder folder = {0};
 	const char *name = NULL;
-	if (cairn_folder_open(&folder, openat(set->dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)) != CAIRN_OK)
+	if (cairn_folder_open(&folder, cairn_sys_openat(set->dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0)) !=
+	    CAIRN_OK)
 		return set_io(set, "list", ".", diag);
 	do {
 		if (cairn_folder_next(&folder, &name) != CAIRN_OK)
@@ -170,15 +172,16 @@ enum cairn_status cairn_backup_set_open(struct cairn_backup_set *set, const char
 		.folder = folder, .dir_fd = -1, .lock_fd = -1, .rows = cairn_buf_init(SIZE_MAX / 2)};
 	if (to_write && cairn_fd_make_folder(folder, &made) != CAIRN_OK)
 		return set_io(set, "make", "the folder", diag);
-	set->dir_fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	set->dir_fd = cairn_sys_open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
 	if (set->dir_fd < 0)
 		return cairn_fail(diag, errno == ENOENT ? CAIRN_E_NOT_FOUND : CAIRN_E_IO, "backup.file",
 				  CAIRN_NO_OFFSET, "cannot open the folder %s: %s", folder, strerror(errno));
 	/* A medium that may only be read has nobody who writes. */
-	set->lock_fd = openat(set->dir_fd, SET_LOCK, O_RDWR | (to_write ? O_CREAT : 0) | O_CLOEXEC | O_NOFOLLOW, 0600);
+	set->lock_fd = cairn_sys_openat(set->dir_fd, SET_LOCK,
+					O_RDWR | (to_write ? O_CREAT : 0) | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (set->lock_fd < 0 && (to_write || (errno != EROFS && errno != EACCES && errno != ENOENT)))
 		return set_io(set, "make", SET_LOCK, diag);
-	if (set->lock_fd >= 0 && flock(set->lock_fd, (to_write ? LOCK_EX : LOCK_SH) | LOCK_NB) < 0)
+	if (set->lock_fd >= 0 && cairn_sys_flock(set->lock_fd, (to_write ? LOCK_EX : LOCK_SH) | LOCK_NB) < 0)
 		return cairn_fail(diag, CAIRN_E_CONFLICT, "backup.in_use", CAIRN_NO_OFFSET,
 				  "%s is in use by another process", folder);
 	return set_list(set, diag);
@@ -212,8 +215,8 @@ enum cairn_status cairn_backup_file_open(struct cairn_backup_file *out, const st
 	struct stat st;
 	cairn_backup_file_name(name, archive->time, archive->is_moment);
 	*out = (struct cairn_backup_file){
-		.fd = openat(set->dir_fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)};
-	if (out->fd < 0 || fstat(out->fd, &st) < 0)
+		.fd = cairn_sys_openat(set->dir_fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0)};
+	if (out->fd < 0 || cairn_sys_fstat(out->fd, &st) < 0)
 		return set_io(set, "open", name, diag);
 	const struct cairn_fold_source source = {.fd = out->fd, .len = (uint64_t)st.st_size};
 	enum cairn_status status = cairn_fold_open(&out->fold, &source, diag);

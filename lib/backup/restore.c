@@ -2,6 +2,7 @@
 
 #include "backup/restore_work.h"
 #include "base/fd.h"
+#include "base/sys.h"
 #include "data_dir/data_dir.h"
 
 #include <errno.h>
@@ -36,7 +37,7 @@ static enum cairn_status restore_index(struct restore *r)
 {
 	const struct cairn_fold_index *ix = r->index;
 	CLEANUP(cairn_fd_closep)
-	int fd = openat(r->dir_fd, RESTORE_INDEX, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	int fd = cairn_sys_openat(r->dir_fd, RESTORE_INDEX, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return restore_io(r, "make", RESTORE_INDEX);
 	for (unsigned i = 0;; i++) {
@@ -248,13 +249,13 @@ static enum cairn_status restore_open_moment(struct restore *r)
 static enum cairn_status restore_open(struct restore *r)
 {
 	struct stat st;
-	if (stat(r->options->path, &st) == 0 && S_ISDIR(st.st_mode))
+	if (cairn_sys_stat(r->options->path, &st) == 0 && S_ISDIR(st.st_mode))
 		return restore_open_moment(r);
 	if (r->options->until_unix_s)
 		return cairn_fail(r->diag, CAIRN_E_USAGE, "restore.time", CAIRN_NO_OFFSET,
 				  "a time chooses among the moments of a folder; this is one backup");
-	r->fd = open(r->options->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (r->fd < 0 || fstat(r->fd, &st) < 0)
+	r->fd = cairn_sys_open(r->options->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0);
+	if (r->fd < 0 || cairn_sys_fstat(r->fd, &st) < 0)
 		return cairn_fail(r->diag, CAIRN_E_NOT_FOUND, "file.open", CAIRN_NO_OFFSET, "%s", strerror(errno));
 	if (!S_ISREG(st.st_mode))
 		return cairn_fail(r->diag, CAIRN_E_NOT_FOUND, "file.open", CAIRN_NO_OFFSET,

@@ -1,6 +1,7 @@
 #include "archive/fold/stream.h"
 #include "backup/restore_work.h"
 #include "base/fd.h"
+#include "base/sys.h"
 #include "data_dir/data_dir.h"
 
 #include <fcntl.h>
@@ -133,7 +134,7 @@ enum cairn_status restore_run_pipe(struct restore *r)
 		status = cairn_data_dir_open_store(&r->store, r->options->data_dir, false, r->diag);
 	if (status == CAIRN_OK) {
 		r->report->total_bytes = cairn_fold_stream_total(s);
-		p.index_fd = openat(r->dir_fd, RESTORE_INDEX, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+		p.index_fd = cairn_sys_openat(r->dir_fd, RESTORE_INDEX, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 		status = p.index_fd < 0 ? restore_io(r, "make", RESTORE_INDEX) : restore_pipe_all(&p, s);
 	}
 	r->index = NULL; /* it goes with the stream */

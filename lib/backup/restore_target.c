@@ -1,6 +1,7 @@
 #include "backup/restore_work.h"
 #include "base/fd.h"
 #include "base/folder.h"
+#include "base/sys.h"
 #include "data_dir/data_dir.h"
 #include "index/copy.h"
 #include "index/examine.h"
@@ -38,7 +39,7 @@ static enum cairn_status restore_is_empty(struct restore *r, const char *but, bo
 	CLEANUP(cairn_folder_close) struct cairn_folder folder = {0};
 	const char *name = NULL;
 	enum cairn_status status =
-		cairn_folder_open(&folder, openat(r->dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+		cairn_folder_open(&folder, cairn_sys_openat(r->dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0));
 	*empty = true;
 	while (status == CAIRN_OK && (status = cairn_folder_next(&folder, &name)) == CAIRN_OK && name)
 		*empty = *empty && but && strcmp(name, but) == 0;
@@ -47,8 +48,10 @@ static enum cairn_status restore_is_empty(struct restore *r, const char *but, bo
 
 enum cairn_status restore_put(struct restore *r, const char *name, const void *bytes, size_t len)
 {
-	CLEANUP(cairn_fd_closep) int fd = openat(r->dir_fd, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	if (fd < 0 || cairn_fd_write_all(fd, bytes, len) != CAIRN_OK || fsync(fd) < 0 || fsync(r->dir_fd) < 0)
+	CLEANUP(cairn_fd_closep)
+	int fd = cairn_sys_openat(r->dir_fd, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	if (fd < 0 || cairn_fd_write_all(fd, bytes, len) != CAIRN_OK || cairn_sys_fsync(fd) < 0 ||
+	    cairn_sys_fsync(r->dir_fd) < 0)
 		return restore_io(r, "write", name);
 	return CAIRN_OK;
 }
@@ -87,10 +90,10 @@ static enum cairn_status restore_check_logs(struct restore *r)
 		char name[sizeof("index.sqlite.part-journal")];
 		struct stat st;
 		(void)snprintf(name, sizeof(name), "%s%s", RESTORE_INDEX, ENDS[i]);
-		if (unlinkat(r->dir_fd, name, 0) < 0 && errno != ENOENT)
+		if (cairn_sys_unlinkat(r->dir_fd, name, 0) < 0 && errno != ENOENT)
 			return restore_io(r, "remove", name);
 		(void)snprintf(name, sizeof(name), "index.sqlite%s", ENDS[i]);
-		if (fstatat(r->dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+		if (cairn_sys_fstatat(r->dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
 			return cairn_fail(r->diag, CAIRN_E_CONFLICT, "restore.folder", CAIRN_NO_OFFSET,
 					  "the folder %s has %s, which is of another index: name another folder, or "
 					  "move it away",
@@ -108,11 +111,11 @@ enum cairn_status restore_enter(struct restore *r)
 	if (cairn_fd_make_folder(dir, &made) != CAIRN_OK)
 		return cairn_fail(r->diag, cairn_fd_make_status(errno), "restore.file", CAIRN_NO_OFFSET,
 				  "cannot make %s: %s", dir, strerror(errno));
-	r->dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	r->dir_fd = cairn_sys_open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
 	if (r->dir_fd < 0)
 		return restore_io(r, "open", dir);
 	CLEANUP(cairn_fd_closep)
-	int mark_fd = openat(r->dir_fd, CAIRN_DATA_DIR_RESTORING, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	int mark_fd = cairn_sys_openat(r->dir_fd, CAIRN_DATA_DIR_RESTORING, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0);
 	enum cairn_status status = restore_judge_folder(r, mark_fd, mine);
 	if (status == CAIRN_OK)
 		status = restore_put(r, CAIRN_DATA_DIR_RESTORING, mine, strlen(mine));
@@ -136,7 +139,7 @@ enum cairn_status restore_check_kind(struct restore *r)
 
 enum cairn_status restore_end_index(struct restore *r, int fd)
 {
-	return fsync(fd) == 0 ? CAIRN_OK : restore_io(r, "write", RESTORE_INDEX);
+	return cairn_sys_fsync(fd) == 0 ? CAIRN_OK : restore_io(r, "write", RESTORE_INDEX);
 }
 
 static enum cairn_status restore_note_row(void *ctx, const struct cairn_hash *hash, uint64_t stored_bytes,
@@ -251,8 +254,9 @@ enum cairn_status restore_end(struct restore *r)
 		status = restore_check_logs(r);
 	if (status != CAIRN_OK)
 		return status;
-	if (renameat(r->dir_fd, RESTORE_INDEX, r->dir_fd, "index.sqlite") < 0 || fsync(r->dir_fd) < 0 ||
-	    unlinkat(r->dir_fd, CAIRN_DATA_DIR_RESTORING, 0) < 0 || fsync(r->dir_fd) < 0)
+	if (cairn_sys_renameat(r->dir_fd, RESTORE_INDEX, r->dir_fd, "index.sqlite") < 0 ||
+	    cairn_sys_fsync(r->dir_fd) < 0 || cairn_sys_unlinkat(r->dir_fd, CAIRN_DATA_DIR_RESTORING, 0) < 0 ||
+	    cairn_sys_fsync(r->dir_fd) < 0)
 		return restore_io(r, "end", r->options->data_dir);
 	return CAIRN_OK;
 }

@@ -2,6 +2,7 @@
 
 #include "base/bytes.h"
 #include "base/fd.h"
+#include "base/sys.h"
 
 #include <fcntl.h>
 #include <stdatomic.h>
@@ -61,7 +62,7 @@ const char *cairn_time_basic(char out[static CAIRN_TIME_BASIC_BYTES], int64_t un
 
 enum cairn_status cairn_clock_use_file(const char *path)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int fd = cairn_sys_open(path, O_RDONLY | O_CLOEXEC, 0);
 	if (fd < 0)
 		return CAIRN_E_IO;
 	uint8_t bytes[8];

@@ -3,6 +3,7 @@
 #ifdef CAIRN_CRASH_POINTS
 
 #include "base/fd.h"
+#include "base/sys.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -74,8 +75,8 @@ const char *cairn_crash_point_file(void)
 static void crash_point_wanted(char *out, size_t size)
 {
 	const char *path = cairn_crash_point_file();
-	int fd = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
-	ssize_t n = fd < 0 ? 0 : read(fd, out, size - 1);
+	int fd = path ? cairn_sys_open(path, O_RDONLY | O_CLOEXEC, 0) : -1;
+	ssize_t n = fd < 0 ? 0 : cairn_sys_read(fd, out, size - 1);
 	out[n > 0 ? n : 0] = '\0';
 	cairn_fd_closep(&fd);
 }

@@ -1,5 +1,7 @@
 #include "base/fd.h"
 
+#include "base/sys.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
@@ -22,7 +24,7 @@ bool cairn_fd_keep_standard(void)
 		if (fcntl(fd, F_GETFD) != -1)
 			continue;
 		/* The lowest free number is given. For the other direction than that in which it is used. */
-		if (open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) != fd)
+		if (cairn_sys_open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY, 0) != fd)
 			return false;
 	}
 	return true;
@@ -48,9 +50,7 @@ enum cairn_status cairn_fd_write_all(int fd, const void *bytes, size_t len)
 {
 	const uint8_t *p = bytes;
 	while (len > 0) {
-		ssize_t n = write(fd, p, len);
-		if (n < 0 && errno == EINTR)
-			continue;
+		ssize_t n = cairn_sys_write(fd, p, len);
 		if (n < 0)
 			return cairn_fd_status(errno);
 		p += n;
@@ -64,9 +64,7 @@ enum cairn_status cairn_fd_read_upto(int fd, void *out, size_t len, size_t *n_re
 	uint8_t *p = out;
 	*n_read = 0;
 	while (*n_read < len) {
-		ssize_t n = read(fd, p + *n_read, len - *n_read);
-		if (n < 0 && errno == EINTR)
-			continue;
+		ssize_t n = cairn_sys_read(fd, p + *n_read, len - *n_read);
 		if (n < 0)
 			return CAIRN_E_IO;
 		if (n == 0)
@@ -82,9 +80,7 @@ enum cairn_status cairn_fd_read_at(int fd, uint64_t offset, void *out, size_t le
 	if (offset > INT64_MAX || len > INT64_MAX - offset)
 		return CAIRN_E_IO;
 	while (len > 0) {
-		ssize_t n = pread(fd, p, len, (off_t)offset);
-		if (n < 0 && errno == EINTR)
-			continue;
+		ssize_t n = cairn_sys_pread(fd, p, len, (off_t)offset);
 		if (n <= 0)
 			return CAIRN_E_IO;
 		p += n;
@@ -98,9 +94,7 @@ enum cairn_status cairn_fd_write_at(int fd, uint64_t offset, const void *bytes, 
 {
 	const uint8_t *p = bytes;
 	while (len > 0) {
-		ssize_t n = pwrite(fd, p, len, (off_t)offset);
-		if (n < 0 && errno == EINTR)
-			continue;
+		ssize_t n = cairn_sys_pwrite(fd, p, len, (off_t)offset);
 		if (n < 0)
 			return cairn_fd_status(errno);
 		p += n;
@@ -115,25 +109,25 @@ enum cairn_status cairn_fd_sync_parent(const char *path)
 	char *copy = strdup(path);
 	if (!copy)
 		return CAIRN_E_NOMEM;
-	CLEANUP(cairn_fd_closep) int dir = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	CLEANUP(cairn_fd_closep) int dir = cairn_sys_open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
 	free(copy);
-	return dir >= 0 && fsync(dir) == 0 ? CAIRN_OK : CAIRN_E_IO;
+	return dir >= 0 && cairn_sys_fsync(dir) == 0 ? CAIRN_OK : CAIRN_E_IO;
 }
 
 enum cairn_status cairn_fd_rename_new(int from_dir, const char *from, int to_dir, const char *to)
 {
-	int rc = renameat2(from_dir, from, to_dir, to, RENAME_NOREPLACE);
+	int rc = cairn_sys_renameat2(from_dir, from, to_dir, to, RENAME_NOREPLACE);
 	if (rc < 0 && (errno == EINVAL || errno == ENOSYS || errno == EOPNOTSUPP)) {
-		rc = linkat(from_dir, from, to_dir, to, 0); /* EEXIST in place of replacing */
+		rc = cairn_sys_linkat(from_dir, from, to_dir, to, 0); /* EEXIST in place of replacing */
 		if (rc == 0)
-			rc = unlinkat(from_dir, from, 0);
+			rc = cairn_sys_unlinkat(from_dir, from, 0);
 	}
 	return rc == 0 ? CAIRN_OK : cairn_fd_status(errno);
 }
 
 enum cairn_status cairn_fd_make_folder(const char *path, bool *made)
 {
-	*made = mkdir(path, 0700) == 0;
+	*made = cairn_sys_mkdir(path, 0700) == 0;
 	if (!*made && errno != EEXIST)
 		return CAIRN_E_IO;
 	enum cairn_status status = cairn_fd_sync_parent(path);

@@ -1,6 +1,7 @@
 #include "base/folder.h"
 
 #include "base/fd.h"
+#include "base/sys.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -27,7 +28,7 @@ enum cairn_status cairn_folder_next(struct cairn_folder *folder, const char **na
 		errno = 0;
 		const struct dirent *entry = readdir(folder->stream);
 		if (!entry && errno == EINTR)
-			continue;
+			continue; /* as base/sys.h */
 		if (!entry)
 			return errno == 0 ? CAIRN_OK : cairn_fd_status(errno);
 		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
@@ -58,7 +59,7 @@ void cairn_folder_close(struct cairn_folder *folder)
 
 enum cairn_status cairn_folder_look(int folder_fd, const char *name, struct stat *out)
 {
-	if (fstatat(folder_fd, name, out, AT_SYMLINK_NOFOLLOW) == 0)
+	if (cairn_sys_fstatat(folder_fd, name, out, AT_SYMLINK_NOFOLLOW) == 0)
 		return CAIRN_OK;
 	return errno == ENOENT ? CAIRN_E_NOT_FOUND : cairn_fd_status(errno);
 }

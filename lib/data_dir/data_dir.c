@@ -2,6 +2,7 @@
 
 #include "base/crash_point.h"
 #include "base/fd.h"
+#include "base/sys.h"
 #include "data_dir/data_dir_work.h"
 #include "data_dir/elsewhere.h"
 
@@ -55,7 +56,7 @@ enum cairn_status data_dir_refuse_half_restored(const char *path, struct cairn_d
 {
 	char mark[DATA_DIR_PATH_BYTES];
 	enum cairn_status status = data_dir_name(mark, path, CAIRN_DATA_DIR_RESTORING, diag);
-	if (status != CAIRN_OK || access(mark, F_OK) != 0)
+	if (status != CAIRN_OK || cairn_sys_access(mark, F_OK) != 0)
 		return status;
 	return cairn_fail(diag, CAIRN_E_CONFLICT, "data_dir.restoring", CAIRN_NO_OFFSET,
 			  "the data folder %s is half of a backup: run cairn restore again to complete it", path);
@@ -69,13 +70,13 @@ enum cairn_status cairn_data_dir_lock(const char *path, bool make, int *fd, stru
 	if (status != CAIRN_OK)
 		return status;
 	CLEANUP(cairn_fd_closep)
-	int opened = open(lock, (make ? O_RDWR | O_CREAT : O_RDONLY) | O_CLOEXEC | O_NONBLOCK, 0600);
+	int opened = cairn_sys_open(lock, (make ? O_RDWR | O_CREAT : O_RDONLY) | O_CLOEXEC | O_NONBLOCK, 0600);
 	if (opened < 0 && !make && errno == ENOENT)
 		return CAIRN_OK;
 	if (opened < 0)
 		return cairn_fail(diag, CAIRN_E_IO, "data_dir.lock", CAIRN_NO_OFFSET, "cannot open %s: %s", lock,
 				  strerror(errno));
-	if (flock(opened, LOCK_EX | LOCK_NB) != 0)
+	if (cairn_sys_flock(opened, LOCK_EX | LOCK_NB) != 0)
 		return cairn_fail(
 			diag, CAIRN_E_CONFLICT, "data_dir.in_use", CAIRN_NO_OFFSET,
 			"the data folder %s is in use by another process; stop it, or give --data-dir another folder",
@@ -191,7 +192,7 @@ static enum cairn_status data_dir_make_tmp(const struct cairn_data_dir *d, struc
 {
 	char tmp[DATA_DIR_PATH_BYTES];
 	enum cairn_status status = data_dir_name(tmp, d->path, "tmp", diag);
-	if (status != CAIRN_OK || mkdir(tmp, 0700) == 0 || errno == EEXIST)
+	if (status != CAIRN_OK || cairn_sys_mkdir(tmp, 0700) == 0 || errno == EEXIST)
 		return status;
 	return cairn_fail(diag, CAIRN_E_IO, "data_dir.make", CAIRN_NO_OFFSET, "cannot make the folder %s: %s", tmp,
 			  strerror(errno));
@@ -208,7 +209,7 @@ static enum cairn_status data_dir_is_an_object(void *ctx, const struct cairn_has
 static bool data_dir_has_index_file(const char *path)
 {
 	char index[DATA_DIR_PATH_BYTES];
-	return data_dir_name(index, path, "index.sqlite", NULL) == CAIRN_OK && access(index, F_OK) == 0;
+	return data_dir_name(index, path, "index.sqlite", NULL) == CAIRN_OK && cairn_sys_access(index, F_OK) == 0;
 }
 
 static enum cairn_status data_dir_refuse_index(const char *path, const struct elsewhere *e, struct cairn_diag *diag)
@@ -549,7 +550,8 @@ static bool data_dir_lacks_objects(const char *path)
 {
 	char objects[DATA_DIR_PATH_BYTES];
 	struct stat st;
-	return data_dir_name(objects, path, "objects", NULL) == CAIRN_OK && stat(objects, &st) != 0 && errno == ENOENT;
+	return data_dir_name(objects, path, "objects", NULL) == CAIRN_OK && cairn_sys_stat(objects, &st) != 0 &&
+	       errno == ENOENT;
 }
 
 static enum cairn_status data_dir_look_at_objects(const struct cairn_data_dir *d, struct cairn_diag *diag)

@@ -1,4 +1,5 @@
 #include "base/fd.h"
+#include "base/sys.h"
 #include "data_dir/data_dir_work.h"
 #include "data_dir/elsewhere.h"
 
@@ -77,11 +78,11 @@ static enum cairn_status data_dir_look_around(const char *path, bool as_root, st
 	enum cairn_status status = data_dir_must_fit(n, sizeof(parent), diag);
 	if (status != CAIRN_OK)
 		return status;
-	int error = stat(parent, &st) != 0        ? errno
-		    : !S_ISDIR(st.st_mode)        ? ENOTDIR
-		    : as_root                     ? 0
-		    : access(parent, W_OK | X_OK) ? errno
-						  : 0;
+	int error = cairn_sys_stat(parent, &st) != 0        ? errno
+		    : !S_ISDIR(st.st_mode)                  ? ENOTDIR
+		    : as_root                               ? 0
+		    : cairn_sys_access(parent, W_OK | X_OK) ? errno
+							    : 0;
 	return error == 0 ? CAIRN_OK
 			  : cairn_fail(diag, CAIRN_E_IO, "data_dir.make", CAIRN_NO_OFFSET,
 				       "cannot make the data folder %s: %s", path, strerror(error));
@@ -91,11 +92,12 @@ static enum cairn_status data_dir_look_at_lock(const char *path, bool *in_use, s
 {
 	char lock[DATA_DIR_PATH_BYTES];
 	enum cairn_status status = data_dir_name(lock, path, "lock", diag);
-	CLEANUP(cairn_fd_closep) int fd = status == CAIRN_OK ? open(lock, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
+	CLEANUP(cairn_fd_closep)
+	int fd = status == CAIRN_OK ? cairn_sys_open(lock, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0) : -1;
 	if (status == CAIRN_OK && fd < 0 && errno != ENOENT)
 		return cairn_fail(diag, CAIRN_E_IO, "data_dir.lock", CAIRN_NO_OFFSET, "cannot open %s: %s", lock,
 				  strerror(errno));
-	*in_use = fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) != 0;
+	*in_use = fd >= 0 && cairn_sys_flock(fd, LOCK_SH | LOCK_NB) != 0;
 	return status;
 }
 
@@ -104,7 +106,7 @@ static enum cairn_status data_dir_look_at_secret(const char *path, const char *g
 	char own[DATA_DIR_PATH_BYTES];
 	struct cairn_secret secret;
 	enum cairn_status status = data_dir_name(own, path, "secret", diag);
-	if (status != CAIRN_OK || (!given && access(own, F_OK) != 0))
+	if (status != CAIRN_OK || (!given && cairn_sys_access(own, F_OK) != 0))
 		return status;
 	status = cairn_secret_load(&secret, given ? given : own, false, diag);
 	explicit_bzero(&secret, sizeof(secret));
@@ -115,12 +117,14 @@ enum cairn_status cairn_data_dir_look(const char *path, const char *secret_file,
 				      struct cairn_data_dir_sight *out, struct cairn_diag *diag)
 {
 	struct stat st;
-	*out = (struct cairn_data_dir_sight){.exists = stat(path, &st) == 0};
+	*out = (struct cairn_data_dir_sight){.exists = cairn_sys_stat(path, &st) == 0};
 	if (!out->exists && errno == ENOENT) {
 		enum cairn_status status = data_dir_look_around(path, as_root, diag);
 		return status == CAIRN_OK && secret_file ? data_dir_look_at_secret(path, secret_file, diag) : status;
 	}
-	int error = !out->exists || access(path, R_OK | W_OK | X_OK) != 0 ? errno : S_ISDIR(st.st_mode) ? 0 : ENOTDIR;
+	int error = !out->exists || cairn_sys_access(path, R_OK | W_OK | X_OK) != 0 ? errno
+		    : S_ISDIR(st.st_mode)                                           ? 0
+										    : ENOTDIR;
 	if (error != 0)
 		return cairn_fail(diag, CAIRN_E_IO, "data_dir.make", CAIRN_NO_OFFSET,
 				  "cannot use the data folder %s: %s", path, strerror(error));
@@ -152,9 +156,9 @@ enum cairn_status cairn_data_dir_find(const char *path, struct cairn_diag *diag)
 		status = elsewhere_read(&e, ELSEWHERE_INDEX, path, diag);
 	if (status != CAIRN_OK || e.url[0])
 		return status;
-	if (stat(path, &st) < 0)
+	if (cairn_sys_stat(path, &st) < 0)
 		return cairn_fail(diag, CAIRN_E_NOT_FOUND, "data_dir.missing", CAIRN_NO_OFFSET, "%s", strerror(errno));
-	if (stat(index, &st) < 0)
+	if (cairn_sys_stat(index, &st) < 0)
 		return cairn_fail(diag, CAIRN_E_NOT_FOUND, "data_dir.missing", CAIRN_NO_OFFSET,
 				  "is not the data folder of a daemon: it has no index.sqlite");
 	return CAIRN_OK;

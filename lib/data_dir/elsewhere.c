@@ -1,6 +1,7 @@
 #include "data_dir/elsewhere.h"
 
 #include "base/fd.h"
+#include "base/sys.h"
 #include "hash/crypto.h"
 #include "hash/hash.h"
 
@@ -55,7 +56,7 @@ enum cairn_status elsewhere_read(struct elsewhere *out, enum elsewhere_what what
 	*out = (struct elsewhere){.what = what};
 	if (!elsewhere_path(name, path, part->name))
 		return CAIRN_OK; /* nor can there be anything else in such a folder */
-	CLEANUP(cairn_fd_closep) int fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	CLEANUP(cairn_fd_closep) int fd = cairn_sys_open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0);
 	if (fd < 0)
 		return errno == ENOENT ? CAIRN_OK : elsewhere_io(part, diag, "open", name);
 	if (cairn_fd_read_upto(fd, text, sizeof(text) - 1, &n) != CAIRN_OK)
@@ -102,9 +103,9 @@ enum cairn_status elsewhere_write(const struct elsewhere *e, const char *path, s
 	if (!elsewhere_path(name, path, part->name) || !elsewhere_path(temp, path, part->temp))
 		return CAIRN_E_IO;
 	int n = snprintf(text, sizeof(text), "%s\n%s\n", e->url, e->owner);
-	CLEANUP(cairn_fd_closep) int fd = open(temp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	if (fd < 0 || cairn_fd_write_all(fd, text, (size_t)n) != CAIRN_OK || fsync(fd) != 0 ||
-	    rename(temp, name) != 0 || cairn_fd_sync_parent(name) != CAIRN_OK)
+	CLEANUP(cairn_fd_closep) int fd = cairn_sys_open(temp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	if (fd < 0 || cairn_fd_write_all(fd, text, (size_t)n) != CAIRN_OK || cairn_sys_fsync(fd) != 0 ||
+	    cairn_sys_rename(temp, name) != 0 || cairn_fd_sync_parent(name) != CAIRN_OK)
 		return elsewhere_io(part, diag, "write", name);
 	return CAIRN_OK;
 }
@@ -113,5 +114,5 @@ void elsewhere_remove(const struct elsewhere *e, const char *path)
 {
 	char name[ELSEWHERE_PATH_BYTES];
 	if (elsewhere_path(name, path, ELSEWHERE_PARTS[e->what].name))
-		(void)unlink(name);
+		(void)cairn_sys_unlink(name);
 }

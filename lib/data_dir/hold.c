@@ -1,6 +1,7 @@
 #include "data_dir/hold.h"
 
 #include "base/fd.h"
+#include "base/sys.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,10 +17,8 @@ static enum cairn_status hold_lock(const char *data_dir, int operation, int *fd,
 	if (n < 0 || (size_t)n >= sizeof(path))
 		return cairn_fail(diag, CAIRN_E_IO, "data_dir.path", CAIRN_NO_OFFSET,
 				  "the data folder's path is too long");
-	CLEANUP(cairn_fd_closep) int opened = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0600);
-	int rc = opened;
-	while (opened >= 0 && (rc = flock(opened, operation)) < 0 && errno == EINTR)
-		;
+	CLEANUP(cairn_fd_closep) int opened = cairn_sys_open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0600);
+	int rc = opened < 0 ? -1 : cairn_sys_flock(opened, operation);
 	if (rc < 0 && opened >= 0 && errno == EWOULDBLOCK)
 		return cairn_fail(diag, CAIRN_E_BUSY, "gc.held", CAIRN_NO_OFFSET,
 				  "a backup is being made; nothing is collected until it is done");

@@ -1,6 +1,7 @@
 #include "data_dir/identity.h"
 
 #include "base/fd.h"
+#include "base/sys.h"
 #include "hash/crypto.h"
 #include "hash/hash.h"
 
@@ -33,8 +34,8 @@ static enum cairn_status identity_make(char out[static CAIRN_IDENTITY_BYTES], in
 		return identity_io("make a name for", path, diag);
 	cairn_hex_text(out, bytes, sizeof(bytes));
 	int n = snprintf(text, sizeof(text), "%s\n", out);
-	if (lseek(fd, 0, SEEK_SET) < 0 || cairn_fd_write_all(fd, text, (size_t)n) != CAIRN_OK || fsync(fd) != 0 ||
-	    cairn_fd_sync_parent(path) != CAIRN_OK)
+	if (lseek(fd, 0, SEEK_SET) < 0 || cairn_fd_write_all(fd, text, (size_t)n) != CAIRN_OK ||
+	    cairn_sys_fsync(fd) != 0 || cairn_fd_sync_parent(path) != CAIRN_OK)
 		return identity_io("write", path, diag);
 	return CAIRN_OK;
 }
@@ -47,8 +48,9 @@ enum cairn_status cairn_identity_get(char out[static CAIRN_IDENTITY_BYTES], cons
 	int len = snprintf(path, sizeof(path), "%s/" CAIRN_IDENTITY_FILE, data_dir);
 	if (len < 0 || (size_t)len >= sizeof(path))
 		return cairn_fail(diag, CAIRN_E_USAGE, "data_dir.identity", CAIRN_NO_OFFSET, "the path is too long");
-	CLEANUP(cairn_fd_closep) int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
-	if (fd < 0 || flock(fd, LOCK_EX) < 0)
+	CLEANUP(cairn_fd_closep)
+	int fd = cairn_sys_open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
+	if (fd < 0 || cairn_sys_flock(fd, LOCK_EX) < 0)
 		return identity_io("open", path, diag);
 	if (cairn_fd_read_upto(fd, text, sizeof(text) - 1, &n) != CAIRN_OK)
 		return identity_io("read", path, diag);

@@ -2,6 +2,7 @@
 
 #include "base/crash_point.h"
 #include "base/fd.h"
+#include "base/sys.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -69,7 +70,9 @@ enum cairn_status cairn_note_parse(char *text, const struct cairn_note_field *fi
 static int note_open_folder(const char *data_dir, const char *in)
 {
 	char path[NOTE_PATH_BYTES];
-	return note_path(path, data_dir, in, NULL) ? open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -1;
+	return note_path(path, data_dir, in, NULL)
+		       ? cairn_sys_open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0)
+		       : -1;
 }
 
 enum cairn_status cairn_note_read(const char *data_dir, const char *name, const struct cairn_note_field *fields,
@@ -81,7 +84,8 @@ enum cairn_status cairn_note_read(const char *data_dir, const char *name, const 
 	if (folder_fd < 0)
 		return errno == ENOENT ? CAIRN_E_NOT_FOUND : CAIRN_E_IO;
 	/* A FIFO would keep whoever opens it. */
-	CLEANUP(cairn_fd_closep) int fd = openat(folder_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	CLEANUP(cairn_fd_closep)
+	int fd = cairn_sys_openat(folder_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0);
 	if (fd < 0)
 		return errno == ENOENT ? CAIRN_E_NOT_FOUND : CAIRN_E_IO;
 	if (cairn_fd_read_upto(fd, text, CAIRN_NOTE_BYTES_MAX, &len) != CAIRN_OK)
@@ -100,15 +104,15 @@ void cairn_note_text(struct cairn_buf *out, const struct cairn_note_field *field
 
 static enum cairn_status note_write_file(int folder_fd, const char *name, const struct cairn_buf *text)
 {
-	if (unlinkat(folder_fd, name, 0) < 0 && errno != ENOENT)
+	if (cairn_sys_unlinkat(folder_fd, name, 0) < 0 && errno != ENOENT)
 		return cairn_fd_status(errno);
 	CLEANUP(cairn_fd_closep)
-	int fd = openat(folder_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	int fd = cairn_sys_openat(folder_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return cairn_fd_status(errno);
 	enum cairn_status status = cairn_fd_write_all(fd, text->bytes, text->len);
 	/* Also one that root writes is for the daemon to read. */
-	if (status == CAIRN_OK && (fchmod(fd, 0644) < 0 || fsync(fd) < 0))
+	if (status == CAIRN_OK && (cairn_sys_fchmod(fd, 0644) < 0 || cairn_sys_fsync(fd) < 0))
 		status = cairn_fd_status(errno);
 	return status;
 }
@@ -118,7 +122,7 @@ static enum cairn_status note_write_file(int folder_fd, const char *name, const 
 static void note_hand_over(const char *data_dir, int folder_fd)
 {
 	struct stat whole, folder;
-	if (stat(data_dir, &whole) == 0 && fstat(folder_fd, &folder) == 0 && folder.st_uid == 0)
+	if (cairn_sys_stat(data_dir, &whole) == 0 && cairn_sys_fstat(folder_fd, &folder) == 0 && folder.st_uid == 0)
 		(void)!fchown(folder_fd, whole.st_uid, whole.st_gid);
 }
 
@@ -133,7 +137,7 @@ static enum cairn_status note_replace(const char *data_dir, int notes_fd, const 
 	if (status != CAIRN_OK)
 		return status;
 	cairn_crash_point(CAIRN_CRASH_NOTE_WRITTEN);
-	if (renameat(tmp_fd, name, notes_fd, name) < 0 || fsync(notes_fd) < 0)
+	if (cairn_sys_renameat(tmp_fd, name, notes_fd, name) < 0 || cairn_sys_fsync(notes_fd) < 0)
 		return cairn_fd_status(errno);
 	return CAIRN_OK;
 }

@@ -2,6 +2,7 @@
 
 #include "base/crash_point.h"
 #include "base/fd.h"
+#include "base/sys.h"
 #include "hash/crypto.h"
 
 #include <errno.h>
@@ -18,7 +19,7 @@ static enum cairn_status secret_io(struct cairn_diag *diag, const char *what, co
 			  strerror(errno));
 }
 
-/* The name appears only when the bytes are durable: rename() instead of writing in place. The name itself is made
+/* The name appears only when the bytes are durable: renamed instead of written in place. The name itself is made
  * durable with those of the folder's other parts, by whoever opens the store next. */
 static enum cairn_status secret_write(const char *path, const uint8_t *bytes, size_t len, struct cairn_diag *diag)
 {
@@ -27,13 +28,13 @@ static enum cairn_status secret_write(const char *path, const uint8_t *bytes, si
 	if (n < 0 || (size_t)n >= sizeof(temp))
 		return cairn_fail(diag, CAIRN_E_USAGE, "secret.path", CAIRN_NO_OFFSET,
 				  "the path of the secret is too long");
-	int fd = open(temp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	int fd = cairn_sys_open(temp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return secret_io(diag, "make", temp);
-	bool ok = write(fd, bytes, len) == (ssize_t)len && fsync(fd) == 0;
+	bool ok = cairn_sys_write(fd, bytes, len) == (ssize_t)len && cairn_sys_fsync(fd) == 0;
 	ok = close(fd) == 0 && ok;
 	cairn_crash_point(CAIRN_CRASH_SECRET_WRITTEN);
-	ok = ok && rename(temp, path) == 0;
+	ok = ok && cairn_sys_rename(temp, path) == 0;
 	cairn_crash_point(CAIRN_CRASH_SECRET_NAMED);
 	return ok ? CAIRN_OK : secret_io(diag, "write", path);
 }
@@ -49,7 +50,7 @@ static enum cairn_status secret_make(const char *path, struct cairn_diag *diag)
 
 enum cairn_status cairn_secret_keep(const struct cairn_secret *secret, const char *path, struct cairn_diag *diag)
 {
-	return access(path, F_OK) == 0 ? CAIRN_OK : secret_write(path, secret->bytes, secret->len, diag);
+	return cairn_sys_access(path, F_OK) == 0 ? CAIRN_OK : secret_write(path, secret->bytes, secret->len, diag);
 }
 
 static enum cairn_status secret_check(const struct stat *st, const char *path, struct cairn_diag *diag)
@@ -70,19 +71,20 @@ static enum cairn_status secret_check(const struct stat *st, const char *path, s
 
 enum cairn_status cairn_secret_load(struct cairn_secret *out, const char *path, bool make, struct cairn_diag *diag)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	int fd = cairn_sys_open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0);
 	if (fd < 0 && errno == ENOENT && make) {
 		enum cairn_status made = secret_make(path, diag);
 		if (made != CAIRN_OK)
 			return made;
-		fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+		fd = cairn_sys_open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0);
 	}
 	if (fd < 0)
 		return secret_io(diag, "open", path);
 	struct stat st;
-	enum cairn_status status = fstat(fd, &st) == 0 ? secret_check(&st, path, diag) : secret_io(diag, "read", path);
+	enum cairn_status status =
+		cairn_sys_fstat(fd, &st) == 0 ? secret_check(&st, path, diag) : secret_io(diag, "read", path);
 	if (status == CAIRN_OK) {
-		ssize_t n = read(fd, out->bytes, sizeof(out->bytes));
+		ssize_t n = cairn_sys_read(fd, out->bytes, sizeof(out->bytes));
 		out->len = n > 0 ? (size_t)n : 0;
 		if (n != st.st_size)
 			status = secret_io(diag, "read", path);

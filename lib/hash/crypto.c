@@ -123,7 +123,7 @@ enum cairn_status cairn_sha1_read(uint8_t out[static CAIRN_SHA1_BYTES], const vo
 		  EVP_DigestUpdate(digest, head, head_len) == 1;
 	while (ok && rest_len > 0) {
 		size_t n = rest_len < sizeof(block) ? (size_t)rest_len : sizeof(block);
-		status = read(ctx, block, n);
+		status = (*read)(ctx, block, n);
 		if (status != CAIRN_OK)
 			return status;
 		ok = EVP_DigestUpdate(digest, block, n) == 1;

@@ -1,6 +1,7 @@
 #include "store/spool.h"
 
 #include "base/fd.h"
+#include "base/sys.h"
 #include "store/tmpfile.h"
 
 #include <fcntl.h>
@@ -8,6 +9,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 struct cairn_spool {
 	struct cairn_tmpfile file; /* or, as long as there is none: */
@@ -23,6 +25,7 @@ static atomic_size_t spool_memory; /* of all spools */
 /* Memory for the longer bodies, each with room for the longest, of which the next body takes what the last one has
  * given back: the C library hands so much back to the kernel at once, whose pages then cost as much as a file's. */
 enum { SPOOL_SHORT_BYTES = 128 * 1024, SPOOL_KEPT_MAX = 8 };
+enum { SPOOL_HUGE_BYTES = 2 * 1024 * 1024 };
 static pthread_mutex_t spool_kept_lock = PTHREAD_MUTEX_INITIALIZER;
 static uint8_t *spool_kept[SPOOL_KEPT_MAX]; /* owned */
 static unsigned spool_n_kept;
@@ -73,7 +76,7 @@ static void spool_close_memory(struct cairn_spool *s)
 
 static enum cairn_status spool_open_file(struct cairn_spool *s)
 {
-	CLEANUP(cairn_fd_closep) int dir_fd = open(s->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	CLEANUP(cairn_fd_closep) int dir_fd = cairn_sys_open(s->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
 	if (dir_fd < 0)
 		return CAIRN_E_IO;
 	enum cairn_status status = cairn_tmpfile_open(&s->file, dir_fd);
@@ -139,9 +142,23 @@ bool cairn_spool_is_file(const struct cairn_spool *s)
 	return !s->memory;
 }
 
+/* In huge pages where the system has them: new memory in small ones costs more than what is read into it. */
+static uint8_t *spool_take_large(uint64_t bytes)
+{
+	if (bytes < SPOOL_HUGE_BYTES)
+		return malloc((size_t)bytes + 1);
+	if (bytes > SIZE_MAX - SPOOL_HUGE_BYTES)
+		return NULL;
+	size_t room = ((size_t)bytes + SPOOL_HUGE_BYTES - 1) / SPOOL_HUGE_BYTES * SPOOL_HUGE_BYTES;
+	uint8_t *memory = aligned_alloc(SPOOL_HUGE_BYTES, room);
+	if (memory)
+		(void)madvise(memory, room, MADV_HUGEPAGE);
+	return memory;
+}
+
 static enum cairn_status spool_read_file(struct cairn_spool *s)
 {
-	uint8_t *copy = s->bytes < SIZE_MAX ? malloc((size_t)s->bytes + 1) : NULL;
+	uint8_t *copy = spool_take_large(s->bytes);
 	if (!copy)
 		return CAIRN_E_NOMEM;
 	enum cairn_status status = cairn_fd_read_at(s->file.fd, 0, copy, (size_t)s->bytes);

@@ -3,6 +3,7 @@
 #include "base/base64.h"
 #include "base/fd.h"
 #include "base/folder.h"
+#include "base/sys.h"
 #include "hash/crypto.h"
 
 #include <assert.h>
@@ -103,11 +104,11 @@ static enum cairn_status token_keys_add(struct cairn_token_keys *keys, const cha
 		return cairn_fail(diag, CAIRN_E_USAGE, "token.key", CAIRN_NO_OFFSET,
 				  "more than %d token keys; remove those that no token is signed with any more",
 				  CAIRN_TOKEN_KEYS_MAX);
-	CLEANUP(cairn_fd_closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	CLEANUP(cairn_fd_closep) int fd = cairn_sys_open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0);
 	struct stat st;
 	char text[TOKEN_KEY_FILE_BYTES_MAX + 1];
 	size_t len = 0;
-	if (fd < 0 || fstat(fd, &st) < 0 || cairn_fd_read_upto(fd, text, sizeof(text), &len) != CAIRN_OK)
+	if (fd < 0 || cairn_sys_fstat(fd, &st) < 0 || cairn_fd_read_upto(fd, text, sizeof(text), &len) != CAIRN_OK)
 		return token_keys_fail_errno(diag, path, errno);
 	if (len > TOKEN_KEY_FILE_BYTES_MAX)
 		return cairn_fail(diag, CAIRN_E_USAGE, "token.key", CAIRN_NO_OFFSET,
@@ -133,7 +134,7 @@ static enum cairn_status token_keys_add_entry(struct cairn_token_keys *keys, con
 	int n = snprintf(path, sizeof(path), "%s/%s", folder, name);
 	if (n < 0 || (size_t)n >= sizeof(path))
 		return token_keys_fail_errno(diag, folder, ENAMETOOLONG);
-	if (stat(path, &st) < 0)
+	if (cairn_sys_stat(path, &st) < 0)
 		return token_keys_fail_errno(diag, path, errno);
 	return S_ISREG(st.st_mode) ? token_keys_add(keys, path, diag) : CAIRN_OK;
 }
@@ -143,8 +144,8 @@ static enum cairn_status token_keys_add_folder(struct cairn_token_keys *keys, co
 					       struct cairn_diag *diag)
 {
 	CLEANUP(cairn_folder_names_fini) struct cairn_folder_names names = {0};
-	enum cairn_status status =
-		cairn_folder_list(&names, open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC), token_keys_visible);
+	enum cairn_status status = cairn_folder_list(
+		&names, cairn_sys_open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0), token_keys_visible);
 	if (status != CAIRN_OK)
 		return token_keys_fail_errno(diag, folder, errno);
 	for (size_t i = 0; i < names.n && status == CAIRN_OK; i++)
@@ -160,7 +161,7 @@ enum cairn_status cairn_token_keys_load(struct cairn_token_keys **out, const cha
 {
 	*out = NULL;
 	struct stat st;
-	if (stat(path, &st) < 0)
+	if (cairn_sys_stat(path, &st) < 0)
 		return token_keys_fail_errno(diag, path, errno);
 	CLEANUP(cairn_token_keys_freep) struct cairn_token_keys *keys = calloc(1, sizeof(*keys));
 	if (!keys)
@@ -197,7 +198,7 @@ enum cairn_status cairn_token_key_make(const char *path, struct cairn_diag *diag
 	enum cairn_status status = cairn_random(secret, sizeof(secret));
 	if (status != CAIRN_OK)
 		return cairn_fail(diag, status, "token.key", CAIRN_NO_OFFSET, "the system gives no random bytes");
-	CLEANUP(cairn_fd_closep) int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, TOKEN_KEY_MODE);
+	CLEANUP(cairn_fd_closep) int fd = cairn_sys_open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, TOKEN_KEY_MODE);
 	if (fd < 0) {
 		int error = errno;
 		token_keys_wipe(secret, sizeof(secret));
@@ -210,10 +211,11 @@ enum cairn_status cairn_token_key_make(const char *path, struct cairn_diag *diag
 	cairn_base64url_encode(text, secret, sizeof(secret));
 	size_t len = strlen(text);
 	text[len++] = '\n';
-	if (cairn_fd_write_all(fd, text, len) != CAIRN_OK || fsync(fd) < 0 || cairn_fd_sync_parent(path) != CAIRN_OK) {
+	if (cairn_fd_write_all(fd, text, len) != CAIRN_OK || cairn_sys_fsync(fd) < 0 ||
+	    cairn_fd_sync_parent(path) != CAIRN_OK) {
 		status = cairn_fail(diag, CAIRN_E_IO, "token.key", CAIRN_NO_OFFSET, "cannot write %s: %s", path,
 				    strerror(errno));
-		(void)unlink(path); /* half a key must not be mistaken for one */
+		(void)cairn_sys_unlink(path); /* half a key must not be mistaken for one */
 	}
 	token_keys_wipe(secret, sizeof(secret));
 	token_keys_wipe(text, sizeof(text));

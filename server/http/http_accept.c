@@ -1,6 +1,7 @@
 #include "server/http/http_accept.h"
 
 #include "base/fd.h"
+#include "base/sys.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -35,7 +36,7 @@ static void accept_wake(struct http_accept *a)
 {
 	const uint64_t one = 1;
 	if (atomic_exchange(&a->full, false))
-		(void)!write(a->wake, &one, sizeof(one));
+		(void)!cairn_sys_write(a->wake, &one, sizeof(one));
 }
 
 bool http_thread_take_slot(struct http_thread *thread)
@@ -113,7 +114,7 @@ static bool accept_one(struct http_server *server, int *wait_ms)
 	if (!thread)
 		return false;
 	atomic_store(&a->full, false);
-	int fd = accept4(a->listen_fd, (struct sockaddr *)&address, &len, SOCK_NONBLOCK | SOCK_CLOEXEC);
+	int fd = cairn_sys_accept4(a->listen_fd, (struct sockaddr *)&address, &len, SOCK_NONBLOCK | SOCK_CLOEXEC);
 	if (fd < 0) {
 		if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS)
 			*wait_ms = ACCEPT_AGAIN_MS;
@@ -138,9 +139,9 @@ static void *accept_run(void *arg)
 			continue;
 		bool rests = wait_ms >= 0 || atomic_load(&a->full);
 		struct pollfd fds[] = {{.fd = a->wake, .events = POLLIN}, {.fd = a->listen_fd, .events = POLLIN}};
-		(void)poll(fds, rests ? 1 : 2, wait_ms);
+		(void)cairn_sys_poll(fds, rests ? 1 : 2, wait_ms);
 		if (fds[0].revents)
-			(void)!read(a->wake, &n, sizeof(n));
+			(void)!cairn_sys_read(a->wake, &n, sizeof(n));
 	}
 	return NULL;
 }
@@ -164,7 +165,7 @@ void http_accept_stop(struct http_server *server)
 	if (!a->running)
 		return;
 	atomic_store(&a->stopping, true);
-	(void)!write(a->wake, &one, sizeof(one));
+	(void)!cairn_sys_write(a->wake, &one, sizeof(one));
 	pthread_join(a->thread, NULL);
 	a->running = false;
 	cairn_fd_closep(&a->listen_fd);

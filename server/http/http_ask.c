@@ -1,5 +1,6 @@
 /* The server's question to itself: does each of its threads still answer? Over pairs of sockets, since nothing can be
  * connected to from within the sandbox. Knows no HTTP library. */
+#include "base/sys.h"
 #include "server/http/http_server.h"
 
 #include "base/fd.h"
@@ -21,9 +22,9 @@ static bool ask_set_timeouts(int fd, unsigned timeout_ms)
 
 static size_t ask_plainly(int fd, char *reply, size_t reply_max)
 {
-	if (send(fd, ASK_REQUEST, sizeof(ASK_REQUEST) - 1, MSG_NOSIGNAL) != (ssize_t)sizeof(ASK_REQUEST) - 1)
+	if (cairn_sys_send(fd, ASK_REQUEST, sizeof(ASK_REQUEST) - 1, MSG_NOSIGNAL) != (ssize_t)sizeof(ASK_REQUEST) - 1)
 		return 0;
-	ssize_t n = recv(fd, reply, reply_max, MSG_WAITALL);
+	ssize_t n = cairn_sys_recv(fd, reply, reply_max, MSG_WAITALL);
 	return n > 0 ? (size_t)n : 0;
 }
 

@@ -1,5 +1,6 @@
 #include "server/http/http_conn.h"
 
+#include "base/sys.h"
 #include "server/http/http_error.h"
 
 #include <arpa/inet.h>
@@ -206,7 +207,7 @@ static void conn_say_timeout(const struct http_conn *conn)
 	http_error_raw(&b, 408, "http.body_timeout",
 		       "the body took too long to arrive; try again on a better connection", conn->request_id);
 	if (b.status == CAIRN_OK)
-		(void)send(conn->fd, b.bytes, b.len, MSG_NOSIGNAL | MSG_DONTWAIT);
+		(void)cairn_sys_send(conn->fd, b.bytes, b.len, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
 /* Has the client closed, and is all it sent read? The library overlooks an end that comes together with the last bytes.
@@ -214,7 +215,7 @@ static void conn_say_timeout(const struct http_conn *conn)
 static bool conn_has_left(struct http_conn *conn, uint64_t state)
 {
 	char c;
-	if (recv(conn->fd, &c, 1, MSG_PEEK | MSG_DONTWAIT) != 0)
+	if (cairn_sys_recv(conn->fd, &c, 1, MSG_PEEK | MSG_DONTWAIT) != 0)
 		return false;
 	bool again = conn->left_in == state;
 	conn->left_in = state;

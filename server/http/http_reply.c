@@ -1,6 +1,7 @@
 /* Replies: what a route gives, as the library's responses, and refusals in the midst of a body past it. */
 #include "server/http/http_reply.h"
 
+#include "base/sys.h"
 #include "server/http/errors.h"
 #include "server/http/http_error.h"
 #include "server/http/http_server.h"
@@ -48,7 +49,7 @@ static bool http_send(const struct http_request *req, const struct cairn_buf *b)
 {
 	const struct http_server_options *o = &req->server->options;
 	if (!o->tls_send)
-		return send(req->peer->fd, b->bytes, b->len, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)b->len;
+		return cairn_sys_send(req->peer->fd, b->bytes, b->len, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)b->len;
 	return o->tls_send(MHD_get_connection_info(req->conn, MHD_CONNECTION_INFO_GNUTLS_SESSION)->tls_session,
 			   b->bytes, b->len);
 }
@@ -241,7 +242,7 @@ struct http_part {
 static ssize_t http_part_read(void *ctx, uint64_t pos, uint8_t *out, size_t max)
 {
 	const struct http_part *part = ctx;
-	return pread(part->fd, out, max, (off_t)(part->offset + pos));
+	return cairn_sys_pread(part->fd, out, max, (off_t)(part->offset + pos));
 }
 
 static void http_part_free(void *ctx)

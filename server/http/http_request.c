@@ -1,6 +1,7 @@
 #include "server/http/http_request.h"
 
 #include "base/bytes.h"
+#include "base/sys.h"
 #include "server/http/cors.h"
 #include "server/http/http_error.h"
 #include "server/http/listen.h"
@@ -281,7 +282,7 @@ void http_reply_header(struct http_request *req, const char *name, const char *v
 bool http_client_gone(const struct http_request *req)
 {
 	struct pollfd p = {.fd = req->peer->fd, .events = POLLRDHUP};
-	return poll(&p, 1, 0) > 0 && (p.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
+	return cairn_sys_poll(&p, 1, 0) > 0 && (p.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
 }
 
 /* Answers that are the server's fault. 503 is how it keeps within its limits, so it is less than an error. */

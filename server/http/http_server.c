@@ -3,6 +3,7 @@
 #include "base/cond.h"
 #include "base/fd.h"
 #include "base/processors.h"
+#include "base/sys.h"
 #include "server/http/http_accept.h"
 
 #include <stdlib.h>
@@ -198,7 +199,7 @@ struct http_server *http_server_new(const struct http_server_options *options)
 	server->accept.listen_fd = server->accept.wake = -1;
 	pthread_mutex_init(&server->lock, NULL);
 	cairn_cond_init(&server->wake);
-	if (getrandom(&server->id_prefix, sizeof(server->id_prefix), 0) != sizeof(server->id_prefix))
+	if (cairn_sys_getrandom(&server->id_prefix, sizeof(server->id_prefix), 0) != sizeof(server->id_prefix))
 		server->id_prefix = (uint32_t)http_now_us();
 	server->conns = http_conns_new(options->connections_per_address_max, options->tls_retrieve != NULL);
 	bool limited = http_server_rate(&server->address_rate, options, options->rate_per_address) &&

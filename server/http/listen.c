@@ -2,6 +2,7 @@
 
 #include "base/decimal.h"
 #include "base/fd.h"
+#include "base/sys.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -101,17 +102,18 @@ static void listen_remove_dead(const struct listen_address *address)
 	const char *path = listen_path(address);
 	const struct sockaddr_storage copy = address->addr;
 	struct stat st;
-	if (!path || lstat(path, &st) != 0 || !S_ISSOCK(st.st_mode))
+	if (!path || cairn_sys_lstat(path, &st) != 0 || !S_ISSOCK(st.st_mode))
 		return;
 	CLEANUP(cairn_fd_closep) int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (fd >= 0 && connect(fd, (const struct sockaddr *)&copy, address->len) != 0 && errno == ECONNREFUSED)
-		(void)unlink(path);
+	if (fd >= 0 && cairn_sys_connect(fd, (const struct sockaddr *)&copy, address->len) != 0 &&
+	    errno == ECONNREFUSED)
+		(void)cairn_sys_unlink(path);
 }
 
 static bool listen_let_in(const struct listen_address *address)
 {
 	const char *path = listen_path(address);
-	return !path || address->mode == 0 || chmod(path, (mode_t)address->mode) == 0;
+	return !path || address->mode == 0 || cairn_sys_chmod(path, (mode_t)address->mode) == 0;
 }
 
 /* What to do when an address cannot be had. */

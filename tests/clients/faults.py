@@ -12,10 +12,11 @@ import cairn
 
 LIBRARY = os.environ.get("FAULTS_LIBRARY", str(cairn.ROOT / "build-asan" / "tests" / "support" / "libfaults.so"))
 CALLS = ["open", "mkdir", "write", "pwrite", "read", "pread", "sendfile", "fsync", "fdatasync", "link", "rename", "unlink"]
-CALLS += ["truncate", "mmap", "stat", "readdir"]
+CALLS += ["truncate", "mmap", "stat", "readdir", "flock"]
 WRITING = {"open", "mkdir", "write", "pwrite", "fsync", "fdatasync", "link", "rename", "truncate", "mmap"}
 EIO, ENOSPC, EINTR, SHORT, KILL, HOLD = errno.EIO, errno.ENOSPC, errno.EINTR, 1000, 1001, 1002  # HOLD: until disarm()
-KINDS, FIRST, LAST, ACTION, SEEN, FIRED = range(6)
+TWICE = 1003  # EINTR the first time that each call is made
+KINDS, FIRST, LAST, ACTION, SEEN, FIRED, GIVEN_UP = range(7)
 FOR_EVER = 1 << 62
 
 
@@ -26,20 +27,14 @@ def preloads(binary, library=LIBRARY):
     return [found for found in re.findall(r"=> (\S*lib[at]san\S*)", linked)] + [str(library)]
 
 
-class Faults:
-    """A daemon whose calls on its data folder fail as told. trace: a file for records of what they did (power.py)."""
+class Control:
+    """Makes calls on files of a folder fail as told, in processes that have its variables."""
 
-    def __init__(self, folder, trace=None, **options):
-        folder.mkdir(exist_ok=True)
-        path = folder / "control"
-        path.write_bytes(bytes(48))
+    def __init__(self, path, folder, binary):
+        path.write_bytes(bytes(56))
         self.file = open(path, "r+b")  # noqa: SIM115: as long as this
-        self.map = mmap.mmap(self.file.fileno(), 48)
-        variables = {"FAULTS_CONTROL": str(path), "FAULTS_FOLDER": str(folder / "server" / "data")}
-        if trace:  # also of the data folder's own name
-            variables |= {"FAULTS_TRACE": str(trace), "FAULTS_FOLDER": str(folder / "server")}
-        self.server = cairn.Daemon(folder / "server", variables=variables, **options)
-        variables["LD_PRELOAD"] = ":".join(preloads(self.server.command[0]))
+        self.map = mmap.mmap(self.file.fileno(), 56)
+        self.variables = {"FAULTS_CONTROL": str(path), "FAULTS_FOLDER": str(folder), "LD_PRELOAD": ":".join(preloads(binary))}
 
     def put(self, at, value):
         struct.pack_into("<Q", self.map, 8 * at, value)
@@ -52,12 +47,16 @@ class Faults:
         self.put(KINDS, 0)
         if action == HOLD:
             fcntl.flock(self.file, fcntl.LOCK_EX)
-        for at, value in ((FIRST, first), (LAST, last), (ACTION, action), (SEEN, 0), (FIRED, 0)):
+        for at, value in ((FIRST, first), (LAST, last), (ACTION, action), (SEEN, 0), (FIRED, 0), (GIVEN_UP, 0)):
             self.put(at, value)
         self.put(KINDS, sum(1 << CALLS.index(name) for name in calls))
 
     def fired(self):
         return self.get(FIRED)
+
+    def given_up(self):
+        """@return how many calls were not made again after TWICE had interrupted them"""
+        return self.get(GIVEN_UP)
 
     def disarm(self):
         """@return how many calls did as told"""
@@ -65,5 +64,29 @@ class Faults:
         fcntl.flock(self.file, fcntl.LOCK_UN)
         return self.get(FIRED)
 
+
+class Faults(Control):
+    """A daemon whose calls on its data folder fail as told. trace: a file for records of what they did (power.py)."""
+
+    def __init__(self, folder, trace=None, **options):
+        folder.mkdir(exist_ok=True)
+        super().__init__(folder / "control", folder / "server" / "data", cairn.CAIRND)
+        if trace:  # also of the data folder's own name
+            self.variables |= {"FAULTS_TRACE": str(trace), "FAULTS_FOLDER": str(folder / "server")}
+        self.server = cairn.Daemon(folder / "server", variables=self.variables, **options)
+
     def descriptors(self):
         return len(os.listdir(f"/proc/{self.server.process.pid}/fd"))
+
+
+class Command(Control):
+    """The command, whose calls on files of the folder fail as told."""
+
+    def __init__(self, folder):
+        super().__init__(folder.parent / f"{folder.name}.control", folder, cairn.CAIRN)
+
+    def run(self, *arguments, expect=0, **variables):
+        env = os.environ | self.variables | variables
+        done = subprocess.run([cairn.CAIRN, *map(str, arguments)], env=env, capture_output=True, text=True, timeout=100)
+        assert done.returncode == expect, (arguments, done.returncode, done.stdout[-500:], done.stderr[-3000:])
+        return done

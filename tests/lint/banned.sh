@@ -23,12 +23,18 @@ ban() { # PATTERN WHY FILE...
 mapfile -t all < <(c_files lib server cli tests bench)
 mapfile -t tests < <(c_files tests)
 mapfile -t library < <(c_files lib)
+mapfile -t callers < <(c_files lib server cli | grep -E '\.c$' | grep -vx lib/base/sys.c)
 mapfile -t walkers < <(c_files lib server cli | grep -vx lib/base/folder.c)
 
 ban '\b(sprintf|vsprintf|strcpy|strcat|stpcpy|strncpy|strncat|atoi|atol|atoll|alloca|gets|strtok|tmpnam|mktemp)[[:space:]]*\(' \
   'a banned function; use the bounded one (snprintf, memcpy, cairn_buf, strtoull)' "${all[@]}"
 ban '\bgoto\b' 'no goto; use CLEANUP()' "${all[@]}"
 ban '\b(printf|puts|perror|fprintf|vprintf|putchar)[[:space:]]*\(' 'lib/ never prints; hand the text up in a cairn_diag' "${library[@]}"
+calls='open|openat|creat|mkostemp|mkstemp|mkdir|mkdirat|rmdir|unlink|unlinkat|rename|renameat|renameat2|link|linkat|symlink|symlinkat|readlink|readlinkat'
+calls+='|access|faccessat|chmod|fchmod|stat|lstat|fstat|fstatat|statvfs|fstatvfs|read|pread|readv|write|pwrite|writev|copy_file_range|sendfile|splice'
+calls+='|fsync|fdatasync|syncfs|truncate|ftruncate|fallocate|posix_fallocate|flock|accept|accept4|connect|send|sendto|sendmsg|recv|recvfrom|recvmsg'
+calls+='|poll|ppoll|select|epoll_wait|wait|waitpid|sleep|usleep|nanosleep|clock_nanosleep|getrandom|msync'
+ban "(^|[^[:alnum:]_.>])($calls)\\(" 'call it by base/sys.h, which repeats what a signal interrupts' "${callers[@]}"
 ban '\b(opendir|fdopendir|readdir|scandir|scandirat|nftw|ftw|fts_open|glob)[[:space:]]*\(' \
   'base/folder.h walks folders: it tells an error from the end' "${walkers[@]}"
 ban '\b(sleep|usleep|nanosleep)[[:space:]]*\(' 'tests do not sleep; wait for the thing itself' "${tests[@]}"

@@ -21,11 +21,11 @@
 
 #define FAULTS_EXPORTED __attribute__((visibility("default")))
 
-enum { FAULTS_SHORT = 1000, FAULTS_KILL, FAULTS_HOLD }; /* actions that are no error numbers */
+enum { FAULTS_SHORT = 1000, FAULTS_KILL, FAULTS_HOLD, FAULTS_TWICE }; /* actions that are no error numbers */
 
 /* Shared with the test. Calls are counted from 1 when they are of a kind whose bit is set in kinds. */
 static struct faults_control {
-	atomic_uint_fast64_t kinds, first, last, action, seen, fired;
+	atomic_uint_fast64_t kinds, first, last, action, seen, fired, given_up;
 } * control;
 static int control_fd;
 static const char *folder;
@@ -80,6 +80,25 @@ static ssize_t faults_held(size_t len)
 	return (ssize_t)len;
 }
 
+/* Every call is interrupted once. The thread must make the same call again, before any other that is judged.
+ * @return may it go on? */
+static bool faults_twice(enum faults_call call, int fd, const char *name)
+{
+	static _Thread_local struct {
+		bool pending;
+		enum faults_call call;
+		char name[FAULTS_PATH_BYTES];
+	} interrupted;
+	bool again = interrupted.pending && interrupted.call == call && strcmp(interrupted.name, name) == 0;
+	if (interrupted.pending && !again && atomic_fetch_add(&control->given_up, 1) < 20)
+		dprintf(STDERR_FILENO, "faults: call %d of %s was not made again; next: %d of %s (%d)\n",
+			(int)interrupted.call, interrupted.name, (int)call, name, fd);
+	interrupted.pending = !again;
+	interrupted.call = call;
+	memcpy(interrupted.name, name, strlen(name) + 1);
+	return again;
+}
+
 /* @return how much of len may be transferred; -1 with errno: the call fails */
 static ssize_t faults_judge(enum faults_call call, int fd, const char *path, size_t len)
 {
@@ -99,9 +118,13 @@ static ssize_t faults_judge(enum faults_call call, int fd, const char *path, siz
 		(void)raise(SIGKILL);
 	if (action == FAULTS_HOLD)
 		return faults_held(len);
+	if (action == FAULTS_TWICE && faults_twice(call, fd, name)) {
+		errno = before;
+		return (ssize_t)len;
+	}
 	if (action == FAULTS_SHORT)
 		return (ssize_t)(len > 1 ? len / 2 : len);
-	errno = (int)action;
+	errno = action == FAULTS_TWICE ? EINTR : (int)action;
 	return -1;
 }
 
@@ -208,6 +231,11 @@ static int faults_sync(enum faults_call call, long number, int fd)
 	}
 	faults_trace_unlock();
 	return rc;
+}
+
+FAULTS_EXPORTED int flock(int fd, int operation)
+{
+	return faults_fails(FAULTS_FLOCK, fd, NULL) ? -1 : (int)syscall(SYS_flock, fd, operation);
 }
 
 FAULTS_EXPORTED int fsync(int fd)
@@ -377,7 +405,10 @@ FAULTS_EXPORTED int mkostemp64(char *path, int flags)
 	static atomic_uint n;
 	size_t len = strlen(path);
 	(void)snprintf(path + len - 6, 7, "%06x", ((unsigned)getpid() * 256 + atomic_fetch_add(&n, 1)) & 0xffffff);
-	return faults_open(AT_FDCWD, path, flags | O_RDWR | O_CREAT | O_EXCL, 0600);
+	int fd = faults_open(AT_FDCWD, path, flags | O_RDWR | O_CREAT | O_EXCL, 0600);
+	if (fd < 0 && errno == EINTR)
+		(void)atomic_fetch_sub(&n, 1); /* it is the same call again that has the same name */
+	return fd;
 }
 
 FAULTS_EXPORTED int mkostemp(char *path, int flags)

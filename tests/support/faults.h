@@ -25,6 +25,7 @@ enum faults_call {
 	FAULTS_MMAP,
 	FAULTS_STAT,
 	FAULTS_READDIR,
+	FAULTS_FLOCK,
 };
 
 /** What is written down: the records of faults_trace.c. */

@@ -6,6 +6,7 @@
 #include "archive/zstd.h"
 #include "base/bytes.h"
 #include "base/fd.h"
+#include "base/sys.h"
 #include "hash/crc32c.h"
 #include "hash/hash.h"
 
@@ -398,13 +399,13 @@ enum cairn_status cairn_fold_writer_finish(struct cairn_fold_writer *w, const ch
 	if (status == CAIRN_OK)
 		status = writer_write(w, index.bytes, index.len);
 	/* What was there before an interruption may be longer. */
-	if (status == CAIRN_OK && ftruncate(w->fd, (off_t)w->at) < 0)
+	if (status == CAIRN_OK && cairn_sys_ftruncate(w->fd, (off_t)w->at) < 0)
 		status = cairn_fd_status(errno);
 	if (status == CAIRN_OK && lseek(w->fd, 0, SEEK_SET) < 0)
 		status = CAIRN_E_IO;
 	if (status == CAIRN_OK)
 		status = writer_put_file_header(w, index_at, index.len);
-	if (status == CAIRN_OK && fsync(w->fd) < 0)
+	if (status == CAIRN_OK && cairn_sys_fsync(w->fd) < 0)
 		status = cairn_fd_status(errno);
 	return status;
 }

@@ -3,6 +3,7 @@
 #include "base/bytes.h"
 #include "base/crash_point.h"
 #include "base/fd.h"
+#include "base/sys.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -29,7 +30,7 @@ void cairn_readshard_hold(int fd, const struct cairn_readshard_slot *slot)
 static enum cairn_status delete_punch(int fd, uint64_t at, uint64_t len)
 {
 	static const uint8_t ZEROS[DELETE_ZEROS_BYTES];
-	if (fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)at, (off_t)len) == 0)
+	if (cairn_sys_fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)at, (off_t)len) == 0)
 		return CAIRN_OK;
 	enum cairn_status status = CAIRN_OK;
 	while (len > 0 && status == CAIRN_OK) {
@@ -70,7 +71,7 @@ enum cairn_status cairn_readshard_delete(struct cairn_readshard *s, int fd,
 	status = cairn_fd_write_at(fd, cairn_readshard_slot_at(s, cairn_readshard_slot_of(s, key)), tombstone,
 				   sizeof(tombstone));
 	if (status == CAIRN_OK)
-		status = fdatasync(fd) == 0 ? CAIRN_OK : cairn_fd_status(errno);
+		status = cairn_sys_fdatasync(fd) == 0 ? CAIRN_OK : cairn_fd_status(errno);
 	cairn_crash_point(CAIRN_CRASH_PACK_BURIED);
 	*zeroed = disjoint;
 	if (status == CAIRN_OK && disjoint)
@@ -104,7 +105,7 @@ enum cairn_status cairn_readshard_scrub(struct cairn_readshard *s, int fd, bool 
 	if (status == CAIRN_OK && h->objects_at + h->objects_bytes > end)
 		status = delete_zero(fd, end, h->objects_at + h->objects_bytes - end, zeroed);
 	free(slots);
-	if (status == CAIRN_OK && fdatasync(fd) < 0)
+	if (status == CAIRN_OK && cairn_sys_fdatasync(fd) < 0)
 		status = cairn_fd_status(errno);
 	return status;
 }

@@ -3,6 +3,7 @@
 #include "archive/readshard/chd.h"
 #include "base/bytes.h"
 #include "base/fd.h"
+#include "base/sys.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -186,7 +187,7 @@ enum cairn_status cairn_readshard_open(struct cairn_readshard **out, int fd, str
 {
 	struct stat st;
 	*out = NULL;
-	if (fstat(fd, &st) < 0)
+	if (cairn_sys_fstat(fd, &st) < 0)
 		return cairn_fail(diag, CAIRN_E_IO, "readshard.read", CAIRN_NO_OFFSET, "%s", strerror(errno));
 	if (!S_ISREG(st.st_mode))
 		return cairn_fail(diag, CAIRN_E_FORMAT, "readshard.read", CAIRN_NO_OFFSET, "it is not a regular file");

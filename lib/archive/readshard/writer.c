@@ -3,6 +3,7 @@
 #include "archive/readshard/chd.h"
 #include "base/bytes.h"
 #include "base/fd.h"
+#include "base/sys.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -126,9 +127,7 @@ static enum cairn_status writer_copy(struct cairn_readshard_writer *w, int from_
 		return writer_read(w, from_fd, 0, len);
 	enum cairn_status status = writer_flush(w);
 	while (status == CAIRN_OK && (uint64_t)from < len) {
-		ssize_t n = copy_file_range(from_fd, &from, w->fd, NULL, (size_t)(len - (uint64_t)from), 0);
-		if (n < 0 && errno == EINTR)
-			continue;
+		ssize_t n = cairn_sys_copy_file_range(from_fd, &from, w->fd, NULL, (size_t)(len - (uint64_t)from), 0);
 		if (n < 0 && (errno == ENOSPC || errno == EDQUOT || errno == EIO))
 			return cairn_fd_status(errno);
 		if (n <= 0) { /* other file systems, or a kernel that does not know how */
@@ -215,7 +214,7 @@ static enum cairn_status writer_put_header(struct cairn_readshard_writer *w, uin
 	cairn_put_u64be(header + CAIRN_READSHARD_INDEX_AT, index_at);
 	cairn_put_u64be(header + CAIRN_READSHARD_INDEX_BYTES_AT, function_at - index_at);
 	cairn_put_u64be(header + CAIRN_READSHARD_FUNCTION_AT, function_at);
-	ssize_t n = pwrite(w->fd, header, sizeof(header), 0);
+	ssize_t n = cairn_sys_pwrite(w->fd, header, sizeof(header), 0);
 	return n == (ssize_t)sizeof(header) ? CAIRN_OK : n < 0 ? cairn_fd_status(errno) : CAIRN_E_IO;
 }
 
@@ -234,7 +233,7 @@ static enum cairn_status writer_put_rest(struct cairn_readshard_writer *w, const
 		status = writer_flush(w);
 	if (status == CAIRN_OK)
 		status = writer_put_header(w, index_at, function_at);
-	if (status == CAIRN_OK && fsync(w->fd) < 0)
+	if (status == CAIRN_OK && cairn_sys_fsync(w->fd) < 0)
 		status = cairn_fd_status(errno);
 	return status;
 }

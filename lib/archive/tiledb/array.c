@@ -2,6 +2,7 @@
 
 #include "archive/tiledb/folder.h"
 #include "base/fd.h"
+#include "base/sys.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -161,13 +162,13 @@ static enum cairn_status array_find_schema(struct cairn_tiledb_array *a, struct 
 bool cairn_tiledb_is_array(const char *path)
 {
 	struct stat st;
-	CLEANUP(cairn_fd_closep) int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	return fd >= 0 && fstatat(fd, CAIRN_TILEDB_SCHEMA_DIR, &st, 0) == 0 && S_ISDIR(st.st_mode);
+	CLEANUP(cairn_fd_closep) int fd = cairn_sys_open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+	return fd >= 0 && cairn_sys_fstatat(fd, CAIRN_TILEDB_SCHEMA_DIR, &st, 0) == 0 && S_ISDIR(st.st_mode);
 }
 
 enum cairn_status cairn_tiledb_array_open(struct cairn_tiledb_array *out, const char *path, struct cairn_diag *diag)
 {
-	*out = (struct cairn_tiledb_array){.dir_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+	*out = (struct cairn_tiledb_array){.dir_fd = cairn_sys_open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0)};
 	if (out->dir_fd < 0)
 		return cairn_fail(diag, CAIRN_E_NOT_FOUND, "tiledb.array", CAIRN_NO_OFFSET, "%s", strerror(errno));
 	out->codec = cairn_tiledb_codec_new();
@@ -240,7 +241,7 @@ enum cairn_status cairn_tiledb_reader_open(struct cairn_tiledb_reader *out, stru
 				  "%.80s: not the name of a fragment", name);
 	cairn_tiledb_path(folder, CAIRN_TILEDB_FRAGMENTS_DIR, name);
 	(void)snprintf(path, sizeof(path), "%s/%s", folder, CAIRN_TILEDB_META_FILE);
-	out->dir_fd = openat(array->dir_fd, folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	out->dir_fd = cairn_sys_openat(array->dir_fd, folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
 	if (out->dir_fd < 0)
 		return cairn_fail(diag, CAIRN_E_FORMAT, "tiledb.missing", CAIRN_NO_OFFSET, "%s: %s", folder,
 				  strerror(errno));

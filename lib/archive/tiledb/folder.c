@@ -2,6 +2,7 @@
 
 #include "base/fd.h"
 #include "base/folder.h"
+#include "base/sys.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -73,7 +74,7 @@ enum cairn_status cairn_tiledb_folder_list(struct cairn_tiledb_names *out, int d
 {
 	CLEANUP(cairn_folder_close) struct cairn_folder folder = {0};
 	const char *entry = NULL;
-	int fd = openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int fd = cairn_sys_openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
 	if (fd < 0 && errno == ENOENT)
 		return CAIRN_OK;
 	enum cairn_status status = cairn_folder_open(&folder, fd);
@@ -94,13 +95,13 @@ int cairn_tiledb_file_open(int dir_fd, const char *path, uint64_t *len, enum cai
 			   struct cairn_diag *diag)
 {
 	struct stat st;
-	CLEANUP(cairn_fd_closep) int fd = openat(dir_fd, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	CLEANUP(cairn_fd_closep) int fd = cairn_sys_openat(dir_fd, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0);
 	if (fd < 0 && errno == ENOENT) {
 		*status = cairn_fail(diag, CAIRN_E_FORMAT, "tiledb.missing", CAIRN_NO_OFFSET, "%s: the file is missing",
 				     path);
 		return -1;
 	}
-	if (fd < 0 || fstat(fd, &st) < 0) {
+	if (fd < 0 || cairn_sys_fstat(fd, &st) < 0) {
 		*status = cairn_fail(diag, CAIRN_E_IO, "tiledb.read", CAIRN_NO_OFFSET, "%s: %s", path, strerror(errno));
 		return -1;
 	}

@@ -4,6 +4,7 @@
 #include "archive/tiledb/stats.h"
 #include "base/bytes.h"
 #include "base/fd.h"
+#include "base/sys.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -51,16 +52,16 @@ static enum cairn_status writer_failed(struct cairn_diag *diag, const char *name
 static enum cairn_status writer_put_file(int dir_fd, const char *path, const struct cairn_buf *bytes,
 					 struct cairn_diag *diag)
 {
-	CLEANUP(cairn_fd_closep) int fd = openat(dir_fd, path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-	if (fd < 0 || cairn_fd_write_all(fd, bytes->bytes, bytes->len) != CAIRN_OK || fsync(fd) < 0)
+	CLEANUP(cairn_fd_closep) int fd = cairn_sys_openat(dir_fd, path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	if (fd < 0 || cairn_fd_write_all(fd, bytes->bytes, bytes->len) != CAIRN_OK || cairn_sys_fsync(fd) < 0)
 		return writer_failed(diag, path);
 	return CAIRN_OK;
 }
 
 static enum cairn_status writer_sync_folder(int dir_fd, const char *name, struct cairn_diag *diag)
 {
-	CLEANUP(cairn_fd_closep) int fd = openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	return fd < 0 || fsync(fd) < 0 ? writer_failed(diag, name) : CAIRN_OK;
+	CLEANUP(cairn_fd_closep) int fd = cairn_sys_openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+	return fd < 0 || cairn_sys_fsync(fd) < 0 ? writer_failed(diag, name) : CAIRN_OK;
 }
 
 enum cairn_status cairn_tiledb_array_make(int parent_fd, const char *name, const struct cairn_tiledb_schema *schema,
@@ -70,13 +71,13 @@ enum cairn_status cairn_tiledb_array_make(int parent_fd, const char *name, const
 					      CAIRN_TILEDB_COMMITS_DIR};
 	CLEANUP(cairn_buf_fini) struct cairn_buf file = cairn_buf_init(CAIRN_TILEDB_SCHEMA_BYTES_MAX);
 	char path[CAIRN_TILEDB_PATH_BYTES];
-	if (mkdirat(parent_fd, name, 0777) < 0)
+	if (cairn_sys_mkdirat(parent_fd, name, 0777) < 0)
 		return writer_failed(diag, name);
-	CLEANUP(cairn_fd_closep) int fd = openat(parent_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	CLEANUP(cairn_fd_closep) int fd = cairn_sys_openat(parent_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
 	if (fd < 0)
 		return writer_failed(diag, name);
 	for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
-		if (mkdirat(fd, folders[i], 0777) < 0)
+		if (cairn_sys_mkdirat(fd, folders[i], 0777) < 0)
 			return writer_failed(diag, folders[i]);
 	}
 	cairn_tiledb_schema_write(&file, schema);
@@ -100,7 +101,7 @@ enum cairn_status cairn_tiledb_commit(int array_fd, const char *fragment, struct
 	if (status == CAIRN_OK)
 		status = writer_sync_folder(array_fd, CAIRN_TILEDB_COMMITS_DIR, diag);
 	if (status != CAIRN_OK && status != CAIRN_E_CONFLICT) /* not one that was there before */
-		(void)unlinkat(array_fd, path, 0);            /* the caller takes the fragment away */
+		(void)cairn_sys_unlinkat(array_fd, path, 0);  /* the caller takes the fragment away */
 	return status;
 }
 
@@ -130,7 +131,7 @@ static enum cairn_status writer_open_field(struct cairn_tiledb_writer *w, struct
 		if (!writer_has_file(f->field, file))
 			continue;
 		cairn_tiledb_file_name(name, w->schema, f->slot, file);
-		f->fds[file] = openat(w->dir_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+		f->fds[file] = cairn_sys_openat(w->dir_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 		if (f->fds[file] < 0)
 			return writer_failed(diag, name);
 	}
@@ -154,9 +155,9 @@ static enum cairn_status writer_open(struct cairn_tiledb_writer *w, const char *
 	w->fragment.version = CAIRN_TILEDB_VERSION;
 	(void)snprintf(w->fragment.schema_name, sizeof(w->fragment.schema_name), "%s", schema_name);
 	cairn_tiledb_rtree_init(&w->fragment.rtree);
-	if (mkdirat(w->parent_fd, w->name, 0777) < 0)
+	if (cairn_sys_mkdirat(w->parent_fd, w->name, 0777) < 0)
 		return writer_failed(diag, w->name);
-	w->dir_fd = openat(w->parent_fd, w->name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	w->dir_fd = cairn_sys_openat(w->parent_fd, w->name, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
 	if (w->dir_fd < 0)
 		return writer_failed(diag, w->name);
 	for (uint32_t i = 0; i < w->n_fields && status == CAIRN_OK; i++)
@@ -194,11 +195,11 @@ static void writer_remove(struct cairn_tiledb_writer *w)
 			char name[CAIRN_TILEDB_FILE_NAME_BYTES];
 			cairn_tiledb_file_name(name, w->schema, w->fields[i].slot, file);
 			if (w->fields[i].fds[file] >= 0)
-				(void)unlinkat(w->dir_fd, name, 0);
+				(void)cairn_sys_unlinkat(w->dir_fd, name, 0);
 		}
 	}
-	(void)unlinkat(w->dir_fd, CAIRN_TILEDB_META_FILE, 0);
-	(void)unlinkat(w->parent_fd, w->name, AT_REMOVEDIR);
+	(void)cairn_sys_unlinkat(w->dir_fd, CAIRN_TILEDB_META_FILE, 0);
+	(void)cairn_sys_unlinkat(w->parent_fd, w->name, AT_REMOVEDIR);
 }
 
 void cairn_tiledb_writer_freep(struct cairn_tiledb_writer **writer)
@@ -415,11 +416,11 @@ static enum cairn_status writer_sync(struct cairn_tiledb_writer *w, struct cairn
 {
 	for (uint32_t i = 0; i < w->n_fields; i++) {
 		for (unsigned file = 0; file < CAIRN_TILEDB_FILES; file++) {
-			if (w->fields[i].fds[file] >= 0 && fsync(w->fields[i].fds[file]) < 0)
+			if (w->fields[i].fds[file] >= 0 && cairn_sys_fsync(w->fields[i].fds[file]) < 0)
 				return writer_failed(diag, w->name);
 		}
 	}
-	return fsync(w->dir_fd) < 0 ? writer_failed(diag, w->name) : CAIRN_OK;
+	return cairn_sys_fsync(w->dir_fd) < 0 ? writer_failed(diag, w->name) : CAIRN_OK;
 }
 
 enum cairn_status cairn_tiledb_writer_end(struct cairn_tiledb_writer *w, struct cairn_diag *diag)

@@ -1,5 +1,6 @@
 #include "index/postgres/connection.h"
 
+#include "base/sys.h"
 #include "index/postgres/errors.h"
 
 #include "base/clock.h"
@@ -162,7 +163,7 @@ bool cairn_pg_is_alive(struct cairn_pg *pg)
 	struct pollfd p = {.fd = pg->conn ? PQsocket(pg->conn) : -1, .events = POLLIN};
 	if (pg->watch && pg->silences != cairn_pg_watch_silences(pg->watch))
 		return false;
-	return pg->conn && poll(&p, 1, 0) == 0; /* an idle one is told nothing but that it ends */
+	return pg->conn && cairn_sys_poll(&p, 1, 0) == 0; /* an idle one is told nothing but that it ends */
 }
 
 /* --- queueing ----------------------------------------------------------------------------------------------------- */
@@ -315,7 +316,7 @@ static enum cairn_status connection_wait(struct cairn_pg *pg, bool writes, int64
 {
 	struct pollfd p = {.fd = PQsocket(pg->conn), .events = (short)(POLLIN | (writes ? POLLOUT : 0))};
 	int64_t left = until_ms - cairn_clock_mono_ms();
-	int n = poll(&p, 1, left > 0 ? (int)left : 0);
+	int n = cairn_sys_poll(&p, 1, left > 0 ? (int)left : 0);
 	if (n == 0 && left <= 0) {
 		connection_note(pg, NULL, "it does not answer");
 		pg->silent = true;

@@ -1,6 +1,7 @@
 #include "index/postgres/ending.h"
 
 #include "base/clock.h"
+#include "base/sys.h"
 #include "index/postgres/errors.h"
 
 #include <string.h>
@@ -92,6 +93,6 @@ bool cairn_pg_try_again(struct cairn_pg *pg, struct cairn_pg_tries *tries, bool 
 	}
 	long ms = WAITS_MS[tries->n < 3 ? tries->n : 3];
 	tries->n++;
-	(void)nanosleep(&(struct timespec){.tv_nsec = ms * 1000000}, NULL);
+	cairn_sys_sleep_ms(ms);
 	return true;
 }

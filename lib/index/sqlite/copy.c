@@ -1,3 +1,4 @@
+#include "base/sys.h"
 #include "index/rows.h"
 #include "index/sqlite/engine.h"
 #include "index/sqlite/migrate.h"
@@ -38,7 +39,7 @@ enum cairn_status cairn_sqlite_copy(const char *dir, const char *path, struct ca
 	enum cairn_status status = cairn_sql_index_path(from_path, dir, diag);
 	if (status != CAIRN_OK)
 		return status;
-	if (unlink(path) < 0 && errno != ENOENT)
+	if (cairn_sys_unlink(path) < 0 && errno != ENOENT)
 		return cairn_fail(diag, CAIRN_E_IO, "index.open", CAIRN_NO_OFFSET, "cannot replace %s", path);
 	status = cairn_sql_open(&from, from_path, SQLITE_OPEN_READONLY, NULL, diag);
 	if (status == CAIRN_OK)

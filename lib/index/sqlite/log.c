@@ -1,5 +1,6 @@
 #include "index/sqlite/log.h"
 
+#include "base/sys.h"
 #include "index/sqlite/util.h"
 
 #include <errno.h>
@@ -159,7 +160,7 @@ static const char *log_spill_name(void)
 {
 	if (log_spill[0] == '\0')
 		return NULL;
-	(void)unlink(log_spill); /* of a process that was killed in between */
+	(void)cairn_sys_unlink(log_spill); /* of a process that was killed in between */
 	return log_spill;
 }
 

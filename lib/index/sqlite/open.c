@@ -1,5 +1,6 @@
 /* Making, migrating, opening and closing; and what the index says of itself. */
 #include "base/percent.h"
+#include "base/sys.h"
 #include "index/sqlite/engine.h"
 #include "index/sqlite/log.h"
 #include "index/sqlite/migrate.h"
@@ -19,7 +20,7 @@ static char *open_path(const char *dir, const char *name)
 static uint64_t open_file_bytes(const char *path)
 {
 	struct stat st;
-	return stat(path, &st) == 0 ? (uint64_t)st.st_size : 0;
+	return cairn_sys_stat(path, &st) == 0 ? (uint64_t)st.st_size : 0;
 }
 
 /* --- to write ----------------------------------------------------------------------------------------------------- */

@@ -1,6 +1,7 @@
 #include "index/sqlite/reserve.h"
 
 #include "base/fd.h"
+#include "base/sys.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -14,7 +15,7 @@ enum { RESERVE_PLENTY = 2 }; /* times the space must be free before it is taken 
 uint64_t cairn_reserve_free_bytes(const char *path)
 {
 	struct statvfs st;
-	return statvfs(path, &st) == 0 ? (uint64_t)st.f_bavail * st.f_frsize : UINT64_MAX;
+	return cairn_sys_statvfs(path, &st) == 0 ? (uint64_t)st.f_bavail * st.f_frsize : UINT64_MAX;
 }
 
 static uint64_t reserve_bytes(const struct statvfs *st)
@@ -33,9 +34,9 @@ void cairn_reserve_open(struct cairn_reserve *r, const char *dir)
 	*r = (struct cairn_reserve){0};
 	if (asprintf(&path, "%s/index.reserve", dir) < 0)
 		return;
-	CLEANUP(cairn_fd_closep) int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	CLEANUP(cairn_fd_closep) int fd = cairn_sys_open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	free(path);
-	if (fd < 0 || fstatvfs(fd, &st) < 0 || fstat(fd, &file) < 0)
+	if (fd < 0 || cairn_sys_fstatvfs(fd, &st) < 0 || cairn_sys_fstat(fd, &file) < 0)
 		return;
 	r->bytes = reserve_bytes(&st);
 	r->held = (uint64_t)file.st_size >= r->bytes;
@@ -55,16 +56,17 @@ void cairn_reserve_take(struct cairn_reserve *r, bool all)
 {
 	struct statvfs st;
 	uint64_t wanted = all ? r->bytes : RESERVE_PLENTY * r->bytes;
-	if (r->held || r->bytes == 0 || fstatvfs(r->fd, &st) < 0 || (uint64_t)st.f_bavail * st.f_frsize < wanted)
+	if (r->held || r->bytes == 0 || cairn_sys_fstatvfs(r->fd, &st) < 0 ||
+	    (uint64_t)st.f_bavail * st.f_frsize < wanted)
 		return;
-	r->held = posix_fallocate(r->fd, 0, (off_t)r->bytes) == 0;
+	r->held = cairn_sys_posix_fallocate(r->fd, 0, (off_t)r->bytes) == 0;
 	if (!r->held)
-		(void)!ftruncate(r->fd, 0);
+		(void)!cairn_sys_ftruncate(r->fd, 0);
 }
 
 bool cairn_reserve_release(struct cairn_reserve *r)
 {
-	bool given = r->held && ftruncate(r->fd, 0) == 0;
+	bool given = r->held && cairn_sys_ftruncate(r->fd, 0) == 0;
 	r->held = r->held && !given;
 	return given;
 }

@@ -1,6 +1,7 @@
 #include "index/sqlite/util.h"
 
 #include "index/sqlite/log.h"
+#include "index/sqlite/sys_vfs.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -48,6 +49,7 @@ enum cairn_status cairn_sql_index_path(char out[static CAIRN_SQL_PATH_BYTES], co
 static void sql_configure(void)
 {
 	(void)sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+	cairn_sql_sys_register(); /* before the log's, which is made of it */
 	cairn_sql_log_register();
 }
 

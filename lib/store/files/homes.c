@@ -2,6 +2,7 @@
 
 #include "base/crash_point.h"
 #include "base/fd.h"
+#include "base/sys.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -43,7 +44,7 @@ static void homes_add(atomic_uint_fast64_t *bits, unsigned i)
 
 static bool homes_make(int objects_fd, const char *path)
 {
-	if (mkdirat(objects_fd, path, HOMES_MODE) < 0 && errno != EEXIST)
+	if (cairn_sys_mkdirat(objects_fd, path, HOMES_MODE) < 0 && errno != EEXIST)
 		return false;
 	cairn_crash_point(CAIRN_CRASH_PUT_FOLDER_MADE);
 	return true;
@@ -56,20 +57,21 @@ int store_homes_open(struct store_homes *h, int objects_fd, const struct cairn_h
 		return -1;
 	if (!homes_has(h->inner_durable, place.inner) && !homes_make(objects_fd, place.path))
 		return -1;
-	return openat(objects_fd, place.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return cairn_sys_openat(objects_fd, place.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
 }
 
 static bool homes_sync_outer(int objects_fd, const char *path)
 {
-	CLEANUP(cairn_fd_closep) int outer_fd = openat(objects_fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	return outer_fd >= 0 && fsync(outer_fd) == 0;
+	CLEANUP(cairn_fd_closep)
+	int outer_fd = cairn_sys_openat(objects_fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+	return outer_fd >= 0 && cairn_sys_fsync(outer_fd) == 0;
 }
 
 /* The innermost first: a journal that writes all of it with that finds nothing left to write for the others. */
 bool store_homes_sync(struct store_homes *h, int objects_fd, const struct cairn_hash *hash, int home_fd)
 {
 	const struct homes_place place = homes_place(hash);
-	if (fsync(home_fd) < 0)
+	if (cairn_sys_fsync(home_fd) < 0)
 		return false;
 	if (!homes_has(h->inner_durable, place.inner)) {
 		if (!homes_sync_outer(objects_fd, place.outer_path))
@@ -77,7 +79,7 @@ bool store_homes_sync(struct store_homes *h, int objects_fd, const struct cairn_
 		homes_add(h->inner_durable, place.inner);
 	}
 	if (!homes_has(h->outer_durable, place.outer)) {
-		if (fsync(objects_fd) < 0)
+		if (cairn_sys_fsync(objects_fd) < 0)
 			return false;
 		homes_add(h->outer_durable, place.outer);
 	}

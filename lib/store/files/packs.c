@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/folder.h"
+#include "base/sys.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -56,13 +57,13 @@ void store_packs_release(struct store_packed *packed)
 /* Open a pack and keep others from deleting in it (flock(2)). What is wrong with it stands in fault. */
 static void pack_open(struct store_pack *pack, int dir_fd)
 {
-	pack->fd = openat(dir_fd, pack->name, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	pack->fd = cairn_sys_openat(dir_fd, pack->name, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0);
 	if (pack->fd < 0 && (errno == EACCES || errno == EROFS))
-		pack->fd = openat(dir_fd, pack->name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+		pack->fd = cairn_sys_openat(dir_fd, pack->name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0);
 	if (pack->fd < 0) {
 		(void)cairn_fail(&pack->fault, CAIRN_E_IO, "pack.open", CAIRN_NO_OFFSET, "it cannot be opened: %s",
 				 strerror(errno));
-	} else if (flock(pack->fd, LOCK_SH | LOCK_NB) < 0) {
+	} else if (cairn_sys_flock(pack->fd, LOCK_SH | LOCK_NB) < 0) {
 		(void)cairn_fail(&pack->fault, CAIRN_E_BUSY, "pack.in_use", CAIRN_NO_OFFSET,
 				 "another process is changing it");
 	} else {
@@ -137,8 +138,8 @@ static struct store_pack *packs_pass_over(const char *name, const struct stat *s
 static enum cairn_status packs_read(struct store_packs *p, struct store_pack **list, size_t *n)
 {
 	CLEANUP(cairn_folder_names_fini) struct cairn_folder_names names = {0};
-	enum cairn_status status =
-		cairn_folder_list(&names, openat(p->dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), packs_is_name);
+	enum cairn_status status = cairn_folder_list(
+		&names, cairn_sys_openat(p->dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0), packs_is_name);
 	size_t n_served = 0;
 	for (size_t i = 0; i < names.n && status == CAIRN_OK && *n < PACKS_LISTED_MAX; i++) {
 		const char *name = names.items[i];
@@ -168,7 +169,7 @@ static enum cairn_status packs_scan_locked(struct store_packs *p)
 	size_t n = 0;
 	if (!list)
 		return CAIRN_E_NOMEM;
-	enum cairn_status status = fstat(p->dir_fd, &st) < 0 ? CAIRN_E_IO : CAIRN_OK;
+	enum cairn_status status = cairn_sys_fstat(p->dir_fd, &st) < 0 ? CAIRN_E_IO : CAIRN_OK;
 	if (status == CAIRN_OK) {
 		struct timespec now;
 		(void)clock_gettime(CLOCK_REALTIME, &now);
@@ -211,7 +212,7 @@ static enum cairn_status packs_refresh(struct store_packs *p, bool *scanned)
 	struct stat st;
 	*scanned = false;
 	pthread_mutex_lock(&p->scan_lock);
-	enum cairn_status status = fstat(p->dir_fd, &st) == 0 ? CAIRN_OK : CAIRN_E_IO;
+	enum cairn_status status = cairn_sys_fstat(p->dir_fd, &st) == 0 ? CAIRN_OK : CAIRN_E_IO;
 	bool changed = status == CAIRN_OK &&
 		       (st.st_mtim.tv_sec != p->scanned.tv_sec || st.st_mtim.tv_nsec != p->scanned.tv_nsec);
 	if (changed || (p->scan_again && cairn_clock_mono_ms() - p->scanned_ms >= PACKS_SCAN_AGAIN_MS)) {
@@ -283,7 +284,7 @@ static enum cairn_status packs_look(struct store_packs *p, const struct cairn_ha
 static bool pack_is_there(const struct store_packs *p, const struct store_pack *pack)
 {
 	struct stat st;
-	return fstatat(p->dir_fd, pack->name, &st, AT_SYMLINK_NOFOLLOW) == 0 && packs_is_same(pack, &st);
+	return cairn_sys_fstatat(p->dir_fd, pack->name, &st, AT_SYMLINK_NOFOLLOW) == 0 && packs_is_same(pack, &st);
 }
 
 enum cairn_status store_packs_find(struct store_packs *p, const struct cairn_hash *hash, struct store_packs_which which,
@@ -311,7 +312,7 @@ enum cairn_status store_packs_find(struct store_packs *p, const struct cairn_has
 /* What cannot be written is as it was on the disk. */
 static bool packs_sync(int fd)
 {
-	return fsync(fd) == 0 || errno == EROFS;
+	return cairn_sys_fsync(fd) == 0 || errno == EROFS;
 }
 
 /* A name in the folder may be left by a packing that was killed, or come from somebody who synced nothing. */
@@ -337,8 +338,8 @@ enum cairn_status store_packs_get(struct store_packs *p, const struct cairn_hash
 	if (status != CAIRN_OK)
 		return status;
 	CLEANUP(cairn_fd_closep)
-	int opened = openat(p->dir_fd, packed.pack->name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-	if (opened < 0 || fstat(opened, st) < 0)
+	int opened = cairn_sys_openat(p->dir_fd, packed.pack->name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0);
+	if (opened < 0 || cairn_sys_fstat(opened, st) < 0)
 		return errno == ENOENT ? CAIRN_E_NOT_FOUND : CAIRN_E_IO;
 	if (!packs_is_same(packed.pack, st))
 		return CAIRN_E_NOT_FOUND; /* replaced this moment */

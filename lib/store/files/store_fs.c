@@ -5,6 +5,7 @@
 #include "base/crash_point.h"
 #include "base/fd.h"
 #include "base/folder.h"
+#include "base/sys.h"
 #include "store/tmpfile.h"
 
 #include <errno.h>
@@ -47,9 +48,9 @@ static void store_fs_free(struct cairn_store *s)
 /* @return a descriptor of the folder; -1 with errno */
 static int store_fs_folder(int at_fd, const char *name, bool make)
 {
-	if (make && mkdirat(at_fd, name, STORE_FS_DIR_MODE) < 0 && errno != EEXIST)
+	if (make && cairn_sys_mkdirat(at_fd, name, STORE_FS_DIR_MODE) < 0 && errno != EEXIST)
 		return -1;
-	return openat(at_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return cairn_sys_openat(at_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
 }
 
 /* @return false, with errno: not everything was removed, or the folder cannot be read */
@@ -64,7 +65,7 @@ static bool store_fs_empty_tmp(const struct store_fs *fs)
 			return false;
 		if (!name)
 			return true;
-		if (name[0] != '.' && unlinkat(fs->tmp_fd, name, 0) < 0)
+		if (name[0] != '.' && cairn_sys_unlinkat(fs->tmp_fd, name, 0) < 0)
 			return false;
 	}
 }
@@ -74,7 +75,7 @@ static bool store_fs_empty_tmp(const struct store_fs *fs)
 static bool store_fs_folders_durable(const struct store_fs *fs)
 {
 	cairn_crash_point(CAIRN_CRASH_FOLDERS_MADE);
-	return fsync(fs->dir_fd) == 0;
+	return cairn_sys_fsync(fs->dir_fd) == 0;
 }
 
 /* Objects get their names by a link out of tmp, which does not cross a mount, not even one of the same file system.
@@ -86,11 +87,11 @@ static bool store_fs_can_link(const struct store_fs *fs)
 	bool existed;
 	enum cairn_status status = cairn_tmpfile_open(&file, fs->tmp_fd);
 	if (status == CAIRN_OK) {
-		(void)unlinkat(fs->objects_fd, NAME, 0);
+		(void)cairn_sys_unlinkat(fs->objects_fd, NAME, 0);
 		status = cairn_tmpfile_link(&file, fs->objects_fd, NAME, &existed);
 	}
 	if (status == CAIRN_OK)
-		(void)unlinkat(fs->objects_fd, NAME, 0);
+		(void)cairn_sys_unlinkat(fs->objects_fd, NAME, 0);
 	return status == CAIRN_OK || status == CAIRN_E_FULL;
 }
 
@@ -134,9 +135,9 @@ static enum cairn_status store_fs_open_folders(struct store_fs *fs, const char *
 					       struct cairn_diag *diag)
 {
 	const char *what = "make";
-	if (beside || mkdir(dir, STORE_FS_DIR_MODE) == 0 || errno == EEXIST) {
+	if (beside || cairn_sys_mkdir(dir, STORE_FS_DIR_MODE) == 0 || errno == EEXIST) {
 		what = "open";
-		fs->dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		fs->dir_fd = cairn_sys_open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
 		if (fs->dir_fd >= 0 && (beside ? store_fs_find_folders(fs) : store_fs_make_folders(fs))) {
 			what = "empty the folder tmp of";
 			if (beside)
@@ -188,7 +189,7 @@ static enum cairn_status store_fs_put_commit(struct cairn_store_put *put, const 
 		return store_packs_confirm(&fs->packs, &packed);
 	/* The folder before the first sync, which makes its entry durable, too, where a journal has both. */
 	CLEANUP(cairn_fd_closep) int home_fd = store_homes_open(&fs->homes, fs->objects_fd, hash);
-	if (home_fd < 0 || fsync(p->file.fd) < 0)
+	if (home_fd < 0 || cairn_sys_fsync(p->file.fd) < 0)
 		return cairn_fd_status(errno);
 	cairn_crash_point(CAIRN_CRASH_PUT_SYNCED);
 	char name[CAIRN_HASH_TEXT_BYTES];
@@ -230,12 +231,12 @@ enum cairn_status store_fs_open_loose(const struct store_fs *fs, const struct ca
 	char path[STORE_FS_PATH_BYTES];
 	store_fs_path(path, hash);
 	/* A FIFO would keep whoever opens it. */
-	*fd = openat(fs->objects_fd, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	*fd = cairn_sys_openat(fs->objects_fd, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0);
 	if (*fd < 0 && (errno == ELOOP || errno == ENXIO)) /* a link, a socket */
-		*fd = openat(fs->objects_fd, path, O_PATH | O_CLOEXEC | O_NOFOLLOW);
+		*fd = cairn_sys_openat(fs->objects_fd, path, O_PATH | O_CLOEXEC | O_NOFOLLOW, 0);
 	if (*fd < 0)
 		return store_fs_missing(errno);
-	if (fstat(*fd, st) < 0) {
+	if (cairn_sys_fstat(*fd, st) < 0) {
 		cairn_fd_closep(fd);
 		return CAIRN_E_IO;
 	}
@@ -250,7 +251,8 @@ static bool store_fs_is_in_place(const struct store_fs *fs, const struct cairn_h
 	char path[STORE_FS_PATH_BYTES];
 	struct stat there;
 	store_fs_path(path, hash);
-	return fstat(fd, st) == 0 && fstatat(fs->objects_fd, path, &there, AT_SYMLINK_NOFOLLOW) == 0 &&
+	return cairn_sys_fstat(fd, st) == 0 &&
+	       cairn_sys_fstatat(fs->objects_fd, path, &there, AT_SYMLINK_NOFOLLOW) == 0 &&
 	       there.st_dev == st->st_dev && there.st_ino == st->st_ino;
 }
 
@@ -336,7 +338,7 @@ enum cairn_status store_fs_stat_loose(const struct store_fs *fs, const struct ca
 	char path[STORE_FS_PATH_BYTES];
 	store_fs_path(path, hash);
 	struct stat st;
-	if (fstatat(fs->objects_fd, path, &st, AT_SYMLINK_NOFOLLOW) < 0)
+	if (cairn_sys_fstatat(fs->objects_fd, path, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return store_fs_missing(errno);
 	store_fs_judge(&st);
 	*bytes = (uint64_t)st.st_size;
@@ -372,7 +374,7 @@ static enum cairn_status store_fs_confirm(struct cairn_store *s, const struct ca
 	if (status != CAIRN_OK)
 		return status;
 	/* Also its bytes: it may have been copied here by hand. */
-	if (fsync(fd) < 0)
+	if (cairn_sys_fsync(fd) < 0)
 		return cairn_fd_status(errno);
 	home_fd = store_homes_open(&fs->homes, fs->objects_fd, hash);
 	return home_fd < 0 || !store_homes_sync(&fs->homes, fs->objects_fd, hash, home_fd) ? cairn_fd_status(errno)
@@ -384,8 +386,9 @@ static enum cairn_status store_fs_ready(struct cairn_store *s, struct cairn_diag
 {
 	const struct store_fs *fs = (const struct store_fs *)s;
 	struct stat open_st, there;
-	if (fstat(fs->objects_fd, &open_st) == 0 && fstatat(fs->dir_fd, "objects", &there, 0) == 0 &&
-	    open_st.st_dev == there.st_dev && open_st.st_ino == there.st_ino)
+	if (cairn_sys_fstat(fs->objects_fd, &open_st) == 0 &&
+	    cairn_sys_fstatat(fs->dir_fd, "objects", &there, 0) == 0 && open_st.st_dev == there.st_dev &&
+	    open_st.st_ino == there.st_ino)
 		return CAIRN_OK;
 	return cairn_fail(diag, CAIRN_E_IO, "store.replaced", CAIRN_NO_OFFSET,
 			  "the folder objects of the data folder is not the one that was opened at the start: put it "
@@ -397,7 +400,7 @@ static void store_fs_room(struct cairn_store *s, struct cairn_store_room *out)
 	const struct store_fs *fs = (const struct store_fs *)s;
 	struct statvfs st;
 	*out = (struct cairn_store_room){0};
-	if (fstatvfs(fs->objects_fd, &st) < 0)
+	if (cairn_sys_fstatvfs(fs->objects_fd, &st) < 0)
 		return;
 	/* Where files are made as they are needed, as on btrfs, there are said to be none in all. */
 	bool counted = st.f_files != 0;
@@ -414,7 +417,7 @@ bool store_fs_unlink_loose(struct store_fs *fs, const struct cairn_hash *hash)
 {
 	char path[STORE_FS_PATH_BYTES];
 	store_fs_path(path, hash);
-	int rc = unlinkat(fs->objects_fd, path, 0), error = errno;
+	int rc = cairn_sys_unlinkat(fs->objects_fd, path, 0), error = errno;
 	store_open_files_forget(&fs->opened, hash); /* in this order: nobody opens it any more */
 	errno = error;
 	return rc == 0;
@@ -454,7 +457,7 @@ static enum cairn_status store_fs_set_loose_aside(struct store_fs *fs, const str
 			store_open_files_forget(&fs->opened, hash);
 			cairn_crash_point(CAIRN_CRASH_ASIDE_MOVED);
 			/* After a crash the old name may be there again, as one that no row vouches for. */
-			bool durable = fsync(fs->damaged_fd) == 0;
+			bool durable = cairn_sys_fsync(fs->damaged_fd) == 0;
 			cairn_crash_point(CAIRN_CRASH_ASIDE_DURABLE);
 			return durable ? CAIRN_OK : CAIRN_E_IO;
 		}
@@ -485,7 +488,7 @@ static enum cairn_status store_fs_set_packed_aside(struct store_fs *fs, const st
 		at += n;
 	}
 	cairn_fd_closep(&fd); /* which lets go of the bytes */
-	if (status == CAIRN_OK && fsync(copy.fd) < 0)
+	if (status == CAIRN_OK && cairn_sys_fsync(copy.fd) < 0)
 		status = cairn_fd_status(errno);
 	bool existed = true;
 	for (int i = 0; i < STORE_FS_ASIDE_MAX && existed && status == CAIRN_OK; i++) {
@@ -493,7 +496,7 @@ static enum cairn_status store_fs_set_packed_aside(struct store_fs *fs, const st
 		store_fs_aside(aside, hash, i);
 		status = cairn_tmpfile_link(&copy, fs->damaged_fd, aside, &existed);
 	}
-	if (status == CAIRN_OK && (existed || fsync(fs->damaged_fd) < 0))
+	if (status == CAIRN_OK && (existed || cairn_sys_fsync(fs->damaged_fd) < 0))
 		status = CAIRN_E_IO;
 	return status == CAIRN_OK ? store_packs_remove_from(&fs->packs, hash, &st) : status;
 }

@@ -3,6 +3,7 @@
 #include "archive/readshard/writer.h"
 #include "base/crash_point.h"
 #include "base/fd.h"
+#include "base/sys.h"
 #include "store/files/store_fs.h"
 #include "store/tmpfile.h"
 
@@ -58,7 +59,7 @@ static enum cairn_status packing_check(struct store_fs *fs, const char *name, st
 {
 	struct stat st;
 	size_t n = 0;
-	if (fstatat(fs->packs.dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+	if (cairn_sys_fstatat(fs->packs.dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
 		return cairn_fail(diag, CAIRN_E_CONFLICT, "pack.exists", CAIRN_NO_OFFSET,
 				  "there is a pack of this name; choose another");
 	enum cairn_status status = store_packs_list(&fs->packs, false, packing_count, &n);
@@ -199,7 +200,7 @@ static enum cairn_status packing_commit(struct cairn_store_packing *packing, str
 				  "there is a pack of this name; choose another");
 	cairn_tmpfile_unlink(&p->file);
 	cairn_crash_point(CAIRN_CRASH_PACK_LINKED);
-	if (status == CAIRN_OK && fsync(p->fs->packs.dir_fd) < 0)
+	if (status == CAIRN_OK && cairn_sys_fsync(p->fs->packs.dir_fd) < 0)
 		status = cairn_fd_status(errno);
 	cairn_crash_point(CAIRN_CRASH_PACK_DURABLE);
 	return status == CAIRN_OK ? store_packs_scan(&p->fs->packs) : status;

@@ -3,6 +3,7 @@
 #include "base/decimal.h"
 #include "base/fd.h"
 #include "base/json.h"
+#include "base/sys.h"
 #include "store/s3/http.h"
 
 #include <fcntl.h>
@@ -152,7 +153,7 @@ static enum cairn_status instance_authorize(char line[static INSTANCE_LINE_BYTES
 	size_t n = 0;
 	line[0] = '\0';
 	if (path && *path) { /* it is replaced from time to time */
-		CLEANUP(cairn_fd_closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
+		CLEANUP(cairn_fd_closep) int fd = cairn_sys_open(path, O_RDONLY | O_CLOEXEC, 0);
 		if (fd < 0 || cairn_fd_read_upto(fd, text, sizeof(text) - 1, &n) != CAIRN_OK)
 			return cairn_fail(diag, CAIRN_E_IO, "store.credentials", CAIRN_NO_OFFSET,
 					  "cannot read %s, which AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE names", path);

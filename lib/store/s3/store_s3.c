@@ -2,6 +2,7 @@
 #include "base/clock.h"
 #include "base/crash_point.h"
 #include "base/fd.h"
+#include "base/sys.h"
 #include "hash/crypto.h"
 #include "hash/hash_guard.h"
 #include "store/backend.h"
@@ -559,7 +560,7 @@ static void store_s3_room(struct cairn_store *store, struct cairn_store_room *ou
 	const struct store_s3 *s = (const struct store_s3 *)store;
 	struct statvfs st;
 	*out = (struct cairn_store_room){UINT64_MAX, UINT64_MAX, UINT64_MAX};
-	if (s->scratch_fd >= 0 && fstatvfs(s->scratch_fd, &st) == 0)
+	if (s->scratch_fd >= 0 && cairn_sys_fstatvfs(s->scratch_fd, &st) == 0)
 		out->bytes = (uint64_t)st.f_bavail * st.f_frsize;
 }
 
@@ -680,7 +681,7 @@ static const struct cairn_store_backend STORE_S3_BACKEND = {
 
 static enum cairn_status store_s3_open_scratch(struct store_s3 *s, const char *scratch, struct cairn_diag *diag)
 {
-	s->scratch_fd = open(scratch, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	s->scratch_fd = cairn_sys_open(scratch, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
 	return s->scratch_fd >= 0
 		       ? CAIRN_OK
 		       : cairn_fail(diag, CAIRN_E_IO, "store.scratch", CAIRN_NO_OFFSET,

@@ -1,0 +1,383 @@
+#include "base/sys.h"
+
+#include "base/clock.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/random.h>
+#include <time.h>
+#include <unistd.h>
+
+static bool sys_interrupted(int64_t rc)
+{
+	return rc < 0 && errno == EINTR;
+}
+
+/* --- names -------------------------------------------------------------------------------------------------------- */
+
+int cairn_sys_open(const char *path, int flags, mode_t mode)
+{
+	return cairn_sys_openat(AT_FDCWD, path, flags, mode);
+}
+
+int cairn_sys_openat(int dir_fd, const char *path, int flags, mode_t mode)
+{
+	int fd;
+	do
+		fd = openat(dir_fd, path, flags, mode);
+	while (sys_interrupted(fd));
+	return fd;
+}
+
+/* An attempt that failed leaves a name in the place of the pattern. */
+int cairn_sys_mkostemp(char *path, int flags)
+{
+	char *pattern = strrchr(path, '\0') - 6;
+	int fd = mkostemp(path, flags);
+	while (sys_interrupted(fd)) {
+		memcpy(pattern, "XXXXXX", 6);
+		fd = mkostemp(path, flags);
+	}
+	return fd;
+}
+
+int cairn_sys_mkdir(const char *path, mode_t mode)
+{
+	return cairn_sys_mkdirat(AT_FDCWD, path, mode);
+}
+
+int cairn_sys_mkdirat(int dir_fd, const char *path, mode_t mode)
+{
+	int rc;
+	do
+		rc = mkdirat(dir_fd, path, mode);
+	while (sys_interrupted(rc));
+	return rc;
+}
+
+int cairn_sys_rmdir(const char *path)
+{
+	return cairn_sys_unlinkat(AT_FDCWD, path, AT_REMOVEDIR);
+}
+
+int cairn_sys_unlink(const char *path)
+{
+	return cairn_sys_unlinkat(AT_FDCWD, path, 0);
+}
+
+int cairn_sys_unlinkat(int dir_fd, const char *path, int flags)
+{
+	int rc;
+	do
+		rc = unlinkat(dir_fd, path, flags);
+	while (sys_interrupted(rc));
+	return rc;
+}
+
+int cairn_sys_rename(const char *from, const char *to)
+{
+	return cairn_sys_renameat(AT_FDCWD, from, AT_FDCWD, to);
+}
+
+int cairn_sys_renameat(int from_fd, const char *from, int to_fd, const char *to)
+{
+	int rc;
+	do
+		rc = renameat(from_fd, from, to_fd, to);
+	while (sys_interrupted(rc));
+	return rc;
+}
+
+int cairn_sys_renameat2(int from_fd, const char *from, int to_fd, const char *to, unsigned flags)
+{
+	int rc;
+	do
+		rc = renameat2(from_fd, from, to_fd, to, flags);
+	while (sys_interrupted(rc));
+	return rc;
+}
+
+int cairn_sys_linkat(int from_fd, const char *from, int to_fd, const char *to, int flags)
+{
+	int rc;
+	do
+		rc = linkat(from_fd, from, to_fd, to, flags);
+	while (sys_interrupted(rc));
+	return rc;
+}
+
+ssize_t cairn_sys_readlinkat(int dir_fd, const char *path, char *out, size_t size)
+{
+	ssize_t n;
+	do
+		n = readlinkat(dir_fd, path, out, size);
+	while (sys_interrupted(n));
+	return n;
+}
+
+int cairn_sys_access(const char *path, int mode)
+{
+	return cairn_sys_faccessat(AT_FDCWD, path, mode, 0);
+}
+
+int cairn_sys_faccessat(int dir_fd, const char *path, int mode, int flags)
+{
+	int rc;
+	do
+		rc = faccessat(dir_fd, path, mode, flags);
+	while (sys_interrupted(rc));
+	return rc;
+}
+
+int cairn_sys_chmod(const char *path, mode_t mode)
+{
+	int rc;
+	do
+		rc = chmod(path, mode);
+	while (sys_interrupted(rc));
+	return rc;
+}
+
+int cairn_sys_stat(const char *path, struct stat *out)
+{
+	return cairn_sys_fstatat(AT_FDCWD, path, out, 0);
+}
+
+int cairn_sys_lstat(const char *path, struct stat *out)
+{
+	return cairn_sys_fstatat(AT_FDCWD, path, out, AT_SYMLINK_NOFOLLOW);
+}
+
+int cairn_sys_fstatat(int dir_fd, const char *path, struct stat *out, int flags)
+{
+	int rc;
+	do
+		rc = fstatat(dir_fd, path, out, flags);
+	while (sys_interrupted(rc));
+	return rc;
+}
+
+int cairn_sys_statvfs(const char *path, struct statvfs *out)
+{
+	int rc;
+	do
+		rc = statvfs(path, out);
+	while (sys_interrupted(rc));
+	return rc;
+}
+
+/* --- files -------------------------------------------------------------------------------------------------------- */
+
+ssize_t cairn_sys_read(int fd, void *out, size_t len)
+{
+	ssize_t n;
+	do
+		n = read(fd, out, len);
+	while (sys_interrupted(n));
+	return n;
+}
+
+ssize_t cairn_sys_pread(int fd, void *out, size_t len, off_t offset)
+{
+	ssize_t n;
+	do
+		n = pread(fd, out, len, offset);
+	while (sys_interrupted(n));
+	return n;
+}
+
+ssize_t cairn_sys_write(int fd, const void *bytes, size_t len)
+{
+	ssize_t n;
+	do
+		n = write(fd, bytes, len);
+	while (sys_interrupted(n));
+	return n;
+}
+
+ssize_t cairn_sys_pwrite(int fd, const void *bytes, size_t len, off_t offset)
+{
+	ssize_t n;
+	do
+		n = pwrite(fd, bytes, len, offset);
+	while (sys_interrupted(n));
+	return n;
+}
+
+ssize_t cairn_sys_copy_file_range(int from, off_t *from_at, int to, off_t *to_at, size_t len, unsigned flags)
+{
+	ssize_t n;
+	do
+		n = copy_file_range(from, from_at, to, to_at, len, flags);
+	while (sys_interrupted(n));
+	return n;
+}
+
+int cairn_sys_fsync(int fd)
+{
+	int rc;
+	do
+		rc = fsync(fd);
+	while (sys_interrupted(rc));
+	return rc;
+}
+
+int cairn_sys_fdatasync(int fd)
+{
+	int rc;
+	do
+		rc = fdatasync(fd);
+	while (sys_interrupted(rc));
+	return rc;
+}
+
+int cairn_sys_syncfs(int fd)
+{
+	int rc;
+	do
+		rc = syncfs(fd);
+	while (sys_interrupted(rc));
+	return rc;
+}
+
+int cairn_sys_ftruncate(int fd, off_t len)
+{
+	int rc;
+	do
+		rc = ftruncate(fd, len);
+	while (sys_interrupted(rc));
+	return rc;
+}
+
+int cairn_sys_fallocate(int fd, int mode, off_t offset, off_t len)
+{
+	int rc;
+	do
+		rc = fallocate(fd, mode, offset, len);
+	while (sys_interrupted(rc));
+	return rc;
+}
+
+int cairn_sys_posix_fallocate(int fd, off_t offset, off_t len)
+{
+	int error;
+	do
+		error = posix_fallocate(fd, offset, len);
+	while (error == EINTR);
+	return error;
+}
+
+int cairn_sys_fstat(int fd, struct stat *out)
+{
+	int rc;
+	do
+		rc = fstat(fd, out);
+	while (sys_interrupted(rc));
+	return rc;
+}
+
+int cairn_sys_fstatvfs(int fd, struct statvfs *out)
+{
+	int rc;
+	do
+		rc = fstatvfs(fd, out);
+	while (sys_interrupted(rc));
+	return rc;
+}
+
+int cairn_sys_fchmod(int fd, mode_t mode)
+{
+	int rc;
+	do
+		rc = fchmod(fd, mode);
+	while (sys_interrupted(rc));
+	return rc;
+}
+
+int cairn_sys_flock(int fd, int operation)
+{
+	int rc;
+	do
+		rc = flock(fd, operation);
+	while (sys_interrupted(rc));
+	return rc;
+}
+
+/* --- sockets and waiting ------------------------------------------------------------------------------------------ */
+
+int cairn_sys_accept4(int fd, struct sockaddr *address, socklen_t *len, int flags)
+{
+	int accepted;
+	do
+		accepted = accept4(fd, address, len, flags);
+	while (sys_interrupted(accepted));
+	return accepted;
+}
+
+int cairn_sys_connect(int fd, const struct sockaddr *address, socklen_t len)
+{
+	int rc = connect(fd, address, len), error = 0;
+	socklen_t error_bytes = sizeof(error);
+	while (sys_interrupted(rc))
+		rc = connect(fd, address, len);
+	if (rc < 0 && errno == EISCONN)
+		return 0; /* the first call has connected it in the meantime */
+	if (rc == 0 || errno != EALREADY)
+		return rc;
+	struct pollfd p = {.fd = fd, .events = POLLOUT};
+	if (cairn_sys_poll(&p, 1, -1) < 0 || getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &error_bytes) < 0)
+		return -1;
+	errno = error;
+	return error == 0 ? 0 : -1;
+}
+
+ssize_t cairn_sys_send(int fd, const void *bytes, size_t len, int flags)
+{
+	ssize_t n;
+	do
+		n = send(fd, bytes, len, flags);
+	while (sys_interrupted(n));
+	return n;
+}
+
+ssize_t cairn_sys_recv(int fd, void *out, size_t len, int flags)
+{
+	ssize_t n;
+	do
+		n = recv(fd, out, len, flags);
+	while (sys_interrupted(n));
+	return n;
+}
+
+int cairn_sys_poll(struct pollfd *fds, nfds_t n, int timeout_ms)
+{
+	int64_t end_ms = timeout_ms > 0 ? cairn_clock_mono_ms() + timeout_ms : 0;
+	int rc = poll(fds, n, timeout_ms);
+	while (sys_interrupted(rc)) {
+		int64_t left_ms = timeout_ms > 0 ? end_ms - cairn_clock_mono_ms() : timeout_ms;
+		rc = poll(fds, n, timeout_ms > 0 && left_ms < 0 ? 0 : (int)left_ms);
+	}
+	return rc;
+}
+
+void cairn_sys_sleep_ms(int64_t ms)
+{
+	struct timespec left = {.tv_sec = (time_t)(ms / 1000), .tv_nsec = (long)(ms % 1000) * 1000000};
+	while (sys_interrupted(nanosleep(&left, &left)))
+		;
+}
+
+ssize_t cairn_sys_getrandom(void *out, size_t len, unsigned flags)
+{
+	ssize_t n;
+	do
+		n = getrandom(out, len, flags);
+	while (sys_interrupted(n));
+	return n;
+}

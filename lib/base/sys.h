@@ -1,0 +1,73 @@
+/* System calls, repeated when a signal interrupts them (EINTR). A call on a file may be interrupted as well, for
+ * instance on FUSE, whatever signals this process has masked. A lint keeps the rest of the code from calling them
+ * directly.
+ *
+ * Each function is otherwise the call that it is named after, see its manual page: -1 with errno on failure. close() is
+ * not here, since it must not be repeated: the descriptor is closed also when it is interrupted. */
+#ifndef CAIRN_BASE_SYS_H
+#define CAIRN_BASE_SYS_H
+
+#include <poll.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/types.h>
+
+/* --- names -------------------------------------------------------------------------------------------------------- */
+
+/** @param mode  of a file that is made; 0 where none is */
+int cairn_sys_open(const char *path, int flags, mode_t mode);
+int cairn_sys_openat(int dir_fd, const char *path, int flags, mode_t mode);
+int cairn_sys_mkostemp(char *path, int flags);
+int cairn_sys_mkdir(const char *path, mode_t mode);
+int cairn_sys_mkdirat(int dir_fd, const char *path, mode_t mode);
+int cairn_sys_rmdir(const char *path);
+int cairn_sys_unlink(const char *path);
+int cairn_sys_unlinkat(int dir_fd, const char *path, int flags);
+int cairn_sys_rename(const char *from, const char *to);
+int cairn_sys_renameat(int from_fd, const char *from, int to_fd, const char *to);
+int cairn_sys_renameat2(int from_fd, const char *from, int to_fd, const char *to, unsigned flags);
+int cairn_sys_linkat(int from_fd, const char *from, int to_fd, const char *to, int flags);
+ssize_t cairn_sys_readlinkat(int dir_fd, const char *path, char *out, size_t size);
+int cairn_sys_access(const char *path, int mode);
+int cairn_sys_faccessat(int dir_fd, const char *path, int mode, int flags);
+int cairn_sys_chmod(const char *path, mode_t mode);
+int cairn_sys_stat(const char *path, struct stat *out);
+int cairn_sys_lstat(const char *path, struct stat *out);
+int cairn_sys_fstatat(int dir_fd, const char *path, struct stat *out, int flags);
+int cairn_sys_statvfs(const char *path, struct statvfs *out);
+
+/* --- files -------------------------------------------------------------------------------------------------------- */
+
+ssize_t cairn_sys_read(int fd, void *out, size_t len);
+ssize_t cairn_sys_pread(int fd, void *out, size_t len, off_t offset);
+ssize_t cairn_sys_write(int fd, const void *bytes, size_t len); /* may be called in a signal's handler */
+ssize_t cairn_sys_pwrite(int fd, const void *bytes, size_t len, off_t offset);
+ssize_t cairn_sys_copy_file_range(int from, off_t *from_at, int to, off_t *to_at, size_t len, unsigned flags);
+int cairn_sys_fsync(int fd);
+int cairn_sys_fdatasync(int fd);
+int cairn_sys_syncfs(int fd);
+int cairn_sys_ftruncate(int fd, off_t len);
+int cairn_sys_fallocate(int fd, int mode, off_t offset, off_t len);
+int cairn_sys_posix_fallocate(int fd, off_t offset, off_t len); /* returns the error's number */
+int cairn_sys_fstat(int fd, struct stat *out);
+int cairn_sys_fstatvfs(int fd, struct statvfs *out);
+int cairn_sys_fchmod(int fd, mode_t mode);
+int cairn_sys_flock(int fd, int operation);
+
+/* --- sockets and waiting ------------------------------------------------------------------------------------------ */
+
+int cairn_sys_accept4(int fd, struct sockaddr *address, socklen_t *len, int flags);
+/** One that is interrupted goes on by itself: it is waited for, and then this answers as connect() would have. */
+int cairn_sys_connect(int fd, const struct sockaddr *address, socklen_t len);
+ssize_t cairn_sys_send(int fd, const void *bytes, size_t len, int flags);
+ssize_t cairn_sys_recv(int fd, void *out, size_t len, int flags);
+/** Waits no longer for being interrupted. */
+int cairn_sys_poll(struct pollfd *fds, nfds_t n, int timeout_ms);
+/** Sleeps all of it. */
+void cairn_sys_sleep_ms(int64_t ms);
+ssize_t cairn_sys_getrandom(void *out, size_t len, unsigned flags);
+
+#endif
