@@ -118,7 +118,7 @@ static enum cairn_status data_dir_load_secret(struct cairn_data_dir *d, const st
 	enum cairn_status status = given ? CAIRN_OK : data_dir_name(own, d->path, "secret", diag);
 	if (status == CAIRN_OK)
 		status = elsewhere_read(&index, ELSEWHERE_INDEX, d->path, diag);
-	if (status == CAIRN_OK && !given && options->index && index.url[0] && access(own, F_OK) != 0)
+	if (status == CAIRN_OK && !given && options->index && index.url[0] && cairn_sys_access(own, F_OK) != 0)
 		return data_dir_refuse_secret(d, diag);
 	if (status == CAIRN_OK)
 		status = cairn_secret_load(&d->secret, given ? given : own, !given, diag);
