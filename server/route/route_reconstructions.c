@@ -1,8 +1,9 @@
-/* GET /v1/reconstructions/{hash}, /v2/reconstructions/{hash}, /v1/reconstructions?file_id=...: how to put files
- * together. */
+/* GET /v1/reconstructions/{hash}, /v2/reconstructions/{hash}, /v1/reconstructions?file_id=..., and the last one as POST
+ * with a list of files: how to put files together. */
 #include "server/route/plan_json.h"
 #include "server/route/range_header.h"
 #include "server/route/route_args.h"
+#include "server/route/route_body.h"
 #include "server/route/route_job.h"
 #include "server/route/route_spill.h"
 #include "server/route/routes.h"
@@ -17,6 +18,7 @@
 enum {
 	PLAN_BATCH_MAX = 256, /* files in one batch; a longer query may not fit a request's head */
 	PLAN_BASE_URL_BYTES = 1024,
+	PLAN_POST_BYTES_MAX = 64 * 1024, /* 256 files, and room for other members */
 };
 
 /* A plan in the making: on a worker, as large ones take their time, or at once. */
@@ -26,6 +28,8 @@ struct plan_request {
 	char base[PLAN_BASE_URL_BYTES];
 	struct cairn_byte_range range;
 	size_t n_files;
+	struct route_body body; /* of a POST */
+	bool is_posted;
 	bool bad_file;    /* a file_id that is no hash, or one too many */
 	uint64_t n_terms; /* of the plans made so far */
 	struct cairn_hash files[PLAN_BATCH_MAX];
@@ -40,6 +44,7 @@ static void plan_free(void *state)
 	if (!p)
 		return;
 	cairn_spill_fini(&p->out);
+	route_body_fini(&p->body);
 	free(p);
 }
 
@@ -100,9 +105,34 @@ static void plan_make(struct plan_request *p, struct cairn_plan *plans, size_t *
 	p->n_files = *n;
 }
 
+static bool plan_add_file(void *ctx, const char *value)
+{
+	struct plan_request *p = ctx;
+	p->bad_file = p->n_files == PLAN_BATCH_MAX || !value ||
+		      cairn_hash_parse(&p->files[p->n_files], value, strlen(value)) != CAIRN_OK;
+	for (size_t i = 0; !p->bad_file && i < p->n_files; i++)
+		if (cairn_hash_equal(&p->files[i], &p->files[p->n_files]))
+			return true; /* asked twice, answered once */
+	p->n_files += !p->bad_file;
+	return !p->bad_file;
+}
+
+/* [{"prefix":"default","hash":HASH}, ...] (source: protocol document 1.1.0). */
+static void plan_take_posted(struct plan_request *p)
+{
+	CLEANUP(cairn_json_freep) struct cairn_json *json = route_body_json_list(&p->body);
+	p->bad_file = !cairn_json_is_array(json) || cairn_json_count(json) == 0;
+	for (size_t i = 0; !p->bad_file && i < cairn_json_count(json); i++)
+		(void)plan_add_file(p, cairn_json_text_of(cairn_json_at(json, i), "hash"));
+}
+
 static void plan_run(struct route_job *job)
 {
 	struct plan_request *p = (struct plan_request *)job;
+	if (p->is_posted)
+		plan_take_posted(p);
+	if (p->bad_file)
+		return;
 	struct cairn_plan *plans = calloc(p->n_files, sizeof(*plans));
 	size_t n = 0;
 	if (plans)
@@ -129,7 +159,13 @@ static void plan_reply_many_terms(struct http_request *req, const struct plan_re
 static void plan_reply(struct http_request *req, struct route_job *job)
 {
 	struct plan_request *p = (struct plan_request *)job;
-	if (p->status == CAIRN_OK) {
+	if (p->bad_file) {
+		http_reply_error(
+			req, 400, "file_id",
+			"send a list of 1 to 256 files, [{\"prefix\":\"default\",\"hash\":HASH}, ...], each with the "
+			"64 digits of a file hash",
+			NULL);
+	} else if (p->status == CAIRN_OK) {
 		http_reply_header(req, "Cache-Control", "private, no-store");
 		route_reply_spill(req, &p->out, 200, "application/json");
 	} else if (p->status == CAIRN_E_LIMIT) {
@@ -209,18 +245,6 @@ static void plan_v2(struct http_request *req)
 	plan_one(req, PLAN_V2);
 }
 
-static bool plan_add_file(void *ctx, const char *value)
-{
-	struct plan_request *p = ctx;
-	p->bad_file = p->n_files == PLAN_BATCH_MAX || !value ||
-		      cairn_hash_parse(&p->files[p->n_files], value, strlen(value)) != CAIRN_OK;
-	for (size_t i = 0; !p->bad_file && i < p->n_files; i++)
-		if (cairn_hash_equal(&p->files[i], &p->files[p->n_files]))
-			return true; /* asked twice, answered once */
-	p->n_files += !p->bad_file;
-	return !p->bad_file;
-}
-
 static void plan_batch(struct http_request *req)
 {
 	struct plan_request *p = plan_new(req);
@@ -233,6 +257,35 @@ static void plan_batch(struct http_request *req)
 				 "give 1 to 256 arguments file_id, each with the 64 digits of a file hash", NULL);
 	else if (plan_take_range(req, p))
 		route_job_start(req);
+}
+
+static uint64_t plan_post_max(void *app)
+{
+	(void)app;
+	return PLAN_POST_BYTES_MAX;
+}
+
+static void plan_post_head(struct http_request *req)
+{
+	struct plan_request *p = plan_new(req);
+	if (!p)
+		return;
+	p->form = PLAN_BATCH;
+	p->is_posted = true;
+	if (plan_take_range(req, p))
+		(void)route_body_begin(req, &p->body);
+}
+
+static void plan_post_body(struct http_request *req, const uint8_t *bytes, size_t len)
+{
+	struct plan_request *p = http_state(req);
+	route_body_add(req, &p->body, bytes, len);
+}
+
+static void plan_post_done(struct http_request *req)
+{
+	struct plan_request *p = http_state(req);
+	route_body_start(req, &p->body);
 }
 
 const struct http_route ROUTES_RECONSTRUCTIONS[] = {
@@ -255,6 +308,16 @@ const struct http_route ROUTES_RECONSTRUCTIONS[] = {
 	 .name = "reconstructions-batch",
 	 .scope = CAIRN_TOKEN_READ,
 	 .done = plan_batch,
+	 .free = plan_free},
+	{.method = "POST",
+	 .pattern = "/v1/reconstructions",
+	 .older = (const char *const[]){"/reconstructions", NULL},
+	 .name = "reconstructions-batch",
+	 .scope = CAIRN_TOKEN_READ,
+	 .body_max = plan_post_max,
+	 .head = plan_post_head,
+	 .body = plan_post_body,
+	 .done = plan_post_done,
 	 .free = plan_free},
 	{0},
 };

@@ -166,6 +166,7 @@ VALUES = {
 }
 TELEMETRY = b'{"event":"x","metrics":{}}'
 BODIES = {
+    "/v1/reconstructions": [lambda h: b'[{"prefix":"default","hash":"%s"}]' % xet.text(h).encode(), b"{}"],
     "/v1/files/{hash}/share": [b""],
     "/v1/gc": [b""],
     "/v1/packs": [b""],
@@ -231,7 +232,8 @@ def variants(wanted, hash_):
 
 def asks_by_hash(hers, method, pattern, path_pattern, bodies=(None,)):
     wanted = parameters()[method, pattern]
-    names = hers.names() | {"mine": BOBS_FILE.hash()} if "{hash}" in pattern or ("file_id", "query") in wanted else {"nothing": bytes(32)}
+    by_hash = "{hash}" in pattern or ("file_id", "query") in wanted or any(map(callable, bodies))
+    names = hers.names() | {"mine": BOBS_FILE.hash()} if by_hash else {"nothing": bytes(32)}
     if "/v1/info/" in pattern:
         names |= {"sha256": hers.sha256, "my sha256": BOBS_SHA256}
     if "{sha256}" in pattern:
@@ -242,6 +244,7 @@ def asks_by_hash(hers, method, pattern, path_pattern, bodies=(None,)):
             headers = {n: values[n] for n, place in wanted if place == "header" and values[n] is not None}
             query = "&".join(f"{n}={values[n]}" for n, place in wanted if place == "query")
             for body in bodies:
+                body = body(hash_) if callable(body) else body
                 yield Ask((method, pattern), f"{what} {values}", path + (f"?{query}" if query else ""), headers, body)
     for broken in re.findall(r"\{(hash|sha256|prefix)\}", pattern):
         path = path_of(re.sub(r"\{%s\}" % broken, "x", path_pattern), BOBS_FILE.hash())

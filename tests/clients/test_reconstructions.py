@@ -1,5 +1,6 @@
 """What the server says of how to put files together, over plain HTTP, judged by plans made here."""
 
+import json
 import random
 import threading
 
@@ -166,6 +167,24 @@ def test_batch_names_a_file_twice(stored):
     once, twice = batch(server, name).json(), batch(server, name, name, name).json()
     assert plans.said({**twice, "terms": twice["files"][name], "offset_into_first_range": 0}) == plans.expected(file)
     assert list(twice["files"]) == list(once["files"]) == [name]
+
+
+def post(server, *files):
+    return server.post("/v1/reconstructions", json.dumps([{"prefix": "default", "hash": name} for name in files]).encode())
+
+
+def test_batch_posted(stored):
+    """The list in a body, as the protocol document has it since 1.1.0, is answered as the list in a query."""
+    server, file, other = stored
+    names = [xet.text(f.hash()) for f in (file, other)]
+    asked, posted = batch(server, *names).json(), post(server, *names).json()
+    assert posted["files"] == asked["files"] and plans.fetches_of(posted).keys() == plans.fetches_of(asked).keys()
+    assert list(post(server, names[0], "12" * 32).json()["files"]) == names[:1]
+    assert post(server, *[f"{i:064x}" for i in range(256)]).status == 200
+    cairn.is_error(post(server, *[f"{i:064x}" for i in range(257)]), 400, "file_id")
+    for body in (b"", b"[]", b"{}", b"no json", b'[{"hash":"12"}]', b'[{"prefix":"default"}]', b'["' + b"12" * 32 + b'"]'):
+        cairn.is_error(server.post("/v1/reconstructions", body), 400, "file_id")
+    assert server.post("/v1/reconstructions", b" " * 65537).status == 413
 
 
 def test_batch_leaves_out_what_is_not_there(stored):
