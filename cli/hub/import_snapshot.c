@@ -25,7 +25,7 @@ enum cairn_status import_check_all(struct import *im, struct cairn_diag *diag)
 		const struct manifest *m = &files.folder.manifest;
 		status = import_files_read(&files, &im->source, &im->source.snapshots[i], true, diag);
 		for (size_t file = 0; file < m->n && status == CAIRN_OK; file++) {
-			const char *fault = cairn_hub_path_fault(m->files[file].path);
+			const char *fault = cairn_hub_file_fault(m->files[file].path);
 			if (fault)
 				status = cairn_fail(diag, CAIRN_E_FORMAT, "import.path", CAIRN_NO_OFFSET,
 						    "%.100s: %s; rename the file", m->files[file].path, fault);

@@ -63,8 +63,9 @@ static const char *operation_take_source(struct cairn_hub_operation *o)
 
 static const char *operation_fault(struct cairn_hub_operation *o)
 {
-	const char *fault = cairn_hub_path_fault(o->change.path);
-	if (fault || o->change.kind == CAIRN_INDEX_OBJECT_DROP)
+	bool drops = o->change.kind == CAIRN_INDEX_OBJECT_DROP;
+	const char *fault = drops ? cairn_hub_path_fault(o->change.path) : cairn_hub_new_path_fault(o->change.path);
+	if (fault || drops)
 		return fault;
 	const char *hash = operation_text(o, "xetHash");
 	o->change.type = operation_media_type(o);

@@ -42,6 +42,32 @@ const char *cairn_hub_path_fault(const char *path)
 	return NULL;
 }
 
+/* Windows takes a drive ("C:x") and a backslash at the start for a place outside of the folder that the name is joined
+ * to. Some programs take any character before a colon for a drive. */
+static bool path_is_anchored(const char *part)
+{
+	size_t n = cairn_utf8_sequence((const uint8_t *)part, strlen(part));
+	return part[0] == '\\' || part[n] == ':';
+}
+
+const char *cairn_hub_new_path_fault(const char *path)
+{
+	const char *fault = cairn_hub_path_fault(path);
+	for (const char *part = path; part && !fault; part = strchr(part, '/')) {
+		part += *part == '/';
+		if (strcspn(part, "/") > CAIRN_HUB_NAME_BYTES_MAX)
+			fault = "no name of a path has more than 255 bytes: file systems take no longer ones";
+		else if (path_is_anchored(part))
+			fault = "no name of a path begins with a drive (\"C:\") or a backslash: on Windows it leads out of its folder";
+	}
+	for (const char *part = path; part && !fault; part = strpbrk(part, "/\\")) {
+		part += *part == '/' || *part == '\\';
+		if (strcspn(part, "/\\") == 2 && part[0] == '.' && part[1] == '.')
+			fault = "no path has \"..\" between backslashes: on Windows it leads out of its folder";
+	}
+	return fault;
+}
+
 /* Behind characters that the file system of macOS leaves out of names, as git's utf8.c lists them (next_hfs_char). */
 static const char *path_behind_unseen(const char *p)
 {
@@ -75,7 +101,7 @@ static bool path_begins_as(const char *part, const char *name)
 
 const char *cairn_hub_file_fault(const char *path)
 {
-	const char *fault = cairn_hub_path_fault(path);
+	const char *fault = cairn_hub_new_path_fault(path);
 	if (fault)
 		return fault;
 	for (const char *part = path; part; part = strpbrk(part, "/\\")) {

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "cas/file.h"
 #include "server/page/page.h"
+#include "server/page/page_lost.h"
 #include "server/route/routes.h"
 
 #include <stdio.h>
@@ -48,8 +49,9 @@ static void files_put(void *ctx, const struct cairn_cas_owned *file)
 		html(b,
 		     "<table class=\"rows\" id=\"files\"><thead><tr><th scope=\"col\">Hash</th><th scope=\"col\" "
 		     "class=\"num\">Size</th><th scope=\"col\" class=\"num wide\">First sent</th></tr></thead><tbody>\n");
-	html(b, "<tr><th scope=\"row\"><code>%s</code></th><td class=\"num\">%s</td><td class=\"num wide\">", hash,
-	     show_size(size, file->size_bytes));
+	html(b, "<tr><th scope=\"row\"><code>%s</code>", hash);
+	(void)page_put_lost_tag(b, page_cas(&p->page), &file->hash);
+	html(b, "</th><td class=\"num\">%s</td><td class=\"num wide\">", show_size(size, file->size_bytes));
 	show_age(b, file->at_unix_s, p->now_unix_s);
 	html(b, "</td></tr>\n");
 	p->after = file->hash;

@@ -14,6 +14,7 @@ static void operation_change(const struct cairn_hub_operation *o)
 	if (o->fault)
 		return;
 	fuzz_must(!cairn_hub_path_fault(change->path));
+	fuzz_must(change->kind == CAIRN_INDEX_OBJECT_DROP || !cairn_hub_new_path_fault(change->path));
 	fuzz_must(change->kind == CAIRN_INDEX_OBJECT_DROP || strlen(change->type) <= CAIRN_INDEX_TYPE_MAX);
 	fuzz_must(change->kind != CAIRN_INDEX_OBJECT_COPY || (o->source_id && o->source_kind != 0));
 }

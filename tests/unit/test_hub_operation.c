@@ -176,6 +176,33 @@ START_TEST(paths)
 }
 END_TEST
 
+/* What is new leads nowhere on Windows, either; what is there already may have any of these names. */
+START_TEST(new_paths)
+{
+	static const char *const GOOD[] = {"a",    "a\\b", "10:00", "a/10:00:00.json",   "...",
+					   "x..y", "a\\",  "CON",   "\xc3\xbc\xc3\xbc:", ":x"};
+	static const char *const BAD[] = {
+		"C:\\x", "C:/x",  "D:x",        "\\\\host\\x", "\\x",     "a\\..\\..\\x", "a:b",     "d/C:\\x",
+		"d/c:x", "d/\\x", "d/\\\\h\\x", "a\\..",       "a/b\\..", "\xc3\xbc:x",   "a/..\\x", "a\\../x"};
+	char name[258];
+	for (size_t i = 0; i < sizeof(GOOD) / sizeof(GOOD[0]); i++)
+		ck_assert_msg(!cairn_hub_new_path_fault(GOOD[i]), "%s", GOOD[i]);
+	for (size_t i = 0; i < sizeof(BAD) / sizeof(BAD[0]); i++) {
+		ck_assert_msg(cairn_hub_new_path_fault(BAD[i]), "%s", BAD[i]);
+		ck_assert_msg(cairn_hub_file_fault(BAD[i]), "%s", BAD[i]);
+		ck_assert_msg(!cairn_hub_path_fault(BAD[i]), "%s", BAD[i]);
+	}
+	memset(name, 'x', sizeof(name));
+	name[255] = '\0';
+	ck_assert(!cairn_hub_new_path_fault(name));
+	name[255] = 'x';
+	name[256] = '\0';
+	ck_assert(cairn_hub_new_path_fault(name) && !cairn_hub_path_fault(name));
+	memcpy(name, "a/", 2);
+	ck_assert(!cairn_hub_new_path_fault(name));
+}
+END_TEST
+
 /* What git refuses of a path, on whatever system somebody may write it. */
 START_TEST(files_of_repositories)
 {
@@ -219,6 +246,7 @@ int main(void)
 	tcase_add_test(t, limits);
 	tcase_add_test(t, cut_anywhere);
 	tcase_add_test(t, paths);
+	tcase_add_test(t, new_paths);
 	tcase_add_test(t, files_of_repositories);
 	suite_add_tcase(s, t);
 	SRunner *r = srunner_create(s);
