@@ -174,13 +174,12 @@ def problems(server):
 
 
 def test_work(tmp_path, clock):
-    """One folder through all of it: each death is followed by a start that finds what was acknowledged."""
+    """One folder through all of it: each death is followed by a start that finds what was acknowledged, and the daemon then goes on to the next."""
     doomed = Doomed(tmp_path / "doomed", test_clock=clock.path, epoch="60s", gc_grace=f"{GRACE}s")
     doomed.clock, doomed.now = clock, 0
     for work, steps in REACHED.items():
+        doomed.server.start()
         for step in steps:
-            doomed.server.start()
-            doomed.ledger.check(doomed.server)
             act = globals()["act_" + work](doomed)
             next(act)
             doomed.arm(step)
@@ -193,8 +192,9 @@ def test_work(tmp_path, clock):
             doomed.ledger.check(doomed.server)
             for file in list(doomed.ledger.unsure.values()):
                 assert doomed.ledger.upload(doomed.server, file).status == 200
-            doomed.server.stop()
-            assert doomed.server.left_overs() == []
+            assert doomed.server.left_overs() == [], step
+        doomed.server.stop()
+        assert doomed.server.left_overs() == []
     doomed.server.start()
     doomed.ledger.check(doomed.server)
     doomed.server.stop()
@@ -202,13 +202,30 @@ def test_work(tmp_path, clock):
     assert fsck(doomed.server, "--repair").returncode == 0 and problems(doomed.server) == []
 
 
-@pytest.mark.parametrize("step", STARTS + [f"{m}:{i + 1}" for i in range(len(VERSIONS)) for m in MIGRATES])
-def test_first_start(tmp_path, step):
+def deaths(version):
+    """At each step of one migration. The first process does those before it; a later one has only what the death before undid or left to do."""
+    return [f"{MIGRATES[0]}:{version + 1}", *MIGRATES[1:]]
+
+
+def die_at(doomed, steps):
+    """Each start goes on where the one before it died."""
+    doomed.server.folder.mkdir(exist_ok=True)
+    for step in steps:
+        doomed.arm(step)
+        doomed.server.launch()
+        doomed.is_dead()
+
+
+def version_of(doomed):
+    return cairn.look(doomed.server.data, "PRAGMA user_version")
+
+
+@pytest.mark.parametrize("steps", [[step] for step in STARTS] + [deaths(i) for i in range(len(VERSIONS))], ids=lambda steps: steps[0])
+def test_first_start(tmp_path, steps):
     doomed = Doomed(tmp_path / "doomed")
-    doomed.arm(step)
-    doomed.server.folder.mkdir()
-    doomed.server.launch()
-    doomed.is_dead()
+    die_at(doomed, steps)
+    if steps[-1] == MIGRATES[-1]:
+        assert steps[0] == f"{MIGRATES[0]}:{version_of(doomed)}", "all deaths were in the same migration, the last one after it was committed"
     doomed.server.start()
     assert doomed.ledger.upload(doomed.server, doomed.next_file()).status == 200
     doomed.ledger.check(doomed.server)
@@ -240,14 +257,13 @@ def old_folder(server, file):
     db.close()
 
 
-@pytest.mark.parametrize("step", [f"{m}:{i + 1}" for i in range(len(VERSIONS) - 1) for m in MIGRATES])
-def test_migration(tmp_path, step):
+@pytest.mark.parametrize("steps", [deaths(i) for i in range(len(VERSIONS) - 1)], ids=lambda steps: steps[0])
+def test_migration(tmp_path, steps):
     doomed = Doomed(tmp_path / "doomed")
     file = doomed.next_file()
     old_folder(doomed.server, file)
-    doomed.arm(step)
-    doomed.server.launch()
-    doomed.is_dead()
+    die_at(doomed, steps)
+    assert steps[0] == f"{MIGRATES[0]}:{version_of(doomed) - 1}"
     doomed.server.start()
     assert ledger.read(doomed.server, file)
     assert doomed.ledger.upload(doomed.server, doomed.next_file()).status == 200
