@@ -56,6 +56,16 @@ static void ready_job_reply(struct http_request *req, struct route_job *job)
 	ready_reply(req, r->status, &r->diag);
 }
 
+/* When an engine is silent, all usual workers may wait for it: this answer is to say so, and not that they are busy. */
+static void ready_begin(struct http_request *req)
+{
+	struct route_job *job = route_job_new(req, sizeof(struct ready_request), ready_run, ready_job_reply);
+	if (!job)
+		return;
+	job->workers = job->app->long_workers;
+	route_job_start(req);
+}
+
 static void ready_get(struct http_request *req)
 {
 	enum cairn_status status;
@@ -66,8 +76,8 @@ static void ready_get(struct http_request *req)
 			    &diag);
 	else if (ready_known(app_of(req), &status, &diag))
 		ready_reply(req, status, &diag);
-	else if (route_job_new(req, sizeof(struct ready_request), ready_run, ready_job_reply))
-		route_job_start(req);
+	else
+		ready_begin(req);
 }
 
 /* --- /metrics ----------------------------------------------------------------------------------------------------- */

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { ROUTE_JOB_WAIT_US = 4 * 1000 * 1000 }; /* for a worker, where an engine is on another machine */
+
 void *route_job_new(struct http_request *req, size_t bytes, void (*run)(struct route_job *job),
 		    void (*reply)(struct http_request *req, struct route_job *job))
 {
@@ -76,20 +78,39 @@ static void route_job_run(struct route_job *job)
 		cairn_body_drop(job->body);
 }
 
+/* All workers wait for an engine that answers slowly, and all who queue would wait for all those before them. An upload
+ * goes on, since its body would have to be sent again. */
+static bool route_job_is_too_late(const struct route_job *job)
+{
+	return job->for_reply && job->work.queued_us > ROUTE_JOB_WAIT_US && cairn_cas_is_remote(job->app->cas);
+}
+
 static void route_job_work(struct cairn_work *work)
 {
 	struct route_job *job = (struct route_job *)work;
 	http_note_queued(job->req, work->queued_us);
-	job->not_run = job->for_reply && route_job_is_idle(job);
+	job->too_late = route_job_is_too_late(job);
+	job->not_run = job->too_late || (job->for_reply && route_job_is_idle(job));
 	if (!job->not_run)
 		route_job_run(job);
 	http_resume(job->req);
 }
 
+static void route_job_reply_too_late(struct http_request *req)
+{
+	struct cairn_diag diag = {0};
+	enum cairn_status status = cairn_fail(&diag, CAIRN_E_BUSY, "workers.slow", CAIRN_NO_OFFSET,
+					      "no worker was free for 4 s, since the object store or PostgreSQL "
+					      "answers slowly; try again in a few seconds");
+	http_reply_status(req, status, &diag);
+}
+
 static void route_job_resumed(struct http_request *req)
 {
 	struct route_job *job = http_state(req);
-	if (job->not_run)
+	if (job->too_late)
+		route_job_reply_too_late(req);
+	else if (job->not_run)
 		http_reply_status(req, CAIRN_E_BUSY, NULL);
 	else if (job->body_status != CAIRN_OK)
 		http_reply_status(req, job->body_status, NULL);

@@ -20,6 +20,7 @@ struct route_job {
 	enum cairn_status body_status; /* why it could not be read, so that run() was not called */
 	bool for_reply; /* run() changes nothing: it need not be called when nobody waits for the reply any more */
 	bool not_run;   /* for that reason, or because the workers' queue was full */
+	bool too_late;  /* likewise, since a worker was free only after ROUTE_JOB_WAIT_US */
 };
 
 /**

@@ -1,5 +1,6 @@
 """Objects in an S3 service: what only such a store can show. The engine is real, started by tests/engines/s3.sh; s3.SERVICE tells what it does in its own way."""
 
+import concurrent.futures
 import contextlib
 import hashlib
 import http.client
@@ -10,6 +11,7 @@ import re
 import signal
 import socket
 import subprocess
+import threading
 import time
 import urllib.parse
 
@@ -136,6 +138,34 @@ def test_engine_is_silent(begin, pause):
     book.check(server)
     assert book.upload(server, ledger.new_file(3)).status == 200
     assert fsck_after(server) == []
+
+
+def test_engine_is_silent_after_a_xorb_was_read(begin, pause):
+    """Its bytes count as verified, and all the same nothing is promised before the first of them are here."""
+    server, _ = begin()
+    file, book = ledger.new_file(80), ledger.Ledger()
+    assert book.upload(server, file).status == 200
+    book.check(server)
+    address, headers = address_of(server, file)
+    with pause():
+        for method in ("GET", "HEAD"):
+            began = time.monotonic()
+            reply = server.request(method, address, headers=headers, timeout=20)
+            assert reply.status == 503 and cairn.in_time(time.monotonic() - began, 5), reply
+    cairn.wait_until("the store", lambda: server.get("/ready").status == 200, seconds=2)
+    book.check(server)
+
+
+def test_ready_names_the_engine_when_all_workers_wait(begin, pause):
+    server, _ = begin(workers=1, worker_queue_max=4)
+    files, book = [ledger.new_file(81 + i) for i in range(6)], ledger.Ledger()
+    assert [book.upload(server, file).status for file in files] == [200] * len(files)
+    addresses = [address_of(server, file) for file in files]
+    with concurrent.futures.ThreadPoolExecutor(len(files)) as pool, pause():
+        asked = [pool.submit(server.get, address, headers=headers) for address, headers in addresses * 2]
+        cairn.wait_until("one that is turned away", lambda: any(one.done() for one in asked))
+        assert cairn.is_error(server.get("/ready", timeout=20), 503)["code"] == "store.silent"
+        assert {one.result().status for one in asked} == {503}
 
 
 def fsck_after(server):
@@ -526,3 +556,58 @@ def test_no_packs(begin):
     assert server.post("/v1/packs?name=a.shard").status == 202
     cairn.wait_until("the end", lambda: not server.get("/v1/packs").json()["job"]["running"])
     assert "pack.none" in json.dumps(server.get("/v1/packs").json())
+
+
+class SlowEngine:
+    """The engine behind a proxy that passes each answer on after 1.5 s, which is no silence."""
+
+    def __init__(self):
+        self.listening, self.ended = socket.create_server(("127.0.0.1", 0)), threading.Event()
+        self.url = f"http://127.0.0.1:{self.listening.getsockname()[1]}"
+        self.slow = False
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def accept(self):
+        with contextlib.suppress(OSError):
+            while True:
+                client = self.listening.accept()[0]
+                engine = socket.create_connection(urllib.parse.urlsplit(cairn.ENGINE).netloc.split(":"))
+                asked = threading.Event()  # and not answered yet
+                threading.Thread(target=self.pump, args=(client, engine, asked, False), daemon=True).start()
+                threading.Thread(target=self.pump, args=(engine, client, asked, True), daemon=True).start()
+
+    def pump(self, source, sink, asked, answers):
+        with contextlib.suppress(OSError):
+            while piece := source.recv(1 << 20):
+                if not answers:
+                    asked.set()
+                elif self.slow and asked.is_set():
+                    asked.clear()
+                    self.ended.wait(1.5)
+                sink.sendall(piece)
+        for one in (source, sink):
+            with contextlib.suppress(OSError):
+                one.shutdown(socket.SHUT_RDWR)
+
+    def close(self):
+        self.ended.set()
+        self.listening.close()
+
+
+def test_engine_is_slow(tmp_path, begin):
+    """Who has waited 4 s for a worker is told to come again; nobody waits for all those before."""
+    with contextlib.closing(SlowEngine()) as engine:
+        server, _ = begin(store=cairn.s3_url(tmp_path / "server" / "data", engine.url), workers=2)
+        book, files = ledger.Ledger(), [ledger.new_file(90 + i) for i in range(12)]
+        assert [book.upload(server, file).status for file in files] == [200] * len(files)
+        addresses = [address_of(server, file) for file in files]
+        engine.slow = True
+        with concurrent.futures.ThreadPoolExecutor(len(files)) as pool:
+            replies = list(pool.map(lambda address: server.get(address[0], headers=address[1]), addresses))
+        refused = [reply for reply in replies if reply.status == 503]
+        assert 0 < len(refused) < len(files), [reply.status for reply in replies]
+        for reply in refused:
+            assert int(reply.headers["Retry-After"]) > 0
+            cairn.is_error(reply, 503, "workers.slow")
+        engine.slow = False
+        book.check(server)
