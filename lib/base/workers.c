@@ -277,12 +277,13 @@ static bool workers_has_room(const struct cairn_workers *w, const struct workers
 enum cairn_status cairn_workers_submit(struct cairn_workers *w, struct cairn_work *work)
 {
 	enum cairn_status status = CAIRN_E_BUSY;
-	work->next = NULL;
-	work->queued_us = workers_now_us();
+	uint64_t now_us = workers_now_us();
 	pthread_mutex_lock(&w->lock);
 	struct workers_turn *turn = workers_turn(w, work->turn);
 	struct workers_waiting *waiting = &turn->waiting[work->lane];
 	if (workers_has_room(w, turn)) {
+		work->next = NULL;
+		work->queued_us = now_us;
 		if (waiting->head) {
 			*waiting->tail = work;
 		} else {

@@ -94,10 +94,8 @@ static void xorbs_registered(void *ctx, enum cairn_status status, bool was_inser
 	http_resume(x->req);
 }
 
-static void xorbs_store(struct cairn_work *work)
+static void xorbs_store(struct xorb_request *x)
 {
-	struct xorb_request *x = (struct xorb_request *)work;
-	http_note_queued(x->req, work->queued_us);
 	enum cairn_status status = cairn_xorb_upload_store(x->upload, &x->diag);
 	if (status == CAIRN_OK)
 		status = cairn_xorb_upload_commit(x->upload, xorbs_registered, x);
@@ -105,6 +103,13 @@ static void xorbs_store(struct cairn_work *work)
 		return; /* x may be gone already: xorbs_registered() has it */
 	x->status = status;
 	http_resume(x->req);
+}
+
+static void xorbs_store_work(struct cairn_work *work)
+{
+	struct xorb_request *x = (struct xorb_request *)work;
+	http_note_queued(x->req, work->queued_us);
+	xorbs_store(x);
 }
 
 /* Those who wait for the disk at the same time share its rounds, so small ones wait for it in a crowd, and the worker
@@ -115,7 +120,7 @@ static bool xorbs_join_crowd(struct xorb_request *x, uint64_t bytes)
 	bool alone = cairn_workers_pending(app->workers) <= 1 && cairn_workers_pending(app->disk_workers) == 0;
 	if (alone || bytes > XORBS_SMALL_BYTES)
 		return false;
-	x->work.run = xorbs_store;
+	x->work.run = xorbs_store_work;
 	return cairn_workers_submit(app->disk_workers, &x->work) == CAIRN_OK;
 }
 
@@ -123,12 +128,13 @@ static void xorbs_post_work(struct cairn_work *work)
 {
 	struct xorb_request *x = (struct xorb_request *)work;
 	uint64_t bytes;
+	http_note_queued(x->req, work->queued_us);
 	x->status = cairn_xorb_upload_verify(x->upload, &bytes, &x->diag);
 	x->verified = x->status == CAIRN_OK;
 	if (!x->verified)
 		http_resume(x->req);
 	else if (!xorbs_join_crowd(x, bytes))
-		xorbs_store(work);
+		xorbs_store(x);
 }
 
 static void xorbs_post_resumed(struct http_request *req)

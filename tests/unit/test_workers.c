@@ -106,6 +106,23 @@ START_TEST(queue_is_bounded)
 }
 END_TEST
 
+/* Whoever does the work itself then may still report how long it waited before. */
+START_TEST(refused_work_keeps_its_wait)
+{
+	struct cairn_workers *w;
+	struct gate busy, queued = GATE;
+	ck_assert_int_eq(cairn_workers_new(&w, "test", 1, 0, 1), CAIRN_OK);
+	gate_enter(&busy, w);
+	ck_assert_int_eq(cairn_workers_submit(w, &queued.work), CAIRN_OK);
+	struct cairn_work refused = {.run = gate_wait, .queued_us = 7};
+	ck_assert_int_eq(cairn_workers_submit(w, &refused), CAIRN_E_BUSY);
+	ck_assert_uint_eq(refused.queued_us, 7);
+	gate_open(&busy);
+	gate_open(&queued);
+	cairn_workers_free(w);
+}
+END_TEST
+
 START_TEST(two_workers_work_at_the_same_time)
 {
 	struct cairn_workers *w = NULL;
@@ -403,6 +420,7 @@ int main(void)
 	TCase *tc = tcase_create("workers");
 	tcase_add_test(tc, all_submitted_work_is_done_before_free_returns);
 	tcase_add_test(tc, queue_is_bounded);
+	tcase_add_test(tc, refused_work_keeps_its_wait);
 	tcase_add_test(tc, two_workers_work_at_the_same_time);
 	tcase_add_test(tc, a_closing_pool_takes_no_more);
 	tcase_add_test(tc, a_closed_pool_refuses);

@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+enum { LEASE_NAME_BYTES = 32 };
+
 static const char *const LEASE_NAMES[] = {
 	[CAIRN_INDEX_COLLECT] = "collect",
 	[CAIRN_INDEX_PROVE] = "prove",
@@ -29,7 +31,7 @@ static const char LEASE_RENEW[] = "UPDATE job SET until = clock_timestamp() + $3
 static const char LEASE_NOT_DURABLE[] =
 	"SELECT set_config('synchronous_commit', 'off', true),"
 	" set_config('lock_timeout', '500', true)"; /* a note that waits for them has the row */
-static const char LEASE_STATES[] = "SELECT NOT " LEASE_IS_FREE("$1") ", ran, good, since, who FROM job ORDER BY name";
+static const char LEASE_STATES[] = "SELECT NOT " LEASE_IS_FREE("$1") ", ran, good, since, who, name FROM job";
 static const char LEASE_NOTE[] = "SELECT version, note FROM job WHERE name = $1";
 static const char LEASE_PUT_NOTE[] = "UPDATE job SET note = $2, version = version + 1 WHERE name = $1 AND version = $3";
 
@@ -148,24 +150,49 @@ void cairn_pg_queue_leases(struct cairn_postgres *p, struct cairn_pg *pg)
 	}
 }
 
+/* @return CAIRN_INDEX_JOBS: this program knows no job of that name */
+static int lease_job_of(const char *name)
+{
+	int job = 0;
+	while (job < CAIRN_INDEX_JOBS && strcmp(LEASE_NAMES[job], name) != 0)
+		job++;
+	return job;
+}
+
+static bool lease_read_row(const PGresult *r, int row, struct cairn_index_job_state *state)
+{
+	state->taken = cairn_pg_get_int8(r, row, 0) != 0;
+	state->ran_unix_s = cairn_pg_get_int8(r, row, 1);
+	state->good_unix_s = cairn_pg_get_int8(r, row, 2);
+	state->since_unix_s = cairn_pg_get_int8(r, row, 3);
+	return cairn_pg_get_text(r, row, 4, state->who, sizeof(state->who));
+}
+
 enum cairn_status cairn_pg_read_jobs(struct cairn_postgres *p, struct cairn_pg *pg)
 {
 	const PGresult *r;
 	struct cairn_pg_args args = {0};
+	struct cairn_index_job_state jobs[CAIRN_INDEX_JOBS] = {{0}};
+	int n = 0;
 	cairn_pg_int8(&args, CAIRN_INDEX_LEASE_S);
 	enum cairn_status status = cairn_pg_ask(pg, LEASE_STATES, &args, &r);
-	if (status != CAIRN_OK || PQntuples(r) != CAIRN_INDEX_JOBS)
-		return status == CAIRN_OK ? CAIRN_E_DAMAGED : status;
-	pthread_mutex_lock(&p->lock);
-	for (int job = 0; job < CAIRN_INDEX_JOBS && status == CAIRN_OK; job++) {
-		struct cairn_index_job_state *state = &p->jobs[job];
-		state->taken = cairn_pg_get_int8(r, job, 0) != 0;
-		state->ran_unix_s = cairn_pg_get_int8(r, job, 1);
-		state->good_unix_s = cairn_pg_get_int8(r, job, 2);
-		state->since_unix_s = cairn_pg_get_int8(r, job, 3);
-		if (!cairn_pg_get_text(r, job, 4, state->who, sizeof(state->who)))
-			status = CAIRN_E_DAMAGED;
+	if (status != CAIRN_OK)
+		return status;
+	for (int row = 0; row < PQntuples(r); row++) {
+		char name[LEASE_NAME_BYTES];
+		if (!cairn_pg_get_text(r, row, 5, name, sizeof(name)))
+			continue; /* longer than any that is known here */
+		int job = lease_job_of(name);
+		if (job == CAIRN_INDEX_JOBS)
+			continue;
+		if (!lease_read_row(r, row, &jobs[job]))
+			return CAIRN_E_DAMAGED;
+		n++;
 	}
+	if (n != CAIRN_INDEX_JOBS) /* names are unique */
+		return CAIRN_E_DAMAGED;
+	pthread_mutex_lock(&p->lock);
+	memcpy(p->jobs, jobs, sizeof(p->jobs));
 	pthread_mutex_unlock(&p->lock);
-	return status;
+	return CAIRN_OK;
 }
