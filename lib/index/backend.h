@@ -139,11 +139,20 @@ struct cairn_index_backend {
 	enum cairn_status (*begin)(struct cairn_index *ix, struct cairn_diag *diag);
 	/** Of the transaction that was begun: does the index take no writes, and why? */
 	enum cairn_index_frozen (*frozen)(const struct cairn_index *ix);
-	/** Do one write within the transaction by its own call below, and set its status and diag. A failure of the
-	 * engine itself has the rule index.database, or index.corrupt when it is damaged.
-	 * @param alone  a write that fails is undone by itself, and the transaction goes on
-	 * @return false: all of the transaction must be rolled back; status and diag of the write say why */
-	bool (*apply)(struct cairn_index *ix, struct cairn_index_write *write, bool alone);
+	/** Called before each write of the transaction: forget earlier failures of the database. The write must hold
+	 * this lease, unless it is NULL. @return CAIRN_OK; CAIRN_E_CONFLICT another daemon holds it; as a write that
+	 * failed. NULL: there are no leases */
+	enum cairn_status (*begin_write)(struct cairn_index *ix, const struct cairn_index_lease *lease,
+					 struct cairn_diag *diag);
+	/** Savepoints of one write, which undo() goes back to; then release() follows. @return CAIRN_OK; as begin() */
+	enum cairn_status (*save)(struct cairn_index *ix);
+	enum cairn_status (*undo)(struct cairn_index *ix);
+	enum cairn_status (*release)(struct cairn_index *ix);
+	/** Did the database itself fail, rather than refuse a write for a reason of ours? */
+	bool (*has_failed)(struct cairn_index *ix);
+	/** Record the last failure of the database, in its words: index.database, or index.corrupt when it is damaged.
+	 * @return its status */
+	enum cairn_status (*fail)(struct cairn_index *ix, struct cairn_diag *diag);
 	/** Is the transaction still there? Some failures end it by themselves. */
 	bool (*is_open)(const struct cairn_index *ix);
 	/** With CAIRN_OK all of it is durable. @return as begin() */

@@ -123,12 +123,55 @@ static void writer_top_up(struct cairn_writer *w, struct cairn_index_write *batc
 
 /* --- a batch ------------------------------------------------------------------------------------------------------ */
 
-/* Who only asks whether it can be written is told that all is well: it is, for all who read. */
+/* Apply a write, check the quotas of what grew by it, and let every failure say why. */
+static bool writer_apply_one(struct cairn_index *ix, struct cairn_index_write *write)
+{
+	const struct cairn_index_backend *engine = ix->backend;
+	struct cairn_index_tx *tx = engine->tx(ix);
+	write->diag = (struct cairn_diag){0};
+	tx->growth = (struct cairn_index_growth){0};
+	write->status = engine->begin_write ? engine->begin_write(ix, write->lease, &write->diag) : CAIRN_OK;
+	if (write->status == CAIRN_OK)
+		write->status = write->kind->apply(ix, write);
+	if (write->status == CAIRN_OK)
+		write->status = cairn_records_check_quota(tx, &write->diag);
+	if (write->status == CAIRN_OK)
+		return true;
+	if (engine->has_failed(ix))
+		(void)engine->fail(ix, &write->diag);
+	else
+		(void)cairn_fail(&write->diag, write->status, "index.write", CAIRN_NO_OFFSET,
+				 "what was to be registered: %s", cairn_status_name(write->status));
+	return false;
+}
+
+/* The savepoint failed: so has the write, even if it was applied. */
+static bool writer_lose(struct cairn_index *ix, struct cairn_index_write *write)
+{
+	write->diag = (struct cairn_diag){0};
+	write->status = ix->backend->fail(ix, &write->diag);
+	return false;
+}
+
+/* @return false: the whole transaction must be rolled back; the write says why */
+static bool writer_apply_alone(struct cairn_index *ix, struct cairn_index_write *write)
+{
+	const struct cairn_index_backend *engine = ix->backend;
+	if (engine->save(ix) != CAIRN_OK)
+		return writer_lose(ix, write);
+	/* Some failures end the whole transaction by themselves. */
+	if (!writer_apply_one(ix, write) && (!engine->is_open(ix) || engine->undo(ix) != CAIRN_OK))
+		return false;
+	return engine->release(ix) == CAIRN_OK || writer_lose(ix, write);
+}
+
+/* A probe succeeds even while the index is frozen, because reads still work.
+ * @param alone  a write that fails is undone by itself, and the transaction goes on @return as writer_apply_alone() */
 static bool writer_apply(struct cairn_index *ix, struct cairn_index_write *write, bool alone)
 {
 	enum cairn_index_frozen frozen = ix->backend->frozen(ix);
 	if (write->kind->probes || frozen == CAIRN_INDEX_THAWED)
-		return ix->backend->apply(ix, write, alone);
+		return alone ? writer_apply_alone(ix, write) : writer_apply_one(ix, write);
 	write->diag = (struct cairn_diag){0};
 	write->status = cairn_fail(&write->diag, CAIRN_E_BUSY, "index.frozen", CAIRN_NO_OFFSET,
 				   "this store takes nothing new: it %s", cairn_index_frozen_words(frozen));

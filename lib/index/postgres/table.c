@@ -88,62 +88,52 @@ static enum cairn_index_frozen engine_frozen(const struct cairn_index *ix)
 
 /* --- a write ------------------------------------------------------------------------------------------------------ */
 
-/* Every failure says why; those of the database in its own words. */
-static void engine_explain(struct cairn_index *ix, struct cairn_index_write *write)
+static void engine_forget_failure(struct cairn_pg *pg)
 {
-	const struct cairn_pg *pg = &engine_tx(ix)->pg;
-	if (pg->message[0] != '\0')
-		(void)cairn_pg_fail(pg, &write->diag, "the index cannot be written");
-	else
-		(void)cairn_fail(&write->diag, write->status, "index.write", CAIRN_NO_OFFSET,
-				 "what was to be registered: %s", cairn_status_name(write->status));
+	pg->message[0] = pg->sqlstate[0] = '\0';
 }
 
-static bool engine_apply_one(struct cairn_index *ix, struct cairn_index_write *write)
+static enum cairn_status engine_begin_write(struct cairn_index *ix, const struct cairn_index_lease *lease,
+					    struct cairn_diag *diag)
 {
-	struct cairn_pg *pg = &engine_tx(ix)->pg;
-	pg->message[0] = pg->sqlstate[0] = '\0';
-	write->diag = (struct cairn_diag){0};
-	engine_tx(ix)->records.growth = (struct cairn_index_growth){0};
-	write->status = cairn_pg_must_hold(engine_tx(ix), write->lease, &write->diag);
-	if (write->status == CAIRN_OK)
-		write->status = write->kind->apply(ix, write);
-	if (write->status == CAIRN_OK)
-		write->status = cairn_records_check_quota(&engine_tx(ix)->records, &write->diag);
-	if (write->status != CAIRN_OK)
-		engine_explain(ix, write);
-	return write->status == CAIRN_OK;
+	engine_forget_failure(&engine_tx(ix)->pg);
+	return cairn_pg_must_hold(engine_tx(ix), lease, diag);
+}
+
+static enum cairn_status engine_save(struct cairn_index *ix)
+{
+	cairn_pg_save(engine_tx(ix));
+	return CAIRN_OK;
+}
+
+static enum cairn_status engine_undo(struct cairn_index *ix)
+{
+	return cairn_pg_undo(engine_tx(ix));
+}
+
+static enum cairn_status engine_release(struct cairn_index *ix)
+{
+	return cairn_pg_release(engine_tx(ix));
+}
+
+static bool engine_has_failed(struct cairn_index *ix)
+{
+	return engine_tx(ix)->pg.message[0] != '\0';
+}
+
+static enum cairn_status engine_fail(struct cairn_index *ix, struct cairn_diag *diag)
+{
+	return cairn_pg_fail(&engine_tx(ix)->pg, diag, "the index cannot be written");
 }
 
 static enum cairn_status engine_put_shards(struct cairn_index *ix, struct cairn_index_put_shard *const *puts,
 					   unsigned n, bool ahead, struct cairn_diag *diag)
 {
-	struct cairn_pg *pg = &engine_tx(ix)->pg;
-	pg->message[0] = pg->sqlstate[0] = '\0';
+	engine_forget_failure(&engine_tx(ix)->pg);
 	enum cairn_status status = cairn_pg_put_shards(engine_tx(ix), puts, n, ahead, diag);
-	if (status != CAIRN_OK && pg->message[0] != '\0')
-		(void)cairn_pg_fail(pg, diag, "the index cannot be written");
+	if (status != CAIRN_OK && engine_has_failed(ix))
+		(void)engine_fail(ix, diag);
 	return status;
-}
-
-/* The savepoint failed, whatever became of the write. */
-static bool engine_lose(struct cairn_index *ix, struct cairn_index_write *write)
-{
-	write->diag = (struct cairn_diag){0};
-	write->status = cairn_pg_fail(&engine_tx(ix)->pg, &write->diag, "the index cannot be written");
-	return false;
-}
-
-static bool engine_apply(struct cairn_index *ix, struct cairn_index_write *write, bool alone)
-{
-	struct cairn_pg_tx *tx = engine_tx(ix);
-	if (!alone)
-		return engine_apply_one(ix, write);
-	cairn_pg_save(tx);
-	/* A failure that passes ends the whole transaction. */
-	if (!engine_apply_one(ix, write) && (!cairn_pg_is_open(tx) || cairn_pg_undo(tx) != CAIRN_OK))
-		return false;
-	return cairn_pg_release(tx) == CAIRN_OK || engine_lose(ix, write);
 }
 
 #define ENGINE_WRITE(name)                                                                                             \
@@ -285,7 +275,12 @@ const struct cairn_index_backend CAIRN_POSTGRES = {
 
 	.begin = engine_begin,
 	.frozen = engine_frozen,
-	.apply = engine_apply,
+	.begin_write = engine_begin_write,
+	.save = engine_save,
+	.undo = engine_undo,
+	.release = engine_release,
+	.has_failed = engine_has_failed,
+	.fail = engine_fail,
 	.is_open = engine_is_open,
 	.commit = engine_commit,
 	.commit_ahead = engine_commit_ahead,

@@ -63,48 +63,25 @@ static bool engine_is_open(const struct cairn_index *ix)
 
 /* --- a write ------------------------------------------------------------------------------------------------------ */
 
-/* Every failure says why; those of the database in its own words. */
-static void engine_explain(struct cairn_index *ix, struct cairn_index_write *write)
+static bool engine_has_failed(struct cairn_index *ix)
 {
 	int rc = sqlite3_errcode(engine_tx(ix)->db) & 0xff;
-	if (rc != SQLITE_OK && rc != SQLITE_ROW && rc != SQLITE_DONE)
-		(void)engine_fail(ix, &write->diag);
-	else
-		(void)cairn_fail(&write->diag, write->status, "index.write", CAIRN_NO_OFFSET,
-				 "what was to be registered: %s", cairn_status_name(write->status));
+	return rc != SQLITE_OK && rc != SQLITE_ROW && rc != SQLITE_DONE;
 }
 
-static bool engine_apply_one(struct cairn_index *ix, struct cairn_index_write *write)
+static enum cairn_status engine_save(struct cairn_index *ix)
 {
-	write->diag = (struct cairn_diag){0};
-	engine_tx(ix)->records.growth = (struct cairn_index_growth){0};
-	write->status = write->kind->apply(ix, write);
-	if (write->status == CAIRN_OK)
-		write->status = cairn_records_check_quota(&engine_tx(ix)->records, &write->diag);
-	if (write->status != CAIRN_OK)
-		engine_explain(ix, write);
-	return write->status == CAIRN_OK;
+	return cairn_tx_save(engine_tx(ix));
 }
 
-/* The savepoint failed, whatever became of the write. */
-static bool engine_lose(struct cairn_index *ix, struct cairn_index_write *write)
+static enum cairn_status engine_undo(struct cairn_index *ix)
 {
-	write->diag = (struct cairn_diag){0};
-	write->status = engine_fail(ix, &write->diag);
-	return false;
+	return cairn_tx_undo(engine_tx(ix));
 }
 
-static bool engine_apply(struct cairn_index *ix, struct cairn_index_write *write, bool alone)
+static enum cairn_status engine_release(struct cairn_index *ix)
 {
-	struct cairn_tx *tx = engine_tx(ix);
-	if (!alone)
-		return engine_apply_one(ix, write);
-	if (cairn_tx_save(tx) != CAIRN_OK)
-		return engine_lose(ix, write);
-	/* Some failures end the whole transaction by themselves. */
-	if (!engine_apply_one(ix, write) && (!cairn_tx_is_open(tx) || cairn_tx_undo(tx) != CAIRN_OK))
-		return false;
-	return cairn_tx_release(tx) == CAIRN_OK || engine_lose(ix, write);
+	return cairn_tx_release(engine_tx(ix));
 }
 
 static enum cairn_index_frozen engine_frozen(const struct cairn_index *ix)
@@ -232,7 +209,11 @@ const struct cairn_index_backend CAIRN_SQLITE = {
 
 	.begin = engine_begin,
 	.frozen = engine_frozen,
-	.apply = engine_apply,
+	.save = engine_save,
+	.undo = engine_undo,
+	.release = engine_release,
+	.has_failed = engine_has_failed,
+	.fail = engine_fail,
 	.is_open = engine_is_open,
 	.commit = engine_commit,
 	.roll_back = engine_roll_back,
