@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# docs/errors.md lists every rule (the "code" of an error) that the code can give, and no other.
+# docs/errors.md lists every rule (the "code" of an error) that the code can give, and no other. For rules of the index and the store, by
+# which operators find what to do, docs/operations.md has a line in "Troubleshooting".
 . "$(dirname "$0")/common.sh"
 export LC_ALL=C # comm and sort agree
 PAGE=docs/errors.md
@@ -38,4 +39,12 @@ done < <(c_files lib server cli)
 while IFS= read -r rule; do
   [ -z "$rule" ] || offence "$PAGE: lists $rule, which no code gives"
 done < <(comm -13 <(sort -u <<<"$all") <(printf '%s\n' "$page"))
+
+operations=docs/operations.md
+if [ -f "$operations" ]; then
+  troubles=$(sed -n '/^## Troubleshooting/,$p' "$operations" | grep -oE '`(index|store)\.[a-z_]+`' | tr -d '`' | sort -u || true)
+  while IFS= read -r rule; do
+    [ -z "$rule" ] || offence "$operations: \"Troubleshooting\" has no line for $rule"
+  done < <(comm -23 <(grep -E '^(index|store)\.' <<<"$page") <(printf '%s\n' "$troubles"))
+fi
 finish
