@@ -52,8 +52,9 @@ enum cairn_status export_open(struct export *e, const char *path, struct cairn_d
 	if (e->dir_fd < 0)
 		return cairn_fail(diag, CAIRN_E_CONFLICT, "export.folder", CAIRN_NO_OFFSET, "%s", strerror(errno));
 	if (cairn_sys_flock(e->dir_fd, LOCK_EX | LOCK_NB) < 0)
-		return cairn_fail(diag, CAIRN_E_CONFLICT, "export.in_use", CAIRN_NO_OFFSET,
-				  "another export writes to this folder");
+		return errno != EWOULDBLOCK ? export_failed(diag, path)
+					    : cairn_fail(diag, CAIRN_E_CONFLICT, "export.in_use", CAIRN_NO_OFFSET,
+							 "another export writes to this folder");
 	/* An export that was killed may have left it. */
 	if (export_remove(e->dir_fd, EXPORT_WORK) != CAIRN_OK || cairn_sys_mkdirat(e->dir_fd, EXPORT_WORK, 0777) < 0)
 		return export_failed(diag, EXPORT_WORK);

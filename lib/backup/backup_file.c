@@ -44,8 +44,9 @@ enum cairn_status backup_open(struct backup *b, uint64_t *part_bytes)
 		return cairn_fail(b->diag, cairn_fd_make_status(errno), "backup.file", CAIRN_NO_OFFSET,
 				  "cannot make %s: %s", b->part, strerror(errno));
 	if (cairn_sys_flock(b->fd, LOCK_EX | LOCK_NB) < 0)
-		return cairn_fail(b->diag, CAIRN_E_CONFLICT, "backup.in_use", CAIRN_NO_OFFSET,
-				  "%s is being written by another process", b->part);
+		return errno != EWOULDBLOCK ? backup_io(b, "lock", b->part)
+					    : cairn_fail(b->diag, CAIRN_E_CONFLICT, "backup.in_use", CAIRN_NO_OFFSET,
+							 "%s is being written by another process", b->part);
 	if (cairn_sys_fstat(b->fd, &st) < 0)
 		return backup_io(b, "open", b->part);
 	*part_bytes = (uint64_t)st.st_size;

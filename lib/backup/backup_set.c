@@ -182,8 +182,9 @@ enum cairn_status cairn_backup_set_open(struct cairn_backup_set *set, const char
 	if (set->lock_fd < 0 && (to_write || (errno != EROFS && errno != EACCES && errno != ENOENT)))
 		return set_io(set, "make", SET_LOCK, diag);
 	if (set->lock_fd >= 0 && cairn_sys_flock(set->lock_fd, (to_write ? LOCK_EX : LOCK_SH) | LOCK_NB) < 0)
-		return cairn_fail(diag, CAIRN_E_CONFLICT, "backup.in_use", CAIRN_NO_OFFSET,
-				  "%s is in use by another process", folder);
+		return errno != EWOULDBLOCK ? set_io(set, "lock", SET_LOCK, diag)
+					    : cairn_fail(diag, CAIRN_E_CONFLICT, "backup.in_use", CAIRN_NO_OFFSET,
+							 "%s is in use by another process", folder);
 	return set_list(set, diag);
 }
 

@@ -76,7 +76,11 @@ enum cairn_status cairn_data_dir_lock(const char *path, bool make, int *fd, stru
 	if (opened < 0)
 		return cairn_fail(diag, CAIRN_E_IO, "data_dir.lock", CAIRN_NO_OFFSET, "cannot open %s: %s", lock,
 				  strerror(errno));
-	if (cairn_sys_flock(opened, LOCK_EX | LOCK_NB) != 0)
+	int rc = cairn_sys_flock(opened, LOCK_EX | LOCK_NB);
+	if (rc != 0 && errno != EWOULDBLOCK)
+		return cairn_fail(diag, CAIRN_E_IO, "data_dir.lock", CAIRN_NO_OFFSET, "cannot lock %s: %s", lock,
+				  strerror(errno));
+	if (rc != 0)
 		return cairn_fail(
 			diag, CAIRN_E_CONFLICT, "data_dir.in_use", CAIRN_NO_OFFSET,
 			"the data folder %s is in use by another process; stop it, or give --data-dir another folder",

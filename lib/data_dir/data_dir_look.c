@@ -98,6 +98,9 @@ static enum cairn_status data_dir_look_at_lock(const char *path, bool *in_use, s
 		return cairn_fail(diag, CAIRN_E_IO, "data_dir.lock", CAIRN_NO_OFFSET, "cannot open %s: %s", lock,
 				  strerror(errno));
 	*in_use = fd >= 0 && cairn_sys_flock(fd, LOCK_SH | LOCK_NB) != 0;
+	if (*in_use && errno != EWOULDBLOCK)
+		return cairn_fail(diag, CAIRN_E_IO, "data_dir.lock", CAIRN_NO_OFFSET, "cannot lock %s: %s", lock,
+				  strerror(errno));
 	return status;
 }
 

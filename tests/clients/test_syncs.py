@@ -24,7 +24,8 @@ import xet
 from conftest import Clock
 
 GRACE = 120
-HELPERS = {"cairn_fd_sync_parent", "cairn_fd_make_folder", "writer_sync_folder", "packs_sync", "delete_sync"}  # their callers count
+HELPERS = {"cairn_fd_sync_parent", "cairn_fd_make_folder", "writer_sync_folder", "packs_sync", "delete_sync"}
+HELPERS |= {"cairn_sys_fsync", "cairn_sys_fdatasync", "cairn_sys_syncfs"}  # their callers count
 CALL = re.compile(rf"\b(?:fsync|fdatasync|syncfs|{'|'.join(HELPERS)})\(")
 # A whole array, a folder, is moved to its place, which power.py has no idea of; and there is no store far away here.
 NOT_HERE = ("lib/archive/tiledb/writer.c:", "cli/export/export_tiledb.c:", "lib/data_dir/elsewhere.c:")

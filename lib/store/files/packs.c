@@ -64,8 +64,12 @@ static void pack_open(struct store_pack *pack, int dir_fd)
 		(void)cairn_fail(&pack->fault, CAIRN_E_IO, "pack.open", CAIRN_NO_OFFSET, "it cannot be opened: %s",
 				 strerror(errno));
 	} else if (cairn_sys_flock(pack->fd, LOCK_SH | LOCK_NB) < 0) {
-		(void)cairn_fail(&pack->fault, CAIRN_E_BUSY, "pack.in_use", CAIRN_NO_OFFSET,
-				 "another process is changing it");
+		if (errno == EWOULDBLOCK)
+			(void)cairn_fail(&pack->fault, CAIRN_E_BUSY, "pack.in_use", CAIRN_NO_OFFSET,
+					 "another process is changing it");
+		else
+			(void)cairn_fail(&pack->fault, CAIRN_E_IO, "pack.open", CAIRN_NO_OFFSET,
+					 "it cannot be locked: %s", strerror(errno));
 	} else {
 		enum cairn_status status = cairn_readshard_open(&pack->shard, pack->fd, &pack->fault);
 		if (status != CAIRN_OK)
