@@ -1,5 +1,7 @@
 #include "hub/bucket.h"
 
+#include "hub/duplicate.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,18 +14,21 @@ enum { BUCKET_ID_BYTES = 2 * CAIRN_INDEX_REPO_NAME_MAX + 2 }; /* of namespace/na
 struct bucket_source {
 	enum cairn_index_repo_kind kind;
 	char id[BUCKET_ID_BYTES];
-	int64_t repo; /* 0: none that may be read */
+	int64_t repo;    /* 0: none that may be read */
+	bool is_guarded; /* its files may not get into this bucket */
 };
 
+/* @param target  the bucket */
 static enum cairn_status bucket_find_source(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
-					    enum cairn_index_repo_kind kind, const char *id,
-					    struct bucket_source *source)
+					    const struct cairn_index_repo *target, enum cairn_index_repo_kind kind,
+					    const char *id, struct bucket_source *source)
 {
 	struct cairn_index_repo repo;
 	struct cairn_diag unsaid = {0};
 	if (source->kind == kind && strcmp(source->id, id) == 0)
 		return CAIRN_OK;
 	source->repo = 0;
+	source->is_guarded = false;
 	source->kind = kind;
 	(void)snprintf(source->id, sizeof(source->id), "%s", id);
 	char *name = strchr(source->id, '/');
@@ -33,13 +38,17 @@ static enum cairn_status bucket_find_source(struct cairn_cas *cas, const struct 
 	enum cairn_status status =
 		cairn_hub_find_repo(cas, asker, kind, source->id, name + 1, CAIRN_HUB_READ, &repo, &unsaid);
 	*name = '/';
-	if (status == CAIRN_OK)
-		source->repo = repo.id;
 	bool may_not = status == CAIRN_E_NOT_FOUND || status == CAIRN_E_DENIED;
-	return may_not ? CAIRN_OK : status;
+	if (status != CAIRN_OK)
+		return may_not ? CAIRN_OK : status;
+	source->repo = repo.id;
+	status = cairn_hub_guard_copy(cas, asker, &repo, target, &unsaid);
+	source->is_guarded = status == CAIRN_E_DENIED;
+	return source->is_guarded ? CAIRN_OK : status;
 }
 
 static enum cairn_status bucket_find_sources(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
+					     const struct cairn_index_repo *target,
 					     struct cairn_hub_operations *operations)
 {
 	struct bucket_source source = {0};
@@ -48,10 +57,14 @@ static enum cairn_status bucket_find_sources(struct cairn_cas *cas, const struct
 		struct cairn_hub_operation *o = &operations->all[i];
 		if (o->fault || o->change.kind != CAIRN_INDEX_OBJECT_COPY)
 			continue;
-		status = bucket_find_source(cas, asker, o->source_kind, o->source_id, &source);
+		status = bucket_find_source(cas, asker, target, o->source_kind, o->source_id, &source);
 		o->change.source = source.repo;
 		if (source.repo == 0)
 			o->fault = "there is no such file in the source";
+		else if (source.is_guarded)
+			o->fault =
+				"the source is private, or has a gate: only an admin of it copies its files to where "
+				"everybody may have them";
 	}
 	return status;
 }
@@ -68,7 +81,7 @@ enum cairn_status cairn_hub_change_bucket(struct cairn_cas *cas, const struct ca
 {
 	struct cairn_index_change *changes = calloc((size_t)operations->n + 1, sizeof(*changes));
 	struct cairn_index_change_objects request = {.repo = repo->id, .changes = changes};
-	enum cairn_status status = changes ? bucket_find_sources(cas, asker, operations) : CAIRN_E_NOMEM;
+	enum cairn_status status = changes ? bucket_find_sources(cas, asker, repo, operations) : CAIRN_E_NOMEM;
 	*n_failed = 0;
 	for (uint32_t i = 0; i < operations->n && status == CAIRN_OK; i++)
 		if (!operations->all[i].fault)

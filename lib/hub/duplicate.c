@@ -158,12 +158,42 @@ enum cairn_status cairn_hub_duplicate(struct cairn_cas *cas, const struct cairn_
 	return cairn_hub_make_repo(cas, asker, &made, out, diag);
 }
 
-enum cairn_status cairn_hub_duplicate_files(struct cairn_cas *cas, const struct cairn_index_repo *source,
+enum cairn_status cairn_hub_guard_copy(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
+				       const struct cairn_index_repo *source, const struct cairn_index_repo *target,
+				       struct cairn_diag *diag)
+{
+	struct cairn_index_guard_repo request = {.id = target->id, .guard = duplicate_guard(source)};
+	enum cairn_hub_access access = CAIRN_HUB_SEE;
+	if (request.guard == 0 || source->id == target->id)
+		return CAIRN_OK;
+	enum cairn_status status = cairn_hub_access_in(cas, asker, request.guard, &access);
+	if (status != CAIRN_OK || access >= CAIRN_HUB_ADMIN)
+		return status;
+	if (!target->is_private && target->gate == CAIRN_INDEX_GATE_NONE)
+		return cairn_fail(diag, CAIRN_E_DENIED, "repo.guarded", CAIRN_NO_OFFSET,
+				  "\"%s/%s\" is private, or has a gate: only an admin of it copies its files to where "
+				  "everybody may have them",
+				  source->account_name, source->name);
+	/* Those who open the target are the admins who decide. */
+	if (target->account == request.guard && target->guard == 0)
+		return CAIRN_OK;
+	if (target->guard == request.guard || target->guard == CAIRN_INDEX_NO_ACCOUNT)
+		return CAIRN_OK;
+	status = cairn_index_guard_repo(cairn_cas_index(cas), &request);
+	*diag = request.write.diag;
+	return status;
+}
+
+enum cairn_status cairn_hub_duplicate_files(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
+					    const struct cairn_index_repo *source,
 					    const struct cairn_index_repo *target, struct cairn_index_adopted *files,
 					    uint32_t n, struct cairn_diag *diag)
 {
 	struct cairn_index_adopt_files adopt = {.source = source->id, .repo = target->id, .files = files, .n = n};
-	enum cairn_status status = cairn_index_adopt_files(cairn_cas_index(cas), &adopt);
+	enum cairn_status status = cairn_hub_guard_copy(cas, asker, source, target, diag);
+	if (status != CAIRN_OK)
+		return status;
+	status = cairn_index_adopt_files(cairn_cas_index(cas), &adopt);
 	*diag = adopt.write.diag;
 	return status;
 }

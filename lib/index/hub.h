@@ -143,8 +143,8 @@ struct cairn_index_repo {
 	bool is_private;
 	enum cairn_index_gate gate;
 	char sdk[CAIRN_INDEX_SDK_MAX + 1]; /* of a space; may be empty */
-	int64_t guard;                     /* a copy: the account whose admin may show it to others; 0: nobody else's;
-					      CAIRN_INDEX_NO_ACCOUNT */
+	int64_t guard; /* a copy, or with copied files: the account whose admin may show it to others; 0: nobody else's;
+			  CAIRN_INDEX_NO_ACCOUNT */
 	int64_t created_unix_ms, updated_unix_ms;
 	uint64_t n_files, bytes; /* of a bucket: its objects, and the sum of their sizes; else at the head of main */
 };
@@ -257,6 +257,16 @@ struct cairn_index_set_repo {
 	enum cairn_index_gate gate;
 };
 CAIRN_MUST_USE enum cairn_status cairn_index_set_repo(struct cairn_index *ix, struct cairn_index_set_repo *set);
+
+/** Note that an account's admin decides whether everybody may have a repository's files, because it gets files of that
+ * account that not everybody may have. With another such account before, an operator alone decides. CAIRN_E_NOT_FOUND:
+ * none has this number, or everybody may have its files already (repo.unknown). */
+struct cairn_index_guard_repo {
+	struct cairn_index_write write;
+	int64_t id;
+	int64_t guard; /* as in struct cairn_index_repo, not 0 */
+};
+CAIRN_MUST_USE enum cairn_status cairn_index_guard_repo(struct cairn_index *ix, struct cairn_index_guard_repo *guard);
 
 /** Give a repository another name; a git-like one is found by the old name, too, until somebody else takes that.
  * CAIRN_E_NOT_FOUND: likewise; CAIRN_E_CONFLICT: the name is taken, or too long (repo.known). */

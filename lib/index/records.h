@@ -59,6 +59,7 @@ struct cairn_index_room cairn_records_room(const struct cairn_db_rows *rows, int
 /* Writes, each within the transaction. @return as its status */
 #define CAIRN_RECORD_WRITES(X)                                                                                         \
 	X(set_repo, true)                                                                                              \
+	X(guard_repo, false)                                                                                           \
 	X(move_repo, false)                                                                                            \
 	X(drop_repo, true)                                                                                             \
 	X(add_key, false)                                                                                              \

@@ -88,6 +88,8 @@ CAIRN_SQL(REPO_SET_OWNER,
 	  "UPDATE repo SET scope = (SELECT id FROM scope WHERE name = $2) WHERE id = $1 RETURNING scope");
 CAIRN_SQL(REPO_SET, "UPDATE repo SET private = coalesce($2 <> 0, private), updated = $3, gate = coalesce($4, gate)"
 		    " WHERE id = $1 AND coalesce(dropped, 0) = 0");
+CAIRN_SQL(REPO_GUARD, "UPDATE repo SET guard = CASE WHEN coalesce(guard, $2) = $2 THEN $2 ELSE -1 END"
+		      " WHERE id = $1 AND coalesce(dropped, 0) = 0 AND (private OR gate <> 0)");
 CAIRN_SQL(REPO_MOVED_BYTES,
 	  "SELECT scope, CASE WHEN account <> $2 THEN stored END FROM repo r WHERE id = $1 AND " KEPT);
 CAIRN_SQL_OF(REPO_ADD_FORMER,
@@ -281,6 +283,14 @@ enum cairn_status cairn_records_set_repo(struct cairn_index_tx *tx, struct cairn
 			   cairn_db_int(cairn_clock_unix_ms()), cairn_db_int_if(!set->keeps_gate, (int64_t)set->gate)),
 		&n);
 	return status == CAIRN_OK && n == 0 ? repo_unknown(&set->write.diag) : status;
+}
+
+enum cairn_status cairn_records_guard_repo(struct cairn_index_tx *tx, struct cairn_index_guard_repo *guard)
+{
+	int64_t n;
+	enum cairn_status status =
+		cairn_db_run(tx->db, &REPO_GUARD, CAIRN_ARGS(cairn_db_int(guard->id), cairn_db_int(guard->guard)), &n);
+	return status == CAIRN_OK && n == 0 ? repo_unknown(&guard->write.diag) : status;
 }
 
 /* Note that the new account grows by what the repository holds. The repository itself does not grow. */

@@ -163,7 +163,8 @@ static void duplicate_files_run(struct hub_call *call)
 	call->status =
 		cairn_hub_find_repo(cas, &call->asker, d->kind, d->to, name, CAIRN_HUB_WRITE, &target, &call->diag);
 	if (call->status == CAIRN_OK)
-		call->status = cairn_hub_duplicate_files(cas, &d->repo.repo, &target, d->files, d->n, &call->diag);
+		call->status = cairn_hub_duplicate_files(cas, &call->asker, &d->repo.repo, &target, d->files, d->n,
+							 &call->diag);
 	if (call->status == CAIRN_OK)
 		duplicate_put_failed(d);
 }

@@ -11,7 +11,7 @@ from huggingface_hub import CommitOperationCopy
 def test_files_are_copied_between_repositories(people, admin, data, tmp_path):
     """hf cp, and commits that copy: no byte is sent or stored, text comes along, and it outlasts the source."""
     make(people, "team/one", "adam", private=True)
-    make(people), make(people, "ann/data", type="dataset")
+    make(people, private=True), make(people, "ann/data", type="dataset", private=True)
     repo, big, two = "models/team/one", data[:100_000], data[100_000:190_000]
     sums = [upload(people, body, repo=repo)[0] for body in (big, two)]
     head = done(commit(people, stored("d/w.bin", sums[0], 1), stored("x.bin", sums[1], 1), text("d/a.txt", "text"), repo=repo))
@@ -28,7 +28,7 @@ def test_files_are_copied_between_repositories(people, admin, data, tmp_path):
     people.api().create_commit("ann/one", copies, commit_message="from history", create_pr=True)
     assert paths(people, place="refs%2Fpr%2F1") == ["old.bin", "e/a.txt", "e/w.bin"]
     # To a bucket, too, which takes what is text by an upload.
-    people.make("ann/box")
+    people.make("ann/box", private=True)
     people.hf("cp", "hf://models/team/one/d/", "hf://buckets/ann/box/d/")
     assert people.paths("ann/box") == ["d/a.txt", "d/w.bin"] and stats() <= before + 200, "no large byte is stored again"
     people.api("adam").delete_repo("team/one")
@@ -37,6 +37,38 @@ def test_files_are_copied_between_repositories(people, admin, data, tmp_path):
         assert people.ask("GET", f"/{place}").body == big, place
     assert people.ask("GET", "/ann/one/resolve/refs%2Fpr%2F1/old.bin").body == two
     assert people.ask("GET", "/ann/one/resolve/main/e/a.txt").body == b"text"
+
+
+def test_a_copied_file_keeps_its_guard(people, data):
+    """As a copied repository does: who may read a private one does not decide that everybody may, in two steps or in three."""
+    for repo, who in (("team/one", "adam"), ("ann/open", "ann"), ("ann/shut", "ann"), ("team/own", "ann")):
+        make(people, repo, who, private=not repo.endswith("open"))
+    sha256, hash_ = upload(people, data[:70_000], repo="models/team/one", who="adam")
+    done(commit(people, stored("x", sha256, 70_000), repo="models/team/one", who="adam"))
+
+    def ask(target, who="ann"):
+        body = {"target": {"type": "model", "name": target}, "files": [{"sha256": sha256, "xetHash": hash_, "filename": "x"}]}
+        return people.ask("POST", "/api/models/team/one/lfs-files/duplicate", who, body)
+
+    def open_it(repo, who="ann", kind="models"):
+        return people.ask("PUT", f"/api/{kind}/{repo}/settings", who, {"private": False})
+
+    assert cairn.is_hub_error(ask("ann/open"), 403, "repo.guarded")
+    assert cairn.is_hub_error(commit(people, stored("x", sha256, 70_000), repo="models/ann/open"), 400, "commit.sha256")
+    assert ask("ann/shut").json() == {"failed": []} and ask("team/own").json() == {"failed": []}
+    assert cairn.is_hub_error(open_it("ann/shut"), 403, "repo.guarded")
+    assert open_it("team/own", "adam").status == 200
+    # So does a bucket.
+    people.make("ann/box"), people.make("ann/closed", private=True)
+    copy = {"type": "copyFile", "path": "x", "xetHash": hash_, "sourceRepoType": "model", "sourceRepoId": "team/one"}
+    reply = people.batch("ann/box", copy)
+    assert reply.status == 422 and "only an admin" in reply.json()["failed"][0]["error"] and people.paths("ann/box") == []
+    assert people.batch("ann/closed", copy).json()["success"]
+    refused = people.ask("PUT", "/api/buckets/ann/closed/settings", "ann", {"private": False})
+    assert cairn.is_hub_error(refused, 403, "repo.guarded")
+    # An admin of the source decides.
+    make(people, "adam/open", "adam")
+    assert ask("adam/open", "adam").json() == {"failed": []}
 
 
 def test_who_copies_what(people, data):

@@ -741,6 +741,39 @@ START_TEST(settings_that_are_not_spoken_of_stay)
 }
 END_TEST
 
+static int64_t guard_of(const char *name)
+{
+	struct cairn_index_repo repo;
+	ck_assert_int_eq(cairn_index_repo(hx_index, CAIRN_INDEX_MODEL, "ann", name, &repo), CAIRN_OK);
+	return repo.guard;
+}
+
+static enum cairn_status guard(int64_t repo, int64_t by)
+{
+	struct cairn_index_guard_repo request = {.id = repo, .guard = by};
+	return cairn_index_guard_repo(hx_index, &request);
+}
+
+/* The first guard counts; with a second one only an operator decides. */
+START_TEST(a_guard_is_noted_of_what_is_not_everybodys)
+{
+	int64_t one = hx_model("one"), bob = hx_add_account(CAIRN_INDEX_USER, "bob");
+	struct cairn_index_set_repo hide = {.id = one, .keeps_gate = true, .is_private = true};
+	ck_assert_int_eq(guard(one, bob), CAIRN_E_NOT_FOUND);
+	ck_assert_int_eq(guard_of("one"), 0);
+	ck_assert_int_eq(cairn_index_set_repo(hx_index, &hide), CAIRN_OK);
+	for (int times = 0; times < 2; times++) {
+		ck_assert_int_eq(guard(one, bob), CAIRN_OK);
+		ck_assert_int_eq(guard_of("one"), bob);
+	}
+	ck_assert_int_eq(guard(one, hx_ann), CAIRN_OK);
+	ck_assert_int_eq(guard_of("one"), CAIRN_INDEX_NO_ACCOUNT);
+	ck_assert_int_eq(guard(one, bob), CAIRN_OK);
+	ck_assert_int_eq(guard_of("one"), CAIRN_INDEX_NO_ACCOUNT);
+	ck_assert_int_eq(guard(99, bob), CAIRN_E_NOT_FOUND);
+}
+END_TEST
+
 START_TEST(found_by_a_name_from_before)
 {
 	int64_t one = hx_model("one"), other;
@@ -791,6 +824,7 @@ int main(int argc, char **argv)
 	tcase_add_test(t, a_deleted_repository_goes_with_all_it_had);
 	tcase_add_test(t, repositories_are_listed_in_any_order);
 	tcase_add_test(t, settings_that_are_not_spoken_of_stay);
+	tcase_add_test(t, a_guard_is_noted_of_what_is_not_everybodys);
 	tcase_add_test(t, found_by_a_name_from_before);
 	suite_add_tcase(suite, t);
 	SRunner *runner = srunner_create(suite);
