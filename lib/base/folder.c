@@ -3,6 +3,7 @@
 #include "base/fd.h"
 #include "base/sys.h"
 
+#include <assert.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -24,6 +25,7 @@ enum cairn_status cairn_folder_open(struct cairn_folder *out, int fd)
 enum cairn_status cairn_folder_next(struct cairn_folder *folder, const char **name)
 {
 	*name = NULL;
+	assert(folder->stream);
 	for (;;) {
 		errno = 0;
 		const struct dirent *entry = readdir(folder->stream);
