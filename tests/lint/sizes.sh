@@ -14,4 +14,13 @@ while IFS=$'\t' read -r name file start end; do
     offence "$file:$start: $name has $((end - start + 1)) lines; split it"
   fi
 done < <([ ${#files[@]} -eq 0 ] || ctags -x --kinds-C=f --fields=+ne --_xformat=$'%N\t%F\t%n\t%e' "${files[@]}")
+# A connection to PostgreSQL prepares each statement that it meets once, and refuses more than it has room for. Lines that begin one are
+# counted; some of these are parts of others, so that there are rather fewer.
+room=$(sed -nE 's/^[[:space:]]*CAIRN_PG_KNOWN_MAX = ([0-9]+),.*/\1/p' lib/index/postgres/connection.h 2>/dev/null)
+if [ -n "$room" ]; then
+  statements=$(cat lib/index/*.c lib/index/postgres/*.[ch] 2>/dev/null | grep -cE '"(WITH|SELECT|INSERT|UPDATE|DELETE|LOCK|SET|BEGIN|COMMIT|ROLLBACK) ' || true)
+  if [ "$statements" -gt "$room" ]; then
+    offence "lib/index/postgres/connection.h: about $statements statements, and CAIRN_PG_KNOWN_MAX is $room; raise it"
+  fi
+fi
 finish

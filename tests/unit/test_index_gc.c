@@ -69,6 +69,22 @@ END_TEST
 static const char SHORTEN_TERMS[] = "UPDATE file SET terms = substr(terms, 1, 15) WHERE id = 1";
 
 /* What cannot be read can be removed all the same, and keeps nothing from the collector. */
+/* The lengths of these rows fit no sum, whichever way each goes. */
+START_TEST(damaged_lengths_are_swept)
+{
+	struct cairn_hash gone[4];
+	const char *const damage = _i ? "UPDATE xorb SET retired = at, stored = -9223372036854775807 - 1"
+				      : "UPDATE xorb SET retired = at, stored = 9223372036854775807";
+	gx_shard.n_files = 0;
+	gx_put();
+	fx_sql(fx_folder.path, damage);
+	struct cairn_index_gc_sweep sweep = {
+		.now_unix_s = gx_now + 3 * GX_GRACE_S, .grace_s = GX_GRACE_S, .swept = gone, .n_max = 4};
+	ck_assert_int_eq(cairn_index_gc_sweep(fx_index, &sweep), CAIRN_OK);
+	ck_assert_uint_eq(sweep.n, 2);
+}
+END_TEST
+
 START_TEST(a_file_with_damaged_terms_can_be_forgotten)
 {
 	gx_put();
@@ -111,6 +127,7 @@ int main(void)
 	tcase_add_checked_fixture(t, gx_set_up, fx_tear_down);
 	tcase_set_timeout(t, 60);
 	tcase_add_test(t, described_and_swept);
+	tcase_add_loop_test(t, damaged_lengths_are_swept, 0, 2);
 	tcase_add_test(t, a_file_with_damaged_terms_can_be_forgotten);
 	tcase_add_test(t, a_file_with_damaged_terms_can_be_uploaded_again);
 	tcase_add_test(t, two_witnesses);

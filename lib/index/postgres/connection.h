@@ -13,7 +13,7 @@ enum {
 	CAIRN_PG_STILL_MS = 3000,     /* of a daemon within a transaction; others wait for less than lock_timeout */
 	CAIRN_PG_SCAN_MS = 600000,    /* likewise, where it is asked to look at whole tables */
 	CAIRN_PG_STATEMENTS_MAX = 16, /* of one exchange */
-	CAIRN_PG_KNOWN_MAX = 256,     /* statements prepared on a connection */
+	CAIRN_PG_KNOWN_MAX = 512,     /* statements prepared on a connection: room for all there are (sizes.sh) */
 };
 
 /** One statement of an exchange under way. */

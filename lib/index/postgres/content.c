@@ -1,5 +1,7 @@
 #include "index/postgres/content.h"
 
+#include "base/sum.h"
+
 static const char CONTENT_USE[] =
 	"UPDATE content c SET uses = c.uses + k.n FROM (SELECT id, sum(n) AS n FROM unnest($1::bigint[], $2::bigint[])"
 	" u(id, n) GROUP BY id) k WHERE c.id = k.id";
@@ -23,5 +25,5 @@ unsigned cairn_pg_queue_use(struct cairn_pg_tx *tx, struct cairn_pg_array *conte
 
 void cairn_pg_used(struct cairn_pg_tx *tx, unsigned queued, int64_t scope)
 {
-	cairn_pg_grow(tx, scope, -cairn_pg_get_int8(tx->pg.results[queued], 0, 0));
+	cairn_pg_grow(tx, scope, cairn_difference(0, cairn_pg_get_int8(tx->pg.results[queued], 0, 0)));
 }

@@ -3,6 +3,7 @@
 #include "index/postgres/write.h"
 
 #include "base/clock.h"
+#include "base/sum.h"
 
 enum { GC_PAGE = 128 }; /* xorbs looked at in one exchange */
 
@@ -72,7 +73,7 @@ enum cairn_status cairn_pg_lose_xorb(struct cairn_pg_tx *tx, struct cairn_index_
 	if (!cairn_copy_equal(&known.copy, &lose->copy))
 		return cairn_fail(&lose->write.diag, CAIRN_E_BUSY, "xorb.replaced", CAIRN_NO_OFFSET,
 				  "the xorb was stored anew since its object was looked at");
-	tx->counts.stored_bytes -= known.stored_bytes;
+	tx->counts.stored_bytes = cairn_difference(tx->counts.stored_bytes, known.stored_bytes);
 	tx->counts.collection++;
 	tx->counts.withdrawn++;
 	cairn_pg_int8(&args, known.id);
@@ -214,7 +215,8 @@ enum cairn_status cairn_pg_gc_sweep(struct cairn_pg_tx *tx, struct cairn_index_g
 		cairn_pg_add_int8(goes ? &gone : &kept, page.id[i]);
 		if (goes)
 			sweep->swept[sweep->n++] = page.hash[i];
-		tx->counts.stored_bytes -= goes ? page.stored_bytes[i] : 0;
+		if (goes)
+			tx->counts.stored_bytes = cairn_difference(tx->counts.stored_bytes, page.stored_bytes[i]);
 	}
 	if (kept.n > 0)
 		status = cairn_pg_keep_xorbs(tx, &kept, cairn_clock_unix_s());

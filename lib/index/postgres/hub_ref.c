@@ -6,6 +6,7 @@
 #include "index/postgres/own.h"
 
 #include "base/crash_point.h"
+#include "base/sum.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -195,7 +196,7 @@ enum cairn_status cairn_pg_add_ref(struct cairn_pg_tx *tx, struct cairn_index_ad
 	if (status != CAIRN_OK)
 		return status;
 	if (pull)
-		add->number = cairn_pg_get_int8(tx->pg.results[asked.last_pull], 0, 0) + 1;
+		add->number = cairn_sum(cairn_pg_get_int8(tx->pg.results[asked.last_pull], 0, 0), 1);
 	(void)snprintf(number, sizeof(number), "%" PRId64, add->number);
 	status = ref_check(tx, add, &asked, &head, &depth);
 	if (status == CAIRN_OK)

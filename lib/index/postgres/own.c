@@ -2,6 +2,7 @@
 #include "index/postgres/own.h"
 
 #include "base/clock.h"
+#include "base/sum.h"
 
 static const char OWN_FIND_REPO[] = "SELECT r.scope FROM repo r WHERE r.id = $1 AND " CAIRN_PG_KEPT("r");
 /* What the owner's repository holds is counted with the rows that say so. */
@@ -104,7 +105,7 @@ int64_t cairn_pg_disowned(struct cairn_pg_tx *tx, struct cairn_pg_disowning queu
 {
 	const PGresult *r = tx->pg.results[queued.owners];
 	int64_t n = cairn_pg_get_int8(r, 0, 0);
-	cairn_pg_grow(tx, scope, -cairn_pg_get_int8(r, 0, 1));
+	cairn_pg_grow(tx, scope, cairn_difference(0, cairn_pg_get_int8(r, 0, 1)));
 	cairn_pg_dropped_files(tx, queued.files);
 	tx->counts.collection += n > 0;
 	return n;

@@ -4,6 +4,7 @@
 #include "index/sqlite/write.h"
 
 #include "base/clock.h"
+#include "base/sum.h"
 
 enum { GC_PAGE = 512 }; /* xorbs looked at between two looks at the clock */
 
@@ -50,7 +51,7 @@ enum cairn_status cairn_tx_lose_xorb(struct cairn_tx *tx, struct cairn_index_los
 	enum cairn_status status = gc_find(tx, &lose->hash, &lose->write, &known);
 	if (status != CAIRN_OK)
 		return status;
-	tx->counts.stored_bytes -= known.stored_bytes;
+	tx->counts.stored_bytes = cairn_difference(tx->counts.stored_bytes, known.stored_bytes);
 	tx->counts.collection++;
 	status = gc_drop(tx, CAIRN_TX_LOSE_XORB, known.id);
 	return status == CAIRN_OK ? gc_withdraw(tx, known.id) : status;
@@ -187,7 +188,7 @@ static enum cairn_status gc_remove(struct cairn_tx *tx, const struct gc_page *pa
 	if (status == CAIRN_OK)
 		status = gc_drop(tx, CAIRN_TX_DROP_XORB, page->id[i]);
 	tx->counts.xorbs--;
-	tx->counts.stored_bytes -= page->stored_bytes[i];
+	tx->counts.stored_bytes = cairn_difference(tx->counts.stored_bytes, page->stored_bytes[i]);
 	return status;
 }
 

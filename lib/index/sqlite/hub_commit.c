@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/crash_point.h"
+#include "base/sum.h"
 
 #include <string.h>
 
@@ -43,7 +44,7 @@ enum cairn_status cairn_tx_next_commit(struct cairn_tx *tx, int64_t *id)
 {
 	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = tx->stmt[CAIRN_TX_LAST_COMMIT];
 	enum cairn_status status = cairn_sql_find(stmt);
-	*id = status == CAIRN_OK ? sqlite3_column_int64(stmt, 0) + 1 : 1;
+	*id = status == CAIRN_OK ? cairn_sum(sqlite3_column_int64(stmt, 0), 1) : 1;
 	return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status;
 }
 

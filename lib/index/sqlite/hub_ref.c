@@ -3,6 +3,7 @@
 #include "index/sqlite/commit.h"
 
 #include "base/crash_point.h"
+#include "base/sum.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -125,7 +126,7 @@ static enum cairn_status ref_number(struct cairn_tx *tx, struct cairn_index_add_
 	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = tx->stmt[CAIRN_TX_LAST_PULL];
 	sqlite3_bind_int64(stmt, 1, add->repo);
 	enum cairn_status status = cairn_sql_find(stmt);
-	add->number = status == CAIRN_OK ? sqlite3_column_int64(stmt, 0) + 1 : 0;
+	add->number = status == CAIRN_OK ? cairn_sum(sqlite3_column_int64(stmt, 0), 1) : 0;
 	return status;
 }
 

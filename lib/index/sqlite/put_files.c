@@ -3,6 +3,7 @@
 #include "index/sqlite/put_shard.h"
 
 #include "base/clock.h"
+#include "base/sum.h"
 
 #include <stdlib.h>
 
@@ -77,7 +78,7 @@ static enum cairn_status put_files_next(struct put_shard *p, int64_t *next)
 	CLEANUP(cairn_sql_resetp) sqlite3_stmt *last = p->tx->stmt[CAIRN_TX_LAST_FILE];
 	bool row;
 	enum cairn_status status = cairn_sql_step(last, &row);
-	*next = status == CAIRN_OK && row ? sqlite3_column_int64(last, 0) + 1 : 1;
+	*next = status == CAIRN_OK && row ? cairn_sum(sqlite3_column_int64(last, 0), 1) : 1;
 	return status;
 }
 

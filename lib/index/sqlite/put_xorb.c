@@ -4,6 +4,7 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/sum.h"
 
 #include <string.h>
 
@@ -75,7 +76,7 @@ enum cairn_status cairn_tx_add_xorb(struct cairn_tx *tx, const struct cairn_hash
 		return status;
 	*id = sqlite3_last_insert_rowid(tx->db);
 	tx->counts.xorbs++;
-	tx->counts.stored_bytes += stored_bytes ? (int64_t)*stored_bytes : 0;
+	tx->counts.stored_bytes = cairn_sum(tx->counts.stored_bytes, stored_bytes ? (int64_t)*stored_bytes : 0);
 	sqlite3_stmt *row = tx->stmt[CAIRN_TX_ADD_LIST];
 	sqlite3_bind_int64(row, 1, *id);
 	cairn_sql_bind_blob(row, 2, spans.bytes, spans.len);
@@ -140,7 +141,7 @@ static enum cairn_status put_xorb_store(struct cairn_tx *tx, int64_t id, const s
 	status = cairn_sql_run(xorb);
 	if (status != CAIRN_OK)
 		return status;
-	tx->counts.stored_bytes += (int64_t)stored_bytes;
+	tx->counts.stored_bytes = cairn_sum(tx->counts.stored_bytes, (int64_t)stored_bytes);
 	sqlite3_stmt *row = tx->stmt[CAIRN_TX_SET_LIST];
 	sqlite3_bind_int64(row, 1, id);
 	cairn_sql_bind_blob(row, 2, spans.bytes, spans.len);
