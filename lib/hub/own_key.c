@@ -8,8 +8,8 @@
 static enum cairn_status own_key_denied(struct cairn_diag *diag)
 {
 	return cairn_fail(diag, CAIRN_E_DENIED, "key.own", CAIRN_NO_OFFSET,
-			  "keys are made by who holds an account, with a key that is not for one repository alone and "
-			  "may do as much; the operator makes others with cairn key");
+			  "keys are made by who holds an account, with a key that writes and is not for one repository "
+			  "alone; the operator makes others with cairn key");
 }
 
 static bool own_key_has_account(const struct cairn_hub_asker *asker)
@@ -38,10 +38,10 @@ static void own_key_take(void *ctx, const struct cairn_key *key)
 enum cairn_status cairn_hub_make_own_key(struct cairn_cas *cas, const struct cairn_hub_asker *asker, const char *name,
 					 bool writing, char text[static CAIRN_KEY_TEXT_BYTES], struct cairn_diag *diag)
 {
-	unsigned wanted = writing ? CAIRN_TOKEN_WRITE : CAIRN_TOKEN_READ;
 	char repo[CAIRN_KEY_NAME_MAX + 1];
 	int64_t id;
-	if (!own_key_has_account(asker) || !(asker->scopes & wanted))
+	/* A key that only reads would outlive its revocation by keys that it made, and use up the account's number. */
+	if (!own_key_has_account(asker) || !(asker->scopes & CAIRN_TOKEN_WRITE))
 		return own_key_denied(diag);
 	const struct cairn_key key = {.name = name,
 				      .repo = "",

@@ -16,7 +16,7 @@ enum {
  * @param writing  it may write, too
  * @param[out] text  the key itself, which is kept nowhere
  * @return CAIRN_OK; CAIRN_E_USAGE the name is empty or too long (key.name); CAIRN_E_DENIED the asker has no account, is
- *         here with a key for one repository, or would get more than the key of the request allows (key.own);
+ *         here with a key for one repository, or with one that only reads (key.own);
  *         CAIRN_E_CONFLICT it has so many (key.many); as a write
  */
 CAIRN_MUST_USE enum cairn_status cairn_hub_make_own_key(struct cairn_cas *cas, const struct cairn_hub_asker *asker,

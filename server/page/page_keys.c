@@ -27,6 +27,20 @@ struct keys_rows {
 	bool more;
 };
 
+static void keys_put_times(struct cairn_buf *b, const struct cairn_key *key, int64_t now_unix_s)
+{
+	char until[SHOW_BYTES];
+	html(b, "<td class=\"num wide\">");
+	show_age(b, key->created_unix_s, now_unix_s);
+	html(b, "</td><td class=\"num wide\">");
+	if (key->used_unix_s != 0)
+		show_age(b, key->used_unix_s, now_unix_s);
+	else
+		html(b, "–");
+	html(b, "</td><td class=\"num wide\">%s</td>",
+	     key->expires_unix_s != 0 ? show_time(until, key->expires_unix_s) : "–");
+}
+
 static void keys_put(void *ctx, const struct cairn_key *key)
 {
 	struct keys_rows *rows = ctx;
@@ -40,14 +54,22 @@ static void keys_put(void *ctx, const struct cairn_key *key)
 	rows->last = key->id;
 	html(b, "<tr><th scope=\"row\"><bdi>");
 	html_cut(b, key->name, KEYS_NAME_BYTES);
-	html(b, "</bdi>%s</th><td>%s</td><td class=\"num\">", current ? " (signed in with it)" : "", key->scopes);
-	show_age(b, key->created_unix_s, rows->now_unix_s);
+	html(b, "</bdi>%s</th><td>%s", current ? " (signed in with it)" : "", key->scopes);
+	if (key->repo[0]) {
+		html(b, " in ");
+		html_name(b, key->repo);
+	}
+	html(b, "</td>");
+	keys_put_times(b, key, rows->now_unix_s);
+	html(b, current ? "<td class=\"num\"><details class=\"sure\"><summary>Revoke</summary><p>It signs you out.</p>"
+			: "<td class=\"num\">");
 	html(b,
-	     "</td><td class=\"num\"><form method=\"post\" action=\"/settings/keys/revoke\"><input type=\"hidden\" "
-	     "name=\"id\" value=\"%ld\"><button class=\"danger\" aria-label=\"Revoke ",
+	     "<form method=\"post\" action=\"/settings/keys/revoke\"><input type=\"hidden\" name=\"id\" value=\"%ld\">"
+	     "<button class=\"danger\" aria-label=\"Revoke ",
 	     (long)key->id);
 	html_cut(b, key->name, KEYS_NAME_BYTES);
-	html(b, "\">Revoke</button></form></td></tr>\n");
+	html(b,
+	     current ? "\">Revoke it</button></form></details></td></tr>\n" : "\">Revoke</button></form></td></tr>\n");
 }
 
 static void keys_put_list(struct page *page)
@@ -56,8 +78,9 @@ static void keys_put_list(struct page *page)
 		.page = page, .now_unix_s = cairn_clock_unix_s(), .last = ((struct keys_page *)page)->after};
 	struct hub_call *call = &page->hub.call;
 	html(page_out(page),
-	     "<table class=\"rows\"><thead><tr><th scope=\"col\">Name</th><th scope=\"col\">May</th><th "
-	     "scope=\"col\" class=\"num\">Made</th><th scope=\"col\"><span class=\"away\">Revoke</span>"
+	     "<table class=\"rows keys\"><thead><tr><th scope=\"col\">Name</th><th scope=\"col\">May</th><th "
+	     "scope=\"col\" class=\"num wide\">Made</th><th scope=\"col\" class=\"num wide\">Used</th><th "
+	     "scope=\"col\" class=\"num wide\">Until</th><th scope=\"col\"><span class=\"away\">Revoke</span>"
 	     "</th></tr></thead><tbody>\n");
 	rows.end = page_out(page)->len + KEYS_ROWS_BYTES;
 	call->status = cairn_hub_each_own_key(page_cas(page), page_asker(page), keys_put, &rows, &call->diag);
@@ -98,7 +121,10 @@ static void keys_build(struct page *page)
 		html(b, "</section>\n");
 	}
 	keys_put_list(page);
-	keys_put_form(b);
+	if (page_asker(page)->scopes & CAIRN_TOKEN_WRITE)
+		keys_put_form(b);
+	else
+		html(b, "<p class=\"dim\">You are signed in with a key that only reads: it makes no keys.</p>\n");
 	page_end(page);
 }
 

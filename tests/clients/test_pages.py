@@ -405,7 +405,8 @@ def test_keys(people, enter):
     assert ann.send("/settings/keys", name="", may="read").status == 400
     reading = enter("reading ann")
     assert reading.send("/settings/keys", name="more", may="write").status == 403
-    assert reading.send("/settings/keys", name="more", may="read").status == 200
+    assert reading.send("/settings/keys", name="more", may="read").status == 403, "it would outlive its revocation"
+    assert "makes no keys" in text(reading.page("/settings/keys"))
     assert enter("operator").get("/settings/keys").status == 403
 
 
