@@ -21,8 +21,8 @@ struct errors_reply {
  */
 struct errors_reply errors_of_status(enum cairn_status status, bool upload);
 
-/** Likewise of a failure with a rule. Bytes of the store that are damaged or gone are 410: clients give up at once, where
- * they would repeat a 500, and only an upload helps. @param rule  of the diagnosis; NULL: none */
+/** Likewise of a failure with a rule. Bytes of the store that are damaged or gone are 410: clients give up at once,
+ * where they would repeat a 500, and only an upload helps. @param rule  of the diagnosis; NULL: none */
 struct errors_reply errors_of_failure(enum cairn_status status, const char *rule, bool upload);
 
 /** Reason phrase of a code with which an upload is refused, "Error" for others. */
