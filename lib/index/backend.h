@@ -97,8 +97,6 @@ struct cairn_index_backend {
 	enum cairn_status (*totals)(struct cairn_index *ix, struct cairn_index_totals *out);
 	/* NULL: it is asked. */
 	enum cairn_status (*key_is_good)(struct cairn_index *ix, int64_t id, bool *good);
-	enum cairn_status (*each_owner)(struct cairn_index *ix,
-					void (*visit)(void *ctx, int64_t owner, const char *name), void *ctx);
 	enum cairn_status (*each_owned_file)(struct cairn_index *ix, int64_t from_id,
 					     cairn_index_visit_owned_file *visit, void *ctx, int64_t *next_id);
 	enum cairn_status (*entry)(struct cairn_index *ix, const struct cairn_index_commit *commit, const char *path,
@@ -106,10 +104,6 @@ struct cairn_index_backend {
 	enum cairn_status (*each_entry)(struct cairn_index *ix, const struct cairn_index_commit *commit,
 					const struct cairn_index_listing *listing,
 					bool (*visit)(void *ctx, const struct cairn_index_entry *entry), void *ctx);
-	enum cairn_status (*object)(struct cairn_index *ix, int64_t repo, const char *path,
-				    struct cairn_index_object *out);
-	enum cairn_status (*each_object)(struct cairn_index *ix, int64_t repo, const char *prefix, const char *from,
-					 bool (*visit)(void *ctx, const struct cairn_index_object *object), void *ctx);
 	enum cairn_status (*each_due)(struct cairn_index *ix, int64_t after_owner, int64_t now_unix_s, uint32_t limit,
 				      void (*visit)(void *ctx, const struct cairn_index_due *due), void *ctx);
 	enum cairn_status (*each_lie)(struct cairn_index *ix, const struct cairn_index_lie *after, uint32_t limit,

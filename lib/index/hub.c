@@ -33,28 +33,10 @@ bool cairn_index_owner_is_gone(const char *owner)
 	return strncmp(owner, INDEX_OWNER_GONE, sizeof(INDEX_OWNER_GONE) - 1) == 0;
 }
 
-enum cairn_status cairn_index_each_owner(struct cairn_index *ix,
-					 void (*visit)(void *ctx, int64_t owner, const char *name), void *ctx)
-{
-	return ix->backend->each_owner(ix, visit, ctx);
-}
-
 enum cairn_status cairn_index_each_owned_file(struct cairn_index *ix, int64_t from_id,
 					      cairn_index_visit_owned_file *visit, void *ctx, int64_t *next_id)
 {
 	return ix->backend->each_owned_file(ix, from_id, visit, ctx, next_id);
-}
-
-enum cairn_status cairn_index_object(struct cairn_index *ix, int64_t repo, const char *path,
-				     struct cairn_index_object *out)
-{
-	return ix->backend->object(ix, repo, path, out);
-}
-
-enum cairn_status cairn_index_each_object(struct cairn_index *ix, int64_t repo, const char *prefix, const char *from,
-					  bool (*visit)(void *ctx, const struct cairn_index_object *object), void *ctx)
-{
-	return ix->backend->each_object(ix, repo, prefix, from, visit, ctx);
 }
 
 enum cairn_status cairn_index_entry(struct cairn_index *ix, const struct cairn_index_commit *commit, const char *path,

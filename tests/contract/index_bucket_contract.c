@@ -133,6 +133,35 @@ static const char *paths(int64_t repo, const char *prefix, const char *from)
 	return text;
 }
 
+enum { MANY = 400 }; /* more objects than the first page of a listing, which has 125, and less than two full pages */
+
+static bool take_next(void *ctx, const struct cairn_index_object *object)
+{
+	unsigned *n = ctx;
+	char path[16];
+	(void)snprintf(path, sizeof(path), "m/%03u", (*n)++);
+	ck_assert_str_eq(object->path, path);
+	return true;
+}
+
+START_TEST(a_listing_of_several_pages)
+{
+	static char names[MANY][16];
+	static struct cairn_index_change changes[MANY];
+	int64_t repo = bucket("many");
+	unsigned n = 0, from_n = 124;
+	for (unsigned i = 0; i < MANY; i++) {
+		(void)snprintf(names[i], sizeof(names[i]), "m/%03u", i);
+		changes[i] = set(names[i], 0);
+	}
+	ck_assert_int_eq(change_all(repo, changes, MANY), CAIRN_OK);
+	ck_assert_int_eq(cairn_index_each_object(ix, repo, "m/", "", take_next, &n), CAIRN_OK);
+	ck_assert_uint_eq(n, MANY);
+	ck_assert_int_eq(cairn_index_each_object(ix, repo, "m/", "m/124", take_next, &from_n), CAIRN_OK);
+	ck_assert_uint_eq(from_n, MANY);
+}
+END_TEST
+
 static void counts_are(const char *name, uint64_t n_files, uint64_t bytes)
 {
 	struct cairn_index_repo repo;
@@ -498,6 +527,7 @@ int main(int argc, char **argv)
 	Suite *s = suite_create("index_bucket_contract");
 	TCase *t = tcase_create("buckets");
 	tcase_add_checked_fixture(t, set_up, tear_down);
+	tcase_add_test(t, a_listing_of_several_pages);
 	tcase_add_test(t, a_name_is_taken_once_in_an_account);
 	tcase_add_test(t, names_at_their_limits);
 	tcase_add_test(t, moved_set_and_listed);

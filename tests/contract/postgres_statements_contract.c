@@ -120,6 +120,17 @@ static bool no_commit(void *ctx, const struct cairn_index_commit *commit, const 
 	return true;
 }
 
+static bool no_object(void *ctx, const struct cairn_index_object *object)
+{
+	(void)ctx, (void)object;
+	return true;
+}
+
+static void no_owner(void *ctx, int64_t owner, const char *name)
+{
+	(void)ctx, (void)owner, (void)name;
+}
+
 static void read_accounts(void)
 {
 	struct cairn_index_account account;
@@ -151,6 +162,8 @@ static void read_repos(void)
 	TAKES(1, cairn_index_ref(pg.ix, model, CAIRN_INDEX_BRANCH, "main", &head));
 	TAKES(1, cairn_index_each_ref(pg.ix, model, no_ref, NULL));
 	TAKES(1, cairn_index_commit_by_id(pg.ix, head.id, &found));
+	TAKES(1, cairn_index_each_object(pg.ix, bucket, "", "", no_object, NULL));
+	TAKES(1, cairn_index_each_owner(pg.ix, no_owner, NULL));
 	TAKES(1, cairn_index_each_commit(pg.ix, &head, 0, no_commit, NULL));
 }
 

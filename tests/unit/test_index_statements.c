@@ -75,6 +75,8 @@ static const struct known {
 	{"REPO_EACH", 1},
 	/* The lines that a line left: eight at most. Commits of these lines alone are sorted. */
 	{"HISTORY_EACH", 3},
+	/* Who owns files, for an operator: each owner is looked up in the index of claims. */
+	{"OBJECT_OWNERS", 1},
 	/* The claims of one owner, in which a file counts once. */
 	{"QUOTA_OWNER", 2},
 	{"QUOTA_SET_OWNER", 2},

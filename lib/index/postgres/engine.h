@@ -146,8 +146,6 @@ enum cairn_status cairn_pg_each_place(struct cairn_index *ix, const struct cairn
 enum cairn_status cairn_pg_visit_owned(const PGresult *r, int page,
 				       void (*visit)(void *ctx, const struct cairn_index_owned *file), void *ctx,
 				       bool *more);
-enum cairn_status cairn_pg_each_owner(struct cairn_index *ix, void (*visit)(void *ctx, int64_t owner, const char *name),
-				      void *ctx);
 enum cairn_status cairn_pg_each_owned_file(struct cairn_index *ix, int64_t from_id, cairn_index_visit_owned_file *visit,
 					   void *ctx, int64_t *next_id);
 enum cairn_status cairn_pg_count_dead(struct cairn_index *ix, uint64_t *n);

@@ -5,10 +5,6 @@
 #include "index/postgres/engine.h"
 
 /* What backend.h says of these. */
-enum cairn_status cairn_pg_object(struct cairn_index *ix, int64_t repo, const char *path,
-				  struct cairn_index_object *out);
-enum cairn_status cairn_pg_each_object(struct cairn_index *ix, int64_t repo, const char *prefix, const char *from,
-				       bool (*visit)(void *ctx, const struct cairn_index_object *object), void *ctx);
 enum cairn_status cairn_pg_entry(struct cairn_index *ix, const struct cairn_index_commit *commit, const char *path,
 				 struct cairn_index_entry *out);
 enum cairn_status cairn_pg_each_entry(struct cairn_index *ix, const struct cairn_index_commit *commit,

@@ -8,14 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OBJECT_PAGE = 1000 };
-
-#define OBJECT                                                                                                         \
-	"SELECT o.path, o.file, f.hash, coalesce(f.size, 0), o.mtime, o.uploaded, o.type FROM object o"                \
-	" LEFT JOIN file f ON f.id = o.file WHERE o.repo = $1"
-static const char OBJECT_FIND[] = OBJECT " AND o.path = $2";
-static const char OBJECT_EACH[] = OBJECT " AND o.path >= $2 ORDER BY o.path LIMIT $3";
-
 static const char OBJECT_PATHS[] =
 	"SELECT k.n, o.file, coalesce(f.size, 0) FROM unnest($2::bytea[]) WITH ORDINALITY k(path, n)"
 	" CROSS JOIN LATERAL (SELECT file FROM object WHERE repo = $1 AND path = k.path LIMIT 1) o"
@@ -41,73 +33,6 @@ static const char OBJECT_SET[] =
 	" mtime = excluded.mtime, uploaded = excluded.uploaded, type = excluded.type";
 static const char OBJECT_DROP[] = "DELETE FROM object WHERE repo = $1 AND path = ANY($2)";
 static const char OBJECT_COUNT[] = "UPDATE repo SET files = files + $2, bytes = bytes + $3, updated = $4 WHERE id = $1";
-
-/* --- reading ------------------------------------------------------------------------------------------------------ */
-
-/* @param path  room for one */
-static bool object_columns(const PGresult *r, int row, char path[static CAIRN_INDEX_PATH_MAX + 1],
-			   struct cairn_index_object *out)
-{
-	*out = (struct cairn_index_object){
-		.path = path,
-		.size_bytes = (uint64_t)cairn_pg_get_int8(r, row, 3),
-		.has_mtime = !PQgetisnull(r, row, 4),
-		.mtime_unix_ms = cairn_pg_get_int8(r, row, 4),
-		.uploaded_unix_ms = cairn_pg_get_int8(r, row, 5),
-	};
-	return cairn_pg_get_text(r, row, 0, path, CAIRN_INDEX_PATH_MAX + 1) &&
-	       (PQgetisnull(r, row, 1) || cairn_pg_get_hash(r, row, 2, &out->file)) &&
-	       cairn_pg_get_text(r, row, 6, out->type, sizeof(out->type));
-}
-
-enum cairn_status cairn_pg_object(struct cairn_index *ix, int64_t repo, const char *path,
-				  struct cairn_index_object *out)
-{
-	char found[CAIRN_INDEX_PATH_MAX + 1];
-	struct cairn_pg_args args = {0};
-	cairn_pg_int8(&args, repo);
-	cairn_pg_bytes(&args, path, strlen(path));
-	PG_READ(ix, reader, r, OBJECT_FIND, &args);
-	if (PQntuples(r) == 0)
-		return CAIRN_E_NOT_FOUND;
-	bool ok = object_columns(r, 0, found, out);
-	out->path = NULL;
-	return ok ? CAIRN_OK : CAIRN_E_DAMAGED;
-}
-
-/* A visitor may want but one: pages begin small. */
-enum cairn_status cairn_pg_each_object(struct cairn_index *ix, int64_t repo, const char *prefix, const char *from,
-				       bool (*visit)(void *ctx, const struct cairn_index_object *object), void *ctx)
-{
-	char path[CAIRN_INDEX_PATH_MAX + 1], at[CAIRN_INDEX_PATH_MAX + 2];
-	size_t prefix_len = strlen(prefix), at_len = strlen(strcmp(from, prefix) > 0 ? from : prefix);
-	if (at_len > CAIRN_INDEX_PATH_MAX)
-		return CAIRN_OK;
-	memcpy(at, strcmp(from, prefix) > 0 ? from : prefix, at_len + 1);
-	CLEANUP(cairn_pg_givep) struct cairn_pg_reader *reader = NULL;
-	enum cairn_status status = cairn_pg_take(&cairn_postgres(ix)->pool, &reader);
-	for (int page = OBJECT_PAGE / 8; status == CAIRN_OK; page = OBJECT_PAGE) {
-		const PGresult *r;
-		struct cairn_index_object object;
-		struct cairn_pg_args args = {0};
-		cairn_pg_int8(&args, repo);
-		cairn_pg_bytes(&args, at, at_len);
-		cairn_pg_int8(&args, page);
-		status = cairn_pg_ask(&reader->pg, OBJECT_EACH, &args, &r);
-		for (int i = 0; status == CAIRN_OK && i < PQntuples(r); i++) {
-			if (!object_columns(r, i, path, &object))
-				return CAIRN_E_DAMAGED;
-			if (strncmp(path, prefix, prefix_len) != 0 || !visit(ctx, &object))
-				return CAIRN_OK;
-		}
-		if (status != CAIRN_OK || PQntuples(r) < page)
-			break;
-		/* Behind a path is the one with a byte 0 more. */
-		at_len = strlen(path) + 1;
-		memcpy(at, path, at_len);
-	}
-	return status;
-}
 
 /* --- changes in memory -------------------------------------------------------------------------------------------- */
 

@@ -10,8 +10,6 @@ static const char WALK_XORBS[] = "SELECT " CAIRN_PG_XORB " FROM xorb x WHERE x.i
 static const char WALK_FILES[] = "SELECT hash, size, terms, id FROM file WHERE id > $1 ORDER BY id LIMIT $2";
 static const char WALK_FILE_SIZES[] =
 	"SELECT hash, size, octet_length(terms), id FROM file WHERE id > $1 ORDER BY id LIMIT $2";
-static const char WALK_OWNERS[] = "SELECT s.id, s.name FROM scope s WHERE (SELECT true FROM file_owner o"
-				  " WHERE o.scope + 0 = s.id LIMIT 1) IS NOT NULL ORDER BY s.id";
 static const char WALK_OWNED_FILES[] =
 	"SELECT f.hash, f.size, f.terms, f.id, ARRAY(SELECT DISTINCT o.scope FROM file_owner o WHERE o.file = f.id"
 	" ORDER BY o.scope) FROM file f WHERE f.id > $1 ORDER BY f.id LIMIT $2";
@@ -82,19 +80,6 @@ enum cairn_status cairn_pg_each_file(struct cairn_index *ix, int64_t from_id, ui
 }
 
 /* --- who has what ------------------------------------------------------------------------------------------------- */
-
-enum cairn_status cairn_pg_each_owner(struct cairn_index *ix, void (*visit)(void *ctx, int64_t owner, const char *name),
-				      void *ctx)
-{
-	char name[CAIRN_INDEX_SCOPE_TEXT_MAX + 1];
-	PG_READ(ix, reader, r, WALK_OWNERS, NULL);
-	for (int i = 0; i < PQntuples(r); i++) {
-		if (!cairn_pg_get_text(r, i, 1, name, sizeof(name)))
-			return CAIRN_E_DAMAGED;
-		visit(ctx, cairn_pg_get_int8(r, i, 0), name);
-	}
-	return CAIRN_OK;
-}
 
 enum cairn_status cairn_pg_each_owned_file(struct cairn_index *ix, int64_t from_id, cairn_index_visit_owned_file *visit,
 					   void *ctx, int64_t *next_id)

@@ -101,9 +101,6 @@ enum cairn_status cairn_sqlite_each_lie(struct cairn_index *ix, const struct cai
 enum cairn_status cairn_sqlite_claims(struct cairn_index *ix, struct cairn_index_claims *out);
 enum cairn_status cairn_sqlite_totals(struct cairn_index *ix, struct cairn_index_totals *out);
 CAIRN_MUST_USE enum cairn_status cairn_sqlite_last_xorb(struct cairn_index *ix, int64_t *id);
-CAIRN_MUST_USE enum cairn_status cairn_sqlite_each_owner(struct cairn_index *ix,
-							 void (*visit)(void *ctx, int64_t owner, const char *name),
-							 void *ctx);
 CAIRN_MUST_USE enum cairn_status cairn_sqlite_each_owned_file(struct cairn_index *ix, int64_t from_id,
 							      cairn_index_visit_owned_file *visit, void *ctx,
 							      int64_t *next_id);
@@ -112,11 +109,6 @@ CAIRN_MUST_USE enum cairn_status cairn_sqlite_entry(struct cairn_index *ix, cons
 CAIRN_MUST_USE enum cairn_status cairn_sqlite_each_entry(
 	struct cairn_index *ix, const struct cairn_index_commit *commit, const struct cairn_index_listing *listing,
 	bool (*visit)(void *ctx, const struct cairn_index_entry *entry), void *ctx);
-CAIRN_MUST_USE enum cairn_status cairn_sqlite_object(struct cairn_index *ix, int64_t repo, const char *path,
-						     struct cairn_index_object *out);
-CAIRN_MUST_USE enum cairn_status cairn_sqlite_each_object(
-	struct cairn_index *ix, int64_t repo, const char *prefix, const char *from,
-	bool (*visit)(void *ctx, const struct cairn_index_object *object), void *ctx);
 CAIRN_MUST_USE enum cairn_status cairn_sqlite_each_owned(struct cairn_index *ix, const char *owner,
 							 const struct cairn_index_owned_after *after, uint32_t limit,
 							 void (*visit)(void *ctx, const struct cairn_index_owned *file),

@@ -5,65 +5,6 @@
 
 #include <string.h>
 
-/* --- reading ------------------------------------------------------------------------------------------------------ */
-
-static enum cairn_status object_columns(sqlite3_stmt *row, struct cairn_index_object *out)
-{
-	*out = (struct cairn_index_object){
-		.path = (const char *)sqlite3_column_text(row, 0),
-		.size_bytes = (uint64_t)sqlite3_column_int64(row, 3),
-		.has_mtime = sqlite3_column_type(row, 4) != SQLITE_NULL,
-		.mtime_unix_ms = sqlite3_column_int64(row, 4),
-		.uploaded_unix_ms = sqlite3_column_int64(row, 5),
-	};
-	bool empty = sqlite3_column_type(row, 1) == SQLITE_NULL;
-	bool ok = out->path && (empty || cairn_sql_hash(row, 2, &out->file)) &&
-		  cairn_sql_text(row, 6, out->type, sizeof(out->type));
-	return ok ? CAIRN_OK : CAIRN_E_DAMAGED;
-}
-
-enum cairn_status cairn_sqlite_object(struct cairn_index *ix, int64_t repo, const char *path,
-				      struct cairn_index_object *out)
-{
-	CLEANUP(cairn_pool_givep) struct cairn_reader *r = NULL;
-	enum cairn_status status = cairn_sqlite_take(ix, &r);
-	if (status != CAIRN_OK)
-		return status;
-	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = r->stmt[CAIRN_READ_OBJECT];
-	sqlite3_bind_int64(stmt, 1, repo);
-	cairn_sql_bind_text(stmt, 2, path);
-	status = cairn_sql_find(stmt);
-	if (status != CAIRN_OK)
-		return status;
-	status = object_columns(stmt, out);
-	out->path = NULL;
-	return status;
-}
-
-enum cairn_status cairn_sqlite_each_object(struct cairn_index *ix, int64_t repo, const char *prefix, const char *from,
-					   bool (*visit)(void *ctx, const struct cairn_index_object *object), void *ctx)
-{
-	size_t prefix_len = strlen(prefix);
-	CLEANUP(cairn_pool_givep) struct cairn_reader *r = NULL;
-	enum cairn_status status = cairn_sqlite_take(ix, &r);
-	if (status != CAIRN_OK)
-		return status;
-	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = r->stmt[CAIRN_READ_EACH_OBJECT];
-	sqlite3_bind_int64(stmt, 1, repo);
-	cairn_sql_bind_text(stmt, 2, strcmp(from, prefix) > 0 ? from : prefix);
-	for (;;) {
-		bool row;
-		struct cairn_index_object object;
-		status = cairn_sql_step(stmt, &row);
-		if (status == CAIRN_OK && row)
-			status = object_columns(stmt, &object);
-		if (status != CAIRN_OK || !row || strncmp(object.path, prefix, prefix_len) != 0 || !visit(ctx, &object))
-			return status;
-	}
-}
-
-/* --- writing ------------------------------------------------------------------------------------------------------ */
-
 /* A transaction's view of a bucket while it is changed. */
 struct object_changes {
 	struct cairn_tx *tx;

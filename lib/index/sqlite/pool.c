@@ -13,9 +13,6 @@
 	" AND w.scope = (SELECT scope FROM repo WHERE id = c.repo)"                                                    \
 	" LEFT JOIN file f ON f.id = c.file AND coalesce(w.proof, 2) > 0"
 #define POOL_SCAN(i) [CAIRN_READ_SCAN + (i)] = CAIRN_CHAIN_SCAN(POOL_ENTRY, POOL_ENTRY_JOINS)
-#define POOL_OBJECT                                                                                                    \
-	"SELECT o.path, o.file, f.hash, coalesce(f.size, 0), o.mtime, o.uploaded, o.type FROM object o"                \
-	" LEFT JOIN file f ON f.id = o.file WHERE o.repo = ?1"
 /* A file is the viewer's to read (?2; NULL: everything is) when that repository registered it, or the operator did. */
 #define POOL_FILE_VISIBLE                                                                                              \
 	"(?2 IS NULL OR EXISTS(SELECT 1 FROM file_owner o WHERE o.file = f.id AND o.scope = 0)"                        \
@@ -121,12 +118,7 @@ static const char *const pool_sql[CAIRN_READ_STMTS] = {
 	[CAIRN_READ_UNREFERENCED] = "SELECT count(*), coalesce(sum(stored), 0) FROM xorb x"
 				    " WHERE NOT EXISTS(SELECT 1 FROM reference r WHERE r.xorb = x.id)",
 	[CAIRN_READ_FILE_BYTES] = "SELECT count(*), coalesce(sum(size), 0) FROM file",
-	[CAIRN_READ_EACH_OWNER] =
-		"SELECT s.id, s.name FROM scope s WHERE EXISTS(SELECT 1 FROM file_owner o INDEXED BY file_owner_claim"
-		" WHERE o.scope = s.id) ORDER BY s.id",
 	[CAIRN_READ_OWNERS] = "SELECT DISTINCT scope FROM file_owner WHERE file = ?1 ORDER BY scope",
-	[CAIRN_READ_OBJECT] = POOL_OBJECT " AND o.path = ?2",
-	[CAIRN_READ_EACH_OBJECT] = POOL_OBJECT " AND o.path >= ?2 ORDER BY o.path",
 	[CAIRN_READ_LINE] = CAIRN_CHAIN_LINE,
 	[CAIRN_READ_ENTRY] = CAIRN_CHAIN_FIND(POOL_ENTRY, POOL_ENTRY_JOINS),
 	POOL_SCAN(0),

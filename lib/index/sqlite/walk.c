@@ -82,26 +82,6 @@ enum cairn_status cairn_sqlite_each_file(struct cairn_index *ix, int64_t from_id
 
 /* --- who has what ------------------------------------------------------------------------------------------------- */
 
-enum cairn_status cairn_sqlite_each_owner(struct cairn_index *ix,
-					  void (*visit)(void *ctx, int64_t owner, const char *name), void *ctx)
-{
-	CLEANUP(cairn_pool_givep) struct cairn_reader *r = NULL;
-	enum cairn_status status = cairn_sqlite_take(ix, &r);
-	if (status != CAIRN_OK)
-		return status;
-	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = r->stmt[CAIRN_READ_EACH_OWNER];
-	for (;;) {
-		bool row;
-		status = cairn_sql_step(stmt, &row);
-		if (status != CAIRN_OK || !row)
-			return status;
-		const char *name = (const char *)sqlite3_column_text(stmt, 1);
-		if (!name)
-			return CAIRN_E_NOMEM;
-		visit(ctx, sqlite3_column_int64(stmt, 0), name);
-	}
-}
-
 /* The owners of a file, behind those that the list has already been grown for. */
 struct walk_owners {
 	int64_t *all; /* owned */
