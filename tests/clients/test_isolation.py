@@ -162,7 +162,7 @@ def rules_of_the_page():
 NOT_ASKED = {
     r"http\.(?!body$).*|host\.unknown|connections|rate\..*|route\..*|origin\..*": "said of the head, the connection or the path alone",
     r"auth\..*|token.*|key\.(missing|unknown|expired|scope|repo|body|id|known|own|many|name)|account\..*|user\.(unknown|refused)|repo\..*": "said of a credential, or to one without repository alone",
-    r"stopping|not_ready|body\.chunked|index\..*|lease\..*|disk\..*|store\..*|spool\..*|verify\.stopped|gc\..*|usage\..*": "of the machine, or of what the sender himself has under way",
+    r"stopping|not_ready|workers\.slow|body\.chunked|index\..*|lease\..*|disk\..*|store\..*|spool\..*|verify\.stopped|gc\..*|usage\..*": "of the machine, or of what the sender himself has under way",
     r"object\.(damaged|missing|unreadable|changing)|(file|content)\.damaged|xorb\.unreadable|xorb\.(gone|differs|lost|replaced|late)": "to whom may read it, or of what was removed meanwhile: no content",
     r"bucket\.body": "of the body alone, to whoever has a key",
     r"form\..*": "of what a page was sent (test_pages.py asks pages as others)",

@@ -33,6 +33,7 @@ BY_HAND = "sync(1)"
 SPARE = (
     "sqlite index.sqlite-journal",  # SQLite's own, while it makes a database that has nothing in it
     "identity_make folder",  # the word that a running backup leaves for the daemon syncs it, too, where it can be left
+    "make_folder folder",  # of cairn init: in a folder of one's own, settings and data folder sync the same; as root keys lie elsewhere
     "store_fs_folders_durable folder",  # SQLite syncs this folder with its log, unless it was built not to
 )
 # The same folder: the first is for where a sandbox keeps the second from opening it, the second for all but the daemon, the
@@ -355,6 +356,8 @@ def write_files(work):
     work.whole("data/notes/gc")
     work.run("token", "--new-key", "key")
     work.whole("key")
+    work.run("init", "ann", "--dir", "store")
+    work.whole("store/cairnd.conf", "store/keys/1")
     work.run("pull", ledger.name(file), "-o", "pulled", server=True)
     work.whole("pulled")
     (work.root / "folder").mkdir()
