@@ -229,7 +229,8 @@ static void losses_take_owner(void *ctx, const struct cairn_index_owned *row)
 	look->is_short = !owner;
 	if (!owner)
 		return;
-	*owner = (struct cairn_losses_owner){.n_files = 1, .file_bytes = row->size_bytes};
+	*owner = (struct cairn_losses_owner){
+		.in_hub = cairn_index_is_repo_owner(row->owner), .n_files = 1, .file_bytes = row->size_bytes};
 	(void)snprintf(owner->owner, sizeof(owner->owner), "%s", row->owner);
 	(void)snprintf(owner->shown, sizeof(owner->shown), "%s", row->shown ? row->shown : row->owner);
 	look->is_short = !tsearch(owner, &look->tree, losses_compare_owners);
@@ -373,6 +374,13 @@ uint64_t cairn_losses_of_owner(struct cairn_cas *cas, const char *owner)
 			n = l->found.owners[i].n_files;
 	pthread_mutex_unlock(&l->lock);
 	return n;
+}
+
+uint64_t cairn_losses_of_repo(struct cairn_cas *cas, int64_t repo)
+{
+	char owner[CAIRN_INDEX_OWNER_BYTES];
+	cairn_index_repo_owner(owner, repo);
+	return cairn_losses_of_owner(cas, owner);
 }
 
 size_t cairn_losses_owners(struct cairn_cas *cas, struct cairn_losses_owner *out, size_t max)

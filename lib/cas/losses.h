@@ -28,10 +28,14 @@ bool cairn_losses_has(struct cairn_cas *cas, const struct cairn_hash *file);
 /** How many lost files an owner has. Told from memory. @param owner  "" is the operator */
 uint64_t cairn_losses_of_owner(struct cairn_cas *cas, const char *owner);
 
+/** Likewise a repository of the hub. */
+uint64_t cairn_losses_of_repo(struct cairn_cas *cas, int64_t repo);
+
 /** Whose files are lost. Plain value. */
 struct cairn_losses_owner {
 	char owner[CAIRN_LOSSES_OWNER_BYTES]; /* "" is the operator */
 	char shown[CAIRN_LOSSES_OWNER_BYTES]; /* of a repository of the hub: "models/ann/cats"; else as owner */
+	bool in_hub;                          /* it is such a repository */
 	uint64_t n_files, file_bytes;
 };
 /** The owners with most lost files, in falling order. @return how many were copied, at most max */

@@ -13,9 +13,8 @@ enum { LOST_OWNERS = 20, LOST_FILES = 5, LOST_PLACES = 10 };
 
 void page_put_lost_count(struct cairn_buf *b, struct cairn_cas *cas, int64_t repo)
 {
-	char owner[CAIRN_INDEX_OWNER_BYTES], count[SHOW_BYTES];
-	cairn_index_repo_owner(owner, repo);
-	uint64_t n = cairn_losses_of_owner(cas, owner);
+	char count[SHOW_BYTES];
+	uint64_t n = cairn_losses_of_repo(cas, repo);
 	if (n > 0)
 		html(b, "<span class=\"tag lost\">%s %s lost</span>", show_count(count, n), n == 1 ? "file" : "files");
 }
@@ -41,7 +40,7 @@ static void lost_put_owner(struct cairn_buf *b, const struct cairn_losses_owner 
 {
 	static const char MODELS[] = "models/";
 	char count[SHOW_BYTES], size[SHOW_BYTES];
-	bool in_hub = cairn_index_is_repo_owner(owner->owner), model = strncmp(owner->shown, MODELS, 7) == 0;
+	bool in_hub = owner->in_hub, model = strncmp(owner->shown, MODELS, 7) == 0;
 	html(b, "<tr><th scope=\"row\">");
 	if (in_hub)
 		html(b, "<a href=\"/%s\">", owner->shown + (model ? sizeof(MODELS) - 1 : 0));
