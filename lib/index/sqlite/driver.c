@@ -32,10 +32,10 @@ static enum cairn_status driver_find(struct cairn_sqlite_db *db, const struct ca
 	unsigned place = (unsigned)((uintptr_t)sql / sizeof(*sql));
 	for (unsigned i = 0; i < CAIRN_SQLITE_KNOWN_MAX; i++) {
 		*out = &db->known[(place + i) % CAIRN_SQLITE_KNOWN_MAX];
-		if ((*out)->sql == sql && !sqlite3_stmt_busy((*out)->stmt))
-			return CAIRN_OK;
 		if (!(*out)->sql)
 			return driver_prepare(db, sql, *out);
+		if ((*out)->sql == sql && !sqlite3_stmt_busy((*out)->stmt))
+			return CAIRN_OK;
 	}
 	return CAIRN_E_LIMIT;
 }
