@@ -14,7 +14,7 @@
 
 enum {
 	BUCKET_TREE_BYTES_MAX = 2 << 20,
-	BUCKET_ROWS_BYTES = 36000, /* of rows, until the next page: names may be long */
+	BUCKET_ROWS_BYTES = 34000, /* of rows, until the next page: names may be long */
 };
 
 struct bucket_page {

@@ -10,7 +10,7 @@
 #include <string.h>
 
 enum {
-	TREE_ROWS_BYTES = 36000, /* of rows, until the next page: names may be long */
+	TREE_ROWS_BYTES = 34000, /* of rows, until the next page: names may be long */
 	TREE_ROWS_BYTES_MAX = 256 << 10,
 	TREE_TITLE_BYTES = 60,
 };
