@@ -1,4 +1,4 @@
-/* Accounts, and who asks. */
+/* Accounts, and the client that sends a request ("the asker"). */
 #ifndef CAIRN_HUB_ACCOUNT_H
 #define CAIRN_HUB_ACCOUNT_H
 
@@ -6,7 +6,7 @@
 #include "cas/keys.h"
 #include "index/hub.h"
 
-/* Statuses, for all headers of this room: "as index and store" and "as a write" stand for what cas/cas.h lists. */
+/* In all headers of this folder, "as index and store" and "as a write" stand for the statuses that cas/cas.h lists. */
 
 /** The name of CAIRN_HUB_OPERATOR. */
 #define CAIRN_HUB_OPERATOR_NAME "operator"
@@ -17,23 +17,23 @@ enum cairn_hub_asker_kind {
 	CAIRN_HUB_OPERATOR, /* with a key of no account, or where no tokens are needed */
 };
 
-/** Who asks, by the API key that came along. Plain value; zeroed it is nobody. */
+/** The asker, as the API key of the request identifies it. Plain value; a zeroed one is nobody. */
 struct cairn_hub_asker {
 	enum cairn_hub_asker_kind kind;
-	bool shut_out;                                  /* of CAIRN_HUB_NOBODY: sees not even what is public */
+	bool shut_out;                                  /* of CAIRN_HUB_NOBODY: may not even see public repositories */
 	unsigned scopes;                                /* enum cairn_token_scope, implied ones included */
-	int64_t key;                                    /* its number; 0: there was none */
+	int64_t key;                                    /* number of the key; 0: no key */
 	int64_t key_created_unix_s, key_expires_unix_s; /* expires: 0 never */
 	char key_name[CAIRN_KEY_NAME_MAX + 1];
-	char key_repo[CAIRN_KEY_NAME_MAX + 1]; /* the one repository that it is for; empty: any */
+	char key_repo[CAIRN_KEY_NAME_MAX + 1]; /* the only repository that the key opens; empty: any */
 	struct cairn_index_account account;    /* of CAIRN_HUB_ACCOUNT */
 };
 
-/** Whoever asks where no tokens are needed. */
+/** Sets the asker to the operator, as for all requests to a daemon that needs no tokens. */
 void cairn_hub_set_operator(struct cairn_hub_asker *out);
 
-/** Who holds the key with this digest? @return CAIRN_OK; CAIRN_E_DENIED it is unknown or revoked, or its account is
- *  disabled (key.unknown); as index and store */
+/** Finds the holder of the key with this digest. @return CAIRN_OK; CAIRN_E_DENIED the key is unknown or revoked, or its
+ *  account is disabled (key.unknown); as index and store */
 CAIRN_MUST_USE enum cairn_status cairn_hub_identify(struct cairn_cas *cas,
 						    const uint8_t digest[static CAIRN_SHA256_BYTES],
 						    struct cairn_hub_asker *out, struct cairn_diag *diag);
@@ -44,52 +44,53 @@ CAIRN_MUST_USE enum cairn_status cairn_hub_identify(struct cairn_cas *cas,
 CAIRN_MUST_USE enum cairn_status cairn_hub_identify_user(struct cairn_cas *cas, const char *name,
 							 struct cairn_hub_asker *out, struct cairn_diag *diag);
 
-/** What to know of a new account. Borrowed. */
+/** The properties of a new account. Borrowed. */
 struct cairn_hub_new_account {
 	enum cairn_index_account_kind kind;
 	const char *name, *fullname, *email;
 };
 
 /**
- * Make an account. Waits for the index's writer.
- * @return CAIRN_OK; CAIRN_E_USAGE the name is none (account.name), or reserved (account.reserved);
- *         CAIRN_E_CONFLICT it is taken (account.known); as a write
+ * Makes an account. Waits for the index's writer.
+ * @return CAIRN_OK; CAIRN_E_USAGE the name is not valid (account.name), or reserved (account.reserved);
+ *         CAIRN_E_CONFLICT the name is taken (account.known); as a write
  */
 CAIRN_MUST_USE enum cairn_status cairn_hub_add_account(struct cairn_cas *cas,
 						       const struct cairn_hub_new_account *account, int64_t *id,
 						       struct cairn_diag *diag);
 
-/** Refuse the keys of an account, and the tokens got with them, or take them again. Waits for the index's writer.
+/** Disables or enables an account: its keys and the tokens got with them are refused while it is disabled. Waits for
+ *  the index's writer.
  *  @return CAIRN_OK; CAIRN_E_NOT_FOUND (account.unknown); as a write */
 CAIRN_MUST_USE enum cairn_status cairn_hub_disable_account(struct cairn_cas *cas, const char *name, bool disabled,
 							   bool *changed, struct cairn_diag *diag);
 
-/** Say what a user is in an organisation. The last admin stays one, unless an operator says so. Waits for the index's
- *  writer. @return CAIRN_OK; CAIRN_E_NOT_FOUND (account.unknown, user.unknown); CAIRN_E_CONFLICT (member.last_admin);
- * as a write */
+/** Sets the role of a user in an organisation. Only an operator may take the role from the last admin. Waits for the
+ *  index's writer. @return CAIRN_OK; CAIRN_E_NOT_FOUND (account.unknown, user.unknown); CAIRN_E_CONFLICT
+ * (member.last_admin); as a write */
 CAIRN_MUST_USE enum cairn_status cairn_hub_set_member(struct cairn_cas *cas, bool by_operator, const char *organisation,
 						      const char *user, enum cairn_index_role role, bool *changed,
 						      struct cairn_diag *diag);
 
-/** "read", "write", "admin"; "none" for no member. */
+/** Returns "read", "write" or "admin"; "none" for a user who is no member. */
 const char *cairn_hub_role_name(enum cairn_index_role role);
-/** @return false: it is the name of none */
+/** @return false: no role has this name */
 bool cairn_hub_role_parse(const char *name, enum cairn_index_role *out);
 
-/** Say that there is no such account (account.unknown), also where there is one that is not shown.
+/** Reports that there is no such account (account.unknown); also for accounts that the asker may not see.
  *  @return CAIRN_E_NOT_FOUND */
 CAIRN_MUST_USE enum cairn_status cairn_hub_no_account(struct cairn_diag *diag);
 
-/** The number of an account, to make a key for it. @return CAIRN_OK; CAIRN_E_NOT_FOUND (account.unknown); as index and
+/** Finds an account by name, to make a key for it. @return CAIRN_OK; CAIRN_E_NOT_FOUND (account.unknown); as index and
  * store */
 CAIRN_MUST_USE enum cairn_status cairn_hub_find_account(struct cairn_cas *cas, const char *name,
 							struct cairn_index_account *out, struct cairn_diag *diag);
 
-/** Visit all accounts. @return CAIRN_OK; as index and store */
+/** Visits all accounts. @return CAIRN_OK; as index and store */
 CAIRN_MUST_USE enum cairn_status cairn_hub_each_account(
 	struct cairn_cas *cas, void (*visit)(void *ctx, const struct cairn_index_account *account), void *ctx);
-/** Visit all members of an organisation. @return as above; CAIRN_E_NOT_FOUND none has this name,
- * or it is a user's (account.unknown) */
+/** Visits all members of an organisation. @return as above; CAIRN_E_NOT_FOUND no account has this name,
+ * or the name is a user's (account.unknown) */
 CAIRN_MUST_USE enum cairn_status cairn_hub_each_member(struct cairn_cas *cas, const char *organisation,
 						       cairn_index_visit_member *visit, void *ctx,
 						       struct cairn_diag *diag);
@@ -97,10 +98,10 @@ CAIRN_MUST_USE enum cairn_status cairn_hub_each_member(struct cairn_cas *cas, co
 CAIRN_MUST_USE enum cairn_status cairn_hub_each_organisation(struct cairn_cas *cas, int64_t user,
 							     cairn_index_visit_member *visit, void *ctx);
 
-/** What a commit's author is called. */
+/** Returns the author's name for commits of the asker. */
 const char *cairn_hub_author(const struct cairn_hub_asker *asker);
 
-/** The email that a commit's author has in git: it tells no more than the name. */
+/** Writes the author's email for git. It is made of the name alone, so it reveals nothing else. */
 enum { CAIRN_HUB_EMAIL_BYTES = CAIRN_INDEX_ACCOUNT_NAME_MAX + 32 };
 void cairn_hub_email(char out[static CAIRN_HUB_EMAIL_BYTES], const char *author);
 

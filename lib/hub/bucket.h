@@ -1,4 +1,4 @@
-/* What is in a bucket. The repository was found with the access that a call needs. */
+/* Reads and changes the objects of a bucket. Callers have found the repository with the access that a call needs. */
 #ifndef CAIRN_HUB_BUCKET_H
 #define CAIRN_HUB_BUCKET_H
 
@@ -7,11 +7,11 @@
 #include "hub/repo.h"
 
 /**
- * Do what can be done of the operations, all in one transaction; those that were not done have a fault. Waits for the
+ * Applies all operations that can be applied, in one transaction, and sets the fault of each other one. Waits for the
  * index's writer.
- * @param asker  may read the sources of copies; a source that the asker may not read counts as missing
- * @param[out] n_failed  how many have a fault
- * @return CAIRN_OK; CAIRN_E_NOT_FOUND the bucket is not there any more (repo.unknown); CAIRN_E_DENIED (quota.repo,
+ * @param asker  for the sources of copies: a source that the asker may not read counts as missing
+ * @param[out] n_failed  number of operations with a fault
+ * @return CAIRN_OK; CAIRN_E_NOT_FOUND the bucket was deleted (repo.unknown); CAIRN_E_DENIED (quota.repo,
  *         quota.account); as a write
  */
 CAIRN_MUST_USE enum cairn_status cairn_hub_change_bucket(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
@@ -21,18 +21,18 @@ CAIRN_MUST_USE enum cairn_status cairn_hub_change_bucket(struct cairn_cas *cas, 
 
 enum { CAIRN_HUB_ENTRIES_MAX = 1000 }; /* of one page of a listing */
 
-/** A file, or a folder: what paths have before a slash. */
+/** A file or a folder. A bucket has no rows of folders: a folder is the part of a path before a slash. */
 struct cairn_hub_entry {
 	const char *path;
 	const struct cairn_index_object *object; /* NULL: a folder */
 };
 
 /**
- * List what begins with a prefix, in the order of the paths' bytes, a page at a time.
- * @param prefix     letters, not folders: "log" is the start of "logs/1" and of "log.txt"; "" for all
- * @param recursive  false: of what is behind the prefix, and a slash after that, only the first name is told
- * @param from       "" , then next as it was left
- * @param[out] next  CAIRN_INDEX_PATH_MAX + 1 bytes: where the next page begins; "" when there is none
+ * Lists the paths that begin with a prefix, in the order of their bytes, a page at a time.
+ * @param prefix     letters, not folders: "log" matches "logs/1" and "log.txt"; "" matches all
+ * @param recursive  false: visit only the first name behind the prefix (and its slash), a folder once
+ * @param from       "" for the first page, then next of the page before
+ * @param[out] next  CAIRN_INDEX_PATH_MAX + 1 bytes: where the next page begins; "" after the last page
  * @return CAIRN_OK; as index and store
  */
 CAIRN_MUST_USE enum cairn_status cairn_hub_list_bucket(struct cairn_cas *cas, const struct cairn_index_repo *repo,
@@ -40,13 +40,13 @@ CAIRN_MUST_USE enum cairn_status cairn_hub_list_bucket(struct cairn_cas *cas, co
 						       void (*visit)(void *ctx, const struct cairn_hub_entry *entry),
 						       void *ctx, char next[static CAIRN_INDEX_PATH_MAX + 1]);
 
-/** The object of a path. @return CAIRN_OK; CAIRN_E_NOT_FOUND (entry.unknown); as index and store */
+/** Finds the object of a path. @return CAIRN_OK; CAIRN_E_NOT_FOUND (entry.unknown); as index and store */
 CAIRN_MUST_USE enum cairn_status cairn_hub_find_object(struct cairn_cas *cas, const struct cairn_index_repo *repo,
 						       const char *path, struct cairn_index_object *out,
 						       struct cairn_diag *diag);
 
-/** Open the file of an object that is not empty, to read it or a range of it. For workers.
- *  @return as cairn_file_reader_open(), and CAIRN_E_NOT_FOUND it was deleted since (entry.unknown) */
+/** Opens the file of an object that is not empty, to read all of it or a range. For workers.
+ *  @return as cairn_file_reader_open(), and CAIRN_E_NOT_FOUND the file was deleted since (entry.unknown) */
 CAIRN_MUST_USE enum cairn_status cairn_hub_open_object(struct cairn_cas *cas, const struct cairn_index_repo *repo,
 						       const struct cairn_index_object *object,
 						       const struct cairn_byte_range *range,

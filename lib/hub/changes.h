@@ -1,41 +1,41 @@
-/* Which files two commits do not have in common. */
+/* Compares two commits: finds the files that differ. */
 #ifndef CAIRN_HUB_CHANGES_H
 #define CAIRN_HUB_CHANGES_H
 
 #include "hub/tree.h"
 
 enum {
-	CAIRN_HUB_CHANGES_MAX = 1000,         /* that are shown to people */
-	CAIRN_HUB_CHANGES_READ_MAX = 1 << 18, /* entries of both commits that are looked at */
+	CAIRN_HUB_CHANGES_MAX = 1000,         /* changed files that people are shown */
+	CAIRN_HUB_CHANGES_READ_MAX = 1 << 18, /* entries that are read of both commits together */
 };
 
 enum cairn_hub_change_kind {
 	CAIRN_HUB_ADDED,
 	CAIRN_HUB_REMOVED,
-	CAIRN_HUB_CHANGED, /* another content */
+	CAIRN_HUB_CHANGED, /* the content differs */
 };
 
-/** A file that is not the same in both. */
+/** A file that differs between the two commits. */
 struct cairn_hub_change {
 	enum cairn_hub_change_kind kind;
 	char *path;                             /* owned */
-	struct cairn_index_entry before, after; /* folder and name NULL; before not of ADDED, after not of REMOVED */
+	struct cairn_index_entry before, after; /* folder and name NULL; ADDED has no before, REMOVED no after */
 };
 
 /** Zeroed is empty. */
 struct cairn_hub_changes {
 	uint32_t n, room;
-	struct cairn_hub_change *all; /* owned; by the bytes of their paths */
-	bool more;                    /* there may be others: one of the limits was reached */
+	struct cairn_hub_change *all; /* owned; in the order of the paths' bytes */
+	bool more;                    /* there may be more changes: a limit was reached */
 };
 /** For CLEANUP(). */
 void cairn_hub_changes_fini(struct cairn_hub_changes *changes);
 
 /**
- * Compare two commits of a repository. A folder that is the same in both is not opened; takes time with the entries of
- * those that are not, at most CAIRN_HUB_CHANGES_READ_MAX of them. For workers.
- * @param before  NULL: there was nothing
- * @param max     files that are told, and folders that wait to be compared
+ * Compares two commits of a repository. Skips folders that are the same in both. The time grows with the entries of the
+ * other folders, of which it reads at most CAIRN_HUB_CHANGES_READ_MAX. For workers.
+ * @param before  NULL: compare with an empty commit
+ * @param max     limit of the changed files, and of the folders that wait to be compared
  * @param[out] out  empty unless CAIRN_OK
  * @return CAIRN_OK; CAIRN_E_NOT_FOUND a commit is gone; as index and store
  */
@@ -43,8 +43,8 @@ CAIRN_MUST_USE enum cairn_status cairn_hub_compare(struct cairn_cas *cas, const 
 						   const struct cairn_index_commit *after, uint32_t max,
 						   struct cairn_hub_changes *out);
 
-/** The commit before one. @return CAIRN_OK; CAIRN_E_NOT_FOUND it is the first one (its parent is 0), or that is gone;
- * as index and store */
+/** Finds the parent of a commit. @return CAIRN_OK; CAIRN_E_NOT_FOUND the commit is the first (its parent is 0), or the
+ * parent is gone; as index and store */
 CAIRN_MUST_USE enum cairn_status cairn_hub_find_parent(struct cairn_cas *cas, const struct cairn_index_commit *commit,
 						       struct cairn_index_commit *out);
 

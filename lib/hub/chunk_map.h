@@ -1,40 +1,40 @@
-/* Which chunks of a file only it has, and which other files of repositories that somebody may read have them, too. */
+/* Finds for each chunk of a file whether another file has it, too, in any repository that the asker may read. */
 #ifndef CAIRN_HUB_CHUNK_MAP_H
 #define CAIRN_HUB_CHUNK_MAP_H
 
 #include "hub/repo.h"
 
 enum {
-	CAIRN_MAP_CHUNKS_MAX = 1 << 18, /* of the file; a longer one has no map */
-	CAIRN_MAP_FILES_MAX = 1000,     /* that it is compared with */
-	CAIRN_MAP_OTHERS_MAX = 5,       /* repositories that are told apart */
+	CAIRN_MAP_CHUNKS_MAX = 1 << 18, /* chunks of a file; a longer file has no map */
+	CAIRN_MAP_FILES_MAX = 1000,     /* files that the file is compared with */
+	CAIRN_MAP_OTHERS_MAX = 5,       /* other repositories with a mark of their own */
 };
 
-/** Who has a chunk. */
+/** Where else a chunk was found. */
 enum cairn_map_mark {
-	CAIRN_MAP_ALONE,  /* no other file that was looked at */
-	CAIRN_MAP_SAME,   /* another file of the same repository */
-	CAIRN_MAP_OTHERS, /* the first of other repositories, and so on; behind the last one: further ones */
+	CAIRN_MAP_ALONE,  /* in no other file that was read */
+	CAIRN_MAP_SAME,   /* in another file of the same repository */
+	CAIRN_MAP_OTHERS, /* in the first other repository; then a mark for each, and one for all further ones */
 	CAIRN_MAP_FURTHER = CAIRN_MAP_OTHERS + CAIRN_MAP_OTHERS_MAX,
 	CAIRN_MAP_MARKS,
 };
 
 /** Zeroed is empty. */
 struct cairn_chunk_map {
-	uint32_t n_chunks;               /* in the order of the file; 0: there is no map */
-	uint8_t *marks;                  /* owned; of each chunk, enum cairn_map_mark */
-	uint64_t bytes[CAIRN_MAP_MARKS]; /* of each mark; about: chunks of one term count as alike */
-	uint32_t n_files;                /* that it was compared with */
-	bool more;                       /* there may be others that were not looked at */
+	uint32_t n_chunks;               /* 0: there is no map */
+	uint8_t *marks;                  /* owned; enum cairn_map_mark of each chunk, in the order of the file */
+	uint64_t bytes[CAIRN_MAP_MARKS]; /* of each mark; roughly: chunks of a term count as equally long */
+	uint32_t n_files;                /* files that were compared */
+	bool more;                       /* further files may exist that were not compared */
 	uint32_t n_others;
 	struct cairn_index_repo others[CAIRN_MAP_OTHERS_MAX];
 };
 
 /**
- * Compare a file of a repository with the repository's other files, then with those of others that the asker may read,
- * changed last first, as far as CAIRN_MAP_FILES_MAX goes. Nobody else's are looked at, so the map and the time it takes
- * tell nothing of them. A chunk that is in several counts for the first. For workers.
- * @param repo  of which the asker may have the files
+ * Compares a file with the other files of its repository, then with those of other repositories that the asker may
+ * read, last changed first, at most CAIRN_MAP_FILES_MAX files. No others are read, so neither the map nor its timing
+ * reveals them. A chunk that several files have gets the mark of the first. For workers.
+ * @param repo  a repository whose files the asker may read
  * @param[out] out  empty unless CAIRN_OK
  * @return CAIRN_OK; CAIRN_E_NOT_FOUND the repository has no such file; as index and store
  */

@@ -1,25 +1,25 @@
-/* What a client wants committed: lines of JSON. The repository was found with CAIRN_HUB_WRITE. */
+/* Reads commit requests (lines of JSON) and commits them. Callers found the repository with CAIRN_HUB_WRITE. */
 #ifndef CAIRN_HUB_COMMIT_H
 #define CAIRN_HUB_COMMIT_H
 
 #include "hub/repo.h"
 #include "index/history.h"
 
-/** What one request commits. Zeroed it is empty. */
+/** The content of one commit request. Zeroed it is empty. */
 struct cairn_hub_commit {
 	const char *title, *message, *parent; /* of the header; parent NULL: any */
 	bool has_id;
-	struct cairn_git_oid id; /* likewise: that it has elsewhere, and is to keep */
+	struct cairn_git_oid id; /* of the header: the id that the commit has elsewhere and keeps; if has_id */
 	uint32_t n;
 	struct cairn_index_operation *operations; /* owned, n of them */
-	struct cairn_hub_commit_part *parts;      /* owned: what all this borrows from */
+	struct cairn_hub_commit_part *parts;      /* owned: the memory that all members borrow */
 };
 
 /**
- * Read lines of {"key":K,"value":{…}}: "header" first (summary, description, parentCommit, commitId), then "file"
+ * Reads lines of {"key":K,"value":{…}}: "header" first (summary, description, parentCommit, commitId), then "file"
  * (path, content, encoding: "base64" or "utf-8"), "lfsFile" (path, algo, oid, size), "deletedFile", "deletedFolder"
- * (path, which may end with a slash). Members that are not known are passed over, as are empty lines. The text of an
- * LFS pointer as a file is the file that it points to. Pure.
+ * (path, which may end with a slash). Skips unknown members and empty lines. A "file" whose content is an LFS pointer
+ * stands for the file that the pointer names. Pure.
  * @param[out] out  empty unless CAIRN_OK; borrows nothing from text
  * @return CAIRN_OK; CAIRN_E_FORMAT (commit.line, commit.header, commit.name, commit.content, commit.sha256_text,
  * commit.id_text); CAIRN_E_LIMIT (commit.lines; commit.inline: more than CAIRN_INDEX_INLINE_MAX bytes); CAIRN_E_NOMEM
@@ -29,16 +29,17 @@ CAIRN_MUST_USE enum cairn_status cairn_hub_commit_read(struct cairn_hub_commit *
 /** For CLEANUP(). */
 void cairn_hub_commit_fini(struct cairn_hub_commit *commit);
 
-/** May the asker give a commit the id that it has? @return CAIRN_OK; CAIRN_E_DENIED (commit.id) */
+/** Checks whether the asker may choose the id of a commit, if it has one. @return CAIRN_OK; CAIRN_E_DENIED (commit.id)
+ */
 CAIRN_MUST_USE enum cairn_status cairn_hub_may_name(const struct cairn_hub_asker *asker,
 						    const struct cairn_hub_commit *commit, struct cairn_diag *diag);
 
 /**
- * Commit to a branch, or to a pull request ("refs/pr/N"). Waits for the index's writer.
- * @param[out] oid    of the new commit, or of the head when nothing is other than before
- * @return CAIRN_OK; CAIRN_E_NOT_FOUND (repo.unknown; revision.unknown: no such branch; entry.unknown: a path that is to
- *         be deleted is not there); CAIRN_E_CONFLICT (commit.parent: 412 for clients; commit.sha256, commit.path,
- *         commit.known: 400); CAIRN_E_DENIED only an operator gives a commit an id (commit.id); CAIRN_E_LIMIT
+ * Commits to a branch, or to a pull request ("refs/pr/N"). Waits for the index's writer.
+ * @param[out] oid    of the new commit, or of the head if the commit changes nothing
+ * @return CAIRN_OK; CAIRN_E_NOT_FOUND (repo.unknown; revision.unknown: no such branch; entry.unknown: a path to delete
+ *         does not exist); CAIRN_E_CONFLICT (commit.parent: 412 for clients; commit.sha256, commit.path,
+ *         commit.known: 400); CAIRN_E_DENIED only an operator may choose the id (commit.id); CAIRN_E_LIMIT
  * (commit.rows, commit.names, commit.depth, commit.limit); as a write
  */
 CAIRN_MUST_USE enum cairn_status cairn_hub_commit(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
@@ -46,7 +47,7 @@ CAIRN_MUST_USE enum cairn_status cairn_hub_commit(struct cairn_cas *cas, const s
 						  const struct cairn_hub_commit *commit, struct cairn_git_oid *oid,
 						  struct cairn_diag *diag);
 
-/** Visit commits, from one back, a page at a time; how many there are is commit->number.
+/** Visits a commit and those before it, newest first, a page at a time. Their number in all is from->number.
  *  @return CAIRN_OK; as index and store */
 CAIRN_MUST_USE enum cairn_status cairn_hub_each_commit(
 	struct cairn_cas *cas, const struct cairn_index_commit *from, uint64_t skip, uint32_t limit,

@@ -1,21 +1,21 @@
-/* Copies of a repository, or of files of it, which share the bytes: none is copied. */
+/* Duplicates a repository, or some of its files. Both share the stored bytes: none are copied. */
 #ifndef CAIRN_HUB_DUPLICATE_H
 #define CAIRN_HUB_DUPLICATE_H
 
 #include "hub/repo.h"
 
-/** What the text of a copy may sum up to: it is held in memory. */
+/** Limit of all inline text of a copy, which is held in memory. */
 enum { CAIRN_HUB_DUPLICATE_TEXT_BYTES_MAX = 64 << 20 };
 
 /**
- * Make a repository with the files that main of another one has, as its first commit. Waits for the index's writer.
+ * Makes a repository whose first commit has the files of the source's main. Waits for the index's writer.
  * @param source      found with CAIRN_HUB_READ
  * @param copy        kind, account, name; the rest is set here
- * @param is_private  NULL: it is if the source is private, or has a gate. That such a one's copy is public only an
- *                    admin of the source may say
+ * @param is_private  NULL: private if the source is private or has a gate. Only an admin of such a source may make the
+ *                    copy public
  * @return as cairn_hub_make_repo(), cairn_hub_duplicate_files(); CAIRN_E_LIMIT more than CAIRN_INDEX_OPERATIONS_MAX
- * files, or more text (repo.duplicate); CAIRN_E_CONFLICT a file of it has no bytes any more, with *out all zero
- * (commit.bytes); CAIRN_E_DENIED it may not be public (repo.guarded)
+ * files, or more text (repo.duplicate); CAIRN_E_CONFLICT the bytes of a file were deleted, with *out all zero
+ * (commit.bytes); CAIRN_E_DENIED the copy may not be public (repo.guarded)
  */
 CAIRN_MUST_USE enum cairn_status cairn_hub_duplicate(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
 						     const struct cairn_index_repo *source,
@@ -23,9 +23,9 @@ CAIRN_MUST_USE enum cairn_status cairn_hub_duplicate(struct cairn_cas *cas, cons
 						     struct cairn_index_repo *out, struct cairn_diag *diag);
 
 /**
- * May files of a repository get into another one? Files that members alone may have get into nothing that everybody may
- * have, unless an admin of their repository does it. A target that is not everybody's takes the guard of the source, so
- * that nobody else opens it later. Waits for the index's writer then.
+ * Checks whether files of one repository may be copied to another. Files that only members may read get into no public
+ * repository, unless an admin of the source copies them. A target that is not public takes the guard of the source, so
+ * that nobody else can make it public later. Only that step waits for the index's writer.
  * @param source  found with CAIRN_HUB_READ  @param target  found with CAIRN_HUB_WRITE
  * @return CAIRN_OK; CAIRN_E_DENIED (repo.guarded); CAIRN_E_NOT_FOUND the target was deleted or opened meanwhile
  *         (repo.unknown); as a write
@@ -35,13 +35,13 @@ CAIRN_MUST_USE enum cairn_status cairn_hub_guard_copy(struct cairn_cas *cas, con
 						      const struct cairn_index_repo *target, struct cairn_diag *diag);
 
 /**
- * Let another repository have files of one, so that a commit there can name them: no byte is copied. Waits for the
+ * Registers files of one repository for another, so that a commit there can name them. No byte is copied. Waits for the
  * index's writer.
- * @param source  found with CAIRN_HUB_READ
- * @param target  found with CAIRN_HUB_WRITE; not a bucket, as the source
- * @param files   at most CAIRN_INDEX_ADOPTED_MAX; which of them could not be given is set
+ * @param source  found with CAIRN_HUB_READ; not a bucket
+ * @param target  found with CAIRN_HUB_WRITE; not a bucket
+ * @param files   at most CAIRN_INDEX_ADOPTED_MAX; each that could not be registered is marked
  * @return CAIRN_OK; as cairn_hub_guard_copy(); CAIRN_E_DENIED (quota.repo, quota.account); CAIRN_E_NOT_FOUND one of
- * them was deleted meanwhile (repo.unknown); as a write
+ * the repositories was deleted meanwhile (repo.unknown); as a write
  */
 CAIRN_MUST_USE enum cairn_status cairn_hub_duplicate_files(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
 							   const struct cairn_index_repo *source,

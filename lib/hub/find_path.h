@@ -1,4 +1,4 @@
-/* Files by a part of their paths, for people: a walk over names that ends early and says where. */
+/* Finds files by a part of their paths, for people. The walk over the names ends at a limit and says where it ended. */
 #ifndef CAIRN_HUB_FIND_PATH_H
 #define CAIRN_HUB_FIND_PATH_H
 
@@ -6,55 +6,55 @@
 #include "index/history.h"
 
 enum {
-	CAIRN_HUB_FIND_LOOKED_MAX = 12000, /* paths that one call looks at: some 30 ms in 300 repositories */
-	CAIRN_HUB_FIND_REPOS_MAX = 300,    /* repositories, likewise */
-	CAIRN_HUB_FIND_TEXT_MAX = 200,     /* bytes of what is searched for; longer ones are the caller's to refuse */
+	CAIRN_HUB_FIND_LOOKED_MAX = 12000, /* paths that one call reads: some 30 ms in 300 repositories */
+	CAIRN_HUB_FIND_REPOS_MAX = 300,    /* repositories that one call reads */
+	CAIRN_HUB_FIND_TEXT_MAX = 200,     /* bytes of a search text; callers refuse longer ones */
 };
 
-/** A file whose path has the text, letters of ASCII in any case. Borrowed for the time of the call. */
+/** A file whose path contains the text; the case of ASCII letters does not matter. Borrowed during the visit. */
 struct cairn_hub_path {
 	const struct cairn_index_repo *repo;
 	const char *path;
 	uint64_t size_bytes;
 };
 
-/** What is searched for, and where the walk may end. */
+/** A search: the text, and the limit of files to find. */
 struct cairn_hub_find_path {
 	const char *text;
 	uint32_t found_max;
-	/** Takes notes only: a reader of the index is held. */
+	/** Must only take notes, because a reader of the index is held. */
 	void (*visit)(void *ctx, const struct cairn_hub_path *found);
 	void *ctx;
 };
 
 /**
- * Visit what has the text below a folder of a commit.
- * @param folder  "": all
- * @param after   "", then next as it was left
- * @param[out] next  behind which path to go on; "" when all were looked at
- * @return CAIRN_OK, also without a find; as index and store
+ * Visits the files below a folder of a commit whose paths contain the text.
+ * @param folder  "" for the top folder
+ * @param after   "" for the first call, then next of the call before
+ * @param[out] next  the path behind which the next call goes on; "" when all paths were read
+ * @return CAIRN_OK, also if nothing was found; as index and store
  */
 CAIRN_MUST_USE enum cairn_status cairn_hub_find_in_tree(struct cairn_cas *cas, const struct cairn_index_repo *repo,
 							const struct cairn_index_commit *commit, const char *folder,
 							const struct cairn_hub_find_path *find, const char *after,
 							char next[static CAIRN_INDEX_PATH_MAX + 1]);
 
-/** Likewise of a bucket. @param prefix  "", or a folder with the slash behind it. @return likewise */
+/** Does the same as cairn_hub_find_in_tree() for a bucket. @param prefix  "", or a folder and a slash */
 CAIRN_MUST_USE enum cairn_status cairn_hub_find_in_bucket(struct cairn_cas *cas, const struct cairn_index_repo *repo,
 							  const char *prefix, const struct cairn_hub_find_path *find,
 							  const char *after,
 							  char next[static CAIRN_INDEX_PATH_MAX + 1]);
 
-/** What was left out. */
+/** What a search left out. */
 struct cairn_hub_find_end {
-	bool more_files;   /* of those that were looked at */
-	bool more_repos;   /* further ones than CAIRN_HUB_FIND_REPOS_MAX */
-	uint32_t n_passed; /* repositories with more files than were left to look at: they can be searched one by one */
+	bool more_files;   /* more files match in the repositories that were read */
+	bool more_repos;   /* there are more repositories than CAIRN_HUB_FIND_REPOS_MAX */
+	uint32_t n_passed; /* repositories skipped, as they have more files than the limit left; search them singly */
 };
 
 /**
- * Visit what has the text at the heads of main, and in the buckets, of the repositories that the asker may see (of
- * buckets: have the files of), those first that were changed last. Nothing else is looked at.
+ * Visits the matching files at the heads of main of the repositories that the asker may see, and in the buckets that
+ * the asker may read, last changed first. Reads nothing else.
  * @return CAIRN_OK; as index and store
  */
 CAIRN_MUST_USE enum cairn_status cairn_hub_find_paths(struct cairn_cas *cas, const struct cairn_hub_asker *asker,

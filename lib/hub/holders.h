@@ -1,4 +1,4 @@
-/* Who holds which keys, for an operator: never a key itself, which is kept nowhere. */
+/* Lists for an operator which account holds which keys. It never shows a key itself, which is stored nowhere. */
 #ifndef CAIRN_HUB_HOLDERS_H
 #define CAIRN_HUB_HOLDERS_H
 
@@ -6,7 +6,7 @@
 
 enum {
 	CAIRN_HOLDERS_MAX = 26,       /* accounts of a page, the operator's among them */
-	CAIRN_HOLDER_KEYS_MAX = 100,  /* of one account that are told */
+	CAIRN_HOLDER_KEYS_MAX = 100,  /* keys of one account that are listed */
 	CAIRN_HOLDER_SCOPES_MAX = 23, /* bytes of what a key allows */
 };
 
@@ -20,22 +20,22 @@ struct cairn_held_key {
 
 /** An account. */
 struct cairn_holder {
-	struct cairn_index_account account; /* of the operator's keys zeroed */
+	struct cairn_index_account account; /* zeroed for the operator's keys */
 	struct cairn_held_key *keys;        /* owned; in the order in which they were made */
-	uint32_t n_keys, n_more;            /* told, and not */
+	uint32_t n_keys, n_more;            /* keys listed, and left out */
 };
 
 /** Zeroed is empty. */
 struct cairn_holders {
 	uint32_t n;
 	struct cairn_holder all[CAIRN_HOLDERS_MAX];
-	int64_t next_id; /* from which the next page goes on; 0: this is the last */
+	int64_t next_id; /* from_id of the next page; 0: this is the last page */
 };
 
 /**
- * List accounts in the order in which they were made, and the keys of each; those of the operator come first. Reads all
- * keys that there are. For workers.
- * @param from_id  0, then next_id, or the number of another account: those behind it
+ * Lists accounts in the order in which they were made, with the keys of each. The operator's keys come first. Reads all
+ * keys of the index. For workers.
+ * @param from_id  0, then next_id; or the number of any account, to list those after it
  * @param[out] out  empty unless CAIRN_OK
  * @return CAIRN_OK; as index and store
  */

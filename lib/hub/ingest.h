@@ -1,5 +1,5 @@
-/* A plain body that becomes a file: cut, looked up, packed and hashed while it comes, and registered under a repository
- * with the SHA-256 that it was found to have. */
+/* Makes a file of a plain body: cuts, looks up, packs and hashes the bytes as they arrive, and registers the file for a
+ * repository with the SHA-256 of the bytes. */
 #ifndef CAIRN_HUB_INGEST_H
 #define CAIRN_HUB_INGEST_H
 
@@ -8,39 +8,39 @@
 /** Longer files are refused. */
 #define CAIRN_HUB_INGEST_BYTES_MAX (UINT64_C(1) << 40)
 
-/** A body on its way in. Takes some 3 MiB, and up to 64 MiB for large files, which counts as the sender's. One thread
- * at a time. */
+/** A body that is being received. Takes some 3 MiB of memory, and up to 64 MiB for large files, which count for the
+ * sender's limit. One thread at a time. */
 struct cairn_hub_ingest;
 
-/** What the body is said to be. */
+/** The hash and size that the client announced. */
 struct cairn_hub_ingest_file {
 	uint8_t sha256[CAIRN_SHA256_BYTES]; /* plain byte order */
 	uint64_t size_bytes;
 };
 
 /** @param who  scope, owner and sender; copied
- *  @return CAIRN_OK; CAIRN_E_BUSY over a limit of bytes under way; CAIRN_E_NOMEM */
+ *  @return CAIRN_OK; CAIRN_E_BUSY a limit of bytes in flight is reached; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_hub_ingest_begin(struct cairn_cas *cas, const struct cairn_cas_who *who,
 							const struct cairn_hub_ingest_file *file,
 							struct cairn_hub_ingest **out, struct cairn_diag *diag);
 
-/** Where the next bytes belong. Cheap, for any thread. @param[out] len  room; 0 only between two calls of
+/** Returns the buffer for the next bytes. Cheap, for any thread. @param[out] len  its room; 0 only between two calls of
  * cairn_hub_ingest_put() */
 uint8_t *cairn_hub_ingest_room(struct cairn_hub_ingest *in, size_t *len);
-/** So many bytes were put there. Likewise. */
+/** Notes that n bytes were written to the buffer. Cheap, for any thread. */
 void cairn_hub_ingest_put(struct cairn_hub_ingest *in, size_t n);
 
-/** Work off what was put, so that there is room again. Waits for the disk and for the index's writer: on a worker.
- *  @return CAIRN_OK; CAIRN_E_MISMATCH more bytes than the file has (ingest.size); CAIRN_E_LIMIT a file in too many
- *          pieces (ingest.terms); as a write. After a failure it can only be
- *          freed */
+/** Processes the bytes in the buffer, which makes room again. Waits for the disk and for the index's writer: on a
+ * worker.
+ *  @return CAIRN_OK; CAIRN_E_MISMATCH more bytes than announced (ingest.size); CAIRN_E_LIMIT the file has too many
+ *          pieces (ingest.terms); as a write. After a failure only cairn_hub_ingest_free() may follow */
 CAIRN_MUST_USE enum cairn_status cairn_hub_ingest_work(struct cairn_hub_ingest *in, struct cairn_diag *diag);
 
 /**
- * All has come: work off the rest, and register the file. With CAIRN_OK it is durable. On a worker.
- * @return as cairn_hub_ingest_work(); CAIRN_E_MISMATCH the bytes are not what they were said to be (ingest.size,
- *         ingest.sha256); CAIRN_E_DENIED the owner is a repository that is not there any more (repo.gone). Then no file
- *         is registered, and what was stored for it goes with a collection
+ * Processes the rest after the last byte, and registers the file. With CAIRN_OK the file is durable. On a worker.
+ * @return as cairn_hub_ingest_work(); CAIRN_E_MISMATCH size or hash are not those announced (ingest.size,
+ *         ingest.sha256); CAIRN_E_DENIED the owner is a repository that was deleted (repo.gone). After a failure no
+ *         file is registered, and a collection removes the stored bytes
  */
 CAIRN_MUST_USE enum cairn_status cairn_hub_ingest_end(struct cairn_hub_ingest *in, struct cairn_diag *diag);
 

@@ -1,4 +1,4 @@
-/* Objects of Git LFS: those of a repository are found by its own claims, and sent and fetched at signed addresses. */
+/* Objects of Git LFS. They are found by the claims of their own repository, and transferred at signed addresses. */
 #ifndef CAIRN_HUB_LFS_H
 #define CAIRN_HUB_LFS_H
 
@@ -11,43 +11,43 @@ enum { CAIRN_HUB_LFS_QUERY_BYTES = 256 };
 /** Permission to send or to fetch one object until a moment. Plain value. */
 struct cairn_hub_lfs_grant {
 	bool upload; /* else download */
-	bool alone;  /* of an upload: it shares dedupe with nobody but the repository itself */
+	bool alone;  /* of an upload: it shares dedupe with its own repository only */
 	int64_t repo;
 	uint8_t sha256[CAIRN_SHA256_BYTES];
 	uint64_t size_bytes;
 	int64_t expires_unix_s;
 };
 
-/** Sign a grant. @param[out] out  what is in the address behind the "?" */
+/** Signs a grant. @param[out] out  the query of the address, behind the "?" */
 void cairn_hub_lfs_sign(const struct cairn_cas *cas, const struct cairn_hub_lfs_grant *grant,
 			char out[static CAIRN_HUB_LFS_QUERY_BYTES]);
 
-/** What stands in an address. Borrowed; NULL: it has no such part. */
+/** The parts of a signed address. Borrowed; NULL: the address lacks this part. */
 struct cairn_hub_lfs_address {
 	bool upload;
 	const char *repo, *sha256, *size, *expires, *alone, *signature;
 };
 
-/** Check an address: any change to any part of it shows. @param[out] out  set with CAIRN_OK
+/** Checks the signature, which covers every part of the address, and the expiry. @param[out] out  set with CAIRN_OK
  *  @return CAIRN_OK; CAIRN_E_DENIED (lfs.signature, lfs.expired) */
 CAIRN_MUST_USE enum cairn_status cairn_hub_lfs_check(const struct cairn_cas *cas,
 						     const struct cairn_hub_lfs_address *address, int64_t now_unix_s,
 						     struct cairn_hub_lfs_grant *out, struct cairn_diag *diag);
 
-/** Does the repository have an object, by its own word? @param[out] out  hash and size
+/** Finds an object by the repository's own claims. @param[out] out  hash and size
  *  @return CAIRN_OK; CAIRN_E_NOT_FOUND; as index and store */
 CAIRN_MUST_USE enum cairn_status cairn_hub_lfs_find(struct cairn_cas *cas, int64_t repo,
 						    const uint8_t sha256[static CAIRN_SHA256_BYTES],
 						    struct cairn_index_file *out);
 
-/** Begin to take the object of a grant, for its repository. @param sender  as in struct cairn_cas_who
+/** Begins to receive the object of a grant, for its repository. @param sender  as in struct cairn_cas_who
  *  @return as cairn_hub_ingest_begin() */
 CAIRN_MUST_USE enum cairn_status cairn_hub_lfs_receive(struct cairn_cas *cas, const struct cairn_hub_lfs_grant *grant,
 						       const struct cairn_hash *sender, struct cairn_hub_ingest **out,
 						       struct cairn_diag *diag);
 
-/** Open an object to read it or a range of it. For workers.
- *  @return as cairn_file_reader_open(); CAIRN_E_NOT_FOUND also when the repository does not have it */
+/** Opens an object to read all of it or a range. For workers.
+ *  @return as cairn_file_reader_open(); CAIRN_E_NOT_FOUND also when the repository does not have the object */
 CAIRN_MUST_USE enum cairn_status cairn_hub_lfs_open(struct cairn_cas *cas, int64_t repo,
 						    const uint8_t sha256[static CAIRN_SHA256_BYTES],
 						    const struct cairn_byte_range *range,

@@ -1,20 +1,20 @@
-/* Who may do what with a repository. Pure. */
+/* Decides what an asker may do with a repository. Pure. */
 #ifndef CAIRN_HUB_MAY_H
 #define CAIRN_HUB_MAY_H
 
 #include "hub/account.h"
 
-/** What somebody may do with the repositories of an account: each may what the ones before it may. */
+/** The access to the repositories of an account. Each level includes those before it. */
 enum cairn_hub_access {
-	CAIRN_HUB_SEE,   /* see the public ones, and have the files of those without a gate */
-	CAIRN_HUB_READ,  /* see them all, and have their files */
-	CAIRN_HUB_WRITE, /* change what is in a repository, make one */
-	CAIRN_HUB_ADMIN, /* settings, another name, delete */
+	CAIRN_HUB_SEE,   /* see public repositories, and read the files of those without a gate */
+	CAIRN_HUB_READ,  /* see all repositories, and read their files */
+	CAIRN_HUB_WRITE, /* change the content of a repository, make one */
+	CAIRN_HUB_ADMIN, /* change its settings, rename it, delete it */
 };
 
-/** Of a key that can only read no more comes, and of one that is for another repository nothing.
- *  @param account  whose repositories
- *  @param role     of the asker's account in it */
+/** Returns the access of an asker. A key without write scope gives at most READ, a key for one repository only SEE.
+ *  @param account  the account that owns the repositories
+ *  @param role     role of the asker's account in that account */
 enum cairn_hub_access cairn_hub_access(const struct cairn_hub_asker *asker, int64_t account,
 				       enum cairn_index_role role);
 

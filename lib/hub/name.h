@@ -4,14 +4,14 @@
 
 #include <stdbool.h>
 
-enum { CAIRN_HUB_NAME_MAX = 96 }; /* bytes of a name, of an account as of a repository */
+enum { CAIRN_HUB_NAME_MAX = 96 }; /* bytes of the name of an account or a repository */
 
-/** Is it a name as clients accept it: 1 to 96 letters, digits, "-", "_" and ".", neither "-" nor "." at an end, and
- * neither "--" nor ".." inside? */
+/** Is the name one that clients accept: 1 to 96 letters, digits, "-", "_" and "."; no "-" or "." at either end; no "--"
+ * or ".." inside? */
 bool cairn_hub_name_is_good(const char *name);
 
-/** Is it, in any case, the first segment of what a daemon serves by itself, or may come to, so that no account can have
- * it? What the public hub keeps for itself is among them: clients take it for no account either. */
+/** Is the name, in upper or lower case, one that no account can have? A daemon serves these first segments itself, or
+ * may do so later. The names that the public hub reserves are among them: clients take none of these for an account. */
 bool cairn_hub_name_is_reserved(const char *name);
 
 #endif

@@ -1,24 +1,24 @@
-/* What the files of a commit have that those of the one before had not: bytes of chunks that were stored for it. */
+/* Counts the new bytes of a commit: of chunks that its files have and the files of the commit before had not. */
 #ifndef CAIRN_HUB_NEW_BYTES_H
 #define CAIRN_HUB_NEW_BYTES_H
 
 #include "hub/changes.h"
 
-enum { CAIRN_NEW_FILES_MAX = 1000 /* of the commit before that are looked at */ };
+enum { CAIRN_NEW_FILES_MAX = 1000 /* files of the commit before that are read */ };
 
 /** Zeroed is empty. */
 struct cairn_new_bytes {
-	uint64_t *bytes;  /* owned; of each change: of chunks that are new with it, each counted once and for the first
-			   * of  the changes that has it; of a removed file, and of one whose bytes were deleted, 0 */
-	uint32_t n_files; /* of the commit before that were looked at */
-	bool more;        /* there are further ones, which may have what counts as new */
-	bool unknown;     /* there is more of something than is looked at (hub/places.h): bytes is NULL */
+	uint64_t *bytes;  /* owned; new bytes of each change. A chunk counts once, for the first change that has it. 0
+			   * for  a removed file, and for one whose bytes were deleted */
+	uint32_t n_files; /* files of the commit before that were read */
+	bool more;        /* further files exist, which may have some of the bytes counted as new */
+	bool unknown;     /* a limit of hub/places.h was exceeded: bytes is NULL */
 };
 
 /**
- * Count it. Only files of this repository are looked at, so nothing is revealed about others. For workers.
- * @param before   NULL: there was nothing
- * @param changes  between both
+ * Counts the new bytes. Reads files of this repository only, so it reveals nothing about others. For workers.
+ * @param before   NULL: an empty commit
+ * @param changes  between the two commits
  * @param[out] out  empty unless CAIRN_OK
  * @return CAIRN_OK; as index and store
  */

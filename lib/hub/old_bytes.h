@@ -1,26 +1,26 @@
-/* Of which files of the commit before the files of a commit have their old bytes. */
+/* Finds the files of the commit before from which the files of a commit took their old bytes. */
 #ifndef CAIRN_HUB_OLD_BYTES_H
 #define CAIRN_HUB_OLD_BYTES_H
 
 #include "hub/changes.h"
 
-enum { CAIRN_OLD_FILES_MAX = 1000 /* of the commit before that are looked at */ };
+enum { CAIRN_OLD_FILES_MAX = 1000 /* files of the commit before that are read */ };
 
-/** Where most of the old bytes of a file were. */
+/** The file of the commit before that has most of the old bytes of a file. */
 struct cairn_old_source {
-	char *path;       /* owned; at the commit before; NULL: it has none */
-	unsigned percent; /* of the file, about: chunks of one term count as alike; at least 1 */
+	char *path;       /* owned; at the commit before; NULL: no old bytes */
+	unsigned percent; /* of the file, roughly: chunks of a term count as equally long; at least 1 */
 };
 
 /** Zeroed is empty. */
 struct cairn_old_bytes {
 	uint32_t n;
-	struct cairn_old_source *of; /* owned; of each change. NULL: there is more of something than is looked at */
+	struct cairn_old_source *of; /* owned; for each change. NULL: a limit was exceeded */
 };
 
 /**
- * Find it. Of several files that have as much, the one that the path names counts, else the first. Only files of this
- * repository are looked at, so nothing is revealed about others. For workers.
+ * Finds the source of each change. If several files have equally many bytes, the one of the same path counts, else the
+ * first. Reads files of this repository only, so it reveals nothing about others. For workers.
  * @param[out] out  empty unless CAIRN_OK
  * @return CAIRN_OK; as index and store
  */

@@ -6,18 +6,18 @@
 
 enum {
 	CAIRN_HUB_OWN_KEYS_MAX = 100,   /* neither revoked nor expired */
-	CAIRN_HUB_KEPT_KEYS_MAX = 1000, /* and with those that are kept after their end */
+	CAIRN_HUB_KEPT_KEYS_MAX = 1000, /* including those that are kept after their end */
 };
 
 /**
- * Makes a key of the asker's own account, which is good no longer than the key of the request. Waits for the index's
+ * Makes a key for the asker's own account. The key expires no later than the key of the request. Waits for the index's
  * writer.
  * @param name     for people; not empty
- * @param writing  it may write, too
- * @param[out] text  the key itself, which is kept nowhere
- * @return CAIRN_OK; CAIRN_E_USAGE the name is empty or too long (key.name); CAIRN_E_DENIED the asker has no account, is
- *         here with a key for one repository, or with one that only reads (key.own);
- *         CAIRN_E_CONFLICT it has so many (key.many); as a write
+ * @param writing  the key may also write
+ * @param[out] text  the key itself, which is stored nowhere
+ * @return CAIRN_OK; CAIRN_E_USAGE the name is empty or too long (key.name); CAIRN_E_DENIED the asker has no account, or
+ *         used a key for one repository, or one that only reads (key.own); CAIRN_E_CONFLICT the account has too many
+ *         keys (key.many); as a write
  */
 CAIRN_MUST_USE enum cairn_status cairn_hub_make_own_key(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
 							const char *name, bool writing,
@@ -30,8 +30,8 @@ CAIRN_MUST_USE enum cairn_status cairn_hub_make_own_key(struct cairn_cas *cas, c
 CAIRN_MUST_USE enum cairn_status cairn_hub_revoke_own_key(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
 							  int64_t id, struct cairn_diag *diag);
 
-/** Visit the keys of the asker's own account, revoked ones too. @return CAIRN_OK; CAIRN_E_DENIED as above; as index and
- * store */
+/** Visits the keys of the asker's own account, revoked ones too. @return CAIRN_OK; CAIRN_E_DENIED as above; as index
+ * and store */
 CAIRN_MUST_USE enum cairn_status cairn_hub_each_own_key(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
 							void (*visit)(void *ctx, const struct cairn_key *key),
 							void *ctx, struct cairn_diag *diag);

@@ -1,22 +1,22 @@
-/* Which commits changed a path. */
+/* Finds the commits that changed a path. */
 #ifndef CAIRN_HUB_PATH_HISTORY_H
 #define CAIRN_HUB_PATH_HISTORY_H
 
 #include "hub/tree.h"
 
-/** What a commit made of a path. @return false: to end it before that */
+/** Visits a commit with the entry that it made of the path. @return false to stop before this commit */
 typedef bool cairn_hub_visit_change(void *ctx, const struct cairn_index_commit *commit,
 				    const struct cairn_index_entry *entry);
 
 /**
- * Visit the commits that changed a file or a folder, from this commit back: each is one look-up, however many others
- * lie between them. It ends where the path was not there: what it had been before that, and under another name, is not
- * followed. For workers; no reader of the index is held during a visit.
+ * Visits the commits that changed a file or a folder, from this commit back. Each takes one lookup, however many other
+ * commits lie between. Stops where the path did not exist before. Does not follow an earlier file of this path, or
+ * renames. For workers; no reader of the index is held during a visit.
  * @param path   not the top folder
- * @param limit  of commits, at least 1
- * @param visit  when it answers false, that change was not visited
- * @param[out] next  the commit from which it goes on, when *more
- * @return CAIRN_OK; CAIRN_E_NOT_FOUND it is not there at this commit (entry.unknown); as index and store
+ * @param limit  most commits to visit, at least 1
+ * @param visit  if it returns false, its commit counts as not visited
+ * @param[out] next  the commit from which to go on, if *more
+ * @return CAIRN_OK; CAIRN_E_NOT_FOUND the path does not exist at this commit (entry.unknown); as index and store
  */
 CAIRN_MUST_USE enum cairn_status cairn_hub_each_change_of(struct cairn_cas *cas,
 							  const struct cairn_index_commit *commit, const char *path,

@@ -1,4 +1,4 @@
-/* What .gitattributes and .gitignore say of a path. Pure. */
+/* Matches paths against .gitattributes and .gitignore. Pure. */
 #ifndef CAIRN_HUB_PATTERN_H
 #define CAIRN_HUB_PATTERN_H
 
@@ -7,9 +7,9 @@
 #include <stdint.h>
 
 /**
- * The lines of such a file, as git reads them: "*" and "?" within a name, "**" over folders, "[a-z]", "\" before what
- * stands for itself. Borrows the text. Looking costs steps: for each line, each name, and what is read of them. Once
- * none are left, which comes of no text that is meant, each look ends at once and what it says is worth nothing.
+ * The lines of such a file, as git reads them: "*" and "?" within a name, "**" across folders, "[a-z]", "\" to escape a
+ * character. Borrows the text. Matching spends steps: for each line, each name, and the bytes read of them. When no
+ * steps are left, every match ends at once and its result is meaningless. Only hostile texts need so many.
  */
 struct cairn_hub_patterns {
 	const char *text;
@@ -20,11 +20,12 @@ struct cairn_hub_patterns {
 /** Steps for the paths of one request: some tenths of a second. */
 #define CAIRN_HUB_PATTERN_STEPS UINT64_C(50000000)
 
-/** Does a .gitattributes give the path "filter=lfs"? The last line that says something of its filter decides. */
+/** Does a .gitattributes give the path "filter=lfs"? The last matching line that sets a filter, or unsets it, decides.
+ */
 bool cairn_hub_pattern_is_lfs(struct cairn_hub_patterns *attributes, const char *path);
 
-/** Does a .gitignore leave the path out, or a folder that it is in? The last line that matches decides, at each folder
- * from the top. */
+/** Does a .gitignore exclude the path, or a folder above it? At each folder, from the top one, the last matching line
+ * decides. */
 bool cairn_hub_pattern_is_ignored(struct cairn_hub_patterns *ignore, const char *path);
 
 #endif
