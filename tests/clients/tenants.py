@@ -148,6 +148,7 @@ VALUES = {
     "fresh": lambda h: ["true"],
     "limit": lambda h: ["5", "0"],
     "after": lambda h: [xet.text(bytes(32)), xet.text(h), "x"],
+    "lost": lambda h: ["1", "0"],
     "before": lambda h: ["1"],
     "within": lambda h: ["60", "0"],
     "name": lambda h: ["pack"],
