@@ -10,78 +10,79 @@
 /** The namespace that stands for the asker's own. */
 #define CAIRN_HUB_ME "me"
 
-/** What the asker may do with the repositories of an account. It can be asked for account 0, of which there is none, so
- *  that what is not there takes as long as what may not be seen. @return CAIRN_OK; as index and store */
+/** Finds what the asker may do with the repositories of an account. Account 0, which does not exist, may be given: a
+ *  missing account then takes as long as one that may not be seen. @return CAIRN_OK; as index and store */
 CAIRN_MUST_USE enum cairn_status cairn_hub_access_in(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
 						     int64_t account, enum cairn_hub_access *out);
 
 /**
- * Find a repository that the asker may treat so.
- * @param need  CAIRN_HUB_SEE: for what is said about it; CAIRN_HUB_READ: for its files, which everybody may have of a
- *              public one without a gate
- * @param[out] out  of a git-like one that was moved, and is asked for by the name from before, with the name of today
- * @return CAIRN_OK; CAIRN_E_NOT_FOUND there is none, or none that the asker may see (repo.unknown); CAIRN_E_DENIED the
- * asker may see it, but not have its files (repo.gated), or no more than that (repo.denied); as index and store
+ * Finds a repository to which the asker has the access that is needed.
+ * @param need  CAIRN_HUB_SEE: to show its metadata; CAIRN_HUB_READ: to read its files, which everybody may do for a
+ *              public repository without a gate
+ * @param[out] out  has today's name, also if a git-like repository was moved and is asked for by its former name
+ * @return CAIRN_OK; CAIRN_E_NOT_FOUND no such repository, or the asker may not see it (repo.unknown); CAIRN_E_DENIED
+ * the asker may see it, but not read its files (repo.gated), or lacks the access needed (repo.denied); as index and
+ * store
  */
 CAIRN_MUST_USE enum cairn_status cairn_hub_find_repo(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
 						     enum cairn_index_repo_kind kind, const char *account,
 						     const char *name, enum cairn_hub_access need,
 						     struct cairn_index_repo *out, struct cairn_diag *diag);
 
-/** What a new repository is to be. Borrowed. */
+/** The properties of a new repository. Borrowed. */
 struct cairn_hub_new_repo {
 	enum cairn_index_repo_kind kind;
 	const char *account; /* CAIRN_HUB_ME: the asker's own */
 	const char *name;
 	bool is_private;
 	const char *sdk; /* of a space; NULL: none */
-	/* Of a git-like one: what its first commit has besides .gitattributes, and the README.md of a space. */
+	/* Of a git-like one: files of its first commit, besides .gitattributes and the README.md of a space. */
 	const struct cairn_index_operation *operations;
 	uint32_t n;     /* at most CAIRN_HUB_FIRST_FILES_MAX */
-	int64_t source; /* a repository that it is a copy of: then the operations are all of its files. 0: none */
-	int64_t guard;  /* who decides whether the copy is public, as in struct cairn_index_repo */
+	int64_t source; /* number of the repository it is a copy of, whose files are all in operations. 0: no copy */
+	int64_t guard;  /* account that decides whether the copy is public, as in struct cairn_index_repo */
 };
 enum { CAIRN_HUB_FIRST_FILES_MAX = 100 };
 
 /**
- * Make a repository, and find it. Waits for the index's writer.
- * @param[out] out  also with CAIRN_E_CONFLICT, if it can still be found: the one that has the name
- * @return CAIRN_OK; CAIRN_E_USAGE the name is none (repo.name); CAIRN_E_CONFLICT it is taken (repo.known), or as
- *         cairn_hub_commit(); CAIRN_E_DENIED the asker may make none there, or there is no such account
+ * Makes a repository, and finds it. Waits for the index's writer.
+ * @param[out] out  with CAIRN_E_CONFLICT: the repository that has the name, if it still exists
+ * @return CAIRN_OK; CAIRN_E_USAGE the name is not valid (repo.name); CAIRN_E_CONFLICT it is taken (repo.known), or as
+ *         cairn_hub_commit(); CAIRN_E_DENIED the asker may not make one there, or there is no such account
  *         (account.denied); CAIRN_E_LIMIT too many files (commit.lines); as a write
  */
 CAIRN_MUST_USE enum cairn_status cairn_hub_make_repo(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
 						     const struct cairn_hub_new_repo *new_repo,
 						     struct cairn_index_repo *out, struct cairn_diag *diag);
 
-/** Say who may see a repository that was found with CAIRN_HUB_ADMIN, and who may have its files; NULL leaves that as it
- *  is, whatever somebody else makes it meanwhile. Waits for the index's writer. @return CAIRN_OK; CAIRN_E_NOT_FOUND
- * (repo.unknown); CAIRN_E_DENIED it is a copy of what not everybody may have, and the asker is not who decides about
- * that (repo.guarded); as a write */
+/** Sets who may see a repository that was found with CAIRN_HUB_ADMIN, and who may read its files. NULL leaves the
+ * setting as it is, also if it changes meanwhile. Waits for the index's writer. @return CAIRN_OK; CAIRN_E_NOT_FOUND
+ * (repo.unknown); CAIRN_E_DENIED it is a copy of a repository that is not public, and the asker is no admin of its
+ * guard (repo.guarded); as a write */
 CAIRN_MUST_USE enum cairn_status cairn_hub_set_repo(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
 						    const struct cairn_index_repo *repo, const bool *is_private,
 						    const enum cairn_index_gate *gate, struct cairn_diag *diag);
 
-/** Give a repository that was found with CAIRN_HUB_ADMIN another name, also in another account where the asker may make
- * one. Waits for the index's writer. @return as cairn_hub_make_repo(), and CAIRN_E_NOT_FOUND (repo.unknown) */
+/** Renames a repository that was found with CAIRN_HUB_ADMIN, also into another account in which the asker may make one.
+ * Waits for the index's writer. @return as cairn_hub_make_repo(), and CAIRN_E_NOT_FOUND (repo.unknown) */
 CAIRN_MUST_USE enum cairn_status cairn_hub_move_repo(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
 						     const struct cairn_index_repo *repo, const char *account,
 						     const char *name, struct cairn_diag *diag);
 
-/** Delete a repository that was found with CAIRN_HUB_ADMIN: nobody finds it from now on, tokens for it open nothing,
- * and what it had goes with the next collection. Waits for the index's writer. @return as cairn_hub_set_repo() */
+/** Deletes a repository that was found with CAIRN_HUB_ADMIN. Nobody finds it any more, tokens for it open nothing, and
+ * the next collection removes its content. Waits for the index's writer. @return as cairn_hub_set_repo() */
 CAIRN_MUST_USE enum cairn_status cairn_hub_drop_repo(struct cairn_cas *cas, const struct cairn_index_repo *repo,
 						     struct cairn_diag *diag);
 
 enum { CAIRN_HUB_REPOS_MAX = 500 }; /* of one page */
 
 /**
- * Visit the repositories of a kind and an account that the asker may see, a page at a time.
+ * Visits the repositories of a kind and an account that the asker may see, a page at a time.
  * @param account  CAIRN_HUB_ME: the asker's own
- * @param search   letters that a name has, in any case; NULL: all
- * @param from_id  0, then *next_id, which is 0 when there are no more
+ * @param search   letters that the name contains, in any case; NULL: all
+ * @param from_id  0 for the first page, then *next_id, which is 0 after the last page
  * @return CAIRN_OK; CAIRN_E_NOT_FOUND there is no such account (account.unknown); CAIRN_E_DENIED a client without a key
- * has none of its own (account.denied); as index and store
+ * has no account of its own (account.denied); as index and store
  */
 CAIRN_MUST_USE enum cairn_status cairn_hub_each_repo(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
 						     enum cairn_index_repo_kind kind, const char *account,
@@ -91,26 +92,26 @@ CAIRN_MUST_USE enum cairn_status cairn_hub_each_repo(struct cairn_cas *cas, cons
 /** Which repositories are listed. Borrowed. */
 struct cairn_hub_repo_list {
 	enum cairn_index_repo_kind kind; /* 0: any */
-	const char *author;              /* whose, by name; NULL: anybody's */
-	int64_t account;                 /* whose, by number; 0: anybody's, or the author's */
-	const char *search;              /* letters that "account/name" has, in any case; NULL: any */
+	const char *author;              /* name of the account; NULL: any */
+	int64_t account;                 /* number of the account; 0: any, or the author's */
+	const char *search;              /* letters that "account/name" contains, in any case; NULL: any */
 	enum cairn_index_repo_sort sort;
 	bool ascending;
-	const char *cursor; /* "", then as it was left; what is none begins at the beginning */
+	const char *cursor; /* "" for the first page, then next; a malformed one means the first page */
 	uint32_t limit;     /* 1 to CAIRN_INDEX_REPOS_MAX */
 };
 enum { CAIRN_HUB_CURSOR_BYTES = 160 };
 
-/** Visit a page of the repositories that the asker may see. Takes notes only. Of a key that is for one repository only
- * public ones are listed. @param[out] next  CAIRN_HUB_CURSOR_BYTES: the cursor of the next page; "" when there is none
+/** Visits a page of the repositories that the asker may see; visit() must only take notes. A key for one repository
+ * lists public ones only. @param[out] next  CAIRN_HUB_CURSOR_BYTES: the cursor of the next page; "" after the last page
  * @return CAIRN_OK; as index and store */
 CAIRN_MUST_USE enum cairn_status cairn_hub_list_repos(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
 						      const struct cairn_hub_repo_list *list,
 						      cairn_index_visit_repo *visit, void *ctx,
 						      char next[static CAIRN_HUB_CURSOR_BYTES]);
 
-/** What a token for a repository says: as long as the key is good with which it is asked for, it reads the repository's
- * files, or registers some. Uploads to a private one share dedupe with nobody else. */
+/** Writes the claims of a token for a repository, which reads its files or registers new ones. The token is good as
+ * long as the asker's key. Uploads to a private repository share dedupe with no other. */
 void cairn_hub_token_claims(const struct cairn_hub_asker *asker, const struct cairn_index_repo *repo, bool write,
 			    struct cairn_token_claims *out);
 

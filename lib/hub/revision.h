@@ -1,4 +1,5 @@
-/* Revisions: which commit a name stands for. The repository was found with the access that a call needs. */
+/* Revisions: finds the commit that a name stands for. Callers found the repository with the access that a call needs.
+ */
 #ifndef CAIRN_HUB_REVISION_H
 #define CAIRN_HUB_REVISION_H
 
@@ -8,35 +9,36 @@
 /** The branch that each repository has. */
 #define CAIRN_HUB_MAIN "main"
 
-enum { CAIRN_HUB_REVISION_MAX = 270 }; /* bytes of a revision: a ref's name behind "refs/heads/" */
+enum { CAIRN_HUB_REVISION_MAX = 270 }; /* bytes of a revision, such as "refs/heads/" and the name of a ref */
 
-/** What a revision names, if it names a ref: "x" and "refs/heads/x" the branch x, "refs/pr/3" a pull request,
- * "refs/tags/v1" a tag, "HEAD" the branch main. Pure. */
+/** The ref that a revision names: "x" and "refs/heads/x" name the branch x, "refs/pr/3" a pull request, "refs/tags/v1"
+ * a tag, "HEAD" the branch main. Pure. */
 struct cairn_hub_ref_name {
 	enum cairn_index_ref_kind kind;
 	const char *name; /* within the revision */
-	bool sure;        /* it can be nothing else: not a tag, not a commit */
+	bool sure;        /* it can name nothing else, such as a tag or a commit */
 };
 void cairn_hub_ref_name(const char *revision, struct cairn_hub_ref_name *out);
 
-/** Can a branch or a tag have this name? As git has it: no control character, space, "~^:?*[\", "..", "@{", "//", no
- * slash or dot at an end, no part that begins with a dot or ends with ".lock"; not 40 digits of a commit, and not
+/** Can a branch or a tag have this name? The rules are git's: no control character, space, "~^:?*[\", "..", "@{", "//",
+ * no slash or dot at an end, no part that begins with a dot or ends with ".lock"; not 40 digits of a commit, and not
  * "HEAD" or "refs/…". Pure. */
 bool cairn_hub_ref_is_good(const char *name);
 
-/** Split the raw end of an address, "feat%2Fx/a%20b/c", behind so many of its segments, and decode both parts. Pure.
- *  @param[out] revision, path  path is "" when nothing is left
- *  @return whether it has so many segments, both parts fit and all escapes are whole */
+/** Splits the raw end of an address, "feat%2Fx/a%20b/c", after n_segments segments, and decodes both parts. Pure.
+ *  @param[out] revision, path  path is "" if nothing is left
+ *  @return whether there are so many segments, both parts fit and all escapes are complete */
 bool cairn_hub_split_revision(const char *raw, unsigned n_segments, char revision[static CAIRN_HUB_REVISION_MAX + 1],
 			      char path[static CAIRN_INDEX_PATH_MAX + 1]);
 
-/** The commit of a revision: a branch, a tag, a commit's id or at least 4 digits of it, "HEAD", "refs/heads/x",
+/** Finds the commit of a revision: a branch, a tag, a commit's id or at least 4 digits of it, "HEAD", "refs/heads/x",
  * "refs/tags/x", "refs/pr/N". @return CAIRN_OK; CAIRN_E_NOT_FOUND (revision.unknown); as index and store */
 CAIRN_MUST_USE enum cairn_status cairn_hub_find_revision(struct cairn_cas *cas, const struct cairn_index_repo *repo,
 							 const char *revision, struct cairn_index_commit *out,
 							 struct cairn_diag *diag);
 
-/** A revision and a path out of the raw end of an address, "feat/x/a/b": the longest start that is known counts.
+/** Finds revision and path in the raw end of an address, "feat/x/a/b": the longest start that is a known revision
+ * counts.
  *  @param[out] path  CAIRN_INDEX_PATH_MAX + 1 bytes; "" for the top folder
  *  @return as above; CAIRN_E_FORMAT an escape is broken, or a part is too long (revision.text) */
 CAIRN_MUST_USE enum cairn_status cairn_hub_find_place(struct cairn_cas *cas, const struct cairn_index_repo *repo,
@@ -44,15 +46,15 @@ CAIRN_MUST_USE enum cairn_status cairn_hub_find_place(struct cairn_cas *cas, con
 						      char path[static CAIRN_INDEX_PATH_MAX + 1],
 						      struct cairn_diag *diag);
 
-/** Visit all refs. Takes notes only. @return CAIRN_OK; as index and store */
+/** Visits all refs; visit() must only take notes. @return CAIRN_OK; as index and store */
 CAIRN_MUST_USE enum cairn_status cairn_hub_each_ref(struct cairn_cas *cas, const struct cairn_index_repo *repo,
 						    bool (*visit)(void *ctx, const struct cairn_index_ref_row *ref),
 						    void *ctx);
 
-/** Make a branch or a tag at a revision (NULL: main). Waits for the index's writer.
- *  @param empty      a branch without files; start does not count
- *  @param overwrite  a branch that is there is set to it
- *  @return CAIRN_OK; CAIRN_E_USAGE the name is none (ref.name); CAIRN_E_CONFLICT it is there (ref.known);
+/** Makes a branch or a tag at a revision (NULL: main). Waits for the index's writer.
+ *  @param empty      make a branch without files, and ignore start
+ *  @param overwrite  move a branch that exists already
+ *  @return CAIRN_OK; CAIRN_E_USAGE the name is not valid (ref.name); CAIRN_E_CONFLICT it exists (ref.known);
  *          CAIRN_E_NOT_FOUND (repo.unknown, revision.unknown); as a write */
 struct cairn_hub_new_ref {
 	enum cairn_index_ref_kind kind; /* CAIRN_INDEX_BRANCH or CAIRN_INDEX_TAG */
@@ -64,7 +66,7 @@ CAIRN_MUST_USE enum cairn_status cairn_hub_add_ref(struct cairn_cas *cas, const 
 						   const struct cairn_index_repo *repo,
 						   const struct cairn_hub_new_ref *ref, struct cairn_diag *diag);
 
-/** Make a branch one commit without a parent, of the files that it has. Waits for the index's writer.
+/** Replaces the history of a branch by one commit without a parent, with the same files. Waits for the index's writer.
  *  @param title  of that commit
  *  @return CAIRN_OK; CAIRN_E_NOT_FOUND (revision.unknown, repo.unknown); CAIRN_E_LIMIT (commit.rows, commit.limit); as
  * a write */
@@ -72,7 +74,7 @@ CAIRN_MUST_USE enum cairn_status cairn_hub_squash(struct cairn_cas *cas, const s
 						  const struct cairn_index_repo *repo, const char *branch,
 						  const char *title, struct cairn_diag *diag);
 
-/** Remove a branch (any but main) or a tag. Waits for the index's writer. @return CAIRN_OK; CAIRN_E_NOT_FOUND
+/** Removes a branch (any but main) or a tag. Waits for the index's writer. @return CAIRN_OK; CAIRN_E_NOT_FOUND
  * (revision.unknown, repo.unknown); CAIRN_E_DENIED (ref.main); as a write */
 CAIRN_MUST_USE enum cairn_status cairn_hub_drop_ref(struct cairn_cas *cas, const struct cairn_index_repo *repo,
 						    enum cairn_index_ref_kind kind, const char *name,

@@ -1,5 +1,5 @@
-/* The head of a file of tensors: which ones are in it (https://github.com/huggingface/safetensors#format). Whatever a
- * stranger wrote there is read in one pass, without memory of its own. Pure. */
+/* Reads the head of a file of tensors, which lists them (https://github.com/huggingface/safetensors#format). The head
+ * may be hostile: it is read in one pass and without allocating. Pure. */
 #ifndef CAIRN_HUB_SAFETENSORS_H
 #define CAIRN_HUB_SAFETENSORS_H
 
@@ -9,8 +9,8 @@
 #include <stdint.h>
 
 enum {
-	CAIRN_TENSORS_HEAD_MAX = 1 << 20, /* bytes of a head that is read; the format allows a hundred times that */
-	CAIRN_TENSOR_NAME_MAX = 255,      /* bytes of a name that are shown; what is longer is cut */
+	CAIRN_TENSORS_HEAD_MAX = 1 << 20, /* bytes of a head; the format allows a hundred times that */
+	CAIRN_TENSOR_NAME_MAX = 255,      /* bytes of a name; a longer one is cut */
 	CAIRN_TENSOR_TYPE_MAX = 15,       /* bytes of a type's name */
 	CAIRN_TENSOR_DIMS_MAX = 16,
 	CAIRN_TENSOR_TYPES_MAX = 24, /* different ones in a file */
@@ -30,18 +30,18 @@ struct cairn_tensors {
 	struct {
 		char name[CAIRN_TENSOR_TYPE_MAX + 1];
 		uint64_t n_values;
-	} types[CAIRN_TENSOR_TYPES_MAX]; /* in the order in which they come */
+	} types[CAIRN_TENSOR_TYPES_MAX]; /* in the order of their first use */
 	const char *fault;               /* of CAIRN_E_FORMAT: what is wrong; static */
-	uint64_t fault_at;               /* and behind which byte of the file */
+	uint64_t fault_at;               /* the byte of the file behind which it is */
 };
 
 /**
- * Read a head: its length as 8 bytes, then that much JSON.
- * @param bytes       the first ones of the file
- * @param file_bytes  of the whole file
- * @param visit       each tensor in the order of the head; may be NULL. Some may be visited before the head is refused
- * @return CAIRN_OK; CAIRN_E_LIMIT the head is longer than CAIRN_TENSORS_HEAD_MAX; CAIRN_E_FORMAT it is none, or the
- *         places of its tensors are not in the file, or not as long as type and shape say: fault tells
+ * Reads a head: its length as 8 bytes, then that much JSON.
+ * @param bytes       the first bytes of the file
+ * @param file_bytes  size of the whole file
+ * @param visit       visits each tensor in the order of the head, maybe before the head is refused; may be NULL
+ * @return CAIRN_OK; CAIRN_E_LIMIT the head is longer than CAIRN_TENSORS_HEAD_MAX; CAIRN_E_FORMAT it is malformed, or a
+ *         tensor lies outside of the file, or is not as long as type and shape say: see fault
  */
 CAIRN_MUST_USE enum cairn_status cairn_tensors_read(struct cairn_tensors *out, const uint8_t *bytes, size_t len,
 						    uint64_t file_bytes,

@@ -1,5 +1,4 @@
-/* Which stretches of which xorbs files of a repository have: the terms of all of them, by their xorbs. One thread; for
- * workers. */
+/* Collects the terms of several files of a repository, and groups them by xorb. One thread; for workers. */
 #ifndef CAIRN_HUB_STRETCHES_H
 #define CAIRN_HUB_STRETCHES_H
 
@@ -8,7 +7,7 @@
 
 enum { CAIRN_STRETCHES_MAX = 1 << 20 /* 24 bytes of memory each */ };
 
-/** Some chunks of a xorb in a row, which a file has. */
+/** Consecutive chunks of a xorb that a file has. */
 struct cairn_stretch {
 	int64_t xorb;
 	uint32_t file;  /* the caller's number for it */
@@ -16,11 +15,11 @@ struct cairn_stretch {
 	uint16_t start, end;
 };
 
-/** Zeroed except for index and owner it is empty. */
+/** Empty if all but index and owner is zero. */
 struct cairn_stretches {
 	struct cairn_index *index;
 	char owner[CAIRN_INDEX_OWNER_BYTES];
-	bool unknown;              /* there were more than CAIRN_STRETCHES_MAX: some are missing */
+	bool unknown;              /* there are more than CAIRN_STRETCHES_MAX: some are missing */
 	struct cairn_stretch *all; /* owned */
 	uint32_t n, room;
 };
@@ -30,13 +29,12 @@ void cairn_stretches_init(struct cairn_stretches *stretches, struct cairn_index 
 /** For CLEANUP(). */
 void cairn_stretches_fini(struct cairn_stretches *stretches);
 
-/** Add what a file has; one that was deleted has nothing. @return CAIRN_OK; as index and store
- */
+/** Adds the stretches of a file; a deleted file has none. @return CAIRN_OK; as index and store */
 CAIRN_MUST_USE enum cairn_status cairn_stretches_add(struct cairn_stretches *stretches, const struct cairn_hash *hash,
 						     uint32_t file);
 
-/** Visit all stretches, those of one xorb at once, by the numbers of their files. @param visit  its first failure ends
- *  it @return what visit() did */
+/** Visits all stretches, those of one xorb together, in the order of their files' numbers. Stops at the first failure
+ * of visit(). @return as visit() */
 CAIRN_MUST_USE enum cairn_status cairn_stretches_each(
 	struct cairn_stretches *stretches,
 	enum cairn_status (*visit)(void *ctx, const struct cairn_stretch *of_xorb, uint32_t n), void *ctx);

@@ -1,4 +1,4 @@
-/* What is in a git-like repository at a commit. */
+/* Reads the files and folders of a git-like repository at a commit. */
 #ifndef CAIRN_HUB_TREE_H
 #define CAIRN_HUB_TREE_H
 
@@ -12,14 +12,14 @@ enum { CAIRN_HUB_TREE_PAGE_MAX = 1000 };
 struct cairn_hub_tree_page {
 	const char *folder; /* "": the top one */
 	bool recursive;
-	const char *after; /* "", then next as it was left */
+	const char *after; /* "" for the first page, then next of the page before */
 	uint32_t limit;    /* 1 to CAIRN_HUB_TREE_PAGE_MAX */
 };
 
 /**
- * Visit a page of entries: by folders, then by names, in the order of their bytes. Takes notes only: a reader of the
- * index is held.
- * @param[out] next  the path behind which the next page begins; "" when there is none
+ * Visits a page of entries: by folders, then by names, in the order of their bytes. visit() must only take notes,
+ * because a reader of the index is held.
+ * @param[out] next  the path behind which the next page begins; "" after the last page
  * @return CAIRN_OK; CAIRN_E_NOT_FOUND there is no such folder (entry.unknown); as index and store
  */
 CAIRN_MUST_USE enum cairn_status cairn_hub_list_tree(struct cairn_cas *cas, const struct cairn_index_commit *commit,
@@ -29,24 +29,25 @@ CAIRN_MUST_USE enum cairn_status cairn_hub_list_tree(struct cairn_cas *cas, cons
 						     struct cairn_diag *diag);
 
 /**
- * Visit all entries of a commit, a page at a time: a reader of the index is held for a page only.
- * @param take  takes notes only; false: it has seen enough
+ * Visits all entries of a commit, a page at a time: a reader of the index is held for a page only.
+ * @param take  must only take notes; returns false to stop
  * @return CAIRN_OK; CAIRN_E_NOT_FOUND the commit has no entries, or has gone; as index and store
  */
 CAIRN_MUST_USE enum cairn_status cairn_hub_list_all(struct cairn_cas *cas, const struct cairn_index_commit *commit,
 						    bool (*take)(void *ctx, const struct cairn_index_entry *entry),
 						    void *ctx, struct cairn_diag *diag);
 
-/** A file or folder by its path. @return CAIRN_OK; CAIRN_E_NOT_FOUND (entry.unknown); as index and store */
+/** Finds a file or folder by its path. @return CAIRN_OK; CAIRN_E_NOT_FOUND (entry.unknown); as index and store */
 CAIRN_MUST_USE enum cairn_status cairn_hub_find_entry(struct cairn_cas *cas, const struct cairn_index_commit *commit,
 						      const char *path, struct cairn_index_entry *out,
 						      struct cairn_diag *diag);
 
-/** Are the bytes of an entry those that its commit names? @return CAIRN_OK; CAIRN_E_CONFLICT (claim.false) */
+/** Checks that no proof says that an entry has other bytes than its commit names. @return CAIRN_OK; CAIRN_E_CONFLICT
+ * (claim.false) */
 CAIRN_MUST_USE enum cairn_status cairn_hub_believe_entry(const struct cairn_index_entry *entry,
 							 struct cairn_diag *diag);
 
-/** Open a CAIRN_INDEX_XET file that has bytes, to read it or a range of it; for workers, as cairn_hub_open_object().
+/** Opens a CAIRN_INDEX_XET file that has bytes, to read it or a range of it; for workers, as cairn_hub_open_object().
  *  @return as cairn_file_reader_open() and cairn_hub_believe_entry(), and CAIRN_E_NOT_FOUND its bytes were deleted
  *          (entry.unknown) */
 CAIRN_MUST_USE enum cairn_status cairn_hub_open_entry(struct cairn_cas *cas, const struct cairn_index_repo *repo,
@@ -55,29 +56,29 @@ CAIRN_MUST_USE enum cairn_status cairn_hub_open_entry(struct cairn_cas *cas, con
 						      struct cairn_file_extent *extent, struct cairn_file_reader **out,
 						      struct cairn_diag *diag);
 
-/** The bytes of a CAIRN_INDEX_INLINE file, which are compared with its id in git.
+/** Reads the bytes of a CAIRN_INDEX_INLINE file, and compares them with its id in git.
  *  @param entry  its content, oid and size_bytes
- *  @param[out] out  the caller's, also of 0 bytes; NULL unless CAIRN_OK
- *  @return CAIRN_OK; CAIRN_E_DAMAGED the index has other bytes (content.damaged), which was told as a notice;
+ *  @param[out] out  owned by the caller, also with 0 bytes; NULL unless CAIRN_OK
+ *  @return CAIRN_OK; CAIRN_E_DAMAGED the index has other bytes (content.damaged), which a notice reports;
  *          CAIRN_E_NOT_FOUND; as index and store */
 CAIRN_MUST_USE enum cairn_status cairn_hub_read_inline(struct cairn_cas *cas, const struct cairn_index_entry *entry,
 						       uint8_t **out, size_t *len, struct cairn_diag *diag);
 
 /**
- * The lines of a .gitattributes or .gitignore at a commit, with the steps of one request. None when there is no such
- * file, or its bytes are in the store.
- * @param[out] text  what out borrows: the caller's, NULL where there is none
+ * Reads the lines of a .gitattributes or .gitignore at a commit, with the steps of one request. Reads none if the file
+ * does not exist, or its bytes are in the store.
+ * @param[out] text  the memory that out borrows, owned by the caller; NULL: no such file
  * @return CAIRN_OK; as index and store
  */
 CAIRN_MUST_USE enum cairn_status cairn_hub_read_patterns(struct cairn_cas *cas, const struct cairn_index_commit *commit,
 							 const char *path, uint8_t **text,
 							 struct cairn_hub_patterns *out);
 
-/** The commit that changed an entry last. @return CAIRN_OK; CAIRN_E_NOT_FOUND; as index and store */
+/** Finds the last commit that changed an entry. @return CAIRN_OK; CAIRN_E_NOT_FOUND; as index and store */
 CAIRN_MUST_USE enum cairn_status cairn_hub_last_commit(struct cairn_cas *cas, const struct cairn_index_entry *entry,
 						       struct cairn_index_commit *out);
 
-/** Write "folder/name", or "name" in the top folder. @param[out] out  CAIRN_INDEX_PATH_MAX + 1 bytes */
+/** Writes "folder/name", or "name" in the top folder. @param[out] out  CAIRN_INDEX_PATH_MAX + 1 bytes */
 void cairn_hub_entry_path(char out[static CAIRN_INDEX_PATH_MAX + 1], const struct cairn_index_entry *entry);
 
 /** The same, allocated. @return NULL without memory */

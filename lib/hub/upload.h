@@ -1,10 +1,10 @@
-/* How a file is to be uploaded, by what a client says of it beforehand. Pure. */
+/* Decides how a file is uploaded, from what the client says before the upload. Pure. */
 #ifndef CAIRN_HUB_UPLOAD_H
 #define CAIRN_HUB_UPLOAD_H
 
 #include "hub/pattern.h"
 
-/** What is said of a file. Borrowed. */
+/** What the client says of a file. Borrowed. */
 struct cairn_hub_upload {
 	const char *path;
 	uint64_t size_bytes;
@@ -12,9 +12,9 @@ struct cairn_hub_upload {
 };
 
 /**
- * Does it come within the commit, and is kept in the index, or first into the store? In the commit comes what is empty,
- * and text of at most CAIRN_INDEX_INLINE_MAX bytes that .gitattributes does not give to LFS.
- * @param attributes  the revision's
+ * Returns true if the file comes inline in the commit and is kept in the index, false if it goes to the store first.
+ * Inline are empty files, and text of at most CAIRN_INDEX_INLINE_MAX bytes that .gitattributes does not give to LFS.
+ * @param attributes  .gitattributes of the revision
  */
 bool cairn_hub_upload_is_inline(const struct cairn_hub_upload *upload, struct cairn_hub_patterns *attributes);
 

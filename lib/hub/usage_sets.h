@@ -1,4 +1,4 @@
-/* Sets of owners, each once: who has a file. Pure. */
+/* Keeps the different sets of owners that files have, each set once. Pure. */
 #ifndef CAIRN_HUB_USAGE_SETS_H
 #define CAIRN_HUB_USAGE_SETS_H
 
@@ -11,27 +11,27 @@
 struct usage_set {
 	size_t at;
 	uint32_t n;
-	/* Of the sweep over a xorb: */
-	uint32_t n_there; /* pieces of the set where it is now */
-	uint32_t place;   /* among the sets that are there, while any is */
-	uint64_t top;     /* bit i: the i-th of those that hold most is a member */
+	/* During the sweep over a xorb: */
+	uint32_t n_there; /* pieces of the set at the current position */
+	uint32_t place;   /* among the sets at that position, if n_there > 0 */
+	uint64_t top;     /* bit i: the i-th of the largest owners is a member */
 };
 
-/** Zeroed except for members_max it is empty. One thread. */
+/** Empty if all but members_max is zero. One thread. */
 struct usage_sets {
-	size_t members_max;    /* of all sets together; each set counts as one more */
+	size_t members_max;    /* of all sets together, plus one for each set */
 	struct usage_set *all; /* owned, as the next two */
 	uint32_t *members;
-	uint32_t *table; /* by the hash of their members, number + 1; 0: free */
+	uint32_t *table; /* by the hash of the members: number of the set + 1; 0: free */
 	uint32_t n, cap, table_len;
 	size_t n_members, members_cap;
 };
 
-/** The number of the set of these members, which rise, and of which there is at least one. It may be a new one.
+/** Returns the number of the set with these members, at least one and in rising order. Adds the set if it is new.
  *  @return CAIRN_OK; CAIRN_E_LIMIT there is no room for it; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status usage_sets_find(struct usage_sets *sets, const uint32_t *members, uint32_t n,
 						 uint32_t *out);
-/** Empty again; members_max stays. */
+/** Frees all sets, which leaves none; members_max stays. */
 void usage_sets_fini(struct usage_sets *sets);
 
 #endif

@@ -1,23 +1,23 @@
-/* What the parts of usage.c share while figures are computed. One thread.
+/* The state that the parts of usage.c share during a computation. One thread.
  *
- * usage_rounds.c reads the terms of all files, as many as there is room for at once, and hands out those of one xorb
- * after the other; usage_sweep.c counts the bytes of a xorb; usage.c has both done twice, since only after the first
- * time it is known whose pairs count, and hands out what came of it. */
+ * usage_rounds.c reads the terms of all files, in rounds that fit the room, and passes them on xorb by xorb.
+ * usage_sweep.c counts the bytes of a xorb. usage.c runs both twice, because only the first pass finds the largest
+ * owners, whose pairs the second pass counts. Then it makes the result. */
 #ifndef CAIRN_HUB_USAGE_WORK_H
 #define CAIRN_HUB_USAGE_WORK_H
 
 #include "hub/usage.h"
 #include "hub/usage_sets.h"
 
-/* A stretch of a xorb that a file of some owners has. */
+/* A stretch of a xorb that a file of a set of owners has. */
 struct usage_piece {
 	int64_t xorb;
-	uint16_t start, end;    /* chunks, for where the places are not those that the term keeps */
+	uint16_t start, end;    /* chunks, for xorbs whose byte places differ from those of the term */
 	uint32_t first, behind; /* bytes */
 	uint32_t set;           /* of owners */
 };
 
-/* An owner while it is counted. */
+/* An owner during the count. */
 struct usage_row {
 	int64_t number;
 	struct cairn_usage_owner owner;
@@ -43,10 +43,10 @@ struct usage_work {
 	uint64_t *stamps, stamp;    /* n_rows: when an owner was met last */
 	uint32_t *met;              /* n_rows of room: the owners of the bytes that are counted */
 	uint64_t held_bytes;
-	uint64_t (*sums)[CAIRN_USAGE_PAIRS_OF_MAX]; /* of each two of those that hold most */
+	uint64_t (*sums)[CAIRN_USAGE_PAIRS_OF_MAX]; /* shared bytes of each pair of the largest owners */
 };
 
-/* A xorb that pieces are of. */
+/* A xorb and its pieces. */
 struct usage_xorb {
 	struct usage_piece *pieces;
 	uint32_t n_pieces;
@@ -55,16 +55,17 @@ struct usage_xorb {
 
 typedef enum cairn_status usage_visit_xorb(struct usage_work *w, const struct usage_xorb *xorb);
 
-/* Visit all xorbs that files have something of, with all pieces of each. @param top  of each row, where it is among
- * those that hold most; NULL: not known yet
+/* Visits all xorbs that files use, each with all its pieces. @param top  for each row its place among the largest
+ * owners; NULL: not known yet
  * @return CAIRN_OK; CAIRN_E_BUSY stopped; CAIRN_E_LIMIT more pieces of one xorb than there is room for; as index and
  * store */
 CAIRN_MUST_USE enum cairn_status usage_each_xorb(struct usage_work *w, const uint32_t *top, usage_visit_xorb *visit);
 
-/* Whose its bytes are, and who would free it. @return CAIRN_OK; CAIRN_E_BUSY stopped; CAIRN_E_NOMEM */
+/* Adds the bytes of a xorb to the owners that hold them, and to the one whose deletion would free it. @return CAIRN_OK;
+ * CAIRN_E_BUSY stopped; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status usage_count_xorb(struct usage_work *w, const struct usage_xorb *xorb);
 
-/* What each two of those that hold most have in common. @return likewise */
+/* Adds the bytes that each pair of the largest owners shares. @return as usage_count_xorb() */
 CAIRN_MUST_USE enum cairn_status usage_pair_xorb(struct usage_work *w, const struct usage_xorb *xorb);
 
 static inline bool usage_stops(const struct usage_work *w)
