@@ -1,10 +1,10 @@
-/* Built dedupe answers, kept in bounded memory: the least recently asked for goes first. */
+/* A cache of built dedupe answers in bounded memory. Evicts the least recently used answer first. */
 #ifndef CAIRN_CAS_ANSWER_CACHE_H
 #define CAIRN_CAS_ANSWER_CACHE_H
 
 #include "cas/cas.h"
 
-/** Any thread. It has parts, by the chunk, each with a lock that is held for a look-up only. */
+/** For any thread. Split by chunk into parts, each with a lock that is held for a lookup only. */
 struct cairn_answer_cache;
 
 /** @param bytes_max  of answers in all: 16 parts have as much each, fewer where that were less than 4 MiB, or than four
@@ -13,26 +13,26 @@ struct cairn_answer_cache;
 struct cairn_answer_cache *cairn_answer_cache_new(uint64_t bytes_max, uint64_t answer_bytes_max);
 void cairn_answer_cache_free(struct cairn_answer_cache *c);
 
-/** A counted reference to the answer of this epoch; NULL: not here. */
+/** Returns a counted reference to the answer of this epoch; NULL: not in the cache. */
 const struct cairn_answer *cairn_answer_cache_get(struct cairn_answer_cache *c, const char *scope,
 						  const struct cairn_hash *chunk, uint64_t epoch);
 
-/** How often it was cleared. Ask before building an answer. */
+/** Returns how often the cache was cleared. Call it before building an answer. */
 uint64_t cairn_answer_cache_generation(const struct cairn_answer_cache *c);
 
-/** Keep an answer (a reference is taken); one that is there already is replaced. Does nothing when the cache was
- * cleared since generation was asked, and may for want of memory. */
+/** Adds an answer (and takes a reference), replacing an older one. Does nothing if the cache was cleared since
+ * generation was read, and perhaps if memory is short. */
 void cairn_answer_cache_put(struct cairn_answer_cache *c, uint64_t generation, const char *scope,
 			    const struct cairn_hash *chunk, uint64_t epoch, const struct cairn_answer *answer);
 
-/** Forget everything: some xorb must not be offered any more. */
+/** Removes all answers, because some xorb must not be offered any more. */
 void cairn_answer_cache_clear(struct cairn_answer_cache *c);
 
 struct cairn_cas_stats;
 void cairn_answer_cache_stats(struct cairn_answer_cache *c, struct cairn_cas_stats *out);
 
-/** Make an answer of bytes (taken over, malloc). The caller has the one reference. @return NULL without memory; bytes
- * are freed then, too */
+/** Makes an answer of bytes (taken over, malloc). The caller has the only reference. @return NULL without memory; then
+ * bytes are freed, too */
 struct cairn_answer *cairn_answer_new(uint8_t *bytes, size_t len);
 
 #endif

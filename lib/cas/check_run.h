@@ -1,4 +1,4 @@
-/* Inside of cairn_cas_check(): what a run carries, and its parts. */
+/* The state of one run of cairn_cas_check(), and its parts. */
 #ifndef CAIRN_CAS_CHECK_RUN_H
 #define CAIRN_CAS_CHECK_RUN_H
 
@@ -9,7 +9,7 @@
 
 enum {
 	CHECK_PAGE = 256,
-	CHECK_BAD_MAX = 4096, /* xorbs found bad, whose files are told; of more only if the xorb counts as lost */
+	CHECK_BAD_MAX = 4096, /* bad xorbs whose files are reported; for more, only if the xorb counts as lost */
 };
 
 /* A row of the walk over all files. */
@@ -18,7 +18,7 @@ struct check_file_row {
 	struct cairn_hash hash;
 };
 
-/* A xorb that is not whole, whose files are told. */
+/* A damaged xorb whose files are reported. */
 struct check_bad {
 	struct cairn_hash hash;
 	uint8_t damaged[CAIRN_XORB_CHUNKS_MAX / 8]; /* a bit for each chunk that cannot be read */
@@ -28,7 +28,7 @@ struct check_run {
 	struct cairn_cas *cas;
 	const struct cairn_check_options *options;
 	struct cairn_check_report *report;
-	bool repair;     /* asked for, and nothing speaks against it */
+	bool repair;     /* repairing was asked for, and is safe so far */
 	uint32_t n_page; /* rows of the page at hand, noted below */
 	struct cairn_index_xorb xorbs[CHECK_PAGE];
 	struct check_file_row files[CHECK_PAGE];
@@ -38,31 +38,31 @@ struct check_run {
 	uint8_t block[CAS_BLOCK_BYTES]; /* of the object that is being read */
 };
 
-/** Tell a problem. */
+/** Reports a problem. */
 void check_report(struct check_run *run, enum cairn_check_kind kind, const struct cairn_hash *hash, bool repaired,
 		  const char *fmt, ...) CAIRN_PRINTF(5, 6);
 
-/** After each object or file. @return CAIRN_OK; CAIRN_E_BUSY: stop */
+/** Reports progress; called after each object or file. @return CAIRN_OK; CAIRN_E_BUSY: stop */
 CAIRN_MUST_USE enum cairn_status check_step(struct check_run *run);
 
-/** The index by itself. What is written into a damaged tree may damage more of it: run->repair ends when one is. */
+/** Checks the index by itself. Clears run->repair if a tree is damaged, because writing to it may damage more. */
 CAIRN_MUST_USE enum cairn_status check_index(struct check_run *run);
 
-/** A xorb of the index: its list, and its object if it has one. @return likewise */
+/** Checks a xorb of the index: its list, and its object if it has one. @return as check_step() */
 CAIRN_MUST_USE enum cairn_status check_xorb(struct check_run *run, const struct cairn_index_xorb *row);
 
-/** All xorbs of the page at hand, several at a time. @return as check_xorb() and check_step() */
+/** Checks all xorbs of the current page, several at a time. @return as check_xorb() and check_step() */
 CAIRN_MUST_USE enum cairn_status check_page_in_lanes(struct check_run *run);
 
-/** An object that the index does not know. @return likewise */
+/** Checks an object without a row in the index. @return as check_step() */
 CAIRN_MUST_USE enum cairn_status check_lone_object(struct check_run *run, const struct cairn_hash *hash);
 
-/** What was found bad of this xorb; NULL: nothing. */
+/** Returns the damage that was found in this xorb; NULL: none. */
 const struct check_bad *check_find_bad(const struct check_run *run, const struct cairn_hash *xorb);
 
 /**
- * Which chunks of an object can be read: does each unpack to what the list says? @param list  gives the xorb's hash
- * @param[out] bad  filled in  @return how many are sound; 0 also when the object is not there
+ * Finds the sound chunks of an object, which unpack to what the list says. @param list  gives the xorb's hash
+ * @param[out] bad  filled in  @return number of sound chunks; 0 also if there is no object
  */
 uint32_t check_survey(struct check_run *run, const struct cairn_index_xorb *row, const struct cairn_chunk_list *list,
 		      struct check_bad *bad);
@@ -70,7 +70,7 @@ uint32_t check_survey(struct check_run *run, const struct cairn_index_xorb *row,
 /** Do the terms of the file with this number give its hash? */
 bool check_file_is_right(struct check_run *run, int64_t file);
 
-/** A file: its terms, and its hash. @return likewise */
+/** Checks a file: its terms, and its hash. @return as check_step() */
 CAIRN_MUST_USE enum cairn_status check_file(struct check_run *run, const struct check_file_row *row);
 
 #endif

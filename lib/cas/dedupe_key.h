@@ -1,4 +1,4 @@
-/* The keys of dedupe answers. */
+/* Derives the keys of dedupe answers. */
 #ifndef CAIRN_CAS_DEDUPE_KEY_H
 #define CAIRN_CAS_DEDUPE_KEY_H
 
@@ -7,11 +7,11 @@
 
 #include <pthread.h>
 
-/** All keys of a secret, and the one that was derived last: deriving takes a third of the making of an answer. Who
- * measures may learn by it that another scope was answered meanwhile, and nothing of what. */
+/** Derives keys from a secret, and caches the last one, because deriving takes a third of the time of an answer. By
+ * timing, a client may learn that another scope was answered meanwhile, but nothing about that answer. */
 struct cairn_dedupe_keys {
 	const struct cairn_secret *secret; /* borrowed */
-	pthread_mutex_t lock;              /* over the last one */
+	pthread_mutex_t lock;              /* guards the cached key below */
 	char scope[CAIRN_INDEX_SCOPE_TEXT_MAX + 1];
 	uint64_t epoch;
 	struct cairn_hash last; /* zero: none so far */
@@ -20,8 +20,8 @@ struct cairn_dedupe_keys {
 void cairn_dedupe_keys_init(struct cairn_dedupe_keys *keys, const struct cairn_secret *secret);
 void cairn_dedupe_keys_fini(struct cairn_dedupe_keys *keys);
 
-/** The key of a dedupe scope in an epoch (HKDF): two scopes cannot compare their answers, nor can two epochs. Never
- * zero. Any thread.
+/** Derives the key of a dedupe scope in an epoch (HKDF), so that answers of two scopes or two epochs cannot be
+ * compared. The key is never zero. Any thread.
  *  @return CAIRN_OK; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_dedupe_key(struct cairn_dedupe_keys *keys, const char *scope, uint64_t epoch,
 						  struct cairn_hash *out);

@@ -1,4 +1,4 @@
-/* A fetch: bytes of a xorb, as far as a grant reaches, and none that were not found to be what was uploaded. */
+/* Serves a fetch: the bytes of a xorb that a grant covers, once they are verified to be what was uploaded. */
 #ifndef CAIRN_CAS_FETCH_H
 #define CAIRN_CAS_FETCH_H
 
@@ -6,10 +6,10 @@
 #include "cas/fetch_grant.h"
 #include "cas/plan.h"
 
-/* What opening may read: whoever opens serves others, too. */
+/* Limits of what opening may read, because the thread that opens also serves other requests. */
 enum {
-	CAIRN_FETCH_OPEN_BYTES = 64 * 1024, /* that are wanted */
-	CAIRN_FETCH_OPEN_CHUNKS = 16,       /* that they, and what shares a block with them, are in: 2 MiB unpacked */
+	CAIRN_FETCH_OPEN_BYTES = 64 * 1024, /* bytes that are wanted */
+	CAIRN_FETCH_OPEN_CHUNKS = 16,       /* chunks of these bytes and of the blocks around them: 2 MiB unpacked */
 };
 
 struct cairn_fetch_ranges {
@@ -17,7 +17,7 @@ struct cairn_fetch_ranges {
 	struct cairn_fetch_range range[CAIRN_FETCH_RANGES_MAX];
 };
 
-/** Where the bytes are read or sent from. Owned; cairn_fetch_source_fini(). One thread at a time. */
+/** The open object that bytes are read or sent from. Owned; cairn_fetch_source_fini(). One thread at a time. */
 struct cairn_fetch_source {
 	struct cairn_store_object *object; /* NULL: nothing is open */
 };
@@ -25,8 +25,8 @@ struct cairn_fetch_source {
 /** One fetch. The caller sets the first group; zero the rest. */
 struct cairn_fetch {
 	struct cairn_hash xorb;
-	bool no_body;   /* only what would be sent is asked */
-	size_t n_asked; /* of the ranges that the client asks for; 0: all that was granted */
+	bool no_body;   /* the body will not be sent, only its ranges are wanted */
+	size_t n_asked; /* number of ranges that the client asks for; 0: all that was granted */
 	struct cairn_byte_range asked[CAIRN_FETCH_RANGES_MAX];
 
 	struct cairn_fetch_ranges granted; /* by cairn_fetch_check_grant() */
@@ -37,19 +37,19 @@ struct cairn_fetch {
 	struct cairn_fetch_source source; /* may be taken over */
 };
 
-/** Check the grant of a fetch URL. @param ranges, expires, signature  as the URL has them; NULL: absent
- *  @return CAIRN_OK; CAIRN_E_DENIED (fetch.signature, fetch.expired); CAIRN_E_IO we signed what is no list of ranges */
+/** Checks the grant of a fetch URL. @param ranges, expires, signature  as the URL has them; NULL: absent
+ *  @return CAIRN_OK; CAIRN_E_DENIED (fetch.signature, fetch.expired); CAIRN_E_IO the signed ranges are malformed */
 CAIRN_MUST_USE enum cairn_status cairn_fetch_check_grant(struct cairn_cas *cas, struct cairn_fetch *f,
 							 const char *ranges, const char *expires, const char *signature,
 							 int64_t now_unix_s, struct cairn_diag *diag);
 
 /**
- * Open the object and decide what is sent of it.
- * @param verify  only bytes that were verified lately will do (verify_read.h), or few that can be at once: those
- *                are read, as they are for sending
+ * Opens the object and decides which of its bytes are sent.
+ * @param verify  accept only bytes that were verified lately (verify_read.h), or so few that this call can read and
+ *                verify them
  * @return CAIRN_OK
- *         CAIRN_E_BUSY    not so easily: cairn_fetch_verify() can tell, and what the index and the store answered.
- *                         Also: the first bytes that are wanted cannot be had
+ *         CAIRN_E_BUSY    this call cannot decide: call cairn_fetch_verify(), which also says what index and store
+ *                         answered. Also: the first wanted bytes cannot be read
  *         CAIRN_E_USAGE   too many bytes for this grant (range.many)
  *         CAIRN_E_LIMIT   a range starts past the end of the xorb (range.past_end)
  *         CAIRN_E_DENIED  a range is not within the grant (fetch.range)
@@ -58,22 +58,22 @@ CAIRN_MUST_USE enum cairn_status cairn_fetch_open(struct cairn_cas *cas, struct 
 						  struct cairn_diag *diag);
 
 /**
- * The same from the first copy that is sound where its bytes are wanted. Reads them; for workers. What is found damaged
- * or missing on the way is acted upon (mend.h).
- * @param stop  asked before each chunk; true ends it early. May be NULL
- * @return CAIRN_OK the first bytes that are wanted are here, or a disk of this machine has them;
+ * Does the same with the first copy whose wanted bytes are sound. Reads them; for workers. Mends damaged or missing
+ * objects that it finds on the way (mend.h).
+ * @param stop  called before each chunk; true ends it early. May be NULL
+ * @return CAIRN_OK the first wanted bytes were received, or are on a disk of this machine;
  *         CAIRN_E_USAGE, CAIRN_E_LIMIT, CAIRN_E_DENIED as cairn_fetch_open(); CAIRN_E_BUSY also when the object
  *         changes in the store again and again (object.changing); else as cas_sound_copy()
  */
 CAIRN_MUST_USE enum cairn_status cairn_fetch_verify(struct cairn_cas *cas, struct cairn_fetch *f,
 						    bool (*stop)(void *ctx), void *stop_ctx, struct cairn_diag *diag);
 
-/** Hand over a descriptor to send from; the caller closes it, and the source cannot be read any more.
+/** Hands over a descriptor to send from. The caller closes it; the source cannot be read any more.
  *  @param[out] offset  where the object begins in that file
- *  @return -1: the store has none, read the source */
+ *  @return -1: the store has no descriptor, so read the source */
 int cairn_fetch_source_take_fd(struct cairn_fetch_source *source, uint64_t *offset);
 
-/** Read exactly len bytes at an offset of the object. @return as cairn_store_object_read() */
+/** Reads exactly len bytes at an offset of the object. @return as cairn_store_object_read() */
 CAIRN_MUST_USE enum cairn_status cairn_fetch_source_read(struct cairn_fetch_source *source, uint64_t offset,
 							 uint8_t *out, size_t len);
 

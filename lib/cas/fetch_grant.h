@@ -1,5 +1,5 @@
-/* Permission to fetch byte ranges of one xorb until a moment, signed so that no token is needed: what fetch URLs carry.
- */
+/* Fetch grants: signed permissions to fetch byte ranges of one xorb until a moment, without a token. Fetch URLs carry
+ * them. */
 #ifndef CAIRN_CAS_FETCH_GRANT_H
 #define CAIRN_CAS_FETCH_GRANT_H
 
@@ -17,7 +17,7 @@ struct cairn_fetch_range {
 };
 
 /**
- * Sign a grant: cairn_hash_mac(), with a key of the server's secret, over xorb, ranges and expiry as they stand in the
+ * Signs a grant: cairn_hash_mac(), with a key of the server's secret, over xorb, ranges and expiry as they stand in the
  * URL.
  * @param ranges  "first-last,first-last...", decimal, without spaces
  * @param[out] out  64 hexadecimal digits and a zero
@@ -27,13 +27,13 @@ CAIRN_MUST_USE enum cairn_status cairn_fetch_sign(const struct cairn_cas *cas, c
 						  const char *ranges, int64_t expires_unix_s,
 						  char out[static CAIRN_FETCH_SIGNATURE_TEXT_BYTES]);
 
-/** What signs it, for grants of another kind whose messages cannot be those of this one.
+/** Signs the message of another kind of grant, with the same key. Such a message must never equal one of fetch grants.
  *  @param[out] out  64 hexadecimal digits and a zero */
 void cairn_fetch_mac(const struct cairn_cas *cas, const void *message, size_t len,
 		     char out[static CAIRN_FETCH_SIGNATURE_TEXT_BYTES]);
 
 /**
- * Check a grant. Any change to any part of it shows.
+ * Checks a grant. The signature covers every part.
  * @return CAIRN_OK; CAIRN_E_DENIED with rule "fetch.signature" or "fetch.expired"
  */
 CAIRN_MUST_USE enum cairn_status cairn_fetch_check(const struct cairn_cas *cas, const struct cairn_hash *xorb,
@@ -42,14 +42,14 @@ CAIRN_MUST_USE enum cairn_status cairn_fetch_check(const struct cairn_cas *cas, 
 
 /**
  * Read "first-last,first-last...".
- * @return how many; 0: malformed, empty, descending, or more than max
+ * @return number of ranges; 0: malformed, empty, descending, or more than max
  */
 size_t cairn_fetch_ranges_parse(struct cairn_fetch_range *out, size_t max, const char *text);
 
 /**
  * Append the address of bytes first to last of a planned xorb in the store itself, which is a grant of its own
  * (cairn_store_add_address()). For workers.
- * @return CAIRN_OK; CAIRN_E_NOT_FOUND it has to be fetched here, where it is looked after: the row vouches for no such
+ * @return CAIRN_OK; CAIRN_E_NOT_FOUND it must be fetched from this server, which mends it: the row vouches for no such
  *         object, or there is none; as cairn_store_add_address(); as index and store (cas.h)
  */
 CAIRN_MUST_USE enum cairn_status cairn_fetch_add_store_address(struct cairn_cas *cas, struct cairn_buf *out,

@@ -1,4 +1,4 @@
-/* Which files are registered, and for whom. */
+/* Finds and lists registered files and their owners. */
 #ifndef CAIRN_CAS_FILE_H
 #define CAIRN_CAS_FILE_H
 
@@ -7,16 +7,16 @@
 struct cairn_cas_file {
 	struct cairn_hash hash;
 	uint64_t size_bytes;
-	bool sha256_is_proved; /* where it was asked for by that */
+	bool sha256_is_proved; /* if the file was found by it */
 };
 
-/** @return CAIRN_OK; CAIRN_E_NOT_FOUND unknown, or not this viewer's to read; as index and store */
+/** Finds a file. @return CAIRN_OK; CAIRN_E_NOT_FOUND unknown, or the viewer may not read it; as index and store */
 CAIRN_MUST_USE enum cairn_status cairn_cas_file(struct cairn_cas *cas, const struct cairn_cas_who *who,
 						const struct cairn_hash *hash, struct cairn_cas_file *out);
 
-/** The file of which an uploader said that it has this SHA-256: the word of the viewer's repository counts, else the
- *  operator's (not for a repository of the hub), and nobody else's. @param sha256  plain byte order  @return likewise
- */
+/** Finds the file that an uploader claimed to have this SHA-256. Claims of the viewer's repository count, then those of
+ * the operator (not for a repository of the hub), and no others. @param sha256  plain byte order
+ *  @return as cairn_cas_file() */
 CAIRN_MUST_USE enum cairn_status cairn_cas_file_by_sha256(struct cairn_cas *cas, const struct cairn_cas_who *who,
 							  const uint8_t sha256[static CAIRN_SHA256_BYTES],
 							  struct cairn_cas_file *out);
@@ -27,25 +27,25 @@ enum { CAIRN_FILES_PAGE_MAX = 512 }; /* rows of one call of cairn_cas_each_file(
 struct cairn_cas_owned {
 	struct cairn_hash hash;
 	uint64_t size_bytes;
-	int64_t at_unix_s; /* when the file came first, whosever it was */
+	int64_t at_unix_s; /* when any owner first uploaded the file */
 	const char *owner; /* "" is the operator */
-	const char *shown; /* the same; of a repository of the hub, in a list of all: "models/ann/cats" */
+	const char *shown; /* as owner; for a repository of the hub in a list of all: "models/ann/cats" */
 	bool has_sha256, sha256_is_proved;
-	uint8_t sha256[CAIRN_SHA256_BYTES]; /* the owner's word, plain byte order */
+	uint8_t sha256[CAIRN_SHA256_BYTES]; /* as the owner claimed, plain byte order */
 };
 
-/** Behind which row a page begins. */
+/** The row behind which a page begins. */
 struct cairn_cas_files_after {
 	const struct cairn_hash *hash; /* NULL: at the beginning */
 	const char *owner;             /* of a list of all repositories: the row's; else NULL */
 };
 
 /**
- * Visit a repository's files in the order of their hashes, or those of all repositories. That order tells nothing of
- * when, or after whose, a file came. Whether the asker may is the caller's to know.
+ * Visits the files of a repository, or of all, in the order of their hashes. The order reveals neither when a file was
+ * uploaded nor after which other one. The caller checks permissions.
  * @param owner  NULL: all
  * @param limit  at most CAIRN_FILES_PAGE_MAX
- * @param[out] more  there are further ones
+ * @param[out] more  there are more files
  * @return CAIRN_OK; as index and store
  */
 CAIRN_MUST_USE enum cairn_status cairn_cas_each_file(struct cairn_cas *cas, const char *owner,

@@ -1,5 +1,5 @@
-/* What a client needs to change parts of a file without reading the rest: where to cut it into chunks again, and the
- * subtrees of the rest. */
+/* Plans an edit, so that a client can change parts of a file without reading the rest: the windows to cut into chunks
+ * again, and the hash subtrees of the rest. */
 #ifndef CAIRN_CAS_FILE_CHUNKS_H
 #define CAIRN_CAS_FILE_CHUNKS_H
 
@@ -21,18 +21,19 @@ struct cairn_file_chunks {
 };
 void cairn_file_chunks_fini(struct cairn_file_chunks *chunks);
 
-/** Who takes the answer while it is made. */
+/** Receives the answer while it is made. */
 struct cairn_file_chunks_sink {
 	void *ctx;
-	/** What stands before a window, or after the last, in the file's order: n_windows + 1 calls. Borrowed.
-	 *  @param range  NULL: nothing stands there */
+	/** Receives the part before each window, and after the last, in the file's order: n_windows + 1 calls.
+	 * Borrowed.
+	 *  @param range  NULL: the part is empty */
 	void (*range)(void *ctx, const struct cairn_subtree *range);
-	/** Asked before each term. @return false: give up. NULL: it never does */
+	/** Called before each term; may be NULL. @return false to give up */
 	bool (*go_on)(void *ctx);
 };
 
 /**
- * Plan an edit of the ranges given, which may overlap and come in any order; what lies past the end is cut off.
+ * Plans an edit of the given ranges, which may overlap and come in any order. Cuts them at the end of the file.
  *
  * A window begins with the chunk in which a range begins. It ends after the range with the second of two chunks in a
  * row whose lengths are not near the chunker's limits: from there on the chunks are the same again, whatever was
@@ -40,10 +41,10 @@ struct cairn_file_chunks_sink {
  *
  * Reads every chunk of the file, one xorb's list at a time; keeps some lists and one subtree.
  * @return CAIRN_OK
- *         CAIRN_E_NOT_FOUND  unknown, or not the viewer's to read
+ *         CAIRN_E_NOT_FOUND  unknown, or the viewer may not read it
  *         CAIRN_E_USAGE      no range lies in the file; out->file_bytes is set
- *         CAIRN_E_LIMIT      too regular, a part has no small subtree (merkle_subtree.h), or over edit_chunks_max;
- *                            which, in diag
+ *         CAIRN_E_LIMIT      too regular, a part has no small subtree (merkle_subtree.h), or over edit_chunks_max:
+ *                            diag says which
  *         CAIRN_E_BUSY       the sink gave up
  *         CAIRN_E_CONFLICT   a xorb of it is gone
  *         as index and store

@@ -1,4 +1,4 @@
-/* What the files of this folder share. */
+/* Types and calls that the files of lib/cas share. */
 #ifndef CAIRN_CAS_INTERNAL_H
 #define CAIRN_CAS_INTERNAL_H
 
@@ -50,47 +50,47 @@ struct cairn_cas {
 	_Atomic uint64_t objects_damaged, xorbs_lost, xorbs_found, contents_damaged;
 };
 
-/** What losses.h keeps. @return NULL without memory */
+/** Makes the memory of losses.h. @return NULL without memory */
 struct cas_losses *cas_losses_new(void);
 void cas_losses_free(struct cas_losses *losses);
 
-/** cairn_store_put_write(), of which it is noted how long it took. */
+/** Calls cairn_store_put_write(), and notes how long it took. */
 CAIRN_MUST_USE enum cairn_status cas_put_write(struct cairn_cas *cas, struct cairn_store_put *put, const uint8_t *bytes,
 					       size_t len);
 
-/** Likewise cairn_spool_write(), if it is a file. */
+/** Calls cairn_spool_write(), and notes how long it took if the spool is a file. */
 CAIRN_MUST_USE enum cairn_status cas_spool_write(struct cairn_cas *cas, struct cairn_spool *spool, const uint8_t *bytes,
 						 size_t len);
 
-/** Tell whoever listens what was found out, and count it. @param diag  of damage: what is wrong; NULL: nothing to say
+/** Reports a notice to options.noticed, and counts it. @param diag  of damage: what is wrong; NULL: nothing to say
  */
 void cas_tell(struct cairn_cas *cas, enum cairn_cas_notice_kind kind, const struct cairn_hash *xorb,
 	      const struct cairn_diag *diag);
 
-/** Say that of a store which answered CAIRN_E_BUSY, where nothing is said so far. @return that */
+/** Fills diag after a store answered CAIRN_E_BUSY without a text. @return CAIRN_E_BUSY */
 static inline enum cairn_status cas_store_is_silent(struct cairn_diag *diag)
 {
 	return cairn_fail(diag, CAIRN_E_BUSY, "store.silent", CAIRN_NO_OFFSET,
 			  "the object store does not answer; try again in a few seconds");
 }
 
-/** Likewise of an index. */
+/** Fills diag after an index answered CAIRN_E_BUSY. @return CAIRN_E_BUSY */
 static inline enum cairn_status cas_index_is_silent(struct cairn_diag *diag)
 {
 	return cairn_fail(diag, CAIRN_E_BUSY, "index.silent", CAIRN_NO_OFFSET,
 			  "the index does not answer; try again in a few seconds");
 }
 
-/** What the index answered to a look at a xorb or a file: its own damage would be taken for that of the object. */
+/** Maps the index's CAIRN_E_DAMAGED to CAIRN_E_IO, so that callers do not take it for damage of an object. */
 static inline enum cairn_status cas_index_status(enum cairn_status status)
 {
 	return status == CAIRN_E_DAMAGED ? CAIRN_E_IO : status;
 }
 
 /**
- * Is a xorb stored: do its row and its object agree? One that is retired may be.
- * @param[out] row  zeroed when there is none
- * @param[in,out] list  as of cairn_index_xorb_and_list(); NULL: it is not wanted
+ * Checks whether a xorb is stored, with a row and an object that agree. It may be retired.
+ * @param[out] row  zeroed if there is none
+ * @param[in,out] list  as for cairn_index_xorb_and_list(); NULL: not wanted
  * @return CAIRN_OK with *stored set; as index and store (cas.h), CAIRN_E_BUSY of the index with diag
  */
 CAIRN_MUST_USE enum cairn_status cas_xorb_look(struct cairn_cas *cas, const struct cairn_hash *hash,
@@ -98,8 +98,8 @@ CAIRN_MUST_USE enum cairn_status cas_xorb_look(struct cairn_cas *cas, const stru
 					       bool *stored, struct cairn_diag *diag);
 
 /**
- * An upload of a xorb whose bytes are written already, and were made here: it goes on with cairn_xorb_upload_store().
- * @param list  borrowed until it is freed
+ * Makes an upload of a xorb that this process made and wrote. Continue with cairn_xorb_upload_store().
+ * @param list  borrowed until the upload is freed
  * @param put   taken over
  * @return NULL without memory
  */
@@ -107,31 +107,32 @@ struct cairn_xorb_upload *cas_xorb_upload_of_made(struct cairn_cas *cas, const s
 						  const struct cairn_chunk_list *list, uint64_t bytes,
 						  struct cairn_store_put *put);
 
-/** Do the rows of the index name the copies of the store? What a row says of its object holds then, until its bytes are
- * read: nobody else's copy is ever taken for it. */
+/** Do the rows of the index name the copies of the store? Then a row's words about its object may be trusted until the
+ * bytes are read, because no other copy is ever taken for it. */
 static inline bool cas_names_copies(const struct cairn_cas *cas)
 {
 	return cairn_index_names_copies(cas->index) && cairn_store_names_copies(cas->store);
 }
 
-/** Open the n-th copy that may stand for a row: the one that it names and no other, or all by the store's order.
+/** Opens the n-th copy for a row: the only one that the row names, or else one of all copies in the store's order.
  *  @return as cairn_store_get_copy() */
 CAIRN_MUST_USE enum cairn_status cas_open_copy(struct cairn_cas *cas, const struct cairn_index_xorb *row, unsigned n,
 					       struct cairn_store_object **out);
 
-/** Is there an object of this length? @return CAIRN_OK with *there set; as cairn_store_get() but CAIRN_E_NOT_FOUND */
+/** Checks whether there is an object of this length. @return CAIRN_OK with *there set; as cairn_store_get() but
+ * CAIRN_E_NOT_FOUND */
 CAIRN_MUST_USE enum cairn_status cas_object_there(struct cairn_cas *cas, const struct cairn_hash *hash, uint64_t bytes,
 						  bool *there);
 
 struct cairn_cas_owned;
 struct cairn_index_owned;
 
-/** Who is told of files as their owners have them. */
+/** A walk over files as their owners have them. */
 struct cas_owned_walk {
 	void (*visit)(void *ctx, const struct cairn_cas_owned *file);
 	void *ctx;
 };
-/** Tell of one. @param ctx  such a walk */
+/** Passes a row to the walk. @param ctx  struct cas_owned_walk */
 void cas_tell_owned(void *ctx, const struct cairn_index_owned *row);
 
 #endif
