@@ -1,4 +1,4 @@
-/* Beside other daemons that share the index: who does what for all of them. */
+/* Jobs that one daemon does for all daemons that share the index. */
 #ifndef CAIRN_CAS_JOBS_H
 #define CAIRN_CAS_JOBS_H
 
@@ -8,10 +8,11 @@
 /** Do several daemons share the index? */
 bool cairn_cas_is_shared(const struct cairn_cas *cas);
 
-/** Say where this daemon is: what it does for all tells it. Once, before anything is done. @return what it tells */
+/** Names this daemon, so that its jobs show where they run. Call it once, before all else. @return the name shown */
 const char *cairn_cas_introduce(struct cairn_cas *cas, const char *who);
 
-/** Who does a job, and when it ended last, as of a second ago; zeroed where one process has the index. Any thread. */
+/** Finds which daemon does a job, and when it last ended, as of a second ago. Zeroed if one process has the index. Any
+ *  thread. */
 void cairn_cas_job(struct cairn_cas *cas, enum cairn_index_job job, struct cairn_index_job_state *out);
 
 #endif

@@ -1,5 +1,5 @@
-/* What uploads left in a store that names copies, since they were killed between their PUT and their row. Part of a
- * collection (garbage.h). */
+/* Removes objects without a row in a store that names copies: uploads left them that were killed between their PUT and
+ * their row. Part of a collection (garbage.h). */
 #ifndef CAIRN_CAS_LEFT_OVERS_H
 #define CAIRN_CAS_LEFT_OVERS_H
 
@@ -7,7 +7,7 @@
 #include "cas/removal.h"
 #include "index/lease.h"
 
-/** How to look, and what was found. Plain value; all is borrowed for the time of the call. */
+/** The parameters and results of a run. Plain value; all is borrowed during the call. */
 struct cas_left_overs {
 	struct cairn_cas *cas;
 	const struct cairn_index_lease *lease; /* of the collection */

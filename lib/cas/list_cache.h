@@ -1,4 +1,4 @@
-/* Chunk lists read lately: terms hop between xorbs. */
+/* A cache of chunk lists that were read lately, because the terms of a file alternate between xorbs. */
 #ifndef CAIRN_CAS_LIST_CACHE_H
 #define CAIRN_CAS_LIST_CACHE_H
 
@@ -9,7 +9,7 @@ enum {
 	CAIRN_LIST_CACHE_BYTES = 8 * 1024 * 1024, /* of their chunks: 25 lists of the greatest length */
 };
 
-/** Owns up to so many lists. Zeroed is empty. One thread at a time. */
+/** Owns up to CAIRN_LIST_CACHE_LISTS lists. Zeroed is empty. One thread at a time. */
 struct cairn_list_cache {
 	struct cairn_list_ring *ring; /* owned; NULL until the first list comes */
 	size_t bytes_max;             /* of the lists' chunks, but one list is kept always; 0: CAIRN_LIST_CACHE_BYTES */
@@ -17,14 +17,14 @@ struct cairn_list_cache {
 
 void cairn_list_cache_fini(struct cairn_list_cache *c);
 
-/** The list of a xorb; NULL: not here. Valid until the next cairn_list_cache_put(). @param[out] id  as it was put; may
- * be NULL */
+/** Finds the list of a xorb, valid until the next cairn_list_cache_put(). @param[out] id  as it was put; may be NULL
+ * @return NULL: not in the cache */
 const struct cairn_chunk_list *cairn_list_cache_find(const struct cairn_list_cache *c, const struct cairn_hash *xorb,
 						     int64_t *id);
 
 /**
- * Keep the list of a xorb, instead of an older one of it and in place of those that came first.
- * @param id    of the xorb's row, for whoever asks for it
+ * Adds the list of a xorb. Replaces an older list of this xorb, and evicts the oldest lists if there is no room.
+ * @param id    of the xorb's row, which cairn_list_cache_find() returns
  * @param list  taken over, and empty afterwards
  * @param[out] kept  borrowed until the next call
  * @return CAIRN_OK; CAIRN_E_NOMEM

@@ -1,4 +1,4 @@
-/* Xorbs that are lost: known by their rows, and no sound object of them is here. */
+/* Lists lost xorbs: those with a row, but without a sound object. */
 #ifndef CAIRN_CAS_LOST_H
 #define CAIRN_CAS_LOST_H
 
@@ -14,8 +14,8 @@ struct cairn_lost_xorb {
 enum { CAIRN_LOST_PAGE_MAX = 512 };
 
 /**
- * Visit lost xorbs, in the order in which they came. Reads the rows of all, at most some ten thousand a call; for
- * workers. Where xorbs are kept elsewhere none is lost.
+ * Visits lost xorbs, in the order in which they arrived. Reads the rows of all xorbs, at most some ten thousand a call;
+ * for workers. If xorbs are kept elsewhere, none counts as lost.
  * @param after_id      0: from the first; else *next_id of the call before
  * @param[out] next_id  0: there are no more; else go on there, also when few were visited
  * @return CAIRN_OK; as index and store

@@ -1,18 +1,17 @@
-/* Objects that are missing or damaged: found out once, told, and not offered any more, until sound bytes are here. */
+/* Handles missing or damaged objects: reports each once, and stops offering the xorb until it has sound bytes again. */
 #ifndef CAIRN_CAS_MEND_H
 #define CAIRN_CAS_MEND_H
 
 #include "cas/cas.h"
 
 /**
- * Somebody found that the object of a xorb is not there or not what it should be, or that its row calls it lost. Look
- * at every copy of it, unpacking and hashing all of each, and make the row say what is so: a sound copy is recorded if
- * it is not the one that the row describes; when there is none, the xorb counts as lost. A copy that cannot be read now
- * may be read again later: nothing is called lost because of it. No object is touched. Takes the hash's guard, and as
- * long as it takes to read the copies that are not known as damaged; for workers.
+ * Corrects the row of a xorb whose object was found missing or damaged, or whose row calls it lost. Unpacks and hashes
+ * every copy. Records a sound copy if the row does not describe it already; without one the xorb counts as
+ * lost. A copy that cannot be read now may be readable later, so a xorb is not called lost because of it. Changes no
+ * object. Takes the hash's guard, and the time to read all copies that are not known as damaged; for workers.
  * @return CAIRN_OK  there is a sound copy, and the row describes it
- *         CAIRN_E_DAMAGED    there is none; diag says what is wrong with the last copy (object.damaged) or that there
- *                            is no copy (object.missing)
+ *         CAIRN_E_DAMAGED    no copy is sound; diag says what is wrong with the last one (object.damaged) or that
+ *                            there is no copy (object.missing)
  *         CAIRN_E_NOT_FOUND  there is no such xorb
  *         CAIRN_E_IO, CAIRN_E_FULL, CAIRN_E_BUSY, CAIRN_E_CONFLICT, CAIRN_E_NOMEM  as a write (cas.h): nothing is
  *         known, or nothing could be written down
@@ -20,13 +19,13 @@
 CAIRN_MUST_USE enum cairn_status cairn_cas_mend(struct cairn_cas *cas, const struct cairn_hash *xorb,
 						struct cairn_diag *diag);
 
-/** Under the guard: record that a xorb is lost, and withdraw it from answers. @param copy  that was found damaged or
- * missing, as the row named it. @return CAIRN_OK; CAIRN_E_NOT_FOUND; what cairn_index_lose_xorb() answers */
+/** Records that a xorb is lost, and withdraws it from answers. Call it under the guard. @param copy  the copy that was
+ * found damaged or missing, as the row named it. @return CAIRN_OK; CAIRN_E_NOT_FOUND; as cairn_index_lose_xorb() */
 CAIRN_MUST_USE enum cairn_status cas_lose(struct cairn_cas *cas, const struct cairn_hash *xorb,
 					  const struct cairn_copy *copy);
 
-/** A row names a copy that was found in the store (struct cairn_index_put_xorb): is it there still? Else the xorb is
- *  lost. @return CAIRN_OK; CAIRN_E_DAMAGED it was removed meanwhile; CAIRN_E_IO; CAIRN_E_BUSY; as cas_lose() */
+/** Checks that a copy which a new row names (struct cairn_index_put_xorb) is still in the store. If not, records the
+ * xorb as lost. @return CAIRN_OK; CAIRN_E_DAMAGED it was removed meanwhile; CAIRN_E_IO; CAIRN_E_BUSY; as cas_lose() */
 CAIRN_MUST_USE enum cairn_status cas_must_be_there(struct cairn_cas *cas, const struct cairn_hash *xorb,
 						   const struct cairn_copy *copy);
 

@@ -1,12 +1,12 @@
-/* Moving a whole store from one pair of engines to another, and back: rows as they are, objects as they are, each
- * verified on its way. docs/scale.md says what is frozen when, and why nothing is lost. */
+/* Moves a whole store from one pair of engines to another, and back. Copies rows and objects unchanged, and verifies
+ * each. docs/scale.md says what is frozen when, and why nothing is lost. */
 #ifndef CAIRN_CAS_MOVE_H
 #define CAIRN_CAS_MOVE_H
 
 #include "hash/crypto.h"
 #include "index/transfer.h"
 
-/** How far it is. Counts are of this call alone. */
+/** The progress of a move. Counts are of this call alone. */
 struct cairn_move_report {
 	uint64_t total_bytes;                              /* of the objects of the store that is moved */
 	uint64_t done_bytes;                               /* of those whose rows this pass has come by */
@@ -34,8 +34,8 @@ struct cairn_move_options {
 };
 
 /**
- * Compare all rows and bring the second store to what the first one is, with the objects that it lacks. What an earlier
- * call has brought there stays: after a kill, or when things were added since, the same call goes on.
+ * Compares all rows, and makes the second store equal to the first, with the objects that it lacks. Keeps what an
+ * earlier call copied: repeat the call after a kill, or after more was added.
  * @return CAIRN_OK also when objects are damaged
  *         CAIRN_E_CONFLICT  one of them is no end of a move (move.source, move.target, move.secret), or as
  *                           cairn_data_dir_open(), cairn_index_transfer_open()
@@ -47,18 +47,18 @@ struct cairn_move_options {
 CAIRN_MUST_USE enum cairn_status cairn_move(const struct cairn_move_options *options, struct cairn_move_report *report,
 					    struct cairn_diag *diag);
 
-/** A move that was to be finished is not: the first store takes writes again, as long as the second does not.
- *  @return as cairn_move(); CAIRN_E_NOT_FOUND also when the second is not there: nothing is made */
+/** Cancels the end of a move: the first store accepts writes again, unless the second one already does.
+ *  @return as cairn_move(); CAIRN_E_NOT_FOUND also if the second does not exist: nothing is made */
 CAIRN_MUST_USE enum cairn_status cairn_move_cancel(const struct cairn_move_options *options, struct cairn_diag *diag);
 
-/** A store that was moved out, or of a backup from after that, takes writes again, whatever became of the second, which
- *  is not looked at: the caller knows that it is not in use.
+/** Lets a store that was moved away, or one from a later backup of it, accept writes again. Does not look at the second
+ *  store: the caller knows that it is not in use.
  *  @return as cairn_move(); CAIRN_E_CONFLICT it is being filled (move.source) */
 CAIRN_MUST_USE enum cairn_status cairn_move_reopen(const char *data_dir, struct cairn_diag *diag);
 
-/** Does the store of a folder take no writes?
+/** Checks whether the store of a folder is frozen, so that it accepts no writes.
  *  @param[out] state  "moved" or "filling", with an answer
- *  @return why, and what to do, for people, behind "this store"; NULL: it takes them, or cannot be asked */
+ *  @return why, and what to do, for people, behind "this store"; NULL: it accepts writes, or cannot be asked */
 const char *cairn_move_frozen(const char *data_dir, const char **state);
 
 #endif

@@ -1,16 +1,16 @@
-/* The cold tier: moving xorbs that are not new any more into a pack, while uploads and downloads go on. */
+/* The cold tier: moves older xorbs into a pack, while uploads and downloads go on. */
 #ifndef CAIRN_CAS_PACK_H
 #define CAIRN_CAS_PACK_H
 
 #include "cas/cas.h"
 #include "store/pack.h"
 
-/** What a packing has done so far. */
+/** The progress of a packing. */
 struct cairn_pack_report {
 	uint64_t total_bytes;            /* of the xorbs that are to be packed */
 	uint64_t n_packed, bytes_packed; /* that are in the pack */
-	bool durable;                    /* the pack is complete and serves; what follows is the removal */
-	uint64_t n_moved;                /* of them, that have left the object folder */
+	bool durable;                    /* the pack is complete and serves; only the removal follows */
+	uint64_t n_moved;                /* of these, removed from the object folder */
 };
 
 struct cairn_pack_options {
@@ -22,10 +22,10 @@ struct cairn_pack_options {
 };
 
 /**
- * Move xorbs into a new pack; long. First all are copied and the pack is made durable, only then they leave the object
- * folder one by one, so a kill at any point leaves each xorb in one of the two places or in both; what is left over in
- * the object folder then goes with the next packing. No collection runs until the pack is durable. No pack is made when
- * there is nothing to move. Retired xorbs stay where they are.
+ * Moves xorbs into a new pack, which takes long. Copies all of them and makes the pack durable. Only then removes them
+ * from the object folder, one by one. So a kill at any point leaves each xorb in at least one of the two places, and
+ * the next packing removes the rest from the object folder. No collection runs until the pack is durable. Makes no pack
+ * if there is nothing to move. Retired xorbs stay where they are.
  * @return CAIRN_OK; CAIRN_E_BUSY stopped, or with rule gc.running: a collection or packing is under way; CAIRN_E_FULL;
  * CAIRN_E_USAGE, CAIRN_E_CONFLICT as cairn_store_packing_begin(); as index and store. report counts what was
  * done, also on failure
@@ -36,7 +36,7 @@ CAIRN_MUST_USE enum cairn_status cairn_cas_pack(struct cairn_cas *cas, const str
 /** May a pack have this name? */
 bool cairn_cas_is_pack_name(const char *name);
 
-/** Call visit for each pack, by name. @return CAIRN_OK; as index and store */
+/** Visits all packs, in the order of their names. @return CAIRN_OK; as index and store */
 CAIRN_MUST_USE enum cairn_status cairn_cas_each_pack(struct cairn_cas *cas,
 						     void (*visit)(void *ctx, const struct cairn_store_pack *pack),
 						     void *ctx);

@@ -1,4 +1,4 @@
-/* How to put a file, or a range of it, together again: built from the index alone. */
+/* Plans how to rebuild a file, or a range of it, from its xorbs. Reads the index alone. */
 #ifndef CAIRN_CAS_PLAN_H
 #define CAIRN_CAS_PLAN_H
 
@@ -17,12 +17,12 @@ struct cairn_plan_range {
 	uint64_t first_byte, end_byte; /* end exclusive */
 };
 
-/** A xorb and what is needed of it: ascending, neither overlapping nor adjacent. */
+/** A xorb and the ranges needed of it, which ascend and neither overlap nor touch. */
 struct cairn_plan_xorb {
 	struct cairn_hash hash;
 	uint32_t first_range; /* place in the plan's ranges */
 	uint32_t n_ranges;
-	uint64_t stored_bytes; /* of its object, as its row says; 0: it vouches for none */
+	uint64_t stored_bytes; /* size of its object, as its row says; 0: the row vouches for none */
 	struct cairn_copy copy;
 };
 
@@ -42,26 +42,26 @@ struct cairn_byte_range {
 	enum {
 		CAIRN_RANGE_ALL,
 		CAIRN_RANGE_FROM_TO, /* first..last, last inclusive; UINT64_MAX: to the end */
-		CAIRN_RANGE_SUFFIX,  /* the last so many bytes */
+		CAIRN_RANGE_SUFFIX,  /* the last suffix_bytes bytes */
 	} kind;
 	uint64_t first, last;  /* FROM_TO */
 	uint64_t suffix_bytes; /* SUFFIX */
 };
 
-/** The bytes [*first, *end) of a file of so many that a range names. @return false: none, it starts past the end */
+/** Finds the bytes [*first, *end) of a file that a range names. @return false: none, it starts past the end */
 bool cairn_byte_range_clip(const struct cairn_byte_range *range, uint64_t file_bytes, uint64_t *first, uint64_t *end);
 
-/** Likewise what is to be read for it. Of an empty file its start may be asked for, too: clients do so by habit, and
- *  get nothing. */
+/** Does the same, but also accepts a range from the start of an empty file: clients ask for it by habit, and get no
+ *  bytes. */
 bool cairn_byte_range_find(const struct cairn_byte_range *range, uint64_t file_bytes, uint64_t *first, uint64_t *end);
 
 /**
- * Plan a file, or a range of it. An empty file gives a plan without terms, also for a range from its start on.
+ * Plans a file, or a range of it. An empty file gives a plan without terms, also for a range from its start on.
  * Works in memory for the file's terms (140 bytes each while it works, at most). Reads a row for each xorb, and the
  * places of chunks only where the range begins or ends within a term, or a xorb was repacked. Its xorbs come in the
  * order in which the file first needs them.
  * @return CAIRN_OK
- *         CAIRN_E_NOT_FOUND  unknown, or not the viewer's to read
+ *         CAIRN_E_NOT_FOUND  unknown, or the viewer may not read it
  *         CAIRN_E_LIMIT      the range starts past the end; out->file_bytes is set
  *         CAIRN_E_CONFLICT   a xorb of it is gone, or its bytes are kept elsewhere
  *         as index and store
@@ -72,8 +72,8 @@ CAIRN_MUST_USE enum cairn_status cairn_cas_plan(struct cairn_cas *cas, const cha
 
 enum { CAIRN_PLAN_SMALL_TERMS = 16 };
 
-/** The same for all of a file that has few terms, which takes some look-ups and no more. @return CAIRN_E_BUSY: it has
- * more than CAIRN_PLAN_SMALL_TERMS, and nothing else was looked at */
+/** Plans a whole file of few terms, which takes only some lookups. @return as cairn_cas_plan(); CAIRN_E_BUSY: it has
+ * more than CAIRN_PLAN_SMALL_TERMS terms, and nothing else was read */
 CAIRN_MUST_USE enum cairn_status cairn_cas_plan_small(struct cairn_cas *cas, const char *viewer,
 						      const struct cairn_hash *file, struct cairn_plan *out);
 

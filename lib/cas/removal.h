@@ -1,12 +1,12 @@
-/* Removing the objects that nobody needs, and what becomes of those that the store does not remove. Part of a
- * collection (garbage.h). */
+/* Removes objects that nobody needs, and notes those that the store does not remove. Part of a collection
+ * (garbage.h). */
 #ifndef CAIRN_CAS_REMOVAL_H
 #define CAIRN_CAS_REMOVAL_H
 
 #include "cas/cas.h"
 
-/** So many refusals of the same kind, one after the other and before anything was removed, are an answer for all: a key
- * that may not delete is not tried for each object. */
+/** After so many refusals of the same kind in a row, before any removal, the collection stops removing. For example the
+ * store's key may not delete: then trying each object is no use. */
 enum { CAS_REMOVAL_REFUSED_MAX = 8 };
 
 /** The removals of one collection. Any thread may note one. */

@@ -1,13 +1,13 @@
-/* Room for what comes: what the disk has above the reserve. */
+/* Checks that the disk has room above the reserve. */
 #ifndef CAIRN_CAS_ROOM_H
 #define CAIRN_CAS_ROOM_H
 
 #include "cas/cas.h"
 
-/** Of the files that there can be (inodes), this many are left, or a hundredth of all where that is less. */
+/** Free inodes to keep in reserve, or a hundredth of all inodes if that is less. */
 enum { CAIRN_CAS_FILES_RESERVE = 1024 };
 
-/** Is there room for so many bytes more above the reserve, and for files? @return CAIRN_OK; CAIRN_E_FULL, with the
+/** Checks that there is room above the reserve for more bytes, and for files. @return CAIRN_OK; CAIRN_E_FULL, with the
  * numbers in diag */
 CAIRN_MUST_USE enum cairn_status cairn_cas_room(struct cairn_cas *cas, uint64_t bytes, struct cairn_diag *diag);
 

@@ -1,4 +1,4 @@
-/* What a store counts, and how it fares. */
+/* Statistics and health of a store. */
 #ifndef CAIRN_CAS_STATS_H
 #define CAIRN_CAS_STATS_H
 
@@ -24,25 +24,24 @@ struct cairn_cas_stats {
 };
 void cairn_cas_stats(struct cairn_cas *cas, struct cairn_cas_stats *out);
 
-/** Those, and sums that take a scan each: for workers. */
+/** The statistics, and sums that take a scan each: for workers. */
 struct cairn_cas_totals {
 	struct cairn_cas_stats stats;
 	struct cairn_index_totals index;
 	struct cairn_index_claims claims;
 };
-/** Add them up. @return CAIRN_OK; as index and store */
+/** Computes the totals. @return CAIRN_OK; as index and store */
 CAIRN_MUST_USE enum cairn_status cairn_cas_totals(struct cairn_cas *cas, struct cairn_cas_totals *out);
 
-/** What is wrong with the index. Each without a rule when nothing is. */
+/** The faults of the index. A diag without a rule means no fault. */
 struct cairn_cas_health {
 	struct cairn_diag upkeep; /* what it does beside the writes fails until it is opened anew */
 	struct cairn_diag writes; /* what the last of them say */
 };
-/** Told from memory. */
+/** Reads the health from memory. */
 void cairn_cas_health(struct cairn_cas *cas, struct cairn_cas_health *out);
 
-/** Wait until all writes are done that were submitted. @return false: they were not within timeout_ms, and 2 s at least
- */
+/** Waits until all submitted writes are done. @return false: they were not done within timeout_ms, or 2 s if longer */
 bool cairn_cas_finish_writes(struct cairn_cas *cas, int64_t timeout_ms);
 
 /**

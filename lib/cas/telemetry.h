@@ -1,4 +1,4 @@
-/* What clients tell of their transfers: the newest rows, for operators. */
+/* Keeps what clients report about their transfers: the newest rows, for operators. */
 #ifndef CAIRN_CAS_TELEMETRY_H
 #define CAIRN_CAS_TELEMETRY_H
 
@@ -8,8 +8,8 @@
 enum { CAIRN_TELEMETRY_PAGE_MAX = 512 }; /* rows of one call of cairn_cas_each_telemetry() */
 
 /**
- * Keep a row, without waiting: telemetry is worth no client's time. What is too long, and what comes while the disk is
- * full or the index busy, is dropped: no client could help it.
+ * Adds a row without waiting, because telemetry must not delay a client. Drops rows that are too long, or that arrive
+ * while the disk is full or the index busy: a client could do nothing about it.
  * @param sender, body  copied; body is a JSON object that was parsed
  * @param rows_max  rows that are kept, this one counted; 0: none
  * @param use  what the body takes of the budget; taken over, and ended when the row is written

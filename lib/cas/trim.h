@@ -1,11 +1,12 @@
-/* What is kept for a time, and then forgotten: keys after their end, telemetry. */
+/* Deletes old rows that are kept for a limited time: ended keys, and telemetry. */
 #ifndef CAIRN_CAS_TRIM_H
 #define CAIRN_CAS_TRIM_H
 
 #include "cas/cas.h"
 #include "index/operate.h"
 
-/** Drop what is older. Waits for the index's writer, piece by piece; for workers. @param stop  asked before each
+/** Deletes rows older than before_unix_s. Waits for the index's writer, piece by piece; for workers. @param stop  asked
+ * before each
  *  @param[out] n_dropped  also on failure
  *  @return CAIRN_OK, also when stopped; as a write */
 CAIRN_MUST_USE enum cairn_status cairn_cas_trim(struct cairn_cas *cas, enum cairn_index_trimmed what,
