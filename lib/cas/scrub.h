@@ -6,18 +6,18 @@
 #include "cas/cas.h"
 #include "index/lease.h"
 
-/** What there is to say of one xorb. Plain value. */
+/** The result of looking at one xorb. Plain value. */
 struct cairn_scrub_look {
 	int64_t id; /* of its row: where the next look goes on */
 	struct cairn_hash xorb;
 	uint64_t bytes;     /* that were read of its copies */
 	uint32_t n_damaged; /* copies that are not what was uploaded */
-	bool suspect;       /* copies or row are not as they should be: cairn_cas_scrub_settle() is to find out */
-	bool lost;          /* that was known, and there still is no copy of it */
+	bool suspect;       /* copies or row seem wrong: call cairn_cas_scrub_settle() */
+	bool lost;          /* the xorb was known to be lost, and still has no copy */
 	bool unread;        /* a copy, or its chunk list, cannot be read now */
 };
 
-/** How it goes on. */
+/** Sets the pace of a scrub. */
 struct cairn_scrub_pace {
 	/** Called after each so many bytes (at most a chunk's largest, twice) were read; may wait, so that the disk is
 	 *  others'. @return false to stop */
@@ -40,17 +40,17 @@ CAIRN_MUST_USE enum cairn_status cairn_cas_scrub_look(struct cairn_cas *cas, int
 						      const struct cairn_scrub_pace *pace,
 						      struct cairn_scrub_look *out);
 
-/* Of all daemons that share an index one scrubs, for all of them. How far it is, and what they were told of it, is a
- * note in the index then; where one process writes the index, that is its caller's to keep. */
+/* Only one of the daemons that share an index scrubs. Its progress, and what was reported of it, is then a note
+ * in the index. If one process writes the index, its caller keeps them. */
 
 /** @return CAIRN_OK: this one scrubs, until cairn_cas_give_scrub(); CAIRN_E_CONFLICT another does; as a write */
 CAIRN_MUST_USE enum cairn_status cairn_cas_take_scrub(struct cairn_cas *cas, struct cairn_index_lease *lease);
 void cairn_cas_give_scrub(struct cairn_cas *cas, const struct cairn_index_lease *lease);
 
-/** What is kept of the scrub. @return as cairn_index_note() */
+/** Reads the note of the scrub. @return as cairn_index_note() */
 CAIRN_MUST_USE enum cairn_status cairn_cas_scrub_note(struct cairn_cas *cas, struct cairn_index_note *out);
 
-/** Put another in its place.
+/** Replaces the note of the scrub.
  *  @param lease  of who scrubs; NULL: somebody is told something  @param note  with the version that was read; its own
  *  after CAIRN_OK
  *  @return CAIRN_OK; CAIRN_E_CONFLICT another came meanwhile: read it; CAIRN_E_BUSY another daemon has taken over, or
@@ -58,7 +58,7 @@ CAIRN_MUST_USE enum cairn_status cairn_cas_scrub_note(struct cairn_cas *cas, str
 CAIRN_MUST_USE enum cairn_status cairn_cas_keep_scrub_note(struct cairn_cas *cas, const struct cairn_index_lease *lease,
 							   struct cairn_index_note *note, struct cairn_diag *diag);
 
-/** How it ended with a suspect. */
+/** The outcome for a suspect xorb. */
 enum cairn_scrub_end {
 	CAIRN_SCRUB_SOUND,  /* a sound copy is there, and the row describes it; or the xorb was removed meanwhile */
 	CAIRN_SCRUB_LOST,   /* there is no sound copy */

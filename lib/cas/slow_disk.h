@@ -13,7 +13,7 @@ enum {
 	CAIRN_SLOW_DISK_LASTS_MS = 10000, /* after such a one */
 };
 
-/** What is known of a disk. Zeroed: nothing. Any thread. */
+/** What is known of the speed of a disk. Zeroed: nothing. Any thread. */
 struct cairn_slow_disk {
 	_Atomic int64_t slow_until_ms; /* as all times here, by cairn_clock_mono_ms() */
 	_Atomic int64_t moved_ms;      /* when a write last ended, or began while there was no other */
@@ -27,11 +27,11 @@ struct cairn_slow_write {
 	long n_waits; /* of the thread, so far: one that lasts because others have the processor has not waited */
 };
 
-/** A write begins, and has ended, on the same thread. */
+/** Note the begin and the end of a write, on the same thread. */
 struct cairn_slow_write cairn_slow_disk_begin(struct cairn_slow_disk *d);
 void cairn_slow_disk_end(struct cairn_slow_disk *d, struct cairn_slow_write write);
 
-/** Has one waited lately, or does nothing move? */
+/** Did a write wait lately, or are writes stuck now? */
 bool cairn_slow_disk_is_slow(const struct cairn_slow_disk *d);
 
 #endif

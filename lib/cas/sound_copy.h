@@ -1,4 +1,4 @@
-/* The copy of a xorb that is sound where its bytes are asked for. */
+/* Finds a copy of a xorb whose wanted bytes are sound. */
 #ifndef CAIRN_CAS_SOUND_COPY_H
 #define CAIRN_CAS_SOUND_COPY_H
 
@@ -6,7 +6,7 @@
 #include "cas/fetch_grant.h"
 #include "store/store.h"
 
-/** How long the object of a xorb is, as the index has it. @return CAIRN_OK; CAIRN_E_NOT_FOUND; as index and store */
+/** Finds the size of a xorb's object in the index. @return CAIRN_OK; CAIRN_E_NOT_FOUND; as index and store */
 CAIRN_MUST_USE enum cairn_status cas_object_bytes(struct cairn_cas *cas, const struct cairn_hash *xorb,
 						  uint64_t *bytes);
 
@@ -25,12 +25,11 @@ struct cas_judge {
 };
 
 /**
- * Open the first copy of a xorb that will do. What is found damaged or missing on the way is acted upon
- * (cairn_cas_mend()), and after that the copies are judged once more. Takes as long as it takes to read the bytes; for
- * workers.
+ * Opens the first copy of a xorb that the judge accepts. Mends the xorb if a copy on the way is damaged or missing
+ * (cairn_cas_mend()), and then judges the copies once more. Takes as long as reading the bytes; for workers.
  * @param[out] list  by which that copy was judged; owned by the caller, empty after a failure
  * @return CAIRN_OK
- *         CAIRN_E_DAMAGED    there is none (object.damaged, object.missing)
+ *         CAIRN_E_DAMAGED    there is no such copy (object.damaged, object.missing)
  *         CAIRN_E_NOT_FOUND  there is no such xorb, or it was removed meanwhile
  *         CAIRN_E_BUSY       the judge says so, or the index takes no writes
  *         CAIRN_E_IO         cannot be read now (object.unreadable)

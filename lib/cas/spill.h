@@ -24,13 +24,13 @@ struct cairn_spill {
  *  @param bytes_max  of the whole answer; over it the status is CAIRN_E_LIMIT */
 void cairn_spill_init(struct cairn_spill *s, struct cairn_cas *cas, const struct cairn_hash *asker, uint64_t bytes_max);
 
-/** When the answer has been sent: until then the file is on the disk. */
+/** Frees the answer; call it after sending, because it removes the file from the disk. */
 void cairn_spill_fini(struct cairn_spill *s);
 
-/** Move to the file what would not stay small. */
+/** Moves the buffered bytes to the file once they are many. */
 void cairn_spill_check(struct cairn_spill *s);
 
-/** All is written: move the rest to the file, if there is one. On the thread that wrote; then the status is known. */
+/** Ends writing: moves the rest to the file, if there is one. On the writing thread; afterwards status is final. */
 void cairn_spill_finish(struct cairn_spill *s);
 
 /** After cairn_spill_finish() without a failure: hand over the file; the caller closes it.

@@ -17,10 +17,10 @@ static inline bool cas_is_damage(enum cairn_status status)
 	       status == CAIRN_E_DAMAGED;
 }
 
-/* What a reader needs of memory. A chunk fits in, however it was compressed: no compression doubles it. */
+/* Bytes of a reader's buffer. Every compressed chunk fits, because no compression doubles a chunk. */
 enum { CAS_BLOCK_BYTES = 2 * CAIRN_CHUNK_BYTES_MAX };
 
-/** Where chunk i of a list begins in its object. */
+/** Returns the offset of chunk i of a list in its object. */
 static inline uint64_t cas_chunk_begin(const struct cairn_chunk_list *list, uint32_t i)
 {
 	return i == 0 ? 0 : list->spans[i - 1].end;

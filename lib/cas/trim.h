@@ -5,8 +5,8 @@
 #include "cas/cas.h"
 #include "index/operate.h"
 
-/** Deletes rows older than before_unix_s. Waits for the index's writer, piece by piece; for workers. @param stop  asked
- * before each
+/** Deletes rows older than before_unix_s. Waits for the index's writer, piece by piece; for workers. @param stop called
+ * before each piece; true stops
  *  @param[out] n_dropped  also on failure
  *  @return CAIRN_OK, also when stopped; as a write */
 CAIRN_MUST_USE enum cairn_status cairn_cas_trim(struct cairn_cas *cas, enum cairn_index_trimmed what,

@@ -14,7 +14,7 @@ struct cas_verified_lists *cas_verified_lists_new(uint64_t bytes_max);
 /** Lists that somebody still holds stay until they are given back. NULL is harmless. */
 void cas_verified_lists_free(struct cas_verified_lists *c);
 
-/** The list by which an object is read; a counted reference, cas_verified_list_unrefp(). NULL: none is kept.
+/** Finds the list of an object; a counted reference, cas_verified_list_unrefp(). NULL: none is kept.
  *  @param identity  cairn_store_object_identity() */
 const struct cairn_chunk_list *cas_verified_lists_get(struct cas_verified_lists *c, const struct cairn_hash *xorb,
 						      uint64_t identity);
