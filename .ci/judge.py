@@ -32,6 +32,8 @@ def judge_unsteady(lines):
 
 
 if __name__ == "__main__":
-    judge = {"skips": judge_skips, "unsteady": judge_unsteady}[sys.argv[1]]
-    for line in judge([line.rstrip("\n") for line in sys.stdin]):
+    begins, judge = {"skips": ("skipped: ", judge_skips), "unsteady": ("unsteady: ", judge_unsteady)}[sys.argv[1]]
+    sys.stdin.reconfigure(errors="replace")
+    lines = [line.rstrip("\n") for line in sys.stdin]
+    for line in judge([line for line in lines if line.startswith(begins)]):
         print(line)

@@ -156,12 +156,28 @@ static bool gate_no_route(const struct gate *g)
 	return gate_refuse(g, 404, unknown->rule, unknown->message);
 }
 
+/* HF_ENDPOINT with a slash at its end gives paths that begin with two. Only routes of the hub take them: a proxy may
+ * guard the others by their paths. */
+static enum router_result gate_find(struct http_request *req, char *allow, size_t allow_len)
+{
+	const struct http_route *const *routes = req->server->options.routes;
+	bool plain = req->target_kind == HTTP_TARGET_PLAIN;
+	enum router_result result = router_find(routes, req->method, req->path, plain, &req->match, allow, allow_len);
+	size_t slashes = strspn(req->path, "/");
+	if (result != ROUTER_NOT_FOUND || slashes < 2)
+		return result;
+	result = router_find(routes, req->method, req->path + slashes - 1, plain, &req->match, allow, allow_len);
+	if (result == ROUTER_FOUND && req->match.route->errors == HTTP_ERRORS_HUB)
+		return result;
+	req->match.route = NULL;
+	return ROUTER_NOT_FOUND;
+}
+
 static bool gate_route(const struct gate *g)
 {
 	struct http_request *req = g->req;
 	char allow[64];
-	switch (router_find(req->server->options.routes, req->method, req->path, req->target_kind == HTTP_TARGET_PLAIN,
-			    &req->match, allow, sizeof(allow))) {
+	switch (gate_find(req, allow, sizeof(allow))) {
 	case ROUTER_FOUND:
 		return true;
 	case ROUTER_NOT_FOUND:

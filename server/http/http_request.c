@@ -16,9 +16,6 @@
 
 struct http_request *http_request_new(struct http_conn *peer, const char *target)
 {
-	/* HF_ENDPOINT with a slash at its end gives paths that begin with two. */
-	while (target[0] == '/' && target[1] == '/')
-		target++;
 	size_t path_len = (size_t)(strchrnul(target, '?') - target);
 	if (path_len > ROUTER_TAILED_BYTES_MAX)
 		path_len = ROUTER_TAILED_BYTES_MAX + 1; /* enough for the router to see that it is too long */

@@ -116,7 +116,7 @@ static const struct http_unknown *left_out_unknown(const char *path)
 	static const char *const OF_PAGES[] = {"resolve", "raw", NULL};
 	const char *rest, *name;
 	if (!left_out_begins(path, "/api/", &rest))
-		return left_out_is_unowned(path + 1, OF_PAGES) ? &UNOWNED : NULL;
+		return path[0] == '/' && left_out_is_unowned(path + 1, OF_PAGES) ? &UNOWNED : NULL;
 	for (const char *const *kind = KINDS; *kind; kind++) {
 		if (left_out_begins(rest, *kind, &name) && left_out_is_unowned(name, OF_API))
 			return &UNOWNED;

@@ -725,6 +725,9 @@ def test_an_endpoint_with_a_slash_at_its_end(people):
     make(people)
     done(commit(people, text("a.txt", "a")))
     assert people.server.get("//ann/one/resolve/main/a.txt").body == b"a"
+    assert people.server.get("//api/models/ann/one").status == 200
+    for path in ("//metrics", "//health", "//v1/stats", "//admin", "//ann/one"):  # a proxy may guard them by their paths
+        assert people.server.get(path).status == 404, path
     assert [f.path for f in HfApi(endpoint=people.server.url + "/", token=people.keys["ann"]).list_repo_tree("ann/one") if f.path == "a.txt"]
 
 
