@@ -32,7 +32,8 @@ struct housekeeping {
 	pthread_t thread;
 	/* the thread's, of the monotonic clock: not before */
 	int64_t look_ms, collect_ms, trim_ms, usage_ms;
-	uint64_t salt; /* of the schedule */
+	uint64_t salt;     /* of the schedule */
+	bool told_of_lost; /* that the look for lost files failed */
 };
 
 /* --- what is done ------------------------------------------------------------------------------------------------- */
@@ -154,10 +155,16 @@ static void housekeeping_renew_usage(struct housekeeping *h)
 	h->app->collected(h->app);
 }
 
-/* What cannot be read now is for the next look. */
+/* What cannot be read now is for the next look. The log has one line for a row of failures. */
 static void housekeeping_look_for_lost(struct housekeeping *h)
 {
-	(void)!cairn_losses_look(h->app->cas, housekeeping_stops, h);
+	enum cairn_status status = cairn_losses_look(h->app->cas, housekeeping_stops, h);
+	struct cairn_losses_sum sum;
+	cairn_losses_sum(h->app->cas, &sum);
+	if (status != CAIRN_OK && sum.has_failed && !h->told_of_lost)
+		LOG(LOG_WARNING, "lost_look_failed", LOG_T("status", cairn_status_name(status)),
+		    LOG_T("message", "which files need lost xorbs is not known until a look ends well"));
+	h->told_of_lost = sum.has_failed;
 }
 
 static void housekeeping_look(struct housekeeping *h)
@@ -167,11 +174,11 @@ static void housekeeping_look(struct housekeeping *h)
 	housekeeping_hear_of_backups(h->app);
 	housekeeping_hear_of_a_running_backup(h);
 	collect_hear_of_others(h->app);
+	housekeeping_look_for_lost(h); /* before the collection, which may take minutes */
 	housekeeping_collect(h);
 	housekeeping_trim(h);
 	housekeeping_renew_usage(h);
 	housekeeping_note_growth(h->app);
-	housekeeping_look_for_lost(h);
 	traffic_look(&h->app->traffic, h->app->metrics, cairn_clock_mono_ms());
 	h->look_ms = cairn_clock_mono_ms() + HOUSEKEEPING_LOOK_MS;
 }

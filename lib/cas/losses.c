@@ -33,11 +33,12 @@ struct losses_found {
 };
 
 struct cas_losses {
-	pthread_mutex_t lock; /* over found */
+	pthread_mutex_t lock; /* over found, mark and has_failed; the looking thread alone changes them */
 	struct losses_found found;
+	struct losses_mark mark;  /* of when the look for found began */
+	bool has_failed;          /* the last look */
 	_Atomic uint64_t n_files; /* of found, for a look without the lock */
 	/* the looking thread's */
-	struct losses_mark mark;
 	int64_t looked_ms, rest_ms; /* monotonic: not before */
 };
 
@@ -301,16 +302,25 @@ static bool losses_may_differ(struct cairn_cas *cas, const struct losses_mark *n
 	       now_ms - l->looked_ms > LOSSES_AGAIN_MS;
 }
 
-static void losses_keep(struct cas_losses *l, struct losses_found *found)
+static void losses_keep(struct cas_losses *l, struct losses_found *found, const struct losses_mark *mark)
 {
 	struct losses_found old;
 	pthread_mutex_lock(&l->lock);
 	old = l->found;
 	l->found = *found;
+	l->mark = *mark;
+	l->has_failed = false;
 	atomic_store(&l->n_files, found->sum.n_files);
 	pthread_mutex_unlock(&l->lock);
 	*found = (struct losses_found){0};
 	losses_found_fini(&old);
+}
+
+static void losses_note_failure(struct cas_losses *l)
+{
+	pthread_mutex_lock(&l->lock);
+	l->has_failed = true;
+	pthread_mutex_unlock(&l->lock);
 }
 
 enum cairn_status cairn_losses_look(struct cairn_cas *cas, bool (*stop)(void *ctx), void *ctx)
@@ -331,12 +341,14 @@ enum cairn_status cairn_losses_look(struct cairn_cas *cas, bool (*stop)(void *ct
 		status = losses_find_owners(&look);
 	int64_t now_ms = cairn_clock_mono_ms();
 	l->rest_ms = now_ms + LOSSES_REST_MS + 10 * (now_ms - begun_ms);
-	if (status != CAIRN_OK)
+	if (status != CAIRN_OK) {
+		if (!losses_stops(&look))
+			losses_note_failure(l);
 		return status;
+	}
 	look.found.sum.is_known = true;
-	l->mark = mark;
 	l->looked_ms = now_ms;
-	losses_keep(l, &look.found);
+	losses_keep(l, &look.found, &mark);
 	return CAIRN_OK;
 }
 
@@ -347,6 +359,9 @@ void cairn_losses_sum(struct cairn_cas *cas, struct cairn_losses_sum *out)
 	struct cas_losses *l = cas->losses;
 	pthread_mutex_lock(&l->lock);
 	*out = l->found.sum;
+	out->has_failed = l->has_failed;
+	out->is_stale = !cas->options.xorbs_external &&
+			(!out->is_known || l->has_failed || atomic_load(&cas->xorbs_lost) != l->mark.n_lost);
 	pthread_mutex_unlock(&l->lock);
 }
 

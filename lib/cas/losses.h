@@ -14,7 +14,9 @@ enum {
 
 /** The sums of all losses. Plain value. */
 struct cairn_losses_sum {
-	bool is_known;                /* false: no look has ended so far */
+	bool is_known;                /* false: no look has ended so far; with external xorbs none is made */
+	bool is_stale;                /* no look so far, the last one failed, or a xorb was lost since it began */
+	bool has_failed;              /* the last look, unless it was stopped */
 	bool more;                    /* more is lost than is kept here, so that the other figures are too low */
 	uint64_t n_xorbs, xorb_bytes; /* content of xorbs without a sound copy */
 	uint64_t n_files, file_bytes; /* files that need one of them */

@@ -49,9 +49,10 @@ static void admin_put_state(struct cairn_buf *b, const struct page_figures *f, s
 		html(b, "</ul>\n");
 		notes.before = "<p>And to know:</p><ul class=\"notes\">\n";
 	} else {
-		html(b, "<section class=\"card good\" aria-labelledby=\"alarms\"><h2 id=\"alarms\">Nothing is "
-			"wrong</h2><p>Uploads are taken, nothing that files need is lost, and what ran by itself "
-			"ended well.</p>\n");
+		html(b,
+		     "<section class=\"card good\" aria-labelledby=\"alarms\"><h2 id=\"alarms\">Nothing is "
+		     "wrong</h2><p>Uploads are taken%s, and what ran by itself ended well.</p>\n",
+		     f->lost.is_known ? ", nothing that files need is lost" : "");
 	}
 	page_notes_each(f, app, admin_put_alarm, &notes);
 	if (notes.n > 0)

@@ -89,6 +89,21 @@ static void alarms_of_room(const struct alarms *a)
 		alarms_tell(a, "Writes to the index wait for the disk.", "sizing");
 }
 
+/* Figures that are too low must not look like good news. */
+static void alarms_of_stale_losses(const struct alarms *a)
+{
+	const struct cairn_losses_sum *lost = &a->f->lost;
+	if (!lost->is_stale)
+		return;
+	if (lost->has_failed)
+		alarms_tell(a, "The last look for lost files failed: which files are lost is not known.", "lost-xorbs");
+	else if (lost->is_known)
+		alarms_tell(a, "Stored bytes were found damaged or missing. Which files need them is being looked up.",
+			    "lost-xorbs");
+	else
+		alarms_tell(a, "Whether files are lost is being looked up, as after each start.", "lost-xorbs");
+}
+
 static void alarms_of_damage(const struct alarms *a)
 {
 	const struct scrub_pass *last = &a->f->scrub.kept.last;
@@ -98,6 +113,7 @@ static void alarms_of_damage(const struct alarms *a)
 			       show_count(xorbs, a->f->lost.n_xorbs), show_count(files, a->f->lost.n_files));
 		alarms_tell(a, text, "lost-xorbs");
 	}
+	alarms_of_stale_losses(a);
 	if (last->started_unix_s != 0 && (!last->whole || last->unread > 0))
 		alarms_tell(a, "The last scrub could not read all.", "scrub-and-repair");
 	if (a->f->scrub.state != SCRUB_OFF && alarms_is_late(a, a->f->scrub.kept.good_unix_s, ALARMS_SCRUB_LATE_S))
@@ -154,7 +170,7 @@ static void alarms_of_mended(const struct alarms *a)
 	const struct cairn_cas_stats *s = &a->f->stats;
 	const struct scrub_pass *last = &a->f->scrub.kept.last;
 	bool damaged = s->objects_damaged > 0 || s->xorbs_lost > 0 || last->damaged > 0 || last->lost > 0;
-	if (damaged && a->f->lost.is_known && a->f->lost.n_xorbs == 0)
+	if (damaged && a->f->lost.is_known && !a->f->lost.is_stale && a->f->lost.n_xorbs == 0)
 		alarms_tell(a, "Stored bytes were found damaged or missing, and nothing that files need is lost now.",
 			    "lost-xorbs");
 }

@@ -36,12 +36,16 @@ def sums(people):
     return told["lost_xorbs"], told["lost_files"]
 
 
-def lose(people):
+def lose_unlooked(people):
     """The bytes of two files, which is noticed when they are read."""
     for repo, who, path, body in (("ann/one", "ann", "d/w.bin", BODY), ("bob/two", "bob", "hidden.bin", SECRET)):
         people.server.object_of(xet.text(xet.Xorb([body]).hash)).unlink()
         reply = people.ask("GET", f"/{repo}/resolve/main/{path}", who)
         assert (reply.status, reply.json()["code"], reply.headers["Cache-Control"]) == (410, "object.missing", "no-store")
+
+
+def lose(people):
+    lose_unlooked(people)
     cairn.wait_until("a look", lambda: sums(people) == (2, 2))
 
 
@@ -81,6 +85,20 @@ def test_the_operator_is_told(people):
     page = operator.page("/admin")
     assert "lost-repos" not in [t.get("id") for t in page.iter("table")] and "Nothing is wrong" in said(page)
     assert "nothing that files need is lost now" in said(page)  # a disk may be failing
+
+
+def test_no_page_says_that_nothing_is_lost_before_a_look(people):
+    operator = visitor(people, "all")
+    cairn.wait_until("the first look", lambda: "Nothing is wrong" in said(operator.page("/admin")))
+    lose_unlooked(people)
+    pages = []
+
+    def looked():
+        pages.append(said(operator.page("/admin")))
+        return "2 files are lost" in pages[-1]
+
+    cairn.wait_until("a look", looked)
+    assert not [page for page in pages if "Nothing is wrong" in page or "nothing that files need is lost" in page]
 
 
 def test_lists_and_cards_mark_them(people):

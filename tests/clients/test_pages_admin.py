@@ -20,6 +20,7 @@ def enter(start, issuer, tmp_path):
         people.keys["all"] = make_key(people.server, issuer.token("admin"), scope="admin")["key"]
         visitor = Visitor(people.server).sign_in(people.keys["all"])
         visitor.people = people
+        cairn.wait_until("the first look for lost files", lambda: "as after each start" not in text(visitor.page("/admin")))
         return visitor
 
     return enter
