@@ -91,7 +91,7 @@ struct app {
 	struct cairn_cas *cas; /* over what is in data_dir */
 	struct cairn_workers *workers;
 	struct cairn_workers *disk_workers; /* for what does nothing but wait for the disk, in numbers */
-	struct cairn_workers *long_workers; /* for what would hold up the others */
+	struct cairn_workers *long_workers; /* for what would hold up the others, as heavy work; and for /ready */
 	struct metrics *metrics;
 	struct recent recent;     /* requests that failed or were slow */
 	struct traffic traffic;   /* all of them, step by step */

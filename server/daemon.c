@@ -50,8 +50,8 @@ enum {
 	DAEMON_QUICK_WORKERS = 2, /* besides those that verify and wait for the disk, for what a person waits for */
 	DAEMON_STAND_INS = 16,    /* work in the place of threads that wait for the index's writer */
 	DAEMON_DISK_WORKERS = 32, /* the more wait at once, the fewer rounds of the disk there are for each */
-	DAEMON_LONG_WORKERS =
-		4, /* a packing, a collection, a look at the index, and somebody to say that there is one */
+	DAEMON_LONG_WORKERS = 4,  /* a packing, a collection, a look at the index, and the figures of usage */
+	DAEMON_LONG_QUICK_WORKERS = 2, /* besides those, for /ready; one turn gets all threads but one */
 };
 
 /* --- opening ------------------------------------------------------------------------------------------------------ */
@@ -265,8 +265,8 @@ enum cairn_status daemon_open(struct app *app, struct cairn_diag *diag)
 		status = cairn_workers_new(&app->disk_workers, "disk", DAEMON_DISK_WORKERS, 1,
 					   app->config.worker_queue_max);
 	if (status == CAIRN_OK)
-		status = cairn_workers_new(&app->long_workers, "long", DAEMON_LONG_WORKERS, 0,
-					   app->config.worker_queue_max);
+		status = cairn_workers_new(&app->long_workers, "long", DAEMON_LONG_WORKERS + DAEMON_LONG_QUICK_WORKERS,
+					   DAEMON_LONG_QUICK_WORKERS, app->config.worker_queue_max);
 	recent_init(&app->recent);
 	traffic_init(&app->traffic);
 	if (status == CAIRN_OK && !(app->metrics = daemon_metrics()))

@@ -159,6 +159,7 @@ void hub_usage_refresh(struct app *app)
 		return;
 	u->app = app;
 	u->work.run = usage_work;
+	u->work.lane = CAIRN_LANE_HEAVY;
 	if (cairn_workers_submit(app->long_workers, &u->work) == CAIRN_OK)
 		return;
 	pthread_mutex_lock(&u->lock);
@@ -255,6 +256,7 @@ static void usage_get(struct http_request *req)
 		return;
 	r->fresh = fresh && strcmp(fresh, "true") == 0;
 	r->job.workers = r->job.app->long_workers;
+	r->job.work.lane = CAIRN_LANE_HEAVY;
 	route_spill_init(&r->answer, req);
 	route_job_start(req);
 }

@@ -161,6 +161,7 @@ static void admin_post_gc(struct http_request *req)
 	if (!a)
 		return;
 	a->job.workers = a->job.app->long_workers;
+	a->job.work.lane = CAIRN_LANE_HEAVY;
 	route_job_start(req);
 }
 

@@ -56,7 +56,8 @@ static void ready_job_reply(struct http_request *req, struct route_job *job)
 	ready_reply(req, r->status, &r->diag);
 }
 
-/* When an engine is silent, all usual workers may wait for it: this answer is to say so, and not that they are busy. */
+/* When an engine is silent, all usual workers may wait for it: this answer is to say so, and not that they are busy.
+ * It is the one quick work of the long workers, so that no long jobs keep it waiting. */
 static void ready_begin(struct http_request *req)
 {
 	struct route_job *job = route_job_new(req, sizeof(struct ready_request), ready_run, ready_job_reply);

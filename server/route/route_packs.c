@@ -96,6 +96,7 @@ static enum cairn_status packs_begin(struct packs_job *job, struct app *app, con
 	enum cairn_status status = CAIRN_E_CONFLICT;
 	if (!job->running) {
 		job->work.run = packs_work;
+		job->work.lane = CAIRN_LANE_HEAVY;
 		status = cairn_workers_submit(app->long_workers, &job->work);
 	}
 	if (status == CAIRN_OK) {

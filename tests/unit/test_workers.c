@@ -201,6 +201,25 @@ START_TEST(heavy_work_leaves_threads_to_quick_work)
 }
 END_TEST
 
+/* With two threads for quick work, so does the heavy work of one turn to its own quick work. */
+START_TEST(heavy_work_of_one_turn_leaves_a_thread_to_the_same_turn)
+{
+	struct cairn_workers *w = NULL;
+	struct gate heavy[4], quick;
+	ck_assert_int_eq(cairn_workers_new(&w, "test", 6, 2, 100), CAIRN_OK);
+	for (size_t i = 0; i < 4; i++)
+		gate_submit(&heavy[i], w, CAIRN_LANE_HEAVY, 1);
+	for (size_t i = 0; i < 4; i++)
+		gate_await(&heavy[i]);
+	gate_submit(&quick, w, CAIRN_LANE_QUICK, 1);
+	gate_await(&quick);
+	gate_open(&quick);
+	for (size_t i = 0; i < 4; i++)
+		gate_open(&heavy[i]);
+	cairn_workers_free(w);
+}
+END_TEST
+
 START_TEST(one_turn_never_has_all_threads)
 {
 	struct cairn_workers *w = NULL;
@@ -425,6 +444,7 @@ int main(void)
 	tcase_add_test(tc, a_closing_pool_takes_no_more);
 	tcase_add_test(tc, a_closed_pool_refuses);
 	tcase_add_test(tc, heavy_work_leaves_threads_to_quick_work);
+	tcase_add_test(tc, heavy_work_of_one_turn_leaves_a_thread_to_the_same_turn);
 	tcase_add_test(tc, one_turn_never_has_all_threads);
 	tcase_add_test(tc, turns_alternate_and_quick_work_comes_first);
 	tcase_add_test(tc, threads_that_wait_aside_leave_their_places);
