@@ -90,9 +90,10 @@ static void admin_put_lies(struct page *page, const struct page_figures *f)
 	bool more;
 	enum cairn_status status =
 		cairn_cas_each_lie(page->hub.call.job.app->cas, NULL, ADMIN_LIES, admin_put_lie, b, &more);
-	html(b, "</tbody></table></section>\n");
+	html(b, "</tbody></table>\n");
 	if (status != CAIRN_OK)
-		page->hub.call.status = status;
+		html(b, "<p>The list could not be read to its end: %s.</p>\n", cairn_status_name(status));
+	html(b, "</section>\n");
 }
 
 /* --- requests ----------------------------------------------------------------------------------------------------- */

@@ -34,7 +34,8 @@ void page_figures_take(struct page_figures *out, struct app *app)
 	cairn_cas_stats(app->cas, &out->stats);
 	scrub_status(app, &out->scrub);
 	cairn_losses_sum(app->cas, &out->lost);
-	if (cairn_cas_claims(app->cas, &out->claims) != CAIRN_OK)
+	out->claims_status = cairn_cas_claims(app->cas, &out->claims);
+	if (out->claims_status != CAIRN_OK)
 		out->claims = (struct cairn_index_claims){0};
 }
 
@@ -124,6 +125,8 @@ static void alarms_of_claims(const struct alarms *a)
 {
 	if (a->f->claims.n_false > 0)
 		alarms_tell(a, "Uploaders gave files a false SHA-256.", "false-claims");
+	if (a->f->claims_status != CAIRN_OK)
+		alarms_tell(a, "Whether files have a false SHA-256 could not be read.", "false-claims");
 }
 
 static void alarms_of_jobs(const struct alarms *a)

@@ -13,7 +13,8 @@ struct page_figures {
 	struct cairn_diag why;   /* when that is not CAIRN_OK */
 	struct cairn_cas_stats stats;
 	struct scrub_status scrub;
-	struct cairn_index_claims claims; /* of a SHA-256 */
+	struct cairn_index_claims claims; /* of a SHA-256; 0 if they are not known */
+	enum cairn_status claims_status;  /* CAIRN_OK: they are known */
 	struct cairn_losses_sum lost;
 };
 

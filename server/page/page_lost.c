@@ -89,25 +89,30 @@ static void lost_put_place(void *ctx, const struct cairn_hub_find *find)
 	html(b, "</a> in %s/%s, %s</li>\n", repo->account_name, repo->name, show_size(size, find->size_bytes));
 }
 
-/* A file that no main has, or that is far behind in it, is told by its hash. */
+/* A file that no main has, or that is far behind in it, is told by its hash; so are all after a failed search, since
+ * the operator needs the rest of the page most when the index fails. */
 static void lost_put_files(struct page *page, const struct cairn_losses_sum *sum)
 {
 	struct cairn_buf *b = page_out(page);
 	struct cairn_hash files[LOST_FILES];
 	struct cairn_hub_search_end end;
 	char count[SHOW_BYTES];
-	struct hub_call *call = &page->hub.call;
+	enum cairn_status status = CAIRN_OK;
 	size_t n = cairn_losses_files(page_cas(page), NULL, files, LOST_FILES);
 	html(b, "<h3>Files</h3><ul class=\"plain\" id=\"lost-files\">\n");
-	for (size_t i = 0; i < n && call->status == CAIRN_OK; i++) {
+	for (size_t i = 0; i < n; i++) {
 		char text[CAIRN_HASH_TEXT_BYTES];
 		struct lost_places places = {.b = b};
 		cairn_hash_text(text, &files[i]);
-		call->status = cairn_hub_search(page_cas(page), page_asker(page), text, lost_put_place, &places, &end);
+		if (status == CAIRN_OK)
+			status =
+				cairn_hub_search(page_cas(page), page_asker(page), text, lost_put_place, &places, &end);
 		if (places.n == 0)
 			html(b, "<li><a href=\"/search?q=%s\">%s</a></li>\n", text, text);
 	}
 	html(b, "</ul>\n");
+	if (status != CAIRN_OK)
+		html(b, "<p>The search for the places of these files failed: %s.</p>\n", cairn_status_name(status));
 	if (sum->n_files > n)
 		html(b, "<p>And %s more. <code>cairn ls --lost</code> lists all.</p>\n",
 		     show_count(count, sum->n_files - n));

@@ -1,7 +1,9 @@
 """Files whose bytes are lost: who is told of them, where, and that all of it goes when the bytes are there again."""
 
+import contextlib
 import json
 import os
+import sqlite3
 import subprocess
 
 import cairn
@@ -99,6 +101,18 @@ def test_no_page_says_that_nothing_is_lost_before_a_look(people):
 
     cairn.wait_until("a look", looked)
     assert not [page for page in pages if "Nothing is wrong" in page or "nothing that files need is lost" in page]
+
+
+def test_the_page_does_without_what_cannot_be_read(people):
+    """The places of lost files: their hashes are there all the same, and so is the rest of the page."""
+    operator = visitor(people, "all")
+    lose(people)
+    with contextlib.closing(sqlite3.connect(people.server.data / "index.sqlite", isolation_level=None)) as db:
+        db.execute("ALTER TABLE ref RENAME TO away")
+    page = operator.page("/admin")
+    (files,) = [ul for ul in page.iter("ul") if ul.get("id") == "lost-files"]
+    assert sorted(said(item) for item in files) == sorted(people.hashes[repo] for repo in ("ann/one", "bob/two"))
+    assert "The search for the places of these files failed" in said(page)
 
 
 def test_lists_and_cards_mark_them(people):
