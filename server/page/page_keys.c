@@ -41,6 +41,18 @@ static void keys_put_times(struct cairn_buf *b, const struct cairn_key *key, int
 	     key->expires_unix_s != 0 ? show_time(until, key->expires_unix_s) : "–");
 }
 
+/* A key that only reads revokes none. */
+static void keys_put_revoke(struct cairn_buf *b, const struct cairn_key *key, bool current)
+{
+	html(b, current ? "<details class=\"sure\"><summary>Revoke</summary><p>It signs you out.</p>" : "");
+	html(b,
+	     "<form method=\"post\" action=\"/settings/keys/revoke\"><input type=\"hidden\" name=\"id\" value=\"%ld\">"
+	     "<button class=\"danger\" aria-label=\"Revoke ",
+	     (long)key->id);
+	html_cut(b, key->name, KEYS_NAME_BYTES);
+	html(b, current ? "\">Revoke it</button></form></details>" : "\">Revoke</button></form>");
+}
+
 static void keys_put(void *ctx, const struct cairn_key *key)
 {
 	struct keys_rows *rows = ctx;
@@ -61,15 +73,10 @@ static void keys_put(void *ctx, const struct cairn_key *key)
 	}
 	html(b, "</td>");
 	keys_put_times(b, key, rows->now_unix_s);
-	html(b, current ? "<td class=\"num\"><details class=\"sure\"><summary>Revoke</summary><p>It signs you out.</p>"
-			: "<td class=\"num\">");
-	html(b,
-	     "<form method=\"post\" action=\"/settings/keys/revoke\"><input type=\"hidden\" name=\"id\" value=\"%ld\">"
-	     "<button class=\"danger\" aria-label=\"Revoke ",
-	     (long)key->id);
-	html_cut(b, key->name, KEYS_NAME_BYTES);
-	html(b,
-	     current ? "\">Revoke it</button></form></details></td></tr>\n" : "\">Revoke</button></form></td></tr>\n");
+	html(b, "<td class=\"num\">");
+	if (page_asker(rows->page)->scopes & CAIRN_TOKEN_WRITE)
+		keys_put_revoke(b, key, current);
+	html(b, "</td></tr>\n");
 }
 
 static void keys_put_list(struct page *page)
@@ -124,7 +131,8 @@ static void keys_build(struct page *page)
 	if (page_asker(page)->scopes & CAIRN_TOKEN_WRITE)
 		keys_put_form(b);
 	else
-		html(b, "<p class=\"dim\">You are signed in with a key that only reads: it makes no keys.</p>\n");
+		html(b, "<p class=\"dim\">You are signed in with a key that only reads: it makes no keys and "
+			"revokes none.</p>\n");
 	page_end(page);
 }
 

@@ -406,7 +406,8 @@ def test_keys(people, enter):
     reading = enter("reading ann")
     assert reading.send("/settings/keys", name="more", may="write").status == 403
     assert reading.send("/settings/keys", name="more", may="read").status == 403, "it would outlive its revocation"
-    assert "makes no keys" in text(reading.page("/settings/keys"))
+    page = reading.page("/settings/keys")
+    assert "makes no keys" in text(page) and [td.find(".//button") for td in page.iter("td")] == [None] * len(list(page.iter("td")))
     assert enter("operator").get("/settings/keys").status == 403
 
 
