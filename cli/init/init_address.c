@@ -2,8 +2,11 @@
 #include "base/decimal.h"
 #include "cli/init/init.h"
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -14,6 +17,11 @@ struct address_parts {
 	char host[256]; /* as in the address: an IPv6 address has brackets */
 	unsigned port;
 	const char *path; /* from its slash on, or empty */
+};
+
+struct address_host {
+	bool is_loopback;   /* clients on this machine alone reach it */
+	const char *listen; /* where the daemon listens, if so */
 };
 
 static enum cairn_status address_refuse(const char *url, const char *why, struct cairn_diag *diag)
@@ -58,9 +66,29 @@ static const char *address_split(const char *url, struct address_parts *out)
 	return address_read_port(host + len, port_len, out);
 }
 
-static bool address_is_loopback(const char *host)
+/* A name of digits and dots alone can only be meant as an IPv4 address. @return what is wrong; NULL: nothing */
+static const char *address_check_host(const char *host, struct address_host *out)
 {
-	return strcmp(host, "localhost") == 0 || strcmp(host, "[::1]") == 0 || strncmp(host, "127.", 4) == 0;
+	char text[INET6_ADDRSTRLEN];
+	struct in6_addr v6;
+	struct in_addr v4;
+	*out = (struct address_host){.is_loopback = false};
+	if (host[0] == '[') {
+		int n = snprintf(text, sizeof(text), "%.*s", (int)strlen(host) - 2, host + 1);
+		if (n < 0 || (size_t)n >= sizeof(text) || inet_pton(AF_INET6, text, &v6) != 1)
+			return "there is no IPv6 address between [ and ]";
+		out->is_loopback = IN6_IS_ADDR_LOOPBACK(&v6);
+		out->listen = "[::1]";
+	} else if (host[strspn(host, "0123456789.")] == '\0') {
+		if (inet_pton(AF_INET, host, &v4) != 1)
+			return "an IPv4 address is four numbers from 0 to 255 with dots between them";
+		out->is_loopback = ntohl(v4.s_addr) >> 24 == IN_LOOPBACKNET;
+		out->listen = host;
+	} else {
+		out->is_loopback = strcasecmp(host, "localhost") == 0;
+		out->listen = "127.0.0.1";
+	}
+	return NULL;
 }
 
 /* [::] takes IPv4 as well, but some containers have no IPv6. */
@@ -76,15 +104,18 @@ enum cairn_status init_address_read(const char *url, bool has_certificate, struc
 				    struct cairn_diag *diag)
 {
 	struct address_parts parts;
+	struct address_host host;
 	const char *wrong = address_split(url, &parts);
 	size_t len = strlen(url);
 	while (len > 0 && url[len - 1] == '/')
 		len--;
+	if (!wrong)
+		wrong = address_check_host(parts.host, &host);
 	if (!wrong && len >= sizeof(out->url))
 		wrong = "it is too long";
 	if (wrong)
 		return address_refuse(url, wrong, diag);
-	*out = (struct init_address){.https = parts.https, .loopback = address_is_loopback(parts.host)};
+	*out = (struct init_address){.https = parts.https, .loopback = host.is_loopback};
 	(void)snprintf(out->url, sizeof(out->url), "%.*s", (int)len, url);
 	out->behind_proxy = parts.https && !has_certificate;
 	if (!parts.https && has_certificate)
@@ -92,9 +123,7 @@ enum cairn_status init_address_read(const char *url, bool has_certificate, struc
 	if (!out->behind_proxy && parts.path[strspn(parts.path, "/")] != '\0')
 		return address_refuse(url, "only a proxy can serve the daemon below a path", diag);
 	out->port = out->behind_proxy ? ADDRESS_PROXIED_PORT : parts.port;
-	const char *host = out->behind_proxy || strcmp(parts.host, "localhost") == 0 ? "127.0.0.1"
-			   : out->loopback                                           ? parts.host
-										     : address_of_all();
-	(void)snprintf(out->listen, sizeof(out->listen), "%.40s:%u", host, out->port);
+	const char *listen = out->behind_proxy ? "127.0.0.1" : host.is_loopback ? host.listen : address_of_all();
+	(void)snprintf(out->listen, sizeof(out->listen), "%s:%u", listen, out->port);
 	return CAIRN_OK;
 }

@@ -135,6 +135,9 @@ def test_the_comments_of_the_package_stay(tmp_path, serve):
         ("http://localhost:8080/", "127.0.0.1:8080", None),
         ("http://127.0.0.2", "127.0.0.2:80", None),
         ("http://[::1]:81", "[::1]:81", None),
+        ("http://[0000:0000:0000:0000:0000:0000:0000:0001]:81", "[::1]:81", None),
+        ("http://LocalHost:8080", "127.0.0.1:8080", None),
+        ("http://127.example.org:9000", "ALL:9000", None),
         ("http://hub.example.org:9000", "ALL:9000", None),
         ("https://hub.example.org", "127.0.0.1:8080", "https://hub.example.org"),
         ("https://example.org:444/hub/", "127.0.0.1:8080", "https://example.org:444/hub"),
@@ -145,11 +148,11 @@ def test_addresses(tmp_path, url, listen, public_url):
     found = settings_of(tmp_path / "store")
     assert re.sub(r"^(\[::\]|0\.0\.0\.0):", "ALL:", found["listen"]) == listen
     assert found.get("public_url") == public_url and found["token_audience"] == url.rstrip("/")
-    assert ("unencrypted" in said) == url.startswith("http://hub")
+    assert ("unencrypted" in said) == (listen == "ALL:9000")
     assert ("Let the proxy" in said) == (public_url is not None)
 
 
-@pytest.mark.parametrize("url", ["hub.example.org", "ftp://a", "http://", "http://a:0", "http://a:65536", "http://a:", "http://a/path", "http://a b", "http://a]", "http://[::1", "https://a/x y", "http://" + "a" * 300])
+@pytest.mark.parametrize("url", ["hub.example.org", "ftp://a", "http://", "http://a:0", "http://a:65536", "http://a:", "http://a/path", "http://a b", "http://a]", "http://[::1", "http://[:::]", "http://127.1", "http://127.0.0.256", "https://a/x y", "http://" + "a" * 300])
 def test_what_is_no_address(tmp_path, url):
     assert "[init.url]" in init(tmp_path, "ann", "--dir", "store", "--url", url, code=EXIT_USAGE)
     assert not (tmp_path / "store").exists()
