@@ -80,8 +80,15 @@ CAIRN_MUST_USE enum cairn_status cairn_token_mint(const struct cairn_token_keys 
 						  const struct cairn_token_claims *claims, int64_t now_unix_s,
 						  char **token, struct cairn_diag *diag);
 
-/** Write a new random HS256 secret to path with mode 0600; an existing file is not overwritten.
- *  @return CAIRN_OK; CAIRN_E_CONFLICT it exists; CAIRN_E_IO it cannot be made or written, or no random bytes */
+/**
+ * Write a new random HS256 secret to path with mode 0600. The file has all of the secret, durably, from the moment that
+ * it has its name. An existing file is not overwritten.
+ * @return CAIRN_OK
+ *         CAIRN_E_CONFLICT  the file exists, or the place takes no file
+ *         CAIRN_E_FULL
+ *         CAIRN_E_IO        it cannot be made or written, or there are no random bytes
+ *         CAIRN_E_NOMEM
+ */
 CAIRN_MUST_USE enum cairn_status cairn_token_key_make(const char *path, struct cairn_diag *diag);
 
 #endif

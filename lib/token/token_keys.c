@@ -9,6 +9,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +19,6 @@
 enum {
 	TOKEN_KEY_FILE_BYTES_MAX = 16 * 1024,
 	TOKEN_KEY_NEW_BYTES = 32,
-	TOKEN_KEY_MODE = 0600,
 };
 
 const char *cairn_token_alg_name(enum cairn_token_alg alg)
@@ -191,6 +191,39 @@ void cairn_token_keys_freep(struct cairn_token_keys **keys)
 	*keys = NULL;
 }
 
+/* Into a hidden file beside path, which gets its name once it is durable: half a key cannot be mistaken for one, and a
+ * folder of keys does not see it. A process that is killed leaves the hidden file. */
+static enum cairn_status token_keys_write(const char *path, const char *text, size_t len)
+{
+	char part[PATH_MAX];
+	const char *name = strrchr(path, '/');
+	name = name ? name + 1 : path;
+	int n = snprintf(part, sizeof(part), "%.*s.%s.XXXXXX", (int)(name - path), path, name);
+	if (n < 0 || (size_t)n >= sizeof(part)) {
+		errno = ENAMETOOLONG;
+		return CAIRN_E_CONFLICT;
+	}
+	CLEANUP(cairn_fd_closep) int fd = cairn_sys_mkostemp(part, O_CLOEXEC); /* mode 0600 */
+	const char *made = part;
+	if (fd < 0)
+		return cairn_fd_make_status(errno);
+	enum cairn_status status = cairn_fd_write_all(fd, text, len);
+	if (status == CAIRN_OK && cairn_sys_fsync(fd) < 0)
+		status = CAIRN_E_IO;
+	if (status == CAIRN_OK && cairn_fd_rename_new(AT_FDCWD, part, AT_FDCWD, path) != CAIRN_OK)
+		status = cairn_fd_make_status(errno);
+	if (status == CAIRN_OK) {
+		made = path;
+		status = cairn_fd_sync_parent(path);
+	}
+	if (status != CAIRN_OK) {
+		int error = errno;
+		(void)cairn_sys_unlink(made);
+		errno = error;
+	}
+	return status;
+}
+
 enum cairn_status cairn_token_key_make(const char *path, struct cairn_diag *diag)
 {
 	uint8_t secret[TOKEN_KEY_NEW_BYTES];
@@ -198,26 +231,17 @@ enum cairn_status cairn_token_key_make(const char *path, struct cairn_diag *diag
 	enum cairn_status status = cairn_random(secret, sizeof(secret));
 	if (status != CAIRN_OK)
 		return cairn_fail(diag, status, "token.key", CAIRN_NO_OFFSET, "the system gives no random bytes");
-	CLEANUP(cairn_fd_closep) int fd = cairn_sys_open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, TOKEN_KEY_MODE);
-	if (fd < 0) {
-		int error = errno;
-		token_keys_wipe(secret, sizeof(secret));
-		if (error == EEXIST)
-			return cairn_fail(diag, CAIRN_E_CONFLICT, "token.key", CAIRN_NO_OFFSET,
-					  "%s exists already and is not overwritten; choose another name", path);
-		return cairn_fail(diag, cairn_fd_make_status(error), "token.key", CAIRN_NO_OFFSET, "cannot make %s: %s",
-				  path, strerror(error));
-	}
 	cairn_base64url_encode(text, secret, sizeof(secret));
 	size_t len = strlen(text);
 	text[len++] = '\n';
-	if (cairn_fd_write_all(fd, text, len) != CAIRN_OK || cairn_sys_fsync(fd) < 0 ||
-	    cairn_fd_sync_parent(path) != CAIRN_OK) {
-		status = cairn_fail(diag, CAIRN_E_IO, "token.key", CAIRN_NO_OFFSET, "cannot write %s: %s", path,
-				    strerror(errno));
-		(void)cairn_sys_unlink(path); /* half a key must not be mistaken for one */
-	}
+	status = token_keys_write(path, text, len);
+	int error = errno;
 	token_keys_wipe(secret, sizeof(secret));
 	token_keys_wipe(text, sizeof(text));
-	return status;
+	if (status == CAIRN_E_CONFLICT && error == EEXIST)
+		return cairn_fail(diag, status, "token.key", CAIRN_NO_OFFSET,
+				  "%s exists already and is not overwritten; choose another name", path);
+	return status == CAIRN_OK ? CAIRN_OK
+				  : cairn_fail(diag, status, "token.key", CAIRN_NO_OFFSET, "cannot make %s: %s", path,
+					       strerror(error));
 }
