@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -96,69 +97,124 @@ static enum cairn_status settings_take_line(struct cairn_buf *out, struct settin
 	return CAIRN_OK;
 }
 
-/* Read the file that is there, line by line. @param[out] mode  its permissions */
-static enum cairn_status settings_take(struct init_settings *s, struct settings_lines *lines, mode_t *mode,
-				       struct cairn_diag *diag)
+/* Open the file that is there. @return CAIRN_OK, also when there is none: then *file is NULL */
+static enum cairn_status settings_open_old(const char *path, FILE **file, struct stat *st, struct cairn_diag *diag)
+{
+	*file = NULL;
+	CLEANUP(cairn_fd_closep) int fd = cairn_sys_open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0);
+	if (fd < 0 && errno == ENOENT)
+		return CAIRN_OK;
+	if (fd < 0 && errno == ELOOP)
+		return cairn_fail(diag, CAIRN_E_CONFLICT, "init.settings", CAIRN_NO_OFFSET,
+				  "%.160s is a symbolic link, which cairn init does not replace: put a copy of its "
+				  "target there, or remove the link",
+				  path);
+	if (fd >= 0 && cairn_sys_fstat(fd, st) == 0) {
+		if (!S_ISREG(st->st_mode))
+			return cairn_fail(diag, CAIRN_E_CONFLICT, "init.settings", CAIRN_NO_OFFSET,
+					  "%.160s is not a file: move it away", path);
+		*file = fdopen(fd, "r");
+	}
+	if (!*file)
+		return cairn_fail(diag, CAIRN_E_IO, "init.settings", CAIRN_NO_OFFSET, "cannot read %.160s: %s", path,
+				  strerror(errno));
+	fd = -1;
+	return CAIRN_OK;
+}
+
+/* Read the file that is there, line by line. The new one gets its permissions. */
+static enum cairn_status settings_take(struct init_settings *s, struct settings_lines *lines, struct cairn_diag *diag)
 {
 	char line[SETTINGS_LINE_BYTES];
 	struct stat st;
-	FILE *file = fopen(s->path, "re");
-	if (!file && errno == ENOENT) {
+	FILE *file;
+	enum cairn_status status = settings_open_old(s->path, &file, &st, diag);
+	if (status == CAIRN_OK && !file)
 		cairn_buf_printf(&s->text, "# Settings of cairnd, written by cairn init. "
 					   "`cairnd --print-settings-file` explains each of them.\n");
-		return CAIRN_OK;
-	}
-	enum cairn_status status = CAIRN_OK;
-	if (!file || cairn_sys_fstat(fileno(file), &st) != 0)
-		status = CAIRN_E_IO;
+	if (!file)
+		return status;
 	while (status == CAIRN_OK && fgets(line, sizeof(line), file)) {
 		line[strcspn(line, "\n")] = '\0';
 		status = settings_take_line(&s->text, lines, line, diag);
 	}
 	if (status == CAIRN_OK && ferror(file))
-		status = CAIRN_E_IO;
-	if (status == CAIRN_OK)
-		*mode = st.st_mode & 0777;
-	int error = errno;
-	if (file)
-		(void)fclose(file);
-	return status == CAIRN_E_IO ? cairn_fail(diag, status, "init.settings", CAIRN_NO_OFFSET,
-						 "cannot read %.160s: %s", s->path, strerror(error))
-				    : status;
+		status = cairn_fail(diag, CAIRN_E_IO, "init.settings", CAIRN_NO_OFFSET, "cannot read %.160s: %s",
+				    s->path, strerror(errno));
+	(void)fclose(file);
+	s->mode = st.st_mode & 0777;
+	return status;
 }
 
-static enum cairn_status settings_begin_part(struct init_settings *s, mode_t mode, struct cairn_diag *diag)
+/* Is FILE.part still the name of this file, and its only one? Another cairn init that held the lock before may have
+ * renamed or removed it. Through a second name, this command would write into a file of somebody else. */
+static bool settings_part_is_ours(const struct init_settings *s)
+{
+	struct stat st, named;
+	return cairn_sys_fstat(s->fd, &st) == 0 && cairn_sys_lstat(s->part, &named) == 0 && S_ISREG(st.st_mode) &&
+	       st.st_nlink == 1 && st.st_dev == named.st_dev && st.st_ino == named.st_ino;
+}
+
+/* @return what is wrong, with errno; NULL: nothing */
+static const char *settings_lock_part(struct init_settings *s)
+{
+	s->fd = cairn_sys_open(s->part, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
+	if (s->fd < 0)
+		return strerror(errno);
+	if (cairn_sys_flock(s->fd, LOCK_EX | LOCK_NB) != 0) {
+		if (errno != EWOULDBLOCK)
+			return strerror(errno);
+		errno = EEXIST;
+		return "another cairn init is running";
+	}
+	if (!settings_part_is_ours(s)) {
+		errno = EEXIST;
+		return "another cairn init was running, or something else has this name; remove it if it is there, "
+		       "and type the command again";
+	}
+	return cairn_sys_ftruncate(s->fd, 0) == 0 ? NULL : strerror(errno);
+}
+
+/* A command that was interrupted leaves FILE.part. The lock tells whether somebody still writes it. */
+static enum cairn_status settings_begin_part(struct init_settings *s, struct cairn_diag *diag)
 {
 	(void)snprintf(s->part, sizeof(s->part), "%s.part", s->path);
-	s->fd = cairn_sys_open(s->part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
-	if (s->fd >= 0 && cairn_sys_fchmod(s->fd, mode) == 0)
+	const char *wrong = settings_lock_part(s);
+	if (!wrong)
 		return CAIRN_OK;
-	return cairn_fail(diag, cairn_fd_make_status(errno), "init.settings", CAIRN_NO_OFFSET,
-			  "cannot make %.160s: %s%s", s->part, strerror(errno),
-			  errno == EEXIST ? "; remove it if no other cairn init is running" : "");
+	enum cairn_status status = cairn_fail(diag, cairn_fd_make_status(errno), "init.settings", CAIRN_NO_OFFSET,
+					      "cannot make %.160s: %s", s->part, wrong);
+	cairn_fd_closep(&s->fd); /* init_settings_fini() removes the file of an open one, and this is not ours */
+	return status;
 }
 
 enum cairn_status init_settings_open(struct init_settings *s, const struct init_place *place,
 				     const struct init_wish *wish, struct cairn_diag *diag)
 {
 	struct settings_lines lines;
-	mode_t mode = 0644;
-	*s = (struct init_settings){.fd = -1, .path = place->settings, .text = cairn_buf_init(SETTINGS_BYTES_MAX)};
+	*s = (struct init_settings){
+		.fd = -1,
+		.path = place->settings,
+		.mode = 0644,
+		.text = cairn_buf_init(SETTINGS_BYTES_MAX),
+	};
 	settings_list(&lines, place, wish);
 	enum cairn_status status = settings_check_values(&lines, diag);
 	if (status == CAIRN_OK)
-		status = settings_take(s, &lines, &mode, diag);
+		status = settings_begin_part(s, diag);
+	if (status == CAIRN_OK)
+		status = settings_take(s, &lines, diag);
 	for (size_t i = 0; i < lines.n; i++)
 		if (!lines.line[i].written)
 			settings_put(&s->text, &lines.line[i]);
-	if (status == CAIRN_OK)
-		status = s->text.status;
-	return status == CAIRN_OK ? settings_begin_part(s, mode, diag) : status;
+	return status == CAIRN_OK ? s->text.status : status;
 }
 
 enum cairn_status init_settings_commit(struct init_settings *s, struct cairn_diag *diag)
 {
 	enum cairn_status status = cairn_fd_write_all(s->fd, s->text.bytes, s->text.len);
+	if (status == CAIRN_OK && cairn_sys_fchmod(s->fd, s->mode) != 0)
+		status = cairn_fd_make_status(errno);
 	if (status == CAIRN_OK && (cairn_sys_fsync(s->fd) != 0 || cairn_sys_rename(s->part, s->path) != 0))
 		status = cairn_fd_status(errno);
 	if (status != CAIRN_OK)

@@ -1,8 +1,11 @@
 """cairn init: one command makes a server that others use, and what it says to type next works as printed."""
 
+import fcntl
 import json
 import os
 import re
+import resource
+import signal
 import stat
 import subprocess
 from pathlib import Path
@@ -102,6 +105,47 @@ def test_a_command_that_was_interrupted_is_typed_again(tmp_path, serve):
     daemon = serve(store)
     for key in first["key"], re.search(r"HF_TOKEN=(\S+)", said)[1]:
         assert ask(daemon, "GET", "/api/whoami-v2", key).json()["name"] == "ann"
+
+
+def test_a_command_that_was_killed_is_typed_again(tmp_path, serve):
+    """It is killed in the midst of the secret, when FILE.part is there."""
+    store = tmp_path / "store"
+    limits = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (20, 20))  # noqa: E731
+    env = cairn.Daemon(tmp_path).environment()
+    done = subprocess.run([cairn.CAIRN, "init", "ann", "--dir", "store"], capture_output=True, timeout=60, env=env, cwd=tmp_path, preexec_fn=limits, check=False)
+    assert done.returncode == -signal.SIGXFSZ, done
+    assert (store / "cairnd.conf.part").exists() and not (store / "keys/1").exists()
+    said = init(tmp_path, "ann", "--dir", "store")
+    assert f"made      {store}/keys\n" in said
+    assert not (store / "cairnd.conf.part").exists()
+    assert ask(serve(store), "GET", "/api/whoami-v2", re.search(r"HF_TOKEN=(\S+)", said)[1]).json()["name"] == "ann"
+
+
+def test_what_is_left_is_taken_over_unless_somebody_holds_it(tmp_path):
+    """The settings are those of this command, whatever was left in FILE.part."""
+    store = tmp_path / "store"
+    store.mkdir()
+    part = store / "cairnd.conf.part"
+    with open(part, "wb") as held:
+        held.write(b"x" * 10000)
+        held.flush()
+        fcntl.flock(held, fcntl.LOCK_EX)
+        assert "another cairn init is running" in init(tmp_path, "ann", "--dir", "store", code=EXIT_CANT_CREATE)
+        assert list(store.iterdir()) == [part], "nothing is made beside it"
+    init(tmp_path, "ann", "--dir", "store")
+    assert settings_of(store)["data_dir"] == str(store) and "x" * 10 not in (store / "cairnd.conf").read_text()
+    assert stat.S_IMODE((store / "cairnd.conf").stat().st_mode) == 0o644
+
+
+@pytest.mark.parametrize("kind", ["link", "name", "pipe"])
+def test_what_is_there_in_place_of_a_part_stays(tmp_path, kind):
+    store, other = tmp_path / "store", tmp_path / "other"
+    store.mkdir()
+    other.write_text("precious")
+    part = store / "cairnd.conf.part"
+    {"link": lambda: part.symlink_to(other), "name": lambda: part.hardlink_to(other), "pipe": lambda: os.mkfifo(part)}[kind]()
+    assert "cairnd.conf.part" in init(tmp_path, "ann", "--dir", "store", code=EXIT_CANT_CREATE)
+    assert other.read_text() == "precious" and list(store.iterdir()) == [part]
 
 
 def test_json(tmp_path):
