@@ -37,6 +37,7 @@ struct cairn_workers {
 	unsigned n_idle;
 	unsigned turn_running_max;
 	unsigned n_running, n_places; /* work that runs at once */
+	unsigned n_quick;             /* places that heavy work never takes */
 	unsigned n_aside, aside_max;
 	bool closing;
 	unsigned n_threads;
@@ -85,11 +86,19 @@ static struct workers_turn *lane_first(const struct cairn_workers *w, enum cairn
 	return turn;
 }
 
+/* Threads that step back may be more than there are places, all of them with heavy work: quick work has its own then.
+ */
+static bool lane_has_place(const struct cairn_workers *w, enum cairn_lane kind)
+{
+	return w->n_running < w->n_places ||
+	       (kind == CAIRN_LANE_QUICK && w->lanes[CAIRN_LANE_QUICK].n_running < w->n_quick);
+}
+
 static struct cairn_work *lane_take(struct cairn_workers *w, enum cairn_lane kind)
 {
 	struct workers_lane *lane = &w->lanes[kind];
 	struct workers_turn *before;
-	if (lane->n_running >= lane->n_running_max || w->n_running >= w->n_places)
+	if (lane->n_running >= lane->n_running_max || !lane_has_place(w, kind))
 		return NULL;
 	struct workers_turn *turn = lane_first(w, kind, &before);
 	if (!turn)
@@ -149,7 +158,7 @@ static uint64_t workers_now_us(void)
  * this thread's place at once, and all others would wait until this one runs again. */
 static void workers_unlock_and_wake(struct cairn_workers *w)
 {
-	bool wake = w->n_queued > 0 && w->n_idle > 0 && w->n_running < w->n_places;
+	bool wake = w->n_queued > 0 && w->n_idle > 0 && lane_has_place(w, CAIRN_LANE_QUICK);
 	pthread_mutex_unlock(&w->lock);
 	if (wake)
 		pthread_cond_signal(&w->wake);
@@ -215,6 +224,7 @@ enum cairn_status cairn_workers_new(struct cairn_workers **out, const char *name
 	w->lanes[CAIRN_LANE_QUICK].n_running_max = n_threads;
 	w->lanes[CAIRN_LANE_HEAVY].n_running_max = n_threads - n_quick;
 	w->n_places = n_threads;
+	w->n_quick = n_quick;
 	if (workers_start(w, n_threads) != CAIRN_OK) {
 		cairn_workers_free(w);
 		return CAIRN_E_NOMEM;

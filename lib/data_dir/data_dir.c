@@ -549,12 +549,11 @@ void cairn_data_dir_migrated(const struct cairn_data_dir *d, int *from, int *to)
 
 /* --- what would be opened ----------------------------------------------------------------------------------------- */
 
-/* A start makes the folder of objects if it is missing. */
-static bool data_dir_lacks_objects(const char *path)
+static bool data_dir_lacks(const char *path, const char *name)
 {
-	char objects[DATA_DIR_PATH_BYTES];
+	char folder[DATA_DIR_PATH_BYTES];
 	struct stat st;
-	return data_dir_name(objects, path, "objects", NULL) == CAIRN_OK && cairn_sys_stat(objects, &st) != 0 &&
+	return data_dir_name(folder, path, name, NULL) == CAIRN_OK && cairn_sys_stat(folder, &st) != 0 &&
 	       errno == ENOENT;
 }
 
@@ -565,7 +564,8 @@ static enum cairn_status data_dir_look_at_objects(const struct cairn_data_dir *d
 	enum cairn_status status = elsewhere_read(&e, ELSEWHERE_STORE, d->path, diag);
 	if (status != CAIRN_OK || e.url[0])
 		return status; /* those elsewhere are not asked: that takes credentials */
-	if (data_dir_lacks_objects(d->path))
+	/* A start makes the folders. */
+	if (data_dir_lacks(d->path, "objects") && data_dir_lacks(d->path, "packs"))
 		return CAIRN_OK;
 	status = data_dir_open_files(&store, d->path, true, diag);
 	return status == CAIRN_OK ? data_dir_refuse_lost_index(d, store, diag) : status;

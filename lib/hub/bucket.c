@@ -18,10 +18,10 @@ struct bucket_source {
 	bool is_guarded; /* its files may not get into this bucket */
 };
 
-/* @param target  the bucket */
+/* @param[in,out] target  the bucket, with its guard as it is now */
 static enum cairn_status bucket_find_source(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
-					    const struct cairn_index_repo *target, enum cairn_index_repo_kind kind,
-					    const char *id, struct bucket_source *source)
+					    struct cairn_index_repo *target, enum cairn_index_repo_kind kind,
+					    const char *id, struct bucket_source *source, struct cairn_diag *diag)
 {
 	struct cairn_index_repo repo;
 	struct cairn_diag unsaid = {0};
@@ -42,22 +42,25 @@ static enum cairn_status bucket_find_source(struct cairn_cas *cas, const struct 
 	if (status != CAIRN_OK)
 		return may_not ? CAIRN_OK : status;
 	source->repo = repo.id;
-	status = cairn_hub_guard_copy(cas, asker, &repo, target, &unsaid);
+	status = cairn_hub_guard_copy(cas, asker, &repo, target, diag);
 	source->is_guarded = status == CAIRN_E_DENIED;
+	if (source->is_guarded)
+		*diag = (struct cairn_diag){0}; /* said of the operation */
 	return source->is_guarded ? CAIRN_OK : status;
 }
 
 static enum cairn_status bucket_find_sources(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
-					     const struct cairn_index_repo *target,
-					     struct cairn_hub_operations *operations)
+					     const struct cairn_index_repo *repo,
+					     struct cairn_hub_operations *operations, struct cairn_diag *diag)
 {
 	struct bucket_source source = {0};
+	struct cairn_index_repo target = *repo;
 	enum cairn_status status = CAIRN_OK;
 	for (uint32_t i = 0; i < operations->n && status == CAIRN_OK; i++) {
 		struct cairn_hub_operation *o = &operations->all[i];
 		if (o->fault || o->change.kind != CAIRN_INDEX_OBJECT_COPY)
 			continue;
-		status = bucket_find_source(cas, asker, target, o->source_kind, o->source_id, &source);
+		status = bucket_find_source(cas, asker, &target, o->source_kind, o->source_id, &source, diag);
 		o->change.source = source.repo;
 		if (source.repo == 0)
 			o->fault = "there is no such file in the source";
@@ -81,7 +84,7 @@ enum cairn_status cairn_hub_change_bucket(struct cairn_cas *cas, const struct ca
 {
 	struct cairn_index_change *changes = calloc((size_t)operations->n + 1, sizeof(*changes));
 	struct cairn_index_change_objects request = {.repo = repo->id, .changes = changes};
-	enum cairn_status status = changes ? bucket_find_sources(cas, asker, repo, operations) : CAIRN_E_NOMEM;
+	enum cairn_status status = changes ? bucket_find_sources(cas, asker, repo, operations, diag) : CAIRN_E_NOMEM;
 	*n_failed = 0;
 	for (uint32_t i = 0; i < operations->n && status == CAIRN_OK; i++)
 		if (!operations->all[i].fault)

@@ -159,7 +159,7 @@ enum cairn_status cairn_hub_duplicate(struct cairn_cas *cas, const struct cairn_
 }
 
 enum cairn_status cairn_hub_guard_copy(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
-				       const struct cairn_index_repo *source, const struct cairn_index_repo *target,
+				       const struct cairn_index_repo *source, struct cairn_index_repo *target,
 				       struct cairn_diag *diag)
 {
 	struct cairn_index_guard_repo request = {.id = target->id, .guard = duplicate_guard(source)};
@@ -181,6 +181,8 @@ enum cairn_status cairn_hub_guard_copy(struct cairn_cas *cas, const struct cairn
 		return CAIRN_OK;
 	status = cairn_index_guard_repo(cairn_cas_index(cas), &request);
 	*diag = request.write.diag;
+	if (status == CAIRN_OK)
+		target->guard = target->guard == 0 ? request.guard : CAIRN_INDEX_NO_ACCOUNT;
 	return status;
 }
 
@@ -190,7 +192,8 @@ enum cairn_status cairn_hub_duplicate_files(struct cairn_cas *cas, const struct 
 					    uint32_t n, struct cairn_diag *diag)
 {
 	struct cairn_index_adopt_files adopt = {.source = source->id, .repo = target->id, .files = files, .n = n};
-	enum cairn_status status = cairn_hub_guard_copy(cas, asker, source, target, diag);
+	struct cairn_index_repo guarded = *target;
+	enum cairn_status status = cairn_hub_guard_copy(cas, asker, source, &guarded, diag);
 	if (status != CAIRN_OK)
 		return status;
 	status = cairn_index_adopt_files(cairn_cas_index(cas), &adopt);

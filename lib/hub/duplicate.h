@@ -26,13 +26,14 @@ CAIRN_MUST_USE enum cairn_status cairn_hub_duplicate(struct cairn_cas *cas, cons
  * Checks whether files of one repository may be copied to another. Files that only members may read get into no public
  * repository, unless an admin of the source copies them. A target that is not public takes the guard of the source, so
  * that nobody else can make it public later. Only that step waits for the index's writer.
- * @param source  found with CAIRN_HUB_READ  @param target  found with CAIRN_HUB_WRITE
+ * @param source  found with CAIRN_HUB_READ
+ * @param[in,out] target  found with CAIRN_HUB_WRITE; has the guard that was written
  * @return CAIRN_OK; CAIRN_E_DENIED (repo.guarded); CAIRN_E_NOT_FOUND the target was deleted or opened meanwhile
  *         (repo.unknown); as a write
  */
 CAIRN_MUST_USE enum cairn_status cairn_hub_guard_copy(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
 						      const struct cairn_index_repo *source,
-						      const struct cairn_index_repo *target, struct cairn_diag *diag);
+						      struct cairn_index_repo *target, struct cairn_diag *diag);
 
 /**
  * Registers files of one repository for another, so that a commit there can name them. No byte is copied. Waits for the

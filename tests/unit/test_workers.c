@@ -323,6 +323,42 @@ START_TEST(threads_that_wait_aside_leave_their_places)
 }
 END_TEST
 
+/* Work that waits aside, steps back, and goes on. */
+struct long_gate {
+	struct gate gate, after; /* gate is first */
+};
+
+static void long_gate_run(struct cairn_work *work)
+{
+	struct long_gate *g = (struct long_gate *)work;
+	gate_wait_aside(work);
+	gate_wait(&g->after.work);
+}
+
+/* Two pieces of heavy work run in a pool with one place for such: quick work has its own place all the same. */
+START_TEST(heavy_work_that_steps_back_leaves_the_places_of_quick_work)
+{
+	struct cairn_workers *w = NULL;
+	struct long_gate back = {.gate = GATE, .after = GATE};
+	struct gate heavy, quick;
+	ck_assert_int_eq(cairn_workers_new(&w, "test", 2, 1, 100), CAIRN_OK);
+	ck_assert_int_eq(cairn_workers_add_stand_ins(w, 4), CAIRN_OK);
+	back.gate.work = (struct cairn_work){.run = long_gate_run, .lane = CAIRN_LANE_HEAVY, .turn = 1};
+	ck_assert_int_eq(cairn_workers_submit(w, &back.gate.work), CAIRN_OK);
+	gate_await(&back.gate);
+	gate_submit(&heavy, w, CAIRN_LANE_HEAVY, 2);
+	gate_await(&heavy); /* in its place */
+	gate_open(&back.gate);
+	gate_await(&back.after);
+	gate_submit(&quick, w, CAIRN_LANE_QUICK, 3);
+	gate_await(&quick); /* would wait for ever if heavy work had both places */
+	gate_open(&quick);
+	gate_open(&heavy);
+	gate_open(&back.after);
+	cairn_workers_free(w);
+}
+END_TEST
+
 /* One turn has a quarter of the stand-ins; its next thread keeps its place, and another's steps aside. */
 START_TEST(one_turn_has_a_quarter_of_the_stand_ins)
 {
@@ -448,6 +484,7 @@ int main(void)
 	tcase_add_test(tc, one_turn_never_has_all_threads);
 	tcase_add_test(tc, turns_alternate_and_quick_work_comes_first);
 	tcase_add_test(tc, threads_that_wait_aside_leave_their_places);
+	tcase_add_test(tc, heavy_work_that_steps_back_leaves_the_places_of_quick_work);
 	tcase_add_test(tc, one_turn_has_a_quarter_of_the_stand_ins);
 	tcase_add_test(tc, a_thread_knows_whose_work_it_does);
 	tcase_add_test(tc, one_turn_never_has_the_whole_queue);

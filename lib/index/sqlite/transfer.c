@@ -51,9 +51,13 @@ enum cairn_status cairn_sqlite_transfer_open(struct cairn_index_transfer **out, 
 			cairn_sql_open(&s->db, path, writes ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY, NULL, diag);
 	if (status == CAIRN_OK)
 		status = cairn_migrate_must_be_latest(s->db, path, diag);
-	/* Rows come in no order that all rules between tables bear. */
+	/* Rows come in no order that all rules between tables bear. A daemon may have the source open: a third
+	 * connection that makes checkpoints would break the order that keeps SQLite's WAL-reset bug away
+	 * (docs/design.md). */
 	if (status == CAIRN_OK && writes &&
-	    cairn_sql_exec(s->db, "PRAGMA synchronous = FULL; PRAGMA foreign_keys = OFF") != CAIRN_OK)
+	    cairn_sql_exec(s->db,
+			   "PRAGMA synchronous = FULL; PRAGMA foreign_keys = OFF; PRAGMA wal_autocheckpoint = 0") !=
+		    CAIRN_OK)
 		status = transfer_fail(&s->transfer, diag);
 	if (status == CAIRN_OK)
 		*out = &s->transfer;
@@ -304,6 +308,9 @@ enum cairn_status cairn_sqlite_transfer_write(struct cairn_index_transfer *t,
 
 enum cairn_status cairn_sqlite_transfer_begin(struct cairn_index_transfer *t, struct cairn_diag *diag)
 {
+	/* No daemon has the index open that is filled, and its log is not to grow without end. */
+	if (cairn_sql_exec(transfer_of(t)->db, "PRAGMA wal_autocheckpoint = 1000") != CAIRN_OK)
+		return transfer_fail(t, diag);
 	return cairn_sqlite_transfer_freeze(t, CAIRN_INDEX_FILLING, diag);
 }
 
