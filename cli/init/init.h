@@ -55,16 +55,18 @@ struct init_settings {
 	int fd;
 	const char *path; /* borrowed from the place */
 	char part[INIT_PATH_BYTES + 8];
-	mode_t mode; /* of the file */
+	mode_t mode; /* of the file, as its owner and group */
+	uid_t uid;
+	gid_t gid;
 	struct cairn_buf text;
 };
 
 /**
  * Prepare the file of settings: read the one that is there, if any, and put the new settings in place of their
- * comments. Begins FILE.part, so that a folder which takes no file is found out before anything is made. A FILE.part that
- * an interrupted command left is taken over.
- * @return CAIRN_OK; CAIRN_E_CONFLICT the file has settings already, or another command writes FILE.part (init.settings);
- *         CAIRN_E_USAGE a path cannot be written into such a file (init.path); CAIRN_E_IO; CAIRN_E_NOMEM
+ * comments. Begins FILE.part, so that a folder which takes no file is found out before anything is made. A FILE.part
+ * that an interrupted command left is taken over.
+ * @return CAIRN_OK; CAIRN_E_CONFLICT the file has settings already, or another command writes FILE.part
+ * (init.settings); CAIRN_E_USAGE a path cannot be written into such a file (init.path); CAIRN_E_IO; CAIRN_E_NOMEM
  */
 CAIRN_MUST_USE enum cairn_status init_settings_open(struct init_settings *s, const struct init_place *place,
 						    const struct init_wish *wish, struct cairn_diag *diag);

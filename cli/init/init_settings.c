@@ -14,6 +14,8 @@
 
 enum { SETTINGS_BYTES_MAX = 1024 * 1024, SETTINGS_MAX = 12, SETTINGS_LINE_BYTES = 2 * INIT_PATH_BYTES };
 
+static const gid_t SETTINGS_ANY_GROUP = (gid_t)-1; /* as fchown() takes it */
+
 struct settings_line {
 	const char *name, *value;
 	bool written;
@@ -122,7 +124,7 @@ static enum cairn_status settings_open_old(const char *path, FILE **file, struct
 	return CAIRN_OK;
 }
 
-/* Read the file that is there, line by line. The new one gets its permissions. */
+/* Read the file that is there, line by line. The new one gets its owner, group and permissions. */
 static enum cairn_status settings_take(struct init_settings *s, struct settings_lines *lines, struct cairn_diag *diag)
 {
 	char line[SETTINGS_LINE_BYTES];
@@ -143,6 +145,8 @@ static enum cairn_status settings_take(struct init_settings *s, struct settings_
 				    s->path, strerror(errno));
 	(void)fclose(file);
 	s->mode = st.st_mode & 0777;
+	s->uid = st.st_uid;
+	s->gid = st.st_gid;
 	return status;
 }
 
@@ -188,6 +192,19 @@ static enum cairn_status settings_begin_part(struct init_settings *s, struct cai
 	return status;
 }
 
+/* A part that was taken over may belong to the owner of an earlier file. */
+static enum cairn_status settings_give_owner(const struct init_settings *s, struct cairn_diag *diag)
+{
+	struct stat st;
+	if (cairn_sys_fstat(s->fd, &st) == 0 && st.st_uid == s->uid &&
+	    (st.st_gid == s->gid || s->gid == SETTINGS_ANY_GROUP))
+		return CAIRN_OK;
+	if (fchown(s->fd, s->uid, s->gid) == 0)
+		return CAIRN_OK;
+	return cairn_fail(diag, cairn_fd_make_status(errno), "init.settings", CAIRN_NO_OFFSET,
+			  "cannot keep the owner and the group of %.160s: %s", s->path, strerror(errno));
+}
+
 enum cairn_status init_settings_open(struct init_settings *s, const struct init_place *place,
 				     const struct init_wish *wish, struct cairn_diag *diag)
 {
@@ -196,6 +213,8 @@ enum cairn_status init_settings_open(struct init_settings *s, const struct init_
 		.fd = -1,
 		.path = place->settings,
 		.mode = 0644,
+		.uid = geteuid(),
+		.gid = SETTINGS_ANY_GROUP,
 		.text = cairn_buf_init(SETTINGS_BYTES_MAX),
 	};
 	settings_list(&lines, place, wish);
@@ -204,6 +223,8 @@ enum cairn_status init_settings_open(struct init_settings *s, const struct init_
 		status = settings_begin_part(s, diag);
 	if (status == CAIRN_OK)
 		status = settings_take(s, &lines, diag);
+	if (status == CAIRN_OK)
+		status = settings_give_owner(s, diag);
 	for (size_t i = 0; i < lines.n; i++)
 		if (!lines.line[i].written)
 			settings_put(&s->text, &lines.line[i]);

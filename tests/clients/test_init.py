@@ -148,6 +148,31 @@ def test_what_is_there_in_place_of_a_part_stays(tmp_path, kind):
     assert other.read_text() == "precious" and list(store.iterdir()) == [part]
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives a file away")
+def test_the_file_keeps_its_owner_and_group(tmp_path):
+    store = tmp_path / "store"
+    store.mkdir()
+    settings = store / "cairnd.conf"
+    settings.write_text("# mine\n")
+    settings.chmod(0o640)
+    os.chown(settings, 1234, 2345)
+    init(tmp_path, "ann", "--dir", "store")
+    found = settings.stat()
+    assert (found.st_uid, found.st_gid, stat.S_IMODE(found.st_mode)) == (1234, 2345, 0o640)
+
+
+@pytest.mark.parametrize("there", [True, False], ids=["to a file", "to nothing"])
+def test_a_link_is_not_replaced(tmp_path, there):
+    store, target = tmp_path / "store", tmp_path / "target"
+    store.mkdir()
+    if there:
+        target.write_text("# mine\n")
+    (store / "cairnd.conf").symlink_to(target)
+    assert "is a symbolic link" in init(tmp_path, "ann", "--dir", "store", code=EXIT_CANT_CREATE)
+    assert [p.name for p in store.iterdir()] == ["cairnd.conf"] and (store / "cairnd.conf").is_symlink()
+    assert target.exists() == there
+
+
 def test_json(tmp_path):
     said = json.loads(init(tmp_path, "ann", "--dir", "store", "--json", "--public"))
     store = str(tmp_path / "store")
