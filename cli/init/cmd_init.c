@@ -105,9 +105,6 @@ static enum cairn_status init_place_of(const char *dir, struct init_place *place
 	enum cairn_status status = init_absolute(place->data_dir, dir, diag);
 	(void)snprintf(place->settings, sizeof(place->settings), "%s/cairnd.conf", place->data_dir);
 	(void)snprintf(place->keys, sizeof(place->keys), "%s/keys", place->data_dir);
-	if (status == CAIRN_OK && cairn_sys_mkdir(place->data_dir, 0700) != 0 && errno != EEXIST)
-		status = cairn_fail(diag, CAIRN_E_CONFLICT, "init.folder", CAIRN_NO_OFFSET,
-				    "cannot make the folder %.160s: %s", place->data_dir, strerror(errno));
 	return status;
 }
 
@@ -222,12 +219,26 @@ static int init_fail(const struct init_place *place, enum cairn_status status, c
 	return cli_fail(place->settings[0] ? place->settings : "init", status, diag);
 }
 
+/* The folder of the file of settings. That of the service comes with the package. */
+static enum cairn_status init_make_dir(const struct init_place *place, struct cairn_diag *diag)
+{
+	if (place->is_service || cairn_sys_mkdir(place->data_dir, 0700) == 0 || errno == EEXIST)
+		return CAIRN_OK;
+	return cairn_fail(diag, CAIRN_E_CONFLICT, "init.folder", CAIRN_NO_OFFSET, "cannot make the folder %.160s: %s",
+			  place->data_dir, strerror(errno));
+}
+
 /* The settings come last: a command that was interrupted can be typed again. */
 static enum cairn_status init_do(const struct init_place *place, const struct init_wish *wish, struct init_made *made,
 				 struct cairn_diag *diag)
 {
+	enum cairn_status status = init_settings_check(place, wish, diag);
+	if (status == CAIRN_OK)
+		status = init_make_dir(place, diag);
+	if (status != CAIRN_OK)
+		return status;
 	CLEANUP(init_settings_fini) struct init_settings settings;
-	enum cairn_status status = init_settings_open(&settings, place, wish, diag);
+	status = init_settings_open(&settings, place, wish, diag);
 	if (status == CAIRN_OK)
 		status = init_make(place, wish, made, diag);
 	return status == CAIRN_OK ? init_settings_commit(&settings, diag) : status;

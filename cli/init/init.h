@@ -62,6 +62,12 @@ struct init_settings {
 };
 
 /**
+ * Can the daemon read these settings from a file? To be asked before anything is made.
+ * @return CAIRN_OK; CAIRN_E_USAGE a value cannot be written into such a file, or is too long for it (init.path)
+ */
+CAIRN_MUST_USE enum cairn_status init_settings_check(const struct init_place *place, const struct init_wish *wish,
+						     struct cairn_diag *diag);
+/**
  * Prepare the file of settings: read the one that is there, if any, and put the new settings in place of their
  * comments. Begins FILE.part, so that a folder which takes no file is found out before anything is made. A FILE.part
  * that an interrupted command left is taken over.

@@ -4,6 +4,7 @@
 #include "base/sys.h"
 #include "cli/init/init.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -13,6 +14,8 @@
 #include <unistd.h>
 
 enum { SETTINGS_BYTES_MAX = 1024 * 1024, SETTINGS_MAX = 12, SETTINGS_LINE_BYTES = 2 * INIT_PATH_BYTES };
+/* inih reads a line with its line break and a NUL into 200 bytes (INI_MAX_LINE). */
+enum { SETTINGS_READ_BYTES_MAX = 198 };
 
 static const gid_t SETTINGS_ANY_GROUP = (gid_t)-1; /* as fchown() takes it */
 
@@ -48,15 +51,38 @@ static void settings_list(struct settings_lines *lines, const struct init_place 
 	settings_want(lines, "connections_per_address_max", wish->address.behind_proxy ? "1008" : "");
 }
 
-static enum cairn_status settings_check_values(const struct settings_lines *lines, struct cairn_diag *diag)
+/* Does the daemon read this value as it is written? inih cuts off what follows a semicolon, and blanks at the end. */
+static bool settings_value_is_kept(const char *value)
 {
-	for (size_t i = 0; i < lines->n; i++)
-		if (strpbrk(lines->line[i].value, "\r\n;"))
-			return cairn_fail(diag, CAIRN_E_USAGE, "init.path", CAIRN_NO_OFFSET,
-					  "a file of settings cannot hold this value of %s, for it has a ; or a line "
-					  "break: %.120s",
-					  lines->line[i].name, lines->line[i].value);
+	size_t len = strlen(value);
+	return !strpbrk(value, "\r\n;") && !isspace((unsigned char)value[len - 1]);
+}
+
+static enum cairn_status settings_check_line(const struct settings_line *line, struct cairn_diag *diag)
+{
+	size_t len = strlen(line->name) + strlen(" = ") + strlen(line->value);
+	if (!settings_value_is_kept(line->value))
+		return cairn_fail(diag, CAIRN_E_USAGE, "init.path", CAIRN_NO_OFFSET,
+				  "a file of settings cannot hold this value of %s, for it has a ; or a line break, or "
+				  "ends with a blank: %.120s",
+				  line->name, line->value);
+	if (len > SETTINGS_READ_BYTES_MAX)
+		return cairn_fail(diag, CAIRN_E_USAGE, "init.path", CAIRN_NO_OFFSET,
+				  "the line of %s would have %zu bytes, and cairnd reads at most %d from a file of "
+				  "settings; choose a shorter path or address than %.120s",
+				  line->name, len, SETTINGS_READ_BYTES_MAX, line->value);
 	return CAIRN_OK;
+}
+
+enum cairn_status init_settings_check(const struct init_place *place, const struct init_wish *wish,
+				      struct cairn_diag *diag)
+{
+	struct settings_lines lines;
+	enum cairn_status status = CAIRN_OK;
+	settings_list(&lines, place, wish);
+	for (size_t i = 0; i < lines.n && status == CAIRN_OK; i++)
+		status = settings_check_line(&lines.line[i], diag);
+	return status;
 }
 
 /* The setting whose default a comment shows, as in "#listen = 127.0.0.1:8080". */
@@ -83,6 +109,10 @@ static enum cairn_status settings_take_line(struct cairn_buf *out, struct settin
 	char data_dir[SETTINGS_LINE_BYTES];
 	struct settings_line *shown = settings_of_comment(lines, line);
 	(void)snprintf(data_dir, sizeof(data_dir), "%s = %s", lines->line[0].name, lines->line[0].value);
+	if (strlen(line) > SETTINGS_READ_BYTES_MAX)
+		return cairn_fail(diag, CAIRN_E_CONFLICT, "init.settings", CAIRN_NO_OFFSET,
+				  "the file has a line of %zu bytes, and cairnd reads at most %d; shorten it: %.120s",
+				  strlen(line), SETTINGS_READ_BYTES_MAX, line);
 	if (shown && !shown->written) {
 		settings_put(out, shown);
 	} else if (strcmp(line, data_dir) == 0) {
@@ -218,9 +248,7 @@ enum cairn_status init_settings_open(struct init_settings *s, const struct init_
 		.text = cairn_buf_init(SETTINGS_BYTES_MAX),
 	};
 	settings_list(&lines, place, wish);
-	enum cairn_status status = settings_check_values(&lines, diag);
-	if (status == CAIRN_OK)
-		status = settings_begin_part(s, diag);
+	enum cairn_status status = settings_begin_part(s, diag);
 	if (status == CAIRN_OK)
 		status = settings_take(s, &lines, diag);
 	if (status == CAIRN_OK)

@@ -250,6 +250,9 @@ def test_https(tmp_path, serve):
         (["ann", "--tls-certificate", "gone", "--tls-key", "gone", "--url", "https://a:8443"], EXIT_DENIED),
         (["ann", "--dir", "no/such/folder"], EXIT_CANT_CREATE),
         (["ann", "--dir", "with;semicolon"], EXIT_USAGE),
+        (["ann", "--dir", "blank at its end "], EXIT_USAGE),
+        (["ann", "--dir", "d" * 200], EXIT_USAGE),
+        (["ann", "--url", "https://a.example/" + "b" * 200], EXIT_USAGE),
     ],
     ids=str,
 )
@@ -257,6 +260,34 @@ def test_what_is_refused(tmp_path, arguments, code):
     arguments += [] if "--dir" in arguments else ["--dir", "store"]
     assert init(tmp_path, *arguments, code=code).startswith("cairn")
     assert not list(tmp_path.rglob("cairnd.conf*")), "no settings are left, nor a part of them"
+    if code == EXIT_USAGE:
+        assert not list(tmp_path.iterdir()), "nothing is made"
+
+
+@pytest.mark.parametrize("name", ["token_audience", "token_key"])
+def test_the_longest_line(tmp_path, name):
+    """cairnd reads what init writes, up to the last byte that init takes."""
+    room = 198 - len(f"{name} = ")
+    if name == "token_key":
+        store = tmp_path / ("d" * (room - len(f"{tmp_path}//keys")))
+        longer, arguments = [f"{store}d"], ["--dir"]
+    else:
+        store = tmp_path / "store"
+        url = "https://a.example/".ljust(room, "b")
+        longer, arguments = [f"{url}b"], ["--dir", str(store), "--url"]
+    said = init(tmp_path, "ann", *arguments, *longer, code=EXIT_USAGE)
+    assert f"{name}" in said and "199 bytes" in said and not list(tmp_path.iterdir())
+    init(tmp_path, "ann", *arguments, *[text[:-1] for text in longer])
+    assert max(map(len, (store / "cairnd.conf").read_text().splitlines())) == 198
+    assert subprocess.run([cairn.CAIRND, "--check", "--config", str(store / "cairnd.conf")], timeout=60, check=False, env=cairn.Daemon(tmp_path).environment()).returncode == 0
+
+
+def test_a_comment_that_cairnd_does_not_read(tmp_path):
+    store = tmp_path / "store"
+    store.mkdir()
+    (store / "cairnd.conf").write_text("#" * 199 + "\n")
+    assert "199 bytes" in init(tmp_path, "ann", "--dir", "store", code=EXIT_CANT_CREATE)
+    assert not (store / "keys").exists()
 
 
 def test_beside_a_daemon(server, tmp_path):
