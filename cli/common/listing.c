@@ -21,6 +21,7 @@ struct listing_state {
 	uint64_t left; /* to be listed */
 	char next[LISTING_NEXT_BYTES_MAX];
 	bool more;
+	bool is_partial; /* the server said so of a page */
 };
 
 /* A page may have no rows, and say where to go on; but it must be elsewhere.
@@ -37,6 +38,9 @@ static bool listing_print_page(struct listing_state *l, const struct cairn_json 
 			return false;
 		report_flush(&l->report);
 	}
+	bool complete = true;
+	(void)cairn_json_bool_of(page, "complete", &complete);
+	l->is_partial = l->is_partial || !complete;
 	l->more = next && snprintf(l->next, sizeof(l->next), "%s", next) < (int)sizeof(l->next);
 	return l->more || !next;
 }
@@ -83,8 +87,13 @@ static int listing_all(struct listing_state *l)
 			report_error(&l->report, l->listing->command, status, &diag, cli_exit_of(status));
 		else
 			cairn_json_put_bool(&l->report.json, "more", l->more);
+		if (status == CAIRN_OK && l->listing->is_lost)
+			cairn_json_put_bool(&l->report.json, "complete", !l->is_partial);
 		cairn_json_close(&l->report.json);
 	}
+	if (l->is_partial)
+		cli_note("lost files may be missing from this list: the server has more than it keeps, or still looks "
+			 "for them");
 	return report_end(&l->report, status == CAIRN_OK ? CLI_EXIT_OK : cli_fail(l->listing->command, status, &diag));
 }
 

@@ -98,6 +98,7 @@ struct files_list {
 	bool all;                    /* everybody's */
 	bool tells_time;             /* to the operator */
 	bool lost;                   /* only lost ones */
+	bool is_partial;             /* of those: some may be missing, also from all pages together */
 	uint32_t limit, n;           /* rows */
 	bool has_after, has_after_repo;
 	struct cairn_hash after; /* as given; then the last row's */
@@ -144,11 +145,14 @@ static enum cairn_status files_list_lost(struct files_list *f, const char *owner
 	struct cairn_cas *cas = f->job.app->cas;
 	const struct cairn_cas_who who = {.owner = owner};
 	const struct cairn_info_asker asker = {.who = &who, .all = !owner, .limit = CAIRN_INFO_LIMIT_MAX};
+	struct cairn_losses_sum sum;
 	struct cairn_hash file, after = f->after;
-	bool has_after = f->has_after, unsaid;
+	bool has_after = f->has_after, unsaid = false;
 	enum cairn_status status = CAIRN_OK;
 	*more = false;
-	if (owner && cairn_losses_of_owner(cas, owner) == 0)
+	cairn_losses_sum(cas, &sum); /* before the files: a look may end in between */
+	f->is_partial = sum.more || sum.is_stale;
+	if (owner && !sum.more && cairn_losses_of_owner(cas, owner) == 0)
 		return CAIRN_OK;
 	for (uint32_t n = 0; status == CAIRN_OK; n++) {
 		if (cairn_losses_files(cas, has_after ? &after : NULL, &file, 1) == 0)
@@ -157,6 +161,7 @@ static enum cairn_status files_list_lost(struct files_list *f, const char *owner
 		if (*more)
 			break;
 		status = cairn_info_owners(cas, &asker, &file, files_list_visit, f, &unsaid);
+		f->is_partial = f->is_partial || unsaid;
 		after = file;
 		has_after = true;
 	}
@@ -193,6 +198,8 @@ static void files_list_run(struct route_job *job)
 	if (f->all && !f->lost)
 		(void)snprintf(next + FILES_HASH_DIGITS, sizeof(next) - FILES_HASH_DIGITS, ":%s", f->after_repo);
 	cairn_json_put_text(&f->json, "next", more ? next : NULL);
+	if (f->lost)
+		cairn_json_put_bool(&f->json, "complete", !f->is_partial);
 	cairn_json_close(&f->json);
 	cairn_buf_printf(&f->buf, "\n");
 }

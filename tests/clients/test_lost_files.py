@@ -115,6 +115,20 @@ def test_the_page_does_without_what_cannot_be_read(people):
     assert "The search for the places of these files failed" in said(page)
 
 
+def test_a_list_says_whether_it_is_complete(people):
+    lose_unlooked(people)
+    lists = []
+
+    def looked():
+        lists.append(people.server.get("/v1/files?lost=1", token=people.admin).json())
+        return lists[-1]["complete"]
+
+    cairn.wait_until("a complete list", looked)
+    assert len(lists[-1]["files"]) == 2 and lists[-1]["next"] is None
+    assert "complete" not in people.server.get("/v1/files", token=people.admin).json()
+    assert json.loads(ls(people, "ls", "--lost", "--json"))["complete"] is True
+
+
 def test_lists_and_cards_mark_them(people):
     lose(people)
     for who, repo in (("nobody", "ann/one"), ("ann", "ann/one"), ("bob", "bob/two")):
