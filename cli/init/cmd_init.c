@@ -275,7 +275,10 @@ static int init_run(const struct cli_command *command, int argc, char **argv)
 		status = init_place_of(args.dir, &place, &diag);
 	if (status == CAIRN_OK)
 		status = init_do(&place, &wish, &made, &diag);
-	return status == CAIRN_OK ? init_show(&args, &place, &wish, &made) : init_fail(&place, status, &diag);
+	if (status != CAIRN_OK)
+		return init_fail(&place, status, &diag);
+	init_settings_warn(&place, &wish);
+	return init_show(&args, &place, &wish, &made);
 }
 
 const struct cli_command CLI_INIT = {"init", "prepare a server that others use", INIT_HELP, init_run};

@@ -78,6 +78,8 @@ CAIRN_MUST_USE enum cairn_status init_settings_open(struct init_settings *s, con
 						    const struct init_wish *wish, struct cairn_diag *diag);
 /** Write it, make it durable, and give it its name. @return CAIRN_OK; CAIRN_E_FULL; CAIRN_E_IO (init.settings) */
 CAIRN_MUST_USE enum cairn_status init_settings_commit(struct init_settings *s, struct cairn_diag *diag);
+/** Warn of each variable CAIRN_NAME that has another value than the setting: to the daemon it counts for more. */
+void init_settings_warn(const struct init_place *place, const struct init_wish *wish);
 /** For CLEANUP(): nothing is left of a file that was not committed. */
 void init_settings_fini(struct init_settings *s);
 

@@ -2,18 +2,25 @@
  * its comments: a new setting takes the place of the comment that shows its default. */
 #include "base/fd.h"
 #include "base/sys.h"
+#include "cli/common/cli.h"
 #include "cli/init/init.h"
 
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { SETTINGS_BYTES_MAX = 1024 * 1024, SETTINGS_MAX = 12, SETTINGS_LINE_BYTES = 2 * INIT_PATH_BYTES };
+enum {
+	SETTINGS_BYTES_MAX = 1024 * 1024,
+	SETTINGS_MAX = 12,
+	SETTINGS_VARIABLE_BYTES = 64,
+	SETTINGS_LINE_BYTES = 2 * INIT_PATH_BYTES
+};
 /* inih reads a line with its line break and a NUL into 200 bytes (INI_MAX_LINE). */
 enum { SETTINGS_READ_BYTES_MAX = 198 };
 
@@ -84,6 +91,46 @@ enum cairn_status init_settings_check(const struct init_place *place, const stru
 		status = settings_check_line(&lines.line[i], diag);
 	return status;
 }
+
+/* --- variables that win over the file ------------------------------------------------------------------------------
+ */
+
+/* The port of an address that listens on all networks. @return NULL: it is no such address */
+static const char *settings_port_of_all(const char *listen)
+{
+	static const char *const ALL[] = {"0.0.0.0:", "[::]:"};
+	for (size_t i = 0; i < sizeof(ALL) / sizeof(ALL[0]); i++)
+		if (strncmp(listen, ALL[i], strlen(ALL[i])) == 0)
+			return listen + strlen(ALL[i]);
+	return NULL;
+}
+
+/* The image sets CAIRN_LISTEN to 0.0.0.0:8080, and init writes [::]:8080: that is no difference to warn of. */
+static bool settings_mean_the_same(const char *a, const char *b)
+{
+	const char *port_a = settings_port_of_all(a), *port_b = settings_port_of_all(b);
+	return strcmp(a, b) == 0 || (port_a && port_b && strcmp(port_a, port_b) == 0);
+}
+
+void init_settings_warn(const struct init_place *place, const struct init_wish *wish)
+{
+	struct settings_lines lines;
+	settings_list(&lines, place, wish);
+	for (size_t i = 0; i < lines.n; i++) {
+		const struct settings_line *line = &lines.line[i];
+		char variable[SETTINGS_VARIABLE_BYTES];
+		(void)snprintf(variable, sizeof(variable), "CAIRN_%s", line->name);
+		for (char *c = variable; *c; c++)
+			*c = (char)toupper((unsigned char)*c);
+		const char *value = getenv(variable);
+		if (value && value[0] && !settings_mean_the_same(value, line->value))
+			cli_note("the variable %s is %.120s, and a daemon that has this variable takes it instead of "
+				 "\"%s = %s\"; unset it for the daemon unless this is meant",
+				 variable, value, line->name, line->value);
+	}
+}
+
+/* --- the file ----------------------------------------------------------------------------------------------------- */
 
 /* The setting whose default a comment shows, as in "#listen = 127.0.0.1:8080". */
 static struct settings_line *settings_of_comment(struct settings_lines *lines, const char *line)

@@ -290,6 +290,22 @@ def test_a_comment_that_cairnd_does_not_read(tmp_path):
     assert not (store / "keys").exists()
 
 
+def test_variables_that_win(tmp_path):
+    """As in the image: the daemon would take the variable. One that says the same, and an empty one, do no harm."""
+    variables = {"CAIRN_LISTEN": "0.0.0.0:8080", "CAIRN_DATA_DIR": str(tmp_path / "store"), "CAIRN_TOKEN_AUDIENCE": "cairn", "CAIRN_TOKEN_ISSUER": ""}
+
+    def warned(folder, *arguments):
+        env = cairn.Daemon(tmp_path).environment() | variables
+        done = subprocess.run([cairn.CAIRN, "init", "ann", "--dir", folder, *arguments], capture_output=True, text=True, timeout=60, env=env, cwd=tmp_path, check=True)
+        return re.findall(r"variable (CAIRN_\w+) is (\S+),.*\"(.*?)\"", done.stderr)
+
+    audience = ("CAIRN_TOKEN_AUDIENCE", "cairn", "token_audience = http://127.0.0.1:8080")
+    assert warned("store", "--json") == [("CAIRN_LISTEN", "0.0.0.0:8080", "listen = 127.0.0.1:8080"), audience]
+    variables |= {"CAIRN_DATA_DIR": "", "CAIRN_TOKEN_AUDIENCE": ""}
+    assert warned("other", "--url", "http://hub.example.org:8080") == [], "both are all addresses"
+    assert [name for name, *_ in warned("third", "--url", "http://hub.example.org:8081")] == ["CAIRN_LISTEN"]
+
+
 def test_beside_a_daemon(server, tmp_path):
     said = init(tmp_path, "ann", "--dir", str(server.data), code=EXIT_CANT_CREATE)
     assert "data_dir.in_use" in said and "cairn user add" in said
