@@ -28,13 +28,15 @@ struct workers_lane {
 
 struct cairn_workers {
 	pthread_mutex_t lock; /* over all below but threads */
-	pthread_cond_t wake;
+	struct workers_idle {
+		pthread_cond_t wake;
+		unsigned n;
+	} idle, idle_stand_ins; /* stand-ins are woken last: each thread that works keeps memory of its own */
 	struct workers_lane lanes[CAIRN_LANES];
 	struct workers_turn turns[WORKERS_TURNS];
 	size_t n_queued, queue_max;
 	const char *name;
 	uint64_t n_taken; /* pieces of work that got a thread, so far */
-	unsigned n_idle;
 	unsigned turn_running_max;
 	unsigned n_running, n_places; /* work that runs at once */
 	unsigned n_quick;             /* places that heavy work never takes */
@@ -158,10 +160,11 @@ static uint64_t workers_now_us(void)
  * this thread's place at once, and all others would wait until this one runs again. */
 static void workers_unlock_and_wake(struct cairn_workers *w)
 {
-	bool wake = w->n_queued > 0 && w->n_idle > 0 && lane_has_place(w, CAIRN_LANE_QUICK);
+	struct workers_idle *idle = w->idle.n > 0 ? &w->idle : &w->idle_stand_ins;
+	bool wake = w->n_queued > 0 && idle->n > 0 && lane_has_place(w, CAIRN_LANE_QUICK);
 	pthread_mutex_unlock(&w->lock);
 	if (wake)
-		pthread_cond_signal(&w->wake);
+		pthread_cond_signal(&idle->wake);
 }
 
 static void workers_run(struct cairn_workers *w, struct cairn_work *work)
@@ -176,9 +179,14 @@ static void workers_run(struct cairn_workers *w, struct cairn_work *work)
 	workers_leave(w, workers_own_lane, workers_own_turn);
 }
 
-static void *workers_loop(void *arg)
+static void workers_wake_all(struct cairn_workers *w)
 {
-	struct cairn_workers *w = arg;
+	pthread_cond_broadcast(&w->idle.wake);
+	pthread_cond_broadcast(&w->idle_stand_ins.wake);
+}
+
+static void workers_work(struct cairn_workers *w, struct workers_idle *idle)
+{
 	(void)pthread_setname_np(pthread_self(), w->name);
 	workers_own = w;
 	pthread_mutex_lock(&w->lock);
@@ -188,23 +196,36 @@ static void *workers_loop(void *arg)
 			workers_run(w, work);
 			continue;
 		}
-		w->n_idle++;
-		pthread_cond_wait(&w->wake, &w->lock);
-		w->n_idle--;
+		idle->n++;
+		pthread_cond_wait(&idle->wake, &w->lock);
+		idle->n--;
 	}
-	pthread_cond_broadcast(&w->wake); /* who waits for a piece that another thread has taken */
+	workers_wake_all(w); /* who waits for a piece that another thread has taken */
 	pthread_mutex_unlock(&w->lock);
+}
+
+static void *workers_loop(void *arg)
+{
+	struct cairn_workers *w = arg;
+	workers_work(w, &w->idle);
 	return NULL;
 }
 
-static enum cairn_status workers_start(struct cairn_workers *w, unsigned n)
+static void *workers_stand_in_loop(void *arg)
+{
+	struct cairn_workers *w = arg;
+	workers_work(w, &w->idle_stand_ins);
+	return NULL;
+}
+
+static enum cairn_status workers_start(struct cairn_workers *w, unsigned n, void *(*loop)(void *))
 {
 	pthread_t *threads = realloc(w->threads, (w->n_threads + n) * sizeof(*threads));
 	if (!threads)
 		return CAIRN_E_NOMEM;
 	w->threads = threads;
 	for (; n > 0; n--, w->n_threads++)
-		if (pthread_create(&w->threads[w->n_threads], NULL, workers_loop, w) != 0)
+		if (pthread_create(&w->threads[w->n_threads], NULL, loop, w) != 0)
 			return CAIRN_E_NOMEM;
 	return CAIRN_OK;
 }
@@ -217,7 +238,8 @@ enum cairn_status cairn_workers_new(struct cairn_workers **out, const char *name
 	if (!w)
 		return CAIRN_E_NOMEM;
 	pthread_mutex_init(&w->lock, NULL);
-	pthread_cond_init(&w->wake, NULL);
+	pthread_cond_init(&w->idle.wake, NULL);
+	pthread_cond_init(&w->idle_stand_ins.wake, NULL);
 	w->name = name;
 	w->queue_max = queue_max;
 	w->turn_running_max = n_quick > 0 ? n_threads - 1 : n_threads;
@@ -225,7 +247,7 @@ enum cairn_status cairn_workers_new(struct cairn_workers **out, const char *name
 	w->lanes[CAIRN_LANE_HEAVY].n_running_max = n_threads - n_quick;
 	w->n_places = n_threads;
 	w->n_quick = n_quick;
-	if (workers_start(w, n_threads) != CAIRN_OK) {
+	if (workers_start(w, n_threads, workers_loop) != CAIRN_OK) {
 		cairn_workers_free(w);
 		return CAIRN_E_NOMEM;
 	}
@@ -235,7 +257,7 @@ enum cairn_status cairn_workers_new(struct cairn_workers **out, const char *name
 
 enum cairn_status cairn_workers_add_stand_ins(struct cairn_workers *w, unsigned n)
 {
-	enum cairn_status status = workers_start(w, n);
+	enum cairn_status status = workers_start(w, n, workers_stand_in_loop);
 	pthread_mutex_lock(&w->lock);
 	w->aside_max = status == CAIRN_OK ? n : 0;
 	pthread_mutex_unlock(&w->lock);
@@ -383,7 +405,7 @@ void cairn_workers_close(struct cairn_workers *w)
 {
 	pthread_mutex_lock(&w->lock);
 	w->closing = true;
-	pthread_cond_broadcast(&w->wake);
+	workers_wake_all(w);
 	pthread_mutex_unlock(&w->lock);
 	for (; w->n_threads > 0; w->n_threads--)
 		pthread_join(w->threads[w->n_threads - 1], NULL);
@@ -394,7 +416,8 @@ void cairn_workers_free(struct cairn_workers *w)
 	if (!w)
 		return;
 	cairn_workers_close(w);
-	pthread_cond_destroy(&w->wake);
+	pthread_cond_destroy(&w->idle.wake);
+	pthread_cond_destroy(&w->idle_stand_ins.wake);
 	pthread_mutex_destroy(&w->lock);
 	free(w->threads);
 	free(w);
