@@ -331,6 +331,8 @@ static void metrics_list_lost(struct metrics_list *list, const struct app *app)
 	cairn_losses_sum(app->cas, &lost);
 	metrics_list_add(list, "gauge", "cairn_lost_xorbs", lost.n_xorbs, "Lost xorbs that files need now.");
 	metrics_list_add(list, "gauge", "cairn_lost_files", lost.n_files, "Files that need a lost xorb now.");
+	metrics_list_add(list, "gauge", "cairn_lost_stale", lost.is_stale,
+			 "1: these two may be too low, since no look ended well after the start or the last loss.");
 }
 
 static void metrics_list_store(struct metrics_list *list, const struct app *app, const struct cairn_cas_stats *s)

@@ -82,7 +82,7 @@ def test_the_operator_is_told(people):
     assert sorted(said(item) for item in files) == ["d/w.bin in ann/one, 90.0 kB", "hidden.bin in bob/two, 90.0 kB"]
     assert {a.get("href") for a in files.iter("a")} == {"/ann/one/blob/main/d/w.bin", "/bob/two/blob/main/hidden.bin"}
     metrics = people.server.metrics()
-    assert (metrics["cairn_lost_xorbs"], metrics["cairn_lost_files"]) == (2, 2)
+    assert (metrics["cairn_lost_xorbs"], metrics["cairn_lost_files"], metrics["cairn_lost_stale"]) == (2, 2, 0)
     heal(people)
     page = operator.page("/admin")
     assert "lost-repos" not in [t.get("id") for t in page.iter("table")] and "Nothing is wrong" in said(page)
