@@ -10,51 +10,51 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The public part first, so that a pointer to it is a pointer to the whole. */
+/* The public part comes first, so a pointer to it is also a pointer to the whole. */
 struct counted_answer {
 	struct cairn_answer answer;
 	_Atomic unsigned refs;
-	_Atomic(struct cairn_answer_kept *) kept; /* NULL: nothing is */
+	_Atomic(struct cairn_answer_kept *) kept; /* NULL: nothing is kept */
 };
 
-/* What a look-up reads comes first. */
+/* The fields that a lookup reads come first. */
 struct entry {
 	struct entry *bucket_next;
 	struct cairn_hash chunk;
 	uint64_t epoch;
 	const struct cairn_answer *answer;
-	uint64_t used; /* n_puts of its part, when it was asked for last, or put in */
+	uint64_t used; /* n_puts of its part at the last lookup, or at the put */
 	size_t bucket;
-	struct entry *newer, *older; /* by use, but for what was used between the same two puts */
+	struct entry *newer, *older; /* by last use; entries used between the same two puts are in no order */
 	char scope[];                /* zero-terminated */
 };
 
-/* Some of the entries, by their place. Look-ups of different parts do not meet: under one lock for all, eight
- * processors waited for a sixth of their time. */
+/* A part holds the entries whose places fall into it. Each part has its own lock: with a single lock, eight processors
+ * spent a sixth of their time waiting. */
 struct cache_part {
 	_Alignas(64) pthread_mutex_t lock; /* over everything below */
 	struct entry **buckets;
-	uint64_t hits, misses; /* up to here it is one line of a processor's cache, all of it that most hits write to */
+	uint64_t hits, misses; /* the fields up to here share one cache line, the only one that most hits write to */
 	uint64_t n_puts, bytes, n_entries;
 	struct entry *newest, *oldest;
 };
 
 enum {
-	KEPT_BYTES = 1280, /* about so much is kept with an answer */
+	KEPT_BYTES = 1280, /* estimate of the bytes kept with an answer */
 	ENTRY_OVERHEAD_BYTES = sizeof(struct entry) + sizeof(struct counted_answer) + KEPT_BYTES,
 	PART_BUCKETS_MIN = 64,
 	PART_BUCKETS_MAX = 1 << 12,
-	PART_ANSWERS_MIN = 4,     /* a longer answer than would leave room for so many is not kept */
-	PART_BYTES_MIN = 4 << 20, /* less, and so many xorbs of as many chunks as may be have no room */
+	PART_ANSWERS_MIN = 4,     /* an answer so long that its part could not hold this many is not cached */
+	PART_BYTES_MIN = 4 << 20, /* a smaller part has no room for PART_ANSWERS_MIN answers with the most chunks */
 	PARTS_MAX = 16,
 	KEYS = 1 + sizeof(struct cairn_hash) / 4 + CAIRN_INDEX_SCOPE_TEXT_MAX,
 };
 
 struct cairn_answer_cache {
 	uint64_t part_bytes_max;
-	_Atomic uint64_t generation; /* how often it was cleared */
+	_Atomic uint64_t generation; /* incremented by each clear */
 	uint64_t keys[KEYS];         /* random: place entries, so that nobody can choose chunks that share a bucket */
-	size_t n_buckets;            /* of each part; a power of two, as the number of parts is */
+	size_t n_buckets;            /* of each part; a power of two, like the number of parts */
 	unsigned n_parts;
 	struct cache_part parts[PARTS_MAX];
 };
@@ -143,10 +143,10 @@ struct cairn_answer_cache *cairn_answer_cache_new(uint64_t bytes_max, uint64_t a
 	return c;
 }
 
-/* Where xorbs are kept elsewhere, chunk hashes are what a client says. And what another scope asked for is not to be in
- * the way of this one's look-ups, where it could be noticed. Multilinear hashing: whatever two texts are chosen without
- * the keys, they share a place as seldom as random ones (Lemire and Kaser, Strongly universal string hashing is fast,
- * 2014). @return 32 bits: the lowest name the part, those above the bucket. Asked before a lock is taken */
+/* Places an entry. With external xorbs, clients choose the chunk hashes; and no scope may notice from slow lookups what
+ * another scope asked for. So this is multilinear hashing: without the keys, any two texts collide as rarely as random
+ * ones (Lemire and Kaser, Strongly universal string hashing is fast, 2014). Called before a lock is taken.
+ * @return 32 bits: the lowest ones select the part, those above the bucket */
 static uint64_t cache_place(const struct cairn_answer_cache *c, const char *scope, const struct cairn_hash *chunk)
 {
 	const uint64_t *key = c->keys;
@@ -194,8 +194,8 @@ static void part_link_newest(struct cache_part *part, struct entry *e)
 	part->newest = e;
 }
 
-/* Only a put lets one go: what was used since the last one is newer than all that was not, and stays where it is. Else
- * each hit would take its neighbours in the list from other processors. */
+/* Only a put evicts entries, so an entry used since the last put is already newer than all others and stays in place.
+ * Otherwise each hit would take its neighbours' cache lines in the list from other processors. */
 static void part_use(struct cache_part *part, struct entry *e)
 {
 	if (e->used == part->n_puts)
@@ -213,7 +213,7 @@ static uint64_t entry_bytes(const struct entry *e)
 static void part_drop(struct cache_part *part, struct entry **at)
 {
 	struct entry *e = *at;
-	assert(e); /* callers hand over what part_find() found */
+	assert(e); /* callers pass what part_find() found */
 	*at = e->bucket_next;
 	part_unlink_use(part, e);
 	part->bytes -= entry_bytes(e);
@@ -222,7 +222,7 @@ static void part_drop(struct cache_part *part, struct entry **at)
 	free(e);
 }
 
-/* @param bytes  that may stay */
+/* @param bytes  the bytes that may stay */
 static void part_drop_oldest(struct cache_part *part, uint64_t bytes)
 {
 	while (part->bytes > bytes && part->oldest)
@@ -276,7 +276,8 @@ void cairn_answer_cache_put(struct cairn_answer_cache *c, uint64_t generation, c
 	memcpy(e->scope, scope, scope_bytes);
 
 	struct cache_part *part = cache_lock(c, place);
-	/* Whoever clears counts first: what is put in under a count from before finds that out, or is taken out. */
+	/* A clear increments the generation before it drops entries. So an entry of an older generation is either
+	 * rejected here or dropped by the clear. */
 	bool cleared = atomic_load(&c->generation) != generation;
 	if (!cleared) {
 		part_put(part, e);

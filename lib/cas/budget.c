@@ -7,9 +7,9 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-enum { BUDGET_LOOK_BYTES = 256 * 1024 }; /* after so many, the free space is looked at anew */
+enum { BUDGET_LOOK_BYTES = 256 * 1024 }; /* after this many bytes, check the free space again */
 
-/* Of one sender; there for as long as one of its uses is. */
+/* The bytes in use for one sender. Exists as long as any of the sender's uses. */
 struct cairn_share {
 	struct cairn_hash sender;
 	struct cairn_share *next;
@@ -67,7 +67,7 @@ static struct cairn_share *budget_take(struct cairn_budget *b, const struct cair
 	return *at;
 }
 
-/* Under the lock: is there room for bytes that are not reserved? Does not reveal how much other senders have. */
+/* Under the lock: is there room for further bytes? The diag does not reveal how much other senders have in use. */
 static enum cairn_status budget_check(const struct cairn_budget *b, const struct cairn_share *share, uint64_t bytes,
 				      struct cairn_diag *diag)
 {
@@ -87,7 +87,7 @@ static enum cairn_status budget_check(const struct cairn_budget *b, const struct
 	return CAIRN_OK;
 }
 
-/* Under the lock. Gives back the room when bytes is negative. */
+/* Under the lock. Negative bytes give the room back. */
 static void budget_reserve(struct cairn_use *u, int64_t bytes)
 {
 	u->reserved += (uint64_t)bytes;

@@ -30,7 +30,7 @@ const struct cairn_cas_options CAIRN_CAS_DEFAULTS = {
 	.upload_grace_s = 2 * 24 * 3600,
 };
 
-/* So that whoever sends nothing else can send the largest upload. */
+/* A sender with no other upload under way can always send the largest one. */
 static uint64_t cas_share_bytes(const struct cairn_cas_options *o)
 {
 	uint64_t share = o->spool_bytes_max / 100 * o->spool_share_percent;

@@ -29,7 +29,7 @@ static enum cairn_status check_page(struct check_run *run)
 	return status;
 }
 
-/* A disk is read in one go; what is repaired is written in one order. */
+/* Uses lanes only for a remote store: a local disk is fastest read in sequence. Repairs are made in order. */
 static enum cairn_status check_xorbs(struct check_run *run)
 {
 	bool in_lanes = cairn_store_is_remote(run->cas->store) && !run->repair;
@@ -48,7 +48,7 @@ static enum cairn_status check_xorbs(struct check_run *run)
 
 /* --- packs -------------------------------------------------------------------------------------------------------- */
 
-/* What is lost by it is told of each xorb; here it is told where they were. */
+/* Reports a faulty pack. The xorbs lost with the pack are reported one by one elsewhere. */
 static void check_pack(void *ctx, const struct cairn_store_pack *pack)
 {
 	static const char STRUCTURE[] = "readshard.";

@@ -1,4 +1,4 @@
-/* What can be read of an object that is not whole. */
+/* Finds the chunks of a damaged object that can still be read. */
 #include "cas/check_run.h"
 
 #include <string.h>

@@ -1,19 +1,19 @@
-/* Files: do the terms give the hash, and is every xorb of them here? */
+/* Checks files: do the terms give the file's hash, and is every xorb they name present? */
 #include "cas/check_run.h"
 #include "hash/merkle.h"
 #include "index/operate.h"
 
-/* What a xorb of a term is. */
+/* The state of a term's xorb. */
 enum check_term { CHECK_TERM_GOOD, CHECK_TERM_GONE, CHECK_TERM_NOT_STORED, CHECK_TERM_WRONG };
 
-/* A row that is missing, or so damaged that it says nothing. */
+/* The row is missing, or too damaged to be used. */
 static bool check_is_gone(enum cairn_status status)
 {
 	return status == CAIRN_E_NOT_FOUND || status == CAIRN_E_DAMAGED;
 }
 
-/* What a term is whose rows could not be had for that reason; CHECK_TERM_GOOD: the check cannot go on. One that cannot
- * be read just now is not shown to be wrong. */
+/* The state of a term whose rows could not be read. CHECK_TERM_GOOD means that the check cannot go on. A term that only
+ * cannot be read now (CAIRN_E_IO) is not shown to be wrong. */
 static enum check_term check_term_of(enum cairn_status status)
 {
 	if (status == CAIRN_E_IO)
@@ -21,7 +21,7 @@ static enum check_term check_term_of(enum cairn_status status)
 	return check_is_gone(status) ? CHECK_TERM_GONE : CHECK_TERM_GOOD;
 }
 
-/* Does a term need a chunk that cannot be read? */
+/* Does the term need a chunk that cannot be read? */
 static bool check_touches(const struct check_bad *bad, const struct cairn_index_term *term)
 {
 	for (uint32_t i = term->start; i < term->end; i++)
@@ -38,7 +38,7 @@ static enum cairn_status check_term(struct check_run *run, const struct cairn_in
 	*out = check_term_of(status);
 	if (status != CAIRN_OK)
 		return *out != CHECK_TERM_GOOD ? CAIRN_OK : status;
-	*out = CHECK_TERM_NOT_STORED; /* whether the rest is right shows when its bytes and its list are here again */
+	*out = CHECK_TERM_NOT_STORED; /* the rest can be checked only when the bytes and the list are back */
 	const struct check_bad *bad = check_find_bad(run, &xorb.hash);
 	if (bad ? check_touches(bad, term) : xorb.stored_bytes == 0 && !run->cas->options.xorbs_external)
 		return CAIRN_OK;
@@ -62,7 +62,7 @@ static enum cairn_status check_term(struct check_run *run, const struct cairn_in
 	return CAIRN_OK;
 }
 
-/* What a file is. */
+/* The state of a file. */
 enum check_verdict { CHECK_FILE_GOOD, CHECK_FILE_IS_LOST, CHECK_FILE_IS_WRONG, CHECK_FILE_IS_UNFOUND };
 
 static enum cairn_status check_terms(struct check_run *run, const struct cairn_index_file *file,
@@ -97,7 +97,7 @@ static void check_note_row(void *ctx, const struct cairn_index_file *file)
 	*(struct check_file_row *)ctx = (struct check_file_row){file->id, file->hash};
 }
 
-/* It is not found by its hash: was it forgotten meanwhile, or is the tree of hashes damaged? */
+/* The file is not found by its hash. Was it deleted meanwhile, or is the tree of hashes damaged? */
 static enum cairn_status check_unfound(struct check_run *run, const struct check_file_row *row,
 				       enum check_verdict *verdict)
 {
@@ -125,7 +125,7 @@ static enum cairn_status check_look(struct check_run *run, const struct check_fi
 	return check_is_gone(status) || status == CAIRN_E_IO ? CAIRN_OK : status;
 }
 
-/* A file with its terms, which are borrowed: judged while the page is held. */
+/* A file with its terms. The terms are borrowed, so the file is checked while the page is held. */
 struct check_judged {
 	struct check_run *run;
 	int64_t id;
@@ -149,8 +149,7 @@ bool check_file_is_right(struct check_run *run, int64_t file)
 
 enum cairn_status check_file(struct check_run *run, const struct check_file_row *row)
 {
-	/* Between its terms and their xorbs it may have been forgotten and collected: only what stays so is a problem.
-	 */
+	/* The file may be deleted and collected while it is checked: only a problem seen again is real. */
 	enum { LOOKS = 2 };
 	const struct cairn_hash *hash = &row->hash;
 	enum check_verdict verdict = CHECK_FILE_IS_WRONG;

@@ -1,4 +1,4 @@
-/* The index by itself: its trees, and what it says twice. */
+/* Checks the index by itself: its trees, and the facts that it stores twice. */
 #include "cas/check_run.h"
 #include "index/examine.h"
 
@@ -8,10 +8,10 @@
 
 enum { CHECK_FAULTS_MAX = 512, CHECK_FAULT_BYTES = 512 };
 
-/* What one examination told. */
+/* The faults found by one examination. */
 struct check_faults {
 	unsigned n;
-	bool trees; /* one of them is of a tree */
+	bool trees; /* at least one fault is in a tree */
 	struct check_fault {
 		enum cairn_index_fault_kind kind;
 		char text[CHECK_FAULT_BYTES];

@@ -1,5 +1,5 @@
-/* Xorbs whose objects are on another machine: several at a time, since each waits for a few answers. A lane is a run of
- * its own; what it has found of a xorb it adds to the whole one. */
+/* Checks xorbs whose objects are on another machine, several at a time, because each waits for a few answers. Each lane
+ * is a run of its own, and adds its findings to the whole run after each xorb. */
 #include "cas/check_run.h"
 
 #include "base/workers.h"
@@ -8,13 +8,13 @@
 
 enum { CHECK_LANES = 8 };
 
-/* What the lanes of a page share. */
+/* The state that the lanes of a page share. */
 struct check_page {
 	struct check_run *run;
 	pthread_mutex_t
 		lock; /* over the run's report, what is bad, and all below; also whoever listens is told under it */
 	uint32_t next;
-	enum cairn_status status; /* of the first that was not CAIRN_OK */
+	enum cairn_status status; /* of the first lane that failed */
 };
 
 struct check_lane {
@@ -49,7 +49,7 @@ static void check_lane_add(struct check_lane *lane)
 	lane->run->n_bad = 0;
 }
 
-/* @return NULL: there is none, or something ends the check */
+/* @return NULL: no xorb is left, or the check is ending */
 static const struct cairn_index_xorb *check_lane_take(struct check_page *page)
 {
 	pthread_mutex_lock(&page->lock);
@@ -110,7 +110,7 @@ enum cairn_status check_page_in_lanes(struct check_run *run)
 	for (size_t i = 0; ready && i < CHECK_LANES; i++)
 		if (cairn_workers_submit(workers, &lanes[i].work) != CAIRN_OK)
 			check_lane_run(&lanes[i].work);
-	cairn_workers_free(workers); /* waits for all of them */
+	cairn_workers_free(workers); /* waits for all lanes */
 	for (size_t i = 0; i < CHECK_LANES; i++)
 		free(lanes[i].run);
 	pthread_mutex_destroy(&page.lock);

@@ -1,4 +1,4 @@
-/* Xorbs and objects: does one describe the other, and do both give the hash? */
+/* Checks xorbs and objects: does the row describe the object, and do both give the hash? */
 #include "cas/check_run.h"
 
 #include "base/clock.h"
@@ -7,9 +7,10 @@
 
 #include <string.h>
 
-/* Unpack and hash a whole object, the n-th copy of it that may stand for the row. @return CAIRN_OK; CAIRN_E_FORMAT,
- * CAIRN_E_MISMATCH, CAIRN_E_LIMIT: it is damaged or cannot be read, and diag says where; CAIRN_E_NOT_FOUND; CAIRN_E_IO
- * it cannot be opened; CAIRN_E_NOMEM; CAIRN_E_BUSY the store does not answer: nothing is judged by that */
+/* Unpacks and hashes a whole object: the n-th copy that may belong to the row.
+ * @return CAIRN_OK; CAIRN_E_FORMAT, CAIRN_E_MISMATCH, CAIRN_E_LIMIT: it is damaged or cannot be read, and diag says
+ *     where; CAIRN_E_NOT_FOUND; CAIRN_E_IO: it cannot be opened; CAIRN_E_NOMEM; CAIRN_E_BUSY: undecided, the store does
+ *     not answer */
 static enum cairn_status check_read(struct check_run *run, const struct cairn_index_xorb *row, unsigned n_copy,
 				    struct cairn_xorb_verifier *v, struct cairn_xorb_summary *summary,
 				    struct cairn_diag *diag)
@@ -49,7 +50,7 @@ const struct check_bad *check_find_bad(const struct check_run *run, const struct
 	return NULL;
 }
 
-/* The list may well be good: no reason to set its object aside. */
+/* The list could not be read but may be good, so its object is not set aside. */
 static enum cairn_status check_unread(struct check_run *run, const struct cairn_hash *hash)
 {
 	check_note_all_bad(run, hash);
@@ -58,7 +59,7 @@ static enum cairn_status check_unread(struct check_run *run, const struct cairn_
 	return CAIRN_OK;
 }
 
-/* Register an object that verifies: its list is made from its bytes. */
+/* Registers an object that was verified, with the list made from its bytes. */
 static bool check_register(struct check_run *run, const struct cairn_index_xorb *row,
 			   const struct cairn_xorb_verifier *v, uint64_t bytes)
 {
@@ -75,7 +76,7 @@ static bool check_register(struct check_run *run, const struct cairn_index_xorb 
 	       (!put.found || cas_must_be_there(run->cas, &row->hash, &put.copy) == CAIRN_OK);
 }
 
-/* Bytes that are kept where nobody looks for them, but a person. A copy that no row names is out of the way. */
+/* Moves the object where only people look for it. A copy that no row names needs no move: nothing reads it. */
 static bool check_set_aside(struct check_run *run, const struct cairn_hash *hash)
 {
 	if (cas_names_copies(run->cas))
@@ -84,9 +85,9 @@ static bool check_set_aside(struct check_run *run, const struct cairn_hash *hash
 	return status == CAIRN_OK || status == CAIRN_E_NOT_FOUND;
 }
 
-/* What row and object say of each other is wrong. From now on the xorb is not offered and counts as not stored. If the
- * object is whole in itself the row is made anew from it; else its bytes stay where they are as long as any of them can
- * be read. @param[out] cured  nothing is lost */
+/* Repairs a xorb whose row and object disagree: marks it lost, so it is no longer offered and counts as not stored. If
+ * the object is sound in itself, registers it anew. Otherwise the object stays in place if any chunk can be read.
+ * @param[out] cured  nothing is lost */
 static bool check_repair(struct check_run *run, const struct cairn_index_xorb *row, uint32_t n_sound, bool *cured)
 {
 	CLEANUP(cairn_xorb_verifier_freep) struct cairn_xorb_verifier *v = check_verifier();
@@ -101,7 +102,7 @@ static bool check_repair(struct check_run *run, const struct cairn_index_xorb *r
 	return n_sound > 0 || check_set_aside(run, &row->hash);
 }
 
-/* Is another copy what the list says? @param[out] n_before  copies that come before it */
+/* Does another copy match the list? @param[out] n_before  the number of copies before it */
 static bool check_find_sound(struct check_run *run, const struct cairn_index_xorb *row,
 			     const struct cairn_chunk_list *list, unsigned *n_before)
 {
@@ -117,7 +118,7 @@ static bool check_find_sound(struct check_run *run, const struct cairn_index_xor
 	return false;
 }
 
-/* Nothing is lost but copies that are in the way of it. */
+/* Nothing is lost: damaged copies only come before a sound one. */
 static void check_damaged_copies(struct check_run *run, const struct cairn_hash *hash, unsigned n,
 				 enum cairn_check_kind kind, const char *text)
 {
@@ -127,7 +128,7 @@ static void check_damaged_copies(struct check_run *run, const struct cairn_hash 
 	check_report(run, kind, hash, repaired, "%s; another copy of it is sound", text);
 }
 
-/* @param list  gives the xorb's hash; NULL: there is none */
+/* @param list  gives the xorb's hash; NULL: no such list */
 static void check_damaged(struct check_run *run, const struct cairn_index_xorb *row,
 			  const struct cairn_chunk_list *list, enum cairn_check_kind kind, const char *text)
 {
@@ -149,7 +150,7 @@ static void check_damaged(struct check_run *run, const struct cairn_index_xorb *
 		check_report(run, kind, hash, repaired, "%s", text);
 }
 
-/* A xorb that counts as lost, of whose bytes something may be here. */
+/* Surveys a xorb that counts as lost: some of its chunks may still be readable. */
 static void check_lost(struct check_run *run, const struct cairn_index_xorb *row, const struct cairn_chunk_list *list)
 {
 	struct check_bad bad;
@@ -157,7 +158,7 @@ static void check_lost(struct check_run *run, const struct cairn_index_xorb *row
 		check_note_bad(run, &bad);
 }
 
-/* How long is what may stand for the row? */
+/* Gets the length of the object that belongs to the row. */
 static enum cairn_status check_measure(struct check_run *run, const struct cairn_index_xorb *row, uint64_t *bytes)
 {
 	CLEANUP(cairn_store_object_freep) struct cairn_store_object *object = NULL;
@@ -169,8 +170,8 @@ static enum cairn_status check_measure(struct check_run *run, const struct cairn
 	return status;
 }
 
-/* What is wrong with an object, unless its row has let go of it meanwhile: of daemons that share an index no guard is
- * held. */
+/* Reports a damaged object, unless its row names another copy by now. The guard does not exclude other daemons that
+ * share the index. */
 static enum cairn_status check_wrong(struct check_run *run, const struct cairn_index_xorb *row,
 				     const struct cairn_chunk_list *list, enum cairn_check_kind kind, const char *text)
 {
@@ -214,7 +215,7 @@ static enum cairn_status check_object_of(struct check_run *run, const struct cai
 	return status;
 }
 
-/* A row of the walk that is not found by its hash: was it swept meanwhile, or is the tree of hashes damaged? */
+/* The walk saw this row, but it is not found by its hash. Was it swept meanwhile, or is the tree of hashes damaged? */
 static enum cairn_status check_unfound(struct check_run *run, const struct cairn_index_xorb *walked)
 {
 	struct cairn_index_xorb row;
@@ -238,8 +239,8 @@ static enum cairn_status check_guarded_xorb(struct check_run *run, const struct 
 		return check_unfound(run, walked);
 	if (status == CAIRN_OK)
 		status = cairn_index_chunk_list(run->cas->index, hash, &list);
-	/* A sweep takes rows without the guard, also between the two reads; a list that is damaged leaves the other
-	 * row. */
+	/* A sweep removes rows without the guard, so it may fall between the two reads. If only the list is damaged,
+	 * the row is still there. */
 	if (status == CAIRN_E_NOT_FOUND && cairn_index_xorb(run->cas->index, hash, &row) == CAIRN_E_NOT_FOUND)
 		return CAIRN_OK;
 	cairn_crash_point(CAIRN_CRASH_CHECK_ROW);
@@ -276,8 +277,8 @@ static void check_count_unnamed(void *ctx, const struct cairn_hash *hash, const 
 	++*(uint32_t *)ctx;
 }
 
-/* Where rows name copies: is this one nobody's, and no upload's that goes on at some daemon? The last copy is meant.
- * @param[out] found  its name, in place of a row @param[out] alone  it is */
+/* Where rows name copies: does the last copy belong to no row, and to no upload still under way at some daemon?
+ * @param[out] found  gets the copy's name, in place of a row @param[out] alone  the answer */
 static enum cairn_status check_last_copy(struct check_run *run, const struct cairn_hash *hash, bool lost,
 					 struct cairn_index_xorb *found, bool *alone)
 {
@@ -311,7 +312,7 @@ static enum cairn_status check_guarded_object(struct check_run *run, const struc
 	if (status != CAIRN_OK && status != CAIRN_E_NOT_FOUND)
 		return status;
 	if (atomic_load(&run->cas->collecting))
-		return CAIRN_OK; /* its row may have been swept; the object goes once this guard is released */
+		return CAIRN_OK; /* its row may have been swept; the collection removes the object after this guard */
 	status = cas_names_copies(run->cas) ? check_last_copy(run, hash, lost, &found, &alone) : CAIRN_OK;
 	if (status != CAIRN_OK || !alone)
 		return status;
@@ -326,9 +327,9 @@ static enum cairn_status check_guarded_object(struct check_run *run, const struc
 	if (verdict != CAIRN_OK && !cas_is_damage(verdict))
 		return verdict;
 	if (verdict != CAIRN_OK && (check_find_bad(run, hash) || run->n_bad == CHECK_BAD_MAX))
-		return CAIRN_OK; /* of a xorb that is known as lost, which is read as far as it can be */
+		return CAIRN_OK; /* the xorb is known as lost; its object stays for the chunks that can be read */
 	if (verdict != CAIRN_OK && lost && cairn_copy_is_named(&found.copy))
-		return CAIRN_OK; /* likewise, and it is out of the way */
+		return CAIRN_OK; /* the xorb is lost and no row names this copy, so nothing reads it */
 	bool repaired = run->repair && (verdict == CAIRN_OK ? check_register(run, &found, v, summary.chunk_data_bytes)
 							    : check_set_aside(run, hash));
 	check_report(run, CAIRN_CHECK_OBJECT_ALONE, hash, repaired, "the index does not know this object, which is %s",

@@ -39,7 +39,7 @@ static uint64_t fetch_bytes(const struct cairn_fetch_ranges *ranges)
 	return n;
 }
 
-/* Ranges may overlap, but not so much that one request makes a large reply out of a small grant. */
+/* Ranges may overlap, but one request must not make a large reply out of a small grant. */
 static enum cairn_status fetch_check_bytes(const struct cairn_fetch *f, struct cairn_diag *diag)
 {
 	uint64_t max = 2 * fetch_bytes(&f->granted), asked = fetch_bytes(&f->wanted);
@@ -51,7 +51,7 @@ static enum cairn_status fetch_check_bytes(const struct cairn_fetch *f, struct c
 	return CAIRN_E_USAGE;
 }
 
-/* One of the ranges that were asked for, within an object of so many bytes. */
+/* Clips one requested range to an object of object_bytes bytes. */
 static struct cairn_fetch_range fetch_clip(const struct cairn_byte_range *asked, uint64_t object_bytes)
 {
 	bool suffix = asked->kind == CAIRN_RANGE_SUFFIX;
@@ -62,7 +62,7 @@ static struct cairn_fetch_range fetch_clip(const struct cairn_byte_range *asked,
 	};
 }
 
-/* From what was asked for, what was granted, and how long the object is. */
+/* Decides which ranges to send, from the request, the grant and the length of the object. */
 static enum cairn_status fetch_decide(struct cairn_fetch *f, struct cairn_diag *diag)
 {
 	if (f->n_asked == 0) {
@@ -85,7 +85,7 @@ static enum cairn_status fetch_decide(struct cairn_fetch *f, struct cairn_diag *
 
 /* --- where it is sent from ---------------------------------------------------------------------------------------- */
 
-/* An object that ends before what was granted is not what it was. */
+/* An object shorter than the grant has changed since. */
 static bool fetch_is_whole(const struct cairn_fetch *f)
 {
 	for (size_t i = 0; i < f->granted.n; i++)
@@ -94,12 +94,12 @@ static bool fetch_is_whole(const struct cairn_fetch *f)
 	return true;
 }
 
-/* The first copy. @return as cairn_fetch_open() */
+/* Opens the first copy. @return as cairn_fetch_open() */
 static enum cairn_status fetch_open_first(struct cairn_cas *cas, struct cairn_fetch *f, struct cairn_diag *diag)
 {
 	struct cairn_store_object *object;
 	struct cairn_index_xorb row = {.hash = f->xorb};
-	/* Where rows name no copies the object is looked for first, and its row when it is not verified. */
+	/* Where rows name no copies, the object is opened first. Its row is read if it is not verified. */
 	if (cas_names_copies(cas) && cairn_index_xorb(cas->index, &f->xorb, &row) != CAIRN_OK)
 		return CAIRN_E_BUSY;
 	if (cas_open_copy(cas, &row, 0, &object) != CAIRN_OK)
@@ -114,7 +114,7 @@ static bool fetch_is_verified(const struct cairn_cas *cas, const struct cairn_fe
 	return cairn_cas_is_verified(cas, &f->xorb, f->source.object, f->wanted.range, f->wanted.n);
 }
 
-/* By a list that is kept: at the cost of the bytes that are wanted. @return false: nothing is said by that */
+/* Verifies by a cached list, which reads only the wanted bytes. @return false: undecided */
 static bool fetch_verify_by_kept_list(struct cairn_cas *cas, const struct cairn_fetch *f, bool (*stop)(void *ctx),
 				      void *stop_ctx)
 {
@@ -125,7 +125,7 @@ static bool fetch_verify_by_kept_list(struct cairn_cas *cas, const struct cairn_
 	       !damaged;
 }
 
-/* A xorb that counts as lost is to be found again (sound_copy.h), however sound its object is. */
+/* A lost xorb must first be found again (sound_copy.h), even if its object is sound. */
 static bool fetch_row_vouches(const struct cairn_cas *cas, const struct cairn_fetch *f)
 {
 	struct cairn_index_xorb row;
@@ -138,7 +138,7 @@ static bool fetch_is_over(void *ctx)
 	return (*n_chunks)++ == CAIRN_FETCH_OPEN_CHUNKS;
 }
 
-/* What is small is verified at once: to hand it to a worker takes longer. */
+/* Verifies a small range at once, which takes less time than handing it to a worker. */
 static bool fetch_verify_small(struct cairn_cas *cas, const struct cairn_fetch *f)
 {
 	uint32_t n_chunks = 0;
@@ -146,8 +146,8 @@ static bool fetch_verify_small(struct cairn_cas *cas, const struct cairn_fetch *
 	       fetch_verify_by_kept_list(cas, f, fetch_is_over, &n_chunks) && fetch_row_vouches(cas, f);
 }
 
-/* Ask for the first bytes before any are promised. All of those are wanted for a body; one byte tells whether the
- * object is as it was. */
+/* Asks the store for the first bytes before the client is promised any. A body needs the whole range. Otherwise one
+ * byte suffices to see that the object has not changed. */
 static enum cairn_status fetch_prepare(struct cairn_fetch *f)
 {
 	const struct cairn_fetch_range *first = &f->wanted.range[0];
@@ -160,7 +160,7 @@ enum cairn_status cairn_fetch_open(struct cairn_cas *cas, struct cairn_fetch *f,
 	enum cairn_status status = fetch_open_first(cas, f, diag);
 	if (status == CAIRN_OK && verify && !fetch_is_verified(cas, f) && !fetch_verify_small(cas, f))
 		status = CAIRN_E_BUSY;
-	/* A HEAD verifies nothing, but what counts as lost is told, too. */
+	/* A HEAD verifies nothing, but must still report a lost xorb. */
 	if (status == CAIRN_OK && (fetch_prepare(f) != CAIRN_OK || (f->no_body && !fetch_row_vouches(cas, f))))
 		status = CAIRN_E_BUSY;
 	if (status != CAIRN_OK)
@@ -168,7 +168,7 @@ enum cairn_status cairn_fetch_open(struct cairn_cas *cas, struct cairn_fetch *f,
 	return status;
 }
 
-/* The usual case: all is well with the first copy, and its list is kept. @return false: nothing is said by that */
+/* The usual case: the first copy is sound and its list is cached. @return false: undecided */
 static bool fetch_verify_first(struct cairn_cas *cas, struct cairn_fetch *f, bool (*stop)(void *ctx), void *stop_ctx)
 {
 	struct cairn_diag ignored = {0};
@@ -197,7 +197,7 @@ static enum cairn_status fetch_find_sound(struct cairn_cas *cas, struct cairn_fe
 enum cairn_status cairn_fetch_verify(struct cairn_cas *cas, struct cairn_fetch *f, bool (*stop)(void *ctx),
 				     void *stop_ctx, struct cairn_diag *diag)
 {
-	/* An object that changed since it was verified is opened as another one the second time, and verified anew. */
+	/* If the object changed after it was verified, open and verify it once more. */
 	for (unsigned attempt = 0; attempt < 2; attempt++) {
 		enum cairn_status status = fetch_find_sound(cas, f, stop, stop_ctx, diag);
 		if (status == CAIRN_OK)

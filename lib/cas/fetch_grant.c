@@ -53,7 +53,7 @@ enum cairn_status cairn_fetch_check(const struct cairn_cas *cas, const struct ca
 	    !cairn_secret_equal(signature, wanted, sizeof(wanted) - 1))
 		return cairn_fail(diag, CAIRN_E_DENIED, "fetch.signature", CAIRN_NO_OFFSET,
 				  "this URL was not signed here, or was changed; ask for the reconstruction again");
-	int64_t expires_unix_s = strtoll(expires, NULL, 10); /* signed, so it is what was printed above */
+	int64_t expires_unix_s = strtoll(expires, NULL, 10); /* signed, like the value that was printed above */
 	if (now_unix_s >= expires_unix_s) {
 		(void)cairn_fail(diag, CAIRN_E_DENIED, "fetch.expired", CAIRN_NO_OFFSET,
 				 "this URL has expired; ask for the reconstruction again");
@@ -65,7 +65,7 @@ enum cairn_status cairn_fetch_check(const struct cairn_cas *cas, const struct ca
 	return CAIRN_OK;
 }
 
-/* A decimal number at *text, which is stepped over. Seventeen digits are more bytes than any object has. */
+/* Parses a decimal number at *text and steps over it. A number of seventeen digits exceeds the size of any object. */
 static bool fetch_number(const char **text, uint64_t *out)
 {
 	const char *p = *text;

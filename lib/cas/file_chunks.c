@@ -14,13 +14,13 @@ struct file_walk {
 	struct cairn_file_chunks *out;
 	struct cairn_diag *diag;
 	struct cairn_list_cache lists;   /* by walk_key() */
-	uint64_t n_worked;               /* chunks walked over and read in lists */
-	struct cairn_file_window *dirty; /* owned; ascending, apart from each other */
-	size_t n_dirty, at_dirty;        /* the first one that ends behind the cursor */
+	uint64_t n_worked;               /* chunks walked over, plus chunks in the lists read */
+	struct cairn_file_window *dirty; /* owned; ascending, with gaps between them */
+	size_t n_dirty, at_dirty;        /* at_dirty: the first window that ends after the cursor */
 	uint64_t cursor;
 	struct cairn_subtree gap; /* between windows; owned */
 	bool in_window;
-	bool settling;     /* the last chunk of the window lies behind the range, and its length is ordinary */
+	bool settling;     /* the last chunk of the window lies after the range and has an ordinary length */
 	bool term_touched; /* by a window */
 };
 
@@ -46,7 +46,7 @@ static int window_by_first(const void *pa, const void *pb)
 	return a->first < b->first ? -1 : a->first > b->first;
 }
 
-/* Cut the ranges to the file, sort and join them. */
+/* Clips the ranges to the file, sorts and merges them. */
 static enum cairn_status walk_set_dirty(struct file_walk *w, const struct cairn_byte_range *ranges, size_t n)
 {
 	uint64_t file_bytes = w->out->file_bytes;
@@ -72,7 +72,7 @@ static enum cairn_status walk_set_dirty(struct file_walk *w, const struct cairn_
 
 /* --- chunks ------------------------------------------------------------------------------------------------------- */
 
-/* Neither cut nearly as early as the chunker may, nor nearly as late. */
+/* Was the chunk cut far from both the chunker's minimum and its maximum? */
 static bool walk_is_ordinary(uint32_t bytes)
 {
 	return bytes >= 2 * CAIRN_CHUNK_CUT_BYTES_MIN && bytes < CAIRN_CHUNK_CUT_BYTES_MAX - CAIRN_CHUNK_CUT_BYTES_MIN;
@@ -84,7 +84,7 @@ static enum cairn_status walk_too_regular(struct file_walk *w)
 			  "the file is too regular to be changed in parts; cut all of it into chunks again");
 }
 
-/* The gap is over: hand it out. */
+/* The gap ends here: hand it out. */
 static enum cairn_status walk_end_gap(struct file_walk *w)
 {
 	enum cairn_status status = cairn_subtree_end(&w->gap);
@@ -140,7 +140,7 @@ static enum cairn_status walk_read_list(struct file_walk *w, int64_t xorb_id, st
 	return status == CAIRN_OK ? cairn_index_chunk_list_by_id(w->index, xorb_id, list) : status;
 }
 
-/* Terms know a xorb's number; its hash would take a look at its row each time. */
+/* Terms know the number of a xorb; its hash would cost a row lookup each time. */
 static struct cairn_hash walk_key(int64_t xorb_id)
 {
 	struct cairn_hash key = {{0}};

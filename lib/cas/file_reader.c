@@ -10,36 +10,36 @@
 #include <string.h>
 
 enum {
-	READER_TERMS = 1024,            /* of a window */
-	READER_LISTS_BYTES = 512 * 1024 /* one of the greatest length, or a dozen of usual ones */
+	READER_TERMS = 1024,            /* in a window */
+	READER_LISTS_BYTES = 512 * 1024 /* room for one list of the greatest length, or for a dozen usual ones */
 };
 
 struct cairn_file_reader {
 	struct cairn_cas *cas;
-	char *viewer; /* owned; NULL: all files */
+	char *viewer; /* owned; NULL: may read all files */
 	struct cairn_hash file;
-	uint64_t at, end; /* of the file: what is left to be handed out */
+	uint64_t at, end; /* the bytes of the file that are still to be handed out */
 
 	struct cairn_index_term *window; /* owned */
-	uint32_t n_window, term;         /* terms in it; the one at hand */
+	uint32_t n_window, term;         /* the number of terms in it; the current one */
 
-	/* The term at hand. Before its first chunk is placed, chunk == chunks_end. */
-	uint64_t skip;              /* bytes of it that lie before what is left */
-	uint32_t chunk, chunks_end; /* that are left of it */
+	/* The current term. Before its first chunk is found, chunk == chunks_end. */
+	uint64_t skip;              /* bytes of the term before the next byte */
+	uint32_t chunk, chunks_end; /* the chunks of the term that are left */
 
-	/* Its xorb. */
+	/* The xorb of the current term. */
 	int64_t xorb_id; /* 0: none */
 	struct cairn_hash xorb;
-	struct cairn_store_object *object;   /* owned; NULL: none is open */
-	const struct cairn_chunk_list *list; /* borrowed from lists or kept; gives the xorb's hash. NULL: none does */
-	const struct cairn_chunk_list *kept; /* counted: of verified_lists.h; NULL: none */
+	struct cairn_store_object *object;   /* owned; NULL: not open */
+	const struct cairn_chunk_list *list; /* borrowed from lists or kept; gives the xorb's hash. NULL: no list */
+	const struct cairn_chunk_list *kept; /* a counted reference (verified_lists.h); NULL: none */
 	struct cairn_list_cache lists;       /* each gives its xorb's hash */
 
-	bool whole; /* all of the file is read */
-	bool wrong; /* and its chunks do not give its hash */
+	bool whole; /* the whole file is read */
+	bool wrong; /* the chunks of the file do not give its hash */
 	struct cairn_merkle merkle;
 
-	const uint8_t *raw; /* what is left of the chunk at hand: in block, or the codec's */
+	const uint8_t *raw; /* the rest of the current chunk: in block or in the codec's memory */
 	size_t n_raw;
 	struct cairn_codec *codec;
 	uint8_t block[CAS_BLOCK_BYTES];
@@ -66,8 +66,8 @@ void cairn_file_reader_freep(struct cairn_file_reader **r)
 
 /* --- terms -------------------------------------------------------------------------------------------------------- */
 
-/* Keep some of the file's terms, from the one on that the next byte is in. By bytes, not by number: the same file may
- * have been uploaded again meanwhile, and have other terms now. */
+/* Keeps some of the file's terms, from the one that holds the next byte. Finds it by the byte, not by its number: after
+ * another upload, the same file may have other terms. */
 static enum cairn_status reader_keep_terms(struct cairn_file_reader *r, const struct cairn_index_file *file)
 {
 	uint64_t at = 0;
@@ -94,7 +94,7 @@ static enum cairn_status reader_read_window(struct cairn_file_reader *r)
 	return status == CAIRN_OK ? reader_keep_terms(r, &file) : cas_index_status(status);
 }
 
-/* The first chunk of the term at hand that is wanted. @param list  gives the xorb's hash */
+/* Finds the first wanted chunk of the current term. @param list  gives the xorb's hash */
 static enum cairn_status reader_place(struct cairn_file_reader *r, const struct cairn_chunk_list *list)
 {
 	const struct cairn_index_term *term = &r->window[r->term];
@@ -127,7 +127,7 @@ static bool reader_list_is_right(const struct cairn_file_reader *r, const struct
 	return cairn_hash_equal(&root, &r->xorb);
 }
 
-/* @return the list that was verified for the object at hand; NULL: none is kept */
+/* @return the list that the current object was verified by; NULL: none is cached */
 static const struct cairn_chunk_list *reader_find_kept(struct cairn_file_reader *r)
 {
 	if (r->object)
@@ -136,15 +136,14 @@ static const struct cairn_chunk_list *reader_find_kept(struct cairn_file_reader 
 	return r->kept;
 }
 
-/* For other readers, and for fetches. */
+/* Caches the list for other readers and for fetches. */
 static void reader_keep_list(struct cairn_file_reader *r, const struct cairn_chunk_list *list)
 {
 	if (r->object && list->spans[list->n - 1].end == cairn_store_object_bytes(r->object))
 		cas_verified_lists_put(r->cas->verified_lists, &r->xorb, cairn_store_object_identity(r->object), list);
 }
 
-/* @return CAIRN_OK, with r->list NULL when what the index has is not right; CAIRN_E_NOT_FOUND; CAIRN_E_IO;
- *         CAIRN_E_NOMEM */
+/* @return CAIRN_OK, with r->list NULL if the index has no right list; CAIRN_E_NOT_FOUND; CAIRN_E_IO; CAIRN_E_NOMEM */
 static enum cairn_status reader_find_list(struct cairn_file_reader *r)
 {
 	CLEANUP(cairn_chunk_list_fini) struct cairn_chunk_list list = {0};
@@ -160,7 +159,7 @@ static enum cairn_status reader_find_list(struct cairn_file_reader *r)
 	return cairn_list_cache_put(&r->lists, &r->xorb, r->xorb_id, &list, &r->list);
 }
 
-/* Go to the xorb of the term at hand, and open it where nothing is known against it. */
+/* Moves to the xorb of the current term, and opens its object unless the row says that it is lost. */
 static enum cairn_status reader_enter_xorb(struct cairn_file_reader *r)
 {
 	struct cairn_index_xorb row;
@@ -172,7 +171,7 @@ static enum cairn_status reader_enter_xorb(struct cairn_file_reader *r)
 	if (status == CAIRN_OK) {
 		r->xorb_id = id;
 		r->xorb = row.hash;
-		if (row.stored_bytes > 0) /* the first copy; what is wrong with it shows when it is read */
+		if (row.stored_bytes > 0) /* the first copy; damage shows when it is read */
 			(void)!cas_open_copy(r->cas, &row, 0, &r->object);
 		status = reader_find_list(r);
 	}
@@ -183,7 +182,7 @@ static enum cairn_status reader_enter_xorb(struct cairn_file_reader *r)
 
 /* --- chunks ------------------------------------------------------------------------------------------------------- */
 
-/* The chunk at hand, from this object. @param list  gives the xorb's hash */
+/* Reads the current chunk from this object. @param list  gives the xorb's hash */
 static enum cairn_status reader_try(struct cairn_file_reader *r, struct cairn_store_object *object,
 				    const struct cairn_chunk_list *list)
 {
@@ -209,7 +208,7 @@ static enum cairn_status reader_judge(void *ctx, struct cairn_store_object *copy
 	return status;
 }
 
-/* From whichever copy it can be had, by whichever list is right: both stay for the chunks that follow. */
+/* Reads the chunk from any sound copy, by any right list. Keeps the copy and the list for the chunks that follow. */
 static enum cairn_status reader_read_elsewhere(struct cairn_file_reader *r, struct cairn_diag *diag)
 {
 	CLEANUP(cairn_chunk_list_fini) struct cairn_chunk_list list = {0};
@@ -221,7 +220,7 @@ static enum cairn_status reader_read_elsewhere(struct cairn_file_reader *r, stru
 	return status == CAIRN_E_NOT_FOUND ? CAIRN_E_CONFLICT : status;
 }
 
-/* A file that is read whole must give its hash, and does so before its last chunk is handed out. */
+/* A file that is read whole must give its hash. This is checked before the last chunk is handed out. */
 static enum cairn_status reader_judge_file(struct cairn_file_reader *r)
 {
 	struct cairn_hash root, hash;
@@ -238,7 +237,7 @@ static enum cairn_status reader_judge_file(struct cairn_file_reader *r)
 	return r->wrong ? CAIRN_E_CONFLICT : CAIRN_OK;
 }
 
-/* The next chunk, without what is skipped of it. As before after a failure. */
+/* Reads the next chunk, less the bytes to skip. After a failure the reader is as it was before. */
 static enum cairn_status reader_next_chunk(struct cairn_file_reader *r, struct cairn_diag *diag)
 {
 	if (r->wrong)
@@ -295,7 +294,7 @@ static enum cairn_status reader_init(struct cairn_file_reader *r, const char *vi
 	return r->window && r->codec && (r->viewer || !viewer) ? CAIRN_OK : CAIRN_E_NOMEM;
 }
 
-/* The file's length, and what the range names of it. */
+/* Finds the length of the file, and the part of it that the range selects. */
 static enum cairn_status reader_measure(struct cairn_file_reader *r, const struct cairn_byte_range *range,
 					struct cairn_file_extent *extent)
 {

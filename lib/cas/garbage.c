@@ -24,9 +24,9 @@ struct collection {
 	struct cairn_index_needs *needs; /* owned */
 	struct cairn_index_lease lease;
 	struct cas_removal removal;
-	uint64_t n_doubted; /* xorbs that were spared because of it */
+	uint64_t n_doubted; /* xorbs spared because a file names them although no reference does */
 	struct cairn_hash swept[CAIRN_INDEX_SWEEP_MAX];
-	struct cairn_copy dead[CAIRN_INDEX_SWEEP_MAX]; /* of these, where rows name copies */
+	struct cairn_copy dead[CAIRN_INDEX_SWEEP_MAX]; /* the copies of these, where rows name copies */
 	struct cairn_index_copy found[CAIRN_INDEX_SWEEP_MAX];
 	uint32_t n_dead;
 };
@@ -62,7 +62,7 @@ static bool gc_stops(const struct collection *c)
 	return c->stop && c->stop(c->stop_ctx);
 }
 
-/* Another daemon may have taken over: then this one's collection has ended. */
+/* If another daemon has taken over the lease, this collection ends. */
 static enum cairn_status gc_wrote(struct collection *c, enum cairn_status status, const struct cairn_index_write *write)
 {
 	if (status == CAIRN_E_BUSY && write->diag.rule)
@@ -96,13 +96,13 @@ static enum cairn_status gc_mark(struct collection *c)
 
 /* --- dead copies -------------------------------------------------------------------------------------------------- */
 
-/* In the order of their names, those behind the place where the collection before gave up come first. */
+/* A walk over the dead copies by name. It starts after the copy where the last collection gave up. */
 struct gc_walk {
 	struct cairn_copy after;
-	struct cairn_copy until; /* of the second lap; not named: there is none, or this is the first */
+	struct cairn_copy until; /* the end of the second lap; not named: this is the first lap, or the only one */
 };
 
-/* The next page of them. */
+/* Finds the next page of dead copies. */
 static enum cairn_status gc_find_dead(struct collection *c, struct gc_walk *walk)
 {
 	struct cairn_index_find_dead find = {
@@ -124,7 +124,7 @@ static enum cairn_status gc_find_dead(struct collection *c, struct gc_walk *walk
 	return status;
 }
 
-/* Their objects are gone: those of them that the store has removed, also when it ended there. */
+/* Removes the objects of a page, and records which are gone even if the store stopped removing midway. */
 static enum cairn_status gc_bury_page(struct collection *c)
 {
 	bool gone[CAIRN_INDEX_SWEEP_MAX] = {false};
@@ -143,8 +143,8 @@ static enum cairn_status gc_bury_page(struct collection *c)
 	return status == CAIRN_OK ? buried : status;
 }
 
-/* Where rows name copies: remove the objects of those that are dead, also what a collection before could not. What the
- * store does not remove is passed over, so that it keeps nobody from what is behind it. */
+/* Where rows name copies: removes the objects of dead copies, also those that earlier collections could not remove. An
+ * object that the store does not remove is skipped, so that it does not block those after it. */
 static enum cairn_status gc_bury(struct collection *c)
 {
 	struct gc_walk walk = {.after = c->cas->dead_from};
@@ -169,7 +169,7 @@ static enum cairn_status gc_bury(struct collection *c)
 
 /* --- the steps ---------------------------------------------------------------------------------------------------- */
 
-/* What was removed, and what was not. @param status  of the collection so far */
+/* Reports what was removed and what was left. @param status  the collection's status so far */
 static enum cairn_status gc_tell_removed(struct collection *c, enum cairn_status status)
 {
 	struct cas_removal *r = &c->removal;
@@ -181,7 +181,7 @@ static enum cairn_status gc_tell_removed(struct collection *c, enum cairn_status
 		return status;
 	uint64_t n_left = 0;
 	if (r->ended != CAIRN_OK)
-		(void)!cairn_index_count_dead(c->cas->index, &n_left); /* 0 also where nobody knows */
+		(void)!cairn_index_count_dead(c->cas->index, &n_left); /* stays 0 if unknown */
 	enum cairn_status kept = cas_removal_result(r, n_left, &c->report->diag);
 	return kept == CAIRN_OK ? status : kept;
 }
@@ -229,7 +229,7 @@ static enum cairn_status gc_settle_left_overs(struct collection *c)
 	return status;
 }
 
-/* What is dead is removed also when the bucket cannot be listed. */
+/* Dead copies are removed even if the bucket cannot be listed. */
 static enum cairn_status gc_remove_dead(struct collection *c)
 {
 	enum cairn_status left = gc_settle_left_overs(c), status = gc_bury(c);
@@ -251,8 +251,8 @@ static void gc_note_fault(void *ctx, const struct cairn_index_fault *fault)
 	(void)!gc_refuse(c, fault->text);
 }
 
-/* Before anything is believed: what do the files themselves say that they need, and is each xorb found by its hash? One
- * that is not can be stored a second time, and then its object would go with the row that is left over. */
+/* Checks the index before it is trusted. Which xorbs do the files' own terms need, and is each xorb found by its hash?
+ * A xorb that is not found could be stored twice. Sweeping the row left over would then remove its object. */
 static enum cairn_status gc_hear_witnesses(struct collection *c)
 {
 	struct cairn_index_stats stats;
@@ -271,7 +271,7 @@ static enum cairn_status gc_hear_witnesses(struct collection *c)
 	return status == CAIRN_OK && c->report->diag.rule ? CAIRN_E_DAMAGED : status;
 }
 
-/* A xorb without a reference that a file names: the file was forgotten since it was asked, or one of both is wrong. */
+/* A file names a xorb without a reference: the file was deleted after its terms were read, or the index is wrong. */
 static enum cairn_status gc_settle_doubts(struct collection *c)
 {
 	bool agree = false;
@@ -284,7 +284,7 @@ static enum cairn_status gc_settle_doubts(struct collection *c)
 	return gc_refuse(c, "the table reference is not what the terms of the files say");
 }
 
-/* What nobody can reach of the hub's repositories is nobody's. */
+/* Removes commits and entries that no branch or tag reaches any more. */
 static enum cairn_status gc_sweep_repos(struct collection *c)
 {
 	struct cairn_index_sweep_repos sweep = {
@@ -329,7 +329,7 @@ static enum cairn_status gc_run(struct collection *c)
 	return status == CAIRN_OK ? cairn_store_tidy_packs(cas->store) : status;
 }
 
-/* Of all daemons that share the index one collects. A collection that was stopped is none. */
+/* Only one of the daemons that share the index collects. A stopped collection does not count as done. */
 static enum cairn_status gc_run_alone(struct collection *c)
 {
 	struct cairn_diag diag = {0};
@@ -358,7 +358,7 @@ void cairn_cas_gc_progress(struct cairn_cas *cas, struct cairn_gc_progress *out)
 		.done = atomic_load(&cas->gc_done),
 		.total = atomic_load(&cas->gc_total),
 	};
-	/* A file may have come since they were counted, and a step may have followed since it was asked for. */
+	/* Files may be added after they were counted, and the step may change between the loads. */
 	if (out->total > 0 && out->done > out->total)
 		out->done = out->total;
 }
