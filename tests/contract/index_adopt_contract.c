@@ -1,4 +1,4 @@
-/* Files that a repository has from another one: which, what they count, and what they are believed to be. */
+/* Files that a repository adopts from another: which ones, how they count, and how far their SHA-256 is believed. */
 #include "support/history_fixture.h"
 #include "support/index_fixture.h"
 
@@ -17,7 +17,7 @@ static struct cairn_index_adopted file_as(uint64_t number, uint8_t digit)
 	return file;
 }
 
-/* As the fixture uploads it. */
+/* The file as the fixture uploads it. */
 static struct cairn_index_adopted file_of(uint64_t number)
 {
 	struct cairn_index_adopted file = {.file = fx_hash("file", number)};
@@ -32,7 +32,7 @@ static enum cairn_status adopt(int64_t source, int64_t repo, struct cairn_index_
 	return cairn_index_adopt_files(hx_index, &request);
 }
 
-/* @return whether it was given */
+/* @return whether the file was adopted */
 static bool adopted(int64_t source, int64_t repo, struct cairn_index_adopted file)
 {
 	ck_assert_int_eq(adopt(source, repo, &file, 1), CAIRN_OK);
@@ -63,7 +63,7 @@ static void prove(const char *owner, uint64_t number, uint8_t digit)
 	ck_assert_int_eq(cairn_index_prove_file(hx_index, &request), CAIRN_OK);
 }
 
-/* How much the word of an owner on 32 times a digit is believed; -1: he has said nothing. */
+/* How far an owner's claim of 32 times a digit is believed; -1: the owner has claimed nothing. */
 static int belief(int64_t repo, uint8_t digit)
 {
 	uint8_t sha256[32];
@@ -88,7 +88,7 @@ START_TEST(what_the_source_has_is_given)
 	ck_assert(!fx_sees(hx_index, hx_owner_of(two), 2));
 	ck_assert(hx_committed_one(two, "main", hx_put_file("x", 1)));
 	hx_refused_one(two, hx_put_file("y", 2), "commit.sha256");
-	/* Once more it is the same; and it outlasts the source. */
+	/* Adopting the file again changes nothing, and the adopted file outlasts its source. */
 	ck_assert(adopted(one, two, file_of(1)));
 	struct cairn_index_drop_repo drop = {.id = one};
 	ck_assert_int_eq(cairn_index_drop_repo(hx_index, &drop), CAIRN_OK);
@@ -100,7 +100,7 @@ START_TEST(what_the_source_has_is_given)
 }
 END_TEST
 
-/* What somebody has says nothing of what another may be given. */
+/* A file that the target already has does not show that the source has it, too. */
 START_TEST(what_the_target_has_is_not_told_by_the_source)
 {
 	int64_t one = hx_model("one"), two = hx_model("two");
@@ -116,7 +116,7 @@ START_TEST(it_is_believed_as_much_as_before)
 	claim(hx_owner_of(one), 1, 5);
 	ck_assert(adopted(one, two, file_as(1, 5)));
 	ck_assert_int_eq(belief(two, 5), CAIRN_INDEX_COPIED);
-	/* The own word is not less for another's. */
+	/* A weaker copied claim does not lower the owner's own claim. */
 	claim(hx_owner_of(three), 1, 5);
 	ck_assert(adopted(one, three, file_as(1, 5)));
 	ck_assert_int_eq(belief(three, 5), CAIRN_INDEX_SAID);
@@ -149,7 +149,7 @@ START_TEST(what_is_false_is_not_given)
 }
 END_TEST
 
-/* What file the entry "x" of main has. */
+/* Does the entry "x" of main have this file? */
 static bool has_file(int64_t repo, uint64_t number)
 {
 	struct cairn_index_entry entry;
@@ -166,7 +166,7 @@ static struct cairn_index_operation put_as(uint8_t digit)
 	return put;
 }
 
-/* A model whose entry has file 1 by another's word, which is false: file 2 has that SHA-256. */
+/* A model whose entry has file 1 by a copied claim that is false: file 2 has that SHA-256. */
 static int64_t misled(const char *source, const char *name)
 {
 	int64_t one = hx_model(source), two = hx_model(name);
@@ -177,7 +177,7 @@ static int64_t misled(const char *source, const char *name)
 	return two;
 }
 
-/* A proof of the bytes goes before a copied word, also in what is committed. */
+/* A proof of the bytes takes precedence over a copied claim, also in committed entries. */
 START_TEST(entries_follow_a_proof)
 {
 	int64_t two = misled("one", "two"), three = misled("other", "three");
@@ -186,11 +186,11 @@ START_TEST(entries_follow_a_proof)
 	prove(hx_owner_of(two), 2, 5);
 	ck_assert(has_file(two, 2));
 	ck_assert(has_file(three, 1));
-	/* One that is proved stays. */
+	/* The file that was proved first stays. */
 	claim(hx_owner_of(two), 3, 5);
 	prove(hx_owner_of(two), 3, 5);
 	ck_assert(has_file(two, 2));
-	/* Another's proof counts where it is copied to. */
+	/* A proof is copied along with the file. */
 	ck_assert(adopted(two, three, file_as(2, 5)));
 	ck_assert(has_file(three, 2));
 }
@@ -212,7 +212,7 @@ static void take_due(void *ctx, const struct cairn_index_due *due)
 	memset(o->proof, cairn_hash_equal(&due->file, &good) ? 5 : 6, sizeof(o->proof));
 }
 
-/* Likewise when the bytes are looked at later. */
+/* The same when the proof is found later, by reading the bytes. */
 START_TEST(entries_follow_what_is_found_later)
 {
 	int64_t two = misled("one", "two");
@@ -227,7 +227,7 @@ START_TEST(entries_follow_what_is_found_later)
 }
 END_TEST
 
-/* So many sources, each with a word of its own: what an owner keeps has a limit, and what is proved has room. */
+/* An owner keeps a limited number of claims, however many sources they come from. Proved files still have room. */
 START_TEST(words_have_a_limit)
 {
 	static const char *const NAMES[] = {"a", "b", "c", "d", "e", "f"};
@@ -302,7 +302,7 @@ START_TEST(a_bucket_has_copies_of_what_a_repository_has)
 	for (uint64_t number = 2; number < 5; number++)
 		ck_assert_msg(!copied(box, number, one), "%u", (unsigned)number);
 	ck_assert(!copied(box, 0, one));
-	/* What was uploaded to a bucket and has no path is nobody's to copy. */
+	/* Nobody can copy a file that was uploaded to a bucket but has no path. */
 	ck_assert(!copied(box, 2, other));
 	struct cairn_index_drop_repo drop = {.id = one};
 	ck_assert_int_eq(cairn_index_drop_repo(hx_index, &drop), CAIRN_OK);

@@ -1,4 +1,4 @@
-/* What a hub asks of an index: branches and tags, what is given back, names of git-like repositories. */
+/* Calls of the index for a hub: branches and tags, freeing space, and names of git-like repositories. */
 #include "support/history_fixture.h"
 #include "support/index_fixture.h"
 
@@ -165,7 +165,8 @@ static const char *ended(int64_t repo)
 	return text;
 }
 
-/* Its first commit says what it is, and changes nothing; after its last one it is as a tag. */
+/* The first commit of a pull request carries its title and changes nothing. Once closed, the request is read-only as
+ * a tag is. */
 START_TEST(a_pull_request_begins_and_ends)
 {
 	int64_t one = hx_model("one");
@@ -222,7 +223,7 @@ static bool take_message(void *ctx, const struct cairn_index_commit *commit, con
 	return false;
 }
 
-/* Main and the pull request change together, or neither does: a push to either of them refuses both. */
+/* Main and the pull request change together or not at all. If either has been pushed to, the merge is refused. */
 START_TEST(a_merge_is_one_write)
 {
 	char text[CAIRN_GIT_OID_CHARS + 1], message[HX_TEXT_MAX] = "";
@@ -257,7 +258,7 @@ START_TEST(a_merge_is_one_write)
 }
 END_TEST
 
-/* What main has already is no commit of it: the pull request ends with main's head. */
+/* Merging changes that main already has adds no commit: the pull request ends with main's head. */
 START_TEST(a_merge_of_what_main_has_ends_the_pull_request)
 {
 	struct cairn_git_oid oid;
@@ -273,7 +274,7 @@ START_TEST(a_merge_of_what_main_has_ends_the_pull_request)
 }
 END_TEST
 
-/* With its files, or not at all. */
+/* A pull request is added with its files or not at all. */
 START_TEST(a_pull_request_with_files_is_one_write)
 {
 	int64_t one = hx_model("one");
@@ -320,7 +321,7 @@ static const char *history(const struct cairn_index_commit *from, uint64_t skip)
 	return text;
 }
 
-/* Twenty branches, each of the one before and with a file of its own, are more lines than a look-up asks. */
+/* Twenty branches, each made from the one before and with a file of its own, are more lines than one lookup asks. */
 START_TEST(branches_of_branches)
 {
 	int64_t one = hx_model("one");
@@ -350,7 +351,7 @@ START_TEST(branches_of_branches)
 	ck_assert_str_eq(history(&last, 20), "2 1 ");
 	ck_assert_str_eq(history(&last, 22), "");
 	ck_assert_str_eq(history(&middle, 6), "2 1 ");
-	/* All but the last go, and it keeps what it came from. */
+	/* All branches but the last are deleted. The last one keeps what it inherited. */
 	for (unsigned i = 10; i < 29; i++) {
 		(void)snprintf(name, sizeof(name), "b%u", i);
 		ck_assert_int_eq(drop_ref(one, CAIRN_INDEX_BRANCH, name), CAIRN_OK);
@@ -382,7 +383,7 @@ static bool sees_all(int64_t repo)
 	       fx_sees(hx_index, hx_owner_of(repo), 3);
 }
 
-/* The third never comes into a commit: one elsewhere may name it, as Git LFS does. */
+/* The third file never comes into a commit, yet stays: a commit elsewhere may name it, as Git LFS does. */
 START_TEST(files_stay_until_the_repository_goes)
 {
 	int64_t one = hx_model("one");
@@ -440,10 +441,10 @@ START_TEST(a_squashed_branch_is_one_commit)
 	ck_assert(hx_is_there(&head, "g/h", &entry));
 	ck_assert_int_eq(entry.commit, head.id);
 	ck_assert(!hx_is_there(&head, "a", &entry) && !hx_is_there(&head, "x", &entry));
-	/* It is one already. */
+	/* The branch is squashed already. */
 	ck_assert_int_eq(squash(one, "dev", &request), CAIRN_OK);
 	ck_assert_int_eq(hx_head(one, "dev").id, head.id);
-	/* What led there goes, but for what another branch has. */
+	/* The former commits are removed, except those that another branch has. */
 	sweep_all(0);
 	ck_assert_int_eq(cairn_index_commit_by_id(hx_index, before.id, &found), CAIRN_E_NOT_FOUND);
 	hx_text_is(&early, "a", "1");
@@ -460,7 +461,7 @@ START_TEST(a_squashed_branch_is_one_commit)
 }
 END_TEST
 
-/* At the deepest branch a further one copies rows, but not more than so many. Squashing makes room. */
+/* A branch of the deepest branch copies rows, up to a limit. Squashing makes room. */
 START_TEST(a_deep_branch_copies_few_rows)
 {
 	enum { N = CAIRN_INDEX_FORK_ROWS_MAX + 1 };
@@ -487,7 +488,7 @@ START_TEST(a_deep_branch_copies_few_rows)
 }
 END_TEST
 
-/* A chain of lines: what the nearest says of a path counts, also that it is not there. */
+/* In a chain of lines the nearest row of a path counts, even if it says that the path is absent. */
 START_TEST(a_branch_of_branches_is_squashed)
 {
 	int64_t one = hx_model("one");
@@ -542,7 +543,7 @@ START_TEST(a_copy_of_a_repository_has_its_files)
 	sweep_all(0);
 	ck_assert(fx_sees(hx_index, hx_owner_of(copy.id), 1));
 	ck_assert(hx_is_there(&head, "x", &entry) && entry.has_file);
-	/* What the source does not have is not had by naming it. */
+	/* A copy cannot name a file that its source does not have. */
 	const struct cairn_index_operation wrong = hx_put_file("x", 2);
 	copy.name = "wrong";
 	copy.operations = &wrong;
@@ -581,7 +582,7 @@ static bool is_gone(const struct cairn_index_commit *commit)
 	return cairn_index_commit_by_id(hx_index, commit->id, &found) == CAIRN_E_NOT_FOUND;
 }
 
-/* Of the end of a line nothing stays: neither its commits nor what they changed. */
+/* Nothing remains of the end of a line: neither its commits nor their changes. */
 START_TEST(a_line_ends_where_the_last_ref_comes_from)
 {
 	static struct cairn_index_operation many[600];
@@ -619,7 +620,7 @@ START_TEST(a_line_ends_where_the_last_ref_comes_from)
 			const struct cairn_index_commit one = {.id = id};
 			ck_assert(is_gone(&one));
 		}
-		/* As it would be read by who had found it before. */
+		/* Reads with the commit that a reader found before the sweep. */
 		ck_assert(!hx_is_there(&end[r], "secret", &entry));
 		hx_text_is(&end[r], "b", "kept");
 		hx_text_is(&kept[r], "a", "1");
@@ -726,7 +727,7 @@ START_TEST(repositories_are_listed_in_any_order)
 }
 END_TEST
 
-/* Of two who change one thing each neither takes back the other's. */
+/* When two clients change one setting each, neither change reverts the other. */
 START_TEST(settings_that_are_not_spoken_of_stay)
 {
 	struct cairn_index_repo repo;
@@ -754,7 +755,7 @@ static enum cairn_status guard(int64_t repo, int64_t by)
 	return cairn_index_guard_repo(hx_index, &request);
 }
 
-/* The first guard counts; with a second one only an operator decides. */
+/* The first guard counts. Once there is a second one, only an operator decides. */
 START_TEST(a_guard_is_noted_of_what_is_not_everybodys)
 {
 	int64_t one = hx_model("one"), bob = hx_add_account(CAIRN_INDEX_USER, "bob");

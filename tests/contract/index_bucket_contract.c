@@ -1,4 +1,4 @@
-/* What a hub asks of an index: repositories, and the objects of buckets with the files that they keep. */
+/* Calls of the index for a hub: repositories, and the objects of buckets with the files that they keep. */
 #include "support/index_fixture.h"
 #include "support/tempdir.h"
 
@@ -110,7 +110,7 @@ static enum cairn_status change_all(int64_t repo, struct cairn_index_change *cha
 	return cairn_index_change_objects(ix, &request);
 }
 
-/* @return whether it was done */
+/* @return whether the change was made */
 static bool change_one(int64_t repo, struct cairn_index_change change)
 {
 	ck_assert_int_eq(change_all(repo, &change, 1), CAIRN_OK);
@@ -243,7 +243,7 @@ START_TEST(moved_set_and_listed)
 	ck_assert_int_eq(repo.id, one);
 	ck_assert(repo.is_private);
 	ck_assert_int_eq(find("ann", "one", &repo), CAIRN_E_NOT_FOUND);
-	/* Its own name in other letters is no other's. */
+	/* A repository can take its own name in other letter case. */
 	move = (struct cairn_index_move_repo){.id = one, .account = team, .name = "Two"};
 	ck_assert_int_eq(cairn_index_move_repo(ix, &move), CAIRN_OK);
 	ck_assert_int_eq(add(ann, "one", false, &id), CAIRN_OK);
@@ -257,7 +257,7 @@ START_TEST(moved_set_and_listed)
 }
 END_TEST
 
-/* Names of those that a list has, in its order. */
+/* Names of the listed repositories, in the order of the list. */
 static const char *listed(struct cairn_index_repo_list list)
 {
 	static char text[64];
@@ -353,13 +353,13 @@ START_TEST(only_files_of_its_own_are_taken)
 	uploaded(2, "");
 	uploaded(3, "models/a/b");
 	ck_assert(change_one(one, set("a", 1)));
-	ck_assert(change_one(one, set("b", 2))); /* the operator's, which all may read */
+	ck_assert(change_one(one, set("b", 2))); /* the operator's file, which everybody may read */
 	ck_assert(!change_one(one, set("c", 3)));
 	ck_assert(!change_one(one, set("c", 4)));
 	ck_assert(!change_one(two, set("c", 1)));
 	ck_assert_str_eq(paths(one, "", ""), "a b ");
 	ck_assert_str_eq(paths(two, "", ""), "");
-	/* A failure among others changes nothing by itself. */
+	/* A failed change does not affect the others of the same request. */
 	struct cairn_index_change some[] = {set("d", 1), set("a", 3), drop("b")};
 	ck_assert_int_eq(change_all(one, some, 3), CAIRN_OK);
 	ck_assert(!some[0].failed && some[1].failed && !some[2].failed);
@@ -383,7 +383,7 @@ START_TEST(a_copy_needs_an_object_of_the_source)
 	ck_assert(change_one(two, copy("e", 0, one)));
 	ck_assert(!change_one(two, copy("y", 2, one)));
 	ck_assert(fx_sees(ix, owner_of(two), 1));
-	/* It is the copy's own from now on. */
+	/* From now on the copy does not depend on its source. */
 	ck_assert(change_one(one, drop("a")));
 	ck_assert(!fx_sees(ix, owner_of(one), 1));
 	ck_assert(fx_sees(ix, owner_of(two), 1));
@@ -404,7 +404,7 @@ START_TEST(what_no_object_has_is_given_back)
 	ck_assert(!fx_sees(ix, NULL, 1));
 	ck_assert(change_one(one, set("b", 2)));
 	ck_assert(fx_sees(ix, NULL, 2));
-	/* Given up and taken again in one go: it stays. */
+	/* A file that is dropped and set again by one request stays. */
 	struct cairn_index_change around[] = {drop("b"), set("c", 2)};
 	ck_assert_int_eq(change_all(one, around, 2), CAIRN_OK);
 	ck_assert(!around[1].failed);
@@ -413,7 +413,7 @@ START_TEST(what_no_object_has_is_given_back)
 	ck_assert(change_one(one, drop("c")));
 	ck_assert(!fx_sees(ix, NULL, 2));
 	counts_are("one", 0, 0);
-	/* An upload of what is gone is not known any more, and brings it again. */
+	/* A shard whose file was removed is no longer known, so uploading the shard again brings the file back. */
 	uploaded(2, owner_of(one));
 	ck_assert(change_one(one, set("c", 2)));
 }
@@ -487,10 +487,10 @@ START_TEST(a_deleted_one_is_gone_at_once_and_its_files_later)
 	ck_assert_int_eq(cairn_index_drop_repo(ix, &drop_one), CAIRN_OK);
 	ck_assert_int_eq(find("ann", "one", &repo), CAIRN_E_NOT_FOUND);
 	ck_assert_int_eq(cairn_index_drop_repo(ix, &drop_one), CAIRN_E_NOT_FOUND);
-	/* A token that is about opens nothing, and brings nothing. */
+	/* A token that is still valid gives no access to a deleted repository: neither reads nor uploads. */
 	ck_assert(!fx_sees(ix, owner, 1));
 	ck_assert_int_eq(upload(5, owner), CAIRN_E_DENIED);
-	/* Nor does one of the same name have what it had. */
+	/* A new repository of the same name does not get the old one's files. */
 	ck_assert_int_eq(add(ann, "one", false, &again), CAIRN_OK);
 	ck_assert_int_ne(again, one);
 	ck_assert_str_eq(paths(again, "", ""), "");
@@ -503,8 +503,8 @@ START_TEST(a_deleted_one_is_gone_at_once_and_its_files_later)
 	ck_assert(fx_sees(ix, owner_of(two), 4));
 	ck_assert_str_eq(paths(one, "", ""), "");
 	ck_assert_uint_le(sweep(3600),
-			  8); /* a piece for each of the two buckets, and some looks; each may take a call */
-	/* What no path came to name goes when it is old, what one names stays. */
+			  8); /* each bucket's piece may take one call, and each look for what is left another one */
+	/* An old file that never got a path is removed. A file with a path stays. */
 	(void)sweep(0);
 	ck_assert(!fx_sees(ix, owner_of(two), 4) && fx_sees(ix, owner_of(two), 2));
 }

@@ -1,4 +1,4 @@
-/* Which copy of an object a row names, and who removes the others. For an engine whose rows name copies. */
+/* Which copy of an object a row names, and which copies are to be removed. For an engine whose rows name copies. */
 #include "support/index_fixture.h"
 #include "support/tempdir.h"
 
@@ -12,7 +12,7 @@ static struct cairn_index *ix;
 static struct fx_xorb x;
 static struct cairn_copy ONE, TWO;
 
-/* A name that was made so many seconds ago. */
+/* The name of a copy that was made `age_s` seconds ago. */
 static struct cairn_copy copy_of(int64_t age_s, uint8_t last)
 {
 	struct cairn_copy copy = {0};
@@ -71,7 +71,7 @@ static void note_dead(void *ctx, const struct cairn_hash *hash, const struct cai
 	dead->last = *copy;
 }
 
-/* Who waits to be removed, behind this name? */
+/* Finds the dead copies behind this name, at most n_max. */
 static struct dead find_dead(const struct cairn_copy *after, uint32_t n_max)
 {
 	static struct cairn_index_copy found[CAIRN_INDEX_SWEEP_MAX];
@@ -83,7 +83,7 @@ static struct dead find_dead(const struct cairn_copy *after, uint32_t n_max)
 	return dead;
 }
 
-/* Nobody but this one waits to be removed. @param copy  NULL: nobody does */
+/* Checks that this copy is the only dead one. @param copy  NULL: there must be none */
 static void assert_dead(const struct cairn_copy *copy)
 {
 	uint64_t n;
@@ -100,7 +100,7 @@ static void bury(const struct cairn_copy *copy)
 	ck_assert_int_eq(cairn_index_bury(ix, &request), CAIRN_OK);
 }
 
-/* Of two that were put at once the row names the first one that is registered, and the other is dead for good. */
+/* When two copies are put at once, the row names the one registered first. The other is dead for good. */
 START_TEST(one_of_two_copies_counts)
 {
 	bool added;
@@ -122,7 +122,7 @@ START_TEST(one_of_two_copies_counts)
 }
 END_TEST
 
-/* Who has judged a copy does not lose the one that was stored since. */
+/* A verdict on an old copy does not mark a copy as lost that was stored since. */
 START_TEST(another_copy_is_not_lost)
 {
 	bool added;
@@ -140,7 +140,7 @@ START_TEST(another_copy_is_not_lost)
 }
 END_TEST
 
-/* With its row a copy dies, in the same transaction; it is never named again. */
+/* Sweeping a row also marks its copy as dead, in the same transaction. No row names that copy again. */
 START_TEST(a_swept_copy_is_dead)
 {
 	bool added;
@@ -161,7 +161,7 @@ START_TEST(a_swept_copy_is_dead)
 }
 END_TEST
 
-/* Of those given, who is named by no row? */
+/* How many of these copies does no row name? */
 static uint32_t n_unnamed(const struct cairn_index_copy *copies, uint32_t n)
 {
 	struct dead unnamed = {0};
@@ -176,7 +176,7 @@ static uint32_t write_off(const struct cairn_index_copy *copies, uint32_t n)
 	return off.n_dead;
 }
 
-/* A row that came between the look and the writing off is seen; what is written off is dead for good. */
+/* Writing off notices a row that was added since the look. A copy that was written off is dead for good. */
 START_TEST(a_left_over_is_written_off)
 {
 	bool added;
@@ -195,7 +195,7 @@ START_TEST(a_left_over_is_written_off)
 }
 END_TEST
 
-/* Of the bytes of a xorb that is lost some may be needed, until it is stored again. */
+/* A lost xorb keeps its copies until it is stored again, since some of their bytes may be needed. */
 START_TEST(a_lost_xorb_keeps_its_bytes)
 {
 	bool added;
@@ -212,7 +212,7 @@ START_TEST(a_lost_xorb_keeps_its_bytes)
 }
 END_TEST
 
-/* A PUT that was given up may take effect when its copy is buried: it is found, and removed, again. */
+/* An abandoned PUT may take effect after its copy is buried. Its object is then found and removed again. */
 START_TEST(one_that_was_buried_comes_late)
 {
 	const struct cairn_index_copy copies[] = {{x.hash, ONE}};
@@ -226,7 +226,8 @@ START_TEST(one_that_was_buried_comes_late)
 }
 END_TEST
 
-/* One after the other, by the names: whoever cannot remove the first comes to those behind it. */
+/* Dead copies are found one after the other, ordered by name. A caller that cannot remove the first can go on behind
+ * it. */
 START_TEST(the_dead_are_told_in_order)
 {
 	const struct cairn_index_copy copies[] = {{x.hash, TWO}, {x.hash, ONE}};
@@ -241,8 +242,8 @@ START_TEST(the_dead_are_told_in_order)
 }
 END_TEST
 
-/* That a copy was dead is forgotten a week after its object is gone: whoever slept as long has lost the right to name
- * it long before. */
+/* The index forgets a dead copy a week after its object was removed. A writer that slept that long has lost the
+ * right to name the copy long before. */
 START_TEST(who_names_a_copy_late_is_refused)
 {
 	bool added;

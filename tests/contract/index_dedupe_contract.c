@@ -1,4 +1,4 @@
-/* Who finds which chunk, and with which neighbours. */
+/* Which chunks a query finds, and with which neighbours. */
 #include "support/index_fixture.h"
 
 #include <check.h>
@@ -12,7 +12,7 @@ START_TEST(eligible_chunks_only)
 	fx_shard_init(&s, 1);
 	fx_shard_xorb(&s, &fx_a, 2, 7, 4); /* given in any order, told ascending */
 	fx_shard_xorb(&s, &fx_b, 0);
-	fx_shard_file(&s, 1, &fx_b, 3, 9); /* its first chunk is eligible too */
+	fx_shard_file(&s, 1, &fx_b, 3, 9); /* the first chunk of the file is eligible too */
 	fx_assert_miss(fx_index, "", &fx_a.list.hashes[7]);
 	ck_assert_int_eq(fx_shard_put(fx_index, &s), CAIRN_OK);
 	struct fx_answer got = fx_assert_hit(fx_index, "", &fx_a.list.hashes[7], &fx_a);
@@ -25,7 +25,7 @@ START_TEST(eligible_chunks_only)
 	ck_assert_uint_eq(got.n_chunks[1], 30);
 	ck_assert_uint_eq(got.n_eligible[1], 1);
 	ck_assert_uint_eq(got.eligible[1][0], 3);
-	got = fx_assert_hit(fx_index, "any/scope", &fx_b.list.hashes[3], &fx_b); /* the shared scope is everybody's */
+	got = fx_assert_hit(fx_index, "any/scope", &fx_b.list.hashes[3], &fx_b); /* shared with all scopes */
 	ck_assert_uint_eq(got.n, 2);
 	ck_assert(cairn_hash_equal(&got.xorb[1], &fx_a.hash));
 	fx_assert_miss(fx_index, "", &fx_b.list.hashes[4]);
@@ -81,19 +81,19 @@ START_TEST(scopes)
 	ck_assert_int_eq(fx_shard_put(fx_index, &s), CAIRN_OK);
 	fx_assert_miss(fx_index, "you", &fx_a.list.hashes[1]);
 	struct fx_answer got = fx_assert_hit(fx_index, "you", &fx_a.list.hashes[2], &fx_a);
-	ck_assert_uint_eq(got.n_eligible[0], 1); /* not those of others */
+	ck_assert_uint_eq(got.n_eligible[0], 1); /* without those of other scopes */
 	ck_assert_uint_eq(got.eligible[0][0], 2);
 	fx_shard_init(&s, 3);
 	fx_shard_xorb(&s, &fx_a, 1, 1);
 	ck_assert_int_eq(fx_shard_put(fx_index, &s), CAIRN_OK);
 	got = fx_assert_hit(fx_index, "you", &fx_a.list.hashes[1], &fx_a);
-	ck_assert_uint_eq(got.n_eligible[0], 2); /* their own and the shared ones */
+	ck_assert_uint_eq(got.n_eligible[0], 2); /* those of the own scope and the shared ones */
 	ck_assert_uint_eq(fx_assert_hit(fx_index, "", &fx_a.list.hashes[1], &fx_a).n_eligible[0], 1);
 }
 END_TEST
 
-/* A xorb first seen in one tenant's shard and described again by another's must not lend the second the first's
- * neighbours. */
+/* One tenant's shard describes a xorb first; another tenant's shard describes it again. The second tenant must not
+ * get the first shard's neighbours. */
 START_TEST(neighbours_of_the_askers_shard)
 {
 	struct fx_shard s;
@@ -136,7 +136,7 @@ START_TEST(equal_prefixes)
 	fx_assert_miss(fx_index, "", &other);
 	for (unsigned i = 0; i < N - 1; i++)
 		fx_assert_hit(fx_index, "", &x[i].list.hashes[2], &x[i]);
-	fx_assert_miss(fx_index, "", &x[N - 1].list.hashes[2]); /* eight are tried */
+	fx_assert_miss(fx_index, "", &x[N - 1].list.hashes[2]); /* only eight candidates are tried */
 	/* Rows of the shared scope, however many, do not hide one's own. */
 	fx_shard_init(&s, 50);
 	s.scope = "me";
@@ -167,7 +167,7 @@ START_TEST(a_chunk_in_many_scopes)
 }
 END_TEST
 
-enum { SCREENS = 3000 }; /* more than one exchange takes */
+enum { SCREENS = 3000 }; /* more than one exchange asks about */
 
 static struct cairn_index_screen screens[SCREENS];
 static atomic_uint n_screened;
@@ -178,7 +178,7 @@ static void screened(struct cairn_index_screen *screen)
 	atomic_fetch_add(&n_screened, 1);
 }
 
-/* Each third one is there for whoever asks, each third one for some. */
+/* Everybody finds a third of the chunks. Another third is found by one scope only. */
 static void ask_about(struct cairn_index_screen *screen, unsigned i)
 {
 	static const char *const NAMES[] = {"", "me", "you", "nobody"};
@@ -186,7 +186,7 @@ static void ask_about(struct cairn_index_screen *screen, unsigned i)
 	screen->chunk = i % 3 == 0 ? fx_a.list.hashes[1] : i % 3 == 1 ? fx_a.list.hashes[2] : fx_b.list.hashes[i % 30];
 }
 
-/* Where the index is on another machine; elsewhere it answers on the spot. */
+/* Screens are for an index on another machine. Any other index answers the query at once, without a screen. */
 START_TEST(misses_are_told_from_others)
 {
 	struct fx_shard s;

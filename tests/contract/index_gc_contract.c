@@ -1,4 +1,4 @@
-/* Files that are forgotten and shared; xorbs that are retired, swept, renewed and lost, with uploads in between. */
+/* Forgetting and sharing files; retiring, sweeping, renewing and losing xorbs, with uploads in between. */
 #include "support/index_gc_fixture.h"
 
 #include "index/examine.h"
@@ -18,7 +18,7 @@ static enum cairn_status share(uint64_t file, const char *owner, bool *added)
 	return status;
 }
 
-/* @return how many were retired */
+/* @return how many xorbs were retired */
 static uint32_t mark(int64_t at_s)
 {
 	uint32_t n = 0;
@@ -35,12 +35,12 @@ static uint32_t mark(int64_t at_s)
 	return n;
 }
 
-/* @return how many were swept; their hashes in out */
+/* @return how many xorbs were swept; their hashes in out */
 static uint32_t sweep(int64_t at_s, struct cairn_hash *out, uint32_t n_max)
 {
 	struct cairn_index_gc_sweep request = {.n = 0};
 	uint32_t n = 0;
-	do { /* its milliseconds may be over after any xorb */
+	do { /* the time limit of a call may be over after any xorb */
 		request.now_unix_s = at_s;
 		request.grace_s = GX_GRACE_S;
 		request.swept = out + n;
@@ -72,7 +72,7 @@ static bool offered(const struct fx_xorb *x, uint32_t place)
 	return status == CAIRN_OK;
 }
 
-/* A file that is forgotten after it was asked what it needs is no damage. */
+/* Forgetting a file after its needs were read is no damage. */
 START_TEST(a_witness_that_left)
 {
 	CLEANUP(cairn_index_needs_freep) struct cairn_index_needs *needs = NULL;
@@ -106,7 +106,7 @@ START_TEST(forgotten_with_the_last_owner)
 	ck_assert(!fx_sees(fx_index, NULL, 1));
 	ck_assert(!gx_row_of(&fx_a).referenced);
 	ck_assert(gx_row_of(&fx_b).referenced);
-	ck_assert(fx_forget(fx_index, 2, NULL)); /* from all at once */
+	ck_assert(fx_forget(fx_index, 2, NULL)); /* from all owners at once */
 	ck_assert(!fx_sees(fx_index, NULL, 2));
 	ck_assert(!gx_row_of(&fx_b).referenced);
 	struct cairn_index_stats stats;
@@ -116,7 +116,7 @@ START_TEST(forgotten_with_the_last_owner)
 }
 END_TEST
 
-/* The trap: "known already" for an upload whose file was forgotten would store it nowhere. */
+/* If the shard of a forgotten file still counted as known, uploading it again would register the file nowhere. */
 START_TEST(forgotten_and_uploaded_again)
 {
 	gx_put();
@@ -169,11 +169,11 @@ START_TEST(retired_then_swept)
 	ck_assert_uint_eq(mark(gx_now + 2 * GX_GRACE_S), 0); /* once */
 	ck_assert(gx_row_of(&fx_a).retired);
 	ck_assert(!gx_row_of(&fx_b).retired);
-	ck_assert(!offered(&fx_a, 5)); /* not by itself, nor as a neighbour */
+	ck_assert(!offered(&fx_a, 5)); /* neither by itself nor as a neighbour */
 	struct fx_answer answer = {0};
 	ck_assert_int_eq(fx_query(fx_index, "", &fx_b.list.hashes[6], &answer), CAIRN_OK);
 	ck_assert_uint_eq(answer.n, 1);
-	ck_assert_uint_eq(sweep(gx_now + 3 * GX_GRACE_S - 1, gone, 4), 0); /* the grace time */
+	ck_assert_uint_eq(sweep(gx_now + 3 * GX_GRACE_S - 1, gone, 4), 0); /* within the grace time */
 	struct cairn_index_stats before, after;
 	cairn_index_stats(fx_index, &before);
 	ck_assert_uint_eq(sweep(gx_now + 3 * GX_GRACE_S, gone, 4), 1);
@@ -197,7 +197,8 @@ START_TEST(uploads_between_mark_and_sweep)
 	fx_forget(fx_index, 1, NULL);
 	fx_forget(fx_index, 2, NULL);
 	ck_assert_uint_eq(mark(gx_now + 2 * GX_GRACE_S), 2);
-	/* A shard that names one keeps it, and offers it again; the bytes of the other arriving keep that. */
+	/* A shard that names a retired xorb keeps it, and the xorb is offered again. Storing the other xorb's bytes
+	 * does not change that. */
 	struct fx_shard second;
 	fx_shard_init(&second, 2);
 	fx_shard_xorb(&second, &fx_a, 1, 5);
@@ -210,14 +211,14 @@ START_TEST(uploads_between_mark_and_sweep)
 	ck_assert(!gx_row_of(&fx_b).retired);
 	ck_assert_uint_eq(sweep(gx_now + 9 * GX_GRACE_S, gone, 4), 0);
 	ck_assert(fx_sees(fx_index, NULL, 3));
-	/* The other still is needed by none, so it goes when its time has come again. */
+	/* No file needs the other xorb, so it is swept after another grace time. */
 	ck_assert_uint_eq(mark(gx_now + 10 * GX_GRACE_S), 1);
 	ck_assert_uint_eq(sweep(gx_now + 11 * GX_GRACE_S, gone, 4), 1);
 	ck_assert(cairn_hash_equal(&gone[0], &fx_b.hash));
 }
 END_TEST
 
-/* A term alone names it, as after a dedupe answer: no description. */
+/* The second shard names the xorb only in a term, as after a dedupe answer, without describing it. */
 START_TEST(a_term_ends_retirement)
 {
 	struct cairn_hash gone[4];
@@ -241,7 +242,8 @@ START_TEST(uploads_after_the_sweep)
 	fx_forget(fx_index, 1, NULL);
 	mark(gx_now + 2 * GX_GRACE_S);
 	ck_assert_uint_eq(sweep(gx_now + 3 * GX_GRACE_S, gone, 4), 1);
-	/* Verified before it, committed after it: a clear answer, and nothing half-registered. */
+	/* A shard that was verified before the sweep and is committed after it gets a clear refusal. Nothing of it
+	 * is registered. */
 	ck_assert(!gx_known());
 	ck_assert_int_eq(fx_shard_put(fx_index, &gx_shard), CAIRN_E_CONFLICT);
 	ck_assert_str_eq(gx_shard.diag.rule, "xorb.gone");
@@ -255,7 +257,7 @@ START_TEST(uploads_after_the_sweep)
 }
 END_TEST
 
-/* It described xorbs and no file, so that nothing but the collection tells that it is not known any more. */
+/* The shard describes xorbs but registers no file, so only the collection can make it unknown. */
 START_TEST(described_and_retired)
 {
 	gx_shard.n_files = 0;
@@ -263,7 +265,7 @@ START_TEST(described_and_retired)
 	ck_assert_uint_eq(mark(gx_now), 0);
 	ck_assert(gx_known());
 	ck_assert_uint_eq(mark(gx_now + 2 * GX_GRACE_S), 2);
-	ck_assert(!gx_known()); /* they are not offered any more: sent again, it has to see to that */
+	ck_assert(!gx_known()); /* the xorbs are no longer offered; sending the shard again must change that */
 	gx_put();
 	ck_assert(gx_known() && offered(&fx_a, 5) && !gx_row_of(&fx_b).retired);
 }
@@ -287,7 +289,7 @@ START_TEST(a_shard_goes_with_its_last_xorb)
 	fx_forget(fx_index, 2, NULL);
 	ck_assert_uint_eq(mark(gx_now + 2 * GX_GRACE_S), 1);
 	ck_assert_uint_eq(sweep(gx_now + 3 * GX_GRACE_S, gone, 4), 1);
-	ck_assert_uint_eq(n_shards(), 1); /* the other one still lends a's neighbours, of which there are none */
+	ck_assert_uint_eq(n_shards(), 1); /* the other shard still lends a's neighbours, of which there are none */
 	ck_assert(offered(&fx_a, 5));
 	fx_forget(fx_index, 1, NULL);
 	ck_assert_uint_eq(mark(gx_now + 2 * GX_GRACE_S), 1);
@@ -309,7 +311,7 @@ START_TEST(promises)
 	ck_assert_int_eq(gx_row_of(&fx_a).at_unix_s, gx_now + 2 * GX_GRACE_S);
 	ck_assert_uint_eq(mark(gx_now + 2 * GX_GRACE_S), 1); /* b alone: a was promised just now */
 	ck_assert(gx_row_of(&fx_b).retired && !gx_row_of(&fx_a).retired);
-	/* A retired one that is promised goes through both steps again, from now. */
+	/* A retired xorb that is renewed goes through both steps again, from now on. */
 	ck_assert_int_eq(renew(&fx_b, gx_now + 3 * GX_GRACE_S - 1), CAIRN_OK);
 	ck_assert(!gx_row_of(&fx_b).retired);
 	ck_assert_uint_eq(sweep(gx_now + 9 * GX_GRACE_S, gone, 4), 0);
@@ -345,7 +347,7 @@ START_TEST(lost_and_found)
 }
 END_TEST
 
-/* Damage took a xorb of a file, and the same file comes again in other xorbs: it takes their terms, and is whole. */
+/* A file that lost a xorb to damage is uploaded again in other xorbs. It takes their terms and is whole again. */
 START_TEST(a_lost_file_comes_back_in_other_xorbs)
 {
 	gx_put();
@@ -363,7 +365,7 @@ START_TEST(a_lost_file_comes_back_in_other_xorbs)
 		ck_assert_int_eq(cairn_index_file(fx_index, &again.files[0].file.hash, NULL, true, &got), CAIRN_OK);
 		bool moved = got.terms[0].xorb_id == gx_row_of(&other).id;
 		cairn_index_file_fini(&got);
-		ck_assert_int_eq(moved, lost); /* what can be read stays as it is */
+		ck_assert_int_eq(moved, lost); /* terms that can be read stay as they are */
 	}
 	ck_assert(again.added);
 	ck_assert(gx_row_of(&other).referenced);
@@ -389,7 +391,7 @@ static void count_file(void *ctx, const struct cairn_index_file *file)
 	ck_assert(file->terms[0].end > 0);
 }
 
-/* More than one page of everything. */
+/* More rows than one page, of every kind. */
 START_TEST(many)
 {
 	enum { N = 1100 };
@@ -461,7 +463,7 @@ static void assert_consistent(void)
 enum { UPLOADERS = 4, UPLOADS = 60 };
 static atomic_uint n_uploading;
 
-/* Uploads until it is accepted, as a client does whose xorb is swept from under it; forgets every third file. */
+/* Uploads until the shard is accepted, as a client does whose xorb was swept meanwhile. Forgets every third file. */
 static void *upload(void *arg)
 {
 	uint64_t first = *(uint64_t *)arg;
@@ -485,7 +487,7 @@ static void *upload(void *arg)
 	return NULL;
 }
 
-/* A collector without any grace beside uploads: no acknowledged file loses a xorb. */
+/* With a collector without grace time beside uploads, no acknowledged file loses a xorb. */
 START_TEST(uploads_beside_the_collector)
 {
 	pthread_t threads[UPLOADERS];

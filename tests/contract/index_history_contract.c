@@ -1,4 +1,4 @@
-/* What a hub asks of an index: commits of git-like repositories, and their files. */
+/* Calls of the index for a hub: commits of git-like repositories, and their files. */
 #include "index/examine.h"
 #include "support/history_fixture.h"
 #include "support/index_fixture.h"
@@ -90,7 +90,7 @@ START_TEST(nothing_new_is_no_commit)
 	struct cairn_index_commit before = hx_head(one, "main");
 	ck_assert(!hx_committed(one, "main", some, 2));
 	ck_assert(!hx_committed(one, "main", some, 0));
-	/* Taken away, and put there again. */
+	/* Paths that are removed and added again. */
 	const struct cairn_index_operation around[] = {hx_drop_folder("x"), hx_drop("a"), hx_put("a", "1"),
 						       hx_put_file("x/y", 1)};
 	ck_assert(!hx_committed(one, "main", around, 4));
@@ -122,7 +122,8 @@ START_TEST(a_commit_is_made_on_its_parent)
 			 "The branch was updated since you opened this page. Please refresh and try again.");
 	request.parent = "0000";
 	ck_assert_int_eq(cairn_index_add_commit(hx_index, &request), CAIRN_E_CONFLICT);
-	/* The same once more, since its answer was lost: it names the head's parent, and all of it is there. */
+	/* The same request again, as if its answer was lost: the parent is the head's parent, and all changes are
+	 * there. */
 	request.operations = &same;
 	request.parent = first;
 	ck_assert_int_eq(cairn_index_add_commit(hx_index, &request), CAIRN_OK);
@@ -154,10 +155,10 @@ START_TEST(a_commit_keeps_the_id_that_it_is_given)
 	hx_oid_is(&head.oid, GIVEN);
 	ck_assert_int_eq(cairn_index_find_commit(hx_index, one, "0123456", &found), CAIRN_OK);
 	ck_assert_int_eq(found.id, head.id);
-	/* Once more, since the answer was lost. */
+	/* The same request again, as if the answer was lost. */
 	ck_assert_int_eq(cairn_index_add_commit(hx_index, &request), CAIRN_OK);
 	ck_assert(!request.added);
-	/* It names one commit of a repository, and one of each. */
+	/* A given id names one commit in a repository. Another repository may have a commit of the same id. */
 	request.operations = &other;
 	ck_assert_int_eq(cairn_index_add_commit(hx_index, &request), CAIRN_E_CONFLICT);
 	ck_assert_str_eq(request.write.diag.rule, "commit.known");
@@ -165,7 +166,7 @@ START_TEST(a_commit_keeps_the_id_that_it_is_given)
 	ck_assert_int_eq(hx_head(one, "main").id, head.id);
 	request.repo = two;
 	ck_assert_int_eq(cairn_index_add_commit(hx_index, &request), CAIRN_OK);
-	/* What follows is git's own, with that as its parent. */
+	/* The next commit has the given one as its parent. */
 	ck_assert(hx_committed_one(one, "main", hx_put("b", "1")));
 	ck_assert_int_eq(hx_head(one, "main").parent, head.id);
 }
@@ -185,7 +186,7 @@ static void note_fault(void *ctx, const struct cairn_index_fault *fault)
 	(void)snprintf(told->text, sizeof(told->text), "%s", fault->text);
 }
 
-/* As if the bytes had changed on the disk: the id is of others. */
+/* Simulates bytes that changed on the disk: the id belongs to other bytes. */
 START_TEST(bytes_that_changed_are_told_and_healed_by_a_commit)
 {
 	int64_t one = hx_model("one");
@@ -198,7 +199,7 @@ START_TEST(bytes_that_changed_are_told_and_healed_by_a_commit)
 	ck_assert_uint_eq(told.n, 1);
 	ck_assert_int_eq(told.kind, CAIRN_INDEX_FAULT_CONTENT);
 	ck_assert_ptr_nonnull(strstr(told.text, "/one the file d/a,"));
-	ck_assert(!hx_committed_one(one, "main", right)); /* no commit, for nothing differs in git */
+	ck_assert(!hx_committed_one(one, "main", right)); /* git sees no difference, so there is no commit */
 	hx_text_is(&commit, "d/a", "one");
 	told.n = 0;
 	ck_assert_int_eq(cairn_index_examine(hx_index, note_fault, &told, NULL), CAIRN_OK);
@@ -217,7 +218,7 @@ START_TEST(files_come_by_what_the_repository_says)
 	hx_refused_one(two, hx_put_file("a", 1), "commit.sha256");
 	hx_refused_one(one, hx_put_file("a", 3), "commit.sha256");
 	ck_assert(hx_committed_one(one, "main", hx_put_file("a", 1)));
-	hx_refused_one(two, hx_put_file("b", 2), "commit.sha256"); /* the operator's is not its own */
+	hx_refused_one(two, hx_put_file("b", 2), "commit.sha256"); /* only the operator has it */
 	struct cairn_index_commit commit = hx_head(one, "main");
 	struct cairn_hash hash = fx_hash("file", 1);
 	ck_assert(hx_is_there(&commit, "a", &entry));
@@ -228,7 +229,7 @@ START_TEST(files_come_by_what_the_repository_says)
 	ck_assert_int_eq(cairn_git_blob(&oid, pointer, len), CAIRN_OK);
 	ck_assert(cairn_git_oid_equal(&oid, &entry.oid));
 	ck_assert_uint_eq(commit.bytes, 17 + entry.size_bytes);
-	/* Forgotten by the operator, its place stays; uploaded again it is there again, without a commit. */
+	/* A file that the operator forgets keeps its entry. Uploading it again restores the file without a commit. */
 	struct cairn_index_forget_file forget = {.hash = hash};
 	ck_assert_int_eq(cairn_index_forget_file(hx_index, &forget), CAIRN_OK);
 	ck_assert(hx_is_there(&commit, "a", &entry));
@@ -252,7 +253,7 @@ START_TEST(what_cannot_be_is_refused)
 	hx_refused_one(one, hx_drop_folder("a/b"), "entry.unknown");
 	const struct cairn_index_operation late[] = {hx_put("n/e/w", "1"), hx_put("n/e", "1")};
 	hx_refused(one, "main", late, 2, "commit.path");
-	/* A folder that is taken away makes room for a file, and a file for a folder. */
+	/* Removing a folder makes room for a file, and removing a file makes room for a folder. */
 	const struct cairn_index_operation room[] = {hx_drop_folder("a"), hx_put("a", "1")};
 	ck_assert(hx_committed(one, "main", room, 2));
 	ck_assert_str_eq(hx_all(one, "main"), ".gitattributes a ");
@@ -275,7 +276,7 @@ START_TEST(what_cannot_be_is_refused)
 }
 END_TEST
 
-/* A folder that has only emptied ones below it, too, and what comes there afterwards finds that they are gone. */
+/* The same for a folder that holds only emptied folders. An operation after it sees that they are gone. */
 START_TEST(emptied_folders_make_room_for_a_file)
 {
 	int64_t one = hx_model("one");
@@ -295,7 +296,7 @@ START_TEST(emptied_folders_make_room_for_a_file)
 }
 END_TEST
 
-/* What one commit has the writer do is bounded by more than its operations. */
+/* The writer's work for one commit is bounded by more than the number of operations. */
 START_TEST(a_commit_of_too_much_work_is_refused)
 {
 	enum { N_DEEP = CAIRN_INDEX_COMMIT_FOLDERS_MAX / 60 + 1, N_FILES = 2000, N_AGAIN = 2200 };
@@ -363,7 +364,7 @@ START_TEST(listed_by_folders_and_names)
 }
 END_TEST
 
-/* Older rows of a path are passed over, a few by steps and many by a look-up. */
+/* A listing passes over older rows of a path: a few step by step, many by a lookup. */
 START_TEST(listed_at_any_of_many_commits)
 {
 	int64_t one = hx_model("one");
@@ -430,7 +431,7 @@ static bool check_out(void *ctx, const struct cairn_index_entry *entry)
 	return true;
 }
 
-/* Checked out into a folder, git gives it the same id; and the same to the commit. */
+/* git computes the same ids for the files of a checkout, and for the commit. */
 START_TEST(ids_are_those_of_git)
 {
 	static const char *const PATHS[] = {"a",     "a.b/a", "a-b",    "A",          "f/a/x",
@@ -456,7 +457,7 @@ START_TEST(ids_are_those_of_git)
 	hx_oid_is(&commit.root, got);
 	cairn_git_oid_text(ours, &commit.root);
 	cairn_git_oid_text(parent, &before.oid);
-	/* The parent is not in git's folder, so the text is hashed as it stands. */
+	/* git's folder lacks the parent commit, so the text of the commit is hashed as it stands. */
 	git_says(got, sizeof(got),
 		 "cd %s/work && printf 'tree %s\\nparent %s\\nauthor ann <ann@users.noreply.invalid> %" PRId64
 		 " +0000\\ncommitter ann <ann@users.noreply.invalid> %" PRId64
@@ -512,7 +513,7 @@ START_TEST(a_kill_leaves_the_old_head_or_the_new_one)
 		ck_assert_msg((head.id != old) == made, "%s", STEPS[i].step);
 		hx_text_is(&head, "a", made ? "new" : "old");
 		ck_assert_str_eq(hx_all(one, "main"), made ? ".gitattributes a f/ f/b " : ".gitattributes a c ");
-		/* Whatever it was, it goes on from there. */
+		/* Wherever the process died, the repository accepts the next commit. */
 		ck_assert(hx_committed_one(one, "main", hx_put("d", "1")));
 	}
 }

@@ -1,4 +1,4 @@
-/* What a hub asks of an index: accounts and memberships. */
+/* Calls of the index for a hub: accounts and memberships. */
 #include "support/index_fixture.h"
 
 #include "base/clock.h"
@@ -71,7 +71,7 @@ START_TEST(names_at_their_limits)
 }
 END_TEST
 
-/* A limit in bytes: 200 letters of two bytes each are too many, although 200 letters of one byte fit. */
+/* The limit is in bytes: 200 letters of two bytes each are too many, although 200 letters of one byte fit. */
 START_TEST(a_full_name_is_measured_in_bytes)
 {
 	char fullname[2 * 200 + 1] = "";
@@ -192,7 +192,7 @@ START_TEST(the_last_admin_stays_one)
 	ck_assert_int_eq(add(CAIRN_INDEX_ORGANISATION, "team", &id), CAIRN_OK);
 	ck_assert_int_eq(add(CAIRN_INDEX_USER, "ann", &id), CAIRN_OK);
 	ck_assert_int_eq(add(CAIRN_INDEX_USER, "bob", &id), CAIRN_OK);
-	ck_assert_int_eq(keep_admin("ann", CAIRN_INDEX_ROLE_NONE), CAIRN_OK); /* who is no member */
+	ck_assert_int_eq(keep_admin("ann", CAIRN_INDEX_ROLE_NONE), CAIRN_OK); /* ann is not a member */
 	ck_assert_int_eq(keep_admin("ann", CAIRN_INDEX_ROLE_ADMIN), CAIRN_OK);
 	ck_assert_int_eq(keep_admin("bob", CAIRN_INDEX_ROLE_WRITE), CAIRN_OK);
 	ck_assert_int_eq(keep_admin("Ann", CAIRN_INDEX_ROLE_NONE), CAIRN_E_CONFLICT);

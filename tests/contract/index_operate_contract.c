@@ -174,7 +174,7 @@ static void send_limited(struct cairn_index_add_key *adds, unsigned n)
 	ck_assert_uint_eq(atomic_load(&n_limited), n);
 }
 
-/* Each looks at what those before it have written. */
+/* Each write counts the keys that the writes before it have added. */
 START_TEST(an_account_has_so_many_keys_and_no_more)
 {
 	struct cairn_index_add_account ann = {.kind = CAIRN_INDEX_USER, .name = "ann", .fullname = "", .email = ""};
@@ -207,7 +207,7 @@ START_TEST(an_account_has_so_many_keys_and_no_more)
 }
 END_TEST
 
-/* Those that have ended go, and neither good ones nor the last. */
+/* Trimming removes ended keys, but neither good ones nor the last one. */
 START_TEST(ended_keys_are_forgotten)
 {
 	static struct cairn_index_add_key adds[ENDED];
@@ -264,7 +264,7 @@ START_TEST(telemetry)
 	ck_assert_str_eq(bodies, "hgf");
 	ck_assert_int_ne(next, 0);
 	ck_assert_int_eq(cairn_index_each_telemetry(fx_index, next, 3, take_bodies, bodies, &next), CAIRN_OK);
-	ck_assert_str_eq(bodies, "hgfed"); /* five are kept */
+	ck_assert_str_eq(bodies, "hgfed"); /* the newest five are kept */
 	ck_assert_int_eq(next, 0);
 	ck_assert_int_eq(tell(large, sizeof(large), 5), CAIRN_E_LIMIT);
 	ck_assert_int_eq(tell(large, sizeof(large) - 1, 5), CAIRN_OK);

@@ -1,4 +1,4 @@
-/* What owners say of their files, and lists of these. */
+/* What owners claim of their files, and lists of these files. */
 #include "support/shard_fixture.h"
 
 #include "index/refer.h"
@@ -52,7 +52,7 @@ START_TEST(a_claim_is_its_owners)
 	ck_assert_uint_eq(found("mallory", 1), 0);
 	ck_assert_uint_eq(found("nobody", 1), 0);
 	ck_assert_uint_eq(found("", 1) + found(NULL, 1), 0);
-	/* The operator's is for all, behind their own. */
+	/* Everybody finds the operator's file, unless they have claimed one themselves. */
 	ck_assert(claim("", 2, 1));
 	ck_assert_uint_eq(found("ann", 1), 1);
 	ck_assert_uint_eq(found("mallory", 1), 2);
@@ -78,11 +78,11 @@ START_TEST(few_claims_for_a_file)
 		ck_assert(claim("ann", 1, (uint8_t)i));
 		ck_assert(!claim("ann", 1, (uint8_t)i));
 	}
-	ck_assert(!claim("ann", 1, 0x77)); /* the file is registered, but this is not kept */
+	ck_assert(!claim("ann", 1, 0x77)); /* the file is registered, but the claim is not kept */
 	ck_assert_uint_eq(found("ann", 0x77), 0);
 	for (unsigned i = 0; i < CAIRN_INDEX_CLAIMS_MAX; i++)
 		ck_assert_uint_eq(found("ann", (uint8_t)i), 1);
-	/* Of another file, and of another owner, they are counted by themselves. */
+	/* Claims of another file or of another owner are counted separately. */
 	ck_assert(claim("ann", 2, 0x77));
 	ck_assert(claim("", 1, 0x77));
 	ck_assert_uint_eq(found("ann", 0x77), 2);
@@ -109,7 +109,7 @@ START_TEST(a_claim_goes_with_its_owner)
 	ck_assert(claim("mallory", 1, 1));
 	ck_assert(claim("ann", 1, 1));
 	ck_assert(share("bob"));
-	ck_assert_uint_eq(found("bob", 1), 0); /* what was shared is the file, not the word */
+	ck_assert_uint_eq(found("bob", 1), 0); /* sharing the file does not share the claim */
 	ck_assert(forget("mallory"));
 	ck_assert_uint_eq(found("mallory", 1), 0);
 	ck_assert_uint_eq(found("ann", 1), 1);
@@ -172,7 +172,7 @@ START_TEST(files_of_an_owner_by_their_hashes)
 	listed_put("bob/dog", 1, 7);
 	listed_put("", 2, 9);
 	listed_page("ann/cat", &begin, 10, &l, &more);
-	ck_assert_str_eq(l.text, "1 ann/cat -;3 ann/cat 5;"); /* not as they came, and no word of bob's */
+	ck_assert_str_eq(l.text, "1 ann/cat -;3 ann/cat 5;"); /* in order of hashes, without bob's claim */
 	ck_assert(!more);
 	listed_page("ann/cat", &begin, 1, &l, &more);
 	ck_assert_str_eq(l.text, "1 ann/cat -;");
@@ -214,7 +214,7 @@ START_TEST(files_of_all_owners)
 }
 END_TEST
 
-/* A list has a file once, whatever its owner says of it, and whenever. */
+/* A list shows a file once, whatever its owner claims of it and whenever. */
 START_TEST(a_word_that_is_given_later)
 {
 	struct listed l;

@@ -1,4 +1,4 @@
-/* Claims of SHA-256: who has a turn, what comes of a claim, and who is answered by it. */
+/* Claims of SHA-256: whose turn it is to be verified, what a verdict changes, and which claims answer a lookup. */
 #include "support/index_fixture.h"
 #include "support/tempdir.h"
 
@@ -31,7 +31,7 @@ static void tear_down(void)
 	tempdir_fini(&folder);
 }
 
-/* Register file `number` under an owner who says that its SHA-256 is 32 times `digit`; 0: who says nothing.
+/* Register file `number` under an owner who claims that its SHA-256 is 32 times `digit`; 0: without a claim.
  * @return whether that was new */
 static bool claim(const char *owner, unsigned number, uint8_t digit)
 {
@@ -76,7 +76,7 @@ static unsigned found(const char *viewer, uint8_t digit, enum cairn_index_belief
 
 struct turn {
 	char text[512]; /* "number owner said[=proof];" */
-	int64_t owner;  /* -1: nobody's */
+	int64_t owner;  /* -1: there is none */
 	uint32_t n;
 	struct cairn_index_outcome outcomes[16];
 };
@@ -102,7 +102,7 @@ static void turn_at(struct turn *t, int64_t after_owner, int64_t now, uint32_t l
 	ck_assert_int_eq(cairn_index_each_due(ix, after_owner, now, limit, turn_take, t), CAIRN_OK);
 }
 
-/* All that is due, in the order of turns with so many claims each. */
+/* All due claims, in the order of turns of at most `limit` claims each. */
 static const char *due_now(int64_t now, uint32_t limit)
 {
 	static char all[2048];
@@ -119,7 +119,7 @@ static const char *due_now(int64_t now, uint32_t limit)
 	return NULL;
 }
 
-/* Settle what is due of everybody: each file has so many times its own number as SHA-256; or cannot be read. */
+/* Settle all due claims: the SHA-256 of each file is its number, repeated, or the file cannot be read. */
 static void settle_all(bool unread)
 {
 	struct turn t = {.owner = -1};
@@ -155,7 +155,7 @@ START_TEST(owners_take_turns)
 	ck_assert(claim("ann", 2, 2));
 	ck_assert(claim("ann", 3, 3));
 	ck_assert(claim("", 4, 4));
-	ck_assert(claim("bob", 6, 0)); /* who says nothing is not asked to prove it */
+	ck_assert(claim("bob", 6, 0)); /* without a claim there is nothing to prove */
 	ck_assert_str_eq(due_now(NOW, 16), "4  4;1 ann 1;2 ann 2;3 ann 3;5 bob 5;");
 	ck_assert_str_eq(due_now(NOW, 2), "4  4;1 ann 1;2 ann 2;5 bob 5;");
 	ck_assert_str_eq(due_now(-1, 16), "");
@@ -230,7 +230,7 @@ static void lies_are(uint32_t limit, const char *text)
 	ck_assert_str_eq(t.text, text);
 }
 
-/* As lies_are(), a row at a time. */
+/* The same as lies_are(), reading one row at a time. */
 static void lies_by_one_are(const char *text)
 {
 	struct told t = {.text = ""};
@@ -300,11 +300,11 @@ START_TEST(a_false_claim_answers_nobody)
 	}
 	lies_are(16, "1 mallory 9=1;");
 	claims_are(0, 1);
-	/* Said again it is no better, and costs no reading. */
+	/* Repeating a false claim changes nothing, and the file is not read again. */
 	ck_assert(!claim("mallory", 1, 9));
 	ck_assert_uint_eq(found("mallory", 9, NULL), 0);
 	ck_assert_str_eq(due_now(NOW, 16), "");
-	/* The truth is taken. */
+	/* A true claim is accepted. */
 	ck_assert(claim("mallory", 1, 1));
 	ck_assert_uint_eq(found("mallory", 1, NULL), 1);
 	owned_are("mallory", "1 mallory 1/2;");
@@ -341,7 +341,7 @@ START_TEST(the_operators_false_claim_answers_nobody)
 }
 END_TEST
 
-/* What was read for one owner settles nothing of another: his claim has its own turn. */
+/* Reading a file for one owner settles no claim of another owner: each claim has its own turn. */
 START_TEST(each_claim_has_its_turn)
 {
 	enum cairn_index_belief belief = CAIRN_INDEX_FALSE;
@@ -369,7 +369,7 @@ START_TEST(what_is_proved_goes_before_what_is_said)
 	ck_assert_uint_eq(found("ann", 7, NULL), 7);
 	ck_assert(claim("bob", 7, 7));
 	ck_assert(claim("bob", 8, 7));
-	ck_assert_uint_eq(found("bob", 7, NULL), 8); /* both are his word */
+	ck_assert_uint_eq(found("bob", 7, NULL), 8); /* bob claimed both files */
 }
 END_TEST
 
@@ -381,7 +381,7 @@ START_TEST(lies_leave_room_for_the_truth)
 	settle_all(false);
 	ck_assert(claim("ann", 1, 1));
 	ck_assert_uint_eq(found("ann", 1, NULL), 1);
-	/* Not without end. */
+	/* Room for new claims has a limit. */
 	unsigned n = CAIRN_INDEX_CLAIMS_MAX;
 	while (claim("ann", 1, (uint8_t)(50 + n))) {
 		settle_all(false);
@@ -404,7 +404,7 @@ START_TEST(a_proof_goes_with_its_file)
 	claims_are(0, 0);
 	ck_assert(claim("ann", 1, 9));
 	ck_assert_str_eq(due_now(NOW, 16), "1 ann 9;");
-	/* What was found out of the file before says nothing of this one. */
+	/* A verdict on the former file says nothing of this one. */
 	memset(t.outcomes[0].proof, 9, sizeof(t.outcomes[0].proof));
 	struct cairn_index_settle_claims settle = {.outcomes = t.outcomes, .n = 1};
 	ck_assert_int_eq(cairn_index_settle_claims(ix, &settle), CAIRN_OK);
@@ -412,7 +412,7 @@ START_TEST(a_proof_goes_with_its_file)
 }
 END_TEST
 
-/* A server that leads after another one was lost gives numbers again that were lost with that. */
+/* After a failover the new server can assign numbers again that were lost with the old one. */
 START_TEST(an_outcome_is_of_a_file_and_not_of_its_number)
 {
 	struct turn t;

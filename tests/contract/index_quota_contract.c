@@ -1,4 +1,5 @@
-/* How much accounts and repositories may hold: counted exactly whatever comes and goes, and refused in the writer. The
+/* How much accounts and repositories may hold: counted exactly whatever comes and goes, and refused in the writer.
+ * The
  * fixture examines the index at the end of each test: it knows from the rows what each repository holds. */
 #include "support/history_fixture.h"
 #include "support/index_fixture.h"
@@ -39,7 +40,7 @@ static uint64_t held(int64_t repo)
 	return quota_of(hx_ann, repo).repo.stored_bytes;
 }
 
-/* Upload file `number` under an owner. @return what came of it, with the rule of a refusal */
+/* Upload file `number` under an owner. @return the status, and the rule of a refusal in rule */
 static enum cairn_status upload_as(uint64_t number, const char *owner, const char **rule)
 {
 	struct fx_shard s;
@@ -55,7 +56,7 @@ static enum cairn_status upload_as(uint64_t number, const char *owner, const cha
 	return status;
 }
 
-/* Likewise to a repository. */
+/* The same for the owner of a repository. */
 static enum cairn_status upload(uint64_t number, int64_t repo, const char **rule)
 {
 	return upload_as(number, hx_owner_of(repo), rule);
@@ -112,7 +113,7 @@ START_TEST(each_file_and_each_text_counts_once)
 	hx_uploaded(1, hx_owner_of(one));
 	uint64_t size = size_of_file(1);
 	ck_assert_uint_eq(held(one), FIRST_BYTES + size);
-	/* Again, by another word, under two paths, and in another repository. */
+	/* The same file again: with another claim, under two paths, and in another repository. */
 	hx_uploaded(1, hx_owner_of(one));
 	taken(1, one);
 	const struct cairn_index_operation some[] = {hx_put_file("a", 1), hx_put_file("b", 1), hx_put("c", "text"),
@@ -124,7 +125,7 @@ START_TEST(each_file_and_each_text_counts_once)
 	ck_assert_uint_eq(held(two), FIRST_BYTES + size);
 	ck_assert_uint_eq(quota_of(hx_ann, 0).account.stored_bytes, (uint64_t)2 * (FIRST_BYTES + size) + 4);
 	ck_assert_int_eq(quota_of(hx_ann, 0).kind, 0);
-	/* What commits say stays in them. */
+	/* Files and texts of former commits still count. */
 	ck_assert(hx_committed_one(one, "main", hx_drop("c")));
 	ck_assert(hx_committed_one(one, "main", hx_drop("a")));
 	ck_assert_uint_eq(held(one), FIRST_BYTES + size + 4);
@@ -166,12 +167,12 @@ START_TEST(what_goes_is_given_back)
 	ck_assert_uint_eq(held(box), first + second);
 	ck_assert_int_eq(change(box, CAIRN_INDEX_OBJECT_DROP, "b", 0, 0), CAIRN_OK);
 	ck_assert_uint_eq(held(box), second);
-	/* What was uploaded, and came under no path. */
+	/* A file that was uploaded but never got a path. */
 	taken(3, box);
 	ck_assert_uint_eq(held(box), second + size_of_file(3));
 	sweep();
 	ck_assert_uint_eq(held(box), second);
-	/* A line that nothing names takes its texts along. */
+	/* Removing a line that no ref reaches frees its texts. */
 	struct cairn_index_commit head = hx_head(one, "main");
 	struct cairn_index_add_ref branch = {.repo = one, .kind = CAIRN_INDEX_BRANCH, .name = "dev", .commit = head.id};
 	ck_assert_int_eq(cairn_index_add_ref(hx_index, &branch), CAIRN_OK);
@@ -181,7 +182,7 @@ START_TEST(what_goes_is_given_back)
 	ck_assert_int_eq(cairn_index_drop_ref(hx_index, &drop_ref), CAIRN_OK);
 	sweep();
 	ck_assert_uint_eq(held(one), FIRST_BYTES);
-	/* A deleted repository counts no more at once. */
+	/* A deleted repository stops counting at once. */
 	struct cairn_index_drop_repo drop = {.id = box};
 	ck_assert_int_eq(cairn_index_drop_repo(hx_index, &drop), CAIRN_OK);
 	ck_assert_uint_eq(quota_of(hx_ann, 0).account.stored_bytes, FIRST_BYTES);
@@ -206,7 +207,7 @@ START_TEST(up_to_the_last_byte)
 	taken(1, one);
 	ck_assert_uint_eq(quota_of(hx_ann, one).account.stored_bytes, account);
 	ck_assert_uint_eq(quota_of(hx_ann, one).account.limit_bytes, account);
-	/* Full: what is there may come again, and what is inline is refused, too. */
+	/* A full repository accepts a file that it has already. It refuses inline texts, too. */
 	taken(1, one);
 	hx_refused_one(one, hx_put("a", "1"), "quota.repo");
 	hx_refused_one(two, hx_put("a", "1"), "quota.account");
@@ -230,7 +231,7 @@ START_TEST(over_it_one_may_do_what_holds_no_more)
 	ck_assert(hx_committed_one(one, "main", hx_put("b", "text")));
 	ck_assert(hx_committed_one(one, "main", hx_put_file("y", 1)));
 	ck_assert(hx_committed_one(one, "main", hx_drop("x")));
-	/* Written, and taken back in the same commit, which is none. */
+	/* A text that is written and dropped by one request makes no commit. */
 	const struct cairn_index_operation around[] = {hx_put("z", "a new text"), hx_drop("z")};
 	ck_assert(!hx_committed(one, "main", around, 2));
 	struct cairn_index_move_repo rename = {.id = one, .account = hx_ann, .name = "uno"};
@@ -263,7 +264,7 @@ START_TEST(copies_count_where_they_go)
 	limit(hx_ann, 0, now + size + FIRST_BYTES);
 	ck_assert_int_eq(change(other, CAIRN_INDEX_OBJECT_COPY, "a", 1, box), CAIRN_OK);
 	ck_assert_uint_eq(held(other), size);
-	/* One whole repository as another one. */
+	/* A repository that is made as a copy of another one. */
 	const struct cairn_index_operation operation = hx_put_file("x", 1);
 	limit(team, 0, size - 1);
 	for (int times = 0; times < 2; times++) {
@@ -278,7 +279,7 @@ START_TEST(copies_count_where_they_go)
 		limit(team, 0, size);
 	}
 	ck_assert_uint_eq(quota_of(team, 0).account.stored_bytes, size);
-	/* And a file that an operator gives to one more. */
+	/* A file that an operator shares with another repository. */
 	struct cairn_index_share_file share = {.hash = fx_hash("file", 1), .owner = hx_owner_of(hx_model("two"))};
 	ck_assert_int_eq(cairn_index_share_file(hx_index, &share), CAIRN_E_DENIED);
 	limit(hx_ann, 0, CAIRN_INDEX_NO_QUOTA);
@@ -293,7 +294,7 @@ START_TEST(a_moved_repository_counts_in_its_new_account)
 	taken(1, one);
 	uint64_t size = FIRST_BYTES + size_of_file(1);
 	limit(team, 0, size - 1);
-	limit(0, one, 1); /* lowered since: it does not grow */
+	limit(0, one, 1); /* lowered below its size: that stops growth, not a move */
 	struct cairn_index_move_repo move = {.id = one, .account = team, .name = "one"};
 	ck_assert_int_eq(cairn_index_move_repo(hx_index, &move), CAIRN_E_DENIED);
 	ck_assert_str_eq(move.write.diag.rule, "quota.account");
@@ -322,7 +323,7 @@ static void *committer_run(void *ctx)
 	return NULL;
 }
 
-/* Whatever batch they come in. */
+/* In whatever batches the commits run. */
 START_TEST(of_many_at_once_as_many_pass_as_there_is_room_for)
 {
 	enum { N = 8, ROOM = 3, BYTES = 2 };
@@ -410,7 +411,7 @@ START_TEST(an_owner_without_a_repository_has_one_too)
 	owner_holds(CATS, first);
 	ck_assert_int_eq(cairn_index_owner_quota(hx_index, CATS, false, &room), CAIRN_OK);
 	ck_assert_uint_eq(room.stored_bytes, 0);
-	/* The first one adds up what is there; a file counts once. */
+	/* Setting the first quota adds up the files that are there. Each file counts once. */
 	limit_owner(CATS, first);
 	ck_assert_uint_eq(room_of(CATS).limit_bytes, first);
 	owner_holds(CATS, first);
@@ -421,7 +422,7 @@ START_TEST(an_owner_without_a_repository_has_one_too)
 	ck_assert_int_eq(upload_as(2, DOGS, &rule), CAIRN_OK);
 	ck_assert_int_eq(upload_as(2, "", &rule), CAIRN_OK);
 	uint64_t second = size_of_file(2);
-	/* What others have is no cheaper. */
+	/* A file counts in full even if others have it, too. */
 	limit_owner(CATS, first + second - 1);
 	ck_assert_int_eq(upload_as(2, CATS, &rule), CAIRN_E_DENIED);
 	limit_owner(CATS, first + second);
@@ -446,7 +447,7 @@ START_TEST(an_owner_is_given_back_what_is_forgotten)
 	owner_holds(CATS, second + third);
 	forget(2, NULL);
 	owner_holds(CATS, third);
-	/* Shared is held, too. */
+	/* A shared file counts, too. */
 	struct cairn_index_share_file share = {.hash = fx_hash("file", 3), .owner = DOGS};
 	limit_owner(DOGS, third - 1);
 	ck_assert_int_eq(cairn_index_share_file(hx_index, &share), CAIRN_E_DENIED);
@@ -455,7 +456,8 @@ START_TEST(an_owner_is_given_back_what_is_forgotten)
 	limit_owner(DOGS, third);
 	ck_assert_int_eq(cairn_index_share_file(hx_index, &share), CAIRN_OK);
 	owner_holds(DOGS, third);
-	/* Lowered, it takes no more; without one it is not kept, and added up again with the next. */
+	/* An owner over its quota takes no more files. Without a quota nothing is counted; the next quota adds up
+	 * the files again. */
 	limit_owner(CATS, 0);
 	ck_assert_int_eq(upload_as(4, CATS, &rule), CAIRN_E_DENIED);
 	limit_owner(CATS, CAIRN_INDEX_NO_QUOTA);
@@ -495,7 +497,7 @@ START_TEST(all_that_have_one_are_listed)
 	limit(0, one, 400);
 	limit_owner(CATS, 300);
 	limit_owner(DOGS, 200);
-	limit_owner("models/Ann/one", 100); /* the hub's is meant */
+	limit_owner("models/Ann/one", 100); /* the quota of the hub's repository */
 	quotas_are(NULL, 10, false, "Ann 34/500;datasets/zoe/dogs 0/200;models/Ann/one 17/400;models/zoe/cats 0/300;");
 	quotas_are(NULL, 4, false, "Ann 34/500;datasets/zoe/dogs 0/200;models/Ann/one 17/400;models/zoe/cats 0/300;");
 	quotas_are(NULL, 2, true, "Ann 34/500;datasets/zoe/dogs 0/200;");

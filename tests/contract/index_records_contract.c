@@ -1,4 +1,4 @@
-/* Rows of statements as records read them, the same over each engine. */
+/* How records read the rows of statements, the same over each engine. */
 #include "index/records.h"
 #include "support/index_fixture.h"
 
@@ -62,7 +62,7 @@ START_TEST(null_is_null)
 }
 END_TEST
 
-/* A text that fits its buffer to the last byte, and one of a byte more. */
+/* One text fits its buffer to the last byte, another is a byte too long. */
 START_TEST(a_value_that_does_not_fit_is_damaged)
 {
 	char four[4], five[5];
@@ -92,7 +92,7 @@ START_TEST(bytes_of_another_length_are_damaged)
 }
 END_TEST
 
-/* Each statement of one exchange has its own rows, the same statement twice, too. */
+/* Each statement of an exchange has its own rows, even if the same statement comes twice. */
 START_TEST(two_answers_of_one_exchange)
 {
 	CLEANUP(cairn_db_end) struct cairn_db_rows first = {0}, second = {0};
@@ -108,7 +108,7 @@ START_TEST(two_answers_of_one_exchange)
 		ck_assert_int_eq(cairn_db_get_int(&second, 0), i < 3 ? i : 7);
 	}
 	ck_assert_int_eq(cairn_db_next(&first), CAIRN_E_NOT_FOUND);
-	cairn_db_end(&second); /* before the one that has borrowed the connection */
+	cairn_db_end(&second); /* ended before the rows that borrowed the connection */
 }
 END_TEST
 

@@ -1,4 +1,4 @@
-/* What a shard may not register, and what is left of it then: nothing. */
+/* Shards that must not be registered, and that nothing of them remains. */
 #include "support/shard_fixture.h"
 
 #include <check.h>
@@ -41,7 +41,7 @@ START_TEST(unknown_xorb_conflicts)
 }
 END_TEST
 
-/* What was verified by one row is not registered by another, even if that is of the same xorb. */
+/* A shard that was verified against one row is not registered with another row, even of the same xorb. */
 START_TEST(another_row_conflicts)
 {
 	struct fx_shard s;
@@ -102,7 +102,7 @@ START_TEST(what_fails_leaves_nothing)
 }
 END_TEST
 
-/* Xorbs kept elsewhere come with the shard; their bytes may arrive later. */
+/* A shard brings its externally kept xorbs. Their bytes may arrive later. */
 START_TEST(external_xorbs)
 {
 	struct fx_xorb x = fx_xorb_new(5, 12);
@@ -144,7 +144,7 @@ START_TEST(external_xorbs)
 }
 END_TEST
 
-/* A xorb that was rolled back leaves its number to the next one, but nothing that was remembered of it. */
+/* A xorb that was rolled back leaves its number to the next one. Nothing else of it is remembered. */
 START_TEST(nothing_is_remembered_of_what_failed)
 {
 	struct fx_xorb failed = fx_xorb_new(5, 12), next = fx_xorb_new(6, 12);

@@ -60,7 +60,7 @@ START_TEST(again_is_not_added)
 	ck_assert(s.added);
 	ck_assert_int_eq(fx_shard_known(fx_index, &s.body, "", "", &known, &registered), CAIRN_OK);
 	ck_assert(known);
-	fx_shard_fail(&s); /* it is not even looked at */
+	fx_shard_fail(&s); /* the failing shard is not even looked at */
 	ck_assert_int_eq(fx_shard_put(fx_index, &s), CAIRN_OK);
 	ck_assert(!s.added);
 	s.n_files--;
@@ -68,7 +68,7 @@ START_TEST(again_is_not_added)
 	s.body = fx_hash("shard", 2);
 	ck_assert_int_eq(fx_shard_put(fx_index, &s), CAIRN_OK);
 	ck_assert(!s.added);
-	/* Another owner, or another scope, does. */
+	/* Another owner or another scope does add something. */
 	s.owner = "model/me/repo";
 	ck_assert_int_eq(fx_shard_known(fx_index, &s.body, "", "model/me/repo", &known, &registered), CAIRN_OK);
 	ck_assert(!known);
@@ -83,7 +83,7 @@ START_TEST(again_is_not_added)
 	cairn_index_stats(fx_index, &stats);
 	ck_assert_uint_eq(stats.n_files, 1);
 	ck_assert_uint_eq(stats.n_shards, 4);
-	ck_assert_uint_eq(stats.n_eligible, 4); /* place 5 and the file's first chunk, in two scopes */
+	ck_assert_uint_eq(stats.n_eligible, 4); /* place 5 and the first chunk of the file, in two scopes */
 }
 END_TEST
 
@@ -108,7 +108,7 @@ START_TEST(only_its_owners_read_a_file)
 	ck_assert(fx_sees(fx_index, "model/me/other", 1));
 	ck_assert(!fx_sees(fx_index, "model/you/repo", 1));
 
-	s.owner = ""; /* the operator's: everybody's */
+	s.owner = ""; /* the operator's file, which everybody may read */
 	ck_assert_int_eq(fx_shard_put(fx_index, &s), CAIRN_OK);
 	ck_assert(fx_sees(fx_index, "model/you/repo", 1));
 	ck_assert(fx_sees(fx_index, "", 1));
@@ -121,7 +121,7 @@ static enum cairn_status has_spans(void *ctx, const struct cairn_index_spans *pl
 	return CAIRN_OK;
 }
 
-/* A shard that was verified before its xorb was stored does not know where the bytes lie: its list does. */
+/* A shard that was verified before its xorb was stored lacks the places of the bytes. The xorb's list has them. */
 START_TEST(a_xorb_stored_meanwhile_is_planned_by_its_list)
 {
 	static const uint32_t NONE[2] = {UINT32_MAX, UINT32_MAX};
@@ -207,7 +207,7 @@ START_TEST(a_plan_reads_a_file_and_its_xorbs)
 	ck_assert_int_eq(plan(&p, 1, "model/me/other", CAIRN_OK, 2), CAIRN_E_NOT_FOUND);
 	ck_assert_uint_eq(p.n_told, 0);
 
-	/* One term more than is wanted. */
+	/* One term more than the planner takes. */
 	fx_shard_init(&s, 2);
 	file = fx_shard_file(&s, 2, &fx_b, 0, 20);
 	fx_shard_term(file, &fx_a, 3, 9);
@@ -218,7 +218,7 @@ START_TEST(a_plan_reads_a_file_and_its_xorbs)
 }
 END_TEST
 
-/* One file over more xorbs than a write remembers at once, each named in turn and then again. */
+/* One file over more xorbs than a write remembers at once. Each xorb is named in turn, and then again. */
 enum { MANY = 1100, MANY_TERMS = 3 * MANY };
 static struct fx_xorb many[MANY];
 
@@ -265,8 +265,7 @@ START_TEST(many_xorbs_in_a_file)
 }
 END_TEST
 
-/* More files than are added together, and in between some that came before, which bring another word of their SHA-256.
- */
+/* More files than are added together. Some in between occur twice and claim another SHA-256 the second time. */
 enum { FILES = 1300, FILES_AGAIN = 7 /* every so many */ };
 
 static unsigned files_number(unsigned i)
@@ -304,7 +303,7 @@ START_TEST(many_files_in_a_shard)
 	struct cairn_index_new_shard shard = {
 		.xorbs = &described, .n_xorbs = 1, .n_described = 1, .files = files, .terms = terms};
 	cairn_index_stats(fx_index, &before);
-	/* All new but for those that are there twice; then some of which the first ones are known; then none new. */
+	/* First all files are new, except repeated ones. Then some are known already. Then none is new. */
 	static const uint32_t sizes[] = {FILES_AGAIN - 1, FILES / 3, FILES, FILES};
 	for (unsigned i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
 		shard.n_files = sizes[i];

@@ -1,4 +1,4 @@
-/* The index as it was at one moment, while it goes on being written. */
+/* The index as it was at one moment, while later writes continue. */
 #include "index/snapshot.h"
 #include "support/index_fixture.h"
 
@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A xorb and a file of two terms on it, in a shard of its own. */
+/* Adds a xorb and a file of two terms on it, in a shard of its own. */
 static void put(uint64_t number, uint32_t n_chunks)
 {
 	struct fx_xorb x = fx_xorb_new(number, n_chunks);
@@ -23,7 +23,7 @@ struct seen {
 	struct cairn_index_snapshot *snapshot;
 	unsigned n_xorbs, n_files;
 	int64_t last;
-	int sha256;               /* first byte of the last file's; -1: it has none */
+	int sha256;               /* first byte of the last file's SHA-256; -1: it has none */
 	enum cairn_status answer; /* of the second visit */
 };
 
@@ -112,7 +112,7 @@ static void assert_sha256(int digit)
 	ck_assert_int_eq(seen.sha256, digit);
 }
 
-/* An owner's claim, the operator's before all others, whatever came first. */
+/* Any owner's claim is shown. The operator's claim takes precedence, whichever came first. */
 START_TEST(one_claim_of_several)
 {
 	put(1, 5);

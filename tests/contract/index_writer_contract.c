@@ -25,7 +25,7 @@ static void tear_down(void)
 	tempdir_fini(&folder);
 }
 
-/* A write that holds the writer's thread until it is let go: what is queued meanwhile is one batch. */
+/* A write that blocks the writer's thread until it is released: writes that are queued meanwhile are one batch. */
 struct plug {
 	struct fx_shard shard;
 	struct cairn_index_put_shard put;
@@ -52,7 +52,7 @@ static void plug_queue(struct plug *plug, struct cairn_index *ix)
 	pthread_mutex_init(&plug->lock, NULL);
 	pthread_cond_init(&plug->changed, NULL);
 	fx_shard_init(&plug->shard, 999999);
-	fx_shard_fail(&plug->shard); /* so that nothing of it is counted */
+	fx_shard_fail(&plug->shard); /* a write that fails is not counted */
 	plug->put = fx_shard_request(&plug->shard);
 	plug->put.write.done = plug_done;
 	ck_assert_int_eq(cairn_index_put_shard(ix, &plug->put), CAIRN_OK);
@@ -97,7 +97,7 @@ START_TEST(a_bad_write_does_not_fail_its_batch)
 	static struct cairn_index_put_shard w[BATCH];
 	plug_in(&plug, ix);
 	for (unsigned i = 0; i < BATCH; i++) {
-		fx_shard_init(&s[i], i % 8); /* the last two are the first two again */
+		fx_shard_init(&s[i], i % 8); /* the last two repeat the first two */
 		fx_shard_file(&s[i], i % 8, &x, i % 8, 20);
 		if (i == 4)
 			fx_shard_file(&s[i], 100, &gone, 0, 1);
@@ -110,7 +110,7 @@ START_TEST(a_bad_write_does_not_fail_its_batch)
 	cairn_index_stats(ix, &after);
 	ck_assert_uint_eq(after.n_queued, BATCH);
 	plug_out(&plug);
-	ck_assert_int_eq(cairn_index_writable(ix), CAIRN_OK); /* behind them all */
+	ck_assert_int_eq(cairn_index_writable(ix), CAIRN_OK); /* behind all queued writes */
 	ck_assert_uint_eq(atomic_load(&n_done), BATCH);
 	for (unsigned i = 0; i < BATCH; i++) {
 		ck_assert_int_eq(w[i].write.status, i == 4 || i == 6 ? CAIRN_E_CONFLICT : CAIRN_OK);
@@ -127,7 +127,7 @@ START_TEST(a_bad_write_does_not_fail_its_batch)
 }
 END_TEST
 
-/* How many commits n shards take whose records have these sizes, when they wait together. */
+/* How many commits n waiting shards take whose records have these sizes. */
 static uint64_t commits_of(const uint64_t *sizes, unsigned n)
 {
 	enum { N_MAX = 24 };
@@ -157,7 +157,7 @@ static uint64_t commits_of(const uint64_t *sizes, unsigned n)
 START_TEST(a_heavy_write_is_a_batch_of_its_own)
 {
 	static const uint64_t sizes[] = {1, 256 << 10, 2, (256 << 10) + 1, 3, 4};
-	ck_assert_uint_eq(commits_of(sizes, 6), 3); /* of three, of the heavy one, of two */
+	ck_assert_uint_eq(commits_of(sizes, 6), 3); /* three, then the heavy one, then two */
 }
 END_TEST
 
@@ -166,11 +166,11 @@ START_TEST(a_batch_is_bounded_in_bytes)
 	uint64_t sizes[17];
 	for (unsigned i = 0; i < 17; i++)
 		sizes[i] = 256 << 10;
-	ck_assert_uint_eq(commits_of(sizes, 17), 2); /* 4 MiB, and the last one */
+	ck_assert_uint_eq(commits_of(sizes, 17), 2); /* 4 MiB of them, then the last one */
 }
 END_TEST
 
-/* A write that a worker queues, as this sender's. */
+/* A write that a worker queues for this sender. */
 struct sent {
 	struct cairn_work work;
 	struct cairn_index *ix;
@@ -191,7 +191,7 @@ static void sent_run(struct cairn_work *work)
 	ck_assert_int_eq(cairn_index_put_shard(sent->ix, &sent->put), CAIRN_OK);
 }
 
-/* Mallory queues heavy writes, and Ann one after them: she waits for one of them, not for all. */
+/* Mallory queues heavy writes, and Ann one after them. Ann waits for one heavy write, not for all. */
 START_TEST(senders_take_turns)
 {
 	enum { N = 6 };
@@ -238,9 +238,9 @@ START_TEST(the_queue_is_bounded)
 	}
 	struct cairn_index_put_shard late = fx_shard_request(&s[3]);
 	ck_assert_int_eq(cairn_index_put_shard(ix, &late), CAIRN_E_BUSY);
-	ck_assert_int_eq(cairn_index_writable(ix), CAIRN_E_BUSY); /* the writer is stuck: it says so in time */
+	ck_assert_int_eq(cairn_index_writable(ix), CAIRN_E_BUSY); /* reports in time that the writer is stuck */
 	plug_out(&plug);
-	cairn_index_free(ix); /* finishes what waits */
+	cairn_index_free(ix); /* finishes all queued writes */
 	ck_assert_uint_eq(atomic_load(&n_done), 3);
 	ix = fx_open(folder.path);
 	for (unsigned i = 0; i < 4; i++)
@@ -277,7 +277,7 @@ static void still_waits(const struct prober *p)
 	ck_assert_int_eq(pthread_timedjoin_np(p->thread, NULL, &soon), ETIMEDOUT);
 }
 
-/* Whoever asks after a write was queued is told only when that is done, also when another's probe is ahead of it. */
+/* A probe that follows a queued write is answered only after that write, even if another probe is ahead of it. */
 START_TEST(a_probe_is_behind_all_that_waits)
 {
 	struct cairn_index_options options = {.batch_max = 1};
@@ -308,7 +308,7 @@ struct uploader {
 };
 enum { UPLOADERS = 32, UPLOADS = 12 };
 
-/* Uploads, and reads what it and others have uploaded. */
+/* Uploads shards, and reads its own and another thread's files. */
 static void *upload(void *arg)
 {
 	struct uploader *u = arg;
@@ -323,10 +323,10 @@ static void *upload(void *arg)
 		fx_shard_file(&s, number, &x, 0, 50);
 		fx_shard_file(&s, number + 500, &x, 7, 50);
 		u->n_missing += fx_shard_put(u->ix, &s) != CAIRN_OK || !s.added;
-		/* What was acknowledged is there at once, whole. */
+		/* An acknowledged shard is there at once, whole. */
 		u->n_missing += !fx_sees(u->ix, NULL, number) || !fx_sees(u->ix, NULL, number + 500);
 		u->n_missing += fx_query(u->ix, "", &x.list.hashes[7], &answer) != CAIRN_OK;
-		/* Another's is there whole, or not at all: its second file never without its first. */
+		/* Another thread's shard is there whole or not at all: its second file never without its first. */
 		uint64_t other = (u->number + 1) % UPLOADERS * 1000 + i;
 		u->n_missing += fx_sees(u->ix, NULL, other + 500) && !fx_sees(u->ix, NULL, other);
 		fx_xorb_fini(&x);
@@ -412,7 +412,7 @@ static void assert_whole(struct cairn_index *ix, uint64_t number)
 	fx_xorb_fini(&x);
 }
 
-/* kill -9 in the middle of commits: all that was acknowledged is there, and the rows agree with each other. */
+/* kill -9 in the middle of commits: all acknowledged shards are there, and the rows agree with each other. */
 START_TEST(killed)
 {
 	for (unsigned round = 1; round <= 5; round++) {

@@ -1,4 +1,4 @@
-/* What PostgreSQL alone can do to an index: keep a commit waiting for a standby, end it, fall silent, come back. */
+/* What only PostgreSQL can do to an index: make a commit wait for a standby, end it, stop answering, come back. */
 #include "postgres_fixture.h"
 
 #include "base/clock.h"
@@ -13,7 +13,7 @@
 
 static struct write_on_its_way {
 	struct cairn_index_put_xorb put;
-	struct cairn_index_write *write; /* one of them */
+	struct cairn_index_write *write; /* the write under way */
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	bool done;
@@ -46,14 +46,14 @@ static enum cairn_status sent_status(void)
 	return sent.write->status;
 }
 
-/* A write that a server must not have acknowledged: its caller is to try again. */
+/* The write is not acknowledged: its caller has to try again. */
 static void assert_unknown(void)
 {
 	ck_assert_int_eq(sent_status(), CAIRN_E_BUSY);
 	ck_assert_str_eq(sent.write->diag.rule, "index.silent");
 }
 
-/* What is done again is known by then, and must not be acknowledged for that. */
+/* A repeated write finds its row, but must not be acknowledged for that. */
 START_TEST(a_repeated_commit_is_no_acknowledgement)
 {
 	struct cairn_index_xorb row;
@@ -62,7 +62,7 @@ START_TEST(a_repeated_commit_is_no_acknowledgement)
 	pgfx_wait_for(PGFX_WRITER_WAITS);
 	(void)pgfx_sql("SELECT pg_terminate_backend(a.pid) " PGFX_WRITER);
 	assert_unknown();
-	ck_assert_int_eq(cairn_index_xorb(pg.ix, &pg.x.hash, &row), CAIRN_OK); /* it is there, and on no standby */
+	ck_assert_int_eq(cairn_index_xorb(pg.ix, &pg.x.hash, &row), CAIRN_OK); /* the row is there, but on no standby */
 	send_xorb();
 	pgfx_wait_for(PGFX_WRITER_WAITS);
 	pgfx_find_standbys(other);
@@ -71,7 +71,7 @@ START_TEST(a_repeated_commit_is_no_acknowledgement)
 }
 END_TEST
 
-/* Known, and not as long as a standby has not confirmed it. */
+/* A row that can be read is not confirmed before a standby has it. */
 START_TEST(what_is_read_is_no_acknowledgement)
 {
 	struct cairn_index_confirm confirm = {.write.done = sent_done};
@@ -89,7 +89,7 @@ START_TEST(what_is_read_is_no_acknowledgement)
 }
 END_TEST
 
-/* Nothing is removed because of a row that may be on no other server: of one that leads no more, for example. */
+/* Nothing is removed because of a row that may exist on this server only, for example on a former primary. */
 START_TEST(who_is_dead_is_told_with_an_acknowledgement)
 {
 	struct cairn_index_copy found[1];
@@ -118,7 +118,7 @@ START_TEST(a_cancelled_commit_is_no_acknowledgement)
 }
 END_TEST
 
-/* Nobody cancels it: it waits on, and meanwhile all writes are refused at once. */
+/* A commit that nobody cancels waits on. Meanwhile all writes are refused at once. */
 START_TEST(a_commit_that_waits_is_parked)
 {
 	PGconn *other = pgfx_lose_standbys();
@@ -145,7 +145,7 @@ END_TEST
 
 /* --- a server that goes and comes --------------------------------------------------------------------------------- */
 
-/* Whoever ends connections takes nothing along: the next call opens one. */
+/* Ended connections lose nothing: the next call opens one. */
 START_TEST(connections_that_are_ended)
 {
 	struct cairn_index_xorb row;
@@ -161,7 +161,7 @@ START_TEST(connections_that_are_ended)
 }
 END_TEST
 
-/* Its backends stand still: each call answers in time, and well again when they go on. */
+/* While its backends stand still, each call fails in time. Calls succeed again once they continue. */
 START_TEST(a_silent_server)
 {
 	struct cairn_index_xorb row;
@@ -185,7 +185,7 @@ START_TEST(a_silent_server)
 }
 END_TEST
 
-/* It is tried now and then, by one of those who ask: the others are told at once. */
+/* A silent server is tried now and then, by one caller. The others are refused at once. */
 START_TEST(a_silent_server_is_tried_seldom)
 {
 	struct cairn_index_xorb row;
@@ -194,7 +194,7 @@ START_TEST(a_silent_server_is_tried_seldom)
 	int64_t begin_ms = cairn_clock_mono_ms();
 	for (unsigned i = 0; i < 20; i++)
 		ck_assert_int_eq(cairn_index_xorb(pg.ix, &pg.x.hash, &row), CAIRN_E_BUSY);
-	ck_assert(pace_in_time(cairn_clock_mono_ms() - begin_ms, 10000)); /* and not 2 s each */
+	ck_assert(pace_in_time(cairn_clock_mono_ms() - begin_ms, 10000)); /* not 2 s for each call */
 	pgfx_signal_server(SIGCONT);
 	pgfx_signal_backends(SIGCONT);
 }

@@ -1,4 +1,4 @@
-/* Several daemons at one index in PostgreSQL: leases of their jobs, one that stands still, sessions of all. */
+/* Several daemons that share an index in PostgreSQL: leases of jobs, a daemon that hangs, and sessions. */
 #include "postgres_fixture.h"
 
 #include "base/clock.h"
@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Instead of the one of the fixture, so that others may write, too. */
+/* Replaces the index of the fixture with a shared one, so that others may write, too. */
 static void share(void)
 {
 	cairn_index_free(pg.ix);
@@ -34,7 +34,7 @@ static enum cairn_status mark_with(const struct cairn_index_lease *lease)
 	return status;
 }
 
-/* One holds it; one that was taken over is over for good, whoever holds it then and also when nobody does. */
+/* One daemon holds the lease. A lease that was taken over stays ended, even when nobody holds the job any more. */
 START_TEST(leases)
 {
 	char text[256];
@@ -55,7 +55,7 @@ START_TEST(leases)
 	ck_assert_int_eq(cairn_index_give_lease(pg.ix, &one, 7, 7), CAIRN_OK);
 	ck_assert_int_eq(take(pg.ix, &one, &rule), CAIRN_E_CONFLICT);
 	ck_assert_int_eq(cairn_index_give_lease(other, &two, 9, 8), CAIRN_OK);
-	ck_assert_int_eq(mark_with(&one), CAIRN_OK); /* without a fence there is no lease */
+	ck_assert_int_eq(mark_with(&one), CAIRN_OK); /* a lease without a fence is not checked */
 	(void)snprintf(text, sizeof(text), "SELECT 1 FROM \"%s\".job WHERE name = 'collect' AND ran = 9 AND good = 8",
 		       pg.folder.path);
 	ck_assert_int_eq(pgfx_sql(text), 1);
@@ -63,7 +63,7 @@ START_TEST(leases)
 }
 END_TEST
 
-/* It is renewed for as long as its holder moves. */
+/* A lease is renewed as long as its holder makes progress. */
 START_TEST(a_lease_is_renewed)
 {
 	char text[256];
@@ -88,7 +88,7 @@ START_TEST(a_lease_is_renewed)
 }
 END_TEST
 
-/* The thread that renews has asked what it is to renew, and is held up until what it was to renew has ended. */
+/* The renewing thread has read which leases to renew, and is held up until one of them has ended. */
 START_TEST(a_lease_that_ended_is_not_renewed)
 {
 	char text[256];
@@ -114,7 +114,7 @@ START_TEST(a_lease_that_ended_is_not_renewed)
 }
 END_TEST
 
-/* One that ends later than any can was taken by the clock of a server that led before. */
+/* A lease that ends later than possible was taken by the clock of a former primary. */
 START_TEST(a_lease_of_another_clock)
 {
 	char text[256];
@@ -138,7 +138,8 @@ static void set_note(struct cairn_index_note *note, const char *text)
 	(void)snprintf(note->text, sizeof(note->text), "%s", text);
 }
 
-/* Each replaces the one that was read, and who has lost the lease none. Who has it is told to all. */
+/* A new note replaces only the note that was read, and only while the writer holds the lease. Everybody learns who
+ * holds it. */
 START_TEST(notes_of_a_job)
 {
 	char text[256];
@@ -181,8 +182,8 @@ START_TEST(notes_of_a_job)
 }
 END_TEST
 
-/* Within a transaction, or in the middle of an exchange, and that at several moments of a second: whoever waits has the
- * row before he gives up. */
+/* A connection hangs within a transaction or within an exchange, at several moments of a second. A waiting writer
+ * gets the row before its deadline. */
 START_TEST(one_that_stands_still)
 {
 	enum { MOMENT_MS = 250 };
@@ -210,14 +211,14 @@ START_TEST(sessions)
 	ck_assert_int_eq(cairn_index_session(pg.ix, begin.session.digest, 999, &found), CAIRN_OK);
 	ck_assert_mem_eq(&found, &begin.session, sizeof(found));
 	ck_assert_int_eq(cairn_index_session(pg.ix, begin.session.digest, 1000, &found), CAIRN_E_NOT_FOUND);
-	/* The third of one ends his first, the fifth of all the oldest. */
+	/* A user's third session ends their first. A fifth session in all ends the oldest. */
 	for (uint8_t i = 2; i <= 3; i++) {
 		begin.session.digest[0] = i;
 		begin.session.ends_unix_s++;
 		ck_assert_int_eq(cairn_index_begin_session(pg.ix, &begin), CAIRN_OK);
 	}
 	ck_assert_int_eq(cairn_index_session(pg.ix, end.digest, 100, &found), CAIRN_E_NOT_FOUND);
-	for (uint8_t i = 4; i <= 6; i++) { /* operators' keys are counted each */
+	for (uint8_t i = 4; i <= 6; i++) { /* each operator's key counts by itself */
 		begin.session = (struct cairn_index_session){.digest = {i}, .key = {i}, .ends_unix_s = 1000 + i};
 		ck_assert_int_eq(cairn_index_begin_session(pg.ix, &begin), CAIRN_OK);
 	}

@@ -105,7 +105,7 @@ PGconn *pgfx_lose_standbys(void)
 	(void)pgfx_sql("ALTER SYSTEM SET synchronous_standby_names = 'nobody'");
 	(void)pgfx_sql("SELECT pg_reload_conf()");
 	int64_t until_ms = cairn_clock_mono_ms() + PGFX_WITHIN_MS;
-	/* It takes the server a moment: until one commit waits. */
+	/* Losing the standbys takes the server a moment: repeat until a commit waits. */
 	for (;;) {
 		struct pollfd p = {.fd = PQsocket(other), .events = POLLIN};
 		ck_assert_int_eq(PQsendQuery(other, "SELECT pg_logical_emit_message(true, 'test', '')"), 1);
@@ -128,12 +128,12 @@ void pgfx_find_standbys(PGconn *other)
 
 static void set_up(void)
 {
-	pgfx_signal_server(SIGCONT); /* of a test that failed */
+	pgfx_signal_server(SIGCONT); /* if a test failed before continuing it */
 	pg.folder = tempdir_new();
 	pg.admin = PQconnectdb(pg.server);
 	ck_assert_int_eq(PQstatus(pg.admin), CONNECTION_OK);
 	(void)pgfx_sql("SET synchronous_commit = local");
-	(void)pgfx_sql("ALTER SYSTEM RESET synchronous_standby_names"); /* of a test that failed */
+	(void)pgfx_sql("ALTER SYSTEM RESET synchronous_standby_names"); /* if a test failed before resetting it */
 	(void)pgfx_sql("SELECT pg_reload_conf()");
 	pg.ix = fx_open(pg.folder.path);
 	pg.x = fx_xorb_new(1, 5);

@@ -1,4 +1,4 @@
-/* What a look at a shard before it is verified finds over PostgreSQL, and when registering it relies on that. */
+/* What looking at a shard before verifying it finds over PostgreSQL, and when the registration relies on that. */
 #include "postgres_fixture.h"
 
 #include "base/clock.h"
@@ -11,7 +11,7 @@
 
 enum { NAMES_MAX = 4 };
 
-/* A shard of two described xorbs and one that only its terms name, and a look at it. */
+/* A shard of two described xorbs and one that only its terms name, and the result of looking at it. */
 static struct looked {
 	struct fx_xorb xorbs[3];
 	struct fx_shard shard;
@@ -21,7 +21,7 @@ static struct looked {
 	struct cairn_index_put_shard put;
 } l;
 
-/* With a copy that its row names, as over S3. */
+/* Adds a xorb whose row names a copy, as over S3. */
 static void put_xorb(const struct fx_xorb *x)
 {
 	struct cairn_index_put_xorb put = {
@@ -80,7 +80,7 @@ static void look(void)
 	ck_assert_int_eq(cairn_index_look_at_shard(pg.ix, &l.look), CAIRN_OK);
 }
 
-/* Register it with what was seen. */
+/* Registers the shard with the result of the look. */
 static enum cairn_status put_seen(void)
 {
 	l.put = fx_shard_request(&l.shard);
@@ -100,7 +100,7 @@ static void assert_registered(const char *owner)
 	ck_assert_int_eq(pgfx_sql_in("SELECT count(*) FROM reference WHERE file NOT IN (SELECT id FROM file)"), 0);
 }
 
-/* Somebody who is named has registered something before. */
+/* Makes an owner known by registering something for them. */
 static void know_owner(const char *owner)
 {
 	struct fx_shard s;
@@ -137,7 +137,7 @@ START_TEST(what_a_look_finds)
 }
 END_TEST
 
-/* Each of these is to be looked at again: nothing is plain. */
+/* After each of these changes the look is not plain, so registering looks again. */
 START_TEST(what_is_not_plain)
 {
 	static const char *const CHANGES[] = {
@@ -173,7 +173,7 @@ START_TEST(a_known_file_is_not_plain)
 }
 END_TEST
 
-/* A process of the server tells what it has done when it ends. */
+/* A backend reports its statistics when it ends. */
 static void reopen(void)
 {
 	cairn_index_free(pg.ix);
@@ -181,7 +181,7 @@ static void reopen(void)
 	pg.ix = fx_open(pg.folder.path);
 }
 
-/* How often a look goes to the index of files. */
+/* How often a look searches the index of files. */
 static int64_t look_ups_of_a_look(void)
 {
 	static const char LOOK_UPS[] = "SELECT idx_scan FROM pg_stat_user_indexes WHERE indexrelname = 'file_hash_key'"
@@ -192,7 +192,7 @@ static int64_t look_ups_of_a_look(void)
 	return pgfx_sql_in(LOOK_UPS) - before;
 }
 
-/* Whoever sends a shard has shown nothing yet: how long it takes must not say which of its files are here. */
+/* A sender has proved nothing yet. The time of a look must not reveal which files of the shard are here. */
 START_TEST(a_look_ends_at_no_file)
 {
 	struct fx_shard s;
@@ -225,8 +225,8 @@ START_TEST(an_unknown_owner_is_not_plain)
 }
 END_TEST
 
-/* Names of owners are not looked up again in the turn: there is none of that name any more, so that the settler, who
- * goes by names, finds nothing of it. */
+/* The batch does not look owners' names up again. The test renames the owner, so the settler, which uses names,
+ * finds nothing. */
 START_TEST(what_was_seen_is_not_asked_again)
 {
 	know_owner("me");
@@ -241,7 +241,7 @@ START_TEST(what_was_seen_is_not_asked_again)
 }
 END_TEST
 
-/* Something was removed since, or another server answers: all is asked again, and what was seen is of no account. */
+/* If something was removed since, or another server answers, the look is discarded and everything is asked again. */
 START_TEST(what_was_seen_does_not_hold)
 {
 	know_owner("me");
@@ -260,7 +260,7 @@ START_TEST(what_was_seen_does_not_hold)
 }
 END_TEST
 
-/* A file or the shard came since: it is found when the rows go in, and all is asked again. */
+/* A file or the shard was added since. Inserting the rows notices that, and everything is asked again. */
 START_TEST(what_came_meanwhile)
 {
 	struct fx_shard s;
@@ -283,7 +283,7 @@ END_TEST
 
 enum { STREAM = 60 };
 
-/* The first is bad by itself, or what it goes together with fails for it; the others were seen. */
+/* The first shard is bad by itself, or its whole batch fails because of it. The others have a look. */
 static struct streamed {
 	struct cairn_index_put_shard put; /* first */
 	struct fx_shard shard;
@@ -320,7 +320,7 @@ static void *stream_rest(void *arg)
 	return NULL;
 }
 
-/* What comes in meanwhile is taken along, but gives no reason to try once more what has failed for another. */
+/* Shards that arrive meanwhile join the batch, but are no reason to retry what failed because of another shard. */
 START_TEST(a_bad_one_in_a_stream)
 {
 	static const char ROLLBACKS[] = "SELECT xact_rollback FROM pg_stat_database WHERE datname = current_database()";
@@ -348,14 +348,14 @@ START_TEST(a_bad_one_in_a_stream)
 							       : _i == 0 ? CAIRN_E_CONFLICT
 									 : CAIRN_E_DENIED);
 	reopen();
-	/* That of the one that stood still, of the batch, and where it may be for that, of the batch without what was
-	 * seen. */
+	/* Rollbacks of the hanging transaction and of the batch; where the look may be the reason, also of the batch
+	 * without it. */
 	ck_assert_int_eq(pgfx_sql_in(ROLLBACKS) - before, _i == 0 ? 2 : 3);
 	drop();
 }
 END_TEST
 
-/* The number by which a shard was verified may be another xorb's by now, given by another server. */
+/* The row number that a shard was verified with may belong to another xorb now, after a failover. */
 START_TEST(a_number_of_another_xorb)
 {
 	make("");
@@ -375,7 +375,7 @@ enum {
 	LOOKERS = 4,
 	BAD_LOOKER = 2,
 	LARGE_LOOKER_FILES = 101,
-	ONCE_MS = 5500, /* a lock is waited for 3.5 s */
+	ONCE_MS = 5500, /* a call waits 3.5 s for a lock */
 };
 
 static struct looker {
@@ -406,7 +406,7 @@ static void *looker_run(void *arg)
 	return NULL;
 }
 
-/* The first waits in the server, and the others for it. @param n_files  that the last one names */
+/* The first look waits in the server, and the others wait for it. @param n_files  files that the last shard names */
 static void lookers_start(uint32_t n_files)
 {
 	for (unsigned i = 0; i < LOOKERS; i++) {
@@ -416,7 +416,7 @@ static void lookers_start(uint32_t n_files)
 		for (uint32_t f = 0; f < k->n_files; f++)
 			k->files[f] = fx_hash("file", 1000 * (i + 1) + f);
 		if (i == BAD_LOOKER)
-			k->owner = "\xff"; /* no text to the server */
+			k->owner = "\xff"; /* not a valid text for the server */
 		ck_assert_int_eq(pthread_create(&k->thread, NULL, looker_run, k), 0);
 		if (i == 0)
 			pgfx_wait_for(
@@ -439,7 +439,8 @@ static void lookers_drop(void)
 	drop();
 }
 
-/* One connection asks for all, and what is wrong with one is nothing to the others; nobody waits for a large one. */
+/* One connection asks for all waiting looks. A bad look does not affect the others, and nobody waits for a large
+ * one. */
 START_TEST(those_that_wait_look_together)
 {
 	static const char OPEN[] = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'cairn'";
@@ -460,7 +461,7 @@ START_TEST(those_that_wait_look_together)
 }
 END_TEST
 
-/* Whoever has waited for one exchange that had no end is not to wait for one more. */
+/* A caller that waited for an exchange that timed out does not wait for another one. */
 START_TEST(those_that_wait_fail_together)
 {
 	make("");

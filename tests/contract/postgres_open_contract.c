@@ -1,4 +1,4 @@
-/* Who may open an index in PostgreSQL, by which URL, and what its names may be. */
+/* Who may open an index in PostgreSQL, with which URL, and which names it may have. */
 #include "postgres_fixture.h"
 
 #include "index/hub.h"
@@ -76,7 +76,8 @@ static enum cairn_status open_for(const char *owner, struct cairn_diag *diag)
 	return cairn_index_open(&pg.ix, fx_url(pg.folder.path).text, &options, diag);
 }
 
-/* One without rows is whose it is first said to be; one with rows that is nobody's is not taken. */
+/* An index without rows belongs to the first owner that opens it. An index with rows but without an owner is
+ * refused. */
 START_TEST(owners)
 {
 	struct cairn_diag diag = {0};
@@ -119,7 +120,7 @@ START_TEST(urls)
 }
 END_TEST
 
-/* A password is refused wherever it stands, and not repeated. */
+/* A password is refused anywhere in a URL, and the message does not repeat it. */
 START_TEST(passwords_in_urls)
 {
 	static const char *const URLS[] = {
@@ -152,7 +153,7 @@ START_TEST(what_connecting_takes)
 }
 END_TEST
 
-/* Scopes and owners come from tokens, and may be no text. */
+/* Scopes and owners come from tokens, and need not be valid text. */
 START_TEST(names_that_are_no_text)
 {
 	struct fx_shard s;

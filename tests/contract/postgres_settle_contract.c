@@ -1,5 +1,6 @@
-/* Shards that are committed ahead over PostgreSQL: seen at once, and told only when a standby has them. Rules by their
- * numbers: docs/design.md, "Commits over PostgreSQL". */
+/* Shards that are committed ahead over PostgreSQL: visible at once, and acknowledged only when a standby has them.
+ * Rules
+ * by their numbers: docs/design.md, "Commits over PostgreSQL". */
 #include "postgres_fixture.h"
 
 #include "base/clock.h"
@@ -57,7 +58,7 @@ static void probe_done(struct cairn_index_write *write)
 	atomic_store(&((struct sent_probe *)write)->done, true);
 }
 
-/* A usual one, of one file. @return what queueing it answers */
+/* Sends a usual shard of one file. @return the status of queueing it */
 static enum cairn_status try_to_send_as(unsigned which, uint64_t number, struct cairn_index *ix, const char *owner)
 {
 	struct sent *s = &sent[which];
@@ -110,7 +111,7 @@ static enum cairn_status status_of(unsigned which)
 	return sent[which].put.write.status;
 }
 
-/* Its caller is to send it again. */
+/* The shard is not acknowledged: its caller has to send it again. */
 static void assert_unknown(unsigned which)
 {
 	ck_assert_int_eq(status_of(which), CAIRN_E_BUSY);
@@ -142,7 +143,7 @@ static void share_with(struct cairn_index_options options)
 	pg.ix = fx_open_with(pg.folder.path, &options);
 }
 
-/* What it asks is not answered, while all else goes on. @return its process */
+/* Stops the settler's backend while everything else continues. @return its process */
 static pid_t stop_settler(void)
 {
 	ck_assert(fx_xorb_put(pg.ix, &pg.x));
@@ -161,7 +162,7 @@ static void go_on(pid_t pid)
 
 /* --- what is told, and what is not -------------------------------------------------------------------------------- */
 
-/* Seen by all, also one that comes behind it, and told when a standby has it. */
+/* Everybody sees such a shard, also a shard behind it. It is acknowledged once a standby has it. */
 START_TEST(what_is_ahead_is_seen_and_not_told)
 {
 	ck_assert(fx_xorb_put(pg.ix, &pg.x));
@@ -180,7 +181,7 @@ START_TEST(what_is_ahead_is_seen_and_not_told)
 }
 END_TEST
 
-/* It may be known by what no standby has: to whoever asks, and within the turn. */
+/* A shard can be known by a row that no standby has, to another daemon's lookup and within a batch. */
 START_TEST(another_daemon_that_knows_it)
 {
 	bool known;
@@ -211,7 +212,7 @@ START_TEST(another_daemon_that_knows_it)
 }
 END_TEST
 
-/* As another server may have it that leads now: nothing of it, or what was there before it, or what came since. */
+/* Rows as another primary may have them after a failover: no row, an earlier one, or a later one. */
 static const struct {
 	const char *change;
 	bool seen;
@@ -244,11 +245,11 @@ START_TEST(what_is_told_was_seen)
 		ck_assert_int_eq(status_of(1), CAIRN_OK);
 	else
 		assert_unknown(1);
-	ck_assert_int_eq(cairn_index_health(pg.ix, NULL), CAIRN_OK); /* nothing is wrong with the server */
+	ck_assert_int_eq(cairn_index_health(pg.ix, NULL), CAIRN_OK); /* the server itself is healthy */
 }
 END_TEST
 
-/* Likewise of one that was known when it came. */
+/* The same for a shard that was known when it was sent. */
 START_TEST(what_was_known_is_looked_at_again)
 {
 	bool known;
@@ -268,7 +269,7 @@ END_TEST
 
 static const char *const ENDS[] = {"SELECT pg_cancel_backend(a.pid) ", "SELECT pg_terminate_backend(a.pid) "};
 
-/* T2: ended from outside it is no success, nor is what is done again. */
+/* T2: a commit that is ended from outside is no success. Nor is a repeated commit. */
 START_TEST(a_commit_that_is_ended)
 {
 	char text[512];
@@ -280,7 +281,7 @@ START_TEST(a_commit_that_is_ended)
 	(void)pgfx_sql(text);
 	int64_t ended_ms = cairn_clock_mono_ms();
 	assert_unknown(1);
-	ck_assert(pace_in_time(cairn_clock_mono_ms() - ended_ms, 3000)); /* it is not done again */
+	ck_assert(pace_in_time(cairn_clock_mono_ms() - ended_ms, 3000)); /* the commit is not repeated */
 	ck_assert(fx_sees(pg.ix, NULL, 1));
 	ck_assert_int_eq(cairn_index_health(pg.ix, NULL), CAIRN_E_BUSY);
 	pgfx_find_standbys(other);
@@ -291,7 +292,7 @@ START_TEST(a_commit_that_is_ended)
 }
 END_TEST
 
-/* T3: nobody cancels it. Meanwhile all are refused at once, and nothing more goes ahead. */
+/* T3: nobody cancels the commit. Meanwhile all writes are refused at once, and nothing more is committed ahead. */
 START_TEST(a_commit_that_is_parked)
 {
 	ck_assert(fx_xorb_put(pg.ix, &pg.x));
@@ -318,7 +319,7 @@ START_TEST(a_commit_that_is_parked)
 }
 END_TEST
 
-/* Whoever ends a connection that waits for nothing takes nothing along. */
+/* Ending a connection that does not wait for a commit loses nothing. */
 START_TEST(a_connection_that_is_ended)
 {
 	pid_t settler = stop_settler();
@@ -332,7 +333,7 @@ START_TEST(a_connection_that_is_ended)
 }
 END_TEST
 
-/* Nobody was told of a commit that goes ahead, so it is done again. */
+/* A commit ahead was not acknowledged, so the batch can be repeated. */
 START_TEST(a_writer_that_is_ended_ahead)
 {
 	static const char WAITING[] = "pg_locks WHERE NOT granted AND mode = 'RowExclusiveLock'";
@@ -368,7 +369,7 @@ static const char *add_repo(void)
 
 enum { WITH_XORB, OF_HUB, OF_NEW_OWNER, WITH_PROBE, MIXED };
 
-/* A batch that has anything but usual shards waits for the standby by itself, all of it. */
+/* A batch that has anything but usual shards is not committed ahead: all of it waits for the standby. */
 START_TEST(a_batch_that_is_mixed)
 {
 	struct fx_xorb y = fx_xorb_new(2, 5);
@@ -393,8 +394,9 @@ START_TEST(a_batch_that_is_mixed)
 }
 END_TEST
 
-/* One of the hub is never ahead, but a row that is known may be on no standby all the same: its commit may have been
- * ended. What was looked up at another server is looked for again. */
+/* A shard of the hub is never committed ahead. Yet a known row may be on no standby, if its commit was ended. What
+ * was
+ * looked up at another server is looked up again. */
 START_TEST(a_known_one_of_the_hub)
 {
 	ck_assert(fx_xorb_put(pg.ix, &pg.x));
@@ -411,7 +413,7 @@ START_TEST(a_known_one_of_the_hub)
 	wait_until(&sent_confirm.done);
 	ck_assert_int_eq(sent_confirm.confirm.write.status, CAIRN_OK);
 
-	sent_confirm.confirm.body.b[0] ^= 1; /* as if its row were at another server alone */
+	sent_confirm.confirm.body.b[0] ^= 1; /* as if only another server had its row */
 	atomic_store(&sent_confirm.done, false);
 	ck_assert_int_eq(cairn_index_confirm_shard(pg.ix, &sent_confirm.confirm), CAIRN_OK);
 	wait_until(&sent_confirm.done);
@@ -428,8 +430,8 @@ static uint64_t n_asked(void)
 	return stats.n_asked;
 }
 
-/* Three ways to the server, and one of the settler; of an owner who has a quota one more. What is known needs no
- * rows. */
+/* A batch takes three exchanges, and one of the settler. An owner with a quota takes one more. A known shard needs
+ * no rows. */
 START_TEST(ways_of_a_turn)
 {
 	struct cairn_index_set_quota quota = {.owner = "me", .limit_bytes = 1000000};
@@ -447,7 +449,7 @@ START_TEST(ways_of_a_turn)
 }
 END_TEST
 
-/* What is counted by the server is what is there, and what is told of it. */
+/* The server's counts agree with the rows, and so do the daemon's figures. */
 START_TEST(counts_of_what_is_ahead)
 {
 	struct cairn_index_stats stats;
@@ -463,13 +465,13 @@ START_TEST(counts_of_what_is_ahead)
 	cairn_index_stats(pg.ix, &stats);
 	ck_assert_uint_eq(stats.n_files, SENT_MAX);
 	ck_assert_uint_eq(stats.n_shards, SENT_MAX);
-	ck_assert_uint_eq(stats.n_eligible, 2); /* all have the same */
+	ck_assert_uint_eq(stats.n_eligible, 2); /* all shards have the same ones */
 	ck_assert_uint_eq(stats.n_eligible, (uint64_t)pgfx_sql("SELECT count(*) FROM dedupe"));
 	ck_assert_uint_eq(stats.n_writes, SENT_MAX + 1);
 }
 END_TEST
 
-/* One that fails when the rows are sent with the commit fails alone. */
+/* A shard whose rows the server refuses, when they are sent with the commit, fails alone. */
 START_TEST(a_row_that_the_server_refuses)
 {
 	char text[256];
@@ -543,7 +545,7 @@ START_TEST(a_stop_waits_for_what_is_ahead)
 }
 END_TEST
 
-/* What is ahead counts with what waits for the writer. */
+/* Shards committed ahead count towards the writer's queue. */
 START_TEST(a_full_queue)
 {
 	struct cairn_index_stats stats;
@@ -568,7 +570,7 @@ END_TEST
 
 /* --- health ------------------------------------------------------------------------------------------------------- */
 
-/* That shards are settled does not hide that the writer fails. */
+/* Settled shards do not hide that the writer fails. */
 START_TEST(a_writer_that_fails)
 {
 	struct fx_xorb y = fx_xorb_new(2, 5);
@@ -590,7 +592,7 @@ START_TEST(a_writer_that_fails)
 }
 END_TEST
 
-/* Nor does what is written hide that shards are not settled; and that is known to be over without any. */
+/* Writes that succeed do not hide that shards are not settled. Recovery is noticed even without new shards. */
 START_TEST(a_settler_that_fails)
 {
 	struct fx_xorb y = fx_xorb_new(2, 5);
@@ -601,7 +603,7 @@ START_TEST(a_settler_that_fails)
 	ck_assert_int_eq(cairn_index_writable(pg.ix), CAIRN_OK);
 	ck_assert_int_eq(cairn_index_health(pg.ix, NULL), CAIRN_E_BUSY);
 	send_shard(2);
-	ck_assert_int_eq(status_of(2), CAIRN_OK); /* not ahead */
+	ck_assert_int_eq(status_of(2), CAIRN_OK); /* not committed ahead */
 	ck_assert_int_eq(cairn_index_health(pg.ix, NULL), CAIRN_E_BUSY);
 	go_on(settler);
 	wait_until_well();

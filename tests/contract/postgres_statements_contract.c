@@ -1,4 +1,4 @@
-/* PostgreSQL prepares every statement of the records, and each call takes as many exchanges as it should. */
+/* PostgreSQL prepares every statement of the records, and each call takes the expected number of exchanges. */
 #include "postgres_fixture.h"
 
 #include "db/db.h"
@@ -197,7 +197,7 @@ static void remove_all(void)
 	TAKES(4, cairn_index_drop_repo(pg.ix, &drop));
 }
 
-/* A read is one exchange. A write has one to begin, one to commit, and at least one between. */
+/* A read takes one exchange. A write takes one to begin, one to commit, and at least one between. */
 START_TEST(calls_take_as_many_exchanges_as_they_should)
 {
 	make_accounts();

@@ -1,4 +1,4 @@
-/* What is done together over PostgreSQL: shards that wait for its turn, and chunk queries that wait for its answer. */
+/* Work that is batched over PostgreSQL: waiting shards, and chunk queries that wait for an answer. */
 #include "postgres_fixture.h"
 
 #include "base/clock.h"
@@ -47,7 +47,7 @@ static void together_wait(unsigned n)
 	ck_assert_uint_eq(atomic_load(&n_together), n);
 }
 
-/* One shard of each kind. @param retired  a xorb that is */
+/* One shard of each kind. @param retired  a retired xorb */
 static void together_fill(const struct fx_xorb *retired)
 {
 	together_add(PLAIN, 10, "", &pg.x, 1);
@@ -64,7 +64,7 @@ static void together_fill(const struct fx_xorb *retired)
 	fx_shard_fail(&together[BAD].shard);
 }
 
-/* Each of them but the bad one, and its files, once. */
+/* Each shard but the bad one is registered once, with its files. */
 static void must_have_gone_in(void)
 {
 	struct cairn_index_room room;
@@ -84,7 +84,8 @@ static void must_have_gone_in(void)
 	ck_assert_int_eq(pgfx_sql_in("SELECT count(*) FROM member"), 6);
 }
 
-/* What is new goes in together and what is not by itself, in one commit; with a bad one among them, too. */
+/* New shards are registered together and others one by one, all in one commit. A bad one among them changes nothing
+ * of that. */
 START_TEST(shards_that_wait_together)
 {
 	struct cairn_index_stats before, after;
@@ -117,7 +118,7 @@ START_TEST(shards_that_wait_together)
 	}
 	cairn_index_stats(pg.ix, &after);
 	ck_assert_uint_eq(after.n_commits - before.n_commits, 1);
-	/* Nothing was tried a second time but for the bad one's sake: 2 went together, 4 by themselves. */
+	/* Nothing was retried but for the bad shard's sake: 2 were registered together, 4 one by one. */
 	if (!bad)
 		ck_assert_int_eq(pgfx_sql_in("SELECT last_value FROM shard_id_seq") - number, 2 + 4);
 	must_have_gone_in();
@@ -125,7 +126,7 @@ START_TEST(shards_that_wait_together)
 }
 END_TEST
 
-/* What goes with a bad one is applied a second time. */
+/* A note that is batched with a bad shard is applied a second time. */
 START_TEST(a_note_beside_a_bad_shard)
 {
 	struct cairn_index_put_note put = {.write.done = together_done, .job = CAIRN_INDEX_SCRUB};
@@ -158,7 +159,7 @@ static void screened(struct cairn_index_screen *screen)
 	atomic_fetch_add(&n_screened, 1);
 }
 
-/* The server waits with what it is asked about eligible chunks, until that is called off. */
+/* Locks the table that screens read, so that the server keeps them waiting until the lock is released. */
 static PGconn *hold_screens(struct cairn_index_screen *screen)
 {
 	char text[256];
@@ -177,7 +178,7 @@ struct ender {
 	pthread_t thread;
 	void (*end)(struct cairn_index *ix);
 	atomic_bool begun;
-	unsigned n_screened; /* when it has ended */
+	unsigned n_screened; /* screens answered when the call returned */
 };
 
 static void *end_screens(void *arg)
@@ -189,7 +190,7 @@ static void *end_screens(void *arg)
 	return NULL;
 }
 
-/* What is under way is waited for by whoever finishes it, and what is queued behind it is answered, too. */
+/* Finishing waits for the exchange under way, and answers the screens queued behind it, too. */
 START_TEST(screens_that_wait)
 {
 	struct cairn_index_screen one = {.scope = "", .done = screened}, two = one;
@@ -209,7 +210,7 @@ START_TEST(screens_that_wait)
 }
 END_TEST
 
-/* Nobody is told that there is nothing when that is not known. */
+/* A screen that fails is not answered as a miss. */
 START_TEST(a_screen_that_fails)
 {
 	char text[256];

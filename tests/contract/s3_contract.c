@@ -1,5 +1,6 @@
-/* What s3/client.h says of a service, on a real one. Usage: s3_contract URL; the * in it stands for a new prefix, one
- * for each test. Credentials are in the environment, and in CAIRN_S3_SERVICE which service it is. */
+/* What s3/client.h promises of a service, checked on a real one. Usage: s3_contract URL; the * in it stands for a
+ * new
+ * prefix, one for each test. Credentials are in the environment, and CAIRN_S3_SERVICE names the service. */
 #include "hash/crypto.h"
 #include "hash/hash.h"
 #include "store/s3/client.h"
@@ -13,7 +14,7 @@
 static const char *url_given;
 
 struct fixture {
-	struct tempdir dir; /* whose name nobody else has */
+	struct tempdir dir; /* a name that nobody else has */
 	struct s3_client *client;
 };
 
@@ -47,7 +48,7 @@ static enum cairn_status put(struct fixture *f, const char *name, const char *te
 	return s3_put(f->client, name, (const uint8_t *)text, -1, strlen(text), sha256, NULL, NULL);
 }
 
-/* Garage passes the condition over. Who relies on it reads back what is there. */
+/* Garage ignores the condition. Callers that rely on it read the object back. */
 static bool service_passes_conditions_over(void)
 {
 	const char *service = getenv("CAIRN_S3_SERVICE");

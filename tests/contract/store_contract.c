@@ -71,7 +71,7 @@ START_TEST(reads_stay_within_the_object)
 }
 END_TEST
 
-/* A remote store has none to give; the object can be read then as before. */
+/* A remote store has no descriptor to give. The object can still be read. */
 START_TEST(a_descriptor_reads_the_object)
 {
 	CLEANUP(store_fixture_fini) struct store_fixture f = fixture_new();
@@ -140,7 +140,7 @@ START_TEST(nothing_is_visible_before_commit)
 }
 END_TEST
 
-/* It was "hello". A remote store cannot keep it, but gives no other bytes for it. */
+/* The object was "hello". A remote store cannot keep it, but never returns other bytes for it. */
 static void ck_still_readable_or_gone(const struct cairn_store *s, struct cairn_store_object *o)
 {
 	uint8_t got[5];
@@ -185,7 +185,7 @@ START_TEST(set_aside_objects_are_no_longer_found)
 }
 END_TEST
 
-/* Objects that were opened before are kept open, and some share a place. */
+/* Objects that were opened before are cached, and some share a slot. */
 START_TEST(opened_objects_are_found_as_they_are_now)
 {
 	enum { N = 24 };
@@ -288,7 +288,7 @@ START_TEST(one_of_many_concurrent_puts_wins)
 }
 END_TEST
 
-/* The number tells which bytes were opened. */
+/* The identity tells which bytes were opened. */
 START_TEST(an_identity_is_of_the_bytes)
 {
 	CLEANUP(store_fixture_fini) struct store_fixture f = fixture_new();
@@ -364,7 +364,7 @@ static enum cairn_status see_copy(void *ctx, const struct cairn_hash *hash, cons
 	return CAIRN_OK;
 }
 
-/* All there are, in the order of their names. */
+/* All copies in the store, in the order of their names. */
 static void assert_copies(struct cairn_store *s, const struct cairn_copy *const *want, uint32_t n)
 {
 	struct copies_seen seen = {0};
@@ -380,7 +380,7 @@ static enum cairn_status see_enough(void *ctx, const struct cairn_hash *hash, co
 	return CAIRN_E_LIMIT;
 }
 
-/* Each is there beside the others, and goes alone; a store that names none says so. */
+/* Copies exist beside each other, and each is removed alone. A store without named copies says so. */
 START_TEST(copies_have_names)
 {
 	CLEANUP(store_fixture_fini) struct store_fixture f = fixture_new();
@@ -407,10 +407,10 @@ START_TEST(copies_have_names)
 	struct copies_seen seen = {0};
 	ck_assert_int_eq(cairn_store_each_copy(f.store, NULL, see_enough, &seen), CAIRN_E_LIMIT);
 	ck_assert_uint_eq(seen.n, 1);
-	/* From this hash on, from the one before, and from the one behind it. */
+	/* Listing from this hash on, from the hash before it, and from the hash behind it. */
 	for (int n = -1; n <= 1; n++) {
 		struct cairn_hash from = hash;
-		from.b[24] = (uint8_t)(from.b[24] + n); /* its text ends with this digit's */
+		from.b[24] = (uint8_t)(from.b[24] + n); /* the digit that the text of the hash ends with */
 		seen.n = 0;
 		ck_assert_int_eq(cairn_store_each_copy(f.store, &from, see_copy, &seen), CAIRN_OK);
 		ck_assert_uint_eq(seen.n, n <= 0 ? 2 : 0);
@@ -433,7 +433,7 @@ static void count_pack(void *ctx, const struct cairn_store_pack *pack)
 	++*(int *)ctx;
 }
 
-/* A store has packs, or it says that it has none and shows none. */
+/* A store has packs, or reports that it has none and lists none. */
 START_TEST(packs_are_there_or_declined)
 {
 	CLEANUP(store_fixture_fini) struct store_fixture f = fixture_new();
