@@ -1,4 +1,4 @@
-/* What an engine of the index implements. Only for this folder and the engines' rooms in it. */
+/* The functions that an engine of the index implements. Only for this folder and the engines' rooms in it. */
 #ifndef CAIRN_INDEX_BACKEND_H
 #define CAIRN_INDEX_BACKEND_H
 
@@ -19,28 +19,28 @@
 /** The calls of this folder's headers, with the same contracts. `where` is an URL behind its scheme. An engine's struct
  * begins with struct cairn_index, that of its snapshots with struct cairn_index_snapshot. */
 struct cairn_index_backend {
-	bool remote; /* on another machine: what asks it may wait for long */
+	bool remote; /* on another machine, so calls may block for long */
 
 	enum cairn_status (*migrate)(const char *where, struct cairn_diag *diag, int *from, int *to);
 	enum cairn_status (*version)(const char *where, int *version, int *latest, struct cairn_diag *diag);
-	/* NULL: it takes nothing. */
+	/* NULL: connecting needs nothing of the system. */
 	enum cairn_status (*reach)(const char *where, struct cairn_index_reach *out, struct cairn_diag *diag);
-	/* What index.h says of opening; no thread writes yet. */
+	/* As cairn_index_open(). The writer thread does not run yet. */
 	enum cairn_status (*open)(struct cairn_index **out, const char *where,
 				  const struct cairn_index_options *options, struct cairn_diag *diag);
-	const char *(*reset_bug)(void); /* NULL: it is not SQLite */
-	/* No thread writes any more. */
+	const char *(*reset_bug)(void); /* NULL: the engine is not SQLite */
+	/* Called after the writer thread has ended. */
 	void (*free)(struct cairn_index *ix);
 
-	/* For records.h: a connection to read, which goes back with its rows; and the transaction at hand, of the
-	 * writer's thread. */
+	/* For records.h. take() lends a connection for reading, which returns to its pool with its rows. tx() returns
+	 * the transaction at hand; only the writer's thread calls it. */
 	enum cairn_status (*take)(struct cairn_index *ix, struct cairn_db **out);
 	struct cairn_index_tx *(*tx)(struct cairn_index *ix);
 
 	/* --- reading: any thread ---------------------------------------------------------------------------------- */
 
 	enum cairn_status (*xorb)(struct cairn_index *ix, const struct cairn_hash *hash, struct cairn_index_xorb *out);
-	/* NULL: two questions cost no more than one. */
+	/* NULL: xorb() and then chunk_list() are as cheap. */
 	enum cairn_status (*xorb_and_list)(struct cairn_index *ix, const struct cairn_hash *hash,
 					   struct cairn_index_xorb *out, struct cairn_chunk_list *list);
 	enum cairn_status (*xorb_by_id)(struct cairn_index *ix, int64_t id, struct cairn_index_xorb *out);
@@ -48,7 +48,7 @@ struct cairn_index_backend {
 					struct cairn_chunk_list *list);
 	enum cairn_status (*chunk_list_by_id)(struct cairn_index *ix, int64_t id, struct cairn_chunk_list *list);
 	bool (*may_dedupe)(struct cairn_index *ix, const char *scope, const struct cairn_hash *chunk);
-	bool (*screen)(struct cairn_index *ix, struct cairn_index_screen *screen); /* NULL: it answers on the spot */
+	bool (*screen)(struct cairn_index *ix, struct cairn_index_screen *screen); /* NULL: it never waits */
 	void (*finish_screens)(struct cairn_index *ix);                            /* likewise */
 	enum cairn_status (*dedupe)(struct cairn_index *ix, const char *scope, const struct cairn_hash *chunk,
 				    bool (*visit)(void *ctx, const struct cairn_index_dedupe_xorb *xorb), void *ctx);
@@ -60,7 +60,7 @@ struct cairn_index_backend {
 				   const uint32_t with_spans[static 2],
 				   enum cairn_status (*visit)(void *ctx, const struct cairn_index_spans *places),
 				   void *ctx);
-	/* NULL: file() and spans() do */
+	/* NULL: file() and spans() are called instead */
 	enum cairn_status (*plan)(struct cairn_index *ix, const struct cairn_hash *hash, const char *viewer,
 				  struct cairn_index_planner *planner, struct cairn_index_file *out);
 	enum cairn_status (*look_at_shard)(struct cairn_index *ix, struct cairn_index_look *look);
@@ -81,21 +81,21 @@ struct cairn_index_backend {
 	enum cairn_status (*each_place)(struct cairn_index *ix, const struct cairn_hash *chunk, uint32_t limit,
 					void (*visit)(void *ctx, const struct cairn_index_place *place), void *ctx,
 					bool *more);
-	uint64_t (*withdrawn)(struct cairn_index *ix);   /* NULL: one process writes it, which knows */
-	bool (*is_shared)(const struct cairn_index *ix); /* NULL: never, and no call of lease.h and session.h comes */
+	uint64_t (*withdrawn)(struct cairn_index *ix);   /* NULL: one process writes, and knows */
+	bool (*is_shared)(const struct cairn_index *ix); /* NULL: never; no leases, no sessions */
 	bool (*clock_is_off)(struct cairn_index *ix, struct cairn_diag *diag);
 	void (*job_state)(struct cairn_index *ix, enum cairn_index_job job, struct cairn_index_job_state *out);
 	enum cairn_status (*note)(struct cairn_index *ix, enum cairn_index_job job, struct cairn_index_note *out);
-	/* From now on, or no more: it is held. */
+	/* Starts (on) or stops renewing a lease. */
 	void (*renew_lease)(struct cairn_index *ix, const struct cairn_index_lease *lease, bool on);
 	enum cairn_status (*session)(struct cairn_index *ix, const uint8_t digest[static CAIRN_SHA256_BYTES],
 				     int64_t now_unix_s, struct cairn_index_session *out);
-	/* NULL: its rows name no copies. */
+	/* NULL: rows of this engine name no copies. */
 	enum cairn_status (*count_dead)(struct cairn_index *ix, uint64_t *n);
 	enum cairn_status (*each_unnamed)(struct cairn_index *ix, const struct cairn_index_copy *copies, uint32_t n,
 					  cairn_index_visit_copy *visit, void *ctx); /* NULL with count_dead */
 	enum cairn_status (*totals)(struct cairn_index *ix, struct cairn_index_totals *out);
-	/* NULL: it is asked. */
+	/* NULL: the key is looked up in the database. */
 	enum cairn_status (*key_is_good)(struct cairn_index *ix, int64_t id, bool *good);
 	enum cairn_status (*each_owned_file)(struct cairn_index *ix, int64_t from_id,
 					     cairn_index_visit_owned_file *visit, void *ctx, int64_t *next_id);
@@ -131,40 +131,41 @@ struct cairn_index_backend {
 
 	/** @return CAIRN_OK, or as a write that failed: then roll_back() follows */
 	enum cairn_status (*begin)(struct cairn_index *ix, struct cairn_diag *diag);
-	/** Of the transaction that was begun: does the index take no writes, and why? */
+	/** Is the index frozen, as the transaction at hand sees it? */
 	enum cairn_index_frozen (*frozen)(const struct cairn_index *ix);
-	/** Called before each write of the transaction: forget earlier failures of the database. The write must hold
-	 * this lease, unless it is NULL. @return CAIRN_OK; CAIRN_E_CONFLICT another daemon holds it; as a write that
-	 * failed. NULL: there are no leases */
+	/** Called before each write of the transaction; forgets earlier failures of the database. @param lease  the
+	 * write must hold it; NULL: any. @return CAIRN_OK; CAIRN_E_CONFLICT another daemon holds the lease; as a write
+	 * that failed. The function is NULL where there are no leases */
 	enum cairn_status (*begin_write)(struct cairn_index *ix, const struct cairn_index_lease *lease,
 					 struct cairn_diag *diag);
-	/** Savepoints of one write, which undo() goes back to; then release() follows. @return CAIRN_OK; as begin() */
+	/** Savepoints of one write: undo() rolls back to the savepoint; release() always follows. @return CAIRN_OK; as
+	 * begin() */
 	enum cairn_status (*save)(struct cairn_index *ix);
 	enum cairn_status (*undo)(struct cairn_index *ix);
 	enum cairn_status (*release)(struct cairn_index *ix);
-	/** Did the database itself fail, rather than refuse a write for a reason of ours? */
+	/** Did the database itself fail? False when Cairn refused the write. */
 	bool (*has_failed)(struct cairn_index *ix);
 	/** Record the last failure of the database, in its words: index.database, or index.corrupt when it is damaged.
 	 * @return its status */
 	enum cairn_status (*fail)(struct cairn_index *ix, struct cairn_diag *diag);
-	/** Is the transaction still there? Some failures end it by themselves. */
+	/** Is the transaction still open? Some failures end the transaction by themselves. */
 	bool (*is_open)(const struct cairn_index *ix);
-	/** With CAIRN_OK all of it is durable. @return as begin() */
+	/** Commits the transaction. After CAIRN_OK all its writes are durable. @return as begin() */
 	enum cairn_status (*commit)(struct cairn_index *ix, struct cairn_diag *diag);
-	/** Likewise of a transaction in which put_shards() has taken all, none of a repository of the hub: it can be
-	 * seen from then on, and settle() is to make it durable before anybody is told. NULL: there is no such thing,
-	 * nor settle() */
+	/** Commits a transaction ahead, in which put_shards() has applied all writes, none for a repository of the hub.
+	 * Readers see it from then on. settle() must make it durable before any write is answered. NULL: the engine has
+	 * neither this nor settle() */
 	enum cairn_status (*commit_ahead)(struct cairn_index *ix, struct cairn_diag *diag);
 	void (*roll_back)(struct cairn_index *ix);
-	/** A transaction failed, and was rolled back. @return it failed for something that passes, and was not
-	 * committed: do it again. NULL: there is no such thing */
+	/** Called after a failed transaction was rolled back. @return true: the cause was temporary and nothing was
+	 * committed, so retry the transaction. NULL: never retry */
 	bool (*again)(struct cairn_index *ix);
 
 	enum cairn_status (*put_xorb)(struct cairn_index *ix, struct cairn_index_put_xorb *put);
 	enum cairn_status (*put_shard)(struct cairn_index *ix, struct cairn_index_put_shard *put);
-	/* NULL: several cost as much as each for itself. Those of them that it takes it marks as applied. What fails
-	 * takes the transaction along, as a write that is not alone does. @param ahead  when it takes all, nothing but
-	 * commit_ahead() follows: what is left to be sent may go with that, and fail there */
+	/* Registers several shards together, and marks those that it took as applied. A failure fails the whole
+	 * transaction. NULL: registering shards together is no cheaper than one by one. @param ahead  if all shards are
+	 * taken, only commit_ahead() follows; statements not yet sent may go with that call, and fail there */
 	enum cairn_status (*put_shards)(struct cairn_index *ix, struct cairn_index_put_shard *const *puts, unsigned n,
 					bool ahead, struct cairn_diag *diag);
 	enum cairn_status (*forget_file)(struct cairn_index *ix, struct cairn_index_forget_file *forget);
@@ -184,7 +185,7 @@ struct cairn_index_backend {
 	enum cairn_status (*put_note)(struct cairn_index *ix, struct cairn_index_put_note *put);
 	enum cairn_status (*begin_session)(struct cairn_index *ix, struct cairn_index_begin_session *begin);
 	enum cairn_status (*end_session)(struct cairn_index *ix, struct cairn_index_end_session *end);
-	/* Of one that was just made, with this owner: the branch main, and its first commit. */
+	/* Makes the branch main and the first commit of a new repository. @param scope  the repository's owner */
 	enum cairn_status (*begin_repo)(struct cairn_index *ix, struct cairn_index_add_repo *add, int64_t scope);
 	enum cairn_status (*add_commit)(struct cairn_index *ix, struct cairn_index_add_commit *commit);
 	enum cairn_status (*adopt_files)(struct cairn_index *ix, struct cairn_index_adopt_files *adopt);
@@ -195,18 +196,19 @@ struct cairn_index_backend {
 	enum cairn_status (*change_objects)(struct cairn_index *ix, struct cairn_index_change_objects *change);
 	enum cairn_status (*probe)(struct cairn_index *ix); /* changes nothing that can be seen, but is written */
 
-	/** The settler's thread: which of these can be seen, and are durable with CAIRN_OK? Also of none: does it go?
+	/** For the settler's thread. Marks which of these writes can be seen; with CAIRN_OK those are durable. `n` may
+	 * be 0, which only tests that the engine answers.
 	 * @return CAIRN_OK; as begin() */
 	enum cairn_status (*settle)(struct cairn_index *ix, struct cairn_index_settling *all, unsigned n,
 				    struct cairn_diag *diag);
 
-	/** A write found the disk full, and is undone: give back what can be given. */
+	/** A write found the disk full and was undone: free what disk space can be freed. */
 	void (*make_room)(struct cairn_index *ix);
-	/** The next transaction frees space, or takes a right away: what is kept for such may be used. */
+	/** The next transaction frees space or withdraws a right, so it may use the reserve of disk space. */
 	void (*use_reserve)(struct cairn_index *ix);
-	/** Writes find room: keep some again. */
+	/** Writes find room again: refill the reserve. */
 	void (*keep_reserve)(struct cairn_index *ix);
-	/** Do a piece of what can be done while nobody waits for it, or between two batches. @return there is more */
+	/** Does a piece of background work, between two batches or while no write waits. @return there is more */
 	bool (*idle_work)(struct cairn_index *ix);
 
 	/* --- beside a process that may have it open -----------------------------------------------------------------
@@ -259,7 +261,7 @@ struct cairn_index_transfer {
 struct cairn_index {
 	const struct cairn_index_backend *backend;
 	struct cairn_writer writer;
-	char who[CAIRN_INDEX_WHO_BYTES]; /* where this daemon is, for leases; empty: nobody has said it */
+	char who[CAIRN_INDEX_WHO_BYTES]; /* where this daemon runs, for leases; empty: not set */
 };
 
 struct cairn_index_snapshot {

@@ -1,10 +1,10 @@
-/* What all engines say of commits alike. */
+/* Commits: checks, ids and messages that all engines share. */
 #ifndef CAIRN_INDEX_COMMITS_H
 #define CAIRN_INDEX_COMMITS_H
 
 #include "index/history.h"
 
-enum { CAIRN_COMMITS_SECONDS_MAX = 3600 }; /* by which a commit is dated later, so that its id is its own */
+enum { CAIRN_COMMITS_SECONDS_MAX = 3600 }; /* a commit is dated at most so much later, to get an id of its own */
 
 /** The newest commit of a line; zeroed where there is none yet. */
 struct cairn_commits_head {
@@ -14,13 +14,13 @@ struct cairn_commits_head {
 	struct cairn_git_oid oid, root;
 };
 
-/** A line, and what is to be committed to it. */
+/** A line, and the commit to be made on it. */
 struct cairn_commits_new {
 	int64_t repo, scope, line;
 	struct cairn_commits_head head;
-	bool only_same;                 /* it is no failure only if nothing is other than in the head */
-	bool even_same;                 /* there is a commit also then */
-	const struct cairn_git_oid *id; /* that it is given; NULL: git's */
+	bool only_same;                 /* fail if the operations change anything in the head */
+	bool even_same;                 /* make a commit even if nothing changes */
+	const struct cairn_git_oid *id; /* the commit's id; NULL: the one that git computes */
 	const struct cairn_index_message *message;
 	const struct cairn_index_operation *operations;
 	uint32_t n;
@@ -28,23 +28,23 @@ struct cairn_commits_new {
 	bool added;               /* result */
 };
 
-/** Is it within the limits? @return CAIRN_OK; CAIRN_E_LIMIT (commit.limit) */
+/** Checks a commit against the limits. @return CAIRN_OK; CAIRN_E_LIMIT (commit.limit) */
 CAIRN_MUST_USE enum cairn_status cairn_commits_check(const struct cairn_index_message *message, uint32_t n_operations,
 						     struct cairn_diag *diag);
-/** The id that git gives it. @param parent  NULL: none  @return as cairn_git_commit() */
+/** Computes the commit's id as git does. @param parent  NULL: none  @return as cairn_git_commit() */
 CAIRN_MUST_USE enum cairn_status cairn_commits_name(struct cairn_git_oid *out,
 						    const struct cairn_index_message *message,
 						    const struct cairn_git_oid *root,
 						    const struct cairn_git_oid *parent, int64_t at_unix_s);
 bool cairn_commits_begins(const struct cairn_git_oid *oid, const char *prefix);
 
-/** Notes a commit that was made: it becomes the head, to which another one may be made. */
+/** Makes a new commit the head, so that another one may follow it. */
 void cairn_commits_made(struct cairn_commits_new *commit, int64_t number, const struct cairn_git_oid *root,
 			int64_t n_files, int64_t bytes);
-/** Makes a first commit of a pull request, after it was made, the second one: that of the files. */
+/** Turns the first commit of a pull request, once made, into the second one, which has the files. */
 void cairn_commits_proposed(struct cairn_commits_new *commit, const struct cairn_index_add_ref *add);
 /** Fills in the commit that ends the pull request of a merge. @param main  the commit of main that was just made
- *  @param[out] text  the message of that last commit, to which it points */
+ *  @param[out] text  buffer for the message of that last commit; `last` points to it */
 void cairn_commits_merged(struct cairn_index_add_commit *last, const struct cairn_index_add_commit *merge,
 			  const struct cairn_git_oid *main, char text[static CAIRN_GIT_OID_CHARS + 1]);
 
@@ -56,10 +56,10 @@ enum cairn_status cairn_commits_conflict(struct cairn_diag *diag);
 enum cairn_status cairn_commits_known(struct cairn_diag *diag);
 /** @return CAIRN_E_CONFLICT (pr.ended) */
 enum cairn_status cairn_commits_ended(struct cairn_diag *diag);
-/** @return CAIRN_E_LIMIT (commit.rows): a branch with so many files is not made one commit */
+/** @return CAIRN_E_LIMIT (commit.rows): the branch has too many files to be squashed */
 enum cairn_status cairn_commits_too_many(struct cairn_diag *diag);
 
-/** @return CAIRN_E_LIMIT (ref.depth): a branch that leaves so deep a branch would have to copy too many rows */
+/** @return CAIRN_E_LIMIT (ref.depth): a branch from a branch so deep would copy too many rows */
 enum cairn_status cairn_commits_too_deep(struct cairn_diag *diag);
 
 /** @return CAIRN_E_CONFLICT (ref.known) */

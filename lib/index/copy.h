@@ -1,12 +1,12 @@
-/* A copy of a whole index as it was at one moment, in a file, made beside a daemon that may be running: for backups. */
+/* Copies a whole index, as it was at one moment, to a file for a backup. A daemon may be running meanwhile. */
 #ifndef CAIRN_INDEX_COPY_H
 #define CAIRN_INDEX_COPY_H
 
 #include "index/examine.h"
 
 /**
- * Copy an index to a new file, which is whole and by itself, not fsynced. While it is copied the daemon goes on
- * writing, but what it changes takes room. An engine that has backups of its own declines, with a rule of its own.
+ * Copies an index to a new, self-contained file, which is not fsynced. The daemon goes on writing meanwhile, but its
+ * changes take disk space until the copy ends. An engine with backups of its own refuses, with a rule of its own.
  * @param url   of the index (index.h), as in the calls below
  * @param path  replaced when it is there
  * @return CAIRN_OK; CAIRN_E_USAGE no engine has such a URL (index.url), or it makes no copies (index.engine);
@@ -29,7 +29,7 @@ CAIRN_MUST_USE enum cairn_status cairn_index_copy_each(
 	enum cairn_status (*visit)(void *ctx, const struct cairn_hash *xorb, uint64_t stored_bytes, uint64_t layout),
 	void *ctx, struct cairn_diag *diag);
 
-/** cairn_index_examine() of a copy that is not in use; of an older schema what it has.
+/** cairn_index_examine() of a copy that is not in use; With an older schema, only what that schema has is examined.
  *  @return as cairn_index_examine(); CAIRN_E_CONFLICT also "index.schema", as above; CAIRN_E_USAGE as above */
 CAIRN_MUST_USE enum cairn_status cairn_index_copy_examine(const char *url, const char *path,
 							  cairn_index_visit_fault *visit, void *ctx,

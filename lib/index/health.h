@@ -1,4 +1,4 @@
-/* What failed writes say of an index: can uploads be taken? */
+/* The health of an index, from the outcome of its writes: can it take uploads? */
 #ifndef CAIRN_INDEX_HEALTH_H
 #define CAIRN_INDEX_HEALTH_H
 
@@ -6,23 +6,23 @@
 
 enum { CAIRN_HEALTH_HOLD_MS = 10000 };
 
-/** Under its owner's lock. Zeroed is well. */
+/** Under its owner's lock. Zeroed: healthy. */
 struct cairn_health {
-	enum cairn_status status; /* of the last write that the engine refused; CAIRN_OK: none did, or it is over */
-	bool damaged;             /* what is damaged stays so, whatever else can still be written */
+	enum cairn_status status; /* of the last write that the engine refused; CAIRN_OK: none was, or it is over */
+	bool damaged;             /* stays true, even if other writes succeed */
 	int64_t failed_ms;
 	struct cairn_diag diag;
 };
 
 /**
- * Take note of a batch that is done. A failure of disk or engine is told from then on. A full or failing disk is over
- * when an upload could be written again; a probe is too small to show that, and counts only when nothing has failed for
- * CAIRN_HEALTH_HOLD_MS. An engine that was silent is back with any write. A damaged index stays damaged until it is
- * opened anew.
+ * Records the outcome of a batch. A failure of disk or engine is reported from then on. A full or failing disk is over
+ * once an upload succeeds. A probe is too small to show that, so it counts only after CAIRN_HEALTH_HOLD_MS without a
+ * failure. Any successful write ends the failure of a silent engine. A damaged index stays damaged until it is opened
+ * again.
  */
 void cairn_health_note(struct cairn_health *h, const struct cairn_index_write *batch, int64_t now_ms);
 
-/** Found damaged by somebody who looked. */
+/** Marks the index as damaged, after a check found it so. */
 void cairn_health_condemn(struct cairn_health *h, const struct cairn_diag *diag);
 
 #endif

@@ -1,4 +1,5 @@
-/* What a hub keeps of git-like repositories: lines of commits, names for them, and the files of each commit. */
+/* Git-like repositories of a hub: lines of commits, the branches, tags and pull requests that name commits, and the
+ * files of each commit. */
 #ifndef CAIRN_INDEX_HISTORY_H
 #define CAIRN_INDEX_HISTORY_H
 
@@ -9,7 +10,7 @@ enum {
 	CAIRN_INDEX_COMMIT_DIGITS_MIN = 4,    /* of a commit's id, to name it */
 	CAIRN_INDEX_REF_NAME_MAX = 255,       /* bytes of a branch's or a tag's name */
 	CAIRN_INDEX_TITLE_MAX = 1024,         /* bytes of a commit's title */
-	CAIRN_INDEX_MESSAGE_MAX = 65536,      /* bytes of what it says besides */
+	CAIRN_INDEX_MESSAGE_MAX = 65536,      /* bytes of the rest of its message */
 	CAIRN_INDEX_INLINE_MAX = 65536,       /* bytes of a file that is kept in the index */
 	CAIRN_INDEX_OPERATIONS_MAX = 50000,   /* of one commit */
 	CAIRN_INDEX_COMMIT_ROWS_MAX = 200000, /* files that one commit may change, those of deleted folders included */
@@ -17,18 +18,18 @@ enum {
 	CAIRN_INDEX_COMMIT_SCAN_MAX = 300000, /* rows that deletions of one commit may read before the last of them */
 	CAIRN_INDEX_NAMES_MAX = 100000,       /* of one folder */
 	CAIRN_INDEX_PATH_DEPTH_MAX = 64,      /* names between slashes */
-	CAIRN_INDEX_LINE_DEPTH_MAX = 8,       /* lines that a look-up may have to ask */
-	CAIRN_INDEX_FORK_ROWS_MAX = 20000, /* rows that a branch at that depth may copy: the writer does nothing else */
+	CAIRN_INDEX_LINE_DEPTH_MAX = 8,       /* lines that one lookup may read */
+	CAIRN_INDEX_FORK_ROWS_MAX = 20000,    /* rows that a branch at that depth may copy, which blocks the writer */
 };
 
 /* --- commits and what names them ---------------------------------------------------------------------------------- */
 
-/** A commit. Plain value; its message, without the title, is told by cairn_index_each_commit(). */
+/** A commit. Plain value. Only cairn_index_each_commit() gives its message without the title. */
 struct cairn_index_commit {
 	int64_t id; /* later ones have higher ones; never given again */
 	int64_t repo, line;
 	int64_t parent;  /* its number; 0: the first one */
-	uint64_t number; /* how many commits led here, this one included */
+	uint64_t number; /* number of commits up to and including this one */
 	struct cairn_git_oid oid, root;
 	int64_t at_unix_s;
 	uint64_t n_files, bytes;                       /* as of this commit */
@@ -42,7 +43,8 @@ enum cairn_index_ref_kind {
 	CAIRN_INDEX_PULL = 3, /* refs/pr/N: the name is the number */
 };
 
-/** What a branch, a tag or a pull request names now. @return CAIRN_OK; CAIRN_E_NOT_FOUND; as every read */
+/** Returns the commit that a branch, a tag or a pull request names now. @return CAIRN_OK; CAIRN_E_NOT_FOUND; as every
+ * read */
 CAIRN_MUST_USE enum cairn_status cairn_index_ref(struct cairn_index *ix, int64_t repo, enum cairn_index_ref_kind kind,
 						 const char *name, struct cairn_index_commit *out);
 
@@ -55,22 +57,22 @@ struct cairn_index_ref_row {
 };
 
 /** Visit the refs of a repository by kinds and then by the bytes of their names.
- *  @param visit  only takes notes; answers false to end it there
+ *  @param visit  only takes notes; returns false to stop
  *  @return CAIRN_OK; as every read */
 CAIRN_MUST_USE enum cairn_status cairn_index_each_ref(struct cairn_index *ix, int64_t repo,
 						      bool (*visit)(void *ctx, const struct cairn_index_ref_row *ref),
 						      void *ctx);
 
-/** The commit whose id begins so. @param prefix  4 to 40 lower-case digits
+/** Returns the commit whose id has this prefix. @param prefix  4 to 40 lower-case digits
  *  @return CAIRN_OK; CAIRN_E_NOT_FOUND there is none, or more than one; as every read */
 CAIRN_MUST_USE enum cairn_status cairn_index_find_commit(struct cairn_index *ix, int64_t repo, const char *prefix,
 							 struct cairn_index_commit *out);
-/** The commit of this number. @return likewise */
+/** Returns the commit with this number. @return as cairn_index_find_commit() */
 CAIRN_MUST_USE enum cairn_status cairn_index_commit_by_id(struct cairn_index *ix, int64_t id,
 							  struct cairn_index_commit *out);
 
-/** Visit commits from this one back to the first. @param skip  so many of them are passed over at the start, at once
- *  @param visit  only takes notes; message is borrowed, "" when there is none; answers false to end it there
+/** Visit commits from this one back to the first. @param skip  number of commits to skip at the start; takes no time
+ *  @param visit  only takes notes; message is borrowed, "" when there is none; returns false to stop
  *  @return CAIRN_OK; as every read */
 CAIRN_MUST_USE enum cairn_status cairn_index_each_commit(
 	struct cairn_index *ix, const struct cairn_index_commit *from, uint64_t skip,
@@ -86,38 +88,38 @@ enum cairn_index_entry_kind {
 
 /** A file or a folder at a commit. */
 struct cairn_index_entry {
-	const char *folder, *name; /* while it is visited; else NULL. Of the top folder "" */
+	const char *folder, *name; /* set only during a visit, else NULL; folder is "" for the top folder */
 	enum cairn_index_entry_kind kind;
 	struct cairn_git_oid oid; /* of its blob or tree; of CAIRN_INDEX_XET that of the pointer */
-	int64_t commit;           /* the number of that which changed it last */
+	int64_t commit;           /* the number of the commit that changed it last */
 	int64_t content;          /* of CAIRN_INDEX_INLINE */
 	uint64_t size_bytes;      /* of a folder 0 */
-	bool has_file;            /* of CAIRN_INDEX_XET; false: the bytes were deleted for good, or are others */
+	bool has_file; /* of CAIRN_INDEX_XET; false: the bytes were deleted for good, or differ from sha256 */
 	struct cairn_hash file;
 	uint8_t sha256[CAIRN_SHA256_BYTES]; /* of CAIRN_INDEX_XET: the owner's word */
-	enum cairn_index_belief belief;     /* likewise; when it is CAIRN_INDEX_FALSE there is no file for it */
+	enum cairn_index_belief belief; /* of CAIRN_INDEX_XET, in sha256; CAIRN_INDEX_FALSE: there is no file with it */
 };
 
-/** What is under a path at a commit. @return CAIRN_OK; CAIRN_E_NOT_FOUND; as every read */
+/** Returns the file or folder at a path of a commit. @return CAIRN_OK; CAIRN_E_NOT_FOUND; as every read */
 CAIRN_MUST_USE enum cairn_status cairn_index_entry(struct cairn_index *ix, const struct cairn_index_commit *commit,
 						   const char *path, struct cairn_index_entry *out);
 
-/** Which entries are visited. */
+/** Selects the entries to visit. */
 struct cairn_index_listing {
-	const char *folder; /* "": the top one; one that is not there has no entries */
-	bool recursive;     /* what is in its folders, too: first all of one folder, then all of the next */
-	const char *after;  /* a path that was visited: go on behind it; "" at the beginning */
+	const char *folder; /* "": the top one; a missing folder has no entries */
+	bool recursive;     /* also entries of its subfolders, one folder after the other */
+	const char *after;  /* the last path visited: continue after it; "" at the beginning */
 };
 
 /** Visit entries at a commit, by the bytes of the folders and then of the names. A reader of the index is held
- * meanwhile: a visitor only takes notes. @param visit  answers false to end it there
+ * meanwhile: a visitor only takes notes. @param visit  returns false to stop
  * @return CAIRN_OK; CAIRN_E_NOT_FOUND the commit is gone; as every read */
 CAIRN_MUST_USE enum cairn_status cairn_index_each_entry(struct cairn_index *ix, const struct cairn_index_commit *commit,
 							const struct cairn_index_listing *listing,
 							bool (*visit)(void *ctx, const struct cairn_index_entry *entry),
 							void *ctx);
 
-/** The bytes of an inline file. @param[out] out  CAIRN_INDEX_INLINE_MAX bytes of room
+/** Reads the bytes of an inline file. @param[out] out  CAIRN_INDEX_INLINE_MAX bytes of room
  *  @return CAIRN_OK; CAIRN_E_NOT_FOUND; as every read */
 CAIRN_MUST_USE enum cairn_status cairn_index_inline(struct cairn_index *ix, int64_t content, uint8_t *out, size_t *len);
 
@@ -125,8 +127,8 @@ CAIRN_MUST_USE enum cairn_status cairn_index_inline(struct cairn_index *ix, int6
 
 enum cairn_index_operation_kind {
 	CAIRN_INDEX_PUT_INLINE,
-	CAIRN_INDEX_PUT_FILE,      /* by SHA-256, as which it was uploaded to the repository */
-	CAIRN_INDEX_DELETE,        /* a file, or a folder with all in it */
+	CAIRN_INDEX_PUT_FILE,      /* by the SHA-256 under which it was uploaded to the repository */
+	CAIRN_INDEX_DELETE,        /* a file, or a folder with its contents */
 	CAIRN_INDEX_DELETE_FOLDER, /* a folder only */
 };
 
@@ -140,22 +142,22 @@ struct cairn_index_operation {
 	uint8_t sha256[CAIRN_SHA256_BYTES]; /* of PUT_FILE */
 };
 
-/** A pull request that ends with a commit of main, in the same transaction. All is borrowed. */
+/** A pull request that a commit of main merges and ends, in the same transaction. All is borrowed. */
 struct cairn_index_merge {
 	const char *pull; /* the pull request's name; NULL: none */
 	const char *head; /* how the id of its head must begin */
-	/* Of the pull request's last commit. Its message becomes the id of the commit of main. */
+	/* Describes the pull request's last commit. Its message is replaced by the id of the commit of main. */
 	struct cairn_index_message last;
 };
 
 /**
- * Change files of a branch or a pull request: all operations in their order, or none. When nothing is other than
- * before, no commit is made.
+ * Changes files of a branch or a pull request: applies all operations in order, or none. If nothing changes, no commit
+ * is made.
  *   CAIRN_E_NOT_FOUND  repo.unknown, revision.unknown; entry.unknown ("A file with this name doesn't exist")
  *   CAIRN_E_CONFLICT   commit.parent: "The branch was updated since you opened this page. Please refresh and try
- *                      again."; commit.sha256: no file of that SHA-256 was uploaded to the repository; commit.path: a
- *                      file where a folder is needed, or the other way round; commit.known: another commit of the
- *                      repository has that id; pr.ended: the pull request takes no more
+ *   again."; commit.sha256: no file of that SHA-256 was uploaded to the repository; commit.path: a file where a folder
+ *   is needed, or the other way round; commit.known: another commit of the repository has that id; pr.ended: the pull
+ *   request takes no more
  *   CAIRN_E_LIMIT      commit.limit, commit.rows, commit.names, commit.depth
  *   CAIRN_E_DENIED     quota.repo, quota.account: the repository would hold too much
  */
@@ -166,44 +168,45 @@ struct cairn_index_add_commit {
 	const char *ref;                /* its name; borrowed */
 	const char *parent;             /* how the id of the head must begin; NULL: any */
 	const struct cairn_git_oid
-		*id; /* that it has elsewhere, and keeps; borrowed. NULL: the one that git gives it */
+		*id; /* the commit's id elsewhere, which it keeps; borrowed. NULL: computed as git does */
 	struct cairn_index_message message;
 	const struct cairn_index_operation *operations; /* borrowed */
 	uint32_t n;                                     /* at most CAIRN_INDEX_OPERATIONS_MAX */
-	bool ends;                      /* of a pull request: its last one, which is made even when nothing is other */
+	bool ends;                      /* of a pull request: its last commit, made even if nothing changes */
 	struct cairn_index_merge merge; /* of a branch: the pull request that it merges; its errors are as above */
-	struct cairn_git_oid oid;       /* result: of the new commit, or of the head if nothing was other */
+	struct cairn_git_oid oid;       /* result: of the new commit, or of the head if nothing changed */
 	bool added;                     /* result: there is a new commit */
 };
 CAIRN_MUST_USE enum cairn_status cairn_index_add_commit(struct cairn_index *ix, struct cairn_index_add_commit *commit);
 
-/** Make a branch, a tag or a pull request. CAIRN_E_CONFLICT: it is there (ref.known: "Reference refs/heads/X already
- * exists"); CAIRN_E_USAGE (ref.nested): a branch or a tag has a name that goes on behind a slash where this one ends,
- * or the other way round; CAIRN_E_NOT_FOUND: repo.unknown; revision.unknown, the commit is gone; CAIRN_E_LIMIT:
- * ref.depth, a branch that leaves a branch as deep as look-ups go would copy more than CAIRN_INDEX_FORK_ROWS_MAX rows.
- */
+/** Makes a branch, a tag or a pull request. CAIRN_E_CONFLICT: the name exists (ref.known: "Reference refs/heads/X
+ * already exists"); CAIRN_E_USAGE (ref.nested): this name and that of an existing branch or tag are a path and its
+ * folder, as "a/b" and "a"; CAIRN_E_NOT_FOUND: repo.unknown; revision.unknown, the commit is gone; CAIRN_E_LIMIT:
+ * ref.depth, the new branch starts from a branch as deep as lookups go, and would copy more than
+ * CAIRN_INDEX_FORK_ROWS_MAX rows. */
 struct cairn_index_add_ref {
 	struct cairn_index_write write;
 	int64_t repo;
 	enum cairn_index_ref_kind kind;
-	const char *name;                 /* borrowed; of CAIRN_INDEX_PULL NULL: the next number */
-	int64_t commit;                   /* where; 0: a branch without files, with a first commit of its own */
-	bool overwrite;                   /* a branch that is there is set to it */
-	struct cairn_index_message first; /* of that first commit; of a pull request, of one that changes nothing and
-					     says what is proposed (title NULL: it begins without) */
-	/* Of a pull request with a first commit: the files that a second commit of the same message changes, in the
-	 * same transaction. Its errors are those of cairn_index_add_commit(). */
+	const char *name; /* borrowed; of CAIRN_INDEX_PULL NULL: the next number */
+	int64_t commit;   /* the commit to name; 0: a branch without files, with a first commit of its own */
+	bool overwrite;   /* move an existing branch to that commit */
+	struct cairn_index_message first; /* the first commit's message. A pull request's first commit changes no file
+					     and describes the proposal (title NULL: no such commit) */
+	/* The operations of a second commit, for a pull request with a first commit. It has the same message and
+	 * transaction. Its errors are those of cairn_index_add_commit(). */
 	const struct cairn_index_operation *operations; /* borrowed */
 	uint32_t n;                                     /* 0: there is no second commit */
-	const struct cairn_git_oid *id; /* of the second commit; borrowed. NULL: the one that git gives it */
-	int64_t number;                 /* result, of CAIRN_INDEX_PULL */
-	struct cairn_git_oid oid;       /* result, of CAIRN_INDEX_PULL with a first commit: of its head */
+	const struct cairn_git_oid *id;                 /* of the second commit; borrowed. NULL: computed as git does */
+	int64_t number;                                 /* result, of CAIRN_INDEX_PULL */
+	struct cairn_git_oid oid; /* result, of CAIRN_INDEX_PULL with a first commit: of its head */
 };
 CAIRN_MUST_USE enum cairn_status cairn_index_add_ref(struct cairn_index *ix, struct cairn_index_add_ref *add);
 
-/** Make a branch one commit without a parent, of the files that it has: what led there goes with the next collection,
- * unless another branch or a tag comes from it. One that is such a commit already stays. CAIRN_E_NOT_FOUND:
- * repo.unknown, revision.unknown; CAIRN_E_LIMIT (commit.rows): it has more than CAIRN_INDEX_COMMIT_ROWS_MAX files. */
+/** Replaces the history of a branch by one commit without a parent, with the same files. The next collection removes
+ * the earlier commits, unless another branch or a tag comes from them. A branch that is one such commit already stays
+ * as it is. CAIRN_E_NOT_FOUND: repo.unknown, revision.unknown; CAIRN_E_LIMIT (commit.rows): it has more than
+ * CAIRN_INDEX_COMMIT_ROWS_MAX files. */
 struct cairn_index_squash {
 	struct cairn_index_write write;
 	int64_t repo;
@@ -213,7 +216,7 @@ struct cairn_index_squash {
 };
 CAIRN_MUST_USE enum cairn_status cairn_index_squash(struct cairn_index *ix, struct cairn_index_squash *squash);
 
-/** Remove a branch or a tag. CAIRN_E_NOT_FOUND: repo.unknown, revision.unknown; CAIRN_E_DENIED: "Cannot delete
+/** Removes a branch or a tag. CAIRN_E_NOT_FOUND: repo.unknown, revision.unknown; CAIRN_E_DENIED: "Cannot delete
  * refs/heads/main" (ref.main). */
 struct cairn_index_drop_ref {
 	struct cairn_index_write write;
@@ -223,18 +226,18 @@ struct cairn_index_drop_ref {
 };
 CAIRN_MUST_USE enum cairn_status cairn_index_drop_ref(struct cairn_index *ix, struct cairn_index_drop_ref *drop);
 
-/** A file that one repository has from another. */
+/** A file that one repository adopts from another. */
 struct cairn_index_adopted {
 	struct cairn_hash file;
-	uint8_t sha256[CAIRN_SHA256_BYTES]; /* as which the source has it */
-	bool failed;                        /* result: it has no such file, or knows that this is not its SHA-256 */
+	uint8_t sha256[CAIRN_SHA256_BYTES]; /* under which the source has the file */
+	bool failed; /* result: the source has no such file, or the SHA-256 is known to be false */
 };
 enum { CAIRN_INDEX_ADOPTED_MAX = 1000 }; /* of one cairn_index_adopt_files() */
 
-/** Give files of a repository to another one, all in one transaction, so that commits may name them there: what is
- * proved of their SHA-256 as such, and the source's word as that of another. One that fails changes nothing, and the
- * others are done. CAIRN_E_NOT_FOUND: one of the two is gone (repo.unknown); CAIRN_E_LIMIT: there are more than that;
- * CAIRN_E_DENIED: the repository would hold too much (quota.repo, quota.account). */
+/** Gives files of a repository to another one, in one transaction, so that commits there may name them. A proved
+ * SHA-256 stays proved; the source's unproved claim becomes CAIRN_INDEX_COPIED. A file that fails changes nothing, and
+ * the others are adopted. CAIRN_E_NOT_FOUND: one of the repositories is gone (repo.unknown); CAIRN_E_LIMIT: n is too
+ * large; CAIRN_E_DENIED: the repository would hold too much (quota.repo, quota.account). */
 struct cairn_index_adopt_files {
 	struct cairn_index_write write;
 	int64_t source, repo;
