@@ -10,7 +10,7 @@
 
 struct info_use {
 	int64_t xorb_id;
-	uint32_t term; /* the first that names it */
+	uint32_t term; /* the first term that names it */
 };
 
 static void info_free_uses(struct info_use **uses)
@@ -32,7 +32,7 @@ static int info_by_term(const void *a, const void *b)
 	return (x->term > y->term) - (x->term < y->term);
 }
 
-/* Each xorb once, in the order of the file. The order of their numbers would tell which of them was here before. */
+/* Lists each xorb once, in the order of the file. The order of the numbers would reveal which xorbs are older. */
 static uint32_t info_gather_uses(const struct cairn_index_file *file, struct info_use *uses)
 {
 	uint32_t n = 0;
@@ -67,7 +67,7 @@ static enum cairn_status info_visit_uses(struct cairn_cas *cas, const struct inf
 		struct cairn_info_xorb xorb;
 		enum cairn_status status = cairn_index_xorb_by_id(cas->index, uses[i].xorb_id, &row);
 		if (status == CAIRN_E_NOT_FOUND)
-			continue; /* the file was forgotten, and the xorb collected, since it was looked up */
+			continue; /* the file was deleted and the xorb collected since the lookup */
 		if (status != CAIRN_OK)
 			return status;
 		info_tell_xorb(&xorb, &row);
@@ -167,7 +167,7 @@ static void info_visit_place(void *ctx, const struct cairn_index_place *row)
 	places->visit(places->ctx, &place);
 }
 
-/* The first one holds the chunk; those after it are its neighbours. */
+/* The first xorb of an answer holds the chunk; those after it are its neighbours. */
 static bool info_visit_answer(void *ctx, const struct cairn_index_dedupe_xorb *x)
 {
 	const struct info_places *places = ctx;

@@ -12,7 +12,7 @@
 
 static const char PREFIX[] = "hf_cairn_";
 enum { KEY_USED_EVERY_S = 3600 };
-enum { HUB_BYTES = 3 }; /* of the prefix: clients want it, keys are good without */
+enum { HUB_BYTES = 3 }; /* of the prefix "hf_": clients expect it, but keys are accepted without it */
 
 _Static_assert((int)CAIRN_KEY_NAME_MAX == (int)CAIRN_INDEX_SCOPE_TEXT_MAX, "what the index keeps of a name");
 
@@ -66,7 +66,7 @@ unsigned cairn_key_scopes(const char *words)
 
 /* --- making, revoking, listing ------------------------------------------------------------------------------------ */
 
-/* @param name  NULL or empty: the operator's. @param[out] id  0: the operator's */
+/* @param name  NULL or empty: the operator's keys. @param[out] id  0: the operator's */
 static enum cairn_status key_find_account(struct cairn_cas *cas, const char *name, int64_t *id)
 {
 	struct cairn_index_account account = {0};
@@ -171,8 +171,8 @@ static void key_use_written(struct cairn_index_write *write)
 	free(write);
 }
 
-/* Keys that share a place of the table are written down more often. What cannot be written now is no reason to refuse
- * the key: it is an hour later then. */
+/* Keys that share a slot of the table have their use written more often. If the last-used time cannot be written now,
+ * accept the key anyway; it is written an hour later. */
 static void key_note_use(struct cairn_cas *cas, const struct cairn_index_key *key, int64_t now_unix_s)
 {
 	_Atomic int64_t *noted = &cas->keys_used[(uint64_t)key->id % CAS_KEYS_USED];

@@ -9,33 +9,33 @@
 #include <string.h>
 
 enum {
-	LEFT_OVERS_KEEP_MS = 10 * 1000, /* so much of a list is read again */
-	LEFT_OVERS_HASH = 4,            /* fields of its place */
+	LEFT_OVERS_KEEP_MS = 10 * 1000, /* how much of a listing may be repeated */
+	LEFT_OVERS_HASH = 4,            /* fields for the hash where it stopped */
 	LEFT_OVERS_FIELDS,
-	LEFT_OVERS_FAILED_MAX = 2, /* at the same place */
+	LEFT_OVERS_FAILED_MAX = 2, /* failures at the same place */
 };
 
-/* Where a list goes on that came to no end: a note of the data folder or, where several daemons share an index, of the
- * job there. All zero: at the beginning. */
+/* Where an unfinished listing resumes. Kept in a note of the data folder or, if daemons share an index, in the note of
+ * its job. All zero: at the beginning. */
 struct left_overs_place {
 	int64_t hash[LEFT_OVERS_HASH];
-	int64_t failed;               /* lists, one after the other, that went on there and came no further */
-	bool kept;                    /* another than the beginning is */
-	int64_t keep_ms;              /* when it is to be kept next */
-	struct cairn_index_note note; /* that was read or written last */
+	int64_t failed;               /* listings in a row that resumed here and got no further */
+	bool kept;                    /* the note names another place than the beginning */
+	int64_t keep_ms;              /* when to write the note next */
+	struct cairn_index_note note; /* the note last read or written */
 };
 
 struct left_overs_walk {
 	struct cas_left_overs *l;
 	struct left_overs_place place;
-	struct cairn_hash last; /* of those that were shown */
-	struct cairn_hash done; /* all before it is settled */
+	struct cairn_hash last; /* the last object listed */
+	struct cairn_hash done; /* everything before it is settled */
 	bool has_last, has_done;
-	int64_t before_unix_ms; /* what was made later may be of an upload that goes on */
+	int64_t before_unix_ms; /* a newer copy may belong to an upload still under way */
 	bool stopped, unsettled;
 	uint32_t n, n_unnamed;
 	struct cairn_index_copy found[CAIRN_INDEX_SWEEP_MAX];
-	struct cairn_index_copy unnamed[CAIRN_INDEX_SWEEP_MAX]; /* of those found */
+	struct cairn_index_copy unnamed[CAIRN_INDEX_SWEEP_MAX]; /* those of found that no row names */
 };
 
 /* --- how far it is ------------------------------------------------------------------------------------------------ */
@@ -50,7 +50,7 @@ static void left_overs_fields(struct cairn_note_field out[static LEFT_OVERS_FIEL
 	out[LEFT_OVERS_HASH] = (struct cairn_note_field){"failed", &place->failed};
 }
 
-/* @return NULL: from the beginning, also where nobody knows. @param hash  where there is room for another */
+/* @return NULL: from the beginning, also if the place is unknown. @param hash  room for the place */
 static const struct cairn_hash *left_overs_find(struct left_overs_walk *w, struct cairn_hash *hash)
 {
 	struct cairn_cas *cas = w->l->cas;
@@ -72,7 +72,8 @@ static const struct cairn_hash *left_overs_find(struct left_overs_walk *w, struc
 	return place->kept ? hash : NULL;
 }
 
-/* Under the lease, so that nobody who was paused says something of another's list. In a file it is lost at worst. */
+/* Writes the note under the lease, so that a paused daemon cannot overwrite the note of another's listing. A note in a
+ * file may be lost; the listing then starts over. */
 static enum cairn_status left_overs_write_note(struct left_overs_walk *w)
 {
 	struct cas_left_overs *l = w->l;
@@ -92,7 +93,7 @@ static enum cairn_status left_overs_write_note(struct left_overs_walk *w)
 	memcpy(put.note.text, text.bytes, text.len);
 	enum cairn_status status = cairn_index_put_note(l->cas->index, &put);
 	if (status == CAIRN_E_CONFLICT)
-		return CAIRN_OK; /* it could not be read at the beginning: the next list begins where that was to */
+		return CAIRN_OK; /* the note could not be read at first: the next listing resumes from it */
 	if (status == CAIRN_OK)
 		w->place.note.version = put.note.version + 1;
 	else
@@ -100,7 +101,7 @@ static enum cairn_status left_overs_write_note(struct left_overs_walk *w)
 	return status;
 }
 
-/* @param at  all before it is settled; NULL: so is everything */
+/* @param at  everything before it is settled; NULL: everything is */
 static enum cairn_status left_overs_keep(struct left_overs_walk *w, const struct cairn_hash *at)
 {
 	struct left_overs_place *place = &w->place;
@@ -123,7 +124,7 @@ static void left_overs_note(void *ctx, const struct cairn_hash *hash, const stru
 	w->unnamed[w->n_unnamed++] = (struct cairn_index_copy){*hash, *copy};
 }
 
-/* Most are named, which is only read: the transactions of others do not wait for it. */
+/* Writes off unnamed copies. Most copies are named, and checking that only reads: it holds up no transaction. */
 static enum cairn_status left_overs_write_off(struct left_overs_walk *w)
 {
 	struct cas_left_overs *l = w->l;
@@ -145,7 +146,8 @@ static enum cairn_status left_overs_write_off(struct left_overs_walk *w)
 
 /* --- where they do not: this process alone writes the store ------------------------------------------------------- */
 
-/* Under the guard no upload of this xorb is between its PUT and its row, and of several copies the last one counts. */
+/* Does nobody need this copy? Under the guard, no upload of this xorb is between its PUT and its row. Of several
+ * copies, the last one counts. */
 static enum cairn_status left_overs_judge(struct cairn_cas *cas, const struct cairn_index_copy *copy, bool *unneeded)
 {
 	CLEANUP(cairn_store_object_freep) struct cairn_store_object *last = NULL;
@@ -188,7 +190,7 @@ static void left_overs_note_done(struct left_overs_walk *w, const struct cairn_h
 	w->has_done = true;
 }
 
-/* Where the store removes nothing, the next list goes on with others. */
+/* If the store refuses all removals, the next listing resumes after the last object tried. */
 static enum cairn_status left_overs_remove_all(struct left_overs_walk *w)
 {
 	enum cairn_status status = CAIRN_OK;
@@ -205,8 +207,8 @@ static enum cairn_status left_overs_remove_all(struct left_overs_walk *w)
 
 /* --- all of them -------------------------------------------------------------------------------------------------- */
 
-/* Where it broke off, so that the next one goes on there, or not: what always fails at one place must not keep all
- * others from what is before it. */
+/* Notes where the listing broke off, for the next one to resume. After repeated failures at one place the next listing
+ * starts over, so that the objects before that place are not left out for ever. */
 static void left_overs_break_off(struct left_overs_walk *w, const struct cairn_hash *from)
 {
 	struct cairn_diag diag = w->l->diag;
@@ -220,7 +222,7 @@ static void left_overs_break_off(struct left_overs_walk *w, const struct cairn_h
 	w->l->diag = diag;
 }
 
-/* What was written for is not looked for again; a list that only reads says now and then how far it is. */
+/* Settles the page. After a write, the place is noted at once; a listing that only reads notes it now and then. */
 static enum cairn_status left_overs_settle(struct left_overs_walk *w, bool ended)
 {
 	uint64_t before = w->l->n;
@@ -262,7 +264,7 @@ static enum cairn_status left_overs_list(struct left_overs_walk *w)
 	if (status == CAIRN_OK)
 		status = left_overs_settle(w, true);
 	else if (!w->unsettled)
-		(void)!left_overs_settle(w, false); /* what was listed before it failed */
+		(void)!left_overs_settle(w, false); /* settle what was listed before the failure */
 	if (status == CAIRN_E_BUSY)
 		status = cas_store_is_silent(&l->diag);
 	if (status != CAIRN_OK)

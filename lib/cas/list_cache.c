@@ -6,10 +6,10 @@ struct list_slot {
 	struct cairn_hash xorb;
 	int64_t id;
 	struct cairn_chunk_list list;
-	uint16_t next; /* of its chain: a slot + 1; 0: it is the last */
+	uint16_t next; /* the next slot in the chain, plus 1; 0: the last one */
 };
 
-/* The oldest is at first. Chains go by the first byte of the hash. */
+/* The oldest list is at first. Chains are selected by the first byte of the hash. */
 struct cairn_list_ring {
 	uint32_t first, n;
 	size_t bytes;

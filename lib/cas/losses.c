@@ -12,34 +12,34 @@
 #include <string.h>
 
 enum {
-	LOSSES_AGAIN_MS = 60 * 1000,      /* what is lost may be deleted, copied or healed by another daemon */
-	LOSSES_SHARED_MS = 5 * 60 * 1000, /* another daemon may have lost something */
-	LOSSES_REST_MS = 500,             /* after a look, and ten times as long as it took */
+	LOSSES_AGAIN_MS = 60 * 1000,      /* lost files may be deleted, copied or healed by another daemon meanwhile */
+	LOSSES_SHARED_MS = 5 * 60 * 1000, /* another daemon may have lost xorbs meanwhile */
+	LOSSES_REST_MS = 500,             /* wait at least this long after a look, and ten times its duration */
 };
 
 _Static_assert((int)CAIRN_LOSSES_OWNER_BYTES == (int)CAIRN_INDEX_SCOPE_TEXT_MAX + 1, "an owner's name fits");
 
-/* What tells that something may be lost, or healed, since the last look. */
+/* Counters that change when something may have been lost or healed since the last look. */
 struct losses_mark {
 	uint64_t n_lost, n_found, n_stored;
 	uint64_t n_files, n_xorbs;
 };
 
-/* What one look has found. */
+/* The result of one look. */
 struct losses_found {
 	struct cairn_losses_sum sum;
-	struct cairn_hash *files;          /* owned, sum.n_files of them in their order */
-	struct cairn_losses_owner *owners; /* owned, sum.n_owners of them, by lost files */
+	struct cairn_hash *files;          /* owned; sum.n_files of them, sorted */
+	struct cairn_losses_owner *owners; /* owned; sum.n_owners of them, by number of lost files */
 };
 
 struct cas_losses {
-	pthread_mutex_t lock; /* over found, mark and has_failed; the looking thread alone changes them */
+	pthread_mutex_t lock; /* over found, mark and has_failed; only the looking thread changes them */
 	struct losses_found found;
-	struct losses_mark mark;  /* of when the look for found began */
-	bool has_failed;          /* the last look */
-	_Atomic uint64_t n_files; /* of found, for a look without the lock */
-	/* the looking thread's */
-	int64_t looked_ms, rest_ms; /* monotonic: not before */
+	struct losses_mark mark;  /* taken when the look for found began */
+	bool has_failed;          /* the last look failed */
+	_Atomic uint64_t n_files; /* found.sum.n_files, to be read without the lock */
+	/* only the looking thread uses these */
+	int64_t looked_ms, rest_ms; /* monotonic times: of the last look; of the next one at the earliest */
 };
 
 static void losses_found_fini(struct losses_found *found)
@@ -78,14 +78,14 @@ struct losses_look {
 	struct cairn_cas *cas;
 	bool (*stop)(void *ctx);
 	void *stop_ctx;
-	int64_t *xorbs; /* owned: numbers of lost ones, in their order */
+	int64_t *xorbs; /* owned: the numbers of lost xorbs, sorted */
 	size_t n_xorbs, xorbs_cap;
 	size_t files_cap;
-	void *tree;    /* owned, of search.h: owners by their names */
-	size_t n_kept; /* of found.owners while they are flattened */
+	void *tree;    /* owned; a tree (search.h) of owners by name */
+	size_t n_kept; /* entries of found.owners, while the tree is flattened */
 	const struct cairn_hash *file;
 	uint64_t size_bytes; /* of that file */
-	bool is_short;       /* of memory */
+	bool is_short;       /* memory ran out */
 	struct losses_found found;
 };
 
@@ -101,7 +101,7 @@ static bool losses_stops(const struct losses_look *look)
 	return look->stop && look->stop(look->stop_ctx);
 }
 
-/* @return the array with room for one more; NULL without memory, and then the old one is still there */
+/* @return the array with room for one more; NULL: no memory, and the old array still exists */
 static void *losses_room(void *array, size_t n, size_t *cap, size_t size)
 {
 	if (n < *cap)
@@ -287,7 +287,7 @@ static struct losses_mark losses_mark_now(struct cairn_cas *cas)
 	};
 }
 
-/* While nothing is lost, what is stored and deleted makes no difference. */
+/* While nothing is lost, uploads and deletions cannot change the result. */
 static bool losses_may_differ(struct cairn_cas *cas, const struct losses_mark *now, int64_t now_ms)
 {
 	const struct cas_losses *l = cas->losses;
@@ -415,7 +415,7 @@ size_t cairn_losses_files(struct cairn_cas *cas, const struct cairn_hash *after,
 	size_t n = 0;
 	pthread_mutex_lock(&l->lock);
 	size_t first = 0, end = (size_t)l->found.sum.n_files;
-	while (after && first < end) { /* the first one behind it */
+	while (after && first < end) { /* finds the first one after it */
 		size_t middle = first + (end - first) / 2;
 		if (losses_compare_hashes(&l->found.files[middle], after) <= 0)
 			first = middle + 1;

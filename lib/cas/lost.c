@@ -3,7 +3,7 @@
 #include "cas/internal.h"
 #include "index/operate.h"
 
-enum { LOST_PAGES_MAX = 64 }; /* of rows: a call takes some ten milliseconds */
+enum { LOST_PAGES_MAX = 64 }; /* pages of rows: a call takes some ten milliseconds */
 
 _Static_assert((int)CAIRN_LOST_PAGE_MAX == (int)CAIRN_INDEX_PAGE_MAX, "a page of rows has no more that are lost");
 
@@ -33,7 +33,7 @@ enum cairn_status cairn_cas_each_lost(struct cairn_cas *cas, int64_t after_id,
 	*next_id = 0;
 	if (cas->options.xorbs_external)
 		return CAIRN_OK;
-	/* One page with some is a whole answer. */
+	/* Stop at the first page with any lost xorbs. */
 	for (unsigned n = 0; n < LOST_PAGES_MAX && !walk.any; n++) {
 		status = cairn_index_each_xorb(cas->index, after_id, CAIRN_LOST_PAGE_MAX, lost_visit, &walk, next_id);
 		if (status != CAIRN_OK || *next_id == 0)

@@ -1,10 +1,10 @@
-/* A xorb that is made here, of chunks that were cut and hashed here: nothing of it needs to be verified. */
+/* Stores a xorb made here. Its chunks were cut and hashed here, so it need not be verified. */
 #include "cas/internal.h"
 #include "xorb/writer.h"
 
 #include <stdlib.h>
 
-enum { MAKING_WINDOW_BYTES = 512 * 1024 }; /* that are written together */
+enum { MAKING_WINDOW_BYTES = 512 * 1024 }; /* bytes written together */
 
 struct cairn_xorb_making {
 	struct cairn_cas *cas;

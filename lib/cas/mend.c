@@ -11,11 +11,11 @@ struct mend {
 	struct cairn_cas *cas;
 	const struct cairn_hash *xorb;
 	struct cairn_index_xorb row;
-	struct cairn_xorb_verifier *verifier; /* of the sound copy, once there is one; owned */
+	struct cairn_xorb_verifier *verifier; /* owned; of the sound copy, once found */
 	uint64_t stored_bytes;                /* of it */
-	unsigned copy;                        /* that is it */
+	unsigned copy;                        /* the number of that copy */
 	struct cairn_copy name;               /* of it */
-	bool unreadable, damaged;             /* of a copy so far */
+	bool unreadable, damaged;             /* the state of any copy read so far */
 	struct cairn_diag *diag;
 };
 
@@ -71,7 +71,7 @@ enum cairn_status cas_open_copy(struct cairn_cas *cas, const struct cairn_index_
 enum cairn_status cas_must_be_there(struct cairn_cas *cas, const struct cairn_hash *xorb, const struct cairn_copy *copy)
 {
 	CLEANUP(cairn_store_object_freep) struct cairn_store_object *object = NULL;
-	uint8_t byte; /* what is known of a name may be of before its object was removed */
+	uint8_t byte; /* reading is needed: what is cached about a name may predate the object's removal */
 	enum cairn_status status = cairn_store_get_named(cas->store, xorb, copy, &object);
 	if (status == CAIRN_OK)
 		status = cairn_store_object_read(object, 0, &byte, 1);
@@ -100,7 +100,7 @@ enum cairn_status cas_object_there(struct cairn_cas *cas, const struct cairn_has
 
 /* --- copies ------------------------------------------------------------------------------------------------------- */
 
-/* Unpack and hash all of a copy. @return CAIRN_OK; CAIRN_E_DAMAGED; else as cas_read_xorb() */
+/* Unpacks and hashes a whole copy. @return CAIRN_OK; CAIRN_E_DAMAGED; otherwise as cas_read_xorb() */
 static enum cairn_status mend_try(struct mend *m, struct cairn_store_object *copy)
 {
 	struct cairn_diag why = {0};
@@ -124,8 +124,8 @@ static enum cairn_status mend_try(struct mend *m, struct cairn_store_object *cop
 	return CAIRN_E_DAMAGED;
 }
 
-/* @return CAIRN_OK one is sound; CAIRN_E_DAMAGED none is; CAIRN_E_IO the same, but one cannot be read; CAIRN_E_NOMEM;
- *         CAIRN_E_BUSY nothing can be said now */
+/* @return CAIRN_OK: a copy is sound; CAIRN_E_DAMAGED: none is; CAIRN_E_IO: none is, but one could not be read;
+ *     CAIRN_E_NOMEM; CAIRN_E_BUSY: undecided for now */
 static enum cairn_status mend_find(struct mend *m)
 {
 	for (unsigned n = 0; n < CAS_COPIES_MAX; n++) {
@@ -173,7 +173,7 @@ static bool mend_row_describes(const struct mend *m)
 	return true;
 }
 
-/* The row is to describe the copy that was found sound. */
+/* Makes the row describe the copy that was found to be sound. */
 static enum cairn_status mend_adopt(struct mend *m)
 {
 	struct cairn_index_put_xorb put = {
@@ -181,7 +181,7 @@ static enum cairn_status mend_adopt(struct mend *m)
 		.list = cairn_xorb_verifier_list(m->verifier),
 		.stored_bytes = m->stored_bytes,
 	};
-	put.found = cas_names_copies(m->cas); /* what was read under a name is what has it */
+	put.found = cas_names_copies(m->cas); /* a copy read by name bears that name */
 	enum cairn_status status = put.found ? CAIRN_OK : cairn_store_confirm(m->cas->store, m->xorb, m->copy);
 	if (put.found)
 		put.copy = m->name;

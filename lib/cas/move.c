@@ -30,7 +30,7 @@ static enum cairn_status move_open_from(struct move *m)
 	const struct cairn_move_options *o = m->options;
 	const struct cairn_store_options store = {.beside = true, .credentials = o->credentials};
 	enum cairn_status status = cairn_data_dir_find(o->from, m->diag);
-	/* Whoever removes the first one afterwards would remove both. */
+	/* Otherwise, whoever deletes the source after the move would also delete the target. */
 	if (status == CAIRN_OK && cairn_data_dir_has(o->from, o->to))
 		return cairn_fail(m->diag, CAIRN_E_USAGE, "move.folder", CAIRN_NO_OFFSET,
 				  "%s is in the folder of the store that is moved: name another one", o->to);
@@ -40,11 +40,11 @@ static enum cairn_status move_open_from(struct move *m)
 		status = cairn_index_transfer_open(&m->from, m->from_index, true, m->diag);
 	if (status == CAIRN_OK)
 		status = cairn_store_open(&m->source, m->from_store, &store, m->diag);
-	/* What a collection takes while it is copied would be looked for in vain. */
+	/* Block collections: they would remove objects that are yet to be copied. */
 	return status == CAIRN_OK ? cairn_hold_take(o->from, &m->hold_fd, m->diag) : status;
 }
 
-/* Addresses that were given out, and answers that are kept, are good for the second as they were for the first. */
+/* Keeps the secret, so that URLs already given out and answers that clients cached stay valid at the target. */
 static enum cairn_status move_place_secret(struct move *m)
 {
 	char own[MOVE_PATH_BYTES], other[MOVE_PATH_BYTES];
@@ -127,7 +127,7 @@ static enum cairn_status move_is_empty(struct move *m, bool *empty)
 	return CAIRN_OK;
 }
 
-/* One of the two is in use at any time, and a store in use is never written over. */
+/* At any time one of the two stores is in use, and a store in use is never overwritten. */
 static enum cairn_status move_judge(struct move *m, const struct cairn_index_state *from)
 {
 	struct cairn_index_state to;
@@ -165,7 +165,7 @@ static enum cairn_status move_open(struct move *m, struct cairn_index_state *fro
 
 /* --- the switch --------------------------------------------------------------------------------------------------- */
 
-/* The first takes nothing new from here on, so a pass that finds nothing to do has compared two whole stores. */
+/* Freezes the source. From here on it takes no writes, so a pass without changes has compared two whole stores. */
 static enum cairn_status move_catch_up(struct move *m)
 {
 	enum cairn_status status = cairn_index_transfer_freeze(m->from, CAIRN_INDEX_MOVED, m->diag);
@@ -225,7 +225,7 @@ enum cairn_status cairn_move_cancel(const struct cairn_move_options *options, st
 	struct cairn_move_report report = {.table = ""};
 	CLEANUP(move_fini) struct move m = {.options = options, .report = &report, .diag = diag, .hold_fd = -1};
 	struct cairn_index_state from;
-	/* A move that was begun has made it; nothing is made here. */
+	/* A cancel creates nothing: the folder exists if a move was begun. */
 	enum cairn_status status = cairn_data_dir_find(options->to, diag);
 	if (status == CAIRN_OK)
 		status = move_open(&m, &from);

@@ -1,4 +1,5 @@
-/* Objects from one store to another: each is unpacked and hashed on its way, and is there only if it was right. */
+/* Copies objects from one store to another. Each is unpacked and hashed on the way, and is stored only if it is
+ * sound. */
 #include "cas/move_work.h"
 #include "cas/stored.h"
 
@@ -10,7 +11,7 @@
 
 enum { MOVE_THREADS = 4 };
 
-/* Objects that threads take one after the other. */
+/* Objects that the threads take one by one. */
 struct move_queue {
 	struct move *m;
 	struct move_object *objects;
@@ -31,7 +32,7 @@ static enum cairn_status move_open_copy(struct move *m, const struct move_object
 	return n == 0 ? cairn_store_get_named(m->source, &object->hash, &object->copy, out) : CAIRN_E_NOT_FOUND;
 }
 
-/* Read an object whole. @param put  its bytes go there as well; may be NULL */
+/* Reads and verifies a whole object. @param put  its bytes are also written there; may be NULL */
 static enum cairn_status move_read(const struct move_object *object, struct cairn_store_object *copy,
 				   struct cairn_store_put *put, uint8_t *block, struct cairn_diag *diag)
 {
@@ -62,7 +63,7 @@ static enum cairn_status move_read(const struct move_object *object, struct cair
 	return cas_is_damage(status) ? CAIRN_E_DAMAGED : status;
 }
 
-/* An object of that name was there: is it the one? Else it makes room. */
+/* The target already has an object of that name. Is it sound and the same? If damaged, it is set aside. */
 static enum cairn_status move_judge_there(struct move *m, const struct move_object *object, uint8_t *block, bool *sound)
 {
 	CLEANUP(cairn_store_object_freep) struct cairn_store_object *copy = NULL;
@@ -103,7 +104,7 @@ static enum cairn_status move_put(struct move *m, struct move_object *object, st
 	return sound ? CAIRN_OK : CAIRN_E_IO;
 }
 
-/* From the first copy that is sound. */
+/* Copies the object from its first sound copy. */
 static void move_object(struct move *m, struct move_object *object, uint8_t *block)
 {
 	enum cairn_status failed = CAIRN_E_NOT_FOUND;
@@ -154,7 +155,7 @@ static bool move_goes_on(struct move *m)
 	return !m->options->progress || m->options->progress(m->options->ctx, m->report);
 }
 
-/* The caller's thread tells how far it is. */
+/* Waits for the threads, and reports the progress on the caller's thread. */
 static void move_objects_wait(struct move_queue *q)
 {
 	pthread_mutex_lock(&q->lock);

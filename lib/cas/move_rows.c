@@ -1,9 +1,9 @@
-/* Comparing all rows of two indexes, in the order of their keys, and bringing the second to the first one's. */
+/* Compares all rows of two indexes in the order of their keys, and makes the second equal to the first. */
 #include "cas/move_table.h"
 
 enum {
 	MOVE_PAGE_ROWS = 1024,
-	MOVE_FILE_ROWS = 32, /* each with its terms, or its bytes */
+	MOVE_FILE_ROWS = 32, /* each with its terms or its bytes */
 	MOVE_WRITE_ROWS = 4096,
 	MOVE_WRITE_BYTES = 4 << 20,
 };
@@ -31,7 +31,7 @@ static void move_cursor_init(struct move_cursor *c, struct cairn_index_transfer 
 	cairn_index_rows_init(&c->before, table);
 }
 
-/* Have the next row at page.at. @param[out] any  there is one */
+/* Makes the next row available at page.at. @param[out] any  there is one */
 static enum cairn_status move_cursor_fill(struct move_cursor *c, bool *any, struct cairn_diag *diag)
 {
 	enum cairn_status status = CAIRN_OK;
@@ -82,15 +82,14 @@ static bool move_is_full(const struct move_table *w)
 	       (w->table == CAIRN_TABLE_XORB && w->drop.n >= MOVE_XORBS);
 }
 
-/* Chunks of a xorb that counts as lost there are not offered. */
+/* Dedupe rows of a xorb that is lost at the target are left out, so its chunks are not offered. */
 static bool move_is_withheld(const struct move_table *w, const struct cairn_index_rows *rows, uint32_t row)
 {
 	return w->table == CAIRN_TABLE_DEDUPE &&
 	       move_ids_have(&w->m->damaged, move_number(rows, row, CAIRN_DEDUPE_XORB));
 }
 
-/* A row of the first index, which the second may have.
- * @param differs  it has none, or another */
+/* Takes a row of the first index. @param differs  the second index has no such row, or a different one */
 static enum cairn_status move_row(struct move_table *w, struct move_xorbs *xorbs, const struct cairn_index_rows *rows,
 				  uint32_t row, bool differs)
 {

@@ -1,4 +1,4 @@
-/* What waits to be written of a table. */
+/* The rows of a table that are yet to be written. */
 #include "cas/move_table.h"
 #include "base/crash_point.h"
 
@@ -58,7 +58,7 @@ static bool move_goes_on(struct move *m)
 	return !m->options->progress || m->options->progress(m->options->ctx, m->report);
 }
 
-/* Objects of xorbs whose rows are gone, where they are known by their hash alone. */
+/* Removes the objects of xorbs whose rows are gone, if the target knows objects only by their hash. */
 static enum cairn_status move_drop_objects(struct move_table *w)
 {
 	struct cairn_hash hash;

@@ -1,14 +1,14 @@
-/* Bringing the rows of xorbs to a second index, each after its object. */
+/* Brings the rows of xorbs to a second index, each after its object. */
 #include "cas/move_table.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 struct move_xorb {
-	struct cairn_index_rows list, there; /* rows of list in both indexes, one each or none; owned */
+	struct cairn_index_rows list, there; /* owned; the xorb's row of list in each index, if any */
 	struct cairn_chunk_list chunks;      /* owned */
-	bool is_there;                       /* the second index has the row, and so the object */
-	size_t object;                       /* its place among those that are copied, and one; 0: it is not */
+	bool is_there;                       /* the second index has the row, and so has the object */
+	size_t object;                       /* its place among the objects to copy, plus 1; 0: not copied */
 };
 
 struct move_xorbs {
@@ -16,7 +16,7 @@ struct move_xorbs {
 	struct move_object objects[MOVE_XORBS];
 	uint32_t n;
 	size_t n_objects;
-	struct cairn_index_rows rows; /* as they will be; owned */
+	struct cairn_index_rows rows; /* owned; the rows to be written */
 };
 
 struct move_xorbs *move_xorbs_new(void)
@@ -45,7 +45,7 @@ static bool move_is_null(const struct cairn_index_rows *rows, uint32_t row, unsi
 	return cairn_index_rows_value(rows, row, column)->kind == CAIRN_VALUE_NULL;
 }
 
-/* The row of a table whose key is this number, if it has one. */
+/* Finds the row of a table that has this number as its key, if any. */
 static enum cairn_status move_look(struct cairn_index_transfer *index, enum cairn_index_table table, int64_t id,
 				   struct cairn_index_rows *out, struct cairn_diag *diag)
 {
@@ -79,7 +79,7 @@ static struct cairn_copy move_copy(const struct cairn_index_rows *rows, uint32_t
 	return copy;
 }
 
-/* Are two rows that are there, or not, the same? */
+/* Are the two rows equal, or both absent? */
 static bool move_same(const struct cairn_index_rows *a, const struct cairn_index_rows *b)
 {
 	return a->n == b->n && (a->n == 0 || cairn_index_rows_equal(a, 0, b, 0));
@@ -95,7 +95,7 @@ static bool move_parse_list(const struct cairn_index_rows *list, struct cairn_ch
 			       hashes->len) == CAIRN_OK;
 }
 
-/* Is the object of this row in the second store? Its row there was written after it. */
+/* Does the second store have the object of this row? If its row is there, the object was written before it. */
 static bool move_has_object(const struct move_table *w, const struct move_xorb *x, const struct cairn_index_rows *row,
 			    uint32_t i, const struct cairn_index_rows *there)
 {
@@ -104,7 +104,7 @@ static bool move_has_object(const struct move_table *w, const struct move_xorb *
 	       (!w->m->names_target || !move_is_null(there, 0, CAIRN_XORB_COPY)) && move_same(&x->list, &x->there);
 }
 
-/* Take a row that differs, and look what it needs. */
+/* Takes a row that differs, and finds out what must be copied for it. */
 static enum cairn_status move_add_xorb(struct move_table *w, struct move_xorbs *all,
 				       const struct cairn_index_rows *from, uint32_t i)
 {
@@ -147,8 +147,8 @@ static enum cairn_status move_add_xorb(struct move_table *w, struct move_xorbs *
 	return all->rows.status;
 }
 
-/* An object could not be copied. While uploads and collections go on, the row may have changed since it was read.
- * @param[out] gone  it did, and the next pass looks at it again */
+/* Handles an object that could not be copied. Its row may have changed since it was read, while uploads and collections
+ * go on. @param[out] gone  the row changed, and the next pass handles it */
 static enum cairn_status move_doubt(struct move_table *w, struct move_xorbs *all, uint32_t i, bool *gone)
 {
 	CLEANUP(cairn_index_rows_fini) struct cairn_index_rows now;
@@ -175,7 +175,7 @@ static enum cairn_status move_doubt(struct move_table *w, struct move_xorbs *all
 	return move_ids_add(&m->damaged, id);
 }
 
-/* What became of the object of a row. @param[out] gone  as above */
+/* Takes the result of copying a row's object. @param[out] gone  as in move_doubt() */
 static enum cairn_status move_judge(struct move_table *w, struct move_xorbs *all, uint32_t i, bool *gone)
 {
 	struct move_xorb *x = &all->xorbs[i];

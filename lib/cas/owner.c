@@ -8,7 +8,7 @@ static const char *const OWNER_KINDS[] = {
 	[CAIRN_INDEX_BUCKET] = "buckets/", [CAIRN_INDEX_KERNEL] = "kernels/",
 };
 
-/* What is before the name. @return "": nothing that is a kind */
+/* Parses the kind before the name. @return "": not a kind */
 static const char *owner_kind(const char *repo, enum cairn_index_repo_kind *kind)
 {
 	for (unsigned i = CAIRN_INDEX_MODEL; i < sizeof(OWNER_KINDS) / sizeof(OWNER_KINDS[0]); i++) {
@@ -55,6 +55,6 @@ enum cairn_status cairn_cas_find_owner(struct cairn_cas *cas, const char *name, 
 	*in_hub = status == CAIRN_OK;
 	if (*in_hub)
 		cairn_index_repo_owner(owner, repo.id);
-	/* An engine without a hub has none. */
+	/* An engine without a hub has no repositories. */
 	return status == CAIRN_E_NOT_FOUND || status == CAIRN_E_USAGE ? CAIRN_OK : status;
 }

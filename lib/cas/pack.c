@@ -39,7 +39,7 @@ static enum cairn_status packing_step(const struct packing *p)
 	return !p->options->progress || p->options->progress(p->options->ctx, p->report) ? CAIRN_OK : CAIRN_E_BUSY;
 }
 
-/* Xorbs in the order in which they came, a page at a time. */
+/* Walks the xorbs in the order of their arrival, a page at a time. */
 static enum cairn_status packing_walk(struct packing *p, enum cairn_status (*each)(struct packing *p))
 {
 	int64_t from_id = 0;
@@ -63,7 +63,7 @@ static enum cairn_status packing_sum(struct packing *p)
 	return CAIRN_OK;
 }
 
-/* Under the guard nobody stores or removes this xorb; its row may have changed since the page was read. */
+/* Under the guard nobody stores or removes this xorb. Its row may have changed since the page was read. */
 static enum cairn_status packing_copy_one(struct packing *p, const struct cairn_hash *hash)
 {
 	struct cairn_guard guard;
@@ -114,7 +114,7 @@ static enum cairn_status packing_run(struct packing *p, struct cairn_diag *diag)
 	if (status == CAIRN_OK)
 		status = packing_walk(p, packing_copy);
 	if (status == CAIRN_E_LIMIT)
-		status = CAIRN_OK; /* the pack is full; the rest is for the next one */
+		status = CAIRN_OK; /* the pack is full; the next one takes the rest */
 	if (status != CAIRN_OK || p->report->n_packed == 0)
 		return status;
 	status = cairn_store_packing_commit(p->store, diag);
@@ -122,8 +122,8 @@ static enum cairn_status packing_run(struct packing *p, struct cairn_diag *diag)
 	return status;
 }
 
-/* A collection may run meanwhile: under the guard it finds an object in the folder, in the pack or in both, and removes
- * it from where it is; one that it took out of the pack stays as it is. */
+/* Removes packed objects from the folder. A collection may run meanwhile: under the guard it removes an object from the
+ * folder, the pack or both, wherever it is. An object that it took out of the pack stays as it is. */
 static enum cairn_status packing_remove(struct packing *p)
 {
 	enum cairn_status status = packing_step(p);
@@ -134,7 +134,7 @@ enum cairn_status cairn_cas_pack(struct cairn_cas *cas, const struct cairn_pack_
 				 struct cairn_pack_report *report, struct cairn_diag *diag)
 {
 	*report = (struct cairn_pack_report){0};
-	/* A collection removes objects; one that is being copied would come back with the pack. */
+	/* A collection removes objects. An object that is being copied would return with the pack. */
 	if (atomic_exchange(&cas->collecting, true))
 		return cairn_fail(diag, CAIRN_E_BUSY, "gc.running", CAIRN_NO_OFFSET,
 				  "a collection or a packing is under way; try again later");

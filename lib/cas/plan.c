@@ -7,16 +7,16 @@
 #include <string.h>
 
 struct plan_builder {
-	struct cairn_index_planner planner; /* first: a pointer to it is one to the whole */
+	struct cairn_index_planner planner; /* first, so that a pointer to it is a pointer to the whole */
 	struct cairn_cas *cas;
 	const struct cairn_byte_range *range;
 	struct cairn_plan *plan;
-	const struct cairn_index_term *terms; /* borrowed: of the plan, as the index keeps them */
-	struct cairn_id_set xorbs;            /* in the order of the plan's xorbs */
-	uint32_t *first;                      /* owned: where the terms of each xorb begin in order; n_xorbs + 1 */
-	uint32_t *order;     /* owned: places of the terms, those of one xorb together, in the file's order */
-	uint32_t n_done;     /* xorbs looked at */
-	uint64_t skip_front; /* bytes of the first term before the range, to be cut in whole chunks */
+	const struct cairn_index_term *terms; /* borrowed: the terms of the plan, as the index has them */
+	struct cairn_id_set xorbs;            /* in the order of plan->xorbs */
+	uint32_t *first;                      /* owned; where the terms of each xorb begin in order; n_xorbs + 1 */
+	uint32_t *order;     /* owned; indexes of the plan's terms, grouped by xorb, in the order of the file */
+	uint32_t n_done;     /* xorbs planned so far */
+	uint64_t skip_front; /* bytes of the first term before the range; whole chunks are cut off */
 	uint64_t skip_back;  /* bytes of the last term after the range, likewise */
 };
 
@@ -66,7 +66,7 @@ bool cairn_byte_range_find(const struct cairn_byte_range *range, uint64_t file_b
 	return range->kind != CAIRN_RANGE_FROM_TO || range->first == 0;
 }
 
-/* The terms that [first, end) touches: n of them from *from on. Notes how much of the outer two it leaves out. */
+/* Finds the n terms that [first, end) touches, from *from on. Notes the bytes of the outer two that lie outside. */
 static uint32_t plan_find_terms(struct plan_builder *b, const struct cairn_index_file *file, uint64_t first,
 				uint64_t end, uint32_t *from)
 {
@@ -124,7 +124,7 @@ static enum cairn_status plan_order_terms(struct plan_builder *b)
 		b->first[plan->terms[i].xorb]++;
 	for (uint32_t x = 0, at = 0; x <= plan->n_xorbs; x++) {
 		at += b->first[x];
-		b->first[x] = at; /* where its terms end: filled from the back */
+		b->first[x] = at; /* the end of its terms: filled from the back */
 	}
 	for (uint32_t i = plan->n_terms; i-- > 0;)
 		b->order[--b->first[plan->terms[i].xorb]] = i;
@@ -139,7 +139,7 @@ static int plan_by_start(const void *pa, const void *pb)
 	return a->start < b->start ? -1 : a->start > b->start;
 }
 
-/* Leave out the whole chunks before and after the range. At least one chunk stays. */
+/* Drops whole chunks before and after the range. At least one chunk stays. */
 static void plan_trim(struct plan_builder *b, uint32_t place, const struct cairn_span *spans)
 {
 	struct cairn_plan_term *term = &b->plan->terms[place];
@@ -159,7 +159,8 @@ static void plan_trim(struct plan_builder *b, uint32_t place, const struct cairn
 	}
 }
 
-/* Sort the ranges of one xorb, and merge those that touch. Most files go through a xorb from its front to its back. */
+/* Sorts the ranges of a xorb and merges those that touch. Usually they are sorted: most files use a xorb front to
+ * back. */
 static uint32_t plan_merge(struct cairn_plan_range *ranges, uint32_t n)
 {
 	bool ascending = true;
@@ -179,8 +180,8 @@ static uint32_t plan_merge(struct cairn_plan_range *ranges, uint32_t n)
 	return last + 1;
 }
 
-/* What a term needs of its xorb, whose places are those of the list, or what the term itself keeps.
- * @return false: neither makes sense */
+/* Finds the range that a term needs of its xorb, from the places in the list or from those in the term itself.
+ * @return false: neither is valid */
 static bool plan_range(struct plan_builder *b, uint32_t place, const struct cairn_index_spans *places,
 		       struct cairn_plan_range *out)
 {
@@ -203,8 +204,8 @@ static bool plan_range(struct plan_builder *b, uint32_t place, const struct cair
 	return true;
 }
 
-/* A xorb that counts as lost may be damaged in places that nobody asks for, or be back in its pack: whoever fetches
- * from it gets no byte that is not verified. */
+/* A xorb that counts as lost may be damaged only in chunks that nobody needs, or be back in its pack. Planning it is
+ * safe: a fetch returns only verified bytes. */
 static bool plan_can_read(const struct plan_builder *b, const struct cairn_index_spans *places)
 {
 	bool there;
@@ -216,7 +217,7 @@ static bool plan_can_read(const struct plan_builder *b, const struct cairn_index
 	return cas_object_there(b->cas, &places->xorb, bytes, &there) == CAIRN_OK && there;
 }
 
-/* The next xorb of the plan, and its terms. */
+/* Plans the next xorb and its terms. */
 static enum cairn_status plan_add_xorb(void *ctx, const struct cairn_index_spans *places)
 {
 	struct plan_builder *b = ctx;
@@ -243,7 +244,7 @@ static enum cairn_status plan_add_xorb(void *ctx, const struct cairn_index_spans
 	return CAIRN_OK;
 }
 
-/* @param n  terms of the plan, at least 1 */
+/* @param n  the number of terms of the plan, at least 1 */
 static enum cairn_status plan_prepare(struct plan_builder *b, uint32_t n)
 {
 	struct cairn_plan *plan = b->plan;
@@ -257,7 +258,7 @@ static enum cairn_status plan_prepare(struct plan_builder *b, uint32_t n)
 	return plan->ranges && plan->xorbs ? CAIRN_OK : CAIRN_E_NOMEM;
 }
 
-/* A row that says less than its terms give would have the file cut, or empty, with no fault to be seen. */
+/* If a row gave fewer bytes than its terms, clients would get the file truncated or empty, without an error. */
 static bool plan_size_is_right(const struct cairn_index_file *file)
 {
 	uint64_t bytes = 0;
@@ -285,7 +286,7 @@ static enum cairn_status plan_choose(struct cairn_index_planner *planner, const 
 		return status;
 	*ids = b->xorbs.ids;
 	*n_ids = b->plan->n_xorbs;
-	/* Only where the range begins or ends within a term its chunks must be known one by one. */
+	/* Single chunks matter only where the range begins or ends within a term. */
 	if (b->skip_front > 0)
 		with_spans[0] = b->plan->terms[0].xorb;
 	if (b->skip_back > 0)
@@ -305,7 +306,7 @@ static enum cairn_status plan_make(struct cairn_cas *cas, const char *viewer, co
 				 .plan = out};
 	enum cairn_status status = cairn_index_plan(cas->index, hash, viewer, &b.planner, &file);
 	if (status == CAIRN_E_NOT_FOUND && out->n_terms > 0)
-		status = CAIRN_E_CONFLICT; /* the file is there, and one of its xorbs is not */
+		status = CAIRN_E_CONFLICT; /* the file exists, but one of its xorbs does not */
 	if (status == CAIRN_OK)
 		out->offset_into_first_range = b.skip_front;
 	else

@@ -9,15 +9,15 @@
 #include <string.h>
 
 enum {
-	PROOF_CLAIMS = 64,                   /* of one turn: as many small files as one write is worth */
-	PROOF_BLOCK_BYTES = 128 * 1024,      /* read at once, a chunk's largest */
-	PROOF_TURN_BYTES = 64 * 1024 * 1024, /* after which a turn takes no further file, and leaves a longer one */
+	PROOF_CLAIMS = 64,                   /* claims in a turn: as many small files as are worth one write */
+	PROOF_BLOCK_BYTES = 128 * 1024,      /* bytes read at once: the largest chunk */
+	PROOF_TURN_BYTES = 64 * 1024 * 1024, /* a turn starts no file beyond this, and interrupts a longer one */
 };
 
 struct proof_claim {
-	struct cairn_index_due due; /* its owner's name is that of the turn */
+	struct cairn_index_due due; /* its owner points to the name in the turn */
 	struct cairn_index_outcome outcome;
-	bool is_begun; /* there is no outcome before another turn */
+	bool is_begun; /* another turn continues it; there is no outcome yet */
 };
 
 struct proof_run {
@@ -49,7 +49,7 @@ static bool proof_go_on(const struct proof_run *run, size_t bytes)
 
 /* --- reading ------------------------------------------------------------------------------------------------------ */
 
-/* Wait as if it were read. */
+/* Waits as long as reading the bytes would take. */
 static enum cairn_status proof_wait(const struct proof_run *run, uint64_t bytes)
 {
 	for (uint64_t done = 0; done < bytes; done += PROOF_BLOCK_BYTES)
@@ -58,8 +58,8 @@ static enum cairn_status proof_wait(const struct proof_run *run, uint64_t bytes)
 	return CAIRN_OK;
 }
 
-/* @param at  of the file: where to begin; moved behind what came to the digest, also by a failure  @param end exclusive
- */
+/* @param at  the position in the file; on return, the end of the bytes added to the digest, also after a failure
+ * @param end  exclusive */
 static enum cairn_status proof_read_to(struct proof_run *run, const struct cairn_index_due *due, uint64_t *at,
 				       uint64_t end, struct cairn_sha256 *digest)
 {
@@ -71,7 +71,7 @@ static enum cairn_status proof_read_to(struct proof_run *run, const struct cairn
 	struct cairn_diag unsaid = {0};
 	size_t n = 1;
 	if (*at == end && !whole)
-		return CAIRN_OK; /* stopped right there, the last time */
+		return CAIRN_OK; /* the last turn stopped exactly here */
 	enum cairn_status status =
 		cairn_file_reader_open(run->cas, NULL, &due->file, whole ? &ALL : &part, &extent, &reader, &unsaid);
 	while (status == CAIRN_OK && n > 0) {
@@ -84,7 +84,7 @@ static enum cairn_status proof_read_to(struct proof_run *run, const struct cairn
 	return status;
 }
 
-/* @return CAIRN_OK with the proof, or that it cannot be had now; CAIRN_E_BUSY; CAIRN_E_NOMEM */
+/* @return CAIRN_OK: the outcome has the proof, or says that the file cannot be read now; CAIRN_E_BUSY; CAIRN_E_NOMEM */
 static enum cairn_status proof_read(struct proof_run *run, struct proof_claim *claim)
 {
 	CLEANUP(cairn_sha256_freep) struct cairn_sha256 *digest = cairn_sha256_new();
@@ -100,7 +100,7 @@ static enum cairn_status proof_read(struct proof_run *run, struct proof_claim *c
 	return CAIRN_OK;
 }
 
-/* A part of a long file that is known, up to end. What was hashed of it before that was known is not needed. */
+/* Waits for a part, up to end, of a long file whose proof is known. A digest begun before that is dropped. */
 static enum cairn_status proof_wait_part(struct proof_run *run, struct cas_proof_part *part, uint64_t end)
 {
 	cairn_sha256_freep(&part->digest);
@@ -110,7 +110,7 @@ static enum cairn_status proof_wait_part(struct proof_run *run, struct cas_proof
 	return status;
 }
 
-/* A part of one that is not, likewise. */
+/* Reads a part, up to end, of a long file whose proof is not known. */
 static enum cairn_status proof_read_part(struct proof_run *run, struct proof_claim *claim, struct cas_proof_part *part,
 					 uint64_t end)
 {
@@ -121,7 +121,8 @@ static enum cairn_status proof_read_part(struct proof_run *run, struct proof_cla
 	return claim->outcome.is_unread ? CAIRN_OK : status;
 }
 
-/* The next part of a long file. An owner for whom there is no room waits until another one's file is done. */
+/* Handles the next part of a long file. Without room for a further part, the owner waits until another's file is
+ * done. */
 static enum cairn_status proof_look_on(struct proof_run *run, struct proof_claim *claim, bool is_known)
 {
 	struct cas_proof_part *part = cas_proof_parts_take(run->turn->parts, &claim->due);
@@ -143,7 +144,7 @@ static enum cairn_status proof_look_on(struct proof_run *run, struct proof_claim
 	return status;
 }
 
-/* @param before  the claim before it, which may be of the same file; NULL: none */
+/* @param before  the previous claim, which may be of the same file; NULL: none */
 static enum cairn_status proof_look(struct proof_run *run, struct proof_claim *claim, const struct proof_claim *before)
 {
 	bool same = before && before->due.file_id == claim->due.file_id && !before->outcome.is_unread;
@@ -174,7 +175,7 @@ static void proof_tell(struct proof_run *run, const struct proof_claim *claim)
 	turn->lied(turn->lied_ctx, &lie);
 }
 
-/* @param n  claims that were looked at */
+/* @param n  the number of claims that were decided */
 static enum cairn_status proof_settle(struct proof_run *run, uint32_t n)
 {
 	struct cairn_index_settle_claims settle = {.write.lease = run->turn->lease,

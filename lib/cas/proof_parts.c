@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PARTS_MAX = 4096 }; /* owners with a long file under way: some 2 MiB */
+enum { PARTS_MAX = 4096 }; /* owners with a long file in progress: some 2 MiB */
 
 struct cairn_proof_parts {
 	uint64_t round;
@@ -37,7 +37,7 @@ void cas_proof_parts_drop(struct cairn_proof_parts *parts, struct cas_proof_part
 	*part = parts->part[--parts->n];
 }
 
-/* Of files that are gone. One that is there is taken in each round. */
+/* Drops the parts of files that are gone. The part of a file that exists is taken in each round. */
 static void parts_drop_old(struct cairn_proof_parts *parts)
 {
 	for (uint32_t i = parts->n; i-- > 0;)
@@ -45,7 +45,7 @@ static void parts_drop_old(struct cairn_proof_parts *parts)
 			cas_proof_parts_drop(parts, &parts->part[i]);
 }
 
-/* @return false: there is none */
+/* @return false: no room */
 static bool parts_make_room(struct cairn_proof_parts *parts)
 {
 	if (parts->n == PARTS_MAX)

@@ -1,4 +1,5 @@
-/* A shard upload: spooled, verified on a worker, which leaves records, and registered from these in a group commit. */
+/* A shard upload. The shard is spooled, verified into records on a worker, and registered from these in a group
+ * commit. */
 #include "base/bytes.h"
 #include "base/crash_point.h"
 #include "cas/internal.h"
@@ -16,18 +17,18 @@ struct cairn_shard_upload {
 	struct cairn_cas *cas;
 	char scope[CAIRN_INDEX_SCOPE_TEXT_MAX + 1], owner[CAIRN_INDEX_SCOPE_TEXT_MAX + 1];
 	bool footer_may_be_cut;
-	struct cairn_spool *spool; /* until it is verified */
+	struct cairn_spool *spool; /* until the shard is verified */
 	struct cairn_use use;
 	const uint8_t *bytes; /* of the spool, mapped */
 	size_t len;
-	struct cas_shard_look look; /* before it is verified: is it known, and what else is there */
+	struct cas_shard_look look; /* made before verification: is the shard known, and which xorbs exist? */
 	struct cairn_verify_summary summary;
 	struct cairn_list_cache lists;     /* of xorbs that only terms name */
-	struct cairn_list_cache described; /* the last one of a xorb that the shard describes */
-	uint64_t n_list_chunks;            /* of all lists that were read */
-	struct cairn_verified verified;    /* what the index registers; owned */
+	struct cairn_list_cache described; /* the list of the last xorb that the shard describes */
+	uint64_t n_list_chunks;            /* chunks in all lists read */
+	struct cairn_verified verified;    /* owned; the records to be registered */
 	struct cairn_index_put_shard put;
-	struct cairn_index_confirm_shard confirm; /* of one that is known */
+	struct cairn_index_confirm_shard confirm; /* for a shard that is already known */
 	void (*done)(void *ctx, enum cairn_status status, bool added, const struct cairn_diag *diag);
 	void *done_ctx;
 };
@@ -40,14 +41,14 @@ enum cairn_status cairn_shard_upload_begin(struct cairn_cas *cas, const struct c
 {
 	*out = NULL;
 	uint64_t bytes_max = cas->options.shard_bytes_max;
-	/* One that is announced to be longer is refused when it is. */
+	/* A longer announcement is not refused yet: the upload is refused when it exceeds the limit. */
 	uint64_t bytes = bytes_expected <= bytes_max ? bytes_expected : UINT64_MAX;
 	struct cairn_shard_upload *u = calloc(1, sizeof(*u));
 	if (!u)
 		return CAIRN_E_NOMEM;
 	u->cas = cas;
 	u->footer_may_be_cut = footer_may_be_cut;
-	u->described.bytes_max = 1; /* so the next list takes the memory of the last but one, and none is given back */
+	u->described.bytes_max = 1; /* only the newest list is kept, and its memory is reused */
 	(void)snprintf(u->scope, sizeof(u->scope), "%s", who->scope);
 	(void)snprintf(u->owner, sizeof(u->owner), "%s", who->owner);
 	enum cairn_status status = cairn_use_begin(&u->use, cas, &who->sender, bytes, true, diag);
@@ -92,7 +93,7 @@ void cairn_shard_upload_free(struct cairn_shard_upload *u)
 
 /* --- verifying ---------------------------------------------------------------------------------------------------- */
 
-/* The row of a xorb whose bytes are here, or of one that is known where bytes are kept elsewhere.
+/* Finds the row of a xorb whose bytes are stored here. With external xorbs, any known xorb will do.
  * @param list  as of cairn_index_xorb_and_list() */
 static enum cairn_status shard_upload_find_xorb(struct cairn_shard_upload *u, const struct cairn_hash *xorb,
 						struct cairn_index_xorb *row, struct cairn_chunk_list *list)
@@ -109,8 +110,8 @@ static enum cairn_status shard_upload_find_xorb(struct cairn_shard_upload *u, co
 	return (status == CAIRN_OK && !stored) || status == CAIRN_E_DAMAGED ? CAIRN_E_NOT_FOUND : status;
 }
 
-/* What the look has found does for a xorb that is described, whose hashes are there. The row of any other one must be
- * that which was found, or what was seen does not hold. */
+/* The result of the look suffices for a xorb that the shard describes, because the shard has its hashes. The row of
+ * another xorb must be the one that the look found; otherwise the look is not to be relied on. */
 static const struct cairn_chunk_list *shard_upload_places(struct cairn_shard_upload *u, const struct cairn_hash *xorb,
 							  bool described, int64_t *id)
 {
@@ -138,7 +139,7 @@ static enum cairn_status shard_upload_chunk_list(void *ctx, const struct cairn_h
 	*list = cairn_list_cache_find(cache, xorb, id);
 	if (*list)
 		return CAIRN_OK;
-	/* Before this list is counted: the sender may not know how long it is, and is not to find out by the limit. */
+	/* Check before this list is counted: the sender must not learn the length of an unknown list from the limit. */
 	if (u->n_list_chunks >= u->cas->options.list_chunks_max)
 		return CAIRN_E_LIMIT;
 	*list = shard_upload_places(u, xorb, described, id);
@@ -157,7 +158,7 @@ static enum cairn_status shard_upload_chunk_list(void *ctx, const struct cairn_h
 	return cairn_list_cache_put(cache, xorb, row.id, &read, list);
 }
 
-/* What is to be registered takes the place of the body, also in what counts as the sender's. */
+/* Drops the body. The records take its place, also in the sender's share. */
 static enum cairn_status shard_upload_drop_body(struct cairn_shard_upload *u, struct cairn_diag *diag)
 {
 	cairn_spool_free(u->spool);

@@ -1,4 +1,4 @@
-/* A xorb upload: verified and written while it streams, then made durable, then registered. */
+/* A xorb upload. The body is verified and written while it streams in, then made durable, then registered. */
 #include "base/clock.h"
 #include "base/crash_point.h"
 #include "cas/internal.h"
@@ -9,20 +9,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Bytes that are verified and written together: file systems with large folios take them at half the cost of 64 KiB. */
+/* Bytes verified and written together. On file systems with large folios, this costs half as much as 64 KiB. */
 enum { XORB_WINDOW_BYTES = 512 * 1024 };
 
 struct cairn_xorb_upload {
 	struct cairn_cas *cas;
 	struct cairn_hash hash;
-	struct cairn_buf window; /* bytes that came and were not looked at yet */
+	struct cairn_buf window; /* bytes received but not yet verified */
 	struct cairn_xorb_verifier *verifier;
-	struct cairn_store_put *put; /* NULL: stored already, this body is only verified */
-	struct cairn_guard guard;    /* held from the storing to the registering */
-	struct cairn_use use;        /* of one that is not known */
-	bool known;                  /* stored already */
+	struct cairn_store_put *put; /* NULL: already stored, so this body is only verified */
+	struct cairn_guard guard;    /* held from storing until after registering */
+	struct cairn_use use;        /* for a xorb that is not known */
+	bool known;                  /* already stored */
 	struct cairn_xorb_summary summary;
-	const struct cairn_chunk_list *list; /* of one that was made here; NULL: the verifier has it. Borrowed */
+	const struct cairn_chunk_list *list; /* borrowed; of a xorb made here; NULL: the verifier has the list */
 	struct cairn_index_put_xorb put_row;
 	void (*done)(void *ctx, enum cairn_status status, bool was_inserted, const struct cairn_diag *diag);
 	void *done_ctx;
@@ -64,7 +64,7 @@ static enum cairn_status xorb_upload_prepare(struct cairn_xorb_upload *u, const 
 {
 	const struct cairn_cas_options *o = &u->cas->options;
 	uint64_t known_bytes;
-	/* From far away that is not asked before its body is here: it is looked for again then. */
+	/* A remote index is asked only after the whole body has arrived; the lookup is done then. */
 	enum cairn_status status =
 		cairn_cas_is_remote(u->cas) ? CAIRN_E_NOT_FOUND : cairn_cas_xorb(u->cas, &u->hash, &known_bytes);
 	if (status != CAIRN_OK && status != CAIRN_E_NOT_FOUND)
@@ -79,7 +79,7 @@ static enum cairn_status xorb_upload_prepare(struct cairn_xorb_upload *u, const 
 		return CAIRN_E_NOMEM;
 	if (u->known)
 		return CAIRN_OK;
-	/* One that is announced to be longer, a footer perhaps, is refused when it is. */
+	/* A longer announcement may include a footer. The upload is refused when it exceeds the limit. */
 	uint64_t bytes = bytes_expected <= o->xorb_bytes_max ? bytes_expected : UINT64_MAX;
 	status = cairn_use_begin(&u->use, u->cas, sender, bytes, true, diag);
 	return status == CAIRN_OK ? cairn_store_put_begin(u->cas->store, &u->put) : status;
@@ -130,7 +130,7 @@ enum cairn_status cas_put_write(struct cairn_cas *cas, struct cairn_store_put *p
 	return status;
 }
 
-/* Verify and write what the window holds. */
+/* Verifies and writes the bytes in the window. */
 static enum cairn_status xorb_upload_flush(struct cairn_xorb_upload *u, struct cairn_diag *diag)
 {
 	size_t n_data = 0;
@@ -141,7 +141,7 @@ static enum cairn_status xorb_upload_flush(struct cairn_xorb_upload *u, struct c
 	return status;
 }
 
-/* What comes past xorb_bytes_max is a footer, which is not kept. */
+/* Bytes past xorb_bytes_max are a footer, which is not stored. */
 static enum cairn_status xorb_upload_count(struct cairn_xorb_upload *u, size_t len, struct cairn_diag *diag)
 {
 	uint64_t left = u->cas->options.xorb_bytes_max - u->use.bytes;
@@ -173,7 +173,7 @@ bool cairn_xorb_upload_waits(const struct cairn_xorb_upload *u, size_t len)
 	return u->put && len >= XORB_WINDOW_BYTES - u->window.len && cairn_slow_disk_is_slow(&u->cas->slow_disk);
 }
 
-/* The row says that it is stored, and it is not, or not as the row says: the row must not vouch for what comes now. */
+/* The row calls the xorb stored, but the object is missing or differs. The row must not vouch for the new bytes. */
 static enum cairn_status xorb_upload_disown(struct cairn_xorb_upload *u, const struct cairn_index_xorb *row)
 {
 	enum cairn_status status = cas_lose(u->cas, &u->hash, &row->copy);
@@ -181,8 +181,8 @@ static enum cairn_status xorb_upload_disown(struct cairn_xorb_upload *u, const s
 	return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status;
 }
 
-/* Stored already, and sent again: it is to stay as if it had just come. When a collection was faster, the row is gone
- * and the object goes with it, as soon as nobody guards it: then this body takes its place. */
+/* The xorb is already stored, so its age starts anew. If a collection swept the row first, the object will be removed
+ * as soon as the guard is released. Then this body takes its place. */
 static enum cairn_status xorb_upload_renew(struct cairn_xorb_upload *u, struct cairn_index_xorb *row,
 					   struct cairn_diag *diag)
 {
@@ -195,8 +195,8 @@ static enum cairn_status xorb_upload_renew(struct cairn_xorb_upload *u, struct c
 	return CAIRN_OK;
 }
 
-/* A commit whose end is not known may still bring a row, which describes the bytes that are there now: before others
- * take their place, a write that succeeds says that all before it are decided. */
+/* A commit with an unknown outcome may still add a row for the bytes stored now. Before these are replaced, a write
+ * must succeed, which proves that all earlier commits are decided. */
 static enum cairn_status xorb_upload_await_rows(struct cairn_xorb_upload *u, struct cairn_diag *diag)
 {
 	struct cairn_index_confirm confirm = {.write.done = NULL};
@@ -206,14 +206,14 @@ static enum cairn_status xorb_upload_await_rows(struct cairn_xorb_upload *u, str
 	return status == CAIRN_E_BUSY ? cas_index_is_silent(diag) : status;
 }
 
-/* Under the guard: somebody may have stored it while this body was on its way. */
+/* Under the guard: stores the body, unless the xorb was stored while this body was arriving. */
 static enum cairn_status xorb_upload_settle(struct cairn_xorb_upload *u, struct cairn_diag *diag)
 {
 	struct cairn_index_xorb row;
 	enum cairn_status status = xorb_upload_await_rows(u, diag);
 	if (status == CAIRN_OK)
 		status = cas_xorb_look(u->cas, &u->hash, &row, NULL, &u->known, diag);
-	/* Somebody may have changed the object in its bucket. These bytes can take its place. */
+	/* If somebody changed the object in its bucket, these bytes can replace it. */
 	if (status == CAIRN_OK && u->known)
 		status = cairn_store_unchanged(u->cas->store, &u->hash, &row.copy, row.stored_bytes, &u->known);
 	if (status == CAIRN_OK && u->known)
@@ -226,9 +226,9 @@ static enum cairn_status xorb_upload_settle(struct cairn_xorb_upload *u, struct 
 	if (row.stored_bytes > 0)
 		status = xorb_upload_disown(u, &row);
 	bool existed = false, named = cas_names_copies(u->cas);
-	/* An object that no row vouches for is a left-over of a crash, perhaps laid out otherwise: the row that follows
-	 * must describe the bytes that are there. A row that names its copy does, and what else is there may be that of
-	 * another daemon, whose row follows. */
+	/* An object without a row is a left-over of a crash, perhaps with another layout, and the row to follow must
+	 * describe the bytes in the store. Where rows name copies, they do so; another copy there may belong to another
+	 * daemon whose row is still to come. */
 	if (status == CAIRN_OK && !named)
 		status = cairn_store_remove(u->cas->store, &u->hash, NULL);
 	cairn_crash_point(CAIRN_CRASH_XORB_CLEARED);
@@ -251,7 +251,7 @@ static enum cairn_status xorb_upload_settle(struct cairn_xorb_upload *u, struct 
 	return CAIRN_OK;
 }
 
-/* What is over holds up no upload of the same xorb, however long its client takes to read the answer. */
+/* A finished upload must not block other uploads of the xorb, however slowly its client reads the answer. */
 static void xorb_upload_let_go(struct cairn_xorb_upload *u)
 {
 	cairn_guard_release(&u->cas->guards, &u->guard);
@@ -280,8 +280,8 @@ enum cairn_status cairn_xorb_upload_store(struct cairn_xorb_upload *u, struct ca
 	return status == CAIRN_E_BUSY ? cas_store_is_silent(diag) : status;
 }
 
-/* A frozen index has refused the row for certain, so no row names the object that was just stored. One that cannot be
- * removed now is a left-over for a collection. */
+/* A frozen index has certainly refused the row, so no row names the object just stored. If it cannot be removed now, a
+ * collection removes it later. */
 static void xorb_upload_take_back(struct cairn_xorb_upload *u)
 {
 	const struct cairn_index_write *write = &u->put_row.write;

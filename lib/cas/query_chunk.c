@@ -1,4 +1,4 @@
-/* A chunk query's answer: the xorb that holds the chunk and its neighbours, as a shard with keyed chunk hashes. */
+/* Answers a chunk query with the xorb that holds the chunk and its neighbours, as a shard with keyed chunk hashes. */
 #include "base/clock.h"
 #include "cas/internal.h"
 #include "shard/writer.h"
@@ -9,9 +9,9 @@ struct answer_builder {
 	struct cairn_cas *cas;
 	const char *scope;
 	uint64_t epoch;
-	enum cairn_status status; /* of the key */
+	enum cairn_status status; /* of deriving the key */
 	struct cairn_shard_writer writer;
-	struct cairn_buf xorbs; /* struct cairn_answer_xorb, one after the other */
+	struct cairn_buf xorbs; /* an array of struct cairn_answer_xorb */
 	struct cairn_hash key;
 	uint64_t bytes_max;
 	unsigned n_xorbs;
@@ -41,10 +41,10 @@ static bool answer_may_offer(struct cairn_cas *cas, const struct cairn_hash *xor
 	       (stored_bytes > 0 && cas_object_there(cas, xorb, stored_bytes, &there) == CAIRN_OK && there);
 }
 
-/* The first xorb is whole in any case, the others as long as there is room. One whose bytes are lost is not offered:
- * clients would not send it, and their shards would be refused. Without the first, which has the chunk, there is no
- * answer. A neighbour of a single chunk is not offered either: it is named by the chunk's hash, unkeyed, and knowing
- * this hash counts as proof of having the chunk. */
+/* Adds a xorb to the answer: the first one always, the others while there is room. A xorb whose bytes are lost is not
+ * offered, because clients would not send it and their shards would be refused. Without the first, which has the chunk,
+ * there is no answer. Neither is a neighbour of a single chunk offered: its name is the unkeyed hash of that chunk, and
+ * knowing this hash counts as proof of having the chunk. */
 static bool answer_visit(void *ctx, const struct cairn_index_dedupe_xorb *x)
 {
 	struct answer_builder *b = ctx;
@@ -53,7 +53,7 @@ static bool answer_visit(void *ctx, const struct cairn_index_dedupe_xorb *x)
 		return b->n_xorbs > 0;
 	if (b->n_xorbs > 0 && x->list->n == 1)
 		return true;
-	/* Only now: most queries are misses, and deriving a key costs more than finding that out. */
+	/* Only now: most queries are misses, and deriving a key costs more than a miss. */
 	if (b->n_xorbs == 0)
 		b->status = cairn_dedupe_key(&b->cas->dedupe_keys, b->scope, b->epoch, &b->key);
 	if (b->status != CAIRN_OK)
@@ -101,7 +101,7 @@ static enum cairn_status answer_build(struct cairn_cas *cas, const char *scope, 
 	struct answer_builder b = {
 		.cas = cas, .scope = scope, .epoch = epoch, .bytes_max = cas->options.answer_bytes_max};
 	cairn_shard_writer_init(&b.writer, answer_bytes_limit(cas));
-	b.xorbs = cairn_buf_init(answer_bytes_limit(cas)); /* each takes less than it does of the shard */
+	b.xorbs = cairn_buf_init(answer_bytes_limit(cas)); /* each entry takes less than its xorb does in the shard */
 	enum cairn_status status = cairn_index_dedupe(cas->index, scope, chunk, answer_visit, &b);
 	if (status == CAIRN_OK)
 		status = b.status;
@@ -140,8 +140,8 @@ enum cairn_status cairn_cas_each_offered(
 	return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status;
 }
 
-/* Objects may have been taken away since the answer was built, and an offer of one that is not there keeps clients from
- * sending it: looking for each costs less than sending the answer. */
+/* Are all objects that a cached answer offers still there? An offer of a missing object keeps clients from sending it.
+ * Checking each object costs less than sending the answer. */
 static bool answer_is_good(struct cairn_cas *cas, const struct cairn_answer *answer)
 {
 	if (cas->options.xorbs_external)
@@ -152,11 +152,11 @@ static bool answer_is_good(struct cairn_cas *cas, const struct cairn_answer *ans
 	return true;
 }
 
-/* Other daemons may have withdrawn what answers offer. */
+/* Clears the cache if other daemons withdrew xorbs that answers may offer. */
 static void query_hear(struct cairn_cas *cas)
 {
 	uint64_t withdrawn = cairn_index_withdrawn(cas->index);
-	/* Written to by all only when there is something to hear. */
+	/* Written only on a change: all threads read it. */
 	if (atomic_load(&cas->withdrawn) != withdrawn && atomic_exchange(&cas->withdrawn, withdrawn) != withdrawn)
 		cairn_answer_cache_clear(cas->cache);
 }

@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Threads that remove objects: some file systems take milliseconds to give back the blocks of one file, but do it for
- * several at once. */
+/* The number of threads that remove objects. Some file systems take milliseconds to free the blocks of one file, but
+ * handle several files at once. */
 enum { REMOVAL_LANES = 8 };
 
 void cas_removal_init(struct cas_removal *r, struct cairn_cas *cas)
@@ -26,7 +26,7 @@ void cas_removal_fini(struct cas_removal *r)
 
 /* --- what the store says of each ---------------------------------------------------------------------------------- */
 
-/* Of a store that answers, it is about this object; of one that does not, about none. */
+/* Is the failure about this object only? A store that does not answer says nothing about any object. */
 static bool removal_is_refused(enum cairn_status status, const struct cairn_diag *diag)
 {
 	if (status == CAIRN_E_BUSY)
@@ -69,7 +69,7 @@ enum cairn_status cas_removal_note(struct cas_removal *r, const struct cairn_has
 
 /* --- many of them ------------------------------------------------------------------------------------------------- */
 
-/* One thread's part. */
+/* The part of one thread. */
 struct removal_lane {
 	struct cairn_work work;
 	struct cas_removal *r;
@@ -77,11 +77,11 @@ struct removal_lane {
 	const struct cairn_copy *copies; /* NULL: rows name no copies */
 	bool *gone;
 	uint32_t n, first;
-	enum cairn_status status; /* of the index */
+	enum cairn_status status; /* an error of the index */
 };
 
-/* The row is durably gone. Under the guard no upload of this xorb is between its object and its row, so an object
- * without a row is garbage, and one whose row has come back is not. */
+/* The row is durably gone. Under the guard, no upload of this xorb is between its object and its row. So an object
+ * without a row is garbage, and an object whose row has come back is not. */
 static enum cairn_status removal_of_object(struct removal_lane *lane, uint32_t i)
 {
 	struct cairn_cas *cas = lane->r->cas;
@@ -105,7 +105,7 @@ static enum cairn_status removal_of_object(struct removal_lane *lane, uint32_t i
 	return cas_removal_note(lane->r, hash, &(struct cairn_copy){0}, bytes, status, &diag);
 }
 
-/* No row names it, and none will. */
+/* Removes a copy that no row names or will name. */
 static enum cairn_status removal_of_copy(struct removal_lane *lane, uint32_t i)
 {
 	CLEANUP(cairn_store_object_freep) struct cairn_store_object *object = NULL;
@@ -161,7 +161,7 @@ enum cairn_status cas_removal_run(struct cas_removal *r, const struct cairn_hash
 		if (cairn_workers_submit(workers, &lanes[i].work) != CAIRN_OK)
 			removal_run_lane(&lanes[i].work);
 	}
-	cairn_workers_free(workers); /* waits for all of them */
+	cairn_workers_free(workers); /* waits for all lanes */
 	for (uint32_t i = 0; i < REMOVAL_LANES && r->ended == CAIRN_OK; i++)
 		if (lanes[i].status != CAIRN_OK)
 			status = lanes[i].status;

@@ -4,7 +4,7 @@
 
 #include <inttypes.h>
 
-/* The index needs some, too, at a start. */
+/* The index also needs some files at a start. */
 static uint64_t cas_files_kept(const struct cairn_store_room *room)
 {
 	uint64_t share = room->files_capacity / 100;

@@ -14,10 +14,10 @@ struct scrub {
 	struct cairn_scrub_look *out;
 	struct cairn_index_xorb row;
 	bool found;                   /* the row */
-	struct cairn_chunk_list list; /* owned; empty when it cannot be read or is wrong */
+	struct cairn_chunk_list list; /* owned; empty if it cannot be read or is wrong */
 	uint8_t *block;               /* owned, CAS_BLOCK_BYTES */
-	uint32_t n_copies;            /* that were opened, or are there and cannot be */
-	bool described;               /* one that is sound is what the row says */
+	uint32_t n_copies;            /* copies that were opened, or exist but cannot be opened */
+	bool described;               /* the row describes a sound copy */
 };
 
 static void scrub_fini(struct scrub *s)
@@ -41,7 +41,7 @@ static enum cairn_status scrub_read_list(struct scrub *s)
 	enum cairn_status status = cairn_index_chunk_list_by_id(s->cas->index, s->row.id, &s->list);
 	if (status == CAIRN_E_NOMEM)
 		return status;
-	/* It may well be good, and is not to be made anew because of that. */
+	/* An unreadable list may be good, so it must not be rebuilt. */
 	s->out->unread = status == CAIRN_E_IO;
 	if (status != CAIRN_OK)
 		return CAIRN_OK;
@@ -65,8 +65,8 @@ static bool scrub_is_described(const struct scrub *s, const struct cairn_chunk_l
 
 /* --- copies ------------------------------------------------------------------------------------------------------- */
 
-/* @return CAIRN_OK, also when it is damaged or cannot be read; CAIRN_E_NOT_FOUND it was removed or changed since it was
- *         opened; CAIRN_E_BUSY; CAIRN_E_NOMEM */
+/* @return CAIRN_OK, also if it is damaged or unreadable; CAIRN_E_NOT_FOUND: it was removed or changed since it was
+ *     opened; CAIRN_E_BUSY; CAIRN_E_NOMEM */
 static enum cairn_status scrub_read_copy(struct scrub *s, struct cairn_store_object *copy)
 {
 	CLEANUP(cairn_xorb_verifier_freep)
@@ -93,8 +93,8 @@ static enum cairn_status scrub_read_copy(struct scrub *s, struct cairn_store_obj
 	return CAIRN_OK;
 }
 
-/* Open the copy at hand and read all of it. @param[out] opened  the status is that of the reading
- *  @return as cas_open_copy(), then as scrub_read_copy() */
+/* Opens the current copy and reads all of it. @param[out] opened  the status is that of the reading
+ * @return as cas_open_copy(), then as scrub_read_copy() */
 static enum cairn_status scrub_open_and_read(struct scrub *s, bool *opened)
 {
 	CLEANUP(cairn_store_object_freep) struct cairn_store_object *copy = NULL;
@@ -108,7 +108,7 @@ static enum cairn_status scrub_copies(struct scrub *s)
 	for (; s->n_copies < CAS_COPIES_MAX; s->n_copies++) {
 		bool opened;
 		enum cairn_status status = scrub_open_and_read(s, &opened);
-		if (status == CAIRN_E_NOT_FOUND && opened) /* it was changed: judge it as it is now */
+		if (status == CAIRN_E_NOT_FOUND && opened) /* it changed: read it as it is now */
 			status = scrub_open_and_read(s, &opened);
 		if (status == CAIRN_E_NOT_FOUND)
 			break;
@@ -117,7 +117,7 @@ static enum cairn_status scrub_copies(struct scrub *s)
 		if (!opened && status == CAIRN_E_IO)
 			continue;
 		if (!opened && status == CAIRN_E_BUSY)
-			break; /* the store is silent, about all of them */
+			break; /* the store does not answer; no copy can be read */
 		if (status != CAIRN_OK)
 			return status;
 	}
@@ -162,7 +162,7 @@ static bool scrub_is_sound(struct cairn_cas *cas, const struct cairn_hash *xorb,
 	return bytes > 0 && cairn_cas_is_verified(cas, xorb, copy, &all, 1);
 }
 
-/* Is the first copy known as damaged, and one behind it as sound? @param[out] sound  which */
+/* Is the first copy known to be damaged, and a later one to be sound? @param[out] sound  the later one */
 static bool scrub_is_in_the_way(struct cairn_cas *cas, const struct cairn_hash *xorb, unsigned *sound)
 {
 	bool in_the_way = false;
@@ -182,7 +182,7 @@ static bool scrub_is_in_the_way(struct cairn_cas *cas, const struct cairn_hash *
 	return false;
 }
 
-/* Under the guard nothing is stored, removed or packed under this hash. */
+/* Sets damaged first copies aside. Under the guard nothing is stored, removed or packed under this hash. */
 static void scrub_clear_the_way(struct cairn_cas *cas, const struct cairn_hash *xorb)
 {
 	unsigned sound;
@@ -210,7 +210,7 @@ enum cairn_status cairn_cas_scrub_settle(struct cairn_cas *cas, const struct cai
 
 /* --- of several daemons one --------------------------------------------------------------------------------------- */
 
-/* Others look often; what the server said a second ago keeps them from asking each time. */
+/* Other daemons ask often. A state read within the last second saves them a request to the server. */
 enum cairn_status cairn_cas_take_scrub(struct cairn_cas *cas, struct cairn_index_lease *lease)
 {
 	struct cairn_diag unsaid = {0};

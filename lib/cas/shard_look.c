@@ -7,7 +7,7 @@
 enum {
 	LOOK_XORBS = CAIRN_INDEX_LOOK_XORBS_MAX,
 	LOOK_NAMES = CAIRN_INDEX_LOOK_XORBS_MAX + CAIRN_INDEX_LOOK_FILES_MAX,
-	LOOK_TERMS_MAX = 10000, /* a shard of more is no small one */
+	LOOK_TERMS_MAX = 10000, /* a shard with more terms is not small */
 };
 
 /* --- what it names ------------------------------------------------------------------------------------------------ */
@@ -28,8 +28,8 @@ static bool look_add_xorb(struct cas_shard_look *look, const struct cairn_hash *
 	return true;
 }
 
-/* Once, however often it is described: what is read of it takes time, which would be multiplied.
- * @return there is room for all of them */
+/* Adds each described xorb once, however often it is described: each one costs reads.
+ * @return all of them fit */
 static bool look_add_described(struct cas_shard_look *look, struct cairn_shard_reader *r)
 {
 	struct cairn_shard_xorb xorb;
@@ -41,7 +41,7 @@ static bool look_add_described(struct cas_shard_look *look, struct cairn_shard_r
 	return room;
 }
 
-/* Those that are not described. Terms mostly run over the same xorb as the one before. */
+/* Adds xorbs that only terms name. Mostly, a term's xorb is that of the term before it. */
 static bool look_add_terms(struct cas_shard_look *look, const struct cairn_shard_file *file, uint32_t *n_terms)
 {
 	struct cairn_hash last = {0};

@@ -10,7 +10,7 @@ struct sound {
 	const struct cas_judge *judge;
 	struct cairn_index_xorb row;
 	struct cairn_chunk_list list; /* owned */
-	bool damaged;                 /* a copy is, somewhere */
+	bool damaged;                 /* a copy is damaged somewhere */
 };
 
 static void sound_fini(struct sound *f)
@@ -35,7 +35,7 @@ enum cairn_status cas_object_bytes(struct cairn_cas *cas, const struct cairn_has
 	return status;
 }
 
-/* @return CAIRN_OK; CAIRN_E_NOT_FOUND there are no more copies; what the judge says */
+/* @return CAIRN_OK; CAIRN_E_NOT_FOUND: no more copies; otherwise the judge's status */
 static enum cairn_status sound_try(struct sound *f, unsigned n, struct cairn_store_object **out,
 				   struct cairn_diag *diag)
 {
@@ -57,7 +57,7 @@ static enum cairn_status sound_try(struct sound *f, unsigned n, struct cairn_sto
 	return CAIRN_OK;
 }
 
-/* @return as sound_try(); of several failures the one that may pass by itself, so that nobody takes it for the end */
+/* @return as sound_try(). Of several failures, it returns one that may be temporary, so that callers retry. */
 static enum cairn_status sound_any(struct sound *f, struct cairn_store_object **out, struct cairn_diag *diag)
 {
 	enum cairn_status failed = CAIRN_E_NOT_FOUND;
@@ -77,7 +77,7 @@ static enum cairn_status sound_any(struct sound *f, struct cairn_store_object **
 	}
 }
 
-/* A copy that is sound where it is asked for; what is found out on the way is acted upon. */
+/* Finds a copy that is sound where it is needed. Damaged and missing copies found on the way are handled. */
 static enum cairn_status sound_find(struct sound *f, struct cairn_store_object **out, struct cairn_diag *diag)
 {
 	enum cairn_status status = sound_any(f, out, diag);
@@ -91,7 +91,7 @@ static enum cairn_status sound_find(struct sound *f, struct cairn_store_object *
 	if (status == CAIRN_OK)
 		return CAIRN_OK;
 	if (mended == CAIRN_OK)
-		mended = sound_read_row(f); /* it may describe another layout now */
+		mended = sound_read_row(f); /* the row may describe another layout now */
 	*diag = why;
 	if (mended != CAIRN_OK)
 		return mended;

@@ -3,7 +3,7 @@
 #include "cas/internal.h"
 #include "index/examine.h"
 
-enum { LOOK_LIMIT_MS = 20 * 1000 }; /* 4 s for a million terms */
+enum { LOOK_LIMIT_MS = 20 * 1000 }; /* a million terms take 4 s */
 
 void cairn_cas_stats(struct cairn_cas *cas, struct cairn_cas_stats *out)
 {
@@ -58,6 +58,6 @@ static void look_found(void *ctx, const struct cairn_index_fault *fault)
 
 void cairn_cas_look(struct cairn_cas *cas, bool (*stop)(void *ctx), void *ctx)
 {
-	/* What cannot be opened now is for the next look. */
+	/* If the index cannot be opened now, the next look examines it. */
 	(void)!cairn_index_glance(cas->index, LOOK_LIMIT_MS, stop, ctx, look_found, cas->index);
 }

@@ -21,7 +21,7 @@ enum cairn_status cas_read_chunk(struct cairn_store_object *object, struct cairn
 		return CAIRN_E_DAMAGED;
 	const uint8_t *data = block + CAIRN_XORB_CHUNK_HEADER_BYTES;
 	status = cairn_codec_unpack(codec, &unpacked, &header, data, at, NULL);
-	/* A frame that gives the right bytes here may give others, or none, to a client. */
+	/* A frame that decodes correctly here may decode differently, or not at all, at a client. */
 	if (status == CAIRN_OK)
 		status = cairn_codec_judge(codec, &header, data, at, NULL);
 	if (status != CAIRN_OK)

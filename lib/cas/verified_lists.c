@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LISTS_BUCKETS = 4096 }; /* a power of two; of lists of one chunk 16 MiB hold twenty for each */
+enum { LISTS_BUCKETS = 4096 }; /* a power of two; 16 MiB hold twenty lists of one chunk in each */
 
-/* The list first, so that a pointer to it is a pointer to the whole. Its arrays lie behind. */
+/* The list comes first, so a pointer to it is also a pointer to the whole. Its arrays follow the struct. */
 struct kept_list {
 	struct cairn_chunk_list list;
 	_Atomic unsigned refs;
@@ -17,7 +17,7 @@ struct kept_list {
 	struct kept_list *newer, *older; /* by use */
 	struct cairn_hash xorb;
 	uint64_t identity; /* of the object */
-	uint64_t bytes;    /* of all this */
+	uint64_t bytes;    /* of the whole block of memory */
 };
 
 struct cas_verified_lists {
@@ -45,7 +45,8 @@ void cas_verified_list_unrefp(const struct cairn_chunk_list **list)
 		free(kept);
 }
 
-/* By the object, whose inode and times no uploader chooses, so that nobody can fill one bucket. */
+/* The bucket follows from the object's inode and times. Uploaders cannot choose these, so nobody can fill one
+ * bucket. */
 static struct kept_list **lists_find(struct cas_verified_lists *c, const struct cairn_hash *xorb, uint64_t identity)
 {
 	struct kept_list **at = &c->buckets[identity & (LISTS_BUCKETS - 1)];
@@ -103,7 +104,7 @@ const struct cairn_chunk_list *cas_verified_lists_get(struct cas_verified_lists 
 	return k ? &k->list : NULL;
 }
 
-/* In one piece of memory with its arrays. The one reference is that of the cache. */
+/* Copies a list into one block of memory with its arrays. The cache holds the only reference. */
 static struct kept_list *lists_copy(const struct cairn_hash *xorb, uint64_t identity,
 				    const struct cairn_chunk_list *list)
 {

@@ -11,14 +11,14 @@
 
 enum {
 	VERIFY_AGAIN_MS = 24 * 3600 * 1000,
-	VERIFY_BLOCK_BYTES = 32 * 1024, /* of the object: what one mark is about */
+	VERIFY_BLOCK_BYTES = 32 * 1024, /* bytes of the object that one mark covers */
 	VERIFY_GROUP_BLOCKS = 16,       /* marks in one word of the table */
 };
 
 /* --- marks: each word of the table is 48 bits that say which group of blocks it is about, and a bit for each block ---
  */
 
-/* No group of blocks has this number: a word that says that the object is damaged. */
+/* No group of blocks has this number. A word with this number says that the object is damaged. */
 #define VERIFY_GROUP_DAMAGED UINT64_MAX
 
 struct verify_word {
@@ -26,8 +26,8 @@ struct verify_word {
 	uint64_t tag; /* the low 16 bits are zero */
 };
 
-/* The place and the tag follow from the xorb, the opened object, the group and the day. Others with the same 66 bits
- * would pass for it, once in 2^48 for each word of the table. */
+/* The place and the tag are derived from the xorb, the opened object, the group and the day. A word of another group
+ * with the same 66 bits would be taken for it, which happens once in 2^48 for each word of the table. */
 static struct verify_word verify_word(const struct cairn_cas *cas, const struct cairn_hash *xorb,
 				      const struct cairn_store_object *object, uint64_t group)
 {
@@ -50,7 +50,7 @@ static uint16_t verify_marks(const struct verify_word *w)
 	return (word & ~UINT64_C(0xffff)) == w->tag ? (uint16_t)word : 0;
 }
 
-/* @return those that stood there already */
+/* @return the marks that were already set */
 static uint16_t verify_add_marks(const struct verify_word *w, uint16_t marks)
 {
 	uint64_t old = atomic_load(w->at), new;
@@ -62,7 +62,7 @@ static uint16_t verify_add_marks(const struct verify_word *w, uint16_t marks)
 	return before;
 }
 
-/* The bits of blocks [first, end) in their group, as far as they are in it. */
+/* The bits of the blocks [first, end) that lie in the group. */
 static uint16_t verify_bits(uint64_t group, uint64_t first, uint64_t end)
 {
 	uint64_t base = group * VERIFY_GROUP_BLOCKS;
@@ -71,7 +71,7 @@ static uint16_t verify_bits(uint64_t group, uint64_t first, uint64_t end)
 	return (uint16_t)(below_to & ~((UINT32_C(1) << from) - 1));
 }
 
-/* Call each(ctx, word, bits) for the groups of blocks [first, end). @return false when one of the calls was */
+/* Calls each(ctx, word, bits) for the groups of blocks [first, end). @return false if a call returned false */
 static bool verify_each_group(const struct cairn_cas *cas, const struct cairn_hash *xorb,
 			      const struct cairn_store_object *object, uint64_t first, uint64_t end,
 			      bool (*each)(const struct verify_word *word, uint16_t bits))
@@ -106,7 +106,8 @@ bool cairn_cas_is_verified(const struct cairn_cas *cas, const struct cairn_hash 
 	return true;
 }
 
-/* All blocks that lie wholly in bytes [first, end); the object's last one is whole when it ends with it. */
+/* Marks all blocks that lie wholly in bytes [first, end). The object's last block is whole if the bytes reach its
+ * end. */
 static void verify_mark_bytes(struct cairn_cas *cas, const struct cairn_hash *xorb,
 			      const struct cairn_store_object *object, uint64_t first, uint64_t end)
 {
@@ -143,7 +144,7 @@ struct verify_run {
 	struct cairn_codec *codec;
 	uint8_t *block;
 	bool list_verified;
-	bool damage; /* was seen in chunks that nobody asked for */
+	bool damage; /* damage was seen in chunks outside the range */
 	bool (*stop)(void *ctx);
 	void *stop_ctx;
 	struct cairn_diag *diag;
@@ -164,8 +165,8 @@ static enum cairn_status verify_chunk(const struct verify_run *run, uint32_t i)
 	return status == CAIRN_E_DAMAGED ? verify_damaged(run, at) : status;
 }
 
-/* The list says what the bytes must give, so it must itself give the xorb's hash; and they must be as many as it says.
- */
+/* The list is what the bytes are checked against. So it must give the xorb's hash, and the object must have its
+ * length. */
 static enum cairn_status verify_list(struct verify_run *run)
 {
 	struct cairn_hash root;
@@ -183,7 +184,7 @@ static enum cairn_status verify_list(struct verify_run *run)
 	return CAIRN_OK;
 }
 
-/* The chunk that the byte is in. */
+/* Finds the chunk that holds the byte. */
 static uint32_t verify_find_chunk(const struct cairn_chunk_list *list, uint64_t byte)
 {
 	uint32_t from = 0, to = list->n - 1;
@@ -204,9 +205,8 @@ static void verify_mark_chunks(const struct verify_run *run, uint32_t from, uint
 				  cas_chunk_begin(run->list, to));
 }
 
-/* The chunks that touch blocks [first, end). Those that the range does not touch may be wrong: their blocks get no
- * mark.
- */
+/* Verifies the chunks that touch blocks [first, end). Damaged chunks outside the range are allowed; their blocks get no
+ * mark. */
 static enum cairn_status verify_blocks(struct verify_run *run, uint64_t first, uint64_t end,
 				       const struct cairn_fetch_range *range)
 {
