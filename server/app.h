@@ -1,4 +1,4 @@
-/* What the routes share. */
+/* The state of the process, which all routes share. */
 #ifndef CAIRN_SERVER_APP_H
 #define CAIRN_SERVER_APP_H
 
@@ -27,7 +27,7 @@
 
 #include <pthread.h>
 
-/** The last answer of /ready, kept for a second: it writes to the disk, and anybody may ask. */
+/** The last answer of /ready, cached for a second: the check writes to the disk, and anybody may ask. */
 struct app_ready {
 	pthread_mutex_t lock; /* over the rest */
 	bool checking;        /* on one worker, without the lock */
@@ -46,11 +46,11 @@ struct app_live {
 
 /** How the last reading at SIGHUP went. */
 struct app_reload {
-	atomic_bool failed;          /* some of what there is to read */
-	_Atomic int64_t good_unix_s; /* when all of it was read last, or the start */
+	atomic_bool failed;          /* of at least one file */
+	_Atomic int64_t good_unix_s; /* when all files were last read, or the start */
 };
 
-/** What is known of garbage: the first two lines outlast the daemon, the others are since the start. */
+/** Figures of garbage: the first two lines survive a restart, the others count since the start. */
 struct app_garbage {
 	_Atomic int64_t ran_unix_s, good_unix_s; /* the last collection, and the last that ended well; 0: none */
 	atomic_bool failed;                      /* the last one */
@@ -59,20 +59,20 @@ struct app_garbage {
 	_Atomic uint64_t bytes, retired_bytes;
 };
 
-/** What the command cairn backup left to say of the last backups; 0: nothing is known. */
+/** The notes that the command cairn backup left about the last backups; 0: not known. */
 struct app_backup {
 	_Atomic int64_t ran_unix_s, good_unix_s, good_bytes;
 	atomic_bool failed;
-	/* The one that has begun last, also when it was killed since: then it does not run and has not ended. */
+	/* The backup that began last. If it was killed, it neither runs nor has ended. */
 	atomic_bool running;
 	_Atomic int64_t started_unix_s, done_bytes, total_bytes;
-	_Atomic int64_t seen_unix_s; /* when it last left word; later than ran: it has not ended */
+	_Atomic int64_t seen_unix_s; /* when its note was last written; later than ran_unix_s: it has not ended */
 };
 
 /** One for each process; immutable except for what its members guard themselves. */
 struct app {
-	struct config config;            /* as at the start; what changes is in live */
-	char who[CAIRN_INDEX_WHO_BYTES]; /* where this daemon is, for people: those that share its index tell it */
+	struct config config;            /* as at the start; settings that change are in live */
+	char who[CAIRN_INDEX_WHO_BYTES]; /* where this daemon runs, for people; daemons that share its index show it */
 	struct app_live live;
 	struct app_reload reload;
 	struct app_garbage garbage;
@@ -83,15 +83,15 @@ struct app {
 	struct hosts hosts; /* where no tokens are needed */
 	struct proxies proxies;
 	struct sessions *sessions; /* of browsers */
-	struct api_keys *api_keys; /* that were good lately */
+	struct api_keys *api_keys; /* recently valid ones */
 	struct hub_usage *usage;
 	void (*collected)(struct app *app); /* to be called after a collection that ended well; NULL: nobody asked */
-	atomic_bool usage_wanted;           /* newer figures; another daemon may be at it */
+	atomic_bool usage_wanted;           /* newer figures are wanted; another daemon may be computing them */
 	struct cairn_data_dir *data_dir;
-	struct cairn_cas *cas; /* over what is in data_dir */
+	struct cairn_cas *cas; /* borrows data_dir */
 	struct cairn_workers *workers;
-	struct cairn_workers *disk_workers; /* for what does nothing but wait for the disk, in numbers */
-	struct cairn_workers *long_workers; /* for what would hold up the others, as heavy work; and for /ready */
+	struct cairn_workers *disk_workers; /* many, for work that only waits for the disk */
+	struct cairn_workers *long_workers; /* for heavy work, which would delay the others, and for /ready */
 	struct metrics *metrics;
 	struct recent recent;     /* requests that failed or were slow */
 	struct traffic traffic;   /* all of them, step by step */
@@ -101,15 +101,15 @@ struct app {
 	struct scrub scrub;
 	struct housekeeping *housekeeping; /* NULL: not serving so far */
 	struct prover_counts proofs;
-	struct prover *prover;              /* likewise; also where others keep the bytes */
-	struct rest rest;                   /* housekeeping's: waking it has it look at once what there is to do */
+	struct prover *prover;              /* NULL: not serving yet, or others keep the bytes */
+	struct rest rest;                   /* housekeeping's; waking it makes housekeeping look for work at once */
 	_Atomic uint64_t telemetry_trimmed; /* messages, since the start */
 	struct sandbox_report sandbox;
 	struct tls *tls;         /* NULL: HTTP */
 	atomic_bool stopping;    /* long work is to end early */
 	bool told_of_checkpoint; /* the sweeper's: it has logged that a checkpoint of the index failed */
-	bool told_of_writes;     /* likewise: that the index cannot be written, or is damaged */
-	atomic_bool drained;     /* so is work for requests: their time is over */
+	bool told_of_writes;     /* the sweeper's: it has logged that the index cannot be written, or is damaged */
+	atomic_bool drained;     /* work for requests is to end, too: their time is over */
 	int64_t started_unix_s;
 	struct watchdog *watchdog;      /* NULL: nobody asks for one */
 	struct cairn_workers_ask pulse; /* the watchdog's */

@@ -1,4 +1,4 @@
-/* Who asks, and what that permits. */
+/* Authentication: finds the identity of a request, and the scopes it has. */
 #ifndef CAIRN_SERVER_AUTH_H
 #define CAIRN_SERVER_AUTH_H
 
@@ -11,13 +11,13 @@ struct auth_identity {
 	char subject[128]; /* for the log */
 	char repo[208];    /* repository claim as "type/namespace/name"; empty: none */
 	char dedupe[208];  /* dedupe scope, "" shared */
-	int64_t api_key;   /* number of the API key that the token was got with; 0: none */
-	int64_t account;   /* number of the account that it is for; 0: none */
-	bool by_token;     /* a token was looked at, and says all this */
+	int64_t api_key;   /* number of the API key that obtained the token; 0: none */
+	int64_t account;   /* number of the account that the token is for; 0: none */
+	bool by_token;     /* all of this comes from a token */
 };
 
-/** Where no tokens are needed, everybody is the operator. This and the owner of a repository of the hub, where a token
- * would stand, says that what is uploaded is for that repository; a token of the hub says so by its claim. */
+/** Where no tokens are needed, everybody is the operator. This prefix and the owner of a hub repository, in place of a
+ * token, mark an upload as made for that repository. A token of the hub has a claim for that. */
 #define AUTH_SAID "none-needed-for-"
 
 /** Nobody: no scopes, no names. */
@@ -28,9 +28,9 @@ struct auth_keys;
 
 struct auth_options {
 	struct auth_keys *keys;             /* NULL: no tokens are needed, everybody is the operator */
-	enum cairn_dedupe_scope dedupe;     /* for tokens with a repository that do not say */
-	struct cairn_token_binding binding; /* of tokens that are checked and minted */
-	struct cairn_cas *cas;              /* where the API keys are that tokens were got with */
+	enum cairn_dedupe_scope dedupe;     /* for tokens that name a repository but no scope */
+	struct cairn_token_binding binding; /* of checked and minted tokens */
+	struct cairn_cas *cas;              /* has the API keys that obtained the tokens */
 };
 
 /** Load keys. @param path  as in cairn_token_keys_load(); copied  @return as that; *out is NULL on failure */
@@ -51,23 +51,24 @@ void auth_keys_free(struct auth_keys *keys);
 bool auth_check(const struct auth_options *options, const char *header, unsigned scope, struct auth_identity *out,
 		unsigned *code, struct cairn_diag *diag);
 
-/** Does this identity stand for somebody, so that requests count for them and not for their address? A token that
- * anybody gets does not. Without a token an identity does when its API key was recognised (api_key.h). */
+/** Does this identity stand for somebody? Requests then count for the identity, not for the address. A token that
+ * anybody can get does not. Without a token an identity does when its API key was recognised (api_key.h). */
 bool auth_is_somebody(const struct auth_identity *identity);
 
-/** Who is somebody: the account, whatever keys it has; else the API key, however many tokens it got; else the token's
- * signed part, which is the same however the header is spelled and the signature written. */
+/** Computes the hash that tells bearers apart: of the account, whatever keys it has; else of the API key, however many
+ * tokens it obtained. Without both, of the token's signed part, which does not vary with the spelling of header or
+ * signature. */
 void auth_bearer(const struct auth_identity *identity, const char *header, struct cairn_hash *out);
 
 /** Mint a token with the keys in use now. @return as cairn_token_mint() */
 CAIRN_MUST_USE enum cairn_status auth_mint(const struct auth_options *options, const struct cairn_token_claims *claims,
 					   int64_t now_unix_s, char **token, struct cairn_diag *diag);
 
-/** The sender for whom work under way is counted, if the identity is somebody: the account, else the API key, else the
- * token's subject, else its repository, else the token. */
+/** Computes the hash of the sender for whom work under way counts, if auth_is_somebody(): the account, else the API
+ * key, else the token's subject, else its repository, else the token. */
 void auth_sender(const struct auth_identity *identity, const char *header, struct cairn_hash *out);
 
-/** The identity as the use cases want it; borrows identity. */
+/** Returns the identity in the form that the use cases take; borrows identity. */
 struct cairn_cas_who auth_who(const struct auth_identity *identity);
 
 #endif

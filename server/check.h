@@ -1,11 +1,11 @@
-/* cairnd --check: would it start? And what is asked of the settings by starting itself, too. */
+/* cairnd --check: tests whether the daemon would start. Its check of tokens is part of the start, too. */
 #ifndef CAIRN_SERVER_CHECK_H
 #define CAIRN_SERVER_CHECK_H
 
 #include "server/config.h"
 #include "server/http/listen.h"
 
-/** May it be served at an address with these settings? Elsewhere than on this machine tokens are needed.
+/** Checks that these settings permit serving at an address. Tokens are needed unless only this machine can connect.
  *  @return CAIRN_OK; CAIRN_E_USAGE: rule auth.needed */
 CAIRN_MUST_USE enum cairn_status check_tokens(const struct config *config, const struct listen_address *bound,
 					      struct cairn_diag *diag);
@@ -13,14 +13,14 @@ CAIRN_MUST_USE enum cairn_status check_tokens(const struct config *config, const
 enum check_result {
 	CHECK_GOOD,
 	CHECK_WRONG_SETTINGS, /* the settings must change */
-	CHECK_CANNOT_START,   /* what they name is not as it must be */
-	CHECK_FAILED,         /* standard output does not take what was found */
+	CHECK_CANNOT_START,   /* a file, folder or user that they name is not usable */
+	CHECK_FAILED,         /* standard output cannot be written */
 };
 
 /**
- * Look at all that a start looks at, and change nothing: user, address, keys, certificate, data folder. Also beside the
- * daemon that has the folder. Each thing found is a line of standard output, each refusal one of standard error. Where
- * root is to become another user, the process becomes it.
+ * Checks all that a start checks, and changes nothing: user, address, keys, certificate, data folder. Works beside a
+ * daemon that uses the folder. Each finding is a line on standard output, each refusal a line on standard error. If
+ * root is to become another user, the process becomes that user.
  * @return the worst that was found
  */
 enum check_result check_run(const struct config *config);

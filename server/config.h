@@ -1,4 +1,4 @@
-/* Settings of the daemon: defaults, file, environment, command line, in rising order of force. */
+/* Loads the settings of the daemon: defaults, file, environment, command line. Each overrides the ones before. */
 #ifndef CAIRN_SERVER_CONFIG_H
 #define CAIRN_SERVER_CONFIG_H
 
@@ -9,20 +9,20 @@ enum config_result {
 	CONFIG_CHECK, /* --check: look whether it would run */
 	CONFIG_EXIT_OK,
 	CONFIG_EXIT_USAGE,
-	CONFIG_EXIT_FAILED, /* standard output does not take the answer */
+	CONFIG_EXIT_FAILED, /* the answer cannot be written to standard output */
 };
 
 /**
  * Read everything: the file of --config or CAIRN_CONFIG, CAIRN_* variables, options. --help and --version are answered
  * here (CONFIG_EXIT_OK). Unknown CAIRN_* variables are logged and ignored; all else that is unknown is an error.
- * --print-settings prints what would be run with, --print-settings-file the same as a file that tells of all settings.
+ * --print-settings prints the settings in effect, --print-settings-file prints them as a file that lists all settings.
  * @param[out] out  CONFIG_RUN, CONFIG_CHECK: owned by the caller, config_fini(); else empty
  * @return CONFIG_EXIT_USAGE, CONFIG_EXIT_FAILED: one clear line was written to standard error
  */
 enum config_result config_load(struct config *out, int argc, char **argv);
 /** Read everything again, while the daemon runs: the file may have changed. @param argc, argv  as at the start
- *  @return CAIRN_OK: out is owned by the caller; CAIRN_E_USAGE anything is wrong, with the first in diag: rule
- *          settings */
+ *  @return CAIRN_OK: out is owned by the caller; CAIRN_E_USAGE: a setting is wrong; the first one is in diag (rule
+ * settings) */
 CAIRN_MUST_USE enum cairn_status config_load_again(struct config *out, int argc, char **argv, struct cairn_diag *diag);
 void config_fini(struct config *config);
 

@@ -1,4 +1,4 @@
-/* What the daemon's settings come to. */
+/* The values of the daemon's settings. */
 #ifndef CAIRN_SERVER_CONFIG_VALUES_H
 #define CAIRN_SERVER_CONFIG_VALUES_H
 
@@ -28,9 +28,9 @@ struct config {
 	char *cors_origins;                  /* as cors_init(); NULL: none */
 	char *token_key;                     /* file or folder of keys; NULL: no tokens */
 	char *token_audience, *token_issuer; /* as struct cairn_token_binding */
-	bool insecure_no_auth;               /* serve others than loopback without tokens */
+	bool insecure_no_auth;               /* serve beyond loopback without tokens */
 	char *tls_certificate, *tls_key;     /* NULL: HTTP */
-	char *user, *group;                  /* to become; NULL: stay */
+	char *user, *group;                  /* to switch to; NULL: stay */
 	enum sandbox_mode sandbox;
 	enum cairn_dedupe_scope dedupe_scope;
 	char *secret_file; /* NULL: in the data folder */
@@ -39,10 +39,10 @@ struct config {
 	char *store_credentials; /* file or service; NULL: in the environment */
 	char *index;             /* URL; NULL: a file of the data folder */
 	bool hub;                /* the routes of server/hub and server/page */
-	bool hub_anonymous;      /* who sends no API key sees what is public there */
-	bool hub_lfs_create;     /* a push of Git LFS makes the repository that it goes to */
-	char *hub_private;       /* accounts in which what is made is private unless it is said; NULL: none */
-	char *hub_user_header, *hub_trusted_proxies; /* NULL: nobody says who a user is */
+	bool hub_anonymous;      /* requests without an API key see public repositories */
+	bool hub_lfs_create;     /* a Git LFS push creates its repository */
+	char *hub_private;       /* accounts whose new repositories are private by default; NULL: none */
+	char *hub_user_header, *hub_trusted_proxies; /* NULL: no proxy names users */
 	bool strict;
 	uint64_t shard_bytes_max, xorb_bytes_max, spool_bytes_max, spool_share_percent, reserve_bytes, answer_bytes_max,
 		cache_bytes_max;
@@ -65,7 +65,7 @@ struct config {
 	enum log_level log_level;
 	bool access_log, access_log_probes;
 	uint64_t slow_request_ms; /* 0: none is slow */
-	char *file;               /* that was read; NULL: none. No setting */
+	char *file;               /* the file that was read; NULL: none. Not a setting */
 	char *test_clock;         /* file that shifts the clock; for tests, not in --help */
 };
 

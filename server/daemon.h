@@ -1,4 +1,4 @@
-/* The life of the daemon: what is opened, served, stopped and closed, and in which order. */
+/* The life cycle of the daemon: opens, serves, stops and closes its parts in the right order. */
 #ifndef CAIRN_SERVER_DAEMON_H
 #define CAIRN_SERVER_DAEMON_H
 
@@ -15,17 +15,15 @@ CAIRN_MUST_USE enum cairn_status daemon_open(struct app *app, struct cairn_diag 
 CAIRN_MUST_USE enum cairn_status daemon_serve(struct app *app, int listen_fd, struct cairn_diag *diag);
 
 /**
- * Stop serving: no new connections, requests under way end within config.drain_s, workers and index finish what they
- * have.
- * @return false: the disk did not answer in time, or requests still wait for what did not end; the process can only
- * exit
+ * Stop serving: no new connections, requests under way end within config.drain_s, workers and index finish their work.
+ * @return false: the disk did not answer in time, or requests still wait for unfinished work; the process can only exit
  */
 bool daemon_stop(struct app *app);
 
-/** The setting store as an URL: of the words that it may be, too. */
+/** Returns the setting store as a URL, also where it is a word. */
 const char *daemon_store_url(const struct config *config);
 
-/** Let the settings that may change while it runs be these. */
+/** Applies the settings that may change while the daemon runs. */
 void daemon_set_live(struct app *app, const struct config *config);
 
 /** Close what daemon_open() opened. After daemon_stop() if it served. The configuration is the caller's. */

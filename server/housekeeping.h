@@ -1,5 +1,4 @@
-/* Housekeeping: one thread for what the daemon does by itself, a piece at a time, so that no two of these jobs are at
- * the disk at once. */
+/* Housekeeping: one thread runs the daemon's own jobs piece by piece, so that no two of them use the disk at once. */
 #ifndef CAIRN_SERVER_HOUSEKEEPING_H
 #define CAIRN_SERVER_HOUSEKEEPING_H
 
@@ -10,11 +9,11 @@ struct app;
 /** The thread. */
 struct housekeeping;
 
-/** Begin; app->rest is its rest. Signals must be blocked, and app->cas be open until the end. @return CAIRN_OK;
- * CAIRN_E_NOMEM */
+/** Starts the thread, which waits on app->rest. Signals must be blocked, and app->cas must stay open until the end.
+ * @return CAIRN_OK; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status housekeeping_start(struct housekeeping **out, struct app *app);
 
-/** Wait until it has ended, and free it; rest_end() tells it to before. NULL is harmless. */
+/** Waits until the thread has ended, and frees it. Call rest_end() before. NULL is harmless. */
 void housekeeping_stop(struct housekeeping *h);
 
 #endif

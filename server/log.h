@@ -1,8 +1,8 @@
-/* The log: one JSON object a line on standard error. Secrets never get here: callers log names and codes, not headers.
+/* The log: one JSON object a line, on standard error. No secrets: callers log names and codes, not headers.
  *
- * Between log_start() and log_stop() a thread writes the lines (log_writer.h), in the order in which they were logged:
- * every 100 ms, at once from a warning on, and all of them at the end. Whoever logs does not wait for what reads them.
- * Before and after, each line is written by whoever logs it. */
+ * Between log_start() and log_stop() a thread writes the lines in the order of logging (log_writer.h). It writes every
+ * 100 ms, at once for a warning or an error, and all lines at the end. Callers do not wait for the reader of the log.
+ * Before and after, the caller writes its line itself. */
 #ifndef CAIRN_SERVER_LOG_H
 #define CAIRN_SERVER_LOG_H
 
@@ -17,16 +17,16 @@ enum log_level { LOG_ERROR, LOG_WARNING, LOG_INFO, LOG_DEBUG };
 /** Least important level that is written; LOG_INFO at first. Call before threads start. */
 void log_set_level(enum log_level level);
 
-/** Is such a line written? For whoever has to make it first. Any thread. */
+/** Is a line of this level written? Saves making a line for nothing. Any thread. */
 bool log_writes(enum log_level level);
 
 /** Start the thread. In the sandbox, with signals blocked. @return CAIRN_OK; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status log_start(void);
 
-/** Have all that was logged written, and wait for it, but for two seconds at most. Also from a signal's handler. */
+/** Waits until all logged lines are written, for two seconds at most. Also from a signal's handler. */
 void log_flush(void);
 
-/** The same, and end the thread. When no other thread logs any more. */
+/** Flushes as log_flush(), and ends the thread. Call when no other thread logs any more. */
 void log_stop(void);
 
 /** A field of an event. Text is escaped; not UTF-8 bytes become U+FFFD; values are cut to 1,024 bytes. */
@@ -41,7 +41,7 @@ struct log_field {
 #define LOG_T(name, value) ((struct log_field){LOG_HEAD(name), LOG_TEXT, (value), 0})
 #define LOG_N(name, value) ((struct log_field){LOG_HEAD(name), LOG_NUMBER, NULL, (int64_t)(value)})
 
-/** Log "cairnd: TEXT" as one line, whatever is in it, which is no JSON: why the daemon does not start. */
+/** Logs "cairnd: TEXT" as one line that is not JSON, whatever bytes TEXT has: why the daemon does not start. */
 void log_refusal(const char *text);
 
 /** Log {"time","level","event",fields...} as one line. Any thread. @param event  letters, digits and _ */

@@ -14,21 +14,21 @@ struct metrics;
 struct metrics *metrics_new(const char *const *routes);
 void metrics_free(struct metrics *m);
 
-/** An ended request. */
+/** Counts an ended request. */
 void metrics_request(struct metrics *m, const char *route, unsigned code, uint64_t request_bytes, uint64_t reply_bytes,
 		     uint64_t duration_us);
 
-/** A request has ended that waited for a worker for so long. */
+/** Counts the time that an ended request waited for a worker. */
 void metrics_queued(struct metrics *m, uint64_t queued_us);
 
-/** What was counted of a route since the start. */
+/** The counts of a route since the start. */
 struct metrics_sum {
 	const char *route;
-	uint64_t n, failed, slow; /* requests; answered by a status of 500 or more; that took longer than a second */
+	uint64_t n, failed, slow; /* requests; those with a status of 500 or more; those over a second */
 	uint64_t duration_us;     /* of all */
 };
 
-/** Visit the routes of which there were requests. */
+/** Visits the routes that had requests. */
 void metrics_each(const struct metrics *m, void (*visit)(void *ctx, const struct metrics_sum *sum), void *ctx);
 
 /** All routes together, since the start. */
@@ -39,11 +39,11 @@ struct metrics_total {
 };
 void metrics_sum_up(const struct metrics *m, struct metrics_total *out);
 
-/** How long a request of this bucket took at most. @return 0: of the last one, it has no bound */
+/** Returns the upper bound of a bucket's durations. @return 0: the last bucket, which has none */
 uint64_t metrics_bound_us(size_t bucket);
 
-/** Current values that others keep, written after the counters. Those of one family, which differ in their labels,
- * stand one after the other. */
+/** A current value that another part keeps, written after the counters. Values of one family, which differ in their
+ * labels, must be adjacent. */
 struct metrics_gauge {
 	const char *name; /* "cairn_index_files", or with labels: "cairn_build_info{version=\"1\"}" */
 	const char *type; /* "gauge" or "counter" */

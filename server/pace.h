@@ -1,4 +1,4 @@
-/* How fast a thread reads that nobody waits for: at a rate, and when nobody else wants the disk. */
+/* Slows background reads: limits a thread to a rate, and lets others use the disk first. */
 #ifndef CAIRN_SERVER_PACE_H
 #define CAIRN_SERVER_PACE_H
 
@@ -6,19 +6,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/** Zeroed: nothing was read so far. One thread's. */
+/** Zeroed: nothing was read so far. Belongs to one thread. */
 struct pace {
-	int64_t due_us; /* of the monotonic clock: when what was read so far should have been */
+	int64_t due_us; /* on the monotonic clock: when the bytes read so far are due */
 };
 
-/** So many bytes were read. What they took longer is made up for within a second of time, no more.
+/** Notes that bytes were read. A delay of up to a second is caught up on, no more.
  *  @param bytes_per_s  at least 1  @return how many microseconds to wait before more is read */
 int64_t pace_pay(struct pace *pace, size_t bytes, uint64_t bytes_per_s);
 
-/** Reading by this thread is served when nobody else wants the disk, where its scheduler knows such a thing. */
+/** Gives this thread's reads idle priority, if the disk's scheduler supports that. */
 void pace_be_idle(bool idle);
 
-/** This thread has a tenth of another one's share of a busy processor from now on. It cannot be taken back. */
+/** Gives this thread a tenth of another thread's share of a busy processor. Cannot be undone. */
 void pace_be_last(void);
 
 #endif

@@ -1,4 +1,4 @@
-/* Started as root, for a port below 1024 or by habit: become somebody else before anything is served. */
+/* Drops root's privileges before anything is served, if the daemon was started as root. */
 #ifndef CAIRN_SERVER_PRIVILEGES_H
 #define CAIRN_SERVER_PRIVILEGES_H
 
@@ -7,12 +7,13 @@
 #include <stddef.h>
 
 /**
- * Become a user, with its group (or another one) and no supplementary groups, for good. Before any thread is started.
- * @param user   name; NULL: stay who one is
+ * Switches for good to a user and its group (or another one), without supplementary groups. Call before any thread
+ * starts.
+ * @param user name; NULL: keep the current user
  * @param group  name; NULL: the user's own
- * @param owned  what was made just now, to hand over to that user; NULL ones are passed over
- * @return CAIRN_OK; CAIRN_E_USAGE: there is no such user or group, root was meant, a group without a user, or only
- * root could; CAIRN_E_IO the system refused
+ * @param owned paths that were just created, to hand over to that user; NULL ones are skipped
+ * @return CAIRN_OK; CAIRN_E_USAGE: no such user or group, the user is root, a group without a user, or the process is
+ * not root; CAIRN_E_IO: the system refused
  */
 CAIRN_MUST_USE enum cairn_status privileges_drop(const char *user, const char *group, const char *const *owned,
 						 size_t n_owned, struct cairn_diag *diag);

@@ -1,5 +1,5 @@
-/* What the kernel knows of this process, for the metrics process_*. Its files in /proc are opened before the sandbox,
- * which keeps all of /proc away. */
+/* Reads the kernel's figures of this process for the metrics process_*. Its files in /proc are opened before the
+ * sandbox, which blocks /proc. */
 #ifndef CAIRN_SERVER_PROCESS_STATS_H
 #define CAIRN_SERVER_PROCESS_STATS_H
 
@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-/** Open what will be read. Before the sandbox. What cannot be opened is not told later. */
+/** Opens the files. Call before the sandbox. Figures whose file cannot be opened stay unknown. */
 void process_stats_open(void);
 
 /** Plain value; 0: not known. */
@@ -17,7 +17,7 @@ struct process_stats {
 	uint64_t open_fds, max_fds;
 };
 
-/** As it is now. Any thread. */
+/** Reads the current figures. Any thread. */
 void process_stats_read(struct process_stats *out);
 
 #endif

@@ -1,5 +1,5 @@
-/* Proof of SHA-256 in a running daemon: one thread that reads what owners claim, at a rate that leaves the disk to
- * others. */
+/* Proves claimed SHA-256 values in a running daemon: one thread reads the claimed files, at a rate that leaves the disk
+ * to others. */
 #ifndef CAIRN_SERVER_PROVER_H
 #define CAIRN_SERVER_PROVER_H
 
@@ -11,22 +11,22 @@
 /** The thread. */
 struct prover;
 
-/** What came of it. Of the app. */
+/** The outcome. Part of the app. */
 struct prover_counts {
 	_Atomic uint64_t n_proved, n_false, n_unread, read_bytes; /* since the start of the daemon */
 	_Atomic int64_t counted_unix_s;                           /* when the next three were; 0: never */
 	_Atomic uint64_t due, due_bytes, lies;                    /* of the index */
 };
 
-/** Begin. Signals must be blocked. @param rate  bytes a second, 0: off; looked at again and again
- *  @param counts  what it comes to. All are borrowed until the end @return CAIRN_OK; CAIRN_E_NOMEM */
+/** Starts the thread. Signals must be blocked. @param rate bytes a second, 0: off; read again and again
+ *  @param counts the outcome. All are borrowed until the end @return CAIRN_OK; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status prover_start(struct prover **out, struct cairn_cas *cas, const _Atomic uint64_t *rate,
 					      struct prover_counts *counts);
 
-/** Tell it to end, without waiting. NULL is harmless. */
+/** Asks the thread to end, without waiting. NULL is harmless. */
 void prover_end(struct prover *p);
 
-/** Wait until it has ended, and free it. NULL is harmless. */
+/** Waits until the thread has ended, and frees it. NULL is harmless. */
 void prover_stop(struct prover *p);
 
 #endif

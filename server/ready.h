@@ -1,4 +1,4 @@
-/* Whether uploads can be taken now: one check for all who ask within a second, since it writes to the disk. */
+/* Readiness: can uploads be taken now? The check writes to the disk, so all who ask within a second share one. */
 #ifndef CAIRN_SERVER_READY_H
 #define CAIRN_SERVER_READY_H
 
@@ -8,15 +8,15 @@
 
 struct app;
 
-/** What the last check found, if that was just now, or if the next one is under way. Any thread; waits for nothing.
- *  @return false: that is not known */
+/** Returns the last check's result, if it is fresh or the next check is under way. Any thread; never waits.
+ *  @return false: not known */
 bool ready_known(struct app *app, enum cairn_status *status, struct cairn_diag *diag);
 
-/** What /ready last said, if that was within five minutes, and what is known of the index from memory: for the metrics,
- *  which write nothing. @return false: uploads cannot be taken */
+/** Combines the last answer of /ready, if within five minutes, with the index's health in memory. For the metrics,
+ * which write nothing. @return false: uploads cannot be taken */
 bool ready_told(struct app *app);
 
-/** As ready_known(), or else check; for workers. @return as cairn_cas_ready() */
+/** Returns the result of ready_known(), or else checks. For workers. @return as cairn_cas_ready() */
 CAIRN_MUST_USE enum cairn_status ready_check(struct app *app, struct cairn_diag *diag);
 
 #endif

@@ -1,4 +1,4 @@
-/* What failed or was slow within the last hour, for the operator's home: in memory, so a restart forgets it. */
+/* Requests of the last hour that failed or were slow, for the operator's home. In memory: lost at a restart. */
 #ifndef CAIRN_SERVER_RECENT_H
 #define CAIRN_SERVER_RECENT_H
 
@@ -8,9 +8,9 @@
 
 enum {
 	RECENT_SPAN_S = 3600,
-	RECENT_FAILED = 500,      /* a status from then on */
-	RECENT_SLOW_US = 1000000, /* from then on a request is slow */
-	RECENT_KEPT = 128,        /* of each, the last ones */
+	RECENT_FAILED = 500,      /* this status or a higher one */
+	RECENT_SLOW_US = 1000000, /* this duration or a longer one */
+	RECENT_KEPT = 128,        /* how many of each kind, the newest */
 	RECENT_ID_BYTES = 64,
 };
 
@@ -20,10 +20,10 @@ struct recent_request {
 	const char *route; /* static */
 	unsigned code;
 	uint64_t duration_us;
-	char id[RECENT_ID_BYTES]; /* by which the log has it, cut */
+	char id[RECENT_ID_BYTES]; /* as in the log, cut */
 };
 
-/** Zeroed except for its lock, which recent_init() makes, it is empty. Any thread. */
+/** Empty when zeroed, except for the lock, which recent_init() makes. Any thread. */
 struct recent {
 	pthread_mutex_t lock; /* over all */
 	struct recent_ring {
@@ -35,24 +35,24 @@ struct recent {
 void recent_init(struct recent *r);
 void recent_fini(struct recent *r);
 
-/** Is it one to be added: with a status of 500 or more it has failed. */
+/** Does recent_add() keep such a request? */
 static inline bool recent_is_kept(unsigned code, uint64_t duration_us)
 {
 	return code >= RECENT_FAILED || duration_us >= RECENT_SLOW_US;
 }
 
-/** A request has ended; one that is not to be kept is not. */
+/** Adds an ended request, if recent_is_kept(). */
 void recent_add(struct recent *r, const struct recent_request *request);
 
-/** What is known of the last hour. */
+/** The kept requests of the last hour. */
 struct recent_told {
-	unsigned n; /* of those that are kept */
+	unsigned n; /* how many are in all */
 	bool more;  /* there were more */
 	struct recent_request all[RECENT_KEPT];
 };
-/** Those that failed, the last one first. */
+/** Copies the failed requests, the newest first. */
 void recent_failed(struct recent *r, int64_t now_unix_s, struct recent_told *out);
-/** Those that were slow, the slowest first. */
+/** Copies the slow requests, the slowest first. */
 void recent_slow(struct recent *r, int64_t now_unix_s, struct recent_told *out);
 
 #endif

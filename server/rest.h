@@ -1,4 +1,4 @@
-/* The rest of a thread between two pieces of its work: for a time, until it is woken, or until it is to end. */
+/* Lets a thread wait between two pieces of its work: for a time, until it is woken, or until it must end. */
 #ifndef CAIRN_SERVER_REST_H
 #define CAIRN_SERVER_REST_H
 
@@ -18,13 +18,13 @@ void rest_init(struct rest *r);
 /** The thread has ended. */
 void rest_fini(struct rest *r);
 
-/** On the thread: wait so long, or until somebody wakes it, which may have been before. @return false: it is to end */
+/** Waits so long, or until it is woken; an earlier wake-up counts. On the thread. @return false: the thread must end */
 bool rest_for(struct rest *r, int64_t us);
 
-/** Have it go on at once. Any thread. */
+/** Wakes the thread. Any thread. */
 void rest_wake(struct rest *r);
 
-/** Tell it to end, without waiting. Any thread. */
+/** Asks the thread to end, without waiting. Any thread. */
 void rest_end(struct rest *r);
 
 #endif

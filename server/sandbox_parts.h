@@ -1,4 +1,4 @@
-/* What the sandbox is asked for, and its parts; sandbox.h puts them together. */
+/* The sandbox's options and parts; sandbox.h combines the parts. */
 #ifndef CAIRN_SERVER_SANDBOX_PARTS_H
 #define CAIRN_SERVER_SANDBOX_PARTS_H
 
@@ -7,26 +7,26 @@
 #include <stddef.h>
 
 enum sandbox_mode {
-	SANDBOX_AUTO, /* what the kernel has */
-	SANDBOX_ON,   /* all of it, or not at all */
+	SANDBOX_AUTO, /* the parts that the kernel has */
+	SANDBOX_ON,   /* all parts, or fail */
 	SANDBOX_OFF,
 };
 
 struct sandbox_options {
 	enum sandbox_mode mode;
-	const char *data_dir;        /* read, written; must be there */
-	const char *const *readable; /* files and folders that are read, also again after they were replaced; NULL ones
-					are passed over */
+	const char *data_dir; /* read and written; must exist */
+	const char *const
+		*readable; /* files and folders that are read, also after a replacement; NULL ones are skipped */
 	size_t n_readable;
-	const uint16_t *ports; /* of the other machines that objects and index are on */
+	const uint16_t *ports; /* of the other machines that have objects and index */
 	size_t n_ports;
-	bool by_socket; /* connections to sockets of the file system are made, too; without ports none else */
+	bool by_socket; /* the daemon connects to sockets of the file system, too; without ports, only to these */
 };
 
-/** Landlock. @return 0, or what errno says */
+/** Enters Landlock. @return 0, or errno */
 int sandbox_files(const struct sandbox_options *options);
 
-/** seccomp; of memory it refuses what is writable and executable, too. @return likewise */
+/** Enters seccomp, which also refuses memory that is writable and executable. @return 0, or errno */
 int sandbox_calls(const struct sandbox_options *options);
 
 #endif
