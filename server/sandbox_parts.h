@@ -14,9 +14,8 @@ enum sandbox_mode {
 
 struct sandbox_options {
 	enum sandbox_mode mode;
-	const char *data_dir; /* read and written; must exist */
-	const char *const
-		*readable; /* files and folders that are read, also after a replacement; NULL ones are skipped */
+	const char *data_dir;        /* read and written; must exist */
+	const char *const *readable; /* files and folders to read, also after a replacement; NULL ones are skipped */
 	size_t n_readable;
 	const uint16_t *ports; /* of the other machines that have objects and index */
 	size_t n_ports;
