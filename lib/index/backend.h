@@ -185,7 +185,7 @@ struct cairn_index_backend {
 	enum cairn_status (*put_note)(struct cairn_index *ix, struct cairn_index_put_note *put);
 	enum cairn_status (*begin_session)(struct cairn_index *ix, struct cairn_index_begin_session *begin);
 	enum cairn_status (*end_session)(struct cairn_index *ix, struct cairn_index_end_session *end);
-	/* Makes the branch main and the first commit of a new repository. @param scope  the repository's owner */
+	/* Makes the branch main and the first commit of a new repository. @param scope the repository's owner */
 	enum cairn_status (*begin_repo)(struct cairn_index *ix, struct cairn_index_add_repo *add, int64_t scope);
 	enum cairn_status (*add_commit)(struct cairn_index *ix, struct cairn_index_add_commit *commit);
 	enum cairn_status (*adopt_files)(struct cairn_index *ix, struct cairn_index_adopt_files *adopt);

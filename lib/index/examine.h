@@ -28,7 +28,7 @@ typedef void cairn_index_visit_fault(void *ctx, const struct cairn_index_fault *
  * inline files against the start of their git ids. Takes 12 s of processor time for half a GiB with a million terms.
  * The log of an index in use grows meanwhile.
  * @return CAIRN_OK, also with faults; CAIRN_E_CONFLICT the index is of a newer version, or not Cairn's (index.newer,
- * index.foreign); as every read (index.h), with the cause in diag
+ *         index.foreign); as every read (index.h), with the cause in diag
  */
 CAIRN_MUST_USE enum cairn_status cairn_index_examine(struct cairn_index *ix, cairn_index_visit_fault *visit, void *ctx,
 						     struct cairn_diag *diag);
@@ -45,8 +45,8 @@ struct cairn_index_mender {
  * files, offsets from the chunk lists, and counts from the rows. A reference without terms is removed only if its file
  * is gone or surely right. If the trees are still not sound, the repair is rolled back.
  * @return CAIRN_OK, though faults may be left; CAIRN_E_DAMAGED the trees are still not sound (index.corrupt);
- * CAIRN_E_USAGE the engine has its own means of repair (index.engine); CAIRN_E_CONFLICT as cairn_index_examine();
- * CAIRN_E_IO, CAIRN_E_FULL, CAIRN_E_BUSY with the cause in diag; CAIRN_E_NOMEM
+ *         CAIRN_E_USAGE the engine has its own means of repair (index.engine); CAIRN_E_CONFLICT as
+ *         cairn_index_examine(); CAIRN_E_IO, CAIRN_E_FULL, CAIRN_E_BUSY with the cause in diag; CAIRN_E_NOMEM
  */
 CAIRN_MUST_USE enum cairn_status cairn_index_mend(struct cairn_index *ix, const struct cairn_index_mender *mender,
 						  struct cairn_diag *diag);

@@ -155,9 +155,9 @@ struct cairn_index_merge {
  * is made.
  *   CAIRN_E_NOT_FOUND  repo.unknown, revision.unknown; entry.unknown ("A file with this name doesn't exist")
  *   CAIRN_E_CONFLICT   commit.parent: "The branch was updated since you opened this page. Please refresh and try
- *   again."; commit.sha256: no file of that SHA-256 was uploaded to the repository; commit.path: a file where a folder
- *   is needed, or the other way round; commit.known: another commit of the repository has that id; pr.ended: the pull
- *   request takes no more
+ *                      again."; commit.sha256: no file of that SHA-256 was uploaded to the repository; commit.path: a
+ *                      file where a folder is needed, or the other way round; commit.known: another commit of the
+ *                      repository has that id; pr.ended: the pull request takes no more
  *   CAIRN_E_LIMIT      commit.limit, commit.rows, commit.names, commit.depth
  *   CAIRN_E_DENIED     quota.repo, quota.account: the repository would hold too much
  */
