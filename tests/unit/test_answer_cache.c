@@ -1,4 +1,4 @@
-/* The cache of built answers: what it keeps, what it lets go, and who may still read what it let go. */
+/* The cache of built answers: what it keeps, what it evicts, and that readers may go on reading an evicted answer. */
 #include "cas/answer_cache.h"
 #include "cas/stats.h"
 #include "support/vectors.h"
@@ -19,7 +19,7 @@ static void open_cache_for(uint64_t bytes_max, uint64_t answer_bytes_max)
 
 static void open_cache(uint64_t bytes_max)
 {
-	open_cache_for(bytes_max, 1 << 20); /* as the default is */
+	open_cache_for(bytes_max, 1 << 20); /* the default longest answer */
 }
 
 static void close_cache(void)
@@ -35,7 +35,7 @@ static struct cairn_hash chunk_of(unsigned i)
 	return h;
 }
 
-/* An answer of len bytes, all fill. */
+/* An answer of len bytes that are all fill. */
 static struct cairn_answer *answer_of(uint8_t fill, size_t len)
 {
 	uint8_t *bytes = malloc(len);
@@ -54,7 +54,7 @@ static void put(const char *scope, unsigned i, uint64_t epoch, uint8_t fill, siz
 	cairn_answer_unref(a);
 }
 
-/* What is kept: the fill byte; -1: nothing. */
+/* The fill byte of the cached answer; -1: none is cached. */
 static int got(const char *scope, unsigned i, uint64_t epoch)
 {
 	struct cairn_hash chunk = chunk_of(i);
@@ -92,7 +92,7 @@ START_TEST(another_epoch_ends_it)
 {
 	put("", 1, 7, 'a', 10);
 	ck_assert_int_eq(got("", 1, 8), -1);
-	ck_assert_int_eq(got("", 1, 7), -1); /* it was dropped, not hidden */
+	ck_assert_int_eq(got("", 1, 7), -1); /* the answer was dropped, not just hidden */
 	ck_assert_uint_eq(stats_now().cache_entries, 0);
 	ck_assert_uint_eq(stats_now().cache_bytes, 0);
 }
@@ -154,7 +154,7 @@ START_TEST(a_quarter_is_the_largest)
 }
 END_TEST
 
-/* What the default is: it has parts, each with a share of the room and its own order. */
+/* A cache of the default size has parts. Each part has a share of the room and its own order of eviction. */
 START_TEST(parts_share_the_room)
 {
 	enum { N = 4000, BYTES = 20000, ROOM = 64 << 20 };
@@ -163,11 +163,11 @@ START_TEST(parts_share_the_room)
 	for (unsigned i = 0; i < N; i++)
 		put("", i, 7, (uint8_t)i, BYTES);
 	ck_assert_uint_le(stats_now().cache_bytes, ROOM);
-	ck_assert_uint_gt(stats_now().cache_bytes, ROOM - ROOM / 64); /* none is emptier than by one answer */
+	ck_assert_uint_gt(stats_now().cache_bytes, ROOM - ROOM / 64); /* each part lacks one answer's bytes at most */
 	for (unsigned i = N - 100; i < N; i++)
 		ck_assert_int_eq(got("", i, 7), (uint8_t)i);
 	ck_assert_uint_eq(stats_now().cache_hits, 100);
-	put("", N, 7, 'a', 8192 * 48 + 1000); /* of a xorb of as many chunks as may be */
+	put("", N, 7, 'a', 8192 * 48 + 1000); /* the answer for a xorb with the most chunks allowed */
 	ck_assert_int_eq(got("", N, 7), 'a');
 	cairn_answer_cache_clear(cache);
 	ck_assert_uint_eq(stats_now().cache_bytes + stats_now().cache_entries, 0);
@@ -176,7 +176,8 @@ START_TEST(parts_share_the_room)
 }
 END_TEST
 
-/* Of a shard with many chunks each answer is as long as may be: nobody is to build these again for each who asks. */
+/* The longest answers are those of shards with many chunks. They are kept, so that not every query builds them
+ * again. */
 START_TEST(the_longest_answer_is_kept)
 {
 	enum { ROOM = 64 << 20 };
@@ -199,7 +200,7 @@ START_TEST(no_room_keeps_nothing)
 }
 END_TEST
 
-/* Many entries in few buckets: chains must hold together when their middle goes. */
+/* Many entries in few buckets: a chain stays whole when an entry in its middle is removed. */
 START_TEST(chains_hold)
 {
 	close_cache();
@@ -207,7 +208,7 @@ START_TEST(chains_hold)
 	for (unsigned i = 0; i < 600; i++)
 		put("", i, i % 2, (uint8_t)i, 20);
 	for (unsigned i = 0; i < 600; i++)
-		ck_assert_int_eq(got("", i, 0), i % 2 ? -1 : (uint8_t)i); /* odd ones are dropped */
+		ck_assert_int_eq(got("", i, 0), i % 2 ? -1 : (uint8_t)i); /* the odd ones were dropped */
 	for (unsigned i = 0; i < 600; i++)
 		ck_assert_int_eq(got("", i, 0), i % 2 ? -1 : (uint8_t)i);
 	ck_assert_uint_eq(stats_now().cache_entries, 300);
@@ -221,7 +222,7 @@ static int64_t thread_ns(void)
 	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-/* Ask for n chunks that are kept. alike: their first 24 bytes are the same. @return processor time for each */
+/* Looks up n cached chunks. alike: their first 24 bytes are the same. @return processor time of each lookup */
 static int64_t ask_for(unsigned n, bool alike)
 {
 	close_cache();
@@ -245,7 +246,7 @@ static int64_t ask_for(unsigned n, bool alike)
 	}
 }
 
-/* Where xorbs are kept elsewhere, whoever uploads chooses the hashes: as many alike as he likes. */
+/* Where xorbs are kept elsewhere, uploaders choose the hashes, and may choose many that begin alike. */
 START_TEST(chosen_hashes_are_as_fast_as_others)
 {
 	enum { N = 20000 };
@@ -311,7 +312,7 @@ START_TEST(what_is_kept_goes_with_the_answer)
 	ck_assert_uint_eq(n_freed[1], 1);
 	ck_assert_ptr_eq(cairn_answer_kept(a), &first.kept);
 	cairn_answer_cache_clear(cache);
-	ck_assert_uint_eq(n_freed[0], 0); /* somebody still has it */
+	ck_assert_uint_eq(n_freed[0], 0); /* a reader still holds it */
 	cairn_answer_unref(a);
 	ck_assert_uint_eq(n_freed[0], 1);
 }

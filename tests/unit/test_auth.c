@@ -37,7 +37,7 @@ static void auth_teardown(void)
 	tempdir_fini(&dir);
 }
 
-/* "Bearer TOKEN", signed with the key that the file holds now; lives for an hour unless told. */
+/* "Bearer TOKEN", signed with the key that the file holds now; expires in an hour unless the claims say otherwise. */
 static char *auth_header(struct cairn_token_claims claims)
 {
 	struct cairn_token_keys *keys;
@@ -74,7 +74,7 @@ static void auth_must_fail(const char *header, unsigned scope, unsigned code, co
 	ck_assert_uint_eq(got, code);
 	ck_assert_str_eq(diag.rule, rule);
 	ck_assert_str_ne(diag.text, "");
-	ck_assert(!auth_check(&options, header, scope, &who, &got, NULL)); /* nobody wants to know why */
+	ck_assert(!auth_check(&options, header, scope, &who, &got, NULL)); /* no diagnosis wanted */
 }
 
 START_TEST(everybody_is_the_operator_without_keys)
@@ -88,7 +88,7 @@ START_TEST(everybody_is_the_operator_without_keys)
 	ck_assert_str_eq(as.scope, "");
 	ck_assert_str_eq(as.owner, "");
 	ck_assert_ptr_null(as.viewer);
-	(void)auth_must_pass("Bearer whatever", CAIRN_TOKEN_WRITE); /* clients send what they have */
+	(void)auth_must_pass("Bearer whatever", CAIRN_TOKEN_WRITE); /* clients send any token they have */
 }
 END_TEST
 
@@ -105,7 +105,7 @@ START_TEST(forms_of_the_header)
 {
 	char *header = auth_header((struct cairn_token_claims){.scopes = CAIRN_TOKEN_READ, .subject = "ann"});
 	char *token = header + strlen("Bearer ");
-	/* What comes before the token, and after it. */
+	/* Text before the token, and after it. */
 	static const char *const GOOD[][2] = {
 		{"Bearer ", ""}, {"bearer ", ""}, {"BEARER   ", ""}, {"Bearer ", " "}, {"Bearer ", "\t "}};
 	static const char *const SCHEMES[][2] = {{"", ""},         {"Basic ", ""},   {"Bearer", ""},
@@ -139,7 +139,7 @@ START_TEST(length_of_a_token)
 	memset(text, 'a', 9000);
 	memcpy(text, "Bearer ", 7);
 	text[7 + 8192] = 0;
-	auth_must_fail(text, CAIRN_TOKEN_READ, 401, "token.malformed"); /* read, and no token */
+	auth_must_fail(text, CAIRN_TOKEN_READ, 401, "token.malformed"); /* the header is read, but holds no token */
 	text[7 + 8192] = 'a';
 	text[7 + 8193] = 0;
 	auth_must_fail(text, CAIRN_TOKEN_READ, 401, "auth.length");
@@ -176,7 +176,7 @@ START_TEST(scope_that_is_too_narrow_is_named)
 }
 END_TEST
 
-/* What operators do concerns all repositories. */
+/* An operator's token concerns all repositories, so a token for one repository is not enough. */
 START_TEST(a_repository_s_token_is_no_operator_s)
 {
 	struct auth_identity who;
@@ -214,7 +214,7 @@ END_TEST
 
 static const struct {
 	const char *repo;
-	int claimed; /* dedupe claim; -1: none */
+	int claimed; /* repository of the dedupe claim; -1: none */
 	enum cairn_dedupe_scope unsaid;
 	const char *owner, *scope;
 } DEDUPE[] = {
@@ -253,7 +253,7 @@ START_TEST(who_shares_dedupe)
 }
 END_TEST
 
-/* The longest claim there is still fits with its type before it. */
+/* The longest repository of a claim fits with its type before it. */
 START_TEST(longest_repository)
 {
 	struct cairn_token_claims claims = {.scopes = CAIRN_TOKEN_READ, .has_dedupe = true};
@@ -309,7 +309,7 @@ static void *auth_check_often(void *count)
 	return NULL;
 }
 
-/* The key is the same one each time, so that every check must pass whichever set it meets. */
+/* The key is the same each time, so every check passes whichever set of keys it uses. */
 START_TEST(rotation_under_load)
 {
 	pthread_t threads[2];
@@ -340,7 +340,7 @@ static void *auth_check_for_ever(void *header)
 	return NULL;
 }
 
-/* There is always somebody who verifies: a reload comes to its turn all the same. */
+/* Some thread is always verifying. A reload still gets its turn. */
 START_TEST(rotation_under_a_flood_of_bad_tokens)
 {
 	enum { FLOOD = 16 };
@@ -388,7 +388,7 @@ START_TEST(a_token_is_as_good_as_its_api_key)
 }
 END_TEST
 
-/* Whatever keys an account makes itself: it is one client, and another is another one. */
+/* All keys of one account count as one client. Another account is another client. */
 START_TEST(keys_of_one_account_count_as_one)
 {
 	struct cairn_hash all[4], senders[4];

@@ -1,4 +1,4 @@
-/* Backups and restores that are interrupted, and stores that change between the two halves. */
+/* Backups and restores that are interrupted, and stores that change before a backup continues. */
 #include "backup/backup.h"
 #include "backup/backup_prune.h"
 #include "backup/bundle.h"
@@ -16,7 +16,7 @@ enum { XORBS = 9, BUNDLE_BYTES = 20000 }; /* three or four xorbs to a bundle */
 
 struct backup_fixture {
 	struct gc_fixture g;
-	struct tempdir dir; /* of the backup and what is restored */
+	struct tempdir dir; /* holds the backup and the restored folder */
 	char *data, *out, *restored;
 	struct gc_xorb xorbs[XORBS];
 	struct gc_file files[XORBS];
@@ -54,7 +54,7 @@ static bool backup_stop_after(void *ctx, const struct cairn_backup_report *so_fa
 	return so_far->n_chunks < *n_chunks;
 }
 
-/* @param n_chunks  after which to stop; 0: never */
+/* @param n_chunks  stop after this many chunks; 0: never */
 static enum cairn_status backup_try(const struct backup_fixture *b, unsigned n_chunks, unsigned parity,
 				    struct cairn_backup_report *report)
 {
@@ -92,7 +92,7 @@ static enum cairn_status restore_try(const struct backup_fixture *b, unsigned n_
 	return cairn_restore(&options, report, diag);
 }
 
-/* Open what was restored: nothing is wrong with it, and n files can be read. */
+/* Opens the restored folder: a check finds nothing wrong, and n files can be read. */
 static void backup_check_restored(struct backup_fixture *b, unsigned n_files)
 {
 	CLEANUP(cairn_data_dir_freep) struct cairn_data_dir *data = NULL;
@@ -124,7 +124,7 @@ START_TEST(backup_goes_on_after_every_chunk)
 		ck_assert_uint_ge(n_stops, 3);
 		ck_assert_uint_eq(report.n_objects, XORBS);
 		ck_assert_uint_eq(report.n_kept, XORBS);
-		ck_assert_int_eq(tempdir_count(&b.dir, ""), 1); /* nothing is left beside it */
+		ck_assert_int_eq(tempdir_count(&b.dir, ""), 1); /* nothing else is left beside it */
 		for (unsigned stop = 1; restore_try(&b, stop, &restored, &diag) == CAIRN_E_BUSY; stop += 3) {
 			struct cairn_data_dir *data;
 			const struct cairn_data_dir_options options = {.path = b.restored};
@@ -158,7 +158,8 @@ static enum cairn_status backup_try_folder(const struct backup_fixture *b, unsig
 	return status;
 }
 
-/* Stopped after each chunk: of objects, and of the moment's index, when the objects have their name already. */
+/* The backup is stopped after each chunk: of objects, and of the moment's index, which follows once the objects have
+ * their final name. */
 START_TEST(backup_into_a_folder_goes_on_after_every_chunk)
 {
 	for (unsigned parity = 0; parity <= 16; parity += 16) {
@@ -178,7 +179,7 @@ START_TEST(backup_into_a_folder_goes_on_after_every_chunk)
 		ck_assert_uint_eq(restored.n_objects, XORBS);
 		ck_assert_str_eq(restored.moment, report.moment);
 		backup_check_restored(&b, XORBS);
-		/* Once more: all is there. */
+		/* Another backup finds all objects in the folder. */
 		ck_assert_int_eq(backup_try_folder(&b, 0, parity, &report), CAIRN_OK);
 		ck_assert_uint_eq(report.n_earlier, XORBS);
 		ck_assert_uint_eq(report.n_objects, 0);
@@ -186,7 +187,7 @@ START_TEST(backup_into_a_folder_goes_on_after_every_chunk)
 }
 END_TEST
 
-/* What was left in the file of an interrupted one is collected, and comes again after all others. */
+/* A xorb in the file of an interrupted backup is collected, and is uploaded again after the other xorbs. */
 START_TEST(backup_into_a_folder_of_a_store_that_changed)
 {
 	CLEANUP(backup_fixture_fini) struct backup_fixture b;
@@ -219,7 +220,7 @@ static bool prune_stop_after(void *ctx, uint64_t done_bytes, uint64_t total_byte
 	return --*n_calls > 0;
 }
 
-/* Keep the last moment. @param n_calls  of progress, after which to stop; 0: never */
+/* Prunes all moments but the last. @param n_calls  stop after this many calls of progress; 0: never */
 static enum cairn_status prune_try(const struct backup_fixture *b, unsigned max_unused_percent, unsigned n_calls,
 				   struct cairn_backup_prune_report *report)
 {
@@ -244,7 +245,7 @@ static void backup_bad(void *ctx, const struct cairn_backup_archive *archive, co
 	ck_abort_msg("%s", why->text);
 }
 
-/* Verified; the archive of objects that is left. */
+/* Verifies the backup. @return the one archive of objects that is left */
 static struct cairn_backup_archive backup_one_archive(const struct backup_fixture *b)
 {
 	CLEANUP(cairn_backup_set_close) struct cairn_backup_set set = {.dir_fd = -1, .lock_fd = -1};
@@ -258,7 +259,7 @@ static struct cairn_backup_archive backup_one_archive(const struct backup_fixtur
 	return found;
 }
 
-/* Of its bundles one is not needed at all, one in part, one whole. */
+/* One bundle is not needed any more, one is needed in part, and one as a whole. */
 START_TEST(pruning_takes_over_what_is_needed)
 {
 	enum { FORGOTTEN = 5 }; /* in the order of the bundles: three, three, three, or four, four, one */
@@ -279,7 +280,7 @@ START_TEST(pruning_takes_over_what_is_needed)
 		ck_assert_uint_eq(pruned.n_archives_rewritten, 0);
 		ck_assert_uint_gt(pruned.unused_bytes, 0);
 		struct cairn_backup_archive before = backup_one_archive(&b);
-		/* Stopped: it is as before. */
+		/* A pruning that was stopped leaves the archive as it was. */
 		ck_assert_int_eq(prune_try(&b, 50, 1, &pruned), CAIRN_E_BUSY);
 		ck_assert_uint_eq(pruned.freed_bytes, 0);
 		ck_assert_str_eq(backup_one_archive(&b).time, before.time);
@@ -307,7 +308,7 @@ START_TEST(backup_goes_on_with_a_store_that_changed)
 	bool forgotten;
 	backup_fixture_init(&b);
 	ck_assert_int_eq(backup_try(&b, 2, 0, &report), CAIRN_E_BUSY);
-	/* One of the objects that are in the file is collected, and comes after all others again. */
+	/* A xorb in the interrupted backup's file is collected before the backup continues. */
 	ck_assert_int_eq(cairn_cas_forget(b.g.f.cas, &b.files[0].hash, NULL, &forgotten), CAIRN_OK);
 	ck_assert_uint_eq(gc_collect_all(&b.g).n_swept, 1);
 	ck_assert_int_eq(backup_try(&b, 0, 0, &report), CAIRN_OK);
@@ -331,7 +332,7 @@ static int backup_swap_byte(const char *path, int byte)
 	return before;
 }
 
-/* An object of the same name and length with other bytes: it is read again, and left out, for it is damaged. */
+/* An object of the same name and length has other bytes: it is read again, and left out because it is damaged. */
 START_TEST(backup_writes_anew_what_differs)
 {
 	CLEANUP(backup_fixture_fini) struct backup_fixture b;
@@ -403,14 +404,14 @@ START_TEST(backup_bundles_are_checked)
 		CLEANUP(vec_bytes_fini) struct vec_bytes b = vec_copy(data.bytes, data.len);
 		size_t field = (at - DATA_BYTES) % CAIRN_BUNDLE_ENTRY_BYTES;
 		if (at < DATA_BYTES + 2 * CAIRN_BUNDLE_ENTRY_BYTES && field < 32)
-			continue; /* hashes may be any */
+			continue; /* any bytes may be a hash */
 		b.bytes[at] ^= 0x81;
 		ck_assert_int_eq(cairn_bundle_each(b.bytes, b.len, bundle_count, &sum, NULL), CAIRN_E_FORMAT);
 	}
 }
 END_TEST
 
-/* Each would be put, durably, and none can be a xorb. */
+/* Each object would be written durably, yet none can be a xorb. */
 START_TEST(objects_of_a_bundle_are_no_shorter_than_a_header)
 {
 	for (uint64_t len = 0; len <= 8; len++) {

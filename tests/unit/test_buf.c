@@ -25,7 +25,8 @@ START_TEST(buf_appends)
 }
 END_TEST
 
-/* Full to the last byte is fine; one more is refused, changes nothing, and stays refused. */
+/* A buffer can be filled to the last byte. One byte more is refused, changes nothing, and later writes are refused,
+ * too. */
 START_TEST(buf_limit)
 {
 	CLEANUP(cairn_buf_fini) struct cairn_buf b = cairn_buf_init(1000);

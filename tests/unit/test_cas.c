@@ -47,7 +47,7 @@ START_TEST(a_false_body_is_refused_under_a_known_name_too)
 }
 END_TEST
 
-/* The disk lost the object; the row is still there. The xorb counts as not stored, and comes back when it is sent. */
+/* The disk lost the object, but its row remains. The xorb counts as not stored, and is stored again when it is sent. */
 START_TEST(a_lost_object_is_taken_again)
 {
 	CLEANUP(cas_fixture_fini) struct cas_fixture f = cas_fixture_new();
@@ -67,8 +67,8 @@ START_TEST(a_lost_object_is_taken_again)
 }
 END_TEST
 
-/* An object without a row is a left-over of a crash between the two. It may be laid out otherwise than what comes now.
- */
+/* A crash between storing an object and adding its row leaves an object without a row. Its layout may differ from
+ * the next upload's. */
 START_TEST(an_object_without_a_row_is_replaced)
 {
 	CLEANUP(cas_fixture_fini) struct cas_fixture f = cas_fixture_new();
@@ -215,7 +215,7 @@ static void lose_xorb(struct cairn_cas *cas, const struct cairn_hash *hash)
 	ck_assert_int_eq(cairn_index_lose_xorb(cas->index, &lose), CAIRN_OK);
 }
 
-/* @return how many xorbs an answer has; 0: there is none */
+/* @return how many xorbs an answer names; 0: there is no answer */
 static unsigned xorbs_of_answer(struct cairn_cas *cas, const struct cairn_hash *chunk)
 {
 	const struct cairn_answer *answer;
@@ -239,7 +239,7 @@ static unsigned xorbs_of_answer(struct cairn_cas *cas, const struct cairn_hash *
 	return n;
 }
 
-/* An object of the length that the row has; what is in it is not looked at here. */
+/* Stores an object of the length in the row. These tests do not read its contents. */
 static void put_object_of(struct cairn_cas *cas, const struct fx_xorb *x)
 {
 	CLEANUP(cairn_buf_fini) struct cairn_buf bytes = cairn_buf_init(1 << 24);
@@ -251,7 +251,8 @@ static void put_object_of(struct cairn_cas *cas, const struct fx_xorb *x)
 	ck_assert_int_eq(cairn_store_put_commit(put, &x->hash, &existed), CAIRN_OK);
 }
 
-/* Such a xorb is named by its chunk's hash, which is all the proof that is asked of whoever refers to the chunk. */
+/* A xorb of one chunk is named by the chunk's hash, and that hash is all the proof required of a client that refers
+ * to it. */
 START_TEST(a_xorb_of_one_chunk_is_no_neighbour)
 {
 	CLEANUP(cas_fixture_fini) struct cas_fixture f = cas_fixture_new();
@@ -270,7 +271,7 @@ START_TEST(a_xorb_of_one_chunk_is_no_neighbour)
 	ck_assert_int_eq(fx_shard_put(f.cas->index, &s), CAIRN_OK);
 	ck_assert_uint_eq(xorbs_of_answer(f.cas, &a.list.hashes[1]), 2);
 	ck_assert_uint_eq(xorbs_of_answer(f.cas, &b.list.hashes[0]), 2);
-	/* Who asks for the chunk itself knows it. */
+	/* A client that asks for the chunk itself knows its hash. */
 	ck_assert_uint_eq(xorbs_of_answer(f.cas, &alone.list.hashes[0]), 3);
 	fx_xorb_fini(&a);
 	fx_xorb_fini(&alone);
@@ -278,7 +279,8 @@ START_TEST(a_xorb_of_one_chunk_is_no_neighbour)
 }
 END_TEST
 
-/* Clients deduplicate against all that an answer holds, and never send it: their shards would be refused for ever. */
+/* A client deduplicates against all that an answer names, and does not upload it. With a lost xorb in the answer,
+ * its shards would be refused for ever. */
 START_TEST(a_lost_xorb_is_not_offered)
 {
 	CLEANUP(cas_fixture_fini) struct cas_fixture f = cas_fixture_new();
@@ -299,10 +301,10 @@ START_TEST(a_lost_xorb_is_not_offered)
 	fx_xorb_put(f.cas->index, &b);
 	cas_fixture_reopen(&f, NULL);
 	ck_assert_uint_eq(xorbs_of_answer(f.cas, &a.list.hashes[1]), 2);
-	/* That answer is kept. */
+	/* This answer is cached. */
 	ck_assert_int_eq(cairn_store_remove(f.cas->store, &b.hash, NULL), CAIRN_OK);
 	ck_assert_uint_eq(xorbs_of_answer(f.cas, &a.list.hashes[1]), 1);
-	/* A shard may have described it while it was lost. */
+	/* A shard may have described the xorb while it was lost. */
 	fx_sql(f.dir.path, "UPDATE xorb SET stored = NULL WHERE id = 1");
 	ck_assert_uint_eq(xorbs_of_answer(f.cas, &a.list.hashes[2]), 0);
 	fx_xorb_fini(&a);
@@ -310,8 +312,8 @@ START_TEST(a_lost_xorb_is_not_offered)
 }
 END_TEST
 
-/* The row does not vouch for the object: neither HEAD nor a grant calls the xorb stored, and so no shard may rely on
- * it. */
+/* An object whose row says "lost" is not vouched for: neither HEAD nor a grant calls the xorb stored, and so no
+ * shard may rely on it. */
 START_TEST(a_xorb_that_its_row_calls_lost_is_no_base_for_a_shard)
 {
 	CLEANUP(cas_fixture_fini) struct cas_fixture f = cas_fixture_new();
@@ -335,7 +337,7 @@ START_TEST(a_xorb_that_its_row_calls_lost_is_no_base_for_a_shard)
 }
 END_TEST
 
-/* But where its bytes are sound all the same, as when a pack was moved away and back, they are recorded again. */
+/* If the bytes turn out sound, as when a pack was moved away and back, the xorb is recorded as stored again. */
 START_TEST(a_sound_object_whose_row_calls_it_lost_is_recorded_again)
 {
 	CLEANUP(cas_fixture_fini) struct cas_fixture f = cas_fixture_new();
@@ -358,7 +360,7 @@ START_TEST(a_sound_object_whose_row_calls_it_lost_is_recorded_again)
 }
 END_TEST
 
-/* An upload finds the object gone: what was answered with it is withdrawn with the rows of its chunks. */
+/* An upload that finds the object missing withdraws the cached answers, along with the rows of the xorb's chunks. */
 START_TEST(an_upload_that_finds_a_xorb_lost_withdraws_its_answers)
 {
 	CLEANUP(cas_fixture_fini) struct cas_fixture f = cas_fixture_new();
@@ -446,7 +448,7 @@ START_TEST(a_long_body_goes_to_a_file)
 		ck_assert_int_eq(cairn_body_begin(&b, f.cas, &BODY_SENDER, UINT64_MAX, NULL), CAIRN_OK);
 		ck_assert_int_eq(cairn_body_write(&b, bytes, 1000, NULL), CAIRN_OK);
 		ck_assert_uint_eq(b.len, 1000);
-		ck_assert(!cairn_body_waits(&b, len - 1000)); /* the disk is quick */
+		ck_assert(!cairn_body_waits(&b, len - 1000)); /* the disk keeps up */
 		ck_assert_int_eq(cairn_body_write(&b, bytes + 1000, len - 1000, NULL), CAIRN_OK);
 		ck_assert(!b.spool == (len == CAIRN_BODY_MEMORY_BYTES));
 		ck_assert(b.use.on_disk == (b.spool != NULL));
@@ -467,7 +469,7 @@ static void large_reserve(struct cairn_cas_options *options)
 	options->reserve_bytes = UINT64_C(1) << 60;
 }
 
-/* At once where its length is known, and else when it outgrows memory. */
+/* A body of known length is refused at once. A body of unknown length is refused when it outgrows memory. */
 START_TEST(a_long_body_leaves_the_reserve)
 {
 	CLEANUP(cas_fixture_fini) struct cas_fixture f = cas_fixture_new();
@@ -495,7 +497,7 @@ static void small_spool(struct cairn_cas_options *options)
 	options->shard_bytes_max = options->xorb_bytes_max = 300;
 }
 
-/* A sender of its own, by its number. */
+/* Begins an upload for a sender of its own, numbered by sender. */
 static struct cairn_shard_upload *begin_shard(struct cas_fixture *f, uint8_t sender, uint64_t bytes_expected,
 					      enum cairn_status expected, const char *rule)
 {
@@ -534,7 +536,7 @@ START_TEST(a_body_without_a_length_takes_what_has_come_of_it)
 }
 END_TEST
 
-/* A body that was let in has room to its end, whatever comes beside it. */
+/* An accepted body has room to its end, whatever else is uploaded meanwhile. */
 START_TEST(an_announced_body_has_its_room)
 {
 	CLEANUP(cas_fixture_fini) struct cas_fixture f = cas_fixture_new();
@@ -557,14 +559,14 @@ START_TEST(an_announced_body_has_its_room)
 	ck_assert_uint_eq(stats.spool_reserved_bytes, 0);
 	for (uint8_t i = 0; i < 3; i++)
 		cairn_shard_upload_free(in[i]);
-	/* A body that ends early gives back the rest. */
+	/* A body that ends early releases the rest of its room. */
 	struct cairn_shard_upload *early = begin_shard(&f, 6, 300, CAIRN_OK, NULL);
 	write_shard(early, 10, CAIRN_OK, NULL);
 	cairn_cas_stats(f.cas, &stats);
 	ck_assert_uint_eq(stats.spool_bytes, 110);
 	ck_assert_uint_eq(stats.spool_reserved_bytes, 290);
 	cairn_shard_upload_free(early);
-	/* More than was announced counts like what comes without a length. */
+	/* Bytes beyond the announced length count as those of a body without a length. */
 	struct cairn_shard_upload *longer = begin_shard(&f, 6, 10, CAIRN_OK, NULL);
 	write_shard(longer, 20, CAIRN_OK, NULL);
 	cairn_cas_stats(f.cas, &stats);

@@ -8,7 +8,7 @@
 
 enum { N = 60 };
 
-/* Ended by a zero; the caller's. */
+/* The text with a zero at its end; the caller frees it. */
 static char *text_of(struct cairn_buf *b)
 {
 	cairn_buf_add(b, "", 1);
@@ -24,7 +24,7 @@ static unsigned count(const char *text, const char *piece)
 	return n;
 }
 
-/* The area of all fields, each of which is within the map. */
+/* The area of all fields. Checks that each field is within the map. */
 static double area_of(const char *svg)
 {
 	double sum = 0;
@@ -53,7 +53,7 @@ START_TEST(covers_all)
 	struct chart_part parts[N + 1];
 	for (unsigned n = 1; n <= N; n++) {
 		parts[0] = (struct chart_part){.name = "all"};
-		for (unsigned i = 1; i <= n; i++) { /* alike, falling, and falling fast */
+		for (unsigned i = 1; i <= n; i++) { /* alike, falling, falling fast */
 			parts[i] = (struct chart_part){"name", 0,
 						       _i == 0   ? 7
 						       : _i == 1 ? 1000 - i
@@ -97,7 +97,7 @@ static void place_of(const char *svg, const char *title, double at[static 4])
 			 5);
 }
 
-/* What is in a folder is within its field, and of its colour; what it has besides is there, too. */
+/* A folder's contents lie within its field and have its colour. The rest of the folder has a field, too. */
 START_TEST(follows_folders)
 {
 	const struct chart_part parts[] = {{"all", 0, 100}, {"a", 0, 60},   {"b", 0, 30},
@@ -114,19 +114,19 @@ START_TEST(follows_folders)
 			  in[1] + in[3] <= a[1] + a[3]);
 	}
 	ck_assert_double_eq_tol(a[2] * a[3], 0.6 * 380000, 500);
-	ck_assert_uint_eq(count(svg, "<title>rest: 10 B"), 2); /* of all, and of a */
-	ck_assert_uint_eq(count(svg, "class=\"t0\""), 5);      /* a and what is in it */
+	ck_assert_uint_eq(count(svg, "<title>rest: 10 B"), 2); /* the rest of all, and of a */
+	ck_assert_uint_eq(count(svg, "class=\"t0\""), 5);      /* a and all within it */
 	ck_assert_uint_eq(count(svg, "class=\"t1\""), 1);
 	free(svg);
 }
 END_TEST
 
-/* Nothing is shown without what it is in, however many there are, and however deep. */
+/* A field is shown only with the folder that it is in, however many or however deep the folders are. */
 START_TEST(is_bounded)
 {
 	struct chart_part *parts = calloc(4000, sizeof(*parts));
 	ck_assert_ptr_nonnull(parts);
-	for (unsigned i = 0, bytes = 4096; i < 4000; i++) { /* each halved, and each in the one before */
+	for (unsigned i = 0, bytes = 4096; i < 4000; i++) { /* each half as large, or each within the one before */
 		bytes >>= _i == 0 && i > 0 && (i & (i + 1)) == 0;
 		parts[i] = (struct chart_part){"name", i == 0 ? 0 : _i == 0 ? (i + 1) / 2 - 1 : i - 1, bytes};
 	}
@@ -155,7 +155,7 @@ START_TEST(escapes_names)
 }
 END_TEST
 
-/* The most is darkest; each step is a quarter of the one before. */
+/* The largest value is darkest. Each step is a quarter of the one before. */
 START_TEST(is_the_darker_the_more)
 {
 	static const char *const NAMES[] = {"a", "b", "c"};
@@ -171,7 +171,7 @@ START_TEST(is_the_darker_the_more)
 }
 END_TEST
 
-/* The newest on the right; the highest has all the height; a day that nobody saw has no column. */
+/* The newest day is on the right. The highest has the full height. A day without data has no column. */
 START_TEST(shows_days)
 {
 	const int64_t bytes[] = {1000, -1, 500, 0};

@@ -1,4 +1,4 @@
-/* Damage of every kind, done to a real folder: it is found, and repairing does what it promises. */
+/* Damage of every kind in a real folder: the check finds it, and repairing does what it promises. */
 #include "cas/internal.h"
 #include "cas/plan.h"
 #include "support/gc_fixture.h"
@@ -16,7 +16,7 @@
 
 enum { FOUND_MAX = 8 };
 
-/* What a check told. */
+/* The findings of a check. */
 struct found {
 	unsigned n_index, n_index_repaired; /* of the index as a whole */
 	enum cairn_check_kind of_index;     /* the last of these */
@@ -71,8 +71,8 @@ static void stock_is_whole(struct gc_stock *s)
 	ck_assert_int_eq(gc_read_back(s->g.f.cas, &s->other_file.hash), CAIRN_OK);
 }
 
-/* x is found damaged so; repaired, it counts as not stored, and its bytes stay where they are or are set aside; sent
- * again, all is as before. */
+/* The check finds x damaged in this way. After repairing, x counts as not stored; its bytes stay or are set aside.
+ * After uploading x again all is as before. */
 static void check_mends(struct gc_stock *s, enum cairn_check_kind kind, int n_objects, int n_aside)
 {
 	uint64_t stored_bytes;
@@ -82,9 +82,9 @@ static void check_mends(struct gc_stock *s, enum cairn_check_kind kind, int n_ob
 	ck_assert_uint_eq(f.n, 2);
 	check_found(&f, 0, kind, &s->x.made.hash, false);
 	check_found(&f, 1, CAIRN_CHECK_FILE_LOST, &s->file.hash, false);
-	ck_assert_int_eq(tempdir_count(&s->g.f.dir, "damaged"), 0); /* nothing is changed without being asked to */
+	ck_assert_int_eq(tempdir_count(&s->g.f.dir, "damaged"), 0); /* only a repair changes anything */
 
-	/* Offered until it is found, unless the query itself stumbles over the damage. */
+	/* The xorb is offered until the damage is found, unless the query itself finds it. */
 	if (cairn_cas_query(s->g.f.cas, &CAS_OPERATOR, &s->x.made.list.hashes[0], &answer) == CAIRN_OK)
 		cairn_answer_unref(answer);
 	f = run_check(&s->g, true, false);
@@ -94,7 +94,7 @@ static void check_mends(struct gc_stock *s, enum cairn_check_kind kind, int n_ob
 	ck_assert_uint_eq(f.report.n_repaired, 1 + f.n_index_repaired);
 	ck_assert_int_eq(tempdir_count(&s->g.f.dir, "damaged"), n_aside);
 	ck_assert_int_eq(tempdir_count(&s->g.f.dir, "objects"), n_objects);
-	for (int again = 0; again < 2; again++) { /* what is known is no news, but the file is still lost */
+	for (int again = 0; again < 2; again++) { /* known damage is not reported again, but the file is still lost */
 		f = run_check(&s->g, again, false);
 		ck_assert_uint_eq(f.n + f.n_index, 1);
 		check_found(&f, 0, CAIRN_CHECK_FILE_LOST, &s->file.hash, false);
@@ -113,7 +113,7 @@ static void check_mends(struct gc_stock *s, enum cairn_check_kind kind, int n_ob
 	cairn_answer_unref(answer);
 }
 
-/* x is found damaged so, but its object is whole: repaired, nothing is lost. */
+/* The check finds x damaged in this way, but its object is whole: repairing loses nothing. */
 static void check_cures(struct gc_stock *s, enum cairn_check_kind kind)
 {
 	struct found f = run_check(&s->g, false, false);
@@ -148,7 +148,7 @@ START_TEST(a_flipped_byte)
 	CLEANUP(gc_stock_fini) struct gc_stock s;
 	gc_stock_init(&s);
 	cas_flip_bit(&s.g.f, &s.x.made.hash, 2000);
-	ck_assert_uint_eq(run_check(&s.g, false, true).n, 0); /* who skips the data does not see it */
+	ck_assert_uint_eq(run_check(&s.g, false, true).n, 0); /* a check without the data does not see it */
 	check_mends(&s, CAIRN_CHECK_XORB_DAMAGED, 2, 0);
 }
 END_TEST
@@ -169,7 +169,7 @@ START_TEST(a_truncated_object)
 	CLEANUP(tempdir_textp) char *path = cas_object_path(&s.g.f, &s.x.made.hash);
 	ck_assert_int_eq(truncate(path, (off_t)s.x.body.len - 1), 0);
 	struct found f = run_check(&s.g, false, true);
-	check_found(&f, 0, CAIRN_CHECK_XORB_DAMAGED, &s.x.made.hash, false); /* its length shows without reading it */
+	check_found(&f, 0, CAIRN_CHECK_XORB_DAMAGED, &s.x.made.hash, false); /* the length shows without reading it */
 	ck_assert_uint_eq(f.report.bytes_read, 0);
 	check_mends(&s, CAIRN_CHECK_XORB_DAMAGED, 2, 0);
 }
@@ -213,7 +213,7 @@ START_TEST(a_whole_object_without_a_row_is_taken_in)
 	ck_assert_int_eq(cairn_cas_xorb(s.g.f.cas, &alone.made.hash, &stored_bytes), CAIRN_OK);
 	ck_assert_uint_eq(stored_bytes, alone.body.len);
 	stock_is_whole(&s);
-	ck_assert_uint_eq(gc_collect_all(&s.g).bytes_freed, alone.body.len); /* nobody needs it */
+	ck_assert_uint_eq(gc_collect_all(&s.g).bytes_freed, alone.body.len); /* no file needs it */
 }
 END_TEST
 
@@ -236,7 +236,7 @@ END_TEST
 
 /* --- the index ---------------------------------------------------------------------------------------------------- */
 
-/* Change rows behind the library's back, while the folder is closed. @return false: there is no sqlite3 command here */
+/* Changes rows with the sqlite3 command, while the folder is closed. @return false: the command is missing here */
 static bool sql(struct gc_stock *s, const char *statement)
 {
 	cas_fixture_close(&s->g.f);
@@ -259,7 +259,7 @@ static bool sql(struct gc_stock *s, const char *statement)
 	return true;
 }
 
-/* Rows of x are the first ones. */
+/* The rows of x are the first ones. */
 START_TEST(a_damaged_list)
 {
 	static const char *const damages[] = {
@@ -298,7 +298,7 @@ START_TEST(another_length_in_the_row)
 }
 END_TEST
 
-/* Files are never changed. */
+/* Repairing never changes files. */
 START_TEST(a_damaged_file)
 {
 	static const char *const damages[] = {
@@ -376,7 +376,7 @@ START_TEST(tables_that_contradict_each_other)
 }
 END_TEST
 
-/* A reference that terms do not speak for stays when the terms themselves are wrong. */
+/* If a file's terms are damaged, a reference is kept even if no term names its xorb. */
 START_TEST(a_reference_of_a_damaged_file_is_kept)
 {
 	CLEANUP(gc_stock_fini) struct gc_stock s;
@@ -385,12 +385,13 @@ START_TEST(a_reference_of_a_damaged_file_is_kept)
 		return;
 	struct found f = run_check(&s.g, true, false);
 	ck_assert_uint_eq(f.n_index, 2);
-	ck_assert_uint_eq(f.n_index_repaired, 1); /* what is missing was added, what is left keeps the xorb */
+	ck_assert_uint_eq(f.n_index_repaired, 1); /* the missing one was added; the other keeps the xorb */
 	ck_assert_uint_eq(gc_collect_all(&s.g).n_swept, 0);
 }
 END_TEST
 
-/* One table alone would have it removed: nothing is, and the daemon is not ready any more. */
+/* One of the two tables alone would let the xorb be removed. Nothing is removed, and the daemon reports that it is
+ * not ready. */
 START_TEST(a_collection_refuses_a_damaged_index)
 {
 	static const char *const damages[] = {
@@ -422,9 +423,9 @@ END_TEST
 
 /* --- a disk that fails -------------------------------------------------------------------------------------------- */
 
-/* While this is 0 or more, so many reads of the index succeed on this thread, and the others fail. SQLite's reads come
- * here, since the program's functions go before a library's. (The index's writer reads, too: it fills its filter, and a
- * check need not notice that it cannot.) */
+/* While this is 0 or more, that many reads of the index succeed on this thread, and later ones fail. It replaces the
+ * C library's function, so SQLite's reads come here. The index's writer reads, too: it fills its filter, and a check
+ * need not notice if that fails. */
 static _Thread_local int reads_left = -1;
 static int n_reads_failed;
 
@@ -449,7 +450,7 @@ __attribute__((visibility("default"))) ssize_t pread64(int fd, void *buf, size_t
 	return (ssize_t)syscall(SYS_pread64, fd, buf, nbytes, offset);
 }
 
-/* Wherever reading the index fails, the check says so, and sets nothing aside. */
+/* Wherever reading the index fails, the check reports the failure and sets nothing aside. */
 START_TEST(a_failing_disk)
 {
 	CLEANUP(gc_stock_fini) struct gc_stock s;
@@ -459,7 +460,7 @@ START_TEST(a_failing_disk)
 	for (; more; n_reads++) {
 		struct found f = {0};
 		struct cairn_check_options options = {.repair = true, .problem = note, .ctx = &f};
-		cas_fixture_reopen(&s.g.f, gc_fixture_times); /* nothing is in memory */
+		cas_fixture_reopen(&s.g.f, gc_fixture_times); /* nothing is cached */
 		n_reads_failed = 0;
 		reads_left = n_reads;
 		enum cairn_status status = cairn_cas_check(s.g.f.cas, &options, &f.report);
@@ -519,7 +520,7 @@ START_TEST(progress_is_told_and_stops)
 }
 END_TEST
 
-/* Only the file whose chunk is damaged is lost, and the other one is read. */
+/* Only the file whose chunk is damaged is lost. The other file can be read. */
 START_TEST(what_can_be_read_stays)
 {
 	CLEANUP(gc_stock_fini) struct gc_stock s;

@@ -1,4 +1,4 @@
-/* What the command's client makes of a server that answers with errors, goes away, and comes back. */
+/* How the command's client handles a server that answers with errors, disappears, and comes back. */
 #include "base/fd.h"
 #include "cli/common/client.h"
 
@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* A server of one connection: answers one request, and is gone. */
+/* A server of one connection: it answers one request and closes. */
 struct server {
 	int fd;
 	struct sockaddr_in address;
@@ -38,7 +38,7 @@ static void *server_run(void *ctx)
 	char request[4096];
 	size_t n = 0;
 	int peer = accept(s->fd, NULL, NULL);
-	cairn_fd_closep(&s->fd); /* from here on a connection is refused */
+	cairn_fd_closep(&s->fd); /* later connections are refused */
 	while (n < 4 || memcmp(request + n - 4, "\r\n\r\n", 4) != 0) {
 		ssize_t got = read(peer, request + n, 1);
 		if (got != 1 || ++n == sizeof(request))
@@ -68,8 +68,8 @@ static struct client *client_of(const struct server *s, unsigned retries)
 	return c;
 }
 
-/* What the client waits with between two tries, instead of the C library's: it does not wait, and COMES_BACK, if there
- * is one, is started anew. */
+/* Replaces the C library's function, with which the client waits between two attempts. It returns at once, and
+ * starts COMES_BACK, if it is set. */
 int client_waits(const struct timespec *wanted, struct timespec *left) __asm__("nanosleep");
 static struct server *COMES_BACK;
 static unsigned N_WAITS;
@@ -107,7 +107,7 @@ START_TEST(a_server_that_was_there_may_come_back)
 	ck_assert_msg(get(c, &diag) == CAIRN_OK, "%s", diag.text);
 	ck_assert_int_eq(pthread_join(s.thread, NULL), 0);
 	ck_assert_uint_eq(N_WAITS, 1);
-	ck_assert_int_eq(get(c, &diag), CAIRN_E_BUSY); /* and then for good */
+	ck_assert_int_eq(get(c, &diag), CAIRN_E_BUSY); /* and then finally */
 	ck_assert_uint_eq(N_WAITS, 4);
 	ck_assert_str_eq(diag.rule, "server.connection");
 }

@@ -1,4 +1,4 @@
-/* What of files and servers reaches the terminal. */
+/* How names of files and messages of servers are shown on the terminal. */
 #include "cli/common/cli.h"
 
 #include <check.h>
@@ -10,7 +10,7 @@
 static const char NASTY[] = "a\x1b[2J\tb\n\x7f\xc3\xa4\xc2\x9b\xe2\x80\xae\x9b";
 static const char SHOWN[] = "a\\x1b[2J\\x09b\\x0a\\x7f\xc3\xa4\\u009b\\u202e\\x9b";
 
-/* Standard error of what follows, and what was written there. */
+/* Catches standard error from here on. @return the file that it goes to */
 static FILE *caught_begin(void)
 {
 	FILE *f = tmpfile();

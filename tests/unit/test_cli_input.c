@@ -1,4 +1,4 @@
-/* A file that the command maps, and what becomes of the command when it is cut meanwhile. */
+/* A file that the command maps, and how the command ends when the file is truncated meanwhile. */
 #include "cli/common/cli.h"
 #include "cli/common/input.h"
 #include "support/tempdir.h"
@@ -31,7 +31,7 @@ START_TEST(a_file_is_read)
 }
 END_TEST
 
-/* Exit code 74, and no signal that leaves a core. */
+/* The command exits with 74. No signal ends it, so there is no core. */
 START_TEST(a_file_is_cut_while_it_is_read)
 {
 	CLEANUP(tempdir_fini) struct tempdir dir = tempdir_new();

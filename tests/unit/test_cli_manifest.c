@@ -1,4 +1,4 @@
-/* Manifests: written and read back, and what one of a stranger may not say. */
+/* Manifests: written and read back, and what a manifest from a stranger must not contain. */
 #include "cli/common/manifest.h"
 
 #include <check.h>

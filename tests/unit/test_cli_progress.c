@@ -1,4 +1,4 @@
-/* What the bar of a long command says, at a given time and width. */
+/* The text of a long command's progress bar, at a given time and width. */
 #include "cli/common/progress.h"
 
 #include <check.h>
@@ -46,7 +46,7 @@ START_TEST(never_wider_than_the_terminal)
 			wide += ((unsigned char)*c & 0xC0U) != 0x80U;
 		ck_assert_uint_le(wide, columns);
 	}
-	ck_assert_ptr_null(strchr(line_of(&p, 100 * MIB, 150), '\x1b')); /* nor does it steer it */
+	ck_assert_ptr_null(strchr(line_of(&p, 100 * MIB, 150), '\x1b')); /* the line has no escape sequences */
 	p.name = "model.bin";
 	ck_assert_str_eq(line_of(&p, 100 * MIB, 79),
 			 "[####            ] 100.0 MiB of 400.0 MiB, 50.0 MiB sent, 10.0 MiB/s, 30 s left");
@@ -59,7 +59,7 @@ START_TEST(what_is_not_known_is_not_told)
 	ck_assert_str_eq(line_of(&p, 100 * MIB, 79), "100.0 MiB, 50.0 MiB sent, 10.0 MiB/s, model.bin");
 	p.verb = NULL;
 	p.name = NULL;
-	p.marks[0].at_ms = 10900; /* too short a time for a rate */
+	p.marks[0].at_ms = 10900; /* too short a time to measure a rate */
 	ck_assert_str_eq(line_of(&p, 100 * MIB, 79), "100.0 MiB");
 	p.total_bytes = 400 * MIB;
 	memset(p.marks, 0, sizeof(p.marks)); /* nothing was drawn yet */

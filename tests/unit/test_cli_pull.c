@@ -1,4 +1,4 @@
-/* What a pull reads from others, plans of a server and the state an earlier pull has left, and where it writes. */
+/* What a pull reads that others wrote, such as a server's plans and an earlier pull's state, and where it writes. */
 #include "cli/pull/pull_plan.h"
 #include "cli/pull/pull_state.h"
 #include "cli/pull/pull_target.h"
@@ -43,7 +43,7 @@ START_TEST(a_plan_of_two_xorbs)
 	ck_assert_uint_eq(plan.n_units, 3);
 	ck_assert_uint_eq(plan.terms[2].at, 1350);
 	ck_assert_uint_eq(plan.terms[2].slot, 4);
-	/* xorbs by hash, ranges as they come; terms 0 and 3 share one */
+	/* Units are ordered by xorb hash, then in the plan's order. Terms 0 and 3 share one. */
 	ck_assert_uint_eq(plan.units[0].n_uses, 1);
 	ck_assert_uint_eq(plan.uses[plan.units[0].first_use], 1);
 	ck_assert_uint_eq(plan.uses[plan.units[1].first_use], 2);
@@ -117,7 +117,7 @@ START_TEST(a_plan_cut_anywhere)
 }
 END_TEST
 
-/* A plan takes memory for each value, whatever it is good for. */
+/* A plan takes memory for each JSON value, even for values that are not used. */
 START_TEST(a_plan_of_many_values)
 {
 	CLEANUP(pull_plan_fini) struct pull_plan plan = {0};
@@ -251,7 +251,7 @@ END_TEST
 
 /* --- the target --------------------------------------------------------------------------------------------------- */
 
-/* Instead of the C library's: modes that a file had when it was synced. */
+/* Replaces the C library's function: notes which mode a file had when it was synced. */
 static mode_t SYNCED[8];
 static size_t N_SYNCED;
 
@@ -265,7 +265,7 @@ int fsync(int fd)
 	return (int)syscall(SYS_fsync, fd);
 }
 
-/* A kill in the sync of a large file must not leave a part that only root can write to. */
+/* A kill during the sync of a large file must not leave a partial file that only root can write to. */
 START_TEST(a_part_is_writable_until_it_is_durable)
 {
 	CLEANUP(tempdir_fini) struct tempdir dir = tempdir_new();
@@ -279,7 +279,7 @@ START_TEST(a_part_is_writable_until_it_is_durable)
 	ck_assert_int_eq(pull_target_finish(&t, &job, NULL), CAIRN_OK);
 	ck_assert_int_eq(stat(path, &st), 0);
 	ck_assert_int_eq(st.st_mode & 0777, 0444);
-	ck_assert_uint_eq(N_SYNCED, 1); /* the mode becomes durable with all of the folder that is pulled */
+	ck_assert_uint_eq(N_SYNCED, 1); /* the mode becomes durable with the whole pulled folder */
 	ck_assert_int_eq(SYNCED[0] & S_IWUSR, S_IWUSR);
 	ck_assert_int_eq(tempdir_count(&dir, ""), 1);
 	close(dir_fd);

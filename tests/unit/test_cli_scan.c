@@ -1,4 +1,4 @@
-/* Files cut and hashed as the reference client does it, whatever their place in the window. */
+/* Files are cut and hashed as the reference client does, wherever they lie in the window. */
 #include "cli/common/options.h"
 #include "cli/common/scan.h"
 #include "support/cut_fixture.h"
@@ -17,7 +17,7 @@ START_TEST(files_of_the_reference_client)
 	for (size_t i = 0; i < json_array_size(files); i++) {
 		const json_t *f = json_array_get(files, i);
 		if (vec_u64(f, "size") > 10 * 1000 * 1000)
-			continue; /* the chunker's own test has them */
+			continue; /* covered by the chunker's test */
 		CLEANUP(vec_bytes_fini) struct vec_bytes bytes = vec_make(vec_get(f, "spec"));
 		tempdir_write(&dir, "file", bytes.bytes, bytes.len);
 		CLEANUP(cut_seen_fini) struct cut_seen seen = cut_seen_new(f);

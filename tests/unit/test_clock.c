@@ -29,7 +29,7 @@ START_TEST(times_as_text)
 }
 END_TEST
 
-/* The hidden test clock: a file that was cut, as by a disk that fails, leaves the shift as it was. */
+/* A test clock whose file was truncated, as on a failing disk, keeps its last shift. */
 START_TEST(a_clock_whose_file_was_cut)
 {
 	CLEANUP(tempdir_fini) struct tempdir dir = tempdir_new();

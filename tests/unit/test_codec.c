@@ -20,7 +20,7 @@ static enum cairn_status codec_try(const uint8_t *data, size_t len, uint32_t unp
 	return cairn_codec_unpack(c, &raw, &header, copy.bytes, 0, diag);
 }
 
-/* Compress, then unpack what came of it; gives the scheme that was taken. */
+/* Compresses, then unpacks the result. @return the scheme that was chosen */
 static enum cairn_scheme codec_round(struct cairn_codec *c, const uint8_t *raw, size_t len)
 {
 	CLEANUP(cairn_buf_fini) struct cairn_buf out = cairn_buf_init(2 * len + 1024);
@@ -63,8 +63,8 @@ START_TEST(codec_takes_the_shortest_scheme)
 }
 END_TEST
 
-/* Which way is the shorter one is told by pieces: where they are of another kind than the rest, what comes is longer
- * than it could be, but never longer than the chunk, and it is the chunk. */
+/* Sample pieces decide which scheme is shorter. If they differ from the rest, the result is longer than necessary.
+ * It is never longer than the chunk, and still unpacks to it. */
 START_TEST(codec_pieces_that_mislead)
 {
 	CLEANUP(cairn_codec_freep) struct cairn_codec *c = cairn_codec_new();
@@ -85,7 +85,7 @@ START_TEST(codec_pieces_that_mislead)
 }
 END_TEST
 
-/* Lengths around the groups of four and the blocks of LZ4; the scratch memory is used again each time. */
+/* Lengths around the groups of four and the blocks of LZ4. The scratch memory is reused each time. */
 START_TEST(codec_round_trips_every_length)
 {
 	static const size_t LENGTHS[] = {1,      2,      3,      4,       5,      6,       7,      8,
@@ -146,7 +146,7 @@ START_TEST(codec_refuses_other_lengths)
 }
 END_TEST
 
-/* A frame that would unpack to far more than announced must stop early, not take memory. */
+/* A frame that unpacks to far more than announced must stop early, without taking memory. */
 START_TEST(codec_stops_at_excess)
 {
 	CLEANUP(cairn_codec_freep) struct cairn_codec *c = cairn_codec_new();
@@ -199,7 +199,7 @@ START_TEST(codec_refuses_skippable_frames)
 }
 END_TEST
 
-/* One bad chunk must not spoil the next. */
+/* A bad chunk must not affect the next one. */
 START_TEST(codec_recovers_after_an_error)
 {
 	CLEANUP(cairn_codec_freep) struct cairn_codec *c = cairn_codec_new();

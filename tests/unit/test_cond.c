@@ -1,4 +1,4 @@
-/* Waits with a limit: they end with it and not before, by a clock that nobody sets, or when somebody signals. */
+/* Waits with a deadline: they end at the deadline and not before, by a monotonic clock, or when signalled. */
 #include "base/clock.h"
 #include "base/cond.h"
 
@@ -52,7 +52,7 @@ static int64_t ns_of(const struct timespec *t)
 	return (int64_t)t->tv_sec * 1000000000 + t->tv_nsec;
 }
 
-/* Whatever the second of now has left. */
+/* Deadlines are exact at any fraction of the current second. */
 START_TEST(moments_are_as_far_ahead_as_asked)
 {
 	static const int64_t AHEAD_US[] = {0, 1, 999999, 1000000, 1000001, 3599999999};
@@ -81,7 +81,7 @@ START_TEST(a_wait_ends_with_its_limit_and_not_before)
 	ck_assert(!box_wait(&box, &until));
 	ck_assert_int_ge(cairn_clock_mono_ms() - began_ms, SHORT_MS);
 	ck_assert_int_lt(cairn_clock_mono_ms() - began_ms, LONG_MS);
-	ck_assert(!box_wait(&box, &until)); /* a moment that is over is waited for no longer */
+	ck_assert(!box_wait(&box, &until)); /* a deadline in the past ends the wait at once */
 	box_fini(&box);
 }
 END_TEST

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static char config_path[64]; /* of the file that config_write() made */
+static char config_path[64]; /* path of the file that config_write() made */
 
 static void config_write(const char *text)
 {
@@ -31,7 +31,7 @@ static void config_teardown(void)
 	(void)unlink(config_path);
 }
 
-/* Load from "cairnd" and the arguments, which end with NULL. */
+/* Loads from "cairnd" and the arguments, which end with NULL. */
 static enum config_result config_run(struct config *out, char *const *args, struct output *said)
 {
 	char *argv[24] = {(char[]){"cairnd"}};
@@ -54,7 +54,7 @@ static void config_must_run(struct config *out, char *const *args)
 	ck_assert_str_eq(said.out, "");
 }
 
-/* Refused with exactly this line. */
+/* Loading is refused with exactly this line. */
 static void config_must_fail(char *const *args, const char *line)
 {
 	struct output said;
@@ -104,7 +104,7 @@ START_TEST(defaults)
 }
 END_TEST
 
-/* The library's documented defaults are the daemon's. */
+/* The library's documented defaults are also the daemon's. */
 START_TEST(defaults_are_the_library_s)
 {
 	struct config c;
@@ -135,7 +135,7 @@ START_TEST(options_win_over_variables_over_file)
 		     "; another\n"
 		     "\n"
 		     "workers = 1\n"
-		     "  drain = 11s\n" /* indented: still a setting of its own */
+		     "  drain = 11s\n" /* indented, yet a setting of its own */
 		     "idle_timeout=3m ; to the end\n"
 		     "strict = yes\n"
 		     "data_dir = a folder with blanks\n");
@@ -188,7 +188,7 @@ START_TEST(unknown_variables_are_logged)
 	struct config c;
 	struct output said;
 	setenv("CAIRN_PORT_8080_TCP", "tcp://10.0.0.1:8080", 1);
-	setenv("CAIRN_TOKEN", "secret", 1); /* the command's own */
+	setenv("CAIRN_TOKEN", "secret", 1); /* a variable of the command */
 	setenv("CAIRN_SERVER", "http://127.0.0.1:8080", 1);
 	ck_assert_int_eq(config_run(&c, NO_ARGS, &said), CONFIG_RUN);
 	ck_assert_ptr_nonnull(strstr(said.err, "\"variable\":\"CAIRN_PORT_8080_TCP\""));
@@ -296,7 +296,7 @@ START_TEST(bad_options)
 }
 END_TEST
 
-/* What is printed is a file that comes to the same. */
+/* The printed settings are a file that has the same effect. */
 START_TEST(settings_are_printed_as_a_file)
 {
 	static const char *const LINES[] = {"listen = 1.2.3.4:5\n", "xorbs = external\n", "sandbox = auto\n",
@@ -320,7 +320,7 @@ START_TEST(settings_are_printed_as_a_file)
 }
 END_TEST
 
-/* The file of all settings: what differs from the defaults counts, the rest is there to be changed. */
+/* In the file of all settings only those that differ from the defaults are active. The others are commented out. */
 START_TEST(settings_file_tells_of_all)
 {
 	struct output said, again;
@@ -350,7 +350,7 @@ START_TEST(settings_file_tells_of_all)
 			   &said),
 		CONFIG_EXIT_OK);
 	ck_assert_str_eq(again.out, said.out);
-	/* Without the marks all of it is read, and comes to the same. */
+	/* Without the comment marks every line is read, and the effect is the same. */
 	ck_assert_int_eq(config_run(&c, ARGS((char[]){"--print-settings-file"}), &said), CONFIG_EXIT_OK);
 	for (char *p = said.out; (p = strstr(p, "\n#")); p++)
 		p[1] = p[2] == ' ' ? '#' : ' ';
@@ -439,7 +439,7 @@ END_TEST
 
 /* --- limits ------------------------------------------------------------------------------------------------------- */
 
-/* Each number takes its minimum and its maximum, and nothing beyond. */
+/* Each number accepts its minimum and its maximum, and nothing beyond. */
 START_TEST(limits_of_each_number)
 {
 	const struct setting *s = &SETTINGS[_i];
@@ -515,7 +515,7 @@ START_TEST(version)
 }
 END_TEST
 
-/* docs/operations.md holds the table as --print-settings-table prints it. */
+/* docs/operations.md contains the table that --print-settings-table prints. */
 START_TEST(documented_table)
 {
 	CLEANUP(vec_bytes_fini) struct vec_bytes page = vec_read("../../docs/operations.md");
@@ -532,7 +532,7 @@ START_TEST(documented_table)
 }
 END_TEST
 
-/* docs/man/cairnd.8 has a paragraph for each setting, as the table has it. */
+/* docs/man/cairnd.8 has a paragraph for each setting, in the order of the table. */
 START_TEST(documented_in_the_man_page)
 {
 	CLEANUP(vec_bytes_fini) struct vec_bytes page = vec_read("../../docs/man/cairnd.8");

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Value of a header among n, "" if it is not there. */
+/* Value of a header among n; "": it is absent. */
 static const char *value_of(const struct cors_header *headers, size_t n, const char *name)
 {
 	const char *value = "";
@@ -94,7 +94,7 @@ START_TEST(a_star_allows_everybody)
 	ck_assert_str_eq(allowed(&cors, "https://a.example"), "*");
 	ck_assert_str_eq(allowed(&cors, "null"), "*");
 	size_t n = cors_reply(&cors, "https://b.example", headers);
-	ck_assert_str_eq(value_of(headers, n, "Vary"), ""); /* the same for all */
+	ck_assert_str_eq(value_of(headers, n, "Vary"), ""); /* the answer is the same for all origins */
 	ck_assert_uint_eq(cors_reply(&cors, NULL, headers), 0);
 	ck_assert_uint_gt(cors_preflight(&cors, "https://b.example", "PUT", "GET", headers), 0);
 	cors_fini(&cors);

@@ -21,7 +21,7 @@ START_TEST(cursor_reads_in_order)
 }
 END_TEST
 
-/* Each read with just enough bytes, and with one too few: then it is bad for good, and reads give nothing. */
+/* Each read succeeds with just enough bytes. With one too few the cursor stays bad, and later reads give nothing. */
 START_TEST(cursor_is_sticky)
 {
 	for (size_t have = 0; have <= 8; have++) {

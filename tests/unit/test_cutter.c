@@ -1,11 +1,11 @@
-/* A file is cut and hashed as the reference client does it, in whatever pieces it comes. */
+/* The cutter cuts and hashes a file as the reference client does, in whatever pieces the file arrives. */
 #include "support/cut_fixture.h"
 
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Hand the bytes over, at most so many at once; the end alone, as a body does. */
+/* Hands the bytes over, at most `piece` at once, and the end separately, as for a body. */
 static enum cairn_status cut(struct cairn_cutter *c, const struct vec_bytes *bytes, size_t piece, struct cut_seen *seen)
 {
 	enum cairn_status status = CAIRN_OK;
@@ -41,7 +41,7 @@ START_TEST(files_come_in_pieces)
 	for (size_t i = 0; i < json_array_size(files); i++) {
 		const json_t *f = json_array_get(files, i);
 		if (vec_u64(f, "size") > 4 * 1000 * 1000)
-			continue; /* the chunker's own test has them */
+			continue; /* covered by the chunker's test */
 		for (size_t k = 0; k < sizeof(pieces) / sizeof(pieces[0]); k++)
 			check_file(f, pieces[k]);
 		n_done++;

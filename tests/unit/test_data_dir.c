@@ -1,4 +1,4 @@
-/* Opening the folder of a daemon: what is made, what is refused, and what is let go of. */
+/* Opening a daemon's data folder: which files are made, what is refused, and what is closed again. */
 #include "base/fd.h"
 #include "data_dir/data_dir.h"
 #include "support/tempdir.h"
@@ -43,7 +43,7 @@ static void must_open(struct cairn_data_dir_options options)
 	ck_assert_str_eq(cairn_data_dir_path(data), dir.path);
 }
 
-/* @return what refused it */
+/* @return the rule of the refusal */
 static const char *refusal(struct cairn_data_dir_options options, enum cairn_status expected)
 {
 	ck_assert_int_eq(open_as(options), expected);
@@ -107,7 +107,7 @@ START_TEST(whoever_fills_a_folder_locks_it_as_well)
 	CLEANUP(cairn_fd_closep) int fd = -1;
 	int second = -1;
 	ck_assert_int_eq(cairn_data_dir_lock(dir.path, false, &fd, &diag), CAIRN_OK);
-	ck_assert_int_eq(fd, -1); /* there is no file, and none is made */
+	ck_assert_int_eq(fd, -1); /* the file does not exist, and is not created */
 	ck_assert(!is_there("lock"));
 	ck_assert_int_eq(cairn_data_dir_lock(dir.path, true, &fd, &diag), CAIRN_OK);
 	ck_assert_int_ge(fd, 0);
@@ -150,7 +150,7 @@ START_TEST(a_lost_index_is_refused)
 	cairn_data_dir_freep(&data);
 	CLEANUP(tempdir_textp) char *index = tempdir_path(&dir, "index.sqlite");
 	ck_assert_int_eq(unlink(index), 0);
-	must_open((struct cairn_data_dir_options){0}); /* there is nothing yet that it could have named */
+	must_open((struct cairn_data_dir_options){0}); /* no object yet, so the index has lost nothing */
 	put_object();
 	cairn_data_dir_freep(&data);
 	ck_assert_int_eq(unlink(index), 0);
@@ -183,7 +183,7 @@ START_TEST(another_store_may_be_named)
 }
 END_TEST
 
-/* The name of the folder in a store that may have taken it. */
+/* The folder keeps the name of a store that did not answer, since the store may have accepted it. */
 START_TEST(a_store_that_does_not_answer_is_kept)
 {
 	static const char STORE[] = "s3://bucket/p?endpoint=http://127.0.0.1:9";
@@ -201,7 +201,7 @@ START_TEST(a_store_that_does_not_answer_is_kept)
 }
 END_TEST
 
-/* What was refused was never taken, and another one may be named. */
+/* A store that refused never accepted the folder, so another store may be named. */
 START_TEST(a_store_that_refuses_is_not_kept)
 {
 	ck_assert_int_eq(unsetenv("AWS_ACCESS_KEY_ID") | unsetenv("AWS_SHARED_CREDENTIALS_FILE"), 0);
@@ -212,7 +212,7 @@ START_TEST(a_store_that_refuses_is_not_kept)
 }
 END_TEST
 
-/* Where it would be is not written down before it is there. */
+/* The URL of an index is not kept before the index has answered. */
 START_TEST(an_index_that_does_not_answer)
 {
 	static const char INDEX[] = "postgres://127.0.0.1:1/x";
@@ -223,7 +223,7 @@ START_TEST(an_index_that_does_not_answer)
 }
 END_TEST
 
-/* A folder that says where its index is has none anywhere else. */
+/* A folder that names an index elsewhere accepts no other one. */
 START_TEST(an_index_elsewhere)
 {
 	static const char TEXT[] = "postgres://127.0.0.1:1/x\n0123456789abcdef0123456789abcdef\n";

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* "a|b/c|d/": fields and rows as they are read; "~" where the bytes end within one. */
+/* Fields and rows as they are read, like "a|b/c|d/"; "~" where the bytes end within a field. */
 static const char *read_all(const char *bytes, size_t len, char separator, bool is_cut)
 {
 	static char out[1024];
@@ -60,15 +60,14 @@ START_TEST(reads)
 }
 END_TEST
 
-/* Of a file that was cut anywhere the whole rows are those of the whole file; reading comes to an end, and stays
- * within. */
+/* If a file is cut anywhere, its whole rows are rows of the whole file. Reading ends, and stays within the bytes. */
 START_TEST(cut_anywhere)
 {
 	static const char TEXT[] = "a,\"b \"\"x\"\"\n\",c\r\n1,2,3\r\n\"4\",,\"\"\r\n";
 	char whole[1024];
 	(void)snprintf(whole, sizeof(whole), "%s", read_all(TEXT, strlen(TEXT), ',', false));
 	for (size_t len = 0; len <= strlen(TEXT); len++) {
-		char *bytes = malloc(len + 1); /* so that a byte too many is noticed */
+		char *bytes = malloc(len + 1); /* a sanitizer notices a byte too many */
 		ck_assert_ptr_nonnull(bytes);
 		bytes = realloc(bytes, len ? len : 1);
 		ck_assert_ptr_nonnull(bytes);

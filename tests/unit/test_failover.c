@@ -1,4 +1,4 @@
-/* What is kept in memory of an index over PostgreSQL, when another server leads. */
+/* What the memory of an index over PostgreSQL keeps after a failover to another server. */
 #include "index/postgres/engine.h"
 
 #include <check.h>
@@ -17,7 +17,7 @@ static void teardown(void)
 	cairn_pg_good_keys_fini(&keys);
 }
 
-/* As a server answers, with the one key that is good. */
+/* Takes an answer of a server in which this key is the only good one. */
 static void take(int64_t id, int64_t server, int64_t generation)
 {
 	static char names[] = "a key's column";
@@ -49,12 +49,12 @@ START_TEST(older_ones_are_not_taken)
 	take(7, 1, 5);
 	take(8, 1, 4);
 	ck_assert(has(7) && !has(8));
-	take(8, 1, 5); /* read after their number, and so perhaps newer than it says */
+	take(8, 1, 5); /* may be newer than its number, which was read first */
 	ck_assert(has(8) && !has(7));
 }
 END_TEST
 
-/* It may never have heard of what the one before it counted, and count another change as the same. */
+/* Another server may lack changes that the former server counted, and count other changes with the same number. */
 START_TEST(those_of_another_server_are)
 {
 	take(7, 1, 5);
@@ -72,7 +72,8 @@ static uint64_t withdrawn(struct cairn_postgres *p, int64_t server, int64_t with
 	return cairn_pg_withdrawn(&p->index);
 }
 
-/* Counts of a commit and of a look may come in any order. Where another server leads, as many may be others. */
+/* Counts of a commit and of a look may arrive in any order. After a failover an equal count may stand for other
+ * changes. */
 START_TEST(what_another_server_has_withdrawn_counts)
 {
 	static struct cairn_postgres p = {.lock = PTHREAD_MUTEX_INITIALIZER};

@@ -1,4 +1,4 @@
-/* Files on disks that cannot do all that ours can. */
+/* Files on file systems that lack some calls. */
 #include "base/fd.h"
 
 #include <check.h>
@@ -10,9 +10,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static int refuse; /* the errno of a file system that does not know RENAME_NOREPLACE; 0: it does */
+static int refuse; /* errno of a file system without RENAME_NOREPLACE; 0: it has that */
 
-/* In place of the C library's, for this program. */
+/* Replaces the C library's function in this program. */
 int renameat2(int oldfd, const char *old, int newfd, const char *new, unsigned flags)
 {
 	if (refuse && flags) {
@@ -83,7 +83,7 @@ START_TEST(other_refusals_are_told)
 }
 END_TEST
 
-/* _i: which of the three are closed, a bit each. */
+/* _i: which of the three are closed, one bit each. */
 START_TEST(no_file_becomes_standard_output)
 {
 	char c = 'x';

@@ -1,4 +1,4 @@
-/* Fetches of a stored xorb: which are verified at once by a list that is kept, and which must not be. */
+/* Fetches of a stored xorb: which are verified at once with a cached list, and which must not be. */
 #include "cas/fetch.h"
 #include "cas/internal.h"
 #include "cas/mend.h"
@@ -17,7 +17,7 @@
 
 enum {
 	PIECE_BYTES = 1000,
-	STEP_BYTES = 300 * 1000, /* no chunk, and no block of marks, is in two pieces so far apart */
+	STEP_BYTES = 300 * 1000, /* no chunk, and no block of marks, spans two pieces this far apart */
 };
 
 static struct cairn_hash the_xorb(void)
@@ -32,7 +32,7 @@ static struct cairn_cas_stats stats(const struct cas_fixture *f)
 	return out;
 }
 
-/* All of what was granted. For end_fetch(). */
+/* A fetch of all granted bytes. For end_fetch(). */
 static struct cairn_fetch *new_fetch(struct cairn_hash xorb, uint64_t first, uint64_t bytes)
 {
 	struct cairn_fetch *fetch = calloc(1, sizeof(*fetch));
@@ -51,7 +51,7 @@ static enum cairn_status end_fetch(struct cairn_fetch *fetch, enum cairn_status 
 	return status;
 }
 
-/* Without a worker. */
+/* Opens a fetch of these bytes without a worker. */
 static enum cairn_status open_bytes(const struct cas_fixture *f, uint32_t piece, uint64_t bytes)
 {
 	struct cairn_fetch *fetch = new_fetch(the_xorb(), (uint64_t)piece * STEP_BYTES, bytes);
@@ -75,7 +75,7 @@ static char *object_path(const struct cas_fixture *f)
 	return cas_object_path(f, &xorb);
 }
 
-/* Another file of that name and length, with one byte changed where piece n is. */
+/* Replaces the object with another file of its length, with one byte changed in piece n. */
 static void swap_object(const struct cas_fixture *f, uint32_t n, uint8_t change)
 {
 	CLEANUP(vec_bytes_fini) struct vec_bytes body = vec_read("xorbs/" CAS_FIXTURE_XORB);
@@ -95,7 +95,7 @@ static void damage_list(const struct cas_fixture *f)
 	fx_sql(f->dir.path, "UPDATE list SET hashes = CAST(zeroblob(32) || substr(hashes, 33) AS BLOB)");
 }
 
-/* The first fetch reads the list, and verifies it; those that follow cost what their bytes do, and need no worker. */
+/* The first fetch reads and verifies the list. Later fetches only verify their own bytes, and need no worker. */
 START_TEST(a_list_is_verified_once)
 {
 	CLEANUP(cas_fixture_fini) struct cas_fixture f = cas_fixture_new();
@@ -113,7 +113,7 @@ START_TEST(a_list_is_verified_once)
 }
 END_TEST
 
-/* A list that does not give the hash is never believed: here the object mends it. */
+/* A list whose root is not the xorb's hash is never trusted. Here the object's own list replaces it. */
 START_TEST(a_damaged_list_is_noticed)
 {
 	CLEANUP(cas_fixture_fini) struct cas_fixture f = cas_fixture_new();
@@ -122,7 +122,7 @@ START_TEST(a_damaged_list_is_noticed)
 		ck_assert_int_eq(verify_piece(&f, 0), CAIRN_OK);
 	damage_list(&f);
 	if (_i == 1)
-		swap_object(&f, 0, 0); /* for the same bytes in another file the list is read again */
+		swap_object(&f, 0, 0); /* another file with the same bytes makes the list be read again */
 	ck_assert_int_eq(open_piece(&f, 1), CAIRN_E_BUSY);
 	ck_assert_int_eq(verify_piece(&f, 1), CAIRN_OK);
 	ck_assert_uint_eq(stats(&f).xorbs_found, 1);
@@ -147,7 +147,7 @@ START_TEST(an_object_that_is_swapped_is_verified_anew)
 }
 END_TEST
 
-/* By a list that is kept, too. */
+/* This holds with a cached list, too. */
 START_TEST(an_object_that_is_written_to_is_verified_anew)
 {
 	CLEANUP(cas_fixture_fini) struct cas_fixture f = cas_fixture_new();
@@ -162,7 +162,7 @@ START_TEST(an_object_that_is_written_to_is_verified_anew)
 }
 END_TEST
 
-/* Of what counts as lost a sound object is recorded again, however well its list is known. */
+/* A sound object that counts as lost is recorded again, even if its list is cached. */
 START_TEST(what_counts_as_lost_is_found_again)
 {
 	CLEANUP(cas_fixture_fini) struct cas_fixture f = cas_fixture_new();
@@ -177,7 +177,7 @@ START_TEST(what_counts_as_lost_is_found_again)
 }
 END_TEST
 
-/* Who opens serves others: what takes long is for a worker. */
+/* The opening thread serves other clients, so longer verification is left to a worker. */
 START_TEST(only_little_is_verified_at_once)
 {
 	CLEANUP(cas_fixture_fini) struct cas_fixture f = cas_fixture_new();
@@ -188,7 +188,7 @@ START_TEST(only_little_is_verified_at_once)
 }
 END_TEST
 
-/* 88 chunks of 128 KiB, each 548 bytes in the object: a block of 32 KiB would take as long as 7 MiB of others. */
+/* 88 chunks of 128 KiB, each 548 bytes in the object: verifying a block of 32 KiB takes as long as 7 MiB of others. */
 START_TEST(many_chunks_in_few_bytes_are_not_verified_at_once)
 {
 	CLEANUP(cas_fixture_fini) struct cas_fixture f = cas_fixture_new();

@@ -1,4 +1,4 @@
-/* Planning edits, over a real index, against the rules written down for whole lists. */
+/* Planning edits over a real index, compared with the rules written out over whole lists. */
 #include "base/bytes.h"
 #include "cas/file_chunks.h"
 #include "cas/internal.h"
@@ -25,7 +25,7 @@ struct edit_file {
 	uint64_t bytes;
 };
 
-/* Of all kinds of lengths: ordinary mostly, and such as mark no boundary. */
+/* A chunk length: mostly ordinary ones, and some that mark no boundary. */
 static uint32_t edit_chunk_bytes(uint64_t *seed)
 {
 	static const uint32_t LENGTHS[] = {8 * KIB,       16 * KIB - 1, 16 * KIB,  60 * KIB, 70 * KIB,
@@ -98,7 +98,7 @@ static bool edit_is_ordinary(const struct cairn_merkle_node *chunk)
 	return chunk->bytes >= 16384 && chunk->bytes < 122880;
 }
 
-/* window[i]: the number of the window that chunk i is in, from 1; 0: none. @return how many windows */
+/* Numbers the windows: window[i] is the window of chunk i, from 1; 0: none. @return how many windows */
 static uint32_t edit_windows(const struct edit_file *f, const struct cairn_byte_range *ranges, size_t n_ranges,
 			     uint32_t window[CHUNKS_MAX])
 {
@@ -121,15 +121,15 @@ static uint32_t edit_windows(const struct edit_file *f, const struct cairn_byte_
 
 /* --- what comes out ----------------------------------------------------------------------------------------------- */
 
-/* Joins what it is given, and compares it. */
+/* Joins the pieces it gets, and compares the result. */
 struct edit_sink {
 	const struct edit_file *f;
 	uint32_t window[CHUNKS_MAX];
-	size_t at; /* chunk that the next range or window begins with */
+	size_t at; /* the chunk that the next range or window begins with */
 	unsigned n_ranges;
 	struct cairn_subtree whole;
 	bool begun;
-	unsigned terms_left; /* then it gives up */
+	unsigned terms_left; /* fail after this many terms */
 };
 
 static size_t edit_next(const struct edit_sink *s, size_t at)
@@ -140,7 +140,7 @@ static size_t edit_next(const struct edit_sink *s, size_t at)
 	return at;
 }
 
-/* Append a piece, which is given away. */
+/* Appends a piece and takes ownership of it. */
 static void edit_join(struct edit_sink *s, struct cairn_subtree piece)
 {
 	if (s->begun) {
@@ -169,7 +169,7 @@ static void edit_range(void *ctx, const struct cairn_subtree *range)
 	}
 	if (end == n)
 		return;
-	/* the window that follows: unchanged here, so that the file's own hash comes out */
+	/* The window that follows is unchanged here, so the result is the file's own hash. */
 	s->at = edit_next(s, end);
 	edit_join(s, subtree_of(s->f->chunks + end, s->at - end, end == 0, s->at == n));
 }
@@ -282,7 +282,7 @@ START_TEST(ranges_at_the_edges_of_chunks_and_of_the_file)
 	};
 	for (size_t i = 0; i < sizeof(edges) / sizeof(edges[0]); i++)
 		edit_check(fx.cas, f, &edges[i], 1);
-	/* in any order, one within the other, and one past the end, which counts for nothing */
+	/* Ranges in any order, one within another, and one past the end, which is ignored. */
 	const struct cairn_byte_range mixed[] = {bytes_of(last, last), bytes_of(f->bytes, f->bytes + 5), bytes_of(0, 9),
 						 bytes_of(3, 4)};
 	edit_check(fx.cas, f, mixed, 4);
@@ -369,7 +369,7 @@ START_TEST(files_are_read_on_behalf_of_a_viewer)
 }
 END_TEST
 
-/* A flipped bit in the terms of a file: it fails, and reads nothing that is not there. */
+/* A bit flipped in the terms of a file makes planning fail without reading out of bounds. */
 START_TEST(damaged_terms_are_a_conflict)
 {
 	static const char *const starts[] = {"x'0400'", "x'0500'", "x'ffff'"};
@@ -395,7 +395,7 @@ START_TEST(damaged_terms_are_a_conflict)
 }
 END_TEST
 
-/* More chunks between two windows than are kept, all alike: nothing tells where their groups begin. */
+/* Between two windows lie more chunks than are kept, all alike: nothing shows where their groups begin. */
 START_TEST(a_gap_that_does_not_fold_is_refused)
 {
 	CLEANUP(cas_fixture_fini) struct cas_fixture fx = cas_fixture_new();
@@ -421,7 +421,7 @@ START_TEST(a_gap_that_does_not_fold_is_refused)
 	ck_assert_int_eq(cairn_cas_file_chunks(fx.cas, NULL, &file->file.hash, both, 2, &sink, &out, &diag),
 			 CAIRN_E_LIMIT);
 	ck_assert_str_eq(diag.rule, "dirty.too_regular");
-	/* with one end of the file in it, it does */
+	/* A gap that includes one end of the file can be folded. */
 	ck_assert_int_eq(cairn_cas_file_chunks(fx.cas, NULL, &file->file.hash, both + 1, 1, &sink, &out, NULL),
 			 CAIRN_OK);
 	fx_xorb_fini(&x);

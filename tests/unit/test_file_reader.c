@@ -1,4 +1,4 @@
-/* Reading files back from a real folder, whole and in parts, sound and not: never a byte that is not the file's. */
+/* Reading files from a real folder, whole and in part, sound and damaged: no byte is ever wrong. */
 #include "base/bytes.h"
 #include "cas/file_reader.h"
 #include "cas/internal.h"
@@ -26,7 +26,7 @@ static struct cairn_byte_range from_to(uint64_t first, uint64_t last)
 
 /* --- what is uploaded --------------------------------------------------------------------------------------------- */
 
-/* A xorb, and what its chunks are. */
+/* A xorb and its contents. */
 struct stuff {
 	struct made_xorb made;
 	struct vec_bytes body;
@@ -47,7 +47,7 @@ static void stuff_freep(struct stuff **x)
 	stuff_free(*x);
 }
 
-/* Of the kind that each scheme is for: noise, what repeats itself, and numbers whose bytes are alike in each place. */
+/* Fills bytes of the kind that each scheme suits: noise, repetitions, and numbers that are alike at each byte place. */
 static void fill(uint8_t *out, size_t len, uint32_t kind, uint64_t *seed)
 {
 	for (size_t i = 0; i < len; i++) {
@@ -61,7 +61,7 @@ static void fill(uint8_t *out, size_t len, uint32_t kind, uint64_t *seed)
 	}
 }
 
-/* A xorb over the raw bytes of its chunks. */
+/* Packs the raw bytes of the chunks into a xorb. */
 static void stuff_pack(struct stuff *x, uint32_t n)
 {
 	CLEANUP(cairn_xorb_writer_freep) struct cairn_xorb_writer *w = cairn_xorb_writer_new();
@@ -80,7 +80,7 @@ static void stuff_pack(struct stuff *x, uint32_t n)
 	cairn_chunk_list_root(list, &x->made.hash);
 }
 
-/* n chunks of all kinds, of bytes_min to bytes_max bytes. */
+/* A xorb of n chunks of all kinds, of bytes_min to bytes_max bytes each. */
 static struct stuff *stuff_sized(uint64_t seed, uint32_t n, uint32_t bytes_min, uint32_t bytes_max)
 {
 	struct stuff *x = calloc(1, sizeof(*x));
@@ -114,7 +114,7 @@ struct part {
 	uint32_t start, end;
 };
 
-/* A registered file, and what it is. */
+/* A registered file and its contents. */
 struct known_file {
 	struct cairn_hash hash;
 	uint64_t len;
@@ -188,7 +188,7 @@ static enum cairn_status open_status(struct cairn_cas *cas, const char *viewer, 
 	return status;
 }
 
-/* Read on to the end or to a failure: what comes are the file's bytes from *at on. */
+/* Reads on to the end or to a failure. The bytes must be the file's from *at on. */
 static enum cairn_status read_on(struct cairn_file_reader *r, const struct known_file *f, uint64_t *at, uint64_t end,
 				 size_t max, struct cairn_diag *diag)
 {
@@ -209,7 +209,7 @@ static enum cairn_status read_on(struct cairn_file_reader *r, const struct known
 	return status;
 }
 
-/* So many bytes, in one piece. */
+/* Reads len bytes in one piece. */
 static void read_some(struct cairn_file_reader *r, const struct known_file *f, uint64_t *at, size_t len)
 {
 	uint8_t *out = malloc(len);
@@ -267,7 +267,7 @@ START_TEST(chunks_of_the_greatest_length)
 }
 END_TEST
 
-/* From and to each side of each edge of a chunk, over terms that repeat, overlap, and hop between two xorbs. */
+/* Ranges from and to each side of each chunk edge, over terms that repeat, overlap, and alternate between two xorbs. */
 START_TEST(ranges)
 {
 	CLEANUP(gc_fixture_fini) struct gc_fixture g;
@@ -326,7 +326,7 @@ END_TEST
 
 enum { MANY = 10000 };
 
-/* More terms than are read at once, and more lists than are kept. */
+/* More terms than are read at once, and more lists than are cached. */
 START_TEST(ten_thousand_terms)
 {
 	enum { XORBS = 5, XORB_CHUNKS = 4000 };
@@ -381,8 +381,8 @@ static void forget(struct gc_fixture *g, const struct known_file *f, const char 
 	ck_assert(forgotten);
 }
 
-/* Two xorbs one after the other; the file is forgotten while the first is read. Retired, both are there still; swept,
- * the one that is open. */
+/* A file of two xorbs is forgotten while the first is read. Both remain while retired. After the sweep only the open
+ * one does. */
 START_TEST(forgotten_while_it_is_read)
 {
 	CLEANUP(gc_fixture_fini) struct gc_fixture g;
@@ -409,7 +409,7 @@ START_TEST(forgotten_while_it_is_read)
 }
 END_TEST
 
-/* The right to read is asked for again with each window of terms. */
+/* The reader's permission is checked again for each window of terms. */
 START_TEST(taken_away_while_it_is_read)
 {
 	CLEANUP(gc_fixture_fini) struct gc_fixture g;
@@ -426,7 +426,7 @@ START_TEST(taken_away_while_it_is_read)
 	free(parts);
 	char viewer[] = "a/b";
 	ck_assert_int_eq(cairn_file_reader_open(g.f.cas, viewer, &f.hash, &ALL, &extent, &r, NULL), CAIRN_OK);
-	memset(viewer, 'x', sizeof(viewer) - 1); /* it was copied */
+	memset(viewer, 'x', sizeof(viewer) - 1); /* the reader has its own copy */
 	uint64_t at = 0;
 	read_some(r, &f, &at, 100);
 	forget(&g, &f, "a/b");
@@ -439,7 +439,7 @@ END_TEST
 
 /* --- damage ------------------------------------------------------------------------------------------------------- */
 
-/* A file of one xorb, and one of two. */
+/* A file of one xorb, and a file of two. */
 struct shelf {
 	struct gc_fixture g;
 	struct stuff *a, *b;
@@ -467,7 +467,7 @@ static void shelf_fini(struct shelf *s)
 	gc_fixture_fini(&s->g);
 }
 
-/* Flip a bit in the data of a chunk. */
+/* Flips a bit in the data of a chunk. */
 static void harm(const struct shelf *s, const struct stuff *x, uint32_t chunk)
 {
 	cas_flip_bit(&s->g.f, &x->made.hash, (off_t)x->made.list.spans[chunk].end - 1);
@@ -478,7 +478,7 @@ static void remove_object(struct shelf *s, const struct stuff *x)
 	ck_assert_int_eq(cairn_store_remove(s->g.f.cas->store, &x->made.hash, NULL), CAIRN_OK);
 }
 
-/* Beside the copy in a pack. */
+/* Puts the xorb into the object folder, beside the copy in a pack. */
 static void put_object(const struct shelf *s, const struct stuff *x)
 {
 	CLEANUP(tempdir_textp) char *path = cas_object_path(&s->g.f, &x->made.hash);
@@ -546,7 +546,7 @@ START_TEST(up_to_the_damage_and_from_behind_it)
 }
 END_TEST
 
-/* The damaged copy lies in the folder, where it is looked for first; the sound one in a pack. */
+/* The damaged copy is in the object folder, which is searched first. The sound copy is in a pack. */
 START_TEST(another_copy)
 {
 	CLEANUP(shelf_fini) struct shelf s;
@@ -554,7 +554,7 @@ START_TEST(another_copy)
 	struct cairn_pack_report report;
 	shelf_init(&s);
 	ck_assert_int_eq(cairn_cas_pack(s.g.f.cas, &options, &report, NULL), CAIRN_OK);
-	check_range(s.g.f.cas, &s.two, ALL, 0, s.two.len, 10000); /* from the pack */
+	check_range(s.g.f.cas, &s.two, ALL, 0, s.two.len, 10000); /* read from the pack */
 	put_object(&s, s.a);
 	harm(&s, s.a, _i == 0 ? 0 : 7);
 	check_range(s.g.f.cas, &s.two, ALL, 0, s.two.len, 10000);
@@ -562,7 +562,7 @@ START_TEST(another_copy)
 }
 END_TEST
 
-/* Open already when it is cut: reading fails, and so the copies are looked for anew. */
+/* The object is already open when it is cut. Reading fails, and the copies are looked up again. */
 START_TEST(cut_while_it_is_read)
 {
 	CLEANUP(shelf_fini) struct shelf s;
@@ -579,7 +579,7 @@ START_TEST(cut_while_it_is_read)
 }
 END_TEST
 
-/* The same chunks, none of them compressed. */
+/* The same chunks, all uncompressed. */
 static struct vec_bytes repacked(const struct stuff *x)
 {
 	struct cairn_buf out = cairn_buf_init(1 << 20);
@@ -592,7 +592,7 @@ static struct vec_bytes repacked(const struct stuff *x)
 	return body;
 }
 
-/* Between two terms of a xorb it is stored anew, in another layout: the list that is kept of it is wrong by then. */
+/* Between two terms of a xorb its object is replaced by one of another layout, so the cached list is out of date. */
 START_TEST(packed_anew_while_it_is_read)
 {
 	CLEANUP(shelf_fini) struct shelf s;
@@ -613,7 +613,7 @@ START_TEST(packed_anew_while_it_is_read)
 }
 END_TEST
 
-/* An object that is there and sound, and a row that says otherwise: of it, or of its chunks. */
+/* An object is sound, but a row is wrong: the row of the xorb or the row of its chunks. */
 START_TEST(a_row_that_is_wrong_is_mended)
 {
 	static const char *const SQL[] = {
@@ -630,8 +630,8 @@ START_TEST(a_row_that_is_wrong_is_mended)
 }
 END_TEST
 
-/* A list that was hashed for one reader is not read from the index for the next, nor for fetches, while the object is
- * the same. */
+/* A list that one reader verified is not read from the index again by the next reader or by fetches, while the
+ * object stays the same. */
 START_TEST(a_list_is_verified_once)
 {
 	CLEANUP(shelf_fini) struct shelf s;
@@ -667,7 +667,7 @@ START_TEST(terms_that_contradict_their_xorb)
 }
 END_TEST
 
-/* No chunks at all, and no bytes: there is nothing to be read there. */
+/* A term without chunks and bytes reads nothing. */
 START_TEST(a_term_of_nothing)
 {
 	CLEANUP(shelf_fini) struct shelf s;
@@ -681,7 +681,7 @@ START_TEST(a_term_of_nothing)
 }
 END_TEST
 
-/* Fewer bytes than the file has, or more: then no place in it is sure. */
+/* The terms have fewer or more bytes than the file, so no position in it is certain. */
 START_TEST(terms_of_another_length)
 {
 	static const char *const SQL[] = {
@@ -697,7 +697,7 @@ START_TEST(terms_of_another_length)
 }
 END_TEST
 
-/* Chunks that are sound, but not this file's: whoever reads all of it is not told that it ended well. */
+/* The chunks are sound, but not this file's. A client that reads the whole file must not see a successful end. */
 START_TEST(chunks_of_another_file)
 {
 	CLEANUP(gc_fixture_fini) struct gc_fixture g;
@@ -720,7 +720,7 @@ START_TEST(chunks_of_another_file)
 }
 END_TEST
 
-/* As many bytes in all, but not in each term: no range may begin at a wrong one. */
+/* The total length is right, but each term's is not: a range must not begin at a wrong byte. */
 START_TEST(terms_whose_lengths_are_shifted)
 {
 	CLEANUP(gc_fixture_fini) struct gc_fixture g;
@@ -735,7 +735,7 @@ START_TEST(terms_whose_lengths_are_shifted)
 }
 END_TEST
 
-/* Object and list agree with each other, and are another xorb's: its chunks are sound, and not what was asked for. */
+/* Object and list agree, but belong to another xorb: their chunks are sound, yet not the requested ones. */
 START_TEST(a_list_and_an_object_of_another_xorb)
 {
 	CLEANUP(gc_fixture_fini) struct gc_fixture g;
@@ -756,7 +756,7 @@ START_TEST(a_list_and_an_object_of_another_xorb)
 }
 END_TEST
 
-/* A file of many terms is lost, and uploaded again with few: the next window begins at the right byte all the same. */
+/* A file of many terms is lost and uploaded again with few. The next window still begins at the right byte. */
 START_TEST(uploaded_again_with_other_terms)
 {
 	CLEANUP(gc_fixture_fini) struct gc_fixture g;

@@ -23,7 +23,7 @@ START_TEST(nothing_is_ruled_out_before_it_is_complete)
 }
 END_TEST
 
-/* Through several layers: what was added is never denied, and little else is taken for it. */
+/* In a filter of several layers, every added prefix is found, and few others are. */
 START_TEST(what_is_in_it_is_found_and_little_else)
 {
 	enum { N = 700000 };
@@ -33,7 +33,7 @@ START_TEST(what_is_in_it_is_found_and_little_else)
 	cairn_filter_complete(&f);
 	ck_assert_uint_gt(atomic_load(&f.n_layers), 2);
 	for (unsigned i = 0; i < atomic_load(&f.n_layers); i++)
-		ck_assert_uint_eq((uintptr_t)f.layer[i].words % 64, 0); /* no block lies across two lines */
+		ck_assert_uint_eq((uintptr_t)f.layer[i].words % 64, 0); /* no block spans two cache lines */
 	uint64_t in = 1, out = 2;
 	unsigned n_false = 0;
 	for (unsigned i = 0; i < N; i++) {

@@ -1,4 +1,4 @@
-/* FOLD files: those of the peer in both its dialects, ours, those that are damaged, and damage repaired. */
+/* FOLD files: the peer's in both dialects, our own, damaged ones, and repairs of damage. */
 #include "archive/fold/reader.h"
 #include "archive/fold/writer.h"
 #include "base/bytes.h"
@@ -23,7 +23,7 @@ static enum cairn_status fold_open_bytes(struct cairn_fold **f, const struct vec
 	return cairn_fold_open(f, &source, diag);
 }
 
-/* Open and read every chunk: the first refusal. */
+/* Opens the file and reads every chunk. @return the first refusal */
 static enum cairn_status fold_read_all(const struct vec_bytes *b, struct cairn_diag *diag)
 {
 	CLEANUP(cairn_fold_closep) struct cairn_fold *f = NULL;
@@ -197,7 +197,7 @@ END_TEST
 
 /* --- indexes ------------------------------------------------------------------------------------------------------ */
 
-#define HASH "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855" /* of nothing */
+#define HASH "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855" /* the hash of an empty input */
 #define ENTRY(name, offset, fields)                                                                                    \
 	"{\"name\":\"" name "\",\"ctype\":\"DATA\",\"flags\":0,\"offset\":" offset                                     \
 	",\"header_len\":32,\"uncomp_len\":0,\"crc32c\":0,\"sha256\":\"" HASH "\"," fields "}"
@@ -328,7 +328,7 @@ START_TEST(fold_writes_what_it_reads)
 }
 END_TEST
 
-/* The chunks of a file that another implementation made come out byte for byte. */
+/* Writing the chunks of another implementation's file again gives the same bytes. */
 START_TEST(fold_weaves_as_others_do)
 {
 	for (unsigned n = 16; n <= 64; n *= 2) {
@@ -356,7 +356,7 @@ START_TEST(fold_weaves_as_others_do)
 }
 END_TEST
 
-/* Damage every code word of a chunk in n bytes. */
+/* Damages n bytes of every code word of a chunk. */
 static void fold_damage(struct vec_bytes *b, const struct cairn_fold_chunk *c, unsigned n)
 {
 	uint8_t *area = b->bytes + c->offset + CAIRN_FOLD_CHUNK_HEADER_BYTES;
@@ -424,7 +424,7 @@ START_TEST(fold_writer_refuses)
 			 CAIRN_E_LIMIT);
 	ck_assert_int_eq(cairn_fold_writer_finish(w, "[]", "0"), CAIRN_E_FORMAT);
 	ck_assert_int_eq(cairn_fold_writer_finish(w, "{\"a\":}", "0"), CAIRN_E_FORMAT);
-	/* The index may take no more than 100 MiB; long names fill it faster. */
+	/* The index is limited to 100 MiB. Long names reach the limit sooner. */
 	char name[4001];
 	memset(name, 'x', 4000);
 	name[4000] = 0;

@@ -1,4 +1,4 @@
-/* FOLD files through pipes: written without going back, and read from front to back. */
+/* FOLD files through pipes: written without seeking, and read from front to back. */
 #include "archive/fold/stream.h"
 #include "archive/fold/writer.h"
 #include "base/fd.h"
@@ -28,7 +28,7 @@ static const char *stream_name(char out[static 16], size_t i)
 	return out;
 }
 
-/* As into a pipe; extra is counted and never written. */
+/* Writes as into a pipe. extra: bytes that are announced and never written */
 static enum cairn_status stream_write(int fd, unsigned parity, uint64_t extra)
 {
 	static uint8_t bytes[70000];
@@ -48,7 +48,7 @@ static enum cairn_status stream_write(int fd, unsigned parity, uint64_t extra)
 	return cairn_fold_writer_finish(w, "{\"kind\":\"test\"}", "1700000000");
 }
 
-/* @param[out] n  chunks that came @return of the end; NOT_FOUND: all is whole */
+/* @param[out] n  chunks read @return the status of the end; NOT_FOUND: the file is whole */
 static enum cairn_status stream_read(int fd, size_t *n, struct cairn_diag *diag)
 {
 	static uint8_t bytes[70000];
@@ -71,7 +71,7 @@ static enum cairn_status stream_read(int fd, size_t *n, struct cairn_diag *diag)
 	if (status == CAIRN_E_NOT_FOUND) {
 		const struct cairn_fold_index *ix = cairn_fold_stream_index(s);
 		ck_assert_uint_eq(ix->n_chunks, *n);
-		if (!ix->has_manifest || !ix->has_merkle) /* files without them are read, too */
+		if (!ix->has_manifest || !ix->has_merkle) /* files without them are accepted, too */
 			return cairn_fail(diag, CAIRN_E_MISMATCH, "test.unproved", 0, "nothing vouches for the index");
 		ck_assert_uint_eq(cairn_fold_stream_total(s), ix->at);
 	}
@@ -106,7 +106,7 @@ static void stream_file_fini(struct stream_file *f)
 	tempdir_fini(&f->dir);
 }
 
-/* Put other bytes there, and read them from the front. */
+/* Replaces the file's bytes and reads them from the front. */
 static enum cairn_status stream_read_bytes(struct stream_file *f, const uint8_t *bytes, size_t len, size_t *n,
 					   struct cairn_diag *diag)
 {
@@ -153,7 +153,7 @@ START_TEST(stream_refuses_every_truncation)
 }
 END_TEST
 
-/* Of parity alone that may pass: it is not looked at. */
+/* A flip within parity may pass: this reader does not look at parity. */
 START_TEST(stream_notices_flipped_bits)
 {
 	CLEANUP(stream_file_fini) struct stream_file f = stream_file_new(0);
@@ -165,7 +165,7 @@ START_TEST(stream_notices_flipped_bits)
 	const uint8_t *created = memmem(f.bytes, f.len, "1700000000", 10);
 	ck_assert_ptr_nonnull(created);
 	for (size_t at = 0; at < blanks; at += at < 6000 || at > 76000 ? 1 : 499) {
-		/* Fewer blanks are as good, and nothing covers the time. */
+		/* Fewer blanks are as good, and no hash covers the time. */
 		bool is_free = (at >= 20 && at < 28) || (f.bytes + at >= created && f.bytes + at < created + 10);
 		f.bytes[at] ^= 1;
 		bool passed = stream_read_bytes(&f, f.bytes, f.len, &n, &diag) == CAIRN_E_NOT_FOUND;
@@ -180,7 +180,7 @@ START_TEST(stream_notices_flipped_bits)
 }
 END_TEST
 
-/* What was said must come. */
+/* The writer must get the bytes that were announced. */
 START_TEST(stream_writer_keeps_its_word)
 {
 	CLEANUP(tempdir_fini) struct tempdir dir = tempdir_new();
@@ -195,7 +195,7 @@ START_TEST(stream_writer_keeps_its_word)
 }
 END_TEST
 
-/* Bytes between chunks and index, and chunks in another order than the index has them. */
+/* Refused: bytes between chunks and index, and chunks in another order than in the index. */
 START_TEST(stream_refuses_other_layouts)
 {
 	CLEANUP(stream_file_fini) struct stream_file f = stream_file_new(0);

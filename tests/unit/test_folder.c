@@ -1,5 +1,5 @@
-/* Walks over folders: readdir() and fstatat() fail at each of their calls in turn, and every user of a folder reports
- * that instead of going on with the names that it has. */
+/* Listing folders: readdir() and fstatat() fail at each call in turn. Every user of a folder reports the failure,
+ * and does not continue with the names read so far. */
 #include "archive/tiledb/folder.h"
 #include "backup/backup_set.h"
 #include "base/fd.h"
@@ -20,7 +20,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Calls until the one that fails with this number; 0: none fails. */
+/* How many calls until the failing one; 0: none fails. */
 static struct fault {
 	int at, error;
 } read_fault, look_fault;
@@ -105,7 +105,7 @@ START_TEST(an_error_is_no_end)
 	CLEANUP(tempdir_fini) struct tempdir dir = tempdir_new();
 	int n;
 	make_three(&dir);
-	for (int at = 1; at <= 6; at++) { /* with "." and "..", and the end */
+	for (int at = 1; at <= 6; at++) { /* "." and "..", and the end, too */
 		CLEANUP(cairn_folder_names_fini) struct cairn_folder_names names = {0};
 		read_fault = (struct fault){at, EIO};
 		ck_assert_int_eq(count(dir.path, &n), CAIRN_E_IO);
@@ -216,7 +216,7 @@ static void make_objects(const struct tempdir *dir)
 	ck_assert_int_eq(open_store(&store, dir), CAIRN_OK);
 	store_put_new(store, "one", "1");
 	store_put_new(store, "two", "2");
-	tempdir_write(dir, "packs/none.shard", "", 0); /* listed, and not served */
+	tempdir_write(dir, "packs/none.shard", "", 0); /* listed, but not served */
 }
 
 static enum cairn_status count_object(void *ctx, const struct cairn_hash *hash, uint64_t bytes)
@@ -227,7 +227,7 @@ static enum cairn_status count_object(void *ctx, const struct cairn_hash *hash, 
 	return CAIRN_OK;
 }
 
-/* Starts, with its temporary files removed and its packs listed, and lists objects. */
+/* Starts a store, which removes temporary files and lists packs, and then lists objects. */
 static enum cairn_status read_objects(const struct tempdir *dir, size_t *n)
 {
 	CLEANUP(cairn_store_freep) struct cairn_store *store = NULL;
@@ -261,7 +261,7 @@ static enum cairn_status read_cache(const struct tempdir *dir, size_t *n)
 	return status;
 }
 
-/* Whether it is a cache of others alone decides how a folder is imported. */
+/* A folder is imported in another way if it only holds other caches. */
 static enum cairn_status read_other_cache(const struct tempdir *dir, size_t *n)
 {
 	struct cairn_diag diag = {0};
@@ -299,14 +299,14 @@ static const struct {
 	void (*make)(const struct tempdir *dir);
 	enum cairn_status (*read)(const struct tempdir *dir, size_t *n); /* @param[out] n  what was found */
 	size_t n;
-	int reads; /* at least so many calls of readdir() are made */
+	int reads; /* readdir() is called at least this often */
 } USERS[] = {
 	{make_backups, read_backups, 2, 4},  {make_array, read_array, 2, 4}, {make_keys, read_keys, 2, 4},
 	{make_objects, read_objects, 2, 12}, {make_cache, read_cache, 3, 8}, {make_cache, read_other_cache, 1, 1},
 	{make_tree, read_tree, 2, 6},        {make_tree, remove_tree, 0, 3},
 };
 
-/* Each call of one kind fails once. What of the rest was read does not count: the user answers with an error. */
+/* Each call of one kind fails once. The user must return an error, whatever it read otherwise. */
 static int sweep(int user, struct fault *fault)
 {
 	for (int at = 1;; at++) {
