@@ -53,7 +53,7 @@ enum cairn_status cairn_hub_identify_user(struct cairn_cas *cas, const char *nam
 	enum cairn_status status = cairn_index_account(cairn_cas_index(cas), name, &out->account);
 	if (status != CAIRN_OK && status != CAIRN_E_NOT_FOUND)
 		return status;
-	/* What the operator makes is in an account that is nobody's, whatever a proxy's users are called. */
+	/* The operator's own account belongs to nobody, whatever a proxy calls its users. */
 	bool is_nobodys = status == CAIRN_OK && strcasecmp(out->account.name, CAIRN_HUB_OPERATOR_NAME) == 0;
 	if (status != CAIRN_OK || is_nobodys || out->account.kind != CAIRN_INDEX_USER ||
 	    out->account.disabled_unix_s != 0)

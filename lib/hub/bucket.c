@@ -8,17 +8,17 @@
 
 /* --- changing ----------------------------------------------------------------------------------------------------- */
 
-enum { BUCKET_ID_BYTES = 2 * CAIRN_INDEX_REPO_NAME_MAX + 2 }; /* of namespace/name */
+enum { BUCKET_ID_BYTES = 2 * CAIRN_INDEX_REPO_NAME_MAX + 2 }; /* room for namespace/name */
 
-/* The source that was looked for last: a folder is copied from one. */
+/* The source looked up last. The files of a copied folder share one source. */
 struct bucket_source {
 	enum cairn_index_repo_kind kind;
 	char id[BUCKET_ID_BYTES];
-	int64_t repo;    /* 0: none that may be read */
-	bool is_guarded; /* its files may not get into this bucket */
+	int64_t repo;    /* 0: no such repository that the asker may read */
+	bool is_guarded; /* its files must not get into this bucket */
 };
 
-/* @param[in,out] target  the bucket, with its guard as it is now */
+/* @param[in,out] target  the bucket, with its current guard */
 static enum cairn_status bucket_find_source(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
 					    struct cairn_index_repo *target, enum cairn_index_repo_kind kind,
 					    const char *id, struct bucket_source *source, struct cairn_diag *diag)
@@ -45,7 +45,7 @@ static enum cairn_status bucket_find_source(struct cairn_cas *cas, const struct 
 	status = cairn_hub_guard_copy(cas, asker, &repo, target, diag);
 	source->is_guarded = status == CAIRN_E_DENIED;
 	if (source->is_guarded)
-		*diag = (struct cairn_diag){0}; /* said of the operation */
+		*diag = (struct cairn_diag){0}; /* it is reported as the operation's fault */
 	return source->is_guarded ? CAIRN_OK : status;
 }
 
@@ -109,14 +109,14 @@ struct bucket_list {
 	size_t prefix_len;
 	bool recursive;
 	unsigned n;
-	bool again; /* go on behind the folder that was told */
+	bool again; /* continue after the folder just listed */
 	void (*visit)(void *ctx, const struct cairn_hub_entry *entry);
 	void *ctx;
 	char *next;
-	char from[CAIRN_INDEX_PATH_MAX + 1]; /* path at which the index is to go on */
+	char from[CAIRN_INDEX_PATH_MAX + 1]; /* the path at which the index continues */
 };
 
-/* @return the slash that ends the folder of a path; NULL: it is told as a file */
+/* @return the slash that ends the folder in a path; NULL: the path is listed as a file */
 static const char *bucket_folder_end(const struct bucket_list *list, const char *path)
 {
 	const char *rest = path + list->prefix_len;
@@ -140,7 +140,7 @@ static bool bucket_take(void *ctx, const struct cairn_index_object *object)
 	int len = (int)(slash - object->path);
 	(void)snprintf(list->from, sizeof(list->from), "%.*s", len, object->path);
 	list->visit(list->ctx, &(struct cairn_hub_entry){.path = list->from});
-	/* All that is in the folder comes before this. */
+	/* All paths in the folder sort before this one. */
 	list->from[len] = '/' + 1;
 	list->from[len + 1] = '\0';
 	list->again = true;

@@ -4,9 +4,9 @@
 #include <stddef.h>
 #include <string.h>
 
-enum { CARD_ITEMS_MAX = 100 }; /* of a list that are looked at */
+enum { CARD_ITEMS_MAX = 100 }; /* list items that are examined */
 
-/* Names that the public hub takes, between spaces. */
+/* License names that the public hub accepts, each between spaces. */
 static const char LICENSES[] =
 	"apache-2.0 mit openrail bigscience-openrail-m creativeml-openrail-m "
 	"bigscience-bloom-rail-1.0 bigcode-openrail-m afl-3.0 artistic-2.0 bsl-1.0 bsd bsd-2-clause "
@@ -50,7 +50,7 @@ static bool card_is(const struct line *l, const char *text)
 	return l->len == strlen(text) && memcmp(l->at, text, l->len) == 0;
 }
 
-/* "key: value" at the left edge. @param[out] value  what stands behind it on its line, without a comment */
+/* Finds "key: value" at the start of a line. @param[out] value  the rest of the line, without a comment */
 static bool card_has_key(const struct line *l, const char *key, struct line *value)
 {
 	size_t len = strlen(key);
@@ -64,7 +64,7 @@ static bool card_has_key(const struct line *l, const char *key, struct line *val
 	return true;
 }
 
-/* One name, with or without quotes. */
+/* Is it a license name, with or without quotes? */
 static bool card_is_license(struct line l)
 {
 	card_trim(&l);
@@ -79,7 +79,7 @@ static bool card_is_license(struct line l)
 	return false;
 }
 
-/* "[mit, apache-2.0]" */
+/* A list such as "[mit, apache-2.0]". */
 static bool card_are_licenses(struct line l)
 {
 	const char *end = l.at + l.len - 1;
@@ -93,7 +93,7 @@ static bool card_are_licenses(struct line l)
 	return true;
 }
 
-/* "- x" of a list below a key. @return false: it is none, so the list has ended */
+/* Takes "- x", an item of a list below a key. @return false: not an item, so the list has ended */
 static bool card_item(struct line l, struct line *item)
 {
 	card_trim(&l);
@@ -116,7 +116,7 @@ static bool card_license_is_good(const struct line *value, const char *rest)
 	return true;
 }
 
-/* A list, on its line or below it; nothing at all is one, too. */
+/* Is it a list, on the line or below it? No value at all also counts as a list. */
 static bool card_is_list(const struct line *value, const char *rest)
 {
 	struct line next, item;

@@ -3,20 +3,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CHANGES_PAGE = 256 }; /* entries of a folder that are read at once */
+enum { CHANGES_PAGE = 256 }; /* entries of a folder read at once */
 
 struct changes_row {
 	struct cairn_index_entry entry;
 	char *name; /* owned */
 };
 
-/* One commit's entries of a folder, a page at a time. */
+/* The entries that one commit has in a folder, read a page at a time. */
 struct changes_side {
 	const struct cairn_index_commit *commit;
 	const char *folder;
 	struct changes_row rows[CHANGES_PAGE];
 	uint32_t n, at;
-	bool more, is_short; /* there is a next page; there was no memory */
+	bool more, is_short; /* there is a next page; memory ran out */
 };
 
 struct changes_run {
@@ -24,8 +24,8 @@ struct changes_run {
 	struct cairn_hub_changes *out;
 	struct changes_folder {
 		char *path;               /* owned */
-		bool is_before, is_after; /* that commit has it */
-	} * folders;                      /* owned; those that are still to be compared, the last one first */
+		bool is_before, is_after; /* the commit before (after) has the folder */
+	} * folders;                      /* owned; a stack of folders yet to be compared */
 	uint32_t n, room, read, max;
 	struct changes_side before, after;
 };
@@ -74,7 +74,7 @@ static enum cairn_status changes_read(struct changes_run *run, struct changes_si
 	return side->is_short ? CAIRN_E_NOMEM : status;
 }
 
-/* The entry that comes next; NULL: there is none. */
+/* Finds the next entry; NULL: none is left. */
 static enum cairn_status changes_next(struct changes_run *run, struct changes_side *side, struct changes_row **out)
 {
 	char last[CAIRN_INDEX_PATH_MAX + 1];
@@ -155,7 +155,7 @@ static enum cairn_status changes_add_file(struct changes_run *run, const char *f
 	return CAIRN_OK;
 }
 
-/* What one name stands for in both; NULL in the one that lacks it. */
+/* Compares the entries of one name. NULL: that commit has none. */
 static enum cairn_status changes_compare(struct changes_run *run, const char *folder, const struct changes_row *before,
 					 const struct changes_row *after)
 {

@@ -7,23 +7,23 @@
 #include <string.h>
 
 enum {
-	MAP_STEPS_MAX = 4000000, /* chunks and terms that are compared in all */
+	MAP_STEPS_MAX = 4000000, /* chunks and terms compared in all */
 };
 
-/* A piece of the file: some chunks of a xorb in a row. */
+/* A piece of the file: consecutive chunks of one xorb. */
 struct map_piece {
 	int64_t xorb_id;
-	uint32_t start, end, first; /* first: the place of its first chunk in the file */
+	uint32_t start, end, first; /* first: the index in the file of its first chunk */
 };
 
 struct map_run {
 	struct cairn_cas *cas;
 	struct cairn_chunk_map *out;
 	const struct cairn_hash *file;
-	struct map_piece *pieces; /* owned; by the numbers of their xorbs */
+	struct map_piece *pieces; /* owned; in the order of their xorbs' numbers */
 	uint32_t n_pieces, files_left;
 	uint64_t steps_left;
-	struct cairn_hash found[CAIRN_MAP_FILES_MAX]; /* of a repository */
+	struct cairn_hash found[CAIRN_MAP_FILES_MAX]; /* files of one repository */
 	uint32_t n_found;
 };
 
@@ -85,7 +85,7 @@ static void map_sum(struct cairn_chunk_map *map, const struct cairn_index_file *
 
 /* --- others ------------------------------------------------------------------------------------------------------- */
 
-/* @return where the pieces of a xorb begin */
+/* @return the index of the xorb's first piece */
 static uint32_t map_find(const struct map_run *run, int64_t xorb_id)
 {
 	uint32_t low = 0, high = run->n_pieces;
@@ -130,7 +130,7 @@ static void map_take(void *ctx, const struct cairn_index_owned *file)
 		run->found[run->n_found++] = file->hash;
 }
 
-/* Those of one owner, a page at a time. */
+/* Lists the files of one owner, a page at a time. */
 static enum cairn_status map_list(struct map_run *run, const char *owner)
 {
 	struct cairn_index_owned_after after = {0};
@@ -154,14 +154,14 @@ static enum cairn_status map_compare(struct map_run *run, const char *owner, con
 {
 	CLEANUP(cairn_index_file_fini) struct cairn_index_file file = {0};
 	enum cairn_status status = cairn_index_file(cairn_cas_index(run->cas), hash, owner, true, &file);
-	if (status == CAIRN_E_NOT_FOUND) /* it was deleted since */
+	if (status == CAIRN_E_NOT_FOUND) /* it was deleted meanwhile */
 		return CAIRN_OK;
 	for (uint32_t i = 0; status == CAIRN_OK && i < file.n_terms && map_step(run); i++)
 		*marked = map_mark_term(run, &file.terms[i], mark) || *marked;
 	return status;
 }
 
-/* @param is_same  the file is one of its own, which is not compared with itself */
+/* @param is_same  the repository has the file itself, which is not compared with itself */
 static enum cairn_status map_repo(struct map_run *run, const struct cairn_index_repo *repo, bool is_same)
 {
 	struct cairn_chunk_map *out = run->out;

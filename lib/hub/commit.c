@@ -11,19 +11,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What one line keeps: its path, and its bytes behind it. */
+/* The memory that one line needs: its path, then its bytes. */
 struct cairn_hub_commit_part {
 	struct cairn_hub_commit_part *next;
 	char bytes[];
 };
 
-/* A line while it is read. */
+/* The state while a line is read. */
 struct commit_line {
 	struct cairn_hub_commit *commit;
 	struct cairn_diag *diag;
 	uint32_t number;
 	const struct cairn_json *value;
-	uint32_t cap; /* of commit->operations */
+	uint32_t cap; /* room in commit->operations */
 	bool has_header;
 };
 
@@ -89,7 +89,7 @@ static enum cairn_status commit_header(struct commit_line *line)
 	return kept ? CAIRN_OK : CAIRN_E_NOMEM;
 }
 
-/* Clients end the path of a folder with a slash, or do not. */
+/* Clients may end the path of a folder with a slash, or not. */
 static enum cairn_status commit_path(struct commit_line *line, struct cairn_index_operation *o)
 {
 	const char *path = commit_text(line, "path");
@@ -104,7 +104,7 @@ static enum cairn_status commit_path(struct commit_line *line, struct cairn_inde
 	if (deletes && len > 0 && copy[len - 1] == '/')
 		copy[len - 1] = '\0';
 	o->path = copy;
-	/* What is there may be deleted, whatever it is called. */
+	/* A path that exists may be deleted, whatever its name. */
 	const char *fault = deletes ? cairn_hub_path_fault(copy) : cairn_hub_file_fault(copy);
 	if (!fault)
 		return CAIRN_OK;
@@ -149,7 +149,7 @@ static enum cairn_status commit_file(struct commit_line *line, struct cairn_inde
 	if (o->len > CAIRN_INDEX_INLINE_MAX)
 		return commit_too_long(line);
 	o->bytes = (uint8_t *)bytes;
-	/* In git that text is the file it points to, and so it is here. */
+	/* As in git, the text of a pointer stands for the file that it names. */
 	if (cairn_lfs_pointer_parse(o->bytes, o->len, o->sha256, &size))
 		o->kind = CAIRN_INDEX_PUT_FILE;
 	return cairn_git_blob(&o->oid, o->bytes, o->len);
@@ -258,7 +258,7 @@ enum cairn_status cairn_hub_commit_read(struct cairn_hub_commit *out, const char
 
 /* --- committing --------------------------------------------------------------------------------------------------- */
 
-/* A given id says what the files of a revision are that somebody pinned. Users may not say that. */
+/* A given id decides which files somebody gets who pinned that revision. Users must not decide that. */
 enum cairn_status cairn_hub_may_name(const struct cairn_hub_asker *asker, const struct cairn_hub_commit *commit,
 				     struct cairn_diag *diag)
 {

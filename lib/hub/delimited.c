@@ -9,7 +9,7 @@ static bool delimited_is_end(char c)
 	return c == '\n' || c == '\r';
 }
 
-/* What the first row has most of, outside of quotes. */
+/* Finds the separator that the first row has most often outside of quotes. */
 static char delimited_guess(const struct cairn_delimited *d)
 {
 	static const char SEPARATORS[] = {',', ';', '\t'};
@@ -46,7 +46,7 @@ static void delimited_put(struct delimited_out *out, char c)
 	out->len++;
 }
 
-/* What stands between quotes, from behind the first. */
+/* Reads the rest of a quoted field, after the opening quote. */
 static void delimited_read_quoted(struct cairn_delimited *d, struct delimited_out *out)
 {
 	while (d->at < d->end) {

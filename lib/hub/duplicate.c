@@ -6,14 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Files of the source: operations, and what they borrow from. */
+/* The files of the source as operations, with the memory that these borrow. */
 struct duplicate {
-	struct cairn_index_operation *operations; /* owned, and path and bytes of each */
-	int64_t *contents;                        /* owned; of an inline file, else 0 */
+	struct cairn_index_operation *operations; /* owned, with the path and bytes of each */
+	int64_t *contents;                        /* owned; the number of an inline file's content, else 0 */
 	uint32_t n, cap;
 	uint64_t text_bytes;
 	enum cairn_status status;
-	char lost[CAIRN_INDEX_PATH_MAX + 1]; /* with CAIRN_E_CONFLICT: a file without bytes */
+	char lost[CAIRN_INDEX_PATH_MAX + 1]; /* with CAIRN_E_CONFLICT: the path of a file without bytes */
 };
 
 static void duplicate_fini(struct duplicate *d)
@@ -39,7 +39,7 @@ static bool duplicate_room(struct duplicate *d)
 	return d->n < d->cap;
 }
 
-/* Takes notes only; what is inline is read afterwards. */
+/* Only notes the entries. Inline files are read afterwards. */
 static bool duplicate_take(void *ctx, const struct cairn_index_entry *entry)
 {
 	struct duplicate *d = ctx;
@@ -110,7 +110,7 @@ static enum cairn_status duplicate_read(struct cairn_cas *cas, const struct cair
 	return status == CAIRN_OK ? duplicate_read_text(cas, d, diag) : status;
 }
 
-/* Whose admin decides whether a copy is public: two are asked together by nobody but an operator.
+/* Finds the account whose admins decide whether a copy is public. With two such accounts, only the operator decides.
  * @return as the guard of struct cairn_index_repo; 0: everybody may have the files */
 static int64_t duplicate_guard(const struct cairn_index_repo *source)
 {
@@ -119,7 +119,7 @@ static int64_t duplicate_guard(const struct cairn_index_repo *source)
 	return source->guard == 0 || source->guard == source->account ? source->account : CAIRN_INDEX_NO_ACCOUNT;
 }
 
-/* Members alone may have the files: who may read them does not decide that everybody may. */
+/* Decides whether the copy is private. If only members may have the source's files, a reader may not publish them. */
 static enum cairn_status duplicate_privacy(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
 					   const struct cairn_index_repo *source, const bool *said, bool *is_private,
 					   struct cairn_diag *diag)
@@ -174,7 +174,7 @@ enum cairn_status cairn_hub_guard_copy(struct cairn_cas *cas, const struct cairn
 				  "\"%s/%s\" is private, or has a gate: only an admin of it copies its files to where "
 				  "everybody may have them",
 				  source->account_name, source->name);
-	/* Those who open the target are the admins who decide. */
+	/* Only the guard's admins can open the target, so it needs no guard. */
 	if (target->account == request.guard && target->guard == 0)
 		return CAIRN_OK;
 	if (target->guard == request.guard || target->guard == CAIRN_INDEX_NO_ACCOUNT)

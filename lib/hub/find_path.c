@@ -5,16 +5,16 @@
 #include <stdio.h>
 #include <string.h>
 
-/* One walk over the paths of a repository. */
+/* A walk over the paths of a repository. */
 struct find_walk {
 	const struct cairn_hub_find_path *find;
 	const struct cairn_index_repo *repo;
-	uint32_t found_left, looked_left; /* the next two end it */
-	bool is_over;                     /* it ended behind last, and there is more */
+	uint32_t found_left, looked_left; /* how many paths may still be found, and looked at */
+	bool is_over;                     /* the walk ended after last, and there are more paths */
 	char last[CAIRN_INDEX_PATH_MAX + 1];
 };
 
-/* @return false: it has ended at this one */
+/* @return false: the walk ended before this path */
 static bool find_look(struct find_walk *w, const char *path, bool is_file, uint64_t size_bytes)
 {
 	w->is_over = w->found_left == 0 || w->looked_left == 0;
@@ -70,7 +70,7 @@ enum cairn_status cairn_hub_find_in_bucket(struct cairn_cas *cas, const struct c
 					   const char *after, char next[static CAIRN_INDEX_PATH_MAX + 1])
 {
 	struct find_walk w = find_walk_of(find, repo);
-	char from[CAIRN_INDEX_PATH_MAX + 2]; /* the first path that counts: the shortest one behind */
+	char from[CAIRN_INDEX_PATH_MAX + 2]; /* the first path to list: the least one after the last page */
 	(void)snprintf(from, sizeof(from), after[0] ? "%s\x01" : "%s", after);
 	enum cairn_status status =
 		cairn_index_each_object(cairn_cas_index(cas), repo->id, prefix, from, find_take_object, &w);
@@ -80,7 +80,7 @@ enum cairn_status cairn_hub_find_in_bucket(struct cairn_cas *cas, const struct c
 
 /* --- all repositories --------------------------------------------------------------------------------------------- */
 
-/* Of a repository that is looked at whole: the limits are those of all of them together. */
+/* Searches a whole repository. The limits hold for all repositories together. */
 static enum cairn_status find_in_repo(struct cairn_cas *cas, struct find_walk *w, const struct cairn_index_repo *repo)
 {
 	const struct cairn_index_listing all = {.folder = "", .recursive = true, .after = ""};

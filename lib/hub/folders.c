@@ -6,8 +6,8 @@
 #include <string.h>
 
 enum {
-	FOLDERS_NOBODY = UINT32_MAX, /* has a chunk, or it is counted */
-	FOLDERS_PARTS_MAX = 1 << 11, /* stretches that are counted chunk by chunk: the places of their xorbs are read */
+	FOLDERS_NOBODY = UINT32_MAX, /* no file has the chunk, or it is already counted */
+	FOLDERS_PARTS_MAX = 1 << 11, /* stretches counted chunk by chunk, which reads the chunk list of their xorbs */
 	FOLDERS_STEPS_MAX = 1 << 24, /* chunks of all stretches */
 };
 
@@ -15,11 +15,11 @@ struct folders_run {
 	struct cairn_cas *cas;
 	struct cairn_folders *out;
 	struct cairn_stretches stretches;
-	struct cairn_hash *hashes; /* owned, as the next; of each file */
-	uint32_t *holders;         /* of each chunk of a xorb, the smallest folder that has all files with it */
+	struct cairn_hash *hashes; /* owned, as the next; one for each file */
+	uint32_t *holders;         /* for each chunk of a xorb, the smallest folder with all files that have it */
 	uint32_t n_files, folder, parts_left;
 	uint64_t steps_left;
-	enum cairn_status status; /* of a visit */
+	enum cairn_status status; /* set during a visit */
 };
 
 void cairn_folders_fini(struct cairn_folders *folders)
@@ -39,7 +39,7 @@ static void folders_run_fini(struct folders_run *run)
 
 /* --- what there is ------------------------------------------------------------------------------------------------ */
 
-/* Entries come folder by folder, so that it mostly is the one of the entry before. */
+/* Entries come folder by folder, so this is mostly the folder of the entry before. */
 static uint32_t folders_find(struct folders_run *run, const char *path)
 {
 	const struct cairn_folders *out = run->out;
@@ -48,7 +48,7 @@ static uint32_t folders_find(struct folders_run *run, const char *path)
 	for (uint32_t i = 0; i < out->n; i++)
 		if (!out->all[i].is_file && strcmp(out->all[i].path, path) == 0)
 			return run->folder = i;
-	return run->folder = 0; /* not met: each folder is an entry of another that comes first */
+	return run->folder = 0; /* unreachable: a folder's entry comes before the entries in it */
 }
 
 static void folders_add(struct folders_run *run, char *path, uint32_t parent, bool is_file)
@@ -88,7 +88,7 @@ static enum cairn_status folders_list(struct folders_run *run, const struct cair
 
 /* --- whose a chunk is --------------------------------------------------------------------------------------------- */
 
-/* The smallest folder that has both. */
+/* Finds the smallest folder that contains both. */
 static uint32_t folders_common(const struct cairn_folders *out, uint32_t a, uint32_t b)
 {
 	while (a != b) {
@@ -125,7 +125,7 @@ static enum cairn_status folders_take_spans(void *ctx, const struct cairn_index_
 	return CAIRN_OK;
 }
 
-/* Count what is not counted so far. Mostly all of a stretch is one folder's, and its length is known. */
+/* Counts the chunks not counted yet. Mostly one folder has the whole stretch, and the stretch's length is known. */
 static enum cairn_status folders_count(struct folders_run *run, const struct cairn_stretch *stretch)
 {
 	static const uint32_t FIRST[2] = {0, 0};
@@ -150,7 +150,7 @@ static enum cairn_status folders_count(struct folders_run *run, const struct cai
 	run->parts_left--;
 	enum cairn_status status =
 		cairn_index_spans(run->stretches.index, &stretch->xorb, 1, FIRST, folders_take_spans, &part);
-	return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status; /* its last file went meanwhile */
+	return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status; /* its last file was deleted meanwhile */
 }
 
 static enum cairn_status folders_take_xorb(void *ctx, const struct cairn_stretch *of_xorb, uint32_t n)
@@ -200,7 +200,7 @@ static enum cairn_status folders_weigh(struct folders_run *run, const struct cai
 		status = folders_read_files(run);
 	if (status == CAIRN_OK && !out->unknown)
 		status = cairn_stretches_each(&run->stretches, folders_take_xorb, run);
-	for (uint32_t i = out->n; i-- > 1 && status == CAIRN_OK;) /* each stands behind what it is in */
+	for (uint32_t i = out->n; i-- > 1 && status == CAIRN_OK;) /* each comes after its parent */
 		out->all[out->all[i].parent].bytes += out->all[i].bytes;
 	return status;
 }

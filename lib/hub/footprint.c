@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A file that the repository has. */
+/* A file of the repository. */
 struct foot_file {
 	struct cairn_hash hash;
 	uint64_t size_bytes;
@@ -18,7 +18,7 @@ struct foot_run {
 	struct cairn_cas *cas;
 	const struct cairn_index_repo *repo;
 	struct cairn_footprint *out;
-	struct foot_file *files; /* owned, as the next; by their hashes */
+	struct foot_file *files; /* owned, as the next; sorted by hash */
 	struct cairn_git_oid *refs;
 	uint32_t n_files, n_refs, n_entries;
 };
@@ -69,7 +69,7 @@ static bool foot_take_ref(void *ctx, const struct cairn_index_ref_row *ref)
 
 static int foot_by_hash(const void *a, const void *b)
 {
-	return memcmp(a, b, sizeof(struct cairn_hash)); /* each begins with one */
+	return memcmp(a, b, sizeof(struct cairn_hash)); /* each begins with its hash */
 }
 
 static bool foot_take_entry(void *ctx, const struct cairn_index_entry *entry)
@@ -88,7 +88,7 @@ static enum cairn_status foot_list_commit(struct foot_run *run, const struct cai
 {
 	struct cairn_diag unsaid = {0};
 	enum cairn_status status = cairn_hub_list_all(run->cas, commit, foot_take_entry, run, &unsaid);
-	return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status; /* it has no files */
+	return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status; /* the commit has no files */
 }
 
 static enum cairn_status foot_list_refs(struct foot_run *run)
@@ -101,7 +101,7 @@ static enum cairn_status foot_list_refs(struct foot_run *run)
 		status = cairn_index_find_commit(cairn_cas_index(run->cas), run->repo->id, oid, &commit);
 		if (status == CAIRN_OK)
 			status = foot_list_commit(run, &commit);
-		else if (status == CAIRN_E_NOT_FOUND) /* it was moved meanwhile */
+		else if (status == CAIRN_E_NOT_FOUND) /* the ref was moved meanwhile */
 			status = CAIRN_OK;
 	}
 	return status;
@@ -109,7 +109,7 @@ static enum cairn_status foot_list_refs(struct foot_run *run)
 
 /* --- bytes -------------------------------------------------------------------------------------------------------- */
 
-/* First what is named, so that of the others only the rest counts. */
+/* Counts the named files first, so that only the remaining bytes of the others count. */
 static enum cairn_status foot_count(struct foot_run *run, struct cairn_places *places)
 {
 	struct cairn_footprint *out = run->out;

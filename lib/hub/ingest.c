@@ -11,23 +11,23 @@
 #include <string.h>
 
 enum {
-	INGEST_PLACES_MAX = 256 * 1024, /* chunks remembered: 16 GiB of a file, 20 MiB of memory */
-	INGEST_ELIGIBLE_EVERY = 16,     /* about 1 MiB: so much of a xorb is stored again before it is recognised */
-	INGEST_LEARN_MAX = 64 * 1024,   /* chunks learned by one look */
-	INGEST_TERMS_MAX = 500 * 1000,  /* of a file: 26 MiB, and 48 MiB of a shard */
+	INGEST_PLACES_MAX = 256 * 1024, /* chunks remembered: for 16 GiB of a file, in 20 MiB of memory */
+	INGEST_ELIGIBLE_EVERY = 16,     /* about 1 MiB: how much of a known xorb is stored again before it is found */
+	INGEST_LEARN_MAX = 64 * 1024,   /* chunks learned by one lookup */
+	INGEST_TERMS_MAX = 500 * 1000,  /* terms of a file: 26 MiB, and 48 MiB of a shard */
 	INGEST_FIXED_BYTES = 2 * 1024 * 1024, /* the cutter and the xorb's writer */
 };
 
 struct cairn_hub_ingest {
 	struct cairn_cas *cas;
 	char scope[CAIRN_CAS_OWNER_TEXT_MAX + 1], owner[CAIRN_CAS_OWNER_TEXT_MAX + 1];
-	struct cairn_cas_who who; /* borrows both */
+	struct cairn_cas_who who; /* borrows scope and owner */
 	struct cairn_hub_ingest_file file;
 	struct cairn_cutter *cutter;
-	size_t waiting; /* bytes put and not worked off */
+	size_t waiting; /* bytes put but not yet processed */
 	uint64_t bytes; /* put so far */
 	struct cairn_placer placer;
-	struct cairn_xorb_making *xorb; /* being filled; NULL: none */
+	struct cairn_xorb_making *xorb; /* being filled; NULL: no xorb */
 	struct cairn_use use;           /* memory */
 	uint64_t used_bytes;
 };
@@ -47,7 +47,7 @@ static bool ingest_knows(const struct cairn_placer *p, const struct cairn_hash *
 	return at && cairn_hash_equal(&p->xorbs[at->xorb].hash, xorb);
 }
 
-/* The first xorb has the chunk that is asked for, the others are likely to follow. */
+/* The first xorb has the chunk that was asked for. The chunks of the others are likely to follow. */
 static bool ingest_learn(void *ctx, const struct cairn_hash *xorb, const struct cairn_chunk_list *list)
 {
 	struct ingest_learning *l = ctx;
@@ -70,7 +70,7 @@ static enum cairn_status ingest_query(void *ctx, struct cairn_placer *p, const s
 	enum cairn_status status = cairn_cas_each_offered(in->cas, &in->who, chunk, ingest_learn, &learning);
 	if (status == CAIRN_OK)
 		status = learning.status;
-	return status == CAIRN_E_LIMIT ? CAIRN_OK : status; /* what is not kept is stored again, that is all */
+	return status == CAIRN_E_LIMIT ? CAIRN_OK : status; /* chunks that are not learned are only stored again */
 }
 
 static enum cairn_status ingest_add(void *ctx, const struct cairn_hash *chunk, const uint8_t *raw, size_t len,
@@ -153,7 +153,7 @@ void cairn_hub_ingest_free(struct cairn_hub_ingest *in)
 
 /* --- shards ------------------------------------------------------------------------------------------------------- */
 
-/* Told as anybody's shard is, and verified as such. */
+/* Registers a shard like any client's. It is also verified like one. */
 static enum cairn_status ingest_shard(void *ctx, const uint8_t *bytes, size_t len, struct cairn_diag *diag)
 {
 	struct cairn_hub_ingest *in = ctx;
@@ -169,7 +169,7 @@ static enum cairn_status ingest_shard(void *ctx, const uint8_t *bytes, size_t le
 	if (status == CAIRN_E_DENIED)
 		*diag = *cairn_shard_upload_diag(u);
 	cairn_shard_upload_free(u);
-	/* A xorb was lost meanwhile: the next time it is not taken for there. */
+	/* A xorb was lost meanwhile. On a retry it no longer counts as stored. */
 	return status == CAIRN_E_NOT_FOUND || status == CAIRN_E_CONFLICT ? CAIRN_E_BUSY : status;
 }
 
@@ -200,7 +200,7 @@ static enum cairn_status ingest_chunk(void *ctx, const struct cairn_hash *hash, 
 	return cairn_placer_chunk(&in->placer, hash, raw, len, diag);
 }
 
-/* Memory does not grow with the file: what is stored is told in a shard now and then, and forgotten. */
+/* Now and then registers what is stored in a shard, and forgets it. So memory does not grow with the file. */
 static enum cairn_status ingest_forget(struct cairn_hub_ingest *in, struct cairn_diag *diag)
 {
 	if (in->placer.places.n < INGEST_PLACES_MAX)
@@ -269,7 +269,7 @@ enum cairn_status cairn_hub_ingest_end(struct cairn_hub_ingest *in, struct cairn
 		return status;
 	cairn_cutter_end(in->cutter, &found);
 	status = ingest_check_sha256(in, found.sha256, diag);
-	/* What the shard names must be there before it. */
+	/* The xorbs that the shard names must be stored before it. */
 	if (status == CAIRN_OK)
 		status = cairn_placer_end(&in->placer, diag);
 	if (status == CAIRN_OK)

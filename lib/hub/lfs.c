@@ -10,7 +10,7 @@
 
 enum { LFS_MESSAGE_BYTES = 256 };
 
-/* No part can hold a newline, so no two grants have the same message; and none of a fetch begins like this. */
+/* No part can hold a newline, so no two grants have the same message. No message of a fetch grant begins like this. */
 static enum cairn_status lfs_mac(const struct cairn_cas *cas, const struct cairn_hub_lfs_address *a,
 				 char out[static CAIRN_FETCH_SIGNATURE_TEXT_BYTES])
 {
@@ -39,7 +39,7 @@ void cairn_hub_lfs_sign(const struct cairn_cas *cas, const struct cairn_hub_lfs_
 						      .size = size,
 						      .expires = expires,
 						      .alone = alone};
-	(void)lfs_mac(cas, &address, signature); /* short enough, all of it */
+	(void)lfs_mac(cas, &address, signature); /* cannot fail: all parts are short enough */
 	(void)snprintf(out, CAIRN_HUB_LFS_QUERY_BYTES, "size=%s&exp=%s&alone=%s&sig=%s", size, expires, alone,
 		       signature);
 }
@@ -58,7 +58,7 @@ enum cairn_status cairn_hub_lfs_check(const struct cairn_cas *cas, const struct 
 	    !cairn_secret_equal(a->signature, wanted, sizeof(wanted) - 1))
 		return lfs_refuse(diag, "lfs.signature",
 				  "this address was not signed here, or was changed; ask for the object again");
-	/* Signed, so they are what was printed above. */
+	/* Signed, so these are the values that were printed above. */
 	*out = (struct cairn_hub_lfs_grant){.upload = a->upload,
 					    .alone = a->alone[0] == '1',
 					    .repo = strtoll(a->repo, NULL, 10),

@@ -33,7 +33,7 @@ static void files_take(void *ctx, const struct cairn_cas_owned *file)
 
 struct files_paths {
 	struct cairn_hub_lfs_files *files;
-	int64_t *commits; /* of files->n, which put them there */
+	int64_t *commits; /* for each of files->all, the commit that added it */
 	uint32_t n_seen, n_named;
 	bool no_memory;
 };
@@ -54,7 +54,7 @@ static bool files_take_path(void *ctx, const struct cairn_index_entry *entry)
 	return p->n_named < p->files->n && p->n_seen < CAIRN_HUB_LFS_PATHS_MAX;
 }
 
-/* Where main has them. */
+/* Finds the paths of the files on main. */
 static enum cairn_status files_name(struct cairn_cas *cas, const struct cairn_index_commit *head, struct files_paths *p,
 				    struct cairn_diag *diag)
 {
@@ -74,7 +74,7 @@ static enum cairn_status files_date(struct cairn_cas *cas, const struct cairn_in
 		if (commit.id != p->commits[i])
 			status = cairn_index_commit_by_id(cairn_cas_index(cas), p->commits[i], &commit);
 		one->pushed_unix_ms = status == CAIRN_OK ? commit.at_unix_s * 1000 : one->pushed_unix_ms;
-		status = status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status; /* it went meanwhile */
+		status = status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status; /* the commit was deleted meanwhile */
 	}
 	return status;
 }
@@ -107,13 +107,13 @@ enum cairn_status cairn_hub_lfs_files(struct cairn_cas *cas, const struct cairn_
 
 /* --- deleting ----------------------------------------------------------------------------------------------------- */
 
-/* What one branch has of them. */
+/* The paths of the files on one branch. */
 struct files_deletion {
-	const uint8_t (*sha256)[CAIRN_SHA256_BYTES]; /* n, in order */
+	const uint8_t (*sha256)[CAIRN_SHA256_BYTES]; /* n of them, sorted */
 	uint32_t n;
 	struct cairn_index_operation *operations; /* owned, with their paths */
 	uint32_t n_operations;
-	uint64_t n_seen; /* of all branches */
+	uint64_t n_seen; /* entries seen on all branches */
 	bool no_memory;
 };
 
@@ -169,7 +169,7 @@ static enum cairn_status files_find_paths(struct cairn_cas *cas, const struct ca
 	return status == CAIRN_OK && d->no_memory ? CAIRN_E_NOMEM : status;
 }
 
-/* A branch loses its paths in a commit. */
+/* Removes the paths from a branch with a commit. */
 static enum cairn_status files_leave_branch(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
 					    const struct cairn_index_repo *repo, const char *branch,
 					    struct files_deletion *d, struct cairn_diag *diag)
@@ -202,7 +202,7 @@ static bool files_take_branch(void *ctx, const struct cairn_index_ref_row *ref)
 {
 	struct files_branches *b = ctx;
 	if (ref->kind != CAIRN_INDEX_BRANCH)
-		return false; /* they come first */
+		return false; /* branches come first */
 	void *more = realloc(b->names, (b->n + 1) * sizeof(*b->names));
 	b->no_memory |= !more;
 	if (!more)
@@ -241,7 +241,7 @@ enum cairn_status cairn_hub_lfs_delete(struct cairn_cas *cas, const struct cairn
 		qsort(sorted, n, sizeof(*sorted), files_compare);
 	}
 	d.sha256 = (const uint8_t(*)[CAIRN_SHA256_BYTES])sorted;
-	/* The paths first: what breaks off leaves none without bytes that a commit could have taken away. */
+	/* Paths go first: if this breaks off, no path is left without its bytes that a commit could have removed. */
 	if (status == CAIRN_OK && paths)
 		status = files_leave_branches(cas, asker, repo, &d, diag);
 	for (uint32_t i = 0; i < n && status == CAIRN_OK; i++) {

@@ -11,7 +11,7 @@ struct diff_line {
 struct diff_text {
 	struct diff_line *lines; /* owned */
 	uint32_t n;
-	bool *other; /* owned; of each line: the other text has not got it there */
+	bool *other; /* owned; for each line: the other text lacks it there */
 };
 
 static void diff_text_fini(struct diff_text *text)
@@ -49,8 +49,8 @@ static bool diff_is_same(const struct diff_line *a, const struct diff_line *b)
 
 /* --- the shortest way --------------------------------------------------------------------------------------------- */
 
-/* Between the lines that both begin and end with: E. Myers, "An O(ND) Difference Algorithm", 1986. far[d] keeps how far
- * the ways with d edits come on each diagonal k = x - y, from -d to d. */
+/* The shortest edits between the common first lines and the common last lines: E. Myers, "An O(ND) Difference
+ * Algorithm", 1986. far[d] holds how far the paths with d edits reach on each diagonal k = x - y, from -d to d. */
 struct diff_way {
 	const struct diff_line *a, *b;
 	int32_t n_a, n_b;
@@ -65,16 +65,16 @@ static void diff_way_fini(struct diff_way *w)
 
 static int32_t *diff_row(const struct diff_way *w, int32_t d)
 {
-	return w->far + (size_t)d * (size_t)d + d; /* whose k is 0 */
+	return w->far + (size_t)d * (size_t)d + d; /* the element of k = 0 */
 }
 
-/* Does the way that comes farthest with d edits to diagonal k come from above, by a line of b? */
+/* Does the farthest path with d edits to diagonal k come from above, by a line of b? */
 static bool diff_is_down(const int32_t *before, int32_t d, int32_t k)
 {
 	return k == -d || (k != d && before[k - 1] < before[k + 1]);
 }
 
-/* Where the way to diagonal k has its last edit done. */
+/* Finds the place where the path to diagonal k has made its last edit. */
 static int32_t diff_step(const struct diff_way *w, int32_t d, int32_t k)
 {
 	const int32_t *before = d > 0 ? diff_row(w, d - 1) : NULL;
@@ -83,7 +83,7 @@ static int32_t diff_step(const struct diff_way *w, int32_t d, int32_t k)
 	return diff_is_down(before, d, k) ? before[k + 1] : before[k - 1] + 1;
 }
 
-/* @return the edits that lead to the ends of both; -1: they are more than may be looked for */
+/* @return the number of edits that reach the ends of both; -1: more than the limit */
 static int32_t diff_search(const struct diff_way *w)
 {
 	for (int32_t d = 0; d <= CAIRN_LINE_DIFF_EDITS_MAX; d++) {
@@ -101,7 +101,7 @@ static int32_t diff_search(const struct diff_way *w)
 	return -1;
 }
 
-/* Go the way back, and mark the lines that it removes and adds. */
+/* Follows the path back, and marks the lines that it removes and adds. */
 static void diff_mark(const struct diff_way *w, int32_t d)
 {
 	int32_t k = w->n_a - w->n_b;
@@ -148,13 +148,13 @@ static enum cairn_status diff_find(struct diff_text *a, struct diff_text *b)
 
 /* --- telling it --------------------------------------------------------------------------------------------------- */
 
-/* Where in both texts. */
+/* A place in both texts. */
 struct diff_place {
 	const struct diff_text *a, *b;
 	uint32_t at_a, at_b;
 };
 
-/* How many lines from here on are the same, at most this many. */
+/* Counts how many lines from here on are the same, at most max. */
 static uint32_t diff_count_same(const struct diff_place *p, uint32_t max)
 {
 	uint32_t n = 0;

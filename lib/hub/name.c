@@ -16,15 +16,15 @@ bool cairn_hub_name_is_good(const char *name)
 bool cairn_hub_name_is_reserved(const char *name)
 {
 	static const char *const RESERVED[] = {
-		/* what the daemon serves, and what older clients ask for */
+		/* paths that the daemon serves, or that older clients request */
 		"api", "v1", "v2", "health", "ready", "metrics", "shards", "shard", "xorbs", "xorb", "chunks", "chunk",
 		"reconstructions", "reconstruction",
-		/* kinds of repositories, and what is to come */
+		/* kinds of repositories, and paths reserved for the future */
 		"models", "datasets", "spaces", "kernels", "buckets", "lfs", "oauth", "login", "logout", "settings",
 		"new", "search", "storage", "admin", "static", "assets", "docs", "me", "operator",
 		/* owners of files by number: hub/NUMBER */
 		"hub",
-		/* the public hub's own */
+		/* names of the public hub */
 		"blog", "chat", "collections", "enterprise", "inference", "jobs", "join", "learn", "notifications",
 		"organizations", "papers", "posts", "pricing", "tasks", "users", NULL};
 	for (const char *const *reserved = RESERVED; *reserved; reserved++)

@@ -17,7 +17,7 @@ struct new_run {
 	const struct cairn_hub_changes *changes;
 	struct cairn_new_bytes *out;
 	struct cairn_places places;
-	struct new_file *before; /* owned; CAIRN_NEW_FILES_MAX of room */
+	struct new_file *before; /* owned; room for CAIRN_NEW_FILES_MAX */
 	uint32_t n_before;
 };
 
@@ -73,7 +73,7 @@ static enum cairn_status new_list_before(struct new_run *run, const struct cairn
 		return CAIRN_E_NOMEM;
 	enum cairn_status status = cairn_hub_list_all(run->cas, before, new_take_before, run, &unsaid);
 	run->out->n_files = run->n_before;
-	return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status; /* it has no files */
+	return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status; /* the commit has no files */
 }
 
 static enum cairn_status new_pass_before(struct new_run *run)
@@ -87,7 +87,7 @@ static enum cairn_status new_pass_before(struct new_run *run)
 
 /* --- what is new -------------------------------------------------------------------------------------------------- */
 
-/* Text that the index keeps is had as a whole or not at all. */
+/* Did the commit before, or an earlier change, have this inline text? Inline text counts as a whole. */
 static bool new_had_text(const struct new_run *run, uint32_t change)
 {
 	const struct cairn_git_oid *oid = &run->changes->all[change].after.oid;

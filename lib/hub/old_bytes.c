@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OLD_STEPS_MAX = 1 << 22 /* stretches that are compared */ };
+enum { OLD_STEPS_MAX = 1 << 22 /* pairs of stretches that are compared */ };
 
 /* A file of the commit before. */
 struct old_file {
@@ -18,13 +18,13 @@ struct old_file {
 struct old_run {
 	struct cairn_cas *cas;
 	const struct cairn_hub_changes *changes;
-	struct cairn_stretches stretches; /* numbers: first the files of the commit before, then the changes */
-	struct old_file *before;          /* owned; CAIRN_OLD_FILES_MAX of room */
-	uint64_t *common;                 /* owned; of each change and each file before, the bytes that both have */
+	struct cairn_stretches stretches; /* file numbers: first the files of the commit before, then the changes */
+	struct old_file *before;          /* owned; room for CAIRN_OLD_FILES_MAX */
+	uint64_t *common;                 /* owned; for each change and each file before, the bytes in common */
 	uint32_t n_before;
 	uint64_t steps_left;
 	bool unknown;
-	enum cairn_status status; /* of a visit */
+	enum cairn_status status; /* set during a visit */
 };
 
 void cairn_old_bytes_fini(struct cairn_old_bytes *old)
@@ -94,7 +94,7 @@ static uint64_t *old_common(struct old_run *run, uint32_t change, uint32_t befor
 	return &run->common[(size_t)change * run->n_before + before];
 }
 
-/* How many bytes of one are in the other, as far as the same chunks are. */
+/* Estimates how many bytes of one stretch are in the other, by the chunks that they share. */
 static uint64_t old_overlap(const struct cairn_stretch *of, const struct cairn_stretch *other)
 {
 	uint32_t start = of->start > other->start ? of->start : other->start;
@@ -118,7 +118,7 @@ static enum cairn_status old_take_xorb(void *ctx, const struct cairn_stretch *of
 	return CAIRN_OK;
 }
 
-/* Text that the index keeps is had as a whole or not at all. */
+/* Inline text is shared as a whole or not at all. */
 static void old_take_texts(struct old_run *run)
 {
 	for (uint32_t i = 0; i < run->changes->n; i++) {

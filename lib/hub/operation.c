@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* From the year 1 to the year 9999, in milliseconds. */
+/* The years 1 to 9999, in milliseconds. */
 #define OPERATION_TIME_MIN (-62135596800000)
 #define OPERATION_TIME_MAX 253402300799999
 
@@ -15,7 +15,7 @@ static const char *operation_text(const struct cairn_hub_operation *o, const cha
 	return cairn_json_text_of(o->json, name);
 }
 
-/* A media type that can stand in a header; anything else was not said. */
+/* @return a media type that can be sent in a header. Any other text counts as not given. */
 static const char *operation_media_type(const struct cairn_hub_operation *o)
 {
 	const char *type = operation_text(o, "contentType");
@@ -27,7 +27,7 @@ static const char *operation_media_type(const struct cairn_hub_operation *o)
 	return type;
 }
 
-/* "mtime" may be left out, or be null. */
+/* "mtime" may be missing or null. */
 static bool operation_take_time(struct cairn_hub_operation *o)
 {
 	const struct cairn_json *mtime = cairn_json_get(o->json, "mtime");
@@ -37,7 +37,7 @@ static bool operation_take_time(struct cairn_hub_operation *o)
 	       (change->mtime_unix_ms >= OPERATION_TIME_MIN && change->mtime_unix_ms <= OPERATION_TIME_MAX);
 }
 
-/* "model" of the kind models. @return 0: none has this name */
+/* Finds a kind by its singular name: "model" for models. @return 0: no kind has this name */
 static enum cairn_index_repo_kind operation_kind(const char *name)
 {
 	size_t len = strlen(name);

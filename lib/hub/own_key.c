@@ -19,7 +19,7 @@ static bool own_key_has_account(const struct cairn_hub_asker *asker)
 
 struct own_key_walk {
 	const char *account;
-	int64_t id; /* that is looked for; 0 when it was found */
+	int64_t id; /* the key to find; 0 once it was found */
 	void (*visit)(void *ctx, const struct cairn_key *key);
 	void *ctx;
 };
@@ -40,7 +40,7 @@ enum cairn_status cairn_hub_make_own_key(struct cairn_cas *cas, const struct cai
 {
 	char repo[CAIRN_KEY_NAME_MAX + 1];
 	int64_t id;
-	/* A key that only reads would outlive its revocation by keys that it made, and use up the account's number. */
+	/* Keys made by a read-only key would outlive its revocation, and use up the account's limit of keys. */
 	if (!own_key_has_account(asker) || !(asker->scopes & CAIRN_TOKEN_WRITE))
 		return own_key_denied(diag);
 	const struct cairn_key key = {.name = name,

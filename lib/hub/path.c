@@ -42,8 +42,8 @@ const char *cairn_hub_path_fault(const char *path)
 	return NULL;
 }
 
-/* Windows takes a drive ("C:x") and a backslash at the start for a place outside of the folder that the name is joined
- * to. Some programs take any character before a colon for a drive. */
+/* On Windows, a name with a drive ("C:x") or a leading backslash leaves the folder that it is joined to. Some programs
+ * take any character before a colon for a drive. */
 static bool path_is_anchored(const char *part)
 {
 	size_t n = cairn_utf8_sequence((const uint8_t *)part, strlen(part));
@@ -68,7 +68,7 @@ const char *cairn_hub_new_path_fault(const char *path)
 	return fault;
 }
 
-/* Behind characters that the file system of macOS leaves out of names, as git's utf8.c lists them (next_hfs_char). */
+/* Skips the characters that HFS+ ignores in names, as listed in git's utf8.c (next_hfs_char). */
 static const char *path_behind_unseen(const char *p)
 {
 	for (;;) {
@@ -92,8 +92,7 @@ static bool path_begins_as(const char *part, const char *name)
 			return false;
 		p = path_behind_unseen(p + 1);
 	}
-	/* Windows leaves blanks and dots at an end out, and takes what is behind a colon for another stream of the
-	 * file. */
+	/* Windows drops trailing blanks and dots, and takes what follows a colon for another stream of the file. */
 	while (*p == '.' || *p == ' ')
 		p = path_behind_unseen(p + 1);
 	return *p == '\0' || *p == '/' || *p == '\\' || *p == ':';

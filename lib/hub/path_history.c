@@ -2,7 +2,7 @@
 
 #include "hub/changes.h"
 
-/* What the path was before a commit. @param[out] at  the commit before */
+/* Finds the path's entry before a commit. @param[out] at  the commit before */
 static enum cairn_status history_before(struct cairn_cas *cas, const struct cairn_index_commit *commit,
 					const char *path, struct cairn_index_commit *at,
 					struct cairn_index_entry *entry)
@@ -32,7 +32,7 @@ enum cairn_status cairn_hub_each_change_of(struct cairn_cas *cas, const struct c
 		}
 		if (status == CAIRN_OK)
 			status = history_before(cas, &changed, path, next, &entry);
-		if (status == CAIRN_E_NOT_FOUND) /* it was made there; or what led there is gone */
+		if (status == CAIRN_E_NOT_FOUND) /* the path was added there, or what led there is gone */
 			return CAIRN_OK;
 	}
 	return status;

@@ -8,11 +8,11 @@ struct span {
 };
 
 enum {
-	PATTERN_LINE_STEPS = 4,    /* to begin a line */
-	PATTERN_BYTES_OF_STEP = 8, /* that are looked through for one */
+	PATTERN_LINE_STEPS = 4,    /* the cost of beginning a line */
+	PATTERN_BYTES_OF_STEP = 8, /* bytes searched for one step */
 };
 
-/* @return false when no steps are left: then nothing more is said */
+/* @return false: no steps are left, and all further patterns are ignored */
 static bool spend(struct cairn_hub_patterns *all, size_t steps)
 {
 	all->steps_left = all->steps_left > steps ? all->steps_left - steps : 0;
@@ -26,7 +26,7 @@ static bool span_is(const struct span *s, const char *text)
 	return s->len == strlen(text) && memcmp(s->at, text, s->len) == 0;
 }
 
-/* One character of a class, which "\" may stand before. @return how long it is */
+/* Reads one character of a class, possibly after "\". @return its length */
 static size_t class_char(const char *at, const char *end, unsigned char *out)
 {
 	size_t len = *at == '\\' && at + 1 < end ? 2 : 1;
@@ -34,7 +34,7 @@ static size_t class_char(const char *at, const char *end, unsigned char *out)
 	return len;
 }
 
-/* "[a-c]", "[!x]". @return its length, 0 when it has no end, and whether the character is in it */
+/* Matches "[a-c]" or "[!x]". @return its length; 0: it has no end. @param[out] in  the character is in it */
 static size_t class_match(struct cairn_hub_patterns *all, const char *at, const char *end, unsigned char c, bool *in)
 {
 	const char *p = at + 1;
@@ -55,7 +55,7 @@ static size_t class_match(struct cairn_hub_patterns *all, const char *at, const 
 	return p < end ? (size_t)(p + 1 - at) : 0;
 }
 
-/* Does what stands at p take the character? @return how long that is; 0: no */
+/* Does the pattern at p match the character? @return the length of this part of the pattern; 0: no */
 static size_t name_step(struct cairn_hub_patterns *all, const char *p, const char *end, char c)
 {
 	bool in = false;
@@ -73,7 +73,7 @@ static size_t name_step(struct cairn_hub_patterns *all, const char *p, const cha
 	return p[len - 1] == c ? len : 0;
 }
 
-/* A name against a pattern without slashes. Only the last "*" is ever taken back. */
+/* Matches a name with a pattern without slashes. Only the last "*" is ever retried. */
 static bool name_matches(struct cairn_hub_patterns *all, const struct span *pattern, const struct span *name)
 {
 	const char *p = pattern->at, *p_end = p + pattern->len, *t = name->at, *t_end = t + name->len;
@@ -102,7 +102,7 @@ static bool name_matches(struct cairn_hub_patterns *all, const struct span *patt
 
 /* --- a path ------------------------------------------------------------------------------------------------------- */
 
-/* The next name of a path; *at goes behind its slash, and past the end after the last one. */
+/* Takes the next name of a path. *at moves past its slash, and past the end after the last name. */
 static bool path_next(const char **at, const char *end, struct span *out)
 {
 	if (*at > end)
@@ -114,7 +114,7 @@ static bool path_next(const char **at, const char *end, struct span *out)
 	return true;
 }
 
-/* Name by name; "**" takes any number of them, at the end one or more. Only the last "**" is ever taken back. */
+/* Matches name by name. "**" takes any number of names, at the end at least one. Only the last "**" is ever retried. */
 static bool path_matches(struct cairn_hub_patterns *all, const struct span *pattern, const struct span *path)
 {
 	const char *p = pattern->at, *p_end = p + pattern->len, *t = path->at, *t_end = t + path->len;
@@ -143,7 +143,7 @@ static bool path_matches(struct cairn_hub_patterns *all, const struct span *patt
 	return p > p_end;
 }
 
-/* A pattern without a slash is for the last name wherever it is, another for the whole path. */
+/* A pattern without a slash is matched with the last name at any depth, another one with the whole path. */
 static bool line_matches(struct cairn_hub_patterns *all, struct span pattern, const struct span *path)
 {
 	bool anchored = memchr(pattern.at, '/', pattern.len) != NULL;
@@ -179,7 +179,7 @@ static bool is_blank(char c)
 	return c == ' ' || c == '\t';
 }
 
-/* The next word of a line; *line is cut behind it. */
+/* Takes the next word of a line. *line keeps the rest. */
 static bool next_word(struct span *line, struct span *out)
 {
 	while (line->len > 0 && is_blank(line->at[0])) {
@@ -197,7 +197,7 @@ static bool next_word(struct span *line, struct span *out)
 	return out->len > 0;
 }
 
-/* "filter=lfs" says yes; "filter", "-filter", "!filter" and another filter no. @return whether it was said */
+/* "filter=lfs" means yes; "filter", "-filter", "!filter" and another filter mean no. @return it was one of these */
 static bool attribute_says(const struct span *word, bool *lfs)
 {
 	struct span rest = *word;
@@ -226,7 +226,7 @@ bool cairn_hub_pattern_is_lfs(struct cairn_hub_patterns *attributes, const char 
 	return lfs;
 }
 
-/* Spaces at the end that no "\" keeps are none of the pattern's. */
+/* Trailing spaces are no part of the pattern, unless a "\" keeps them. */
 static void trim_end(struct span *line)
 {
 	while (line->len > 0 && is_blank(line->at[line->len - 1]) &&
@@ -234,7 +234,7 @@ static void trim_end(struct span *line)
 		line->len--;
 }
 
-/* Is one folder, or the file itself, left out, whatever is above it? */
+/* Is one folder, or the file itself, ignored, whatever is above it? */
 static bool is_left_out(struct cairn_hub_patterns *ignore, const struct span *path, bool folder)
 {
 	const char *at = ignore->text;

@@ -4,10 +4,10 @@
 
 enum { PLACES_WORDS = CAIRN_XORB_CHUNKS_MAX / 64 };
 
-/* A xorb that the files are made of. */
+/* A xorb with chunks of the files. */
 struct places_xorb {
 	int64_t id;
-	uint64_t had[PLACES_WORDS]; /* a bit for each chunk that counts no more */
+	uint64_t had[PLACES_WORDS]; /* a bit for each chunk that no longer counts */
 };
 
 /* Some chunks of a term. */
@@ -30,7 +30,7 @@ void cairn_places_fini(struct cairn_places *places)
 	places->xorbs = NULL;
 }
 
-/* A file that is gone has no terms. */
+/* A deleted file counts as one without terms. */
 static enum cairn_status places_read(struct cairn_places *places, const struct cairn_hash *hash,
 				     struct cairn_index_file *out)
 {
@@ -60,7 +60,7 @@ static void places_ids_fini(struct places_ids *ids)
 	free(ids->all);
 }
 
-/* In order, each once. */
+/* Sorts the numbers, and drops duplicates. */
 static void places_sort_ids(struct places_ids *ids)
 {
 	size_t n = 0;
@@ -72,7 +72,7 @@ static void places_sort_ids(struct places_ids *ids)
 	ids->n = ids->sorted = n;
 }
 
-/* Sorted again whenever there are twice as many: most terms are of few xorbs. */
+/* Sorts only when the number has doubled: most terms are of few xorbs. */
 static enum cairn_status places_add_ids(struct places_ids *ids, const struct cairn_index_file *file)
 {
 	if (ids->n + file->n_terms > ids->room) {
@@ -174,7 +174,7 @@ static enum cairn_status places_count_term(struct cairn_places *places, const st
 	struct places_part part = {term, xorb, 0};
 	uint32_t n = 0;
 	enum cairn_status status = CAIRN_OK;
-	if (!xorb) /* the file has other terms than it had */
+	if (!xorb) /* the file was given other terms meanwhile */
 		return CAIRN_OK;
 	for (uint32_t chunk = term->start; chunk < term->end && chunk < CAIRN_XORB_CHUNKS_MAX; chunk++)
 		n += !places_had(xorb, chunk);

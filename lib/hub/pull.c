@@ -10,7 +10,7 @@
 
 enum { PULL_NUMBER_BYTES = 24 };
 
-/* Titles of a last commit. Nobody else can write it: with it the line takes no more. */
+/* Titles of the commit that ends a pull request. Nobody else can write one, and the line takes no commit after it. */
 static const char PULL_CLOSED[] = "Closed", PULL_MERGED[] = "Merged";
 
 void cairn_hub_pull_fini(struct cairn_hub_pull *pull)
@@ -24,7 +24,7 @@ static void pull_text(char out[static PULL_NUMBER_BYTES], int64_t number)
 	(void)snprintf(out, PULL_NUMBER_BYTES, "%" PRId64, number);
 }
 
-/* @param commit  what it proposes; its parent and its id count only with operations */
+/* @param commit  the proposal; its parent and its id count only if it has operations */
 static enum cairn_status pull_add(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
 				  const struct cairn_index_repo *repo, const struct cairn_index_commit *start,
 				  const struct cairn_hub_commit *commit, int64_t *number, struct cairn_git_oid *oid,
@@ -59,14 +59,14 @@ enum cairn_status cairn_hub_add_pull(struct cairn_cas *cas, const struct cairn_h
 	return pull_add(cas, asker, repo, start, &none, number, &oid, diag);
 }
 
-/* Where it begins: at main, or at the commit that the client began with. */
+/* Finds where a pull request starts: at main, or at the commit that the client began with. */
 static enum cairn_status pull_find_start(struct cairn_cas *cas, const struct cairn_index_repo *repo,
 					 const char *revision, const char *parent, struct cairn_index_commit *out,
 					 struct cairn_diag *diag)
 {
 	struct cairn_hub_ref_name ref;
 	cairn_hub_ref_name(revision, &ref);
-	/* By the id of a commit no branch is meant. */
+	/* Only refs are looked up: the id of a commit names no branch. */
 	enum cairn_status status = cairn_index_ref(cairn_cas_index(cas), repo->id, ref.kind, ref.name, out);
 	if (status == CAIRN_E_NOT_FOUND)
 		return cairn_fail(diag, status, "revision.unknown", CAIRN_NO_OFFSET, "Revision not found");
@@ -92,13 +92,13 @@ enum cairn_status cairn_hub_commit_pull(struct cairn_cas *cas, const struct cair
 
 /* --- finding ------------------------------------------------------------------------------------------------------ */
 
-/* Commits of its line, from the last one back. */
+/* Reads the commits of the pull request's line, newest first. */
 struct pull_reading {
 	struct cairn_hub_pull *pull;
 	bool ended, is_short;
 };
 
-/* What became of it: of a merge the message is the commit of main, and what was said. */
+/* Notes how the pull request ended. The message of a merge is the oid of main's commit, and the comment. */
 static void pull_take_end(struct cairn_hub_pull *pull, const char *message)
 {
 	char oid[CAIRN_GIT_OID_CHARS + 1];
@@ -146,7 +146,7 @@ struct pull_row {
 };
 
 struct pull_rows {
-	const struct cairn_hub_pull_list *list; /* NULL: the number */
+	const struct cairn_hub_pull_list *list; /* NULL: find the one with this number */
 	int64_t number;
 	struct pull_row *all; /* owned */
 	uint32_t n, room;
@@ -226,7 +226,7 @@ enum cairn_status cairn_hub_each_pull(struct cairn_cas *cas, const struct cairn_
 		bool on_page = *n >= list->skip && *n - list->skip < list->limit;
 		if (on_page || list->author)
 			status = pull_read(cas, repo, rows.all[i].number, rows.all[i].ended, &pull);
-		if (status == CAIRN_E_NOT_FOUND) { /* gone meanwhile */
+		if (status == CAIRN_E_NOT_FOUND) { /* it was deleted meanwhile */
 			status = CAIRN_OK;
 			continue;
 		}
@@ -269,7 +269,7 @@ struct pull_merge {
 	struct cairn_cas *cas;
 	struct cairn_index_commit main;
 	struct cairn_hub_changes changes;
-	struct cairn_index_operation *operations; /* owned; with the text of theirs */
+	struct cairn_index_operation *operations; /* owned, with the text of each */
 	uint32_t n;
 	size_t text_bytes;
 };
@@ -320,7 +320,7 @@ static enum cairn_status pull_add_operation(struct pull_merge *m, const struct c
 	return after->kind == CAIRN_INDEX_XET ? CAIRN_OK : pull_put_text(m, after, o, diag);
 }
 
-/* Main may have it already; if it has something else than where the pull request left it, nobody knows which counts. */
+/* Merges one change. Main may have it already. If main has neither that nor the state before, it is a conflict. */
 static enum cairn_status pull_merge_one(struct pull_merge *m, const struct cairn_hub_change *change,
 					struct cairn_diag *diag)
 {
@@ -340,7 +340,7 @@ static enum cairn_status pull_merge_one(struct pull_merge *m, const struct cairn
 		change->path);
 }
 
-/* Deletions come first: where a folder was a file may come. */
+/* Deletions come first: a file may take the place of a folder. */
 static enum cairn_status pull_plan(struct pull_merge *m, struct cairn_diag *diag)
 {
 	enum cairn_status status = CAIRN_OK;
@@ -358,12 +358,12 @@ static void pull_merge_title(char out[static CAIRN_INDEX_TITLE_MAX + 1], const s
 {
 	int len = snprintf(out, CAIRN_INDEX_TITLE_MAX + 1, "Merge refs/pr/%" PRId64 ": %s", pull->number,
 			   pull->first.title);
-	if (len < 0 || len > CAIRN_INDEX_TITLE_MAX) /* a character might be cut in two */
+	if (len < 0 || len > CAIRN_INDEX_TITLE_MAX) /* cutting it might split a character */
 		(void)snprintf(out, CAIRN_INDEX_TITLE_MAX + 1, "Merge refs/pr/%" PRId64, pull->number);
 }
 
-/* One write: main has the merge and the pull request has ended, or neither. The write is refused if either of them got
- * another commit since it was read. */
+/* Merges and ends the pull request in one write, so both happen or neither. The write is refused if main or the pull
+ * request got another commit since it was read. */
 static enum cairn_status pull_commit(struct pull_merge *m, const struct cairn_hub_asker *asker,
 				     const struct cairn_index_repo *repo, const struct cairn_hub_pull *pull,
 				     const char *comment, struct cairn_git_oid *oid, struct cairn_diag *diag)

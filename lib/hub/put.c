@@ -24,7 +24,7 @@ static void put_ingest_freep(struct cairn_hub_ingest **in)
 	cairn_hub_ingest_free(*in);
 }
 
-/* A file of the store. */
+/* Puts a file of the store. */
 static enum cairn_status put_store(struct cairn_cas *cas, const struct cairn_hub_put *put,
 				   const struct cairn_hub_put_file *file, uint8_t sha256[static CAIRN_SHA256_BYTES],
 				   struct cairn_diag *diag)
@@ -62,7 +62,7 @@ static enum cairn_status put_file(struct cairn_cas *cas, const struct cairn_hub_
 	uint64_t pointed_bytes;
 	uint8_t pointed[CAIRN_SHA256_BYTES];
 	*out = (struct cairn_index_operation){.kind = CAIRN_INDEX_PUT_FILE, .path = file->path};
-	/* The text of a pointer would be taken for the file that it names: it is stored as what it is. */
+	/* A pointer's text would be taken for the file that it names, so it is stored as a file of its own. */
 	if (!is_inline || cairn_lfs_pointer_parse(file->bytes, file->len, pointed, &pointed_bytes))
 		return put_store(cas, put, file, out->sha256, diag);
 	out->kind = CAIRN_INDEX_PUT_INLINE;

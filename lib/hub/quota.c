@@ -25,7 +25,7 @@ static int quota_by_size(const void *a, const void *b)
 	return strcmp(x->sample ? x->sample : "", y->sample ? y->sample : "");
 }
 
-/* The wanted files in their order, each that may be another one left out. */
+/* The wanted files by size, without those that may equal another one. */
 struct quota_wanted {
 	struct cairn_hub_wanted *all;
 	size_t n;
@@ -52,7 +52,7 @@ static size_t quota_first_of_size(const struct quota_wanted *wanted, uint64_t si
 	return from;
 }
 
-/* A file of the repository: it may be each of those that have its size. */
+/* Takes a file of the repository. Each wanted file of its size may be this file, so it is left out. */
 static void quota_take_size(void *ctx, uint64_t size_bytes)
 {
 	struct quota_wanted *wanted = ctx;
@@ -73,7 +73,7 @@ enum cairn_status cairn_hub_check_upload(struct cairn_cas *cas, const struct cai
 	for (size_t i = 0; i < n; i++)
 		if (left.n == 0 || quota_by_size(&left.all[left.n - 1], &wanted[i]) != 0)
 			left.all[left.n++] = wanted[i];
-	/* What the repository has is only looked at where it decides. */
+	/* The repository's files are read only if they decide the answer. */
 	enum cairn_status status = cairn_hub_check_room(cas, repo, quota_sum(&left), &unsaid);
 	if (status != CAIRN_E_DENIED)
 		return status;
@@ -85,9 +85,9 @@ enum cairn_status cairn_hub_check_upload(struct cairn_cas *cas, const struct cai
 
 /* --- places ------------------------------------------------------------------------------------------------------- */
 
-/* An account, a repository of its, or an owner that is neither. */
+/* An account, one of its repositories, or an owner that is neither. */
 struct quota_place {
-	int64_t account, repo; /* repo: 0 of the account; both 0: of the owner */
+	int64_t account, repo; /* repo 0: the account; both 0: the owner */
 	char owner[CAIRN_CAS_OWNER_TEXT_MAX + 1];
 };
 

@@ -17,8 +17,8 @@ static enum cairn_status repo_unknown(struct cairn_diag *diag)
 	return cairn_fail(diag, CAIRN_E_NOT_FOUND, "repo.unknown", CAIRN_NO_OFFSET, "Repository not found");
 }
 
-/* What the asker may do with the repositories of an account. It is asked for account 0, too, so that what is not there
- * takes as long as what may not be seen. */
+/* Finds the asker's access to the repositories of an account. A repository that does not exist is looked up as one of
+ * account 0, so that it takes as long as one that is hidden. */
 enum cairn_status cairn_hub_access_in(struct cairn_cas *cas, const struct cairn_hub_asker *asker, int64_t account,
 				      enum cairn_hub_access *out)
 {
@@ -73,7 +73,7 @@ static enum cairn_status repo_account_denied(struct cairn_diag *diag)
 			  "you do not have the right to do that in this namespace, or there is none of this name");
 }
 
-/* Where no account is needed to ask, there is one for what is made. */
+/* Finds the operator's own account, and makes it if needed. It holds what an operator without an account makes. */
 static enum cairn_status repo_operators_account(struct cairn_cas *cas, struct cairn_index_account *out)
 {
 	struct cairn_index_add_account add = {
@@ -87,7 +87,7 @@ static enum cairn_status repo_operators_account(struct cairn_cas *cas, struct ca
 	return cairn_index_account(cairn_cas_index(cas), CAIRN_HUB_OPERATOR_NAME, out);
 }
 
-/* The account in which the asker wants to make something. */
+/* Finds the account in which the asker wants to make something. */
 static enum cairn_status repo_account(struct cairn_cas *cas, const struct cairn_hub_asker *asker, const char *name,
 				      int64_t *id, struct cairn_diag *diag)
 {
@@ -122,7 +122,7 @@ static enum cairn_status repo_check_name(const char *name, struct cairn_diag *di
 			  CAIRN_HUB_NAME_MAX);
 }
 
-/* What the first commit has: the files that each repository of the kind begins with, and those that were asked for. */
+/* The files of the first commit: those that each repository of the kind begins with, and those that were requested. */
 struct repo_first {
 	struct cairn_index_operation operations[CAIRN_HUB_FIRST_FILES_MAX + 2];
 	uint32_t n;
@@ -137,7 +137,7 @@ static enum cairn_status repo_first_file(struct repo_first *first, const char *p
 	return cairn_git_blob(&o->oid, o->bytes, o->len);
 }
 
-/* Which files are not text, for preupload and for git. */
+/* Writes .gitattributes: which files are not text, for preupload and for git. */
 static void repo_attributes(char *out, size_t size, enum cairn_index_repo_kind kind)
 {
 	static const char *const FILES[] = {
@@ -241,7 +241,7 @@ enum cairn_status cairn_hub_make_repo(struct cairn_cas *cas, const struct cairn_
 
 /* --- changing ----------------------------------------------------------------------------------------------------- */
 
-/* Would more people see it, or have its files? */
+/* Would more people see the repository, or get its files? */
 static bool repo_is_opened(const struct cairn_index_repo *repo, const bool *is_private,
 			   const enum cairn_index_gate *gate)
 {
@@ -250,7 +250,7 @@ static bool repo_is_opened(const struct cairn_index_repo *repo, const bool *is_p
 	return !hides && (repo->is_private || gate_goes);
 }
 
-/* Who makes a copy could otherwise show it to everybody one setting later. */
+/* May the asker make it public? Otherwise, whoever made a copy could publish it with its settings. */
 static enum cairn_status repo_check_guard(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
 					  const struct cairn_index_repo *repo, struct cairn_diag *diag)
 {
@@ -313,10 +313,10 @@ enum cairn_status cairn_hub_drop_repo(struct cairn_cas *cas, const struct cairn_
 
 struct repo_list {
 	const char *search;
-	bool public, all; /* private ones, too */
+	bool public, all; /* list public ones; list private ones, too */
 	unsigned n;
-	int64_t last; /* number of the last one visited */
-	bool more;    /* there is one behind it */
+	int64_t last; /* the number of the last one visited */
+	bool more;    /* there are more after it */
 	cairn_index_visit_repo *visit;
 	void *ctx;
 };
@@ -337,7 +337,7 @@ static void repo_take(void *ctx, const struct cairn_index_repo *repo)
 	list->visit(list->ctx, repo);
 }
 
-/* Whose repositories are listed; those of nobody are none. */
+/* Finds the account whose repositories are listed; 0: nobody's, and the list is empty. */
 static enum cairn_status repo_listed(struct cairn_cas *cas, const struct cairn_hub_asker *asker, const char *account,
 				     int64_t *id, struct cairn_diag *diag)
 {
@@ -377,7 +377,7 @@ enum cairn_status cairn_hub_each_repo(struct cairn_cas *cas, const struct cairn_
 	return status;
 }
 
-/* A cursor is where the list goes on: number, time, name. What is none begins anew. */
+/* Parses a cursor, the place where the list continues: number, time, name. Any other text starts anew. */
 static void repo_read_cursor(const char *cursor, struct cairn_index_repo_list *list)
 {
 	char *end = NULL;
@@ -413,7 +413,7 @@ enum cairn_status cairn_hub_list_repos(struct cairn_cas *cas, const struct cairn
 	if (list->author)
 		status = cairn_index_account(cairn_cas_index(cas), list->author, &author);
 	if (status == CAIRN_E_NOT_FOUND || asker->shut_out)
-		return CAIRN_OK; /* the asker may see none */
+		return CAIRN_OK; /* the asker may see no repository */
 	if (status == CAIRN_OK && list->author)
 		page.account = author.id;
 	if (status == CAIRN_OK)

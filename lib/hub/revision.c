@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { REVISION_SEGMENTS_MAX = 8 }; /* that a ref's name within an address may have */
+enum { REVISION_SEGMENTS_MAX = 8 }; /* segments that a ref's name may have in a URL */
 
 /* --- names -------------------------------------------------------------------------------------------------------- */
 
@@ -28,7 +28,7 @@ void cairn_hub_ref_name(const char *revision, struct cairn_hub_ref_name *out)
 	}
 }
 
-/* A part of a name, between slashes. */
+/* Is it a valid part of a ref's name, between slashes? */
 static bool revision_part_is_good(const char *part, size_t len)
 {
 	static const char LOCK[] = ".lock";
@@ -38,7 +38,7 @@ static bool revision_part_is_good(const char *part, size_t len)
 	return len < lock_len || memcmp(part + len - lock_len, LOCK, lock_len) != 0;
 }
 
-/* Whether what comes first of a name, or of an address's revision and path, is the whole id of a commit. */
+/* Is the first part of a name, or of a URL's revision and path, the whole id of a commit? */
 static bool revision_is_oid(const char *raw)
 {
 	char first[CAIRN_GIT_OID_CHARS + 1];
@@ -91,7 +91,7 @@ bool cairn_hub_split_revision(const char *raw, unsigned n_segments, char revisio
 
 /* --- finding ------------------------------------------------------------------------------------------------------ */
 
-/* @param with_commits  also by the id of a commit */
+/* @param with_commits  also look up the id of a commit */
 static enum cairn_status revision_look(struct cairn_cas *cas, const struct cairn_index_repo *repo, const char *revision,
 				       bool with_commits, struct cairn_index_commit *out)
 {
@@ -118,8 +118,8 @@ enum cairn_status cairn_hub_find_revision(struct cairn_cas *cas, const struct ca
 	return status == CAIRN_E_NOT_FOUND ? revision_unknown(diag) : status;
 }
 
-/* No name of a ref is the start of another's up to a slash (ref.nested), but of one from before that was a rule; and
- * none begins with a commit's id, by which clients ask for one file after the other. */
+/* No ref's name is the start of another's up to a slash (ref.nested), except for refs older than that rule. No name
+ * begins with a commit's id, and clients that fetch file after file use such an id. */
 enum cairn_status cairn_hub_find_place(struct cairn_cas *cas, const struct cairn_index_repo *repo, const char *raw,
 				       struct cairn_index_commit *out, char path[static CAIRN_INDEX_PATH_MAX + 1],
 				       struct cairn_diag *diag)

@@ -7,13 +7,13 @@
 
 enum { TENSORS_LEN_BYTES = 8, TENSORS_NUMBER_DIGITS = 20 };
 
-/* Where in the JSON, and what is wrong there. */
+/* The position in the JSON, and the first fault there. */
 struct tensors_text {
 	const char *at, *end;
-	const char *fault; /* static; NULL: nothing so far */
+	const char *fault; /* static; NULL: none so far */
 };
 
-/* What is said of one tensor. */
+/* A tensor as the head describes it. */
 struct tensors_item {
 	char name[CAIRN_TENSOR_NAME_MAX + 1], type[CAIRN_TENSOR_TYPE_MAX + 1];
 	struct cairn_tensor tensor;
@@ -24,7 +24,7 @@ struct tensors_item {
 struct tensors_read {
 	struct tensors_text text;
 	struct cairn_tensors *out;
-	uint64_t data_bytes; /* behind the head */
+	uint64_t data_bytes; /* bytes of data after the head */
 	void (*visit)(void *ctx, const struct cairn_tensor *tensor);
 	void *ctx;
 };
@@ -45,7 +45,7 @@ static void tensors_pass_blanks(struct tensors_text *t)
 		t->at++;
 }
 
-/* Is this character the next one? Then it is passed. */
+/* Steps over the next character if it is c. @return it was */
 static bool tensors_is(struct tensors_text *t, char c)
 {
 	tensors_pass_blanks(t);
@@ -67,7 +67,7 @@ static int tensors_digit(char c)
 	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* Four digits behind "\u". @return -1: they are none */
+/* Reads four digits after "\u". @return -1: they are no such digits */
 static int32_t tensors_unit(struct tensors_text *t)
 {
 	int32_t unit = 0;
@@ -82,10 +82,10 @@ static int32_t tensors_unit(struct tensors_text *t)
 	return unit;
 }
 
-/* A string that is taken up to its room, and read to its end. */
+/* A string that is kept up to its room, and read to its end. */
 struct tensors_string {
 	char *out;
-	size_t room, len; /* room without the zero at the end */
+	size_t room, len; /* room is without the terminating zero */
 	bool cut;
 };
 
@@ -98,7 +98,7 @@ static void tensors_put(struct tensors_string *s, const char *bytes, size_t n)
 	s->len += n;
 }
 
-/* Escapes of names are seldom; of what is not ASCII it is enough to know that it was there. */
+/* Escapes are rare in names. Of characters that are not ASCII, it suffices to note that there was one. */
 static bool tensors_escape(struct tensors_text *t, struct tensors_string *s)
 {
 	static const char NAMES[] = "\"\\/bfnrt", BYTES[] = "\"\\/\b\f\n\r\t";
@@ -119,7 +119,7 @@ static bool tensors_escape(struct tensors_text *t, struct tensors_string *s)
 	return true;
 }
 
-/* @param out  room + 1 bytes @param[out] cut  it is longer than that */
+/* @param out  room + 1 bytes @param[out] cut  the string is longer */
 static bool tensors_string(struct tensors_text *t, char *out, size_t room, bool *cut)
 {
 	struct tensors_string s = {.out = out, .room = room};
@@ -157,7 +157,7 @@ static bool tensors_number(struct tensors_text *t, uint64_t *out)
 	return t->at > begun || tensors_fail(t, "a whole number was expected");
 }
 
-/* Numbers in brackets. @return how many; max + 1: more, or it is no such thing */
+/* Reads numbers in brackets. @return how many; max + 1: there are more, or it is malformed */
 static unsigned tensors_numbers(struct tensors_text *t, uint64_t *out, unsigned max)
 {
 	unsigned n = 0;
@@ -178,7 +178,7 @@ static unsigned tensors_numbers(struct tensors_text *t, uint64_t *out, unsigned 
 
 /* --- a tensor ----------------------------------------------------------------------------------------------------- */
 
-/* Bits of a value. @return 0: of a type that is not known here */
+/* @return the bits of a value; 0: the type is unknown here */
 static unsigned tensors_bits(const char *type)
 {
 	static const struct {
@@ -280,7 +280,7 @@ static bool tensors_tensor(struct tensors_read *r, struct tensors_item *item)
 	       tensors_check(r, item) && tensors_add(r, item);
 }
 
-/* Texts under names, which are passed over. */
+/* Skips an object whose values are texts. */
 static bool tensors_metadata(struct tensors_text *t)
 {
 	char text[2];

@@ -9,8 +9,8 @@
 
 enum {
 	SEARCH_HASH_DIGITS = 64,
-	SEARCH_FILES = 8, /* of one repository for one meaning of the hash */
-	SEARCH_XORBS = 4, /* with a chunk */
+	SEARCH_FILES = 8, /* per repository and meaning of the hash */
+	SEARCH_XORBS = 4, /* xorbs that have the chunk */
 };
 
 struct search_hash {
@@ -22,16 +22,16 @@ struct search {
 	struct cairn_cas *cas;
 	const char *text;
 	bool is_commit;
-	bool may_read;                      /* of the repository at hand: its files */
-	struct cairn_hash hash;             /* the digits as a Xet hash, */
-	uint8_t sha256[CAIRN_SHA256_BYTES]; /* and as a SHA-256 */
+	bool may_read;                      /* the asker may read the files of the current repository */
+	struct cairn_hash hash;             /* the digits as a Xet hash */
+	uint8_t sha256[CAIRN_SHA256_BYTES]; /* the digits as a SHA-256 */
 	uint64_t files_left, paths_left;
 	void (*visit)(void *ctx, const struct cairn_hub_find *find);
 	void *ctx;
 	struct cairn_hub_search_end *end;
 };
 
-/* Hashes that a look-up told, kept until nothing is held. */
+/* Hashes found by a lookup, kept until it has released the index. */
 struct search_found {
 	uint32_t n;
 	struct search_hash all[SEARCH_FILES];
@@ -49,7 +49,7 @@ bool cairn_hub_is_searched(const char *text)
 struct search_path {
 	struct search *s;
 	const struct cairn_hash *file;
-	char path[CAIRN_INDEX_PATH_MAX + 1]; /* "": not found so far */
+	char path[CAIRN_INDEX_PATH_MAX + 1]; /* "": not found yet */
 };
 
 static bool search_goes_on(struct search_path *p)
@@ -89,7 +89,7 @@ static enum cairn_status search_find_path(struct search_path *p, const struct ca
 	return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status;
 }
 
-/* Of files that are not in sight, uploads for example, whoever may not read the repository is not told. */
+/* Reports a match. A file without a visible path, such as an upload, is reported only to readers of the repository. */
 static enum cairn_status search_tell(struct search *s, const struct cairn_index_repo *repo,
 				     enum cairn_hub_find_kind kind, const struct search_hash *file)
 {
@@ -146,7 +146,7 @@ static void search_take_place(void *ctx, const struct cairn_info_place *place)
 		places->xorbs[places->n++] = place->xorb;
 }
 
-/* What uploads to the repository are told of a chunk: a private one has a scope of its own. */
+/* Finds what uploads to the repository would be told of a chunk. A private repository has a scope of its own. */
 static enum cairn_status search_chunk(struct search *s, const struct cairn_index_repo *repo)
 {
 	char owner[CAIRN_INDEX_OWNER_BYTES];
@@ -161,7 +161,7 @@ static enum cairn_status search_chunk(struct search *s, const struct cairn_index
 	return status;
 }
 
-/* Takes time with the repository's files, and not with whether there is such a xorb. */
+/* Its duration depends on the repository's files, but not on whether the xorb exists. */
 static enum cairn_status search_inside(struct search *s, const struct cairn_index_repo *repo)
 {
 	if (repo->n_files >= s->files_left) {

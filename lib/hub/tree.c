@@ -20,8 +20,8 @@ void cairn_hub_entry_path(char out[static CAIRN_INDEX_PATH_MAX + 1], const struc
 struct tree_list {
 	const struct cairn_hub_tree_page *page;
 	uint32_t n;
-	char last[CAIRN_INDEX_PATH_MAX + 1]; /* path of the last one visited */
-	bool more;                           /* there is one behind it */
+	char last[CAIRN_INDEX_PATH_MAX + 1]; /* the path of the last one visited */
+	bool more;                           /* there are more after it */
 	void (*visit)(void *ctx, const struct cairn_index_entry *entry);
 	void *ctx;
 };
@@ -123,7 +123,7 @@ enum cairn_status cairn_hub_open_entry(struct cairn_cas *cas, const struct cairn
 	return status == CAIRN_E_NOT_FOUND ? tree_no_entry(diag) : status;
 }
 
-/* The engine does not tell bytes that changed on the disk from those that it was given. */
+/* Finds inline bytes that changed on the disk: the engine cannot tell them from those it was given. */
 static enum cairn_status tree_compare_inline(struct cairn_cas *cas, const struct cairn_index_entry *entry,
 					     const uint8_t *bytes, size_t len, struct cairn_diag *diag)
 {

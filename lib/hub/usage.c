@@ -40,7 +40,7 @@ static void usage_take_owner(void *ctx, int64_t number, const char *name)
 		w->status = CAIRN_E_NOMEM;
 }
 
-/* They come by their numbers. */
+/* Owners come in the order of their numbers. */
 static enum cairn_status usage_find_owners(struct usage_work *w, struct cairn_diag *diag)
 {
 	enum cairn_status status = cairn_index_each_owner(w->index, usage_take_owner, w);
@@ -71,7 +71,7 @@ static int usage_by_held(const void *a, const void *b)
 	return strcmp(x->owner.name, y->owner.name);
 }
 
-/* Rows by what they hold, and of each row its place there. */
+/* The rows in the order of the bytes they hold, and the place of each row in this order. */
 struct usage_order {
 	struct usage_row **rows; /* owned, as the next */
 	uint32_t *places;
@@ -106,7 +106,7 @@ static int usage_by_repo(const void *a, const void *b)
 }
 
 struct usage_names {
-	struct usage_row **rows; /* by the numbers of their repositories */
+	struct usage_row **rows; /* sorted by their repositories' numbers */
 	uint32_t n;
 	enum cairn_status status;
 };
@@ -152,7 +152,7 @@ static int usage_by_pair(const void *a, const void *b)
 	return x->a != y->a ? (x->a > y->a ? 1 : -1) : (x->b > y->b) - (x->b < y->b);
 }
 
-/* What is written between the two times may be in the one and not in the other. */
+/* Reads the index a second time. Writes between the two readings may count in one and not in the other. */
 static enum cairn_status usage_pair_up(struct usage_work *w, struct cairn_usage *out, const struct usage_order *order)
 {
 	enum { N = CAIRN_USAGE_PAIRS_OF_MAX };
@@ -177,7 +177,7 @@ static enum cairn_status usage_hand_out(struct usage_work *w, struct cairn_usage
 		return CAIRN_E_NOMEM;
 	for (uint32_t i = 0; i < w->n_rows; i++) {
 		out->owners[i] = order->rows[i]->owner;
-		order->rows[i]->owner.name = NULL; /* the owner's now */
+		order->rows[i]->owner.name = NULL; /* it belongs to out->owners now */
 		out->n_owners++;
 	}
 	qsort((void *)order->rows, w->n_rows, sizeof(void *), usage_by_repo);
@@ -222,7 +222,7 @@ static enum cairn_status usage_run(struct usage_work *w, struct cairn_usage *out
 	return status == CAIRN_OK ? usage_hand_out(w, out, &order) : status;
 }
 
-/* It reads all of the index: of all daemons that share it one at a time. */
+/* The computation reads the whole index, so only one of the daemons that share the index computes at a time. */
 static enum cairn_status usage_take_lease(struct cairn_index *index, struct cairn_index_lease *lease,
 					  struct cairn_diag *diag)
 {

@@ -1,4 +1,4 @@
-/* Reading all terms, in as little memory as there is. */
+/* Reads all terms, in rounds that fit the memory. */
 #include "hub/usage_work.h"
 
 #include <stdlib.h>
@@ -19,7 +19,7 @@ static int rounds_by_place(const void *a, const void *b)
 	return (x->set > y->set) - (x->set < y->set);
 }
 
-/* In order, each once. */
+/* Sorts the pieces, and drops duplicates. */
 static void rounds_sort(struct usage_work *w)
 {
 	uint32_t n = 0;
@@ -30,7 +30,7 @@ static void rounds_sort(struct usage_work *w)
 	w->n_pieces = n;
 }
 
-/* Half of the xorbs go into the next round. */
+/* Leaves half of the xorbs to the next round. */
 static void rounds_make_room(struct usage_work *w)
 {
 	rounds_sort(w);
@@ -39,7 +39,7 @@ static void rounds_make_room(struct usage_work *w)
 		return;
 	while (cut > 0 && w->pieces[cut - 1].xorb == w->pieces[cut].xorb)
 		cut--;
-	if (cut == 0) /* one xorb has all of the first half: it alone stays */
+	if (cut == 0) /* one xorb fills the first half: it alone stays */
 		while (cut < w->n_pieces && w->pieces[cut].xorb == w->pieces[0].xorb)
 			cut++;
 	if (cut == w->n_pieces) {
@@ -58,7 +58,7 @@ static int rounds_by_number(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* The owners that count; those that came since are not known. */
+/* Takes the owners that count. Owners added since the start are unknown. */
 static void rounds_take_owners(struct usage_work *w, const int64_t *owners, uint32_t n)
 {
 	w->n_members = 0;
@@ -75,7 +75,7 @@ static bool rounds_has(const struct usage_work *w, const struct cairn_index_term
 	return term->xorb_id >= w->from_xorb && (w->to_xorb == 0 || term->xorb_id < w->to_xorb);
 }
 
-/* A file of which this round has nothing needs no set. */
+/* A file without terms in this round needs no set. */
 static void rounds_take_terms(struct usage_work *w, const struct cairn_index_file *file)
 {
 	uint32_t set = 0;
@@ -144,7 +144,7 @@ static void rounds_begin(struct usage_work *w)
 		w->rows[i].owner.n_files = w->rows[i].owner.seen_bytes = 0;
 }
 
-/* Where owners are too many for the room of their sets, fewer files at once have fewer sets. */
+/* If the sets have no room for all owners, tries again with fewer pieces: fewer files at once need fewer sets. */
 static enum cairn_status rounds_read(struct usage_work *w)
 {
 	enum cairn_status status;
@@ -184,7 +184,7 @@ static enum cairn_status rounds_visit_xorb(struct usage_work *w, struct usage_xo
 	if (usage_stops(w))
 		return CAIRN_E_BUSY;
 	enum cairn_status status = cairn_index_spans(w->index, &xorb->pieces->xorb, 1, NONE, rounds_take_places, xorb);
-	if (status == CAIRN_E_NOT_FOUND) /* its last file went meanwhile */
+	if (status == CAIRN_E_NOT_FOUND) /* its last file was deleted meanwhile */
 		return CAIRN_OK;
 	return status == CAIRN_OK ? visit(w, xorb) : status;
 }

@@ -13,7 +13,7 @@ static uint64_t sets_hash(const uint32_t *members, uint32_t n)
 	return hash ^ hash >> 32;
 }
 
-/* The place of a set in the table: its own, or the free one where it belongs. */
+/* Finds the slot of a set in the table: its own, or the free one where it belongs. */
 static uint32_t *sets_place(const struct usage_sets *s, const uint32_t *members, uint32_t n)
 {
 	for (uint64_t at = sets_hash(members, n);; at++) {
@@ -24,7 +24,7 @@ static uint32_t *sets_place(const struct usage_sets *s, const uint32_t *members,
 	}
 }
 
-/* Twice as many sets, in a table that is at most half full. */
+/* Doubles the room for sets. The table is at most half full. */
 static enum cairn_status sets_grow(struct usage_sets *s)
 {
 	uint32_t cap = s->cap ? 2 * s->cap : SETS_FIRST_CAP;

@@ -1,9 +1,9 @@
-/* The bytes of one xorb: from place to place, whose they are. */
+/* Goes over the bytes of one xorb, and counts to whom each stretch belongs. */
 #include "hub/usage_work.h"
 
 #include <stdlib.h>
 
-/* Where a piece of a set begins or ends. */
+/* The beginning or end of a piece, and the piece's set. */
 struct sweep_edge {
 	uint32_t at, set;
 	bool begins;
@@ -11,13 +11,13 @@ struct sweep_edge {
 
 struct sweep {
 	struct usage_work *w;
-	struct sweep_edge *edges; /* two for each piece; owned */
+	struct sweep_edge *edges; /* owned; two for each piece */
 	uint32_t n_edges;
-	uint32_t *there; /* sets that have pieces here; at most as many as pieces; owned */
+	uint32_t *there; /* owned; the sets with pieces here, at most as many as pieces */
 	uint32_t n_there;
 };
 
-/* So many bytes belong to the owners of all sets that are there. */
+/* Counts bytes that belong to the owners of all sets in s->there. */
 typedef void sweep_take(struct sweep *s, uint64_t bytes);
 
 static int sweep_by_edge(const void *a, const void *b)
@@ -48,7 +48,7 @@ static enum cairn_status sweep_init(struct sweep *s, struct usage_work *w, const
 	return CAIRN_OK;
 }
 
-/* Edges at one place come in any order, so that a set may end there before it begins. */
+/* Edges at one place come in any order, so a set may end there before it begins. */
 static void sweep_turn(struct sweep *s, const struct sweep_edge *edge)
 {
 	struct usage_set *all = s->w->sets.all, *set = &all[edge->set];
@@ -104,7 +104,7 @@ static void sweep_count(struct sweep *s, uint64_t bytes)
 	}
 }
 
-/* A xorb goes as a whole, when nobody has any of it. */
+/* A xorb can be removed only as a whole: if one owner has all pieces, its deletion frees all bytes. */
 static void sweep_count_whole(struct usage_work *w, const struct usage_xorb *xorb)
 {
 	const struct usage_sets *sets = &w->sets;
