@@ -13,15 +13,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A chunk's entries in the index take below 570 bytes of 100 MiB, so bundles grow with the store: this many, and twice
- * as many where each object is longer than half a bundle. */
+/* The FOLD index takes up to 570 bytes a chunk, and is limited to 100 MiB. So bundles grow with the store, to keep it
+ * at about this many chunks, or twice as many if each object is longer than half a bundle. */
 enum { BACKUP_BUNDLES = 80000 };
 
 static void backup_note_fault(void *ctx, const struct cairn_index_fault *fault)
 {
 	struct backup *b = ctx;
 	if (fault->kind == CAIRN_INDEX_FAULT_CONTENT) {
-		/* No repair makes it whole, and all else is to be had in a backup. */
+		/* No repair restores such a file, and the backup is still good for all else. */
 		b->report->n_contents_damaged++;
 		return;
 	}
@@ -32,7 +32,7 @@ static void backup_note_fault(void *ctx, const struct cairn_index_fault *fault)
 	b->n_faults++;
 }
 
-/* A backup of what is damaged would only be found out when it is needed. */
+/* Examines the copied index: otherwise its damage would show only when the backup is needed. */
 static enum cairn_status backup_examine(struct backup *b)
 {
 	enum cairn_status status = cairn_index_copy_examine(b->index_url, b->index, backup_note_fault, b, b->diag);
@@ -62,7 +62,7 @@ static void backup_size_bundles(struct backup *b)
 		b->bundle_bytes = b->options->bundle_bytes;
 	if (b->bundle_bytes > CAIRN_FOLD_CHUNK_BYTES_MAX / 2)
 		b->bundle_bytes = CAIRN_FOLD_CHUNK_BYTES_MAX / 2;
-	/* One object may be longer than a bundle wants to be. */
+	/* A single object may be longer than a bundle's limit. */
 	b->data = cairn_buf_init(CAIRN_FOLD_CHUNK_BYTES_MAX);
 	b->entries = cairn_buf_init(CAIRN_FOLD_CHUNK_BYTES_MAX);
 	b->kept = cairn_buf_init(SIZE_MAX);
@@ -80,13 +80,13 @@ static enum cairn_status backup_begin(struct backup *b, uint64_t *part_bytes)
 {
 	int version, latest;
 	const char *data_dir = b->options->data_dir;
-	/* What the copied index names stays where it is from before the copy on. */
+	/* Take the hold before copying the index, so that no object which the copy names is removed. */
 	enum cairn_status status = cairn_hold_take(data_dir, &b->hold_fd, b->diag);
 	if (status == CAIRN_OK)
 		status = cairn_data_dir_open_store(&b->store, data_dir, true, b->diag);
 	if (status == CAIRN_OK)
 		status = cairn_data_dir_index_url(b->index_url, data_dir, b->diag);
-	if (status == CAIRN_OK) /* before a file is made that nothing can go into */
+	if (status == CAIRN_OK) /* before creating a file that would stay empty */
 		status = cairn_index_version(b->index_url, &version, &latest, b->diag);
 	if (status == CAIRN_OK)
 		status = cairn_identity_get(b->identity, data_dir, b->diag);
@@ -97,7 +97,7 @@ static enum cairn_status backup_begin(struct backup *b, uint64_t *part_bytes)
 	return status == CAIRN_OK && !b->options->pipe_fd ? backup_open(b, part_bytes) : status;
 }
 
-/* Of a copy that is ours: else it may be another process's. */
+/* Removes the copy of the index if this process made it; otherwise the copy may be another process's. */
 static void backup_drop_copy(struct backup *b)
 {
 	if (b->w || b->at_unix_s > 0 || b->spool[0])
@@ -119,12 +119,12 @@ static enum cairn_status backup_run(struct backup *b)
 	if (status != CAIRN_OK)
 		return status;
 	backup_size_bundles(b);
-	if (!backup_goes_on(b)) /* what is to be written is known from now on */
+	if (!backup_goes_on(b)) /* the totals are known from here on */
 		return CAIRN_E_BUSY;
 	status = backup_objects(b, part_bytes);
 	if (status == CAIRN_OK && b->options->incremental)
 		status = backup_end_objects(b);
-	/* What names an object that is nowhere could not be restored, and would be the newest. */
+	/* A backup that names missing objects could not be restored, and would be the newest. */
 	if (status == CAIRN_OK)
 		status = backup_damage(b);
 	if (status == CAIRN_OK && b->options->incremental)

@@ -1,67 +1,69 @@
-/* A backup of a whole store in one FOLD file, made beside a daemon that may be running. docs/formats.md has what stands
- * in it. */
+/* Backs up a whole store into one FOLD file, also while a daemon uses the store. docs/formats.md describes the
+ * file. */
 #ifndef CAIRN_BACKUP_BACKUP_H
 #define CAIRN_BACKUP_BACKUP_H
 
 #include "base/status.h"
 
-/* Notes (data_dir/note.h) by which whoever makes a backup tells the daemon of the folder. */
-#define CAIRN_BACKUP_NOTE     "backup"    /* of the last that have ended: ran, good, failed, bytes */
-#define CAIRN_BACKUP_RUN_NOTE "backuprun" /* of one under way: started, seen (both times), done, total (bytes) */
+/* Notes (data_dir/note.h) through which a backup reports to the daemon of the folder. */
+#define CAIRN_BACKUP_NOTE     "backup"    /* the latest finished backups: ran, good, failed, bytes */
+#define CAIRN_BACKUP_RUN_NOTE "backuprun" /* the running backup: started, seen (both times), done, total (bytes) */
 
 enum {
-	CAIRN_BACKUP_PIECE_BYTES = 64 << 20, /* of the index; and what a bundle of objects has at most, see backup.c */
+	CAIRN_BACKUP_PIECE_BYTES = 64 << 20, /* length of an index chunk; the least bundle limit, see backup.c */
 };
 
-/** What is written so far. */
+/** Progress and results of a backup. */
 struct cairn_backup_report {
 	uint64_t n_objects, object_bytes; /* in the file */
-	uint64_t n_total, total_bytes;    /* that are to be in it */
-	uint64_t n_kept;                  /* of the objects in the file, that an interrupted backup had left */
-	uint64_t n_earlier;               /* of all, that earlier archives of the folder have */
-	uint64_t n_damaged;               /* of all, that are not what they are called, and so not in the file */
-	char moment[24];                  /* name of the moment in the folder, which restore takes; else empty */
+	uint64_t n_total, total_bytes;    /* named by the index; total_bytes without those of n_earlier */
+	uint64_t n_kept;                  /* of n_objects: taken over from an interrupted backup */
+	uint64_t n_earlier;               /* of n_total: already in earlier archives of the folder */
+	uint64_t n_damaged;               /* of n_total: left out, because their bytes do not match their hash */
+	char moment[24];                  /* the moment's name in the folder, as restore takes it; else empty */
 	uint64_t n_chunks, file_bytes;
-	uint64_t n_contents_damaged; /* files that the index keeps itself and are not what was committed, 64 at most */
+	uint64_t n_contents_damaged; /* files stored in the index that are not as committed; at most 64 */
 };
 
 struct cairn_backup_options {
 	const char *data_dir;
-	const char *out;    /* the file; it must not be there. Or the folder, made when it is missing */
-	bool incremental;   /* into a folder (backup_set.h): only objects that no archive there has */
-	const int *pipe_fd; /* there, from front to back, with zstd_level 0; out is what it is called. NULL: to out */
-	const char *spool;  /* of a pipe: a folder with room for a copy of the index, while it is written */
-	int zstd_level;     /* as in cairn_fold_writer_options */
-	unsigned parity;    /* likewise */
-	bool with_secret;   /* also the server's secret: then the file is one, too */
+	const char *out;         /* the file, which must not exist; or the folder, which is created if missing */
+	bool incremental;        /* out is a folder (backup_set.h): write only objects that no archive there has */
+	const int *pipe_fd;      /* write to this pipe; needs zstd_level 0, and out only names it. NULL: write to out */
+	const char *spool;       /* for a pipe: a folder with room for a copy of the index meanwhile */
+	int zstd_level;          /* as in cairn_fold_writer_options */
+	unsigned parity;         /* as in cairn_fold_writer_options */
+	bool with_secret;        /* include the server's secret: keep the file secret, too */
 	const char *secret_file; /* NULL: data_dir/secret */
-	uint64_t bundle_bytes;   /* of objects in a chunk; 0: as the store's size wants it */
-	/** Called once the totals are known, after each chunk, and while one is gathered. @return false to stop
-	 * (CAIRN_E_BUSY): what was written is kept for the next time */
+	uint64_t bundle_bytes;   /* limit for the objects in a chunk; 0: chosen by the store's size */
+	/** Called once the totals are known, after each chunk, and while a chunk is filled. @return false to stop
+	 * (CAIRN_E_BUSY): the next backup continues from what was written */
 	bool (*progress)(void *ctx, const struct cairn_backup_report *so_far);
-	/** Told of each object that is damaged: which, and why. NULL: nobody is */
+	/** Reports a damaged object and the reason. NULL: no report */
 	void (*damaged)(void *ctx, const char *why);
 	void *ctx;
 };
 
 /**
- * Write the file: objects, then the index that names them, as it was at one moment. It grows as OUT.part and gets its
- * name when it is complete and durable; OUT.part of an interrupted backup is gone on with: its chunks are read, and
- * compared with the store. Each object is unpacked and hashed first. No collection removes anything meanwhile. Memory:
- * about twice the bundle, and 32 bytes an object. Into a folder: likewise an archive of what is new, and then one of
- * the moment; see backup_set.h. There FOLDER/next.part is gone on with. A pipe gets the same file, except that nothing
- * in it is compressed: its header says first where the index will be, so the length of each chunk must be known before.
- * An interrupted one begins anew.
+ * Writes the objects, then the index that names them, as both were at one moment. Each object is first unpacked and
+ * hashed. No collection removes objects meanwhile. Memory: about twice the bundle, and 32 bytes an object.
+ * The file grows as OUT.part and gets its name once it is complete and durable. A later call continues an interrupted
+ * OUT.part: it reads the chunks and compares them with the store.
+ * Into a folder, it writes one archive of the new objects and then one of the moment; see backup_set.h. A later call
+ * continues FOLDER/next.part.
+ * A pipe gets the same file uncompressed: the header says where the index will be, so each chunk's length must be
+ * known before. An interrupted backup to a pipe starts again.
  * @return CAIRN_OK
- *         CAIRN_E_CONFLICT  out is there already; OUT.part is of another backup, or in use; no index of Cairn
- *         CAIRN_E_MISMATCH  the index is damaged, or names an object that is not there or has another length: fsck it
- *         first. Or objects are damaged: what is sound was written, and is gone on with; but nothing gets its name
- *         that could not be restored, and a pipe ends at the first
+ *         CAIRN_E_CONFLICT  out exists; OUT.part is of another backup, or in use; no index of Cairn
+ *         CAIRN_E_MISMATCH  the index is damaged, or names an object that is missing or has another length: run fsck
+ *         first. Or objects are damaged: the sound ones were written and a later call continues, but no file gets its
+ *         name that could not be restored. A pipe ends at the first damaged object
  *         CAIRN_E_LIMIT     more than a file can hold
  *         CAIRN_E_USAGE     a path is too long, or the secret cannot be used
  *         CAIRN_E_BUSY      stopped, or the store does not answer
- *         CAIRN_E_FORMAT    an archive of the folder, or what it says, is not ours (backup.kind, backup.store)
- *         CAIRN_E_NOT_FOUND a folder that is named is not there
+ *         CAIRN_E_FORMAT    an archive of the folder, or its metadata, is not a valid backup (backup.kind,
+ *         backup.store)
+ *         CAIRN_E_NOT_FOUND a folder that is named does not exist
  *         CAIRN_E_FULL; CAIRN_E_IO; CAIRN_E_NOMEM
  */
 CAIRN_MUST_USE enum cairn_status cairn_backup(const struct cairn_backup_options *options,

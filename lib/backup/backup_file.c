@@ -51,7 +51,7 @@ enum cairn_status backup_open(struct backup *b, uint64_t *part_bytes)
 		return backup_io(b, "open", b->part);
 	*part_bytes = (uint64_t)st.st_size;
 	if (*part_bytes > 0) {
-		/* Whoever is not ours keeps what it has. */
+		/* Do not overwrite a file that is no FOLD file. */
 		uint8_t head[CAIRN_FOLD_MAGIC_BYTES];
 		if (cairn_fd_read_at(b->fd, 0, head, sizeof(head)) != CAIRN_OK || !cairn_fold_is(head, sizeof(head)))
 			return cairn_fail(b->diag, CAIRN_E_CONFLICT, "backup.part", CAIRN_NO_OFFSET,

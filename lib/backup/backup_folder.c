@@ -16,7 +16,7 @@ static enum cairn_status backup_note_known(void *ctx, const struct cairn_backup_
 	return b->known.status;
 }
 
-/* Not into what is backed up: both folders have a lock, and a daemon clears its own. */
+/* Refuses a folder inside the data folder: both have a lock, and a daemon cleans its own folder. */
 static enum cairn_status backup_check_folder(struct backup *b)
 {
 	if (!cairn_data_dir_has(b->options->data_dir, b->options->out))
@@ -25,7 +25,7 @@ static enum cairn_status backup_check_folder(struct backup *b)
 			  "%s is in the folder that is backed up: name another one, on another disk", b->options->out);
 }
 
-/* Rules of pruning ask of each moment when it is of, not whose it is. */
+/* Checks the store of an archive: the rules of pruning look only at the times of moments, not at their stores. */
 static enum cairn_status backup_check_store(struct backup *b, const struct cairn_backup_file *file)
 {
 	char theirs[CAIRN_IDENTITY_BYTES];
@@ -38,8 +38,8 @@ static enum cairn_status backup_check_store(struct backup *b, const struct cairn
 			  theirs, b->options->data_dir, b->identity);
 }
 
-/* What does an archive have that is there? Of the moments the last one is looked at, for whose it is: one that is
- * damaged is of no use to the next, and does it no harm. */
+/* Notes the objects of an existing archive. Of the moments only the last is read, to learn its store. If that moment
+ * is damaged, it is ignored: the new backup does not depend on it. */
 static enum cairn_status backup_know(struct backup *b, const struct cairn_backup_archive *archive)
 {
 	CLEANUP(cairn_backup_file_close) struct cairn_backup_file file = {.fd = -1};
@@ -101,7 +101,7 @@ enum cairn_status backup_end_objects(struct backup *b)
 	return status;
 }
 
-/* What a killed one left of such a file is of no use. */
+/* Starts moment.part again: remains of a killed backup are of no use. */
 enum cairn_status backup_moment(struct backup *b)
 {
 	char name[BACKUP_PATH_BYTES], file[CAIRN_BACKUP_FILE_BYTES];

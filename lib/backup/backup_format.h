@@ -1,17 +1,17 @@
-/* The names that writing and reading a backup must agree on. */
+/* Names in a backup's file, shared by the code that writes and reads it. */
 #ifndef CAIRN_BACKUP_BACKUP_FORMAT_H
 #define CAIRN_BACKUP_BACKUP_FORMAT_H
 
 #define BACKUP_KIND    "cairn.backup" /* metadata: kind */
 #define BACKUP_VERSION 1              /* metadata: backup_version */
 #define BACKUP_STORE   "store"        /* metadata: the store's identity */
-#define BACKUP_TIME    "moment"       /* metadata of a moment in a folder: the time in its name */
+#define BACKUP_TIME    "moment"       /* metadata, only of a moment in a folder: the time in its name */
 
-/* Of archives in a folder (backup_set.h). */
+/* Kinds of archives in a folder (backup_set.h). */
 #define BACKUP_KIND_OBJECTS "cairn.backup.objects"
 #define BACKUP_KIND_MOMENT  "cairn.backup.moment"
 
-/* Chunks: their names begin so, and their types. */
+/* Chunks: the beginnings of their names, and their types. */
 #define BACKUP_OBJECTS       "objects/"
 #define BACKUP_OBJECTS_CTYPE "XORB"
 #define BACKUP_INDEX         "index/"

@@ -18,13 +18,13 @@
 #include <time.h>
 #include <unistd.h>
 
-static const char KEEP_INDEX[] = "keep.index"; /* of a moment, while it is read */
+static const char KEEP_INDEX[] = "keep.index"; /* of the moment being read */
 
 /* --- rules -------------------------------------------------------------------------------------------------------- */
 
 enum keep_period { KEEP_LAST, KEEP_HOURLY, KEEP_DAILY, KEEP_WEEKLY, KEEP_MONTHLY, KEEP_YEARLY, KEEP_PERIODS };
 
-/* A number that moments of one period share. */
+/* Returns a number that is the same for all moments of one period. */
 static int64_t keep_period_of(enum keep_period period, int64_t unix_s)
 {
 	time_t t = (time_t)unix_s;
@@ -72,11 +72,11 @@ void cairn_backup_rules_apply(const struct cairn_backup_rules *rules, const stru
 
 struct keep_needs {
 	struct cairn_buf *objects; /* struct cairn_backup_object */
-	bool is_faulty;            /* the index; diag says how */
+	bool is_faulty;            /* the index is damaged; diag says how */
 	struct cairn_diag *diag;
 };
 
-/* Of the first one. */
+/* Keeps only the first fault. */
 static void keep_note_fault(void *ctx, const struct cairn_index_fault *fault)
 {
 	struct keep_needs *needs = ctx;
@@ -98,14 +98,14 @@ static enum cairn_status keep_note_need(void *ctx, const struct cairn_hash *hash
 	return needs->objects->status;
 }
 
-/* The copy is ours: this says nothing of the backup. */
+/* Reports an error of the unpacked copy of the index, which says nothing about the backup. */
 static enum cairn_status keep_io(const char *what, const char *path, struct cairn_diag *diag)
 {
 	return cairn_fail(diag, cairn_fd_status(errno), "backup.spool", CAIRN_NO_OFFSET, "cannot %s %s: %s", what, path,
 			  strerror(errno));
 }
 
-/* @param[out] path  of the copy; it is to be removed when *fd is set */
+/* @param[out] path  of the copy; remove it if *fd is set */
 static enum cairn_status keep_make_index(const struct cairn_backup_set *set, char path[static BACKUP_PATH_BYTES],
 					 int *fd, struct cairn_diag *diag)
 {
@@ -172,10 +172,10 @@ struct keep_verify {
 	struct cairn_backup_verify_report *report;
 	bool (*progress)(void *ctx, const struct cairn_backup_verify_report *so_far);
 	void *ctx;
-	struct cairn_buf has; /* struct cairn_backup_object: what is there, sound, by the catalogs */
-	struct cairn_buf
-		items; /* struct cairn_backup_item: of one catalog, in its order, which is that of the bundles */
-	size_t at;     /* in items: looked at */
+	struct cairn_buf has;   /* struct cairn_backup_object: sound objects, by the catalogs */
+	struct cairn_buf items; /* struct cairn_backup_item: the entries of one catalog, in its order, which is the
+				   order of the bundles */
+	size_t at;              /* current position in items */
 	uint64_t bundle;
 	size_t n_damaged; /* objects of an archive */
 	struct cairn_backup_whose whose;
@@ -189,7 +189,7 @@ static enum cairn_status keep_note_item(void *ctx, const struct cairn_backup_ite
 	return v->items.status;
 }
 
-/* A bundle may have more than the catalog, of what an interrupted backup left there. */
+/* A bundle may have objects that the catalog lacks: an interrupted backup left them. */
 static enum cairn_status keep_compare_object(void *ctx, const struct cairn_bundle_object *object)
 {
 	struct keep_verify *v = ctx;
@@ -213,7 +213,7 @@ static enum cairn_status keep_compare_object(void *ctx, const struct cairn_bundl
 	return v->has.status;
 }
 
-/* By its name, as a restore looks for it. */
+/* Finds a bundle by its name, as a restore does. */
 static enum cairn_status keep_number_bundle(struct keep_verify *v, const struct cairn_fold_index *ix,
 					    const struct cairn_fold_chunk *chunk)
 {
@@ -265,7 +265,7 @@ static enum cairn_status keep_verify_archive(struct keep_verify *v, const struct
 				    "the catalog names objects that are not in the bundles");
 	if (status != CAIRN_OK)
 		v->has.len = had;
-	/* The others are of use: a restore passes over the objects that are not. */
+	/* The sound objects still count: a restore passes over the damaged ones. */
 	return status == CAIRN_OK && v->n_damaged > 0 ? CAIRN_E_MISMATCH : status;
 }
 
@@ -288,7 +288,7 @@ enum cairn_status cairn_backup_archive_verify(struct cairn_backup_set *set, cons
 	return status;
 }
 
-/* Is the index of a moment sound, and does some archive have all that it names? */
+/* Verifies the index of a moment, and that some archive has each object that it names. */
 static enum cairn_status keep_verify_moment(struct keep_verify *v, const struct cairn_backup_archive *moment)
 {
 	CLEANUP(cairn_buf_fini) struct cairn_buf needs = cairn_buf_init(SIZE_MAX);
@@ -331,7 +331,7 @@ enum cairn_status cairn_backup_verify(struct cairn_backup_set *set,
 	*report = (struct cairn_backup_verify_report){.n_archives = set->n};
 	for (size_t i = 0; i < set->n; i++)
 		report->bytes += set->archives[i].bytes;
-	/* All archives, and then the moments that are sound against the catalogs of those that are. */
+	/* First verify all archives; then compare the sound moments with the catalogs of the sound archives. */
 	for (size_t i = 0; i < 2 * set->n && status == CAIRN_OK; i++) {
 		struct cairn_diag why = {0};
 		bool again = i >= set->n;

@@ -13,7 +13,7 @@ static bool backup_is_kept(const struct backup *b, const struct cairn_backup_obj
 	return cairn_backup_objects_have(&b->kept, object);
 }
 
-/* An object is in the bundle that is under way. */
+/* Adds an object of the current bundle to the catalog. */
 static void backup_catalogue(struct backup *b, const struct cairn_backup_object *object)
 {
 	const struct cairn_backup_item item = {.object = *object, .bundle = b->n_bundles};
@@ -55,7 +55,7 @@ static enum cairn_status backup_missing(struct backup *b, const struct cairn_has
 			  "the index names object %s, which is not there: run cairn fsck --repair first", text);
 }
 
-/* Lost, and sent again since the index was copied. */
+/* Reports an object that was lost and uploaded again in another layout since the index was copied. */
 static enum cairn_status backup_other_layout(struct backup *b, const struct cairn_hash *hash)
 {
 	char text[CAIRN_HASH_TEXT_BYTES];
@@ -64,8 +64,8 @@ static enum cairn_status backup_other_layout(struct backup *b, const struct cair
 			  "object %s is laid out otherwise than the index says: run cairn fsck --repair first", text);
 }
 
-/* What is taken once is never read again: a rotten copy would keep the good one out for good. The others go on, but
- * through a pipe, which was told beforehand what comes. */
+/* Leaves a damaged object out: later backups never read an object again, so a damaged copy would keep out a good one.
+ * The backup continues without it, except through a pipe, whose lengths were announced beforehand. */
 static enum cairn_status backup_note_damaged(struct backup *b, const struct cairn_hash *hash,
 					     const struct cairn_diag *why)
 {
@@ -88,7 +88,7 @@ enum cairn_status backup_damage(struct backup *b)
 			  b->report->n_damaged, text);
 }
 
-/* Into the bundle. */
+/* Puts an object into the current bundle. */
 static enum cairn_status backup_take(struct backup *b, const struct cairn_backup_object *wanted)
 {
 	const struct cairn_hash *hash = &wanted->hash;
@@ -151,7 +151,8 @@ enum cairn_status backup_count(void *ctx, const struct cairn_hash *hash, uint64_
 	return CAIRN_OK;
 }
 
-/* --- going on with an interrupted one ----------------------------------------------------------------------------- */
+/* --- continuing an interrupted backup
+ * ------------------------------------------------------------------------------ */
 
 struct backup_compared {
 	struct backup *b;
@@ -159,7 +160,7 @@ struct backup_compared {
 	struct cairn_buf scratch;
 };
 
-/* Is the object in the store what it was? One that is gone was collected: the index will not name it. */
+/* Compares an object with the one in the store. A missing one was collected: the index will not name it. */
 static enum cairn_status backup_compare_object(void *ctx, const struct cairn_bundle_object *object)
 {
 	struct backup_compared *c = ctx;
@@ -183,7 +184,7 @@ static enum cairn_status backup_compare_object(void *ctx, const struct cairn_bun
 	}
 	struct cairn_backup_object kept = {.hash = object->hash, .len = object->len};
 	status = cairn_backup_judge(&object->hash, object->bytes, object->len, &kept.layout, NULL);
-	if (status == CAIRN_E_MISMATCH) /* it is taken anew */
+	if (status == CAIRN_E_MISMATCH) /* write it again */
 		c->differs = true;
 	if (status != CAIRN_OK)
 		return status == CAIRN_E_MISMATCH ? CAIRN_OK : status;
@@ -195,7 +196,7 @@ static enum cairn_status backup_compare_object(void *ctx, const struct cairn_bun
 	return c->b->kept.status;
 }
 
-/* @return CAIRN_E_NOT_FOUND: it, and what follows it, is written anew */
+/* @return CAIRN_E_NOT_FOUND: write this chunk and the following ones again */
 static enum cairn_status backup_adopt(struct backup *b, const struct cairn_fold_chunk *chunk,
 				      const struct cairn_fold_data *data)
 {

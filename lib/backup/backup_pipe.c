@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* A pipe has no file beside it that the copy of the index could lie in. */
+/* The copy of the index needs a folder of its own, because a pipe has no file to put it beside. */
 enum cairn_status backup_make_spool(struct backup *b)
 {
 	int n = snprintf(b->spool, sizeof(b->spool), "%s/cairn-backup-XXXXXX", b->options->spool);
@@ -27,11 +27,11 @@ enum cairn_status backup_make_spool(struct backup *b)
 	return CAIRN_OK;
 }
 
-/* What will be written: bundles as backup_visit() makes them, counted and not read. */
+/* The planned chunks: the bundles that backup_visit() will make, computed without reading objects. */
 struct backup_plan {
 	struct backup *b;
 	struct cairn_fold_extent extent;
-	uint64_t data_bytes, entries_bytes; /* of the bundle under way */
+	uint64_t data_bytes, entries_bytes; /* of the current bundle */
 	unsigned n_bundles;
 };
 

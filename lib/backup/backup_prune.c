@@ -10,14 +10,14 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char PRUNE_NEXT[] = "next.part"; /* of an interrupted backup, which could go on with it */
+static const char PRUNE_NEXT[] = "next.part"; /* of an interrupted backup, which could still continue */
 
-/* What an archive of objects is there for. */
+/* How much of an archive of objects is needed. */
 struct prune_share {
 	enum cairn_backup_fate fate;
 	uint64_t object_bytes, given_bytes;
 	bool has_needed;
-	bool vouches; /* it gives what another one has, too */
+	bool vouches; /* it provides objects that other archives have, too */
 };
 
 struct prune {
@@ -25,9 +25,9 @@ struct prune {
 	const struct cairn_backup_prune_options *options;
 	struct cairn_backup_prune_report *report;
 	struct cairn_diag *diag;
-	bool *keep; /* by the rules: a flag for each archive; those of objects have none */
+	bool *keep; /* a flag for each archive: is it a moment that the rules keep? */
 	struct prune_share *shares;
-	size_t at; /* whose catalog is read */
+	size_t at; /* the archive whose catalog is being read */
 	struct cairn_backup_use use;
 };
 
@@ -51,7 +51,7 @@ static enum cairn_status prune_read_moments(struct prune *p)
 			cairn_backup_moment_needs(p->set, &p->set->archives[i], false, &p->use.needed, p->diag);
 		if (status != CAIRN_OK)
 			return status;
-		/* Moments name much the same. */
+		/* Sort after each moment, to drop duplicates: moments mostly name the same objects. */
 		cairn_backup_objects_sort(&p->use.needed);
 	}
 	if (!any)
@@ -81,13 +81,13 @@ static enum cairn_backup_fate prune_fate_of(const struct prune *p, const struct 
 {
 	if (!share->has_needed)
 		return CAIRN_BACKUP_REMOVED;
-	uint64_t unused = share->object_bytes - share->given_bytes; /* of a file: far from 2^64 / 100 */
+	uint64_t unused = share->object_bytes - share->given_bytes; /* no overflow: of one file */
 	return unused * 100 > share->object_bytes * p->options->max_unused_percent ? CAIRN_BACKUP_REWRITTEN
 										   : CAIRN_BACKUP_KEPT;
 }
 
-/* The newest first: so one that a killed pruning had made gives all that it has, and those that it was made of
- * nothing. */
+/* Assigns objects to the newest archive that has them. If a pruning was killed after writing its new archive, the new
+ * one provides all its objects, and its sources none. */
 static enum cairn_status prune_share_out(struct prune *p)
 {
 	for (size_t i = p->set->n; i > 0; i--) {
@@ -109,7 +109,7 @@ static enum cairn_status prune_share_out(struct prune *p)
 	return CAIRN_OK;
 }
 
-/* What a killed backup or pruning left that is made anew. */
+/* Removes the remains of killed backups and prunings that cannot be continued. */
 static void prune_clear(const struct prune *p)
 {
 	static const char *const LEFT[] = {"moment.part", "next.index", "prune.part"};
@@ -121,7 +121,7 @@ static enum cairn_status prune_decide(struct prune *p)
 {
 	cairn_backup_rules_apply(&p->options->rules, p->set, p->keep);
 	enum cairn_status status = prune_read_moments(p);
-	/* What keeps an interrupted backup from ending must not keep the folder from getting room. */
+	/* The disk is full: give up the interrupted backup, so that pruning can free space. */
 	if (status == CAIRN_E_FULL && !p->options->dry_run && cairn_sys_unlinkat(p->set->dir_fd, PRUNE_NEXT, 0) == 0) {
 		*p->diag = (struct cairn_diag){0};
 		status = prune_read_moments(p);
@@ -177,7 +177,7 @@ static enum cairn_status prune_remove(struct prune *p, enum cairn_backup_fate fa
 	return cairn_sys_fsync(p->set->dir_fd) == 0 ? CAIRN_OK : prune_io(p, "make durable", "what was removed");
 }
 
-/* Nothing goes on the word of a catalog alone. */
+/* Verifies the new archive before the old ones are removed: a catalog alone is no proof. */
 static enum cairn_status prune_verify(struct prune *p, const struct cairn_backup_archive *made)
 {
 	enum cairn_status status = CAIRN_OK;
@@ -190,7 +190,7 @@ static enum cairn_status prune_verify(struct prune *p, const struct cairn_backup
 	return status;
 }
 
-/* No estimate any more. */
+/* Replaces the estimate by the bytes really freed. */
 static void prune_freed(struct prune *p, uint64_t freed_bytes)
 {
 	p->report->left_bytes += p->report->freed_bytes - freed_bytes;
@@ -231,7 +231,7 @@ static enum cairn_status prune_run(struct prune *p)
 {
 	if (!p->options->dry_run)
 		prune_clear(p);
-	/* Rules go by names, and what they drop is gone. */
+	/* The rules select by names, and removal is final: check the names first. */
 	enum cairn_status status = cairn_backup_set_check(p->set, true, p->diag);
 	if (status == CAIRN_OK)
 		status = prune_decide(p);
@@ -240,7 +240,7 @@ static enum cairn_status prune_run(struct prune *p)
 	prune_tell(p);
 	if (p->options->dry_run)
 		return CAIRN_OK;
-	/* Moments first, durably: no moment is ever there without what it needs. */
+	/* Remove moments first, durably: no moment may remain without its objects. */
 	status = prune_remove(p, CAIRN_BACKUP_REMOVED, true);
 	if (status == CAIRN_OK)
 		status = prune_remove(p, CAIRN_BACKUP_REMOVED, false);

@@ -29,16 +29,16 @@ struct rewrite {
 	char identity[CAIRN_IDENTITY_BYTES];
 	int fd;
 	struct cairn_fold_writer *w;
-	struct cairn_buf catalog; /* of what is written */
+	struct cairn_buf catalog; /* of the new archive */
 	uint64_t n_objects, object_bytes;
 	unsigned n_bundles;
-	uint64_t done_bytes, total_bytes; /* of the archives that are read */
-	/* The archive that is read. */
+	uint64_t done_bytes, total_bytes; /* of the archives being read */
+	/* The archive being read. */
 	uint32_t giver;
-	struct cairn_buf items; /* struct cairn_backup_item: its catalog, in the order of the bundles */
-	size_t at;              /* in items */
+	struct cairn_buf items; /* struct cairn_backup_item: its catalog, ordered by bundle */
+	size_t at;              /* position in items */
 	uint64_t bundle;
-	/* What of its bundle is needed. */
+	/* The needed objects of its current bundle. */
 	struct cairn_buf data, entries;
 	size_t n_seen, n_taken;
 };
@@ -87,7 +87,7 @@ static size_t rewrite_n_items(const struct rewrite *r)
 
 /* --- a bundle ----------------------------------------------------------------------------------------------------- */
 
-/* A bundle may have more than the catalog, of what an interrupted backup left there. */
+/* A bundle may have objects that the catalog lacks: an interrupted backup left them. */
 static enum cairn_status rewrite_object(void *ctx, const struct cairn_bundle_object *object)
 {
 	struct rewrite *r = ctx;
@@ -132,7 +132,8 @@ static enum cairn_status rewrite_put_bundle(struct rewrite *r, const struct cair
 	return rewrite_wrote(r, cairn_fold_writer_add(r->w, name, BACKUP_OBJECTS_CTYPE, r->data.bytes, r->data.len));
 }
 
-/* Is anything of the bundle that r->at has come to needed? @param[out] end  where the next one begins in items */
+/* Returns whether any object of the bundle at r->at is needed. @param[out] end  where the next bundle begins in
+ * items */
 static bool rewrite_wants_bundle(const struct rewrite *r, size_t *end)
 {
 	bool wanted = false;
@@ -208,7 +209,7 @@ static enum cairn_status rewrite_archive(struct rewrite *r, size_t i)
 
 /* --- the new one -------------------------------------------------------------------------------------------------- */
 
-/* What the new one has in common with the others: whose it is, and the most parity. */
+/* Takes the store's identity and the highest parity from the old archives. */
 static enum cairn_status rewrite_inherit(struct rewrite *r, unsigned *parity)
 {
 	enum cairn_status status = CAIRN_OK;
@@ -255,7 +256,7 @@ static enum cairn_status rewrite_finish(struct rewrite *r)
 		r, cairn_fold_writer_add(r->w, BACKUP_CATALOG, BACKUP_CATALOG_CTYPE, r->catalog.bytes, r->catalog.len));
 	if (status == CAIRN_OK)
 		status = rewrite_wrote(r, cairn_fold_writer_finish(r->w, metadata, created));
-	/* Whoever verifies it reads what the disk has, not what was in memory on its way there. */
+	/* Drop the cache, so that verifying reads the disk and not the memory. */
 	if (status == CAIRN_OK)
 		(void)posix_fadvise(r->fd, 0, 0, POSIX_FADV_DONTNEED);
 	return status;

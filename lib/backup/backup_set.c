@@ -34,7 +34,7 @@ static enum cairn_status set_io(const struct cairn_backup_set *set, const char *
 
 /* --- names -------------------------------------------------------------------------------------------------------- */
 
-/* Digits at places of the form, for as much of it as is given. */
+/* Returns whether text is a prefix of a time such as 20261123T061000Z. */
 static bool set_time_looks(const char *text, size_t len)
 {
 	static const char FORM[] = "ddddddddTddddddZ";
@@ -50,7 +50,7 @@ static bool set_time_looks(const char *text, size_t len)
 bool cairn_backup_time_parse(const char *text, int64_t *last_unix_s)
 {
 	size_t len = strlen(text);
-	/* A year, a month, a day, an hour, a minute, a second. */
+	/* Accept lengths that end after a year, month, day, hour, minute or second. */
 	if (!set_time_looks(text, len) || (len != 4 && len != 6 && len != 8 && len != 11 && len != 13 && len < 15))
 		return false;
 	int at[6] = {0, 0, 1, 0, 0, 0}, n = 0; /* year, month, day, hour, minute, second */
@@ -72,7 +72,7 @@ bool cairn_backup_time_parse(const char *text, int64_t *last_unix_s)
 	(void)timegm(&real);
 	if (real.tm_mday != at[2]) /* no such day in the month */
 		return false;
-	/* The second before the next year, month, day and so on. */
+	/* The result is the second before the next year, month, day and so on. */
 	tm.tm_year += n == 1;
 	tm.tm_mon += n == 2;
 	tm.tm_mday += n == 3;
@@ -176,7 +176,7 @@ enum cairn_status cairn_backup_set_open(struct cairn_backup_set *set, const char
 	if (set->dir_fd < 0)
 		return cairn_fail(diag, errno == ENOENT ? CAIRN_E_NOT_FOUND : CAIRN_E_IO, "backup.file",
 				  CAIRN_NO_OFFSET, "cannot open the folder %s: %s", folder, strerror(errno));
-	/* A medium that may only be read has nobody who writes. */
+	/* On a read-only medium nobody can write. */
 	set->lock_fd = cairn_sys_openat(set->dir_fd, SET_LOCK,
 					O_RDWR | (to_write ? O_CREAT : 0) | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (set->lock_fd < 0 && (to_write || (errno != EROFS && errno != EACCES && errno != ENOENT)))
@@ -287,7 +287,7 @@ enum cairn_status cairn_backup_set_check(const struct cairn_backup_set *set, boo
 		enum cairn_status status = cairn_backup_file_open(&file, set, archive, NULL);
 		if (status == CAIRN_E_NOMEM)
 			return status;
-		if (status != CAIRN_OK) /* whoever needs it says so */
+		if (status != CAIRN_OK) /* a caller that needs it reports this */
 			continue;
 		status = cairn_backup_check_store(&file, archive, &whose, diag);
 		if (status == CAIRN_OK && names && archive->is_moment)
@@ -408,14 +408,14 @@ enum cairn_status cairn_backup_catalog_each(struct cairn_backup_file *file,
 	CLEANUP(cairn_fold_data_fini) struct cairn_fold_data data = {0};
 	const struct cairn_fold_index *ix = cairn_fold_index_of(file->fold);
 	const struct cairn_fold_chunk *chunk = cairn_fold_index_find(ix, BACKUP_CATALOG);
-	uint64_t bundles_bytes = 0; /* of a file: far from 2^64 */
+	uint64_t bundles_bytes = 0; /* no overflow: within one file */
 	if (!chunk || chunk->uncomp_len % CAIRN_BACKUP_CATALOG_ENTRY_BYTES != 0)
 		return cairn_fail(diag, CAIRN_E_FORMAT, "backup.catalog", ix->at, "the archive has no whole catalog");
 	for (size_t i = 0; i < ix->n_chunks; i++) {
 		if (strcmp(ix->chunks[i].ctype, BACKUP_OBJECTS_CTYPE) == 0)
 			bundles_bytes += ix->chunks[i].comp_len;
 	}
-	/* A bundle has the hash of each object, and no compression makes a hash shorter. */
+	/* A valid catalog cannot have more entries than the bundles have room for hashes, which do not compress. */
 	if (chunk->uncomp_len / CAIRN_BACKUP_CATALOG_ENTRY_BYTES > bundles_bytes / CAIRN_HASH_BYTES)
 		return cairn_fail(diag, CAIRN_E_FORMAT, "backup.catalog", chunk->offset,
 				  "the catalog names more objects than the bundles have room for");

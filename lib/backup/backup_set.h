@@ -23,147 +23,149 @@ struct cairn_backup_archive {
 	char time[CAIRN_BACKUP_TIME_BYTES]; /* UTC; its name */
 	int64_t at_unix_s;
 	bool is_moment;
-	uint64_t bytes; /* of the file */
+	uint64_t bytes; /* length of the file */
 };
 
 /** The archives of a folder, and its lock. */
 struct cairn_backup_set {
 	const char *folder; /* borrowed */
-	const char *spool;  /* borrowed: where the index of a moment is unpacked, to be read; NULL: in the folder */
+	const char *spool;  /* borrowed: the folder in which a moment's index is unpacked to be read; NULL: in folder */
 	int dir_fd, lock_fd;
 	struct cairn_backup_archive
-		*archives; /* owned; by their names: the oldest first, objects before their moment */
+		*archives; /* owned; sorted by name: the oldest first, objects before their moment */
 	size_t n;
 	struct cairn_buf rows;
 };
 
 /**
- * Lock a folder and list its archives. What has other names is left alone.
- * @param to_write  others are kept out, and the folder is made when it is missing; else only writers are kept out
+ * Locks a folder and lists its archives. Ignores files with other names.
+ * @param to_write  keep out all others, and create the folder if it is missing; false: keep out only writers
  * @return CAIRN_OK; CAIRN_E_NOT_FOUND; CAIRN_E_CONFLICT "backup.in_use"; CAIRN_E_FULL; CAIRN_E_IO; CAIRN_E_NOMEM
  */
 CAIRN_MUST_USE enum cairn_status cairn_backup_set_open(struct cairn_backup_set *set, const char *folder, bool to_write,
 						       struct cairn_diag *diag);
-/** Also after a failure, and twice. */
+/** Closes a set, also one that failed to open or is already closed. */
 void cairn_backup_set_close(struct cairn_backup_set *set);
 
 /**
- * A name for what is made now: the time, or the first second behind every archive that is there.
- * @param[in,out] at_unix_s  now; the time that the name tells
- * @return CAIRN_OK; CAIRN_E_CONFLICT "backup.time" names have no room for such a year
+ * Chooses the name of a new archive: the time now, or the first second after every existing archive.
+ * @param[in,out] at_unix_s  now; then the time in the name
+ * @return CAIRN_OK; CAIRN_E_CONFLICT "backup.time": names have no room for such a year
  */
 CAIRN_MUST_USE enum cairn_status cairn_backup_set_name(const struct cairn_backup_set *set, int64_t *at_unix_s,
 						       char out[static CAIRN_BACKUP_TIME_BYTES],
 						       struct cairn_diag *diag);
 
-/** "20261123T061000Z", or the beginning of one, to the last second that it may mean. @return false: neither */
+/** Reads a time such as "20261123T061000Z", or a prefix, which means its last second. @return false: text is
+ * neither */
 bool cairn_backup_time_parse(const char *text, int64_t *last_unix_s);
 
 enum { CAIRN_BACKUP_FILE_BYTES = 40 };
-/** The file's name in the folder. */
+/** Returns the name of an archive's file in the folder. */
 void cairn_backup_file_name(char out[static CAIRN_BACKUP_FILE_BYTES], const char *time, bool is_moment);
 
-/** Of which store an archive is. */
+/** The store that an archive belongs to. */
 struct cairn_backup_whose {
 	char identity[CAIRN_IDENTITY_BYTES]; /* empty: not known */
-	char file[CAIRN_BACKUP_FILE_BYTES];  /* which one says so */
+	char file[CAIRN_BACKUP_FILE_BYTES];  /* the archive that names this store */
 };
 
-/** An archive that is open. Zeroed (fd -1) is closed. */
+/** An open archive. A zeroed one with fd -1 is closed. */
 struct cairn_backup_file {
 	int fd;
 	struct cairn_fold *fold;
 };
 void cairn_backup_file_close(struct cairn_backup_file *file);
 
-/** Open one, and see that it is of the kind that its name says. @return as cairn_fold_open(); CAIRN_E_FORMAT
- *  "backup.kind"; CAIRN_E_IO */
+/** Opens an archive and checks that it is of the kind in its name. @return as cairn_fold_open(); CAIRN_E_FORMAT
+ * "backup.kind"; CAIRN_E_IO */
 CAIRN_MUST_USE enum cairn_status cairn_backup_file_open(struct cairn_backup_file *out,
 							const struct cairn_backup_set *set,
 							const struct cairn_backup_archive *archive,
 							struct cairn_diag *diag);
 
 /**
- * By which identity does a backup know its store?
- * @param[out] identity  empty: it does not say
- * @return CAIRN_OK; CAIRN_E_FORMAT "backup.store" what it says is none; CAIRN_E_NOMEM
+ * Reads the identity of the store from a backup.
+ * @param[out] identity  empty: the backup has none
+ * @return CAIRN_OK; CAIRN_E_FORMAT "backup.store": the identity is not valid; CAIRN_E_NOMEM
  */
 CAIRN_MUST_USE enum cairn_status cairn_backup_identity(char identity[static CAIRN_IDENTITY_BYTES],
 						       const struct cairn_fold_index *ix, struct cairn_diag *diag);
 
 /**
- * Is an archive of the store that others are of?
- * @param[in,out] whose  the first archive that says whose it is; zeroed at first
- * @return CAIRN_OK, also when it does not say; CAIRN_E_CONFLICT "backup.store" with both; CAIRN_E_FORMAT likewise;
- *         CAIRN_E_NOMEM
+ * Checks that an archive belongs to the same store as the others.
+ * @param[in,out] whose  the store of the first archive that names one; zeroed before the first call
+ * @return CAIRN_OK, also if the archive names no store; CAIRN_E_CONFLICT "backup.store": another store, named with
+ *         both archives; CAIRN_E_FORMAT "backup.store"; CAIRN_E_NOMEM
  */
 CAIRN_MUST_USE enum cairn_status cairn_backup_check_store(const struct cairn_backup_file *file,
 							  const struct cairn_backup_archive *archive,
 							  struct cairn_backup_whose *whose, struct cairn_diag *diag);
 
-/** Is a moment the one that its name says? @return CAIRN_OK, also when it does not say; CAIRN_E_CONFLICT "backup.name";
- *  CAIRN_E_NOMEM */
+/** Checks a moment's time against its name. @return CAIRN_OK, also if the file has no time; CAIRN_E_CONFLICT
+ * "backup.name"; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_backup_check_name(const struct cairn_backup_file *file,
 							 const struct cairn_backup_archive *moment,
 							 struct cairn_diag *diag);
 
 /**
- * Are all archives that can be read of one store? Who chooses by names alone would choose another's.
- * @param names  and is each moment the one that its name says?
- * @return CAIRN_OK; as both above; CAIRN_E_NOMEM
+ * Checks that all readable archives belong to one store: a caller that selects by names alone could select another
+ * store's.
+ * @param names  also check each moment's time against its name
+ * @return CAIRN_OK; as cairn_backup_check_store(), cairn_backup_check_name(); CAIRN_E_NOMEM
  */
 CAIRN_MUST_USE enum cairn_status cairn_backup_set_check(const struct cairn_backup_set *set, bool names,
 							struct cairn_diag *diag);
 
 enum { CAIRN_BACKUP_METADATA_BYTES = 360 };
 
-/** What the metadata of a backup says. */
+/** The metadata of a backup. */
 struct cairn_backup_metadata {
 	const char *kind;
 	const char *identity; /* empty: it does not say */
-	const char *time;     /* of a moment in a folder; NULL: it is none */
+	const char *time;     /* of a moment in a folder; NULL: the file is none */
 	uint64_t n_objects, object_bytes, index_bytes;
 };
 void cairn_backup_metadata_text(char out[static CAIRN_BACKUP_METADATA_BYTES], const struct cairn_backup_metadata *m);
 
-/** Put the file's name before what a diagnosis says of it. */
+/** Puts the archive's name in front of the diagnosis. */
 void cairn_backup_blame(struct cairn_diag *diag, const struct cairn_backup_archive *archive);
 
-/** The same chunks may be laid out otherwise when they come again, be it in the same length: what an index says of
- * their places is true of one layout only. */
+/** An object in one layout. An object that is uploaded again may have another layout of the same length. Offsets in an
+ * index hold for one layout only. */
 struct cairn_backup_object {
 	struct cairn_hash hash;
 	uint64_t len;
 	uint64_t layout; /* cairn_spans_layout() */
 };
 
-/** An object as a catalog has it. */
+/** An entry of a catalog. */
 struct cairn_backup_item {
 	struct cairn_backup_object object;
 	uint64_t bundle; /* number of its chunk */
 };
 
 /**
- * Unpack and hash an object: is it what it is called, and in which layout?
- * @return CAIRN_OK; CAIRN_E_MISMATCH "backup.object" it is damaged; CAIRN_E_NOMEM
+ * Unpacks and hashes an object, compares the hash with its name, and returns its layout.
+ * @return CAIRN_OK; CAIRN_E_MISMATCH "backup.object": the object is damaged; CAIRN_E_NOMEM
  */
 CAIRN_MUST_USE enum cairn_status cairn_backup_judge(const struct cairn_hash *hash, const uint8_t *xorb, uint64_t len,
 						    uint64_t *layout, struct cairn_diag *diag);
 
-/** Sort an array of them, in a buffer, for the next two, and leave each once. */
+/** Sorts an array of struct cairn_backup_object, as cairn_backup_objects_find() needs it, and drops duplicates. */
 void cairn_backup_objects_sort(struct cairn_buf *objects);
 bool cairn_backup_objects_have(const struct cairn_buf *objects, const struct cairn_backup_object *object);
-/** @return the one in the array; NULL: it is not there */
+/** @return the object in the sorted array; NULL: not found */
 const struct cairn_backup_object *cairn_backup_objects_find(const struct cairn_buf *objects,
 							    const struct cairn_backup_object *object);
 void cairn_backup_objects_add(struct cairn_buf *objects, const struct cairn_backup_object *object);
 
-/** Append one to what becomes a catalog. */
+/** Appends an entry to a catalog. */
 void cairn_backup_catalog_add(struct cairn_buf *catalog, const struct cairn_backup_item *item);
 
 /**
- * Visit the objects of an archive of objects, by its catalog.
- * @return CAIRN_OK; CAIRN_E_FORMAT "backup.catalog"; as cairn_fold_read(); what visit answered
+ * Visits the entries of the catalog of an archive of objects.
+ * @return CAIRN_OK; CAIRN_E_FORMAT "backup.catalog"; as cairn_fold_read(); what visit returned
  */
 CAIRN_MUST_USE enum cairn_status cairn_backup_catalog_each(
 	struct cairn_backup_file *file, enum cairn_status (*visit)(void *ctx, const struct cairn_backup_item *item),

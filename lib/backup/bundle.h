@@ -16,22 +16,23 @@ enum {
 	CAIRN_BUNDLE_END_BYTES = 4 + 8,
 };
 
-/** An object of a bundle. Borrowed from it. */
+/** An object of a bundle; its bytes are borrowed from the bundle. */
 struct cairn_bundle_object {
 	struct cairn_hash hash;
 	const uint8_t *bytes;
 	uint64_t len;
 };
 
-/** Append what objects the bytes in out are. @param entries  hash and length of each, as they are written */
+/** Appends the entries and the end of a bundle to its objects in out. @param entries  hash and length of each, in
+ * their order */
 void cairn_bundle_end(struct cairn_buf *out, const struct cairn_buf *entries);
 
-/** Note an object in entries. */
+/** Appends an object to entries. */
 void cairn_bundle_entry(struct cairn_buf *entries, const struct cairn_hash *hash, uint64_t len);
 
 /**
- * Visit the objects of a bundle; all is checked before the first is visited.
- * @return CAIRN_OK; CAIRN_E_FORMAT "backup.bundle"; what visit answered
+ * Visits the objects of a bundle, after checking all of its format.
+ * @return CAIRN_OK; CAIRN_E_FORMAT "backup.bundle"; what visit returned
  */
 CAIRN_MUST_USE enum cairn_status cairn_bundle_each(const uint8_t *bytes, uint64_t len,
 						   enum cairn_status (*visit)(void *ctx,

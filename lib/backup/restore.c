@@ -61,9 +61,9 @@ static enum cairn_status restore_index(struct restore *r)
 	return restore_end_index(r, fd);
 }
 
-/* What the index does not name, or describes in another layout, is left out: it was collected before the index was
- * copied, or is of another moment. Likewise what is damaged: another archive may have it. In one file there is nothing
- * to choose from: what stands there is taken, and fsck judges it. */
+/* Restores an object from a bundle. Skips an object that the index does not name in this layout: it was collected
+ * before the index was copied, or belongs to another moment. In a folder, it also skips a damaged object, because
+ * another archive may have a sound copy. A single file has no other copy, so the object is kept and fsck judges it. */
 static enum cairn_status restore_object(void *ctx, const struct cairn_bundle_object *object)
 {
 	struct restore *r = ctx;
@@ -156,15 +156,15 @@ static bool restore_has_all(const struct restore *r)
 	return r->report->n_objects == r->rows.len / sizeof(struct restore_row);
 }
 
-/* Of the archive, and not of the folder that is made. */
+/* Returns whether the archive is damaged, not the folder being restored. */
 static bool restore_is_damage(enum cairn_status status, const struct cairn_diag *why)
 {
 	return status == CAIRN_E_FORMAT || status == CAIRN_E_MISMATCH || status == CAIRN_E_LIMIT ||
 	       (status == CAIRN_E_IO && !(why->rule && restore_begins(why->rule, "restore.")));
 }
 
-/* Those made after the moment, too: what an archive lost was taken again. One that is damaged, or half copied, matters
- * only if it has what no other one has. */
+/* Reads also archives made after the moment: lost objects may have been backed up again. A damaged or incomplete
+ * archive matters only if no other archive has its objects. */
 static enum cairn_status restore_archives(struct restore *r)
 {
 	struct cairn_diag first = {0}, *diag = r->diag;
@@ -313,7 +313,7 @@ enum cairn_status cairn_restore(const struct cairn_restore_options *options, str
 		.dir_fd = -1,
 		.lock_fd = -1,
 		.set = {.dir_fd = -1, .lock_fd = -1},
-		.bundles = cairn_buf_init(SIZE_MAX), /* by the archive's index */
+		.bundles = cairn_buf_init(SIZE_MAX), /* bounded by the archive's index */
 		.rows = cairn_buf_init(SIZE_MAX),    /* bounded by the index */
 	};
 	enum cairn_status status = restore_run(&r);

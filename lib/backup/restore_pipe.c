@@ -11,21 +11,21 @@
 struct restore_pipe {
 	struct restore *r;
 	int index_fd;
-	struct cairn_buf put; /* struct cairn_hash: of the objects that came, which the index may not name */
+	struct cairn_buf put; /* struct cairn_hash: objects received, which the index may not name */
 };
 
 static enum cairn_status restore_pipe_object(void *ctx, const struct cairn_bundle_object *object)
 {
 	struct restore_pipe *p = ctx;
 	uint64_t bytes;
-	/* What came before is kept, so another of that name would be written to be thrown away. */
+	/* The store keeps its first copy, so writing a second one would be wasted. */
 	if (cairn_store_stat(p->r->store, &object->hash, &bytes) == CAIRN_OK)
 		return CAIRN_OK;
 	cairn_buf_add(&p->put, &object->hash, sizeof(object->hash));
 	return p->put.status == CAIRN_OK ? restore_put_object(p->r, object) : p->put.status;
 }
 
-/* By their types: what names they have is told at the end, and objects come before the index. */
+/* Decides by type: the names come at the end of the stream, and objects come before the index. */
 static enum cairn_status restore_pipe_chunk(struct restore_pipe *p, const struct cairn_fold_chunk *c,
 					    const struct cairn_fold_data *data)
 {
@@ -59,7 +59,7 @@ static enum cairn_status restore_pipe_chunks(struct restore_pipe *p, struct cair
 	return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status;
 }
 
-/* The pieces of the index came in the order in which their types did: are they called so? */
+/* Checks that the index's chunks have the names that belong to the order in which they came. */
 static enum cairn_status restore_pipe_names(struct restore *r)
 {
 	unsigned n = 0;
@@ -79,7 +79,7 @@ static enum cairn_status restore_pipe_names(struct restore *r)
 				  BACKUP_INDEX);
 }
 
-/* Collected before the index was copied: left out, as from a file. */
+/* Removes objects that the index does not name: they were collected before the index was copied. */
 static enum cairn_status restore_pipe_sweep(struct restore_pipe *p)
 {
 	struct restore *r = p->r;
@@ -137,7 +137,7 @@ enum cairn_status restore_run_pipe(struct restore *r)
 		p.index_fd = cairn_sys_openat(r->dir_fd, RESTORE_INDEX, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 		status = p.index_fd < 0 ? restore_io(r, "make", RESTORE_INDEX) : restore_pipe_all(&p, s);
 	}
-	r->index = NULL; /* it goes with the stream */
+	r->index = NULL; /* the stream owns it */
 	cairn_fd_closep(&p.index_fd);
 	cairn_buf_fini(&p.put);
 	return status;

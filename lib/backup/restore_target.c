@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const char RESTORE_PIPE[] = "pipe"; /* in the file that says that a restore is not complete */
+static const char RESTORE_PIPE[] = "pipe"; /* content of the marker file of an incomplete restore */
 
 enum cairn_status restore_io(struct restore *r, const char *what, const char *path)
 {
@@ -24,7 +24,7 @@ enum cairn_status restore_io(struct restore *r, const char *what, const char *pa
 
 /* --- the folder --------------------------------------------------------------------------------------------------- */
 
-/* Which backup is being restored: the hash of its manifest, which of a pipe nobody knows yet. */
+/* Identifies the backup by the hash of its manifest, which is not yet known of a pipe. */
 static void restore_identity(const struct restore *r, char out[static CAIRN_HASH_TEXT_BYTES])
 {
 	if (r->index)
@@ -33,7 +33,7 @@ static void restore_identity(const struct restore *r, char out[static CAIRN_HASH
 		(void)snprintf(out, CAIRN_HASH_TEXT_BYTES, "%s", RESTORE_PIPE);
 }
 
-/* @param but  what may be there; NULL: nothing */
+/* @param but  a name to ignore; NULL: none */
 static enum cairn_status restore_is_empty(struct restore *r, const char *but, bool *empty)
 {
 	CLEANUP(cairn_folder_close) struct cairn_folder folder = {0};
@@ -56,8 +56,8 @@ enum cairn_status restore_put(struct restore *r, const char *name, const void *b
 	return CAIRN_OK;
 }
 
-/* @param fd  the file that says that a restore is not complete; below 0: there is none
- * @param mine  which restore this is */
+/* @param fd  the marker file of an incomplete restore; below 0: there is none
+ * @param mine  identifies this restore */
 static enum cairn_status restore_judge_folder(struct restore *r, int fd, const char *mine)
 {
 	char found[CAIRN_HASH_TEXT_BYTES] = "";
@@ -72,7 +72,7 @@ static enum cairn_status restore_judge_folder(struct restore *r, int fd, const c
 				  "the folder %s is of an interrupted restore of another backup, or from a "
 				  "pipe, which cannot go on: remove it",
 				  r->options->data_dir);
-	/* One that was killed between making the file and writing it has done nothing else yet. */
+	/* A restore killed between creating the marker and writing it has written nothing else. */
 	enum cairn_status status = restore_is_empty(r, fd >= 0 ? CAIRN_DATA_DIR_RESTORING : NULL, &empty);
 	return status != CAIRN_OK || empty
 		       ? status
@@ -81,8 +81,8 @@ static enum cairn_status restore_judge_folder(struct restore *r, int fd, const c
 				    r->options->data_dir);
 }
 
-/* What SQLite keeps beside an index would be taken for that of the one that is put there. What is beside our own is of
- * a restore that was killed while it looked at it. */
+/* SQLite would take leftover logs for those of the restored index: refuse the folder. Logs beside RESTORE_INDEX are
+ * removed: they are of a killed restore that was reading it. */
 static enum cairn_status restore_check_logs(struct restore *r)
 {
 	static const char *const ENDS[] = {"-wal", "-shm", "-journal"};
@@ -236,7 +236,7 @@ enum cairn_status restore_check(struct restore *r)
 
 /* --- the end ------------------------------------------------------------------------------------------------------ */
 
-/* The restored store is the one that was backed up, and may go on with its folder of backups. */
+/* The restored store keeps its identity, so it can continue its folder of backups. */
 static enum cairn_status restore_put_identity(struct restore *r)
 {
 	char text[CAIRN_IDENTITY_BYTES + 1];
