@@ -14,7 +14,7 @@
 
 static struct form_files got;
 
-/* Copied to its exact length, so that a sanitizer sees a read past the end. */
+/* The text is copied to its exact length, so that a sanitizer sees a read past the end. */
 static bool reads(const char *type, const char *text, size_t len)
 {
 	uint8_t *copy = malloc(len > 0 ? len : 1);
@@ -50,7 +50,7 @@ END_TEST
 START_TEST(cut_anywhere)
 {
 	static const char TEXT[] = FIELD FILE_PART EMPTY "--XX--\r\n";
-	for (size_t len = 0; len < sizeof(TEXT) - 1; len++) /* but for the end of the last line */
+	for (size_t len = 0; len < sizeof(TEXT) - 1; len++) /* without the end of the last line */
 		ck_assert_msg(reads(TYPE, TEXT, len) == (len >= sizeof(TEXT) - 3), "%zu", len);
 }
 END_TEST

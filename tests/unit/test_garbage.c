@@ -144,9 +144,9 @@ START_TEST(a_retired_xorb_that_is_sent_again_lives_again)
 	ck_assert(!inserted);
 	ck_assert_int_eq(xorb_status(&g, &x), CAIRN_OK);
 	ck_assert_int_eq(stat(path, &after), 0);
-	ck_assert_uint_eq(before.st_ino, after.st_ino); /* the object was not written anew */
+	ck_assert_uint_eq(before.st_ino, after.st_ino); /* the object was not written again */
 	gc_pass(&g, GC_GRACE_S / 2);
-	check_report_is(gc_collect(&g), 0, 0, 0); /* its grace time began anew, too */
+	check_report_is(gc_collect(&g), 0, 0, 0); /* the grace time of the xorb began again, too */
 	check_report_is(gc_collect_all(&g), 1, 1, x.body.len);
 }
 END_TEST
@@ -168,7 +168,8 @@ START_TEST(a_xorb_that_is_sent_again_is_as_if_it_had_just_come)
 }
 END_TEST
 
-/* An answer "it is here" needs no renewal: what is not retired yet stays for a grace time from then on. */
+/* An answer "it is here" need not renew the xorb: a xorb that is not retired yet stays for a grace time from then
+ * on. */
 START_TEST(a_xorb_that_was_said_to_be_here_can_be_referred_to_for_a_grace_time)
 {
 	CLEANUP(gc_fixture_fini) struct gc_fixture g;
@@ -201,7 +202,7 @@ static bool is_offered(struct gc_fixture *g, const struct gc_xorb *x)
 	return status == CAIRN_OK;
 }
 
-/* What is described and not needed by a file can be retired while the shard stays. */
+/* A xorb that is described but needed by no file can be retired while the shard stays. */
 START_TEST(a_retired_xorb_that_comes_again_with_its_shard_is_offered_again)
 {
 	CLEANUP(gc_fixture_fini) struct gc_fixture g;
@@ -233,7 +234,7 @@ START_TEST(a_retired_xorb_that_comes_again_with_its_shard_is_offered_again)
 }
 END_TEST
 
-/* Its bytes were not kept, since it was stored when they began to come. */
+/* The upload's bytes were not kept, since the xorb was stored when they began to arrive. */
 START_TEST(a_xorb_lost_while_it_is_sent_again_is_asked_for_once_more)
 {
 	CLEANUP(gc_fixture_fini) struct gc_fixture g;
@@ -385,7 +386,7 @@ START_TEST(a_xorb_swept_between_verifying_and_committing_is_a_conflict)
 }
 END_TEST
 
-/* A client sends a retired xorb again, and the sweep is faster. */
+/* A client sends a retired xorb again, but the sweep comes first. */
 START_TEST(a_xorb_swept_while_it_arrives_is_stored_anew)
 {
 	CLEANUP(gc_fixture_fini) struct gc_fixture g;
@@ -412,7 +413,7 @@ START_TEST(a_xorb_swept_while_it_arrives_is_stored_anew)
 }
 END_TEST
 
-/* The other way round: the upload is faster, and the sweep finds nothing to do. */
+/* The other way round: the upload comes first, and the sweep finds nothing to do. */
 START_TEST(a_xorb_renewed_before_the_sweep_stays)
 {
 	CLEANUP(gc_fixture_fini) struct gc_fixture g;
@@ -468,11 +469,11 @@ START_TEST(one_collection_runs_at_a_time_and_can_be_stopped)
 	ck_assert_int_eq(cairn_cas_gc(g.f.cas, stop_at_once, &stopper, &report), CAIRN_OK);
 	ck_assert_uint_ge(stopper.n_asked, 1);
 	check_report_is(report, 0, 0, 0);
-	check_report_is(gc_collect(&g), 0, 1, x.body.len); /* the next one goes on */
+	check_report_is(gc_collect(&g), 0, 1, x.body.len); /* the next collection continues */
 }
 END_TEST
 
-/* What is told between pieces of it. */
+/* Watches a collection between its pieces. */
 struct watcher {
 	struct cairn_cas *cas;
 	bool seen[CAIRN_GC_STEPS];
@@ -491,7 +492,7 @@ static bool watch(void *ctx)
 	ck_assert(p.total == 0 || p.done <= p.total);
 	if (p.step == CAIRN_GC_FILES)
 		w->n_files = p.total;
-	if (p.step == CAIRN_GC_RETIRE) /* the highest of the two xorbs' numbers */
+	if (p.step == CAIRN_GC_RETIRE) /* the higher number of the two xorbs */
 		ck_assert_uint_ge(p.total, 2);
 	w->seen[p.step] = true;
 	w->last = p.step;
@@ -549,7 +550,7 @@ struct storm {
 	atomic_uint n_conflicts, n_swept, n_uploads;
 };
 
-/* Files are a worker's own, xorbs everybody's. */
+/* Each worker has files of its own. The xorbs are shared. */
 struct storm_worker {
 	struct storm *storm;
 	uint64_t random;
@@ -570,7 +571,8 @@ static void storm_upload(struct storm_worker *w, unsigned k)
 				continue;
 			ck_assert_int_eq(gc_put_xorb(cas, x, &changed), CAIRN_OK);
 		}
-	/* The clock jumps by days, so a xorb may be gone again by now: the client is told, and would begin anew. */
+	/* The clock jumps by days, so a xorb may have been swept by now. The client is told so, and would begin
+	 * again. */
 	enum cairn_status status = cas_put_shard(cas, &CAS_OPERATOR, &w->files[k].shard, &changed, NULL);
 	ck_assert(status == CAIRN_OK || status == CAIRN_E_CONFLICT || status == CAIRN_E_NOT_FOUND);
 	if (status == CAIRN_OK)
@@ -621,7 +623,7 @@ static void *storm_run(void *arg)
 	return NULL;
 }
 
-/* Of two xorbs, each of which a few others use; the last term makes it this worker's own. */
+/* A file over two xorbs, each of which a few others use. The last term makes the file this worker's own. */
 static void storm_worker_init(struct storm_worker *w, struct storm *s, unsigned id)
 {
 	*w = (struct storm_worker){.storm = s, .random = id + 1};
@@ -652,7 +654,7 @@ START_TEST(collections_among_uploads_lose_nothing)
 		pthread_join(threads[i], NULL);
 
 	ck_assert_uint_gt(s->n_uploads, 0);
-	ck_assert_uint_gt(s->n_swept, 0); /* or it proved nothing */
+	ck_assert_uint_gt(s->n_swept, 0); /* otherwise the test proved nothing */
 	ck_assert_uint_eq(gc_problems(s->g.f.cas), 0);
 	for (unsigned i = 0; i < N_WORKERS; i++)
 		for (unsigned k = 0; k < N_FILES; k++) {

@@ -1,4 +1,4 @@
-/* Ids as git gives them: what is expected was made by git 2.47 (hash-object, mktree, commit-tree). */
+/* Ids as git computes them. The expected ids come from git 2.47 (hash-object, mktree, commit-tree). */
 #include "hash/git_object.h"
 
 #include <check.h>
@@ -28,7 +28,7 @@ static void oid_is(const struct cairn_git_oid *oid, const char *text)
 	ck_assert_str_eq(got, text);
 }
 
-/* The next bytes of a text; none are left at its end. */
+/* Reads the next bytes of a text, and nothing at its end. */
 static enum cairn_status read_text(void *ctx, uint8_t *out, size_t len)
 {
 	const char **text = ctx;
@@ -90,7 +90,7 @@ START_TEST(git_folders)
 	cairn_git_tree_add(tree, "x", false, &hello);
 	ck_assert_int_eq(cairn_git_tree_end(tree, &oid), CAIRN_OK);
 	oid_is(&oid, FOLDER);
-	/* In the order of their bytes, "a" comes first; as a folder it comes behind "a.b". */
+	/* In byte order "a" comes first. git sorts a folder "a" behind "a.b". */
 	cairn_git_tree_begin(tree);
 	cairn_git_tree_add(tree, "a", true, &folder);
 	cairn_git_tree_add(tree, "a-b", false, &hello);
@@ -98,7 +98,7 @@ START_TEST(git_folders)
 	cairn_git_tree_add(tree, "a0", false, &empty);
 	ck_assert_int_eq(cairn_git_tree_end(tree, &oid), CAIRN_OK);
 	oid_is(&oid, UNSORTED);
-	/* The same in git's own order. */
+	/* The same in git's order. */
 	cairn_git_tree_begin(tree);
 	cairn_git_tree_add(tree, "a-b", false, &hello);
 	cairn_git_tree_add(tree, "a.b", false, &empty);
@@ -142,7 +142,7 @@ START_TEST(git_pointers)
 	ck_assert_uint_eq(cairn_lfs_pointer(text, sha256, size), len);
 	ck_assert_str_eq(text, POINTER);
 	ck_assert_uint_lt(cairn_lfs_pointer(text, sha256, UINT64_MAX), sizeof(text));
-	/* No byte can be other, or missing, but for the digits. */
+	/* No byte may differ or be missing, except within the digits. */
 	for (size_t i = 0; i <= len; i++) {
 		uint8_t other[32];
 		ck_assert(i == len || !cairn_lfs_pointer_parse(POINTER, i, other, &size));

@@ -65,7 +65,7 @@ START_TEST(outlasts_the_process)
 }
 END_TEST
 
-/* After a month all of it is of another time; a clock far ahead is as that. */
+/* After a month all samples are too old. A clock that jumps far ahead has the same effect. */
 START_TEST(forgets_what_is_old)
 {
 	int64_t bytes[GROWTH_DAYS];

@@ -97,7 +97,7 @@ START_TEST(hash_keyed_vectors)
 	{
 		struct cairn_hash key = vec_hash(entry, "key"), chunk = vec_hash(entry, "hash");
 		struct cairn_hash expected = vec_hash(entry, "keyed"), keyed;
-		/* The function under a zero key has a value, but in a shard such a key means "not keyed". */
+		/* A hash under a zero key is defined, but in a shard a zero key means "not keyed". */
 		if (cairn_hash_is_zero(&key))
 			cairn_hash_file(&keyed, &chunk);
 		else
@@ -131,7 +131,7 @@ START_TEST(hash_range_vectors)
 		cairn_range_hash_add(&h, hashes + start, end - start);
 		cairn_range_hash_end(&h, &range);
 		ck_assert(cairn_hash_equal(&range, &expected));
-		/* The same piece by piece; asking in between does not disturb. */
+		/* The same piece by piece. Asking for the hash in between changes nothing. */
 		cairn_range_hash_init(&h);
 		for (size_t at = start; at < end; at++) {
 			cairn_range_hash_add(&h, hashes + at, 1);
@@ -144,7 +144,7 @@ START_TEST(hash_range_vectors)
 }
 END_TEST
 
-/* The published reference file has one xorb and one term; only the hashes of it are known here. */
+/* The published reference file has one xorb and one term. Only their hashes are known here. */
 START_TEST(hash_of_published_file)
 {
 	const struct cairn_hash root =
@@ -160,7 +160,7 @@ START_TEST(hash_of_published_file)
 }
 END_TEST
 
-/* Plain BLAKE3: the digest of nothing, as published with BLAKE3. */
+/* A plain BLAKE3 digest: that of nothing, as published with BLAKE3. */
 START_TEST(hash_body_is_plain_blake3)
 {
 	struct cairn_hash hash;
@@ -171,8 +171,8 @@ START_TEST(hash_body_is_plain_blake3)
 }
 END_TEST
 
-/* Any lengths beside each other, around those that fill blocks of 64 bytes. */
-/* Alike: of 365 bytes each, so that all are hashed in one call, whatever their number leaves free of the vectors. */
+/* Inputs of any lengths side by side, around multiples of the 64-byte block. */
+/* Alike: of 365 bytes each, so all are hashed in one call, however many vector lanes stay empty. */
 START_TEST(hash_nodes_equal_one_by_one)
 {
 	bool alike = _i == 1;
@@ -202,7 +202,7 @@ END_TEST
 
 START_TEST(hash_ranges_equal_one_by_one)
 {
-	bool alike = _i > 0; /* of 31, and of 32 chunks each */
+	bool alike = _i > 0; /* of 31 chunks each, and of 32 */
 	static struct cairn_hash chunks[CAIRN_HASH_NODES_MAX * CAIRN_HASH_RANGE_CHUNKS];
 	size_t ends[CAIRN_HASH_NODES_MAX];
 	struct cairn_hash out[CAIRN_HASH_NODES_MAX], alone;

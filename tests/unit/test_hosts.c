@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* By whom a Host is taken: always, where addresses are, with the public URL https://Cas.Example:8443/xet; never. */
+/* When a Host is accepted: always, by address, by the name in the URL https://Cas.Example:8443/xet, or never. */
 enum taken { ALWAYS, BY_ADDRESS, BY_NAME, NEVER };
 
 static const struct {

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What was written, ended by a zero; the test's until the next call. */
+/* The written text with a zero at its end; valid until the next call. */
 static const char *text_of(struct cairn_buf *b)
 {
 	static char text[4096];
@@ -33,7 +33,7 @@ static const struct {
 	{"\xff\xfe", "\xef\xbf\xbd\xef\xbf\xbd"},
 	{"\xc0\xbc", "\xef\xbf\xbd\xef\xbf\xbd"},                                 /* an overlong "<" */
 	{"\xf0\x9f\x98", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"},                 /* cut off */
-	{"\xe2\x80\xaegnp.exe", "\xef\xbf\xbdgnp.exe"},                           /* turns the direction */
+	{"\xe2\x80\xaegnp.exe", "\xef\xbf\xbdgnp.exe"},                           /* reverses the direction */
 	{"\xc2\x85", "\xef\xbf\xbd"},                                             /* U+0085 */
 	{"\xef\xbf\xbf", "\xef\xbf\xbd"},                                         /* U+FFFF */
 	{"\xd7\xa9\xd7\x9c\xd7\x95\xd7\x9d", "\xd7\xa9\xd7\x9c\xd7\x95\xd7\x9d"}, /* right to left by itself */

@@ -1,4 +1,4 @@
-/* Requests and replies through a running service. What it refuses, and how long it waits: test_http_limits.c. */
+/* Requests and replies of a running service. For refusals and timeouts see test_http_limits.c. */
 #include "support/http_fixture.h"
 
 #include "server/auth.h"
@@ -25,7 +25,7 @@ static void get(const char *path)
 	client_ask(&reply, "GET", text);
 }
 
-/* The error a reply carries; checks that it is one, of that code. */
+/* The error in the reply. Checks that the reply is an error of that code. */
 static json_t *error_of(unsigned code, const char *rule)
 {
 	json_error_t parse;
@@ -59,7 +59,7 @@ START_TEST(a_route_sees_arguments_and_headers)
 }
 END_TEST
 
-/* The versions of the library take what is no escape in different ways (1.0.1: two letters with it). */
+/* Versions of the library treat invalid escapes differently (1.0.1 also takes two letters). */
 START_TEST(what_is_no_escape_stays)
 {
 	get("/echo/a/b?x=%%41&x=%4%4a&x=%zz%4A&x=100%%20a&x=%g1&x=%1g&x=a%4&x=a%&x=%25%2b+");
@@ -68,7 +68,7 @@ START_TEST(what_is_no_escape_stays)
 }
 END_TEST
 
-/* More than a request keeps in its own memory. */
+/* More headers than fit into a request's own memory. */
 START_TEST(a_reply_may_have_many_headers)
 {
 	char name[32], value[64];
@@ -402,9 +402,9 @@ START_TEST(a_stream_whose_client_leaves)
 	fixture_release();
 	client_read_until(fd, "{\"frame\":0}\n");
 	client_reset(fd);
-	fixture_release(); /* this frame finds nobody */
+	fixture_release(); /* nobody receives this frame */
 	(void)fixture_await_end(1);
-	fixture_feed_until_gone(); /* the library tells of the end a moment before it lets go of the reply */
+	fixture_feed_until_gone(); /* the library reports the end a moment before it releases the reply */
 	fixture_release();
 	fixture_await_stream_gone();
 	fixture_stop();
@@ -443,7 +443,7 @@ START_TEST(draining_lets_requests_finish)
 	client_read_until(streaming, "{\"last\":true}\n");
 	(void)client_await_close(waiting);
 	fixture_stop();
-	(void)client_await_close(streaming); /* its head was sent before: it was kept */
+	(void)client_await_close(streaming); /* kept alive, since its head was sent before the drain */
 }
 END_TEST
 
@@ -468,7 +468,7 @@ START_TEST(a_stop_that_something_still_waits_for_is_told)
 	client_send(waiting, "GET /wait/1 HTTP/1.1\r\nHost: h\r\n\r\n");
 	fixture_await_job();
 	ck_assert(!http_server_stop(fixture_server(), 0));
-	ck_assert(client_is_open(waiting)); /* nothing was taken from under it */
+	ck_assert(client_is_open(waiting)); /* a stop that times out frees nothing in use */
 	ck_assert_uint_eq(fixture_states(), 1);
 	close(waiting);
 }
@@ -571,7 +571,7 @@ static const struct http_route ROUTES_WEDGE[] = {
 };
 static const struct http_route *const WEDGE_TABLES[] = {ROUTES_WEDGE, NULL};
 
-/* Whichever of the threads it is that stands still. */
+/* Noticed for each of the threads. */
 START_TEST(a_thread_that_stands_still_is_noticed)
 {
 	struct http_server_options o = fixture_options();

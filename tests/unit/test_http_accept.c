@@ -51,7 +51,7 @@ START_TEST(few_connections_share_few_threads)
 	ck_assert_uint_eq(http_accept_n_serving(9, 96, 2), 3);
 	ck_assert_uint_eq(http_accept_n_serving(9, 287, 2), 8);
 	ck_assert_uint_eq(http_accept_n_serving(9, 1008, 2), 9);
-	ck_assert_uint_eq(http_accept_n_serving(16, 0, 16), 16); /* no processor is to stand idle */
+	ck_assert_uint_eq(http_accept_n_serving(16, 0, 16), 16); /* no processor should be idle */
 	ck_assert_uint_eq(http_accept_n_serving(9, 0, 1), 2);
 }
 END_TEST
@@ -79,7 +79,7 @@ START_TEST(what_is_lost_on_its_way_gives_its_slot_back)
 	for (int i = 1; i < HTTP_THREAD_CONNS; i++)
 		http_thread_begins(&threads[2]); /* but one */
 	http_threads_settle(&server);
-	ck_assert(!http_thread_take_slot(&threads[2])); /* it may still be on its way */
+	ck_assert(!http_thread_take_slot(&threads[2])); /* a connection may still be on its way */
 	http_threads_settle(&server);
 	atomic_store(&server.accept.full, true);
 	http_threads_settle(&server);

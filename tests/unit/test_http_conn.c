@@ -48,7 +48,7 @@ static struct http_conn *add(const char *address, int64_t deadline_ms)
 	return c;
 }
 
-/* What the client's end has received; its end of file is "". */
+/* What the client's end has received; "" for end of file. */
 static size_t received(char *out, size_t size)
 {
 	ssize_t n = recv(client, out, size - 1, MSG_DONTWAIT);
@@ -149,7 +149,7 @@ START_TEST(work_and_streams_have_no_deadline)
 	ck_assert(http_conn_enter(c, HTTP_CONN_REPLY, 5000));
 	ck_assert_uint_eq(http_conns_sweep(conns, 5001), 1);
 	char text[16];
-	ck_assert_uint_eq(received(text, sizeof(text)), 0); /* nothing into the middle of a reply */
+	ck_assert_uint_eq(received(text, sizeof(text)), 0); /* nothing is written into the middle of a reply */
 	http_conns_remove(conns, c);
 }
 END_TEST
@@ -176,15 +176,15 @@ START_TEST(clients_that_left_are_found)
 	ck_assert_int_eq(send(client, "x", 1, MSG_NOSIGNAL), 1);
 	ck_assert_int_eq(shutdown(client, SHUT_WR), 0);
 	ck_assert(http_conn_enter(c, HTTP_CONN_BODY, 1000));
-	ck_assert_uint_eq(http_conns_sweep(conns, 1), 0); /* there is a byte to read before */
+	ck_assert_uint_eq(http_conns_sweep(conns, 1), 0); /* a byte is still unread */
 	char byte;
 	ck_assert_int_eq(recv(server, &byte, 1, 0), 1);
 	ck_assert(http_conn_enter(c, HTTP_CONN_BUSY, 0));
-	ck_assert_uint_eq(http_conns_sweep(conns, 1), 0); /* it may be waiting for its answer */
+	ck_assert_uint_eq(http_conns_sweep(conns, 1), 0); /* the client may be waiting for its answer */
 	ck_assert(http_conn_enter(c, HTTP_CONN_REPLY, 1000));
 	ck_assert_uint_eq(http_conns_sweep(conns, 1), 0);
 	ck_assert(http_conn_enter(c, HTTP_CONN_BODY, 1000));
-	ck_assert_uint_eq(http_conns_sweep(conns, 1), 0); /* what it sent may not all be looked at yet */
+	ck_assert_uint_eq(http_conns_sweep(conns, 1), 0); /* some of its bytes may not be processed yet */
 	ck_assert(http_conn_enter(c, HTTP_CONN_BODY, 1001));
 	ck_assert_uint_eq(http_conns_sweep(conns, 1), 0);
 	ck_assert_uint_eq(http_conns_sweep(conns, 1), 1);

@@ -1,4 +1,5 @@
-/* Who gets a connection, and who waits, in a running service: what http_accept.c does with sockets and threads. */
+/* Which clients get a connection and which wait, in a running service: what http_accept.c does with sockets and
+ * threads. */
 #include "server/http/http_accept.h"
 #include "server/http/http_server.h"
 #include "support/http_fixture.h"
@@ -41,8 +42,8 @@ static double cpu_s(clockid_t clock)
 	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Nobody turns round and round while there is nothing to do: such a one would get as much of the processors as this one
- * does, however busy they are with others. */
+/* No thread spins while there is nothing to do. A spinning thread would get as much processor time as this one,
+ * however busy the processors are. */
 static void must_be_idle(void)
 {
 	const double OWN_S = 0.2;
@@ -106,7 +107,7 @@ START_TEST(few_connections_are_shared_out_among_few_threads)
 }
 END_TEST
 
-/* Each thread takes numbers for many requests, that no other has. */
+/* Each thread reserves a range of request numbers. No two requests get the same. */
 START_TEST(no_two_requests_have_one_id)
 {
 	enum { CLIENTS = 12, REQUESTS = 3, ALL = CLIENTS * REQUESTS };
@@ -129,7 +130,7 @@ START_TEST(no_two_requests_have_one_id)
 }
 END_TEST
 
-/* What opens or closes while slots are settled makes their number wrong by one. */
+/* A connection that opens or closes while slots are counted makes the count wrong by one. */
 START_TEST(less_than_none_is_none)
 {
 	struct http_server_options o = fixture_options();
@@ -149,7 +150,7 @@ END_TEST
 
 /* --- descriptors -------------------------------------------------------------------------------------------------- */
 
-/* From now on no descriptor can be had. @return the limit before */
+/* Uses up all descriptors. @return the limit before */
 static struct rlimit use_up_descriptors(void)
 {
 	struct rlimit before, now;
@@ -167,7 +168,7 @@ START_TEST(who_comes_when_there_are_no_descriptors_is_served_later)
 	struct http_server_options o = fixture_options();
 	fixture_start(&o);
 	struct rlimit before = use_up_descriptors();
-	ck_assert_int_eq(close(255), 0); /* one is left, and the client's */
+	ck_assert_int_eq(close(255), 0); /* one descriptor is left, and the client's */
 	int late = client_connect();
 	ask(late);
 	must_be_idle();

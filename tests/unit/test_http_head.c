@@ -186,7 +186,7 @@ static void check_host(const char *text, size_t len, uint8_t c)
 {
 	setup();
 	if (c == 0)
-		return; /* the end of it */
+		return; /* the end of the head */
 	http_head_note(&head, "Host", 4, text, len);
 	ck_assert_uint_eq(code_of(), is_alnum_or(c, ".-_:[]") ? 0 : 400);
 }
@@ -206,7 +206,7 @@ static void check_target(const char *text, size_t len, uint8_t c)
 	ck_assert_int_eq(http_target_judge(target), c == 0 || (c > 0x20 && c < 0x7f) ? good : HTTP_TARGET_BAD);
 }
 
-/* What is judged 16 bytes at a time is judged byte by byte: in texts of each length, with nothing behind them. */
+/* The checks of 16 bytes at a time agree with checks of single bytes, in texts of every length that nothing follows. */
 START_TEST(each_byte_in_each_place)
 {
 	static void (*const CHECKS[])(const char *text, size_t len, uint8_t c) = {check_name, check_value, check_host,
@@ -240,7 +240,7 @@ START_TEST(names_are_known_whole_and_in_any_case)
 		size_t len = strlen(NAMES[i]);
 		for (size_t at = 0; at < len; at++) {
 			memcpy(name, NAMES[i], len + 1);
-			name[at] = 'q'; /* there is none but in "Request" */
+			name[at] = 'q'; /* no other header has a "q" except in "Request" */
 			setup();
 			note(name, "v");
 			ck_assert(memcmp(&head, &none, sizeof(head)) == 0 || strcasecmp(name, NAMES[i]) == 0);
@@ -327,7 +327,7 @@ START_TEST(secrets_stay_out_of_the_log)
 }
 END_TEST
 
-/* However it is written, and whatever a reader of the log would take for a separator. */
+/* However the signature is written, and with any character that a reader of the log could take for a separator. */
 START_TEST(no_form_of_a_signature_is_logged)
 {
 	static const char *const FORMS[] = {

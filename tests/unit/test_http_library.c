@@ -1,4 +1,4 @@
-/* Versions of libmicrohttpd: those that this program was tried with, and any other. */
+/* Versions of libmicrohttpd: the tested ones, and any other. */
 #include "server/http/http_library.h"
 
 #include "support/http_fixture.h"
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* In the place of the library's: a program's own comes first. */
+/* Replaces the library's function: a program's own functions go before a library's. */
 static const char *version_here = "1.0.2";
 const char *MHD_get_version(void);
 const char *MHD_get_version(void)
@@ -29,7 +29,7 @@ END_TEST
 
 static struct output said;
 
-/* Start, serve, stop. */
+/* Starts the service, sends a request, and stops. */
 static void serve(void)
 {
 	static struct client_reply reply;

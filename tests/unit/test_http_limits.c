@@ -1,4 +1,4 @@
-/* What the HTTP service refuses, how it refuses, and how long it waits. */
+/* Which requests the HTTP service refuses, how it refuses them, and its timeouts. */
 #include "server/http/http_library.h"
 
 #include "support/http_fixture.h"
@@ -18,7 +18,7 @@ static void setup(void)
 	fixture_start(&o);
 }
 
-/* Every refusal says why, in the one form. */
+/* Every refusal names its reason, in one common form. */
 static void must_refuse(unsigned code, const char *rule)
 {
 	char start[100];
@@ -35,7 +35,7 @@ static void must_refuse_and_close(const char *request, unsigned code, const char
 	int fd = client_connect();
 	client_send(fd, request);
 	client_read(fd, &reply, "POST");
-	/* From 1.0 on the library refuses some by itself. */
+	/* From 1.0 on the library refuses some requests by itself. */
 	if (strcmp(http_library_version(), HTTP_LIBRARY_DEBIAN_12) != 0 && strncmp(reply.body, "<html>", 6) == 0)
 		ck_assert_uint_eq(reply.code / 100, 4);
 	else
@@ -82,11 +82,11 @@ START_TEST(heads_that_two_parsers_read_in_two_ways)
 	for (size_t i = 0; i < sizeof(CASES) / sizeof(CASES[0]); i++)
 		must_refuse_and_close(CASES[i].request, CASES[i].code, CASES[i].rule);
 	fixture_stop();
-	ck_assert_uint_eq(fixture_released(), 0); /* no route was reached */
+	ck_assert_uint_eq(fixture_released(), 0); /* the request reached no route */
 }
 END_TEST
 
-/* What the library refuses by itself ends as a request without a code, and leaves nothing behind. */
+/* A head that the library itself refuses ends as a request without a code, and leaves nothing behind. */
 START_TEST(heads_that_the_library_refuses)
 {
 	static const char *const REQUESTS[] = {
@@ -105,7 +105,7 @@ START_TEST(heads_that_the_library_refuses)
 }
 END_TEST
 
-/* A GET of a head of n bytes; the filler is a header's value. */
+/* Sends a GET whose head has n bytes. One long header fills it up. */
 static void get_head_of(size_t n)
 {
 	static const char START[] = "GET /bytes HTTP/1.1\r\nHost: h\r\nX-Filler: ";
@@ -124,7 +124,7 @@ START_TEST(heads_at_the_limit_and_over)
 	ck_assert_uint_eq(reply.code, 206);
 	get_head_of(FIXTURE_HEAD_MAX + 1);
 	must_refuse(431, "http.head_bytes");
-	get_head_of(FIXTURE_HEAD_MAX * 3); /* over what the library holds: its own answer */
+	get_head_of(FIXTURE_HEAD_MAX * 3); /* more than the library holds: the library answers */
 	ck_assert_uint_eq(reply.code, 431);
 	fixture_stop();
 }
@@ -142,7 +142,7 @@ START_TEST(bodies_at_the_limit_and_over)
 	client_read(fd, &reply, "POST");
 	must_refuse(413, "http.body_bytes");
 	ck_assert_ptr_nonnull(strstr(reply.body, "\"expected\":\"1000\",\"actual\":\"1001\""));
-	ck_assert(client_is_open(fd)); /* short enough to be swallowed */
+	ck_assert(client_is_open(fd)); /* the body was short enough to be read and ignored */
 	post(fd, "/upload", 0);
 	client_read(fd, &reply, "POST");
 	ck_assert_str_eq(reply.body, "{\"bytes\":0,\"length\":0}");
@@ -187,7 +187,7 @@ START_TEST(chunked_bodies_at_the_limit_and_over)
 }
 END_TEST
 
-/* One that goes on and on after a refusal past the library is cut in the end. */
+/* A chunk that never ends, after a refusal by this service, is cut at last. */
 START_TEST(an_endless_chunk_is_cut)
 {
 	int fd = client_connect();
@@ -222,12 +222,12 @@ START_TEST(a_long_body_of_a_refused_request_costs_the_connection)
 {
 	int fd = client_connect();
 	post(fd, "/no-head", (1 << 20) + 1);
-	client_read(fd, &reply, "POST"); /* at once: nothing of the body was sent */
+	client_read(fd, &reply, "POST"); /* at once, before any byte of the body */
 	must_refuse(403, "no");
 	ck_assert_uint_eq(client_await_close(fd), 0);
 	fd = client_connect();
 	post(fd, "/unknown", FIXTURE_BIG_MAX);
-	(void)client_send_fill(fd, FIXTURE_BIG_MAX); /* a client that writes all before it reads */
+	(void)client_send_fill(fd, FIXTURE_BIG_MAX); /* a client that writes everything before it reads */
 	client_read(fd, &reply, "POST");
 	must_refuse(404, "route.unknown");
 	(void)client_await_close(fd);
@@ -245,7 +245,7 @@ START_TEST(a_long_body_of_a_refused_request_costs_the_connection)
 }
 END_TEST
 
-/* Until nothing is held for a body of which some has come. */
+/* Waits until no memory is held for a body that arrived in part. */
 static void await_release(void)
 {
 	while (fixture_body_bytes() == 0 || fixture_states() > 0)
@@ -264,12 +264,12 @@ START_TEST(a_short_body_refused_in_the_middle_is_read_to_its_end)
 	ck_assert_ptr_null(client_header(&reply, "Connection"));
 	ck_assert(client_is_open(fd));
 	close(fd);
-	ck_assert_uint_lt(fixture_body_bytes(), 1 << 20); /* the route saw no more after its reply */
+	ck_assert_uint_lt(fixture_body_bytes(), 1 << 20); /* the route got no more after its reply */
 	fixture_stop();
 }
 END_TEST
 
-/* Said at once, and found by those who read only at the end, too. */
+/* The refusal is sent at once. A client that reads only at the end finds it, too. */
 START_TEST(a_long_body_refused_in_the_middle_costs_the_connection)
 {
 	int fd = client_connect();
@@ -299,7 +299,7 @@ START_TEST(expectations)
 	int fd = client_connect();
 	client_send(fd, "POST /upload HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: 3\r\n\r\n");
 	client_read_until(fd, "HTTP/1.1 100 Continue\r\n\r\n");
-	ck_assert(client_is_open(fd)); /* nothing else before the body */
+	ck_assert(client_is_open(fd)); /* nothing more before the body */
 	client_send(fd, "xxx");
 	client_read(fd, &reply, "POST");
 	ck_assert_str_eq(reply.body, "{\"bytes\":3,\"length\":3}");
@@ -332,7 +332,7 @@ START_TEST(a_client_that_resets_in_the_body)
 	int fd = client_connect();
 	post(fd, "/big", 100000);
 	client_send_fill(fd, 5000);
-	fixture_await_pieces(1); /* before it, there is no request to speak of */
+	fixture_await_pieces(1); /* before that, there is no request yet */
 	client_reset(fd);
 	ck_assert_uint_eq(fixture_await_end(1).code, 0);
 	fixture_stop();
@@ -370,7 +370,7 @@ static void start_impatient(unsigned idle_s, unsigned head_s, unsigned request_s
 	fixture_start(&o);
 }
 
-/* Send a byte at each tick of the service until it has had enough. @return how many */
+/* Sends a byte at each tick of the service until the service closes. @return how many */
 static unsigned drip(int fd)
 {
 	unsigned n = 0;
@@ -397,7 +397,7 @@ END_TEST
 
 START_TEST(a_dripping_body_is_cut_and_told)
 {
-	start_impatient(2, 30, 30); /* a byte a second keeps the idle timeout of 2 s away, but not the rate */
+	start_impatient(2, 30, 30); /* a byte a second avoids the idle timeout of 2 s, but not the minimum rate */
 	int fd = client_connect();
 	post(fd, "/upload", FIXTURE_BODY_MAX);
 	ck_assert_uint_lt(drip(fd), 7);
@@ -422,7 +422,7 @@ START_TEST(a_body_has_a_time_limit_as_a_whole)
 }
 END_TEST
 
-/* libmicrohttpd 1.0.1 says neither to the client nor to us that it has given up. */
+/* libmicrohttpd 1.0.1 gives up without telling the client or us. */
 START_TEST(a_chunk_size_that_fits_nowhere)
 {
 	start_impatient(1, 5, 5);
@@ -480,7 +480,7 @@ START_TEST(an_address_has_so_many_connections)
 	must_refuse_and_close("GET /bytes HTTP/1.1\r\nHost: h\r\n\r\n", 429, "connections");
 	ck_assert_str_eq(client_header(&reply, "Retry-After"), "3");
 	close(fds[0]);
-	do { /* the place is free once the server has seen the close */
+	do { /* the slot is free once the server has seen the close */
 		client_ask(&reply, "GET", "GET /bytes HTTP/1.1\r\nHost: h\r\n\r\n");
 	} while (reply.code == 429);
 	ck_assert_uint_eq(reply.code, 206);

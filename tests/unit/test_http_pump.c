@@ -7,7 +7,7 @@
 
 enum { BODY_BYTES = 2 * HTTP_PUMP_BYTES + 100 };
 
-/* The connection, and what its thread waits for. */
+/* The connection, and what its thread is waiting for. */
 static struct {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
@@ -63,7 +63,7 @@ static ssize_t source_read(void *ctx, uint64_t pos, uint8_t *out, size_t max)
 	source.most = max > source.most ? max : source.most;
 	if (pos >= source.fails_at)
 		return -1;
-	size_t n = max > 1000 ? max - 1 : max; /* it need not give all that it may */
+	size_t n = max > 1000 ? max - 1 : max; /* a source may return less than asked for */
 	for (size_t i = 0; i < n; i++)
 		out[i] = byte_at(pos + i);
 	return (ssize_t)n;
@@ -93,7 +93,7 @@ static void teardown(void)
 	cairn_workers_free(workers);
 }
 
-/* @return how far it came */
+/* @return how many bytes were read */
 static uint64_t read_all(enum http_stream_read *end)
 {
 	static uint8_t out[10000];
@@ -125,7 +125,7 @@ START_TEST(a_worker_reads_block_by_block)
 }
 END_TEST
 
-/* Nothing is read ahead for a client that takes nothing. */
+/* No block is read ahead for a client that takes nothing. */
 START_TEST(the_next_block_waits_for_the_client)
 {
 	uint8_t out[10];

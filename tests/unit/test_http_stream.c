@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The reading side, as a connection would have it. */
+/* The reading side, in place of a connection. */
 static struct {
 	unsigned n_pauses, n_wakes;
 	bool closing;
@@ -95,7 +95,7 @@ START_TEST(an_unsent_frame_is_replaced_but_never_a_started_one)
 	ck_assert(frame(""));
 	must_read(64, "ondfourth");
 	ck_assert(frame("fifth"));
-	http_stream_finish(stream, "end", 3); /* the last one replaces nothing */
+	http_stream_finish(stream, "end", 3); /* the last frame does not replace others */
 	must_read(64, "fifthend");
 	must_be(HTTP_STREAM_END);
 	http_stream_gone(stream);
@@ -138,7 +138,7 @@ START_TEST(waiting_bytes_at_the_limit_and_over)
 	http_stream_gone(stream);
 	setup();
 	http_stream_finish(stream, most, HTTP_STREAM_BYTES_MAX + 1);
-	must_be(HTTP_STREAM_FAILED); /* cut, rather than a last frame that is not whole */
+	must_be(HTTP_STREAM_FAILED); /* the stream is cut rather than ended with a partial frame */
 	http_stream_gone(stream);
 }
 END_TEST

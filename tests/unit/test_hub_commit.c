@@ -114,7 +114,7 @@ START_TEST(commit_refused)
 }
 END_TEST
 
-/* A file of n bytes, as base64 or as it is. */
+/* A file of n bytes, in base64 or plain. */
 static enum cairn_status read_file(size_t n, bool plain)
 {
 	static char text[2 * CAIRN_INDEX_INLINE_MAX];

@@ -1,4 +1,4 @@
-/* Lines of a batch, and the paths in them. */
+/* Lines of a batch of operations, and the paths in them. */
 #include "hub/operation.h"
 #include "hub/path.h"
 
@@ -176,7 +176,7 @@ START_TEST(paths)
 }
 END_TEST
 
-/* What is new leads nowhere on Windows, either; what is there already may have any of these names. */
+/* A new path must also be safe on Windows. An existing path may have any of these names. */
 START_TEST(new_paths)
 {
 	static const char *const GOOD[] = {"a",    "a\\b", "10:00", "a/10:00:00.json",   "...",
@@ -203,7 +203,7 @@ START_TEST(new_paths)
 }
 END_TEST
 
-/* What git refuses of a path, on whatever system somebody may write it. */
+/* Paths that git refuses, on whatever system they may be checked out. */
 START_TEST(files_of_repositories)
 {
 	static const char *const GOOD[] = {"a",     ".gitattributes", ".github/x", "x.git/y",       "git",

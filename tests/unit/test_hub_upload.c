@@ -1,4 +1,4 @@
-/* What .gitattributes and .gitignore say, how a file is uploaded, and what is wrong with a README.md. */
+/* Rules of .gitattributes and .gitignore, how a file is uploaded, and faults of a README.md. */
 #include "hub/card.h"
 #include "hub/upload.h"
 
@@ -66,7 +66,7 @@ START_TEST(ignore_leaves_files_and_folders_out)
 	ck_assert(ignored(TEXT, "x.log") && ignored(TEXT, "d/x.log") && !ignored(TEXT, "keep.log"));
 	ck_assert(!ignored(TEXT, "d/keep.log"));
 	ck_assert(ignored(TEXT, "build/x") && ignored(TEXT, "d/build/x/y") && !ignored(TEXT, "build"));
-	ck_assert(ignored(TEXT, "build/keep.log")); /* what is in a folder that is left out cannot come back */
+	ck_assert(ignored(TEXT, "build/keep.log")); /* a file in an ignored folder cannot be included again */
 	ck_assert(ignored(TEXT, "only-top") && !ignored(TEXT, "d/only-top"));
 	ck_assert(ignored(TEXT, "doc/a.txt") && !ignored(TEXT, "doc/d/a.txt") && !ignored(TEXT, "d/doc/a.txt"));
 	ck_assert(ignored(TEXT, "cache") && ignored(TEXT, "x/cache") && ignored(TEXT, "x/cache/f"));
@@ -93,7 +93,7 @@ START_TEST(wild_cards)
 }
 END_TEST
 
-/* What is repeated so often makes a text. */
+/* A text that repeats `what` n times. */
 static char *repeat(const char *what, size_t n)
 {
 	size_t len = strlen(what);
@@ -112,7 +112,7 @@ static uint64_t steps_of(const char *text, const char *path)
 	return CAIRN_HUB_PATTERN_STEPS - p.steps_left;
 }
 
-/* Lines that match nothing, long ones, folders and classes: each is paid for. */
+/* Lines that match nothing, long lines, folders and classes all use up steps. */
 START_TEST(all_that_is_read_costs_steps)
 {
 	char *lines = repeat("\n", 1000), *comment = repeat("#", 8000), *class = repeat("b", 1000);
@@ -136,7 +136,7 @@ START_TEST(all_that_is_read_costs_steps)
 }
 END_TEST
 
-/* A text that takes more steps than there are ends, however long it would take. */
+/* A match that needs more steps than the limit ends there, however long it would take. */
 START_TEST(steps_are_bounded)
 {
 	static const char LINE[] = "*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*ab\n";
@@ -170,12 +170,12 @@ START_TEST(small_text_comes_with_the_commit)
 	ck_assert(is_inline("x", 6, "w7/Dvw=="));    /* UTF-8, with "/" in base64 */
 	ck_assert(is_inline("x", 600, "YWHDvMM="));  /* cut within a character */
 	ck_assert(!is_inline("x", 600, "YWH/YWE=")); /* no UTF-8 */
-	ck_assert(!is_inline("x", 600, "YWGAgIA=")); /* nor is this the start of a character */
+	ck_assert(!is_inline("x", 600, "YWGAgIA=")); /* nor does this start a character */
 	char sample[2049];
 	for (int i = 0; i < 2048; i += 4)
 		memcpy(sample + i, "YWFh", 4);
 	sample[2048] = '\0';
-	ck_assert(is_inline("x", 1536, sample)); /* the start of it is looked at */
+	ck_assert(is_inline("x", 1536, sample)); /* only the start of the sample is checked */
 }
 END_TEST
 

@@ -1,4 +1,4 @@
-/* A database of SQLite's: versions, what is not ours, damage. */
+/* A SQLite database as an index: versions, foreign databases, damage. */
 #include "support/index_fixture.h"
 #include "support/tempdir.h"
 
@@ -83,8 +83,8 @@ static void refused(const char *rule)
 	ck_assert(cairn_hash_equal(&before, &after));
 }
 
-/* It would take a lock over all connections at each allocation. Only what is said before the first use of SQLite
- * counts, so this is about the order in which an index is opened; the test runs in a process of its own. */
+/* Counting memory would take a global lock at each allocation. The setting counts only before SQLite's first use, so
+ * this tests the order in which an index is opened. The test runs in a process of its own. */
 START_TEST(sqlite_does_not_count_its_memory)
 {
 	struct cairn_index *ix = fx_open(folder.path);
@@ -141,7 +141,7 @@ END_TEST
 
 START_TEST(newer_version_in_the_log_refused)
 {
-	/* A process that was killed leaves what it committed in the log; refusing must not copy it into the file. */
+	/* A killed process leaves its commits in the log. A refusal must not copy them into the file. */
 	cairn_index_free(fx_open(folder.path));
 	sqlite3 *db;
 	ck_assert_int_eq(cairn_sql_open(&db, path, SQLITE_OPEN_READWRITE, NULL, NULL), CAIRN_OK);
@@ -186,7 +186,7 @@ START_TEST(empty_file_is_new)
 }
 END_TEST
 
-/* An index of this version, built from its scripts, with something in it. */
+/* Builds an index of this version from its scripts, with some rows. */
 static void make_version(int version)
 {
 	run_sql("PRAGMA page_size = 4096; PRAGMA journal_mode = WAL");
@@ -201,7 +201,7 @@ static void make_version(int version)
 	run_sql(sql);
 }
 
-/* Migrating comes first; opening changes nothing. */
+/* An older index must be migrated first. Opening it changes nothing. */
 START_TEST(older_versions_are_not_opened)
 {
 	static const struct cairn_index_options TO_READ = {.read_only = true};
@@ -226,7 +226,7 @@ START_TEST(older_versions_are_not_opened)
 }
 END_TEST
 
-/* Every earlier version comes forward and keeps what it holds. */
+/* Every earlier version is migrated and keeps its contents. */
 START_TEST(migrated_from_each_version)
 {
 	for (int version = 1; version <= cairn_migrate_latest; version++) {
@@ -241,7 +241,7 @@ START_TEST(migrated_from_each_version)
 }
 END_TEST
 
-/* Up to version 3 a file had one SHA-256, the first that was given. */
+/* Up to version 3 a file had one SHA-256, the first one claimed. */
 START_TEST(one_sha256_becomes_the_claim_of_each_owner)
 {
 	for (int version = 1; version <= 3; version++) {
@@ -264,7 +264,7 @@ START_TEST(one_sha256_becomes_the_claim_of_each_owner)
 		bool known = true;
 		struct cairn_index_registered registered;
 		ck_assert_int_eq(fx_shard_known(ix, &body, "", "", &known, &registered), CAIRN_OK);
-		ck_assert(!known); /* its SHA-256 may be one that was not kept */
+		ck_assert(!known); /* its SHA-256 may have been dropped */
 		cairn_index_free(ix);
 		ck_assert_int_eq(ask("SELECT count(*) FROM file_owner WHERE sha256 > x''"), 3);
 		ck_assert_int_eq(ask("SELECT count(*) FROM file_owner"), 4);
@@ -278,7 +278,7 @@ START_TEST(one_sha256_becomes_the_claim_of_each_owner)
 }
 END_TEST
 
-/* Since version 12 each repository tells what it holds: each of its files and inline contents once. */
+/* Since version 12 each repository has a count of the bytes it holds: each of its files and inline contents once. */
 START_TEST(what_repositories_hold_is_counted)
 {
 	make_version(11);
@@ -307,7 +307,7 @@ static void note_due(void *ctx, const struct cairn_index_due *due)
 	ck_assert_str_eq(due->owner, "kept");
 }
 
-/* Up to version 12 nothing was compared: all that was said is looked at, and nothing else. */
+/* Up to version 12 no claim was verified. After migrating, every claim is due for verification, and nothing else is. */
 START_TEST(what_was_said_is_to_be_looked_at)
 {
 	for (int version = 9; version <= 12; version++) {
@@ -333,7 +333,7 @@ START_TEST(what_was_said_is_to_be_looked_at)
 }
 END_TEST
 
-/* Up to version 8 what an owner says of a file stood in a table of its own. */
+/* Up to version 8 owners' claims were in a table of their own. */
 START_TEST(owners_and_their_claims_become_one_table)
 {
 	static const char OWNERS[] = "INSERT INTO file(id, hash, size, terms, at) VALUES(1, zeroblob(32), 5, x'', 1),"
@@ -358,7 +358,7 @@ START_TEST(owners_and_their_claims_become_one_table)
 }
 END_TEST
 
-/* Up to version 4 a term did not keep where its bytes lie. */
+/* Up to version 4 a term did not record where its bytes lie. */
 START_TEST(terms_are_given_their_offsets)
 {
 	for (int version = 1; version <= 4; version++) {
@@ -370,7 +370,7 @@ START_TEST(terms_are_given_their_offsets)
 			"x'0700000000000000000002000400000007000000000000000100050008000000', 1),"
 			"(2, randomblob(32), 0, x'', 1),"
 			"(3, randomblob(32), 2, x'09000000000000000000010002000000', 1)," /* no such xorb */
-			"(4, randomblob(32), 2, x'07000000000000000400060004000000', 1)," /* more than it has */
+			"(4, randomblob(32), 2, x'07000000000000000400060004000000', 1)," /* past the end of the xorb */
 			"(5, randomblob(32), 2, zeroblob(24), 1),"                        /* damaged */
 			"(6, randomblob(32), 2, zeroblob(17), 1)");
 		cairn_index_free(fx_open(folder.path));
@@ -398,7 +398,7 @@ struct between {
 	unsigned n_chunks;
 };
 
-/* Between the halves of a plan somebody else writes. */
+/* Another connection writes between the halves of a plan. */
 static enum cairn_status between_choose(struct cairn_index_planner *planner, const struct cairn_index_file *file,
 					const int64_t **ids, uint32_t *n, uint32_t with_spans[static 2])
 {
@@ -417,7 +417,7 @@ static enum cairn_status between_visit(void *planner, const struct cairn_index_s
 	return CAIRN_OK;
 }
 
-/* A file of one term over all of a xorb. @return its hash */
+/* Adds a file of one term over a whole xorb. @return its hash */
 static struct cairn_hash put_planned(struct cairn_index *ix)
 {
 	struct fx_xorb x = fx_xorb_new(1, 10);
@@ -435,7 +435,7 @@ START_TEST(a_plan_is_one_snapshot)
 	struct cairn_index *ix = fx_open(folder.path);
 	struct cairn_hash hash = put_planned(ix);
 	struct between b = {.planner = {1, between_choose, between_visit}};
-	for (unsigned i = 0; i < 2; i++) { /* the next one sees what was written, so no snapshot is left behind */
+	for (unsigned i = 0; i < 2; i++) { /* the second plan sees the write, so no snapshot is left behind */
 		struct cairn_index_file file;
 		ck_assert_int_eq(cairn_index_plan(ix, &hash, NULL, &b.planner, &file), CAIRN_OK);
 		ck_assert_uint_eq(b.n_chunks, i == 0 ? 10 : 7);
@@ -445,7 +445,7 @@ START_TEST(a_plan_is_one_snapshot)
 }
 END_TEST
 
-/* A plan's terms that are longer than as many as are wanted by less than one more are not taken for none. */
+/* Damaged terms may exceed the wanted number by less than one term. They are not taken for no terms. */
 START_TEST(a_damaged_plan_is_not_an_empty_one)
 {
 	struct cairn_index *ix = fx_open(folder.path);
@@ -460,7 +460,7 @@ START_TEST(a_damaged_plan_is_not_an_empty_one)
 }
 END_TEST
 
-/* Damage that SQLite cannot see is named, not passed on as a shorter or longer list. */
+/* Damage that SQLite cannot detect is reported. It does not appear as a shorter or longer list. */
 START_TEST(damaged_list)
 {
 	struct cairn_index *ix = fx_open(folder.path);

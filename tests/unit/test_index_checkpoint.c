@@ -1,5 +1,5 @@
-/* The disk fails during a checkpoint of the index. A page that could not be written is taken for
- * written by the kernel, so that only the log still has it. */
+/* The disk fails during a checkpoint of the index. The kernel takes a page that could not be written for written, so
+ * only the log still has it. */
 #include "cas/internal.h"
 #include "index/sqlite/engine.h"
 #include "index/sqlite/migrate.h"
@@ -37,7 +37,7 @@ static void tear_down(void)
 	cas_fixture_fini(&f);
 }
 
-/* SQLite's syncs come here, since the program's functions go before a library's. */
+/* Replaces the C library's functions, so SQLite's syncs come here. */
 static atomic_int syncs_to_fail;
 
 static int sync_file(long number, int fd)
@@ -79,8 +79,8 @@ static void copy_file(const struct tempdir *from, const char *name)
 	close(out);
 }
 
-/* The next sync of the database fails, and what it was to write is lost. By a child: closing the file would drop
- * SQLite's locks on it. */
+/* The next sync of the database fails, and the data it was to write is lost. A child process does this: closing the
+ * file here would drop SQLite's locks on it. */
 static void lose_next_sync(void)
 {
 	pid_t child = fork();
@@ -103,7 +103,7 @@ static void put_file(uint64_t number)
 	ck_assert_int_eq(fx_shard_put(ix, &s), CAIRN_OK);
 }
 
-/* Lengthens the log by as many commits as it gets pages. All are of the same page, so that a round is short. */
+/* Lengthens the log by n commits of one page each. All change the same page, so that a round is short. */
 static void fill_log_pages(int n)
 {
 	CLEANUP(cairn_sql_closep) sqlite3 *db = NULL;
@@ -115,7 +115,7 @@ static void fill_log_pages(int n)
 		ck_assert_int_eq(cairn_sql_exec(db, "UPDATE state SET probes = probes + 1"), CAIRN_OK);
 }
 
-/* The length of the log as long as it has never been begun anew. */
+/* The length of the log, provided that it has never been restarted. */
 static int log_pages(void)
 {
 	enum { LOG_HEAD_BYTES = 32, FRAME_BYTES = 24 + CAIRN_MIGRATE_PAGE_BYTES };
@@ -125,13 +125,13 @@ static int log_pages(void)
 	return (int)((st.st_size - LOG_HEAD_BYTES) / FRAME_BYTES);
 }
 
-/* So much log that a round of a checkpoint is due at the next commit. */
+/* Fills the log until the next commit makes a checkpoint due. */
 static void fill_log(void)
 {
 	fill_log_pages(CAIRN_CHECKPOINT_PAGES + 1);
 }
 
-/* A commit, and the round that it begins. */
+/* Commits, and waits for the checkpoint round that this begins. */
 static enum cairn_checkpoint_state commit_and_fold(void)
 {
 	struct cairn_checkpoint *c = &cairn_sqlite(ix)->checkpoint;
@@ -144,7 +144,7 @@ static enum cairn_checkpoint_state commit_and_fold(void)
 	return state;
 }
 
-/* A snapshot that keeps what is committed after it from being copied. */
+/* A snapshot that prevents later commits from being copied. */
 static void hold(sqlite3 **reader)
 {
 	char path[CAIRN_SQL_PATH_BYTES];
@@ -155,8 +155,7 @@ static void hold(sqlite3 **reader)
 	ck_assert_int_eq(cairn_sql_ask(*reader, "SELECT count(*) FROM file", &n), CAIRN_OK);
 }
 
-/* Where the sync fails: after a part of the log was copied, after all of it, and when the writer copies the rest.
- */
+/* Where the sync fails: after a part of the log was copied, after all of it, or when the writer copies the rest. */
 enum { IN_A_PART, AT_THE_END, IN_THE_REST, WAYS };
 
 static void fail_one_sync(int way)
@@ -184,7 +183,8 @@ START_TEST(a_lost_page_is_still_in_the_log)
 	put_file(1);
 	fail_one_sync(_i);
 	not_ready();
-	/* All syncs succeed from now on. Enough for another round, and for the log to be begun anew after it. */
+	/* All syncs succeed from now on. The log is long enough for another round, and for restarting the log after
+	 * it. */
 	put_file(2);
 	fill_log();
 	for (int i = 0; i < 3; i++)
@@ -210,14 +210,14 @@ START_TEST(a_restart_folds_it_in_again)
 	ck_assert_int_eq(commit_and_fold(), CAIRN_CHECKPOINT_IDLE); /* the round that /ready began, and its rest */
 	put_file(2);
 	cas_fixture_close(&f);
-	copy_file(&f.dir, "index.sqlite"); /* alone: the log is gone */
+	copy_file(&f.dir, "index.sqlite"); /* only the database: the log is gone */
 	struct cairn_index *after = fx_open(disk.path);
 	ck_assert(fx_sees(after, NULL, 1) && fx_sees(after, NULL, 2));
 	cairn_index_free(after);
 }
 END_TEST
 
-/* Another process makes a checkpoint: its lock is a byte of the shared memory's file. @return the process */
+/* Another process makes a checkpoint: its lock is a byte of the shared-memory file. @return the process */
 static pid_t fold_elsewhere(void)
 {
 	enum { CHECKPOINT_LOCK = 121 };
@@ -256,12 +256,12 @@ START_TEST(a_busy_log_is_no_failure)
 }
 END_TEST
 
-/* Holds one pass of the thread at the place where SQLite's WAL-reset bug strikes: the pass has read the header of the
- * log, and has no lock yet that keeps the log from being begun anew. SQLite calls xUnfetch just there. */
+/* Holds one pass of the thread at the place of SQLite's WAL-reset bug. There the pass has read the header of the
+ * log, but has no lock yet that keeps the log from being restarted. SQLite calls xUnfetch at this place. */
 static struct {
 	const sqlite3_io_methods *before; /* the file's own */
 	sqlite3_io_methods methods;
-	int pass, held_pass; /* the pass that runs; the pass to hold */
+	int pass, held_pass; /* the current pass; the pass to hold */
 	bool held, opened;   /* under the checkpoint's lock */
 } gate;
 
@@ -281,7 +281,7 @@ static int gate_unfetch(sqlite3_file *file, sqlite3_int64 offset, void *page)
 	return SQLITE_OK;
 }
 
-/* The index's xSync finds the system's methods by those of the file. */
+/* The index's xSync looks up the system's methods by those of the file. */
 static int gate_sync(sqlite3_file *file, int flags)
 {
 	file->pMethods = gate.before;
@@ -332,14 +332,14 @@ static void sees_files(uint64_t n)
 		ck_assert_msg(fx_sees(ix, NULL, number), "file %d was committed and is lost", (int)number);
 }
 
-/* Loops over the first passes of a round. A commit comes while the pass stands at the gate. */
+/* Loops over the first passes of a round. A commit happens while the pass is held. */
 START_TEST(a_commit_during_a_pass_is_kept)
 {
 	struct cairn_checkpoint *c = &cairn_sqlite(ix)->checkpoint;
 	put_file(1);
-	/* A round of so many pages has a further pass, and the writer does not wait for the round to end. */
+	/* A round of so many pages needs another pass, and the writer does not wait for the round to end. */
 	fill_log_pages(1003 - log_pages());
-	/* As if the disk were nearly full, so that short rounds do; but the log's file stays as long as it is. */
+	/* Short rounds, as on a nearly full disk, but the log's file keeps its length. */
 	c->keep_bytes = UINT64_MAX;
 	c->round_pages = CAIRN_CHECKPOINT_PAGES_MIN;
 	gate_set(_i);

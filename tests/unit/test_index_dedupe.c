@@ -1,4 +1,4 @@
-/* Chunk queries of SQLite's engine: its filter, its plans, damaged rows. */
+/* Chunk queries of the SQLite engine: its filter, its query plans, damaged rows. */
 #include "base/bytes.h"
 #include "index/sqlite/engine.h"
 #include "support/index_fixture.h"
@@ -11,7 +11,7 @@
 #include <string.h>
 #include <time.h>
 
-/* Damage of one neighbour takes nothing from the xorb that was asked for, nor from the others. */
+/* Damage of a neighbour affects neither the requested xorb nor the other neighbours. */
 START_TEST(a_damaged_neighbour_is_left_out)
 {
 	static const char *const damages[] = {
@@ -31,7 +31,7 @@ START_TEST(a_damaged_neighbour_is_left_out)
 }
 END_TEST
 
-/* For the filter, a chunk of another scope is no other than one that is nowhere: nothing further is done for either. */
+/* The filter treats a chunk of another scope like an absent one: no further work is done for either. */
 START_TEST(a_foreign_chunk_is_ruled_out_like_an_absent_one)
 {
 	struct fx_shard s;
@@ -71,8 +71,8 @@ static int cost_order(const void *pa, const void *pb)
 	return (*x > *y) - (*x < *y);
 }
 
-/* Processor time of a look-up by "you", in nanoseconds: the median of blocks, of which two kinds take turns.
- * @param[out] ns  of a chunk that only "me" has, and of ones that nobody has */
+/* Processor time of a lookup by "you", in nanoseconds: the median of blocks, which alternate between two kinds.
+ * @param[out] ns  of a chunk that only "me" has, and of chunks that nobody has */
 static void cost_measure(const struct cairn_hash *foreign, int64_t ns[2])
 {
 	static int64_t blocks[2][COST_BLOCKS];
@@ -99,7 +99,7 @@ static void cost_measure(const struct cairn_hash *foreign, int64_t ns[2])
 	}
 }
 
-/* With the filter, and while it is still being filled and every question goes to the tree. */
+/* With the filter, and while the filter is being built and every lookup reads the tree. */
 START_TEST(a_foreign_chunk_costs_what_an_absent_one_does)
 {
 	struct fx_shard s;
@@ -122,7 +122,7 @@ START_TEST(a_foreign_chunk_costs_what_an_absent_one_does)
 }
 END_TEST
 
-/* A page of dedupe for each would be a read of the disk for each, in a large index. */
+/* In a large index, reading a page of dedupe for each chunk would mean a disk read for each. */
 START_TEST(eligible_chunks_of_a_xorb_are_found_in_one_place)
 {
 	CLEANUP(cairn_pool_givep) struct cairn_reader *r = NULL;
@@ -139,9 +139,9 @@ START_TEST(eligible_chunks_of_a_xorb_are_found_in_one_place)
 }
 END_TEST
 
-static const uint32_t ROW_STEP = 4294967291; /* so that they are spread over all numbers */
+static const uint32_t ROW_STEP = 4294967291; /* spreads the rows over all numbers */
 
-/* Rows that lie between those that are asked for, so that the filter takes many pieces. */
+/* Adds rows between those that the test asks for, so that the filter is built in many pieces. */
 static void add_rows(unsigned n)
 {
 	CLEANUP(cairn_sql_closep) sqlite3 *db = NULL;
@@ -155,7 +155,7 @@ static void add_rows(unsigned n)
 	ck_assert_int_eq(cairn_sql_exec(db, sql), CAIRN_OK);
 }
 
-/* Each write is followed by a piece at least. */
+/* Each write is followed by at least one piece. */
 static void await_filter(unsigned pieces)
 {
 	struct cairn_index_stats stats;
@@ -166,7 +166,7 @@ static void await_filter(unsigned pieces)
 	ck_assert_uint_gt(stats.filter_bytes, 0);
 }
 
-/* At both ends of the numbers and in between; what is added while it is filled is in it too. */
+/* Chunks at both ends of the numbers and in between. The filter also has chunks that are added while it is built. */
 START_TEST(filter_of_an_index_that_was_there)
 {
 	enum { PIECES = 4, ROWS_OF_A_PIECE = 8192 };

@@ -1,4 +1,4 @@
-/* Collecting from an index of SQLite's that is damaged, or was written by an earlier version. */
+/* Collecting from a SQLite index that is damaged or was written by an earlier version. */
 #include "support/index_gc_fixture.h"
 #include "support/index_sqlite.h"
 
@@ -13,7 +13,7 @@ static bool stop_at_once(void *ctx)
 	return true;
 }
 
-/* What terms name is neither retired nor swept, whatever reference says. */
+/* A xorb that terms name is neither retired nor swept, whatever the table reference contains. */
 START_TEST(two_witnesses)
 {
 	CLEANUP(cairn_index_needs_freep) struct cairn_index_needs *needs = NULL;
@@ -35,7 +35,7 @@ START_TEST(two_witnesses)
 	ck_assert(!gx_row_of(&fx_a).retired);
 	request.needs = NULL;
 	ck_assert_int_eq(cairn_index_gc_mark(fx_index, &request), CAIRN_OK);
-	ck_assert_uint_eq(request.n_retired, 1); /* by one witness it is */
+	ck_assert_uint_eq(request.n_retired, 1); /* with one witness the xorb is retired */
 	struct cairn_index_gc_sweep next = {
 		.needs = needs,
 		.now_unix_s = gx_now + 9 * GX_GRACE_S,
@@ -50,7 +50,7 @@ START_TEST(two_witnesses)
 }
 END_TEST
 
-/* Retired by an earlier version, which did not tell. */
+/* An earlier version retired the xorbs, but left the shard known. */
 START_TEST(described_and_swept)
 {
 	struct cairn_hash gone[4];
@@ -68,8 +68,8 @@ END_TEST
 
 static const char SHORTEN_TERMS[] = "UPDATE file SET terms = substr(terms, 1, 15) WHERE id = 1";
 
-/* What cannot be read can be removed all the same, and keeps nothing from the collector. */
-/* The lengths of these rows fit no sum, whichever way each goes. */
+/* A row that cannot be read can still be removed, and does not stop the collector. */
+/* The lengths in these rows overflow a sum, in either direction. */
 START_TEST(damaged_lengths_are_swept)
 {
 	struct cairn_hash gone[4];

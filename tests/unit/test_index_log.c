@@ -15,11 +15,11 @@ static struct tempdir dir;
 static char path[512];
 static sqlite3_file *file;
 
-/* A file of the VFS, of the kind that flags say. */
+/* Opens a file of the VFS, of the given kind. */
 static void open_file(int kind)
 {
 	dir = tempdir_new();
-	/* A log takes its permissions from its database. */
+	/* A log gets its permissions from its database. */
 	(void)snprintf(path, sizeof(path), "%s/db", dir.path);
 	FILE *db = fopen(path, "w");
 	ck_assert_ptr_nonnull(db);
@@ -56,7 +56,7 @@ static void sync_file(void)
 	ck_assert_int_eq(file->pMethods->xSync(file, SQLITE_SYNC_NORMAL), SQLITE_OK);
 }
 
-/* As anybody else sees the file. */
+/* The size of the file on disk. */
 static size_t bytes_on_disk(void)
 {
 	struct stat st;
@@ -91,7 +91,7 @@ END_TEST
 START_TEST(a_piece_elsewhere_sends_the_others_out)
 {
 	put("abcdef", 0);
-	put("X", 2); /* over what is gathered */
+	put("X", 2); /* over bytes still in the buffer */
 	disk_has("abcdef");
 	put("Y", 3);
 	put("Z", 0);
@@ -126,7 +126,7 @@ START_TEST(closing_writes_what_is_left)
 }
 END_TEST
 
-/* More than fits, in pieces of all kinds, and one that is larger than all that is gathered. */
+/* Writes that do not fit the buffer, in pieces of all kinds, and one write larger than the buffer. */
 START_TEST(large_writes)
 {
 	enum { N = 1 << 20, BIG = 100 * 1024 };
@@ -147,7 +147,7 @@ START_TEST(large_writes)
 }
 END_TEST
 
-/* The late write fails: that is told at the sync, and nothing of it comes back later. */
+/* A late write fails. The next sync reports that, and none of the bytes appears later. */
 START_TEST(a_full_disk_is_told_at_the_sync)
 {
 	struct rlimit before;

@@ -1,4 +1,4 @@
-/* Snapshots of a database of SQLite's: older versions, what is refused, damage. */
+/* Snapshots of a SQLite database: older versions, refusals, damage. */
 #include "index/snapshot.h"
 #include "support/index_fixture.h"
 #include "support/index_sqlite.h"
@@ -21,7 +21,7 @@ static void put(void)
 
 struct seen {
 	unsigned n;
-	int sha256; /* first byte of the file's; -1: it has none */
+	int sha256; /* first byte of the file's SHA-256; -1: it has none */
 };
 
 static enum cairn_status see_xorb(void *ctx, const struct cairn_index_xorb *xorb, const struct cairn_chunk_list *list)
@@ -55,7 +55,7 @@ static void assert_sha256(int digit)
 	ck_assert_int_eq(seen.sha256, digit);
 }
 
-/* What older versions have is told, too, and nothing is changed for it. */
+/* An older version is read, too, and not changed by that. */
 START_TEST(older_version)
 {
 	put();

@@ -36,7 +36,7 @@ static unsigned named_by(const char *text)
 	return named;
 }
 
-/* Otherwise PostgreSQL could not tell the type of the argument, and SQLite would number the others anew. */
+/* Otherwise PostgreSQL could not infer the argument's type, and SQLite would number the others differently. */
 START_TEST(both_texts_name_all_arguments)
 {
 	size_t n;
@@ -52,12 +52,12 @@ START_TEST(both_texts_name_all_arguments)
 }
 END_TEST
 
-/* Statements with steps that read a table whole, or sort, and how many such steps each may have. */
+/* Statements that read a whole table or sort, and how many steps of these kinds each may have. */
 static const struct known {
 	const char *name;
 	unsigned steps_max;
 } KNOWN[] = {
-	/* Pages in the order of an index, which end at their limit. */
+	/* Pages in index order, which stop at their limit. */
 	{"UPDATED_ALL_DOWN", 1},
 	{"UPDATED_ALL_UP", 1},
 	{"CREATED_ALL_DOWN", 1},

@@ -1,4 +1,4 @@
-/* How SQLite's engine writes: disks and quotas that refuse, its log beside the commits, its cache. */
+/* How the SQLite engine writes: full disks and quotas, its log beside the commits, its cache. */
 #include "index/backend.h"
 #include "index/sqlite/checkpoint.h"
 #include "index/sqlite/write.h"
@@ -30,7 +30,7 @@ static void tear_down(void)
 	tempdir_fini(&folder);
 }
 
-/* A write that counts how often it is applied, and fails. */
+/* A write that fails, and counts how often it is applied. */
 struct failing {
 	struct cairn_index_write write;
 	unsigned n_applied;
@@ -55,7 +55,7 @@ START_TEST(a_bad_write_by_itself_is_not_tried_again)
 }
 END_TEST
 
-/* A disk that takes no more: uploads are refused, what is there can be read, and with room again all goes on. */
+/* When the disk is full, uploads are refused and reads go on. Once there is room, uploads succeed again. */
 START_TEST(a_disk_that_refuses)
 {
 	struct cairn_index *ix = fx_open(folder.path);
@@ -91,7 +91,7 @@ START_TEST(a_disk_that_refuses)
 }
 END_TEST
 
-/* SQLite's calls come here, since the program's functions go before a library's. */
+/* Replaces the C library's functions, so SQLite's calls come here. */
 static atomic_int sync_error, write_error;
 
 __attribute__((visibility("default"))) int fdatasync(int fildes)
@@ -110,14 +110,14 @@ __attribute__((visibility("default"))) ssize_t pwrite64(int fd, const void *buf,
 	return -1;
 }
 
-/* By itself, with a clock of its own. */
+/* The health alone, with a made-up clock. */
 START_TEST(what_failed_is_told_until_it_is_over)
 {
 	struct cairn_health h = {0};
 	static const struct cairn_index_kind UPLOAD = {.frees = false}, PROBE = {.probes = true};
 	struct cairn_index_write good = {.kind = &UPLOAD}, probe = {.kind = &PROBE};
 	struct cairn_index_write bad = {.kind = &UPLOAD, .status = CAIRN_E_FULL};
-	cairn_health_note(&h, &bad, 1000); /* for another reason than the database's */
+	cairn_health_note(&h, &bad, 1000); /* not a failure of the database */
 	ck_assert_int_eq(h.status, CAIRN_OK);
 	bad.diag.rule = "index.database";
 	cairn_health_note(&h, &bad, 1000);
@@ -127,7 +127,7 @@ START_TEST(what_failed_is_told_until_it_is_over)
 	cairn_health_note(&h, &probe, 1000 + CAIRN_HEALTH_HOLD_MS);
 	ck_assert_int_eq(h.status, CAIRN_OK);
 	cairn_health_note(&h, &bad, 2000);
-	good.next = &bad; /* in one batch: what failed counts */
+	good.next = &bad; /* in one batch the failed write counts */
 	cairn_health_note(&h, &good, 2001);
 	ck_assert_int_eq(h.status, CAIRN_E_FULL);
 	good.next = NULL;
@@ -137,14 +137,14 @@ START_TEST(what_failed_is_told_until_it_is_over)
 	bad.diag.rule = "index.silent";
 	cairn_health_note(&h, &bad, 2500);
 	ck_assert_int_eq(h.status, CAIRN_E_BUSY);
-	cairn_health_note(&h, &probe, 2501); /* a server that answers is back */
+	cairn_health_note(&h, &probe, 2501); /* a server that answers is healthy again */
 	ck_assert_int_eq(h.status, CAIRN_OK);
 	bad.status = CAIRN_E_IO;
 	bad.diag.rule = "index.corrupt";
 	cairn_health_note(&h, &bad, 3000);
 	cairn_health_note(&h, &good, 3001);
 	cairn_health_note(&h, &probe, 3001 + CAIRN_HEALTH_HOLD_MS);
-	ck_assert_int_eq(h.status, CAIRN_E_IO); /* damage does not go away */
+	ck_assert_int_eq(h.status, CAIRN_E_IO); /* damage stays */
 	ck_assert_str_eq(h.diag.rule, "index.corrupt");
 }
 END_TEST
@@ -168,7 +168,7 @@ START_TEST(a_quota_is_used_up_as_a_disk_is)
 	ck_assert_int_eq(fx_shard_put(ix, &s), expected);
 	write_error = 0;
 	ck_assert_int_eq(cairn_index_writable(ix), CAIRN_OK);
-	ck_assert_int_eq(cairn_index_health(ix, &diag), expected); /* a probe shows little */
+	ck_assert_int_eq(cairn_index_health(ix, &diag), expected); /* a probe proves little */
 	ck_assert_int_eq(fx_shard_put(ix, &s), CAIRN_OK);
 	ck_assert_int_eq(cairn_index_health(ix, &diag), CAIRN_OK);
 	cairn_index_free(ix);
@@ -185,7 +185,7 @@ static int64_t pages_of(const char *name)
 
 enum { LISTS = 5, CHUNKS = 8192 };
 
-static struct fx_xorb lists[LISTS]; /* making them is what takes the time */
+static struct fx_xorb lists[LISTS]; /* static, since making them takes long */
 
 static struct fx_xorb xorb_of_log(uint64_t i)
 {
@@ -194,7 +194,7 @@ static struct fx_xorb xorb_of_log(uint64_t i)
 	return x;
 }
 
-/* One commit each. @return how long the log was after the longest one */
+/* Adds xorbs, one commit each. @return how long the log was after the longest commit */
 static int64_t fill_log(struct cairn_index *ix, uint64_t n_xorbs)
 {
 	int64_t longest = 0;
@@ -225,7 +225,7 @@ static void check_and_end_log(struct cairn_index *ix, uint64_t n_xorbs)
 	cairn_index_free(ix);
 }
 
-/* How much longer than one round it gets is up to the disk; that there is a limit is the next one's. */
+/* How far the log outgrows one round depends on the disk. The next test checks that there is a limit. */
 START_TEST(many_commits_go_into_the_log_before_it_is_folded_in)
 {
 	enum { XORBS = 600 };
@@ -235,7 +235,7 @@ START_TEST(many_commits_go_into_the_log_before_it_is_folded_in)
 }
 END_TEST
 
-/* With rounds as short as on a disk that is nearly full: commits that are faster than the thread wait for it. */
+/* With rounds as short as on a nearly full disk, commits that are faster than the checkpoint thread wait for it. */
 START_TEST(the_log_is_folded_in_beside_the_commits)
 {
 	enum { XORBS = 100, COMMIT_PAGES = 128 };
@@ -275,7 +275,7 @@ static void open_tx(struct cairn_tx *tx, const char *path)
 	ck_assert_msg(cairn_tx_open(tx, path, &diag) == CAIRN_OK, "%s", diag.text);
 }
 
-/* A file of 2 GiB that is a hole but for its first pages; its header has the number of its pages, big endian. */
+/* Grows the database to 2 GiB, all hole but its first pages. Its header has the number of pages, big endian. */
 static void grow(const char *path)
 {
 	static const uint8_t pages[] = {0, 8, 0, 0};
@@ -309,7 +309,8 @@ START_TEST(the_cache_is_sized_when_it_is_opened_and_while_it_grows)
 }
 END_TEST
 
-/* What a transaction changes waits for its end in memory, up to 64 MiB: here 32, four times what the cache keeps. */
+/* A transaction's changes stay in memory until its end, up to 64 MiB. Here they take 32, four times the cache's
+ * size. */
 START_TEST(a_large_transaction_writes_its_pages_once)
 {
 	char path[512];

@@ -16,7 +16,7 @@ static struct cairn_json *parse(const char *text)
 	return value;
 }
 
-/* Text as a JSON string, read back. */
+/* Writes the text as a JSON string and reads it back. */
 static void text_comes_back(const char *text, size_t bytes_max, const char *wanted)
 {
 	CLEANUP(cairn_buf_fini) struct cairn_buf out = cairn_buf_init(4096);
@@ -54,7 +54,7 @@ START_TEST(text_with_something_special_at_every_place)
 		(void)snprintf(cut, sizeof(cut), "%.*s", (int)len, LETTERS);
 		text_comes_back(LETTERS, len, cut);
 	}
-	text_comes_back("ab\xc3\xa9", 3, "ab"); /* no half of a character */
+	text_comes_back("ab\xc3\xa9", 3, "ab"); /* a character is not split */
 }
 END_TEST
 
@@ -91,7 +91,7 @@ START_TEST(values_of_each_type)
 	ck_assert(!cairn_json_copy_of(v, "n", "y", text, sizeof(text)));
 	ck_assert_str_eq(text, "");
 	ck_assert(cairn_json_is_null(cairn_json_get(v, "n")) && !cairn_json_is_null(cairn_json_get(v, "no")));
-	/* A chain through what is not there. */
+	/* A chain of members that are missing. */
 	ck_assert_ptr_null(cairn_json_text_of(cairn_json_get(cairn_json_get(v, "no"), "no"), "no"));
 	ck_assert_ptr_null(cairn_json_get(cairn_json_get(v, "t"), "no"));
 	ck_assert_uint_eq(cairn_json_count(NULL), 0);

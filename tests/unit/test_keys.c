@@ -1,4 +1,4 @@
-/* API keys: their text, their scopes, and the names of repositories they are for. */
+/* API keys: their text, their scopes, and the repositories they are for. */
 #include "cas/keys.h"
 #include "cas/repo.h"
 #include "support/cas_fixture.h"

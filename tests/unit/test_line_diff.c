@@ -36,7 +36,7 @@ START_TEST(lines_that_are_other)
 {
 	is_told("", "", 3, "");
 	is_told("a\nb\n", "a\nb\n", 3, "");
-	is_told("a\nb\n", "a\nb", 3, ""); /* the end of the last line is not looked at */
+	is_told("a\nb\n", "a\nb", 3, ""); /* the end of the last line is ignored */
 	is_told("", "a\nb", 3, "+1,1 a|+1,2 b|");
 	is_told("a\n\nb\n", "", 3, "-1,1 a|-2,1 |-3,1 b|");
 	is_told("a\nb\nc\n", "a\nx\nc\n", 3, " 1,1 a|-2,2 b|+3,2 x| 3,3 c|");
@@ -55,7 +55,7 @@ START_TEST(a_visitor_ends_it)
 }
 END_TEST
 
-/* Edits of the shortest way, by the plain table. */
+/* The number of edits of the shortest way, from the full table. */
 static unsigned shortest(const char *a, unsigned n_a, const char *b, unsigned n_b)
 {
 	unsigned table[LINES + 1][LINES + 1];
@@ -83,7 +83,7 @@ static unsigned letters(char *out, char *text)
 	return n;
 }
 
-/* With all lines told, those that are not removed make the second text, and those that are not added the first one. */
+/* With all lines reported, those not removed make up the second text, and those not added the first. */
 START_TEST(the_way_is_right_and_shortest)
 {
 	srand(7);
@@ -117,7 +117,7 @@ static bool count(void *ctx, const struct cairn_diff_line *line)
 	return true;
 }
 
-/* Past the edits that are looked for all in between is other, also what is in both. */
+/* Beyond the maximum of edits all lines in between are reported as changed, even lines in both texts. */
 START_TEST(many_edits)
 {
 	for (unsigned edits = CAIRN_LINE_DIFF_EDITS_MAX; edits <= CAIRN_LINE_DIFF_EDITS_MAX + 2; edits += 2) {

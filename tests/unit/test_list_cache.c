@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Those of one kind share a chain; others do not. */
+/* Hashes of one chain share it; others do not. */
 static struct cairn_hash hash_of(uint8_t chain, uint32_t number)
 {
 	struct cairn_hash hash = {{chain}};
@@ -12,7 +12,7 @@ static struct cairn_hash hash_of(uint8_t chain, uint32_t number)
 	return hash;
 }
 
-/* A list of n chunks, the first of which is the xorb's hash, and room for no more. */
+/* Puts a list of n chunks, the first of which is the xorb's hash, allocated to exactly that size. */
 static void put(struct cairn_list_cache *c, const struct cairn_hash *xorb, uint32_t n)
 {
 	const struct cairn_chunk_list *kept;
@@ -36,7 +36,7 @@ static bool has(const struct cairn_list_cache *c, const struct cairn_hash *xorb)
 	return list != NULL;
 }
 
-/* One after the other, each in a chain of its own, or all in one: the last `keeps` of them are there. */
+/* Lists are put one after the other, each in its own chain or all in one. The last `keeps` of them stay. */
 static void last_ones_stay(bool one_chain, uint32_t n_chunks, uint32_t keeps)
 {
 	CLEANUP(cairn_list_cache_fini) struct cairn_list_cache c = {0};
@@ -63,7 +63,7 @@ START_TEST(so_many_bytes)
 }
 END_TEST
 
-/* One that is larger than all of it is kept all the same. */
+/* A list larger than the limit is kept alone. */
 START_TEST(so_many_bytes_as_wanted)
 {
 	CLEANUP(cairn_list_cache_fini)

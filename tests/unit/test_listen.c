@@ -92,7 +92,7 @@ START_TEST(what_is_not_an_address)
 }
 END_TEST
 
-/* A socket listening on text; *port becomes the true one. */
+/* Opens a socket that listens at text; *port becomes the actual port. */
 static int open_at(const char *text, unsigned *port)
 {
 	int fd;
@@ -157,7 +157,7 @@ START_TEST(a_port_in_use_is_refused_by_name)
 }
 END_TEST
 
-/* What systemd would leave: descriptor 3, and two variables. */
+/* Sets up what systemd passes: descriptor 3, and two variables. */
 static enum cairn_status inherit(int fd3, const char *pid, const char *n_fds, int *fd)
 {
 	if (fd3 >= 0)
@@ -167,7 +167,7 @@ static enum cairn_status inherit(int fd3, const char *pid, const char *n_fds, in
 	return listen_inherited(fd, NULL);
 }
 
-/* In a process of its own, since descriptor 3 is somebody's here. @return number of the first check that fails, or 0 */
+/* Runs in a child process, since descriptor 3 is in use here. @return the first check that fails; 0: none */
 static int inherit_all(int listening)
 {
 	char me[32];

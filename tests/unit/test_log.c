@@ -13,7 +13,7 @@ static void log_must_have_number(const struct cairn_json *line, const char *name
 	ck_assert_int_eq(got, number);
 }
 
-/* Log one text, and the value as a JSON parser reads it back; checks that it is one line of valid JSON. */
+/* Logs one text. Checks that the line is valid JSON. @return the value as a JSON parser reads it */
 static struct cairn_json *log_written(const char *text)
 {
 	struct output said;
@@ -105,7 +105,7 @@ START_TEST(absent_texts_are_left_out)
 }
 END_TEST
 
-/* Fields past the line's size are dropped whole; what is written is JSON all the same. */
+/* Fields that exceed the line's size are dropped whole. The line remains valid JSON. */
 START_TEST(lines_are_bounded)
 {
 	char text[1025];

@@ -1,4 +1,4 @@
-/* The log once its thread runs: what comes out of standard error, and when, whoever reads it or does not. */
+/* The log with its thread: which lines appear on standard error, and when, whether or not somebody reads it. */
 #include "base/clock.h"
 #include "server/log.h"
 #include "server/log_ring.h"
@@ -18,7 +18,7 @@
 
 enum { INTERVAL_MS = 100, PATIENCE_MS = 20000, THREADS = 4, LINES = 300 };
 
-/* Standard error becomes a file. @return it, for reading */
+/* Redirects standard error to a file. @return the file, for reading */
 static int log_to_file(void)
 {
 	char path[] = "/tmp/cairn_log_XXXXXX";
@@ -33,7 +33,7 @@ static int log_to_file(void)
 	return reader;
 }
 
-/* It becomes a pipe. @return the end that is read */
+/* Redirects standard error to a pipe. @return the end to read */
 static int log_to_pipe(void)
 {
 	int ends[2];
@@ -44,7 +44,7 @@ static int log_to_pipe(void)
 	return ends[0];
 }
 
-/* All that is in a file, as text. */
+/* The whole file as text. */
 static const char *log_text(int fd)
 {
 	static char text[4 << 20];
@@ -62,7 +62,7 @@ static unsigned text_lines(const char *text)
 	return n;
 }
 
-/* Until a file has so many lines, and no longer than must be. */
+/* Waits until a file has this many lines, within a deadline. */
 static void log_must_have(int fd, unsigned lines)
 {
 	int64_t until_ms = cairn_clock_mono_ms() + PATIENCE_MS;
@@ -89,7 +89,7 @@ static void *log_many(void *arg)
 	return NULL;
 }
 
-/* The last of them was logged just before the end. */
+/* The last line was logged just before the end. */
 START_TEST(all_is_written_in_order_at_the_end)
 {
 	int fd = log_to_file();
@@ -118,7 +118,7 @@ START_TEST(all_is_written_in_order_at_the_end)
 }
 END_TEST
 
-/* Also if nothing else is logged: each time it sleeps again. */
+/* A line is written even if no other follows: each time the thread sleeps again. */
 START_TEST(a_line_is_written_after_an_interval)
 {
 	int fd = log_to_file();
@@ -130,7 +130,7 @@ START_TEST(a_line_is_written_after_an_interval)
 }
 END_TEST
 
-/* Logs a line of that level. @return milliseconds until the file has it, and with it `lines` */
+/* Logs a line of that level. @return milliseconds until the file has `lines` lines, the new one among them */
 static int64_t log_wait_ms(int fd, enum log_level level, unsigned lines)
 {
 	int64_t began_ms = cairn_clock_mono_ms();
@@ -139,7 +139,7 @@ static int64_t log_wait_ms(int fd, enum log_level level, unsigned lines)
 	return cairn_clock_mono_ms() - began_ms;
 }
 
-/* Other lines wait for an interval each. Both kinds are measured in turns, so that a busy machine delays them alike. */
+/* Other lines wait up to an interval each. Both kinds alternate, so that a busy machine delays them alike. */
 START_TEST(a_warning_is_written_at_once)
 {
 	enum { N = 20 };
@@ -177,7 +177,7 @@ START_TEST(a_flush_waits_until_all_is_written)
 		ck_assert_uint_eq(text_lines(log_text(fd)), i);
 	}
 	log_stop();
-	log_flush(); /* harmless without the thread, which the next line does not need */
+	log_flush(); /* harmless without the thread; the next line needs no thread */
 	log_event(LOG_INFO, "line", NULL, 0);
 	ck_assert_uint_eq(text_lines(log_text(fd)), 101);
 	log_stop();
@@ -195,7 +195,7 @@ static void log_more_than_fits(void)
 		LOG(i % 1000 == 0 ? LOG_ERROR : LOG_INFO, "line", LOG_T("text", long_text));
 }
 
-/* Whoever logs goes on, and so does the end. */
+/* A reader that stops blocks neither the logging threads nor the end. */
 START_TEST(a_reader_that_stands_still_stops_nobody)
 {
 	(void)log_to_pipe();
@@ -206,7 +206,7 @@ START_TEST(a_reader_that_stands_still_stops_nobody)
 }
 END_TEST
 
-/* Then the log tells how many lines are missing, and none is torn. */
+/* The log then tells how many lines are missing. No line is torn. */
 START_TEST(a_reader_that_comes_back_learns_what_is_missing)
 {
 	int fd = log_to_pipe();
@@ -254,7 +254,7 @@ static void file_limit(rlim_t bytes)
 	ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
 }
 
-/* What is written once there is room again begins a line of its own. */
+/* The first text written once there is room again begins on a new line. */
 START_TEST(a_full_disk_tears_no_line_that_comes_later)
 {
 	(void)signal(SIGXFSZ, SIG_IGN);
@@ -275,7 +275,7 @@ START_TEST(a_full_disk_tears_no_line_that_comes_later)
 }
 END_TEST
 
-/* Somebody who shares it may have made it so. */
+/* Another process that shares it may have made it non-blocking. */
 START_TEST(standard_error_need_not_block)
 {
 	int fd = log_to_pipe(), flags = fcntl(STDERR_FILENO, F_GETFL);

@@ -1,4 +1,4 @@
-/* When figures of lost files are to be trusted: after a look that ended well, until something more is lost. */
+/* When the figures of lost files can be trusted: from a complete look until another loss. */
 #include "cas/internal.h"
 #include "cas/losses.h"
 #include "cas/mend.h"
@@ -21,7 +21,7 @@ static void lose(const struct cas_fixture *f)
 	ck_assert_int_eq(cas_lose(f->cas, &xorb, &(struct cairn_copy){0}), CAIRN_OK);
 }
 
-/* A look soon after another one does nothing. */
+/* A look that closely follows another one does nothing. */
 static void look_until_fresh(const struct cas_fixture *f)
 {
 	while (sum_of(f).is_stale)
@@ -72,7 +72,7 @@ START_TEST(a_failed_look_makes_them_stale)
 }
 END_TEST
 
-/* Nobody looks for bytes that are kept elsewhere. */
+/* Bytes that are kept elsewhere are not looked for. */
 static void keep_elsewhere(struct cairn_cas_options *options)
 {
 	options->xorbs_external = true;

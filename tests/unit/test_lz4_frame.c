@@ -1,4 +1,4 @@
-/* Frames that liblz4 unpacks: those that every client unpacks alike, and those that some do not. */
+/* Frames that liblz4 unpacks: those that every client unpacks to the same bytes, and those that some clients do not. */
 #include "support/vectors.h"
 #include "support/xorbs.h"
 #include "xorb/codec.h"
@@ -50,7 +50,7 @@ START_TEST(frames_that_liblz4_unpacks)
 }
 END_TEST
 
-/* As uploads meet it: in a xorb, by itself and grouped. */
+/* As in uploads: in a xorb, plain and grouped. */
 START_TEST(uploads_are_judged)
 {
 	for (unsigned scheme = CAIRN_SCHEME_LZ4; scheme <= CAIRN_SCHEME_GROUPED_LZ4; scheme++) {
@@ -66,7 +66,8 @@ START_TEST(uploads_are_judged)
 }
 END_TEST
 
-/* The walk over the sequences is taken only where there are zeros: four in a row, at every place, beside every edge. */
+/* The sequences are walked only if there are four zeros in a row. They are found at every position and at every
+ * edge. */
 START_TEST(zeros_are_found_anywhere)
 {
 	enum { LEN = 200 };
@@ -86,7 +87,7 @@ START_TEST(zeros_are_found_anywhere)
 }
 END_TEST
 
-/* Lengths that go on over several bytes, before the match and in it. */
+/* Lengths that span several bytes, before the match and in it. */
 START_TEST(distance_0_behind_long_sequences)
 {
 	enum { LITERALS = 15 + 255 + 3, MATCH_MORE = 255 };

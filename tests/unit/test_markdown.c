@@ -10,7 +10,7 @@
 
 static const struct markdown_base BASE = {"/ann/m/blob/main/", "/ann/m/resolve/main/"};
 
-/* Ended by a zero; the caller's. */
+/* The HTML with a zero at its end; the caller frees it. */
 static char *made_of(const char *text, size_t len)
 {
 	struct cairn_buf b = cairn_buf_init((size_t)4 << 20);
@@ -54,7 +54,7 @@ static const struct {
 	 "<p><a rel=\"nofollow noreferrer\" href=\"https://y.example\">picture</a></p>\n"},
 	{"[![a](c.png)](d.md)",
 	 "<p><a href=\"/ann/m/blob/main/d.md\"><img src=\"/ann/m/resolve/main/c.png\" alt=\"a\"></a></p>\n"},
-	/* what others would like */
+	/* attacks */
 	{"<script>alert(1)</script>", "<p>&lt;script&gt;alert(1)&lt;/script&gt;</p>\n"},
 	{"a <img src=x onerror=alert(1)>", "<p>a &lt;img src=x onerror=alert(1)&gt;</p>\n"},
 	{"<!-- -->\n<div>", "<p>&lt;!-- --&gt;\n&lt;div&gt;</p>\n"},
@@ -91,7 +91,7 @@ START_TEST(is_what_it_says)
 }
 END_TEST
 
-/* Behind each text nothing can be read: sanitizers do not see what the library does. */
+/* Nothing may be read behind a text. The text is copied, since sanitizers do not see reads inside the library. */
 START_TEST(ends_at_each_length)
 {
 	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -107,7 +107,7 @@ START_TEST(ends_at_each_length)
 }
 END_TEST
 
-/* Whatever it is: a bracket there made a link of the first, and took the library far away. */
+/* Bytes behind the text: a bracket there made a link of the first one, and sent the library far beyond the end. */
 START_TEST(what_is_behind_it_is_no_part_of_it)
 {
 	char *html = made_of("[a](x)", 5);
@@ -125,7 +125,7 @@ START_TEST(takes_zero_bytes)
 }
 END_TEST
 
-/* @return how often a piece stands in the text */
+/* @return how often a piece occurs in the text */
 static unsigned count(const char *text, const char *piece)
 {
 	unsigned n = 0;
@@ -146,7 +146,7 @@ START_TEST(nests_so_deep)
 }
 END_TEST
 
-/* A table of n columns in n rows, of which 2 n bytes are written. */
+/* A table of n columns and n rows, written in 2 n bytes. */
 START_TEST(becomes_text_where_it_would_be_too_long)
 {
 	enum { N = 100, ROWS = 3000 };
@@ -168,7 +168,7 @@ START_TEST(becomes_text_where_it_would_be_too_long)
 }
 END_TEST
 
-/* Patterns that made other parsers slow, and long ones at that: the test's time limit judges. */
+/* Long patterns that made other parsers slow. The test's time limit decides. */
 START_TEST(is_not_slow)
 {
 	static const char *const PIECES[] = {"[",      "![", "*a ", "_a__ ", "`a``", "<",   "<!--",    "[a](",
@@ -183,7 +183,7 @@ START_TEST(is_not_slow)
 }
 END_TEST
 
-/* Elements in one another, deeper than are kept count of: all text, and no tag or attribute of it stays open. */
+/* Elements nested deeper than the limit: all text appears, and no tag or attribute stays open. */
 START_TEST(ends_what_it_began)
 {
 	static const char *const SHAPES[][3] = {{"[x ", "![", "](b)"}, {"", "![", "](c)"}, {"[x ", "[", "](b)"}};
@@ -221,8 +221,8 @@ static double cpu_s_of(const struct cairn_buf *text)
 	return (double)(after.tv_sec - before.tv_sec) + (double)(after.tv_nsec - before.tv_nsec) / 1e9;
 }
 
-/* What the parser takes the square of: one address for all uses of a reference, and containers for each line. Without
- * limits on them these took 1 to 3 seconds. */
+/* Inputs with quadratic cost in the parser: an address repeated by each use of a reference, and containers on each
+ * line. Without limits these took 1 to 3 seconds. */
 START_TEST(is_no_square)
 {
 	static const struct {

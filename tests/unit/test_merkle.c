@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The nodes of a case, as its rule makes them. */
+/* Makes a node of a case by the case's rule. */
 static void merkle_make_node(const char *variant, uint64_t *state, struct cairn_hash *hash, uint64_t *bytes)
 {
 	for (size_t i = 0; i < 4; i++)
@@ -54,7 +54,7 @@ START_TEST(merkle_roots_of_the_vectors)
 }
 END_TEST
 
-/* The rule as the protocol document says it, over the whole list at once, to compare with. */
+/* The rule as the protocol document states it, over the whole list at once, for comparison. */
 static void merkle_by_the_book(struct cairn_hash *hashes, uint64_t *bytes, size_t n, struct cairn_hash *root)
 {
 	memset(root, 0, sizeof(*root));
@@ -88,8 +88,7 @@ static void merkle_by_the_book(struct cairn_hash *hashes, uint64_t *bytes, size_
 		*root = hashes[0];
 }
 
-/* Lengths up to 20,000, which fill the nodes that may wait on each of the lower levels, with lengths of the nodes that
- * have from 1 to 20 digits. */
+/* Lists of up to 20,000 nodes fill every waiting place of the lower levels. Node lengths have from 1 to 20 digits. */
 START_TEST(merkle_streaming_equals_the_book)
 {
 	enum { N = 20000 };

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Nodes by the rule of merkle.json; the caller frees them. */
+/* Nodes by the rule of merkle.json. The caller frees them. */
 static struct cairn_merkle_node *nodes_of(const char *variant, uint64_t seed, size_t n)
 {
 	struct cairn_merkle_node *nodes = calloc(n + 1, sizeof(*nodes));
@@ -44,7 +44,7 @@ static struct cairn_subtree streamed(const struct cairn_merkle_node *nodes, size
 	return s;
 }
 
-/* A level's nodes in the order of the exchanged form: taken from *at on. */
+/* Compares a level's nodes, in the order of the exchanged form, from *at on. */
 static void check_nodes(const struct cairn_subtree_nodes *have, const json_t *want, size_t *at)
 {
 	for (uint32_t i = 0; i < have->n; i++, (*at)++) {
@@ -96,7 +96,7 @@ START_TEST(ranges_have_the_form_of_the_reference)
 }
 END_TEST
 
-/* Cut a list anywhere, and into any number of pieces: joined, they give the root over the whole list. */
+/* A list cut anywhere, into any number of pieces: the joined pieces give the root of the whole list. */
 static void check_pieces(const struct cairn_merkle_node *nodes, size_t n, const size_t *cuts, size_t n_cuts)
 {
 	struct cairn_subtree whole = {0};
@@ -152,7 +152,7 @@ START_TEST(many_pieces_of_long_lists_join_to_the_root)
 		for (size_t i = 0; i < n_cuts; i++)
 			cuts[i] = vec_splitmix64(&seed) % (n + 1);
 		qsort(cuts, n_cuts, sizeof(cuts[0]), by_number);
-		if (v == 0) { /* the others keep to the form of the reference up to 1,024 nodes only */
+		if (v == 0) { /* the others match the reference only up to 1,024 nodes */
 			check_pieces(nodes, n, cuts, n_cuts);
 		} else {
 			check_pieces(nodes, n < 1023 ? n : 1023, NULL, 0);
@@ -162,8 +162,8 @@ START_TEST(many_pieces_of_long_lists_join_to_the_root)
 }
 END_TEST
 
-/* A run of equal chunks, as zeros give, between ordinary ones. No range may cost more than the run itself, and where an
- * end of the file is known it costs next to nothing. */
+/* A run of equal chunks, as zeros give, between ordinary ones. A range costs no more than the run itself, and almost
+ * nothing if it includes an end of the file. */
 START_TEST(a_long_run_of_equal_chunks_folds_where_an_end_is_known)
 {
 	enum { N = 46000, RUN_FROM = 3000, RUN_TO = 43000 };
@@ -178,7 +178,7 @@ START_TEST(a_long_run_of_equal_chunks_folds_where_an_end_is_known)
 		struct cairn_subtree a = streamed(nodes, AT[i], true, false);
 		CLEANUP(cairn_subtree_fini) struct cairn_subtree b = streamed(nodes + AT[i], N - AT[i], false, true);
 		ck_assert_uint_lt(a.n_nodes, 2000);
-		if (AT[i] != 20000) /* it begins within the run, so that nothing tells where its groups start */
+		if (AT[i] != 20000) /* this range begins within the run, so nothing shows where its groups start */
 			ck_assert_uint_lt(b.n_nodes, 2000);
 		subtree_merge(&a, &b);
 		struct cairn_hash root = subtree_root(&a);

@@ -35,7 +35,7 @@ static unsigned metrics_count(const char *text, const char *piece)
 START_TEST(counting)
 {
 	struct metrics *m = metrics_new(ROUTES);
-	char copy[] = "chunks"; /* not the pointer that was given: found by its text */
+	char copy[] = "chunks"; /* found by its text, not by the pointer given before */
 	metrics_request(m, ROUTES[0], 200, 10, 1, 400);
 	metrics_request(m, ROUTES[2], 200, 20, 2, 2000000);
 	metrics_request(m, copy, 404, 0, 5, 500);

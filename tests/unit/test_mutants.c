@@ -1,11 +1,12 @@
-/* Damaged shards: each mutant of the reference set is refused for its own reason, and so is what is cut or flipped. */
+/* Damaged shards: each mutant of the reference set is refused for its own reason. Shards that are cut or flipped are
+ * refused, too. */
 #include "support/captured.h"
 
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Why each mutant is refused, and where; those of the set that are missing here are accepted. */
+/* Why each mutant is refused, and where. Mutants that are missing here are accepted. */
 static const struct {
 	const char *name;
 	enum cairn_status status;
@@ -166,7 +167,7 @@ static void free_bits(uint8_t *judged, uint64_t at, size_t n)
 	memset(judged + at, 0, n);
 }
 
-/* Which bits of a shard are judged: 1 for each that must not change. */
+/* Marks which bits of a shard are verified: 1 for each that must not change. */
 static uint8_t *judged_bits(const struct vec_bytes *shard)
 {
 	uint8_t *judged = malloc(shard->len);
@@ -179,7 +180,7 @@ static uint8_t *judged_bits(const struct vec_bytes *shard)
 	ck_assert_int_eq(cairn_shard_reader_init(&r, shard->bytes, shard->len, NULL), CAIRN_OK);
 	while (cairn_shard_next_file(&r, &file, &more, NULL) == CAIRN_OK && more) {
 		free_bits(judged, file.offset + 32, 3);
-		judged[file.offset + 35] = 0xc0; /* the two flags that have a meaning */
+		judged[file.offset + 35] = 0xc0; /* the two flags with a meaning */
 		free_bits(judged, file.offset + 40, 8);
 		for (uint32_t i = 0; i < file.n_terms; i++) {
 			free_bits(judged, cairn_shard_file_term_offset(&file, i) + 32, 4);

@@ -1,4 +1,4 @@
-/* Notes: read back what was written, and nothing of what is no note. */
+/* Notes: a written note reads back, and files that are not notes are refused. */
 #include "data_dir/note.h"
 #include "support/tempdir.h"
 

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Objects of one place share it; others do not. */
+/* Hashes of objects: those of one slot share it, others do not. */
 static struct cairn_hash hash_of(uint8_t place, uint8_t number)
 {
 	return (struct cairn_hash){{place, 0, 0, 0, 0, 0, 0, 0, number}};
@@ -21,7 +21,7 @@ static int open_one(void)
 	return fd;
 }
 
-/* @return what a file is known by; 0: it is not in the table */
+/* @return the inode number that is cached for the object; 0: the object is not cached */
 static ino_t kept(struct store_open_files *files, const struct cairn_hash *hash, uint64_t *n_forgotten)
 {
 	struct stat st;
@@ -33,7 +33,7 @@ static ino_t kept(struct store_open_files *files, const struct cairn_hash *hash,
 	return st.st_ino;
 }
 
-/* As whoever opens an object does it. */
+/* Does what a caller does that opens an object. */
 static ino_t keep(struct store_open_files *files, const struct cairn_hash *hash)
 {
 	uint64_t n_forgotten;
@@ -79,7 +79,7 @@ START_TEST(what_is_forgotten_is_not_found)
 }
 END_TEST
 
-/* Its name was there when it was opened, and is gone now. */
+/* The object's name existed when it was opened, and has been removed since. */
 START_TEST(what_was_forgotten_since_it_was_opened_is_not_kept)
 {
 	struct store_open_files files;
@@ -90,7 +90,7 @@ START_TEST(what_was_forgotten_since_it_was_opened_is_not_kept)
 	int fd = open_one();
 	store_open_files_forget(&files, &one);
 	store_open_files_keep(&files, &one, fd, n);
-	ck_assert_uint_eq(kept(&files, &one, &n), 0); /* and n is of now */
+	ck_assert_uint_eq(kept(&files, &one, &n), 0); /* n is current */
 	store_open_files_forget(&files, &other_place);
 	store_open_files_keep(&files, &one, fd, n);
 	ck_assert_uint_ne(kept(&files, &one, &n), 0);

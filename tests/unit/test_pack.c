@@ -1,5 +1,5 @@
-/* Xorbs in packs: read, collected, repaired and uploaded again as those in the object folder are; and what a kill may
- * leave behind. */
+/* Xorbs in packs are read, collected, repaired and uploaded again as those in the object folder are. Kills may leave
+ * partial work behind. */
 #include "archive/readshard/delete.h"
 #include "cas/internal.h"
 #include "cas/pack.h"
@@ -146,7 +146,7 @@ START_TEST(stopped_at_any_step_nothing_is_lost)
 		count_files(&s, at <= 3 ? 2 : 5 - at, at > 2);
 		is_whole(&s);
 		ck_assert_uint_eq(count_objects(&s), 2);
-		/* What was left over goes with the next one. */
+		/* The next packing removes what was left over. */
 		(void)pack_as(&s, "b.shard", 0);
 		count_files(&s, 0, 1);
 		is_whole(&s);
@@ -154,7 +154,7 @@ START_TEST(stopped_at_any_step_nothing_is_lost)
 }
 END_TEST
 
-/* What was left over is removed only if the pack has the same bytes. */
+/* A left-over object is removed only if the pack has the same bytes. */
 START_TEST(left_overs_are_compared)
 {
 	CLEANUP(gc_stock_fini) struct gc_stock s;
@@ -188,7 +188,7 @@ static bool collect_meanwhile(void *ctx, const struct cairn_pack_report *so_far)
 	return true;
 }
 
-/* Until the pack is durable; the removal that follows is in nobody's way. */
+/* Others are refused until the pack is durable. The removals that follow do not block them. */
 START_TEST(one_packing_or_collection_at_a_time)
 {
 	CLEANUP(gc_stock_fini) struct gc_stock s;
@@ -215,7 +215,7 @@ START_TEST(packs_are_noticed_without_a_restart)
 	struct cairn_store_object *object;
 	ck_assert_int_eq(rename(in, out), 0);
 	ck_assert_int_eq(cairn_store_get(store, &s.x.made.hash, &object), CAIRN_E_NOT_FOUND);
-	/* The folder is read anew for what is not found. */
+	/* If an object is not found, the folder of packs is listed again. */
 	struct cairn_hash nothing = {{1}};
 	ck_assert_int_eq(cairn_store_stat(store, &nothing, &bytes), CAIRN_E_NOT_FOUND);
 	ck_assert_int_eq(cairn_store_stat(store, &s.x.made.hash, &bytes), CAIRN_E_NOT_FOUND);
@@ -248,7 +248,7 @@ START_TEST(a_pack_that_is_none_is_told_and_does_no_harm)
 }
 END_TEST
 
-/* Who deletes in a pack from outside takes the lock that is held here. */
+/* A program outside that deletes in a pack takes the lock that is held here. */
 START_TEST(packs_are_locked_while_they_are_served)
 {
 	CLEANUP(gc_stock_fini) struct gc_stock s;
@@ -280,7 +280,7 @@ static bool pack_has_bytes(struct gc_stock *s, const struct gc_xorb *x)
 	return has;
 }
 
-/* A pack that this process may only read; root would write it all the same, and becomes somebody else. */
+/* Makes a pack read-only for this process. root could still write it, and becomes another user. */
 static void pack_is_given_away(struct gc_stock *s, const char *name)
 {
 	CLEANUP(tempdir_textp) char *path = pack_path(s, name);
@@ -297,8 +297,7 @@ static void pack_is_given_away(struct gc_stock *s, const char *name)
 	ck_assert_int_eq(seteuid(65534), 0);
 }
 
-/* As on a disk that is mounted to be read: what nobody needs stays there, and does not stand in the way of its return.
- */
+/* As on a disk that is mounted read-only: a swept xorb's bytes stay in the pack, and the xorb can be uploaded again. */
 START_TEST(packs_may_be_read_only)
 {
 	CLEANUP(gc_stock_fini) struct gc_stock s;
@@ -340,7 +339,7 @@ START_TEST(packed_xorbs_are_collected)
 	ck_assert_uint_eq(count_objects(&s), 1);
 	ck_assert_int_eq(gc_read_back(s.g.f.cas, &s.other_file.hash), CAIRN_OK);
 	ck_assert_uint_eq(gc_problems(s.g.f.cas), 0);
-	/* And it may come again. */
+	/* The xorb can be uploaded again. */
 	ck_assert_int_eq(gc_put_xorb(s.g.f.cas, &s.x, &inserted), CAIRN_OK);
 	ck_assert(inserted);
 	count_files(&s, 1, 1);
@@ -373,7 +372,7 @@ START_TEST(bytes_that_are_being_read_are_zeroed_by_a_later_collection)
 }
 END_TEST
 
-/* Damage all of x in its pack: of a xorb some of whose chunks can be read nothing is taken away. */
+/* Damages every chunk of x in its pack: while some chunks can be read, nothing of a xorb is removed. */
 static void damage(struct gc_stock *s)
 {
 	CLEANUP(tempdir_textp) char *path = pack_path(s, "a.shard");

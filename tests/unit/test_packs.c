@@ -1,5 +1,5 @@
-/* Packs as the store of files finds objects in them: how much is read for one, and what a page does that the disk does
- * not return. */
+/* How the store of files finds objects in packs: how many reads each takes, and what happens when the disk does not
+ * return a page. */
 #include "base/clock.h"
 #include "base/fd.h"
 #include "cas/internal.h"
@@ -28,7 +28,7 @@ ssize_t __wrap_pread64(int fd, void *bytes, size_t len, off_t offset)
 	return -1;
 }
 
-/* A store with one pack, and its packs opened once more. */
+/* A store with one pack, and a second instance of its packs. */
 struct fixture {
 	struct gc_stock s;
 	struct store_packs packs;
@@ -61,7 +61,7 @@ static enum cairn_status get(struct fixture *f)
 	return store_packs_get(&f->packs, &f->s.x.made.hash, 0, &slot, &fd, &st);
 }
 
-/* Its slot and its length; and once it is held the slot again. */
+/* One read for the slot, one for the length. Once the object is held, one for the slot again. */
 START_TEST(an_object_takes_three_reads)
 {
 	CLEANUP(fixture_fini) struct fixture f;
@@ -72,12 +72,12 @@ START_TEST(an_object_takes_three_reads)
 }
 END_TEST
 
-/* The folder is not looked through for each object that is asked for: the file is the one that it was. */
+/* The folder is not listed for each request, as long as the file stays the same. */
 START_TEST(a_pack_that_the_disk_does_not_return)
 {
 	CLEANUP(fixture_fini) struct fixture f;
 	fixture_init(&f);
-	f.packs.scan_again = false; /* the folder was changed long ago */
+	f.packs.scan_again = false; /* the folder's last change is long ago */
 	unsigned before = atomic_load(&f.packs.n_scans);
 	fails = true;
 	for (unsigned i = 0; i < 100; i++)
@@ -91,7 +91,7 @@ START_TEST(a_pack_that_the_disk_does_not_return)
 }
 END_TEST
 
-/* An object that may still be there is not removed. */
+/* An object that may still exist is not removed. */
 START_TEST(nothing_is_removed_while_the_disk_fails)
 {
 	CLEANUP(fixture_fini) struct fixture f;
@@ -122,7 +122,7 @@ START_TEST(a_collection_counts_only_what_is_gone)
 	gc_pass(&f.s.g, GC_GRACE_S + 1);
 	(void)gc_collect(&f.s.g); /* retires it */
 	gc_pass(&f.s.g, GC_GRACE_S + 1);
-	(void)cairn_clock_unix_s(); /* the clock's file is read, too */
+	(void)cairn_clock_unix_s(); /* the test clock's file is read, too */
 	fails = true;
 	ck_assert_int_eq(cairn_cas_gc(f.s.g.f.cas, NULL, NULL, &report), CAIRN_E_IO);
 	fails = false;
@@ -133,7 +133,7 @@ START_TEST(a_collection_counts_only_what_is_gone)
 }
 END_TEST
 
-/* A folder that cannot be looked through may have the object: nobody may take the object for lost. */
+/* If the folder cannot be listed, the object may be in it, so the object must not count as lost. */
 START_TEST(a_folder_that_the_disk_does_not_list)
 {
 	CLEANUP(fixture_fini) struct fixture f;

@@ -1,4 +1,4 @@
-/* What a push makes of chunks. The judge of its shards is the daemon's verification. */
+/* How a push places chunks. The daemon's verification checks the resulting shards. */
 #include "dedupe/placer.h"
 #include "dedupe/shards.h"
 #include "verify/verify.h"
@@ -11,7 +11,7 @@ enum { CHUNK_BYTES = 10 * 1000 };
 
 static uint8_t RAW[CAIRN_CHUNK_BYTES_MAX];
 
-/* Chunks are numbers; the placer sees their hashes and a length only. */
+/* Chunks are numbers here. The placer sees only their hashes and a length. */
 static struct cairn_hash chunk_hash(uint32_t number)
 {
 	struct cairn_hash hash;
@@ -34,7 +34,7 @@ static struct cairn_hash file_hash(const uint32_t *numbers, size_t n, size_t len
 	return file;
 }
 
-/* The server of a test: knows one xorb, keeps what it is told. */
+/* The test's server: it knows one xorb, and keeps what it receives. */
 struct server {
 	struct cairn_placer placer;
 	struct cairn_chunk_list known; /* its xorb */
@@ -209,7 +209,7 @@ START_TEST(keyed_chunks_of_the_server_are_found)
 	push(&s, a, 5, CHUNK_BYTES);
 	push(&s, b, 2, CHUNK_BYTES);
 	finish(&s);
-	ck_assert_uint_eq(s.n_queries, 1); /* all that follows is known from the one answer */
+	ck_assert_uint_eq(s.n_queries, 1); /* one answer describes all chunks that follow */
 	ck_assert_uint_eq(s.n_added, 1);
 	ck_assert(s.sum.n_files == 2 && s.sum.n_terms == 5 && s.sum.n_xorbs == 1);
 }
@@ -250,7 +250,7 @@ START_TEST(a_full_xorb_is_closed)
 	struct cairn_hash hash = chunk_hash(CAIRN_XORB_CHUNKS_MAX);
 	ck_assert_int_eq(cairn_placer_chunk(&s.placer, &hash, RAW, 1, NULL), CAIRN_OK);
 	ck_assert_uint_eq(s.n_closed, 1);
-	/* By bytes: 1 byte and 511 chunks of 128 KiB fit, one more does not. */
+	/* Limit in bytes: 1 byte and 511 chunks of 128 KiB fit, one more chunk does not. */
 	for (uint32_t i = 1; i <= CAIRN_XORB_BYTES_MAX / CAIRN_CHUNK_BYTES_MAX - 1; i++) {
 		hash = chunk_hash(CAIRN_XORB_CHUNKS_MAX + i);
 		ck_assert_int_eq(cairn_placer_chunk(&s.placer, &hash, RAW, CAIRN_CHUNK_BYTES_MAX, NULL), CAIRN_OK);
@@ -305,7 +305,7 @@ START_TEST(what_one_shard_cannot_hold_goes_into_several)
 }
 END_TEST
 
-/* Keeps how many chunks the terms of each shard run over. */
+/* Notes how many chunks the terms of each shard cover. */
 struct told {
 	uint64_t term_chunks[8];
 	size_t n;
@@ -328,7 +328,8 @@ static enum cairn_status on_shard_count(void *ctx, const uint8_t *bytes, size_t 
 	return CAIRN_OK;
 }
 
-/* The server's limit, some 2 TiB: more chunks than a test can push, so the terms are made longer than they were. */
+/* The server's limit is some 2 TiB, more chunks than a test can push. So the test makes the terms longer than they
+ * are. */
 START_TEST(chunks_under_the_terms_of_a_shard_have_a_limit)
 {
 	enum { MAX = CAIRN_VERIFY_TERM_CHUNKS_MAX };
@@ -359,7 +360,7 @@ START_TEST(a_xorb_too_large_to_describe_ends_it)
 	push(&s, file, 1, CHUNK_BYTES);
 	ck_assert_int_eq(cairn_placer_end(&s.placer, NULL), CAIRN_OK);
 	s.placer.n_files = 0;
-	s.shard_bytes_max = 144 + 96; /* it would fit, but not into three quarters */
+	s.shard_bytes_max = 144 + 96; /* fits in a whole shard, but not in three quarters of one */
 	ck_assert_int_eq(cairn_shards_write(&s.placer, s.shard_bytes_max, on_shard, &s, &diag), CAIRN_E_LIMIT);
 }
 END_TEST
@@ -407,7 +408,7 @@ START_TEST(the_map_keeps_the_first_place)
 }
 END_TEST
 
-/* Between two shards: what was stored is asked about again, and the file goes on. */
+/* Between two shards the answers are forgotten: stored chunks are asked about again, and the file continues. */
 START_TEST(what_was_told_is_forgotten)
 {
 	static const struct cairn_placer_ops ops = {0};
