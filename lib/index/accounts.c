@@ -1,4 +1,4 @@
-/* Accounts, and who belongs to which organisation. */
+/* Accounts, and memberships in organisations. */
 #include "index/backend.h"
 #include "index/records.h"
 
@@ -172,7 +172,7 @@ enum cairn_status cairn_records_disable_account(struct cairn_index_tx *tx, struc
 	if (status == CAIRN_E_NOT_FOUND)
 		return cairn_fail(&disable->write.diag, CAIRN_E_NOT_FOUND, "account.unknown", CAIRN_NO_OFFSET,
 				  "there is no account of this name");
-	/* Since when it is so first is what counts. */
+	/* Keep the time of the first change. */
 	if (status != CAIRN_OK || !cairn_db_is_null(&rows, 2) == disable->disabled)
 		return status;
 	disable->changed = true;
@@ -183,7 +183,7 @@ enum cairn_status cairn_records_disable_account(struct cairn_index_tx *tx, struc
 			    NULL);
 }
 
-/* Without an admin nobody but an operator could say who belongs to it. */
+/* Without an admin, only an operator could change the members. */
 static enum cairn_status account_check_admin(struct cairn_index_tx *tx, int64_t organisation, int64_t user,
 					     struct cairn_index_set_member *set)
 {

@@ -11,7 +11,7 @@ static enum cairn_status edit_find(struct cairn_edit *edit, const char *folder, 
 	return edit->engine->find(edit->ctx, folder, name, out);
 }
 
-/* @param oid  NULL: nothing is there any more */
+/* @param oid  NULL: removes the entry */
 static enum cairn_status edit_write_folder(struct cairn_edit *edit, const char *folder, const char *name,
 					   const struct cairn_edit_entry *before, const struct cairn_git_oid *oid)
 {
@@ -30,7 +30,7 @@ void cairn_edit_fini(struct cairn_edit *edit)
 	free(edit->folders);
 }
 
-/* Something changed in this folder. */
+/* Notes that something changed in this folder. */
 static enum cairn_status edit_touch(struct cairn_edit *edit, const char *folder)
 {
 	if (edit->n_folders > 0 && strcmp(edit->folders[edit->n_folders - 1], folder) == 0)
@@ -75,7 +75,7 @@ static enum cairn_status edit_limit_folders(struct cairn_edit *edit, uint32_t n)
 						   : edit_limit(edit, CAIRN_INDEX_COMMIT_FOLDERS_MAX, "folders change");
 }
 
-/* A file needs a folder to be in, and that one, too. Such as are not there are made, without an id until the end. */
+/* Makes the missing folders of a path. They get their ids at the end. */
 static enum cairn_status edit_make_folder(struct cairn_edit *edit, const char *path)
 {
 	static const struct cairn_git_oid NONE;
@@ -110,7 +110,7 @@ static enum cairn_status edit_drop(struct cairn_edit *edit, const char *folder, 
 	return status == CAIRN_OK ? edit_write_folder(edit, folder, name, entry, NULL) : status;
 }
 
-/* Paths of what is in a folder. */
+/* Paths of the entries of a folder. */
 struct edit_paths {
 	char **all; /* owned */
 	size_t n, cap;
@@ -144,8 +144,8 @@ static enum cairn_status edit_paths_add(struct edit_paths *paths, const char *fo
 	return CAIRN_OK;
 }
 
-/* The rows of what was deleted in a folder stay, and each look into it reads them again. So no scan begins when there
- * were too many, but one that began goes to its end: whatever a folder has, it can be deleted. */
+/* Deleted entries leave rows, which each scan of their folder reads again. So no scan begins after too many rows were
+ * read. A scan that began is finished, so that a folder of any size can be deleted. */
 static enum cairn_status edit_may_scan(struct cairn_edit *edit)
 {
 	return edit->n_scanned <= CAIRN_INDEX_COMMIT_SCAN_MAX
@@ -168,7 +168,7 @@ static enum cairn_status edit_collect_one(void *ctx, const char *folder, const c
 	return status == CAIRN_OK ? edit_paths_add(c->paths, folder, name) : status;
 }
 
-/* What is in a folder, up to the end of the last one, is noted first and changed afterwards. */
+/* Notes all entries of a folder, up to the end of the last one, before any is changed. */
 static enum cairn_status edit_collect(struct cairn_edit *edit, const char *folder, const char *last_folder,
 				      struct edit_paths *paths)
 {
@@ -252,8 +252,8 @@ static enum cairn_status edit_find_file(struct cairn_edit *edit, const char *fol
 	return *found ? CAIRN_OK : status;
 }
 
-/* A folder makes room for a file when there is no file below it any more. Rows of folders below go only at the end, or
- * here: what comes into them afterwards would not find that they are below a file. */
+/* Replaces a folder by a file, if no file is left below the folder. Rows of folders below are removed here, not at the
+ * end: otherwise a later operation could add files to them, below this file. */
 static enum cairn_status edit_make_room(struct cairn_edit *edit, const char *path, const char *folder, const char *name,
 					struct cairn_edit_entry *entry)
 {
@@ -343,7 +343,7 @@ static enum cairn_status edit_tree(struct cairn_edit *edit, struct cairn_git_tre
 	return status;
 }
 
-/* A folder that is empty now may have made room for a file. */
+/* The row of an empty folder may be a file's by now. */
 static enum cairn_status edit_settle(struct cairn_edit *edit, const char *path, const struct cairn_git_oid *oid)
 {
 	struct cairn_edit_entry entry;
@@ -361,7 +361,7 @@ static int edit_compare(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Of the top folder 0. */
+/* Returns 0 for the top folder. */
 static unsigned edit_depth(const char *folder)
 {
 	unsigned depth = folder[0] != '\0';
@@ -370,7 +370,7 @@ static unsigned edit_depth(const char *folder)
 	return depth;
 }
 
-/* The deepest first: a folder comes behind all that are in it, and those of one depth are together. */
+/* Orders folders by depth, the deepest first, so that a folder comes after all folders in it. */
 static int edit_compare_depth(const void *a, const void *b)
 {
 	unsigned da = edit_depth(*(char *const *)a), db = edit_depth(*(char *const *)b);
@@ -384,8 +384,8 @@ static bool edit_is_below(const char *path, const char *folder)
 	return strncmp(path, folder, len) == 0 && path[len] == '/';
 }
 
-/* Also those above have changed. What is in one folder is together in order, so that each is noted once: when the path
- * before is in it, too, all from there on were. */
+/* Adds the folders above the changed ones. Paths of one folder are adjacent in this order. So if the path before is in
+ * a folder, too, this folder and those above it were added already. */
 static enum cairn_status edit_touch_above(struct cairn_edit *edit)
 {
 	char folder[CAIRN_INDEX_PATH_MAX + 1];
@@ -405,7 +405,7 @@ static enum cairn_status edit_touch_above(struct cairn_edit *edit)
 	return status;
 }
 
-/* Each is noted once, in the order in which they get their ids. */
+/* Removes repeated folders, and puts them in the order in which they get their ids. */
 static void edit_sort(struct cairn_edit *edit)
 {
 	size_t n = 0;
@@ -419,7 +419,7 @@ static void edit_sort(struct cairn_edit *edit)
 	edit->n_folders = n;
 }
 
-/* Folders of one depth. @param[out] root  the last one's id */
+/* Computes the ids of the folders of one depth. @param[out] root  the last one's id */
 static enum cairn_status edit_level(struct cairn_edit *edit, struct cairn_git_tree *tree, size_t first, size_t end,
 				    struct cairn_git_oid *root)
 {

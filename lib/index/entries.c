@@ -49,7 +49,7 @@ unsigned cairn_entries_listed(struct cairn_entries_range out[static 2], const st
 		return n;
 	if (listing->folder[0]) {
 		cairn_entries_below(&out[n], listing->folder);
-	} else { /* below the top folder is all that has a name for a folder */
+	} else { /* below the top folder is every entry whose folder is not empty */
 		out[n] = (struct cairn_entries_range){.folder = "\x01"};
 		memcpy(out[n].last_folder, ENTRIES_LAST, sizeof(ENTRIES_LAST));
 	}

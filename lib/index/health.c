@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* Refused by the engine, and not for what was to be written. */
+/* Did the engine fail, rather than refuse this write for its content? */
 static bool health_is_failure(const struct cairn_index_write *write)
 {
 	static const char *const RULES[] = {"index.database", "index.corrupt", "index.silent"};

@@ -13,12 +13,12 @@ enum { HISTORY_COMMITS = 100 }; /* numbers of commits in a page */
 #define NAMED                                                                                                          \
 	" FROM ref r CROSS JOIN line l CROSS JOIN commit_ c WHERE l.id = r.line"                                       \
 	" AND c.id = CASE r.commit_ WHEN 0 THEN l.head ELSE r.commit_ END AND r.repo = $1"
-/* Commits of line $1 with numbers up to $2 and above $3, newest first. h has the lines that it left, each with the
+/* Commits of line $1 with numbers up to $2 and above $3, newest first. h has the lines that it came from, each with the
  * highest number that counts. */
 #define MESSAGE ", c.message"
 #define LEFT    " FROM h CROSS JOIN commit_ c WHERE c.line = h.line AND c.number <= h.top AND c.number > $3"
-/* SQLite merges the line's own commits, in the order of their index, with those of the lines that it left. It sorts the
- * latter alone, which a page seldom has. */
+/* SQLite merges the line's own commits, in the order of their index, with those of the lines that it came from. It
+ * sorts only the latter, which are rarely in a page. */
 #define SQLITE_EACH                                                                                                    \
 	"WITH RECURSIVE h(line, top) AS (SELECT l.parent, min($2, f.number) FROM line l CROSS JOIN commit_ f"          \
 	" WHERE l.id = $1 AND f.id = l.fork AND l.parent IS NOT NULL AND f.number > $3"                                \
@@ -115,7 +115,7 @@ enum cairn_status cairn_index_commit_by_id(struct cairn_index *ix, int64_t id, s
 	return history_one(ix, &HISTORY_BY_ID, CAIRN_ARGS(cairn_db_int(id)), out);
 }
 
-/* Visit the commits of a page. @param[out] more  false: the visitor wants no more */
+/* Visits the commits of a page. @param[out] more  false: the visitor stopped */
 static enum cairn_status history_page(struct cairn_db_rows *rows, int64_t line, int64_t top,
 				      bool (*visit)(void *ctx, const struct cairn_index_commit *commit,
 						    const char *message),

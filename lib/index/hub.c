@@ -1,4 +1,4 @@
-/* The calls of hub.h and history.h that read, each handed to the engine. */
+/* The reading functions of hub.h and history.h, each passed to the engine. */
 #include "index/backend.h"
 
 #include <inttypes.h>

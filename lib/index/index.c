@@ -1,4 +1,4 @@
-/* The calls of index.h, operate.h, examine.h and snapshot.h, each handed to the engine. */
+/* The functions of index.h, operate.h, examine.h and snapshot.h, each passed to the engine. */
 #include "index/backend.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* API keys: only their digests are here. */
+/* API keys, of which only the digests are stored. */
 #include "index/backend.h"
 #include "index/records.h"
 
@@ -13,16 +13,16 @@
 
 CAIRN_SQL(KEYS_FIND, KEYS " WHERE k.digest = $1");
 CAIRN_SQL(KEYS_EACH, KEYS " WHERE k.id > $1 ORDER BY k.id LIMIT $2");
-/* Of an engine on this machine alone. */
+/* Used by engines on this machine only. */
 CAIRN_SQL(KEYS_GOOD, "SELECT 1 FROM api_key k LEFT JOIN account a ON a.id = k.account WHERE k.id = $1"
 		     " AND k.revoked IS NULL AND a.disabled IS NULL AND (k.expires IS NULL OR k.expires > $2)");
 CAIRN_SQL(KEYS_ADD, "INSERT INTO api_key(digest, name, repo, scopes, created, account, expires)"
 		    " VALUES($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING RETURNING id");
-/* No two writes are between their beginning and their end at once. */
+/* No race: writes run one after the other. */
 CAIRN_SQL(KEYS_COUNT, "SELECT count(*) FILTER (WHERE revoked IS NULL AND (expires IS NULL OR expires > $2)), count(*)"
 		      " FROM api_key WHERE account = $1");
 CAIRN_SQL(KEYS_HAS, "SELECT 1 FROM api_key WHERE id = $1");
-/* When it was revoked first is what counts. */
+/* Keeps the time of the first revocation. */
 CAIRN_SQL(KEYS_REVOKE, "UPDATE api_key SET revoked = $2 WHERE id = $1 AND revoked IS NULL RETURNING id");
 CAIRN_SQL(KEYS_USE, "UPDATE api_key SET used = $2 WHERE id = $1");
 

@@ -17,7 +17,7 @@ bool cairn_index_clock_is_off(struct cairn_index *ix, struct cairn_diag *diag)
 const char *cairn_index_introduce(struct cairn_index *ix, const char *who)
 {
 	size_t len = strnlen(who, sizeof(ix->who) - 1);
-	for (size_t i = 0; i < len; i++) /* the index takes text, and no bytes that are none */
+	for (size_t i = 0; i < len; i++) /* the index accepts only valid text */
 		ix->who[i] = (char)(who[i] < ' ' || who[i] > '~' ? '?' : who[i]);
 	ix->who[len] = '\0';
 	return ix->who;

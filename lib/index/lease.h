@@ -1,10 +1,11 @@
-/* What one daemon at a time does for all that write one index: collecting, proving, scrubbing, adding up who uses what.
+/* Leases of the jobs that one daemon at a time does for all that write an index: collecting, proving, scrubbing, adding
+ * up usage.
  *
- * Who holds a lease has it for CAIRN_INDEX_LEASE_S by the clock of the index's server, and a thread of the index renews
- * it each second. A daemon that stands still does not renew it, and another takes it over. The fence of the lease grows
- * with that, and each write that is done under a lease (write.lease) is refused in its own transaction when its fence
- * is not the last one: whoever wakes up after a month changes nothing. Where one process writes the index there are no
- * leases, and every call succeeds. */
+ * A lease lasts CAIRN_INDEX_LEASE_S by the clock of the index's server, and a thread of the index renews it each
+ * second. A daemon that hangs does not renew its lease, and another takes it over. Taking over increases the lease's
+ * fence. A write under a lease (write.lease) is refused in its own transaction if its fence is stale, so a daemon that
+ * wakes up after a month changes nothing. If one process writes the index there are no leases, and every call
+ * succeeds. */
 #ifndef CAIRN_INDEX_LEASE_H
 #define CAIRN_INDEX_LEASE_H
 
@@ -16,7 +17,7 @@ enum {
 	CAIRN_INDEX_NOTE_BYTES = 2048,
 };
 
-/** By the names in the table job, in their order. */
+/** In the order of the names in the table job. */
 enum cairn_index_job { CAIRN_INDEX_COLLECT, CAIRN_INDEX_PROVE, CAIRN_INDEX_SCRUB, CAIRN_INDEX_USAGE, CAIRN_INDEX_JOBS };
 
 /** Plain value. */
@@ -25,44 +26,45 @@ struct cairn_index_lease {
 	int64_t fence; /* a fencing token, column epoch of its job; 0: there are no leases */
 };
 
-/** Do several daemons write this index? Then what one of them keeps in memory the others do not know. */
+/** May several daemons write this index? Then none knows what the others keep in memory. */
 bool cairn_index_is_shared(const struct cairn_index *ix);
 
-/** Say where this daemon is, for people: each lease that it takes from now on tells it. Before threads use the index.
- *  @param who  copied: what fits, with '?' for what is not printable ASCII @return that */
+/** Sets where this daemon runs, for people: later leases record it. Call it before threads use the index.
+ *  @param who  copied, cut to fit, with '?' for characters that are not printable ASCII @return the copy */
 const char *cairn_index_introduce(struct cairn_index *ix, const char *who);
 
-/** Is this machine's clock too far from that of the index's server to judge what is old? As of a second ago; never
- * where one process writes the index. @param[out] diag  why: index.clock, with both numbers */
+/** Does this machine's clock differ too much from the server's to judge ages? As of a second ago; always false where
+ * one process writes the index. @param[out] diag  why: index.clock, with both numbers */
 bool cairn_index_clock_is_off(struct cairn_index *ix, struct cairn_diag *diag);
 
-/** What is known of a job, as of a second ago. Plain value; zeroed where the index is not shared. */
+/** The state of a job, as of a second ago. Plain value; zeroed where the index is not shared. */
 struct cairn_index_job_state {
 	bool taken;                      /* by any daemon */
-	char who[CAIRN_INDEX_WHO_BYTES]; /* where that daemon is; where nobody has it: who had it last */
-	int64_t since_unix_s;            /* when it was taken last, by the server's clock; 0: it never was */
-	int64_t ran_unix_s, good_unix_s; /* when it ended last, at any daemon, and ended well; 0: it never did */
+	char who[CAIRN_INDEX_WHO_BYTES]; /* where its holder runs, or the last holder */
+	int64_t since_unix_s;            /* when it was last taken, by the server's clock; 0: never */
+	int64_t ran_unix_s, good_unix_s; /* when the job last ended, and last succeeded, at any daemon; 0: never */
 };
 void cairn_index_job_state(struct cairn_index *ix, enum cairn_index_job job, struct cairn_index_job_state *out);
 
-/** What is kept of a job for whichever daemon does it next: how far it is, and what was told of it. Plain value. */
+/** A note for the daemon that does the job next: its progress, and messages to it. Plain value. */
 struct cairn_index_note {
-	int64_t version;                   /* grows with each that is kept */
+	int64_t version;                   /* grows with each note that is stored */
 	char text[CAIRN_INDEX_NOTE_BYTES]; /* in the job's own words; empty: there is none */
 };
 
-/** The note as it is now, of an index that is shared.
+/** Returns the present note of a job, in a shared index.
  *  @return as every read */
 CAIRN_MUST_USE enum cairn_status cairn_index_note(struct cairn_index *ix, enum cairn_index_job job,
 						  struct cairn_index_note *out);
 
-/** Take the lease of a job. @return CAIRN_OK: then cairn_index_give_lease() follows; CAIRN_E_CONFLICT another daemon
- * holds it (lease.taken), or the clocks differ too much to judge anything by (index.clock); as a write */
+/** Takes the lease of a job. @return CAIRN_OK: then cairn_index_give_lease() follows; CAIRN_E_CONFLICT another daemon
+ * holds it (lease.taken), or the clocks differ too much (index.clock); as a write */
 CAIRN_MUST_USE enum cairn_status cairn_index_take_lease(struct cairn_index *ix, enum cairn_index_job job,
 							struct cairn_index_lease *out, struct cairn_diag *diag);
 
-/** Give it back. One that was taken over is no failure. @param ran_unix_s, good_unix_s  0: nothing is said of that
- *  @return CAIRN_OK; as a write: it is another's in CAIRN_INDEX_LEASE_S all the same */
+/** Returns a lease. If another daemon has taken it over, that is no failure. @param ran_unix_s, good_unix_s  0:
+ * unchanged
+ *  @return CAIRN_OK; as a write: the lease then expires after CAIRN_INDEX_LEASE_S */
 CAIRN_MUST_USE enum cairn_status cairn_index_give_lease(struct cairn_index *ix, const struct cairn_index_lease *lease,
 							int64_t ran_unix_s, int64_t good_unix_s);
 
@@ -71,7 +73,7 @@ CAIRN_MUST_USE enum cairn_status cairn_index_give_lease(struct cairn_index *ix, 
 struct cairn_index_begin_lease {
 	struct cairn_index_write write;
 	struct cairn_index_lease lease;  /* the job; result: its fence */
-	char who[CAIRN_INDEX_WHO_BYTES]; /* where this daemon is */
+	char who[CAIRN_INDEX_WHO_BYTES]; /* where this daemon runs */
 };
 CAIRN_MUST_USE enum cairn_status cairn_index_begin_lease(struct cairn_index *ix, struct cairn_index_begin_lease *begin);
 
@@ -82,13 +84,13 @@ struct cairn_index_end_lease {
 };
 CAIRN_MUST_USE enum cairn_status cairn_index_end_lease(struct cairn_index *ix, struct cairn_index_end_lease *end);
 
-/** Put a note in the place of one that was read, if no other came meanwhile: CAIRN_E_CONFLICT then. Who goes on with
- * the job does it under its lease, who is told something of it without. */
+/** Replaces a note that was read. CAIRN_E_CONFLICT: another note was stored meanwhile. The daemon that does the job
+ * writes under its lease; one that leaves it a message writes without. */
 struct cairn_index_put_note {
 	struct cairn_index_write write;
 	enum cairn_index_job job;
-	struct cairn_index_note note; /* with the version that was read; kept with the next one. A request may be tried
-					 again, so it is left as it is */
+	struct cairn_index_note note; /* with the version that was read; stored with the next one. Not changed, since a
+					 request may be retried */
 };
 CAIRN_MUST_USE enum cairn_status cairn_index_put_note(struct cairn_index *ix, struct cairn_index_put_note *put);
 

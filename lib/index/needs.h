@@ -1,5 +1,4 @@
-/* Which xorbs the files need, from their terms alone: the second witness that a collection asks before it believes the
- * table reference. */
+/* Finds the xorbs that files need, from their terms alone. A collection checks the table reference against this. */
 #ifndef CAIRN_INDEX_NEEDS_H
 #define CAIRN_INDEX_NEEDS_H
 
@@ -10,13 +9,13 @@
 /** A bit for each number that a xorb can have: 12 MiB for a hundred million of them. */
 struct cairn_index_needs;
 
-enum { CAIRN_INDEX_NEEDS_BYTES_MAX = 64 * 1024 * 1024 }; /* beyond it numbers share bits: more seem to be needed */
+enum { CAIRN_INDEX_NEEDS_BYTES_MAX = 64 * 1024 * 1024 }; /* beyond it numbers share bits, so more seem needed */
 
 /**
- * Read the terms of all files, a page at a time, so that nothing waits for it: 0.3 s for a million terms. Of a xorb
- * that is named by a file which comes while it runs, it may not know; that file's references are as new as its terms.
- * @param n_read  counted up with each file, for others to look at; may be NULL
- * @param stop  looked at between pages; may be NULL
+ * Reads the terms of all files, a page at a time, so that nothing waits for it: 0.3 s for a million terms. It may miss
+ * a file that comes meanwhile; such a file's references are as new as its terms.
+ * @param n_read  increased with each file, for other threads to read; may be NULL
+ * @param stop  called between pages; may be NULL
  * @return CAIRN_OK; CAIRN_E_BUSY stopped; CAIRN_E_DAMAGED, CAIRN_E_IO a file cannot be read; as every read (index.h)
  */
 CAIRN_MUST_USE enum cairn_status cairn_index_needs_new(struct cairn_index_needs **out, struct cairn_index *ix,
@@ -24,15 +23,15 @@ CAIRN_MUST_USE enum cairn_status cairn_index_needs_new(struct cairn_index_needs 
 						       void *stop_ctx);
 void cairn_index_needs_freep(struct cairn_index_needs **needs);
 
-/** The highest number that a xorb had when they were asked for; 0: there was none. */
+/** Returns the highest number of a xorb when the terms were read; 0: there was none. */
 int64_t cairn_index_needs_last_xorb(const struct cairn_index_needs *needs);
 
-/** Does a file's terms name it? Any thread. @param needs  NULL: nobody was asked, false */
+/** Do terms of a file name the xorb? Any thread. @param needs  NULL: false */
 bool cairn_index_needs_has(const struct cairn_index_needs *needs, int64_t xorb);
 
 /**
- * Is reference what the terms of all files say, in one snapshot? For when a xorb is needed and has no reference: either
- * a file was forgotten meanwhile, or the index is damaged. @return CAIRN_OK; as every read
+ * Does the table reference agree with the terms of all files, in one snapshot? Call it if a needed xorb has no
+ * reference: either a file was forgotten meanwhile, or the index is damaged. @return CAIRN_OK; as every read
  */
 CAIRN_MUST_USE enum cairn_status cairn_index_needs_agree(struct cairn_index *ix, bool *agree);
 

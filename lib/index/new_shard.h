@@ -1,4 +1,4 @@
-/* What a verified shard registers, as records: whoever verified it makes them, and an index takes them as they are. */
+/* The records that a verified shard registers. The verifier makes them, and the index does not check them again. */
 #ifndef CAIRN_INDEX_NEW_SHARD_H
 #define CAIRN_INDEX_NEW_SHARD_H
 
@@ -10,13 +10,13 @@ struct cairn_index_eligible {
 	uint32_t place;
 };
 
-/** A xorb that the shard describes, or that only its terms name. */
+/** A xorb that the shard describes, or only names in terms. */
 struct cairn_index_new_xorb {
 	struct cairn_hash hash;
-	int64_t id; /* of the row by which the shard was verified; 0: it is found by its hash, and laid out as the terms
-		     * say by the caller's promise */
-	/** NULL: it must be known. Else it is described here and its bytes are kept elsewhere: to be recorded, without
-	 *  places. */
+	int64_t id; /* of the row that the shard was verified against; 0: looked up by its hash; the caller promises
+		       that its layout fits the terms */
+	/** NULL: the xorb must be known. Else the shard describes it and its bytes are elsewhere: it is recorded
+	 *  without places. */
 	const struct cairn_chunk_list *list;
 	uint32_t first_eligible, n_eligible; /* among the shard's; ascending places */
 };
@@ -24,7 +24,7 @@ struct cairn_index_new_xorb {
 struct cairn_index_new_term {
 	uint32_t xorb; /* place among the shard's xorbs */
 	uint32_t unpacked_bytes;
-	uint32_t first_byte, end_byte; /* of its chunks in the xorb's object; both 0 while it has none */
+	uint32_t first_byte, end_byte; /* of its chunks in the xorb's object; both 0 while there is no object */
 	uint32_t start, end;           /* chunks */
 };
 
@@ -34,10 +34,10 @@ struct cairn_index_new_file {
 	uint64_t first_chunk; /* first 8 bytes of its first chunk's hash, LE; of a file with terms */
 	uint32_t n_terms;
 	bool has_sha256;
-	uint8_t sha256[CAIRN_SHA256_BYTES]; /* the uploader's word, plain byte order */
+	uint8_t sha256[CAIRN_SHA256_BYTES]; /* the uploader's claim, plain byte order */
 };
 
-/** All of it. Borrows its arrays. */
+/** A whole shard. Borrows its arrays. */
 struct cairn_index_new_shard {
 	const struct cairn_index_new_xorb *xorbs;
 	uint32_t n_xorbs;
@@ -45,7 +45,7 @@ struct cairn_index_new_shard {
 	uint32_t n_files;
 	const struct cairn_index_eligible *eligible;
 	const struct cairn_index_new_file *files;
-	const struct cairn_index_new_term *terms; /* of all files, one file's behind the other's */
+	const struct cairn_index_new_term *terms; /* of all files, in the order of the files */
 };
 
 #endif

@@ -1,4 +1,4 @@
-/* Reads the objects of buckets, and who owns files. */
+/* Reads the objects of buckets, and the owners of files. */
 #include "index/backend.h"
 #include "index/records.h"
 
@@ -10,9 +10,9 @@ enum { OBJECT_PAGE = 1000 };
 	"SELECT o.path, o.file, f.hash, coalesce(f.size, 0), o.mtime, o.uploaded, o.type FROM object o"                \
 	" LEFT JOIN file f ON f.id = o.file WHERE o.repo = $1"
 CAIRN_SQL(OBJECT_FIND, OBJECT " AND o.path = $2");
-/* From path $2 on; behind it when $3 is not 0. */
+/* From path $2 on; after it if $3 is not 0. */
 CAIRN_SQL(OBJECT_EACH, OBJECT " AND o.path >= $2 AND ($3 = 0 OR o.path > $2) ORDER BY o.path LIMIT $4");
-/* Each engine is led to the index of claims in its own way. */
+/* Each text leads its engine's planner to the index of claims. */
 CAIRN_SQL_OF(OBJECT_OWNERS,
 	     "SELECT s.id, s.name FROM scope s WHERE EXISTS(SELECT 1 FROM file_owner o INDEXED BY file_owner_claim"
 	     " WHERE o.scope = s.id) ORDER BY s.id",
@@ -51,8 +51,8 @@ enum cairn_status cairn_index_object(struct cairn_index *ix, int64_t repo, const
 	return status;
 }
 
-/* Visit a page, from the path at `at` on. @param[in,out] at  the last path that was read @param[out] more  there may be
- * another page, and the visitor wants it */
+/* Visits a page, from the path in `at` on. @param[in,out] at  the last path that was read @param[out] more  there may
+ * be another page, and the visitor did not stop */
 static enum cairn_status object_page(struct cairn_db_rows *rows, int64_t repo, const char *prefix, bool behind,
 				     int64_t page, char at[static CAIRN_INDEX_PATH_MAX + 1],
 				     bool (*visit)(void *ctx, const struct cairn_index_object *object), void *ctx,
@@ -90,7 +90,7 @@ enum cairn_status cairn_index_each_object(struct cairn_index *ix, int64_t repo, 
 	memcpy(at, first, len);
 	enum cairn_status status = cairn_records_take(ix, &rows);
 	bool more = true, behind = false;
-	/* Pages begin small: a visitor may want only one object. */
+	/* The first page is small, since a visitor may want only one object. */
 	for (int64_t page = OBJECT_PAGE / 8; status == CAIRN_OK && more; page = OBJECT_PAGE, behind = true)
 		status = object_page(&rows, repo, prefix, behind, page, at, visit, ctx, &more);
 	return status;

@@ -1,4 +1,4 @@
-/* Which engines there are, and what is asked of one by its URL. */
+/* The list of engines, and the functions that find an engine by its URL. */
 #include "index/backend.h"
 #include "index/postgres/postgres.h"
 #include "index/sqlite/sqlite.h"
@@ -14,7 +14,7 @@ static const struct index_scheme {
 	{"postgresql:", &CAIRN_POSTGRES},
 };
 
-/* @param[out] where  the URL behind its scheme. @return NULL: there is no such engine */
+/* @param[out] where  the URL after its scheme. @return NULL: no such engine */
 static const struct cairn_index_backend *index_engine(const char *url, const char **where, struct cairn_diag *diag)
 {
 	for (size_t i = 0; i < sizeof(INDEX_SCHEMES) / sizeof(INDEX_SCHEMES[0]); i++) {

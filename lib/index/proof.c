@@ -11,7 +11,7 @@ enum cairn_status cairn_index_each_due(struct cairn_index *ix, int64_t after_own
 enum cairn_status cairn_index_each_lie(struct cairn_index *ix, const struct cairn_index_lie *after, uint32_t limit,
 				       cairn_index_visit_lie *visit, void *ctx, bool *more)
 {
-	/* Numbers of files are below the highest. */
+	/* All file numbers are below INT64_MAX. */
 	static const struct cairn_index_lie FIRST = {.file_id = INT64_MAX, .owner = ""};
 	return ix->backend->each_lie(ix, after ? after : &FIRST, limit, visit, ctx, more);
 }

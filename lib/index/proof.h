@@ -1,31 +1,31 @@
-/* What owners say of the SHA-256 of their files, and what came of looking at the bytes. A claim counts for its owner as
- * soon as it is made; what it is worth is known when somebody has read the file, which happens once a file, for all of
- * its owners. Each claim is settled by itself all the same, and in its owner's turn: when that happens must not tell
- * whether somebody else has the file. */
+/* Owners' claims of the SHA-256 of their files, and the proof of these claims. A claim counts for its owner as soon as
+ * it is made. The bytes are read once a file, for all of its owners, to prove the claims or find them false. Still,
+ * each claim is settled by itself and in its owner's turn, so that the time of settling does not reveal whether another
+ * owner has the file. */
 #ifndef CAIRN_INDEX_PROOF_H
 #define CAIRN_INDEX_PROOF_H
 
 #include "index/index.h"
 
-/** A claim that nobody has looked at. Borrowed for the time of the call. */
+/** A claim that is not proved yet. Borrowed for the time of the call. */
 struct cairn_index_due {
 	int64_t file_id, owner_id;
 	struct cairn_hash file;
 	uint64_t size_bytes;
 	const char *owner;                 /* "" is the operator */
 	uint8_t said[CAIRN_SHA256_BYTES];  /* plain byte order, as all of these */
-	bool is_known;                     /* the file was read, for another claim */
-	uint8_t proof[CAIRN_SHA256_BYTES]; /* and this is what it has */
+	bool is_known;                     /* the file was read for another claim */
+	uint8_t proof[CAIRN_SHA256_BYTES]; /* then its SHA-256 */
 };
 
 enum {
 	CAIRN_INDEX_PUT_OFF_S =
-		3600, /* a claim whose bytes cannot be read; if for longer, the clock was ahead: it is due */
+		3600, /* a claim with unreadable bytes is put off so long; if longer, by a wrong clock, it is due */
 };
 
 /**
- * Visit the first claims that are due of the next owner, in the order in which the files came: so owners take turns.
- * @param after_owner  the number of the owner whose turn it was; -1: of the first. After the last one nobody is visited
+ * Visits the first due claims of the next owner, in the order in which the files came. So owners take turns.
+ * @param after_owner  the number of the previous owner; -1: none. After the last owner nothing is visited
  * @return CAIRN_OK; as every read
  */
 CAIRN_MUST_USE enum cairn_status cairn_index_each_due(struct cairn_index *ix, int64_t after_owner, int64_t now_unix_s,
@@ -33,7 +33,7 @@ CAIRN_MUST_USE enum cairn_status cairn_index_each_due(struct cairn_index *ix, in
 						      void (*visit)(void *ctx, const struct cairn_index_due *due),
 						      void *ctx);
 
-/** A claim that is false. Borrowed for the time of the call. */
+/** A false claim. Borrowed for the time of the call. */
 struct cairn_index_lie {
 	int64_t file_id;
 	struct cairn_hash file;
@@ -43,9 +43,8 @@ struct cairn_index_lie {
 
 typedef void cairn_index_visit_lie(void *ctx, const struct cairn_index_lie *lie);
 
-/** Visit the false claims, those of the newest files first.
- *  @param after  behind which one a page begins, of which the file's number, the owner and what was said count; NULL:
- * at the beginning
+/** Visits the false claims, those of the newest files first.
+ *  @param after  the last claim of the page before, of which file_id, owner and said count; NULL: at the beginning
  *  @param limit  rows of this page, at most CAIRN_INDEX_PAGE_MAX count
  *  @param[out] more  there are further ones
  *  @return as cairn_index_each_due() */
@@ -53,35 +52,36 @@ CAIRN_MUST_USE enum cairn_status cairn_index_each_lie(struct cairn_index *ix, co
 						      uint32_t limit, cairn_index_visit_lie *visit, void *ctx,
 						      bool *more);
 
-/** How many there are. In time with those that are due. */
+/** Counts of claims. Computing them takes time with the number of due claims. */
 struct cairn_index_claims {
-	uint64_t n_due, due_bytes; /* not looked at, and how long their files are, each as often as it is claimed */
+	uint64_t n_due, due_bytes; /* due claims, and the sizes of their files, summed over the claims */
 	uint64_t n_false;
 };
-/** Count them. @return as cairn_index_each_due() */
+/** Counts the claims. @return as cairn_index_each_due() */
 CAIRN_MUST_USE enum cairn_status cairn_index_claims(struct cairn_index *ix, struct cairn_index_claims *out);
 
-/** What came of a claim. Plain value. */
+/** The outcome of a claim. Plain value. */
 struct cairn_index_outcome {
 	int64_t file_id, owner_id;
 	struct cairn_hash file;
 	uint8_t said[CAIRN_SHA256_BYTES];
-	bool is_unread; /* nothing is known: the bytes cannot be had now */
+	bool is_unread; /* undecided: the bytes cannot be read now */
 	uint8_t proof[CAIRN_SHA256_BYTES];
 };
 
-/** Write down what came of claims. One that is gone meanwhile is no failure, nor is one whose file's number another
- * file has: a server may give numbers again that were lost with the one before it. */
+/** Records the outcomes of claims. A claim that is gone meanwhile is no failure, nor is one whose file_id names another
+ * file by now: after a failover a server may reuse numbers that were lost. */
 struct cairn_index_settle_claims {
 	struct cairn_index_write write;
 	const struct cairn_index_outcome *outcomes; /* borrowed */
 	uint32_t n;
-	int64_t again_unix_s; /* when to look again at what could not be read */
+	int64_t again_unix_s; /* when claims that could not be read are due again */
 };
 CAIRN_MUST_USE enum cairn_status cairn_index_settle_claims(struct cairn_index *ix,
 							   struct cairn_index_settle_claims *settle);
 
-/** An owner's file was hashed here while it came: a claim that is proved. CAIRN_E_NOT_FOUND: no longer the owner's. */
+/** Records a proved claim: the owner's file was hashed here during its upload. CAIRN_E_NOT_FOUND: it is no longer the
+ * owner's. */
 struct cairn_index_prove_file {
 	struct cairn_index_write write;
 	struct cairn_hash hash;

@@ -6,16 +6,16 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-/* Of an account a and a repository r of its. */
+/* For an account a and its repository r. */
 #define COLUMNS(sums)                                                                                                  \
 	"a.name, a.quota, CASE WHEN " sums " THEN (SELECT CAST(coalesce(sum(x.stored), 0) AS bigint) FROM repo x"      \
 	" WHERE x.account = a.id AND x.dropped IS NULL) ELSE 0 END, r.kind, r.name, r.quota, r.stored"
-/* coalesce(): of IS NULL PostgreSQL's planner thinks that few rows have it, and would read an index of those. */
+/* coalesce(): with IS NULL, PostgreSQL's planner expects few such rows, and reads a partial index instead. */
 #define KEPT "coalesce(r.dropped, 0) = 0"
 #define KIND                                                                                                           \
 	"CASE r.kind WHEN 1 THEN 'models/' WHEN 2 THEN 'datasets/' WHEN 3 THEN 'spaces/' WHEN 4 THEN 'buckets/'"       \
 	" ELSE 'kernels/' END"
-/* What an owner has is in the index by claims, which each engine is led to in its own way. */
+/* The files of an owner are in the index by claims. Each text leads its engine's planner to that index. */
 #define SQLITE_FILES(scope)                                                                                            \
 	"(SELECT DISTINCT file FROM file_owner INDEXED BY file_owner_claim WHERE scope = " scope ") w"
 #define POSTGRES_FILES(scope) "(SELECT DISTINCT file FROM file_owner WHERE scope + 0 = " scope ") w"
@@ -28,7 +28,7 @@
 #define SET_OWNER(owned)                                                                                               \
 	"UPDATE scope AS s SET quota = $2, stored = CASE WHEN CAST($2 AS bigint) IS NULL THEN 0 WHEN quota IS NULL"    \
 	" THEN " owned " ELSE stored END WHERE id = $1"
-/* Of two of one name the hub's, which comes first. */
+/* If two have the same name, the hub's comes first and counts. */
 #define EACH(bytewise)                                                                                                 \
 	"SELECT place, quota, stored FROM (SELECT place, quota, stored, row_number() OVER (PARTITION BY place"         \
 	" ORDER BY after) AS nth FROM (SELECT a.name" bytewise " AS place, a.quota, (SELECT"                           \
@@ -44,7 +44,7 @@ CAIRN_SQL(QUOTA_READ, "SELECT " COLUMNS("0 = 0") " FROM account a LEFT JOIN repo
 CAIRN_SQL_OF(QUOTA_SIZES, "SELECT f.size" SIZES(SQLITE_FILES(OF_REPO)), "SELECT f.size" SIZES(POSTGRES_FILES(OF_REPO)));
 CAIRN_SQL_OF(QUOTA_OWNER, OWNER(OWNED(SQLITE_FILES("s.id"))), OWNER(OWNED(POSTGRES_FILES("s.id"))));
 CAIRN_SQL_OF(QUOTA_EACH, EACH(""), EACH(" COLLATE \"C\""));
-/* The sum is made only where it counts. */
+/* Computes the sum only if there is a quota. */
 CAIRN_SQL(QUOTA_CHECK, "SELECT " COLUMNS("a.quota IS NOT NULL") " FROM repo r CROSS JOIN account a"
 								" WHERE a.id = r.account AND r.scope = $1 AND " KEPT);
 CAIRN_SQL(QUOTA_CHECK_OWNER, "SELECT name, quota, stored FROM scope WHERE id = $1 AND quota IS NOT NULL");
@@ -188,7 +188,7 @@ static enum cairn_status quota_check_repo(const struct cairn_index_tx *tx, struc
 	return status == CAIRN_OK ? cairn_index_quota_check(&quota, 0, diag) : status;
 }
 
-/* Of who is no repository. */
+/* For owners that are not repositories of the hub. */
 static enum cairn_status quota_check_owner(struct cairn_db_rows *row, struct cairn_diag *diag)
 {
 	char name[CAIRN_INDEX_SCOPE_TEXT_MAX + 1];
@@ -198,7 +198,7 @@ static enum cairn_status quota_check_owner(struct cairn_db_rows *row, struct cai
 	return status == CAIRN_OK ? cairn_index_room_check(name, &room, 0, diag) : status;
 }
 
-/* What did not grow may be over its quota: it may have been lowered since. */
+/* Checks only what grew: the rest may be over a quota that was lowered since. */
 enum cairn_status cairn_records_check_quota(struct cairn_index_tx *tx, struct cairn_diag *diag)
 {
 	CLEANUP(cairn_db_end) struct cairn_db_rows repo = {0}, owner = {0};

@@ -38,7 +38,7 @@ enum cairn_status cairn_records_paged(enum cairn_status status, uint32_t n, uint
 	return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status;
 }
 
-/* Repositories bring theirs: a token may outlive the repository that it is for. */
+/* The owner of a repository is made with the repository, never here: a token may outlive its repository. */
 enum cairn_status cairn_records_scope(struct cairn_index_tx *tx, const char *name, int64_t *id)
 {
 	CLEANUP(cairn_db_end) struct cairn_db_rows rows = {0};

@@ -1,5 +1,5 @@
-/* Records that are the same for all engines: each call of index/hub.h, operate.h and quota.h that has its SQL here and
- * not in an engine's room. Only for this folder and the engines' rooms in it. */
+/* Records that are the same for all engines: the functions of index/hub.h, operate.h and quota.h whose SQL is in this
+ * folder and not in an engine's. Only for this folder and the engines' rooms in it. */
 #ifndef CAIRN_INDEX_RECORDS_H
 #define CAIRN_INDEX_RECORDS_H
 
@@ -7,53 +7,54 @@
 #include "index/operate.h"
 #include "index/quota.h"
 
-/* A name is one whatever the case of its letters. */
+/* Names are compared regardless of case. */
 #define CAIRN_SQLITE_NAMED(column, name)   column " = " name
 #define CAIRN_POSTGRES_NAMED(column, name) "lower(" column ") = lower(" name " COLLATE \"C\")"
 
-/** By how much the write at hand makes a repository and its account hold more, or another owner. */
+/** How much more a repository and its account, or another owner, hold after the write at hand. */
 struct cairn_index_growth {
 	int64_t scope; /* the owner; 0: none */
 	int64_t repo_bytes, account_bytes;
-	int64_t uncounted; /* an owner of whom nothing is counted; 0: not known */
+	int64_t uncounted; /* an owner whose size is not counted; 0: not known */
 };
 
-/** The transaction at hand, as records see it. */
+/** The transaction at hand, for records. */
 struct cairn_index_tx {
 	struct cairn_index *ix;
 	struct cairn_db *db;
-	int64_t *collection;              /* the engine's: how often something was removed */
+	int64_t *collection;              /* the engine's count of removals */
 	struct cairn_index_growth growth; /* zeroed before each write */
-	bool keys_changed;                /* which keys are good: the engine tells whoever keeps them in memory */
+	bool keys_changed;                /* the set of good keys changed: the engine informs those that cache it */
 };
 
-/** Borrow a reader; it goes back when the rows end. @return CAIRN_OK; as every read */
+/** Borrows a reader, which returns to its pool when the rows end. @return CAIRN_OK; as every read */
 CAIRN_MUST_USE enum cairn_status cairn_records_take(struct cairn_index *ix, struct cairn_db_rows *rows);
-/** Likewise, and ask it; it goes back when the rows end. @return as cairn_db_ask(); as every read */
+/** Borrows a reader and asks a statement; the reader returns to its pool when the rows end. @return as cairn_db_ask();
+ * as every read */
 CAIRN_MUST_USE enum cairn_status cairn_records_ask(struct cairn_index *ix, struct cairn_db_rows *rows,
 						   const struct cairn_sql *sql, const struct cairn_db_args *args);
-/** Likewise, and step to the first row. @return likewise; CAIRN_E_NOT_FOUND */
+/** As cairn_records_ask(), and steps to the first row. @return likewise; CAIRN_E_NOT_FOUND */
 CAIRN_MUST_USE enum cairn_status cairn_records_find(struct cairn_index *ix, struct cairn_db_rows *rows,
 						    const struct cairn_sql *sql, const struct cairn_db_args *args);
-/** How many rows a page has for whom it is to have so many; 0: the most. */
+/** Returns the number of rows of a page: the limit, or the maximum if it is 0 or larger. */
 uint32_t cairn_records_page(uint32_t limit);
-/** The end of a page: @param status  CAIRN_E_NOT_FOUND: of its rows @param[out] next_id  0: it was the last */
+/** Ends a page. @param status  CAIRN_E_NOT_FOUND: its rows have ended @param[out] next_id  0: it was the last page */
 CAIRN_MUST_USE enum cairn_status cairn_records_paged(enum cairn_status status, uint32_t n, uint32_t page, int64_t last,
 						     int64_t *next_id);
 
-/** The number of an owner's name, made when it has none. @return CAIRN_OK; CAIRN_E_NOT_FOUND it is the owner of a
- * repository that is not there; as cairn_db_ask() */
+/** Returns the number of an owner, or gives it one. @return CAIRN_OK; CAIRN_E_NOT_FOUND the owner's repository does not
+ * exist; as cairn_db_ask() */
 CAIRN_MUST_USE enum cairn_status cairn_records_scope(struct cairn_index_tx *tx, const char *name, int64_t *id);
 
-/** The number of a repository's owner. @return CAIRN_OK; CAIRN_E_NOT_FOUND there is no such repository (repo.unknown);
+/** Returns the number of a repository's owner. @return CAIRN_OK; CAIRN_E_NOT_FOUND no such repository (repo.unknown);
  * as cairn_db_ask() */
 CAIRN_MUST_USE enum cairn_status cairn_records_find_repo(struct cairn_index_tx *tx, int64_t repo, int64_t *scope,
 							 struct cairn_diag *diag);
 
-/** After a write: what has grown must be within its quotas. @return CAIRN_OK; CAIRN_E_DENIED (quota.repo,
+/** Checks after a write that what has grown is within its quotas. @return CAIRN_OK; CAIRN_E_DENIED (quota.repo,
  * quota.account) */
 CAIRN_MUST_USE enum cairn_status cairn_records_check_quota(struct cairn_index_tx *tx, struct cairn_diag *diag);
-/** The limit, and what is stored, from this column on. */
+/** Reads the limit and the stored size, from this column on. */
 struct cairn_index_room cairn_records_room(const struct cairn_db_rows *rows, int column);
 
 /* Writes, each within the transaction. @return as its status */

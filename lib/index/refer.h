@@ -1,21 +1,21 @@
-/* What a hash is the name of, and who refers to it: for people who ask. */
+/* Finds the files and places that a hash names or that refer to it, for people. */
 #ifndef CAIRN_INDEX_REFER_H
 #define CAIRN_INDEX_REFER_H
 
 #include "index/operate.h"
 
-/** Which files are meant. */
+/** Selects files. */
 enum cairn_index_match {
 	CAIRN_INDEX_MATCH_FILE,   /* the one with this hash */
-	CAIRN_INDEX_MATCH_SHA256, /* those that have this SHA-256 by their owner's word */
+	CAIRN_INDEX_MATCH_SHA256, /* those with this SHA-256 by their owner's claim */
 	CAIRN_INDEX_MATCH_XORB,   /* those that need the xorb with this hash */
 	CAIRN_INDEX_MATCHES,
 };
 
 /**
- * Visit the first of the files that match, as their owners have them, in the order of hashes and then owners. Those of
- * one owner that need a xorb: in time that grows with the files of this owner, and neither with those of others nor
- * with whether there is such a xorb.
+ * Visits the first matching files, as their owners have them, in the order of hashes and then owners. The search for an
+ * owner's files that need a xorb takes time with the files of this owner. That time reveals neither files of others nor
+ * whether the xorb exists.
  * @param owner  NULL: all
  * @param name   a hash as struct cairn_hash has it, or a SHA-256
  * @param limit  at most CAIRN_INDEX_PAGE_MAX
@@ -28,7 +28,7 @@ CAIRN_MUST_USE enum cairn_status cairn_index_each_match(struct cairn_index *ix, 
 							void (*visit)(void *ctx, const struct cairn_index_owned *file),
 							void *ctx, bool *more);
 
-/** Where a chunk lies that clients may ask about. Borrowed for the time of the call. */
+/** A place of a chunk that clients may ask about. Borrowed for the time of the call. */
 struct cairn_index_place {
 	struct cairn_hash xorb;
 	uint32_t at; /* its place among the chunks of the xorb */
@@ -37,8 +37,7 @@ struct cairn_index_place {
 };
 
 /**
- * Visit the first places of a chunk in all dedupe scopes, which is for the operator's eyes. Reads the list of each
- * xorb.
+ * Visits the first places of a chunk in all dedupe scopes; for the operator only. Reads the list of each xorb.
  * @param limit  at most CAIRN_INDEX_PAGE_MAX
  * @param[out] more  there are further ones
  * @return as cairn_index_each_match()

@@ -1,4 +1,4 @@
-/* Repositories of the hub: their names, and who may see them. */
+/* Repositories of the hub: names and visibility. */
 #include "index/backend.h"
 #include "index/records.h"
 
@@ -9,8 +9,8 @@
 #define REPO                                                                                                           \
 	"SELECT r.id, r.kind, r.account, a.name, r.name, r.private, r.created, r.updated, r.files, r.bytes,"           \
 	" r.gate, r.sdk, r.guard FROM repo r CROSS JOIN account a WHERE a.id = r.account AND "
-/* Is not deleted, for a repository that is found by its number. With IS NULL, PostgreSQL's planner expects few such
- * rows, and reads a partial index instead. */
+/* True unless a repository, found by its number, is deleted. With IS NULL, PostgreSQL's planner expects few such rows,
+ * and reads a partial index instead. */
 #define KEPT "coalesce(r.dropped, 0) = 0"
 
 /* By its name, or by a former one. */
@@ -66,7 +66,7 @@ CAIRN_SQL_OF(NAMED_ALL_DOWN, SQLITE_PAGE OF_ALL SQLITE_NAMED_DOWN, POSTGRES_PAGE
 CAIRN_SQL_OF(NAMED_ALL_UP, SQLITE_PAGE OF_ALL SQLITE_NAMED_UP, POSTGRES_PAGE OF_ALL POSTGRES_NAMED_UP);
 CAIRN_SQL_OF(NAMED_ONE_DOWN, SQLITE_PAGE OF_ONE SQLITE_NAMED_DOWN, POSTGRES_PAGE OF_ONE POSTGRES_NAMED_DOWN);
 CAIRN_SQL_OF(NAMED_ONE_UP, SQLITE_PAGE OF_ONE SQLITE_NAMED_UP, POSTGRES_PAGE OF_ONE POSTGRES_NAMED_UP);
-/* By sort, then of all accounts or of one, then downwards or upwards. */
+/* Indexed by sort, by one account or all, and by direction. */
 static const struct cairn_sql *const REPO_PAGES[][2][2] = {
 	[CAIRN_INDEX_BY_UPDATE] = {{&UPDATED_ALL_DOWN, &UPDATED_ALL_UP}, {&UPDATED_ONE_DOWN, &UPDATED_ONE_UP}},
 	[CAIRN_INDEX_BY_CREATION] = {{&CREATED_ALL_DOWN, &CREATED_ALL_UP}, {&CREATED_ONE_DOWN, &CREATED_ONE_UP}},
@@ -157,7 +157,7 @@ enum cairn_status cairn_index_each_repo(struct cairn_index *ix, int64_t account,
 	return cairn_records_paged(status, n, page, repo.id, next_id);
 }
 
-/* @param after_name  a copy: SQLite goes on reading it while visitors change that of the list */
+/* @param after_name  a copy: SQLite still reads it while visitors change the list's after_name */
 static enum cairn_status repo_ask_page(struct cairn_index *ix, struct cairn_db_rows *rows,
 				       const struct cairn_index_repo_list *list, uint32_t limit, const char *after_name)
 {

@@ -1,4 +1,4 @@
-/* What can be written: each request with its call. */
+/* The requests that write, each with its function. */
 #include "index/backend.h"
 
 enum {
@@ -52,7 +52,7 @@ static uint64_t request_ref_bytes(const struct cairn_index_write *write)
 	return request_operations_bytes(add->operations, add->n);
 }
 
-/* How many files there are is known when it is written. */
+/* The number of files is known only when it is written. */
 static uint64_t request_squash_bytes(const struct cairn_index_write *write)
 {
 	(void)write;
@@ -64,7 +64,7 @@ static uint64_t request_outcomes_bytes(const struct cairn_index_write *write)
 	return (uint64_t)((const struct cairn_index_settle_claims *)write)->n * REQUEST_OBJECT_BYTES;
 }
 
-/* The call of a request, and what the writer does with it. Its struct begins with the write. */
+/* Defines the function of a request and its kind for the writer. The request's struct begins with the write. */
 #define REQUEST(name, bytes_of, frees_room) REQUEST_OF(name, bytes_of, frees_room, false)
 #define REQUEST_OF(name, bytes_of, frees_room, is_shard)                                                               \
 	static enum cairn_status request_##name(struct cairn_index *ix, struct cairn_index_write *write)               \
@@ -72,7 +72,7 @@ static uint64_t request_outcomes_bytes(const struct cairn_index_write *write)
 		return ix->backend->name(ix, (struct cairn_index_##name *)write);                                      \
 	}                                                                                                              \
 	REQUEST_CALL(name, bytes_of, frees_room, is_shard)
-/* Likewise where the records do it. */
+/* As REQUEST(), for writes that records.h implements. */
 #define RECORD(name, frees_room) RECORD_OF(name, NULL, frees_room)
 #define RECORD_OF(name, bytes_of, frees_room)                                                                          \
 	static enum cairn_status request_##name(struct cairn_index *ix, struct cairn_index_write *write)               \
@@ -116,7 +116,7 @@ REQUEST(change_objects, request_changes_bytes, false)
 CAIRN_RECORD_WRITES(RECORD)
 RECORD_OF(add_repo, request_repo_bytes, false)
 
-/* An engine of this machine shows nothing that is not durable. */
+/* With an engine on this machine, all that readers see is durable. */
 static enum cairn_status request_confirmed(struct cairn_index_write *write)
 {
 	write->status = CAIRN_OK;

@@ -24,7 +24,7 @@ enum cairn_status cairn_rows_spans(struct cairn_span *spans, uint32_t n, const u
 	if (len != (size_t)n * CAIRN_ROWS_SPAN_BYTES)
 		return CAIRN_E_DAMAGED;
 	memcpy(spans, bytes, len);
-	for (uint32_t i = 0; i < n; i++) /* nothing where the processor writes numbers as the row does */
+	for (uint32_t i = 0; i < n; i++) /* changes nothing on little-endian processors */
 		spans[i] = (struct cairn_span){le32toh(spans[i].unpacked_bytes), le32toh(spans[i].end)};
 	return CAIRN_OK;
 }

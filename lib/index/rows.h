@@ -1,5 +1,4 @@
-/* The blobs of the schema as code: chunk lists (list.spans, list.hashes) and terms (file.terms). Reader and writer of
- * each are together here. */
+/* Reads and writes the blobs of the schema: chunk lists (list.spans, list.hashes) and terms (file.terms). */
 #ifndef CAIRN_INDEX_ROWS_H
 #define CAIRN_INDEX_ROWS_H
 
@@ -26,12 +25,13 @@ CAIRN_MUST_USE enum cairn_status cairn_rows_list(struct cairn_chunk_list *list, 
 						 const uint8_t *hashes, size_t hashes_len);
 
 void cairn_rows_put_term(uint8_t out[static CAIRN_ROWS_TERM_BYTES], const struct cairn_index_term *term);
-/** Likewise, of a shard that is registered. @param term  of at most CAIRN_XORB_CHUNKS_MAX chunks: verified
+/** As cairn_rows_put_term(), for a shard that is being registered. @param term  of at most CAIRN_XORB_CHUNKS_MAX
+ * chunks: verified
  *  @param xorb_id  of the xorb that it names */
 void cairn_rows_put_new_term(uint8_t out[static CAIRN_ROWS_TERM_BYTES], const struct cairn_index_new_term *term,
 			     int64_t xorb_id);
 
-/** How long a term is in an index of this version of the schema. */
+/** Returns the size of a term in an index of this version of the schema. */
 size_t cairn_rows_term_bytes(int64_t version);
 
 /** Read file.terms. @param[out] terms  owned by the caller, *n of them; NULL when there are none
@@ -39,13 +39,13 @@ size_t cairn_rows_term_bytes(int64_t version);
 CAIRN_MUST_USE enum cairn_status cairn_rows_terms(struct cairn_index_term **terms, uint32_t *n, const uint8_t *bytes,
 						  size_t len, size_t term_bytes);
 
-/** Are these the bytes of an inline file: as many as its row says, with a git id that begins with its key?
+/** Checks the bytes of an inline file: their number is its row's, and their git id begins with its key.
  *  @return CAIRN_OK; CAIRN_E_DAMAGED; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_rows_inline(int64_t key, int64_t size_bytes, const uint8_t *bytes, size_t len);
 
 enum { CAIRN_ROWS_INLINE_TEXT_BYTES = 480 };
-/** Say that they are not. Names are cut to what has room.
- *  @param content  the number of its row @param folder, name  where it is, of one of its commits; "": not known */
+/** Writes a message that they are damaged. Names are cut to fit.
+ *  @param content  the number of its row @param folder, name  its path in one of its commits; "": not known */
 void cairn_rows_inline_text(char out[static CAIRN_ROWS_INLINE_TEXT_BYTES], int64_t content, const char *account,
 			    const char *repo, const char *folder, const char *name);
 

@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-enum { SETTLER_TRY_MS = 1000 }; /* from a transaction that failed to the next try, also when nothing waits */
+enum { SETTLER_TRY_MS = 1000 }; /* from a failed transaction to the next try, even if no write waits */
 
 /* --- one transaction ---------------------------------------------------------------------------------------------- */
 
@@ -22,7 +22,7 @@ static void settler_describe(struct cairn_index_settling *out, const struct cair
 	}
 }
 
-/* What is not there any more was lost with the server that had it, or was removed since. */
+/* A shard that cannot be seen was lost with its server, or was removed since. */
 static void settler_judge(struct cairn_index_write *write, const struct cairn_index_settling *settling)
 {
 	write->status = CAIRN_OK;
@@ -49,7 +49,7 @@ static enum cairn_status settler_settle(struct cairn_settler *s, struct cairn_in
 	return status;
 }
 
-/* The engine is judged by the transaction, whatever was seen. One of nothing is as good as one of shards. */
+/* Records the engine's health from the outcome of the transaction, whether or not it contained any shards. */
 static void settler_note(struct cairn_settler *s, enum cairn_status status, const struct cairn_diag *diag)
 {
 	static const struct cairn_index_kind KIND = {.probes = false};
@@ -60,7 +60,7 @@ static void settler_note(struct cairn_settler *s, enum cairn_status status, cons
 	atomic_store(&s->ailing, status != CAIRN_OK);
 }
 
-/* @param batch  NULL: it is only found out whether that would go */
+/* @param batch  the writes to settle; NULL: only test whether settling works */
 static void settler_serve(struct cairn_settler *s, struct cairn_index_write *batch)
 {
 	struct cairn_diag diag = {0};
@@ -89,7 +89,7 @@ static void settler_serve(struct cairn_settler *s, struct cairn_index_write *bat
 
 /* --- the thread --------------------------------------------------------------------------------------------------- */
 
-/* Under the lock. After a failure it is tried each second, so that it is known when that is over. */
+/* Under the lock. After a failure, wakes up each second to test whether the failure is over. */
 static void settler_wait(struct cairn_settler *s)
 {
 	const struct timespec until = cairn_cond_in_ms(SETTLER_TRY_MS);

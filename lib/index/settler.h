@@ -1,6 +1,6 @@
-/* What an engine on another machine has committed ahead: it can be seen, and is not where it must be before anybody is
- * told. One thread takes what waits, looks whether it is still there, and has that made durable (docs/design.md,
- * "Commits over PostgreSQL"); so the writer goes on meanwhile. */
+/* Settles writes that an engine on another machine has committed ahead: readers see them, but they are not durable yet.
+ * One thread takes the waiting writes, checks that they can still be seen, and makes them durable before they are
+ * answered (docs/design.md, "Commits over PostgreSQL"). The writer goes on meanwhile. */
 #ifndef CAIRN_INDEX_SETTLER_H
 #define CAIRN_INDEX_SETTLER_H
 
@@ -10,19 +10,19 @@
 #include <stdatomic.h>
 #include <time.h>
 
-/** A shard that is to be seen and made durable. Borrows. */
+/** A shard to be checked and made durable. Borrows. */
 struct cairn_index_settling {
 	const struct cairn_hash *body;
 	const char *scope, *owner;
-	struct cairn_index_registered registered; /* what must be there: this, or what came later */
+	struct cairn_index_registered registered; /* the expected registration, or a later one */
 	bool seen;                                /* result */
 };
 
 /** Zeroed: no thread runs, and nothing is committed ahead. */
 struct cairn_settler {
-	struct cairn_index *index; /* that it is part of; NULL: no thread runs */
+	struct cairn_index *index; /* the index it belongs to; NULL: no thread runs */
 	pthread_t thread;
-	atomic_uint n;      /* writes that wait or are under way */
+	atomic_uint n;      /* writes waiting or in progress */
 	atomic_bool ailing; /* the last transaction has failed */
 
 	pthread_mutex_t lock;         /* over all below */
@@ -30,27 +30,26 @@ struct cairn_settler {
 	struct cairn_index_write *head, **tail;
 	uint64_t n_queued, n_done; /* so far */
 	bool closing;
-	struct cairn_health health; /* of its transactions alone */
+	struct cairn_health health; /* of the settler's transactions alone */
 };
 
-/** Start the thread, if the engine has a use for it. s is zeroed before. cairn_settler_stop() follows in any case.
+/** Starts the thread, if the engine commits ahead. s is zeroed before. cairn_settler_stop() follows in any case.
  *  @return CAIRN_OK; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_settler_start(struct cairn_settler *s, struct cairn_index *ix, bool read_only,
 						     struct cairn_diag *diag);
-/** Finish what waits, and end the thread. */
+/** Finishes the waiting writes, and ends the thread. */
 void cairn_settler_stop(struct cairn_settler *s);
 
 /* Any thread, all below. */
 
-/** May something be committed ahead now? */
+/** May writes be committed ahead now? */
 bool cairn_settler_is_well(const struct cairn_settler *s);
-/** Take over writes: struct cairn_index_put_shard that were committed ahead, or struct cairn_index_confirm_shard. They
- * are done here, and fail if they are not seen. @param batch  linked; there is a thread */
+/** Takes over writes: struct cairn_index_put_shard that were committed ahead, or struct cairn_index_confirm_shard. The
+ * settler calls their done(); a write that cannot be seen any more fails. @param batch  linked; there is a thread */
 void cairn_settler_take(struct cairn_settler *s, struct cairn_index_write *batch);
-/** How many wait, or are under way. */
+/** Returns the number of writes waiting or in progress. */
 unsigned cairn_settler_n(const struct cairn_settler *s);
-/** Wait until all that were taken over before are done. @param until  of the monotonic clock @return false: they are
- * not by then */
+/** Waits until all writes taken over before are done. @param until  on the monotonic clock @return false: timed out */
 bool cairn_settler_flush(struct cairn_settler *s, const struct timespec *until);
 /** As cairn_index_health(). */
 CAIRN_MUST_USE enum cairn_status cairn_settler_health(struct cairn_settler *s, struct cairn_diag *diag);

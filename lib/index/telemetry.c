@@ -1,4 +1,4 @@
-/* What clients tell of themselves, and what is kept for a time and then removed. */
+/* Reports of clients, and the removal of old reports and keys. */
 #include "index/backend.h"
 #include "index/records.h"
 

@@ -1,15 +1,15 @@
-/* All rows of an index as they are, table by table, for moving them to another engine and back. What a row means is
- * nobody's business here: the tables of all engines have the same columns (tables.h), and a number stays what it was.
+/* Copies all rows of an index, table by table, to move it to another engine or back. Rows are not interpreted: the
+ * tables of all engines have the same columns (tables.h), and numbers stay the same.
  *
- * An index may be frozen: then it takes no writes from whoever has it open (CAIRN_E_BUSY, index.frozen), except for
- * those below. One that is being filled is half a store; one that was moved out has its successor elsewhere. */
+ * An index may be frozen: then it refuses writes (CAIRN_E_BUSY, index.frozen), except for those below. An index is
+ * frozen while it is being filled, and after it was moved to another engine. */
 #ifndef CAIRN_INDEX_TRANSFER_H
 #define CAIRN_INDEX_TRANSFER_H
 
 #include "base/buf.h"
 #include "index/index.h"
 
-/** In an order in which no row needs one of a later table. */
+/** In an order in which no row refers to a later table. */
 enum cairn_index_table {
 	CAIRN_TABLE_SCOPE,
 	CAIRN_TABLE_ACCOUNT,
@@ -18,7 +18,7 @@ enum cairn_index_table {
 	CAIRN_TABLE_REPO,
 	CAIRN_TABLE_FORMER,
 	CAIRN_TABLE_XORB,
-	CAIRN_TABLE_LIST, /* rows go with those of xorb */
+	CAIRN_TABLE_LIST, /* its rows are removed with those of xorb */
 	CAIRN_TABLE_SHARD,
 	CAIRN_TABLE_MEMBER,
 	CAIRN_TABLE_DEDUPE,
@@ -36,12 +36,12 @@ enum cairn_index_table {
 	CAIRN_TABLES,
 };
 
-/* Columns of those tables that a mover knows. */
+/* The columns that code for moving uses. */
 enum {
 	CAIRN_XORB_ID = 0,
 	CAIRN_XORB_HASH = 1,
 	CAIRN_XORB_STORED = 4,
-	CAIRN_XORB_COPY = 8, /* of the index that has the row: never compared */
+	CAIRN_XORB_COPY = 8, /* differs from index to index: never compared */
 	CAIRN_LIST_SPANS = 1,
 	CAIRN_LIST_HASHES = 2,
 	CAIRN_DEDUPE_XORB = 2,
@@ -71,13 +71,13 @@ struct cairn_index_rows {
 	enum cairn_status status; /* CAIRN_OK; CAIRN_E_NOMEM, CAIRN_E_LIMIT: not all are there */
 };
 
-enum { CAIRN_INDEX_ROWS_BYTES_MAX = 512 << 20 }; /* of one call; a file of a TiB may have 24 MiB of terms */
+enum { CAIRN_INDEX_ROWS_BYTES_MAX = 512 << 20 }; /* of one call; a file of 1 TiB may have 24 MiB of terms */
 
 void cairn_index_rows_init(struct cairn_index_rows *rows, enum cairn_index_table table);
 void cairn_index_rows_fini(struct cairn_index_rows *rows); /* for CLEANUP() */
 void cairn_index_rows_empty(struct cairn_index_rows *rows);
 
-/** Append a row of NULLs; @return its number. What is set below is of the last row. */
+/** Append a row of NULLs; @return its number. The setters below change the last row. */
 uint32_t cairn_index_rows_add(struct cairn_index_rows *rows);
 void cairn_index_rows_number(struct cairn_index_rows *rows, unsigned column, int64_t number);
 /** @param bytes  copied */
@@ -89,10 +89,10 @@ const struct cairn_value *cairn_index_rows_value(const struct cairn_index_rows *
 /** Borrowed until a row is added. */
 const uint8_t *cairn_index_rows_at(const struct cairn_index_rows *rows, const struct cairn_value *value);
 
-/** By their keys, as pages of any engine are ordered. @return below, at or above 0 */
+/** Compares two rows by their keys, which is the order of pages in all engines. @return below, at or above 0 */
 int cairn_index_rows_compare(const struct cairn_index_rows *a, uint32_t i, const struct cairn_index_rows *b,
 			     uint32_t j);
-/** In all columns that are compared. */
+/** Are two rows equal in all columns that are compared? */
 bool cairn_index_rows_equal(const struct cairn_index_rows *a, uint32_t i, const struct cairn_index_rows *b, uint32_t j);
 
 /* --- an index ----------------------------------------------------------------------------------------------------- */
@@ -102,22 +102,23 @@ struct cairn_index_transfer;
 
 enum cairn_index_frozen { CAIRN_INDEX_THAWED, CAIRN_INDEX_FILLING, CAIRN_INDEX_MOVED };
 
-/** For people, behind "this store": why it takes nothing new, and what to do. "" of CAIRN_INDEX_THAWED. */
+/** Returns a text for people, to follow "this store": why it refuses writes, and what to do. "" for
+ * CAIRN_INDEX_THAWED. */
 const char *cairn_index_frozen_words(enum cairn_index_frozen frozen);
 
-/** Is the index at this URL frozen? Opened for that alone. @return as cairn_index_transfer_open() */
+/** Is the index at this URL frozen? Opens it for that only. @return as cairn_index_transfer_open() */
 CAIRN_MUST_USE enum cairn_status cairn_index_ask_frozen(const char *url, enum cairn_index_frozen *out,
 							struct cairn_diag *diag);
 
-/** What the index keeps of itself. */
+/** The counts and the state that an index keeps. */
 struct cairn_index_state {
 	enum cairn_index_frozen frozen;
 	int64_t collection, n_files, n_xorbs, n_shards, n_eligible, stored_bytes;
 };
 
 /**
- * Open an index by its URL (index.h), beside whoever has it.
- * @param writes  the calls that write may be made
+ * Opens an index by its URL (index.h), even if another process has it open.
+ * @param writes  functions that write may be called
  * @return CAIRN_OK; CAIRN_E_USAGE no engine has such a URL (index.url), or it has a password (index.password);
  *         CAIRN_E_CONFLICT it is of an older version (index.older) or a newer one (index.newer), or not Cairn's
  *         (index.foreign); CAIRN_E_IO, also when it is missing; otherwise as every read (index.h)
@@ -126,44 +127,44 @@ CAIRN_MUST_USE enum cairn_status cairn_index_transfer_open(struct cairn_index_tr
 							   bool writes, struct cairn_diag *diag);
 void cairn_index_transfer_freep(struct cairn_index_transfer **t); /* for CLEANUP() */
 
-/* Each of these answers CAIRN_OK, or CAIRN_E_IO, CAIRN_E_BUSY, CAIRN_E_FULL, CAIRN_E_DAMAGED, CAIRN_E_FORMAT with the
- * cause in diag, or CAIRN_E_NOMEM; those that hand rows over also CAIRN_E_LIMIT: they are more than
+/* Each of these returns CAIRN_OK, or CAIRN_E_IO, CAIRN_E_BUSY, CAIRN_E_FULL, CAIRN_E_DAMAGED, CAIRN_E_FORMAT with the
+ * cause in diag, or CAIRN_E_NOMEM; functions that pass rows also CAIRN_E_LIMIT: more than
  * CAIRN_INDEX_ROWS_BYTES_MAX. */
 
 /**
- * The next rows of a table in the order of its keys.
- * @param after  NULL: from the first; else behind row `row` of it, whose key alone counts
- * @param[out] out  of that table, emptied; empty: there are no more
+ * Reads the next rows of a table, in the order of its keys.
+ * @param after  NULL: from the first; else after its row `row`, of which only the key counts
+ * @param[out] out  of that table, emptied first; empty: there are no more rows
  */
 CAIRN_MUST_USE enum cairn_status cairn_index_transfer_page(struct cairn_index_transfer *t, enum cairn_index_table table,
 							   const struct cairn_index_rows *after, uint32_t row,
 							   uint32_t limit, struct cairn_index_rows *out,
 							   struct cairn_diag *diag);
-/** What the index keeps of itself now. */
+/** Returns the present state. */
 CAIRN_MUST_USE enum cairn_status cairn_index_transfer_state(struct cairn_index_transfer *t,
 							    struct cairn_index_state *out, struct cairn_diag *diag);
-/** The highest number that a row of the table ever had; 0: none, or its rows have no numbers. */
+/** Returns the highest number that a row of the table ever had; 0: none, or its rows have no numbers. */
 CAIRN_MUST_USE enum cairn_status cairn_index_transfer_last(struct cairn_index_transfer *t, enum cairn_index_table table,
 							   int64_t *number, struct cairn_diag *diag);
 
-/** From its commit on nobody else writes, or again. */
+/** Freezes or thaws an index: from the commit on nobody else may write, or others may again. */
 CAIRN_MUST_USE enum cairn_status cairn_index_transfer_freeze(struct cairn_index_transfer *t,
 							     enum cairn_index_frozen frozen, struct cairn_diag *diag);
 
-/** Of one that is frozen: drop the rows that have the keys of these, then put others in, in place of what has their
- * keys or what else may be there once; all in one transaction, durable with the last call of
- * cairn_index_transfer_end().
- * @param drop, put  n of each, of any tables; an empty one is passed over */
+/** Writes rows of a frozen index, in one transaction: removes the rows with the keys of `drop`, then inserts `put`,
+ * replacing rows with the same keys or other unique values. Durable after cairn_index_transfer_end().
+ * @param drop, put  n of each, of any tables; may be empty */
 CAIRN_MUST_USE enum cairn_status cairn_index_transfer_write(struct cairn_index_transfer *t,
 							    const struct cairn_index_rows *const *drop,
 							    const struct cairn_index_rows *const *put, size_t n,
 							    struct cairn_diag *diag);
 
-/** Begin to fill: it is frozen, and rules between its tables are off until the end. Harmless when it was begun. */
+/** Begins to fill an index: freezes it and disables constraints between tables until the end. Harmless if already
+ * begun. */
 CAIRN_MUST_USE enum cairn_status cairn_index_transfer_begin(struct cairn_index_transfer *t, struct cairn_diag *diag);
 /**
- * All rows are there: numbers go on behind these, and the rules between tables hold, which is looked at.
- * It stays frozen.
+ * Ends filling: sets the last numbers given, and checks and enables the constraints between tables. The index stays
+ * frozen.
  * @param last  of each table
  * @return also CAIRN_E_DAMAGED (index.rows): a row names one that is not there
  */

@@ -7,7 +7,7 @@
 enum {
 	WRITER_BATCH_MAX = 64,
 	WRITER_QUEUE_MAX = 4096,
-	WRITER_BATCH_BYTES = 4 * 1024 * 1024, /* of lists and shards in one transaction: keeps commits short */
+	WRITER_BATCH_BYTES = 4 * 1024 * 1024, /* of lists and shards in one transaction, to keep commits short */
 	WRITER_HEAVY_BYTES = 256 * 1024,      /* a larger write is a batch of its own */
 };
 
@@ -38,7 +38,7 @@ static void writer_push(struct cairn_writer *w, struct cairn_index_write *write)
 	w->n_queued++;
 }
 
-/* The next write of the turn that stands first, which then stands last. The line is not empty. */
+/* Takes a write of the first turn, which becomes the last one. The line is not empty. */
 static struct cairn_index_write *writer_pop(struct cairn_writer *w)
 {
 	struct cairn_writer_turn *turn = w->line;
@@ -54,7 +54,7 @@ static struct cairn_index_write *writer_pop(struct cairn_writer *w)
 	return write;
 }
 
-/* A probe is behind all writes that were queued before it, whoever sent them. */
+/* A probe waits for all writes queued before it, from any sender. */
 static bool writer_probe_is_due(const struct cairn_writer *w)
 {
 	if (!w->probe_waits)
@@ -65,12 +65,11 @@ static bool writer_probe_is_due(const struct cairn_writer *w)
 	return true;
 }
 
-/* What a batch has already. */
+/* The load of a batch. */
 struct writer_load {
 	unsigned n;
 	uint64_t bytes;
-	bool is_heavy; /* it is one heavy write: the others of a batch would wait for it, and be done again if it fails
-			*/
+	bool is_heavy; /* it is one heavy write: others in its batch would wait for it, and be retried if it fails */
 };
 
 static void writer_load_add(struct writer_load *load, uint64_t bytes)
@@ -88,7 +87,7 @@ static bool writer_has_room(const struct cairn_writer *w, const struct writer_lo
 	       load->bytes + bytes <= WRITER_BATCH_BYTES;
 }
 
-/* The writes that queued up during the last commit are the batch, as far as it has room: there is no timer. */
+/* The batch is the writes that queued up during the last commit, as far as they fit. There is no timer. */
 static struct cairn_index_write *writer_take(struct cairn_writer *w, struct writer_load *load)
 {
 	struct cairn_index_write *first = NULL, **end = &first;
@@ -108,8 +107,7 @@ static struct cairn_index_write *writer_take(struct cairn_writer *w, struct writ
 	return first;
 }
 
-/* Where transactions of several daemons follow each other, one waits to begin: writes that came in meanwhile are part
- * of it. */
+/* If several daemons write, a transaction may wait to begin. Adds the writes that were queued meanwhile. */
 static void writer_top_up(struct cairn_writer *w, struct cairn_index_write *batch)
 {
 	struct writer_load load = {0};
@@ -123,7 +121,7 @@ static void writer_top_up(struct cairn_writer *w, struct cairn_index_write *batc
 
 /* --- a batch ------------------------------------------------------------------------------------------------------ */
 
-/* Apply a write, check the quotas of what grew by it, and let every failure say why. */
+/* Applies a write, checks the quotas of what grew, and gives every failure a reason. */
 static bool writer_apply_one(struct cairn_index *ix, struct cairn_index_write *write)
 {
 	const struct cairn_index_backend *engine = ix->backend;
@@ -145,7 +143,7 @@ static bool writer_apply_one(struct cairn_index *ix, struct cairn_index_write *w
 	return false;
 }
 
-/* The savepoint failed: so has the write, even if it was applied. */
+/* The savepoint failed, and so the write fails, even if it was applied. */
 static bool writer_lose(struct cairn_index *ix, struct cairn_index_write *write)
 {
 	write->diag = (struct cairn_diag){0};
@@ -178,17 +176,17 @@ static bool writer_apply(struct cairn_index *ix, struct cairn_index_write *write
 	return alone;
 }
 
-/* How a transaction came out. */
+/* The outcome of a transaction. */
 struct writer_outcome {
-	bool bad;   /* a write failed, and that is why the batch did */
-	bool joint; /* likewise, but which of those that went together is not known */
-	bool ahead; /* it was committed, and is to be settled */
+	bool bad;   /* the batch failed because a write failed */
+	bool joint; /* likewise, but which of the joined writes is not known */
+	bool ahead; /* committed ahead, to be settled */
 };
 
-/* Shards that wait together go together, where each question goes to another machine. What is left of them is applied
- * one by one, and so are all of them when one fails.
- * What goes ahead must be told apart, by looking at it again, from what was there before: shards that went together,
- * and nothing beside them. Not while nobody could be told: what can be seen then should be little. */
+/* Joins the shards of a batch if the engine is on another machine. Shards that it does not take are applied one by one,
+ * and so are all if one fails. A batch is committed ahead only if it has joined shards and nothing else, since only
+ * these can be recognized later. Do not commit ahead while the settler is failing: few unanswered commits should be
+ * visible. */
 static enum cairn_status writer_join(struct cairn_index *ix, struct cairn_index_write *batch, bool alone,
 				     struct writer_outcome *out, struct cairn_diag *diag)
 {
@@ -211,8 +209,8 @@ static enum cairn_status writer_join(struct cairn_index *ix, struct cairn_index_
 	return status;
 }
 
-/* One transaction of the whole batch. @param more  it may be topped up  @param alone  a write that fails is undone by
- * itself */
+/* Writes the whole batch in one transaction. @param more  queued writes may be added  @param alone  a write that fails
+ * is undone by itself */
 static enum cairn_status writer_try(struct cairn_index *ix, struct cairn_index_write *batch, bool more, bool alone,
 				    struct writer_outcome *out, struct cairn_diag *diag)
 {
@@ -246,7 +244,7 @@ static enum cairn_status writer_try(struct cairn_index *ix, struct cairn_index_w
 	return status;
 }
 
-/* What was seen of shards before does not hold, maybe. @return something was */
+/* Discards the looks at shards, which may be stale. @return true: there were any */
 static bool writer_forget_seen(struct cairn_index_write *batch)
 {
 	bool seen = false;
@@ -260,7 +258,7 @@ static bool writer_forget_seen(struct cairn_index_write *batch)
 	return seen;
 }
 
-/* All or nothing: what was done within a lost transaction has failed. */
+/* Fails the writes of a batch whose transaction failed. */
 static void writer_fail(struct cairn_index_write *batch, enum cairn_status status, const struct cairn_diag *diag)
 {
 	for (struct cairn_index_write *write = batch; write; write = write->next) {
@@ -269,9 +267,9 @@ static void writer_fail(struct cairn_index_write *batch, enum cairn_status statu
 	}
 }
 
-/* Savepoints let one bad write fail alone, but copy each page that is changed: 1,300 shards/s against 1,600. Bad writes
- * are rare, so they are used only for a batch that has one. It still is one transaction: else whoever sends many bad
- * uploads would cost everybody a sync each.
+/* Savepoints let one bad write fail alone, but copy each changed page: 1,300 shards/s against 1,600. Bad writes are
+ * rare, so savepoints are used only for a batch that has one. It stays one transaction: otherwise each bad upload would
+ * cost everybody a sync.
  * @return it was committed ahead */
 static bool writer_commit(struct cairn_index *ix, struct cairn_index_write *batch, bool more)
 {
@@ -283,10 +281,10 @@ static bool writer_commit(struct cairn_index *ix, struct cairn_index_write *batc
 		status = writer_try(ix, batch, more, false, &out, &diag);
 		bool alone = false;
 		while (status != CAIRN_OK && out.bad && !alone) {
-			/* Once: of what is taken along there may be more to forget each time. */
+			/* Retry joined shards only once: each retry could find more looks to discard. */
 			alone = !out.joint || !writer_forget_seen(batch);
 			if (alone && !batch->next && !out.joint)
-				break; /* a write that was by itself would only fail again */
+				break; /* a single write would only fail again */
 			diag = (struct cairn_diag){0};
 			status = writer_try(ix, batch, more && alone, alone, &out, &diag);
 		}
@@ -296,13 +294,13 @@ static bool writer_commit(struct cairn_index *ix, struct cairn_index_write *batc
 	return status == CAIRN_OK && out.ahead;
 }
 
-/* The disk was full: once more, by itself, and with the space that is kept for that. */
+/* The disk was full: retries the write alone, with the reserve of disk space. */
 static void writer_commit_kept(struct cairn_index *ix, struct cairn_index_write *write)
 {
 	struct cairn_index_write *next = write->next;
 	write->next = NULL;
 	ix->backend->use_reserve(ix);
-	(void)writer_commit(ix, write, false); /* by itself it is nothing that goes ahead */
+	(void)writer_commit(ix, write, false); /* a single write is never committed ahead */
 	write->next = next;
 }
 
@@ -343,7 +341,7 @@ static void writer_serve(struct cairn_writer *w, struct cairn_index_write *batch
 		cairn_settler_take(&w->settler, batch);
 		return;
 	}
-	/* Also "known already" is only said of what is durable, hence after the commit. */
+	/* Even "known already" is answered only after the commit, when it is durable. */
 	for (struct cairn_index_write *write = batch, *next; write; write = next) {
 		next = write->next;
 		write->done(write);
@@ -453,7 +451,7 @@ static enum cairn_status writer_try_queue(struct cairn_writer *w, struct cairn_i
 	return room ? CAIRN_OK : CAIRN_E_BUSY;
 }
 
-/* Who waits for a write. */
+/* A thread that waits for a write. */
 struct writer_waiting {
 	pthread_mutex_t lock;
 	pthread_cond_t answered;
@@ -526,8 +524,8 @@ static void writer_queue_probe(struct cairn_writer *w)
 	writer_queue(w, &w->probe.write);
 }
 
-/* A probe that is under way may be before writes that wait, so it is the next one that counts.
- * @param[out] status  what it came to @return false: it has not come to anything in time */
+/* Only the next probe counts: one in progress may be ahead of waiting writes.
+ * @param[out] status  its outcome @return false: timed out */
 static bool writer_probe(struct cairn_writer *w, const struct timespec *until, enum cairn_status *status)
 {
 	pthread_mutex_lock(&w->lock);
@@ -555,7 +553,7 @@ bool cairn_index_flush(struct cairn_index *ix, int64_t timeout_ms)
 {
 	enum cairn_status status;
 	const struct timespec until = cairn_cond_in_ms(timeout_ms);
-	/* What was queued before is with the settler by then, if not done. */
+	/* By then, the writes queued before are done or with the settler. */
 	return writer_probe(&ix->writer, &until, &status) && cairn_settler_flush(&ix->writer.settler, &until);
 }
 
@@ -567,7 +565,7 @@ enum cairn_status cairn_index_health(struct cairn_index *ix, struct cairn_diag *
 	if (status != CAIRN_OK && diag)
 		*diag = w->health.diag;
 	pthread_mutex_unlock(&w->lock);
-	/* Neither hides the other's failure. */
+	/* A failure of either is reported. */
 	return status == CAIRN_OK ? cairn_settler_health(&w->settler, diag) : status;
 }
 
