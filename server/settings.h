@@ -1,4 +1,4 @@
-/* The one table of the daemon's settings, and what is derived from it. Internal to the configuration (config.h). */
+/* The one table of the daemon's settings, and the texts derived from it. Internal to the configuration (config.h). */
 #ifndef CAIRN_SERVER_SETTINGS_H
 #define CAIRN_SERVER_SETTINGS_H
 
@@ -11,7 +11,7 @@ enum setting_kind {
 	SETTING_COUNT,   /* uint64_t, digits */
 	SETTING_BYTES,   /* uint64_t, digits and K, M or G (powers of 1,024) */
 	SETTING_SECONDS, /* uint64_t, digits and s, m, h or d */
-	SETTING_CHOICE,  /* unsigned, or an enum: which word of choices */
+	SETTING_CHOICE,  /* unsigned, or an enum: the index of the word in choices */
 	SETTING_SCHEDULE /* struct schedule */
 };
 
@@ -35,10 +35,10 @@ enum {
 	CONFIG_TEXT_BYTES_MAX = 64 * 1024, /* of --help and the like */
 };
 
-/** By the name's spelling in the file ('_'), len bytes of it. @return NULL: there is none */
+/** Finds a setting by its name in the file (with '_'), of len bytes. @return NULL: not found */
 const struct setting *setting_find(const char *name, size_t len);
 
-/** The one that a mistyped name was meant to be. @return NULL: none is near */
+/** Finds the setting closest to a mistyped name. @return NULL: none is close */
 const struct setting *setting_near(const char *name, size_t len);
 
 /** The spelling on the command line: '-' for '_', without the leading dashes. */
@@ -48,18 +48,17 @@ void setting_option_name(char out[static SETTING_NAME_BYTES], const struct setti
  *  @return false: nothing was changed */
 bool setting_apply(struct config *config, const struct setting *s, const char *text, char *why, size_t why_len);
 
-/** What a value may be, in words: "4K to 1G", "global, namespace or repository". */
+/** Describes the allowed values: "4K to 1G", "global, namespace or repository". */
 void setting_allowed(const struct setting *s, char *out, size_t out_len);
 
-/** What differs between two sets of settings: their names, with the new values, one after the other with a blank
- * between.
- *  @param live  of those that may change while the daemon runs; false: of the others */
+/** Appends the settings that differ, separated by blanks: their names with the new values.
+ *  @param live true: only settings that may change while the daemon runs; false: only the others */
 void settings_changed(struct cairn_buf *out, const struct config *before, const struct config *now, bool live);
 
 /** Release what a text setting holds. */
 void setting_clear(struct config *config, const struct setting *s);
 
-/** Append a setting's line of a file, "name = value"; nothing where it is not given. */
+/** Appends a setting as a line of a file, "name = value". Appends nothing if the setting is not given. */
 void setting_print(struct cairn_buf *out, const struct config *config, const struct setting *s);
 
 /** The text of --help, at most 80 columns wide. */
@@ -68,7 +67,7 @@ void settings_help(struct cairn_buf *out);
 /** The table of docs/operations.md, in Markdown. */
 void settings_table(struct cairn_buf *out);
 
-/** A file that comes to these settings and tells of all; what is as in defaults is commented. */
+/** Appends a file with all settings and these values; values equal to defaults are commented out. */
 void settings_file(struct cairn_buf *out, const struct config *config, const struct config *defaults);
 
 #endif

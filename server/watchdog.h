@@ -1,6 +1,6 @@
-/* Feeds the watchdog of the manager of services (service.h) for as long as requests are served: each quarter of its
- * time the server is asked as a client would ask it, on each of its threads, and the workers for a moment of theirs.
- * What does not answer is logged, and then the watchdog starves. */
+/* Feeds the service manager's watchdog (service.h) while requests are served. Each quarter of its timeout, a thread
+ * sends each server thread a request as a client would, and gives the workers a trivial task. If one does not answer,
+ * it is logged, and the watchdog is not fed. */
 #ifndef CAIRN_SERVER_WATCHDOG_H
 #define CAIRN_SERVER_WATCHDOG_H
 
@@ -12,17 +12,17 @@
 struct watchdog;
 
 struct watchdog_options {
-	uint64_t bites_us; /* after so long without being fed */
-	/** @param timeout_ms  for each question. @return NULL: all is well; else the name of what gives no answer */
+	uint64_t bites_us; /* the watchdog's timeout */
+	/** @param timeout_ms for each question. @return NULL: all answered; else the name of the part that did not */
 	const char *(*silent)(void *ctx, unsigned timeout_ms);
 	void (*feed)(void);
 	void *ctx;
 };
 
-/** Signals must be blocked, and the process be what it will be. @return CAIRN_OK; CAIRN_E_NOMEM */
+/** Starts the thread. Signals must be blocked and privileges dropped. @return CAIRN_OK; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status watchdog_start(struct watchdog **out, const struct watchdog_options *options);
 
-/** End the thread, and wait until it has. NULL is harmless. */
+/** Ends the thread, and waits for it. NULL is harmless. */
 void watchdog_stop(struct watchdog *w);
 
 #endif

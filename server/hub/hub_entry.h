@@ -1,4 +1,4 @@
-/* Files and folders of a commit, as listings tell them. */
+/* Writes the files and folders of a commit for listings. */
 #ifndef CAIRN_SERVER_HUB_ENTRY_H
 #define CAIRN_SERVER_HUB_ENTRY_H
 
@@ -6,7 +6,8 @@
 #include "hub/tree.h"
 #include "server/hub/hub_call.h"
 
-/** Entries that were visited: what is said about them takes further looks, and none may be taken while they are. */
+/** Entries collected by a visitor. Describing an entry takes further queries, and these are not allowed during the
+ * visit. */
 struct hub_entries {
 	enum cairn_status status; /* CAIRN_E_NOMEM: some could not be kept */
 	uint32_t n, room;
@@ -21,12 +22,13 @@ void hub_entries_add(struct hub_entries *entries, const struct cairn_index_entry
 void hub_entries_visit(void *ctx, const struct cairn_index_entry *entry);
 void hub_entries_fini(struct hub_entries *entries);
 
-/** Write them as objects of an array. @param expand  with the commit that changed each last
+/** Writes the entries as objects of an array. @param expand add the commit that last changed each
  *  @return CAIRN_OK; the status of entries; with expand also as cairn_hub_last_commit(), except CAIRN_E_NOT_FOUND */
 CAIRN_MUST_USE enum cairn_status hub_entries_put(struct cairn_json_out *w, struct cairn_cas *cas,
 						 const struct hub_entries *entries, bool expand);
 
-/** {"oid"|"sha256","size","pointerSize"} of a file whose bytes are in the store; nothing where these are false. */
+/** Writes {"oid"|"sha256","size","pointerSize"} of a file whose bytes are in the store. Writes nothing if the file's
+ * SHA-256 is false. */
 void hub_entry_put_lfs(struct cairn_json_out *w, const char *hash_member, const struct cairn_index_entry *entry);
 
 #endif

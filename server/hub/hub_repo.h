@@ -1,4 +1,4 @@
-/* What the routes of repositories and buckets share: /api/{kind}/{namespace}/{name}/… */
+/* Shared parts of the routes of repositories and buckets: /api/{kind}/{namespace}/{name}/… */
 #ifndef CAIRN_SERVER_HUB_REPO_H
 #define CAIRN_SERVER_HUB_REPO_H
 
@@ -15,74 +15,75 @@ struct hub_repo {
 	struct hub_call call;
 	struct route_body body;
 	enum cairn_index_repo_kind kind;  /* 0: none; then no repository is found */
-	const char *namespace, *name;     /* of the path; NULL: it has none. The request's */
-	char base[HUB_BASE_BYTES];        /* of addresses in answers */
+	const char *namespace, *name;     /* from the path; NULL: it has none. Owned by the request */
+	char base[HUB_BASE_BYTES];        /* base of URLs in answers */
 	unsigned code;                    /* of the answer; 0: 200 */
-	struct cairn_index_repo repo;     /* the route finds it */
-	struct cairn_index_commit commit; /* likewise, of a repository that has some */
+	struct cairn_index_repo repo;     /* set by the route */
+	struct cairn_index_commit commit; /* set by the route, if the repository has commits */
 };
 
-/** Make such a state, as hub_call_new(). */
+/** Makes such a state, as hub_call_new(). */
 void *hub_repo_new(struct http_request *req, size_t bytes, enum cairn_index_repo_kind kind,
 		   void (*run)(struct hub_call *call), void (*show)(struct http_request *req, struct hub_call *call));
 void hub_repo_fini(struct hub_repo *r);
 void hub_repo_free(void *state);
 
-/** Likewise for /api/{type}/{namespace}/{name}/…; type is models, datasets, spaces or kernels.
- *  @return NULL: replied, as that it is none of these */
+/** As hub_repo_new(), for /api/{type}/{namespace}/{name}/…; type is models, datasets, spaces or kernels. @return NULL:
+ * an error was replied, also for another type */
 void *hub_repo_new_git(struct http_request *req, size_t bytes, void (*run)(struct hub_call *call),
 		       void (*show)(struct http_request *req, struct hub_call *call));
 
-/** From head(), for what nobody does without a key: take the body, if there is one and it is good, as the key's.
- *  @param state  begins with this; NULL: it could not be made, which was replied */
+/** Begins a request that needs a key: if the key is valid, the body is read and counts for the key. Call from head().
+ * @param state begins with a struct hub_repo; NULL: not made, an error was replied */
 void hub_repo_begin_write(struct http_request *req, void *state);
-/** A route's body(), after that or route_body_begin(). */
+/** A route's body(), after hub_repo_begin_write() or route_body_begin(). */
 void hub_repo_body(struct http_request *req, const uint8_t *bytes, size_t len);
-/** A route's done(), where run() looks at the body. */
+/** A route's done(), if run() reads the body. */
 void hub_repo_done(struct http_request *req);
 
-/** Find the repository of the path; else the call has failed. On the worker. */
+/** Finds the repository of the path. On the worker. @return false: the call has failed */
 bool hub_repo_find(struct hub_repo *r, enum cairn_hub_access need);
 
-/** Mint a token of the store; else the call has failed.
- *  @param claims  of cairn_hub_token_claims(); when it ends is put in
+/** Mints a token of the store; else the call has failed. @param claims of cairn_hub_token_claims(); the expiry is set
+ * here
  *  @param[out] token  owned by the caller, also when it failed */
 bool hub_repo_mint(struct hub_repo *r, struct cairn_token_claims *claims, char **token);
 
-/** Find it, and the commit of a revision, as the address has it (NULL: of main). */
+/** As hub_repo_find(), and finds the commit of a revision, as in the address (NULL: main). */
 bool hub_repo_find_commit(struct hub_repo *r, enum cairn_hub_access need, const char *raw);
-/** Likewise of "revision/path", the path of the top folder being "". */
+/** As hub_repo_find_commit(), for "revision/path". The path of the top folder is "". */
 bool hub_repo_find_place(struct hub_repo *r, enum cairn_hub_access need, const char *raw,
 			 char path[static CAIRN_INDEX_PATH_MAX + 1]);
 
-/** The query's limit: 1 to max. @param absent  when none is given, or none that can be read */
+/** Reads the query's limit: 1 to max. @param absent if it is absent or cannot be parsed */
 uint32_t hub_limit(const struct http_request *req, uint32_t absent, uint32_t max);
 
-/** Is a query's value a yes: "true", "True", "1"? */
+/** Does a query's value mean yes: "true", "True", "1"? */
 bool hub_says_yes(const char *value);
 
 /** "model", as clients name a kind. */
 const char *hub_kind_name(enum cairn_index_repo_kind kind);
-/** @return 0: it is the name of none */
+/** @return 0: no kind has this name */
 enum cairn_index_repo_kind hub_kind_of_name(const char *name);
-/** "models", as addresses name it. @return 0: it is none, or that of buckets */
+/** Finds the kind of "models" and the like, as in addresses. @return 0: no kind, or buckets */
 enum cairn_index_repo_kind hub_kind_of_segment(const char *segment);
 /** "/api/models/", before a repository's name. */
 const char *hub_kind_api(enum cairn_index_repo_kind kind);
-/** "/", "/datasets/": likewise in addresses for people. */
+/** "/", "/datasets/": before a repository's name in addresses for people. */
 const char *hub_kind_web(enum cairn_index_repo_kind kind);
 
-/** {namespace}/{name}, as a member of JSON. */
+/** Writes {namespace}/{name} as a member of JSON. */
 void hub_repo_put_id(struct cairn_json_out *w, const char *member, const struct cairn_index_repo *repo);
 
-/** Begin the answer about a repository that was made: an object with its address, to be added to and closed. It is
- * there also when the name was taken (status is not CAIRN_OK), with the refusal: clients that do not mind read it. */
+/** Begins the answer about a new repository: an object with its address, which the caller extends and closes. If the
+ * name was taken (status is not CAIRN_OK), the refusal carries the object, too: clients that accept an existing
+ * repository read it. */
 struct cairn_json_out hub_repo_open_made(struct hub_repo *r, enum cairn_status status);
 
-/** Reply the answer as JSON with the code. */
+/** Replies with the answer as JSON, with r->code. */
 void hub_repo_show(struct http_request *req, struct hub_call *call);
 
-/** Reply an address: {base}{path}{namespace}/{name}{rest}. */
+/** Writes an address: {base}{path}{namespace}/{name}{rest}. */
 void hub_repo_url(const struct hub_repo *r, char *out, size_t size, const char *path, const char *rest);
 
 #endif

@@ -5,45 +5,46 @@
 #include "base/buf.h"
 
 enum {
-	CHARTS_PARTS_MAX = 32, /* of a treemap; of each folder, what is behind them is one more */
+	CHARTS_PARTS_MAX = 32, /* of a treemap; the rest of each folder is one more part */
 	CHARTS_SIDE_MAX = 12,  /* of a matrix */
 	CHARTS_COLOURS = 6,
 	CHARTS_CELLS_MAX = 250, /* of a bar */
-	CHARTS_MARKS_MAX = 8,   /* that chunks have; higher ones count as the last */
+	CHARTS_MARKS_MAX = 8,   /* of chunks; higher marks count as the last one */
 };
 
-/** A part of a whole, and perhaps a whole of parts. Borrowed. */
+/** A node of a treemap. Borrowed. */
 struct chart_part {
 	const char *name;
-	uint32_t parent; /* place of what it is a part of, which stands before it; of the first, which is all: 0 */
-	uint64_t bytes;  /* at least as many as its parts have together */
+	uint32_t parent; /* index of the parent, which comes before; of the first part, which is the whole: 0 */
+	uint64_t bytes;  /* at least the sum of its parts */
 };
 
-/** Append a treemap: of each part an area as large as its bytes, about, within that of its parent. Those with most are
- *  shown, and what else a parent has as one more. Parts without bytes are left out; what is in one of the largest
- * wholes has its colour.
- *  @param rest  what else there is in a whole, for readers  @param title  what a program reads instead */
+/** Appends a treemap: each part is an area about as large as its bytes, within its parent's area. The largest parts are
+ * shown; the rest of a parent is one more area. Parts without bytes are left out. Each of the largest top parts has a
+ * colour, which its own parts share.
+ *  @param rest label of a parent's rest @param title read by programs in place of the chart */
 void chart_put_treemap(struct cairn_buf *b, const char *title, const char *rest, const struct chart_part *parts,
 		       size_t n);
 
-/** Append a matrix of n by n fields, at most CHARTS_SIDE_MAX: the darker, the more two have in common.
- *  @param names  n of them  @param bytes  n by n, row by row; what stands on the diagonal is passed over */
+/** Appends a matrix of n by n fields, at most CHARTS_SIDE_MAX: the more bytes two share, the darker.
+ *  @param names  n of them  @param bytes n by n, row by row; the diagonal is ignored */
 void chart_put_matrix(struct cairn_buf *b, const char *title, const char *const *names, size_t n,
 		      const uint64_t *bytes);
 
 /** Append columns, one a day, the oldest first; a day with -1 has none. At least one is known.
- *  @param bytes  n of them, the newest first  @param title  what a program reads instead */
+ *  @param bytes n of them, the newest first @param title read by programs in place of the chart */
 void chart_put_days(struct cairn_buf *b, const char *title, const int64_t *bytes, size_t n, int64_t newest_day);
 
-/** Append columns, from left to right. Between both: one column, as high as the chart at 1, and within it one as high
- * as the inner height; places are from 0. @param colours  a class of the stylesheet  @param says  what it stands for */
+/** Append columns, from left to right. Between begin and end: a column of a height up to 1, the chart's, with a second
+ * column of the inner height within. Places count from 0. @param colours a class of the stylesheet @param says its
+ * title */
 void chart_begin_columns(struct cairn_buf *b, const char *title, const char *colours);
 void chart_put_column(struct cairn_buf *b, size_t place, size_t n_places, double height, double inner,
 		      const char *says);
 void chart_end_columns(struct cairn_buf *b);
 
-/** Append a bar of n chunks, each with the class "m" and its mark: where there are more than there is room for, that of
- *  most of them. */
+/** Appends a bar of n chunks, each with the class "m" and its mark. If several share a cell, it has the mark of most of
+ * them. */
 void chart_put_chunks(struct cairn_buf *b, const char *title, const uint8_t *marks, size_t n);
 
 #endif

@@ -1,4 +1,4 @@
-/* What a form sends: application/x-www-form-urlencoded. Pure. */
+/* Parses what a form sends: application/x-www-form-urlencoded. Pure. */
 #ifndef CAIRN_SERVER_PAGE_FORM_H
 #define CAIRN_SERVER_PAGE_FORM_H
 
@@ -19,19 +19,20 @@ struct form {
 	} fields[FORM_FIELDS_MAX];
 };
 
-/** Read one. A name or a value with a zero byte in it, or past FORM_FIELDS_MAX, makes it none.
- *  @return false: it is none, or there is no memory; nothing is to be released then */
+/** Parses a form. Zero bytes in names or values, or more than FORM_FIELDS_MAX fields, make it malformed. @return false:
+ * malformed, or no memory; nothing is to be released then */
 bool form_read(struct form *out, const char *bytes, size_t len);
 void form_fini(struct form *form);
 
-/** The first value of this name; "" when there is none. */
+/** Returns the first value of this name; "" if absent. */
 const char *form_value(const struct form *form, const char *name);
 
-/** The first value of this name, if it is a number by cairn_decimal_parse(). @return false: it is none from min to max,
- *  or there is no value; out is left alone */
+/** Reads the first value of this name as a number, by cairn_decimal_parse(). @return false: absent, or no number from
+ * min to max; out is left alone */
 bool form_number(const struct form *form, const char *name, uint64_t min, uint64_t max, uint64_t *out);
 
-/** Refuse what no page of ours sends: no form, or a value that none of its fields offers. @return CAIRN_E_USAGE */
+/** Refuses a form that no page of this server sends: malformed, or with a value that no field offers. @return
+ * CAIRN_E_USAGE */
 enum cairn_status form_refuse(struct cairn_diag *diag);
 
 #endif

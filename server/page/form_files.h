@@ -1,4 +1,4 @@
-/* What a form with files sends: multipart/form-data (RFC 7578). Pure. */
+/* Parses what a form with files sends: multipart/form-data (RFC 7578). Pure. */
 #ifndef CAIRN_SERVER_PAGE_FORM_FILES_H
 #define CAIRN_SERVER_PAGE_FORM_FILES_H
 
@@ -16,7 +16,7 @@ enum {
 struct form_part {
 	char name[FORM_NAME_MAX + 1];
 	bool is_file;
-	char file[FORM_FILE_MAX + 1]; /* its name, as the browser says; "": none was chosen */
+	char file[FORM_FILE_MAX + 1]; /* the file's name, as sent by the browser; "": no file was chosen */
 	const uint8_t *bytes;         /* into what was sent */
 	size_t len;
 };
@@ -26,12 +26,11 @@ struct form_files {
 	struct form_part parts[FORM_PARTS_MAX];
 };
 
-/** Read it. @param type  value of the header Content-Type; NULL: there is none
- *  @return false: it is none, is cut off, has too many parts, or a name that is empty, too long, said twice, has a zero
- *  byte or no end */
+/** Parses it. @param type value of the header Content-Type; NULL: absent @return false: not such a form, cut off, too
+ * many parts, or a bad name: empty, too long, given twice, with a zero byte or without an end */
 bool form_files_read(struct form_files *out, const char *type, const uint8_t *bytes, size_t len);
 
-/** Copy the first field of this name. @param[out] out  size bytes; "" when there is none
+/** Copies the first field of this name. @param[out] out size bytes; "" if absent
  *  @return false: it does not fit, or has a zero byte */
 bool form_files_value(const struct form_files *files, const char *name, char *out, size_t size);
 

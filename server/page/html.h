@@ -1,5 +1,4 @@
-/* HTML into a buffer. What is put between the pieces of markup is escaped, always: there is no call that leaves it be.
- * Pure. */
+/* Writes HTML into a buffer. Values between markup are always escaped: no call skips that. Pure. */
 #ifndef CAIRN_SERVER_PAGE_HTML_H
 #define CAIRN_SERVER_PAGE_HTML_H
 
@@ -7,8 +6,8 @@
 
 /**
  * Append markup, with values in it: %s for text, which is escaped so that it can stand between tags and in an attribute
- * with double quotes; %d, %u, %zu, %ld, %lu and the like for numbers; %% for itself. The markup is the program's own.
- *     html(b, "<a href=\"%s\">%s</a>", address, name);
+ * with double quotes; %d, %u, %zu, %ld, %lu and the like for numbers; %% for "%". The markup must be the program's own.
+ * html(b, "<a href=\"%s\">%s</a>", address, name);
  */
 void html(struct cairn_buf *b, const char *format, ...) CAIRN_PRINTF(2, 3);
 
@@ -16,17 +15,17 @@ void html(struct cairn_buf *b, const char *format, ...) CAIRN_PRINTF(2, 3);
  *  the direction of text become U+FFFD. */
 void html_text(struct cairn_buf *b, const char *text);
 
-/** Likewise text of so many bytes, which may have zero bytes in it. */
+/** As html_text(), for len bytes, which may include zero bytes. */
 void html_bytes(struct cairn_buf *b, const char *text, size_t len);
 
-/** Append the first so many bytes of a text, which end with a character, and "…" where it was cut. */
+/** Appends at most the first max bytes of a text, cut between characters, and "…" if it was cut. */
 void html_cut(struct cairn_buf *b, const char *text, size_t max);
 
-/** Append a name that others gave: whatever direction its letters have, what stands around it keeps its own. A line may
- *  end behind each "/". */
+/** Appends a name that a user chose, isolated so that its writing direction does not affect the text around it. Lines
+ * may break after each "/". */
 void html_name(struct cairn_buf *b, const char *name);
 
-/** Append a path as it stands in an address: each byte but unreserved ones and "/" escaped by its number. */
+/** Appends a path percent-encoded for a URL: all bytes but unreserved ones and "/". */
 void html_path(struct cairn_buf *b, const char *path);
 
 #endif

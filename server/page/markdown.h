@@ -1,5 +1,5 @@
-/* Markdown of others into HTML that can stand on a page of this server: what it has of HTML is text, links lead by
- * http, https and mailto or stay on this server, and pictures come from this server alone. Pure. */
+/* Converts untrusted Markdown into HTML that is safe on a page of this server. HTML in the Markdown is shown as text.
+ * Links use http, https or mailto, or stay on this server. Pictures come from this server alone. Pure. */
 #ifndef CAIRN_SERVER_PAGE_MARKDOWN_H
 #define CAIRN_SERVER_PAGE_MARKDOWN_H
 
@@ -7,10 +7,10 @@
 
 enum {
 	MARKDOWN_BYTES_MAX = 512 << 10, /* of the HTML: a short text can ask for much */
-	MARKDOWN_DEPTH_MAX = 24,        /* of what is nested; what is deeper is shown as if it were at this depth */
+	MARKDOWN_DEPTH_MAX = 24,        /* of nesting; deeper parts are shown at this depth */
 };
 
-/** Where links without a host lead: addresses that end with a slash, escaped. */
+/** The bases of links without a host: escaped addresses that end with a slash. */
 struct markdown_base {
 	const char *files;    /* of links, "/ann/model/blob/main/" */
 	const char *pictures; /* "/ann/model/resolve/main/" */
@@ -18,8 +18,8 @@ struct markdown_base {
 
 /**
  * Append Markdown (CommonMark with GitHub's tables, task lists and crossed out text) as HTML. Headings are
- * one level lower: the page has a title. A block between lines of "---" at the start is shown as what it is. What would
- * be longer than MARKDOWN_BYTES_MAX, or cannot be read, is appended as plain text.
+ * one level lower: the page has a title. A block between lines of "---" at the start is shown literally. If the HTML
+ * would exceed MARKDOWN_BYTES_MAX, or the Markdown cannot be parsed, the text is appended as plain text.
  */
 void markdown_put(struct cairn_buf *b, const char *text, size_t len, const struct markdown_base *base);
 

@@ -1,4 +1,4 @@
-/* A page: a worker finds out who looks at it and makes it; then it is sent with headers that keep it safe. */
+/* A page for browsers. A worker identifies the reader and builds the page; the reply has security headers. */
 #ifndef CAIRN_SERVER_PAGE_PAGE_H
 #define CAIRN_SERVER_PAGE_PAGE_H
 
@@ -13,42 +13,42 @@ enum {
 	/* The longest address within a repository, all of it escaped. */
 	PAGE_LOCATION_BYTES = 3 * (CAIRN_INDEX_PATH_MAX + CAIRN_HUB_REVISION_MAX) + 512,
 	PAGE_COOKIE_BYTES = 256,
-	PAGE_ROWS = 100, /* of a list, until the next page of it */
+	PAGE_ROWS = 100, /* of a list, per page */
 };
 
 /** First member of a page's state. */
 struct page {
-	struct hub_repo hub; /* its call, the body of a form, and the bucket that the address names, if it does */
-	struct form form;    /* what was sent; of a GET empty */
-	bool wants_html;     /* else whoever asks is no browser: failures are told as of any other address */
-	bool secure;         /* by HTTPS */
-	enum cairn_hub_access access;       /* to the repository that page_repo_begin() began with */
+	struct hub_repo hub;                /* its call, the body of a form, and the bucket in the address, if any */
+	struct form form;                   /* the form that was sent; empty for a GET */
+	bool wants_html;                    /* false: the client is no browser and gets errors as from other routes */
+	bool secure;                        /* the request came by HTTPS */
+	enum cairn_hub_access access;       /* the asker's rights to the repository of page_repo_begin() */
 	void (*build)(struct page *page);   /* on a worker */
-	char location[PAGE_LOCATION_BYTES]; /* where to go instead, when it is set */
+	char location[PAGE_LOCATION_BYTES]; /* if set, redirect there */
 	char cookie[PAGE_COOKIE_BYTES];     /* to set; empty: none */
 	char notice[sizeof(
-		(struct cairn_diag){0}.text)]; /* why what was sent by the form was not done; empty: it was */
-	struct cairn_diag lost;                /* what the page had to do without, for the log; no rule: nothing */
+		(struct cairn_diag){0}.text)]; /* why the form's request failed, for the page; empty: it did not */
+	struct cairn_diag lost;                /* data that the page lacks, for the log; no rule: none */
 };
 
 /**
- * Make a zeroed state of so many bytes that begins with a page, and give it to the request; route_job_start() hands it
- * over. build() makes the page with page_begin() and page_end(), or sets location, or the call's status and diag.
- * @return NULL without memory: that was replied
+ * Makes a zeroed state of so many bytes that begins with a page, and gives it to the request; route_job_start() hands
+ * it over. build() writes the page with page_begin() and page_end(), or sets location, or the call's status and diag.
+ * @return NULL: no memory; an error was replied
  */
 void *page_get_new(struct http_request *req, size_t bytes, void (*build)(struct page *page));
 
-/** The same for a form: from head(). page_body() and page_done() take it from there; only forms that pages of this
- * server sent come through. */
+/** As page_get_new(), for a form. Call from head(); page_body() and page_done() do the rest. Only forms from pages of
+ * this server are accepted. */
 void *page_post_new(struct http_request *req, size_t bytes, void (*build)(struct page *page));
 uint64_t page_body_max(void *app);
 void page_body(struct http_request *req, const uint8_t *bytes, size_t len);
 void page_done(struct http_request *req);
-/** Of a form with files: build() reads what was sent by itself. */
+/** For a form with files: build() parses the body itself. */
 void page_done_files(struct http_request *req);
 void page_free(void *state);
 
-/** Of http's options: reply an error, of what is no page's, as one. */
+/** For http's options: replies an error outside of pages as a page. */
 bool page_reply_error(struct http_request *req, unsigned code, const char *message);
 
 /* --- for build() -------------------------------------------------------------------------------------------------- */
@@ -66,49 +66,49 @@ static inline const struct cairn_hub_asker *page_asker(const struct page *page)
 	return &page->hub.call.asker;
 }
 
-/** A step on the way to the page, from its start. */
+/** A breadcrumb on the path to the page. */
 struct page_crumb {
 	const char *address, *name;
 };
 
-/** Begin a page with what all have: head, navigation, the way to it. The last crumb is the page itself, and its address
- * is not looked at. @param crumbs  NULL: none */
+/** Begins a page: head, navigation, breadcrumbs. The last crumb is the page itself; its address is ignored. @param
+ * crumbs NULL: none */
 void page_begin(struct page *page, const char *title, const struct page_crumb *crumbs, size_t n_crumbs);
 void page_end(struct page *page);
 
-/** Nobody is to sign in first. @param next  to come back to  @return false: then build() is done */
+/** Is the reader signed in? If not, redirects to the sign-in. @param next where to return afterwards @return false:
+ * build() must return */
 bool page_is_signed_in(struct page *page, const char *next);
 
-/** Whoever has all rights, with a key that has them, too. */
+/** Has the reader all rights, and a key that has them, too? */
 bool page_is_operator(const struct page *page);
 
-/** Append all of a page that says what was refused, to nobody in particular. */
+/** Appends a whole error page that does not depend on the reader. */
 void page_put_error(struct cairn_buf *b, unsigned code, const char *title, const char *text);
 
-/** Set the cookie of a session. @param text  "": take it away  @param life_s  0: likewise */
+/** Sets the cookie of a session. @param text "": delete it @param life_s 0: delete it */
 void page_set_cookie(struct page *page, const char *text, int64_t life_s);
 
-/** Show a failure that the person can mend on the form itself: keep what it says, and go on. @return false: it is
- *  another one, or there is none */
+/** Turns a failure that the person can correct into a notice on the form. @return false: another failure, or none */
 bool page_take_failure(struct page *page);
-/** Append that, if there is one. */
+/** Appends the notice of page_take_failure(), if there is one. */
 void page_put_notice(struct page *page);
 
-/** Append lines that can be copied with a button. @param id  of the page's element */
+/** Appends lines with a copy button. @param id of the page's element */
 void page_put_copy(struct page *page, const char *id, const char *label, const char *lines);
 
-/** Which repositories are listed. Borrowed. */
+/** Selects the repositories to list. Borrowed. */
 struct page_repos {
 	enum cairn_index_repo_kind kind; /* 0: any */
-	int64_t account;                 /* 0: of anybody */
+	int64_t account;                 /* 0: any owner */
 	const char *search;              /* "": any */
-	const char *cursor;              /* of the row to go on behind; NULL: from the start */
+	const char *cursor;              /* of the row to continue after; NULL: from the start */
 	const char *more;                /* address of the next rows, to which a cursor is added */
 };
-/** Append their rows, and a link to more of them. @return false: there are none at all, and nothing was said of it */
+/** Appends rows of the repositories, and a link to more. @return false: there are none; nothing was appended */
 bool page_put_repos(struct page *page, const struct page_repos *repos);
 
-/** Append the lines that lead tools to this host. */
+/** Appends the settings that point tools to this host. */
 void page_put_endpoint(struct page *page, const char *lines);
 
 #endif

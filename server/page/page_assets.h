@@ -1,4 +1,4 @@
-/* What pages load: the stylesheet, the script and the icon, embedded when building. */
+/* The files that pages load: stylesheet, script and icon, embedded by the build. */
 #ifndef CAIRN_SERVER_PAGE_ASSETS_H
 #define CAIRN_SERVER_PAGE_ASSETS_H
 
@@ -6,14 +6,14 @@
 
 struct page_asset {
 	const char *name, *type;
-	const char *version; /* of what is in it: part of the address, so that browsers may keep it for good */
+	const char *version; /* of the content: part of the address, so that browsers may cache the file forever */
 	const unsigned char *bytes;
 	size_t len;
 };
 
-extern const struct page_asset PAGE_ASSETS[]; /* ended by one without a name */
+extern const struct page_asset PAGE_ASSETS[]; /* the last one has no name */
 
-/** Of this name. @return NULL: there is none */
+/** Finds an asset by its name. @return NULL: not found */
 const struct page_asset *page_asset(const char *name);
 
 #endif

@@ -1,10 +1,10 @@
-/* Files that no repository has: what other pages say of them. */
+/* Links from other pages to the list of files that no repository has. */
 #ifndef CAIRN_SERVER_PAGE_PAGE_FILES_H
 #define CAIRN_SERVER_PAGE_PAGE_FILES_H
 
 #include "server/page/page.h"
 
-/** Append a link to the list of those files, if the reader is the operator and there is one. */
+/** Appends a link to the list of files without a repository, if the reader is the operator and there is such a file. */
 void page_put_files_link(struct page *page);
 
 #endif

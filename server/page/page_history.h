@@ -4,7 +4,7 @@
 
 #include "server/page/page_repo.h"
 
-/** Make the page of a place that was found, whose path is not the top folder. */
+/** Builds the page of a place that was found. Its path must not be the top folder. */
 void page_build_history(struct page_place *p);
 
 #endif

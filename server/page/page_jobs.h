@@ -1,10 +1,10 @@
-/* What runs for long on this server, how far it is, and how it ended last: a part of the operator's page. */
+/* Shows long jobs of this server, their progress and their last results: a part of the operator's page. */
 #ifndef CAIRN_SERVER_PAGE_JOBS_H
 #define CAIRN_SERVER_PAGE_JOBS_H
 
 #include "server/page/page_alarms.h"
 
-/** Append a table: one row for each job. @param f  as taken for the same page */
+/** Append a table: one row for each job. @param f collected for the same page */
 void page_put_jobs(struct cairn_buf *b, const struct page_figures *f, struct app *app);
 
 #endif

@@ -1,4 +1,4 @@
-/* What pages say of files whose bytes are lost. */
+/* What pages show about files whose bytes are lost. */
 #ifndef CAIRN_SERVER_PAGE_LOST_H
 #define CAIRN_SERVER_PAGE_LOST_H
 

@@ -1,11 +1,11 @@
-/* How full the disk is, what waits for a collection, and how that grew: parts of the operator's pages. */
+/* Shows the disk's usage, the garbage that waits for a collection, and growth: parts of the operator's pages. */
 #ifndef CAIRN_SERVER_PAGE_ROOM_H
 #define CAIRN_SERVER_PAGE_ROOM_H
 
 #include "cas/stats.h"
 #include "server/app.h"
 
-/** Append sections with figures and a chart of thirty days. @param s  as they are now */
+/** Appends sections with figures and a chart of thirty days. @param s the current figures */
 void page_put_room(struct cairn_buf *b, struct app *app, const struct cairn_cas_stats *s);
 
 #endif

@@ -1,4 +1,4 @@
-/* The first rows of a CSV or TSV file, as a part of its page. */
+/* Shows the first rows of a CSV or TSV file: a part of its page. */
 #ifndef CAIRN_SERVER_PAGE_ROWS_H
 #define CAIRN_SERVER_PAGE_ROWS_H
 
@@ -6,9 +6,9 @@
 
 #include <stdbool.h>
 
-/** Append them as a table. @param text  the file's first bytes, which are text  @param separator, is_cut  as of
- *  cairn_delimited_begin() (hub/delimited.h)
- *  @return false: its first row has not two fields, and nothing was appended */
+/** Appends the rows as a table. @param text  the file's first bytes, which are text  @param separator, is_cut  as of
+ * cairn_delimited_begin() (hub/delimited.h)
+ *  @return false: the first row has fewer than two fields; nothing was appended */
 bool page_put_rows(struct cairn_buf *b, const char *text, size_t len, char separator, bool is_cut);
 
 #endif

@@ -1,4 +1,4 @@
-/* Sizes and times as people read them. Pure. */
+/* Formats sizes and times for people. Pure. */
 #ifndef CAIRN_SERVER_PAGE_SHOW_H
 #define CAIRN_SERVER_PAGE_SHOW_H
 
@@ -6,7 +6,7 @@
 
 enum { SHOW_BYTES = 32 };
 
-/** "0 B", "651 B", "4.9 GB": thousands, as the clients of a hub count. */
+/** "0 B", "651 B", "4.9 GB": powers of 1,000, as the hub's clients count. */
 const char *show_size(char out[static SHOW_BYTES], uint64_t bytes);
 
 /** "12,345" */
@@ -18,7 +18,8 @@ const char *show_time(char out[static SHOW_BYTES], int64_t unix_s);
 /** Append a <time>: "just now", "5 min ago", "3 d ago", from a month on the day; the time itself is its title. */
 void show_age(struct cairn_buf *b, int64_t then_unix_s, int64_t now_unix_s);
 
-/** Is it UTF-8 without control characters but those of text? @param is_cut  its last character may be cut off */
+/** Are the bytes UTF-8 without control characters except those of text? @param is_cut the last character may be
+ * incomplete */
 bool show_is_text(const uint8_t *bytes, size_t len, bool is_cut);
 
 #endif

@@ -1,6 +1,6 @@
-/* The ways to an answer. One that takes the disk, the index's writer or a while is made on a worker and given on the
- * request's thread: route_job_new(), route_job_start(). One that only takes a look into the index or the store is made
- * on the spot, unless they are far away: route_ask(). */
+/* Runs the work of a request, on a worker or at once. Work that uses the disk or the index's writer, or takes long,
+ * runs on a worker; the request's thread replies: route_job_new(), route_job_start(). Work that only reads the index or
+ * the store runs at once, unless these are remote: route_ask(). */
 #ifndef CAIRN_SERVER_ROUTE_JOB_H
 #define CAIRN_SERVER_ROUTE_JOB_H
 
@@ -15,12 +15,12 @@ struct route_job {
 	struct cairn_workers *workers; /* the app's; or its long_workers */
 	struct http_request *req;
 	void (*run)(struct route_job *job);                             /* on a worker */
-	void (*reply)(struct http_request *req, struct route_job *job); /* when that is done */
+	void (*reply)(struct http_request *req, struct route_job *job); /* after run() */
 	struct cairn_body *body;       /* in memory while run() looks at it (cas/body.h); NULL: run() needs none */
 	enum cairn_status body_status; /* why it could not be read, so that run() was not called */
-	bool for_reply; /* run() changes nothing: it need not be called when nobody waits for the reply any more */
-	bool not_run;   /* for that reason, or because the workers' queue was full */
-	bool too_late;  /* likewise, since a worker was free only after ROUTE_JOB_WAIT_US */
+	bool for_reply;                /* run() changes nothing: it may be skipped when the client has gone */
+	bool not_run;                  /* for that reason, or because the workers' queue was full */
+	bool too_late;                 /* not run because no worker was free within ROUTE_JOB_WAIT_US */
 };
 
 /**
@@ -31,28 +31,29 @@ void *route_job_new(struct http_request *req, size_t bytes, void (*run)(struct r
 		    void (*reply)(struct http_request *req, struct route_job *job));
 
 /**
- * Ask for what cas knows, and reply. run() and reply() are called here, or, where the index or the store is on another
- * machine, on a worker and when that is done: no thread that serves many requests waits for one.
- * @param job  begins a state of so many bytes, with run and reply set and all else as the route wants it. It may be on
- *             the stack: where the request has to wait, it gets a copy, which route->free is handed
+ * Reads from cas, and replies. Calls run() and reply() here. If the index or the store is on another machine, run() is
+ * called on a worker and reply() after it, so that no thread that serves many requests waits for one.
+ * @param job begins a state of so many bytes, with run and reply set and the rest set up by the route. It may be on the
+ * stack: if the request has to wait, it gets a copy, which route->free releases
  */
 void route_ask(struct http_request *req, struct route_job *job, size_t bytes);
 
-/** The same for a state that route_job_new() made, for what of a route's requests only takes a look. Last of all in
+/** As route_ask(), for a state that route_job_new() made: for those requests of a route that only read. Call last in
  * done(). */
 void route_job_look(struct http_request *req);
 
-/** The repository on whose behalf files are read; NULL: all may be. On the worker, too: the request waits unchanged. */
+/** Returns the repository on whose behalf files are read; NULL: any file may be read. Also on the worker: the waiting
+ * request does not change. */
 const char *route_job_viewer(const struct route_job *job);
 
-/** Has whoever asked gone, so that work that is for the reply alone may stop? On the worker. */
+/** Has the client gone, so that work only for the reply may stop? On the worker. */
 bool route_job_is_idle(const struct route_job *job);
 
-/** Hand the job over; last of all in done(). When it cannot be taken now, a 503 is replied. */
+/** Hands the job to a worker. Call last in done(). If no worker takes it now, a 503 is replied. */
 void route_job_start(struct http_request *req);
 
-/** The two steps of that, where something comes between them: have the request wait, and hand its job over, or
- * http_resume(), from whatever thread. @return false: it does not wait, and was replied */
+/** The two steps of route_job_start(), if something comes between them. The first makes the request wait. Then any
+ * thread hands its job over, or calls http_resume(). @return false: the request does not wait; an error was replied */
 bool route_job_wait(struct http_request *req);
 void route_job_hand_over(struct route_job *job);
 

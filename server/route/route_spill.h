@@ -8,10 +8,10 @@
 /** For the reply to a request, within plan_bytes_max. */
 void route_spill_init(struct cairn_spill *s, const struct http_request *req);
 
-/** Reply that it is over bytes_max (rule plan.bytes), with both numbers. */
+/** Replies that the reply would exceed bytes_max (rule plan.bytes), with both numbers. */
 void route_reply_over(struct http_request *req, const struct cairn_spill *s, unsigned code);
 
-/** Reply with what was written and finished. A failure on the way is replied as such. */
+/** Replies with the written and finished bytes, or with the error that occurred on the way. */
 void route_reply_spill(struct http_request *req, struct cairn_spill *s, unsigned code, const char *content_type);
 
 #endif

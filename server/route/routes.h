@@ -1,4 +1,4 @@
-/* All that is served. */
+/* The tables of all routes. */
 #ifndef CAIRN_SERVER_ROUTE_ROUTES_H
 #define CAIRN_SERVER_ROUTE_ROUTES_H
 
@@ -30,10 +30,10 @@ extern const struct http_route ROUTES_PULL[];            /* /api/.../discussions
 extern const struct http_route ROUTES_DUPLICATE[];       /* /api/.../duplicate */
 extern const struct http_route ROUTES_LFS_FILES[];       /* /api/.../lfs-files */
 extern const struct http_family HUB_FAMILY;              /* paths below /api/, and of files, that have no route */
-extern const struct http_unknown HUB_NO_ROUTE;           /* what is said about most of them */
-extern const struct http_route ROUTES_LEFT_OUT[];        /* what is answered 501 */
-extern const struct http_route ROUTES_LIST[];            /* /api/{type}, lists of what takes the disk */
-extern const struct http_route ROUTES_PAGE_HOME[];       /* /: what follows is for browsers */
+extern const struct http_unknown HUB_NO_ROUTE;           /* the answer to most of them */
+extern const struct http_route ROUTES_LEFT_OUT[];        /* routes answered 501 */
+extern const struct http_route ROUTES_LIST[];            /* /api/{type}, lists of repositories and their storage */
+extern const struct http_route ROUTES_PAGE_HOME[];       /* /: this and the following are for browsers */
 extern const struct http_route ROUTES_PAGE_ASSETS[];     /* /assets/... */
 extern const struct http_route ROUTES_PAGE_LOGIN[];      /* /login, /logout */
 extern const struct http_route ROUTES_PAGE_NEW[];        /* /new */
@@ -68,7 +68,7 @@ extern const struct http_route ROUTES_JOBS[];            /* /v1/jobs */
 extern const struct http_route ROUTES_HASH[];            /* /v1/info/... */
 extern const struct http_route ROUTES_XORBS[];           /* /v1/xorbs/..., /v1/xorb-grants/... */
 
-/** Once a second: heartbeats of shard streams. */
+/** Sends heartbeats on shard streams. Call once a second. */
 void route_shards_tick(void);
 
 #endif
