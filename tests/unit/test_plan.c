@@ -41,7 +41,7 @@ static uint64_t terms_bytes(const struct cairn_plan *plan)
 	return bytes;
 }
 
-/* Each term lies within one range of its xorb, and ranges are ascending and apart. */
+/* Each term lies within one range of its xorb. Ranges are ascending and do not touch. */
 static void check_ranges(const struct cairn_plan *plan)
 {
 	for (uint32_t x = 0; x < plan->n_xorbs; x++) {
@@ -72,14 +72,14 @@ START_TEST(a_whole_file)
 	ck_assert_uint_eq(plan.n_xorbs, 1);
 	ck_assert_uint_eq(plan.offset_into_first_range, 0);
 	ck_assert_uint_eq(terms_bytes(&plan), plan.file_bytes);
-	/* 67-71, 68-70 and 71-72: overlapping and adjacent, so one range. */
+	/* 67-71, 68-70 and 71-72 overlap or touch, so they make one range. */
 	ck_assert_uint_eq(plan.n_ranges, 1);
 	ck_assert_uint_eq(plan.ranges[0].start, 67);
 	check_ranges(&plan);
 }
 END_TEST
 
-/* Every range of a file of few terms, in steps: what the plan says must be just enough. */
+/* Every range of a file of few terms, in steps: the plan must name just enough bytes. */
 START_TEST(ranges_are_cut_to_the_chunks_they_touch)
 {
 	CLEANUP(cas_fixture_fini) struct cas_fixture f = cas_fixture_new();
@@ -140,7 +140,7 @@ START_TEST(past_the_end_unknown_and_empty)
 }
 END_TEST
 
-/* A flipped bit in the terms of a file: no term may reach beyond the list, or backwards. */
+/* A bit flipped in the terms of a file: no term may reach beyond the list, or backwards. */
 START_TEST(damaged_terms_are_a_conflict)
 {
 	static const char *const terms[] = {
@@ -168,7 +168,7 @@ START_TEST(damaged_terms_are_a_conflict)
 }
 END_TEST
 
-/* A file that was cut would be read as if it were whole. */
+/* A file whose size is too small would be read as if it were whole. */
 START_TEST(a_damaged_size_is_a_conflict)
 {
 	static const char *const sizes[] = {"0", "1", "size - 1", "size + 1"};
@@ -189,7 +189,7 @@ START_TEST(a_damaged_size_is_a_conflict)
 }
 END_TEST
 
-/* What a term keeps of its bytes must lie in the object. */
+/* The offsets that a term records must lie within the object. */
 START_TEST(damaged_offsets_are_a_conflict)
 {
 	static const char *const offsets[] = {
@@ -231,7 +231,7 @@ static void check_bytes(struct cairn_cas *cas, const struct cairn_hash *file, co
 	ck_assert_uint_eq(plan.ranges[1].end_byte, x->list.spans[6].end);
 }
 
-/* The same chunks may come back in another layout: then what the terms keep of their places is wrong. */
+/* The same chunks may be stored again in another layout. The offsets recorded by the terms are then out of date. */
 START_TEST(a_xorb_that_was_repacked_is_planned_by_its_list)
 {
 	CLEANUP(cas_fixture_fini) struct cas_fixture f = cas_fixture_new();
@@ -246,7 +246,7 @@ START_TEST(a_xorb_that_was_repacked_is_planned_by_its_list)
 	ck_assert_int_eq(fx_shard_put(ix, &s), CAIRN_OK);
 	check_bytes(f.cas, &file->file.hash, &x);
 
-	lose_xorb(ix, &x.hash); /* and back as it was */
+	lose_xorb(ix, &x.hash); /* stored again as before */
 	ck_assert(fx_xorb_put(ix, &x));
 	check_bytes(f.cas, &file->file.hash, &x);
 
@@ -256,7 +256,7 @@ START_TEST(a_xorb_that_was_repacked_is_planned_by_its_list)
 	ck_assert(fx_xorb_put(ix, &x));
 	check_bytes(f.cas, &file->file.hash, &x);
 
-	fx_shard_init(&s, 2); /* a file that comes now is like those before */
+	fx_shard_init(&s, 2); /* a file registered now gets the same plans as before */
 	file = fx_shard_file(&s, 2, &x, 1, 4);
 	fx_shard_term(file, &x, 6, 7);
 	ck_assert_int_eq(fx_shard_put(ix, &s), CAIRN_OK);
@@ -390,7 +390,7 @@ END_TEST
 
 enum { LONG_PLAN_TERMS = 20000 };
 
-/* To be freed with cairn_spill_fini(). */
+/* The caller frees the plan with cairn_spill_fini(). */
 static struct cairn_spill long_plan(struct cas_fixture *f, uint64_t bytes_max)
 {
 	struct cairn_plan_term *terms = calloc(LONG_PLAN_TERMS, sizeof(*terms));

@@ -1,4 +1,4 @@
-/* How many threads can run at once: what the mask leaves, not what the machine has. */
+/* How many threads can run at once: as many as the affinity mask allows, not as many as the machine has. */
 #include "base/processors.h"
 
 #include <check.h>

@@ -1,4 +1,4 @@
-/* The Range header, and the multipart body that answers one with several ranges. */
+/* The Range header, and the multipart body that answers a request for several ranges. */
 #include "server/route/multipart.h"
 #include "server/route/range_header.h"
 #include "store/store.h"
@@ -77,7 +77,7 @@ static size_t read_all(struct multipart *m, uint8_t *out, size_t out_len, size_t
 	}
 }
 
-/* The same body, whatever the size of the pieces it is read in. */
+/* The body is the same, whatever the size of the pieces it is read in. */
 START_TEST(a_multipart_body)
 {
 	static const size_t PIECES[] = {1, 7, 64, 4096};

@@ -1,4 +1,4 @@
-/* Budgets of requests: what is let through, how long to wait, and who is forgotten in a full table. */
+/* Budgets of requests: which requests pass, how long others wait, and which clients a full table forgets. */
 #include "server/http/rate.h"
 
 #include <check.h>
@@ -26,7 +26,7 @@ static uint64_t take(const char *who, int64_t now_us)
 	return rate_take(r, who, strlen(who), now_us);
 }
 
-/* How many requests in a row are let through at one moment. */
+/* How many requests in a row pass at one moment. */
 static unsigned take_all(const char *who, int64_t now_us)
 {
 	unsigned n = 0;
@@ -43,7 +43,7 @@ START_TEST(a_burst_then_a_steady_rate)
 	ck_assert_uint_eq(take("a", 5 + SECOND_US / 10), 0);
 	ck_assert_uint_eq(take("a", 5 + SECOND_US / 10), 100);
 	ck_assert_uint_eq(take_all("a", 5 + SECOND_US), 9);
-	ck_assert_uint_eq(take_all("a", 100 * SECOND_US), 20); /* never more than a burst */
+	ck_assert_uint_eq(take_all("a", 100 * SECOND_US), 20); /* at most one burst */
 	ck_assert_uint_eq(rate_refused(r), 6);
 }
 END_TEST
@@ -65,12 +65,12 @@ START_TEST(clients_are_told_apart)
 	ck_assert_uint_eq(take_all("a", 0), 20);
 	ck_assert_uint_eq(take_all("b", 0), 20);
 	ck_assert_uint_eq(take_all(longer, 0), 20);
-	longer[sizeof(longer) - 2] = 'y'; /* a token differs at its end */
+	longer[sizeof(longer) - 2] = 'y'; /* tokens may differ only at their end */
 	ck_assert_uint_eq(take_all(longer, 0), 20);
 }
 END_TEST
 
-/* Somebody with very many addresses does not get a held-back client, or himself, a fresh budget. */
+/* A client with very many addresses gets no fresh budget by them, neither for itself nor for another blocked client. */
 START_TEST(a_full_table_keeps_those_who_are_held_back)
 {
 	char who[32];
@@ -81,7 +81,7 @@ START_TEST(a_full_table_keeps_those_who_are_held_back)
 		ck_assert_uint_eq(take(who, now_us++), 0);
 	}
 	ck_assert_int_lt(now_us, SECOND_US);
-	ck_assert_uint_le(take_all("a", now_us), 2); /* what these microseconds have earned */
+	ck_assert_uint_le(take_all("a", now_us), 2); /* earned in these microseconds */
 }
 END_TEST
 

@@ -1,4 +1,4 @@
-/* Read Shards: those of the peer and of another writer, byte for byte; those that are damaged; deleting. */
+/* Read Shards: the peer's and another writer's, byte for byte; damaged ones; deleting. */
 #include "archive/readshard/delete.h"
 #include "archive/readshard/reader.h"
 #include "archive/readshard/writer.h"
@@ -110,7 +110,7 @@ static void made_key(uint8_t out[static KEY], uint64_t i)
 		cairn_put_u64le(out + at, vec_splitmix64(&state));
 }
 
-/* n objects, number i of i % 37 bytes of value i. */
+/* n objects: number i has i % 37 bytes of value i. */
 static void write_made(int fd, uint32_t n)
 {
 	CLEANUP(cairn_readshard_writer_freep) struct cairn_readshard_writer *w = NULL;
@@ -165,7 +165,7 @@ START_TEST(golden_files_hold_what_they_should)
 }
 END_TEST
 
-/* What each damaged file breaks, and where. */
+/* What each damaged file violates, and where. */
 static const struct {
 	const char *name, *rule;
 	uint64_t offset;
@@ -218,7 +218,7 @@ START_TEST(every_listed_file_is_judged)
 {
 	CLEANUP(vec_json_freep) json_t *list = vec_json_lines("archive/readshard/bad.jsonl");
 	ck_assert_uint_eq(json_array_size(list), N_BAD + 2);
-	/* One more announced than is there: as if deleted. A changed byte: only who knows the contents can tell. */
+	/* A count that is too high by one looks like a deletion. A changed byte can be noticed only by its contents. */
 	static const char *const LEGAL[] = {"count", "obj_data"};
 	for (size_t i = 0; i < 2; i++) {
 		CLEANUP(vec_bytes_fini) struct vec_bytes file = vec_read("archive/readshard/bad_%s.shard", LEGAL[i]);
@@ -289,7 +289,7 @@ START_TEST(sections_and_counts_must_agree)
 }
 END_TEST
 
-/* The slot of the object of this file that begins at that offset. */
+/* The slot of the object that begins at this offset of the file. */
 static uint64_t slot_of_object(const struct vec_bytes *file, uint64_t at)
 {
 	uint64_t index_at = cairn_get_u64be(file->bytes + CAIRN_READSHARD_INDEX_AT);
@@ -304,7 +304,8 @@ START_TEST(objects_must_not_overlap_nor_leave_gaps)
 {
 	CLEANUP(vec_bytes_fini) struct vec_bytes file = vec_read("archive/readshard/ours_five.shard");
 	struct cairn_diag diag = {0};
-	/* The second of the objects (empty, 5 bytes, 500 ...) shrinks by one; then the third is where the second is. */
+	/* The second object (of empty, 5 bytes, 500 ...) shrinks by one, so the third begins within the second's
+	 * place. */
 	cairn_put_u64be(file.bytes + 520, 4);
 	ck_assert_int_eq(judge(file.bytes, file.len, &diag), CAIRN_E_FORMAT);
 	ck_assert_str_eq(diag.rule, "readshard.sum");
@@ -327,7 +328,7 @@ START_TEST(what_is_no_file_is_refused)
 }
 END_TEST
 
-/* The file is cut under an open shard, as a disk that fails reads: an error of that look-up, not the process's end. */
+/* The file is truncated under an open shard, as on a failing disk: the lookup fails, and the process survives. */
 START_TEST(a_file_that_is_cut_while_it_is_open_is_an_error)
 {
 	CLEANUP(tempdir_fini) struct tempdir dir = tempdir_new();
@@ -396,7 +397,7 @@ START_TEST(what_was_read_is_written_the_same)
 	ck_assert_int_eq(cairn_readshard_writer_end(w, NULL), CAIRN_OK);
 	ck_assert_int_eq(cairn_readshard_open(&again, fd, NULL), CAIRN_OK);
 	ck_assert_int_eq(cairn_readshard_list(again, &slots_again, &n_again, NULL), CAIRN_OK);
-	/* Only seeds differ: header and objects are the same. */
+	/* Only the seeds differ. Header and objects are the same. */
 	CLEANUP(vec_bytes_fini) struct vec_bytes made = bytes_of(fd);
 	ck_assert_uint_eq(n_again, n);
 	ck_assert_mem_eq(made.bytes, file.bytes, cairn_readshard_header_of(s)->index_at);
@@ -475,7 +476,7 @@ START_TEST(a_short_source_ends_the_writing)
 }
 END_TEST
 
-/* One equal key among few, and so many that they fill buckets. */
+/* One equal key among few, and so many equal keys that they fill buckets. */
 START_TEST(equal_keys_are_refused)
 {
 	CLEANUP(tempdir_fini) struct tempdir dir = tempdir_new();
@@ -553,7 +554,7 @@ START_TEST(held_bytes_are_zeroed_later)
 }
 END_TEST
 
-/* The length of a live object says less than it is: its end looks like what a deletion left. */
+/* A live object's length is damaged and too small: the end of the object looks like space left by a deletion. */
 START_TEST(a_damaged_length_is_no_gap)
 {
 	CLEANUP(tempdir_fini) struct tempdir dir = tempdir_new();
@@ -575,8 +576,8 @@ START_TEST(a_damaged_length_is_no_gap)
 }
 END_TEST
 
-/* A slot that leads into another object, by its offset or by the length there: neither a deletion nor a scrub takes
- * the other's bytes, nor what only the right offset would lead to. */
+/* A slot leads into another object by a wrong offset or length. Neither a deletion nor a scrub removes the other's
+ * bytes, nor the bytes that only the right offset leads to. */
 START_TEST(a_wrong_slot_takes_no_other_object_along)
 {
 	CLEANUP(tempdir_fini) struct tempdir dir = tempdir_new();
@@ -600,7 +601,7 @@ START_TEST(a_wrong_slot_takes_no_other_object_along)
 	}
 	ck_assert_int_eq(cairn_fd_write_at(fd, at, number, sizeof(number)), CAIRN_OK);
 	if (_i == 0) {
-		/* What was deleted before has left something to tidy. */
+		/* An earlier deletion has left something to scrub. */
 		ck_assert_int_eq(cairn_readshard_delete(s, fd, f->keys[1], &zeroed, NULL), CAIRN_OK);
 		ck_assert_int_eq(cairn_readshard_scrub(s, fd, &zeroed, &scrub_diag), CAIRN_E_FORMAT);
 		ck_assert_str_eq(scrub_diag.rule, "readshard.overlap");

@@ -49,7 +49,7 @@ START_TEST(space_is_given_back_and_taken_again)
 }
 END_TEST
 
-/* What a kill has left half-made is made whole. */
+/* A reserve that a kill left incomplete is completed. */
 START_TEST(a_part_of_it_is_not_all)
 {
 	CLEANUP(tempdir_fini) struct tempdir dir = tempdir_new();

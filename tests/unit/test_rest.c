@@ -1,11 +1,11 @@
-/* A thread's rest: it ends when its time is over, when somebody wakes it, before or while it rests, and for good. */
+/* A thread's rest ends when its time is over, when another thread wakes it (before or during the rest), or for good. */
 #include "server/rest.h"
 
 #include "base/clock.h"
 
 #include <check.h>
 
-#define LONG_US INT64_C(60000000) /* a test that waits for this fails by its own time */
+#define LONG_US INT64_C(60000000) /* a test that waits this long exceeds its time limit */
 
 START_TEST(by_time)
 {

@@ -46,7 +46,7 @@ static enum router_result find_in(const char *method, const char *target, bool p
 	return router_find(TABLES, method, copy, plain, &match, allow, sizeof(allow));
 }
 
-/* Where it is known what a target is made of, the same is found. */
+/* Finds a target. If its characters are known to be plain, the result must be the same. */
 static enum router_result find(const char *method, const char *target)
 {
 	static const char PLAIN[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/";
@@ -184,7 +184,7 @@ START_TEST(tails_have_any_number_of_segments)
 }
 END_TEST
 
-/* In a tail, and nowhere before it. */
+/* In the tail, but nowhere before it. */
 START_TEST(what_clients_leave_unescaped)
 {
 	for (int c = 1; c < 128; c++) {
@@ -192,7 +192,7 @@ START_TEST(what_clients_leave_unescaped)
 		bool in_name = isalnum(c) || strchr("-._~", c),
 		     in_tail = in_name || strchr("%!$&'()*+,;=:@[]{}|^\\", c);
 		if (c == '?' || c == '/')
-			continue; /* the query; another segment */
+			continue; /* starts the query, or another segment */
 		target[15] = (char)c;
 		ck_assert_msg((find("GET", target) == ROUTER_FOUND) == in_tail, "%s", target);
 		memcpy(target, "/files/r?/main/a/b", sizeof(target));
@@ -215,7 +215,7 @@ START_TEST(tailed_paths_at_the_limit_and_over)
 	memcpy(target + ROUTER_TAILED_BYTES_MAX, "a", 2);
 	ck_assert_int_eq(find("GET", target), ROUTER_NOT_FOUND);
 	target[ROUTER_TAILED_BYTES_MAX] = '\0';
-	memset(target + 7, 'r', ROUTER_PATH_BYTES_MAX); /* too much before the tail */
+	memset(target + 7, 'r', ROUTER_PATH_BYTES_MAX); /* too long before the tail */
 	memcpy(target + ROUTER_PATH_BYTES_MAX - 5, "/main/", 6);
 	ck_assert_int_eq(find("GET", target), ROUTER_NOT_FOUND);
 	memcpy(target + ROUTER_PATH_BYTES_MAX - 6, "/main/a", 7);
@@ -250,7 +250,7 @@ START_TEST(older_paths_come_after_todays)
 	ck_assert_str_eq(match.args[0].value, "y");
 	must_find("GET", "/plans/today", "today");
 	ck_assert_int_eq(find("GET", "/plan/x"), ROUTER_NOT_FOUND);
-	/* And what begins with a {name} last of all. */
+	/* A path that begins with a {name} is matched last. */
 	static const struct {
 		const char *method, *target, *name;
 	} CASES[] = {{"GET", "/plan/x", "place"}, {"GET", "/plans/x", "plans"}, {"GET", "/plans/today", "today"}};

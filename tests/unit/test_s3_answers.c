@@ -1,4 +1,4 @@
-/* A store in an S3 service whose answers are written down here: those that a real one gives once in a long while. */
+/* A store in an S3 service, with prepared answers: those that a real service gives only rarely. */
 #include "base/buf.h"
 #include "base/fd.h"
 #include "hash/hash.h"
@@ -21,13 +21,13 @@
 
 enum { REQUEST_BYTES = 8192, STEPS_MAX = 8, SEEN_BYTES = 32 };
 
-/* A request, and what is answered. */
+/* An expected request, and the answer to it. */
 struct step {
 	const char *begins; /* its first line */
-	const char *has;    /* somewhere in it; NULL: whatever */
+	const char *has;    /* somewhere in it; NULL: anything */
 	int code;
 	const char *body;
-	const char *header; /* NULL: as it should be */
+	const char *header; /* NULL: the correct one */
 };
 
 static struct tempdir dir;
@@ -38,10 +38,10 @@ static int listener;
 static struct sockaddr_in address;
 static struct step steps[STEPS_MAX];
 static size_t n_steps, n_taken;
-static char *pages[STEPS_MAX]; /* what some steps answer; owned */
+static char *pages[STEPS_MAX]; /* pages that some steps answer with; owned */
 static size_t n_pages;
 
-/* @return false: nothing is asked */
+/* @return false: no request came */
 static bool take_request(int fd, char request[static REQUEST_BYTES])
 {
 	size_t len = 0, whole = REQUEST_BYTES;
@@ -123,7 +123,7 @@ static void expect_strange(const char *begins, int code, const char *header, con
 	steps[n_steps++] = (struct step){begins, NULL, code, body, header};
 }
 
-/* The steps that are expected by now take place until end(), all of them and no others. */
+/* Serves the steps expected so far. Until end() each of them must be requested, and no other. */
 static void begin(void)
 {
 	ck_assert_int_eq(pthread_create(&thread, NULL, serve, NULL), 0);
@@ -172,7 +172,7 @@ START_TEST(another_claim_in_between_wins)
 }
 END_TEST
 
-/* Where the condition is passed over the last one wins. */
+/* Where the service ignores the condition, the last claim wins. */
 START_TEST(another_claim_afterwards_wins)
 {
 	expect("GET /bucket/p/owner ", NULL, 404, GONE);
@@ -183,7 +183,7 @@ START_TEST(another_claim_afterwards_wins)
 }
 END_TEST
 
-/* The first attempt was not answered well, and took effect. */
+/* The first attempt got a bad answer, but took effect. */
 START_TEST(a_claim_of_ones_own_is_no_other)
 {
 	expect("GET /bucket/p/owner ", NULL, 404, GONE);
@@ -229,7 +229,7 @@ static struct cairn_hash first_hash(void)
 
 #define PAGE "<html><body>Sign in to go on</body></html>"
 
-/* Nothing is judged by them: neither is it there, nor is it not. */
+/* A strange answer proves neither that the object exists nor that it does not. */
 START_TEST(a_strange_answer_to_a_read_says_nothing)
 {
 	static const struct step ANSWERS[] = {
@@ -254,7 +254,7 @@ START_TEST(a_strange_answer_to_a_read_says_nothing)
 }
 END_TEST
 
-/* What was not stored is not acknowledged. */
+/* A put that was not stored is not acknowledged. */
 START_TEST(a_strange_answer_to_a_put_says_nothing)
 {
 	expect("GET /bucket/p/owner ", NULL, 404, GONE);
@@ -266,7 +266,7 @@ END_TEST
 
 #define CLASH "<Error><Code>ConditionalRequestConflict</Code></Error>"
 
-/* Another request for the same name was under way, so this one was not judged. */
+/* Another request for the same name was under way, so the service did not decide this one. */
 START_TEST(a_claim_that_met_another_is_sent_again)
 {
 	expect("GET /bucket/p/owner ", NULL, 404, GONE);
@@ -287,7 +287,7 @@ START_TEST(a_claim_that_meets_others_again_and_again_says_nothing)
 }
 END_TEST
 
-/* Some services say so where others say 412. */
+/* Some services answer 304 where others answer 412. */
 START_TEST(not_modified_says_that_there_is_one)
 {
 	expect("GET /bucket/p/owner ", NULL, 404, GONE);
@@ -297,7 +297,7 @@ START_TEST(not_modified_says_that_there_is_one)
 }
 END_TEST
 
-/* What a list does not have may be there: it may have it late. */
+/* A copy that is missing in a list may exist: lists may be late. */
 START_TEST(whether_a_copy_is_there_is_asked_of_itself)
 {
 	struct cairn_hash hash = first_hash();
@@ -324,7 +324,7 @@ static void add_name(struct cairn_buf *out, unsigned hash, unsigned copy, const 
 			 0U, copy, aside, bytes);
 }
 
-/* names: of two characters each, "1a" being hash 1's copy 10 (of 10 bytes), and "1A" what sets that aside. */
+/* names: two characters each. "1a" is hash 1's copy 10 (of 10 bytes), "1A" is the name that sets this copy aside. */
 static char *page(const char *names, bool truncated)
 {
 	CLEANUP(cairn_buf_fini) struct cairn_buf out = cairn_buf_init(REQUEST_BYTES);
@@ -346,7 +346,7 @@ static void expect_page(const char *names, bool truncated, const char *has)
 	expect("GET /bucket?list-type=2", has, 200, pages[n_pages++]);
 }
 
-/* @return as cairn_store_stat(), of hash 1 */
+/* Calls cairn_store_stat() for hash 1. */
 static enum cairn_status stat_first(uint64_t *bytes)
 {
 	struct cairn_hash hash = first_hash();
@@ -356,7 +356,7 @@ static enum cairn_status stat_first(uint64_t *bytes)
 	return status;
 }
 
-/* "Hash and copy" of each object that is visited, as page() takes them. */
+/* Notes hash and copy of each visited object, in the notation of page(). */
 static enum cairn_status note_visit(void *ctx, const struct cairn_hash *hash, uint64_t bytes)
 {
 	char *seen = ctx, text[CAIRN_HASH_TEXT_BYTES];
@@ -403,7 +403,7 @@ START_TEST(a_list_that_is_cut_says_nothing)
 }
 END_TEST
 
-/* From a cache on the way, perhaps, that looks at the path alone: nothing is deleted because of it. */
+/* The answer may come from a cache that ignores the query. Nothing is deleted because of it. */
 START_TEST(a_list_of_other_names_is_none)
 {
 	static const char *const LISTS[] = {"2a", "1a2a", "1b1a", "1a1a"};

@@ -85,7 +85,7 @@ START_TEST(plain_http_stays_on_this_machine)
 }
 END_TEST
 
-/* @return as s3_credentials_read() of a file with that text */
+/* Calls s3_credentials_read() with a file of that text. */
 static enum cairn_status read_text(struct s3_credentials *out, const char *text)
 {
 	CLEANUP(tempdir_fini) struct tempdir dir = tempdir_new();
@@ -132,7 +132,7 @@ START_TEST(credentials_are_read_from_the_environment)
 }
 END_TEST
 
-/* @return as s3_instance_parse() */
+/* Calls s3_instance_parse(). */
 static enum cairn_status parse_service(struct s3_instance *out, const char *credentials, const char *relative,
 				       const char *full, const char *machine)
 {

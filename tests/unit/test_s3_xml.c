@@ -1,4 +1,4 @@
-/* Answers of a radosgw as they came over the wire, but for names and dates. */
+/* Answers of a radosgw as recorded, except for names and dates. */
 #include "store/s3/xml.h"
 
 #include <check.h>

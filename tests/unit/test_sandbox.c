@@ -1,5 +1,5 @@
-/* What can and what cannot be done in the sandbox. Each test enters it in a process of its own (Check's own makes calls
- * after a test that are not let in). Where the kernel lacks a part, its tests say nothing. */
+/* What the sandbox allows and forbids. Each test enters it in a process of its own, because Check itself makes
+ * forbidden calls after a test. Where the kernel lacks a part, its tests check nothing. */
 #include "server/sandbox.h"
 
 #include "support/tempdir.h"
@@ -28,7 +28,7 @@ static struct tempdir root;
 static char *data, *keys, *key, *other;
 static struct sandbox_report report;
 
-/* Outside of the sandboxes, once for all tests. */
+/* Runs outside of the sandboxes, once for all tests. */
 static void setup(void)
 {
 	root = tempdir_new();
@@ -62,7 +62,7 @@ static enum cairn_status enter(enum sandbox_mode mode, struct cairn_diag *diag)
 	return sandbox_enter(&options, &report, diag);
 }
 
-/* The file can be opened: 0; else what errno says. */
+/* @return 0: the file can be opened; else errno */
 static int opens(const char *path, int flags)
 {
 	int fd = open(path, flags | O_CLOEXEC, 0600);
@@ -97,7 +97,7 @@ static void files_of_its_own_alone(void)
 	ck_assert_int_eq(opens("/dev/urandom", O_RDONLY), 0);
 }
 
-/* SIGHUP reads keys that are new files under the old names. */
+/* On SIGHUP the daemon reads keys that are new files with the old names. */
 static void keys_that_are_exchanged_are_read(void)
 {
 	CLEANUP(tempdir_textp) char *fresh = tempdir_path(&root, "fresh");
@@ -115,7 +115,7 @@ static void keys_that_are_exchanged_are_read(void)
 	ck_assert_int_eq(stat(key, &before), 0);
 	ck_assert_int_eq(enter(SANDBOX_AUTO, NULL), CAIRN_OK);
 	ck_assert_int_eq(write(tell[1], "x", 1), 1);
-	do { /* a poll with an end: Check's time limit */
+	do { /* the poll ends; Check's time limit bounds the loop */
 		ck_assert_int_eq(stat(key, &after), 0);
 	} while (before.st_ino == after.st_ino);
 	ck_assert_int_eq(opens(key, O_RDONLY), 0);
@@ -145,7 +145,8 @@ static void calls_that_serving_needs(void)
 	ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &files), 0);
 }
 
-/* A socket that was made before (as an intruder finds the one that listens) connects to nobody, nor do its messages. */
+/* A socket that was made before the sandbox (an intruder finds the listening one) cannot connect. It cannot send to
+ * an address either. */
 static void calls_that_connect_by_sending(void)
 {
 	struct sockaddr_in any = {.sin_family = AF_INET, .sin_port = 1};
@@ -173,7 +174,7 @@ static void calls_that_connect_by_sending(void)
 	ck_assert_int_eq(errno, ENOSYS);
 }
 
-/* A socket that listens, on a port of its own. */
+/* A listening socket, on a port of its own. */
 static int listening(struct sockaddr_in *address)
 {
 	socklen_t len = sizeof(*address);
@@ -185,7 +186,7 @@ static int listening(struct sockaddr_in *address)
 	return fd;
 }
 
-/* A connection can be made: 0; else what errno says. */
+/* @return 0: a connection can be made; else errno */
 static int connects(const struct sockaddr_in *address)
 {
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -196,7 +197,7 @@ static int connects(const struct sockaddr_in *address)
 	return error;
 }
 
-/* To a store on another machine, and to nothing else. */
+/* Connections to a store on another machine are allowed, and no others. */
 static void connections_to_the_store_alone(void)
 {
 	struct sockaddr_in store, stranger;
@@ -224,7 +225,7 @@ static void connections_to_the_store_alone(void)
 	ck_assert_int_eq(errno, ENOSYS);
 }
 
-/* To a socket of the file system, and to no port. */
+/* Connections to a socket in the file system are allowed, and none to a port. */
 static void connections_by_socket_alone(void)
 {
 	struct sockaddr_un local = {.sun_family = AF_UNIX};
@@ -267,7 +268,7 @@ static void calls_that_only_an_intruder_needs(void)
 	ck_assert_int_eq(errno, ENOSYS);
 	ck_assert_int_eq(bind(fd, (const struct sockaddr *)&any, sizeof(any)), -1);
 	ck_assert_int_eq(connect(fd, (const struct sockaddr *)&any, sizeof(any)), -1);
-	/* Not setuid(): the C library asks it of all threads, a sanitizer's too. */
+	/* Not setuid(): the C library makes all threads call it, a sanitizer's thread, too. */
 	ck_assert_int_eq((int)syscall(SYS_setuid, getuid()), -1);
 	ck_assert_int_eq(unshare(CLONE_NEWUSER), -1);
 	ck_assert_int_eq(chmod(data, 0777), -1);
@@ -304,7 +305,7 @@ static void off_is_off(void)
 	ck_assert_int_eq(opens(other, O_RDONLY), 0);
 }
 
-/* As in a container whose runtime forbids it, or on an older kernel. */
+/* Forbids a call, as a container's runtime does, or as it fails on an older kernel. */
 static void forbid(const char *name, int error)
 {
 	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);

@@ -1,4 +1,4 @@
-/* When it is time: texts that are schedules, and the moments that they come to. */
+/* Schedules: which texts are valid, and which moments they give. */
 #include "server/schedule.h"
 
 #include <check.h>
@@ -67,7 +67,7 @@ START_TEST(each_so_often)
 		first = first == 0 || next < first ? next : first;
 		last = next > last ? next : last;
 	}
-	ck_assert_int_gt(last - first, 3000); /* not all at once */
+	ck_assert_int_gt(last - first, 3000); /* spread out */
 	ck_assert_int_le(schedule_next(&s, NOW + 9999999, NOW, 3), NOW + 39600);
 }
 END_TEST
@@ -88,17 +88,17 @@ static int64_t in_window(const char *text, int64_t last, int64_t now, int64_t be
 START_TEST(once_a_day)
 {
 	int64_t midnight = NOW - 12 * 3600;
-	/* Before the window, in it, done in it, after it, and a daemon that was down for long. */
+	/* Before the window, within it, finished within it, after it, and after a long downtime. */
 	(void)in_window("14:00-15:30", NOW - DAY, NOW, midnight + 14 * 3600, 5400);
 	(void)in_window("11:00-15:00", NOW - DAY, NOW, midnight + 11 * 3600, 14400);
 	(void)in_window("11:00-15:00", NOW - 60, NOW, midnight + DAY + 11 * 3600, 14400);
 	(void)in_window("10:00-11:00", NOW - DAY, NOW, midnight + DAY + 10 * 3600, 3600);
 	(void)in_window("10:00-11:00", 0, NOW, midnight + DAY + 10 * 3600, 3600);
-	/* Past midnight. */
+	/* A window that spans midnight. */
 	(void)in_window("22:00-02:00", NOW - DAY, midnight + 3600, midnight - 2 * 3600, 14400);
 	(void)in_window("22:00-02:00", midnight - 60, midnight + 3600, midnight + 22 * 3600, 14400);
 	(void)in_window("22:00-02:00", NOW - 2 * DAY, NOW, midnight + 22 * 3600, 14400);
-	/* A clock that was ahead. */
+	/* The clock was ahead at the last run. */
 	(void)in_window("11:00-15:00", NOW + 5 * DAY, NOW, midnight + DAY + 11 * 3600, 14400);
 }
 END_TEST

@@ -1,4 +1,4 @@
-/* A scrub of a real folder: it sees each kind of damage, has it mended, and leaves what is sound as it is. */
+/* A scrub of a real folder finds each kind of damage, has it repaired, and leaves sound objects alone. */
 #include "cas/pack.h"
 #include "cas/scrub.h"
 #include "cas/stats.h"
@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-/* What a pass over all came to. */
+/* The results of a pass over all objects. */
 struct pass {
 	unsigned n, n_damaged, n_suspect, n_sound, n_lost, n_known_lost, n_unread;
 	uint64_t bytes;
@@ -93,7 +93,7 @@ START_TEST(a_flipped_byte_is_lost_and_comes_back)
 	ck_assert_uint_eq(p.n_lost, 1);
 	ck_assert_uint_eq(noticed(&s), 110);
 	ck_assert_int_eq(cairn_cas_xorb(s.g.f.cas, &s.x.made.hash, &stored_bytes), CAIRN_E_NOT_FOUND);
-	p = scrub_all(&s); /* still, and no news */
+	p = scrub_all(&s); /* still damaged, but known */
 	ck_assert_uint_eq(p.n_lost, 1);
 	ck_assert_uint_eq(noticed(&s), 110);
 	ck_assert_int_eq(tempdir_count(&s.g.f.dir, "damaged"), 0); /* some of it can be read */
@@ -132,7 +132,7 @@ START_TEST(a_truncated_object)
 }
 END_TEST
 
-/* A copy that cannot be opened says nothing of the xorb. */
+/* A copy that cannot be opened proves nothing about the xorb. */
 START_TEST(an_object_that_cannot_be_read)
 {
 	CLEANUP(gc_stock_fini) struct gc_stock s;
@@ -141,7 +141,7 @@ START_TEST(an_object_that_cannot_be_read)
 	ck_assert_int_eq(unlink(path), 0);
 	*strrchr(path, '/') = '\0';
 	ck_assert_int_eq(rmdir(path), 0);
-	ck_assert_int_eq(symlink(path, path), 0); /* ELOOP, on the way there */
+	ck_assert_int_eq(symlink(path, path), 0); /* ELOOP before reaching the object */
 	struct pass p = scrub_all(&s);
 	ck_assert_uint_eq(p.n_unread, 1);
 	ck_assert_uint_eq(p.n_lost + p.n_suspect, 0);
@@ -149,7 +149,7 @@ START_TEST(an_object_that_cannot_be_read)
 }
 END_TEST
 
-/* Pack all; the xorb x also comes back to the object folder, where it is copied from the pack. */
+/* Packs all objects. A copy of xorb x is then written back to the object folder. */
 static void pack_and_unpack(struct gc_stock *s)
 {
 	struct cairn_pack_report report;
@@ -191,7 +191,7 @@ START_TEST(a_damaged_copy_before_a_sound_one_goes_aside)
 }
 END_TEST
 
-/* It is told, and in nobody's way. */
+/* The damaged copy is reported, but blocks nothing. */
 START_TEST(a_damaged_copy_behind_a_sound_one_stays)
 {
 	CLEANUP(gc_stock_fini) struct gc_stock s;
@@ -202,7 +202,7 @@ START_TEST(a_damaged_copy_behind_a_sound_one_stays)
 		tempdir_flip_bit(pack, at);
 	struct pass p = scrub_all(&s);
 	ck_assert_uint_eq(p.n_damaged, 2);
-	ck_assert_uint_eq(p.n_sound, 1); /* x; the other one was in the pack alone */
+	ck_assert_uint_eq(p.n_sound, 1); /* x; the other xorb was in the pack only */
 	ck_assert_uint_eq(p.n_lost, 1);
 	ck_assert_int_eq(tempdir_count(&s.g.f.dir, "objects"), 1);
 	ck_assert_int_eq(tempdir_count(&s.g.f.dir, "damaged"), 0);

@@ -1,4 +1,4 @@
-/* The secret's file, and the keys that come from it. */
+/* The file of the secret, and the keys derived from it. */
 #include "cas/dedupe_key.h"
 #include "support/tempdir.h"
 
@@ -34,7 +34,7 @@ START_TEST(made_once)
 	ck_assert_int_eq(stat(path, &st), 0);
 	ck_assert_uint_eq(st.st_mode & 0777, 0600);
 	ck_assert_int_eq(st.st_size, CAIRN_SECRET_BYTES_MIN);
-	ck_assert_int_eq(tempdir_count(&dir, "."), 1); /* nothing is left of the making */
+	ck_assert_int_eq(tempdir_count(&dir, "."), 1); /* no temporary file is left */
 	ck_assert_int_eq(cairn_secret_load(&again, path, true, &diag), CAIRN_OK);
 	ck_assert_mem_eq(secret.bytes, again.bytes, secret.len);
 	ck_assert_int_eq(cairn_secret_load(&again, path, false, &diag), CAIRN_OK);
@@ -138,7 +138,7 @@ START_TEST(keys_differ)
 }
 END_TEST
 
-/* Names of the longest length are told apart by their last byte. */
+/* Names of the longest length differ only in their last byte. */
 START_TEST(long_scopes)
 {
 	char a[256] = {0}, b[256] = {0};

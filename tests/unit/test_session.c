@@ -37,7 +37,7 @@ START_TEST(begins_and_ends)
 }
 END_TEST
 
-/* Those of a key are bounded by themselves: the sessions of others go on. */
+/* The number of sessions of each key is bounded. Other keys' sessions stay. */
 START_TEST(one_key_ends_its_own)
 {
 	struct sessions *s = sessions_new(NULL);
@@ -56,7 +56,7 @@ START_TEST(one_key_ends_its_own)
 }
 END_TEST
 
-/* An account makes keys as it likes: all of them together are bounded. */
+/* An account can make many keys. The sessions of all its keys together are bounded. */
 START_TEST(one_account_ends_its_own)
 {
 	enum { ANN_ID = 1, BOB_ID };

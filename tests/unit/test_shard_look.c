@@ -1,5 +1,5 @@
-/* What of a shard is asked about before it is verified. The index of these tests leaves xorbs to be asked one by one,
- * so nothing is found; what a server finds is in tests/contract/postgres_look_contract.c. */
+/* Which xorbs and files of a shard are looked up before it is verified. The index of these tests leaves xorbs to be
+ * asked one by one, so nothing is found. For a server's results see tests/contract/postgres_look_contract.c. */
 #include "cas/shard_look.h"
 #include "support/index_fixture.h"
 #include "support/made.h"
@@ -55,7 +55,7 @@ static bool is_asked(const struct made_xorb *xorb, uint32_t place)
 	return cairn_hash_equal(&look.asked.xorbs[place], &xorb->hash);
 }
 
-/* Described xorbs come first, as they come; then each other one that terms name, once. */
+/* Described xorbs come first, in their order. Each xorb that only terms name follows once. */
 START_TEST(test_what_is_named)
 {
 	const struct made_term first[] = {{&x[2], 0, 3}, {&x[0], 0, 2}, {&x[2], 4, 5}}, second[] = {{&x[3], 1, 2}};
@@ -72,7 +72,7 @@ START_TEST(test_what_is_named)
 	struct cairn_hash files[] = {made_file_hash(first, 3), made_file_hash(second, 1)};
 	ck_assert(cairn_hash_equal(&look.asked.files[0], &files[0]));
 	ck_assert(cairn_hash_equal(&look.asked.files[1], &files[1]));
-	/* Only what was found is given out. */
+	/* Only found xorbs are returned. */
 	ck_assert_ptr_null(cas_shard_look_find(&look, &x[0].hash));
 	look.asked.found[1].id = 7;
 	ck_assert_ptr_eq(cas_shard_look_find(&look, &x[0].hash), &look.asked.found[1]);
@@ -80,7 +80,7 @@ START_TEST(test_what_is_named)
 }
 END_TEST
 
-/* Each is asked for once. */
+/* Each xorb is asked for once. */
 START_TEST(test_what_is_described_again)
 {
 	const struct made_term term = {&x[0], 0, 3};
@@ -100,7 +100,7 @@ START_TEST(test_what_is_described_again)
 }
 END_TEST
 
-/* A shard that is cut is the verifier's to judge. */
+/* A truncated shard is left to the verifier. */
 START_TEST(test_what_is_cut)
 {
 	const struct made_term term = {&x[0], 0, 3};
@@ -112,7 +112,7 @@ START_TEST(test_what_is_cut)
 }
 END_TEST
 
-/* One more than there is room for, of each. */
+/* One xorb or one file more than there is room for. */
 START_TEST(test_what_is_large)
 {
 	enum { XORBS = CAIRN_INDEX_LOOK_XORBS_MAX, FILES = CAIRN_INDEX_LOOK_FILES_MAX };
@@ -140,7 +140,7 @@ START_TEST(test_what_is_large)
 }
 END_TEST
 
-/* Of xorbs that only terms name, too. */
+/* Xorbs that only terms name count, too. */
 START_TEST(test_too_many_outside)
 {
 	enum { XORBS = CAIRN_INDEX_LOOK_XORBS_MAX };

@@ -161,7 +161,7 @@ START_TEST(test_golden)
 }
 END_TEST
 
-/* A whole pass that looks at each record it is given. */
+/* Reads the whole shard and looks at every record. */
 static enum cairn_status walk(const uint8_t *bytes, size_t len, struct cairn_diag *diag)
 {
 	struct cairn_shard_reader r;
@@ -209,8 +209,7 @@ START_TEST(test_cut_anywhere)
 }
 END_TEST
 
-/* A change to a shard: a little-endian u64 (or its low bytes) at a place, counted from the footer's start if so said.
- */
+/* A change to a shard: a little-endian u64 (or its low bytes) at an offset, from the footer's start if so marked. */
 static const struct {
 	const char *shard;
 	bool in_footer;
@@ -218,7 +217,7 @@ static const struct {
 	unsigned n_bytes;
 	uint64_t value;
 	const char *rule;
-	uint64_t offset; /* of the diagnosis, counted likewise */
+	uint64_t offset; /* of the diagnosis, counted in the same way */
 	const char *expected, *actual;
 } BROKEN[] = {
 	{"shards/small", false, 0, 1, 'h', "shard.tag", 0, "", ""},
@@ -246,7 +245,7 @@ static const struct {
 	{"dedupe/plain", true, 48, 8, 2, "shard.footer_lookup", 24, "1248", "1260"},
 	{"dedupe/plain", true, 64, 8, 73, "shard.footer_lookup", 56, "", ""},
 	{"dedupe/plain", true, 64, 8, UINT64_MAX, "shard.footer_lookup", 56, "", ""},
-	{"dedupe/plain", true, 56, 8, 5183, "", 0, NULL, NULL}, /* tables are handed out, not read */
+	{"dedupe/plain", true, 56, 8, 5183, "", 0, NULL, NULL}, /* tables are returned, not read */
 };
 
 START_TEST(test_broken)
@@ -273,7 +272,7 @@ START_TEST(test_broken)
 }
 END_TEST
 
-/* Sizes around the header's and the footer's own. */
+/* Sizes around those of the header and the footer. */
 START_TEST(test_short)
 {
 	CLEANUP(vec_bytes_fini) struct vec_bytes shard = vec_read("shards/empty_only.shard");
@@ -294,7 +293,7 @@ START_TEST(test_short)
 }
 END_TEST
 
-/* A hash may begin or end like one. */
+/* A hash may begin or end like a bookend. */
 START_TEST(a_bookend_is_32_bytes_of_ff)
 {
 	uint8_t rec[CAIRN_SHARD_RECORD_BYTES];

@@ -1,4 +1,4 @@
-/* Captured shards are written back byte for byte; bounds, order and the footer of an answer. */
+/* Captured shards are written again byte for byte. Also the limits, the order, and the footer of an answer. */
 #include "base/bytes.h"
 #include "shard/reader.h"
 #include "shard/writer.h"
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Copy both sections through reader and writer. */
+/* Copies both sections through reader and writer. */
 static void copy_sections(struct cairn_shard_reader *r, struct cairn_shard_writer *w)
 {
 	struct cairn_shard_file file;
@@ -63,7 +63,7 @@ START_TEST(test_written_back)
 }
 END_TEST
 
-/* Answers without lookup tables: the footer that the writer makes is the one that the reference made. */
+/* Answers without lookup tables: the writer's footer equals the reference's. */
 START_TEST(test_keyed_as_reference)
 {
 	static const char *const NAMES[] = {"dedupe/expiring", "dedupe/keyed", "dedupe/keyed_from_expiring"};
@@ -138,7 +138,7 @@ START_TEST(test_keyed_sums)
 }
 END_TEST
 
-/* The whole of a shard into every smaller buffer: refused at the end, never written past the bound. */
+/* A whole shard into every smaller buffer: refused at the end, without writing past the limit. */
 START_TEST(test_bound)
 {
 	CLEANUP(vec_bytes_fini) struct vec_bytes shard = vec_read("shards/small.shard");
@@ -161,7 +161,7 @@ START_TEST(test_bound)
 }
 END_TEST
 
-/* Nothing, and files without xorbs: both bookends are there. */
+/* An empty shard, and files without xorbs: both bookends are there. */
 START_TEST(test_empty_sections)
 {
 	CLEANUP(vec_bytes_fini) struct vec_bytes nothing = vec_read("variants/103_nothing.shard");

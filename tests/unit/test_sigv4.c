@@ -1,4 +1,5 @@
-/* The values are those of AWS's documentation of Signature Version 4 for S3 ("Examples: Signature Calculations"). */
+/* The expected values are from AWS's documentation of Signature Version 4 for S3 ("Examples: Signature
+ * Calculations"). */
 #include "store/s3/sigv4.h"
 
 #include "base/clock.h"

@@ -11,7 +11,7 @@ static int64_t long_ago_ms(void)
 	return cairn_clock_mono_ms() - CAIRN_SLOW_WRITE_MS;
 }
 
-/* As a write that waits for a disk does. */
+/* Waits as a write does that waits for a disk. */
 static void wait_a_little(void)
 {
 	(void)poll(NULL, 0, 1);
@@ -22,7 +22,7 @@ START_TEST(a_quick_write_says_nothing)
 	struct cairn_slow_disk d = {0};
 	struct cairn_slow_write write = cairn_slow_disk_begin(&d);
 	wait_a_little();
-	write.began_ms = cairn_clock_mono_ms() + 1; /* whatever this machine does meanwhile */
+	write.began_ms = cairn_clock_mono_ms() + 1; /* whatever time has passed */
 	cairn_slow_disk_end(&d, write);
 	ck_assert_uint_eq(atomic_load(&d.n_slow), 0);
 	ck_assert(!cairn_slow_disk_is_slow(&d));
@@ -44,7 +44,7 @@ START_TEST(a_slow_one_is_remembered_for_a_while)
 }
 END_TEST
 
-/* It had no processor, and that is not the disk's doing. */
+/* The thread had no processor, which is not the disk's fault. */
 START_TEST(one_that_did_not_wait_is_not_slow)
 {
 	struct cairn_slow_disk d = {0};
@@ -62,7 +62,7 @@ START_TEST(while_nothing_moves_it_is_slow)
 	struct cairn_slow_write first = cairn_slow_disk_begin(&d), second = cairn_slow_disk_begin(&d);
 	atomic_store(&d.moved_ms, long_ago_ms());
 	ck_assert(cairn_slow_disk_is_slow(&d));
-	struct cairn_slow_write third = cairn_slow_disk_begin(&d); /* to begin is no movement */
+	struct cairn_slow_write third = cairn_slow_disk_begin(&d); /* beginning a write is no progress */
 	ck_assert(cairn_slow_disk_is_slow(&d));
 	cairn_slow_disk_end(&d, third);
 	ck_assert_int_gt(atomic_load(&d.moved_ms), long_ago_ms());
@@ -71,7 +71,7 @@ START_TEST(while_nothing_moves_it_is_slow)
 	ck_assert(cairn_slow_disk_is_slow(&d));
 	cairn_slow_disk_end(&d, first);
 	atomic_store(&d.moved_ms, long_ago_ms());
-	ck_assert(!cairn_slow_disk_is_slow(&d)); /* nothing is to move */
+	ck_assert(!cairn_slow_disk_is_slow(&d)); /* no write is under way */
 	first = cairn_slow_disk_begin(&d);
 	ck_assert_int_gt(atomic_load(&d.moved_ms), long_ago_ms());
 	cairn_slow_disk_end(&d, first);

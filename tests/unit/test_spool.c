@@ -58,7 +58,7 @@ START_TEST(empty_reads_as_something)
 }
 END_TEST
 
-/* The spool's file: the only one without a name. */
+/* The spool's file is the only file without a name. */
 static int spool_fd(size_t len)
 {
 	struct stat st;
@@ -80,7 +80,7 @@ START_TEST(a_file_that_was_cut_is_an_error)
 	ck_assert_int_eq(ftruncate(fd, 5), 0);
 	ck_assert_int_eq(cairn_spool_read(s, &bytes, &len), CAIRN_E_IO);
 	ck_assert_ptr_null(bytes);
-	ck_assert_int_eq(ftruncate(fd, 12345), 0); /* what failed is tried again */
+	ck_assert_int_eq(ftruncate(fd, 12345), 0); /* a failed call is tried again */
 	ck_assert_int_eq(cairn_spool_read(s, &bytes, &len), CAIRN_OK);
 	ck_assert_uint_eq(len, 12345);
 }
@@ -117,7 +117,7 @@ START_TEST(what_cannot_move_to_a_file_stays_as_it_was)
 }
 END_TEST
 
-/* A spool that needs no folder is in memory. */
+/* A spool that fits into memory needs no folder. */
 START_TEST(memory_has_its_limits)
 {
 	enum { N = CAIRN_SPOOL_MEMORY_BYTES_ALL / CAIRN_SPOOL_MEMORY_BYTES };
@@ -134,7 +134,7 @@ START_TEST(memory_has_its_limits)
 }
 END_TEST
 
-/* What a longer body has left in memory is no part of the next. */
+/* Memory reused after a longer body does not show that body's bytes. */
 START_TEST(memory_is_used_again)
 {
 	enum { LEN = 300 * 1024 };
@@ -147,7 +147,7 @@ START_TEST(memory_is_used_again)
 		ck_assert_int_eq(cairn_spool_new(&s, "/nowhere", UINT64_MAX, len), CAIRN_OK);
 		ck_assert_int_eq(cairn_spool_write(s, bytes, len - 7), CAIRN_OK);
 		ck_assert_int_eq(cairn_spool_write(s, bytes, 7), CAIRN_OK);
-		ck_assert_int_eq(cairn_spool_write(s, bytes, 1), CAIRN_E_IO); /* to a file */
+		ck_assert_int_eq(cairn_spool_write(s, bytes, 1), CAIRN_E_IO); /* needs a file */
 		ck_assert_int_eq(cairn_spool_read(s, &read, &got), CAIRN_OK);
 		ck_assert_uint_eq(got, len);
 		ck_assert_mem_eq(read, bytes, len);
@@ -155,7 +155,7 @@ START_TEST(memory_is_used_again)
 }
 END_TEST
 
-/* /dev/full is the one file that is always full; a spool on a full disk answers what its write loop answers. */
+/* /dev/full is always full. A spool on a full disk returns the status of its write loop. */
 START_TEST(full_disk_has_its_own_status)
 {
 	FILE *full = fopen("/dev/full", "w");

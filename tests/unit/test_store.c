@@ -1,4 +1,5 @@
-/* Stores by URL, and what only a store of files can show; the contract of all is tests/contract/store_contract.c. */
+/* Stores by URL, and what only the store of files can do. The contract of all stores:
+ * tests/contract/store_contract.c. */
 #include "base/fd.h"
 #include "store/tmpfile.h"
 #include "support/store_fixture.h"
@@ -61,7 +62,7 @@ START_TEST(what_is_not_stored_leaves_no_file)
 }
 END_TEST
 
-/* A put that could not write all of its bytes cannot be committed, whatever was written after. */
+/* A put that failed to write some bytes cannot be committed, whatever is written after that. */
 START_TEST(a_failed_write_is_not_forgotten)
 {
 	CLEANUP(store_fixture_fini) struct store_fixture f = fixture_new();
@@ -160,7 +161,7 @@ START_TEST(a_killed_put_leaves_nothing)
 	int how = 0;
 	ck_assert_int_eq(waitpid(child, &how, 0), child);
 	ck_assert(WIFSIGNALED(how) && WTERMSIG(how) == SIGKILL);
-	/* What a file system without unnamed files would leave: */
+	/* Leaves a file as a file system without unnamed files would. */
 	tempdir_write(&f.dir, "tmp/0123456789abcdef", "hello", 5);
 	cairn_store_freep(&f.store);
 	fixture_open(&f);

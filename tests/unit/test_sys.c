@@ -1,4 +1,4 @@
-/* Calls that a signal interrupts: each is interrupted twice, and made three times. */
+/* Calls that signals interrupt: each is interrupted twice and made three times. */
 #include "base/sys.h"
 
 #include <check.h>
@@ -34,7 +34,7 @@ int __wrap_poll(struct pollfd *fds, nfds_t n, int timeout_ms)
 	return answer();
 }
 
-static int connect_error; /* of the calls after the first */
+static int connect_error; /* errno of the calls after the first */
 
 int __wrap_connect(int fd, const struct sockaddr *address, socklen_t len)
 {
@@ -123,7 +123,7 @@ START_TEST(poll_waits_no_longer)
 }
 END_TEST
 
-/* The first call has begun to connect: the second says that it has, or that it still does. */
+/* The first call has started to connect. The second call reports that it is connected or still connecting. */
 START_TEST(connect_goes_on)
 {
 	int pair[2];

@@ -1,4 +1,4 @@
-/* Rows of telemetry that nobody waits for. What is told of them by HTTP is tested with the clients. */
+/* Rows of telemetry whose writes nobody waits for. Reading them by HTTP is tested with the clients. */
 #include "cas/telemetry.h"
 #include "index/operate.h"
 #include "support/cas_fixture.h"
@@ -12,7 +12,7 @@
 
 enum { WAIT_NS = 200 * 1000 * 1000 };
 
-/* Holds the index's writer until somebody has closed the cas, or has had time enough for it. */
+/* Blocks the index's writer until another thread has closed the cas, or had enough time for that. */
 struct plug {
 	struct cairn_index_add_telemetry add;
 	pthread_mutex_t lock;

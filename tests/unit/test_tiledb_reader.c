@@ -1,5 +1,5 @@
-/* Arrays written by TileDB and by our notes' writer: every value of every golden one, every refusal of the damaged
- * ones, truncation at every length. */
+/* Arrays written by TileDB and by the writer of our notes: every value of every golden array, every refusal of
+ * damaged ones, truncation at every length. */
 #include "archive/tiledb/array.h"
 #include "archive/tiledb/rle.h"
 #include "base/bytes.h"
@@ -40,7 +40,7 @@ static void lines_add(struct lines *lines, const char *text, size_t len)
 	lines->items[lines->n++] = strndup(text, len);
 }
 
-/* Texts as they are, numbers in digits: whatever their length. */
+/* Appends a value: texts as they are, numbers in digits. */
 static void put_value(struct cairn_buf *line, const struct cairn_tiledb_column *c, uint64_t cell)
 {
 	bool is_null;
@@ -119,7 +119,7 @@ static void digest_lines(struct lines *lines, char out[static 65])
 
 static void expect_columns(struct lines *lines, const json_t *columns, const char *const *order)
 {
-	/* A dense tile is stored whole, also where nothing was written behind the last row. */
+	/* A dense tile is stored whole, even if nothing was written behind the last row. */
 	size_t n = json_array_size(json_object_get(columns, order[0]));
 	ck_assert_uint_ge(lines->n, n);
 	for (size_t i = 0; i < n; i++) {
@@ -170,7 +170,7 @@ START_TEST(golden)
 }
 END_TEST
 
-/* What is refused, of which file, by which rule. */
+/* Which file of which array is refused, and by which rule. */
 static const struct {
 	const char *array, *file, *rule;
 } DAMAGED[] = {
@@ -280,7 +280,7 @@ static const struct {
 	 "__fragment_metadata.tdb"},
 };
 
-/* Cut off at every length, and once with a byte too many: never accepted, and the place is within the bytes. */
+/* Files cut at every length, and one with an extra byte, are refused. The offset of the refusal is within the bytes. */
 START_TEST(truncated)
 {
 	CLEANUP(vec_bytes_fini) struct vec_bytes schema_file = vec_read("archive/tiledb/%s", CUT[_i].schema);
@@ -324,7 +324,7 @@ START_TEST(runs_of_texts)
 	for (size_t i = 0; i < sizeof(from); i++)
 		ck_assert_uint_eq(cairn_get_u64le(starts.bytes + 8 * i), 100U + from[i]);
 
-	for (size_t len = 0; len < in_len; len++) { /* also where the notes agree with what is left */
+	for (size_t len = 0; len < in_len; len++) { /* even if the notes agree with the cut length */
 		notes[12] = (uint8_t)len;
 		ck_assert_int_eq(
 			cairn_tiledb_rle_texts(&texts, &starts, 0, told, (struct cairn_tiledb_view){in, len}, NULL),

@@ -1,4 +1,5 @@
-/* Golden arrays written again from their rows: the same bytes. And what the writer refuses and leaves behind. */
+/* Writing golden arrays again from their rows gives the same bytes. Also what the writer refuses, and what it
+ * leaves. */
 #include "archive/tiledb/folder.h"
 #include "archive/tiledb/writer.h"
 #include "base/fd.h"
@@ -17,7 +18,7 @@
 
 enum { FIELDS = 7 };
 
-/* Hand every row of a fragment to a writer. */
+/* Hands every row of a fragment to a writer. */
 static void copy_rows(struct cairn_tiledb_reader *r, struct cairn_tiledb_writer *w)
 {
 	struct cairn_tiledb_column columns[FIELDS] = {0};
@@ -38,7 +39,7 @@ static void copy_rows(struct cairn_tiledb_reader *r, struct cairn_tiledb_writer 
 		cairn_tiledb_column_fini(&columns[i]);
 }
 
-/* Write the array again, into dir/name, under its own names. */
+/* Writes the array again, into dir/name, with its original names. */
 static void rewrite(struct tempdir *dir, const char *name, struct cairn_tiledb_reader *r)
 {
 	char path[64];
@@ -64,7 +65,7 @@ static void expect_same_file(const char *a, const char *b)
 	ck_assert_int_eq(system(command), 0); /* NOLINT: names of our own */
 }
 
-/* Equal numbers and lengths of chunks, tile by tile: zstd of another version may give other frames. */
+/* Compares numbers and lengths of chunks, tile by tile: another version of zstd may give other frames. */
 static void expect_same_chunks(const char *name, const char *own_path)
 {
 	CLEANUP(vec_bytes_fini) struct vec_bytes a = vec_read("archive/tiledb/%s", name);
@@ -91,7 +92,7 @@ static void expect_same_buf(const struct cairn_buf *a, const struct cairn_buf *b
 		ck_assert_mem_eq(a->bytes, b->bytes, a->len);
 }
 
-/* Everything that the metadata say, whatever filters are around it. */
+/* Compares everything in the metadata, whatever filters are around it. */
 static void expect_same_meta(const struct cairn_tiledb_fragment *a, const struct cairn_tiledb_fragment *b,
 			     bool same_frames)
 {
@@ -155,7 +156,7 @@ START_TEST(same_bytes)
 		}
 	}
 	if (_i > 0)
-		return; /* the peer's metadata are gzipped, which ours need not be */
+		return; /* the peer's metadata are gzipped; ours may not be */
 	(void)snprintf(a, sizeof(a), ARRAYS "%s/__fragments/%s/__fragment_metadata.tdb", name, r.name);
 	(void)snprintf(b, sizeof(b), "%s/__fragments/%s/__fragment_metadata.tdb", path, r.name);
 	expect_same_file(a, b);
@@ -165,7 +166,7 @@ START_TEST(same_bytes)
 }
 END_TEST
 
-/* A schema of every kind of field that is written. */
+/* A schema with every kind of field that is written. */
 static void make_schema(struct cairn_tiledb_schema *s, bool checksums)
 {
 	const struct cairn_tiledb_pipeline zstd = {CAIRN_TILEDB_CHUNK_BYTES,
@@ -200,7 +201,7 @@ static struct cairn_tiledb_cell text_cell(const char *text)
 	return cell(text, strlen(text), false);
 }
 
-/* A fragment being written in a folder of its own. */
+/* A fragment that is being written, in a folder of its own. */
 struct one {
 	struct tempdir dir;
 	int fd;
@@ -235,7 +236,7 @@ static void one_open(struct one *o, bool checksums)
 			 CAIRN_OK);
 }
 
-/* Nulls, a tile of nothing else, values of any length, negative times, a sum that saturates. */
+/* Nulls, a tile of only nulls, values of any length, negative times, a sum that saturates. */
 START_TEST(nulls_and_extremes)
 {
 	const bool checksums = _i;
@@ -284,7 +285,7 @@ static enum cairn_status read_all(const char *path)
 	return status == CAIRN_OK ? cairn_tiledb_verify(&r, NULL, NULL, NULL) : status;
 }
 
-/* @return the number of bits that were flipped, one after the other, and each found */
+/* Flips each bit in turn; each flip must be found. @return the number of bits */
 static unsigned flip_each_bit(const char *array, const char *name)
 {
 	char path[700];
@@ -348,7 +349,7 @@ START_TEST(unsorted)
 }
 END_TEST
 
-/* Given up half way: nothing is left of it. */
+/* An abandoned fragment leaves nothing behind. */
 START_TEST(given_up)
 {
 	CLEANUP(one_fini) struct one o;
@@ -365,7 +366,7 @@ START_TEST(given_up)
 }
 END_TEST
 
-/* Cells of every size around the chunk's, alone, together and last: what is packed is what is unpacked. */
+/* Cells of every size around the chunk's size, alone, together and last: unpacking restores the packed bytes. */
 START_TEST(chunks_of_any_length)
 {
 	static const size_t sizes[] = {1, 32768, 32769, 65535, 65536, 65537, 98304, 98305, 200000};

@@ -1,5 +1,5 @@
-/* tests/data/tokens/tokens.json holds what another implementation signed; here each kind of key also signs and
- * verifies. */
+/* tests/data/tokens/tokens.json holds tokens that another implementation signed. Here each kind of key also signs
+ * and verifies. */
 #include "support/tempdir.h"
 #include "support/vectors.h"
 #include "token/token.h"
@@ -36,7 +36,7 @@ static void fixture_fini(struct fixture *f)
 	tempdir_fini(&f->dir);
 }
 
-/* Write one form of a key of the data (0: secret or private, 1: public) into a file of the folder. */
+/* Writes one form of a key of the data (0: secret or private, 1: public) into a file of the folder. */
 static void add_key(const struct fixture *f, const char *key, size_t form, const char *file)
 {
 	const json_t *forms = vec_get(vec_get(f->data, "keys"), key);
@@ -230,7 +230,7 @@ START_TEST(a_token_of_more_than_8_kib_is_refused_unread)
 	static char token[TOKEN_TEXT_MAX + 2];
 	use_key(&f, "HS256", 0);
 	memset(token, 'A', TOKEN_TEXT_MAX);
-	/* At the limit it is looked at: a good header, then claims that nobody signed. */
+	/* A token of the maximum length is read: a valid header, then claims that nobody signed. */
 	memcpy(token, "eyJhbGciOiJIUzI1NiJ9.", 21);
 	memcpy(token + TOKEN_TEXT_MAX - 5, ".AAAA", 5);
 	ck_assert_int_eq(verify(&f, token, &got, &diag), CAIRN_E_DENIED);
@@ -245,7 +245,7 @@ END_TEST
 
 static const char AUDIENCE[] = "https://cas.example", ISSUER[] = "hub";
 
-/* Claims beside a scope and an expiry, read by a service of this audience and this issuer; NULL: they are good. */
+/* Claims besides a scope and an expiry, checked by a service of this audience and issuer. rule NULL: they are good. */
 static const struct {
 	const char *audience, *issuer, *claims, *rule;
 } BOUND[] = {

@@ -43,7 +43,7 @@ START_TEST(what_was_before_does_not_count)
 }
 END_TEST
 
-/* A step begins with the first look within it, and not with the next ones. */
+/* A step begins with the first look within it. Later looks in it change nothing. */
 START_TEST(steps)
 {
 	traffic_look(&t, m, 0);
@@ -81,7 +81,7 @@ START_TEST(bounds)
 }
 END_TEST
 
-/* Who looks late knows no more than the mean; a clock that stands still changes nothing. */
+/* After a late look only the mean of the missed steps is known. A clock that stands still changes nothing. */
 START_TEST(late)
 {
 	traffic_look(&t, m, 0);

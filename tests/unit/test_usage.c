@@ -79,7 +79,7 @@ static bool stop_at_once(void *ctx)
 	return true;
 }
 
-/* However little memory there is, the figures are the same. (That they are right is test_usage.py's.) */
+/* The figures do not depend on the memory limit. (test_usage.py checks that they are right.) */
 START_TEST(in_rounds)
 {
 	struct fx_xorb xorbs[N_XORBS];
@@ -107,7 +107,7 @@ START_TEST(in_rounds)
 }
 END_TEST
 
-/* Owners that have nothing to do with each other are not remembered all at once. */
+/* Unrelated owners are not held in memory all at once. */
 START_TEST(in_rounds_for_their_owners)
 {
 	enum { N_SETS_AT_ONCE = 4 };

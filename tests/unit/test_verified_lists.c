@@ -1,4 +1,4 @@
-/* Chunk lists that were verified: for which object they are kept, which of them go, and who may still read those. */
+/* Verified chunk lists: for which object each is kept, which are evicted, and that readers may keep an evicted list. */
 #include "cas/stats.h"
 #include "cas/verified_lists.h"
 
@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SAME_BUCKET = 4096 }; /* identities so far apart are looked for in one place */
+enum { SAME_BUCKET = 4096 }; /* identities this far apart share a bucket */
 
 static struct cas_verified_lists *cache;
 
@@ -39,7 +39,7 @@ static void put(const struct cairn_hash *xorb, uint64_t identity, uint32_t n, ui
 	cas_verified_lists_put(cache, xorb, identity, &list);
 }
 
-/* @return what the list was filled with, all of it; UINT32_MAX: it is not kept */
+/* @return the value that fills the list; UINT32_MAX: the list is not cached */
 static uint32_t got(const struct cairn_hash *xorb, uint64_t identity)
 {
 	CLEANUP(cas_verified_list_unrefp)
@@ -110,7 +110,7 @@ static uint64_t bytes_of_one(uint32_t n)
 	return bytes;
 }
 
-/* Three have room. In one bucket, or each in its own. */
+/* There is room for three lists, in one bucket or each in its own. */
 START_TEST(the_least_recently_used_goes_first)
 {
 	uint64_t step = _i == 0 ? 1 : SAME_BUCKET, bytes = bytes_of_one(100);

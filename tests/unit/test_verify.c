@@ -1,4 +1,4 @@
-/* What the verifier accepts of real clients, its limits and modes, and what it does when something fails it. */
+/* What the verifier accepts from real clients, its limits and modes, and its reaction to failures. */
 #include "base/bytes.h"
 #include "support/captured.h"
 #include "support/verify_fixture.h"
@@ -33,7 +33,7 @@ START_TEST(test_captured)
 	ck_assert_uint_eq(v.sum.n_terms, n_terms);
 	ck_assert_uint_eq(v.sum.n_chunks, n_chunks);
 
-	/* Nothing is stored: refused, and accepted where xorbs live elsewhere, if all of them are described. */
+	/* Nothing is stored: refused. Where xorbs live elsewhere it is accepted, if all of them are described. */
 	struct made_store nothing = {0};
 	resolver = made_resolver(&nothing);
 	v.diag = (struct cairn_diag){0};
@@ -47,7 +47,7 @@ START_TEST(test_captured)
 }
 END_TEST
 
-/* Answers of a server are not uploads: keyed ones are refused, and one that is not keyed is a shard like any other. */
+/* A server's answer is not an upload: a keyed one is refused, an unkeyed one is a shard like any other. */
 START_TEST(test_answers)
 {
 	CLEANUP(captured_store_fini) struct made_store all = captured_store(NULL);
@@ -79,7 +79,7 @@ START_TEST(test_strict)
 }
 END_TEST
 
-/* As hf_xet 1.1.8 to 1.2 send it: the footer's length is still in the header. */
+/* hf_xet 1.1.8 to 1.2 cut the footer, but leave its length in the header. */
 START_TEST(test_footer_cut)
 {
 	struct cairn_verify_options cut = CAIRN_VERIFY_DEFAULTS;
@@ -119,7 +119,7 @@ START_TEST(test_external)
 	ck_assert_ptr_nonnull(strstr(v.diag.text, "upload the xorb first"));
 	v.store.n = 3;
 	ck_assert_int_eq(verify_with(&external), CAIRN_OK);
-	/* A xorb that is known must be described as it is, also when its bytes live elsewhere. */
+	/* A known xorb must be described correctly, even if its bytes live elsewhere. */
 	v.xorbs[1].list.spans[0].unpacked_bytes++;
 	ck_assert_int_eq(verify_with(&external), CAIRN_E_CONFLICT);
 }
@@ -136,7 +136,7 @@ START_TEST(test_file_without_terms_names_its_hash)
 }
 END_TEST
 
-/* A shard whose header is refused is not read on: what is told is of the header, not of what would follow it. */
+/* After refusing a header the verifier reads no further, so the refusal is about the header. */
 START_TEST(test_header_of_another_version)
 {
 	make_shard(3);
@@ -192,7 +192,7 @@ START_TEST(test_limits_of_options)
 }
 END_TEST
 
-/* Limits of the format, each at the limit (which is accepted) and one past it. */
+/* Limits of the format: a value at the limit is accepted, one past it is refused. */
 START_TEST(test_limits_of_xorbs)
 {
 	static const struct {
@@ -204,7 +204,7 @@ START_TEST(test_limits_of_xorbs)
 		{8192, 1, 1, NULL, 0},
 		{512, 131072, 131072, NULL, 0},
 		{512, 131071, 131072, NULL, 0},
-		{8192, 131072, 131072, NULL, 0}, /* data that packs well: only the packed xorb is bounded */
+		{8192, 131072, 131072, NULL, 0}, /* data that packs well: only the packed size is limited */
 		{1, 0, 131072, NULL, 0},
 		{1, 0, 131073, "xorb.chunk_length", 48 + 36},
 		{3, 10, 0, "xorb.chunk_length", 48 * 3 + 36},
@@ -292,7 +292,7 @@ START_TEST(test_store_fails)
 	ck_assert_uint_eq(v.diag.offset, _i == 0 ? 96 : v.w.cas_info_offset);
 	v.store.failure = CAIRN_E_NOMEM;
 	ck_assert_int_eq(verify_with(NULL), CAIRN_E_NOMEM);
-	v.store.failure = CAIRN_E_LIMIT; /* the sender's doing, not the store's */
+	v.store.failure = CAIRN_E_LIMIT; /* caused by the sender, not by the store */
 	ck_assert_int_eq(verify_with(NULL), CAIRN_E_LIMIT);
 	ck_assert_str_eq(v.diag.rule, "limit.list_chunks");
 }

@@ -1,18 +1,18 @@
-/* What the verifier hands on for the index to register. */
+/* The records that the verifier hands to the index. */
 #include "base/bytes.h"
 #include "shard/records.h"
 #include "support/verify_fixture.h"
 
 #include <string.h>
 
-/* The chunks of each have another length in its object, so that one xorb's places are not taken for another's. */
+/* Chunks of each xorb have a different stored length, so that the places of two xorbs cannot be confused. */
 static void give_places(struct made_xorb *x, uint32_t step)
 {
 	for (uint32_t i = 0; i < x->list.n; i++)
 		x->list.spans[i].end = (i + 1) * step;
 }
 
-/* Of what test_records() sends: the eligible chunks of the described xorb. */
+/* Checks the eligible chunks of the described xorb that test_records() sends. */
 static void must_have_recorded_chunks(const struct cairn_index_new_shard *s)
 {
 	uint32_t n_eligible = 0;
@@ -25,7 +25,7 @@ static void must_have_recorded_chunks(const struct cairn_index_new_shard *s)
 	ck_assert_uint_eq(s->xorbs[0].n_eligible, n_eligible);
 }
 
-/* Likewise: the files with their terms. */
+/* Checks the files of test_records() with their terms. */
 static void must_have_recorded_files(const struct cairn_index_new_shard *s)
 {
 	ck_assert_uint_eq(s->n_files, 4);
@@ -57,7 +57,7 @@ static void must_have_recorded_files(const struct cairn_index_new_shard *s)
 	}
 }
 
-/* All that the index is to register, whether a xorb is described in the shard or only named. */
+/* All records for the index, for a xorb that the shard describes and for one that it only names. */
 START_TEST(test_records)
 {
 	CLEANUP(cairn_verified_fini) struct cairn_verified got = {0};
@@ -91,7 +91,7 @@ START_TEST(test_records)
 }
 END_TEST
 
-/* Describe a xorb all of whose chunks may be asked about. */
+/* Describes a xorb whose chunks are all eligible. */
 static void write_eligible(const struct made_xorb *x)
 {
 	cairn_shard_write_xorb(&v.w, &x->hash, 0);
@@ -100,7 +100,7 @@ static void write_eligible(const struct made_xorb *x)
 					CAIRN_SHARD_CHUNK_ELIGIBLE);
 }
 
-/* Each described xorb has eligible chunks and places of its own, behind those of the ones before. */
+/* Each described xorb has its own eligible chunks and places, behind those of the xorbs before. */
 START_TEST(test_records_of_several_described)
 {
 	CLEANUP(cairn_verified_fini) struct cairn_verified got = {0};
@@ -136,7 +136,8 @@ END_TEST
 
 enum { MANY = 40 }; /* more than there is room for at first */
 
-/* A file with two terms of each of many stored xorbs: in turns, the second terms after all of the first. */
+/* A file with two terms of each of many stored xorbs: first one term of each, then the second terms in the same
+ * order. */
 static void write_many(struct made_xorb *many)
 {
 	struct made_term terms[2 * MANY];
@@ -156,7 +157,7 @@ static void many_fini(struct made_xorb (*many)[MANY])
 		made_xorb_fini(&(*many)[i]);
 }
 
-/* Each xorb that is only named stands once among the xorbs. */
+/* A xorb that is only named occurs once among the xorbs. */
 START_TEST(test_records_of_many_stored)
 {
 	CLEANUP(cairn_verified_fini) struct cairn_verified got = {0};
@@ -182,7 +183,7 @@ START_TEST(test_records_of_many_stored)
 }
 END_TEST
 
-/* Of records of every kind. */
+/* No memory for records of every kind. */
 START_TEST(test_no_memory_for_records)
 {
 	CLEANUP(cairn_verified_fini) struct cairn_verified got = {0};
@@ -220,8 +221,8 @@ START_TEST(test_records_without_digest)
 }
 END_TEST
 
-/* Of a xorb that nobody has yet its list is handed on, without places; none either of what lies in memory behind the
- * places of the known xorb before. */
+/* The list of a xorb that nobody has yet is handed on without places. Memory behind the places of the known xorb
+ * before it must not be taken for places. */
 START_TEST(test_records_of_unknown_xorbs)
 {
 	CLEANUP(cairn_verified_fini) struct cairn_verified got = {0};
@@ -256,7 +257,7 @@ START_TEST(test_records_of_unknown_xorbs)
 }
 END_TEST
 
-/* What is refused leaves none. */
+/* A refused shard leaves no records. */
 START_TEST(test_no_records)
 {
 	CLEANUP(cairn_verified_fini) struct cairn_verified got = {0};
@@ -277,7 +278,7 @@ START_TEST(test_no_records)
 }
 END_TEST
 
-/* Where the hashes of stored xorbs are not at hand: descriptions are hashed instead. */
+/* Without the hashes of stored xorbs the verifier hashes the descriptions instead. */
 static TCase *places_tests(void)
 {
 	TCase *c = verify_tests_of_places();

@@ -1,5 +1,5 @@
-/* Terms of xorbs that are stored and that the shard does not describe: whoever sends them may not have them, and is
- * told nothing that he could not have computed. */
+/* Terms over stored xorbs that the shard does not describe: the sender may not have these xorbs, and learns nothing
+ * that it could not compute itself. */
 #include "base/bytes.h"
 #include "support/verify_fixture.h"
 
@@ -7,7 +7,7 @@
 
 enum { AT_TERM = 48 + 48, AT_RANGE_HASH = AT_TERM + 48 };
 
-/* A shard of one file with one term and no description; how says what is falsified. */
+/* Verifies a shard of one file with one term and no description; how falsifies it. */
 static enum cairn_status verify_stranger(const struct made_xorb *xorb, uint32_t start, uint32_t end,
 					 void (*how)(uint8_t *shard))
 {
@@ -45,7 +45,7 @@ static void falsify_file_hash(uint8_t *shard)
 	shard[48] ^= 1;
 }
 
-/* What a hash over chunks that are not there would be, if it were taken over nothing or over zeros. */
+/* Claims the range hash of missing chunks as if it were taken over nothing. */
 static void claim_nothing(uint8_t *shard)
 {
 	struct cairn_range_hasher hasher;
@@ -93,7 +93,7 @@ START_TEST(test_stranger_is_told_nothing)
 }
 END_TEST
 
-/* The same words for chunks that are there and for chunks that are not. */
+/* The message is the same for chunks that exist and for chunks that do not. */
 START_TEST(test_stranger_cannot_count)
 {
 	expect_told_nothing(verify_stranger(&v.xorbs[2], 0, 30, falsify_both), CAIRN_E_MISMATCH, "term.range_hash",
@@ -104,7 +104,7 @@ START_TEST(test_stranger_cannot_count)
 }
 END_TEST
 
-/* What no xorb has is refused by what the sender wrote alone, before anything stored is looked at. */
+/* A range that no xorb can have is refused by the sender's data alone, before anything stored is read. */
 START_TEST(test_stranger_names_no_range)
 {
 	static const uint32_t RANGES[][2] = {{5, 5}, {6, 5}, {0, 0}, {0, 8193}, {8192, UINT32_MAX}, {UINT32_MAX, 1}};
@@ -121,7 +121,7 @@ START_TEST(test_stranger_names_no_range)
 }
 END_TEST
 
-/* One term of another's xorb is enough: the file hash runs over all of them. */
+/* One term over an undescribed xorb is enough: the file hash covers all terms. */
 START_TEST(test_file_hash_with_a_stranger)
 {
 	struct made_term terms[] = {{&v.xorbs[0], 0, 20}, {&v.xorbs[2], 0, 1}, {&v.xorbs[0], 0, 2}};
@@ -129,7 +129,7 @@ START_TEST(test_file_hash_with_a_stranger)
 	made_write_xorb(&v.w, &v.xorbs[0]);
 	falsify_file_hash(v.w.buf.bytes);
 	expect_told_nothing(verify_made(NULL), CAIRN_E_MISMATCH, "file.hash", 48);
-	/* All described: the two values are named. */
+	/* If all xorbs are described, the refusal names both values. */
 	begin_again();
 	made_write_file(&v.w, terms + 1, 1, WITH_ALL);
 	made_write_xorb(&v.w, &v.xorbs[2]);

@@ -1,4 +1,4 @@
-/* Xorbs that a shard describes and those that it only names: each term finds its own, and contradictions that no
+/* Xorbs that a shard describes, and xorbs that it only names: each term finds the right one. Contradictions that no
  * captured mutant shows. */
 #include "base/bytes.h"
 #include "support/verify_fixture.h"
@@ -15,12 +15,12 @@ START_TEST(test_described_or_known)
 	ck_assert_uint_eq(v.sum.file_bytes, 20 * 70000 + 303 * 8192 + 500);
 	ck_assert(!v.sum.has_footer);
 	ck_assert_uint_eq(v.store.n_asked_described, (unsigned)_i);
-	if (_i == 0) /* once for each change of xorb, not once a term */
+	if (_i == 0) /* once for each change of xorb, not for each term */
 		ck_assert_uint_eq(v.store.n_asked, 4);
 }
 END_TEST
 
-/* However many xorbs are described, and in whatever order: each term finds its own. None is known elsewhere. */
+/* However many xorbs are described, and in whatever order, each term finds its own. No xorb is known otherwise. */
 START_TEST(test_each_is_found)
 {
 	enum { N = 40 };
@@ -44,8 +44,8 @@ START_TEST(test_each_is_found)
 }
 END_TEST
 
-/* Terms over one chunk, over as many as are hashed side by side, and over more; of xorbs that the shard describes, and
- * of others. What is wrong with one is told before what is wrong with the next, whatever was looked at already. */
+/* Terms over one chunk, over as many as are hashed side by side, and over more, of described xorbs and of others.
+ * Faults are reported in the order of the terms, whatever was verified before. */
 START_TEST(test_each_term_in_its_turn)
 {
 	enum { N = 40, FIRST = CAIRN_SHARD_HEADER_BYTES + CAIRN_SHARD_RECORD_BYTES };
@@ -74,7 +74,7 @@ START_TEST(test_each_term_in_its_turn)
 			       (uint64_t)(term + 36 - v.w.buf.bytes));
 		range_hash[0] ^= 1;
 		if (i + 1 < N)
-			term[CAIRN_SHARD_RECORD_BYTES] ^= 1; /* of a xorb that nobody knows */
+			term[CAIRN_SHARD_RECORD_BYTES] ^= 1; /* a term over an unknown xorb */
 		expect_refused(verify_with(NULL), CAIRN_E_MISMATCH, "term.range_hash",
 			       (uint64_t)(range_hash - v.w.buf.bytes));
 		term[36] ^= 1;
@@ -90,7 +90,7 @@ START_TEST(test_each_term_in_its_turn)
 }
 END_TEST
 
-/* More of them than are looked at together, all of one xorb; and then a second file over it. */
+/* More terms than are verified together, all of one xorb, and a second file over the same xorb. */
 START_TEST(test_many_short_terms)
 {
 	enum { N = 40 };
@@ -104,7 +104,7 @@ START_TEST(test_many_short_terms)
 }
 END_TEST
 
-/* A term that waits for its turn comes after one in the same place that did not, in the file before. */
+/* A term whose verification is deferred follows one at the same position, in the file before, that was not deferred. */
 START_TEST(test_waits_where_none_waited)
 {
 	const struct made_term first[] = {{&v.xorbs[0], 0, 2}, {&v.xorbs[0], 2, 4}};
@@ -116,7 +116,7 @@ START_TEST(test_waits_where_none_waited)
 }
 END_TEST
 
-/* Of a xorb that the sender has described he is told both values, though they come of its chunks. */
+/* A sender that described the xorb is told both values, although they are computed from its chunks. */
 START_TEST(test_values_of_described)
 {
 	const struct made_term term = {&v.xorbs[0], 0, 2};
@@ -140,7 +140,7 @@ START_TEST(test_values_of_described)
 }
 END_TEST
 
-/* The root of one chunk leaves the chunk's length open: only the stored list can tell. */
+/* The root of one chunk does not fix the chunk's length: only the stored list has it. */
 START_TEST(test_conflict_length)
 {
 	make_shard(3);
@@ -166,7 +166,7 @@ START_TEST(test_conflict_count)
 }
 END_TEST
 
-/* No stored xorb is without chunks. If one is all the same, nothing of its list is read. */
+/* No stored xorb lacks chunks. If one does, its list is not read. */
 START_TEST(test_conflict_with_nothing)
 {
 	make_shard(1);
@@ -188,8 +188,8 @@ START_TEST(test_conflict_hash)
 }
 END_TEST
 
-/* Of all lists under a root the lengths tell one from another, so a description whose chunks are not those of its hash
- * is found without a list of hashes. */
+/* Lists of the same root differ in their lengths. So a description with other chunks than its hash is found without
+ * a list of hashes. */
 START_TEST(test_description_of_other_chunks)
 {
 	make_shard(3);
@@ -199,8 +199,8 @@ START_TEST(test_description_of_other_chunks)
 }
 END_TEST
 
-/* The hash of a xorb is also that of a xorb with a single chunk of this hash: whoever knows no more than it can
- * describe any xorb in this way, and must learn nothing of the stored one. */
+/* A xorb's hash is also the hash of a xorb with one chunk of this hash. A sender that knows only the hash can
+ * describe any xorb this way, and must learn nothing of the stored one. */
 START_TEST(test_described_by_its_hash_alone)
 {
 	for (int i = 0; i < 3; i += 2) {
@@ -215,7 +215,7 @@ START_TEST(test_described_by_its_hash_alone)
 }
 END_TEST
 
-/* What lies in memory behind the chunks of the second is the same as in the first, too, and does not count. */
+/* Behind the second xorb's chunks, memory holds the same bytes as in the first xorb. They do not count. */
 START_TEST(test_xorb_that_another_begins_with)
 {
 	made_xorb_fini(&v.xorbs[1]);
@@ -227,7 +227,7 @@ START_TEST(test_xorb_that_another_begins_with)
 }
 END_TEST
 
-/* The same xorb in three blocks, each apart from the others; then one of them differs. */
+/* The same xorb in three separate blocks. Then one of them differs. */
 START_TEST(test_described_twice)
 {
 	const struct cairn_verify_options external = external_options();
@@ -247,7 +247,7 @@ START_TEST(test_described_twice)
 }
 END_TEST
 
-/* Many xorbs that share the first 8 bytes of their hash, as nothing forbids: found, and told apart. */
+/* Many xorbs may share the first 8 bytes of their hash. Each is found, and not confused with another. */
 START_TEST(test_same_prefix)
 {
 	enum { N = 500 };
@@ -277,7 +277,7 @@ START_TEST(test_same_prefix)
 }
 END_TEST
 
-/* Nothing else in the shard: two blocks of one xorb, the second made up of one chunk, and neither is stored. */
+/* A shard of two blocks of one xorb, the second made of one chunk. Neither xorb is stored. */
 static enum cairn_status verify_second_block(const struct made_xorb *xorb, uint32_t bytes, uint32_t flags)
 {
 	const struct cairn_verify_options external = external_options();
@@ -303,14 +303,14 @@ START_TEST(test_second_block_is_one_chunk)
 }
 END_TEST
 
-/* Flags say what may be asked for, not what is described: blocks that differ in them alone are the same. */
+/* Flags say which chunks are eligible. Blocks that differ only in flags describe the same. */
 START_TEST(test_second_block_has_other_flags)
 {
 	ck_assert_int_eq(verify_second_block(&v.xorbs[1], 500, 0xffffffff), CAIRN_OK);
 }
 END_TEST
 
-/* Without a file there is no term that would ask again. */
+/* Without a file no term would ask again. */
 START_TEST(test_list_of_described_is_unreadable)
 {
 	made_write_xorb(&v.w, &v.xorbs[0]);
@@ -320,7 +320,7 @@ START_TEST(test_list_of_described_is_unreadable)
 }
 END_TEST
 
-/* Where the hashes of stored xorbs are not at hand: descriptions are hashed instead. */
+/* Without the hashes of stored xorbs the verifier hashes the descriptions instead. */
 static TCase *places_tests(void)
 {
 	TCase *c = verify_tests_of_places();

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* First and last of each range that steers a terminal. */
+/* First and last of each range of characters that control a terminal. */
 static const uint32_t STEER[][2] = {{0x01, 0x1f},     {0x7f, 0x9f},     {0x61c, 0x61c},
 				    {0x200e, 0x200f}, {0x2028, 0x202e}, {0x2066, 0x2069}};
 

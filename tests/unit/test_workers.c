@@ -17,7 +17,7 @@ static void count_one(struct cairn_work *work)
 	atomic_fetch_add(((struct counted *)work)->done, 1);
 }
 
-/* A work that stays on its worker until it is let go. */
+/* A work that keeps its worker until it is released. */
 struct gate {
 	struct cairn_work work;
 	pthread_mutex_t lock;
@@ -106,7 +106,7 @@ START_TEST(queue_is_bounded)
 }
 END_TEST
 
-/* Whoever does the work itself then may still report how long it waited before. */
+/* A caller that then does the work itself can still report how long it waited before. */
 START_TEST(refused_work_keeps_its_wait)
 {
 	struct cairn_workers *w;
@@ -129,15 +129,14 @@ START_TEST(two_workers_work_at_the_same_time)
 	struct gate gates[2];
 	ck_assert_int_eq(cairn_workers_new(&w, "test", 2, 0, 2), CAIRN_OK);
 	gate_enter(&gates[0], w);
-	gate_enter(&gates[1], w); /* would wait for ever if there was one thread only */
+	gate_enter(&gates[1], w); /* would wait for ever with a single thread */
 	gate_open(&gates[1]);
 	gate_open(&gates[0]);
 	cairn_workers_free(w);
 }
 END_TEST
 
-/* Work that submits more, one at a time, until it is refused. The queue is never full, so that is when the pool closes.
- */
+/* Work that submits more, one at a time, until that is refused. The queue is never full, so a refusal means closing. */
 struct submitter {
 	struct cairn_work work;
 	struct cairn_workers *w;
@@ -161,11 +160,11 @@ START_TEST(a_closing_pool_takes_no_more)
 	s.extra.open = true;
 	ck_assert_int_eq(cairn_workers_new(&s.w, "test", 2, 0, 100), CAIRN_OK);
 	ck_assert_int_eq(cairn_workers_submit(s.w, &s.work), CAIRN_OK);
-	cairn_workers_free(s.w); /* would not return if it took more */
+	cairn_workers_free(s.w); /* would never return if it accepted more */
 }
 END_TEST
 
-/* Between closing and freeing, whoever still submits is told so. */
+/* Between closing and freeing the pool refuses new work. */
 START_TEST(a_closed_pool_refuses)
 {
 	struct cairn_workers *w = NULL;
@@ -174,13 +173,13 @@ START_TEST(a_closed_pool_refuses)
 	gate_enter(&gate, w);
 	gate_open(&gate);
 	cairn_workers_close(w);
-	ck_assert_uint_eq(cairn_workers_pending(w), 0); /* what was taken is done */
+	ck_assert_uint_eq(cairn_workers_pending(w), 0); /* accepted work is done */
 	ck_assert_int_eq(cairn_workers_submit(w, &gate.work), CAIRN_E_BUSY);
 	cairn_workers_free(w);
 }
 END_TEST
 
-/* Heavy work of three waits, and quick work is done all the same. */
+/* The third heavy work waits, and quick work is still done. */
 START_TEST(heavy_work_leaves_threads_to_quick_work)
 {
 	struct cairn_workers *w = NULL;
@@ -191,7 +190,7 @@ START_TEST(heavy_work_leaves_threads_to_quick_work)
 	gate_await(&heavy[0]);
 	gate_await(&heavy[1]);
 	gate_submit(&quick, w, CAIRN_LANE_QUICK, 3);
-	gate_await(&quick); /* would wait for ever if the third had the last thread */
+	gate_await(&quick); /* would wait for ever if the third heavy work had the last thread */
 	ck_assert(!heavy[2].entered);
 	gate_open(&quick);
 	for (size_t i = 0; i < 3; i++)
@@ -201,7 +200,7 @@ START_TEST(heavy_work_leaves_threads_to_quick_work)
 }
 END_TEST
 
-/* With two threads for quick work, so does the heavy work of one turn to its own quick work. */
+/* With two threads for quick work, one turn's heavy work leaves a thread even to its own quick work. */
 START_TEST(heavy_work_of_one_turn_leaves_a_thread_to_the_same_turn)
 {
 	struct cairn_workers *w = NULL;
@@ -240,7 +239,7 @@ START_TEST(one_turn_never_has_all_threads)
 }
 END_TEST
 
-/* Work that notes when it was done, as the only one at a time. */
+/* Work that notes when it is done. Only one runs at a time. */
 struct noted {
 	struct cairn_work work;
 	char name;
@@ -300,7 +299,7 @@ static void gate_submit_aside(struct gate *gate, struct cairn_workers *w, uint64
 	gate_await(gate);
 }
 
-/* Of a pool with one place, four threads wait aside; a fifth would keep the place. */
+/* In a pool with one place four threads step aside. A fifth would keep the place. */
 START_TEST(threads_that_wait_aside_leave_their_places)
 {
 	enum { STAND_INS = 4 };
@@ -323,7 +322,7 @@ START_TEST(threads_that_wait_aside_leave_their_places)
 }
 END_TEST
 
-/* Work that waits aside, steps back, and goes on. */
+/* Work that steps aside, steps back, and continues. */
 struct long_gate {
 	struct gate gate, after; /* gate is first */
 };
@@ -335,7 +334,7 @@ static void long_gate_run(struct cairn_work *work)
 	gate_wait(&g->after.work);
 }
 
-/* Two pieces of heavy work run in a pool with one place for such: quick work has its own place all the same. */
+/* Two heavy works run in a pool with one place for such work. Quick work still has its own place. */
 START_TEST(heavy_work_that_steps_back_leaves_the_places_of_quick_work)
 {
 	struct cairn_workers *w = NULL;
@@ -347,7 +346,7 @@ START_TEST(heavy_work_that_steps_back_leaves_the_places_of_quick_work)
 	ck_assert_int_eq(cairn_workers_submit(w, &back.gate.work), CAIRN_OK);
 	gate_await(&back.gate);
 	gate_submit(&heavy, w, CAIRN_LANE_HEAVY, 2);
-	gate_await(&heavy); /* in its place */
+	gate_await(&heavy); /* holds its place again */
 	gate_open(&back.gate);
 	gate_await(&back.after);
 	gate_submit(&quick, w, CAIRN_LANE_QUICK, 3);
@@ -359,7 +358,7 @@ START_TEST(heavy_work_that_steps_back_leaves_the_places_of_quick_work)
 }
 END_TEST
 
-/* One turn has a quarter of the stand-ins; its next thread keeps its place, and another's steps aside. */
+/* One turn may use a quarter of the stand-ins. Its next thread keeps its place, while another turn's steps aside. */
 START_TEST(one_turn_has_a_quarter_of_the_stand_ins)
 {
 	struct cairn_workers *w = NULL;
@@ -370,7 +369,7 @@ START_TEST(one_turn_has_a_quarter_of_the_stand_ins)
 		gate_submit_aside(&greedy[i], w, 1); /* the second one keeps one of two places */
 	gate_submit_aside(&other, w, 2);
 	gate_submit(&last, w, CAIRN_LANE_QUICK, 3);
-	gate_await(&last); /* would wait for ever if the other one had the second place */
+	gate_await(&last); /* would wait for ever if the other turn's thread kept the second place */
 	gate_open(&last);
 	gate_open(&other);
 	for (size_t i = 0; i < 2; i++)
@@ -434,7 +433,7 @@ START_TEST(a_question_is_answered_while_quick_work_gets_a_thread)
 	gate_submit(&gates[2], w, CAIRN_LANE_QUICK, 7);
 	gate_await(&gates[2]);
 	ck_assert(!cairn_workers_answer(w, &ask, 50));
-	ck_assert(!cairn_workers_answer(w, &ask, 50)); /* it is the same question still */
+	ck_assert(!cairn_workers_answer(w, &ask, 50)); /* the question is still the same */
 	gate_open(&gates[2]);
 	ck_assert(cairn_workers_answer(w, &ask, 10000));
 	ck_assert(cairn_workers_answer(w, &ask, 10000));
@@ -455,7 +454,7 @@ START_TEST(a_full_queue_tells_by_what_it_has_taken)
 	ck_assert_int_eq(cairn_workers_new(&w, "test", 1, 0, 1), CAIRN_OK);
 	gate_enter(&first, w);
 	gate_submit(&second, w, CAIRN_LANE_QUICK, 1);
-	ck_assert(cairn_workers_answer(w, &ask, 10)); /* it has taken one since it was made */
+	ck_assert(cairn_workers_answer(w, &ask, 10)); /* the worker has taken one since the question was made */
 	ck_assert(!cairn_workers_answer(w, &ask, 10));
 	gate_open(&first);
 	gate_await(&second);

@@ -1,4 +1,4 @@
-/* The verifier on what the stock clients sent, on broken copies of it, and at its limits. */
+/* The verifier with uploads of the stock clients, with damaged copies of them, and at its limits. */
 #include "base/bytes.h"
 #include "support/captured.h"
 #include "support/vectors.h"
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The chunk list must be as the description beside the xorb says. */
+/* Compares the chunk list with the description beside the xorb. */
 static void xorb_check_list(const struct cairn_chunk_list *list, const json_t *described)
 {
 	const json_t *chunks = vec_get(described, "chunks");
@@ -23,7 +23,7 @@ static void xorb_check_list(const struct cairn_chunk_list *list, const json_t *d
 	}
 }
 
-/* Every captured xorb, whole and in pieces: what a body is cut into must not matter. */
+/* Every captured xorb, whole and in pieces: how a body is cut must not matter. */
 START_TEST(xorb_captured_are_accepted)
 {
 	const char *name = CAPTURED_XORBS[_i];
@@ -33,7 +33,7 @@ START_TEST(xorb_captured_are_accepted)
 	const size_t pieces[] = {body.len, 4096, 7, 1};
 	for (size_t i = 0; i < sizeof(pieces) / sizeof(*pieces); i++) {
 		if (body.len / pieces[i] > 500000)
-			break; /* the smaller ones show it */
+			break; /* the smaller ones are enough */
 		CLEANUP(xorb_verdict_fini)
 		struct xorb_verdict got = xorb_verify(body.bytes, body.len, pieces[i], NULL, &expected);
 		ck_assert_msg(got.status == CAIRN_OK, "%s: %s", name, got.diag.text);
@@ -66,7 +66,7 @@ START_TEST(xorb_captured_have_every_scheme)
 }
 END_TEST
 
-/* What each mutant must be refused for. */
+/* The rule by which each mutant is refused. */
 static const struct {
 	const char *name;
 	enum cairn_status status;
@@ -93,7 +93,7 @@ START_TEST(xorb_mutants_are_refused_for_their_cause)
 {
 	CLEANUP(vec_json_freep) json_t *lines = vec_json_lines("invalid_xorbs.jsonl");
 	ck_assert_uint_eq(json_array_size(lines), sizeof(MUTANTS) / sizeof(*MUTANTS) + 2);
-	/* Two lines are about the hash in the path, which is no hash at all. */
+	/* Two lines are about the hash in the path, which is not a hash. */
 	struct cairn_hash hash;
 	const char *short_hash = vec_string(vec_find(lines, "name", "path_hash_short"), "path_hash");
 	const char *no_hash = vec_string(vec_find(lines, "name", "path_hash_nonhex"), "path_hash");
@@ -119,7 +119,7 @@ START_TEST(xorb_mutants_are_refused_for_their_cause)
 }
 END_TEST
 
-/* The second path hash differs in one digit; both values must be named. */
+/* The second path hash differs in one digit. The refusal names both values. */
 START_TEST(xorb_hash_mismatch_names_both)
 {
 	CLEANUP(vec_bytes_fini) struct vec_bytes body = vec_read("invalid/x_hash_mismatch.xorb");
@@ -132,7 +132,7 @@ START_TEST(xorb_hash_mismatch_names_both)
 }
 END_TEST
 
-/* Cut at every byte: only at the end of a chunk is it a xorb, and then of another hash. */
+/* Cut at every byte: only a cut at the end of a chunk leaves a xorb, and its hash is another one. */
 static void xorb_truncate_everywhere(const char *name, size_t step)
 {
 	CLEANUP(vec_bytes_fini) struct vec_bytes whole = vec_read("%s", name);
@@ -166,7 +166,7 @@ START_TEST(xorb_truncated_is_refused)
 }
 END_TEST
 
-/* Small xorb of all three schemes, so that many changes can be tried. */
+/* A small xorb of all three schemes, so that many changes can be tried. */
 static struct cairn_hash xorb_make_small(struct cairn_buf *out)
 {
 	static const char text[] =
@@ -200,7 +200,7 @@ static void xorb_change_bytes(struct vec_bytes *body, const struct cairn_hash *e
 		body->bytes[at] ^= (uint8_t)(z | 1);
 		CLEANUP(xorb_verdict_fini)
 		struct xorb_verdict got = xorb_verify(body->bytes, body->len, body->len, NULL, expected);
-		/* Bytes that carry nothing may change, but then all chunks are the same: the root says so. */
+		/* Bytes without meaning may change. The root shows that all chunks are then the same. */
 		if (got.status == CAIRN_OK) {
 			ck_assert(cairn_hash_equal(&got.summary.root, expected));
 			n_accepted++;
@@ -241,7 +241,7 @@ START_TEST(xorb_made_by_hand_is_accepted)
 }
 END_TEST
 
-/* 128 KiB is taken, one more is not, unless the options allow it. */
+/* 128 KiB is accepted, a byte more is not, unless the options allow it. */
 START_TEST(xorb_chunk_size_limit)
 {
 	static const uint8_t raw[CAIRN_CHUNK_BYTES_MAX + 1];
@@ -302,7 +302,7 @@ START_TEST(xorb_length_limit)
 }
 END_TEST
 
-/* A full xorb of the reference client: 64 MiB of chunks that do not pack, and a header each. */
+/* A full xorb of the reference client: 64 MiB of chunks that do not compress, with a header each. */
 START_TEST(xorb_full_upload_is_accepted)
 {
 	CLEANUP(cairn_xorb_verifier_freep)

@@ -27,7 +27,7 @@ START_TEST(footer_of_the_reference_is_accepted)
 }
 END_TEST
 
-/* The helper of the other tests writes what the reference writes. */
+/* The other tests' helper writes the same footer as the reference. */
 START_TEST(footer_made_equals_the_reference)
 {
 	CLEANUP(vec_bytes_fini) struct vec_bytes body = vec_read("variants/xorb_with_footer.xorb");
@@ -40,7 +40,7 @@ START_TEST(footer_made_equals_the_reference)
 }
 END_TEST
 
-/* Any byte changed is noticed, but for the 16 reserved ones, where clients put a nonce. */
+/* Any changed byte is noticed, except in the 16 reserved bytes, where clients put a nonce. */
 START_TEST(footer_every_byte_counts)
 {
 	CLEANUP(vec_bytes_fini) struct vec_bytes body = vec_read("variants/xorb_with_footer.xorb");
@@ -142,7 +142,7 @@ START_TEST(footer_nothing_may_follow)
 }
 END_TEST
 
-/* The check by itself, as the reader of whole xorbs calls it. */
+/* The check alone, as the reader of whole xorbs calls it. */
 START_TEST(footer_check_takes_no_more)
 {
 	CLEANUP(vec_bytes_fini) struct vec_bytes body = vec_read("variants/xorb_with_footer.xorb");

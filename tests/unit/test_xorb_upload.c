@@ -1,4 +1,5 @@
-/* What an upload of a xorb that fails leaves to those of the same xorb, while its own client is still being told. */
+/* An upload that fails does not hold up other uploads of the same xorb, while its own client still waits for the
+ * answer. */
 #include "cas/cas.h"
 #include "cas/internal.h"
 #include "support/cas_fixture.h"
@@ -39,7 +40,7 @@ START_TEST(one_that_cannot_be_stored_holds_nobody_up)
 	CLEANUP(cas_fixture_fini) struct cas_fixture f = cas_fixture_new();
 	CLEANUP(vec_bytes_fini) struct vec_bytes body = vec_read("xorbs/" CAS_FIXTURE_XORB);
 	char path[4200];
-	/* A file where the object's folder has to be. */
+	/* Puts a file where the object's folder has to be. */
 	(void)snprintf(path, sizeof(path), "%s/objects/%.2s", f.dir.path, CAS_FIXTURE_XORB);
 	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 	ck_assert_int_ge(fd, 0);
@@ -51,7 +52,7 @@ START_TEST(one_that_cannot_be_stored_holds_nobody_up)
 }
 END_TEST
 
-/* The writer's thread waits in done() until it is told to go on. */
+/* The writer's thread waits in done() until it is released. */
 struct blocked {
 	struct cairn_index_renew_xorb renew;
 	pthread_mutex_t lock;
@@ -105,7 +106,7 @@ START_TEST(one_that_finds_the_queue_full_holds_nobody_up)
 	pthread_cond_broadcast(&first.changed);
 	pthread_mutex_unlock(&first.lock);
 
-	ck_assert_int_eq(cairn_index_writable(index), CAIRN_OK); /* what was queued is done */
+	ck_assert_int_eq(cairn_index_writable(index), CAIRN_OK); /* all queued writes are done */
 	assert_next_is_taken(f.cas, &body);
 	cairn_xorb_upload_free(refused);
 	free(queued);

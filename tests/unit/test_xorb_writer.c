@@ -1,4 +1,4 @@
-/* Reading whole xorbs chunk by chunk, and making them. */
+/* Reading whole xorbs chunk by chunk, and writing them. */
 #include "support/captured.h"
 #include "support/vectors.h"
 #include "support/xorbs.h"
@@ -74,7 +74,7 @@ START_TEST(reader_refuses_truncation)
 }
 END_TEST
 
-/* Chunks that no upload may have are read; one that lies about its data is not. */
+/* Chunks that no upload may contain can be read. A chunk with false lengths cannot. */
 START_TEST(reader_limits)
 {
 	CLEANUP(cairn_buf_fini) struct cairn_buf body = cairn_buf_init(CAIRN_CHUNK_READ_BYTES_MAX + 8u);
@@ -105,7 +105,7 @@ static void writer_add(struct cairn_xorb_writer *w, const uint8_t *raw, size_t l
 	ck_assert_int_eq(cairn_xorb_writer_add(w, raw, len, &hash), CAIRN_OK);
 }
 
-/* What the writer makes, the verifier takes, and both know the same chunks; twice with the same writer. */
+/* The verifier accepts the writer's output, and both list the same chunks. The writer is used twice. */
 START_TEST(writer_output_verifies)
 {
 	CLEANUP(cairn_xorb_writer_freep) struct cairn_xorb_writer *w = cairn_xorb_writer_new();

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* "hello" as a frame that states its length, and as one that does not (from a stream). */
+/* "hello" as a frame with its length, and as a frame without it (from a stream). */
 static const uint8_t SIZED[] = {0x28, 0xb5, 0x2f, 0xfd, 0x20, 0x05, 0x29, 0x00, 0x00, 'h', 'e', 'l', 'l', 'o'};
 static const uint8_t UNSIZED[] = {0x28, 0xb5, 0x2f, 0xfd, 0x00, 0x58, 0x29, 0x00, 0x00, 'h', 'e', 'l', 'l', 'o'};
 /* A frame to be skipped, without content. */
