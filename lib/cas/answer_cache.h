@@ -7,9 +7,9 @@
 /** For any thread. Split by chunk into parts, each with a lock that is held for a lookup only. */
 struct cairn_answer_cache;
 
-/** @param bytes_max  of answers in all: 16 parts have as much each, fewer where that were less than 4 MiB, or than four
- * of the longest answers. An answer larger than a quarter of its part is not kept.
- * @param answer_bytes_max  what most answers are not longer than  @return NULL without memory */
+/** @param bytes_max  for all answers. 16 parts share them evenly; fewer parts, if each had less than 4 MiB, or no room
+ *          for four of the longest answers. An answer larger than a quarter of its part is not cached.
+ *  @param answer_bytes_max  the length that few answers exceed @return NULL without memory */
 struct cairn_answer_cache *cairn_answer_cache_new(uint64_t bytes_max, uint64_t answer_bytes_max);
 void cairn_answer_cache_free(struct cairn_answer_cache *c);
 

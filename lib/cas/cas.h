@@ -156,7 +156,7 @@ CAIRN_MUST_USE enum cairn_status cairn_xorb_upload_store(struct cairn_xorb_uploa
 CAIRN_MUST_USE enum cairn_status cairn_xorb_upload_commit(
 	struct cairn_xorb_upload *u,
 	void (*done)(void *ctx, enum cairn_status status, bool was_inserted, const struct cairn_diag *diag), void *ctx);
-/** Drop it; nothing is left behind if it was not stored. NULL is harmless. */
+/** Frees it. If it was not stored, nothing is left behind. NULL is harmless. */
 void cairn_xorb_upload_free(struct cairn_xorb_upload *u);
 
 /** Checks whether a verified xorb is stored, with its object, so that a client need not send it. A xorb that garbage
@@ -185,7 +185,7 @@ CAIRN_MUST_USE enum cairn_status cairn_xorb_making_add(struct cairn_xorb_making 
  *  @return as cairn_xorb_upload_store(), cairn_xorb_upload_commit() */
 CAIRN_MUST_USE enum cairn_status cairn_xorb_making_end(struct cairn_xorb_making *m, const struct cairn_hash *hash,
 						       struct cairn_diag *diag);
-/** Drop it; nothing is left behind if it was not stored. NULL is harmless. */
+/** Frees it. If it was not stored, nothing is left behind. NULL is harmless. */
 void cairn_xorb_making_free(struct cairn_xorb_making *m);
 
 /* --- shards ------------------------------------------------------------------------------------------------------- */
@@ -262,7 +262,7 @@ CAIRN_MUST_USE enum cairn_status cairn_cas_query(struct cairn_cas *cas, const st
 						 const struct cairn_hash *chunk, const struct cairn_answer **out);
 void cairn_answer_unref(const struct cairn_answer *answer);
 
-/** What a caller made of an answer and keeps with it. Freed with the answer, by free(). */
+/** Data that a caller derived from an answer and keeps with it. Freed with the answer, by free(). */
 struct cairn_answer_kept {
 	void (*free)(struct cairn_answer_kept *kept);
 };

@@ -8,7 +8,6 @@
 
 enum { CHECK_FAULTS_MAX = 512, CHECK_FAULT_BYTES = 512 };
 
-/* The faults found by one examination. */
 struct check_faults {
 	unsigned n;
 	bool trees; /* at least one fault is in a tree */

@@ -9,8 +9,8 @@
 
 /* Unpacks and hashes a whole object: the n-th copy that may belong to the row.
  * @return CAIRN_OK; CAIRN_E_FORMAT, CAIRN_E_MISMATCH, CAIRN_E_LIMIT: it is damaged or cannot be read, and diag says
- *     where; CAIRN_E_NOT_FOUND; CAIRN_E_IO: it cannot be opened; CAIRN_E_NOMEM; CAIRN_E_BUSY: undecided, the store does
- *     not answer */
+ *         where; CAIRN_E_NOT_FOUND; CAIRN_E_IO: it cannot be opened; CAIRN_E_NOMEM; CAIRN_E_BUSY: undecided, the
+ *         store does not answer */
 static enum cairn_status check_read(struct check_run *run, const struct cairn_index_xorb *row, unsigned n_copy,
 				    struct cairn_xorb_verifier *v, struct cairn_xorb_summary *summary,
 				    struct cairn_diag *diag)

@@ -7,8 +7,8 @@
 
 #include <pthread.h>
 
-/** Derives keys from a secret, and caches the last one, because deriving takes a third of the time of an answer. By
- * timing, a client may learn that another scope was answered meanwhile, but nothing about that answer. */
+/** Derives keys from a secret, and caches the last one, because deriving takes a third of the time of an answer. A
+ *  client may learn by timing that another scope was answered meanwhile, but nothing about that answer. */
 struct cairn_dedupe_keys {
 	const struct cairn_secret *secret; /* borrowed */
 	pthread_mutex_t lock;              /* guards the cached key below */

@@ -27,7 +27,7 @@ CAIRN_MUST_USE enum cairn_status cairn_fetch_sign(const struct cairn_cas *cas, c
 						  const char *ranges, int64_t expires_unix_s,
 						  char out[static CAIRN_FETCH_SIGNATURE_TEXT_BYTES]);
 
-/** Signs the message of another kind of grant, with the same key. Such a message must never equal one of fetch grants.
+/** Signs the message of another kind of grant, with the same key. The message must never equal one of a fetch grant.
  *  @param[out] out  64 hexadecimal digits and a zero */
 void cairn_fetch_mac(const struct cairn_cas *cas, const void *message, size_t len,
 		     char out[static CAIRN_FETCH_SIGNATURE_TEXT_BYTES]);
@@ -41,16 +41,16 @@ CAIRN_MUST_USE enum cairn_status cairn_fetch_check(const struct cairn_cas *cas, 
 						   int64_t now_unix_s, struct cairn_diag *diag);
 
 /**
- * Read "first-last,first-last...".
+ * Parses "first-last,first-last...".
  * @return number of ranges; 0: malformed, empty, descending, or more than max
  */
 size_t cairn_fetch_ranges_parse(struct cairn_fetch_range *out, size_t max, const char *text);
 
 /**
- * Append the address of bytes first to last of a planned xorb in the store itself, which is a grant of its own
+ * Appends the URL of bytes first to last of a planned xorb in the store itself, which is a grant of its own
  * (cairn_store_add_address()). For workers.
  * @return CAIRN_OK; CAIRN_E_NOT_FOUND it must be fetched from this server, which mends it: the row vouches for no such
- *         object, or there is none; as cairn_store_add_address(); as index and store (cas.h)
+ *         object, or there is no row; as cairn_store_add_address(); as index and store (cas.h)
  */
 CAIRN_MUST_USE enum cairn_status cairn_fetch_add_store_address(struct cairn_cas *cas, struct cairn_buf *out,
 							       const struct cairn_plan_xorb *xorb, uint64_t first,

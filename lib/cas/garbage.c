@@ -102,7 +102,6 @@ struct gc_walk {
 	struct cairn_copy until; /* the end of the second lap; not named: this is the first lap, or the only one */
 };
 
-/* Finds the next page of dead copies. */
 static enum cairn_status gc_find_dead(struct collection *c, struct gc_walk *walk)
 {
 	struct cairn_index_find_dead find = {

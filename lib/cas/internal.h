@@ -15,34 +15,34 @@
 #include <stdatomic.h>
 
 enum {
-	CAS_COPIES_MAX = CAIRN_STORE_PACKS_MAX + 1,  /* of a xorb: in the object folder, and in each pack */
-	CAS_VERIFIED_MAX = 1 << 18,                  /* 2 MiB, for what stands in 128 GiB of objects */
-	CAS_KEYS_USED = 256,                         /* places for API keys whose use was written down lately */
+	CAS_COPIES_MAX = CAIRN_STORE_PACKS_MAX + 1,  /* copies of a xorb: in the object folder, and in each pack */
+	CAS_VERIFIED_MAX = 1 << 18,                  /* 2 MiB, which covers 128 GiB of objects */
+	CAS_KEYS_USED = 256,                         /* slots for API keys whose use was recorded lately */
 	CAS_VERIFIED_LISTS_BYTES = 16 * 1024 * 1024, /* 50 lists of the greatest length; 400 of usual ones: 25 GB */
 };
 
-/** Members are set at opening and then only read, except for the atomics and what guards itself. */
+/** Members are set at opening and then only read, except for the atomics and the members with locks of their own. */
 struct cairn_cas {
 	struct cairn_cas_options options;
 	char *data_dir, *tmp_dir;
 	struct cairn_secret secret;
 	struct cairn_dedupe_keys dedupe_keys;
 	uint8_t fetch_key[CAIRN_HASH_BYTES];  /* signs fetch grants; derived from the secret */
-	uint8_t public_key[CAIRN_HASH_BYTES]; /* hides numbers: public_id.c; likewise */
-	struct cairn_index *index;            /* borrowed, as the store is */
+	uint8_t public_key[CAIRN_HASH_BYTES]; /* hides numbers (public_id.c); also derived from the secret */
+	struct cairn_index *index;            /* borrowed, like the store */
 	struct cairn_store *store;
 	struct cairn_answer_cache *cache;
 	struct cairn_guards guards; /* over the object and the row of a xorb together */
 	_Atomic uint64_t *verified; /* CAS_VERIFIED_MAX words: verify_read.c */
 	struct cas_verified_lists *verified_lists;
 	struct cas_losses *losses;
-	_Atomic int64_t keys_used[CAS_KEYS_USED]; /* the hour and the key that were written last: keys.c */
+	_Atomic int64_t keys_used[CAS_KEYS_USED]; /* the hour and the key last written: keys.c */
 	_Atomic bool collecting;                  /* one collection at a time */
-	_Atomic uint32_t gc_step;                 /* enum cairn_gc_step: how far that is, for others to look at */
+	_Atomic uint32_t gc_step;                 /* enum cairn_gc_step: how far it is, for other threads to read */
 	_Atomic uint64_t gc_done, gc_total;
 	_Atomic int64_t gc_started_unix_s;
-	struct cairn_copy dead_from; /* behind it the next collection begins to remove: the last one gave up there */
-	_Atomic uint64_t withdrawn;  /* of the index, when the cache was cleared because of it */
+	struct cairn_copy dead_from; /* the next collection starts to remove after it: the last one gave up there */
+	_Atomic uint64_t withdrawn;  /* cairn_index_withdrawn() when the cache was last cleared */
 	struct cairn_budget budget;  /* of bodies and long answers under way */
 	struct cairn_slow_disk slow_disk;
 	_Atomic uint64_t chunks_verified;

@@ -11,8 +11,8 @@ enum {
 	CAIRN_KEY_RANDOM_BYTES = 32,
 	CAIRN_KEY_TEXT_BYTES =
 		9 + CAIRN_BASE64URL_CHARS(32) + 1, /* "hf_cairn_" and the random bytes, base64url; a zero */
-	CAIRN_KEY_NAME_MAX = 255,                  /* bytes of its name, and of its repository's */
-	CAIRN_KEY_KEPT_DAYS = 90,                  /* after it was revoked or expired */
+	CAIRN_KEY_NAME_MAX = 255,                  /* bytes of a key's name, and of its repository's */
+	CAIRN_KEY_KEPT_DAYS = 90,                  /* how long a key is kept after it was revoked or expired */
 };
 
 /** The properties of a key that may be shown: all but the key itself. Borrowed strings. */

@@ -12,7 +12,7 @@ enum {
 /** Owns up to CAIRN_LIST_CACHE_LISTS lists. Zeroed is empty. One thread at a time. */
 struct cairn_list_cache {
 	struct cairn_list_ring *ring; /* owned; NULL until the first list comes */
-	size_t bytes_max;             /* of the lists' chunks, but one list is kept always; 0: CAIRN_LIST_CACHE_BYTES */
+	size_t bytes_max;             /* for the lists' chunks; one list is always kept; 0: CAIRN_LIST_CACHE_BYTES */
 };
 
 void cairn_list_cache_fini(struct cairn_list_cache *c);

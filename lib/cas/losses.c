@@ -25,7 +25,6 @@ struct losses_mark {
 	uint64_t n_files, n_xorbs;
 };
 
-/* The result of one look. */
 struct losses_found {
 	struct cairn_losses_sum sum;
 	struct cairn_hash *files;          /* owned; sum.n_files of them, sorted */

@@ -16,11 +16,11 @@ enum {
 struct cairn_losses_sum {
 	bool is_known;                /* false: no look has ended so far; with external xorbs none is made */
 	bool is_stale;                /* no look so far, the last one failed, or a xorb was lost since it began */
-	bool has_failed;              /* the last look, unless it was stopped */
-	bool more;                    /* more is lost than is kept here, so that the other figures are too low */
-	uint64_t n_xorbs, xorb_bytes; /* content of xorbs without a sound copy */
-	uint64_t n_files, file_bytes; /* files that need one of them */
-	uint64_t n_owners;            /* who have such files */
+	bool has_failed;              /* the last look failed, and was not stopped */
+	bool more;                    /* more is lost than is kept here, so the other figures are too low */
+	uint64_t n_xorbs, xorb_bytes; /* xorbs without a sound copy, and their content */
+	uint64_t n_files, file_bytes; /* files that need such a xorb */
+	uint64_t n_owners;            /* owners of such files */
 };
 void cairn_losses_sum(struct cairn_cas *cas, struct cairn_losses_sum *out);
 
@@ -37,7 +37,7 @@ uint64_t cairn_losses_of_repo(struct cairn_cas *cas, int64_t repo);
 struct cairn_losses_owner {
 	char owner[CAIRN_LOSSES_OWNER_BYTES]; /* "" is the operator */
 	char shown[CAIRN_LOSSES_OWNER_BYTES]; /* of a repository of the hub: "models/ann/cats"; else as owner */
-	bool in_hub;                          /* it is such a repository */
+	bool in_hub;                          /* the owner is such a repository */
 	uint64_t n_files, file_bytes;
 };
 /** Copies the owners with most lost files, in falling order. @return how many were copied, at most max */

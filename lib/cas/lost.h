@@ -4,7 +4,7 @@
 
 #include "cas/cas.h"
 
-/** Borrowed for the time of the call. */
+/** A lost xorb. Borrowed during the call. */
 struct cairn_lost_xorb {
 	struct cairn_hash hash;
 	uint64_t unpacked_bytes; /* of its content */

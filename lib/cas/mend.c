@@ -125,7 +125,7 @@ static enum cairn_status mend_try(struct mend *m, struct cairn_store_object *cop
 }
 
 /* @return CAIRN_OK: a copy is sound; CAIRN_E_DAMAGED: none is; CAIRN_E_IO: none is, but one could not be read;
- *     CAIRN_E_NOMEM; CAIRN_E_BUSY: undecided for now */
+ *         CAIRN_E_NOMEM; CAIRN_E_BUSY: undecided for now */
 static enum cairn_status mend_find(struct mend *m)
 {
 	for (unsigned n = 0; n < CAS_COPIES_MAX; n++) {

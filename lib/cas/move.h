@@ -8,26 +8,26 @@
 
 /** The progress of a move. Counts are of this call alone. */
 struct cairn_move_report {
-	uint64_t total_bytes;                              /* of the objects of the store that is moved */
-	uint64_t done_bytes;                               /* of those whose rows this pass has come by */
-	uint64_t n_objects, object_bytes;                  /* that were copied */
-	uint64_t n_damaged;                                /* that are not what their rows say, as of this pass */
-	uint64_t n_rows[CAIRN_TABLES];                     /* that this pass has compared */
+	uint64_t total_bytes;                              /* bytes of all objects in the first store */
+	uint64_t done_bytes;                               /* bytes of the objects whose rows this pass has compared */
+	uint64_t n_objects, object_bytes;                  /* objects that were copied */
+	uint64_t n_damaged;                                /* objects that differ from their rows, in this pass */
+	uint64_t n_rows[CAIRN_TABLES];                     /* rows that this pass has compared */
 	uint64_t n_put, n_dropped;                         /* rows */
 	uint8_t digests[CAIRN_TABLES][CAIRN_SHA256_BYTES]; /* of the rows of each table, in both; once it is finished */
 	const char *table;                                 /* at hand */
 	unsigned n_passes;
-	bool is_finished; /* the other store is the one in use from now on */
+	bool is_finished; /* the second store is the one in use from now on */
 };
 
 struct cairn_move_options {
 	const char *from, *to;   /* data folders; daemons may have the first one open, and none the second */
-	const char *index;       /* of the second, URL; NULL: as that folder says, or a file of it */
-	const char *store;       /* likewise of its objects */
-	const char *secret_file; /* of both; NULL: each has it as DIR/secret, and the second gets that of the first */
+	const char *index;       /* URL of the second index; NULL: as that folder says, or a file in it */
+	const char *store;       /* likewise, of the second store */
+	const char *secret_file; /* of both; NULL: each has DIR/secret, and the first one's is copied to the second */
 	const char *credentials; /* of stores, as in struct cairn_store_options */
-	bool finish; /* nothing new is taken by the first from now on; when all is over, it is by the second */
-	/** An object cannot be moved: its xorb counts as lost there. */
+	bool finish;             /* freezes the first store from now on; at the end, the second accepts writes */
+	/** Reports an object that cannot be moved. In the second store, its xorb counts as lost. */
 	void (*damaged)(void *ctx, const struct cairn_hash *xorb, const char *why);
 	bool (*progress)(void *ctx, const struct cairn_move_report *so_far); /* @return false to stop (CAIRN_E_BUSY) */
 	void *ctx;

@@ -1,4 +1,4 @@
-/* Between the files that move a store. */
+/* Types and calls shared by the files that move a store. */
 #ifndef CAIRN_CAS_MOVE_WORK_H
 #define CAIRN_CAS_MOVE_WORK_H
 
@@ -7,7 +7,7 @@
 #include "hash/chunk_list.h"
 #include "store/store.h"
 
-/** Ids in the order in which they were added, which is rising. Zeroed is empty. */
+/** Ascending ids, in the order in which they were added. Zeroed is empty. */
 struct move_ids {
 	int64_t *ids; /* owned */
 	size_t n, room;
@@ -26,27 +26,27 @@ struct move {
 	struct cairn_store *target; /* borrowed */
 	int hold_fd;
 	bool names_source, names_target; /* rows name the copies of that store */
-	bool is_frozen;                  /* the first store takes nothing new: what is not there is damage */
-	struct move_ids damaged, known;  /* xorbs, of this pass and of the one before */
+	bool is_frozen;                  /* the first store accepts no writes, so a missing object counts as damaged */
+	struct move_ids damaged, known;  /* damaged xorbs: found in this pass, and in the one before */
 	uint64_t damaged_bytes, n_withdrawn;
 	uint64_t n_changed; /* in this pass */
 };
 
-/** One object on its way. */
+/** An object to be copied. */
 struct move_object {
 	struct cairn_hash hash;
 	uint64_t bytes;
-	struct cairn_copy copy;              /* in the first store, as its row names it */
-	const struct cairn_chunk_list *list; /* borrowed: what it has to be; NULL: not known */
+	struct cairn_copy copy;              /* its name in the first store, as its row has it */
+	const struct cairn_chunk_list *list; /* borrowed: the list it must have; NULL: not known */
 	enum cairn_status status; /* result: CAIRN_OK; CAIRN_E_NOT_FOUND; CAIRN_E_DAMAGED; other failures end it all */
-	struct cairn_copy moved;  /* result: in the second store, where rows name it */
+	struct cairn_copy moved;  /* result: its name in the second store, if rows name copies there */
 	struct cairn_diag diag;
 };
 
-/** Copy objects, some at a time. @return CAIRN_OK, with the status of each; CAIRN_E_BUSY stopped; CAIRN_E_NOMEM */
+/** Copies objects, several at a time. @return CAIRN_OK, with the status of each; CAIRN_E_BUSY stopped; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status move_objects(struct move *m, struct move_object *objects, size_t n);
 
-/** Compare all rows of all tables, and bring the second store to the first one's. @return as cairn_move() */
+/** Compares all rows of all tables, and makes the second store equal to the first. @return as cairn_move() */
 CAIRN_MUST_USE enum cairn_status move_pass(struct move *m);
 
 #endif

@@ -7,8 +7,8 @@
 
 /** The progress of a packing. */
 struct cairn_pack_report {
-	uint64_t total_bytes;            /* of the xorbs that are to be packed */
-	uint64_t n_packed, bytes_packed; /* that are in the pack */
+	uint64_t total_bytes;            /* of the xorbs to be packed */
+	uint64_t n_packed, bytes_packed; /* already in the pack */
 	bool durable;                    /* the pack is complete and serves; only the removal follows */
 	uint64_t n_moved;                /* of these, removed from the object folder */
 };

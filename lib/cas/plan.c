@@ -217,7 +217,6 @@ static bool plan_can_read(const struct plan_builder *b, const struct cairn_index
 	return cas_object_there(b->cas, &places->xorb, bytes, &there) == CAIRN_OK && there;
 }
 
-/* Plans the next xorb and its terms. */
 static enum cairn_status plan_add_xorb(void *ctx, const struct cairn_index_spans *places)
 {
 	struct plan_builder *b = ctx;

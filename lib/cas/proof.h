@@ -7,7 +7,7 @@
 #include "index/lease.h"
 #include "index/proof.h"
 
-/** The progress in long files that earlier turns began. One thread. */
+/** The progress in long files that earlier turns began. For one thread. */
 struct cairn_proof_parts;
 
 /** @return owned by the caller, cairn_proof_parts_free(); NULL without memory */

@@ -69,7 +69,6 @@ enum cairn_status cas_removal_note(struct cas_removal *r, const struct cairn_has
 
 /* --- many of them ------------------------------------------------------------------------------------------------- */
 
-/* The part of one thread. */
 struct removal_lane {
 	struct cairn_work work;
 	struct cas_removal *r;

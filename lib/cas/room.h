@@ -11,7 +11,7 @@ enum { CAIRN_CAS_FILES_RESERVE = 1024 };
  * numbers in diag */
 CAIRN_MUST_USE enum cairn_status cairn_cas_room(struct cairn_cas *cas, uint64_t bytes, struct cairn_diag *diag);
 
-/** As cairn_cas_room(), for what takes few files or makes room for others. @return likewise */
+/** Checks for bytes only, as cairn_cas_room() does. For calls that use few files or free space. @return likewise */
 CAIRN_MUST_USE enum cairn_status cas_check_space(struct cairn_cas *cas, uint64_t bytes, struct cairn_diag *diag);
 
 #endif

@@ -66,7 +66,7 @@ static bool scrub_is_described(const struct scrub *s, const struct cairn_chunk_l
 /* --- copies ------------------------------------------------------------------------------------------------------- */
 
 /* @return CAIRN_OK, also if it is damaged or unreadable; CAIRN_E_NOT_FOUND: it was removed or changed since it was
- *     opened; CAIRN_E_BUSY; CAIRN_E_NOMEM */
+ *         opened; CAIRN_E_BUSY; CAIRN_E_NOMEM */
 static enum cairn_status scrub_read_copy(struct scrub *s, struct cairn_store_object *copy)
 {
 	CLEANUP(cairn_xorb_verifier_freep)

@@ -1,5 +1,5 @@
-/* Scrubbing: reading all that is stored, a xorb at a time, so that damage is found before somebody asks for the bytes.
- * A look takes no guard and changes nothing; what it suspects is settled by a call of its own. */
+/* Scrubbing: reads all stored bytes, a xorb at a time, to find damage before somebody needs the bytes. A look takes no
+ * guard and changes nothing. A call of its own then settles what the look suspects. */
 #ifndef CAIRN_CAS_SCRUB_H
 #define CAIRN_CAS_SCRUB_H
 
@@ -8,9 +8,9 @@
 
 /** The result of looking at one xorb. Plain value. */
 struct cairn_scrub_look {
-	int64_t id; /* of its row: where the next look goes on */
+	int64_t id; /* the number of its row, from which the next look continues */
 	struct cairn_hash xorb;
-	uint64_t bytes;     /* that were read of its copies */
+	uint64_t bytes;     /* bytes read of its copies */
 	uint32_t n_damaged; /* copies that are not what was uploaded */
 	bool suspect;       /* copies or row seem wrong: call cairn_cas_scrub_settle() */
 	bool lost;          /* the xorb was known to be lost, and still has no copy */
@@ -19,19 +19,19 @@ struct cairn_scrub_look {
 
 /** Sets the pace of a scrub. */
 struct cairn_scrub_pace {
-	/** Called after each so many bytes (at most a chunk's largest, twice) were read; may wait, so that the disk is
-	 *  others'. @return false to stop */
+	/** Called after each block that was read (at most twice the largest chunk). May wait, to spare the disk.
+	 *  @return false to stop */
 	bool (*go_on)(void *ctx, size_t bytes);
 	void *ctx;
 };
 
 /**
- * Look at the first xorb that came after the one with the number after_id: does its chunk list give its hash, is every
- * copy of it (in the object folder and in packs) what was uploaded, and does the row describe one of them? Damaged
- * copies are told as cairn_cas_options has it. Reads all of them; no lock is held meanwhile.
+ * Looks at the first xorb after the one with the number after_id. Does its chunk list give its hash? Is every copy, in
+ * the object folder and in packs, what was uploaded? Does the row describe one of the copies? Damaged copies are
+ * reported to the noticed callback of cairn_cas_options. Reads all copies; holds no lock meanwhile.
  * @param after_id  0: from the first
  * @return CAIRN_OK
- *         CAIRN_E_NOT_FOUND  there is none behind it
+ *         CAIRN_E_NOT_FOUND  no xorb comes after it
  *         CAIRN_E_BUSY       stopped; nothing is known then
  *         CAIRN_E_IO, CAIRN_E_DAMAGED  the index cannot be read: there is no way past this place
  *         CAIRN_E_FULL, CAIRN_E_NOMEM
@@ -66,8 +66,8 @@ enum cairn_scrub_end {
 };
 
 /**
- * Have a suspect mended (cairn_cas_mend()), and move damaged copies aside that are before a sound one. Takes the hash's
- * guard, for as long as it takes to read copies that were not found damaged within the last day.
+ * Mends a suspect xorb (cairn_cas_mend()), and moves damaged copies that come before a sound one aside. Takes the
+ * hash's guard while it reads the copies that were not found damaged within the last day.
  * @return CAIRN_OK; CAIRN_E_NOMEM
  */
 CAIRN_MUST_USE enum cairn_status cairn_cas_scrub_settle(struct cairn_cas *cas, const struct cairn_hash *xorb,

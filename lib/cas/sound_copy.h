@@ -10,15 +10,15 @@
 CAIRN_MUST_USE enum cairn_status cas_object_bytes(struct cairn_cas *cas, const struct cairn_hash *xorb,
 						  uint64_t *bytes);
 
-/** Looks at an opened copy of a xorb: is it sound where its bytes are wanted? */
+/** Judges an opened copy of a xorb: is it sound where its bytes are wanted? */
 struct cas_judge {
 	void *ctx;
 	/**
-	 * @param list  of the xorb, as the index has it: not checked yet
-	 * @param[out] damaged  false; set when some of what was looked at is wrong, if nobody wants it
+	 * @param list  the index's list of the xorb, not yet verified
+	 * @param[out] damaged  false; set if bytes were found to be wrong, even where nobody wants them
 	 * @return CAIRN_OK  this copy will do
-	 *         CAIRN_E_DAMAGED, CAIRN_E_IO  maybe the next one will; the first counts as damage
-	 *         CAIRN_E_BUSY, CAIRN_E_NOMEM, CAIRN_E_CONFLICT  no copy will
+	 *         CAIRN_E_DAMAGED, CAIRN_E_IO  the next one may do; the first counts as damage
+	 *         CAIRN_E_BUSY, CAIRN_E_NOMEM, CAIRN_E_CONFLICT  no copy will do
 	 */
 	enum cairn_status (*judge)(void *ctx, struct cairn_store_object *copy, const struct cairn_chunk_list *list,
 				   bool *damaged, struct cairn_diag *diag);
@@ -41,9 +41,9 @@ CAIRN_MUST_USE enum cairn_status cas_judged_copy(struct cairn_cas *cas, const st
 						 struct cairn_chunk_list *list, struct cairn_diag *diag);
 
 /**
- * Open the first copy of a xorb whose chunks that n ranges touch are what was uploaded (cairn_cas_verify_read()).
+ * Opens the first copy of a xorb whose chunks in n ranges are as they were uploaded (cairn_cas_verify_read()).
  * @param ranges  within cas_object_bytes()
- * @param stop    asked before each chunk; true ends it early. May be NULL
+ * @param stop    called before each chunk; true ends the call early. May be NULL
  * @return as cas_judged_copy(); CAIRN_E_BUSY also when it was stopped (verify.stopped)
  */
 CAIRN_MUST_USE enum cairn_status cas_sound_copy(struct cairn_cas *cas, const struct cairn_hash *xorb,

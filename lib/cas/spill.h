@@ -1,5 +1,5 @@
-/* A long answer, written piece by piece: in memory while it is small, in a file without a name when it grows, so that
- * none, however long, needs memory of its size. The file counts as the asker's until the answer has been sent. */
+/* A long answer, written piece by piece. It is in memory while it is small, and else in a file without a name, so that
+ * no answer needs memory of its size. The file counts for the asker until the answer has been sent. */
 #ifndef CAIRN_CAS_SPILL_H
 #define CAIRN_CAS_SPILL_H
 
@@ -12,16 +12,16 @@ struct cairn_spill {
 	struct cairn_buf buf;
 	struct cairn_cas *cas;
 	struct cairn_hash asker;
-	struct cairn_use use; /* what the file takes */
+	struct cairn_use use; /* the bytes of the file */
 	uint64_t bytes_max;
 	struct cairn_spool *spool; /* NULL: all of it is in buf */
-	enum cairn_status status;  /* sticky: of the first failure */
+	enum cairn_status status;  /* sticky: the first failure */
 	struct cairn_diag diag;    /* of that */
-	uint64_t over_bytes;       /* with CAIRN_E_LIMIT: how long it was when that was found */
+	uint64_t over_bytes;       /* with CAIRN_E_LIMIT: the length when the limit was exceeded */
 };
 
-/** @param asker  whose the file is counted as
- *  @param bytes_max  of the whole answer; over it the status is CAIRN_E_LIMIT */
+/** @param asker  the sender that the file counts for
+ *  @param bytes_max  of the whole answer; beyond it the status is CAIRN_E_LIMIT */
 void cairn_spill_init(struct cairn_spill *s, struct cairn_cas *cas, const struct cairn_hash *asker, uint64_t bytes_max);
 
 /** Frees the answer; call it after sending, because it removes the file from the disk. */
@@ -33,7 +33,7 @@ void cairn_spill_check(struct cairn_spill *s);
 /** Ends writing: moves the rest to the file, if there is one. On the writing thread; afterwards status is final. */
 void cairn_spill_finish(struct cairn_spill *s);
 
-/** After cairn_spill_finish() without a failure: hand over the file; the caller closes it.
+/** Hands over the file, which the caller closes. Call it after cairn_spill_finish(), without a failure.
  *  @param[out] bytes  of the whole answer
  *  @return -1: all of it is in buf, which may be taken over instead */
 int cairn_spill_take_fd(struct cairn_spill *s, uint64_t *bytes);

@@ -6,20 +6,20 @@
 #include "index/operate.h"
 #include "index/proof.h"
 
-/** Numbers that are kept anyway. */
+/** Figures that cost no query. */
 struct cairn_cas_stats {
 	uint64_t cache_hits, cache_misses, cache_bytes, cache_entries;
 	uint64_t verified_lists_hits, verified_lists_added, verified_lists_bytes, verified_lists;
 	uint64_t spool_bytes;                              /* in flight now */
-	uint64_t spool_reserved_bytes;                     /* announced by bodies in flight, and not here yet */
+	uint64_t spool_reserved_bytes;                     /* announced by bodies in flight, but not yet received */
 	uint64_t chunks_verified;                          /* of xorbs and shards, since opening */
 	uint64_t xorbs_stored, xorb_bytes_stored;          /* since opening */
 	uint64_t objects_damaged, xorbs_lost, xorbs_found; /* noticed since opening */
-	uint64_t contents_damaged;                         /* likewise, as often as they were read */
-	uint64_t slow_writes;                              /* likewise: that waited for a disk (slow_disk.h) */
+	uint64_t contents_damaged;                         /* likewise; each time they are read */
+	uint64_t slow_writes;                              /* likewise: writes that waited for a disk (slow_disk.h) */
 	struct cairn_index_stats index;
-	struct cairn_store_room room; /* where objects are kept */
-	bool has_traffic;             /* that is a service */
+	struct cairn_store_room room; /* in the object store */
+	bool has_traffic;             /* the object store is a service */
 	struct cairn_store_traffic traffic;
 };
 void cairn_cas_stats(struct cairn_cas *cas, struct cairn_cas_stats *out);
@@ -35,8 +35,8 @@ CAIRN_MUST_USE enum cairn_status cairn_cas_totals(struct cairn_cas *cas, struct 
 
 /** The faults of the index. A diag without a rule means no fault. */
 struct cairn_cas_health {
-	struct cairn_diag upkeep; /* what it does beside the writes fails until it is opened anew */
-	struct cairn_diag writes; /* what the last of them say */
+	struct cairn_diag upkeep; /* why work beside the writes fails, until the index is reopened */
+	struct cairn_diag writes; /* why the last writes failed */
 };
 /** Reads the health from memory. */
 void cairn_cas_health(struct cairn_cas *cas, struct cairn_cas_health *out);
@@ -45,10 +45,10 @@ void cairn_cas_health(struct cairn_cas *cas, struct cairn_cas_health *out);
 bool cairn_cas_finish_writes(struct cairn_cas *cas, int64_t timeout_ms);
 
 /**
- * Look whether the index is sound, beside the work that goes on. What is found damaged is told by cairn_cas_health()
- * and cairn_cas_ready() until it is opened anew. Takes at most 20 s, and of an index of many millions of rows sees a
- * part; for workers.
- * @param stop  asked now and then; true ends it early. May be NULL
+ * Checks whether the index is sound, while other work goes on. cairn_cas_health() and cairn_cas_ready() report any
+ * damage until the index is reopened. Takes at most 20 s, and reads only a part of an index with many millions of rows;
+ * for workers.
+ * @param stop  called now and then; true ends the check early. May be NULL
  */
 void cairn_cas_look(struct cairn_cas *cas, bool (*stop)(void *ctx), void *ctx);
 

@@ -1,4 +1,4 @@
-/* Reading stored bytes and judging them: in one way for the proof of a fetch, for mending, and for fsck. */
+/* Reads stored bytes and judges them, in the same way for the proof of a fetch, for mending, and for fsck. */
 #ifndef CAIRN_CAS_STORED_H
 #define CAIRN_CAS_STORED_H
 
@@ -9,8 +9,8 @@
 
 #include <stdbool.h>
 
-/** Do the bytes themselves say that they are not what they should be? Whatever else a reader answers is no judgement:
- * the disk or another machine has not given them. */
+/** Does the status say that the bytes themselves are wrong? Any other failure proves nothing: the disk or another
+ *  machine did not deliver them. */
 static inline bool cas_is_damage(enum cairn_status status)
 {
 	return status == CAIRN_E_FORMAT || status == CAIRN_E_MISMATCH || status == CAIRN_E_LIMIT ||
@@ -27,8 +27,8 @@ static inline uint64_t cas_chunk_begin(const struct cairn_chunk_list *list, uint
 }
 
 /**
- * Read one chunk of an object, unpack it and hash it.
- * @param list   what the chunk has to be
+ * Reads one chunk of an object, unpacks it and hashes it.
+ * @param list   the list that the chunk must agree with
  * @param block  CAS_BLOCK_BYTES, scratch
  * @param[out] raw  its list->spans[i].unpacked_bytes, borrowed from the codec or from block; may be NULL
  * @return CAIRN_OK; CAIRN_E_DAMAGED it is not what the list says; CAIRN_E_IO the disk cannot read it; CAIRN_E_NOMEM;
@@ -38,16 +38,16 @@ CAIRN_MUST_USE enum cairn_status cas_read_chunk(struct cairn_store_object *objec
 						const struct cairn_chunk_list *list, uint32_t i, uint8_t *block,
 						const uint8_t **raw);
 
-/** How fast a long reading goes on. Zeroed: as fast as it can. */
+/** The pace of a long read. Zeroed: as fast as possible. */
 struct cas_pace {
-	/** Called after each block of so many bytes was read; may wait. @return false to stop (CAIRN_E_BUSY) */
+	/** Called after each block that was read, with its size; may wait. @return false to stop (CAIRN_E_BUSY) */
 	bool (*go_on)(void *ctx, size_t bytes);
 	void *ctx;
 };
 
 /**
- * Read a whole object, unpack and hash all of it.
- * @param pace      NULL: as fast as it can
+ * Reads a whole object, unpacks and hashes it.
+ * @param pace      NULL: as fast as possible
  * @param block     CAS_BLOCK_BYTES, scratch
  * @param verifier  new; has the chunk list afterwards
  * @return CAIRN_OK; CAIRN_E_BUSY stopped, and diag says nothing; CAIRN_E_FORMAT, CAIRN_E_MISMATCH, CAIRN_E_LIMIT it is

@@ -17,7 +17,7 @@ enum { CAIRN_TELEMETRY_PAGE_MAX = 512 }; /* rows of one call of cairn_cas_each_t
 void cairn_cas_keep_telemetry(struct cairn_cas *cas, const char *sender, const uint8_t *body, size_t len,
 			      uint32_t rows_max, struct cairn_use *use);
 
-/** Borrowed for the time of the call. */
+/** A row of telemetry. Borrowed during the call. */
 struct cairn_telemetry {
 	int64_t id, at_unix_s;
 	const char *sender;
@@ -26,10 +26,10 @@ struct cairn_telemetry {
 };
 
 /**
- * Visit rows, the newest first.
+ * Visits rows, the newest first.
  * @param before_id  0: from the newest; else *next_id of an earlier call
  * @param limit      at most CAIRN_TELEMETRY_PAGE_MAX
- * @param[out] next_id  0: these were the last
+ * @param[out] next_id  0: there are no more
  * @return CAIRN_OK; as index and store
  */
 CAIRN_MUST_USE enum cairn_status cairn_cas_each_telemetry(struct cairn_cas *cas, int64_t before_id, uint32_t limit,

@@ -1,31 +1,31 @@
-/* Chunk lists that were found to give their xorb's hash, kept in bounded memory for the proofs that follow: the least
- * recently used goes first. A list belongs to the opened object that it was used for, as the marks of verify_read.c do:
- * of a file that took its place, or of one that was written to, nothing is known. */
+/* A cache of chunk lists that were found to give their xorb's hash, in bounded memory. Evicts the least recently used
+ * list first. A list belongs to one opened object, as the marks of verify_read.c do. It does not apply to another file
+ * in the object's place, or to the object after a write. */
 #ifndef CAIRN_CAS_VERIFIED_LISTS_H
 #define CAIRN_CAS_VERIFIED_LISTS_H
 
 #include "cas/cas.h"
 
-/** Any thread; one lock, held for a look-up only. */
+/** Any thread. Has one lock, held for a lookup only. */
 struct cas_verified_lists;
 
-/** @param bytes_max  of lists in all, with what keeping one takes. @return NULL without memory */
+/** @param bytes_max  for all lists, with their overhead @return NULL without memory */
 struct cas_verified_lists *cas_verified_lists_new(uint64_t bytes_max);
-/** Lists that somebody still holds stay until they are given back. NULL is harmless. */
+/** Frees the cache. Lists that are still referenced stay until they are released. NULL is harmless. */
 void cas_verified_lists_free(struct cas_verified_lists *c);
 
-/** Finds the list of an object; a counted reference, cas_verified_list_unrefp(). NULL: none is kept.
+/** Finds the list of an object; a counted reference, cas_verified_list_unrefp(). NULL: not in the cache.
  *  @param identity  cairn_store_object_identity() */
 const struct cairn_chunk_list *cas_verified_lists_get(struct cas_verified_lists *c, const struct cairn_hash *xorb,
 						      uint64_t identity);
 
-/** Keep a copy of a list that gives the xorb's hash and ends where the object does; one that is there already is
- * replaced: the root says nothing of where chunks lie, and whoever reads the list again found that the kept one is
- * wrong. May do nothing for want of memory. */
+/** Adds a copy of a list that gives the xorb's hash and ends where the object does. Replaces an older list. The hash
+ *  does not cover where chunks lie, so the list may have been read again because the cached one was wrong. May do
+ *  nothing if memory is short. */
 void cas_verified_lists_put(struct cas_verified_lists *c, const struct cairn_hash *xorb, uint64_t identity,
 			    const struct cairn_chunk_list *list);
 
-/** Give a reference back. For CLEANUP(); NULL is harmless. */
+/** Releases a reference. For CLEANUP(); NULL is harmless. */
 void cas_verified_list_unrefp(const struct cairn_chunk_list **list);
 
 struct cairn_cas_stats;

@@ -184,7 +184,6 @@ static enum cairn_status verify_list(struct verify_run *run)
 	return CAIRN_OK;
 }
 
-/* Finds the chunk that holds the byte. */
 static uint32_t verify_find_chunk(const struct cairn_chunk_list *list, uint64_t byte)
 {
 	uint32_t from = 0, to = list->n - 1;

@@ -17,7 +17,6 @@ struct cairn_hub_commit_part {
 	char bytes[];
 };
 
-/* The state while a line is read. */
 struct commit_line {
 	struct cairn_hub_commit *commit;
 	struct cairn_diag *diag;

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A walk over the paths of a repository. */
 struct find_walk {
 	const struct cairn_hub_find_path *find;
 	const struct cairn_index_repo *repo;

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A file of the repository. */
 struct foot_file {
 	struct cairn_hash hash;
 	uint64_t size_bytes;

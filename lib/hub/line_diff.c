@@ -148,7 +148,6 @@ static enum cairn_status diff_find(struct diff_text *a, struct diff_text *b)
 
 /* --- telling it --------------------------------------------------------------------------------------------------- */
 
-/* A place in both texts. */
 struct diff_place {
 	const struct diff_text *a, *b;
 	uint32_t at_a, at_b;
