@@ -18,7 +18,7 @@ struct api_keys;
 struct api_keys *api_keys_new(void);
 void api_keys_free(struct api_keys *keys);
 
-/** Adds a key that was found valid. @param account its owner; 0: the operator */
+/** Adds a key that was found valid. @param account  its owner; 0: the operator */
 void api_keys_note(struct api_keys *keys, const uint8_t digest[static CAIRN_SHA256_BYTES], int64_t key,
 		   int64_t account);
 

@@ -18,7 +18,7 @@ struct index_look {
 
 /** Starts a check on a worker for long work when one is due: soon after the start, then once a day. A check that finds
  * damage marks the index as damaged. Call once a second, from one thread.
- * @param stopping the check ends early once this is true. All are borrowed until the workers are closed */
+ * @param stopping  the check ends early once this is true. All are borrowed until the workers are closed */
 void index_look_tick(struct index_look *look, struct cairn_cas *cas, struct cairn_workers *long_workers,
 		     const atomic_bool *stopping);
 

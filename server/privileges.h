@@ -9,9 +9,9 @@
 /**
  * Switches for good to a user and its group (or another one), without supplementary groups. Call before any thread
  * starts.
- * @param user name; NULL: keep the current user
+ * @param user  name; NULL: keep the current user
  * @param group  name; NULL: the user's own
- * @param owned paths that were just created, to hand over to that user; NULL ones are skipped
+ * @param owned  paths that were just created, to hand over to that user; NULL ones are skipped
  * @return CAIRN_OK; CAIRN_E_USAGE: no such user or group, the user is root, a group without a user, or the process is
  * not root; CAIRN_E_IO: the system refused
  */

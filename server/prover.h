@@ -18,8 +18,8 @@ struct prover_counts {
 	_Atomic uint64_t due, due_bytes, lies;                    /* of the index */
 };
 
-/** Starts the thread. Signals must be blocked. @param rate bytes a second, 0: off; read again and again
- *  @param counts the outcome. All are borrowed until the end @return CAIRN_OK; CAIRN_E_NOMEM */
+/** Starts the thread. Signals must be blocked. @param rate  bytes a second, 0: off; read again and again
+ *  @param counts  the outcome. All are borrowed until the end @return CAIRN_OK; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status prover_start(struct prover **out, struct cairn_cas *cas, const _Atomic uint64_t *rate,
 					      struct prover_counts *counts);
 

@@ -18,10 +18,10 @@ struct scrub_change {
 void scrub_kept_open(struct app *app);
 
 /** Loads changes by other daemons, if the next look is due. On the scrub's thread. Does nothing where one daemon has
- * the index to itself. @param now look at once  @return false: the index did not answer */
+ * the index to itself. @param now  look at once  @return false: the index did not answer */
 bool scrub_kept_hear(struct app *app, bool now);
 
-/** Changes the state: in memory, or, where the index is shared, durably. @param lease the lease to take; NULL: none
+/** Changes the state: in memory, or, where the index is shared, durably. @param lease  the lease to take; NULL: none
  *  @return CAIRN_OK; where the index is shared, as for a write: nothing has changed */
 CAIRN_MUST_USE enum cairn_status scrub_kept_change(struct app *app, const struct cairn_index_lease *lease,
 						   struct scrub_change *change, struct cairn_diag *diag);

@@ -12,7 +12,7 @@
 void service_open(void);
 void service_close(void);
 
-/** Reports that the daemon serves; also at the end of a reload. @param status text to show, without a newline */
+/** Reports that the daemon serves; also at the end of a reload. @param status  text to show, without a newline */
 void service_ready(const char *status);
 /** Reports that the settings are being reloaded; service_ready() follows. */
 void service_reloading(void);

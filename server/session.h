@@ -26,16 +26,16 @@ void sessions_free(struct sessions *sessions);
 
 /**
  * Begins a session. On a worker.
- * @param key digest of the API key; looked up with each request, so that a revoked key is refused at once
- * @param account the key's owner; 0: an operator
- * @param[out] text the text that the browser sends from now on
+ * @param key  digest of the API key; looked up with each request, so that a revoked key is refused at once
+ * @param account  the key's owner; 0: an operator
+ * @param[out] text  the text that the browser sends from now on
  * @return CAIRN_OK; CAIRN_E_IO no random bytes; CAIRN_E_NOMEM; of the index, with diag, as cairn_cas_begin_session()
  */
 CAIRN_MUST_USE enum cairn_status sessions_begin(struct sessions *sessions, const uint8_t key[static CAIRN_SHA256_BYTES],
 						int64_t account, char text[static SESSION_TEXT_BYTES],
 						struct cairn_diag *diag);
 
-/** Looks up a session. On a worker. @param text sent by a browser; anything
+/** Looks up a session. On a worker. @param text  sent by a browser; anything
  *  @return CAIRN_OK; CAIRN_E_NOT_FOUND: no session, or expired; CAIRN_E_NOMEM; else as cairn_cas_session(): the index
  * cannot be read, and nothing is known */
 CAIRN_MUST_USE enum cairn_status sessions_find(struct sessions *sessions, const char *text,

@@ -52,7 +52,7 @@ bool setting_apply(struct config *config, const struct setting *s, const char *t
 void setting_allowed(const struct setting *s, char *out, size_t out_len);
 
 /** Appends the settings that differ, separated by blanks: their names with the new values.
- *  @param live true: only settings that may change while the daemon runs; false: only the others */
+ *  @param live  true: only settings that may change while the daemon runs; false: only the others */
 void settings_changed(struct cairn_buf *out, const struct config *before, const struct config *now, bool live);
 
 /** Release what a text setting holds. */

@@ -38,7 +38,7 @@ void traffic_fini(struct traffic *t);
 void traffic_look(struct traffic *t, const struct metrics *m, int64_t mono_ms);
 
 /** Copies the steps: the current one first, then the older ones, newest first. Any thread.
- *  @param[out] begun_ms how long the current step has lasted
+ *  @param[out] begun_ms  how long the current step has lasted
  *  @return how many; 0: traffic_look() was never called */
 unsigned traffic_told(struct traffic *t, const struct metrics *m, int64_t mono_ms,
 		      struct traffic_step out[static TRAFFIC_STEPS], int64_t *begun_ms);

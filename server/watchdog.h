@@ -13,7 +13,7 @@ struct watchdog;
 
 struct watchdog_options {
 	uint64_t bites_us; /* the watchdog's timeout */
-	/** @param timeout_ms for each question. @return NULL: all answered; else the name of the part that did not */
+	/** @param timeout_ms  for each question. @return NULL: all answered; else the name of the part that did not */
 	const char *(*silent)(void *ctx, unsigned timeout_ms);
 	void (*feed)(void);
 	void *ctx;

@@ -1,6 +1,5 @@
-/* Which pages of other origins may call, and the headers that tell their browsers so (fetch.spec.whatwg.org). Pure.
- * No cookies are involved: whoever calls sends its token itself, so a page learns nothing that its user's browser alone
- * could open. */
+/* CORS: the origins whose pages may call, and the headers that allow it (fetch.spec.whatwg.org). Pure. No cookies are
+ * involved: a page sends a token itself, so it gains no access through its user's browser. */
 #ifndef CAIRN_SERVER_CORS_H
 #define CAIRN_SERVER_CORS_H
 
@@ -36,14 +35,15 @@ struct cors_header {
 	const char *name, *value; /* borrowed: static, or one of the arguments */
 };
 
-/** What every reply has to carry, errors included. @param origin  of the request; NULL: none. @return how many */
+/** Returns the headers that every reply needs, errors included. @param origin  of the request; NULL: none. @return how
+ * many */
 size_t cors_reply(const struct cors *cors, const char *origin, struct cors_header out[static CORS_HEADERS_MAX]);
 
 /**
- * What the answer to a preflight carries besides.
- * @param asked    its Access-Control-Request-Method; NULL: it is none
+ * Returns the further headers of a preflight's answer.
+ * @param asked  its Access-Control-Request-Method; NULL: not a preflight
  * @param methods  that the resource takes, separated by commas
- * @return how many; 0: not a preflight, or not of an origin that may call
+ * @return how many; 0: not a preflight, or the origin may not call
  */
 size_t cors_preflight(const struct cors *cors, const char *origin, const char *asked, const char *methods,
 		      struct cors_header out[static CORS_HEADERS_MAX]);

@@ -1,5 +1,5 @@
-/* HTTP/1.1 service: requests in, replies out, waiting without a thread. http_mhd.c, http_kept.c,
- * http_reply.c, http_values.c and http_wait.c alone know libmicrohttpd. */
+/* The HTTP/1.1 service: delivers requests, sends replies, and lets requests wait without a thread. Only http_mhd.c,
+ * http_kept.c, http_reply.c, http_values.c and http_wait.c use libmicrohttpd. */
 #ifndef CAIRN_SERVER_HTTP_H
 #define CAIRN_SERVER_HTTP_H
 
@@ -18,57 +18,55 @@
  *   route->done()   the body is complete: reply now, or http_suspend() and reply from the callback given there.
  *   route->free()   the request has ended, however it ended: release the state. Called once if there is one.
  * Any of head(), body(), done() and the resumed callback may reply (http_reply_...). A reply before the body is
- * complete is an error, and borrows nothing of the state, which is released at once. Where at most 1 MiB is still to
- * come, that is swallowed, and the reply given then. A longer body costs the connection: refused by head() it is not
- * read, refused by body() the reply is sent at once and the rest swallowed. After a reply no further callback but
- * free() comes.
+ * complete is an error, and borrows nothing of the state, which is released at once. If at most 1 MiB is still to come,
+ * the rest is read and dropped before the reply. A longer body costs the connection. If head() refuses, the body is not
+ * read. If body() refuses, the reply is sent at once and the rest dropped. After a reply only free() is called.
  */
 struct cairn_workers;
 struct http_request;
 struct http_server;
 
-/** How the errors of a family of routes look to its clients. What is refused before a route is found looks as the
- * first, but where family of the options says otherwise. */
+/** The form of a route family's errors. Errors before a route is found have the first form, unless the option family
+ * says otherwise. */
 enum http_error_shape {
 	HTTP_ERRORS_CAS, /* {"error":{"code","message","offset"?,"expected"?,"actual"?},"request_id"} */
-	/* {"error":message,"code","request_id"}, and the message as X-Error-Message: the clients show an "error" that
-	 * is an object as "[object Object]" */
+	/* {"error":message,"code","request_id"}, and the message as X-Error-Message: the clients would show an object
+	   as "[object Object]" */
 	HTTP_ERRORS_HUB,
-	/* {"message","code","request_id"}, and a 401 asks for "Basic", which is what git has a user's name and key for
+	/* {"message","code","request_id"}, and a 401 asks for "Basic", since git sends a user's name and key that way
 	 */
 	HTTP_ERRORS_LFS,
-	/* to a browser a page (error_page of the options), to others as the first; so is what has no route */
+	/* a page for browsers (error_page of the options), the first form for others; also for paths without a route */
 	HTTP_ERRORS_PAGE,
 };
 
-/** What is said about a path that no route has. All static. */
+/** The error for a path without a route. All static. */
 struct http_unknown {
 	const char *code; /* value of X-Error-Code; NULL: without that header */
 	const char *rule, *message;
 };
 
-/** How a family of paths is refused where no route has them. All static. */
+/** The errors for a family of paths without a route. All static. */
 struct http_family {
-	/** Is the path one of the family's? @return NULL: it is not */
+	/** Returns the error for a path. @return NULL: the path is not of this family */
 	const struct http_unknown *(*unknown)(const char *path);
 	enum http_error_shape errors;
 };
 
-/** One resource and method. Static tables of these make the router: first
- * patterns whose first segment is fixed are looked at, then the older ones, then the others. */
+/** One resource and method. The router searches static tables of these: first patterns with a fixed first segment, then
+ * older patterns, then the others. */
 struct http_route {
 	const char *method; /* "GET"; GET also answers HEAD unless there is a HEAD route of its own */
-	/* "/v1/xorbs/{prefix}/{hash}": {name} stands for one segment of unreserved characters, {name%} for one that may
-	 * also have escapes, which are handed out as they were sent. {name*}, at the end, stands for a tail: one
-	 * segment or more, with escapes and the characters that clients leave unescaped ("!$&'()*+,;=:@"); such a path
-	 * may have 4,096 bytes, others have 512. */
+	/* "/v1/xorbs/{prefix}/{hash}": {name} matches one segment of unreserved characters. {name%} matches one with
+	 * escapes, which are not decoded. {name*}, at the end, matches one or more segments, with escapes and the
+	 * characters that clients leave unescaped ("!$&'()*+,;=:@"). Such a path may have 4,096 bytes, others 512. */
 	const char *pattern;
 	const char *const *older; /* patterns under which older clients know the resource; NULL-terminated, or NULL */
 	const char *name;         /* label of metrics and access log: the pattern's resource, never a raw path */
 	enum http_error_shape errors;
-	bool probe;     /* a balancer asks it: answered also when its address has too many connections */
-	unsigned scope; /* enum cairn_token_scope that a token needs; 0: no token */
-	uint64_t (*body_max)(void *app);        /* largest body; NULL: the route takes none */
+	bool probe;                      /* for load balancers: answered even if the address has too many connections */
+	unsigned scope;                  /* enum cairn_token_scope that a token needs; 0: no token */
+	uint64_t (*body_max)(void *app); /* largest body; NULL: the route takes none */
 	void (*head)(struct http_request *req); /* may be NULL */
 	void (*body)(struct http_request *req, const uint8_t *bytes, size_t len);
 	void (*done)(struct http_request *req);
@@ -87,7 +85,7 @@ struct hosts;         /* hosts.h */
 /** The application handle given to http_server_start(). */
 void *http_app(const struct http_request *req);
 
-/** The server that the request came to. Requests may come before http_server_start() has returned it. */
+/** Returns the request's server. Requests may arrive before http_server_start() has returned the server. */
 const struct http_server *http_server_of(const struct http_request *req);
 
 /** State of the route, handed to route->free() at the end. */
@@ -107,48 +105,49 @@ const char *http_query_arg(const struct http_request *req, const char *name);
 void http_query_each(const struct http_request *req, const char *name, bool (*visit)(void *ctx, const char *value),
 		     void *ctx);
 
-/** A query argument that is a number, by cairn_decimal_parse(). @param[in,out] out  left alone when it is absent
- *  @return false: it is there, but no number from min to max; nothing was replied, and out is left alone */
+/** Reads a query argument as a number, by cairn_decimal_parse(). @param[in,out] out  left alone if absent @return
+ * false: present, but no number from min to max; nothing was replied, and out is left alone */
 bool http_query_number(const struct http_request *req, const char *name, uint64_t min, uint64_t max, uint64_t *out);
-/** Likewise where it says no more than which part of a list is wanted, and clients know that nonsense is as nothing.
- *  @return 0: it is absent, or no number up to max */
+/** As http_query_number(), for arguments that select a part of a list and whose bad values clients expect to be
+ * ignored. @return 0: absent, or no number up to max */
 uint64_t http_query_number_or_0(const struct http_request *req, const char *name, uint64_t max);
 
 /** A request header; NULL when absent. Names are case-insensitive. */
 const char *http_header(const struct http_request *req, const char *name);
-/** If-None-Match, as by http_header(), but already found. */
+/** Returns If-None-Match, as http_header(), but without a search. */
 const char *http_if_none_match(const struct http_request *req);
-/** Does it name an ETag, alone or in a list, or all ("*")? @param if_none_match  NULL: it was not sent
+/** Does If-None-Match name an ETag, alone or in a list, or all ("*")? @param if_none_match  NULL: not sent
  *  @param etag  with its quotes */
 bool http_has_etag(const char *if_none_match, const char *etag);
-/** Is it there more than once? Then nobody can tell which one who passes requests on has looked at. */
+/** Is a header repeated? Then nobody can tell which of them a proxy checked. */
 bool http_header_is_repeated(const struct http_request *req, const char *name);
 
 enum http_method_kind http_method(const struct http_request *req);
 
-/** The address of whoever is connected, as text; "-": none, it came through a socket of the file system. */
+/** Returns the address of the peer, as text; "-": none, the peer uses a socket of the file system. */
 const char *http_peer_address(const struct http_request *req);
 
-/** Was it sent by a page of this very server, by its header Origin, scheme and host? Browsers send one with each form.
- */
+/** Did a page of this server send the request? Compares the scheme and host of its Origin header, which browsers send
+ * with each form. */
 bool http_is_own_origin(const struct http_request *req);
 
 /** Content-Length; UINT64_MAX for a chunked body. */
 uint64_t http_content_length(const struct http_request *req);
 
-/** Whose request it is. Never NULL in a route's callbacks (without authentication: the operator). */
+/** Returns the identity of the request. Never NULL in a route's callbacks (without authentication: the operator). */
 const struct auth_identity *http_identity(const struct http_request *req);
 
-/** Who sends, where what each has under way is counted: the bearer of the token, or the address. */
+/** Computes the sender, for limits on work under way: the bearer of the token, or the address. */
 void http_sender(const struct http_request *req, struct cairn_hash *out);
-/** Whose turn it is when work waits (base/workers.h): a number for the sender. */
+/** Returns a number for the sender, by which the workers take turns between senders (base/workers.h). */
 uint64_t http_turn(const struct http_request *req);
 
-/** X-Request-Id of the request, or else its X-Amzn-Trace-Id, if that is a sane one; else made here. In every reply and
- * log line. */
+/** Returns the request's id, for every reply and log line: its X-Request-Id, else its X-Amzn-Trace-Id, if valid; else
+ * one made here. */
 const char *http_request_id(const struct http_request *req);
 
-/** "http://host[:port]" that the client used, from the Host header, or the configured public URL. Into out, cut. */
+/** Writes the "http://host[:port]" that the client used, from the Host header, or the configured public URL. Cut to
+ * out_len. */
 void http_base_url(const struct http_request *req, char *out, size_t out_len);
 
 /* --- waiting ------------------------------------------------------------------------------------------------------ */
@@ -161,17 +160,16 @@ void http_base_url(const struct http_request *req, char *out, size_t out_len);
 bool http_suspend(struct http_request *req, void (*resumed)(struct http_request *req));
 
 /**
- * From body(), last of all but handing the request to another thread: no more of the body comes before http_resume();
- * the next piece of it, or done(), finds what the other thread has left. The client gets as much more time for the
- * rest. Not of a chunked body.
+ * Pauses the body until http_resume(). Call in body(), last of all but handing the request to another thread. The next
+ * body() or done() sees the other thread's results. The client's deadline moves by the pause. Not for a chunked body.
  * @return false: the server is closing, a 503 was replied; or the connection is lost. Hand nothing over
  */
 bool http_hold_body(struct http_request *req);
 
-/** A suspended request got its worker: for so long it had waited. Before http_resume() only. */
+/** Notes how long a suspended request waited for its worker. Before http_resume() only. */
 void http_note_queued(struct http_request *req, uint64_t queued_us);
 
-/** Wake a suspended or held request, from any thread. The last touch of the request and its state by that thread. */
+/** Wakes a suspended or held request. Any thread, which must not touch the request or its state afterwards. */
 void http_resume(struct http_request *req);
 
 /** Has the client of a suspended request gone? A hint, for long work. Before http_resume() only. */
@@ -179,7 +177,7 @@ bool http_client_gone(const struct http_request *req);
 
 /* --- replies: exactly one for each request ------------------------------------------------------------------------ */
 
-/** Add a header to the reply that comes. Values are copied. */
+/** Adds a header to the coming reply. Values are copied. */
 void http_reply_header(struct http_request *req, const char *name, const char *value);
 
 /** A status with a JSON text (copied). */
@@ -194,42 +192,41 @@ void http_reply_json(struct http_request *req, unsigned code, const char *json);
 void http_reply_error(struct http_request *req, unsigned code, const char *rule, const char *message,
 		      const struct cairn_diag *diag);
 
-/** Log an answer that is the server's fault, which http_reply_error() does by itself: for those who reply it otherwise.
- */
+/** Logs an error that is the server's fault. For replies that do not use http_reply_error(), which logs by itself. */
 void http_request_log_failure(const struct http_request *req, unsigned code, const char *rule, const char *cause);
 
-/** The one mapping of library statuses to HTTP (errors.c) and http_reply_error() in one. status is not CAIRN_OK. */
+/** Maps a library status to HTTP (errors.c), and replies as http_reply_error(). status is not CAIRN_OK. */
 void http_reply_status(struct http_request *req, enum cairn_status status, const struct cairn_diag *diag);
 
 /** A status without a body (204, 304, 404 of a HEAD). content_length: for HEAD answers; UINT64_MAX:
  * none of its own. */
 void http_reply_empty(struct http_request *req, unsigned code, uint64_t content_length);
 
-/** What a buffer has, which is taken over: it is empty then, and of the same maximum. Its errors are the caller's. */
+/** Replies with the bytes of a buffer, which are taken over. The buffer is empty then, with the same maximum. The
+ * caller handles the buffer's errors. */
 void http_reply_buf(struct http_request *req, unsigned code, const char *content_type, struct cairn_buf *buf);
 
 /** Bytes that stay valid until release(ctx) is called (NULL: static). */
 void http_reply_bytes(struct http_request *req, unsigned code, const char *content_type, const uint8_t *bytes,
 		      size_t len, void (*release)(void *ctx), void *ctx);
 
-/** A reply that is made once, for many requests; any thread. */
+/** A reply that is made once and sent to many requests; any thread. */
 struct http_kept;
 /** Make one: 200, with bytes that are borrowed until it is freed. @return NULL without memory */
 struct http_kept *http_kept_new(const char *content_type, const uint8_t *bytes, size_t len);
 /** Make one without a body (304, 404). @return NULL without memory */
 struct http_kept *http_kept_empty_new(unsigned code);
-/** Add a header, before it is given to anybody. @return false without memory */
+/** Adds a header, before the first request gets the reply. @return false without memory */
 CAIRN_MUST_USE bool http_kept_header(struct http_kept *kept, const char *name, const char *value);
-/** Only when no request that was given it is left. NULL is harmless. */
+/** Frees the reply. All requests that got it must have ended. NULL is harmless. */
 void http_kept_free(struct http_kept *kept);
-/** Does this request's reply need no header that others do not? It does where the client sent an id of its own, which
- * it is to see again, where pages of other origins may call (Vary), where the connection has to close, and where the
- * route added any. */
+/** Can this request get a kept reply, since its reply needs no headers of its own? It cannot if the client sent an id,
+ * if pages of other origins may call (Vary), if the connection must close, or if the route added a header. */
 bool http_is_plain(const struct http_request *req);
-/** Reply to a plain request with it, and so without X-Request-Id; the log has the request by its id all the same.
- * release(ctx) when the request has ended. */
+/** Replies to a plain request with a kept reply, without X-Request-Id; the log still has the id. Calls release(ctx)
+ * when the request has ended. */
 void http_reply_kept(struct http_request *req, const struct http_kept *kept, void (*release)(void *ctx), void *ctx);
-/** An empty 404; to a plain request without X-Request-Id, as by http_reply_kept(). */
+/** Replies an empty 404. A plain request gets it without X-Request-Id, as by http_reply_kept(). */
 void http_reply_miss(struct http_request *req);
 
 /** A part of a file, sent without copying; fd is taken over (closed at the end). */
@@ -242,13 +239,14 @@ void http_reply_reader(struct http_request *req, unsigned code, const char *cont
 		       ssize_t (*read)(void *ctx, uint64_t pos, uint8_t *out, size_t max), void (*release)(void *ctx),
 		       void *ctx);
 
-/** The same for bytes that take a while to come: read() runs on one of the workers, and the connection waits without
- *  holding up others. One block waits to be sent. If no worker takes the work, the connection is cut. */
+/** As http_reply_reader(), for slow sources: read() runs on a worker, and the waiting connection does not delay others.
+ * One block is buffered. If no worker takes the work, the connection is cut. */
 void http_reply_pumped(struct http_request *req, unsigned code, const char *content_type, uint64_t len,
 		       ssize_t (*read)(void *ctx, uint64_t pos, uint8_t *out, size_t max), void (*release)(void *ctx),
 		       void *ctx, struct cairn_workers *workers);
 
-/** A body in frames over time (NDJSON). Two owners: the connection and whoever feeds it. Any thread may feed. */
+/** A body of frames sent over time (NDJSON). The connection and the feeder own a reference each. Any thread may feed.
+ */
 struct http_stream;
 
 /** Begin such a reply with status 200. The caller's reference ends with http_stream_finish(). @return NULL without
@@ -256,7 +254,7 @@ struct http_stream;
 struct http_stream *http_reply_stream(struct http_request *req, const char *content_type);
 
 /** Send a frame (copied; at most 64 KiB wait: an unsent progress frame is replaced by a newer one).
- *  @return false: the client has gone; go on or give up, but still finish */
+ *  @return false: the client has gone; continue or stop, but call http_stream_finish() */
 bool http_stream_frame(struct http_stream *s, const char *frame, size_t len);
 
 /** Send a last frame, end the body and release the caller's reference. */
@@ -264,17 +262,17 @@ void http_stream_finish(struct http_stream *s, const char *frame, size_t len);
 
 /* --- the server --------------------------------------------------------------------------------------------------- */
 
-/** What the access log wants to know. */
+/** The facts of a request for the access log. */
 struct http_summary {
 	const char *method;
 	const char *target;     /* raw, cut; signatures in it are hidden */
 	const char *route;      /* route's name; "none" when no route matched */
-	unsigned code;          /* 0: the client went before an answer */
+	unsigned code;          /* 0: the client left before the reply */
 	uint64_t request_bytes; /* of the body */
 	uint64_t reply_bytes;   /* of the body, as announced */
 	uint64_t duration_us;
 	bool queued;            /* it waited for a worker */
-	uint64_t queued_us;     /* for so long */
+	uint64_t queued_us;     /* how long it waited */
 	const char *address;    /* of the client, as text */
 	const char *session_id; /* X-Xet-Session-Id, checked; NULL */
 	const char *user_agent; /* NULL */
@@ -291,8 +289,7 @@ struct http_server_options {
 	uint64_t rate_per_address;            /* requests a second, over it: 429; 0: no limit */
 	uint64_t rate_per_token;              /* the same for requests with one token */
 	uint64_t rate_burst_s;                /* how many seconds' worth of them may come at once */
-	/** HTTPS: write to a session of GnuTLS what the library does not know of. @return false: not all could be
-	 * taken; NULL: HTTP */
+	/** HTTPS: writes to a session of GnuTLS, past the HTTP library. @return false: not all was taken; NULL: HTTP */
 	bool (*tls_send)(void *session, const void *bytes, size_t len);
 	void (*tls_retrieve)(void); /* HTTPS: GnuTLS's gnutls_certificate_retrieve_function2, cast; NULL: HTTP */
 	/** HTTPS: as a client on a connected socket, send and read at least one byte of the reply. The socket has
@@ -301,7 +298,7 @@ struct http_server_options {
 	size_t (*tls_ask)(int fd, const void *bytes, size_t len, char *reply, size_t reply_max);
 	const char *public_url;    /* NULL: what the client's Host header says */
 	const struct cors *cors;   /* pages of other origins that may call; borrowed; NULL: none */
-	const struct hosts *hosts; /* names that the Host header may have; borrowed; NULL: any */
+	const struct hosts *hosts; /* allowed names in the Host header; borrowed; NULL: any */
 	const struct http_route *const
 		*routes; /* NULL-terminated array of tables, each ended by an entry without a method */
 	void *app;
@@ -309,8 +306,8 @@ struct http_server_options {
 	 */
 	bool (*authorise)(void *app, const char *authorization, unsigned scope, struct auth_identity *out,
 			  unsigned *code, struct cairn_diag *diag);
-	/** Reply an error to a browser, as a page. @param message  static  @return false: nothing was replied.
-	 * NULL: browsers are told what others are */
+	/** Replies an error to a browser, as a page. @param message  static @return false: nothing was replied. NULL:
+	 * browsers get errors as other clients do */
 	bool (*error_page)(struct http_request *req, unsigned code, const char *message);
 	/** unknown NULL: each path without a route is refused as HTTP_ERRORS_CAS */
 	struct http_family family;
@@ -329,16 +326,16 @@ CAIRN_MUST_USE enum cairn_status http_server_start(struct http_server **out, con
  *  timeout_ms; from then on http_suspend() answers false. */
 void http_server_drain(struct http_server *server, unsigned timeout_ms);
 
-/** Wait at most timeout_ms for requests to end, then stop, and free the server. Every suspended request must have been
- *  resumed before (the owner finishes its workers first).
- *  @return false: one was not. The server's threads run on with all that they use, so the process can only exit */
+/** Waits at most timeout_ms for requests to end, then stops and frees the server. All suspended requests must have been
+ * resumed before (the owner finishes its workers first). @return false: one was not. The server's threads keep running
+ * and using the server, so the process can only exit */
 CAIRN_MUST_USE bool http_server_stop(struct http_server *server, unsigned timeout_ms);
 
 /**
- * Ask the server for something as a client would, on each of its threads: does an answer come, whatever it says? From
- * one thread at a time. Threads that have all the connections they may have are not asked.
+ * Sends a request as a client would to each of the server's threads: does each answer, whatever the status? From one
+ * thread at a time. Skips threads that have no room for a connection.
  * @param timeout_ms  for each of them
- * @return false: one gave none in time, or the server drains
+ * @return false: a thread did not answer in time, or the server drains
  */
 bool http_server_answers(struct http_server *server, unsigned timeout_ms);
 

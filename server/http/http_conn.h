@@ -1,5 +1,5 @@
-/* A record for each connection: how many an address has, and until when the client must have done what it is at. Pure
- * except for shutdown() of a socket. The HTTP library only knows "no byte for this long", which a slow drip evades. */
+/* Tracks connections: counts them per address, and enforces a deadline for each phase. The HTTP library only has an
+ * idle timeout, which a client evades by sending slowly. Pure except for shutdown() of a socket. */
 #ifndef CAIRN_SERVER_HTTP_CONN_H
 #define CAIRN_SERVER_HTTP_CONN_H
 
@@ -11,40 +11,40 @@
 enum { HTTP_CONN_KEY_BYTES = 16 };
 
 enum http_conn_phase {
-	HTTP_CONN_IDLE,   /* between requests, or a head has not got past its first line */
-	HTTP_CONN_HEAD,   /* request line is here, headers are coming */
+	HTTP_CONN_IDLE,   /* between requests, or before the end of the request line */
+	HTTP_CONN_HEAD,   /* after the request line; headers are coming */
 	HTTP_CONN_BODY,   /* body is coming */
-	HTTP_CONN_BUSY,   /* the server is at work; no deadline */
+	HTTP_CONN_BUSY,   /* the server is working; no deadline */
 	HTTP_CONN_REPLY,  /* reply is going out */
-	HTTP_CONN_LINGER, /* refused in the middle of the body; what still comes of that is swallowed */
+	HTTP_CONN_LINGER, /* refused in mid-body; the rest is read and dropped */
 	HTTP_CONN_CUT,    /* the sweeper ended it; for good */
 };
 
 struct http_request;
 
-/** Owned by its table. The fields but state are written before the connection can be swept and never again, except for
- *  request_id, which is written before the phase BODY is entered. */
+/** Owned by its table. All fields but state are written once, before the connection can be swept. request_id is written
+ * before the phase BODY is entered. */
 struct http_conn {
-	struct http_conn *next, **prev;         /* of its address; under the table's lock */
-	_Atomic uint64_t state;                 /* deadline in ms << 3 | phase: one word, so that both change at once */
-	atomic_bool timed_out;                  /* why it was cut, once it is: too late; else the client had left */
-	uint64_t left_in;                       /* state in which the last sweep found the client gone; the sweeper's */
-	unsigned char key[HTTP_CONN_KEY_BYTES]; /* what counts as one address: IPv4, or the /64 of IPv6 */
+	struct http_conn *next, **prev; /* connections of the same address; under the table's lock */
+	_Atomic uint64_t state;         /* deadline in ms << 3 | phase: one word, so that both change at once */
+	atomic_bool timed_out; /* why the connection was cut: true: deadline passed; false: the client had left */
+	uint64_t left_in;      /* state in which the last sweep found the client gone; the sweeper's */
+	unsigned char key[HTTP_CONN_KEY_BYTES]; /* the address for limits: IPv4, or the /64 of IPv6 */
 	int fd;
 	bool over_limit;  /* requests are answered 429 */
-	bool has_address; /* else it is of no network, and not counted */
+	bool has_address; /* false: no network address, so not counted */
 	char address[46];
-	/* The request thread's: the request under way, and, owned, the memory of the one before, for the next. */
+	/* The request thread's: the request under way, and the memory of the previous one, owned, for reuse. */
 	struct http_request *request;
 	void *spare;
-	char request_id[HTTP_ID_BYTES_MAX + 1]; /* of the body that is coming */
+	char request_id[HTTP_ID_BYTES_MAX + 1]; /* of the request whose body is coming */
 };
 
 struct http_conns;
 
 /**
  * @param per_address_max  0: no limit
- * @param encrypted  nothing can be said on a socket past the library
+ * @param encrypted  nothing can be sent on a socket past the library
  * @return NULL without memory
  */
 struct http_conns *http_conns_new(unsigned per_address_max, bool encrypted);
@@ -52,29 +52,29 @@ struct http_conns *http_conns_new(unsigned per_address_max, bool encrypted);
 void http_conns_free(struct http_conns *conns);
 
 /**
- * Register an accepted socket. Its address over per_address_max: over_limit is set; with twice as many, it is shut at
- * once, so that connections which are only to be refused don't fill the server.
+ * Register an accepted socket. If its address exceeds per_address_max, over_limit is set. From twice as many on, the
+ * socket is shut at once, so that refused connections don't fill the server.
  * @param address      NULL or another family than IPv4 and IPv6: not counted
  * @param deadline_ms  of the first head, on cairn_clock_mono_ms()
  * @return NULL without memory
  */
 struct http_conn *http_conns_add(struct http_conns *conns, int fd, const struct sockaddr *address, int64_t deadline_ms);
 
-/** Forget a connection; before its socket is closed. */
+/** Removes a connection. Call before its socket is closed. */
 void http_conns_remove(struct http_conns *conns, struct http_conn *conn);
 
 unsigned http_conns_count(const struct http_conns *conns);
 
-/** How many connections came in over per_address_max. */
+/** Returns how many connections exceeded per_address_max. */
 uint64_t http_conns_refused(const struct http_conns *conns);
 
-/** Enter a phase. @param deadline_ms  0: none. @return false: the sweeper was first, the connection is lost */
+/** Enter a phase. @param deadline_ms  0: none. @return false: the sweeper has already cut the connection */
 bool http_conn_enter(struct http_conn *conn, enum http_conn_phase phase, int64_t deadline_ms);
 
 enum http_conn_phase http_conn_phase(const struct http_conn *conn);
 int64_t http_conn_deadline_ms(const struct http_conn *conn);
 
-/** Shut the sockets whose deadline has passed (one whose body was coming is sent a 408 first), and those whose client
+/** Shuts sockets whose deadline has passed; if a body was coming, a 408 is sent first. Also shuts those whose client
  * left two sweeps ago with no complete request under way. Never blocks. From one thread at a time. @return how many */
 unsigned http_conns_sweep(struct http_conns *conns, int64_t now_ms);
 

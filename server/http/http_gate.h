@@ -1,22 +1,22 @@
-/* May a request in? From its head alone: well-formed, a resource there is, a token that permits it, a body of a size
- * that is taken, and not too many requests of the kind lately. Knows no HTTP library. */
+/* Admits or refuses a request by its head alone: well-formed, known resource, sufficient token, allowed body size,
+ * within the rate limits. Independent of the HTTP library. */
 #ifndef CAIRN_SERVER_HTTP_GATE_H
 #define CAIRN_SERVER_HTTP_GATE_H
 
 #include "server/http/http_request.h"
 
-/** What a request is answered that is not let in: 204 of a preflight, without a body, or an error. */
+/** The answer to a request that is not admitted: 204 without a body for a preflight, or an error. */
 struct http_gate_answer {
 	unsigned code;
 	const char *rule, *message; /* static; of an error */
-	struct cairn_diag diag;     /* of an error; without a rule it says no more than the above */
+	struct cairn_diag diag;     /* of an error; without a rule it adds nothing to the above */
 };
 
 /**
- * Fill the request from its head, and judge it.
+ * Fills the request from its head, and admits or refuses it.
  * @param head_bytes  size of the head as it came
- * @return true: the route and its identity are set; false: it gets the answer, with the headers that are added to the
- * request. close_after is set where the connection may be out of step.
+ * @return true: the route and identity are set; false: send the answer, with the headers added to the request.
+ * close_after is set if the connection may be out of sync.
  */
 bool http_gate(struct http_request *req, const struct http_head *head, const char *method, const char *version,
 	       size_t head_bytes, struct http_gate_answer *answer);

@@ -1,5 +1,5 @@
-/* What the head of a request must satisfy before anybody acts on it. Pure. Where the HTTP library lets through what two
- * parsers could read in two ways (the stuff of request smuggling), it is refused here. */
+/* Validates the head of a request before anything acts on it. Refuses heads that the HTTP library accepts but that two
+ * parsers could read differently (request smuggling). Pure. */
 #ifndef CAIRN_SERVER_HTTP_HEAD_H
 #define CAIRN_SERVER_HTTP_HEAD_H
 
@@ -10,9 +10,9 @@
 
 enum { HTTP_ID_BYTES_MAX = 64 }; /* of X-Request-Id, X-Amzn-Trace-Id and X-Xet-Session-Id */
 
-/** The target of a request line, judged while it is whole. */
+/** The kinds of a request target, checked before it is split. */
 enum http_target_kind {
-	HTTP_TARGET_PLAIN,    /* a path of letters, digits and "-._~/" alone, as nearly all are */
+	HTTP_TARGET_PLAIN,    /* a path of letters, digits and "-._~/" only, the usual case */
 	HTTP_TARGET_OK,       /* another path, and a query */
 	HTTP_TARGET_ABSOLUTE, /* not a path: "http://host/x", "*" */
 	HTTP_TARGET_BAD,      /* control or 8-bit bytes, or %00 (which would cut strings) */
@@ -20,8 +20,8 @@ enum http_target_kind {
 
 enum http_target_kind http_target_judge(const char *target);
 
-/** A copy of a target of that kind for logs: at most out_len - 1 bytes, the path up to the first thing in it that is no
- * plain text ("..."), and of the query those arguments that are known to be no secrets; others become "-". */
+/** Copies a target of that kind for logs, at most out_len - 1 bytes. The path ends at its first byte that is no plain
+ * text ("..."). Query arguments that may be secret become "-". */
 void http_target_log(char *out, size_t out_len, const char *target, enum http_target_kind kind);
 
 /** Facts of a head, gathered header by header. Borrows the values. Start from zero. */
@@ -34,16 +34,16 @@ struct http_head {
 	const char *preflight_method; /* Access-Control-Request-Method */
 };
 
-/** Take note of a header. Lengths in bytes; value ends with a zero at value[value_len]. */
+/** Adds a header to the facts. Lengths in bytes; value ends with a zero at value[value_len]. */
 void http_head_note(struct http_head *head, const char *name, size_t name_len, const char *value, size_t value_len);
 
 /** What a head announces. */
 struct http_head_body {
 	uint64_t len;     /* of the body; UINT64_MAX: chunked, not known */
-	bool expects_100; /* the client waits for a word before it sends the body */
+	bool expects_100; /* the client waits for 100 Continue before it sends the body */
 };
 
-/** Why a head is refused. Static strings; the connection can't be trusted to stay in step and is closed. */
+/** Why a head is refused. Static strings; the connection may be out of sync and is closed. */
 struct http_refusal {
 	unsigned code; /* 0: nothing to refuse */
 	const char *rule, *message;

@@ -1,4 +1,4 @@
-/* Inside of the HTTP service: the request and the server, as the http*.c files share them. Routes see http.h. */
+/* Internal to the HTTP service: the request and the server, shared by the http*.c files. Routes use http.h. */
 #ifndef CAIRN_SERVER_HTTP_REQUEST_H
 #define CAIRN_SERVER_HTTP_REQUEST_H
 
@@ -15,21 +15,21 @@
 #include <stdatomic.h>
 
 enum {
-	HTTP_TARGET_LOG_BYTES = 300,    /* of a target that the access log sees */
-	HTTP_DRAIN_BYTES_MAX = 1 << 20, /* a refused body that is swallowed to keep the connection */
+	HTTP_TARGET_LOG_BYTES = 300,    /* of the target in the access log */
+	HTTP_DRAIN_BYTES_MAX = 1 << 20, /* a refused body up to this is read and dropped to keep the connection */
 	HTTP_ADDED_ROOM_BYTES = 384,
 };
 
 enum http_stage {
 	HTTP_STAGE_HEAD,    /* headers are coming */
-	HTTP_STAGE_BODY,    /* head was accepted, or refused with a body that is swallowed */
+	HTTP_STAGE_BODY,    /* head was accepted, or refused while its body is read and dropped */
 	HTTP_STAGE_WAITING, /* suspended by http_suspend() */
-	HTTP_STAGE_LINGER,  /* answered past the library; the rest of the body is swallowed, nothing more is said */
+	HTTP_STAGE_LINGER,  /* answered past the library; the rest of the body is dropped */
 	HTTP_STAGE_REPLIED, /* the library has the reply */
 };
 
-/** A header that the route added to the reply to come: name and value, each ended by a zero. In the request's own room
- *  while there is some. */
+/** A header that the route added to the coming reply: name and value, each ended by a zero. Stored in the request's own
+ * room while there is space. */
 struct http_added {
 	struct http_added *next;
 	const char *value; /* into text */
@@ -42,26 +42,25 @@ struct MHD_Response;
 
 struct http_server;
 
-/** A thread that serves connections, and how many it has (http_accept.h). */
+/** A thread that serves connections, and its counts (http_accept.h). */
 struct http_thread {
 	struct http_server *server;
 	struct MHD_Daemon *daemon; /* the library's, with this one thread */
-	struct http_kept *miss;    /* for each chunk that is not known; its own, since a reply counts who has it */
-	atomic_int n_slots;        /* connections handed to it, and not closed */
-	atomic_int n_open;         /* of these, those that it has begun with */
+	struct http_kept *miss;    /* reply for unknown chunks; one per thread, to share no reference count */
+	atomic_int n_slots;        /* connections handed to it and not closed */
+	atomic_int n_open;         /* of these, the ones it has begun with */
 	atomic_uint n_handed;      /* ever */
 	unsigned n_handed_before;  /* at the last tick */
-	atomic_uint
-		n_requests; /* that it serves now; counted here, for what all threads count they take from each other */
-	uint32_t id_next, id_end; /* numbers of requests that nobody else uses */
+	atomic_uint n_requests;    /* that it serves now; each thread has its own count, since a common one would be
+				      contended */
+	uint32_t id_next, id_end;  /* request numbers reserved for this thread */
 	char apart[64];
 };
 
-/** Give a connected socket, which is taken over, to a thread.
- *  @return false: the thread has no room for one more, or there is no memory */
+/** Gives a connected socket, which is taken over, to a thread. @return false: the thread has no room, or no memory */
 typedef bool http_hand_over(struct http_thread *thread, int fd, const struct sockaddr *address, socklen_t len);
 
-/** Who accepts connections (http_accept.h). */
+/** The thread that accepts connections (http_accept.h). */
 struct http_accept {
 	http_hand_over *hand_over;
 	int listen_fd, wake; /* wake: an eventfd */
@@ -83,9 +82,9 @@ struct http_server {
 	atomic_uint id_next;
 	atomic_uint n_suspended;
 	atomic_bool started;
-	atomic_bool draining; /* replies close, and newcomers are turned away */
-	atomic_bool drained;  /* nothing new waits */
-	atomic_bool closing;  /* streams don't wait any more either */
+	atomic_bool draining; /* replies close their connection; new connections are refused */
+	atomic_bool drained;  /* no further request may wait */
+	atomic_bool closing;  /* streams must not wait either */
 	pthread_t ticker;
 	pthread_mutex_t lock; /* over stopping */
 	pthread_cond_t wake;  /* stopping has changed, or a request has ended while draining */
@@ -95,19 +94,19 @@ struct http_server {
 /** Made when the request line is complete, freed when the library says the request has ended. */
 struct http_request {
 	struct http_server *server;
-	struct http_thread *thread; /* that serves it */
+	struct http_thread *thread; /* the thread that serves it */
 	struct MHD_Connection *conn;
 	struct http_conn *peer; /* record of the connection; outlives the request */
 	enum http_stage stage;
 	enum http_target_kind target_kind;
-	bool has_route_state; /* head() was called: free() has to be */
+	bool has_route_state; /* head() was called, so free() must be */
 	bool close_after;     /* the connection can't be trusted or is not wanted: no keep-alive */
-	bool complete;        /* the body is all here */
+	bool complete;        /* the whole body has arrived */
 	bool expects_100;     /* the client waits for a word before it sends the body */
 	bool is_stream;
 	bool queued;                      /* a worker took it */
 	bool has_client_id;               /* id is what the client sent */
-	bool response_is_kept;            /* and so belongs to somebody else */
+	bool response_is_kept;            /* the response is a kept one, which others own */
 	atomic_bool held;                 /* by http_hold_body(), and not resumed yet */
 	unsigned code;                    /* of the reply; 0: none yet */
 	struct MHD_Response *response;    /* made, and not yet given to the library */
@@ -118,45 +117,46 @@ struct http_request {
 	size_t added_bytes; /* of added_room */
 	void (*resumed)(struct http_request *req);
 	void *state;
-	/* Headers, which are the library's; NULL: none. */
+	/* Headers, owned by the library; NULL: absent. */
 	const char *origin, *host, *authorization, *if_none_match;
 	int64_t started_us, body_started_ms;
 	int64_t held_ms;     /* since when it is held */
-	uint64_t queued_us;  /* that it waited for workers */
+	uint64_t queued_us;  /* time that it waited for workers */
 	uint64_t body_len;   /* announced; UINT64_MAX: chunked */
 	uint64_t body_limit; /* most that is read of it */
 	uint64_t received, reply_bytes;
-	uint64_t linger_max; /* in HTTP_STAGE_LINGER: of received, after which the connection is cut */
+	uint64_t linger_max; /* in HTTP_STAGE_LINGER: the connection is cut once received exceeds this */
 	char id[HTTP_ID_BYTES_MAX + 1];
 	struct router_match match;
-	/* From here on nothing is cleared at the start; text is only ended. */
+	/* Members from here on are not cleared at the start; texts only get their end. */
 	alignas(struct http_added) char added_room[HTTP_ADDED_ROOM_BYTES];
 	char session_id[HTTP_ID_BYTES_MAX + 1];
 	char method[16]; /* cut: none of ours is longer */
 	char user_agent[128];
 	struct auth_identity identity;
 	char target_log[HTTP_TARGET_LOG_BYTES];
-	/* Raw, with the query cut off; the values of match lie in it. A byte too long shows that it was cut. */
+	/* Raw, without the query; the values of match point into it. It has room for one byte too many, which shows a
+	 * cut. */
 	char path[ROUTER_TAILED_BYTES_MAX + 2];
 };
 
-/** A request for a target, in the memory of the connection's last one if there was one; NULL without memory. */
+/** Makes a request for a target, reusing the memory of the connection's previous request; NULL without memory. */
 struct http_request *http_request_new(struct http_conn *peer, const char *target);
 
-/** Frees what is not the library's: the added headers, and the request, whose memory goes back to its connection. */
+/** Frees the added headers and the request, whose memory goes back to its connection. The library frees the rest. */
 void http_request_free(struct http_request *req);
 
-/** What is still to come of the body; UINT64_MAX: not known. */
+/** Returns how many bytes of the body are still to come; UINT64_MAX: not known. */
 uint64_t http_request_body_left(const struct http_request *req);
 
-/** The route's state is of no use any more: release it. */
+/** Releases the route's state. */
 void http_request_release(struct http_request *req);
 
-/** Hand out the headers that the reply to come has, whatever it is. @param content_type  NULL: none */
+/** Visits the headers that every reply to this request has. @param content_type  NULL: none */
 void http_request_headers(const struct http_request *req, const char *content_type,
 			  void (*add)(void *ctx, const char *name, const char *value), void *ctx);
 
-/** Append the whole reply as it is sent past the library, with a body of JSON. */
+/** Appends a whole response to be sent past the library, with a JSON body. */
 void http_request_raw(const struct http_request *req, unsigned code, const struct cairn_buf *body,
 		      struct cairn_buf *out);
 
@@ -164,10 +164,10 @@ void http_request_raw(const struct http_request *req, unsigned code, const struc
 bool http_request_add(struct http_request *req, const char *name, const char *value);
 bool http_request_has_added(const struct http_request *req, const char *name);
 
-/** The family of the options that its path is of. NULL: of none. */
+/** Returns the family of the options that has the path. NULL: none. */
 const struct http_family *http_request_family(const struct http_request *req);
 
-/** Set id: the client's if it is sane, else prefix and number as 16 hexadecimal digits. */
+/** Sets id: the client's if valid, else prefix and number as 16 hexadecimal digits. */
 void http_request_set_id(struct http_request *req, const char *from_client, uint32_t prefix, uint32_t number);
 
 #endif

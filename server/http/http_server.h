@@ -1,4 +1,4 @@
-/* The HTTP service's own parts: clock, deadlines, ticker, start and end of its record. Knows no HTTP library. */
+/* Parts of the HTTP service that are independent of the HTTP library: clock, deadlines, ticker, the server's record. */
 #ifndef CAIRN_SERVER_HTTP_SERVER_H
 #define CAIRN_SERVER_HTTP_SERVER_H
 
@@ -6,17 +6,17 @@
 
 /** CLOCK_MONOTONIC, as cairn_clock_mono_ms(). */
 int64_t http_now_us(void);
-/** Likewise, as of the kernel's last tick: some milliseconds late, which is all that deadlines need, and cheaper. */
+/** The same clock at the kernel's last tick: cheaper, and some milliseconds late, which suffices for deadlines. */
 int64_t http_now_ms(void);
 
-/** Can a server be started with these? */
+/** Can a server start with these options? */
 bool http_options_are_valid(const struct http_server_options *options);
 
-/** A server without its library and ticker. NULL without memory. */
+/** Makes a server without library and ticker. NULL without memory. */
 struct http_server *http_server_new(const struct http_server_options *options);
 void http_server_free(struct http_server *server);
 
-/** A http_hand_over (http_mhd.c). */
+/** Implements http_hand_over (in http_mhd.c). */
 bool http_server_hand_over(struct http_thread *thread, int fd, const struct sockaddr *address, socklen_t len);
 
 /** Sweep connections and call options.tick each second until http_server_stop_ticker(). @return false: no thread */
@@ -27,22 +27,22 @@ void http_server_stop_ticker(struct http_server *server);
 void http_thread_begin_request(struct http_thread *thread);
 void http_thread_end_request(struct http_thread *thread);
 
-/** A number for a request, on its thread: nobody else gets it before 2^32 others. */
+/** Returns a number for a request, on its thread. It repeats only after 2^32 others. */
 uint32_t http_thread_number(struct http_thread *thread);
 
 /** Wait at most timeout_ms until no request is under way. The server must be draining. */
 void http_server_wait(struct http_server *server, unsigned timeout_ms);
 
-/** Until when, from now_ms on: a first head; a head whose request line is here; a head after idling. */
+/** Deadlines from now_ms on: for a first head; for a head after its request line; for a head after idling. */
 int64_t http_first_head_deadline_ms(const struct http_server *server, int64_t now_ms);
 int64_t http_head_deadline_ms(const struct http_request *req, int64_t now_ms);
 int64_t http_idle_deadline_ms(const struct http_server *server, int64_t now_ms);
-/** Until when the body must be here, of which received bytes are. */
+/** The deadline of the body, given the bytes received so far. */
 int64_t http_body_deadline_ms(const struct http_request *req);
-/** Until when the client must have taken the reply; 0: no limit, for streams. */
+/** The deadline for the client to read the reply; 0: none, for streams. */
 int64_t http_reply_deadline_ms(const struct http_request *req, int64_t now_ms);
 
-/** Tell options.ended of it. @param now_us  by http_now_us() */
+/** Reports the request's end to options.ended. @param now_us  by http_now_us() */
 void http_tell_end(const struct http_request *req, int64_t now_us);
 
 #endif

@@ -1,19 +1,20 @@
-/* The bounded buffer between whoever makes the frames of a reply and the connection that sends them. Knows no HTTP
- * library; http_stream_frame() and http_stream_finish() are declared in http.h. */
+/* The bounded buffer between the feeder of a reply's frames and the connection that sends them. Independent of the HTTP
+ * library. http_stream_frame() and http_stream_finish() are declared in http.h. */
 #ifndef CAIRN_SERVER_HTTP_STREAM_H
 #define CAIRN_SERVER_HTTP_STREAM_H
 
 #include "server/http/http.h"
 
-enum { HTTP_STREAM_BYTES_MAX = 65536 }; /* that wait to be sent */
+enum { HTTP_STREAM_BYTES_MAX = 65536 }; /* waiting to be sent */
 
 /** How the reading side waits for frames. Called under the stream's lock. */
 struct http_stream_ops {
-	bool (*pause)(void *ctx); /* from the reading thread; false: no waiting any more, the server is closing */
-	void (*wake)(void *ctx);  /* from any thread; after a pause() that was true, once */
+	bool (*pause)(void *ctx); /* from the reading thread; false: the server is closing, do not wait */
+	void (*wake)(void *ctx);  /* from any thread; once after each pause() that returned true */
 };
 
-/** Two references: the feeder's ends with http_stream_finish(), the connection's with http_stream_gone().
+/** Makes a stream with two references. The feeder's ends with http_stream_finish(), the connection's with
+ * http_stream_gone().
  *  @param ctx  valid until http_stream_gone(). @return NULL without memory */
 struct http_stream *http_stream_new(const struct http_stream_ops *ops, void *ctx);
 

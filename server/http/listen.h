@@ -13,7 +13,7 @@ enum { LISTEN_BACKLOG = 1024, LISTEN_TEXT_BYTES = 128 }; /* "[v6]:port" or "unix
 struct listen_address {
 	struct sockaddr_storage addr;
 	socklen_t len;
-	unsigned mode; /* of a socket that has a path; 0: as it comes */
+	unsigned mode; /* of a socket with a path; 0: the default */
 };
 
 /**
@@ -24,8 +24,7 @@ struct listen_address {
 CAIRN_MUST_USE enum cairn_status listen_parse(const char *text, struct listen_address *out, struct cairn_diag *diag);
 
 /**
- * Bind and listen: non-blocking, close-on-exec, backlog of 1,024. A socket in the file system that nobody listens at
- * any more is taken away first.
+ * Bind and listen: non-blocking, close-on-exec, backlog of 1,024. A stale socket in the file system is removed first.
  * @param[out] fd  owned by the caller; -1 on failure
  * @return CAIRN_OK; CAIRN_E_IO with address and reason in diag
  */
@@ -34,21 +33,21 @@ CAIRN_MUST_USE enum cairn_status listen_open(const struct listen_address *addres
 /**
  * Take the socket that systemd hands over (LISTEN_PID, LISTEN_FDS; the first descriptor is 3).
  * @param[out] fd  -1: none was handed over
- * @return CAIRN_OK; CAIRN_E_USAGE more than one, or not a listening stream socket
+ * @return CAIRN_OK; CAIRN_E_USAGE: more than one socket, or not a listening stream socket
  */
 CAIRN_MUST_USE enum cairn_status listen_inherited(int *fd, struct cairn_diag *diag);
 
 /** The address a socket is bound to, with the true port. @return CAIRN_OK; CAIRN_E_IO */
 CAIRN_MUST_USE enum cairn_status listen_address_of(int fd, struct listen_address *out);
 
-/** The path of a socket in the file system; NULL: it is none. */
+/** Returns the path of a socket in the file system; NULL: another kind of socket. */
 const char *listen_path(const struct listen_address *address);
 
 /** Can only programs of this machine connect to it? */
 bool listen_is_loopback(const struct listen_address *address);
 
-/** As text that listen_parse() reads; for the log and for URLs. "unix:@name" for a name that
- * the kernel keeps; "-" for other families. */
+/** Writes an address as listen_parse() reads it, for the log and for URLs. "unix:@name" for an abstract socket; "-" for
+ * other families. */
 void listen_text(const struct listen_address *address, char out[static LISTEN_TEXT_BYTES]);
 
 #endif

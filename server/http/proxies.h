@@ -1,4 +1,4 @@
-/* Which peers are proxies whose word is taken on who asks. Pure. */
+/* The trusted proxies, which may name the user of a request. Pure. */
 #ifndef CAIRN_SERVER_PROXIES_H
 #define CAIRN_SERVER_PROXIES_H
 
@@ -10,11 +10,11 @@ enum { PROXIES_MAX = 64 };
 
 /** Addresses and networks. Zeroed is none. Plain value; immutable once made, any thread. */
 struct proxies {
-	bool local; /* whoever comes through a socket of the file system */
+	bool local; /* peers on a socket of the file system are trusted */
 	unsigned n;
 	struct {
 		uint8_t address[16]; /* IPv4 as ::ffff:a.b.c.d */
-		unsigned bits;       /* of it that count */
+		unsigned bits;       /* length of the prefix */
 	} nets[PROXIES_MAX];
 };
 
@@ -26,7 +26,7 @@ struct proxies {
  */
 CAIRN_MUST_USE enum cairn_status proxies_init(struct proxies *out, const char *list, struct cairn_diag *diag);
 
-/** Is it one of them? @param address  of the peer, as text; "-": it came through a socket of the file system */
+/** Is a peer trusted? @param address  of the peer, as text; "-": a socket of the file system */
 bool proxies_trust(const struct proxies *proxies, const char *address);
 
 #endif

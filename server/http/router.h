@@ -1,4 +1,4 @@
-/* From a method and a raw request target to a route. Pure: no I/O, no HTTP library. */
+/* Finds the route for a method and a raw request target. Pure: no I/O, no HTTP library. */
 #ifndef CAIRN_SERVER_ROUTER_H
 #define CAIRN_SERVER_ROUTER_H
 
@@ -7,10 +7,10 @@
 enum {
 	ROUTER_ARGS_MAX = 4,
 	ROUTER_PATH_BYTES_MAX = 512,    /* of a path; longer ones match only patterns with a tail */
-	ROUTER_TAILED_BYTES_MAX = 4096, /* of a path that has one; of what is before it as above */
+	ROUTER_TAILED_BYTES_MAX = 4096, /* of a path with a tail; the part before the tail as above */
 };
 
-/** What matched. Borrows the target. */
+/** The match. Borrows the target. */
 struct router_match {
 	const struct http_route *route;
 	unsigned n_args;
@@ -24,14 +24,14 @@ struct router_match {
 enum router_result {
 	ROUTER_FOUND,
 	ROUTER_NOT_FOUND,      /* 404; also for a path with characters that no route of its form takes */
-	ROUTER_WRONG_METHOD,   /* 405; allow lists the methods there are */
-	ROUTER_UNKNOWN_METHOD, /* 501: neither of HTTP nor of any route */
+	ROUTER_WRONG_METHOD,   /* 405; allow lists the resource's methods */
+	ROUTER_UNKNOWN_METHOD, /* 501: no method of HTTP or of any route */
 };
 
 /**
- * @param target  raw, as sent ("/v1/chunks/default/…?x=y"); an absolute-form target is not served. Where a route is
- *                found, zeros are written into it: it is of use for its values only
- * @param plain   it is known to have nothing but letters, digits and "-._~/"
+ * @param target  raw, as sent ("/v1/chunks/default/…?x=y"); an absolute-form target is not served. If a route is found,
+ * zeros are written into the target, which then serves for the match's values only
+ * @param plain  the target is known to have only letters, digits and "-._~/"
  * @param allow   for ROUTER_WRONG_METHOD: "GET, HEAD", cut to allow_len
  */
 enum router_result router_find(const struct http_route *const *tables, const char *method, char *target, bool plain,

@@ -42,7 +42,7 @@ void hub_bytes_free(void *state);
 /** Must the bytes be sent? Call once size and etag are known. */
 bool hub_bytes_wanted(struct hub_bytes *b);
 
-/** Sends bytes from memory. @param bytes the whole file; taken over */
+/** Sends bytes from memory. @param bytes  the whole file; taken over */
 void hub_bytes_keep(struct hub_bytes *b, uint8_t *bytes);
 
 #endif

@@ -34,7 +34,7 @@ void *hub_repo_new_git(struct http_request *req, size_t bytes, void (*run)(struc
 		       void (*show)(struct http_request *req, struct hub_call *call));
 
 /** Begins a request that needs a key: if the key is valid, the body is read and counts for the key. Call from head().
- * @param state begins with a struct hub_repo; NULL: not made, an error was replied */
+ * @param state  begins with a struct hub_repo; NULL: not made, an error was replied */
 void hub_repo_begin_write(struct http_request *req, void *state);
 /** A route's body(), after hub_repo_begin_write() or route_body_begin(). */
 void hub_repo_body(struct http_request *req, const uint8_t *bytes, size_t len);
@@ -44,7 +44,7 @@ void hub_repo_done(struct http_request *req);
 /** Finds the repository of the path. On the worker. @return false: the call has failed */
 bool hub_repo_find(struct hub_repo *r, enum cairn_hub_access need);
 
-/** Mints a token of the store; else the call has failed. @param claims of cairn_hub_token_claims(); the expiry is set
+/** Mints a token of the store; else the call has failed. @param claims  of cairn_hub_token_claims(); the expiry is set
  * here
  *  @param[out] token  owned by the caller, also when it failed */
 bool hub_repo_mint(struct hub_repo *r, struct cairn_token_claims *claims, char **token);
@@ -55,7 +55,7 @@ bool hub_repo_find_commit(struct hub_repo *r, enum cairn_hub_access need, const 
 bool hub_repo_find_place(struct hub_repo *r, enum cairn_hub_access need, const char *raw,
 			 char path[static CAIRN_INDEX_PATH_MAX + 1]);
 
-/** Reads the query's limit: 1 to max. @param absent if it is absent or cannot be parsed */
+/** Reads the query's limit: 1 to max. @param absent  if it is absent or cannot be parsed */
 uint32_t hub_limit(const struct http_request *req, uint32_t absent, uint32_t max);
 
 /** Does a query's value mean yes: "true", "True", "1"? */

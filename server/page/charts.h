@@ -22,21 +22,21 @@ struct chart_part {
 /** Appends a treemap: each part is an area about as large as its bytes, within its parent's area. The largest parts are
  * shown; the rest of a parent is one more area. Parts without bytes are left out. Each of the largest top parts has a
  * colour, which its own parts share.
- *  @param rest label of a parent's rest @param title read by programs in place of the chart */
+ *  @param rest  label of a parent's rest @param title  read by programs in place of the chart */
 void chart_put_treemap(struct cairn_buf *b, const char *title, const char *rest, const struct chart_part *parts,
 		       size_t n);
 
 /** Appends a matrix of n by n fields, at most CHARTS_SIDE_MAX: the more bytes two share, the darker.
- *  @param names  n of them  @param bytes n by n, row by row; the diagonal is ignored */
+ *  @param names  n of them  @param bytes  n by n, row by row; the diagonal is ignored */
 void chart_put_matrix(struct cairn_buf *b, const char *title, const char *const *names, size_t n,
 		      const uint64_t *bytes);
 
 /** Append columns, one a day, the oldest first; a day with -1 has none. At least one is known.
- *  @param bytes n of them, the newest first @param title read by programs in place of the chart */
+ *  @param bytes  n of them, the newest first @param title  read by programs in place of the chart */
 void chart_put_days(struct cairn_buf *b, const char *title, const int64_t *bytes, size_t n, int64_t newest_day);
 
 /** Append columns, from left to right. Between begin and end: a column of a height up to 1, the chart's, with a second
- * column of the inner height within. Places count from 0. @param colours a class of the stylesheet @param says its
+ * column of the inner height within. Places count from 0. @param colours  a class of the stylesheet @param says  its
  * title */
 void chart_begin_columns(struct cairn_buf *b, const char *title, const char *colours);
 void chart_put_column(struct cairn_buf *b, size_t place, size_t n_places, double height, double inner,

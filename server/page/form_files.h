@@ -26,11 +26,11 @@ struct form_files {
 	struct form_part parts[FORM_PARTS_MAX];
 };
 
-/** Parses it. @param type value of the header Content-Type; NULL: absent @return false: not such a form, cut off, too
+/** Parses it. @param type  value of the header Content-Type; NULL: absent @return false: not such a form, cut off, too
  * many parts, or a bad name: empty, too long, given twice, with a zero byte or without an end */
 bool form_files_read(struct form_files *out, const char *type, const uint8_t *bytes, size_t len);
 
-/** Copies the first field of this name. @param[out] out size bytes; "" if absent
+/** Copies the first field of this name. @param[out] out  size bytes; "" if absent
  *  @return false: it does not fit, or has a zero byte */
 bool form_files_value(const struct form_files *files, const char *name, char *out, size_t size);
 

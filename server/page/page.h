@@ -76,7 +76,7 @@ struct page_crumb {
 void page_begin(struct page *page, const char *title, const struct page_crumb *crumbs, size_t n_crumbs);
 void page_end(struct page *page);
 
-/** Is the reader signed in? If not, redirects to the sign-in. @param next where to return afterwards @return false:
+/** Is the reader signed in? If not, redirects to the sign-in. @param next  where to return afterwards @return false:
  * build() must return */
 bool page_is_signed_in(struct page *page, const char *next);
 
@@ -86,7 +86,7 @@ bool page_is_operator(const struct page *page);
 /** Appends a whole error page that does not depend on the reader. */
 void page_put_error(struct cairn_buf *b, unsigned code, const char *title, const char *text);
 
-/** Sets the cookie of a session. @param text "": delete it @param life_s 0: delete it */
+/** Sets the cookie of a session. @param text  "": delete it @param life_s  0: delete it */
 void page_set_cookie(struct page *page, const char *text, int64_t life_s);
 
 /** Turns a failure that the person can correct into a notice on the form. @return false: another failure, or none */
@@ -94,7 +94,7 @@ bool page_take_failure(struct page *page);
 /** Appends the notice of page_take_failure(), if there is one. */
 void page_put_notice(struct page *page);
 
-/** Appends lines with a copy button. @param id of the page's element */
+/** Appends lines with a copy button. @param id  of the page's element */
 void page_put_copy(struct page *page, const char *id, const char *label, const char *lines);
 
 /** Selects the repositories to list. Borrowed. */

@@ -25,13 +25,13 @@ void page_paths_visit(void *ctx, const struct cairn_hub_path *found);
 /** Closes the table, if it has a row. */
 void page_paths_end(struct page_paths *paths);
 
-/** Appends a search field, which leads to the same address. @param text the searched text; "": none yet */
+/** Appends a search field, which leads to the same address. @param text  the searched text; "": none yet */
 void page_paths_put_form(struct page *page, const char *text);
 
 /** Returns the argument "find" of a request. @return "": absent, or too long to be a part of a path */
 const char *page_paths_wanted(const struct http_request *req);
 
-/** Appends the rows found, or a note that there are none, and links to more and back. @param next the path to continue
+/** Appends the rows found, or a note that there are none, and links to more and back. @param next  the path to continue
  * after; "": no more. Overwritten if the page had no room for all */
 void page_paths_put_found(struct page_paths *paths, const char *text, char next[static CAIRN_INDEX_PATH_MAX + 1]);
 

@@ -25,13 +25,13 @@ bool page_repo_take(struct http_request *req, struct page *page);
 void page_repo_put_address(struct cairn_buf *b, const struct page *page);
 
 /** Begin a page of the repository that was found: its name, who may see it, and the tabs.
- *  @param crumbs after those of the repository; may be NULL
+ *  @param crumbs  after those of the repository; may be NULL
  *  @return false: the call has failed */
 bool page_repo_begin(struct page *page, enum page_repo_tab tab, const struct page_crumb *crumbs, size_t n_crumbs);
 
 /** Makes the crumbs to a folder or a file, one for each segment of the path.
  *  @param prefix     of the addresses, escaped
- *  @param texts storage that the crumbs borrow; an empty buffer of the caller's
+ *  @param texts  storage that the crumbs borrow; an empty buffer of the caller's
  *  @param[out] out   PAGE_CRUMBS_MAX of room
  *  @return how many */
 size_t page_repo_crumbs(const char *prefix, const char *path, struct cairn_buf *texts, struct page_crumb *out);
@@ -61,7 +61,7 @@ void page_place_put_address(struct cairn_buf *b, const struct page_place *p, con
 /** Begins a page of the path that was found, with its crumbs. @return false: the call has failed */
 bool page_place_begin(struct page_place *p, enum page_repo_tab tab);
 
-/** Appends the revision, and a menu of others. @param what as above: the kind of page that they lead to */
+/** Appends the revision, and a menu of others. @param what  as above: the kind of page that they lead to */
 void page_place_put_menu(struct page_place *p, const char *what);
 
 /** Appends a commit's title (cut), author, time and number. */
@@ -80,13 +80,13 @@ enum page_place_bytes {
 };
 
 /** Reads the first bytes of a file. Lost bytes do not fail the page; it reports them.
- *  @param[out] out an empty buffer, whose maximum limits the bytes; left empty if they are lost
+ *  @param[out] out  an empty buffer, whose maximum limits the bytes; left empty if they are lost
  *  @param[out] found  always set
  *  @return false: the call has failed */
 CAIRN_MUST_USE bool page_place_read(struct page_place *p, const struct cairn_index_entry *entry, struct cairn_buf *out,
 				    enum page_place_bytes *found);
 
-/** Returns a sentence for the reader. @param found not PAGE_PLACE_READ @return static */
+/** Returns a sentence for the reader. @param found  not PAGE_PLACE_READ @return static */
 const char *page_place_say(enum page_place_bytes found);
 
 #endif

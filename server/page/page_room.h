@@ -5,7 +5,7 @@
 #include "cas/stats.h"
 #include "server/app.h"
 
-/** Appends sections with figures and a chart of thirty days. @param s the current figures */
+/** Appends sections with figures and a chart of thirty days. @param s  the current figures */
 void page_put_room(struct cairn_buf *b, struct app *app, const struct cairn_cas_stats *s);
 
 #endif

@@ -9,7 +9,7 @@
 void page_put_tensor_sums(struct cairn_buf *b, const struct cairn_tensors *tensors);
 
 /** Appends the file's number of parameters, their types, and its first tensors; or why its header cannot be parsed.
- *  @param bytes the first CAIRN_TENSORS_HEAD_MAX + 8 bytes of the file, or all */
+ *  @param bytes  the first CAIRN_TENSORS_HEAD_MAX + 8 bytes of the file, or all */
 void page_put_tensors(struct cairn_buf *b, const uint8_t *bytes, size_t len, uint64_t file_bytes);
 
 #endif

@@ -20,7 +20,7 @@ void plan_write_v1(struct cairn_spill *out, const struct cairn_plan *plan, const
 /** {"offset_into_first_range","terms","xorbs"}: one URL for several ranges of a xorb. */
 void plan_write_v2(struct cairn_spill *out, const struct cairn_plan *plan, const struct plan_urls *urls);
 
-/** {"files":{hash:[terms]},"fetch_info":{...}} of n files. @param is_range they are ranges of files.
+/** {"files":{hash:[terms]},"fetch_info":{...}} of n files. @param is_range  they are ranges of files.
  * "offsets_into_first_range":{hash:n}, an extension of ours, then says how far into its first term each begins */
 void plan_write_batch(struct cairn_spill *out, const struct cairn_hash *files, const struct cairn_plan *plans, size_t n,
 		      bool is_range, const struct plan_urls *urls);

@@ -14,7 +14,7 @@ bool route_xorbs_kept_here(struct http_request *req);
 /** Read {hash}. @return false: a 400 was replied */
 bool route_hash(struct http_request *req, struct cairn_hash *out);
 
-/** Reads ?limit=N, the number of rows to list: 1 to most. @param by_default if absent @return false: no such number;
+/** Reads ?limit=N, the number of rows to list: 1 to most. @param by_default  if absent @return false: no such number;
  * nothing was replied */
 bool route_limit(struct http_request *req, uint32_t by_default, uint32_t most, uint32_t *limit);
 

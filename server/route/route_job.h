@@ -33,8 +33,8 @@ void *route_job_new(struct http_request *req, size_t bytes, void (*run)(struct r
 /**
  * Reads from cas, and replies. Calls run() and reply() here. If the index or the store is on another machine, run() is
  * called on a worker and reply() after it, so that no thread that serves many requests waits for one.
- * @param job begins a state of so many bytes, with run and reply set and the rest set up by the route. It may be on the
- * stack: if the request has to wait, it gets a copy, which route->free releases
+ * @param job  begins a state of so many bytes, with run and reply set and the rest set up by the route. It may be on
+ * the stack: if the request has to wait, it gets a copy, which route->free releases
  */
 void route_ask(struct http_request *req, struct route_job *job, size_t bytes);
 
