@@ -51,9 +51,9 @@ struct http_thread {
 	atomic_int n_open;         /* of these, the ones it has begun with */
 	atomic_uint n_handed;      /* ever */
 	unsigned n_handed_before;  /* at the last tick */
-	atomic_uint n_requests;    /* that it serves now; each thread has its own count, since a common one would be
-				      contended */
-	uint32_t id_next, id_end;  /* request numbers reserved for this thread */
+	atomic_uint
+		n_requests; /* requests under way; each thread has its own count, since threads would contend for one */
+	uint32_t id_next, id_end; /* request numbers reserved for this thread */
 	char apart[64];
 };
 
