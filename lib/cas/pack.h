@@ -23,8 +23,8 @@ struct cairn_pack_options {
 
 /**
  * Moves xorbs into a new pack, which takes long. Copies all of them and makes the pack durable. Only then removes them
- * from the object folder, one by one. So a kill at any point leaves each xorb in at least one of the two places, and
- * the next packing removes the rest from the object folder. No collection runs until the pack is durable. Makes no pack
+ * from the object folder, one by one. So a kill at any point leaves each xorb in at least one of the two places. The
+ * next packing removes the rest from the object folder. No collection runs until the pack is durable. Makes no pack
  * if there is nothing to move. Retired xorbs stay where they are.
  * @return CAIRN_OK; CAIRN_E_BUSY stopped, or with rule gc.running: a collection or packing is under way; CAIRN_E_FULL;
  * CAIRN_E_USAGE, CAIRN_E_CONFLICT as cairn_store_packing_begin(); as index and store. report counts what was

@@ -57,9 +57,9 @@ bool cairn_byte_range_find(const struct cairn_byte_range *range, uint64_t file_b
 
 /**
  * Plans a file, or a range of it. An empty file gives a plan without terms, also for a range from its start on.
- * Works in memory for the file's terms (140 bytes each while it works, at most). Reads a row for each xorb, and the
- * places of chunks only where the range begins or ends within a term, or a xorb was repacked. Its xorbs come in the
- * order in which the file first needs them.
+ * Takes memory for the file's terms, at most 140 bytes each during the call. Reads a row for each xorb. Reads the
+ * places of chunks only where the range begins or ends within a term, or a xorb was repacked. The plan's xorbs come in
+ * the order in which the file first needs them.
  * @return CAIRN_OK
  *         CAIRN_E_NOT_FOUND  unknown, or the viewer may not read it
  *         CAIRN_E_LIMIT      the range starts past the end; out->file_bytes is set

@@ -37,11 +37,10 @@ CAIRN_MUST_USE enum cairn_status cairn_cas_take_proving(struct cairn_cas *cas, s
 void cairn_cas_give_proving(struct cairn_cas *cas, const struct cairn_index_lease *lease);
 
 /**
- * Proves some claims of the next owner: reads their files, and records which claims are true. Reads a part of a file
- * that is longer than a turn, and the next part in that owner's next turn, so that no owner waits for another's long
- * files. Does not read a file again that was read for any owner, but takes as long, so that timing does not reveal
- * other owners. Retries an unreadable file after an hour. A claim that is not recorded stays due, so a stop loses only
- * reading.
+ * Proves some claims of the next owner: reads their files, and records which claims are true. Of a file longer than a
+ * turn, each turn of the owner reads one part, so that no owner waits for another's long files. A file that was read
+ * for any owner is not read again. The call still takes as long, so that timing does not reveal other owners. Retries
+ * an unreadable file after an hour. A claim that is not recorded stays due, so a stop loses only reading.
  * @return CAIRN_OK
  *         CAIRN_E_BUSY  stopped, or store or index do not answer; what was read before is written down
  *         else as a write: the index

@@ -64,7 +64,7 @@ static enum cairn_status xorb_upload_prepare(struct cairn_xorb_upload *u, const 
 {
 	const struct cairn_cas_options *o = &u->cas->options;
 	uint64_t known_bytes;
-	/* A remote index is asked only after the whole body has arrived; the lookup is done then. */
+	/* A remote index or store is asked only after the whole body has arrived. */
 	enum cairn_status status =
 		cairn_cas_is_remote(u->cas) ? CAIRN_E_NOT_FOUND : cairn_cas_xorb(u->cas, &u->hash, &known_bytes);
 	if (status != CAIRN_OK && status != CAIRN_E_NOT_FOUND)
@@ -226,8 +226,8 @@ static enum cairn_status xorb_upload_settle(struct cairn_xorb_upload *u, struct 
 	if (row.stored_bytes > 0)
 		status = xorb_upload_disown(u, &row);
 	bool existed = false, named = cas_names_copies(u->cas);
-	/* An object without a row is a left-over of a crash, perhaps with another layout, and the row to follow must
-	 * describe the bytes in the store. Where rows name copies, they do so; another copy there may belong to another
+	/* An object without a row is a left-over of a crash, perhaps with another layout. It goes, because the row to
+	 * follow must describe the stored bytes. Where rows name copies, another copy stays: it may belong to another
 	 * daemon whose row is still to come. */
 	if (status == CAIRN_OK && !named)
 		status = cairn_store_remove(u->cas->store, &u->hash, NULL);

@@ -12,7 +12,7 @@ enum {
 	PATTERN_BYTES_OF_STEP = 8, /* bytes searched for one step */
 };
 
-/* @return false: no steps are left, and all further patterns are ignored */
+/* @return false: no steps are left, so the result of the match is meaningless */
 static bool spend(struct cairn_hub_patterns *all, size_t steps)
 {
 	all->steps_left = all->steps_left > steps ? all->steps_left - steps : 0;
