@@ -16,7 +16,7 @@ enum cairn_status cairn_fetch_check_grant(struct cairn_cas *cas, struct cairn_fe
 	return f->granted.n > 0 ? CAIRN_OK : CAIRN_E_IO;
 }
 
-/* --- what is wanted ----------------------------------------------------------------------------------------------- */
+/* --- the wanted ranges -------------------------------------------------------------------------------------------- */
 
 static bool fetch_is_within(const struct cairn_fetch_range *outer, const struct cairn_fetch_range *inner)
 {
@@ -83,7 +83,7 @@ static enum cairn_status fetch_decide(struct cairn_fetch *f, struct cairn_diag *
 	return fetch_check_bytes(f, diag);
 }
 
-/* --- where it is sent from ---------------------------------------------------------------------------------------- */
+/* --- the source --------------------------------------------------------------------------------------------------- */
 
 /* An object shorter than the grant has changed since. */
 static bool fetch_is_whole(const struct cairn_fetch *f)

@@ -264,7 +264,7 @@ static enum cairn_status reader_next_chunk(struct cairn_file_reader *r, struct c
 	return status;
 }
 
-/* --- the range ---------------------------------------------------------------------------------------------------- */
+/* --- opening and reading ------------------------------------------------------------------------------------------ */
 
 enum cairn_status cairn_file_reader_read(struct cairn_file_reader *r, uint8_t *out, size_t max, size_t *n,
 					 struct cairn_diag *diag)

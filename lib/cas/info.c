@@ -95,7 +95,7 @@ enum cairn_status cairn_info_file(struct cairn_cas *cas, const struct cairn_info
 	return info_visit_uses(cas, uses, out->n_xorbs < asker->limit ? out->n_xorbs : asker->limit, visit, ctx);
 }
 
-/* --- files by something else -------------------------------------------------------------------------------------- */
+/* --- files by owner, xorb or SHA-256 ------------------------------------------------------------------------------ */
 
 static enum cairn_status info_each_match(struct cairn_cas *cas, const struct cairn_info_asker *asker,
 					 enum cairn_index_match match, const uint8_t name[static CAIRN_HASH_BYTES],

@@ -16,7 +16,7 @@ enum { HUB_BYTES = 3 }; /* of the prefix "hf_": clients expect it, but keys are 
 
 _Static_assert((int)CAIRN_KEY_NAME_MAX == (int)CAIRN_INDEX_SCOPE_TEXT_MAX, "what the index keeps of a name");
 
-/* --- their text --------------------------------------------------------------------------------------------------- */
+/* --- the text of a key -------------------------------------------------------------------------------------------- */
 
 static enum cairn_status key_text(char out[static CAIRN_KEY_TEXT_BYTES])
 {
@@ -154,7 +154,7 @@ enum cairn_status cairn_cas_each_key(struct cairn_cas *cas, void (*visit)(void *
 	return status;
 }
 
-/* --- using them --------------------------------------------------------------------------------------------------- */
+/* --- using keys --------------------------------------------------------------------------------------------------- */
 
 unsigned cairn_key_allows(const char *words)
 {

@@ -38,7 +38,7 @@ struct left_overs_walk {
 	struct cairn_index_copy unnamed[CAIRN_INDEX_SWEEP_MAX]; /* those of found that no row names */
 };
 
-/* --- how far it is ------------------------------------------------------------------------------------------------ */
+/* --- the place where a listing resumes ---------------------------------------------------------------------------- */
 
 static const char LEFT_OVERS_NOTE[] = "listed";
 
@@ -116,7 +116,7 @@ static enum cairn_status left_overs_keep(struct left_overs_walk *w, const struct
 	return left_overs_write_note(w);
 }
 
-/* --- where rows name copies --------------------------------------------------------------------------------------- */
+/* --- if rows name copies ------------------------------------------------------------------------------------------ */
 
 static void left_overs_note(void *ctx, const struct cairn_hash *hash, const struct cairn_copy *copy)
 {
@@ -144,7 +144,7 @@ static enum cairn_status left_overs_write_off(struct left_overs_walk *w)
 	return status;
 }
 
-/* --- where they do not: this process alone writes the store ------------------------------------------------------- */
+/* --- if they do not: this process alone writes the store ---------------------------------------------------------- */
 
 /* Does nobody need this copy? Under the guard, no upload of this xorb is between its PUT and its row. Of several
  * copies, the last one counts. */
@@ -205,7 +205,7 @@ static enum cairn_status left_overs_remove_all(struct left_overs_walk *w)
 	return status;
 }
 
-/* --- all of them -------------------------------------------------------------------------------------------------- */
+/* --- the listing -------------------------------------------------------------------------------------------------- */
 
 /* Notes where the listing broke off, for the next one to resume. After repeated failures at one place the next listing
  * starts over, so that the objects before that place are not left out for ever. */

@@ -191,7 +191,7 @@ static enum cairn_status losses_walk_files(struct losses_look *look)
 	return look->is_short ? CAIRN_E_NOMEM : status;
 }
 
-/* --- whose they are ----------------------------------------------------------------------------------------------- */
+/* --- owners ------------------------------------------------------------------------------------------------------- */
 
 static int losses_compare_owners(const void *a, const void *b)
 {
@@ -271,7 +271,7 @@ static enum cairn_status losses_find_owners(struct losses_look *look)
 	return CAIRN_OK;
 }
 
-/* --- when it is time ---------------------------------------------------------------------------------------------- */
+/* --- when to look ------------------------------------------------------------------------------------------------- */
 
 static struct losses_mark losses_mark_now(struct cairn_cas *cas)
 {
@@ -351,7 +351,7 @@ enum cairn_status cairn_losses_look(struct cairn_cas *cas, bool (*stop)(void *ct
 	return CAIRN_OK;
 }
 
-/* --- telling ------------------------------------------------------------------------------------------------------ */
+/* --- results ------------------------------------------------------------------------------------------------------ */
 
 void cairn_losses_sum(struct cairn_cas *cas, struct cairn_losses_sum *out)
 {

@@ -23,7 +23,7 @@ static void move_fini(struct move *m)
 	free(m->known.ids);
 }
 
-/* --- the two ends ------------------------------------------------------------------------------------------------- */
+/* --- opening source and target ------------------------------------------------------------------------------------ */
 
 static enum cairn_status move_open_from(struct move *m)
 {
@@ -109,7 +109,7 @@ static enum cairn_status move_open_to(struct move *m)
 	return CAIRN_OK;
 }
 
-/* --- may they be moved? ------------------------------------------------------------------------------------------- */
+/* --- may the store be moved? -------------------------------------------------------------------------------------- */
 
 static enum cairn_status move_is_empty(struct move *m, bool *empty)
 {

@@ -124,7 +124,7 @@ static void move_object(struct move *m, struct move_object *object, uint8_t *blo
 	}
 }
 
-/* --- some at a time ----------------------------------------------------------------------------------------------- */
+/* --- several at a time -------------------------------------------------------------------------------------------- */
 
 static void *move_objects_thread(void *arg)
 {

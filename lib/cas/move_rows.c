@@ -8,7 +8,7 @@ enum {
 	MOVE_WRITE_BYTES = 4 << 20,
 };
 
-/* --- going through a table ---------------------------------------------------------------------------------------- */
+/* --- a cursor over a table ---------------------------------------------------------------------------------------- */
 
 struct move_cursor {
 	struct cairn_index_transfer *index;

@@ -131,7 +131,7 @@ static enum cairn_status plan_order_terms(struct plan_builder *b)
 	return CAIRN_OK;
 }
 
-/* --- what is needed of each xorb ---------------------------------------------------------------------------------- */
+/* --- the ranges of each xorb -------------------------------------------------------------------------------------- */
 
 static int plan_by_start(const void *pa, const void *pb)
 {

@@ -24,7 +24,7 @@ void cas_removal_fini(struct cas_removal *r)
 	pthread_mutex_destroy(&r->lock);
 }
 
-/* --- what the store says of each ---------------------------------------------------------------------------------- */
+/* --- the result of each removal ----------------------------------------------------------------------------------- */
 
 /* Is the failure about this object only? A store that does not answer says nothing about any object. */
 static bool removal_is_refused(enum cairn_status status, const struct cairn_diag *diag)
@@ -67,7 +67,7 @@ enum cairn_status cas_removal_note(struct cas_removal *r, const struct cairn_has
 	return ended;
 }
 
-/* --- many of them ------------------------------------------------------------------------------------------------- */
+/* --- many objects ------------------------------------------------------------------------------------------------- */
 
 struct removal_lane {
 	struct cairn_work work;
@@ -167,7 +167,7 @@ enum cairn_status cas_removal_run(struct cas_removal *r, const struct cairn_hash
 	return r->ended == CAIRN_OK ? status : r->ended;
 }
 
-/* --- what is told of them ----------------------------------------------------------------------------------------- */
+/* --- the report --------------------------------------------------------------------------------------------------- */
 
 enum cairn_status cas_removal_result(const struct cas_removal *r, uint64_t n_left, struct cairn_diag *diag)
 {

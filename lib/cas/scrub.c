@@ -208,7 +208,7 @@ enum cairn_status cairn_cas_scrub_settle(struct cairn_cas *cas, const struct cai
 	return CAIRN_OK;
 }
 
-/* --- of several daemons one --------------------------------------------------------------------------------------- */
+/* --- the lease: only one daemon scrubs ---------------------------------------------------------------------------- */
 
 /* Other daemons ask often. A state read within the last second saves them a request to the server. */
 enum cairn_status cairn_cas_take_scrub(struct cairn_cas *cas, struct cairn_index_lease *lease)

@@ -10,7 +10,7 @@ enum {
 	LOOK_TERMS_MAX = 10000, /* a shard with more terms is not small */
 };
 
-/* --- what it names ------------------------------------------------------------------------------------------------ */
+/* --- the xorbs and files of a shard ------------------------------------------------------------------------------- */
 
 static bool look_has_xorb(const struct cairn_index_look *asked, const struct cairn_hash *xorb)
 {

@@ -10,7 +10,7 @@
 
 _Static_assert((int)CAIRN_HUB_NAME_MAX == (int)CAIRN_INDEX_ACCOUNT_NAME_MAX, "what the index keeps of a name");
 
-/* --- who asks ----------------------------------------------------------------------------------------------------- */
+/* --- the asker ---------------------------------------------------------------------------------------------------- */
 
 void cairn_hub_set_operator(struct cairn_hub_asker *out)
 {
@@ -67,7 +67,7 @@ enum cairn_status cairn_hub_identify_user(struct cairn_cas *cas, const char *nam
 	return CAIRN_OK;
 }
 
-/* --- making and changing them ------------------------------------------------------------------------------------- */
+/* --- making and changing accounts --------------------------------------------------------------------------------- */
 
 enum cairn_status cairn_hub_add_account(struct cairn_cas *cas, const struct cairn_hub_new_account *account, int64_t *id,
 					struct cairn_diag *diag)
@@ -133,7 +133,7 @@ bool cairn_hub_role_parse(const char *name, enum cairn_index_role *out)
 	return false;
 }
 
-/* --- looking at them ---------------------------------------------------------------------------------------------- */
+/* --- reading accounts --------------------------------------------------------------------------------------------- */
 
 enum cairn_status cairn_hub_no_account(struct cairn_diag *diag)
 {

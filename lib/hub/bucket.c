@@ -166,7 +166,7 @@ enum cairn_status cairn_hub_list_bucket(struct cairn_cas *cas, const struct cair
 	return status;
 }
 
-/* --- one of them -------------------------------------------------------------------------------------------------- */
+/* --- one object --------------------------------------------------------------------------------------------------- */
 
 static enum cairn_status bucket_no_entry(struct cairn_diag *diag)
 {

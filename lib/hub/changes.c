@@ -38,7 +38,7 @@ void cairn_hub_changes_fini(struct cairn_hub_changes *changes)
 	*changes = (struct cairn_hub_changes){0};
 }
 
-/* --- one side ----------------------------------------------------------------------------------------------------- */
+/* --- one commit --------------------------------------------------------------------------------------------------- */
 
 static void changes_close(struct changes_side *side)
 {
@@ -90,7 +90,7 @@ static enum cairn_status changes_next(struct changes_run *run, struct changes_si
 	return status;
 }
 
-/* --- what was found ----------------------------------------------------------------------------------------------- */
+/* --- differences -------------------------------------------------------------------------------------------------- */
 
 static char *changes_path(const char *folder, const char *name)
 {

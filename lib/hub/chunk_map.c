@@ -83,7 +83,7 @@ static void map_sum(struct cairn_chunk_map *map, const struct cairn_index_file *
 	}
 }
 
-/* --- others ------------------------------------------------------------------------------------------------------- */
+/* --- other files -------------------------------------------------------------------------------------------------- */
 
 /* @return the index of the xorb's first piece */
 static uint32_t map_find(const struct map_run *run, int64_t xorb_id)

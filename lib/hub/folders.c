@@ -37,7 +37,7 @@ static void folders_run_fini(struct folders_run *run)
 	free(run->holders);
 }
 
-/* --- what there is ------------------------------------------------------------------------------------------------ */
+/* --- the entries of the commit ------------------------------------------------------------------------------------ */
 
 /* Entries come folder by folder, so this is mostly the folder of the entry before. */
 static uint32_t folders_find(struct folders_run *run, const char *path)
@@ -86,7 +86,7 @@ static enum cairn_status folders_list(struct folders_run *run, const struct cair
 	return status == CAIRN_OK || status == CAIRN_E_NOT_FOUND ? run->status : status; /* it may have no files */
 }
 
-/* --- whose a chunk is --------------------------------------------------------------------------------------------- */
+/* --- the folder of each chunk ------------------------------------------------------------------------------------- */
 
 /* Finds the smallest folder that contains both. */
 static uint32_t folders_common(const struct cairn_folders *out, uint32_t a, uint32_t b)
@@ -171,7 +171,7 @@ static enum cairn_status folders_take_xorb(void *ctx, const struct cairn_stretch
 	return status;
 }
 
-/* --- all of it ---------------------------------------------------------------------------------------------------- */
+/* --- the whole commit --------------------------------------------------------------------------------------------- */
 
 static enum cairn_status folders_read_files(struct folders_run *run)
 {

@@ -28,7 +28,7 @@ static void foot_run_fini(struct foot_run *run)
 	free(run->refs);
 }
 
-/* --- what it has -------------------------------------------------------------------------------------------------- */
+/* --- the files of the repository ---------------------------------------------------------------------------------- */
 
 static void foot_take_file(void *ctx, const struct cairn_index_owned *file)
 {
@@ -55,7 +55,7 @@ static enum cairn_status foot_list_files(struct foot_run *run)
 	return CAIRN_OK;
 }
 
-/* --- what is named ------------------------------------------------------------------------------------------------ */
+/* --- the named files ---------------------------------------------------------------------------------------------- */
 
 static bool foot_take_ref(void *ctx, const struct cairn_index_ref_row *ref)
 {

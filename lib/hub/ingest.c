@@ -32,7 +32,7 @@ struct cairn_hub_ingest {
 	uint64_t used_bytes;
 };
 
-/* --- what the placer asks ----------------------------------------------------------------------------------------- */
+/* --- callbacks of the placer -------------------------------------------------------------------------------------- */
 
 struct ingest_learning {
 	struct cairn_placer *placer;
@@ -178,7 +178,7 @@ static enum cairn_status ingest_tell(struct cairn_hub_ingest *in, struct cairn_d
 	return cairn_shards_write(&in->placer, CAIRN_SHARDS_BYTES_MAX, ingest_shard, in, diag);
 }
 
-/* --- working off -------------------------------------------------------------------------------------------------- */
+/* --- processing --------------------------------------------------------------------------------------------------- */
 
 uint8_t *cairn_hub_ingest_room(struct cairn_hub_ingest *in, size_t *len)
 {

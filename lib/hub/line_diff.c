@@ -47,7 +47,7 @@ static bool diff_is_same(const struct diff_line *a, const struct diff_line *b)
 	return a->len == b->len && (a->len == 0 || memcmp(a->text, b->text, a->len) == 0);
 }
 
-/* --- the shortest way --------------------------------------------------------------------------------------------- */
+/* --- the shortest path -------------------------------------------------------------------------------------------- */
 
 /* The shortest edits between the common first lines and the common last lines: E. Myers, "An O(ND) Difference
  * Algorithm", 1986. far[d] holds how far the paths with d edits reach on each diagonal k = x - y, from -d to d. */
@@ -146,7 +146,7 @@ static enum cairn_status diff_find(struct diff_text *a, struct diff_text *b)
 	return CAIRN_OK;
 }
 
-/* --- telling it --------------------------------------------------------------------------------------------------- */
+/* --- visiting the lines ------------------------------------------------------------------------------------------- */
 
 struct diff_place {
 	const struct diff_text *a, *b;

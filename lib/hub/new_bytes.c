@@ -85,7 +85,7 @@ static enum cairn_status new_pass_before(struct new_run *run)
 	return status;
 }
 
-/* --- what is new -------------------------------------------------------------------------------------------------- */
+/* --- counting ----------------------------------------------------------------------------------------------------- */
 
 /* Did the commit before, or an earlier change, have this inline text? Inline text counts as a whole. */
 static bool new_had_text(const struct new_run *run, uint32_t change)

@@ -44,7 +44,7 @@ static void old_run_fini(struct old_run *run)
 	free(run->common);
 }
 
-/* --- what there was ----------------------------------------------------------------------------------------------- */
+/* --- the commit before -------------------------------------------------------------------------------------------- */
 
 static bool old_take_before(void *ctx, const struct cairn_index_entry *entry)
 {
@@ -87,7 +87,7 @@ static enum cairn_status old_read_files(struct old_run *run)
 	return status;
 }
 
-/* --- what both have ----------------------------------------------------------------------------------------------- */
+/* --- common bytes ------------------------------------------------------------------------------------------------- */
 
 static uint64_t *old_common(struct old_run *run, uint32_t change, uint32_t before)
 {
@@ -131,7 +131,7 @@ static void old_take_texts(struct old_run *run)
 	}
 }
 
-/* --- what comes of it --------------------------------------------------------------------------------------------- */
+/* --- the result --------------------------------------------------------------------------------------------------- */
 
 static enum cairn_status old_choose(struct old_run *run, uint32_t change, struct cairn_old_source *out)
 {

@@ -88,7 +88,7 @@ enum cairn_status cairn_hub_list_all(struct cairn_cas *cas, const struct cairn_i
 	return status;
 }
 
-/* --- one of them -------------------------------------------------------------------------------------------------- */
+/* --- one entry ---------------------------------------------------------------------------------------------------- */
 
 enum cairn_status cairn_hub_find_entry(struct cairn_cas *cas, const struct cairn_index_commit *commit, const char *path,
 				       struct cairn_index_entry *out, struct cairn_diag *diag)

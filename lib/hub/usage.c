@@ -60,7 +60,7 @@ static enum cairn_status usage_find_owners(struct usage_work *w, struct cairn_di
 	return w->members && w->stamps && w->met ? CAIRN_OK : CAIRN_E_NOMEM;
 }
 
-/* --- who holds most ----------------------------------------------------------------------------------------------- */
+/* --- the largest owners ------------------------------------------------------------------------------------------- */
 
 static int usage_by_held(const void *a, const void *b)
 {
@@ -142,7 +142,7 @@ static enum cairn_status usage_name_repos(struct usage_work *w)
 	return status == CAIRN_OK ? names.status : status;
 }
 
-/* --- what comes of it --------------------------------------------------------------------------------------------- */
+/* --- the result --------------------------------------------------------------------------------------------------- */
 
 static int usage_by_pair(const void *a, const void *b)
 {

@@ -81,7 +81,7 @@ static enum cairn_status sweep_run(struct usage_work *w, const struct usage_xorb
 	return status;
 }
 
-/* --- whose they are ----------------------------------------------------------------------------------------------- */
+/* --- bytes of each owner ------------------------------------------------------------------------------------------ */
 
 static void sweep_count(struct sweep *s, uint64_t bytes)
 {
