@@ -1,12 +1,12 @@
-/* What a store's backend implements. Only for the files of this folder. */
+/* The interface that a store's backend implements. Only for the files of this folder. */
 #ifndef CAIRN_STORE_BACKEND_H
 #define CAIRN_STORE_BACKEND_H
 
 #include "store/pack.h"
 #include "store/store.h"
 
-/** The calls of pack.h, with the same contracts, for a store that can keep objects in packs. Names were checked before.
- */
+/** The calls of pack.h, with the same contracts, for a store that can keep objects in packs. The caller has checked
+ * the names. */
 struct cairn_store_pack_tier {
 	enum cairn_status (*check)(struct cairn_store *s, void (*visit)(void *ctx, const struct cairn_store_pack *pack),
 				   void *ctx);
@@ -29,14 +29,14 @@ struct cairn_store_pack_tier {
 
 /** The calls of store.h, with the same contracts. Each backend's structs begin with those below. */
 struct cairn_store_backend {
-	const struct cairn_store_pack_tier *packs; /* NULL: it has none */
+	const struct cairn_store_pack_tier *packs; /* NULL: no packs */
 	bool remote;                               /* cairn_store_is_remote() */
 	void (*free)(struct cairn_store *s);
 	enum cairn_status (*put_begin)(struct cairn_store *s, struct cairn_store_put **out);
 	enum cairn_status (*put_write)(struct cairn_store_put *p, const uint8_t *bytes, size_t len);
-	/* Does not free p; abort does, in any case. */
+	/* Does not free p; the caller always calls abort after it. */
 	enum cairn_status (*put_commit)(struct cairn_store_put *p, const struct cairn_hash *hash, bool *existed);
-	/* Likewise; NULL: it names no copies, and what follows of them is NULL, too. */
+	/* As put_commit. NULL: the store names no copies, and the other calls for named copies are NULL, too. */
 	enum cairn_status (*put_copy)(struct cairn_store_put *p, const struct cairn_hash *hash,
 				      struct cairn_copy *copy);
 	enum cairn_status (*get_named)(struct cairn_store *s, const struct cairn_hash *hash,
@@ -51,11 +51,11 @@ struct cairn_store_backend {
 	enum cairn_status (*get)(struct cairn_store *s, const struct cairn_hash *hash, unsigned n,
 				 struct cairn_store_object **out);
 	enum cairn_status (*object_read)(struct cairn_store_object *o, uint64_t offset, uint8_t *out, size_t len);
-	/* NULL: what was opened can be read. */
+	/* NULL: an open object can always be read. */
 	enum cairn_status (*object_prepare)(struct cairn_store_object *o, uint64_t offset, uint64_t len);
 	void (*object_free)(struct cairn_store_object *o);
 	enum cairn_status (*stat)(struct cairn_store *s, const struct cairn_hash *hash, uint64_t *bytes);
-	/* NULL: what stat() says is so now. */
+	/* NULL: stat() is always current. */
 	enum cairn_status (*unchanged)(struct cairn_store *s, const struct cairn_hash *hash,
 				       const struct cairn_copy *copy, uint64_t bytes, bool *unchanged);
 	enum cairn_status (*confirm)(struct cairn_store *s, const struct cairn_hash *hash, unsigned n);
@@ -65,12 +65,12 @@ struct cairn_store_backend {
 				  enum cairn_status (*visit)(void *ctx, const struct cairn_hash *hash, uint64_t bytes),
 				  void *ctx);
 	void (*room)(struct cairn_store *s, struct cairn_store_room *out);
-	void (*traffic)(struct cairn_store *s, struct cairn_store_traffic *out); /* NULL: it asks no service */
+	void (*traffic)(struct cairn_store *s, struct cairn_store_traffic *out); /* NULL: no service */
 	enum cairn_status (*add_address)(struct cairn_store *s, struct cairn_buf *out, const struct cairn_hash *hash,
 					 const struct cairn_copy *copy, uint64_t bytes, uint64_t first, uint64_t last,
-					 uint64_t life_s);                           /* NULL: it makes none */
+					 uint64_t life_s);                           /* NULL: no addresses */
 	enum cairn_status (*ready)(struct cairn_store *s, struct cairn_diag *diag);  /* NULL: always */
-	enum cairn_status (*reload)(struct cairn_store *s, struct cairn_diag *diag); /* NULL: it has no credentials */
+	enum cairn_status (*reload)(struct cairn_store *s, struct cairn_diag *diag); /* NULL: no credentials */
 };
 
 struct cairn_store {
@@ -87,16 +87,16 @@ struct cairn_store_packing {
 };
 
 struct cairn_store_object {
-	const struct cairn_store_backend *backend; /* not the store: an object may outlive it */
+	const struct cairn_store_backend *backend; /* not the store, because an object may outlive it */
 	uint64_t bytes;
 	uint64_t identity;
 	struct cairn_copy copy;
-	uint64_t fd_offset; /* of its first byte in the file */
-	int fd;             /* -1: none to send from */
+	uint64_t fd_offset; /* of the object's first byte in the file */
+	int fd;             /* -1: no file to send from */
 };
 
-/** An object's identity from what tells its bytes from others: each step can be undone, so two lists of words that
- *  differ in one never give the same number. */
+/** Mixes words that distinguish an object's bytes into its identity. Each step is reversible, so lists that differ in
+ * one word never give the same number. */
 static inline uint64_t store_identity(const uint64_t *words, size_t n)
 {
 	uint64_t mixed = 0;
@@ -107,7 +107,7 @@ static inline uint64_t store_identity(const uint64_t *words, size_t n)
 	return mixed;
 }
 
-/** Each room opens its own, by what follows the scheme and its colon. @return as cairn_store_open() says of it */
+/** Each backend opens its kind of store from the URL without scheme and colon. @return as cairn_store_open() */
 enum cairn_status store_fs_open(struct cairn_store **out, const char *dir, const struct cairn_store_options *options,
 				struct cairn_diag *diag);
 enum cairn_status store_mem_open(struct cairn_store **out, const char *rest, const struct cairn_store_options *options,

@@ -1,7 +1,7 @@
-/* Where a body on its way in waits: in a file without a name, so that memory does not grow with it, and nothing is left
- * behind when the process or the client dies. A short one, as most shards are, waits in memory instead: making such a
- * file and dropping it again takes as long as verifying 50 KB, and its pages cost three times what memory does that is
- * kept: eight pieces of those that bodies before had. */
+/* Holds an incoming body in a file without a name: memory does not grow with the body, and nothing remains if the
+ * process or the client dies. A short body, as of most shards, is held in memory instead. Creating and dropping such a
+ * file takes as long as verifying 50 KB, and its pages cost three times as much as reused memory. Eight pieces of
+ * memory are kept for reuse. */
 #ifndef CAIRN_STORE_SPOOL_H
 #define CAIRN_STORE_SPOOL_H
 
@@ -12,8 +12,8 @@
 #include <stdint.h>
 
 enum {
-	CAIRN_SPOOL_MEMORY_BYTES = 2 * 1024 * 1024,      /* a body of so much at most waits in memory */
-	CAIRN_SPOOL_MEMORY_BYTES_ALL = 32 * 1024 * 1024, /* of all spools of the process; then they take files */
+	CAIRN_SPOOL_MEMORY_BYTES = 2 * 1024 * 1024,      /* longest body held in memory */
+	CAIRN_SPOOL_MEMORY_BYTES_ALL = 32 * 1024 * 1024, /* for all spools of the process; beyond it they use files */
 };
 
 /** Owned by one thread at a time. */
@@ -21,9 +21,8 @@ struct cairn_spool;
 
 /**
  * @param dir  folder on the file system that takes the bytes; borrowed
- * @param bytes_max  more is refused
- * @param bytes_expected  how long it will be, if that is known; UINT64_MAX: it takes a file from the start. One that
- *                        grows beyond it moves to a file
+ * @param bytes_max  limit for the body
+ * @param bytes_expected  its length, if known; UINT64_MAX: use a file from the start. A longer body moves to a file
  * @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_FULL; CAIRN_E_NOMEM
  */
 CAIRN_MUST_USE enum cairn_status cairn_spool_new(struct cairn_spool **out, const char *dir, uint64_t bytes_max,
@@ -34,7 +33,7 @@ CAIRN_MUST_USE enum cairn_status cairn_spool_write(struct cairn_spool *s, const 
 
 uint64_t cairn_spool_bytes(const struct cairn_spool *s);
 
-/** Is it a file now, or does it wait in memory? */
+/** Returns whether the body is in a file, not in memory. */
 bool cairn_spool_is_file(const struct cairn_spool *s);
 
 /**
@@ -45,8 +44,8 @@ bool cairn_spool_is_file(const struct cairn_spool *s);
  */
 CAIRN_MUST_USE enum cairn_status cairn_spool_read(struct cairn_spool *s, const uint8_t **bytes, size_t *len);
 
-/** Take the descriptor out, to send the bytes from; the caller closes it. Only of a spool that took a file from the
- * start. Nothing but cairn_spool_free() may follow. */
+/** Hands over the descriptor, to send the bytes from; the caller closes it. Only for a spool that used a file from the
+ * start. Afterwards only cairn_spool_free() may be called. */
 int cairn_spool_take_fd(struct cairn_spool *s);
 
 void cairn_spool_free(struct cairn_spool *s);

@@ -18,28 +18,28 @@ struct cairn_tmpfile {
 #define CAIRN_TMPFILE_NONE ((struct cairn_tmpfile){.fd = -1, .dir_fd = -1, .name = ""})
 
 /**
- * Open a new file for reading and writing: without a name (O_TMPFILE), or with a random one where the file system has
- * no such files.
- * @param dir_fd  must stay open for as long as the file is used
+ * Opens a new file for reading and writing: without a name (O_TMPFILE), or with a random one if the file system has no
+ * unnamed files.
+ * @param dir_fd  must stay open while the file is used
  * @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_FULL; CAIRN_E_NOMEM
  */
 CAIRN_MUST_USE enum cairn_status cairn_tmpfile_open(struct cairn_tmpfile *out, int dir_fd);
 
-/** The second way of the two. @return as cairn_tmpfile_open() */
+/** As cairn_tmpfile_open(), but always with a random name. */
 CAIRN_MUST_USE enum cairn_status cairn_tmpfile_open_named(struct cairn_tmpfile *out, int dir_fd);
 
 /**
- * Give the file a name; an existing file of that name is kept. Call once. Makes nothing durable.
- * @param[out] existed  there was one already
+ * Gives the file a name; an existing file of that name is kept. Call once. Makes nothing durable.
+ * @param[out] existed  the name existed
  * @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_FULL; CAIRN_E_NOMEM
  */
 CAIRN_MUST_USE enum cairn_status cairn_tmpfile_link(struct cairn_tmpfile *t, int dir_fd, const char *name,
 						    bool *existed);
 
-/** Remove the temporary name, if any, but keep the file open. */
+/** Removes the temporary name, if any, but keeps the file open. */
 void cairn_tmpfile_unlink(struct cairn_tmpfile *t);
 
-/** Close, and remove the temporary name. For CLEANUP(). */
+/** Closes the file and removes its temporary name. For CLEANUP(). */
 void cairn_tmpfile_fini(struct cairn_tmpfile *t);
 
 #endif

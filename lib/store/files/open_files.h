@@ -1,5 +1,5 @@
-/* Objects that were opened lately, so that a range of one that is asked for again and again costs a dup() and no
- * opening of its path (which the sandbox makes longer). */
+/* Caches descriptors of recently opened objects. A range of a popular object then costs a dup() instead of opening its
+ * path, which the sandbox makes slower. */
 #ifndef CAIRN_STORE_FILES_OPEN_FILES_H
 #define CAIRN_STORE_FILES_OPEN_FILES_H
 
@@ -9,10 +9,10 @@
 
 enum { STORE_OPEN_FILES_MAX = 128 };
 
-/** Any thread may call. An object has one place in the table, from which another one drives it out. */
+/** Any thread. Each object has one place in the table; another object of that place evicts it. */
 struct store_open_files {
 	struct store_open_file {
-		pthread_mutex_t lock; /* over all of the place: a dup() lasts, and other objects need not wait for it */
+		pthread_mutex_t lock; /* over the place; one lock each, because dup() is slow */
 		uint64_t n_forgotten; /* calls of store_open_files_forget() */
 		struct cairn_hash hash;
 		int fd; /* owned; -1: the place is free */
@@ -23,17 +23,17 @@ void store_open_files_init(struct store_open_files *files);
 void store_open_files_fini(struct store_open_files *files);
 
 /**
- * A descriptor of an object that is in the table, for the caller to close.
- * @param[out] n_forgotten  of its place, for store_open_files_keep(), when it is not
- * @return -1: it is not, or there are too many descriptors
+ * Returns a copy of an object's cached descriptor, for the caller to close.
+ * @param[out] n_forgotten  on a miss, of the object's place: pass it to store_open_files_keep()
+ * @return -1: not cached, or too many descriptors are open
  */
 int store_open_files_get(struct store_open_files *files, const struct cairn_hash *hash, uint64_t *n_forgotten);
 
-/** Keep a copy of a descriptor that was opened after store_open_files_get(); not if an object of its place was
- * forgotten meanwhile, since it may be this one. */
+/** Caches a copy of a descriptor that was opened after store_open_files_get(). Does nothing if an object of this place
+ * was forgotten meanwhile, because it may be this object. */
 void store_open_files_keep(struct store_open_files *files, const struct cairn_hash *hash, int fd, uint64_t n_forgotten);
 
-/** The object's name is gone: close what is kept of it. Those who have it open keep it. */
+/** Evicts a removed object. Callers that have it open keep their descriptors. */
 void store_open_files_forget(struct store_open_files *files, const struct cairn_hash *hash);
 
 #endif

@@ -1,4 +1,4 @@
-/* Where a store of objects is: what the URL of an S3 store says. */
+/* Parses the URL of an S3 store. */
 #ifndef CAIRN_STORE_S3_PLACE_H
 #define CAIRN_STORE_S3_PLACE_H
 
@@ -13,16 +13,16 @@ struct s3_place {
 	char endpoint[S3_PLACE_TEXT_BYTES]; /* "https://host:port", without a path */
 	char host[S3_PLACE_TEXT_BYTES];     /* as the header Host has it: "host", or "host:port" */
 	char region[64];
-	char ca[S3_PLACE_TEXT_BYTES]; /* file of the authorities that its certificate must be of; "": the system's */
+	char ca[S3_PLACE_TEXT_BYTES]; /* file of the authorities for the server's certificate; "": the system's */
 	uint16_t port;
 };
 
 /**
- * Take an URL apart. Nothing in it needs escaping: the bucket is of lower case letters, digits, "-" and ".", the prefix
- * of letters, digits and "-_./". Without an endpoint it is that of AWS for the region, which is us-east-1 if not given.
- * http is for an endpoint on this machine alone: what is sent has no other protection than TLS. ca is an absolute path
- * of letters, digits and "-_./".
- * @param rest  what follows "s3:"
+ * Parses a URL. Nothing in it needs escaping: the bucket has lower case letters, digits, "-" and ".", the prefix
+ * letters, digits and "-_./". The region defaults to us-east-1, and the endpoint to that of AWS for the region. http
+ * is only for an endpoint on this machine, because nothing but TLS protects what is sent. ca is an absolute path of
+ * letters, digits and "-_./".
+ * @param rest  the URL after "s3:"
  * @return CAIRN_OK; CAIRN_E_USAGE (store.url, store.insecure)
  */
 CAIRN_MUST_USE enum cairn_status s3_place_parse(struct s3_place *out, const char *rest, struct cairn_diag *diag);

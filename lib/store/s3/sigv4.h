@@ -1,5 +1,5 @@
-/* AWS Signature Version 4: what S3 services know their clients by. Of the bytes of a request alone: no clock, no
- * network. The terms are those of its specification. */
+/* AWS Signature Version 4, by which S3 services authenticate clients. Uses only the bytes of a request: no clock, no
+ * network. Terms are those of the specification. */
 #ifndef CAIRN_STORE_S3_SIGV4_H
 #define CAIRN_STORE_S3_SIGV4_H
 
@@ -22,30 +22,30 @@ struct sigv4_header {
 	const char *value;
 };
 
-/** What is signed. All borrowed. */
+/** The parts of a request that are signed. All borrowed. */
 struct sigv4_request {
 	const char *method;
-	const char *path;                   /* escaped, as it is sent */
-	const char *query;                  /* escaped and sorted, as it is sent; "" for none */
+	const char *path;                   /* escaped, as sent */
+	const char *query;                  /* escaped and sorted, as sent; "" for none */
 	const struct sigv4_header *headers; /* sorted by name; "host" is among them */
 	size_t n_headers;
-	const char *payload; /* SHA-256 of the body in hexadecimal, or what stands for it */
+	const char *payload; /* SHA-256 of the body in hexadecimal, or its substitute */
 	const char *date;    /* as cairn_time_basic() writes it */
 };
 
-/** Make the key. @param date  of its day. @return CAIRN_OK; CAIRN_E_LIMIT the secret or the region is too long;
- *  CAIRN_E_NOMEM */
+/** Makes the signing key. @param date  the key's day. @return CAIRN_OK; CAIRN_E_LIMIT the secret or the region is too
+ * long; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status sigv4_key_make(struct sigv4_key *out, const char *secret, const char *region,
 						const char *date);
 
-/** @return CAIRN_OK; CAIRN_E_LIMIT the request is longer than any of ours; CAIRN_E_NOMEM */
+/** @return CAIRN_OK; CAIRN_E_LIMIT the request is too long; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status sigv4_sign(char out[static SIGV4_SIGNATURE_BYTES], const struct sigv4_key *key,
 					    const struct sigv4_request *r);
 
-/** Append the names of the headers that are signed: "host;x-amz-date". */
+/** Appends the names of the signed headers: "host;x-amz-date". */
 void sigv4_add_signed_headers(struct cairn_buf *out, const struct sigv4_request *r);
 
-/** Append the value of the header Authorization. @param id  of the access key. @return as sigv4_sign() */
+/** Appends the value of the header Authorization. @param id  of the access key. @return as sigv4_sign() */
 CAIRN_MUST_USE enum cairn_status sigv4_add_authorization(struct cairn_buf *out, const char *id,
 							 const struct sigv4_key *key, const struct sigv4_request *r);
 

@@ -1,4 +1,4 @@
-/* What S3 services answer in XML: lists of objects, and why a request was refused. */
+/* Parses XML answers of S3 services: lists of objects, and reasons for a refusal. */
 #ifndef CAIRN_STORE_S3_XML_H
 #define CAIRN_STORE_S3_XML_H
 
@@ -18,10 +18,10 @@ struct s3_xml_list {
 	bool truncated; /* out: there is more */
 };
 
-/** Read a page. @return CAIRN_OK; CAIRN_E_FORMAT it is not one: some may have been visited; CAIRN_E_NOMEM */
+/** Reads a page. @return CAIRN_OK; CAIRN_E_FORMAT it is no list: some objects may have been visited; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status s3_xml_read_list(struct s3_xml_list *list, const void *bytes, size_t len);
 
-/** Read the code of an error ("NoSuchKey"). @param[out] code  empty when there is none: not all answers have a body */
+/** Reads the code of an error ("NoSuchKey"). @param[out] code  empty if there is none: not all answers have a body */
 void s3_xml_read_error(char code[static S3_XML_TEXT_BYTES], const void *bytes, size_t len);
 
 #endif
