@@ -12,18 +12,18 @@
 #include <sys/mman.h>
 
 struct cairn_spool {
-	struct cairn_tmpfile file; /* or, as long as there is none: */
+	struct cairn_tmpfile file; /* or, until there is a file: */
 	uint8_t *memory;           /* owned; room for memory_bytes */
 	size_t memory_bytes;
 	const char *dir;
 	uint64_t bytes, bytes_max;
-	uint8_t *copy; /* of the file; owned; NULL: not read */
+	uint8_t *copy; /* of the file's bytes; owned; NULL: not read */
 };
 
 static atomic_size_t spool_memory; /* of all spools */
 
-/* Memory for the longer bodies, each with room for the longest, of which the next body takes what the last one has
- * given back: the C library hands so much back to the kernel at once, whose pages then cost as much as a file's. */
+/* Memory kept for reuse by longer bodies, each piece with room for the longest. The C library would return it to the
+ * kernel, and new pages cost as much as a file's. */
 enum { SPOOL_SHORT_BYTES = 128 * 1024, SPOOL_KEPT_MAX = 8 };
 enum { SPOOL_HUGE_BYTES = 2 * 1024 * 1024 };
 static pthread_mutex_t spool_kept_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -142,7 +142,7 @@ bool cairn_spool_is_file(const struct cairn_spool *s)
 	return !s->memory;
 }
 
-/* In huge pages where the system has them: new memory in small ones costs more than what is read into it. */
+/* Allocates in huge pages if the system has them: touching new small pages costs more than reading the data. */
 static uint8_t *spool_take_large(uint64_t bytes)
 {
 	if (bytes < SPOOL_HUGE_BYTES)

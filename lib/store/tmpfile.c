@@ -19,7 +19,7 @@ enum cairn_status cairn_tmpfile_open(struct cairn_tmpfile *out, int dir_fd)
 	out->fd = cairn_sys_openat(dir_fd, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, TMPFILE_MODE);
 	if (out->fd >= 0)
 		return CAIRN_OK;
-	/* The ways in which kernels and file systems say that they have no unnamed files: open(2). */
+	/* The errors by which kernels and file systems report that they have no unnamed files: open(2). */
 	if (errno == EOPNOTSUPP || errno == EISDIR || errno == ENOENT || errno == EINVAL)
 		return cairn_tmpfile_open_named(out, dir_fd);
 	return cairn_fd_status(errno);
@@ -50,7 +50,7 @@ static int tmpfile_link_unnamed(int fd, int dir_fd, const char *name)
 	char path[32];
 	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	int rc = cairn_sys_linkat(AT_FDCWD, path, dir_fd, name, AT_SYMLINK_FOLLOW);
-	/* Without /proc; needs a capability that a daemon rarely has, so it comes second. */
+	/* Works without /proc, but needs a capability that a daemon rarely has; so it comes second. */
 	if (rc < 0 && errno == ENOENT)
 		rc = cairn_sys_linkat(fd, "", dir_fd, name, AT_EMPTY_PATH);
 	return rc;

@@ -12,7 +12,7 @@
 
 enum { HOMES_MODE = 0700 };
 
-/* Where a folder is in the bits, and its path. */
+/* A folder's places in the bit sets, and its path. */
 struct homes_place {
 	unsigned outer, inner;
 	char outer_path[3];
@@ -67,7 +67,8 @@ static bool homes_sync_outer(int objects_fd, const char *path)
 	return outer_fd >= 0 && cairn_sys_fsync(outer_fd) == 0;
 }
 
-/* The innermost first: a journal that writes all of it with that finds nothing left to write for the others. */
+/* Syncs the innermost folder first: a journal then usually writes all at once, and the outer syncs find nothing
+ * left. */
 bool store_homes_sync(struct store_homes *h, int objects_fd, const struct cairn_hash *hash, int home_fd)
 {
 	const struct homes_place place = homes_place(hash);

@@ -14,18 +14,18 @@
 #include <unistd.h>
 
 enum {
-	PACKS_LISTED_MAX = 2 * CAIRN_STORE_PACKS_MAX, /* those that are served, and what is wrong with others */
+	PACKS_LISTED_MAX = 2 * CAIRN_STORE_PACKS_MAX, /* the served packs, and refused ones with their faults */
 	PACKS_SCAN_AGAIN_MS = 1000,
-	PACKS_RACY_S = 2, /* a folder changed so lately may change again within one tick of its time */
+	PACKS_RACY_S = 2, /* a folder changed this recently may change again within one tick of its time */
 };
 
 /* A file of the folder. Immutable except for the atomics. */
 struct store_pack {
 	_Atomic unsigned refs;
-	_Atomic bool confirmed;        /* its bytes are durable, as far as they do not change */
+	_Atomic bool confirmed;        /* its unchanging bytes are durable */
 	_Atomic bool untidy;           /* bytes of deleted objects may be left */
-	bool writable;                 /* else nothing can be deleted in it, as on a disk that is mounted to be read */
-	int fd;                        /* for deleting, and to hold the lock that says "in use"; -1: not served */
+	bool writable;                 /* false: nothing can be deleted in it, as on a read-only disk */
+	int fd;                        /* for deleting, and for the lock that marks the pack in use; -1: not served */
 	struct cairn_readshard *shard; /* NULL: not served, see fault */
 	struct cairn_diag fault;
 	struct stat st; /* when it was opened */
@@ -54,7 +54,7 @@ void store_packs_release(struct store_packed *packed)
 
 /* --- the folder --------------------------------------------------------------------------------------------------- */
 
-/* Open a pack and keep others from deleting in it (flock(2)). What is wrong with it stands in fault. */
+/* Opens a pack and keeps others from deleting in it (flock(2)). Sets fault if the pack is not usable. */
 static void pack_open(struct store_pack *pack, int dir_fd)
 {
 	pack->fd = cairn_sys_openat(dir_fd, pack->name, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0);
@@ -79,7 +79,7 @@ static void pack_open(struct store_pack *pack, int dir_fd)
 	if (!pack->shard)
 		cairn_fd_closep(&pack->fd);
 	pack->writable = pack->fd >= 0 && (fcntl(pack->fd, F_GETFL) & O_ACCMODE) == O_RDWR;
-	atomic_init(&pack->untidy, pack->writable); /* a process that was killed may have left some */
+	atomic_init(&pack->untidy, pack->writable); /* a killed process may have left some */
 }
 
 static bool packs_is_name(const char *name)
@@ -95,12 +95,12 @@ static bool packs_is_same(const struct store_pack *pack, const struct stat *st)
 	return pack->st.st_dev == st->st_dev && pack->st.st_ino == st->st_ino && pack->st.st_size == st->st_size;
 }
 
-/* The pack of this name and file from the old list, or opened. @return a reference; NULL without memory */
+/* Takes the pack of this name and file from the old list, or opens it. @return a reference; NULL without memory */
 static struct store_pack *packs_take(const struct store_packs *p, const char *name, const struct stat *st)
 {
 	for (size_t i = 0; i < p->n; i++) {
 		struct store_pack *old = p->all[i];
-		/* One that was refused is tried again when it has changed: it may have been on its way in. */
+		/* Try a refused pack again once it has changed: it may have been incomplete before. */
 		bool same = packs_is_same(old, st) && (old->shard || (old->st.st_mtim.tv_sec == st->st_mtim.tv_sec &&
 								      old->st.st_mtim.tv_nsec == st->st_mtim.tv_nsec));
 		if (same && strcmp(old->name, name) == 0) {
@@ -113,13 +113,13 @@ static struct store_pack *packs_take(const struct store_packs *p, const char *na
 		return NULL;
 	atomic_init(&pack->refs, 1);
 	pack->st = *st;
-	memcpy(pack->name, name, strlen(name) + 1); /* packs_is_name() saw to its length */
+	memcpy(pack->name, name, strlen(name) + 1); /* packs_is_name() has checked its length */
 	pack_open(pack, p->dir_fd);
 	return pack;
 }
 
-/* One more than are served. It is opened when there is room: another time of change than its own has it looked at
- * again. @return a reference; NULL without memory */
+/* Lists a pack beyond the limit as not served. It gets a false time of change, so that a later scan looks at it again
+ * and opens it if there is room. @return a reference; NULL without memory */
 static struct store_pack *packs_pass_over(const char *name, const struct stat *st)
 {
 	struct store_pack *pack = calloc(1, sizeof(*pack));
@@ -137,8 +137,8 @@ static struct store_pack *packs_pass_over(const char *name, const struct stat *s
 	return pack;
 }
 
-/* Under scan_lock: read the folder into a list of references. In the order of names, so that whatever order the file
- * system has, the same ones are served. */
+/* Under scan_lock: reads the folder into a list of references, sorted by name, so that the same packs are served
+ * whatever order the file system has. */
 static enum cairn_status packs_read(struct store_packs *p, struct store_pack **list, size_t *n)
 {
 	CLEANUP(cairn_folder_names_fini) struct cairn_folder_names names = {0};
@@ -154,7 +154,7 @@ static enum cairn_status packs_read(struct store_packs *p, struct store_pack **l
 			continue;
 		}
 		if (status != CAIRN_OK)
-			break; /* The old list stays: a pack that cannot be looked at is not a pack that is gone. */
+			break; /* keep the old list: a pack that cannot be read is not removed */
 		list[*n] = n_served < CAIRN_STORE_PACKS_MAX ? packs_take(p, name, &st) : packs_pass_over(name, &st);
 		if (!list[*n])
 			return CAIRN_E_NOMEM;
@@ -193,7 +193,7 @@ static enum cairn_status packs_scan_locked(struct store_packs *p)
 		list = old;
 		n = n_old;
 	} else {
-		p->scanned = (struct timespec){0}; /* the next look-up that finds nothing scans again */
+		p->scanned = (struct timespec){0}; /* the next failed lookup scans again */
 	}
 	for (size_t i = 0; i < n; i++)
 		pack_unref(list[i]);
@@ -209,8 +209,8 @@ enum cairn_status store_packs_scan(struct store_packs *p)
 	return status;
 }
 
-/* Something was not found: look whether the folder has changed. @param[out] scanned  it was read anew
- * @return CAIRN_OK; CAIRN_E_IO, CAIRN_E_NOMEM: nobody knows what is in the folder */
+/* After a failed lookup: scans the folder again if it has changed. @param[out] scanned  the folder was read
+ * @return CAIRN_OK; CAIRN_E_IO, CAIRN_E_NOMEM: the content of the folder is unknown */
 static enum cairn_status packs_refresh(struct store_packs *p, bool *scanned)
 {
 	struct stat st;
@@ -257,8 +257,8 @@ static void packs_take_reference(struct store_pack **out, struct store_pack *pac
 	atomic_fetch_add(&pack->refs, 1);
 }
 
-/* @param[out] failed  with CAIRN_E_IO: a reference to the first that could not be looked into; else NULL
- * @return CAIRN_OK; CAIRN_E_NOT_FOUND; CAIRN_E_IO likewise, but not all could be looked into */
+/* @param[out] failed  with CAIRN_E_IO: a reference to the first unreadable pack; else NULL
+ * @return CAIRN_OK; CAIRN_E_NOT_FOUND; CAIRN_E_IO: not found, but not all packs could be read */
 static enum cairn_status packs_look(struct store_packs *p, const struct cairn_hash *hash,
 				    struct store_packs_which which, struct store_packed *out,
 				    struct store_pack **failed)
@@ -284,7 +284,7 @@ static enum cairn_status packs_look(struct store_packs *p, const struct cairn_ha
 	return out->pack ? CAIRN_OK : *failed ? CAIRN_E_IO : CAIRN_E_NOT_FOUND;
 }
 
-/* The file may have been moved away, or cut, while it is open here. */
+/* Returns whether an open pack's file is still in the folder and unchanged. */
 static bool pack_is_there(const struct store_packs *p, const struct store_pack *pack)
 {
 	struct stat st;
@@ -302,8 +302,8 @@ enum cairn_status store_packs_find(struct store_packs *p, const struct cairn_has
 		if (status == CAIRN_OK && pack_is_there(p, out->pack))
 			return CAIRN_OK;
 		store_packs_release(out);
-		/* One that was cut is opened anew by the scan, which notes what is wrong with it. Of one that is as it
-		 * was the disk does not return a page: a scan would find nothing, at each look-up. */
+		/* A scan reopens a truncated pack and notes its fault. If the pack is unchanged, the disk fails to
+		 * read a page: scanning at each lookup would not help. */
 		bool rescan = status == CAIRN_OK || (failed && !pack_is_there(p, failed)), scanned = rescan;
 		if ((rescan ? store_packs_scan(p) : packs_refresh(p, &scanned)) != CAIRN_OK)
 			return CAIRN_E_IO;
@@ -313,16 +313,16 @@ enum cairn_status store_packs_find(struct store_packs *p, const struct cairn_has
 	return status == CAIRN_OK ? CAIRN_E_NOT_FOUND : status;
 }
 
-/* What cannot be written is as it was on the disk. */
+/* Ignores a read-only file system: its files are on the disk already. */
 static bool packs_sync(int fd)
 {
 	return cairn_sys_fsync(fd) == 0 || errno == EROFS;
 }
 
-/* A name in the folder may be left by a packing that was killed, or come from somebody who synced nothing. */
+/* A pack's name may not be durable: it may come from a killed packing, or from a person who synced nothing. */
 enum cairn_status store_packs_confirm(struct store_packs *p, const struct store_packed *packed)
 {
-	unsigned n_scans = atomic_load(&p->n_scans); /* before the sync: what is found later needs its own */
+	unsigned n_scans = atomic_load(&p->n_scans); /* read before the sync: a later scan needs its own sync */
 	if (!atomic_load(&packed->pack->confirmed) && !packs_sync(packed->pack->fd))
 		return cairn_fd_status(errno);
 	atomic_store(&packed->pack->confirmed, true);
@@ -346,9 +346,9 @@ enum cairn_status store_packs_get(struct store_packs *p, const struct cairn_hash
 	if (opened < 0 || cairn_sys_fstat(opened, st) < 0)
 		return errno == ENOENT ? CAIRN_E_NOT_FOUND : CAIRN_E_IO;
 	if (!packs_is_same(packed.pack, st))
-		return CAIRN_E_NOT_FOUND; /* replaced this moment */
+		return CAIRN_E_NOT_FOUND; /* just replaced */
 	cairn_readshard_hold(opened, &packed.slot);
-	/* Deleted before it was held? */
+	/* The object may have been deleted before the pack was held. */
 	status = cairn_readshard_find_again(packed.pack->shard, &packed.slot, NULL);
 	if (status != CAIRN_OK)
 		return status;
@@ -397,7 +397,7 @@ enum cairn_status store_packs_remove_from(struct store_packs *p, const struct ca
 	}
 }
 
-/* Is this the pack that the object is read from? */
+/* Returns whether reads of the object use this pack. */
 static bool packs_is_first(struct store_packs *p, const struct store_pack *pack, const struct cairn_hash *hash)
 {
 	CLEANUP(store_packs_release) struct store_packed first = {0};
@@ -405,7 +405,7 @@ static bool packs_is_first(struct store_packs *p, const struct store_pack *pack,
 	return packs_look(p, hash, (struct store_packs_which){0}, &first, &failed) == CAIRN_OK && first.pack == pack;
 }
 
-/* References to all packs, so that long work needs no lock. */
+/* References to all packs, so that slow work needs no lock. */
 struct packs_all {
 	size_t n;
 	struct store_pack *pack[PACKS_LISTED_MAX];
@@ -441,7 +441,7 @@ enum cairn_status store_packs_tidy(struct store_packs *p)
 		status = cairn_readshard_scrub(all.pack[i]->shard, all.pack[i]->fd, &zeroed, NULL);
 		pthread_mutex_unlock(&p->delete_lock);
 		if (status == CAIRN_E_FORMAT)
-			status = CAIRN_OK; /* a damaged slot: what it covered is not known, so nothing is zeroed */
+			status = CAIRN_OK; /* a damaged slot: its range is unknown, so nothing is zeroed */
 		else if (status != CAIRN_OK || !zeroed)
 			atomic_store(&all.pack[i]->untidy, true);
 	}
@@ -475,7 +475,7 @@ enum cairn_status store_packs_each(struct store_packs *p,
 	return CAIRN_OK;
 }
 
-/* What is wrong with it, if it is served all the same: only looking at each slot tells.
+/* Examines each slot of a served pack.
  * @return CAIRN_OK; CAIRN_E_NOMEM */
 static enum cairn_status pack_examine(const struct store_pack *pack, struct cairn_diag *fault)
 {

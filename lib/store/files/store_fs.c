@@ -1,5 +1,5 @@
-/* Objects as files. An object is durable before it is visible, and visible only whole: data fsynced, then linked, then
- * the folders fsynced. */
+/* Stores objects as files. An object is durable before it is visible, and only whole objects are visible. The data is
+ * fsynced, then linked, then the folders are fsynced. */
 #include "store/files/store_fs.h"
 
 #include "base/crash_point.h"
@@ -70,19 +70,19 @@ static bool store_fs_empty_tmp(const struct store_fs *fs)
 	}
 }
 
-/* All names in the folder, also those that a start which was killed left of the secret and the index. SQLite syncs the
- * folder, too, with the first sync of its log, but it can be built not to. */
+/* Makes all names in the folder durable, also those of the secret and the index that a killed start left. SQLite
+ * usually syncs the folder with its log, but it can be built not to. */
 static bool store_fs_folders_durable(const struct store_fs *fs)
 {
 	cairn_crash_point(CAIRN_CRASH_FOLDERS_MADE);
 	return cairn_sys_fsync(fs->dir_fd) == 0;
 }
 
-/* Objects get their names by a link out of tmp, which does not cross a mount, not even one of the same file system.
- * What a full disk keeps from being tried is no reason not to start. */
+/* Checks that links from tmp to objects work: they do not cross a mount, not even one of the same file system. If a
+ * full disk prevents the test, the store starts anyway. */
 static bool store_fs_can_link(const struct store_fs *fs)
 {
-	static const char NAME[] = ".linked"; /* of no object; what a kill has left is removed first */
+	static const char NAME[] = ".linked"; /* no object's name; a leftover is removed first */
 	CLEANUP(cairn_tmpfile_fini) struct cairn_tmpfile file = CAIRN_TMPFILE_NONE;
 	bool existed;
 	enum cairn_status status = cairn_tmpfile_open(&file, fs->tmp_fd);
@@ -95,8 +95,8 @@ static bool store_fs_can_link(const struct store_fs *fs)
 	return status == CAIRN_OK || status == CAIRN_E_FULL;
 }
 
-/* To read from: nothing is made, and what is not needed for reading may be missing. Where there is no folder for packs
- * that of the objects stands in for it, in which nothing has a pack's name. */
+/* Opens the folders for reading: creates nothing, and folders that reading does not need may be missing. Without a
+ * folder for packs, the objects' folder takes its place, since nothing there has a pack's name. */
 static bool store_fs_find_folders(struct store_fs *fs)
 {
 	fs->objects_fd = store_fs_folder(fs->dir_fd, "objects", false);
@@ -181,13 +181,13 @@ static enum cairn_status store_fs_put_commit(struct cairn_store_put *put, const 
 	struct store_fs_put *p = (struct store_fs_put *)put;
 	struct store_fs *fs = (struct store_fs *)put->store;
 	CLEANUP(store_packs_release) struct store_packed packed = {0};
-	/* One in a pack that cannot be written may be a left-over that could not be removed; what is in the folder
-	 * comes first. */
+	/* Ignore a copy in a read-only pack: it may be a leftover that could not be removed, and the object folder
+	 * takes precedence. */
 	*existed =
 		store_packs_find(&fs->packs, hash, (struct store_packs_which){.writable = true}, &packed) == CAIRN_OK;
 	if (*existed)
 		return store_packs_confirm(&fs->packs, &packed);
-	/* The folder before the first sync, which makes its entry durable, too, where a journal has both. */
+	/* Open the folder before the first sync: a journal that has both then makes its entry durable, too. */
 	CLEANUP(cairn_fd_closep) int home_fd = store_homes_open(&fs->homes, fs->objects_fd, hash);
 	if (home_fd < 0 || cairn_sys_fsync(p->file.fd) < 0)
 		return cairn_fd_status(errno);
@@ -196,7 +196,7 @@ static enum cairn_status store_fs_put_commit(struct cairn_store_put *put, const 
 	cairn_hash_text(name, hash);
 	enum cairn_status status = cairn_tmpfile_link(&p->file, home_fd, name, existed);
 	cairn_crash_point(CAIRN_CRASH_PUT_LINKED);
-	/* Also when it existed: another thread may have linked it and not come to its fsync yet. */
+	/* Sync also if the object existed: another thread may have linked it, but not synced it yet. */
 	if (status == CAIRN_OK && !store_homes_sync(&fs->homes, fs->objects_fd, hash, home_fd))
 		status = cairn_fd_status(errno);
 	cairn_crash_point(CAIRN_CRASH_PUT_DURABLE);
@@ -217,8 +217,7 @@ static enum cairn_status store_fs_missing(int error)
 	return error == ENOENT ? CAIRN_E_NOT_FOUND : CAIRN_E_IO;
 }
 
-/* What is no file in the place of an object counts as one that has lost all its bytes: it is named, and set aside, like
- * any that is damaged. */
+/* Counts anything that is no regular file as an object of length 0: it is listed and set aside like a damaged one. */
 static void store_fs_judge(struct stat *st)
 {
 	if (!S_ISREG(st->st_mode))
@@ -230,7 +229,7 @@ enum cairn_status store_fs_open_loose(const struct store_fs *fs, const struct ca
 {
 	char path[STORE_FS_PATH_BYTES];
 	store_fs_path(path, hash);
-	/* A FIFO would keep whoever opens it. */
+	/* O_NONBLOCK: opening a FIFO would wait. */
 	*fd = cairn_sys_openat(fs->objects_fd, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0);
 	if (*fd < 0 && (errno == ELOOP || errno == ENXIO)) /* a link, a socket */
 		*fd = cairn_sys_openat(fs->objects_fd, path, O_PATH | O_CLOEXEC | O_NOFOLLOW, 0);
@@ -244,8 +243,8 @@ enum cairn_status store_fs_open_loose(const struct store_fs *fs, const struct ca
 	return CAIRN_OK;
 }
 
-/* Is the open file still the one at the object's path? Somebody else may have removed it, moved it away or put another
- * there: then it does not count as stored. Asked without opening, so the sandbox makes nothing longer. */
+/* Returns whether the open file is still at the object's path. If it was removed, moved or replaced, it does not count
+ * as stored. Uses no open(), which the sandbox makes slower. */
 static bool store_fs_is_in_place(const struct store_fs *fs, const struct cairn_hash *hash, int fd, struct stat *st)
 {
 	char path[STORE_FS_PATH_BYTES];
@@ -291,8 +290,8 @@ static uint64_t store_fs_identity(const struct stat *st, const struct cairn_read
 	return store_identity(words, sizeof(words) / sizeof(words[0]));
 }
 
-/* The object folder first: what is moved into a pack is in the pack before it leaves the folder, so it is always found
- * in one of the two when they are asked in this order. */
+/* Asks the object folder first: an object is in its pack before it leaves the folder, so this order always finds
+ * it. */
 static enum cairn_status store_fs_get(struct cairn_store *s, const struct cairn_hash *hash, unsigned n,
 				      struct cairn_store_object **out)
 {
@@ -373,7 +372,7 @@ static enum cairn_status store_fs_confirm(struct cairn_store *s, const struct ca
 	}
 	if (status != CAIRN_OK)
 		return status;
-	/* Also its bytes: it may have been copied here by hand. */
+	/* Sync its bytes, too: somebody may have copied the file here. */
 	if (cairn_sys_fsync(fd) < 0)
 		return cairn_fd_status(errno);
 	home_fd = store_homes_open(&fs->homes, fs->objects_fd, hash);
@@ -381,7 +380,7 @@ static enum cairn_status store_fs_confirm(struct cairn_store *s, const struct ca
 											   : CAIRN_OK;
 }
 
-/* What was opened at the start is what is at the path? Another disk may have been mounted over it since. */
+/* Checks that the path still leads to the folder opened at the start: another disk may be mounted over it. */
 static enum cairn_status store_fs_ready(struct cairn_store *s, struct cairn_diag *diag)
 {
 	const struct store_fs *fs = (const struct store_fs *)s;
@@ -402,7 +401,7 @@ static void store_fs_room(struct cairn_store *s, struct cairn_store_room *out)
 	*out = (struct cairn_store_room){0};
 	if (cairn_sys_fstatvfs(fs->objects_fd, &st) < 0)
 		return;
-	/* Where files are made as they are needed, as on btrfs, there are said to be none in all. */
+	/* File systems with dynamic inodes, such as btrfs, report 0 in all. */
 	bool counted = st.f_files != 0;
 	*out = (struct cairn_store_room){
 		.bytes = (uint64_t)st.f_bavail * st.f_frsize,
@@ -418,7 +417,7 @@ bool store_fs_unlink_loose(struct store_fs *fs, const struct cairn_hash *hash)
 	char path[STORE_FS_PATH_BYTES];
 	store_fs_path(path, hash);
 	int rc = cairn_sys_unlinkat(fs->objects_fd, path, 0), error = errno;
-	store_open_files_forget(&fs->opened, hash); /* in this order: nobody opens it any more */
+	store_open_files_forget(&fs->opened, hash); /* after the unlink, so that nobody opens it again */
 	errno = error;
 	return rc == 0;
 }
@@ -436,7 +435,7 @@ static enum cairn_status store_fs_remove(struct cairn_store *s, const struct cai
 	return CAIRN_OK;
 }
 
-/* The name for one more damaged object: the same may have been damaged before, and what was set aside then is kept. */
+/* Returns the i-th name for a damaged object: copies that were set aside before are kept. */
 static void store_fs_aside(char out[static STORE_FS_ASIDE_PATH_BYTES], const struct cairn_hash *hash, int i)
 {
 	char name[CAIRN_HASH_TEXT_BYTES];
@@ -456,7 +455,7 @@ static enum cairn_status store_fs_set_loose_aside(struct store_fs *fs, const str
 		if (cairn_fd_rename_new(fs->objects_fd, path, fs->damaged_fd, aside) == CAIRN_OK) {
 			store_open_files_forget(&fs->opened, hash);
 			cairn_crash_point(CAIRN_CRASH_ASIDE_MOVED);
-			/* After a crash the old name may be there again, as one that no row vouches for. */
+			/* After a crash the old name may be back, but no row vouches for it. */
 			bool durable = cairn_sys_fsync(fs->damaged_fd) == 0;
 			cairn_crash_point(CAIRN_CRASH_ASIDE_DURABLE);
 			return durable ? CAIRN_OK : CAIRN_E_IO;
@@ -467,7 +466,7 @@ static enum cairn_status store_fs_set_loose_aside(struct store_fs *fs, const str
 	return CAIRN_E_IO;
 }
 
-/* Taken out of the first pack that has it: copied, as far as the disk can still read it, and then deleted there. */
+/* Moves an object out of the first pack that has it: copies all that the disk can read, then deletes it there. */
 static enum cairn_status store_fs_set_packed_aside(struct store_fs *fs, const struct cairn_hash *hash)
 {
 	struct cairn_readshard_slot slot;
@@ -483,11 +482,11 @@ static enum cairn_status store_fs_set_packed_aside(struct store_fs *fs, const st
 		uint8_t block[65536] = {0};
 		size_t n = slot.bytes - at < sizeof(block) ? (size_t)(slot.bytes - at) : sizeof(block);
 		if (cairn_fd_read_at(fd, slot.bytes_at + at, block, n) != CAIRN_OK)
-			memset(block, 0, n); /* what the disk cannot read */
+			memset(block, 0, n); /* unreadable on the disk */
 		status = cairn_fd_write_all(copy.fd, block, n);
 		at += n;
 	}
-	cairn_fd_closep(&fd); /* which lets go of the bytes */
+	cairn_fd_closep(&fd); /* releases the bytes */
 	if (status == CAIRN_OK && cairn_sys_fsync(copy.fd) < 0)
 		status = cairn_fd_status(errno);
 	bool existed = true;
@@ -516,7 +515,7 @@ struct store_fs_visit {
 	void *ctx;
 };
 
-/* Call each(v, path) for every entry that does not begin with a dot; path is prefix/name. */
+/* Calls each(v, path) for every entry that does not begin with a dot; path is prefix/name. */
 static enum cairn_status store_fs_walk(const struct store_fs_visit *v, const char *prefix,
 				       enum cairn_status (*each)(const struct store_fs_visit *v, const char *path))
 {
@@ -538,7 +537,7 @@ static enum cairn_status store_fs_walk(const struct store_fs_visit *v, const cha
 	return status;
 }
 
-/* Files that are not in the place of the object they are named after are not objects. */
+/* Skips files that are not at the path which belongs to their name. */
 static enum cairn_status store_fs_visit_file(const struct store_fs_visit *v, const char *path)
 {
 	struct cairn_hash hash;
@@ -566,7 +565,7 @@ static enum cairn_status store_fs_visit_outer(const struct store_fs_visit *v, co
 	return store_fs_walk(v, path, store_fs_visit_inner);
 }
 
-/* One that is left over in the object folder was shown there. */
+/* Skips an object with a leftover in the object folder: it was visited there. */
 static enum cairn_status store_fs_visit_packed(void *ctx, const struct cairn_hash *hash, uint64_t bytes)
 {
 	const struct store_fs_visit *v = ctx;

@@ -1,5 +1,5 @@
-/* Moving objects into a pack. Order, so that a kill at any point leaves each object in one place or both: the pack is
- * whole and durable under a name before the first object leaves the object folder. */
+/* Moves objects into a pack. The pack is whole and durable under its name before the first object leaves the object
+ * folder. So a process killed at any point leaves each object in one place or in both. */
 #include "archive/readshard/writer.h"
 #include "base/crash_point.h"
 #include "base/fd.h"
@@ -17,7 +17,7 @@
 
 enum {
 	PACKING_BLOCK_BYTES = 64 * 1024,
-	PACKING_CLOCK_SLACK_S = 2, /* times of files are a little behind the clock */
+	PACKING_CLOCK_SLACK_S = 2, /* file times lag behind the clock a little */
 };
 
 struct store_fs_packing {
@@ -25,7 +25,7 @@ struct store_fs_packing {
 	struct store_fs *fs;
 	struct cairn_tmpfile file;
 	struct cairn_readshard_writer *writer;
-	struct cairn_readshard *shard; /* once committed */
+	struct cairn_readshard *shard; /* set by the commit */
 	time_t begun_unix_s;
 	char name[CAIRN_STORE_PACK_NAME_MAX + 1];
 	uint8_t loose[PACKING_BLOCK_BYTES], packed[PACKING_BLOCK_BYTES];
@@ -106,7 +106,7 @@ static enum cairn_status packing_begin(struct cairn_store *s, const char *name, 
 
 /* --- leaving the object folder ------------------------------------------------------------------------------------ */
 
-/* Are the next len bytes of two files, at these offsets, the same? */
+/* Compares len bytes of two files at these offsets. */
 static enum cairn_status packing_compare(struct store_fs_packing *p, int loose_fd, int packed_fd, uint64_t packed_at,
 					 uint64_t len, bool *same)
 {
@@ -124,8 +124,8 @@ static enum cairn_status packing_compare(struct store_fs_packing *p, int loose_f
 	return CAIRN_OK;
 }
 
-/* Compared unless the file in the object folder is the one that was copied: one that is not older than the packing may
- * have taken its place. */
+/* Removes the loose file, after comparing it with the packed object. Skips the comparison if this is the file that was
+ * copied. A file that is not older than the packing may have replaced it. */
 static enum cairn_status packing_drop_loose(struct store_fs_packing *p, const struct cairn_hash *hash, bool was_copied)
 {
 	struct cairn_readshard_slot slot;
@@ -142,7 +142,7 @@ static enum cairn_status packing_drop_loose(struct store_fs_packing *p, const st
 		status = packing_compare(p, loose_fd, packed_fd, slot.bytes_at, slot.bytes, &same);
 	if (status != CAIRN_OK || !same)
 		return status;
-	/* Its folder is not fsynced: after a crash it may be there again, which harms nothing. */
+	/* Do not fsync the folder: if the file is back after a crash, it does no harm. */
 	bool moved = store_fs_unlink_loose(p->fs, hash) || errno == ENOENT;
 	cairn_crash_point(CAIRN_CRASH_PACK_MOVED);
 	return moved ? CAIRN_OK : CAIRN_E_IO;
@@ -172,9 +172,9 @@ static enum cairn_status packing_add(struct cairn_store_packing *packing, const 
 	*added = false;
 	enum cairn_status status = store_fs_open_loose(p->fs, hash, &fd, &st);
 	if (status != CAIRN_OK || (uint64_t)st.st_size != bytes)
-		return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status; /* packed already, or for fsck */
+		return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status; /* already packed, or left to fsck */
 	if (store_packs_find(&p->fs->packs, hash, (struct store_packs_which){0}, &packed) == CAIRN_OK) {
-		/* Nothing leaves the object folder for a pack that may go with the power. */
+		/* The pack must be durable before the object leaves the object folder. */
 		status = store_packs_confirm(&p->fs->packs, &packed);
 		return status == CAIRN_OK ? packing_drop_loose(p, hash, false) : status;
 	}

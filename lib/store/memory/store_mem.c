@@ -1,4 +1,4 @@
-/* Objects in memory. A list is enough for what tests and fuzzers keep. */
+/* Stores objects in memory, in a list: enough for tests and fuzzers. */
 #include "base/buf.h"
 #include "store/backend.h"
 
@@ -9,7 +9,7 @@
 
 enum { STORE_MEM_OBJECT_BYTES_MAX = 1024 * 1024 * 1024 };
 
-/* Immutable once in the list; counted, so that a reader keeps it when it is removed. */
+/* Immutable once in the list; counted, so that readers keep a removed object. */
 struct store_mem_blob {
 	struct store_mem_blob *next;
 	struct cairn_hash hash;
@@ -23,7 +23,7 @@ struct store_mem {
 	struct cairn_store base;
 	pthread_mutex_t lock; /* over all below */
 	struct store_mem_blob *blobs;
-	uint64_t n_blobs; /* that there ever were */
+	uint64_t n_blobs; /* ever stored */
 };
 
 struct store_mem_put {
@@ -44,7 +44,7 @@ static void store_mem_unref(struct store_mem_blob *blob)
 	free(blob);
 }
 
-/* Under the lock. @return the link that points to it; one that holds NULL when there is none */
+/* Under the lock. @return the link to the object; a link that holds NULL if there is none */
 static struct store_mem_blob **store_mem_find(struct store_mem *m, const struct cairn_hash *hash)
 {
 	struct store_mem_blob **at = &m->blobs;
@@ -165,7 +165,7 @@ static enum cairn_status store_mem_stat(struct cairn_store *s, const struct cair
 	return blob ? CAIRN_OK : CAIRN_E_NOT_FOUND;
 }
 
-/* As durable as it will be. */
+/* Memory needs no sync. */
 static enum cairn_status store_mem_confirm(struct cairn_store *s, const struct cairn_hash *hash, unsigned n)
 {
 	if (n > 0)
@@ -204,7 +204,7 @@ struct store_mem_entry {
 	uint64_t bytes;
 };
 
-/* A copy, so that a visitor may use the store. @return owned by the caller; NULL without memory */
+/* Returns a copy of the list, so that a visitor may use the store. @return owned by the caller; NULL without memory */
 static struct store_mem_entry *store_mem_list(struct store_mem *m, size_t *n)
 {
 	*n = 0;
@@ -242,7 +242,7 @@ static void store_mem_room(struct cairn_store *s, struct cairn_store_room *out)
 }
 
 static const struct cairn_store_backend STORE_MEM_BACKEND = {
-	.remote = true, /* so that what a remote store asks of its callers is tried */
+	.remote = true, /* so that tests cover the duties of a remote store's callers */
 	.free = store_mem_free,
 	.put_begin = store_mem_put_begin,
 	.put_write = store_mem_put_write,

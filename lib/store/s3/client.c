@@ -23,10 +23,10 @@ enum {
 	CLIENT_URL_BYTES = S3_PLACE_TEXT_BYTES + CLIENT_PATH_BYTES + CLIENT_QUERY_BYTES,
 	CLIENT_LINE_BYTES = S3_TOKEN_TEXT_BYTES + 64,
 	CLIENT_HEADERS_MAX = 6,
-	CLIENT_CLOCKS_DIFFER_S = 60,       /* by so much the service's may be behind */
-	CLIENT_LIFE_MAX_S = 7 * 24 * 3600, /* of an address; more is refused everywhere */
-	CLIENT_RENEW_S = 300,              /* before credentials end others are asked for */
-	CLIENT_RENEW_AGAIN_S = 10,         /* where there were none */
+	CLIENT_CLOCKS_DIFFER_S = 60,       /* allowed lag of the service's clock */
+	CLIENT_LIFE_MAX_S = 7 * 24 * 3600, /* of an address; all services refuse more */
+	CLIENT_RENEW_S = 300,              /* credentials are renewed this long before they expire */
+	CLIENT_RENEW_AGAIN_S = 10,         /* delay after a failed renewal */
 };
 
 struct s3_client {
@@ -35,14 +35,14 @@ struct s3_client {
 	const char *credentials_from; /* borrowed */
 	pthread_mutex_t lock;         /* over all below */
 	struct s3_credentials credentials;
-	int64_t renew_unix_s; /* when new ones must be fetched, since they expire; INT64_MAX: they do not */
-	uint64_t generation;  /* of these: it grows when they become others */
-	struct sigv4_key key; /* of these and of key_day; making it takes as long as five signatures */
-	char key_day[8 + 1];  /* empty: there is none */
+	int64_t renew_unix_s; /* when to renew the credentials; INT64_MAX: never */
+	uint64_t generation;  /* of the credentials; rises with each change */
+	struct sigv4_key key; /* for who and key_day; kept, since making it costs as much as five signatures */
+	char key_day[8 + 1];  /* empty: no key */
 	struct cairn_store_traffic traffic;
 };
 
-/* Who signs a request of a moment. Plain value; secret. */
+/* The credentials and key for one request. Plain value; secret. */
 struct client_signer {
 	struct s3_credentials who;
 	struct sigv4_key key;
@@ -54,17 +54,17 @@ struct client_request {
 	const char *method;
 	const char *name;  /* below the prefix; "": the bucket itself */
 	const char *query; /* "" for none */
-	const char *range; /* value of that header; NULL: none */
+	const char *range; /* value of the header Range; NULL: none */
 	const char *sha256;
-	bool only_new; /* a PUT of what is not there */
+	bool only_new; /* a PUT that must not replace an object */
 	enum cairn_store_request kind;
-	uint64_t generation; /* of the credentials that it was signed with */
+	uint64_t generation; /* of the credentials that signed it */
 	struct s3_http_call call;
 	struct cairn_buf answer;
 	char url[CLIENT_URL_BYTES], lines[CLIENT_HEADERS_MAX][CLIENT_LINE_BYTES];
 };
 
-/* Some minutes before they end, as others do: what was signed with them before must still be good when it arrives. */
+/* Renews credentials some minutes before they expire: a request signed with them must still be valid on arrival. */
 static int64_t client_renew_unix_s(const struct s3_credentials *who)
 {
 	if (who->ends_unix_s == 0)
@@ -123,7 +123,7 @@ enum cairn_status s3_client_reload(struct s3_client *c, struct cairn_diag *diag)
 	return CAIRN_OK;
 }
 
-/* One thread asks for others while those that are about to end are still good. When it gets none, it is tried again. */
+/* One thread renews the credentials while the current ones are still valid, and tries again after a failure. */
 static void client_renew(struct s3_client *c)
 {
 	int64_t now_unix_s = (int64_t)time(NULL);
@@ -159,7 +159,7 @@ static void client_signer_fini(struct client_signer *signer)
 
 /* --- a request ---------------------------------------------------------------------------------------------------- */
 
-/* The path as it is sent: nothing in bucket, prefix and names needs escaping. */
+/* Writes the request's path; bucket, prefix and names need no escaping. */
 static void client_path(const struct s3_client *c, const char *name, char *out, size_t out_len)
 {
 	if (*name)
@@ -176,14 +176,14 @@ static void client_add_line(struct client_request *r, const char *lines[CLIENT_H
 	lines[n] = r->lines[n];
 }
 
-/* With these credentials and the time as it is now. */
+/* Signs a request with these credentials and the current time. */
 static enum cairn_status client_sign(struct s3_client *c, struct client_request *r,
 				     const char *lines[CLIENT_HEADERS_MAX])
 {
 	char date[CAIRN_TIME_BASIC_BYTES], path[CLIENT_PATH_BYTES];
 	CLEANUP(client_signer_fini) struct client_signer signer;
 	CLEANUP(cairn_buf_fini) struct cairn_buf value = cairn_buf_init(CLIENT_LINE_BYTES);
-	(void)cairn_time_basic(date, (int64_t)time(NULL)); /* the service knows nothing of a clock that a test moves */
+	(void)cairn_time_basic(date, (int64_t)time(NULL)); /* not the test clock, which the service does not share */
 	client_path(c, r->name, path, sizeof(path));
 	struct sigv4_header headers[CLIENT_HEADERS_MAX] = {
 		{"host", c->place.host}, {"x-amz-content-sha256", r->sha256}, {"x-amz-date", date}};
@@ -209,7 +209,7 @@ static enum cairn_status client_sign(struct s3_client *c, struct client_request 
 	return CAIRN_OK;
 }
 
-/* What answers is no service of S3, or not to this request. */
+/* Reports an answer that does not come from an S3 service, or not for this request. */
 static enum cairn_status client_strange(const struct client_request *r, struct cairn_diag *diag)
 {
 	return cairn_fail(diag, CAIRN_E_BUSY, "store.answer", CAIRN_NO_OFFSET,
@@ -231,8 +231,8 @@ static enum cairn_status client_send_once(struct s3_client *c, struct client_req
 	return status == CAIRN_E_LIMIT ? client_strange(r, diag) : status;
 }
 
-/* Are there other credentials by now than those that were refused? Services have several words for a key that is over
- * or gone, and one of them also stands for what a key may not do. */
+/* Returns whether the refused credentials have been replaced meanwhile. Services have several codes for an expired or
+ * deleted key; one of them also means that a key lacks a permission. */
 static bool client_has_others(struct s3_client *c, const struct client_request *r, const char *code)
 {
 	if (r->call.code != 403 && strcmp(code, "ExpiredToken") != 0)
@@ -245,13 +245,15 @@ static bool client_has_others(struct s3_client *c, const struct client_request *
 	return others;
 }
 
-/* A conditional PUT that met another one for the same name is not judged by the service, and is to be sent again. */
+/* Returns whether a conditional PUT collided with another for the same name: the service has not decided, so send it
+ * again. */
 static bool client_met_another(const struct client_request *r)
 {
 	return r->only_new && r->call.code == 409;
 }
 
-/* What an answer that is no success means. A 404 of anybody else on the way says nothing of an object. */
+/* Maps a failure to a status. A 404 counts only from the service itself: one from a proxy says nothing about an
+ * object. */
 static enum cairn_status client_judge(const struct client_request *r, const char *code, struct cairn_diag *diag)
 {
 	if (r->call.code == 404)
@@ -267,7 +269,7 @@ static enum cairn_status client_judge(const struct client_request *r, const char
 			  code);
 }
 
-/* An answer that may be another one in a moment is asked for a second time. */
+/* Sends a request, and repeats it once if the answer may be temporary. */
 static enum cairn_status client_exchange(struct s3_client *c, struct client_request *r, struct cairn_diag *diag)
 {
 	char code[S3_XML_TEXT_BYTES] = "";
@@ -310,7 +312,7 @@ static void client_request_fini(struct client_request **r)
 	free(*r);
 }
 
-/* The texts are too long for a stack. */
+/* Allocates a request: its texts are too long for the stack. */
 static struct client_request *client_request_new(enum cairn_store_request kind, const char *name)
 {
 	static const char *const METHODS[CAIRN_STORE_REQUESTS] = {"PUT", "GET", "GET", "DELETE"};
@@ -329,7 +331,7 @@ static struct client_request *client_request_new(enum cairn_store_request kind, 
 
 /* --- addresses ---------------------------------------------------------------------------------------------------- */
 
-/* All parameters but the signature, in the order of their names. */
+/* Appends all parameters except the signature, sorted by name. */
 static void client_add_grant(struct cairn_buf *out, const struct client_signer *signer, const char *date,
 			     uint64_t life_s)
 {
@@ -356,7 +358,7 @@ enum cairn_status s3_add_address(struct s3_client *c, struct cairn_buf *out, con
 	uint64_t all_s = life_s + (uint64_t)step_s + CLIENT_CLOCKS_DIFFER_S;
 	(void)cairn_time_basic(date, from_s - from_s % step_s);
 	enum cairn_status status = client_signer_take(c, date, &signer);
-	/* An address ends with the session of the key that signed it: one that would end too soon is none. */
+	/* An address expires with the session of its key: refuse one that would expire too soon. */
 	if (status == CAIRN_OK && signer.who.ends_unix_s != 0 &&
 	    signer.who.ends_unix_s < (int64_t)time(NULL) + (int64_t)life_s)
 		return CAIRN_E_NOT_FOUND;
@@ -376,7 +378,7 @@ enum cairn_status s3_add_address(struct s3_client *c, struct cairn_buf *out, con
 
 /* --- the requests ------------------------------------------------------------------------------------------------- */
 
-/* Likewise of one that came whole, and counted as one that did not fail. */
+/* As client_strange(), for an answer that came whole and was counted as a success. */
 static enum cairn_status client_wrong(struct s3_client *c, const struct client_request *r, struct cairn_diag *diag)
 {
 	pthread_mutex_lock(&c->lock);
@@ -401,7 +403,7 @@ bool s3_state_agrees(const struct s3_state *a, const struct s3_state *b)
 	       (a->modified == b->modified || !a->modified || !b->modified);
 }
 
-/* Each service names the ETag of what it has stored; a page that somebody on the way answers with has none. */
+/* Requires an ETag: every service sends one for a stored object, while an error page of a proxy has none. */
 static enum cairn_status client_put(struct s3_client *c, struct client_request *r, struct s3_state *state,
 				    struct cairn_diag *diag)
 {
@@ -456,8 +458,8 @@ static bool client_range_parse(struct client_range *out, const char *text)
 	       out->last < out->all;
 }
 
-/* @param[out] state  of the object; zero when none of its bytes is in the range
- * @return as s3_get(), and CAIRN_OK when bytes at the end of the range are not there */
+/* @param[out] state  of the object; zero if the range has none of its bytes
+ * @return as s3_get(), and CAIRN_OK if bytes at the end of the range do not exist */
 static enum cairn_status client_get(struct s3_client *c, const char *name, uint64_t offset, uint8_t *out, size_t len,
 				    struct s3_state *state, struct cairn_diag *diag)
 {
@@ -476,7 +478,7 @@ static enum cairn_status client_get(struct s3_client *c, const char *name, uint6
 		return CAIRN_OK;
 	if (status != CAIRN_OK)
 		return status;
-	/* These bytes, and no more and no fewer than there are of them. */
+	/* The answer must be exactly the existing bytes of the range. */
 	if (r->call.code != 206 || !client_range_parse(&range, r->call.range) || range.first != offset ||
 	    range.last - range.first + 1 != r->call.n_into || (r->call.n_into != len && range.last + 1 != range.all))
 		return client_wrong(c, r, diag);
@@ -513,16 +515,16 @@ enum cairn_status s3_delete(struct s3_client *c, const char *name, struct cairn_
 	return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status;
 }
 
-/* Names come with the prefix of the place, which is none of the caller's business. */
+/* Strips the prefix of the place from names for the caller's visit. */
 struct client_names {
 	const struct s3_xml_list *list;
-	const char *place, *prefix;    /* what all of them begin with */
-	char after[S3_XML_TEXT_BYTES]; /* the one before, without the place */
+	const char *place, *prefix;    /* both begin every name */
+	char after[S3_XML_TEXT_BYTES]; /* the previous name, without the place */
 	bool wrong;
 };
 
-/* Does a name belong to the list that was asked for? That of another, from a cache on the way that does not look at the
- * query, would have the copies of another xorb taken for those of this one, and deleted. */
+/* Returns whether a name belongs to the requested list. A cache that ignores the query could return another list. Its
+ * copies would be taken for those of this xorb, and deleted. */
 static bool client_name_is_listed(const struct client_names *names, const char *key)
 {
 	size_t place = strlen(names->place), prefix = strlen(names->prefix);

@@ -42,7 +42,7 @@ static void copies_add(struct s3_copies *copies, const struct s3_copy *copy)
 	copies->list[copies->n++] = *copy;
 }
 
-/* What is not one of our names is not ours. */
+/* Ignores names of other forms: they are not ours. */
 static void copies_visit(void *ctx, const char *name, uint64_t bytes)
 {
 	struct s3_copies *copies = ctx;
@@ -99,7 +99,7 @@ void s3_copy_prefix(char out[static S3_NAME_BYTES], const struct cairn_hash *has
 void s3_copies_begin(struct s3_copies *copies, const struct cairn_hash *from)
 {
 	s3_copy_prefix(copies->after, from);
-	copies->after[strlen(copies->after) - 1] = '\0'; /* what comes after that has the dot */
+	copies->after[strlen(copies->after) - 1] = '\0'; /* without the last dot, so that names with it come after */
 }
 
 void s3_copy_name(char out[static S3_NAME_BYTES], const struct s3_copy *copy)

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What can be part of a header. @return false: too long, or it has others */
+/* Copies a value that is valid in a header. @return false: too long, or other characters */
 static bool credentials_take(char *out, size_t out_len, const char *text, size_t len)
 {
 	for (size_t i = 0; i < len; i++)
@@ -27,7 +27,7 @@ static const char *credentials_skip(const char *text)
 	return text + strspn(text, " \t\r");
 }
 
-/* @return false: the value is none */
+/* @return false: the value is not valid */
 static bool credentials_take_line(struct s3_credentials *out, const char *line, size_t len)
 {
 	const struct {
@@ -97,7 +97,7 @@ static enum cairn_status credentials_read_environment(struct s3_credentials *out
 			  "a variable AWS_... is longer than any key, or has blanks in it");
 }
 
-/* @return CAIRN_E_NOT_FOUND no service is named */
+/* @return CAIRN_E_NOT_FOUND: no service is named */
 static enum cairn_status credentials_ask(struct s3_credentials *out, const char *service, struct cairn_diag *diag)
 {
 	struct s3_instance instance;

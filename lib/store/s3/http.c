@@ -13,23 +13,23 @@
 enum { HTTP_BLOCK_BYTES = 512 * 1024 };
 
 struct s3_http {
-	pthread_mutex_t lock; /* over all below */
+	pthread_mutex_t lock; /* over the fields below */
 	CURL *idle[S3_HTTP_IDLE_MAX];
 	size_t n_idle;
 	bool silent;
-	int64_t heard_ms; /* when it last sent anything */
-	int64_t probe_ms; /* when it may be tried again, while it is silent */
+	int64_t heard_ms; /* when the server last sent anything */
+	int64_t probe_ms; /* when a silent server may be tried again */
 	const char *ca;   /* borrowed */
 };
 
-/* One exchange. */
+/* One request and its answer. */
 struct http_run {
 	struct s3_http *http;
 	struct s3_http_call *call;
 	CURL *curl;
-	uint64_t sent;    /* of the body */
-	bool body_failed; /* cannot be read */
-	int64_t moved_ms; /* when a byte last went in either direction */
+	uint64_t sent;    /* bytes of the body */
+	bool body_failed; /* reading the body failed */
+	int64_t moved_ms; /* when a byte last moved in either direction */
 	curl_off_t n_moved, n_received;
 };
 
@@ -58,7 +58,7 @@ void s3_http_free(struct s3_http *h)
 
 /* --- the server's state ------------------------------------------------------------------------------------------- */
 
-/* @return false: it is silent, and somebody else is trying it */
+/* @return false: the server is silent, and another thread is trying it */
 static bool http_may_try(struct s3_http *h)
 {
 	int64_t now_ms = cairn_clock_mono_ms();
@@ -78,7 +78,7 @@ static void http_heard(struct s3_http *h)
 	pthread_mutex_unlock(&h->lock);
 }
 
-/* One slow answer does not make it silent, as long as others come. */
+/* One slow answer does not make the server silent if others arrive. */
 static void http_unheard(struct s3_http *h)
 {
 	int64_t now_ms = cairn_clock_mono_ms();
@@ -127,7 +127,7 @@ static size_t http_read_body(char *out, size_t size, size_t n, void *ctx)
 	return run->body_failed ? CURL_READFUNC_ABORT : len;
 }
 
-/* To send it a second time, on a connection that is new. */
+/* Rewinds the body, to send it again on a new connection. */
 static int http_seek_body(void *ctx, curl_off_t offset, int origin)
 {
 	struct http_run *run = ctx;
@@ -155,7 +155,7 @@ static size_t http_take_answer(char *bytes, size_t size, size_t n, void *ctx)
 	return len;
 }
 
-/* Called about once a second also when nothing moves. */
+/* Called about once a second, also if nothing moves. */
 static int http_watch(void *ctx, curl_off_t down_all, curl_off_t down, curl_off_t up_all, curl_off_t up)
 {
 	struct http_run *run = ctx;
@@ -190,8 +190,7 @@ static void http_set_body(struct http_run *run)
 	}
 }
 
-/* What goes another way than to this server is nobody's: no redirection is followed, no proxy of the environment used.
- */
+/* Sends only to this server: follows no redirection, and uses no proxy of the environment. */
 static void http_set_up(struct http_run *run, struct curl_slist *headers)
 {
 	CURL *curl = run->curl;
@@ -199,7 +198,7 @@ static void http_set_up(struct http_run *run, struct curl_slist *headers)
 	curl_easy_setopt(curl, CURLOPT_URL, run->call->url);
 	curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
 	curl_easy_setopt(curl, CURLOPT_PROXY, "");
-	if (run->http->ca[0]) { /* these alone */
+	if (run->http->ca[0]) { /* only these authorities */
 		curl_easy_setopt(curl, CURLOPT_CAINFO, run->http->ca);
 		curl_easy_setopt(curl, CURLOPT_CAPATH, NULL);
 	}
@@ -229,7 +228,7 @@ static bool http_add_header(struct curl_slist **headers, const char *line)
 	return more != NULL;
 }
 
-/* "Expect:" takes that header away, which costs a round trip before each body. */
+/* "Expect:" removes that header, which would cost a round trip before each body. */
 static bool http_make_headers(struct curl_slist **headers, const struct s3_http_call *call)
 {
 	bool made = http_add_header(headers, "Expect:");
@@ -290,7 +289,8 @@ static enum cairn_status http_judge(struct http_run *run, CURLcode rc, struct ca
 			  rc == CURLE_ABORTED_BY_CALLBACK ? "it was silent for 3 s" : curl_easy_strerror(rc));
 }
 
-/* Such a failure says that the connection was no longer good; a wait says more. */
+/* Returns whether a request failed at once: then the kept connection was closed. A failure after a wait has another
+ * cause. */
 static bool http_failed_at_once(CURLcode rc, int64_t began_ms)
 {
 	return (rc == CURLE_SEND_ERROR || rc == CURLE_RECV_ERROR || rc == CURLE_GOT_NOTHING ||

@@ -13,10 +13,10 @@
 #include <time.h>
 
 enum {
-	INSTANCE_ANSWER_BYTES_MAX = 16 * 1024, /* with a token of S3_TOKEN_TEXT_BYTES at most */
+	INSTANCE_ANSWER_BYTES_MAX = 16 * 1024, /* including a token of at most S3_TOKEN_TEXT_BYTES */
 	INSTANCE_LINE_BYTES = S3_TOKEN_TEXT_BYTES + 64,
 	INSTANCE_ROLE_BYTES_MAX = 128,
-	INSTANCE_PAGE_BYTES = 2 * S3_INSTANCE_URL_BYTES, /* an URL with a path of ours */
+	INSTANCE_PAGE_BYTES = 2 * S3_INSTANCE_URL_BYTES, /* a URL and a path */
 };
 
 #define INSTANCE_CONTAINER "http://169.254.170.2"
@@ -31,7 +31,7 @@ bool s3_instance_is_named(const char *credentials)
 			       strncmp(credentials, "https://", 8) == 0);
 }
 
-/* This machine, and what Amazon's services are reached by: addresses of a link, which are routed nowhere. */
+/* Returns whether a host is this machine or a link-local address of Amazon's services, which is never routed. */
 static bool instance_is_near(const char *host, size_t len)
 {
 	static const char *const HOSTS[] = {"localhost",      "[::1]",           "169.254.170.2",  "169.254.170.23",
@@ -39,7 +39,7 @@ static bool instance_is_near(const char *host, size_t len)
 	for (size_t i = 0; i < sizeof(HOSTS) / sizeof(HOSTS[0]); i++)
 		if (strlen(HOSTS[i]) == len && strncasecmp(host, HOSTS[i], len) == 0)
 			return true;
-	/* An address of 127.0.0.0/8, and not a name that begins like one. */
+	/* An address in 127.0.0.0/8, not a name that begins like one. */
 	return len > 4 && strncmp(host, "127.", 4) == 0 && strspn(host, "0123456789.") >= len;
 }
 
@@ -133,7 +133,7 @@ static enum cairn_status instance_ask(struct s3_http *http, const char *method, 
 	return answer->status;
 }
 
-/* What a header says, of something that must fit a line. @return false: it does not */
+/* Writes a header line. @return false: the value does not fit a line */
 static bool instance_line(char line[static INSTANCE_LINE_BYTES], const char *name, const char *value)
 {
 	size_t len = strcspn(value, "\r\n");
@@ -144,7 +144,7 @@ static bool instance_line(char line[static INSTANCE_LINE_BYTES], const char *nam
 	       value[len + strspn(value + len, "\r\n")] == '\0';
 }
 
-/* Shown to a container's service. An empty line: nothing is. */
+/* Writes the header that authorizes to a container's service; empty: no header. */
 static enum cairn_status instance_authorize(char line[static INSTANCE_LINE_BYTES], struct cairn_diag *diag)
 {
 	char text[S3_TOKEN_TEXT_BYTES + 1] = "";
@@ -152,7 +152,7 @@ static enum cairn_status instance_authorize(char line[static INSTANCE_LINE_BYTES
 		   *token = secure_getenv("AWS_CONTAINER_AUTHORIZATION_TOKEN");
 	size_t n = 0;
 	line[0] = '\0';
-	if (path && *path) { /* it is replaced from time to time */
+	if (path && *path) { /* read each time, because the file is replaced */
 		CLEANUP(cairn_fd_closep) int fd = cairn_sys_open(path, O_RDONLY | O_CLOEXEC, 0);
 		if (fd < 0 || cairn_fd_read_upto(fd, text, sizeof(text) - 1, &n) != CAIRN_OK)
 			return cairn_fail(diag, CAIRN_E_IO, "store.credentials", CAIRN_NO_OFFSET,
@@ -167,7 +167,7 @@ static enum cairn_status instance_authorize(char line[static INSTANCE_LINE_BYTES
 				 "what AWS_CONTAINER_AUTHORIZATION_TOKEN... says fits no header");
 }
 
-/* The names of the machine's roles, of which the first counts, and the URL of its keys. */
+/* Asks for the machine's roles, takes the first, and builds the URL of its keys. */
 static enum cairn_status instance_find_role(const struct s3_instance *instance, struct s3_http *http,
 					    struct cairn_buf *answer, char line[static INSTANCE_LINE_BYTES],
 					    char url[static INSTANCE_PAGE_BYTES], struct cairn_diag *diag)
@@ -220,7 +220,7 @@ static bool instance_take(struct s3_credentials *out, const struct cairn_buf *an
 	CLEANUP(cairn_json_freep) struct cairn_json *json = NULL;
 	if (cairn_json_parse_some(&json, (const char *)answer->bytes, answer->len - 1, 64) != CAIRN_OK)
 		return false;
-	const char *code = cairn_json_text_of(json, "Code"); /* a machine's alone */
+	const char *code = cairn_json_text_of(json, "Code"); /* only a machine's service has it */
 	return (!code || strcmp(code, "Success") == 0) &&
 	       instance_take_text(out->id, sizeof(out->id), cairn_json_text_of(json, "AccessKeyId")) &&
 	       instance_take_text(out->secret, sizeof(out->secret), cairn_json_text_of(json, "SecretAccessKey")) &&

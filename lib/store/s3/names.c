@@ -8,8 +8,8 @@
 enum { NAMES_SETS = 1 << 14, NAMES_WAYS = 4 };
 
 struct names_set {
-	uint32_t version; /* rises with each change that is no learning */
-	uint8_t next;     /* whose place is taken */
+	uint32_t version; /* rises with each change except learning */
+	uint8_t next;     /* the next entry to evict */
 	bool used[NAMES_WAYS];
 	struct s3_copy ways[NAMES_WAYS];
 };
@@ -40,7 +40,7 @@ static struct names_set *names_set_of(struct s3_names *names, const struct cairn
 	return &names->sets[(hash->b[0] | (unsigned)hash->b[1] << 8) % NAMES_SETS];
 }
 
-/* @return its place; NAMES_WAYS: it has none */
+/* @return the hash's place; NAMES_WAYS: not cached */
 static unsigned names_way(const struct names_set *set, const struct cairn_hash *hash)
 {
 	unsigned way = 0;

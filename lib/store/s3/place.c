@@ -14,7 +14,7 @@ static enum cairn_status place_refuse(struct cairn_diag *diag, const char *what)
 			  "%s; an S3 store is s3://BUCKET/PREFIX?endpoint=https://HOST&region=NAME&ca=FILE", what);
 }
 
-/* Copy a part that is all of these characters. @return false: it is empty, too long, or has others */
+/* Copies a part of the URL that has only legal characters. @return false: empty, too long, or other characters */
 static bool place_take(char *out, size_t out_len, const char *text, size_t len, const char *legal)
 {
 	if (len == 0 || len >= out_len || strspn(text, legal) < len)
@@ -60,7 +60,7 @@ static enum cairn_status place_take_endpoint(struct s3_place *out, const char *t
 	uint64_t usual = tls ? 443 : 80, port = usual;
 	if (name == 0 || (colon && !cairn_decimal_parse(colon + 1, 1, UINT16_MAX, &port)))
 		return place_refuse(diag, "the port of its endpoint is not one");
-	if (colon && port == usual) { /* no client says it in its Host, which is signed */
+	if (colon && port == usual) { /* clients omit the default port from Host, which is signed */
 		out->endpoint[strlen(out->endpoint) - strlen(colon)] = '\0';
 		out->host[name] = '\0';
 	}

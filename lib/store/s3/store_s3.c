@@ -1,4 +1,4 @@
-/* Objects in an S3 service. copies.h has the names, and why each is used once. */
+/* Stores objects in an S3 service. copies.h has the names, and why each is used once. */
 #include "base/clock.h"
 #include "base/crash_point.h"
 #include "base/fd.h"
@@ -19,24 +19,24 @@
 #include <sys/statvfs.h>
 
 enum {
-	STORE_S3_AHEAD_BYTES = 1024 * 1024, /* read at once when a reader goes on from where it was */
+	STORE_S3_AHEAD_BYTES = 1024 * 1024, /* read ahead for a sequential reader */
 	STORE_S3_OWNER_BYTES = 32,
-	STORE_S3_ADDRESS_SEEN_S = 300, /* an object was looked at within that time before an address of it is made */
+	STORE_S3_ADDRESS_SEEN_S = 300, /* an address needs a request for its object at most this long ago */
 };
 
-/* Says whose place it is: below the prefix. */
+/* Name below the prefix that marks the place's owner. */
 #define STORE_S3_OWNER "owner"
 
 struct store_s3 {
 	struct cairn_store base;
 	struct s3_client *client;
 	struct s3_names *names;
-	struct cairn_guards guards; /* over a hash, while its copies are changed */
+	struct cairn_guards guards; /* a hash is guarded while its copies change */
 	char *credentials;
 	char owner[STORE_S3_OWNER_BYTES + 1]; /* empty: opened beside */
 	int scratch_fd;
 	pthread_mutex_t lock; /* over last_ms */
-	int64_t last_ms;      /* of the copy that was named last */
+	int64_t last_ms;      /* in the last name given to a copy */
 };
 
 struct store_s3_put {
@@ -50,7 +50,7 @@ struct store_s3_object {
 	struct cairn_store_object base;
 	struct store_s3 *store;
 	struct s3_copy copy;
-	uint64_t next;  /* where a reader that goes on would read */
+	uint64_t next;  /* offset of a sequential reader's next read */
 	uint8_t *ahead; /* NULL, or bytes of the object from ahead_at on; owned */
 	uint64_t ahead_at;
 	size_t ahead_bytes;
@@ -70,7 +70,8 @@ static void store_s3_free(struct cairn_store *store)
 
 /* --- copies ------------------------------------------------------------------------------------------------------- */
 
-/* All that there are of a hash. A service may cut its list wherever it likes: only the last page tells what counts. */
+/* Lists all copies of a hash. A service may end a page anywhere, so the copy that counts is known only after the last
+ * page. */
 static enum cairn_status store_s3_copies(struct store_s3 *s, const struct cairn_hash *hash, struct s3_copies *out,
 					 struct cairn_diag *diag)
 {
@@ -80,10 +81,10 @@ static enum cairn_status store_s3_copies(struct store_s3 *s, const struct cairn_
 	do
 		status = s3_copies_next(out, s->client, prefix, diag);
 	while (status == CAIRN_OK && out->more);
-	return status == CAIRN_E_NOT_FOUND ? CAIRN_E_BUSY : status; /* without its bucket nothing is known */
+	return status == CAIRN_E_NOT_FOUND ? CAIRN_E_BUSY : status; /* without the bucket nothing is known */
 }
 
-/* The one that counts; its bytes are S3_COPY_NONE when there is none. */
+/* Finds the copy that counts; its bytes are S3_COPY_NONE if there is none. */
 static enum cairn_status store_s3_find(struct store_s3 *s, const struct cairn_hash *hash, struct s3_copy *out)
 {
 	uint32_t ticket;
@@ -98,7 +99,7 @@ static enum cairn_status store_s3_find(struct store_s3 *s, const struct cairn_ha
 	return CAIRN_OK;
 }
 
-/* How the object of a copy is now. That it is not there is said by the object alone, for a list may have it late. */
+/* Looks at a copy's object now. Only the object itself proves that it is missing, because a list may be stale. */
 static enum cairn_status store_s3_look(struct store_s3 *s, struct s3_copy *copy)
 {
 	char name[S3_NAME_BYTES];
@@ -112,8 +113,7 @@ static bool store_s3_is_same_copy(const struct s3_copy *a, const struct s3_copy 
 	return memcmp(a->id, b->id, sizeof(a->id)) == 0;
 }
 
-/* What is known of this copy's object, or what the service says of it if nothing is. Others may change the object
- * later: reads notice that. */
+/* Returns the cached version of a copy's object, or asks the service. Later changes are noticed by reads. */
 static enum cairn_status store_s3_know(struct store_s3 *s, struct s3_copy *copy)
 {
 	uint32_t ticket;
@@ -138,8 +138,7 @@ static struct s3_copy store_s3_copy_of(const struct cairn_hash *hash, const stru
 	return copy;
 }
 
-/* A name that nothing had before: a UUID of version 7, whose time rises from one to the next also where the clock does
- * not. */
+/* Makes a unique name: a UUID of version 7. Its time rises from one name to the next even if the clock does not. */
 static enum cairn_status store_s3_new_copy(struct store_s3 *s, const struct cairn_hash *hash, struct s3_copy *out)
 {
 	struct cairn_copy name;
@@ -206,7 +205,7 @@ static enum cairn_status store_s3_send(struct store_s3 *s, struct store_s3_put *
 	if (status == CAIRN_OK)
 		status = s3_put(s->client, name, NULL, p->file.fd, p->bytes, sha256, &copy->state, NULL);
 	if (status != CAIRN_OK) {
-		s3_names_forget(s->names, hash); /* it may be there all the same, or soon */
+		s3_names_forget(s->names, hash); /* it may exist in spite of the failure, or appear later */
 		return status == CAIRN_E_NOT_FOUND ? CAIRN_E_BUSY : status == CAIRN_E_MISMATCH ? CAIRN_E_IO : status;
 	}
 	copy->seen_unix_s = cairn_clock_unix_s();
@@ -243,7 +242,7 @@ static enum cairn_status store_s3_put_commit(struct cairn_store_put *put, const 
 
 /* --- getting ------------------------------------------------------------------------------------------------------ */
 
-/* The n-th copy from the last one. */
+/* Finds the n-th copy, counted from the last one. */
 static enum cairn_status store_s3_find_nth(struct store_s3 *s, const struct cairn_hash *hash, unsigned n,
 					   struct s3_copy *out)
 {
@@ -254,7 +253,7 @@ static enum cairn_status store_s3_find_nth(struct store_s3 *s, const struct cair
 	return status == CAIRN_OK && out->state.bytes == S3_COPY_NONE ? CAIRN_E_NOT_FOUND : status;
 }
 
-/* Differs when the object was changed: what was verified of it then is not taken for verified any more. */
+/* Changes when the object is changed, so that an earlier verification no longer counts. */
 static uint64_t store_s3_identity(const struct s3_copy *copy)
 {
 	uint64_t words[] = {0, copy->state.bytes, copy->state.etag, copy->state.modified};
@@ -298,7 +297,7 @@ static enum cairn_status store_s3_get_named(struct cairn_store *store, const str
 	return status == CAIRN_OK ? store_s3_open_copy(s, &copy, out) : status;
 }
 
-/* Bytes of another object than the one that was opened are none of it. */
+/* Refuses bytes if the object is no longer the opened version. */
 static enum cairn_status store_s3_read(struct store_s3_object *o, uint64_t offset, uint8_t *out, size_t len)
 {
 	char name[S3_NAME_BYTES];
@@ -310,7 +309,7 @@ static enum cairn_status store_s3_read(struct store_s3_object *o, uint64_t offse
 	return CAIRN_E_NOT_FOUND;
 }
 
-/* Take what was read ahead. @return how much of it */
+/* Copies bytes that were read ahead. @return how many */
 static size_t store_s3_take_ahead(const struct store_s3_object *o, uint64_t offset, uint8_t *out, size_t len)
 {
 	if (!o->ahead || offset < o->ahead_at || offset - o->ahead_at >= o->ahead_bytes)
@@ -334,7 +333,7 @@ static enum cairn_status store_s3_read_ahead(struct store_s3_object *o, uint64_t
 	return CAIRN_OK;
 }
 
-/* Chunks are read one after the other, and a request takes longer than most of them. */
+/* Reads ahead for sequential readers: chunks are read in order, and a request takes longer than most of them. */
 static enum cairn_status store_s3_object_read(struct cairn_store_object *object, uint64_t offset, uint8_t *out,
 					      size_t len)
 {
@@ -376,7 +375,7 @@ static enum cairn_status store_s3_stat(struct cairn_store *store, const struct c
 	return status;
 }
 
-/* Asks the service, also where something is known. @param[out] same  the object is there, and as it was before */
+/* Always asks the service. @param[out] same  the object exists and is unchanged */
 static enum cairn_status store_s3_compare(struct store_s3 *s, struct s3_copy *copy, bool *same)
 {
 	uint32_t ticket;
@@ -414,7 +413,7 @@ static enum cairn_status store_s3_unchanged(struct cairn_store *store, const str
 	return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status;
 }
 
-/* The service has promised it before the copy was listed. */
+/* A listed copy is durable: the service promises that. */
 static enum cairn_status store_s3_confirm(struct cairn_store *store, const struct cairn_hash *hash, unsigned n)
 {
 	struct s3_copy copy;
@@ -466,7 +465,7 @@ static enum cairn_status store_s3_remove_copy(struct cairn_store *store, const s
 	return status;
 }
 
-/* An empty object says so: the bytes of the copy stay where they are. */
+/* Sets a copy aside by an empty object; the copy's bytes stay in place. */
 static enum cairn_status store_s3_set_aside(struct cairn_store *store, const struct cairn_hash *hash)
 {
 	static const char EMPTY[] = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
@@ -488,14 +487,14 @@ static enum cairn_status store_s3_set_aside(struct cairn_store *store, const str
 
 /* --- all of them -------------------------------------------------------------------------------------------------- */
 
-/* Whom to show which copies: the last one of each hash, or every one. */
+/* A visitor, and whether it gets the last copy of each hash or every copy. */
 struct store_s3_visitor {
 	enum cairn_status (*last)(void *ctx, const struct cairn_hash *hash, uint64_t bytes);
 	enum cairn_status (*every)(void *ctx, const struct cairn_hash *hash, const struct cairn_copy *copy);
 	void *ctx;
 };
 
-/* How many belong to hashes of which the next page has no more, and sets none aside. */
+/* Counts the copies of hashes that are complete: the next page has no more of them and sets none aside. */
 static size_t store_s3_decided(const struct s3_copies *copies)
 {
 	size_t n = copies->n;
@@ -521,7 +520,7 @@ static enum cairn_status store_s3_visit(const struct s3_copies *copies, const st
 	return status;
 }
 
-/* All names of a hash come after its text. @param from  NULL: from the first */
+/* Begins before the names of a hash: they all come after its text. @param from  NULL: from the first */
 static enum cairn_status store_s3_walk(struct store_s3 *s, const struct cairn_hash *from,
 				       const struct store_s3_visitor *visitor)
 {
@@ -554,7 +553,7 @@ static enum cairn_status store_s3_each_copy(struct cairn_store *store, const str
 	return store_s3_walk((struct store_s3 *)store, from, &(struct store_s3_visitor){.every = visit, .ctx = ctx});
 }
 
-/* Objects have room; what comes in waits in the scratch folder. */
+/* A service has unlimited room; only the scratch folder for incoming objects has a limit. */
 static void store_s3_room(struct cairn_store *store, struct cairn_store_room *out)
 {
 	const struct store_s3 *s = (const struct store_s3 *)store;
@@ -584,8 +583,8 @@ static enum cairn_status store_s3_ready(struct cairn_store *store, struct cairn_
 	return status;
 }
 
-/* Two folders may begin at once, and not every service heeds that the name is to be new: what stands there in the end
- * says whose it is. */
+/* Claims the place. Two data folders may claim it at once, and some services ignore the condition of a new name. So
+ * read the mark back: it names the owner. */
 static enum cairn_status store_s3_claim(struct store_s3 *s, struct cairn_diag *diag)
 {
 	uint8_t digest[CAIRN_SHA256_BYTES];
@@ -623,7 +622,8 @@ static enum cairn_status store_s3_reload(struct cairn_store *store, struct cairn
 	return s3_client_reload(((struct store_s3 *)store)->client, diag);
 }
 
-/* As store_s3_know(), but looked at within STORE_S3_ADDRESS_SEEN_S. @return CAIRN_E_NOT_FOUND also: it was changed */
+/* As store_s3_know(), but with a look within STORE_S3_ADDRESS_SEEN_S. @return CAIRN_E_NOT_FOUND also: it was
+ * changed */
 static enum cairn_status store_s3_see(struct store_s3 *s, struct s3_copy *copy)
 {
 	bool same;

@@ -7,12 +7,12 @@
 #include <limits.h>
 #include <string.h>
 
-/* Elements of an answer are told apart by their names and not by where they stand: no name stands for two things. */
+/* Identifies elements by name, not by position: no name has two meanings. */
 struct s3_xml {
 	XML_Parser parser;
-	struct s3_xml_list *list; /* NULL: an error is read */
+	struct s3_xml_list *list; /* NULL: reading an error */
 	char *code;
-	char text[S3_XML_TEXT_BYTES]; /* of the element at hand */
+	char text[S3_XML_TEXT_BYTES]; /* of the current element */
 	size_t len;
 	char key[S3_XML_TEXT_BYTES];
 	uint64_t bytes;
@@ -37,7 +37,7 @@ static void s3_xml_text(void *ctx, const XML_Char *text, int len)
 	struct s3_xml *x = ctx;
 	size_t n = (size_t)len;
 	if (n >= sizeof(x->text) - x->len) {
-		x->wrong = x->list != NULL; /* of an error the code alone is read, and the rest may be long */
+		x->wrong = x->list != NULL; /* an error's other elements may be long; only its code is read */
 		return;
 	}
 	memcpy(x->text + x->len, text, n);
@@ -71,7 +71,7 @@ static void s3_xml_end(void *ctx, const XML_Char *name)
 	x->len = 0;
 }
 
-/* No answer has declarations; entities come with them. */
+/* Refuses declarations: no answer has them, and they bring entities. */
 static void s3_xml_refuse(void *ctx, const XML_Char *name, const XML_Char *system, const XML_Char *public, int has)
 {
 	struct s3_xml *x = ctx;
