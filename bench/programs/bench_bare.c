@@ -1,11 +1,11 @@
-/* The plainest daemon that libmicrohttpd makes, to measure cairnd against: every request, with whatever body, gets one
- * of some fixed replies, made beforehand. Several in turns take bytes from as much memory as the daemon does.
+/* The simplest daemon on libmicrohttpd, as a reference for cairnd: every request, with any body, gets one of some
+ * fixed, prepared replies. Several replies in turn use as much memory for their bytes as the daemon does.
  *
  *     bench_bare STATUS BYTES REPLIES [THREADS]
  *
- * The library is set up as in server/http/http_mhd.c. With THREADS the connections are handed to so many in turn, as
- * cairnd does; without, the library's own pool of nine takes them as it likes, and one thread may get most of them: on
- * two processors that it shares with the load that is half as fast again as an even spread, or not, by chance.
+ * The library is set up as in server/http/http_mhd.c. With THREADS the connections go to that many threads in turn,
+ * as in cairnd. Without THREADS the library's own pool of nine takes them, and one thread may get most of them. By
+ * chance that can be half as fast again as an even spread, on two processors shared with the load.
  *
  * Prints its port, and serves until its standard input ends. */
 #include <arpa/inet.h>
@@ -32,11 +32,11 @@ static enum MHD_Result bare_on_request(void *cls, struct MHD_Connection *conn, c
 	static char seen;
 	(void)cls, (void)url, (void)method, (void)version, (void)bytes;
 	if (!*ctx) {
-		*ctx = &seen; /* a reply in the first call closes the connection */
+		*ctx = &seen; /* a reply in the first call would close the connection */
 		return MHD_YES;
 	}
 	if (*n > 0) {
-		*n = 0; /* a piece of a body, thrown away */
+		*n = 0; /* discards a piece of a body */
 		return MHD_YES;
 	}
 	unsigned i = atomic_fetch_add_explicit(&n_requests, 1, memory_order_relaxed) % n_replies;
@@ -70,7 +70,7 @@ static bool bare_make_replies(size_t len)
 	return replies != NULL;
 }
 
-/* A daemon of one thread that is handed its connections, or, given a socket to listen at, of a pool. */
+/* Starts a daemon: one thread that gets its connections from us, or a pool, if listen_fd is a listening socket. */
 static struct MHD_Daemon *bare_start(int listen_fd)
 {
 	const struct MHD_OptionItem pool[] = {
@@ -88,7 +88,7 @@ static struct MHD_Daemon *bare_start(int listen_fd)
 				MHD_OPTION_END);
 }
 
-/* Until standard input ends. @param accepts  hand connections over, which a pool takes by itself */
+/* Serves until standard input ends. @param accepts  hand over connections; a pool accepts them itself */
 static void bare_serve(int listen_fd, bool accepts, struct MHD_Daemon **daemons, unsigned n)
 {
 	struct pollfd fds[] = {{.fd = STDIN_FILENO, .events = POLLIN}, {.fd = listen_fd, .events = POLLIN}};

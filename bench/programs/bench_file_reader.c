@@ -1,7 +1,7 @@
-/* Reading a file in plain, in processor time: what the daemon unpacks, verifies and hands out of one, beside what a
- * pull unpacks and hashes of the same chunks, and beside LZ4 alone (a copy, of chunks that are not compressed). The
- * chunks of the last two are in memory; the reader's come from the objects. Prints one JSON line. bench_file_reader
- * DATA-DIR FILE-HASH ROUNDS      DATA-DIR of a daemon that has been stopped */
+/* Processor time of reading a plain file. It compares the daemon (unpacks, verifies and returns bytes), a pull
+ * (unpacks and hashes the same chunks), and LZ4 alone (copies uncompressed chunks). The daemon reads from the
+ * objects, the other two from memory. Prints one JSON line.
+ *     bench_file_reader DATA-DIR FILE-HASH ROUNDS      DATA-DIR of a daemon that has been stopped */
 #include "cas/file_reader.h"
 #include "data_dir/data_dir.h"
 #include "xorb/codec.h"
@@ -16,8 +16,8 @@
 #include <time.h>
 
 enum {
-	READ_BYTES = 256 * 1024,            /* of one read: a block of an HTTP reply */
-	READER_BYTES_MAX = 2 * 1024 * 1024, /* what a reader promises to stay below */
+	READ_BYTES = 256 * 1024,            /* in one read: a block of an HTTP reply */
+	READER_BYTES_MAX = 2 * 1024 * 1024, /* the memory limit that a reader promises */
 };
 
 static const struct cairn_byte_range READ_ALL = {.kind = CAIRN_RANGE_ALL};
@@ -28,10 +28,10 @@ struct read_bench {
 	struct cairn_hash file;
 	uint64_t file_bytes;
 	uint8_t *out;      /* READ_BYTES */
-	size_t heap_bytes; /* that a reader took, at most */
+	size_t heap_bytes; /* the most that a reader took */
 };
 
-/* The least of all rounds, in ns. */
+/* The minimum of all rounds, in ns. */
 struct read_times {
 	uint64_t reader, hashed, unpacked;
 };
@@ -57,7 +57,7 @@ static size_t read_heap(void)
 	return m.uordblks + m.hblkhd;
 }
 
-/* @param watch  look at the memory after each read */
+/* @param watch  measure the memory after each read */
 static uint64_t read_by_reader(struct read_bench *b, bool watch)
 {
 	struct cairn_file_reader *r;
@@ -78,7 +78,7 @@ static uint64_t read_by_reader(struct read_bench *b, bool watch)
 	return took;
 }
 
-/* As cli/pull does. */
+/* Hashes a chunk as cli/pull does. */
 static void read_hash_chunk(struct cairn_codec *codec, const struct cairn_xorb_chunk *chunk)
 {
 	const uint8_t *raw;
@@ -88,7 +88,7 @@ static void read_hash_chunk(struct cairn_codec *codec, const struct cairn_xorb_c
 	cairn_hash_chunk(&hash, raw, chunk->header.unpacked_bytes);
 }
 
-/* Grouped bytes are left as they are. */
+/* Unpacks a chunk. Grouped bytes stay grouped. */
 static void read_unpack_chunk(LZ4F_dctx *lz4, const struct cairn_xorb_chunk *chunk, uint8_t *room)
 {
 	size_t made = chunk->header.unpacked_bytes, used = chunk->header.compressed_bytes;
@@ -119,7 +119,7 @@ static uint64_t read_chunks(const struct read_bench *b, const uint8_t *bytes, si
 	return read_now_ns() - began;
 }
 
-/* The ranges of all xorbs, each read into memory beforehand. */
+/* Measures the ranges of all xorbs, each read into memory beforehand. */
 static void read_beside(const struct read_bench *b, const struct cairn_plan *plan, struct read_times *times)
 {
 	CLEANUP(cairn_codec_freep) struct cairn_codec *codec = cairn_codec_new();

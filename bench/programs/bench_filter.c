@@ -1,7 +1,7 @@
-/* The filter of the index by itself: memory, time and false answers.
+/* The filter of the index alone: memory, time and false positives.
  *     bench_filter PREFIXES [ROOM]
- * It is made with room for ROOM prefixes, as many as are added unless told: fewer show a filter that grew while the
- * index did. One line of JSON comes out. */
+ * The filter has room for ROOM prefixes, by default for all that are added. A smaller ROOM shows a filter that grew
+ * with its index. Prints one line of JSON. */
 #include "index/sqlite/filter.h"
 #include "synthetic.h"
 

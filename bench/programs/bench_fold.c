@@ -1,6 +1,6 @@
-/* What a backup cannot do without: reading, compressing and hashing; nothing is written.
- *     bench_fold LEVEL FILE...     processor time in seconds of zstd at LEVEL and SHA-256 of what comes out, file by
- * file */
+/* The least work of a backup: reading, compressing and hashing, without writing.
+ *     bench_fold LEVEL FILE...     processor time in seconds of zstd at LEVEL and SHA-256 of its output, file by file
+ */
 #include "hash/crypto.h"
 
 #include <fcntl.h>

@@ -1,6 +1,7 @@
 /* Commits of a hub's repository in an index alone: large ones, small ones in a large repository, and pages of a
- * listing. bench_history FOLDER N-FILES N-SMALL      an empty folder; files in folders of 1,000; small commits of ten
- * files */
+ * listing.
+ *     bench_history FOLDER N-FILES N-SMALL
+ * FOLDER must be empty. Files are in folders of 1,000. A small commit has ten files. */
 #include "index/history.h"
 
 #include <stdio.h>
@@ -43,7 +44,7 @@ static int64_t history_now_ns(void)
 	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-/* What the index takes when it is closed. */
+/* The size of the index after closing it. */
 static long long history_bytes(const char *folder)
 {
 	char path[512];
@@ -64,7 +65,7 @@ static void history_name(uint8_t out[static 32], uint64_t number)
 	}
 }
 
-/* What a shard brings: files of the repository, each with its SHA-256. */
+/* Registers files as a shard does, each with its SHA-256. */
 static void history_register(uint64_t first, uint32_t n)
 {
 	char owner[CAIRN_INDEX_OWNER_BYTES];
@@ -84,7 +85,7 @@ static void history_register(uint64_t first, uint32_t n)
 	free(files);
 }
 
-/* @return milliseconds */
+/* @return milliseconds that the commit took */
 static double history_commit(uint32_t n)
 {
 	struct cairn_index_add_commit commit = {.repo = history_repo,

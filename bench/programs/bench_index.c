@@ -1,6 +1,6 @@
-/* The index by itself: chunk queries a second on one thread, shards a second and shards a sync with many uploaders.
+/* The index alone: chunk queries a second on one thread; with many uploaders, shards a second and shards a sync.
  *     bench_index DIR [UPLOADERS [SECONDS [SYNC_MS]]]
- * SYNC_MS: make each fdatasync last at least so long, as on a slower disk. */
+ * SYNC_MS makes each fdatasync last at least that long, as on a slower disk. */
 #include "base/bytes.h"
 #include "index/index.h"
 #include "synthetic.h"
@@ -28,7 +28,7 @@ static double bench_now_s(void)
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-/* In place of the C library's, for this program and the SQLite in it. */
+/* Replaces the C library's function, for this program and the SQLite in it. */
 int fdatasync(int fd)
 {
 	double start = bench_now_s();
@@ -124,7 +124,7 @@ static bool bench_hear(void *ctx, const struct cairn_index_dedupe_xorb *xorb)
 	return false;
 }
 
-/* @param uploader  whose chunks are asked for; at least n_known of its shards are there; none: misses */
+/* @param uploader  ask for chunks of its shards, at least n_known of which are there; none: ask for misses */
 static void bench_query(const char *what, uint64_t n_known, double seconds)
 {
 	uint64_t n = 0, heard = 0;

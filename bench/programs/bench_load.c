@@ -1,10 +1,9 @@
-/* Load: N connections, each sends a request, waits for the whole reply, sends the next. One thread, epoll.
+/* Load: each of N connections sends a request, waits for the whole reply, and sends the next. One thread, epoll.
  *     bench_load [-c CONNECTIONS] [-s SECONDS] [-o] [-w WARM_MS] [-e STATUS] ADDRESS PORT[,PORT...] TARGETS
- * With several ports each is asked by its share of the connections.
+ * Several ports share the connections.
  * TARGETS: a file of lines "METHOD<tab>PATH<tab>HEADER<tab>BODY-FILE[<tab>STATUS]", "-" for none. Each line is sent
- * once, or until SECONDS are over; with SECONDS and without -o they are gone through again and again, each connection
- * from a place of its own. A reply of another status than its line says, or STATUS, is wrong. One line of JSON comes
- * out. */
+ * once, or until SECONDS are over. With SECONDS and without -o the lines are repeated, and each connection starts at
+ * another line. A reply whose status differs from its line's, or from STATUS, is wrong. Prints one line of JSON. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -43,9 +42,9 @@ struct conn {
 	int fd;
 	bool open, busy, head_seen;
 	const struct target *target;
-	size_t next; /* place in the targets, when they are gone through again and again */
+	size_t next; /* place in the targets, if they are repeated */
 	size_t sent, have;
-	uint64_t left, body_bytes; /* of the reply's body: still to come, and here */
+	uint64_t left, body_bytes; /* bytes of the reply's body: still to come, and read */
 	uint64_t began_ns;
 	unsigned status;
 	bool close_after;
@@ -55,7 +54,7 @@ struct conn {
 struct load {
 	unsigned n_conns, expect;
 	double seconds;
-	bool again; /* through the targets, until the time is over */
+	bool again; /* repeat the targets until the time is over */
 	uint64_t warm_ns;
 	struct in_addr address;
 	uint16_t ports[PORTS_MAX];
@@ -65,7 +64,7 @@ struct load {
 	struct conn *conns;
 	int epoll;
 	uint64_t from_ns, until_ns, last_ns;
-	uint64_t n_done, n_wrong, n_broken, n_received, n_sent; /* the last two: bytes of bodies of whole requests */
+	uint64_t n_done, n_wrong, n_broken, n_received, n_sent; /* the last two: body bytes of complete requests */
 	unsigned wrong_status;
 	uint32_t *samples_us;
 	size_t n_samples, samples_cap;
@@ -173,7 +172,7 @@ static void conn_close(struct conn *c)
 	c->open = false;
 }
 
-/* Send what there is of head and body; what does not fit now is sent when the socket takes more. */
+/* Sends the rest of head and body. Bytes that do not fit now are sent when the socket takes more. */
 static void conn_send(struct load *l, struct conn *c)
 {
 	const struct target *t = c->target;
@@ -187,7 +186,7 @@ static void conn_send(struct load *l, struct conn *c)
 			return;
 		}
 		if (n < 0)
-			break; /* the reply, or its absence, will tell */
+			break; /* the reply, or none, will show the failure */
 		c->sent += (size_t)n;
 	}
 	if (t->body_len)
@@ -241,7 +240,7 @@ static void conn_end(struct load *l, struct conn *c)
 		conn_close(c);
 }
 
-/* The reply's head is complete: @return how much of what was read behind it is body. */
+/* Reads the reply's complete head. @return how many bytes read behind it belong to the body */
 static size_t conn_head(struct conn *c, const char *end)
 {
 	size_t head_len = (size_t)(end - c->reply) + 4;
@@ -255,13 +254,13 @@ static size_t conn_head(struct conn *c, const char *end)
 	return c->have - head_len;
 }
 
-/* @return false: nothing more to read now, or the connection is gone */
+/* @return false: nothing more to read now, or the connection is closed */
 static bool conn_read(struct load *l, struct conn *c)
 {
 	ssize_t n;
 	if (c->head_seen) {
 		size_t want = c->left < DISCARD_BYTES ? (size_t)c->left : DISCARD_BYTES;
-		n = recv(c->fd, NULL, want, MSG_TRUNC); /* thrown away without a copy */
+		n = recv(c->fd, NULL, want, MSG_TRUNC); /* discards the bytes without a copy */
 	} else {
 		n = recv(c->fd, c->reply + c->have, sizeof(c->reply) - 1 - c->have, 0);
 	}
@@ -342,7 +341,7 @@ static int load_compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* @param permille  of the sorted samples that are not longer */
+/* @param permille  share of the sorted samples that are no longer than the result */
 static uint32_t load_quantile(const struct load *l, unsigned permille)
 {
 	return l->n_samples ? l->samples_us[(l->n_samples - 1) * permille / 1000] : 0;

@@ -1,8 +1,8 @@
-/* Uploads for the scenarios: shards, the xorbs they speak of, and the targets that bench_load sends them by.
+/* Makes uploads for the scenarios: shards, the xorbs they name, and target files for bench_load.
  *     bench_make DIR SHARDS XORBS CHUNKS FILES TERMS [store]
  * Each shard describes XORBS xorbs of CHUNKS chunks and FILES files of TERMS terms. With "store" the chunks are real
- * (64 random bytes each, so that many fit on a disk) and the xorbs are written, too; without it they exist by hash
- * alone. In DIR: s<N>, x<N>, shards.tsv, xorbs.tsv, chunks (one hash a xorb that a chunk query finds), files (all file
+ * (64 random bytes each, to save disk space) and the xorbs are written, too. Without it xorbs exist only by hash. In
+ * DIR: s<N>, x<N>, shards.tsv, xorbs.tsv, chunks (one hash a xorb that a chunk query finds), files (all file
  * hashes). */
 #include "shard/writer.h"
 #include "support/made.h"
@@ -55,7 +55,7 @@ static uint64_t make_random(struct make *m)
 	return x ^ x >> 31;
 }
 
-/* A xorb with bytes, sent before the shards. */
+/* Makes a xorb with bytes, sent before the shards. */
 static void make_stored_xorb(struct make *m, struct made_xorb *x, uint64_t number)
 {
 	*x = (struct made_xorb){0};
@@ -92,7 +92,7 @@ static void make_describe(struct make *m, struct cairn_shard_writer *w, const st
 	(void)fprintf(m->chunks, "%s\n", text);
 }
 
-/* Terms go through the xorbs in turn, so that no two neighbours can be merged. */
+/* Terms alternate between the xorbs, so that no neighbours can be merged. */
 static void make_file(struct make *m, struct cairn_shard_writer *w, const struct made_xorb *xorbs, uint32_t file,
 		      struct made_term *terms)
 {

@@ -1,11 +1,10 @@
-/* A large index, with objects that are all hole, made through the index's own calls, and targets that bench_load asks
- * it for. bench_make_index [-x XORBS] [-a XORBS] [-c CHUNKS] [-f FILES] [-e ELIGIBLE] [-v] DIR TARGETS DIR/index.sqlite
- * gets XORBS xorbs of CHUNKS chunks (-v: of half as many to half as many again; -a: the index is there and was made
- * with -x of that number, it grows from there to the new one), and for each xorb FILES files, whose first chunks are
- * eligible, and ELIGIBLE chunks more that are. A shard describes two xorbs; the last file of the first goes on in the
- * second, and every fourth of the others in a xorb that was there before. The same numbers give the same index. In
- * TARGETS: misses.tsv, cached.tsv (a few chunks that are found), cold.tsv (many, all over the index). One line of JSON
- * comes out. */
+/* Makes a large index by the index's own calls, with objects that are all hole, and target files for bench_load.
+ *     bench_make_index [-x XORBS] [-a XORBS] [-c CHUNKS] [-f FILES] [-e ELIGIBLE] [-v] DIR TARGETS
+ * IR/index.sqlite gets XORBS xorbs of CHUNKS chunks. For each xorb it gets FILES files, whose first chunks are
+ * eligible, and ELIGIBLE more eligible chunks. -v varies CHUNKS by half either way. -a: the index exists, made with
+ * -x of that number, and grows to the new one. A shard describes two xorbs. The last file of the first continues in
+ * the second, and every fourth of the others in an earlier xorb. The same numbers give the same index. TARGETS gets
+ * misses.tsv, cached.tsv (few chunks, all found) and cold.tsv (many, all over the index). Prints one line of JSON. */
 #include "base/bytes.h"
 #include "index/index.h"
 #include "synthetic.h"
@@ -29,9 +28,9 @@ struct make_shard {
 	struct cairn_hash xorb[SHARD_XORBS];
 	struct cairn_chunk_list list[SHARD_XORBS];
 	struct cairn_index_eligible *eligible;
-	struct cairn_index_new_xorb *xorbs; /* its own, and for each file another one at most */
+	struct cairn_index_new_xorb *xorbs; /* its own, and at most another one for each file */
 	struct cairn_index_new_file *files;
-	struct cairn_index_new_term *terms; /* two of each file at most */
+	struct cairn_index_new_term *terms; /* at most two for each file */
 	struct cairn_index_new_shard records;
 	struct cairn_index_put_xorb put_xorb[SHARD_XORBS];
 	struct cairn_index_put_shard put_shard;
@@ -40,10 +39,10 @@ struct make_shard {
 struct make {
 	const char *dir, *targets;
 	uint64_t n_xorbs, n_there;
-	uint32_t n_chunks, n_files, n_eligible; /* the last two of a xorb */
+	uint32_t n_chunks, n_files, n_eligible; /* the last two per xorb */
 	bool vary;
 	struct cairn_index *ix;
-	sem_t room; /* shards that may be started: the writer is done with the oldest first */
+	sem_t room; /* shards that may be started; the writer finishes the oldest first */
 	struct make_shard shard[SHARDS_IN_FLIGHT];
 };
 
@@ -69,7 +68,7 @@ static uint32_t make_chunks_of(const struct make *m, uint64_t xorb)
 	return m->vary ? m->n_chunks / 2 + (uint32_t)(synthetic_mix(xorb) % m->n_chunks) : m->n_chunks;
 }
 
-/* Chunks of a file in its own xorb; files lie one behind the other. */
+/* Number of a file's chunks in its own xorb. Files lie one behind the other. */
 static uint32_t make_file_chunks(const struct make *m, uint64_t xorb)
 {
 	return make_chunks_of(m, xorb) / m->n_files;
@@ -100,7 +99,7 @@ static void make_fill(struct make_shard *s, uint64_t number)
 	}
 }
 
-/* Files begin at chunk 0 of a part of the xorb, so the eligible ones are taken from the ends. */
+/* Files begin at chunk 0 of a part of the xorb, so eligible chunks are taken from the ends of parts. */
 static void make_describe(struct make_shard *s, uint32_t x)
 {
 	const struct cairn_chunk_list *list = &s->list[x];
@@ -117,7 +116,7 @@ static uint64_t make_file_number(const struct make_shard *s, uint32_t file)
 	return make_first_xorb(s) * s->make->n_files + file;
 }
 
-/* Where does the file go on? @return false: nowhere */
+/* Finds the xorb in which the file continues. @return false: it does not continue */
 static bool make_second_term(const struct make_shard *s, uint32_t file, uint64_t *xorb)
 {
 	const struct make *m = s->make;
@@ -131,7 +130,7 @@ static bool make_second_term(const struct make_shard *s, uint32_t file, uint64_t
 	return true;
 }
 
-/* Where the first term of the next file begins. */
+/* Returns where the first term of the next file begins. */
 static uint32_t make_start(const struct make_shard *s, uint32_t file)
 {
 	return file % s->make->n_files * make_file_chunks(s->make, make_first_xorb(s) + file / s->make->n_files);
@@ -149,7 +148,7 @@ static struct cairn_index_new_term make_term(uint32_t xorb, uint32_t start, uint
 	};
 }
 
-/* Place of a xorb among the shard's. */
+/* Returns the place of a xorb among the shard's. */
 static uint32_t make_name(struct make_shard *s, uint64_t xorb)
 {
 	if (xorb >= make_first_xorb(s))
@@ -158,7 +157,7 @@ static uint32_t make_name(struct make_shard *s, uint64_t xorb)
 	return s->records.n_xorbs++;
 }
 
-/* @return its terms */
+/* @return how many terms the file has */
 static uint32_t make_file(struct make_shard *s, uint32_t i, struct cairn_index_new_term *terms)
 {
 	const struct make *m = s->make;
@@ -214,7 +213,7 @@ static void make_done(struct cairn_index_write *write)
 	sem_post(&s->make->room);
 }
 
-/* Chunk queries look for the object of each xorb that they offer; nobody reads one here. */
+/* Chunk queries look for the object of each xorb that they offer. Nobody reads the object here. */
 static void make_object(const char *dir, const struct cairn_hash *xorb, uint64_t bytes)
 {
 	char text[CAIRN_HASH_TEXT_BYTES], path[4096];
@@ -223,7 +222,7 @@ static void make_object(const char *dir, const struct cairn_hash *xorb, uint64_t
 	make_must(len > 0 && (size_t)len < sizeof(path), "the path is too long");
 	for (char *slash = strstr(path, "/objects"); slash; slash = strchr(slash + 1, '/')) {
 		*slash = '\0';
-		(void)mkdir(path, 0777); /* there already, or the file says so */
+		(void)mkdir(path, 0777); /* exists already, or opening the file fails */
 		*slash = '/';
 	}
 	FILE *file = fopen(path, "wbe");

@@ -1,12 +1,12 @@
-/* Packs; prints one line of JSON.
+/* Packs. Prints one line of JSON.
  *
  *     bench_pack create FOLDER N BYTES copy-first|pack-first
  *
- * N objects of so many bytes moved into a pack, and their bytes copied into one file with fsync: wall time.
+ * Moves N objects of BYTES bytes into a pack, and copies their bytes into one file with fsync: wall time.
  *
  *     bench_pack find FOLDER N
  *
- * A pack of N small objects, written and looked up: processor time and memory. */
+ * Writes a pack of N small objects and looks them up: processor time and memory. */
 #include "archive/readshard/reader.h"
 #include "archive/readshard/writer.h"
 #include "base/bytes.h"
@@ -91,7 +91,7 @@ static void put_objects(struct cairn_store *store, uint64_t n, uint64_t bytes)
 	}
 }
 
-/* What cp does, into one file. */
+/* Copies all objects into one file, as cp does. */
 static double copy_objects(struct cairn_store *store, const char *folder, uint64_t n, uint64_t bytes)
 {
 	double began = now_s(CLOCK_MONOTONIC);
@@ -119,7 +119,7 @@ static enum cairn_status drop_object(void *ctx, const struct cairn_hash *hash, u
 	return cairn_store_packing_drop(ctx, hash);
 }
 
-/* @param[out] durable_s  of it, until the pack is durable and served */
+/* @param[out] durable_s  time until the pack is durable and served */
 static double pack_objects(struct cairn_store *store, uint64_t n, uint64_t bytes, double *durable_s)
 {
 	struct cairn_store_packing *p;
@@ -150,11 +150,11 @@ static struct cairn_store *open_store(const char *folder)
 
 static void create(const char *folder, uint64_t n, uint64_t bytes, bool copy_first)
 {
-	static const struct timespec AGE = {.tv_sec = 4}; /* objects that are older are not compared again */
+	static const struct timespec AGE = {.tv_sec = 4}; /* older objects are not compared again */
 	double copy_s = 0, durable_s;
 	struct cairn_store *store = open_store(folder);
 	put_objects(store, n, bytes);
-	sync(); /* what was put is no burden for those that are timed */
+	sync(); /* earlier writes must not burden the timed ones */
 	(void)nanosleep(&AGE, NULL);
 	if (copy_first)
 		copy_s = copy_objects(store, folder, n, bytes);
@@ -182,7 +182,7 @@ static double write_pack(int fd, uint64_t n)
 	return now_s(CLOCK_PROCESS_CPUTIME_ID) - began;
 }
 
-/* @return look-ups a second; of keys that are there if want is CAIRN_OK, each object's first byte read */
+/* @return lookups a second; want CAIRN_OK: of existing keys, and each object's first byte is read */
 static double find_rate(const struct cairn_readshard *s, uint64_t n, enum cairn_status want)
 {
 	uint64_t state = 7, sum = 0;
@@ -201,7 +201,7 @@ static double find_rate(const struct cairn_readshard *s, uint64_t n, enum cairn_
 	return LOOKUPS / took;
 }
 
-/* Through the store: looked for in the object folder first, opened, held, one byte read. */
+/* Looks up through the store: searches the object folder first, opens, holds, and reads one byte. */
 static double get_rate(struct cairn_store *store, uint64_t n)
 {
 	uint64_t state = 7;
@@ -228,7 +228,7 @@ static double stat_rate(struct cairn_store *store, uint64_t n)
 	return GETS / (now_s(CLOCK_PROCESS_CPUTIME_ID) - began);
 }
 
-/* Of this program: getrusage() begins with the peak of whoever started it. */
+/* The peak of this program alone: getrusage() would start with the peak of its parent. */
 static double peak_mib(void)
 {
 	char line[128];

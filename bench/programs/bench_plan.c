@@ -1,4 +1,4 @@
-/* Plans of a file, with their JSON, in processor time: what a reconstruction costs before its first byte is sent.
+/* Processor time of planning a file, with the JSON: the cost of a reconstruction before its first byte is sent.
  *     bench_plan DATA-DIR FILE-HASH ROUNDS      DATA-DIR of a daemon that has been stopped */
 #include "cas/plan.h"
 #include "data_dir/data_dir.h"
@@ -24,7 +24,7 @@ static double plan_now_ms(void)
 	return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
 }
 
-/* @param[out] plan_ms  of it, without the JSON */
+/* @param[out] plan_ms  the part without the JSON */
 static double plan_round(struct cairn_cas *cas, const struct cairn_hash *file, bool v1, double *plan_ms)
 {
 	struct plan_urls urls = {

@@ -1,9 +1,10 @@
-/* What a program without a daemon gets from PostgreSQL, to measure cairnd over it against: one connection, all that can
- * be sent ahead is. bench_postgres shards URL SECONDS SHARDS_A_COMMIT FILES bench_postgres misses URL SECONDS IN_FLIGHT
- * URL leads to the schema of an index that cairnd has made, and is not used any more. "shards" adds the rows of shards
- * of one xorb and FILES files of one term each, which the daemon adds for such a shard, as the same arrays; commits as
- * many at a time and a record of the log with them. "misses" looks chunks up that nobody has. Numbers of rows are the
- * program's own, so that no statement waits for another one's answer. One line of JSON comes out. */
+/* PostgreSQL used without a daemon, as a reference for cairnd: one connection, everything pipelined.
+ *     bench_postgres shards URL SECONDS SHARDS_A_COMMIT FILES
+ *     bench_postgres misses URL SECONDS IN_FLIGHT
+ * URL names the schema of an index that cairnd made and that is no longer in use. "shards" adds the rows that the
+ * daemon adds for shards of one xorb and FILES files of one term each, as the same arrays. Each commit has
+ * SHARDS_A_COMMIT shards and a record of the log. "misses" looks up unknown chunks. The program numbers the rows
+ * itself, so that no statement waits for another's answer. Prints one line of JSON. */
 #include <libpq-fe.h>
 
 #include <endian.h>
@@ -56,7 +57,7 @@ struct args {
 	const char *values[ARGS_MAX];
 	int lengths[ARGS_MAX], formats[ARGS_MAX];
 	Oid types[ARGS_MAX];
-	int64_t numbers[ARGS_MAX]; /* in the order of the network */
+	int64_t numbers[ARGS_MAX]; /* in network byte order */
 	int n;
 };
 
@@ -66,7 +67,7 @@ struct bare {
 	int n_known;
 	uint64_t random;
 	int64_t shard, file, xorbs[XORBS]; /* numbers of rows */
-	unsigned n_syncs;                  /* on their way */
+	unsigned n_syncs;                  /* syncs under way */
 	uint64_t n_done;
 };
 
@@ -141,7 +142,7 @@ static void array_add_number(struct array *a, int64_t number)
 	array_add(a, &(uint64_t){htobe64((uint64_t)number)}, sizeof(uint64_t));
 }
 
-/* One dimension, no NULL, from 1 on. */
+/* An array of one dimension, without NULL, with lower bound 1. */
 static void args_array(struct args *args, struct array *a)
 {
 	size_t len = a->len;
@@ -182,7 +183,7 @@ static void bare_sync(struct bare *b)
 	b->n_syncs++;
 }
 
-/* Take answers until so many syncs are left on their way. */
+/* Takes answers until only `left` syncs are under way. */
 static void bare_take(struct bare *b, unsigned left)
 {
 	while (b->n_syncs > left) {
@@ -204,7 +205,7 @@ static void bare_take(struct bare *b, unsigned left)
 		bare_die(b, "flush");
 }
 
-/* Outside of the pipeline, in text. */
+/* Runs a statement outside of the pipeline, in text format. */
 static PGresult *bare_ask(struct bare *b, const char *sql, const char *argument)
 {
 	PGresult *r = PQexecParams(b->conn, sql, argument != NULL, NULL, &argument, NULL, NULL, 0);
@@ -260,7 +261,7 @@ static void shards_send_files(struct bare *b, int64_t xorb, unsigned n_files)
 	bare_send(b, OWNERS, &owners);
 }
 
-/* The first chunk of the xorb, and of each file. */
+/* Adds the first chunk of the xorb, and of each file. */
 static void shards_send_dedupe(struct bare *b, int64_t xorb, unsigned n)
 {
 	static struct array prefixes, xorbs;

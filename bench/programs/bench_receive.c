@@ -1,8 +1,8 @@
-/* What it costs to take bytes from a socket and store them, way by way, without looking at them: the part of an upload
- * that hashing and unpacking have nothing to do with. A child sends over loopback, as fast as is taken.
+/* The cost of reading bytes from a socket and storing them, in several ways, without looking at them: the part of an
+ * upload besides hashing and unpacking. A child sends over loopback, as fast as the bytes are taken.
  *     bench_receive FOLDER MIB ROUNDS
- * Each way once in each round, another one first each time. Prints a line for each: its name, and seconds of processor
- * time a GiB, outside of the kernel and within. */
+ * Each round runs each way once, and starts with another one. Prints a line for each way: its name, and seconds of
+ * processor time per GiB, outside of the kernel and within. */
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -20,8 +20,8 @@ enum { PIECE_BYTES = 512 * 1024, LIBRARY_BYTES = 18 * 1024, SENT_BYTES = 1 << 20
 
 struct way {
 	const char *name;
-	size_t recv_bytes;  /* at once, at most */
-	int receive_buffer; /* SO_RCVBUF; 0: as it is */
+	size_t recv_bytes;  /* at most in one call */
+	int receive_buffer; /* SO_RCVBUF; 0: the default */
 	bool store, direct, worker, splice, read_back;
 };
 
@@ -174,7 +174,7 @@ static double seconds(struct timeval t)
 	return (double)t.tv_sec + (double)t.tv_usec / 1e6;
 }
 
-/* Have a child send, by a connection of its own. @return where it comes in */
+/* Starts a child that sends over a connection of its own. @return the socket that receives */
 static int start_sender(const struct way *way, size_t len, pid_t *child)
 {
 	struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};

@@ -21,7 +21,7 @@ enum {
 	MESSAGES_MAX = 1000 * 1000,
 };
 
-/* Messages prepared beforehand: end offsets into one buffer. */
+/* Prepared messages: end offsets into one buffer. */
 struct messages {
 	struct cairn_buf bytes;
 	size_t *ends;
@@ -55,7 +55,7 @@ static void messages_end(struct messages *m)
 	m->ends[m->n++] = m->bytes.len;
 }
 
-/* One level of the tree after the other, written anew from the protocol; hashes and lengths are overwritten. */
+/* Hashes the tree level by level, written anew from the protocol. Overwrites hashes and lengths. */
 static struct cairn_hash messages_tree(struct messages *m, struct cairn_hash *hashes, uint64_t *lengths, size_t n)
 {
 	while (n > 1) {
@@ -83,7 +83,7 @@ static struct cairn_hash messages_tree(struct messages *m, struct cairn_hash *ha
 	return hashes[0];
 }
 
-/* The messages of a list of terms: of each range if wanted, then of the tree over all of them. */
+/* Prepares the messages of a list of terms: of each range if wanted, then of the tree over all chunks. */
 static struct cairn_hash bench_prepare(struct messages *nodes, struct messages *ranges, const struct made_term *terms,
 				       size_t n_terms)
 {
@@ -111,7 +111,7 @@ static struct cairn_hash bench_prepare(struct messages *nodes, struct messages *
 	return root;
 }
 
-/* Terms of 1 to 39 chunks that hop from xorb to xorb, as files do that share parts with others. */
+/* Terms of 1 to 39 chunks that alternate between xorbs, as in files that share parts with others. */
 static void bench_terms(struct made_term *terms, const struct made_xorb *xorbs, uint64_t *state)
 {
 	for (size_t i = 0; i < TERMS_A_FILE; i++) {
@@ -141,7 +141,7 @@ static uint64_t bench_blake3(const struct messages *nodes, const struct messages
 	}
 	start = 0;
 	for (size_t i = 0; i < ranges->n; i++) {
-		/* A node's hash costs what a range's costs: the same function but for its key. */
+		/* A node's hash costs as much as a range's: the function is the same except for its key. */
 		cairn_hash_node(&out, ranges->bytes.bytes + start, ranges->ends[i] - start);
 		all |= out.b[0];
 		start = ranges->ends[i];
@@ -169,7 +169,7 @@ static uint64_t least(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* The best of several rounds of each, taken in turns so that a slow moment of the machine strikes all alike. */
+/* The best of several rounds of each. The kinds alternate, so that a slow moment of the machine affects all alike. */
 static void bench_run(const struct cairn_buf *shard, const struct made_xorb *xorbs, const struct messages *nodes,
 		      const struct messages *ranges, long rounds)
 {

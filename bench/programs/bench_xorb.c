@@ -1,9 +1,9 @@
-/* Xorbs as clients send them, and what taking them in cannot do without: unpacking (LZ4) and hashing (BLAKE3).
+/* Xorbs as clients send them, and the least work of receiving them: unpacking (LZ4) and hashing (BLAKE3).
  *     bench_xorb make DIR N KIND [CHUNKS]
- *                                    N xorbs of about 64 MiB, or of so many chunks of 64 KiB; KIND: text, floats or
+ *                                    N xorbs of about 64 MiB, or of CHUNKS chunks of 64 KiB; KIND: text, floats or
  *                                    random; also DIR/xorbs.tsv
- *     bench_xorb file PATH MIB KIND  a file of such bytes, to be pushed
- *     bench_xorb decode FILE...      processor time of unpacking and hashing all chunks, and nothing else */
+ *     bench_xorb file PATH MIB KIND  a file of such bytes, for a push
+ *     bench_xorb decode FILE...      processor time of unpacking and hashing all chunks */
 #include "base/bytes.h"
 #include "hash/chunk_list.h"
 #include "xorb/writer.h"
@@ -38,8 +38,7 @@ static uint64_t xorb_random(void)
 	return x ^ x >> 31;
 }
 
-/* Text: words of a small vocabulary. Floats: the low half of the mantissa is zero, as in what bfloat16 was widened to.
- */
+/* Text: words of a small vocabulary. Floats: the low half of the mantissa is zero, as after widening bfloat16. */
 static void xorb_fill(uint8_t *raw, const char *kind)
 {
 	if (strcmp(kind, "text") == 0) {
@@ -111,7 +110,7 @@ static void xorb_file(const char *path, unsigned mib, const char *kind)
 	free(raw);
 }
 
-/* One chunk; grouped bytes are left as they are, so that the measure holds LZ4 and BLAKE3 alone. */
+/* Unpacks a chunk. Grouped bytes stay grouped, so that only LZ4 and BLAKE3 are measured. */
 static size_t xorb_decode_chunk(LZ4F_dctx *lz4, const uint8_t *at, uint8_t *room)
 {
 	size_t compressed = at[1] | (size_t)at[2] << 8 | (size_t)at[3] << 16;

@@ -1,6 +1,6 @@
-/* Loaded before the C library (LD_PRELOAD): how long each place that takes a mutex holds it, and waits for it. Written
- * at the end to the file BENCH_LOCKS_FILE, a line a place: its address in its file, how often, nanoseconds held, how
- * often it had to wait, nanoseconds waited, the file. Waiting for a condition is neither. */
+/* Loaded before the C library (LD_PRELOAD): how long each place that takes a mutex holds it and waits for it. At the
+ * end it writes a line for each place to the file BENCH_LOCKS_FILE: address in its file, how often, nanoseconds
+ * held, how often it waited, nanoseconds waited, the file. Waiting for a condition counts as neither. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -21,7 +21,7 @@ struct locks_place {
 
 static struct locks_place places[LOCKS_PLACES];
 
-/* What this thread holds, the last one taken at the end. What is taken past the room is not counted. */
+/* The mutexes that this thread holds, the latest last. Mutexes beyond LOCKS_DEPTH are not counted. */
 static __thread struct locks_held {
 	const pthread_mutex_t *mutex;
 	struct locks_place *place;
@@ -72,7 +72,7 @@ static void locks_taken(const pthread_mutex_t *mutex, struct locks_place *place)
 		held[n_held++] = (struct locks_held){mutex, place, locks_now_ns()};
 }
 
-/* @return the place that took it; NULL: not counted */
+/* @return the place that took the mutex; NULL: not counted */
 static struct locks_place *locks_given(const pthread_mutex_t *mutex)
 {
 	for (unsigned i = n_held; i-- > 0;) {
@@ -135,7 +135,7 @@ __attribute__((destructor)) static void locks_end(void)
 		struct locks_place *p = &places[i];
 		uintptr_t at = atomic_load(&p->at);
 		Dl_info in;
-		if (at != 0 && dladdr((const void *)at, &in) != 0) /* the call is ahead of where it returns to */
+		if (at != 0 && dladdr((const void *)at, &in) != 0) /* the call is before its return address */
 			(void)fprintf(out, "%jx %ju %ju %ju %ju %s\n", (uintmax_t)(at - 1 - (uintptr_t)in.dli_fbase),
 				      (uintmax_t)p->n, (uintmax_t)p->held_ns, (uintmax_t)p->n_waits,
 				      (uintmax_t)p->waited_ns, in.dli_fname);

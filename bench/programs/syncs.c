@@ -1,6 +1,6 @@
-/* Loaded before the C library (LD_PRELOAD): counts fdatasync() and fsync() and, with BENCH_SYNC_MS, makes each last at
- * least so long, as on a slower disk, or, when it is negative, be left out: for what is prepared and not measured. The
- * counts are at the start of the file BENCH_SYNC_FILE, as two u64. */
+/* Loaded before the C library (LD_PRELOAD): counts fdatasync() and fsync(). BENCH_SYNC_MS makes each last at least
+ * that long, as on a slower disk. A negative value skips them, for preparations that are not measured. The counts
+ * are at the start of the file BENCH_SYNC_FILE, as two u64. */
 #include <fcntl.h>
 #include <stdatomic.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
-/* A settings file, and after its first empty line command-line options, one a line. What is accepted keeps to the
- * limits of its settings; what is refused leaves nothing behind. */
+/* A settings file and, after its first empty line, command-line options, one on each line. Accepted settings are
+ * within their limits. A refusal leaves nothing behind. */
 #include "fuzz/fuzz.h"
 #include "server/config.h"
 #include "server/settings.h"
@@ -25,7 +25,7 @@ static void config_check_limits(const struct config *config)
 	fuzz_must(config->spool_bytes_max >= config->shard_bytes_max);
 }
 
-/* The file has no name, so that nothing is left of it. */
+/* The file has no name, so it disappears when closed. */
 static int config_file(char path[static 32], const char *text, size_t len)
 {
 	int fd = memfd_create("settings", MFD_CLOEXEC);
@@ -50,7 +50,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 	if (!silent)
 		silent = fopen("/dev/null", "w");
 	FILE *out = stdout, *err = stderr;
-	stdout = stderr = silent; /* complaints are its business, and --help its answer */
+	stdout = stderr = silent; /* complaints, and the answer to --help */
 	enum config_result result = config_load(&config, argc, argv);
 	stdout = out;
 	stderr = err;

@@ -1,5 +1,5 @@
-/* A form with files: the first line is its Content-Type, the rest is what was sent. Its parts lie within that, their
- * names fit, and parts that were read are those of the form that they make. */
+/* A form with files: the first line is its Content-Type, the rest is the body. Parts lie within the body, and their
+ * names fit. Writing the parts as a form and reading that gives the same parts. */
 #include "base/buf.h"
 #include "fuzz/fuzz.h"
 #include "server/page/form_files.h"
@@ -29,7 +29,7 @@ static void form_put_part(struct cairn_buf *out, const char *boundary, const str
 	cairn_buf_printf(out, "\r\n");
 }
 
-/* One that no part has in it. */
+/* A boundary that occurs in no part. */
 static void form_boundary(char out[static 16], const uint8_t *bytes, size_t len)
 {
 	for (unsigned n = 0;; n++) {

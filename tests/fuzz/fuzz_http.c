@@ -1,6 +1,6 @@
-/* Bytes on a connection to the whole daemon: its HTTP library, gate, routes, workers, index and store, in this process.
- * A xorb and a file are there, and the secret is fixed, so that an address once signed stays good. What comes back, if
- * anything does, is HTTP, and no 500. */
+/* Bytes on a connection to the whole daemon in this process: its HTTP library, gate, routes, workers, index and
+ * store. A xorb and a file exist. The secret is fixed, so that a signed address stays valid. Any reply is HTTP, and
+ * not a 500. */
 #include "fuzz/files.h"
 #include "fuzz/fuzz.h"
 #include "server/daemon.h"
@@ -24,7 +24,7 @@ static struct app app;
 static struct sockaddr_un app_address;
 static socklen_t app_address_len;
 
-/* A name without a file, and no port: so the runs of others are not in the way. */
+/* A socket without a file and without a port, so that parallel runs do not collide. */
 static int http_listen(void)
 {
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
@@ -37,7 +37,7 @@ static int http_listen(void)
 }
 
 /* Sends the bytes, and reads until nothing comes for a moment. A replay waits for the first byte: the daemon must
- * answer or close, for a request that was cut short by idle_timeout. @return the status of the first reply; 0: none */
+ * answer or close, because idle_timeout ends an incomplete request. @return the status of the first reply; 0: none */
 static unsigned http_say(const uint8_t *bytes, size_t len, int first_ms)
 {
 	char answer[4096], status[16] = {0};
@@ -86,7 +86,7 @@ static void http_start(void)
 	static const char SETTINGS_TEXT[] = "workers = 1\nconnections_max = 200\nhead_bytes_max = 4K\n"
 					    "reserve_bytes = 0\naccess_log = no\nlog_level = error\n"
 					    "idle_timeout = 1s\nhead_timeout = 1s\n"
-					    "public_url = http://x\n"; /* the Host of most inputs */
+					    "public_url = http://x\n"; /* the Host in most inputs */
 	static const char SECRET[] = "a secret of the fuzz target, and nothing else";
 	const char *folder = files_folder();
 	char file[256];

@@ -1,5 +1,5 @@
-/* A README: whatever stands in it, the HTML has no elements and attributes but ours, links lead by three schemes or
- * within the server, and what was opened is closed. */
+/* A README: whatever it contains, the HTML has only our elements and attributes. Links use three schemes or stay on
+ * the server, and every opened element is closed. */
 #include "fuzz/fuzz.h"
 #include "server/page/markdown.h"
 
@@ -28,7 +28,7 @@ static bool markdown_is_empty(const char *name, size_t len)
 	       (len == 3 && memcmp(name, "img", 3) == 0);
 }
 
-/* What an address may begin with. */
+/* Checks how an address begins. */
 static void markdown_check_address(const char *value)
 {
 	static const char *const STARTS[] = {"http:", "https:", "mailto:", NULL};
@@ -38,7 +38,7 @@ static void markdown_check_address(const char *value)
 	fuzz_must(good);
 }
 
-/* The attributes of a tag, up to its end: name="value", with no quote in it. */
+/* Checks a tag's attributes up to its end: name="value", without quotes inside. */
 static const char *markdown_check_attributes(const char *at)
 {
 	static const char *const NAMES[] = {"class", "tabindex", "href", "src", "alt", "rel", "start", NULL};

@@ -1,12 +1,12 @@
-/* Texts of JSON, a line each, as everything reads them that takes JSON: the settings of a token, telemetry, and the
- * command, which reads manifests and plans of a server that may lie. */
+/* JSON texts, one on each line, for every reader of JSON: a token's settings, telemetry, and the command, which
+ * reads manifests and plans of a server that may lie. */
 #include "base/json.h"
 #include "base/json_text.h"
 #include "cli/common/manifest.h"
 #include "cli/pull/pull_plan.h"
 #include "fuzz/fuzz.h"
 
-/* Text that was read is text that can be written and read again. */
+/* A text that was read can be written and read again. */
 static void ndjson_text(const char *text)
 {
 	CLEANUP(cairn_buf_fini) struct cairn_buf out = cairn_buf_init(1 << 20);
@@ -35,7 +35,7 @@ static void ndjson_walk(const struct cairn_json *value)
 		ndjson_walk(cairn_json_get(value, (const char *[]){"event", "metrics", "files", "error"}[i]));
 }
 
-/* A manifest that is believed stays within its folder, and is the same when it was written. */
+/* An accepted manifest stays within its folder, and is the same after writing and reading. */
 static void ndjson_manifest(const uint8_t *bytes, size_t len)
 {
 	CLEANUP(manifest_fini) struct manifest m = {0};

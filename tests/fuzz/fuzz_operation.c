@@ -1,5 +1,5 @@
-/* Lines of JSON that change a bucket, and that are committed to a repository: what is taken of them is within its
- * limits and leads nowhere else. */
+/* Lines of JSON that change a bucket, and lines that are committed to a repository: accepted values are within their
+ * limits and lead nowhere else. */
 #include "fuzz/fuzz.h"
 #include "hub/commit.h"
 #include "hub/operation.h"

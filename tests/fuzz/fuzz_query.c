@@ -1,5 +1,5 @@
-/* The head of a request as text: "METHOD target", then a header a line. Whatever is let in has one meaning: a target
- * without odd bytes, path arguments of one plain segment each, at most one length; and no log line shows a secret. */
+/* The head of a request: "METHOD target", then one header a line. An accepted head has one meaning: a target without
+ * odd bytes, path arguments of one plain segment each, at most one length. No log line shows a secret. */
 #include "fuzz/fuzz.h"
 #include "server/app.h"
 #include "server/http/http_head.h"
@@ -16,7 +16,7 @@ static const struct http_route *const ROUTES[] = {
 	NULL,
 };
 
-/* The rest of a line, ended by a zero; NULL: there are no more. */
+/* Returns the rest of a line, ended by a zero; NULL: there are no more lines. */
 static char *query_line(char **at)
 {
 	char *line = strsep(at, "\n");
@@ -42,7 +42,7 @@ static void query_route(const char *method, const char *target, bool plain)
 	free(copy);
 }
 
-/* No value of an argument of a secret's name is in the log. */
+/* Checks that the log has no value of an argument with a secret's name. */
 static void query_log(const char *target, enum http_target_kind kind)
 {
 	char log[300];

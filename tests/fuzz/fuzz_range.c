@@ -1,5 +1,5 @@
-/* Range headers, and the ranges of a signed address: what is read has an order, and says the same when it is written
- * down and read again. */
+/* Range headers, and the ranges of a signed address: accepted ranges are ordered, and are the same after writing and
+ * reading them. */
 #include "cas/fetch_grant.h"
 #include "fuzz/fuzz.h"
 #include "server/route/range_header.h"

@@ -1,4 +1,4 @@
-/* Arbitrary bytes as a Read Shard: opened, looked up and verified; what is accepted can be listed and found. */
+/* Arbitrary bytes as a Read Shard: opened, looked up and verified. Accepted ones can be listed and searched. */
 #include "archive/readshard/reader.h"
 
 #include <stdlib.h>
@@ -11,7 +11,7 @@ static void fuzz_must(bool right)
 		abort();
 }
 
-/* An object is within the bytes. */
+/* Checks that an object lies within the bytes. */
 static void fuzz_slot(const struct cairn_readshard_slot *slot, size_t len)
 {
 	fuzz_must(slot->at < slot->bytes_at && slot->bytes_at <= len && slot->bytes <= len - slot->bytes_at);

@@ -1,4 +1,4 @@
-/* The head of a file of tensors: what is told of it adds up, and fits where it is kept, whatever stands in it. */
+/* The head of a file of tensors: whatever it contains, the results add up and fit their buffers. */
 #include "base/utf8.h"
 #include "fuzz/fuzz.h"
 #include "hub/safetensors.h"

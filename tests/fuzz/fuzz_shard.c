@@ -13,8 +13,8 @@ static enum cairn_status know_nothing(void *ctx, const struct cairn_hash *xorb, 
 	return CAIRN_E_NOT_FOUND;
 }
 
-/* A refusal has a rule and a place within the bytes; an acceptance has none, and its sums are what the bytes can hold.
- */
+/* A refusal has a rule and a place within the bytes. An acceptance has none, and its sums are possible for the
+ * bytes. */
 static void fuzz_verify(const uint8_t *bytes, size_t len, bool strict, bool external)
 {
 	struct cairn_verify_options options = CAIRN_VERIFY_DEFAULTS;

@@ -1,10 +1,10 @@
-/* Arbitrary bytes as the files of a TileDB array. The first byte says which: a schema, the metadata of a fragment of
- * the schema of our exports' kind, or a tile behind the description of its filters. */
+/* Arbitrary bytes as files of a TileDB array. The first byte chooses: a schema, the metadata of a fragment of our
+ * exports' schema, or a tile behind the description of its filters. */
 #include "archive/tiledb/fragment.h"
 #include "fuzz.h"
 
 enum { FUZZ_SCHEMA, FUZZ_FRAGMENT, FUZZ_TILE, FUZZ_KINDS };
-enum { FUZZ_TEXTS = 0x10000 }; /* of the lengths of a tile: it is of texts that RLE packed */
+enum { FUZZ_TEXTS = 0x10000 }; /* added to a tile's length: the tile holds texts packed with RLE */
 
 static void fuzz_judge(enum cairn_status status, const struct cairn_diag *diag, size_t len)
 {
@@ -43,7 +43,7 @@ static void fuzz_own_schema(struct cairn_tiledb_schema *s)
 	s->dims[0].cell_values = CAIRN_TILEDB_VAR;
 }
 
-/* What was accepted can be looked at everywhere. */
+/* Looks at every part of an accepted fragment. */
 static void fuzz_look(const struct cairn_tiledb_fragment *f, const struct cairn_tiledb_schema *schema)
 {
 	struct cairn_tiledb_mbr mbr;
@@ -98,7 +98,7 @@ static void fuzz_tile(struct cairn_tiledb_codec *codec, struct cairn_tiledb_view
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 {
-	static struct cairn_tiledb_codec *codec; /* kept from input to input, as a reader keeps it from tile to tile */
+	static struct cairn_tiledb_codec *codec; /* kept for all inputs, as a reader keeps it for all tiles */
 	if (!codec)
 		codec = cairn_tiledb_codec_new();
 	if (!codec || len == 0)

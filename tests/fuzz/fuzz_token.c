@@ -1,5 +1,5 @@
-/* A token; claims ("{"), which are signed here first, so that they are read; or a key in
- * PEM ("-"). A token that passes says who may do what until when; one with a changed signature never passes. */
+/* A token; claims ("{"), which are signed here first, so that they are read; or a key in PEM ("-"). An accepted
+ * token says who may do what until when. A token with a changed signature is never accepted. */
 #include "base/base64.h"
 #include "base/json.h"
 #include "fuzz/files.h"
@@ -54,7 +54,7 @@ static void token_add(struct cairn_buf *out, const uint8_t *bytes, size_t len)
 	cairn_base64url_encode(text, bytes, len);
 }
 
-/* The signature is right, so whatever is refused is refused for its claims; and it is wrong when any of it changes. */
+/* The signature is right, so a refusal is about the claims. If any byte of the signature changes, it is wrong. */
 static void token_sign(const uint8_t *claims, size_t len)
 {
 	static const char HEADER[] = "{\"alg\":\"HS256\",\"typ\":\"JWT\"}";
@@ -75,7 +75,7 @@ static void token_sign(const uint8_t *claims, size_t len)
 	struct cairn_diag diag = {0};
 	CLEANUP(cairn_json_freep) struct cairn_json *json = NULL;
 	bool readable = cairn_json_parse(&json, (const char *)claims, len) == CAIRN_OK;
-	if (!token_verify((const char *)token.bytes, &diag)) /* the library that checks the signature wants JSON, too */
+	if (!token_verify((const char *)token.bytes, &diag)) /* the library that checks the signature needs JSON, too */
 		fuzz_must(!readable || strcmp(diag.rule, "token.signature") != 0);
 	token.bytes[signature + len % 42] ^= 1; /* another letter, mostly of the same alphabet */
 	diag = (struct cairn_diag){0};

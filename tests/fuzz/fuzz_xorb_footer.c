@@ -1,5 +1,5 @@
-/* A footer behind a xorb of one to three chunks: the bytes after the first. What is accepted says what the chunks say,
- * in every field; and a footer that does, with any nonce, is accepted. */
+/* A footer, the bytes after the first, behind a xorb of one to three chunks. An accepted footer agrees with the
+ * chunks in every field. A footer that agrees, with any nonce, is accepted. */
 #include "base/buf.h"
 #include "fuzz/fuzz.h"
 #include "xorb/footer.h"
@@ -22,7 +22,7 @@ static void footer_number(struct cairn_buf *out, uint32_t n)
 	cairn_buf_add(out, bytes, sizeof(bytes));
 }
 
-/* The one footer that says what the list says, with a nonce of zeros. */
+/* Writes the only footer that agrees with the list, with a nonce of zeros. */
 static void footer_write(struct cairn_buf *out, const struct cairn_chunk_list *list, const struct cairn_hash *root)
 {
 	uint32_t boundaries_bytes = 40 + 8 * list->n, unpacked_bytes = 0;

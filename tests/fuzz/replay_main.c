@@ -1,4 +1,4 @@
-/* Runs a fuzz target over every file of the folders given, so that its corpus is a test wherever libFuzzer is not. */
+/* Runs a fuzz target over every file of the given folders, so that its corpus is a test even without libFuzzer. */
 #include "base/folder.h"
 
 #include <fcntl.h>
@@ -30,7 +30,7 @@ static bool replay_file(const char *path)
 		return false;
 	}
 	size_t len = (size_t)st.st_size;
-	/* Exactly as long as the file, so that a sanitizer sees a read past the end. */
+	/* The buffer is exactly as long as the file, so that a sanitizer sees a read past the end. */
 	CLEANUP(replay_freep) uint8_t *bytes = malloc(len ? len : 1);
 	if (!bytes || fread(bytes, 1, len, f) != len) {
 		(void)fprintf(stderr, "%s: cannot read all %zu bytes\n", path, len);
@@ -42,7 +42,7 @@ static bool replay_file(const char *path)
 	return true;
 }
 
-/* @return files run; -1 when the folder or a file cannot be read */
+/* @return number of files run; -1: the folder or a file cannot be read */
 static int replay_folder(const char *folder)
 {
 	CLEANUP(cairn_folder_close) struct cairn_folder dir = {0};

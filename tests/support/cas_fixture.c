@@ -50,7 +50,7 @@ void cas_fixture_fini(struct cas_fixture *f)
 	tempdir_fini(&f->dir);
 }
 
-/* What a commit told, once it did. */
+/* The outcome of a commit, once it is known. */
 struct outcome {
 	pthread_mutex_t lock;
 	pthread_cond_t told;

@@ -1,5 +1,5 @@
-/* An open data folder, and captured uploads put into it. Every call ends the running Check test when it fails, unless
- * it hands a status out. */
+/* An open data folder, and captured uploads put into it. Every call that returns no status ends the running Check
+ * test if it fails. */
 #ifndef CAIRN_TESTS_SUPPORT_CAS_FIXTURE_H
 #define CAIRN_TESTS_SUPPORT_CAS_FIXTURE_H
 
@@ -20,40 +20,40 @@ struct cas_fixture {
 /** Uploads without a repository. */
 extern const struct cairn_cas_who CAS_OPERATOR;
 
-/** Open the folder, and what works on it. @return what the first of both said, and nothing is open then */
+/** Opens the folder and the cas over it. @return the first failure; nothing is open then */
 enum cairn_status cas_open_folder(const char *path, const struct cairn_cas_options *options,
 				  struct cairn_data_dir **data, struct cairn_cas **cas, struct cairn_diag *diag);
 
-/** A new folder, opened with the defaults but without a reserve of free space. */
+/** Makes a new folder, opened with the defaults but without a reserve of free space. */
 struct cas_fixture cas_fixture_new(void);
-/** Close and open again; change options first where change is not NULL. */
+/** Closes the folder and opens it again; change, if not NULL, first changes the options. */
 void cas_fixture_reopen(struct cas_fixture *f, void (*change)(struct cairn_cas_options *options));
-/** Close it; the folder stays. */
+/** Closes the fixture; the folder stays. */
 void cas_fixture_close(struct cas_fixture *f);
 /** For CLEANUP(). */
 void cas_fixture_fini(struct cas_fixture *f);
 
-/** Path of an object. @return owned by the caller, CLEANUP(tempdir_textp) */
+/** Returns the path of an object, owned by the caller, CLEANUP(tempdir_textp). */
 char *cas_object_path(const struct cas_fixture *f, const struct cairn_hash *xorb);
-/** Damage it: flip a bit of a byte. */
+/** Flips a bit in byte `at` of an object. */
 void cas_flip_bit(const struct cas_fixture *f, const struct cairn_hash *xorb, off_t at);
 
-/** Of an upload whose body is there. @return what the first failing step said */
+/** Verifies and stores an upload whose body is complete. @return the status of the first failing step */
 enum cairn_status cas_verify_and_store(struct cairn_xorb_upload *u, struct cairn_diag *diag);
 
-/** Upload a xorb's body under a hash (text form). @return what the first failing step said */
+/** Uploads a xorb's body under a hash (text form). @return the status of the first failing step */
 enum cairn_status cas_put_xorb(struct cairn_cas *cas, const char *hash, const struct vec_bytes *body, bool *inserted,
 			       struct cairn_diag *diag);
 
-/** Upload a shard. */
+/** Uploads a shard. */
 enum cairn_status cas_put_shard(struct cairn_cas *cas, const struct cairn_cas_who *who, const struct vec_bytes *body,
 				bool *added, struct cairn_diag *diag);
 
-/** Upload the captured shard of that name ("shards/medium.shard"). */
+/** Uploads the captured shard of that name ("shards/medium.shard"). */
 enum cairn_status cas_put_captured(struct cairn_cas *cas, const struct cairn_cas_who *who, const char *name,
 				   bool *added, struct cairn_diag *diag);
 
-/** Upload shards/medium and its xorb. */
+/** Uploads shards/medium and its xorb. */
 void cas_put_medium(struct cairn_cas *cas, const struct cairn_cas_who *who);
 
 #endif

@@ -1,29 +1,29 @@
-/* What the chunks and hashes of a file must be as it is cut: those of the reference client, as files.json has them.
- * Every call ends the running Check test when they are not. */
+/* The expected chunks and hashes of a file as it is cut: the reference client's, from files.json. Every call ends
+ * the running Check test if they differ. */
 #ifndef CAIRN_TESTS_SUPPORT_CUT_FIXTURE_H
 #define CAIRN_TESTS_SUPPORT_CUT_FIXTURE_H
 
 #include "dedupe/cutter.h"
 #include "support/vectors.h"
 
-/** The chunks of a file, of which n were seen. */
+/** The expected chunks of a file, and how many of them were seen. */
 struct cut_seen {
 	size_t n, n_want;
 	struct cairn_hash *hashes;
 	uint64_t *lengths;
-	enum cairn_status answer_at_2; /* what the second visit answers */
+	enum cairn_status answer_at_2; /* the second visit returns this */
 };
 
-/** @param file  of files.json */
+/** @param file  an entry of files.json */
 struct cut_seen cut_seen_new(const json_t *file);
 /** For CLEANUP(). */
 void cut_seen_fini(struct cut_seen *seen);
 
-/** A visitor of the cutter: the chunk is the next one. @param ctx  the cut_seen */
+/** A visitor for the cutter. Checks that the chunk is the next one. @param ctx  the cut_seen */
 enum cairn_status cut_see_chunk(void *ctx, const struct cairn_hash *hash, const uint8_t *raw, size_t len,
 				struct cairn_diag *diag);
 
-/** All were seen, and this came of the whole. */
+/** Checks that all chunks were seen, and the results for the whole file. */
 void cut_file_is(const json_t *file, const struct cut_seen *seen, const struct cairn_cutter_file *got);
 
 #endif

@@ -1,4 +1,4 @@
-/* The calls themselves. Real ones are made as system calls, so that no other library's idea of them gets between. */
+/* The wrapped calls. The real ones are made as system calls, to bypass any other library's wrappers. */
 #include "support/faults.h"
 
 #include <dirent.h>
@@ -23,7 +23,7 @@
 
 enum { FAULTS_SHORT = 1000, FAULTS_KILL, FAULTS_HOLD, FAULTS_TWICE }; /* actions that are no error numbers */
 
-/* Shared with the test. Calls are counted from 1 when they are of a kind whose bit is set in kinds. */
+/* Shared with the test. Calls count from 1, if their kind's bit is set in `kinds`. */
 static struct faults_control {
 	atomic_uint_fast64_t kinds, first, last, action, seen, fired, given_up;
 } * control;
@@ -69,8 +69,8 @@ bool faults_path(char out[static FAULTS_PATH_BYTES], int fd, const char *path)
 	return true;
 }
 
-/* Until the test lets go of its lock. All threads have it through one descriptor, so who is first to give it back does
- * so for all, and none needs it for more than to have waited. */
+/* Waits until the test releases its lock. All threads lock through one descriptor, so the first unlock releases it
+ * for all. That does no harm: the lock is needed only for waiting. */
 static ssize_t faults_held(size_t len)
 {
 	int before = errno;
@@ -80,8 +80,8 @@ static ssize_t faults_held(size_t len)
 	return (ssize_t)len;
 }
 
-/* Every call is interrupted once. The thread must make the same call again, before any other that is judged.
- * @return may it go on? */
+/* Interrupts every call once. The thread must make the same call again, before any other counted call.
+ * @return whether the call may proceed */
 static bool faults_twice(enum faults_call call, int fd, const char *name)
 {
 	static _Thread_local struct {
@@ -99,7 +99,7 @@ static bool faults_twice(enum faults_call call, int fd, const char *name)
 	return again;
 }
 
-/* @return how much of len may be transferred; -1 with errno: the call fails */
+/* @return how many of len bytes may be transferred; -1 with errno: the call fails */
 static ssize_t faults_judge(enum faults_call call, int fd, const char *path, size_t len)
 {
 	char name[FAULTS_PATH_BYTES];
@@ -145,7 +145,7 @@ static ssize_t faults_write_at(int fd, const void *bytes, size_t len, off_t offs
 	off_t at = moves ? (off_t)syscall(SYS_lseek, fd, 0, SEEK_CUR) : offset;
 	n = moves ? syscall(SYS_write, fd, bytes, n) : syscall(SYS_pwrite64, fd, bytes, n, offset);
 	int error = errno;
-	/* The log is a file that no record made: its inode may have been another file's. */
+	/* The log was not created by a record, so its inode number may have been another file's. */
 	if (n > 0 && fd != STDERR_FILENO && faults_path(path, fd, NULL))
 		faults_trace(FAULTS_WRITTEN, fd, at, NULL, bytes, (size_t)n);
 	faults_trace_unlock();
@@ -262,8 +262,8 @@ FAULTS_EXPORTED int syncfs(int fd)
 	return rc;
 }
 
-/* Of fallocate() only holes are made here, of copy_file_range() only whole files are copied: both are writes, of what
- * is there afterwards. */
+/* Only holes are made by fallocate() here, and only whole files are copied by copy_file_range(). Both are recorded
+ * as writes of the resulting bytes. */
 static void faults_trace_range(int fd, off_t offset, size_t len)
 {
 	char path[FAULTS_PATH_BYTES];
@@ -331,7 +331,7 @@ FAULTS_EXPORTED int fstatat64(int fd, const char *path, struct stat64 *out, int 
 	return faults_fails(FAULTS_STAT, fd, path) ? -1 : (int)syscall(SYS_newfstatat, fd, path, out, flags);
 }
 
-/* The C library's own, since entries are read by one call and handed out by many. */
+/* Calls the C library's function, since one system call reads many entries. */
 FAULTS_EXPORTED struct dirent64 *readdir64(DIR *dir)
 {
 	static _Atomic(void *) real;
@@ -399,7 +399,7 @@ FAULTS_EXPORTED int openat(int dir_fd, const char *path, int flags, ...)
 	return faults_open(dir_fd, path, flags, mode);
 }
 
-/* The C library's own calls itself what is opened here. */
+/* The C library's version opens the file by a call of its own, which is not wrapped. */
 FAULTS_EXPORTED int mkostemp64(char *path, int flags)
 {
 	static atomic_uint n;
@@ -407,7 +407,7 @@ FAULTS_EXPORTED int mkostemp64(char *path, int flags)
 	(void)snprintf(path + len - 6, 7, "%06x", ((unsigned)getpid() * 256 + atomic_fetch_add(&n, 1)) & 0xffffff);
 	int fd = faults_open(AT_FDCWD, path, flags | O_RDWR | O_CREAT | O_EXCL, 0600);
 	if (fd < 0 && errno == EINTR)
-		(void)atomic_fetch_sub(&n, 1); /* it is the same call again that has the same name */
+		(void)atomic_fetch_sub(&n, 1); /* the repeated call has the same name */
 	return fd;
 }
 

@@ -1,5 +1,5 @@
-/* A data folder with a clock that the test moves, and uploads with real bytes to put into it. Every call ends the
- * running Check test when it fails, unless it hands a status out. */
+/* A data folder with a clock that the test moves, and uploads with real bytes for it. Every call that returns no
+ * status ends the running Check test if it fails. */
 #ifndef CAIRN_TESTS_SUPPORT_GC_FIXTURE_H
 #define CAIRN_TESTS_SUPPORT_GC_FIXTURE_H
 
@@ -12,7 +12,7 @@
 
 enum {
 	GC_EPOCH_S = 5000,
-	GC_GRACE_S = 10000, /* long against what a slow machine needs for a test */
+	GC_GRACE_S = 10000, /* much longer than a test takes on a slow machine */
 	GC_CHUNK_BYTES = 1500,
 	GC_TERMS_MAX = 4,
 };
@@ -25,19 +25,19 @@ struct gc_fixture {
 	int64_t shift_s;
 };
 
-/** A new folder, opened with the times above, under a clock of its own. Before any other thread starts. */
+/** Makes a new folder, opened with the times above and a clock of its own. Call before starting any other thread. */
 void gc_fixture_init(struct gc_fixture *g);
 /** For CLEANUP(). */
 void gc_fixture_fini(struct gc_fixture *g);
-/** The same times, for cas_fixture_reopen(). */
+/** Sets the same times, for cas_fixture_reopen(). */
 void gc_fixture_times(struct cairn_cas_options *options);
 
-/** Let time pass. Any thread. */
+/** Moves the clock ahead. Any thread may call it. */
 void gc_pass(struct gc_fixture *g, int64_t seconds);
 
-/** Collect; the collection must go well. */
+/** Collects. The collection must succeed. */
 struct cairn_gc_report gc_collect(struct gc_fixture *g);
-/** Let the grace time pass and collect, twice: what nobody needs is gone. @return the sums */
+/** Moves the clock past the grace time and collects, twice: xorbs that no file needs are gone then. @return the sums */
 struct cairn_gc_report gc_collect_all(struct gc_fixture *g);
 
 /** A xorb of random chunks, with its bytes. */
@@ -51,10 +51,11 @@ void gc_xorb_init(struct gc_xorb *x, uint64_t seed, uint32_t n_chunks);
 void gc_xorb_fini(struct gc_xorb *x);
 enum cairn_status gc_put_xorb(struct cairn_cas *cas, const struct gc_xorb *x, bool *inserted);
 
-/** Describe it; its first chunk is eligible. */
+/** Describes a xorb. Its first chunk is eligible. */
 void gc_describe(struct cairn_shard_writer *w, const struct made_xorb *x);
 
-/** A file, and the shard that registers it: the xorbs of its terms are described, their first chunks eligible. */
+/** A file, and the shard that registers it. The shard describes the terms' xorbs, and their first chunks are
+ *  eligible. */
 struct gc_file {
 	struct cairn_hash hash;
 	uint32_t n_terms;
@@ -65,10 +66,10 @@ void gc_file_init(struct gc_file *file, const struct made_term *terms, uint32_t 
 /** For CLEANUP(). */
 void gc_file_fini(struct gc_file *file);
 
-/** Upload x and a file of all of it. */
+/** Uploads x and a file of all its chunks. */
 void gc_put_whole(struct cairn_cas *cas, const struct gc_xorb *x, struct gc_file *file);
 
-/** A folder with two files, of a xorb each, so that there is always one that must not be touched. */
+/** A folder with two files of one xorb each, so that tests can check that the other file is not affected. */
 struct gc_stock {
 	struct gc_fixture g;
 	struct gc_xorb x, other;
@@ -78,10 +79,10 @@ void gc_stock_init(struct gc_stock *s);
 /** For CLEANUP(). */
 void gc_stock_fini(struct gc_stock *s);
 
-/** Plan a file and read all of it from the objects: what comes must give its hash. @return what planning said */
+/** Plans a file and reads all of it from the objects. The bytes must give its hash. @return the status of planning */
 enum cairn_status gc_read_back(struct cairn_cas *cas, const struct cairn_hash *file);
 
-/** Check without repairing. @return problems found, told on standard error */
+/** Checks without repairing. @return the number of problems, which are printed on standard error */
 uint64_t gc_problems(struct cairn_cas *cas);
 
 #endif

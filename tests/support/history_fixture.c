@@ -36,7 +36,7 @@ static void take_fault(void *ctx, const struct cairn_index_fault *fault)
 	ck_abort_msg("%s", fault->text);
 }
 
-/* Whatever was done, the index is whole afterwards. */
+/* Whatever a test did, the index must be whole at its end. */
 void hx_tear_down(void)
 {
 	struct cairn_diag diag = {0};
@@ -110,7 +110,7 @@ const char *hx_owner_of(int64_t repo)
 	return owner;
 }
 
-/* Upload file `number` under an owner, who says what its SHA-256 is. */
+/* Uploads file `number` under an owner, who claims its SHA-256. */
 void hx_uploaded(uint64_t number, const char *owner)
 {
 	struct fx_shard s;
@@ -171,7 +171,7 @@ struct cairn_index_commit hx_head(int64_t repo, const char *branch)
 	return commit;
 }
 
-/* Entries as "path " or "path/ ", with the end of what is visited at "stop". */
+/* Appends an entry as "path " or "path/ ". An entry called "stop" ends the visit. */
 static bool take_entry(void *ctx, const struct cairn_index_entry *entry)
 {
 	char *text = ctx;

@@ -1,4 +1,4 @@
-/* What tests of git-like repositories share: an index with an account, and short ways to ask it. */
+/* What tests of git-like repositories share: an index with an account, and shorthands for its calls. */
 #ifndef CAIRN_TESTS_HISTORY_FIXTURE_H
 #define CAIRN_TESTS_HISTORY_FIXTURE_H
 
@@ -10,19 +10,19 @@ extern struct cairn_index *hx_index;
 extern int64_t hx_ann; /* the account "Ann" */
 extern const struct cairn_index_message HX_MESSAGE;
 
-/** The folder of the index; others may be made in it. */
+/** The folder of the index. Tests may create other folders in it. */
 const char *hx_folder(void);
-/** For checked fixtures: an index in a new folder; whatever was done, it is whole at the end. */
+/** For checked fixtures: an index in a new folder. Whatever a test does, the index must be whole at its end. */
 void hx_set_up(void);
 void hx_tear_down(void);
 
 int64_t hx_add_account(enum cairn_index_account_kind kind, const char *name);
-/** A model with a .gitattributes of 17 bytes. */
+/** Adds a model, whose .gitattributes has 17 bytes. */
 int64_t hx_model(const char *name);
-/** Of Ann's. */
+/** Adds a bucket of Ann's. */
 int64_t hx_bucket(const char *name);
 const char *hx_owner_of(int64_t repo);
-/** Upload file `number` under an owner, who says what its SHA-256 is. */
+/** Uploads file `number` under an owner, who claims its SHA-256. */
 void hx_uploaded(uint64_t number, const char *owner);
 
 struct cairn_index_operation hx_put(const char *path, const char *text);
@@ -40,7 +40,7 @@ void hx_refused(int64_t repo, const char *branch, const struct cairn_index_opera
 void hx_refused_one(int64_t repo, struct cairn_index_operation operation, const char *rule);
 
 struct cairn_index_commit hx_head(int64_t repo, const char *branch);
-/** Entries as "path " or "path/ ", up to one that is called "stop". */
+/** Returns entries as "path " or "path/ ", up to an entry called "stop". */
 const char *hx_listed(const struct cairn_index_commit *commit, const char *in, bool recursive, const char *after);
 const char *hx_all(int64_t repo, const char *branch);
 bool hx_is_there(const struct cairn_index_commit *commit, const char *path, struct cairn_index_entry *out);

@@ -20,12 +20,12 @@
 
 enum { FIXTURE_WAIT_MS = 10000 };
 
-/* One for each test: Check runs each in a process of its own. */
+/* One for each test: Check runs each test in a process of its own. */
 static struct {
 	struct http_server *server;
 	struct cairn_workers *workers;
 	struct listen_address address;
-	pthread_mutex_t lock; /* over all below */
+	pthread_mutex_t lock; /* protects all members below */
 	pthread_cond_t wake;
 	unsigned n_jobs, n_tickets, n_ticks, n_streams_gone, n_pieces;
 	bool gone;
@@ -37,7 +37,7 @@ static struct {
 
 static char fx_context[] = "context";
 
-/* Wait, with the lock held, until *value is at least n. */
+/* Waits, with the lock held, until *value is at least n. */
 static void fixture_await(const unsigned *value, unsigned n)
 {
 	struct timespec until;
@@ -114,7 +114,7 @@ static void route_echo(struct http_request *req)
 	http_reply_json(req, 200, json);
 }
 
-/* FIXTURE_HEADERS of them, each longer than the one before. */
+/* Adds FIXTURE_HEADERS headers, each longer than the one before. */
 static void route_headers(struct http_request *req)
 {
 	for (int i = 0; i < FIXTURE_HEADERS; i++) {
@@ -289,7 +289,7 @@ static void route_wait(struct http_request *req)
 	ck_assert_int_eq(cairn_workers_submit(fx.workers, &s->work), CAIRN_OK);
 }
 
-/* What a route does whose worker has no room: it wakes itself. */
+/* Acts as a route whose worker has no room: it wakes itself. */
 static void route_no_worker(struct http_request *req)
 {
 	if (http_suspend(req, route_taken))
@@ -316,7 +316,7 @@ static void fixture_feed(struct cairn_work *work)
 
 static void route_stream(struct http_request *req)
 {
-	struct fixture_state *s = calloc(1, sizeof(*s)); /* the feeder's own: the request may end first */
+	struct fixture_state *s = calloc(1, sizeof(*s)); /* owned by the feeder, since the request may end first */
 	ck_assert_ptr_nonnull(s);
 	s->work.run = fixture_feed;
 	s->stream = http_reply_stream(req, "application/x-ndjson");

@@ -187,7 +187,7 @@ struct fx_file *fx_shard_file(struct fx_shard *s, uint64_t number, const struct 
 	return file;
 }
 
-/* The place of a term's xorb; one that is not described is appended. */
+/* The place of a term's xorb. A xorb that is not described is appended. */
 static uint32_t fx_place(struct fx_records *r, const struct cairn_hash *xorb)
 {
 	for (uint32_t i = 0; i < r->shard.n_xorbs; i++)
@@ -262,7 +262,7 @@ static bool fx_hear(void *ctx, const struct cairn_index_dedupe_xorb *xorb)
 	out->n_eligible[out->n] = xorb->n_eligible;
 	memcpy(out->eligible[out->n], xorb->eligible, xorb->n_eligible * sizeof(uint32_t));
 	out->n++;
-	/* The list that goes with it must be its own. */
+	/* The list in the answer must be the xorb's own. */
 	struct cairn_hash root;
 	cairn_chunk_list_root(xorb->list, &root);
 	ck_assert(cairn_hash_equal(&root, &xorb->xorb.hash));

@@ -1,4 +1,4 @@
-/* What tests of the index share: made-up xorbs and shards, and an ear for dedupe answers. */
+/* What tests of the index share: made-up xorbs and shards, and a receiver of dedupe answers. */
 #ifndef CAIRN_TESTS_INDEX_FIXTURE_H
 #define CAIRN_TESTS_INDEX_FIXTURE_H
 
@@ -7,11 +7,11 @@
 
 enum { FX_XORBS_MAX = 8, FX_FILES_MAX = 16, FX_TERMS_MAX = 16, FX_ELIGIBLE_MAX = 4, FX_ANSWER_MAX = 8 };
 
-/** A hash that nothing else has: of kind and number. */
+/** Makes a unique hash from kind and number. */
 struct cairn_hash fx_hash(const char *kind, uint64_t number);
 
-/** Which engine's indexes are tested: of the program's argument, an URL with a * for a folder, if there is one; else
- *  SQLite's. */
+/** Selects the engine to test: the one of the program's argument, a URL with a * for a folder, if there is one; else
+ *  SQLite. */
 void fx_use_engine(int argc, char **argv);
 
 /** The URL of the index in a folder. */
@@ -20,7 +20,7 @@ struct fx_url {
 };
 struct fx_url fx_url(const char *dir);
 
-/** An index, made or migrated, and opened; fails the test otherwise. */
+/** Makes or migrates an index and opens it. Fails the test otherwise. */
 struct cairn_index *fx_open(const char *dir);
 struct cairn_index *fx_open_with(const char *dir, const struct cairn_index_options *options);
 
@@ -32,28 +32,28 @@ struct fx_xorb {
 /** A xorb of n made-up chunks. */
 struct fx_xorb fx_xorb_new(uint64_t number, uint32_t n);
 void fx_xorb_fini(struct fx_xorb *x);
-/** Register it as stored. @return whether it was added */
+/** Registers the xorb as stored. @return whether it was added */
 bool fx_xorb_put(struct cairn_index *ix, const struct fx_xorb *x);
 
 /** For checked fixtures: an index in a new folder. */
 extern struct tempdir fx_folder;
 extern struct cairn_index *fx_index;
 void fx_set_up(void);
-/** The same with the first two, or all three, of these xorbs stored: they have 20, 30 and 40 chunks. */
+/** The same, with the first two or all three of these xorbs stored. They have 20, 30 and 40 chunks. */
 extern struct fx_xorb fx_a, fx_b, fx_c;
 void fx_set_up_two(void);
 void fx_set_up_three(void);
-/** After any of these. */
+/** Ends any of these fixtures. */
 void fx_tear_down(void);
 
-/** Of cairn_index_spans(): of the first xorb the spans, too. */
+/** For cairn_index_spans(): asks for the first xorb's spans, too. */
 extern const uint32_t FX_SPANS[2];
-/** Of cairn_index_spans(): the places must be those of the stored fx_xorb that ctx points to. */
+/** A visitor for cairn_index_spans(): the places must be those of the stored fx_xorb that ctx points to. */
 enum cairn_status fx_spans_are(void *ctx, const struct cairn_index_spans *places);
 
 struct fx_term {
 	struct cairn_hash xorb;
-	struct cairn_index_new_term term; /* but for its xorb */
+	struct cairn_index_new_term term; /* without its xorb */
 };
 
 struct fx_file {
@@ -80,26 +80,26 @@ struct fx_shard {
 		struct cairn_index_new_term terms[FX_FILES_MAX * FX_TERMS_MAX];
 	} records;
 };
-/** Empty, of the shared scope and the operator. */
+/** Makes an empty shard, of the shared scope and the operator. */
 void fx_shard_init(struct fx_shard *s, uint64_t number);
 
-/** Is it known? cairn_index_look_at_shard() without what it names. */
+/** Is the shard known? Calls cairn_index_look_at_shard() without the xorbs that the shard names. */
 enum cairn_status fx_shard_known(struct cairn_index *ix, const struct cairn_hash *body, const char *scope,
 				 const char *owner, bool *known, struct cairn_index_registered *registered);
-/** Describe a xorb, with these places eligible: fx_shard_xorb(&s, &x, 2, 3, 9). */
+/** Describes a xorb, with these places eligible: fx_shard_xorb(&s, &x, 2, 3, 9). */
 void fx_shard_xorb(struct fx_shard *s, const struct fx_xorb *x, unsigned n_eligible, ...);
-/** Add a file of one term; more with fx_shard_term(). */
+/** Adds a file of one term. fx_shard_term() adds more. */
 struct fx_file *fx_shard_file(struct fx_shard *s, uint64_t number, const struct fx_xorb *x, uint32_t start,
 			      uint32_t end);
 void fx_shard_term(struct fx_file *file, const struct fx_xorb *x, uint32_t start, uint32_t end);
-/** Add a file whose xorb is not there: the put fails with CAIRN_E_CONFLICT. n_files-- takes it away again. */
+/** Adds a file whose xorb is missing, so the put fails with CAIRN_E_CONFLICT. n_files-- removes the file. */
 void fx_shard_fail(struct fx_shard *s);
-/** What registers it, for cairn_index_put_shard(). */
+/** Returns the request that registers the shard, for cairn_index_put_shard(). */
 struct cairn_index_put_shard fx_shard_request(struct fx_shard *s);
-/** Register it and wait. */
+/** Registers the shard and waits. */
 enum cairn_status fx_shard_put(struct cairn_index *ix, struct fx_shard *s);
 
-/** What a dedupe query answered. */
+/** The answer of a dedupe query. */
 struct fx_answer {
 	unsigned n, n_max; /* n_max 0: take them all */
 	struct cairn_hash xorb[FX_ANSWER_MAX];
@@ -110,11 +110,11 @@ struct fx_answer {
 enum cairn_status fx_query(struct cairn_index *ix, const char *scope, const struct cairn_hash *chunk,
 			   struct fx_answer *out);
 void fx_assert_miss(struct cairn_index *ix, const char *scope, const struct cairn_hash *chunk);
-/** @param xorb  the one that the answer must begin with */
+/** @param xorb  the first one of the answer */
 struct fx_answer fx_assert_hit(struct cairn_index *ix, const char *scope, const struct cairn_hash *chunk,
 			       const struct fx_xorb *xorb);
 
-/** @return false: that owner had no such file */
+/** @return false: this owner had no such file */
 bool fx_forget(struct cairn_index *ix, uint64_t file_number, const char *owner);
 
 /** Does the file exist for this viewer? */

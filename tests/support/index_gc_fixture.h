@@ -1,5 +1,5 @@
-/* What tests of collecting from an index share: beside what fx_set_up_two() makes, a shard of both xorbs. Every call
- * ends the running Check test when it fails. */
+/* What tests of collecting share: in addition to fx_set_up_two(), a shard of both xorbs. Every call ends the running
+ * Check test if it fails. */
 #ifndef CAIRN_TESTS_SUPPORT_INDEX_GC_FIXTURE_H
 #define CAIRN_TESTS_SUPPORT_INDEX_GC_FIXTURE_H
 
@@ -13,14 +13,14 @@ extern int64_t gx_now;           /* Unix seconds */
 /** For checked fixtures, with fx_tear_down(). */
 void gx_set_up(void);
 
-/** Register the shard. */
+/** Registers the shard. */
 void gx_put(void);
 /** Is the shard known? */
 bool gx_known(void);
 
 struct cairn_index_xorb gx_row_of(const struct fx_xorb *x);
 
-/** Do both witnesses say the same of what is needed? */
+/** Do both witnesses agree on which xorbs are needed? */
 bool gx_agree(void);
 
 #endif

@@ -1,8 +1,8 @@
-/* What tests do to an index by hand that is SQLite's. */
+/* Direct changes to a SQLite index, for tests. */
 #ifndef CAIRN_TESTS_INDEX_SQLITE_H
 #define CAIRN_TESTS_INDEX_SQLITE_H
 
-/** Run statements on the index of a data folder, beside whoever has it open. */
+/** Runs statements on the index of a data folder, even while it is open elsewhere. */
 void fx_sql(const char *dir, const char *statements);
 
 #endif

@@ -1,5 +1,5 @@
-/* Shards made for a test: xorbs of chunks that exist by hash only, files over them, and a store that knows them. Knows
- * nothing of Check, so that the benchmark can use it; it ends the program when it runs out of memory. */
+/* Made-up shards: xorbs of chunks that exist only by hash, files over them, and a store that knows them. The
+ * benchmark uses it, too, so it does not depend on Check. It ends the program when it runs out of memory. */
 #ifndef CAIRN_TESTS_SUPPORT_MADE_H
 #define CAIRN_TESTS_SUPPORT_MADE_H
 
@@ -16,27 +16,27 @@ struct made_term {
 	uint32_t start, end;
 };
 
-/** A xorb of n chunks whose hashes come from seed, each bytes_each long; the hash is right. */
+/** Makes a xorb of n chunks of bytes_each bytes, with hashes derived from seed. The xorb's hash is right. */
 void made_xorb_init(struct made_xorb *x, uint64_t seed, uint32_t n, uint32_t bytes_each);
 /** For CLEANUP(). */
 void made_xorb_fini(struct made_xorb *x);
 
-/** Describe a xorb. */
+/** Describes a xorb. */
 void made_write_xorb(struct cairn_shard_writer *w, const struct made_xorb *x);
 
 /** The hash of a file over terms. */
 struct cairn_hash made_file_hash(const struct made_term *terms, uint32_t n);
 
-/** A file over terms, with all its hashes right; flags as in the format, its SHA-256 a constant. */
+/** Writes a file over terms with correct hashes. flags are those of the format; the SHA-256 is a constant. */
 void made_write_file(struct cairn_shard_writer *w, const struct made_term *terms, uint32_t n, uint32_t flags);
 
 /** A store of n xorbs. */
 struct made_store {
 	const struct made_xorb *xorbs;
 	size_t n;
-	enum cairn_status failure; /* not CAIRN_OK: the answer to every question */
+	enum cairn_status failure; /* if not CAIRN_OK: the answer to every question */
 	unsigned n_asked, n_asked_described;
-	bool places_only; /* of what is described it has no hashes at hand */
+	bool places_only; /* it lacks the chunk hashes of described xorbs */
 	struct cairn_chunk_list places;
 };
 struct cairn_verify_resolver made_resolver(struct made_store *store);

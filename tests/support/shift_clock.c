@@ -1,5 +1,5 @@
-/* The wall clock of a process that is started with this (LD_PRELOAD) is off by the seconds in the file SHIFT_CLOCK:
- * eight bytes, which a test changes while the process runs. Other clocks are as they are. */
+/* Shifts the wall clock of a process that loads this (LD_PRELOAD) by the seconds in the file SHIFT_CLOCK: eight
+ * bytes, which a test may change while the process runs. Other clocks are not changed. */
 #include <fcntl.h>
 #include <stdatomic.h>
 #include <stdint.h>

@@ -1,4 +1,4 @@
-/* Folders for a test's files, gone with the test. Failures end the running Check test. */
+/* Folders for a test's files, removed with the test. Failures end the running Check test. */
 #ifndef CAIRN_TESTS_SUPPORT_TEMPDIR_H
 #define CAIRN_TESTS_SUPPORT_TEMPDIR_H
 
@@ -12,20 +12,20 @@ struct tempdir {
 
 struct tempdir tempdir_new(void);
 
-/** Remove the folder and all in it. For CLEANUP(). */
+/** Removes the folder and everything in it. For CLEANUP(). */
 void tempdir_fini(struct tempdir *dir);
 
-/** "DIR/name" in a string owned by the caller, free() or CLEANUP(tempdir_textp). */
+/** Returns "DIR/name" in a string owned by the caller, free() or CLEANUP(tempdir_textp). */
 char *tempdir_path(const struct tempdir *dir, const char *name);
 void tempdir_textp(char **text);
 
-/** Files (not folders) below DIR/name; -1: no such folder. */
+/** Counts files (not folders) below DIR/name; -1: no such folder. */
 int tempdir_count(const struct tempdir *dir, const char *name);
 
-/** Write a file of mode 0600; an existing one is replaced. */
+/** Writes a file of mode 0600, replacing an existing one. */
 void tempdir_write(const struct tempdir *dir, const char *name, const void *bytes, size_t len);
 
-/** Flip a bit of the byte there, in a file whose mode may be for reading alone; it is 0600 then. */
+/** Flips a bit of the byte at `at`. The file may be read-only, and has mode 0600 afterwards. */
 void tempdir_flip_bit(const char *path, off_t at);
 
 #endif

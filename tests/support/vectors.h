@@ -1,5 +1,5 @@
-/* The test vectors of tests/data: reading them, and making the input files that are too large to keep. Every call ends
- * the running Check test when a file is missing or not as expected, so results need no checking. */
+/* The test vectors of tests/data: reads them, and makes the input files that are too large to keep. Every call ends
+ * the running Check test if a file is missing or unexpected, so callers need not check results. */
 #ifndef CAIRN_TESTS_SUPPORT_VECTORS_H
 #define CAIRN_TESTS_SUPPORT_VECTORS_H
 
@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/** Bytes owned by the holder. */
+/** Bytes that the struct owns. */
 struct vec_bytes {
 	uint8_t *bytes; /* never NULL; allocated to exactly len, so that a sanitizer sees a read past the end */
 	size_t len;
@@ -19,41 +19,41 @@ struct vec_bytes {
 /** Release. For CLEANUP(). */
 void vec_bytes_fini(struct vec_bytes *b);
 
-/** A whole file. @param name  path below tests/data, printf-like: vec_read("xorbs/%s", hash) */
+/** Reads a whole file. @param name  path below tests/data, printf-like: vec_read("xorbs/%s", hash) */
 struct vec_bytes vec_read(const char *name, ...) CAIRN_PRINTF(1, 2);
 
-/** A copy of len bytes in an allocation of exactly that size. */
+/** Copies len bytes into an allocation of exactly that size. */
 struct vec_bytes vec_copy(const uint8_t *bytes, size_t len);
 
-/** A JSON file below tests/data; the caller frees it with json_decref(), or CLEANUP(vec_json_freep). */
+/** Reads a JSON file below tests/data. The caller frees it with json_decref(), or CLEANUP(vec_json_freep). */
 json_t *vec_json(const char *name, ...) CAIRN_PRINTF(1, 2);
 
-/** A file of one JSON value a line, as a JSON array. */
+/** Reads a file with one JSON value on each line, as a JSON array. */
 json_t *vec_json_lines(const char *name);
 
 /** For CLEANUP(). */
 void vec_json_freep(json_t **value);
 
-/** Member key of an object; it must exist and have the type. */
+/** Returns the member `key` of an object. It must exist and have the type. */
 const json_t *vec_get(const json_t *object, const char *key);
 const char *vec_string(const json_t *object, const char *key);
 uint64_t vec_u64(const json_t *object, const char *key);
 
-/** The hash that a JSON string, or a string in text form, holds. */
+/** Returns the hash in a JSON string, or in a string in text form. */
 struct cairn_hash vec_hash_of(const json_t *text);
 struct cairn_hash vec_hash(const json_t *object, const char *key);
 struct cairn_hash vec_hash_text(const char *text);
 
-/** The element of an array whose member "name" is name ("file" for the lists of mutants). */
+/** Returns the element of an array whose member "name" is name ("file" for the lists of mutants). */
 const json_t *vec_find(const json_t *array, const char *key, const char *value);
 
-/** Next number of the splitmix64 generator that all vectors are made with; the state starts as the seed. */
+/** Next number of the splitmix64 generator that makes all vectors. The state starts as the seed. */
 uint64_t vec_splitmix64(uint64_t *state);
 
-/** The input file that a "spec" of files.json describes. */
+/** Makes the input file that a "spec" of files.json describes. */
 struct vec_bytes vec_make(const json_t *spec);
 
-/** An array of [hash, length] pairs as hashes and lengths; both owned by the caller, free(). */
+/** Reads an array of [hash, length] pairs as hashes and lengths, both owned by the caller, free(). */
 size_t vec_pairs(const json_t *pairs, struct cairn_hash **hashes, uint64_t **lengths);
 
 #endif

@@ -1,4 +1,4 @@
-/* What each test of the verifier begins with: three made-up xorbs, a store that has them, and a shard to write. */
+/* What tests of the verifier begin with: three made-up xorbs, a store that has them, and a shard to write. */
 #ifndef CAIRN_TESTS_SUPPORT_VERIFY_FIXTURE_H
 #define CAIRN_TESTS_SUPPORT_VERIFY_FIXTURE_H
 
@@ -17,30 +17,30 @@ extern struct verify_fixture {
 	struct made_store store;
 } v;
 
-/** A case with the fixture. */
+/** Makes a case with the fixture. */
 TCase *verify_tests(const char *name);
-/** The same where the hashes of stored xorbs are not at hand, only the places of their chunks. */
+/** The same, with a store that has only the places of chunks, not their hashes. */
 TCase *verify_tests_of_places(void);
-/** Run one case, and the second unless it is NULL. @return the status of the program */
+/** Runs one case, and the second unless it is NULL. @return the exit status of the program */
 int verify_run(const char *suite_name, TCase *first, TCase *second);
 
-/** Write two files over the three xorbs, of which the first n_described are described. */
+/** Writes two files over the three xorbs. The first n_described xorbs are described. */
 void make_shard(size_t n_described);
-/** Begin another shard. */
+/** Begins another shard. */
 void begin_again(void);
-/** Verify the shard at hand, which was ended. @param options  NULL: the defaults */
+/** Verifies the current, ended shard. @param options  NULL: the defaults */
 enum cairn_status verify_with(const struct cairn_verify_options *options);
-/** End the shard at hand and verify it. */
+/** Ends the current shard and verifies it. */
 enum cairn_status verify_made(const struct cairn_verify_options *options);
-/** End the shard at hand and verify it with one allocation after the other failing: each time it must not be judged,
- * and nothing be handed on; at last it must be right. @return how many times one failed */
+/** Ends the current shard and verifies it repeatedly, with each allocation failing in turn. A failure must give no
+ *  verdict and no records. At last the shard must be accepted. @return how many times an allocation failed */
 unsigned verify_without_memory(const struct cairn_verify_options *options);
-/** Xorbs are kept elsewhere: none must be stored. */
+/** Xorbs are kept elsewhere: none need be stored. */
 struct cairn_verify_options external_options(void);
 
-/** The shard was refused by this rule, at this place. */
+/** Checks that the shard was refused by this rule, at this offset. */
 void expect_refused(enum cairn_status status, enum cairn_status expected, const char *rule, uint64_t offset);
-/** And nothing is told but what the sender wrote. */
+/** Also checks that the refusal tells only what the sender wrote. */
 void expect_told_nothing(enum cairn_status status, enum cairn_status expected, const char *rule, uint64_t offset);
 
 #endif

@@ -5,7 +5,7 @@
 #include "base/buf.h"
 #include "xorb/verifier.h"
 
-/** What a verifier said about a body. */
+/** A verifier's verdict on a body. */
 struct xorb_verdict {
 	enum cairn_status status;
 	struct cairn_diag diag;
@@ -14,7 +14,7 @@ struct xorb_verdict {
 	struct cairn_chunk_list list;      /* owned */
 };
 
-/** Release the list. For CLEANUP(). */
+/** Releases the list. For CLEANUP(). */
 void xorb_verdict_fini(struct xorb_verdict *verdict);
 
 /**
@@ -25,11 +25,11 @@ void xorb_verdict_fini(struct xorb_verdict *verdict);
 struct xorb_verdict xorb_verify(const uint8_t *bytes, size_t len, size_t piece_bytes,
 				const struct cairn_xorb_verifier_options *options, const struct cairn_hash *expected);
 
-/** Append a chunk header and data as they are, valid or not. */
+/** Appends a chunk header and data unchanged, valid or not. */
 void xorb_add_chunk(struct cairn_buf *out, uint32_t compressed_bytes, uint32_t unpacked_bytes, unsigned scheme,
 		    const void *data, size_t data_len);
 
-/** Append the footer that agrees with the chunks. */
+/** Appends the footer that matches the chunks. */
 void xorb_add_footer(struct cairn_buf *out, const struct cairn_chunk_list *list);
 
 #endif
