@@ -1,4 +1,4 @@
-/* What statements are given, in PostgreSQL's binary format: numbers, bytes, and arrays of them. */
+/* Arguments of statements in PostgreSQL's binary format: numbers, bytes, and arrays of them. Also reads columns. */
 #ifndef CAIRN_INDEX_POSTGRES_ARGS_H
 #define CAIRN_INDEX_POSTGRES_ARGS_H
 
@@ -9,39 +9,39 @@
 
 enum { CAIRN_PG_ARGS_MAX = 13 };
 
-/** An array for $n: its values lie as they are sent. Zeroed is empty. */
+/** An array for $n, with its values in the format in which they are sent. Zeroed is empty. */
 struct cairn_pg_array {
 	uint8_t *bytes;
 	size_t len, cap;
 	uint32_t n;
-	enum cairn_status status; /* CAIRN_OK; CAIRN_E_NOMEM: it is not whole */
+	enum cairn_status status; /* CAIRN_OK; CAIRN_E_NOMEM: values are missing */
 };
 
-/** Each begins an array of its type with the first, and all values are of one type. @param p  copied */
+/** Append a value. The first one decides the type of the array, which all values must have. @param p  copied */
 void cairn_pg_add_int8(struct cairn_pg_array *a, int64_t value);
 void cairn_pg_add_bytes(struct cairn_pg_array *a, const void *p, size_t len);
-/** Its values go, its memory stays. */
+/** Removes the values, and keeps the memory. */
 void cairn_pg_array_empty(struct cairn_pg_array *a);
 void cairn_pg_array_fini(struct cairn_pg_array *a);
 
-/** $1 and so on. Zeroed: none. Borrows what it is given until the statement was sent. */
+/** The arguments $1, $2 ... Zeroed: none. Borrows the values until the statement was sent. */
 struct cairn_pg_args {
 	int n;
 	Oid types[CAIRN_PG_ARGS_MAX];
 	const char *values[CAIRN_PG_ARGS_MAX];
 	int lengths[CAIRN_PG_ARGS_MAX], formats[CAIRN_PG_ARGS_MAX];
 	uint8_t numbers[CAIRN_PG_ARGS_MAX][8];
-	enum cairn_status status; /* CAIRN_OK; CAIRN_E_NOMEM an array is not whole; CAIRN_E_LIMIT more than fits */
+	enum cairn_status status; /* CAIRN_OK; CAIRN_E_NOMEM an array lacks values; CAIRN_E_LIMIT too many arguments */
 };
 
 void cairn_pg_int8(struct cairn_pg_args *args, int64_t value);
-/** NULL where the number is 0. */
+/** NULL if the number is 0. */
 void cairn_pg_int8_or_null(struct cairn_pg_args *args, int64_t value);
-/** NULL where it is not given. */
+/** NULL if it is not given. */
 void cairn_pg_int8_if(struct cairn_pg_args *args, bool given, int64_t value);
 void cairn_pg_bytes(struct cairn_pg_args *args, const void *p, size_t len);
 void cairn_pg_hash(struct cairn_pg_args *args, const struct cairn_hash *hash);
-/** NULL when it is not named. */
+/** NULL if the copy has no name. */
 void cairn_pg_copy_name(struct cairn_pg_args *args, const struct cairn_copy *copy);
 /** @param text  NULL is NULL */
 void cairn_pg_text(struct cairn_pg_args *args, const char *text);
@@ -55,13 +55,13 @@ int64_t cairn_pg_get_int8(const PGresult *r, int row, int column); /* 0: NULL. O
 /** @return false: it is no hash */
 bool cairn_pg_get_hash(const PGresult *r, int row, int column, struct cairn_hash *out);
 const uint8_t *cairn_pg_get_bytes(const PGresult *r, int row, int column, size_t *len);
-/** The name of a copy; not named where it is NULL. @return false: it is damaged */
+/** Reads the name of a copy; NULL is a copy without a name. @return false: damaged */
 bool cairn_pg_get_copy(const PGresult *r, int row, int column, struct cairn_copy *out);
-/** An array. @param[out] out  owned by the caller, *n of them; NULL when there are none @return CAIRN_OK;
+/** Reads an array. @param[out] out  owned by the caller, *n of them; NULL when there are none @return CAIRN_OK;
  * CAIRN_E_DAMAGED; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_pg_get_int8s(const PGresult *r, int row, int column, int64_t **out, uint32_t *n);
 void cairn_pg_free_int8s(int64_t **values); /* for CLEANUP() */
-/** @return false: it does not fit */
+/** @return false: the text does not fit */
 bool cairn_pg_get_text(const PGresult *r, int row, int column, char *out, size_t out_bytes);
 
 #endif

@@ -1,4 +1,5 @@
-/* How far this machine's clock is from the server's, which all daemons that share an index are compared with. */
+/* The difference between this machine's clock and the server's. All daemons that share an index compare with the
+ * server. */
 #ifndef CAIRN_INDEX_POSTGRES_CLOCKS_H
 #define CAIRN_INDEX_POSTGRES_CLOCKS_H
 
@@ -6,17 +7,17 @@
 
 #include <stdatomic.h>
 
-enum { CAIRN_PG_CLOCK_S_MAX = 60 }; /* what grace times allow for */
+enum { CAIRN_PG_CLOCK_S_MAX = 60 }; /* the difference that grace times allow for */
 
 /** Zeroed: not compared. Any thread. */
 struct cairn_pg_clock {
-	_Atomic int64_t ahead_ms; /* this machine's; the answer's way is part of it, half a round trip at most */
+	_Atomic int64_t ahead_ms; /* this clock minus the server's; includes up to half a round trip */
 };
 
-/** Compare it now. @return as cairn_pg_ask() */
+/** Compares the clocks now. @return as cairn_pg_ask() */
 CAIRN_MUST_USE enum cairn_status cairn_pg_clock_compare(struct cairn_pg_clock *clock, struct cairn_pg *pg);
 
-/** Is it too far off to judge what is old? @param[out] diag  why (index.clock) */
+/** Do the clocks differ too much to judge ages? @param[out] diag  the reason (index.clock) */
 bool cairn_pg_clock_is_off(struct cairn_pg_clock *clock, struct cairn_diag *diag);
 
 #endif

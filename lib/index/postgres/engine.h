@@ -1,4 +1,4 @@
-/* Between the files of the engine over PostgreSQL. */
+/* The engine over PostgreSQL: shared by the files of this folder. */
 #ifndef CAIRN_INDEX_POSTGRES_ENGINE_H
 #define CAIRN_INDEX_POSTGRES_ENGINE_H
 
@@ -26,10 +26,10 @@ struct cairn_postgres {
 	struct cairn_pg_clock clock;
 	/* under the lock */
 	struct cairn_pg_counts counts;                       /* of the last commit */
-	int64_t counted_server;                              /* whose they are, as cairn_pg.server */
-	uint64_t n_withdrawals;                              /* how often chunks may have been withdrawn */
-	struct cairn_index_job_state jobs[CAIRN_INDEX_JOBS]; /* as the server said last */
-	int64_t leases[CAIRN_INDEX_JOBS];                    /* fences of those that are held here; 0: it is not */
+	int64_t counted_server;                              /* the server that counted, as cairn_pg.server */
+	uint64_t n_withdrawals;                              /* number of times that chunks may have been withdrawn */
+	struct cairn_index_job_state jobs[CAIRN_INDEX_JOBS]; /* as last read from the server */
+	int64_t leases[CAIRN_INDEX_JOBS];                    /* fences of the leases held here; 0: not held */
 };
 
 static inline struct cairn_postgres *cairn_postgres(struct cairn_index *ix)
@@ -37,20 +37,21 @@ static inline struct cairn_postgres *cairn_postgres(struct cairn_index *ix)
 	return (struct cairn_postgres *)ix;
 }
 
-/** What the index holds as of some commit, perhaps of another daemon. Any thread. @param server  cairn_pg.server */
+/** Stores the counts of the index as of some commit, perhaps of another daemon. Any thread. @param server
+ * cairn_pg.server */
 void cairn_pg_note_counts(struct cairn_postgres *p, const struct cairn_pg_counts *counts, int64_t server);
 
-/** Queue the renewal of what is held. */
+/** Queues the renewal of the leases held here. */
 void cairn_pg_queue_leases(struct cairn_postgres *p, struct cairn_pg *pg);
-/** Send what is queued, and learn who does what. @return as cairn_pg_ask() */
+/** Sends the queued statements, and reads the state of all jobs. @return as cairn_pg_ask() */
 CAIRN_MUST_USE enum cairn_status cairn_pg_read_jobs(struct cairn_postgres *p, struct cairn_pg *pg);
 
-/** Take a reader and ask it. @param[out] r  borrowed for as long as the reader is not asked again
+/** Takes a reader and asks a statement. @param[out] r  borrowed until the reader's next statement
  *  @return as cairn_pg_ask(); CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_pg_read(struct cairn_index *ix, struct cairn_pg_reader **reader, const char *sql,
 					       const struct cairn_pg_args *args, const PGresult **r);
 
-/* How each look-up begins: a reader for the rest of the call, and its answer. */
+/* The start of each lookup: takes a reader for the rest of the function, and its answer. */
 /* NOLINTBEGIN(bugprone-macro-parentheses): names of variables */
 #define PG_READ(ix, reader, r, sql, args)                                                                              \
 	CLEANUP(cairn_pg_givep) struct cairn_pg_reader *reader = NULL;                                                 \
@@ -62,7 +63,7 @@ CAIRN_MUST_USE enum cairn_status cairn_pg_read(struct cairn_index *ix, struct ca
 	} while (0)
 /* NOLINTEND(bugprone-macro-parentheses) */
 
-/** Add how many rows a page has to the arguments. @return as many */
+/** Adds the number of rows of a page to the arguments. @return that number */
 int cairn_pg_page(struct cairn_pg_args *args, uint32_t limit);
 
 /* A row of xorb, as cairn_pg_xorb_row() takes it. EXISTS() might be answered by reading all references once. */
@@ -76,11 +77,11 @@ bool cairn_pg_xorb_row(const PGresult *r, int row, struct cairn_index_xorb *out)
 /** A file of columns hash, size and terms. @return CAIRN_OK; CAIRN_E_DAMAGED; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_pg_file_row(const PGresult *r, int row, bool with_terms,
 						   struct cairn_index_file *out);
-/** Read a list of columns spans and hashes, from this one on. @return as cairn_rows_list() */
+/** Reads a chunk list from columns spans and hashes, from this one on. @return as cairn_rows_list() */
 CAIRN_MUST_USE enum cairn_status cairn_pg_list_row(const PGresult *r, int row, int column,
 						   struct cairn_chunk_list *list);
 
-/* What backend.h says of these. */
+/* As in backend.h. */
 enum cairn_status cairn_pg_reach(const char *where, struct cairn_index_reach *out, struct cairn_diag *diag);
 enum cairn_status cairn_pg_index_open(struct cairn_index **out, const char *where,
 				      const struct cairn_index_options *options, struct cairn_diag *diag);
@@ -120,29 +121,30 @@ enum cairn_status cairn_pg_each_match(struct cairn_index *ix, const char *owner,
 enum cairn_status cairn_pg_each_place(struct cairn_index *ix, const struct cairn_hash *chunk, uint32_t limit,
 				      void (*visit)(void *ctx, const struct cairn_index_place *place), void *ctx,
 				      bool *more);
-/* How an operator knows scope s, where it is a repository of the hub. */
+/* The name of scope s for operators, if it is a repository of the hub. */
 #define CAIRN_PG_SHOWN                                                                                                 \
 	"(SELECT CASE r.kind WHEN 1 THEN 'models/' WHEN 2 THEN 'datasets/' WHEN 3 THEN 'spaces/' WHEN 4 THEN"          \
 	" 'buckets/' ELSE 'kernels/' END || a.name || '/' || r.name FROM repo r JOIN account a ON a.id = r.account"    \
 	" WHERE r.scope = s.id AND left(s.name, 4) = 'hub/')"
-/* Questions for an owner's files by SHA-256, or for all of them, say "scope + 0", which file_owner_claim has; those for
- * a file and its owner do not. */
-/* Which file owner $2 means by u.sha256, and how much that is believed. */
+/* Queries for an owner's files by SHA-256, or for all of them, use "scope + 0" to get the index file_owner_claim.
+ * Queries for a file and its owner do not. */
+/* The file that owner $2 means by u.sha256, and the belief in this claim. */
 #define CAIRN_PG_CLAIMED                                                                                               \
 	"(SELECT b.file, b.proof FROM (SELECT w.file, w.proof FROM file_owner w WHERE w.scope + 0 = $2"                \
 	" AND w.sha256 = u.sha256 ORDER BY w.file DESC LIMIT " CAIRN_INDEX_SAME_MAX ") b WHERE b.proof > 0"            \
 	" ORDER BY b.proof DESC, b.file DESC LIMIT 1)"
-/* Of several claims of an owner (o) only the best counts, and none that is false. */
+/* The best claim of an owner (o), unless it is false. */
 #define CAIRN_PG_WORD "CASE WHEN o.proof > 0 THEN o.sha256 ELSE '' END"
 #define CAIRN_PG_BEST                                                                                                  \
 	"(SELECT true FROM file_owner c WHERE c.file = o.file AND c.scope = o.scope AND (c.proof > o.proof"            \
 	" OR (c.proof = o.proof AND c.sha256 < o.sha256)) LIMIT 1) IS NULL"
-/* Who has file f, and how its best claim goes: looked up behind the file, whatever is known of how many there are. */
+/* The owners of file f, each with its best claim. Always looked up after the file, whatever the planner estimates. */
 #define CAIRN_PG_OWNERS                                                                                                \
 	" CROSS JOIN LATERAL (SELECT * FROM file_owner o WHERE o.file = f.id AND " CAIRN_PG_BEST " OFFSET 0) o"        \
 	" CROSS JOIN LATERAL (SELECT id, name FROM scope WHERE id = o.scope LIMIT 1) s"
-/** Tell of rows of files as owners have them: hash, size, at, SHA-256, owner, belief; of all owners how each is shown.
- * @param page  so many; further ones are more */
+/** Visits rows of files as owners have them: hash, size, at, SHA-256, owner, belief; in a list of all owners also the
+ * shown name.
+ * @param page  rows to visit; further rows set `more` */
 enum cairn_status cairn_pg_visit_owned(const PGresult *r, int page,
 				       void (*visit)(void *ctx, const struct cairn_index_owned *file), void *ctx,
 				       bool *more);

@@ -1,4 +1,4 @@
-/* The one place that says what an error of PostgreSQL means here. */
+/* Maps errors of PostgreSQL to statuses. No other file does. */
 #ifndef CAIRN_INDEX_POSTGRES_ERRORS_H
 #define CAIRN_INDEX_POSTGRES_ERRORS_H
 
@@ -7,11 +7,11 @@
 /**
  * @param sqlstate  five characters; NULL or empty: the connection was lost, or was silent for too long
  * @return CAIRN_E_CONFLICT a constraint; CAIRN_E_FORMAT a text that it cannot keep; CAIRN_E_FULL; CAIRN_E_NOMEM;
- *         CAIRN_E_DAMAGED; CAIRN_E_BUSY what passes; CAIRN_E_IO all others
+ *         CAIRN_E_DAMAGED; CAIRN_E_BUSY a temporary failure; CAIRN_E_IO all others
  */
 enum cairn_status cairn_pg_status(const char *sqlstate);
 
-/** Would the same transaction, not committed yet, do better if it were done again? */
+/** Could a retry of the same transaction, which is not committed, succeed? */
 bool cairn_pg_goes_by(const char *sqlstate);
 
 #endif

@@ -1,6 +1,6 @@
-/* The API keys that are good, in memory: each request with a token that was got with one is judged by them, on a thread
- * that must not wait for a server. They are taken with each commit of this process that changes one, and with those of
- * others a second later (refresh.h). */
+/* A cache of the good API keys. Each request whose token was obtained with a key is checked here, on a thread that must
+ * not wait for a server. The cache is renewed with each commit of this process that changes a key, and a second after
+ * commits of others (refresh.h). */
 #ifndef CAIRN_INDEX_POSTGRES_GOOD_KEYS_H
 #define CAIRN_INDEX_POSTGRES_GOOD_KEYS_H
 
@@ -8,7 +8,7 @@
 
 #include <pthread.h>
 
-/** The answer that cairn_pg_good_keys_take() takes. */
+/** The query whose answer cairn_pg_good_keys_take() needs. */
 extern const char CAIRN_PG_GOOD_KEYS[];
 
 struct cairn_pg_good_key {
@@ -19,23 +19,24 @@ struct cairn_pg_good_keys {
 	pthread_mutex_t lock;
 	struct cairn_pg_good_key *keys; /* by id; 16 bytes each */
 	size_t n;
-	int64_t server;     /* of which they were read: after a failover another may count the same changes of others */
-	int64_t generation; /* how many changes of keys they are behind */
-	int64_t last_id;    /* of all keys that there were, also those that are not good */
+	int64_t server; /* the server they were read from: after a failover another server may give the same generation
+			   to other changes */
+	int64_t generation; /* number of changes of keys they include */
+	int64_t last_id;    /* the highest id, of good and other keys */
 };
 
 void cairn_pg_good_keys_init(struct cairn_pg_good_keys *k);
 void cairn_pg_good_keys_fini(struct cairn_pg_good_keys *k);
 
-/** Older ones of the same server than those that are here are not taken.
- *  @param server  as cairn_pg.server @param generation  of the state that they were read in, or before
- *  @return CAIRN_OK; CAIRN_E_NOMEM: what was taken before stays */
+/** Replaces the cache, unless it has newer keys of the same server.
+ *  @param server  as cairn_pg.server @param generation  of the state in which they were read, or of an earlier one
+ *  @return CAIRN_OK; CAIRN_E_NOMEM: the cache stays as it was */
 CAIRN_MUST_USE enum cairn_status cairn_pg_good_keys_take(struct cairn_pg_good_keys *k, const PGresult *r,
 							 int64_t server, int64_t generation);
-/** Are those that are here of this server, and of this state of it? */
+/** Is the cache from this server and this state of it? */
 bool cairn_pg_good_keys_are(struct cairn_pg_good_keys *k, int64_t server, int64_t generation);
 
-/** Any thread. @param[out] is_new  it is none of those that there were when they were taken */
+/** Any thread. @param[out] is_new  the key is newer than the cache */
 bool cairn_pg_good_keys_has(struct cairn_pg_good_keys *k, int64_t id, int64_t now_unix_s, bool *is_new);
 
 #endif

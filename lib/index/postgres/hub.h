@@ -1,10 +1,10 @@
-/* What a hub asks of this engine: accounts, repositories, and what is in them. */
+/* The hub's part of this engine: accounts, repositories, and their contents. */
 #ifndef CAIRN_INDEX_POSTGRES_HUB_H
 #define CAIRN_INDEX_POSTGRES_HUB_H
 
 #include "index/postgres/engine.h"
 
-/* What backend.h says of these. */
+/* As in backend.h. */
 enum cairn_status cairn_pg_entry(struct cairn_index *ix, const struct cairn_index_commit *commit, const char *path,
 				 struct cairn_index_entry *out);
 enum cairn_status cairn_pg_each_entry(struct cairn_index *ix, const struct cairn_index_commit *commit,
@@ -20,11 +20,11 @@ CAIRN_MUST_USE enum cairn_status cairn_pg_add_ref(struct cairn_pg_tx *tx, struct
 CAIRN_MUST_USE enum cairn_status cairn_pg_drop_ref(struct cairn_pg_tx *tx, struct cairn_index_drop_ref *drop);
 CAIRN_MUST_USE enum cairn_status cairn_pg_sweep_repos(struct cairn_pg_tx *tx, struct cairn_index_sweep_repos *sweep);
 
-/** The branch main of a repository that was just made, and its first commit. */
+/** Makes the branch main and the first commit of a new repository. */
 CAIRN_MUST_USE enum cairn_status cairn_pg_begin_repo(struct cairn_pg_tx *tx, struct cairn_index_add_repo *add,
 						     int64_t scope);
 
-/** A repository that is made as a copy has the files that its operations name from its source. @return CAIRN_OK;
+/** Gives a repository that is made as a copy the files of its source that its operations name. @return CAIRN_OK;
  *  CAIRN_E_NOT_FOUND (repo.unknown); as cairn_pg_ask() */
 CAIRN_MUST_USE enum cairn_status cairn_pg_adopt_named(struct cairn_pg_tx *tx, const struct cairn_index_add_repo *add,
 						      int64_t scope, struct cairn_diag *diag);

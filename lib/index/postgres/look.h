@@ -1,6 +1,6 @@
-/* Looks at shards that are not verified yet. Those that wait together are one exchange on one connection: of a look
- * that is alone the server takes most for waking up and for memory that another connection was busy with. Whoever comes
- * while nobody asks does so for all that wait. */
+/* Looks at shards that are not verified yet. Looks that wait together share one exchange on one connection. In a single
+ * look, the server spends most time on waking up and on contended memory. A thread that comes while no exchange is in
+ * progress asks for all that wait. */
 #ifndef CAIRN_INDEX_POSTGRES_LOOK_H
 #define CAIRN_INDEX_POSTGRES_LOOK_H
 
@@ -11,12 +11,12 @@
 struct cairn_pg_looks {
 	pthread_mutex_t lock; /* over all below */
 	pthread_cond_t answered;
-	struct look_waiting *head, **tail; /* borrowed from those who wait */
-	bool asking;                       /* one of them, for some of the others */
+	struct look_waiting *head, **tail; /* borrowed from the waiting threads */
+	bool asking;                       /* one of these threads asks, for some of the others */
 };
 
 void cairn_pg_looks_init(struct cairn_pg_looks *looks);
-/** Nobody looks any more. */
+/** Call it when no look is in progress. */
 void cairn_pg_looks_fini(struct cairn_pg_looks *looks);
 
 CAIRN_MUST_USE enum cairn_status cairn_pg_look_at_shard(struct cairn_index *ix, struct cairn_index_look *look);

@@ -1,4 +1,4 @@
-/* Connections that read, each lent to one thread for the time of one call. */
+/* A pool of reading connections, each lent to one thread for the time of one call. */
 #ifndef CAIRN_INDEX_POSTGRES_POOL_H
 #define CAIRN_INDEX_POSTGRES_POOL_H
 
@@ -29,10 +29,10 @@ void cairn_pg_pool_init(struct cairn_pg_pool *pool, const struct cairn_pg_place 
 /** All readers must be back. */
 void cairn_pg_pool_fini(struct cairn_pg_pool *pool);
 
-/** Borrow one, connected: an idle one, a new one, or the next that comes back within CAIRN_PG_SILENCE_MS.
+/** Borrows a connected reader: an idle one, a new one, or the next one returned within CAIRN_PG_SILENCE_MS.
  *  @return CAIRN_OK; CAIRN_E_BUSY; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_pg_take(struct cairn_pg_pool *pool, struct cairn_pg_reader **out);
-/** Give it back. For CLEANUP(). */
+/** Returns a reader to the pool. For CLEANUP(). */
 void cairn_pg_givep(struct cairn_pg_reader **reader);
 
 #endif

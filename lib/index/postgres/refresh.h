@@ -1,5 +1,5 @@
-/* What other daemons that write the same index have changed: asked once a second by a thread with a connection of its
- * own, so that what is kept in memory is no older than that. */
+/* Refreshes what is kept in memory, where other daemons write the same index. A thread with its own connection asks the
+ * server once a second. */
 #ifndef CAIRN_INDEX_POSTGRES_REFRESH_H
 #define CAIRN_INDEX_POSTGRES_REFRESH_H
 
@@ -11,10 +11,10 @@ struct cairn_postgres;
 
 enum {
 	CAIRN_PG_REFRESH_MS = 1000,
-	CAIRN_PG_STALE_MS = 5000, /* what could not be asked for so long is not relied on */
+	CAIRN_PG_STALE_MS = 5000, /* older state is stale, and not used */
 };
 
-/** Zeroed: no thread runs, and what this process has committed is all that there is. */
+/** Zeroed: no thread runs, since only this process writes the index. */
 struct cairn_pg_refresh {
 	struct cairn_postgres *index; /* NULL: no thread runs */
 	struct cairn_pg pg;
@@ -22,15 +22,15 @@ struct cairn_pg_refresh {
 	pthread_mutex_t lock;
 	pthread_cond_t ends; /* on the monotonic clock */
 	bool ending;
-	int64_t next_ms;          /* the thread's: how long it is until it asks again, at most */
-	_Atomic int64_t fresh_ms; /* when it was asked last, and answered */
+	int64_t next_ms;          /* the thread's: longest time until it asks again */
+	_Atomic int64_t fresh_ms; /* time of the last query that was answered */
 };
 
 /** @return CAIRN_OK; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_pg_refresh_start(struct cairn_postgres *index, struct cairn_diag *diag);
 void cairn_pg_refresh_stop(struct cairn_pg_refresh *refresh);
 
-/** Is what is in memory as of a moment ago? Any thread. */
+/** Is the state in memory fresh? Any thread. */
 bool cairn_pg_is_fresh(struct cairn_pg_refresh *refresh);
 
 #endif

@@ -1,4 +1,4 @@
-/* What this engine cannot do yet: each answers CAIRN_E_USAGE (index.engine). */
+/* Functions that this engine lacks: each returns CAIRN_E_USAGE (index.engine). */
 #ifndef CAIRN_INDEX_POSTGRES_REFUSE_H
 #define CAIRN_INDEX_POSTGRES_REFUSE_H
 

@@ -1,5 +1,5 @@
-/* Chunk queries that find nothing, which most are, told from the others many at a time: what comes in while the server
- * is asked is the next question to it. A thread of its own asks. */
+/* Screens chunk queries, most of which are misses, many at a time. A thread asks the server; queries that come in
+ * meanwhile are asked together next. */
 #ifndef CAIRN_INDEX_POSTGRES_SCREEN_H
 #define CAIRN_INDEX_POSTGRES_SCREEN_H
 
@@ -16,7 +16,7 @@ struct cairn_pg_screens {
 	struct cairn_postgres *index; /* NULL: no thread runs */
 	pthread_t thread;
 	pthread_mutex_t lock; /* over all below */
-	pthread_cond_t work;  /* there is some, or it is to end */
+	pthread_cond_t work;  /* queries wait, or the thread is to end */
 	pthread_cond_t done;  /* there is none */
 	struct cairn_index_screen *head, **tail;
 	bool asking, ending;
@@ -24,7 +24,7 @@ struct cairn_pg_screens {
 
 /** @return CAIRN_OK; CAIRN_E_NOMEM (index.thread) */
 CAIRN_MUST_USE enum cairn_status cairn_pg_screens_start(struct cairn_postgres *index, struct cairn_diag *diag);
-/** What is queued is answered first. */
+/** Ends the thread after the queued queries are answered. */
 void cairn_pg_screens_stop(struct cairn_pg_screens *screens);
 
 bool cairn_pg_screen(struct cairn_index *ix, struct cairn_index_screen *screen);

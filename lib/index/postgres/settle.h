@@ -1,5 +1,6 @@
-/* What was committed ahead: looked at again, and followed by a record of its own, in one transaction on a connection of
- * the settler's. What it sees was committed before that record, and so is wherever that is; nothing else is told. */
+/* Settles commits made ahead. One transaction, on a connection of the settler's own, reads the writes again and then
+ * adds a record to the server's log. Every write it sees was committed before that record, so a standby with the record
+ * has the write. No other write is reported as durable. */
 #ifndef CAIRN_INDEX_POSTGRES_SETTLE_H
 #define CAIRN_INDEX_POSTGRES_SETTLE_H
 
@@ -7,13 +8,13 @@
 
 struct cairn_index_settling;
 
-/** Of the settler's thread. */
+/** Used by the settler's thread only. */
 struct cairn_pg_settle {
 	struct cairn_pg pg;
 	struct cairn_pg_ending ending;
 };
 
-/** What backend.h says of it. */
+/** As in backend.h. */
 CAIRN_MUST_USE enum cairn_status cairn_pg_settle(struct cairn_pg_settle *settle, struct cairn_index_settling *all,
 						 unsigned n, struct cairn_diag *diag);
 

@@ -1,5 +1,5 @@
-/* Whether the server answers, for all connections of one index: while it is silent, one asker at a time finds out
- * whether it is back, and all others are refused at once. So nobody waits behind others that wait. */
+/* Watches whether the server answers, for all connections of one index. While it is silent, one thread at a time tries
+ * to connect, and all others fail at once. So waits do not add up. */
 #ifndef CAIRN_INDEX_POSTGRES_WATCH_H
 #define CAIRN_INDEX_POSTGRES_WATCH_H
 
@@ -9,34 +9,34 @@
 #include <stdint.h>
 
 enum {
-	CAIRN_PG_SLOW_MS = 500,  /* what fails sooner was refused, and costs nobody anything */
+	CAIRN_PG_SLOW_MS = 500,  /* a failure that takes less is a refusal, which costs no wait */
 	CAIRN_PG_RETRY_MS = 500, /* from one attempt on a silent server to the next */
 };
 
 struct cairn_pg_watch {
 	pthread_mutex_t lock; /* over the five below */
 	bool silent;
-	bool gone;   /* it refuses, and whoever could wait for it has done so in vain */
-	bool trying; /* somebody tries to connect */
+	bool gone;   /* it refuses connections, and a caller has retried in vain */
+	bool trying; /* a thread is trying to connect */
 	int64_t try_at_ms;
-	unsigned n_silences; /* connections that are older than the last one are not used again */
+	unsigned n_silences; /* connections from before the last silence are not reused */
 	_Atomic uint64_t n_asked, n_failed, asked_ms;
 };
 
 void cairn_pg_watch_init(struct cairn_pg_watch *w);
 void cairn_pg_watch_fini(struct cairn_pg_watch *w);
 
-/** May one try to connect now? After true: cairn_pg_watch_tried(). Any thread, as all below. */
+/** May the caller try to connect now? If true, cairn_pg_watch_tried() must follow. Any thread, as all below. */
 bool cairn_pg_watch_may_try(struct cairn_pg_watch *w);
-/** @param ms  how long it took */
+/** @param ms  the time it took */
 void cairn_pg_watch_tried(struct cairn_pg_watch *w, bool connected, int64_t ms);
 
-/** Count what a connection asked. @param silent  there was no answer in time */
+/** Counts an exchange of a connection. @param silent  no answer in time */
 void cairn_pg_watch_asked(struct cairn_pg_watch *w, bool well, bool silent, int64_t ms);
 
-/** Somebody has given up retrying: others need not wait as well, until somebody is connected. */
+/** A caller has given up retrying: others need not retry either, until a connection succeeds. */
 void cairn_pg_watch_give_up(struct cairn_pg_watch *w);
-/** Is it silent, or gone? Then there is nothing to wait for. */
+/** Is the server silent or gone? Then do not wait for it. */
 bool cairn_pg_watch_is_down(struct cairn_pg_watch *w);
 unsigned cairn_pg_watch_silences(struct cairn_pg_watch *w);
 

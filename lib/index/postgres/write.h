@@ -1,7 +1,7 @@
-/* The connection that writes: one transaction at a time, many writes in it. Owned by the writer's thread.
+/* The writing connection: one transaction at a time, with many writes. Owned by the writer's thread.
  *
- * Each call that says nothing else answers as cairn_pg_ask(); CAIRN_E_DAMAGED a row is malformed; CAIRN_E_NOMEM; and
- * those that do a request also what index.h, operate.h, hub.h and history.h say of it. */
+ * Unless said otherwise, functions return as cairn_pg_ask(); CAIRN_E_DAMAGED a row is malformed; CAIRN_E_NOMEM;
+ * functions for a request also as in index.h, operate.h, hub.h and history.h. */
 #ifndef CAIRN_INDEX_POSTGRES_WRITE_H
 #define CAIRN_INDEX_POSTGRES_WRITE_H
 
@@ -15,16 +15,16 @@
 #include "index/session.h"
 #include "index/transfer.h"
 
-/** Is a shard that has a row known as it came? One that something was removed after, maybe something of its own, or
- * that came to a repository of the hub an hour ago, is registered once more: what nothing names yet counts from its
- * last upload. @param collection  of now */
+/** Is a registered shard still known? It must be registered again if anything was removed since, or if it came to a
+ * repository of the hub an hour ago: the grace time of unnamed files counts from their last upload. @param collection
+ * of now */
 bool cairn_pg_is_known(const struct cairn_index_registered *registered, int64_t collection, const char *owner);
 
-/** What the index holds, kept in its state row. */
+/** Counts of the index, stored in its state row. */
 struct cairn_pg_counts {
 	int64_t collection, files, xorbs, shards, eligible, stored_bytes, keys, withdrawn;
 };
-/* They, as cairn_pg_get_counts() takes them. */
+/* The columns for cairn_pg_get_counts(). */
 #define CAIRN_PG_COUNTS "collection, files, xorbs, shards, eligible, stored_bytes, keys, withdrawn"
 void cairn_pg_get_counts(const PGresult *r, struct cairn_pg_counts *out);
 
@@ -33,24 +33,23 @@ struct cairn_pg_tx {
 	struct cairn_pg_ending ending;
 	struct cairn_pg_tries tries;
 	bool shared;                      /* other daemons may write the index, too */
-	struct cairn_pg_clock *clock;     /* borrowed; NULL: they may not */
+	struct cairn_pg_clock *clock;     /* borrowed; NULL: not shared */
 	struct cairn_pg_counts counts;    /* of the transaction */
 	struct cairn_pg_counts committed; /* as read when it began */
 	struct cairn_pg_counts saved;     /* at the savepoint */
-	bool counted;                     /* what is queued changes the state row, and answers with it */
+	bool counted;                     /* a queued statement changes the state row and returns it */
 	unsigned counted_at;              /* its place in the results */
-	enum cairn_index_frozen frozen;   /* of the transaction: no writes are taken */
-	struct cairn_index_tx records; /* this transaction, as records see it; its keys changed since good_keys.h last
-					* took them */
-	unsigned keys;                 /* of a commit, the place of theirs in the results */
+	enum cairn_index_frozen frozen;   /* of the transaction: writes are refused */
+	struct cairn_index_tx records;    /* for records; keys_changed: since good_keys.h last read the keys */
+	unsigned keys;                    /* in a commit, the place of the keys in the results */
 };
 
-/** Be the only one that writes this index, for as long as the connection lives, or one of those that share it.
- * @return CAIRN_OK; CAIRN_E_CONFLICT others write it (index.taken), or did and their last transaction is not over;
+/** Locks the index for writing, alone or shared, for as long as the connection lives.
+ * @return CAIRN_OK; CAIRN_E_CONFLICT others write it (index.taken), or their last transaction has not ended;
  *         CAIRN_E_IO */
 CAIRN_MUST_USE enum cairn_status cairn_pg_lock_writer(struct cairn_pg *pg, bool shared, struct cairn_diag *diag);
 
-/* What backend.h says of these. */
+/* As in backend.h. */
 CAIRN_MUST_USE enum cairn_status cairn_pg_begin(struct cairn_pg_tx *tx, struct cairn_diag *diag);
 CAIRN_MUST_USE enum cairn_status cairn_pg_commit(struct cairn_pg_tx *tx, struct cairn_diag *diag);
 CAIRN_MUST_USE enum cairn_status cairn_pg_commit_ahead(struct cairn_pg_tx *tx, struct cairn_diag *diag);
@@ -58,7 +57,7 @@ void cairn_pg_roll_back(struct cairn_pg_tx *tx);
 bool cairn_pg_is_open(const struct cairn_pg_tx *tx);
 bool cairn_pg_again(struct cairn_pg_tx *tx);
 
-/** From here on what is written can be undone by itself. Only queued, with what comes next. */
+/** Queues a savepoint: writes after it can be undone alone. Sent with the next exchange. */
 void cairn_pg_save(struct cairn_pg_tx *tx);
 CAIRN_MUST_USE enum cairn_status cairn_pg_undo(struct cairn_pg_tx *tx);
 CAIRN_MUST_USE enum cairn_status cairn_pg_release(struct cairn_pg_tx *tx);
@@ -71,41 +70,41 @@ struct cairn_pg_known {
 	uint32_t n_chunks;
 	bool stored, retired;
 	int64_t stored_bytes;
-	struct cairn_copy copy; /* of cairn_pg_find_xorb() alone */
+	struct cairn_copy copy; /* set by cairn_pg_find_xorb() only */
 };
 /** @param which  id, chunks, stored, retired from this column on */
 void cairn_pg_known(const PGresult *r, int row, int column, struct cairn_pg_known *out);
 CAIRN_MUST_USE enum cairn_status cairn_pg_find_xorb(struct cairn_pg_tx *tx, const struct cairn_hash *hash,
 						    struct cairn_pg_known *out);
-/** Add a xorb and its list. @param stored_bytes  NULL: kept elsewhere @param copy  of its object */
+/** Adds a xorb and its list. @param stored_bytes  NULL: kept elsewhere @param copy  of its object */
 CAIRN_MUST_USE enum cairn_status cairn_pg_add_xorb(struct cairn_pg_tx *tx, const struct cairn_hash *hash,
 						   const struct cairn_chunk_list *list, const uint64_t *stored_bytes,
 						   const struct cairn_copy *copy, int64_t *id);
-/** May a row name it? @param found  whatever its date @return CAIRN_OK; CAIRN_E_BUSY it is dead, or may have been; as
- *  cairn_pg_ask() */
+/** May a row name this copy? @param found  do not check its date @return CAIRN_OK; CAIRN_E_BUSY the copy is or may have
+ *  been dead; as cairn_pg_ask() */
 CAIRN_MUST_USE enum cairn_status cairn_pg_must_live(struct cairn_pg_tx *tx, const struct cairn_copy *copy, bool found,
 						    struct cairn_diag *diag);
-/** No row names it, nor will. */
+/** Records a copy as dead: no row names it, nor will. */
 CAIRN_MUST_USE enum cairn_status cairn_pg_kill_copy(struct cairn_pg_tx *tx, const struct cairn_copy *copy,
 						    const struct cairn_hash *hash);
-/** Likewise those of xorbs whose rows go with the same exchange; only queued. */
+/** Queues the same for copies of xorbs whose rows are removed in the same exchange. */
 void cairn_pg_kill_copies_of(struct cairn_pg_tx *tx, struct cairn_pg_array *xorbs);
 /** Read a list into list, whose arrays are reused. */
 CAIRN_MUST_USE enum cairn_status cairn_pg_list(struct cairn_pg_tx *tx, int64_t xorb, struct cairn_chunk_list *list);
-/** They are wanted again: their grace time starts anew, and they are not retired any more. */
+/** Restarts the grace time of xorbs that are needed again, and ends their retirement. */
 CAIRN_MUST_USE enum cairn_status cairn_pg_keep_xorbs(struct cairn_pg_tx *tx, struct cairn_pg_array *ids,
 						     int64_t now_unix_s);
 
-/** An owner has so many bytes more, or fewer: it was counted in its row, if it is a repository of the hub. */
+/** Records that an owner holds more or fewer bytes. The row of a repository of the hub was already updated. */
 void cairn_pg_grow(struct cairn_pg_tx *tx, int64_t scope, int64_t bytes);
-/** Count that, and say so. */
+/** Updates that count in the owner's row, and calls cairn_pg_grow(). */
 CAIRN_MUST_USE enum cairn_status cairn_pg_count_stored(struct cairn_pg_tx *tx, int64_t scope, int64_t bytes);
 
 CAIRN_MUST_USE enum cairn_status cairn_pg_put_xorb(struct cairn_pg_tx *tx, struct cairn_index_put_xorb *put);
 CAIRN_MUST_USE enum cairn_status cairn_pg_put_shard(struct cairn_pg_tx *tx, struct cairn_index_put_shard *put);
-/** Register those of several that are alike: they are marked as applied, and the others are left.
- * @param ahead  only a commit follows if none is left: then the last of it is only queued
- * @return CAIRN_OK; else the transaction is of no use any more; as cairn_pg_ask() and cairn_records_check_quota() */
+/** Registers simple shards together and marks them as applied; the others are left.
+ * @param ahead  if none is left, only a commit follows, so the last statements are only queued
+ * @return CAIRN_OK; else the transaction has failed; as cairn_pg_ask() and cairn_records_check_quota() */
 CAIRN_MUST_USE enum cairn_status cairn_pg_put_shards(struct cairn_pg_tx *tx, struct cairn_index_put_shard *const *puts,
 						     unsigned n, bool ahead, struct cairn_diag *diag);
 CAIRN_MUST_USE enum cairn_status cairn_pg_forget_file(struct cairn_pg_tx *tx, struct cairn_index_forget_file *forget);
@@ -123,7 +122,7 @@ CAIRN_MUST_USE enum cairn_status cairn_pg_write_off(struct cairn_pg_tx *tx, stru
 CAIRN_MUST_USE enum cairn_status cairn_pg_begin_lease(struct cairn_pg_tx *tx, struct cairn_index_begin_lease *begin);
 CAIRN_MUST_USE enum cairn_status cairn_pg_end_lease(struct cairn_pg_tx *tx, struct cairn_index_end_lease *end);
 CAIRN_MUST_USE enum cairn_status cairn_pg_put_note(struct cairn_pg_tx *tx, struct cairn_index_put_note *put);
-/** @param lease  NULL: none is needed @return CAIRN_OK; CAIRN_E_BUSY another has taken over (lease.over); as
+/** @param lease  NULL: none is needed @return CAIRN_OK; CAIRN_E_BUSY another daemon has taken it over (lease.over); as
  *  cairn_pg_ask() */
 CAIRN_MUST_USE enum cairn_status cairn_pg_must_hold(struct cairn_pg_tx *tx, const struct cairn_index_lease *lease,
 						    struct cairn_diag *diag);

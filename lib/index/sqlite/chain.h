@@ -1,5 +1,5 @@
-/* What a path is at a commit: rows of the commit's line, else of the line that one left, and so on. For readers and the
- * writer alike, each with statements of its own. */
+/* Looks up paths at a commit: in the commit's line, else in the line from which that line forked, and so on. For
+ * readers and the writer, each with statements of its own. */
 #ifndef CAIRN_INDEX_SQLITE_CHAIN_H
 #define CAIRN_INDEX_SQLITE_CHAIN_H
 
@@ -18,7 +18,7 @@ enum {
 };
 
 /** The statements: parent, fork and depth of line ?1; the newest row of a path, of line ?1, folder ?2, name ?3 up to
- * commit ?4; the rows of line ?1 behind folder ?2 and name ?3, in their order, of each path the newest first. */
+ * commit ?4; the rows of line ?1 after folder ?2 and name ?3, in order, of each path the newest first. */
 #define CAIRN_CHAIN_LINE "SELECT parent, fork, depth FROM line WHERE id = ?1"
 #define CAIRN_CHAIN_FIND(columns, joins)                                                                               \
 	"SELECT " CAIRN_CHAIN_COLUMNS columns " FROM entry e" joins                                                    \
@@ -27,18 +27,18 @@ enum {
 	"SELECT " CAIRN_CHAIN_COLUMNS columns " FROM entry e" joins                                                    \
 	" WHERE e.line = ?1 AND (e.folder, e.name) > (?2, ?3) ORDER BY e.folder, e.name, e.since DESC"
 
-/** The lines that a look-up asks, nearest first, and up to which commit each counts. */
+/** The lines to look up, nearest first, each with the last commit that counts. */
 struct cairn_chain {
 	unsigned n;
 	int64_t line[CAIRN_INDEX_LINE_DEPTH_MAX], upto[CAIRN_INDEX_LINE_DEPTH_MAX];
 };
 
-/** @return CAIRN_OK; CAIRN_E_NOT_FOUND there is no such line any more; CAIRN_E_DAMAGED; as cairn_sql_status() */
+/** @return CAIRN_OK; CAIRN_E_NOT_FOUND the line is gone; CAIRN_E_DAMAGED; as cairn_sql_status() */
 CAIRN_MUST_USE enum cairn_status cairn_chain_read(sqlite3_stmt *line_stmt, int64_t line, int64_t upto,
 						  struct cairn_chain *out);
 
-/** Find what a path is; its row stands in find to be read, and the caller resets that.
- *  @return CAIRN_OK; CAIRN_E_NOT_FOUND nothing is there; as cairn_sql_status() */
+/** Looks up a path. The caller reads the row in `find`, and resets it.
+ *  @return CAIRN_OK; CAIRN_E_NOT_FOUND no entry; as cairn_sql_status() */
 CAIRN_MUST_USE enum cairn_status cairn_chain_find(sqlite3_stmt *find, const struct cairn_chain *chain,
 						  const char *folder, const char *name);
 
@@ -46,20 +46,20 @@ CAIRN_MUST_USE enum cairn_status cairn_chain_find(sqlite3_stmt *find, const stru
 struct cairn_chain_scan {
 	const struct cairn_chain *chain;
 	sqlite3_stmt **stmts;    /* CAIRN_INDEX_LINE_DEPTH_MAX of them */
-	const char *last_folder; /* borrowed: behind it the scan is over */
-	uint64_t n_rows;         /* that were read, also such as count no more */
+	const char *last_folder; /* borrowed: the scan ends after it */
+	uint64_t n_rows;         /* rows read, including those that no longer count */
 	bool on_row[CAIRN_INDEX_LINE_DEPTH_MAX], begun[CAIRN_INDEX_LINE_DEPTH_MAX];
-	char folder[CAIRN_INDEX_PATH_MAX + 1], name[CAIRN_INDEX_PATH_MAX + 1]; /* what was visited last */
+	char folder[CAIRN_INDEX_PATH_MAX + 1], name[CAIRN_INDEX_PATH_MAX + 1]; /* the last path visited */
 };
 
-/** Begin behind a folder's name. scan is zeroed except for chain and stmts. */
+/** Begins a scan after a folder and name. scan is zeroed except for chain and stmts. */
 void cairn_chain_begin(struct cairn_chain_scan *scan, const char *folder, const char *name, const char *last_folder);
-/** @param[out] row  stands on the next entry that is there; NULL: there is none @return as cairn_chain_find() */
+/** @param[out] row  stands on the next existing entry; NULL: there is none @return as cairn_chain_find() */
 CAIRN_MUST_USE enum cairn_status cairn_chain_next(struct cairn_chain_scan *scan, sqlite3_stmt **row);
 /** Resets the statements. For CLEANUP(). */
 void cairn_chain_end(struct cairn_chain_scan *scan);
 
-/** A column of 20 bytes. @return false when it is not */
+/** Reads a column of 20 bytes. @return false: it has another length */
 bool cairn_chain_oid(sqlite3_stmt *stmt, int at, struct cairn_git_oid *out);
 void cairn_chain_bind_oid(sqlite3_stmt *stmt, int at, const struct cairn_git_oid *oid);
 

@@ -1,4 +1,4 @@
-/* Commits within a transaction: the head of a ref, and what operations make of it. */
+/* Makes commits within a transaction: reads the head of a ref, applies operations, and writes the new head. */
 #ifndef CAIRN_INDEX_SQLITE_COMMIT_H
 #define CAIRN_INDEX_SQLITE_COMMIT_H
 
@@ -13,33 +13,33 @@ CAIRN_MUST_USE enum cairn_status cairn_tx_read_head(struct cairn_tx *tx, int64_t
 
 struct cairn_tx_edit;
 
-/** @return CAIRN_OK; what cairn_index_add_commit() says of operations; as cairn_sql_status() */
+/** @return CAIRN_OK; as cairn_index_add_commit() for operations; as cairn_sql_status() */
 CAIRN_MUST_USE enum cairn_status cairn_tx_commit_to(struct cairn_tx *tx, struct cairn_commits_new *commit,
 						    struct cairn_diag *diag);
 
-/** Make a line without a parent, with a first commit, also of nothing. @return likewise */
+/** Makes a line without a parent, with a first commit, which may be empty. @return as cairn_tx_commit_to() */
 CAIRN_MUST_USE enum cairn_status cairn_tx_first_line(struct cairn_tx *tx, struct cairn_commits_new *commit,
 						     struct cairn_diag *diag);
 
-/** Have the line's head be a commit of this id and root, with the files that an edit makes. @return as
+/** Adds a commit with this id and root and the files of an edit, and makes it the line's head. @return as
  *  cairn_tx_commit_to() */
 CAIRN_MUST_USE enum cairn_status cairn_tx_add_commit_row(struct cairn_tx *tx, struct cairn_commits_new *commit,
 							 const struct cairn_tx_edit *edit,
 							 const struct cairn_git_oid *root);
-/** The number of the next commit. */
+/** Returns the number of the next commit. */
 CAIRN_MUST_USE enum cairn_status cairn_tx_next_commit(struct cairn_tx *tx, int64_t *id);
 
-/** A repository that is made as a copy has the files that its operations name from its source. @return CAIRN_OK;
+/** Gives a repository that is made as a copy the files of its source that its operations name. @return CAIRN_OK;
  *  CAIRN_E_NOT_FOUND (repo.unknown); as cairn_sql_status() */
 CAIRN_MUST_USE enum cairn_status cairn_tx_adopt_named(struct cairn_tx *tx, const struct cairn_index_add_repo *add,
 						      int64_t scope, struct cairn_diag *diag);
 
-/** What main has is what its repository counts; and it was updated. */
+/** Copies the counts of main to its repository, and sets the time of its update. */
 CAIRN_MUST_USE enum cairn_status cairn_tx_count_main(struct cairn_tx *tx, int64_t repo);
 
 /* --- the files of a commit while it is made (hub_edit.c) ---------------------------------------------------------- */
 
-/** Entries of a line since a commit that is not there yet. */
+/** Changes of a line's entries for a commit that is not made yet. */
 struct cairn_tx_edit {
 	struct cairn_edit edit;
 	struct cairn_tx *tx;
@@ -50,7 +50,7 @@ struct cairn_tx_edit {
 /** Of struct cairn_tx_edit. */
 extern const struct cairn_edit_engine CAIRN_TX_EDIT;
 
-/** An entry does not have this content any more. */
+/** Records that an entry no longer has this content. */
 CAIRN_MUST_USE enum cairn_status cairn_tx_drop_use(struct cairn_tx *tx, int64_t content);
 
 #endif

@@ -11,7 +11,7 @@ enum { CAIRN_SQLITE_KNOWN_MAX = 256 };
 struct cairn_sqlite_db {
 	struct cairn_db db;                       /* first */
 	sqlite3 *conn;                            /* borrowed */
-	void (*give)(struct cairn_sqlite_db *db); /* gives the connection back to its pool; NULL: it has none */
+	void (*give)(struct cairn_sqlite_db *db); /* returns the connection to its pool; NULL: there is no pool */
 	bool asked;                               /* something was queued since the last exchange */
 	enum cairn_status queued;                 /* CAIRN_OK, or the first failure since the last exchange */
 	struct cairn_sqlite_known {
@@ -23,7 +23,7 @@ struct cairn_sqlite_db {
 };
 
 void cairn_sqlite_db_init(struct cairn_sqlite_db *db, sqlite3 *conn, void (*give)(struct cairn_sqlite_db *db));
-/** Before the connection is closed. */
+/** Call it before the connection is closed. */
 void cairn_sqlite_db_fini(struct cairn_sqlite_db *db);
 
 #endif

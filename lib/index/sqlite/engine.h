@@ -1,4 +1,4 @@
-/* The index from inside: read connections, the writing one, and what goes on beside it. */
+/* The engine over SQLite: read connections, the writing one, and background work. */
 #ifndef CAIRN_INDEX_SQLITE_ENGINE_H
 #define CAIRN_INDEX_SQLITE_ENGINE_H
 
@@ -12,9 +12,9 @@ struct cairn_sqlite {
 	struct cairn_index index; /* first */
 	char *path;               /* of the database */
 	char *log_path;           /* of its write-ahead log */
-	char *uri;                /* how the readers name it when nothing is to be changed; else NULL */
+	char *uri;                /* the name that readers use for an index opened for reading only; else NULL */
 	struct cairn_pool pool;
-	struct cairn_tx tx;           /* the writer's thread's own, once it runs */
+	struct cairn_tx tx;           /* used only by the writer's thread, once it runs */
 	struct cairn_reserve reserve; /* likewise */
 	struct cairn_checkpoint checkpoint;
 	pthread_mutex_t lock;          /* over: */
@@ -26,13 +26,13 @@ static inline struct cairn_sqlite *cairn_sqlite(struct cairn_index *ix)
 	return (struct cairn_sqlite *)ix;
 }
 
-/** Borrow a reader. @return as cairn_pool_take() */
+/** Borrows a reader. @return as cairn_pool_take() */
 CAIRN_MUST_USE static inline enum cairn_status cairn_sqlite_take(struct cairn_index *ix, struct cairn_reader **out)
 {
 	return cairn_pool_take(&cairn_sqlite(ix)->pool, out);
 }
 
-/** A connection of its own to read from, beside the readers. @return as cairn_sql_open() */
+/** Opens a separate connection for reading, outside the pool. @return as cairn_sql_open() */
 CAIRN_MUST_USE static inline enum cairn_status cairn_sqlite_open_beside(struct cairn_index *ix, sqlite3 **db,
 									struct cairn_diag *diag)
 {
@@ -40,16 +40,16 @@ CAIRN_MUST_USE static inline enum cairn_status cairn_sqlite_open_beside(struct c
 	return cairn_sql_open(db, pool->path, pool->open_flags, NULL, diag);
 }
 
-/* Columns of a xorb in the reader's statements, before any others. */
+/* The first columns of a reader's statements for xorbs. */
 enum { CAIRN_SQLITE_XORB_COLUMNS = 8 };
 
-/** Read a xorb from them. @return false: damaged */
+/** Reads a xorb from these columns. @return false: damaged */
 bool cairn_sqlite_xorb_column(sqlite3_stmt *row, struct cairn_index_xorb *out);
 
-/** Read a file from columns hash, size. @return CAIRN_OK; CAIRN_E_DAMAGED */
+/** Reads a file from columns hash, size. @return CAIRN_OK; CAIRN_E_DAMAGED */
 CAIRN_MUST_USE enum cairn_status cairn_sqlite_file_columns(sqlite3_stmt *row, struct cairn_index_file *out);
 
-/** Bind the start and the length of a page to parameters 1 and 2. @return the length that counts */
+/** Binds the start and the length of a page to parameters 1 and 2. @return the length, at most the maximum */
 uint32_t cairn_sqlite_page(sqlite3_stmt *stmt, int64_t from_id, uint32_t limit);
 
 /* --- the calls of struct cairn_index_backend ---------------------------------------------------------------------- */
@@ -113,9 +113,8 @@ CAIRN_MUST_USE enum cairn_status cairn_sqlite_each_owned(struct cairn_index *ix,
 							 const struct cairn_index_owned_after *after, uint32_t limit,
 							 void (*visit)(void *ctx, const struct cairn_index_owned *file),
 							 void *ctx, bool *more);
-/** Step over rows of files as owners have them: hash, size, at, SHA-256, owner. @param stmt  bound except for 3, the
- * limit
- */
+/** Visits rows of files as owners have them: hash, size, at, SHA-256, owner. @param stmt  bound except for 3, the
+ * limit */
 CAIRN_MUST_USE enum cairn_status cairn_sqlite_visit_owned(sqlite3_stmt *stmt, uint32_t page,
 							  void (*visit)(void *ctx,
 									const struct cairn_index_owned *file),

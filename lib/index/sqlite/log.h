@@ -1,5 +1,5 @@
-/* The writer's view of files: as the system's, except that the write-ahead log is written in large pieces, and that
- * what is sorted spills to files in the data folder. */
+/* A VFS for the writer: it writes the write-ahead log in large pieces, and lets sorts spill to files in the data
+ * folder. */
 #ifndef CAIRN_INDEX_SQLITE_LOG_H
 #define CAIRN_INDEX_SQLITE_LOG_H
 
@@ -7,22 +7,21 @@
 #define CAIRN_SQL_LOG_VFS "cairn-log"
 
 /**
- * Make the VFS known; cairn_sql_open() does so, once.
+ * Registers the VFS; cairn_sql_open() does so, once.
  *
  * SQLite writes a page of the log in two calls, 24 bytes and 4096, so that a commit of a hundred pages is two hundred
- * calls. A connection opened with this VFS gathers them: what is written one after the other goes out when the log is
- * synced or read, when something is written elsewhere, or when 64 KiB have come together.
+ * calls. A connection opened with this VFS gathers consecutive writes. They are written when the log is synced or read,
+ * when a write goes elsewhere, or when there are 64 KiB.
  *
- * Only for a connection with synchronous=FULL: there the log is synced before a commit is shown to others. Its failures
- * are what the late write or the sync failed with, and undo the transaction, as SQLite's own would; a disk or a quota
- * that is used up is SQLITE_FULL in either.
+ * Only for a connection with synchronous=FULL, which syncs the log before others see a commit. A failure of the late
+ * write or of the sync undoes the transaction, as in SQLite itself. A full disk or an exceeded quota is SQLITE_FULL in
+ * both.
  */
 void cairn_sql_log_register(void);
 
 /**
- * Where this thread's connections with the VFS put what does not fit into their memory while they sort: beside the
- * database at path, in files without a name. NULL: where SQLite wants them, in folders of the system that the daemon's
- * sandbox closes.
+ * Makes sorts of this thread's connections with the VFS spill beside the database at path, to files without a name.
+ * NULL: to SQLite's choice, system folders that the daemon's sandbox closes.
  */
 void cairn_sql_log_spill(const char *path);
 

@@ -1,4 +1,4 @@
-/* From nothing, or an older version of the schema, to the one this program knows. */
+/* Creates an index, or migrates an older version of the schema to this program's version. */
 #ifndef CAIRN_INDEX_SQLITE_MIGRATE_H
 #define CAIRN_INDEX_SQLITE_MIGRATE_H
 
@@ -9,31 +9,31 @@ enum {
 	CAIRN_MIGRATE_PAGE_BYTES = 4096,
 };
 
-/** schema/NNNN_*.sql: script i makes version i + 1 of version i. */
+/** schema/NNNN_*.sql: script i migrates version i to i + 1. */
 extern const char *const cairn_migrate_scripts[];
 extern const int cairn_migrate_latest;
 
-/** Is it an index that this program can read? Nothing is written. @param[out] version  of its schema; 0: it is empty
+/** Checks that this program can read the index. Writes nothing. @param[out] version  of its schema; 0: it is empty
  *  @return CAIRN_OK; CAIRN_E_CONFLICT of a newer version, or not Cairn's; CAIRN_E_IO, CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_migrate_judge(sqlite3 *db, const char *path, int64_t *version,
 						     struct cairn_diag *diag);
 
-/** The same, and it must be of this program's version. @return likewise; CAIRN_E_CONFLICT also for an older one: rule
- *  index.older */
+/** As cairn_migrate_judge(), and the index must have this program's version. @return likewise; CAIRN_E_CONFLICT also
+ *  for an older one: rule index.older */
 CAIRN_MUST_USE enum cairn_status cairn_migrate_must_be_latest(sqlite3 *db, const char *path, struct cairn_diag *diag);
 
 /**
- * Has an index only the tables and trees that the scripts of its version make? A trigger, a view or a table that only
- * looks like one is SQL of somebody else. Nothing else is to be asked of a database before.
- * @param version  that cairn_migrate_judge() has told
- * @return CAIRN_OK, also when some are missing; CAIRN_E_CONFLICT "index.schema" with the name; CAIRN_E_IO,
+ * Checks that an index has only the tables and trees that the scripts of its version make. A trigger, a view or a
+ * virtual table would run foreign SQL. Call it before any other query of a database.
+ * @param version  from cairn_migrate_judge()
+ * @return CAIRN_OK, also when some are missing; CAIRN_E_CONFLICT (index.schema, with its name); CAIRN_E_IO,
  * CAIRN_E_NOMEM
  */
 CAIRN_MUST_USE enum cairn_status cairn_migrate_check_schema(sqlite3 *db, const char *path, int64_t version,
 							    struct cairn_diag *diag);
 
 /**
- * Bring a database forward, one transaction for each version; make an empty one.
+ * Migrates a database, one transaction for each version, or creates its tables.
  * @param path  for the messages
  * @param[out] from  the version before; 0: it was empty
  * @return CAIRN_OK

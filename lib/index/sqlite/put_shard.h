@@ -1,11 +1,11 @@
-/* Between the files that register a shard: put_shard.c has its row, xorbs and eligible chunks, put_files.c its files.
- */
+/* Shared by the files that register a shard: put_shard.c adds its row, xorbs and eligible chunks, put_files.c its
+ * files. */
 #ifndef CAIRN_INDEX_SQLITE_PUT_SHARD_H
 #define CAIRN_INDEX_SQLITE_PUT_SHARD_H
 
 #include "index/sqlite/write.h"
 
-/** A xorb of the shard, and its row. */
+/** A xorb of the shard with its row. */
 struct put_shard_xorb {
 	int64_t id;
 	uint32_t n_chunks;
@@ -16,39 +16,39 @@ struct put_shard_xorb {
 struct put_files_file {
 	const struct cairn_index_new_file *file;
 	const struct cairn_index_new_term *terms;
-	uint8_t *rows;  /* the terms as they will be stored; owned */
-	int64_t *xorbs; /* each xorb that they name, once; owned */
+	uint8_t *rows;  /* the terms as stored; owned */
+	int64_t *xorbs; /* the xorbs that they name, each once; owned */
 	uint32_t n_xorbs;
-	int64_t id; /* 0: there is such a file already */
+	int64_t id; /* 0: the file exists already */
 };
 
 struct put_shard {
 	struct cairn_tx *tx;
 	struct cairn_index_put_shard *put;
-	struct put_shard_xorb *xorbs; /* owned: those of the shard */
+	struct put_shard_xorb *xorbs; /* owned: the xorbs of the shard */
 	int64_t id, scope, owner;
-	struct put_files_file *files; /* owned: of the next statement */
+	struct put_files_file *files; /* owned: the files of the next statement */
 	uint32_t n_waiting;           /* of these */
 	uint64_t n_waiting_terms;     /* and theirs */
-	uint32_t n_files;             /* so far: names the file at hand */
-	int64_t first_file;           /* that this shard added; 0: none yet */
+	uint32_t n_files;             /* files so far, which identifies the file at hand */
+	int64_t first_file;           /* the first file that this shard added; 0: none yet */
 	int64_t new_bytes;            /* of those */
 };
 
-/** A fault of a xorb, said. @return CAIRN_E_CONFLICT */
+/** Reports a fault of a xorb. @return CAIRN_E_CONFLICT */
 CAIRN_MUST_USE enum cairn_status put_shard_conflict(struct put_shard *p, const char *rule,
 						    const struct cairn_hash *xorb, const char *what);
 
-/** Make a chunk eligible. @param prefix  first 8 bytes of its hash */
+/** Makes a chunk eligible. @param prefix  first 8 bytes of its hash */
 CAIRN_MUST_USE enum cairn_status put_shard_dedupe(struct put_shard *p, uint64_t prefix, int64_t xorb, uint32_t place);
 
-/** Add the rows that wait to be added together: eligible chunks, references, owners. */
+/** Adds the gathered rows: eligible chunks, references, owners. */
 CAIRN_MUST_USE enum cairn_status put_shard_add_all(struct put_shard *p);
 
-/** Add owners of new files that wait. */
+/** Adds the gathered owners of new files. */
 CAIRN_MUST_USE enum cairn_status put_shard_add_owners(struct put_shard *p);
 
-/** Add all files. Afterwards put_shard_add_all() adds what they left, and put_files_fini() frees. */
+/** Adds all files. Call put_shard_add_all() afterwards for rows still gathered, and put_files_fini() to free. */
 CAIRN_MUST_USE enum cairn_status put_files(struct put_shard *p);
 void put_files_fini(struct put_shard *p);
 

@@ -1,4 +1,4 @@
-/* Read connections: each with its prepared statements, lent to one thread for the time of one call. */
+/* A pool of read connections with prepared statements, each lent to one thread for the time of one call. */
 #ifndef CAIRN_INDEX_SQLITE_READER_H
 #define CAIRN_INDEX_SQLITE_READER_H
 
@@ -18,7 +18,7 @@ enum cairn_reader_stmt {
 	CAIRN_READ_LIST_BY_ID,
 	CAIRN_READ_LAYOUT,       /* of a xorb, by its id */
 	CAIRN_READ_SPANS,        /* likewise */
-	CAIRN_READ_STATE,        /* one row: while it is held, all other statements see one snapshot */
+	CAIRN_READ_STATE,        /* one row: while it is open, all statements see one snapshot */
 	CAIRN_READ_PREFIX,       /* eligible rows of the shared scope */
 	CAIRN_READ_PREFIX_SCOPE, /* the same of another */
 	CAIRN_READ_ELIGIBLE,     /* of a xorb */
@@ -71,11 +71,11 @@ void cairn_pool_init(struct cairn_pool *pool, const char *path);
 /** All readers must be back. */
 void cairn_pool_fini(struct cairn_pool *pool);
 
-/** Borrow a reader: an idle one, a new one, or when CAIRN_POOL_CONNECTIONS_MAX are out, the next that comes back.
+/** Borrows a reader: an idle one, a new one, or if CAIRN_POOL_CONNECTIONS_MAX are lent, the next one returned.
  *  @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_pool_take(struct cairn_pool *pool, struct cairn_reader **out);
 
-/** Give it back, all its statements reset: a row that is held keeps the log from being restarted. For CLEANUP(). */
+/** Returns a reader, and resets its statements: an open row would keep the log from being restarted. For CLEANUP(). */
 void cairn_pool_givep(struct cairn_reader **reader);
 
 #endif

@@ -1,5 +1,5 @@
-/* Space kept for the index on its file system: a file that is there for its blocks alone. When the disk is full they
- * are given back, so that what frees space can still be committed. */
+/* A reserve of disk space for the index: a file whose only purpose is its blocks. When the disk is full they are freed,
+ * so that writes that free space can still be committed. */
 #ifndef CAIRN_INDEX_SQLITE_RESERVE_H
 #define CAIRN_INDEX_SQLITE_RESERVE_H
 
@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 enum {
-	CAIRN_RESERVE_SHARE = 16, /* of the file system, at least and at most: */
+	CAIRN_RESERVE_SHARE = 16, /* a share of the file system, at least and at most: */
 	CAIRN_RESERVE_BYTES_MIN = 1024 * 1024,
 	CAIRN_RESERVE_BYTES_MAX = 32 * 1024 * 1024,
 };
@@ -16,23 +16,23 @@ enum {
 /** Owned by one thread at a time. */
 struct cairn_reserve {
 	int fd;
-	uint64_t bytes; /* 0: there can be none; fd is not open */
+	uint64_t bytes; /* 0: no reserve is possible; fd is not open */
 	bool held;
 };
 
-/** Open DIR/index.reserve, made when missing, and take the space unless it is there already. Where that fails there is
- * none for now. */
+/** Opens or creates DIR/index.reserve, and takes the space unless it is taken already. If that fails there is no
+ * reserve for now. */
 void cairn_reserve_open(struct cairn_reserve *r, const char *dir);
-/** Also of one that was zeroed and not opened. */
+/** Harmless if zeroed and not opened. */
 void cairn_reserve_close(struct cairn_reserve *r);
 
-/** Take the space, if it is not held and the disk has plenty. @param all  also if it is all that there is */
+/** Takes the space, if it is not held and the disk has plenty. @param all  even if the disk has no more than that */
 void cairn_reserve_take(struct cairn_reserve *r, bool all);
 
-/** Give the space back. @return false: there was none to give */
+/** Frees the space. @return false: there was none */
 bool cairn_reserve_release(struct cairn_reserve *r);
 
-/** Bytes free for this process on the file system of a path; UINT64_MAX when it does not say. */
+/** Returns the bytes free for this process on the file system of a path; UINT64_MAX if unknown. */
 uint64_t cairn_reserve_free_bytes(const char *path);
 
 #endif

@@ -1,4 +1,4 @@
-/* The index in one file of SQLite: all that the rest of the house sees of this room. */
+/* The index in one file of SQLite: the interface of this folder. */
 #ifndef CAIRN_INDEX_SQLITE_SQLITE_H
 #define CAIRN_INDEX_SQLITE_SQLITE_H
 

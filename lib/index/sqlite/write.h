@@ -1,7 +1,7 @@
-/* The writing connection: one transaction at a time, many writes in it. Owned by the writer's thread.
+/* The writing connection: one transaction at a time, with many writes. Owned by the writer's thread.
  *
- * Each call that says nothing else answers CAIRN_OK; as cairn_sql_status() what SQLite says; CAIRN_E_DAMAGED a row is
- * malformed; CAIRN_E_NOMEM; and those that do a request also what index.h, operate.h, hub.h and history.h say of it. */
+ * Unless said otherwise, functions return CAIRN_OK; as cairn_sql_status(); CAIRN_E_DAMAGED a row is malformed;
+ * CAIRN_E_NOMEM; functions for a request also as in index.h, operate.h, hub.h and history.h. */
 #ifndef CAIRN_INDEX_SQLITE_WRITE_H
 #define CAIRN_INDEX_SQLITE_WRITE_H
 
@@ -42,7 +42,7 @@ enum cairn_tx_stmt {
 	CAIRN_TX_EACH_PREFIX,
 	CAIRN_TX_SET_LIST,
 	CAIRN_TX_ADD_DEDUPE,
-	CAIRN_TX_ADD_DEDUPES, /* of new_rows.h, as the other pairs */
+	CAIRN_TX_ADD_DEDUPES, /* for new_rows.h, as the other pairs */
 	CAIRN_TX_FIND_FILE,
 	CAIRN_TX_LAST_FILE, /* the highest number that was given */
 	CAIRN_TX_ADD_FILE,
@@ -51,7 +51,7 @@ enum cairn_tx_stmt {
 	CAIRN_TX_ADD_FIRST_OWNERS,
 	CAIRN_TX_ADD_OWNER,     /* without a claim, unless the file has this owner */
 	CAIRN_TX_ADD_CLAIM,     /* unless the owner has reached the limit of claims on that file */
-	CAIRN_TX_DROP_NO_CLAIM, /* what ADD_OWNER added */
+	CAIRN_TX_DROP_NO_CLAIM, /* the row that ADD_OWNER added */
 	CAIRN_TX_FIND_OWNED,
 	CAIRN_TX_ADD_PROOF,
 	CAIRN_TX_SETTLE_CLAIM,
@@ -69,7 +69,7 @@ enum cairn_tx_stmt {
 	CAIRN_TX_DROP_FILE_OWNERS,
 	CAIRN_TX_HAS_FILE_OWNER,
 	CAIRN_TX_DROP_REFERENCE,
-	CAIRN_TX_DROP_REFERENCES, /* of a file: looks at all of them */
+	CAIRN_TX_DROP_REFERENCES, /* of a file: scans all references */
 	CAIRN_TX_DROP_FILE,
 	CAIRN_TX_LOSE_XORB,
 	CAIRN_TX_MARK_PAGE,
@@ -95,14 +95,14 @@ enum cairn_tx_stmt {
 	CAIRN_TX_HAS_OBJECT,     /* of a file, in a repository */
 	CAIRN_TX_HAS_EMPTY,      /* an object of the empty file */
 	CAIRN_TX_FIND_OWN,       /* a file by its hash that an owner or the operator has */
-	CAIRN_TX_FIND_COPIED,    /* the same that an object of a bucket has, or another repository */
+	CAIRN_TX_FIND_COPIED,    /* the same, that an object of a bucket or another repository has */
 	CAIRN_TX_DISOWN,         /* DROP_FILE_OWNER by the owner's number */
 	CAIRN_TX_OWNED_PAGE,     /* files of an owner; one with several claims comes more than once */
-	CAIRN_TX_UNCOUNT_FILE,   /* takes the objects of a file out of what their repositories count */
-	CAIRN_TX_UNCOUNT_STORED, /* likewise out of what they hold */
-	CAIRN_TX_UNCOUNT_OWNED,  /* and out of what other owners do */
+	CAIRN_TX_UNCOUNT_FILE,   /* subtracts the objects of a file from their repositories' counts */
+	CAIRN_TX_UNCOUNT_STORED, /* likewise from their stored sizes */
+	CAIRN_TX_UNCOUNT_OWNED,  /* and from those of other owners */
 	CAIRN_TX_DROP_OBJECTS,   /* of a file */
-	CAIRN_TX_DROP_BYTES,     /* of a file, out of the contents that have it */
+	CAIRN_TX_DROP_BYTES,     /* removes a file from the contents that have it */
 	CAIRN_TX_FIND_LINE,
 	CAIRN_TX_FIND_ENTRY,
 	CAIRN_TX_SCAN, /* one for each line of a chain */
@@ -114,7 +114,7 @@ enum cairn_tx_stmt {
 	CAIRN_TX_FIND_CLAIM,   /* the claim of an owner on this file, unless it is false */
 	CAIRN_TX_ADD_CONTENT,
 	CAIRN_TX_USE_CONTENT,
-	CAIRN_TX_DROP_CONTENT, /* unless an entry has it; tells whose it was, and its bytes if they were inline */
+	CAIRN_TX_DROP_CONTENT, /* unless an entry has it; returns its owner, and its size if it was inline */
 	CAIRN_TX_REVIVE_CONTENT,
 	CAIRN_TX_SAVE_COMMIT,
 	CAIRN_TX_RELEASE_COMMIT,
@@ -126,13 +126,13 @@ enum cairn_tx_stmt {
 	CAIRN_TX_ADD_COMMIT,
 	CAIRN_TX_ADD_LINE,
 	CAIRN_TX_SET_LINE_HEAD,
-	CAIRN_TX_COUNT_LINE, /* rows of a line up to a commit, as far as a limit */
+	CAIRN_TX_COUNT_LINE, /* rows of a line up to a commit, counted up to a limit */
 	CAIRN_TX_COPY_LINE,
-	CAIRN_TX_COPY_NEWEST,    /* what a line has at a commit, as if another commit had made it */
+	CAIRN_TX_COPY_NEWEST,    /* the entries of a line at a commit, as if another commit had made them */
 	CAIRN_TX_DROP_DELETIONS, /* of such a copy */
 	CAIRN_TX_USE_COPIED,
 	CAIRN_TX_COUNT_MAIN,
-	CAIRN_TX_NESTED_REF, /* one whose name goes on where this one ends, or the other way round */
+	CAIRN_TX_NESTED_REF, /* a ref whose name is a folder of this one, or the other way round */
 	CAIRN_TX_ADD_REF,
 	CAIRN_TX_SET_REF,
 	CAIRN_TX_END_PULL,
@@ -142,20 +142,20 @@ enum cairn_tx_stmt {
 	CAIRN_TX_REPO_LINE,    /* the highest line of a repository */
 	CAIRN_TX_DROP_REFS,    /* of a repository */
 	CAIRN_TX_DROP_COMMITS, /* some of a line */
-	CAIRN_TX_DROP_ENTRIES, /* likewise; tells their contents */
-	CAIRN_TX_DROP_NEWER_COMMITS, /* some of a line behind one, the newest first */
-	CAIRN_TX_ENTRY_PAGE,         /* some of a line's entries behind a path */
-	CAIRN_TX_DROP_NEWER_ENTRIES, /* those of such a page since a commit behind one; tells their contents */
+	CAIRN_TX_DROP_ENTRIES, /* likewise; returns their contents */
+	CAIRN_TX_DROP_NEWER_COMMITS, /* some commits of a line after one, the newest first */
+	CAIRN_TX_ENTRY_PAGE,         /* some of a line's entries after a path */
+	CAIRN_TX_DROP_NEWER_ENTRIES, /* those of such a page from commits after one; returns their contents */
 	CAIRN_TX_DROP_LINE,
 	CAIRN_TX_NEXT_REPO,
 	CAIRN_TX_UNNAMED_PAGE, /* files of an owner, each old and unnamed or not */
 	CAIRN_TX_STMTS,
 };
 
-/** What the index holds, kept in its state row so that opening need not count. */
+/** Counts of the index, stored in its state row so that opening need not count. */
 struct cairn_tx_counts {
-	int64_t collection; /* how often files or xorbs were removed, or xorbs retired: shards accepted before that are
-			       not known any more */
+	int64_t collection; /* number of removals of files or xorbs, and of retirements: shards accepted before one are
+			       no longer known */
 	int64_t files, xorbs, shards, eligible, stored_bytes;
 };
 
@@ -165,60 +165,60 @@ struct cairn_tx {
 	struct cairn_tx_counts counts;       /* of the transaction; after a commit, of the database */
 	struct cairn_tx_counts committed;    /* as last read or written */
 	struct cairn_tx_counts saved;        /* at the savepoint */
-	enum cairn_index_frozen frozen;      /* of the transaction: no writes are taken */
+	enum cairn_index_frozen frozen;      /* of the transaction: writes are refused */
 	uint64_t n_commits;                  /* so far */
-	struct cairn_filter filter;          /* prefixes of eligible chunks; readers ask it from their own threads */
+	struct cairn_filter filter;          /* prefixes of eligible chunks; readers use it on their own threads */
 	int64_t filter_prefix, filter_scope; /* row up to which it is filled */
 	struct cairn_new_rows_source new_rows;
-	struct cairn_new_rows dedupe, files, references, owners; /* of the write at hand, to be added together */
-	struct cairn_index_tx records;                           /* this transaction, as records see it */
+	struct cairn_new_rows dedupe, files, references, owners; /* rows of the write at hand, to be added together */
+	struct cairn_index_tx records;                           /* this transaction, for records */
 	struct cairn_sqlite_db records_db;                       /* likewise */
 };
 
-/** Open a database of this version for writing. tx is zeroed before and needs cairn_tx_close() in any case.
+/** Opens a database of this version for writing. tx is zeroed before and needs cairn_tx_close() in any case.
  *  @return as cairn_index_open() */
 CAIRN_MUST_USE enum cairn_status cairn_tx_open(struct cairn_tx *tx, const char *path, struct cairn_diag *diag);
 void cairn_tx_close(struct cairn_tx *tx);
 
 /** @return CAIRN_OK; CAIRN_E_IO, CAIRN_E_FULL, CAIRN_E_NOMEM: call cairn_tx_rollback() */
 CAIRN_MUST_USE enum cairn_status cairn_tx_begin(struct cairn_tx *tx);
-/** On return with CAIRN_OK all of it is durable. @return likewise */
+/** Commits. After CAIRN_OK all writes are durable. @return likewise */
 CAIRN_MUST_USE enum cairn_status cairn_tx_commit(struct cairn_tx *tx);
 void cairn_tx_rollback(struct cairn_tx *tx);
 
 /**
- * Size of the writer's page cache for an index of this size. Each upload adds rows at random places of the trees of
- * hashes, a hundredth of the file; a cache that holds them saves a read of each. Up to 1 GiB it is 8 MiB all the same:
- * a split of a page goes through the number of the page that SQLite keeps its locks in, and as long as that lies beyond
- * the end of the file SQLite looks at every cached page when it commits: half of an upload's time, with 64 MiB.
+ * Returns the size of the writer's page cache for an index of this size. Each upload adds rows at random places of the
+ * trees of hashes, a hundredth of the file. A cache that holds these trees saves a read for each row. Up to 1 GiB the
+ * cache is 8 MiB. Reason: splitting a page uses the number of SQLite's lock page. While that lies beyond the end of the
+ * file, each commit scans every cached page: half of an upload's time with 64 MiB.
  */
 int64_t cairn_tx_cache_kib(int64_t file_kib);
 
-/** Fill the filter with a piece of what is in the index, between two batches. Until all of it is there, and when that
- * fails, the filter rules nothing out. @return there is more */
+/** Adds a piece of the index's prefixes to the filter, between two batches. Until the filter has all, and after a
+ * failure, it rules nothing out. @return there is more */
 bool cairn_tx_fill_filter(struct cairn_tx *tx);
 
 /** Is a transaction open? Some failures end it by themselves. */
 bool cairn_tx_is_open(const struct cairn_tx *tx);
 
-/** From here on what is written can be undone by itself; release() ends that, undone or not. Copies each page that is
- * changed: slower by a sixth. @return CAIRN_OK; as cairn_sql_status() */
+/** Sets a savepoint: later writes can be undone alone, until release(). SQLite then copies each changed page: slower by
+ * a sixth. @return CAIRN_OK; as cairn_sql_status() */
 CAIRN_MUST_USE enum cairn_status cairn_tx_save(struct cairn_tx *tx);
 CAIRN_MUST_USE enum cairn_status cairn_tx_undo(struct cairn_tx *tx);
 CAIRN_MUST_USE enum cairn_status cairn_tx_release(struct cairn_tx *tx);
 
 /* --- between the files of the writing side ------------------------------------------------------------------------ */
 
-/** One write within the transaction; results are the request's. @return as its status */
+/** Applies a write within the transaction; results are in the request. @return its status */
 CAIRN_MUST_USE enum cairn_status cairn_tx_put_xorb(struct cairn_tx *tx, struct cairn_index_put_xorb *put);
 CAIRN_MUST_USE enum cairn_status cairn_tx_put_shard(struct cairn_tx *tx, struct cairn_index_put_shard *put);
-/** Say that a file needs a xorb: at the latest with cairn_tx_add_references(). */
+/** Records that a file needs a xorb, at the latest in cairn_tx_add_references(). */
 CAIRN_MUST_USE enum cairn_status cairn_tx_refer(struct cairn_tx *tx, int64_t file, int64_t xorb);
 CAIRN_MUST_USE enum cairn_status cairn_tx_add_references(struct cairn_tx *tx);
-/** Drop a file that nobody owns, and with its references what kept its xorbs. */
+/** Removes a file without an owner, and its references, which kept its xorbs. */
 CAIRN_MUST_USE enum cairn_status cairn_tx_drop_file(struct cairn_tx *tx, int64_t file);
-/** A known file came again. When its terms are damaged or a xorb of them is not stored any more, and all of the new
- * ones are, it takes the new terms (rows as they are kept), and can be read again. */
+/** Called when a known file comes again. If its terms are damaged or name a xorb that is lost, and all xorbs of the new
+ * terms are stored, the file gets the new terms (rows as stored), and can be read again. */
 CAIRN_MUST_USE enum cairn_status cairn_tx_mend_file(struct cairn_tx *tx, int64_t file, const uint8_t *rows,
 						    size_t rows_len, const int64_t *xorbs, uint32_t n_xorbs,
 						    bool *mended);
@@ -240,13 +240,13 @@ CAIRN_MUST_USE enum cairn_status cairn_tx_drop_ref(struct cairn_tx *tx, struct c
 CAIRN_MUST_USE enum cairn_status cairn_tx_sweep_repos(struct cairn_tx *tx, struct cairn_index_sweep_repos *sweep);
 CAIRN_MUST_USE enum cairn_status cairn_tx_change_objects(struct cairn_tx *tx,
 							 struct cairn_index_change_objects *change);
-/** A file is an owner's, from now on or already. @param[out] added  from now on */
+/** Gives a file to an owner, unless it has it. @param[out] added  it had not */
 CAIRN_MUST_USE enum cairn_status cairn_tx_own(struct cairn_tx *tx, int64_t file, int64_t scope, bool *added);
-/** Likewise by the owner's word that it has this SHA-256. The first few words stay: shards that count as known must not
- * lose what they said. @param[out] added  the file, or the word */
+/** As cairn_tx_own(), with the owner's claim of its SHA-256. The first few claims stay: shards that count as known must
+ * not lose theirs. @param[out] added  the file or the claim is new */
 CAIRN_MUST_USE enum cairn_status cairn_tx_claim(struct cairn_tx *tx, int64_t file, int64_t scope,
 						const uint8_t sha256[static CAIRN_SHA256_BYTES], bool *added);
-/** Likewise by what another owner's claim is worth, who gave the file. */
+/** As cairn_tx_claim(), with the claim and belief of the owner who gave the file. */
 CAIRN_MUST_USE enum cairn_status cairn_tx_copy_claim(struct cairn_tx *tx, int64_t file, int64_t scope,
 						     const uint8_t sha256[static CAIRN_SHA256_BYTES],
 						     enum cairn_index_belief belief);
@@ -254,14 +254,14 @@ CAIRN_MUST_USE enum cairn_status cairn_tx_copy_claim(struct cairn_tx *tx, int64_
  * claim get the file. Without such a proof nothing changes. */
 CAIRN_MUST_USE enum cairn_status cairn_tx_follow_proof(struct cairn_tx *tx, int64_t file, int64_t scope,
 						       const uint8_t sha256[static CAIRN_SHA256_BYTES]);
-/** A file is no owner's any more: without any other owner it goes. */
+/** Takes a file from an owner. Without another owner it is removed. */
 CAIRN_MUST_USE enum cairn_status cairn_tx_disown(struct cairn_tx *tx, int64_t file, int64_t scope);
-/** After a file was taken from an owner: without any other it goes. */
+/** Call it after a file was taken from an owner: without another owner it is removed. */
 CAIRN_MUST_USE enum cairn_status cairn_tx_was_disowned(struct cairn_tx *tx, int64_t file);
-/** Before a file is taken from this owner (NULL: from all): it does not count any more, the objects that have it go,
- * and contents lose it. */
+/** Call it before a file is taken from this owner (NULL: from all). Subtracts it from counts, and removes it from
+ * objects and contents. */
 CAIRN_MUST_USE enum cairn_status cairn_tx_drop_objects(struct cairn_tx *tx, int64_t file, const char *owner);
-/** Changes nothing that can be seen, but is written. */
+/** A write without visible effect. */
 CAIRN_MUST_USE enum cairn_status cairn_tx_probe(struct cairn_tx *tx);
 
 /** A row of xorb. */
@@ -273,22 +273,22 @@ struct cairn_tx_known {
 };
 CAIRN_MUST_USE enum cairn_status cairn_tx_find_xorb(struct cairn_tx *tx, const struct cairn_hash *hash,
 						    struct cairn_tx_known *known);
-/** Likewise by its number. */
+/** As cairn_tx_find_xorb(), by its number. */
 CAIRN_MUST_USE enum cairn_status cairn_tx_find_xorb_by_id(struct cairn_tx *tx, int64_t id,
 							  struct cairn_tx_known *known);
 
-/** What terms keep of its bytes does not count any more. */
+/** Marks a xorb as repacked: the byte ranges in terms no longer count. */
 CAIRN_MUST_USE enum cairn_status cairn_tx_set_repacked(struct cairn_tx *tx, int64_t id);
 
-/** Add a xorb and its list. @param stored_bytes  NULL: kept elsewhere */
+/** Adds a xorb and its list. @param stored_bytes  NULL: kept elsewhere */
 CAIRN_MUST_USE enum cairn_status cairn_tx_add_xorb(struct cairn_tx *tx, const struct cairn_hash *hash,
 						   const struct cairn_chunk_list *list, const uint64_t *stored_bytes,
 						   int64_t *id);
 
-/** It is wanted again: its grace time starts anew, and it is not retired any more. */
+/** Restarts the grace time of a xorb that is needed again, and ends its retirement. */
 CAIRN_MUST_USE enum cairn_status cairn_tx_keep_xorb(struct cairn_tx *tx, int64_t id);
 
-/** Read a list into list, whose arrays are reused. */
+/** Reads a chunk list into list, whose arrays are reused. */
 CAIRN_MUST_USE enum cairn_status cairn_tx_list(struct cairn_tx *tx, int64_t xorb, struct cairn_chunk_list *list);
 
 #endif
