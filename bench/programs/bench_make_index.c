@@ -1,6 +1,6 @@
 /* Makes a large index by the index's own calls, with objects that are all hole, and target files for bench_load.
  *     bench_make_index [-x XORBS] [-a XORBS] [-c CHUNKS] [-f FILES] [-e ELIGIBLE] [-v] DIR TARGETS
- * IR/index.sqlite gets XORBS xorbs of CHUNKS chunks. For each xorb it gets FILES files, whose first chunks are
+ * DIR/index.sqlite gets XORBS xorbs of CHUNKS chunks. For each xorb it gets FILES files, whose first chunks are
  * eligible, and ELIGIBLE more eligible chunks. -v varies CHUNKS by half either way. -a: the index exists, made with
  * -x of that number, and grows to the new one. A shard describes two xorbs. The last file of the first continues in
  * the second, and every fourth of the others in an earlier xorb. The same numbers give the same index. TARGETS gets

@@ -165,8 +165,7 @@ static const char *ended(int64_t repo)
 	return text;
 }
 
-/* The first commit of a pull request carries its title and changes nothing. Once closed, the request is read-only as
- * a tag is. */
+/* The first commit of a pull request has its title and changes nothing. Once closed, the request is read-only. */
 START_TEST(a_pull_request_begins_and_ends)
 {
 	int64_t one = hx_model("one");

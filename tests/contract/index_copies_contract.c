@@ -1,4 +1,4 @@
-/* Which copy of an object a row names, and which copies are to be removed. For an engine whose rows name copies. */
+/* The copy of an object that a row names, and the copies that are to be removed. For engines whose rows name copies. */
 #include "support/index_fixture.h"
 #include "support/tempdir.h"
 
@@ -226,8 +226,7 @@ START_TEST(one_that_was_buried_comes_late)
 }
 END_TEST
 
-/* Dead copies are found one after the other, ordered by name. A caller that cannot remove the first can go on behind
- * it. */
+/* Dead copies are found in the order of their names. A caller that cannot remove the first can go on behind it. */
 START_TEST(the_dead_are_told_in_order)
 {
 	const struct cairn_index_copy copies[] = {{x.hash, TWO}, {x.hash, ONE}};

@@ -1,4 +1,4 @@
-/* Which chunks a query finds, and with which neighbours. */
+/* Chunk queries: which chunks are found, and with which neighbours. */
 #include "support/index_fixture.h"
 
 #include <check.h>

@@ -197,8 +197,8 @@ START_TEST(uploads_between_mark_and_sweep)
 	fx_forget(fx_index, 1, NULL);
 	fx_forget(fx_index, 2, NULL);
 	ck_assert_uint_eq(mark(gx_now + 2 * GX_GRACE_S), 2);
-	/* A shard that names a retired xorb keeps it, and the xorb is offered again. Storing the other xorb's bytes
-	 * does not change that. */
+	/* A shard that names a retired xorb keeps it, and it is offered again. Storing the other's bytes changes
+	 * nothing. */
 	struct fx_shard second;
 	fx_shard_init(&second, 2);
 	fx_shard_xorb(&second, &fx_a, 1, 5);
@@ -242,8 +242,7 @@ START_TEST(uploads_after_the_sweep)
 	fx_forget(fx_index, 1, NULL);
 	mark(gx_now + 2 * GX_GRACE_S);
 	ck_assert_uint_eq(sweep(gx_now + 3 * GX_GRACE_S, gone, 4), 1);
-	/* A shard that was verified before the sweep and is committed after it gets a clear refusal. Nothing of it
-	 * is registered. */
+	/* A shard verified before the sweep and committed after it is clearly refused. Nothing of it is registered. */
 	ck_assert(!gx_known());
 	ck_assert_int_eq(fx_shard_put(fx_index, &gx_shard), CAIRN_E_CONFLICT);
 	ck_assert_str_eq(gx_shard.diag.rule, "xorb.gone");

@@ -122,7 +122,7 @@ START_TEST(a_commit_is_made_on_its_parent)
 			 "The branch was updated since you opened this page. Please refresh and try again.");
 	request.parent = "0000";
 	ck_assert_int_eq(cairn_index_add_commit(hx_index, &request), CAIRN_E_CONFLICT);
-	/* The same request again, as if its answer was lost: the parent is the head's parent, and all changes are
+	/* The same request again, as if its answer was lost: its parent is the head's parent, and all changes are
 	 * there. */
 	request.operations = &same;
 	request.parent = first;

@@ -1,4 +1,4 @@
-/* What owners claim of their files, and lists of these files. */
+/* Owners' claims about their files, and lists of these files. */
 #include "support/shard_fixture.h"
 
 #include "index/refer.h"

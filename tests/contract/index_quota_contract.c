@@ -456,8 +456,7 @@ START_TEST(an_owner_is_given_back_what_is_forgotten)
 	limit_owner(DOGS, third);
 	ck_assert_int_eq(cairn_index_share_file(hx_index, &share), CAIRN_OK);
 	owner_holds(DOGS, third);
-	/* An owner over its quota takes no more files. Without a quota nothing is counted; the next quota adds up
-	 * the files again. */
+	/* Over its quota an owner takes no more files. Without one nothing is counted; the next quota counts again. */
 	limit_owner(CATS, 0);
 	ck_assert_int_eq(upload_as(4, CATS, &rule), CAIRN_E_DENIED);
 	limit_owner(CATS, CAIRN_INDEX_NO_QUOTA);

@@ -1,4 +1,4 @@
-/* What only PostgreSQL can do to an index: make a commit wait for a standby, end it, stop answering, come back. */
+/* Faults that only PostgreSQL has: a commit waits for a standby or is ended, the server is silent or comes back. */
 #include "postgres_fixture.h"
 
 #include "base/clock.h"

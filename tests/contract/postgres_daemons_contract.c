@@ -138,8 +138,7 @@ static void set_note(struct cairn_index_note *note, const char *text)
 	(void)snprintf(note->text, sizeof(note->text), "%s", text);
 }
 
-/* A new note replaces only the note that was read, and only while the writer holds the lease. Everybody learns who
- * holds it. */
+/* A note replaces only the note that was read, and only for the holder of the lease. Everybody learns who that is. */
 START_TEST(notes_of_a_job)
 {
 	char text[256];

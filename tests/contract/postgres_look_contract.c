@@ -1,4 +1,4 @@
-/* What looking at a shard before verifying it finds over PostgreSQL, and when the registration relies on that. */
+/* Looking at a shard before verifying it, over PostgreSQL: what it finds, and when the registration relies on it. */
 #include "postgres_fixture.h"
 
 #include "base/clock.h"
@@ -225,8 +225,7 @@ START_TEST(an_unknown_owner_is_not_plain)
 }
 END_TEST
 
-/* The batch does not look owners' names up again. The test renames the owner, so the settler, which uses names,
- * finds nothing. */
+/* The batch does not look owners' names up again. Here the owner is renamed, so the settler finds nothing by name. */
 START_TEST(what_was_seen_is_not_asked_again)
 {
 	know_owner("me");
@@ -348,8 +347,8 @@ START_TEST(a_bad_one_in_a_stream)
 							       : _i == 0 ? CAIRN_E_CONFLICT
 									 : CAIRN_E_DENIED);
 	reopen();
-	/* Rollbacks of the hanging transaction and of the batch; where the look may be the reason, also of the batch
-	 * without it. */
+	/* Rollbacks of the hanging transaction and of the batch; where the look may be at fault, also of another
+	 * batch. */
 	ck_assert_int_eq(pgfx_sql_in(ROLLBACKS) - before, _i == 0 ? 2 : 3);
 	drop();
 }
@@ -439,8 +438,7 @@ static void lookers_drop(void)
 	drop();
 }
 
-/* One connection asks for all waiting looks. A bad look does not affect the others, and nobody waits for a large
- * one. */
+/* One connection asks for all waiting looks. A bad one does not affect the others; nobody waits for a large one. */
 START_TEST(those_that_wait_look_together)
 {
 	static const char OPEN[] = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'cairn'";

@@ -76,8 +76,7 @@ static enum cairn_status open_for(const char *owner, struct cairn_diag *diag)
 	return cairn_index_open(&pg.ix, fx_url(pg.folder.path).text, &options, diag);
 }
 
-/* An index without rows belongs to the first owner that opens it. An index with rows but without an owner is
- * refused. */
+/* An index without rows belongs to the owner that opens it first. An index with rows but no owner is refused. */
 START_TEST(owners)
 {
 	struct cairn_diag diag = {0};

@@ -430,8 +430,7 @@ static uint64_t n_asked(void)
 	return stats.n_asked;
 }
 
-/* A batch takes three exchanges, and one of the settler. An owner with a quota takes one more. A known shard needs
- * no rows. */
+/* A batch takes three exchanges, and one of the settler; with a quota, one more. A known shard needs no rows. */
 START_TEST(ways_of_a_turn)
 {
 	struct cairn_index_set_quota quota = {.owner = "me", .limit_bytes = 1000000};

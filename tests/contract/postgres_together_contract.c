@@ -84,8 +84,7 @@ static void must_have_gone_in(void)
 	ck_assert_int_eq(pgfx_sql_in("SELECT count(*) FROM member"), 6);
 }
 
-/* New shards are registered together and others one by one, all in one commit. A bad one among them changes nothing
- * of that. */
+/* New shards are registered together, others one by one, all in one commit, even if there is a bad one. */
 START_TEST(shards_that_wait_together)
 {
 	struct cairn_index_stats before, after;

@@ -1,6 +1,5 @@
-/* What s3/client.h promises of a service, checked on a real one. Usage: s3_contract URL; the * in it stands for a
- * new
- * prefix, one for each test. Credentials are in the environment, and CAIRN_S3_SERVICE names the service. */
+/* Checks the promises of s3/client.h on a real service. Usage: s3_contract URL; the * in it stands for a new prefix,
+ * one for each test. Credentials are in the environment, and CAIRN_S3_SERVICE names the service. */
 #include "hash/crypto.h"
 #include "hash/hash.h"
 #include "store/s3/client.h"

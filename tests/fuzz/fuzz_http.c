@@ -1,6 +1,5 @@
-/* Bytes on a connection to the whole daemon in this process: its HTTP library, gate, routes, workers, index and
- * store. A xorb and a file exist. The secret is fixed, so that a signed address stays valid. Any reply is HTTP, and
- * not a 500. */
+/* Bytes on a connection to the whole daemon in this process: HTTP library, gate, routes, workers, index and store. A
+ * xorb and a file exist. The secret is fixed, so a signed address stays valid. Any reply is HTTP, and not a 500. */
 #include "fuzz/files.h"
 #include "fuzz/fuzz.h"
 #include "server/daemon.h"

@@ -1,5 +1,4 @@
-/* Names, paths of files, revisions in addresses, and names of refs. Each split of an address is the start of the
- * next longer one. */
+/* Names, paths, revisions in addresses, names of refs. Each split of an address is the start of the next longer one. */
 #include "fuzz/fuzz.h"
 #include "hub/name.h"
 #include "hub/path.h"

@@ -13,8 +13,7 @@ static enum cairn_status know_nothing(void *ctx, const struct cairn_hash *xorb, 
 	return CAIRN_E_NOT_FOUND;
 }
 
-/* A refusal has a rule and a place within the bytes. An acceptance has none, and its sums are possible for the
- * bytes. */
+/* A refusal has a rule and a place within the bytes. An acceptance has none, and sums that the bytes allow. */
 static void fuzz_verify(const uint8_t *bytes, size_t len, bool strict, bool external)
 {
 	struct cairn_verify_options options = CAIRN_VERIFY_DEFAULTS;

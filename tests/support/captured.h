@@ -1,5 +1,5 @@
-/* The captured shards of tests/data, and the captured xorbs as a store. Like vectors.h, every call ends the running
- * test when something is not as expected. */
+/* The captured shards of tests/data, and the captured xorbs as a store. Every call ends the running Check test when
+ * something is not as expected, as in vectors.h. */
 #ifndef CAIRN_TESTS_SUPPORT_CAPTURED_H
 #define CAIRN_TESTS_SUPPORT_CAPTURED_H
 

@@ -54,8 +54,7 @@ enum cairn_status gc_put_xorb(struct cairn_cas *cas, const struct gc_xorb *x, bo
 /** Describes a xorb. Its first chunk is eligible. */
 void gc_describe(struct cairn_shard_writer *w, const struct made_xorb *x);
 
-/** A file, and the shard that registers it. The shard describes the terms' xorbs, and their first chunks are
- *  eligible. */
+/** A file, and the shard that registers it and describes the terms' xorbs. Their first chunks are eligible. */
 struct gc_file {
 	struct cairn_hash hash;
 	uint32_t n_terms;

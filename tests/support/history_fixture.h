@@ -1,4 +1,4 @@
-/* What tests of git-like repositories share: an index with an account, and shorthands for its calls. */
+/* Fixtures for tests of git-like repositories: an index with an account, and shorthands for its calls. */
 #ifndef CAIRN_TESTS_HISTORY_FIXTURE_H
 #define CAIRN_TESTS_HISTORY_FIXTURE_H
 

@@ -1,4 +1,4 @@
-/* What tests of the index share: made-up xorbs and shards, and a receiver of dedupe answers. */
+/* Fixtures for tests of the index: made-up xorbs and shards, and a receiver of dedupe answers. */
 #ifndef CAIRN_TESTS_INDEX_FIXTURE_H
 #define CAIRN_TESTS_INDEX_FIXTURE_H
 
@@ -10,8 +10,7 @@ enum { FX_XORBS_MAX = 8, FX_FILES_MAX = 16, FX_TERMS_MAX = 16, FX_ELIGIBLE_MAX =
 /** Makes a unique hash from kind and number. */
 struct cairn_hash fx_hash(const char *kind, uint64_t number);
 
-/** Selects the engine to test: the one of the program's argument, a URL with a * for a folder, if there is one; else
- *  SQLite. */
+/** Selects the engine to test: that of the program's argument (a URL with a * for a folder), by default SQLite. */
 void fx_use_engine(int argc, char **argv);
 
 /** The URL of the index in a folder. */

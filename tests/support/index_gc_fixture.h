@@ -1,5 +1,5 @@
-/* What tests of collecting share: in addition to fx_set_up_two(), a shard of both xorbs. Every call ends the running
- * Check test if it fails. */
+/* Fixtures for tests of collecting: fx_set_up_two(), and a shard of both xorbs. Every call ends the running Check
+ * test if it fails. */
 #ifndef CAIRN_TESTS_SUPPORT_INDEX_GC_FIXTURE_H
 #define CAIRN_TESTS_SUPPORT_INDEX_GC_FIXTURE_H
 

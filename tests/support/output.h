@@ -1,4 +1,4 @@
-/* What a call writes to standard output and standard error. */
+/* Captures what a call writes to standard output and standard error. */
 #ifndef CAIRN_TESTS_SUPPORT_OUTPUT_H
 #define CAIRN_TESTS_SUPPORT_OUTPUT_H
 

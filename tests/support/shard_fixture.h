@@ -1,4 +1,4 @@
-/* What the contracts of registering shards share: each test begins with an index of two xorbs. */
+/* Fixtures for the contracts of registering shards: each test begins with an index of two xorbs. */
 #ifndef CAIRN_TESTS_SHARD_FIXTURE_H
 #define CAIRN_TESTS_SHARD_FIXTURE_H
 

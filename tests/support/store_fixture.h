@@ -1,4 +1,4 @@
-/* What tests of stores share: a store in a folder of its own, and objects of short texts, each under the hash of a
+/* Fixtures for tests of stores: a store in a folder of its own, and objects of short texts, each under the hash of a
  * name. Every call that returns no status ends the running Check test if it fails. */
 #ifndef CAIRN_TESTS_SUPPORT_STORE_FIXTURE_H
 #define CAIRN_TESTS_SUPPORT_STORE_FIXTURE_H

@@ -1,4 +1,4 @@
-/* What tests of the verifier begin with: three made-up xorbs, a store that has them, and a shard to write. */
+/* Fixtures for tests of the verifier: three made-up xorbs, a store that has them, and a shard to write. */
 #ifndef CAIRN_TESTS_SUPPORT_VERIFY_FIXTURE_H
 #define CAIRN_TESTS_SUPPORT_VERIFY_FIXTURE_H
 

@@ -176,8 +176,7 @@ START_TEST(parts_share_the_room)
 }
 END_TEST
 
-/* The longest answers are those of shards with many chunks. They are kept, so that not every query builds them
- * again. */
+/* The longest answers, those of shards with many chunks, are cached. Otherwise each query would build them again. */
 START_TEST(the_longest_answer_is_kept)
 {
 	enum { ROOM = 64 << 20 };
@@ -246,7 +245,7 @@ static int64_t ask_for(unsigned n, bool alike)
 	}
 }
 
-/* Where xorbs are kept elsewhere, uploaders choose the hashes, and may choose many that begin alike. */
+/* Where xorbs are kept elsewhere, uploaders choose the hashes, and can choose many that begin alike. */
 START_TEST(chosen_hashes_are_as_fast_as_others)
 {
 	enum { N = 20000 };

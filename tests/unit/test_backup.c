@@ -158,8 +158,7 @@ static enum cairn_status backup_try_folder(const struct backup_fixture *b, unsig
 	return status;
 }
 
-/* The backup is stopped after each chunk: of objects, and of the moment's index, which follows once the objects have
- * their final name. */
+/* The backup is stopped after each chunk of objects, and of the index, once the objects have their final name. */
 START_TEST(backup_into_a_folder_goes_on_after_every_chunk)
 {
 	for (unsigned parity = 0; parity <= 16; parity += 16) {

@@ -25,7 +25,7 @@ START_TEST(buf_appends)
 }
 END_TEST
 
-/* A buffer can be filled to the last byte. One byte more is refused, changes nothing, and later writes are refused,
+/* A buffer can be filled to the last byte. A byte more is refused and changes nothing. Later writes are refused,
  * too. */
 START_TEST(buf_limit)
 {

@@ -67,8 +67,7 @@ START_TEST(a_lost_object_is_taken_again)
 }
 END_TEST
 
-/* A crash between storing an object and adding its row leaves an object without a row. Its layout may differ from
- * the next upload's. */
+/* A crash before adding the row leaves an object without a row. The next upload may have another layout. */
 START_TEST(an_object_without_a_row_is_replaced)
 {
 	CLEANUP(cas_fixture_fini) struct cas_fixture f = cas_fixture_new();
@@ -251,8 +250,7 @@ static void put_object_of(struct cairn_cas *cas, const struct fx_xorb *x)
 	ck_assert_int_eq(cairn_store_put_commit(put, &x->hash, &existed), CAIRN_OK);
 }
 
-/* A xorb of one chunk is named by the chunk's hash, and that hash is all the proof required of a client that refers
- * to it. */
+/* A xorb of one chunk is named by the chunk's hash. To refer to the chunk, a client need not prove more than that. */
 START_TEST(a_xorb_of_one_chunk_is_no_neighbour)
 {
 	CLEANUP(cas_fixture_fini) struct cas_fixture f = cas_fixture_new();
@@ -312,8 +310,7 @@ START_TEST(a_lost_xorb_is_not_offered)
 }
 END_TEST
 
-/* An object whose row says "lost" is not vouched for: neither HEAD nor a grant calls the xorb stored, and so no
- * shard may rely on it. */
+/* If its row says "lost", a xorb is not vouched for: HEAD and grants do not call it stored. No shard may rely on it. */
 START_TEST(a_xorb_that_its_row_calls_lost_is_no_base_for_a_shard)
 {
 	CLEANUP(cas_fixture_fini) struct cas_fixture f = cas_fixture_new();

@@ -1,4 +1,4 @@
-/* What a pull reads that others wrote, such as a server's plans and an earlier pull's state, and where it writes. */
+/* A pull reads what others wrote, such as a server's plans and an earlier pull's state. Also where it writes. */
 #include "cli/pull/pull_plan.h"
 #include "cli/pull/pull_state.h"
 #include "cli/pull/pull_target.h"

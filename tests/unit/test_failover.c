@@ -1,4 +1,4 @@
-/* What the memory of an index over PostgreSQL keeps after a failover to another server. */
+/* Memory about an index over PostgreSQL: which of it remains valid after a failover to another server. */
 #include "index/postgres/engine.h"
 
 #include <check.h>
@@ -72,8 +72,7 @@ static uint64_t withdrawn(struct cairn_postgres *p, int64_t server, int64_t with
 	return cairn_pg_withdrawn(&p->index);
 }
 
-/* Counts of a commit and of a look may arrive in any order. After a failover an equal count may stand for other
- * changes. */
+/* Counts of a commit and of a look arrive in any order. After a failover an equal count may mean other changes. */
 START_TEST(what_another_server_has_withdrawn_counts)
 {
 	static struct cairn_postgres p = {.lock = PTHREAD_MUTEX_INITIALIZER};

@@ -381,8 +381,7 @@ static void forget(struct gc_fixture *g, const struct known_file *f, const char 
 	ck_assert(forgotten);
 }
 
-/* A file of two xorbs is forgotten while the first is read. Both remain while retired. After the sweep only the open
- * one does. */
+/* A file of two xorbs is forgotten while the first is read. Retired, both remain; after a sweep only the open one. */
 START_TEST(forgotten_while_it_is_read)
 {
 	CLEANUP(gc_fixture_fini) struct gc_fixture g;

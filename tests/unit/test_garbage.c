@@ -168,8 +168,7 @@ START_TEST(a_xorb_that_is_sent_again_is_as_if_it_had_just_come)
 }
 END_TEST
 
-/* An answer "it is here" need not renew the xorb: a xorb that is not retired yet stays for a grace time from then
- * on. */
+/* An answer "it is here" need not renew a xorb that is not retired: such a xorb stays for a grace time from then on. */
 START_TEST(a_xorb_that_was_said_to_be_here_can_be_referred_to_for_a_grace_time)
 {
 	CLEANUP(gc_fixture_fini) struct gc_fixture g;
@@ -571,8 +570,7 @@ static void storm_upload(struct storm_worker *w, unsigned k)
 				continue;
 			ck_assert_int_eq(gc_put_xorb(cas, x, &changed), CAIRN_OK);
 		}
-	/* The clock jumps by days, so a xorb may have been swept by now. The client is told so, and would begin
-	 * again. */
+	/* The clock jumps by days, so a xorb may be swept by now. The client is told so, and would begin again. */
 	enum cairn_status status = cas_put_shard(cas, &CAS_OPERATOR, &w->files[k].shard, &changed, NULL);
 	ck_assert(status == CAIRN_OK || status == CAIRN_E_CONFLICT || status == CAIRN_E_NOT_FOUND);
 	if (status == CAIRN_OK)

@@ -1,5 +1,4 @@
-/* Concurrent puts into folders that are not durable yet: no put waits for another's sync, and a failed sync fails
- * only its own put. */
+/* Concurrent puts into folders that are not durable yet: no put waits for another's sync, or fails by it. */
 #include "store/store.h"
 #include "support/tempdir.h"
 

@@ -1,5 +1,4 @@
-/* Which clients get a connection and which wait, in a running service: what http_accept.c does with sockets and
- * threads. */
+/* Clients that get a connection, and clients that wait: what http_accept.c does in a running service. */
 #include "server/http/http_accept.h"
 #include "server/http/http_server.h"
 #include "support/http_fixture.h"

@@ -1,4 +1,4 @@
-/* Which requests the HTTP service refuses, how it refuses them, and its timeouts. */
+/* Requests that the HTTP service refuses, how it refuses them, and its timeouts. */
 #include "server/http/http_library.h"
 
 #include "support/http_fixture.h"
@@ -35,7 +35,7 @@ static void must_refuse_and_close(const char *request, unsigned code, const char
 	int fd = client_connect();
 	client_send(fd, request);
 	client_read(fd, &reply, "POST");
-	/* From 1.0 on the library refuses some requests by itself. */
+	/* Versions of the library from 1.0 on refuse some requests by themselves. */
 	if (strcmp(http_library_version(), HTTP_LIBRARY_DEBIAN_12) != 0 && strncmp(reply.body, "<html>", 6) == 0)
 		ck_assert_uint_eq(reply.code / 100, 4);
 	else

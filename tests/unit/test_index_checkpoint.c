@@ -183,8 +183,7 @@ START_TEST(a_lost_page_is_still_in_the_log)
 	put_file(1);
 	fail_one_sync(_i);
 	not_ready();
-	/* All syncs succeed from now on. The log is long enough for another round, and for restarting the log after
-	 * it. */
+	/* All syncs succeed from now on. The log is long enough for another round, and for being restarted after it. */
 	put_file(2);
 	fill_log();
 	for (int i = 0; i < 3; i++)

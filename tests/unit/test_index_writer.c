@@ -309,8 +309,7 @@ START_TEST(the_cache_is_sized_when_it_is_opened_and_while_it_grows)
 }
 END_TEST
 
-/* A transaction's changes stay in memory until its end, up to 64 MiB. Here they take 32, four times the cache's
- * size. */
+/* A transaction's changes stay in memory until its end, up to 64 MiB. Here they take 32, four times the cache. */
 START_TEST(a_large_transaction_writes_its_pages_once)
 {
 	char path[512];

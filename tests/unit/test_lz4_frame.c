@@ -66,8 +66,7 @@ START_TEST(uploads_are_judged)
 }
 END_TEST
 
-/* The sequences are walked only if there are four zeros in a row. They are found at every position and at every
- * edge. */
+/* The sequences are walked only if there are four zeros in a row, which are found at every position and edge. */
 START_TEST(zeros_are_found_anywhere)
 {
 	enum { LEN = 200 };

@@ -1,5 +1,4 @@
-/* Damaged shards: each mutant of the reference set is refused for its own reason. Shards that are cut or flipped are
- * refused, too. */
+/* Damaged shards: each reference mutant is refused for its own reason. Cut or flipped shards are refused, too. */
 #include "support/captured.h"
 
 #include <check.h>

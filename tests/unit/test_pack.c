@@ -1,5 +1,5 @@
-/* Xorbs in packs are read, collected, repaired and uploaded again as those in the object folder are. Kills may leave
- * partial work behind. */
+/* Xorbs in packs are read, collected, repaired and uploaded again as those in the object folder. Kills leave no
+ * gaps. */
 #include "archive/readshard/delete.h"
 #include "cas/internal.h"
 #include "cas/pack.h"
@@ -297,7 +297,7 @@ static void pack_is_given_away(struct gc_stock *s, const char *name)
 	ck_assert_int_eq(seteuid(65534), 0);
 }
 
-/* As on a disk that is mounted read-only: a swept xorb's bytes stay in the pack, and the xorb can be uploaded again. */
+/* A pack on a disk mounted read-only keeps a swept xorb's bytes, and the xorb can be uploaded again. */
 START_TEST(packs_may_be_read_only)
 {
 	CLEANUP(gc_stock_fini) struct gc_stock s;

@@ -1,5 +1,4 @@
-/* How the store of files finds objects in packs: how many reads each takes, and what happens when the disk does not
- * return a page. */
+/* Objects in packs of the store of files: how many reads each takes, also when the disk does not return a page. */
 #include "base/clock.h"
 #include "base/fd.h"
 #include "cas/internal.h"

@@ -328,8 +328,7 @@ static enum cairn_status on_shard_count(void *ctx, const uint8_t *bytes, size_t 
 	return CAIRN_OK;
 }
 
-/* The server's limit is some 2 TiB, more chunks than a test can push. So the test makes the terms longer than they
- * are. */
+/* The server's limit is some 2 TiB, more than a test can push. So the test makes the terms longer than they are. */
 START_TEST(chunks_under_the_terms_of_a_shard_have_a_limit)
 {
 	enum { MAX = CAIRN_VERIFY_TERM_CHUNKS_MAX };

@@ -165,7 +165,7 @@ START_TEST(golden_files_hold_what_they_should)
 }
 END_TEST
 
-/* What each damaged file violates, and where. */
+/* The rule that each damaged file violates, and the offset. */
 static const struct {
 	const char *name, *rule;
 	uint64_t offset;
@@ -304,8 +304,7 @@ START_TEST(objects_must_not_overlap_nor_leave_gaps)
 {
 	CLEANUP(vec_bytes_fini) struct vec_bytes file = vec_read("archive/readshard/ours_five.shard");
 	struct cairn_diag diag = {0};
-	/* The second object (of empty, 5 bytes, 500 ...) shrinks by one, so the third begins within the second's
-	 * place. */
+	/* The second object (of empty, 5 bytes, 500 ...) shrinks by one, so the third begins within its place. */
 	cairn_put_u64be(file.bytes + 520, 4);
 	ck_assert_int_eq(judge(file.bytes, file.len, &diag), CAIRN_E_FORMAT);
 	ck_assert_str_eq(diag.rule, "readshard.sum");

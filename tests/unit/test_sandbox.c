@@ -145,8 +145,7 @@ static void calls_that_serving_needs(void)
 	ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &files), 0);
 }
 
-/* A socket that was made before the sandbox (an intruder finds the listening one) cannot connect. It cannot send to
- * an address either. */
+/* A socket made before the sandbox (an intruder finds the listening one) cannot connect, or send to an address. */
 static void calls_that_connect_by_sending(void)
 {
 	struct sockaddr_in any = {.sin_family = AF_INET, .sin_port = 1};

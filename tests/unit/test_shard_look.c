@@ -1,5 +1,5 @@
-/* Which xorbs and files of a shard are looked up before it is verified. The index of these tests leaves xorbs to be
- * asked one by one, so nothing is found. For a server's results see tests/contract/postgres_look_contract.c. */
+/* Looking at a shard before verifying it: which xorbs and files are asked for. The index of these tests leaves xorbs
+ * to be asked one by one, so nothing is found. For a server's results see tests/contract/postgres_look_contract.c. */
 #include "cas/shard_look.h"
 #include "support/index_fixture.h"
 #include "support/made.h"

@@ -1,5 +1,4 @@
-/* The expected values are from AWS's documentation of Signature Version 4 for S3 ("Examples: Signature
- * Calculations"). */
+/* The values are from AWS's documentation of Signature Version 4 for S3 ("Examples: Signature Calculations"). */
 #include "store/s3/sigv4.h"
 
 #include "base/clock.h"

@@ -1,5 +1,4 @@
-/* Writing golden arrays again from their rows gives the same bytes. Also what the writer refuses, and what it
- * leaves. */
+/* Golden arrays written again from their rows have the same bytes. Also what the writer refuses, and what it leaves. */
 #include "archive/tiledb/folder.h"
 #include "archive/tiledb/writer.h"
 #include "base/fd.h"

@@ -1,5 +1,5 @@
-/* tests/data/tokens/tokens.json holds tokens that another implementation signed. Here each kind of key also signs
- * and verifies. */
+/* tests/data/tokens/tokens.json holds another implementation's tokens. Here each kind of key also signs and
+ * verifies. */
 #include "support/tempdir.h"
 #include "support/vectors.h"
 #include "token/token.h"

@@ -1,4 +1,4 @@
-/* What the verifier accepts from real clients, its limits and modes, and its reaction to failures. */
+/* Uploads of real clients, limits and modes of the verifier, and its reaction to failures. */
 #include "base/bytes.h"
 #include "support/captured.h"
 #include "support/verify_fixture.h"
@@ -33,7 +33,8 @@ START_TEST(test_captured)
 	ck_assert_uint_eq(v.sum.n_terms, n_terms);
 	ck_assert_uint_eq(v.sum.n_chunks, n_chunks);
 
-	/* Nothing is stored: refused. Where xorbs live elsewhere it is accepted, if all of them are described. */
+	/* Nothing is stored, so the shard is refused. With external xorbs it is accepted if all of them are
+	 * described. */
 	struct made_store nothing = {0};
 	resolver = made_resolver(&nothing);
 	v.diag = (struct cairn_diag){0};

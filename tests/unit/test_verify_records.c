@@ -136,8 +136,7 @@ END_TEST
 
 enum { MANY = 40 }; /* more than there is room for at first */
 
-/* A file with two terms of each of many stored xorbs: first one term of each, then the second terms in the same
- * order. */
+/* A file with two terms of each of many stored xorbs: a term of each, then the second terms in the same order. */
 static void write_many(struct made_xorb *many)
 {
 	struct made_term terms[2 * MANY];

@@ -188,8 +188,7 @@ START_TEST(test_conflict_hash)
 }
 END_TEST
 
-/* Lists of the same root differ in their lengths. So a description with other chunks than its hash is found without
- * a list of hashes. */
+/* Lists of the same root differ in lengths. So a description of other chunks is found without a list of hashes. */
 START_TEST(test_description_of_other_chunks)
 {
 	make_shard(3);

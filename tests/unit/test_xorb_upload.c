@@ -1,5 +1,4 @@
-/* An upload that fails does not hold up other uploads of the same xorb, while its own client still waits for the
- * answer. */
+/* An upload that fails does not hold up others of the same xorb, while its own client still waits for the answer. */
 #include "cas/cas.h"
 #include "cas/internal.h"
 #include "support/cas_fixture.h"
