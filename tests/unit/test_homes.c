@@ -1,4 +1,4 @@
-/* Concurrent puts into folders that are not durable yet: no put waits for another's sync, or fails by it. */
+/* Concurrent puts into folders that are not durable yet: no put waits for another's sync, or fails with it. */
 #include "store/store.h"
 #include "support/tempdir.h"
 

@@ -1,5 +1,4 @@
-/* Xorbs in packs are read, collected, repaired and uploaded again as those in the object folder. Kills leave no
- * gaps. */
+/* Xorbs in packs are read, collected, repaired and uploaded again as in the object folder. Also what a kill leaves. */
 #include "archive/readshard/delete.h"
 #include "cas/internal.h"
 #include "cas/pack.h"

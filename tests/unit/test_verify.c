@@ -33,8 +33,7 @@ START_TEST(test_captured)
 	ck_assert_uint_eq(v.sum.n_terms, n_terms);
 	ck_assert_uint_eq(v.sum.n_chunks, n_chunks);
 
-	/* Nothing is stored, so the shard is refused. With external xorbs it is accepted if all of them are
-	 * described. */
+	/* Nothing is stored: refused. With external xorbs the shard is accepted, if it describes all of them. */
 	struct made_store nothing = {0};
 	resolver = made_resolver(&nothing);
 	v.diag = (struct cairn_diag){0};
