@@ -52,7 +52,7 @@ enum cairn_status cairn_base64url_decode(uint8_t *out, size_t max, size_t *n_out
 
 enum cairn_status cairn_base64_decode(uint8_t *out, size_t max, size_t *n_out, const char *text, size_t len)
 {
-	/* Only where it fills up four characters is it padding. */
+	/* "=" is padding only if it completes a group of four characters. */
 	bool padded = len >= 4 && len % 4 == 0;
 	if (padded && text[len - 1] == '=')
 		len -= text[len - 2] == '=' ? 2 : 1;

@@ -1,4 +1,5 @@
-/* base64url without padding (RFC 4648 section 5), as tokens use it; and plain base64 (section 4), to read it. */
+/* Encodes and decodes base64url without padding (RFC 4648 section 5), as tokens use it; decodes plain base64 (section
+ * 4). */
 #ifndef CAIRN_BASE_BASE64_H
 #define CAIRN_BASE_BASE64_H
 
@@ -7,14 +8,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/** Characters that n bytes take, without a terminating zero. */
+/** Length of n encoded bytes, without a terminating zero. */
 #define CAIRN_BASE64URL_CHARS(n) (((n)*4 + 2) / 3)
 
-/** Encode n bytes and end with a zero: out takes CAIRN_BASE64URL_CHARS(n) + 1. */
+/** Encodes n bytes and appends a zero: out takes CAIRN_BASE64URL_CHARS(n) + 1. */
 void cairn_base64url_encode(char *out, const uint8_t *bytes, size_t n);
 
 /**
- * Decode strictly: no padding, no white space, no bits left over, so that each value has one text.
+ * Decodes strictly: refuses padding, white space and leftover bits, so that each value has exactly one text.
  * @param[out] n_out  bytes written, at most max
  * @return CAIRN_OK; CAIRN_E_FORMAT; CAIRN_E_LIMIT more than max bytes
  */

@@ -1,4 +1,4 @@
-/* A growing byte buffer that states its maximum at birth. */
+/* A growing byte buffer with a maximum set at the start. */
 #ifndef CAIRN_BASE_BUF_H
 #define CAIRN_BASE_BUF_H
 
@@ -20,7 +20,7 @@ struct cairn_buf {
 /** An empty buffer that may grow to max bytes. Allocates nothing. */
 struct cairn_buf cairn_buf_init(size_t max);
 
-/** An empty buffer in the caller's memory, of max bytes. It allocates nothing, and is not to be released. */
+/** An empty buffer in the caller's memory, of max bytes. Allocates nothing and must not be released. */
 struct cairn_buf cairn_buf_over(void *bytes, size_t max);
 
 /** Release what the buffer owns and make it empty; harmless on a zeroed or freed buffer. For CLEANUP(). */
@@ -29,7 +29,7 @@ void cairn_buf_fini(struct cairn_buf *b);
 /** Append n bytes. */
 void cairn_buf_add(struct cairn_buf *b, const void *bytes, size_t n);
 
-/** Append n bytes to be written by the caller. @return where; NULL when the buffer is in error */
+/** Appends n bytes for the caller to write. @return where; NULL if the buffer is in error */
 uint8_t *cairn_buf_extend(struct cairn_buf *b, size_t n);
 
 /** Append little-endian integers. */
@@ -41,7 +41,7 @@ void cairn_buf_fill(struct cairn_buf *b, uint8_t byte, size_t n);
 
 /** Append formatted text, without its terminating zero. */
 void cairn_buf_printf(struct cairn_buf *b, const char *fmt, ...) CAIRN_PRINTF(2, 3);
-/** Likewise, for functions that take such arguments themselves. */
+/** As cairn_buf_printf(), for functions that take such arguments themselves. */
 void cairn_buf_vprintf(struct cairn_buf *b, const char *fmt, va_list ap) CAIRN_PRINTF(2, 0);
 
 #endif

@@ -10,9 +10,10 @@
 #include <unistd.h>
 
 static int shift_fd = -1;           /* set once, before threads start */
-static atomic_int_fast64_t shift_s; /* as it was read last */
+static atomic_int_fast64_t shift_s; /* last value read */
 
-/* Read, not mapped: a disk's read error in mapped memory would end the process. After one the shift stays. */
+/* Reads the shift; does not map it, because a disk's read error in mapped memory would end the process. After an error
+ * the shift stays. */
 static int64_t clock_shift_s(void)
 {
 	uint8_t bytes[8];

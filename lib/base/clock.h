@@ -12,12 +12,12 @@ int64_t cairn_clock_unix_s(void);
 /** The same in milliseconds. */
 int64_t cairn_clock_unix_ms(void);
 
-/** Milliseconds of a clock that only goes forward and that no test moves; for waits and time limits. Any thread. */
+/** Milliseconds of a monotonic clock, which no test moves; for waits and time limits. Any thread. */
 int64_t cairn_clock_mono_ms(void);
 
 enum {
-	CAIRN_TIME_TEXT_BYTES = 32,      /* of any year that the C library has a date for */
-	CAIRN_TIME_BASIC_BYTES = 16 + 1, /* of a year of four digits */
+	CAIRN_TIME_TEXT_BYTES = 32,      /* for any year that the C library can format */
+	CAIRN_TIME_BASIC_BYTES = 16 + 1, /* for a year of four digits */
 };
 
 /** A time as "2026-02-01T12:30:00Z", or in the basic form "20260201T123000Z". @return out; "" where it has no room */

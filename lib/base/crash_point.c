@@ -71,7 +71,7 @@ const char *cairn_crash_point_file(void)
 	return getenv("CAIRND_CRASH_FILE");
 }
 
-/* What the file says now: a test arms a process that runs. */
+/* Reads the file each time: a test arms a running process. */
 static void crash_point_wanted(char *out, size_t size)
 {
 	const char *path = cairn_crash_point_file();

@@ -1,24 +1,24 @@
-/* Steps at which a test lets the process die as kill -9 would, or stand still as a paused machine does
- * (tests/clients/test_crash_points.py). Nothing is left of them in a build without -Dcrash_points=true. */
+/* Points at which a test kills the process as kill -9 would, or stops it as a paused machine
+ * (tests/clients/test_crash_points.py). Builds without -Dcrash_points=true contain none. */
 #ifndef CAIRN_BASE_CRASH_POINT_H
 #define CAIRN_BASE_CRASH_POINT_H
 
 #include <stddef.h>
 
-/** In the order of a life: a folder is opened, filled, collected, repaired. crash_point.c has the names. */
+/** In the order of a store's life: a folder is opened, filled, collected, repaired. crash_point.c has the names. */
 enum cairn_crash_point {
 	CAIRN_CRASH_FOLDER_LOCKED,   /* the lock file is there, nothing else yet */
 	CAIRN_CRASH_SECRET_WRITTEN,  /* durable, but not under its name */
 	CAIRN_CRASH_SECRET_NAMED,    /* its name is not durable */
 	CAIRN_CRASH_FOLDERS_MADE,    /* objects, tmp, damaged; not durable */
-	CAIRN_CRASH_MIGRATE_BEGUN,   /* a version's transaction is open */
-	CAIRN_CRASH_MIGRATE_RUN,     /* its script has run */
-	CAIRN_CRASH_MIGRATE_STAMPED, /* its number is set */
+	CAIRN_CRASH_MIGRATE_BEGUN,   /* the transaction of a new schema version is open */
+	CAIRN_CRASH_MIGRATE_RUN,     /* the version's script has run */
+	CAIRN_CRASH_MIGRATE_STAMPED, /* the version's number is set */
 	CAIRN_CRASH_MIGRATE_DONE,    /* committed; the next may follow */
 
 	CAIRN_CRASH_PUT_BEGUN,       /* the object's nameless file is open */
 	CAIRN_CRASH_PUT_WRITTEN,     /* some of its bytes are written */
-	CAIRN_CRASH_XORB_VERIFIED,   /* all of the body was right; nothing is durable */
+	CAIRN_CRASH_XORB_VERIFIED,   /* the whole body is verified; nothing is durable */
 	CAIRN_CRASH_XORB_DISOWNED,   /* a row that vouched for lost bytes no longer does */
 	CAIRN_CRASH_XORB_CLEARED,    /* an object that no row vouches for is removed */
 	CAIRN_CRASH_PUT_FOLDER_MADE, /* objects/ab or ab/cd is made; not durable */
@@ -30,21 +30,21 @@ enum cairn_crash_point {
 	CAIRN_CRASH_SHARD_SPOOLED,  /* the body has arrived */
 	CAIRN_CRASH_SHARD_VERIFIED, /* about to be handed to the index */
 
-	CAIRN_CRASH_COMMIT_EDITED, /* the files of a hub's commit are written, within the transaction; it is not */
-	CAIRN_CRASH_PULL_OPENED, /* a pull request has its first commit, and not yet the files; within a transaction */
-	CAIRN_CRASH_MERGE_COMMITTED, /* main has a merge, whose pull request is still open; within a transaction */
+	CAIRN_CRASH_COMMIT_EDITED,   /* the files of a hub's commit are written; its transaction is open */
+	CAIRN_CRASH_PULL_OPENED,     /* a pull request has its first commit, but no files; the transaction is open */
+	CAIRN_CRASH_MERGE_COMMITTED, /* main has a merge, and its pull request is still open; the transaction is open */
 	CAIRN_CRASH_INDEX_BEGUN,     /* the transaction is open */
-	CAIRN_CRASH_INDEX_APPLIED,   /* a write of it is applied */
-	CAIRN_CRASH_INDEX_AHEAD,     /* visible, perhaps on no standby, and nobody was told */
-	CAIRN_CRASH_INDEX_COMMITTED, /* durable, and nobody was told */
-	CAIRN_CRASH_INDEX_ANSWERED,  /* somebody was told */
+	CAIRN_CRASH_INDEX_APPLIED,   /* a write of the transaction is applied */
+	CAIRN_CRASH_INDEX_AHEAD,     /* visible, perhaps on no standby; unanswered */
+	CAIRN_CRASH_INDEX_COMMITTED, /* durable; unanswered */
+	CAIRN_CRASH_INDEX_ANSWERED,  /* a caller got its answer */
 
 	CAIRN_CRASH_GC_MARKED,       /* retired, durably */
-	CAIRN_CRASH_GC_LISTED,       /* copies were found that no row names; nothing is said of them so far */
-	CAIRN_CRASH_GC_SWEPT,        /* rows are durably gone, objects are all there */
-	CAIRN_CRASH_REMOVE_UNLINKED, /* an object's name is gone; not durably */
+	CAIRN_CRASH_GC_LISTED,       /* copies without a row were found; nothing is recorded yet */
+	CAIRN_CRASH_GC_SWEPT,        /* rows are durably removed; objects all exist */
+	CAIRN_CRASH_REMOVE_UNLINKED, /* an object's name is removed; not durable */
 	CAIRN_CRASH_GC_REMOVED,      /* also durably */
-	CAIRN_CRASH_ASIDE_MOVED,     /* a damaged object is in its new place; not durably */
+	CAIRN_CRASH_ASIDE_MOVED,     /* a damaged object is in its new place; not durable */
 	CAIRN_CRASH_ASIDE_DURABLE,   /* also durably */
 
 	CAIRN_CRASH_PACK_COPIED,  /* a xorb is copied; nothing is durable */

@@ -1,4 +1,5 @@
-/* A bounded, sticky read cursor: a run of reads, one check at the end. Every parser of the project reads through it. */
+/* A bounded read cursor with a sticky error: many reads need one check at the end. Every parser of the project uses
+ * it. */
 #ifndef CAIRN_BASE_CURSOR_H
 #define CAIRN_BASE_CURSOR_H
 
@@ -6,8 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/** Borrows the bytes; they must outlive the cursor and all it hands out. Once bad, it stays bad and every read gives
- *  NULL or 0. Not for use by two threads at once. */
+/** Borrows the bytes: they must outlive the cursor and all that it returns. After an error every read returns NULL or
+ * 0. Not for two threads at once. */
 struct cairn_cur {
 	const uint8_t *start; /* of the whole, for cairn_cur_offset() */
 	const uint8_t *p;     /* next byte */
@@ -18,7 +19,7 @@ struct cairn_cur {
 /** A cursor at the first of len bytes. */
 struct cairn_cur cairn_cur_init(const uint8_t *bytes, size_t len);
 
-/** Step over n bytes. The only bounds check in the library. @return where they start; NULL when there are fewer */
+/** Steps over n bytes. The only bounds check in the library. @return where they start; NULL if there are fewer */
 const uint8_t *cairn_cur_take(struct cairn_cur *c, size_t n);
 
 /** Offset of the next byte from the start. */

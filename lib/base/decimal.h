@@ -1,4 +1,4 @@
-/* Decimal numbers: without printf, for text that is written a million times; and read from text of others. */
+/* Writes decimal numbers faster than printf, and reads numbers from untrusted text. */
 #ifndef CAIRN_BASE_DECIMAL_H
 #define CAIRN_BASE_DECIMAL_H
 
@@ -11,12 +11,12 @@ enum { CAIRN_DECIMAL_TEXT_MAX = 20 }; /* digits of UINT64_MAX */
 /** Write n, without a terminating zero. @param[out] out  room for CAIRN_DECIMAL_TEXT_MAX  @return the place after it */
 char *cairn_decimal_text(char *out, uint64_t n);
 
-/** Read text that is digits alone: no sign, no blank, nothing behind them. The one way for numbers of others.
- *  @param[out] out  left alone where it is refused  @return false: it has others, or none, or is not min to max */
+/** Reads text that has only digits: no sign, no blank, nothing after them. Use it for all untrusted numbers.
+ * @param[out] out  unchanged on failure  @return false: other characters, no digits, or not within min and max */
 bool cairn_decimal_parse(const char *text, uint64_t min, uint64_t max, uint64_t *out);
 
-/** Read the digits that *text begins with, and step over them, for text that has more behind its number.
- *  @return false: there are none, or they are more than UINT64_MAX; both are left alone */
+/** Reads the digits at the beginning of *text and steps over them; more text may follow.
+ * @return false: no digits, or more than UINT64_MAX; then *text and *out are unchanged */
 bool cairn_decimal_read(const char **text, uint64_t *out);
 
 #endif

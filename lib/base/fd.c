@@ -23,7 +23,8 @@ bool cairn_fd_keep_standard(void)
 	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
 		if (fcntl(fd, F_GETFD) != -1)
 			continue;
-		/* The lowest free number is given. For the other direction than that in which it is used. */
+		/* open() takes the lowest free number. Open for the opposite direction, so that using the descriptor
+		 * fails. */
 		if (cairn_sys_open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY, 0) != fd)
 			return false;
 	}

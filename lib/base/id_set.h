@@ -1,4 +1,4 @@
-/* Ids in the order in which they first came. */
+/* A set of ids, in the order of their first appearance. */
 #ifndef CAIRN_BASE_ID_SET_H
 #define CAIRN_BASE_ID_SET_H
 
@@ -6,8 +6,8 @@
 
 #include <stdint.h>
 
-/** Owns its arrays: 16 to 24 bytes for each id that there is room for. Zeroed is empty, without room. One thread at a
- *  time. */
+/** Owns its arrays: 16 to 24 bytes for each possible id. A zeroed set is empty and has no room. One thread at a
+ * time. */
 struct cairn_id_set {
 	int64_t *ids; /* n of them */
 	uint32_t n;
@@ -15,11 +15,11 @@ struct cairn_id_set {
 	uint32_t mask;
 };
 
-/** Make room. @param n_max  more than so many are never placed @return CAIRN_OK; CAIRN_E_NOMEM */
+/** Allocates. @param n_max  limit for the number of ids @return CAIRN_OK; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_id_set_init(struct cairn_id_set *set, uint32_t n_max);
 void cairn_id_set_fini(struct cairn_id_set *set);
 
-/** The place of an id among ids; it is appended when it is new. */
+/** Returns the index of an id in ids, after appending a new one. */
 uint32_t cairn_id_set_place(struct cairn_id_set *set, int64_t id);
 
 #endif

@@ -1,4 +1,4 @@
-/* JSON: reading a small text, and writing one of any length piece by piece. The only part that knows jansson. */
+/* Reads small JSON texts, and writes JSON of any length piece by piece. The only user of jansson. */
 #ifndef CAIRN_BASE_JSON_H
 #define CAIRN_BASE_JSON_H
 
@@ -14,31 +14,32 @@ struct cairn_json;
  */
 CAIRN_MUST_USE enum cairn_status cairn_json_parse(struct cairn_json **out, const char *text, size_t len);
 
-/** Likewise a text of a stranger: each value takes some hundred bytes of memory, two in the text are enough for one.
- *  @param n_max  commas and opening brackets that it may have, those in strings counted
- *  @return as cairn_json_parse(); CAIRN_E_FORMAT there are more */
+/** Parses an untrusted text. Each value takes some hundred bytes of memory, and two bytes of text are enough for one.
+ * @param n_max  limit for commas and opening brackets, counted also inside strings
+ * @return as cairn_json_parse(); CAIRN_E_FORMAT also if there are more */
 CAIRN_MUST_USE enum cairn_status cairn_json_parse_some(struct cairn_json **out, const char *text, size_t len,
 						       size_t n_max);
 void cairn_json_free(struct cairn_json *value);
 void cairn_json_freep(struct cairn_json **value);
 
-/** Each accepts NULL and a value of another type, and then answers NULL, false or 0: a chain needs one check. */
+/** Each accepts NULL and a value of another type, and then returns NULL, false or 0: a chain of calls needs one
+ * check. */
 bool cairn_json_is_object(const struct cairn_json *value);
 const struct cairn_json *cairn_json_get(const struct cairn_json *object, const char *name);
-/** The value null; what is absent is none. */
+/** Returns whether a value is null; an absent one is not. */
 bool cairn_json_is_null(const struct cairn_json *value);
 const char *cairn_json_string(const struct cairn_json *value);
 bool cairn_json_bool(const struct cairn_json *value, bool *out);
 /** A whole number, or one with a fraction below 2^53 in size, which is cut off (dates in tokens may have one). */
 bool cairn_json_i64(const struct cairn_json *value, int64_t *out);
-/** Likewise a member of an object. */
+/** The same for a member of an object. */
 const char *cairn_json_text_of(const struct cairn_json *object, const char *name);
 bool cairn_json_bool_of(const struct cairn_json *object, const char *name, bool *out);
 bool cairn_json_i64_of(const struct cairn_json *object, const char *name, int64_t *out);
-/** A member's text, copied.
- *  @param otherwise  when it is absent; NULL: it must be there
- *  @param size       of out, with the zero
- *  @return false: there is none, it is no text, or too long for out, which is left alone */
+/** Copies a member's text.
+ * @param otherwise  default if the member is absent; NULL: it is required
+ * @param size       of out, with the zero
+ * @return false: absent, no text, or too long for out, which is unchanged */
 bool cairn_json_copy_of(const struct cairn_json *object, const char *name, const char *otherwise, char *out,
 			size_t size);
 bool cairn_json_is_array(const struct cairn_json *value);
@@ -47,11 +48,11 @@ const struct cairn_json *cairn_json_at(const struct cairn_json *array, size_t i)
 
 enum { CAIRN_JSON_DEPTH_MAX = 8 };
 
-/** Writes compact JSON into a buffer, which has the errors. Nesting deeper than CAIRN_JSON_DEPTH_MAX and unbalanced
- *  calls are our own bugs (assert). The buffer may be emptied between calls. */
+/** Writes compact JSON into a buffer, which holds errors. Too deep nesting (CAIRN_JSON_DEPTH_MAX) and unbalanced calls
+ * are bugs of the caller (assert). The buffer may be emptied between calls. */
 struct cairn_json_out {
 	struct cairn_buf *buf; /* borrowed */
-	bool comma;            /* a value stands before the next one */
+	bool comma;            /* the next value needs a comma */
 	unsigned depth;
 	char ends[CAIRN_JSON_DEPTH_MAX];
 };

@@ -6,8 +6,8 @@
 
 #include <string.h>
 
-/* Of 16 characters at once, since every line of the log and every refusal passes here: not zero where one is to be
- * escaped or looked at as UTF-8. */
+/* Checks 16 characters at once, because every log line and every refusal passes here. Not zero for a character to
+ * escape or to decode as UTF-8. */
 static cairn_vec16 json_text_special_16(cairn_vec16 c)
 {
 	return ~cairn_vec16_is_within(c, ' ', '~') | (cairn_vec16)(c == '"') | (cairn_vec16)(c == '\\');

@@ -1,4 +1,4 @@
-/* A JSON string. Writing a line of JSON needs no library; reading it does (json.h). */
+/* Writes a JSON string. Writing a line of JSON needs no library; reading it does (json.h). */
 #ifndef CAIRN_BASE_JSON_TEXT_H
 #define CAIRN_BASE_JSON_TEXT_H
 
@@ -11,7 +11,7 @@
  *  @param bytes_max  what is longer is cut at a character; SIZE_MAX: never */
 void cairn_json_text(struct cairn_buf *out, const char *text, size_t bytes_max);
 
-/** Are these len bytes of text such that nothing of them is escaped or replaced? */
+/** Returns whether len bytes of text need no escape and no replacement. */
 bool cairn_json_text_is_plain(const char *text, size_t len);
 
 #endif

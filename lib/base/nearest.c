@@ -9,7 +9,7 @@ struct cairn_nearest cairn_nearest_to(const char *wanted, size_t len)
 	return (struct cairn_nearest){wanted, len, NULL, len < NEAREST_LETTERS_FEW ? 2 : 3};
 }
 
-/* How many letters must be put in, left out or exchanged to make the one of the other (Levenshtein). */
+/* Counts the letters to insert, omit or replace to turn one name into the other (Levenshtein). */
 static unsigned nearest_distance(const struct cairn_nearest *wanted, const char *name, size_t len)
 {
 	unsigned row[NEAREST_LETTERS_MAX + 1];

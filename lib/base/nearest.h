@@ -1,4 +1,4 @@
-/* What a mistyped name was meant to be: the nearest of those that there are. */
+/* Finds the nearest known name to a mistyped one. */
 #ifndef CAIRN_BASE_NEAREST_H
 #define CAIRN_BASE_NEAREST_H
 
@@ -8,16 +8,15 @@
 struct cairn_nearest {
 	const char *wanted; /* borrowed, not ended by a zero */
 	size_t len;
-	const char *best; /* of those offered, borrowed; NULL: none is near */
-	unsigned least;   /* letters that best differs in, or one more than may */
+	const char *best; /* the best name offered, borrowed; NULL: none is near */
+	unsigned least;   /* edit distance of best, or the limit plus 1 */
 };
 
-/** Begin. Near is what two letters put in, left out or exchanged make the same, as "psuh" is to "push"; of a name of
- * less than four letters, one. */
+/** Begins a search. A name is near within two inserted, omitted or replaced letters, as "psuh" is to "push"; within
+ * one for a name of less than four letters. */
 struct cairn_nearest cairn_nearest_to(const char *wanted, size_t len);
 
-/** One of the names that there are. Of two that are as near the first one counts. Names of more than 48 bytes are near
- * to none. */
+/** Offers a known name. Among equally near ones the first counts. Names of more than 48 bytes are never near. */
 void cairn_nearest_offer(struct cairn_nearest *n, const char *name);
 
 #endif

@@ -7,13 +7,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/** What stands for itself wherever it is in an address (RFC 3986, 2.3), and is not encoded. */
+/** Characters that are never encoded in an address (RFC 3986, 2.3). */
 #define CAIRN_PERCENT_UNRESERVED "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~"
-/** The same of a path with its slashes. */
+/** The same for a path with its slashes. */
 #define CAIRN_PERCENT_PATH CAIRN_PERCENT_UNRESERVED "/"
 
-/** Encode each byte of text that is not one of plain.
- *  @param[out] out  3 bytes for each of text, and one */
+/** Encodes each byte of text that is not in plain.
+ * @param[out] out  3 bytes for each of text, and one */
 void cairn_percent_encode(char *out, const char *text, const char *plain);
 
 /** Append the same; no zero. */

@@ -1,9 +1,9 @@
-/* How many threads can run at once. */
+/* Counts the processors of this process. */
 #ifndef CAIRN_BASE_PROCESSORS_H
 #define CAIRN_BASE_PROCESSORS_H
 
-/** Processors that this process may use, at least 1: those that its mask leaves it (taskset, a container's cpuset), not
- * all that the machine has. What a mask set later takes away is not noticed. Source: sched_setaffinity(2). */
+/** Returns the number of processors that this process may use, at least 1: those in its mask (taskset, a container's
+ * cpuset), not all of the machine. Later changes of the mask are not noticed. Source: sched_setaffinity(2). */
 unsigned cairn_n_processors(void);
 
 #endif

@@ -1,4 +1,4 @@
-/* Status codes, and the diagnosis that goes with a refusal. Knows nothing of Xet. */
+/* Status codes, and the diagnosis of a refusal. Independent of Xet. */
 #ifndef CAIRN_BASE_STATUS_H
 #define CAIRN_BASE_STATUS_H
 
@@ -12,19 +12,19 @@
 #define CLEANUP(fn) __attribute__((cleanup(fn)))
 
 /**
- * What a fallible call answers. Each header lists every code that can come: beside the function, or once at its head
- * for the functions that share a list. A caller may switch on them.
- * Expected outcomes ("already stored") are results in out parameters, not errors.
+ * The result of a call that can fail. Each header lists all codes of a function: beside it, or at the head for
+ * functions that share a list. A caller may switch on them. Expected outcomes ("already stored") are results in out
+ * parameters, not errors.
  */
 enum cairn_status {
 	CAIRN_OK = 0,
-	CAIRN_E_NOMEM = -1,     /* memory could not be had */
+	CAIRN_E_NOMEM = -1,     /* out of memory */
 	CAIRN_E_IO = -2,        /* the disk, the database or a socket failed; a retry may help */
 	CAIRN_E_FORMAT = -3,    /* the bytes are not of the format they claim */
 	CAIRN_E_LIMIT = -4,     /* over a documented limit */
 	CAIRN_E_MISMATCH = -5,  /* well-formed, but a hash or a sum does not agree */
-	CAIRN_E_NOT_FOUND = -6, /* what was named is not here */
-	CAIRN_E_CONFLICT = -7,  /* contradicts what is stored, or what it relied on was removed meanwhile */
+	CAIRN_E_NOT_FOUND = -6, /* the named thing does not exist */
+	CAIRN_E_CONFLICT = -7,  /* contradicts stored data, or data it relied on was removed meanwhile */
 	CAIRN_E_USAGE = -8,     /* the caller's arguments or configuration */
 	CAIRN_E_FULL = -9,      /* no space left, or the reserve is reached */
 	CAIRN_E_BUSY = -10,     /* a queue or budget is full; try again later */
@@ -36,11 +36,11 @@ enum cairn_status {
 const char *cairn_status_name(enum cairn_status status);
 
 /**
- * Why something was refused: the rule, the place and the two values that disagree. Caller-owned, so that no stale
- * text of another request can be shown. Every function that takes one accepts NULL.
+ * The reason for a refusal: the rule, the place and the two values that disagree. Owned by the caller, so that no text
+ * of another request can appear. Every function that takes one accepts NULL.
  */
 struct cairn_diag {
-	const char *rule;  /* static, stable, machine-readable ("shard.range_hash"); NULL: nothing was said */
+	const char *rule;  /* static, stable, machine-readable ("shard.range_hash"); NULL: empty */
 	bool has_offset;   /* offset is meaningful */
 	uint64_t offset;   /* byte offset in the upload */
 	char text[256];    /* for a person: what is wrong and what to change */
@@ -48,7 +48,7 @@ struct cairn_diag {
 	char actual[80];   /* what was found; empty: does not apply */
 };
 
-/** Make it say nothing. Where each request needs one: zeroing takes longer. */
+/** Empties a diagnosis. Faster than zeroing, for each request. */
 static inline void cairn_diag_clear(struct cairn_diag *diag)
 {
 	diag->rule = NULL;

@@ -1,4 +1,4 @@
-/* Sums with values from rows, which may be damaged: a sum that an integer does not hold stops at its limit. */
+/* Saturating sums: values from rows may be damaged, so a sum that overflows stops at the limit. */
 #ifndef CAIRN_BASE_SUM_H
 #define CAIRN_BASE_SUM_H
 

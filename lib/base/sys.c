@@ -35,7 +35,7 @@ int cairn_sys_openat(int dir_fd, const char *path, int flags, mode_t mode)
 	return fd;
 }
 
-/* An attempt that failed leaves a name in the place of the pattern. */
+/* A failed attempt leaves a name in place of the pattern. */
 int cairn_sys_mkostemp(char *path, int flags)
 {
 	char *pattern = strrchr(path, '\0') - 6;
@@ -327,7 +327,7 @@ int cairn_sys_connect(int fd, const struct sockaddr *address, socklen_t len)
 	while (sys_interrupted(rc))
 		rc = connect(fd, address, len);
 	if (rc < 0 && errno == EISCONN)
-		return 0; /* the first call has connected it in the meantime */
+		return 0; /* the first call connected meanwhile */
 	if (rc == 0 || errno != EALREADY)
 		return rc;
 	struct pollfd p = {.fd = fd, .events = POLLOUT};

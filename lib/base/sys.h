@@ -1,9 +1,8 @@
-/* System calls, repeated when a signal interrupts them (EINTR). A call on a file may be interrupted as well, for
- * instance on FUSE, whatever signals this process has masked. A lint keeps the rest of the code from calling them
- * directly.
+/* System calls, repeated if a signal interrupts them (EINTR). Calls on files may be interrupted as well, for instance
+ * on FUSE, whatever signals are masked. A lint keeps other code from calling them directly.
  *
- * Each function is otherwise the call that it is named after, see its manual page: -1 with errno on failure. close() is
- * not here, since it must not be repeated: the descriptor is closed also when it is interrupted. */
+ * Otherwise each function is the call of its name: -1 with errno on failure. close() is missing, because it must not
+ * be repeated: it closes the descriptor even if interrupted. */
 #ifndef CAIRN_BASE_SYS_H
 #define CAIRN_BASE_SYS_H
 
@@ -17,7 +16,7 @@
 
 /* --- names -------------------------------------------------------------------------------------------------------- */
 
-/** @param mode  of a file that is made; 0 where none is */
+/** @param mode  of a new file; 0 if none is created */
 int cairn_sys_open(const char *path, int flags, mode_t mode);
 int cairn_sys_openat(int dir_fd, const char *path, int flags, mode_t mode);
 int cairn_sys_mkostemp(char *path, int flags);
@@ -60,13 +59,13 @@ int cairn_sys_flock(int fd, int operation);
 /* --- sockets and waiting ------------------------------------------------------------------------------------------ */
 
 int cairn_sys_accept4(int fd, struct sockaddr *address, socklen_t *len, int flags);
-/** One that is interrupted goes on by itself: it is waited for, and then this answers as connect() would have. */
+/** An interrupted connect() continues in the background: waits for it, then returns as connect() would. */
 int cairn_sys_connect(int fd, const struct sockaddr *address, socklen_t len);
 ssize_t cairn_sys_send(int fd, const void *bytes, size_t len, int flags);
 ssize_t cairn_sys_recv(int fd, void *out, size_t len, int flags);
-/** Waits no longer for being interrupted. */
+/** Interruptions do not extend the wait. */
 int cairn_sys_poll(struct pollfd *fds, nfds_t n, int timeout_ms);
-/** Sleeps all of it. */
+/** Sleeps the whole time, in spite of interruptions. */
 void cairn_sys_sleep_ms(int64_t ms);
 ssize_t cairn_sys_getrandom(void *out, size_t len, unsigned flags);
 

@@ -5,8 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/** Length of the well-formed sequence at p, of which left bytes (at least 1) may be looked at; 0: it is none (cut off,
- *  overlong forms, surrogates, past U+10FFFF). */
+/** Returns the length of the well-formed sequence at p, looking at no more than left bytes (at least 1); 0: not
+ * well-formed (cut off, overlong, a surrogate, past U+10FFFF). */
 size_t cairn_utf8_sequence(const uint8_t *p, size_t left);
 
 /** The character of a well-formed sequence of n bytes. */

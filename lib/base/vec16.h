@@ -1,4 +1,4 @@
-/* 16 bytes at once, in the compilers' own notation: SSE2 or NEON come out of it. */
+/* Processes 16 bytes at once, with the compilers' vector types, which become SSE2 or NEON. */
 #ifndef CAIRN_BASE_VEC16_H
 #define CAIRN_BASE_VEC16_H
 
@@ -16,7 +16,7 @@ static inline cairn_vec16 cairn_vec16_load(const void *bytes)
 	return v;
 }
 
-/** Of two words as they lie in memory, without the detour through it. */
+/** Builds a vector from two words in memory order, without storing them. */
 static inline cairn_vec16 cairn_vec16_of(uint64_t first, uint64_t second)
 {
 	typedef uint64_t words __attribute__((vector_size(16)));
@@ -40,13 +40,13 @@ static inline cairn_vec16 cairn_vec16_zip_high(cairn_vec16 a, cairn_vec16 b)
 	return __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
 }
 
-/** Every other byte of both, from the first on: what cairn_vec16_zip_low() and _high() had put together. */
+/** Every other byte of both, from the first on: reverses cairn_vec16_zip_low() and _high(). */
 static inline cairn_vec16 cairn_vec16_unzip_first(cairn_vec16 a, cairn_vec16 b)
 {
 	return __builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
 }
 
-/** Likewise from the second on. */
+/** As cairn_vec16_unzip_first(), from the second byte on. */
 static inline cairn_vec16 cairn_vec16_unzip_second(cairn_vec16 a, cairn_vec16 b)
 {
 	return __builtin_shufflevector(a, b, 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31);
@@ -59,8 +59,7 @@ static inline bool cairn_vec16_is_zero(cairn_vec16 v)
 	return (words[0] | words[1]) == 0;
 }
 
-/** The last 16 of len bytes, which are 1 or more. Of fewer than 16 each is in it, some more than once, and nothing else
- * is. */
+/** Loads the last 16 of len bytes; len is at least 1. Fewer than 16 bytes fill the vector, some of them repeated. */
 static inline cairn_vec16 cairn_vec16_load_last(const uint8_t *bytes, size_t len)
 {
 	const uint64_t each = UINT64_C(0x01010101);
@@ -82,19 +81,19 @@ static inline cairn_vec16 cairn_vec16_load_last(const uint8_t *bytes, size_t len
 	return cairn_vec16_of(first, last);
 }
 
-/** Of each byte, all bits or none: is it from first to last? */
+/** Sets all bits of each byte from first to last, and clears the others. */
 static inline cairn_vec16 cairn_vec16_is_within(cairn_vec16 bytes, uint8_t first, uint8_t last)
 {
 	return (cairn_vec16)(bytes - first <= (uint8_t)(last - first));
 }
 
-/** Likewise: is it a letter, of ASCII? */
+/** As cairn_vec16_is_within(), for ASCII letters. */
 static inline cairn_vec16 cairn_vec16_is_letter(cairn_vec16 bytes)
 {
 	return cairn_vec16_is_within(bytes | 0x20, 'a', 'z');
 }
 
-/** Is none of len bytes wrong? @param wrong  not zero where a byte is */
+/** Returns whether none of len bytes is wrong. @param wrong  not zero for a wrong byte */
 static inline bool cairn_vec16_none(const void *bytes, size_t len, cairn_vec16 (*wrong)(cairn_vec16))
 {
 	const uint8_t *p = bytes;
@@ -106,7 +105,7 @@ static inline bool cairn_vec16_none(const void *bytes, size_t len, cairn_vec16 (
 	return cairn_vec16_is_zero(found | wrong(cairn_vec16_load_last(p, len)));
 }
 
-/** How many of len bytes come before the first that is wrong? @param wrong  not zero where a byte is */
+/** Counts the bytes before the first wrong one of len. @param wrong  not zero for a wrong byte */
 static inline size_t cairn_vec16_run(const void *bytes, size_t len, cairn_vec16 (*wrong)(cairn_vec16))
 {
 	const uint8_t *p = bytes;

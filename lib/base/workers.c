@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* Turns that are told apart. Two that fall together share one: each gets half of what it could have. */
+/* Number of distinct turns. Owners with the same turn share it: each gets half. */
 enum { WORKERS_TURNS = 256 };
 
-/* What waits of one turn in one lane. */
+/* Waiting work of one turn in one lane. */
 struct workers_waiting {
 	struct cairn_work *head, **tail;
 	struct workers_turn *next; /* turn in the lane's line; a turn stands there while head is set */
@@ -18,27 +18,27 @@ struct workers_turn {
 	struct workers_waiting waiting[CAIRN_LANES];
 	size_t n_queued;
 	unsigned n_running;
-	unsigned n_aside; /* threads that wait for another thread; they are not counted as running */
+	unsigned n_aside; /* threads that stepped aside; not counted as running */
 };
 
 struct workers_lane {
-	struct workers_turn *head, *tail; /* the line of turns: the one that was served last stands at its end */
+	struct workers_turn *head, *tail; /* the queue of turns: the last one served is at its end */
 	unsigned n_running, n_running_max;
 };
 
 struct cairn_workers {
-	pthread_mutex_t lock; /* over all below but threads */
+	pthread_mutex_t lock; /* over the fields below except threads */
 	struct workers_idle {
 		pthread_cond_t wake;
 		unsigned n;
-	} idle, idle_stand_ins; /* stand-ins are woken last: each thread that works keeps memory of its own */
+	} idle, idle_stand_ins; /* stand-ins are woken last, since each active thread keeps memory */
 	struct workers_lane lanes[CAIRN_LANES];
 	struct workers_turn turns[WORKERS_TURNS];
 	size_t n_queued, queue_max;
 	const char *name;
-	uint64_t n_taken; /* pieces of work that got a thread, so far */
+	uint64_t n_taken; /* pieces of work taken so far */
 	unsigned turn_running_max;
-	unsigned n_running, n_places; /* work that runs at once */
+	unsigned n_running, n_places; /* work that runs now, and its limit */
 	unsigned n_quick;             /* places that heavy work never takes */
 	unsigned n_aside, aside_max;
 	bool closing;
@@ -46,7 +46,7 @@ struct cairn_workers {
 	pthread_t *threads;
 };
 
-/* What a worker's thread is doing now. */
+/* The state of this worker's thread. */
 static _Thread_local struct cairn_workers *workers_own;
 static _Thread_local uint64_t workers_own_turn;
 static _Thread_local enum cairn_lane workers_own_lane;
@@ -75,7 +75,7 @@ static void lane_step_out(struct workers_lane *lane, enum cairn_lane kind, struc
 		lane->tail = before;
 }
 
-/* The first turn of the line that may have one more thread. */
+/* Returns the first queued turn that may use one more thread. */
 static struct workers_turn *lane_first(const struct cairn_workers *w, enum cairn_lane kind,
 				       struct workers_turn **before)
 {
@@ -88,8 +88,7 @@ static struct workers_turn *lane_first(const struct cairn_workers *w, enum cairn
 	return turn;
 }
 
-/* Threads that step back may be more than there are places, all of them with heavy work: quick work has its own then.
- */
+/* Threads that step back may exceed the places, all with heavy work: then quick work gets its own places. */
 static bool lane_has_place(const struct cairn_workers *w, enum cairn_lane kind)
 {
 	return w->n_running < w->n_places ||
@@ -156,8 +155,8 @@ static uint64_t workers_now_us(void)
 	return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
 }
 
-/* Wake one of the threads that have nothing to do, if there is work. Not under the lock: whoever is woken may run in
- * this thread's place at once, and all others would wait until this one runs again. */
+/* Wakes an idle thread if there is work, after unlocking: a woken thread may run at once in place of this one, and all
+ * others would wait for the lock. */
 static void workers_unlock_and_wake(struct cairn_workers *w)
 {
 	struct workers_idle *idle = w->idle.n > 0 ? &w->idle : &w->idle_stand_ins;
@@ -171,7 +170,7 @@ static void workers_run(struct cairn_workers *w, struct cairn_work *work)
 {
 	workers_own_turn = work->turn; /* the work may be freed by its run() */
 	workers_own_lane = work->lane;
-	/* What one thread's end lets go on may be more than the one piece that this thread takes next. */
+	/* The end of one piece may allow more pieces than the one that this thread takes next. */
 	workers_unlock_and_wake(w);
 	work->queued_us = workers_now_us() - work->queued_us;
 	work->run(work);
@@ -200,7 +199,7 @@ static void workers_work(struct cairn_workers *w, struct workers_idle *idle)
 		pthread_cond_wait(&idle->wake, &w->lock);
 		idle->n--;
 	}
-	workers_wake_all(w); /* who waits for a piece that another thread has taken */
+	workers_wake_all(w); /* threads may wait for work that another thread took */
 	pthread_mutex_unlock(&w->lock);
 }
 
@@ -351,7 +350,7 @@ static void ask_make(struct cairn_workers_ask *ask)
 	ask->made = true;
 }
 
-/* Under the lock of the question. @return has it been answered? */
+/* Under the probe's lock. @return whether the probe has been answered */
 static bool ask_wait(struct cairn_workers_ask *ask, unsigned timeout_ms)
 {
 	const struct timespec until = cairn_cond_in_ms(timeout_ms);
@@ -371,7 +370,7 @@ bool cairn_workers_answer(struct cairn_workers *w, struct cairn_workers_ask *ask
 	bool moved = ask->n_taken != w->n_taken;
 	ask->n_taken = w->n_taken;
 	pthread_mutex_unlock(&w->lock);
-	if (!again) { /* each under another name, so that nobody's work holds it up time and again */
+	if (!again) { /* each with a new turn, so that no owner's work delays probes repeatedly */
 		ask->work = (struct cairn_work){.run = ask_run, .lane = CAIRN_LANE_QUICK, .turn = ask->work.turn + 1};
 		if (cairn_workers_submit(w, &ask->work) != CAIRN_OK) {
 			ask->waiting = false;

@@ -1,5 +1,5 @@
-/* A few threads for work that must not run on an event loop: hashing, waiting for the disk. Shared fairly: heavy work
- * never takes all threads, and nobody's work makes others wait for all of it. */
+/* A pool of threads for work that must not run on an event loop: hashing, waiting for the disk. Sharing is fair: heavy
+ * work never takes all threads, and no owner's work makes others wait for all of it. */
 #ifndef CAIRN_BASE_WORKERS_H
 #define CAIRN_BASE_WORKERS_H
 
@@ -12,19 +12,19 @@
 /** A pool with a bounded queue. Any thread may submit. */
 struct cairn_workers;
 
-/** What kind of work it is. */
+/** The kind of work. */
 enum cairn_lane {
-	CAIRN_LANE_QUICK, /* milliseconds, and somebody waits for it: taken before heavy work, on any thread */
+	CAIRN_LANE_QUICK, /* takes milliseconds, and a caller waits: runs before heavy work, on any thread */
 	CAIRN_LANE_HEAVY, /* may take seconds, or waits for the disk: leaves some threads to quick work */
 	CAIRN_LANES,
 };
 
-/** A piece of work; embedded in what it works on. Whoever submits keeps it alive until run() has been called. */
+/** A piece of work, embedded in a larger struct. The submitter keeps it alive until run() has been called. */
 struct cairn_work {
 	void (*run)(struct cairn_work *work); /* on a worker; may free what contains work */
 	enum cairn_lane lane;
-	uint64_t turn;           /* whose work it is: in a lane those who have some waiting take turns */
-	uint64_t queued_us;      /* how long it waited for a thread, when run() is called */
+	uint64_t turn;           /* the owner of the work: owners with waiting work take turns in a lane */
+	uint64_t queued_us;      /* time it waited for a thread, set before run() is called */
 	struct cairn_work *next; /* the pool's */
 };
 
@@ -41,52 +41,53 @@ CAIRN_MUST_USE enum cairn_status cairn_workers_new(struct cairn_workers **out, c
 						   unsigned n_quick, size_t queue_max);
 
 /**
- * Add threads that only work in the place of threads that stepped aside. Call it once, before work is submitted.
- * @param n  so many threads may be aside at once; one turn gets a quarter of them
+ * Adds threads that replace threads which stepped aside. Call once, before work is submitted.
+ * @param n  limit of threads that are aside at once; one turn gets a quarter of it
  * @return CAIRN_OK; CAIRN_E_NOMEM memory or a thread could not be had
  */
 CAIRN_MUST_USE enum cairn_status cairn_workers_add_stand_ins(struct cairn_workers *w, unsigned n);
 
-/** Whose work does this thread do? @return the turn of the work that runs on this thread; 0: this is no worker */
+/** Returns the turn of the work on this thread; 0: this thread is no worker. */
 uint64_t cairn_workers_turn(void);
 
-/** The calling thread is about to wait for another thread, and needs no processor meanwhile: a stand-in may take its
- * place. Does nothing on a thread that is no worker, and where all stand-ins of the pool or of the turn are in use.
+/** Announces that the calling worker will wait for another thread without using a processor, so that a stand-in may
+ * take its place. Does nothing on other threads, or if all stand-ins of the pool or of the turn are in use.
  * @return true: cairn_workers_step_back() must follow */
 CAIRN_MUST_USE bool cairn_workers_step_aside(void);
-/** The wait is over. Does not wait for a place: for a moment the pool may run more work than it has places. */
+/** Ends cairn_workers_step_aside(). Does not wait for a place: briefly the pool may run more work than it has
+ * places. */
 void cairn_workers_step_back(void);
 
-/** Queue work. @return CAIRN_OK; CAIRN_E_BUSY the queue is full, or its turn's part of it, or the pool is closing:
- *  run() will not be called */
+/** Queues work. @return CAIRN_OK; CAIRN_E_BUSY the queue or the turn's part of it is full, or the pool is closing:
+ * run() will not be called */
 CAIRN_MUST_USE enum cairn_status cairn_workers_submit(struct cairn_workers *w, struct cairn_work *work);
 
-/** A question to a pool. Zeroed at first, kept until the pool is closed, for one thread. */
+/** A probe of a pool. Zeroed at first, kept until the pool is closed, for one thread. */
 struct cairn_workers_ask {
 	struct cairn_work work; /* first */
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
-	bool made, waiting; /* waiting: the last one has not been answered so far */
+	bool made, waiting; /* waiting: the last probe has no answer yet */
 	uint64_t n_taken;
 };
 
 /**
- * Does quick work get a thread in time? A queue that is full tells by having become another since the last question.
- * @return false: it did not
+ * Probes whether quick work gets a thread in time. If the queue is full, the pool counts as alive if work was taken
+ * since the last probe.
+ * @return false: it does not
  */
 bool cairn_workers_answer(struct cairn_workers *w, struct cairn_workers_ask *ask, unsigned timeout_ms);
 
-/** Release what a question holds. After cairn_workers_close(). Harmless when none was asked. */
+/** Releases a probe. Call after cairn_workers_close(). Harmless if it was never used. */
 void cairn_workers_ask_fini(struct cairn_workers_ask *ask);
 
 /** Work queued or running now. */
 size_t cairn_workers_pending(struct cairn_workers *w);
 
-/** Take no more work, finish all that is queued, end the threads. Afterwards submitting answers CAIRN_E_BUSY. From one
- *  thread. */
+/** Refuses new work (CAIRN_E_BUSY), finishes all queued work, and ends the threads. Call from one thread. */
 void cairn_workers_close(struct cairn_workers *w);
 
-/** Close, and free the pool: nobody may submit any more. NULL is harmless. */
+/** Closes and frees the pool; no submission may follow. NULL is harmless. */
 void cairn_workers_free(struct cairn_workers *w);
 
 #endif
