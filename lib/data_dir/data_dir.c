@@ -17,15 +17,15 @@
 
 struct cairn_data_dir {
 	char *path;
-	int lock_fd; /* -1: a copy that nobody has opened so far, read */
+	int lock_fd; /* -1: a copy without a lock file, opened to read */
 	bool has_secret;
 	struct cairn_secret secret;
 	struct cairn_store *store;
 	struct cairn_index *index;
 	char index_url[CAIRN_DATA_DIR_URL_BYTES];
-	struct elsewhere index_place; /* of an index elsewhere */
-	bool had_index;               /* before it was opened */
-	bool is_shared;               /* index and objects are elsewhere, and of all folders with this secret */
+	struct elsewhere index_place; /* record of an index elsewhere */
+	bool had_index;               /* the index existed before opening */
+	bool is_shared;               /* index and objects are elsewhere, shared by all folders with this secret */
 	int index_from, index_to;     /* versions */
 };
 
@@ -112,7 +112,7 @@ static enum cairn_status data_dir_refuse_secret(const struct cairn_data_dir *d, 
 			  d->path);
 }
 
-/* A folder whose index is elsewhere, and that has no secret of its own, was given one. */
+/* Loads the secret. A folder with its index elsewhere and no secret of its own must have been given one. */
 static enum cairn_status data_dir_load_secret(struct cairn_data_dir *d, const struct cairn_data_dir_options *options,
 					      struct cairn_diag *diag)
 {
@@ -130,7 +130,7 @@ static enum cairn_status data_dir_load_secret(struct cairn_data_dir *d, const st
 	return status;
 }
 
-/* The folder's own, from when it was alone: the one that is given may be a copy of that. */
+/* Returns whether the folder's own secret, from before it was shared, equals the given one, which may be a copy. */
 static bool data_dir_has_as_its_own(const struct cairn_data_dir *d)
 {
 	char own[DATA_DIR_PATH_BYTES];
@@ -142,7 +142,7 @@ static bool data_dir_has_as_its_own(const struct cairn_data_dir *d)
 	return same;
 }
 
-/* One of several daemons that comes back with another secret would sign addresses that the others refuse. */
+/* Refuses a changed secret: one of several daemons would then sign addresses that the others refuse. */
 static enum cairn_status data_dir_check_secret(const struct cairn_data_dir *d, struct cairn_diag *diag)
 {
 	struct elsewhere index, shared;
@@ -191,7 +191,7 @@ enum cairn_status cairn_data_dir_open_store(struct cairn_store **out, const char
 	return data_dir_open_store_alone(out, path, beside, NULL, diag);
 }
 
-/* Where bodies wait on their way in. */
+/* Creates the folder for incoming bodies. */
 static enum cairn_status data_dir_make_tmp(const struct cairn_data_dir *d, struct cairn_diag *diag)
 {
 	char tmp[DATA_DIR_PATH_BYTES];
@@ -244,7 +244,7 @@ static enum cairn_status data_dir_place_index(struct cairn_data_dir *d, const ch
 			 : elsewhere_new(e, given, d->is_shared ? &d->secret : NULL, diag);
 }
 
-/* Where it is known to be: is there one? One elsewhere is asked. */
+/* Looks for the index at its known place; asks a service if the index is elsewhere. */
 static enum cairn_status data_dir_look_for_index(struct cairn_data_dir *d, int *version, int *latest,
 						 struct cairn_diag *diag)
 {
@@ -266,7 +266,7 @@ static enum cairn_status data_dir_find_index(struct cairn_data_dir *d, const cha
 	return status;
 }
 
-/* A new index would know of no file, and a collection would remove what nobody needs then. */
+/* Refuses objects without an index: a new index would name no file, and a collection would remove all objects. */
 static enum cairn_status data_dir_refuse_lost_index(const struct cairn_data_dir *d, struct cairn_store *store,
 						    struct cairn_diag *diag)
 {
@@ -325,7 +325,8 @@ static enum cairn_status data_dir_open_elsewhere(struct cairn_data_dir *d, const
 		.credentials = options->credentials,
 	};
 	status = cairn_store_open(&d->store, e->url, &store, diag);
-	/* Else the store may have taken this folder's name, or do so later: the next start goes on with the same. */
+	/* After any other failure the store may have recorded this folder as owner: keep the name for the next
+	 * start. */
 	bool refused = status == CAIRN_E_CONFLICT || status == CAIRN_E_USAGE;
 	if (refused && !before.url[0])
 		elsewhere_remove(e, d->path);
@@ -353,7 +354,7 @@ static enum cairn_status data_dir_open_store(struct cairn_data_dir *d, const str
 		     : cairn_store_open(&d->store, options->store, NULL, diag);
 }
 
-/* The folder's word of where it is comes first: an index must not belong to a folder that does not know of it. */
+/* Writes the record before opening the index: an index must not belong to a folder that does not name it. */
 static enum cairn_status data_dir_open_index(struct cairn_data_dir *d, const struct cairn_index_options *options,
 					     struct cairn_diag *diag)
 {
@@ -369,7 +370,7 @@ static enum cairn_status data_dir_open_index(struct cairn_data_dir *d, const str
 		status = cairn_index_migrate(d->index_url, diag, &d->index_from, &d->index_to);
 	if (status == CAIRN_OK)
 		status = cairn_index_open(&d->index, d->index_url, options, diag);
-	/* Else it may have been taken. */
+	/* After any other failure the index may have recorded this owner. */
 	bool refused = status == CAIRN_E_CONFLICT || status == CAIRN_E_USAGE;
 	if (refused && moves && before.url[0])
 		(void)!elsewhere_write(&before, d->path, NULL);
@@ -380,7 +381,7 @@ static enum cairn_status data_dir_open_index(struct cairn_data_dir *d, const str
 
 /* --- the whole ---------------------------------------------------------------------------------------------------- */
 
-/* A folder with a secret that it was given, and nothing of its own to lose, is one of several. */
+/* Decides whether the folder is one of several that share: it has a given secret, and nothing of its own. */
 static enum cairn_status data_dir_judge_sharing(struct cairn_data_dir *d, const struct cairn_data_dir_options *options,
 						struct cairn_diag *diag)
 {
@@ -428,7 +429,7 @@ static enum cairn_status data_dir_open_to_read(struct cairn_data_dir *d, const s
 	return status == CAIRN_OK ? data_dir_open_index(d, &index, diag) : status;
 }
 
-/* Both elsewhere: as one more of the daemons that share them, of which the folder is none. */
+/* Opens index and objects that are both elsewhere, as one more of the daemons that share them. */
 static enum cairn_status data_dir_open_beside(struct cairn_data_dir *d, const struct cairn_data_dir_options *options,
 					      const struct elsewhere *s, struct cairn_diag *diag)
 {
@@ -470,7 +471,7 @@ static enum cairn_status data_dir_open_as_it_says(struct cairn_data_dir *d,
 	if (index->url[0] && store.url[0])
 		return data_dir_open_beside(d, options, &store, diag);
 	char url[CAIRN_DATA_DIR_URL_BYTES];
-	memcpy(url, index->url, sizeof(index->url)); /* data_dir_place_index() reads it anew */
+	memcpy(url, index->url, sizeof(index->url)); /* data_dir_place_index() reads the record again */
 	said.index = url[0] ? url : NULL;
 	return data_dir_open_locked(d, &said, diag);
 }
@@ -563,8 +564,8 @@ static enum cairn_status data_dir_look_at_objects(const struct cairn_data_dir *d
 	CLEANUP(cairn_store_freep) struct cairn_store *store = NULL;
 	enum cairn_status status = elsewhere_read(&e, ELSEWHERE_STORE, d->path, diag);
 	if (status != CAIRN_OK || e.url[0])
-		return status; /* those elsewhere are not asked: that takes credentials */
-	/* A start makes the folders. */
+		return status; /* not checked if elsewhere: that takes credentials */
+	/* Every start creates these folders. */
 	if (data_dir_lacks(d->path, "objects") && data_dir_lacks(d->path, "packs"))
 		return CAIRN_OK;
 	status = data_dir_open_files(&store, d->path, true, diag);

@@ -16,7 +16,7 @@
 
 /* --- where its index and objects are ------------------------------------------------------------------------------ */
 
-/* Backups are of files alone. */
+/* Requires an index that is a file: backups support no other. */
 static enum cairn_status data_dir_must_have_files(const char *path, struct cairn_diag *diag)
 {
 	struct elsewhere e;
@@ -64,7 +64,7 @@ enum cairn_status cairn_data_dir_store_reach(const char *store, const char *cred
 
 /* --- would it be opened? ------------------------------------------------------------------------------------------ */
 
-/* One that is not there would be made, if the one that it is to be in is there. */
+/* Checks that a missing folder could be created in its parent. */
 static enum cairn_status data_dir_look_around(const char *path, bool as_root, struct cairn_diag *diag)
 {
 	char parent[DATA_DIR_PATH_BYTES];

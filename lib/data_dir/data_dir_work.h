@@ -1,5 +1,5 @@
-/* Between the files that know a data folder. data_dir.c opens one; data_dir_look.c stands above it, and tells of one
- * that is not opened. */
+/* Shared by the files that implement the data folder: data_dir.c opens one; data_dir_look.c uses it to inspect a
+ * folder without opening it. */
 #ifndef CAIRN_DATA_DIR_DATA_DIR_WORK_H
 #define CAIRN_DATA_DIR_DATA_DIR_WORK_H
 
@@ -7,22 +7,23 @@
 
 enum { DATA_DIR_PATH_BYTES = 4200 };
 
-/** @param n  what snprintf() answered, which had room for max @return CAIRN_OK; CAIRN_E_USAGE the path is too long */
+/** @param n  result of snprintf(), which had room for max @return CAIRN_OK; CAIRN_E_USAGE the path is too long */
 CAIRN_MUST_USE enum cairn_status data_dir_must_fit(int n, int max, struct cairn_diag *diag);
 
-/** DIR/name. @return as above */
+/** Returns DIR/name. @return as data_dir_must_fit() */
 CAIRN_MUST_USE enum cairn_status data_dir_name(char out[static DATA_DIR_PATH_BYTES], const char *path, const char *name,
 					       struct cairn_diag *diag);
 
-/** The URL of an engine whose files are in the folder. @return as above */
+/** Returns the URL of an engine whose files are in the folder. @return as data_dir_must_fit() */
 CAIRN_MUST_USE enum cairn_status data_dir_url(char out[static CAIRN_DATA_DIR_URL_BYTES], const char *scheme,
 					      const char *path, struct cairn_diag *diag);
 
-/** @return CAIRN_OK; CAIRN_E_CONFLICT it is half of a backup (data_dir.restoring); CAIRN_E_USAGE as above */
+/** @return CAIRN_OK; CAIRN_E_CONFLICT a restore of the folder is incomplete (data_dir.restoring); CAIRN_E_USAGE as
+ * data_dir_must_fit() */
 CAIRN_MUST_USE enum cairn_status data_dir_refuse_half_restored(const char *path, struct cairn_diag *diag);
 
-/** Would index and objects be opened to write? @param[out] out  the index's versions
- *  @return as cairn_data_dir_look() */
+/** Checks whether index and objects could be opened to write. @param[out] out  the index's versions
+ * @return as cairn_data_dir_look() */
 CAIRN_MUST_USE enum cairn_status data_dir_look_inside(const char *path, const char *index,
 						      struct cairn_data_dir_sight *out, struct cairn_diag *diag);
 

@@ -55,7 +55,7 @@ enum cairn_status elsewhere_read(struct elsewhere *out, enum elsewhere_what what
 	size_t n = 0;
 	*out = (struct elsewhere){.what = what};
 	if (!elsewhere_path(name, path, part->name))
-		return CAIRN_OK; /* nor can there be anything else in such a folder */
+		return CAIRN_OK; /* such a folder cannot contain anything */
 	CLEANUP(cairn_fd_closep) int fd = cairn_sys_open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0);
 	if (fd < 0)
 		return errno == ENOENT ? CAIRN_OK : elsewhere_io(part, diag, "open", name);

@@ -1,4 +1,5 @@
-/* DIR/identity: by which name backups know a store. Made with the first of them, kept in each, and restored from it. */
+/* DIR/identity: the name by which backups recognize a store. Created by the first backup, kept in each, and restored
+ * from it. */
 #ifndef CAIRN_DATA_DIR_IDENTITY_H
 #define CAIRN_DATA_DIR_IDENTITY_H
 
@@ -6,14 +7,14 @@
 
 enum { CAIRN_IDENTITY_BYTES = 32 + 1 }; /* hexadecimal digits, and a zero */
 
-/** The file's name in the folder. Its text is the identity and a line's end. */
+/** The file's name in the folder. Its text is the identity and a newline. */
 #define CAIRN_IDENTITY_FILE "identity"
 
-/** Is this the text of one? */
+/** Returns whether a text is an identity. */
 bool cairn_identity_is(const char *text);
 
 /**
- * Read the identity of a data folder, or make one, durably, where there is none. Several processes may ask at once.
+ * Reads the identity of a data folder, or creates one durably. Several processes may call this at once.
  * @return CAIRN_OK; CAIRN_E_FORMAT the file has no identity in it; CAIRN_E_USAGE the path is too long; CAIRN_E_FULL;
  *         CAIRN_E_IO; CAIRN_E_NOMEM; all by the rule data_dir.identity
  */

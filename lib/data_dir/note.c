@@ -15,7 +15,7 @@
 
 enum { NOTE_PATH_BYTES = 4300 };
 
-/* DIR/IN, or DIR/IN/NAME. @return false: it is too long, with errno */
+/* Writes the path DIR/IN or DIR/IN/NAME. @return false, with errno: the path is too long */
 static bool note_path(char out[static NOTE_PATH_BYTES], const char *data_dir, const char *in, const char *name)
 {
 	int n = snprintf(out, NOTE_PATH_BYTES, "%s/%s%s%s", data_dir, in, name ? "/" : "", name ? name : "");
@@ -25,7 +25,7 @@ static bool note_path(char out[static NOTE_PATH_BYTES], const char *data_dir, co
 
 /* --- reading ------------------------------------------------------------------------------------------------------ */
 
-/* "name number" is one of the fields, or nobody's. @return false: it is no such line */
+/* Reads a line "name number" into its field; ignores unknown names. @return false: the line has another form */
 static bool note_take_line(const char *line, const struct cairn_note_field *fields, size_t n)
 {
 	char *end;
@@ -42,7 +42,7 @@ static bool note_take_line(const char *line, const struct cairn_note_field *fiel
 	return true;
 }
 
-/* Into a copy first: half of a note is none. */
+/* Reads into a copy first, so that a damaged note changes nothing. */
 enum cairn_status cairn_note_parse(char *text, const struct cairn_note_field *fields, size_t n)
 {
 	int64_t values[CAIRN_NOTE_FIELDS_MAX];
@@ -65,8 +65,8 @@ enum cairn_status cairn_note_parse(char *text, const struct cairn_note_field *fi
 	return CAIRN_OK;
 }
 
-/* root may read and write here what a daemon of another user keeps: that user must not lead it elsewhere. So links are
- * not followed below the data folder, and what is written is a file that was not there. @return -1, with errno */
+/* Opens a folder of notes. root may work here on files of a daemon's user, who must not be able to redirect root. So
+ * no links are followed below the data folder, and writes always create new files. @return -1, with errno */
 static int note_open_folder(const char *data_dir, const char *in)
 {
 	char path[NOTE_PATH_BYTES];
@@ -83,7 +83,7 @@ enum cairn_status cairn_note_read(const char *data_dir, const char *name, const 
 	CLEANUP(cairn_fd_closep) int folder_fd = note_open_folder(data_dir, "notes");
 	if (folder_fd < 0)
 		return errno == ENOENT ? CAIRN_E_NOT_FOUND : CAIRN_E_IO;
-	/* A FIFO would keep whoever opens it. */
+	/* O_NONBLOCK: opening a FIFO would wait. */
 	CLEANUP(cairn_fd_closep)
 	int fd = cairn_sys_openat(folder_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0);
 	if (fd < 0)
@@ -111,14 +111,14 @@ static enum cairn_status note_write_file(int folder_fd, const char *name, const 
 	if (fd < 0)
 		return cairn_fd_status(errno);
 	enum cairn_status status = cairn_fd_write_all(fd, text->bytes, text->len);
-	/* Also one that root writes is for the daemon to read. */
+	/* The daemon must be able to read a note that root wrote. */
 	if (status == CAIRN_OK && (cairn_sys_fchmod(fd, 0644) < 0 || cairn_sys_fsync(fd) < 0))
 		status = cairn_fd_status(errno);
 	return status;
 }
 
-/* What root makes beside a daemon is to be the daemon's. When it cannot be, the daemon says that it cannot write there.
- */
+/* Gives files that root made to the daemon's user. If that fails, the daemon reports later that it cannot write
+ * there. */
 static void note_hand_over(const char *data_dir, int folder_fd)
 {
 	struct stat whole, folder;
@@ -126,7 +126,7 @@ static void note_hand_over(const char *data_dir, int folder_fd)
 		(void)!fchown(folder_fd, whole.st_uid, whole.st_gid);
 }
 
-/* Into DIR/tmp first, which the next daemon empties. */
+/* Writes into DIR/tmp first; the next daemon removes leftovers there. */
 static enum cairn_status note_replace(const char *data_dir, int notes_fd, const char *name,
 				      const struct cairn_buf *text)
 {

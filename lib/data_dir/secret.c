@@ -19,8 +19,8 @@ static enum cairn_status secret_io(struct cairn_diag *diag, const char *what, co
 			  strerror(errno));
 }
 
-/* The name appears only when the bytes are durable: renamed instead of written in place. The name itself is made
- * durable with those of the folder's other parts, by whoever opens the store next. */
+/* Writes and then renames, so that the name appears only after the bytes are durable. The next opening of the store
+ * makes the name durable, together with the folder's other names. */
 static enum cairn_status secret_write(const char *path, const uint8_t *bytes, size_t len, struct cairn_diag *diag)
 {
 	char temp[4200];

@@ -1,4 +1,4 @@
-/* The server's secret: a file of random bytes, from which the keys come. */
+/* The server's secret: a file of random bytes, from which all keys are derived. */
 #ifndef CAIRN_DATA_DIR_SECRET_H
 #define CAIRN_DATA_DIR_SECRET_H
 
@@ -15,16 +15,17 @@ struct cairn_secret {
 };
 
 /**
- * Read the secret, or make one of 32 random bytes (mode 0600, durable) when make is set and there is none.
+ * Reads the secret, or creates one of 32 random bytes (mode 0600, durable) if make is set and none exists.
  * @return CAIRN_OK
- *         CAIRN_E_USAGE  shorter than CAIRN_SECRET_BYTES_MIN, longer than the maximum, or open to group or others
+ *         CAIRN_E_USAGE  shorter than CAIRN_SECRET_BYTES_MIN, longer than the maximum, or accessible to group or
+ *         others
  *         CAIRN_E_IO
  */
 CAIRN_MUST_USE enum cairn_status cairn_secret_load(struct cairn_secret *out, const char *path, bool make,
 						   struct cairn_diag *diag);
 
-/** Put a secret where there is none so far (mode 0600, durable). @return CAIRN_OK also when there is one, which stays;
- *  CAIRN_E_USAGE the path is too long; CAIRN_E_IO */
+/** Writes a secret if none exists (mode 0600, durable). @return CAIRN_OK, also if one exists, which stays;
+ * CAIRN_E_USAGE the path is too long; CAIRN_E_IO */
 CAIRN_MUST_USE enum cairn_status cairn_secret_keep(const struct cairn_secret *secret, const char *path,
 						   struct cairn_diag *diag);
 

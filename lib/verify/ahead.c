@@ -1,5 +1,6 @@
-/* Terms before their turn: a term runs mostly over few chunks, whose hash alone leaves the processor's vectors idle.
- * Only of xorbs that the shard describes: of another one nothing may be done that depends on what is stored. */
+/* Hashes several terms together, ahead of their turn: one term mostly covers few chunks, whose hash alone leaves the
+ * processor's vectors idle. Does so only for xorbs that the shard describes: for others no work may depend on stored
+ * data. */
 #include "verify/run.h"
 
 enum cairn_status cairn_verify_gather(struct cairn_chunk_list *list, const struct cairn_shard_xorb *xorb,
@@ -14,7 +15,7 @@ enum cairn_status cairn_verify_gather(struct cairn_chunk_list *list, const struc
 	return status;
 }
 
-/* The term before it names the same xorb mostly. */
+/* Tries the previous term's xorb first: mostly it is the same. */
 static const struct verify_place *ahead_find(const struct verify_run *run, const struct cairn_shard_term *term,
 					     const struct verify_ahead *before, struct cairn_shard_xorb *xorb)
 {

@@ -1,11 +1,11 @@
-/* The described xorbs of a shard, found by hash. */
+/* Finds the described xorbs of a shard by hash. */
 #include "verify/run.h"
 
 #include "base/bytes.h"
 
 #include <string.h>
 
-/* Order of two blocks by their whole hash. The prefix decides nearly always; the hash itself stands in the shard. */
+/* Orders two blocks by hash. The prefix nearly always decides; else the shard has the whole hash. */
 static int place_compare(const struct verify_run *run, const struct verify_place *a, const struct verify_place *b)
 {
 	if (a->prefix != b->prefix)
@@ -32,7 +32,7 @@ static void place_sift(const struct verify_run *run, size_t root, size_t n)
 	}
 }
 
-/* Heap sort: qsort() of the C library takes as much memory again, or the square of the time. */
+/* Heap sort: the C library's qsort() may take extra memory or quadratic time. */
 void cairn_verify_sort_places(struct verify_run *run)
 {
 	for (size_t i = run->n_places / 2; i-- > 0;)
@@ -46,7 +46,7 @@ void cairn_verify_sort_places(struct verify_run *run)
 
 struct cairn_shard_xorb cairn_verify_xorb_at(const struct verify_run *run, uint64_t offset)
 {
-	/* The first pass has read this block already, so reading it again cannot fail. */
+	/* The first pass has read this block, so reading it again cannot fail. */
 	struct cairn_shard_reader r = run->xorbs_start;
 	(void)cairn_cur_take(&r.cur, (size_t)(offset - cairn_cur_offset(&r.cur)));
 	struct cairn_shard_xorb xorb = {0};

@@ -1,4 +1,4 @@
-/* What a verified shard registers, noted while the passes go over it. */
+/* Collects the data that a verified shard registers, during the passes. */
 #include "verify/run.h"
 
 #include "base/bytes.h"
@@ -53,7 +53,7 @@ enum cairn_status cairn_verify_record_chunk(struct verify_run *run, const struct
 	return CAIRN_OK;
 }
 
-/* Keep the list of a xorb that is not known. */
+/* Keeps the list of an unknown xorb. */
 static enum cairn_status records_list(struct verify_run *run, const struct cairn_chunk_list **out)
 {
 	const struct cairn_chunk_list *from = &run->scratch;
@@ -89,7 +89,7 @@ enum cairn_status cairn_verify_record_xorb(struct verify_run *run, const struct 
 	return known ? CAIRN_OK : records_list(run, &xorb->list);
 }
 
-/* Of a xorb that only terms name. @param[out] place  of it among the records' xorbs */
+/* Records a xorb that only terms name. @param[out] place  its index in the records' xorbs */
 static enum cairn_status records_outside(struct verify_run *run, uint32_t *place)
 {
 	if (run->outside.n == 0) {

@@ -35,7 +35,7 @@ enum cairn_status cairn_verify_ask(struct verify_run *run, const struct cairn_ha
 	enum cairn_status status = run->resolver->chunk_list(run->resolver->ctx, xorb, described, list, id);
 	if (status == CAIRN_OK || status == CAIRN_E_NOT_FOUND)
 		return status;
-	/* Not how many there were: that depends on xorbs that the sender may not know. */
+	/* Do not reveal the number: it depends on xorbs that the sender may not know. */
 	if (status == CAIRN_E_LIMIT)
 		return cairn_fail(run->diag, status, "limit.list_chunks", offset,
 				  "the terms go to and fro between too many xorbs (list_chunks_max); send fewer files "

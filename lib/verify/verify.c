@@ -12,7 +12,7 @@ const struct cairn_verify_options CAIRN_VERIFY_DEFAULTS = {
 	.term_chunks_max = CAIRN_VERIFY_TERM_CHUNKS_MAX,
 };
 
-/* What a file's header says about itself, without its terms. */
+/* Checks a file's header, without its terms. */
 static enum cairn_status verify_file_shape(const struct cairn_shard_file *file,
 					   const struct cairn_verify_options *options, struct cairn_diag *diag)
 {
@@ -45,8 +45,8 @@ static enum cairn_status verify_over_limit(struct verify_run *run, const char *r
 	return CAIRN_E_LIMIT;
 }
 
-/* An offence in what a file says about itself is kept in *shape and told only if the structure turns out to be whole:
- * in a shard that is cut or shifted, files that were never written seem to appear. */
+/* Counts the files. Keeps an offence in a file's header in *shape, and reports it only if the structure is valid: in a
+ * cut or shifted shard, nonexistent files seem to appear. */
 static enum cairn_status verify_count_files(struct verify_run *run, struct cairn_shard_reader *r,
 					    enum cairn_status *shape, struct cairn_diag *shape_diag)
 {
@@ -97,7 +97,7 @@ static enum cairn_status verify_footer(struct verify_run *run, const struct cair
 	return CAIRN_OK;
 }
 
-/* First pass: header, sections, counts and what follows them. After it every record is known to be there. */
+/* First pass: header, sections, counts and what follows them. Afterwards every record is known to exist. */
 static enum cairn_status verify_structure(struct verify_run *run, size_t len)
 {
 	struct cairn_shard_reader r;

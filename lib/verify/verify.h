@@ -1,36 +1,35 @@
-/* What an uploaded shard must satisfy. No I/O: it asks a resolver for what the store knows. */
+/* Verifies an uploaded shard. Does no I/O: a resolver tells what the store knows. */
 #ifndef CAIRN_VERIFY_VERIFY_H
 #define CAIRN_VERIFY_VERIFY_H
 
 #include "index/new_shard.h"
 #include "shard/reader.h"
 
-/** What the verifier asks about xorbs outside the shard. Calls come from the verifying thread only. */
+/** Answers the verifier's questions about xorbs outside the shard. Called only from the verifying thread. */
 struct cairn_verify_resolver {
 	void *ctx;
 	/**
-	 * The chunks of a xorb whose bytes are stored (in an index of xorbs kept elsewhere: of a xorb that is known).
-	 * @param described  by the shard: not asked for again when this description has been judged
-	 * @param[out] list  borrowed, valid until the next call; of one that is described it may have no hashes: the
-	 *                   description is hashed then
-	 * @param[out] id    what the index knows it by, for the records; 0 before the call
-	 * @return CAIRN_OK; CAIRN_E_NOT_FOUND it is not stored; CAIRN_E_LIMIT the lists that were read are more than
-	 * one verification may ask for; CAIRN_E_IO, CAIRN_E_DAMAGED, CAIRN_E_FULL, CAIRN_E_BUSY, CAIRN_E_NOMEM of the
-	 * index
+	 * Returns the chunks of a xorb whose bytes are stored (in an index of xorbs kept elsewhere: of a known xorb).
+	 * @param described  the shard describes the xorb: it is not asked for again after its description is judged
+	 * @param[out] list  borrowed, valid until the next call; for a described xorb it may lack hashes, and then the
+	 *         description is hashed
+	 * @param[out] id    the xorb's id in the index, for the records; 0 before the call
+	 * @return CAIRN_OK; CAIRN_E_NOT_FOUND not stored; CAIRN_E_LIMIT the lists read so far exceed the limit of one
+	 *         verification; CAIRN_E_IO, CAIRN_E_DAMAGED, CAIRN_E_FULL, CAIRN_E_BUSY, CAIRN_E_NOMEM from the index
 	 */
 	enum cairn_status (*chunk_list)(void *ctx, const struct cairn_hash *xorb, bool described,
 					const struct cairn_chunk_list **list, int64_t *id);
 };
 
-/** What a verified shard registers. Owns its arrays: at most twice as many bytes as the shard has, three times where
- *  xorbs are kept elsewhere. Zeroed is empty. */
+/** The data that a verified shard registers. Owns its arrays: at most twice as many bytes as the shard has, three
+ * times if xorbs are kept elsewhere. Zeroed is empty. */
 struct cairn_verified {
-	struct cairn_index_new_shard shard; /* borrows what is below */
+	struct cairn_index_new_shard shard; /* borrows the arrays below */
 	struct cairn_index_new_xorb *xorbs;
 	struct cairn_index_eligible *eligible;
 	struct cairn_index_new_file *files;
 	struct cairn_index_new_term *terms;
-	struct cairn_chunk_list *lists; /* n_lists of them: of described xorbs that are not known */
+	struct cairn_chunk_list *lists; /* n_lists of them: of described xorbs that are unknown */
 	uint32_t n_lists;
 	uint64_t bytes; /* of all arrays */
 };
@@ -46,10 +45,9 @@ struct cairn_verify_options {
 	uint32_t xorbs_max;       /* xorbs that the shard describes */
 	uint64_t term_chunks_max; /* chunks that all terms together run over: bounds the hashing. How often the resolver
 				   * is asked is bounded by the terms alone */
-	struct cairn_verified *records; /* zeroed; filled in when the shard is right, and then the caller's. NULL:
-					 * nobody wants them */
-	/** Called now and then with the entries (terms and chunks) verified so far and in all. NULL: nobody listens.
-	 *  @return false to give up (the verifier answers CAIRN_E_BUSY, verify.stopped) */
+	struct cairn_verified *records; /* zeroed; filled in if the shard is valid, then the caller's. NULL: none */
+	/** Called now and then with the entries (terms and chunks) verified so far and in all. NULL: no reports.
+	 * @return false to stop (the verifier returns CAIRN_E_BUSY, verify.stopped) */
 	bool (*progress)(void *ctx, uint64_t verified, uint64_t total);
 	void *progress_ctx;
 };
@@ -76,19 +74,18 @@ struct cairn_verify_summary {
 };
 
 /**
- * Verify a whole shard. The first offence is named in diag with its offset and the two values that disagree.
- * In order: header; sections, bookends, counts and what follows; each xorb's chunk list (offsets, sums, limits, merkle
- * root) and that it is stored and equal to the stored one; each file's terms (range within the xorb, range hash,
- * unpacked bytes) and its file hash.
- * Of a stored xorb no value is told that the sender has not described; of one that the shard does not describe
- * nothing at all before the range hash of a term is found right, not even how many chunks it has: a range past its end
- * is told as a wrong range hash, after as much work.
- * num_bytes_on_disk, reserved fields, the SHA-256 and the order of files and xorbs are not judged.
- * Memory: 32 bytes a described xorb, one chunk list of at most CAIRN_XORB_CHUNKS_MAX entries, a short one (of the terms
- * that are looked at together), and the resolver's; with
- * records those, and 4 bytes a described chunk and 24 a term meanwhile. The
- * resolver is asked once for each described xorb, and for a xorb outside the shard whenever the terms come to another
- * one: it should keep the lists it read last.
+ * Verifies a whole shard. diag names the first offence, with its offset and the two values that disagree. In order:
+ * header; sections, bookends, counts and what follows; each xorb's chunk list (offsets, sums, limits, merkle root) and
+ * that the xorb is stored and equal to the stored one; each file's terms (range within the xorb, range hash, unpacked
+ * bytes) and its file hash.
+ * Of a stored xorb, no value is revealed that the sender has not described. Of a xorb that the shard does not
+ * describe, nothing is revealed before a term's range hash is correct, not even its number of chunks. A range past its
+ * end is reported as a wrong range hash, after as much work.
+ * Not judged: num_bytes_on_disk, reserved fields, the SHA-256, and the order of files and xorbs.
+ * Memory: 32 bytes for each described xorb, a chunk list of at most CAIRN_XORB_CHUNKS_MAX entries, a short one (of
+ * terms hashed together), and the resolver's; with records, those, and meanwhile 4 bytes for each described chunk and
+ * 24 for each term. The resolver is asked once for each described xorb, and for others whenever the terms change to
+ * another xorb: it should cache its latest lists.
  * docs/errors.md lists the rules that a diagnosis can name.
  *
  * @param options  NULL: CAIRN_VERIFY_DEFAULTS
@@ -97,9 +94,9 @@ struct cairn_verify_summary {
  *         CAIRN_E_MISMATCH  a hash or a sum does not agree
  *         CAIRN_E_LIMIT     over a limit of the options, or of the resolver
  *         CAIRN_E_NOT_FOUND a xorb is neither described here (with its bytes stored) nor known
- *         CAIRN_E_CONFLICT  a description differs from what is known of that xorb
- *         CAIRN_E_BUSY      progress said to give up; or the resolver is busy
- *         CAIRN_E_IO, CAIRN_E_DAMAGED, CAIRN_E_FULL  of the resolver
+ *         CAIRN_E_CONFLICT  a description differs from the known xorb
+ *         CAIRN_E_BUSY      progress said to stop; or the resolver is busy
+ *         CAIRN_E_IO, CAIRN_E_DAMAGED, CAIRN_E_FULL  from the resolver
  *         CAIRN_E_NOMEM
  */
 CAIRN_MUST_USE enum cairn_status cairn_verify_shard(const uint8_t *bytes, size_t len,

@@ -7,7 +7,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-/* Make the term's xorb the one at hand. Terms mostly run over the same xorb as the one before. */
+/* Makes the term's xorb the current one; mostly it is that of the previous term. */
 static enum cairn_status term_find_xorb(struct verify_run *run, const struct cairn_shard_term *term, uint64_t offset,
 					const struct verify_ahead *ahead)
 {
@@ -38,17 +38,16 @@ static enum cairn_status term_find_xorb(struct verify_run *run, const struct cai
 	return CAIRN_OK;
 }
 
-/* The chunks of a term, side by side. */
+/* The chunks of a term, contiguous. */
 struct term_chunks {
 	const struct cairn_hash *hashes;
 	const struct cairn_span *spans;
-	uint32_t n, n_there; /* that the term names, and of those the xorb has; they differ in a stored xorb only */
+	uint32_t n, n_there; /* named by the term, and existing of those; they differ only for a stored xorb */
 };
 
-/* What a shard does not describe belongs, as far as anybody can tell, to somebody else: its sender has not shown yet
- * that they know the chunks. So nothing that is told, and no work that is done, before the range hash is found right
- * may depend on what is stored, and no value that is computed from it is told ever: the sender could send it back as
- * proof. */
+/* Returns whether the shard describes the term's xorb. Any other xorb may belong to somebody else: the sender has not
+ * yet proved to know its chunks. Before the range hash is correct, no message and no work may depend on stored data. A
+ * value computed from it is never revealed: the sender could send it back as proof. */
 static bool term_is_described(const struct verify_run *run)
 {
 	return run->last_known == NULL;
@@ -79,7 +78,8 @@ static enum cairn_status term_check_range(struct verify_run *run, const struct c
 	return CAIRN_E_LIMIT;
 }
 
-/* Those of a stored xorb are side by side already, those described here are copied, if that was not done before. */
+/* Makes the term's chunks contiguous: those of a stored xorb are already, those described here are copied, unless done
+ * ahead. */
 static enum cairn_status term_gather(struct verify_run *run, const struct cairn_shard_term *term,
 				     const struct verify_ahead *ahead, struct term_chunks *out)
 {
@@ -106,9 +106,9 @@ static enum cairn_status term_gather(struct verify_run *run, const struct cairn_
 	return status;
 }
 
-enum { NOTHING_CHUNKS = 64 }; /* hashed at a time */
+enum { NOTHING_CHUNKS = 64 }; /* hashed at once */
 
-/* Chunks that are not there are hashed, too, as zeros: the time must not tell how many there are. */
+/* Hashes missing chunks as zeros, so that the time does not reveal how many exist. */
 static void term_hash(const struct term_chunks *chunks, struct cairn_hash *out)
 {
 	static const struct cairn_hash NOTHING[NOTHING_CHUNKS];
@@ -140,7 +140,7 @@ static enum cairn_status term_check_range_hash(struct verify_run *run, const str
 	return CAIRN_E_MISMATCH;
 }
 
-/* Add up the chunks' lengths and put the chunks under the file's root. */
+/* Adds up the chunks' lengths and adds the chunks to the file's root. */
 static enum cairn_status term_check_bytes(struct verify_run *run, const struct cairn_shard_term *term, uint64_t offset,
 					  const struct term_chunks *chunks, struct cairn_merkle *merkle)
 {

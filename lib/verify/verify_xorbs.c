@@ -41,7 +41,7 @@ static enum cairn_status xorb_check_chunk(struct verify_run *run, const struct c
 	return CAIRN_OK;
 }
 
-/* Read a block's chunks into the scratch list, checking lengths, places and their sum. */
+/* Reads a block's chunks into the scratch list, and checks lengths, places and their sum. */
 static enum cairn_status xorb_read_chunks(struct verify_run *run, const struct cairn_shard_xorb *xorb)
 {
 	uint64_t unpacked_bytes = 0;
@@ -83,7 +83,7 @@ static enum cairn_status xorb_check_root(struct verify_run *run, const struct ca
 	return CAIRN_E_MISMATCH;
 }
 
-/* What is stored or known under the hash of the description in the scratch list. @param[out] known  NULL: nothing is */
+/* Looks up the xorb described in the scratch list. @param[out] known  NULL: unknown */
 static enum cairn_status xorb_find_known(struct verify_run *run, const struct cairn_shard_xorb *xorb,
 					 const struct cairn_chunk_list **known, int64_t *id)
 {
@@ -95,7 +95,7 @@ static enum cairn_status xorb_find_known(struct verify_run *run, const struct ca
 	return CAIRN_OK;
 }
 
-/* Without an end at the first difference: the time is that of the description, whatever is stored. */
+/* Does not stop at the first difference: the time must depend only on the description. */
 static bool xorb_is_as_known(const struct cairn_chunk_list *described, const struct cairn_chunk_list *known)
 {
 	uint64_t differs = described->n ^ known->n;
@@ -119,18 +119,18 @@ static enum cairn_status xorb_is_unknown(struct verify_run *run, const struct ca
 			  "xorb %s is described, but its bytes are not stored here: upload the xorb first", text);
 }
 
-/* The hash of a xorb is also that of a single chunk of this hash. So it takes no more than the hash to come here, and
- * nothing of what is stored may be told: neither a chunk nor how many there are. */
+/* Reports a differing xorb. A single chunk with this hash has the same xorb hash, so knowing the hash suffices to come
+ * here: reveal no stored chunk and no count. */
 static enum cairn_status xorb_is_other(struct verify_run *run, const struct cairn_shard_xorb *xorb)
 {
 	return cairn_fail(run->diag, CAIRN_E_CONFLICT, "xorb.conflict", xorb->offset,
 			  "the chunks of a described xorb are not those of the stored one: describe what was uploaded");
 }
 
-/* The chunks that are known under a hash have it as their root, since that was computed when they came: a description
- * that is the same need not be hashed again. Where their hashes are not at hand, one that has this root and as many
- * chunks of the same lengths is the same: lists under one root differ where one has a chunk instead of several of the
- * other, and thus a longer one. The root alone does not say it all: that of a single chunk leaves its length open. */
+/* Checks the description's root. Known chunks have this root already, so an equal description need not be hashed. If
+ * their hashes are missing, equal lengths suffice for a description with this root: lists under one root differ only
+ * where one has a single, longer chunk instead of several. The root alone is not enough: that of a single chunk leaves
+ * its length open. */
 static enum cairn_status xorb_check_chunks(struct verify_run *run, const struct cairn_shard_xorb *xorb,
 					   struct verify_place *place)
 {
