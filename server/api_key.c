@@ -11,12 +11,12 @@
 
 enum {
 	API_KEY_TEXT_BYTES = 512, /* of a user's name and a key */
-	API_KEYS = 4096,          /* places; a later one takes that of another: 224 KiB */
+	API_KEYS = 4096,          /* slots; a later key overwrites the one in its slot: 224 KiB */
 };
 
 /* --- in a header -------------------------------------------------------------------------------------------------- */
 
-/* "user:key", in base64. @return the key; NULL: there is none, or a zero byte would end it unseen */
+/* Decodes "user:key" in base64. @return the key; NULL: none, or a zero byte would cut it */
 static const char *api_key_basic(const char *text, char out[static API_KEY_TEXT_BYTES])
 {
 	char url[API_KEY_TEXT_BYTES]; /* the same in base64url */
@@ -50,7 +50,7 @@ enum cairn_status api_key_take(const char *header, uint8_t digest[static CAIRN_S
 
 struct api_key_known {
 	uint8_t digest[CAIRN_SHA256_BYTES];
-	int64_t key, account; /* key 0: the place is free */
+	int64_t key, account; /* key 0: the slot is free */
 };
 
 struct api_keys {

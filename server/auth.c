@@ -15,8 +15,8 @@ enum { AUTH_TOKEN_BYTES_MAX = 8192 };
 /* --- keys --------------------------------------------------------------------------------------------------------- */
 
 struct auth_keys {
-	/* Over current: held for reading while a token is checked, for writing while keys are exchanged. Who writes
-	 * comes first, or a flood of tokens would put off SIGHUP, and SIGTERM behind it. */
+	/* Guards current: read-locked while a token is checked, write-locked while keys are replaced. Writers come
+	 * first, or a flood of tokens would delay SIGHUP, and SIGTERM behind it. */
 	pthread_rwlock_t lock;
 	struct cairn_token_keys *current;
 	char *path;
@@ -75,7 +75,7 @@ static enum cairn_status auth_verify(const struct auth_options *options, const c
 	enum cairn_status status =
 		cairn_token_verify(keys->current, &options->binding, token, cairn_clock_unix_s(), claims, diag);
 	pthread_rwlock_unlock(&keys->lock);
-	/* A token is as good as the API key that it was got with. */
+	/* A token is valid only as long as the API key that obtained it. */
 	return status == CAIRN_OK && claims->api_key ? cairn_cas_check_key_id(options->cas, claims->api_key, diag)
 						     : status;
 }
@@ -120,7 +120,7 @@ static bool auth_parse_bearer(const char *header, char out[static AUTH_TOKEN_BYT
 	return true;
 }
 
-/* Is it known by a row of the index? */
+/* Has the identity a number of an account or a key in the index? */
 static bool auth_has_number(const struct auth_identity *identity)
 {
 	return identity->account != 0 || identity->api_key != 0;
@@ -131,7 +131,7 @@ bool auth_is_somebody(const struct auth_identity *identity)
 	return auth_has_number(identity) || (identity->by_token && strcmp(identity->subject, CAIRN_TOKEN_ANYBODY) != 0);
 }
 
-/* @param kind  no repository is taken for a subject, no token for a key */
+/* @param kind keeps the hashes of repositories, subjects, tokens and keys apart */
 static void auth_name(uint8_t kind, const void *name, size_t len, struct cairn_hash *out)
 {
 	cairn_hash_mac(out, (const uint8_t[CAIRN_HASH_BYTES]){kind}, name, len);
@@ -150,13 +150,13 @@ void auth_bearer(const struct auth_identity *identity, const char *header, struc
 	const char *token = header + strcspn(header, " ");
 	token += strspn(token, " ");
 	const char *dot = strchr(token, '.'), *signature = dot ? strchr(dot + 1, '.') : NULL;
-	/* Where none are needed, anything may stand. */
+	/* Where no tokens are needed, the header may be anything, also without a signature. */
 	auth_name('t', token, signature ? (size_t)(signature - token) : strlen(token), out);
 }
 
 /* --- claims ------------------------------------------------------------------------------------------------------- */
 
-/* "hub/NUMBER": a repository of the hub, which has no other name here. */
+/* "hub/NUMBER" names a repository of the hub; it has no other name here. */
 static bool auth_is_hub(const char *repo)
 {
 	static const char HUB[] = "hub/";
@@ -164,7 +164,7 @@ static bool auth_is_hub(const char *repo)
 	return strncmp(repo, HUB, sizeof(HUB) - 1) == 0 && *number && number[strspn(number, "0123456789")] == '\0';
 }
 
-/* A repository in its one full form, so that "a/b" and "models/a/b" are the same one. The claim was checked when the
+/* Normalises a repository to its full form, so that "a/b" and "models/a/b" are equal. The claim was checked when the
  * token was verified: "[models/|datasets/|spaces/]namespace/name". */
 static void auth_set_repo(struct auth_identity *out, const char *claim)
 {
@@ -173,8 +173,8 @@ static void auth_set_repo(struct auth_identity *out, const char *claim)
 	(void)snprintf(out->repo, sizeof(out->repo), "%s%s", *claim && !has_type ? "models/" : "", claim);
 }
 
-/* Whom the token's bearer shares dedupe with. One that asks for less than everybody names a repository: that was
- * checked with the token, too. A number tells no namespace, so a repository of the hub stands for its own. */
+/* Sets the dedupe scope. A token with a scope narrower than global names a repository, which was checked with the
+ * token. A hub number tells no namespace, so a repository of the hub is a scope of its own. */
 static void auth_set_dedupe(struct auth_identity *out, enum cairn_dedupe_scope scope)
 {
 	const char *slash = strchr(out->repo, '/');
@@ -234,7 +234,7 @@ static void auth_set_operator(struct auth_identity *out)
 	memcpy(out->subject, SUBJECT, sizeof(SUBJECT));
 }
 
-/* Is what a route needs within what the token permits? */
+/* Does the token permit the scope that a route needs? */
 static bool auth_permits(const struct auth_identity *who, unsigned scope, unsigned *code, struct cairn_diag *diag)
 {
 	*code = 403;

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* As a start ends: what is found before anything is opened may be a setting's fault, the rest never is. */
+/* Rates a failure as a start would. Only failures before anything is opened may be the fault of a setting. */
 static void check_note(enum check_result *worst, bool early, enum cairn_status status, const struct cairn_diag *diag)
 {
 	if (status == CAIRN_OK)
@@ -33,7 +33,7 @@ enum cairn_status check_tokens(const struct config *config, const struct listen_
 			  text);
 }
 
-/* The port is not tried: the daemon that is to be replaced may have it. */
+/* Does not try the port: the daemon to be replaced may still use it. */
 static enum cairn_status check_listen(const struct config *config, struct cairn_diag *diag)
 {
 	struct listen_address wanted;

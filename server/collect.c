@@ -14,7 +14,7 @@ void collect_open(struct app *app)
 	int64_t ran = 0, good = 0, failed = 0;
 	const struct cairn_note_field fields[] = {{"ran", &ran}, {"good", &good}, {"failed", &failed}};
 	if (cairn_note_read(app->config.data_dir, COLLECT_NOTE, fields, 3) != CAIRN_OK)
-		return; /* then none is known */
+		return; /* then no collection is known */
 	atomic_store(&g->ran_unix_s, ran);
 	atomic_store(&g->good_unix_s, good);
 	atomic_store(&g->failed, failed != 0);
@@ -34,7 +34,7 @@ void collect_hear_of_others(struct app *app)
 		app->collected(app);
 }
 
-/* Only one collection runs at a time, but the next may begin before this has been kept. */
+/* Collections run one at a time, but the next may begin before this outcome is kept. */
 static void collect_keep(struct app *app)
 {
 	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -57,8 +57,8 @@ void collect_note_totals(struct app *app, const struct cairn_index_totals *sums)
 	atomic_store(&app->garbage.counted_unix_s, cairn_clock_unix_s());
 }
 
-/* One that did not run, since another does or a backup is made, is no collection; one that was stopped is none that
- * the schedule would wait for. What is left is counted anew. */
+/* A collection that was refused, because of another one or a backup, does not count. A stopped one does not count for
+ * the schedule. The remaining garbage is counted anew. */
 static void collect_note(struct app *app, enum cairn_status status, bool stopped, const struct cairn_gc_report *gc)
 {
 	struct app_garbage *g = &app->garbage;

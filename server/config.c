@@ -22,10 +22,11 @@ static const char CONFIG_PRINT[] = "--print-settings", CONFIG_PRINT_FILE[] = "--
 		  CONFIG_LOOK[] = "--check";
 enum { CONFIG_PREFIX_LEN = sizeof(CONFIG_PREFIX) - 1 };
 
-/* Where complaints go while the daemon runs; NULL: to standard error. The one thread that reads settings has it. */
+/* Receives complaints while the daemon runs; NULL: they go to standard error. Used by the one thread that reads
+ * settings. */
 static struct cairn_diag *config_diag;
 
-/* One line on standard error, whatever a value has in it. */
+/* Writes one line to standard error, whatever bytes a value has. */
 static void config_complain(const char *fmt, ...) CAIRN_PRINTF(1, 2);
 static void config_complain(const char *fmt, ...)
 {
@@ -63,8 +64,8 @@ struct config_file {
 	const char *path;
 	FILE *stream;
 	unsigned line;
-	unsigned *lines; /* of each setting, where the file has it; 0: not so far */
-	bool failed;     /* and said so; the rest is not looked at */
+	unsigned *lines; /* line number of each setting in the file; 0: not seen yet */
+	bool failed;     /* an error was reported; the rest is skipped */
 };
 
 static bool config_file_refuse(struct config_file *f, const char *why)
@@ -74,7 +75,7 @@ static bool config_file_refuse(struct config_file *f, const char *why)
 	return false;
 }
 
-/* Is it a line that inih reads as it is meant? */
+/* Does inih read the line as it is meant? */
 static bool config_file_accepts(struct config_file *f, const char *line)
 {
 	if (*line == '[')
@@ -84,8 +85,8 @@ static bool config_file_accepts(struct config_file *f, const char *line)
 	return true;
 }
 
-/* Hands inih one line at a time, so that messages can name it: with blanks at its front removed, since inih would take
- * an indented line for more of the one before, and refused when it does not fit, since inih would cut it in two. */
+/* Hands inih one line at a time, so that messages can name the line. Removes leading blanks, since inih takes an
+ * indented line for a continuation. Refuses a line that does not fit, since inih would split it. */
 static char *config_file_line(char *out, int room, void *ctx)
 {
 	struct config_file *f = ctx;
@@ -167,14 +168,14 @@ static bool config_read_file(struct config *config, const char *path, const char
 
 /* --- the environment ---------------------------------------------------------------------------------------------- */
 
-/* Names that cairn, the command, reads. */
+/* Variables that the command cairn reads. */
 static bool config_is_foreign(const char *name, size_t len)
 {
 	return (len == 5 && memcmp(name, "TOKEN", 5) == 0) || (len == 6 && memcmp(name, "SERVER", 6) == 0) ||
 	       (len == 6 && memcmp(name, "CONFIG", 6) == 0);
 }
 
-/* Unknown variables are no errors: orchestrators make some of that prefix for a service of this name. */
+/* Unknown variables are no errors: orchestrators set some with this prefix for a service named cairn. */
 static void config_warn_unknown(const char *variable, size_t len)
 {
 	char name[128];
@@ -187,7 +188,7 @@ static bool config_read_variable(struct config *config, const char *variable)
 {
 	const char *value = strchr(variable, '=');
 	char name[SETTING_NAME_BYTES], why[CONFIG_WHY_BYTES];
-	if (!value || value[1] == 0) /* an empty one counts as not set: composed environments often have those */
+	if (!value || value[1] == 0) /* empty counts as not set: composed environments often have such */
 		return true;
 	size_t whole = (size_t)(value++ - variable), len = whole - CONFIG_PREFIX_LEN;
 	const char *upper = variable + CONFIG_PREFIX_LEN;
@@ -222,7 +223,7 @@ static bool config_read_environment(struct config *config)
 /* One option, taken apart. */
 struct config_option {
 	char name[SETTING_NAME_BYTES]; /* as in the file */
-	const struct setting *setting; /* NULL: none has this name */
+	const struct setting *setting; /* NULL: no setting has this name */
 	const char *value;             /* NULL: the flag alone, or --config without one */
 };
 
@@ -236,7 +237,8 @@ static void config_no_option(const char *arg, const char *name, size_t len)
 			option, near ? "?)" : "");
 }
 
-/* --name value, --name=value, --flag, --no-flag. @return false: said why. *i is the argument that was used last */
+/* Parses --name value, --name=value, --flag, --no-flag. @return false: an error was reported. *i is the last argument
+ * used */
 static bool config_take_option(struct config_option *out, int *i, int argc, char **argv)
 {
 	const char *arg = argv[*i];
@@ -269,7 +271,7 @@ static bool config_take_option(struct config_option *out, int *i, int argc, char
 	return out->value != NULL;
 }
 
-/* All options but --config; that one, when path is given, and nothing else. */
+/* Applies all options but --config. If path is given, reads only --config. */
 static bool config_read_options(struct config *config, const char **path, int argc, char **argv)
 {
 	for (int i = 1; i < argc; i++) {
@@ -300,7 +302,7 @@ static enum config_result config_say(const struct cairn_buf *text)
 	return CONFIG_EXIT_FAILED;
 }
 
-/* --help and the like. @return CONFIG_RUN: none of them is asked for */
+/* Answers --help and the like. @return CONFIG_RUN: none of these was given */
 static enum config_result config_answer(int argc, char **argv)
 {
 	for (int i = 1; i < argc; i++) {
@@ -352,7 +354,7 @@ static bool config_check_claim(const char *setting, const char *name)
 	return false;
 }
 
-/* Its password, if it has one, is not repeated: nor by what would tell of a changed setting. */
+/* A password in the URL never gets into a message, nor into the log of changed settings. */
 static bool config_check_index(const struct config *config)
 {
 	struct cairn_index_reach reach;
@@ -368,7 +370,7 @@ static bool config_check_index(const struct config *config)
 	return false;
 }
 
-/* What one setting alone does not show. */
+/* Checks that settings fit each other. */
 static bool config_check(struct config *config)
 {
 	if (config->spool_bytes_max < config->shard_bytes_max || config->spool_bytes_max < config->xorb_bytes_max) {
@@ -424,7 +426,7 @@ static bool config_has_argument(int argc, char **argv, const char *wanted)
 	return false;
 }
 
-/* What is asked for with --print-settings, or --print-settings-file. @return CONFIG_RUN: neither is asked for */
+/* Answers --print-settings and --print-settings-file. @return CONFIG_RUN: neither was given */
 static enum config_result config_print(const struct config *config, int argc, char **argv)
 {
 	CLEANUP(cairn_buf_fini) struct cairn_buf text = cairn_buf_init(CONFIG_TEXT_BYTES_MAX);

@@ -23,7 +23,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-/* Looked at in this order: what is asked for most often comes first, and the hub's own last. */
+/* Searched in this order: the most frequent routes come first, the hub's own last. */
 #define DAEMON_CAS_ROUTES                                                                                              \
 	ROUTES_CHUNKS, ROUTES_FETCH, ROUTES_SHARDS, ROUTES_XORBS, ROUTES_RECONSTRUCTIONS, ROUTES_HEALTH, ROUTES_FILES, \
 		ROUTES_HASH, ROUTES_TELEMETRY, ROUTES_ADMIN, ROUTES_PACKS, ROUTES_KEYS, ROUTES_SCRUB,                  \
@@ -46,17 +46,17 @@ enum {
 	DAEMON_ROUTES_MAX = 256,
 	DAEMON_WORKERS_MAX = 256, /* as the setting says */
 	DAEMON_REPLIES_MS = 1000,
-	DAEMON_STOP_S = 15,       /* for the rest of a stop, once requests and writes have ended */
-	DAEMON_QUICK_WORKERS = 2, /* besides those that verify and wait for the disk, for what a person waits for */
-	DAEMON_STAND_INS = 16,    /* work in the place of threads that wait for the index's writer */
-	DAEMON_DISK_WORKERS = 32, /* the more wait at once, the fewer rounds of the disk there are for each */
-	DAEMON_LONG_WORKERS = 4,  /* a packing, a collection, a look at the index, and the figures of usage */
-	DAEMON_LONG_QUICK_WORKERS = 2, /* besides those, for /ready; one turn gets all threads but one */
+	DAEMON_STOP_S = 15,            /* for the rest of a stop, after requests and writes */
+	DAEMON_QUICK_WORKERS = 2,      /* further threads for work that a person waits for */
+	DAEMON_STAND_INS = 16,         /* replace threads that wait for the index's writer */
+	DAEMON_DISK_WORKERS = 32,      /* the more wait at once, the fewer disk flushes each needs */
+	DAEMON_LONG_WORKERS = 4,       /* a packing, a collection, a check of the index, and the figures of usage */
+	DAEMON_LONG_QUICK_WORKERS = 2, /* further threads for /ready; one sender gets all threads but one */
 };
 
 /* --- opening ------------------------------------------------------------------------------------------------------ */
 
-/* lib/ never prints. */
+/* Logs notices of the library, since lib/ never prints. */
 static void daemon_noticed(void *ctx, const struct cairn_cas_notice *notice)
 {
 	char xorb[CAIRN_HASH_TEXT_BYTES];
@@ -130,7 +130,7 @@ static enum cairn_status daemon_open_data_dir(struct app *app, struct cairn_diag
 	return cairn_data_dir_open(&app->data_dir, &options, diag);
 }
 
-/* It can be read, and /ready is 200: nobody would know until an upload is refused. */
+/* Warns of a frozen index. It can be read, and /ready is 200, so nobody would notice until an upload is refused. */
 static void daemon_tell_frozen(const struct app *app)
 {
 	const char *state, *why = cairn_move_frozen(app->config.data_dir, &state);
@@ -188,8 +188,8 @@ static struct metrics *daemon_metrics(void)
 	return metrics_new(names);
 }
 
-/* Two descriptors a connection (its socket, its spool or object), those that the store keeps open, and some for the
- * rest. */
+/* Needs two descriptors per connection (its socket, its spool or object), those that the store keeps open, and some for
+ * the rest. */
 static void daemon_raise_files_max(uint64_t connections)
 {
 	struct rlimit limit;
@@ -282,7 +282,7 @@ void daemon_close(struct app *app)
 {
 	housekeeping_stop(app->housekeeping);
 	prover_stop(app->prover);
-	cairn_workers_free(app->workers); /* before the next: they hand over to those of the disk */
+	cairn_workers_free(app->workers); /* before disk_workers, to which these hand over */
 	cairn_workers_free(app->disk_workers);
 	cairn_workers_free(app->long_workers);
 	cairn_workers_ask_fini(&app->pulse);
@@ -362,7 +362,7 @@ static void daemon_ended(void *ctx, const struct http_request *req, const struct
 	    LOG_T("user_agent", s->user_agent));
 }
 
-/* Once: nothing but a restart changes it. */
+/* Logs it once: only a restart clears it. */
 static void daemon_tell_of_checkpoint(struct app *app, const struct cairn_diag *failure)
 {
 	if (app->told_of_checkpoint || !failure->rule)
@@ -371,7 +371,7 @@ static void daemon_tell_of_checkpoint(struct app *app, const struct cairn_diag *
 	LOG(LOG_ERROR, "index_checkpoint_failed", LOG_T("rule", failure->rule), LOG_T("cause", failure->text));
 }
 
-/* Each time that it changes. */
+/* Logs each change of the state. */
 static void daemon_tell_of_writes(struct app *app, const struct cairn_diag *failure)
 {
 	if (failure->rule && !app->told_of_writes)
@@ -400,7 +400,7 @@ static const char *daemon_silent(void *ctx, unsigned timeout_ms)
 	return cairn_workers_answer(app->workers, &app->pulse, timeout_ms) ? NULL : "workers";
 }
 
-/* Without a thread to feed it, the watchdog bites, and that is told. */
+/* Without a thread to feed it, the watchdog would end the process, so a failure is logged. */
 static void daemon_watch(struct app *app)
 {
 	const struct watchdog_options options = {
@@ -410,7 +410,7 @@ static void daemon_watch(struct app *app)
 		    LOG_T("message", "there is no thread to feed the watchdog"));
 }
 
-/* HOST:PORT, or HOST:PATH of a socket: an address alone may be that of every machine. */
+/* Makes HOST:PORT, or HOST:PATH of a socket. The address alone may be the same on every machine. */
 static void daemon_introduce(struct app *app, const struct listen_address *bound)
 {
 	char host[HOST_NAME_MAX + 1] = "", who[CAIRN_INDEX_WHO_BYTES], text[LISTEN_TEXT_BYTES];
@@ -475,14 +475,14 @@ bool daemon_stop(struct app *app)
 	app->watchdog = NULL;
 	/* Requests, then writes, may each take as long as "drain" says. */
 	service_stopping(2 * drain_s + DAEMON_STOP_S);
-	http_server_drain(app->http, (unsigned)drain_s * 1000); /* after it no request begins to wait */
+	http_server_drain(app->http, (unsigned)drain_s * 1000); /* afterwards no request begins to wait */
 	atomic_store(&app->drained, true);
 	housekeeping_stop(app->housekeeping); /* it writes to the index, too */
 	app->housekeeping = NULL;
 	prover_stop(app->prover);
 	app->prover = NULL;
-	cairn_cas_finish_screens(app->cas); /* each resumes its request, or hands it to those below */
-	cairn_workers_close(app->workers);  /* every piece of work resumes its request or hands it to those below */
+	cairn_cas_finish_screens(app->cas); /* each screen resumes its request, or hands it to the workers below */
+	cairn_workers_close(app->workers);  /* all work resumes its request, or hands it to the workers below */
 	cairn_workers_close(app->disk_workers);
 	cairn_workers_close(app->long_workers);
 	if (!cairn_cas_finish_writes(app->cas, (int64_t)drain_s * 1000)) /* every write resumes its request */

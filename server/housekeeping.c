@@ -17,23 +17,23 @@
 #include <stdlib.h>
 
 enum {
-	HOUSEKEEPING_EVERY_US = 1000 * 1000,    /* it looks at the clock: tests and people move it */
-	HOUSEKEEPING_LOOK_MS = 900,             /* also while it scrubs */
-	HOUSEKEEPING_AGAIN_MS = 10 * 60 * 1000, /* after a collection that somebody held off */
+	HOUSEKEEPING_EVERY_US = 1000 * 1000, /* it checks the clock this often, since tests and people move the clock */
+	HOUSEKEEPING_LOOK_MS = 900,          /* also while it scrubs */
+	HOUSEKEEPING_AGAIN_MS = 10 * 60 * 1000, /* retry of a collection that was held off */
 	HOUSEKEEPING_DAY_S = 86400,
 	HOUSEKEEPING_KEYS_KEPT_S = CAIRN_KEY_KEPT_DAYS * HOUSEKEEPING_DAY_S,
 	HOUSEKEEPING_TRIM_MS = 3600 * 1000,
-	HOUSEKEEPING_USAGE_MS = 10 * 1000, /* after another daemon was at the figures */
-	HOUSEKEEPING_SILENT_S = 3,         /* a backup leaves word more often */
+	HOUSEKEEPING_USAGE_MS = 10 * 1000, /* retry after another daemon computed the figures */
+	HOUSEKEEPING_SILENT_S = 3,         /* a backup writes its note more often */
 };
 
 struct housekeeping {
 	struct app *app;
 	pthread_t thread;
-	/* the thread's, of the monotonic clock: not before */
+	/* the thread's, on the monotonic clock: the earliest next time */
 	int64_t look_ms, collect_ms, trim_ms, usage_ms;
 	uint64_t salt;     /* of the schedule */
-	bool told_of_lost; /* that the look for lost files failed */
+	bool told_of_lost; /* it has logged that the search for lost files failed */
 };
 
 /* --- what is done ------------------------------------------------------------------------------------------------- */
@@ -90,7 +90,7 @@ static void housekeeping_trim(struct housekeeping *h)
 	housekeeping_trim_keys(h);
 }
 
-/* The command cairn backup works beside the daemon, and leaves word. */
+/* Reads the notes of the command cairn backup, which runs beside the daemon. */
 static void housekeeping_hear_of_backups(struct app *app)
 {
 	struct app_backup *b = &app->backup;
@@ -105,8 +105,8 @@ static void housekeeping_hear_of_backups(struct app *app)
 	atomic_store(&b->ran_unix_s, ran);
 }
 
-/* One that was silent for long may be slow, or was killed: then it holds off collections no more. That a backup does
- * not run is asked once, since asking keeps a collection away for a moment. */
+/* A backup without news may be slow, or was killed and then no longer holds off collections. This is tested once per
+ * backup, since the test itself holds off a collection for a moment. */
 static bool housekeeping_backup_lives(const struct housekeeping *h, int64_t seen_unix_s)
 {
 	const struct app_backup *b = &h->app->backup;
@@ -115,7 +115,7 @@ static bool housekeeping_backup_lives(const struct housekeeping *h, int64_t seen
 	if (cairn_clock_unix_s() - seen_unix_s < HOUSEKEEPING_SILENT_S)
 		return true;
 	if (seen_unix_s == atomic_load(&b->seen_unix_s) && !atomic_load(&b->running))
-		return false; /* known to be dead, and nothing has been heard since */
+		return false; /* known to be dead, without news since */
 	return cairn_hold_is_held(h->app->config.data_dir);
 }
 
@@ -155,7 +155,7 @@ static void housekeeping_renew_usage(struct housekeeping *h)
 	h->app->collected(h->app);
 }
 
-/* What cannot be read now is for the next look. The log has one line for a row of failures. */
+/* After a failure the next search tries again. A series of failures is logged once. */
 static void housekeeping_look_for_lost(struct housekeeping *h)
 {
 	enum cairn_status status = cairn_losses_look(h->app->cas, housekeeping_stops, h);
@@ -205,8 +205,8 @@ enum cairn_status housekeeping_start(struct housekeeping **out, struct app *app)
 	if (!h)
 		return CAIRN_E_NOMEM;
 	h->app = app;
-	housekeeping_note_growth(app); /* before anything is served: a day begins with what there was */
-	/* Without randomness it collects when others do. */
+	housekeeping_note_growth(app); /* before anything is served, so that a day has the bytes at its start */
+	/* Without randomness all daemons collect at the same moment. */
 	(void)!cairn_random((uint8_t *)&h->salt, sizeof(h->salt));
 	if (pthread_create(&h->thread, NULL, housekeeping_loop, h) != 0) {
 		free(h);

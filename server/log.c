@@ -16,7 +16,7 @@ enum {
 	LOG_VALUE_BYTES_MAX = 1024, /* of a text, before escaping */
 	LOG_END_BYTES = 2,          /* "}\n", for which room is always kept */
 	LOG_SECOND_BYTES = 19,      /* 2026-01-31T12:34:56 */
-	LOG_WAIT_MS = 2000,         /* for what reads standard error, at the end */
+	LOG_WAIT_MS = 2000,         /* for the reader of standard error, at the end */
 };
 
 static atomic_int log_level_max = LOG_INFO;
@@ -63,7 +63,7 @@ void log_refusal(const char *text)
 	log_writer_put(line.bytes, line.len, true);
 }
 
-/* A line that is being made. Behind end there is room for its end. */
+/* A line under construction. After end there is room for its closing bytes. */
 struct log_line {
 	char *at, *end;
 };
@@ -85,13 +85,14 @@ static void log_add_number(struct log_line *line, const struct log_field *field)
 	line->at = cairn_decimal_text(at, number < 0 ? 0 - (uint64_t)number : (uint64_t)number);
 }
 
-/* One that has to be escaped, or is long. By itself, so that the others don't save registers for it. */
+/* Adds a text that needs escapes, or is long. A function of its own, so that other texts don't save registers for it.
+ */
 __attribute__((noinline)) static void log_add_odd_text(struct log_line *line, const struct log_field *field)
 {
 	struct cairn_buf room = cairn_buf_over(line->at, (size_t)(line->end - line->at));
 	cairn_buf_add(&room, field->head, field->head_len);
 	cairn_json_text(&room, field->text, LOG_VALUE_BYTES_MAX);
-	if (room.status == CAIRN_OK) /* else it is left out whole, so that the line stays valid JSON */
+	if (room.status == CAIRN_OK) /* else the field is left out, so that the line stays valid JSON */
 		line->at += room.len;
 }
 
@@ -110,7 +111,8 @@ static void log_add_text(struct log_line *line, const struct log_field *field)
 	line->at = at;
 }
 
-/* RFC 3339, UTC. The true time, also when a test has moved the clock. Each thread keeps the text of its last second. */
+/* Adds the time: RFC 3339, UTC, the true time even if a test has moved the clock. Each thread caches the text of its
+ * last second. */
 static void log_add_time(struct log_line *line)
 {
 	static _Thread_local struct {

@@ -16,25 +16,25 @@
 
 enum {
 	WRITER_EVERY_MS = 100,
-	WRITER_HELD_UP_MS = 1,          /* somebody has cells and not yet filled them, and others are behind */
-	WRITER_MANY_CELLS = 256,        /* of most lines some 64 KiB */
+	WRITER_HELD_UP_MS = 1,          /* wait while a reserved line is unfilled and others are behind it */
+	WRITER_MANY_CELLS = 256,        /* about 64 KiB of typical lines */
 	WRITER_BATCH_BYTES = 64 * 1024, /* most that is written at once */
-	WRITER_LOOK_MS = 1,             /* how often somebody who waits for the thread looks */
+	WRITER_LOOK_MS = 1,             /* polling interval of those who wait for the thread */
 };
 
 /* One for the process, as standard error is. */
 static struct log_writer {
 	struct log_ring ring;
-	alignas(64) atomic_bool running; /* there is the thread; else whoever puts a line writes it */
+	alignas(64) atomic_bool running; /* the thread runs; false: callers write their lines themselves */
 	atomic_bool idle;                /* it sleeps until there is a line */
-	atomic_bool hurry;               /* it is not to wait for more lines */
+	atomic_bool hurry;               /* write without waiting for more lines */
 	atomic_bool stopping, ended;
 	int wake;                              /* an eventfd */
-	alignas(64) _Atomic uint64_t finished; /* up to here the ring's cells are written, or given up */
+	alignas(64) _Atomic uint64_t finished; /* the ring's cells before this position are written or given up */
 	void (*tell_dropped)(uint64_t lines);
 	pthread_t thread;
-	uint64_t told;      /* of the dropped lines */
-	size_t batch_bytes; /* most at once; a longer line goes alone */
+	uint64_t told;      /* dropped lines that were reported */
+	size_t batch_bytes; /* most bytes at once; a longer line is written alone */
 	bool torn;          /* a write that failed left a part of a line */
 	uint8_t batch[1 + WRITER_BATCH_BYTES];
 } writer;
@@ -49,7 +49,7 @@ static void writer_drop(struct log_writer *w, const uint8_t *lines, const uint8_
 	atomic_fetch_add_explicit(&w->ring.dropped, n, memory_order_relaxed);
 }
 
-/* Lines begin at bytes + begin. What fails is lost, but is counted. */
+/* Writes lines, which begin at bytes + begin. Lines that fail are lost, but counted. */
 static bool writer_write(struct log_writer *w, const uint8_t *bytes, size_t begin, size_t len)
 {
 	const uint8_t *p = bytes, *end = bytes + len;
@@ -68,12 +68,12 @@ static bool writer_write(struct log_writer *w, const uint8_t *bytes, size_t begi
 	return p == end;
 }
 
-/* A batch of whole lines. @return false: there are none */
+/* Writes a batch of complete lines. @return false: there are none */
 static bool writer_write_batch(struct log_writer *w, bool *well)
 {
 	size_t begin = 0, len;
 	if (w->torn)
-		w->batch[begin++] = '\n'; /* what comes is not to hang on a half line */
+		w->batch[begin++] = '\n'; /* end the torn line before the next one */
 	size_t have = begin;
 	while ((len = log_ring_next(&w->ring)) > 0 && (have == begin || have + len <= w->batch_bytes)) {
 		log_ring_take(&w->ring, w->batch + have, len);
@@ -86,7 +86,7 @@ static bool writer_write_batch(struct log_writer *w, bool *well)
 	return true;
 }
 
-/* Where lines are missing the log says so. @return whether it is to */
+/* Reports dropped lines in the log. @return whether there were new ones */
 static bool writer_tell_dropped(struct log_writer *w)
 {
 	uint64_t dropped = atomic_load_explicit(&w->ring.dropped, memory_order_relaxed), lines = dropped - w->told;
@@ -97,8 +97,7 @@ static bool writer_tell_dropped(struct log_writer *w)
 	return true;
 }
 
-/* What is there now: with what comes meanwhile it would go on for ever, a few lines at a time.
- * @return false: there was nothing */
+/* Writes the lines that are there now. Including later ones, it might never end. @return false: there were none */
 static bool writer_write_all(struct log_writer *w)
 {
 	bool well, any = false;
@@ -132,8 +131,8 @@ static void writer_hurry(struct log_writer *w)
 		writer_wake(w);
 }
 
-/* Who puts a line reserves its cells first and looks at idle after that, here it is the other way round: one of the two
- * sees the other. */
+/* A producer reserves cells first and reads idle after. Here the order is reversed, so one of the two sees the other.
+ */
 static void writer_wait_for_a_line(struct log_writer *w)
 {
 	atomic_store(&w->idle, true);
@@ -142,8 +141,8 @@ static void writer_wait_for_a_line(struct log_writer *w)
 	atomic_store(&w->idle, false);
 }
 
-/* Until there is a line, and then until there are many or it has waited for long enough. While lines come nobody is to
- * wake it for the first one: it looks by itself. */
+/* Waits for a line, and then for many lines or a timeout. While lines keep coming, the thread polls, so that no
+ * producer has to wake it. */
 static void writer_wait(struct log_writer *w, bool they_come)
 {
 	bool held_up = atomic_load(&w->ring.reserved) != atomic_load(&w->ring.taken) && log_ring_next(&w->ring) == 0;
@@ -158,7 +157,7 @@ static void *writer_run(void *arg)
 	struct log_writer *w = arg;
 	(void)pthread_setname_np(pthread_self(), "log");
 	for (;;) {
-		(void)atomic_exchange(&w->hurry, false); /* who is in a hurry from here on says so again */
+		(void)atomic_exchange(&w->hurry, false); /* later urgent lines set it again */
 		bool last = atomic_load(&w->stopping);
 		bool they_come = writer_write_all(w);
 		if (last)
@@ -169,7 +168,7 @@ static void *writer_run(void *arg)
 	return NULL;
 }
 
-/* A pipe may have other writers: up to PIPE_BUF nothing of theirs gets between. */
+/* A pipe may have other writers: writes up to PIPE_BUF are atomic. */
 static size_t writer_batch_bytes(void)
 {
 	struct stat s;
@@ -230,7 +229,7 @@ void log_writer_put(const void *line, size_t len, bool hurry)
 	struct log_writer *w = &writer;
 	if (!atomic_load_explicit(&w->running, memory_order_acquire)) {
 		enum cairn_status written = cairn_fd_write_all(STDERR_FILENO, line, len);
-		(void)written; /* there is nobody to tell */
+		(void)written; /* the failure cannot be reported anywhere */
 		atomic_fetch_add_explicit(&w->ring.lines, 1, memory_order_relaxed);
 		return;
 	}
@@ -243,7 +242,7 @@ void log_writer_put(const void *line, size_t len, bool hurry)
 
 void log_writer_counts(uint64_t *lines, uint64_t *dropped)
 {
-	/* In this order: never more dropped than there were. */
+	/* Load dropped first: it then never exceeds lines. */
 	*dropped = atomic_load_explicit(&writer.ring.dropped, memory_order_acquire);
 	*lines = atomic_load_explicit(&writer.ring.lines, memory_order_relaxed);
 }

@@ -21,7 +21,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { MAIN_LARGE_BLOCK_BYTES = 1024 * 1024 }; /* from here on memory is the system's again when it is freed */
+enum { MAIN_LARGE_BLOCK_BYTES = 1024 * 1024 }; /* freed blocks of at least this size go back to the system */
 enum { EXIT_STOPPED = 0, EXIT_CANNOT_START = 1, EXIT_WRONG_SETTINGS = 64 }; /* 64: EX_USAGE of sysexits */
 
 static int main_fail(int exit_code, const struct cairn_diag *diag)
@@ -30,7 +30,7 @@ static int main_fail(int exit_code, const struct cairn_diag *diag)
 	return exit_code;
 }
 
-/* A listening socket, from systemd or by the setting; -1: said why, *exit_code is set. */
+/* Returns a listening socket, from systemd or by the setting; -1: an error was reported, and *exit_code is set. */
 static int main_listen(const struct config *config, struct listen_address *bound, int *exit_code)
 {
 	struct cairn_diag diag = {0};
@@ -63,7 +63,7 @@ static int main_listen(const struct config *config, struct listen_address *bound
 	return -1;
 }
 
-/* Others may sign with the same key, for services of their own. */
+/* Warns if tokens are not bound to this service: others may sign with the same key for their own. */
 static void main_warn_unbound(const struct config *c)
 {
 	const char *issuer = c->token_issuer ? NULL : "token_issuer";
@@ -94,21 +94,22 @@ static void main_announce(const struct app *app, const struct listen_address *bo
 	if (app->sandbox.missing[0])
 		LOG(LOG_WARNING, "sandbox", LOG_T("on", app->sandbox.text), LOG_T("missing", app->sandbox.missing),
 		    LOG_T("message", "the kernel does not let in all of it; the daemon does with what there is"));
-	/* Root on loopback is how a first trial runs. Root where others come is a risk that one setting ends. */
+	/* A first trial often runs as root on loopback. If others can connect, root is a risk that one setting removes.
+	 */
 	if (geteuid() == 0)
 		LOG(listen_is_loopback(bound) ? LOG_INFO : LOG_WARNING, "root",
 		    LOG_T("message", "runs as root; the setting \"user\" names the user to become"));
-	/* Behind a proxy on this machine everybody comes from loopback. */
+	/* Behind a proxy on this machine all clients come from loopback. */
 	if (!app->auth.keys && (!listen_is_loopback(bound) || app->config.public_url))
 		LOG(LOG_WARNING, "no_tokens", LOG_T("message", "everybody who reaches this port may write"));
 	main_warn_unbound(&app->config);
-	log_flush(); /* who reads the line that follows finds these */
+	log_flush(); /* so that the warnings come before the line that follows */
 	(void)printf("cairnd listening on %s://%s\n", app->tls ? "https" : "http", text);
 	(void)fflush(stdout);
 	main_tell_ready(bound, app->tls != NULL);
 }
 
-/* One that was handed over is whose it is. */
+/* A socket handed over by systemd keeps its owner. */
 static const char *main_made_socket(const struct listen_address *bound)
 {
 	return bound->mode ? listen_path(bound) : NULL;
@@ -116,7 +117,8 @@ static const char *main_made_socket(const struct listen_address *bound)
 
 enum { MAIN_PORTS = CAIRN_INDEX_REACH_PORTS + 2, MAIN_READABLE = 10 };
 
-/* What the store, the index and the store's keys on other machines take. @param[out] ports  of all */
+/* Finds what the sandbox must allow to reach store, index and the store's keys on other machines. @param[out] ports of
+ * all */
 static enum cairn_status main_reach(const struct config *c, struct cairn_index_reach *index,
 				    struct cairn_store_reach *store, uint16_t ports[MAIN_PORTS], size_t *n_ports,
 				    struct cairn_diag *diag)
@@ -136,12 +138,12 @@ static enum cairn_status main_reach(const struct config *c, struct cairn_index_r
 	return CAIRN_OK;
 }
 
-/* Give up what is not needed for serving. The data folder must be there before, so that it can be kept. */
+/* Drops privileges and enters the sandbox. The data folder must exist before, so that access to it can be kept. */
 static enum cairn_status main_confine(struct app *app, const struct listen_address *bound, struct cairn_diag *diag)
 {
 	const struct config *c = &app->config;
 	bool made;
-	/* Durably: later the folder that it is in can no longer be opened. When it fails, daemon_open() says so. */
+	/* Make the folder durable now: its parent cannot be opened later. If this fails, daemon_open() reports it. */
 	enum cairn_status status = cairn_fd_make_folder(c->data_dir, &made);
 	if (made && status != CAIRN_OK)
 		return cairn_fail(diag, status, "data_dir.make", CAIRN_NO_OFFSET, "cannot make the data folder %s: %s",
@@ -180,7 +182,7 @@ static enum cairn_status main_confine(struct app *app, const struct listen_addre
 	return status == CAIRN_OK ? sandbox_enter(&options, &app->sandbox, diag) : status;
 }
 
-/* What settings are read from, and those that were read last; without any: as at the start. */
+/* The sources of the settings, and the settings read last; if none, those of the start. */
 struct main_settings {
 	int argc;
 	char **argv;
@@ -196,7 +198,7 @@ static void main_reloaded(enum cairn_status status, const struct cairn_diag *dia
 		    LOG_T("cause", diag->text), LOG_T("message", "what was read before stays in use"));
 }
 
-/* The settings, as the arguments of the process say. now: those that are in use, replaced. */
+/* Reloads the settings by the arguments of the process. now: the settings in use, which are replaced. */
 static enum cairn_status main_reload_settings(struct app *app, struct main_settings *settings, struct cairn_diag *diag)
 {
 	CLEANUP(cairn_buf_fini) struct cairn_buf changed = cairn_buf_init(CONFIG_TEXT_BYTES_MAX);
@@ -209,7 +211,7 @@ static enum cairn_status main_reload_settings(struct app *app, struct main_setti
 	settings_changed(&restart, &app->config, &now, false);
 	cairn_buf_add(&changed, "", 1);
 	cairn_buf_add(&restart, "", 1);
-	bool quieter = now.log_level < LOG_INFO; /* then this is the last line of its kind */
+	bool quieter = now.log_level < LOG_INFO; /* log before the change, or the line would be lost */
 	if (!quieter)
 		daemon_set_live(app, &now);
 	LOG(LOG_INFO, "reload", LOG_T("what", "settings"), LOG_T("file", now.file),
@@ -222,7 +224,7 @@ static enum cairn_status main_reload_settings(struct app *app, struct main_setti
 	return CAIRN_OK;
 }
 
-/* Each on its own: a certificate that is wrong keeps no token key from being taken away. */
+/* Each is reloaded independently: a wrong certificate must not keep a token key from being revoked. */
 static void main_reload(struct app *app, struct main_settings *settings)
 {
 	struct cairn_diag of_settings = {0}, of_keys = {0}, of_tls = {0}, of_store = {0};
@@ -261,7 +263,7 @@ static void main_exit_now(int number)
 	_exit(EXIT_CANNOT_START);
 }
 
-/* A second signal ends the process at once; what is not committed then is as after a crash: not there. */
+/* Lets a second signal end the process at once. As after a crash, uncommitted work is lost. */
 static void main_let_signals_kill(const sigset_t *signals)
 {
 	struct sigaction action = {.sa_handler = main_exit_now};
@@ -286,7 +288,7 @@ static void main_wait(struct app *app, struct main_settings *settings, const str
 	LOG(LOG_INFO, "stopping", LOG_T("signal", number == SIGTERM ? "SIGTERM" : "SIGINT"));
 }
 
-/* From opening the data folder to the last write. */
+/* Runs the daemon, from opening the data folder to the last write. */
 static int main_serve(struct app *app, struct main_settings *settings, int listen_fd,
 		      const struct listen_address *bound, const sigset_t *signals)
 {
@@ -321,7 +323,7 @@ static int main_run(struct app *app, struct main_settings *settings, int listen_
 	(void)sigaddset(&signals, SIGTERM);
 	(void)sigaddset(&signals, SIGINT);
 	(void)sigaddset(&signals, SIGHUP);
-	/* Before any thread starts: they all must leave these to sigwait(). */
+	/* Before any thread starts: all threads must leave these signals to sigwait(). */
 	(void)pthread_sigmask(SIG_BLOCK, &signals, NULL);
 	(void)signal(SIGPIPE, SIG_IGN);
 	service_open();
@@ -340,8 +342,8 @@ static int main_run(struct app *app, struct main_settings *settings, int listen_
 	return exit_code;
 }
 
-/* The C library raises this threshold to the largest block that was ever freed, and keeps what is below it: each worker
- * would hold on to the tables of the largest shard it has verified. (Elsewhere than with glibc, nothing is set.) */
+/* glibc raises this threshold to the largest block ever freed, and keeps smaller blocks: each worker would keep the
+ * tables of the largest shard it verified. (Does nothing with other C libraries.) */
 static void main_give_memory_back(void)
 {
 #ifdef M_MMAP_THRESHOLD
@@ -349,7 +351,7 @@ static void main_give_memory_back(void)
 #endif
 }
 
-/* @return false: there is no such clock, which was said */
+/* @return false: the clock's file is not usable; an error was reported */
 static bool main_set_clock(const struct config *config)
 {
 	if (!config->test_clock || cairn_clock_use_file(config->test_clock) == CAIRN_OK)
@@ -358,7 +360,7 @@ static bool main_set_clock(const struct config *config)
 	return false;
 }
 
-/* The end of a process that is not to serve. */
+/* Ends a process that does not serve. */
 static int main_leave(struct config *config, enum config_result loaded)
 {
 	static const int EXITS[] = {
@@ -383,7 +385,7 @@ int main(int argc, char **argv)
 	struct listen_address bound;
 	int exit_code = EXIT_CANNOT_START;
 	if (!cairn_fd_keep_standard())
-		return EXIT_CANNOT_START; /* and there may be nowhere to say why */
+		return EXIT_CANNOT_START; /* a message might have nowhere to go */
 	main_give_memory_back();
 	enum config_result loaded = config_load(&app.config, argc, argv);
 	if (loaded != CONFIG_RUN)

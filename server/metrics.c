@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Statuses counted one by one; others count as "other". 0: the client went before an answer. */
+/* Statuses counted one by one; others count as "other". 0: the client left before the reply. */
 static const unsigned METRICS_CODES[] = {0,   200, 201, 202, 204, 206, 207, 304, 400, 401, 403,
 					 404, 405, 408, 409, 410, 411, 412, 413, 414, 415, 416,
 					 417, 429, 431, 500, 501, 502, 503, 504, 505, 507};
@@ -29,9 +29,9 @@ static const struct metrics_bound {
 enum { METRICS_N_BOUNDS = sizeof(METRICS_BOUNDS) / sizeof(METRICS_BOUNDS[0]) };
 _Static_assert(METRICS_BUCKETS == METRICS_N_BOUNDS + 1, "a bucket for each bound, and one behind them");
 
-/* What some of the threads have counted: adding takes a counter's cache line from all others that add. */
+/* Counters of some of the threads. Sharded, since threads that add to one counter contend for its cache line. */
 struct metrics_shard {
-	/* In this order short requests write to two lines, not three. */
+	/* In this order short requests write to two cache lines, not three. */
 	_Atomic uint64_t duration_us, request_bytes, reply_bytes;
 	_Atomic uint64_t buckets[METRICS_N_BOUNDS + 1]; /* not cumulative; summed up when written */
 	_Atomic uint64_t codes[METRICS_N_CODES + 1];
@@ -42,7 +42,7 @@ struct metrics_route {
 	struct metrics_shard shards[METRICS_SHARDS];
 };
 
-/* All of a route, as it was read. */
+/* The sums of a route's shards. */
 struct metrics_counts {
 	uint64_t codes[METRICS_N_CODES + 1];
 	uint64_t buckets[METRICS_N_BOUNDS + 1];
@@ -51,8 +51,8 @@ struct metrics_counts {
 
 struct metrics {
 	size_t n_routes;
-	const char **names; /* owned; each is borrowed for good. Beside each other: they are looked through */
-	char apart[64];     /* from what is written to */
+	const char **names; /* owned; each name is borrowed for good. In one array, for a fast search */
+	char apart[64];     /* keeps read-only members off the written cache lines */
 	_Atomic uint64_t queued_buckets[METRICS_N_BOUNDS + 1], queued_us;
 	struct metrics_route routes[]; /* the last one is "none" */
 };
@@ -93,7 +93,7 @@ void metrics_free(struct metrics *m)
 	free(m);
 }
 
-/* Names usually are the very strings that metrics_new() was given, so that the first comparison settles it. */
+/* Names usually are the very pointers given to metrics_new(), so that comparing pointers first is enough. */
 static struct metrics_route *metrics_find(struct metrics *m, const char *route)
 {
 	for (size_t i = 0; i < m->n_routes; i++)
@@ -117,7 +117,7 @@ static uint64_t metrics_get(const _Atomic uint64_t *counter)
 	return atomic_load_explicit(counter, memory_order_relaxed);
 }
 
-/* The calling thread's; threads take them in turns. */
+/* Returns the calling thread's shard; shards are assigned in turns. */
 static struct metrics_shard *metrics_own(struct metrics_route *r)
 {
 	static atomic_uint n_threads;

@@ -8,7 +8,7 @@
 
 enum {
 	PACE_BEHIND_US_MAX = 1000 * 1000,
-	PACE_NICE = 10, /* with 19 there would hardly ever be a turn on a busy machine */
+	PACE_NICE = 10, /* at 19 the thread would hardly ever run on a busy machine */
 };
 
 int64_t pace_pay(struct pace *pace, size_t bytes, uint64_t bytes_per_s)

@@ -17,7 +17,7 @@ enum { PROCESS_TEXT_BYTES = 1024, PROCESS_STAT_START = 22 }; /* the field startt
 
 /* Of the process; set before any thread starts. */
 static struct {
-	pthread_mutex_t lock; /* over reading fds, which has a position */
+	pthread_mutex_t lock; /* guards reads of fds, which has a position */
 	int statm;
 	struct cairn_folder fds; /* open: this can be read */
 	double start_unix_s;
@@ -35,7 +35,7 @@ static double process_start(void)
 	if (n <= 0)
 		return 0;
 	text[n] = '\0';
-	const char *at = strrchr(text, ')'); /* the name before it may have anything in it */
+	const char *at = strrchr(text, ')'); /* the process name before it may contain any bytes */
 	for (int field = 2; at && field < PROCESS_STAT_START; field++)
 		at = strchr(at + 1, ' ');
 	if (!at)

@@ -11,10 +11,10 @@
 #include <stdlib.h>
 
 enum {
-	PROVER_LOOK_US = 1000 * 1000,  /* between two looks while nothing is due */
-	PROVER_AGAIN_US = 5000 * 1000, /* after the index or the store did not answer, or while another daemon proves */
+	PROVER_LOOK_US = 1000 * 1000,  /* polling interval while nothing is due */
+	PROVER_AGAIN_US = 5000 * 1000, /* retry after index or store failed, or while another daemon proves */
 	PROVER_COUNT_MS = 60 * 1000,   /* how often the rows are counted while nothing happens */
-	PROVER_COUNT_SHARE = 50,       /* of the time, counting takes one part of so many at most */
+	PROVER_COUNT_SHARE = 50,       /* counting takes at most one part in so many of the time */
 };
 
 struct prover {
@@ -25,10 +25,10 @@ struct prover {
 	struct pace pace;
 	struct cairn_proof_parts *parts; /* owned */
 	pthread_t thread;
-	bool holds; /* the lease: of all daemons this one proves */
+	bool holds; /* this daemon holds the lease, so it proves */
 	struct cairn_index_lease lease;
 	int64_t after_owner;
-	int64_t count_ms; /* of the monotonic clock: not before */
+	int64_t count_ms; /* on the monotonic clock: the earliest next count */
 	bool changed;     /* since rows were counted */
 };
 
@@ -54,7 +54,7 @@ static void prover_tell(void *ctx, const struct cairn_index_lie *lie)
 	    LOG_T("sha256", proof));
 }
 
-/* A round over all that waits takes as long as there is of it: the figures are those of a moment ago. */
+/* Counts the waiting claims. That takes longer the more there are, so the figures are slightly old. */
 static void prover_count(struct prover *p)
 {
 	struct prover_counts *counts = p->counts;
@@ -72,7 +72,7 @@ static void prover_count(struct prover *p)
 	p->count_ms = now_ms + (wait_ms < PROVER_COUNT_MS ? PROVER_COUNT_MS : wait_ms);
 }
 
-/* What was settled is counted soon, if counting was quick. */
+/* Has the rows counted soon after a change, if counting was quick. */
 static void prover_count_soon(struct prover *p)
 {
 	int64_t soon_ms = p->count_ms - PROVER_COUNT_MS;

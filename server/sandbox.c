@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 
-/* Of linux/prctl.h since 6.3. */
+/* In linux/prctl.h since 6.3. */
 #ifndef PR_SET_MDWE
 #define PR_SET_MDWE              65
 #define PR_MDWE_REFUSE_EXEC_GAIN 1ul
@@ -41,7 +41,7 @@ enum cairn_status sandbox_enter(const struct sandbox_options *options, struct sa
 		sandbox_append(report->text, "off");
 		return CAIRN_OK;
 	}
-	/* Not privileged to enter a sandbox, unless it gives up to gain privileges by running a program. */
+	/* Without privileges, entering a sandbox requires giving up privileges gained by running programs. */
 	int error = prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 ? 0 : errno;
 	report->files = sandbox_note(report, "files", "Landlock", error ? error : sandbox_files(options));
 	int no_mdwe = prctl(PR_SET_MDWE, PR_MDWE_REFUSE_EXEC_GAIN, 0, 0, 0) == 0 ? 0 : errno;

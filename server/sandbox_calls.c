@@ -1,5 +1,5 @@
-/* The system calls that the daemon makes, and no others. What is not listed is answered ENOSYS, as by a kernel without
- * it: newer C libraries try calls that are not listed here, and then do with older ones. */
+/* The list of system calls that the daemon may make. Others fail with ENOSYS, as on an older kernel: a newer C library
+ * then falls back to older calls. */
 #include "server/sandbox_parts.h"
 
 #include <errno.h>
@@ -11,13 +11,14 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* Not there on purpose: execve, fork, socket, connect (but below), bind, ptrace, mount, unshare, setuid and their like,
- * bpf, userfaultfd, io_uring, keyrings, modules. The socket that is listened on is open already. Architectures lack
- * some. */
+/* Left out on purpose: execve, fork, socket, connect (but below), bind, ptrace, mount, unshare, setuid and their like,
+ * bpf, userfaultfd, io_uring, keyrings, modules. The listening socket is already open. Some architectures lack some
+ * calls. */
 static const char *const CALLS[] = {
 	/* memory; mmap and mprotect have rules of their own */
 	"brk", "madvise", "membarrier", "mremap", "msync", "munmap",
-	/* threads; clone has a rule of its own, clone3 hides its flags from a filter: the C library does without */
+	/* threads; clone has a rule of its own; the C library can do without clone3, which hides its flags from a
+	   filter */
 	"exit", "exit_group", "futex", "get_robust_list", "gettid", "getcpu", "rseq", "sched_getaffinity",
 	"sched_yield", "set_robust_list", "set_tid_address",
 	/* signals */
@@ -25,7 +26,7 @@ static const char *const CALLS[] = {
 	"rt_sigtimedwait", "sigaltstack",
 	/* clocks */
 	"clock_getres", "clock_gettime", "clock_nanosleep", "gettimeofday", "nanosleep", "time",
-	/* files: which ones is Landlock's matter */
+	/* files: Landlock decides which ones */
 	"access", "close", "copy_file_range", "dup", "dup2", "dup3", "faccessat", "faccessat2", "fadvise64",
 	"fallocate", "fchmod", "fchmodat", "fchown", "fcntl", "fdatasync", "flock", "fstat", "fstatfs", "fsync",
 	"ftruncate", "getcwd", "getdents64", "link", "linkat", "lseek", "lstat", "mkdir", "mkdirat", "newfstatat",
@@ -40,7 +41,7 @@ static const char *const CALLS[] = {
 	"getegid", "geteuid", "getgid", "getpid", "getrandom", "getrlimit", "getrusage", "getuid", "sysinfo", "times",
 	"uname"};
 
-/* What a sanitizer stops the other threads with, to look for leaks, and makes its reports with. */
+/* Calls of sanitizers, to stop other threads, look for leaks and write reports. */
 static const char *const CALLS_OF_SANITIZERS[] = {
 	"clone", "execve",           "getdents", "getppid",           "kill",  "personality", "pipe", "pipe2",
 	"prctl", "process_vm_readv", "ptrace",   "sched_setaffinity", "vfork", "wait4"};
@@ -65,7 +66,7 @@ static int calls_allow_all(scmp_filter_ctx filter, const char *const *names, siz
 	return rc;
 }
 
-/* Memory is writable or executable when it is made, and never becomes executable. */
+/* Allows mapping memory writable or executable, not both, and never making it executable later. */
 static int calls_allow_memory(scmp_filter_ctx filter)
 {
 	static const int PROTECTIONS[] = {0, PROT_WRITE, PROT_EXEC};
@@ -79,8 +80,8 @@ static int calls_allow_memory(scmp_filter_ctx filter)
 	return rc != 0 ? rc : calls_allow(filter, "mprotect", 1, &not_executable);
 }
 
-/* Threads and no processes; signals to itself (abort) and its own limits; names of threads; sending on connections that
- * there are, where MSG_FASTOPEN would make new ones. */
+/* Allows threads but no processes, signals to itself (abort), its own limits, names of threads, and sending on existing
+ * connections: MSG_FASTOPEN would make new ones. */
 static int calls_allow_some(scmp_filter_ctx filter)
 {
 	const scmp_datum_t self = (scmp_datum_t)getpid();
@@ -94,7 +95,7 @@ static int calls_allow_some(scmp_filter_ctx filter)
 		{"prlimit64", SCMP_A0(SCMP_CMP_EQ, 0)},
 		{"prlimit64", SCMP_A0(SCMP_CMP_EQ, self)},
 		{"prctl", SCMP_A0(SCMP_CMP_EQ, PR_SET_NAME)},
-		{"ioprio_set", SCMP_A1(SCMP_CMP_EQ, 0)},  /* its own, thread by thread */
+		{"ioprio_set", SCMP_A1(SCMP_CMP_EQ, 0)},  /* its own threads only */
 		{"setpriority", SCMP_A1(SCMP_CMP_EQ, 0)}, /* likewise */
 		{"sendto", SCMP_A3(SCMP_CMP_MASKED_EQ, MSG_FASTOPEN, 0)},
 		{"sendmsg", SCMP_A2(SCMP_CMP_MASKED_EQ, MSG_FASTOPEN, 0)},
@@ -105,9 +106,9 @@ static int calls_allow_some(scmp_filter_ctx filter)
 	return rc;
 }
 
-/* To a store or an index on another machine, and to who knows its address; what ports is Landlock's matter. Sockets of
- * other families, as those of netlink, and of the file system where none is to be reached, are not made: the C library
- * does without. */
+/* Allows connecting to a store or an index on another machine, and to name servers; Landlock limits the ports. Sockets
+ * of other families, as netlink, are refused, and so are sockets of the file system unless needed. The C library does
+ * without. */
 static int calls_allow_connecting(scmp_filter_ctx filter, const struct sandbox_options *options)
 {
 	static const char *const NAMES[] = {"connect", "recvmmsg"};
@@ -133,7 +134,7 @@ int sandbox_calls(const struct sandbox_options *options)
 	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ERRNO(ENOSYS));
 	if (!filter)
 		return ENOMEM;
-	/* A tree of comparisons and not a list of them: each call of the daemon pays for it. (Since 2.5.) */
+	/* Compile to a tree of comparisons, not a list, since the filter runs for each call. (Since 2.5.) */
 	int rc = seccomp_attr_set(filter, SCMP_FLTATR_CTL_OPTIMIZE, 2);
 	if (rc == 0)
 		rc = calls_allow_all(filter, CALLS, sizeof(CALLS) / sizeof(CALLS[0]));

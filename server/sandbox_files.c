@@ -1,5 +1,5 @@
-/* Landlock by its system calls: the C library of Debian 12 has none, nor has linux/landlock.h all that newer kernels
- * know. See Documentation/userspace-api/landlock.rst of the kernel. */
+/* Uses Landlock by raw system calls: the C library of Debian 12 has no wrappers, and its linux/landlock.h lacks newer
+ * features. See Documentation/userspace-api/landlock.rst of the kernel. */
 #include "base/sys.h"
 #include "server/sandbox_parts.h"
 
@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 enum {
-	FILES_ABI_MIN = 2, /* before it nothing could be linked from one folder to another, as storing an object does */
+	FILES_ABI_MIN = 2, /* earlier versions forbid linking between folders, which storing an object does */
 	FILES_ABI_TRUNCATE = 3,
 	FILES_ABI_NET = 4,
 	FILES_ABI_IOCTL = 5,
@@ -35,12 +35,12 @@ enum {
 	(FILES_READ | LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_REMOVE_DIR | LANDLOCK_ACCESS_FS_REMOVE_FILE | \
 	 LANDLOCK_ACCESS_FS_MAKE_DIR | LANDLOCK_ACCESS_FS_MAKE_REG | LANDLOCK_ACCESS_FS_REFER | FILES_TRUNCATE)
 
-/* As the newest kernel knows it; older ones take it as long as what they do not know is zero. */
+/* The struct of the newest kernel. Older kernels accept it if the members they do not know are zero. */
 struct files_ruleset {
 	uint64_t handled_fs, handled_net, scoped;
 };
 
-/* What libraries read while the daemon runs: random bytes (SQLite), their configuration, the number of processors, a
+/* Files that libraries read while the daemon runs: random bytes (SQLite), configuration, the number of processors, a
  * library that the C library loads to end a thread or a process. */
 static const char *const FILES_OF_THE_SYSTEM[] = {
 	"/dev/urandom",
@@ -57,7 +57,7 @@ static const char *const FILES_OF_THE_SYSTEM[] = {
 #endif
 };
 
-/* What finding the address of another machine, and believing its certificate, takes besides. */
+/* Further files for resolving the name of another machine and verifying its certificate. */
 static const char *const FILES_OF_CONNECTIONS[] = {
 	"/etc/resolv.conf",
 	"/etc/hosts",
@@ -69,12 +69,12 @@ static const char *const FILES_OF_CONNECTIONS[] = {
 	"/usr/local/share/ca-certificates",
 	"/etc/services",
 	"/run/systemd/resolve",
-	"/etc/passwd", /* who runs it: libpq */
+	"/etc/passwd", /* libpq looks up the user */
 };
 
 enum { FILES_PORT_OF_NAMES = 53 };
 
-/* As the newest kernel knows it. */
+/* The struct of the newest kernel. */
 struct files_port_rule {
 	uint64_t allowed_access, port;
 };
@@ -84,7 +84,7 @@ static int files_allow(int ruleset, const char *path, uint64_t rights, uint64_t 
 	struct landlock_path_beneath_attr rule = {.parent_fd = cairn_sys_open(path, O_PATH | O_CLOEXEC, 0)};
 	struct stat st;
 	if (rule.parent_fd < 0)
-		return 0; /* it can't be opened later either, and who does will say so */
+		return 0; /* opening it later fails, too, and that failure is reported */
 	rule.allowed_access = rights & handled;
 	if (cairn_sys_fstat(rule.parent_fd, &st) == 0 && !S_ISDIR(st.st_mode))
 		rule.allowed_access &= ~(uint64_t)LANDLOCK_ACCESS_FS_READ_DIR;
@@ -94,8 +94,8 @@ static int files_allow(int ruleset, const char *path, uint64_t rights, uint64_t 
 	return error;
 }
 
-/* A key that is exchanged is another file of the same name, so its folder may be read; and so may the folder that a
- * symbolic link leads to. */
+/* A replaced key is a new file of the same name, so its folder may be read, too; also the folder that a symbolic link
+ * leads to. */
 static int files_allow_again(int ruleset, const char *path, uint64_t handled)
 {
 	char copy[PATH_MAX], real[PATH_MAX];
@@ -111,7 +111,7 @@ static int files_allow_again(int ruleset, const char *path, uint64_t handled)
 	return error;
 }
 
-/* UDP is nobody's matter: names are asked for by it. */
+/* UDP, which name lookups use, is not restricted. */
 static int files_allow_port(int ruleset, uint64_t port)
 {
 	const struct files_port_rule rule = {.allowed_access = FILES_CONNECT, .port = port};

@@ -13,7 +13,7 @@ static const struct {
 	uint32_t s;
 } UNITS[] = {{'d', DAY_S}, {'h', 3600}, {'m', 60}, {'s', 1}};
 
-/* "HH:MM" @return its end; NULL: it is none */
+/* Parses "HH:MM". @return its end; NULL: malformed */
 static const char *schedule_parse_minute(const char *text, uint16_t *minute)
 {
 	for (size_t i = 0; i < 5; i++)
@@ -80,7 +80,7 @@ const char *schedule_text(char out[static SCHEDULE_TEXT_BYTES], const struct sch
 	return out;
 }
 
-/* A number below n that looks random, and is the same for the same salt and place. */
+/* Returns a pseudorandom number below n, which depends on salt and place alone. */
 static int64_t schedule_jitter(uint64_t salt, int64_t place, int64_t n)
 {
 	uint64_t mixed = (salt ^ (uint64_t)place) * UINT64_C(0x9e3779b97f4a7c15);

@@ -11,13 +11,13 @@
 #include <string.h>
 
 enum {
-	SCRUB_KEEP_EVERY_MS = 60 * 1000, /* so much is done again after a crash */
-	SCRUB_SHARE_EVERY_MS = 2 * 1000, /* likewise where others look, and take over */
-	SCRUB_BYTES_MIN = 4096,          /* what a xorb counts as that has no bytes here */
-	SCRUB_DEFAULT_S = 7 * 24 * 3600, /* of a pass that is begun by hand where scrub_period is 0 */
+	SCRUB_KEEP_EVERY_MS = 60 * 1000, /* at most so much is repeated after a crash */
+	SCRUB_SHARE_EVERY_MS = 2 * 1000, /* the same where other daemons read the note and take over */
+	SCRUB_BYTES_MIN = 4096,          /* size counted for a xorb without bytes here */
+	SCRUB_DEFAULT_S = 7 * 24 * 3600, /* length of a pass begun by hand if scrub_period is 0 */
 };
 
-/* A store that is read at this rate in less than its time is done earlier, and so is what is damaged found. */
+/* A small store is read at this rate and done early, so that damage is found earlier. */
 #define SCRUB_BYTES_PER_S_MIN (INT64_C(1) << 20)
 
 void scrub_init(struct scrub *s)
@@ -37,13 +37,13 @@ void scrub_fini(struct scrub *s)
 
 /* --- of several daemons one --------------------------------------------------------------------------------------- */
 
-/* What another has taken over, it knows better. */
+/* Drops this daemon's state after another daemon has taken over. */
 static void scrub_lose_hold(struct app *app)
 {
 	struct scrub *s = &app->scrub;
 	atomic_store(&s->holds, false);
 	cairn_cas_give_scrub(app->cas,
-			     &s->lease); /* its fence is passed: nobody else's ends, and it is renewed no more */
+			     &s->lease); /* passed on already: this ends no other holder's, and stops renewals */
 	pthread_mutex_lock(&s->lock);
 	s->version = -1;
 	pthread_mutex_unlock(&s->lock);
@@ -56,7 +56,7 @@ static void scrub_keep(struct app *app)
 		scrub_lose_hold(app);
 }
 
-/* How far the last one was is read under the lease: nobody is further. @return false: another daemon reads */
+/* Takes the lease, and reads the progress under it, so that nobody is further. @return false: another daemon reads */
 static bool scrub_take_hold(struct app *app)
 {
 	struct scrub *s = &app->scrub;
@@ -98,7 +98,7 @@ struct scrub_walk {
 	int64_t bytes_per_s;
 };
 
-/* What was read is paid for by waiting, also when somebody wakes the thread. */
+/* Waits as the rate demands after bytes were read, also if the thread is woken. */
 static bool scrub_go_on(void *ctx, size_t bytes)
 {
 	struct scrub_walk *w = ctx;
@@ -118,14 +118,13 @@ static bool scrub_go_on(void *ctx, size_t bytes)
 
 /* --- a pass ------------------------------------------------------------------------------------------------------- */
 
-/* What another service keeps, it looks after, and reading all of it may cost: that is done only when somebody says so.
- */
+/* A store service checks its own data, and reading all of it may cost money. So it is scrubbed only on request. */
 static bool scrub_is_kept_here(const struct app *app)
 {
 	return app->config.xorbs != CONFIG_XORBS_EXTERNAL && !cairn_cas_is_remote(app->cas);
 }
 
-/* Under the lock. @return 0: nothing says when */
+/* Under the lock. @return 0: no pass is scheduled */
 static int64_t scrub_next_unix_s(const struct app *app)
 {
 	const struct scrub_pass *last = &app->scrub.kept.last;
@@ -136,7 +135,7 @@ static int64_t scrub_next_unix_s(const struct app *app)
 	return known ? last->started_unix_s + period_s : now_s;
 }
 
-/* A pass that begins now. */
+/* Makes a pass that begins now. */
 static struct scrub_pass scrub_new_pass(struct app *app, int64_t within_s)
 {
 	struct cairn_cas_stats stats;
@@ -157,7 +156,7 @@ static void scrub_tell_begun(const struct scrub_pass *pass)
 	    LOG_N("within_s", (uint64_t)pass->within_s));
 }
 
-/* Is there a pass to go on with? Begins one when it is time, and there is something to read. @param[out] now  it */
+/* Is a pass under way? Begins one if it is due and there is something to read. @param[out] now the pass */
 static bool scrub_is_due(struct app *app, struct scrub_pass *now)
 {
 	struct scrub *s = &app->scrub;
@@ -199,7 +198,7 @@ static void scrub_apply_end(struct scrub_kept *kept, struct scrub_change *change
 	kept->now = (struct scrub_pass){0};
 }
 
-/* One that cannot be written down now has not ended. */
+/* Ends the pass. If the end cannot be stored now, the pass has not ended. */
 static void scrub_end(struct app *app, bool whole)
 {
 	struct scrub *s = &app->scrub;
@@ -216,7 +215,7 @@ static void scrub_end(struct app *app, bool whole)
 		scrub_keep(app);
 }
 
-/* What became of a suspect, which is counted. @return CAIRN_OK; CAIRN_E_NOMEM */
+/* Counts the outcome of a suspect xorb. @return CAIRN_OK; CAIRN_E_NOMEM */
 static enum cairn_status scrub_settle(struct app *app, const struct cairn_scrub_look *look, struct scrub_pass *add)
 {
 	enum cairn_scrub_end end = CAIRN_SCRUB_SOUND;
@@ -232,7 +231,7 @@ static enum cairn_status scrub_settle(struct app *app, const struct cairn_scrub_
 		.lost = lost,
 		.unread = unread && !lost,
 	};
-	/* What stops refuses this and that, and says nothing about the disk: the next daemon looks again. */
+	/* During a stop, failures say nothing about the disk: the next daemon checks the xorb again. */
 	if (unread && status == CAIRN_OK && !rest_for(&app->rest, 0))
 		return CAIRN_E_BUSY;
 	if (unread && status == CAIRN_OK) {
@@ -243,7 +242,7 @@ static enum cairn_status scrub_settle(struct app *app, const struct cairn_scrub_
 	return status;
 }
 
-/* @param of  the pass in which it was looked at: another daemon may have ended that meanwhile */
+/* @param of the pass of the check: another daemon may have ended that pass meanwhile */
 static void scrub_add(struct app *app, const struct scrub_pass *of, const struct scrub_pass *add)
 {
 	struct scrub *s = &app->scrub;
@@ -285,10 +284,10 @@ bool scrub_turn(struct app *app)
 	const struct cairn_scrub_pace pace = {scrub_go_on, &walk};
 	pace_be_idle(true);
 	enum cairn_status status = cairn_cas_scrub_look(app->cas, now.at, &pace, &look);
-	pace_be_idle(false); /* what waits for a guard waits for this thread */
+	pace_be_idle(false); /* waiters for the guard wait for this thread */
 	if (status == CAIRN_OK)
 		status = scrub_settle(app, &look, &add);
-	/* What is not there is no reason to hurry to the next. A stop is seen there. */
+	/* Pause after a xorb without bytes, too; the pause also notices a stop. */
 	if (status == CAIRN_OK && look.bytes == 0)
 		(void)scrub_go_on(&walk, SCRUB_BYTES_MIN);
 	if (status == CAIRN_OK) {
@@ -297,14 +296,14 @@ bool scrub_turn(struct app *app)
 			scrub_keep(app);
 		return true;
 	}
-	if (status != CAIRN_E_BUSY && status != CAIRN_E_NOMEM) /* else: later, from here */
+	if (status != CAIRN_E_BUSY && status != CAIRN_E_NOMEM) /* else: retry the same xorb later */
 		scrub_end(app, status == CAIRN_E_NOT_FOUND);
 	return false;
 }
 
 /* --- telling and being told --------------------------------------------------------------------------------------- */
 
-/* What this daemon has given back, the index may tell of for a second more. */
+/* The index may show a lease that this daemon has released for up to a second. */
 static void scrub_find(struct app *app, struct scrub_status *out)
 {
 	struct cairn_index_job_state state;
@@ -318,8 +317,8 @@ static void scrub_find(struct app *app, struct scrub_status *out)
 		memcpy(out->daemon, state.who, sizeof(out->daemon));
 }
 
-/* What came since the pass began is read, too. Packs may hold a second copy, so even more may be read than is stored.
- */
+/* Data stored since the pass began is read, too. Packs may hold a second copy, so more bytes may be read than are
+ * stored. */
 static void scrub_grow_total(struct scrub_pass *pass, int64_t stored_bytes)
 {
 	if (pass->ended_unix_s == 0 && pass->total_bytes < stored_bytes)

@@ -14,7 +14,7 @@ enum {
 	SCRUB_PASS_FIELDS = 12,
 	SCRUB_FIELDS = 2 * SCRUB_PASS_FIELDS + 2,
 	SCRUB_HEAR_EVERY_MS = 900,
-	SCRUB_ATTEMPTS = 5, /* at a change of what somebody else changes, too */
+	SCRUB_ATTEMPTS = 5, /* tries of a change that conflicts with another daemon's */
 };
 
 _Static_assert((int)CAIRN_NOTE_BYTES_MAX < (int)CAIRN_INDEX_NOTE_BYTES, "a note fits into a row");
@@ -56,7 +56,7 @@ struct scrub_kept scrub_kept_copy(struct scrub *s)
 
 /* --- in the index ------------------------------------------------------------------------------------------------- */
 
-/* A note that is none is as good as none: a pass begins anew. */
+/* Reads the note. A malformed note counts as absent: a pass begins anew. */
 static struct scrub_kept scrub_read(struct cairn_index_note *note)
 {
 	struct scrub_kept kept = {0};
@@ -79,7 +79,8 @@ static void scrub_write(struct cairn_index_note *note, struct scrub_kept *kept)
 	note->text[len] = '\0';
 }
 
-/* Whoever reads knows better how far it is. A note that was read before another was written may come after it. */
+/* Loads a note. The reading daemon knows its own progress better. A note that was read earlier may arrive after a newer
+ * one. */
 static void scrub_learn(struct scrub *s, const struct scrub_kept *kept, int64_t version)
 {
 	pthread_mutex_lock(&s->lock);
@@ -150,7 +151,7 @@ void scrub_kept_open(struct app *app)
 	struct cairn_note_field fields[SCRUB_FIELDS];
 	s->version = -1;
 	if (cairn_cas_is_shared(app->cas)) {
-		(void)scrub_kept_hear(app, true); /* or as soon as the index answers */
+		(void)scrub_kept_hear(app, true); /* else as soon as the index answers */
 		return;
 	}
 	scrub_fields(fields, &s->kept);
@@ -170,7 +171,7 @@ static void scrub_apply_progress(struct scrub_kept *kept, struct scrub_change *c
 	kept->now = pass;
 }
 
-/* @param[out] over  another daemon has taken over. @return it was written */
+/* @param[out] over another daemon has taken over. @return true: written */
 static bool scrub_keep_shared(struct app *app, bool *over, struct cairn_diag *diag)
 {
 	struct scrub *s = &app->scrub;

@@ -23,7 +23,7 @@ enum { SERVICE_TEXT_BYTES = 512 };
 static int service_fd = -1;
 static uint64_t service_watchdog;
 
-/* Digits alone, and no more than fit. */
+/* Parses digits only, within range. */
 static uint64_t service_number(const char *name)
 {
 	const char *text = getenv(name);
@@ -39,7 +39,7 @@ static void service_read_watchdog(void)
 	service_watchdog = getenv("WATCHDOG_PID") && pid != (uint64_t)getpid() ? 0 : service_number("WATCHDOG_USEC");
 }
 
-/* A path, or a name of the kernel's own ("@name"). @return errno */
+/* Connects to a path or an abstract socket ("@name"). @return errno */
 static int service_connect(const char *path)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -82,7 +82,7 @@ uint64_t service_watchdog_us(void)
 	return service_watchdog;
 }
 
-/* Not waiting: a manager that does not read must hold up nothing. */
+/* Never waits: a manager that does not read must not block the daemon. */
 static void service_tell(const char *fmt, ...) CAIRN_PRINTF(1, 2);
 static void service_tell(const char *fmt, ...)
 {

@@ -10,11 +10,11 @@ struct session {
 	uint8_t digest[CAIRN_SHA256_BYTES]; /* of its text */
 	uint8_t key[CAIRN_SHA256_BYTES];
 	int64_t account;     /* 0: none */
-	int64_t ends_unix_s; /* 0: the place is free */
+	int64_t ends_unix_s; /* 0: the slot is free */
 };
 
 struct sessions {
-	struct cairn_cas *cas; /* NULL: they are in memory */
+	struct cairn_cas *cas; /* NULL: sessions are in memory */
 	pthread_mutex_t lock;  /* over all */
 	struct session all[SESSIONS_MAX];
 };
@@ -53,8 +53,8 @@ static bool session_is_of_same(const struct session *one, const struct session *
 	       (one->account != 0 || memcmp(one->key, other->key, CAIRN_SHA256_BYTES) == 0);
 }
 
-/* The place for one more session: the oldest one of the same person where those are too many, else a free one, else the
- * oldest. A free one ended at 0, so that it is older than any. */
+/* Returns a slot for one more session: the same person's oldest if they have too many, else a free one, else the
+ * oldest. A free slot ends at 0, so it is older than any. */
 static struct session *session_place(struct sessions *s, const struct session *begun)
 {
 	struct session *oldest = &s->all[0], *oldest_own = NULL;
@@ -102,7 +102,7 @@ enum cairn_status sessions_begin(struct sessions *sessions, const uint8_t key[st
 	return session_keep(sessions, &begun, diag);
 }
 
-/* With the lock. Digests are compared, so that the time which that takes tells nothing of a text. @return NULL: none */
+/* Under the lock. Compares digests, so that its duration reveals nothing about a text. @return NULL: none */
 static struct session *session_of(struct sessions *s, const uint8_t digest[static CAIRN_SHA256_BYTES])
 {
 	int64_t now_unix_s = cairn_clock_unix_s();

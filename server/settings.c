@@ -142,7 +142,7 @@ const struct setting SETTINGS[] = {
 		 "removed. At least two epochs, the life of an answer."},
 	{"hub_upload_grace", SETTING_SECONDS, "2d", 0, 1000 * DAY, AT(hub_upload_grace_s),
 	 .help = "How long a file uploaded to a bucket is kept there while no path names it."},
-	/* what the daemon does by itself */
+	/* jobs of the daemon */
 	{"gc_schedule", SETTING_SCHEDULE, "1d", .argument = "WHEN", AT(gc_schedule),
 	 .help = "When garbage is collected: this long after the last time, or up to a tenth later; or once a day "
 		 "within a window, UTC; off: only when cairn gc says so. SIGHUP reads it again.",
@@ -159,7 +159,7 @@ const struct setting SETTINGS[] = {
 	 .help = "How fast stored files are read in the background to check the SHA-256 that uploaders gave, in bytes "
 		 "a second. 0: nothing is checked. SIGHUP reads it again.",
 	 .live = true},
-	/* what is given back */
+	/* lifetimes and limits of replies */
 	{"token_ttl", SETTING_SECONDS, "1h", 60, DAY, AT(token_ttl_s),
 	 .help = "How long the tokens last that clients get for an API key. SIGHUP reads it again.", .live = true},
 	{"telemetry_rows", SETTING_COUNT, "10000", 0, 10000000, AT(telemetry_rows),
@@ -267,8 +267,8 @@ static const struct setting_unit *setting_units(enum setting_kind kind)
 	return kind == SETTING_SECONDS ? SECONDS_UNITS : COUNT_UNITS;
 }
 
-/* Digits and at most one unit; no sign, no fraction, no blank. A number past 2^64 - 1 comes out as that: over any
- * limit. */
+/* Parses digits and at most one unit; no sign, no fraction, no blank. A number past 2^64 - 1 becomes 2^64 - 1, which
+ * exceeds any limit. */
 static bool setting_parse_number(enum setting_kind kind, const char *text, uint64_t *out)
 {
 	const char *p = text;
@@ -398,7 +398,7 @@ void setting_allowed(const struct setting *s, char *out, size_t out_len)
 	}
 }
 
-/* What a value looks like, for who wrote one that does not parse. */
+/* Describes the form of a value, for the message about a malformed one. */
 static const char *setting_shape(enum setting_kind kind)
 {
 	switch (kind) {

@@ -21,7 +21,7 @@ enum {
 };
 
 struct tls_pair {
-	struct tls_pair *older; /* was in use before; a handshake may still be about it */
+	struct tls_pair *older; /* the pair used before; a handshake may still use it */
 	int64_t retired_ms;
 	unsigned n;
 	gnutls_pcert_st chain[TLS_CHAIN_MAX];
@@ -146,7 +146,7 @@ static enum cairn_status tls_load(struct tls *tls, struct tls_pair **out, int64_
 	return CAIRN_OK;
 }
 
-/* Forget pairs that nobody can be shaking hands about any more. */
+/* Frees pairs that no handshake can use any more. */
 static void tls_forget_old(struct tls_pair *current, int64_t now_ms)
 {
 	struct tls_pair **link = &current->older;
@@ -212,7 +212,7 @@ int64_t tls_expires_unix_s(const struct tls *tls)
 	return atomic_load(&tls->expires_unix_s);
 }
 
-/* gnutls_certificate_retrieve_function2: for each handshake. What it hands out stays ours. */
+/* gnutls_certificate_retrieve_function2, called for each handshake. The pair that it returns stays ours. */
 static int tls_on_handshake(gnutls_session_t session, const gnutls_datum_t *issuers, int n_issuers,
 			    const gnutls_pk_algorithm_t *algorithms, int n_algorithms, gnutls_pcert_st **chain,
 			    unsigned *n, gnutls_privkey_t *key)

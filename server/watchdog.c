@@ -6,7 +6,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-enum { WATCHDOG_QUESTIONS = 4 }; /* in the time after which it bites */
+enum { WATCHDOG_QUESTIONS = 4 }; /* rounds of questions within the watchdog's timeout */
 
 struct watchdog {
 	struct watchdog_options options;
@@ -14,7 +14,7 @@ struct watchdog {
 	struct rest rest;
 };
 
-/* Once for each time that it begins and ends. */
+/* Logs each start and end of a silence once. */
 static void watchdog_tell(const char *before, const char *silent)
 {
 	if (silent && !before)

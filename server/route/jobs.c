@@ -7,7 +7,8 @@
 
 #include <string.h>
 
-/* Who does it. What this daemon has just ended the index may tell of for a second more. @param here  this one does */
+/* Finds the daemon that runs a job. The index may name this daemon for a second after its job has ended. @param here
+ * this daemon runs it */
 static void jobs_place(struct app *app, enum cairn_index_job which, bool here, struct job *job)
 {
 	struct cairn_index_job_state state;
@@ -57,7 +58,7 @@ static struct job jobs_packing(void)
 	if (!p.running)
 		return (struct job){.name = "packing"};
 	const struct cairn_pack_report *r = &p.report;
-	if (r->durable) /* what is left is to take each out of the object folder */
+	if (r->durable) /* what is left is removing each from the object folder */
 		return (struct job){.name = "packing",
 				    .step = "removes what is in the pack",
 				    .unit = "xorbs",
@@ -84,7 +85,7 @@ static struct job jobs_scrub(struct app *app)
 			    .unit = "bytes",
 			    .running = true,
 			    .started_unix_s = now->started_unix_s,
-			    .done = total > 0 && done > total ? total : done, /* what came since is read, too */
+			    .done = total > 0 && done > total ? total : done, /* newer data is read, too */
 			    .total = total};
 }
 

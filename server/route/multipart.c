@@ -10,8 +10,8 @@
 enum { PART_HEAD_BYTES = 256, BOUNDARY_RANDOM_BYTES = 12 };
 
 struct part {
-	uint64_t at;    /* where its head begins in the body */
-	uint64_t first; /* of its bytes, in the object */
+	uint64_t at;    /* offset of its head in the body */
+	uint64_t first; /* offset of its first byte in the object */
 	uint64_t n_bytes;
 };
 
@@ -22,11 +22,11 @@ struct multipart {
 	char boundary[2 * BOUNDARY_RANDOM_BYTES + 1];
 	char content_type[96];
 	size_t n_parts;
-	size_t current; /* part of the last read */
+	size_t current; /* the part that was read last */
 	struct part parts[];
 };
 
-/* The head of part i, or what closes the body for i = n_parts. @return its length */
+/* Writes the head of part i, or the closing line for i = n_parts. @return its length */
 static size_t multipart_head(const struct multipart *m, size_t i, char out[static PART_HEAD_BYTES])
 {
 	if (i == m->n_parts)
@@ -83,7 +83,7 @@ const char *multipart_content_type(const struct multipart *m)
 	return m->content_type;
 }
 
-/* The part that holds byte pos of the body; n_parts for the closing line. */
+/* Finds the part that has byte pos of the body; n_parts for the closing line. */
 static size_t multipart_find(const struct multipart *m, uint64_t pos)
 {
 	char head[PART_HEAD_BYTES];

@@ -9,8 +9,8 @@
 
 /* --- pieces ------------------------------------------------------------------------------------------------------- */
 
-/* A plan has tens of thousands of them, and printf takes ten times as long for each. Each writes at the place given and
- * returns the place after it, so that a term goes to the buffer as one piece. */
+/* Writers of a term's pieces: a plan has tens of thousands of terms, and printf takes ten times as long. Each writes at
+ * the given position and returns the position after it, so that a term is added in one piece. */
 enum {
 	PLAN_SPAN_TEXT_MAX = 24 + 2 * CAIRN_DECIMAL_TEXT_MAX,
 	PLAN_TERM_TEXT_MAX = 64 + CAIRN_HASH_TEXT_BYTES + CAIRN_DECIMAL_TEXT_MAX + PLAN_SPAN_TEXT_MAX,
@@ -65,7 +65,7 @@ static void plan_write_terms(struct cairn_spill *out, const struct cairn_plan *p
 	plan_text(out, "]");
 }
 
-/* Where the store itself gives the range. @return false: nowhere, it is fetched here */
+/* Writes the store's own URL of a range. @return false: none, the range is fetched here */
 static bool plan_write_store_url(struct cairn_spill *out, const struct plan_urls *urls,
 				 const struct cairn_plan_xorb *xorb, const struct cairn_plan_range *range)
 {
@@ -83,7 +83,7 @@ static bool plan_write_store_url(struct cairn_spill *out, const struct plan_urls
 	return true;
 }
 
-/* A signed URL for n ranges of a xorb. */
+/* Writes a signed URL for n ranges of a xorb. */
 static void plan_write_url(struct cairn_spill *out, const struct plan_urls *urls, const struct cairn_plan_xorb *xorb,
 			   const struct cairn_plan_range *ranges, uint32_t n)
 {
@@ -181,7 +181,7 @@ void plan_write_v2(struct cairn_spill *out, const struct cairn_plan *plan, const
 	for (uint32_t i = 0; i < plan->n_xorbs; i++) {
 		const struct cairn_plan_xorb *xorb = &plan->xorbs[i];
 		plan_write_key(out, &xorb->hash, i == 0);
-		unsigned max = urls->store_life_s > 0 ? 1 : urls->ranges_max; /* one range is signed with an address */
+		unsigned max = urls->store_life_s > 0 ? 1 : urls->ranges_max; /* a store's URL is for one range */
 		for (uint32_t done = 0; done < xorb->n_ranges;) {
 			uint32_t n = xorb->n_ranges - done < max ? xorb->n_ranges - done : max;
 			if (done > 0)
@@ -213,7 +213,7 @@ static int plan_by_start(const void *pa, const void *pb)
 	return a->start < b->start ? -1 : a->start > b->start;
 }
 
-/* What n files need of one xorb, as one file would. @param[out] out  has room for all of it  @return how many */
+/* Merges the ranges that n files need of one xorb. @param[out] out has room for all of them @return how many */
 static uint32_t plan_join_ranges(struct cairn_plan_range *out, const struct plan_use *uses, size_t n)
 {
 	uint32_t n_all = 0, last = 0;
@@ -234,7 +234,7 @@ static uint32_t plan_join_ranges(struct cairn_plan_range *out, const struct plan
 	return last + 1;
 }
 
-/* A xorb that several files use comes up once, with the ranges of all of them. */
+/* Writes a xorb that several files use once, with the ranges of all of them. */
 static void plan_write_uses(struct cairn_spill *out, const struct cairn_plan *plans, size_t n,
 			    const struct plan_urls *urls)
 {
@@ -265,7 +265,7 @@ static void plan_write_uses(struct cairn_spill *out, const struct cairn_plan *pl
 	free(uses);
 }
 
-/* The batch form has no place for the offsets that ranges need, so they get one of their own, and only then. */
+/* The batch form has no member for the offsets of ranges, so a batch of ranges gets a further member. */
 static void plan_write_offsets(struct cairn_spill *out, const struct cairn_hash *files, const struct cairn_plan *plans,
 			       size_t n)
 {

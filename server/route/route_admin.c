@@ -1,5 +1,4 @@
-/* What an operator asks of a running server: DELETE /v1/files/{hash}, POST /v1/files/{hash}/share, POST /v1/gc,
- * GET /v1/stats. */
+/* The operator's routes: DELETE /v1/files/{hash}, POST /v1/files/{hash}/share, POST /v1/gc, GET /v1/stats. */
 #include "cas/losses.h"
 #include "cas/owner.h"
 #include "cas/stats.h"
@@ -79,8 +78,8 @@ static void admin_reply_shared(struct http_request *req, struct route_job *job)
 	admin_reply_file(req, job, "shared");
 }
 
-/* The repository of "?repo=", in its full form: the one whose registration is meant. @return false: it is none, which
- * was replied */
+/* Reads "?repo=", the repository whose registration is meant, in its full form. @return false: malformed; an error was
+ * replied */
 static bool admin_take_repo(struct http_request *req, struct admin_request *a)
 {
 	const char *repo = http_query_arg(req, "repo");
@@ -118,7 +117,7 @@ static void admin_share_file(struct http_request *req)
 
 /* --- garbage ------------------------------------------------------------------------------------------------------ */
 
-/* A collection ends early when the daemon stops or nobody waits for it any more; the next one goes on where it was. */
+/* Stops a collection when the daemon stops or the client has gone; the next collection continues there. */
 static bool admin_gc_stops(void *ctx)
 {
 	const struct route_job *job = ctx;
@@ -222,7 +221,7 @@ static void admin_get_stats(struct http_request *req)
 	struct admin_request *a = route_job_new(req, sizeof(*a), admin_stats, admin_reply_stats);
 	if (!a)
 		return;
-	a->job.work.lane = CAIRN_LANE_HEAVY; /* it counts what nobody keeps count of */
+	a->job.work.lane = CAIRN_LANE_HEAVY; /* it counts rows, since no sums are kept */
 	a->job.for_reply = true;
 	route_job_start(req);
 }

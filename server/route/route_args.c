@@ -80,7 +80,7 @@ void route_reply_no_file(struct http_request *req, enum cairn_status status)
 	if (status == CAIRN_E_NOT_FOUND) {
 		http_reply_error(req, 404, "file.unknown", "no such file is registered here for you", NULL);
 	} else if (status == CAIRN_E_CONFLICT) {
-		/* Clients would repeat a 500; and what an upload heals is not to be kept. */
+		/* Clients would retry a 500. Caches must not keep the error, since an upload heals it. */
 		http_reply_header(req, "Cache-Control", "no-store");
 		http_reply_error(req, 410, "file.damaged", "bytes of this file are not here any more; upload it again",
 				 NULL);

@@ -1,4 +1,4 @@
-/* GET /v1/chunks/{prefix}/{hash}: what a client may deduplicate against. */
+/* GET /v1/chunks/{prefix}/{hash}: returns chunks that a client may deduplicate against. */
 #include "server/app.h"
 
 #include "base/clock.h"
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CHUNKS_MAX_AGE_S = 3600 }; /* xorbs that come in later are to be found, too */
+enum { CHUNKS_MAX_AGE_S = 3600 }; /* limited, so that clients find newer xorbs */
 
 static const char CHUNKS_TYPE[] = "application/octet-stream";
 
@@ -20,10 +20,10 @@ static void chunks_release(void *answer)
 	cairn_answer_unref(answer);
 }
 
-/* The replies that are kept with an answer, for as long as their headers stay as they are. */
+/* The cached replies of an answer, valid while their headers do not change. */
 struct chunks_kept {
 	struct cairn_answer_kept kept;
-	struct http_kept *whole, *known; /* known: the 304 for those who have it */
+	struct http_kept *whole, *known; /* known: the 304 for clients that have the answer */
 };
 
 static void chunks_kept_free(struct cairn_answer_kept *kept)
@@ -51,7 +51,7 @@ static int64_t chunks_max_age_s(const struct cairn_answer *answer)
 	return left_s <= 0 ? 0 : left_s < CHUNKS_MAX_AGE_S ? left_s : CHUNKS_MAX_AGE_S;
 }
 
-/* @param kept  NULL: there was no memory for it  @return false without memory */
+/* @param kept NULL: without memory @return false without memory */
 static bool chunks_kept_headers(struct http_kept *kept, const struct cairn_answer *answer)
 {
 	struct chunks_caching caching;
@@ -84,7 +84,7 @@ struct chunks_request {
 	struct cairn_index_screen screen;
 	struct cairn_hash chunk;
 	enum cairn_status status;
-	const struct cairn_answer *answer; /* owned; NULL: none, or it is on its way */
+	const struct cairn_answer *answer; /* owned; NULL: none, or taken over by the reply */
 };
 
 static void chunks_free(void *state)
@@ -101,7 +101,8 @@ static void chunks_query(struct route_job *job)
 	c->status = cairn_cas_query(job->app->cas, &who, &c->chunk, &c->answer);
 }
 
-/* All but a few hits are given what is kept: in the last hour of an epoch the age is counted down. */
+/* Replies a hit with the cached reply, if possible. It is not in the last hour of an epoch, when the age counts down.
+ */
 static bool chunks_reply_kept(struct http_request *req, const struct cairn_answer *answer, bool is_known,
 			      int64_t max_age_s)
 {
@@ -111,7 +112,7 @@ static bool chunks_reply_kept(struct http_request *req, const struct cairn_answe
 	return k != NULL;
 }
 
-/* Does the client have it, by a list of ETags? Nearly always there is one alone. */
+/* Does the client's list of ETags name the answer? The list nearly always has one entry. */
 static bool chunks_is_known(const char *etags, const char *etag)
 {
 	return etags && (strcmp(etags, etag) == 0 || strstr(etags, etag));
@@ -143,12 +144,12 @@ static void chunks_reply(struct http_request *req, struct route_job *job)
 	if (c->status == CAIRN_OK)
 		chunks_reply_answer(req, c);
 	else if (c->status == CAIRN_E_NOT_FOUND)
-		http_reply_miss(req); /* the commonest answer there is: clients look at the status */
+		http_reply_miss(req); /* the most frequent answer: clients read only the status */
 	else
 		http_reply_status(req, c->status, NULL);
 }
 
-/* Misses need no worker. */
+/* Continues after the screen: a miss needs no worker. */
 static void chunks_screened(struct cairn_index_screen *screen)
 {
 	struct chunks_request *c = (struct chunks_request *)((char *)screen - offsetof(struct chunks_request, screen));
@@ -159,7 +160,7 @@ static void chunks_screened(struct cairn_index_screen *screen)
 		http_resume(c->job.req);
 }
 
-/* Where the index is on another machine, nothing that is in memory waits for it, and what others ask goes along. */
+/* Asks a remote index. Lookups that memory can answer do not wait for it, and concurrent lookups are batched. */
 static void chunks_ask_far(struct http_request *req, const struct cairn_hash *chunk)
 {
 	struct chunks_request *c = route_job_new(req, sizeof(*c), chunks_query, chunks_reply);

@@ -1,4 +1,5 @@
-/* GET and HEAD /v1/fetch/{hash}?ranges=R&expires=T&signature=S: bytes of a xorb, as a reconstruction granted them. */
+/* GET and HEAD /v1/fetch/{hash}?ranges=R&expires=T&signature=S: serves bytes of a xorb that a reconstruction has
+ * granted. */
 #include "server/app.h"
 #include "server/route/multipart.h"
 #include "server/route/range_header.h"
@@ -18,7 +19,7 @@ enum { FETCH_ETAG_BYTES = CAIRN_HASH_TEXT_BYTES + 2 };
 
 struct fetch_request {
 	struct route_job job;
-	bool known; /* the client has the bytes and asks whether they are the same */
+	bool known; /* the client has the bytes and asks whether they are current */
 	bool verify;
 	char etag[FETCH_ETAG_BYTES];
 	enum cairn_status status;
@@ -28,7 +29,7 @@ struct fetch_request {
 
 /* --- the answer --------------------------------------------------------------------------------------------------- */
 
-/* A part of what is open, where the store has no descriptor to send it from. */
+/* A part of an open xorb, for a store without a descriptor to send from. */
 struct fetch_part {
 	struct cairn_fetch_source source;
 	uint64_t first, end;
@@ -116,8 +117,8 @@ static void fetch_reply(struct http_request *req, struct route_job *job)
 		http_reply_header(req, "Content-Range", value);
 		http_reply_error(req, 416, f->diag.rule, f->diag.text, &f->diag);
 	} else if (f->status == CAIRN_E_DAMAGED) {
-		/* What does not heal by itself is 410: clients give up at once, where they would repeat what is
-		 * answered 500. Nor is it to be kept: an upload heals it. */
+		/* Lost bytes are 410: clients give up at once, while they would retry a 500. Caches must not keep the
+		 * error, since an upload heals it. */
 		http_reply_header(req, "Cache-Control", "no-store");
 		http_reply_error(req, 410, "object.damaged", "the stored bytes are not what was uploaded", &f->diag);
 	} else {
@@ -142,11 +143,11 @@ static void fetch_verify(struct route_job *job)
 {
 	struct fetch_request *f = (struct fetch_request *)job;
 	f->status = CAIRN_E_BUSY;
-	if (cairn_cas_is_remote(job->app->cas)) /* the others were tried where the request came in */
+	if (cairn_cas_is_remote(job->app->cas)) /* else the request's thread has already tried */
 		fetch_open(job);
 	if (f->status != CAIRN_E_BUSY)
 		return;
-	f->known = false; /* whether it can be had is found out now */
+	f->known = false; /* no 304: the verification decides whether the bytes can be had */
 	f->status = cairn_fetch_verify(job->app->cas, &f->fetch, fetch_verify_stops, job, &f->diag);
 }
 
@@ -191,7 +192,7 @@ static bool fetch_check_grant(struct http_request *req, struct cairn_fetch *fetc
 	return status == CAIRN_OK;
 }
 
-/* What the headers say. @return false: that cannot be had, which was replied */
+/* Reads the headers. @return false: the request cannot be satisfied; an error was replied */
 static bool fetch_take_headers(struct http_request *req, struct fetch_request *f)
 {
 	const char *range = http_header(req, "Range"), *only_if = http_header(req, "If-Range");
@@ -206,7 +207,7 @@ static bool fetch_take_headers(struct http_request *req, struct fetch_request *f
 	}
 	f->known = http_has_etag(http_if_none_match(req), f->etag);
 	f->fetch.no_body = http_method(req) != HTTP_GET || f->known;
-	/* Where plans lead clients to the store, they lead here only what something may be wrong with. */
+	/* If plans lead clients to the store, only suspect xorbs are fetched here. */
 	f->verify = (atomic_load(&app_of(req)->live.prove_reads) || app_of(req)->config.fetch_from_store) &&
 		    !f->fetch.no_body;
 	return true;
@@ -214,7 +215,7 @@ static bool fetch_take_headers(struct http_request *req, struct fetch_request *f
 
 static void fetch_get(struct http_request *req)
 {
-	struct fetch_request f; /* its ranges are not cleared: they are many, and mostly one is used */
+	struct fetch_request f; /* its many ranges are not cleared, since usually one is used */
 	memset(&f, 0, offsetof(struct fetch_request, fetch));
 	f.fetch.source = (struct cairn_fetch_source){0};
 	f.job.app = app_of(req);

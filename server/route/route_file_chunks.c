@@ -1,4 +1,4 @@
-/* GET /v2/file-chunk-hashes/{hash} with X-Range-Dirty: what a client needs to change parts of a file. */
+/* GET /v2/file-chunk-hashes/{hash} with X-Range-Dirty: returns what a client needs to change parts of a file. */
 #include "cas/file_chunks.h"
 #include "server/route/range_header.h"
 #include "server/route/route_args.h"
@@ -12,7 +12,7 @@
 
 enum { EDIT_RANGES_MAX = 1024 };
 
-/* The answer is written while the file is walked, so that it needs no memory of its size. */
+/* A request. The answer is written during the walk over the file, so that it is never in memory as a whole. */
 struct edit_request {
 	struct route_job job;
 	struct cairn_hash file;
@@ -21,7 +21,7 @@ struct edit_request {
 	enum cairn_status status;
 	struct cairn_diag diag;
 	uint64_t file_bytes;
-	bool any; /* a range is written */
+	bool any; /* at least one range is written */
 	struct cairn_spill out;
 };
 
@@ -47,7 +47,7 @@ static void edit_write_nodes(struct cairn_spill *out, const struct cairn_subtree
 	}
 }
 
-/* The exchanged form: left sides from the lowest level up, then right sides from the highest down. */
+/* Writes the protocol's form: left sides from the lowest level up, then right sides from the highest down. */
 static void edit_write_subtree(struct cairn_spill *out, const struct cairn_subtree *s)
 {
 	bool any = false;
@@ -135,7 +135,7 @@ static void edit_reply(struct http_request *req, struct route_job *job)
 	} else if (e->out.status != CAIRN_OK) {
 		route_reply_spill(req, &e->out, 200, "application/json");
 	} else if (e->status == CAIRN_E_LIMIT) {
-		/* Clients take it for a server that cannot do this at all, and read the file. */
+		/* From a 501 clients conclude that the server lacks this route, and read the whole file. */
 		http_reply_error(req, 501, e->diag.rule, e->diag.text, &e->diag);
 	} else {
 		route_reply_no_file(req, e->status);

@@ -15,17 +15,17 @@
 
 enum {
 	FILES_LIMIT_DEFAULT = 100,
-	FILES_ANSWER_BYTES_MAX = 2 * 1024 * 1024, /* two pages of rows of at most 1 KiB, and then some */
-	FILES_LOST_LOOKED_MAX = 4096,             /* lost files that one answer looks at */
+	FILES_ANSWER_BYTES_MAX = 2 * 1024 * 1024, /* two pages of rows of at most 1 KiB, and some reserve */
+	FILES_LOST_LOOKED_MAX = 4096,             /* lost files that one answer checks */
 	FILES_REPO_BYTES = 256,
 	FILES_HASH_DIGITS = 64,
 };
 
 struct files_request {
 	struct route_job job;
-	uint8_t sha256[CAIRN_SHA256_BYTES]; /* asked for, where the hash is not */
+	uint8_t sha256[CAIRN_SHA256_BYTES]; /* looked up if the hash is not */
 	enum cairn_status status;
-	struct cairn_cas_file file; /* its hash may be what is asked for */
+	struct cairn_cas_file file; /* its hash may be the one looked up */
 };
 
 /* --- by hash ------------------------------------------------------------------------------------------------------ */
@@ -93,15 +93,15 @@ static void files_by_sha256(struct http_request *req)
 
 struct files_list {
 	struct route_job job;
-	char repo[FILES_REPO_BYTES]; /* whose; "" is the operator */
-	bool is_named;               /* the operator named one, which may not be there */
+	char repo[FILES_REPO_BYTES]; /* the files' owner; "": the operator */
+	bool is_named;               /* the operator named a repository, which may not exist */
 	bool all;                    /* everybody's */
 	bool tells_time;             /* to the operator */
 	bool lost;                   /* only lost ones */
-	bool is_partial;             /* of those: some may be missing, also from all pages together */
+	bool is_partial;             /* of lost files: some may be missing, also from all pages together */
 	uint32_t limit, n;           /* rows */
 	bool has_after, has_after_repo;
-	struct cairn_hash after; /* as given; then the last row's */
+	struct cairn_hash after; /* from the request; then the last row's */
 	char after_repo[FILES_REPO_BYTES];
 	enum cairn_status status;
 	struct cairn_buf buf;
@@ -129,7 +129,7 @@ static void files_list_visit(void *ctx, const struct cairn_cas_owned *file)
 	cairn_json_put_text(&f->json, "sha256", file->has_sha256 ? text : NULL);
 	cairn_json_put_bool(&f->json, "sha256_proved", file->has_sha256 && file->sha256_is_proved);
 	cairn_json_put_bool(&f->json, "lost", f->lost || cairn_losses_has(f->job.app->cas, &file->hash));
-	/* The same bytes may have come from another repository before: that is nobody's business but the operator's. */
+	/* The same bytes may have come from another repository before. Only the operator may learn that. */
 	if (f->tells_time)
 		cairn_json_put_u64(&f->json, "at", (uint64_t)file->at_unix_s);
 	cairn_json_close(&f->json);
@@ -138,8 +138,8 @@ static void files_list_visit(void *ctx, const struct cairn_cas_owned *file)
 	(void)snprintf(f->after_repo, sizeof(f->after_repo), "%s", file->owner);
 }
 
-/* All owners of a file are in one answer, so that the next one begins behind the file. @param owner  whose; NULL: all
- */
+/* Lists lost files. All owners of a file are in one answer, so that the next answer begins after the file. @param owner
+ * whose files; NULL: all */
 static enum cairn_status files_list_lost(struct files_list *f, const char *owner, bool *more)
 {
 	struct cairn_cas *cas = f->job.app->cas;
@@ -150,7 +150,7 @@ static enum cairn_status files_list_lost(struct files_list *f, const char *owner
 	bool has_after = f->has_after, unsaid = false;
 	enum cairn_status status = CAIRN_OK;
 	*more = false;
-	cairn_losses_sum(cas, &sum); /* before the files: a look may end in between */
+	cairn_losses_sum(cas, &sum); /* before the files: the search may change the sum meanwhile */
 	f->is_partial = sum.more || sum.is_stale;
 	if (owner && !sum.more && cairn_losses_of_owner(cas, owner) == 0)
 		return CAIRN_OK;
@@ -214,7 +214,7 @@ static void files_list_reply(struct http_request *req, struct route_job *job)
 		route_reply_made(req, f->status, &f->buf);
 }
 
-/* "HASH", or "HASH:REPO" in a list of all. @return false: neither */
+/* Parses "HASH", or "HASH:REPO" in a list of all. @return false: neither */
 static bool files_take_after(struct files_list *f, const char *text)
 {
 	if (!text)
@@ -228,7 +228,7 @@ static bool files_take_after(struct files_list *f, const char *text)
 	return snprintf(f->after_repo, sizeof(f->after_repo), "%s", repo) < (int)sizeof(f->after_repo);
 }
 
-/* Whose files are meant, and may they be listed? @return false: it was replied */
+/* Finds the owner whose files to list, and checks the asker's rights. @return false: an error was replied */
 static bool files_take_repo(struct http_request *req, struct files_list *f)
 {
 	const struct auth_identity *who = http_identity(req);
@@ -245,8 +245,8 @@ static bool files_take_repo(struct http_request *req, struct files_list *f)
 	}
 	if (!repo)
 		(void)snprintf(f->repo, sizeof(f->repo), "%s", who->repo);
-	/* Of a repository of the hub everybody may have a token to read: what was uploaded and is in no commit is for
-	 * who may write, as with lfs-files. */
+	/* Anybody may have a read token of a public hub repository. Uploads that no commit has are listed for writers
+	 * only, as with lfs-files. */
 	bool may_list = !cairn_cas_owner_is_of_hub(who->repo) || (who->scopes & CAIRN_TOKEN_WRITE);
 	if (f->tells_time || (may_list && strcmp(f->repo, who->repo) == 0))
 		return true;
@@ -270,7 +270,7 @@ static void files_list(struct http_request *req)
 	if (!f)
 		return;
 	f->buf = cairn_buf_init(FILES_ANSWER_BYTES_MAX);
-	f->job.work.lane = CAIRN_LANE_HEAVY; /* as long as there are files */
+	f->job.work.lane = CAIRN_LANE_HEAVY; /* its duration grows with the number of files */
 	f->job.for_reply = true;
 	if (!route_limit(req, FILES_LIMIT_DEFAULT, CAIRN_FILES_PAGE_MAX, &f->limit)) {
 		files_refuse_argument(req);

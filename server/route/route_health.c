@@ -1,5 +1,5 @@
-/* GET /health: the process answers. GET /ready: it can take uploads. GET /metrics: what it counted. None needs a token:
- * probes and scrapers have none, and there is nothing in the answers but counts and the version. */
+/* GET /health: does the process answer? GET /ready: can it take uploads? GET /metrics: its counters. None needs a
+ * token: probes and scrapers have none, and the answers have only counts and the version. */
 #include "server/route/route_job.h"
 
 #include "cas/losses.h"
@@ -56,8 +56,8 @@ static void ready_job_reply(struct http_request *req, struct route_job *job)
 	ready_reply(req, r->status, &r->diag);
 }
 
-/* When an engine is silent, all usual workers may wait for it: this answer is to say so, and not that they are busy.
- * It is the one quick work of the long workers, so that no long jobs keep it waiting. */
+/* Uses the long workers: if an engine is silent, all usual workers may wait for it, and /ready must report the engine,
+ * not busy workers. It is the only quick work there, so no long job delays it. */
 static void ready_begin(struct http_request *req)
 {
 	struct route_job *job = route_job_new(req, sizeof(struct ready_request), ready_run, ready_job_reply);
@@ -137,7 +137,7 @@ static void metrics_list_process(struct metrics_list *list, const struct http_re
 			 "Pieces of work that wait for a worker or run on one.");
 }
 
-/* As the client libraries of Prometheus name them. */
+/* Lists process metrics by the names of the Prometheus client libraries. */
 static void metrics_list_kernel(struct metrics_list *list)
 {
 	struct process_stats p;
@@ -261,7 +261,7 @@ static void metrics_list_scrub(struct metrics_list *list, struct app *app)
 			 "Xorbs that it could not read.");
 }
 
-/* Lines of one family stand together. */
+/* Lists jobs. Lines of one family must be adjacent. */
 static void metrics_list_jobs(struct metrics_list *list, struct app *app)
 {
 	static const char *const NAMES[JOBS][2] = {
@@ -282,7 +282,7 @@ static void metrics_list_jobs(struct metrics_list *list, struct app *app)
 					   "How much of its step is done, from 0 to 1, where that is known.");
 }
 
-/* What who asks nobody but Prometheus would not hear of. */
+/* Lists readiness, for operators who watch only Prometheus. */
 static void metrics_list_ready(struct metrics_list *list, struct app *app)
 {
 	struct cairn_cas_health health;
@@ -312,7 +312,7 @@ static void metrics_list_index(struct metrics_list *list, const struct cairn_ind
 	metrics_list_add(list, "gauge", "cairn_index_bytes", s->file_bytes, "Size of the index and its log.");
 }
 
-/* Of the server that keeps the index. */
+/* Lists metrics of the index server. */
 static void metrics_list_server(struct metrics_list *list, const struct cairn_index_stats *s)
 {
 	metrics_list_add(list, "counter", "cairn_index_requests_total", s->n_asked,
@@ -386,7 +386,7 @@ static void metrics_list_store(struct metrics_list *list, const struct app *app,
 			family "{request=\"delete\"}"                                                                  \
 	}
 
-/* Of the service that keeps the objects. Lines of one family stand together. */
+/* Lists metrics of the object service. Lines of one family must be adjacent. */
 static void metrics_list_traffic(struct metrics_list *list, const struct cairn_store_traffic *t)
 {
 	static const char *const NAMES[][CAIRN_STORE_REQUESTS] = {

@@ -1,6 +1,6 @@
 /* The token endpoints of a hub, so that a client pointed here gets tokens:
- * GET /api/{models|datasets|spaces}/{namespace}/{name}/xet-{read|write}-token/{revision}. An API key stands in the
- * Authorization header; the answer is a token for that repository. */
+ * GET /api/{models|datasets|spaces}/{namespace}/{name}/xet-{read|write}-token/{revision}. The Authorization header has
+ * an API key; the answer is a token for that repository. */
 #include "base/clock.h"
 #include "cas/keys.h"
 #include "cas/repo.h"
@@ -15,7 +15,7 @@
 
 struct hub_request {
 	struct route_job job;
-	struct cairn_token_claims claims; /* wanted; subject is filled in from the key */
+	struct cairn_token_claims claims; /* requested; subject comes from the key */
 	uint8_t digest[CAIRN_SHA256_BYTES];
 	enum cairn_status status;
 	struct cairn_diag diag;
@@ -32,7 +32,7 @@ static void hub_free(void *state)
 	free(h);
 }
 
-/* Does the key allow what is asked? */
+/* Does the key permit the requested claims? */
 static enum cairn_status hub_check_key(struct hub_request *h)
 {
 	struct cairn_key_holder holder;
@@ -52,7 +52,7 @@ static void hub_mint(struct route_job *job)
 	int64_t now_unix_s = cairn_clock_unix_s();
 	h->claims.expires_unix_s = now_unix_s + (int64_t)atomic_load(&job->app->live.token_ttl_s);
 	if (!job->app->auth.keys) {
-		h->token = strdup("none-needed"); /* tokens are not looked at */
+		h->token = strdup("none-needed"); /* tokens are not checked */
 		h->status = h->token ? CAIRN_OK : CAIRN_E_NOMEM;
 		return;
 	}
@@ -103,7 +103,7 @@ static void hub_reply(struct http_request *req, struct route_job *job)
 		http_reply_status(req, h->status, &h->diag);
 }
 
-/* The API key of "Authorization: Bearer KEY". @return false: there is none, which was replied */
+/* Reads the API key of "Authorization: Bearer KEY". @return false: none; an error was replied */
 static bool hub_take_key(struct http_request *req, struct hub_request *h)
 {
 	static const char SCHEME[] = "Bearer ";

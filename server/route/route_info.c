@@ -1,4 +1,4 @@
-/* GET /v1/info/{hash}: what a hash is the name of, and who refers to it. */
+/* GET /v1/info/{hash}: tells what a hash names, and what refers to it. */
 #include "base/json.h"
 #include "cas/info.h"
 #include "cas/losses.h"
@@ -11,7 +11,7 @@
 
 enum {
 	INFO_LIMIT_DEFAULT = 100,
-	INFO_ANSWER_BYTES_MAX = 4 * 1024 * 1024, /* five lists of at most 512 rows of at most 1 KiB, and then some */
+	INFO_ANSWER_BYTES_MAX = 4 * 1024 * 1024, /* five lists of at most 512 rows of at most 1 KiB, and some reserve */
 };
 
 struct info_request {
@@ -19,10 +19,10 @@ struct info_request {
 	struct cairn_hash hash;
 	uint8_t sha256[CAIRN_SHA256_BYTES];
 	uint32_t limit;
-	bool all; /* the operator asks */
+	bool all; /* the asker is the operator */
 	enum cairn_status status;
 	bool found, more;
-	bool needs_lost;               /* one of the xorbs that were told is lost */
+	bool needs_lost;               /* one of the listed xorbs is lost */
 	struct cairn_info_asker asker; /* while it runs */
 	struct cairn_buf buf;
 	struct cairn_json_out json;
@@ -99,7 +99,7 @@ static void info_visit_place(void *ctx, const struct cairn_info_place *place)
 
 /* --- the answer --------------------------------------------------------------------------------------------------- */
 
-/* Of each list: were there rows, and are there more? */
+/* Ends a list: notes whether it had rows, and whether there are more. */
 static void info_end_list(struct info_request *f, size_t empty_len, bool more)
 {
 	f->found = f->found || f->buf.len > empty_len;
@@ -146,7 +146,7 @@ static enum cairn_status info_put_sha256(struct info_request *f, struct cairn_ca
 	return status;
 }
 
-/* Askers other than the operator hear of a xorb only after a file of theirs was found to need it. */
+/* Writes a xorb. Askers other than the operator see it only if a file of theirs uses it. */
 static enum cairn_status info_put_the_xorb(struct info_request *f, struct cairn_cas *cas)
 {
 	struct cairn_info_xorb xorb;
@@ -204,7 +204,7 @@ static void info_reply(struct http_request *req, struct route_job *job)
 		route_reply_made(req, f->status, &f->buf);
 }
 
-/* @return false: it was replied */
+/* @return false: an error was replied */
 static bool info_take_limit(struct http_request *req, uint32_t *limit)
 {
 	if (route_limit(req, INFO_LIMIT_DEFAULT, CAIRN_INFO_LIMIT_MAX, limit))
@@ -221,10 +221,10 @@ static void info_get(struct http_request *req)
 	const struct auth_identity *who = http_identity(req);
 	const char *text = http_path_arg(req, "hash");
 	f->buf = cairn_buf_init(INFO_ANSWER_BYTES_MAX);
-	f->job.work.lane = CAIRN_LANE_HEAVY; /* as long as the asker has files */
+	f->job.work.lane = CAIRN_LANE_HEAVY; /* its duration grows with the asker's files */
 	f->job.for_reply = true;
 	f->all = !who->repo[0] && (who->scopes & CAIRN_TOKEN_ADMIN);
-	/* The same digits as a Xet hash and as a SHA-256. */
+	/* Read the same digits as a Xet hash and as a SHA-256. */
 	if (route_hash(req, &f->hash) &&
 	    cairn_hex_parse(f->sha256, sizeof(f->sha256), text, strlen(text)) == CAIRN_OK &&
 	    info_take_limit(req, &f->limit))

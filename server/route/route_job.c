@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROUTE_JOB_WAIT_US = 4 * 1000 * 1000 }; /* for a worker, where an engine is on another machine */
+enum { ROUTE_JOB_WAIT_US = 4 * 1000 * 1000 }; /* limit of the wait for a worker, if an engine is remote */
 
 void *route_job_new(struct http_request *req, size_t bytes, void (*run)(struct route_job *job),
 		    void (*reply)(struct http_request *req, struct route_job *job))
@@ -67,7 +67,7 @@ bool route_job_is_idle(const struct route_job *job)
 	return atomic_load(&job->app->drained) || http_client_gone(job->req);
 }
 
-/* A body that waits in a file is in memory no longer than a worker looks at it. */
+/* Runs the job. A body that waits in a file is in memory only while a worker reads it. */
 static void route_job_run(struct route_job *job)
 {
 	if (job->body)
@@ -78,8 +78,8 @@ static void route_job_run(struct route_job *job)
 		cairn_body_drop(job->body);
 }
 
-/* All workers wait for an engine that answers slowly, and all who queue would wait for all those before them. An upload
- * goes on, since its body would have to be sent again. */
+/* Has the job waited too long for a worker? With a slow engine all workers are busy, and the queue's waits would add
+ * up. An upload still runs, since its body would have to be sent again. */
 static bool route_job_is_too_late(const struct route_job *job)
 {
 	return job->for_reply && job->work.queued_us > ROUTE_JOB_WAIT_US && cairn_cas_is_remote(job->app->cas);
@@ -133,7 +133,7 @@ void route_job_hand_over(struct route_job *job)
 {
 	struct http_request *req = job->req;
 	job->work.run = route_job_work;
-	/* Once a worker has it, it may be gone: a query that waited for PostgreSQL is not handed over by its own
+	/* After submission the request may be gone. A query that waited for PostgreSQL is not submitted by its own
 	 * thread. */
 	if (cairn_workers_submit(job->workers, &job->work) == CAIRN_OK)
 		return;

@@ -1,4 +1,4 @@
-/* What runs for long, and how far it is: GET /v1/jobs. */
+/* GET /v1/jobs: the long jobs and their progress. */
 #include "server/route/jobs.h"
 
 #include "base/json.h"

@@ -1,4 +1,4 @@
-/* API keys, with which clients get tokens from the hub's endpoints: POST and GET /v1/keys, DELETE /v1/keys/{id}. */
+/* Manages the API keys that get tokens from the hub's endpoints: POST and GET /v1/keys, DELETE /v1/keys/{id}. */
 #include "base/clock.h"
 #include "base/decimal.h"
 #include "base/json.h"
@@ -21,9 +21,9 @@ struct keys_request {
 	struct route_job job;
 	struct route_body body;
 	struct cairn_buf answer;
-	struct cairn_spill list; /* the answer, when it has all keys */
+	struct cairn_spill list; /* the answer, if it lists the keys */
 	int64_t id;
-	int64_t life_s; /* of the one that is made; 0: for ever */
+	int64_t life_s; /* lifetime of the new key; 0: no expiry */
 	enum cairn_status status;
 	char name[CAIRN_KEY_NAME_MAX + 1], repo[CAIRN_KEY_NAME_MAX + 1], scopes[KEYS_SCOPES_BYTES_MAX + 1],
 		account[CAIRN_KEY_NAME_MAX + 1];
@@ -133,7 +133,7 @@ static void keys_post_body(struct http_request *req, const uint8_t *bytes, size_
 	route_body_add(req, &k->body, bytes, len);
 }
 
-/* Not given: for ever. */
+/* Reads the lifetime; absent: no expiry. */
 static bool keys_take_life(int64_t *out, const struct cairn_json *json)
 {
 	const struct cairn_json *value = cairn_json_get(json, "expires_s");
@@ -150,8 +150,7 @@ static void keys_post_done(struct http_request *req)
 		  cairn_json_copy_of(json, "account", "", k->account, sizeof(k->account)) &&
 		  cairn_json_copy_of(json, "scope", "read", k->scopes, sizeof(k->scopes)) &&
 		  keys_take_life(&k->life_s, json);
-	/* An empty one is a name that somebody failed to fill in, not the wish for any repository, or the operator's.
-	 */
+	/* An empty name is probably a mistake, not a request for any repository, or for an operator's key. */
 	if (!ok || (cairn_json_get(json, "repo") && !k->repo[0]) || (cairn_json_get(json, "account") && !k->account[0]))
 		keys_reply_bad_body(req);
 	else

@@ -1,4 +1,4 @@
-/* POST /v1/packs: move xorbs into a pack, in the background; GET /v1/packs: the packs, and how far the moving is. */
+/* POST /v1/packs: moves xorbs into a pack, in the background. GET /v1/packs: lists the packs, and the progress. */
 #include "server/route/route_packs.h"
 
 #include "server/log.h"
@@ -23,7 +23,7 @@ static struct packs_job {
 	struct cairn_work work;
 	struct app *app;
 	pthread_mutex_t lock; /* over all below */
-	uint64_t id;          /* 0: there was none */
+	uint64_t id;          /* 0: no packing yet */
 	bool running;
 	int64_t older_than_s;
 	char name[CAIRN_STORE_PACK_NAME_MAX + 1];
@@ -60,7 +60,7 @@ static void packs_work(struct cairn_work *work)
 {
 	struct packs_job *job = (struct packs_job *)work;
 	struct cairn_pack_report report;
-	pthread_mutex_lock(&job->lock); /* who submitted the work may still be writing down what it is */
+	pthread_mutex_lock(&job->lock); /* the submitting thread may still be filling in the job */
 	pthread_mutex_unlock(&job->lock);
 	struct cairn_diag diag = {0};
 	const struct cairn_pack_options options = {
@@ -88,7 +88,7 @@ static bool packs_take_age(struct http_request *req, int64_t *out)
 	return good;
 }
 
-/* @return CAIRN_OK; CAIRN_E_CONFLICT one is under way; CAIRN_E_BUSY no room for work: nothing was changed */
+/* @return CAIRN_OK; CAIRN_E_CONFLICT: a packing is under way; CAIRN_E_BUSY: no worker takes it, nothing was changed */
 static enum cairn_status packs_begin(struct packs_job *job, struct app *app, const char *name, int64_t older_than_s,
 				     uint64_t *id)
 {

@@ -1,6 +1,6 @@
 #include "server/route/route_piece.h"
 
-enum { PIECE_BYTES_MAX = 2 * 1024 * 1024 }; /* which the HTTP library keeps far below */
+enum { PIECE_BYTES_MAX = 2 * 1024 * 1024 }; /* the HTTP library's pieces are far smaller */
 
 bool route_hand_over(struct http_request *req, struct cairn_work *work, void (*run)(struct cairn_work *work))
 {

@@ -1,5 +1,5 @@
 /* GET /v1/reconstructions/{hash}, /v2/reconstructions/{hash}, /v1/reconstructions?file_id=..., and the last one as POST
- * with a list of files: how to put files together. */
+ * with a list of files: return plans to reconstruct files. */
 #include "server/route/plan_json.h"
 #include "server/route/range_header.h"
 #include "server/route/route_args.h"
@@ -21,7 +21,7 @@ enum {
 	PLAN_POST_BYTES_MAX = 64 * 1024, /* 256 files, and room for other members */
 };
 
-/* A plan in the making: on a worker, as large ones take their time, or at once. */
+/* A request for plans. Made on a worker, since large plans take long, or at once. */
 struct plan_request {
 	struct route_job job;
 	enum { PLAN_V1, PLAN_V2, PLAN_BATCH } form;
@@ -30,8 +30,8 @@ struct plan_request {
 	size_t n_files;
 	struct route_body body; /* of a POST */
 	bool is_posted;
-	bool bad_file;    /* a file_id that is no hash, or one too many */
-	uint64_t n_terms; /* of the plans made so far */
+	bool bad_file;    /* a file_id is no hash, or there are too many */
+	uint64_t n_terms; /* terms of the plans made so far */
 	struct cairn_hash files[PLAN_BATCH_MAX];
 	enum cairn_status status;
 	uint64_t file_bytes;
@@ -71,7 +71,8 @@ static void plan_write(struct plan_request *p, const struct cairn_plan *plans)
 	cairn_spill_finish(&p->out);
 }
 
-/* A batch leaves out what is not there, and what its range does not reach, unless that is so of all of it. */
+/* Does a batch leave out this file? It leaves out missing files and files that end before their range, unless all are
+ * such. */
 static bool plan_leaves_out(const struct plan_request *p)
 {
 	return p->form == PLAN_BATCH && (p->status == CAIRN_E_NOT_FOUND || p->status == CAIRN_E_LIMIT);
@@ -112,7 +113,7 @@ static bool plan_add_file(void *ctx, const char *value)
 		      cairn_hash_parse(&p->files[p->n_files], value, strlen(value)) != CAIRN_OK;
 	for (size_t i = 0; !p->bad_file && i < p->n_files; i++)
 		if (cairn_hash_equal(&p->files[i], &p->files[p->n_files]))
-			return true; /* asked twice, answered once */
+			return true; /* a repeated file is answered once */
 	p->n_files += !p->bad_file;
 	return !p->bad_file;
 }
@@ -193,8 +194,8 @@ static struct plan_request *plan_new(struct http_request *req)
 	return p;
 }
 
-/* Without a Range header, or with one that means nothing, all is wanted. @return false: there are several, a 400 was
- * replied */
+/* Reads the Range header. If it is absent or meaningless, the whole file is meant. @return false: several ranges; a 400
+ * was replied */
 static bool plan_take_range(struct http_request *req, struct plan_request *p)
 {
 	if (range_header_parse(&p->range, 1, http_header(req, "Range")) <= 1)
@@ -203,8 +204,8 @@ static bool plan_take_range(struct http_request *req, struct plan_request *p)
 	return false;
 }
 
-/* A small plan costs less than to hand it to a worker and back, so it is made here, where the index is on this machine.
- * @return false: it is not small */
+/* Makes a small plan here, if the index is on this machine: a worker's handover would cost more. @return false: not
+ * small */
 static bool plan_at_once(struct http_request *req, struct plan_request *p)
 {
 	struct cairn_plan plan;

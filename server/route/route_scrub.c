@@ -1,4 +1,4 @@
-/* The scrub of this server, GET /v1/scrub, POST /v1/scrub/start and /v1/scrub/pause; and what there is to repair, GET
+/* The scrub of this server, GET /v1/scrub, POST /v1/scrub/start and /v1/scrub/pause; and the xorbs to repair, GET
  * /v1/lost-xorbs. */
 #include "base/json.h"
 #include "cas/jobs.h"
@@ -18,7 +18,7 @@ enum {
 
 /* --- the scrub ---------------------------------------------------------------------------------------------------- */
 
-/* @param name  of the member; a pass that there is not is null */
+/* @param name of the member; its value is null without a pass */
 static void scrub_put_pass(struct cairn_json_out *w, const char *name, const struct scrub_pass *p)
 {
 	const struct {
@@ -82,7 +82,7 @@ static void scrub_get(struct http_request *req)
 	scrub_reply(req);
 }
 
-/* What it is told: a note in the index where several daemons share it, else a flag in memory. */
+/* An order to the scrub: stored in the index if several daemons share it, else a flag in memory. */
 struct scrub_order {
 	struct route_job job;
 	bool start;

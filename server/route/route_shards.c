@@ -1,6 +1,5 @@
-/* POST /v1/shards, /v2/shards and what older clients say for the first: an upload is spooled while it arrives, verified
- * on a worker, and answered when it is durable. The second form shows its progress in NDJSON frames (source: protocol
- * document). */
+/* POST /v1/shards, /v2/shards and older paths of the first: an upload is spooled while it arrives, verified on a
+ * worker, and answered when durable. /v2 reports progress in NDJSON frames (source: protocol document). */
 #include "server/app.h"
 
 #include "base/clock.h"
@@ -16,31 +15,31 @@
 #include <string.h>
 
 enum {
-	/* Between frames that show progress. A verification that fails before the first is told by a plain status. */
+	/* Between progress frames. A verification that fails before the first frame gets a plain status. */
 	SHARD_PROGRESS_EVERY_MS = 1000,
-	SHARD_HEARTBEAT_MS = 15000, /* between frames when nothing moves; clients want one every 20 s */
+	SHARD_HEARTBEAT_MS = 15000, /* between frames without progress; clients expect one every 20 s */
 	SHARD_FRAME_BYTES = 1024,
 };
 
 /*
- * An upload. The request, the worker and the index's writer take turns at it, but a /v2 client may go while the others
- * are at work, so it is counted: one reference is the request's (route->free), one the work's.
+ * An upload. The request, the worker and the index's writer use it in turn. A /v2 client may leave while they work, so
+ * references are counted: one is the request's (route->free), one the work's.
  */
 struct shard_request {
 	struct cairn_work work;
 	struct app *app;
 	struct cairn_shard_upload *upload;
-	struct route_piece piece; /* while the body comes */
+	struct route_piece piece; /* while the body arrives */
 	bool framed;              /* /v2 */
 
 	pthread_mutex_t lock; /* over all below */
 	unsigned refs;
-	struct http_request *req; /* suspended, and to be resumed; NULL when it has been */
+	struct http_request *req; /* suspended; NULL once resumed */
 	struct http_stream *stream;
-	bool left;     /* the client of the stream has gone */
+	bool left;     /* the stream's client has gone */
 	bool begun;    /* a worker has it */
-	bool ended;    /* status and what follows are final */
-	bool verified; /* status is about the registering, not about what was sent */
+	bool ended;    /* status and the following members are final */
+	bool verified; /* status is of the registration: the upload was sound */
 	bool added;
 	enum cairn_status status;
 	struct cairn_diag diag;
@@ -68,7 +67,7 @@ static void shard_unref(struct shard_request *s)
 
 /* --- frames ------------------------------------------------------------------------------------------------------- */
 
-/* A right, or room, that is not there does not come by asking again: clients would, for minutes. */
+/* Should the client retry? Not if a right or room is missing: clients would retry for minutes. */
 static bool shard_can_retry(enum cairn_status status, bool verified)
 {
 	if (status == CAIRN_E_DENIED)
@@ -77,7 +76,7 @@ static bool shard_can_retry(enum cairn_status status, bool verified)
 	       status == CAIRN_E_BUSY || status == CAIRN_E_DAMAGED;
 }
 
-/* Under the lock, as all that sends. */
+/* Sends a frame. Under the lock, as all sending. */
 static void shard_send_validating(struct shard_request *s)
 {
 	char frame[SHARD_FRAME_BYTES];
@@ -95,7 +94,7 @@ static void shard_send_committing(struct shard_request *s)
 	s->frame_at_ms = cairn_clock_mono_ms();
 }
 
-/* The stream is finished and not touched again. */
+/* Sends the result. The stream is finished and must not be used again. */
 static void shard_send_result(struct shard_request *s)
 {
 	struct cairn_buf frame = cairn_buf_init((size_t)SHARD_FRAME_BYTES * 4);
@@ -113,7 +112,7 @@ static void shard_send_result(struct shard_request *s)
 	cairn_buf_fini(&frame);
 }
 
-/* Begin to watch over an open stream; it may have ended since it was opened. */
+/* Adds an open stream to the list for heartbeats, unless it has ended meanwhile. */
 static void streams_watch(struct shard_request *s)
 {
 	pthread_mutex_lock(&streams_lock);
@@ -156,7 +155,7 @@ void route_shards_tick(void)
 /* --- the work: on a worker, then on the index's writer --------------------------------------------------------------
  */
 
-/* Under the lock, which it drops: the request must not be touched after. */
+/* Releases the lock and resumes the request, which must not be touched afterwards. */
 static void shard_unlock_and_resume(struct shard_request *s)
 {
 	struct http_request *req = s->req;
@@ -185,11 +184,11 @@ static void shard_end(struct shard_request *s, enum cairn_status status, bool ad
 
 static void shard_registered(void *ctx, enum cairn_status status, bool added, const struct cairn_diag *diag)
 {
-	/* What the shard relied on was removed after it was verified: sent again, it will be judged anew. */
+	/* Data that the shard refers to was removed after the verification. A retry is verified anew. */
 	shard_end(ctx, status == CAIRN_E_CONFLICT ? CAIRN_E_BUSY : status, added, diag);
 }
 
-/* Under the lock. Nobody waits for the answer any more: the client sends the shard again if it still wants it. */
+/* Has the client left? Then the work may stop: the client sends the shard again if needed. Under the lock. */
 static bool shard_is_left(const struct shard_request *s)
 {
 	return s->stream ? s->left : s->req && http_client_gone(s->req);
@@ -290,13 +289,13 @@ static void shards_head_framed(struct http_request *req)
 	shards_head(req, true, false);
 }
 
-/* hf_xet 1.1.8 to 1.2 send shards without the footer that their header announces, and only here. */
+/* hf_xet 1.1.8 to 1.2 send shards without the footer that their header announces, and only to this path. */
 static void shards_head_older(struct http_request *req)
 {
 	shards_head(req, false, true);
 }
 
-/* The hash is that of the shard before its footer was cut off, so it cannot be asked for; nothing is kept under it. */
+/* The hash is of the shard with its footer, which was cut off, so it cannot be checked. Nothing is stored by it. */
 static void shards_head_named(struct http_request *req)
 {
 	struct cairn_hash shard;
@@ -324,7 +323,7 @@ static void shards_reply_plain(struct http_request *req, struct shard_request *s
 		route_reply_refused(req, s->status, &s->diag);
 }
 
-/* Under the lock. The verification has ended well, or takes long. */
+/* Opens the stream, once the verification has succeeded or takes long. Under the lock. */
 static void shards_begin_stream(struct http_request *req, struct shard_request *s)
 {
 	s->stream = http_reply_stream(req, "application/x-ndjson");
@@ -343,7 +342,7 @@ static void shards_resumed(struct http_request *req)
 	pthread_mutex_lock(&s->lock);
 	if (s->begun)
 		http_note_queued(req, s->work.queued_us);
-	/* A failure that comes before the first frame is told by the status, which clients understand better. */
+	/* A failure before the first frame is replied as a status, which clients handle better. */
 	if (s->framed && !(s->ended && s->status != CAIRN_OK))
 		shards_begin_stream(req, s);
 	else
@@ -355,7 +354,7 @@ static void shards_resumed(struct http_request *req)
 static void shards_done(struct http_request *req)
 {
 	struct shard_request *s = http_state(req);
-	uint64_t turn = http_turn(req); /* while the request is ours */
+	uint64_t turn = http_turn(req); /* while this thread owns the request */
 	if (route_piece_end(&s->piece) != CAIRN_OK) {
 		http_reply_status(req, s->piece.status, &s->piece.diag);
 		return;

@@ -1,4 +1,4 @@
-/* POST /v1/telemetry: what clients tell of their transfers, kept for a while. GET /v1/telemetry: the newest, for
+/* POST /v1/telemetry: stores clients' reports on transfers for a while. GET /v1/telemetry: lists the newest, for
  * operators. */
 #include "base/json_text.h"
 #include "cas/telemetry.h"
@@ -28,7 +28,7 @@ static uint64_t telemetry_body_max(void *app)
 struct telemetry_request {
 	struct route_job job;
 	struct route_body body;
-	bool is_read; /* the body was one that can be kept */
+	bool is_read; /* the body is valid and can be stored */
 };
 
 static void telemetry_free(void *state)
@@ -98,7 +98,7 @@ static void telemetry_list_free(void *state)
 	free(t);
 }
 
-/* Bodies are JSON objects that were parsed when they came in, so they are put in as they are. */
+/* Writes a message. Bodies were parsed as JSON objects on arrival, so they are copied unchanged. */
 static void telemetry_visit(void *ctx, const struct cairn_telemetry *row)
 {
 	struct telemetry_list *t = ctx;

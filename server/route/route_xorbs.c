@@ -7,14 +7,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* An upload; owned by the request. While held or suspended, the worker or the index's writer has it alone. */
+/* An upload; owned by the request. While the request is held or suspended, only the worker or the index's writer uses
+ * it. */
 struct xorb_request {
 	struct cairn_work work;
 	struct http_request *req;
 	struct cairn_xorb_upload *upload;
 	struct route_piece piece;
-	enum cairn_status status; /* once all of the body is here */
-	bool verified;            /* status is about the storing, not about what was sent */
+	enum cairn_status status; /* valid once the whole body has arrived */
+	bool verified;            /* status is of storing: the upload was sound */
 	bool was_inserted;
 	struct cairn_diag diag;
 };
@@ -100,7 +101,7 @@ static void xorbs_store(struct xorb_request *x)
 	if (status == CAIRN_OK)
 		status = cairn_xorb_upload_commit(x->upload, xorbs_registered, x);
 	if (status == CAIRN_OK)
-		return; /* x may be gone already: xorbs_registered() has it */
+		return; /* x may be gone already: xorbs_registered() owns it */
 	x->status = status;
 	http_resume(x->req);
 }
@@ -112,8 +113,8 @@ static void xorbs_store_work(struct cairn_work *work)
 	xorbs_store(x);
 }
 
-/* Those who wait for the disk at the same time share its rounds, so small ones wait for it in a crowd, and the worker
- * verifies the next. One that nobody is beside has nothing of that, and large ones keep a disk busy by a few. */
+/* Stores small xorbs that arrive together as a group: they share flushes of the disk, and the worker goes on to verify
+ * the next. A single small xorb gains nothing from grouping, and a few large ones already keep the disk busy. */
 static bool xorbs_join_crowd(struct xorb_request *x, uint64_t bytes)
 {
 	const struct app *app = app_of(x->req);
@@ -175,7 +176,7 @@ static void xorbs_look(struct route_job *job)
 	x->status = cairn_cas_xorb(job->app->cas, &x->hash, &x->stored_bytes);
 }
 
-/* Look for {hash}. */
+/* Looks up {hash}. */
 static void xorbs_ask(struct http_request *req, void (*reply)(struct http_request *req, struct route_job *job))
 {
 	struct xorb_look x = {.job = {.run = xorbs_look, .reply = reply}};
@@ -205,12 +206,12 @@ static uint64_t grants_body_max(void *app)
 
 static void grants_body(struct http_request *req, const uint8_t *bytes, size_t len)
 {
-	/* Length and checksum of a direct upload, which is never granted: they say nothing that is needed here. */
+	/* Ignores the body: length and checksum for a direct upload, which is never granted. */
 	(void)req, (void)bytes, (void)len;
 }
 
-/* Any 200 makes the stock client skip the upload, so it is given for a verified xorb that is really stored, and nothing
- * else; 404 is the only answer that makes it post the xorb. */
+/* A 200 makes the stock client skip the upload, so only a verified and stored xorb gets one. Only a 404 makes the
+ * client post the xorb. */
 static void grants_reply(struct http_request *req, struct route_job *job)
 {
 	const struct xorb_look *x = (const struct xorb_look *)job;
