@@ -28,7 +28,7 @@ enum cairn_status cairn_pg_fail(const struct cairn_pg *pg, struct cairn_diag *di
 			  pg->sqlstate[0] ? " " : "", pg->sqlstate);
 }
 
-/* The connection is of no use any more. */
+/* Closes a connection that can no longer be used. */
 static enum cairn_status connection_lose(struct cairn_pg *pg, const char *why)
 {
 	connection_note(pg, NULL, why);
@@ -44,7 +44,7 @@ void cairn_pg_count(const struct cairn_pg *pg, int64_t began_ms, bool well, bool
 
 /* --- opening ------------------------------------------------------------------------------------------------------ */
 
-/* What the server warns of while it commits: it was not replicated as it should be. */
+/* A WARNING during COMMIT means that the commit may not be replicated. */
 static void connection_notice(void *ctx, const PGresult *notice)
 {
 	struct cairn_pg *pg = ctx;
@@ -56,10 +56,10 @@ static void connection_notice(void *ctx, const PGresult *notice)
 	}
 }
 
-/* Durable is what the standbys have, however the server is set. Plans are made once: those for given values differ only
- * in what they cost. A table that has never been analysed, or was when it was small, seems small for as long, and plans
- * made then stay: so that none reads all of it later, only what an index cannot find is read whole, and each row of a
- * join is looked up. A daemon that stands still must not keep its locks. */
+/* Commits wait for the standbys, however the server is set. Plans are generic and made once, since plans for given
+ * values cost more and gain nothing. To the planner, a table that was last analysed when small stays small, and its
+ * plans stay. So whole tables are read only where no index helps, and joins look up each row. A daemon that hangs must
+ * not keep its locks. */
 static const char CONNECTION_SET_UP[] =
 	"SELECT set_config('search_path', $1, false),"
 	" CASE WHEN current_setting('synchronous_commit') IN ('off', 'local', 'remote_write')"
@@ -102,7 +102,7 @@ static enum cairn_status connection_set_up(struct cairn_pg *pg)
 
 static enum cairn_status connection_open(struct cairn_pg *pg)
 {
-	/* The URL comes last, and so may say otherwise. */
+	/* The URL comes last, so its settings win. */
 	static const char *const NAMES[] = {"connect_timeout",
 					    "tcp_user_timeout",
 					    "keepalives_idle",
@@ -163,7 +163,7 @@ bool cairn_pg_is_alive(struct cairn_pg *pg)
 	struct pollfd p = {.fd = pg->conn ? PQsocket(pg->conn) : -1, .events = POLLIN};
 	if (pg->watch && pg->silences != cairn_pg_watch_silences(pg->watch))
 		return false;
-	return pg->conn && cairn_sys_poll(&p, 1, 0) == 0; /* an idle one is told nothing but that it ends */
+	return pg->conn && cairn_sys_poll(&p, 1, 0) == 0; /* an idle connection receives only its end */
 }
 
 /* --- queueing ----------------------------------------------------------------------------------------------------- */
@@ -187,7 +187,7 @@ static void connection_name(char name[static 16], unsigned known)
 	(void)snprintf(name, 16, "s%u", known);
 }
 
-/* Have it prepared, unless it is. */
+/* Queues the preparation of a statement, unless it is prepared. */
 static enum cairn_status connection_prepare(struct cairn_pg *pg, const char *sql, const struct cairn_pg_args *args,
 					    char name[static 16])
 {
@@ -263,7 +263,7 @@ bool cairn_pg_has_queued(const struct cairn_pg *pg)
 
 /* --- answers ------------------------------------------------------------------------------------------------------ */
 
-/* A statement that was not prepared after all can be prepared again. */
+/* If preparing a statement failed, it can be prepared again. */
 static void connection_took(struct cairn_pg *pg, PGresult *r)
 {
 	const struct cairn_pg_sent *sent = &pg->sent[pg->n_answered];
@@ -282,7 +282,7 @@ static void connection_took(struct cairn_pg *pg, PGresult *r)
 		pg->results[pg->n_got++] = r;
 }
 
-/* Take what has come. @param[out] done  all of it has */
+/* Takes the answers that have come. @param[out] done  all have come */
 static enum cairn_status connection_take(struct cairn_pg *pg, bool *done)
 {
 	*done = false;
@@ -311,7 +311,7 @@ static enum cairn_status connection_take(struct cairn_pg *pg, bool *done)
 	return CAIRN_OK;
 }
 
-/* @return CAIRN_E_BUSY it was silent */
+/* @return CAIRN_E_BUSY the server was silent */
 static enum cairn_status connection_wait(struct cairn_pg *pg, bool writes, int64_t until_ms)
 {
 	struct pollfd p = {.fd = PQsocket(pg->conn), .events = (short)(POLLIN | (writes ? POLLOUT : 0))};
@@ -351,7 +351,7 @@ enum cairn_status cairn_pg_exchange(struct cairn_pg *pg)
 	if (!pg->conn)
 		return CAIRN_E_BUSY;
 	enum cairn_status status = pg->queued;
-	if (status != CAIRN_OK) { /* half of it may be on its way */
+	if (status != CAIRN_OK) { /* half of it may have been sent */
 		(void)connection_lose(pg, status == CAIRN_E_NOMEM ? "no memory" : PQerrorMessage(pg->conn));
 		return status;
 	}

@@ -1,15 +1,15 @@
-/* Life and death of copies. A copy is named by one upload, and dead is final: what is in the table `dead` is
- * removed, and no row names it any more or ever will. Transactions that write follow each other (they hold the row
- * `state`), so whichever of naming and dying comes first is seen by the other. */
+/* Records copies as dead. A copy's name is used by one upload, and death is final: objects of copies in the table
+ * `dead` are removed, and no row ever names such a copy again. Writing transactions run one after the other (they lock
+ * the row `state`), so naming and killing a copy cannot race. */
 #include "index/postgres/engine.h"
 
 #include <inttypes.h>
 
-enum { COPIES_KEPT_S = 7 * 24 * 3600 }; /* a copy that was removed stays dead for whoever slept with its name */
+enum { COPIES_KEPT_S = 7 * 24 * 3600 }; /* a removed copy stays dead, for uploads that slept with its name */
 
-/* Of all daemons' clocks none is asked: what is dead may be forgotten by this one alone. */
+/* The server's clock: no daemon's clock may decide when a dead copy is forgotten. */
 #define COPIES_NOW "extract(epoch FROM now())::bigint"
-/* $1: copies, $2: the hashes of what they are copies of. */
+/* $1: copies, $2: the hashes of their xorbs. */
 #define COPIES_UNNAMED                                                                                                 \
 	" FROM unnest($1::bytea[], $2::bytea[]) AS found(copy, hash) WHERE (SELECT true FROM xorb x"                   \
 	" WHERE x.hash = found.hash AND (x.copy IS NULL OR x.copy = found.copy) LIMIT 1) IS NULL"
@@ -25,7 +25,7 @@ static const char COPIES_FIND_DEAD[] =
 static const char COPIES_EACH_UNNAMED[] =
 	"SELECT found.copy, found.hash" COPIES_UNNAMED " AND (SELECT true FROM dead WHERE dead.copy = found.copy"
 	" AND NOT dead.buried LIMIT 1) IS NULL";
-/* One that was buried is here again: its PUT was given up, and came late. */
+/* A buried copy may be here again: its PUT was abandoned and came late. */
 static const char COPIES_WRITE_OFF[] =
 	"INSERT INTO dead(copy, hash, at) SELECT found.copy, found.hash, " COPIES_NOW COPIES_UNNAMED
 	" ON CONFLICT(copy) DO UPDATE SET buried = false WHERE dead.buried";
@@ -70,8 +70,8 @@ void cairn_pg_kill_copies_of(struct cairn_pg_tx *tx, struct cairn_pg_array *xorb
 	(void)cairn_pg_queue(&tx->pg, COPIES_KILL_OF, &args);
 }
 
-/* In a transaction of the writer, and not by a reader: what a server shows that does not lead any more may be on no
- * other, and what lives there would be removed. The record of this transaction comes behind all that it saw. */
+/* Runs in a transaction of the writer: a reader could see a former leader's state, which no other server has, and live
+ * copies would be removed. This transaction's record in the log comes after all commits that it saw. */
 enum cairn_status cairn_pg_find_dead(struct cairn_pg_tx *tx, struct cairn_index_find_dead *find)
 {
 	const PGresult *r;
@@ -109,7 +109,7 @@ enum cairn_status cairn_pg_count_dead(struct cairn_index *ix, uint64_t *n)
 	return CAIRN_OK;
 }
 
-/* Two arrays for as many copies. */
+/* Two arrays of the same length, for copies. */
 static void copies_add_found(struct cairn_pg_args *args, struct cairn_pg_array *names, struct cairn_pg_array *hashes,
 			     const struct cairn_index_copy *copies, uint32_t n)
 {

@@ -1,8 +1,9 @@
-/* What the index holds, as commits of this process and answers of the server say; and what it says of itself. */
+/* Counts of the index, from commits of this process and answers of the server, and statistics. */
 #include "index/postgres/engine.h"
 
-/* Commits of this process and what is asked of the server meet here, in no order: of one server what was withdrawn is
- * never taken back. Another one may count as much and mean other chunks, so what is told counts changes. */
+/* Commits of this process and answers of the server arrive here in any order. For one server the number of withdrawals
+ * only grows. Another server may give the same number to other withdrawals, so callers get a count of changes
+ * instead. */
 void cairn_pg_note_counts(struct cairn_postgres *p, const struct cairn_pg_counts *counts, int64_t server)
 {
 	pthread_mutex_lock(&p->lock);

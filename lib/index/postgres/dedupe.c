@@ -1,6 +1,5 @@
-/* Chunk queries: rows of the prefix, the list that proves one of them, and what the answer says of it and its
- * neighbours. Each statement sees a commit of its own: a xorb's list never changes, and one that has gone meanwhile is
- * left out. */
+/* Chunk queries: finds rows by prefix, proves one by its list, and answers with its xorb and the neighbours. Each
+ * statement has its own snapshot: lists never change, and a xorb removed meanwhile is left out. */
 #include "index/postgres/engine.h"
 
 #include "base/bytes.h"
@@ -10,13 +9,13 @@
 
 enum { DEDUPE_TRIES_MAX = 8 }; /* rows of one scope whose lists are read */
 
-/* Rows of other scopes are never looked at, and nothing depends on whether there are any. */
+/* Rows of other scopes are never read, so the time does not reveal whether there are any. */
 static const char DEDUPE_ROWS[] =
 	"(SELECT xorb, place, shard, scope FROM dedupe WHERE prefix = $1 AND scope = 0 ORDER BY xorb LIMIT $3)"
 	" UNION ALL (SELECT xorb, place, shard, scope FROM dedupe WHERE prefix = $1"
 	" AND scope = (SELECT id FROM scope WHERE name = $2 AND id <> 0) ORDER BY xorb LIMIT $3)";
 static const char DEDUPE_SCOPE[] = "SELECT id FROM scope WHERE name = $1";
-/* The chunk at this place of its list must be the one that is asked for. */
+/* The chunk at this place of the list must be the requested one. */
 static const char DEDUPE_FIRST[] =
 	"SELECT " CAIRN_PG_XORB ", l.spans, l.hashes FROM xorb x JOIN list l ON l.xorb = x.id"
 	" WHERE x.id = $1 AND substring(l.hashes FROM $2::int FOR 32) = $3";
@@ -29,7 +28,7 @@ static const char DEDUPE_ELIGIBLE[] = "SELECT place FROM dedupe WHERE xorb = $1 
 struct dedupe_query {
 	struct cairn_pg *pg;
 	const struct cairn_hash *chunk;
-	int64_t own_scope;   /* the asker's; 0: the shared one, or unknown */
+	int64_t own_scope;   /* the caller's; 0: the shared one, or unknown */
 	int64_t xorb, shard; /* of the row that matched */
 	struct cairn_chunk_list list;
 	struct cairn_index_dedupe_xorb answer;
@@ -45,7 +44,7 @@ static void dedupe_query_fini(struct dedupe_query *q)
 	free(q->eligible);
 }
 
-/* Places of the eligible chunks that the asker may know of, ascending. */
+/* Reads the places of the eligible chunks that the caller may see, ascending. */
 static enum cairn_status dedupe_eligible(struct dedupe_query *q)
 {
 	bool marked[CAIRN_XORB_CHUNKS_MAX] = {false};
@@ -66,7 +65,7 @@ static enum cairn_status dedupe_eligible(struct dedupe_query *q)
 	return status;
 }
 
-/* Tell of one. @return CAIRN_E_DAMAGED its row is */
+/* Visits one xorb. @return CAIRN_E_DAMAGED its row is damaged */
 static enum cairn_status dedupe_tell(struct dedupe_query *q, const PGresult *r, int row)
 {
 	if (!cairn_pg_xorb_row(r, row, &q->answer.xorb))
@@ -79,7 +78,7 @@ static enum cairn_status dedupe_tell(struct dedupe_query *q, const PGresult *r, 
 	return status;
 }
 
-/* The prefix is only half a proof. @param[out] proved  it was the chunk, and has been told */
+/* Compares the whole hash, as the prefix proves little. @param[out] proved  it is the chunk, and was visited */
 static enum cairn_status dedupe_try(struct dedupe_query *q, int64_t xorb, int64_t place, bool *proved)
 {
 	CLEANUP(cairn_pg_clearp) PGresult *kept = NULL;
@@ -109,7 +108,7 @@ static enum cairn_status dedupe_find(struct dedupe_query *q, const PGresult *row
 	return status;
 }
 
-/* A damaged one is left out: it is an extra, and what was asked for is whole. */
+/* Skips damaged neighbours: they are extras, and the requested xorb is sound. */
 static enum cairn_status dedupe_neighbours(struct dedupe_query *q)
 {
 	for (int64_t after = 0;;) {
@@ -132,8 +131,7 @@ static enum cairn_status dedupe_neighbours(struct dedupe_query *q)
 	}
 }
 
-/* There is no filter: it would have to be told of each row that another daemon adds. What rules misses out is
- * cairn_pg_screen(). */
+/* There is no filter, since other daemons add rows, too. cairn_pg_screen() finds misses instead. */
 bool cairn_pg_may_dedupe(struct cairn_index *ix, const char *scope, const struct cairn_hash *chunk)
 {
 	(void)ix;

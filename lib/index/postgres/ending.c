@@ -7,9 +7,9 @@
 #include <string.h>
 #include <time.h>
 
-enum { ENDING_TRY_MS = 2000 }; /* for so long a failure that passes is tried again */
+enum { ENDING_TRY_MS = 2000 }; /* temporary failures are retried for so long */
 
-/* The lock of a row would leave a record, too; here it does not hang on that. */
+/* A record of its own, although the lock of a row would leave one, too. */
 static const char ENDING_RECORD[] = "SELECT pg_logical_emit_message(true, 'cairn', '')";
 static const char ENDING_COMMIT[] = "COMMIT";
 
@@ -18,7 +18,7 @@ void cairn_pg_queue_record(struct cairn_pg *pg)
 	(void)cairn_pg_queue(pg, ENDING_RECORD, NULL);
 }
 
-/* A transaction that had failed ends in a COMMIT that says ROLLBACK. */
+/* The COMMIT of a failed transaction is answered with ROLLBACK. */
 static enum cairn_status ending_judge(const struct cairn_pg *pg, unsigned commit, struct cairn_diag *diag)
 {
 	if (pg->warned)
@@ -35,24 +35,24 @@ enum cairn_status cairn_pg_end(struct cairn_pg *pg, struct cairn_pg_ending *endi
 	unsigned commit = cairn_pg_queue(pg, ENDING_COMMIT, NULL);
 	ending->sent = false;
 	if (!pg->conn || pg->queued != CAIRN_OK || PQpipelineSync(pg->conn) != 1)
-		return cairn_pg_fail(pg, diag, "the index cannot be written"); /* roll back closes it */
+		return cairn_pg_fail(pg, diag, "the index cannot be written"); /* rolling back closes it */
 	ending->sent = true;
 	pg->warned = false;
 	int64_t began_ms = cairn_clock_mono_ms();
 	enum cairn_status status = cairn_pg_await(pg);
 	cairn_pg_count(pg, began_ms, status == CAIRN_OK,
-		       !waits && pg->silent); /* of one that waits it may be the standbys' */
+		       !waits && pg->silent); /* a commit that waits may wait for standbys */
 	if (status == CAIRN_OK)
 		return ending_judge(pg, commit, diag);
 	ending->parked = pg->silent;
 	if (ending->parked)
 		return cairn_fail(diag, CAIRN_E_BUSY, "index.silent", CAIRN_NO_OFFSET,
 				  "PostgreSQL does not acknowledge a commit: look whether its standbys are there");
-	ending->sent = !pg->conn; /* an answer that it failed is certain, none is not */
+	ending->sent = !pg->conn; /* an answered failure is certain; without an answer it is not */
 	return cairn_pg_fail(pg, diag, "the index cannot be written");
 }
 
-/* What became of it does not matter to whom it was for, but while the server holds it, it holds its locks. */
+/* Its caller no longer needs the outcome, but the COMMIT keeps its locks until it ends. */
 enum cairn_status cairn_pg_unpark(struct cairn_pg *pg, struct cairn_pg_ending *ending, struct cairn_diag *diag)
 {
 	if (ending->parked) {
@@ -64,7 +64,7 @@ enum cairn_status cairn_pg_unpark(struct cairn_pg *pg, struct cairn_pg_ending *e
 		return cairn_fail(diag, CAIRN_E_BUSY, "index.silent", CAIRN_NO_OFFSET,
 				  "PostgreSQL has not acknowledged the last commit yet: look whether its standbys "
 				  "are there");
-	/* Something before it may have failed, and left its transaction open. */
+	/* An earlier statement may have failed and left the transaction open. */
 	if (ending->parked && pg->conn && PQtransactionStatus(pg->conn) != PQTRANS_IDLE)
 		cairn_pg_close(pg);
 	*ending = (struct cairn_pg_ending){.parked = false};

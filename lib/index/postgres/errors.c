@@ -3,23 +3,23 @@
 #include <stddef.h>
 #include <string.h>
 
-/* By the longest beginning that fits: https://www.postgresql.org/docs/15/errcodes-appendix.html */
+/* The longest matching prefix counts: https://www.postgresql.org/docs/15/errcodes-appendix.html */
 static const struct error {
 	const char *begins;
 	enum cairn_status status;
 	bool goes_by;
 } ERRORS[] = {
 	{"08", CAIRN_E_BUSY, true},    /* the connection */
-	{"22", CAIRN_E_FORMAT, false}, /* a text that is no UTF-8, a number out of range */
+	{"22", CAIRN_E_FORMAT, false}, /* a text that is not UTF-8, a number out of range */
 	{"23", CAIRN_E_CONFLICT, false},   {"25006", CAIRN_E_BUSY, true}, /* a standby: another is the primary now */
-	{"25P03", CAIRN_E_BUSY, true},                                    /* the transaction stood idle for too long */
+	{"25P03", CAIRN_E_BUSY, true},                                    /* the transaction was idle for too long */
 	{"40001", CAIRN_E_BUSY, true},                                    /* serialization */
 	{"40P01", CAIRN_E_BUSY, true},                                    /* deadlock */
-	{"53300", CAIRN_E_BUSY, true},                                    /* it has as many connections as it takes */
+	{"53300", CAIRN_E_BUSY, true},                                    /* too many connections */
 	{"53100", CAIRN_E_FULL, false},    {"53200", CAIRN_E_NOMEM, false},
-	{"55P03", CAIRN_E_BUSY, true},  /* a lock was not had in time */
-	{"57014", CAIRN_E_BUSY, false}, /* it was ended: it takes too long, and would again */
-	{"57P", CAIRN_E_BUSY, true},    /* it is shut down, or starts */
+	{"55P03", CAIRN_E_BUSY, true},  /* timeout of a lock */
+	{"57014", CAIRN_E_BUSY, false}, /* cancelled: it took too long, and would again */
+	{"57P", CAIRN_E_BUSY, true},    /* shutting down, or starting */
 	{"XX001", CAIRN_E_DAMAGED, false}, {"XX002", CAIRN_E_DAMAGED, false},
 };
 

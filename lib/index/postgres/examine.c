@@ -1,5 +1,5 @@
-/* Does an index agree with itself? Pages and trees are PostgreSQL's own to look at (amcheck, checksums); here it is the
- * tables that say the same thing twice, all in one snapshot. */
+/* Checks that tables of an index agree with each other, in one snapshot. PostgreSQL's own tools check pages and trees
+ * (amcheck, checksums). */
 #include "index/examine.h"
 #include "index/postgres/engine.h"
 #include "index/rows.h"
@@ -22,12 +22,12 @@ static const char EXAMINE_CONTENT_NAME[] =
 static const char EXAMINE_STRAY[] =
 	"SELECT count(*) FROM reference r WHERE NOT EXISTS(SELECT 1 FROM file f WHERE f.id = r.file)";
 
-/* What an owner holds. Its files are looked up: whatever is known of the tables, all files are not read for each. */
+/* The size of an owner's files. Looks each file up, so that no plan reads all files for each owner. */
 #define EXAMINE_HELD(owner)                                                                                            \
 	"(SELECT coalesce(sum((SELECT f.size FROM file f WHERE f.id = w.file)), 0) FROM (SELECT DISTINCT file"         \
 	" FROM file_owner WHERE scope + 0 = " owner ") w)"
 
-/* Each counts the rows that are wrong. */
+/* Each query counts wrong rows. */
 static const struct examine_look {
 	enum cairn_index_fault_kind kind;
 	const char *sql, *text;
@@ -98,7 +98,7 @@ static const struct examine_look {
 
 struct examine {
 	struct cairn_pg *pg;
-	cairn_index_visit_fault *visit; /* NULL: nobody is told */
+	cairn_index_visit_fault *visit; /* NULL: not reported */
 	void *ctx;
 	unsigned n_faults;
 };
@@ -131,8 +131,8 @@ static int examine_by_xorb(const void *pa, const void *pb)
 	return a->xorb_id < b->xorb_id ? -1 : a->xorb_id > b->xorb_id;
 }
 
-/* Go on in the references of the page, which are those of its files in turn. @param[in,out] at  the first one not
- * compared yet */
+/* Compares a file with its references, which are in the order of the page's files. @param[in,out] at  the first
+ * reference not compared yet */
 static enum cairn_status examine_file(struct examine *e, const PGresult *files, int row, const PGresult *references,
 				      int *at)
 {
@@ -201,7 +201,7 @@ static enum cairn_status examine_references(struct examine *e)
 
 /* --- inline files ------------------------------------------------------------------------------------------------- */
 
-/* Nothing finds entries by their content: the name of each takes a scan, which is little where little is wrong. */
+/* Finding an entry by its content takes a scan; few are needed when little is wrong. */
 static enum cairn_status examine_tell_content(struct examine *e, int64_t content)
 {
 	char text[CAIRN_ROWS_INLINE_TEXT_BYTES], part[4][CAIRN_INDEX_PATH_MAX + 1] = {"?", "?", "", "?"};

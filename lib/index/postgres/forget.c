@@ -1,10 +1,10 @@
-/* Files that are taken from an owner, or given to one more. */
+/* Takes files from an owner, or gives them to one more. */
 #include "index/postgres/own.h"
 
 static const char FORGET_FIND[] = "SELECT id FROM file WHERE hash = $1";
 #define FORGET_SCOPE "($2::text IS NULL OR scope = (SELECT id FROM scope WHERE name = $2))"
-/* Before a file is taken from an owner, or from all: it does not count any more, the objects that have it go, and
- * contents lose it. */
+/* Run before a file is taken from an owner, or from all: subtracts it from counts, and removes it from objects and
+ * contents. */
 static const char *const FORGET_USES[] = {
 	"UPDATE repo SET stored = stored - (SELECT size FROM file WHERE id = $1) WHERE scope ="
 	" ANY(ARRAY(SELECT scope FROM file_owner WHERE file = $1 AND " FORGET_SCOPE "))",

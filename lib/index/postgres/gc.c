@@ -1,4 +1,4 @@
-/* Xorbs that no file needs: retired, then swept, a page at a time. */
+/* Retires and then sweeps xorbs that no file needs, a page at a time. */
 #include "index/needs.h"
 #include "index/postgres/write.h"
 
@@ -14,8 +14,8 @@ static const char GC_MARK_PAGE[] =
 	"SELECT id, retired IS NULL AND at <= $2 AND (SELECT true FROM reference r WHERE r.xorb = x.id LIMIT 1) IS NULL"
 	" FROM xorb x WHERE id > $1 ORDER BY id LIMIT $3";
 static const char GC_RETIRE[] = "UPDATE xorb SET retired = $2 WHERE id = ANY($1)";
-/* First the rows are locked, then, in a statement of its own and so in a new snapshot, it is asked who needs them: a
- * reference that another transaction was about to commit is seen. */
+/* Locks the rows first. A later statement, in a new snapshot, looks for references to them, so that it sees those that
+ * another transaction was about to commit. */
 static const char GC_SWEEP_PAGE[] =
 	"SELECT id, hash, stored FROM xorb WHERE retired <= $1 ORDER BY retired, id LIMIT $2"
 	" FOR UPDATE SKIP LOCKED";
@@ -36,7 +36,7 @@ static enum cairn_status gc_find(struct cairn_pg_tx *tx, const struct cairn_hash
 	return status;
 }
 
-/* They are not offered any more. */
+/* Withdraws xorbs, which are no longer offered. */
 static enum cairn_status gc_withdraw(struct cairn_pg_tx *tx, struct cairn_pg_array *xorbs)
 {
 	int64_t n;
@@ -54,7 +54,7 @@ enum cairn_status cairn_pg_renew_xorb(struct cairn_pg_tx *tx, struct cairn_index
 	enum cairn_status status = gc_find(tx, &renew->hash, &renew->write, &known);
 	if (status != CAIRN_OK)
 		return status;
-	if (!known.stored) /* another daemon has found it damaged since: whoever has its bytes here stores them */
+	if (!known.stored) /* another daemon has found it damaged since: an upload must store its bytes again */
 		return cairn_fail(&renew->write.diag, CAIRN_E_NOT_FOUND, "xorb.unknown", CAIRN_NO_OFFSET,
 				  "its object was lost meanwhile");
 	cairn_pg_int8(&args, known.id);
@@ -84,7 +84,7 @@ enum cairn_status cairn_pg_lose_xorb(struct cairn_pg_tx *tx, struct cairn_index_
 
 /* --- retiring ----------------------------------------------------------------------------------------------------- */
 
-/* Look at a page from next_id on, and at those of it that nothing needs. */
+/* Looks at a page from next_id on, and at its xorbs that nothing needs. */
 static enum cairn_status gc_mark_page(struct cairn_pg_tx *tx, struct cairn_index_gc_mark *mark,
 				      struct cairn_pg_array *retired)
 {
@@ -140,7 +140,7 @@ struct gc_page {
 	int n; /* at most GC_PAGE */
 	int64_t id[GC_PAGE], stored_bytes[GC_PAGE];
 	struct cairn_hash hash[GC_PAGE];
-	bool needed[GC_PAGE]; /* which cannot be; but it must not be lost then, either */
+	bool needed[GC_PAGE]; /* Should never be true. If it is, keep the xorb. */
 };
 
 static enum cairn_status gc_sweep_page(struct cairn_pg_tx *tx, int64_t before_unix_s, uint32_t max,

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-/* The first row tells of the last key that there is, good or not. */
+/* The first row has the highest id of all keys, good or not. */
 const char CAIRN_PG_GOOD_KEYS[] = "SELECT coalesce(max(id), 0), NULL::bigint, true AS head FROM api_key UNION ALL"
 				  " SELECT k.id, k.expires, false FROM api_key k LEFT JOIN account a"
 				  " ON a.id = k.account WHERE k.revoked IS NULL AND a.disabled IS NULL"

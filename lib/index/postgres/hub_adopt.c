@@ -1,11 +1,10 @@
-/* Files that a repository has from another one, with what that one says of them: what is proved as such, and its word
- * as that of another. */
+/* Gives files of one repository to another, with its claims: proved ones stay proved, others count as copied. */
 #include "index/postgres/hub.h"
 #include "index/postgres/own.h"
 
 #include "base/clock.h"
 
-/* One that the source does not have is missed when it is committed. */
+/* A file that the source lacks is reported when it is committed. */
 static const char ADOPT_NAMED[] =
 	"WITH wanted AS (SELECT DISTINCT m.file, u.sha256, m.proof FROM unnest($3::bytea[]) u(sha256)"
 	" CROSS JOIN LATERAL " CAIRN_PG_CLAIMED " m), added AS (INSERT INTO file_owner(file, scope, sha256, at, proof,"
@@ -14,13 +13,13 @@ static const char ADOPT_NAMED[] =
 	" s AS (SELECT coalesce(sum(size), 0)::bigint AS bytes FROM file WHERE id IN (SELECT file FROM added)),"
 	" u AS (UPDATE repo SET stored = stored + s.bytes FROM s WHERE repo.scope = $1 AND s.bytes > 0)"
 	" SELECT bytes FROM s";
-/* Which of some files an owner has under these SHA-256, and what that is worth. */
+/* Which of these files an owner has under these SHA-256, and the belief in these claims. */
 static const char ADOPT_FIND[] =
 	"SELECT k.n, f.id, w.proof::bigint FROM unnest($2::bytea[], $3::bytea[]) WITH ORDINALITY k(hash, sha256, n)"
 	" CROSS JOIN LATERAL (SELECT id FROM file WHERE hash = k.hash LIMIT 1) f CROSS JOIN LATERAL"
 	" (SELECT proof FROM file_owner WHERE file = f.id AND scope = $1 AND sha256 = k.sha256 LIMIT 1) w"
 	" WHERE w.proof > 0";
-/* An owner keeps so many words on a file. */
+/* The number of an owner's claims on a file is limited. */
 static const char ADOPT_CLAIM[] =
 	"INSERT INTO file_owner(file, scope, sha256, at, proof, due) SELECT DISTINCT k.file, $1, k.sha256, $2,"
 	" CASE k.proof WHEN 3 THEN 3 ELSE 1 END, CASE k.proof WHEN 3 THEN NULL ELSE 0 END"
@@ -69,10 +68,10 @@ static unsigned adopt_queue_find(struct cairn_pg_tx *tx, const struct cairn_inde
 	return cairn_pg_queue(&tx->pg, ADOPT_FIND, &args);
 }
 
-/* What the source has of them. */
+/* The source's files and claims. */
 struct adopt_found {
 	struct cairn_pg_array files, sha256s, proofs;
-	struct cairn_pg_array scopes; /* the target's, for each */
+	struct cairn_pg_array scopes; /* the target's number, repeated */
 };
 
 static void adopt_found_fini(struct adopt_found *found)
@@ -116,7 +115,7 @@ static void adopt_mark(bool marks[static CAIRN_INDEX_ADOPTED_MAX], const PGresul
 		marks[cairn_pg_get_int8(r, row, 0) - 1] = true;
 }
 
-/* Whether they could be kept is seen in the end. */
+/* Whether a claim was kept is checked at the end. */
 static enum cairn_status adopt_write(struct cairn_pg_tx *tx, const struct cairn_index_adopt_files *adopt, int64_t scope,
 				     struct adopt_found *found, bool kept[static CAIRN_INDEX_ADOPTED_MAX])
 {

@@ -1,5 +1,5 @@
-/* Commits: a line's new head. Another commit may come before: the head is read in the transaction that changes it,
- * which is the only one at its time. */
+/* Makes commits. The head is read in the transaction that changes it, and writing transactions run one after the other,
+ * so no other commit can come between. */
 #include "index/commits.h"
 #include "index/postgres/chain.h"
 #include "index/postgres/commit.h"
@@ -115,7 +115,8 @@ static enum cairn_status commit_name(struct cairn_commits_new *c, const struct c
 	return cairn_commits_name(&c->oid, c->message, root, c->head.commit != 0 ? &c->head.oid : NULL, at_unix_s);
 }
 
-/* Two branches may be given the same commit within a second: that is one commit to git, and two here. */
+/* Dates the commit later while its id is taken. Two branches may get the same commit in the same second; to git these
+ * are one, here they are two. */
 static enum cairn_status commit_name_later(struct cairn_pg_tx *tx, struct cairn_commits_new *c,
 					   const struct commit_row *row, int64_t at_unix_s, struct cairn_diag *diag)
 {
@@ -157,7 +158,7 @@ enum cairn_status cairn_pg_add_commit_row(struct cairn_pg_tx *tx, struct cairn_c
 
 /* --- committing --------------------------------------------------------------------------------------------------- */
 
-/* @param[out] root  of the files as they are after the operations */
+/* @param[out] root  the root after the operations */
 static enum cairn_status commit_edit(struct cairn_commits_new *c, struct cairn_pg_edit *edit,
 				     struct cairn_git_oid *root)
 {
@@ -175,8 +176,8 @@ static enum cairn_status commit_edit(struct cairn_commits_new *c, struct cairn_p
 	return status == CAIRN_OK ? cairn_edit_root(&edit->edit, root) : status;
 }
 
-/* Nothing is other than in the head: what operations wrote and took back again goes. With only bytes that came back
- * there is nothing to take away. */
+/* Nothing differs from the head: removes the rows that operations wrote. If only contents got their bytes back, there
+ * are no such rows. */
 static enum cairn_status commit_same(struct cairn_pg_edit *edit, const struct cairn_index_growth *before)
 {
 	struct cairn_pg_tx *tx = edit->tx;
@@ -247,8 +248,8 @@ enum cairn_status cairn_pg_first_line(struct cairn_pg_tx *tx, struct cairn_commi
 
 /* --- the requests ------------------------------------------------------------------------------------------------- */
 
-/* A request that comes once more, since its answer was lost, names the head's parent: that is no conflict if all of it
- * is in the head already. @param before  the id of that parent; NULL: there is none */
+/* A retried request, whose answer was lost, names the head's parent. That is no conflict if all its changes are in the
+ * head. @param before  that parent's id; NULL: none */
 static enum cairn_status commit_check_parent(const char *parent, const struct cairn_git_oid *before,
 					     struct cairn_commits_new *c, struct cairn_diag *diag)
 {
@@ -283,7 +284,7 @@ static enum cairn_status commit_find(struct cairn_pg_tx *tx, const struct cairn_
 	return status == CAIRN_OK ? commit_check_parent(add->parent, has_before ? &before : NULL, c, diag) : status;
 }
 
-/* From now on it names this commit, as a tag does. */
+/* An ended pull request names this commit from now on, as a tag does. */
 static void commit_queue_end_pull(struct cairn_pg_tx *tx, const struct cairn_index_add_commit *add)
 {
 	struct cairn_pg_args args = {0};
@@ -292,7 +293,7 @@ static void commit_queue_end_pull(struct cairn_pg_tx *tx, const struct cairn_ind
 	(void)cairn_pg_queue(&tx->pg, COMMIT_END_PULL, &args);
 }
 
-/* The end of the pull request is only queued. @param diag  of the request, of which this may be the last commit */
+/* The end of the pull request is only queued. @param diag  of the request, whose second commit this may be */
 static enum cairn_status commit_apply(struct cairn_pg_tx *tx, struct cairn_index_add_commit *add,
 				      struct cairn_diag *diag)
 {
@@ -312,7 +313,7 @@ static enum cairn_status commit_apply(struct cairn_pg_tx *tx, struct cairn_index
 	return status;
 }
 
-/* Main may have had all of the pull request before: then the pull request ends with main's head. */
+/* If main already had all changes of the pull request, the pull request ends with main's head. */
 static enum cairn_status commit_end_merged(struct cairn_pg_tx *tx, const struct cairn_index_add_commit *add,
 					   struct cairn_diag *diag)
 {

@@ -1,5 +1,5 @@
-/* What the edits of a commit (index/edit.h) ask and change here. Each question is a way there and back, so that as much
- * as can be is asked at once. */
+/* Reads and writes entries for a commit's edits (index/edit.h). Each exchange costs a round trip, so reads are
+ * batched. */
 #include "index/entries.h"
 #include "index/postgres/chain.h"
 #include "index/postgres/commit.h"
@@ -18,17 +18,18 @@ enum {
 	EDIT_ROWS = 10000,         /* of one statement */
 	EDIT_FOLDERS = 1000,       /* scanned in one */
 };
-static const int64_t EDIT_ALL = INT64_MAX; /* rows of the line count, also those of the commit at hand */
+static const int64_t EDIT_ALL = INT64_MAX; /* all rows of the line, also those of the commit at hand */
 
 static const char EDIT_FIND[] =
 	CAIRN_PG_CHAIN "SELECT k.n, e.since, e.oid, coalesce(e.content, 0), coalesce(c.size, 0)"
 		       " FROM unnest($3::bytea[], $4::bytea[]) WITH ORDINALITY k(folder, name, n)" CAIRN_PG_CHAIN_ENTRY
 		       " LEFT JOIN content c ON c.id = e.content WHERE e.oid IS NOT NULL";
-/* Thousands at once: nothing is joined that has no index. The lowest number by an order that no index has. */
+/* For thousands of values at once: joins only what has an index. min(id + 0) keeps the planner from walking ids in
+ * order. */
 #define EDIT_MADE                                                                                                      \
 	" made AS MATERIALIZED (SELECT k.*, CASE WHEN k.known IS NULL AND k.nth = 1 THEN"                              \
 	" nextval((SELECT pg_get_serial_sequence('content', 'id')::regclass)) END AS id FROM k),"
-/* Those that the repository has not yet are made. What is inline counts. */
+/* Makes contents that the repository lacks, and counts inline ones. */
 static const char EDIT_INLINE[] =
 	"WITH k AS MATERIALIZED (SELECT u.n, u.key, u.body, (SELECT min(c.id + 0) FROM content c WHERE c.repo = $1"
 	" AND c.key = u.key AND c.body = u.body) AS known, row_number() OVER (PARTITION BY u.key, u.body) AS nth"
@@ -39,7 +40,7 @@ static const char EDIT_INLINE[] =
 	" u AS (UPDATE repo SET stored = stored + s.bytes FROM s WHERE repo.id = $1 AND s.bytes > 0)"
 	" SELECT m.n, coalesce(m.known, max(m.id) OVER (PARTITION BY m.key, m.body)), octet_length(m.body), s.bytes"
 	" FROM made m CROSS JOIN s";
-/* Of the files that were uploaded to the repository as such of these SHA-256. */
+/* Contents for files that were uploaded to the repository under these SHA-256. */
 static const char EDIT_FILES[] =
 	"WITH k AS MATERIALIZED (SELECT u.n, u.sha256, m.file, f.size, (SELECT min(c.id + 0) FROM content c"
 	" WHERE c.file = m.file AND c.repo = $1 AND c.sha256 = u.sha256) AS known,"
@@ -63,8 +64,8 @@ static const char EDIT_REVIVE[] =
 static const char EDIT_SCAN[] = CAIRN_PG_CHAIN
 	"SELECT e.folder, e.name, e.since, e.oid, coalesce(e.content, 0), coalesce(c.size, 0) FROM " CAIRN_PG_CHAIN_PAGE
 	" LEFT JOIN content c ON c.id = e.content ORDER BY e.folder, e.name";
-/* Of one folder behind the other, of the first one behind a name. A function's rows come in their order, and all behind
- * them is looked up for each; whoever reads this sees to it. */
+/* Entries of several folders in order, in the first one only those after a name. Rows of a function keep their order,
+ * and all the rest is looked up for each row; the reader checks the order. */
 static const char EDIT_TREES[] = CAIRN_PG_CHAIN
 	"SELECT k.n, x.name, x.oid, x.content IS NULL FROM unnest($3::bytea[]) WITH ORDINALITY k(folder, n)"
 	" CROSS JOIN LATERAL (SELECT DISTINCT ON (y.name) y.* FROM chain h CROSS JOIN LATERAL"
@@ -72,12 +73,12 @@ static const char EDIT_TREES[] = CAIRN_PG_CHAIN
 	" AND r.folder = k.folder AND r.since <= h.upto AND r.name > CASE WHEN k.n = 1 THEN $4 ELSE '' END"
 	" ORDER BY r.name, r.since DESC LIMIT $5) y ORDER BY y.name, h.n LIMIT $5) x LIMIT $5";
 
-/** Of an operation that puts something. */
+/** The content of an operation that puts a file. */
 struct cairn_pg_edit_content {
 	int64_t id, size_bytes; /* id 0: there is none */
 };
 
-/** What a path is, as of the operations before. */
+/** The entry of a path, after the operations before. */
 struct cairn_pg_edit_path {
 	struct cairn_edit_entry entry;
 	bool unsent;
@@ -92,7 +93,7 @@ static int edit_path_compare(const void *a, const void *b)
 	return strcmp(((const struct cairn_pg_edit_path *)a)->path, ((const struct cairn_pg_edit_path *)b)->path);
 }
 
-/* The path, noted when it is new: then nothing is there. @return NULL: no memory */
+/* Returns the path, or adds it without an entry. @return NULL: no memory */
 static struct cairn_pg_edit_path *edit_note(struct cairn_pg_edit *edit, const char *folder, const char *name,
 					    bool *added)
 {
@@ -125,7 +126,7 @@ static void edit_add_path(const struct cairn_pg_edit_path *path, struct cairn_pg
 	cairn_pg_add_bytes(names, edit_name(path), strlen(edit_name(path)));
 }
 
-/* A row that tells since, oid, content and size from a column on. */
+/* Reads since, oid, content and size from a column on. */
 static bool edit_entry(const PGresult *r, int row, int column, struct cairn_edit_entry *out)
 {
 	*out = (struct cairn_edit_entry){
@@ -139,7 +140,7 @@ static bool edit_entry(const PGresult *r, int row, int column, struct cairn_edit
 
 /* --- reading in advance ------------------------------------------------------------------------------------------- */
 
-/* What is asked for together. */
+/* A batch of reads. */
 struct edit_look {
 	struct cairn_pg_edit *edit;
 	struct cairn_pg_array folders, names, keys, bodies, sha256s;
@@ -174,7 +175,7 @@ static void edit_look_empty(struct edit_look *l)
 	l->n_paths = l->n_bytes = 0;
 }
 
-/* @param[out] known  it was asked for before, and all above it */
+/* @param[out] known  the path and all folders above it were asked for before */
 static enum cairn_status edit_look_path(struct edit_look *l, const char *folder, const char *name, bool *known)
 {
 	bool added;
@@ -195,12 +196,12 @@ static enum cairn_status edit_look_path(struct edit_look *l, const char *folder,
 	return CAIRN_OK;
 }
 
-/* A path, and the folders that it is in. */
+/* Asks for a path and the folders above it. */
 static enum cairn_status edit_look_paths(struct edit_look *l, const char *path)
 {
 	char at[CAIRN_INDEX_PATH_MAX + 1], folder[CAIRN_INDEX_PATH_MAX + 1];
 	enum cairn_status status = CAIRN_OK;
-	bool known = strlen(path) > CAIRN_INDEX_PATH_MAX; /* that is refused later */
+	bool known = strlen(path) > CAIRN_INDEX_PATH_MAX; /* refused later */
 	(void)memccpy(at, path, '\0', sizeof(at));
 	while (!known && status == CAIRN_OK && at[0]) {
 		const char *name = cairn_entries_split(at, folder);
@@ -244,14 +245,14 @@ static void edit_queue_look(struct edit_look *l)
 	l->asked_files = cairn_pg_queue(&edit->tx->pg, EDIT_FILES, &files);
 }
 
-/* Of operations by their places among those that were asked about. */
+/* Stores the contents of operations, by their places in the batch. */
 static void edit_took_contents(struct cairn_pg_edit *edit, const PGresult *r, const uint32_t *operations)
 {
 	for (int i = 0; i < PQntuples(r); i++) {
 		struct cairn_pg_edit_content *content = &edit->contents[operations[cairn_pg_get_int8(r, i, 0) - 1]];
 		content->id = cairn_pg_get_int8(r, i, 1);
 		content->size_bytes = cairn_pg_get_int8(r, i, 2);
-		/* Unless an entry comes to have it, it goes. */
+		/* It is removed unless an entry gets it. */
 		cairn_pg_add_int8(&edit->used, content->id);
 		cairn_pg_add_int8(&edit->times, 0);
 	}
@@ -329,7 +330,7 @@ static void edit_queue_piece(struct cairn_pg_edit *edit, size_t first, size_t en
 	(void)cairn_pg_queue(&edit->tx->pg, EDIT_SET, &args);
 }
 
-/* The last piece is only queued. */
+/* Queues the rows in pieces; the last piece is not exchanged. */
 static enum cairn_status edit_queue_rows(struct cairn_pg_edit *edit)
 {
 	enum cairn_status status = CAIRN_OK;
@@ -375,7 +376,7 @@ void cairn_pg_edit_fini(struct cairn_pg_edit *edit)
 
 /* --- what an edit asks and says ----------------------------------------------------------------------------------- */
 
-/* Nearly all was asked for before. */
+/* Nearly all paths were read in advance. */
 static enum cairn_status edit_find(void *ctx, const char *folder, const char *name, struct cairn_edit_entry *out)
 {
 	struct cairn_pg_edit *edit = ctx;
@@ -426,7 +427,7 @@ static enum cairn_status edit_write(void *ctx, const char *folder, const char *n
 {
 	struct cairn_pg_edit *edit = ctx;
 	bool added;
-	/* The row of an operation before this one is written over. */
+	/* This overwrites the row of an earlier operation. */
 	int64_t over = before->since == edit->commit ? before->content : 0;
 	struct cairn_pg_edit_path *path = edit_note(edit, folder, name, &added);
 	if (!path)
@@ -464,7 +465,7 @@ static enum cairn_status edit_revive(void *ctx, int64_t content, int64_t same)
 
 /* --- scans -------------------------------------------------------------------------------------------------------- */
 
-/* @param folder, name  room for what is told */
+/* @param folder, name  buffers for the row's path */
 static enum cairn_status edit_scan_row(struct cairn_pg_edit *edit, const PGresult *r, int row,
 				       struct cairn_entries_range *at, cairn_edit_visit *visit, void *visit_ctx)
 {
@@ -482,7 +483,7 @@ static enum cairn_status edit_scan_row(struct cairn_pg_edit *edit, const PGresul
 	return visit(visit_ctx, at->folder, at->name, path->entry.content == 0, &path->entry.oid);
 }
 
-/* All that was written is there to be found. */
+/* Scans a range, after all writes were sent. */
 static enum cairn_status edit_scan_range(struct cairn_pg_edit *edit, const char *folder, const char *last_folder,
 					 cairn_edit_visit *visit, void *visit_ctx, uint64_t *n_rows)
 {
@@ -518,7 +519,7 @@ static enum cairn_status edit_will_scan(void *ctx, char *const *folders, size_t 
 	return edit_queue_rows(edit);
 }
 
-/* Entries of folders from this one on, of it itself those behind a name. */
+/* Reads entries of the folders from this one on, in this one only those after a name. */
 static enum cairn_status edit_trees(struct cairn_pg_edit *edit, size_t first, const void *name, size_t name_len)
 {
 	CLEANUP(cairn_pg_array_fini) struct cairn_pg_array folders = {0};
@@ -541,7 +542,7 @@ static enum cairn_status edit_trees(struct cairn_pg_edit *edit, size_t first, co
 	return status;
 }
 
-/* Of which folder the next row is. @return n_folders: there is none in the page */
+/* Returns the folder of the page's next row. @return n_folders: no more rows */
 static size_t edit_row_folder(const struct cairn_pg_edit *edit, int row)
 {
 	return edit->page && row < PQntuples(edit->page)
@@ -549,7 +550,7 @@ static size_t edit_row_folder(const struct cairn_pg_edit *edit, int row)
 		       : edit->n_folders;
 }
 
-/* Have the next row of a folder, if it has one, be the page's next. */
+/* Reads until the page's next row is the folder's next one, if there is one. */
 static enum cairn_status edit_tree_fill(struct cairn_pg_edit *edit, size_t folder)
 {
 	int n = edit->page ? PQntuples(edit->page) : 0;
@@ -565,7 +566,7 @@ static enum cairn_status edit_tree_fill(struct cairn_pg_edit *edit, size_t folde
 	return edit_trees(edit, edit_row_folder(edit, n - 1), name, strlen(name));
 }
 
-/* One of the folders that were named before, in their turn. */
+/* Scans the next one of the announced folders. */
 static enum cairn_status edit_scan_tree(struct cairn_pg_edit *edit, const char *folder, cairn_edit_visit *visit,
 					void *visit_ctx)
 {

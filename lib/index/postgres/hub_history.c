@@ -1,4 +1,4 @@
-/* The files at a commit: reading. */
+/* Reads the files of a commit. */
 #include "index/entries.h"
 #include "index/postgres/chain.h"
 #include "index/postgres/hub.h"
@@ -99,7 +99,7 @@ struct history_listing {
 	bool asked, more; /* whether the line is there; the visitor wants more */
 };
 
-/* @param[in,out] at  where it begins; then its last entry */
+/* @param[in,out] at  the start; on return the last entry */
 static enum cairn_status history_visit(struct history_listing *l, const PGresult *r, struct cairn_entries_range *at)
 {
 	struct cairn_index_entry entry;
@@ -118,7 +118,7 @@ static enum cairn_status history_visit(struct history_listing *l, const PGresult
 	return CAIRN_OK;
 }
 
-/* Of a range a page at a time, of which the first is a small one: a visitor may want but some. */
+/* Visits a range, a page at a time. The first page is small, since a visitor may want only some entries. */
 static enum cairn_status history_list(struct history_listing *l, struct cairn_entries_range *at)
 {
 	enum cairn_status status = CAIRN_OK;

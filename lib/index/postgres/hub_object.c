@@ -1,5 +1,5 @@
-/* Objects of buckets: which file is under which path. What changes ask for is read first, all of it together; they are
- * done in memory, in their order, and then written together. */
+/* Objects of buckets: the file at each path. The rows for all changes are read together, changed in memory, in order,
+ * and then written together. */
 #include "index/postgres/hub.h"
 #include "index/postgres/own.h"
 
@@ -12,8 +12,8 @@ static const char OBJECT_PATHS[] =
 	"SELECT k.n, o.file, coalesce(f.size, 0) FROM unnest($2::bytea[]) WITH ORDINALITY k(path, n)"
 	" CROSS JOIN LATERAL (SELECT file FROM object WHERE repo = $1 AND path = k.path LIMIT 1) o"
 	" LEFT JOIN LATERAL (SELECT size FROM file WHERE id = o.file LIMIT 1) f ON true";
-/* The files of changes, and whether they may be used: of a copy (whose source is not 0) another repository's, else the
- * own or the operator's. The empty one has no hash, and the number 0; one that is not there has -1. */
+/* The files of changes that may be used: of a copy (source not 0) the source's, else the bucket's own or the
+ * operator's. The empty file has no hash, and the number 0; a missing one has -1. */
 static const char OBJECT_FILES[] =
 	"SELECT k.n, coalesce(f.id, CASE WHEN k.hash = '' THEN 0 ELSE -1 END), coalesce(f.size, 0), CASE"
 	" WHEN k.source = 0 THEN k.hash = '' OR (SELECT true FROM file_owner w WHERE w.file = f.id"
@@ -36,12 +36,12 @@ static const char OBJECT_COUNT[] = "UPDATE repo SET files = files + $2, bytes = 
 
 /* --- changes in memory -------------------------------------------------------------------------------------------- */
 
-/* What is under a path, as of the changes before. */
+/* The object at a path, after the changes before. */
 struct object_path {
 	const char *path;
 	bool there;
 	int64_t file, size_bytes; /* 0: the empty one */
-	bool changed;             /* since the last time that all was written */
+	bool changed;             /* since the last write */
 	const struct cairn_index_change *last;
 };
 
@@ -51,17 +51,17 @@ struct object_file {
 	int64_t id, size_bytes;
 };
 
-/* A transaction's view of a bucket while it is changed. */
+/* A bucket that is being changed, within a transaction. */
 struct object_changes {
 	struct cairn_pg_tx *tx;
 	struct cairn_index_change_objects *request;
 	int64_t repo, scope, now_unix_ms;
-	int64_t n_files, bytes; /* by how much there are more */
+	int64_t n_files, bytes; /* growth; may be negative */
 	struct object_path paths[CAIRN_INDEX_CHANGES_MAX];
 	uint32_t n_paths, n_left, n_used;
 	struct object_file files[CAIRN_INDEX_CHANGES_MAX]; /* of the changes */
-	int64_t left[CAIRN_INDEX_CHANGES_MAX];             /* files that an object was of before */
-	int64_t used[CAIRN_INDEX_CHANGES_MAX];             /* and such as one came to be of */
+	int64_t left[CAIRN_INDEX_CHANGES_MAX];             /* files that objects had before */
+	int64_t used[CAIRN_INDEX_CHANGES_MAX];             /* and files that objects got */
 };
 
 static int object_path_compare(const void *a, const void *b)
@@ -112,7 +112,7 @@ static bool object_is_empty_file(const struct cairn_hash *hash)
 	return memcmp(hash, &NONE, sizeof(NONE)) == 0;
 }
 
-/* The files of some changes. */
+/* Queues a query for the files of some changes. */
 static unsigned object_queue_files(struct object_changes *c, uint32_t first, uint32_t n)
 {
 	CLEANUP(cairn_pg_array_fini) struct cairn_pg_array hashes = {0};
@@ -222,8 +222,8 @@ static void object_add_ids(struct cairn_pg_array *out, const int64_t *ids, uint3
 			cairn_pg_add_int8(out, ids[i]);
 }
 
-/* All that is left: the rows, who has which file, and what the bucket counts. A later change may have used again what
- * an earlier one left, so that is asked behind all. */
+/* Writes the rows, the ownership of files, and the bucket's counts. A later change may use a file that an earlier one
+ * left, so files without an object are determined last. */
 static enum cairn_status object_finish(struct object_changes *c)
 {
 	CLEANUP(cairn_pg_array_fini) struct cairn_pg_array used = {0};
@@ -249,7 +249,7 @@ static enum cairn_status object_finish(struct object_changes *c)
 
 /* --- one change --------------------------------------------------------------------------------------------------- */
 
-/* What is under the path now does not count any more. */
+/* Subtracts the present object at a path from the counts. */
 static void object_leave(struct object_changes *c, struct object_path *at)
 {
 	if (!at->there)
@@ -261,7 +261,7 @@ static void object_leave(struct object_changes *c, struct object_path *at)
 	at->changed = true;
 }
 
-/* The bucket itself is the source of this change, and the changes before it decide. */
+/* The bucket itself is the source of this copy, so earlier changes decide. */
 static enum cairn_status object_look_again(struct object_changes *c, uint32_t i)
 {
 	struct object_file *file = &c->files[i];

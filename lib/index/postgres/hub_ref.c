@@ -22,7 +22,7 @@ static const char REF_LAST_PULL[] =
 static const char REF_NESTED[] =
 	"SELECT name FROM ref WHERE repo = $1 AND kind IN (1, 2) AND (substr(name, 1, octet_length($2) + 1) = $2 || '/'"
 	" OR substr($2, 1, octet_length(name) + 1) = name || '/') LIMIT 1";
-/* And of how many lines a look-up there asks. */
+/* Also the number of lines that a lookup there reads. */
 static const char REF_COMMIT[] =
 	"SELECT " CAIRN_PG_HEAD ", l.depth FROM commit_ c JOIN line l ON l.id = c.line WHERE c.id = $1";
 static const char REF_BRANCH[] = "SELECT p.scope, " CAIRN_PG_HEAD " FROM repo p LEFT JOIN ref r ON r.repo = p.id"
@@ -31,7 +31,7 @@ static const char REF_BRANCH[] = "SELECT p.scope, " CAIRN_PG_HEAD " FROM repo p 
 static const char REF_ADD_LINE[] =
 	"INSERT INTO line(repo, parent, fork, depth, head) VALUES($1, $2, $3, $4, $3) RETURNING id";
 static const char REF_DROP[] = "DELETE FROM ref WHERE repo = $1 AND kind = $2 AND name = $3";
-/* What there is at a commit, in the line $3, as of each path's commit, or of another. */
+/* Copies the entries at a commit to line $3, each with its own commit or with another one. */
 static const char REF_COPY[] = CAIRN_PG_CHAIN
 	"INSERT INTO entry(line, folder, name, since, oid, content) SELECT $3, e.folder, e.name,"
 	" coalesce($4, e.since), e.oid, e.content FROM (SELECT DISTINCT ON (r.folder, r.name) r.* FROM chain h"
@@ -45,8 +45,8 @@ static const char REF_USE_COPIED[] =
 
 /* --- lines -------------------------------------------------------------------------------------------------------- */
 
-/* All that a branch has: that may take longer than a server is given to answer.
- * @param commit  as which it is had; 0: as it is */
+/* Copies all entries of a branch, which may take longer than the usual timeout.
+ * @param commit  the commit to give to the copies; 0: unchanged */
 static enum cairn_status ref_copy(struct cairn_pg_tx *tx, const struct cairn_commits_head *head, int64_t line,
 				  int64_t commit)
 {
@@ -92,7 +92,7 @@ static enum cairn_status ref_add_line(struct cairn_pg_tx *tx, int64_t repo, cons
 	return status;
 }
 
-/* What was asked for a ref that is to be made. */
+/* The queries for a ref to be made. */
 struct ref_asked {
 	unsigned repo, known, nested, last_pull, commit;
 };
@@ -116,7 +116,7 @@ static enum cairn_status ref_ask(struct cairn_pg_tx *tx, const struct cairn_inde
 	return cairn_pg_exchange(&tx->pg);
 }
 
-/* @param[out] head, depth  of the commit where it is to be, if there is one */
+/* @param[out] head, depth  of the commit to name, if there is one */
 static enum cairn_status ref_check(struct cairn_pg_tx *tx, struct cairn_index_add_ref *add,
 				   const struct ref_asked *asked, struct cairn_commits_head *head, int64_t *depth)
 {
@@ -138,7 +138,7 @@ static enum cairn_status ref_check(struct cairn_pg_tx *tx, struct cairn_index_ad
 	return cairn_pg_head(commit, 0, 0, head);
 }
 
-/* @param head  where, unless add names no commit */
+/* @param head  the commit to name, unless add names none */
 static enum cairn_status ref_line(struct cairn_pg_tx *tx, struct cairn_index_add_ref *add, int64_t scope,
 				  const struct cairn_commits_head *head, int64_t depth, int64_t *line)
 {
@@ -152,7 +152,7 @@ static enum cairn_status ref_line(struct cairn_pg_tx *tx, struct cairn_index_add
 		*line = head->line;
 		return CAIRN_OK;
 	}
-	/* Where a look-up would have to ask too many lines, it has all rows itself. */
+	/* If lookups would read too many lines, the new line gets a copy of all rows. */
 	bool whole = depth >= CAIRN_INDEX_LINE_DEPTH_MAX;
 	enum cairn_status status = whole ? ref_may_copy(tx, head, &add->write.diag) : CAIRN_OK;
 	if (status == CAIRN_OK)
@@ -160,8 +160,7 @@ static enum cairn_status ref_line(struct cairn_pg_tx *tx, struct cairn_index_add
 	return status == CAIRN_OK && whole ? ref_copy(tx, head, *line, 0) : status;
 }
 
-/* What a pull request proposes is said by a first commit of its own, which changes nothing. Files come with a second
- * one. */
+/* A pull request's first commit describes the proposal and changes nothing. A second one changes files. */
 static enum cairn_status ref_open_pull(struct cairn_pg_tx *tx, struct cairn_index_add_ref *add, int64_t scope,
 				       const struct cairn_commits_head *head, int64_t line)
 {
@@ -211,7 +210,7 @@ enum cairn_status cairn_pg_add_ref(struct cairn_pg_tx *tx, struct cairn_index_ad
 	return cairn_pg_exchange(&tx->pg);
 }
 
-/* @param head  of the branch. @param[in,out] c  without a parent; its line is made */
+/* @param head  the branch's head. @param[in,out] c  without a parent; its line is made */
 static enum cairn_status ref_squash(struct cairn_pg_tx *tx, struct cairn_commits_new *c,
 				    const struct cairn_commits_head *head, struct cairn_diag *diag)
 {
@@ -228,7 +227,7 @@ static enum cairn_status ref_squash(struct cairn_pg_tx *tx, struct cairn_commits
 		       : status;
 }
 
-/* What the branch has, in a line of its own. */
+/* Copies the entries of the branch to a new line. */
 enum cairn_status cairn_pg_squash(struct cairn_pg_tx *tx, struct cairn_index_squash *squash)
 {
 	struct cairn_diag *diag = &squash->write.diag;

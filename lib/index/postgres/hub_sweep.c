@@ -1,4 +1,4 @@
-/* What nobody can reach goes in pieces, so that much of it holds nobody up. */
+/* Removes what nobody can reach, in pieces, so that other writes do not wait long. */
 #include "index/postgres/hub.h"
 #include "index/postgres/own.h"
 #include "index/postgres/sweep.h"
@@ -19,9 +19,9 @@ static const char SWEEP_OBJECTS[] =
 static const char SWEEP_OWNED[] =
 	"SELECT ARRAY(SELECT file FROM file_owner WHERE scope + 0 = $1 ORDER BY sha256, file LIMIT $2)";
 static const char SWEEP_FORGET_REPO[] = "DELETE FROM repo WHERE id = $1";
-/* A page of the files of the bucket behind a number, and which of them nothing names. A bucket without any has one row
- * all the same. Those of git-like repositories stay until the repository is deleted: objects of Git LFS are named by
- * commits that lie elsewhere. */
+/* A page of the files of the bucket after a number, with the unnamed ones marked. A bucket without files has one row,
+ * too. Git-like repositories keep their files until they are deleted, since commits kept elsewhere name objects of Git
+ * LFS. */
 static const char SWEEP_UNNAMED[] =
 	"SELECT r.id, r.scope, w.file, w.sha256, (SELECT true FROM file_owner y WHERE y.file = w.file"
 	" AND y.scope = r.scope AND y.at > $4 LIMIT 1) IS NULL AND (SELECT true FROM object o WHERE o.file = w.file"
@@ -31,7 +31,7 @@ static const char SWEEP_UNNAMED[] =
 
 /* --- deleted repositories ----------------------------------------------------------------------------------------- */
 
-/* Add what an array of an answer has to another for a question. */
+/* Appends the values of an array in an answer to an array of arguments. */
 static enum cairn_status sweep_ids(const PGresult *r, int column, struct cairn_pg_array *out)
 {
 	CLEANUP(cairn_pg_free_int8s) int64_t *ids = NULL;
@@ -42,7 +42,7 @@ static enum cairn_status sweep_ids(const PGresult *r, int column, struct cairn_p
 	return status;
 }
 
-/* @param[out] n  objects that went */
+/* @param[out] n  objects removed */
 static enum cairn_status sweep_objects(struct cairn_pg_tx *tx, int64_t repo, int64_t scope, int64_t *n)
 {
 	CLEANUP(cairn_pg_array_fini) struct cairn_pg_array files = {0};
@@ -58,7 +58,7 @@ static enum cairn_status sweep_objects(struct cairn_pg_tx *tx, int64_t repo, int
 	status = sweep_ids(r, 1, &files);
 	if (status != CAIRN_OK || files.n == 0)
 		return status;
-	/* A file goes only when no object names it. */
+	/* A file is removed only when no object names it. */
 	struct cairn_pg_disowning queued = cairn_pg_queue_disown(tx, scope, &files, repo);
 	status = cairn_pg_exchange(&tx->pg);
 	if (status == CAIRN_OK)
@@ -66,7 +66,7 @@ static enum cairn_status sweep_objects(struct cairn_pg_tx *tx, int64_t repo, int
 	return status;
 }
 
-/* Files that were uploaded and that no object came to name. Behind the last of them the repository itself goes. */
+/* Removes uploaded files that no object names. After the last one it removes the repository itself. */
 static enum cairn_status sweep_files(struct cairn_pg_tx *tx, int64_t repo, int64_t scope)
 {
 	CLEANUP(cairn_pg_array_fini) struct cairn_pg_array files = {0};
@@ -82,13 +82,13 @@ static enum cairn_status sweep_files(struct cairn_pg_tx *tx, int64_t repo, int64
 		return status;
 	if (files.n > 0) {
 		status = cairn_pg_disown(tx, scope, &files, &n);
-		return status == CAIRN_OK && n == 0 ? CAIRN_E_DAMAGED : status; /* the page would come for ever */
+		return status == CAIRN_OK && n == 0 ? CAIRN_E_DAMAGED : status; /* or the page comes forever */
 	}
 	cairn_pg_int8(&forget, repo);
 	return cairn_pg_run(&tx->pg, SWEEP_FORGET_REPO, &forget, NULL);
 }
 
-/* A piece of a deleted repository. @param[out] more  false: there was none */
+/* Removes a piece of a deleted repository. @param[out] more  false: there was none */
 static enum cairn_status sweep_dropped(void *ctx, bool *more)
 {
 	struct cairn_pg_tx *tx = ctx;
@@ -112,7 +112,7 @@ static enum cairn_status sweep_dropped(void *ctx, bool *more)
 
 /* --- files that were uploaded, and that nothing names ------------------------------------------------------------- */
 
-/* Take a page. @param[out] files  that nothing names @return false: it is damaged */
+/* Reads a page. @param[out] files  the unnamed ones @return false: damaged */
 static bool sweep_unnamed_page(const PGresult *r, struct cairn_index_sweep_place *at, struct cairn_pg_array *files)
 {
 	for (int i = 0; i < PQntuples(r) && !PQgetisnull(r, i, 2); i++) {
@@ -129,7 +129,7 @@ static bool sweep_unnamed_page(const PGresult *r, struct cairn_index_sweep_place
 	return true;
 }
 
-/* A page of one bucket's files. @param[out] more  false: there is no bucket any more */
+/* Removes a page of one bucket's unnamed files. @param[out] more  false: no bucket is left */
 static enum cairn_status sweep_unnamed(void *ctx, struct cairn_index_sweep_place *at, int64_t before_unix_s, bool *more)
 {
 	struct cairn_pg_tx *tx = ctx;

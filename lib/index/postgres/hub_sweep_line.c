@@ -1,11 +1,11 @@
-/* Lines of commits that nothing comes from, and their ends behind what something comes from, go in pieces: commits
- * first, so that nobody finds half of one. */
+/* Removes lines of commits, or the ends of lines, from which nothing comes, in pieces. Commits go first, so that nobody
+ * finds an incomplete one. */
 #include "index/postgres/content.h"
 #include "index/postgres/sweep.h"
 
 #include <string.h>
 
-enum { SWEEP_ROWS = 1000 }; /* between two looks at the clock, as SWEEP_LINES */
+enum { SWEEP_ROWS = 1000 }; /* rows between two looks at the clock, as SWEEP_LINES */
 
 static const char SWEEP_COMMITS[] = "DELETE FROM commit_ WHERE id = ANY(ARRAY"
 				    "(SELECT id FROM commit_ WHERE line = $1 ORDER BY number DESC LIMIT $2))";
@@ -13,8 +13,8 @@ static const char SWEEP_ENTRIES[] =
 	"WITH gone AS (DELETE FROM entry WHERE ctid = ANY(ARRAY(SELECT ctid FROM entry WHERE line = $1 LIMIT $2))"
 	" RETURNING content) SELECT count(*), ARRAY(SELECT content FROM gone WHERE content IS NOT NULL) FROM gone";
 static const char SWEEP_DROP_LINE[] = "DELETE FROM line WHERE id = $1";
-/* Of a page of lines below a number: the lowest one; and the highest that has something to remove, its head, and the
- * last commit that something needs (0: none). */
+/* For a page of lines below a number: the lowest one, and the highest one with something to remove, with its head and
+ * its last needed commit (0: none). */
 static const char SWEEP_LINES[] =
 	"WITH p AS (SELECT l.id, l.head, CASE WHEN (SELECT true FROM ref r WHERE r.line = l.id AND r.commit_ = 0 LIMIT 1)"
 	" THEN l.head ELSE greatest(coalesce((SELECT max(r.commit_) FROM ref r WHERE r.line = l.id), 0),"
@@ -22,12 +22,12 @@ static const char SWEEP_LINES[] =
 	" FROM line l WHERE l.id < $1 ORDER BY l.id DESC LIMIT $2)"
 	" SELECT (SELECT min(id) FROM p), w.id, w.head, w.keep FROM (VALUES(1)) one LEFT JOIN LATERAL"
 	" (SELECT * FROM p WHERE p.keep = 0 OR p.keep < p.head ORDER BY p.id DESC LIMIT 1) w ON true";
-/* The newest first, so that none is found that lacks entries. */
+/* The newest first, so that no commit without its entries is found. */
 static const char SWEEP_NEWER_COMMITS[] =
 	"DELETE FROM commit_ WHERE id = ANY(ARRAY(SELECT id FROM commit_ WHERE line = $1 AND number >"
 	" (SELECT number FROM commit_ WHERE id = $3) ORDER BY number DESC LIMIT $2))";
-/* Of a page of entries behind a path those go that are too new. How many it has, and the last path of which no entry
- * is: its rows come newest first. */
+/* Removes the entries of a page after a path that are too new. Returns their number, and the last path without such
+ * entries; a path's rows come newest first. */
 static const char SWEEP_NEWER_ENTRIES[] =
 	"WITH page AS (SELECT ctid AS place, folder, name, since FROM entry WHERE line = $1"
 	" AND (folder, name) > ($2, $3) ORDER BY folder, name, since DESC LIMIT $4),"
@@ -37,7 +37,7 @@ static const char SWEEP_NEWER_ENTRIES[] =
 	" ORDER BY folder DESC, name DESC LIMIT 1) o ON true";
 static const char SWEEP_SET_HEAD[] = "UPDATE line SET head = $2 WHERE id = $1";
 
-/* Entries do not have these contents any more. */
+/* Records that entries no longer have these contents. */
 static enum cairn_status sweep_unuse(struct cairn_pg_tx *tx, const PGresult *r, int column)
 {
 	CLEANUP(cairn_pg_array_fini) struct cairn_pg_array contents = {0};
@@ -82,7 +82,8 @@ enum cairn_status cairn_pg_sweep_line(struct cairn_pg_tx *tx, int64_t line, bool
 
 /* --- the end of a line -------------------------------------------------------------------------------------------- */
 
-/* Remove what is too new of a page behind the place, and move that. @param[out] done  there is no further one */
+/* Removes entries that are too new from the next page, and advances the place. @param[out] done  it was the last
+ * page */
 static enum cairn_status sweep_end_page(struct cairn_pg_tx *tx, int64_t line, struct cairn_index_sweep_place *at,
 					bool *done)
 {
@@ -103,8 +104,8 @@ static enum cairn_status sweep_end_page(struct cairn_pg_tx *tx, int64_t line, st
 	return sweep_unuse(tx, r, 1);
 }
 
-/* Remove a piece of what is behind the last commit that something comes from: first the commits; the line's head last,
- * so that what was cut off begins again. */
+/* Removes a piece after the last needed commit: first the commits, and last the line's head, so that an interrupted
+ * removal is repeated. */
 static enum cairn_status sweep_end(struct cairn_pg_tx *tx, int64_t line, struct cairn_index_sweep_place *at, bool *gone)
 {
 	int64_t n;
@@ -124,7 +125,7 @@ static enum cairn_status sweep_end(struct cairn_pg_tx *tx, int64_t line, struct 
 	return cairn_pg_run(&tx->pg, SWEEP_SET_HEAD, &head, NULL);
 }
 
-/* The lines are gone through backwards: what comes from a line has a higher number, and goes before it. */
+/* Visits lines backwards: a line that comes from another has a higher number, and is removed first. */
 enum cairn_status cairn_pg_sweep_lines(void *ctx, struct cairn_index_sweep_place *at, bool *more)
 {
 	struct cairn_pg_tx *tx = ctx;
@@ -143,7 +144,7 @@ enum cairn_status cairn_pg_sweep_lines(void *ctx, struct cairn_index_sweep_place
 		at->line = lowest;
 		return CAIRN_OK;
 	}
-	/* Another place than that of the piece before. */
+	/* The place of the previous piece is of another line. */
 	if (at->line != line + 1 || at->keep != keep)
 		at->folder[0] = at->name[0] = '\0';
 	at->line = line + 1;

@@ -1,4 +1,4 @@
-/* Who does what for all daemons that write this index. */
+/* Leases of jobs, where several daemons write one index. */
 #include "index/lease.h"
 
 #include "index/postgres/engine.h"
@@ -14,8 +14,8 @@ static const char *const LEASE_NAMES[] = {
 	[CAIRN_INDEX_USAGE] = "usage",
 };
 
-/* The server's clock alone decides, and not that of a transaction's beginning. One that would end later than any does
- * was taken by the clock of another server, which led before and was ahead. */
+/* Only the server's present clock decides, not the start of a transaction. A lease that ends too far in the future was
+ * taken by a former leader whose clock was ahead, so it is free. */
 #define LEASE_IS_FREE(lease_s)                                                                                         \
 	"(until <= clock_timestamp() OR until > clock_timestamp() + 2 * " lease_s " * interval '1 s')"
 static const char LEASE_BEGIN[] = "UPDATE job SET epoch = epoch + 1, until = clock_timestamp() + $2 * interval '1 s',"
@@ -24,13 +24,13 @@ static const char LEASE_BEGIN[] = "UPDATE job SET epoch = epoch + 1, until = clo
 static const char LEASE_END[] = "UPDATE job SET until = '-infinity', ran = greatest(ran, $3), good = greatest(good, $4)"
 				" WHERE name = $1 AND epoch = $2";
 static const char LEASE_IS_LAST[] = "SELECT 1 FROM job WHERE name = $1 AND epoch = $2";
-/* Whoever renews has read the fence a moment ago: one that has ended since stays so. */
+/* The fence was read a moment ago: a lease that ended since is not renewed. */
 static const char LEASE_RENEW[] = "UPDATE job SET until = clock_timestamp() + $3 * interval '1 s'"
 				  " WHERE name = $1 AND epoch = $2 AND until > '-infinity'";
-/* One that is lost is renewed a second later, or taken over: it need not wait for standbys. */
+/* Renewals need not wait for standbys: a lost one is repeated a second later, or the lease is taken over. */
 static const char LEASE_NOT_DURABLE[] =
 	"SELECT set_config('synchronous_commit', 'off', true),"
-	" set_config('lock_timeout', '500', true)"; /* a note that waits for them has the row */
+	" set_config('lock_timeout', '500', true)"; /* a note that waits for standbys locks the row */
 static const char LEASE_STATES[] = "SELECT NOT " LEASE_IS_FREE("$1") ", ran, good, since, who, name FROM job";
 static const char LEASE_NOTE[] = "SELECT version, note FROM job WHERE name = $1";
 static const char LEASE_PUT_NOTE[] = "UPDATE job SET note = $2, version = version + 1 WHERE name = $1 AND version = $3";
@@ -115,7 +115,7 @@ enum cairn_status cairn_pg_put_note(struct cairn_pg_tx *tx, struct cairn_index_p
 	return status;
 }
 
-/* Transactions that write follow each other, so nobody takes it over before this one has ended. */
+/* Writing transactions run one after the other, so nobody can take the lease over before this one ends. */
 enum cairn_status cairn_pg_must_hold(struct cairn_pg_tx *tx, const struct cairn_index_lease *lease,
 				     struct cairn_diag *diag)
 {
@@ -150,7 +150,7 @@ void cairn_pg_queue_leases(struct cairn_postgres *p, struct cairn_pg *pg)
 	}
 }
 
-/* @return CAIRN_INDEX_JOBS: this program knows no job of that name */
+/* @return CAIRN_INDEX_JOBS: unknown name of a job */
 static int lease_job_of(const char *name)
 {
 	int job = 0;
@@ -181,7 +181,7 @@ enum cairn_status cairn_pg_read_jobs(struct cairn_postgres *p, struct cairn_pg *
 	for (int row = 0; row < PQntuples(r); row++) {
 		char name[LEASE_NAME_BYTES];
 		if (!cairn_pg_get_text(r, row, 5, name, sizeof(name)))
-			continue; /* longer than any that is known here */
+			continue; /* longer than any known name */
 		int job = lease_job_of(name);
 		if (job == CAIRN_INDEX_JOBS)
 			continue;

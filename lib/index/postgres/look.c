@@ -1,6 +1,5 @@
-/* A look at a shard before it is verified: what verifying it asks for, and what registering it would look up again in
- * its turn. The first statement tells how many removals there were: what the later ones see is there
- * until there is one more. */
+/* Looks at a shard before it is verified: reads what verifying needs, and what registering would look up again. The
+ * first statement reads the number of removals. What later statements see exists until that number changes. */
 #include "index/postgres/look.h"
 
 #include "index/postgres/engine.h"
@@ -11,8 +10,8 @@
 #include <limits.h>
 #include <stdlib.h>
 
-/* How many of the files are there comes last. The first would do, but whoever sends a shard has shown nothing yet, and
- * could tell by the time where the look has ended. */
+/* Counts the known files last. One would do, but then the time would reveal to an unproved sender where the search
+ * ended. */
 static const char LOOK_SHARD[] =
 	"SELECT t.collection, o.scope, o.owner, h.collection, h.at, (SELECT count(*) FROM file WHERE hash = ANY($4))"
 	" FROM state t, (SELECT (SELECT id FROM scope WHERE name = $2) AS scope,"
@@ -24,10 +23,10 @@ static const char LOOK_XORBS[] = "SELECT x.hash, x.id, x.chunks,"
 				 " AND x.retired IS NULL";
 
 enum {
-	LOOK_KNOWN_S = 3600, /* for which a shard of a repository of the hub counts as known */
+	LOOK_KNOWN_S = 3600, /* a shard of a repository of the hub counts as known for so long */
 	LOOK_STATEMENTS = 2, /* of each */
 	LOOKS_MAX = CAIRN_PG_STATEMENTS_MAX / LOOK_STATEMENTS, /* in one exchange */
-	LOOK_LISTS_MAX = 4,                                    /* of one that others may have to wait for */
+	LOOK_LISTS_MAX = 4,                                    /* of a look for which others may wait */
 	LOOK_FILES_MAX = 100,                                  /* likewise */
 };
 
@@ -69,7 +68,7 @@ static enum cairn_status look_read_places(const PGresult *r, int row, struct cai
 	return places->spans ? cairn_rows_spans(places->spans, places->n, bytes, len) : CAIRN_E_NOMEM;
 }
 
-/* One whose list is missing or damaged is left to whoever reads it by itself, and says so. */
+/* Skips a missing or damaged list: the code that reads it alone reports it. */
 static enum cairn_status look_read_xorb(struct cairn_index_look *look, const PGresult *r, int row)
 {
 	struct cairn_hash hash;
@@ -97,7 +96,7 @@ static enum cairn_status look_read_xorbs(struct cairn_index_look *look, const PG
 	return status;
 }
 
-/* What is queued of a look. */
+/* The queued statements of a look. */
 struct look_asked {
 	unsigned shard, xorbs; /* places in the results */
 	bool names;            /* of both */
@@ -144,7 +143,7 @@ static enum cairn_status look_read(struct look_waiting *w, struct cairn_pg *pg)
 	return asked->names ? look_read_xorbs(w->look, pg->results[asked->xorbs]) : CAIRN_OK;
 }
 
-/* @return that of the exchange; each has its own when that is CAIRN_OK */
+/* @return the status of the exchange; with CAIRN_OK each look has its own */
 static enum cairn_status look_ask(struct cairn_postgres *p, struct look_waiting *batch)
 {
 	CLEANUP(cairn_pg_givep) struct cairn_pg_reader *reader = NULL;
@@ -182,7 +181,7 @@ void cairn_pg_looks_fini(struct cairn_pg_looks *looks)
 	pthread_mutex_destroy(&looks->lock);
 }
 
-/* The first n that wait, or fewer. Under the lock. */
+/* Takes up to n waiting looks. Under the lock. */
 static struct look_waiting *looks_take(struct cairn_pg_looks *looks, unsigned n)
 {
 	struct look_waiting *batch = looks->head, **end = &batch;
@@ -199,14 +198,14 @@ static struct look_waiting *looks_take(struct cairn_pg_looks *looks, unsigned n)
 static void looks_done(struct look_waiting *batch, enum cairn_status status)
 {
 	for (struct look_waiting *w = batch, *next; w; w = next) {
-		next = w->next; /* it is gone once it is done */
+		next = w->next; /* it may be freed once it is done */
 		if (status != CAIRN_OK)
 			w->status = status;
 		w->done = true;
 	}
 }
 
-/* Ask for all that wait. Under the lock. */
+/* Asks for all waiting looks. Under the lock. */
 static void looks_serve(struct cairn_postgres *p, struct cairn_pg_looks *looks)
 {
 	struct look_waiting *batch = looks_take(looks, LOOKS_MAX);
@@ -215,11 +214,11 @@ static void looks_serve(struct cairn_postgres *p, struct cairn_pg_looks *looks)
 	enum cairn_status status = look_ask(p, batch);
 	bool silent = status == CAIRN_E_BUSY;
 	for (struct look_waiting *w = batch; w && status != CAIRN_OK && !silent; w = w->next)
-		w->status = look_alone(p, w->look); /* one that the server does not like spoils none of the others */
+		w->status = look_alone(p, w->look); /* a look that the server refuses must not fail the others */
 	pthread_mutex_lock(&looks->lock);
 	looks->asking = false;
 	looks_done(batch, silent ? status : CAIRN_OK);
-	if (silent) /* the others have waited for it, and are not to wait as long again */
+	if (silent) /* the others have waited already, and must not wait again */
 		looks_done(looks_take(looks, UINT_MAX), status);
 	pthread_cond_broadcast(&looks->answered);
 }

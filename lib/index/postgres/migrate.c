@@ -47,7 +47,7 @@ enum cairn_status cairn_pg_judge(struct cairn_pg *pg, int *version, struct cairn
 	return *version <= cairn_pg_migrate_latest ? CAIRN_OK : migrate_refuse_newer(*version, diag);
 }
 
-/* A script has many statements, which only the simple protocol takes. */
+/* A script has many statements, which only the simple protocol accepts. */
 static bool migrate_run(struct cairn_pg *pg, const char *sql)
 {
 	PGresult *r = PQexec(pg->conn, sql);
@@ -59,7 +59,7 @@ static bool migrate_run(struct cairn_pg *pg, const char *sql)
 	return well;
 }
 
-/* All of it in one transaction; whoever else brings it forward waits, or makes us wait. */
+/* Runs all scripts in one transaction; concurrent migrations wait for each other. */
 static bool migrate_scripts(struct cairn_pg *pg, int from)
 {
 	char stamp[64], make[CAIRN_PG_SCHEMA_BYTES_MAX * 2 + 64];

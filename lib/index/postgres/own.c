@@ -1,11 +1,11 @@
-/* Owners, which the rows call scopes, and which files are theirs: some at a time. */
+/* Owners, called scopes in rows, and their files, several at a time. */
 #include "index/postgres/own.h"
 
 #include "base/clock.h"
 #include "base/sum.h"
 
 static const char OWN_FIND_REPO[] = "SELECT r.scope FROM repo r WHERE r.id = $1 AND " CAIRN_PG_KEPT("r");
-/* What the owner's repository holds is counted with the rows that say so. */
+/* Updates the size of the owner's repository with the rows that change it. */
 #define OWN_COUNT(sign, files)                                                                                         \
 	" s AS (SELECT count(*) AS n, coalesce(sum(f.size), 0)::bigint AS bytes FROM file f WHERE f.id IN"             \
 	" (SELECT file FROM " files ")), u AS (UPDATE repo SET stored = stored " sign " s.bytes FROM s"                \

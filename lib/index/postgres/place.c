@@ -7,7 +7,7 @@
 
 static const char PLACE_SCHEMA[] = "schema=";
 
-/* @return where the parameter begins; NULL: it is not there */
+/* @return the start of the parameter; NULL: missing */
 static char *place_find(char *url)
 {
 	for (char *p = strchr(url, '?'); p; p = strchr(p + 1, '&'))
@@ -16,7 +16,7 @@ static char *place_find(char *url)
 	return NULL;
 }
 
-/* Take it out of the URL. */
+/* Removes the parameter from the URL. */
 static enum cairn_status place_take(struct cairn_pg_place *place, char *parameter, struct cairn_diag *diag)
 {
 	const char *name = parameter + sizeof(PLACE_SCHEMA) - 1;
@@ -37,7 +37,7 @@ static enum cairn_status place_take(struct cairn_pg_place *place, char *paramete
 
 /* --- passwords ---------------------------------------------------------------------------------------------------- */
 
-/* A URL is shown: by ps, in the log, in the data folder. */
+/* A URL is visible in ps, in the log, and in the data folder. */
 static enum cairn_status place_refuse_password(struct cairn_diag *diag)
 {
 	return cairn_fail(
@@ -46,7 +46,7 @@ static enum cairn_status place_refuse_password(struct cairn_diag *diag)
 		"a line HOST:PORT:DATABASE:USER:PASSWORD), or in a service file of PostgreSQL");
 }
 
-/* Before anything else looks at the URL, and perhaps repeats it. */
+/* Checked first, before other code could repeat the URL in a message. */
 static bool place_shows_password(const char *url)
 {
 	const char *authority = strstr(url, "//");
@@ -55,7 +55,7 @@ static bool place_shows_password(const char *url)
 	return (at && memchr(authority + 2, ':', (size_t)(at - authority - 2))) || strstr(url, "password=");
 }
 
-/* However it is written, as libpq understands it. */
+/* Finds a password in any form that libpq understands. */
 static enum cairn_status place_parse(const char *url, struct cairn_diag *diag)
 {
 	static const char *const SECRETS[] = {"password", "sslpassword"};

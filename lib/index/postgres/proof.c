@@ -1,4 +1,4 @@
-/* Claims of SHA-256: which are due, and what came of them. */
+/* Claims of SHA-256: those due, and their outcomes. */
 #include "index/proof.h"
 
 #include "index/postgres/engine.h"
@@ -19,7 +19,7 @@ static const char PROOF_EACH_LIE[] =
 	" JOIN file f ON f.id = w.file JOIN proof p ON p.file = w.file CROSS JOIN LATERAL"
 	" (SELECT id, name FROM scope WHERE id = w.scope LIMIT 1) s WHERE w.proof = 0 AND w.file <= $2 AND (w.file < $2 OR (s.name, w.sha256) > ($3, $4))"
 	" ORDER BY w.file DESC, s.name, w.sha256 LIMIT $1";
-/* Few wait, and a join could read all files for them. */
+/* Few claims are due, and a join could read all files for them. */
 static const char PROOF_CLAIMS[] =
 	"SELECT count(*), coalesce(sum((SELECT f.size FROM file f WHERE f.id = w.file)), 0)::bigint,"
 	" (SELECT count(*) FROM file_owner WHERE proof = 0)"
@@ -41,7 +41,7 @@ static const char PROOF_ADD_PROVED[] = "INSERT INTO file_owner(file, scope, sha2
 				       " VALUES($1, $2, $3, extract(epoch FROM now())::bigint, 3, NULL)"
 				       " ON CONFLICT (file, scope, sha256) DO UPDATE SET proof = 3, due = NULL";
 static const char PROOF_DROP_NO_CLAIM[] = "DELETE FROM file_owner WHERE file = $1 AND scope = $2 AND sha256 = ''";
-/* An entry keeps the size that its pointer says. */
+/* An entry keeps the size in its pointer. */
 static const char PROOF_FOLLOW[] =
 	"UPDATE content c SET file = k.file FROM unnest($1::bigint[], $2::bigint[], $3::bytea[]) k(file, scope, sha256)"
 	" JOIN file f ON f.id = k.file JOIN repo p ON p.scope = k.scope CROSS JOIN LATERAL"
@@ -127,7 +127,7 @@ enum cairn_status cairn_pg_claims(struct cairn_index *ix, struct cairn_index_cla
 	enum cairn_status status = cairn_pg_take(&cairn_postgres(ix)->pool, &reader);
 	if (status != CAIRN_OK)
 		return status;
-	reader->pg.silence_ms = CAIRN_PG_SCAN_MS; /* after a move all may wait */
+	reader->pg.silence_ms = CAIRN_PG_SCAN_MS; /* after a move all claims may be due */
 	cairn_pg_take_long(&reader->pg);
 	status = cairn_pg_ask(&reader->pg, PROOF_CLAIMS, NULL, &r);
 	reader->pg.silence_ms = CAIRN_PG_SILENCE_MS;
@@ -143,7 +143,7 @@ enum cairn_status cairn_pg_claims(struct cairn_index *ix, struct cairn_index_cla
 
 /* --- writing ------------------------------------------------------------------------------------------------------ */
 
-/* Some of the claims: those that could be read, or those that could not. */
+/* Outcomes of one kind: of claims that could be read, or that could not. */
 struct proof_some {
 	struct cairn_pg_array files, hashes, owners, said, proofs;
 };

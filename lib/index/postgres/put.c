@@ -1,4 +1,4 @@
-/* What the files that register a shard ask and refuse alike. */
+/* Queries and errors shared by the files that register a shard. */
 #include "index/postgres/put.h"
 
 void cairn_pg_put_args(struct cairn_pg_put *p, struct cairn_pg_args *args)

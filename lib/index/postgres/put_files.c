@@ -1,4 +1,4 @@
-/* The files of a shard, some at a time. */
+/* Registers the files of a shard, several at a time. */
 #include "index/postgres/own.h"
 #include "index/postgres/put.h"
 #include "index/rows.h"
@@ -12,7 +12,7 @@ enum {
 	FILES_PIECE_TERMS = 40000, /* about a MiB; one file may have more */
 };
 
-/* Which there are before, the new ones, and the numbers of all. */
+/* Finds known files, adds new ones, and returns the numbers of all. */
 static const char FILES_FIND[] = "SELECT k.n, f.id FROM unnest($1::bytea[]) WITH ORDINALITY k(hash, n)"
 				 " CROSS JOIN LATERAL (SELECT id FROM file WHERE hash = k.hash LIMIT 1) f";
 static const char FILES_ADD[] =
@@ -27,21 +27,21 @@ static const char FILES_OWN_NEW[] = "INSERT INTO file_owner(file, scope, sha256,
 static const char FILES_OWN[] = "INSERT INTO file_owner(file, scope, sha256, at) SELECT k, $1, '', $2"
 				" FROM unnest($3::bigint[]) k WHERE (SELECT true FROM file_owner o WHERE o.file = k"
 				" AND o.scope = $1 LIMIT 1) IS NULL ON CONFLICT DO NOTHING";
-/* The first few claims stay: shards that count as known must not lose what they said. */
+/* The first few claims stay: shards that count as known must not lose theirs. */
 static const char FILES_CLAIM[] =
 	"INSERT INTO file_owner(file, scope, sha256, at) SELECT k.file, $1, k.sha256, $2"
 	" FROM unnest($3::bigint[], $4::bytea[]) k(file, sha256) WHERE (SELECT count(*) FROM file_owner o"
 	" WHERE o.file = k.file AND o.scope = $1 AND o.sha256 > '' AND o.proof > 0) < $5 AND (SELECT count(*)"
 	" FROM file_owner o WHERE o.file = k.file AND o.scope = $1 AND o.proof = 0) < $6 ON CONFLICT DO NOTHING";
-/* What an owner holds more with files that it did not have: a repository of the hub, or one with a quota. */
+/* Adds the sizes of files that are new to an owner, if it is a repository of the hub or has a quota. */
 static const char FILES_COUNT[] =
 	"WITH s AS (SELECT coalesce(sum(f.size), 0)::bigint AS bytes FROM file f WHERE f.id = ANY($2) AND"
 	" (SELECT true FROM file_owner o WHERE o.file = f.id AND o.scope = $1 LIMIT 1) IS NULL), u AS (UPDATE repo SET stored = stored"
 	" + s.bytes FROM s WHERE repo.scope = $1 AND s.bytes > 0), v AS (UPDATE scope SET stored = stored + s.bytes"
 	" FROM s WHERE scope.id = $1 AND scope.quota IS NOT NULL AND s.bytes > 0) SELECT bytes FROM s";
-/* What a repository of the hub has already begins to be young again: a commit may follow. */
+/* Restarts the grace time of files that a repository of the hub has already, since a commit may follow. */
 static const char FILES_RENEW[] = "UPDATE file_owner SET at = $2 WHERE scope = $1 AND file = ANY($3)";
-/* Whose terms are damaged, or name a xorb whose bytes are not here. */
+/* Files whose terms are damaged, or name a xorb whose bytes are missing. */
 static const char FILES_BROKEN[] =
 	"SELECT f.id FROM file f WHERE f.id = ANY($1) AND (octet_length(f.terms) % 24 <> 0 OR (SELECT true"
 	" FROM reference r JOIN xorb x ON x.id = r.xorb WHERE r.file = f.id AND x.stored IS NULL LIMIT 1) IS NOT NULL)";
@@ -52,10 +52,10 @@ static const char FILES_DROP_REFERENCES[] = "DELETE FROM reference WHERE file = 
 struct put_file {
 	const struct cairn_index_new_file *file;
 	int64_t id;
-	bool known; /* it was there before, or came earlier in the piece */
+	bool known; /* known before, or repeated in the piece */
 	bool all_stored;
 	uint32_t first_xorb, n_xorbs; /* among the piece's */
-	uint8_t *rows;                /* owned: its terms as they are kept */
+	uint8_t *rows;                /* owned: its terms as stored */
 };
 
 struct put_piece {
@@ -63,7 +63,7 @@ struct put_piece {
 	struct put_file *files; /* owned */
 	uint32_t n;
 	bool repeated;  /* a file comes twice */
-	int64_t *xorbs; /* owned: which each file needs, one file's behind the other's */
+	int64_t *xorbs; /* owned: the xorbs of each file, in the order of the files */
 	uint32_t n_xorbs, cap_xorbs;
 	struct cairn_pg_array hashes, sizes, terms;
 };
@@ -148,7 +148,7 @@ static enum cairn_status put_piece_add(struct put_piece *piece, uint32_t number,
 
 /* --- registering -------------------------------------------------------------------------------------------------- */
 
-/* The same hash twice in a piece: its first row is the new one. */
+/* If a piece has a hash twice, the first row is the new one. */
 static int put_file_by_id(const void *pa, const void *pb)
 {
 	const struct put_file *a = *(struct put_file *const *)pa, *b = *(struct put_file *const *)pb;
@@ -213,7 +213,7 @@ unsigned cairn_pg_put_queue_find_files(struct cairn_pg_tx *tx, struct cairn_pg_a
 	return cairn_pg_queue(&tx->pg, FILES_FIND, &args);
 }
 
-/* Say of files what they need. @param which  NULL: of all new ones */
+/* Adds the references of files. @param which  NULL: all new ones */
 static enum cairn_status put_piece_refer(struct put_piece *piece, const struct put_file *which)
 {
 	CLEANUP(cairn_pg_array_fini) struct cairn_pg_array xorbs = {0};
@@ -232,11 +232,11 @@ static enum cairn_status put_piece_refer(struct put_piece *piece, const struct p
 		return CAIRN_OK;
 	cairn_pg_int8s(&args, &xorbs);
 	cairn_pg_int8s(&args, &files);
-	(void)cairn_pg_queue(&piece->p->tx->pg, FILES_REFER, &args); /* its answer says nothing */
+	(void)cairn_pg_queue(&piece->p->tx->pg, FILES_REFER, &args); /* its answer is not needed */
 	return CAIRN_OK;
 }
 
-/* Owners of new files, of known ones, or words of owners of known ones: the files that it is about. */
+/* What to add: owners of new files, owners of known ones, or claims on known ones. */
 enum put_owning { OWN_NEW, OWN_KNOWN, OWN_CLAIM };
 
 static enum put_owning put_file_owning(const struct put_file *f)
@@ -273,7 +273,7 @@ static enum cairn_status put_piece_own(struct put_piece *piece, enum put_owning 
 		cairn_pg_int8(&args, CAIRN_INDEX_CLAIMS_MAX);
 		cairn_pg_int8(&args, CAIRN_INDEX_LIES_MAX);
 	}
-	if (how == OWN_NEW) { /* that something was added is known from the files */
+	if (how == OWN_NEW) { /* new files imply that something was added */
 		(void)cairn_pg_queue(pg, SQL[how], &args);
 		return CAIRN_OK;
 	}
@@ -285,7 +285,7 @@ static enum cairn_status put_piece_own(struct put_piece *piece, enum put_owning 
 	return cairn_pg_exchange(pg);
 }
 
-/* A file that comes several times is claimed word by word: they are counted. */
+/* Claims on a repeated file are added one at a time, since their number is limited. */
 static enum cairn_status put_piece_claim(struct put_piece *piece)
 {
 	enum cairn_status status = CAIRN_OK;
@@ -296,8 +296,8 @@ static enum cairn_status put_piece_claim(struct put_piece *piece)
 	return status;
 }
 
-/* A known file came again. When its terms are damaged or a xorb of them is not stored any more, and all of the new ones
- * are, it takes the new terms, and can be read again. */
+/* Called when a known file comes again. If its terms are damaged or name a lost xorb, and all xorbs of the new terms
+ * are stored, the file gets the new terms, and can be read again. */
 static enum cairn_status put_piece_mend_one(struct put_piece *piece, const struct put_file *f)
 {
 	struct cairn_pg *pg = &piece->p->tx->pg;
@@ -357,7 +357,7 @@ static enum cairn_status put_piece_renew(struct put_piece *piece)
 	return CAIRN_OK;
 }
 
-/* Before it owns them. */
+/* Call it before the owner gets the files. */
 static enum cairn_status put_piece_count(struct put_piece *piece)
 {
 	CLEANUP(cairn_pg_array_fini) struct cairn_pg_array files = {0};

@@ -1,6 +1,6 @@
-/* A verified shard: which xorbs arrived together, which chunks clients may ask about, which files there are. Rows go as
- * arrays, a piece at a time, so that the server is never silent for long. What nobody waits for the answer of goes
- * along with the next question: a shard is three exchanges. put_files.c has the files. */
+/* Registers a verified shard: its xorbs, eligible chunks and files (put_files.c). Rows are sent as arrays in pieces, so
+ * that the server is never silent for long. Statements whose answer is not needed go with the next exchange, so a shard
+ * takes three exchanges. */
 #include "index/postgres/put.h"
 
 #include "base/clock.h"
@@ -13,8 +13,8 @@ enum { SHARD_PIECE = 10000 }; /* rows of one statement */
 static const char SHARD_FIND[] = "SELECT id, collection, at FROM shard WHERE hash = $1 AND scope = $2 AND owner = $3";
 static const char SHARD_ADD[] = "INSERT INTO shard(hash, scope, owner, collection, at) VALUES($1, $2, $3, $4, $5)"
 				" ON CONFLICT(hash, scope, owner) DO UPDATE SET collection = $4, at = $5";
-/* By the number by which the shard was verified, which only another server may give again: hence also by the hash.
- * Without one by that alone. */
+/* Looks up by number and hash: another server may have reused the number that the shard was verified against. Without a
+ * number by hash alone. */
 static const char SHARD_XORBS[] =
 	"SELECT k.n, x.id, x.chunks, x.stored, x.retired FROM unnest($1::bigint[], $2::bytea[]) WITH ORDINALITY"
 	" k(id, hash, n) JOIN LATERAL (SELECT * FROM xorb y WHERE y.id = k.id AND y.hash = k.hash"
@@ -71,7 +71,7 @@ static void put_shard_queue_look(struct cairn_pg_put *p, uint32_t first, uint32_
 	*place = cairn_pg_put_queue_xorbs(p->tx, &ids, &hashes);
 }
 
-/* Look up a piece of them; with the first of them the shard itself. */
+/* Looks up a piece of the xorbs, and with the first piece the shard itself. */
 static enum cairn_status put_shard_look(struct cairn_pg_put *p, uint32_t first, uint32_t n)
 {
 	struct cairn_pg *pg = &p->tx->pg;
@@ -97,7 +97,7 @@ static enum cairn_status put_shard_look(struct cairn_pg_put *p, uint32_t first, 
 	return CAIRN_OK;
 }
 
-/* It became known while this shard was verified without it, so that its terms do not know where its bytes lie. */
+/* The xorb became known while this shard was verified, so the terms lack its byte ranges. */
 static enum cairn_status put_shard_same(struct cairn_pg_put *p, const struct cairn_index_new_xorb *xorb,
 					const struct cairn_pg_known *known)
 {
@@ -112,7 +112,7 @@ static enum cairn_status put_shard_same(struct cairn_pg_put *p, const struct cai
 	return cairn_pg_run(&p->tx->pg, SHARD_REPACKED, &args, NULL);
 }
 
-/* All must be known; where xorbs are kept elsewhere, a description makes one known. */
+/* All xorbs must be known. If xorbs are kept elsewhere, a description makes them known. */
 static enum cairn_status put_shard_describe(struct cairn_pg_put *p, uint32_t place)
 {
 	const struct cairn_index_new_xorb *xorb = &p->put->shard->xorbs[place];
@@ -120,7 +120,7 @@ static enum cairn_status put_shard_describe(struct cairn_pg_put *p, uint32_t pla
 	bool described = place < p->put->shard->n_described;
 	if (row->id != 0)
 		return described && xorb->list ? put_shard_same(p, xorb, row) : CAIRN_OK;
-	/* A xorb that this shard names twice is there by now. */
+	/* A xorb that this shard names twice exists by now. */
 	enum cairn_status status =
 		xorb->id == 0 && p->n_made > 0 ? cairn_pg_find_xorb(p->tx, &xorb->hash, row) : CAIRN_OK;
 	if (status != CAIRN_OK || row->id != 0)
@@ -146,7 +146,7 @@ static enum cairn_status put_shard_eligible(struct cairn_pg_put *p, uint32_t pla
 	return status;
 }
 
-/* Say which were described; those that were about to go are wanted again. */
+/* Adds the described xorbs as members, and ends the retirement of named ones. */
 static enum cairn_status put_shard_members(struct cairn_pg_put *p)
 {
 	CLEANUP(cairn_pg_array_fini) struct cairn_pg_array members = {0};

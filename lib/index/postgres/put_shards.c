@@ -16,14 +16,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { /* of all together, so that no statement has too many rows */
+enum { /* of all shards together, so that no statement has too many rows */
        JOIN_XORBS_MAX = 4000,
        JOIN_FILES_MAX = 1000,
        JOIN_TERMS_MAX = 40000,
        JOIN_ELIGIBLE_MAX = 10000,
 };
 
-/* Of each shard its scope, its owner, and when it was registered if it was. */
+/* The scope and the owner of each shard, and its last registration, if any. */
 static const char JOIN_FIND[] =
 	"SELECT k.n, s.id, o.id, h.collection, h.at"
 	" FROM unnest($1::bytea[], $2::text[], $3::text[]) WITH ORDINALITY k(hash, scope, owner, n)"
@@ -31,8 +31,8 @@ static const char JOIN_FIND[] =
 	" JOIN LATERAL (SELECT id FROM scope WHERE name = k.owner LIMIT 1) o ON true"
 	" LEFT JOIN LATERAL (SELECT collection, at FROM shard WHERE hash = k.hash AND scope = s.id"
 	" AND owner = o.id LIMIT 1) h ON true";
-/* Numbers for so many shards and files, the last ones being the sequences' current ones. So that what names them goes
- * along with them, the rows are sent with how far each is from the last. */
+/* Reserves numbers for shards and files, up to the sequences' current values. Rows are sent with their distance from
+ * the last number, so that rows that name them can go in the same exchange. */
 static const char JOIN_NUMBERS[] = "SELECT setval('shard_id_seq', nextval('shard_id_seq') + $1 - 1),"
 				   " setval('file_id_seq', nextval('file_id_seq') + $2 - 1)";
 #define JOIN_SHARD "(SELECT currval('shard_id_seq')) - "
@@ -56,7 +56,7 @@ static const char JOIN_OWNERS[] =
 	"k.shard FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[])"                         \
 	" k(prefix, scope, xorb, place, shard) ON CONFLICT DO NOTHING"
 static const char JOIN_DEDUPE[] = JOIN_ADD_DEDUPE;
-/* What goes ahead is counted where it is known how many of these are new. */
+/* A batch to be committed ahead is counted here, where the number of new rows is known. */
 static const char JOIN_DEDUPE_AND_COUNT[] =
 	"WITH d AS (" JOIN_ADD_DEDUPE
 	" RETURNING 1) UPDATE state SET files = files + $6, shards = shards + $7, eligible = eligible + (SELECT count(*) FROM d)"
@@ -64,23 +64,23 @@ static const char JOIN_DEDUPE_AND_COUNT[] =
 static const char JOIN_COUNT[] = "WITH u AS (UPDATE repo SET stored = stored + $2 WHERE scope = $1)"
 				 " UPDATE scope SET stored = stored + $2 WHERE id = $1 AND quota IS NOT NULL";
 
-/* One of those that are looked at. */
+/* A shard of the batch. */
 struct join_shard {
 	struct cairn_index_put_shard *put;
-	int64_t scope, owner, id; /* the latter from the last one of all */
+	int64_t scope, owner, id; /* id: distance from the last one */
 	struct cairn_index_registered registered;
 	bool seen;                       /* it was looked at before */
-	bool named;                      /* its scope and its owner are there */
+	bool named;                      /* its scope and owner exist */
 	bool found;                      /* its row is there */
-	bool known;                      /* all of it is, by that */
-	bool plain;                      /* it is registered here */
-	uint32_t first_xorb, first_file; /* among those of all */
+	bool known;                      /* its registration still counts */
+	bool plain;                      /* simple, so registered here */
+	uint32_t first_xorb, first_file; /* among those of all shards */
 };
 
 struct join_file {
 	const struct cairn_hash *hash;
 	struct join_shard *shard;
-	int64_t id; /* from the last one of all */
+	int64_t id; /* distance from the last one */
 	bool known;
 };
 
@@ -89,12 +89,12 @@ struct join {
 	struct join_shard *shards; /* owned, as all arrays */
 	struct cairn_pg_put_xorb_row *xorbs;
 	struct join_file *files, **sorted;
-	uint8_t *terms; /* room for those of one file */
+	uint8_t *terms; /* buffer for one file */
 	uint32_t n, n_xorbs, n_files, n_terms, n_eligible;
-	uint32_t n_asked, n_asked_files; /* not seen yet: these come first */
+	uint32_t n_asked, n_asked_files; /* without a look: these come first */
 	uint32_t n_new, n_new_files;     /* to be registered here */
 	int64_t now_unix_s;
-	bool ahead;                                        /* nothing else follows but a commit */
+	bool ahead;                                        /* only a commit follows */
 	struct cairn_pg_array ids, hashes, scopes, owners; /* of shards */
 	struct cairn_pg_array xorb_ids, xorb_hashes;       /* to be looked up */
 	struct cairn_pg_array member_shards, member_xorbs;
@@ -124,7 +124,7 @@ static void join_fini(struct join *j)
 
 /* --- which there are ---------------------------------------------------------------------------------------------- */
 
-/* As far as it matters: files are counted before. */
+/* Counts the terms of a shard; a file with too many counts as one too many. The number of files is checked before. */
 static uint32_t join_n_terms(const struct cairn_index_new_shard *shard)
 {
 	uint32_t n = 0;
@@ -141,14 +141,14 @@ static uint32_t join_n_eligible(const struct cairn_index_new_shard *shard)
 	return n;
 }
 
-/* Does what was seen of it still hold? */
+/* Is the earlier look at the shard still valid? */
 static bool join_is_seen(const struct join *j, const struct cairn_index_put_shard *put)
 {
 	return put->seen.plain && put->seen.collection == j->tx->counts.collection &&
 	       put->seen.server == j->tx->pg.server;
 }
 
-/* Take one along, unless there is no room for it, or it can be seen that it is not plain. */
+/* Joins a shard, unless there is no room, or it is clearly not simple. */
 static void join_take(struct join *j, struct cairn_index_put_shard *put, bool seen)
 {
 	const struct cairn_index_new_shard *shard = put->shard;
@@ -403,7 +403,7 @@ static void join_add_files(struct join *j, const struct join_shard *s)
 		cairn_pg_add_int8(&j->owning, s->owner);
 		cairn_pg_add_bytes(&j->words, file->sha256, file->has_sha256 ? sizeof(file->sha256) : 0);
 		join_add_terms(j, s, s->first_file + i + 1, terms, file->n_terms);
-		/* As of put_shard.c, the first chunk of each file is eligible. */
+		/* As in put_shard.c, the first chunk of each file is eligible. */
 		if (file->n_terms > 0)
 			join_add_dedupe(j, s, file->first_chunk, j->xorbs[s->first_xorb + terms->xorb].row.id,
 					terms->start);
@@ -541,7 +541,7 @@ static enum cairn_status join_count_all(struct join *j, struct cairn_diag *diag)
 
 /* --- all of it ---------------------------------------------------------------------------------------------------- */
 
-/* What goes ahead is sent with its commit, as far as no owner's quota is asked before. */
+/* The rows of a batch committed ahead are sent with the commit, unless a quota must be checked first. */
 static enum cairn_status join_register(struct join *j, struct cairn_diag *diag)
 {
 	for (uint32_t i = 0; i < j->n; i++)

@@ -1,4 +1,4 @@
-/* A xorb whose bytes arrived, and what other writes do with rows of xorb and list. */
+/* Registers a stored xorb, and has helpers for rows of xorb and list. */
 #include "index/postgres/write.h"
 #include "index/rows.h"
 
@@ -104,7 +104,7 @@ enum cairn_status cairn_pg_list(struct cairn_pg_tx *tx, int64_t xorb, struct cai
 	return cairn_rows_list(list, spans, spans_len, hashes, hashes_len);
 }
 
-/* Do terms that named it before name its bytes rightly now? A list that cannot be read gave them none. */
+/* Do earlier terms still have the right byte ranges? From an unreadable list they got none. */
 static enum cairn_status put_xorb_is_repacked(struct cairn_pg_tx *tx, int64_t id, const struct cairn_chunk_list *list,
 					      bool *repacked)
 {
@@ -114,8 +114,8 @@ static enum cairn_status put_xorb_is_repacked(struct cairn_pg_tx *tx, int64_t id
 	return status == CAIRN_E_DAMAGED ? CAIRN_OK : status;
 }
 
-/* It was known by its description alone, or was lost; now its bytes are here, and with them where each chunk ends. The
- * list was verified with the bytes, so it also mends a row that was found damaged. */
+/* Stores the bytes of a xorb that was only described, or lost. The list was verified with the bytes, so it also repairs
+ * a damaged row. */
 static enum cairn_status put_xorb_store(struct cairn_pg_tx *tx, int64_t id, const struct cairn_index_put_xorb *put)
 {
 	const struct cairn_chunk_list *list = put->list;
@@ -169,7 +169,7 @@ enum cairn_status cairn_pg_put_xorb(struct cairn_pg_tx *tx, struct cairn_index_p
 		cairn_diag_numbers(&put->write.diag, known.n_chunks, list->n);
 		return CAIRN_E_CONFLICT;
 	}
-	/* Another was faster, and its row describes what it has put. */
+	/* Another upload was faster, and its row names its own copy. */
 	if (named && !cairn_copy_equal(&known.copy, &put->copy))
 		status = cairn_pg_kill_copy(tx, &put->copy, &put->hash);
 	cairn_pg_add_int8(&id, known.id);

@@ -1,4 +1,4 @@
-/* Quotas: what a repository holds is counted with each row that makes it hold more or less. */
+/* Quotas: the size of a repository is updated with each row that changes it. */
 #include "index/postgres/hub.h"
 #include "index/postgres/own.h"
 

@@ -1,12 +1,12 @@
-/* What connecting takes: asked before a process gives up all else. */
+/* Finds what connecting needs of the system, before a process gives up everything else. */
 #include "index/postgres/engine.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* A connection that libpq has put together from URL, environment and service file, and then refuses: nothing is sent.
- * That there is no such way to encrypt is looked at after all of what is wanted here. */
+/* Has libpq resolve URL, environment and service file into a connection, which it then refuses without sending
+ * anything: it checks the invalid encryption method last. */
 static PGconn *reach_put_together(const struct cairn_pg_place *place)
 {
 	static const char *const NAMES[] = {"dbname", "sslmode", NULL};
@@ -24,7 +24,7 @@ static void reach_add_ports(struct cairn_index_reach *out, const char *ports)
 	}
 }
 
-/* Each of "one,/run/two": a path is a socket's folder, and so is none. */
+/* Adds each host of "one,/run/two": a path, or no host, means the folder of a socket. */
 static void reach_add_hosts(struct cairn_index_reach *out, const char *hosts)
 {
 	out->by_socket = hosts[0] == '\0';
@@ -38,7 +38,7 @@ static void reach_add_file(struct cairn_index_reach *out, const char *path)
 		(void)snprintf(out->files[out->n_files++], sizeof(out->files[0]), "%s", path);
 }
 
-/* What libpq looks for in the folder .postgresql of whoever runs it, and in those of services. */
+/* Adds the files that libpq reads in the user's folder .postgresql, and of services. */
 static void reach_add_own_files(struct cairn_index_reach *out)
 {
 	char path[CAIRN_INDEX_REACH_PATH_BYTES];

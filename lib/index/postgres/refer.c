@@ -1,4 +1,4 @@
-/* What a hash is the name of, and who refers to it. */
+/* Finds what a hash names, and what refers to it. */
 #include "index/refer.h"
 
 #include "base/bytes.h"
@@ -9,7 +9,7 @@
 	"SELECT f.hash, f.size, f.at, " CAIRN_PG_WORD ", s.name, o.proof, " CAIRN_PG_SHOWN                             \
 	" FROM " files CAIRN_PG_OWNERS " WHERE $1::text IS NULL"
 #define REFER_OF_ONE "SELECT f.hash, f.size, f.at, " CAIRN_PG_WORD ", $1::text, o.proof FROM "
-/* File by file behind the rows that name them: a join might go through all files, in the order that is wanted. */
+/* Looks files up one by one, after the rows that name them: a join might read all files to get their order. */
 #define REFER_FILES(column) " CROSS JOIN LATERAL (SELECT * FROM file WHERE id = " column " LIMIT 1) f"
 
 static const char *const REFER_ONE[CAIRN_INDEX_MATCHES] = {
@@ -18,8 +18,8 @@ static const char *const REFER_ONE[CAIRN_INDEX_MATCHES] = {
 	[CAIRN_INDEX_MATCH_SHA256] = REFER_OF_ONE
 	"file_owner o" REFER_FILES("o.file") " WHERE o.scope + 0 = " REFER_SCOPE
 					     " AND o.sha256 = $2 AND o.proof > 0 ORDER BY f.hash LIMIT $3",
-	/* Looks each of the owner's files up under the xorb's number, also when there is none (-1): the time must not
-	 * tell. */
+	/* Looks up each of the owner's files under the xorb's number, even if there is none (-1): the time must not
+	 * reveal that. */
 	[CAIRN_INDEX_MATCH_XORB] = REFER_OF_ONE
 	"(SELECT * FROM file_owner o WHERE o.scope + 0 = " REFER_SCOPE " AND " CAIRN_PG_BEST
 	" AND (SELECT true FROM reference r WHERE r.file = o.file AND r.xorb ="
@@ -38,7 +38,7 @@ static const char *const REFER_ALL[CAIRN_INDEX_MATCHES] = {
 	[CAIRN_INDEX_MATCH_XORB] = REFER_OF_ALL("reference r" REFER_FILES(
 		"r.file")) " AND r.xorb = (SELECT id FROM xorb WHERE hash = $2) ORDER BY f.hash, s.name LIMIT $3",
 };
-/* The prefix is only half a proof: the list says the rest. */
+/* The prefix proves little: the list has the whole hash. */
 static const char REFER_PLACES[] =
 	"SELECT x.hash, d.place, ('x' || encode(substring(l.spans FROM d.place * 8 + 1 FOR 4), 'hex'))::bit(32)::bigint,"
 	" s.name FROM dedupe d JOIN xorb x ON x.id = d.xorb JOIN list l ON l.xorb = d.xorb CROSS JOIN LATERAL"

@@ -4,11 +4,11 @@
 #include "base/cond.h"
 #include "index/postgres/engine.h"
 
-/* A daemon that stands still in the middle of a transaction holds up all others. Where it was its turn to speak the
- * server ends it by itself (idle_in_transaction_session_timeout); where it was in the middle of an exchange nobody else
- * does: statements that are done have no time limit, and one of transactions came with PostgreSQL 17. One that waits
- * for a lock or for standbys waits for no client. Also tells when the next one's time is up: others give up soon after
- * that, so it must not wait for the next second. */
+/* Ends transactions of daemons that hang, since they block all others. The server itself ends only idle ones
+ * (idle_in_transaction_session_timeout). In the middle of an exchange no timeout applies; PostgreSQL 17 was the first
+ * with one for transactions. A transaction that waits for a lock or for standbys is not the client's fault. Also
+ * returns when the next transaction is due to be ended: others give up soon after that, so the check must not wait for
+ * the next second. */
 static const char REFRESH_END_STILL[] =
 	"SELECT count(CASE WHEN left_ms <= 0 THEN pg_terminate_backend(pid) END),"
 	" coalesce(min(ceil(left_ms)) FILTER (WHERE left_ms > 0), $1)::bigint FROM"
@@ -18,7 +18,7 @@ static const char REFRESH_END_STILL[] =
 	" AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())) still";
 static const char REFRESH_STATE[] = "SELECT " CAIRN_PG_COUNTS " FROM state";
 
-/* The keys are read after their number, and so may be newer than it says: then they are read once more. */
+/* The keys are read after their generation, so they may be newer: then they are read again. */
 static enum cairn_status refresh_keys(struct cairn_postgres *p, int64_t generation)
 {
 	const PGresult *r;
@@ -29,7 +29,7 @@ static enum cairn_status refresh_keys(struct cairn_postgres *p, int64_t generati
 	return status == CAIRN_OK ? cairn_pg_good_keys_take(&p->good_keys, r, pg->server, generation) : status;
 }
 
-/* Leases, clocks, and who stands still. */
+/* Refreshes leases and clocks, and ends daemons that hang. */
 static enum cairn_status refresh_others(struct cairn_postgres *p)
 {
 	struct cairn_pg *pg = &p->refresh.pg;
@@ -62,11 +62,11 @@ static enum cairn_status refresh_ask(struct cairn_postgres *p)
 	if (status != CAIRN_OK)
 		return status;
 	cairn_pg_note_counts(p, &counts, pg->server);
-	atomic_store(&p->refresh.fresh_ms, asked_ms); /* whatever comes of the rest: it is no news that reads need */
+	atomic_store(&p->refresh.fresh_ms, asked_ms); /* even if the rest fails: reads do not need it */
 	return refresh_others(p);
 }
 
-/* @return false: it is to end */
+/* @return false: the thread must end */
 static bool refresh_wait(struct cairn_pg_refresh *refresh)
 {
 	int64_t wait_ms = refresh->next_ms < CAIRN_PG_REFRESH_MS ? refresh->next_ms : CAIRN_PG_REFRESH_MS;
@@ -86,7 +86,7 @@ static void *refresh_loop(void *arg)
 	p->refresh.next_ms = CAIRN_PG_REFRESH_MS;
 	while (refresh_wait(&p->refresh)) {
 		p->refresh.next_ms = CAIRN_PG_REFRESH_MS;
-		(void)!refresh_ask(p); /* a server that is silent is told by those who wait for it */
+		(void)!refresh_ask(p); /* callers that wait for a silent server report it */
 	}
 	return NULL;
 }
@@ -134,6 +134,6 @@ enum cairn_status cairn_pg_key_is_good(struct cairn_index *ix, int64_t id, bool 
 	struct cairn_postgres *p = cairn_postgres(ix);
 	bool is_new, fresh = cairn_pg_is_fresh(&p->refresh);
 	*good = cairn_pg_good_keys_has(&p->good_keys, id, cairn_clock_unix_s(), &is_new) && fresh;
-	/* Another daemon may have made it a moment ago. */
+	/* Another daemon may have created the key a moment ago. */
 	return fresh && (!is_new || !p->refresh.index) ? CAIRN_OK : CAIRN_E_BUSY;
 }

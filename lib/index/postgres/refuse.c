@@ -1,4 +1,4 @@
-/* What this engine cannot do: copies of a whole index, and mending one. Whoever asks for it is told so. */
+/* Refuses what this engine cannot do: copying a whole index, and repairing one. */
 #include "index/postgres/refuse.h"
 
 /* Nothing is looked at. */

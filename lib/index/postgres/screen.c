@@ -6,8 +6,8 @@
 #include <sched.h>
 #include <string.h>
 
-/* Rows of other scopes are never looked at, and nothing depends on whether there are any. Each prefix is looked up in
- * the index by itself, whatever the planner knows of the table: a join could read all of it. */
+/* Rows of other scopes are never read, so the time does not reveal whether there are any. Each prefix is looked up in
+ * the index alone, whatever the planner estimates: a join could read the whole table. */
 static const char SCREEN_SHARED[] =
 	"SELECT k.n FROM unnest($1::bigint[]) WITH ORDINALITY k(prefix, n)"
 	" JOIN LATERAL (SELECT 1 FROM dedupe d WHERE d.prefix = k.prefix AND d.scope = 0 LIMIT 1) f ON true";
@@ -18,7 +18,7 @@ static const char SCREEN_OWN[] = "SELECT k.n FROM unnest($1::bigint[], $2::text[
 /* Of one exchange. */
 struct screen_batch {
 	struct cairn_index_screen *all[CAIRN_PG_SCREEN_MAX];
-	struct cairn_index_screen *own[CAIRN_PG_SCREEN_MAX]; /* of those: the ones with a scope of their own */
+	struct cairn_index_screen *own[CAIRN_PG_SCREEN_MAX]; /* the queries among them with a scope of their own */
 	uint32_t n, n_own;
 };
 
@@ -86,7 +86,7 @@ static void screen_serve(struct cairn_postgres *p, struct screen_batch *batch)
 	for (uint32_t i = 0; i < batch->n; i++) {
 		if (status != CAIRN_OK)
 			batch->all[i]->status = status;
-		batch->all[i]->done(batch->all[i]); /* it may be gone then */
+		batch->all[i]->done(batch->all[i]); /* it may be freed then */
 	}
 }
 
@@ -102,7 +102,7 @@ static void *screen_loop(void *arg)
 			pthread_cond_wait(&s->work, &s->lock);
 		if (!s->head)
 			break;
-		/* Where processors are scarce others have more to ask, and come before; elsewhere this is no wait. */
+		/* If processors are scarce, other threads run first and add queries; otherwise this does not wait. */
 		pthread_mutex_unlock(&s->lock);
 		(void)sched_yield();
 		pthread_mutex_lock(&s->lock);

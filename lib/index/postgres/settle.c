@@ -5,8 +5,8 @@
 #include <string.h>
 
 static const char SETTLE_BEGIN[] = "BEGIN";
-/* By names: numbers of a server that is lost may be given again by another. One that was registered later is as good,
- * one that was there before is not. */
+/* Looks up by names, since another server may reuse numbers of a lost one. A later registration counts, an earlier one
+ * does not. */
 static const char SETTLE_LOOK[] =
 	"SELECT k.n FROM unnest($1::bytea[], $2::text[], $3::text[], $4::bigint[], $5::bigint[]) WITH ORDINALITY"
 	" k(hash, scope, owner, collection, at, n)"
@@ -60,7 +60,7 @@ static enum cairn_status settle_saw(const PGresult *r, struct cairn_index_settli
 	return CAIRN_OK;
 }
 
-/* The look comes before the record. */
+/* Reads the writes before it adds the record. */
 static enum cairn_status settle_try(struct cairn_pg_settle *settle, struct cairn_index_settling *all, unsigned n,
 				    struct cairn_diag *diag)
 {
@@ -76,8 +76,8 @@ static enum cairn_status settle_try(struct cairn_pg_settle *settle, struct cairn
 	return status == CAIRN_OK && n > 0 ? settle_saw(pg->results[look], all, n, diag) : status;
 }
 
-/* Whatever became of it, it can be done again: it changes nothing. But a commit that somebody has ended, or that was
- * not acknowledged in time, has failed. */
+/* Any failed try can be retried, since it changes nothing. But a commit that was cancelled, or not acknowledged in
+ * time, has failed. */
 enum cairn_status cairn_pg_settle(struct cairn_pg_settle *settle, struct cairn_index_settling *all, unsigned n,
 				  struct cairn_diag *diag)
 {

@@ -1,4 +1,4 @@
-/* All of an index as it was at one moment: a transaction that only reads, some rows at a time. */
+/* Reads an index as it was at one moment, in a read-only transaction, some rows at a time. */
 #include "index/postgres/engine.h"
 #include "index/postgres/migrate.h"
 
@@ -14,7 +14,7 @@ static const char SNAPSHOT_FILES[] =
 	"SELECT hash, size, terms, id, at, coalesce((SELECT p.sha256 FROM proof p WHERE p.file = f.id),"
 	" (SELECT o.sha256 FROM file_owner o WHERE o.file = f.id AND o.sha256 > '' ORDER BY o.scope, o.sha256 LIMIT 1)) FROM file f WHERE id > $1 ORDER BY id LIMIT $2";
 static const char SNAPSHOT_XORB_HASH[] = "SELECT hash FROM xorb WHERE id = $1";
-/* Not the sequences: those are of no snapshot. */
+/* Does not read the sequences, which no snapshot covers. */
 static const char SNAPSHOT_EXTENT[] =
 	"SELECT coalesce((SELECT max(id) FROM xorb), 0), coalesce((SELECT max(id) FROM file), 0),"
 	" coalesce((SELECT sum(chunks)::bigint FROM xorb WHERE id > $1), 0)";
@@ -86,7 +86,7 @@ enum cairn_status cairn_pg_snapshot_extent(struct cairn_index_snapshot *snapshot
 		return snapshot_fail(pg, diag);
 	*out = (struct cairn_index_extent){cairn_pg_get_int8(r, 0, 0), cairn_pg_get_int8(r, 0, 1),
 					   (uint64_t)cairn_pg_get_int8(r, 0, 2)};
-	cairn_pg_look_up(pg); /* pages: where joins merge, each would begin at the first row */
+	cairn_pg_look_up(pg); /* pages: with merge joins each page would begin at the first row */
 	return CAIRN_OK;
 }
 
@@ -96,7 +96,7 @@ static enum cairn_status snapshot_damaged(struct cairn_diag *diag, const char *t
 			  "row %lld of the index's table %s is damaged", (long long)number, table);
 }
 
-/* The next rows, which stay when the visitor asks for others. @param[out] page  the caller's */
+/* Reads the next rows, which stay valid while the visitor runs other queries. @param[out] page  owned by the caller */
 static enum cairn_status snapshot_page(struct cairn_pg *pg, const char *sql, int64_t after, int limit, PGresult **page,
 				       struct cairn_diag *diag)
 {

@@ -1,4 +1,4 @@
-/* The table of what this engine does, and how it writes for the index's writer. */
+/* The engine's table of functions, and its adapters for the index's writer. */
 #include "index/postgres/hub.h"
 
 #include "index/postgres/driver.h"
@@ -48,7 +48,7 @@ static enum cairn_status engine_commit(struct cairn_index *ix, struct cairn_diag
 	return CAIRN_OK;
 }
 
-/* Keys change with nothing that goes ahead, but they may be to be read anew since a commit that was not answered. */
+/* No commit ahead changes keys. But after an unanswered commit the keys must be read again. */
 static enum cairn_status engine_commit_ahead(struct cairn_index *ix, struct cairn_diag *diag)
 {
 	struct cairn_postgres *p = cairn_postgres(ix);

@@ -1,5 +1,5 @@
-/* Rows as they are, on a connection of its own beside whoever has the index. Statements are sent one by one: their
- * arrays carry the rows, and there is nothing to be gained from a pipeline. */
+/* Copies rows on a connection of its own; another process may have the index open. Statements are sent one by one: each
+ * carries arrays of rows, so a pipeline gains nothing. */
 #include "index/tables.h"
 
 #include "index/postgres/engine.h"
@@ -30,7 +30,7 @@ static struct postgres_transfer *transfer_of(struct cairn_index_transfer *t)
 
 /* --- what a row must not stand beside ----------------------------------------------------------------------------- */
 
-/* Rows that are not there any more where these (u) come from, and have what only one row may have. */
+/* Rows that conflict with a unique value of the new rows (u), and no longer exist at the source. */
 static const char *const TRANSFER_RIVALS[CAIRN_TABLES] = {
 	[CAIRN_TABLE_SCOPE] = "t.name = u.name",
 	[CAIRN_TABLE_ACCOUNT] = "lower(t.name) = lower(u.name)",
@@ -44,14 +44,14 @@ static const char *const TRANSFER_RIVALS[CAIRN_TABLES] = {
 	[CAIRN_TABLE_COMMIT] = "(t.repo = u.repo AND t.oid = u.oid) OR (t.line = u.line AND t.number = u.number)",
 };
 
-/* Objects of xorbs that go have no row from then on. */
+/* Records the copies of removed xorbs as dead. */
 static const char TRANSFER_KILL[] =
 	"INSERT INTO dead(copy, hash, at) SELECT copy, hash, extract(epoch FROM now())::bigint FROM xorb"
 	" WHERE id = ANY($1::bigint[]) AND copy IS NOT NULL ON CONFLICT DO NOTHING";
 
 /* --- arguments ---------------------------------------------------------------------------------------------------- */
 
-/* Columns of rows as arrays: $1 and so on. */
+/* Columns of rows as arrays, for $1 and so on. */
 struct transfer_args {
 	int n;
 	Oid types[CAIRN_COLUMNS_MAX + 1];
@@ -119,7 +119,7 @@ static enum cairn_status transfer_fail(struct postgres_transfer *s, const PGresu
 	return cairn_pg_fail(&s->pg, diag, "the rows of the index");
 }
 
-/* @param result  the caller's; NULL: not wanted */
+/* @param result  owned by the caller; NULL: not wanted */
 static enum cairn_status transfer_ask(struct postgres_transfer *s, const char *sql, const struct transfer_args *args,
 				      PGresult **result, struct cairn_diag *diag)
 {
@@ -146,7 +146,7 @@ static enum cairn_status transfer_ask(struct postgres_transfer *s, const char *s
 	return CAIRN_OK;
 }
 
-/* What is committed is on the standbys: a warning says that it may not be (write.c). */
+/* Commits. A warning means that the standbys may not have the commit (write.c). */
 static enum cairn_status transfer_commit(struct postgres_transfer *s, struct cairn_diag *diag)
 {
 	s->pg.warned = false;
@@ -217,7 +217,7 @@ static void transfer_columns(struct cairn_buf *sql, const struct cairn_table *ta
 		cairn_buf_printf(sql, "%s%s%s", c > 0 ? ", " : "", of, table->columns[c].name);
 }
 
-/* The keys of one row are arrays, too, of one value each. */
+/* The keys of a row are passed as arrays of one value. */
 static void transfer_select(struct cairn_buf *sql, const struct cairn_table *table, bool behind, uint32_t limit)
 {
 	unsigned n_keys = cairn_table_keys(table);
@@ -346,7 +346,7 @@ static void transfer_insert(struct cairn_buf *sql, const struct cairn_table *tab
 
 enum transfer_stmt { TRANSFER_DROP, TRANSFER_DROP_RIVALS, TRANSFER_PUT };
 
-/* One statement over rows. */
+/* Runs one statement over rows. */
 static enum cairn_status transfer_do(struct postgres_transfer *s, const struct cairn_index_rows *rows,
 				     enum transfer_stmt which, struct cairn_diag *diag)
 {
@@ -423,7 +423,7 @@ enum cairn_status cairn_pg_transfer_freeze(struct cairn_index_transfer *t, enum 
 	return transfer_settle(s, status, diag);
 }
 
-/* Statements that an answer of the server consists of, one after the other. */
+/* Runs the statements that a query returns as rows, one after the other. */
 static enum cairn_status transfer_do_each(struct postgres_transfer *s, const char *sql, struct cairn_diag *diag)
 {
 	CLEANUP(cairn_pg_clearp) PGresult *r = NULL;
@@ -463,7 +463,7 @@ static enum cairn_status transfer_set_last(struct postgres_transfer *s, enum cai
 	return transfer_ask(s, sql, NULL, NULL, diag);
 }
 
-/* Adding a rule has the server look at each row. */
+/* The server checks each row when a constraint is added. */
 static enum cairn_status transfer_restore_rules(struct postgres_transfer *s, struct cairn_diag *diag)
 {
 	struct cairn_diag why = {0};

@@ -1,4 +1,4 @@
-/* All xorbs, all files, a page at a time; and what they sum up to. */
+/* Walks over all xorbs and files, a page at a time, and computes totals. */
 #include "index/operate.h"
 #include "index/postgres/engine.h"
 #include "index/rows.h"
@@ -147,7 +147,7 @@ enum cairn_status cairn_pg_last_xorb(struct cairn_index *ix, int64_t *id)
 
 /* --- files as owners have them ------------------------------------------------------------------------------------ */
 
-/* @param owner  room for a name */
+/* @param owner  buffer for a name */
 static bool walk_owned(const PGresult *r, int row, char owner[static CAIRN_INDEX_SCOPE_TEXT_MAX + 1],
 		       struct cairn_index_owned *out)
 {
@@ -191,8 +191,8 @@ enum cairn_status cairn_pg_each_owned(struct cairn_index *ix, const char *owner,
 	struct cairn_pg_args args = {0};
 	int page = limit == 0 || limit > CAIRN_INDEX_PAGE_MAX ? CAIRN_INDEX_PAGE_MAX : (int)limit;
 	*more = false;
-	cairn_pg_text(&args, owner ? owner : after->owner); /* no name is behind NULL */
-	/* No bytes stand before all hashes. */
+	cairn_pg_text(&args, owner ? owner : after->owner); /* NULL: no name is greater */
+	/* An empty value sorts before all hashes. */
 	cairn_pg_bytes(&args, after->hash ? (const void *)after->hash->b : "",
 		       after->hash ? sizeof(after->hash->b) : 0);
 	cairn_pg_int8(&args, (int64_t)page + 1);

@@ -1,6 +1,6 @@
-/* What a transaction of the writer is; ending.c says what its end means. docs/design.md has the rules ("Commits over
- * PostgreSQL"): here T1, each one whose success is told writes a record of its own into the log, also when all was
- * known, and waits for that; and T4, they follow each other. */
+/* Transactions of the writer; ending.c has their end. Of the rules in docs/design.md ("Commits over PostgreSQL") this
+ * file implements two. T1: each transaction whose success is reported writes a record of its own to the log, even
+ * without changes, and waits for it. T4: writing transactions run one after the other. */
 #include "index/postgres/write.h"
 
 #include "index/postgres/errors.h"
@@ -11,7 +11,7 @@
 static const char TX_LOCK[] = "SELECT pg_advisory_lock(hashtextextended('cairn index ' || $1, 0))";
 static const char TX_SHARE[] = "SELECT pg_advisory_lock_shared(hashtextextended('cairn index ' || $1, 0))";
 static const char TX_BEGIN[] = "BEGIN";
-/* Transactions that write follow each other, whichever daemon they are of. */
+/* Locks the row, so that writing transactions of all daemons run one after the other. */
 static const char TX_STATE[] = "SELECT " CAIRN_PG_COUNTS ", frozen FROM state FOR NO KEY UPDATE";
 static const char TX_SET_STATE[] = "UPDATE state SET collection = $1, files = $2, xorbs = $3, shards = $4,"
 				   " eligible = $5, stored_bytes = $6, keys = $7, withdrawn = $8";
@@ -46,7 +46,7 @@ enum cairn_status cairn_pg_lock_writer(struct cairn_pg *pg, bool shared, struct 
 		return CAIRN_OK;
 	if (strcmp(pg->sqlstate, "55P03") != 0) {
 		status = cairn_pg_fail(pg, diag, "the index cannot be written");
-		cairn_pg_close(pg); /* nothing is written by one that is open and has no lock */
+		cairn_pg_close(pg); /* an open connection without the lock must not write */
 		return status;
 	}
 	cairn_pg_close(pg);
@@ -73,7 +73,7 @@ static enum cairn_status tx_connect(struct cairn_pg_tx *tx, struct cairn_diag *d
 	if (cairn_pg_open(&tx->pg) != CAIRN_OK)
 		return tx_fail(tx, diag);
 	enum cairn_status status = cairn_pg_lock_writer(&tx->pg, tx->shared, &taken);
-	if (status == CAIRN_E_CONFLICT) /* that is for whoever starts a daemon; a client's upload contradicts nothing */
+	if (status == CAIRN_E_CONFLICT) /* CAIRN_E_CONFLICT is for starting a daemon; uploads must not get it */
 		return cairn_fail(diag, CAIRN_E_BUSY, "index.silent", CAIRN_NO_OFFSET, "%s", taken.text);
 	if (status != CAIRN_OK && diag)
 		*diag = taken;
@@ -145,14 +145,14 @@ enum cairn_status cairn_pg_commit(struct cairn_pg_tx *tx, struct cairn_diag *dia
 	return tx_end(tx, true, diag);
 }
 
-/* Nobody is told by this one. */
+/* No write is answered after this commit. */
 enum cairn_status cairn_pg_commit_ahead(struct cairn_pg_tx *tx, struct cairn_diag *diag)
 {
 	tx_queue_counts(tx);
 	(void)cairn_pg_queue(&tx->pg, TX_AHEAD, NULL);
 	enum cairn_status status = tx_end(tx, false, diag);
 	if (status != CAIRN_OK && !tx->ending.parked)
-		tx->ending.sent = false; /* done or not: it may be done again */
+		tx->ending.sent = false; /* whatever its outcome, it may be retried */
 	return status;
 }
 
@@ -166,7 +166,7 @@ void cairn_pg_roll_back(struct cairn_pg_tx *tx)
 		(void)!cairn_pg_run(&tx->pg, TX_ROLLBACK, NULL, NULL);
 }
 
-/* A failure that passes ends the transaction: it is done again as a whole. */
+/* A temporary failure ends the transaction, which is retried as a whole. */
 bool cairn_pg_is_open(const struct cairn_pg_tx *tx)
 {
 	return tx->pg.conn && (tx->pg.message[0] == '\0' || !cairn_pg_goes_by(tx->pg.sqlstate));
