@@ -61,7 +61,7 @@ static double make_now_s(void)
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-/* --- what is in it ------------------------------------------------------------------------------------------------ */
+/* --- contents ----------------------------------------------------------------------------------------------------- */
 
 static uint32_t make_chunks_of(const struct make *m, uint64_t xorb)
 {
@@ -193,7 +193,7 @@ static void make_records(struct make_shard *s)
 		n_terms += make_file(s, i, s->terms + n_terms);
 }
 
-/* --- writing it --------------------------------------------------------------------------------------------------- */
+/* --- writing ------------------------------------------------------------------------------------------------------ */
 
 static void make_check(const struct cairn_index_write *write, bool added)
 {
@@ -302,7 +302,7 @@ static void make_finish(struct make *m)
 	}
 }
 
-/* --- asking for it ------------------------------------------------------------------------------------------------ */
+/* --- targets ------------------------------------------------------------------------------------------------------ */
 
 static struct cairn_hash make_hit(const struct make *m, uint64_t number)
 {

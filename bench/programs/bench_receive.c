@@ -54,7 +54,7 @@ static void must(bool right, const char *what)
 static struct {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
-	const uint8_t *piece; /* to be written; NULL: none */
+	const uint8_t *piece; /* piece to be written; NULL: none */
 	size_t len;
 	int fd;
 	bool over;

@@ -1,4 +1,4 @@
-/* How fast a large shard is verified, as a ratio to BLAKE3 alone over the very same messages (merkle nodes and term
+/* How fast a large shard is verified, as a ratio to BLAKE3 alone over the same messages (merkle nodes and term
  * ranges), on one core. Prints one JSON line. See bench/RESULTS.md.
  *     bench_verify [ROUNDS] */
 #include "hash/merkle.h"

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* File `number` with 32 times a digit as SHA-256. */
+/* File `number` with 32 times `digit` as SHA-256. */
 static struct cairn_index_adopted file_as(uint64_t number, uint8_t digit)
 {
 	struct cairn_index_adopted file = {.file = fx_hash("file", number)};
@@ -39,7 +39,7 @@ static bool adopted(int64_t source, int64_t repo, struct cairn_index_adopted fil
 	return !file.failed;
 }
 
-/* Register file `number` under an owner who says that its SHA-256 is 32 times a digit. */
+/* Registers file `number` under an owner who claims that its SHA-256 is 32 times `digit`. */
 static void claim(const char *owner, uint64_t number, uint8_t digit)
 {
 	static uint64_t bodies = 5000;

@@ -63,7 +63,7 @@ static const char *owner_of(int64_t repo)
 	return owner;
 }
 
-/* Upload file `number` under an owner. */
+/* Uploads file `number` under an owner. */
 static enum cairn_status upload(uint64_t number, const char *owner)
 {
 	struct fx_shard s;
@@ -133,7 +133,7 @@ static const char *paths(int64_t repo, const char *prefix, const char *from)
 	return text;
 }
 
-enum { MANY = 400 }; /* more objects than the first page of a listing, which has 125, and less than two full pages */
+enum { MANY = 400 }; /* more than the first page of a listing, which has 125, and fewer than two full pages */
 
 static bool take_next(void *ctx, const struct cairn_index_object *object)
 {
@@ -454,7 +454,7 @@ START_TEST(a_file_that_is_forgotten_takes_its_objects_along)
 }
 END_TEST
 
-/* --- deleted ------------------------------------------------------------------------------------------------------ */
+/* --- deleted buckets ---------------------------------------------------------------------------------------------- */
 
 static unsigned sweep(int64_t grace_s)
 {

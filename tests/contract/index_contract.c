@@ -1,4 +1,4 @@
-/* Making, migrating and opening; xorbs and their lists. */
+/* Creating, migrating and opening an index; xorbs and their chunk lists. */
 #include "index/copy.h"
 #include "index/snapshot.h"
 #include "support/index_fixture.h"
@@ -187,7 +187,7 @@ START_TEST(spans_of_many)
 	v = (struct visited){0};
 	ck_assert_int_eq(cairn_index_spans(ix, ids, 4, NO_SPANS, visit, &v), CAIRN_E_NOT_FOUND);
 	ck_assert_uint_eq(v.n, 3);
-	/* No snapshot is left behind: what is written now is seen. */
+	/* No snapshot is left behind: the next read sees later writes. */
 	struct fx_xorb c = fx_xorb_new(3, 2);
 	fx_xorb_put(ix, &c);
 	ck_assert_int_eq(cairn_index_xorb(ix, &c.hash, &row), CAIRN_OK);

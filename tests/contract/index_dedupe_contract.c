@@ -10,7 +10,7 @@ START_TEST(eligible_chunks_only)
 {
 	struct fx_shard s;
 	fx_shard_init(&s, 1);
-	fx_shard_xorb(&s, &fx_a, 2, 7, 4); /* given in any order, told ascending */
+	fx_shard_xorb(&s, &fx_a, 2, 7, 4); /* given in any order, returned in ascending order */
 	fx_shard_xorb(&s, &fx_b, 0);
 	fx_shard_file(&s, 1, &fx_b, 3, 9); /* the first chunk of the file is eligible too */
 	fx_assert_miss(fx_index, "", &fx_a.list.hashes[7]);
@@ -74,7 +74,7 @@ START_TEST(scopes)
 	ck_assert_int_eq(fx_shard_put(fx_index, &s), CAIRN_OK);
 	fx_assert_hit(fx_index, "me", &fx_a.list.hashes[1], &fx_a);
 	fx_assert_miss(fx_index, "", &fx_a.list.hashes[1]);
-	fx_assert_miss(fx_index, "you", &fx_a.list.hashes[1]); /* a name the index has never seen */
+	fx_assert_miss(fx_index, "you", &fx_a.list.hashes[1]); /* a scope that the index does not know */
 	fx_shard_init(&s, 2);
 	s.scope = "you";
 	fx_shard_xorb(&s, &fx_a, 1, 2);

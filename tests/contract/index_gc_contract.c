@@ -308,13 +308,13 @@ START_TEST(promises)
 	struct cairn_hash gone[4];
 	ck_assert_int_eq(renew(&fx_a, gx_now + 2 * GX_GRACE_S), CAIRN_OK);
 	ck_assert_int_eq(gx_row_of(&fx_a).at_unix_s, gx_now + 2 * GX_GRACE_S);
-	ck_assert_uint_eq(mark(gx_now + 2 * GX_GRACE_S), 1); /* b alone: a was promised just now */
+	ck_assert_uint_eq(mark(gx_now + 2 * GX_GRACE_S), 1); /* only b: a was promised just now */
 	ck_assert(gx_row_of(&fx_b).retired && !gx_row_of(&fx_a).retired);
 	/* A retired xorb that is renewed goes through both steps again, from now on. */
 	ck_assert_int_eq(renew(&fx_b, gx_now + 3 * GX_GRACE_S - 1), CAIRN_OK);
 	ck_assert(!gx_row_of(&fx_b).retired);
 	ck_assert_uint_eq(sweep(gx_now + 9 * GX_GRACE_S, gone, 4), 0);
-	ck_assert_uint_eq(mark(gx_now + 4 * GX_GRACE_S - 2), 1); /* a alone, which was promised before it */
+	ck_assert_uint_eq(mark(gx_now + 4 * GX_GRACE_S - 2), 1); /* only a, which was promised before b */
 	ck_assert_uint_eq(mark(gx_now + 4 * GX_GRACE_S - 1), 1);
 	ck_assert_uint_eq(sweep(gx_now + 5 * GX_GRACE_S - 2, gone, 4), 1);
 	ck_assert_uint_eq(sweep(gx_now + 5 * GX_GRACE_S - 1, gone, 4), 1);

@@ -388,7 +388,7 @@ END_TEST
 
 /* --- git ---------------------------------------------------------------------------------------------------------- */
 
-/* The one line that a command prints. */
+/* Returns the one line that a command prints. */
 static void git_says(char *out, size_t size, const char *fmt, ...) CAIRN_PRINTF(3, 4);
 static void git_says(char *out, size_t size, const char *fmt, ...)
 {
@@ -469,7 +469,7 @@ END_TEST
 
 /* --- a kill ------------------------------------------------------------------------------------------------------- */
 
-/* Commit in a process that dies at this step, if there are such steps in this build. @return whether it died */
+/* Commits in a process that dies at this step, if this build has such steps. @return whether it died */
 static bool killed(const char *step, int64_t repo)
 {
 	char path[512];

@@ -12,7 +12,7 @@
 
 enum { GOOD_MAX = 4, KEPT_MAX = 8, LIMITED = 12, ENDED = 300 };
 
-static atomic_uint n_limited; /* keys whose request has ended */
+static atomic_uint n_limited; /* keys whose writes are done */
 
 static enum cairn_status add_key(uint64_t number, const char *name, const char *scopes, int64_t *id)
 {
@@ -160,7 +160,7 @@ static void limited_done(struct cairn_index_write *write)
 	atomic_fetch_add(&n_limited, 1);
 }
 
-/* Send all at once, and wait for them. */
+/* Sends all requests at once, and waits for them. */
 static void send_limited(struct cairn_index_add_key *adds, unsigned n)
 {
 	int64_t until_ms = cairn_clock_mono_ms() + 60000;

@@ -7,9 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 
-/* --- what an owner says ------------------------------------------------------------------------------------------- */
+/* --- claims ------------------------------------------------------------------------------------------------------- */
 
-/* Register file `number` under an owner who says that its SHA-256 is 32 times `digit`. @return whether that was new */
+/* Registers file `number` under an owner who claims that its SHA-256 is 32 times `digit`. @return whether it was new */
 static bool claim(const char *owner, unsigned number, uint8_t digit)
 {
 	static uint64_t bodies = 1000;
@@ -145,7 +145,7 @@ static void listed_page(const char *owner, const struct cairn_index_owned_after 
 	ck_assert_int_eq(cairn_index_each_owned(fx_index, owner, after, limit, listed_take, out, more), CAIRN_OK);
 }
 
-/* Files of 1, 2 and 3 bytes under hashes 1, 2 and 3, whose first bytes say so. @return whether that was new */
+/* Adds a file of 1, 2 or 3 bytes, whose hash begins with that number. @return whether it was new */
 static bool listed_put(const char *owner, unsigned number, unsigned sha)
 {
 	static uint64_t bodies = 2000;
@@ -184,7 +184,7 @@ START_TEST(files_of_an_owner_by_their_hashes)
 	ck_assert(!more);
 	listed_page("", &begin, 10, &l, &more);
 	ck_assert_str_eq(l.text, "2 - 9;");
-	listed_page("ann", &begin, 10, &l, &more); /* nobody of that name */
+	listed_page("ann", &begin, 10, &l, &more); /* there is no such owner */
 	ck_assert_str_eq(l.text, "");
 	ck_assert(!more);
 }
@@ -243,7 +243,7 @@ START_TEST(a_word_that_is_given_later)
 }
 END_TEST
 
-/* --- who refers to what ------------------------------------------------------------------------------------------- */
+/* --- references --------------------------------------------------------------------------------------------------- */
 
 static void match_is(const char *owner, enum cairn_index_match match, const uint8_t *name, uint32_t limit,
 		     const char *text, bool more)

@@ -176,11 +176,11 @@ START_TEST(what_cannot_be_read_is_put_off)
 	ck_assert_uint_eq(found("ann", 1, &belief), 1);
 	ck_assert_int_eq(belief, CAIRN_INDEX_SAID);
 	ck_assert_str_eq(due_now(LATER, 16), "1 ann 1;");
-	ck_assert_str_eq(due_now(NOW - 1, 16), "1 ann 1;"); /* the clock was ahead */
+	ck_assert_str_eq(due_now(NOW - 1, 16), "1 ann 1;"); /* the clock was ahead before */
 }
 END_TEST
 
-/* --- what comes of it --------------------------------------------------------------------------------------------- */
+/* --- verdicts ----------------------------------------------------------------------------------------------------- */
 
 START_TEST(a_true_claim_is_proved)
 {
@@ -430,7 +430,7 @@ START_TEST(an_outcome_is_of_a_file_and_not_of_its_number)
 }
 END_TEST
 
-/* --- what was hashed here ----------------------------------------------------------------------------------------- */
+/* --- proofs by the daemon ----------------------------------------------------------------------------------------- */
 
 static enum cairn_status prove(const char *owner, unsigned number)
 {

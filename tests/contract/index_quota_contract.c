@@ -104,7 +104,7 @@ static void sweep(void)
 		ck_assert_int_eq(cairn_index_sweep_repos(hx_index, &request), CAIRN_OK);
 }
 
-/* --- what counts -------------------------------------------------------------------------------------------------- */
+/* --- counting ----------------------------------------------------------------------------------------------------- */
 
 START_TEST(each_file_and_each_text_counts_once)
 {
@@ -190,7 +190,7 @@ START_TEST(what_goes_is_given_back)
 }
 END_TEST
 
-/* --- what is refused ---------------------------------------------------------------------------------------------- */
+/* --- refusals ----------------------------------------------------------------------------------------------------- */
 
 START_TEST(up_to_the_last_byte)
 {
@@ -434,7 +434,7 @@ END_TEST
 START_TEST(an_owner_is_given_back_what_is_forgotten)
 {
 	const char *rule;
-	limit_owner(CATS, 1 << 30); /* before anybody came */
+	limit_owner(CATS, 1 << 30); /* before the owner's first upload */
 	owner_holds(CATS, 0);
 	for (uint64_t i = 1; i <= 3; i++)
 		ck_assert_int_eq(upload_as(i, CATS, &rule), CAIRN_OK);

@@ -1,4 +1,4 @@
-/* What a shard registers: files, their terms, who may read them. */
+/* Registering shards: files, their terms, and who may read them. */
 #include "support/shard_fixture.h"
 
 #include "base/bytes.h"

@@ -353,7 +353,7 @@ START_TEST(many_threads)
 	ck_assert_uint_eq(stats.n_files, 2 * UPLOADERS * UPLOADS);
 	ck_assert_uint_eq(stats.n_shards, UPLOADERS * UPLOADS);
 	ck_assert_uint_eq(stats.n_writes, 2 * UPLOADERS * UPLOADS);
-	ck_assert_uint_lt(stats.n_commits * 4, stats.n_writes); /* they were grouped */
+	ck_assert_uint_lt(stats.n_commits * 4, stats.n_writes); /* the writes were grouped */
 	cairn_index_free(ix);
 	ix = fx_open(folder.path);
 	struct cairn_index_stats again;

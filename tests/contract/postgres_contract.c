@@ -9,7 +9,7 @@
 #include <signal.h>
 #include <stdlib.h>
 
-/* --- a write on its way ------------------------------------------------------------------------------------------- */
+/* --- a write under way -------------------------------------------------------------------------------------------- */
 
 static struct write_on_its_way {
 	struct cairn_index_put_xorb put;
@@ -143,7 +143,7 @@ START_TEST(a_commit_that_waits_is_parked)
 }
 END_TEST
 
-/* --- a server that goes and comes --------------------------------------------------------------------------------- */
+/* --- a server that fails and returns ------------------------------------------------------------------------------ */
 
 /* Ended connections lose nothing: the next call opens one. */
 START_TEST(connections_that_are_ended)

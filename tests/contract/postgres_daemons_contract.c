@@ -146,7 +146,7 @@ START_TEST(notes_of_a_job)
 	struct cairn_index_lease lease;
 	struct cairn_index_job_state state = {0};
 	struct cairn_index_put_note put = {.job = CAIRN_INDEX_SCRUB};
-	/* Jobs are found by name: a newer Cairn may have added one, wherever its name sorts. */
+	/* Jobs are found by name, since a newer Cairn may have added one, wherever its name sorts. */
 	(void)snprintf(text, sizeof(text), "INSERT INTO \"%s\".job(name) VALUES ('another')", pg.folder.path);
 	(void)pgfx_sql(text);
 	share();

@@ -13,7 +13,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 
-/* --- writes on their way ------------------------------------------------------------------------------------------ */
+/* --- writes under way --------------------------------------------------------------------------------------------- */
 
 enum { SENT_MAX = 4 };
 
@@ -134,7 +134,7 @@ static void wait_until_well(void)
 	ck_assert_int_eq(cairn_index_health(pg.ix, NULL), CAIRN_OK);
 }
 
-/* --- a settler that stands still ---------------------------------------------------------------------------------- */
+/* --- a settler that hangs ----------------------------------------------------------------------------------------- */
 
 static void share_with(struct cairn_index_options options)
 {
@@ -160,7 +160,7 @@ static void go_on(pid_t pid)
 	ck_assert_int_eq(kill(pid, SIGCONT), 0);
 }
 
-/* --- what is told, and what is not -------------------------------------------------------------------------------- */
+/* --- acknowledgements --------------------------------------------------------------------------------------------- */
 
 /* Everybody sees such a shard, also a shard behind it. It is acknowledged once a standby has it. */
 START_TEST(what_is_ahead_is_seen_and_not_told)
@@ -353,7 +353,7 @@ START_TEST(a_writer_that_is_ended_ahead)
 }
 END_TEST
 
-/* --- which go ahead ----------------------------------------------------------------------------------------------- */
+/* --- shards committed ahead --------------------------------------------------------------------------------------- */
 
 /* @return the owner of a repository of the hub */
 static const char *add_repo(void)
@@ -421,7 +421,7 @@ START_TEST(a_known_one_of_the_hub)
 }
 END_TEST
 
-/* --- a turn ------------------------------------------------------------------------------------------------------- */
+/* --- a batch ------------------------------------------------------------------------------------------------------ */
 
 static uint64_t n_asked(void)
 {
@@ -496,7 +496,7 @@ START_TEST(a_row_that_the_server_refuses)
 }
 END_TEST
 
-/* --- who waits, and for how many ---------------------------------------------------------------------------------- */
+/* --- flushes, stops and the queue --------------------------------------------------------------------------------- */
 
 START_TEST(a_flush_waits_for_what_is_ahead)
 {

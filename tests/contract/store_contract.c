@@ -1,5 +1,5 @@
-/* The contract of store.h, for any store. Usage: store_contract URL; a * in the URL stands for a new, empty folder, one
- * for each test. */
+/* The contract of store.h, for any store. Usage: store_contract URL; a * in the URL stands for a new, empty folder,
+ * one for each test. */
 #include "base/clock.h"
 #include "base/fd.h"
 #include "store/pack.h"

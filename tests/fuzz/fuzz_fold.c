@@ -23,7 +23,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 		if (cairn_fold_index_find(ix, ix->chunks[i].name) != &ix->chunks[i])
 			abort();
 		if (ix->chunks[i].uncomp_len > 1 << 24)
-			continue; /* memory of the fuzzer */
+			continue; /* the fuzzer's memory is limited */
 		diag = (struct cairn_diag){0};
 		status = cairn_fold_read(f, &ix->chunks[i], &options, &data, &diag);
 		if (status == CAIRN_OK ? data.len != ix->chunks[i].uncomp_len : !diag.rule && status != CAIRN_E_NOMEM)

@@ -83,7 +83,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 	size_t type_len = end ? (size_t)(end - bytes) : len, body_len = end ? len - type_len - 1 : 0;
 	CLEANUP(fuzz_textp) char *type = fuzz_text(bytes, type_len);
 	struct form_files *files = malloc(sizeof(*files));
-	uint8_t *body = malloc(body_len + (body_len == 0)); /* of its exact length, for the sanitizer */
+	uint8_t *body = malloc(body_len + (body_len == 0)); /* exactly as long as the body, for the sanitizer */
 	fuzz_must(files && body);
 	memcpy(body, end ? end + 1 : bytes, body_len);
 	if (form_files_read(files, type, body, body_len)) {

@@ -15,7 +15,7 @@ static void range_print(struct cairn_buf *out, const struct cairn_byte_range *r,
 		cairn_buf_printf(out, "%" PRIu64 "-", r->first);
 	else
 		cairn_buf_printf(out, "%" PRIu64 "-%" PRIu64, r->first, r->last);
-	cairn_buf_add(out, more ? "," : "", 1); /* the last one with the text's own zero */
+	cairn_buf_add(out, more ? "," : "", 1); /* the last call also adds the zero at the end */
 }
 
 static bool range_same(const struct cairn_byte_range *a, const struct cairn_byte_range *b)

@@ -1,4 +1,4 @@
-/* Arbitrary bytes as an upload: against a store that knows nothing, strictly, and where xorbs live elsewhere. */
+/* Arbitrary bytes as an upload to a store that knows no xorb: strictly, and with xorbs that are kept elsewhere. */
 #include "fuzz/fuzz.h"
 #include "verify/verify.h"
 

@@ -47,7 +47,7 @@ __attribute__((constructor)) static void faults_begin(void)
 	control = at;
 }
 
-/* --- what is hit -------------------------------------------------------------------------------------------------- */
+/* --- affected calls ----------------------------------------------------------------------------------------------- */
 
 bool faults_path(char out[static FAULTS_PATH_BYTES], int fd, const char *path)
 {

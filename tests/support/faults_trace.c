@@ -1,5 +1,5 @@
-/* A record: five u64 (kind, inode, offset, length of the path, length of the bytes), the path, the bytes. Each is
- * written by one call to a file that the test appends to as well. */
+/* A record: five u64 (kind, inode, offset, length of the path, length of the bytes), the path, the bytes. Each
+ * record is written by one call, to a file that the test also appends to. */
 #include "support/faults.h"
 
 #include <dlfcn.h>
@@ -25,7 +25,7 @@ void faults_trace_begin(void)
 	if (path && trace_fd < 0)
 		_exit(EXIT_FAILURE);
 	void *warm[1];
-	(void)backtrace(warm, 1); /* the first call opens a library, which a sandbox may not let it do later */
+	(void)backtrace(warm, 1); /* the first call opens a library, which a sandbox may forbid later */
 }
 
 size_t faults_trace_callers(char out[static FAULTS_CALLERS_BYTES])

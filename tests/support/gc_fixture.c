@@ -46,7 +46,7 @@ void gc_pass(struct gc_fixture *g, int64_t seconds)
 	pthread_mutex_lock(&g->clock_lock);
 	g->shift_s += seconds;
 	cairn_put_u64le(bytes, (uint64_t)g->shift_s);
-	/* In place: the file is mapped. */
+	/* Written in place, because the file is mapped. */
 	int fd = open(g->clock_path, O_WRONLY | O_CLOEXEC);
 	ck_assert(fd >= 0 && pwrite(fd, bytes, sizeof(bytes), 0) == (ssize_t)sizeof(bytes) && close(fd) == 0);
 	pthread_mutex_unlock(&g->clock_lock);
@@ -153,7 +153,7 @@ void gc_put_whole(struct cairn_cas *cas, const struct gc_xorb *x, struct gc_file
 
 /* --- reading ------------------------------------------------------------------------------------------------------ */
 
-/* Every chunk of an object is unpacked and hashed. */
+/* Unpacks and hashes every chunk of an object. */
 static struct xorb_verdict gc_read_object(struct cairn_cas *cas, const struct cairn_hash *hash)
 {
 	CLEANUP(cairn_store_object_freep) struct cairn_store_object *object = NULL;

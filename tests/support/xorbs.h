@@ -1,4 +1,4 @@
-/* Xorbs for tests: running the verifier over bytes, and building serialized chunks by hand. */
+/* Xorbs for tests: runs the verifier over bytes, and builds serialized chunks by hand. */
 #ifndef CAIRN_TESTS_SUPPORT_XORBS_H
 #define CAIRN_TESTS_SUPPORT_XORBS_H
 

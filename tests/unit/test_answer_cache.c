@@ -307,7 +307,7 @@ START_TEST(what_is_kept_goes_with_the_answer)
 	const struct cairn_answer *a = cairn_answer_cache_get(cache, "", &chunk, 7);
 	ck_assert_ptr_null(cairn_answer_kept(a));
 	ck_assert_ptr_eq(cairn_answer_keep(a, &first.kept), &first.kept);
-	ck_assert_ptr_eq(cairn_answer_keep(a, &second.kept), &first.kept); /* the first one stays */
+	ck_assert_ptr_eq(cairn_answer_keep(a, &second.kept), &first.kept); /* the first one is returned */
 	ck_assert_uint_eq(n_freed[1], 1);
 	ck_assert_ptr_eq(cairn_answer_kept(a), &first.kept);
 	cairn_answer_cache_clear(cache);

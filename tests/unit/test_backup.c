@@ -261,7 +261,7 @@ static struct cairn_backup_archive backup_one_archive(const struct backup_fixtur
 /* One bundle is not needed any more, one is needed in part, and one as a whole. */
 START_TEST(pruning_takes_over_what_is_needed)
 {
-	enum { FORGOTTEN = 5 }; /* in the order of the bundles: three, three, three, or four, four, one */
+	enum { FORGOTTEN = 5 }; /* they fill these bundles: three, three, three, or four, four, one */
 	for (unsigned parity = 0; parity <= 16; parity += 16) {
 		CLEANUP(backup_fixture_fini) struct backup_fixture b;
 		struct cairn_backup_report report;

@@ -9,7 +9,7 @@ START_TEST(buf_appends)
 {
 	CLEANUP(cairn_buf_fini) struct cairn_buf b = cairn_buf_init(1000);
 	ck_assert_ptr_null(b.bytes);
-	ck_assert_ptr_nonnull(cairn_buf_extend(&b, 0)); /* NULL means a failure */
+	ck_assert_ptr_nonnull(cairn_buf_extend(&b, 0)); /* since NULL means a failure */
 	cairn_buf_add(&b, "ab", 2);
 	cairn_buf_add(&b, NULL, 0);
 	cairn_buf_u32le(&b, 0x04030201);
@@ -60,7 +60,7 @@ START_TEST(buf_huge_requests)
 }
 END_TEST
 
-/* Grows by steps, keeping what it holds. */
+/* Grows step by step, and keeps its contents. */
 START_TEST(buf_grows)
 {
 	CLEANUP(cairn_buf_fini) struct cairn_buf b = cairn_buf_init(1 << 20);

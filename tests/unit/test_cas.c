@@ -1,4 +1,4 @@
-/* The use cases over a real folder: real index, real files, captured uploads. */
+/* Uploads, queries and bodies over a real folder: real index, real files, captured uploads. */
 #include "base/clock.h"
 #include "cas/body.h"
 #include "cas/cas.h"

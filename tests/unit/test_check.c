@@ -19,7 +19,7 @@ enum { FOUND_MAX = 8 };
 /* The findings of a check. */
 struct found {
 	unsigned n_index, n_index_repaired; /* of the index as a whole */
-	enum cairn_check_kind of_index;     /* the last of these */
+	enum cairn_check_kind of_index;     /* kind of the last of these */
 	unsigned n;
 	struct {
 		enum cairn_check_kind kind;
@@ -327,7 +327,7 @@ START_TEST(a_damaged_file)
 }
 END_TEST
 
-/* --- what an index says twice ------------------------------------------------------------------------------------- */
+/* --- redundant data in the index ---------------------------------------------------------------------------------- */
 
 static const struct doubled {
 	enum cairn_check_kind kind;
@@ -491,7 +491,7 @@ START_TEST(a_term_without_a_xorb)
 }
 END_TEST
 
-/* --- conduct ------------------------------------------------------------------------------------------------------ */
+/* --- progress and reports ----------------------------------------------------------------------------------------- */
 
 struct steps {
 	unsigned left, n;

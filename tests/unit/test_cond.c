@@ -26,7 +26,7 @@ static void box_fini(struct box *box)
 	pthread_mutex_destroy(&box->lock);
 }
 
-/* @return is it full? */
+/* @return whether the box is full */
 static bool box_wait(struct box *box, const struct timespec *until)
 {
 	pthread_mutex_lock(&box->lock);

@@ -1,4 +1,4 @@
-/* Decimal text, against printf. */
+/* Decimal text, compared with printf. */
 #include "base/decimal.h"
 
 #include <check.h>

@@ -83,7 +83,7 @@ static void edit_file_freep(struct edit_file **f)
 	free(*f);
 }
 
-/* --- what must come out ------------------------------------------------------------------------------------------- */
+/* --- expected results --------------------------------------------------------------------------------------------- */
 
 static bool edit_is_dirty(const struct cairn_byte_range *ranges, size_t n, uint64_t first, uint64_t end)
 {
@@ -119,7 +119,7 @@ static uint32_t edit_windows(const struct edit_file *f, const struct cairn_byte_
 	return n;
 }
 
-/* --- what comes out ----------------------------------------------------------------------------------------------- */
+/* --- results ------------------------------------------------------------------------------------------------------ */
 
 /* Joins the pieces it gets, and compares the result. */
 struct edit_sink {

@@ -24,7 +24,7 @@ static struct cairn_byte_range from_to(uint64_t first, uint64_t last)
 	return (struct cairn_byte_range){.kind = CAIRN_RANGE_FROM_TO, .first = first, .last = last};
 }
 
-/* --- what is uploaded --------------------------------------------------------------------------------------------- */
+/* --- uploads ------------------------------------------------------------------------------------------------------ */
 
 /* A xorb and its contents. */
 struct stuff {
@@ -353,7 +353,7 @@ START_TEST(ten_thousand_terms)
 }
 END_TEST
 
-/* --- who may ------------------------------------------------------------------------------------------------------ */
+/* --- permissions -------------------------------------------------------------------------------------------------- */
 
 static const struct cairn_cas_who TENANT = {.scope = "", .owner = "a/b", .viewer = "a/b"},
 				  NEIGHBOUR = {.scope = "", .owner = "a/c", .viewer = "a/c"};
@@ -519,7 +519,7 @@ START_TEST(damage_in_the_first_chunk_is_told_at_opening)
 }
 END_TEST
 
-/* A file that is lost in part: what comes before the damage, and what comes after it, can be had. Sent again, all. */
+/* A file is lost in part: bytes before and behind the damage can be read. Uploaded again, all of it can. */
 START_TEST(up_to_the_damage_and_from_behind_it)
 {
 	enum { BAD = 7 };

@@ -149,7 +149,7 @@ START_TEST(a_look_tells_gone_from_failed)
 }
 END_TEST
 
-/* --- its users ---------------------------------------------------------------------------------------------------- */
+/* --- users of folders --------------------------------------------------------------------------------------------- */
 
 static void make_backups(const struct tempdir *dir)
 {

@@ -110,7 +110,7 @@ START_TEST(what_nobody_needs_goes_in_two_steps)
 
 	gc_pass(&g, GC_GRACE_S + 1);
 	check_report_is(gc_collect(&g), 1, 0, 0);
-	ck_assert_int_eq(xorb_status(&g, &not_needed), CAIRN_E_NOT_FOUND); /* a retired one is not promised */
+	ck_assert_int_eq(xorb_status(&g, &not_needed), CAIRN_E_NOT_FOUND); /* a retired xorb is not promised */
 	ck_assert_int_eq(tempdir_count(&g.f.dir, "objects"), 2);           /* but who has a promise can still use it */
 	check_report_is(gc_collect(&g), 0, 0, 0);
 

@@ -29,7 +29,7 @@ static void must_refuse(unsigned code, const char *rule)
 	ck_assert_ptr_nonnull(client_header(&reply, "X-Request-Id"));
 }
 
-/* Send a request that gets the connection closed as well. */
+/* Sends a request whose refusal also closes the connection. */
 static void must_refuse_and_close(const char *request, unsigned code, const char *rule)
 {
 	int fd = client_connect();
@@ -304,7 +304,7 @@ START_TEST(expectations)
 	client_read(fd, &reply, "POST");
 	ck_assert_str_eq(reply.body, "{\"bytes\":3,\"length\":3}");
 	client_send(fd, "POST /no-head HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: 3\r\n\r\n");
-	client_read(fd, &reply, "POST"); /* the refusal in place of the 100 */
+	client_read(fd, &reply, "POST"); /* a refusal instead of the 100 */
 	must_refuse(403, "no");
 	ck_assert_uint_eq(client_await_close(fd), 0);
 	fixture_stop();

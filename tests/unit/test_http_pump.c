@@ -16,8 +16,8 @@ static struct {
 } conn;
 
 static struct {
-	pthread_t reader; /* of the last block */
-	size_t most;      /* asked for at once */
+	pthread_t reader; /* thread that read the last block */
+	size_t most;      /* the most bytes asked for at once */
 	uint64_t fails_at;
 	unsigned n_released;
 } source;

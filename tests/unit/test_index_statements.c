@@ -65,7 +65,7 @@ static const struct known {
 	{"NAMED_ALL_DOWN", 1},
 	{"NAMED_ALL_UP", 1},
 	{"TELEMETRY_TRIM", 1},
-	/* The repositories of one account are sorted. An index by account and date would cost every commit a write. */
+	/* The repositories of one account are sorted. An index by account and date would slow down every commit. */
 	{"UPDATED_ONE_DOWN", 1},
 	{"UPDATED_ONE_UP", 1},
 	{"CREATED_ONE_DOWN", 1},
@@ -73,11 +73,11 @@ static const struct known {
 	{"NAMED_ONE_DOWN", 1},
 	{"NAMED_ONE_UP", 1},
 	{"REPO_EACH", 1},
-	/* The lines that a line left: eight at most. Commits of these lines alone are sorted. */
+	/* The lines that a line branched from, at most eight. Only commits of these lines are sorted. */
 	{"HISTORY_EACH", 3},
-	/* Who owns files, for an operator: each owner is looked up in the index of claims. */
+	/* Owners of files, for an operator: each owner is looked up in the index of claims. */
 	{"OBJECT_OWNERS", 1},
-	/* The claims of one owner, in which a file counts once. */
+	/* The claims of one owner. A file counts once. */
 	{"QUOTA_OWNER", 2},
 	{"QUOTA_SET_OWNER", 2},
 	{"QUOTA_SIZES", 2},
@@ -95,7 +95,7 @@ static unsigned steps_max(const char *name)
 	return 0;
 }
 
-/* @return how many of its steps read a table whole, or sort */
+/* @return how many of its steps read a whole table or sort */
 static unsigned count_steps(const struct cairn_sql *sql)
 {
 	unsigned n_steps = 0;

@@ -117,7 +117,7 @@ START_TEST(malformed_texts)
 		ck_assert_msg(cairn_json_parse(&v, bad[i], strlen(bad[i])) == CAIRN_E_FORMAT, "%s", bad[i]);
 		ck_assert_ptr_null(v);
 	}
-	/* A zero byte ends a text for some readers and is none of JSON's characters. */
+	/* A zero byte ends a text for some readers, and is not allowed in JSON. */
 	static const char zero[] = "{\"exp\":1\0,\"sub\":\"x\"}";
 	struct cairn_json *v = NULL;
 	ck_assert_int_eq(cairn_json_parse(&v, zero, sizeof(zero) - 1), CAIRN_E_FORMAT);

@@ -173,14 +173,14 @@ END_TEST
 START_TEST(repositories)
 {
 	static const struct {
-		const char *text, *full; /* NULL: it is none */
+		const char *text, *full; /* NULL: not a valid name */
 	} cases[] = {
 		{"", ""},
 		{"a/b", "models/a/b"},
 		{"models/a/b", "models/a/b"},
 		{"datasets/a/b", "datasets/a/b"},
 		{"spaces/A-1_2.x/b.c", "spaces/A-1_2.x/b.c"},
-		{"models/b", "models/models/b"}, /* a namespace of that name */
+		{"models/b", "models/models/b"}, /* the namespace is called "models" */
 		{"a", NULL},
 		{"/", NULL},
 		{"a/", NULL},

@@ -74,7 +74,7 @@ START_TEST(bytes_that_are_not_utf8)
 	log_must_read_back("\xf4\x90\x80\x80", BAD BAD BAD BAD); /* past U+10FFFF */
 	log_must_read_back("\xf5\x80\x80\x80", BAD BAD BAD BAD);
 	log_must_read_back("\xc3(", BAD "(");
-	log_must_read_back("\xf4\x8f\xbf\xbf", "\xf4\x8f\xbf\xbf"); /* the last one there is */
+	log_must_read_back("\xf4\x8f\xbf\xbf", "\xf4\x8f\xbf\xbf"); /* the last valid character */
 	log_must_read_back("\xed\x9f\xbf\xee\x80\x80", "\xed\x9f\xbf\xee\x80\x80");
 }
 END_TEST
@@ -90,7 +90,7 @@ START_TEST(values_are_cut)
 	struct cairn_json *line = log_written(text);
 	ck_assert_uint_eq(strlen(cairn_json_text_of(line, "text")), 1024);
 	cairn_json_free(line);
-	memcpy(text + 1023, "\xc3\xbc", 3); /* a character across the limit goes as a whole */
+	memcpy(text + 1023, "\xc3\xbc", 3); /* a character across the limit is left out whole */
 	line = log_written(text);
 	ck_assert_uint_eq(strlen(cairn_json_text_of(line, "text")), 1023);
 	cairn_json_free(line);

@@ -36,7 +36,7 @@ START_TEST(merkle_roots_of_the_vectors)
 			struct cairn_hash hash;
 			uint64_t bytes;
 			merkle_make_node(variant, &state, &hash, &bytes);
-			if (nodes) { /* kept in full for the shorter lists: the rule is understood */
+			if (nodes) { /* the shorter lists name every node, which checks merkle_make_node() */
 				const json_t *pair = json_array_get(nodes, i);
 				struct cairn_hash kept = vec_hash_of(json_array_get(pair, 0));
 				ck_assert(cairn_hash_equal(&hash, &kept));

@@ -201,7 +201,7 @@ static uint8_t *judged_bits(const struct vec_bytes *shard)
 	return judged;
 }
 
-/* 20,000 changes of one byte: accepted exactly when no judged bit changed. */
+/* 20,000 changes of one byte: a shard is accepted exactly when no verified bit changed. */
 START_TEST(test_flipped)
 {
 	CLEANUP(captured_store_fini) struct made_store store = captured_store(NULL);

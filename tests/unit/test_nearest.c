@@ -24,7 +24,7 @@ START_TEST(the_nearest_name)
 	must_be("listen-mode", "listen_mode");
 	must_be("lisen", "listen");
 	must_be("lx", "ls");
-	must_be("pulsh", "push"); /* nearer than pull */
+	must_be("pulsh", "push"); /* "push" is nearer than "pull" */
 }
 END_TEST
 
@@ -35,7 +35,7 @@ START_TEST(far_from_all)
 	long_name[sizeof(long_name) - 1] = '\0';
 	must_be("nonsense", NULL);
 	must_be("xyz", NULL);
-	must_be("lss_", "ls"); /* four letters may differ in two */
+	must_be("lss_", "ls"); /* a name of four letters may differ in two */
 	must_be("p", NULL);
 	must_be("", NULL);
 	must_be(long_name, NULL);

@@ -200,7 +200,7 @@ START_TEST(one_packing_or_collection_at_a_time)
 }
 END_TEST
 
-/* --- packs that come and go --------------------------------------------------------------------------------------- */
+/* --- packs added and removed -------------------------------------------------------------------------------------- */
 
 START_TEST(packs_are_noticed_without_a_restart)
 {

@@ -146,7 +146,7 @@ START_TEST(damaged_terms_are_a_conflict)
 	static const char *const terms[] = {
 		"x'00000000'",                /* nothing of it */
 		"x'04000300'",                /* backwards */
-		"x'ffff0000'", "x'00000500'", /* more than there is */
+		"x'ffff0000'", "x'00000500'", /* beyond the list */
 	};
 	CLEANUP(cas_fixture_fini) struct cas_fixture f = cas_fixture_new();
 	struct fx_xorb x = fx_xorb_new(1, 4);

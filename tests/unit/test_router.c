@@ -140,7 +140,7 @@ START_TEST(every_character_at_every_place)
 			char target[] = "/v1/chunks/default/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
 			bool may = isalnum((int)c) || strchr("-._~", (int)c);
 			target[strlen("/v1/chunks/default/") + at] = (char)c;
-			if (c != '?' || at == 0) /* else it ends the path */
+			if (c != '?' || at == 0) /* otherwise the character ends the path */
 				ck_assert_msg((find("GET", target) == ROUTER_FOUND) == may, "%u at %zu", c, at);
 		}
 	}
@@ -235,7 +235,7 @@ START_TEST(wrong_methods_name_the_right_ones)
 	ck_assert_str_eq(allow, "PURGE");
 	char tight[6], target[] = "/v1/xorbs/default/x";
 	ck_assert_int_eq(router_find(TABLES, "PUT", target, false, &match, tight, sizeof(tight)), ROUTER_WRONG_METHOD);
-	ck_assert_str_eq(tight, "POST,"); /* cut, not overrun */
+	ck_assert_str_eq(tight, "POST,"); /* truncated, without an overrun */
 }
 END_TEST
 

@@ -82,7 +82,7 @@ static void files_of_its_own_alone(void)
 	ck_assert_int_eq(opens(a, O_RDWR | O_CREAT), 0);
 	ck_assert_int_eq(opens(a, O_RDWR | O_TRUNC), 0);
 	ck_assert_int_eq(opens(data, O_RDWR | O_TMPFILE), 0);
-	ck_assert_int_eq(link(a, b), 0); /* from one folder to another */
+	ck_assert_int_eq(link(a, b), 0); /* from one folder to the other */
 	ck_assert_int_eq(rename(b, a), 0);
 	ck_assert_int_eq(unlink(a), 0);
 	if (!report.files)

@@ -241,7 +241,7 @@ START_TEST(a_token_of_more_than_8_kib_is_refused_unread)
 }
 END_TEST
 
-/* --- what claims open --------------------------------------------------------------------------------------------- */
+/* --- claims ------------------------------------------------------------------------------------------------------- */
 
 static const char AUDIENCE[] = "https://cas.example", ISSUER[] = "hub";
 

@@ -8,7 +8,7 @@
 enum { N_WORKS = 100 };
 
 struct counted {
-	struct cairn_work work; /* first, so that the work is the counted thing */
+	struct cairn_work work; /* first, so a pointer to the work also points to the struct */
 	atomic_int *done;
 };
 
