@@ -1,5 +1,5 @@
-/* The cost of reading bytes from a socket and storing them, in several ways, without looking at them: the part of an
- * upload besides hashing and unpacking. A child sends over loopback, as fast as the bytes are taken.
+/* The cost of reading bytes from a socket and storing them, in several ways, without looking at them. That is the part
+ * of an upload besides hashing and unpacking. A child sends over loopback, as fast as the bytes are taken.
  *     bench_receive FOLDER MIB ROUNDS
  * Each round runs each way once, and starts with another one. Prints a line for each way: its name, and seconds of
  * processor time per GiB, outside of the kernel and within. */

@@ -1,6 +1,6 @@
-/* Loaded before the C library (LD_PRELOAD): how long each place that takes a mutex holds it and waits for it. At the
- * end it writes a line for each place to the file BENCH_LOCKS_FILE: address in its file, how often, nanoseconds
- * held, how often it waited, nanoseconds waited, the file. Waiting for a condition counts as neither. */
+/* Loaded before the C library (LD_PRELOAD): how long each place that takes a mutex holds it and waits for it. The end
+ * writes a line for each place to the file BENCH_LOCKS_FILE. It has the address in its file, how often, nanoseconds
+ * held, how often it waited, nanoseconds waited, and the file. Waiting for a condition counts as neither. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdatomic.h>

@@ -486,7 +486,7 @@ static void *upload(void *arg)
 	return NULL;
 }
 
-/* With a collector without grace time beside uploads, no acknowledged file loses a xorb. */
+/* While a collector without grace time runs during uploads, no acknowledged file loses a xorb. */
 START_TEST(uploads_beside_the_collector)
 {
 	pthread_t threads[UPLOADERS];

@@ -266,7 +266,7 @@ START_TEST(many_xorbs_in_a_file)
 END_TEST
 
 /* More files than are added together. Some in between occur twice and claim another SHA-256 the second time. */
-enum { FILES = 1300, FILES_AGAIN = 7 /* every so many */ };
+enum { FILES = 1300, FILES_AGAIN = 7 /* every seventh */ };
 
 static unsigned files_number(unsigned i)
 {

@@ -1,4 +1,4 @@
-/* JSON texts, one on each line, for every reader of JSON: a token's settings, telemetry, and the command, which
+/* JSON texts, one on each line, for every reader of JSON: a token's settings, telemetry, and the command. The command
  * reads manifests and plans of a server that may lie. */
 #include "base/json.h"
 #include "base/json_text.h"

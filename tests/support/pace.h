@@ -5,8 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/** Did it take no longer than within_ms? A busy machine gets more time: as if up to a second of the work took as
- *  much longer as all work takes now. An idle machine gets no more time. */
+/** Did it take no longer than within_ms? A busy machine gets more time: up to a second of the work may take as much
+ * longer as all work does now. An idle machine gets no more time. */
 bool pace_in_time(int64_t took_ms, int64_t within_ms);
 
 #endif

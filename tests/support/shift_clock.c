@@ -1,5 +1,5 @@
-/* Shifts the wall clock of a process that loads this (LD_PRELOAD) by the seconds in the file SHIFT_CLOCK: eight
- * bytes, which a test may change while the process runs. Other clocks are not changed. */
+/* Shifts the wall clock of a process that loads this (LD_PRELOAD) by the seconds in the file SHIFT_CLOCK. A test may
+ * change its eight bytes while the process runs. Other clocks are not changed. */
 #include <fcntl.h>
 #include <stdatomic.h>
 #include <stdint.h>

@@ -629,8 +629,8 @@ START_TEST(a_row_that_is_wrong_is_mended)
 }
 END_TEST
 
-/* A list that one reader verified is not read from the index again by the next reader or by fetches, while the
- * object stays the same. */
+/* A list that one reader verified is not read from the index again, neither by the next reader nor by fetches. The
+ * object must stay the same. */
 START_TEST(a_list_is_verified_once)
 {
 	CLEANUP(shelf_fini) struct shelf s;

@@ -621,7 +621,7 @@ static void *storm_run(void *arg)
 	return NULL;
 }
 
-/* A file over two xorbs, each of which a few others use. The last term makes the file this worker's own. */
+/* A file over two xorbs that a few others use, too. The last term makes the file this worker's own. */
 static void storm_worker_init(struct storm_worker *w, struct storm *s, unsigned id)
 {
 	*w = (struct storm_worker){.storm = s, .random = id + 1};

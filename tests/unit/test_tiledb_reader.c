@@ -1,5 +1,5 @@
-/* Arrays written by TileDB and by the writer of our notes: every value of every golden array, every refusal of
- * damaged ones, truncation at every length. */
+/* Arrays written by TileDB and by the writer of our notes. Covers every value of every golden array, every refusal of
+ * damaged ones, and truncation at every length. */
 #include "archive/tiledb/array.h"
 #include "archive/tiledb/rle.h"
 #include "base/bytes.h"

@@ -1,4 +1,4 @@
-/* Terms over stored xorbs that the shard does not describe: the sender may not have these xorbs, and learns nothing
+/* Terms over stored xorbs that the shard does not describe. The sender may not have these xorbs, and must learn nothing
  * that it could not compute itself. */
 #include "base/bytes.h"
 #include "support/verify_fixture.h"
