@@ -7,7 +7,7 @@ static const char CORS_SEPARATORS[] = " \t,";
 static const char CORS_LETTERS[] = "abcdefghijklmnopqrstuvwxyz";
 static const char CORS_NAME[] = "abcdefghijklmnopqrstuvwxyz0123456789.-";
 
-/* Headers of ours that a page may read; browsers show it few others. */
+/* Our headers that a page may read; browsers hide most others. */
 #define CORS_EXPOSED                                                                                                   \
 	"Accept-Ranges, Content-Length, Content-Range, ETag, Retry-After, WWW-Authenticate, X-Request-Id, "            \
 	"X-Xet-Access-Token, X-Xet-Cas-Url, X-Xet-Token-Expiration"
@@ -16,7 +16,7 @@ static const char CORS_NAME[] = "abcdefghijklmnopqrstuvwxyz0123456789.-";
 	"Authorization, Content-Type, If-None-Match, If-Range, Range, X-Range-Dirty, X-Request-Id, X-Xet-Session-Id"
 #define CORS_MAX_AGE_S "7200" /* no browser keeps it longer */
 
-/* Step over ":PORT", if it is there. @return false: it is not a port */
+/* Skips ":PORT", if present. @return false: not a port */
 static bool cors_skip_port(const char **p)
 {
 	if (**p != ':')
@@ -27,7 +27,7 @@ static bool cors_skip_port(const char **p)
 	return port > 0 && port <= 65535;
 }
 
-/* "scheme://host[:port]" as browsers write it: in lower case, without anything behind. */
+/* Is it "scheme://host[:port]" as browsers write it: in lower case, with nothing after? */
 static bool cors_is_origin(const char *text)
 {
 	size_t scheme = strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789+.-");
@@ -92,7 +92,7 @@ void cors_fini(struct cors *cors)
 	*cors = (struct cors){0};
 }
 
-/* What to answer to an origin; NULL: it may not call. */
+/* Returns the value to allow an origin; NULL: it may not call. */
 static const char *cors_allowed(const struct cors *cors, const char *origin)
 {
 	if (cors->any)
@@ -111,7 +111,7 @@ bool cors_allows(const struct cors *cors, const char *origin)
 size_t cors_reply(const struct cors *cors, const char *origin, struct cors_header out[static CORS_HEADERS_MAX])
 {
 	size_t n = 0;
-	if (cors->n > 0 && !cors->any) /* one more thing that an answer hangs on, for caches; also without an origin */
+	if (cors->n > 0 && !cors->any) /* tells caches that the reply depends on the origin; also if there is none */
 		out[n++] = (struct cors_header){"Vary", "Origin"};
 	const char *allowed = origin ? cors_allowed(cors, origin) : NULL;
 	if (!allowed)

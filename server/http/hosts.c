@@ -4,7 +4,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* The name of "name:port", "1.2.3.4" or "[::1]:port", without brackets and the dot that may end it; empty: none. */
+/* Extracts the name of "name:port", "1.2.3.4" or "[::1]:port", without brackets and a final dot; empty: none. */
 static void hosts_name(char out[static HOSTS_NAME_BYTES], const char *host)
 {
 	bool brackets = host[0] == '[';
@@ -26,7 +26,7 @@ void hosts_init(struct hosts *out, const char *public_url, bool addresses)
 		hosts_name(out->public_name, host + 3);
 }
 
-/* @return false: it is no address */
+/* @return false: not an address */
 static bool hosts_address(const char *name, bool *loopback)
 {
 	struct in_addr four;
@@ -48,7 +48,7 @@ bool hosts_allow(const struct hosts *hosts, const char *host)
 	hosts_name(name, host);
 	if (!name[0])
 		return false;
-	/* First what costs little: every request passes here. */
+	/* Cheap tests first: every request passes here. */
 	if (strcmp(name, "127.0.0.1") == 0 || strcasecmp(name, "localhost") == 0 ||
 	    strcasecmp(name, hosts->public_name) == 0)
 		return true;

@@ -9,7 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { ACCEPT_AGAIN_MS = 100 }; /* after descriptors or memory have run out */
+enum { ACCEPT_AGAIN_MS = 100 }; /* retry after descriptors or memory ran out */
 
 unsigned http_accept_n_threads(unsigned connections_max, unsigned processors)
 {
@@ -30,8 +30,8 @@ unsigned http_accept_n_serving(unsigned n_threads, unsigned n_conns, unsigned pr
 
 /* --- slots -------------------------------------------------------------------------------------------------------- */
 
-/* Whoever accepts says that it waits for a slot before it looks for one, here it is the other way round: one of the two
- * sees the other. */
+/* The accepting thread sets full before it searches for a slot. Here the order is reversed, so one of the two sees the
+ * other. */
 static void accept_wake(struct http_accept *a)
 {
 	const uint64_t one = 1;
@@ -71,8 +71,8 @@ void http_threads_settle(struct http_server *server)
 		struct http_thread *t = &server->threads[i];
 		unsigned handed = atomic_load(&t->n_handed);
 		int open = atomic_load(&t->n_open);
-		/* For a second none was on its way. What opens or closes just now makes it wrong by one, until the next
-		 * second. */
+		/* No connection was on its way for a second. One that opens or closes just now makes the count wrong by
+		 * one, until the next second. */
 		if (handed == t->n_handed_before && atomic_load(&t->n_slots) != open) {
 			atomic_store(&t->n_slots, open);
 			accept_wake(&server->accept);
@@ -83,8 +83,8 @@ void http_threads_settle(struct http_server *server)
 
 /* --- accepting ---------------------------------------------------------------------------------------------------- */
 
-/* The thread for one more connection: of those that serve, the one that has fewest, and so has room for it, since there
- * are threads for as many as there may be. NULL: there are as many. */
+/* Picks the serving thread with the fewest connections. It has room, since the threads together have room for all
+ * allowed connections. NULL: the limit is reached. */
 static struct http_thread *accept_pick(struct http_server *server)
 {
 	int64_t n_conns = 0;
@@ -103,7 +103,7 @@ static struct http_thread *accept_pick(struct http_server *server)
 	return best;
 }
 
-/* @return false: there is none, or it must wait; until when, in *wait_ms, -1: for what is polled */
+/* @return false: no connection, or it must wait: for *wait_ms, -1: until poll reports something */
 static bool accept_one(struct http_server *server, int *wait_ms)
 {
 	struct sockaddr_storage address;

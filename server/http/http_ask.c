@@ -1,5 +1,5 @@
-/* The server's question to itself: does each of its threads still answer? Over pairs of sockets, since nothing can be
- * connected to from within the sandbox. Knows no HTTP library. */
+/* Tests whether each of the server's threads still answers. Uses socket pairs, since the sandbox forbids connecting.
+ * Independent of the HTTP library. */
 #include "base/sys.h"
 #include "server/http/http_server.h"
 

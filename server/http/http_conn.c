@@ -12,7 +12,7 @@
 
 enum { CONN_BUCKETS = 1024, CONN_PHASE_BITS = 3 };
 
-/* Counted, so that a flood of connections from one address does not make each of them slower to take. */
+/* Has a count, so that a flood of connections from one address does not slow down accepting them. */
 struct http_conn_address {
 	struct http_conn_address *next; /* in its bucket */
 	struct http_conn *first;
@@ -21,7 +21,7 @@ struct http_conn_address {
 };
 
 struct http_conns {
-	pthread_mutex_t lock; /* over the buckets; while it is held no listed socket is closed */
+	pthread_mutex_t lock; /* guards the buckets; while it is held no listed socket is closed */
 	struct http_conn_address *buckets[CONN_BUCKETS];
 	atomic_uint n;
 	_Atomic uint64_t n_refused;
@@ -63,7 +63,7 @@ void http_conns_free(struct http_conns *conns)
 	free(conns);
 }
 
-/* A network gives each customer an IPv6 /64 or more, so an address alone would limit nobody. */
+/* Networks give each customer an IPv6 /64 or more, so a limit per single address would be useless. */
 static bool conn_key(struct http_conn *conn, const struct sockaddr *address)
 {
 	struct sockaddr_in v4 = {0};
@@ -94,7 +94,7 @@ static unsigned conn_bucket(const unsigned char *key)
 	return (h ^ h >> 16) % CONN_BUCKETS;
 }
 
-/* The link to the address of a key, or to the end of its bucket. */
+/* Returns the link to the address of a key, or to the end of its bucket. */
 static struct http_conn_address **conn_find_address(struct http_conns *conns, const unsigned char *key)
 {
 	struct http_conn_address **link = &conns->buckets[conn_bucket(key)];
@@ -103,7 +103,7 @@ static struct http_conn_address **conn_find_address(struct http_conns *conns, co
 	return link;
 }
 
-/* @return how many the address has now; 0 without memory */
+/* @return how many connections the address has now; 0 without memory */
 static unsigned conn_list(struct http_conns *conns, struct http_conn *conn)
 {
 	struct http_conn_address **link = conn_find_address(conns, conn->key);
@@ -200,7 +200,7 @@ int64_t http_conn_deadline_ms(const struct http_conn *conn)
 	return conn_state_deadline(atomic_load(&conn->state));
 }
 
-/* Nobody else writes to the socket: whoever replies has to leave the phase BODY first, and that fails from now on. */
+/* Nothing else writes to the socket: a reply must leave the phase BODY first, and that fails from now on. */
 static void conn_say_timeout(const struct http_conn *conn)
 {
 	CLEANUP(cairn_buf_fini) struct cairn_buf b = cairn_buf_init(HTTP_ERROR_BYTES_MAX);
@@ -210,8 +210,8 @@ static void conn_say_timeout(const struct http_conn *conn)
 		(void)cairn_sys_send(conn->fd, b.bytes, b.len, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-/* Has the client closed, and is all it sent read? The library overlooks an end that comes together with the last bytes.
- * It may still hold bytes that complete the request, though: only what stays so until the next sweep is over. */
+/* Has the client closed, and are all its bytes read? The library misses an end that comes with the last bytes. It may
+ * still hold bytes that complete the request, so the connection ends only if this state lasts until the next sweep. */
 static bool conn_has_left(struct http_conn *conn, uint64_t state)
 {
 	char c;
@@ -234,10 +234,10 @@ static bool conn_sweep_one(const struct http_conns *conns, struct http_conn *con
 		return false;
 	atomic_store(&conn->timed_out, late);
 	if (!atomic_compare_exchange_strong(&conn->state, &old, conn_state(HTTP_CONN_CUT, deadline_ms)))
-		return false; /* it has just moved on */
+		return false; /* its state has just changed */
 	if (late && phase == HTTP_CONN_BODY && !conns->encrypted)
 		conn_say_timeout(conn);
-	/* The library sees the end of the stream and closes; closing here would pull the descriptor from under it. */
+	/* The library sees the end of the stream and closes. Closing here would pull the descriptor from under it. */
 	shutdown(conn->fd, SHUT_RDWR);
 	return true;
 }

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* A request at the gate. */
+/* A request that is being checked. */
 struct gate {
 	struct http_request *req;
 	const struct http_head *head;
@@ -22,7 +22,7 @@ static bool gate_refuse(const struct gate *g, unsigned code, const char *rule, c
 	return false;
 }
 
-/* With values, or in words that are made here. */
+/* Refuses with a formatted message. */
 static bool gate_refuse_by(const struct gate *g, unsigned code, const struct cairn_diag *diag)
 {
 	*g->answer = (struct http_gate_answer){.code = code, .rule = diag->rule, .diag = *diag};
@@ -30,7 +30,7 @@ static bool gate_refuse_by(const struct gate *g, unsigned code, const struct cai
 	return false;
 }
 
-/* What does not fit is cut off. */
+/* Copies a text, cut if it does not fit. */
 static void gate_copy(char *out, size_t out_len, const char *text)
 {
 	size_t len = strnlen(text, out_len - 1);
@@ -40,7 +40,7 @@ static void gate_copy(char *out, size_t out_len, const char *text)
 
 static void gate_fill(struct http_request *req, const struct http_head *head, const char *method)
 {
-	/* The stock library names each of its requests by the second, in its own log, too. */
+	/* The stock library sends X-Amzn-Trace-Id with each request, and logs it, too. */
 	const char *id = http_id_is_sane(head->request_id) ? head->request_id : head->trace_id;
 	http_request_set_id(req, id, req->server->id_prefix, http_thread_number(req->thread));
 	req->origin = head->origin;
@@ -66,8 +66,8 @@ static bool gate_check_head(const struct gate *g, const char *version, size_t he
 	return refusal.code == 0 || gate_refuse(g, refusal.code, refusal.rule, refusal.message);
 }
 
-/* Behind a proxy all clients and the proxy's probes share one address: a daemon that refused the probes would be taken
- * for down. */
+/* Behind a proxy all clients and the proxy's probes share one address. If the probes were refused, the proxy would take
+ * the daemon for down. */
 static bool gate_connections(const struct gate *g)
 {
 	if (!g->req->peer->over_limit || g->req->match.route->probe)
@@ -75,7 +75,7 @@ static bool gate_connections(const struct gate *g)
 	return gate_refuse(g, 429, "connections", "too many connections from this address; close some, then try again");
 }
 
-/* One more request from an address or with a token: is it within what these may send? */
+/* Is one more request of an address or a token within its rate? */
 static bool gate_rate(const struct gate *g, struct rate *rate, const void *who, size_t len, const char *rule,
 		      const char *message)
 {
@@ -113,7 +113,7 @@ static bool gate_token_rate(const struct gate *g)
 			 "as Retry-After says");
 }
 
-/* Requests of HTTP/1.0 need no Host; no browser sends such ones. */
+/* HTTP/1.0 requests need no Host; no browser sends them. */
 static bool gate_host(const struct gate *g)
 {
 	struct http_request *req = g->req;
@@ -129,7 +129,7 @@ static bool gate_host(const struct gate *g)
 	return gate_refuse_by(g, 421, &diag);
 }
 
-/* Browsers ask before they let a page call, without its token. @return false: that is not it */
+/* Answers a preflight, which browsers send without a token before a page may call. @return false: not a preflight */
 static bool gate_preflight(const struct gate *g, const char *methods)
 {
 	struct http_request *req = g->req;
@@ -156,8 +156,8 @@ static bool gate_no_route(const struct gate *g)
 	return gate_refuse(g, 404, unknown->rule, unknown->message);
 }
 
-/* HF_ENDPOINT with a slash at its end gives paths that begin with two. Only routes of the hub take them: a proxy may
- * guard the others by their paths. */
+/* Finds the route. HF_ENDPOINT with a final slash makes paths begin with two slashes. Only routes of the hub accept
+ * these: a proxy may guard other routes by their paths. */
 static enum router_result gate_find(struct http_request *req, char *allow, size_t allow_len)
 {
 	const struct http_route *const *routes = req->server->options.routes;
@@ -194,7 +194,7 @@ static bool gate_route(const struct gate *g)
 	return false;
 }
 
-/* Is it "scheme://host", whatever the case? @param host  up to a slash; NULL: not known */
+/* Is it "scheme://host", ignoring case? @param host up to a slash; NULL: not known */
 static bool gate_is_origin(const char *origin, const char *scheme, size_t scheme_len, const char *host)
 {
 	size_t len = host ? strcspn(host, "/") : 0;
@@ -202,9 +202,9 @@ static bool gate_is_origin(const char *origin, const char *scheme, size_t scheme
 	       strlen(origin + scheme_len + 3) == len && strncasecmp(origin + scheme_len + 3, host, len) == 0;
 }
 
-/* Was the page loaded from this very server? By its own scheme from the host that the request names; where a proxy is
- * in between, which may speak another one with the browser, public_url says which, and for its own host no other
- * counts: what comes by HTTP may be anybody's on the way. */
+/* Was the page loaded from this server? Its origin must be this server's scheme and the request's host. A proxy may use
+ * another scheme with the browser: public_url then gives scheme and host. For the host of public_url no other scheme
+ * counts, since a page loaded by HTTP may have been forged on the way. */
 bool http_is_own_origin(const struct http_request *req)
 {
 	const char *own = req->server->options.tls_retrieve ? "https" : "http", *url = req->server->public_url;
@@ -222,9 +222,8 @@ bool http_is_own_origin(const struct http_request *req)
 	return !is_public && gate_is_origin(req->origin, own, strlen(own), req->host);
 }
 
-/* A browser lets any page send plain writes, and only keeps the answer from it. Where no token is needed (on loopback)
- * that would be enough to do harm, so pages of origins that may not call are refused here. Other clients send no
- * Origin. */
+/* A browser lets any page send simple writes, and only hides the answer. Without tokens (on loopback) such a write
+ * could do harm, so origins that may not call are refused here. Other clients send no Origin. */
 static bool gate_origin(const struct gate *g)
 {
 	struct http_request *req = g->req;

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* Of 16 bytes at once, since each of every head passes here: not zero where one is not in what is named. */
+/* Test 16 bytes at once, since all bytes of all heads pass here: nonzero where a byte is not in the named set. */
 
 /* "[A-Za-z0-9._-]" */
 static cairn_vec16 head_not_id(cairn_vec16 c)
@@ -39,7 +39,7 @@ static cairn_vec16 head_not_value(cairn_vec16 c)
 	return ((cairn_vec16)(c < 0x20) & (cairn_vec16)(c != '\t')) | (cairn_vec16)(c == 0x7f);
 }
 
-/* The letters, the digits and "-._~/": from '-' to '9' they lie side by side. */
+/* The letters, the digits and "-._~/": from '-' to '9' they are contiguous. */
 static cairn_vec16 head_not_plain_path(cairn_vec16 c)
 {
 	return ~(cairn_vec16_is_letter(c) | cairn_vec16_is_within(c, '-', '9') | (cairn_vec16)(c == '_') |
@@ -78,23 +78,23 @@ enum http_target_kind http_target_judge(const char *target)
 
 /* --- for the log -------------------------------------------------------------------------------------------------- */
 
-/* Arguments whose values are no secrets. All others may be one, or hide one behind an escape or a separator that this
- * server does not know and somebody who reads the log does. */
+/* Arguments whose values are no secrets. All others may be secrets, or hide one behind an escape or a separator that
+ * only a reader of the log understands. */
 static const char *const HEAD_PLAIN_ARGUMENTS[] = {"file_id", "ranges", "expires",      "repo",
 						   "name",    "limit",  "older_than_s", "before"};
 
-/* Letters, digits and the separators that are no secret's: from ',' to ':' they lie side by side. */
+/* Letters, digits and the separators that occur in no secrets: from ',' to ':' they are contiguous. */
 static cairn_vec16 head_not_plain(cairn_vec16 c)
 {
 	return ~(cairn_vec16_is_within(c, ',', ':') | cairn_vec16_is_letter(c) | (cairn_vec16)(c == '_') |
 		 (cairn_vec16)(c == '~'));
 }
 
-/* How many of len bytes of a path or a value say what they seem to: no separators, and no escapes but of "/". */
+/* Returns how many of len bytes of a path or a value are unambiguous: no separators, and no escapes but of "/". */
 static size_t head_plain_run(const char *text, size_t len)
 {
 	size_t n = 0;
-	if (cairn_vec16_none(text, len, head_not_plain)) /* as almost always */
+	if (cairn_vec16_none(text, len, head_not_plain)) /* the usual case */
 		return len;
 	for (;;) {
 		n += cairn_vec16_run(text + n, len - n, head_not_plain);
@@ -104,7 +104,7 @@ static size_t head_plain_run(const char *text, size_t len)
 	}
 }
 
-/* Is the argument, of len bytes, one whose value may be shown, and plain? */
+/* May the value of the argument, of len bytes, be shown, and is it plain? */
 static bool head_argument_is_plain(const char *argument, size_t len)
 {
 	for (size_t i = 0; i < sizeof(HEAD_PLAIN_ARGUMENTS) / sizeof(HEAD_PLAIN_ARGUMENTS[0]); i++) {
@@ -128,8 +128,7 @@ static void head_log_add(struct head_log *log, const char *text, size_t len)
 	log->len += len;
 }
 
-/* How much of a target stands in logs as it is. Before the "@" of an address that is no path there may be a password.
- */
+/* Returns how much of a target is logged unchanged. In an absolute address, a password may come before the "@". */
 static size_t head_plain_path(const char *target, enum http_target_kind kind)
 {
 	size_t len = strlen(target);
@@ -145,7 +144,7 @@ void http_target_log(char *out, size_t out_len, const char *target, enum http_ta
 	head_log_add(&log, target, path);
 	const char *p = target + path;
 	if (*p && *p != '?')
-		head_log_add(&log, "...", 3); /* whatever it is, the rest hangs on it */
+		head_log_add(&log, "...", 3); /* the meaning of the rest depends on the cut part */
 	while (*p == '?' || *p == '&') {
 		head_log_add(&log, p++, 1);
 		size_t len = strcspn(p, "&");
@@ -156,8 +155,8 @@ void http_target_log(char *out, size_t out_len, const char *target, enum http_ta
 	out[log.len] = '\0';
 }
 
-/* Few names have the length of another and its first letter: those that are nobody's cost no call. A macro, for the
- * compiler calls a function here, and strlen() in it. */
+/* Compares length and first letter first, so that most other names cost no call. A macro, since the compiler would not
+ * inline a function and its strlen(). */
 #define HEAD_IS(want)                                                                                                  \
 	(name_len == sizeof(want) - 1 && (name[0] | 0x20) == ((want)[0] | 0x20) &&                                     \
 	 strncasecmp(name, want, sizeof(want) - 1) == 0)
@@ -204,7 +203,7 @@ void http_head_note(struct http_head *head, const char *name, size_t name_len, c
 	}
 }
 
-/* UINT64_MAX is what "not known" looks like, to us and to the library: not a length. */
+/* Parses a length. UINT64_MAX is refused: it means "not known" here and in the library. */
 static bool head_parse_length(const char *text, uint64_t *out)
 {
 	return cairn_decimal_parse(text, 0, UINT64_MAX - 1, out);

@@ -1,5 +1,5 @@
-/* The library libmicrohttpd: its daemon, and the life of a request as it tells of it. What it gets wrong, and what is
- * done about it: http_library.c. */
+/* Connects the service to libmicrohttpd: runs its daemons, and handles its callbacks through a request's life.
+ * http_library.c lists the library's bugs and the workarounds. */
 #include "server/http/http.h"
 
 #include "hash/hash.h"
@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 enum {
-	HTTP_LIBRARY_BYTES = 4096, /* of a connection's memory, beside the head: bookkeeping and the reply's head */
+	HTTP_LIBRARY_BYTES = 4096, /* a connection's memory besides the head: bookkeeping and the reply's head */
 };
 
 static const char HTTP_TLS_PRIORITIES[] = "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2:%SERVER_PRECEDENCE";
@@ -33,7 +33,7 @@ static struct http_conn *http_peer_of(struct MHD_Connection *conn)
 	return info ? info->socket_context : NULL;
 }
 
-/* The request line is here. What this returns becomes the context of all further calls. */
+/* Called after the request line. The returned pointer becomes the context of all further calls. */
 static void *http_on_uri(void *cls, const char *uri, struct MHD_Connection *conn)
 {
 	struct http_thread *thread = cls;
@@ -52,8 +52,8 @@ static void *http_on_uri(void *cls, const char *uri, struct MHD_Connection *conn
 	return req;
 }
 
-/* Each "%" with two digits behind it, whatever is before it: what stays of others differs from version to version of
- * the library. Nearly all texts have none, and are not gone through letter by letter. */
+/* Decodes each "%" followed by two digits. Versions of the library differ in their treatment of other "%". Nearly all
+ * texts have no "%", and are not scanned byte by byte. */
 static size_t http_unescape(void *cls, struct MHD_Connection *conn, char *text)
 {
 	char *to = strchrnul(text, '%');
@@ -79,7 +79,7 @@ static void http_drop_response(struct http_request *req)
 	req->response = NULL;
 }
 
-/* Hand the reply to the library. */
+/* Hands the reply to the library. */
 static enum MHD_Result http_flush(struct http_request *req)
 {
 	enum MHD_Result ok = MHD_NO;
@@ -99,7 +99,7 @@ static enum MHD_Result http_on_header(void *cls, enum MHD_ValueKind kind, const 
 	return MHD_YES;
 }
 
-/* The route has it now. */
+/* Enters the route. */
 static void http_enter(struct http_request *req)
 {
 	req->has_route_state = true;
@@ -118,7 +118,7 @@ static void http_turn_away(struct http_request *req, const struct http_gate_answ
 				 answer->diag.rule ? &answer->diag : NULL);
 }
 
-/* First call: the head, and nothing of the body. */
+/* The first call: the head, without the body. */
 static enum MHD_Result http_on_head(struct http_request *req, const char *method, const char *version)
 {
 	const union MHD_ConnectionInfo *info =
@@ -126,14 +126,14 @@ static enum MHD_Result http_on_head(struct http_request *req, const char *method
 	struct http_head head = {0};
 	struct http_gate_answer answer;
 	if (http_conn_phase(req->peer) == HTTP_CONN_CUT)
-		return MHD_NO; /* from here on the sweeper does not look at the record's request_id */
+		return MHD_NO; /* from here on the sweeper does not read the record's request_id */
 	MHD_get_connection_values_n(req->conn, MHD_HEADER_KIND, http_on_header, &head);
 	if (http_gate(req, &head, method, version, info ? info->header_size : 0, &answer))
 		http_enter(req);
 	else
 		http_turn_away(req, &answer);
-	/* A reply now closes the connection. That is wanted where it is out of step, and where the alternative is to
-	 * take in a body of which nothing is used. */
+	/* A reply now closes the connection. That is wanted if the connection is out of sync, or if an unused body
+	 * would have to be read otherwise. */
 	if (req->code != 0 && (req->close_after || req->expects_100 || req->body_len > HTTP_DRAIN_BYTES_MAX))
 		return http_flush(req);
 	req->stage = HTTP_STAGE_BODY;
@@ -152,7 +152,7 @@ static enum MHD_Result http_linger(struct http_request *req)
 	return over || http_conn_enter(req->peer, HTTP_CONN_LINGER, http_body_deadline_ms(req)) ? MHD_YES : MHD_NO;
 }
 
-/* A piece of the body for the route, or the one that is too much. */
+/* Passes a piece of the body to the route, or refuses one that exceeds the limit. */
 static void http_take_body(struct http_request *req, const char *bytes, size_t len)
 {
 	if (req->received > req->body_limit)
@@ -182,13 +182,13 @@ static enum MHD_Result http_on_body(struct http_request *req, const char *bytes,
 	return req->received > req->body_limit ? MHD_NO : MHD_YES;
 }
 
-/* done() or resumed() was called: it has replied, or it waits. */
+/* Called after done() or resumed(): the route has replied, or it waits. */
 static enum MHD_Result http_settle(struct http_request *req)
 {
 	if (req->stage == HTTP_STAGE_WAITING)
 		return MHD_YES;
 	if (req->code == 0)
-		http_reply_status(req, CAIRN_OK, NULL); /* a route that forgot to */
+		http_reply_status(req, CAIRN_OK, NULL); /* the route forgot to reply */
 	return http_flush(req);
 }
 
@@ -208,11 +208,11 @@ static enum MHD_Result http_on_request(void *cls, struct MHD_Connection *conn, c
 	struct http_request *req = *ctx;
 	(void)cls;
 	(void)conn;
-	(void)url; /* decoded already, and so of no use: %2F is a slash in it */
+	(void)url; /* already decoded, so useless: %2F is a slash in it */
 	if (!req)
-		return MHD_NO; /* without memory for a request there is none for a reply */
+		return MHD_NO; /* no memory for a request means none for a reply */
 	if (atomic_load(&req->held))
-		return MHD_YES; /* nothing is taken */
+		return MHD_YES; /* takes no bytes */
 	switch (req->stage) {
 	case HTTP_STAGE_HEAD:
 		return http_on_head(req, method, version);
@@ -229,7 +229,7 @@ static enum MHD_Result http_on_request(void *cls, struct MHD_Connection *conn, c
 	return MHD_NO;
 }
 
-/* However a request ended: the only place that frees one. */
+/* Ends a request, however it ended. Only here requests are freed. */
 static void http_end(struct http_request *req)
 {
 	struct http_thread *thread = req->thread;
@@ -254,7 +254,7 @@ static void http_on_done(void *cls, struct MHD_Connection *conn, void **ctx, enu
 		http_end(req);
 }
 
-/* Its request is told of first, except for one that the library has lost (http_library.c). */
+/* The library reports the end of the request before, except for one that it has lost (http_library.c). */
 static void http_on_close(struct http_server *server, struct http_conn *peer)
 {
 	if (peer->request)
@@ -285,7 +285,7 @@ static void http_on_connection(void *cls, struct MHD_Connection *conn, void **so
 
 static void http_on_log(void *cls, const char *fmt, va_list ap) CAIRN_PRINTF(2, 0);
 
-/* Once it runs, the library complains about clients, not about us. */
+/* Logs the library's messages. Once it runs, these are about clients, not about us. */
 static void http_on_log(void *cls, const char *fmt, va_list ap)
 {
 	struct http_server *server = cls;
@@ -331,7 +331,7 @@ bool http_server_hand_over(struct http_thread *thread, int fd, const struct sock
 	return false;
 }
 
-/* One daemon of the library for each thread: its own pool of threads takes connections as it likes. */
+/* Starts one daemon of the library per thread, since its own pool would assign connections to threads by itself. */
 static bool http_start_thread(struct http_thread *thread)
 {
 	struct http_server *server = thread->server;

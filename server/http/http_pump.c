@@ -9,7 +9,7 @@ struct http_pump {
 	const struct http_stream_ops *ops;
 	void *ctx;
 	struct http_pump_source source;
-	uint64_t at; /* of the body: where the block begins */
+	uint64_t at; /* offset of the block in the body */
 	size_t n;    /* bytes in it */
 	bool failed;
 	uint8_t block[HTTP_PUMP_BYTES];
@@ -46,7 +46,7 @@ struct http_pump *http_pump_new(const struct http_stream_ops *ops, void *ctx, co
 	return p;
 }
 
-/* The connection is paused first: the worker may be done with the block before submitting it returns. */
+/* The connection is paused first, since the worker may finish the block before the submission returns. */
 static enum http_stream_read pump_fetch(struct http_pump *p, uint64_t pos)
 {
 	p->at = pos;

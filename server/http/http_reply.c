@@ -1,4 +1,4 @@
-/* Replies: what a route gives, as the library's responses, and refusals in the midst of a body past it. */
+/* Replies: turns routes' replies into the library's responses, and sends refusals in mid-body past the library. */
 #include "server/http/http_reply.h"
 
 #include "base/sys.h"
@@ -39,12 +39,12 @@ void http_reply(struct http_request *req, unsigned code, const char *content_typ
 void http_reply_json(struct http_request *req, unsigned code, const char *json)
 {
 	size_t len = strlen(json);
-	/* The library takes a pointer to what it might free, and so to what is not const; it copies here. */
+	/* The library's parameter is not const, since it may free the bytes in other modes. Here it copies them. */
 	http_reply(req, code, "application/json", len,
 		   MHD_create_response_from_buffer(len, (void *)(uintptr_t)json, MHD_RESPMEM_MUST_COPY));
 }
 
-/* Past the library; on the request's thread, with nothing else on its way to the client. */
+/* Sends bytes past the library. On the request's thread, while nothing else is being sent to the client. */
 static bool http_send(const struct http_request *req, const struct cairn_buf *b)
 {
 	const struct http_server_options *o = &req->server->options;
@@ -54,10 +54,10 @@ static bool http_send(const struct http_request *req, const struct cairn_buf *b)
 			   b->bytes, b->len);
 }
 
-/* The library takes no reply before the end of a body. So a refusal in the midst of a long one is written past it, and
- * the rest is swallowed: a client that reads while it sends stops at once, and one that writes all first finds the
- * answer then. (Closing on unread bytes resets the connection, and the client might never read what was sent.) Of what
- * is over the limit not all is swallowed. @return false: it is said in the usual way when the body has ended */
+/* The library takes no reply before the end of a body. So a refusal within a long body is written past the library, and
+ * the rest is read and dropped. A client that reads while it sends stops at once; one that sends all first finds the
+ * answer afterwards. (Closing with unread bytes resets the connection, and the client might lose the answer.) A body
+ * over the limit is dropped only up to a point. @return false: the refusal is sent in the usual way after the body */
 static bool http_says_midway(struct http_request *req, unsigned code, const struct cairn_buf *body)
 {
 	bool over = req->received > req->body_limit;
@@ -79,18 +79,18 @@ static bool http_says_midway(struct http_request *req, unsigned code, const stru
 	return true;
 }
 
-/* What http_says_midway() has written, once nothing is held for the body any more. */
+/* Sends the refusal of http_says_midway(), once the body is no longer held. */
 void http_say_midway(struct http_request *req)
 {
 	bool over = req->received > req->body_limit;
 	if (!http_send(req, &req->raw))
-		req->linger_max = 0; /* nothing can be said any more */
+		req->linger_max = 0; /* sending failed; nothing more can be sent */
 	else if (over && !req->server->options.tls_send)
 		shutdown(req->peer->fd, SHUT_WR);
 	cairn_buf_fini(&req->raw);
 }
 
-/* A person is not to read what is made for programs. */
+/* Replies an error to a person as a page, not in a format for programs. */
 static bool http_reply_error_page(struct http_request *req, unsigned code, const char *message)
 {
 	const struct http_route *route = req->match.route;
@@ -112,7 +112,7 @@ void http_reply_error(struct http_request *req, unsigned code, const char *rule,
 {
 	enum http_error_shape shape = reply_shape(req);
 	struct cairn_buf body = cairn_buf_init(HTTP_ERROR_BYTES_MAX);
-	if (code >= 500 && code != 501) /* 501 is the client's doing */
+	if (code >= 500 && code != 501) /* the client causes a 501 */
 		http_request_log_failure(req, code, diag && diag->rule ? diag->rule : rule,
 					 diag && diag->text[0] ? diag->text : message);
 	http_error_body(&body, shape, rule, message, diag, req->id);
@@ -150,7 +150,7 @@ void http_reply_status(struct http_request *req, enum cairn_status status, const
 	http_reply_error(req, e.code, e.rule, e.message, diag);
 }
 
-/* The body of a reply to HEAD, or of a 304: there is a length and nothing to read. */
+/* The reader for a reply to HEAD, or a 304: these have a length and no bytes. */
 static ssize_t http_read_nothing(void *cls, uint64_t pos, char *out, size_t max)
 {
 	(void)cls;
@@ -203,7 +203,7 @@ static ssize_t http_reader_read(void *cls, uint64_t pos, char *out, size_t max)
 {
 	const struct http_reader *r = cls;
 	ssize_t n = r->read(r->ctx, pos, (uint8_t *)out, max);
-	return n > 0 ? n : MHD_CONTENT_READER_END_WITH_ERROR; /* 0 would be asked for again at once, for ever */
+	return n > 0 ? n : MHD_CONTENT_READER_END_WITH_ERROR; /* 0 would make it ask again, forever */
 }
 
 static void http_reader_free(void *cls)
@@ -256,7 +256,7 @@ void http_reply_file(struct http_request *req, unsigned code, const char *conten
 		     uint64_t len)
 {
 	struct http_part *part = req->server->options.tls_retrieve ? malloc(sizeof(*part)) : NULL;
-	if (part) { /* the library would read the file in blocks of 4 KiB, and encrypt each by itself */
+	if (part) { /* the library would read the file in blocks of 4 KiB, and encrypt each separately */
 		*part = (struct http_part){fd, offset};
 		http_reply_reader(req, code, content_type, len, http_part_read, http_part_free, part);
 		return;

@@ -161,7 +161,7 @@ void http_request_set_id(struct http_request *req, const char *from_client, uint
 		memcpy(req->id, from_client, strlen(from_client) + 1);
 		return;
 	}
-	uint8_t bytes[16] = {0}; /* 16 go as fast as the 8 that are wanted */
+	uint8_t bytes[16] = {0}; /* 16 digits are as fast as the 8 needed */
 	char text[2 * sizeof(bytes) + 1];
 	cairn_put_u64be(bytes, (uint64_t)prefix << 32 | number);
 	cairn_hex_text(text, bytes, sizeof(bytes));
@@ -231,7 +231,7 @@ void http_base_url(const struct http_request *req, char *out, size_t out_len)
 		(void)snprintf(out, out_len, "%s", req->server->public_url);
 		return;
 	}
-	/* HTTP/1.0 needs no Host: the address that the client reached is as good. */
+	/* HTTP/1.0 needs no Host: use the address that the client connected to. */
 	if (!host && listen_address_of(req->peer->fd, &local) == CAIRN_OK && local.addr.ss_family != AF_UNIX)
 		listen_text(&local, address);
 	(void)snprintf(out, out_len, "%s://%s", req->server->options.tls_retrieve ? "https" : "http",
@@ -273,7 +273,7 @@ const char *http_request_id(const struct http_request *req)
 void http_reply_header(struct http_request *req, const char *name, const char *value)
 {
 	if (!http_request_add(req, name, value))
-		req->close_after = true; /* as good as any sign that the server is out of memory */
+		req->close_after = true; /* shows the client that the server is out of memory */
 }
 
 bool http_client_gone(const struct http_request *req)
@@ -282,7 +282,7 @@ bool http_client_gone(const struct http_request *req)
 	return cairn_sys_poll(&p, 1, 0) > 0 && (p.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
 }
 
-/* Answers that are the server's fault. 503 is how it keeps within its limits, so it is less than an error. */
+/* Logs errors that are the server's fault. A 503 enforces limits, so its level is below error. */
 void http_request_log_failure(const struct http_request *req, unsigned code, const char *rule, const char *cause)
 {
 	LOG(code == 503 ? LOG_WARNING : LOG_ERROR, "request_failed", LOG_T("request_id", req->id),

@@ -13,11 +13,11 @@
 
 enum {
 	HTTP_BODY_RATE_MIN = 1024,  /* bytes a second that a body must keep up on average, after idle_timeout_s */
-	HTTP_REPLY_RATE_MIN = 8192, /* and with which a reply must be taken, after request_timeout_s */
+	HTTP_REPLY_RATE_MIN = 8192, /* bytes a second that a client must read, after request_timeout_s */
 	HTTP_HEAD_BYTES_MIN = 1024,
 	HTTP_HEAD_BYTES_MAX = 1 << 20,
 	HTTP_TICK_MS = 1000,
-	HTTP_NUMBERS = 4096, /* that a thread takes at once */
+	HTTP_NUMBERS = 4096, /* numbers that a thread reserves at once */
 };
 
 static int64_t http_clock_us(clockid_t clock)
@@ -50,7 +50,7 @@ int64_t http_first_head_deadline_ms(const struct http_server *server, int64_t no
 	return now_ms + (int64_t)server->options.head_timeout_s * 1000;
 }
 
-/* The request line may have dripped in, too: of a new connection the deadline stays what it was. */
+/* The request line may have arrived slowly, too: the deadline of a new connection stays. */
 int64_t http_head_deadline_ms(const struct http_request *req, int64_t now_ms)
 {
 	int64_t deadline_ms = now_ms + (int64_t)req->server->options.head_timeout_s * 1000;
@@ -58,7 +58,7 @@ int64_t http_head_deadline_ms(const struct http_request *req, int64_t now_ms)
 	return earlier_ms < deadline_ms ? earlier_ms : deadline_ms;
 }
 
-/* A head may drip after idling; silence alone is cut by the library's own timeout. */
+/* Limits a head that arrives slowly after idling; the library's own timeout ends mere silence. */
 int64_t http_idle_deadline_ms(const struct http_server *server, int64_t now_ms)
 {
 	return now_ms + ((int64_t)server->options.idle_timeout_s + server->options.head_timeout_s) * 1000;

@@ -7,11 +7,11 @@
 #include <string.h>
 
 struct http_stream {
-	pthread_mutex_t lock; /* over all below but ops and ctx */
+	pthread_mutex_t lock; /* guards all below but ops and ctx */
 	const struct http_stream_ops *ops;
 	void *ctx;
 	struct cairn_buf waiting;
-	size_t sent;       /* bytes of waiting that were taken */
+	size_t sent;       /* bytes of waiting that the connection has taken */
 	size_t last_frame; /* where the newest frame starts in waiting */
 	unsigned n_refs;
 	bool paused, finished, failed, gone;
@@ -30,7 +30,7 @@ struct http_stream *http_stream_new(const struct http_stream_ops *ops, void *ctx
 	return s;
 }
 
-/* With the lock held; gives it back. */
+/* Drops a reference. The caller holds the lock, which is released. */
 static void stream_unref(struct http_stream *s)
 {
 	bool last = --s->n_refs == 0;
@@ -63,8 +63,8 @@ bool http_stream_frame(struct http_stream *s, const char *frame, size_t len)
 	pthread_mutex_lock(&s->lock);
 	bool gone = s->gone;
 	if (!gone && len > 0) {
-		/* A frame nobody has begun to read is out of date now. So at most three wait: one that is partly
-		 * sent, this one, and the last. */
+		/* A frame of which nothing was sent is stale now. So at most three wait: a partly sent one, this one,
+		 * and the last. */
 		if (s->sent <= s->last_frame)
 			s->waiting.len = s->last_frame;
 		stream_append(s, frame, len);

@@ -1,4 +1,4 @@
-/* What a request says, for whoever asks: its headers and its query arguments, as the library has them. */
+/* Access to a request's headers and query arguments, which the library holds. */
 #include "server/http/http.h"
 
 #include "base/decimal.h"

@@ -1,4 +1,4 @@
-/* Replies that wait for their bytes, and requests that wait for theirs: the connection sleeps, and no thread does. */
+/* Replies that wait for their bytes, and suspended requests: the connection waits without blocking a thread. */
 #include "server/http/http_pump.h"
 #include "server/http/http_reply.h"
 #include "server/http/http_server.h"
@@ -9,11 +9,11 @@
 
 enum {
 	HTTP_STREAM_BLOCK_BYTES = 4096,
-	HTTP_PUMP_SENT_BYTES = 64 * 1024, /* of a block, at once */
+	HTTP_PUMP_SENT_BYTES = 64 * 1024, /* of a block, sent at once */
 };
 
-/* Counted before closing is looked at, while http_server_stop() does both in the other order: one of the two sees the
- * other, and no connection is left suspended when the library is stopped (it would abort the process). */
+/* Counts before it reads closing; http_server_stop() does both in reverse order. So one of the two sees the other, and
+ * no connection is suspended when the library stops (which would abort the process). */
 static bool http_pause(struct http_request *req, const atomic_bool *refuse)
 {
 	atomic_fetch_add(&req->server->n_suspended, 1);
@@ -46,13 +46,13 @@ static void http_stream_wake(void *ctx)
 
 static const struct http_stream_ops HTTP_STREAM_OPS = {http_stream_pause, http_stream_wake};
 
-/* @return what the library wants to be told */
+/* @return the library's code for the result */
 static ssize_t http_stream_answer(enum http_stream_read read, size_t n)
 {
 	switch (read) {
 	case HTTP_STREAM_BYTES:
 	case HTTP_STREAM_PAUSED:
-		return (ssize_t)n; /* 0 while paused: the library then watches only for the resume */
+		return (ssize_t)n; /* 0 while paused: the library then waits for the resume only */
 	case HTTP_STREAM_END:
 		return MHD_CONTENT_READER_END_OF_STREAM;
 	case HTTP_STREAM_FAILED:
@@ -137,7 +137,7 @@ bool http_suspend(struct http_request *req, void (*resumed)(struct http_request 
 
 bool http_hold_body(struct http_request *req)
 {
-	/* Of a chunked body the library hands out what it has read even so. */
+	/* For a chunked body the library would pass on bytes it has already read. */
 	assert(!req->complete && req->code == 0 && req->body_len != UINT64_MAX);
 	if (!http_conn_enter(req->peer, HTTP_CONN_BUSY, 0))
 		return false;
@@ -150,7 +150,7 @@ bool http_hold_body(struct http_request *req)
 	return false;
 }
 
-/* The body is awaited again, and the client has as much more time as nobody listened to it. */
+/* Continues the body. The client gets as much more time as the body was held. */
 static void http_let_go(struct http_request *req)
 {
 	req->body_started_ms += http_now_ms() - req->held_ms;

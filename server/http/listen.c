@@ -86,7 +86,7 @@ static bool listen_prepare(int fd, int family)
 		return true;
 	if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)) != 0)
 		return false;
-	/* [::] serves IPv4 too, whatever the system's default is */
+	/* [::] serves IPv4, too, whatever the system's default */
 	return family != AF_INET6 || setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &zero, sizeof(zero)) == 0;
 }
 
@@ -96,7 +96,7 @@ const char *listen_path(const struct listen_address *address)
 	return address->addr.ss_family == AF_UNIX && path[0] == '/' ? path : NULL;
 }
 
-/* A process that ends leaves its socket behind. */
+/* Removes a stale socket, which an ended process has left behind. */
 static void listen_remove_dead(const struct listen_address *address)
 {
 	const char *path = listen_path(address);
@@ -116,7 +116,7 @@ static bool listen_let_in(const struct listen_address *address)
 	return !path || address->mode == 0 || cairn_sys_chmod(path, (mode_t)address->mode) == 0;
 }
 
-/* What to do when an address cannot be had. */
+/* Returns advice for an address that cannot be used. */
 static const char *listen_advice(int error)
 {
 	switch (error) {

@@ -7,7 +7,7 @@
 
 enum { PROXIES_WORD_BYTES = 64, PROXIES_V4_BITS = 96 /* before an IPv4 address in ::ffff:0:0/96 */ };
 
-/* @return bits of its family's addresses; 0: it is none */
+/* @return bits of its family's addresses; 0: not an address */
 static unsigned proxies_address(uint8_t out[static 16], const char *text)
 {
 	static const uint8_t MAPPED[12] = {[10] = 0xff, [11] = 0xff};

@@ -5,13 +5,13 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Methods that RFC 9110 and 5789 know: asked of a resource without them the answer is 405, not 501. */
+/* The methods of RFC 9110 and 5789: a resource that lacks one answers 405, not 501. */
 static const char *const METHODS[] = {"GET",     "HEAD",    "POST",  "PUT",   "DELETE",
 				      "CONNECT", "OPTIONS", "TRACE", "PATCH", NULL};
 
 /* A path, from the first byte of the target on. */
 struct router_path {
-	const char *at, *end; /* the same: it can match nothing */
+	const char *at, *end; /* end equal to at: the path matches nothing */
 	bool plain;           /* as in router_find() */
 };
 
@@ -22,7 +22,7 @@ static struct router_path router_path_of(const char *target, bool plain)
 	return (struct router_path){target, target + (good ? len : 0), plain};
 }
 
-/* Of 16 bytes at once: not zero where one is not in what is named. */
+/* Test 16 bytes at once: nonzero where a byte is not in the named set. */
 
 /* Letters, digits, and "-._~". */
 static cairn_vec16 router_wrong(cairn_vec16 c)
@@ -38,8 +38,8 @@ static cairn_vec16 router_wrong_but_escapes(cairn_vec16 c)
 }
 
 /* Everything that clients leave unescaped in a path: sub-delims, ":" and "@" (RFC 3986, 3.3), further "[]\\^{|}", which
- * Node's fetch sends as they are, and UTF-8. What is left are quotes, angle brackets, "#" and "`". From '$' to ';' and
- * from '@' to '_' the good ones lie side by side. */
+ * Node's fetch sends as they are, and UTF-8. Quotes, angle brackets, "#" and "`" are left out. From '$' to ';' and from
+ * '@' to '_' the allowed bytes are contiguous. */
 static cairn_vec16 router_wrong_in_tail(cairn_vec16 c)
 {
 	cairn_vec16 is_mark = (cairn_vec16)(c == '!') | (cairn_vec16)(c == '=') | cairn_vec16_is_within(c, '@', '_') |
@@ -47,14 +47,14 @@ static cairn_vec16 router_wrong_in_tail(cairn_vec16 c)
 	return ~(cairn_vec16_is_letter(c) | cairn_vec16_is_within(c, '$', ';') | is_mark);
 }
 
-/* "." and ".." mean other paths to every client and proxy; they are nobody's name. */
+/* Clients and proxies resolve "." and "..", so these are no names. */
 static bool router_is_name(const char *segment, size_t len)
 {
 	return len > 0 && !(len == 1 && segment[0] == '.') && !(len == 2 && memcmp(segment, "..", 2) == 0);
 }
 
-/* What stands in place of a {name} is looked at, and nothing else: the rest of a path that matches is as the pattern
- * has it. Escapes are for those routes only that ask for them, since "%2F" is a slash to some and not to others. */
+/* Checks only the value of a {name}: the rest of a matching path equals the pattern. Escapes are allowed only for
+ * routes that ask for them, since some treat "%2F" as a slash and others do not. */
 static bool router_is_value(const struct router_path *path, const char *segment, size_t len, bool escapes)
 {
 	bool good = path->plain || (escapes ? cairn_vec16_none(segment, len, router_wrong_but_escapes)
@@ -73,14 +73,14 @@ struct router_span {
 	size_t len;
 };
 
-/* What a path matched: {name} by {name}. */
+/* The values that a path matched, {name} by {name}. */
 struct router_found {
 	const struct http_route *route; /* NULL: none */
 	unsigned n_args;
 	struct router_span names[ROUTER_ARGS_MAX], values[ROUTER_ARGS_MAX];
 };
 
-/* {name}, with a mark of what it takes. */
+/* A {name}, with a mark for the values it accepts. */
 struct router_name {
 	struct router_span text;
 	char mark; /* '%', '*' or none */
@@ -109,7 +109,7 @@ static bool router_is_tail(const struct router_path *path, const char *at)
 	}
 }
 
-/* The length of what a {name} takes of the path from at on; 0: nothing there will do. */
+/* Returns the length of the value that a {name} matches from at on; 0: none. */
 static size_t router_take(const struct router_name *name, const struct router_path *path, const char *at)
 {
 	size_t len = router_segment_len(at, path->end);
@@ -123,7 +123,7 @@ static bool router_matches(const char *pattern, const struct router_path *path, 
 	const char *at = path->at, *end = path->end, *tail = end;
 	out->n_args = 0;
 	for (;;) {
-		/* Letter by letter: most patterns differ from a path within a few. */
+		/* Byte by byte: most patterns differ from a path within the first few. */
 		for (; at < end && *pattern == *at && *pattern != '{'; pattern++)
 			at++;
 		if (*pattern != '{')
@@ -141,7 +141,7 @@ static bool router_matches(const char *pattern, const struct router_path *path, 
 	}
 }
 
-/* In this order. A pattern that begins with a {name} says the least of all: other names stand for themselves. */
+/* Searched in this order. Patterns that begin with a {name} come last: they are the least specific. */
 enum router_stage { ROUTER_FIXED, ROUTER_OLDER, ROUTER_FREE };
 
 static bool router_is_free(const char *pattern)
@@ -196,7 +196,7 @@ static bool router_is_known(const struct http_route *const *tables, const char *
 	return false;
 }
 
-/* One look through all routes. */
+/* Searches all routes in one stage. */
 static enum router_result router_look(const struct http_route *const *tables, enum router_stage stage,
 				      const char *method, const struct router_path *path, struct router_found *found,
 				      char *allow, size_t allow_len)
@@ -212,7 +212,7 @@ static enum router_result router_look(const struct http_route *const *tables, en
 			here.route = r;
 			bool is_it = strcmp(r->method, method) == 0, is_get = !is_it && strcmp(r->method, "GET") == 0;
 			if (is_it || (is_get && !found->route && strcmp(method, "HEAD") == 0))
-				*found = here; /* by HEAD's, if one comes later */
+				*found = here; /* replaced by a HEAD route, if one comes later */
 			if (is_it)
 				return ROUTER_FOUND;
 			get_listed |= is_get;
