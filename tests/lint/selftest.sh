@@ -127,5 +127,10 @@ refused release.sh lib/meson.build "a = dependency('libnew')\\n"
 accepted release.sh lib/meson.build "a = dependency('libnew')\\n" docs/licences.md '| `libnew` | MIT |\n'
 accepted rules.sh lib/base/a.c '/* "a.rule" */\n#include "a.h"\nconst char *A = "index.sqlite", *b = "one_word"; // "b.rule"\n'
 
+refused words.sh lib/chunk/a.c '/* Of those that are there the last one counts. */\n'
+refused words.sh lib/chunk/a.c 'f("What was sent is not what was announced");\n'
+accepted words.sh lib/chunk/a.c '/* Takes the last one of several chunks. */\nf("the upload is longer than announced");\n'
+accepted words.sh lib/chunk/a.c '/* Of those that are there the last one counts. */\n' tests/lint/words_allowed 'lib 1\n'
+refused words.sh tests/lint/words_allowed 'lib 99\n' lib/chunk/a.c 'int a;\n'
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ]
