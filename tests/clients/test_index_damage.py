@@ -279,7 +279,7 @@ def test_a_small_file_is_damaged(people, tmp_path, damaged):
     assert people.ask("GET", "/ann/one/resolve/main/README.md").body == b"# One"
     assert people.ask("POST", "/api/models/ann/one/duplicate", body={"repository": "ann/copy"}).status == 410
     page = Visitor(server).sign_in(people.keys["ann"]).get("/ann/one/blob/main/a/config.json").body.decode()
-    assert "cannot be read" in page and "layers" not in page
+    assert "This file is lost" in page and "layers" not in page
     assert server.metrics()["cairn_contents_damaged_total"] >= 4
     assert {event["rule"] for event in server.events("content_damaged")} == {"content.damaged"}
     assert server.get("/ready").status == 200, "uploads can be taken, and heal it"
