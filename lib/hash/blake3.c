@@ -1,5 +1,5 @@
-/* The keyed BLAKE3 kinds. The only includer of blake3.h, and of its inside: its interface hashes the pieces of one long
- * input with vectors, but has no call for many short ones. */
+/* The keyed BLAKE3 kinds. The only includer of blake3.h and its internals: the public interface vectorizes one long
+ * input, but not many short ones. */
 #include "hash/hash.h"
 
 #include <assert.h>
@@ -42,9 +42,9 @@ void cairn_hash_node(struct cairn_hash *out, const void *message, size_t len)
 
 enum { BLAKE3_MANY_MAX = CAIRN_HASH_NODES_MAX + MAX_SIMD_DEGREE };
 
-/* What does not fill the processor's vectors the library hashes in powers of two, one after the other: seven messages
- * take 2.4 times as long as eight, three one and a half times as long as four. So the last one is hashed again in the
- * places that are free. @param messages  n of them, and room for MAX_SIMD_DEGREE more @param[out] out  likewise */
+/* Fills the processor's vectors. The library hashes a remainder in powers of two, one after the other: seven messages
+ * take 2.4 times as long as eight, three 1.5 times as long as four. So the free places repeat the last message. @param
+ * messages  n of them, and room for MAX_SIMD_DEGREE more @param[out] out  likewise */
 static void blake3_many(const uint8_t **messages, size_t n, size_t n_blocks, const uint8_t key[BLAKE3_KEY_LEN],
 			uint8_t end_flags, uint8_t (*out)[BLAKE3_OUT_LEN])
 {
@@ -58,8 +58,9 @@ static void blake3_many(const uint8_t **messages, size_t n, size_t n_blocks, con
 	blake3_hash_many(messages, n, n_blocks, words, 0, false, KEYED_HASH, CHUNK_START, end_flags, out[0]);
 }
 
-/* Messages of as many whole blocks each, side by side as the library does with the chunks of one input; then the last
- * block of each, of which there are 1 to 64 bytes. Where all of these are whole, too, they go along. */
+/* Hashes messages of equal numbers of whole blocks side by side, as the library does with the chunks of one input.
+ * Then hashes the last block of each, of 1 to 64 bytes. If all of these are whole, they are included in the first
+ * step. */
 static void blake3_alike(struct cairn_hash *const *out, const uint8_t **messages, const size_t *lens, size_t n,
 			 size_t n_whole, const uint8_t key[BLAKE3_KEY_LEN])
 {

@@ -1,4 +1,4 @@
-/* What a xorb is made of: the hash, the length and the place of each of its chunks. */
+/* The chunks of a xorb: hash, length and place of each. */
 #ifndef CAIRN_HASH_CHUNK_LIST_H
 #define CAIRN_HASH_CHUNK_LIST_H
 
@@ -38,14 +38,14 @@ void cairn_chunk_list_fini(struct cairn_chunk_list *list);
 /** Merkle root over the list: the xorb's hash. */
 void cairn_chunk_list_root(const struct cairn_chunk_list *list, struct cairn_hash *out);
 
-/** A number, never 0, that tells two layouts of the same chunks apart: of the lengths and the places, the same on
- * every machine. Chance makes two of them one in 2^64 cases. */
+/** Returns a number, never 0, that identifies a layout of chunks: their lengths and places. It is the same on every
+ * machine. Two layouts collide once in 2^64 cases. */
 uint64_t cairn_spans_layout(const struct cairn_span *spans, uint32_t n);
 
-/** Are they the same chunks, in the same order? Wherever they lie. */
+/** Returns whether both have the same chunks in the same order, whatever their places. */
 bool cairn_chunk_list_same_chunks(const struct cairn_chunk_list *a, const struct cairn_chunk_list *b);
 
-/** Have they as many chunks, of the same lengths and in the same places? Whatever is in them. */
+/** Returns whether both have chunks of the same lengths and places, whatever their content. */
 bool cairn_chunk_list_same_places(const struct cairn_chunk_list *a, const struct cairn_chunk_list *b);
 
 /** Raw bytes of chunks [start, end); end <= n. */

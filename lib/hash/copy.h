@@ -1,4 +1,4 @@
-/* Which copy of an object: a name that was made for one upload and is used once. */
+/* Identifies a copy of an object by a name that is made for one upload and used once. */
 #ifndef CAIRN_HASH_COPY_H
 #define CAIRN_HASH_COPY_H
 
@@ -8,13 +8,13 @@
 
 enum { CAIRN_COPY_BYTES = 16 };
 
-/** A UUID of version 7, which begins with its date. Zeroed: none is named, and of several the store's own order tells
- * which one counts. */
+/** A UUID of version 7, which begins with its time. Zeroed: not named; then the store's own order decides which copy
+ * counts. */
 struct cairn_copy {
 	uint8_t b[CAIRN_COPY_BYTES];
 };
 
-/** When it was made, in milliseconds since 1970, by the clock of the machine that did. */
+/** Returns the time of its creation in milliseconds since 1970, by the creating machine's clock. */
 static inline int64_t cairn_copy_unix_ms(const struct cairn_copy *copy)
 {
 	int64_t ms = 0;

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/** The sum of what was summed up so far and of these bytes. @param sum  0 for none; "123456789" gives 0xe3069283 */
+/** Adds bytes to a checksum. @param sum  the sum so far, 0 at first; "123456789" gives 0xe3069283 */
 uint32_t cairn_crc32c(uint32_t sum, const void *bytes, size_t len);
 
 #endif

@@ -24,8 +24,7 @@ static void crypto_fetch(void)
 	crypto_sha1 = EVP_MD_fetch(NULL, "SHA1", NULL);
 }
 
-/* Fetched once, for the life of the process: EVP_sha256() stands for a search at each use, which takes longer than
- * hashing a short text. */
+/* Fetches algorithms once: EVP_sha256() searches at each use, which takes longer than hashing a short text. */
 static void crypto_fetch_once(void)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;

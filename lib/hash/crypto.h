@@ -1,4 +1,4 @@
-/* SHA-256 and what is built on it: file digests, HMAC for signed URLs, HKDF for keys; random bytes. */
+/* SHA-256 and algorithms built on it: file digests, HMAC for signed URLs, HKDF for keys; random bytes. */
 #ifndef CAIRN_HASH_CRYPTO_H
 #define CAIRN_HASH_CRYPTO_H
 
@@ -28,17 +28,16 @@ CAIRN_MUST_USE enum cairn_status cairn_sha256_of(uint8_t out[static CAIRN_SHA256
 CAIRN_MUST_USE enum cairn_status cairn_hmac_sha256(uint8_t out[static CAIRN_SHA256_BYTES], const void *key,
 						   size_t key_len, const void *bytes, size_t len);
 
-/** MD5, for formats that have it as a checksum against accidents; it proves nothing.
- *  @return CAIRN_OK; CAIRN_E_NOMEM also where the system's policy forbids it */
+/** MD5, for formats that use it as a checksum against accidents; no protection against attackers.
+ * @return CAIRN_OK; CAIRN_E_NOMEM also if the system's policy forbids MD5 */
 CAIRN_MUST_USE enum cairn_status cairn_md5(uint8_t out[static CAIRN_MD5_BYTES], const void *bytes, size_t len);
 
-/** SHA-1 of two pieces, one after the other, for git, which names things by it; it proves nothing against who wants to
- *  deceive. @return as cairn_md5() */
+/** SHA-1 of two pieces, one after the other, for git's ids; no protection against attackers. @return as cairn_md5() */
 CAIRN_MUST_USE enum cairn_status cairn_sha1(uint8_t out[static CAIRN_SHA1_BYTES], const void *head, size_t head_len,
 					    const void *rest, size_t rest_len);
 
-/** Likewise, where the second piece is read bit by bit.
- *  @param read  fill out with the next len bytes. @return CAIRN_OK; CAIRN_E_NOMEM; what read answered */
+/** As cairn_sha1(), but reads the second piece bit by bit.
+ * @param read  fills out with the next len bytes. @return CAIRN_OK; CAIRN_E_NOMEM; what read returned */
 CAIRN_MUST_USE enum cairn_status cairn_sha1_read(uint8_t out[static CAIRN_SHA1_BYTES], const void *head,
 						 size_t head_len,
 						 enum cairn_status (*read)(void *ctx, uint8_t *out, size_t len),
@@ -52,7 +51,7 @@ CAIRN_MUST_USE enum cairn_status cairn_sha1_read(uint8_t out[static CAIRN_SHA1_B
 CAIRN_MUST_USE enum cairn_status cairn_hkdf_sha256(uint8_t *out, size_t out_len, const void *secret, size_t secret_len,
 						   const void *info, size_t info_len);
 
-/** Fill with bytes nobody can guess. @return CAIRN_OK; CAIRN_E_IO when the system gives none */
+/** Fills out with unpredictable bytes. @return CAIRN_OK; CAIRN_E_IO the system gives none */
 CAIRN_MUST_USE enum cairn_status cairn_random(uint8_t *out, size_t len);
 
 /** Compare secrets in a time that does not depend on where they differ. */

@@ -12,7 +12,7 @@
 enum {
 	GIT_TREE_BYTES_MAX = 64 * 1024 * 1024, /* of a folder's entries */
 	GIT_COMMIT_BYTES_MAX = 1024 * 1024,
-	GIT_POINTER_BYTES_MIN = 100, /* shorter than any */
+	GIT_POINTER_BYTES_MIN = 100, /* no pointer is shorter */
 };
 
 _Static_assert((int)CAIRN_GIT_OID_BYTES == (int)CAIRN_SHA1_BYTES, "an id is a SHA-1");
@@ -105,7 +105,7 @@ void cairn_git_tree_begin(struct cairn_git_tree *tree)
 	tree->status = CAIRN_OK;
 }
 
-/* A byte of a name as git compares it: behind a folder's stands a slash. */
+/* Returns a byte of a name as git compares it: with a slash after a folder's name. */
 static int git_entry_byte(const struct git_entry *e, size_t at)
 {
 	if (at < e->len)
@@ -195,7 +195,7 @@ void cairn_git_tree_freep(struct cairn_git_tree **tree)
 
 /* --- commits ------------------------------------------------------------------------------------------------------ */
 
-/* What git takes to end a name or an email is left out. */
+/* Appends a name or an email without characters that would end it in git. */
 static void git_add_person(struct cairn_buf *out, const char *text)
 {
 	for (const char *p = text; *p; p++) {
@@ -263,6 +263,6 @@ bool cairn_lfs_pointer_parse(const void *bytes, size_t len, uint8_t sha256[stati
 	*size_bytes = 0;
 	for (const char *p = text + size; *p >= '0' && *p <= '9' && *size_bytes < UINT64_MAX / 10 - 1; p++)
 		*size_bytes = *size_bytes * 10 + (uint64_t)(*p - '0');
-	/* What is written again is the same in each letter, or it was something else. */
+	/* Write the pointer again: accept only an identical text. */
 	return cairn_lfs_pointer(again, sha256, *size_bytes) == len && memcmp(again, bytes, len) == 0;
 }

@@ -1,5 +1,4 @@
-/* What git names things by: the ids of blobs, trees and commits, and the pointers that Git LFS puts in a file's place.
- */
+/* Computes git's ids of blobs, trees and commits, and the pointers of Git LFS that stand for a file. */
 #ifndef CAIRN_HASH_GIT_OBJECT_H
 #define CAIRN_HASH_GIT_OBJECT_H
 
@@ -28,33 +27,33 @@ bool cairn_git_oid_equal(const struct cairn_git_oid *a, const struct cairn_git_o
 /** The id of a file's content. @return CAIRN_OK; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_git_blob(struct cairn_git_oid *out, const void *bytes, size_t len);
 
-/** Likewise of content that is read bit by bit. @param read  fill out with the next len bytes
- *  @return CAIRN_OK; CAIRN_E_NOMEM; what read answered */
+/** As cairn_git_blob(), but reads the content bit by bit. @param read  fills out with the next len bytes
+ * @return CAIRN_OK; CAIRN_E_NOMEM; what read returned */
 CAIRN_MUST_USE enum cairn_status cairn_git_blob_read(struct cairn_git_oid *out,
 						     enum cairn_status (*read)(void *ctx, uint8_t *out, size_t len),
 						     void *ctx, uint64_t len);
 
-/** The id of a folder, whose entries come one by one. It sorts them as git does: by the bytes of their names, as if a
- * folder's ended with a slash; fastest when they almost are. Opaque; owned by one thread at a time. */
+/** Computes the id of a folder from its entries. Sorts them as git does: by the bytes of their names, a folder's with
+ * a slash at its end; fastest if they are almost sorted. Opaque; owned by one thread at a time. */
 struct cairn_git_tree;
 
 /** @return NULL without memory */
 struct cairn_git_tree *cairn_git_tree_new(void);
-/** Also to use it again. Empty. */
+/** Empties the tree, also for reuse. */
 void cairn_git_tree_begin(struct cairn_git_tree *tree);
-/** Add an entry: a folder, or a file that is none to execute. @param name  copied */
+/** Adds an entry: a folder, or a file that is not executable. @param name  copied */
 void cairn_git_tree_add(struct cairn_git_tree *tree, const char *name, bool is_folder, const struct cairn_git_oid *oid);
-/** @return CAIRN_OK; CAIRN_E_NOMEM an entry could not be kept: no memory, or the tree is larger than any we read */
+/** @return CAIRN_OK; CAIRN_E_NOMEM an entry was not kept: out of memory, or the tree is too large */
 CAIRN_MUST_USE enum cairn_status cairn_git_tree_end(struct cairn_git_tree *tree, struct cairn_git_oid *out);
 void cairn_git_tree_freep(struct cairn_git_tree **tree);
 
-/** What a commit says. Borrowed. */
+/** The content of a commit. Borrowed. */
 struct cairn_git_commit {
 	struct cairn_git_oid root;
 	const struct cairn_git_oid *parent; /* NULL: the first one */
-	const char *author, *email;         /* who is the committer, too */
+	const char *author, *email;         /* also used as the committer */
 	int64_t at_unix_s;                  /* in UTC */
-	const char *title, *message;        /* the message is left out when it is empty */
+	const char *title, *message;        /* an empty message is omitted */
 };
 
 /** The id of a commit whose text is the title, and then, if there is a message, an empty line and the message; with a
@@ -63,10 +62,10 @@ struct cairn_git_commit {
  */
 CAIRN_MUST_USE enum cairn_status cairn_git_commit(struct cairn_git_oid *out, const struct cairn_git_commit *commit);
 
-/** The text that stands in git for a file that is kept elsewhere. @return its length, without the zero */
+/** Writes the LFS pointer of a file that is stored elsewhere. @return its length, without the zero */
 size_t cairn_lfs_pointer(char out[static CAIRN_LFS_POINTER_BYTES_MAX], const uint8_t sha256[static CAIRN_SHA256_BYTES],
 			 uint64_t size_bytes);
-/** Is it such a text, letter for letter as cairn_lfs_pointer() writes it? */
+/** Reads an LFS pointer; accepts only exactly what cairn_lfs_pointer() writes. */
 bool cairn_lfs_pointer_parse(const void *bytes, size_t len, uint8_t sha256[static CAIRN_SHA256_BYTES],
 			     uint64_t *size_bytes);
 

@@ -10,7 +10,7 @@ static cairn_vec16 hex_digits(cairn_vec16 nibbles)
 	return nibbles + '0' + ((cairn_vec16)(nibbles > 9) & ('a' - '0' - 10));
 }
 
-/* 32 digits of 16 bytes: this runs twice for each chunk of each upload. */
+/* Writes 32 digits for 16 bytes. Vectorized, because it runs twice for each chunk of each upload. */
 static void hex_text_16(char *out, cairn_vec16 bytes)
 {
 	cairn_vec16 high = hex_digits(bytes >> 4), low = hex_digits(bytes & 15);
@@ -39,7 +39,7 @@ void cairn_hex_text(char *out, const uint8_t *bytes, size_t n)
 	out[2 * n] = '\0';
 }
 
-/* Digits' values. @param wrong  not zero from then on where there was something else */
+/* Returns the values of digits. @param wrong  becomes not zero at other characters */
 static cairn_vec16 hex_nibbles(cairn_vec16 text, cairn_vec16 *wrong)
 {
 	cairn_vec16 digit = text - '0', letter = (text | 0x20) - 'a';
@@ -48,7 +48,7 @@ static cairn_vec16 hex_nibbles(cairn_vec16 text, cairn_vec16 *wrong)
 	return (digit & is_digit) | ((letter + 10) & is_letter);
 }
 
-/* 16 bytes of 32 digits. Every query, every fetch and every xorb comes with a hash. */
+/* Reads 16 bytes from 32 digits. Vectorized, because every query, fetch and xorb brings a hash. */
 static cairn_vec16 hex_parse_16(const char *text, cairn_vec16 *wrong)
 {
 	cairn_vec16 first = hex_nibbles(cairn_vec16_load(text), wrong);

@@ -10,7 +10,7 @@
 
 enum {
 	CAIRN_HASH_BYTES = 32,
-	CAIRN_SHA256_BYTES = 32,        /* which is kept as plain bytes, and is nobody's struct cairn_hash */
+	CAIRN_SHA256_BYTES = 32,        /* kept as plain bytes, never as a struct cairn_hash */
 	CAIRN_HASH_TEXT_BYTES = 64 + 1, /* 64 digits and a zero */
 	CAIRN_HASH_NODES_MAX = 86,      /* of cairn_hash_nodes() and cairn_hash_ranges() */
 	CAIRN_HASH_RANGE_CHUNKS = 32,   /* at most in a range of cairn_hash_ranges() */
@@ -43,10 +43,10 @@ CAIRN_MUST_USE enum cairn_status cairn_hex_parse(uint8_t *out, size_t n, const c
 bool cairn_hash_equal(const struct cairn_hash *a, const struct cairn_hash *b);
 bool cairn_hash_is_zero(const struct cairn_hash *hash);
 
-/** The last 8 bytes as a little-endian u64: what cut points of the merkle tree and dedupe eligibility look at. */
+/** The last 8 bytes as a little-endian u64, which decides cut points of the merkle tree and dedupe eligibility. */
 uint64_t cairn_hash_tail(const struct cairn_hash *hash);
 
-/** True for a chunk that clients may ask about by its hash alone: cairn_hash_tail() is 0 mod 1024. */
+/** Returns whether clients may ask for a chunk by its hash alone: cairn_hash_tail() is 0 mod 1024. */
 bool cairn_hash_is_eligible(const struct cairn_hash *chunk);
 
 /** Hash of a chunk's raw bytes. */
@@ -56,7 +56,7 @@ void cairn_hash_chunk(struct cairn_hash *out, const void *bytes, size_t len);
 void cairn_hash_node(struct cairn_hash *out, const void *message, size_t len);
 
 /**
- * cairn_hash_node() of several messages, twice as fast or more where the processor has vectors.
+ * Computes cairn_hash_node() of several messages, at least twice as fast on processors with vectors.
  * @param messages  one after the other, each of 1 to 1024 bytes
  * @param ends      n of them: where each ends
  * @param n         at most CAIRN_HASH_NODES_MAX
@@ -70,8 +70,8 @@ void cairn_hash_file(struct cairn_hash *out, const struct cairn_hash *root);
 /** Keyed chunk hash of a dedupe answer ("HMAC" in the documents). A zero key means "not keyed": the hash itself. */
 void cairn_hash_keyed(struct cairn_hash *out, const struct cairn_hash *key, const struct cairn_hash *chunk);
 
-/** Code by which this server knows again what it has said itself: keyed BLAKE3, whose key is a secret of
- * CAIRN_HASH_BYTES for just this purpose. A tenth of the time of OpenSSL's HMAC-SHA-256 for a short message. */
+/** Authenticates a message of this server to itself: keyed BLAKE3, with a secret key for this purpose alone. For short
+ * messages it takes a tenth of the time of OpenSSL's HMAC-SHA-256. */
 void cairn_hash_mac(struct cairn_hash *out, const uint8_t key[static CAIRN_HASH_BYTES], const void *bytes, size_t len);
 
 /** Identity of an uploaded body (shards): plain BLAKE3 of its bytes. */
@@ -86,8 +86,8 @@ void cairn_range_hash_add(struct cairn_range_hasher *h, const struct cairn_hash 
 void cairn_range_hash_end(const struct cairn_range_hasher *h, struct cairn_hash *out);
 
 /**
- * The same of several short terms, side by side as cairn_hash_nodes() does it.
- * @param chunks  of all terms, one behind the other, each of 1 to CAIRN_HASH_RANGE_CHUNKS
+ * Computes the verification hashes of several short terms side by side, as cairn_hash_nodes() does.
+ * @param chunks  of all terms, one after the other, each of 1 to CAIRN_HASH_RANGE_CHUNKS
  * @param ends    n of them: where each term ends among the chunks
  * @param n       at most CAIRN_HASH_NODES_MAX
  */

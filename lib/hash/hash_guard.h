@@ -1,4 +1,4 @@
-/* One at a time for each hash: between looking at an object and its row and changing both, nobody else may. */
+/* Guards a hash: between looking at an object and its row and changing both, nobody else may change them. */
 #ifndef CAIRN_HASH_HASH_GUARD_H
 #define CAIRN_HASH_HASH_GUARD_H
 
@@ -13,7 +13,8 @@ struct cairn_guard {
 	bool held;
 };
 
-/** The set. Few hashes are guarded at once (at most one an upload in its last step), so a list does. Any thread. */
+/** The set of guarded hashes: a list, because few are guarded at once (at most one per upload in its last step). Any
+ * thread. */
 struct cairn_guards {
 	pthread_mutex_t lock;
 	pthread_cond_t freed;
@@ -23,10 +24,10 @@ struct cairn_guards {
 void cairn_guards_init(struct cairn_guards *guards);
 void cairn_guards_fini(struct cairn_guards *guards);
 
-/** Wait until nobody holds the hash, then hold it. The holder never waits for a worker, so waiting on one is safe. */
+/** Waits until the hash is free, then holds it. A holder never waits for a worker, so a worker may wait here. */
 void cairn_guard_take(struct cairn_guards *guards, struct cairn_guard *guard, const struct cairn_hash *hash);
 
-/** Let go, from any thread; does nothing when it is not held. */
+/** Releases the hash, from any thread; does nothing if it is not held. */
 void cairn_guard_release(struct cairn_guards *guards, struct cairn_guard *guard);
 
 #endif

@@ -15,7 +15,7 @@ bool cairn_merkle_is_cut(const struct cairn_hash *node)
 	return cairn_hash_tail(node) % 4 == 0;
 }
 
-/* Nodes of the first group of n. @param[out] complete  it ends so, whatever comes behind */
+/* Counts the nodes of the first group of n. @param[out] complete  the group ends there, whatever follows */
 static unsigned merkle_group(const struct cairn_merkle_node *nodes, unsigned n, bool *complete)
 {
 	for (unsigned len = CAIRN_MERKLE_GROUP_MIN; len <= n; len++) {
@@ -27,7 +27,7 @@ static unsigned merkle_group(const struct cairn_merkle_node *nodes, unsigned n, 
 	return n;
 }
 
-/* One line of a node's message. Formatting is a third of the work of verification, so no printf here.
+/* Writes one line of a node's message, without printf: formatting is a third of the work of verification.
  * @return the place after it */
 static char *merkle_line(char *out, const struct cairn_merkle_node *child)
 {
@@ -96,7 +96,7 @@ void cairn_merkle_init(struct cairn_merkle *m)
 
 static void merkle_push(struct cairn_merkle *m, unsigned at, const struct cairn_merkle_node *node);
 
-/* Hand the groups of a level to the one above, as nodes. */
+/* Moves the groups of a level up, as nodes. */
 static void merkle_promote(struct cairn_merkle *m, unsigned at, bool is_last)
 {
 	struct cairn_merkle_node parents[CAIRN_MERKLE_PARENTS_MAX], *nodes = merkle_waiting(m, at);

@@ -6,15 +6,15 @@
 
 enum {
 	CAIRN_MERKLE_GROUP_MAX = 9,  /* children of a node */
-	CAIRN_MERKLE_GROUP_MIN = 3,  /* likewise, except for the last group of a level */
+	CAIRN_MERKLE_GROUP_MIN = 3,  /* as well, except in the last group of a level */
 	CAIRN_MERKLE_JOIN_MAX = 256, /* nodes that cairn_merkle_join() takes at once */
 	CAIRN_MERKLE_PARENTS_MAX = CAIRN_MERKLE_JOIN_MAX / CAIRN_MERKLE_GROUP_MIN + 1, /* and makes */
 	/* A group has at least 3 nodes, except for the last of its level, so 41 levels hold more chunks than a u64
 	 * counts.
 	 */
 	CAIRN_MERKLE_LEVELS_MAX = 41,
-	/* Nodes that wait on a level until they are joined: the more at once, the faster. Most are on the lowest two,
-	 * and for the rest a group is enough. */
+	/* Nodes kept on a level until they are joined: more at once is faster. Most are on the lowest two levels; one
+	 * group is enough for the others. */
 	CAIRN_MERKLE_WAITING_0 = CAIRN_MERKLE_JOIN_MAX,
 	CAIRN_MERKLE_WAITING_1 = 64,
 	CAIRN_MERKLE_WAITING_MAX = CAIRN_MERKLE_WAITING_0 + CAIRN_MERKLE_WAITING_1 +
@@ -27,7 +27,7 @@ struct cairn_merkle_node {
 	uint64_t bytes; /* raw, of all chunks under it */
 };
 
-/** Is this a hash that ends a group, if the group has CAIRN_MERKLE_GROUP_MIN nodes or more? */
+/** Returns whether this hash ends a group that has CAIRN_MERKLE_GROUP_MIN nodes or more. */
 bool cairn_merkle_is_cut(const struct cairn_hash *node);
 
 /**
@@ -44,8 +44,8 @@ unsigned cairn_merkle_join(const struct cairn_merkle_node *nodes, unsigned n, bo
 /** A root under construction. Takes chunks one by one in constant memory, 27 KiB. No clean-up needed. */
 struct cairn_merkle {
 	struct cairn_merkle_level {
-		unsigned n;  /* nodes that wait */
-		bool passed; /* a group of this level has gone up already */
+		unsigned n;  /* nodes not yet joined */
+		bool passed; /* a group of this level was joined already */
 	} level[CAIRN_MERKLE_LEVELS_MAX];
 	unsigned top;                                               /* levels in use */
 	struct cairn_merkle_node waiting[CAIRN_MERKLE_WAITING_MAX]; /* of all levels, one after the other */
@@ -56,7 +56,7 @@ void cairn_merkle_init(struct cairn_merkle *m);
 /** Append a chunk of so many raw bytes. */
 void cairn_merkle_add(struct cairn_merkle *m, const struct cairn_hash *chunk, uint64_t bytes);
 
-/** The root over all that was added: zero for nothing, the chunk's own hash for one. Call once. */
+/** Returns the root: zero without chunks, the chunk's own hash for one. Call once. */
 void cairn_merkle_root(struct cairn_merkle *m, struct cairn_hash *out);
 
 #endif

@@ -4,9 +4,9 @@
 #include <string.h>
 
 enum {
-	SUBTREE_GAP_MIN = 3, /* between cuts that hold: see struct cairn_subtree_level */
+	SUBTREE_GAP_MIN = 3, /* between reliable cuts: see struct cairn_subtree_level */
 	SUBTREE_GAP_MAX = 7,
-	SUBTREE_RIGHT_NODES = 1024, /* of a level whose groups are known: more are joined, cuts or not */
+	SUBTREE_RIGHT_NODES = 1024, /* on a level with known groups: more are joined, cuts or not */
 };
 
 void cairn_subtree_init(struct cairn_subtree *s, bool at_start, bool at_end)
@@ -49,7 +49,7 @@ static void subtree_append(struct cairn_subtree *s, struct cairn_subtree_nodes *
 
 static void subtree_push(struct cairn_subtree *s, unsigned at, const struct cairn_merkle_node *node);
 
-/* Send the groups of the first n nodes on the right up. @param whole_only  leave an incomplete group at their end */
+/* Moves the groups of the first n nodes on the right up. @param whole_only  keep an incomplete last group */
 static void subtree_promote(struct cairn_subtree *s, unsigned at, uint32_t n, bool whole_only)
 {
 	struct cairn_subtree_nodes *right = &s->level[at].right;
@@ -69,7 +69,7 @@ static void subtree_promote(struct cairn_subtree *s, unsigned at, uint32_t n, bo
 		memmove(right->at, right->at + done, right->n * sizeof(*right->at));
 }
 
-/* The last three cuts of a level fit: a group ends with the middle one, n_behind nodes before the end. */
+/* Records that the last three cuts of a level fit: a group ends at the middle one, n_behind nodes before the end. */
 static void subtree_bound(struct cairn_subtree *s, unsigned at, uint32_t n_behind)
 {
 	struct cairn_subtree_level *level = &s->level[at];
@@ -80,7 +80,7 @@ static void subtree_bound(struct cairn_subtree *s, unsigned at, uint32_t n_behin
 	level->left.n -= n_behind;
 	subtree_append(s, &level->right, level->left.at + level->left.n, n_behind);
 	level->bounded = true;
-	level->gap_fits = false; /* the last boundary is looked for behind the first: only the third cut is there */
+	level->gap_fits = false; /* search the last boundary after the first: only the third cut counts there */
 }
 
 static void subtree_push(struct cairn_subtree *s, unsigned at, const struct cairn_merkle_node *node)
@@ -107,8 +107,8 @@ static void subtree_push(struct cairn_subtree *s, unsigned at, const struct cair
 		if (both && s->status == CAIRN_OK)
 			subtree_bound(s, at, gap);
 	}
-	/* One end of the range is an end of the file, so no one needs three cuts to find where its groups begin or end.
-	 * Files of nothing but zeros have none. */
+	/* One end of the range is an end of the file, so nobody needs three cuts to find its groups. Files of only
+	 * zeros have no cuts. */
 	if (level->right.n >= SUBTREE_RIGHT_NODES && (s->at_start || s->at_end)) {
 		subtree_promote(s, at, level->right.n, true);
 		level->has_cut = false;
@@ -124,7 +124,7 @@ enum cairn_status cairn_subtree_add(struct cairn_subtree *s, const struct cairn_
 	return s->status;
 }
 
-/* A root: nothing is joined with it any more. */
+/* Returns whether a level is a root, which is joined with nothing. */
 static bool subtree_is_single(const struct cairn_subtree_level *level)
 {
 	return !level->promoted && level->left.n + level->right.n == 1;

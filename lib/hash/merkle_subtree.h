@@ -1,13 +1,13 @@
-/* The merkle subtree of a range of a file's chunks: what of the tree can be computed without knowing what stands before
- * and after it. */
+/* The merkle subtree of a range of a file's chunks: the part of the tree that does not depend on what precedes and
+ * follows the range. */
 #ifndef CAIRN_HASH_MERKLE_SUBTREE_H
 #define CAIRN_HASH_MERKLE_SUBTREE_H
 
 #include "hash/merkle.h"
 
 enum {
-	/* Nodes that a range may keep: 2.6 MB. Ordinary content keeps some hundreds, whatever its length; only chunks
-	 * that are all alike for 8 GiB on end come near. */
+	/* Limit of the nodes kept: 2.6 MB. Ordinary content keeps some hundreds, whatever its length; only 8 GiB of
+	 * identical chunks come near the limit. */
 	CAIRN_SUBTREE_NODES_MAX = 65536,
 };
 
@@ -17,20 +17,20 @@ struct cairn_subtree_nodes {
 };
 
 /**
- * One level of the tree over the range. Groups of the middle have gone to the level above.
+ * One level of the tree over the range. The groups in its middle have moved to the level above.
  *
- * How a level is cut into groups depends on where the first group starts, and so on chunks that are not here; but
- * three cuts in a row that are 3 to 7 nodes apart make sure that a group ends with the middle one, wherever grouping
- * began (source: the reference client, whose merging relies on just this rule). left ends with the middle of the first
- * three such cuts, right begins after the middle of the last three.
+ * The groups of a level depend on where the first group starts, and so on chunks outside the range. But three
+ * consecutive cuts, each 3 to 7 nodes apart, ensure that a group ends at the middle one, wherever grouping began
+ * (source: the reference client, whose merging relies on this rule). left ends at the middle of the first three such
+ * cuts; right begins after the middle of the last three.
  */
 struct cairn_subtree_level {
 	struct cairn_subtree_nodes left, right;
 	/* for cairn_subtree_add() */
-	bool bounded;     /* where the groups start is known: nothing is added to left any more */
-	bool promoted;    /* groups have gone up */
+	bool bounded;     /* the start of the groups is known: left gets no more nodes */
+	bool promoted;    /* groups have moved up */
 	bool has_cut;     /* a cut was seen since ... */
-	bool gap_fits;    /* ... and the one before it was 3 to 7 nodes away */
+	bool gap_fits;    /* ... and the previous cut was 3 to 7 nodes before */
 	uint32_t n_after; /* nodes after the last cut */
 };
 
@@ -47,7 +47,7 @@ struct cairn_subtree {
 /** An empty range. Give up one in use with cairn_subtree_fini(). */
 void cairn_subtree_init(struct cairn_subtree *s, bool at_start, bool at_end);
 
-/** Release what the range owns and make it empty. For CLEANUP(). */
+/** Releases the range's memory and empties it. For CLEANUP(). */
 void cairn_subtree_fini(struct cairn_subtree *s);
 
 /** Append a chunk. @return CAIRN_OK; CAIRN_E_LIMIT past CAIRN_SUBTREE_NODES_MAX; CAIRN_E_NOMEM; sticky */
@@ -55,8 +55,8 @@ CAIRN_MUST_USE enum cairn_status cairn_subtree_add(struct cairn_subtree *s, cons
 						   uint64_t bytes);
 
 /**
- * The range is complete: bring its levels into the form in which they are exchanged. A level from which nothing went up
- * has all its nodes on the left. With both at_start and at_end the top level is the root alone.
+ * Completes the range: brings its levels into the exchange format. A level that moved nothing up has all its nodes on
+ * the left. With both at_start and at_end the top level is the root alone.
  * @return as cairn_subtree_add()
  */
 CAIRN_MUST_USE enum cairn_status cairn_subtree_end(struct cairn_subtree *s);

@@ -19,7 +19,7 @@ struct cairn_json_pull {
 
 struct cairn_json_pull cairn_json_pull_init(const void *text, size_t len);
 
-/** What the next value is: one of { [ " 0 (any number) t f n; 0: bad, or the text is at its end. */
+/** Returns the type of the next value: one of { [ " 0 (any number) t f n; 0: bad, or the text is at its end. */
 char cairn_json_pull_peek(struct cairn_json_pull *p);
 
 /** Step into the next value, which must be an object ('{') or array ('['). */
@@ -42,10 +42,10 @@ bool cairn_json_pull_u64(struct cairn_json_pull *p, uint64_t max, uint64_t *out)
 /** Step over a value, checking it. @param[out] from  where its text begins; it ends at p->at; may be NULL */
 bool cairn_json_pull_skip(struct cairn_json_pull *p, size_t *from);
 
-/** Is the whole text read, except for white space? Bad if not. */
+/** Returns whether only white space is left; otherwise the text becomes bad. */
 bool cairn_json_pull_end(struct cairn_json_pull *p);
 
-/** Say what is wrong with the value at p->at. @return false */
+/** Reports a fault of the value at p->at. @return false */
 bool cairn_json_pull_fail(struct cairn_json_pull *p, const char *what);
 
 #endif

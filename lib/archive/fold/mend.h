@@ -1,24 +1,24 @@
-/* Taking a chunk's bytes from the places where its layout has them, and putting them right with their parity. */
+/* Extracts a chunk's bytes from its layout, and repairs them with their parity. */
 #ifndef CAIRN_ARCHIVE_FOLD_MEND_H
 #define CAIRN_ARCHIVE_FOLD_MEND_H
 
 #include "archive/fold/parity.h"
 #include "archive/fold/reader.h"
 
-/** What mending found. */
+/** The result of a repair. */
 struct cairn_fold_mended {
-	uint64_t n_wrong;    /* bytes put right */
-	uint64_t n_lost;     /* code words with more wrong bytes than their parity can tell */
+	uint64_t n_wrong;    /* bytes repaired */
+	uint64_t n_lost;     /* code words beyond repair: too many wrong bytes */
 	uint64_t first_lost; /* where the first of them begins in the area */
 };
 
-/** Take the data out of woven words. @param area  the chunk's comp_len + ecc_len bytes @param[out] comp  comp_len */
+/** Extracts the data from woven words. @param area  the chunk's comp_len + ecc_len bytes @param[out] comp  comp_len */
 void cairn_fold_unweave(const struct cairn_fold_chunk *c, const uint8_t *area, uint8_t *comp);
 
-/** Put right woven words, in place. */
+/** Repairs woven words, in place. */
 struct cairn_fold_mended cairn_fold_mend_woven(const struct cairn_parity *p, uint8_t *area, uint64_t len);
 
-/** Put right words whose parity lies apart, in place. */
+/** Repairs words whose parity lies apart, in place. */
 struct cairn_fold_mended cairn_fold_mend_apart(const struct cairn_parity *p, const struct cairn_fold_chunk *c,
 					       uint8_t *area);
 

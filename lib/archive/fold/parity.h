@@ -1,5 +1,5 @@
-/* Reed-Solomon parity as FOLD has it: code words of up to 255 bytes over GF(2^8) (polynomial 0x11d, generator 2, first
- * root 2^0), the data before the parity. Of a word's bytes, any parity/2 may be wrong. */
+/* Reed-Solomon parity of FOLD: code words of up to 255 bytes over GF(2^8) (polynomial 0x11d, generator 2, first root
+ * 2^0), the data before the parity. Any parity/2 bytes of a word can be repaired. */
 #ifndef CAIRN_ARCHIVE_FOLD_PARITY_H
 #define CAIRN_ARCHIVE_FOLD_PARITY_H
 
@@ -38,10 +38,10 @@ void cairn_parity_make(const struct cairn_parity *p, uint8_t *out, const uint8_t
 size_t cairn_parity_weave(const struct cairn_parity *p, uint8_t *out, const uint8_t *data, size_t len);
 
 /**
- * Put one word right, data and parity.
+ * Repairs one word, data and parity.
  * @param len  of the whole word, n + 1 .. CAIRN_PARITY_WORD_BYTES
  * @param[out] n_wrong  bytes that were wrong
- * @return CAIRN_OK; CAIRN_E_MISMATCH more are wrong than n/2: the word is as it was
+ * @return CAIRN_OK; CAIRN_E_MISMATCH more than n/2 are wrong: the word is unchanged
  */
 CAIRN_MUST_USE enum cairn_status cairn_parity_mend(const struct cairn_parity *p, uint8_t *word, size_t len,
 						   unsigned *n_wrong);

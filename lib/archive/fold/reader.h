@@ -1,4 +1,4 @@
-/* Reading a FOLD file: any chunk on its own, verified, repaired from its parity where that is needed. */
+/* Reads any single chunk of a FOLD file, verifies it, and repairs it from its parity if needed. */
 #ifndef CAIRN_ARCHIVE_FOLD_READER_H
 #define CAIRN_ARCHIVE_FOLD_READER_H
 
@@ -7,7 +7,7 @@
 /** An opened file: its index in memory, its chunks not. Owned by one thread at a time. */
 struct cairn_fold;
 
-/** Where the file's bytes are: a descriptor, or memory (bytes not NULL). Borrowed until the file is closed. */
+/** The source of the file's bytes: a descriptor, or memory (bytes not NULL). Borrowed until the file is closed. */
 struct cairn_fold_source {
 	int fd;
 	const uint8_t *bytes;
@@ -15,7 +15,7 @@ struct cairn_fold_source {
 };
 
 /**
- * Read header and index, and check all that needs no chunk: cairn_fold_index_parse().
+ * Reads header and index, and checks all that needs no chunk: cairn_fold_index_parse().
  * @param[out] out  owned by the caller, cairn_fold_close(); NULL on failure
  * @return CAIRN_OK
  *         CAIRN_E_FORMAT    not a FOLD file, unfinished, cut off, or its index is not valid: rule and offset in diag
@@ -39,45 +39,44 @@ enum cairn_fold_layout {
 	CAIRN_FOLD_APART, /* all stored bytes, then the parity of each word: the later dialect */
 };
 
-/** A chunk as it was read. Zeroed is empty. */
+/** The content of a chunk. Zeroed is empty. */
 struct cairn_fold_data {
 	uint8_t *bytes; /* owned, free(): the content; NULL when its length is 0 or it was not asked for */
 	uint64_t len;
 	uint8_t *comp; /* owned, free(): the compressed bytes; what bytes is when the chunk is stored */
 	enum cairn_fold_layout layout;
-	uint64_t n_wrong; /* bytes put right, in data and parity */
+	uint64_t n_wrong; /* bytes repaired, in data and parity */
 };
 void cairn_fold_data_fini(struct cairn_fold_data *data);
 
 struct cairn_fold_read_options {
-	bool check_parity; /* also look for damage that does no harm yet: in the parity */
-	bool keep_comp;    /* hand out the compressed bytes as well */
+	bool check_parity; /* also report damage of the parity alone */
+	bool keep_comp;    /* return the compressed bytes as well */
 };
 
 /**
- * Read a chunk into memory (up to three times its length): its header must say what the index says, the bytes must have
- * their CRC-32C and SHA-256, if need be after damage is repaired from the parity, and decompress to their length.
+ * Reads a chunk into memory (up to three times its length). Its header must match the index, and its bytes their
+ * CRC-32C and SHA-256, if need be after a repair from the parity. They must decompress to their length.
  * @param options  NULL: none
- * @return CAIRN_OK; CAIRN_E_FORMAT; CAIRN_E_LIMIT; CAIRN_E_MISMATCH damaged, and beyond repair; CAIRN_E_IO;
- *         CAIRN_E_NOMEM
+ * @return CAIRN_OK; CAIRN_E_FORMAT; CAIRN_E_LIMIT; CAIRN_E_MISMATCH damaged beyond repair; CAIRN_E_IO; CAIRN_E_NOMEM
  */
 CAIRN_MUST_USE enum cairn_status cairn_fold_read(struct cairn_fold *f, const struct cairn_fold_chunk *chunk,
 						 const struct cairn_fold_read_options *options,
 						 struct cairn_fold_data *out, struct cairn_diag *diag);
 
 /**
- * Open a file that was not finished, to take over its chunks one by one with cairn_fold_scan().
- * @return CAIRN_OK; CAIRN_E_FORMAT it is another file, or finished; CAIRN_E_LIMIT as cairn_fold_header_get();
- * CAIRN_E_IO; CAIRN_E_NOMEM
+ * Opens an unfinished file, to take over its chunks one by one with cairn_fold_scan().
+ * @return CAIRN_OK; CAIRN_E_FORMAT another file, or finished; CAIRN_E_LIMIT as cairn_fold_header_get(); CAIRN_E_IO;
+ *         CAIRN_E_NOMEM
  */
 CAIRN_MUST_USE enum cairn_status cairn_fold_open_unfinished(struct cairn_fold **out,
 							    const struct cairn_fold_source *source,
 							    struct cairn_diag *diag);
 
 /**
- * Read the chunk whose header is at an offset, from what is in the file alone: nothing is repaired.
- * @param parity  the N that it was written with; 0: none
- * @param[out] chunk  all but the name, with the SHA-256 that the bytes have
+ * Reads the chunk whose header is at an offset, using only the file's bytes: repairs nothing.
+ * @param parity  the N of its writer; 0: none
+ * @param[out] chunk  all but the name, with the SHA-256 of the bytes
  * @return CAIRN_OK; CAIRN_E_NOT_FOUND there is no whole and undamaged chunk; CAIRN_E_IO; CAIRN_E_NOMEM
  */
 CAIRN_MUST_USE enum cairn_status cairn_fold_scan(struct cairn_fold *f, uint64_t at, unsigned parity,

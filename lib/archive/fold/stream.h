@@ -1,13 +1,12 @@
-/* Reading a FOLD file from front to back, as it comes out of a pipe: its chunks first, and what vouches for them last.
- */
+/* Reads a FOLD file from a pipe: chunks first, and the index that verifies them last. */
 #ifndef CAIRN_ARCHIVE_FOLD_STREAM_H
 #define CAIRN_ARCHIVE_FOLD_STREAM_H
 
 #include "archive/fold/index.h"
 #include "archive/fold/reader.h"
 
-/** A file that is coming in. Memory: 100 bytes a chunk, the index, and three times a chunk while one is read. Owned by
- *  one thread at a time. */
+/** A file being read. Memory: 100 bytes a chunk, the index, and three times the current chunk. Owned by one thread at
+ * a time. */
 struct cairn_fold_stream;
 
 /**
@@ -21,18 +20,17 @@ void cairn_fold_stream_close(struct cairn_fold_stream *s);
 void cairn_fold_stream_closep(struct cairn_fold_stream **s);
 
 /**
- * Read the next chunk: its bytes have the CRC-32C that its header says, and decompress to their length. Nothing is
- * repaired from parity. At the end the index is read, and must say of each chunk what came, with its SHA-256.
- * @param[out] chunk  all but the name, which only the index knows
+ * Reads the next chunk: its bytes must match the CRC-32C in its header, and decompress to their length. Repairs
+ * nothing from parity. At the end reads the index, which must match each chunk received and its SHA-256.
+ * @param[out] chunk  all but the name, which only the index has
  * @param[out] out    owned by the caller: the content
- * @return CAIRN_OK; CAIRN_E_NOT_FOUND there is no other one, and all agrees; CAIRN_E_FORMAT, CAIRN_E_LIMIT also for
- *         "fold.stream", a file that is laid out otherwise than Cairn writes them; CAIRN_E_MISMATCH damaged;
- * CAIRN_E_IO; CAIRN_E_NOMEM
+ * @return CAIRN_OK; CAIRN_E_NOT_FOUND no further chunk, and all agrees; CAIRN_E_FORMAT, CAIRN_E_LIMIT also for
+ *         "fold.stream", a layout that Cairn does not write; CAIRN_E_MISMATCH damaged; CAIRN_E_IO; CAIRN_E_NOMEM
  */
 CAIRN_MUST_USE enum cairn_status cairn_fold_stream_next(struct cairn_fold_stream *s, struct cairn_fold_chunk *chunk,
 							struct cairn_fold_data *out, struct cairn_diag *diag);
 
-/** Bytes that have come so far, and how many there are up to the index. */
+/** Returns the bytes received so far, and the number of bytes before the index. */
 uint64_t cairn_fold_stream_at(const struct cairn_fold_stream *s);
 uint64_t cairn_fold_stream_total(const struct cairn_fold_stream *s);
 

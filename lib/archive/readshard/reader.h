@@ -1,4 +1,4 @@
-/* Reading a Read Shard: one hash and one look at the index for an object. */
+/* Reads a Read Shard: finds an object with one hash and one read of the index. */
 #ifndef CAIRN_ARCHIVE_READSHARD_READER_H
 #define CAIRN_ARCHIVE_READSHARD_READER_H
 
@@ -8,14 +8,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/** A shard that is open: its file or borrowed bytes, and its hash function in memory (about 1.3 bytes an object). Slots
- *  are read when they are asked for: never by a mapping, for a file that is cut, or on a disk that fails, would end the
- *  process by SIGBUS. Any thread may call; deleting goes on beside it (delete.h). */
+/** An open shard: its file or borrowed bytes, and its hash function in memory (about 1.3 bytes an object). Reads slots
+ * on demand, never by a mapping: a truncated file or a failing disk would end the process by SIGBUS. Any thread may
+ * call, also during deletions (delete.h). */
 struct cairn_readshard;
 
 /** The header's numbers. */
 struct cairn_readshard_header {
-	uint64_t n_objects; /* that were written; deleting does not lower it */
+	uint64_t n_objects; /* written; deletions do not lower it */
 	uint64_t objects_at, objects_bytes;
 	uint64_t index_at, index_bytes;
 	uint64_t function_at;
@@ -23,7 +23,7 @@ struct cairn_readshard_header {
 
 /** One slot of the index. */
 struct cairn_readshard_slot {
-	bool is_live; /* false: it is free, or its object was deleted; then the rest is zero */
+	bool is_live; /* false: free or deleted; then the rest is zero */
 	uint8_t key[CAIRN_READSHARD_KEY_BYTES];
 	uint64_t at;       /* offset of the object's size field */
 	uint64_t bytes_at; /* of its first byte */
@@ -38,7 +38,8 @@ struct cairn_readshard_slot {
  */
 CAIRN_MUST_USE enum cairn_status cairn_readshard_open(struct cairn_readshard **out, int fd, struct cairn_diag *diag);
 
-/** Likewise, of bytes in memory, which must outlive it. @return CAIRN_OK; CAIRN_E_FORMAT; CAIRN_E_NOMEM */
+/** As cairn_readshard_open(), for bytes in memory, which must outlive the shard. @return CAIRN_OK; CAIRN_E_FORMAT;
+ * CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_readshard_open_bytes(struct cairn_readshard **out, const uint8_t *bytes,
 							    size_t len, struct cairn_diag *diag);
 void cairn_readshard_free(struct cairn_readshard *s);
@@ -53,7 +54,7 @@ uint64_t cairn_readshard_len(const struct cairn_readshard *s);
 CAIRN_MUST_USE enum cairn_status cairn_readshard_read(const struct cairn_readshard *s, uint64_t at, uint8_t *out,
 						      size_t len, struct cairn_diag *diag);
 
-/** Where the hash function ends; what follows, as on devices and in files made long beforehand, is not looked at. */
+/** Returns where the hash function ends; bytes after it, as on devices and in preallocated files, are ignored. */
 uint64_t cairn_readshard_end(const struct cairn_readshard *s);
 
 /** Slots of the index. */
@@ -76,8 +77,8 @@ CAIRN_MUST_USE enum cairn_status cairn_readshard_find(const struct cairn_readsha
 						      const uint8_t key[static CAIRN_READSHARD_KEY_BYTES],
 						      struct cairn_readshard_slot *out, struct cairn_diag *diag);
 
-/** Is the object there still that cairn_readshard_find() found a moment ago? Reads its slot alone. @return CAIRN_OK;
- *  CAIRN_E_NOT_FOUND it was deleted; CAIRN_E_IO as cairn_readshard_slot() */
+/** Checks that an object just found still exists. Reads only its slot. @return CAIRN_OK; CAIRN_E_NOT_FOUND it was
+ * deleted; CAIRN_E_IO as cairn_readshard_slot() */
 CAIRN_MUST_USE enum cairn_status cairn_readshard_find_again(const struct cairn_readshard *s,
 							    const struct cairn_readshard_slot *found,
 							    struct cairn_diag *diag);
@@ -90,30 +91,29 @@ CAIRN_MUST_USE enum cairn_status cairn_readshard_find_again(const struct cairn_r
 CAIRN_MUST_USE enum cairn_status cairn_readshard_list(const struct cairn_readshard *s, uint32_t **slots, uint32_t *n,
 						      struct cairn_diag *diag);
 
-/** Does an object begin behind those before it? @param[in,out] end  where they end; then where this one does
- *  @return CAIRN_OK; CAIRN_E_FORMAT "readshard.overlap" with both places */
+/** Checks that an object begins after the previous ones. @param[in,out] end  where they end; then where this one ends
+ * @return CAIRN_OK; CAIRN_E_FORMAT "readshard.overlap" with both places */
 CAIRN_MUST_USE enum cairn_status cairn_readshard_check_behind(const struct cairn_readshard_slot *object, uint32_t slot,
 							      uint64_t *end, struct cairn_diag *diag);
 
 /**
- * Are all objects that are there within their section, and none lies over another? Asked of the file once, if so: from
- * then on objects only go. One thread at a time.
+ * Checks that all live objects are within their section and do not overlap. A success is remembered: objects can only
+ * be removed later. One thread at a time.
  * @return CAIRN_OK; CAIRN_E_FORMAT "readshard.overlap", or as cairn_readshard_slot(); CAIRN_E_IO; CAIRN_E_NOMEM
  */
 CAIRN_MUST_USE enum cairn_status cairn_readshard_check_disjoint(struct cairn_readshard *s, struct cairn_diag *diag);
 
-/** What cairn_readshard_verify() counted. */
+/** The counts of cairn_readshard_verify(). */
 struct cairn_readshard_summary {
-	uint32_t n_objects;      /* that are there */
-	uint64_t n_deleted;      /* that were */
+	uint32_t n_objects;      /* live */
+	uint64_t n_deleted;      /* deleted */
 	uint64_t bytes;          /* of objects, without their size fields */
 	uint64_t trailing_bytes; /* behind the hash function */
 };
 
 /**
- * Check all that opening leaves out: that the sections follow each other without gaps, that the function finds each key
- * in its slot, that each object is within its section and none lies over another, and the sums. Contents are the
- * caller's: the format has no checksums.
+ * Checks all that opening skips: sections without gaps, each key in the slot that the function gives, each object
+ * within its section and without overlap, and the sums. The caller checks contents: the format has no checksums.
  * @return CAIRN_OK; CAIRN_E_FORMAT with rule, offset and values in diag; CAIRN_E_IO; CAIRN_E_NOMEM
  */
 CAIRN_MUST_USE enum cairn_status cairn_readshard_verify(const struct cairn_readshard *s,

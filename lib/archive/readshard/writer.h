@@ -1,4 +1,4 @@
-/* Writing a Read Shard: objects as they come, then the index, the hash function and last the header. */
+/* Writes a Read Shard: objects as they come, then the index, the hash function and last the header. */
 #ifndef CAIRN_ARCHIVE_READSHARD_WRITER_H
 #define CAIRN_ARCHIVE_READSHARD_WRITER_H
 
@@ -23,17 +23,16 @@ CAIRN_MUST_USE enum cairn_status cairn_readshard_writer_add(struct cairn_readsha
 							    const uint8_t key[static CAIRN_READSHARD_KEY_BYTES],
 							    const uint8_t *bytes, size_t len);
 
-/** Likewise, the first len bytes of a file, which are copied within the kernel where it can. @return likewise;
- *  CAIRN_E_IO also when the file is shorter */
+/** Adds the first len bytes of a file, copied within the kernel if possible. @return as cairn_readshard_writer_add();
+ * CAIRN_E_IO also if the file is shorter */
 CAIRN_MUST_USE enum cairn_status cairn_readshard_writer_add_fd(struct cairn_readshard_writer *w,
 							       const uint8_t key[static CAIRN_READSHARD_KEY_BYTES],
 							       int from_fd, uint64_t len);
 
 /**
- * Write the rest and make all of it durable. Not durable yet: the file's name.
+ * Writes the rest and makes the content durable, but not the file's name.
  * @return CAIRN_OK; CAIRN_E_CONFLICT two keys are equal, diag names the key; CAIRN_E_LIMIT as cairn_chd_build();
- *         CAIRN_E_FORMAT what was built does not read back; CAIRN_E_IO; CAIRN_E_FULL;
- * CAIRN_E_NOMEM
+ *         CAIRN_E_FORMAT the result does not read back; CAIRN_E_IO; CAIRN_E_FULL; CAIRN_E_NOMEM
  */
 CAIRN_MUST_USE enum cairn_status cairn_readshard_writer_end(struct cairn_readshard_writer *w, struct cairn_diag *diag);
 
