@@ -1,11 +1,11 @@
-/* Several shards at once: what most shards are, new files of known xorbs, goes in as one exchange of rows, whatever
- * number of shards there is, and one or two more for each owner of new bytes, whose quota is asked. One that is
- * anything else is left to put_shard.c, which comes after.
+/* Registers several shards together. Simple shards, which have new files of known xorbs, take one exchange for the rows
+ * of all, and one or two more for the quota of each owner of new bytes. put_shard.c registers all other shards
+ * afterwards.
  *
- * What was looked at before it was verified (look.c) is not looked at again, unless something was removed since, or
- * another server leads: a file or a shard that came meanwhile violates a unique key, and the writer begins anew without
- * that look. The others are looked at together, in one exchange more. Nothing changes between that and the rows:
- * transactions that write follow each other, which also makes the numbers of rows theirs from the first to the last. */
+ * The look before verifying (look.c) is used, unless something was removed since or another server leads. If a file or
+ * a shard came meanwhile, a unique key is violated, and the writer retries without the look. Shards without a look are
+ * read together, in one more exchange. Nothing changes between that and the rows, since writing transactions run one
+ * after the other. So the numbers that a transaction reserves are consecutive. */
 #include "index/postgres/hub.h"
 #include "index/postgres/own.h"
 #include "index/postgres/put.h"
@@ -318,7 +318,7 @@ static int join_by_hash(const void *pa, const void *pb)
 	return order != 0 ? order : a < b ? -1 : a > b;
 }
 
-/* A file that comes twice is new once. */
+/* Counts a repeated file as new only once. */
 static void join_part_twins(struct join *j)
 {
 	for (uint32_t i = 0; i < j->n_files; i++)
@@ -329,7 +329,7 @@ static void join_part_twins(struct join *j)
 			j->sorted[i]->shard->plain = false;
 }
 
-/* Those that are plain are told from the others, and numbered. */
+/* Selects the simple shards, and numbers them. */
 static void join_judge(struct join *j)
 {
 	for (uint32_t i = 0; i < j->n; i++) {

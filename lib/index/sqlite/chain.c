@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-enum { CHAIN_STALE_MAX = 8 }; /* older rows of a path that are stepped over before the next path is looked up */
+enum { CHAIN_STALE_MAX = 8 }; /* older rows of a path to step over before looking up the next path */
 
 enum cairn_status cairn_chain_read(sqlite3_stmt *line_stmt, int64_t line, int64_t upto, struct cairn_chain *out)
 {
@@ -51,7 +51,7 @@ static const char *chain_text(sqlite3_stmt *row, int at)
 	return text ? text : "";
 }
 
-/* The order of a row and of what was visited last. */
+/* Compares a row with the last path visited. */
 static int chain_compare(sqlite3_stmt *row, const char *folder, const char *name)
 {
 	int order = strcmp(chain_text(row, CAIRN_CHAIN_FOLDER), folder);
@@ -63,7 +63,7 @@ static void chain_seek(struct cairn_chain_scan *scan, unsigned i)
 	sqlite3_stmt *stmt = scan->stmts[i];
 	(void)sqlite3_reset(stmt);
 	sqlite3_bind_int64(stmt, 1, scan->chain->line[i]);
-	/* Copied, since what was visited last is what they are. */
+	/* Copied, since they are the last path visited, which changes. */
 	(void)sqlite3_bind_text(stmt, 2, scan->folder, -1, SQLITE_TRANSIENT);
 	(void)sqlite3_bind_text(stmt, 3, scan->name, -1, SQLITE_TRANSIENT);
 	scan->begun[i] = true;
@@ -80,8 +80,8 @@ void cairn_chain_begin(struct cairn_chain_scan *scan, const char *folder, const 
 	}
 }
 
-/* Step a line to its newest row that counts of a path behind the one that was visited last. A path that changed often
- * has many older rows: the next path is looked up then. */
+/* Steps a line to the newest counting row of a path after the last one visited. A path that changed often has many
+ * older rows, so the next path is then looked up. */
 static enum cairn_status chain_advance(struct cairn_chain_scan *scan, unsigned i)
 {
 	sqlite3_stmt *stmt = scan->stmts[i];
@@ -105,7 +105,7 @@ static enum cairn_status chain_advance(struct cairn_chain_scan *scan, unsigned i
 	return CAIRN_OK;
 }
 
-/* @param[out] first  the line that has the first path, the nearest of several; NULL: none has any */
+/* @param[out] first  the nearest line with the first path; NULL: no line has a row left */
 static enum cairn_status chain_first(struct cairn_chain_scan *scan, sqlite3_stmt **first)
 {
 	*first = NULL;

@@ -6,13 +6,12 @@
 #include <stdio.h>
 
 enum {
-	CHECKPOINT_REST_PAGES = 1000, /* so much the writer may find when it is its turn */
-	CHECKPOINT_PASSES_MAX = 6,    /* of a round: against commits that never let it come down to that */
-	CHECKPOINT_READER_MS = 50,    /* that a reader may hold up giving back what did not fit */
+	CHECKPOINT_REST_PAGES = 1000, /* the rest that the thread may leave to the writer */
+	CHECKPOINT_PASSES_MAX = 6,    /* of a round, since commits may never let the log shrink to that */
+	CHECKPOINT_READER_MS = 50,    /* wait for readers when shrinking the log */
 };
 
-/* Sync the database, so that whoever copies the last of the log finds little to wait for: SQLite itself syncs only
- * then. */
+/* Syncs the database, so that copying the last of the log, after which SQLite itself syncs, takes little time. */
 static int checkpoint_sync(sqlite3 *db)
 {
 	sqlite3_file *file = NULL;
@@ -22,8 +21,8 @@ static int checkpoint_sync(sqlite3 *db)
 	return file->pMethods->xSync(file, SQLITE_SYNC_NORMAL | SQLITE_SYNC_DATAONLY);
 }
 
-/* The kernel tells a failed write once, and then takes the page for written: a later sync that succeeds says nothing
- * about it. Busy, or no room for more, is nothing of the kind. */
+/* Did the disk fail? The kernel reports a failed write once and then takes the page for written, so a later successful
+ * sync proves nothing. A busy database or a full disk is not such a failure. */
 static bool checkpoint_failed(int rc)
 {
 	return (rc & 0xff) == SQLITE_IOERR;
@@ -38,9 +37,9 @@ static bool checkpoint_has_more(struct cairn_checkpoint *c, int copied)
 	return more;
 }
 
-/* One round of the thread. What a reader still needs is left for the next. No pass begins on a log that is copied
- * whole: a commit could begin the log anew during the pass, and SQLite up to 3.51.2 then loses that commit (its
- * "WAL-reset bug"; docs/design.md has why this order excludes it). */
+/* One round of the thread. Pages that a reader still needs are left for the next round. No pass begins on a log that is
+ * copied completely: a commit could restart the log during the pass, and SQLite up to 3.51.2 then loses that commit
+ * (its "WAL-reset bug"; docs/design.md shows why this order prevents it). */
 static int checkpoint_copy(struct cairn_checkpoint *c)
 {
 	int pages = 0, copied = 0, before = 0;
@@ -75,7 +74,7 @@ static void *checkpoint_loop(void *arg)
 	return NULL;
 }
 
-/* How much log there may be, as things are. */
+/* Returns the present limit of the log, in pages. */
 static int checkpoint_pages(const struct cairn_checkpoint *c)
 {
 	uint64_t free_bytes = cairn_reserve_free_bytes(c->path);
@@ -86,7 +85,7 @@ static int checkpoint_pages(const struct cairn_checkpoint *c)
 	return pages < CAIRN_CHECKPOINT_PAGES ? (int)pages : CAIRN_CHECKPOINT_PAGES;
 }
 
-/* Between two rounds. The file of the log is cut to that when it is begun anew. */
+/* Bounds the log, between two rounds. Its file is truncated to the limit when the log is restarted. */
 static void checkpoint_bound(struct cairn_checkpoint *c)
 {
 	int pages = checkpoint_pages(c);
@@ -96,16 +95,16 @@ static void checkpoint_bound(struct cairn_checkpoint *c)
 		return;
 	c->round_pages = pages;
 	(void)snprintf(limit, sizeof(limit), "PRAGMA journal_size_limit = %d", pages * CAIRN_MIGRATE_PAGE_BYTES);
-	/* Where it fails, the file stays longer for a while. */
+	/* If this fails, the file stays longer for a while. */
 	(void)!cairn_sql_ask(c->writer_db, limit, &value);
 }
 
-/* After each commit of the writer, on its thread. */
+/* Called after each commit of the writer, on its thread. */
 static int checkpoint_committed(void *ctx, sqlite3 *db, const char *name, int pages)
 {
 	struct cairn_checkpoint *c = ctx;
 	if (pages < c->from_pages)
-		c->from_pages = 0; /* the log was begun anew */
+		c->from_pages = 0; /* the log was restarted */
 	int more = pages - c->from_pages;
 	if (more >= CAIRN_CHECKPOINT_PAGES_MIN)
 		checkpoint_bound(c);
@@ -121,7 +120,7 @@ static int checkpoint_committed(void *ctx, sqlite3 *db, const char *name, int pa
 	pthread_mutex_unlock(&c->lock);
 	if (!rest)
 		return SQLITE_OK;
-	/* Whatever comes of it: the commit is durable, and the log is still there. */
+	/* Even if it fails, the commit is durable, and the log is still there. */
 	int rc = sqlite3_wal_checkpoint_v2(db, name, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
 	c->from_pages = pages;
 	pthread_mutex_lock(&c->lock);
@@ -130,7 +129,7 @@ static int checkpoint_committed(void *ctx, sqlite3 *db, const char *name, int pa
 	return SQLITE_OK;
 }
 
-/* A connection that has read nothing does not know yet that there is a log. */
+/* Reads once, since a connection that has read nothing does not know of the log. */
 static enum cairn_status checkpoint_set_up(sqlite3 *db)
 {
 	int64_t value;
@@ -170,7 +169,7 @@ bool cairn_checkpoint_failed(struct cairn_checkpoint *c)
 	return failed;
 }
 
-/* How much there is of the log's file, used or not. */
+/* Returns the size of the log's file, used or not. */
 static int64_t checkpoint_log_bytes(sqlite3 *db)
 {
 	sqlite3_file *file = NULL;
@@ -190,7 +189,7 @@ bool cairn_checkpoint_shrink(struct cairn_checkpoint *c)
 	pthread_mutex_unlock(&c->lock);
 	if (failed)
 		return true;
-	/* A look-up is over in that time; commits of others do not wait for a longer reader. */
+	/* A lookup takes less than that; commits must not wait for a longer reader. */
 	sqlite3_busy_timeout(c->writer_db, CHECKPOINT_READER_MS);
 	int rc = sqlite3_wal_checkpoint_v2(c->writer_db, "main", SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
 	sqlite3_busy_timeout(c->writer_db, CAIRN_SQL_BUSY_MS);

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* Is it ours? Versions are judged by whoever opens it as an index. */
+/* Is it an index of Cairn? The version is checked when the copy is opened as an index. */
 static enum cairn_status copy_check(sqlite3 *db, const char *path, struct cairn_diag *diag)
 {
 	int64_t application = 0;
@@ -20,7 +20,7 @@ static enum cairn_status copy_check(sqlite3 *db, const char *path, struct cairn_
 	return CAIRN_OK;
 }
 
-/* In one step, so that all pages are of one read transaction. */
+/* Copies in one step, so that all pages are from one read transaction. */
 static enum cairn_status copy_pages(sqlite3 *to, sqlite3 *from, struct cairn_diag *diag)
 {
 	sqlite3_backup *backup = sqlite3_backup_init(to, "main", from, "main");
@@ -46,12 +46,12 @@ enum cairn_status cairn_sqlite_copy(const char *dir, const char *path, struct ca
 		status = copy_check(from, from_path, diag);
 	if (status == CAIRN_OK)
 		status = cairn_sql_open(&to, path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL, diag);
-	/* Durable it is where it is copied to next. */
+	/* No sync: the copy becomes durable at its next destination. */
 	if (status == CAIRN_OK && cairn_sql_exec(to, "PRAGMA synchronous = OFF") != CAIRN_OK)
 		status = cairn_sql_fail(to, diag, "cannot copy the index");
 	if (status == CAIRN_OK)
 		status = copy_pages(to, from, diag);
-	/* The pages say that there is a log; a copy that is only read should need none. */
+	/* The copied header asks for a log, which a copy for reading does not need. */
 	if (status == CAIRN_OK && cairn_sql_exec(to, "PRAGMA journal_mode = DELETE") != CAIRN_OK)
 		status = cairn_sql_fail(to, diag, "cannot copy the index");
 	return status;

@@ -1,5 +1,5 @@
-/* Chunk queries. The statement that found the row stays open meanwhile, so that all that follows sees its snapshot
- * without a transaction of its own: a miss is one statement and touches one page of the index's tree. */
+/* Chunk queries. The statement that finds the row stays open, so that all later ones see its snapshot without a
+ * transaction. So a miss is one statement and reads one page of the index's tree. */
 #include "index/rows.h"
 #include "index/sqlite/engine.h"
 
@@ -14,7 +14,7 @@ enum { DEDUPE_TRIES_MAX = 8 };
 struct dedupe_query {
 	struct cairn_reader *r;
 	const struct cairn_hash *chunk;
-	int64_t own_scope;   /* the asker's; 0 until it is needed, and when it is the shared one or unknown */
+	int64_t own_scope;   /* the caller's; 0 until needed, and for the shared or an unknown one */
 	int64_t xorb, shard; /* of the row that matched */
 	struct cairn_chunk_list list;
 	struct cairn_index_dedupe_xorb answer;
@@ -35,7 +35,7 @@ static enum cairn_status dedupe_decode(struct dedupe_query *q, sqlite3_stmt *row
 	return cairn_rows_list(&q->list, spans, spans_len, hashes, hashes_len);
 }
 
-/* The prefix is only half a proof: compare the hash at the row's place. */
+/* The prefix proves little, so compares the whole hash at the row's place. */
 static enum cairn_status dedupe_try(struct dedupe_query *q, sqlite3_stmt *found, bool *proved)
 {
 	int64_t place = sqlite3_column_int64(found, 1);
@@ -56,7 +56,7 @@ static enum cairn_status dedupe_try(struct dedupe_query *q, sqlite3_stmt *found,
 	return dedupe_decode(q, list, 0);
 }
 
-/* Try the rows of one scope. */
+/* Tries the rows of one scope. */
 static enum cairn_status dedupe_scan(struct dedupe_query *q, sqlite3_stmt *rows, bool *proved)
 {
 	sqlite3_bind_int64(rows, 1, (int64_t)cairn_get_u64le(q->chunk->b));
@@ -84,8 +84,7 @@ static enum cairn_status dedupe_resolve_scope(struct dedupe_query *q, const char
 	return status;
 }
 
-/* Rows of other scopes are never looked at, and nothing depends on whether there are any: the asker could tell by the
- * time that an answer takes. */
+/* Rows of other scopes are never read. Otherwise the time of an answer would reveal whether there are any. */
 static enum cairn_status dedupe_find(struct dedupe_query *q, sqlite3_stmt *shared, sqlite3_stmt *own, const char *scope)
 {
 	bool proved = false;
@@ -99,7 +98,7 @@ static enum cairn_status dedupe_find(struct dedupe_query *q, sqlite3_stmt *share
 	return status == CAIRN_OK && !proved ? CAIRN_E_NOT_FOUND : status;
 }
 
-/* Places of the eligible chunks that the asker may know of, ascending. */
+/* Reads the places of the eligible chunks that the caller may see, ascending. */
 static enum cairn_status dedupe_eligible(struct dedupe_query *q)
 {
 	bool marked[CAIRN_XORB_CHUNKS_MAX] = {false};
@@ -137,8 +136,8 @@ static enum cairn_status dedupe_answer_first(struct dedupe_query *q)
 	return dedupe_eligible(q);
 }
 
-/* A damaged one is left out: it is an extra, and what was asked for is whole.
- * @param[out] row  false: there is no further neighbour */
+/* Skips damaged neighbours: they are extras, and the requested xorb is sound.
+ * @param[out] row  false: no further neighbour */
 static enum cairn_status dedupe_answer_next(struct dedupe_query *q, sqlite3_stmt *neighbours, bool *row)
 {
 	enum cairn_status status;

@@ -25,7 +25,7 @@ static enum cairn_status driver_prepare(struct cairn_sqlite_db *db, const struct
 	return CAIRN_OK;
 }
 
-/* A statement whose rows are still being read cannot be used again: then it is prepared a second time. */
+/* If rows of a statement are still being read, it is prepared a second time. */
 static enum cairn_status driver_find(struct cairn_sqlite_db *db, const struct cairn_sql *sql,
 				     struct cairn_sqlite_known **out)
 {

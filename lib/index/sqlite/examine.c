@@ -1,4 +1,5 @@
-/* Each look is a statement or two that say where two tables, or a table and its trees, disagree. */
+/* Checks an index for damage. Each check is a statement or two that find where two tables, or a table and its trees,
+ * disagree. */
 #include "index/examine.h"
 #include "index/sqlite/contents.h"
 #include "index/sqlite/engine.h"
@@ -34,7 +35,7 @@ static void examine_tell(struct examine *e, enum cairn_index_fault_kind kind, co
 	e->visit(e->ctx, &fault);
 }
 
-/* What cannot be read is damaged, or the disk fails: either is a fault, and no reason not to look at the rest. */
+/* Reports an unreadable table as a fault, and goes on with the rest. */
 static enum cairn_status examine_failed(struct examine *e, enum cairn_status status, const char *doing)
 {
 	if ((sqlite3_errcode(e->db) & 0xff) == SQLITE_INTERRUPT)
@@ -46,7 +47,7 @@ static enum cairn_status examine_failed(struct examine *e, enum cairn_status sta
 	return CAIRN_OK;
 }
 
-/* Tell each row of a statement. @param doing  what is said if it fails */
+/* Reports each row of a statement. @param doing  the text if the statement fails */
 static enum cairn_status examine_each(struct examine *e, const char *sql, const char *doing,
 				      void (*tell)(struct examine *e, sqlite3_stmt *row))
 {
@@ -106,7 +107,7 @@ static void examine_tell_foreign(struct examine *e, sqlite3_stmt *row)
 static const struct examine_rule {
 	int64_t since; /* version of the schema */
 	const char *what;
-	const char *sql; /* how many there are; none is right */
+	const char *sql; /* counts rows; 0 is right */
 } examine_rules[] = {
 	{1, "xorbs without a chunk list",
 	 "SELECT count(*) FROM xorb x WHERE NOT EXISTS(SELECT 1 FROM list l WHERE l.xorb = x.id)"},
@@ -228,7 +229,7 @@ static void examine_tell_terms(void *ctx, int64_t file)
 	examine_tell(ctx, CAIRN_INDEX_FAULT_REFERENCE, "the terms of file number %lld are damaged", (long long)file);
 }
 
-/* Which ones is asked only when the sums tell that there are some. */
+/* Lists the differing rows only if the sums differ. */
 static enum cairn_status examine_references(struct examine *e, int64_t version)
 {
 	bool agree = false;
@@ -249,9 +250,9 @@ static enum cairn_status examine_references(struct examine *e, int64_t version)
 
 /* --- offsets ------------------------------------------------------------------------------------------------------ */
 
-enum { EXAMINE_OFFSETS_SINCE = 5 }; /* version; before, terms kept none */
+enum { EXAMINE_OFFSETS_SINCE = 5 }; /* schema version; older terms have none */
 
-/* Files whose terms were told. */
+/* Files whose terms were reported. */
 struct examine_offsets {
 	struct examine *e;
 	unsigned n;
@@ -279,7 +280,7 @@ static enum cairn_status examine_offsets(struct examine *e, int64_t version)
 
 /* --- inline files ------------------------------------------------------------------------------------------------- */
 
-enum { EXAMINE_CONTENTS_SINCE = 11 }; /* version; before, there were none */
+enum { EXAMINE_CONTENTS_SINCE = 11 }; /* schema version; older ones have none */
 
 static void examine_tell_content(void *ctx, const char *text)
 {
@@ -310,7 +311,7 @@ static enum cairn_status examine_all(struct examine *e, int64_t version)
 	return status == CAIRN_OK ? examine_contents(e, version) : status;
 }
 
-/* Of an index in use a fault among others; whoever takes a copy for one must not go on. */
+/* A foreign schema is a fault of an index in use. Of a copy it is an error, which ends the examination. */
 static enum cairn_status examine_schema(struct examine *e, const char *path, int64_t version, bool is_copy,
 					struct cairn_diag *diag)
 {
@@ -360,7 +361,7 @@ enum cairn_status cairn_sqlite_examine_xorbs(struct cairn_index *ix, cairn_index
 				  : status;
 }
 
-/* When a glance ends. */
+/* The end of a glance. */
 struct examine_end {
 	int64_t at_ms;
 	bool (*stop)(void *ctx);
@@ -375,7 +376,7 @@ static int examine_is_over(void *ctx)
 	return cairn_clock_mono_ms() >= end->at_ms || (end->stop && end->stop(end->stop_ctx));
 }
 
-/* A check that was interrupted may say so as it says a fault. */
+/* Ignores the "fault" that an interrupted check may report. */
 static void examine_glanced(void *ctx, const struct cairn_index_fault *fault)
 {
 	struct examine_end *end = ctx;

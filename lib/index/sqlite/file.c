@@ -1,4 +1,4 @@
-/* The terms of a file and its references, which several writes change. */
+/* Changes the terms of a file and its references, for several kinds of writes. */
 #include "index/rows.h"
 #include "index/sqlite/write.h"
 
@@ -22,7 +22,7 @@ static enum cairn_status file_terms(struct cairn_tx *tx, int64_t file, struct ca
 	return cairn_rows_terms(terms, n, bytes, len, CAIRN_ROWS_TERM_BYTES);
 }
 
-/* @param read  what file_terms() said: terms that are damaged do not tell which xorbs the file kept */
+/* @param read  the status of file_terms(): damaged terms do not show which xorbs the file kept */
 static enum cairn_status file_drop_references(struct cairn_tx *tx, int64_t file, enum cairn_status read,
 					      const struct cairn_index_term *terms, uint32_t n)
 {

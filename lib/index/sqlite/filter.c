@@ -7,13 +7,13 @@
 #include <string.h>
 
 enum {
-	FILTER_BLOCK_WORDS = 8, /* a cache line: a question costs one of them a layer */
+	FILTER_BLOCK_WORDS = 8, /* a cache line: a query reads one for each layer */
 	FILTER_BLOCK_BYTES = FILTER_BLOCK_WORDS * 8,
 	FILTER_BITS = 6, /* set for each prefix; each needs 9 bits of the mixed prefix */
 	FILTER_ROOM_MIN = 1 << 16,
 };
 
-/* Prefixes are uniform, but their bits choose the block; the bits within it must not depend on those. */
+/* Prefixes are uniform, but their bits choose the block. The bits within the block must be independent of these. */
 static uint64_t filter_mix(uint64_t prefix)
 {
 	uint64_t x = prefix * UINT64_C(0x9e3779b97f4a7c15);
@@ -26,14 +26,15 @@ static _Atomic uint64_t *filter_block(const struct cairn_filter_layer *layer, ui
 	return layer->words + block * FILTER_BLOCK_WORDS;
 }
 
-/* A block that lay across two lines would cost both of them. */
+/* Aligns blocks, since a block across two cache lines would cost both. */
 static _Atomic uint64_t *filter_first_line(void *memory)
 {
 	uint8_t *bytes = memory;
 	return (void *)(bytes + (0 - (uintptr_t)bytes) % FILTER_BLOCK_BYTES);
 }
 
-/* Another layer, as large as wanted or as is left. Without memory the last one takes more than it has room for. */
+/* Adds a layer of the wanted size, or of what is left. If memory runs out, the last layer takes more than it has room
+ * for. */
 static void filter_grow(struct cairn_filter *f, uint64_t room)
 {
 	unsigned n = atomic_load(&f->n_layers);
@@ -43,7 +44,7 @@ static void filter_grow(struct cairn_filter *f, uint64_t room)
 	uint64_t n_blocks = room * CAIRN_FILTER_BITS_EACH / (FILTER_BLOCK_BYTES * UINT64_C(8));
 	if (n == CAIRN_FILTER_LAYERS_MAX || n_blocks == 0)
 		return;
-	void *memory = calloc(n_blocks + 1, FILTER_BLOCK_BYTES); /* pages that nothing is in yet cost nothing */
+	void *memory = calloc(n_blocks + 1, FILTER_BLOCK_BYTES); /* unused pages cost no memory */
 	if (!memory)
 		return;
 	f->layer[n] = (struct cairn_filter_layer){filter_first_line(memory), n_blocks, memory};
@@ -96,7 +97,7 @@ static bool filter_layer_maybe(const struct cairn_filter_layer *layer, uint64_t 
 	return true;
 }
 
-/* Whether or not all is in it yet. */
+/* Is the prefix in a layer, even if the filter is incomplete? */
 static bool filter_has(const struct cairn_filter *f, uint64_t prefix)
 {
 	uint64_t mixed = filter_mix(prefix);

@@ -1,4 +1,4 @@
-/* Files that are taken from an owner, or given to one more. */
+/* Takes files from an owner, or gives them to one more. */
 #include "index/sqlite/write.h"
 
 /* @param[out] id  0: there is no such file */

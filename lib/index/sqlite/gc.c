@@ -1,5 +1,5 @@
-/* Xorbs that no file needs: retired, then swept. Candidates of a page are read first and changed afterwards, since
- * SQLite does not say what a SELECT sees of changes made while it runs. */
+/* Retires and then sweeps xorbs that no file needs. The candidates of a page are all read before any is changed, since
+ * SQLite does not define what a running SELECT sees of changes. */
 #include "index/needs.h"
 #include "index/sqlite/write.h"
 
@@ -14,7 +14,7 @@ static enum cairn_status gc_drop(struct cairn_tx *tx, enum cairn_tx_stmt which, 
 	return cairn_sql_run(tx->stmt[which]);
 }
 
-/* It is not offered any more. */
+/* Withdraws a xorb, which is no longer offered. */
 static enum cairn_status gc_withdraw(struct cairn_tx *tx, int64_t xorb)
 {
 	enum cairn_status status = gc_drop(tx, CAIRN_TX_DROP_DEDUPE, xorb);
@@ -59,7 +59,7 @@ enum cairn_status cairn_tx_lose_xorb(struct cairn_tx *tx, struct cairn_index_los
 
 struct gc_page {
 	unsigned n, n_seen; /* candidates; xorbs looked at */
-	int64_t last;       /* of those looked at */
+	int64_t last;       /* of the xorbs looked at */
 	int64_t id[GC_PAGE];
 	struct cairn_hash hash[GC_PAGE];
 	int64_t stored_bytes[GC_PAGE];
@@ -141,7 +141,7 @@ static enum cairn_status gc_sweep_page(struct cairn_tx *tx, int64_t before_unix_
 	}
 }
 
-/* Also an index in which a retired xorb is referenced, which cannot be, must not lose it. */
+/* A retired xorb should never be referenced. If it is, keep it. */
 static enum cairn_status gc_is_referenced(struct cairn_tx *tx, int64_t xorb, bool *referenced)
 {
 	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = tx->stmt[CAIRN_TX_HAS_REFERENCE];
@@ -149,7 +149,7 @@ static enum cairn_status gc_is_referenced(struct cairn_tx *tx, int64_t xorb, boo
 	return cairn_sql_step(stmt, referenced);
 }
 
-/* @param[out] shard  one that describes the xorb; 0: there is none */
+/* @param[out] shard  a shard that describes the xorb; 0: none */
 static enum cairn_status gc_find_member(struct cairn_tx *tx, int64_t xorb, int64_t *shard)
 {
 	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = tx->stmt[CAIRN_TX_FIND_MEMBER];
@@ -160,7 +160,7 @@ static enum cairn_status gc_find_member(struct cairn_tx *tx, int64_t xorb, int64
 	return status;
 }
 
-/* A shard of which no xorb is left has no neighbours to lend. Nor is it known any more: the sweep sees to that. */
+/* Drops shards without any xorb left: they offer no neighbours. The sweep makes all earlier shards unknown. */
 static enum cairn_status gc_drop_members(struct cairn_tx *tx, int64_t xorb)
 {
 	for (;;) {

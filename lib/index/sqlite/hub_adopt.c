@@ -1,5 +1,4 @@
-/* Files that a repository has from another one, with what that one says of them: what is proved as such, and its word
- * as that of another. */
+/* Gives files of one repository to another, with its claims: proved ones stay proved, others count as copied. */
 #include "index/sqlite/commit.h"
 
 /* A claim that is not false. */
@@ -8,7 +7,7 @@ struct adopt_claim {
 	enum cairn_index_belief belief;
 };
 
-/* One that the source does not have is missed when it is committed. */
+/* A file that the source lacks is reported when it is committed. */
 static enum cairn_status adopt_by_sha256(struct cairn_tx *tx, const uint8_t sha256[static CAIRN_SHA256_BYTES],
 					 int64_t source, struct adopt_claim *out)
 {
@@ -64,7 +63,7 @@ static enum cairn_status adopt_find(struct cairn_tx *tx, const struct cairn_inde
 	return CAIRN_OK;
 }
 
-/* Whether it could be kept is seen in the end: an owner keeps so many words on a file, and none that is false. */
+/* Checks at the end whether the claim was kept: claims on a file are limited, and never false ones. */
 static enum cairn_status adopt_file(struct cairn_tx *tx, struct cairn_index_adopted *file, int64_t source,
 				    int64_t scope)
 {

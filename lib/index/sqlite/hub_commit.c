@@ -57,7 +57,8 @@ static enum cairn_status commit_is_known(struct cairn_tx *tx, int64_t repo, cons
 	return cairn_sql_step(stmt, known);
 }
 
-/* Two branches may be given the same commit within a second: that is one commit to git, and two here. */
+/* Dates the commit later while its id is taken. Two branches may get the same commit in the same second; to git these
+ * are one, here they are two. */
 static enum cairn_status commit_name(struct cairn_tx *tx, struct cairn_commits_new *c, const struct cairn_git_oid *root,
 				     int64_t *at_unix_s)
 {
@@ -74,7 +75,7 @@ static enum cairn_status commit_name(struct cairn_tx *tx, struct cairn_commits_n
 	return status;
 }
 
-/* One that comes from elsewhere, and is known by its id. */
+/* Keeps the id of a commit that comes from elsewhere. */
 static enum cairn_status commit_keep_name(struct cairn_tx *tx, struct cairn_commits_new *c, struct cairn_diag *diag)
 {
 	bool known = false;
@@ -120,7 +121,7 @@ enum cairn_status cairn_tx_add_commit_row(struct cairn_tx *tx, struct cairn_comm
 
 /* --- committing --------------------------------------------------------------------------------------------------- */
 
-/* @param[out] root  of the files as they are after the operations */
+/* @param[out] root  the root after the operations */
 static enum cairn_status commit_edit(struct cairn_tx *tx, struct cairn_commits_new *c, struct cairn_tx_edit *edit,
 				     struct cairn_git_oid *root)
 {
@@ -133,7 +134,7 @@ static enum cairn_status commit_edit(struct cairn_tx *tx, struct cairn_commits_n
 	return status == CAIRN_OK ? cairn_edit_root(&edit->edit, root) : status;
 }
 
-/* Nothing is other than in the head: what operations wrote and took back again goes. */
+/* Nothing differs from the head: removes the rows that operations wrote. */
 static enum cairn_status commit_undo(struct cairn_tx *tx, const struct cairn_index_growth *before)
 {
 	tx->records.growth = *before;
@@ -162,7 +163,7 @@ enum cairn_status cairn_tx_commit_to(struct cairn_tx *tx, struct cairn_commits_n
 		status = commit_edit(tx, c, &edit, &root);
 	bool same =
 		status == CAIRN_OK && !c->even_same && c->head.commit != 0 && cairn_git_oid_equal(&root, &c->head.root);
-	/* With only bytes that came back there is no row to take away. */
+	/* If only contents got their bytes back, there are no such rows. */
 	if (same && edit.edit.n_changed == 0)
 		return cairn_sql_run(tx->stmt[CAIRN_TX_RELEASE_COMMIT]);
 	if (same)
@@ -209,8 +210,8 @@ static enum cairn_status commit_find_ref(struct cairn_tx *tx, const struct cairn
 	return cairn_tx_read_head(tx, head, &c->head, diag);
 }
 
-/* A request that comes once more, since its answer was lost, names the head's parent: that is no conflict if all of it
- * is in the head already. */
+/* A retried request, whose answer was lost, names the head's parent. That is no conflict if all its changes are in the
+ * head. */
 static enum cairn_status commit_check_parent(struct cairn_tx *tx, const char *parent, struct cairn_commits_new *c,
 					     struct cairn_diag *diag)
 {
@@ -224,7 +225,7 @@ static enum cairn_status commit_check_parent(struct cairn_tx *tx, const char *pa
 	return status == CAIRN_OK && !cairn_commits_begins(&before.oid, parent) ? cairn_commits_conflict(diag) : status;
 }
 
-/* From now on it names this commit, as a tag does. */
+/* An ended pull request names this commit from now on, as a tag does. */
 static enum cairn_status commit_end_pull(struct cairn_tx *tx, const struct cairn_index_add_commit *add)
 {
 	sqlite3_stmt *end = tx->stmt[CAIRN_TX_END_PULL];
@@ -233,7 +234,7 @@ static enum cairn_status commit_end_pull(struct cairn_tx *tx, const struct cairn
 	return cairn_sql_run(end);
 }
 
-/* @param diag  of the request, which may be another one's last commit */
+/* @param diag  of the request, whose second commit this may be */
 static enum cairn_status commit_apply(struct cairn_tx *tx, struct cairn_index_add_commit *add, struct cairn_diag *diag)
 {
 	struct cairn_commits_new c = {.repo = add->repo,
@@ -256,7 +257,7 @@ static enum cairn_status commit_apply(struct cairn_tx *tx, struct cairn_index_ad
 	return status;
 }
 
-/* Main may have had all of the pull request before: then the pull request ends with main's head. */
+/* If main already had all changes of the pull request, the pull request ends with main's head. */
 static enum cairn_status commit_end_merged(struct cairn_tx *tx, const struct cairn_index_add_commit *add,
 					   struct cairn_diag *diag)
 {
@@ -276,7 +277,7 @@ enum cairn_status cairn_tx_add_commit(struct cairn_tx *tx, struct cairn_index_ad
 	return status == CAIRN_OK && (add->added || merges) ? cairn_tx_count_main(tx, add->repo) : status;
 }
 
-/* The branch main, and its first commit. */
+/* Makes the branch main and its first commit. */
 enum cairn_status cairn_tx_begin_repo(struct cairn_tx *tx, struct cairn_index_add_repo *add, int64_t scope)
 {
 	struct cairn_diag *diag = &add->write.diag;

@@ -1,4 +1,4 @@
-/* What the edits of a commit (index/edit.h) ask and change here. */
+/* Reads and writes entries for a commit's edits (index/edit.h). */
 #include "index/sqlite/commit.h"
 
 #include "base/bytes.h"
@@ -28,7 +28,7 @@ static enum cairn_status edit_use(struct cairn_tx *tx, int64_t content, int64_t 
 	return cairn_sql_run(use);
 }
 
-/* A content goes, unless an entry has it. */
+/* Removes a content, unless an entry has it. */
 static enum cairn_status edit_drop_content(struct cairn_tx *tx, int64_t content)
 {
 	int64_t scope, inline_bytes;
@@ -71,7 +71,7 @@ static enum cairn_status edit_write(void *ctx, const char *folder, const char *n
 	enum cairn_status status = cairn_sql_run(set);
 	if (status == CAIRN_OK && after->content != 0)
 		status = edit_use(edit->tx, after->content, 1);
-	/* The row of an operation before this one was written over. */
+	/* This has overwritten the row of an earlier operation. */
 	if (status == CAIRN_OK && before->since == edit->commit && before->content != 0)
 		status = cairn_tx_drop_use(edit->tx, before->content);
 	return status;
@@ -143,7 +143,7 @@ static enum cairn_status edit_inline(struct cairn_tx_edit *edit, const struct ca
 	return status == CAIRN_OK && out->id == 0 ? edit_add_content(edit, o, 0, out) : status;
 }
 
-/* The file that was uploaded to the repository as one of this SHA-256. */
+/* Finds the file that was uploaded to the repository under this SHA-256. */
 static enum cairn_status edit_claimed(struct cairn_tx_edit *edit, const struct cairn_index_operation *o, int64_t *file,
 				      int64_t *size_bytes)
 {

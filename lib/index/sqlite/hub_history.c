@@ -1,4 +1,4 @@
-/* The files at a commit: reading. */
+/* Reads the files of a commit. */
 #include "index/entries.h"
 #include "index/sqlite/chain.h"
 #include "index/sqlite/engine.h"
@@ -7,7 +7,7 @@
 
 /* --- files -------------------------------------------------------------------------------------------------------- */
 
-/* Columns behind those of a chain. */
+/* Columns after those of a chain. */
 enum {
 	HISTORY_SIZE = CAIRN_CHAIN_MORE,
 	HISTORY_SHA256,
@@ -69,10 +69,10 @@ struct history_listing {
 	struct cairn_chain_scan scan;
 	bool (*visit)(void *ctx, const struct cairn_index_entry *entry);
 	void *ctx;
-	bool more; /* the visitor wants more */
+	bool more; /* the visitor did not stop */
 };
 
-/* Visit what is behind a name of a folder, up to the end of the last folder. */
+/* Visits the entries after a name of a folder, up to the end of the last folder. */
 static enum cairn_status history_list(struct history_listing *l, const char *folder, const char *name,
 				      const char *last_folder)
 {

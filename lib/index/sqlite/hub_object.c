@@ -1,17 +1,17 @@
-/* Objects of buckets: which file is under which path. */
+/* Objects of buckets: the file at each path. */
 #include "index/sqlite/engine.h"
 
 #include "base/clock.h"
 
 #include <string.h>
 
-/* A transaction's view of a bucket while it is changed. */
+/* A bucket that is being changed, within a transaction. */
 struct object_changes {
 	struct cairn_tx *tx;
 	int64_t repo, scope, now_unix_ms;
-	int64_t n_files, bytes; /* by how much there are more */
+	int64_t n_files, bytes; /* growth; may be negative */
 	uint32_t n_left;
-	int64_t left[CAIRN_INDEX_CHANGES_MAX]; /* files that an object was of before */
+	int64_t left[CAIRN_INDEX_CHANGES_MAX]; /* files that objects had before */
 };
 
 /* A file by its number; 0: the empty one. */
@@ -36,7 +36,7 @@ static enum cairn_status object_find_empty(struct object_changes *c, const struc
 	return cairn_sql_step(stmt, found);
 }
 
-/* The file of a change, if it may be used. */
+/* Finds the file of a change, if it may be used. */
 static enum cairn_status object_find_file(struct object_changes *c, const struct cairn_index_change *change,
 					  bool *found, struct object_file *out)
 {
@@ -53,7 +53,7 @@ static enum cairn_status object_find_file(struct object_changes *c, const struct
 	return status;
 }
 
-/* What is under the path now does not count any more. @param[out] found  there is something */
+/* Subtracts the present object at a path from the counts. @param[out] found  there is one */
 static enum cairn_status object_leave(struct object_changes *c, const char *path, bool *found)
 {
 	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = c->tx->stmt[CAIRN_TX_FIND_OBJECT];
@@ -118,7 +118,7 @@ static enum cairn_status object_set(struct object_changes *c, struct cairn_index
 	return cairn_sql_run(stmt);
 }
 
-/* At the end, since a later change may have used again what an earlier one left. */
+/* Called at the end, since a later change may use a file that an earlier one left. */
 static enum cairn_status object_give_back(struct object_changes *c, int64_t file)
 {
 	bool used = false;

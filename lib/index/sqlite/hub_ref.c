@@ -44,7 +44,7 @@ static enum cairn_status ref_may_copy(struct cairn_tx *tx, const struct cairn_ch
 static enum cairn_status ref_copy(struct cairn_tx *tx, const struct cairn_chain *chain, int64_t line)
 {
 	enum cairn_status status = CAIRN_OK;
-	/* Of a path that several lines have rows of all are copied: the nearest one's is the newest, and counts. */
+	/* If several lines have rows of a path, all are copied. That of the nearest line is the newest, and counts. */
 	for (unsigned i = 0; i < chain->n && status == CAIRN_OK; i++) {
 		sqlite3_stmt *copy = tx->stmt[CAIRN_TX_COPY_LINE];
 		sqlite3_bind_int64(copy, 1, line);
@@ -56,8 +56,7 @@ static enum cairn_status ref_copy(struct cairn_tx *tx, const struct cairn_chain 
 	return status == CAIRN_OK ? cairn_sql_run(tx->stmt[CAIRN_TX_USE_COPIED]) : status;
 }
 
-/* A line that leaves that of a commit there. Where a look-up would have to ask too many lines, it has all rows itself.
- */
+/* Makes a line that forks at a commit. If lookups would read too many lines, the new line gets a copy of all rows. */
 static enum cairn_status ref_fork(struct cairn_tx *tx, const struct cairn_index_add_ref *add, int64_t *line,
 				  struct cairn_diag *diag)
 {
@@ -100,8 +99,7 @@ static enum cairn_status ref_line(struct cairn_tx *tx, const struct cairn_index_
 	return status;
 }
 
-/* What a pull request proposes is said by a first commit of its own, which changes nothing. Files come with a second
- * one. */
+/* A pull request's first commit describes the proposal and changes nothing. A second one changes files. */
 static enum cairn_status ref_open_pull(struct cairn_tx *tx, struct cairn_index_add_ref *add, int64_t scope,
 				       int64_t line)
 {
@@ -181,7 +179,7 @@ enum cairn_status cairn_tx_add_ref(struct cairn_tx *tx, struct cairn_index_add_r
 	return status == CAIRN_OK ? cairn_tx_count_main(tx, add->repo) : status;
 }
 
-/* What the branch has, in a line of its own: the nearest row of a path comes first, and counts. */
+/* Copies the entries of a branch to a new line. The nearest row of a path comes first, and counts. */
 static enum cairn_status ref_copy_newest(struct cairn_tx *tx, const struct cairn_chain *chain, int64_t line,
 					 int64_t commit)
 {
@@ -201,7 +199,7 @@ static enum cairn_status ref_copy_newest(struct cairn_tx *tx, const struct cairn
 	return status == CAIRN_OK ? cairn_sql_run(tx->stmt[CAIRN_TX_USE_COPIED]) : status;
 }
 
-/* @param head  of the branch. @param[in,out] c  without a parent; its line is made */
+/* @param head  the branch's head. @param[in,out] c  without a parent; its line is made */
 static enum cairn_status ref_squash(struct cairn_tx *tx, struct cairn_commits_new *c,
 				    const struct cairn_commits_head *head)
 {

@@ -1,4 +1,4 @@
-/* What nobody can reach goes in pieces, so that much of it holds nobody up. */
+/* Removes what nobody can reach, in pieces, so that other writes do not wait long. */
 #include "index/sqlite/engine.h"
 #include "index/sqlite/sweep.h"
 #include "index/sweep.h"
@@ -6,7 +6,7 @@
 #include <string.h>
 
 enum {
-	SWEEP_OBJECTS = 64, /* looked at between two looks at the clock */
+	SWEEP_OBJECTS = 64, /* objects between two looks at the clock */
 	SWEEP_FILES = 256,  /* likewise */
 };
 
@@ -58,7 +58,7 @@ static enum cairn_status sweep_drop_object(struct sweep *s, const char *path)
 static enum cairn_status sweep_objects(struct sweep *s)
 {
 	enum cairn_status status = sweep_object_page(s);
-	/* All of them first: a file goes only when no object names it. */
+	/* All objects first: a file is removed only when no object names it. */
 	for (unsigned i = 0; i < s->n && status == CAIRN_OK; i++)
 		status = sweep_drop_object(s, s->path[i]);
 	for (unsigned i = 0; i < s->n && status == CAIRN_OK; i++) {
@@ -89,7 +89,7 @@ static enum cairn_status sweep_file_page(struct sweep *s)
 	}
 }
 
-/* Files that were uploaded and that no object came to name. Behind the last of them the repository itself goes. */
+/* Removes uploaded files that no object names. After the last one it removes the repository itself. */
 static enum cairn_status sweep_files(struct sweep *s)
 {
 	int64_t before = s->tx->counts.collection;
@@ -97,7 +97,7 @@ static enum cairn_status sweep_files(struct sweep *s)
 	for (unsigned i = 0; i < s->n && status == CAIRN_OK; i++)
 		status = cairn_tx_disown(s->tx, s->file[i], s->scope);
 	if (status == CAIRN_OK && s->n > 0 && s->tx->counts.collection == before)
-		return CAIRN_E_DAMAGED; /* the index names rows that the table has not: the page would come for ever */
+		return CAIRN_E_DAMAGED; /* the tree has rows that the table lacks, and the page would come forever */
 	if (status != CAIRN_OK || s->n > 0)
 		return status;
 	sqlite3_bind_int64(s->tx->stmt[CAIRN_TX_FORGET_REPO], 1, s->repo);
@@ -124,7 +124,7 @@ static enum cairn_status sweep_repo_line(struct sweep *s, bool *done)
 	return status == CAIRN_OK ? cairn_tx_sweep_line(s->tx, line, &gone) : status;
 }
 
-/* A piece of a deleted repository. @param[out] more  false: there was none */
+/* Removes a piece of a deleted repository. @param[out] more  false: there was none */
 static enum cairn_status sweep_dropped(void *ctx, bool *more)
 {
 	struct sweep s = {.tx = ctx};
@@ -140,7 +140,7 @@ static enum cairn_status sweep_dropped(void *ctx, bool *more)
 
 /* --- files that were uploaded, and that nothing names ------------------------------------------------------------- */
 
-/* The repository behind a number. */
+/* Finds the first repository after a number. */
 static enum cairn_status sweep_next_repo(struct sweep *s, int64_t behind)
 {
 	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = s->tx->stmt[CAIRN_TX_NEXT_REPO];
@@ -158,7 +158,7 @@ static enum cairn_status sweep_unnamed_page(struct sweep *s, struct cairn_index_
 {
 	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = s->tx->stmt[CAIRN_TX_UNNAMED_PAGE];
 	sqlite3_bind_int64(stmt, 1, s->scope);
-	/* Copied: the place is set while the page is read. */
+	/* Copied, since the place changes while the page is read. */
 	(void)sqlite3_bind_blob(stmt, 2, at->sha256, at->has_sha256 ? sizeof(at->sha256) : 0, SQLITE_TRANSIENT);
 	sqlite3_bind_int64(stmt, 3, at->file);
 	sqlite3_bind_int64(stmt, 4, SWEEP_FILES);
@@ -180,8 +180,8 @@ static enum cairn_status sweep_unnamed_page(struct sweep *s, struct cairn_index_
 	}
 }
 
-/* A page of one bucket's files. Those of git-like repositories stay until the repository is deleted: objects of Git LFS
- * are named by commits that lie elsewhere. @param[out] more  false: there is no bucket any more */
+/* Removes a page of one bucket's unnamed files. Git-like repositories keep their files until they are deleted, since
+ * commits kept elsewhere name objects of Git LFS. @param[out] more  false: no bucket is left */
 static enum cairn_status sweep_unnamed(void *ctx, struct cairn_index_sweep_place *at, int64_t before_unix_s, bool *more)
 {
 	struct cairn_tx *tx = ctx;

@@ -1,10 +1,10 @@
-/* Lines of commits that nothing comes from, and their ends behind what something comes from, go in pieces: commits
- * first, so that nobody finds half of one. */
+/* Removes lines of commits, or the ends of lines, from which nothing comes, in pieces. Commits go first, so that nobody
+ * finds an incomplete one. */
 #include "index/sqlite/sweep.h"
 
 #include <string.h>
 
-enum { SWEEP_ROWS = 256 }; /* between two looks at the clock */
+enum { SWEEP_ROWS = 256 }; /* rows between two looks at the clock */
 
 /* @param[out] more  there may be further entries */
 static enum cairn_status sweep_entries(struct cairn_tx *tx, int64_t line, bool *more)
@@ -50,14 +50,14 @@ enum cairn_status cairn_tx_sweep_line(struct cairn_tx *tx, int64_t line, bool *g
 
 /* --- the end of a line -------------------------------------------------------------------------------------------- */
 
-/* Look at a page of entries behind the place, and move it behind the last path of which no entry is too new: its rows
- * come newest first. @param[out] n_rows  that were looked at. @param[out] n_drop  that are to go */
+/* Reads the next page of entries, and advances the place to the last path without entries that are too new; a path's
+ * rows come newest first. @param[out] n_rows  rows read @param[out] n_drop  rows to remove */
 static enum cairn_status sweep_end_page(struct cairn_tx *tx, int64_t line, struct cairn_index_sweep_place *at,
 					unsigned *n_rows, unsigned *n_drop)
 {
 	CLEANUP(cairn_sql_resetp) sqlite3_stmt *page = tx->stmt[CAIRN_TX_ENTRY_PAGE];
 	sqlite3_bind_int64(page, 1, line);
-	/* Copied: the place is set while the page is read. */
+	/* Copied, since the place changes while the page is read. */
 	(void)sqlite3_bind_text(page, 2, at->folder, -1, SQLITE_TRANSIENT);
 	(void)sqlite3_bind_text(page, 3, at->name, -1, SQLITE_TRANSIENT);
 	sqlite3_bind_int64(page, 4, SWEEP_ROWS);
@@ -75,7 +75,7 @@ static enum cairn_status sweep_end_page(struct cairn_tx *tx, int64_t line, struc
 	}
 }
 
-/* @param folder, name  where the page begins that was looked at */
+/* @param folder, name  the start of the page that was read */
 static enum cairn_status sweep_end_entries(struct cairn_tx *tx, int64_t line, int64_t keep, const char *folder,
 					   const char *name)
 {
@@ -103,8 +103,8 @@ static enum cairn_status sweep_end_entries(struct cairn_tx *tx, int64_t line, in
 	return status;
 }
 
-/* Remove a piece of what is behind the last commit that something comes from: first the commits, the newest first, so
- * that none is found that lacks entries; the line's head last, so that what was cut off begins again. */
+/* Removes a piece after the last needed commit. Commits go first, the newest first, so that no commit without its
+ * entries is found. The line's head goes last, so that an interrupted removal is repeated. */
 static enum cairn_status sweep_end(struct cairn_tx *tx, int64_t line, struct cairn_index_sweep_place *at, bool *gone)
 {
 	char folder[CAIRN_INDEX_PATH_MAX + 1], name[CAIRN_INDEX_PATH_MAX + 1];
@@ -130,7 +130,7 @@ static enum cairn_status sweep_end(struct cairn_tx *tx, int64_t line, struct cai
 	return cairn_sql_run(tx->stmt[CAIRN_TX_SET_LINE_HEAD]);
 }
 
-/* The lines are gone through backwards: what comes from a line has a higher number, and goes before it. */
+/* Visits lines backwards: a line that comes from another has a higher number, and is removed first. */
 enum cairn_status cairn_tx_sweep_lines(void *ctx, struct cairn_index_sweep_place *at, bool *more)
 {
 	struct cairn_tx *tx = ctx;
@@ -146,7 +146,7 @@ enum cairn_status cairn_tx_sweep_lines(void *ctx, struct cairn_index_sweep_place
 		head = sqlite3_column_int64(find, 1);
 		keep = sqlite3_column_int64(find, 2);
 	}
-	/* Another place than that of the piece before. */
+	/* The place of the previous piece is of another line. */
 	if (at->line != line + 1 || at->keep != keep)
 		at->folder[0] = at->name[0] = '\0';
 	at->line = line + 1;

@@ -9,17 +9,17 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { LOG_BYTES = 64 * 1024 }; /* the system's files take less than 128 KiB at once */
+enum { LOG_BYTES = 64 * 1024 }; /* the system's VFS writes less than 128 KiB at once */
 
-/* SQLite reserves szOsFile bytes for it; the system's own file lies behind. */
+/* SQLite reserves szOsFile bytes for it; the system's own file follows it. */
 struct log_file {
 	sqlite3_file base;
 	uint8_t *bytes;       /* room for LOG_BYTES; NULL until the first write */
-	size_t len;           /* gathered, and not written */
-	sqlite3_int64 offset; /* of those in the file */
+	size_t len;           /* gathered and not written */
+	sqlite3_int64 offset; /* of these bytes in the file */
 };
 
-static sqlite3_vfs log_vfs; /* the system's, except for what cairn_sql_log_register() changes */
+static sqlite3_vfs log_vfs; /* the system's VFS, with the changes of cairn_sql_log_register() */
 static sqlite3_vfs *log_system;
 static _Thread_local char log_spill[CAIRN_SQL_PATH_BYTES + 16]; /* empty: the system's choice */
 
@@ -33,7 +33,8 @@ static sqlite3_file *log_real(sqlite3_file *file)
 	return (sqlite3_file *)(log_of(file) + 1);
 }
 
-/* SQLite knows a full disk by ENOSPC of a write alone, and tells nobody the number that a commit failed with. */
+/* Maps failures. SQLite recognizes a full disk only by ENOSPC of a write, and does not report the errno of a failed
+ * commit. */
 static int log_failure(sqlite3_file *real, int rc)
 {
 	int error = 0;
@@ -47,7 +48,7 @@ static int log_put(sqlite3_file *real, const void *bytes, int n, sqlite3_int64 o
 	return log_failure(real, real->pMethods->xWrite(real, bytes, n, offset));
 }
 
-/* After a failure nothing is kept: SQLite undoes the transaction and writes the same places again. */
+/* A failure discards the gathered bytes: SQLite undoes the transaction and writes the same places again. */
 static int log_flush(sqlite3_file *file)
 {
 	struct log_file *f = log_of(file);
@@ -155,12 +156,12 @@ static const sqlite3_io_methods LOG_METHODS = {
 	.xDeviceCharacteristics = log_device,
 };
 
-/* SQLite takes the name away as soon as such a file is open, so that they can share one. */
+/* SQLite unlinks such a file as soon as it is open, so that all can share one name. */
 static const char *log_spill_name(void)
 {
 	if (log_spill[0] == '\0')
 		return NULL;
-	(void)cairn_sys_unlink(log_spill); /* of a process that was killed in between */
+	(void)cairn_sys_unlink(log_spill); /* left by a process that was killed in between */
 	return log_spill;
 }
 
@@ -186,7 +187,7 @@ void cairn_sql_log_spill(const char *path)
 		(void)snprintf(log_spill, sizeof(log_spill), "%s-spill", path);
 }
 
-/* Where this fails, opening with the VFS does. */
+/* If this fails, opening with the VFS fails. */
 void cairn_sql_log_register(void)
 {
 	log_system = sqlite3_vfs_find(NULL);

@@ -1,5 +1,5 @@
-/* What an index says twice is put right from the side that can be trusted: trees from their tables, references from the
- * terms of the files, the offsets of terms from the chunk lists, counts from the rows, owners from the objects. */
+/* Repairs an index from the tables that can be trusted: trees from their tables, references from the terms of the
+ * files, offsets of terms from the chunk lists, counts from the rows, owners from the objects. */
 #include "index/examine.h"
 #include "index/sqlite/engine.h"
 #include "index/sqlite/migrate.h"
@@ -9,14 +9,14 @@
 
 enum { MEND_PAIRS = 1024 };
 
-/* References that no terms speak for. */
+/* References without terms. */
 struct mend_pairs {
 	unsigned n;
 	int64_t xorb[MEND_PAIRS], file[MEND_PAIRS];
 };
 
-/* All rows that can be read, and all that the terms name. Rows are put into a tree that is empty before, since its own
- * pages may be what is damaged. */
+/* Keeps all readable rows, and all that terms name. Rows go into an emptied tree, since its own pages may be the
+ * damaged ones. */
 static const char MEND_KEEP[] = "INSERT OR IGNORE INTO temp.needed(xorb, file, named)"
 				" SELECT xorb, file, 0 FROM main.reference";
 static const char MEND_ANEW[] = "DELETE FROM main.reference;"
@@ -29,7 +29,7 @@ static const char MEND_COUNTS[] =
 	" shards = (SELECT count(*) FROM shard), eligible = (SELECT count(*) FROM dedupe),"
 	" stored_bytes = (SELECT coalesce(sum(stored), 0) FROM xorb)";
 
-/* What a repository has under a path is its own; a content whose file is gone has lost its bytes. */
+/* A repository owns the files of its objects; a content whose file is gone loses its bytes. */
 static const char MEND_REPOS[] =
 	"INSERT OR IGNORE INTO file_owner(file, scope, sha256) SELECT o.file, r.scope, x'' FROM object o"
 	" CROSS JOIN repo r ON r.id = o.repo CROSS JOIN file f ON f.id = o.file"
@@ -49,7 +49,7 @@ static const char MEND_REPOS[] =
 	"UPDATE scope AS s SET stored = iif(quota IS NULL, 0, " CAIRN_QUOTA_OWNED ")"
 	" WHERE stored <> iif(quota IS NULL, 0, " CAIRN_QUOTA_OWNED ")";
 
-/* What does not agree is looked at anew. */
+/* Claims that disagree with the proof are due again. */
 static const char MEND_CLAIMS[] =
 	"DELETE FROM proof WHERE file NOT IN (SELECT id FROM file);"
 	"UPDATE file_owner AS w SET proof = 2, due = 0 WHERE due IS NULL AND proof <>"
@@ -81,8 +81,8 @@ static enum cairn_status mend_page(sqlite3_stmt **stmts, struct mend_pairs *page
 	}
 }
 
-/* A reference too many keeps what nobody needs, one too few loses what somebody does: it goes only when the file is
- * gone, or its terms are surely right. */
+/* Drops references without terms. A surplus reference only keeps garbage, but a missing one loses data. So a reference
+ * is dropped only if its file is gone, or the file's terms are surely right. */
 static enum cairn_status mend_drop(sqlite3_stmt **stmts, const struct cairn_index_mender *mender, int64_t xorb,
 				   int64_t file)
 {
@@ -117,7 +117,7 @@ static enum cairn_status mend_all(sqlite3 *db, const struct cairn_index_mender *
 {
 	enum cairn_status status = cairn_needed_fill(db, cairn_migrate_latest);
 	if (status == CAIRN_OK && cairn_sql_exec(db, MEND_KEEP) == CAIRN_E_NOMEM)
-		status = CAIRN_E_NOMEM; /* else: what cannot be read cannot be kept */
+		status = CAIRN_E_NOMEM; /* else: unreadable rows are not kept */
 	if (status == CAIRN_OK)
 		status = cairn_sql_exec(db, MEND_ANEW);
 	if (status == CAIRN_OK)

@@ -8,7 +8,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-enum { MIGRATE_OFFSETS = 5 }; /* the version whose script leaves the terms to code */
+enum { MIGRATE_OFFSETS = 5 }; /* the version whose terms code migrates */
 
 static enum cairn_status migrate_refuse_foreign(const char *path, struct cairn_diag *diag)
 {
@@ -54,14 +54,14 @@ enum cairn_status cairn_migrate_must_be_latest(sqlite3 *db, const char *path, st
 	return CAIRN_E_CONFLICT;
 }
 
-/* The script of a version, and what it leaves to code. */
+/* Runs the script of a version, and the code for what it leaves out. */
 static enum cairn_status migrate_run(sqlite3 *db, int64_t version)
 {
 	enum cairn_status status = cairn_sql_exec(db, cairn_migrate_scripts[version - 1]);
 	return status == CAIRN_OK && version == MIGRATE_OFFSETS ? cairn_offsets_migrate(db) : status;
 }
 
-/* What the scripts make, in memory. */
+/* Makes the schema of the scripts in memory. */
 static enum cairn_status migrate_make_known(sqlite3 **known, int64_t version, struct cairn_diag *diag)
 {
 	enum cairn_status status =
@@ -71,7 +71,7 @@ static enum cairn_status migrate_make_known(sqlite3 **known, int64_t version, st
 	return status;
 }
 
-/* @param row  type, name and root page; a table without one is virtual @param known  asks for a type and a name */
+/* @param row  type, name and root page; a table without one is virtual @param known  looks up a type and a name */
 static enum cairn_status migrate_check_row(sqlite3_stmt *row, sqlite3_stmt *known, const char *path,
 					   struct cairn_diag *diag)
 {

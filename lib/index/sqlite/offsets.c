@@ -9,7 +9,7 @@
 
 /* --- ends of chunks ----------------------------------------------------------------------------------------------- */
 
-enum { OFFSETS_XORBS = 256 }; /* whose chunk ends are kept at once: 8 MiB at most */
+enum { OFFSETS_XORBS = 256 }; /* xorbs whose chunk ends are cached: 8 MiB at most */
 
 struct offsets_slot {
 	int64_t xorb; /* 0: free */
@@ -18,7 +18,7 @@ struct offsets_slot {
 	uint32_t *ends; /* owned */
 };
 
-/* Of xorbs that terms named lately. */
+/* A cache for xorbs that terms named lately. */
 struct offsets_ends {
 	sqlite3_stmt *stmt;
 	struct offsets_slot slots[OFFSETS_XORBS];
@@ -80,9 +80,9 @@ static enum cairn_status offsets_find(struct offsets_ends *o, int64_t xorb, cons
 	return status;
 }
 
-/* Set first_byte and end_byte of a term to what the list of its xorb says. @param[out] repacked  what other terms keep
- * of this xorb does not count @return CAIRN_OK; CAIRN_E_DAMAGED there is no such list, or it has not these chunks: both
- * are 0; CAIRN_E_NOMEM; as cairn_sql_status() */
+/* Sets first_byte and end_byte of a term from its xorb's list. @param[out] repacked  ranges in other terms of this xorb
+ * do not count @return CAIRN_OK; CAIRN_E_DAMAGED the list is missing or lacks these chunks: both are 0; CAIRN_E_NOMEM;
+ * as cairn_sql_status() */
 static enum cairn_status offsets_place(struct offsets_ends *o, struct cairn_index_term *term, bool *repacked)
 {
 	const struct offsets_slot *slot;
@@ -111,7 +111,7 @@ static const char *const offsets_sql[OFFSETS_STMTS] = {
 struct offsets_walk {
 	struct offsets_ends ends;
 	sqlite3_stmt *stmt[OFFSETS_STMTS];
-	size_t term_bytes; /* of a term, as it is kept now */
+	size_t term_bytes; /* size of a term as stored now */
 	bool mends;
 	void (*wrong)(void *ctx, int64_t file);
 	void *ctx;
@@ -120,7 +120,7 @@ struct offsets_walk {
 	int64_t file;
 	struct cairn_index_term *terms; /* owned */
 	uint32_t n_terms;
-	uint8_t *rows; /* owned: as they are to be kept */
+	uint8_t *rows; /* owned: the new terms */
 	size_t rows_len;
 };
 
@@ -140,7 +140,7 @@ static enum cairn_status offsets_make_room(struct offsets_walk *w, size_t len)
 	return w->rows ? CAIRN_OK : CAIRN_E_NOMEM;
 }
 
-/* Terms whose length is no multiple of a term's are damaged; they must not seem to be sound now. */
+/* Terms with a wrong total length are damaged. The migrated ones must not seem sound. */
 static enum cairn_status offsets_keep_damaged(struct offsets_walk *w, const uint8_t *bytes, size_t len)
 {
 	size_t past = len % CAIRN_ROWS_TERM_BYTES, pad = past == 0 ? 1 : 0;
@@ -150,7 +150,7 @@ static enum cairn_status offsets_keep_damaged(struct offsets_walk *w, const uint
 	return status;
 }
 
-/* The next file. @param[out] more  false: there is none */
+/* Reads the next file. @param[out] more  false: there is none */
 static enum cairn_status offsets_next(struct offsets_walk *w, bool *more, bool *damaged)
 {
 	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = w->stmt[OFFSETS_NEXT];
@@ -167,7 +167,7 @@ static enum cairn_status offsets_next(struct offsets_walk *w, bool *more, bool *
 	return *damaged ? offsets_keep_damaged(w, bytes, len) : status;
 }
 
-/* Put the terms of the file into rows as they are to be. @param[out] differ  from what they kept */
+/* Writes the file's new terms to rows. @param[out] differ  from the stored ones */
 static enum cairn_status offsets_place_terms(struct offsets_walk *w, bool *differ)
 {
 	*differ = false;

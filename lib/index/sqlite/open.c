@@ -1,4 +1,4 @@
-/* Making, migrating, opening and closing; and what the index says of itself. */
+/* Creates, migrates, opens and closes an index, and describes it. */
 #include "base/percent.h"
 #include "base/sys.h"
 #include "index/sqlite/engine.h"
@@ -25,8 +25,8 @@ static uint64_t open_file_bytes(const char *path)
 
 /* --- to write ----------------------------------------------------------------------------------------------------- */
 
-/* On a full disk an opening needs room, too: for the log and its shared memory.
- * @param once  is called a second time when the first says that the disk is full, and there was space kept for that */
+/* Opening needs disk space, for the log and its shared memory, so on a full disk it uses the reserve.
+ * @param once  called a second time if the disk is full and there was a reserve */
 static enum cairn_status open_with_reserve(struct cairn_reserve *reserve, const char *path,
 					   enum cairn_status (*once)(void *ctx, const char *path,
 								     struct cairn_diag *diag),
@@ -55,7 +55,7 @@ static enum cairn_status open_migrate_once(void *ctx, const char *path, struct c
 		cairn_sql_open(&db, path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, CAIRN_SQL_LOG_VFS, diag);
 	if (status != CAIRN_OK)
 		return status;
-	/* One that is refused stays as it is, and one that needs no step keeps its log for whoever opens it next. */
+	/* A refused index stays unchanged, and one that needs no migration keeps its log for the next process. */
 	int64_t *from = ctx;
 	(void)sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
 	status = cairn_migrate(db, path, from, diag);
@@ -113,7 +113,7 @@ static enum cairn_status open_to_write(struct cairn_sqlite *s, const char *dir,
 
 /* --- to read only ------------------------------------------------------------------------------------------------- */
 
-/* As SQLite takes it: decoded, it is the path. */
+/* Encodes a path as an URI for SQLite. */
 static char *open_uri(const char *path)
 {
 	static const char HEAD[] = "file:", TAIL[] = "?immutable=1";
@@ -162,7 +162,7 @@ static enum cairn_status open_to_read(struct cairn_sqlite *s, struct cairn_diag 
 	s->uri = open_uri(s->path);
 	if (!s->uri)
 		return CAIRN_E_NOMEM;
-	/* Without a log SQLite need not know that others might write, and leaves no files. */
+	/* Without a log, SQLite may assume that nobody writes, and leaves no files. */
 	if (open_file_bytes(s->log_path) == 0) {
 		s->pool.path = s->uri;
 		s->pool.open_flags |= SQLITE_OPEN_URI;
@@ -171,7 +171,7 @@ static enum cairn_status open_to_read(struct cairn_sqlite *s, struct cairn_diag 
 	if (status == CAIRN_OK)
 		status = cairn_migrate_must_be_latest(db, s->path, diag);
 	if (status == CAIRN_OK)
-		(void)!open_read_counts(s, db); /* for display: what is wrong with them is told by who examines */
+		(void)!open_read_counts(s, db); /* for display only; an examination reports faults in the counts */
 	return status;
 }
 
@@ -200,7 +200,7 @@ enum cairn_status cairn_sqlite_open(struct cairn_index **out, const char *dir,
 void cairn_sqlite_free(struct cairn_index *ix)
 {
 	struct cairn_sqlite *s = cairn_sqlite(ix);
-	/* Readers first: the last connection to close makes a checkpoint, which only the writer may do. */
+	/* Readers close first: the last connection makes a checkpoint, which only the writer may do. */
 	cairn_pool_fini(&s->pool);
 	cairn_checkpoint_close(&s->checkpoint);
 	cairn_tx_close(&s->tx);

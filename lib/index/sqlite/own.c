@@ -1,4 +1,4 @@
-/* Which files an owner has. */
+/* The files of owners. */
 #include "index/sqlite/write.h"
 
 enum cairn_status cairn_tx_own(struct cairn_tx *tx, int64_t file, int64_t scope, bool *added)
@@ -11,7 +11,7 @@ enum cairn_status cairn_tx_own(struct cairn_tx *tx, int64_t file, int64_t scope,
 	return *added ? cairn_tx_count_file(tx, scope, file, 1) : status;
 }
 
-/* The row without a claim is there only while there is none. */
+/* An owner's row without a claim exists only while there is no claim. */
 static enum cairn_status own_drop_no_claim(struct cairn_tx *tx, int64_t file, int64_t scope)
 {
 	sqlite3_stmt *drop = tx->stmt[CAIRN_TX_DROP_NO_CLAIM];

@@ -13,7 +13,7 @@
 	" AND w.scope = (SELECT scope FROM repo WHERE id = c.repo)"                                                    \
 	" LEFT JOIN file f ON f.id = c.file AND coalesce(w.proof, 2) > 0"
 #define POOL_SCAN(i) [CAIRN_READ_SCAN + (i)] = CAIRN_CHAIN_SCAN(POOL_ENTRY, POOL_ENTRY_JOINS)
-/* A file is the viewer's to read (?2; NULL: everything is) when that repository registered it, or the operator did. */
+/* Viewer ?2 may read a file if that repository or the operator registered it. NULL may read all files. */
 #define POOL_FILE_VISIBLE                                                                                              \
 	"(?2 IS NULL OR EXISTS(SELECT 1 FROM file_owner o WHERE o.file = f.id AND o.scope = 0)"                        \
 	" OR EXISTS(SELECT 1 FROM file_owner o WHERE o.file = f.id AND o.scope = (SELECT id FROM scope WHERE name = "  \
@@ -23,11 +23,11 @@
 #define POOL_KIND                                                                                                      \
 	"CASE r.kind WHEN 1 THEN 'models/' WHEN 2 THEN 'datasets/' WHEN 3 THEN 'spaces/' WHEN 4 THEN 'buckets/'"       \
 	" ELSE 'kernels/' END"
-/* How an operator knows scope s, where it is a repository of the hub. */
+/* The name of scope s for operators, if it is a repository of the hub. */
 #define POOL_SHOWN                                                                                                     \
 	"(SELECT " POOL_KIND " || a.name || '/' || r.name FROM repo r CROSS JOIN account a ON a.id ="                  \
 	" r.account WHERE s.name GLOB 'hub/*' AND r.id = CAST(substr(s.name, 5) AS INTEGER))"
-/* Of several claims of an owner only the best counts, and none that is false. */
+/* The best claim of an owner, unless it is false. */
 #define POOL_WORD "iif(o.proof > 0, o.sha256, x'')"
 #define POOL_BEST                                                                                                      \
 	" NOT EXISTS(SELECT 1 FROM file_owner c WHERE c.file = o.file AND c.scope = o.scope"                           \
@@ -36,7 +36,7 @@
 	"SELECT f.hash, f.size, f.at, " POOL_WORD ", s.name, o.proof, " POOL_SHOWN                                     \
 	" FROM file f CROSS JOIN file_owner o ON o.file = f.id"                                                        \
 	" CROSS JOIN scope s ON s.id = o.scope WHERE" POOL_BEST
-/* The files of owner ?1, each once: only then its claims are looked at. */
+/* The files of owner ?1, each once. Its claims are read afterwards. */
 #define POOL_OWNED                                                                                                     \
 	"SELECT f.hash, f.size, f.at, " POOL_WORD ", ?1, o.proof FROM (SELECT DISTINCT file, scope FROM file_owner"    \
 	" INDEXED BY file_owner_claim WHERE scope = " POOL_SCOPE_ID ") u CROSS JOIN file f ON f.id = u.file"           \
@@ -58,7 +58,7 @@ static const char *const pool_sql[CAIRN_READ_STMTS] = {
 				  " CROSS JOIN xorb x ON x.id = m.xorb CROSS JOIN list l ON l.xorb = m.xorb"
 				  " WHERE m.shard = ?1 AND m.xorb <> ?2 AND x.retired IS NULL ORDER BY m.xorb",
 	[CAIRN_READ_SCOPE] = "SELECT id FROM scope WHERE name = ?1",
-	/* Terms of more bytes are not even read. */
+	/* Longer terms are not read. */
 	[CAIRN_READ_FILE] = "SELECT f.hash, f.size, CASE WHEN length(f.terms) <= ?3 THEN f.terms END, length(f.terms)"
 			    " FROM file f WHERE f.hash = ?1 AND " POOL_FILE_VISIBLE,
 	[CAIRN_READ_FILE_BY_SHA256] = "SELECT f.hash, f.size, w.proof FROM (SELECT file, proof, 0 AS far FROM (" CAIRN_CLAIM_LAST(
@@ -71,7 +71,7 @@ static const char *const pool_sql[CAIRN_READ_STMTS] = {
 			     " AND (at > unixepoch() - 3600 OR ?3 NOT GLOB 'hub/*')",
 	[CAIRN_READ_EACH_XORB] = "SELECT " POOL_XORB_COLUMNS " FROM xorb x WHERE x.id > ?1 ORDER BY x.id LIMIT ?2",
 	[CAIRN_READ_EACH_FILE] = "SELECT hash, size, terms, id FROM file WHERE id > ?1 ORDER BY id LIMIT ?2",
-	/* Files in the order of their numbers: so they lie in the file's table. */
+	/* Files in the order of their numbers, which is that of the table. */
 	[CAIRN_READ_OWNED] = POOL_OWNED " AND f.hash > ?2 ORDER BY f.hash LIMIT ?3",
 	[CAIRN_READ_OWNED_BY_ALL] = POOL_OWNED_BY_ALL " AND f.hash >= ?2 AND (f.hash > ?2 OR s.name > ?1)"
 						      " ORDER BY f.hash, s.name LIMIT ?3",
@@ -81,8 +81,8 @@ static const char *const pool_sql[CAIRN_READ_STMTS] = {
 	[CAIRN_READ_MATCH + CAIRN_INDEX_MATCH_SHA256] =
 		"SELECT f.hash, f.size, f.at, o.sha256, ?1, o.proof FROM file_owner o CROSS JOIN file f ON f.id = o.file"
 		" WHERE o.scope = " POOL_SCOPE_ID " AND o.sha256 = ?2 AND o.proof > 0 ORDER BY f.hash LIMIT ?3",
-	/* Looks each of the owner's files up under the xorb's number, also when there is none (-1): the time must not
-	 * tell. */
+	/* Looks up each of the owner's files under the xorb's number, even if there is none (-1): the time must not
+	 * reveal that. */
 	[CAIRN_READ_MATCH + CAIRN_INDEX_MATCH_XORB] = POOL_OWNED
 	" AND EXISTS(SELECT 1 FROM reference r WHERE r.file = u.file"
 	" AND r.xorb = coalesce((SELECT id FROM xorb WHERE hash = ?2), -1)) ORDER BY f.hash LIMIT ?3",

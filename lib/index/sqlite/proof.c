@@ -1,4 +1,4 @@
-/* Claims of SHA-256: which are due, and what came of them. */
+/* Claims of SHA-256: those due, and their outcomes. */
 #include "index/proof.h"
 #include "index/operate.h"
 #include "index/sqlite/engine.h"

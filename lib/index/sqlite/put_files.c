@@ -1,4 +1,4 @@
-/* The files of a verified shard: added together, since a statement costs as much as a row or two. */
+/* Adds the files of a verified shard together, since a statement costs as much as a row or two. */
 #include "index/rows.h"
 #include "index/sqlite/put_shard.h"
 
@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-/* Of files that are added together: in memory, as they will be stored. */
+/* Bytes of the stored terms of files that are added together. */
 enum { PUT_FILES_TERMS_MAX = 32 * 1024 };
 
 static enum cairn_status put_files_term(struct put_shard *p, struct put_files_file *f, uint32_t i)
@@ -42,7 +42,7 @@ static enum cairn_status put_files_terms(struct put_shard *p, struct put_files_f
 
 /* --- new or known? ------------------------------------------------------------------------------------------------ */
 
-/* Beginning a statement costs as much as a row or two: for a few files, one each. */
+/* Adds a few files with a statement each; beginning a statement costs as much as a row or two. */
 static enum cairn_status put_files_add_each(struct put_shard *p)
 {
 	sqlite3_stmt *add = p->tx->stmt[CAIRN_TX_ADD_FILE];
@@ -72,7 +72,8 @@ static enum cairn_status put_files_find(struct put_shard *p, const struct cairn_
 	return CAIRN_OK;
 }
 
-/* The number of the next file: numbers are given here, so that each is known when its row was added with others. */
+/* Returns the number of the next file. Numbers are assigned here, so that they are known for rows that are added
+ * together. */
 static enum cairn_status put_files_next(struct put_shard *p, int64_t *next)
 {
 	CLEANUP(cairn_sql_resetp) sqlite3_stmt *last = p->tx->stmt[CAIRN_TX_LAST_FILE];
@@ -82,7 +83,7 @@ static enum cairn_status put_files_next(struct put_shard *p, int64_t *next)
 	return status;
 }
 
-/* Some were known: those whose row has another number than was given. */
+/* Finds known files: their rows have another number than the assigned one. */
 static enum cairn_status put_files_sort_out(struct put_shard *p)
 {
 	enum cairn_status status = CAIRN_OK;
@@ -135,13 +136,13 @@ static enum cairn_status put_files_new(struct put_shard *p, const struct put_fil
 	return status;
 }
 
-/* What is new of a file that is known. */
+/* Adds what is new about a known file. */
 static enum cairn_status put_files_known(struct put_shard *p, const struct put_files_file *f, int64_t *id)
 {
 	bool mended = false;
 	enum cairn_status status = put_files_find(p, f->file, id);
 	if (status == CAIRN_OK && p->first_file != 0 && *id >= p->first_file)
-		status = put_shard_add_all(p); /* this very shard has it twice */
+		status = put_shard_add_all(p); /* this shard has the file twice */
 	if (status == CAIRN_OK && f->file->n_terms > 0)
 		status = cairn_tx_mend_file(p->tx, *id, f->rows, (size_t)f->file->n_terms * CAIRN_ROWS_TERM_BYTES,
 					    f->xorbs, f->n_xorbs, &mended);
@@ -150,7 +151,7 @@ static enum cairn_status put_files_known(struct put_shard *p, const struct put_f
 	return status;
 }
 
-/* A new file has no owner yet: there is nothing to look for. */
+/* A new file has no owner yet, so no lookup is needed. */
 static enum cairn_status put_files_own_new(struct put_shard *p, int64_t id, const struct cairn_index_new_file *file)
 {
 	p->new_bytes += (int64_t)file->size_bytes;
@@ -172,7 +173,7 @@ static enum cairn_status put_files_own(struct put_shard *p, int64_t id, const st
 	return status;
 }
 
-/* What a repository of the hub has already begins to be young again: a commit may follow. */
+/* Restarts the grace time of a file that a repository of the hub has already, since a commit may follow. */
 static enum cairn_status put_files_renew(struct put_shard *p, int64_t id)
 {
 	sqlite3_stmt *renew = p->tx->stmt[CAIRN_TX_RENEW_FILE_OWNER];

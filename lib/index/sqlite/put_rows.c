@@ -1,4 +1,4 @@
-/* Rows of a shard that wait to be added together, and what both sides of it need. */
+/* Adds the gathered rows of a shard, for put_shard.c and put_files.c. */
 #include "index/sqlite/put_shard.h"
 
 enum cairn_status put_shard_conflict(struct put_shard *p, const char *rule, const struct cairn_hash *xorb,
@@ -9,7 +9,7 @@ enum cairn_status put_shard_conflict(struct put_shard *p, const char *rule, cons
 	return cairn_fail(&p->put->write.diag, CAIRN_E_CONFLICT, rule, CAIRN_NO_OFFSET, "xorb %s %s", text, what);
 }
 
-/* The filter takes also what was there before: it counts that once. */
+/* The filter also gets prefixes that were there before; it counts these once. */
 static enum cairn_status put_shard_add_dedupe(struct put_shard *p)
 {
 	const struct cairn_new_rows *rows = &p->tx->dedupe;

@@ -1,4 +1,4 @@
-/* A verified shard: which xorbs arrived together, which chunks clients may ask about. */
+/* Registers a verified shard: its xorbs, and the chunks that clients may ask about. */
 #include "index/sqlite/put_shard.h"
 
 #include "base/bytes.h"
@@ -12,7 +12,7 @@ static void put_shard_fini(struct put_shard *p)
 	struct cairn_tx *tx = p->tx;
 	put_files_fini(p);
 	free(p->xorbs);
-	tx->dedupe.n = tx->files.n = tx->references.n = tx->owners.n = 0; /* of a write that failed */
+	tx->dedupe.n = tx->files.n = tx->references.n = tx->owners.n = 0; /* left by a write that failed */
 }
 
 static enum cairn_status put_shard_gone(struct put_shard *p, const struct cairn_hash *xorb)
@@ -20,14 +20,14 @@ static enum cairn_status put_shard_gone(struct put_shard *p, const struct cairn_
 	return put_shard_conflict(p, "xorb.gone", xorb, "was removed since the shard was verified; upload it again");
 }
 
-/* A xorb that this shard names is wanted again if it was about to go. */
+/* Ends the retirement of a xorb that this shard names. */
 static enum cairn_status put_shard_note(struct put_shard *p, uint32_t place, const struct cairn_tx_known *known)
 {
 	p->xorbs[place] = (struct put_shard_xorb){.id = known->id, .n_chunks = known->n_chunks};
 	return known->retired ? cairn_tx_keep_xorb(p->tx, known->id) : CAIRN_OK;
 }
 
-/* Numbers are never given again: the row that has the number is that by which the shard was verified. */
+/* Numbers are never reused, so the row with this number is the one that the shard was verified against. */
 static enum cairn_status put_shard_find(struct put_shard *p, const struct cairn_index_new_xorb *xorb,
 					struct cairn_tx_known *known)
 {
@@ -35,7 +35,7 @@ static enum cairn_status put_shard_find(struct put_shard *p, const struct cairn_
 			     : cairn_tx_find_xorb(p->tx, &xorb->hash, known);
 }
 
-/* A xorb that only terms name. */
+/* Looks up a xorb that only terms name. */
 static enum cairn_status put_shard_named(struct put_shard *p, uint32_t place)
 {
 	const struct cairn_index_new_xorb *xorb = &p->put->shard->xorbs[place];
@@ -46,7 +46,7 @@ static enum cairn_status put_shard_named(struct put_shard *p, uint32_t place)
 	return known.id == 0 ? put_shard_gone(p, &xorb->hash) : put_shard_note(p, place, &known);
 }
 
-/* It became known while this shard was verified without it, so that its terms do not know where its bytes lie. */
+/* The xorb became known while this shard was verified, so the terms lack its byte ranges. */
 static enum cairn_status put_shard_same(struct put_shard *p, const struct cairn_index_new_xorb *xorb,
 					const struct cairn_tx_known *known)
 {
@@ -57,7 +57,7 @@ static enum cairn_status put_shard_same(struct put_shard *p, const struct cairn_
 	return status == CAIRN_OK && known->stored ? cairn_tx_set_repacked(p->tx, known->id) : status;
 }
 
-/* A described xorb must be known; where xorbs are kept elsewhere, its description makes it known. */
+/* A described xorb must be known. If xorbs are kept elsewhere, the description makes it known. */
 static enum cairn_status put_shard_describe(struct put_shard *p, uint32_t place)
 {
 	const struct cairn_index_new_xorb *xorb = &p->put->shard->xorbs[place];
@@ -110,8 +110,8 @@ static enum cairn_status put_shard_add_row(struct put_shard *p)
 	return status;
 }
 
-/* Something was removed since this body was accepted, maybe some of its own, or it came to a repository of the hub an
- * hour ago, where what nothing names is kept for some time: all of it is registered once more. */
+/* Registers a known shard again. Something was removed since it was accepted, maybe of its own. Or it came to a
+ * repository of the hub an hour ago, which keeps unnamed files only for some time. */
 static enum cairn_status put_shard_renew_row(struct put_shard *p)
 {
 	sqlite3_stmt *renew = p->tx->stmt[CAIRN_TX_RENEW_SHARD];

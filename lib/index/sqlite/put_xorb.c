@@ -1,4 +1,4 @@
-/* A xorb whose bytes arrived, and what other writes do with rows of xorb and list. */
+/* Registers a stored xorb, and has helpers for rows of xorb and list. */
 #include "index/rows.h"
 #include "index/sqlite/write.h"
 
@@ -108,7 +108,7 @@ enum cairn_status cairn_tx_list(struct cairn_tx *tx, int64_t xorb, struct cairn_
 	return cairn_rows_list(list, spans, spans_len, hashes, hashes_len);
 }
 
-/* Do terms that named it before name its bytes rightly now? A list that cannot be read gave them none. */
+/* Do earlier terms still have the right byte ranges? From an unreadable list they got none. */
 static enum cairn_status put_xorb_is_repacked(struct cairn_tx *tx, int64_t id, const struct cairn_chunk_list *list,
 					      bool *repacked)
 {
@@ -118,8 +118,8 @@ static enum cairn_status put_xorb_is_repacked(struct cairn_tx *tx, int64_t id, c
 	return status == CAIRN_E_NOMEM ? status : CAIRN_OK;
 }
 
-/* It was known by its description alone, or was lost; now its bytes are here, and with them where each chunk ends. The
- * list was verified with the bytes, so it also mends a row that was found damaged. */
+/* Stores the bytes of a xorb that was only described, or lost. The list was verified with the bytes, so it also repairs
+ * a damaged row. */
 static enum cairn_status put_xorb_store(struct cairn_tx *tx, int64_t id, const struct cairn_chunk_list *list,
 					uint64_t stored_bytes)
 {

@@ -1,4 +1,4 @@
-/* Look-ups. A single statement is its own snapshot, so that those of one row need no transaction. */
+/* Lookups. A statement is its own snapshot, so lookups of one row need no transaction. */
 #include "index/rows.h"
 #include "index/sqlite/engine.h"
 
@@ -14,7 +14,7 @@ bool cairn_sqlite_xorb_column(sqlite3_stmt *row, struct cairn_index_xorb *out)
 	out->retired = sqlite3_column_type(row, 5) != SQLITE_NULL;
 	out->at_unix_s = sqlite3_column_int64(row, 6);
 	out->referenced = sqlite3_column_int64(row, 7) != 0;
-	out->copy = (struct cairn_copy){0}; /* one process writes here, and its store knows */
+	out->copy = (struct cairn_copy){0}; /* rows name no copies: one process writes, and its store knows */
 	return cairn_sql_hash(row, 1, &out->hash);
 }
 
@@ -91,7 +91,7 @@ enum cairn_status cairn_sqlite_chunk_list_by_id(struct cairn_index *ix, int64_t 
 	return read_list(stmt, list);
 }
 
-/* @param[out] trusted  what terms keep of it is right */
+/* @param[out] trusted  the byte ranges in terms are right */
 static enum cairn_status read_layout(struct cairn_reader *r, int64_t xorb_id, struct cairn_index_spans *out,
 				     bool *trusted)
 {
@@ -124,8 +124,8 @@ static enum cairn_status read_spans(struct cairn_reader *r, int64_t xorb_id, str
 	return cairn_rows_spans(spans, out->n_chunks, bytes, len);
 }
 
-/* Some row of the reader is held, so that all are read in one snapshot: a transaction for each xorb costs as much as
- * reading it. */
+/* An open row of the reader makes all reads one snapshot. A transaction for each xorb would cost as much as reading
+ * it. */
 static enum cairn_status read_places(struct cairn_reader *r, const int64_t *xorb_ids, uint32_t n,
 				     const uint32_t with_spans[static 2],
 				     enum cairn_status (*visit)(void *ctx, const struct cairn_index_spans *places),
@@ -175,8 +175,8 @@ static void read_bind_viewer(sqlite3_stmt *stmt, const char *viewer)
 		sqlite3_bind_null(stmt, 2);
 }
 
-/* @param stmt  reset by the caller; until then it holds the file's row, and so the snapshot
- * @param n_terms_max  0: none are wanted  @return CAIRN_E_BUSY: it has more than this other number */
+/* @param stmt  reset by the caller; until then the file's open row holds the snapshot
+ * @param n_terms_max  0: no terms are wanted  @return CAIRN_E_BUSY: the file has more than n_terms_max terms */
 static enum cairn_status read_file(sqlite3_stmt *stmt, const struct cairn_hash *hash, const char *viewer,
 				   uint32_t n_terms_max, struct cairn_index_file *out)
 {
@@ -194,7 +194,7 @@ static enum cairn_status read_file(sqlite3_stmt *stmt, const struct cairn_hash *
 	if (n_terms_max == 0)
 		return CAIRN_OK;
 	if (terms_bytes > (int64_t)n_terms_max * CAIRN_ROWS_TERM_BYTES)
-		return CAIRN_E_BUSY; /* as the statement judges: damaged ones may end within a term */
+		return CAIRN_E_BUSY; /* as in the statement: damaged ones may end within a term */
 	size_t len;
 	const uint8_t *terms = cairn_sql_blob(stmt, 2, &len);
 	return cairn_rows_terms(&out->terms, &out->n_terms, terms, len, CAIRN_ROWS_TERM_BYTES);
@@ -212,8 +212,8 @@ enum cairn_status cairn_sqlite_file(struct cairn_index *ix, const struct cairn_h
 	return read_file(stmt, hash, viewer, with_terms ? UINT32_MAX : 0, out);
 }
 
-/* One snapshot for both halves: its begin and end take a lock that all readers share, and most of a small plan's time
- * once several processors ask. */
+/* Uses one snapshot for both halves. Beginning and ending one takes a lock that all readers share, which is most of a
+ * small plan's time when several processors read. */
 enum cairn_status cairn_sqlite_plan(struct cairn_index *ix, const struct cairn_hash *hash, const char *viewer,
 				    struct cairn_index_planner *planner, struct cairn_index_file *out)
 {

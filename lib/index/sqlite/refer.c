@@ -1,4 +1,4 @@
-/* What a hash is the name of, and who refers to it. */
+/* Finds what a hash names, and what refers to it. */
 #include "index/refer.h"
 
 #include "base/bytes.h"
@@ -30,7 +30,7 @@ enum cairn_status cairn_sqlite_each_match(struct cairn_index *ix, const char *ow
 	return cairn_sqlite_visit_owned(stmt, refer_limit(limit), visit, ctx, more);
 }
 
-/* Is the chunk at the place that the row says? The prefix is half a proof. @param[out] out  except for the scope */
+/* Is the chunk at the row's place? The prefix proves little. @param[out] out  except for the scope */
 static enum cairn_status refer_prove(struct cairn_reader *r, sqlite3_stmt *found, const struct cairn_hash *chunk,
 				     struct cairn_chunk_list *list, struct cairn_index_place *out, bool *proved)
 {

@@ -21,8 +21,8 @@ static const char *const snapshot_sql[SNAPSHOT_STMTS] = {
 			    " coalesce((SELECT sum(chunks) FROM xorb WHERE id > ?1), 0)",
 };
 
-/* Versions: first a file had one SHA-256, then each owner gave one, in a row apart from the one that names the owner,
- * then in one row with it, and now some are proved. */
+/* Versions of the schema: at first a file had one SHA-256. Then each owner gave one, first in a row of its own, later
+ * in the owner's row. Now some are proved. */
 enum { SNAPSHOT_CLAIMS_SINCE = 4, SNAPSHOT_CLAIMS_UNTIL = 8, SNAPSHOT_PROOF_SINCE = 13 };
 static const char snapshot_files_one[] = "SELECT hash, size, terms, id, at, sha256 FROM file WHERE id > ?1 ORDER BY id";
 static const char snapshot_files_apart[] =

@@ -10,14 +10,14 @@
 enum { SYS_KINDS_MAX = 8 };
 
 struct sys_kind {
-	sqlite3_io_methods ours; /* first: a file points to it. The system's, but for xSync */
+	sqlite3_io_methods ours; /* first: a file points to it. The system's methods, except xSync */
 	const sqlite3_io_methods *system;
 };
 
 static struct sys_kind sys_kinds[SYS_KINDS_MAX];
 static unsigned sys_n_kinds;
 static pthread_mutex_t sys_lock = PTHREAD_MUTEX_INITIALIZER; /* over both */
-static sqlite3_vfs sys_vfs;                                  /* the system's, but for xOpen */
+static sqlite3_vfs sys_vfs;                                  /* the system's VFS, except xOpen */
 static sqlite3_vfs *sys_system;
 
 static int sys_sync(sqlite3_file *file, int flags)
@@ -33,7 +33,7 @@ static int sys_sync(sqlite3_file *file, int flags)
 	return rc;
 }
 
-/* @return the system's own when there is no room for another kind */
+/* @return the system's own methods if there is no room for another kind */
 static const sqlite3_io_methods *sys_methods(const sqlite3_io_methods *system)
 {
 	const sqlite3_io_methods *found = NULL;

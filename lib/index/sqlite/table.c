@@ -1,4 +1,4 @@
-/* The table of what this engine does, and how it writes for the index's writer. */
+/* The engine's table of functions, and its adapters for the index's writer. */
 #include "index/sqlite/engine.h"
 
 static struct cairn_tx *engine_tx(struct cairn_index *ix)
@@ -125,8 +125,8 @@ ENGINE_WRITE(change_objects)
 
 /* --- room, and work beside the writes ----------------------------------------------------------------------------- */
 
-/* What did not fit is undone, but the log's file has grown with it, perhaps over all that was free. For a
- * checkpoint the database may have to grow; more comes back than that takes. */
+/* The write that did not fit is undone, but the log's file has grown, perhaps over all free space. A checkpoint may
+ * have to grow the database, but frees more than that takes. */
 static void engine_make_room(struct cairn_index *ix)
 {
 	struct cairn_sqlite *s = cairn_sqlite(ix);

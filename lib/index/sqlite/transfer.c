@@ -1,4 +1,4 @@
-/* Rows as they are, on a connection of its own beside whoever has the index. */
+/* Copies rows on a connection of its own; another process may have the index open. */
 #include "index/tables.h"
 
 #include "index/sqlite/engine.h"
@@ -14,7 +14,7 @@ enum { TRANSFER_SQL_BYTES_MAX = 2048 };
 struct sqlite_transfer {
 	struct cairn_index_transfer transfer; /* first */
 	sqlite3 *db;
-	sqlite3_stmt *stmt[CAIRN_TABLES][TRANSFER_STMTS]; /* as they are asked for */
+	sqlite3_stmt *stmt[CAIRN_TABLES][TRANSFER_STMTS]; /* prepared at their first use */
 };
 
 static struct sqlite_transfer *transfer_of(struct cairn_index_transfer *t)
@@ -51,8 +51,8 @@ enum cairn_status cairn_sqlite_transfer_open(struct cairn_index_transfer **out, 
 			cairn_sql_open(&s->db, path, writes ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY, NULL, diag);
 	if (status == CAIRN_OK)
 		status = cairn_migrate_must_be_latest(s->db, path, diag);
-	/* Rows come in no order that all rules between tables bear. A daemon may have the source open: a third
-	 * connection that makes checkpoints would break the order that keeps SQLite's WAL-reset bug away
+	/* Rows come in an order that violates constraints between tables. A daemon may have the source open: a third
+	 * connection that makes checkpoints would break the order that avoids SQLite's WAL-reset bug
 	 * (docs/design.md). */
 	if (status == CAIRN_OK && writes &&
 	    cairn_sql_exec(s->db,
@@ -96,7 +96,7 @@ static void transfer_marks(struct cairn_buf *sql, unsigned n)
 		cairn_buf_printf(sql, "%s?%u", c > 0 ? ", " : "", c + 1);
 }
 
-/* Its tree has the last column of the key the other way round, and is not searched by all of them. */
+/* The tree has the key's last column in descending order, so a search cannot use all columns. */
 static const char TRANSFER_ENTRY[] = "(line, folder, name) >= (?1, ?2, ?3) AND ";
 
 static void transfer_select(struct cairn_buf *sql, const struct cairn_table *table, bool behind)
@@ -139,7 +139,7 @@ static void transfer_delete(struct cairn_buf *sql, const struct cairn_table *tab
 	cairn_buf_printf(sql, ")");
 }
 
-/* @return NULL: it cannot be prepared */
+/* @return NULL: preparing it failed */
 static sqlite3_stmt *transfer_stmt(struct sqlite_transfer *s, enum cairn_index_table which, enum transfer_stmt stmt)
 {
 	CLEANUP(cairn_buf_fini) struct cairn_buf sql = cairn_buf_init(TRANSFER_SQL_BYTES_MAX);
@@ -308,7 +308,7 @@ enum cairn_status cairn_sqlite_transfer_write(struct cairn_index_transfer *t,
 
 enum cairn_status cairn_sqlite_transfer_begin(struct cairn_index_transfer *t, struct cairn_diag *diag)
 {
-	/* No daemon has the index open that is filled, and its log is not to grow without end. */
+	/* No daemon has the index open while it is filled, and its log must not grow without end. */
 	if (cairn_sql_exec(transfer_of(t)->db, "PRAGMA wal_autocheckpoint = 1000") != CAIRN_OK)
 		return transfer_fail(t, diag);
 	return cairn_sqlite_transfer_freeze(t, CAIRN_INDEX_FILLING, diag);
@@ -325,7 +325,7 @@ static enum cairn_status transfer_set_state(struct sqlite_transfer *s, const str
 	return cairn_sql_exec(s->db, sql);
 }
 
-/* Where numbers go by what is there (scope, content), there is no row for that. */
+/* Tables whose next number depends on existing rows (scope, content) have no row for the last number. */
 static enum cairn_status transfer_set_last(struct sqlite_transfer *s, enum cairn_index_table table, int64_t last)
 {
 	char sql[256];

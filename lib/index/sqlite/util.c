@@ -44,16 +44,16 @@ enum cairn_status cairn_sql_index_path(char out[static CAIRN_SQL_PATH_BYTES], co
 	return cairn_fail(diag, CAIRN_E_IO, "index.open", CAIRN_NO_OFFSET, "the path is too long");
 }
 
-/* Nobody asks SQLite how much memory it has, and counting it takes a lock over all connections at each allocation. It
- * can be switched off only before SQLite is used for the first time. */
+/* Switches off SQLite's memory statistics: they are not used, and take a global lock at each allocation. That is
+ * possible only before SQLite's first use. */
 static void sql_configure(void)
 {
 	(void)sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
-	cairn_sql_sys_register(); /* before the log's, which is made of it */
+	cairn_sql_sys_register(); /* before the log's VFS, which is built on it */
 	cairn_sql_log_register();
 }
 
-/* A database may come from a backup that somebody else had: no SQL in it is run. Cairn's own has neither triggers nor
+/* A database may come from an untrusted backup, so SQL in it must not run. Cairn's own has neither triggers nor
  * views. */
 static void sql_distrust(sqlite3 *db)
 {

@@ -1,4 +1,4 @@
-/* All xorbs, all files, a page at a time; and what they sum up to. */
+/* Walks over all xorbs and files, a page at a time, and computes totals. */
 #include "index/operate.h"
 #include "index/rows.h"
 #include "index/sqlite/engine.h"
@@ -82,7 +82,7 @@ enum cairn_status cairn_sqlite_each_file(struct cairn_index *ix, int64_t from_id
 
 /* --- who has what ------------------------------------------------------------------------------------------------- */
 
-/* The owners of a file, behind those that the list has already been grown for. */
+/* A growing list of the owners of a file. */
 struct walk_owners {
 	int64_t *all; /* owned */
 	uint32_t n, cap;
@@ -161,7 +161,7 @@ enum cairn_status cairn_sqlite_totals(struct cairn_index *ix, struct cairn_index
 	*out = (struct cairn_index_totals){0};
 	CLEANUP(cairn_pool_givep) struct cairn_reader *r = NULL;
 	enum cairn_status status = cairn_sqlite_take(ix, &r);
-	/* Three snapshots, not one: each is as good as the other, and a long one keeps the log from being restarted. */
+	/* Uses three snapshots: each is as good as one, and a long one would keep the log from being restarted. */
 	if (status == CAIRN_OK)
 		status = walk_sum(r, CAIRN_READ_FILE_BYTES, &out->n_files, &out->file_bytes);
 	if (status == CAIRN_OK)
@@ -232,8 +232,8 @@ enum cairn_status cairn_sqlite_each_owned(struct cairn_index *ix, const char *ow
 	if (owner || after->owner)
 		cairn_sql_bind_text(stmt, 1, owner ? owner : after->owner);
 	else
-		sqlite3_bind_null(stmt, 1); /* no name is behind it */
-	/* No bytes stand before all hashes. */
+		sqlite3_bind_null(stmt, 1); /* NULL: no name is greater */
+	/* An empty value sorts before all hashes. */
 	cairn_sql_bind_blob(stmt, 2, after->hash ? (const void *)after->hash->b : "",
 			    after->hash ? sizeof(after->hash->b) : 0);
 	return cairn_sqlite_visit_owned(stmt, page, visit, ctx, more);

@@ -13,19 +13,19 @@
 #include <string.h>
 
 enum {
-	TX_FILTER_ROWS = 8192,   /* of one piece: about a millisecond */
-	TX_CACHE_COMMITS = 1024, /* after so many, the cache is sized anew */
-	TX_CACHE_SHARE = 64,     /* of the file: what the trees take in which rows land at random, and some */
+	TX_FILTER_ROWS = 8192,   /* rows of one piece: about a millisecond */
+	TX_CACHE_COMMITS = 1024, /* commits after which the cache is resized */
+	TX_CACHE_SHARE = 64,     /* share of the file: the trees with random inserts, and some more */
 	TX_CACHE_MIN_KIB = 8 * 1024,
 	TX_CACHE_MAX_KIB = 128 * 1024,
-	TX_CACHE_LOCK_KIB = 1024 * 1024, /* where SQLite has its locks in the file */
-	TX_SPILL_KIB = 64 * 1024, /* of changed pages, which would be written before the end of their transaction */
+	TX_CACHE_LOCK_KIB = 1024 * 1024, /* the place of SQLite's locks in the file */
+	TX_SPILL_KIB = 64 * 1024,        /* changed pages beyond it are written before the transaction ends */
 };
 
-/* A page of line ?1 behind folder ?2 and name ?3, of each path the newest first. */
+/* A page of line ?1 after folder ?2 and name ?3, of each path the newest first. */
 #define ENTRY_PAGE                                                                                                     \
 	" FROM entry WHERE line = ?1 AND (folder, name) > (?2, ?3) ORDER BY folder, name, since DESC LIMIT ?4"
-/* An owner (?2) keeps so many words on a file (?1). */
+/* Has owner ?2 room for another claim on file ?1? */
 #define TX_HAS_ROOM                                                                                                    \
 	"(SELECT count(*) FROM file_owner WHERE file = ?1 AND scope = ?2 AND sha256 > x'' AND proof > 0) < ?4"         \
 	" AND (SELECT count(*) FROM file_owner WHERE file = ?1 AND scope = ?2 AND proof = 0) < ?5"
@@ -69,8 +69,8 @@ static const char *const tx_sql[CAIRN_TX_STMTS] = {
 	[CAIRN_TX_LAST_FILE] = "SELECT seq FROM sqlite_sequence WHERE name = 'file'",
 	[CAIRN_TX_ADD_FILE] =
 		"INSERT INTO file(hash, size, terms, at) VALUES(?1, ?2, ?3, ?4) ON CONFLICT(hash) DO NOTHING",
-	/* What fails is rolled back with all of the write: a copy of each changed page, to undo the statement alone, is
-	 * saved. */
+	/* OR FAIL: a failure undoes the whole write anyway, and SQLite need not copy pages to undo the statement
+	 * alone. */
 	[CAIRN_TX_ADD_FILES] = "INSERT OR FAIL INTO file(id, hash, size, terms, at)"
 			       " SELECT a, bytes, b, more, ?5 FROM new_row WHERE true ON CONFLICT(hash) DO NOTHING",
 	[CAIRN_TX_ADD_FIRST_OWNER] = "INSERT INTO file_owner(file, scope, sha256, at) VALUES(?1, ?5, ?4, unixepoch())",
@@ -94,7 +94,7 @@ static const char *const tx_sql[CAIRN_TX_STMTS] = {
 	[CAIRN_TX_ADD_PROVED] =
 		"INSERT INTO file_owner(file, scope, sha256, at, proof, due)"
 		" VALUES(?1, ?2, ?3, unixepoch(), 3, NULL) ON CONFLICT DO UPDATE SET proof = 3, due = NULL",
-	/* An entry keeps the size that its pointer says. */
+	/* An entry keeps the size in its pointer. */
 	[CAIRN_TX_FOLLOW_PROOF] =
 		"UPDATE content SET file = ?3 WHERE sha256 = ?1 AND repo IN (SELECT id FROM repo WHERE scope = ?2)"
 		" AND size = (SELECT size FROM file WHERE id = ?3)"
@@ -124,7 +124,7 @@ static const char *const tx_sql[CAIRN_TX_STMTS] = {
 		"SELECT id, retired IS NULL AND at <= ?2 AND NOT EXISTS(SELECT 1 FROM reference r WHERE r.xorb = x.id)"
 		" FROM xorb x WHERE id > ?1 ORDER BY id LIMIT ?3",
 	[CAIRN_TX_RETIRE_XORB] = "UPDATE xorb SET retired = ?2 WHERE id = ?1",
-	/* The row says it, too: the index xorb_retired alone is no evidence. */
+	/* Checks the row, too: the tree xorb_retired alone is no evidence. */
 	[CAIRN_TX_SWEEP_PAGE] = "SELECT x.id, x.hash, x.stored FROM xorb y CROSS JOIN xorb x ON x.id = y.id"
 				" WHERE y.retired <= ?1 AND x.retired <= ?1 ORDER BY y.retired LIMIT ?2",
 	[CAIRN_TX_HAS_REFERENCE] = "SELECT 1 FROM reference WHERE xorb = ?1 LIMIT 1",
@@ -288,8 +288,9 @@ int64_t cairn_tx_cache_kib(int64_t file_kib)
 	return kib < TX_CACHE_MAX_KIB ? kib : TX_CACHE_MAX_KIB;
 }
 
-/* A batch may change more pages than the cache is to keep. Those that SQLite wrote to make room would be read again for
- * the next row, and written again. When the transaction ends they go, so the end of a commit has no more to look at. */
+/* A batch may change more pages than the cache should keep. Pages that SQLite wrote early to make room would be read
+ * and written again for the next row. They leave the cache at the end of the transaction, so commits do not scan
+ * more. */
 static enum cairn_status tx_size_cache(sqlite3 *db)
 {
 	int64_t pages = 0;
@@ -302,7 +303,7 @@ static enum cairn_status tx_size_cache(sqlite3 *db)
 	return cairn_sql_exec(db, sql);
 }
 
-/* These belong to the connection, so they are set at each opening, and what matters is read back. */
+/* Sets the pragmas of the connection, at each opening, and reads back the important ones. */
 static enum cairn_status tx_set_up(sqlite3 *db, struct cairn_diag *diag)
 {
 	int64_t synchronous = 0, foreign_keys = 0;
@@ -343,8 +344,8 @@ static enum cairn_status tx_read_state(struct cairn_tx *tx)
 	return CAIRN_OK;
 }
 
-/* A file that cannot be opened for writing is opened for reading by SQLite, be it the database or its log: then each
- * write would fail for as long as the process lives. It is better not to start. */
+/* If the database or its log cannot be opened for writing, SQLite opens it for reading. Each write would then fail for
+ * as long as the process lives, so it must not start. */
 static enum cairn_status tx_try_to_write(struct cairn_tx *tx)
 {
 	enum cairn_status status = cairn_sql_run(tx->stmt[CAIRN_TX_BEGIN]);
@@ -358,7 +359,7 @@ enum cairn_status cairn_tx_open(struct cairn_tx *tx, const char *path, struct ca
 	enum cairn_status status = cairn_sql_open(&tx->db, path, SQLITE_OPEN_READWRITE, CAIRN_SQL_LOG_VFS, diag);
 	if (status != CAIRN_OK)
 		return status;
-	/* A database that is refused stays as it is: closing must not make a checkpoint. */
+	/* A refused database stays unchanged: closing must not make a checkpoint. */
 	(void)sqlite3_db_config(tx->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
 	status = cairn_migrate_must_be_latest(tx->db, path, diag);
 	if (status != CAIRN_OK)
@@ -385,8 +386,8 @@ enum cairn_status cairn_tx_open(struct cairn_tx *tx, const char *path, struct ca
 	return CAIRN_OK;
 }
 
-/* From where the last piece ended: a statement that stayed open meanwhile would keep the log from being restarted. What
- * is added behind that place between two pieces goes into the filter by itself. */
+/* Starts where the last piece ended: a statement left open would keep the log from being restarted. Rows added after
+ * that place between two pieces are added to the filter when written. */
 bool cairn_tx_fill_filter(struct cairn_tx *tx)
 {
 	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = tx->stmt[CAIRN_TX_EACH_PREFIX];
@@ -446,7 +447,7 @@ enum cairn_status cairn_tx_commit(struct cairn_tx *tx)
 	if (status != CAIRN_OK)
 		return status;
 	tx->committed = tx->counts;
-	/* What is committed is durable, whatever comes of this: then the cache stays as it is. */
+	/* If this fails, the commit is still durable, and the cache stays as it is. */
 	if (++tx->n_commits % TX_CACHE_COMMITS == 0)
 		(void)!tx_size_cache(tx->db);
 	return CAIRN_OK;
