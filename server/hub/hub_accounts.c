@@ -77,7 +77,7 @@ static void accounts_begin(struct http_request *req, void (*run)(struct route_jo
 		(void)route_body_begin(req, &a->body);
 }
 
-/* Hand it over when its body was understood. */
+/* Hands the request over if its body was understood. */
 static void accounts_start(struct http_request *req, bool understood, const char *expected)
 {
 	if (understood)

@@ -56,7 +56,7 @@ static void buckets_begin(struct http_request *req, void (*run)(struct hub_call 
 	hub_repo_begin_write(req, r);
 }
 
-/* {"private":true}, or {"visibility":"private"}. @return whether either is there */
+/* Reads {"private":true}, or {"visibility":"private"}. @return whether either is present */
 static bool buckets_take_visibility(const struct cairn_json *json, bool *is_private)
 {
 	const char *visibility = cairn_json_text_of(json, "visibility");
@@ -102,7 +102,7 @@ static void buckets_get(struct http_request *req)
 
 /* --- making one --------------------------------------------------------------------------------------------------- */
 
-/* Clients that do not mind that it is there read the address of the refusal, too. */
+/* Clients that accept an existing bucket read the address in the refusal, too. */
 static void buckets_put_made(struct buckets_request *r, enum cairn_status status)
 {
 	struct hub_repo *b = &r->bucket;
@@ -235,7 +235,7 @@ static void buckets_delete(struct http_request *req)
 		route_job_start(req);
 }
 
-/* A bucket has two names: of one nothing is there to delete. */
+/* Refuses a bucket's path with one name, which cannot be a bucket. */
 static void buckets_none(struct hub_call *call)
 {
 	call->status =

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* @huggingface/hub asks so for what the headers say, and for no bytes. */
+/* With this Accept header @huggingface/hub asks for the facts of the headers, without bytes. */
 #define BYTES_FILE_INFO "application/vnd.xet-fileinfo+json"
 
 enum {
@@ -33,7 +33,7 @@ void *hub_bytes_new(struct http_request *req, size_t bytes, enum cairn_index_rep
 	b->info = accept && strstr(accept, BYTES_FILE_INFO);
 	b->if_none_match = http_if_none_match(req);
 	b->if_range = http_header(req, "If-Range");
-	/* Several ranges at once are not served: then all of it comes. */
+	/* Several ranges at once are not supported: the whole file is sent then. */
 	b->has_range = range_header_parse(&b->range, 1, http_header(req, "Range")) == 1;
 	if (!b->has_range)
 		b->range = (struct cairn_byte_range){.kind = CAIRN_RANGE_ALL};
@@ -56,7 +56,7 @@ static bool bytes_is_same(const struct hub_bytes *b)
 	return http_has_etag(b->if_none_match, b->etag);
 }
 
-/* What can only be had from the store is told by the headers alone. */
+/* Are the headers the whole answer? They are for a file that clients read from the store. */
 static bool bytes_is_told(const struct hub_bytes *b)
 {
 	return b->info && b->hash[0];
@@ -64,7 +64,8 @@ static bool bytes_is_told(const struct hub_bytes *b)
 
 bool hub_bytes_wanted(struct hub_bytes *b)
 {
-	/* A part of what the file was is no part of what it is (RFC 9110, 13.1.5); a date is none of ours. */
+	/* A range of an older version must not be sent from the current one (RFC 9110, 13.1.5). A date never matches.
+	 */
 	if (b->if_range && strcmp(b->if_range, b->etag) != 0) {
 		b->has_range = false;
 		b->range = (struct cairn_byte_range){.kind = CAIRN_RANGE_ALL};
@@ -99,7 +100,7 @@ static void bytes_add_store(struct http_request *req, const struct hub_bytes *b)
 	http_reply_header(req, "X-Xet-Refresh-Route", refresh);
 }
 
-/* What somebody put there runs nothing on the hub's own pages. */
+/* Returns a media type with which an uploaded file cannot run scripts on the hub's pages. */
 static const char *bytes_type(const struct hub_bytes *b)
 {
 	static const char *const TEXT[] = {"html", "svg", "xml", "xsl", "script", "multipart", NULL};
@@ -119,7 +120,7 @@ static void bytes_add_headers(struct http_request *req, const struct hub_bytes *
 		http_reply_header(req, "X-Repo-Commit", b->repo.call.commit);
 	http_reply_header(req, "ETag", b->etag);
 	http_reply_header(req, "Accept-Ranges", "bytes");
-	/* What not everybody may read is asked for again each time: whoever uses the browser next is somebody else. */
+	/* Browsers must revalidate private files each time: the next user of the browser may be another person. */
 	bool is_everybodys = !b->repo.repo.is_private && b->repo.repo.gate == CAIRN_INDEX_GATE_NONE;
 	http_reply_header(req, "Cache-Control",
 			  b->for_good && is_everybodys ? "private, max-age=31536000, immutable" : "private, max-age=0");
@@ -136,7 +137,7 @@ static ssize_t bytes_read(void *ctx, uint64_t pos, uint8_t *out, size_t max)
 {
 	struct cairn_diag diag = {0};
 	size_t n;
-	(void)pos; /* read from the front to the end */
+	(void)pos; /* reads are sequential */
 	return cairn_file_reader_read(ctx, out, max, &n, &diag) == CAIRN_OK ? (ssize_t)n : -1;
 }
 
@@ -173,7 +174,7 @@ static void bytes_reply_past_end(struct http_request *req, const struct hub_byte
 	hub_reply_error(req, 416, NULL, "range.past_end", "the range starts past the end of the file");
 }
 
-/* Of what is empty no range can be had; clients that ask for one to learn the size read it here. */
+/* An empty file has no ranges. Clients that request a range to learn the size read it here. */
 static void bytes_reply_empty_file(struct http_request *req, const struct hub_bytes *b)
 {
 	if (b->has_range)
@@ -198,7 +199,7 @@ static void bytes_open(struct route_job *job)
 	b->open(b);
 	b->open = NULL;
 	if (b->repo.call.status == CAIRN_E_LIMIT)
-		b->repo.call.status = CAIRN_OK; /* told by the missing reader */
+		b->repo.call.status = CAIRN_OK; /* the missing reader tells it */
 }
 
 static void bytes_show(struct http_request *req, struct hub_call *call)

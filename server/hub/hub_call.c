@@ -14,11 +14,11 @@
 enum {
 	CALL_ANSWER_BYTES_MAX = 4 << 20,
 	CALL_SCHEME_BYTES = 16,
-	CALL_MEMORY_BYTES = 256 * 1024, /* a longer answer waits on the disk for who reads it */
+	CALL_MEMORY_BYTES = 256 * 1024, /* a longer answer waits on the disk until it is sent */
 	CALL_PIECE_BYTES = 64 * 1024,
 };
 
-/* What a browser shows may be no session any more: then nobody asks. */
+/* Finds the session of a browser. If it has ended, the asker is anonymous. */
 static void call_find_session(struct hub_call *call)
 {
 	if (call->status != CAIRN_OK || call->has_key || call->user[0] || !call->session[0])
@@ -28,7 +28,7 @@ static void call_find_session(struct hub_call *call)
 	call->status = status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status;
 }
 
-/* However slowly it is read, a long answer takes no memory meanwhile, and counts as the asker's. */
+/* Moves a long answer to the disk: it takes no memory, however slowly it is read, and counts as the asker's. */
 static void call_spill(struct hub_call *call)
 {
 	struct cairn_spill *s = &call->spilled;
@@ -44,7 +44,7 @@ static void call_spill(struct hub_call *call)
 	cairn_spill_finish(s);
 	call->status = s->status;
 	call->diag = s->diag;
-	if (s->status == CAIRN_OK) /* else a page says there what went wrong */
+	if (s->status == CAIRN_OK) /* else the answer is a page about the failure */
 		cairn_buf_fini(answer);
 }
 
@@ -114,14 +114,14 @@ bool hub_call_admit(struct http_request *req, struct hub_call *call)
 	if (!call->has_key)
 		call->status = cairn_fail(&call->diag, CAIRN_E_NOT_FOUND, "repo.unknown", CAIRN_NO_OFFSET,
 					  "Repository not found");
-	bool can_look = !cairn_cas_is_remote(app->cas); /* else no thread that serves many waits for it */
+	bool can_look = !cairn_cas_is_remote(app->cas); /* a thread that serves many must not wait for a remote index */
 	if (call->status == CAIRN_OK && can_look)
 		call->status = call_identify(call, &asker);
 	if (call->status != CAIRN_OK) {
 		hub_reply_failure(req, call);
 		return false;
 	}
-	if (can_look) /* as by a token that was got with this key */
+	if (can_look) /* as for a token obtained with this key */
 		auth_sender(&(struct auth_identity){.api_key = asker.key, .account = asker.account.id}, NULL,
 			    &call->sender);
 	return true;
@@ -132,8 +132,8 @@ const char *hub_call_cookie(bool secure)
 	return secure ? "__Host-cairn_session=" : "cairn_session=";
 }
 
-/* The value of our cookie, among all. Where there are several somebody else has set one, and none counts: better nobody
- * than in another's name. */
+/* Reads our cookie. If it occurs several times, somebody else has set one, and none counts: better anonymous than in
+ * another's name. */
 static void call_take_session(struct hub_call *call, const char *cookies, const char *name)
 {
 	size_t name_len = strlen(name);
@@ -174,7 +174,7 @@ void hub_call_take_browser(struct http_request *req, struct hub_call *call)
 	call_take_session(call, http_header(req, "Cookie"), hub_call_cookie(strncmp(base, "https://", 8) == 0));
 }
 
-/* Words of the list are names, which are one in any case of their letters. */
+/* The list has names, which are compared without case. */
 bool hub_call_makes_private(const struct hub_call *call, const char *account)
 {
 	static const char SEPARATORS[] = " \t,";

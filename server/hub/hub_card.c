@@ -1,5 +1,4 @@
-/* What is wrong with a README.md: POST /api/validate-yaml. Nothing is looked up for it, so no key is needed.
- */
+/* POST /api/validate-yaml: checks a README.md. It reads no stored data, so no key is needed. */
 #include "hub/card.h"
 #include "server/app.h"
 #include "server/hub/hub_reply.h"
@@ -17,7 +16,7 @@ struct card_request {
 	struct route_job job;
 	struct route_body body;
 	struct cairn_hub_card card;
-	bool is_read; /* the body was one that can be judged */
+	bool is_read; /* the body is valid and can be checked */
 };
 
 static void card_free(void *state)
@@ -34,7 +33,7 @@ static uint64_t card_body_max(void *app)
 	return CARD_BODY_BYTES_MAX;
 }
 
-/* 4 MiB take a while: none that a thread which serves others has. */
+/* Checks the card. On a worker, since 4 MiB take long. */
 static void card_judge(struct route_job *job)
 {
 	struct card_request *c = (struct card_request *)job;
@@ -68,7 +67,7 @@ static void card_put(struct cairn_json_out *w, const char *member, const char *m
 	cairn_json_close(w);
 }
 
-/* The library asks for lines in one place, and for JSON in the other. */
+/* Replies as JSON or as lines: huggingface_hub expects each in one place. */
 static void card_reply(struct http_request *req, const struct cairn_hub_card *card)
 {
 	const char *accept = http_header(req, "Accept");

@@ -1,5 +1,5 @@
-/* Changing what is in a repository: POST /api/{type}/{namespace}/{name}/preupload/{revision} and …/commit/{revision}.
- */
+/* Changes the contents of a repository: POST /api/{type}/{namespace}/{name}/preupload/{revision} and
+ * …/commit/{revision}. */
 #include "hub/path.h"
 #include "hub/pull.h"
 #include "hub/quota.h"
@@ -15,9 +15,9 @@
 #include <string.h>
 
 enum {
-	COMMIT_PREUPLOAD_BYTES_MAX = 8 << 20, /* clients ask about 256 files at once, with some 1 KiB for each */
+	COMMIT_PREUPLOAD_BYTES_MAX = 8 << 20, /* clients ask about 256 files at once, about 1 KiB each */
 	COMMIT_PREUPLOAD_FILES_MAX = 1000,
-	COMMIT_BYTES_MAX = 64 << 20, /* with the content of files that are kept in the index */
+	COMMIT_BYTES_MAX = 64 << 20, /* includes the content of files kept in the index */
 	COMMIT_URL_BYTES = HUB_BASE_BYTES + 2 * CAIRN_INDEX_REPO_NAME_MAX + 128,
 };
 
@@ -27,8 +27,8 @@ struct commit_request {
 	bool is_pull;                    /* create_pr: a new pull request has the commit */
 	int64_t number;                  /* of that */
 	struct cairn_hub_commit lines;   /* owned */
-	uint8_t *attributes, *ignore;    /* text of such files; owned */
-	struct cairn_hub_wanted *wanted; /* files that are to go to the store; owned */
+	uint8_t *attributes, *ignore;    /* text of these files; owned */
+	struct cairn_hub_wanted *wanted; /* files that must go to the store; owned */
 	size_t n_wanted;
 	char revision[CAIRN_HUB_REVISION_MAX + 1];
 };
@@ -58,7 +58,7 @@ static void commit_begin(struct http_request *req, void (*run)(struct hub_call *
 
 /* --- preupload ---------------------------------------------------------------------------------------------------- */
 
-/* As the client sends them, or else as the revision has them. */
+/* Takes the patterns that the client sends, else those of the revision. */
 static enum cairn_status commit_take_patterns(struct commit_request *c, const struct cairn_json *json,
 					      const char *member, const char *path, uint8_t **owned,
 					      struct cairn_hub_patterns *out)
@@ -73,8 +73,8 @@ static enum cairn_status commit_take_patterns(struct commit_request *c, const st
 	return CAIRN_OK;
 }
 
-/* By what the client knows a file that it need not send again.
- * @param[out] same_size  there is one under the path, as long as this one */
+/* Writes the hashes by which a client recognises a file that it need not send again. @param[out] same_size the path has
+ * a file of this size */
 static enum cairn_status commit_put_known(struct commit_request *c, struct cairn_json_out *w,
 					  const struct cairn_hub_upload *upload, bool *same_size)
 {
@@ -87,7 +87,8 @@ static enum cairn_status commit_put_known(struct commit_request *c, struct cairn
 	if (status != CAIRN_OK || entry.kind == CAIRN_INDEX_FOLDER)
 		return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status;
 	*same_size = entry.size_bytes == upload->size_bytes;
-	/* By a name that is false, or that nobody who may write here has given, no upload is spared. */
+	/* An upload is skipped only if a writer of this repository claimed this SHA-256 and the claim has not been
+	 * disproved. */
 	if (entry.kind == CAIRN_INDEX_XET && entry.belief < CAIRN_INDEX_SAID)
 		return CAIRN_OK;
 	if (entry.kind == CAIRN_INDEX_XET)
@@ -98,7 +99,7 @@ static enum cairn_status commit_put_known(struct commit_request *c, struct cairn
 	return CAIRN_OK;
 }
 
-/* What patterns say once their steps are spent is not told. */
+/* Writes the answer about a file. Fails if the patterns exceed their step limit, since their result is then unknown. */
 static enum cairn_status commit_put_file(struct commit_request *c, struct cairn_json_out *w,
 					 const struct cairn_json *file, struct cairn_hub_patterns *attributes,
 					 struct cairn_hub_patterns *ignore)
@@ -125,7 +126,7 @@ static enum cairn_status commit_put_file(struct commit_request *c, struct cairn_
 	bool same_size;
 	enum cairn_status status = commit_put_known(c, w, &upload, &same_size);
 	cairn_json_close(w);
-	/* What comes with the commit is judged with it. */
+	/* Files sent within the commit are checked with the commit. */
 	if (status == CAIRN_OK && !is_inline && !is_ignored && !same_size)
 		c->wanted[c->n_wanted++] =
 			(struct cairn_hub_wanted){.size_bytes = upload.size_bytes, .sample = upload.sample};
@@ -226,7 +227,7 @@ static void commit_make(struct hub_call *call)
 	struct cairn_git_oid oid;
 	if (!hub_repo_find(&c->repo, CAIRN_HUB_WRITE))
 		return;
-	/* A branch that the client left unescaped is all of what stands there. */
+	/* An unescaped branch name is the whole rest of the path. */
 	unsigned n_segments = 1;
 	for (const char *p = c->raw; *p; p++)
 		n_segments += *p == '/';

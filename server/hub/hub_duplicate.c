@@ -1,5 +1,5 @@
-/* Copies: of a repository, POST /api/{type}/{namespace}/{name}/duplicate, and of large files of it that another one is
- * to commit, POST …/lfs-files/duplicate. */
+/* Copies: of a repository, POST /api/{type}/{namespace}/{name}/duplicate, and of its large files, for commits of
+ * another repository, POST …/lfs-files/duplicate. */
 #include "hub/duplicate.h"
 #include "server/hub/hub_reply.h"
 #include "server/hub/hub_repo.h"
@@ -11,8 +11,7 @@
 
 enum {
 	DUPLICATE_BODY_BYTES_MAX = 65536,
-	DUPLICATE_FILES_BODY_BYTES_MAX =
-		4 << 20, /* of so many files, with paths as long as they can be, in part escaped */
+	DUPLICATE_FILES_BODY_BYTES_MAX = 4 << 20, /* room for so many files with the longest paths, partly escaped */
 	DUPLICATE_ID_BYTES = 2 * CAIRN_INDEX_REPO_NAME_MAX + 3,
 };
 
@@ -118,7 +117,7 @@ static bool duplicate_take_file(struct duplicate_files *d, const struct cairn_js
 	       cairn_hex_parse(file->sha256, sizeof(file->sha256), sha256, strlen(sha256)) == CAIRN_OK;
 }
 
-/* A bucket has files without a SHA-256: no commit could name them. */
+/* Reads the target. Not a bucket: its files have no SHA-256, so no commit could name them. */
 static bool duplicate_take_target(struct duplicate_files *d, const struct cairn_json *target)
 {
 	const char *kind = cairn_json_text_of(target, "type");

@@ -28,7 +28,7 @@ struct history_request {
 	uint64_t page; /* of commits */
 	uint32_t limit;
 	struct cairn_json_out w;
-	enum cairn_index_ref_kind kind; /* of a ref; or that of the array which is open */
+	enum cairn_index_ref_kind kind; /* of a ref, or of the open array */
 	struct cairn_json *json;        /* of a ref's body; owned */
 	bool overwrite, empty;
 	char name[HISTORY_NAME_BYTES];
@@ -67,7 +67,7 @@ static const struct {
 	[CAIRN_INDEX_PULL] = {"pullRequests", "refs/pr/"},
 };
 
-/* Close the array that is open, and open those up to this kind's. */
+/* Closes the open array, and opens the following ones up to this kind's. */
 static void history_open_refs(struct history_request *h, enum cairn_index_ref_kind kind)
 {
 	while (h->kind < kind) {
@@ -119,7 +119,7 @@ static void history_get_refs(struct http_request *req)
 
 /* --- commits ------------------------------------------------------------------------------------------------------ */
 
-/* As HTML, which is what "formatted" asks for. */
+/* Writes a message as HTML, for "formatted". */
 static void history_put_html(struct cairn_json_out *w, const char *member, const char *text)
 {
 	CLEANUP(cairn_buf_fini) struct cairn_buf html = cairn_buf_init(HISTORY_TEXT_BYTES_MAX);
@@ -167,7 +167,7 @@ static void history_list_commits(struct hub_call *call)
 		return;
 	h->w = cairn_json_out_init(&call->answer);
 	cairn_json_open_array(&h->w, NULL);
-	if (h->page < h->repo.commit.number) /* else there is none, and the product might not fit */
+	if (h->page < h->repo.commit.number) /* else the page is empty, and the product might overflow */
 		call->status = cairn_hub_each_commit(call->job.app->cas, &h->repo.commit, h->page * h->limit, h->limit,
 						     history_put_commit, h);
 	cairn_json_close(&h->w);
@@ -212,7 +212,8 @@ static void history_get_commits(struct http_request *req)
 static void history_add_ref(struct hub_call *call)
 {
 	struct history_request *h = (struct history_request *)call;
-	/* What main was is lost then, as with a squash; other branches can be deleted and made anew. */
+	/* Overwriting main loses its commits, as a squash does, so admin is needed. Other branches can be deleted and
+	 * made anew anyway. */
 	bool resets = h->kind == CAIRN_INDEX_BRANCH && h->overwrite && strcmp(h->name, CAIRN_HUB_MAIN) == 0;
 	if (!hub_repo_find(&h->repo, resets ? CAIRN_HUB_ADMIN : CAIRN_HUB_WRITE))
 		return;

@@ -11,7 +11,7 @@
 
 enum {
 	INFO_ANSWER_BYTES_MAX = 32 << 20,
-	INFO_SIBLINGS_MAX = 60000, /* clients take the tree's pages for a repository that shows more than 50,000 */
+	INFO_SIBLINGS_MAX = 60000, /* clients read the tree's pages if a repository lists more than 50,000 */
 };
 
 struct info_request {
@@ -75,7 +75,7 @@ static void info_put_sibling(struct cairn_json_out *w, const struct hub_entry *e
 	cairn_json_close(w);
 }
 
-/* Page by page, so that what is noted of the entries stays small. */
+/* Writes the files page by page, so that few entries are in memory. */
 static void info_put_siblings(struct info_request *i, struct cairn_json_out *w)
 {
 	struct hub_call *call = &i->repo.call;

@@ -1,4 +1,4 @@
-/* What the public hub has and this one has not. It is said, so that nobody takes it for a fault. */
+/* Answers 501 for features that only the public hub has, so that nobody takes the lack for a fault. */
 #include "server/hub/hub_reply.h"
 #include "server/route/routes.h"
 
@@ -46,7 +46,7 @@ static void left_out_papers(struct http_request *req)
 	hub_reply_left_out(req, "Papers are not kept here");
 }
 
-/* What git asks for first, of a clone and of a push. It shows people what is plain text. */
+/* Answers git's first request of a clone or a push. git shows people plain text. */
 static void left_out_git(struct http_request *req)
 {
 	static const char TEXT[] = "Cairn keeps no git repository that could be cloned or pushed to: hf download and "
@@ -55,7 +55,7 @@ static void left_out_git(struct http_request *req)
 	http_reply_bytes(req, 501, "text/plain; charset=utf-8", (const uint8_t *)TEXT, sizeof(TEXT) - 1, NULL, NULL);
 }
 
-/* A body is not looked at. */
+/* Bodies are ignored. */
 static uint64_t left_out_body_max(void *app)
 {
 	(void)app;
@@ -80,7 +80,7 @@ static bool left_out_begins(const char *path, const char *text, const char **res
 	return begins;
 }
 
-/* Is it the name of a repository without an owner, as the public hub has some ("gpt2"), and one of its resources?
+/* Is it a resource of a repository without an owner, as the public hub has some ("gpt2")?
  * @param path  from the name on
  * @param resources  at the end NULL; "" first: the repository itself, too */
 static bool left_out_is_unowned(const char *path, const char *const *resources)
@@ -103,8 +103,8 @@ const struct http_unknown HUB_NO_ROUTE = {
 	NULL, "route.unknown",
 	"Cairn has no such part of the hub's API; if a repository was meant, name its owner, too, as in ann/cats"};
 
-/* Clients take a 404 without X-Error-Code for a fault of the network, so a name without an owner has the code of a
- * repository that is not there. */
+/* Finds the answer for a path. Clients take a 404 without X-Error-Code for a network fault, so a name without an owner
+ * gets the code of a missing repository. */
 static const struct http_unknown *left_out_unknown(const char *path)
 {
 	static const struct http_unknown UNOWNED = {"RepoNotFound", "repo.unknown",

@@ -1,5 +1,5 @@
-/* Git LFS: POST …/info/lfs/objects/batch of a repository, which says where its objects are sent to and fetched from.
- * There are no locks: their routes are not there, which clients take for that. */
+/* Git LFS: POST …/info/lfs/objects/batch of a repository, which returns the addresses to send and fetch its objects.
+ * There are no locks: clients conclude that from their missing routes. */
 #include "base/clock.h"
 #include "hub/lfs.h"
 #include "hub/quota.h"
@@ -22,11 +22,11 @@ enum {
 
 struct lfs_request {
 	struct hub_repo repo;
-	bool upload, xet;   /* what is asked for, and how it is to go */
-	uint64_t new_bytes; /* of an upload: of the objects so far that are to be sent */
+	bool upload, xet;   /* the operation and the transfer */
+	uint64_t new_bytes; /* of an upload: bytes of the objects to send so far */
 	int64_t expires_unix_s;
 	char *token;                              /* owned; of an upload by xet */
-	char name[CAIRN_INDEX_REPO_NAME_MAX + 1]; /* of the path, without ".git" */
+	char name[CAIRN_INDEX_REPO_NAME_MAX + 1]; /* from the path, without ".git" */
 };
 
 static void lfs_free(void *state)
@@ -64,7 +64,7 @@ static enum cairn_status lfs_read(struct lfs_request *l, const struct cairn_json
 			"send {\"operation\":\"upload\" or \"download\",\"objects\":[{\"oid\",\"size\"}, ...]}, "
 			"with at most %d of them",
 			LFS_OBJECTS_MAX);
-	/* The JavaScript client's spelling is the other one. */
+	/* The JavaScript client uses the other spelling. */
 	if (algorithm && strcmp(algorithm, "sha256") != 0 && strcmp(algorithm, "sha_256") != 0)
 		return cairn_fail(diag, CAIRN_E_CONFLICT, "lfs.hash", CAIRN_NO_OFFSET,
 				  "objects are known by their SHA-256 here, and by nothing else");
@@ -72,7 +72,7 @@ static enum cairn_status lfs_read(struct lfs_request *l, const struct cairn_json
 	return CAIRN_OK;
 }
 
-/* The repository of the path; where that is allowed, and the key may, it is made for its first upload. */
+/* Finds the repository of the path. For a first upload it is created, if hub_lfs_create and the key permit that. */
 static bool lfs_find_repo(struct lfs_request *l)
 {
 	struct hub_call *call = &l->repo.call;
@@ -86,7 +86,7 @@ static bool lfs_find_repo(struct lfs_request *l)
 	enum cairn_status status = cairn_hub_make_repo(call->job.app->cas, &call->asker, &made, &l->repo.repo, &diag);
 	if (status == CAIRN_OK)
 		call->status = CAIRN_OK;
-	/* Whoever may not make it is told no more than that there is none. */
+	/* Askers without the right to create it only learn that it does not exist. */
 	else if (status != CAIRN_E_DENIED && status != CAIRN_E_CONFLICT && status != CAIRN_E_USAGE) {
 		call->status = status;
 		call->diag = diag;
@@ -154,7 +154,7 @@ static void lfs_put_actions(struct cairn_json_out *w, const struct lfs_request *
 	cairn_json_close(w);
 }
 
-/* An object that the repository does not have: those before it need room, too. */
+/* Writes an object that the repository lacks. The objects before it need room, too. */
 static enum cairn_status lfs_put_new(struct cairn_json_out *w, struct lfs_request *l,
 				     const uint8_t sha256[static CAIRN_SHA256_BYTES], uint64_t size_bytes)
 {
@@ -171,7 +171,7 @@ static enum cairn_status lfs_put_new(struct cairn_json_out *w, struct lfs_reques
 	return status;
 }
 
-/* An object of the answer, where oid and size are good. */
+/* Writes an object of the answer; oid and size are valid. */
 static enum cairn_status lfs_put_found(struct cairn_json_out *w, struct lfs_request *l,
 				       const uint8_t sha256[static CAIRN_SHA256_BYTES], uint64_t size_bytes)
 {
@@ -179,7 +179,7 @@ static enum cairn_status lfs_put_found(struct cairn_json_out *w, struct lfs_requ
 	enum cairn_status status = cairn_hub_lfs_find(l->repo.call.job.app->cas, l->repo.repo.id, sha256, &file);
 	if (status != CAIRN_OK && status != CAIRN_E_NOT_FOUND)
 		return status;
-	/* What came with a copy by another's word is given, but does not spare anybody an upload. */
+	/* A file copied with another repository's unproved claim can be fetched, but does not replace an upload. */
 	bool there = status == CAIRN_OK && (!l->upload || file.belief >= CAIRN_INDEX_SAID);
 	if (there && file.size_bytes != size_bytes)
 		lfs_put_fault(w, 422, "the object has another size than the one that was asked for");
@@ -191,7 +191,7 @@ static enum cairn_status lfs_put_found(struct cairn_json_out *w, struct lfs_requ
 		return lfs_put_new(w, l, sha256, size_bytes);
 	else if (!l->upload)
 		lfs_put_actions(w, l, sha256, size_bytes);
-	/* What is there is not sent again: no action. */
+	/* A stored object is not sent again: no action. */
 	return CAIRN_OK;
 }
 
@@ -260,7 +260,7 @@ static void lfs_begin(struct http_request *req, enum cairn_index_repo_kind kind)
 		return;
 	const char *name = http_path_arg(req, "name"), *dot = strrchr(name, '.');
 	int len = dot && strcmp(dot, ".git") == 0 ? (int)(dot - name) : (int)strlen(name);
-	/* One that is too long is cut, and no repository has such a name as this, too. */
+	/* A name that is too long is cut, and is still too long for any repository. */
 	(void)snprintf(l->name, sizeof(l->name), "%.*s", len < (int)sizeof(l->name) ? len : 0, name);
 	l->repo.namespace = http_path_arg(req, "namespace");
 	l->repo.name = l->name;

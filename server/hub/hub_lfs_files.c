@@ -1,4 +1,5 @@
-/* Large files of a repository as a whole: GET /api/{type}/{namespace}/{name}/lfs-files and POST …/lfs-files/batch. */
+/* Lists and deletes the large files of a repository: GET /api/{type}/{namespace}/{name}/lfs-files and POST
+ * …/lfs-files/batch. */
 #include "hub/lfs_files.h"
 #include "server/hub/hub_reply.h"
 #include "server/hub/hub_repo.h"
@@ -16,7 +17,7 @@ enum {
 struct files_request {
 	struct hub_repo repo;
 	bool has_after, more, paths;
-	struct cairn_hash after; /* of the query; then of the last one */
+	struct cairn_hash after; /* from the query; then the last row's */
 	uint32_t n;
 	uint8_t sha256[CAIRN_HUB_LFS_DELETIONS_MAX][CAIRN_SHA256_BYTES];
 };

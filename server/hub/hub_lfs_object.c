@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What the signature of the address allows. @return false: nothing, which was replied */
+/* Checks the signature of the address. @return false: it permits nothing; an error was replied */
 static bool object_check(struct http_request *req, bool upload, struct cairn_hub_lfs_grant *out)
 {
 	struct cairn_diag diag = {0};
@@ -34,13 +34,13 @@ static bool object_check(struct http_request *req, bool upload, struct cairn_hub
 
 /* --- sending ------------------------------------------------------------------------------------------------------ */
 
-/* The body comes into the ingest's window on the connection's thread; the piece that fills it has a worker work it off.
- * So one thread has the state at a time. */
+/* The connection's thread copies the body into the ingest's window. When the window is full, a worker processes it. So
+ * one thread has the state at a time. */
 struct object_put {
 	struct cairn_work work;
 	struct http_request *req;
 	struct cairn_hub_ingest *ingest; /* owned */
-	struct route_piece piece;        /* its status and diag are of the end, too */
+	struct route_piece piece;        /* its status and diag also hold the final result */
 };
 
 static void object_put_free(void *state)
@@ -66,7 +66,7 @@ static void object_reply_failure(struct http_request *req, enum cairn_status sta
 		http_reply_status(req, status, diag);
 }
 
-/* Take bytes into the window. @return how many */
+/* Copies bytes into the window. @return how many */
 static size_t object_fill(struct object_put *o, const uint8_t *bytes, size_t len)
 {
 	size_t room;
@@ -91,7 +91,7 @@ static enum cairn_status object_take(void *ctx, const uint8_t *bytes, size_t len
 	size_t n = object_fill(o, bytes, len);
 	enum cairn_status status = fills ? cairn_hub_ingest_work(o->ingest, diag) : CAIRN_OK;
 	if (status == CAIRN_OK)
-		(void)object_fill(o, bytes + n, len - n); /* there is room for a piece after each work */
+		(void)object_fill(o, bytes + n, len - n); /* each processing makes room for a piece */
 	return status;
 }
 

@@ -11,7 +11,7 @@
 #include <string.h>
 
 enum {
-	LIST_TEXT_BYTES_MAX = 256, /* of what is searched for */
+	LIST_TEXT_BYTES_MAX = 256, /* of a search text */
 	LIST_ESCAPED_BYTES = 3 * LIST_TEXT_BYTES_MAX + 1,
 	LIST_CURSOR_ESCAPED_BYTES = 3 * CAIRN_HUB_CURSOR_BYTES,
 };
@@ -19,10 +19,10 @@ enum {
 struct list_request {
 	struct hub_repo repo;
 	struct cairn_hub_repo_list list;
-	const char *path; /* the address's end; NULL: that of the repositories of the author */
-	const char *sort; /* as it was asked for; likewise */
-	bool settings;    /* what is taken of the disk is told, and no more */
-	uint64_t bytes;   /* of all that is listed; 0: not known, since there are further pages */
+	const char *path; /* the end of the address; NULL: the author's repositories */
+	const char *sort; /* as in the request */
+	bool settings;    /* the answer is about disk usage only */
+	uint64_t bytes;   /* of all listed repositories; 0: not known, since there are further pages */
 	struct cairn_json_out w;
 	char next[CAIRN_HUB_CURSOR_BYTES];
 };
@@ -53,7 +53,7 @@ static void list_add_up(void *ctx, const struct cairn_index_repo *repo)
 	((struct list_request *)ctx)->bytes += repo->bytes;
 }
 
-/* A share is one of all that the asker sees. */
+/* Sums up the bytes: shares are of all that the asker sees. */
 static enum cairn_status list_sum(struct list_request *l)
 {
 	struct hub_call *call = &l->repo.call;
@@ -113,7 +113,7 @@ static void list_show(struct http_request *req, struct hub_call *call)
 		hub_repo_show(req, call);
 }
 
-/* What is longer than any name finds nothing. An empty one is none. */
+/* Reads a search text. One longer than any name matches nothing; an empty one is absent. */
 static const char *list_text(struct http_request *req, const char *name)
 {
 	const char *text = http_query_arg(req, name);
@@ -134,7 +134,7 @@ static struct list_request *list_new(struct http_request *req, const char *path)
 	return l;
 }
 
-/* There are no likes and no trends: what asks for such an order gets the one by the last change. */
+/* There are no likes and no trends: a request for such an order gets the order by last change. */
 static enum cairn_index_repo_sort list_sort(const char *sort)
 {
 	if (sort && strcmp(sort, "createdAt") == 0)

@@ -1,4 +1,5 @@
-/* What is in a bucket: GET /api/buckets/{namespace}/{name}/tree, …/tree/{prefix}, POST …/paths-info, POST …/batch. */
+/* The contents of a bucket: GET /api/buckets/{namespace}/{name}/tree, …/tree/{prefix}, POST …/paths-info, POST …/batch.
+ */
 #include "base/percent.h"
 #include "server/hub/hub_reply.h"
 #include "server/hub/hub_repo.h"
@@ -9,7 +10,7 @@
 #include <string.h>
 
 enum {
-	OBJECTS_BODY_BYTES_MAX = 8 << 20,    /* 1,000 paths with every byte escaped, and what else stands in a line */
+	OBJECTS_BODY_BYTES_MAX = 8 << 20,    /* 1,000 paths with every byte escaped, and the rest of each line */
 	OBJECTS_ANSWER_BYTES_MAX = 16 << 20, /* as many entries */
 	OBJECTS_PATHS_MAX = 1000,
 	OBJECTS_ESCAPED_BYTES = 3 * CAIRN_INDEX_PATH_MAX + 1,
@@ -18,7 +19,7 @@ enum {
 struct objects_request {
 	struct hub_repo bucket;
 	struct cairn_hub_operations operations; /* of a batch; owned */
-	bool recursive, nothing;                /* of a tree; the prefix cannot be one */
+	bool recursive, nothing;                /* of a tree; nothing: the prefix is no valid path */
 	char prefix[CAIRN_INDEX_PATH_MAX + 1];
 	char from[CAIRN_INDEX_PATH_MAX + 1];
 	char next[CAIRN_INDEX_PATH_MAX + 1];

@@ -1,6 +1,6 @@
 /* Pull requests: GET and POST /api/{type}/{namespace}/{name}/discussions, GET …/discussions/{number}, POST
- * …/discussions/{number}/merge and …/status. Whoever may write in a repository opens them; committing with create_pr
- * is another way. */
+ * …/discussions/{number}/merge and …/status. Writers of a repository may open them, also by committing with create_pr.
+ */
 #include "base/decimal.h"
 #include "hub/pull.h"
 #include "hub/revision.h"
@@ -47,18 +47,18 @@ static struct pull_request *pull_new(struct http_request *req, void (*run)(struc
 	return p;
 }
 
-/* Likewise for one that the address names. */
+/* As pull_new(), for a pull request that the address names. */
 static struct pull_request *pull_new_numbered(struct http_request *req, void (*run)(struct hub_call *call))
 {
 	struct pull_request *p = pull_new(req, run);
-	uint64_t number = 0; /* no pull request has it */
+	uint64_t number = 0; /* no pull request has the number 0 */
 	(void)cairn_decimal_parse(http_path_arg(req, "number"), 1, INT64_MAX, &number);
 	if (p)
 		p->number = (int64_t)number;
 	return p;
 }
 
-/* Find the repository, and the pull request of the address. */
+/* Finds the repository, and the pull request of the address. */
 static bool pull_find(struct pull_request *p, enum cairn_hub_access need)
 {
 	struct hub_call *call = &p->repo.call;
@@ -83,7 +83,7 @@ static void pull_put_author(struct cairn_json_out *w, const char *name)
 	cairn_json_close(w);
 }
 
-/* The object is left open. */
+/* Writes a pull request as an object, which is left open. */
 static void pull_put(struct pull_request *p, const struct cairn_hub_pull *pull)
 {
 	char when[HUB_TIME_BYTES];
@@ -101,7 +101,7 @@ static void pull_put(struct pull_request *p, const struct cairn_hub_pull *pull)
 	cairn_json_close(w);
 }
 
-/* The object of an event, whose data are left open. */
+/* Opens the object of an event and its data, which are left open. */
 static void pull_open_event(struct cairn_json_out *w, const char *member, const char *type,
 			    const struct cairn_index_commit *commit)
 {
@@ -123,7 +123,7 @@ static void pull_put_status(struct cairn_json_out *w, const char *member, const 
 	cairn_json_close(w);
 }
 
-/* As clients expect it: the first comment. */
+/* Writes the description as the first comment, as clients expect it. */
 static void pull_put_description(struct cairn_json_out *w, const struct cairn_hub_pull *pull)
 {
 	char when[HUB_TIME_BYTES];
@@ -152,7 +152,7 @@ static void pull_put_details(struct pull_request *p)
 	if (p->pull.state != CAIRN_HUB_PULL_OPEN)
 		pull_put_status(w, NULL, &p->pull);
 	cairn_json_close(w);
-	cairn_json_open_array(w, "filesWithConflicts"); /* they are named when it is merged */
+	cairn_json_open_array(w, "filesWithConflicts"); /* conflicts are only reported by the merge */
 	cairn_json_close(w);
 	cairn_json_open_object(w, "changes");
 	cairn_json_put_text(w, "base", "refs/heads/" CAIRN_HUB_MAIN);
@@ -280,7 +280,7 @@ static void pull_merge(struct hub_call *call)
 		pull_put_details(p);
 }
 
-/* One that is open can be closed; for one that has ended refs/pr/NUMBER can be the begin of another. */
+/* An open pull request can be closed. An ended one cannot be reopened; a new one can begin at refs/pr/NUMBER. */
 static void pull_set_status(struct hub_call *call)
 {
 	struct pull_request *p = (struct pull_request *)call;

@@ -12,7 +12,7 @@
 
 enum {
 	QUOTA_BODY_BYTES_MAX = 4096,
-	QUOTA_PLACE_BYTES = 2 * CAIRN_INDEX_ACCOUNT_NAME_MAX + 32, /* longer ones are none */
+	QUOTA_PLACE_BYTES = 2 * CAIRN_INDEX_ACCOUNT_NAME_MAX + 32, /* longer places do not exist */
 	QUOTA_LIMIT_DEFAULT = 100,
 	QUOTA_LIST_BYTES_MAX = 1024 * 1024, /* rows of at most 1 KiB */
 };
@@ -23,7 +23,7 @@ struct quota_request {
 	char place[QUOTA_PLACE_BYTES];
 	bool sets;
 	uint64_t limit_bytes; /* to be set */
-	uint32_t limit;       /* rows of a list, which begins behind the place */
+	uint32_t limit;       /* rows of a list, which begins after the place */
 	struct cairn_buf list;
 	struct cairn_json_out json; /* into it */
 	struct cairn_index_room room;
@@ -82,7 +82,7 @@ static void quota_reply(struct http_request *req, struct route_job *job)
 		http_reply_status(req, json.status, NULL);
 }
 
-/* One that is cut is none. */
+/* Reads the place. A cut one matches none. */
 static bool quota_take_place(struct quota_request *q, const char *place)
 {
 	int n = place ? snprintf(q->place, sizeof(q->place), "%s", place) : -1;
@@ -138,7 +138,7 @@ static void quota_get_all(struct http_request *req)
 	if (!q)
 		return;
 	q->list = cairn_buf_init(QUOTA_LIST_BYTES_MAX);
-	q->job.work.lane = CAIRN_LANE_HEAVY; /* as long as there are accounts and repositories */
+	q->job.work.lane = CAIRN_LANE_HEAVY; /* its duration grows with accounts and repositories */
 	q->job.for_reply = true;
 	if (route_limit(req, QUOTA_LIMIT_DEFAULT, CAIRN_HUB_QUOTAS_PAGE_MAX, &q->limit) &&
 	    (!after || quota_take_place(q, after)))
@@ -178,7 +178,7 @@ static void quota_post_body(struct http_request *req, const uint8_t *bytes, size
 	route_body_add(req, &q->body, bytes, len);
 }
 
-/* A number, or "none". */
+/* Reads a limit: a number, or "none". */
 static bool quota_take_limit(struct quota_request *q, const struct cairn_json *json)
 {
 	const struct cairn_json *quota = cairn_json_get(json, "quota_bytes");

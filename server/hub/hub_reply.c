@@ -17,7 +17,7 @@ void hub_reply_error(struct http_request *req, unsigned code, const char *error_
 	http_reply_error(req, code, rule, text, NULL);
 }
 
-/* Clients remember that a commit has no such file. */
+/* Replies that the commit has no such file. Clients remember that. */
 static void reply_no_entry(struct http_request *req, const struct hub_call *call, const char *text)
 {
 	if (call->commit[0])
@@ -25,7 +25,7 @@ static void reply_no_entry(struct http_request *req, const struct hub_call *call
 	hub_reply_error(req, 404, "EntryNotFound", "entry.unknown", text);
 }
 
-/* As of damaged bytes of the store: clients give up at once, and a commit heals it. */
+/* Replies as for damaged bytes of the store: clients give up at once. A commit heals the damage. */
 static void reply_damaged(struct http_request *req, const char *rule, const char *text)
 {
 	http_reply_header(req, "Cache-Control", "no-store");
@@ -39,7 +39,7 @@ void hub_reply_failure(struct http_request *req, const struct hub_call *call)
 	const char *text = call->diag.text[0] ? call->diag.text : reply.message;
 	bool nobody = call->asker.kind == CAIRN_HUB_NOBODY;
 	if (call->status == CAIRN_E_DENIED && (strcmp(rule, "key.unknown") == 0 || strcmp(rule, "key.expired") == 0))
-		/* These words are what the clients look for. */
+		/* Clients search for these very words. */
 		hub_reply_error(req, 401, NULL, rule, "Invalid credentials in Authorization header");
 	else if (strcmp(rule, "repo.unknown") == 0)
 		hub_reply_error(req, nobody ? 401 : 404, "RepoNotFound", rule, text);

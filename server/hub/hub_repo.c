@@ -147,7 +147,7 @@ bool hub_repo_mint(struct hub_repo *r, struct cairn_token_claims *claims, char *
 	return call->status == CAIRN_OK;
 }
 
-/* What is not there at a commit is told with the commit: clients remember that. */
+/* Notes the commit: clients remember at which commit a file is missing. */
 static void repo_note_commit(struct hub_repo *r)
 {
 	cairn_git_oid_text(r->call.commit, &r->commit.oid);

@@ -11,7 +11,7 @@
 
 enum {
 	REPOS_BODY_BYTES_MAX = 65536,
-	REPOS_NEW_BODY_BYTES_MAX = 8 << 20, /* with the files of the first commit */
+	REPOS_NEW_BODY_BYTES_MAX = 8 << 20, /* includes the files of the first commit */
 	REPOS_NAME_BYTES = CAIRN_INDEX_REPO_NAME_MAX + 1,
 	REPOS_ID_BYTES = 2 * REPOS_NAME_BYTES, /* of namespace/name */
 };
@@ -19,7 +19,7 @@ enum {
 struct repos_request {
 	struct hub_repo repo;
 	struct cairn_json *json;       /* the body; owned */
-	struct cairn_hub_commit first; /* files of a new one; owned */
+	struct cairn_hub_commit first; /* files of a new repository; owned */
 	bool is_private, for_writing;
 	enum cairn_index_gate gate;
 	bool says_private, says_gate;
@@ -51,7 +51,7 @@ static uint64_t repos_new_body_max(void *app)
 	return REPOS_NEW_BODY_BYTES_MAX;
 }
 
-/* The repository is named by the body. */
+/* Begins a request whose body names the repository. */
 static void repos_begin(struct http_request *req, void (*run)(struct hub_call *call))
 {
 	struct repos_request *r = hub_repo_new(req, sizeof(*r), CAIRN_INDEX_MODEL, run, hub_repo_show);
@@ -68,7 +68,8 @@ static const char *repos_text(const struct repos_request *r, const char *member)
 	return cairn_json_text_of(r->json, member);
 }
 
-/* {"type","name","organization"}, as namespace and name; without a type it is a model. @return whether they can be */
+/* Reads {"type","name","organization"}, as namespace and name; without a type: a model. @return whether they are valid
+ */
 static bool repos_take_name(struct repos_request *r)
 {
 	const char *type = repos_text(r, "type"), *organization = repos_text(r, "organization");
@@ -87,7 +88,7 @@ static bool repos_take_name(struct repos_request *r)
 	return true;
 }
 
-/* The namespace of who asks has its name. */
+/* Replaces the namespace "me" by the asker's name. */
 static void repos_name_me(struct repos_request *r)
 {
 	const struct cairn_hub_asker *asker = &r->repo.call.asker;
@@ -95,7 +96,7 @@ static void repos_name_me(struct repos_request *r)
 		r->repo.namespace = asker->kind == CAIRN_HUB_OPERATOR ? CAIRN_HUB_OPERATOR_NAME : asker->account.name;
 }
 
-/* {"private":true}, {"visibility":"private"}, {"gated":"auto"|"manual"|false}. */
+/* Reads {"private":true}, {"visibility":"private"}, {"gated":"auto"|"manual"|false}. */
 static void repos_take_settings(struct repos_request *r)
 {
 	const char *visibility = repos_text(r, "visibility"), *gated = repos_text(r, "gated");
@@ -133,7 +134,7 @@ static void repos_put_file(struct cairn_json_out *w, const char *path, const cha
 	w->comma = false;
 }
 
-/* "files" and "license" of the JavaScript client, as lines of a commit. */
+/* Reads "files" and "license" of the JavaScript client, as lines of a commit. */
 static enum cairn_status repos_read_files(struct repos_request *r)
 {
 	const struct cairn_json *files = cairn_json_get(r->json, "files");
@@ -164,7 +165,7 @@ static void repos_make(struct hub_call *call)
 {
 	struct repos_request *r = (struct repos_request *)call;
 	struct hub_repo *repo = &r->repo;
-	r->json = route_body_json_list(&repo->body); /* with files: not before it is somebody's turn */
+	r->json = route_body_json_list(&repo->body); /* it may have many files, so it is parsed in its turn */
 	repos_take_settings(r);
 	if (!repos_take_name(r)) {
 		call->status = cairn_fail(&call->diag, CAIRN_E_USAGE, "repo.body", CAIRN_NO_OFFSET,

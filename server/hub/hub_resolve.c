@@ -1,7 +1,5 @@
-/* The bytes of files by their paths: HEAD and GET /buckets/{namespace}/{name}/resolve/{path}, and
- * [/{type}]/{namespace}/{name}/resolve/{revision}/{path} and …/raw/… of repositories, whose type is not said for
- * models.
- */
+/* Serves the bytes of files by their paths: HEAD and GET /buckets/{namespace}/{name}/resolve/{path}, and
+ * [/{type}]/{namespace}/{name}/resolve/{revision}/{path} and …/raw/… of repositories, where models have no type. */
 #include "base/percent.h"
 #include "server/hub/hub_bytes.h"
 #include "server/hub/hub_reply.h"
@@ -49,7 +47,7 @@ static void resolve_get_object(struct http_request *req)
 	struct resolve_object *o = hub_bytes_new(req, sizeof(*o), CAIRN_INDEX_BUCKET, resolve_find_object);
 	if (!o)
 		return;
-	/* What cannot be a path is under none. */
+	/* An invalid path matches no file. */
 	(void)cairn_percent_decode(o->bytes.path, sizeof(o->bytes.path), http_path_arg(req, "path"));
 	route_job_look(req);
 }
@@ -59,7 +57,7 @@ static void resolve_get_object(struct http_request *req)
 struct resolve_entry {
 	struct hub_bytes bytes;
 	const char *raw; /* revision and path, as the address has them; the request's */
-	bool as_in_git;  /* of a file whose bytes are in the store the pointer */
+	bool as_in_git;  /* send the pointer of a file whose bytes are in the store */
 	struct cairn_index_entry entry;
 };
 
@@ -87,7 +85,7 @@ static void resolve_open_entry(struct hub_bytes *b)
 					    &b->reader, &call->diag);
 }
 
-/* The file as a client of the store gets it. */
+/* Finds a file whose bytes are in the store. */
 static void resolve_stored(struct resolve_entry *e)
 {
 	struct hub_bytes *b = &e->bytes;
@@ -137,7 +135,7 @@ static void resolve_find_entry(struct hub_call *call)
 	if (!hub_repo_find_place(&b->repo, CAIRN_HUB_READ, e->raw, b->path))
 		return;
 	call->status = cairn_hub_find_entry(call->job.app->cas, &b->repo.commit, b->path, &e->entry, &call->diag);
-	/* Clients take a HEAD that fails for a lost connection; of a GET they show the words. */
+	/* Clients take a failed HEAD for a lost connection; of a failed GET they show the message. */
 	if (call->status == CAIRN_OK && !b->head)
 		call->status = cairn_hub_believe_entry(&e->entry, &call->diag);
 	if (call->status == CAIRN_OK && e->entry.kind == CAIRN_INDEX_FOLDER)

@@ -1,5 +1,5 @@
-/* Tokens for the store: GET /api/buckets/{namespace}/{name}/xet-read-token and …/xet-write-token, and with a revision
- * behind them those of repositories. */
+/* Tokens for the store: GET /api/buckets/{namespace}/{name}/xet-read-token and …/xet-write-token, and for repositories
+ * the same with a revision at the end. */
 #include "cas/keys.h"
 #include "cas/repo.h"
 #include "server/hub/hub_reply.h"
@@ -28,7 +28,7 @@ static void token_free(void *state)
 	free(t);
 }
 
-/* What an operator's key is asked for may be a repository that only the store knows, as without a hub. */
+/* An operator's key may request a token for a repository that only the store knows, as without a hub. */
 static void token_take_unknown(struct token_request *t, struct cairn_token_claims *claims)
 {
 	struct hub_repo *r = &t->repo;
@@ -45,7 +45,7 @@ static void token_take_unknown(struct token_request *t, struct cairn_token_claim
 	if (call->job.app->auth.keys)
 		call->status = cairn_cas_check_key(call->job.app->cas, call->digest, claims->scopes, claims->repo,
 						   &holder, &call->diag);
-	if (call->status == CAIRN_E_CONFLICT) /* the key allows less */
+	if (call->status == CAIRN_E_CONFLICT) /* the key permits less */
 		call->status = CAIRN_E_DENIED;
 	claims->api_key = holder.id;
 	(void)snprintf(claims->subject, sizeof(claims->subject), "%.*s", (int)sizeof(claims->subject) - 1, holder.name);
@@ -99,7 +99,7 @@ static void token_get_write_of_bucket(struct http_request *req)
 	token_get(req, true, true);
 }
 
-/* A token is for the repository, whatever the revision: clients send one that is not there, too. */
+/* A token is for the repository, whatever the revision: clients also send revisions that do not exist. */
 static void token_get_read(struct http_request *req)
 {
 	token_get(req, false, false);

@@ -1,4 +1,4 @@
-/* What is in a repository at a revision: GET /api/{type}/{namespace}/{name}/tree/{revision}[/{path}], POST
+/* The contents of a repository at a revision: GET /api/{type}/{namespace}/{name}/tree/{revision}[/{path}], POST
  * …/paths-info/{revision}. */
 #include "base/percent.h"
 #include "server/hub/hub_entry.h"
@@ -15,7 +15,7 @@ enum {
 	TREE_BODY_BYTES_MAX = 8 << 20,
 	TREE_ANSWER_BYTES_MAX = 32 << 20,
 	TREE_PATHS_MAX = 1000,
-	TREE_NAME_BYTES = 32, /* of what a form has */
+	TREE_NAME_BYTES = 32, /* of a form's fields */
 	TREE_ESCAPED_BYTES = 3 * CAIRN_INDEX_PATH_MAX + 1,
 };
 
@@ -75,7 +75,7 @@ static void tree_list(struct hub_call *call)
 		tree_put(t);
 }
 
-/* The next page is of the same commit, whatever the branch is then. */
+/* The next page stays at the same commit, even if the branch moves. */
 static void tree_show_list(struct http_request *req, struct hub_call *call)
 {
 	const struct tree_request *t = (const struct tree_request *)call;
@@ -111,7 +111,7 @@ static uint64_t tree_body_max(void *app)
 	return TREE_BODY_BYTES_MAX;
 }
 
-/* What is not there is left out. */
+/* Writes the entry of a path; missing paths are left out. */
 static void tree_tell_path(struct tree_request *t, const char *path)
 {
 	struct hub_call *call = &t->repo.call;
@@ -140,7 +140,7 @@ static void tree_tell_json(struct tree_request *t, const struct cairn_json *json
 	}
 }
 
-/* name=value of a form, where "+" is a space. @return whether both are what they can be here */
+/* Reads name=value of a form, where "+" is a space. @return whether both are valid */
 static bool tree_form_pair(const char *pair, size_t len, char name[static TREE_NAME_BYTES],
 			   char value[static CAIRN_INDEX_PATH_MAX + 1])
 {

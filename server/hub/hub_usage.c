@@ -1,4 +1,4 @@
-/* What fills the disk: GET /v1/usage. */
+/* GET /v1/usage: tells what fills the disk. */
 #include "server/hub/hub_usage.h"
 
 #include "base/json.h"
@@ -13,9 +13,9 @@
 
 /* --- the last figures --------------------------------------------------------------------------------------------- */
 
-/* They are freed when nobody holds them, and newer ones have come. */
+/* Figures are freed once nobody holds them and newer ones exist. */
 struct usage_kept {
-	struct usage_kept *next; /* older ones that are held still */
+	struct usage_kept *next; /* older figures that are still held */
 	struct cairn_usage *figures;
 	unsigned n_held;
 };

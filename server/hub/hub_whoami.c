@@ -1,4 +1,4 @@
-/* Who holds the key: GET /api/whoami-v2. */
+/* GET /api/whoami-v2: identifies the key's owner. */
 #include "base/json.h"
 #include "cas/public_id.h"
 #include "hub/quota.h"
@@ -45,7 +45,7 @@ static void whoami_key(struct cairn_json_out *w, const struct cairn_hub_asker *a
 	cairn_json_close(w);
 }
 
-/* What the account has at full length, and may have: for whoever may add to it. */
+/* Writes the bytes of the account at full length, and its quota, for those who may add to it. */
 static void whoami_room(struct hub_call *call, struct cairn_json_out *w)
 {
 	const struct cairn_index_account *account = &call->asker.account;
