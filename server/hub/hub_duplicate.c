@@ -11,7 +11,8 @@
 
 enum {
 	DUPLICATE_BODY_BYTES_MAX = 65536,
-	DUPLICATE_FILES_BODY_BYTES_MAX = 4 << 20, /* room for so many files with the longest paths, partly escaped */
+	DUPLICATE_FILES_BODY_BYTES_MAX =
+		4 << 20, /* room for so many files with the longest paths, some of these escaped */
 	DUPLICATE_ID_BYTES = 2 * CAIRN_INDEX_REPO_NAME_MAX + 3,
 };
 
