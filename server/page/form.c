@@ -12,7 +12,7 @@ static int form_digit(char c)
 	return at ? (int)(at - DIGITS) / 2 : -1;
 }
 
-/* Decode in place. @return false: an escape is cut off, or of a zero byte */
+/* Decodes in place. @return false: an escape is cut off, or encodes a zero byte */
 static bool form_decode(char *text)
 {
 	char *out = text;

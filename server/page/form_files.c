@@ -7,7 +7,8 @@ enum { FILES_BOUNDARY_MAX = 70, FILES_MARK_MAX = FILES_BOUNDARY_MAX + 4 };
 
 static const char FILES_TYPE[] = "multipart/form-data", FILES_DISPOSITION[] = "content-disposition:";
 
-/* "\r\n--" and the boundary, which stands before each part and behind the last. @return its length; 0: there is none */
+/* Makes the delimiter, "\r\n--" and the boundary, which is before each part and after the last. @return its length; 0:
+ * no boundary */
 static size_t files_mark(char out[static FILES_MARK_MAX], const char *type)
 {
 	const char *boundary = type ? strcasestr(type, "boundary=") : NULL;
@@ -24,8 +25,8 @@ static size_t files_mark(char out[static FILES_MARK_MAX], const char *type)
 	return len + 4;
 }
 
-/* A parameter in quotes; browsers write a quote in it as "%22", and ends of lines likewise.
- * @return false: it is longer than there is room, or does not end */
+/* Reads a quoted parameter; browsers write quotes and line ends in it as "%22" and the like. @return false: too long,
+ * or without an end */
 static bool files_quoted(char *out, size_t room, const char *at, const char *end)
 {
 	size_t n = 0;
@@ -40,7 +41,7 @@ static bool files_quoted(char *out, size_t room, const char *at, const char *end
 	return at < end;
 }
 
-/* The value of a parameter of a line, "; name=\"…\"". @return NULL: it has none */
+/* Finds the value of a line's parameter, "; name=\"…\"". @return NULL: absent */
 static const char *files_parameter(const char *line, const char *end, const char *name)
 {
 	size_t len = strlen(name);
@@ -65,14 +66,14 @@ static bool files_head_line(struct form_part *part, const char *line, const char
 	if ((size_t)(end - line) < len || strncasecmp(line, FILES_DISPOSITION, len) != 0)
 		return true;
 	const char *name = files_parameter(line, end, "name"), *file = files_parameter(line, end, "filename");
-	if (part->name[0]) /* it has a second one, and nobody can tell which counts */
+	if (part->name[0]) /* a second one makes the part ambiguous */
 		return false;
 	part->is_file = file != NULL;
 	return name && files_quoted(part->name, FORM_NAME_MAX, name, end) && part->name[0] &&
 	       (!file || files_quoted(part->file, FORM_FILE_MAX, file, end));
 }
 
-/* The lines before a part's bytes. @return behind them; NULL: it is none */
+/* Reads the header lines of a part. @return the part's bytes; NULL: malformed */
 static const char *files_head(struct form_part *part, const char *at, const char *end)
 {
 	for (;;) {
@@ -93,7 +94,7 @@ bool form_files_read(struct form_files *out, const char *type, const uint8_t *by
 	size_t mark_len = files_mark(mark, type);
 	const char *at = (const char *)bytes, *end = at + len;
 	*out = (struct form_files){0};
-	/* Before the first part the end of a line may be missing. */
+	/* The first delimiter may lack its line end. */
 	if (mark_len == 0 || len < mark_len || memcmp(at, mark + 2, mark_len - 2) != 0)
 		return false;
 	for (at += mark_len - 2; end - at >= 2 && memcmp(at, "\r\n", 2) == 0;) {
@@ -101,7 +102,7 @@ bool form_files_read(struct form_files *out, const char *type, const uint8_t *by
 			return false;
 		struct form_part *part = &out->parts[out->n++];
 		at = files_head(part, at + 2, end);
-		/* An empty part's mark begins with the end of its head. */
+		/* The delimiter after an empty part begins with the end of the part's head. */
 		const char *next = at ? memmem(at - 2, (size_t)(end - at) + 2, mark, mark_len) : NULL;
 		if (!next)
 			return false;

@@ -29,8 +29,8 @@ static const char *html_entity(uint8_t c)
 	}
 }
 
-/* Those that turn the direction of what stands around them would make a name look like another. Of the others of U+0080
- * to U+009F the parser of a page makes something else, and non-characters are not valid in it. */
+/* Is the character unsafe? Characters that change the direction of text would make a name look like another. HTML
+ * parsers replace U+0080 to U+009F, and non-characters are invalid in HTML. */
 static bool html_is_wrong(uint32_t c)
 {
 	return cairn_visible_steers(c) || (c & 0xfffe) == 0xfffe || (c >= 0xfdd0 && c <= 0xfdef);
@@ -95,7 +95,7 @@ void html_path(struct cairn_buf *b, const char *path)
 	b->len = before + strlen(out);
 }
 
-/* A number, whose form stands behind the "%". @return how much of the format it took */
+/* Appends a number in the form after the "%". @return how much of the format was used */
 static size_t html_number(struct cairn_buf *b, const char *form, va_list *args)
 {
 	size_t len = strspn(form, "lz");

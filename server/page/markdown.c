@@ -13,25 +13,25 @@ enum {
 	MARKDOWN_ADDRESS_BYTES = 4096,
 	MARKDOWN_ENTITY_BYTES = 16,
 	MARKDOWN_OPEN_MAX = 256,
-	/* What md4c does in squares; our own documents reach a hundredth. */
-	MARKDOWN_TARGETS_BYTES_MAX = 512 * 1024, /* a reference's address is made anew for each use of it */
-	MARKDOWN_STEPS_MAX = 4 * 1024 * 1024,    /* every line goes through all quotes and lists that are open */
-	MARKDOWN_STOP = -1, /* a callback's answer: 1 ends one element, and what is around it goes on */
+	/* Limits for work that is quadratic in md4c; our own documents need a hundredth. */
+	MARKDOWN_TARGETS_BYTES_MAX = 512 * 1024, /* a reference's address is copied for each use */
+	MARKDOWN_STEPS_MAX = 4 * 1024 * 1024,    /* every line passes through all open quotes and lists */
+	MARKDOWN_STOP = -1,                      /* a callback's result; 1 would end only one element */
 };
 
 struct markdown {
 	struct cairn_buf *b;
 	const struct markdown_base *base;
 	unsigned depth;           /* of blocks */
-	unsigned links, pictures; /* that are open, one in the other */
-	bool has_link, has_image; /* the outermost was written as such */
-	size_t began;             /* of the outermost: where its text begins */
-	size_t targets_bytes;     /* addresses and titles that were made so far */
-	unsigned n_open;          /* spans: each must end before the one around it */
+	unsigned links, pictures; /* nested open ones */
+	bool has_link, has_image; /* the outermost one was written as a link or picture */
+	size_t began;             /* where the outermost one's text begins */
+	size_t targets_bytes;     /* addresses and titles made so far */
+	unsigned n_open;          /* open spans: each must end before its parent */
 	MD_SPANTYPE open[MARKDOWN_OPEN_MAX];
 };
 
-/* A callback's answer. */
+/* Returns a callback's result. */
 static int markdown_ended(const struct markdown *m)
 {
 	return m->b->status == CAIRN_OK ? 0 : MARKDOWN_STOP;
@@ -39,8 +39,7 @@ static int markdown_ended(const struct markdown *m)
 
 /* --- text --------------------------------------------------------------------------------------------------------- */
 
-/* "&#8212;", "&amp;": what it stands for, in UTF-8. @return how many bytes; 0: it is not known, and stands for itself
- */
+/* Decodes an entity like "&#8212;" or "&amp;" to UTF-8. @return how many bytes; 0: unknown, to be shown literally */
 static size_t markdown_entity(uint8_t out[static 4], const char *text, size_t len)
 {
 	static const struct {
@@ -91,7 +90,7 @@ static int markdown_text(MD_TEXTTYPE type, const MD_CHAR *text, MD_SIZE size, vo
 
 /* --- addresses ---------------------------------------------------------------------------------------------------- */
 
-/* What an attribute says, entities and all. @return false: it is too long, or has what no address has */
+/* Decodes an attribute with its entities. @return false: too long, or with characters that no address has */
 static bool markdown_plain(char out[static MARKDOWN_ADDRESS_BYTES], const MD_ATTRIBUTE *attribute)
 {
 	size_t at = 0;
@@ -111,7 +110,7 @@ static bool markdown_plain(char out[static MARKDOWN_ADDRESS_BYTES], const MD_ATT
 		at += len;
 	}
 	out[at] = '\0';
-	for (size_t i = 0; i < at; i++) /* browsers pass over some of these, and what was none becomes a scheme */
+	for (size_t i = 0; i < at; i++) /* browsers ignore some characters, which could turn a text into a scheme */
 		if ((unsigned char)out[i] <= 0x20 || out[i] == 0x7f || out[i] == '\\')
 			return false;
 	return at > 0;
@@ -139,7 +138,7 @@ static void markdown_open_link(struct markdown *m, const MD_ATTRIBUTE *to)
 	char address[MARKDOWN_ADDRESS_BYTES];
 	enum markdown_place place = markdown_plain(address, to) ? markdown_place_of(address) : MARKDOWN_NOWHERE;
 	size_t len = place == MARKDOWN_REPOSITORY ? strlen(address) : 0;
-	if (len > 1 && address[len - 1] == '/') /* a folder has no other name here */
+	if (len > 1 && address[len - 1] == '/') /* folders have no name with a final slash here */
 		address[len - 1] = '\0';
 	m->has_link = place != MARKDOWN_NOWHERE;
 	if (m->has_link)
@@ -149,7 +148,7 @@ static void markdown_open_link(struct markdown *m, const MD_ATTRIBUTE *to)
 	m->began = m->b->len;
 }
 
-/* A link needs a name. */
+/* Closes a link. A link needs a text. */
 static void markdown_close_link(struct markdown *m)
 {
 	if (m->has_link)
@@ -157,7 +156,8 @@ static void markdown_close_link(struct markdown *m)
 	m->has_link = false;
 }
 
-/* A picture from elsewhere would tell that server who looks; its text is shown instead, as a link. */
+/* Opens a picture. A picture from elsewhere would reveal the reader to that server; its text is shown as a link
+ * instead. */
 static void markdown_open_picture(struct markdown *m, const MD_ATTRIBUTE *from)
 {
 	char address[MARKDOWN_ADDRESS_BYTES];
@@ -184,7 +184,7 @@ static void markdown_close_picture(struct markdown *m)
 
 /* --- spans -------------------------------------------------------------------------------------------------------- */
 
-/* @return NULL: it has none */
+/* @return NULL: no tag */
 static const char *markdown_span_tag(MD_SPANTYPE type)
 {
 	static const char *const TAGS[] = {[MD_SPAN_EM] = "em",
@@ -195,7 +195,7 @@ static const char *markdown_span_tag(MD_SPANTYPE type)
 	return TAGS[type];
 }
 
-/* @return whether there was room for them */
+/* @return whether they are within the limit */
 static bool markdown_count_targets(struct markdown *m, const MD_ATTRIBUTE *address, const MD_ATTRIBUTE *title)
 {
 	m->targets_bytes += (size_t)address->size + title->size;
@@ -224,7 +224,7 @@ static int markdown_enter_span(MD_SPANTYPE type, void *detail, void *ctx)
 		if (m->pictures++ == 0)
 			markdown_open_picture(m, &((const MD_SPAN_IMG_DETAIL *)detail)->src);
 	} else if (m->pictures > 0) {
-		return markdown_ended(m); /* within an attribute there is nothing but text */
+		return markdown_ended(m); /* attributes contain only text */
 	} else if (type == MD_SPAN_A) {
 		if (m->links++ == 0)
 			markdown_open_link(m, &((const MD_SPAN_A_DETAIL *)detail)->href);
@@ -279,7 +279,7 @@ static void markdown_open_list(struct markdown *m, const MD_BLOCK_OL_DETAIL *lis
 		html(m->b, "<ol start=\"%u\">\n", list->start);
 }
 
-/* One level below the page's title. */
+/* Returns the level, one below the page's title. */
 static unsigned markdown_level(const MD_BLOCK_H_DETAIL *heading)
 {
 	return heading->level < 6 ? heading->level + 1 : 6;
@@ -333,7 +333,7 @@ static void markdown_close_block(struct markdown *m, MD_BLOCKTYPE type, const vo
 		cairn_buf_printf(m->b, "%s", TAGS[type]);
 }
 
-/* Lists and quotes are what others stand in; an item is as deep as its list. */
+/* Does the block add depth? Lists and quotes do; an item has the depth of its list. */
 static bool markdown_nests(MD_BLOCKTYPE type)
 {
 	return type == MD_BLOCK_QUOTE || type == MD_BLOCK_UL || type == MD_BLOCK_OL;
@@ -356,7 +356,7 @@ static int markdown_enter_block(MD_BLOCKTYPE type, void *detail, void *ctx)
 static int markdown_leave_block(MD_BLOCKTYPE type, void *detail, void *ctx)
 {
 	struct markdown *m = ctx;
-	if (m->n_open > 0) /* md4c 0.4.8 lets spans overlap where the end of one is in another's address: "_[](_)" */
+	if (m->n_open > 0) /* md4c 0.4.8 lets spans overlap if one ends within another's address: "_[](_)" */
 		return MARKDOWN_STOP;
 	if (markdown_is_shown(m, type))
 		markdown_close_block(m, type, detail);
@@ -366,7 +366,7 @@ static int markdown_leave_block(MD_BLOCKTYPE type, void *detail, void *ctx)
 
 /* --- all of it ---------------------------------------------------------------------------------------------------- */
 
-/* "---", lines, "---" at the start. @return how long it is, the lines between in *front; 0: there is none */
+/* Finds "---", lines, "---" at the start. @return its length, with the lines between in *front; 0: absent */
 static size_t markdown_front(const char *text, size_t len, const char **front, size_t *front_len)
 {
 	const char *end = text + len, *at = text;
@@ -396,7 +396,7 @@ static void markdown_put_front(struct cairn_buf *b, const char *front, size_t le
 	html(b, "</pre></details>\n");
 }
 
-/* How many marks of quotes and lists the line with most of them begins with, for each line. */
+/* Estimates md4c's steps: the largest number of quote and list marks at the start of a line, times the lines. */
 static size_t markdown_steps(const char *text, size_t len)
 {
 	size_t most = 0, lines = 1, marks = 0;
@@ -416,11 +416,11 @@ static size_t markdown_steps(const char *text, size_t len)
 	return most * lines;
 }
 
-/* @return whether it is in out, whole */
+/* @return whether all of it is in out */
 static bool markdown_parse(struct markdown *m, const char *text, size_t len)
 {
 	static const MD_PARSER PARSER = {
-		/* No bare links: md4c 0.4.8 lets them and what stands around them overlap, "*www.a.b*". */
+		/* No bare links: md4c 0.4.8 lets these overlap with spans around them, "*www.a.b*". */
 		.flags = MD_FLAG_TABLES | MD_FLAG_STRIKETHROUGH | MD_FLAG_TASKLISTS | MD_FLAG_NOHTML,
 		.enter_block = markdown_enter_block,
 		.leave_block = markdown_leave_block,
@@ -430,8 +430,8 @@ static bool markdown_parse(struct markdown *m, const char *text, size_t len)
 	};
 	if (markdown_steps(text, len) > MARKDOWN_STEPS_MAX)
 		return false;
-	/* It reads the byte behind a text that ends in "[a](b", say, and takes it for a part of it: behind the end of a
-	 * line it does not look. */
+	/* After a text that ends in "[a](b", md4c reads one byte too many. It does not read past a line's end, so one
+	 * is added. */
 	CLEANUP(cairn_buf_fini) struct cairn_buf lines = cairn_buf_init(len + 1);
 	cairn_buf_add(&lines, text, len);
 	cairn_buf_add(&lines, "\n", 1);

@@ -1,4 +1,4 @@
-/* A user or an organisation: what is its own, and who belongs to it. GET /{account}, POST /settings/members */
+/* The page of a user or an organisation: its repositories and members. GET /{account}, POST /settings/members */
 #include "hub/quota.h"
 #include "server/page/page.h"
 #include "server/route/routes.h"
@@ -9,7 +9,7 @@
 struct account_page {
 	struct page page;
 	const char *name, *cursor; /* the request's */
-	bool may_change;           /* who belongs to it */
+	bool may_change;           /* the members */
 };
 
 /* --- members ------------------------------------------------------------------------------------------------------ */
@@ -56,7 +56,7 @@ static void account_put_member_form(struct account_page *p)
 	html(b, "</select><button>Set</button></form>\n");
 }
 
-/* Who belongs to it is told to those who do. */
+/* Appends the members, which only members may see. */
 static void account_put_members(struct account_page *p, enum cairn_hub_access access)
 {
 	struct hub_call *call = &p->page.hub.call;
@@ -92,7 +92,7 @@ static void account_put_title(struct cairn_buf *b, const struct cairn_index_acco
 	html(b, "</div>\n");
 }
 
-/* What it has at full length, and may have: told to those who may add to it. */
+/* Appends the account's bytes at full length and its quota, for those who may add to it. */
 static void account_put_room(struct page *page, const struct cairn_index_account *account)
 {
 	struct cairn_buf *b = page_out(page);
@@ -168,7 +168,7 @@ static enum cairn_status account_set_member(struct page *page, const struct cair
 	if (status != CAIRN_OK)
 		return status;
 	bool by_operator = call->asker.kind == CAIRN_HUB_OPERATOR;
-	/* Of the operator's keys only those of the scope admin: members outlast the key that made them so. */
+	/* An operator's key needs the scope admin: members stay after the key that added them. */
 	if (access < CAIRN_HUB_ADMIN || (by_operator && !page_is_operator(page)))
 		return cairn_fail(&call->diag, CAIRN_E_DENIED, "account.denied", CAIRN_NO_OFFSET,
 				  "its admins say who belongs to an organisation");

@@ -1,4 +1,4 @@
-/* The operator's home: what is wrong, how much room there is, what runs, what was slow. GET /admin */
+/* The operator's home: alarms, disk usage, jobs, slow requests. GET /admin */
 #include "cas/proof.h"
 #include "server/page/help.h"
 #include "server/page/page.h"
@@ -23,7 +23,7 @@ enum {
 
 struct admin_alarms {
 	struct cairn_buf *b;
-	const char *before; /* the first of them */
+	const char *before; /* heading before the first alarm */
 	unsigned n;
 };
 
@@ -110,7 +110,7 @@ static void admin_take_route(void *ctx, const struct metrics_sum *sum)
 		routes->all[routes->n++] = *sum;
 }
 
-/* Those that failed most first, then those that were slow most often, then the slowest on average. */
+/* Orders routes by failures, then by slow requests, then by average duration. */
 static int admin_compare(const void *a, const void *b)
 {
 	const struct metrics_sum *x = a, *y = b;

@@ -50,7 +50,7 @@ static bool alarms_is_late(const struct alarms *a, int64_t good_unix_s, int64_t 
 	return good_unix_s != 0 && a->f->now_unix_s - good_unix_s > within_s;
 }
 
-/* Which part helps against what keeps uploads out. */
+/* Returns the section that helps if uploads are refused by this rule. */
 static const char *alarms_part_of(const char *rule)
 {
 	static const struct {
@@ -90,7 +90,7 @@ static void alarms_of_room(const struct alarms *a)
 		alarms_tell(a, "Writes to the index wait for the disk.", "sizing");
 }
 
-/* Figures that are too low must not look like good news. */
+/* Warns of stale figures: too low figures must not look like good news. */
 static void alarms_of_stale_losses(const struct alarms *a)
 {
 	const struct cairn_losses_sum *lost = &a->f->lost;
@@ -167,7 +167,7 @@ void page_alarms_each(const struct page_figures *f, struct app *app,
 	alarms_of_process(&a);
 }
 
-/* Damage that was put right is no alarm, but a disk may be failing. */
+/* Notes repaired damage: no alarm, but a disk may be failing. */
 static void alarms_of_mended(const struct alarms *a)
 {
 	const struct cairn_cas_stats *s = &a->f->stats;

@@ -1,4 +1,4 @@
-/* One file of a git-like repository: GET [/{type}]/{namespace}/{name}/blob/{place}. */
+/* The page of a file of a git-like repository: GET [/{type}]/{namespace}/{name}/blob/{place}. */
 #include "cas/losses.h"
 #include "server/page/page_lost.h"
 #include "server/page/page_map.h"
@@ -13,9 +13,9 @@
 
 enum {
 	BLOB_TEXT_BYTES = 32 << 10,                      /* that are shown, */
-	BLOB_HTML_BYTES = 36000,                         /* if their HTML has no more */
-	BLOB_LINE_BYTES = 6,                             /* of HTML, for the number of a line */
-	BLOB_TENSORS_BYTES = CAIRN_TENSORS_HEAD_MAX + 8, /* that are read for the tensors in it */
+	BLOB_HTML_BYTES = 36000,                         /* limit of their HTML */
+	BLOB_LINE_BYTES = 6,                             /* of HTML, for a line's number */
+	BLOB_TENSORS_BYTES = CAIRN_TENSORS_HEAD_MAX + 8, /* read to list tensors */
 };
 
 struct blob_page {
@@ -50,7 +50,7 @@ static bool blob_is_image(const char *path)
 	return false;
 }
 
-/* How much of the text there is room for. */
+/* Returns how much of the text fits the page. */
 static size_t blob_room(const struct blob_page *p)
 {
 	const char *text = (const char *)p->bytes.bytes;
@@ -59,12 +59,12 @@ static size_t blob_room(const struct blob_page *p)
 		html_bytes += strchr("&<>\"'", text[len]) ? sizeof("&quot;") - 1
 			      : text[len] == '\n'         ? BLOB_LINE_BYTES
 							  : 1;
-	while (len < p->bytes.len && len > 0 && ((uint8_t)text[len] & 0xc0) == 0x80) /* not within a character */
+	while (len < p->bytes.len && len > 0 && ((uint8_t)text[len] & 0xc0) == 0x80) /* do not cut a character */
 		len--;
 	return len;
 }
 
-/* Lines, and beside them their numbers. A line may end as on Windows. */
+/* Appends lines with their numbers. Lines may have Windows line ends. */
 static void blob_put_text(struct blob_page *p)
 {
 	struct cairn_buf *b = page_out(&p->place.page);
@@ -89,7 +89,7 @@ static void blob_put_text(struct blob_page *p)
 		html(b, "<p class=\"dim\">These are the first %zu bytes; the rest comes with the file.</p>\n", len);
 }
 
-/* @return false: it is no table */
+/* @return false: not a table */
 static bool blob_put_rows(struct blob_page *p)
 {
 	bool is_csv = blob_ends_with(p->place.path, ".csv"), is_tsv = blob_ends_with(p->place.path, ".tsv");
@@ -102,7 +102,7 @@ static bool blob_has_tensors(const struct blob_page *p)
 	return blob_ends_with(p->place.path, ".safetensors");
 }
 
-/* A look at its first bytes may be good while others are lost, and a loss may be newer than what lists say. */
+/* Is the file lost? Its first bytes may be fine while others are lost, and a loss may be newer than the lists. */
 static bool blob_is_lost(const struct blob_page *p)
 {
 	return p->found == PAGE_PLACE_LOST ||
@@ -134,7 +134,7 @@ static void blob_put_content(struct blob_page *p)
 	}
 }
 
-/* Of what the index keeps there is no SHA-256 but the one of these bytes. */
+/* Writes the SHA-256. For a file kept in the index, it is computed from the bytes. */
 static bool blob_sha256(const struct blob_page *p, char out[static 65])
 {
 	uint8_t digest[CAIRN_SHA256_BYTES];
@@ -185,7 +185,7 @@ static void blob_put_use(struct blob_page *p)
 	const struct hub_repo *hub = &p->place.page.hub;
 	CLEANUP(cairn_buf_fini) struct cairn_buf lines = cairn_buf_init(8192);
 	if (strchr(p->place.path, '\'') ||
-	    strchr(p->place.revision, '\'')) /* a shell would make something else of it */
+	    strchr(p->place.revision, '\'')) /* a shell would read it as another argument */
 		return;
 	cairn_buf_printf(&lines, "hf download %s/%s '%s'", hub->repo.account_name, hub->repo.name, p->place.path);
 	if (hub->kind != CAIRN_INDEX_MODEL)

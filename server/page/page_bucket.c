@@ -14,20 +14,20 @@
 
 enum {
 	BUCKET_TREE_BYTES_MAX = 2 << 20,
-	BUCKET_ROWS_BYTES = 34000, /* of rows, until the next page: names may be long */
+	BUCKET_ROWS_BYTES = 34000, /* of rows per page: names may be long */
 };
 
 struct bucket_page {
 	struct page page;
 	const char *cursor; /* the request's; NULL: from the start */
-	const char *find;   /* likewise, a part of a path; "": all is listed */
-	bool wrong;         /* the path or the cursor cannot be one */
+	const char *find;   /* the request's; a part of a path; "": list all */
+	bool wrong;         /* the path or the cursor is invalid */
 	char path[CAIRN_INDEX_PATH_MAX + 2];
-	struct cairn_buf files;   /* rows of files, which come behind those of folders; owned */
-	size_t prefix_len, start; /* of the path; of the rows in the page */
+	struct cairn_buf files;   /* rows of files, which follow those of folders; owned */
+	size_t prefix_len, start; /* length of the path; offset of the rows in the page */
 	int64_t now_unix_s;
 	unsigned n;
-	char next[CAIRN_INDEX_PATH_MAX + 1]; /* the first entry of the next page; empty: there is none */
+	char next[CAIRN_INDEX_PATH_MAX + 1]; /* the first entry of the next page; empty: none */
 };
 
 /* --- a folder ----------------------------------------------------------------------------------------------------- */
@@ -109,7 +109,7 @@ static void bucket_put_more(struct bucket_page *p)
 	html(b, "\">More</a></p>\n");
 }
 
-/* The rows of a folder, whose path ends with a slash, or of all. @return false: the call has failed */
+/* Appends the rows of a folder, whose path ends with a slash, or of the bucket. @return false: the call has failed */
 static bool bucket_put_rows(struct bucket_page *p)
 {
 	struct hub_call *call = &p->page.hub.call;
@@ -206,7 +206,7 @@ static void bucket_put_cp(struct bucket_page *p)
 	CLEANUP(cairn_buf_fini) struct cairn_buf lines = cairn_buf_init(8192);
 	cairn_buf_printf(&lines, "hf cp 'hf://buckets/%s/%s/%s' .\n", repo->account_name, repo->name, p->path);
 	cairn_buf_add(&lines, "", 1);
-	if (!strchr(p->path, '\'') && lines.status == CAIRN_OK) /* else what a shell makes of it is not this */
+	if (!strchr(p->path, '\'') && lines.status == CAIRN_OK) /* a shell would interpret a quote differently */
 		page_put_endpoint(&p->page, (const char *)lines.bytes);
 }
 

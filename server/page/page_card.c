@@ -1,4 +1,4 @@
-/* A git-like repository: its README and how to get it. GET [/{type}]/{namespace}/{name}. */
+/* The home page of a git-like repository: its README and how to download it. GET [/{type}]/{namespace}/{name}. */
 #include "base/bytes.h"
 #include "base/clock.h"
 #include "hub/tree.h"
@@ -12,7 +12,7 @@
 
 static const char CARD_README[] = "README.md", CARD_TENSORS[] = ".safetensors";
 
-enum { CARD_HEADS = 16 /* files of tensors that are added up */ };
+enum { CARD_HEADS = 16 /* tensor files that are summed up */ };
 
 /* --- the README --------------------------------------------------------------------------------------------------- */
 
@@ -111,7 +111,7 @@ static void card_put_lfs(struct page_place *p)
 	cairn_buf_printf(&lines, "[lfs]\n\turl = %s%s%s/%s.git/info/lfs\n", p->page.hub.base, hub_kind_web(repo->kind),
 			 repo->account_name, repo->name);
 	cairn_buf_add(&lines, "", 1);
-	if (lines.status == CAIRN_OK && repo->kind != CAIRN_INDEX_KERNEL) /* which have no such address */
+	if (lines.status == CAIRN_OK && repo->kind != CAIRN_INDEX_KERNEL) /* kernels have no such address */
 		page_put_copy(&p->page, "lfs", "For Git LFS, in .lfsconfig", (const char *)lines.bytes);
 }
 
@@ -130,7 +130,7 @@ static void card_put_use(struct page_place *p)
 
 /* --- parameters --------------------------------------------------------------------------------------------------- */
 
-/* The files of tensors in the top folder. */
+/* The tensor files in the top folder. */
 struct card_heads {
 	struct cairn_index_entry all[CARD_HEADS];
 	unsigned n;
@@ -149,7 +149,7 @@ static void card_take_entry(void *ctx, const struct cairn_index_entry *entry)
 		heads->all[heads->n++] = *entry;
 }
 
-/* Its first 8 bytes say how long a head is. @return false: it cannot be read, or is none */
+/* Reads a tensor file's header, whose length is in its first 8 bytes. @return false: unreadable or malformed */
 static bool card_read_head(struct page_place *p, const struct cairn_index_entry *entry, struct cairn_tensors *out)
 {
 	CLEANUP(cairn_buf_fini) struct cairn_buf first = cairn_buf_init(sizeof(uint64_t));
@@ -181,7 +181,7 @@ static void card_add(struct cairn_tensors *sum, const struct cairn_tensors *one)
 	}
 }
 
-/* Of a model that lies in several files, all together. Files that are no such thing say so on their own pages. */
+/* Appends the parameters of a model, summed over its files. Malformed files are reported on their own pages. */
 static void card_put_parameters(struct page_place *p)
 {
 	const struct cairn_hub_tree_page page = {.folder = "", .after = "", .limit = CAIRN_HUB_TREE_PAGE_MAX};

@@ -1,4 +1,4 @@
-/* The files that two commits do not have in common, and their lines. */
+/* Shows the files that differ between two commits, and their lines. */
 #include "server/page/page_changes.h"
 
 #include "hub/line_diff.h"
@@ -6,11 +6,11 @@
 #include <string.h>
 
 enum {
-	CHANGES_ROWS_BYTES = 12000,    /* of the list of files, until its next page: names may be long */
-	CHANGES_OLD_BYTES = 5000,      /* of the list of where old bytes were */
+	CHANGES_ROWS_BYTES = 12000,    /* of the list of files per page: names may be long */
+	CHANGES_OLD_BYTES = 5000,      /* of the list of origins of old bytes */
 	CHANGES_TEXT_BYTES = 64 << 10, /* longer files are not compared */
 	CHANGES_DIFFS = 16,            /* files of which the lines are shown */
-	CHANGES_DIFFS_BYTES = 16000,   /* of all those lines */
+	CHANGES_DIFFS_BYTES = 16000,   /* of all shown lines */
 	CHANGES_LINE_BYTES = 400,      /* of one of them */
 	CHANGES_CONTEXT = 3,
 };
@@ -34,7 +34,7 @@ static void changes_put_size(struct cairn_buf *b, bool is, const struct cairn_in
 	html(b, "<td class=\"num wide\">%s</td>", is ? show_size(size, entry->size_bytes) : "–");
 }
 
-/* By how much a file is longer or shorter. */
+/* Appends by how much a file is longer or shorter. */
 static void changes_put_growth(struct cairn_buf *b, uint64_t before, uint64_t after)
 {
 	char size[SHOW_BYTES];
@@ -45,7 +45,7 @@ static void changes_put_growth(struct cairn_buf *b, uint64_t before, uint64_t af
 		     show_size(size, after > before ? after - before : before - after));
 }
 
-/* How much of it no file of the commit before had. */
+/* Appends how many bytes of a file no file of the earlier commit had. */
 static void changes_put_new(struct page_changes *p, const struct cairn_hub_change *change)
 {
 	struct cairn_buf *b = page_out(&p->place.page);
@@ -91,7 +91,7 @@ static void changes_put_steps(struct page_changes *p)
 	html(b, "</p>\n");
 }
 
-/* All of them together, also those of other pages of the list. */
+/* Appends the sums over all files, also those on other pages. */
 static void changes_put_sum(struct page_changes *p)
 {
 	struct cairn_buf *b = page_out(&p->place.page);
@@ -130,7 +130,7 @@ static void changes_put_source(struct page_changes *p, const struct cairn_hub_ch
 	html(b, "</a></td><td class=\"num\">%u %%</td></tr>\n", source->percent);
 }
 
-/* Of the files that are shown, which had their old bytes before. */
+/* Appends the files that had the old bytes of the shown files. */
 static void changes_put_old(struct page_changes *p)
 {
 	struct cairn_buf *b = page_out(&p->place.page);
@@ -227,7 +227,7 @@ static void changes_put_diff(struct page_changes *p, const struct cairn_hub_chan
 	p->n_diffs++;
 }
 
-/* @return false: it is no text that can be shown, or cannot be read, or the call has failed */
+/* @return false: not a text to show, unreadable, or the call has failed */
 static bool changes_read(struct page_changes *p, bool is, const struct cairn_index_entry *entry, struct cairn_buf *out)
 {
 	enum page_place_bytes found;

@@ -1,4 +1,4 @@
-/* What a commit did: GET [/{type}]/{namespace}/{name}/commit/{revision} */
+/* The page of a commit's changes: GET [/{type}]/{namespace}/{name}/commit/{revision} */
 #include "hub/commit.h"
 #include "server/page/page_changes.h"
 #include "server/route/routes.h"

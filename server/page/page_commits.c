@@ -1,5 +1,5 @@
-/* What happened to a git-like repository, and the names of its commits: GET
- * [/{type}]/{namespace}/{name}/commits/{revision} and …/refs; commits/{revision}/{path} is of page_history.c. */
+/* The history of a git-like repository, and its branches and tags: GET [/{type}]/{namespace}/{name}/commits/{revision}
+ * and …/refs; commits/{revision}/{path} is of page_history.c. */
 #include "base/clock.h"
 #include "hub/commit.h"
 #include "server/page/page_history.h"
@@ -15,16 +15,16 @@ enum {
 	COMMITS_TITLE_BYTES = 200,
 	COMMITS_MESSAGE_BYTES = 400,
 	COMMITS_ROWS_BYTES = 30000, /* of all of them */
-	COMMITS_REFS_BYTES = 30000, /* of branches and tags, until the next page: names may be long */
+	COMMITS_REFS_BYTES = 30000, /* of branches and tags per page: names may be long */
 };
 
 struct commits_page {
 	struct page_place place;
-	uint64_t skip; /* so many are on the pages before */
-	uint64_t n;    /* commits that are shown, or branches and tags that were looked at */
-	size_t begun;  /* where in the page their rows begin */
+	uint64_t skip; /* rows on the pages before */
+	uint64_t n;    /* commits shown, or branches and tags visited */
+	size_t begun;  /* offset of their rows in the page */
 	int64_t now_unix_s;
-	enum cairn_index_ref_kind kind; /* of the table that is open; 0: none is */
+	enum cairn_index_ref_kind kind; /* of the open table; 0: none */
 	bool more;
 };
 
@@ -121,7 +121,7 @@ static void commits_get(struct http_request *req)
 
 /* --- branches and tags -------------------------------------------------------------------------------------------- */
 
-/* A button that takes a name away, behind one that shows it. */
+/* Appends a button that deletes a name, behind one that reveals it. */
 static void commits_put_drop(struct commits_page *p, const struct cairn_index_ref_row *ref)
 {
 	struct cairn_buf *b = page_out(&p->place.page);

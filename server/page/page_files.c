@@ -1,4 +1,5 @@
-/* Files that no repository has, for the operator, whose they are: GET /storage/files. `cairn push` sends such files. */
+/* Lists the files that no repository has, for the operator, who owns them: GET /storage/files. `cairn push` sends such
+ * files. */
 #include "server/page/page_files.h"
 #include "base/clock.h"
 #include "cas/file.h"
@@ -12,7 +13,7 @@
 struct files_page {
 	struct page page;
 	bool has_after;
-	struct cairn_hash after; /* as given; then the last row's */
+	struct cairn_hash after; /* from the request; then the last row's */
 	unsigned n;
 	int64_t now_unix_s;
 };

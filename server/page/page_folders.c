@@ -7,13 +7,12 @@
 #include <string.h>
 
 enum {
-	FOLDERS_DEPTH = 3, /* of folders in folders that are told apart */
+	FOLDERS_DEPTH = 3, /* levels of folders that are shown */
 	FOLDERS_ROWS = 15,
-	FOLDERS_ROWS_BYTES = 6000, /* of them: names may be long */
+	FOLDERS_ROWS_BYTES = 6000, /* of the table: names may be long */
 };
 
-/* Folders and files that are not too deep, with places of their own. @param[out] out  folders->n of room @return how
- * many there are */
+/* Makes parts of the folders and files that are not too deep. @param[out] out folders->n of room @return how many */
 static size_t folders_parts(struct chart_part *out, uint32_t *places, const struct cairn_folders *folders)
 {
 	size_t n = 0;
@@ -48,7 +47,7 @@ static void folders_put_row(struct page_place *p, const struct cairn_folder *fol
 	     (unsigned long)((double)folder->bytes * 100 / (double)all + 0.5), show_size(size, folder->bytes));
 }
 
-/* Those with most, each behind what it is in. */
+/* Appends rows of the largest, each after its parent. */
 static void folders_put_rows(struct page_place *p, const struct cairn_folder **by_size, size_t n)
 {
 	struct cairn_buf *b = page_out(&p->page);

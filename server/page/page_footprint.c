@@ -1,5 +1,5 @@
-/* What a git-like repository takes: GET [/{type}]/{namespace}/{name}/storage. Whoever may read its files is told what
- * follows from them alone; what it shares with whom says something of others, and is the operator's. */
+/* The storage of a git-like repository: GET [/{type}]/{namespace}/{name}/storage. Readers see what follows from its own
+ * files. Only the operator sees sharing, since it reveals other repositories. */
 #include "base/clock.h"
 #include "hub/footprint.h"
 #include "hub/tree.h"
@@ -13,12 +13,12 @@
 
 enum {
 	FOOTPRINT_LARGEST = 20,
-	FOOTPRINT_LOOK = 20000,       /* paths of main of which the largest are shown */
-	FOOTPRINT_PATHS_BYTES = 9000, /* of their rows: names may be long */
+	FOOTPRINT_LOOK = 20000,       /* paths of main that are searched for the largest */
+	FOOTPRINT_PATHS_BYTES = 9000, /* of the table: names may be long */
 	FOOTPRINT_WIDTH = 1000,
 };
 
-/* A file of main that is among the largest. */
+/* One of the largest files of main. */
 struct footprint_file {
 	char *path; /* owned */
 	struct cairn_git_oid oid;
@@ -30,7 +30,7 @@ struct footprint_page {
 	struct cairn_footprint found;
 	struct footprint_file largest[FOOTPRINT_LARGEST + 1]; /* the largest first */
 	uint32_t n, n_seen;
-	bool is_short; /* there was no memory */
+	bool is_short; /* out of memory */
 };
 
 static void footprint_free(void *state)
@@ -78,7 +78,7 @@ static enum cairn_status footprint_find_largest(struct footprint_page *p)
 	return status;
 }
 
-/* Is the same content shown above, under another path? */
+/* Is the same content already shown, under another path? */
 static bool footprint_is_again(const struct footprint_page *p, uint32_t at)
 {
 	for (uint32_t i = 0; i < at; i++)
@@ -154,7 +154,7 @@ static void footprint_put_bytes(struct footprint_page *p)
 	     "second, as far as nobody else has it.</p>\n");
 }
 
-/* What the last collection found. */
+/* Appends the sharing that the last collection found. */
 static void footprint_put_sharing(struct footprint_page *p)
 {
 	struct cairn_buf *b = page_out(&p->place.page);
@@ -214,7 +214,7 @@ static void footprint_get(struct http_request *req)
 	if (!p)
 		return;
 	p->place.page.hub.call.job.work.lane =
-		CAIRN_LANE_HEAVY; /* it walks all files: a second, where there are many */
+		CAIRN_LANE_HEAVY; /* it walks over all files: a second, if there are many */
 	route_job_start(req);
 }
 

@@ -1,4 +1,4 @@
-/* The operator's guide, where alarms lead. GET /admin/help, /admin/help/{part} */
+/* The operator's guide, to which alarms link. GET /admin/help, /admin/help/{part} */
 #include "server/page/help.h"
 #include "server/page/markdown.h"
 #include "server/page/page.h"
@@ -8,7 +8,7 @@
 
 struct help_page {
 	struct page page;
-	const struct help_part *part; /* NULL: the list of them */
+	const struct help_part *part; /* NULL: the list of sections */
 	bool unknown;
 };
 

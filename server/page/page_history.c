@@ -7,14 +7,14 @@
 
 enum {
 	HISTORY_ROWS = 50,
-	HISTORY_ROWS_BYTES = 24000, /* of all of them: paths may be long */
+	HISTORY_ROWS_BYTES = 24000, /* of all rows: paths may be long */
 	HISTORY_TITLE_BYTES = 200,
 };
 
 struct history_rows {
 	struct page_place *p;
 	int64_t now_unix_s;
-	size_t end; /* where the page is full */
+	size_t end; /* limit of the page's length */
 	unsigned n;
 };
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 enum {
-	HOLDERS_BYTES = 26000, /* of a page, until the next one: names may be long */
+	HOLDERS_BYTES = 26000, /* of a page: names may be long */
 	HOLDERS_NAME_BYTES = 120,
 };
 static const char HOLDERS_PATH[] = "/admin/accounts";
@@ -16,7 +16,7 @@ static const char HOLDERS_PATH[] = "/admin/accounts";
 struct holders_page {
 	struct page page;
 	int64_t from_id, now_unix_s;
-	size_t end; /* where the page is full */
+	size_t end; /* limit of the page's length */
 };
 
 static bool holders_are_for(struct page *page)
@@ -134,7 +134,8 @@ static void holders_put_all(struct holders_page *p, const struct cairn_holders *
 	int64_t next_id = holders->next_id;
 	p->end = b->len + HOLDERS_BYTES;
 	for (uint32_t i = 0; i < holders->n; i++) {
-		if (i > 1 && b->len >= p->end) { /* behind the operator's is one at least, where the next goes on */
+		if (i > 1 && b->len >= p->end) { /* at least one account follows the operator's, so that the next page
+						    has a start */
 			next_id = holders->all[i - 1].account.id;
 			break;
 		}
@@ -186,7 +187,7 @@ static void holders_get(struct http_request *req)
 static void holders_revoke(struct page *page)
 {
 	struct hub_call *call = &page->hub.call;
-	uint64_t id, from = 0; /* where to go back to: the first page, if it is not said */
+	uint64_t id, from = 0; /* page to return to; absent: the first */
 	bool revoked;
 	if (!holders_are_for(page))
 		return;

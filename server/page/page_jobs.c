@@ -30,7 +30,7 @@ static const char *jobs_show(char out[static SHOW_BYTES], const struct job *job,
 	return strcmp(job->unit, "bytes") == 0 ? show_size(out, n) : show_count(out, n);
 }
 
-/* "12,000 of 40,000 files": a number without a unit is a place on the way, and told in percent alone. */
+/* Appends "12,000 of 40,000 files". Without a unit the number is a position, shown as a percentage. */
 static void jobs_put_done(struct cairn_buf *b, const struct job *job)
 {
 	char done[SHOW_BYTES], total[SHOW_BYTES];
@@ -42,7 +42,7 @@ static void jobs_put_done(struct cairn_buf *b, const struct job *job)
 		html(b, ": %s%s%s so far", jobs_show(done, job, job->done), *noun ? " " : "", noun);
 }
 
-/* What is done of a job that is under way. @param verb  "read", of bytes */
+/* Appends the progress of a running job. @param verb "read", of bytes */
 static void jobs_put_running(struct cairn_buf *b, const struct job *job, const char *verb, int64_t now_unix_s)
 {
 	html(b, "<p class=\"now\"><strong>Under way</strong>");
@@ -144,7 +144,7 @@ static void jobs_put_packing(struct cairn_buf *b, const struct page_figures *f, 
 	jobs_end(b, 0, f->now_unix_s);
 }
 
-/* One that was killed has left how far it was. */
+/* Appends the progress of a killed job, from its note. */
 static void jobs_put_broken_off(struct cairn_buf *b, const struct app_backup *backup, int64_t now_unix_s)
 {
 	char done[SHOW_BYTES], total[SHOW_BYTES];

@@ -1,4 +1,4 @@
-/* The keys of one's own account: GET and POST /settings/keys, POST /settings/keys/revoke. */
+/* The keys of the reader's account: GET and POST /settings/keys, POST /settings/keys/revoke. */
 #include "base/clock.h"
 #include "hub/own_key.h"
 #include "server/page/page.h"
@@ -8,22 +8,22 @@
 #include <string.h>
 
 enum {
-	KEYS_ROWS_BYTES = 36000, /* of the list, until its next page: names may be long */
+	KEYS_ROWS_BYTES = 36000, /* of the list per page: names may be long */
 	KEYS_NAME_BYTES = 120,
 };
 static const char KEYS_PATH[] = "/settings/keys";
 
 struct keys_page {
 	struct page page;
-	char made[CAIRN_KEY_TEXT_BYTES]; /* shown this once; empty: none was */
-	int64_t after;                   /* the list goes on behind this one */
+	char made[CAIRN_KEY_TEXT_BYTES]; /* the new key, shown once; empty: none was made */
+	int64_t after;                   /* the list continues after this key */
 };
 
 struct keys_rows {
 	struct page *page;
 	int64_t now_unix_s;
 	int64_t last; /* that is shown */
-	size_t end;   /* where the page is full */
+	size_t end;   /* limit of the page's length */
 	bool more;
 };
 
@@ -41,7 +41,7 @@ static void keys_put_times(struct cairn_buf *b, const struct cairn_key *key, int
 	     key->expires_unix_s != 0 ? show_time(until, key->expires_unix_s) : "–");
 }
 
-/* A key that only reads revokes none. */
+/* Appends a button to revoke a key. A read-only key cannot revoke any. */
 static void keys_put_revoke(struct cairn_buf *b, const struct cairn_key *key, bool current)
 {
 	html(b, current ? "<details class=\"sure\"><summary>Revoke</summary><p>It signs you out.</p>" : "");

@@ -1,4 +1,4 @@
-/* What all pages look like. */
+/* The common layout of all pages. */
 #include "server/page/page.h"
 
 #include "base/clock.h"
@@ -22,7 +22,7 @@ static void layout_put_assets(struct cairn_buf *b)
 	     page_asset("icon.svg")->version, page_asset("style.css")->version, page_asset("page.js")->version);
 }
 
-/* Who is signed in, and the links for that person alone. */
+/* Appends the name and the personal links of the signed-in reader. */
 static void layout_put_asker(struct page *page)
 {
 	struct cairn_buf *b = page_out(page);
@@ -154,17 +154,17 @@ void page_put_endpoint(struct page *page, const char *lines)
 
 /* --- repositories ------------------------------------------------------------------------------------------------- */
 
-enum { LAYOUT_REPOS = 50 }; /* of a list, until the next page of it: a name stands in its row three times */
+enum { LAYOUT_REPOS = 50 }; /* of a list per page: each row has its name three times */
 
 struct layout_repos {
 	struct page *page;
 	int64_t now_unix_s;
-	const struct cairn_usage *usage; /* the last figures; NULL: there are none */
+	const struct cairn_usage *usage; /* the last figures; NULL: none */
 	bool with_account;
 	unsigned n;
 };
 
-/* Of its own chunks, each counted once: that says nothing of what others have. */
+/* Appends the bytes of a repository's own chunks, each counted once. That reveals nothing about others. */
 static void layout_put_takes(const struct layout_repos *list, const struct cairn_index_repo *repo)
 {
 	char size[SHOW_BYTES];

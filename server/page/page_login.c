@@ -9,11 +9,11 @@
 
 struct login {
 	struct page page;
-	const char *next; /* where to go then; the request's, or the form's */
+	const char *next; /* where to go afterwards; the request's, or the form's */
 };
 
-/* Only addresses of this server, as they are written: "//host" and "/\host" are others to a browser, and so may be
- * what begins with bytes that it passes over. */
+/* Accepts only addresses that a browser keeps on this server: not "//host" and "/\host", and none that begins with
+ * bytes that browsers ignore. */
 static const char *login_next(const char *next)
 {
 	bool good = next && next[0] == '/' && next[1] != '/' && strlen(next) < PAGE_LOCATION_BYTES;

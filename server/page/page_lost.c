@@ -89,8 +89,8 @@ static void lost_put_place(void *ctx, const struct cairn_hub_find *find)
 	html(b, "</a> in %s/%s, %s</li>\n", repo->account_name, repo->name, show_size(size, find->size_bytes));
 }
 
-/* A file that no main has, or that is far behind in it, is told by its hash; so are all after a failed search, since
- * the operator needs the rest of the page most when the index fails. */
+/* Appends the lost files. A file that no main has, or that is far down in it, is shown by its hash. After a failed
+ * search all are: when the index fails, the operator needs the rest of the page most. */
 static void lost_put_files(struct page *page, const struct cairn_losses_sum *sum)
 {
 	struct cairn_buf *b = page_out(page);

@@ -1,4 +1,4 @@
-/* Making a repository: GET and POST /new. */
+/* The page to create a repository: GET and POST /new. */
 #include "server/page/page.h"
 #include "server/route/routes.h"
 
@@ -22,7 +22,7 @@ static void new_put_organisation(void *ctx, const struct cairn_index_account *ac
 		new_put_choice(ctx, account->name);
 }
 
-/* Where the asker may make one. The operator may anywhere, in one account of very many. */
+/* Appends the accounts in which the asker may create one. The operator, who may use any account, types its name. */
 static void new_put_namespaces(struct page *page)
 {
 	const struct cairn_hub_asker *asker = page_asker(page);
@@ -59,7 +59,7 @@ static void new_put_kinds(struct page *page)
 	html(page_out(page), "</select>");
 }
 
-/* Where nobody says, as everywhere: hub_private says so. */
+/* Is a new repository private by default? By hub_private, as everywhere. */
 static bool new_is_private(struct page *page)
 {
 	const char *said = form_value(&page->form, "visibility"), *in = form_value(&page->form, "namespace");

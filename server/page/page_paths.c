@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { PATHS_BYTES = 30000 }; /* of rows: names may be long */
+enum { PATHS_BYTES = 30000 }; /* limit of all rows: names may be long */
 
 static void paths_put_address(struct page *page, const struct cairn_hub_path *found)
 {

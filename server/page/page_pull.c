@@ -1,5 +1,5 @@
 /* Pull requests: GET [/{type}]/{namespace}/{name}/discussions, which lists them, and GET and POST
- * …/discussions/{number}, which shows what one changes, and merges or closes it. */
+ * …/discussions/{number}, which shows the changes of one, and merges or closes it. */
 #include "base/clock.h"
 #include "base/decimal.h"
 #include "hub/pull.h"
@@ -14,7 +14,7 @@ enum {
 	PULL_TITLE_BYTES = 200,
 	PULL_TEXT_BYTES = 1200,
 	PULL_ROWS = 50,
-	PULL_ROWS_BYTES = 30000, /* of the list, until its next page */
+	PULL_ROWS_BYTES = 30000, /* of the list per page */
 	PULL_ADDRESS_BYTES = 256,
 };
 
@@ -42,7 +42,7 @@ struct pulls_page {
 	struct cairn_hub_pull_list list;
 	uint32_t n_shown;
 	int64_t now_unix_s;
-	size_t begun; /* where in the page their rows begin */
+	size_t begun; /* offset of their rows in the page */
 	bool is_full;
 };
 
@@ -141,7 +141,7 @@ static void pulls_get(struct http_request *req)
 /* --- one of them -------------------------------------------------------------------------------------------------- */
 
 struct pull_page {
-	struct page_changes changes; /* from where it left main to its head */
+	struct page_changes changes; /* from its base on main to its head */
 	int64_t number;
 	struct cairn_hub_pull pull; /* owned */
 };
@@ -259,10 +259,10 @@ static void pull_build(struct page *page)
 		pull_build_found(p);
 }
 
-/* @return false: there is no such number, which was replied */
+/* @return false: no such number; an error was replied */
 static bool pull_take(struct http_request *req, struct pull_page *p)
 {
-	uint64_t number = 0; /* no pull request has it */
+	uint64_t number = 0; /* no pull request has the number 0 */
 	(void)cairn_decimal_parse(http_path_arg(req, "number"), 1, INT64_MAX, &number);
 	p->number = (int64_t)number;
 	p->changes.skip = http_query_number_or_0(req, "skip", UINT64_MAX);

@@ -14,7 +14,7 @@
 
 /* --- the repository ----------------------------------------------------------------------------------------------- */
 
-/* "/datasets/{namespace}/{name}/…" is one of datasets; models have no segment of their own. */
+/* Returns the kind by the pattern: "/datasets/{namespace}/{name}/…" is for datasets; models have no such segment. */
 static enum cairn_index_repo_kind repo_kind_of(const char *pattern)
 {
 	char segment[16];
@@ -33,7 +33,7 @@ bool page_repo_take(struct http_request *req, struct page *page)
 	hub->name = http_path_arg(req, "name");
 	bool none = hub->kind == CAIRN_INDEX_MODEL && cairn_hub_name_is_reserved(hub->namespace) &&
 		    strcasecmp(hub->namespace, CAIRN_HUB_OPERATOR_NAME) != 0;
-	if (none) /* "/v1/nothing" is nobody's, and no page was asked for */
+	if (none) /* "/v1/nothing" is no account's, and no page was requested */
 		http_reply_error(req, 404, "route.unknown", "there is no such resource; check the path", NULL);
 	return !none;
 }
@@ -76,7 +76,7 @@ static void repo_put_tabs(struct page *page, enum page_repo_tab tab, bool with_s
 	html(b, "</nav>\n");
 }
 
-/* As of the last collection, once there was one. */
+/* Appends the size as of the last collection, if there was one. */
 static void repo_put_takes(struct page *page)
 {
 	struct hub_usage *usage = page->hub.call.job.app->usage;
@@ -164,7 +164,7 @@ void *page_place_new(struct http_request *req, size_t bytes, void (*build)(struc
 	return p;
 }
 
-/* What of the address is the revision, now that it is known what is the path. */
+/* Finds the revision in the address, once the path is known. */
 static void place_find_revision(struct page_place *p)
 {
 	char path[CAIRN_INDEX_PATH_MAX + 1];
@@ -184,7 +184,7 @@ bool page_place_find(struct page_place *p)
 	bool found = p->raw ? hub_repo_find_place(hub, CAIRN_HUB_SEE, p->raw, p->path)
 			    : hub_repo_find_commit(hub, CAIRN_HUB_SEE, NULL);
 	if (!found) {
-		if (hub->call.status == CAIRN_E_FORMAT) /* a revision that cannot be one is none */
+		if (hub->call.status == CAIRN_E_FORMAT) /* a malformed revision counts as missing */
 			hub->call.status = CAIRN_E_NOT_FOUND;
 		return false;
 	}
@@ -327,7 +327,7 @@ static enum cairn_status place_read_stored(struct page_place *p, const struct ca
 	return status;
 }
 
-/* What keeps some bytes from being read, and nothing else. */
+/* Does the status concern these bytes alone? */
 static bool place_is_lost(enum cairn_status status)
 {
 	return status == CAIRN_E_NOT_FOUND || status == CAIRN_E_IO || status == CAIRN_E_DAMAGED ||

@@ -7,12 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Nothing but what this server itself sends runs or is shown, and forms lead nowhere else. */
+/* Only this server's scripts run, only its content is shown, and forms lead only to it. */
 static const char PAGE_POLICY[] = "default-src 'none'; img-src 'self'; style-src 'self'; script-src 'self'; "
 				  "form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
 
 static const char PAGE_TYPE[] = "text/html; charset=utf-8";
-/* What is not there and what may not be seen is one. */
+/* The same text for missing and for hidden things. */
 static const char PAGE_NOTHING[] = "There is nothing here, or nothing that you may see.";
 
 enum { PAGE_ERROR_BYTES_MAX = 8192 };
@@ -29,7 +29,7 @@ static void page_add_policy(struct http_request *req)
 {
 	http_reply_header(req, "Content-Security-Policy", PAGE_POLICY);
 	http_reply_header(req, "X-Content-Type-Options", "nosniff");
-	http_reply_header(req, "Referrer-Policy", "same-origin"); /* with none at all a form would have no origin */
+	http_reply_header(req, "Referrer-Policy", "same-origin"); /* without referrers, forms would have no origin */
 	http_reply_header(req, "Cross-Origin-Opener-Policy", "same-origin");
 }
 
@@ -119,7 +119,7 @@ static void page_reply_failure(struct http_request *req, struct page *page)
 		page_reply_away(req, page, "/login");
 		return;
 	}
-	if (!page->wants_html && reply.code == 404) { /* to a program there is nothing here but resources */
+	if (!page->wants_html && reply.code == 404) { /* programs get a message about resources */
 		http_reply_error(req, 404, "route.unknown", "there is no such resource; check the path", NULL);
 		return;
 	}

@@ -6,14 +6,14 @@
 #include <string.h>
 
 enum {
-	ROWS_MAX = 25, /* with the first, which names the columns */
+	ROWS_MAX = 25, /* including the first, which names the columns */
 	ROWS_COLUMNS = 12,
 	ROWS_CELL_BYTES = 60, /* that are shown, */
-	ROWS_CELL_ROOM = 64,  /* and what a character may go on */
+	ROWS_CELL_ROOM = 64,  /* plus the rest of a character */
 	ROWS_BYTES = 20000,   /* of all of them */
 };
 
-/* A row, as far as it is shown. */
+/* The shown part of a row. */
 struct rows_row {
 	struct rows_cell {
 		char text[ROWS_CELL_ROOM + 1]; /* ended by a zero */
@@ -21,7 +21,7 @@ struct rows_row {
 	unsigned n_columns; /* that it has */
 };
 
-/* @return false: there is none, or not all of it */
+/* @return false: no row, or an incomplete one */
 static bool rows_read(struct cairn_delimited *d, struct rows_row *row)
 {
 	enum cairn_delimited_end end = CAIRN_DELIMITED_FIELD;
@@ -35,7 +35,7 @@ static bool rows_read(struct cairn_delimited *d, struct rows_row *row)
 		if (row->n_columns < ROWS_COLUMNS) {
 			char *text = row->cells[row->n_columns].text;
 			size_t kept = 0;
-			for (size_t i = 0; i < len; i++) /* a line within a cell may end as on Windows */
+			for (size_t i = 0; i < len; i++) /* lines within a cell may have Windows line ends */
 				if (cell[i] != '\r')
 					text[kept++] = cell[i];
 			text[kept] = '\0';

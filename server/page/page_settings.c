@@ -1,4 +1,4 @@
-/* What a repository's admin changes: GET and POST [/{type}]/{namespace}/{name}/settings */
+/* The settings of a repository, for its admins: GET and POST [/{type}]/{namespace}/{name}/settings */
 #include "server/page/page_repo.h"
 #include "server/route/routes.h"
 

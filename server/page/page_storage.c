@@ -1,5 +1,4 @@
-/* What fills the disk, for the operator: GET /storage. Others are not told: what a repository shares tells of others.
- */
+/* Shows what fills the disk: GET /storage. For the operator only, since sharing reveals other repositories. */
 #include "base/clock.h"
 #include "server/hub/hub_usage.h"
 #include "server/page/charts.h"
@@ -13,7 +12,7 @@
 
 enum {
 	STORAGE_OWNERS = 50,
-	STORAGE_OWNERS_BYTES = 9000, /* of their rows: names may be long */
+	STORAGE_OWNERS_BYTES = 9000, /* of the table: names may be long */
 	STORAGE_PAIRS = 20,
 	STORAGE_PAIRS_BYTES = 5000, /* likewise */
 	STORAGE_MAP = 4096,
@@ -25,7 +24,7 @@ static const char *storage_name(const struct cairn_usage_owner *owner)
 	return owner->name[0] ? owner->name : "(the operator)";
 }
 
-/* "ann" of "models/ann/cats"; cut out of the name into out. */
+/* Copies "ann" of "models/ann/cats" into out. */
 static const char *storage_account(char out[static STORAGE_NAME_BYTES], const char *name)
 {
 	const char *slash = strchr(name, '/'), *from = slash ? slash + 1 : name;
@@ -36,7 +35,7 @@ static const char *storage_account(char out[static STORAGE_NAME_BYTES], const ch
 	return out;
 }
 
-/* An owner, and whose it is. */
+/* An owner and its account. */
 struct storage_part {
 	char account[STORAGE_NAME_BYTES];
 	const struct cairn_usage_owner *owner;
@@ -48,15 +47,15 @@ static int storage_compare(const void *a, const void *b)
 	return strcmp(x->account, y->account);
 }
 
-/* "cats" of "models/ann/cats": whose it is, is said around it. */
+/* Returns "cats" of "models/ann/cats", for use below its account. */
 static const char *storage_within(const struct cairn_usage_owner *owner)
 {
 	const char *slash = strrchr(storage_name(owner), '/');
 	return slash ? slash + 1 : storage_name(owner);
 }
 
-/* Accounts, and behind each what it has: of owners by their accounts. @param[out] out  2 n + 1 of room @return how many
- */
+/* Makes parts: each account, followed by its owners. The owners are sorted by account. @param[out] out 2 n + 1 of room
+ * @return how many */
 static size_t storage_nest(struct chart_part *out, const struct storage_part *owners, uint32_t n)
 {
 	size_t n_out = 1, account = 0;
@@ -74,7 +73,7 @@ static size_t storage_nest(struct chart_part *out, const struct storage_part *ow
 	return n_out;
 }
 
-/* What only one has, by accounts. */
+/* Appends a treemap of bytes that only one owner has, by accounts. */
 static enum cairn_status storage_put_map(struct cairn_buf *b, const struct cairn_usage *usage)
 {
 	uint32_t n = usage->n_owners < STORAGE_MAP ? usage->n_owners : STORAGE_MAP;
@@ -98,7 +97,7 @@ static enum cairn_status storage_put_map(struct cairn_buf *b, const struct cairn
 	return made ? CAIRN_OK : CAIRN_E_NOMEM;
 }
 
-/* Those that share most with others: they are named first by the pairs. @return how many */
+/* Collects the owners that share most; the pairs are sorted by shared bytes. @return how many */
 static uint32_t storage_sharers(const struct cairn_usage *usage, uint32_t out[static CHARTS_SIDE_MAX])
 {
 	uint32_t n = 0;
@@ -134,7 +133,7 @@ static void storage_put_matrix(struct cairn_buf *b, const struct cairn_usage *us
 	chart_put_matrix(b, "Who shares how much with whom; the table below has the figures", names, n, bytes);
 }
 
-/* With a link to what a repository takes, folder by folder; a bucket has no page of that. */
+/* Appends a name, linked to the repository's storage page; buckets have none. */
 static void storage_put_name(struct cairn_buf *b, const struct cairn_usage_owner *owner)
 {
 	static const char MODELS[] = "models/", BUCKETS[] = "buckets/";

@@ -8,7 +8,7 @@
 
 enum { TENSORS_ROWS = 200, TENSORS_ROWS_BYTES = 20000 };
 
-/* Rows for a table that has what is known of all only when they are all read. */
+/* Collects rows, since the table's sums are known only after all tensors. */
 struct tensors_rows {
 	struct cairn_buf rows;
 	unsigned n;

@@ -15,12 +15,12 @@ struct traffic_chart {
 	struct cairn_buf *b;
 	struct traffic_step steps[TRAFFIC_STEPS];
 	unsigned n;
-	int64_t begun_unix_s; /* the first of them */
+	int64_t begun_unix_s; /* begin of the first step */
 	uint64_t most, most_us;
 	uint64_t n_requests, n_failed;
 };
 
-/* "14:04": of the day that is meant nobody doubts. */
+/* Writes "14:04"; the day is clear. */
 static void traffic_put_hour(char out[static TRAFFIC_HOUR_CHARS + 1], int64_t unix_s)
 {
 	char when[SHOW_BYTES];
@@ -51,7 +51,7 @@ static const char *traffic_show_us(char out[static SHOW_BYTES], uint64_t us)
 	return out;
 }
 
-/* Which of the bounds it is, from 1. */
+/* Returns the number of the bound, from 1. */
 static double traffic_rank(uint64_t us)
 {
 	size_t b = 0;
@@ -106,7 +106,7 @@ static void traffic_put_pace(const struct traffic_chart *c)
 	traffic_put_axis(c);
 }
 
-/* What the charts say, in words and numbers. */
+/* Appends the contents of the charts in words and numbers. */
 static void traffic_put_words(const struct traffic_chart *c)
 {
 	char n[SHOW_BYTES], failed[SHOW_BYTES], most[SHOW_BYTES], us[SHOW_BYTES];

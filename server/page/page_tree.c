@@ -1,4 +1,4 @@
-/* What is in a git-like repository at a revision, folder by folder: GET [/{type}]/{namespace}/{name}/tree/{place}. */
+/* The folders of a git-like repository at a revision: GET [/{type}]/{namespace}/{name}/tree/{place}. */
 #include "base/clock.h"
 #include "server/hub/hub_entry.h"
 #include "server/page/page_lost.h"
@@ -10,7 +10,7 @@
 #include <string.h>
 
 enum {
-	TREE_ROWS_BYTES = 34000, /* of rows, until the next page: names may be long */
+	TREE_ROWS_BYTES = 34000, /* of rows per page: names may be long */
 	TREE_ROWS_BYTES_MAX = 256 << 10,
 	TREE_TITLE_BYTES = 60,
 };
@@ -18,13 +18,13 @@ enum {
 struct tree_page {
 	struct page_place place;
 	const char *cursor;         /* the request's; NULL: from the start */
-	const char *find;           /* likewise, a part of a path; "": all is listed */
+	const char *find;           /* the request's; a part of a path; "": list all */
 	struct hub_entries entries; /* owned */
 	struct cairn_buf folders, files;
-	struct cairn_index_commit last; /* that was looked up; most rows have the same */
+	struct cairn_index_commit last; /* the commit looked up last; most rows have the same */
 	int64_t now_unix_s;
 	size_t prefix_len;
-	char next[CAIRN_INDEX_PATH_MAX + 1]; /* behind which the next page begins; empty: there is none */
+	char next[CAIRN_INDEX_PATH_MAX + 1]; /* the next page begins after it; empty: none */
 };
 
 static void tree_free(void *state)

@@ -1,4 +1,4 @@
-/* Small files by form, which become a commit: GET and POST [/{type}]/{namespace}/{name}/upload/{place} */
+/* Uploads small files by a form, as one commit: GET and POST [/{type}]/{namespace}/{name}/upload/{place} */
 #include "hub/path.h"
 #include "hub/put.h"
 #include "server/app.h"
@@ -15,7 +15,7 @@ struct upload_page {
 	struct page_place place;
 	const char *type; /* of the body; the request's */
 	struct cairn_hash sender;
-	bool is_foreign; /* no page of this server sent it: its body is not kept */
+	bool is_foreign; /* not sent by a page of this server: its body is dropped */
 	struct form_files form;
 	struct cairn_hub_put_file files[CAIRN_HUB_PUT_FILES_MAX];
 	char paths[CAIRN_HUB_PUT_FILES_MAX][CAIRN_INDEX_PATH_MAX + 1];
@@ -50,7 +50,7 @@ static void upload_build_found(struct upload_page *p)
 	page_end(page);
 }
 
-/* A place whose revision is a branch, of a repository that the reader may write. */
+/* Finds the place: its revision must be a branch, and the reader a writer of the repository. */
 static bool upload_find(struct upload_page *p)
 {
 	struct page *page = &p->place.page;
@@ -85,7 +85,7 @@ static enum cairn_status upload_refuse(struct upload_page *p, const char *text)
 	return cairn_fail(&p->place.page.hub.call.diag, CAIRN_E_USAGE, "form.files", CAIRN_NO_OFFSET, "%s", text);
 }
 
-/* Some browsers say in which folder of theirs it was. */
+/* Returns the file's name without the local folder that some browsers send. */
 static const char *upload_base(const char *file)
 {
 	const char *base = file;
@@ -152,7 +152,7 @@ static void upload_run(struct page *page)
 	enum cairn_status status = upload_take_form(p);
 	if (status == CAIRN_OK)
 		status = upload_commit(p, &oid);
-	page->hub.call.status = status == CAIRN_E_LIMIT ? CAIRN_E_USAGE : status; /* of names and folders */
+	page->hub.call.status = status == CAIRN_E_LIMIT ? CAIRN_E_USAGE : status; /* limit of names and folders */
 	if (page_take_failure(page))
 		upload_build_found(p);
 	else if (status == CAIRN_OK)
