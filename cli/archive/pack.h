@@ -9,16 +9,16 @@ struct pack_args {
 	const char *older_than, *output;
 	bool json, quiet;
 	bool raw;       /* keys are plain hexadecimal */
-	bool sha256;    /* and the SHA-256 of the contents */
-	bool skip_data; /* contents are not read */
+	bool sha256;    /* also compute the SHA-256 of the contents */
+	bool skip_data; /* do not read contents */
 };
 
-/** Let the server make a pack, and show how far it is. @return an exit code; all was printed */
+/** Asks the server to make a pack, and shows its progress. @return an exit code; all was printed */
 int pack_create(const struct cli_command *command, const struct pack_args *args, const char *name);
-/** The server's packs. Likewise. */
+/** Lists the server's packs. @return as pack_create() */
 int pack_list_server(const struct pack_args *args);
 
-/** On a file. Likewise. */
+/** Lists a pack file. @return as pack_create() */
 int pack_list_file(const struct pack_args *args, const char *path);
 int pack_get(const struct cli_command *command, const struct pack_args *args, const char *path, const char *key);
 int pack_verify(const struct pack_args *args, char **paths, int n);

@@ -1,4 +1,4 @@
-/* What the operator's commands share: one request, and its JSON answer as it is or shown to a person. */
+/* Shared by the operator's commands: sends one request, and prints its JSON answer raw or for a person. */
 #ifndef CAIRN_CLI_ADMIN_H
 #define CAIRN_CLI_ADMIN_H
 
@@ -12,9 +12,9 @@ struct admin_call {
 	enum client_method method;
 	const char *path;
 	const char *body;                            /* NULL: none */
-	bool takes_long;                             /* the answer comes when much work is done */
-	bool json;                                   /* print the answer as it came */
-	bool (*show)(const struct cairn_json *json); /* else: print it for a person; false: a member is missing */
+	bool takes_long;                             /* the answer may take long */
+	bool json;                                   /* print the answer unchanged */
+	bool (*show)(const struct cairn_json *json); /* else print it for a person; false: a member is missing */
 };
 
 /** @return an exit code; everything was printed */
@@ -23,13 +23,13 @@ int admin_ask(const struct admin_call *call);
 /** Append "?name=value" or "&name=value" to a path, escaped; nothing when value is NULL. */
 void admin_add_arg(struct cairn_buf *path, const char *name, const char *value);
 
-/** The path as text; NULL: its buffer failed. Valid until the buffer changes. */
+/** Returns the path as text; NULL: its buffer failed. Valid until the buffer changes. */
 const char *admin_path(struct cairn_buf *path);
 
-/** A member that is a number and not negative. @return false: there is none */
+/** Reads a member that is a non-negative number. @return false: there is none */
 bool admin_number(const struct cairn_json *object, const char *name, uint64_t *out);
 
-/** Print text of others: quoted, and harmless to a terminal. */
+/** Prints untrusted text, quoted and harmless to a terminal. */
 void admin_print_text(const char *text);
 
 /** Room for "2026-11-03T14:05:06Z". */

@@ -13,7 +13,7 @@ struct answer {
 	uint64_t n_xorbs, n_chunks;
 };
 
-/** Ask about a chunk. @param[out] bytes  as of client_request(), for answer_read() @return as client_request() */
+/** Asks about a chunk. @param[out] bytes  as in client_request(), for answer_read() @return as client_request() */
 CAIRN_MUST_USE enum cairn_status answer_ask(struct client *client, const struct cairn_hash *chunk,
 					    struct cairn_buf *bytes, struct cairn_diag *diag);
 
@@ -24,7 +24,7 @@ CAIRN_MUST_USE enum cairn_status answer_ask(struct client *client, const struct 
 CAIRN_MUST_USE enum cairn_status answer_read(struct answer *out, const uint8_t *bytes, size_t len,
 					     struct cairn_diag *diag);
 
-/** May it still be used? */
+/** Returns whether the answer has not expired. */
 bool answer_is_fresh(const struct answer *a, int64_t now_unix_s);
 
 #endif

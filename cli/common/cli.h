@@ -1,4 +1,4 @@
-/* What the subcommands share: exit codes, errors, the table of commands. */
+/* Shared by the subcommands: exit codes, errors, the table of commands. */
 #ifndef CAIRN_CLI_CLI_H
 #define CAIRN_CLI_CLI_H
 
@@ -10,9 +10,9 @@
 enum cli_exit {
 	CLI_EXIT_OK = 0,
 	CLI_EXIT_USAGE = 64,       /* the command line */
-	CLI_EXIT_DATA = 65,        /* the bytes are not what they should be, or the server refused them */
+	CLI_EXIT_DATA = 65,        /* the bytes are wrong, or the server refused them */
 	CLI_EXIT_NO_INPUT = 66,    /* a file cannot be opened, or the server does not know the hash */
-	CLI_EXIT_UNAVAILABLE = 69, /* the server cannot be reached, or is not able to answer */
+	CLI_EXIT_UNAVAILABLE = 69, /* the server cannot be reached, or cannot answer */
 	CLI_EXIT_INTERNAL = 70,    /* memory, or a fault of this program */
 	CLI_EXIT_CANT_CREATE = 73, /* an output file */
 	CLI_EXIT_IO = 74,          /* reading or writing failed half way */
@@ -32,7 +32,7 @@ extern const struct cli_command CLI_HASH, CLI_INSPECT, CLI_VERIFY, CLI_PUSH, CLI
 	CLI_EXPORT, CLI_BACKUP, CLI_RESTORE, CLI_IMPORT, CLI_FOLD, CLI_PACK, CLI_LS, CLI_SCRUB, CLI_REPAIR, CLI_USAGE,
 	CLI_INFO, CLI_BACKUPS, CLI_MIGRATE_STORE, CLI_INIT;
 
-/** Write text as cairn_visible_text() shows it: what came from a file or a server must not steer a terminal. */
+/** Writes text as cairn_visible_text() does: text from a file or a server must not control a terminal. */
 void cli_put_text(FILE *to, const char *text);
 
 /** Write a line to standard output through cli_put_text(); the newline is added. */
@@ -41,35 +41,35 @@ void cli_line(const char *fmt, ...) CAIRN_PRINTF(1, 2);
 /** Write "cairn: ..." to standard error, through cli_put_text(). */
 void cli_error(const char *fmt, ...) CAIRN_PRINTF(1, 2);
 
-/** Likewise, of something that is no failure, in one write: threads may call it at once. */
+/** As cli_error(), for a message that is no failure. Writes once, so threads may call it at the same time. */
 void cli_note(const char *fmt, ...) CAIRN_PRINTF(1, 2);
 
-/** As cli_error(), and tell where the help is. @return CLI_EXIT_USAGE */
+/** As cli_error(), and names the help. @return CLI_EXIT_USAGE */
 int cli_usage_error(const struct cli_command *command, const char *fmt, ...) CAIRN_PRINTF(2, 3);
 
-/** Write "cairn: subject: why" with rule, offset and values, as far as diag has them. @return the exit code for status
- */
+/** Writes "cairn: subject: why" with the rule, offset and values that diag has. @return the exit code for status */
 int cli_fail(const char *subject, enum cairn_status status, const struct cairn_diag *diag);
 
-/** A temporary file that must not be there could not be made (errno). @return CAIRN_E_CONFLICT "file.target" */
+/** Reports that a new temporary file could not be created (errno). @return CAIRN_E_CONFLICT "file.target" */
 enum cairn_status cli_part_taken(const char *part, struct cairn_diag *diag);
 
 enum { CLI_SUBJECT_BYTES_MAX = 4096 };
-/** What the program said of its failure, last. Plain value. */
+/** The failure that the program reported last. Plain value. */
 struct cli_told {
-	bool told;                /* else it has not said any */
-	bool json_begun;          /* standard output has got JSON before it */
+	bool told;                /* false: none was reported */
+	bool json_begun;          /* standard output had JSON before it */
 	enum cairn_status status; /* CAIRN_OK: only the text is known */
 	struct cairn_diag diag;
 	char subject[CLI_SUBJECT_BYTES_MAX]; /* cut; empty: none */
 };
-/** Of the main thread. */
+/** Returns the last failure of the main thread. */
 const struct cli_told *cli_last_told(void);
 
-/** Standard output has got the beginning of a JSON value: whoever does so also says in it what fails from then on. */
+/** Notes that a JSON value has begun on standard output. The caller then also writes later failures into that
+ * value. */
 void cli_json_begun(void);
 
-/** Is this command line one that wants JSON? Looks for --json before "--". */
+/** Returns whether a command line asks for JSON: --json before "--". */
 bool cli_wants_json(int argc, char **argv);
 
 /** The exit code for a status. */

@@ -10,11 +10,11 @@
 struct client;
 
 struct client_options {
-	bool verbose;      /* tell each exchange on standard error: method, path, status, bytes, time */
+	bool verbose;      /* print each exchange to standard error: method, path, status, bytes, time */
 	const char *url;   /* "http://host:port", with or without a path */
 	const char *token; /* NULL: none */
-	unsigned retries;  /* tries after the first, for 429, 5xx but 501, lost connections, and a server that was there
-			    */
+	unsigned retries;  /* tries after the first, for 429, 5xx but 501, lost connections, and a server that answered
+			      before */
 };
 
 enum client_method { CLIENT_GET, CLIENT_HEAD, CLIENT_POST, CLIENT_DELETE };
@@ -24,20 +24,20 @@ CAIRN_MUST_USE enum cairn_status client_new(struct client **out, const struct cl
 					    struct cairn_diag *diag);
 void client_freep(struct client **c);
 
-/** Give a try up after 30 s without a byte, not 300, and say so on standard error: for requests that a server which is
- *  well answers at once, as uploads, downloads and long work are not. Of this client alone. */
+/** Limits each try of this client to 30 s without a byte, not 300, and says so on standard error. For requests that a
+ * healthy server answers at once, unlike uploads, downloads and long work. */
 void client_hurry(struct client *c);
 
-/** Does it show an API key (hf_...), rather than a token or nothing? */
+/** Returns whether the client uses an API key (hf_...), rather than a token or nothing. */
 bool client_has_key(const struct client *c);
 
-/** Another one to the same server, with the same token: for another thread. c may be in use meanwhile, and must
- *  outlive it: what one has learned of the server's being there counts for all.
- *  @return CAIRN_OK; CAIRN_E_NOMEM */
+/** Makes a client of the same server and token, for another thread. c may be in use meanwhile, and must outlive it:
+ * both share whether the server was ever reached.
+ * @return CAIRN_OK; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status client_new_like(struct client **out, const struct client *c);
 
 /**
- * Send a request and wait for its answer, trying again when that may help: after what Retry-After says (at most a
+ * Sends a request and waits for its answer. Tries again when that may help: after the time in Retry-After (at most a
  * minute), else after half a second, doubled each time.
  * @param path  begins with "/"
  * @param body  of a POST
@@ -45,17 +45,17 @@ CAIRN_MUST_USE enum cairn_status client_new_like(struct client **out, const stru
  * @return CAIRN_OK 2xx
  *         CAIRN_E_NOT_FOUND 404
  *         CAIRN_E_DENIED    401, 403
- *         CAIRN_E_FORMAT    any other 4xx: the server refuses what was sent
+ *         CAIRN_E_FORMAT    any other 4xx: the server refuses the request
  *         CAIRN_E_BUSY      cannot be reached, or still 429 or 5xx after all tries
  *         CAIRN_E_LIMIT     the answer is longer than answer may grow
- *         CAIRN_E_NOMEM; all with the server's own words in diag
+ *         CAIRN_E_NOMEM; all with the server's message in diag
  */
 CAIRN_MUST_USE enum cairn_status client_request(struct client *c, enum client_method method, const char *path,
 						const uint8_t *body, size_t body_len, struct cairn_buf *answer,
 						struct cairn_diag *diag);
 
-/** As client_request() with GET, for bytes first..last of what path names: with a Range header. A range that starts
- * past the end is CAIRN_E_FORMAT, as any 4xx. */
+/** As client_request() with GET, for bytes first..last of path, by a Range header. A range beyond the end gives
+ * CAIRN_E_FORMAT, as any 4xx. */
 CAIRN_MUST_USE enum cairn_status client_get_range(struct client *c, const char *path, uint64_t first, uint64_t last,
 						  struct cairn_buf *answer, struct cairn_diag *diag);
 
@@ -65,36 +65,36 @@ enum { CLIENT_VALUES_MAX = 1024 * 1024 }; /* of a JSON answer: 150 MB at the wor
  *  values */
 CAIRN_MUST_USE enum cairn_status client_json(struct cairn_json **out, const struct cairn_buf *answer);
 
-/** Length that a HEAD of path tells. @return as client_request(); CAIRN_E_BUSY the answer tells none */
+/** Asks for a length by HEAD. @return as client_request(); CAIRN_E_BUSY the answer has none */
 CAIRN_MUST_USE enum cairn_status client_head_bytes(struct client *c, const char *path, uint64_t *out,
 						   struct cairn_diag *diag);
 
-/** Called with the bytes of a fetch as they come, in order. @return CAIRN_OK, or what ends the fetch */
+/** Takes the bytes of a fetch, in order. @return CAIRN_OK, or a status that ends the fetch */
 typedef enum cairn_status client_take(void *ctx, const uint8_t *bytes, size_t len, struct cairn_diag *diag);
 
-/** Bytes first..last, last inclusive, of what a signed URL names. */
+/** Bytes first..last, inclusive, of a signed URL. */
 struct client_range {
 	const char *url; /* whole; http or https */
 	uint64_t first, last;
 };
 
 /**
- * Read a range from a signed URL. Neither the token nor any other header of ours but Range is sent there, and redirects
- * are not followed. When the connection is lost, the fetch goes on where it stands, up to the number of retries in a
- * row without a byte.
+ * Reads a range from a signed URL. Sends neither the token nor any header of ours but Range, and follows no redirects.
+ * If the connection is lost, the fetch continues from its position. The number of retries limits failures in a row
+ * without a byte.
  * @return CAIRN_OK           all bytes of the range were taken
  *         CAIRN_E_DENIED     401, 403: the URL has expired
- *         CAIRN_E_MISMATCH   the answer is not the range that was asked for
- *         else as client_request(), or what take answered
+ *         CAIRN_E_MISMATCH   the answer is another range
+ *         else as client_request(), or what take returned
  */
 CAIRN_MUST_USE enum cairn_status client_fetch(struct client *c, const struct client_range *range, client_take *take,
 					      void *ctx, struct cairn_diag *diag);
 
-/** Do not try again what has failed, and end what is under way, with whatever status, once stop is true. */
+/** Makes the client stop once `stop` is true: it retries nothing and ends running requests, with any status. */
 void client_give_up_at_once(struct client *c, const atomic_bool *stop);
 
-/** How many bytes of the body of the request in hand are on their way is told in here while it is sent, again from 0
- *  with each try. @param sent  borrowed, read by any thread; NULL: nobody asks */
+/** Reports in `sent` how many bytes of the current request's body are sent, again from 0 with each try. @param sent
+ * borrowed, read by any thread; NULL: no reports */
 void client_watch(struct client *c, _Atomic uint64_t *sent);
 
 /** Bytes of bodies sent in requests that were answered with 2xx. */

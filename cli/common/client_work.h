@@ -1,5 +1,5 @@
-/* Between the files that talk to a server. client.c opens connections and asks the server; client_fetch.c stands above
- * it, and reads from signed URLs. */
+/* Internal interface of the client's files. client.c opens connections and asks the server; client_fetch.c uses it to
+ * read from signed URLs. */
 #ifndef CAIRN_CLI_CLIENT_WORK_H
 #define CAIRN_CLI_CLIENT_WORK_H
 
@@ -22,17 +22,17 @@ struct client {
 	atomic_bool *reached; /* shared by all that are like it: the server has answered something, so it is there, if
 				 not always */
 	uint64_t bytes_sent;
-	_Atomic uint64_t *watched; /* borrowed, as is the next; NULL: nobody's */
+	_Atomic uint64_t *watched; /* borrowed, as the next one; NULL: not set */
 	const atomic_bool *stop;
 	char error[CURL_ERROR_SIZE];
 };
 
-/** One exchange. */
+/** One request and its answer. */
 struct client_exchange {
 	struct client *c;
 	struct cairn_buf *answer; /* of the caller */
-	struct cairn_buf error;   /* what came with a status that is not 2xx */
-	const char *range;        /* "first-last"; NULL: all of it */
+	struct cairn_buf error;   /* body of an answer that is not 2xx */
+	const char *range;        /* "first-last"; NULL: everything */
 	long code;
 };
 
@@ -41,17 +41,18 @@ void client_exchange_fini(struct client_exchange *x);
 /** @param body  of a POST, borrowed until the exchange is over */
 void client_set_method(CURL *h, enum client_method method, const uint8_t *body, size_t body_len);
 
-/** Send what was set, and learn the code of the answer. */
+/** Sends the prepared request, and reads the code of the answer. */
 CURLcode client_perform(struct client_exchange *x);
 
-/** What became of it. @return as client_request() */
+/** Maps the result to a status. @return as client_request() */
 CAIRN_MUST_USE enum cairn_status client_judge(const struct client_exchange *x, CURLcode rc, struct cairn_diag *diag);
 
-/** Is another try worth it? A server that never was there, or a name without an address, will hardly be there in a
- * second; one that has answered before is being restarted. @param status  what it was judged to be */
+/** Returns whether another try may help. A server that never answered, or a name without an address, will hardly work
+ * a second later; one that answered before may be restarting. @param status  from client_judge() */
 bool client_may_help(const struct client_exchange *x, CURLcode rc, enum cairn_status status);
 
-/** Before another try, for as long as the answer says, or else by their number. @param why  it is wanted */
+/** Waits before another try: as long as the answer says, else by the number of tries. @param why  the reason for the
+ * try */
 void client_wait(struct client *c, unsigned try, const struct cairn_diag *why);
 
 #endif

@@ -1,5 +1,5 @@
-/* A whole file, mapped read-only: they may be larger than memory. If it is cut meanwhile, or the disk does not return a
- * page, the program says so and ends as for any file that cannot be read (74). */
+/* A whole file, mapped read-only, because files may be larger than memory. If it is truncated meanwhile, or the disk
+ * fails to read a page, the program reports an unreadable file and exits (74). */
 #ifndef CAIRN_CLI_INPUT_H
 #define CAIRN_CLI_INPUT_H
 
@@ -11,7 +11,7 @@
 struct input {
 	const uint8_t *bytes; /* never NULL once open */
 	size_t len;
-	void *map; /* NULL: nothing is mapped */
+	void *map; /* NULL: not mapped */
 };
 
 /** @return CAIRN_OK; CAIRN_E_NOT_FOUND cannot be opened, or is not a regular file; CAIRN_E_IO */

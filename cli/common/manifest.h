@@ -11,7 +11,7 @@ enum {
 	MANIFEST_PATH_BYTES_MAX = 4096,
 	MANIFEST_NAME_BYTES_MAX = 255,           /* between two slashes */
 	MANIFEST_BYTES_MAX = 1024 * 1024 * 1024, /* as JSON */
-	MANIFEST_VALUES_MAX = 16 * 1000 * 1000,  /* likewise; those of a file, and commas in its path */
+	MANIFEST_VALUES_MAX = 16 * 1000 * 1000,  /* JSON values; the limit also counts commas in paths */
 };
 
 struct manifest_file {
@@ -22,7 +22,7 @@ struct manifest_file {
 	unsigned mode; /* permissions only: 0 to 0777 */
 };
 
-/** Sorted by path as bytes, each once. Owns its arrays. */
+/** Sorted by path as bytes, without duplicates. Owns its arrays. */
 struct manifest {
 	struct manifest_file *files;
 	size_t n, cap;
@@ -33,10 +33,10 @@ void manifest_fini(struct manifest *m);
 CAIRN_MUST_USE enum cairn_status manifest_add(struct manifest *m, const struct manifest_file *file,
 					      struct cairn_diag *diag);
 
-/** May a file of a manifest be called so? Then it stays in the folder, as far as names go. */
+/** Returns whether a path may stand in a manifest: its names do not lead out of the folder. */
 bool manifest_path_is_safe(const char *path);
 
-/** Can a path be written to a manifest: is it safe, and UTF-8? */
+/** Returns whether a path can be written to a manifest: it is safe, and UTF-8. */
 bool manifest_path_is_writable(const char *path);
 
 /** Sort by path. */

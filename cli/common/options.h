@@ -1,5 +1,5 @@
-/* Options of the subcommands: one table a command, long names, and letters for some that mean the same in every
- * command: -h, -o (--output), -q (--quiet), -v (--verbose), -j (--jobs). Read by getopt_long. */
+/* Reads the options of the subcommands by getopt_long: one table a command, with long names. Some letters mean the
+ * same in every command: -h, -o (--output), -q (--quiet), -v (--verbose), -j (--jobs). */
 #ifndef CAIRN_CLI_OPTIONS_H
 #define CAIRN_CLI_OPTIONS_H
 
@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/** An option: a switch if flag is set, else one that takes a text. */
+/** An option: a switch if flag is set, else an option with a text. */
 struct cli_option {
 	const char *name; /* without the dashes */
 	bool *flag;
@@ -18,10 +18,11 @@ struct cli_option {
 enum { CLI_OPTIONS_MAX = 16, CLI_RUN = -1 };
 
 /**
- * Read the options of a command; --help is always there. Arguments may come before, between and after them; "--" ends
- * them. --print-options alone prints the table, of which completions/generate.py makes those of the shells.
+ * Reads the options of a command; --help always exists. Arguments may come before, between and after options; "--"
+ * ends the options. --print-options alone prints the table, from which completions/generate.py makes the shells'
+ * completions.
  * @param[out] first  index in argv of the first argument; all arguments follow it
- * @return CLI_RUN: go on; else end with this exit code (help or the table was printed, or an error)
+ * @return CLI_RUN: continue; else end with this exit code (help or the table was printed, or an error)
  */
 int cli_options_read(const struct cli_command *command, const struct cli_option *options, size_t n, int argc,
 		     char **argv, int *first);

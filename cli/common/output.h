@@ -1,4 +1,4 @@
-/* A file that a command makes for who runs it: OUT.part until it is complete and durable. */
+/* An output file of a command: OUT.part until it is complete and durable. */
 #ifndef CAIRN_CLI_OUTPUT_H
 #define CAIRN_CLI_OUTPUT_H
 
@@ -13,13 +13,13 @@ struct output {
 };
 
 /** @param path  kept by the caller until output_fini()
- *  @return CAIRN_OK; "file.target": CAIRN_E_USAGE for a path that is too long, CAIRN_E_CONFLICT when something is there
- *  already, or it cannot be made */
+ * @return CAIRN_OK; "file.target": CAIRN_E_USAGE the path is too long, CAIRN_E_CONFLICT the path exists, or cannot be
+ *         created */
 CAIRN_MUST_USE enum cairn_status output_open(struct output *o, const char *path, mode_t mode, struct cairn_diag *diag);
-/** Make it durable and give it its name, if nothing has it. @return CAIRN_OK; "file.write": CAIRN_E_CONFLICT when
- *  something has it by now, CAIRN_E_FULL, CAIRN_E_IO */
+/** Makes the file durable and gives it its name, unless the name is taken. @return CAIRN_OK; "file.write":
+ * CAIRN_E_CONFLICT the name was taken meanwhile, CAIRN_E_FULL, CAIRN_E_IO */
 CAIRN_MUST_USE enum cairn_status output_commit(struct output *o, struct cairn_diag *diag);
-/** For CLEANUP(): nothing is left when it was not committed. */
+/** For CLEANUP(): removes a file that was not committed. */
 void output_fini(struct output *o);
 
 #endif

@@ -1,4 +1,4 @@
-/* Records of a file shown field by field, the same for people and for programs. */
+/* Prints records of a file field by field, in the same way for people and for programs. */
 #ifndef CAIRN_CLI_RECORD_H
 #define CAIRN_CLI_RECORD_H
 

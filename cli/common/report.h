@@ -14,23 +14,23 @@ struct report {
 
 void report_init(struct report *r, bool is_json);
 
-/** Write out what has gathered; call after each record. */
+/** Writes the buffered output; call after each record. */
 void report_flush(struct report *r);
 
-/** End: the JSON's newline, and did everything reach standard output? @return code, or CLI_EXIT_IO if it is 0 and not
- */
+/** Ends the report: writes the JSON's newline, and checks standard output. @return code, or CLI_EXIT_IO if code is 0
+ * and writing failed */
 int report_end(struct report *r, int code);
 
 /** JSON members. */
 void report_hash(struct report *r, const char *name, const struct cairn_hash *hash);
 void report_status(struct report *r, const char *name, enum cairn_status status, const struct cairn_diag *diag);
-/** What the command ends with, where its object has begun: the members "error", "subject" and "exit_code". */
+/** Adds the command's failure to its JSON object: the members "error", "subject" and "exit_code". */
 void report_error(struct report *r, const char *subject, enum cairn_status status, const struct cairn_diag *diag,
 		  int exit_code);
 
 /**
- * For a program that asked for JSON: a command that failed before it printed any gives one object with the failure that
- * was told last, {"error":{"status","rule","message",...},"subject","exit_code"}. A code of 0 gives nothing.
+ * Prints the last reported failure as a JSON object if a command failed before it printed any JSON:
+ * {"error":{"status","rule","message",...},"subject","exit_code"}. Prints nothing for code 0.
  */
 void report_failure(int code);
 

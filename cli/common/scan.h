@@ -1,4 +1,4 @@
-/* Reading a file once, cut into chunks as the stock clients cut it, through the window of a cutter. */
+/* Reads a file once, cut into chunks as the stock clients do, through the window of a cutter. */
 #ifndef CAIRN_CLI_SCAN_H
 #define CAIRN_CLI_SCAN_H
 
@@ -16,7 +16,8 @@
 CAIRN_MUST_USE enum cairn_status scan_file(const char *path, cairn_cutter_visit *visit, void *ctx,
 					   struct cairn_cutter_file *out, struct cairn_diag *diag);
 
-/** Likewise, of an open file, which is closed in any case. @return as scan_file(), but never CAIRN_E_NOT_FOUND */
+/** As scan_file(), for an open file, which is closed in any case. @return as scan_file(), but never
+ * CAIRN_E_NOT_FOUND */
 CAIRN_MUST_USE enum cairn_status scan_fd(int fd, cairn_cutter_visit *visit, void *ctx, struct cairn_cutter_file *out,
 					 struct cairn_diag *diag);
 

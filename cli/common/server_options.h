@@ -1,4 +1,4 @@
-/* The options that say which server, and with which token. */
+/* The options that select a server and a token. */
 #ifndef CAIRN_CLI_SERVER_OPTIONS_H
 #define CAIRN_CLI_SERVER_OPTIONS_H
 
@@ -29,7 +29,7 @@ struct server_options {
 	"                         connection is lost (default 5, at most 20)\n"                                        \
 	"  -v, --verbose          each request, on standard error\n"
 
-/** Fill in what was not given and open the client. @return CAIRN_OK, or as client_new() and for a file's trouble */
+/** Fills in missing options and opens the client. @return CAIRN_OK, or as client_new() and for a file's error */
 CAIRN_MUST_USE enum cairn_status server_options_open(const struct server_options *s, struct client **out,
 						     struct cairn_diag *diag);
 

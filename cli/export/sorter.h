@@ -1,4 +1,5 @@
-/* Sorting more records than fit into memory: sorted runs in a file without a name, merged when they are read. */
+/* Sorts more records than fit into memory: writes sorted runs to a file without a name, and merges them when
+ * reading. */
 #ifndef CAIRN_CLI_EXPORT_SORTER_H
 #define CAIRN_CLI_EXPORT_SORTER_H
 
@@ -18,10 +19,10 @@ enum {
 struct cairn_sorter;
 
 struct cairn_sorter_options {
-	int dir_fd;          /* where the file is made, if one is needed; must stay open */
+	int dir_fd;          /* folder for the file, if one is needed; must stay open */
 	size_t record_bytes; /* 8 .. CAIRN_SORTER_RECORD_BYTES_MAX */
-	size_t key_bytes;    /* of the key that a record begins with, compared as memcmp() does; 8 .. record_bytes */
-	size_t run_bytes;    /* of records in memory while they are added; a fifth more is used beside */
+	size_t key_bytes;    /* of the key at the beginning of a record, compared as memcmp() does; 8 .. record_bytes */
+	size_t run_bytes;    /* memory for records while adding; a fifth more is used */
 };
 
 /** @return CAIRN_OK; CAIRN_E_NOMEM */
@@ -35,8 +36,8 @@ void cairn_sorter_freep(struct cairn_sorter **sorter);
 CAIRN_MUST_USE enum cairn_status cairn_sorter_add(struct cairn_sorter *sorter, const void *record);
 
 /**
- * The next record in order. The first call ends the adding and gives the memory of it back.
- * @param[out] record  borrowed until the next call; NULL: that was the last
+ * Returns the next record in order. The first call ends the adding and frees its memory.
+ * @param[out] record  borrowed until the next call; NULL: no more records
  * @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_FULL; CAIRN_E_NOMEM
  */
 CAIRN_MUST_USE enum cairn_status cairn_sorter_next(struct cairn_sorter *sorter, const uint8_t **record);

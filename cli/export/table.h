@@ -1,4 +1,4 @@
-/* The tables of an export: their columns, and a row of each as a record that can be sorted. */
+/* The tables of an export: their columns, and rows as sortable records. */
 #ifndef CAIRN_CLI_EXPORT_TABLE_H
 #define CAIRN_CLI_EXPORT_TABLE_H
 
@@ -23,8 +23,8 @@ struct export_column {
 
 enum { EXPORT_COLUMNS_MAX = 8, EXPORT_RECORD_BYTES_MAX = 160 };
 
-/** The first column is the key, a hash by which the rows are sorted; the last one is the number of the xorb or file in
- * the index, which tells what was exported already. */
+/** The first column is the key, a hash by which rows are sorted. The last is the number of the xorb or file in the
+ * index, which tells which rows were exported before. */
 struct export_layout {
 	const char *name;
 	uint32_t n_columns;
@@ -37,7 +37,7 @@ const struct export_layout *export_layout(enum export_table table);
 /** Bytes of a record: a word of nulls at the end. */
 size_t export_record_bytes(const struct export_layout *layout);
 
-/** A value on its way into a record or out of it. */
+/** A value of a record. */
 struct export_value {
 	bool is_null;
 	uint64_t number;                  /* U32, U64; TIME: milliseconds, as i64 */

@@ -1,4 +1,4 @@
-/* What the verbs of `cairn fold` share. */
+/* Shared by the verbs of `cairn fold`. */
 #ifndef CAIRN_CLI_FOLD_H
 #define CAIRN_CLI_FOLD_H
 
@@ -20,7 +20,7 @@ struct fold_options {
 struct fold_file {
 	int fd;
 	struct cairn_fold *f;
-	uint64_t total_bytes; /* of all chunks as they are stored */
+	uint64_t total_bytes; /* of all chunks, as stored */
 };
 
 /** @return CAIRN_OK; CAIRN_E_NOT_FOUND "file.open"; as cairn_fold_open() */
@@ -28,7 +28,7 @@ CAIRN_MUST_USE enum cairn_status fold_file_open(struct fold_file *file, const ch
 /** For CLEANUP(). */
 void fold_file_fini(struct fold_file *file);
 
-/** A line about a chunk that is not as it was written: "WORD NAME: N wrong bytes", or "lost NAME: why". */
+/** Prints a line about a damaged chunk: "WORD NAME: N wrong bytes", or "lost NAME: why". */
 void fold_print_chunk(const char *word, const struct cairn_fold_chunk *c, enum cairn_status status, uint64_t n_wrong,
 		      const struct cairn_diag *diag);
 

@@ -1,4 +1,4 @@
-/* A commit of an import: uploads what the server wants uploaded, and commits it. */
+/* Makes a commit of an import: uploads the files that the server lacks, and commits them. */
 #ifndef CAIRN_CLI_IMPORT_COMMIT_H
 #define CAIRN_CLI_IMPORT_COMMIT_H
 
@@ -6,22 +6,22 @@
 #include "cli/hub/import_repo.h"
 #include "cli/push/push.h"
 
-/** What is committed. Borrowed. */
+/** The content of a commit. Borrowed. */
 struct import_commit {
 	const struct import_files *files;
 	const char *branch, *title;
-	const char *id;           /* that it is to have; NULL: what git gives it */
-	const char *snapshot;     /* which is noted with it; NULL: a plain folder */
-	const char *parent;       /* what the branch must be at; NULL, "": no matter */
-	bool is_exact;            /* what else the branch has goes; else .gitignore counts */
+	const char *id;           /* the commit's id; NULL: as git computes it */
+	const char *snapshot;     /* recorded with the commit; NULL: a plain folder */
+	const char *parent;       /* the required head of the branch; NULL, "": any */
+	bool is_exact;            /* remove the branch's other files; else .gitignore counts */
 	struct progress progress; /* begun */
 	uint64_t read_bytes;      /* of files, so far */
 };
 
-/** Upload what the server wants uploaded, and commit all; in several commits when one would be too large.
- *  @param[out] id  of the last one
- *  @return as import_files_open(), import_file_judge(), push_fd(), push_end(), client_request(); CAIRN_E_FORMAT a
- *          file changed meanwhile (import.changed); CAIRN_E_LIMIT (import.siblings); CAIRN_E_NOMEM */
+/** Uploads the files that the server lacks, and commits all; in several commits if one would be too large.
+ * @param[out] id  of the last one
+ * @return as import_files_open(), import_file_judge(), push_fd(), push_end(), client_request(); CAIRN_E_FORMAT a file
+ *         changed meanwhile (import.changed); CAIRN_E_LIMIT (import.siblings); CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status import_commit_send(struct import_repo *r, struct import_commit *commit,
 						    char id[static IMPORT_ID_CHARS + 1], struct cairn_diag *diag);
 

@@ -1,17 +1,17 @@
-/* The files of a snapshot, or of a plain folder: which there are, and each of them opened. No way to a file leads
- * through a symbolic link, but from a snapshot of a cache to a blob of that cache. */
+/* Lists and opens the files of a snapshot or of a plain folder. Follows no symbolic link, except from a snapshot of a
+ * cache to a blob of that cache. */
 #ifndef CAIRN_CLI_IMPORT_FILES_H
 #define CAIRN_CLI_IMPORT_FILES_H
 
 #include "cli/hub/import_source.h"
 #include "cli/push/push_folder.h"
 
-/** Begin it with IMPORT_FILES_NONE. Owns all. */
+/** Initialize with IMPORT_FILES_NONE. Owns all. */
 struct import_files {
-	struct push_folder folder; /* which there are */
+	struct push_folder folder; /* the list of files */
 	bool is_cache;
-	int dir;           /* the folder that they are in */
-	int blobs, shared; /* of a cache, the folders of blobs: of the repository, and of all; -1: there is none */
+	int dir;           /* the folder of the files */
+	int blobs, shared; /* of a cache: the folders of blobs, of the repository and of all; -1: none */
 };
 #define IMPORT_FILES_NONE                                                                                              \
 	(struct import_files)                                                                                          \
@@ -21,16 +21,16 @@ struct import_files {
 void import_files_fini(struct import_files *f);
 
 /**
- * Find them. What tools leave in a plain folder (.git, .cache/huggingface) is left out, as are its symbolic links.
- * @param quiet  what is left out is not mentioned
+ * Lists the files. In a plain folder, leaves out symbolic links and files of tools (.git, .cache/huggingface).
+ * @param quiet  do not report what is left out
  * @return as push_folder_read(); CAIRN_E_NOT_FOUND the snapshot is a symbolic link (folder.read); CAIRN_E_MISMATCH a
- *         link of a snapshot leads to no blob of its cache, or the blob is not there (import.blob)
+ *         link of a snapshot leads to no blob of its cache, or the blob is missing (import.blob)
  */
 CAIRN_MUST_USE enum cairn_status import_files_read(struct import_files *out, const struct import_source *source,
 						   const struct import_snapshot *snapshot, bool quiet,
 						   struct cairn_diag *diag);
 
-/** A file that is open. */
+/** An open file. */
 struct import_file {
 	int fd;
 	char blob[2 * CAIRN_SHA256_BYTES +
@@ -38,24 +38,24 @@ struct import_file {
 };
 
 /**
- * Open a file. It is the caller's to close.
+ * Opens a file; the caller closes it.
  * @param i  of the manifest
- * @return CAIRN_OK; CAIRN_E_NOT_FOUND it is not there any more, or is no regular file now (file.open);
- *         CAIRN_E_MISMATCH as above
+ * @return CAIRN_OK; CAIRN_E_NOT_FOUND it was removed, or is no regular file any more (file.open); CAIRN_E_MISMATCH as
+ *         import_files_read()
  */
 CAIRN_MUST_USE enum cairn_status import_files_open(const struct import_files *f, size_t i, struct import_file *out,
 						   struct cairn_diag *diag);
 
-/** Is a blob what it is called by? To be asked with what was read of the file: its SHA-256, or all its bytes.
- *  @return CAIRN_OK; CAIRN_E_MISMATCH (import.blob); CAIRN_E_NOMEM */
+/** Checks a blob against its name, after its file was read: by the SHA-256, or all bytes.
+ * @return CAIRN_OK; CAIRN_E_MISMATCH (import.blob); CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status import_file_judge(const struct import_file *file, const char *path,
 						   const uint8_t sha256[static CAIRN_SHA256_BYTES],
 						   struct cairn_diag *diag);
 CAIRN_MUST_USE enum cairn_status import_file_judge_bytes(const struct import_file *file, const char *path,
 							 const void *bytes, size_t len, struct cairn_diag *diag);
 
-/** Likewise of one that is called by a git oid, which is read for it; any other passes.
- *  @return as above; CAIRN_E_IO (file.read) */
+/** Checks a blob whose name is a git oid, and reads it for that; accepts any other.
+ * @return as import_file_judge(); CAIRN_E_IO (file.read) */
 CAIRN_MUST_USE enum cairn_status import_file_judge_oid(const struct import_file *file, const char *path,
 						       struct cairn_diag *diag);
 

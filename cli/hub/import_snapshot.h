@@ -1,5 +1,5 @@
-/* Snapshots, or a plain folder, become commits of a repository: which branch and tags each gets, and what of it is
- * there already. */
+/* Turns snapshots or a plain folder into commits of a repository: chooses branch and tags for each, and skips what
+ * exists. */
 #ifndef CAIRN_CLI_IMPORT_SNAPSHOT_H
 #define CAIRN_CLI_IMPORT_SNAPSHOT_H
 
@@ -19,17 +19,17 @@ struct import {
 	struct report report;
 };
 
-/** Can all that is to be imported be read, and have its names? Nothing is asked of the server for it.
- *  @return as import_files_read(); CAIRN_E_FORMAT a path that a hub does not take (import.path) */
+/** Checks that all files can be read and have valid names. Asks the server nothing.
+ * @return as import_files_read(); CAIRN_E_FORMAT a path that a hub refuses (import.path) */
 CAIRN_MUST_USE enum cairn_status import_check_all(struct import *im, struct cairn_diag *diag);
 
-/** May the branch get what this cache calls main? To be asked before any snapshot is imported.
- *  @return as import_trace_read(); CAIRN_E_FORMAT it has what is none of this cache's (import.branch) */
+/** Checks that the branch may receive this cache's main. Call before importing any snapshot.
+ * @return as import_trace_read(); CAIRN_E_FORMAT the branch has commits that are not of this cache (import.branch) */
 CAIRN_MUST_USE enum cairn_status import_check_branch(struct import *im, struct cairn_diag *diag);
 
-/** Import one, and tell of it.
- *  @return as import_files_read(), import_commit_send(), import_trace_read(), client_request(); CAIRN_E_FORMAT the
- *          branch has what is none of this cache's (import.branch) */
+/** Imports a snapshot, and reports it.
+ * @return as import_files_read(), import_commit_send(), import_trace_read(), client_request(); CAIRN_E_FORMAT the
+ *         branch has commits that are not of this cache (import.branch) */
 CAIRN_MUST_USE enum cairn_status import_one(struct import *im, const struct import_snapshot *snapshot,
 					    struct cairn_diag *diag);
 

@@ -1,4 +1,4 @@
-/* What is imported: a folder, or what huggingface_hub keeps of a repository in its cache. */
+/* The source of an import: a folder, or a repository in the cache of huggingface_hub. */
 #ifndef CAIRN_CLI_IMPORT_SOURCE_H
 #define CAIRN_CLI_IMPORT_SOURCE_H
 
@@ -17,31 +17,30 @@ enum {
 /** One commit. */
 struct import_snapshot {
 	char *path;                   /* its folder; owned */
-	char id[IMPORT_ID_CHARS + 1]; /* of the commit; "": of a plain folder, which has none */
-	char **tags;                  /* what the cache calls it besides main; owned, as are they */
+	char id[IMPORT_ID_CHARS + 1]; /* of the commit; "": a plain folder, which has none */
+	char **tags;                  /* the cache's refs to it except main; owned, with the array */
 	size_t n_tags;
-	int64_t at_unix_s; /* when its folder was changed last */
+	int64_t at_unix_s; /* time of the last change of its folder */
 	bool is_main;
 };
 
 /** Zeroed it is empty. Owns all. */
 struct import_source {
 	bool is_cache;
-	char *folder; /* that was named; owned */
-	char *inner;  /* in it, that of the repository in a cache of several; NULL: it is it; owned */
-	struct import_snapshot *snapshots; /* the oldest first, and main's at the end */
+	char *folder; /* as named by the caller; owned */
+	char *inner;  /* the repository's folder in a cache of several; NULL: folder itself; owned */
+	struct import_snapshot *snapshots; /* the oldest first, main's last */
 	size_t n;
 };
 void import_source_fini(struct import_source *source);
 
 /**
- * Find out what a folder is: the cache of one repository (it has a folder "snapshots"), a cache of several, in which
- * that of the repository is taken, or files.
+ * Determines the kind of a folder: the cache of one repository (it has a folder "snapshots"), a cache of several, from
+ * which the named repository is taken, or plain files.
  * @param prefix  "models": how the cache begins the names of such repositories
  * @param repository  "team/model"
- * @return CAIRN_OK; CAIRN_E_NOT_FOUND there is no such folder, or the cache has nothing of the repository
- *         (import.source); CAIRN_E_LIMIT more than IMPORT_SNAPSHOTS_MAX, or refs of one (import.snapshots);
- *         CAIRN_E_NOMEM
+ * @return CAIRN_OK; CAIRN_E_NOT_FOUND there is no such folder, or the cache lacks the repository (import.source);
+ *         CAIRN_E_LIMIT more than IMPORT_SNAPSHOTS_MAX snapshots, or refs of one (import.snapshots); CAIRN_E_NOMEM
  */
 CAIRN_MUST_USE enum cairn_status import_source_read(struct import_source *out, const char *folder, const char *prefix,
 						    const char *repository, struct cairn_diag *diag);

@@ -1,16 +1,16 @@
-/* Which snapshots a branch was filled with: each commit of an import has a note of it. */
+/* Finds the snapshots that a branch was filled with: each commit of an import has a note of its snapshot. */
 #ifndef CAIRN_CLI_IMPORT_TRACE_H
 #define CAIRN_CLI_IMPORT_TRACE_H
 
 #include "cli/hub/import_repo.h"
 
 struct import_trace {
-	char head[IMPORT_ID_CHARS + 1];          /* the last commit; "": there is none */
-	char head_snapshot[IMPORT_ID_CHARS + 1]; /* that it, or a part of it, came with; "": it is no import's */
-	char commit[IMPORT_ID_CHARS + 1];        /* that the whole snapshot came with last; "": it never did */
+	char head[IMPORT_ID_CHARS + 1];          /* the last commit; "": none */
+	char head_snapshot[IMPORT_ID_CHARS + 1]; /* its snapshot, or one that it is a part of; "": not of an import */
+	char commit[IMPORT_ID_CHARS + 1];        /* the last commit that completed the snapshot; "": none */
 };
 
-/** Put the note into the header of a commit. @param is_whole  the last of the commits of a snapshot */
+/** Puts the note into the header of a commit. @param is_whole  this is the last commit of a snapshot */
 void import_trace_note(struct cairn_json_out *header, const char *snapshot, bool is_whole);
 
 /** Look for a snapshot among the commits of a branch: by note, or by id. As far back as IMPORT_TRACE_COMMITS_MAX.
