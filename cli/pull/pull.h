@@ -1,5 +1,5 @@
-/* Pulling a file: its chunks are fetched by several threads, put where they belong in FILE.part, hashed, and the file
- * gets its name when its hash agrees. */
+/* Pulls a file: several threads fetch its chunks into their places in FILE.part. The file is hashed, and gets its name
+ * if the hash is correct. */
 #ifndef CAIRN_CLI_PULL_H
 #define CAIRN_CLI_PULL_H
 
@@ -9,12 +9,12 @@
 
 enum { PULL_JOBS_MAX = 16, PULL_JOBS_DEFAULT = 4 };
 
-/** Connections, one a thread, reused from file to file. */
+/** Connections, one for each thread, reused for all files. */
 struct pull_crew {
 	struct client *clients[PULL_JOBS_MAX]; /* owned */
 	unsigned n;
-	struct progress progress; /* the caller's to begin and to clear */
-	uint64_t done_bytes;      /* of files, written or found to be there */
+	struct progress progress; /* begun and cleared by the caller */
+	uint64_t done_bytes;      /* of files, written or already present */
 	uint64_t fetched_bytes;   /* received from signed URLs */
 };
 void pull_crew_fini(struct pull_crew *crew);
@@ -22,13 +22,13 @@ void pull_crew_fini(struct pull_crew *crew);
 struct pull_job {
 	struct cairn_hash file;
 	uint64_t file_bytes; /* pull_size(), or from a manifest */
-	uint64_t first, end; /* what is wanted of it; end exclusive */
+	uint64_t first, end; /* the requested range; end exclusive */
 	int dir_fd;          /* folder of the target; -1: standard output */
 	const char *name;    /* in that folder */
-	bool force;          /* the name may be another file's: it is replaced */
+	bool force;          /* replace an existing file of this name */
 	bool has_mode;
-	unsigned mode;          /* permissions of the new file; else as the umask has it */
-	uint64_t resumed_bytes; /* result: of an earlier pull, hashed again */
+	unsigned mode;          /* permissions of the new file; else by the umask */
+	uint64_t resumed_bytes; /* result: taken over from an earlier pull and hashed again */
 };
 
 /** Length of a file. @return as client_head_bytes() */
@@ -36,12 +36,12 @@ CAIRN_MUST_USE enum cairn_status pull_size(struct pull_crew *crew, const struct 
 					   struct cairn_diag *diag);
 
 /**
- * Pull one file, or a range of it. Works in memory for a window of 128 MiB a thread at about 48 bytes a chunk.
- * When it fails, NAME.part and NAME.part.state stay, for the next pull to go on, unless they are known to be wrong.
+ * Pulls one file, or a range of it. Memory: a window of 128 MiB for each thread, at about 48 bytes a chunk. After a
+ * failure NAME.part and NAME.part.state stay for the next pull, unless they are known to be wrong.
  * @return CAIRN_OK
  *         CAIRN_E_MISMATCH, CAIRN_E_FORMAT  a chunk, the hash or the plan is wrong
- *         CAIRN_E_CONFLICT  the target or NAME.part is not ours to replace, or another pull works on it;
- *                           "file.exists" the name is taken, and force is not set
+ *         CAIRN_E_CONFLICT  the target or NAME.part may not be replaced, or another pull uses it; "file.exists" the
+ *         name is taken, and force is not set
  *         CAIRN_E_FULL, CAIRN_E_IO; as client_request(), client_fetch()
  */
 CAIRN_MUST_USE enum cairn_status pull_file(struct pull_crew *crew, struct pull_job *job, struct cairn_diag *diag);

@@ -1,4 +1,4 @@
-/* Finding out which chunk is wrong when a file does not give its hash. */
+/* Finds the wrong chunk of a file whose hash is wrong. */
 #ifndef CAIRN_CLI_PULL_BLAME_H
 #define CAIRN_CLI_PULL_BLAME_H
 
@@ -7,8 +7,8 @@
 struct client;
 
 /**
- * Ask the server for the keyed hashes of the chunks of the file's xorbs, which it answers from its index, and compare
- * them with what was fetched. Only chunks that may be asked for lead to an answer, so this may find nothing.
+ * Asks the server for the keyed hashes of the chunks of the file's xorbs, and compares them with the fetched chunks.
+ * The server answers only for chunks that may be asked for, so this may find nothing.
  * @param state  of the whole pull
  * @param diag   gets the first wrong chunk, if one was found
  */

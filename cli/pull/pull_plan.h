@@ -1,5 +1,4 @@
-/* A window of a file: the terms that make it, and the byte ranges of xorbs that hold their chunks, as the server's plan
- * tells them. */
+/* A window of a file, from the server's plan: its terms, and the byte ranges of xorbs that hold their chunks. */
 #ifndef CAIRN_CLI_PULL_PLAN_H
 #define CAIRN_CLI_PULL_PLAN_H
 
@@ -9,7 +8,7 @@
 
 enum {
 	PULL_PLAN_BYTES_MAX = 128 * 1024 * 1024, /* of a plan's JSON */
-	PULL_PLAN_VALUES_MAX = 4 * 1024 * 1024,  /* in it: a window of chunks of 8 KiB, none beside another */
+	PULL_PLAN_VALUES_MAX = 4 * 1024 * 1024,  /* values in it: enough for a window of 8 KiB chunks, none adjacent */
 	PULL_PLAN_CHUNKS_MAX = 1024 * 1024,      /* of a window, 48 bytes each */
 };
 
@@ -18,12 +17,12 @@ struct pull_term {
 	struct cairn_hash xorb;
 	uint32_t start, end;
 	uint64_t at, bytes; /* place in the file, and length there */
-	size_t slot;        /* place of its first chunk among the window's chunks */
+	size_t slot;        /* index of its first chunk in the window's chunks */
 	bool complete;      /* need not be fetched */
-	uint64_t next_at;   /* where its next chunk belongs; of whoever fetches it */
+	uint64_t next_at;   /* where its next chunk belongs; used by the fetching thread */
 };
 
-/** A range of a xorb to be fetched, and the terms made of it. */
+/** A range of a xorb to fetch, and the terms that use it. */
 struct pull_unit {
 	struct cairn_hash xorb;
 	uint32_t start, end; /* chunks */
@@ -36,19 +35,19 @@ struct pull_plan {
 	struct cairn_json *json; /* holds the URLs */
 	struct pull_term *terms; /* in the file's order */
 	size_t n_terms;
-	size_t *uses; /* numbers of terms by xorb and first chunk; each once */
+	size_t *uses; /* indexes of terms, sorted by xorb and first chunk; each once */
 	struct pull_unit *units;
 	size_t n_units, cap_units;
 	size_t n_chunks;  /* of all terms */
-	uint64_t at, end; /* bytes of the file that the terms make; they may reach beyond what was asked for */
+	uint64_t at, end; /* bytes of the file that the terms cover; they may exceed the requested range */
 };
 void pull_plan_fini(struct pull_plan *plan);
 
 /**
- * Ask the server how bytes [first, end) of a file are made.
+ * Asks the server for the plan of bytes [first, end) of a file.
  * @param file_bytes  length of the file
  * @return as client_request()
- *         CAIRN_E_MISMATCH  the plan does not make these bytes, or contradicts itself
+ *         CAIRN_E_MISMATCH  the plan does not cover these bytes, or contradicts itself
  *         CAIRN_E_LIMIT     more than PULL_PLAN_CHUNKS_MAX chunks
  */
 CAIRN_MUST_USE enum cairn_status pull_plan_get(struct pull_plan *out, struct client *client,

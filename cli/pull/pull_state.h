@@ -1,5 +1,5 @@
-/* FILE.part.state: which chunks of a pull are in FILE.part already. Written as terms are completed, believed only after
- * the bytes in FILE.part were hashed again, so nothing needs to be synced while a pull runs. */
+/* FILE.part.state records which chunks of a pull are in FILE.part. Written as terms are completed; trusted only after
+ * the bytes in FILE.part are hashed again, so a running pull needs no sync. */
 #ifndef CAIRN_CLI_PULL_STATE_H
 #define CAIRN_CLI_PULL_STATE_H
 
@@ -18,22 +18,22 @@ struct pull_chunk {
 /** Owned by one thread at a time. fd is borrowed. */
 struct pull_state {
 	int fd;
-	uint64_t end; /* where the next record goes */
+	uint64_t end; /* offset of the next record */
 };
 
-/** Chunks read back, by place, each place once. */
+/** Chunks read from the state, sorted by place, without duplicates. */
 struct pull_chunks {
 	struct pull_chunk *at; /* owned */
 	size_t n, cap;
-	bool ended; /* the window is said to be complete, up to window_end */
+	bool ended; /* the window is recorded as complete, up to window_end */
 	uint64_t window_end;
 };
 void pull_chunks_fini(struct pull_chunks *chunks);
 
-/** Is it the state of this pull: bytes [first, end) of this file? */
+/** Returns whether the state belongs to this pull: bytes [first, end) of this file. */
 bool pull_state_matches(int fd, const struct cairn_hash *file, uint64_t first, uint64_t end);
 
-/** Start anew. @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_FULL */
+/** Starts an empty state. @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_FULL */
 CAIRN_MUST_USE enum cairn_status pull_state_begin(struct pull_state *s, const struct cairn_hash *file, uint64_t first,
 						  uint64_t end, struct cairn_diag *diag);
 
@@ -41,12 +41,12 @@ CAIRN_MUST_USE enum cairn_status pull_state_begin(struct pull_state *s, const st
 CAIRN_MUST_USE enum cairn_status pull_state_add(struct pull_state *s, const struct pull_chunk *chunks, size_t n,
 						struct cairn_diag *diag);
 
-/** Say that the window is complete. @return as pull_state_add() */
+/** Records that the window is complete. @return as pull_state_add() */
 CAIRN_MUST_USE enum cairn_status pull_state_end_window(struct pull_state *s, uint64_t window_end,
 						       struct cairn_diag *diag);
 
 /**
- * Read the records of one window. A torn record at the end is left out, and so is what no window can hold.
+ * Reads the records of one window. Ignores a torn last record, and records that no window can have.
  * @param offset  where the window begins: PULL_STATE_HEADER_BYTES for the first
  * @param[out] next  where the following window begins
  * @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_NOMEM
@@ -54,7 +54,7 @@ CAIRN_MUST_USE enum cairn_status pull_state_end_window(struct pull_state *s, uin
 CAIRN_MUST_USE enum cairn_status pull_state_read(const struct pull_state *s, uint64_t offset, struct pull_chunks *out,
 						 uint64_t *next, struct cairn_diag *diag);
 
-/** Forget all records from offset on. @return CAIRN_OK; CAIRN_E_IO */
+/** Removes all records from offset on. @return CAIRN_OK; CAIRN_E_IO */
 CAIRN_MUST_USE enum cairn_status pull_state_cut(struct pull_state *s, uint64_t offset, struct cairn_diag *diag);
 
 /** Write all of it at a place of a file. @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_FULL */

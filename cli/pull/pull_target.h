@@ -1,5 +1,4 @@
-/* Where a pull writes: NAME.part and NAME.part.state beside NAME, or files without a name on the way to standard
- * output. */
+/* The output of a pull: NAME.part and NAME.part.state beside NAME, or files without a name for standard output. */
 #ifndef CAIRN_CLI_PULL_TARGET_H
 #define CAIRN_CLI_PULL_TARGET_H
 
@@ -9,36 +8,37 @@ struct pull_target {
 	int dir_fd; /* borrowed; -1: standard output */
 	int part_fd, state_fd;
 	char *name, *part, *state; /* owned; NULL for standard output */
-	bool resumes;              /* the state is of this very pull */
+	bool resumes;              /* the state belongs to this pull */
 };
 void pull_target_fini(struct pull_target *t);
 
 /**
- * Open, lock and look at what an earlier pull left. An existing NAME.part is only taken over with a state beside it.
+ * Opens and locks the output, and reads the remains of an earlier pull. Uses an existing NAME.part only with a state
+ * beside it.
  * @return CAIRN_OK
- *         CAIRN_E_CONFLICT  NAME is there and no regular file, or a file and force is not set; NAME.part is not of a
- *                           pull, or in use by another one
+ *         CAIRN_E_CONFLICT  NAME exists and is no regular file, or is a file and force is not set; NAME.part is not of
+ *         a pull, or another pull uses it
  *         CAIRN_E_FULL, CAIRN_E_IO, CAIRN_E_NOMEM
  */
 CAIRN_MUST_USE enum cairn_status pull_target_open(struct pull_target *t, const struct pull_job *job,
 						  struct cairn_diag *diag);
 
 /**
- * Look whether NAME is there and is the file of the job, whole: by its size and hash.
- * @param sha256  does as well, since not every client cuts files as we do; NULL: there is none to compare
- * @return the open file, the caller's to close; -1: it is not there, or holds something else
+ * Checks by size and hash whether NAME exists and is the whole file of the job.
+ * @param sha256  accepted as well, since other clients may cut files differently; NULL: not compared
+ * @return the open file, the caller's to close; -1: missing, or another file
  */
 int pull_target_find(const struct pull_job *job, const uint8_t *sha256);
 
-/** Make the file durable and give it its name. @return CAIRN_OK; CAIRN_E_FULL; CAIRN_E_IO; CAIRN_E_CONFLICT somebody
- *  else took the name meanwhile, and force is not set: NAME.part stays */
+/** Makes the file durable and gives it its name. @return CAIRN_OK; CAIRN_E_FULL; CAIRN_E_IO; CAIRN_E_CONFLICT the name
+ * was taken meanwhile, and force is not set: NAME.part stays */
 CAIRN_MUST_USE enum cairn_status pull_target_finish(struct pull_target *t, const struct pull_job *job,
 						    struct cairn_diag *diag);
 
-/** Remove what was written: it is wrong. */
+/** Removes the written files, because their content is wrong. */
 void pull_target_drop(struct pull_target *t);
 
-/** Send len bytes of the part's beginning to standard output. @return CAIRN_OK; CAIRN_E_FULL; CAIRN_E_IO */
+/** Writes the first len bytes of the part to standard output. @return CAIRN_OK; CAIRN_E_FULL; CAIRN_E_IO */
 CAIRN_MUST_USE enum cairn_status pull_target_print(struct pull_target *t, uint64_t len, struct cairn_diag *diag);
 
 #endif

@@ -1,4 +1,4 @@
-/* One window of a pull: the units of its plan, fetched by the crew's threads. */
+/* One window of a pull: the crew's threads fetch the units of its plan. */
 #ifndef CAIRN_CLI_PULL_WINDOW_H
 #define CAIRN_CLI_PULL_WINDOW_H
 
@@ -9,19 +9,19 @@
 struct pull_window {
 	struct pull_crew *crew;
 	struct pull_plan plan;     /* owned */
-	struct pull_chunk *chunks; /* owned; plan.n_chunks of them, filled in by the fetching */
+	struct pull_chunk *chunks; /* owned; plan.n_chunks of them, filled in by fetching */
 	int part_fd;               /* borrowed */
 	uint64_t part_at;          /* place in the file of the first byte of part_fd */
-	uint64_t first, end;       /* bytes of the file that are wanted at all */
+	uint64_t first, end;       /* the requested bytes of the file */
 	struct pull_state *state;
 };
 void pull_window_fini(struct pull_window *w);
 
-/** Take over what is there already: terms all of whose chunks are in have need not be fetched.
- *  @return CAIRN_OK; CAIRN_E_NOMEM */
+/** Marks terms as complete if all their chunks are in have.
+ * @return CAIRN_OK; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status pull_window_prepare(struct pull_window *w, const struct pull_chunks *have);
 
-/** Fetch the rest. @return CAIRN_OK all chunks are there; CAIRN_E_DENIED the URLs have expired; as pull_file() */
+/** Fetches the rest. @return CAIRN_OK all chunks are fetched; CAIRN_E_DENIED the URLs have expired; as pull_file() */
 CAIRN_MUST_USE enum cairn_status pull_window_run(struct pull_window *w, struct cairn_diag *diag);
 
 #endif

@@ -1,4 +1,4 @@
-/* The engine of a push: asks for known chunks, compresses and sends what is new, and registers the files. */
+/* The engine of a push: asks for known chunks, compresses and sends new ones, and registers the files. */
 #ifndef CAIRN_CLI_PUSH_H
 #define CAIRN_CLI_PUSH_H
 
@@ -11,19 +11,19 @@
 
 #include <pthread.h>
 
-/** Zeroed except for what push_init() fills in. Owned by one thread. */
+/** Zeroed except for the fields that push_init() sets. Owned by one thread. */
 struct push {
 	struct client *client;
-	struct cairn_placer placer; /* its files are those that were pushed, in order */
-	pthread_mutex_t lock;       /* over what it knows of chunks, which those that ask ahead look up */
-	struct ahead *ahead;        /* NULL: nobody asks ahead */
+	struct cairn_placer placer; /* its files are the pushed ones, in order */
+	pthread_mutex_t lock;       /* over known chunks, which threads that ask ahead look up */
+	struct ahead *ahead;        /* NULL: no questions ahead */
 	struct senders *senders;
-	struct compressor *compressor;  /* into writers of theirs */
-	struct cairn_buf answer;        /* of the request in hand */
+	struct compressor *compressor;  /* compresses into the senders' writers */
+	struct cairn_buf answer;        /* of the current request */
 	struct cairn_buf dedupe_answer; /* may be large */
-	struct progress progress;       /* the caller's to begin */
-	bool broken;                    /* the server, or memory: no other file is worth a try */
-	uint64_t read_bytes, new_bytes; /* new: those that are to be sent */
+	struct progress progress;       /* begun by the caller */
+	bool broken;                    /* the server or memory failed: push no further file */
+	uint64_t read_bytes, new_bytes; /* new: to be sent */
 	uint64_t queries, hits, shards_sent, shards_new;
 };
 
@@ -37,26 +37,26 @@ void push_fini(struct push *p);
 CAIRN_MUST_USE enum cairn_status push_open(struct push *p, const struct server_options *server, unsigned jobs,
 					   struct cairn_diag *diag);
 
-/** The files that come, told by number: their first chunks are asked about ahead, several at once, but with dedupe.
+/** Announces the files by index: threads ask about their first chunks ahead, several at once, if dedupe is on.
  *  @param open_file  as ahead_push.open, with ctx. @return CAIRN_OK; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status push_ask_ahead(struct push *p, size_t n, int (*open_file)(void *ctx, size_t file),
 						void *ctx);
 
-/** Of these the one of this number comes next. Harmless without push_ask_ahead(). */
+/** Tells which announced file comes next. Harmless without push_ask_ahead(). */
 void push_next(struct push *p, size_t file);
 
-/** Questions about chunks so far. */
+/** Returns the number of questions about chunks so far. */
 uint64_t push_queries(const struct push *p);
 
 /**
- * Read a file and send what is new of it; it is registered by push_end().
+ * Reads a file and sends its new chunks; push_end() registers the file.
  * @param path  "-" is standard input
- * @return as scan_file(); with p->broken set, what the server or memory failed with. Without it the failure is the
- *         file's, which is left out, and others may follow
+ * @return as scan_file(). With p->broken set: the failure of the server or of memory. Else the failure is of this
+ *         file, which is left out, and others may follow
  */
 CAIRN_MUST_USE enum cairn_status push_file(struct push *p, const char *path, struct cairn_diag *diag);
 
-/** Likewise, of an open file, which is closed in any case. */
+/** As push_file(), for an open file, which is closed in any case. */
 CAIRN_MUST_USE enum cairn_status push_fd(struct push *p, int fd, struct cairn_diag *diag);
 
 /** Send the last xorb and the shards. @return as client_request(), cairn_shards_write() */

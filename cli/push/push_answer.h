@@ -1,4 +1,4 @@
-/* What a push says of answers that no store gives. */
+/* Reports answers that do not come from a store. */
 #ifndef CAIRN_CLI_PUSH_ANSWER_H
 #define CAIRN_CLI_PUSH_ANSWER_H
 

@@ -1,16 +1,16 @@
-/* Waiting for another thread while somebody looks on. */
+/* Waits for another thread, and calls a function meanwhile. */
 #ifndef CAIRN_CLI_WATCH_H
 #define CAIRN_CLI_WATCH_H
 
 #include <pthread.h>
 
-/** What is called some ten times a second, without the lock. */
+/** A function called about ten times a second, without the lock. */
 struct watch {
-	void (*look)(void *ctx); /* NULL: nobody looks */
+	void (*look)(void *ctx); /* NULL: not called */
 	void *ctx;
 };
 
-/** As pthread_cond_wait(): it may end without a reason. @param changed  of cairn_cond_init() */
+/** As pthread_cond_wait(), including spurious wake-ups. @param changed  of cairn_cond_init() */
 void watch_wait(const struct watch *w, pthread_cond_t *changed, pthread_mutex_t *lock);
 
 #endif
