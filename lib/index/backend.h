@@ -138,7 +138,7 @@ struct cairn_index_backend {
 	 * that failed. The function is NULL where there are no leases */
 	enum cairn_status (*begin_write)(struct cairn_index *ix, const struct cairn_index_lease *lease,
 					 struct cairn_diag *diag);
-	/** Savepoints of one write: undo() rolls back to the savepoint; release() always follows. @return CAIRN_OK; as
+	/** Savepoints of one write. undo() rolls back to the savepoint; release() follows. @return CAIRN_OK; as
 	 * begin() */
 	enum cairn_status (*save)(struct cairn_index *ix);
 	enum cairn_status (*undo)(struct cairn_index *ix);

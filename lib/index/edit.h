@@ -18,8 +18,7 @@ struct cairn_edit_content {
 	struct cairn_git_oid oid;
 };
 
-/** Receives each entry of a scan; must change nothing. Any status but CAIRN_OK ends the scan, which returns that
- * status. */
+/** Receives each entry of a scan; must change nothing. Any status but CAIRN_OK ends the scan, which returns it. */
 typedef enum cairn_status cairn_edit_visit(void *ctx, const char *folder, const char *name, bool is_folder,
 					   const struct cairn_git_oid *oid);
 
@@ -39,8 +38,9 @@ struct cairn_edit_engine {
 	 * was uploaded */
 	enum cairn_status (*content)(void *ctx, const struct cairn_index_operation *operation,
 				     struct cairn_edit_content *out);
-	/** Gives a content the bytes of `same`, an equal content. Its own bytes were deleted for good, are unproved or
-	 * false (then the latest claim counts), or, of an inline file, were damaged and so not found. */
+	/** Gives a content the bytes of `same`, an equal content. Its own bytes may be deleted for good. Or they are
+	 * unproved or false; then the latest claim counts. Or those of an inline file are damaged, and so were not
+	 * found. */
 	enum cairn_status (*revive)(void *ctx, int64_t content, int64_t same);
 };
 

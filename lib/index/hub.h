@@ -93,8 +93,7 @@ CAIRN_MUST_USE enum cairn_status cairn_index_disable_account(struct cairn_index 
 							     struct cairn_index_disable_account *disable);
 
 /** Sets a user's role in an organisation. CAIRN_E_NOT_FOUND: there is no such organisation (account.unknown), or no
- * such user (user.unknown). CAIRN_E_CONFLICT: the organisation would have no admin left who is not disabled
- * (member.last_admin). */
+ * such user (user.unknown). CAIRN_E_CONFLICT: no enabled admin would be left (member.last_admin). */
 struct cairn_index_set_member {
 	struct cairn_index_write write;
 	const char *organisation, *user; /* borrowed */
@@ -157,8 +156,8 @@ bool cairn_index_is_repo_owner(const char *owner);
 /** Returns the repository's number. @return 0: the name has another form */
 int64_t cairn_index_owner_repo(const char *owner);
 
-/** Returns the name that this owner has after its repository was deleted, while files are still registered under it. No
- * token has such a name. */
+/** Returns this owner's name after its repository was deleted, while files are still registered under it. No token has
+ * it. */
 void cairn_index_gone_owner(char out[static CAIRN_INDEX_OWNER_BYTES], int64_t repo);
 bool cairn_index_owner_is_gone(const char *owner);
 
@@ -247,7 +246,7 @@ struct cairn_index_add_repo {
 };
 CAIRN_MUST_USE enum cairn_status cairn_index_add_repo(struct cairn_index *ix, struct cairn_index_add_repo *add);
 
-/** Sets who may see a repository, and who may read its files. CAIRN_E_NOT_FOUND: no repository has this number
+/** Sets who may see a repository, and read its files. CAIRN_E_NOT_FOUND: no repository has this number
  * (repo.unknown). */
 struct cairn_index_set_repo {
 	struct cairn_index_write write;
@@ -288,9 +287,9 @@ struct cairn_index_drop_repo {
 CAIRN_MUST_USE enum cairn_status cairn_index_drop_repo(struct cairn_index *ix, struct cairn_index_drop_repo *drop);
 
 /** Removes a piece of what nobody can reach, for about CAIRN_INDEX_GC_MS: the contents of deleted repositories; lines
- * of commits from which no branch, tag or pull request comes, and of other lines the commits after the last one from
- * which any of these comes; the ownership of files that were uploaded to a bucket at least grace_s ago and that no
- * object of it names. Git-like repositories keep theirs: Git LFS names files elsewhere. */
+ * of commits from which no branch, tag or pull request comes; the commits of other lines after the last one from which
+ * any of these comes; the ownership of files that were uploaded to a bucket at least grace_s ago and that no object of
+ * it names. Git-like repositories keep theirs: Git LFS names files elsewhere. */
 struct cairn_index_sweep_repos {
 	struct cairn_index_write write;
 	int64_t grace_s;

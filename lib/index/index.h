@@ -28,7 +28,7 @@ struct cairn_index;
 struct cairn_index_needs; /* needs.h */
 struct cairn_index_kind;  /* of a write: internal */
 
-/* Of an owner's files with one SHA-256, the best of the latest so many counts. A text for SQL statements. */
+/* Among this many latest files of an owner with one SHA-256, the best one counts. A text for SQL statements. */
 #define CAIRN_INDEX_SAME_MAX "64"
 
 enum {
@@ -50,8 +50,8 @@ struct cairn_index_options {
 	/** For writing to an index on another machine: the owner it must have, by a name that the data folder keeps. An
 	 * index without rows and owner gets this one. NULL: not checked. */
 	const char *owner;
-	/** For writing to an index on another machine: others that set it may write too. Their commits are seen here a
-	 * second later. */
+	/** For writing to an index on another machine: others that set it may write too. A second later their commits
+	 * are seen. */
 	bool shared;
 };
 
@@ -107,8 +107,7 @@ CAIRN_MUST_USE enum cairn_status cairn_index_reach(const char *url, struct cairn
 CAIRN_MUST_USE enum cairn_status cairn_index_open(struct cairn_index **out, const char *url,
 						  const struct cairn_index_options *options, struct cairn_diag *diag);
 
-/** Is the index on another machine? Calls may then block for long, so do not call it on a thread that others wait
- * for. */
+/** Is the index on another machine? Then calls may block for long: use no thread that others wait for. */
 bool cairn_index_is_remote(const struct cairn_index *ix);
 
 /** Returns the version of SQLite if it has the WAL-reset bug, which loses commits unless checkpoints keep to an order
@@ -171,7 +170,7 @@ struct cairn_index_dedupe_xorb {
  *  would find nothing; true: it may (one untracked chunk in some hundred gets this answer). Any thread. */
 bool cairn_index_may_dedupe(struct cairn_index *ix, const char *scope, const struct cairn_hash *chunk);
 
-/** A chunk query to screen without waiting; the caller sets the first three members, and keeps it until done() is
+/** A chunk query to screen without waiting. The caller sets the first three members. It must live until done() is
  * called. */
 struct cairn_index_screen {
 	const char *scope; /* borrowed likewise */
@@ -315,13 +314,12 @@ struct cairn_index_look {
 	struct cairn_hash body; /* identity of the upload */
 	const char *scope;      /* borrowed, as the rest */
 	const char *owner;
-	/* What the shard names; left out if it names more than the limits. */
+	/* The shard's xorbs and files; left out if they exceed the limits. */
 	const struct cairn_hash *xorbs; /* the described ones first */
 	const struct cairn_hash *files;
 	uint32_t n_xorbs, n_described, n_files;
 
-	bool known; /* result; this body was accepted from this owner in this scope (of a repository: within the hour)
-		     */
+	bool known; /* result; this owner's body was accepted in this scope (of a repository: within the hour) */
 	struct cairn_index_registered registered; /* result, if known; for cairn_index_confirm_shard() */
 	struct cairn_index_seen seen;             /* result, if not known; for cairn_index_put_shard() */
 	struct cairn_index_seen_xorb *found;      /* room for n_xorbs of them, zeroed */
@@ -375,14 +373,14 @@ void cairn_index_condemn(struct cairn_index *ix, const struct cairn_diag *diag);
  * no longer. gc_mark retires a xorb that is not referenced, and neither new nor renewed within the grace time; it is no
  * longer offered. gc_sweep durably removes the rows of a xorb that has been retired for longer than the grace time and
  * is still not referenced. Only then may the caller remove its object; a crash in between leaves an object without a
- * row. A client that was told "it is here" (by an answer to a chunk query, HEAD, a grant) may refer to the xorb for as
- * long as that answer is good. A retired xorb gets no such answer. Any other xorb must first be retired, and then stays
- * for the sweep's grace time, which must be longer than any answer lives. So an answer needs no write: every query is a
- * read, and queries keep no garbage. An acknowledged upload of the same bytes sends renew_xorb: the xorb is as if it
- * had just come. Renewal, and a shard that names the xorb, end its retirement. Before an object is removed, no put of
- * the same xorb may slip between its row and its object. So hold the hash from gc_sweep's done() to the removal, or
- * call cairn_index_xorb() again while holding it. Every removal of a file or a xorb, and of what clients may ask about,
- * makes all shards accepted before unknown, so that they are registered anew if they come again.
+ * row. A client may refer to a xorb that an answer (to a chunk query, HEAD, a grant) has offered, for as long as that
+ * answer is good. A retired xorb gets no such answer. Any other xorb must first be retired, and then stays for the
+ * sweep's grace time, which must be longer than any answer lives. So an answer needs no write: every query is a read,
+ * and queries keep no garbage. An acknowledged upload of the same bytes sends renew_xorb: the xorb is as if it had just
+ * come. Renewal, and a shard that names the xorb, end its retirement. Before an object is removed, no put of the same
+ * xorb may slip between its row and its object. So hold the hash from gc_sweep's done() to the removal, or call
+ * cairn_index_xorb() again while holding it. Every removal of a file, a xorb or an eligible chunk makes all earlier
+ * shards unknown. So they are registered anew if they come again.
  */
 enum {
 	CAIRN_INDEX_GC_MS = 5,       /* statements of one gc_mark or gc_sweep */
@@ -481,7 +479,7 @@ struct cairn_index_put_shard {
 	const char *owner;
 	const struct cairn_index_new_shard *shard;
 	uint64_t records_bytes; /* size of its records: a large shard is committed alone */
-	/* Of the look whose xorb numbers the records use. Zeroed: there was none. */
+	/* The look whose xorb numbers the records use. Zeroed: none. */
 	struct cairn_index_seen seen;
 	bool added;                               /* result; false: all was known already, maybe from other uploads */
 	struct cairn_index_registered registered; /* the index's */

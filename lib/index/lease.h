@@ -3,9 +3,9 @@
  *
  * A lease lasts CAIRN_INDEX_LEASE_S by the clock of the index's server, and a thread of the index renews it each
  * second. A daemon that hangs does not renew its lease, and another takes it over. Taking over increases the lease's
- * fence. A write under a lease (write.lease) is refused in its own transaction if its fence is stale, so a daemon that
- * wakes up after a month changes nothing. If one process writes the index there are no leases, and every call
- * succeeds. */
+ * fence. A write under a lease (write.lease) checks the fence in its own transaction, and is refused if it is stale. So
+ * a daemon that wakes up after a month changes nothing. With a single writing process there are no leases, and every
+ * call succeeds. */
 #ifndef CAIRN_INDEX_LEASE_H
 #define CAIRN_INDEX_LEASE_H
 

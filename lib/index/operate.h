@@ -88,8 +88,8 @@ struct cairn_index_key {
 CAIRN_MUST_USE enum cairn_status cairn_index_key(struct cairn_index *ix,
 						 const uint8_t digest[static CAIRN_SHA256_BYTES],
 						 struct cairn_index_key *out);
-/** Is there a key with this number that is neither revoked nor expired, and whose account is not disabled? Called on
- * the threads of connections, so a remote engine answers from a cache, at most a second old.
+/** Is there a key with this number that is neither revoked nor expired, and whose account is not disabled? It is called
+ * on the threads of connections, so a remote engine answers from a cache, at most a second old.
  *  @param[out] good  false on failure
  *  @return CAIRN_OK; CAIRN_E_BUSY the cache is too old, or, where others write, the key may be newer; as every read */
 CAIRN_MUST_USE enum cairn_status cairn_index_key_is_good(struct cairn_index *ix, int64_t id, bool *good);

@@ -1,7 +1,7 @@
 /* Owners' claims of the SHA-256 of their files, and the proof of these claims. A claim counts for its owner as soon as
  * it is made. The bytes are read once a file, for all of its owners, to prove the claims or find them false. Still,
- * each claim is settled by itself and in its owner's turn, so that the time of settling does not reveal whether another
- * owner has the file. */
+ * each claim is settled by itself and in its owner's turn. So the time of settling does not reveal other owners of the
+ * file. */
 #ifndef CAIRN_INDEX_PROOF_H
 #define CAIRN_INDEX_PROOF_H
 

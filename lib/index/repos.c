@@ -13,7 +13,7 @@
  * and reads a partial index instead. */
 #define KEPT "coalesce(r.dropped, 0) = 0"
 
-/* By its name, or by a former one. */
+/* A repository by its name, or by a former one. */
 CAIRN_SQL_OF(REPO_FIND,
 	     REPO KEPT " AND r.id = coalesce("
 		       "(SELECT n.id FROM repo n WHERE n.dropped IS NULL AND n.kind = $1 AND n.name = $3"

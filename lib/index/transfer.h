@@ -102,8 +102,7 @@ struct cairn_index_transfer;
 
 enum cairn_index_frozen { CAIRN_INDEX_THAWED, CAIRN_INDEX_FILLING, CAIRN_INDEX_MOVED };
 
-/** Returns a text for people, to follow "this store": why it refuses writes, and what to do. "" for
- * CAIRN_INDEX_THAWED. */
+/** Returns a text for people, after "this store": why it refuses writes, and what to do. "" for CAIRN_INDEX_THAWED. */
 const char *cairn_index_frozen_words(enum cairn_index_frozen frozen);
 
 /** Is the index at this URL frozen? Opens it for that only. @return as cairn_index_transfer_open() */
@@ -159,8 +158,7 @@ CAIRN_MUST_USE enum cairn_status cairn_index_transfer_write(struct cairn_index_t
 							    const struct cairn_index_rows *const *put, size_t n,
 							    struct cairn_diag *diag);
 
-/** Begins to fill an index: freezes it and disables constraints between tables until the end. Harmless if already
- * begun. */
+/** Begins to fill an index: freezes it and disables constraints between tables until the end. May be repeated. */
 CAIRN_MUST_USE enum cairn_status cairn_index_transfer_begin(struct cairn_index_transfer *t, struct cairn_diag *diag);
 /**
  * Ends filling: sets the last numbers given, and checks and enables the constraints between tables. The index stays

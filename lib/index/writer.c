@@ -185,7 +185,7 @@ struct writer_outcome {
 
 /* Joins the shards of a batch if the engine is on another machine. Shards that it does not take are applied one by one,
  * and so are all if one fails. A batch is committed ahead only if it has joined shards and nothing else, since only
- * these can be recognized later. Do not commit ahead while the settler is failing: few unanswered commits should be
+ * these can be recognized later. Do not commit ahead while the settler is failing: few unanswered writes should be
  * visible. */
 static enum cairn_status writer_join(struct cairn_index *ix, struct cairn_index_write *batch, bool alone,
 				     struct writer_outcome *out, struct cairn_diag *diag)

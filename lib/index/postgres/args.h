@@ -1,4 +1,4 @@
-/* Arguments of statements in PostgreSQL's binary format: numbers, bytes, and arrays of them. Also reads columns. */
+/* Arguments of statements in PostgreSQL's binary format: numbers, bytes, and arrays of them. Columns of answers. */
 #ifndef CAIRN_INDEX_POSTGRES_ARGS_H
 #define CAIRN_INDEX_POSTGRES_ARGS_H
 

@@ -1,5 +1,4 @@
-/* The difference between this machine's clock and the server's. All daemons that share an index compare with the
- * server. */
+/* The difference between this machine's clock and the server's, with which all daemons of an index compare. */
 #ifndef CAIRN_INDEX_POSTGRES_CLOCKS_H
 #define CAIRN_INDEX_POSTGRES_CLOCKS_H
 

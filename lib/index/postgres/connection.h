@@ -73,8 +73,8 @@ void cairn_pg_take_long(struct cairn_pg *pg);
 /** Statements queued after this are lookups again, within the same transaction. */
 void cairn_pg_look_up(struct cairn_pg *pg);
 
-/** Statements queued after this read a page of rows in the order of an index, without sorting, so that only the rows of
- *  the page are read. Until the transaction ends. */
+/** Statements queued after this read a page in the order of an index, without sorting. So only the rows of the page are
+ *  read. Until the transaction ends. */
 void cairn_pg_in_order(struct cairn_pg *pg);
 
 /** Are statements queued that no exchange has sent? */

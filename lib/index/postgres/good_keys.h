@@ -19,8 +19,7 @@ struct cairn_pg_good_keys {
 	pthread_mutex_t lock;
 	struct cairn_pg_good_key *keys; /* by id; 16 bytes each */
 	size_t n;
-	int64_t server; /* the server they were read from: after a failover another server may give the same generation
-			   to other changes */
+	int64_t server;     /* their server: after a failover another may give the same generation to other changes */
 	int64_t generation; /* number of changes of keys they include */
 	int64_t last_id;    /* the highest id, of good and other keys */
 };

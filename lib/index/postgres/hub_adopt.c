@@ -13,7 +13,7 @@ static const char ADOPT_NAMED[] =
 	" s AS (SELECT coalesce(sum(size), 0)::bigint AS bytes FROM file WHERE id IN (SELECT file FROM added)),"
 	" u AS (UPDATE repo SET stored = stored + s.bytes FROM s WHERE repo.scope = $1 AND s.bytes > 0)"
 	" SELECT bytes FROM s";
-/* Which of these files an owner has under these SHA-256, and the belief in these claims. */
+/* Finds an owner's files among these by SHA-256, with the belief in each claim. */
 static const char ADOPT_FIND[] =
 	"SELECT k.n, f.id, w.proof::bigint FROM unnest($2::bytea[], $3::bytea[]) WITH ORDINALITY k(hash, sha256, n)"
 	" CROSS JOIN LATERAL (SELECT id FROM file WHERE hash = k.hash LIMIT 1) f CROSS JOIN LATERAL"

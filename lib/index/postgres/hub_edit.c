@@ -1,5 +1,4 @@
-/* Reads and writes entries for a commit's edits (index/edit.h). Each exchange costs a round trip, so reads are
- * batched. */
+/* Reads and writes entries for a commit's edits (index/edit.h). Reads are batched to save round trips. */
 #include "index/entries.h"
 #include "index/postgres/chain.h"
 #include "index/postgres/commit.h"
@@ -24,8 +23,7 @@ static const char EDIT_FIND[] =
 	CAIRN_PG_CHAIN "SELECT k.n, e.since, e.oid, coalesce(e.content, 0), coalesce(c.size, 0)"
 		       " FROM unnest($3::bytea[], $4::bytea[]) WITH ORDINALITY k(folder, name, n)" CAIRN_PG_CHAIN_ENTRY
 		       " LEFT JOIN content c ON c.id = e.content WHERE e.oid IS NOT NULL";
-/* For thousands of values at once: joins only what has an index. min(id + 0) keeps the planner from walking ids in
- * order. */
+/* For thousands of values at once: joins only what has an index. min(id + 0) prevents a walk over all ids. */
 #define EDIT_MADE                                                                                                      \
 	" made AS MATERIALIZED (SELECT k.*, CASE WHEN k.known IS NULL AND k.nth = 1 THEN"                              \
 	" nextval((SELECT pg_get_serial_sequence('content', 'id')::regclass)) END AS id FROM k),"

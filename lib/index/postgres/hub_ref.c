@@ -18,11 +18,11 @@ static const char REF_FIND[] = "SELECT l.head FROM ref r JOIN line l ON l.id = r
 			       " WHERE r.repo = $1 AND r.kind = $2 AND r.name = $3";
 static const char REF_LAST_PULL[] =
 	"SELECT coalesce(max(convert_from(name, 'UTF8')::bigint), 0) FROM ref WHERE repo = $1 AND kind = 3";
-/* As in git, where a ref is a file: "main/x" could not be told from the path x of main. */
+/* Refs must not nest, as in git, where a ref is a file: "main/x" could also mean the path x of main. */
 static const char REF_NESTED[] =
 	"SELECT name FROM ref WHERE repo = $1 AND kind IN (1, 2) AND (substr(name, 1, octet_length($2) + 1) = $2 || '/'"
 	" OR substr($2, 1, octet_length(name) + 1) = name || '/') LIMIT 1";
-/* Also the number of lines that a lookup there reads. */
+/* A commit, and the number of lines that a lookup there reads. */
 static const char REF_COMMIT[] =
 	"SELECT " CAIRN_PG_HEAD ", l.depth FROM commit_ c JOIN line l ON l.id = c.line WHERE c.id = $1";
 static const char REF_BRANCH[] = "SELECT p.scope, " CAIRN_PG_HEAD " FROM repo p LEFT JOIN ref r ON r.repo = p.id"

@@ -10,8 +10,7 @@
 #include <limits.h>
 #include <stdlib.h>
 
-/* Counts the known files last. One would do, but then the time would reveal to an unproved sender where the search
- * ended. */
+/* Counts the known files last. Otherwise the time would reveal to an unproved sender where the search ended. */
 static const char LOOK_SHARD[] =
 	"SELECT t.collection, o.scope, o.owner, h.collection, h.at, (SELECT count(*) FROM file WHERE hash = ANY($4))"
 	" FROM state t, (SELECT (SELECT id FROM scope WHERE name = $2) AS scope,"

@@ -236,7 +236,7 @@ static enum cairn_status put_piece_refer(struct put_piece *piece, const struct p
 	return CAIRN_OK;
 }
 
-/* What to add: owners of new files, owners of known ones, or claims on known ones. */
+/* The rows to add: owners of new files, owners of known ones, or claims on known ones. */
 enum put_owning { OWN_NEW, OWN_KNOWN, OWN_CLAIM };
 
 static enum put_owning put_file_owning(const struct put_file *f)
@@ -296,8 +296,8 @@ static enum cairn_status put_piece_claim(struct put_piece *piece)
 	return status;
 }
 
-/* Called when a known file comes again. If its terms are damaged or name a lost xorb, and all xorbs of the new terms
- * are stored, the file gets the new terms, and can be read again. */
+/* Called when a known file comes again. Its terms may be damaged, or name a lost xorb. If all xorbs of the new terms
+ * are stored, the file then gets these, and can be read again. */
 static enum cairn_status put_piece_mend_one(struct put_piece *piece, const struct put_file *f)
 {
 	struct cairn_pg *pg = &piece->p->tx->pg;

@@ -1,5 +1,5 @@
-/* Registers several shards together. Simple shards, which have new files of known xorbs, take one exchange for the rows
- * of all, and one or two more for the quota of each owner of new bytes. put_shard.c registers all other shards
+/* Registers several shards together. Simple shards, which have new files of known xorbs, take one exchange for all
+ * rows. Each owner of new bytes takes one or two more, for its quota. put_shard.c registers all other shards
  * afterwards.
  *
  * The look before verifying (look.c) is used, unless something was removed since or another server leads. If a file or

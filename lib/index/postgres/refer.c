@@ -18,8 +18,8 @@ static const char *const REFER_ONE[CAIRN_INDEX_MATCHES] = {
 	[CAIRN_INDEX_MATCH_SHA256] = REFER_OF_ONE
 	"file_owner o" REFER_FILES("o.file") " WHERE o.scope + 0 = " REFER_SCOPE
 					     " AND o.sha256 = $2 AND o.proof > 0 ORDER BY f.hash LIMIT $3",
-	/* Looks up each of the owner's files under the xorb's number, even if there is none (-1): the time must not
-	 * reveal that. */
+	/* Looks up each of the owner's files under the xorb's number, even if there is none (-1): time must not
+	 * tell. */
 	[CAIRN_INDEX_MATCH_XORB] = REFER_OF_ONE
 	"(SELECT * FROM file_owner o WHERE o.scope + 0 = " REFER_SCOPE " AND " CAIRN_PG_BEST
 	" AND (SELECT true FROM reference r WHERE r.file = o.file AND r.xorb ="

@@ -10,8 +10,7 @@ enum {
 	CAIRN_CHECKPOINT_PAGES = 32000,   /* 125 MiB of log, so that pages that many uploads change are written once */
 	CAIRN_CHECKPOINT_PAGES_MIN = 256, /* on a disk that is nearly full */
 	CAIRN_CHECKPOINT_SHARE = 16,      /* a share of the free space, to bound the log between the two */
-	/* If commits write faster than the thread copies, they wait for it once the log has so many times that
-	 * length. */
+	/* If commits write faster than the thread copies, they wait for it at so many times that length. */
 	CAIRN_CHECKPOINT_LATE = 4,
 };
 

@@ -47,7 +47,7 @@ struct cairn_tx_edit {
 	struct cairn_chain chain;
 };
 
-/** Of struct cairn_tx_edit. */
+/** The engine of struct cairn_tx_edit. */
 extern const struct cairn_edit_engine CAIRN_TX_EDIT;
 
 /** Records that an entry no longer has this content. */

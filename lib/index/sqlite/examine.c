@@ -1,5 +1,4 @@
-/* Checks an index for damage. Each check is a statement or two that find where two tables, or a table and its trees,
- * disagree. */
+/* Checks an index for damage. Each check is a statement or two that compare two tables, or a table with its trees. */
 #include "index/examine.h"
 #include "index/sqlite/contents.h"
 #include "index/sqlite/engine.h"

@@ -33,8 +33,7 @@ static _Atomic uint64_t *filter_first_line(void *memory)
 	return (void *)(bytes + (0 - (uintptr_t)bytes) % FILTER_BLOCK_BYTES);
 }
 
-/* Adds a layer of the wanted size, or of what is left. If memory runs out, the last layer takes more than it has room
- * for. */
+/* Adds a layer of the wanted size, or of what is left. Without memory the last layer is overfilled. */
 static void filter_grow(struct cairn_filter *f, uint64_t room)
 {
 	unsigned n = atomic_load(&f->n_layers);

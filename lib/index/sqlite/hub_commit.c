@@ -210,8 +210,8 @@ static enum cairn_status commit_find_ref(struct cairn_tx *tx, const struct cairn
 	return cairn_tx_read_head(tx, head, &c->head, diag);
 }
 
-/* A retried request, whose answer was lost, names the head's parent. That is no conflict if all its changes are in the
- * head. */
+/* A retried request, whose answer was lost, names the head's parent. That is no conflict if the head has its
+ * changes. */
 static enum cairn_status commit_check_parent(struct cairn_tx *tx, const char *parent, struct cairn_commits_new *c,
 					     struct cairn_diag *diag)
 {

@@ -140,7 +140,7 @@ static enum cairn_status ref_set(struct cairn_tx *tx, const struct cairn_index_a
 	return cairn_sql_run(stmt);
 }
 
-/* As in git, where a ref is a file: "main/x" could not be told from the path x of main. */
+/* Refs must not nest, as in git, where a ref is a file: "main/x" could also mean the path x of main. */
 static enum cairn_status ref_check_nested(struct cairn_tx *tx, int64_t repo, const char *name, struct cairn_diag *diag)
 {
 	CLEANUP(cairn_sql_resetp) sqlite3_stmt *find = tx->stmt[CAIRN_TX_NESTED_REF];

@@ -33,8 +33,7 @@ static sqlite3_file *log_real(sqlite3_file *file)
 	return (sqlite3_file *)(log_of(file) + 1);
 }
 
-/* Maps failures. SQLite recognizes a full disk only by ENOSPC of a write, and does not report the errno of a failed
- * commit. */
+/* Maps failures. SQLite recognizes a full disk only by ENOSPC of a write, and hides the errno of a failed commit. */
 static int log_failure(sqlite3_file *real, int rc)
 {
 	int error = 0;

@@ -15,8 +15,7 @@ struct mend_pairs {
 	int64_t xorb[MEND_PAIRS], file[MEND_PAIRS];
 };
 
-/* Keeps all readable rows, and all that terms name. Rows go into an emptied tree, since its own pages may be the
- * damaged ones. */
+/* Keeps all readable rows, and all that terms name. Rows go into an emptied tree, since its pages may be damaged. */
 static const char MEND_KEEP[] = "INSERT OR IGNORE INTO temp.needed(xorb, file, named)"
 				" SELECT xorb, file, 0 FROM main.reference";
 static const char MEND_ANEW[] = "DELETE FROM main.reference;"

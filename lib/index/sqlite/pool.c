@@ -81,8 +81,8 @@ static const char *const pool_sql[CAIRN_READ_STMTS] = {
 	[CAIRN_READ_MATCH + CAIRN_INDEX_MATCH_SHA256] =
 		"SELECT f.hash, f.size, f.at, o.sha256, ?1, o.proof FROM file_owner o CROSS JOIN file f ON f.id = o.file"
 		" WHERE o.scope = " POOL_SCOPE_ID " AND o.sha256 = ?2 AND o.proof > 0 ORDER BY f.hash LIMIT ?3",
-	/* Looks up each of the owner's files under the xorb's number, even if there is none (-1): the time must not
-	 * reveal that. */
+	/* Looks up each of the owner's files under the xorb's number, even if there is none (-1): time must not
+	 * tell. */
 	[CAIRN_READ_MATCH + CAIRN_INDEX_MATCH_XORB] = POOL_OWNED
 	" AND EXISTS(SELECT 1 FROM reference r WHERE r.file = u.file"
 	" AND r.xorb = coalesce((SELECT id FROM xorb WHERE hash = ?2), -1)) ORDER BY f.hash LIMIT ?3",

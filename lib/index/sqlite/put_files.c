@@ -72,8 +72,7 @@ static enum cairn_status put_files_find(struct put_shard *p, const struct cairn_
 	return CAIRN_OK;
 }
 
-/* Returns the number of the next file. Numbers are assigned here, so that they are known for rows that are added
- * together. */
+/* Returns the number of the next file. Numbers are assigned here, so that they are known before rows are added. */
 static enum cairn_status put_files_next(struct put_shard *p, int64_t *next)
 {
 	CLEANUP(cairn_sql_resetp) sqlite3_stmt *last = p->tx->stmt[CAIRN_TX_LAST_FILE];

@@ -1,5 +1,4 @@
-/* Shared by the files that register a shard: put_shard.c adds its row, xorbs and eligible chunks, put_files.c its
- * files. */
+/* Shared by the files that register a shard: put_shard.c adds row, xorbs and eligible chunks, put_files.c files. */
 #ifndef CAIRN_INDEX_SQLITE_PUT_SHARD_H
 #define CAIRN_INDEX_SQLITE_PUT_SHARD_H
 

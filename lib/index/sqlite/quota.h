@@ -18,8 +18,7 @@
 
 struct cairn_tx;
 
-/** Records that an owner holds more or fewer bytes. Owners that are not repositories are counted only if they have a
- * quota. */
+/** Records that an owner holds more or fewer bytes. Other owners than repositories count only with a quota. */
 CAIRN_MUST_USE enum cairn_status cairn_tx_count_stored(struct cairn_tx *tx, int64_t scope, int64_t bytes);
 /** Records that an owner has a file more (1) or less (-1). The file must exist. */
 CAIRN_MUST_USE enum cairn_status cairn_tx_count_file(struct cairn_tx *tx, int64_t scope, int64_t file, int times);

@@ -124,8 +124,7 @@ static enum cairn_status read_spans(struct cairn_reader *r, int64_t xorb_id, str
 	return cairn_rows_spans(spans, out->n_chunks, bytes, len);
 }
 
-/* An open row of the reader makes all reads one snapshot. A transaction for each xorb would cost as much as reading
- * it. */
+/* An open row of the reader makes all reads one snapshot. A transaction for each would cost as much as reading. */
 static enum cairn_status read_places(struct cairn_reader *r, const int64_t *xorb_ids, uint32_t n,
 				     const uint32_t with_spans[static 2],
 				     enum cairn_status (*visit)(void *ctx, const struct cairn_index_spans *places),

@@ -53,8 +53,7 @@ static void sql_configure(void)
 	cairn_sql_log_register();
 }
 
-/* A database may come from an untrusted backup, so SQL in it must not run. Cairn's own has neither triggers nor
- * views. */
+/* A database may come from an untrusted backup, so SQL in it must not run. Cairn's has no triggers or views. */
 static void sql_distrust(sqlite3 *db)
 {
 	(void)sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);

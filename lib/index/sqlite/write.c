@@ -69,8 +69,7 @@ static const char *const tx_sql[CAIRN_TX_STMTS] = {
 	[CAIRN_TX_LAST_FILE] = "SELECT seq FROM sqlite_sequence WHERE name = 'file'",
 	[CAIRN_TX_ADD_FILE] =
 		"INSERT INTO file(hash, size, terms, at) VALUES(?1, ?2, ?3, ?4) ON CONFLICT(hash) DO NOTHING",
-	/* OR FAIL: a failure undoes the whole write anyway, and SQLite need not copy pages to undo the statement
-	 * alone. */
+	/* OR FAIL: a failure undoes the whole write anyway, so SQLite need not copy pages to undo the statement. */
 	[CAIRN_TX_ADD_FILES] = "INSERT OR FAIL INTO file(id, hash, size, terms, at)"
 			       " SELECT a, bytes, b, more, ?5 FROM new_row WHERE true ON CONFLICT(hash) DO NOTHING",
 	[CAIRN_TX_ADD_FIRST_OWNER] = "INSERT INTO file_owner(file, scope, sha256, at) VALUES(?1, ?5, ?4, unixepoch())",
@@ -289,8 +288,7 @@ int64_t cairn_tx_cache_kib(int64_t file_kib)
 }
 
 /* A batch may change more pages than the cache should keep. Pages that SQLite wrote early to make room would be read
- * and written again for the next row. They leave the cache at the end of the transaction, so commits do not scan
- * more. */
+ * and written again for the next row. They leave the cache at the end of the transaction, so commits scan no more. */
 static enum cairn_status tx_size_cache(sqlite3 *db)
 {
 	int64_t pages = 0;

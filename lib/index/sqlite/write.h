@@ -217,8 +217,8 @@ CAIRN_MUST_USE enum cairn_status cairn_tx_refer(struct cairn_tx *tx, int64_t fil
 CAIRN_MUST_USE enum cairn_status cairn_tx_add_references(struct cairn_tx *tx);
 /** Removes a file without an owner, and its references, which kept its xorbs. */
 CAIRN_MUST_USE enum cairn_status cairn_tx_drop_file(struct cairn_tx *tx, int64_t file);
-/** Called when a known file comes again. If its terms are damaged or name a xorb that is lost, and all xorbs of the new
- * terms are stored, the file gets the new terms (rows as stored), and can be read again. */
+/** Called when a known file comes again. Its terms may be damaged, or name a lost xorb. If all xorbs of the new terms
+ * are stored, the file then gets these (rows as stored), and can be read again. */
 CAIRN_MUST_USE enum cairn_status cairn_tx_mend_file(struct cairn_tx *tx, int64_t file, const uint8_t *rows,
 						    size_t rows_len, const int64_t *xorbs, uint32_t n_xorbs,
 						    bool *mended);
