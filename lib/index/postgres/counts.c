@@ -2,7 +2,7 @@
 #include "index/postgres/engine.h"
 
 /* Commits of this process and answers of the server arrive here in any order. For one server the number of withdrawals
- * only grows. Another server may give the same number to other withdrawals, so changes are counted. */
+ * only grows. Another server may give the same number to other withdrawals, so n_withdrawals counts changes. */
 void cairn_pg_note_counts(struct cairn_postgres *p, const struct cairn_pg_counts *counts, int64_t server)
 {
 	pthread_mutex_lock(&p->lock);

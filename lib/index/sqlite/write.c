@@ -288,7 +288,8 @@ int64_t cairn_tx_cache_kib(int64_t file_kib)
 }
 
 /* A batch may change more pages than the cache should keep. Pages that SQLite wrote early to make room would be read
- * and written again for the next row. They leave the cache at the end of the transaction, so commits scan no more. */
+ * and written again for the next row. Changed pages leave the cache when the transaction ends, so commits scan no
+ * more. */
 static enum cairn_status tx_size_cache(sqlite3 *db)
 {
 	int64_t pages = 0;
