@@ -84,15 +84,15 @@ static const char RESTORE_HELP[] = "Usage: cairn restore --data-dir DIR [OPTION]
 
 /* --- backup ------------------------------------------------------------------------------------------------------- */
 
-/* Who is told how far it is: who looks at the terminal, and the daemon of the folder. */
+/* The receivers of progress: the terminal, and the daemon of the folder. */
 struct backup_watch {
 	struct progress bar;
 	const char *data_dir;
 	int64_t started_unix_s;
-	int64_t told_ms; /* when the daemon was; 0: never */
+	int64_t told_ms; /* time of the last report to the daemon; 0: never */
 };
 
-/* Where it cannot be told, the backup goes on: what is said at its end says so. */
+/* Reports progress to the daemon. If that fails, the backup continues; its final message reports the failure. */
 static void backup_tell_daemon(struct backup_watch *w, const struct cairn_backup_report *so_far)
 {
 	int64_t now_ms = cairn_clock_mono_ms(), seen = cairn_clock_unix_s();
@@ -152,7 +152,7 @@ static int backup_show(const char *out, const struct cairn_backup_report *b, con
 	return report_end(&r, CLI_EXIT_OK);
 }
 
-/* Of what went to standard output itself. */
+/* Summarizes, on standard error, a backup that was written to standard output. */
 static int backup_note(const struct cairn_backup_report *b, bool quiet)
 {
 	char objects[REPORT_SIZE_BYTES], file[REPORT_SIZE_BYTES];
@@ -162,7 +162,7 @@ static int backup_note(const struct cairn_backup_report *b, bool quiet)
 	return CLI_EXIT_OK;
 }
 
-/* Rules of prune, and restore --at, go by the names. */
+/* The rules of prune, and restore --at, rely on the names. */
 static void backup_warn_of_clock(const char *folder, const char *moment)
 {
 	int64_t at_unix_s;
@@ -182,7 +182,8 @@ static void backup_warn_of_contents(const char *where, uint64_t n)
 			 where, n);
 }
 
-/* Nobody would know until an upload is refused. @return NULL: it takes writes */
+/* Warns if the store is frozen by a move: otherwise the first refused upload would show it. @return NULL: it takes
+ * writes */
 static const char *backup_warn_of_move(const char *data_dir)
 {
 	const char *state = NULL, *why = cairn_move_frozen(data_dir, &state);
@@ -340,8 +341,8 @@ static int restore_show(const char *data_dir, const struct cairn_restore_report 
 	return report_end(&r, CLI_EXIT_OK);
 }
 
-/* As the names of moments have it, or with the separators of ISO 8601: 2026-11-23T06:10. @return false: it is no time
- */
+/* Reads a time as in the names of moments, or with the separators of ISO 8601: 2026-11-23T06:10. @return false: not a
+ * time */
 static bool restore_time(const char *text, int64_t *last_unix_s)
 {
 	char bare[sizeof("20261123T061000Z") + 1];

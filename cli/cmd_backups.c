@@ -1,4 +1,4 @@
-/* cairn backups: a folder of backups that build on each other: what is in it, is it whole, and what is kept. */
+/* cairn backups: lists, verifies and prunes a folder of backups that build on each other. */
 #include "backup/backup_prune.h"
 #include "base/decimal.h"
 #include "base/sys.h"
@@ -89,7 +89,7 @@ static void backups_begin(struct backups *b, bool json, const char *list)
 	cairn_json_open_array(&b->report.json, list);
 }
 
-/* What failed is the last member, where JSON has begun. */
+/* The failure is the last member if JSON has begun. */
 static int backups_end(struct backups *b, const char *folder, enum cairn_status status, const struct cairn_diag *diag,
 		       int code)
 {

@@ -43,7 +43,7 @@ static void inspect_end(struct report *r)
 		cairn_json_close(&r->json);
 }
 
-/* What a file is, by its first bytes. */
+/* Determines the kind of a file by its first bytes. */
 enum inspect_kind { INSPECT_SHARD, INSPECT_FOLD, INSPECT_READSHARD, INSPECT_TILEDB, INSPECT_XORB };
 static const char *const INSPECT_NAMES[] = {
 	[INSPECT_SHARD] = "shard",   [INSPECT_FOLD] = "fold", [INSPECT_READSHARD] = "readshard",
@@ -107,7 +107,7 @@ static enum cairn_status inspect_folder(struct report *r, const char *path, stru
 	return status;
 }
 
-/* Nothing is made here: what contradicts itself is wrong. */
+/* Inspecting creates nothing, so CAIRN_E_CONFLICT means contradictory data. */
 static int inspect_exit_of(enum cairn_status status)
 {
 	return status == CAIRN_E_CONFLICT ? CLI_EXIT_DATA : cli_exit_of(status);

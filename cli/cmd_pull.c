@@ -105,7 +105,7 @@ static int pull_report(const struct pull_job *job, const struct pull_crew *crew,
 	return report_end(&r, CLI_EXIT_OK);
 }
 
-/* The folder of a path, and what the file is called in it. */
+/* Splits a path into its folder and the file's name. */
 static enum cairn_status pull_open_folder(const char *path, int *dir_fd, const char **name, struct cairn_diag *diag)
 {
 	const char *slash = strrchr(path, '/');
@@ -149,7 +149,7 @@ static bool pull_has(const struct pull_job *job)
 	return fd >= 0;
 }
 
-/* How long the file is, if there is one. */
+/* Returns the length of the file, if there is one. */
 static enum cairn_status pull_find(struct pull_crew *crew, struct pull_job *job, struct cairn_diag *diag)
 {
 	struct cairn_diag why = {0};
@@ -204,7 +204,7 @@ static int pull_check_args(const struct cli_command *command, const struct pull_
 	return CLI_RUN;
 }
 
-/* What is neither a hash nor a file is most often a part of a hash, or a wrong name. */
+/* An argument that is neither a hash nor a file is mostly a part of a hash, or a wrong name. */
 static int pull_nothing(const char *what)
 {
 	struct cairn_diag diag = {0};

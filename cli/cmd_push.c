@@ -171,7 +171,7 @@ static int push_report(const struct push *p, const struct push_items *items, con
 	return report_end(&r, items->code);
 }
 
-/* What a folder's files turned out to be, and then the manifest. */
+/* Adds the results to a folder's files, and writes the manifest. */
 static int push_end_folder(const struct push *p, struct push_folder *folder, const struct push_args *args,
 			   const struct push_items *items)
 {
@@ -190,7 +190,7 @@ static int push_end_folder(const struct push *p, struct push_folder *folder, con
 
 /* --- pushing ------------------------------------------------------------------------------------------------------ */
 
-/* Tell of a file that is left out, and keep why. @return false: no memory for that */
+/* Reports a file that is left out, and keeps the reason. @return false: out of memory */
 static bool push_leave_out(struct push_items *items, struct push_item *item, const char *name, enum cairn_status status,
 			   const struct cairn_diag *diag)
 {
@@ -203,8 +203,8 @@ static bool push_leave_out(struct push_items *items, struct push_item *item, con
 	return item->diag != NULL;
 }
 
-/* Names that are not there are told before any byte is sent.
- * @param[out] total_bytes  0: not known. @return false: no memory */
+/* Reports missing files before any byte is sent.
+ * @param[out] total_bytes  0: not known. @return false: out of memory */
 static bool push_measure(struct push_items *items, uint64_t *total_bytes)
 {
 	bool known = true;
@@ -228,13 +228,13 @@ static bool push_measure(struct push_items *items, uint64_t *total_bytes)
 	return true;
 }
 
-/* On another thread: of an item nothing but its path stays as it is. */
+/* Called on another thread: only an item's path may be read, because other fields change. */
 static int push_item_open(void *ctx, size_t i)
 {
 	const struct push_items *items = ctx;
 	const char *path = items->at[i].path;
 	struct stat st;
-	/* To open a pipe would disturb those at its other end. */
+	/* Opening a pipe would disturb its other end. */
 	if (strcmp(path, "-") == 0 || cairn_sys_stat(path, &st) < 0 || !S_ISREG(st.st_mode))
 		return -1;
 	return cairn_sys_open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC, 0);

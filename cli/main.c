@@ -43,7 +43,7 @@ static const struct cli_command *main_find(const char *name)
 	return NULL;
 }
 
-/* What a name that is none was meant to be. NULL: nothing is near */
+/* Returns the command nearest to an unknown name; NULL: nothing is near. */
 static const char *main_near(const char *name)
 {
 	struct cairn_nearest near = cairn_nearest_to(name, strlen(name));

@@ -116,7 +116,7 @@ int pack_list_file(const struct pack_args *args, const char *path)
 
 /* --- get ---------------------------------------------------------------------------------------------------------- */
 
-/* Into a file that gets its name when it is whole, or to standard output. */
+/* Writes into a file that gets its name when complete, or to standard output. */
 static enum cairn_status pack_write(int from_fd, const struct cairn_readshard_slot *slot, int to_fd,
 				    struct cairn_diag *diag)
 {
@@ -171,7 +171,7 @@ struct pack_check {
 	uint8_t block[PACK_BLOCK_BYTES];
 };
 
-/* Contents under their key: a xorb with that root, or bytes with that SHA-256. */
+/* Checks contents against their key: a xorb with that root, or bytes with that SHA-256. */
 static enum cairn_status pack_check_object(struct pack_check *c, const struct pack_file *f,
 					   const struct cairn_readshard_slot *slot, struct cairn_diag *diag)
 {
@@ -207,7 +207,7 @@ static enum cairn_status pack_check_object(struct pack_check *c, const struct pa
 				    "the object's bytes do not have the SHA-256 that is its key");
 }
 
-/* An offence within an object is told with its place in the file. */
+/* Reports an offence within an object with its place in the file. */
 static enum cairn_status pack_check_contents(struct pack_check *c, const struct pack_file *f, struct cairn_diag *diag)
 {
 	uint32_t *slots, n;
@@ -334,7 +334,7 @@ int pack_delete(const struct cli_command *command, const struct pack_args *args,
 			"it");
 	for (int i = 0; i < n && status == CAIRN_OK; i++)
 		status = pack_delete_one(&f, args, keys[i], &diag);
-	/* Also what an earlier deletion that was cut short has left. */
+	/* Also zeroes remains of an interrupted deletion. */
 	if (status == CAIRN_OK)
 		status = cairn_readshard_scrub(f.shard, f.fd, &zeroed, &diag);
 	if (status != CAIRN_OK)

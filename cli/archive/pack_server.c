@@ -1,4 +1,4 @@
-/* cairn pack create, and cairn pack list without a file: what a server is asked. */
+/* cairn pack create, and cairn pack list without a file: the requests to a server. */
 #include "base/sys.h"
 #include "cli/archive/pack.h"
 #include "cli/common/admin.h"
@@ -30,7 +30,7 @@ static bool pack_show_one(const struct cairn_json *pack)
 	return true;
 }
 
-/* How far the packing is, if one is under way. */
+/* Shows the progress of a running packing. */
 static bool pack_show_job(const struct cairn_json *job)
 {
 	bool running, durable;
@@ -73,12 +73,12 @@ int pack_list_server(const struct pack_args *args)
 
 /* --- create ------------------------------------------------------------------------------------------------------- */
 
-/* The server's job as an answer tells it. */
+/* The server's job, from an answer. */
 struct pack_job {
 	uint64_t id, total_bytes, bytes, xorbs, moved;
 	bool running, durable;
 	char code[80];
-	char message[256]; /* empty: it went well */
+	char message[256]; /* empty: success */
 };
 
 static enum cairn_status pack_odd_answer(struct cairn_diag *diag)
@@ -121,7 +121,7 @@ static enum cairn_status pack_ask(struct client *client, struct cairn_buf *answe
 	return CAIRN_OK;
 }
 
-/* Ask until the pack is durable, or the job over. The server goes on with it whether it is asked or not: removing the
+/* Polls until the pack is durable, or the job has ended. The server continues without polling, too: removing the
  * packed xorbs from the object folder may take much longer than packing them. */
 static enum cairn_status pack_wait(struct client *client, struct cairn_buf *answer, uint64_t id, bool quiet,
 				   struct pack_job *job, struct cairn_diag *diag)
@@ -144,7 +144,7 @@ static enum cairn_status pack_wait(struct client *client, struct cairn_buf *answ
 	return status;
 }
 
-/* The server's words, and the exit code for its rule. */
+/* Prints the server's message, and returns the exit code for its rule. */
 static int pack_refused(const char *name, const struct pack_job *job)
 {
 	static const struct {

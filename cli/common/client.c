@@ -19,7 +19,7 @@
 enum {
 	CLIENT_CONNECT_TIMEOUT_S = 30,
 	CLIENT_STALL_TIMEOUT_S = 300, /* without a byte in either direction */
-	CLIENT_SMALL_TIMEOUT_S = 30,  /* likewise, of requests that are answered at once */
+	CLIENT_SMALL_TIMEOUT_S = 30,  /* the same for requests that are answered at once */
 	CLIENT_RETRY_FIRST_MS = 500,
 	CLIENT_RETRY_MAX_MS = 60 * 1000,
 	CLIENT_TELL_FROM_MS = 2000, /* of waits, for who looks on; and of tries, for all */
@@ -212,7 +212,7 @@ void client_set_method(CURL *h, enum client_method method, const uint8_t *body, 
 	(void)curl_easy_setopt(h, CURLOPT_POSTFIELDS, body_len > 0 ? (const char *)body : "");
 }
 
-/* What the server says is wrong, in its own words if it has some. Its rule and the request's id come before the
+/* Reports the server's error, with its own message if there is one. The rule and the request's id come before the
  * message, which may be cut. */
 static void client_explain(const struct client_exchange *x, const char *what, struct cairn_diag *diag)
 {
@@ -228,7 +228,7 @@ static void client_explain(const struct client_exchange *x, const char *what, st
 	const char *actual = cairn_json_text_of(error, "actual");
 	if (!message)
 		message = cairn_json_string(error);
-	/* Of the header: a HEAD has no body. */
+	/* From the header: a HEAD has no body. */
 	bool has_id = curl_easy_header(x->c->curl, "X-Request-Id", 0, CURLH_HEADER, -1, &id) == CURLHE_OK;
 	bool has_offset = cairn_json_i64_of(error, "offset", &offset) && offset >= 0;
 	(void)cairn_fail(diag, CAIRN_OK, "server.answer", has_offset ? (uint64_t)offset : CAIRN_NO_OFFSET,
@@ -263,7 +263,7 @@ static enum cairn_status client_judge_code(const struct client_exchange *x, stru
 	return CAIRN_E_FORMAT;
 }
 
-/* What to do about it, where that is likely to be it. */
+/* Adds a likely remedy. */
 static const char *client_advice(CURLcode rc)
 {
 	if (rc == CURLE_PEER_FAILED_VERIFICATION)
@@ -356,8 +356,8 @@ static enum cairn_status client_once(struct client_exchange *x, enum client_meth
 
 /* --- requests ----------------------------------------------------------------------------------------------------- */
 
-/* Whoever looks on is told why nothing moves; over a bar, which is drawn again. A try that waited in vain is told
- * everybody, for nothing else says what takes so long. */
+/* Tells a person at the terminal why nothing moves; the bar is drawn again afterwards. A try that timed out is always
+ * reported, because nothing else explains the delay. */
 static void client_tell_wait(const struct client *c, const struct cairn_diag *why, int64_t ms)
 {
 	bool looked_at = isatty(STDERR_FILENO);

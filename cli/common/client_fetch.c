@@ -1,4 +1,4 @@
-/* Reading from signed URLs. */
+/* Reads from signed URLs. */
 #include "base/decimal.h"
 #include "cli/common/client_work.h"
 
@@ -20,7 +20,7 @@ struct client_fetching {
 	struct cairn_diag *diag;
 };
 
-/* A 206 with exactly the bytes that were asked for, and nothing else, may go to the taker. */
+/* Only a 206 with exactly the requested bytes may go to the taker. */
 static bool client_is_range(struct client_fetching *f)
 {
 	struct curl_header *header = NULL;

@@ -12,7 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Nothing of the file can be believed any more, and no call told so: what reads it is anywhere. */
+/* Ends the program on SIGBUS: the file cannot be trusted any more, no call has failed, and the reader may be
+ * anywhere. */
 static void input_cut(int signal)
 {
 	static const char TEXT[] = "cairn: a file that was being read was cut, or its disk failed [file.read]\n";

@@ -58,7 +58,7 @@ static int options_print(const struct cli_option *options, size_t n)
 	return fflush(stdout) == 0 ? CLI_EXIT_OK : CLI_EXIT_IO;
 }
 
-/* What getopt() is told of the letters. */
+/* Builds the string of letters for getopt(). */
 static void options_letters(char out[static 2 + 2 * OPTIONS_LETTERS_N + 1], const struct cli_option *options, size_t n)
 {
 	size_t len = 0;
@@ -83,7 +83,7 @@ static const struct cli_option *options_find(const struct cli_option *options, s
 	return &options[got - OPTIONS_FIRST];
 }
 
-/* Of what getopt_long() does not take. @param arg  the argument that it has come to */
+/* Reports an argument that getopt_long() refused. @param arg  the current argument */
 static int options_refuse(const struct cli_command *command, const struct cli_option *options, size_t n,
 			  const char *arg)
 {

@@ -27,7 +27,8 @@ enum {
 
 /* --- being interrupted -------------------------------------------------------------------------------------------- */
 
-/* What the terminal shows next is not to hang on the bar. SA_RESETHAND: then it ends as without this. */
+/* Clears the bar before the program dies, so that the next output has its own line. SA_RESETHAND: the signal then ends
+ * the program as usual. */
 static void progress_on_interrupt(int number)
 {
 	static const char TEXT[] = "\r\033[Kcairn: interrupted\n";
@@ -78,7 +79,7 @@ static void progress_add_rate(struct cairn_buf *line, const struct progress *p, 
 		progress_add_left(line, (uint64_t)((double)(p->total_bytes - done_bytes) / rate));
 }
 
-/* As much of the name as fits, harmless to a terminal. */
+/* Appends as much of the name as fits, harmless to a terminal. */
 static void progress_add_name(struct cairn_buf *line, const char *name, size_t columns)
 {
 	CLEANUP(cairn_buf_fini) struct cairn_buf shown = cairn_buf_init(UINT64_C(8) * PROGRESS_NAME_BYTES_MAX);

@@ -223,7 +223,7 @@ enum cairn_status export_gather(struct export *e, const char *data_dir, struct c
 	}
 	if (status != CAIRN_OK)
 		return status;
-	/* Each row is moved twice: into the sorter and out of it. Those of chunks are nearly all. */
+	/* Counts each row twice: into the sorter and out of it. Nearly all rows are those of chunks. */
 	e->progress.total_bytes = 2 * extent.n_chunks * export_record_bytes(export_layout(EXPORT_CHUNKS));
 	struct export_walk walk = {.e = e, .snapshot = snapshot, .diag = diag};
 	status = cairn_index_snapshot_xorbs(snapshot, after_xorb, export_visit_xorb, &walk, diag);

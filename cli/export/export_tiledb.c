@@ -296,7 +296,7 @@ static enum cairn_status tiledb_publish_array(struct export *e, enum export_tabl
 	return status;
 }
 
-/* One more fragment: moved to its place, where nobody sees it, then committed. */
+/* Adds a fragment: moves it to its place, where nobody sees it, then commits it. */
 static enum cairn_status tiledb_publish_fragment(struct export *e, enum export_table table, struct cairn_diag *diag)
 {
 	const char *name = export_layout(table)->name, *fragment = e->results[table].fragment;

@@ -13,8 +13,8 @@
 
 enum { SORTER_READ_BYTES = 32 * 1024 }; /* of each run, while runs are merged */
 
-/* What is sorted in memory: the start of the key, big-endian so that numbers compare as the bytes do, and which record.
- */
+/* The entries sorted in memory: the start of the key, big-endian so that numbers compare as bytes do, and the record's
+ * index. */
 struct sorter_entry {
 	uint64_t prefix;
 	uint32_t index;
@@ -22,7 +22,7 @@ struct sorter_entry {
 
 /* A sorted run in the file, while it is merged. */
 struct sorter_run {
-	uint64_t at, left; /* what is not in memory yet: place, bytes */
+	uint64_t at, left; /* the part not in memory yet: place, bytes */
 	uint8_t *bytes;    /* a window of it */
 	size_t pos, len;
 };

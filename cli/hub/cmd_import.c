@@ -101,14 +101,14 @@ static enum cairn_status import_all(struct import *im, struct cairn_diag *diag)
 	return status;
 }
 
-/* What was done before a failure is told, too; of JSON with the failure in it. */
+/* Reports also what was done before a failure; JSON includes the failure. */
 static int import_run_with(const struct import_args *args, struct import *im)
 {
 	struct cairn_diag diag = {0};
 	enum cairn_status status = import_all(im, &diag);
 	bool begun = im->report.buf.max > 0;
 	int code = status == CAIRN_OK ? CLI_EXIT_OK : cli_fail(args->folder, status, &diag);
-	/* Not deleted: what was sent to it is its own, and need not be sent again. */
+	/* Do not delete the repository: uploaded files belong to it and need not be sent again. */
 	if (status != CAIRN_OK && im->repo.made)
 		cli_error("%s was made for this and is not complete: the same command goes on where this one ended; or "
 			  "delete it",

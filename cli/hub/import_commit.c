@@ -22,7 +22,7 @@ enum {
 	COMMIT_SIBLINGS = 60000, /* files that are told of a revision, at most */
 };
 
-/* What becomes of a file. */
+/* How a file is committed. */
 struct commit_file {
 	bool is_ignored, is_inline;
 	uint8_t sha256[CAIRN_SHA256_BYTES];
@@ -75,7 +75,8 @@ static enum cairn_status commit_put_sample(struct cairn_json_out *w, const struc
 	return status;
 }
 
-/* All of a file that goes with the commit: as long as the server was told, and what its blob is called. */
+/* Reads a whole file that goes inside the commit. It must have the length told to the server, and the content that its
+ * blob is named after. */
 static enum cairn_status commit_put_content(struct cairn_json_out *w, const struct import_commit *c, size_t i,
 					    struct cairn_diag *diag)
 {
@@ -98,7 +99,7 @@ static enum cairn_status commit_put_content(struct cairn_json_out *w, const stru
 	return status;
 }
 
-/* The patterns that files come with count already when they are committed. */
+/* Patterns of .gitattributes among the files apply already to this commit. */
 static enum cairn_status commit_put_patterns(struct cairn_json_out *w, const char *member,
 					     const struct import_commit *c, const char *name, struct cairn_diag *diag)
 {
@@ -191,7 +192,7 @@ static enum cairn_status commit_begin_push(struct import_repo *r, const struct i
 	return status;
 }
 
-/* What is pushed of a commit. */
+/* The pushed part of a commit. */
 struct commit_push {
 	const struct import_commit *c;
 	const struct commit_file *files;
@@ -212,7 +213,7 @@ static int commit_open_file(void *ctx, size_t i)
 	return file.fd;
 }
 
-/* One file; a blob must be what it is called by before anything is committed. */
+/* Pushes one file. A blob must match its name before anything is committed. */
 static enum cairn_status commit_push_file(const struct import_commit *c, size_t i, struct push *p,
 					  struct cairn_diag *diag)
 {
@@ -238,7 +239,7 @@ static enum cairn_status commit_push_file(const struct import_commit *c, size_t 
 	return status;
 }
 
-/* From the first file on, up to the end, or as long as the token is good. @param[in,out] at  files */
+/* Pushes files until the end, or until the token expires. @param[in,out] at  files */
 static enum cairn_status commit_push_some(struct import_repo *r, struct import_commit *c, struct commit_file *files,
 					  size_t *at, struct cairn_diag *diag)
 {
@@ -319,7 +320,7 @@ static int commit_compare(const void *key, const void *file)
 	return strcmp(key, ((const struct manifest_file *)file)->path);
 }
 
-/* What the branch has and the folder has not. */
+/* Removes files of the branch that the folder lacks. */
 static enum cairn_status commit_put_deletions(struct import_repo *r, const struct import_commit *c,
 					      struct cairn_json_out *w, struct cairn_diag *diag)
 {

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What came of a snapshot. */
+/* The result of a snapshot. */
 struct snapshot_done {
 	char commit[IMPORT_ID_CHARS + 1];
 	char head[IMPORT_ID_CHARS + 1]; /* of the branch */
@@ -102,7 +102,7 @@ static enum cairn_status snapshot_find(struct import *im, const struct import_sn
 	return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status;
 }
 
-/* Would the files of a snapshot take the place of nobody's but those of an earlier import of this cache? */
+/* Returns whether the files of a snapshot would replace only files of an earlier import of this cache. */
 static enum cairn_status snapshot_may_replace(struct import *im, const char *branch, const struct import_trace *trace,
 					      struct cairn_diag *diag)
 {
@@ -230,9 +230,8 @@ static enum cairn_status snapshot_find_done(struct import *im, const struct impo
 	return status;
 }
 
-/* One that is not to be the branch's head: in a line of its own, by tags. What was begun and broke off is gone on
- * with.
- */
+/* Imports a snapshot that will not be the branch's head: in a separate line of commits, kept by tags. Continues an
+ * interrupted import. */
 static enum cairn_status snapshot_tagged(struct import *im, const struct import_snapshot *snapshot, const char *own,
 					 struct cairn_diag *diag)
 {
@@ -271,7 +270,7 @@ static enum cairn_status snapshot_make_branch(struct import *im, const struct im
 				  : status;
 }
 
-/* One that is to be the branch's head. */
+/* Imports the snapshot that becomes the branch's head. */
 static enum cairn_status snapshot_head(struct import *im, const struct import_snapshot *snapshot, const char *own,
 				       struct cairn_diag *diag)
 {

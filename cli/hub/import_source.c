@@ -125,7 +125,7 @@ static enum cairn_status source_add_tag(struct import_snapshot *one, const char 
 	return CAIRN_OK;
 }
 
-/* A ref that says which commit it is. What a pull request was is not kept. */
+/* Reads a ref that names a commit. Refs of pull requests are ignored. */
 static enum cairn_status source_take_ref(struct import_source *source, const char *path, const char *name,
 					 struct cairn_diag *diag)
 {

@@ -219,7 +219,7 @@ static int init_fail(const struct init_place *place, enum cairn_status status, c
 	return cli_fail(place->settings[0] ? place->settings : "init", status, diag);
 }
 
-/* The folder of the file of settings. That of the service comes with the package. */
+/* Creates the folder of the file of settings; the package brings that of the service. */
 static enum cairn_status init_make_dir(const struct init_place *place, struct cairn_diag *diag)
 {
 	if (place->is_service || cairn_sys_mkdir(place->data_dir, 0700) == 0 || errno == EEXIST)

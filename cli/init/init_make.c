@@ -1,5 +1,5 @@
-/* What belongs to the daemon's user: keys, data folder, first user. Root makes the folders and hands them over; the
- * rest is made as their owner, so that the daemon can use it. */
+/* Creates what belongs to the daemon's user: keys, data folder, first user. Root makes the folders and hands them
+ * over. The rest is made as their owner, so that the daemon can use it. */
 #include "base/fd.h"
 #include "base/sys.h"
 #include "cli/init/init.h"

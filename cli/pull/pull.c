@@ -23,7 +23,7 @@ struct pull {
 	struct pull_job *job;
 	struct pull_target target;
 	struct pull_state state;
-	uint64_t window_offset; /* of the window in hand, in the state */
+	uint64_t window_offset; /* of the current window, in the state */
 	uint64_t at;            /* place in the file up to which all is complete */
 	bool started;           /* what is there now was fetched by this run */
 	struct cairn_merkle merkle;
@@ -87,7 +87,7 @@ static enum cairn_status pull_check_chunks(struct pull *p, struct pull_chunks *h
 	return status;
 }
 
-/* Do the chunks make the bytes from the window's beginning to its end? */
+/* Returns whether the chunks cover the window without gaps. */
 static bool pull_is_window(const struct pull *p, const struct pull_chunks *have)
 {
 	uint64_t at = p->at;
@@ -105,7 +105,7 @@ static void pull_add_window(struct pull *p, const struct pull_chunk *chunks, siz
 		cairn_merkle_add(&p->merkle, &chunks[i].hash, chunks[i].bytes);
 }
 
-/* Go over the windows that are complete; have gets what there is of the next one, and the state ends with it. */
+/* Reads the complete windows of the state; have gets the chunks of the next one, and the state ends with it. */
 static enum cairn_status pull_take_up(struct pull *p, struct pull_chunks *have, struct cairn_diag *diag)
 {
 	for (;;) {
@@ -170,7 +170,7 @@ static enum cairn_status pull_plan_window(struct pull *p, struct pull_window *w,
 	return status;
 }
 
-/* One try at the next window. @return CAIRN_E_DENIED and *planned: its URLs have expired, try again */
+/* Tries the next window once. @return CAIRN_E_DENIED and *planned: its URLs have expired, try again */
 static enum cairn_status pull_try_window(struct pull *p, bool *planned, struct cairn_diag *diag)
 {
 	CLEANUP(pull_window_fini)

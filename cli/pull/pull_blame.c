@@ -15,7 +15,7 @@ struct blame {
 	bool found;
 };
 
-/* One window: the terms of its plan and the chunks that were made of them, slot by slot. */
+/* One window: the terms of its plan and their chunks, slot by slot. */
 struct blame_window {
 	struct pull_plan plan;
 	struct pull_chunks chunks;
@@ -62,7 +62,7 @@ static void blame_compare(struct blame *b, const struct blame_window *w, const s
 	}
 }
 
-/* Ask by a chunk. @return true: the answer has the xorb */
+/* Asks about a chunk. @return true: the answer has the xorb */
 static bool blame_ask(struct blame *b, const struct blame_window *w, const struct cairn_hash *chunk, size_t from,
 		      size_t end)
 {

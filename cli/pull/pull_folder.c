@@ -73,7 +73,7 @@ static enum cairn_status folder_of_file(int root_fd, char *path, int *dir_fd, co
 	return CAIRN_OK;
 }
 
-/* Is the file there, and is it what the manifest says? Only permissions are put right. */
+/* Returns whether the file exists and agrees with the manifest; only permissions are corrected. */
 static bool folder_has(const struct pull_job *job, const struct manifest_file *file)
 {
 	struct stat st;
@@ -144,7 +144,7 @@ static enum cairn_status folder_open(const char *folder, int *fd, struct cairn_d
 	return *fd < 0 ? folder_fail(diag, "open the folder", folder) : CAIRN_OK;
 }
 
-/* One after the other. What is of another content is told and left as it is; any other failure ends it. */
+/* Pulls the files one after the other. Reports and keeps files of other content; any other failure ends the pull. */
 static enum cairn_status folder_pull_files(struct pull_crew *crew, int root_fd, const struct manifest *m, bool force,
 					   struct folder_counts *counts, const char **subject, struct cairn_diag *diag)
 {

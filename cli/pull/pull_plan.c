@@ -114,7 +114,7 @@ static bool plan_add_unit(struct pull_plan *plan, const struct pull_unit *unit)
 	return true;
 }
 
-/* One range of a URL: takes the terms that lie in it, which come next among the uses of its xorb. */
+/* Reads one range of a URL: takes the terms within it, which come next among the uses of its xorb. */
 static enum cairn_status plan_read_range(struct pull_plan *plan, const struct cairn_json *range, struct pull_unit *unit,
 					 size_t uses_end, struct cairn_diag *diag)
 {

@@ -12,7 +12,7 @@
 
 enum { WINDOW_CHUNK_BYTES_MAX = 2 * (CAIRN_XORB_CHUNK_HEADER_BYTES + CAIRN_CHUNK_READ_BYTES_MAX) };
 
-/* What the threads share. */
+/* The state shared by the threads. */
 struct window_run {
 	struct pull_window *w;
 	pthread_mutex_t lock; /* of all that follows, the state, the crew's counters and the progress bar */
@@ -44,7 +44,7 @@ void pull_window_fini(struct pull_window *w)
 
 /* --- what is there ------------------------------------------------------------------------------------------------ */
 
-/* Are the chunks of the term in have, without a gap? Takes them over. */
+/* Takes the term's chunks from have, if they are there without a gap. */
 static bool window_have_term(struct pull_window *w, const struct pull_term *t, const struct pull_chunks *have)
 {
 	size_t low = 0, high = have->n, n = t->end - t->start;
@@ -98,7 +98,7 @@ static enum cairn_status window_bad_chunk(const struct window_unit *u, const str
 	return CAIRN_E_FORMAT;
 }
 
-/* The server has not got these bytes: the file's name, which is what the caller knows, is not what is missing. */
+/* Reports that the server lacks these bytes: the file itself exists, so do not report it as missing. */
 static enum cairn_status window_absent(const struct window_unit *u, const struct cairn_diag *why,
 				       struct cairn_diag *diag)
 {

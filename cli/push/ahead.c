@@ -75,7 +75,7 @@ static bool ahead_ask(struct client *client, struct ahead_file *f)
 static struct ahead_file *ahead_next(struct ahead *a)
 {
 	struct ahead_file *f = &a->files[a->next % AHEAD_FILES];
-	/* One that is not free is asked about in vain, and is an earlier one. */
+	/* If the file's place is in use, it still belongs to an earlier file. */
 	if (a->next >= a->n || a->next > a->begun + a->width || f->stage != STAGE_FREE)
 		return NULL;
 	f->file = a->next++;

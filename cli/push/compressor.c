@@ -9,7 +9,7 @@
 
 enum { COMPRESSOR_BLOCK_BYTES = 1024 * 1024 };
 
-/* What a block holds, one after the other: each a chunk, whose bytes follow, or, of no bytes, the end of a xorb. */
+/* The entries of a block, one after the other: a chunk, followed by its bytes, or the end of a xorb, without bytes. */
 struct compressor_record {
 	struct cairn_hash hash;
 	uint32_t len;

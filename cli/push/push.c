@@ -50,7 +50,7 @@ static enum cairn_status push_learn(struct cairn_placer *placer, const struct an
 	return status == CAIRN_E_LIMIT ? CAIRN_OK : status; /* what is not kept is sent again, that is all */
 }
 
-/* What the server has of a chunk, in p->dedupe_answer. */
+/* Asks the server for a chunk; the answer is in p->dedupe_answer. */
 static enum cairn_status push_ask(struct push *p, const struct cairn_hash *chunk, bool *found, struct cairn_diag *diag)
 {
 	struct cairn_diag why = {0};
@@ -161,7 +161,7 @@ static uint64_t push_done(const struct push *p, const struct senders_sums *sums)
 	return p->read_bytes - (p->new_bytes - sums->raw_bytes - sums->out_raw_bytes);
 }
 
-/* Of what was read much may still have to be sent. */
+/* Much of the data read may still have to be sent. */
 static void push_draw(void *ctx)
 {
 	struct push *p = ctx;
@@ -240,7 +240,7 @@ static enum cairn_status push_chunk(void *ctx, const struct cairn_hash *hash, co
 	return status;
 }
 
-/* What came of reading the file that was begun. */
+/* Records the result of reading the current file. */
 static enum cairn_status push_take(struct push *p, enum cairn_status status, const struct cairn_cutter_file *result)
 {
 	if (status != CAIRN_OK) {
@@ -278,7 +278,7 @@ enum cairn_status push_file(struct push *p, const char *path, struct cairn_diag 
 enum cairn_status push_end(struct push *p, struct cairn_diag *diag)
 {
 	p->progress.name = "waiting for the server";
-	/* What shards name must be there before them. */
+	/* Send xorbs first: shards name them. */
 	pthread_mutex_lock(&p->lock);
 	enum cairn_status status = cairn_placer_end(&p->placer, diag);
 	pthread_mutex_unlock(&p->lock);

@@ -32,7 +32,7 @@ static enum cairn_status source_open_backup(struct repair_source *s, uint64_t le
 	return status;
 }
 
-/* Of a daemon, or of backups: these have no objects but in their archives. */
+/* Opens a daemon's folder, or one of backups, which has objects only in its archives. */
 static enum cairn_status source_open_folder(struct repair_source *s, const char *path, struct cairn_diag *diag)
 {
 	if (cairn_sys_faccessat(s->fd, "objects", F_OK, 0) == 0 || cairn_sys_faccessat(s->fd, "store", F_OK, 0) == 0)
@@ -138,7 +138,7 @@ static enum cairn_status source_take_bundled(void *ctx, const struct cairn_bundl
 	return b->taker->take(b->taker->ctx, &object->hash, object->bytes, object->len, b->diag);
 }
 
-/* What is damaged there may not be what is wanted. */
+/* Skips a damaged bundle: it may not hold a wanted object. */
 static enum cairn_status source_take_bundle(struct cairn_fold *backup, const struct cairn_fold_chunk *chunk,
 					    const struct repair_taker *taker, struct cairn_diag *diag)
 {
@@ -177,7 +177,7 @@ static enum cairn_status source_note_item(void *ctx, const struct cairn_backup_i
 	return CAIRN_OK;
 }
 
-/* What is damaged there is passed over: another archive may have it. */
+/* Skips damaged objects: another archive may have them. */
 static enum cairn_status source_take_archive(const struct cairn_backup_set *set,
 					     const struct cairn_backup_archive *archive,
 					     const struct repair_taker *taker, struct cairn_diag *diag)

@@ -41,7 +41,7 @@ const struct cairn_fold_chunk *cairn_fold_index_find(const struct cairn_fold_ind
 
 /* --- entries ------------------------------------------------------------------------------------------------------ */
 
-/* What its parity must measure, and its limits. */
+/* Checks the length of a chunk's parity, and its limits. */
 static enum cairn_status check_lengths(const struct cairn_fold_index *ix, const struct cairn_fold_chunk *c,
 				       struct cairn_diag *diag)
 {

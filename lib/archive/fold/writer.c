@@ -398,7 +398,7 @@ enum cairn_status cairn_fold_writer_finish(struct cairn_fold_writer *w, const ch
 		return writer_finish_pipe(w, &index);
 	if (status == CAIRN_OK)
 		status = writer_write(w, index.bytes, index.len);
-	/* What was there before an interruption may be longer. */
+	/* Cut the file: remains of an interrupted write may be longer. */
 	if (status == CAIRN_OK && cairn_sys_ftruncate(w->fd, (off_t)w->at) < 0)
 		status = cairn_fd_status(errno);
 	if (status == CAIRN_OK && lseek(w->fd, 0, SEEK_SET) < 0)

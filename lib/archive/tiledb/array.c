@@ -16,7 +16,7 @@ enum { ARRAY_COMMITS_BYTES_MAX = 64 << 20 }; /* a list of consolidated commits *
 
 /* --- which fragments count ---------------------------------------------------------------------------------------- */
 
-/* What __commits says: committed fragments, and those that are replaced by consolidated ones or to be ignored. */
+/* The content of __commits: committed fragments, and those that are replaced by consolidated ones or to be ignored. */
 struct array_commits {
 	struct cairn_tiledb_names committed, gone;
 };

@@ -14,7 +14,7 @@ bool cairn_tiledb_generic_is(const uint8_t *bytes, size_t len)
 	return !c.bad && version > 0 && version <= UINT8_MAX && type == CAIRN_TILEDB_CHAR && cell_bytes == 1;
 }
 
-/* What TileDB always writes there, so that anything else is damage. */
+/* Constants that TileDB always writes, so that anything else is damage. */
 static enum cairn_status generic_check_constants(uint8_t type, uint64_t cell_bytes,
 						 const struct cairn_tiledb_pipeline *pipeline, uint64_t at,
 						 struct cairn_diag *diag)

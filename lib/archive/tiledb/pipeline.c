@@ -1,4 +1,4 @@
-/* What a pipeline is: how it is described in a schema and in each generic tile. */
+/* Reads and writes the description of a pipeline in a schema and in each generic tile. */
 #include "archive/tiledb/tile.h"
 #include "base/bytes.h"
 

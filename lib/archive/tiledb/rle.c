@@ -41,7 +41,7 @@ static bool rle_is_width(uint8_t n_bytes)
 	return n_bytes == 1 || n_bytes == 2 || n_bytes == 4 || n_bytes == 8;
 }
 
-/* What the filter noted of a chunk of texts. */
+/* The filter's metadata of a chunk of texts. */
 struct rle_notes {
 	uint32_t texts_len, starts_len;
 	uint8_t run_bytes, length_bytes; /* of the two numbers in front of each text */

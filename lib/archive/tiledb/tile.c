@@ -65,7 +65,7 @@ static enum cairn_status tile_bad_parts(struct cairn_diag *diag)
 			  "the lengths that a filter noted are not those of the chunk");
 }
 
-/* What a tile is made of. */
+/* The parts of a tile. */
 struct tile_cells {
 	size_t bytes;             /* of one */
 	struct cairn_buf *starts; /* of texts that RLE packed together with where they start; else NULL */
