@@ -22,8 +22,7 @@ static const char CONFIG_PRINT[] = "--print-settings", CONFIG_PRINT_FILE[] = "--
 		  CONFIG_LOOK[] = "--check";
 enum { CONFIG_PREFIX_LEN = sizeof(CONFIG_PREFIX) - 1 };
 
-/* Receives complaints while the daemon runs; NULL: they go to standard error. Used by the one thread that reads
- * settings. */
+/* Receives complaints while the daemon runs; NULL: they go to standard error. Used by one thread. */
 static struct cairn_diag *config_diag;
 
 /* Writes one line to standard error, whatever bytes a value has. */
@@ -237,7 +236,7 @@ static void config_no_option(const char *arg, const char *name, size_t len)
 			option, near ? "?)" : "");
 }
 
-/* Parses --name value, --name=value, --flag, --no-flag. @return false: an error was reported. *i is the last argument
+/* Parses --name value, --name=value, --flag, --no-flag. @return false: an error was reported. *i: the last argument
  * used */
 static bool config_take_option(struct config_option *out, int *i, int argc, char **argv)
 {

@@ -188,8 +188,7 @@ static struct metrics *daemon_metrics(void)
 	return metrics_new(names);
 }
 
-/* Needs two descriptors per connection (its socket, its spool or object), those that the store keeps open, and some for
- * the rest. */
+/* Needs two descriptors per connection (its socket, its spool or object), those of the store, and some for the rest. */
 static void daemon_raise_files_max(uint64_t connections)
 {
 	struct rlimit limit;

@@ -7,7 +7,7 @@
 
 #include <stdatomic.h>
 
-/** Of the app; zeroed at first. */
+/** Part of the app; zeroed at first. */
 struct index_look {
 	struct cairn_work work;
 	struct cairn_cas *cas;

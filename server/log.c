@@ -85,8 +85,7 @@ static void log_add_number(struct log_line *line, const struct log_field *field)
 	line->at = cairn_decimal_text(at, number < 0 ? 0 - (uint64_t)number : (uint64_t)number);
 }
 
-/* Adds a text that needs escapes, or is long. A function of its own, so that other texts don't save registers for it.
- */
+/* Adds a text that needs escapes, or is long. Not inlined, so that other texts don't save registers for it. */
 __attribute__((noinline)) static void log_add_odd_text(struct log_line *line, const struct log_field *field)
 {
 	struct cairn_buf room = cairn_buf_over(line->at, (size_t)(line->end - line->at));
@@ -111,8 +110,7 @@ static void log_add_text(struct log_line *line, const struct log_field *field)
 	line->at = at;
 }
 
-/* Adds the time: RFC 3339, UTC, the true time even if a test has moved the clock. Each thread caches the text of its
- * last second. */
+/* Adds the time: RFC 3339, UTC, true even if a test has moved the clock. Each thread caches its last second's text. */
 static void log_add_time(struct log_line *line)
 {
 	static _Thread_local struct {

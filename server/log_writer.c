@@ -22,7 +22,7 @@ enum {
 	WRITER_LOOK_MS = 1,             /* polling interval of those who wait for the thread */
 };
 
-/* One for the process, as standard error is. */
+/* The writer of the process. */
 static struct log_writer {
 	struct log_ring ring;
 	alignas(64) atomic_bool running; /* the thread runs; false: callers write their lines themselves */
@@ -131,8 +131,7 @@ static void writer_hurry(struct log_writer *w)
 		writer_wake(w);
 }
 
-/* A producer reserves cells first and reads idle after. Here the order is reversed, so one of the two sees the other.
- */
+/* A producer reserves cells first and reads idle after. Here it is the reverse, so one of the two sees the other. */
 static void writer_wait_for_a_line(struct log_writer *w)
 {
 	atomic_store(&w->idle, true);

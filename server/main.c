@@ -94,7 +94,7 @@ static void main_announce(const struct app *app, const struct listen_address *bo
 	if (app->sandbox.missing[0])
 		LOG(LOG_WARNING, "sandbox", LOG_T("on", app->sandbox.text), LOG_T("missing", app->sandbox.missing),
 		    LOG_T("message", "the kernel does not let in all of it; the daemon does with what there is"));
-	/* A first trial often runs as root on loopback. If others can connect, root is a risk that one setting removes.
+	/* A first trial often runs as root on loopback. If others can connect, root is a risk that a setting removes.
 	 */
 	if (geteuid() == 0)
 		LOG(listen_is_loopback(bound) ? LOG_INFO : LOG_WARNING, "root",
@@ -117,8 +117,7 @@ static const char *main_made_socket(const struct listen_address *bound)
 
 enum { MAIN_PORTS = CAIRN_INDEX_REACH_PORTS + 2, MAIN_READABLE = 10 };
 
-/* Finds what the sandbox must allow to reach store, index and the store's keys on other machines. @param[out] ports of
- * all */
+/* Finds what the sandbox must allow to reach store, index and keys on other machines. @param[out] ports of all */
 static enum cairn_status main_reach(const struct config *c, struct cairn_index_reach *index,
 				    struct cairn_store_reach *store, uint16_t ports[MAIN_PORTS], size_t *n_ports,
 				    struct cairn_diag *diag)

@@ -15,7 +15,7 @@
 
 enum { PROCESS_TEXT_BYTES = 1024, PROCESS_STAT_START = 22 }; /* the field starttime of /proc/PID/stat */
 
-/* Of the process; set before any thread starts. */
+/* The state of the process; set before any thread starts. */
 static struct {
 	pthread_mutex_t lock; /* guards reads of fds, which has a position */
 	int statm;

@@ -12,13 +12,11 @@
 #include <unistd.h>
 
 /* Left out on purpose: execve, fork, socket, connect (but below), bind, ptrace, mount, unshare, setuid and their like,
- * bpf, userfaultfd, io_uring, keyrings, modules. The listening socket is already open. Some architectures lack some
- * calls. */
+ * bpf, userfaultfd, io_uring, keyrings, modules. The listening socket is open. Some architectures lack some. */
 static const char *const CALLS[] = {
 	/* memory; mmap and mprotect have rules of their own */
 	"brk", "madvise", "membarrier", "mremap", "msync", "munmap",
-	/* threads; clone has a rule of its own; the C library can do without clone3, which hides its flags from a
-	   filter */
+	/* threads; clone has its own rule; clone3 hides its flags from a filter, and the C library does without */
 	"exit", "exit_group", "futex", "get_robust_list", "gettid", "getcpu", "rseq", "sched_getaffinity",
 	"sched_yield", "set_robust_list", "set_tid_address",
 	/* signals */

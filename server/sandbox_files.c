@@ -94,8 +94,8 @@ static int files_allow(int ruleset, const char *path, uint64_t rights, uint64_t 
 	return error;
 }
 
-/* A replaced key is a new file of the same name, so its folder may be read, too; also the folder that a symbolic link
- * leads to. */
+/* A replaced key is a new file of the same name, so its folder may be read, and the one that a symbolic link leads to.
+ */
 static int files_allow_again(int ruleset, const char *path, uint64_t handled)
 {
 	char copy[PATH_MAX], real[PATH_MAX];

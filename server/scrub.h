@@ -36,7 +36,7 @@ struct scrub_kept {
 	int64_t paused;              /* 1: until it is told to start */
 };
 
-/** Of the app; zeroed, then scrub_init(). */
+/** Part of the app; zeroed, then scrub_init(). */
 struct scrub {
 	pthread_mutex_t lock; /* over the next two */
 	struct scrub_kept kept;
@@ -64,7 +64,7 @@ bool scrub_turn(struct app *app);
 /** Stores the progress, so that the next daemon continues there. On the thread of housekeeping, at the end. */
 void scrub_leave(struct app *app);
 
-/** What the scrub does now. */
+/** The scrub's current activity. */
 enum scrub_state {
 	SCRUB_OFF,     /* scrub_period is 0, or the bytes are kept elsewhere, and nobody began a pass */
 	SCRUB_WAITING, /* until it is time for the next pass */

@@ -79,8 +79,7 @@ static void scrub_write(struct cairn_index_note *note, struct scrub_kept *kept)
 	note->text[len] = '\0';
 }
 
-/* Loads a note. The reading daemon knows its own progress better. A note that was read earlier may arrive after a newer
- * one. */
+/* Loads a note. The reading daemon knows its own progress better. An older note may arrive after a newer one. */
 static void scrub_learn(struct scrub *s, const struct scrub_kept *kept, int64_t version)
 {
 	pthread_mutex_lock(&s->lock);

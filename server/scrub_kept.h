@@ -1,12 +1,10 @@
-/* Stores the scrub's state across restarts: in a note of the data folder or, where several daemons share an index, of
- * the index. */
+/* Stores the scrub's state across restarts: in a note of the data folder, or of an index that several share. */
 #ifndef CAIRN_SERVER_SCRUB_KEPT_H
 #define CAIRN_SERVER_SCRUB_KEPT_H
 
 #include "server/app.h"
 
-/** A change of the kept state. It is applied to the current state, and again if another daemon changes the state
- * meanwhile. */
+/** A change of the kept state. It is applied to the current state, and again if another daemon interferes. */
 struct scrub_change {
 	void (*apply)(struct scrub_kept *kept, struct scrub_change *change);
 	struct scrub_pass pass; /* its argument */

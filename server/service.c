@@ -19,7 +19,7 @@
 
 enum { SERVICE_TEXT_BYTES = 512 };
 
-/* Of the process. */
+/* The state of the process. */
 static int service_fd = -1;
 static uint64_t service_watchdog;
 

@@ -16,8 +16,8 @@ void service_close(void);
 void service_ready(const char *status);
 /** Reports that the settings are being reloaded; service_ready() follows. */
 void service_reloading(void);
-/** Reports that the daemon ends within this time; more than the manager's own limit is granted. The watchdog is not fed
- * any more. */
+/** Reports that the daemon ends within this time; more than the manager's own limit is granted. Ends feeding the
+ * watchdog. */
 void service_stopping(uint64_t within_s);
 /** Feed the watchdog. */
 void service_feed(void);

@@ -12,8 +12,8 @@ void traffic_fini(struct traffic *t)
 	pthread_mutex_destroy(&t->lock);
 }
 
-/* Finds the bound within which so many of 100 requests ended. @return false: longer than the last bound, which is set
- * then */
+/* Finds the bound within which so many of 100 requests ended. @return false: longer than the last bound, which it sets
+ */
 static bool traffic_bound(const struct metrics_total *counted, uint64_t n, unsigned percent, uint64_t *us)
 {
 	uint64_t sum = 0;

@@ -1,5 +1,4 @@
-/* Counts and durations of the last hour's requests, step by step, for the operator's home. In memory: lost at a
- * restart. */
+/* Counts and durations of the last hour's requests, in steps, for the operator's home. In memory: lost at a restart. */
 #ifndef CAIRN_SERVER_TRAFFIC_H
 #define CAIRN_SERVER_TRAFFIC_H
 

@@ -35,8 +35,7 @@ struct cors_header {
 	const char *name, *value; /* borrowed: static, or one of the arguments */
 };
 
-/** Returns the headers that every reply needs, errors included. @param origin  of the request; NULL: none. @return how
- * many */
+/** Returns the headers of every reply, errors included. @param origin  of the request; NULL: none. @return how many */
 size_t cors_reply(const struct cors *cors, const char *origin, struct cors_header out[static CORS_HEADERS_MAX]);
 
 /**

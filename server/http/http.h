@@ -26,8 +26,8 @@ struct cairn_workers;
 struct http_request;
 struct http_server;
 
-/** The form of a route family's errors. Errors before a route is found have the first form, unless the option family
- * says otherwise. */
+/** The form of a route family's errors. Errors without a route have the first form, unless the option family says
+ * otherwise. */
 enum http_error_shape {
 	HTTP_ERRORS_CAS, /* {"error":{"code","message","offset"?,"expected"?,"actual"?},"request_id"} */
 	/* {"error":message,"code","request_id"}, and the message as X-Error-Message: the clients would show an object
@@ -127,8 +127,7 @@ enum http_method_kind http_method(const struct http_request *req);
 /** Returns the address of the peer, as text; "-": none, the peer uses a socket of the file system. */
 const char *http_peer_address(const struct http_request *req);
 
-/** Did a page of this server send the request? Compares the scheme and host of its Origin header, which browsers send
- * with each form. */
+/** Did a page of this server send the request? Checks the Origin header, which browsers send with each form. */
 bool http_is_own_origin(const struct http_request *req);
 
 /** Content-Length; UINT64_MAX for a chunked body. */
@@ -142,12 +141,10 @@ void http_sender(const struct http_request *req, struct cairn_hash *out);
 /** Returns a number for the sender, by which the workers take turns between senders (base/workers.h). */
 uint64_t http_turn(const struct http_request *req);
 
-/** Returns the request's id, for every reply and log line: its X-Request-Id, else its X-Amzn-Trace-Id, if valid; else
- * one made here. */
+/** Returns the id for replies and logs: X-Request-Id, else X-Amzn-Trace-Id, if valid; else one made here. */
 const char *http_request_id(const struct http_request *req);
 
-/** Writes the "http://host[:port]" that the client used, from the Host header, or the configured public URL. Cut to
- * out_len. */
+/** Writes the "http://host[:port]" that the client used, from Host, or the configured public URL. Cut to out_len. */
 void http_base_url(const struct http_request *req, char *out, size_t out_len);
 
 /* --- waiting ------------------------------------------------------------------------------------------------------ */
@@ -245,8 +242,7 @@ void http_reply_pumped(struct http_request *req, unsigned code, const char *cont
 		       ssize_t (*read)(void *ctx, uint64_t pos, uint8_t *out, size_t max), void (*release)(void *ctx),
 		       void *ctx, struct cairn_workers *workers);
 
-/** A body of frames sent over time (NDJSON). The connection and the feeder own a reference each. Any thread may feed.
- */
+/** A body of frames sent over time (NDJSON). Connection and feeder own a reference each. Any thread may feed. */
 struct http_stream;
 
 /** Begin such a reply with status 200. The caller's reference ends with http_stream_finish(). @return NULL without

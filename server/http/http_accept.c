@@ -30,7 +30,7 @@ unsigned http_accept_n_serving(unsigned n_threads, unsigned n_conns, unsigned pr
 
 /* --- slots -------------------------------------------------------------------------------------------------------- */
 
-/* The accepting thread sets full before it searches for a slot. Here the order is reversed, so one of the two sees the
+/* The accepting thread sets full before it searches for a slot. Here it is the reverse, so one of the two sees the
  * other. */
 static void accept_wake(struct http_accept *a)
 {

@@ -63,8 +63,7 @@ bool http_stream_frame(struct http_stream *s, const char *frame, size_t len)
 	pthread_mutex_lock(&s->lock);
 	bool gone = s->gone;
 	if (!gone && len > 0) {
-		/* A frame of which nothing was sent is stale now. So at most three wait: a partly sent one, this one,
-		 * and the last. */
+		/* An unsent frame is stale now. So at most three wait: a partly sent one, this one, and the last. */
 		if (s->sent <= s->last_frame)
 			s->waiting.len = s->last_frame;
 		stream_append(s, frame, len);

@@ -9,7 +9,7 @@
 
 enum { LISTEN_BACKLOG = 1024, LISTEN_TEXT_BYTES = 128 }; /* "[v6]:port" or "unix:/path", and a zero */
 
-/** Where to listen. Plain value. */
+/** An address to listen at. Plain value. */
 struct listen_address {
 	struct sockaddr_storage addr;
 	socklen_t len;
@@ -46,8 +46,8 @@ const char *listen_path(const struct listen_address *address);
 /** Can only programs of this machine connect to it? */
 bool listen_is_loopback(const struct listen_address *address);
 
-/** Writes an address as listen_parse() reads it, for the log and for URLs. "unix:@name" for an abstract socket; "-" for
- * other families. */
+/** Writes an address as listen_parse() reads it, for log and URLs. "unix:@name" for an abstract socket; "-" for other
+ * families. */
 void listen_text(const struct listen_address *address, char out[static LISTEN_TEXT_BYTES]);
 
 #endif

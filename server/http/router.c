@@ -93,7 +93,7 @@ static struct router_name router_name_of(const char *segment, size_t len)
 	return (struct router_name){{segment + 1, len - (marked ? 3 : 2)}, marked ? last : '\0'};
 }
 
-/* One segment or more, none of them empty, "." or "..". */
+/* Is it one segment or more, none of them empty, "." or ".."? */
 static bool router_is_tail(const struct router_path *path, const char *at)
 {
 	const char *end = path->end;

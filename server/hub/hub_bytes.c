@@ -64,8 +64,7 @@ static bool bytes_is_told(const struct hub_bytes *b)
 
 bool hub_bytes_wanted(struct hub_bytes *b)
 {
-	/* A range of an older version must not be sent from the current one (RFC 9110, 13.1.5). A date never matches.
-	 */
+	/* A range of an old version must not be sent from a new one (RFC 9110, 13.1.5). A date never matches. */
 	if (b->if_range && strcmp(b->if_range, b->etag) != 0) {
 		b->has_range = false;
 		b->range = (struct cairn_byte_range){.kind = CAIRN_RANGE_ALL};

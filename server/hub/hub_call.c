@@ -132,8 +132,7 @@ const char *hub_call_cookie(bool secure)
 	return secure ? "__Host-cairn_session=" : "cairn_session=";
 }
 
-/* Reads our cookie. If it occurs several times, somebody else has set one, and none counts: better anonymous than in
- * another's name. */
+/* Reads our cookie. If there are several, somebody else has set one, and none counts: better anonymous than another. */
 static void call_take_session(struct hub_call *call, const char *cookies, const char *name)
 {
 	size_t name_len = strlen(name);

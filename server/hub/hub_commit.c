@@ -73,8 +73,8 @@ static enum cairn_status commit_take_patterns(struct commit_request *c, const st
 	return CAIRN_OK;
 }
 
-/* Writes the hashes by which a client recognises a file that it need not send again. @param[out] same_size the path has
- * a file of this size */
+/* Writes the hashes by which a client knows that it has sent a file. @param[out] same_size the path has a file of this
+ * size */
 static enum cairn_status commit_put_known(struct commit_request *c, struct cairn_json_out *w,
 					  const struct cairn_hub_upload *upload, bool *same_size)
 {
@@ -87,8 +87,7 @@ static enum cairn_status commit_put_known(struct commit_request *c, struct cairn
 	if (status != CAIRN_OK || entry.kind == CAIRN_INDEX_FOLDER)
 		return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status;
 	*same_size = entry.size_bytes == upload->size_bytes;
-	/* An upload is skipped only if a writer of this repository claimed this SHA-256 and the claim has not been
-	 * disproved. */
+	/* An upload is skipped only if a writer of this repository claimed this SHA-256, and it was not disproved. */
 	if (entry.kind == CAIRN_INDEX_XET && entry.belief < CAIRN_INDEX_SAID)
 		return CAIRN_OK;
 	if (entry.kind == CAIRN_INDEX_XET)

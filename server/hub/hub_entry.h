@@ -6,8 +6,7 @@
 #include "hub/tree.h"
 #include "server/hub/hub_call.h"
 
-/** Entries collected by a visitor. Describing an entry takes further queries, and these are not allowed during the
- * visit. */
+/** Entries collected by a visitor. Describing an entry takes queries, which the visit does not allow. */
 struct hub_entries {
 	enum cairn_status status; /* CAIRN_E_NOMEM: some could not be kept */
 	uint32_t n, room;
@@ -27,8 +26,8 @@ void hub_entries_fini(struct hub_entries *entries);
 CAIRN_MUST_USE enum cairn_status hub_entries_put(struct cairn_json_out *w, struct cairn_cas *cas,
 						 const struct hub_entries *entries, bool expand);
 
-/** Writes {"oid"|"sha256","size","pointerSize"} of a file whose bytes are in the store. Writes nothing if the file's
- * SHA-256 is false. */
+/** Writes {"oid"|"sha256","size","pointerSize"} of a file whose bytes are in the store. Writes nothing for a false
+ * SHA-256. */
 void hub_entry_put_lfs(struct cairn_json_out *w, const char *hash_member, const struct cairn_index_entry *entry);
 
 #endif

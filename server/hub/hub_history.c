@@ -212,8 +212,8 @@ static void history_get_commits(struct http_request *req)
 static void history_add_ref(struct hub_call *call)
 {
 	struct history_request *h = (struct history_request *)call;
-	/* Overwriting main loses its commits, as a squash does, so admin is needed. Other branches can be deleted and
-	 * made anew anyway. */
+	/* Overwriting main loses its commits, as a squash does, so admin is needed. Other branches can be deleted
+	 * anyway. */
 	bool resets = h->kind == CAIRN_INDEX_BRANCH && h->overwrite && strcmp(h->name, CAIRN_HUB_MAIN) == 0;
 	if (!hub_repo_find(&h->repo, resets ? CAIRN_HUB_ADMIN : CAIRN_HUB_WRITE))
 		return;
@@ -306,7 +306,7 @@ static void history_squash_done(struct http_request *req)
 {
 	struct history_request *h = http_state(req);
 	h->json = route_body_json(&h->repo.body);
-	/* What is too long for a name is none that there is. */
+	/* A name that is too long matches none. */
 	(void)cairn_percent_decode(h->name, sizeof(h->name), h->raw);
 	if (h->repo.body.in.len == 0 || cairn_json_is_object(h->json))
 		route_job_start(req);
@@ -320,7 +320,7 @@ static void history_delete(struct http_request *req, const char *arg, enum cairn
 	if (!h)
 		return;
 	h->kind = kind;
-	/* What is too long for a name is none that there is. */
+	/* A name that is too long matches none. */
 	(void)cairn_percent_decode(h->name, sizeof(h->name), h->raw);
 	route_job_start(req);
 }

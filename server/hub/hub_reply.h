@@ -18,8 +18,7 @@ void hub_reply_failure(struct http_request *req, const struct hub_call *call);
 /** Replies 501 for a feature that this hub lacks, with X-Error-Code NotImplemented and this text. */
 void hub_reply_left_out(struct http_request *req, const char *text);
 
-/** Adds a Link header with the URL of the next page, in the form of printf(). @return false: that failed; an error was
- * replied */
+/** Adds a Link header with the next page's URL, in the form of printf(). @return false: an error was replied */
 bool hub_reply_next(struct http_request *req, const char *url, ...) CAIRN_PRINTF(2, 3);
 
 /** Room for "2026-11-03T14:05:06.000Z". */

@@ -68,8 +68,7 @@ static const char *repos_text(const struct repos_request *r, const char *member)
 	return cairn_json_text_of(r->json, member);
 }
 
-/* Reads {"type","name","organization"}, as namespace and name; without a type: a model. @return whether they are valid
- */
+/* Reads {"type","name","organization"}, as namespace and name; without a type: a model. @return whether valid */
 static bool repos_take_name(struct repos_request *r)
 {
 	const char *type = repos_text(r, "type"), *organization = repos_text(r, "organization");

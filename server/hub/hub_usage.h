@@ -1,5 +1,5 @@
-/* Caches the figures of disk usage in memory. Computing them anew takes seconds; after a restart the first request does
- * it. */
+/* Caches the figures of disk usage in memory. Computing them takes seconds; after a restart the first request does it.
+ */
 #ifndef CAIRN_SERVER_HUB_USAGE_H
 #define CAIRN_SERVER_HUB_USAGE_H
 

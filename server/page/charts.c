@@ -177,8 +177,7 @@ static size_t chart_find(const struct chart_map *m, size_t part)
 	return i;
 }
 
-/* Returns the largest part that was not taken, among equals the first. So a parent is taken before its parts, or never.
- */
+/* Returns the largest part not taken, among equals the first. So a parent is taken before its parts, or never. */
 static size_t chart_next(const struct chart_map *m, size_t n)
 {
 	const struct chart_field *last = &m->fields[m->n - 1];

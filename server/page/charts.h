@@ -43,8 +43,7 @@ void chart_put_column(struct cairn_buf *b, size_t place, size_t n_places, double
 		      const char *says);
 void chart_end_columns(struct cairn_buf *b);
 
-/** Appends a bar of n chunks, each with the class "m" and its mark. If several share a cell, it has the mark of most of
- * them. */
+/** Appends a bar of n chunks, each with the class "m" and its mark. A cell of several has the mark of most. */
 void chart_put_chunks(struct cairn_buf *b, const char *title, const uint8_t *marks, size_t n);
 
 #endif

@@ -7,8 +7,7 @@ enum { FILES_BOUNDARY_MAX = 70, FILES_MARK_MAX = FILES_BOUNDARY_MAX + 4 };
 
 static const char FILES_TYPE[] = "multipart/form-data", FILES_DISPOSITION[] = "content-disposition:";
 
-/* Makes the delimiter, "\r\n--" and the boundary, which is before each part and after the last. @return its length; 0:
- * no boundary */
+/* Makes the delimiter, "\r\n--" and the boundary, before each part and after the last. @return its length; 0: none */
 static size_t files_mark(char out[static FILES_MARK_MAX], const char *type)
 {
 	const char *boundary = type ? strcasestr(type, "boundary=") : NULL;
@@ -25,8 +24,8 @@ static size_t files_mark(char out[static FILES_MARK_MAX], const char *type)
 	return len + 4;
 }
 
-/* Reads a quoted parameter; browsers write quotes and line ends in it as "%22" and the like. @return false: too long,
- * or without an end */
+/* Reads a quoted parameter; browsers write quotes and line ends as "%22" and the like. @return false: too long, or no
+ * end */
 static bool files_quoted(char *out, size_t room, const char *at, const char *end)
 {
 	size_t n = 0;

@@ -156,8 +156,7 @@ static void markdown_close_link(struct markdown *m)
 	m->has_link = false;
 }
 
-/* Opens a picture. A picture from elsewhere would reveal the reader to that server; its text is shown as a link
- * instead. */
+/* Opens a picture. One from elsewhere would reveal the reader to that server; its text is shown as a link. */
 static void markdown_open_picture(struct markdown *m, const MD_ATTRIBUTE *from)
 {
 	char address[MARKDOWN_ADDRESS_BYTES];
@@ -430,8 +429,7 @@ static bool markdown_parse(struct markdown *m, const char *text, size_t len)
 	};
 	if (markdown_steps(text, len) > MARKDOWN_STEPS_MAX)
 		return false;
-	/* After a text that ends in "[a](b", md4c reads one byte too many. It does not read past a line's end, so one
-	 * is added. */
+	/* After a text that ends in "[a](b", md4c reads a byte too many, but not past a line's end. So one is added. */
 	CLEANUP(cairn_buf_fini) struct cairn_buf lines = cairn_buf_init(len + 1);
 	cairn_buf_add(&lines, text, len);
 	cairn_buf_add(&lines, "\n", 1);

@@ -133,7 +133,7 @@ static bool bucket_put_rows(struct bucket_page *p)
 	return call->status == CAIRN_OK;
 }
 
-/* What is found below a folder, whose path ends with a slash, or in all. */
+/* Appends what is found below a folder, whose path ends with a slash, or in the bucket. */
 static void bucket_put_found(struct bucket_page *p)
 {
 	struct page *page = &p->page;

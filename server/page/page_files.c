@@ -1,5 +1,5 @@
-/* Lists the files that no repository has, for the operator, who owns them: GET /storage/files. `cairn push` sends such
- * files. */
+/* Lists files that no repository has, for their owner, the operator: GET /storage/files. `cairn push` sends such files.
+ */
 #include "server/page/page_files.h"
 #include "base/clock.h"
 #include "cas/file.h"

@@ -1,4 +1,4 @@
-/* What pages show about files whose bytes are lost. */
+/* Shows lost files on pages: files whose bytes are damaged or gone. */
 #ifndef CAIRN_SERVER_PAGE_LOST_H
 #define CAIRN_SERVER_PAGE_LOST_H
 

@@ -8,8 +8,8 @@
 /** A table that grows. Zeroed except for the first members. */
 struct page_paths {
 	struct page *page;
-	/** Appends the address of a file. NULL: its address at the head of main, or in the bucket; the row then names
-	 * the repository. */
+	/** Appends the address of a file. NULL: at the head of main, or in the bucket; the row then names the
+	 * repository. */
 	void (*put_address)(struct page *page, const struct cairn_hub_path *found);
 	size_t prefix_len;                   /* of paths, not shown */
 	uint32_t n;                          /* rows */
@@ -35,8 +35,8 @@ const char *page_paths_wanted(const struct http_request *req);
  * after; "": no more. Overwritten if the page had no room for all */
 void page_paths_put_found(struct page_paths *paths, const char *text, char next[static CAIRN_INDEX_PATH_MAX + 1]);
 
-/** Appends what is found in all repositories, at most max rows, and what was not searched. @return false: the call has
- * failed */
+/** Appends what all repositories have, at most max rows, and what was not searched. @return false: the call has failed
+ */
 bool page_paths_put_all(struct page *page, const char *text, uint32_t max);
 
 #endif

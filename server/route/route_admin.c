@@ -78,8 +78,7 @@ static void admin_reply_shared(struct http_request *req, struct route_job *job)
 	admin_reply_file(req, job, "shared");
 }
 
-/* Reads "?repo=", the repository whose registration is meant, in its full form. @return false: malformed; an error was
- * replied */
+/* Reads "?repo=", whose registration is meant, in its full form. @return false: malformed; an error was replied */
 static bool admin_take_repo(struct http_request *req, struct admin_request *a)
 {
 	const char *repo = http_query_arg(req, "repo");

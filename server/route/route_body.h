@@ -26,11 +26,10 @@ void route_body_add(struct http_request *req, struct route_body *body, const uin
 void route_body_start(struct http_request *req, struct route_body *body);
 
 /** Parses the body as JSON of at most 200 values; owned by the caller; NULL: not JSON. A short body also from done().
- * The limit is low because "{}," takes 200 bytes once parsed. No budget counts them while the request waits for a
+ * The limit is low since "{}," takes 200 bytes once parsed, which no budget counts while the request waits for a
  * worker. */
 struct cairn_json *route_body_json(const struct route_body *body);
-/** As route_body_json(), but for lists of at most 100,000 values: 20 MiB. The caller must free it before waiting for
- * anything. */
+/** As route_body_json(), but for lists of at most 100,000 values: 20 MiB. The caller must free it before any wait. */
 struct cairn_json *route_body_json_list(const struct route_body *body);
 
 /** Call from free(). Harmless if the body was not begun. */

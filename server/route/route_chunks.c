@@ -101,8 +101,7 @@ static void chunks_query(struct route_job *job)
 	c->status = cairn_cas_query(job->app->cas, &who, &c->chunk, &c->answer);
 }
 
-/* Replies a hit with the cached reply, if possible. It is not in the last hour of an epoch, when the age counts down.
- */
+/* Replies a plain hit from the cache, except in the last hour of an epoch, when the age counts down. */
 static bool chunks_reply_kept(struct http_request *req, const struct cairn_answer *answer, bool is_known,
 			      int64_t max_age_s)
 {

@@ -1,5 +1,4 @@
-/* GET and HEAD /v1/fetch/{hash}?ranges=R&expires=T&signature=S: serves bytes of a xorb that a reconstruction has
- * granted. */
+/* GET and HEAD /v1/fetch/{hash}?ranges=R&expires=T&signature=S: bytes of a xorb that a reconstruction granted. */
 #include "server/app.h"
 #include "server/route/multipart.h"
 #include "server/route/range_header.h"

@@ -71,8 +71,7 @@ static void plan_write(struct plan_request *p, const struct cairn_plan *plans)
 	cairn_spill_finish(&p->out);
 }
 
-/* Does a batch leave out this file? It leaves out missing files and files that end before their range, unless all are
- * such. */
+/* Does a batch leave out this file? It does if the file is missing or ends before the range, unless all do. */
 static bool plan_leaves_out(const struct plan_request *p)
 {
 	return p->form == PLAN_BATCH && (p->status == CAIRN_E_NOT_FOUND || p->status == CAIRN_E_LIMIT);
@@ -194,8 +193,7 @@ static struct plan_request *plan_new(struct http_request *req)
 	return p;
 }
 
-/* Reads the Range header. If it is absent or meaningless, the whole file is meant. @return false: several ranges; a 400
- * was replied */
+/* Reads the Range header. Absent or meaningless: the whole file. @return false: several ranges; a 400 was replied */
 static bool plan_take_range(struct http_request *req, struct plan_request *p)
 {
 	if (range_header_parse(&p->range, 1, http_header(req, "Range")) <= 1)
@@ -204,8 +202,7 @@ static bool plan_take_range(struct http_request *req, struct plan_request *p)
 	return false;
 }
 
-/* Makes a small plan here, if the index is on this machine: a worker's handover would cost more. @return false: not
- * small */
+/* Makes a small plan here, if the index is on this machine: a worker would cost more. @return false: not small */
 static bool plan_at_once(struct http_request *req, struct plan_request *p)
 {
 	struct cairn_plan plan;

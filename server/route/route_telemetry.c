@@ -1,5 +1,4 @@
-/* POST /v1/telemetry: stores clients' reports on transfers for a while. GET /v1/telemetry: lists the newest, for
- * operators. */
+/* POST /v1/telemetry: keeps clients' reports on transfers for a while. GET /v1/telemetry: the newest, for operators. */
 #include "base/json_text.h"
 #include "cas/telemetry.h"
 #include "server/route/route_args.h"

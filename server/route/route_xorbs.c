@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* An upload; owned by the request. While the request is held or suspended, only the worker or the index's writer uses
- * it. */
+/* An upload; owned by the request. While the request is held or suspended, only a worker or the index's writer uses it.
+ */
 struct xorb_request {
 	struct cairn_work work;
 	struct http_request *req;
@@ -210,8 +210,8 @@ static void grants_body(struct http_request *req, const uint8_t *bytes, size_t l
 	(void)req, (void)bytes, (void)len;
 }
 
-/* A 200 makes the stock client skip the upload, so only a verified and stored xorb gets one. Only a 404 makes the
- * client post the xorb. */
+/* A 200 makes the stock client skip the upload, so only a verified and stored xorb gets one. Only a 404 makes it post.
+ */
 static void grants_reply(struct http_request *req, struct route_job *job)
 {
 	const struct xorb_look *x = (const struct xorb_look *)job;
