@@ -133,7 +133,7 @@ void route_job_hand_over(struct route_job *job)
 {
 	struct http_request *req = job->req;
 	job->work.run = route_job_work;
-	/* After submission the request may be gone. A query that waited for PostgreSQL was submitted elsewhere. */
+	/* After submission the request may be gone: after a wait for PostgreSQL this is not its thread. */
 	if (cairn_workers_submit(job->workers, &job->work) == CAIRN_OK)
 		return;
 	job->not_run = true;
