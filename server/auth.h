@@ -33,15 +33,15 @@ struct auth_options {
 	struct cairn_cas *cas;              /* has the API keys that obtained the tokens */
 };
 
-/** Load keys. @param path  as in cairn_token_keys_load(); copied  @return as that; *out is NULL on failure */
+/** Loads keys. @param path  as in cairn_token_keys_load(); copied  @return as that; *out is NULL on failure */
 CAIRN_MUST_USE enum cairn_status auth_keys_open(struct auth_keys **out, const char *path, struct cairn_diag *diag);
 
-/** Load them again from the same place. On failure the old ones stay. @return as cairn_token_keys_load() */
+/** Reloads the keys from the same place. On failure the old ones stay. @return as cairn_token_keys_load() */
 CAIRN_MUST_USE enum cairn_status auth_keys_reload(struct auth_keys *keys, struct cairn_diag *diag);
 void auth_keys_free(struct auth_keys *keys);
 
 /**
- * Check an Authorization header ("Bearer TOKEN") for the scope a route needs.
+ * Checks an Authorization header ("Bearer TOKEN") for the scope a route needs.
  * @param header  NULL: absent
  * @param scope   0: the route needs no token; the header is not looked at, and the identity has no scopes
  * @param[out] code  401 no, malformed, wrong, foreign or expired token, or one whose API key was revoked; 403 scope too
@@ -60,7 +60,7 @@ bool auth_is_somebody(const struct auth_identity *identity);
  * signature. */
 void auth_bearer(const struct auth_identity *identity, const char *header, struct cairn_hash *out);
 
-/** Mint a token with the keys in use now. @return as cairn_token_mint() */
+/** Mints a token with the keys in use now. @return as cairn_token_mint() */
 CAIRN_MUST_USE enum cairn_status auth_mint(const struct auth_options *options, const struct cairn_token_claims *claims,
 					   int64_t now_unix_s, char **token, struct cairn_diag *diag);
 

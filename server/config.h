@@ -13,14 +13,14 @@ enum config_result {
 };
 
 /**
- * Read everything: the file of --config or CAIRN_CONFIG, CAIRN_* variables, options. --help and --version are answered
+ * Reads everything: the file of --config or CAIRN_CONFIG, CAIRN_* variables, options. --help and --version are answered
  * here (CONFIG_EXIT_OK). Unknown CAIRN_* variables are logged and ignored; all else that is unknown is an error.
  * --print-settings prints the settings in effect, --print-settings-file prints them as a file that lists all settings.
  * @param[out] out  CONFIG_RUN, CONFIG_CHECK: owned by the caller, config_fini(); else empty
  * @return CONFIG_EXIT_USAGE, CONFIG_EXIT_FAILED: one clear line was written to standard error
  */
 enum config_result config_load(struct config *out, int argc, char **argv);
-/** Read everything again, while the daemon runs: the file may have changed. @param argc, argv  as at the start
+/** Reads everything again, while the daemon runs: the file may have changed. @param argc, argv  as at the start
  *  @return CAIRN_OK: out is owned by the caller; CAIRN_E_USAGE: a setting is wrong; the first one is in diag (rule
  * settings) */
 CAIRN_MUST_USE enum cairn_status config_load_again(struct config *out, int argc, char **argv, struct cairn_diag *diag);

@@ -26,7 +26,7 @@ const char *daemon_store_url(const struct config *config);
 /** Applies the settings that may change while the daemon runs. */
 void daemon_set_live(struct app *app, const struct config *config);
 
-/** Close what daemon_open() opened. After daemon_stop() if it served. The configuration is the caller's. */
+/** Closes what daemon_open() opened. After daemon_stop() if it served. The configuration is the caller's. */
 void daemon_close(struct app *app);
 
 #endif

@@ -51,7 +51,7 @@ struct metrics_gauge {
 	double value;
 };
 
-/** Append the text exposition format (version 0.0.4). */
+/** Appends the text exposition format (version 0.0.4). */
 void metrics_write(struct metrics *m, struct cairn_buf *out, const struct metrics_gauge *gauges, size_t n_gauges);
 
 #endif

@@ -19,7 +19,7 @@ void service_reloading(void);
 /** Reports that the daemon ends within this time; more than the manager's own limit is granted. Ends feeding the
  * watchdog. */
 void service_stopping(uint64_t within_s);
-/** Feed the watchdog. */
+/** Feeds the watchdog. */
 void service_feed(void);
 
 /** Returns the watchdog's timeout; 0: there is no watchdog. */

@@ -44,7 +44,7 @@ const struct setting *setting_near(const char *name, size_t len);
 /** The spelling on the command line: '-' for '_', without the leading dashes. */
 void setting_option_name(char out[static SETTING_NAME_BYTES], const struct setting *s);
 
-/** Set from text. @param[out] why  what is wrong and what is allowed, for the end of a message
+/** Sets from text. @param[out] why  what is wrong and what is allowed, for the end of a message
  *  @return false: nothing was changed */
 bool setting_apply(struct config *config, const struct setting *s, const char *text, char *why, size_t why_len);
 
@@ -55,7 +55,7 @@ void setting_allowed(const struct setting *s, char *out, size_t out_len);
  *  @param live  true: only settings that may change while the daemon runs; false: only the others */
 void settings_changed(struct cairn_buf *out, const struct config *before, const struct config *now, bool live);
 
-/** Release what a text setting holds. */
+/** Releases what a text setting holds. */
 void setting_clear(struct config *config, const struct setting *s);
 
 /** Appends a setting as a line of a file, "name = value". Appends nothing if the setting is not given. */

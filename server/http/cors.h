@@ -21,7 +21,7 @@ struct cors {
 };
 
 /**
- * Read a list of origins, separated by blanks or commas: "https://a.example http://localhost:3000", or "*" for any.
+ * Reads a list of origins, separated by blanks or commas: "https://a.example http://localhost:3000", or "*" for any.
  * @param list  NULL or empty: none
  * @return CAIRN_OK; CAIRN_E_USAGE with the word that is no origin in diag; CAIRN_E_NOMEM
  */

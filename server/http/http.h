@@ -209,9 +209,9 @@ void http_reply_bytes(struct http_request *req, unsigned code, const char *conte
 
 /** A reply that is made once and sent to many requests; any thread. */
 struct http_kept;
-/** Make one: 200, with bytes that are borrowed until it is freed. @return NULL without memory */
+/** Makes one: 200, with bytes that are borrowed until it is freed. @return NULL without memory */
 struct http_kept *http_kept_new(const char *content_type, const uint8_t *bytes, size_t len);
-/** Make one without a body (304, 404). @return NULL without memory */
+/** Makes one without a body (304, 404). @return NULL without memory */
 struct http_kept *http_kept_empty_new(unsigned code);
 /** Adds a header, before the first request gets the reply. @return false without memory */
 CAIRN_MUST_USE bool http_kept_header(struct http_kept *kept, const char *name, const char *value);
@@ -249,11 +249,11 @@ struct http_stream;
  * memory (an error was replied) */
 struct http_stream *http_reply_stream(struct http_request *req, const char *content_type);
 
-/** Send a frame (copied; at most 64 KiB wait: an unsent progress frame is replaced by a newer one).
+/** Sends a frame (copied; at most 64 KiB wait: an unsent progress frame is replaced by a newer one).
  *  @return false: the client has gone; continue or stop, but call http_stream_finish() */
 bool http_stream_frame(struct http_stream *s, const char *frame, size_t len);
 
-/** Send a last frame, end the body and release the caller's reference. */
+/** Sends a last frame, ends the body and releases the caller's reference. */
 void http_stream_finish(struct http_stream *s, const char *frame, size_t len);
 
 /* --- the server --------------------------------------------------------------------------------------------------- */
@@ -298,7 +298,7 @@ struct http_server_options {
 	const struct http_route *const
 		*routes; /* NULL-terminated array of tables, each ended by an entry without a method */
 	void *app;
-	/** Check the Authorization header (NULL: absent) against a route's scope. @return false: code and diag are set
+	/** Checks the Authorization header (NULL: absent) against a route's scope. @return false: code and diag are set
 	 */
 	bool (*authorise)(void *app, const char *authorization, unsigned scope, struct auth_identity *out,
 			  unsigned *code, struct cairn_diag *diag);

@@ -68,7 +68,7 @@ unsigned http_conns_count(const struct http_conns *conns);
 /** Returns how many connections exceeded per_address_max. */
 uint64_t http_conns_refused(const struct http_conns *conns);
 
-/** Enter a phase. @param deadline_ms  0: none. @return false: the sweeper has already cut the connection */
+/** Enters a phase. @param deadline_ms  0: none. @return false: the sweeper has already cut the connection */
 bool http_conn_enter(struct http_conn *conn, enum http_conn_phase phase, int64_t deadline_ms);
 
 enum http_conn_phase http_conn_phase(const struct http_conn *conn);

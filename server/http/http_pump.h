@@ -30,7 +30,7 @@ struct http_pump_source {
 struct http_pump *http_pump_new(const struct http_stream_ops *ops, void *ctx, const struct http_pump_source *source,
 				struct cairn_workers *workers, uint64_t turn);
 
-/** Take up to max bytes of the body from pos on. PAUSED: pause() was called, read again after wake(). FAILED: the
+/** Takes up to max bytes of the body from pos on. PAUSED: pause() was called, read again after wake(). FAILED: the
  * source failed, no worker takes the work, or the server is closing. */
 enum http_stream_read http_pump_read(struct http_pump *p, uint64_t pos, uint8_t *out, size_t max, size_t *n_read);
 

@@ -17,7 +17,7 @@ struct listen_address {
 };
 
 /**
- * Read "127.0.0.1:8080", "[::1]:8080" or "localhost:8080" (which is 127.0.0.1). Numbers only, no look-ups; "[::]:8080"
+ * Reads "127.0.0.1:8080", "[::1]:8080" or "localhost:8080" (which is 127.0.0.1). Numbers only, no look-ups; "[::]:8080"
  * means all addresses of both families. Port 0: a free one. "unix:/path" is a socket in the file system.
  * @return CAIRN_OK; CAIRN_E_USAGE with what to write instead in diag
  */
@@ -31,7 +31,7 @@ CAIRN_MUST_USE enum cairn_status listen_parse(const char *text, struct listen_ad
 CAIRN_MUST_USE enum cairn_status listen_open(const struct listen_address *address, int *fd, struct cairn_diag *diag);
 
 /**
- * Take the socket that systemd hands over (LISTEN_PID, LISTEN_FDS; the first descriptor is 3).
+ * Takes the socket that systemd hands over (LISTEN_PID, LISTEN_FDS; the first descriptor is 3).
  * @param[out] fd  -1: none was handed over
  * @return CAIRN_OK; CAIRN_E_USAGE: more than one socket, or not a listening stream socket
  */

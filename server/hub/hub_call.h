@@ -32,7 +32,7 @@ struct hub_call {
 };
 
 /**
- * Make a zeroed state of so many bytes that begins with a call, give it to the request, and take the key from its
+ * Makes a zeroed state of so many bytes that begins with a call, gives it to the request, and takes the key from its
  * Authorization header: "Bearer KEY", or "Basic" with the key as password. Anything that does not look like a key
  * counts as an unknown key.
  * @return NULL without memory: that was replied

@@ -31,7 +31,7 @@ void chart_put_treemap(struct cairn_buf *b, const char *title, const char *rest,
 void chart_put_matrix(struct cairn_buf *b, const char *title, const char *const *names, size_t n,
 		      const uint64_t *bytes);
 
-/** Append columns, one a day, the oldest first; a day with -1 has none. At least one is known.
+/** Appends columns, one a day, the oldest first; a day with -1 has none. At least one is known.
  *  @param bytes  n of them, the newest first @param title  read by programs in place of the chart */
 void chart_put_days(struct cairn_buf *b, const char *title, const int64_t *bytes, size_t n, int64_t newest_day);
 

@@ -5,13 +5,14 @@
 #include "base/buf.h"
 
 /**
- * Append markup, with values in it: %s for text, which is escaped so that it can stand between tags and in an attribute
- * with double quotes; %d, %u, %zu, %ld, %lu and the like for numbers; %% for "%". The markup must be the program's own.
- * html(b, "<a href=\"%s\">%s</a>", address, name);
+ * Appends markup, with values in it: %s for text, which is escaped so that it can stand between tags and in an
+ * attribute with double quotes; %d, %u, %zu, %ld, %lu and the like for numbers; %% for "%". The markup must be the
+ * program's own.
+ *     html(b, "<a href=\"%s\">%s</a>", address, name);
  */
 void html(struct cairn_buf *b, const char *format, ...) CAIRN_PRINTF(2, 3);
 
-/** Append text, escaped. Bytes that are not UTF-8, control characters and those that turn
+/** Appends text, escaped. Bytes that are not UTF-8, control characters and those that turn
  *  the direction of text become U+FFFD. */
 void html_text(struct cairn_buf *b, const char *text);
 

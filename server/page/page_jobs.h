@@ -4,7 +4,7 @@
 
 #include "server/page/page_alarms.h"
 
-/** Append a table: one row for each job. @param f  collected for the same page */
+/** Appends a table: one row for each job. @param f  collected for the same page */
 void page_put_jobs(struct cairn_buf *b, const struct page_figures *f, struct app *app);
 
 #endif

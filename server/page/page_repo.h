@@ -21,7 +21,7 @@ enum { PAGE_CRUMBS_MAX = 32 };
  * false: not a valid name; an error was replied */
 bool page_repo_take(struct http_request *req, struct page *page);
 
-/** Append the address of the repository that was found: "/datasets/ann/table". */
+/** Appends the address of the repository that was found: "/datasets/ann/table". */
 void page_repo_put_address(struct cairn_buf *b, const struct page *page);
 
 /** Begin a page of the repository that was found: its name, who may see it, and the tabs.
@@ -51,10 +51,10 @@ struct page_place {
  * "place". @return NULL: an error was replied */
 void *page_place_new(struct http_request *req, size_t bytes, void (*build)(struct page *page), bool with_place);
 
-/** Find repository, commit and path; else the call has failed. */
+/** Finds repository, commit and path; else the call has failed. */
 bool page_place_find(struct page_place *p);
 
-/** Append the address of a path at the revision: "/ann/model/tree/main/a/b".
+/** Appends the address of a path at the revision: "/ann/model/tree/main/a/b".
  *  @param what  "tree", "blob", "resolve" or "commits" */
 void page_place_put_address(struct cairn_buf *b, const struct page_place *p, const char *what, const char *path);
 

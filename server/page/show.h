@@ -15,7 +15,7 @@ const char *show_count(char out[static SHOW_BYTES], uint64_t n);
 /** "2026-11-03 14:05 UTC" */
 const char *show_time(char out[static SHOW_BYTES], int64_t unix_s);
 
-/** Append a <time>: "just now", "5 min ago", "3 d ago", from a month on the day; the time itself is its title. */
+/** Appends a <time>: "just now", "5 min ago", "3 d ago", from a month on the day; the time itself is its title. */
 void show_age(struct cairn_buf *b, int64_t then_unix_s, int64_t now_unix_s);
 
 /** Are the bytes UTF-8 without control characters except those of text? @param is_cut the last one may be incomplete */

@@ -5,7 +5,7 @@
 #include "cas/plan.h"
 
 /**
- * Read "bytes=a-b", "bytes=a-", "bytes=-n", or several of them separated by commas.
+ * Reads "bytes=a-b", "bytes=a-", "bytes=-n", or several of them separated by commas.
  * @param[out] out  up to max ranges, in the order asked
  * @return how many; 0: absent (text is NULL), of another unit, or malformed (which HTTP wants treated as absent);
  *         more than max: there are more

@@ -11,7 +11,7 @@ bool route_prefix(struct http_request *req, const char *other);
 /** Are xorbs kept here, and not elsewhere (xorbs = external)? @return false: a 501 was replied */
 bool route_xorbs_kept_here(struct http_request *req);
 
-/** Read {hash}. @return false: a 400 was replied */
+/** Reads {hash}. @return false: a 400 was replied */
 bool route_hash(struct http_request *req, struct cairn_hash *out);
 
 /** Reads ?limit=N, the number of rows to list: 1 to most. @param by_default  if absent @return false: no such number;
