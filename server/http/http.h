@@ -13,8 +13,8 @@
 /*
  * A request's life. All callbacks of one request run on one thread, never two at once, except for http_resume() and the
  * stream calls, which come from any thread.
- *   route->head()   the head has arrived and the token was checked. Looks at it, prepares for the body
- * (http_set_state()). route->body()   each piece of the body, as it arrives. Only when the route takes a body.
+ *   route->head()   the head has arrived and the token was checked: prepare for the body (http_set_state()).
+ *   route->body()   called for each piece of the body, as it arrives. Only if the route takes a body.
  *   route->done()   the body is complete: reply now, or http_suspend() and reply from the callback given there.
  *   route->free()   the request has ended, however it ended: release the state. Called once if there is one.
  * Any of head(), body(), done() and the resumed callback may reply (http_reply_...). A reply before the body is
