@@ -182,8 +182,7 @@ static void backup_warn_of_contents(const char *where, uint64_t n)
 			 where, n);
 }
 
-/* Warns if the store is frozen by a move: otherwise the first refused upload would show it. @return NULL: it takes
- * writes */
+/* Warns of a store frozen by a move: else the first refused upload would show it. @return NULL: it takes writes */
 static const char *backup_warn_of_move(const char *data_dir)
 {
 	const char *state = NULL, *why = cairn_move_frozen(data_dir, &state);
@@ -341,7 +340,7 @@ static int restore_show(const char *data_dir, const struct cairn_restore_report 
 	return report_end(&r, CLI_EXIT_OK);
 }
 
-/* Reads a time as in the names of moments, or with the separators of ISO 8601: 2026-11-23T06:10. @return false: not a
+/* Reads a time as in moments' names, or with the separators of ISO 8601: 2026-11-23T06:10. @return false: not a
  * time */
 static bool restore_time(const char *text, int64_t *last_unix_s)
 {

@@ -65,8 +65,8 @@ struct cli_told {
 /** Returns the last failure of the main thread. */
 const struct cli_told *cli_last_told(void);
 
-/** Notes that a JSON value has begun on standard output. The caller then also writes later failures into that
- * value. */
+/** Notes that a JSON value has begun on standard output. The caller then writes later failures into that value,
+ * too. */
 void cli_json_begun(void);
 
 /** Returns whether a command line asks for JSON: --json before "--". */

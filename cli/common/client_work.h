@@ -51,8 +51,7 @@ CAIRN_MUST_USE enum cairn_status client_judge(const struct client_exchange *x, C
  * a second later; one that answered before may be restarting. @param status  from client_judge() */
 bool client_may_help(const struct client_exchange *x, CURLcode rc, enum cairn_status status);
 
-/** Waits before another try: as long as the answer says, else by the number of tries. @param why  the reason for the
- * try */
+/** Waits before another try: as long as the answer says, else by the number of tries. @param why  the reason */
 void client_wait(struct client *c, unsigned try, const struct cairn_diag *why);
 
 #endif

@@ -13,7 +13,7 @@
 
 enum { SORTER_READ_BYTES = 32 * 1024 }; /* of each run, while runs are merged */
 
-/* The entries sorted in memory: the start of the key, big-endian so that numbers compare as bytes do, and the record's
+/* An entry sorted in memory: the key's start, big-endian so that numbers compare as bytes do, and the record's
  * index. */
 struct sorter_entry {
 	uint64_t prefix;

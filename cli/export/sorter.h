@@ -1,5 +1,4 @@
-/* Sorts more records than fit into memory: writes sorted runs to a file without a name, and merges them when
- * reading. */
+/* Sorts more records than fit into memory: writes sorted runs to a file without a name, then merges them. */
 #ifndef CAIRN_CLI_EXPORT_SORTER_H
 #define CAIRN_CLI_EXPORT_SORTER_H
 

@@ -44,14 +44,13 @@ CAIRN_MUST_USE enum cairn_status import_repo_add_tag(struct import_repo *r, cons
 CAIRN_MUST_USE enum cairn_status import_repo_find_commit(struct import_repo *r, const char *id,
 							 struct cairn_diag *diag);
 
-/** Lists the commits of a revision, the last one first. @param[out] json  owned by the caller @return as
+/** Lists commits of a revision, the last one first. @param[out] json  owned by the caller @return as
  * client_request() */
 CAIRN_MUST_USE enum cairn_status import_repo_list_commits(struct import_repo *r, const char *revision, unsigned page,
 							  unsigned limit, struct cairn_json **json,
 							  struct cairn_diag *diag);
 
-/** Returns whether a revision has files other than the .gitattributes of a new repository. @return as
- * client_request() */
+/** Returns whether a revision has files, except a new repository's .gitattributes. @return as client_request() */
 CAIRN_MUST_USE enum cairn_status import_repo_has_files(struct import_repo *r, const char *revision, bool *has,
 						       struct cairn_diag *diag);
 

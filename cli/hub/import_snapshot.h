@@ -1,5 +1,4 @@
-/* Turns snapshots or a plain folder into commits of a repository: chooses branch and tags for each, and skips what
- * exists. */
+/* Turns snapshots or a plain folder into commits of a repository: chooses branch and tags, and skips what exists. */
 #ifndef CAIRN_CLI_IMPORT_SNAPSHOT_H
 #define CAIRN_CLI_IMPORT_SNAPSHOT_H
 

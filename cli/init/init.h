@@ -77,8 +77,7 @@ CAIRN_MUST_USE enum cairn_status init_settings_check(const struct init_place *pl
  */
 CAIRN_MUST_USE enum cairn_status init_settings_open(struct init_settings *s, const struct init_place *place,
 						    const struct init_wish *wish, struct cairn_diag *diag);
-/** Writes the file, makes it durable, and gives it its name. @return CAIRN_OK; CAIRN_E_FULL; CAIRN_E_IO
- * (init.settings) */
+/** Writes the file durably, and gives it its name. @return CAIRN_OK; CAIRN_E_FULL; CAIRN_E_IO (init.settings) */
 CAIRN_MUST_USE enum cairn_status init_settings_commit(struct init_settings *s, struct cairn_diag *diag);
 /** Warns of each variable CAIRN_NAME that differs from its setting: the daemon prefers the variable. */
 void init_settings_warn(const struct init_place *place, const struct init_wish *wish);

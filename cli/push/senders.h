@@ -8,8 +8,8 @@
 
 enum { SENDERS_MAX = 16, SENDERS_DEFAULT = 4 };
 
-/** One thread calls senders_take() and senders_send(); any thread calls the others. Uses at most n + 1 buffers of 64
- * MiB. */
+/** One thread calls senders_take() and senders_send(); any thread calls the others. Has at most n + 1 64 MiB
+ * buffers. */
 struct senders;
 
 /** @param like  a client of the server, borrowed: each thread gets one like it
@@ -23,8 +23,7 @@ void senders_watch(struct senders *s, const struct watch *watch);
 /** Waits for running uploads and drops queued ones. For CLEANUP(). */
 void senders_freep(struct senders **out);
 
-/** Lends an empty writer until senders_send(); waits until one is free. @return NULL: out of memory, or a failure: see
- * senders_failure() */
+/** Lends an empty writer until senders_send(); waits for a free one. @return NULL: no memory, or senders_failure() */
 struct cairn_xorb_writer *senders_take(struct senders *s);
 
 /** Sends a writer's content under this name, unless the server has it, and takes the writer back.

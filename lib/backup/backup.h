@@ -1,5 +1,4 @@
-/* Backs up a whole store into one FOLD file, also while a daemon uses the store. docs/formats.md describes the
- * file. */
+/* Backs up a whole store into one FOLD file, also while a daemon uses the store. docs/formats.md describes it. */
 #ifndef CAIRN_BACKUP_BACKUP_H
 #define CAIRN_BACKUP_BACKUP_H
 

@@ -4,8 +4,7 @@
 
 #include "backup/backup_set.h"
 
-/** For each kind of period, the number of periods whose newest moment is kept. Times are UTC; weeks begin on
- * Monday. */
+/** For each kind of period (UTC, weeks begin on Monday), the number of periods whose newest moment is kept. */
 struct cairn_backup_rules {
 	uint64_t last, hourly, daily, weekly, monthly, yearly; /* last: keeps that many of the newest moments */
 };

@@ -1,5 +1,4 @@
-/* Removes from a folder of backups the moments that the rules do not keep, and reclaims space that the rest does not
- * need. */
+/* Removes from a folder of backups the moments that the rules drop, and reclaims space that the rest does not need. */
 #ifndef CAIRN_BACKUP_BACKUP_PRUNE_H
 #define CAIRN_BACKUP_BACKUP_PRUNE_H
 
@@ -17,8 +16,7 @@ struct cairn_backup_prune_options {
 	unsigned max_unused_percent; /* the share of an archive's object bytes that may be unneeded: an archive above it
 					is rewritten. 100: none is */
 	bool dry_run;                /* only report; remove nothing */
-	/** Called for each archive before any is removed. @param unused_bytes  of its objects that no kept moment
-	 * needs */
+	/** Called for each archive before any is removed. @param unused_bytes  of objects that no kept moment needs */
 	void (*visit)(void *ctx, const struct cairn_backup_archive *archive, enum cairn_backup_fate fate,
 		      uint64_t unused_bytes);
 	bool (*progress)(void *ctx, uint64_t done_bytes,

@@ -132,8 +132,7 @@ static enum cairn_status rewrite_put_bundle(struct rewrite *r, const struct cair
 	return rewrite_wrote(r, cairn_fold_writer_add(r->w, name, BACKUP_OBJECTS_CTYPE, r->data.bytes, r->data.len));
 }
 
-/* Returns whether any object of the bundle at r->at is needed. @param[out] end  where the next bundle begins in
- * items */
+/* Returns whether any object of the bundle at r->at is needed. @param[out] end  the next bundle's start in items */
 static bool rewrite_wants_bundle(const struct rewrite *r, size_t *end)
 {
 	bool wanted = false;

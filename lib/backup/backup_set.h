@@ -56,8 +56,7 @@ CAIRN_MUST_USE enum cairn_status cairn_backup_set_name(const struct cairn_backup
 						       char out[static CAIRN_BACKUP_TIME_BYTES],
 						       struct cairn_diag *diag);
 
-/** Reads a time such as "20261123T061000Z", or a prefix, which means its last second. @return false: text is
- * neither */
+/** Reads a time such as "20261123T061000Z", or a prefix, which means its last second. @return false: not valid */
 bool cairn_backup_time_parse(const char *text, int64_t *last_unix_s);
 
 enum { CAIRN_BACKUP_FILE_BYTES = 40 };

@@ -23,8 +23,7 @@ struct cairn_bundle_object {
 	uint64_t len;
 };
 
-/** Appends the entries and the end of a bundle to its objects in out. @param entries  hash and length of each, in
- * their order */
+/** Appends the entries and the end of a bundle to its objects in out. @param entries  hash and length of each */
 void cairn_bundle_end(struct cairn_buf *out, const struct cairn_buf *entries);
 
 /** Appends an object to entries. */

@@ -61,8 +61,7 @@ CAIRN_MUST_USE enum cairn_status restore_rows(struct restore *r);
 /** Returns the row of an object. @return NULL: the index does not name it */
 struct restore_row *restore_names(struct restore *r, const struct cairn_hash *hash);
 
-/** Returns the row of an object that is still missing. @return NULL: the index does not name it in this length, or it
- * is restored */
+/** Returns the row of a missing object. @return NULL: the index does not name it in this length, or it is restored */
 struct restore_row *restore_row_of(struct restore *r, const struct cairn_hash *hash, uint64_t len);
 
 /** Stores an object, whether or not the index names it. */

@@ -1,5 +1,4 @@
-/* Encodes and decodes base64url without padding (RFC 4648 section 5), as tokens use it; decodes plain base64 (section
- * 4). */
+/* base64url without padding (RFC 4648 section 5), as tokens use it; and decoding of plain base64 (section 4). */
 #ifndef CAIRN_BASE_BASE64_H
 #define CAIRN_BASE_BASE64_H
 

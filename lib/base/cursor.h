@@ -1,5 +1,4 @@
-/* A bounded read cursor with a sticky error: many reads need one check at the end. Every parser of the project uses
- * it. */
+/* A bounded read cursor with a sticky error: many reads need one check at the end. All parsers here use it. */
 #ifndef CAIRN_BASE_CURSOR_H
 #define CAIRN_BASE_CURSOR_H
 

@@ -8,8 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/** Closes unless negative, and sets to -1. For CLEANUP(); errors of a file that must be durable appear earlier, in
- * fsync. */
+/** Closes unless negative, and sets to -1. For CLEANUP(); errors of a durable file appear earlier, in fsync. */
 void cairn_fd_closep(int *fd);
 
 /**

@@ -22,8 +22,7 @@ CAIRN_MUST_USE enum cairn_status cairn_json_parse_some(struct cairn_json **out, 
 void cairn_json_free(struct cairn_json *value);
 void cairn_json_freep(struct cairn_json **value);
 
-/** Each accepts NULL and a value of another type, and then returns NULL, false or 0: a chain of calls needs one
- * check. */
+/** Each returns NULL, false or 0 for NULL and for a value of another type: a chain of calls needs one check. */
 bool cairn_json_is_object(const struct cairn_json *value);
 const struct cairn_json *cairn_json_get(const struct cairn_json *object, const char *name);
 /** Returns whether a value is null; an absent one is not. */

@@ -54,8 +54,7 @@ uint64_t cairn_workers_turn(void);
  * take its place. Does nothing on other threads, or if all stand-ins of the pool or of the turn are in use.
  * @return true: cairn_workers_step_back() must follow */
 CAIRN_MUST_USE bool cairn_workers_step_aside(void);
-/** Ends cairn_workers_step_aside(). Does not wait for a place: briefly the pool may run more work than it has
- * places. */
+/** Ends cairn_workers_step_aside(). Does not wait: briefly the pool may run more work than it has places. */
 void cairn_workers_step_back(void);
 
 /** Queues work. @return CAIRN_OK; CAIRN_E_BUSY the queue or the turn's part of it is full, or the pool is closing:

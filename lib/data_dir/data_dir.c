@@ -325,8 +325,7 @@ static enum cairn_status data_dir_open_elsewhere(struct cairn_data_dir *d, const
 		.credentials = options->credentials,
 	};
 	status = cairn_store_open(&d->store, e->url, &store, diag);
-	/* After any other failure the store may have recorded this folder as owner: keep the name for the next
-	 * start. */
+	/* After any other failure the store may name this folder as owner: keep the name for the next start. */
 	bool refused = status == CAIRN_E_CONFLICT || status == CAIRN_E_USAGE;
 	if (refused && !before.url[0])
 		elsewhere_remove(e, d->path);

@@ -1,5 +1,4 @@
-/* DIR/identity: the name by which backups recognize a store. Created by the first backup, kept in each, and restored
- * from it. */
+/* DIR/identity: the name by which backups recognize a store. The first backup creates it; restore restores it. */
 #ifndef CAIRN_DATA_DIR_IDENTITY_H
 #define CAIRN_DATA_DIR_IDENTITY_H
 

@@ -117,8 +117,7 @@ static enum cairn_status note_write_file(int folder_fd, const char *name, const 
 	return status;
 }
 
-/* Gives files that root made to the daemon's user. If that fails, the daemon reports later that it cannot write
- * there. */
+/* Gives files that root made to the daemon's user. If that fails, the daemon reports that it cannot write there. */
 static void note_hand_over(const char *data_dir, int folder_fd)
 {
 	struct stat whole, folder;

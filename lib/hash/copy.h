@@ -8,8 +8,7 @@
 
 enum { CAIRN_COPY_BYTES = 16 };
 
-/** A UUID of version 7, which begins with its time. Zeroed: not named; then the store's own order decides which copy
- * counts. */
+/** A UUID of version 7, which begins with its time. Zeroed: not named; then the store's order decides which counts. */
 struct cairn_copy {
 	uint8_t b[CAIRN_COPY_BYTES];
 };

@@ -13,7 +13,7 @@ struct cairn_guard {
 	bool held;
 };
 
-/** The set of guarded hashes: a list, because few are guarded at once (at most one per upload in its last step). Any
+/** The set of guarded hashes: a list, because few are guarded at once (at most one an upload, at its end). Any
  * thread. */
 struct cairn_guards {
 	pthread_mutex_t lock;

@@ -5,8 +5,7 @@
 #include "store/pack.h"
 #include "store/store.h"
 
-/** The calls of pack.h, with the same contracts, for a store that can keep objects in packs. The caller has checked
- * the names. */
+/** The calls of pack.h, with the same contracts, for a store that can have packs. The caller has checked the names. */
 struct cairn_store_pack_tier {
 	enum cairn_status (*check)(struct cairn_store *s, void (*visit)(void *ctx, const struct cairn_store_pack *pack),
 				   void *ctx);

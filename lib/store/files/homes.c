@@ -67,8 +67,7 @@ static bool homes_sync_outer(int objects_fd, const char *path)
 	return outer_fd >= 0 && cairn_sys_fsync(outer_fd) == 0;
 }
 
-/* Syncs the innermost folder first: a journal then usually writes all at once, and the outer syncs find nothing
- * left. */
+/* Syncs the innermost folder first: a journal then usually writes all, and the outer syncs find nothing left. */
 bool store_homes_sync(struct store_homes *h, int objects_fd, const struct cairn_hash *hash, int home_fd)
 {
 	const struct homes_place place = homes_place(hash);

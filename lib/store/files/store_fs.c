@@ -290,8 +290,7 @@ static uint64_t store_fs_identity(const struct stat *st, const struct cairn_read
 	return store_identity(words, sizeof(words) / sizeof(words[0]));
 }
 
-/* Asks the object folder first: an object is in its pack before it leaves the folder, so this order always finds
- * it. */
+/* Asks the object folder first: an object is in its pack before it leaves the folder, so it is always found. */
 static enum cairn_status store_fs_get(struct cairn_store *s, const struct cairn_hash *hash, unsigned n,
 				      struct cairn_store_object **out)
 {

@@ -245,15 +245,13 @@ static bool client_has_others(struct s3_client *c, const struct client_request *
 	return others;
 }
 
-/* Returns whether a conditional PUT collided with another for the same name: the service has not decided, so send it
- * again. */
+/* Returns whether a conditional PUT collided with another for the same name: undecided, so send it again. */
 static bool client_met_another(const struct client_request *r)
 {
 	return r->only_new && r->call.code == 409;
 }
 
-/* Maps a failure to a status. A 404 counts only from the service itself: one from a proxy says nothing about an
- * object. */
+/* Maps a failure to a status. A 404 counts only from the service: a proxy's says nothing about an object. */
 static enum cairn_status client_judge(const struct client_request *r, const char *code, struct cairn_diag *diag)
 {
 	if (r->call.code == 404)

@@ -289,8 +289,7 @@ static enum cairn_status http_judge(struct http_run *run, CURLcode rc, struct ca
 			  rc == CURLE_ABORTED_BY_CALLBACK ? "it was silent for 3 s" : curl_easy_strerror(rc));
 }
 
-/* Returns whether a request failed at once: then the kept connection was closed. A failure after a wait has another
- * cause. */
+/* Returns whether a request failed at once, on a closed connection. A failure after a wait has another cause. */
 static bool http_failed_at_once(CURLcode rc, int64_t began_ms)
 {
 	return (rc == CURLE_SEND_ERROR || rc == CURLE_RECV_ERROR || rc == CURLE_GOT_NOTHING ||

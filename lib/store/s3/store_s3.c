@@ -70,8 +70,7 @@ static void store_s3_free(struct cairn_store *store)
 
 /* --- copies ------------------------------------------------------------------------------------------------------- */
 
-/* Lists all copies of a hash. A service may end a page anywhere, so the copy that counts is known only after the last
- * page. */
+/* Lists all copies of a hash. A service may end a page anywhere, so only the last page tells which copy counts. */
 static enum cairn_status store_s3_copies(struct store_s3 *s, const struct cairn_hash *hash, struct s3_copies *out,
 					 struct cairn_diag *diag)
 {
@@ -622,8 +621,7 @@ static enum cairn_status store_s3_reload(struct cairn_store *store, struct cairn
 	return s3_client_reload(((struct store_s3 *)store)->client, diag);
 }
 
-/* As store_s3_know(), but with a look within STORE_S3_ADDRESS_SEEN_S. @return CAIRN_E_NOT_FOUND also: it was
- * changed */
+/* As store_s3_know(), but looked at within STORE_S3_ADDRESS_SEEN_S. @return CAIRN_E_NOT_FOUND also: changed */
 static enum cairn_status store_s3_see(struct store_s3 *s, struct s3_copy *copy)
 {
 	bool same;
