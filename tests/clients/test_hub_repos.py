@@ -731,7 +731,8 @@ def test_an_endpoint_with_a_slash_at_its_end(people):
     assert [f.path for f in HfApi(endpoint=people.server.url + "/", token=people.keys["ann"]).list_repo_tree("ann/one") if f.path == "a.txt"]
 
 
-@pytest.mark.parametrize("name", ["a[1].txt", "a{b}.txt", "a|b^c.txt", "é世.txt"])
+# HAProxy, which stands before several daemons, refuses UTF-8 by itself.
+@pytest.mark.parametrize("name", ["a[1].txt", "a{b}.txt", "a|b^c.txt", *([] if cairn.DAEMONS else ["é世.txt"])])
 def test_names_that_clients_send_unescaped(people, name):
     """Node's fetch leaves these characters as they are, and so do some proxies with UTF-8."""
     make(people)
