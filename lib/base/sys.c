@@ -28,11 +28,7 @@ int cairn_sys_open(const char *path, int flags, mode_t mode)
 
 int cairn_sys_openat(int dir_fd, const char *path, int flags, mode_t mode)
 {
-	int fd;
-	do
-		fd = openat(dir_fd, path, flags, mode);
-	while (sys_interrupted(fd));
-	return fd;
+	return (int)TEMP_FAILURE_RETRY(openat(dir_fd, path, flags, mode));
 }
 
 /* A failed attempt leaves a name in place of the pattern. */
@@ -54,11 +50,7 @@ int cairn_sys_mkdir(const char *path, mode_t mode)
 
 int cairn_sys_mkdirat(int dir_fd, const char *path, mode_t mode)
 {
-	int rc;
-	do
-		rc = mkdirat(dir_fd, path, mode);
-	while (sys_interrupted(rc));
-	return rc;
+	return (int)TEMP_FAILURE_RETRY(mkdirat(dir_fd, path, mode));
 }
 
 int cairn_sys_rmdir(const char *path)
@@ -73,11 +65,7 @@ int cairn_sys_unlink(const char *path)
 
 int cairn_sys_unlinkat(int dir_fd, const char *path, int flags)
 {
-	int rc;
-	do
-		rc = unlinkat(dir_fd, path, flags);
-	while (sys_interrupted(rc));
-	return rc;
+	return (int)TEMP_FAILURE_RETRY(unlinkat(dir_fd, path, flags));
 }
 
 int cairn_sys_rename(const char *from, const char *to)
@@ -87,38 +75,22 @@ int cairn_sys_rename(const char *from, const char *to)
 
 int cairn_sys_renameat(int from_fd, const char *from, int to_fd, const char *to)
 {
-	int rc;
-	do
-		rc = renameat(from_fd, from, to_fd, to);
-	while (sys_interrupted(rc));
-	return rc;
+	return (int)TEMP_FAILURE_RETRY(renameat(from_fd, from, to_fd, to));
 }
 
 int cairn_sys_renameat2(int from_fd, const char *from, int to_fd, const char *to, unsigned flags)
 {
-	int rc;
-	do
-		rc = renameat2(from_fd, from, to_fd, to, flags);
-	while (sys_interrupted(rc));
-	return rc;
+	return (int)TEMP_FAILURE_RETRY(renameat2(from_fd, from, to_fd, to, flags));
 }
 
 int cairn_sys_linkat(int from_fd, const char *from, int to_fd, const char *to, int flags)
 {
-	int rc;
-	do
-		rc = linkat(from_fd, from, to_fd, to, flags);
-	while (sys_interrupted(rc));
-	return rc;
+	return (int)TEMP_FAILURE_RETRY(linkat(from_fd, from, to_fd, to, flags));
 }
 
 ssize_t cairn_sys_readlinkat(int dir_fd, const char *path, char *out, size_t size)
 {
-	ssize_t n;
-	do
-		n = readlinkat(dir_fd, path, out, size);
-	while (sys_interrupted(n));
-	return n;
+	return TEMP_FAILURE_RETRY(readlinkat(dir_fd, path, out, size));
 }
 
 int cairn_sys_access(const char *path, int mode)
@@ -128,20 +100,12 @@ int cairn_sys_access(const char *path, int mode)
 
 int cairn_sys_faccessat(int dir_fd, const char *path, int mode, int flags)
 {
-	int rc;
-	do
-		rc = faccessat(dir_fd, path, mode, flags);
-	while (sys_interrupted(rc));
-	return rc;
+	return (int)TEMP_FAILURE_RETRY(faccessat(dir_fd, path, mode, flags));
 }
 
 int cairn_sys_chmod(const char *path, mode_t mode)
 {
-	int rc;
-	do
-		rc = chmod(path, mode);
-	while (sys_interrupted(rc));
-	return rc;
+	return (int)TEMP_FAILURE_RETRY(chmod(path, mode));
 }
 
 int cairn_sys_stat(const char *path, struct stat *out)
@@ -156,112 +120,64 @@ int cairn_sys_lstat(const char *path, struct stat *out)
 
 int cairn_sys_fstatat(int dir_fd, const char *path, struct stat *out, int flags)
 {
-	int rc;
-	do
-		rc = fstatat(dir_fd, path, out, flags);
-	while (sys_interrupted(rc));
-	return rc;
+	return (int)TEMP_FAILURE_RETRY(fstatat(dir_fd, path, out, flags));
 }
 
 int cairn_sys_statvfs(const char *path, struct statvfs *out)
 {
-	int rc;
-	do
-		rc = statvfs(path, out);
-	while (sys_interrupted(rc));
-	return rc;
+	return (int)TEMP_FAILURE_RETRY(statvfs(path, out));
 }
 
 /* --- files -------------------------------------------------------------------------------------------------------- */
 
 ssize_t cairn_sys_read(int fd, void *out, size_t len)
 {
-	ssize_t n;
-	do
-		n = read(fd, out, len);
-	while (sys_interrupted(n));
-	return n;
+	return TEMP_FAILURE_RETRY(read(fd, out, len));
 }
 
 ssize_t cairn_sys_pread(int fd, void *out, size_t len, off_t offset)
 {
-	ssize_t n;
-	do
-		n = pread(fd, out, len, offset);
-	while (sys_interrupted(n));
-	return n;
+	return TEMP_FAILURE_RETRY(pread(fd, out, len, offset));
 }
 
 ssize_t cairn_sys_write(int fd, const void *bytes, size_t len)
 {
-	ssize_t n;
-	do
-		n = write(fd, bytes, len);
-	while (sys_interrupted(n));
-	return n;
+	return TEMP_FAILURE_RETRY(write(fd, bytes, len));
 }
 
 ssize_t cairn_sys_pwrite(int fd, const void *bytes, size_t len, off_t offset)
 {
-	ssize_t n;
-	do
-		n = pwrite(fd, bytes, len, offset);
-	while (sys_interrupted(n));
-	return n;
+	return TEMP_FAILURE_RETRY(pwrite(fd, bytes, len, offset));
 }
 
 ssize_t cairn_sys_copy_file_range(int from, off_t *from_at, int to, off_t *to_at, size_t len, unsigned flags)
 {
-	ssize_t n;
-	do
-		n = copy_file_range(from, from_at, to, to_at, len, flags);
-	while (sys_interrupted(n));
-	return n;
+	return TEMP_FAILURE_RETRY(copy_file_range(from, from_at, to, to_at, len, flags));
 }
 
 int cairn_sys_fsync(int fd)
 {
-	int rc;
-	do
-		rc = fsync(fd);
-	while (sys_interrupted(rc));
-	return rc;
+	return (int)TEMP_FAILURE_RETRY(fsync(fd));
 }
 
 int cairn_sys_fdatasync(int fd)
 {
-	int rc;
-	do
-		rc = fdatasync(fd);
-	while (sys_interrupted(rc));
-	return rc;
+	return (int)TEMP_FAILURE_RETRY(fdatasync(fd));
 }
 
 int cairn_sys_syncfs(int fd)
 {
-	int rc;
-	do
-		rc = syncfs(fd);
-	while (sys_interrupted(rc));
-	return rc;
+	return (int)TEMP_FAILURE_RETRY(syncfs(fd));
 }
 
 int cairn_sys_ftruncate(int fd, off_t len)
 {
-	int rc;
-	do
-		rc = ftruncate(fd, len);
-	while (sys_interrupted(rc));
-	return rc;
+	return (int)TEMP_FAILURE_RETRY(ftruncate(fd, len));
 }
 
 int cairn_sys_fallocate(int fd, int mode, off_t offset, off_t len)
 {
-	int rc;
-	do
-		rc = fallocate(fd, mode, offset, len);
-	while (sys_interrupted(rc));
-	return rc;
+	return (int)TEMP_FAILURE_RETRY(fallocate(fd, mode, offset, len));
 }
 
 int cairn_sys_posix_fallocate(int fd, off_t offset, off_t len)
@@ -275,49 +191,29 @@ int cairn_sys_posix_fallocate(int fd, off_t offset, off_t len)
 
 int cairn_sys_fstat(int fd, struct stat *out)
 {
-	int rc;
-	do
-		rc = fstat(fd, out);
-	while (sys_interrupted(rc));
-	return rc;
+	return (int)TEMP_FAILURE_RETRY(fstat(fd, out));
 }
 
 int cairn_sys_fstatvfs(int fd, struct statvfs *out)
 {
-	int rc;
-	do
-		rc = fstatvfs(fd, out);
-	while (sys_interrupted(rc));
-	return rc;
+	return (int)TEMP_FAILURE_RETRY(fstatvfs(fd, out));
 }
 
 int cairn_sys_fchmod(int fd, mode_t mode)
 {
-	int rc;
-	do
-		rc = fchmod(fd, mode);
-	while (sys_interrupted(rc));
-	return rc;
+	return (int)TEMP_FAILURE_RETRY(fchmod(fd, mode));
 }
 
 int cairn_sys_flock(int fd, int operation)
 {
-	int rc;
-	do
-		rc = flock(fd, operation);
-	while (sys_interrupted(rc));
-	return rc;
+	return (int)TEMP_FAILURE_RETRY(flock(fd, operation));
 }
 
 /* --- sockets and waiting ------------------------------------------------------------------------------------------ */
 
 int cairn_sys_accept4(int fd, struct sockaddr *address, socklen_t *len, int flags)
 {
-	int accepted;
-	do
-		accepted = accept4(fd, address, len, flags);
-	while (sys_interrupted(accepted));
-	return accepted;
+	return (int)TEMP_FAILURE_RETRY(accept4(fd, address, len, flags));
 }
 
 int cairn_sys_connect(int fd, const struct sockaddr *address, socklen_t len)
@@ -339,20 +235,12 @@ int cairn_sys_connect(int fd, const struct sockaddr *address, socklen_t len)
 
 ssize_t cairn_sys_send(int fd, const void *bytes, size_t len, int flags)
 {
-	ssize_t n;
-	do
-		n = send(fd, bytes, len, flags);
-	while (sys_interrupted(n));
-	return n;
+	return TEMP_FAILURE_RETRY(send(fd, bytes, len, flags));
 }
 
 ssize_t cairn_sys_recv(int fd, void *out, size_t len, int flags)
 {
-	ssize_t n;
-	do
-		n = recv(fd, out, len, flags);
-	while (sys_interrupted(n));
-	return n;
+	return TEMP_FAILURE_RETRY(recv(fd, out, len, flags));
 }
 
 int cairn_sys_poll(struct pollfd *fds, nfds_t n, int timeout_ms)
@@ -375,9 +263,5 @@ void cairn_sys_sleep_ms(int64_t ms)
 
 ssize_t cairn_sys_getrandom(void *out, size_t len, unsigned flags)
 {
-	ssize_t n;
-	do
-		n = getrandom(out, len, flags);
-	while (sys_interrupted(n));
-	return n;
+	return TEMP_FAILURE_RETRY(getrandom(out, len, flags));
 }
