@@ -40,11 +40,6 @@ enum cairn_status cairn_folder_next(struct cairn_folder *folder, const char **na
 	}
 }
 
-int cairn_folder_fd(const struct cairn_folder *folder)
-{
-	return dirfd(folder->stream);
-}
-
 void cairn_folder_rewind(struct cairn_folder *folder)
 {
 	rewinddir(folder->stream);

@@ -27,9 +27,6 @@ CAIRN_MUST_USE enum cairn_status cairn_folder_open(struct cairn_folder *out, int
  */
 CAIRN_MUST_USE enum cairn_status cairn_folder_next(struct cairn_folder *folder, const char **name);
 
-/** The folder's descriptor, which stays the walk's. */
-int cairn_folder_fd(const struct cairn_folder *folder);
-
 /** Starts the walk anew, with the names that are there now. */
 void cairn_folder_rewind(struct cairn_folder *folder);
 
