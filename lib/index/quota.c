@@ -10,11 +10,6 @@
 #define COLUMNS(sums)                                                                                                  \
 	"a.name, a.quota, CASE WHEN " sums " THEN (SELECT CAST(coalesce(sum(x.stored), 0) AS bigint) FROM repo x"      \
 	" WHERE x.account = a.id AND x.dropped IS NULL) ELSE 0 END, r.kind, r.name, r.quota, r.stored"
-/* coalesce(): with IS NULL, PostgreSQL's planner expects few such rows, and reads a partial index instead. */
-#define KEPT "coalesce(r.dropped, 0) = 0"
-#define KIND                                                                                                           \
-	"CASE r.kind WHEN 1 THEN 'models/' WHEN 2 THEN 'datasets/' WHEN 3 THEN 'spaces/' WHEN 4 THEN 'buckets/'"       \
-	" ELSE 'kernels/' END"
 /* The files of an owner are in the index by claims. Each text leads its engine's planner to that index. */
 #define SQLITE_FILES(scope)                                                                                            \
 	"(SELECT DISTINCT file FROM file_owner INDEXED BY file_owner_claim WHERE scope = " scope ") w"
@@ -33,23 +28,25 @@
 	"SELECT place, quota, stored FROM (SELECT place, quota, stored, row_number() OVER (PARTITION BY place"         \
 	" ORDER BY after) AS nth FROM (SELECT a.name" bytewise " AS place, a.quota, (SELECT"                           \
 	" CAST(coalesce(sum(x.stored), 0) AS bigint) FROM repo x WHERE x.account = a.id AND x.dropped IS NULL)"        \
-	" AS stored, 0 AS after FROM account a WHERE a.quota IS NOT NULL UNION ALL SELECT (" KIND                      \
-	" || a.name || '/' || r.name)" bytewise ", r.quota, r.stored, 0 FROM repo r CROSS JOIN account a"              \
+	" AS stored, 0 AS after FROM account a WHERE a.quota IS NOT NULL UNION ALL SELECT (" CAIRN_REPO_SHOWN          \
+	")" bytewise ", r.quota, r.stored, 0 FROM repo r CROSS JOIN account a"                                         \
 	" WHERE a.id = r.account AND r.quota IS NOT NULL AND r.dropped IS NULL UNION ALL SELECT s.name" bytewise       \
 	", s.quota, s.stored, 1 FROM scope s WHERE s.quota IS NOT NULL) p WHERE place > $1) q WHERE nth = 1"           \
 	" ORDER BY place LIMIT $2"
 
 CAIRN_SQL(QUOTA_READ, "SELECT " COLUMNS("0 = 0") " FROM account a LEFT JOIN repo r ON r.id = $2 AND r.account = a.id"
-						 " AND " KEPT " WHERE a.id = $1");
+						 " AND " CAIRN_REPO_KEPT("r") " WHERE a.id = $1");
 CAIRN_SQL_OF(QUOTA_SIZES, "SELECT f.size" SIZES(SQLITE_FILES(OF_REPO)), "SELECT f.size" SIZES(POSTGRES_FILES(OF_REPO)));
 CAIRN_SQL_OF(QUOTA_OWNER, OWNER(OWNED(SQLITE_FILES("s.id"))), OWNER(OWNED(POSTGRES_FILES("s.id"))));
 CAIRN_SQL_OF(QUOTA_EACH, EACH(""), EACH(" COLLATE \"C\""));
 /* Computes the sum only if there is a quota. */
-CAIRN_SQL(QUOTA_CHECK, "SELECT " COLUMNS("a.quota IS NOT NULL") " FROM repo r CROSS JOIN account a"
-								" WHERE a.id = r.account AND r.scope = $1 AND " KEPT);
+CAIRN_SQL(
+	QUOTA_CHECK,
+	"SELECT " COLUMNS("a.quota IS NOT NULL") " FROM repo r CROSS JOIN account a"
+						 " WHERE a.id = r.account AND r.scope = $1 AND " CAIRN_REPO_KEPT("r"));
 CAIRN_SQL(QUOTA_CHECK_OWNER, "SELECT name, quota, stored FROM scope WHERE id = $1 AND quota IS NOT NULL");
 CAIRN_SQL(QUOTA_SET_ACCOUNT, "UPDATE account SET quota = $2 WHERE id = $1");
-CAIRN_SQL(QUOTA_SET_REPO, "UPDATE repo SET quota = $2 WHERE id = $1 AND coalesce(dropped, 0) = 0");
+CAIRN_SQL(QUOTA_SET_REPO, "UPDATE repo SET quota = $2 WHERE id = $1 AND " CAIRN_REPO_KEPT("repo"));
 CAIRN_SQL_OF(QUOTA_SET_OWNER, SET_OWNER(OWNED(SQLITE_FILES("s.id"))), SET_OWNER(OWNED(POSTGRES_FILES("s.id"))));
 
 /* --- reading ------------------------------------------------------------------------------------------------------ */

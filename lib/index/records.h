@@ -11,6 +11,14 @@
 #define CAIRN_SQLITE_NAMED(column, name)   column " = " name
 #define CAIRN_POSTGRES_NAMED(column, name) "lower(" column ") = lower(" name " COLLATE \"C\")"
 
+/* True unless a repository, found by its number or owner, is deleted. With IS NULL, PostgreSQL's planner expects few
+ * such rows, and reads a partial index instead. */
+#define CAIRN_REPO_KEPT(repo) "coalesce(" repo ".dropped, 0) = 0"
+/* The name of repository r of account a, as operators see it. */
+#define CAIRN_REPO_SHOWN                                                                                               \
+	"CASE r.kind WHEN 1 THEN 'models/' WHEN 2 THEN 'datasets/' WHEN 3 THEN 'spaces/' WHEN 4 THEN 'buckets/'"       \
+	" ELSE 'kernels/' END || a.name || '/' || r.name"
+
 /** How much more a repository and its account, or another owner, hold after the write at hand. */
 struct cairn_index_growth {
 	int64_t scope; /* the owner; 0: none */

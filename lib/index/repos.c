@@ -9,23 +9,19 @@
 #define REPO                                                                                                           \
 	"SELECT r.id, r.kind, r.account, a.name, r.name, r.private, r.created, r.updated, r.files, r.bytes,"           \
 	" r.gate, r.sdk, r.guard FROM repo r CROSS JOIN account a WHERE a.id = r.account AND "
-/* True unless a repository, found by its number, is deleted. With IS NULL, PostgreSQL's planner expects few such rows,
- * and reads a partial index instead. */
-#define KEPT "coalesce(r.dropped, 0) = 0"
 
 /* A repository by its name, or by a former one. */
+#define FOUND REPO CAIRN_REPO_KEPT("r") " AND r.id = coalesce("
 CAIRN_SQL_OF(REPO_FIND,
-	     REPO KEPT " AND r.id = coalesce("
-		       "(SELECT n.id FROM repo n WHERE n.dropped IS NULL AND n.kind = $1 AND n.name = $3"
-		       " AND n.account = (SELECT id FROM account WHERE name = $2)),"
-		       " (SELECT repo FROM former WHERE kind = $1 AND name = $3"
-		       " AND account = (SELECT id FROM account WHERE name = $2)))",
-	     REPO KEPT " AND r.id = coalesce("
-		       "(SELECT n.id FROM repo n WHERE n.dropped IS NULL AND n.kind = $1"
-		       " AND lower(n.name) = lower($3 COLLATE \"C\")"
-		       " AND n.account = (SELECT id FROM account WHERE lower(name) = lower($2 COLLATE \"C\"))),"
-		       " (SELECT repo FROM former WHERE kind = $1 AND lower(name) = lower($3 COLLATE \"C\")"
-		       " AND account = (SELECT id FROM account WHERE lower(name) = lower($2 COLLATE \"C\"))))");
+	     FOUND "(SELECT n.id FROM repo n WHERE n.dropped IS NULL AND n.kind = $1 AND n.name = $3"
+		   " AND n.account = (SELECT id FROM account WHERE name = $2)),"
+		   " (SELECT repo FROM former WHERE kind = $1 AND name = $3"
+		   " AND account = (SELECT id FROM account WHERE name = $2)))",
+	     FOUND "(SELECT n.id FROM repo n WHERE n.dropped IS NULL AND n.kind = $1"
+		   " AND lower(n.name) = lower($3 COLLATE \"C\")"
+		   " AND n.account = (SELECT id FROM account WHERE lower(name) = lower($2 COLLATE \"C\"))),"
+		   " (SELECT repo FROM former WHERE kind = $1 AND lower(name) = lower($3 COLLATE \"C\")"
+		   " AND account = (SELECT id FROM account WHERE lower(name) = lower($2 COLLATE \"C\"))))");
 CAIRN_SQL(REPO_EACH, REPO "r.dropped IS NULL AND r.account = $1 AND r.kind = $2 AND r.id > $3 ORDER BY r.id LIMIT $4");
 
 /* A page of the repositories that a viewer may see. $1 kind, $2 account, $3 text in the name, $4 whether all may be
@@ -87,11 +83,11 @@ CAIRN_SQL(REPO_ADD_OWNER, "INSERT INTO scope(name) VALUES($1)");
 CAIRN_SQL(REPO_SET_OWNER,
 	  "UPDATE repo SET scope = (SELECT id FROM scope WHERE name = $2) WHERE id = $1 RETURNING scope");
 CAIRN_SQL(REPO_SET, "UPDATE repo SET private = coalesce($2 <> 0, private), updated = $3, gate = coalesce($4, gate)"
-		    " WHERE id = $1 AND coalesce(dropped, 0) = 0");
+		    " WHERE id = $1 AND " CAIRN_REPO_KEPT("repo"));
 CAIRN_SQL(REPO_GUARD, "UPDATE repo SET guard = CASE WHEN coalesce(guard, $2) = $2 THEN $2 ELSE -1 END"
-		      " WHERE id = $1 AND coalesce(dropped, 0) = 0 AND (private OR gate <> 0)");
+		      " WHERE id = $1 AND " CAIRN_REPO_KEPT("repo") " AND (private OR gate <> 0)");
 CAIRN_SQL(REPO_MOVED_BYTES,
-	  "SELECT scope, CASE WHEN account <> $2 THEN stored END FROM repo r WHERE id = $1 AND " KEPT);
+	  "SELECT scope, CASE WHEN account <> $2 THEN stored END FROM repo r WHERE id = $1 AND " CAIRN_REPO_KEPT("r"));
 CAIRN_SQL_OF(REPO_ADD_FORMER,
 	     "INSERT INTO former(kind, account, name, repo) SELECT kind, account, name, id FROM repo"
 	     " WHERE id = $1 AND kind <> 4 ON CONFLICT(kind, account, name) DO UPDATE SET repo = excluded.repo",
@@ -106,7 +102,7 @@ CAIRN_SQL_OF(REPO_MOVE,
 CAIRN_SQL(REPO_RENAME_OWNER, "UPDATE scope SET name = $2 WHERE id = $1");
 CAIRN_SQL(REPO_DROP_FORMER, "DELETE FROM former WHERE repo = $1");
 CAIRN_SQL(REPO_DROP, "UPDATE repo SET dropped = $2 WHERE id = $1");
-CAIRN_SQL(REPO_OWNER, "SELECT scope FROM repo r WHERE id = $1 AND " KEPT);
+CAIRN_SQL(REPO_OWNER, "SELECT scope FROM repo r WHERE id = $1 AND " CAIRN_REPO_KEPT("r"));
 
 /* --- reading ------------------------------------------------------------------------------------------------------ */
 

@@ -123,8 +123,7 @@ enum cairn_status cairn_pg_each_place(struct cairn_index *ix, const struct cairn
 				      bool *more);
 /* The name of scope s for operators, if it is a repository of the hub. */
 #define CAIRN_PG_SHOWN                                                                                                 \
-	"(SELECT CASE r.kind WHEN 1 THEN 'models/' WHEN 2 THEN 'datasets/' WHEN 3 THEN 'spaces/' WHEN 4 THEN"          \
-	" 'buckets/' ELSE 'kernels/' END || a.name || '/' || r.name FROM repo r JOIN account a ON a.id = r.account"    \
+	"(SELECT " CAIRN_REPO_SHOWN " FROM repo r JOIN account a ON a.id = r.account"                                  \
 	" WHERE r.scope = s.id AND left(s.name, 4) = 'hub/')"
 /* Queries for an owner's files by SHA-256, or for all of them, use "scope + 0" to get the index file_owner_claim.
  * Queries for a file and its owner do not. */

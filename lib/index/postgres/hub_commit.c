@@ -17,7 +17,7 @@ static const char COMMIT_HEAD[] =
 	"SELECT p.scope, l.id, " CAIRN_PG_HEAD
 	", b.oid, r.commit_ FROM repo p LEFT JOIN ref r ON r.repo = p.id AND r.kind = $2"
 	" AND r.name = $3 LEFT JOIN line l ON l.id = r.line LEFT JOIN commit_ c ON c.id = l.head"
-	" LEFT JOIN commit_ b ON b.id = c.parent WHERE p.id = $1 AND " CAIRN_PG_KEPT("p");
+	" LEFT JOIN commit_ b ON b.id = c.parent WHERE p.id = $1 AND " CAIRN_REPO_KEPT("p");
 enum { HEAD_SCOPE, HEAD_LINE, HEAD_COMMIT, HEAD_BEFORE = HEAD_COMMIT + 8, HEAD_END };
 static const char COMMIT_NEXT[] = "SELECT nextval(pg_get_serial_sequence('commit_', 'id'))";
 static const char COMMIT_SAVE[] = "SAVEPOINT commit_";

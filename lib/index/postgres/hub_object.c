@@ -21,7 +21,7 @@ static const char OBJECT_FILES[] =
 	" WHEN k.hash = '' THEN (SELECT true FROM object o WHERE o.file IS NULL AND o.repo = k.source LIMIT 1) IS NOT NULL"
 	" ELSE (SELECT true FROM object o WHERE o.file = f.id AND o.repo = k.source LIMIT 1) IS NOT NULL"
 	" OR (SELECT true FROM file_owner w WHERE w.file = f.id AND w.scope = (SELECT p.scope FROM repo p"
-	" WHERE p.id = k.source AND p.kind <> 4 AND " CAIRN_PG_KEPT(
+	" WHERE p.id = k.source AND p.kind <> 4 AND " CAIRN_REPO_KEPT(
 		"p") ") LIMIT 1) IS NOT NULL END"
 		     " FROM unnest($2::bytea[], $3::bigint[]) WITH ORDINALITY k(hash, source, n)"
 		     " LEFT JOIN LATERAL (SELECT id, size FROM file WHERE hash = k.hash LIMIT 1) f ON true";

@@ -27,7 +27,7 @@ static const char REF_COMMIT[] =
 	"SELECT " CAIRN_PG_HEAD ", l.depth FROM commit_ c JOIN line l ON l.id = c.line WHERE c.id = $1";
 static const char REF_BRANCH[] = "SELECT p.scope, " CAIRN_PG_HEAD " FROM repo p LEFT JOIN ref r ON r.repo = p.id"
 				 " AND r.kind = 1 AND r.name = $2 LEFT JOIN line l ON l.id = r.line"
-				 " LEFT JOIN commit_ c ON c.id = l.head WHERE p.id = $1 AND " CAIRN_PG_KEPT("p");
+				 " LEFT JOIN commit_ c ON c.id = l.head WHERE p.id = $1 AND " CAIRN_REPO_KEPT("p");
 static const char REF_ADD_LINE[] =
 	"INSERT INTO line(repo, parent, fork, depth, head) VALUES($1, $2, $3, $4, $3) RETURNING id";
 static const char REF_DROP[] = "DELETE FROM ref WHERE repo = $1 AND kind = $2 AND name = $3";

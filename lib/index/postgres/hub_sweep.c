@@ -25,7 +25,7 @@ static const char SWEEP_FORGET_REPO[] = "DELETE FROM repo WHERE id = $1";
 static const char SWEEP_UNNAMED[] =
 	"SELECT r.id, r.scope, w.file, w.sha256, (SELECT true FROM file_owner y WHERE y.file = w.file"
 	" AND y.scope = r.scope AND y.at > $4 LIMIT 1) IS NULL AND (SELECT true FROM object o WHERE o.file = w.file"
-	" AND o.repo = r.id LIMIT 1) IS NULL FROM (SELECT id, scope FROM repo p WHERE id > $1 AND kind = 4 AND " CAIRN_PG_KEPT(
+	" AND o.repo = r.id LIMIT 1) IS NULL FROM (SELECT id, scope FROM repo p WHERE id > $1 AND kind = 4 AND " CAIRN_REPO_KEPT(
 		"p") " ORDER BY id LIMIT 1) r LEFT JOIN LATERAL (SELECT * FROM file_owner f WHERE f.scope + 0 = r.scope"
 		     " AND (f.sha256, f.file) > ($2, $3) ORDER BY f.sha256, f.file LIMIT $5) w ON true ORDER BY w.sha256, w.file";
 

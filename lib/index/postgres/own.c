@@ -4,7 +4,7 @@
 #include "base/clock.h"
 #include "base/sum.h"
 
-static const char OWN_FIND_REPO[] = "SELECT r.scope FROM repo r WHERE r.id = $1 AND " CAIRN_PG_KEPT("r");
+static const char OWN_FIND_REPO[] = "SELECT r.scope FROM repo r WHERE r.id = $1 AND " CAIRN_REPO_KEPT("r");
 /* Updates the size of the owner's repository with the rows that change it. */
 #define OWN_COUNT(sign, files)                                                                                         \
 	" s AS (SELECT count(*) AS n, coalesce(sum(f.size), 0)::bigint AS bytes FROM file f WHERE f.id IN"             \

@@ -5,10 +5,6 @@
 
 #include "index/postgres/write.h"
 
-/* True unless a repository, looked up by number or owner, is deleted. With IS NULL, the planner expects few such rows,
- * and reads a partial index instead. */
-#define CAIRN_PG_KEPT(repo) "coalesce(" repo ".dropped, 0) = 0"
-
 /** @return CAIRN_E_NOT_FOUND (repo.unknown) */
 enum cairn_status cairn_pg_no_repo(struct cairn_diag *diag);
 unsigned cairn_pg_queue_find_repo(struct cairn_pg_tx *tx, int64_t repo);

@@ -1,5 +1,6 @@
 #include "index/sqlite/reader.h"
 
+#include "index/records.h"
 #include "index/sqlite/chain.h"
 
 #include <stdlib.h>
@@ -20,12 +21,9 @@
 	"?2)))"
 
 #define POOL_SCOPE_ID "(SELECT id FROM scope WHERE name = ?1)"
-#define POOL_KIND                                                                                                      \
-	"CASE r.kind WHEN 1 THEN 'models/' WHEN 2 THEN 'datasets/' WHEN 3 THEN 'spaces/' WHEN 4 THEN 'buckets/'"       \
-	" ELSE 'kernels/' END"
 /* The name of scope s for operators, if it is a repository of the hub. */
 #define POOL_SHOWN                                                                                                     \
-	"(SELECT " POOL_KIND " || a.name || '/' || r.name FROM repo r CROSS JOIN account a ON a.id ="                  \
+	"(SELECT " CAIRN_REPO_SHOWN " FROM repo r CROSS JOIN account a ON a.id ="                                      \
 	" r.account WHERE s.name GLOB 'hub/*' AND r.id = CAST(substr(s.name, 5) AS INTEGER))"
 /* The best claim of an owner, unless it is false. */
 #define POOL_WORD "iif(o.proof > 0, o.sha256, x'')"
