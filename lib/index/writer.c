@@ -432,7 +432,7 @@ static void writer_queue(struct cairn_writer *w, struct cairn_index_write *write
 		return;
 	}
 	write->place = w->n_placed++;
-	if (write->kind->probes && write == &w->probe.write) {
+	if (write == &w->probe.write) {
 		w->probe_waits = true;
 		w->n_queued++;
 	} else {
