@@ -40,7 +40,7 @@ static void lost_put_owner(struct cairn_buf *b, const struct cairn_losses_owner 
 {
 	static const char MODELS[] = "models/";
 	char count[SHOW_BYTES], size[SHOW_BYTES];
-	bool in_hub = owner->in_hub, model = strncmp(owner->shown, MODELS, 7) == 0;
+	bool in_hub = owner->in_hub, model = strncmp(owner->shown, MODELS, sizeof(MODELS) - 1) == 0;
 	html(b, "<tr><th scope=\"row\">");
 	if (in_hub)
 		html(b, "<a href=\"/%s\">", owner->shown + (model ? sizeof(MODELS) - 1 : 0));
