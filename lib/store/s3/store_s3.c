@@ -10,6 +10,7 @@
 #include "store/s3/copies.h"
 #include "store/s3/instance.h"
 #include "store/s3/names.h"
+#include "store/s3/object.h"
 #include "store/tmpfile.h"
 
 #include <errno.h>
@@ -19,7 +20,6 @@
 #include <sys/statvfs.h>
 
 enum {
-	STORE_S3_AHEAD_BYTES = 1024 * 1024, /* read ahead for a sequential reader */
 	STORE_S3_OWNER_BYTES = 32,
 	STORE_S3_ADDRESS_SEEN_S = 300, /* an address needs a request for its object at most this long ago */
 };
@@ -44,16 +44,6 @@ struct store_s3_put {
 	struct cairn_tmpfile file;
 	struct cairn_sha256 *sha256;
 	uint64_t bytes;
-};
-
-struct store_s3_object {
-	struct cairn_store_object base;
-	struct store_s3 *store;
-	struct s3_copy copy;
-	uint64_t next;  /* offset of a sequential reader's next read */
-	uint8_t *ahead; /* NULL, or bytes of the object from ahead_at on; owned */
-	uint64_t ahead_at;
-	size_t ahead_bytes;
 };
 
 static void store_s3_free(struct cairn_store *store)
@@ -252,30 +242,6 @@ static enum cairn_status store_s3_find_nth(struct store_s3 *s, const struct cair
 	return status == CAIRN_OK && out->state.bytes == S3_COPY_NONE ? CAIRN_E_NOT_FOUND : status;
 }
 
-/* Changes when the object is changed, so that an earlier verification no longer counts. */
-static uint64_t store_s3_identity(const struct s3_copy *copy)
-{
-	uint64_t words[] = {0, copy->state.bytes, copy->state.etag, copy->state.modified};
-	memcpy(&words[0], copy->id + S3_COPY_ID_BYTES - sizeof(words[0]), sizeof(words[0]));
-	return store_identity(words, sizeof(words) / sizeof(words[0]));
-}
-
-static enum cairn_status store_s3_open_copy(struct store_s3 *s, const struct s3_copy *copy,
-					    struct cairn_store_object **out)
-{
-	struct store_s3_object *o = calloc(1, sizeof(*o));
-	if (!o)
-		return CAIRN_E_NOMEM;
-	o->store = s;
-	o->copy = *copy;
-	o->base.bytes = copy->state.bytes;
-	memcpy(o->base.copy.b, copy->id, sizeof(copy->id));
-	o->base.identity = store_s3_identity(copy);
-	o->base.fd = -1;
-	*out = &o->base;
-	return CAIRN_OK;
-}
-
 static enum cairn_status store_s3_get(struct cairn_store *store, const struct cairn_hash *hash, unsigned n,
 				      struct cairn_store_object **out)
 {
@@ -284,7 +250,7 @@ static enum cairn_status store_s3_get(struct cairn_store *store, const struct ca
 	enum cairn_status status = store_s3_find_nth(s, hash, n, &copy);
 	if (status == CAIRN_OK)
 		status = n == 0 ? store_s3_know(s, &copy) : store_s3_look(s, &copy);
-	return status == CAIRN_OK ? store_s3_open_copy(s, &copy, out) : status;
+	return status == CAIRN_OK ? s3_object_open(s->client, s->names, &copy, out) : status;
 }
 
 static enum cairn_status store_s3_get_named(struct cairn_store *store, const struct cairn_hash *hash,
@@ -293,76 +259,7 @@ static enum cairn_status store_s3_get_named(struct cairn_store *store, const str
 	struct store_s3 *s = (struct store_s3 *)store;
 	struct s3_copy copy = store_s3_copy_of(hash, name);
 	enum cairn_status status = store_s3_know(s, &copy);
-	return status == CAIRN_OK ? store_s3_open_copy(s, &copy, out) : status;
-}
-
-/* Refuses bytes if the object is no longer the opened version. */
-static enum cairn_status store_s3_read(struct store_s3_object *o, uint64_t offset, uint8_t *out, size_t len)
-{
-	char name[S3_NAME_BYTES];
-	s3_copy_name(name, &o->copy);
-	enum cairn_status status = s3_get(o->store->client, name, &o->copy.state, offset, out, len, NULL);
-	if (status != CAIRN_E_NOT_FOUND && status != CAIRN_E_CONFLICT)
-		return status;
-	s3_names_forget(o->store->names, &o->copy.hash);
-	return CAIRN_E_NOT_FOUND;
-}
-
-/* Copies bytes that were read ahead. @return how many */
-static size_t store_s3_take_ahead(const struct store_s3_object *o, uint64_t offset, uint8_t *out, size_t len)
-{
-	if (!o->ahead || offset < o->ahead_at || offset - o->ahead_at >= o->ahead_bytes)
-		return 0;
-	size_t from = (size_t)(offset - o->ahead_at), n = o->ahead_bytes - from;
-	n = n < len ? n : len;
-	memcpy(out, o->ahead + from, n);
-	return n;
-}
-
-static enum cairn_status store_s3_read_ahead(struct store_s3_object *o, uint64_t at, size_t len)
-{
-	if (!o->ahead && !(o->ahead = malloc(STORE_S3_AHEAD_BYTES)))
-		return CAIRN_E_NOMEM;
-	o->ahead_bytes = 0;
-	enum cairn_status status = store_s3_read(o, at, o->ahead, len);
-	if (status != CAIRN_OK)
-		return status;
-	o->ahead_at = at;
-	o->ahead_bytes = len;
-	return CAIRN_OK;
-}
-
-/* Reads ahead for sequential readers: chunks are read in order, and a request takes longer than most of them. */
-static enum cairn_status store_s3_object_read(struct cairn_store_object *object, uint64_t offset, uint8_t *out,
-					      size_t len)
-{
-	struct store_s3_object *o = (struct store_s3_object *)object;
-	bool on = offset == o->next && offset > 0;
-	size_t n = store_s3_take_ahead(o, offset, out, len);
-	o->next = offset + len;
-	if (n == len)
-		return CAIRN_OK;
-	uint64_t at = offset + n, left = o->base.bytes - at;
-	size_t rest = len - n, ahead = left < STORE_S3_AHEAD_BYTES ? (size_t)left : STORE_S3_AHEAD_BYTES;
-	if (!on || rest >= ahead)
-		return store_s3_read(o, at, out + n, rest);
-	enum cairn_status status = store_s3_read_ahead(o, at, ahead);
-	if (status == CAIRN_OK)
-		memcpy(out + n, o->ahead, rest);
-	return status;
-}
-
-static enum cairn_status store_s3_object_prepare(struct cairn_store_object *object, uint64_t offset, uint64_t len)
-{
-	struct store_s3_object *o = (struct store_s3_object *)object;
-	return store_s3_read_ahead(o, offset, len < STORE_S3_AHEAD_BYTES ? (size_t)len : STORE_S3_AHEAD_BYTES);
-}
-
-static void store_s3_object_free(struct cairn_store_object *object)
-{
-	struct store_s3_object *o = (struct store_s3_object *)object;
-	free(o->ahead);
-	free(o);
+	return status == CAIRN_OK ? s3_object_open(s->client, s->names, &copy, out) : status;
 }
 
 static enum cairn_status store_s3_stat(struct cairn_store *store, const struct cairn_hash *hash, uint64_t *bytes)
@@ -660,9 +557,9 @@ static const struct cairn_store_backend STORE_S3_BACKEND = {
 	.remove_copy = store_s3_remove_copy,
 	.put_abort = store_s3_put_abort,
 	.get = store_s3_get,
-	.object_read = store_s3_object_read,
-	.object_prepare = store_s3_object_prepare,
-	.object_free = store_s3_object_free,
+	.object_read = s3_object_read,
+	.object_prepare = s3_object_prepare,
+	.object_free = s3_object_free,
 	.stat = store_s3_stat,
 	.unchanged = store_s3_unchanged,
 	.confirm = store_s3_confirm,
