@@ -1,4 +1,4 @@
-/* Calls of the index for a hub: branches and tags, freeing space, and names of git-like repositories. */
+/* Calls of the index for a hub: branches, tags and pull requests of git-like repositories. */
 #include "support/history_fixture.h"
 #include "support/index_fixture.h"
 
@@ -7,21 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* --- branches ----------------------------------------------------------------------------------------------------- */
-
-static enum cairn_status add_ref(int64_t repo, enum cairn_index_ref_kind kind, const char *name, int64_t commit)
-{
-	struct cairn_index_add_ref request = {
-		.repo = repo, .kind = kind, .name = name, .commit = commit, .first = HX_MESSAGE};
-	return cairn_index_add_ref(hx_index, &request);
-}
-
-static enum cairn_status drop_ref(int64_t repo, enum cairn_index_ref_kind kind, const char *name)
-{
-	struct cairn_index_drop_ref request = {.repo = repo, .kind = kind, .name = name};
-	return cairn_index_drop_ref(hx_index, &request);
-}
 
 static bool take_ref(void *ctx, const struct cairn_index_ref_row *ref)
 {
@@ -44,10 +29,10 @@ START_TEST(a_branch_goes_its_own_way)
 	int64_t one = hx_model("one");
 	ck_assert(hx_committed_one(one, "main", hx_put("a", "1")));
 	struct cairn_index_commit fork = hx_head(one, "main");
-	ck_assert_int_eq(add_ref(one, CAIRN_INDEX_BRANCH, "dev", fork.id), CAIRN_OK);
-	ck_assert_int_eq(add_ref(one, CAIRN_INDEX_BRANCH, "dev", fork.id), CAIRN_E_CONFLICT);
-	ck_assert_int_eq(add_ref(one, CAIRN_INDEX_BRANCH, "x", 99), CAIRN_E_NOT_FOUND);
-	ck_assert_int_eq(add_ref(99, CAIRN_INDEX_BRANCH, "x", fork.id), CAIRN_E_NOT_FOUND);
+	ck_assert_int_eq(hx_add_ref(one, CAIRN_INDEX_BRANCH, "dev", fork.id), CAIRN_OK);
+	ck_assert_int_eq(hx_add_ref(one, CAIRN_INDEX_BRANCH, "dev", fork.id), CAIRN_E_CONFLICT);
+	ck_assert_int_eq(hx_add_ref(one, CAIRN_INDEX_BRANCH, "x", 99), CAIRN_E_NOT_FOUND);
+	ck_assert_int_eq(hx_add_ref(99, CAIRN_INDEX_BRANCH, "x", fork.id), CAIRN_E_NOT_FOUND);
 	ck_assert_int_eq(hx_head(one, "dev").id, fork.id);
 	ck_assert(hx_committed_one(one, "main", hx_put("m", "1")));
 	const struct cairn_index_operation dev[] = {hx_drop("a"), hx_put("d", "1"), hx_put("n/1", "1")};
@@ -56,16 +41,16 @@ START_TEST(a_branch_goes_its_own_way)
 	ck_assert_str_eq(hx_all(one, "dev"), ".gitattributes d n/ n/1 ");
 	ck_assert_uint_eq(hx_head(one, "dev").number, 3);
 	ck_assert_uint_eq(hx_head(one, "dev").n_files, 3);
-	ck_assert_int_eq(add_ref(one, CAIRN_INDEX_TAG, "v1", fork.id), CAIRN_OK);
-	ck_assert_int_eq(add_ref(one, CAIRN_INDEX_TAG, "v1", fork.id), CAIRN_E_CONFLICT);
+	ck_assert_int_eq(hx_add_ref(one, CAIRN_INDEX_TAG, "v1", fork.id), CAIRN_OK);
+	ck_assert_int_eq(hx_add_ref(one, CAIRN_INDEX_TAG, "v1", fork.id), CAIRN_E_CONFLICT);
 	ck_assert_str_eq(refs(one), "1:dev 1:main 2:v1 ");
 	struct cairn_index_commit tagged;
 	ck_assert_int_eq(cairn_index_ref(hx_index, one, CAIRN_INDEX_TAG, "v1", &tagged), CAIRN_OK);
 	ck_assert_int_eq(tagged.id, fork.id);
-	ck_assert_int_eq(drop_ref(one, CAIRN_INDEX_BRANCH, "main"), CAIRN_E_DENIED);
-	ck_assert_int_eq(drop_ref(one, CAIRN_INDEX_BRANCH, "dev"), CAIRN_OK);
-	ck_assert_int_eq(drop_ref(one, CAIRN_INDEX_BRANCH, "dev"), CAIRN_E_NOT_FOUND);
-	ck_assert_int_eq(drop_ref(one, CAIRN_INDEX_TAG, "v1"), CAIRN_OK);
+	ck_assert_int_eq(hx_drop_ref(one, CAIRN_INDEX_BRANCH, "main"), CAIRN_E_DENIED);
+	ck_assert_int_eq(hx_drop_ref(one, CAIRN_INDEX_BRANCH, "dev"), CAIRN_OK);
+	ck_assert_int_eq(hx_drop_ref(one, CAIRN_INDEX_BRANCH, "dev"), CAIRN_E_NOT_FOUND);
+	ck_assert_int_eq(hx_drop_ref(one, CAIRN_INDEX_TAG, "v1"), CAIRN_OK);
 	ck_assert_str_eq(refs(one), "1:main ");
 }
 END_TEST
@@ -74,15 +59,15 @@ START_TEST(no_ref_is_the_start_of_another)
 {
 	int64_t one = hx_model("one"), two = hx_model("two"), main = hx_head(one, "main").id;
 	static const char *const NESTED[] = {"main/x", "main/x/y", "a/b", "a/b/c/d", "a"};
-	ck_assert_int_eq(add_ref(one, CAIRN_INDEX_BRANCH, "a/b/c", main), CAIRN_OK);
+	ck_assert_int_eq(hx_add_ref(one, CAIRN_INDEX_BRANCH, "a/b/c", main), CAIRN_OK);
 	for (size_t i = 0; i < sizeof(NESTED) / sizeof(NESTED[0]); i++) {
-		ck_assert_int_eq(add_ref(one, CAIRN_INDEX_BRANCH, NESTED[i], main), CAIRN_E_USAGE);
-		ck_assert_int_eq(add_ref(one, CAIRN_INDEX_TAG, NESTED[i], main), CAIRN_E_USAGE);
+		ck_assert_int_eq(hx_add_ref(one, CAIRN_INDEX_BRANCH, NESTED[i], main), CAIRN_E_USAGE);
+		ck_assert_int_eq(hx_add_ref(one, CAIRN_INDEX_TAG, NESTED[i], main), CAIRN_E_USAGE);
 	}
-	ck_assert_int_eq(add_ref(one, CAIRN_INDEX_BRANCH, "a/bb", main), CAIRN_OK);
-	ck_assert_int_eq(add_ref(one, CAIRN_INDEX_BRANCH, "maina/x", main), CAIRN_OK);
-	ck_assert_int_eq(add_ref(one, CAIRN_INDEX_TAG, "a/b/c", main), CAIRN_OK);
-	ck_assert_int_eq(add_ref(two, CAIRN_INDEX_BRANCH, "a/b", hx_head(two, "main").id), CAIRN_OK);
+	ck_assert_int_eq(hx_add_ref(one, CAIRN_INDEX_BRANCH, "a/bb", main), CAIRN_OK);
+	ck_assert_int_eq(hx_add_ref(one, CAIRN_INDEX_BRANCH, "maina/x", main), CAIRN_OK);
+	ck_assert_int_eq(hx_add_ref(one, CAIRN_INDEX_TAG, "a/b/c", main), CAIRN_OK);
+	ck_assert_int_eq(hx_add_ref(two, CAIRN_INDEX_BRANCH, "a/b", hx_head(two, "main").id), CAIRN_OK);
 }
 END_TEST
 
@@ -91,8 +76,8 @@ START_TEST(a_branch_can_be_empty_or_set_again)
 	int64_t one = hx_model("one");
 	struct cairn_index_commit first = hx_head(one, "main");
 	ck_assert(hx_committed_one(one, "main", hx_put("a", "1")));
-	ck_assert_int_eq(add_ref(one, CAIRN_INDEX_BRANCH, "none", 0), CAIRN_OK);
-	ck_assert_int_eq(add_ref(one, CAIRN_INDEX_BRANCH, "none2", 0), CAIRN_OK);
+	ck_assert_int_eq(hx_add_ref(one, CAIRN_INDEX_BRANCH, "none", 0), CAIRN_OK);
+	ck_assert_int_eq(hx_add_ref(one, CAIRN_INDEX_BRANCH, "none2", 0), CAIRN_OK);
 	ck_assert_str_eq(hx_all(one, "none"), "");
 	struct cairn_index_commit empty = hx_head(one, "none");
 	hx_oid_is(&empty.root, "4b825dc642cb6eb9a060e54bf8d69288fbee4904");
@@ -328,7 +313,7 @@ START_TEST(branches_of_branches)
 	ck_assert(hx_committed_one(one, "main", hx_put("over", "0")));
 	for (unsigned i = 10; i < 30; i++) {
 		(void)snprintf(name, sizeof(name), "b%u", i);
-		ck_assert_int_eq(add_ref(one, CAIRN_INDEX_BRANCH, name, hx_head(one, before).id), CAIRN_OK);
+		ck_assert_int_eq(hx_add_ref(one, CAIRN_INDEX_BRANCH, name, hx_head(one, before).id), CAIRN_OK);
 		const struct cairn_index_operation some[] = {hx_put(name, "1"), hx_put("over", name),
 							     hx_put("f/1", name)};
 		ck_assert(hx_committed(one, name, some, 3));
@@ -353,7 +338,7 @@ START_TEST(branches_of_branches)
 	/* All branches but the last are deleted. The last one keeps what it inherited. */
 	for (unsigned i = 10; i < 29; i++) {
 		(void)snprintf(name, sizeof(name), "b%u", i);
-		ck_assert_int_eq(drop_ref(one, CAIRN_INDEX_BRANCH, name), CAIRN_OK);
+		ck_assert_int_eq(hx_drop_ref(one, CAIRN_INDEX_BRANCH, name), CAIRN_OK);
 	}
 	struct cairn_index_sweep_repos sweep = {.grace_s = 3600};
 	do
@@ -361,441 +346,6 @@ START_TEST(branches_of_branches)
 	while (sweep.more);
 	ck_assert_str_eq(hx_all(one, "b29"), expected);
 	ck_assert_str_eq(history(&last, 18), "4 3 ");
-}
-END_TEST
-
-/* --- freeing space ------------------------------------------------------------------------------------------------ */
-
-static void sweep_all(int64_t grace_s)
-{
-	struct cairn_index_sweep_repos request = {.grace_s = grace_s};
-	unsigned n = 0;
-	do
-		ck_assert_int_eq(cairn_index_sweep_repos(hx_index, &request), CAIRN_OK);
-	while (request.more && n++ < 1000);
-	ck_assert(!request.more);
-}
-
-static bool sees_all(int64_t repo)
-{
-	return fx_sees(hx_index, hx_owner_of(repo), 1) && fx_sees(hx_index, hx_owner_of(repo), 2) &&
-	       fx_sees(hx_index, hx_owner_of(repo), 3);
-}
-
-/* The third file never comes into a commit, yet stays: a commit elsewhere may name it, as Git LFS does. */
-START_TEST(files_stay_until_the_repository_goes)
-{
-	int64_t one = hx_model("one");
-	hx_uploaded(1, hx_owner_of(one));
-	hx_uploaded(2, hx_owner_of(one));
-	hx_uploaded(3, hx_owner_of(one));
-	ck_assert(hx_committed_one(one, "main", hx_put_file("a", 1)));
-	struct cairn_index_commit commit = hx_head(one, "main");
-	ck_assert_int_eq(add_ref(one, CAIRN_INDEX_BRANCH, "dev", commit.id), CAIRN_OK);
-	ck_assert(hx_committed_one(one, "dev", hx_put_file("b", 2)));
-	struct cairn_index_commit gone = hx_head(one, "dev");
-	ck_assert(hx_committed_one(one, "main", hx_drop("a")));
-	sweep_all(0);
-	ck_assert(sees_all(one));
-	ck_assert_int_eq(drop_ref(one, CAIRN_INDEX_BRANCH, "dev"), CAIRN_OK);
-	sweep_all(0);
-	ck_assert_int_eq(cairn_index_commit_by_id(hx_index, gone.id, &gone), CAIRN_E_NOT_FOUND);
-	ck_assert(sees_all(one));
-	ck_assert(hx_committed_one(one, "main", hx_put_file("b", 2)));
-	struct cairn_index_drop_repo drop = {.id = one};
-	ck_assert_int_eq(cairn_index_drop_repo(hx_index, &drop), CAIRN_OK);
-	sweep_all(3600);
-	ck_assert(!fx_sees(hx_index, NULL, 1) && !fx_sees(hx_index, NULL, 2) && !fx_sees(hx_index, NULL, 3));
-}
-END_TEST
-
-static enum cairn_status squash(int64_t repo, const char *branch, struct cairn_index_squash *out)
-{
-	*out = (struct cairn_index_squash){.repo = repo, .branch = branch, .message = HX_MESSAGE};
-	return cairn_index_squash(hx_index, out);
-}
-
-START_TEST(a_squashed_branch_is_one_commit)
-{
-	int64_t one = hx_model("one");
-	struct cairn_index_squash request;
-	struct cairn_index_commit found;
-	struct cairn_index_entry entry;
-	hx_uploaded(1, hx_owner_of(one));
-	const struct cairn_index_operation some[] = {hx_put("a", "1"), hx_put("d/e/f", "2"), hx_put_file("x", 1)};
-	ck_assert(hx_committed(one, "main", some, 3));
-	struct cairn_index_commit early = hx_head(one, "main");
-	ck_assert_int_eq(add_ref(one, CAIRN_INDEX_BRANCH, "dev", early.id), CAIRN_OK);
-	const struct cairn_index_operation more[] = {hx_drop("a"), hx_put("d/e/f", "3"), hx_put("g/h", "4"),
-						     hx_drop("x")};
-	ck_assert(hx_committed(one, "dev", more, 4));
-	struct cairn_index_commit before = hx_head(one, "dev");
-	ck_assert_int_eq(squash(one, "dev", &request), CAIRN_OK);
-	struct cairn_index_commit head = hx_head(one, "dev");
-	ck_assert(cairn_git_oid_equal(&head.oid, &request.oid) && !cairn_git_oid_equal(&head.oid, &before.oid));
-	ck_assert(cairn_git_oid_equal(&head.root, &before.root));
-	ck_assert(head.number == 1 && head.parent == 0 && head.n_files == before.n_files && head.bytes == before.bytes);
-	ck_assert_str_eq(hx_all(one, "dev"), ".gitattributes d/ g/ d/e/ d/e/f g/h ");
-	hx_text_is(&head, "d/e/f", "3");
-	ck_assert(hx_is_there(&head, "g/h", &entry));
-	ck_assert_int_eq(entry.commit, head.id);
-	ck_assert(!hx_is_there(&head, "a", &entry) && !hx_is_there(&head, "x", &entry));
-	/* The branch is squashed already. */
-	ck_assert_int_eq(squash(one, "dev", &request), CAIRN_OK);
-	ck_assert_int_eq(hx_head(one, "dev").id, head.id);
-	/* The former commits are removed, except those that another branch has. */
-	sweep_all(0);
-	ck_assert_int_eq(cairn_index_commit_by_id(hx_index, before.id, &found), CAIRN_E_NOT_FOUND);
-	hx_text_is(&early, "a", "1");
-	hx_text_is(&head, "d/e/f", "3");
-	ck_assert_int_eq(squash(one, "main", &request), CAIRN_OK);
-	sweep_all(0);
-	ck_assert_int_eq(cairn_index_commit_by_id(hx_index, early.id, &found), CAIRN_E_NOT_FOUND);
-	ck_assert_str_eq(hx_all(one, "main"), ".gitattributes a d/ x d/e/ d/e/f ");
-	ck_assert(hx_committed_one(one, "main", hx_put("new", "5")));
-	ck_assert_uint_eq(hx_head(one, "main").number, 2);
-	ck_assert_int_eq(squash(one, "none", &request), CAIRN_E_NOT_FOUND);
-	ck_assert_str_eq(request.write.diag.rule, "revision.unknown");
-	ck_assert_int_eq(squash(99, "main", &request), CAIRN_E_NOT_FOUND);
-}
-END_TEST
-
-/* A branch of the deepest branch copies rows, up to a limit. Squashing makes room. */
-START_TEST(a_deep_branch_copies_few_rows)
-{
-	enum { N = CAIRN_INDEX_FORK_ROWS_MAX + 1 };
-	int64_t one = hx_model("one");
-	char name[16], from[16] = "main";
-	static char paths[N][16];
-	static struct cairn_index_operation puts[N];
-	struct cairn_index_squash request;
-	for (unsigned i = 0; i < N; i++) {
-		(void)snprintf(paths[i], sizeof(paths[i]), "%u/%u", i / 100, i % 100);
-		puts[i] = hx_put(paths[i], "1");
-	}
-	ck_assert(hx_committed(one, "main", puts, N));
-	for (unsigned i = 1; i < CAIRN_INDEX_LINE_DEPTH_MAX; i++) {
-		(void)snprintf(name, sizeof(name), "b%u", i);
-		ck_assert_int_eq(add_ref(one, CAIRN_INDEX_BRANCH, name, hx_head(one, from).id), CAIRN_OK);
-		ck_assert(hx_committed_one(one, name, hx_put(name, "1")));
-		(void)snprintf(from, sizeof(from), "%s", name);
-	}
-	ck_assert_int_eq(add_ref(one, CAIRN_INDEX_BRANCH, "deep", hx_head(one, from).id), CAIRN_E_LIMIT);
-	ck_assert_int_eq(add_ref(one, CAIRN_INDEX_BRANCH, "flat", hx_head(one, "main").id), CAIRN_OK);
-	ck_assert_int_eq(squash(one, from, &request), CAIRN_OK);
-	ck_assert_int_eq(add_ref(one, CAIRN_INDEX_BRANCH, "deep", hx_head(one, from).id), CAIRN_OK);
-}
-END_TEST
-
-/* In a chain of lines the nearest row of a path counts, even if it says that the path is absent. */
-START_TEST(a_branch_of_branches_is_squashed)
-{
-	int64_t one = hx_model("one");
-	char name[16], path[16], from[16] = "main";
-	struct cairn_index_squash request;
-	ck_assert(hx_committed_one(one, "main", hx_put("gone", "1")));
-	ck_assert(hx_committed_one(one, "main", hx_put("over", "main")));
-	for (unsigned i = 0; i < 6; i++) {
-		(void)snprintf(name, sizeof(name), "b%u", i);
-		(void)snprintf(path, sizeof(path), "p%u", i);
-		ck_assert_int_eq(add_ref(one, CAIRN_INDEX_BRANCH, name, hx_head(one, from).id), CAIRN_OK);
-		const struct cairn_index_operation some[] = {hx_put(path, "1"), hx_put("over", name)};
-		ck_assert(hx_committed(one, name, some, 2));
-		if (i == 3)
-			ck_assert(hx_committed_one(one, name, hx_drop("gone")));
-		(void)snprintf(from, sizeof(from), "%s", name);
-	}
-	ck_assert_int_eq(squash(one, "b5", &request), CAIRN_OK);
-	struct cairn_index_commit head = hx_head(one, "b5");
-	ck_assert_str_eq(hx_all(one, "b5"), ".gitattributes over p0 p1 p2 p3 p4 p5 ");
-	hx_text_is(&head, "over", "b5");
-	ck_assert_uint_eq(head.n_files, 8);
-}
-END_TEST
-
-START_TEST(a_copy_of_a_repository_has_its_files)
-{
-	int64_t one = hx_model("one"), two = hx_model("two");
-	struct cairn_index_entry entry;
-	hx_uploaded(1, hx_owner_of(one));
-	hx_uploaded(2, hx_owner_of(two));
-	const struct cairn_index_operation some[] = {hx_put("a", "1"), hx_put_file("x", 1)};
-	struct cairn_index_add_repo copy = {.kind = CAIRN_INDEX_MODEL,
-					    .account = hx_ann,
-					    .name = "copy",
-					    .first = HX_MESSAGE,
-					    .operations = some,
-					    .n = 2,
-					    .source = one,
-					    .guard = CAIRN_INDEX_NO_ACCOUNT};
-	struct cairn_index_repo read;
-	ck_assert_int_eq(cairn_index_add_repo(hx_index, &copy), CAIRN_OK);
-	ck_assert_int_eq(cairn_index_repo(hx_index, CAIRN_INDEX_MODEL, "ann", "copy", &read), CAIRN_OK);
-	ck_assert_int_eq(read.guard, CAIRN_INDEX_NO_ACCOUNT);
-	ck_assert_int_eq(cairn_index_repo(hx_index, CAIRN_INDEX_MODEL, "ann", "one", &read), CAIRN_OK);
-	ck_assert_int_eq(read.guard, 0);
-	ck_assert_str_eq(hx_all(copy.id, "main"), "a x ");
-	struct cairn_index_commit head = hx_head(copy.id, "main");
-	ck_assert(hx_is_there(&head, "x", &entry) && entry.has_file);
-	struct cairn_index_drop_repo drop = {.id = one};
-	ck_assert_int_eq(cairn_index_drop_repo(hx_index, &drop), CAIRN_OK);
-	sweep_all(0);
-	ck_assert(fx_sees(hx_index, hx_owner_of(copy.id), 1));
-	ck_assert(hx_is_there(&head, "x", &entry) && entry.has_file);
-	/* A copy cannot name a file that its source does not have. */
-	const struct cairn_index_operation wrong = hx_put_file("x", 2);
-	copy.name = "wrong";
-	copy.operations = &wrong;
-	copy.n = 1;
-	copy.source = copy.id;
-	ck_assert_int_eq(cairn_index_add_repo(hx_index, &copy), CAIRN_E_CONFLICT);
-	ck_assert_str_eq(copy.write.diag.rule, "commit.sha256");
-	copy.source = one;
-	copy.write.diag = (struct cairn_diag){0};
-	ck_assert_int_eq(cairn_index_add_repo(hx_index, &copy), CAIRN_E_NOT_FOUND);
-}
-END_TEST
-
-START_TEST(a_tag_keeps_its_line)
-{
-	int64_t one = hx_model("one");
-	ck_assert_int_eq(add_ref(one, CAIRN_INDEX_BRANCH, "dev", hx_head(one, "main").id), CAIRN_OK);
-	ck_assert(hx_committed_one(one, "dev", hx_put("a", "1")));
-	struct cairn_index_commit commit = hx_head(one, "dev");
-	ck_assert_int_eq(add_ref(one, CAIRN_INDEX_TAG, "v1", commit.id), CAIRN_OK);
-	ck_assert_int_eq(drop_ref(one, CAIRN_INDEX_BRANCH, "dev"), CAIRN_OK);
-	sweep_all(0);
-	ck_assert_str_eq(hx_listed(&commit, "", true, ""), ".gitattributes a ");
-	ck_assert_int_eq(drop_ref(one, CAIRN_INDEX_TAG, "v1"), CAIRN_OK);
-	sweep_all(0);
-	const struct cairn_index_listing listing = {.folder = "", .after = ""};
-	struct cairn_index_entry entry;
-	ck_assert_int_eq(cairn_index_each_entry(hx_index, &commit, &listing, NULL, NULL), CAIRN_E_NOT_FOUND);
-	ck_assert(!hx_is_there(&commit, "a", &entry));
-}
-END_TEST
-
-static bool is_gone(const struct cairn_index_commit *commit)
-{
-	struct cairn_index_commit found;
-	return cairn_index_commit_by_id(hx_index, commit->id, &found) == CAIRN_E_NOT_FOUND;
-}
-
-/* Nothing remains of the end of a line: neither its commits nor their changes. */
-START_TEST(a_line_ends_where_the_last_ref_comes_from)
-{
-	static struct cairn_index_operation many[600];
-	static char paths[600][32];
-	struct cairn_index_commit tagged[2], kept[2], end[2];
-	struct cairn_index_squash request;
-	struct cairn_index_entry entry;
-	int64_t repo[2] = {hx_model("tagged"), hx_model("left")};
-	for (unsigned i = 0; i < 600; i++) {
-		(void)snprintf(paths[i], sizeof(paths[i]), "f%u/%u", i % 7, i);
-		many[i] = hx_put(paths[i], paths[i]);
-	}
-	for (unsigned r = 0; r < 2; r++) {
-		ck_assert(hx_committed_one(repo[r], "main", hx_put("a", "1")));
-		tagged[r] = hx_head(repo[r], "main");
-		ck_assert(hx_committed(repo[r], "main", many, 600));
-		ck_assert(hx_committed_one(repo[r], "main", hx_put("b", "kept")));
-		kept[r] = hx_head(repo[r], "main");
-		for (unsigned i = 0; i < 300; i++)
-			ck_assert(hx_committed_one(repo[r], "main", hx_put("a", paths[i])));
-		ck_assert(hx_committed_one(repo[r], "main", hx_put("secret", "1")));
-		const struct cairn_index_operation last[] = {hx_drop("b"), hx_drop("secret"), hx_drop_folder("f3")};
-		ck_assert(hx_committed(repo[r], "main", last, 3));
-		end[r] = hx_head(repo[r], "main");
-		ck_assert_int_eq(add_ref(repo[r], CAIRN_INDEX_TAG, "old", tagged[r].id), CAIRN_OK);
-	}
-	ck_assert_int_eq(add_ref(repo[0], CAIRN_INDEX_TAG, "v1", kept[0].id), CAIRN_OK);
-	ck_assert_int_eq(add_ref(repo[1], CAIRN_INDEX_BRANCH, "dev", kept[1].id), CAIRN_OK);
-	sweep_all(0);
-	ck_assert(!is_gone(&end[0]) && !is_gone(&end[1]));
-	for (unsigned r = 0; r < 2; r++) {
-		ck_assert_int_eq(squash(repo[r], "main", &request), CAIRN_OK);
-		sweep_all(0);
-		for (int64_t id = kept[r].id + 1; id <= end[r].id; id++) {
-			const struct cairn_index_commit one = {.id = id};
-			ck_assert(is_gone(&one));
-		}
-		/* Reads with the commit that a reader found before the sweep. */
-		ck_assert(!hx_is_there(&end[r], "secret", &entry));
-		hx_text_is(&end[r], "b", "kept");
-		hx_text_is(&kept[r], "a", "1");
-		hx_text_is(&kept[r], "f3/3", "f3/3");
-		hx_text_is(&tagged[r], "a", "1");
-		ck_assert_str_ne(hx_all(repo[r], "main"), "");
-	}
-	ck_assert(hx_committed_one(repo[1], "dev", hx_put("c", "2")));
-	ck_assert_int_eq(drop_ref(repo[0], CAIRN_INDEX_TAG, "v1"), CAIRN_OK);
-	sweep_all(0);
-	ck_assert(is_gone(&kept[0]) && !is_gone(&kept[1]) && !is_gone(&tagged[0]));
-	ck_assert(!hx_is_there(&kept[0], "b", &entry));
-	ck_assert_str_eq(hx_listed(&tagged[0], "", true, ""), ".gitattributes a ");
-	struct cairn_index_commit dev = hx_head(repo[1], "dev");
-	hx_text_is(&dev, "b", "kept");
-	ck_assert_int_eq(drop_ref(repo[0], CAIRN_INDEX_TAG, "old"), CAIRN_OK);
-	ck_assert_int_eq(drop_ref(repo[1], CAIRN_INDEX_BRANCH, "dev"), CAIRN_OK);
-	sweep_all(0);
-	ck_assert(is_gone(&tagged[0]) && is_gone(&kept[1]) && !is_gone(&tagged[1]));
-}
-END_TEST
-
-START_TEST(a_deleted_repository_goes_with_all_it_had)
-{
-	int64_t one = hx_model("one"), again;
-	char path[32];
-	static struct cairn_index_operation many[600];
-	static char paths[600][32];
-	hx_uploaded(1, hx_owner_of(one));
-	for (unsigned i = 0; i < 600; i++) {
-		(void)snprintf(paths[i], sizeof(paths[i]), "f%u/%u", i % 7, i);
-		many[i] = hx_put(paths[i], paths[i]);
-	}
-	ck_assert(hx_committed(one, "main", many, 600));
-	ck_assert(hx_committed_one(one, "main", hx_put_file("a", 1)));
-	ck_assert_int_eq(add_ref(one, CAIRN_INDEX_BRANCH, "dev", hx_head(one, "main").id), CAIRN_OK);
-	ck_assert(hx_committed_one(one, "dev", hx_put("d", "1")));
-	struct cairn_index_commit commit = hx_head(one, "dev");
-	struct cairn_index_drop_repo drop_one = {.id = one};
-	ck_assert_int_eq(cairn_index_drop_repo(hx_index, &drop_one), CAIRN_OK);
-	again = hx_model("one");
-	ck_assert_int_gt(again, one);
-	sweep_all(3600);
-	ck_assert(!fx_sees(hx_index, NULL, 1));
-	ck_assert_int_eq(cairn_index_commit_by_id(hx_index, commit.id, &commit), CAIRN_E_NOT_FOUND);
-	ck_assert_str_eq(hx_all(again, "main"), ".gitattributes ");
-	(void)path;
-}
-END_TEST
-
-/* --- names -------------------------------------------------------------------------------------------------------- */
-
-static void take_name(void *ctx, const struct cairn_index_repo *repo)
-{
-	char *text = ctx;
-	size_t at = strlen(text);
-	(void)snprintf(text + at, HX_TEXT_MAX - at, "%s/%s ", repo->account_name, repo->name);
-}
-
-static const char *repos(struct cairn_index_repo_list list)
-{
-	static char text[HX_TEXT_MAX];
-	bool more = true;
-	text[0] = '\0';
-	while (more)
-		ck_assert_int_eq(cairn_index_list_repos(hx_index, &list, take_name, text, &more), CAIRN_OK);
-	return text;
-}
-
-START_TEST(repositories_are_listed_in_any_order)
-{
-	int64_t team = hx_add_account(CAIRN_INDEX_ORGANISATION, "team");
-	(void)hx_model("bb");
-	(void)hx_model("aa");
-	int64_t hidden = hx_model("Cc");
-	struct cairn_index_set_repo hide = {.id = hidden, .is_private = true};
-	struct cairn_index_move_repo move = {.id = hidden, .account = team, .name = "Cc"};
-	struct cairn_index_set_member member = {.organisation = "team", .user = "Ann", .role = CAIRN_INDEX_ROLE_READ};
-	ck_assert_int_eq(cairn_index_set_repo(hx_index, &hide), CAIRN_OK);
-	ck_assert_int_eq(cairn_index_move_repo(hx_index, &move), CAIRN_OK);
-	struct cairn_index_repo_list by_name = {.sort = CAIRN_INDEX_BY_NAME, .ascending = true, .limit = 1};
-	ck_assert_str_eq(repos(by_name), "Ann/aa Ann/bb ");
-	by_name.all = true;
-	ck_assert_str_eq(repos(by_name), "Ann/aa Ann/bb team/Cc ");
-	by_name.all = false;
-	by_name.reader = hx_ann;
-	ck_assert_str_eq(repos(by_name), "Ann/aa Ann/bb ");
-	ck_assert_int_eq(cairn_index_set_member(hx_index, &member), CAIRN_OK);
-	ck_assert_str_eq(repos(by_name), "Ann/aa Ann/bb team/Cc ");
-	by_name.ascending = false;
-	ck_assert_str_eq(repos(by_name), "team/Cc Ann/bb Ann/aa ");
-	struct cairn_index_repo_list list = {.all = true, .limit = 2};
-	list.sort = CAIRN_INDEX_BY_CREATION;
-	ck_assert_str_eq(repos(list), "team/Cc Ann/aa Ann/bb ");
-	list.search = "M/c";
-	ck_assert_str_eq(repos(list), "team/Cc ");
-	list.search = "";
-	list.account = hx_ann;
-	ck_assert_str_eq(repos(list), "Ann/aa Ann/bb ");
-	list.kind = CAIRN_INDEX_DATASET;
-	ck_assert_str_eq(repos(list), "");
-	list = (struct cairn_index_repo_list){.all = true, .limit = 1, .kind = CAIRN_INDEX_MODEL};
-	ck_assert_str_eq(repos(list), "team/Cc Ann/aa Ann/bb ");
-}
-END_TEST
-
-/* When two clients change one setting each, neither change reverts the other. */
-START_TEST(settings_that_are_not_spoken_of_stay)
-{
-	struct cairn_index_repo repo;
-	int64_t one = hx_model("one");
-	struct cairn_index_set_repo hide = {.id = one, .is_private = true, .keeps_gate = true};
-	struct cairn_index_set_repo gate = {.id = one, .keeps_private = true, .gate = CAIRN_INDEX_GATE_AUTO};
-	ck_assert_int_eq(cairn_index_set_repo(hx_index, &hide), CAIRN_OK);
-	ck_assert_int_eq(cairn_index_set_repo(hx_index, &gate), CAIRN_OK);
-	ck_assert_int_eq(cairn_index_set_repo(hx_index, &hide), CAIRN_OK);
-	ck_assert_int_eq(cairn_index_repo(hx_index, CAIRN_INDEX_MODEL, "ann", "one", &repo), CAIRN_OK);
-	ck_assert(repo.is_private && repo.gate == CAIRN_INDEX_GATE_AUTO);
-}
-END_TEST
-
-static int64_t guard_of(const char *name)
-{
-	struct cairn_index_repo repo;
-	ck_assert_int_eq(cairn_index_repo(hx_index, CAIRN_INDEX_MODEL, "ann", name, &repo), CAIRN_OK);
-	return repo.guard;
-}
-
-static enum cairn_status guard(int64_t repo, int64_t by)
-{
-	struct cairn_index_guard_repo request = {.id = repo, .guard = by};
-	return cairn_index_guard_repo(hx_index, &request);
-}
-
-/* The first guard counts. Once there is a second one, only an operator decides. */
-START_TEST(a_guard_is_noted_of_what_is_not_everybodys)
-{
-	int64_t one = hx_model("one"), bob = hx_add_account(CAIRN_INDEX_USER, "bob");
-	struct cairn_index_set_repo hide = {.id = one, .keeps_gate = true, .is_private = true};
-	ck_assert_int_eq(guard(one, bob), CAIRN_E_NOT_FOUND);
-	ck_assert_int_eq(guard_of("one"), 0);
-	ck_assert_int_eq(cairn_index_set_repo(hx_index, &hide), CAIRN_OK);
-	for (int times = 0; times < 2; times++) {
-		ck_assert_int_eq(guard(one, bob), CAIRN_OK);
-		ck_assert_int_eq(guard_of("one"), bob);
-	}
-	ck_assert_int_eq(guard(one, hx_ann), CAIRN_OK);
-	ck_assert_int_eq(guard_of("one"), CAIRN_INDEX_NO_ACCOUNT);
-	ck_assert_int_eq(guard(one, bob), CAIRN_OK);
-	ck_assert_int_eq(guard_of("one"), CAIRN_INDEX_NO_ACCOUNT);
-	ck_assert_int_eq(guard(99, bob), CAIRN_E_NOT_FOUND);
-}
-END_TEST
-
-START_TEST(found_by_a_name_from_before)
-{
-	int64_t one = hx_model("one"), other;
-	struct cairn_index_repo repo;
-	struct cairn_index_move_repo move = {.id = one, .account = hx_ann, .name = "two"};
-	struct cairn_index_set_repo set = {.id = one, .gate = CAIRN_INDEX_GATE_MANUAL};
-	ck_assert_int_eq(cairn_index_set_repo(hx_index, &set), CAIRN_OK);
-	ck_assert_int_eq(cairn_index_move_repo(hx_index, &move), CAIRN_OK);
-	ck_assert_int_eq(cairn_index_repo(hx_index, CAIRN_INDEX_MODEL, "ann", "ONE", &repo), CAIRN_OK);
-	ck_assert_int_eq(repo.id, one);
-	ck_assert_str_eq(repo.name, "two");
-	ck_assert_int_eq(repo.gate, CAIRN_INDEX_GATE_MANUAL);
-	ck_assert_int_eq(cairn_index_repo(hx_index, CAIRN_INDEX_DATASET, "ann", "one", &repo), CAIRN_E_NOT_FOUND);
-	other = hx_model("one");
-	ck_assert_int_eq(cairn_index_repo(hx_index, CAIRN_INDEX_MODEL, "ann", "one", &repo), CAIRN_OK);
-	ck_assert_int_eq(repo.id, other);
-	struct cairn_index_drop_repo drop_other = {.id = other}, drop_one = {.id = one};
-	ck_assert_int_eq(cairn_index_drop_repo(hx_index, &drop_other), CAIRN_OK);
-	ck_assert_int_eq(cairn_index_repo(hx_index, CAIRN_INDEX_MODEL, "ann", "one", &repo), CAIRN_OK);
-	ck_assert_int_eq(repo.id, one);
-	ck_assert_int_eq(cairn_index_drop_repo(hx_index, &drop_one), CAIRN_OK);
-	ck_assert_int_eq(cairn_index_repo(hx_index, CAIRN_INDEX_MODEL, "ann", "one", &repo), CAIRN_E_NOT_FOUND);
 }
 END_TEST
 
@@ -814,18 +364,6 @@ int main(int argc, char **argv)
 	tcase_add_test(t, a_merge_of_what_main_has_ends_the_pull_request);
 	tcase_add_test(t, a_pull_request_with_files_is_one_write);
 	tcase_add_test(t, branches_of_branches);
-	tcase_add_test(t, files_stay_until_the_repository_goes);
-	tcase_add_test(t, a_squashed_branch_is_one_commit);
-	tcase_add_test(t, a_branch_of_branches_is_squashed);
-	tcase_add_test(t, a_deep_branch_copies_few_rows);
-	tcase_add_test(t, a_copy_of_a_repository_has_its_files);
-	tcase_add_test(t, a_tag_keeps_its_line);
-	tcase_add_test(t, a_line_ends_where_the_last_ref_comes_from);
-	tcase_add_test(t, a_deleted_repository_goes_with_all_it_had);
-	tcase_add_test(t, repositories_are_listed_in_any_order);
-	tcase_add_test(t, settings_that_are_not_spoken_of_stay);
-	tcase_add_test(t, a_guard_is_noted_of_what_is_not_everybodys);
-	tcase_add_test(t, found_by_a_name_from_before);
 	suite_add_tcase(suite, t);
 	SRunner *runner = srunner_create(suite);
 	srunner_run_all(runner, CK_NORMAL);

@@ -222,3 +222,16 @@ void hx_oid_is(const struct cairn_git_oid *oid, const char *text)
 	cairn_git_oid_text(got, oid);
 	ck_assert_str_eq(got, text);
 }
+
+enum cairn_status hx_add_ref(int64_t repo, enum cairn_index_ref_kind kind, const char *name, int64_t commit)
+{
+	struct cairn_index_add_ref request = {
+		.repo = repo, .kind = kind, .name = name, .commit = commit, .first = HX_MESSAGE};
+	return cairn_index_add_ref(hx_index, &request);
+}
+
+enum cairn_status hx_drop_ref(int64_t repo, enum cairn_index_ref_kind kind, const char *name)
+{
+	struct cairn_index_drop_ref request = {.repo = repo, .kind = kind, .name = name};
+	return cairn_index_drop_ref(hx_index, &request);
+}

@@ -47,4 +47,9 @@ bool hx_is_there(const struct cairn_index_commit *commit, const char *path, stru
 void hx_text_is(const struct cairn_index_commit *commit, const char *path, const char *text);
 void hx_oid_is(const struct cairn_git_oid *oid, const char *text);
 
+/** Makes a branch or tag of a commit. @return as cairn_index_add_ref() */
+enum cairn_status hx_add_ref(int64_t repo, enum cairn_index_ref_kind kind, const char *name, int64_t commit);
+/** @return as cairn_index_drop_ref() */
+enum cairn_status hx_drop_ref(int64_t repo, enum cairn_index_ref_kind kind, const char *name);
+
 #endif

@@ -1,0 +1,154 @@
+/* Calls of the index for a hub: names, lists and settings of repositories. */
+#include "support/history_fixture.h"
+#include "support/index_fixture.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void take_name(void *ctx, const struct cairn_index_repo *repo)
+{
+	char *text = ctx;
+	size_t at = strlen(text);
+	(void)snprintf(text + at, HX_TEXT_MAX - at, "%s/%s ", repo->account_name, repo->name);
+}
+
+static const char *repos(struct cairn_index_repo_list list)
+{
+	static char text[HX_TEXT_MAX];
+	bool more = true;
+	text[0] = '\0';
+	while (more)
+		ck_assert_int_eq(cairn_index_list_repos(hx_index, &list, take_name, text, &more), CAIRN_OK);
+	return text;
+}
+
+START_TEST(repositories_are_listed_in_any_order)
+{
+	int64_t team = hx_add_account(CAIRN_INDEX_ORGANISATION, "team");
+	(void)hx_model("bb");
+	(void)hx_model("aa");
+	int64_t hidden = hx_model("Cc");
+	struct cairn_index_set_repo hide = {.id = hidden, .is_private = true};
+	struct cairn_index_move_repo move = {.id = hidden, .account = team, .name = "Cc"};
+	struct cairn_index_set_member member = {.organisation = "team", .user = "Ann", .role = CAIRN_INDEX_ROLE_READ};
+	ck_assert_int_eq(cairn_index_set_repo(hx_index, &hide), CAIRN_OK);
+	ck_assert_int_eq(cairn_index_move_repo(hx_index, &move), CAIRN_OK);
+	struct cairn_index_repo_list by_name = {.sort = CAIRN_INDEX_BY_NAME, .ascending = true, .limit = 1};
+	ck_assert_str_eq(repos(by_name), "Ann/aa Ann/bb ");
+	by_name.all = true;
+	ck_assert_str_eq(repos(by_name), "Ann/aa Ann/bb team/Cc ");
+	by_name.all = false;
+	by_name.reader = hx_ann;
+	ck_assert_str_eq(repos(by_name), "Ann/aa Ann/bb ");
+	ck_assert_int_eq(cairn_index_set_member(hx_index, &member), CAIRN_OK);
+	ck_assert_str_eq(repos(by_name), "Ann/aa Ann/bb team/Cc ");
+	by_name.ascending = false;
+	ck_assert_str_eq(repos(by_name), "team/Cc Ann/bb Ann/aa ");
+	struct cairn_index_repo_list list = {.all = true, .limit = 2};
+	list.sort = CAIRN_INDEX_BY_CREATION;
+	ck_assert_str_eq(repos(list), "team/Cc Ann/aa Ann/bb ");
+	list.search = "M/c";
+	ck_assert_str_eq(repos(list), "team/Cc ");
+	list.search = "";
+	list.account = hx_ann;
+	ck_assert_str_eq(repos(list), "Ann/aa Ann/bb ");
+	list.kind = CAIRN_INDEX_DATASET;
+	ck_assert_str_eq(repos(list), "");
+	list = (struct cairn_index_repo_list){.all = true, .limit = 1, .kind = CAIRN_INDEX_MODEL};
+	ck_assert_str_eq(repos(list), "team/Cc Ann/aa Ann/bb ");
+}
+END_TEST
+
+/* When two clients change one setting each, neither change reverts the other. */
+START_TEST(settings_that_are_not_spoken_of_stay)
+{
+	struct cairn_index_repo repo;
+	int64_t one = hx_model("one");
+	struct cairn_index_set_repo hide = {.id = one, .is_private = true, .keeps_gate = true};
+	struct cairn_index_set_repo gate = {.id = one, .keeps_private = true, .gate = CAIRN_INDEX_GATE_AUTO};
+	ck_assert_int_eq(cairn_index_set_repo(hx_index, &hide), CAIRN_OK);
+	ck_assert_int_eq(cairn_index_set_repo(hx_index, &gate), CAIRN_OK);
+	ck_assert_int_eq(cairn_index_set_repo(hx_index, &hide), CAIRN_OK);
+	ck_assert_int_eq(cairn_index_repo(hx_index, CAIRN_INDEX_MODEL, "ann", "one", &repo), CAIRN_OK);
+	ck_assert(repo.is_private && repo.gate == CAIRN_INDEX_GATE_AUTO);
+}
+END_TEST
+
+static int64_t guard_of(const char *name)
+{
+	struct cairn_index_repo repo;
+	ck_assert_int_eq(cairn_index_repo(hx_index, CAIRN_INDEX_MODEL, "ann", name, &repo), CAIRN_OK);
+	return repo.guard;
+}
+
+static enum cairn_status guard(int64_t repo, int64_t by)
+{
+	struct cairn_index_guard_repo request = {.id = repo, .guard = by};
+	return cairn_index_guard_repo(hx_index, &request);
+}
+
+/* The first guard counts. Once there is a second one, only an operator decides. */
+START_TEST(a_guard_is_noted_of_what_is_not_everybodys)
+{
+	int64_t one = hx_model("one"), bob = hx_add_account(CAIRN_INDEX_USER, "bob");
+	struct cairn_index_set_repo hide = {.id = one, .keeps_gate = true, .is_private = true};
+	ck_assert_int_eq(guard(one, bob), CAIRN_E_NOT_FOUND);
+	ck_assert_int_eq(guard_of("one"), 0);
+	ck_assert_int_eq(cairn_index_set_repo(hx_index, &hide), CAIRN_OK);
+	for (int times = 0; times < 2; times++) {
+		ck_assert_int_eq(guard(one, bob), CAIRN_OK);
+		ck_assert_int_eq(guard_of("one"), bob);
+	}
+	ck_assert_int_eq(guard(one, hx_ann), CAIRN_OK);
+	ck_assert_int_eq(guard_of("one"), CAIRN_INDEX_NO_ACCOUNT);
+	ck_assert_int_eq(guard(one, bob), CAIRN_OK);
+	ck_assert_int_eq(guard_of("one"), CAIRN_INDEX_NO_ACCOUNT);
+	ck_assert_int_eq(guard(99, bob), CAIRN_E_NOT_FOUND);
+}
+END_TEST
+
+START_TEST(found_by_a_name_from_before)
+{
+	int64_t one = hx_model("one"), other;
+	struct cairn_index_repo repo;
+	struct cairn_index_move_repo move = {.id = one, .account = hx_ann, .name = "two"};
+	struct cairn_index_set_repo set = {.id = one, .gate = CAIRN_INDEX_GATE_MANUAL};
+	ck_assert_int_eq(cairn_index_set_repo(hx_index, &set), CAIRN_OK);
+	ck_assert_int_eq(cairn_index_move_repo(hx_index, &move), CAIRN_OK);
+	ck_assert_int_eq(cairn_index_repo(hx_index, CAIRN_INDEX_MODEL, "ann", "ONE", &repo), CAIRN_OK);
+	ck_assert_int_eq(repo.id, one);
+	ck_assert_str_eq(repo.name, "two");
+	ck_assert_int_eq(repo.gate, CAIRN_INDEX_GATE_MANUAL);
+	ck_assert_int_eq(cairn_index_repo(hx_index, CAIRN_INDEX_DATASET, "ann", "one", &repo), CAIRN_E_NOT_FOUND);
+	other = hx_model("one");
+	ck_assert_int_eq(cairn_index_repo(hx_index, CAIRN_INDEX_MODEL, "ann", "one", &repo), CAIRN_OK);
+	ck_assert_int_eq(repo.id, other);
+	struct cairn_index_drop_repo drop_other = {.id = other}, drop_one = {.id = one};
+	ck_assert_int_eq(cairn_index_drop_repo(hx_index, &drop_other), CAIRN_OK);
+	ck_assert_int_eq(cairn_index_repo(hx_index, CAIRN_INDEX_MODEL, "ann", "one", &repo), CAIRN_OK);
+	ck_assert_int_eq(repo.id, one);
+	ck_assert_int_eq(cairn_index_drop_repo(hx_index, &drop_one), CAIRN_OK);
+	ck_assert_int_eq(cairn_index_repo(hx_index, CAIRN_INDEX_MODEL, "ann", "one", &repo), CAIRN_E_NOT_FOUND);
+}
+END_TEST
+
+int main(int argc, char **argv)
+{
+	fx_use_engine(argc, argv);
+	Suite *suite = suite_create("index_repo");
+	TCase *t = tcase_create("index_repo");
+	tcase_add_checked_fixture(t, hx_set_up, hx_tear_down);
+	tcase_set_timeout(t, 200);
+	tcase_add_test(t, repositories_are_listed_in_any_order);
+	tcase_add_test(t, settings_that_are_not_spoken_of_stay);
+	tcase_add_test(t, a_guard_is_noted_of_what_is_not_everybodys);
+	tcase_add_test(t, found_by_a_name_from_before);
+	suite_add_tcase(suite, t);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_NORMAL);
+	int n_failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return n_failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
