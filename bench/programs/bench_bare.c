@@ -4,10 +4,11 @@
  *     bench_bare STATUS BYTES REPLIES [THREADS]
  *
  * The library is set up as in server/http/http_mhd.c. With THREADS the connections go to that many threads in turn,
- * as in cairnd. Without THREADS the library's own pool of nine takes them, and one thread may get most of them. By
- * chance that can be half as fast again as an even spread, on two processors shared with the load.
+ * as in cairnd. Without THREADS the library's own pool of nine threads takes them. One of these threads may get most
+ * of the connections. In some runs this was 1.5 times as fast as an even spread, where the load ran on the same two
+ * processors.
  *
- * Prints its port, and serves until its standard input ends. */
+ * The program prints its port. It serves until its standard input ends. */
 #include <arpa/inet.h>
 #include <microhttpd.h>
 #include <poll.h>

@@ -1,9 +1,15 @@
-/* Load: each of N connections sends a request, waits for the whole reply, and sends the next. One thread, epoll.
+/* Puts load on a server: each of N connections sends a request, waits for the whole reply, and sends the next. The
+ * program serves all connections on one thread, with epoll.
+ *
  *     bench_load [-c CONNECTIONS] [-s SECONDS] [-o] [-w WARM_MS] [-e STATUS] ADDRESS PORT[,PORT...] TARGETS
- * Several ports share the connections.
- * TARGETS: a file of lines "METHOD<tab>PATH<tab>HEADER<tab>BODY-FILE[<tab>STATUS]", "-" for none. Each line is sent
- * once, or until SECONDS are over. With SECONDS and without -o the lines are repeated, and each connection starts at
- * another line. A reply whose status differs from its line's, or from STATUS, is wrong. Prints one line of JSON. */
+ *
+ * If there are several ports, the connections are spread over them.
+ *
+ * TARGETS is a file with one request in each line: "METHOD<tab>PATH<tab>HEADER<tab>BODY-FILE[<tab>STATUS]". "-" stands
+ * for no header, or no body. Each request is sent once, unless SECONDS end first. With -s and without -o, the requests
+ * are sent again and again until SECONDS are over, and each connection starts at another line.
+ *
+ * A reply is wrong if its status is not the one in its line, or STATUS. The program prints one line of JSON. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>

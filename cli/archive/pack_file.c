@@ -334,7 +334,7 @@ int pack_delete(const struct cli_command *command, const struct pack_args *args,
 			"it");
 	for (int i = 0; i < n && status == CAIRN_OK; i++)
 		status = pack_delete_one(&f, args, keys[i], &diag);
-	/* Also zeroes remains of an interrupted deletion. */
+	/* This also zeroes what an earlier deletion left when it was interrupted. */
 	if (status == CAIRN_OK)
 		status = cairn_readshard_scrub(f.shard, f.fd, &zeroed, &diag);
 	if (status != CAIRN_OK)

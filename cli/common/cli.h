@@ -41,10 +41,12 @@ void cli_line(const char *fmt, ...) CAIRN_PRINTF(1, 2);
 /** Write "cairn: ..." to standard error, through cli_put_text(). */
 void cli_error(const char *fmt, ...) CAIRN_PRINTF(1, 2);
 
-/** As cli_error(), for a message that is no failure. Writes once, so threads may call it at the same time. */
+/** Writes "cairn: ..." to standard error, for a message that reports no failure. It makes one write of the whole line,
+ * so several threads may call it at the same time. */
 void cli_note(const char *fmt, ...) CAIRN_PRINTF(1, 2);
 
-/** As cli_error(), and names the help. @return CLI_EXIT_USAGE */
+/** Writes "cairn: ..." to standard error, then a line that says how to see the command's help.
+ *  @return CLI_EXIT_USAGE */
 int cli_usage_error(const struct cli_command *command, const char *fmt, ...) CAIRN_PRINTF(2, 3);
 
 /** Writes "cairn: subject: why" with the rule, offset and values that diag has. @return the exit code for status */

@@ -228,7 +228,7 @@ static void client_explain(const struct client_exchange *x, const char *what, st
 	const char *actual = cairn_json_text_of(error, "actual");
 	if (!message)
 		message = cairn_json_string(error);
-	/* From the header: a HEAD has no body. */
+	/* The id is read from the header, because the answer to a HEAD has no body. */
 	bool has_id = curl_easy_header(x->c->curl, "X-Request-Id", 0, CURLH_HEADER, -1, &id) == CURLHE_OK;
 	bool has_offset = cairn_json_i64_of(error, "offset", &offset) && offset >= 0;
 	(void)cairn_fail(diag, CAIRN_OK, "server.answer", has_offset ? (uint64_t)offset : CAIRN_NO_OFFSET,

@@ -54,8 +54,10 @@ CAIRN_MUST_USE enum cairn_status client_request(struct client *c, enum client_me
 						const uint8_t *body, size_t body_len, struct cairn_buf *answer,
 						struct cairn_diag *diag);
 
-/** As client_request() with GET, for bytes first..last of path, by a Range header. A range beyond the end gives
- * CAIRN_E_FORMAT, as any 4xx. */
+/**
+ * Gets bytes first to last (inclusive) of path, with a GET that has a Range header.
+ * @return as client_request(); CAIRN_E_FORMAT also: the range begins after the last byte
+ */
 CAIRN_MUST_USE enum cairn_status client_get_range(struct client *c, const char *path, uint64_t first, uint64_t last,
 						  struct cairn_buf *answer, struct cairn_diag *diag);
 

@@ -27,7 +27,7 @@ struct client {
 	char error[CURL_ERROR_SIZE];
 };
 
-/** One request and its answer. */
+/** A request that was sent, and the answer to it. */
 struct client_exchange {
 	struct client *c;
 	struct cairn_buf *answer; /* of the caller */

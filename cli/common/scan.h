@@ -16,8 +16,11 @@
 CAIRN_MUST_USE enum cairn_status scan_file(const char *path, cairn_cutter_visit *visit, void *ctx,
 					   struct cairn_cutter_file *out, struct cairn_diag *diag);
 
-/** As scan_file(), for an open file, which is closed in any case. @return as scan_file(), but never
- * CAIRN_E_NOT_FOUND */
+/**
+ * Does what scan_file() does, for a file that is open already.
+ * @param fd  closed, also on failure
+ * @return as scan_file(), but never CAIRN_E_NOT_FOUND
+ */
 CAIRN_MUST_USE enum cairn_status scan_fd(int fd, cairn_cutter_visit *visit, void *ctx, struct cairn_cutter_file *out,
 					 struct cairn_diag *diag);
 

@@ -13,7 +13,7 @@ struct import_trace {
 /** Puts the note into the header of a commit. @param is_whole  this is the last commit of a snapshot */
 void import_trace_note(struct cairn_json_out *header, const char *snapshot, bool is_whole);
 
-/** Look for a snapshot among the commits of a branch: by note, or by id. As far back as IMPORT_TRACE_COMMITS_MAX.
+/** Looks for a snapshot among the last IMPORT_TRACE_COMMITS_MAX commits of a branch, by its note or its id.
  *  @param revision  a branch, or the id of a commit @param head_only  only the last commit is looked at
  *  @return as client_request(); CAIRN_E_BUSY (server.answer) */
 enum { IMPORT_TRACE_COMMITS_MAX = 10000 };

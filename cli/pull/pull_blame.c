@@ -15,7 +15,7 @@ struct blame {
 	bool found;
 };
 
-/* One window: the terms of its plan and their chunks, slot by slot. */
+/* A window of the file: the terms of its plan, and the chunks that these terms need. */
 struct blame_window {
 	struct pull_plan plan;
 	struct pull_chunks chunks;

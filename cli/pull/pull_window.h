@@ -1,4 +1,5 @@
-/* One window of a pull: the crew's threads fetch the units of its plan. */
+/* A pull reads a long file in parts, called windows. This fetches one window: the threads of the crew share the units
+ * that the window's plan names. */
 #ifndef CAIRN_CLI_PULL_WINDOW_H
 #define CAIRN_CLI_PULL_WINDOW_H
 

@@ -131,7 +131,7 @@ static void *ahead_work(void *ctx)
 	return NULL;
 }
 
-/* One more. The lock is held. Without one there are those that there are. */
+/* Starts another thread. The caller holds the lock. If it cannot be started, the threads that run do the work. */
 static void ahead_start(struct ahead *a)
 {
 	struct ahead_thread *own = malloc(sizeof(*own));

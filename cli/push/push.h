@@ -56,7 +56,11 @@ uint64_t push_queries(const struct push *p);
  */
 CAIRN_MUST_USE enum cairn_status push_file(struct push *p, const char *path, struct cairn_diag *diag);
 
-/** As push_file(), for an open file, which is closed in any case. */
+/**
+ * Does what push_file() does, for a file that is open already.
+ * @param fd  closed, also on failure
+ * @return as push_file()
+ */
 CAIRN_MUST_USE enum cairn_status push_fd(struct push *p, int fd, struct cairn_diag *diag);
 
 /** Send the last xorb and the shards. @return as client_request(), cairn_shards_write() */

@@ -8,8 +8,8 @@
 
 enum { SENDERS_MAX = 16, SENDERS_DEFAULT = 4 };
 
-/** One thread calls senders_take() and senders_send(); any thread calls the others. Has at most n + 1 64 MiB
- * buffers. */
+/** The senders of a push. senders_take() and senders_send() are for one thread, and the other calls for any thread.
+ * There are at most n + 1 buffers, of 64 MiB each. */
 struct senders;
 
 /** @param like  a client of the server, borrowed: each thread gets one like it

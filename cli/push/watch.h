@@ -10,7 +10,7 @@ struct watch {
 	void *ctx;
 };
 
-/** As pthread_cond_wait(), including spurious wake-ups. @param changed  of cairn_cond_init() */
+/** Waits like pthread_cond_wait(), which may return without a signal. @param changed  made by cairn_cond_init() */
 void watch_wait(const struct watch *w, pthread_cond_t *changed, pthread_mutex_t *lock);
 
 #endif
