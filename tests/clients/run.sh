@@ -13,7 +13,7 @@ fi
 unset PYTHONDONTWRITEBYTECODE
 export PYTHONPYCACHEPREFIX="$PWD/.venv/pycache"
 run() {
-  "$python" -m pytest -q --durations=5 --durations-min=2 --rootdir=tests/clients "$@"
+  "$python" -m pytest -q -o empty_parameter_set_mark=fail_at_collect --durations=5 --durations-min=2 --rootdir=tests/clients "$@"
 }
 if [ "${TESTS_TRY_AGAIN:-}" != yes ]; then
   run -p no:cacheprovider -rfEs "$@"

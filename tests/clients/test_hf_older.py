@@ -9,7 +9,7 @@ import hf_client
 import pytest
 import xet
 
-VERSIONS = [line.split("==")[1].strip() for line in (Path(__file__).parent / "requirements-older.txt").read_text().splitlines() if line.startswith("hf_xet==")]
+VERSIONS = [line.split("==")[1].strip() for line in (Path(__file__).parent / "requirements-older-xet.txt").read_text().splitlines() if line.startswith("hf_xet==")]
 MIB = 1 << 20
 
 
