@@ -1,5 +1,5 @@
-/* Content-defined chunking as the stock clients do it: GearHash over the last 64 bytes. Of what clients
- * send as xorbs a server must not check where it was cut (the JavaScript client differs). */
+/* Content-defined chunking as the stock clients do it: GearHash over the last 64 bytes. A server must not check where
+ * clients cut the chunks of their xorbs: the JavaScript client cuts elsewhere. */
 #ifndef CAIRN_CHUNK_CHUNKER_H
 #define CAIRN_CHUNK_CHUNKER_H
 
@@ -12,8 +12,7 @@ enum {
 };
 
 /**
- * Length of the chunk at the start of bytes, given all that follows up to CAIRN_CHUNK_CUT_BYTES_MAX or the end of the
- * file. Stateless: the hash starts anew at each boundary.
+ * Returns the length of the chunk at the start of bytes. Stateless: the hash starts anew at each boundary.
  * @param len  bytes at hand; if fewer than CAIRN_CHUNK_CUT_BYTES_MAX, they must reach the end of the file
  * @return 0 when len is 0, else 1 .. min(len, CAIRN_CHUNK_CUT_BYTES_MAX)
  */

@@ -1,9 +1,9 @@
-/* The database as the index's records see it: statements with arguments, the exchange that has them done, and the rows
+/* The database as the index's records see it: statements with arguments, the exchange that executes them, and the rows
  * that come back. Each engine implements struct cairn_db_driver. Values are always bound; no text is built at run time.
  *
- * One thread uses a connection at a time. Statements are done in the order in which they are queued: SQLite does each
- * at once, PostgreSQL does all of them in the next exchange. A statement must therefore not depend on the answer to
- * another statement of the same exchange, and a statement with several rows is queued last. */
+ * One thread uses a connection at a time. Statements are executed in the order in which they are queued: SQLite
+ * executes each at once, PostgreSQL all of them in the next exchange. A statement must therefore not depend on the
+ * answer to another statement of the same exchange, and a statement with several rows is queued last. */
 #ifndef CAIRN_DB_DB_H
 #define CAIRN_DB_DB_H
 
@@ -81,7 +81,7 @@ struct cairn_db {
 struct cairn_db_rows {
 	struct cairn_db *db;
 	bool lent;         /* the connection goes back to its pool when the rows end */
-	bool damaged;      /* a column of this row was not what it must be, or the rows were stale */
+	bool damaged;      /* a column of this row was not valid, or the rows were stale */
 	uint64_t exchange; /* the number of their exchange */
 	/* the driver's */
 	void *at;
@@ -90,31 +90,31 @@ struct cairn_db_rows {
 	int64_t changed;
 };
 
-/** Queue a statement. The exchange reports a failure; statements behind the failed one are not done.
+/** Queues a statement. The exchange reports a failure; statements after the failed one are not executed.
  *  @param rows  receives the answer; NULL: nobody reads it
  *  @param args  NULL: none */
 void cairn_db_queue(struct cairn_db *db, struct cairn_db_rows *rows, const struct cairn_sql *sql,
 		    const struct cairn_db_args *args);
-/** Have all queued statements done. @return CAIRN_OK; CAIRN_E_BUSY the server is silent; CAIRN_E_LIMIT; CAIRN_E_NOMEM;
- *  otherwise the engine's status of the statement that failed first */
+/** Executes all queued statements. @return CAIRN_OK; CAIRN_E_BUSY the server is silent; CAIRN_E_LIMIT; CAIRN_E_NOMEM;
+ *  otherwise the status of the first statement that failed */
 CAIRN_MUST_USE enum cairn_status cairn_db_exchange(struct cairn_db *db);
-/** Queue a statement, and exchange. @return as cairn_db_exchange() */
+/** Queues a statement, then exchanges. @return as cairn_db_exchange() */
 CAIRN_MUST_USE enum cairn_status cairn_db_ask(struct cairn_db *db, struct cairn_db_rows *rows,
 					      const struct cairn_sql *sql, const struct cairn_db_args *args);
-/** Ask, and step to the first row. @return as cairn_db_exchange(); CAIRN_E_NOT_FOUND there is no row */
+/** Asks, and steps to the first row. @return as cairn_db_exchange(); CAIRN_E_NOT_FOUND there is no row */
 CAIRN_MUST_USE enum cairn_status cairn_db_find(struct cairn_db *db, struct cairn_db_rows *rows,
 					       const struct cairn_sql *sql, const struct cairn_db_args *args);
-/** Ask for a change. @param[out] n  rows changed; may be NULL @return as cairn_db_exchange() */
+/** Executes a change. @param[out] n  rows changed; may be NULL @return as cairn_db_exchange() */
 CAIRN_MUST_USE enum cairn_status cairn_db_run(struct cairn_db *db, const struct cairn_sql *sql,
 					      const struct cairn_db_args *args, int64_t *n);
 
-/** Tell the planner that the following statements read a page of rows in the order of an index, so that it does not
- * sort all rows first. Holds until the transaction ends. */
+/** Tells the planner that the following statements read a page of rows in the order of an index. Otherwise it may sort
+ * all rows first. Holds until the transaction ends. */
 void cairn_db_in_order(struct cairn_db *db);
 
 /* --- rows, after the exchange ------------------------------------------------------------------------------------- */
 
-/** Step to the first row, then to the next. @return CAIRN_OK; CAIRN_E_NOT_FOUND no more rows; CAIRN_E_DAMAGED a column
+/** Steps to the first row, then to the next. @return CAIRN_OK; CAIRN_E_NOT_FOUND no more rows; CAIRN_E_DAMAGED a column
  *  of the row before was not what it must be, or the rows are stale; as cairn_db_exchange() */
 CAIRN_MUST_USE enum cairn_status cairn_db_next(struct cairn_db_rows *rows);
 void cairn_db_end(struct cairn_db_rows *rows);
@@ -125,10 +125,11 @@ int64_t cairn_db_get_int(const struct cairn_db_rows *rows, int column); /* 0: NU
 /* Borrowed until the next row. */
 const uint8_t *cairn_db_get_bytes(const struct cairn_db_rows *rows, int column, size_t *len);
 const char *cairn_db_borrow_text(const struct cairn_db_rows *rows, int column); /* NULL is "" */
-/** Copy a text, or bytes of a fixed number. A value that does not fit marks the row as damaged: cairn_db_whole(). */
+/** Copies a text, or a fixed number of bytes. A value that does not fit marks the row as damaged: cairn_db_whole(). */
 void cairn_db_get_text(struct cairn_db_rows *rows, int column, char *out, size_t size);
 void cairn_db_get_fixed(struct cairn_db_rows *rows, int column, void *out, size_t len);
-/** Call it after reading the columns of a row. @return CAIRN_OK; CAIRN_E_DAMAGED a column was not what it must be */
+/** Checks the columns that were read; call it after reading those of a row. @return CAIRN_OK; CAIRN_E_DAMAGED a column
+ * was not valid */
 CAIRN_MUST_USE enum cairn_status cairn_db_whole(const struct cairn_db_rows *rows);
 
 /* --- for drivers -------------------------------------------------------------------------------------------------- */

@@ -10,7 +10,7 @@
 enum { CUTTER_WINDOW_BYTES = 1024 * 1024 };
 
 struct cairn_cutter {
-	size_t end; /* bytes of the window that are not cut yet */
+	size_t end; /* bytes in the window that are not cut yet */
 	uint64_t bytes, n_chunks;
 	struct cairn_sha256 *sha256;
 	struct cairn_merkle merkle;

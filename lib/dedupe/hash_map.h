@@ -1,4 +1,4 @@
-/* Where a chunk was seen: a map from hashes to places. */
+/* A map from the hash of a chunk to the place where the chunk was seen. */
 #ifndef CAIRN_DEDUPE_HASH_MAP_H
 #define CAIRN_DEDUPE_HASH_MAP_H
 
@@ -9,21 +9,21 @@
 
 struct cairn_hash_map_entry {
 	struct cairn_hash hash;
-	uint32_t xorb;  /* ordinal of the xorb; UINT32_MAX: an empty slot */
-	uint32_t chunk; /* index in it */
+	uint32_t xorb;  /* ordinal of the xorb; UINT32_MAX: the slot is empty */
+	uint32_t chunk; /* index in the xorb */
 };
 
 /** Owned by one thread. Zeroed is empty. */
 struct cairn_hash_map {
-	struct cairn_hash_map_entry *slots; /* cap of them, a power of two */
+	struct cairn_hash_map_entry *slots; /* cap slots, a power of two */
 	size_t n, cap;
 };
 
-/** Add unless it is there. @return CAIRN_OK; CAIRN_E_NOMEM */
+/** Adds a hash unless the map has it. @return CAIRN_OK; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_hash_map_add(struct cairn_hash_map *m, const struct cairn_hash *hash,
 						    uint32_t xorb, uint32_t chunk);
 
-/** @return borrowed until the next add; NULL: not there */
+/** @return borrowed until the next add; NULL: the map lacks the hash */
 const struct cairn_hash_map_entry *cairn_hash_map_find(const struct cairn_hash_map *m, const struct cairn_hash *hash);
 
 void cairn_hash_map_fini(struct cairn_hash_map *m);

@@ -25,7 +25,7 @@ void cairn_placer_fini(struct cairn_placer *p)
 	memset(p, 0, sizeof(*p));
 }
 
-/* Have room for one more element. */
+/* Makes room for one more element. */
 static enum cairn_status placer_reserve(void **array, size_t *cap, size_t n, size_t elem_bytes)
 {
 	if (n < *cap)
@@ -129,7 +129,7 @@ static enum cairn_status placer_add_chunk(struct cairn_placer *p, const struct c
 	if (status != CAIRN_OK)
 		return status;
 	struct cairn_chunk_list *list = &p->xorbs[p->open].list;
-	/* Its end in the serialized xorb is the writer's business. */
+	/* Only the writer knows where the chunk ends in the serialized xorb. */
 	status = cairn_chunk_list_add(list, chunk, (struct cairn_span){.unpacked_bytes = (uint32_t)len});
 	if (status == CAIRN_OK)
 		status = cairn_hash_map_add(&p->places, chunk, p->open, list->n - 1);
@@ -167,7 +167,7 @@ static enum cairn_status placer_place(struct cairn_placer *p, uint32_t xorb, uin
 		p->terms = array;
 		if (status != CAIRN_OK)
 			return status;
-		assert(p->terms); /* there is room for one more */
+		assert(p->terms); /* the caller made room for one more term */
 		last = &p->terms[p->n_terms++];
 		*last = (struct cairn_placer_term){.xorb = xorb, .start = chunk, .end = chunk};
 		cairn_range_hash_init(&p->range);
@@ -178,7 +178,7 @@ static enum cairn_status placer_place(struct cairn_placer *p, uint32_t xorb, uin
 	return CAIRN_OK;
 }
 
-/* Clients may ask about these chunks only; a file's first one is eligible whatever its hash is. */
+/* Returns whether to ask the server about a chunk. The first chunk of a file is eligible whatever its hash is. */
 static bool placer_should_ask(const struct cairn_placer *p, const struct cairn_hash *chunk)
 {
 	if (!p->ops->query)

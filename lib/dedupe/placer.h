@@ -1,5 +1,5 @@
-/* Where each chunk of the pushed files goes: to a xorb that the server has, to one of this push, or to the one being
- * filled; and the terms that this makes of each file. Does no I/O: it asks its owner. */
+/* Decides in which xorb each chunk of the pushed files lies: one that the server has, one of this push, or the one
+ * being filled. Collects the terms of each file. Does no I/O: its owner does that in callbacks. */
 #ifndef CAIRN_DEDUPE_PLACER_H
 #define CAIRN_DEDUPE_PLACER_H
 
@@ -21,10 +21,9 @@ struct cairn_placer_ops {
 	/** A chunk that is new goes into the open xorb. May be NULL. */
 	enum cairn_status (*add)(void *ctx, const struct cairn_hash *chunk, const uint8_t *raw, size_t len,
 				 struct cairn_diag *diag);
-	/** Ask about each chunk, since that costs little; not about those alone that clients may ask a server about. */
+	/** Ask about every chunk, because asking costs little here. Otherwise only about eligible chunks. */
 	bool query_all;
-	/** Each so-many-th chunk of a xorb is told in shards as one that may be asked about. 0: those alone that are so
-	 * by their hash */
+	/** Shards mark every n-th chunk of a xorb as eligible. 0: only chunks that are eligible by their hash */
 	uint32_t eligible_every;
 	/** The open xorb is full. May be NULL. */
 	enum cairn_status (*close)(void *ctx, const struct cairn_hash *xorb, const struct cairn_chunk_list *list,
@@ -54,7 +53,7 @@ struct cairn_placer_file {
 struct cairn_placer {
 	const struct cairn_placer_ops *ops;
 	void *ctx;
-	struct cairn_hash_map places; /* by chunk hash, and by keyed hash for what answers said */
+	struct cairn_hash_map places; /* by chunk hash; chunks of answers by keyed hash */
 	struct cairn_hash keys[CAIRN_PLACER_KEYS_MAX];
 	size_t n_keys, n_learned;
 	struct cairn_placer_xorb *xorbs;
@@ -64,54 +63,54 @@ struct cairn_placer {
 	struct cairn_placer_file *files;
 	size_t n_files, cap_files;
 	uint32_t open;        /* ordinal of the xorb being filled; UINT32_MAX: none */
-	uint64_t open_bytes;  /* raw bytes in it */
+	uint64_t open_bytes;  /* raw bytes in the open xorb */
 	uint64_t list_chunks; /* in all lists */
 	/* of the file being read */
 	struct cairn_placer_file file;
-	uint64_t n_chunks, last_query;   /* chunks so far; number of the one last asked about */
-	struct cairn_range_hasher range; /* of its last term */
+	uint64_t n_chunks, last_query;   /* chunks so far; number of the chunk last asked about */
+	struct cairn_range_hasher range; /* of the file's last term */
 };
 
 void cairn_placer_init(struct cairn_placer *p, const struct cairn_placer_ops *ops, void *ctx);
 void cairn_placer_fini(struct cairn_placer *p);
 
-/** Begin a file; then cairn_placer_chunk() for each chunk in order; then cairn_placer_file_end(). */
+/** Begins a file. Call cairn_placer_chunk() for each chunk in order, then cairn_placer_file_end(). */
 void cairn_placer_file_begin(struct cairn_placer *p);
 
-/** The next chunk of the file. @return CAIRN_OK; CAIRN_E_NOMEM; CAIRN_E_LIMIT a xorb or the number of xorbs is too
- *  large for a shard; what the operations answer */
+/** Places the next chunk of the file. @return CAIRN_OK; CAIRN_E_NOMEM; CAIRN_E_LIMIT a xorb or the number of xorbs is
+ * too large for a shard; the status of a callback */
 CAIRN_MUST_USE enum cairn_status cairn_placer_chunk(struct cairn_placer *p, const struct cairn_hash *chunk,
 						    const uint8_t *raw, size_t len, struct cairn_diag *diag);
 
-/** The file is complete. @return CAIRN_OK; CAIRN_E_NOMEM */
+/** Completes the file. @return CAIRN_OK; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_placer_file_end(struct cairn_placer *p, const struct cairn_hash *file,
 						       const uint8_t sha256[static CAIRN_SHA256_BYTES]);
 
-/** Forget the file that was begun, but keep what it has put into xorbs. */
+/** Forgets the file that was begun, but keeps its chunks in their xorbs. */
 void cairn_placer_file_drop(struct cairn_placer *p);
 
-/** Close the open xorb, if there is one. @return CAIRN_OK; what the operation answers */
+/** Closes the open xorb, if there is one. @return CAIRN_OK; the status of close() */
 CAIRN_MUST_USE enum cairn_status cairn_placer_end(struct cairn_placer *p, struct cairn_diag *diag);
 
-/** A xorb that the server has. @param[out] out  its ordinal
+/** Adds a xorb that the server has. @param[out] out  its ordinal
  *  @return CAIRN_OK; CAIRN_E_NOMEM; CAIRN_E_LIMIT nothing more is kept */
 CAIRN_MUST_USE enum cairn_status cairn_placer_learn_xorb(struct cairn_placer *p, const struct cairn_hash *xorb,
 							 uint32_t *out);
 
-/** A chunk of it, by keyed hash. @param key  NULL: the hash is plain. @return CAIRN_OK; CAIRN_E_NOMEM; CAIRN_E_LIMIT
- * nothing more is kept */
+/** Adds a chunk of such a xorb, by keyed hash. @param key  NULL: the hash is plain. @return CAIRN_OK; CAIRN_E_NOMEM;
+ * CAIRN_E_LIMIT nothing more is kept */
 CAIRN_MUST_USE enum cairn_status cairn_placer_learn_chunk(struct cairn_placer *p, const struct cairn_hash *key,
 							  uint32_t xorb, uint32_t chunk,
 							  const struct cairn_hash *keyed);
 
-/** The xorbs that were closed are told in shards: forget their chunks, and where any chunk is, so that memory does not
- * grow with a file. Only while no xorb is open. */
+/** Forgets all chunks and their places, so that memory does not grow with a file. Call it after shards have described
+ * the closed xorbs, while no xorb is open. */
 void cairn_placer_forget(struct cairn_placer *p);
 
-/** Memory that it has, in bytes. */
+/** Returns the memory in use, in bytes. */
 uint64_t cairn_placer_bytes(const struct cairn_placer *p);
 
-/** Does the placer know where this chunk is? */
+/** Returns whether the placer knows a place of this chunk. */
 const struct cairn_hash_map_entry *cairn_placer_find(const struct cairn_placer *p, const struct cairn_hash *chunk);
 
 #endif

@@ -47,10 +47,10 @@ static uint64_t shards_file_chunks(const struct cairn_placer *p, const struct ca
 	return n;
 }
 
-/* What of the placer the shards so far hold. */
+/* The part of the placer's files and xorbs that earlier shards hold. */
 struct shards {
 	const struct cairn_placer *p;
-	size_t bytes_max; /* of one shard */
+	size_t bytes_max; /* limit of one shard */
 	struct cairn_hash_map files_done;
 	size_t file, xorb;
 };
@@ -60,7 +60,7 @@ static void shards_fini(struct shards *s)
 	cairn_hash_map_fini(&s->files_done);
 }
 
-/* Choose the xorbs of the next shard first, then fill it up with files. @return the end of the xorbs */
+/* Chooses the xorbs of the next shard; files then fill its rest. @return one past the last xorb */
 static size_t shards_choose_xorbs(const struct shards *s, size_t *bytes)
 {
 	size_t end = s->xorb;
@@ -85,7 +85,7 @@ static enum cairn_status shards_write_files(struct shards *s, struct cairn_shard
 					  file->n_terms);
 		if (*bytes + file_bytes > s->bytes_max)
 			return CAIRN_OK;
-		/* Of the server's default, too. A file that is over it by itself is the server's to judge. */
+		/* The server's default limit. The server itself refuses a single file over it. */
 		if (term_chunks > 0 && term_chunks + file_chunks > CAIRN_VERIFY_TERM_CHUNKS_MAX)
 			return CAIRN_OK;
 		enum cairn_status status = cairn_hash_map_add(&s->files_done, &file->hash, 0, 0);

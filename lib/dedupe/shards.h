@@ -1,4 +1,4 @@
-/* The shards that register what a placer has placed. */
+/* Makes the shards that register the files and xorbs of a placer. */
 #ifndef CAIRN_DEDUPE_SHARDS_H
 #define CAIRN_DEDUPE_SHARDS_H
 
@@ -9,11 +9,11 @@ enum {
 };
 
 /**
- * Write shards and hand each to emit: every file once (files of the same content once), every xorb of the push once. A
- * file's xorbs may be described in another shard than the file, so all xorbs must have been stored before.
- * @param bytes_max  of one shard; at most three quarters of it go to xorbs, so that files find room
- * @return CAIRN_OK; CAIRN_E_LIMIT a file has too many terms, or a xorb too many chunks, for a shard; CAIRN_E_NOMEM;
- *         what emit answers
+ * Writes shards and passes each to emit(). Every distinct file and every xorb of the push is in one of them. A file and
+ * its xorbs may be in different shards, so all xorbs must have been stored before.
+ * @param bytes_max  of one shard; xorbs get at most three quarters, so that files find room
+ * @return CAIRN_OK; CAIRN_E_LIMIT a file has too many terms, or a xorb too many chunks, for a shard; CAIRN_E_NOMEM; the
+ *         status of emit()
  */
 CAIRN_MUST_USE enum cairn_status cairn_shards_write(const struct cairn_placer *p, size_t bytes_max,
 						    enum cairn_status (*emit)(void *ctx, const uint8_t *bytes,
