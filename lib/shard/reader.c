@@ -42,7 +42,7 @@ enum cairn_status cairn_shard_reader_init(struct cairn_shard_reader *r, const ui
 	return CAIRN_OK;
 }
 
-/* The next record of a section, which is a block's header or the bookend. */
+/* Reads the next record of a section: a block's header or the bookend. */
 static const uint8_t *reader_take_header(struct cairn_shard_reader *r, const char *section, struct cairn_diag *diag)
 {
 	size_t left = r->cur.left;
@@ -137,7 +137,7 @@ enum cairn_status cairn_shard_next_xorb(struct cairn_shard_reader *r, struct cai
 	return CAIRN_OK;
 }
 
-/* An offset of the footer that must be what this reader found. */
+/* Compares an offset in the footer with the place that this reader found. */
 static enum cairn_status reader_expect_offset(uint64_t expected, uint64_t actual, const char *name, uint64_t at,
 					      struct cairn_diag *diag)
 {
@@ -149,7 +149,7 @@ static enum cairn_status reader_expect_offset(uint64_t expected, uint64_t actual
 	return CAIRN_E_FORMAT;
 }
 
-/* The three lookup tables must lie between the sections and the footer and be all that is there. */
+/* The three lookup tables must fill the space between the sections and the footer. */
 static enum cairn_status reader_check_lookups(const struct cairn_shard_footer *f, uint64_t tables_at,
 					      uint64_t footer_at, struct cairn_diag *diag)
 {

@@ -1,4 +1,5 @@
-/* Internal to the shard module, except for what reader.h takes: each kind of record, its reading and writing. */
+/* Reads and writes each kind of record of a shard. Internal to lib/shard, except for the functions that reader.h
+ * uses. */
 #ifndef CAIRN_SHARD_RECORDS_H
 #define CAIRN_SHARD_RECORDS_H
 
@@ -27,7 +28,7 @@ struct cairn_shard_xorb_header {
 	uint32_t bytes_on_disk;
 };
 
-/* Places that are patched or diagnosed. */
+/* Offsets of fields that the writer patches or that messages name. */
 enum {
 	CAIRN_SHARD_AT_VERSION = 32,
 	CAIRN_SHARD_AT_FOOTER_BYTES = 40,
@@ -38,13 +39,13 @@ enum {
 	CAIRN_SHARD_FOOTER_AT_CAS_INFO = 16,
 	CAIRN_SHARD_FOOTER_AT_LOOKUPS = 24, /* three pairs of offset and count, 16 bytes each */
 	CAIRN_SHARD_FOOTER_AT_OFFSET = 192,
-	/* Entries of the lookup tables: u64 hash prefix, u32 index; that of chunks has a second u32. */
+	/* Entries of the lookup tables: u64 hash prefix, u32 index; an entry for a chunk has a second u32. */
 	CAIRN_SHARD_FILE_LOOKUP_BYTES = 12,
 	CAIRN_SHARD_CAS_LOOKUP_BYTES = 12,
 	CAIRN_SHARD_CHUNK_LOOKUP_BYTES = 16,
 };
 
-/* The tag is compared or written; the rest of the header is two integers. */
+/* The header: the tag, then two integers. */
 bool cairn_shard_tag_is_right(const uint8_t rec[static CAIRN_SHARD_TAG_BYTES]);
 void cairn_shard_header_get(struct cairn_shard_header *out, const uint8_t rec[static CAIRN_SHARD_HEADER_BYTES]);
 void cairn_shard_header_put(uint8_t rec[static CAIRN_SHARD_HEADER_BYTES], uint64_t footer_bytes);
@@ -72,7 +73,7 @@ void cairn_shard_xorb_header_get(struct cairn_shard_xorb_header *out,
 				 const uint8_t rec[static CAIRN_SHARD_RECORD_BYTES]);
 void cairn_shard_xorb_header_put(uint8_t rec[static CAIRN_SHARD_RECORD_BYTES], const struct cairn_shard_xorb_header *h);
 
-/* Here, since it runs twice for each chunk of an upload, and copying takes less than a call. */
+/* Inline, because it runs twice for each chunk of an upload and a call costs more than the copy. */
 static inline void cairn_shard_chunk_get(struct cairn_shard_chunk *out,
 					 const uint8_t rec[static CAIRN_SHARD_RECORD_BYTES])
 {
@@ -84,7 +85,7 @@ static inline void cairn_shard_chunk_get(struct cairn_shard_chunk *out,
 }
 void cairn_shard_chunk_put(uint8_t rec[static CAIRN_SHARD_RECORD_BYTES], const struct cairn_shard_chunk *chunk);
 
-/* @return the footer's version; only that of CAIRN_SHARD_FOOTER_VERSION is understood */
+/* @return the footer's version; the other fields are filled in only for CAIRN_SHARD_FOOTER_VERSION */
 uint64_t cairn_shard_footer_get(struct cairn_shard_footer *out, const uint8_t rec[static CAIRN_SHARD_FOOTER_BYTES]);
 void cairn_shard_footer_put(uint8_t rec[static CAIRN_SHARD_FOOTER_BYTES], const struct cairn_shard_footer *footer);
 

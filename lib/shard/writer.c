@@ -23,7 +23,7 @@ static uint32_t writer_flags(const struct cairn_shard_writer *w)
 	return cairn_get_u32le(w->buf.bytes + w->block + 32);
 }
 
-/* Patch the count of the open block and check that nothing was forgotten. */
+/* Patches the count of the open block and checks that the caller wrote all its records. */
 static void writer_end_block(struct cairn_shard_writer *w)
 {
 	if (w->block != 0 && w->buf.status == CAIRN_OK) {
@@ -36,7 +36,7 @@ static void writer_end_block(struct cairn_shard_writer *w)
 	w->n_verified = 0;
 }
 
-/* A file with metadata was ended when that was written. */
+/* The metadata record of a file has already ended its block. */
 static void writer_end_file(struct cairn_shard_writer *w)
 {
 	assert(w->block == 0 || w->buf.status != CAIRN_OK || !(writer_flags(w) & CAIRN_SHARD_FILE_WITH_METADATA));
@@ -128,7 +128,7 @@ void cairn_shard_write_chunk(struct cairn_shard_writer *w, const struct cairn_ha
 	if (!rec)
 		return;
 	assert(w->block != 0);
-	/* The sum so far stands in the block's header, so that the header is right after each chunk. */
+	/* Update the sum in the block's header after each chunk, so that the header is always right. */
 	uint8_t *sum = w->buf.bytes + w->block + CAIRN_SHARD_XORB_AT_UNPACKED_BYTES;
 	uint32_t start = cairn_get_u32le(sum);
 	assert(unpacked_bytes <= UINT32_MAX - start);
