@@ -19,7 +19,7 @@ static const char TOKEN_EDDSA_HEADER[] = "{\"alg\":\"EdDSA\",\"typ\":\"JWT\"}";
 struct token_parts {
 	const char *header, *payload, *signature;
 	size_t header_len, payload_len, signature_len;
-	size_t signed_len; /* of header, dot and payload */
+	size_t signed_len; /* length of header, dot and payload */
 };
 
 static enum cairn_status token_refuse(struct cairn_diag *diag, const char *rule, const char *text)
@@ -50,7 +50,7 @@ static const char *token_header_alg(const struct token_parts *parts, struct cair
 	if (cairn_base64url_decode(json, sizeof(json), &len, parts->header, parts->header_len) != CAIRN_OK ||
 	    cairn_json_parse(header, (const char *)json, len) != CAIRN_OK)
 		return NULL;
-	/* Extensions that must be understood, and are not (RFC 7515, 4.1.11). */
+	/* "crit" lists extensions that a reader must know; this one knows none (RFC 7515, 4.1.11). */
 	if (cairn_json_get(*header, "crit"))
 		return NULL;
 	return cairn_json_text_of(*header, "alg");
@@ -72,7 +72,7 @@ static enum cairn_status token_check_signature(const struct cairn_token_key *key
 	return cairn_token_jwt_verify(key->alg, (const uint8_t *)pem, strlen(pem), token);
 }
 
-/* Is the token signed by one of the keys, with that key's own algorithm? */
+/* Returns CAIRN_OK if one of the keys signed the token, with the key's own algorithm. */
 static enum cairn_status token_find_key(const struct cairn_token_keys *keys, const char *alg, const char *token,
 					const struct token_parts *parts, struct cairn_diag *diag)
 {

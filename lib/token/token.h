@@ -13,30 +13,30 @@ enum cairn_token_scope { /* bits */
 			 CAIRN_TOKEN_ADMIN = 4, /* implies both */
 };
 
-/** Who shares dedupe. */
+/** The scope in which senders share dedupe. */
 enum cairn_dedupe_scope { CAIRN_DEDUPE_GLOBAL, CAIRN_DEDUPE_NAMESPACE, CAIRN_DEDUPE_REPOSITORY };
 
-/** The subject of tokens that anybody gets. */
+/** The subject of tokens that are given to anyone without a key. */
 #define CAIRN_TOKEN_ANYBODY "anonymous"
 
-/** What a token says. */
+/** The claims of a token. */
 struct cairn_token_claims {
 	unsigned scopes;   /* enum cairn_token_scope, implied ones included */
 	char repo[200];    /* claim "repo": "[models|datasets|spaces/]namespace/name"; empty: none */
 	char subject[128]; /* claim "sub", for the log; may be empty */
-	bool has_dedupe;   /* claim "dedupe" is there */
+	bool has_dedupe;   /* the token has the claim "dedupe" */
 	enum cairn_dedupe_scope dedupe;
 	int64_t expires_unix_s;
-	int64_t api_key; /* claim "cairn_key": number of the API key that it was got with; 0: none */
-	int64_t account; /* claim "cairn_account": number of the account that asked for it; 0: none */
+	int64_t api_key; /* claim "cairn_key": number of the API key that the token was requested with; 0: none */
+	int64_t account; /* claim "cairn_account": number of the account that requested the token; 0: none */
 };
 
-/** What ties tokens to one service and one issuer, as several may use one key. Borrowed. */
+/** Ties tokens to one service and one issuer, because several may use one key. Borrowed. */
 struct cairn_token_binding {
-	/* Claim "aud": this service is among those that a token is for. NULL: it has no name, so a token that names any
-	 * is for others (RFC 7519, 4.1.3). CAIRN_TOKEN_ANY: not looked at. */
+	/* The name of this service, which the claim "aud" must contain. NULL: the service has no name, so a token that
+	 * names any is for others (RFC 7519, 4.1.3). CAIRN_TOKEN_ANY: "aud" is not checked. */
 	const char *audience;
-	const char *issuer; /* claim "iss"; NULL or CAIRN_TOKEN_ANY: not looked at */
+	const char *issuer; /* claim "iss"; NULL or CAIRN_TOKEN_ANY: not checked */
 };
 #define CAIRN_TOKEN_ANY "any"
 enum { CAIRN_TOKEN_BINDING_BYTES_MAX = 255 }; /* of each */
@@ -45,11 +45,11 @@ enum { CAIRN_TOKEN_BINDING_BYTES_MAX = 255 }; /* of each */
 struct cairn_token_keys;
 
 /**
- * Load keys from a file, or from every file of a folder in the order of their names (rotation: the first one mints,
+ * Loads keys from a file, or from every file of a folder in the order of their names (rotation: the first key mints,
  * all verify). A file holds one key: a PEM (RSA, EC P-256, Ed25519; public or private) or an HS256 secret of 32 bytes
  * or more, in base64url as `cairn token --new-key` writes it. A secret readable by others is refused.
- * @return CAIRN_OK; CAIRN_E_USAGE there is no key, too many, or one that is not valid, with what to do in diag;
- *         CAIRN_E_IO one cannot be read; CAIRN_E_NOMEM
+ * @return CAIRN_OK; CAIRN_E_USAGE no key, too many keys, or one that is not valid; diag says what to do; CAIRN_E_IO a
+ *         file cannot be read; CAIRN_E_NOMEM
  */
 CAIRN_MUST_USE enum cairn_status cairn_token_keys_load(struct cairn_token_keys **out, const char *path,
 						       struct cairn_diag *diag);
@@ -57,9 +57,9 @@ void cairn_token_keys_free(struct cairn_token_keys *keys);
 void cairn_token_keys_freep(struct cairn_token_keys **keys);
 
 /**
- * Verify a token: signature by one of the keys with the algorithm of that key's kind ("none" and mixed-up algorithms
- * never pass), not expired, "nbf" not in the future (60 s of tolerance on both), for this service and of its issuer, at
- * least one known scope.
+ * Verifies a token. One of the keys signed it, with the algorithm of this key's kind; "none" and mixed-up algorithms
+ * never pass. It has not expired, and "nbf" is not in the future, with 60 s of tolerance for both. It is for this
+ * service and from its issuer, and grants at least one known scope.
  * @return CAIRN_OK
  *         CAIRN_E_DENIED  by the rule "token.malformed", "token.signature", "token.expired", "token.not_yet",
  *                         "token.audience", "token.issuer" or "token.scope"
@@ -71,7 +71,7 @@ CAIRN_MUST_USE enum cairn_status cairn_token_verify(const struct cairn_token_key
 						    struct cairn_diag *diag);
 
 /**
- * Mint a token with the first key that can sign, for the service and in the name of the issuer of the binding.
+ * Mints a token with the first key that can sign, for the service and issuer of the binding.
  * @param[out] token  owned by the caller, free()
  * @return CAIRN_OK; CAIRN_E_USAGE no key can sign, or a claim is not valid; CAIRN_E_NOMEM
  */
@@ -81,8 +81,8 @@ CAIRN_MUST_USE enum cairn_status cairn_token_mint(const struct cairn_token_keys 
 						  char **token, struct cairn_diag *diag);
 
 /**
- * Write a new random HS256 secret to path with mode 0600. The file has all of the secret, durably, from the moment that
- * it has its name. An existing file is not overwritten.
+ * Writes a new random HS256 secret to path with mode 0600. The file gets its name once the whole secret is durable.
+ * Never overwrites a file.
  * @return CAIRN_OK
  *         CAIRN_E_CONFLICT  the file exists, or the place takes no file
  *         CAIRN_E_FULL

@@ -4,7 +4,7 @@
 
 #include "base/status.h"
 
-/** A key has one algorithm; a token that names another is not for this key. */
+/** A key has one algorithm and never verifies a token that names another. */
 enum cairn_token_alg { CAIRN_TOKEN_HS256, CAIRN_TOKEN_RS256, CAIRN_TOKEN_ES256, CAIRN_TOKEN_EDDSA };
 
 /** "HS256", "RS256", "ES256", "EdDSA": the header's "alg" */

@@ -61,7 +61,7 @@ static bool token_is_repo(const char *text)
 
 /* --- reading ------------------------------------------------------------------------------------------------------ */
 
-/* Unknown words are of other services and harmless. */
+/* Ignores unknown words, which belong to other services. */
 static unsigned token_scopes_in(const char *text)
 {
 	unsigned scopes = 0;
@@ -94,7 +94,7 @@ static enum cairn_status token_read_scopes(struct cairn_token_claims *out, const
 	return CAIRN_OK;
 }
 
-/* A text claim that may be absent. One that is there and says nothing is for the caller to judge. */
+/* Reads a text claim that may be absent. The caller decides whether an empty text is valid. */
 static bool token_read_text(char *out, size_t size, const struct cairn_json *claims, const char *name)
 {
 	const struct cairn_json *claim = cairn_json_get(claims, name);
@@ -131,7 +131,7 @@ static enum cairn_status token_read_times(struct cairn_token_claims *out, const 
 		return token_malformed(diag, "exp", "seconds since 1970");
 	if (nbf && !cairn_json_i64(nbf, &not_before_unix_s))
 		return token_malformed(diag, "nbf", "seconds since 1970");
-	/* Subtracted on the side of the clock, which is far from the ends of the range. */
+	/* The leeway is subtracted from the clock, not added to "exp", which could overflow. */
 	if (now_unix_s - TOKEN_LEEWAY_S >= out->expires_unix_s) {
 		(void)cairn_fail(diag, CAIRN_E_DENIED, "token.expired", CAIRN_NO_OFFSET,
 				 "the token expired at %" PRId64 " (it is %" PRId64 " now); get a new one",
@@ -152,7 +152,7 @@ static bool token_is_named(const char *wanted)
 	return wanted && strcmp(wanted, CAIRN_TOKEN_ANY) != 0;
 }
 
-/* Is it among what a claim says, a text or an array of texts? */
+/* Returns whether a claim, a text or an array of texts, contains the wanted text. */
 static bool token_says(const struct cairn_json *claim, const char *wanted)
 {
 	const char *text = cairn_json_string(claim);
@@ -166,7 +166,7 @@ static bool token_says(const struct cairn_json *claim, const char *wanted)
 	return false;
 }
 
-/* What a claim that does not fit says, as far as it is one text. */
+/* Returns the first text of a refused claim, for the message; "" if it has none. */
 static const char *token_said(const struct cairn_json *claim)
 {
 	const char *text = cairn_json_string(cairn_json_is_array(claim) ? cairn_json_at(claim, 0) : claim);
@@ -200,7 +200,7 @@ static enum cairn_status token_check_binding(const struct cairn_token_binding *b
 	return CAIRN_OK;
 }
 
-/* Of a row of the index; absent is none, 0. */
+/* Reads the number of a row in the index; 0 if the claim is absent. */
 static bool token_read_number(int64_t *out, const struct cairn_json *claim)
 {
 	return !claim || (cairn_json_i64(claim, out) && *out > 0);
@@ -221,7 +221,7 @@ enum cairn_status cairn_token_claims_read(struct cairn_token_claims *out, const 
 		status = token_check_binding(binding, claims, diag);
 	if (status != CAIRN_OK)
 		return status;
-	/* An empty one is a name that somebody failed to fill in; taken for none, it would open every repository. */
+	/* Refuse an empty name: somebody failed to fill it in. Treating it as absent would open every repository. */
 	if (!token_read_text(out->repo, sizeof(out->repo), claims, "repo") ||
 	    (cairn_json_get(claims, "repo") && !token_is_repo(out->repo)))
 		return token_malformed(diag, "repo", "[models|datasets|spaces/]namespace/name of at most 199 bytes");

@@ -1,4 +1,4 @@
-/* What a token says, as JSON. Only for the files of this folder. */
+/* Converts the claims of a token from and to JSON. Only for the files of this folder. */
 #ifndef CAIRN_TOKEN_TOKEN_CLAIMS_H
 #define CAIRN_TOKEN_TOKEN_CLAIMS_H
 
@@ -6,7 +6,7 @@
 #include "token/token.h"
 
 /**
- * Read the claims of a verified token and judge them at a moment.
+ * Reads and checks the claims of a token whose signature was verified.
  * @return CAIRN_OK; CAIRN_E_DENIED as cairn_token_verify(), except for "token.signature"
  */
 CAIRN_MUST_USE enum cairn_status cairn_token_claims_read(struct cairn_token_claims *out,
@@ -14,7 +14,7 @@ CAIRN_MUST_USE enum cairn_status cairn_token_claims_read(struct cairn_token_clai
 							 size_t len, int64_t now_unix_s, struct cairn_diag *diag);
 
 /**
- * Write the claims of a token to be signed, and a terminating zero.
+ * Writes the claims of a token to be signed, and a terminating zero.
  * @return CAIRN_OK; CAIRN_E_USAGE a claim is not valid; CAIRN_E_NOMEM
  */
 CAIRN_MUST_USE enum cairn_status cairn_token_claims_write(struct cairn_buf *buf,

@@ -1,4 +1,4 @@
-/* Signatures of JWTs by libjwt: HS256, RS256, ES256. Its only includer; the Debian release it comes with lacks EdDSA.
+/* Signs and verifies JWTs with libjwt: HS256, RS256, ES256. The only includer of libjwt.
  */
 #ifndef CAIRN_TOKEN_TOKEN_JWT_H
 #define CAIRN_TOKEN_TOKEN_JWT_H
@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 /**
- * Is the token signed with this key and this algorithm, whatever its header says? Judges no claim.
+ * Verifies that this key signed the token with this algorithm, whatever the header names. Checks no claim.
  * @param key  HS256: the secret; else the public key as PEM
  * @return CAIRN_OK; CAIRN_E_DENIED; CAIRN_E_NOMEM
  */
@@ -17,7 +17,7 @@ CAIRN_MUST_USE enum cairn_status cairn_token_jwt_verify(enum cairn_token_alg alg
 							const char *token);
 
 /**
- * Sign claims given as a JSON object.
+ * Signs claims given as a JSON object.
  * @param key  HS256: the secret; else the private key as PEM
  * @param[out] token  owned by the caller, free()
  * @return CAIRN_OK; CAIRN_E_NOMEM

@@ -37,7 +37,7 @@ const char *cairn_token_alg_name(enum cairn_token_alg alg)
 	return "";
 }
 
-/* Secrets must not stay in freed memory. */
+/* Wipe secrets: they must not stay in freed memory. */
 static void token_keys_wipe(void *bytes, size_t len)
 {
 	explicit_bzero(bytes, len);
@@ -113,7 +113,7 @@ static enum cairn_status token_keys_add(struct cairn_token_keys *keys, const cha
 	if (len > TOKEN_KEY_FILE_BYTES_MAX)
 		return cairn_fail(diag, CAIRN_E_USAGE, "token.key", CAIRN_NO_OFFSET,
 				  "%s is longer than %d bytes: not a key", path, TOKEN_KEY_FILE_BYTES_MAX);
-	/* Counted first, so that what a failed parse leaves behind is released too. */
+	/* Count the key first, so that a key whose parsing failed is released, too. */
 	enum cairn_status status = token_keys_parse(&keys->key[keys->n++], text, len, st.st_mode, path, diag);
 	token_keys_wipe(text, sizeof(text));
 	return status;
@@ -139,7 +139,7 @@ static enum cairn_status token_keys_add_entry(struct cairn_token_keys *keys, con
 	return S_ISREG(st.st_mode) ? token_keys_add(keys, path, diag) : CAIRN_OK;
 }
 
-/* In the order of names by their bytes, whatever the locale: the order decides which key mints. */
+/* Compares names by their bytes in every locale, because the order decides which key mints. */
 static enum cairn_status token_keys_add_folder(struct cairn_token_keys *keys, const char *folder,
 					       struct cairn_diag *diag)
 {
@@ -191,8 +191,8 @@ void cairn_token_keys_freep(struct cairn_token_keys **keys)
 	*keys = NULL;
 }
 
-/* Into a hidden file beside path, which gets its name once it is durable: half a key cannot be mistaken for one, and a
- * folder of keys does not see it. A process that is killed leaves the hidden file. */
+/* Writes a hidden file beside path and renames it once it is durable. So half a key is never taken for a key, and
+ * loading a folder of keys skips it. A killed process leaves the hidden file behind. */
 static enum cairn_status token_keys_write(const char *path, const char *text, size_t len)
 {
 	char part[PATH_MAX];

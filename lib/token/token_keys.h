@@ -6,7 +6,7 @@
 #include "token/token_pem.h"
 
 enum {
-	CAIRN_TOKEN_KEYS_MAX = 64,         /* files of a folder of keys */
+	CAIRN_TOKEN_KEYS_MAX = 64,         /* files in a folder of keys */
 	CAIRN_TOKEN_SECRET_BYTES_MIN = 32, /* as long as the digest (RFC 7518, 3.2) */
 	CAIRN_TOKEN_SECRET_BYTES_MAX = 1024,
 };

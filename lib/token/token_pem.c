@@ -22,7 +22,7 @@ static void token_pem_freep(struct cairn_token_pem **pem)
 	*pem = NULL;
 }
 
-/* An encrypted key would make OpenSSL ask on the terminal; give it no passphrase instead. */
+/* Gives OpenSSL no passphrase; otherwise it would ask for that of an encrypted key on the terminal. */
 static int token_pem_no_passphrase(char *out, int size, int writing, void *ctx)
 {
 	(void)out;

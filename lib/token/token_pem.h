@@ -1,4 +1,4 @@
-/* Asymmetric keys. The only part of the tokens that knows OpenSSL. */
+/* Asymmetric keys of tokens. The only includer of OpenSSL in lib/token. */
 #ifndef CAIRN_TOKEN_TOKEN_PEM_H
 #define CAIRN_TOKEN_TOKEN_PEM_H
 
@@ -24,15 +24,15 @@ void cairn_token_pem_free(struct cairn_token_pem *pem);
 enum cairn_token_alg cairn_token_pem_alg(const struct cairn_token_pem *pem);
 bool cairn_token_pem_is_private(const struct cairn_token_pem *pem);
 
-/** The key as PEM text for libjwt: its public half, or the private key (NULL when it is not private). Borrowed. */
+/** Return the key as PEM text for libjwt: the public half, or the private key (NULL: the key is public). Borrowed. */
 const char *cairn_token_pem_public(const struct cairn_token_pem *pem);
 const char *cairn_token_pem_private(const struct cairn_token_pem *pem);
 
-/** Ed25519. @return CAIRN_OK; CAIRN_E_DENIED */
+/** Verifies a signature by Ed25519. @return CAIRN_OK; CAIRN_E_DENIED */
 CAIRN_MUST_USE enum cairn_status cairn_token_pem_verify(const struct cairn_token_pem *pem, const void *message,
 							size_t len, const uint8_t *signature, size_t signature_len);
 
-/** Ed25519. @return CAIRN_OK; CAIRN_E_NOMEM */
+/** Signs with Ed25519. @return CAIRN_OK; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_token_pem_sign(const struct cairn_token_pem *pem, const void *message,
 						      size_t len,
 						      uint8_t signature[static CAIRN_TOKEN_ED25519_SIGNATURE_BYTES]);
