@@ -12,13 +12,13 @@
 #include <string.h>
 
 enum {
-	/* Room behind the expected raw bytes: LZ4 then writes the last block in place, not through a copy of its own,
-	 * and excess shows up as bytes that were written. Blocks of the stock clients have 64 KiB. */
+	/* Room after the expected raw bytes. With it, LZ4 unpacks the last block in place instead of through a copy,
+	 * and data beyond the stated length show as bytes written. Blocks of the stock clients have 64 KiB. */
 	EXCESS_BYTES = 256 * 1024,
-	N_CANDIDATES = 2,    /* as it is, and grouped */
-	SAMPLE_BYTES = 4096, /* in two pieces */
+	N_CANDIDATES = 2,    /* plain, and grouped */
+	SAMPLE_BYTES = 4096, /* from two places */
 	SAMPLE_SHORT_BYTES = SAMPLE_BYTES / 4,
-	SAMPLE_MARGIN = 32, /* the shorter one saves more than this part of the other */
+	SAMPLE_MARGIN = 32, /* drop the longer candidate if it is longer by more than 1/32 */
 };
 
 struct codec_scratch {
@@ -28,8 +28,8 @@ struct codec_scratch {
 
 struct cairn_codec {
 	LZ4F_dctx *dctx;
-	struct codec_scratch unpacked;  /* out of LZ4 */
-	struct codec_scratch ungrouped; /* bytes back in their order */
+	struct codec_scratch unpacked;  /* output of LZ4 */
+	struct codec_scratch ungrouped; /* bytes in their original order */
 	struct codec_scratch grouped;
 	struct codec_scratch compressed[N_CANDIDATES]; /* the candidates of one chunk */
 	uint8_t sample[SAMPLE_BYTES];
@@ -66,7 +66,7 @@ void cairn_codec_freep(struct cairn_codec **c)
 	*c = NULL;
 }
 
-/* Contents are not kept, so no realloc. */
+/* Frees and allocates, as the contents need not be kept. */
 static uint8_t *codec_reserve(struct codec_scratch *s, size_t need)
 {
 	if (need <= s->cap)
@@ -77,7 +77,7 @@ static uint8_t *codec_reserve(struct codec_scratch *s, size_t need)
 	return s->bytes;
 }
 
-/* Where group g of n grouped bytes starts; the first n % 4 groups are one longer. */
+/* Returns where group g of n grouped bytes starts; the first n % 4 groups are one byte longer. */
 static size_t codec_group_start(size_t n, size_t g)
 {
 	return n / 4 * g + (g < n % 4 ? g : n % 4);
@@ -96,7 +96,7 @@ static void codec_group(uint8_t *out, const uint8_t *raw, size_t n)
 		group[g][i] = raw[4 * i + g];
 }
 
-/* Zipping the even groups, and the odd ones, and then both results puts the bytes of one number side by side. */
+/* Zip groups 0 and 2, then 1 and 3, then both results: the four bytes of each number are then side by side. */
 static void codec_ungroup_64(uint8_t *out, const uint8_t *const group[4])
 {
 	cairn_vec16 a = cairn_vec16_load(group[0]), b = cairn_vec16_load(group[1]), c = cairn_vec16_load(group[2]),
@@ -144,7 +144,7 @@ static enum cairn_status codec_refuse_length(const struct cairn_xorb_chunk_heade
 	return CAIRN_E_FORMAT;
 }
 
-/* One frame that fills data, of exactly the length that the header gives. */
+/* Unpacks data, which must be one LZ4 frame of exactly the length that the header gives. */
 static enum cairn_status codec_unpack_frame(struct cairn_codec *c, const struct cairn_xorb_chunk_header *header,
 					    const uint8_t *data, uint64_t at, struct cairn_diag *diag)
 {
@@ -212,7 +212,7 @@ enum cairn_status cairn_codec_judge(const struct cairn_codec *c, const struct ca
 				     diag);
 }
 
-/* Blocks that do not refer to each other: every decoder of the protocol reads them. */
+/* Blocks that do not refer to each other, because every decoder of the protocol reads them. */
 static enum cairn_status codec_compress_frame(struct codec_scratch *out, size_t *out_len, const uint8_t *bytes,
 					      size_t len)
 {
@@ -226,7 +226,7 @@ static enum cairn_status codec_compress_frame(struct codec_scratch *out, size_t 
 	return LZ4F_isError(*out_len) ? CAIRN_E_NOMEM : CAIRN_OK;
 }
 
-/* Compress as it is, or grouped. */
+/* Compresses plain (i = 0) or grouped (i = 1). */
 static enum cairn_status codec_compress_candidate(struct cairn_codec *c, size_t i, size_t *out_len, const uint8_t *raw,
 						  size_t len)
 {
@@ -239,8 +239,8 @@ static enum cairn_status codec_compress_candidate(struct cairn_codec *c, size_t 
 	return codec_compress_frame(&c->compressed[i], out_len, raw, len);
 }
 
-/* Trying both on all of it was most of the work of an upload of text: two pieces of it tell which of them is the
- * shorter one, unless they are about the same there. */
+/* Compresses a sample both ways to choose the candidates for the whole chunk. Compressing whole chunks both ways took
+ * most of the time of an upload of text. */
 static enum cairn_status codec_choose(struct cairn_codec *c, bool wanted[static N_CANDIDATES], const uint8_t *raw,
 				      size_t len)
 {
@@ -256,7 +256,7 @@ static enum cairn_status codec_choose(struct cairn_codec *c, bool wanted[static 
 		if (status != CAIRN_OK)
 			return status;
 	}
-	/* What is short soon is long repetitions, of which so little tells nothing; both take no time there. */
+	/* A very short result means long repetitions: the sample tells nothing then, and trying both ways is fast. */
 	if (lengths[0] < SAMPLE_SHORT_BYTES || lengths[1] < SAMPLE_SHORT_BYTES)
 		return CAIRN_OK;
 	for (size_t i = 0; i < N_CANDIDATES; i++)

@@ -16,13 +16,13 @@ enum {
 	SECTION_HEAD_BYTES = CAIRN_XORB_FOOTER_IDENT_BYTES + 1 + 4,
 	RESERVED_BYTES = 16,
 	INFO_LENGTH_BYTES = 4,
-	TAIL_BYTES = 4 + 4 + 4 + RESERVED_BYTES, /* counts and distances after the sections */
+	TAIL_BYTES = 4 + 4 + 4 + RESERVED_BYTES, /* count and distances after the sections */
 };
 
-/* What one check of the footer needs. */
+/* The state of one check of a footer. */
 struct footer_reader {
 	struct cairn_cur cur;
-	uint64_t at; /* of the footer in the xorb */
+	uint64_t at; /* offset of the footer in the xorb */
 	struct cairn_diag *diag;
 };
 
@@ -47,7 +47,7 @@ static enum cairn_status footer_number(struct footer_reader *r, uint32_t expecte
 	uint64_t offset = footer_offset(r);
 	uint32_t actual = cairn_cur_u32le(&r->cur);
 	if (r->cur.bad || actual == expected)
-		return CAIRN_OK; /* running out of bytes is judged once, at the end */
+		return CAIRN_OK; /* a footer that is cut short is refused once, at the end */
 	cairn_fail(r->diag, CAIRN_E_FORMAT, "xorb.footer_number", offset,
 		   "the footer says %" PRIu32 " as %s, but the chunks make it %" PRIu32
 		   "; footers are optional, leave it out",
@@ -110,7 +110,7 @@ static enum cairn_status footer_boundaries(struct footer_reader *r, const struct
 		status = footer_number(r, list->n, "number of boundaries");
 	for (uint32_t i = 0; status == CAIRN_OK && i < list->n; i++)
 		status = footer_number(r, list->spans[i].end, "end of a chunk");
-	uint32_t unpacked = 0; /* 8,192 chunks of less than 16 MiB could pass 2^32; the field would then wrap alike */
+	uint32_t unpacked = 0; /* 8,192 chunks of less than 16 MiB could pass 2^32; then the field wraps, too */
 	for (uint32_t i = 0; status == CAIRN_OK && i < list->n; i++) {
 		unpacked += list->spans[i].unpacked_bytes;
 		status = footer_number(r, unpacked, "end of a chunk's raw bytes");
@@ -129,7 +129,7 @@ static enum cairn_status footer_tail(struct footer_reader *r, uint32_t n)
 		status = footer_number(r, boundaries_distance, "distance of the boundaries");
 	if (status != CAIRN_OK)
 		return status;
-	(void)cairn_cur_take(&r->cur, RESERVED_BYTES); /* clients put a nonce here: any value goes */
+	(void)cairn_cur_take(&r->cur, RESERVED_BYTES); /* clients put a nonce here; any value is valid */
 	return footer_number(r, (uint32_t)cairn_xorb_footer_bytes(n) - INFO_LENGTH_BYTES, "its own length");
 }
 

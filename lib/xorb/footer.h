@@ -19,21 +19,21 @@
 enum {
 	CAIRN_XORB_FOOTER_IDENT_BYTES = 7,
 	CAIRN_XORB_FOOTER_FIXED_BYTES = 96, /* a footer for no chunks */
-	CAIRN_XORB_FOOTER_CHUNK_BYTES = 40, /* each chunk adds so many */
+	CAIRN_XORB_FOOTER_CHUNK_BYTES = 40, /* bytes that each chunk adds */
 };
 
-/** Exact length of the footer of a xorb of n chunks, in bytes. */
+/** Returns the exact length of the footer of a xorb of n chunks, in bytes. */
 size_t cairn_xorb_footer_bytes(uint32_t n_chunks);
 
-/** True when so many of the first bytes (> 0) of a footer are here. */
+/** Returns whether the len bytes (> 0) are the first ones of a footer. */
 bool cairn_xorb_footer_begins(const uint8_t *bytes, size_t len);
 
 /**
- * Check a footer against the chunks before it: every field that says something.
+ * Compares every field of a footer with the chunks before it, except for reserved bytes.
  * @param bytes  the footer, and nothing after it
  * @param list   chunks of the xorb, with their places
  * @param root   hash over the list
- * @param at     offset of the footer in the xorb, for the diagnosis
+ * @param at     offset of the footer in the xorb, for the message
  * @return CAIRN_OK
  *         CAIRN_E_FORMAT    length, version, a tag, a count, an offset
  *         CAIRN_E_MISMATCH  hash of the xorb or of a chunk

@@ -17,8 +17,8 @@ const char *cairn_scheme_name(enum cairn_scheme scheme)
 	return "unknown";
 }
 
-/* An encoder stores a block that does not shrink, and the headers of the blocks cost less than 1/255: what is longer
- * is padding. (source: LZ4's own bound for a block, raw / 255 + 16; a frame adds less than 48) */
+/* An encoder stores a block that does not shrink, and block headers cost less than 1/255. So longer data contain
+ * padding. (source: LZ4's own bound for a block, raw / 255 + 16; a frame adds less than 48) */
 static uint64_t format_compressed_max(uint32_t unpacked_bytes)
 {
 	return (uint64_t)unpacked_bytes + unpacked_bytes / 255 + 64;

@@ -14,9 +14,9 @@
  */
 enum {
 	CAIRN_XORB_CHUNK_HEADER_BYTES = 8,
-	/* Serialized bytes: all chunk data plus a header a chunk. A full xorb of incompressible data is this long. */
+	/* Serialized bytes of a full xorb of incompressible data: all chunk data plus a header for each chunk. */
 	CAIRN_XORB_SERIALIZED_BYTES_MAX = 64 * 1024 * 1024 + 8 * 8192,
-	CAIRN_CHUNK_READ_BYTES_MAX = (1 << 24) - 1, /* what a u24 holds: accepted when reading, never from an upload */
+	CAIRN_CHUNK_READ_BYTES_MAX = (1 << 24) - 1, /* the most a u24 holds; never in an upload */
 };
 
 enum cairn_scheme {
@@ -35,8 +35,8 @@ struct cairn_xorb_chunk_header {
 };
 
 /**
- * Parse a chunk header.
- * @param at  its offset in the xorb, for the diagnosis
+ * Parses a chunk header.
+ * @param at  its offset in the xorb, for the message
  * @param unpacked_max  largest raw length accepted: CAIRN_CHUNK_BYTES_MAX for uploads
  * @return CAIRN_OK
  *         CAIRN_E_FORMAT  version, scheme, a zero length
@@ -46,7 +46,7 @@ CAIRN_MUST_USE enum cairn_status cairn_xorb_chunk_header_parse(
 	struct cairn_xorb_chunk_header *out, const uint8_t bytes[static CAIRN_XORB_CHUNK_HEADER_BYTES], uint64_t at,
 	uint32_t unpacked_max, struct cairn_diag *diag);
 
-/** Write a chunk header. */
+/** Writes a chunk header. */
 void cairn_xorb_chunk_header_write(uint8_t out[static CAIRN_XORB_CHUNK_HEADER_BYTES],
 				   const struct cairn_xorb_chunk_header *header);
 

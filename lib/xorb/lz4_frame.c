@@ -7,13 +7,13 @@
 
 enum {
 	FRAME_MAGIC_BYTES = 4,
-	FRAME_HAS_DICTIONARY = 0x01, /* of the flags */
+	FRAME_HAS_DICTIONARY = 0x01, /* bits of the flags */
 	FRAME_HAS_LENGTH = 0x08,
 	FRAME_HAS_BLOCK_SUMS = 0x10,
 	FRAME_LENGTH_BYTES = 8,
-	FRAME_LENGTH_GOES_ON = 15, /* of a sequence: in the following bytes */
+	FRAME_LENGTH_GOES_ON = 15, /* a length of a sequence that goes on in the next bytes */
 };
-static const uint32_t FRAME_BLOCK_STORED = UINT32_C(1) << 31; /* of a block's length: it is not compressed */
+static const uint32_t FRAME_BLOCK_STORED = UINT32_C(1) << 31; /* bit of a block's length: the block is not compressed */
 
 static enum cairn_status frame_refuse(uint64_t at, const char *what, struct cairn_diag *diag)
 {
@@ -21,7 +21,7 @@ static enum cairn_status frame_refuse(uint64_t at, const char *what, struct cair
 			  "the LZ4 frame of this chunk has %s, which not all clients read; compress it without", what);
 }
 
-/* Are there two zeros in a row at an even place? Fast, since it is asked of all bytes of an upload. */
+/* Returns whether two zeros in a row stand at an even place. Must be fast, because all bytes of an upload pass here. */
 static bool frame_has_zero_pair(const uint8_t *bytes, size_t len)
 {
 	typedef uint16_t pairs __attribute__((vector_size(16)));
@@ -39,8 +39,8 @@ static bool frame_has_zero_pair(const uint8_t *bytes, size_t len)
 	return false;
 }
 
-/* Sequences of literals and a match; the last one ends with its literals. Every sequence of an upload may pass here, so
- * this walks by itself instead of through a cursor; it reads nothing from end on. */
+/* Returns whether a block has a match at distance 0. A block is sequences of literals and a match; the last one ends
+ * with its literals. Uses no cursor, because every sequence of an upload may pass here; reads nothing from end on. */
 static bool frame_has_distance_0(const uint8_t *p, const uint8_t *end)
 {
 	while (p < end) {
@@ -66,9 +66,9 @@ static bool frame_has_distance_0(const uint8_t *p, const uint8_t *end)
 static enum cairn_status frame_judge_block(const uint8_t *block, size_t len, bool stored, bool zeros, uint64_t at,
 					   struct cairn_diag *diag)
 {
-	if (len == (stored ? 0 : 1)) /* one byte is a sequence of nothing */
+	if (len == (stored ? 0 : 1)) /* a single byte is an empty sequence */
 		return frame_refuse(at, "a block without content", diag);
-	/* The distance is written as two zeros, too. */
+	/* A distance of 0 is two zero bytes, so look for such a pair before walking through the block. */
 	bool may = !stored && zeros && (frame_has_zero_pair(block, len) || frame_has_zero_pair(block + 1, len - 1));
 	if (may && frame_has_distance_0(block, block + len))
 		return frame_refuse(at, "a match at distance 0", diag);
@@ -86,9 +86,8 @@ enum cairn_status cairn_lz4_frame_judge(const uint8_t *frame, size_t len, const 
 	if (flags & FRAME_HAS_BLOCK_SUMS)
 		return frame_refuse(at, "checksums of blocks", diag);
 	size_t length_bytes = flags & FRAME_HAS_LENGTH ? FRAME_LENGTH_BYTES : 0;
-	(void)cairn_cur_take(&c,
-			     1 + length_bytes + 1); /* the byte of block sizes, the length, a checksum of all that */
-	/* A match at distance 0 comes out of liblz4 as zeros, and is four bytes long at least. */
+	(void)cairn_cur_take(&c, 1 + length_bytes + 1); /* block sizes, content length, header checksum */
+	/* liblz4 unpacks a match at distance 0 to zeros, at least four. */
 	bool zeros = frame_has_zero_pair(unpacked, unpacked_len);
 	for (;;) {
 		uint32_t word = cairn_cur_u32le(&c);
@@ -96,7 +95,7 @@ enum cairn_status cairn_lz4_frame_judge(const uint8_t *frame, size_t len, const 
 			return CAIRN_OK;
 		size_t block_len = word & ~FRAME_BLOCK_STORED;
 		const uint8_t *block = cairn_cur_take(&c, block_len);
-		if (!block) /* not so where liblz4 has unpacked it */
+		if (!block) /* cannot happen after liblz4 has unpacked the frame */
 			return frame_refuse(at, "a block that is cut short", diag);
 		enum cairn_status status =
 			frame_judge_block(block, block_len, word & FRAME_BLOCK_STORED, zeros, at, diag);

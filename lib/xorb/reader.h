@@ -1,4 +1,4 @@
-/* Walking over a whole serialized xorb in memory: to look at it, to take chunks out of it, to write it anew. */
+/* Walks over the chunks of a serialized xorb in memory. */
 #ifndef CAIRN_XORB_READER_H
 #define CAIRN_XORB_READER_H
 
@@ -7,26 +7,26 @@
 
 #include <stdbool.h>
 
-/** A chunk as it lies in the xorb. */
+/** A chunk in the serialized xorb. */
 struct cairn_xorb_chunk {
 	struct cairn_xorb_chunk_header header;
 	uint64_t at;         /* offset of the header */
-	const uint8_t *data; /* header.compressed_bytes of them, borrowed from the xorb */
+	const uint8_t *data; /* header.compressed_bytes bytes, borrowed from the xorb */
 };
 
 /** Borrows the bytes of the xorb. Owned by one thread at a time; no clean-up needed. */
 struct cairn_xorb_reader {
 	struct cairn_cur cur;
-	const uint8_t *footer; /* set at the end: where the footer starts; NULL: there is none */
+	const uint8_t *footer; /* set at the end: the start of the footer; NULL: no footer */
 	size_t footer_bytes;
 };
 
-/** Before the first of len bytes of chunks; a part of a xorb that begins and ends at chunks will do. */
+/** Starts before the first chunk. The bytes may be part of a xorb that begins and ends between chunks. */
 void cairn_xorb_reader_init(struct cairn_xorb_reader *r, const uint8_t *bytes, size_t len);
 
 /**
- * Step to the next chunk. The data is neither unpacked nor hashed: cairn_codec_unpack() does the one; a footer is
- * found, but not checked: cairn_xorb_footer_check().
+ * Steps to the next chunk. Neither unpacks nor hashes the data (cairn_codec_unpack()), and does not check the footer
+ * (cairn_xorb_footer_check()).
  * @param[out] out  the chunk, if there is one
  * @param[out] end  true after the last chunk
  * @return CAIRN_OK

@@ -16,16 +16,16 @@ const struct cairn_xorb_verifier_options CAIRN_XORB_UPLOAD_OPTIONS = {
 struct cairn_xorb_verifier {
 	struct cairn_xorb_verifier_options options;
 	struct cairn_codec *codec;
-	struct cairn_buf partial; /* header and data of a chunk that came in pieces */
+	struct cairn_buf partial; /* header and data of a chunk that arrives in pieces */
 	struct cairn_buf footer;
 	bool in_footer;
-	struct cairn_xorb_chunk_header header; /* of the chunk in partial, once it holds a whole header */
+	struct cairn_xorb_chunk_header header; /* header of the chunk in partial, once complete */
 	uint64_t data_end;                     /* serialized bytes of the chunks that are complete */
 	uint64_t unpacked_bytes;
 	uint32_t chunks_of_scheme[3];
 	struct cairn_chunk_list list;
 	enum cairn_status status; /* sticky */
-	struct cairn_diag why;    /* of the sticky status */
+	struct cairn_diag why;    /* diagnosis of the sticky status */
 };
 
 struct cairn_xorb_verifier *cairn_xorb_verifier_new(const struct cairn_xorb_verifier_options *options)
@@ -36,7 +36,7 @@ struct cairn_xorb_verifier *cairn_xorb_verifier_new(const struct cairn_xorb_veri
 	v->options = *options;
 	if (v->options.chunks_max > CAIRN_XORB_CHUNKS_MAX)
 		v->options.chunks_max = CAIRN_XORB_CHUNKS_MAX;
-	if (v->options.bytes_max > UINT32_MAX) /* the places of the chunks are u32 */
+	if (v->options.bytes_max > UINT32_MAX) /* offsets of chunks are u32 */
 		v->options.bytes_max = UINT32_MAX;
 	v->partial = cairn_buf_init(CAIRN_XORB_CHUNK_HEADER_BYTES + (size_t)CAIRN_CHUNK_READ_BYTES_MAX);
 	v->footer = cairn_buf_init(cairn_xorb_footer_bytes(CAIRN_XORB_CHUNKS_MAX));
@@ -65,7 +65,7 @@ void cairn_xorb_verifier_freep(struct cairn_xorb_verifier **v)
 	*v = NULL;
 }
 
-/* Read the header of the chunk that starts at data_end, and judge what it announces before any of it is kept. */
+/* Reads the header of the chunk that starts at data_end, and checks its lengths before any data are kept. */
 static enum cairn_status verifier_header(struct cairn_xorb_verifier *v, const uint8_t *bytes)
 {
 	enum cairn_status status =
@@ -108,7 +108,7 @@ static enum cairn_status verifier_chunk(struct cairn_xorb_verifier *v, const uin
 	return cairn_chunk_list_add(&v->list, &hash, span);
 }
 
-/* Bytes of the footer. Its length is known, so that no more than that is ever kept. */
+/* Takes bytes of the footer. Its length follows from the number of chunks, so no more is ever kept. */
 static enum cairn_status verifier_footer(struct cairn_xorb_verifier *v, const uint8_t *bytes, size_t len)
 {
 	size_t whole = cairn_xorb_footer_bytes(v->list.n);
@@ -125,7 +125,7 @@ static enum cairn_status verifier_footer(struct cairn_xorb_verifier *v, const ui
 	return CAIRN_OK;
 }
 
-/* Add to the chunk that comes in pieces: first up to the end of its header, then up to its end. */
+/* Adds bytes to the partial chunk: first up to the end of its header, then up to its end. */
 static enum cairn_status verifier_collect(struct cairn_xorb_verifier *v, const uint8_t *bytes, size_t len, size_t *used)
 {
 	bool has_header = v->partial.len >= CAIRN_XORB_CHUNK_HEADER_BYTES;
@@ -143,7 +143,7 @@ static enum cairn_status verifier_collect(struct cairn_xorb_verifier *v, const u
 	return verifier_chunk(v, v->partial.bytes + CAIRN_XORB_CHUNK_HEADER_BYTES);
 }
 
-/* Take a part of the bytes: a chunk if a whole one lies here, which is then not copied, else what is here of it. */
+/* Takes one chunk without copying it if it is complete here. Otherwise keeps the part that has arrived. */
 static enum cairn_status verifier_take(struct cairn_xorb_verifier *v, const uint8_t *bytes, size_t len, size_t *used)
 {
 	if (v->partial.len > 0 || len < CAIRN_XORB_CHUNK_HEADER_BYTES)

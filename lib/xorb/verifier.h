@@ -1,4 +1,4 @@
-/* Verification of a serialized xorb while it streams in. */
+/* Verifies a serialized xorb while it streams in. */
 #ifndef CAIRN_XORB_VERIFIER_H
 #define CAIRN_XORB_VERIFIER_H
 
@@ -9,12 +9,12 @@
 struct cairn_xorb_verifier;
 
 struct cairn_xorb_verifier_options {
-	uint64_t bytes_max;       /* of the serialized xorb, footer not counted */
+	uint64_t bytes_max;       /* limit of the serialized xorb without footer */
 	uint32_t chunks_max;      /* at most CAIRN_XORB_CHUNKS_MAX */
-	uint32_t chunk_bytes_max; /* raw length of a chunk: CAIRN_CHUNK_BYTES_MAX for uploads */
+	uint32_t chunk_bytes_max; /* limit of a chunk's raw length: CAIRN_CHUNK_BYTES_MAX for uploads */
 };
 
-/** Schemes seen, by enum cairn_scheme; raw bytes in all. */
+/** Chunks by enum cairn_scheme; raw bytes in all. */
 struct cairn_xorb_summary {
 	struct cairn_hash root;    /* merkle root over the chunks: the xorb's hash */
 	uint64_t chunk_data_bytes; /* serialized bytes without a footer: what is stored */
@@ -23,7 +23,7 @@ struct cairn_xorb_summary {
 	bool has_footer;
 };
 
-/** Stands for the limits of an upload: 64 MiB + headers, 8,192 chunks, 128 KiB a chunk. */
+/** The limits of an upload: 64 MiB + headers, 8,192 chunks, 128 KiB a chunk. */
 extern const struct cairn_xorb_verifier_options CAIRN_XORB_UPLOAD_OPTIONS;
 
 /** @return NULL without memory. options are copied */
@@ -32,9 +32,9 @@ void cairn_xorb_verifier_free(struct cairn_xorb_verifier *v);
 void cairn_xorb_verifier_freep(struct cairn_xorb_verifier **v);
 
 /**
- * Take the next bytes of the body. Each chunk that becomes complete is unpacked and hashed at once.
- * After a failure every further call fails alike.
- * @param[out] n_data  how many of these bytes are chunk data (to be stored); the rest belongs to a footer
+ * Takes the next bytes of the body. Unpacks and hashes each chunk as soon as it is complete. After a failure every
+ * further call returns the same status.
+ * @param[out] n_data  how many of the bytes are chunks, which the caller stores; the rest belongs to a footer
  * @return CAIRN_OK
  *         CAIRN_E_FORMAT  a chunk header or its data; the footer
  *         CAIRN_E_LIMIT   too long, too many chunks, a chunk too large
@@ -44,8 +44,8 @@ CAIRN_MUST_USE enum cairn_status cairn_xorb_verifier_feed(struct cairn_xorb_veri
 							  size_t len, size_t *n_data, struct cairn_diag *diag);
 
 /**
- * The body has ended: nothing may be left half way, there must be a chunk, a footer (if any) must agree with the
- * chunks, and the root must be the expected one.
+ * Ends the body. It must have at least one chunk and end with a whole one, or with a footer that agrees with the
+ * chunks. The root must be the expected hash.
  * @param expected  the hash the uploader gave; NULL: any
  * @return CAIRN_OK; CAIRN_E_FORMAT truncated, empty, footer; CAIRN_E_MISMATCH hash of the chunks or of the footer
  */
@@ -53,10 +53,10 @@ CAIRN_MUST_USE enum cairn_status cairn_xorb_verifier_end(struct cairn_xorb_verif
 							 const struct cairn_hash *expected,
 							 struct cairn_xorb_summary *out, struct cairn_diag *diag);
 
-/** The chunks so far, with their places. Borrowed; complete after cairn_xorb_verifier_end(). */
+/** Returns the chunks so far, with their places. Borrowed; complete after cairn_xorb_verifier_end(). */
 const struct cairn_chunk_list *cairn_xorb_verifier_list(const struct cairn_xorb_verifier *v);
 
-/** Move the list out; the caller then owns it. */
+/** Moves the list out; the caller then owns it. */
 struct cairn_chunk_list cairn_xorb_verifier_take_list(struct cairn_xorb_verifier *v);
 
 #endif

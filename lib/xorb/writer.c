@@ -9,7 +9,7 @@ struct cairn_xorb_writer {
 	struct cairn_buf out;
 	struct cairn_chunk_list list;
 	uint64_t unpacked_bytes;
-	uint32_t drained_bytes; /* of the xorb, before what is in out */
+	uint32_t drained_bytes; /* bytes of the xorb that were drained from out */
 };
 
 _Static_assert(CAIRN_XORB_BYTES_MAX + CAIRN_XORB_CHUNKS_MAX * CAIRN_XORB_CHUNK_HEADER_BYTES <=

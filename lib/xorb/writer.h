@@ -1,4 +1,4 @@
-/* Making xorbs out of chunks. */
+/* Builds xorbs from chunks. */
 #ifndef CAIRN_XORB_WRITER_H
 #define CAIRN_XORB_WRITER_H
 
@@ -17,15 +17,16 @@ void cairn_xorb_writer_free(struct cairn_xorb_writer *w);
 void cairn_xorb_writer_freep(struct cairn_xorb_writer **w);
 
 /**
- * Does a chunk of len raw bytes still fit? Judged as the stock clients do: at most CAIRN_XORB_CHUNKS_MAX chunks and
- * CAIRN_XORB_BYTES_MAX raw bytes. A chunk is never compressed into more than it is, so the serialized limit holds too.
+ * Returns whether a chunk of len raw bytes still fits. As in the stock clients, a xorb has at most
+ * CAIRN_XORB_CHUNKS_MAX chunks and CAIRN_XORB_BYTES_MAX raw bytes. Compression never makes a chunk longer, so the
+ * serialized limit holds, too.
  */
 bool cairn_xorb_writer_fits(const struct cairn_xorb_writer *w, size_t len);
 
 /**
- * Pack and append a chunk.
+ * Compresses and appends a chunk.
  * @param raw   len raw bytes, 1 .. CAIRN_CHUNK_BYTES_MAX
- * @param hash  their chunk hash, which the caller has from looking for it elsewhere
+ * @param hash  their chunk hash
  * @return CAIRN_OK
  *         CAIRN_E_USAGE  a length out of range
  *         CAIRN_E_LIMIT  does not fit: send the xorb, cairn_xorb_writer_reset(), add again
@@ -35,19 +36,21 @@ bool cairn_xorb_writer_fits(const struct cairn_xorb_writer *w, size_t len);
 CAIRN_MUST_USE enum cairn_status cairn_xorb_writer_add(struct cairn_xorb_writer *w, const uint8_t *raw, size_t len,
 						       const struct cairn_hash *hash);
 
-/** The serialized xorb, or what of it was not drained. Borrowed until the next add, reset or free. */
+/** Returns the serialized xorb after the drained part. Borrowed until the next add, reset or free. */
 const uint8_t *cairn_xorb_writer_bytes(const struct cairn_xorb_writer *w, size_t *len);
 
-/** Its bytes so far were taken elsewhere: what cairn_xorb_writer_bytes() hands out begins anew behind them. */
+/** Drops the serialized bytes so far, which the caller has taken. cairn_xorb_writer_bytes() then returns only later
+ * ones. */
 void cairn_xorb_writer_drained(struct cairn_xorb_writer *w);
 
-/** The chunks so far. Borrowed likewise. cairn_chunk_list_root() of it is the xorb's hash. */
+/** Returns the chunks so far, borrowed until the next add, reset or free. cairn_chunk_list_root() of the list is the
+ * xorb's hash. */
 const struct cairn_chunk_list *cairn_xorb_writer_list(const struct cairn_xorb_writer *w);
 
-/** Raw bytes of the chunks so far. */
+/** Returns the raw bytes of the chunks so far. */
 uint64_t cairn_xorb_writer_unpacked_bytes(const struct cairn_xorb_writer *w);
 
-/** Begin the next xorb; the memory is kept. */
+/** Begins the next xorb; keeps the memory. */
 void cairn_xorb_writer_reset(struct cairn_xorb_writer *w);
 
 #endif
