@@ -7,7 +7,7 @@ enum cairn_status cairn_deflate_unpack(uint8_t *out, size_t n_out, const uint8_t
 {
 	uLongf got = n_out;
 	uLong used = len;
-	uint8_t nothing; /* zlib wants a place also for no bytes */
+	uint8_t nothing; /* zlib needs a pointer even for 0 bytes */
 	int rc = uncompress2(n_out ? out : &nothing, &got, bytes, &used);
 	if (rc == Z_MEM_ERROR)
 		return CAIRN_E_NOMEM;

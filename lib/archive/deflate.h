@@ -1,4 +1,4 @@
-/* zlib streams, a whole one at a time; read only, since nothing here writes them. The only part that knows zlib. */
+/* Decompresses whole zlib streams; nothing here writes them. The only includer of zlib. */
 #ifndef CAIRN_ARCHIVE_DEFLATE_H
 #define CAIRN_ARCHIVE_DEFLATE_H
 
@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 /**
- * Decompress what must be one whole zlib stream (RFC 1950) with exactly n_out bytes of content. Any thread.
+ * Decompresses one whole zlib stream (RFC 1950) with exactly n_out bytes of content. Any thread.
  * @return CAIRN_OK
  *         CAIRN_E_FORMAT  damaged, of another length, or followed by more bytes; the reason is in diag, without offset
  *         CAIRN_E_NOMEM

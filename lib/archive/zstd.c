@@ -6,7 +6,7 @@
 
 struct cairn_zstd {
 	ZSTD_CCtx *c; /* made when first needed */
-	ZSTD_DCtx *d; /* likewise */
+	ZSTD_DCtx *d; /* made when first needed, too */
 };
 
 struct cairn_zstd *cairn_zstd_new(void)
@@ -54,7 +54,7 @@ static enum cairn_status zstd_refuse(struct cairn_diag *diag, const char *reason
 	return cairn_fail(diag, CAIRN_E_FORMAT, "zstd.frame", CAIRN_NO_OFFSET, "not one whole zstd frame: %s", reason);
 }
 
-/* Is it one frame, as long as the input, that states n_out bytes of content? */
+/* Checks that the input is exactly one frame that states n_out bytes of content. */
 static enum cairn_status zstd_check(size_t n_out, const uint8_t *bytes, size_t len, struct cairn_diag *diag)
 {
 	size_t frame_bytes = ZSTD_findFrameCompressedSize(bytes, len);

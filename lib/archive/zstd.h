@@ -1,4 +1,4 @@
-/* zstd, a whole frame at a time. The only part that knows zstd. */
+/* Compresses and decompresses whole zstd frames. The only includer of zstd. */
 #ifndef CAIRN_ARCHIVE_ZSTD_H
 #define CAIRN_ARCHIVE_ZSTD_H
 
@@ -7,9 +7,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { CAIRN_ZSTD_LEVEL_MIN = 1, CAIRN_ZSTD_LEVEL_MAX = 19 }; /* higher ones take gigabytes to read */
+enum { CAIRN_ZSTD_LEVEL_MIN = 1, CAIRN_ZSTD_LEVEL_MAX = 19 }; /* reading higher levels takes gigabytes */
 
-/** Working memory of both directions, kept from frame to frame. Opaque; owned by one thread at a time. */
+/** Working memory of both directions, reused from frame to frame. Opaque; owned by one thread at a time. */
 struct cairn_zstd;
 
 /** @return NULL without memory */
@@ -17,11 +17,11 @@ struct cairn_zstd *cairn_zstd_new(void);
 void cairn_zstd_free(struct cairn_zstd *z);
 void cairn_zstd_freep(struct cairn_zstd **z);
 
-/** The most bytes that a frame of len bytes of content can take. */
+/** Returns the maximum length of a frame with len bytes of content. */
 size_t cairn_zstd_bound(size_t len);
 
 /**
- * Compress into one frame that states the length of its content.
+ * Compresses into one frame that states the length of its content.
  * @param cap    bytes at out; with cairn_zstd_bound(len) it always fits
  * @param level  CAIRN_ZSTD_LEVEL_MIN .. CAIRN_ZSTD_LEVEL_MAX
  * @return CAIRN_OK; CAIRN_E_LIMIT does not fit into cap; CAIRN_E_NOMEM
@@ -30,8 +30,8 @@ CAIRN_MUST_USE enum cairn_status cairn_zstd_compress(struct cairn_zstd *z, uint8
 						     const uint8_t *bytes, size_t len, int level);
 
 /**
- * Decompress what must be one whole frame with exactly n_out bytes of content. Nothing is allocated by what the frame
- * says of itself. Of a refused frame, out may hold a part.
+ * Decompresses one whole frame with exactly n_out bytes of content. Allocates nothing by lengths that the frame states.
+ * After a refusal, out may hold a part of the content.
  * @return CAIRN_OK
  *         CAIRN_E_FORMAT  not a frame, not the only one, damaged, or of another length; the reason is in diag, without
  *                         an offset: the caller knows where the frame lies

@@ -102,7 +102,7 @@ uint64_t cairn_fold_chunk_bytes(const struct cairn_fold_chunk *c)
 	return CAIRN_FOLD_CHUNK_HEADER_BYTES + c->comp_len + c->ecc_len;
 }
 
-/* 'L' and the entry's three facts as canonical JSON, names sorted, not in ASCII. */
+/* 'L', then name, offset and hash of an entry as canonical JSON, with sorted names and unescaped UTF-8. */
 static enum cairn_status format_leaf(struct cairn_buf *text, uint8_t *out, const struct cairn_fold_chunk *c,
 				     const char *prefix)
 {
@@ -131,7 +131,7 @@ enum cairn_status cairn_fold_merkle_root(uint8_t out[static CAIRN_SHA256_BYTES],
 	for (; n > 1; n = (n + 1) / 2) {
 		for (size_t i = 0; i < n; i += 2) {
 			uint8_t pair[1 + 2 * CAIRN_BLAKE2B_BYTES] = {'N'};
-			size_t right = i + 1 < n ? i + 1 : i; /* one that is left over is paired with itself */
+			size_t right = i + 1 < n ? i + 1 : i; /* a node without a partner is paired with itself */
 			memcpy(pair + 1, level + i * CAIRN_BLAKE2B_BYTES, CAIRN_BLAKE2B_BYTES);
 			memcpy(pair + 1 + CAIRN_BLAKE2B_BYTES, level + right * CAIRN_BLAKE2B_BYTES,
 			       CAIRN_BLAKE2B_BYTES);

@@ -27,12 +27,12 @@ enum {
 
 extern const uint8_t CAIRN_FOLD_MAGIC[CAIRN_FOLD_MAGIC_BYTES];
 
-/** What a chunk's header and its entry in the index say of it. */
+/** The fields of a chunk's header and of its entry in the index. */
 struct cairn_fold_chunk {
 	const char *name; /* UTF-8 without zero bytes */
 	char ctype[CAIRN_FOLD_CTYPE_BYTES + 1];
 	uint32_t flags;
-	uint64_t offset; /* of the chunk's header in the file */
+	uint64_t offset; /* offset of the chunk's header in the file */
 	uint64_t uncomp_len;
 	uint64_t comp_len;
 	uint64_t ecc_len;
@@ -42,22 +42,22 @@ struct cairn_fold_chunk {
 	bool is_encrypted; /* content that only the later dialect can read */
 };
 
-/** Does it begin as a FOLD file does? */
+/** Returns whether the bytes begin as a FOLD file does. */
 bool cairn_fold_is(const uint8_t *bytes, size_t len);
 
 /**
- * Where the index is, as the file's header says it.
+ * Reads the place of the index from the file's header.
  * @return CAIRN_OK; CAIRN_E_FORMAT "fold.magic", "fold.header", "fold.unfinished"; CAIRN_E_LIMIT "fold.index_bytes"
  */
 CAIRN_MUST_USE enum cairn_status cairn_fold_header_get(const uint8_t bytes[static CAIRN_FOLD_HEADER_BYTES],
 						       uint64_t *index_at, uint64_t *index_len,
 						       struct cairn_diag *diag);
 
-/** The fields of a chunk's header, which knows no name, SHA-256 and N. */
+/** Writes a chunk's header, which lacks the name, the SHA-256 and N. */
 void cairn_fold_chunk_header_put(uint8_t out[static CAIRN_FOLD_CHUNK_HEADER_BYTES], const struct cairn_fold_chunk *c);
 
 /**
- * Read them, checking what the header alone can tell.
+ * Reads a chunk's header, and checks what needs no other data.
  * @param at  offset of the header in the file
  * @return CAIRN_OK; CAIRN_E_FORMAT "fold.flags", "fold.ctype"; CAIRN_E_LIMIT "fold.chunk_bytes"
  */
@@ -65,11 +65,11 @@ CAIRN_MUST_USE enum cairn_status cairn_fold_chunk_header_get(struct cairn_fold_c
 							     const uint8_t bytes[static CAIRN_FOLD_CHUNK_HEADER_BYTES],
 							     uint64_t at, struct cairn_diag *diag);
 
-/** Bytes from the chunk's header to the end of its parity. */
+/** Returns the length from the chunk's header to the end of its parity. */
 uint64_t cairn_fold_chunk_bytes(const struct cairn_fold_chunk *c);
 
-/** The root of the tree over all chunks (n > 0): BLAKE2b of names, offsets and hashes.
- *  @param prefix  what stands before each SHA-256 in the index: "" or "sha256:"
+/** Computes the root of the tree over all chunks (n > 0): BLAKE2b of names, offsets and hashes.
+ *  @param prefix  text before each SHA-256 in the index: "" or "sha256:"
  *  @return CAIRN_OK; CAIRN_E_NOMEM; CAIRN_E_LIMIT more chunks than a file may have */
 CAIRN_MUST_USE enum cairn_status cairn_fold_merkle_root(uint8_t out[static CAIRN_SHA256_BYTES],
 							const struct cairn_fold_chunk *chunks, size_t n,

@@ -8,17 +8,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Parsing on its way. */
+/* The state of parsing an index. */
 struct index_parse {
 	struct cairn_fold_index *ix;
 	struct cairn_json_pull p;
-	struct cairn_buf chunks; /* struct cairn_fold_chunk, whose names are offsets until the end */
+	struct cairn_buf chunks; /* array of struct cairn_fold_chunk, whose names are offsets until the end */
 	struct cairn_buf word;   /* scratch: a name or short string */
 	enum cairn_status status;
 	struct cairn_diag *diag;
 };
 
-/* The fields of an entry, all of them needed. */
+/* The fields of an entry, all of them required. */
 enum index_field {
 	INDEX_NAME,
 	INDEX_CTYPE,
@@ -60,7 +60,7 @@ static bool index_word_is(const struct index_parse *x, const char *text)
 	return x->word.len == strlen(text) && memcmp(x->word.bytes, text, x->word.len) == 0;
 }
 
-/* A string into x->word, ended by a zero that does not count. */
+/* Reads a string into x->word, with a zero after its end. */
 static bool index_word(struct index_parse *x)
 {
 	x->word.len = 0;
@@ -98,7 +98,7 @@ static bool index_ctype(struct index_parse *x, struct cairn_fold_chunk *c)
 	return true;
 }
 
-/* A SHA-256 in hexadecimal, perhaps with the later dialect's prefix. */
+/* Reads a SHA-256 in hexadecimal, with or without the later dialect's prefix. */
 static bool index_hash(struct index_parse *x, uint8_t out[static CAIRN_SHA256_BYTES], bool *has_prefix)
 {
 	static const char PREFIX[] = "sha256:", KEYED[] = "hmac-sha256:";
@@ -127,7 +127,7 @@ static bool index_sha256(struct index_parse *x, struct cairn_fold_chunk *c)
 	return true;
 }
 
-/* "none", or "rs(N)" */
+/* Reads "none" or "rs(N)". */
 static bool index_ecc_algo(struct index_parse *x, struct cairn_fold_chunk *c)
 {
 	if (!index_word(x))
@@ -320,7 +320,7 @@ static bool index_top(struct index_parse *x)
 {
 	unsigned have = 0;
 	bool first = true;
-	memcpy(x->ix->version, "1.0.0", sizeof("1.0.0")); /* of files that do not say */
+	memcpy(x->ix->version, "1.0.0", sizeof("1.0.0")); /* for files without that member */
 	if (!cairn_json_pull_open(&x->p, '{'))
 		return false;
 	while (cairn_json_pull_member(&x->p, &first, &x->word)) {
@@ -348,7 +348,7 @@ static enum cairn_status index_parse_text(struct index_parse *x)
 		return CAIRN_E_NOMEM;
 	if (x->status != CAIRN_OK)
 		return x->status;
-	/* Neither moves any more. */
+	/* Both buffers are complete and move no more, so turn offsets into pointers. */
 	ix->n_chunks = x->chunks.len / sizeof(*ix->chunks);
 	ix->chunks = (struct cairn_fold_chunk *)(void *)x->chunks.bytes;
 	x->chunks.bytes = NULL;

@@ -1,4 +1,4 @@
-/* The index of a FOLD file: what its JSON says, and whether that holds together. */
+/* Parses the index of a FOLD file, and checks that its parts agree. */
 #ifndef CAIRN_ARCHIVE_FOLD_INDEX_H
 #define CAIRN_ARCHIVE_FOLD_INDEX_H
 
@@ -31,22 +31,23 @@ struct cairn_fold_index {
 void cairn_fold_index_fini(struct cairn_fold_index *ix);
 
 /**
- * Parse ix->text, which stands at ix->at in the file, and check all that needs no chunk: every entry has its fields,
- * names differ, chunks lie between header and index and do not overlap, chunk_hashes names every chunk and no other
- * with the same hash, manifest_hash and merkle_root agree. Memory: about four times the text.
+ * Parses ix->text, which stands at ix->at in the file, and checks all that needs no chunk. Every entry has its fields,
+ * and names differ. Chunks lie between header and index and do not overlap. chunk_hashes has exactly the chunks with
+ * their hashes; manifest_hash and merkle_root agree. Memory: about four times the text.
  * @return CAIRN_OK; CAIRN_E_FORMAT, CAIRN_E_LIMIT, CAIRN_E_MISMATCH with rule and offset in diag; CAIRN_E_NOMEM
  */
 CAIRN_MUST_USE enum cairn_status cairn_fold_index_parse(struct cairn_fold_index *ix, struct cairn_diag *diag);
 
-/** @return NULL: none has that name */
+/** @return NULL: no chunk has that name */
 const struct cairn_fold_chunk *cairn_fold_index_find(const struct cairn_fold_index *ix, const char *name);
 
-/** A string among the metadata's members. @param[out] text  owned by the caller, ended by a zero; NULL: there is none
+/** Reads a member of the metadata that is a string. @param[out] text  owned by the caller, ended by a zero; NULL: no
+ * such member
  *  @return CAIRN_OK; CAIRN_E_NOMEM; CAIRN_E_LIMIT it does not fit into the buffer */
 CAIRN_MUST_USE enum cairn_status cairn_fold_index_text(const struct cairn_fold_index *ix, const char *name,
 						       char **text);
 
-/** SHA-256 of the metadata in canonical form without its own manifest_hash.
+/** Computes the SHA-256 of the metadata in canonical form without manifest_hash.
  *  @param metadata  the text of an object
  *  @return CAIRN_OK; CAIRN_E_FORMAT it is not one; CAIRN_E_LIMIT it is too long, or too deep; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_fold_manifest_hash(uint8_t out[static CAIRN_SHA256_BYTES], const void *metadata,

@@ -41,7 +41,6 @@ const struct cairn_fold_chunk *cairn_fold_index_find(const struct cairn_fold_ind
 
 /* --- entries ------------------------------------------------------------------------------------------------------ */
 
-/* Checks the length of a chunk's parity, and its limits. */
 static enum cairn_status check_lengths(const struct cairn_fold_index *ix, const struct cairn_fold_chunk *c,
 				       struct cairn_diag *diag)
 {
@@ -113,7 +112,7 @@ static enum cairn_status check_names(struct cairn_fold_index *ix, struct cairn_d
 
 enum cairn_status cairn_fold_manifest_hash(uint8_t out[static CAIRN_SHA256_BYTES], const void *metadata, size_t len)
 {
-	/* Escapes make six bytes of one, and three numbers of two. */
+	/* Escapes turn one byte into six. */
 	CLEANUP(cairn_buf_fini) struct cairn_buf text = cairn_buf_init(6 * len + 64);
 	CLEANUP(cairn_sha256_freep) struct cairn_sha256 *digest = cairn_sha256_new();
 	struct cairn_json_pull p = cairn_json_pull_init(metadata, len);
@@ -134,7 +133,7 @@ static enum cairn_status check_bad_metadata(const struct cairn_fold_index *ix, c
 			  "the metadata cannot be understood: %s", p->bad ? p->bad : "its names repeat");
 }
 
-/* The hash that a member of the metadata holds, with the dialect's prefix. @return false: it is none */
+/* Reads a hash from a member of the metadata, with the dialect's prefix. @return false: not a hash */
 static bool check_hash(struct cairn_json_pull *p, struct cairn_buf *word, bool has_prefix,
 		       uint8_t out[static CAIRN_SHA256_BYTES])
 {
@@ -172,7 +171,7 @@ static enum cairn_status check_chunk_hashes(const struct cairn_fold_index *ix, s
 	}
 	if (p->bad)
 		return check_bad_metadata(ix, p, diag);
-	if (n == ix->n_chunks) /* no name repeats: the canonical form has seen to that */
+	if (n == ix->n_chunks) /* names are unique: the canonical form was refused otherwise */
 		return CAIRN_OK;
 	(void)cairn_fail(diag, CAIRN_E_MISMATCH, "fold.chunk_hashes", ix->at + ix->metadata.at,
 			 "chunk_hashes does not name every chunk");
@@ -251,7 +250,7 @@ enum cairn_status cairn_fold_index_check(struct cairn_fold_index *ix, struct cai
 	ix->by_name = calloc(ix->n_chunks + 1, sizeof(*ix->by_name));
 	if (!ix->by_name)
 		return CAIRN_E_NOMEM;
-	/* by_name is scratch for the order by offset first. */
+	/* by_name first serves as scratch for the order by offset. */
 	enum cairn_status status = check_extents(ix, ix->by_name, diag);
 	if (status == CAIRN_OK)
 		status = check_names(ix, diag);

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A member, with its name in the buffer of names. */
+/* A member of an object; its name is in the buffer of names. */
 struct canonical_member {
-	const uint8_t *names; /* the buffer; set when it no longer moves */
+	const uint8_t *names; /* the buffer of names; set when it no longer moves */
 	size_t name_at, name_len;
 	size_t value_at;
 };
@@ -56,7 +56,7 @@ static int canonical_compare(const void *a, const void *b)
 	return order ? order : (x->name_len > y->name_len) - (x->name_len < y->name_len);
 }
 
-/* Note where the members of the next value, an object, stand. */
+/* Notes the places of the members of the next value, an object. */
 static bool canonical_members(struct cairn_json_pull *p, struct cairn_buf *names, struct cairn_buf *members)
 {
 	CLEANUP(cairn_buf_fini) struct cairn_buf name = cairn_buf_init(p->len);
@@ -106,7 +106,7 @@ static enum cairn_status canonical_object(struct cairn_buf *out, struct cairn_js
 		comma = ",";
 		cairn_json_canonical_string(out, names.bytes + m[i].name_at, m[i].name_len, true);
 		cairn_buf_add(out, ":", 1);
-		value.depth++; /* it is within the object */
+		value.depth++; /* the member is within the object */
 		enum cairn_status status = canonical_value(out, &value, NULL);
 		if (status != CAIRN_OK) {
 			p->at = value.at;

@@ -224,7 +224,7 @@ bool cairn_json_pull_u64(struct cairn_json_pull *p, uint64_t max, uint64_t *out)
 	return true;
 }
 
-/* Keeps no names: only the checks of the text are wanted. */
+/* Skips the names: only the check of the text matters here. */
 static bool pull_skip_nested(struct cairn_json_pull *p, char type, struct cairn_buf *scratch)
 {
 	bool first = true;

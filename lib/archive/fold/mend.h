@@ -9,7 +9,7 @@
 struct cairn_fold_mended {
 	uint64_t n_wrong;    /* bytes repaired */
 	uint64_t n_lost;     /* code words beyond repair: too many wrong bytes */
-	uint64_t first_lost; /* where the first of them begins in the area */
+	uint64_t first_lost; /* offset of the first of them in the area */
 };
 
 /** Extracts the data from woven words. @param area  the chunk's comp_len + ecc_len bytes @param[out] comp  comp_len */

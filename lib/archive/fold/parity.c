@@ -15,16 +15,16 @@ enum {
 	PARITY_AT_ONCE = 4, /* words */
 	PARITY_TWO_BYTES = 2 * CAIRN_PARITY_WORD_BYTES,
 	PARITY_MANY_BYTES = PARITY_AT_ONCE * CAIRN_PARITY_WORD_BYTES,
-	PARITY_ALIGN = 64, /* rows do not straddle lines of the cache */
+	PARITY_ALIGN = 64, /* so that no row straddles two cache lines */
 };
 
-/* A piece of a remainder: what AVX2 adds at once. */
+/* A part of a remainder, as wide as a register of AVX2. */
 typedef uint64_t parity_lane __attribute__((vector_size(PARITY_LANE_BYTES)));
 
 struct cairn_parity {
 	unsigned n;
 	unsigned n_lanes;                /* so that n bytes fit */
-	uint8_t log[PARITY_FIELD];       /* of 2; log[0] means nothing */
+	uint8_t log[PARITY_FIELD];       /* powers of 2; log[0] is not defined */
 	uint8_t power[2 * PARITY_FIELD]; /* of 2 */
 	parity_lane *table; /* [slice][byte][lane]: remainder of byte * x^(n + 7 - slice), highest power first */
 };
@@ -60,7 +60,7 @@ static uint8_t parity_power(const struct cairn_parity *p, size_t exponent)
 	return p->power[exponent % (PARITY_FIELD - 1)];
 }
 
-/* Value at x of a polynomial whose coefficients stand with the lowest power first. */
+/* Returns the value at x of a polynomial, whose coefficients start with the lowest power. */
 static uint8_t parity_value(const struct cairn_parity *p, const uint8_t *poly, size_t n, uint8_t x)
 {
 	uint8_t v = 0;
@@ -143,8 +143,8 @@ uint64_t cairn_parity_bytes(unsigned n, uint64_t len)
 
 /* --- encoding ----------------------------------------------------------------------------------------------------- */
 
-/* Rows are added by the widest registers that the processor has. The thread sanitizer is not there yet when the choice
- * is made. */
+/* Adds rows in the widest registers that the processor has. The choice is made before the thread sanitizer has
+ * started. */
 #if defined(__x86_64__) && defined(__gnu_linux__) && !defined(__SANITIZE_THREAD__)
 #define PARITY_WIDEST __attribute__((target_clones("avx2", "default")))
 #else
@@ -152,7 +152,7 @@ uint64_t cairn_parity_bytes(unsigned n, uint64_t len)
 #endif
 #define PARITY_INLINE static inline __attribute__((always_inline))
 
-/* Divide eight bytes more. Called with a constant n_lanes, so that the remainder stays in registers. */
+/* Divides eight more bytes. Called with a constant n_lanes, so that the remainder stays in registers. */
 PARITY_INLINE void parity_step(const struct cairn_parity *p, parity_lane *rest, unsigned n_lanes, const uint8_t *data)
 {
 	uint64_t word;
@@ -170,7 +170,7 @@ PARITY_INLINE void parity_step(const struct cairn_parity *p, parity_lane *rest, 
 	}
 }
 
-/* n_words words of len bytes each that stand one stride apart: while one waits for its look-ups, another goes on. */
+/* Divides n_words words of len bytes each, one stride apart. While one waits for a look-up, another goes on. */
 PARITY_INLINE void parity_divide(const struct cairn_parity *p, uint8_t *out, unsigned n_words, unsigned n_lanes,
 				 const uint8_t *data, size_t len)
 {
@@ -206,8 +206,8 @@ PARITY_WIDEST void cairn_parity_make(const struct cairn_parity *p, uint8_t *out,
 	}
 }
 
-/* PARITY_AT_ONCE full words, data and room for parity, one after the other. So many at once as leave their remainders
- * in registers. */
+/* Makes the parity of PARITY_AT_ONCE consecutive full words, each with room for its parity. The remainders of this many
+ * words fit into registers. */
 PARITY_WIDEST static void parity_make_many(const struct cairn_parity *p, uint8_t *words)
 {
 	size_t len = cairn_parity_data_bytes(p);
@@ -243,13 +243,13 @@ size_t cairn_parity_weave(const struct cairn_parity *p, uint8_t *out, const uint
 
 /* --- mending ------------------------------------------------------------------------------------------------------ */
 
-/* Polynomials here stand with the lowest power first. */
+/* Polynomials start with the lowest power. */
 struct parity_error {
 	uint8_t syndrome[PARITY_FIELD];
 	uint8_t locator[PARITY_FIELD + 1]; /* its roots are the inverses of 2^(power of a wrong byte) */
-	unsigned n_wrong;                  /* its degree */
-	uint8_t place[PARITY_FIELD];       /* in the word */
-	uint8_t off[PARITY_FIELD];         /* what the byte there is off by */
+	unsigned n_wrong;                  /* degree of the locator */
+	uint8_t place[PARITY_FIELD];       /* offset in the word */
+	uint8_t off[PARITY_FIELD];         /* difference of that byte */
 };
 
 /* Berlekamp and Massey: the shortest recurrence that gives the syndromes. */
@@ -282,7 +282,7 @@ static void parity_find_locator(const struct cairn_parity *p, struct parity_erro
 	}
 }
 
-/* Chien: try every place. @return false: the locator has other roots, or too few */
+/* Chien: tries every place. @return false: the locator has other roots, or too few */
 static bool parity_find_places(const struct cairn_parity *p, struct parity_error *e, size_t len)
 {
 	unsigned found = 0;
@@ -297,7 +297,7 @@ static bool parity_find_places(const struct cairn_parity *p, struct parity_error
 	return found == e->n_wrong;
 }
 
-/* Forney: by how much each is wrong. */
+/* Forney: computes the difference of each wrong byte. */
 static bool parity_find_values(const struct cairn_parity *p, struct parity_error *e, size_t len)
 {
 	uint8_t evaluator[PARITY_FIELD] = {0};
@@ -308,7 +308,7 @@ static bool parity_find_values(const struct cairn_parity *p, struct parity_error
 		size_t power = len - 1 - e->place[i];
 		uint8_t inverse = parity_power(p, PARITY_FIELD - 1 - power);
 		uint8_t derivative = 0;
-		for (unsigned k = 1; k <= e->n_wrong; k += 2) /* of even powers nothing is left */
+		for (unsigned k = 1; k <= e->n_wrong; k += 2) /* even powers vanish in the derivative */
 			derivative ^= parity_times(p, e->locator[k],
 						   parity_power(p, (size_t)(k - 1) * (PARITY_FIELD - 1 - power)));
 		if (derivative == 0)

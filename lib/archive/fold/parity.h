@@ -14,25 +14,25 @@ enum {
 	CAIRN_PARITY_MAX = 254,
 };
 
-/** The tables for one number of parity bytes: 64 to 512 KiB. Immutable, any thread. */
+/** The tables for one number of parity bytes: 64 to 512 KiB. Immutable; any thread may use them. */
 struct cairn_parity;
 
 /** @param n  CAIRN_PARITY_MIN .. CAIRN_PARITY_MAX. @return NULL without memory */
 struct cairn_parity *cairn_parity_new(unsigned n);
 void cairn_parity_free(struct cairn_parity *p);
 
-/** Data bytes of a full word. */
+/** Returns the data bytes of a full word. */
 size_t cairn_parity_data_bytes(const struct cairn_parity *p);
 
-/** Parity bytes of len bytes of data. */
+/** Returns the parity bytes for len bytes of data. */
 uint64_t cairn_parity_bytes(unsigned n, uint64_t len);
 
-/** Write the n parity bytes of one word. @param len  0 .. cairn_parity_data_bytes() */
+/** Writes the n parity bytes of one word. @param len  0 .. cairn_parity_data_bytes() */
 void cairn_parity_make(const struct cairn_parity *p, uint8_t *out, const uint8_t *data, size_t len);
 
 /**
- * Write data and parity word by word: data, its parity, data, its parity.
- * @param out  of cairn_parity_bytes() more than len bytes
+ * Writes data and parity word by word: data, its parity, data, its parity.
+ * @param out  room for len bytes and cairn_parity_bytes() more
  * @return bytes written
  */
 size_t cairn_parity_weave(const struct cairn_parity *p, uint8_t *out, const uint8_t *data, size_t len);

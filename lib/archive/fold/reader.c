@@ -16,11 +16,11 @@ struct cairn_fold {
 	struct cairn_fold_source source;
 	struct cairn_fold_index index;
 	struct cairn_zstd *zstd;
-	struct cairn_parity *parity; /* of the last chunk that needed it */
+	struct cairn_parity *parity; /* tables for the last chunk that needed parity */
 	unsigned parity_n;
 };
 
-/* Callers have seen to it that at + len is not past the end. */
+/* Callers ensure that at + len is not past the end. */
 static enum cairn_status reader_get(const struct cairn_fold *f, uint64_t at, uint8_t *out, size_t len,
 				    struct cairn_diag *diag)
 {
@@ -132,7 +132,7 @@ void cairn_fold_data_fini(struct cairn_fold_data *data)
 	*data = (struct cairn_fold_data){0};
 }
 
-/* The chunk's own header must say what its entry says. */
+/* Compares the chunk's header with its entry in the index. */
 static enum cairn_status reader_chunk_header(const struct cairn_fold *f, const struct cairn_fold_chunk *c,
 					     struct cairn_diag *diag)
 {
@@ -168,7 +168,7 @@ static enum cairn_status reader_chunk_header(const struct cairn_fold *f, const s
 	return CAIRN_OK;
 }
 
-/* CRC-32C first, since it is many times faster. diag NULL: only asked. */
+/* Checks CRC-32C first, because it is many times faster. @param diag  NULL: only test */
 static enum cairn_status reader_check(const struct cairn_fold_chunk *c, const uint8_t *comp, struct cairn_diag *diag)
 {
 	uint64_t at = c->offset + CAIRN_FOLD_CHUNK_HEADER_BYTES;
@@ -206,13 +206,13 @@ static enum cairn_status reader_tables(struct cairn_fold *f, unsigned n)
 	return f->parity ? CAIRN_OK : CAIRN_E_NOMEM;
 }
 
-/* A chunk on its way. */
+/* A chunk while it is read. */
 struct reader_run {
 	struct cairn_fold *f;
 	const struct cairn_fold_chunk *c;
-	uint8_t *area; /* comp_len + ecc_len bytes as they lie in the file */
+	uint8_t *area; /* comp_len + ecc_len bytes from the file */
 	uint8_t *comp; /* comp_len */
-	bool is_long;  /* more than one code word, so that layouts differ */
+	bool is_long;  /* more than one code word, so the layout matters */
 	struct cairn_fold_data *out;
 };
 
@@ -229,7 +229,7 @@ static enum cairn_status reader_beyond(const struct reader_run *r, const struct 
 			  c->name, m->n_lost, c->parity / 2);
 }
 
-/* The bytes are not right as they are. */
+/* Repairs a chunk whose bytes do not match their hashes. */
 static enum cairn_status reader_mend(struct reader_run *r, struct cairn_diag *diag)
 {
 	const struct cairn_fold_chunk *c = r->c;
@@ -253,7 +253,7 @@ static enum cairn_status reader_mend(struct reader_run *r, struct cairn_diag *di
 	return status == CAIRN_E_MISMATCH ? reader_beyond(r, &m, diag) : status;
 }
 
-/* Find the layout in which the bytes are right, repairing them if there is none. */
+/* Finds the layout in which the bytes match their hashes, and repairs them if there is none. */
 static enum cairn_status reader_settle(struct reader_run *r, bool check_parity, struct cairn_diag *diag)
 {
 	const struct cairn_fold_chunk *c = r->c;
@@ -273,7 +273,7 @@ static enum cairn_status reader_settle(struct reader_run *r, bool check_parity, 
 	enum cairn_status tables = reader_tables(r->f, c->parity);
 	if (tables != CAIRN_OK || status == CAIRN_E_MISMATCH)
 		return tables == CAIRN_OK ? reader_mend(r, diag) : tables;
-	/* The data are right; what is wrong then is parity. A word in which more is wrong counts as all of it. */
+	/* The data match, so only parity can be wrong. A word beyond repair counts as wholly wrong parity. */
 	struct cairn_fold_mended m = cairn_fold_mend_woven(r->f->parity, r->area, c->comp_len + c->ecc_len);
 	r->out->n_wrong = m.n_wrong + m.n_lost * c->parity;
 	return status;
@@ -292,7 +292,7 @@ static enum cairn_status reader_content(struct reader_run *r, bool keep_comp, st
 		out->bytes = out->comp;
 		return CAIRN_OK;
 	}
-	/* The frame says how long its content is; what is not so long is refused before memory is taken for it. */
+	/* Refuses a frame that states another content length before memory is allocated for it. */
 	out->bytes = malloc(c->uncomp_len + 1);
 	if (!out->bytes)
 		return CAIRN_E_NOMEM;

@@ -4,7 +4,7 @@
 
 #include "archive/fold/index.h"
 
-/** An opened file: its index in memory, its chunks not. Owned by one thread at a time. */
+/** An opened file, with its index in memory. Owned by one thread at a time. */
 struct cairn_fold;
 
 /** The source of the file's bytes: a descriptor, or memory (bytes not NULL). Borrowed until the file is closed. */
@@ -31,10 +31,10 @@ void cairn_fold_closep(struct cairn_fold **f);
 /** Borrowed. */
 const struct cairn_fold_index *cairn_fold_index_of(const struct cairn_fold *f);
 
-/** How a chunk's parity lies in the file. */
+/** The layout of a chunk's data and parity in the file. */
 enum cairn_fold_layout {
-	CAIRN_FOLD_PLAIN, /* all stored bytes, then the parity, if any: files without parity, short chunks, and what
-			     pyfolds 1.0 writes for long ones, whose parity is then of no use */
+	CAIRN_FOLD_PLAIN, /* all stored bytes, then the parity, if any: files without parity, short chunks, and long
+			   * chunks of pyfolds 1.0, whose parity is useless */
 	CAIRN_FOLD_WOVEN, /* code word after code word, each data and parity */
 	CAIRN_FOLD_APART, /* all stored bytes, then the parity of each word: the later dialect */
 };
@@ -43,7 +43,7 @@ enum cairn_fold_layout {
 struct cairn_fold_data {
 	uint8_t *bytes; /* owned, free(): the content; NULL when its length is 0 or it was not asked for */
 	uint64_t len;
-	uint8_t *comp; /* owned, free(): the compressed bytes; what bytes is when the chunk is stored */
+	uint8_t *comp; /* owned, free(): the compressed bytes; equal to bytes if the chunk is stored */
 	enum cairn_fold_layout layout;
 	uint64_t n_wrong; /* bytes repaired, in data and parity */
 };
@@ -65,8 +65,8 @@ CAIRN_MUST_USE enum cairn_status cairn_fold_read(struct cairn_fold *f, const str
 						 struct cairn_fold_data *out, struct cairn_diag *diag);
 
 /**
- * Opens an unfinished file, to take over its chunks one by one with cairn_fold_scan().
- * @return CAIRN_OK; CAIRN_E_FORMAT another file, or finished; CAIRN_E_LIMIT as cairn_fold_header_get(); CAIRN_E_IO;
+ * Opens an unfinished file, to recover its chunks one by one with cairn_fold_scan().
+ * @return CAIRN_OK; CAIRN_E_FORMAT not a FOLD file, or finished; CAIRN_E_LIMIT as cairn_fold_header_get(); CAIRN_E_IO;
  *         CAIRN_E_NOMEM
  */
 CAIRN_MUST_USE enum cairn_status cairn_fold_open_unfinished(struct cairn_fold **out,

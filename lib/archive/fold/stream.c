@@ -8,13 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { STREAM_PIECE_BYTES = 4 << 20 /* of memory, as bytes come: a header alone takes none */ };
+enum { STREAM_PIECE_BYTES = 4 << 20 /* step by which memory grows as bytes arrive; a header alone takes none */ };
 
 struct cairn_fold_stream {
 	int fd;
 	uint64_t at, index_at, index_len;
-	struct cairn_buf area;   /* the chunk that came last, as a file of its own that was not finished */
-	struct cairn_buf chunks; /* struct cairn_fold_chunk, without names: what came */
+	struct cairn_buf area;   /* the last chunk, in memory as an unfinished file of its own */
+	struct cairn_buf chunks; /* array of struct cairn_fold_chunk without names: the chunks received */
 	struct cairn_fold_index index;
 	bool ended;
 };
@@ -28,7 +28,7 @@ static enum cairn_status stream_cut(struct cairn_fold_stream *s, struct cairn_di
 	return CAIRN_E_FORMAT;
 }
 
-/* Append exactly so many bytes that come. */
+/* Reads exactly n bytes from the pipe and appends them. */
 static enum cairn_status stream_take(struct cairn_fold_stream *s, struct cairn_buf *to, uint64_t len,
 				     struct cairn_diag *diag)
 {
@@ -59,7 +59,7 @@ enum cairn_status cairn_fold_stream_open(struct cairn_fold_stream **out, int fd,
 	s->fd = fd;
 	s->area = cairn_buf_init(CAIRN_FOLD_HEADER_BYTES + CAIRN_FOLD_CHUNK_HEADER_BYTES +
 				 2 * CAIRN_FOLD_CHUNK_BYTES_MAX);
-	s->chunks = cairn_buf_init(CAIRN_FOLD_INDEX_BYTES_MAX); /* an entry of the index is longer than one of these */
+	s->chunks = cairn_buf_init(CAIRN_FOLD_INDEX_BYTES_MAX); /* smaller than the index entry of a chunk */
 	s->index.text = cairn_buf_init(CAIRN_FOLD_INDEX_BYTES_MAX);
 	enum cairn_status status = stream_take(s, &s->area, CAIRN_FOLD_HEADER_BYTES, diag);
 	if (status == CAIRN_OK)
@@ -104,7 +104,7 @@ const struct cairn_fold_index *cairn_fold_stream_index(const struct cairn_fold_s
 
 /* --- chunks ------------------------------------------------------------------------------------------------------- */
 
-/* The header has parity's length, and not the N that it was made with: there is one at most that gives this length. */
+/* The header has the length of the parity, but not N. At most one N gives this length. */
 static enum cairn_status stream_parity(struct cairn_fold_chunk *c, struct cairn_diag *diag)
 {
 	c->parity = 0;
@@ -158,7 +158,7 @@ static enum cairn_status stream_chunk(struct cairn_fold_stream *s, struct cairn_
 
 /* --- the index ---------------------------------------------------------------------------------------------------- */
 
-/* Does the index say what came? */
+/* Compares the index with the chunks received. */
 static bool stream_agrees(const struct cairn_fold_chunk *came, const struct cairn_fold_chunk *told)
 {
 	return came->offset == told->offset && memcmp(came->ctype, told->ctype, CAIRN_FOLD_CTYPE_BYTES) == 0 &&

@@ -5,12 +5,12 @@
 #include "archive/fold/index.h"
 #include "archive/fold/reader.h"
 
-/** A file being read. Memory: 100 bytes a chunk, the index, and three times the current chunk. One thread at a
+/** A file being read. Memory: 100 bytes a chunk, the index, and three times the current chunk. Owned by one thread at a
  * time. */
 struct cairn_fold_stream;
 
 /**
- * Read the header.
+ * Reads the header.
  * @param fd  borrowed; nobody else reads from it
  * @return CAIRN_OK; CAIRN_E_FORMAT, CAIRN_E_LIMIT as cairn_fold_open(); CAIRN_E_IO; CAIRN_E_NOMEM
  */
@@ -24,7 +24,7 @@ void cairn_fold_stream_closep(struct cairn_fold_stream **s);
  * nothing from parity. At the end reads the index, which must match each chunk received and its SHA-256.
  * @param[out] chunk  all but the name, which only the index has
  * @param[out] out    owned by the caller: the content
- * @return CAIRN_OK; CAIRN_E_NOT_FOUND no further chunk, and all agrees; CAIRN_E_FORMAT, CAIRN_E_LIMIT also for
+ * @return CAIRN_OK; CAIRN_E_NOT_FOUND no more chunks, and the index agrees; CAIRN_E_FORMAT, CAIRN_E_LIMIT also for
  *         "fold.stream", a layout that Cairn does not write; CAIRN_E_MISMATCH damaged; CAIRN_E_IO; CAIRN_E_NOMEM
  */
 CAIRN_MUST_USE enum cairn_status cairn_fold_stream_next(struct cairn_fold_stream *s, struct cairn_fold_chunk *chunk,
@@ -34,7 +34,7 @@ CAIRN_MUST_USE enum cairn_status cairn_fold_stream_next(struct cairn_fold_stream
 uint64_t cairn_fold_stream_at(const struct cairn_fold_stream *s);
 uint64_t cairn_fold_stream_total(const struct cairn_fold_stream *s);
 
-/** The index, after the last chunk. Borrowed. */
+/** Returns the index, after the last chunk. Borrowed. */
 const struct cairn_fold_index *cairn_fold_stream_index(const struct cairn_fold_stream *s);
 
 #endif

@@ -17,29 +17,29 @@
 #include <unistd.h>
 
 enum {
-	WRITER_PIECE_BYTES = 128 * 1024, /* of a write */
+	WRITER_PIECE_BYTES = 128 * 1024, /* maximum of one write */
 	WRITER_PIECE_WORDS = 512,        /* code words woven at a time: they stay in the cache */
 	WRITER_SAMPLE_BYTES = 128 * 1024,
 	WRITER_SAMPLES = 3,
 	WRITER_SAMPLED_BYTES = WRITER_SAMPLES * WRITER_SAMPLE_BYTES,
 	WRITER_WOVEN_BYTES = WRITER_PIECE_WORDS * CAIRN_PARITY_WORD_BYTES,
-	WRITER_PAYS_PART = 32,        /* compression pays when it saves one part in so many */
-	WRITER_ENTRY_BYTES = 400,     /* of the index, a chunk: its entry and its line in chunk_hashes, without names */
-	WRITER_INDEX_RESERVE = 65536, /* for all else in the index */
+	WRITER_PAYS_PART = 32,        /* compress if that saves one part in this many */
+	WRITER_ENTRY_BYTES = 400,     /* a chunk's entry and line in chunk_hashes, without names */
+	WRITER_INDEX_RESERVE = 65536, /* for the rest of the index */
 };
 
 struct cairn_fold_writer {
 	int fd;
 	uint64_t at;
 	struct cairn_fold_writer_options options;
-	struct cairn_fold_extent extent; /* a copy, where there is one */
+	struct cairn_fold_extent extent; /* a copy of the caller's, if any */
 	struct cairn_zstd *zstd;
 	struct cairn_parity *parity; /* NULL: none */
 	struct cairn_sha256 *digest;
 	struct cairn_buf packed; /* scratch */
 	struct cairn_buf woven;  /* scratch */
-	struct cairn_buf chunks; /* struct cairn_fold_chunk, with names owned */
-	uint64_t index_bytes;    /* what the index will take, at most */
+	struct cairn_buf chunks; /* array of struct cairn_fold_chunk, with names owned */
+	uint64_t index_bytes;    /* maximum length of the index so far */
 };
 
 static size_t writer_count(const struct cairn_fold_writer *w)
@@ -52,7 +52,7 @@ static struct cairn_fold_chunk *writer_chunk(const struct cairn_fold_writer *w, 
 	return (struct cairn_fold_chunk *)(void *)w->chunks.bytes + i;
 }
 
-/* In pieces: the kernel takes a write of many megabytes at up to three times the cost a byte. */
+/* Writes in pieces: in a write of many megabytes, each byte costs up to three times as much. */
 static enum cairn_status writer_write(struct cairn_fold_writer *w, const uint8_t *bytes, size_t len)
 {
 	for (size_t at = 0; at < len; at += WRITER_PIECE_BYTES) {
@@ -65,7 +65,7 @@ static enum cairn_status writer_write(struct cairn_fold_writer *w, const uint8_t
 	return CAIRN_OK;
 }
 
-/* A name takes up to six bytes of the index a byte, twice. */
+/* The index has each name twice, with up to six bytes for each byte. */
 static uint64_t writer_entry_bytes(const char *name)
 {
 	return WRITER_ENTRY_BYTES + 12 * (uint64_t)strlen(name);
@@ -111,7 +111,7 @@ enum cairn_status cairn_fold_writer_new(struct cairn_fold_writer **out, int fd,
 	w->options = *options;
 	w->packed = cairn_buf_init(cairn_zstd_bound(CAIRN_FOLD_CHUNK_BYTES_MAX));
 	w->woven = cairn_buf_init(WRITER_WOVEN_BYTES);
-	w->chunks = cairn_buf_init(SIZE_MAX); /* bounded by the index's length */
+	w->chunks = cairn_buf_init(SIZE_MAX); /* bounded by the limit of the index */
 	w->zstd = cairn_zstd_new();
 	w->digest = cairn_sha256_new();
 	if (options->parity > 0)
@@ -186,8 +186,8 @@ static enum cairn_status writer_weave(struct cairn_fold_writer *w, const uint8_t
 	return writer_write(w, woven, cairn_parity_weave(w->parity, woven, comp, len));
 }
 
-/* CRC-32C, which the header has, takes a pass of its own: it costs next to nothing, and a pipe cannot go back. All else
- * goes piece by piece, so that each is in the cache. */
+/* Computes the CRC-32C for the header in a first pass, because a pipe cannot go back. The rest is done piece by piece,
+ * so that each piece is in the cache. */
 static enum cairn_status writer_put_comp(struct cairn_fold_writer *w, struct cairn_fold_chunk *c, const uint8_t *comp)
 {
 	size_t piece = w->parity ? WRITER_PIECE_WORDS * cairn_parity_data_bytes(w->parity) : WRITER_PIECE_BYTES;
@@ -221,7 +221,7 @@ enum cairn_status cairn_fold_writer_add_packed(struct cairn_fold_writer *w, cons
 	return status == CAIRN_OK ? writer_note(w, &c) : status;
 }
 
-/* Would it save anything? A few samples tell, at a fraction of the time. */
+/* Returns whether compression is likely to pay, from a few samples. */
 static bool writer_pays(struct cairn_fold_writer *w, const uint8_t *bytes, size_t len)
 {
 	if (w->options.zstd_level == 0)
@@ -273,7 +273,7 @@ static void writer_string(struct cairn_buf *out, const char *text)
 	cairn_json_canonical_string(out, text, strlen(text), false);
 }
 
-/* The caller's members, then chunk_hashes; the closing brace is still to come. */
+/* Writes the caller's members, then chunk_hashes, without the closing brace. */
 static enum cairn_status writer_metadata(const struct cairn_fold_writer *w, struct cairn_buf *out, const char *metadata)
 {
 	CLEANUP(cairn_buf_fini) struct cairn_buf name = cairn_buf_init(SIZE_MAX);
@@ -311,7 +311,7 @@ static enum cairn_status writer_metadata(const struct cairn_fold_writer *w, stru
 	return out->status;
 }
 
-/* The manifest's hash is over all of the metadata but itself. */
+/* manifest_hash covers all other metadata. */
 static enum cairn_status writer_manifest(struct cairn_buf *out, size_t metadata_at)
 {
 	uint8_t sha256[CAIRN_SHA256_BYTES];
@@ -378,7 +378,7 @@ static enum cairn_status writer_index(const struct cairn_fold_writer *w, struct 
 	return out->status;
 }
 
-/* The header is written already: what it says must hold. */
+/* The pipe already has the header, so its numbers must turn out right. */
 static enum cairn_status writer_finish_pipe(struct cairn_fold_writer *w, struct cairn_buf *index)
 {
 	if (w->at != CAIRN_FOLD_HEADER_BYTES + w->extent.bytes)
@@ -398,7 +398,7 @@ enum cairn_status cairn_fold_writer_finish(struct cairn_fold_writer *w, const ch
 		return writer_finish_pipe(w, &index);
 	if (status == CAIRN_OK)
 		status = writer_write(w, index.bytes, index.len);
-	/* Cut the file: remains of an interrupted write may be longer. */
+	/* Cuts the file, because an interrupted write may have left more bytes. */
 	if (status == CAIRN_OK && cairn_sys_ftruncate(w->fd, (off_t)w->at) < 0)
 		status = cairn_fd_status(errno);
 	if (status == CAIRN_OK && lseek(w->fd, 0, SEEK_SET) < 0)

@@ -1,21 +1,21 @@
-/* Writing a FOLD file, chunk by chunk. */
+/* Writes a FOLD file, chunk by chunk. */
 #ifndef CAIRN_ARCHIVE_FOLD_WRITER_H
 #define CAIRN_ARCHIVE_FOLD_WRITER_H
 
 #include "archive/fold/format.h"
 #include "base/buf.h"
 
-/** The lengths announced for a pipe, where the header, which comes first, cannot be corrected later: it says where the
- * index will be. Zeroed is empty. */
+/** The lengths announced for a pipe. There the header, which comes first and has the offset of the index, cannot be
+ * corrected later. Zeroed is empty. */
 struct cairn_fold_extent {
 	uint64_t bytes;       /* of the chunks */
-	uint64_t index_bytes; /* limit for the index, which blanks fill up */
+	uint64_t index_bytes; /* limit of the index, which is padded with blanks to this length */
 };
 
 /** Counts a chunk of len bytes, which will be stored uncompressed. @param parity  as in the options */
 void cairn_fold_extent_add(struct cairn_fold_extent *extent, const char *name, uint64_t len, unsigned parity);
 
-/** A file being written. Except in a pipe, its header says that it has no index until cairn_fold_writer_finish().
+/** A file being written. Until cairn_fold_writer_finish(), the header says that there is no index, except in a pipe.
  * Memory: about 100 bytes and the name for each chunk, and one chunk. Owned by one thread at a time. */
 struct cairn_fold_writer;
 
@@ -26,7 +26,7 @@ struct cairn_fold_writer_options {
 };
 
 /**
- * Begin an empty file.
+ * Begins an empty file.
  * @param fd  borrowed, open for writing; nobody else may move its position
  * @return CAIRN_OK; CAIRN_E_LIMIT the index of such an extent would be over its limit; CAIRN_E_IO, CAIRN_E_FULL;
  *         CAIRN_E_NOMEM
@@ -51,19 +51,19 @@ CAIRN_MUST_USE enum cairn_status cairn_fold_writer_adopt(struct cairn_fold_write
 CAIRN_MUST_USE enum cairn_status cairn_fold_writer_add(struct cairn_fold_writer *w, const char *name, const char *ctype,
 						       const uint8_t *bytes, size_t len);
 
-/** Append a chunk whose bytes are compressed already: name, ctype, flags, uncomp_len and comp_len are taken from chunk,
- *  the rest is computed. @return as cairn_fold_writer_add() */
+/** Appends a chunk of compressed bytes. Takes name, ctype, flags, uncomp_len and comp_len from chunk, and computes the
+ * rest. @return as cairn_fold_writer_add() */
 CAIRN_MUST_USE enum cairn_status cairn_fold_writer_add_packed(struct cairn_fold_writer *w,
 							      const struct cairn_fold_chunk *chunk,
 							      const uint8_t *comp);
 
-/** Bytes of the file so far. */
+/** Returns the length of the file so far. */
 uint64_t cairn_fold_writer_bytes(const struct cairn_fold_writer *w);
 
 /**
  * Writes the index and makes the file durable, then writes the header and makes it durable. To a pipe writes only the
  * index.
- * @param metadata  an object's text, whose members chunk_hashes and manifest_hash are replaced; NULL: {}
+ * @param metadata  text of an object; the writer replaces its members chunk_hashes and manifest_hash; NULL: {}
  * @param created   seconds since 1970 as JSON has them, "1700000000.5"
  * @return CAIRN_OK; CAIRN_E_FORMAT metadata is not an object; CAIRN_E_LIMIT the index is over its limit;
  *         CAIRN_E_MISMATCH the chunks of a pipe differ from the extent; CAIRN_E_IO; CAIRN_E_FULL; CAIRN_E_NOMEM
