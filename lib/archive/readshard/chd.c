@@ -7,9 +7,9 @@
 #include <string.h>
 
 enum {
-	CHD_STATE_BYTES = 12, /* "jenkins", zero, seed */
+	CHD_STATE_BYTES = 12, /* "jenkins", a zero, the seed */
 	CHD_SEQUENCE_HEAD_BYTES = 16,
-	CHD_TAIL_BYTES = 8, /* the numbers of slots and of buckets once more */
+	CHD_TAIL_BYTES = 8, /* the numbers of slots and of buckets, repeated */
 	CHD_SELECT_HEAD_BYTES = 8,
 	CHD_SELECT_STEP = 128,    /* ones between two entries of the table for quick selection */
 	CHD_BITS_MAX = 31,        /* of a displacement */
@@ -52,7 +52,7 @@ struct cairn_chd_hashes cairn_chd_hash(uint32_t seed, uint32_t n_slots, uint32_t
 		.bucket = w[0] % n_buckets, .first = w[1] % n_slots, .step = w[2] % (n_slots - 1) + 1};
 }
 
-/* n bits from bit at on, lowest first; five bytes from there are present. */
+/* Returns n bits from bit `at` on, lowest first. Five bytes must be present there. */
 static uint32_t chd_bits(const uint8_t *bits, uint32_t at, uint32_t n)
 {
 	const uint8_t *p = bits + at / 8;
@@ -84,7 +84,7 @@ struct chd_dump {
 	uint32_t rem_bits, total_bits;
 	uint64_t select_bits; /* rounded up to words */
 	uint64_t sequence_at;
-	const uint8_t *select, *rems, *store; /* of these lengths, all present: */
+	const uint8_t *select, *rems, *store; /* bytes of these lengths, all present: */
 	uint64_t rems_bytes, store_bytes;
 };
 
@@ -99,7 +99,7 @@ static enum cairn_status chd_short(const struct chd_dump *d)
 			  "the file ends in the hash function; it was cut off");
 }
 
-/* The next field must be this. */
+/* Checks that the next field has this value. */
 static enum cairn_status chd_expect(struct chd_dump *d, uint64_t expected, const char *what)
 {
 	uint64_t at = cairn_cur_offset(d->cur);
@@ -143,7 +143,7 @@ static enum cairn_status chd_parse_head(struct cairn_chd *chd, struct chd_dump *
 	return status;
 }
 
-/* The compressed sequence: for each bucket, in how many bits its displacement stands. */
+/* Parses the compressed sequence: the number of bits of each bucket's displacement. */
 static enum cairn_status chd_parse_sequence(struct cairn_chd *chd, struct chd_dump *d)
 {
 	uint32_t sequence_bytes = cairn_cur_u32le(d->cur);
@@ -189,7 +189,7 @@ static enum cairn_status chd_parse_sequence(struct cairn_chd *chd, struct chd_du
 	return d->cur->bad ? chd_short(d) : CAIRN_OK;
 }
 
-/* The remainder of a bucket; unlike chd_bits() this stays within the bytes. */
+/* Returns the remainder of a bucket. Unlike chd_bits(), reads no byte after the table. */
 static uint32_t chd_rem(const struct chd_dump *d, uint32_t bucket)
 {
 	uint64_t at = (uint64_t)bucket * d->rem_bits, five = 0;
@@ -204,7 +204,7 @@ static enum cairn_status chd_bad_bucket(const struct chd_dump *d, uint32_t bucke
 			  bucket, what);
 }
 
-/* Where each bucket's displacement ends: the ones of the selection give its upper bits, the remainders the lower. */
+/* Computes where each bucket's displacement ends: upper bits from the selection, lower bits from the remainders. */
 static enum cairn_status chd_expand(struct cairn_chd *chd, const struct chd_dump *d)
 {
 	uint32_t bucket = 0;
@@ -240,7 +240,7 @@ enum cairn_status cairn_chd_parse(struct cairn_chd *out, struct cairn_cur *cur, 
 		status = chd_expect(&d, out->n_buckets, "the second number of buckets");
 	if (status != CAIRN_OK || !d.store)
 		return status;
-	/* An eighth of a byte or more was seen to be present for each bucket, so these are bounded by the file. */
+	/* The file has at least one bit for each bucket, so its length bounds these allocations. */
 	out->starts = malloc(((size_t)out->n_buckets + 1) * sizeof(*out->starts));
 	out->bits = calloc(1, d.store_bytes + CHD_BITS_SPARE_BYTES);
 	if (!out->starts || !out->bits) {

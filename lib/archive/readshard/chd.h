@@ -1,5 +1,5 @@
-/* The hash function of a Read Shard: CHD_PH, "compress, hash and displace", as cmph writes it. Maps each of the keys it
- * was built for to a slot of its own, and any other key to some slot. */
+/* The hash function of a Read Shard: CHD_PH, "compress, hash and displace", as cmph writes it. Maps each key it was
+ * built for to a slot of its own, and any other key to some slot. */
 #ifndef CAIRN_ARCHIVE_READSHARD_CHD_H
 #define CAIRN_ARCHIVE_READSHARD_CHD_H
 
@@ -8,43 +8,44 @@
 
 #include "archive/readshard/format.h"
 
-enum { CAIRN_CHD_HEAD_BYTES = 31 }; /* of a dump, up to and with the length of what varies */
+enum { CAIRN_CHD_HEAD_BYTES = 31 }; /* of a dump, up to the length of its variable part */
 
-/** The length of a dump, by its head; only cairn_chd_parse() says whether it is one. */
+/** Returns the length that the head of a dump states. Only cairn_chd_parse() checks whether it is a dump. */
 uint64_t cairn_chd_dump_bytes(const uint8_t head[static CAIRN_CHD_HEAD_BYTES]);
 
-/** A function in memory: 4 bytes a bucket (of some 4 keys), and the packed displacements. Any thread may search. */
+/** A function in memory: 4 bytes for each bucket (of about 4 keys), and the packed displacements. Any thread may
+ * search. */
 struct cairn_chd {
 	uint32_t seed;
 	uint32_t n_slots;   /* at least 2 */
 	uint32_t n_buckets; /* at least 1 */
 	uint32_t *starts;   /* n_buckets + 1: the first bit of each bucket's displacement; owned */
-	uint8_t *bits;      /* owned; zeros follow, so that five bytes can be read at each */
+	uint8_t *bits;      /* owned; with zeros at the end, so that five bytes can be read at any place */
 };
 
 /**
- * Read a dump of cmph. Every length is checked against the others and the bytes at hand; the table for quick selection
- * is not trusted but made anew.
- * @param cur  at the dump, and behind it afterwards
+ * Reads a dump of cmph. Checks every length against the others and the bytes present. Ignores the table for quick
+ * selection and computes its own.
+ * @param cur  at the dump; after it on return
  * @param[out] out  cairn_chd_fini() it
  * @return CAIRN_OK; CAIRN_E_FORMAT with the offset of the field from the cursor's start; CAIRN_E_NOMEM
  */
 CAIRN_MUST_USE enum cairn_status cairn_chd_parse(struct cairn_chd *out, struct cairn_cur *cur, struct cairn_diag *diag);
 
-/** Free what it owns; harmless on a zeroed one. */
+/** Frees its memory; harmless on a zeroed one. */
 void cairn_chd_fini(struct cairn_chd *chd);
 
-/** The slot of a key. @return below n_slots */
+/** Returns the slot of a key, below n_slots. */
 uint32_t cairn_chd_search(const struct cairn_chd *chd, const uint8_t key[static CAIRN_READSHARD_KEY_BYTES]);
 
-/** The three hashes of a key (Jenkins 1996), as both the search and the building take them. */
+/** Computes the three hashes of a key (Jenkins 1996) for searching and building. */
 struct cairn_chd_hashes {
 	uint32_t bucket, first, step;
 };
 struct cairn_chd_hashes cairn_chd_hash(uint32_t seed, uint32_t n_slots, uint32_t n_buckets,
 				       const uint8_t key[static CAIRN_READSHARD_KEY_BYTES]);
 
-/** The slot that a displacement gives. */
+/** Returns the slot for a displacement. */
 static inline uint32_t cairn_chd_slot(const struct cairn_chd_hashes *h, uint32_t displacement, uint32_t n_slots)
 {
 	return (uint32_t)((h->first + (uint64_t)h->step * (displacement % n_slots) + displacement / n_slots) % n_slots);
@@ -58,10 +59,10 @@ struct cairn_chd_keys {
 };
 
 /**
- * Build a function and append its dump. The same keys in the same order always give the same bytes. Takes about 19
+ * Builds a function and appends its dump. The same keys in the same order always give the same bytes. Takes about 19
  * bytes of memory a key while it works.
- * @param[out] first, second  which two keys are equal, when the answer is CAIRN_E_CONFLICT
- * @return CAIRN_OK; CAIRN_E_CONFLICT a key is there twice; CAIRN_E_LIMIT too many keys, or no function was found (does
+ * @param[out] first, second  two equal keys, after CAIRN_E_CONFLICT
+ * @return CAIRN_OK; CAIRN_E_CONFLICT two keys are equal; CAIRN_E_LIMIT too many keys, or no function was found (does
  * not happen by chance); CAIRN_E_NOMEM
  */
 CAIRN_MUST_USE enum cairn_status cairn_chd_build(struct cairn_buf *dump, const struct cairn_chd_keys *keys,

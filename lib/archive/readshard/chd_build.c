@@ -13,8 +13,8 @@ enum {
 	CHD_SEEDS_MAX = 64,
 	CHD_KEYS_A_BUCKET = 4,
 	CHD_SLOTS_MIN = 11,
-	CHD_BUCKET_KEYS_MAX = 64, /* a larger one means a bad seed: sizes are Poisson around 4 */
-	CHD_ROUNDS_MAX = 4096,    /* times all steps that a displacement may take */
+	CHD_BUCKET_KEYS_MAX = 64, /* a larger bucket means a bad seed: sizes are Poisson around 4 */
+	CHD_ROUNDS_MAX = 4096,    /* rounds through all slots that a displacement may take */
 };
 
 /* A key in its bucket. */
@@ -26,8 +26,8 @@ struct chd_build {
 	const struct cairn_chd_keys *keys;
 	uint32_t n_slots, n_buckets, seed;
 	struct chd_item *items;  /* by bucket */
-	uint32_t *starts;        /* n_buckets + 1, into items */
-	uint32_t *order;         /* buckets, large ones first, of one size in order */
+	uint32_t *starts;        /* n_buckets + 1 offsets into items */
+	uint32_t *order;         /* buckets, largest first; those of equal size in order */
 	uint32_t *displacements; /* by bucket */
 	uint8_t *taken;          /* a bit for each slot */
 };
@@ -45,7 +45,7 @@ static bool build_is_prime(uint32_t n)
 	return n > 1;
 }
 
-/* @return slots for so many keys: one in a hundred stays free, and the number is prime */
+/* @return the number of slots for n keys: a prime that leaves one slot in a hundred free */
 static uint32_t build_slots(uint32_t n_keys)
 {
 	uint32_t n = (uint32_t)((uint64_t)(n_keys ? n_keys : 1) * 100 / 99) + 1;
@@ -83,7 +83,7 @@ static uint32_t build_size(const struct chd_build *b, uint32_t bucket)
 	return b->starts[bucket + 1] - b->starts[bucket];
 }
 
-/* Sort keys into buckets, and buckets by size; both by counting. @return false: a bucket is too large for this seed */
+/* Sorts keys into buckets, and buckets by size; both by counting. @return false: a bucket is too large for this seed */
 static bool build_deal(struct chd_build *b)
 {
 	bool fits = true;
@@ -101,7 +101,7 @@ static bool build_deal(struct chd_build *b)
 		place[size - 1] = place[size] + of_size[size];
 	for (uint32_t g = 0; g < b->n_buckets && fits; g++)
 		b->order[place[build_size(b, g)]++] = g;
-	/* Each start moves to its bucket's end while the bucket fills, and back. */
+	/* Starts move to their buckets' ends while these fill; move them back. */
 	for (uint32_t i = 0; i < b->keys->n; i++) {
 		struct cairn_chd_hashes h = cairn_chd_hash(b->seed, b->n_slots, b->n_buckets, build_key(b, i));
 		b->items[b->starts[h.bucket]++] = (struct chd_item){.first = h.first, .step = h.step, .key = i};
@@ -111,8 +111,9 @@ static bool build_deal(struct chd_build *b)
 	return fits;
 }
 
-/* Two keys of one bucket that always fall together: another seed parts them, unless they are equal.
- * @return CAIRN_OK: there are none; CAIRN_E_MISMATCH; CAIRN_E_CONFLICT they are equal */
+/* Looks for two keys in one bucket that no displacement can separate. Another seed separates them unless they are
+ * equal.
+ * @return CAIRN_OK: no such keys; CAIRN_E_MISMATCH another seed may help; CAIRN_E_CONFLICT they are equal */
 static enum cairn_status build_part(const struct chd_build *b, uint32_t *first, uint32_t *second)
 {
 	enum cairn_status status = CAIRN_OK;
@@ -133,7 +134,7 @@ static enum cairn_status build_part(const struct chd_build *b, uint32_t *first, 
 	return status;
 }
 
-/* Take the slots of a bucket under a displacement. @return false: one is taken; then none is */
+/* Takes the slots of a bucket under a displacement. @return false: a slot is occupied, and none was taken */
 static bool build_take(struct chd_build *b, uint32_t bucket, uint32_t displacement)
 {
 	for (uint32_t i = b->starts[bucket]; i < b->starts[bucket + 1]; i++) {
@@ -171,13 +172,13 @@ static bool build_displace(struct chd_build *b)
 
 /* --- writing the dump --------------------------------------------------------------------------------------------- */
 
-/* Bits that a displacement takes: numbers of n bits stand for 2^n - 1 and on, so that none is wasted. */
+/* Returns the bits of a displacement. Numbers of n bits encode values from 2^n - 1 on, so that no code is wasted. */
 static uint32_t dump_bits(uint32_t displacement)
 {
 	return 31 - (uint32_t)__builtin_clz(displacement + 1);
 }
 
-/* Put n bits of value at bit at of zeroed bytes. */
+/* Puts n bits of value at bit `at` of zeroed bytes. */
 static void dump_put(uint8_t *bytes, uint64_t at, uint32_t value, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++, at++)
@@ -194,7 +195,7 @@ static uint8_t *dump_zeros(struct cairn_buf *dump, uint64_t bits)
 	return at;
 }
 
-/* The ones of the selection, and the position of one number 0, 128, 256 ... */
+/* Writes the ones of the selection, and the positions of the ones number 0, 128, 256 ... */
 static void dump_select(const struct chd_build *b, struct cairn_buf *dump, uint32_t rem_bits, uint32_t n_zeros)
 {
 	enum { STEP = 128 };

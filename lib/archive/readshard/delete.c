@@ -13,7 +13,7 @@
 
 enum { DELETE_ZEROS_BYTES = 64 * 1024 };
 
-/* A lock of the open file, not of the process. @return false: somebody else has one */
+/* Locks for the open file, not for the process. @return false: another holder has a lock */
 static bool delete_lock(int fd, short type, uint64_t at, uint64_t len)
 {
 	struct flock lock = {
@@ -26,7 +26,7 @@ void cairn_readshard_hold(int fd, const struct cairn_readshard_slot *slot)
 	(void)delete_lock(fd, F_RDLCK, slot->at, CAIRN_READSHARD_SIZE_BYTES + slot->bytes);
 }
 
-/* A hole where the file system has them: zeros that take no space. */
+/* Punches a hole if the file system can: zeros that take no space. */
 static enum cairn_status delete_punch(int fd, uint64_t at, uint64_t len)
 {
 	static const uint8_t ZEROS[DELETE_ZEROS_BYTES];
@@ -65,7 +65,7 @@ enum cairn_status cairn_readshard_delete(struct cairn_readshard *s, int fd,
 	enum cairn_status status = cairn_readshard_find(s, key, &slot, diag);
 	if (status != CAIRN_OK)
 		return status;
-	/* Before the tombstone, behind which a slot that lies over this one would look like the only one there. */
+	/* Check overlaps before the tombstone is written: after it, an overlapping object would look sound. */
 	bool disjoint = cairn_readshard_check_disjoint(s, diag) == CAIRN_OK;
 	cairn_put_u64be(tombstone + CAIRN_READSHARD_KEY_BYTES, CAIRN_READSHARD_NO_OFFSET);
 	status = cairn_fd_write_at(fd, cairn_readshard_slot_at(s, cairn_readshard_slot_of(s, key)), tombstone,
@@ -87,7 +87,7 @@ enum cairn_status cairn_readshard_scrub(struct cairn_readshard *s, int fd, bool 
 	*zeroed = true;
 	enum cairn_status status = cairn_readshard_list(s, &slots, &n, diag);
 	if (status == CAIRN_OK && n >= h->n_objects) {
-		free(slots); /* nothing was deleted: what looks like a gap is an object whose length is damaged */
+		free(slots); /* nothing was deleted, so an apparent gap is an object with a damaged length */
 		return CAIRN_OK;
 	}
 	if (status == CAIRN_OK)

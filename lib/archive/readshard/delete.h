@@ -8,21 +8,21 @@
 
 /**
  * Keeps an object's bytes from being zeroed by any process while any copy of the descriptor is open, by a read lock on
- * its bytes. Look the object up again afterwards: it may have been deleted before. Does nothing on file systems
+ * its bytes. Look the object up again afterwards: it may already have been deleted. Does nothing on file systems
  * without locks.
- * @param fd  the file, opened for this alone
+ * @param fd  the file, opened only for this lock
  */
 void cairn_readshard_hold(int fd, const struct cairn_readshard_slot *slot);
 
 /**
  * Deletes an object: first its slot becomes a tombstone, durably. Then its size and bytes are zeroed, and their disk
- * space is freed if the file system can. If the process is killed in between, the object is deleted, and
- * cairn_readshard_scrub() zeroes its bytes. The result equals that of swh.shard.
- * If objects overlap, or one is outside its section, a slot is wrong, and the bytes may be another object's: then only
- * the tombstone is written, and diag says where.
+ * space is freed if the file system can. If the process is killed in between, the object stays deleted, and
+ * cairn_readshard_scrub() zeroes its bytes. The result equals that of swh.shard. If objects overlap, or one is outside
+ * its section, a slot is wrong, and the bytes may be another object's: then only the tombstone is written, and diag
+ * says where.
  * @param s  of the same file
  * @param fd  open for reading and writing; no other deletion may run
- * @param[out] zeroed  false: not zeroed, or somebody holds the bytes: call cairn_readshard_scrub() later
+ * @param[out] zeroed  false: not zeroed, or a reader holds the bytes: call cairn_readshard_scrub() later
  * @return CAIRN_OK; CAIRN_E_NOT_FOUND; CAIRN_E_FORMAT the slot is damaged; CAIRN_E_IO; CAIRN_E_FULL; CAIRN_E_NOMEM
  */
 CAIRN_MUST_USE enum cairn_status cairn_readshard_delete(struct cairn_readshard *s, int fd,

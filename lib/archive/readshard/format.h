@@ -7,7 +7,7 @@
 
 enum {
 	CAIRN_READSHARD_KEY_BYTES = 32,
-	CAIRN_READSHARD_NAME_BYTES = 9, /* what readers compare: "SWHShard" and one zero */
+	CAIRN_READSHARD_NAME_BYTES = 9, /* bytes that readers compare: "SWHShard" and one zero */
 	CAIRN_READSHARD_VERSION = 1,
 	/* Offsets of the header's fields, u64 each. */
 	CAIRN_READSHARD_VERSION_AT = 32,
@@ -18,14 +18,15 @@ enum {
 	CAIRN_READSHARD_INDEX_BYTES_AT = 72,
 	CAIRN_READSHARD_FUNCTION_AT = 80,
 	CAIRN_READSHARD_HEADER_BYTES = 88,
-	CAIRN_READSHARD_OBJECTS_START = 512, /* where writers put the first object; zeros between */
+	CAIRN_READSHARD_OBJECTS_START = 512, /* where writers put the first object; zeros fill the space before it */
 	CAIRN_READSHARD_SIZE_BYTES = 8,      /* before each object's bytes */
 	CAIRN_READSHARD_SLOT_BYTES = 40,     /* key, offset of the object's size */
-	/* What this writer takes into one file; about 60 bytes of memory each. Readers rely on the file's length. */
+	/* The most objects that this writer accepts, at about 60 bytes of memory each. Readers rely on the file's
+	 * length. */
 	CAIRN_READSHARD_OBJECTS_MAX = 1 << 24,
 };
 
-/** Offset of a slot that is free, or whose object was deleted. */
+/** Offset in a slot that is free, or whose object was deleted. */
 #define CAIRN_READSHARD_NO_OFFSET UINT64_MAX
 
 #define CAIRN_READSHARD_NAME "SWHShard"

@@ -14,12 +14,12 @@
 
 struct cairn_readshard {
 	int fd;               /* owned; -1: the bytes are borrowed */
-	const uint8_t *bytes; /* NULL: they are read from fd */
+	const uint8_t *bytes; /* NULL: bytes are read from fd */
 	uint64_t len;
 	struct cairn_readshard_header header;
 	struct cairn_chd function;
 	uint64_t end;
-	bool disjoint; /* cairn_readshard_check_disjoint() has found so */
+	bool disjoint; /* result of cairn_readshard_check_disjoint() */
 };
 
 enum cairn_status cairn_readshard_read(const struct cairn_readshard *s, uint64_t at, uint8_t *out, size_t len,
@@ -38,7 +38,7 @@ enum cairn_status cairn_readshard_read(const struct cairn_readshard *s, uint64_t
 
 /* --- opening ------------------------------------------------------------------------------------------------------ */
 
-/* A number of the header is not possible. */
+/* Refuses a number of the header that cannot be. */
 static enum cairn_status readshard_layout(struct cairn_diag *diag, uint64_t at, uint64_t expected, uint64_t actual,
 					  const char *what)
 {
@@ -105,7 +105,7 @@ static enum cairn_status readshard_parse_header(struct cairn_readshard *s, struc
 	return readshard_check_layout(s, diag);
 }
 
-/* The bytes of the hash function, as far as the file has them: what may follow it is as long as anybody likes. */
+/* Reads the bytes of the hash function. Bytes of any number may follow it in the file. */
 static enum cairn_status readshard_read_function(const struct cairn_readshard *s, uint8_t **out, size_t *len,
 						 struct cairn_diag *diag)
 {
@@ -245,8 +245,8 @@ uint64_t cairn_readshard_slot_at(const struct cairn_readshard *s, uint32_t slot)
 	return s->header.index_at + (uint64_t)slot * CAIRN_READSHARD_SLOT_BYTES;
 }
 
-/* The object of a slot: within the section, and its length, too. Each byte that decides is read once, since another
- * process may be deleting the object. */
+/* Checks that the object of a slot and its length are within the section. Reads each of these bytes once, because
+ * another process may be deleting the object. */
 static enum cairn_status readshard_place(const struct cairn_readshard *s, uint32_t slot, uint64_t at,
 					 struct cairn_readshard_slot *out, struct cairn_diag *diag)
 {
@@ -284,7 +284,7 @@ static enum cairn_status readshard_parse_slot(const struct cairn_readshard *s, u
 {
 	static const uint8_t ZEROS[CAIRN_READSHARD_KEY_BYTES];
 	uint64_t at = cairn_get_u64be(bytes + CAIRN_READSHARD_KEY_BYTES);
-	/* Older writers leave a free slot all zero. The key alone says nothing: an object may have one of zeros. */
+	/* Older writers leave a free slot all zero. The key alone does not tell: an object's key may be all zero. */
 	if (at == CAIRN_READSHARD_NO_OFFSET || (at == 0 && memcmp(bytes, ZEROS, sizeof(ZEROS)) == 0))
 		return CAIRN_OK;
 	enum cairn_status status = readshard_place(s, slot, at, out, diag);
@@ -316,7 +316,7 @@ enum cairn_status cairn_readshard_find(const struct cairn_readshard *s,
 		cairn_readshard_read(s, cairn_readshard_slot_at(s, slot), bytes, sizeof(bytes), diag);
 	if (status != CAIRN_OK)
 		return status;
-	/* The function gives a slot for any key; most that are asked for here are not in it. */
+	/* The function returns a slot for any key, and most keys that are looked up here are absent. */
 	if (memcmp(bytes, key, CAIRN_READSHARD_KEY_BYTES) != 0)
 		return CAIRN_E_NOT_FOUND;
 	status = readshard_parse_slot(s, slot, bytes, out, diag);

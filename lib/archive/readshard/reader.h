@@ -21,25 +21,25 @@ struct cairn_readshard_header {
 	uint64_t function_at;
 };
 
-/** One slot of the index. */
+/** A slot of the index. */
 struct cairn_readshard_slot {
 	bool is_live; /* false: free or deleted; then the rest is zero */
 	uint8_t key[CAIRN_READSHARD_KEY_BYTES];
 	uint64_t at;       /* offset of the object's size field */
-	uint64_t bytes_at; /* of its first byte */
+	uint64_t bytes_at; /* offset of its first byte */
 	uint64_t bytes;
 };
 
 /**
- * Check header and hash function of a file. Slots are checked when they are looked at.
+ * Opens a file and checks its header and hash function. Slots are checked when they are read.
  * @param fd  open for reading; may be closed afterwards, since a copy of it is kept
  * @param[out] out  owned by the caller, cairn_readshard_free()
  * @return CAIRN_OK; CAIRN_E_FORMAT with rule, offset and values in diag; CAIRN_E_IO; CAIRN_E_NOMEM
  */
 CAIRN_MUST_USE enum cairn_status cairn_readshard_open(struct cairn_readshard **out, int fd, struct cairn_diag *diag);
 
-/** As cairn_readshard_open(), for bytes in memory, which must outlive the shard. @return CAIRN_OK; CAIRN_E_FORMAT;
- * CAIRN_E_NOMEM */
+/** Does the same as cairn_readshard_open() for bytes in memory, which must outlive the shard. @return CAIRN_OK;
+ * CAIRN_E_FORMAT; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_readshard_open_bytes(struct cairn_readshard **out, const uint8_t *bytes,
 							    size_t len, struct cairn_diag *diag);
 void cairn_readshard_free(struct cairn_readshard *s);
@@ -47,31 +47,31 @@ void cairn_readshard_freep(struct cairn_readshard **s);
 
 const struct cairn_readshard_header *cairn_readshard_header_of(const struct cairn_readshard *s);
 
-/** Length of the file when it was opened. */
+/** Returns the length of the file when it was opened. */
 uint64_t cairn_readshard_len(const struct cairn_readshard *s);
 
-/** Read exactly len bytes of the file. @return CAIRN_OK; CAIRN_E_IO they cannot be read, or the file was cut */
+/** Reads exactly len bytes of the file. @return CAIRN_OK; CAIRN_E_IO they cannot be read, or the file was cut */
 CAIRN_MUST_USE enum cairn_status cairn_readshard_read(const struct cairn_readshard *s, uint64_t at, uint8_t *out,
 						      size_t len, struct cairn_diag *diag);
 
 /** Returns where the hash function ends; bytes after it, as on devices and in preallocated files, are ignored. */
 uint64_t cairn_readshard_end(const struct cairn_readshard *s);
 
-/** Slots of the index. */
+/** Returns the number of slots of the index. */
 uint32_t cairn_readshard_n_slots(const struct cairn_readshard *s);
 
-/** The slot that a key would be in. */
+/** Returns the slot for a key, whether or not the shard has the key. */
 uint32_t cairn_readshard_slot_of(const struct cairn_readshard *s, const uint8_t key[static CAIRN_READSHARD_KEY_BYTES]);
 
-/** Offset of a slot in the file. */
+/** Returns the offset of a slot in the file. */
 uint64_t cairn_readshard_slot_at(const struct cairn_readshard *s, uint32_t slot);
 
-/** Look at a slot. @return CAIRN_OK; CAIRN_E_FORMAT the object is not within the file's objects; CAIRN_E_IO as
+/** Reads a slot. @return CAIRN_OK; CAIRN_E_FORMAT the object is outside of the section of objects; CAIRN_E_IO as
  *  cairn_readshard_read() */
 CAIRN_MUST_USE enum cairn_status cairn_readshard_slot(const struct cairn_readshard *s, uint32_t slot,
 						      struct cairn_readshard_slot *out, struct cairn_diag *diag);
 
-/** Find an object. @return CAIRN_OK; CAIRN_E_NOT_FOUND never there, or deleted; CAIRN_E_FORMAT and CAIRN_E_IO as
+/** Finds an object. @return CAIRN_OK; CAIRN_E_NOT_FOUND absent or deleted; CAIRN_E_FORMAT and CAIRN_E_IO as
  *  cairn_readshard_slot() */
 CAIRN_MUST_USE enum cairn_status cairn_readshard_find(const struct cairn_readshard *s,
 						      const uint8_t key[static CAIRN_READSHARD_KEY_BYTES],
@@ -84,21 +84,22 @@ CAIRN_MUST_USE enum cairn_status cairn_readshard_find_again(const struct cairn_r
 							    struct cairn_diag *diag);
 
 /**
- * The objects that are there, by their place in the file, for reading from front to end. 8 bytes of memory an object.
+ * Lists the live objects in the order of the file. Takes 8 bytes of memory for each.
  * @param[out] slots  their slots; owned by the caller, free()
  * @return CAIRN_OK; CAIRN_E_FORMAT and CAIRN_E_IO as cairn_readshard_slot(); CAIRN_E_NOMEM
  */
 CAIRN_MUST_USE enum cairn_status cairn_readshard_list(const struct cairn_readshard *s, uint32_t **slots, uint32_t *n,
 						      struct cairn_diag *diag);
 
-/** Checks that an object begins after the previous ones. @param[in,out] end  where they end; then where this one ends
+/** Checks that an object begins after the previous ones. @param[in,out] end  end of the previous objects; then of this
+ * one
  * @return CAIRN_OK; CAIRN_E_FORMAT "readshard.overlap" with both places */
 CAIRN_MUST_USE enum cairn_status cairn_readshard_check_behind(const struct cairn_readshard_slot *object, uint32_t slot,
 							      uint64_t *end, struct cairn_diag *diag);
 
 /**
- * Checks that all live objects are within their section and do not overlap. A success is remembered: objects can only
- * be removed later. One thread at a time.
+ * Checks that all live objects are within their section and do not overlap. Remembers a success, because later changes
+ * only remove objects. Not for two threads at once.
  * @return CAIRN_OK; CAIRN_E_FORMAT "readshard.overlap", or as cairn_readshard_slot(); CAIRN_E_IO; CAIRN_E_NOMEM
  */
 CAIRN_MUST_USE enum cairn_status cairn_readshard_check_disjoint(struct cairn_readshard *s, struct cairn_diag *diag);
@@ -107,8 +108,8 @@ CAIRN_MUST_USE enum cairn_status cairn_readshard_check_disjoint(struct cairn_rea
 struct cairn_readshard_summary {
 	uint32_t n_objects;      /* live */
 	uint64_t n_deleted;      /* deleted */
-	uint64_t bytes;          /* of objects, without their size fields */
-	uint64_t trailing_bytes; /* behind the hash function */
+	uint64_t bytes;          /* bytes of objects, without their size fields */
+	uint64_t trailing_bytes; /* bytes after the hash function */
 };
 
 /**

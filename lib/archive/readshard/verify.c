@@ -25,7 +25,7 @@ static enum cairn_status verify_header(const struct cairn_readshard_header *h, s
 	return status;
 }
 
-/* Slots in the order of their objects: each is where its key belongs, and begins behind the one before. */
+/* Checks slots in the order of their objects: each belongs to its key, and objects do not overlap. */
 static enum cairn_status verify_slots(const struct cairn_readshard *s, const uint32_t *slots, uint32_t n,
 				      struct cairn_readshard_summary *sum, struct cairn_diag *diag)
 {
@@ -35,7 +35,7 @@ static enum cairn_status verify_slots(const struct cairn_readshard *s, const uin
 		enum cairn_status status = cairn_readshard_slot(s, slots[i], &slot, diag);
 		if (status != CAIRN_OK || !slot.is_live) {
 			if (status == CAIRN_OK)
-				continue; /* deleted meanwhile */
+				continue; /* deleted in the meantime */
 			return status;
 		}
 		uint32_t right = cairn_readshard_slot_of(s, slot.key);
@@ -55,7 +55,7 @@ static enum cairn_status verify_slots(const struct cairn_readshard *s, const uin
 	return CAIRN_OK;
 }
 
-/* Objects fill their section when none was deleted; there cannot be more than were written. */
+/* If no object was deleted, the objects fill their section. There cannot be more objects than were written. */
 static enum cairn_status verify_sums(const struct cairn_readshard_header *h, struct cairn_readshard_summary *sum,
 				     struct cairn_diag *diag)
 {

@@ -15,7 +15,7 @@
 enum {
 	WRITER_BUF_BYTES = 1 << 20,
 	WRITER_COPY_BYTES = 64 * 1024,         /* longer objects are copied past the buffer */
-	WRITER_FLUSH_BYTES = 16 * 1024 * 1024, /* after so many the disk is set to work */
+	WRITER_FLUSH_BYTES = 16 * 1024 * 1024, /* start writing to the disk after this many bytes */
 	WRITER_FUNCTION_BYTES_MAX = 512 << 20,
 };
 
@@ -23,8 +23,8 @@ struct cairn_readshard_writer {
 	int fd;
 	enum cairn_status failed; /* sticky */
 	bool no_copy;             /* the kernel cannot copy between these files */
-	uint64_t at;              /* where the next byte goes, those in the buffer counted */
-	uint64_t flushed;         /* up to here the disk was set to work */
+	uint64_t at;              /* where the next byte goes, after those in the buffer */
+	uint64_t flushed;         /* up to here, writing to the disk was started */
 	struct cairn_buf entries; /* key and offset, as in the index */
 	uint32_t n;
 	size_t n_buf;
@@ -59,7 +59,7 @@ void cairn_readshard_writer_freep(struct cairn_readshard_writer **w)
 
 /* --- bytes -------------------------------------------------------------------------------------------------------- */
 
-/* Keep a failure, so that nothing follows it. */
+/* Keeps a failure, so that nothing is written after it. */
 static enum cairn_status writer_note(struct cairn_readshard_writer *w, enum cairn_status status)
 {
 	w->failed = status;
@@ -70,7 +70,7 @@ static enum cairn_status writer_flush(struct cairn_readshard_writer *w)
 {
 	enum cairn_status status = cairn_fd_write_all(w->fd, w->buf, w->n_buf);
 	w->n_buf = 0;
-	/* The disk works while the rest is read, instead of all at once in the end. Only a hint. */
+	/* Lets the disk write while the rest is read, not only at the end. Just a hint. */
 	if (status == CAIRN_OK && w->at - w->flushed >= WRITER_FLUSH_BYTES) {
 		(void)sync_file_range(w->fd, (off_t)w->flushed, (off_t)(w->at - w->flushed), SYNC_FILE_RANGE_WRITE);
 		w->flushed = w->at;
@@ -96,7 +96,7 @@ static enum cairn_status writer_put(struct cairn_readshard_writer *w, const uint
 	return CAIRN_OK;
 }
 
-/* Through the buffer. */
+/* Writes through the buffer. */
 static enum cairn_status writer_read(struct cairn_readshard_writer *w, int from_fd, uint64_t offset, uint64_t len)
 {
 	while (len > 0) {
@@ -119,7 +119,7 @@ static enum cairn_status writer_read(struct cairn_readshard_writer *w, int from_
 	return CAIRN_OK;
 }
 
-/* Within the kernel; the rest through the buffer where it cannot. */
+/* Copies within the kernel, or through the buffer what the kernel cannot copy. */
 static enum cairn_status writer_copy(struct cairn_readshard_writer *w, int from_fd, uint64_t len)
 {
 	off_t from = 0;
@@ -130,7 +130,7 @@ static enum cairn_status writer_copy(struct cairn_readshard_writer *w, int from_
 		ssize_t n = cairn_sys_copy_file_range(from_fd, &from, w->fd, NULL, (size_t)(len - (uint64_t)from), 0);
 		if (n < 0 && (errno == ENOSPC || errno == EDQUOT || errno == EIO))
 			return cairn_fd_status(errno);
-		if (n <= 0) { /* other file systems, or a kernel that does not know how */
+		if (n <= 0) { /* two file systems, or an old kernel */
 			w->no_copy = true;
 			return writer_read(w, from_fd, (uint64_t)from, len - (uint64_t)from);
 		}
@@ -181,7 +181,7 @@ enum cairn_status cairn_readshard_writer_add_fd(struct cairn_readshard_writer *w
 
 /* --- the end ------------------------------------------------------------------------------------------------------ */
 
-/* Which entry is in which slot: 1 and up; 0 for none. */
+/* Returns the entry of each slot, counted from 1; 0: the slot is free. */
 static uint32_t *writer_slots(const struct cairn_readshard_writer *w, const struct cairn_chd *function)
 {
 	uint32_t *slots = calloc(function->n_slots, sizeof(*slots));

@@ -1,4 +1,4 @@
-/* Writes a Read Shard: objects as they come, then the index, the hash function and last the header. */
+/* Writes a Read Shard: objects in the order given, then the index, the hash function and last the header. */
 #ifndef CAIRN_ARCHIVE_READSHARD_WRITER_H
 #define CAIRN_ARCHIVE_READSHARD_WRITER_H
 
@@ -12,12 +12,12 @@ struct cairn_readshard_writer;
 
 /**
  * @param fd  an empty file open for writing; borrowed. The same objects in the same order always give the same bytes.
- * Nothing that reads takes the file for a shard before cairn_readshard_writer_end() is done
+ *         Readers refuse the file until cairn_readshard_writer_end() is done
  * @return CAIRN_OK; CAIRN_E_NOMEM
  */
 CAIRN_MUST_USE enum cairn_status cairn_readshard_writer_new(struct cairn_readshard_writer **out, int fd);
 
-/** Add an object. @return CAIRN_OK; CAIRN_E_LIMIT over CAIRN_READSHARD_OBJECTS_MAX; CAIRN_E_IO; CAIRN_E_FULL;
+/** Adds an object. @return CAIRN_OK; CAIRN_E_LIMIT over CAIRN_READSHARD_OBJECTS_MAX; CAIRN_E_IO; CAIRN_E_FULL;
  *  CAIRN_E_NOMEM. After a failure nothing more can be added. */
 CAIRN_MUST_USE enum cairn_status cairn_readshard_writer_add(struct cairn_readshard_writer *w,
 							    const uint8_t key[static CAIRN_READSHARD_KEY_BYTES],
