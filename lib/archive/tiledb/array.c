@@ -16,7 +16,7 @@ enum { ARRAY_COMMITS_BYTES_MAX = 64 << 20 }; /* a list of consolidated commits *
 
 /* --- which fragments count ---------------------------------------------------------------------------------------- */
 
-/* The content of __commits: committed fragments, and those that are replaced by consolidated ones or to be ignored. */
+/* The content of __commits: committed fragments, and those to skip, as replaced by consolidated ones or ignored. */
 struct array_commits {
 	struct cairn_tiledb_names committed, gone;
 };
@@ -33,7 +33,7 @@ static bool array_ends_with(const char *text, size_t len, const char *end)
 	return len > n && memcmp(text + len - n, end, n) == 0;
 }
 
-/* Lines of a list: paths whose last part counts. @param suffix  what each must end in; it is cut off */
+/* Reads the last part of each path in a list. @param suffix required end of each path, which is cut off */
 static enum cairn_status array_read_list(struct cairn_tiledb_names *out, int dir_fd, const char *path,
 					 const char *suffix, struct cairn_diag *diag)
 {
@@ -76,7 +76,7 @@ static enum cairn_status array_read_commit(struct array_commits *out, int dir_fd
 	if (array_ends_with(name, len, ".del") || array_ends_with(name, len, ".upd"))
 		return cairn_fail(diag, CAIRN_E_FORMAT, "tiledb.unsupported", CAIRN_NO_OFFSET,
 				  "%s: deletes and updates are not supported", path);
-	return CAIRN_OK; /* of later versions; TileDB passes over them too */
+	return CAIRN_OK; /* written by later versions; TileDB skips them, too */
 }
 
 static enum cairn_status array_add_fragment(struct cairn_tiledb_array *a, const char *name, struct cairn_diag *diag)
@@ -141,7 +141,7 @@ static enum cairn_status array_read_schema(struct cairn_tiledb_array *a, const c
 	return cairn_tiledb_blame(diag, cairn_tiledb_schema_read(out, a->codec, view, diag), path, 0);
 }
 
-/* The newest: names begin with times. */
+/* The last name is the newest, because names begin with times. */
 static enum cairn_status array_find_schema(struct cairn_tiledb_array *a, struct cairn_diag *diag)
 {
 	CLEANUP(cairn_tiledb_names_fini) struct cairn_tiledb_names names = {0};
@@ -205,7 +205,7 @@ static enum cairn_status reader_read_meta(struct cairn_tiledb_reader *r, struct 
 	return cairn_tiledb_blame(diag, status, path, 0);
 }
 
-/* The files must be exactly as long as the metadata say: a longer one has something that nobody would read. */
+/* Checks that files have exactly the length in the metadata: nobody would read the rest of a longer one. */
 static enum cairn_status reader_check_files(struct cairn_tiledb_reader *r, struct cairn_diag *diag)
 {
 	for (uint32_t i = 0; i < cairn_tiledb_schema_slots(&r->schema); i++) {

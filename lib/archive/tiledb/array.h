@@ -1,4 +1,4 @@
-/* An array as a folder: its schemas, and which fragments count. */
+/* Opens an array, which is a folder: its schemas and its valid fragments. */
 #ifndef CAIRN_ARCHIVE_TILEDB_ARRAY_H
 #define CAIRN_ARCHIVE_TILEDB_ARRAY_H
 
@@ -7,7 +7,7 @@
 /** "__T1_T2_UUID" or "__T1_T2_UUID_VERSION". */
 struct cairn_tiledb_name {
 	uint64_t first_ms, last_ms; /* since 1970 */
-	uint32_t version;           /* 0: the name has none, as those of schemas */
+	uint32_t version;           /* 0: the name has none, as in names of schemas */
 };
 
 /** @return false: not such a name */
@@ -15,25 +15,25 @@ bool cairn_tiledb_name_parse(struct cairn_tiledb_name *out, const char *text);
 
 enum {
 	CAIRN_TILEDB_UUID_BYTES = 16,
-	CAIRN_TILEDB_NAME_TEXT_BYTES = 96, /* a name that is written, with its zero */
+	CAIRN_TILEDB_NAME_TEXT_BYTES = 96, /* length of a name that Cairn writes, with its zero */
 };
-/** Write a name. @param version  0: none */
+/** Writes a name. @param version  0: none */
 void cairn_tiledb_name_text(char out[static CAIRN_TILEDB_NAME_TEXT_BYTES], uint64_t ms,
 			    const uint8_t uuid[static CAIRN_TILEDB_UUID_BYTES], uint32_t version);
 
-/** Owned by one thread at a time; nothing in the folder is changed by it. */
+/** An open array. Owned by one thread at a time. Never changes the folder. */
 struct cairn_tiledb_array {
 	int dir_fd;
 	struct cairn_tiledb_codec *codec;
-	char schema_name[CAIRN_TILEDB_NAME_MAX + 1]; /* of the newest */
+	char schema_name[CAIRN_TILEDB_NAME_MAX + 1]; /* the newest schema */
 	struct cairn_tiledb_schema schema;           /* likewise */
-	char **fragments;                            /* names that count, oldest first */
+	char **fragments;                            /* names of valid fragments, oldest first */
 	uint32_t n_fragments;
-	uint32_t n_ignored; /* fragments in the folder that do not: not committed, or replaced by a consolidated one */
+	uint32_t n_ignored; /* other fragments: not committed, or replaced by a consolidated one */
 };
 
 /**
- * Open an array.
+ * Opens an array.
  * @param[out] out  owned by the caller, also after a failure
  * @return CAIRN_OK
  *         CAIRN_E_NOT_FOUND  there is no such folder, or it is not an array
@@ -45,21 +45,21 @@ CAIRN_MUST_USE enum cairn_status cairn_tiledb_array_open(struct cairn_tiledb_arr
 /** For CLEANUP(). */
 void cairn_tiledb_array_fini(struct cairn_tiledb_array *array);
 
-/** Is this the folder of an array? */
+/** Returns whether this is the folder of an array. */
 bool cairn_tiledb_is_array(const char *path);
 
-/** A fragment that is open. */
+/** An open fragment. */
 struct cairn_tiledb_reader {
 	struct cairn_tiledb_array *array; /* borrowed */
 	char name[CAIRN_TILEDB_NAME_MAX + 1];
 	struct cairn_tiledb_name when;
 	int dir_fd;
 	uint64_t meta_bytes;
-	struct cairn_tiledb_schema schema; /* the one it was written with */
+	struct cairn_tiledb_schema schema; /* the schema it was written with */
 	struct cairn_tiledb_fragment fragment;
 };
 
-/** Read what a fragment says of itself. @return as cairn_tiledb_array_open() */
+/** Reads the metadata of a fragment. @return as cairn_tiledb_array_open() */
 CAIRN_MUST_USE enum cairn_status cairn_tiledb_reader_open(struct cairn_tiledb_reader *out,
 							  struct cairn_tiledb_array *array, const char *name,
 							  struct cairn_diag *diag);
@@ -76,27 +76,26 @@ struct cairn_tiledb_column {
 void cairn_tiledb_column_fini(struct cairn_tiledb_column *column);
 
 /**
- * Read the cells of a field in a tile.
+ * Reads the cells of a field in a tile.
  * @param slot  of a field that is stored: not a dimension of a dense array
  * @return CAIRN_OK; as cairn_tiledb_array_open()
  */
 CAIRN_MUST_USE enum cairn_status cairn_tiledb_reader_column(struct cairn_tiledb_reader *r, uint64_t tile, uint32_t slot,
 							    struct cairn_tiledb_column *out, struct cairn_diag *diag);
 
-/** Value of a cell, and whether it is null. */
+/** Returns the value of a cell, and whether it is null. */
 struct cairn_tiledb_view cairn_tiledb_column_value(const struct cairn_tiledb_column *column, uint64_t cell,
 						   bool *is_null);
 
-/** "a3_var.tdb": a data file of a slot. */
+/** Writes the name of a data file of a slot, such as "a3_var.tdb". */
 enum { CAIRN_TILEDB_FILE_NAME_BYTES = 32 };
 void cairn_tiledb_file_name(char out[static CAIRN_TILEDB_FILE_NAME_BYTES], const struct cairn_tiledb_schema *schema,
 			    uint32_t slot, enum cairn_tiledb_file file);
 
 /**
- * Read every tile and compare with it everything that the metadata say of it: sizes of files, minima, maxima, sums,
- * nulls, the R-tree, the non-empty domain, the order of rows. Of dense fragments statistics are not judged (cells
- * outside of the written range are stored, but do not count), nor are sums of floats, nor the order where there are
- * several dimensions.
+ * Reads every tile and compares the metadata with it: sizes of files, minima, maxima, sums, nulls, the R-tree, the
+ * non-empty domain, the order of rows. Skips the statistics of dense fragments, which also store cells outside of the
+ * written range. Skips sums of floats, and the order of rows with several dimensions.
  * @param progress  called with bytes read so far; may be NULL
  * @return CAIRN_OK; CAIRN_E_MISMATCH; as cairn_tiledb_array_open()
  */

@@ -1,4 +1,4 @@
-/* The cells of one field in one tile. */
+/* Reads the cells of one field in one tile. */
 #include "archive/tiledb/array.h"
 #include "archive/tiledb/folder.h"
 #include "base/bytes.h"
@@ -19,14 +19,14 @@ static enum cairn_status column_limit(struct cairn_diag *diag, const char *name,
 	return CAIRN_E_LIMIT;
 }
 
-/* What to read: a tile of a file, and how it was filtered. */
+/* A tile to read from a file, and how it was filtered. */
 struct column_tile {
 	enum cairn_tiledb_file file;
 	enum cairn_tiledb_vector offsets;
 	const struct cairn_tiledb_pipeline *pipeline;
 	size_t cell_bytes;
 	uint64_t expected;  /* bytes, unfiltered */
-	bool brings_starts; /* of the values of any length that it has */
+	bool brings_starts; /* starts of its values of any length */
 };
 
 static enum cairn_status column_read(struct cairn_tiledb_reader *r, uint64_t tile, uint32_t slot,
@@ -77,13 +77,13 @@ static enum cairn_status column_bad_starts(struct cairn_tiledb_reader *r, uint64
 	return CAIRN_E_FORMAT;
 }
 
-/* Starts of values rise from 0 and end within the values. */
+/* Checks that starts of values rise from 0 and end within the values. */
 static enum cairn_status column_check_starts(struct cairn_tiledb_reader *r, uint64_t tile, uint32_t slot,
 					     const struct cairn_tiledb_column *c, struct cairn_diag *diag)
 {
 	const struct cairn_buf *starts = &c->files[CAIRN_TILEDB_FILE_FIXED], *values = &c->files[CAIRN_TILEDB_FILE_VAR];
 	uint64_t before = 0;
-	if (starts->len != 8 * c->n_cells) /* RLE has brought them */
+	if (starts->len != 8 * c->n_cells) /* RLE has the starts */
 		return column_bad_starts(r, tile, slot, 8 * c->n_cells, starts->len, diag);
 	for (uint64_t i = 0; i < c->n_cells; i++) {
 		uint64_t start = cairn_get_u64le(starts->bytes + 8 * i);

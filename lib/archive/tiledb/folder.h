@@ -1,4 +1,4 @@
-/* Reading files of an array's folder, and naming them in refusals. For this format's own code. */
+/* Reads files of an array's folder, and names them in refusals. Internal to lib/archive/tiledb. */
 #ifndef CAIRN_ARCHIVE_TILEDB_FOLDER_H
 #define CAIRN_ARCHIVE_TILEDB_FOLDER_H
 
@@ -14,32 +14,32 @@ struct cairn_tiledb_names {
 void cairn_tiledb_names_fini(struct cairn_tiledb_names *names);
 /** @return CAIRN_OK; CAIRN_E_LIMIT over CAIRN_TILEDB_FRAGMENTS_MAX; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_tiledb_names_add(struct cairn_tiledb_names *names, const char *text, size_t len);
-/** Sort, and leave one of those that are equal. */
+/** Sorts, and keeps one of equal names. */
 void cairn_tiledb_names_sort(struct cairn_tiledb_names *names);
-/** Of sorted ones. */
+/** Returns whether sorted names contain text. */
 bool cairn_tiledb_names_has(const struct cairn_tiledb_names *names, const char *text);
 
 /**
- * Names in a folder, sorted, without those that begin with a dot.
- * @return CAIRN_OK, also where there is no such folder; CAIRN_E_IO; CAIRN_E_LIMIT; CAIRN_E_NOMEM
+ * Lists the names in a folder, sorted, without those that begin with a dot.
+ * @return CAIRN_OK, also if there is no such folder; CAIRN_E_IO; CAIRN_E_LIMIT; CAIRN_E_NOMEM
  */
 CAIRN_MUST_USE enum cairn_status cairn_tiledb_folder_list(struct cairn_tiledb_names *out, int dir_fd, const char *name,
 							  struct cairn_diag *diag);
 
-/** A file's place, "folder/name", for openat() and messages. */
+/** Length of a path "folder/name", for openat() and messages. */
 enum { CAIRN_TILEDB_PATH_BYTES = 2 * (CAIRN_TILEDB_NAME_MAX + 1) };
 void cairn_tiledb_path(char out[static CAIRN_TILEDB_PATH_BYTES], const char *folder, const char *name);
 
-/** Open for reading, and its length. @return a descriptor; -1, with the refusal in *status and diag */
+/** Opens a file for reading and returns its length. @return a descriptor; -1, with the refusal in *status and diag */
 int cairn_tiledb_file_open(int dir_fd, const char *path, uint64_t *len, enum cairn_status *status,
 			   struct cairn_diag *diag);
 
-/** Append a whole file of at most max bytes. @return CAIRN_OK; CAIRN_E_FORMAT it is missing; CAIRN_E_LIMIT; CAIRN_E_IO;
- *  CAIRN_E_NOMEM */
+/** Appends a whole file of at most max bytes. @return CAIRN_OK; CAIRN_E_FORMAT it is missing; CAIRN_E_LIMIT;
+ *  CAIRN_E_IO; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_tiledb_file_read(struct cairn_buf *out, int dir_fd, const char *path, size_t max,
 							struct cairn_diag *diag);
 
-/** Put the file's name in front of a refusal's text, and move its offset. @return status */
+/** Puts the file's name before a refusal's text, and adds to its offset. @return status */
 enum cairn_status cairn_tiledb_blame(struct cairn_diag *diag, enum cairn_status status, const char *path,
 				     uint64_t offset);
 

@@ -8,17 +8,17 @@
 #include <stdint.h>
 
 enum {
-	CAIRN_TILEDB_VERSION = 22,          /* what is written, and the newest that is read */
+	CAIRN_TILEDB_VERSION = 22,          /* the version that is written, and the newest that is read */
 	CAIRN_TILEDB_VERSION_MIN = 16,      /* older footers differ */
-	CAIRN_TILEDB_VERSION_RLE_UTF8 = 17, /* since then RLE knows texts of UTF-8 as it knew those of ASCII */
+	CAIRN_TILEDB_VERSION_RLE_UTF8 = 17, /* from this version on, RLE packs texts of UTF-8 as it does ASCII */
 	CAIRN_TILEDB_FANOUT = 10,           /* children of a node of the R-tree, as written */
 
-	/* Limits of the reader; none is near what TileDB itself writes. */
+	/* Limits of the reader, far above what TileDB itself writes. */
 	CAIRN_TILEDB_FILTERS_MAX = 8,
 	CAIRN_TILEDB_DIMS_MAX = 16,
 	CAIRN_TILEDB_ATTRS_MAX = 256,
 	CAIRN_TILEDB_NAME_MAX = 255,      /* bytes of the name of a field, a schema or a fragment */
-	CAIRN_TILEDB_LEVELS_MAX = 32,     /* of an R-tree */
+	CAIRN_TILEDB_LEVELS_MAX = 32,     /* levels of an R-tree */
 	CAIRN_TILEDB_VALUE_MAX = 1 << 20, /* bytes of a fixed value or a fill value */
 	CAIRN_TILEDB_FRAGMENTS_MAX = 1 << 16,
 
@@ -27,13 +27,13 @@ enum {
 
 #define CAIRN_TILEDB_CHUNK_BYTES_MAX  ((size_t)64 << 20)  /* one chunk of a tile, unfiltered */
 #define CAIRN_TILEDB_TILE_BYTES_MAX   ((size_t)256 << 20) /* one tile, unfiltered or stored */
-#define CAIRN_TILEDB_META_BYTES_MAX   ((size_t)256 << 20) /* a fragment's metadata file; and all of it unfiltered */
+#define CAIRN_TILEDB_META_BYTES_MAX   ((size_t)256 << 20) /* a fragment's metadata file, as stored and unfiltered */
 #define CAIRN_TILEDB_SCHEMA_BYTES_MAX ((size_t)16 << 20)
 
-/** Number of values in a cell that says "as many as it likes". */
+/** Number of values in a cell that stands for any number. */
 #define CAIRN_TILEDB_VAR UINT32_MAX
 
-/** Types of values that Cairn writes; cairn_tiledb_type() knows all. */
+/** Types of values that Cairn writes; cairn_tiledb_type() has all. */
 enum cairn_tiledb_datatype {
 	CAIRN_TILEDB_CHAR = 4,
 	CAIRN_TILEDB_UINT32 = 9,
@@ -43,10 +43,10 @@ enum cairn_tiledb_datatype {
 	CAIRN_TILEDB_DATETIME_MS = 25, /* i64, milliseconds since 1970 */
 };
 
-/** Filters that are known; any other is refused. */
+/** Filters that this code reads; any other is refused. */
 enum cairn_tiledb_filter_type {
 	CAIRN_TILEDB_FILTER_NONE = 0,
-	CAIRN_TILEDB_FILTER_GZIP = 1, /* a zlib stream, in fact */
+	CAIRN_TILEDB_FILTER_GZIP = 1, /* in fact a zlib stream */
 	CAIRN_TILEDB_FILTER_ZSTD = 2,
 	CAIRN_TILEDB_FILTER_RLE = 4,
 	CAIRN_TILEDB_FILTER_MD5 = 12,
@@ -59,7 +59,7 @@ enum cairn_tiledb_filter_type {
 #define CAIRN_TILEDB_COMMITS_DIR   "__commits"
 #define CAIRN_TILEDB_META_FILE     "__fragment_metadata.tdb"
 
-/** Bytes that belong to someone else. */
+/** Borrowed bytes. */
 struct cairn_tiledb_view {
 	const uint8_t *bytes;
 	size_t len;

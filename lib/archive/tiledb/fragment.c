@@ -94,14 +94,14 @@ static uint64_t fragment_put(struct cairn_buf *out, const struct cairn_buf *raw,
 	return at;
 }
 
-/* One block of the file: its header of counts, then what it has. @return its offset */
+/* Appends one block of the file: its counts, then its content. @return its offset */
 static uint64_t fragment_put_vector(struct cairn_buf *out, struct cairn_buf *raw, const struct cairn_tiledb_slot *slot,
 				    enum cairn_tiledb_vector which, bool checksums)
 {
 	const struct cairn_buf *v = &slot->vectors[which];
 	raw->len = 0;
 	if (v->status != CAIRN_OK)
-		raw->status = v->status; /* a tile was not noted */
+		raw->status = v->status; /* an earlier tile could not be added */
 	if (which == CAIRN_TILEDB_MINS || which == CAIRN_TILEDB_MAXS) {
 		const struct cairn_buf *var = which == CAIRN_TILEDB_MINS ? &slot->var_min : &slot->var_max;
 		cairn_buf_u64le(raw, v->len);
@@ -129,7 +129,7 @@ static void fragment_put_totals(struct cairn_buf *raw, const struct cairn_tiledb
 	}
 }
 
-/* Up to the offsets of the blocks, which follow. */
+/* Writes the footer up to the offsets of the blocks, which follow. */
 static void fragment_put_footer_head(struct cairn_buf *out, const struct cairn_tiledb_fragment *f)
 {
 	size_t name_len = strlen(f->schema_name);

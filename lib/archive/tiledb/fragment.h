@@ -1,4 +1,4 @@
-/* The metadata of a fragment: everything in __fragment_metadata.tdb. */
+/* Reads and writes the metadata of a fragment: everything in __fragment_metadata.tdb. */
 #ifndef CAIRN_ARCHIVE_TILEDB_FRAGMENT_H
 #define CAIRN_ARCHIVE_TILEDB_FRAGMENT_H
 
@@ -6,26 +6,26 @@
 
 /** The data files of a field. */
 enum cairn_tiledb_file {
-	CAIRN_TILEDB_FILE_FIXED,    /* values of fixed length, or where each of any length starts */
+	CAIRN_TILEDB_FILE_FIXED,    /* values of fixed length, or the start of each value of any length */
 	CAIRN_TILEDB_FILE_VAR,      /* values of any length */
 	CAIRN_TILEDB_FILE_VALIDITY, /* one byte a cell: 1 is a value, 0 is null */
 	CAIRN_TILEDB_FILES,
 };
 
-/** What is kept for each tile of a field, in the order of the file. */
+/** The vectors with an entry for each tile of a field, in the order of the file. */
 enum cairn_tiledb_vector {
-	CAIRN_TILEDB_OFFSETS, /* where the tile begins in each of the field's files */
+	CAIRN_TILEDB_OFFSETS, /* start of the tile in each of the field's files */
 	CAIRN_TILEDB_VAR_OFFSETS,
 	CAIRN_TILEDB_VAR_SIZES, /* unfiltered */
 	CAIRN_TILEDB_VALIDITY_OFFSETS,
-	CAIRN_TILEDB_MINS, /* values; of any length: where they start in var */
+	CAIRN_TILEDB_MINS, /* values; if of any length, their starts in var */
 	CAIRN_TILEDB_MAXS,
 	CAIRN_TILEDB_SUMS,
 	CAIRN_TILEDB_NULLS,
 	CAIRN_TILEDB_VECTORS,
 };
 
-/** What belongs to one slot of the schema. Owned. */
+/** The metadata of one slot of the schema. Owned. */
 struct cairn_tiledb_slot {
 	uint64_t file_bytes[CAIRN_TILEDB_FILES];
 	struct cairn_buf vectors[CAIRN_TILEDB_VECTORS]; /* u64 each, except for MINS and MAXS of fixed length */
@@ -48,31 +48,31 @@ struct cairn_tiledb_fragment {
 	uint32_t n_slots;
 	struct cairn_tiledb_slot *slots; /* owned; n_slots */
 
-	/* places in the file, for messages */
+	/* offsets in the file, for messages */
 	uint64_t rtree_at, footer_at;
 	uint64_t *vector_at; /* owned; [n_slots * CAIRN_TILEDB_VECTORS] */
 };
 
-/** An empty one with slots for a schema. @return CAIRN_OK; CAIRN_E_NOMEM */
+/** Begins empty metadata with n_slots slots. @return CAIRN_OK; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_tiledb_fragment_init(struct cairn_tiledb_fragment *f, uint32_t n_slots);
 /** For CLEANUP(). */
 void cairn_tiledb_fragment_fini(struct cairn_tiledb_fragment *f);
 
-/** Entry i of a vector of numbers; in range. */
+/** Returns entry i of a vector of numbers; i must be in range. */
 uint64_t cairn_tiledb_vector_at(const struct cairn_tiledb_slot *slot, enum cairn_tiledb_vector which, uint64_t i);
 
-/** Minimum (MINS) or maximum (MAXS) of tile i of a field that has them. @return false: the vector does not hold it */
+/** Reads the minimum (MINS) or maximum (MAXS) of tile i. @return false: the vector lacks it */
 bool cairn_tiledb_minmax_at(const struct cairn_tiledb_fragment *f, const struct cairn_tiledb_schema *schema,
 			    uint32_t slot, enum cairn_tiledb_vector which, uint64_t i, struct cairn_tiledb_view *out);
 
-/** Cells of a tile. */
+/** Returns the number of cells of a tile. */
 uint64_t cairn_tiledb_tile_cells(const struct cairn_tiledb_fragment *f, const struct cairn_tiledb_schema *schema,
 				 uint64_t tile);
-/** Cells of all tiles. */
+/** Returns the number of cells of all tiles. */
 uint64_t cairn_tiledb_cells(const struct cairn_tiledb_fragment *f, const struct cairn_tiledb_schema *schema);
 
 /**
- * The name of the schema that a metadata file refers to: needed before the rest can be read.
+ * Reads the name of the schema that a metadata file refers to, which is needed to read the rest.
  * @return CAIRN_OK; CAIRN_E_FORMAT
  */
 CAIRN_MUST_USE enum cairn_status cairn_tiledb_fragment_schema(struct cairn_tiledb_view file,
@@ -80,19 +80,19 @@ CAIRN_MUST_USE enum cairn_status cairn_tiledb_fragment_schema(struct cairn_tiled
 							      struct cairn_diag *diag);
 
 /**
- * Read a metadata file; every count is checked against the others.
- * @param version   of the fragment's name
+ * Reads a metadata file, and checks every count against the others.
+ * @param version   version in the fragment's name
  * @param[out] out  owned by the caller, also after a failure
- * @return CAIRN_OK; CAIRN_E_FORMAT; CAIRN_E_LIMIT; CAIRN_E_MISMATCH; CAIRN_E_NOMEM. Offsets are in the file; of what is
- *         wrong within a block, that of the block.
+ * @return CAIRN_OK; CAIRN_E_FORMAT; CAIRN_E_LIMIT; CAIRN_E_MISMATCH; CAIRN_E_NOMEM. A refusal's offset is in the file;
+ *         for an error within a block, it is that of the block.
  */
 CAIRN_MUST_USE enum cairn_status cairn_tiledb_fragment_read(struct cairn_tiledb_fragment *out,
 							    struct cairn_tiledb_codec *codec,
 							    const struct cairn_tiledb_schema *schema, uint32_t version,
 							    struct cairn_tiledb_view file, struct cairn_diag *diag);
 
-/** Append a metadata file of version 22. @param checksums  of its blocks; the footer can have none  @return CAIRN_OK;
- * CAIRN_E_NOMEM; CAIRN_E_LIMIT */
+/** Appends a metadata file of version 22. @param checksums  give blocks checksums; the footer never has one @return
+ * CAIRN_OK; CAIRN_E_NOMEM; CAIRN_E_LIMIT */
 CAIRN_MUST_USE enum cairn_status cairn_tiledb_fragment_write(struct cairn_buf *out,
 							     const struct cairn_tiledb_fragment *f, bool checksums);
 

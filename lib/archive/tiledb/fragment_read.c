@@ -1,4 +1,4 @@
-/* Reading the metadata of a fragment: the footer from the end of the file, then each block that it points to. */
+/* Reads the metadata of a fragment: the footer from the end of the file, then each block that it points to. */
 #include "archive/tiledb/fragment.h"
 #include "base/bytes.h"
 
@@ -12,9 +12,9 @@ struct fragment_reader {
 	struct cairn_tiledb_codec *codec;
 	const struct cairn_tiledb_schema *schema;
 	struct cairn_tiledb_view file;
-	struct cairn_buf block; /* the one read last, unfiltered */
-	size_t budget;          /* bytes that all blocks together may still have */
-	uint64_t next;          /* where the next block begins: right behind the one before */
+	struct cairn_buf block; /* the last block read, unfiltered */
+	size_t budget;          /* bytes left for all further blocks */
+	uint64_t next;          /* start of the next block, right after the previous one */
 	struct cairn_diag *diag;
 };
 
@@ -28,7 +28,7 @@ static enum cairn_status fragment_bad(struct cairn_diag *diag, const char *rule,
 
 /* --- footer ------------------------------------------------------------------------------------------------------- */
 
-/* A cursor over the footer whose offsets are those of the file. */
+/* Returns a cursor over the footer whose offsets are those of the file. */
 static enum cairn_status fragment_find_footer(struct cairn_tiledb_view file, struct cairn_cur *out,
 					      struct cairn_diag *diag)
 {
@@ -97,7 +97,7 @@ static enum cairn_status fragment_check_head(struct fragment_reader *r, uint32_t
 	return CAIRN_OK;
 }
 
-/* How many tiles and cells, and that they can be. */
+/* Reads the numbers of tiles and cells, and checks that they are possible. */
 static enum cairn_status fragment_read_counts(struct fragment_reader *r, struct cairn_cur *c)
 {
 	struct cairn_tiledb_fragment *f = r->f;
@@ -146,7 +146,7 @@ static enum cairn_status fragment_read_head(struct fragment_reader *r, struct ca
 
 /* --- blocks ------------------------------------------------------------------------------------------------------- */
 
-/* Unfilter the block at an offset into r->block, and set a cursor on it. */
+/* Unfilters the block at an offset into r->block, and sets a cursor on it. */
 static enum cairn_status fragment_read_block(struct fragment_reader *r, uint64_t at, struct cairn_cur *out)
 {
 	struct cairn_cur c = cairn_cur_init(r->file.bytes, (size_t)r->f->footer_at);
@@ -199,7 +199,7 @@ static enum cairn_status fragment_read_minmax(struct fragment_reader *r, uint64_
 	return fixed->status != CAIRN_OK ? fixed->status : var->status;
 }
 
-/* How many entries a vector must have; UINT64_MAX: it does not matter, it is not looked at. */
+/* Returns the required number of entries of a vector; UINT64_MAX: any number, as nobody reads the vector. */
 static uint64_t fragment_entries(const struct fragment_reader *r, uint32_t slot, enum cairn_tiledb_vector which)
 {
 	const struct cairn_tiledb_field *field = cairn_tiledb_schema_field(r->schema, slot);
@@ -223,7 +223,7 @@ static uint64_t fragment_entries(const struct fragment_reader *r, uint32_t slot,
 	return r->f->n_tiles;
 }
 
-/* Offsets of tiles in a file rise from 0, and the last one is in it. */
+/* Checks that offsets of tiles in a file rise from 0 and end within the file. */
 static enum cairn_status fragment_check_offsets(struct fragment_reader *r, uint32_t slot,
 						enum cairn_tiledb_vector which, enum cairn_tiledb_file file)
 {
@@ -242,7 +242,7 @@ static enum cairn_status fragment_check_offsets(struct fragment_reader *r, uint3
 	return CAIRN_OK;
 }
 
-/* The slot that is no field any more has no files. */
+/* The slot of the former coordinates has no files. */
 static enum cairn_status fragment_check_dead_slot(struct fragment_reader *r)
 {
 	const struct cairn_tiledb_slot *s = &r->f->slots[r->schema->n_attrs];
@@ -319,7 +319,7 @@ static enum cairn_status fragment_read_slots(struct fragment_reader *r)
 			else
 				status = fragment_read_numbers(r, at, &slot->vectors[v]);
 		}
-		/* A dense fragment does not say how many tiles it has. */
+		/* A dense fragment does not state its number of tiles. */
 		if (v == CAIRN_TILEDB_OFFSETS && f->dense && status == CAIRN_OK)
 			f->n_tiles = f->slots[0].vectors[v].len / 8;
 	}
@@ -378,14 +378,14 @@ enum cairn_status cairn_tiledb_fragment_read(struct cairn_tiledb_fragment *out, 
 				    .block = cairn_buf_init(CAIRN_TILEDB_META_BYTES_MAX),
 				    .budget = CAIRN_TILEDB_META_BYTES_MAX,
 				    .diag = diag};
-	/* One slot more than fields, for timestamps. */
+	/* Reserve a slot for timestamps after those of the fields. */
 	enum cairn_status status = cairn_tiledb_fragment_init(out, cairn_tiledb_schema_slots(schema) + 1);
 	if (status == CAIRN_OK)
 		status = fragment_find_footer(file, &c, diag);
 	if (status == CAIRN_OK)
 		status = fragment_read_head(&r, &c, version);
 	if (status == CAIRN_OK && !out->has_timestamps)
-		out->n_slots--; /* its buffers are still empty */
+		out->n_slots--; /* the slot's buffers are still empty */
 	if (status == CAIRN_OK)
 		status = fragment_read_blocks(&r, &c);
 	cairn_buf_fini(&r.block);

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Digits up to an underscore or the end. @return what follows; NULL: no digits, or too many */
+/* Reads digits up to an underscore or the end. @return the rest; NULL: no digits, or too many */
 static const char *name_number(const char *text, uint64_t *out)
 {
 	const char *p = text;

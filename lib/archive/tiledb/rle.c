@@ -9,7 +9,7 @@ static enum cairn_status rle_bad(struct cairn_diag *diag, const char *what)
 	return cairn_fail(diag, CAIRN_E_FORMAT, "tiledb.compressed", 0, "%s", what);
 }
 
-/* Big-endian, alone of all numbers of the format. */
+/* Big-endian, unlike all other numbers of the format. */
 static uint64_t rle_number(struct cairn_cur *c, unsigned n_bytes)
 {
 	uint64_t number = 0;
@@ -41,10 +41,10 @@ static bool rle_is_width(uint8_t n_bytes)
 	return n_bytes == 1 || n_bytes == 2 || n_bytes == 4 || n_bytes == 8;
 }
 
-/* The filter's metadata of a chunk of texts. */
+/* The filter's metadata for a chunk of texts. */
 struct rle_notes {
 	uint32_t texts_len, starts_len;
-	uint8_t run_bytes, length_bytes; /* of the two numbers in front of each text */
+	uint8_t run_bytes, length_bytes; /* widths of the two numbers before each text */
 };
 
 static bool rle_read_notes(struct rle_notes *out, struct cairn_tiledb_view notes, size_t packed_len)

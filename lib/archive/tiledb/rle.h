@@ -1,19 +1,19 @@
-/* The RLE filter undone: runs of cells of one length, or of texts together with where they start. */
+/* Undoes the RLE filter: runs of cells of one length, or of texts with their starts. */
 #ifndef CAIRN_ARCHIVE_TILEDB_RLE_H
 #define CAIRN_ARCHIVE_TILEDB_RLE_H
 
 #include "archive/tiledb/format.h"
 #include "base/buf.h"
 
-/** Runs of cells, that give n_out bytes. @return CAIRN_OK; CAIRN_E_FORMAT */
+/** Unpacks runs of cells to n_out bytes. @return CAIRN_OK; CAIRN_E_FORMAT */
 CAIRN_MUST_USE enum cairn_status cairn_tiledb_rle_cells(uint8_t *out, size_t n_out, struct cairn_tiledb_view in,
 							size_t cell_bytes, struct cairn_diag *diag);
 
 /**
- * Runs of texts: one chunk.
- * @param out     the texts, one behind the other; replaced
- * @param starts  where each starts, 8 bytes; appended to
- * @param before  bytes of texts before this chunk
+ * Unpacks one chunk with runs of texts.
+ * @param out     the texts, one after the other; replaced
+ * @param starts  start of each text, 8 bytes; appended
+ * @param before  bytes of texts in earlier chunks
  * @param notes   the filter's metadata
  * @return CAIRN_OK; CAIRN_E_FORMAT; CAIRN_E_LIMIT out or starts is full; CAIRN_E_NOMEM
  */

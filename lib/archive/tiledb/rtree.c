@@ -97,7 +97,7 @@ void cairn_tiledb_rtree_at(const struct cairn_tiledb_rtree *tree, const struct c
 	struct cairn_cur c = cairn_cur_init(l->mbrs.bytes, l->mbrs.len);
 	*out = (struct cairn_tiledb_mbr){0};
 	(void)cairn_cur_take(&c, (size_t)cairn_get_u64le(l->starts.bytes + 8 * i));
-	(void)cairn_tiledb_mbr_read(&c, schema, out); /* was read, or written, before */
+	(void)cairn_tiledb_mbr_read(&c, schema, out); /* the tree was read or built before */
 }
 
 static enum cairn_status rtree_level_add(struct cairn_tiledb_rtree_level *level,
@@ -114,7 +114,7 @@ enum cairn_status cairn_tiledb_rtree_add(struct cairn_tiledb_rtree *tree, const 
 	return rtree_level_add(&tree->levels[tree->n_levels - 1], schema, mbr);
 }
 
-/* The union of the children of node i of a level. */
+/* Computes the union of the children of node i of a level. */
 static void rtree_join(const struct cairn_tiledb_rtree *tree, const struct cairn_tiledb_schema *schema, uint32_t level,
 		       uint64_t i, struct cairn_tiledb_mbr *out)
 {

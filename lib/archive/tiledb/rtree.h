@@ -1,5 +1,5 @@
-/* The R-tree of a sparse fragment: for each tile the lowest and the highest value of each dimension, and of ten tiles
- * together, and of ten times ten. */
+/* The R-tree of a sparse fragment: the lowest and the highest value of each dimension, for each tile, for ten tiles
+ * together, for a hundred, and so on. */
 #ifndef CAIRN_ARCHIVE_TILEDB_RTREE_H
 #define CAIRN_ARCHIVE_TILEDB_RTREE_H
 
@@ -10,49 +10,50 @@ struct cairn_tiledb_mbr {
 	struct cairn_tiledb_view min[CAIRN_TILEDB_DIMS_MAX], max[CAIRN_TILEDB_DIMS_MAX];
 };
 
-/** Read one. @return false: cut off, or of impossible lengths */
+/** Reads one. @return false: cut off, or of impossible lengths */
 bool cairn_tiledb_mbr_read(struct cairn_cur *c, const struct cairn_tiledb_schema *schema, struct cairn_tiledb_mbr *out);
 void cairn_tiledb_mbr_write(struct cairn_buf *out, const struct cairn_tiledb_schema *schema,
 			    const struct cairn_tiledb_mbr *mbr);
-/** Widen a by b. */
+/** Widens a by b. */
 void cairn_tiledb_mbr_join(const struct cairn_tiledb_schema *schema, struct cairn_tiledb_mbr *a,
 			   const struct cairn_tiledb_mbr *b);
 bool cairn_tiledb_mbr_equal(const struct cairn_tiledb_schema *schema, const struct cairn_tiledb_mbr *a,
 			    const struct cairn_tiledb_mbr *b);
 
 struct cairn_tiledb_rtree_level {
-	struct cairn_buf starts; /* u64 each: where the MBR begins in mbrs */
-	struct cairn_buf mbrs;   /* as they are stored */
+	struct cairn_buf starts; /* u64 each: start of the MBR in mbrs */
+	struct cairn_buf mbrs;   /* the MBRs as stored */
 };
 
-/** Level 0 is the root, the last one has the tiles. No levels at all: dense. Zeroed is empty and cannot be added to. */
+/** Level 0 is the root; the last level has the tiles. A dense fragment has no levels. A zeroed tree is empty and cannot
+ * grow. */
 struct cairn_tiledb_rtree {
 	uint32_t fanout, n_levels;
 	struct cairn_tiledb_rtree_level levels[CAIRN_TILEDB_LEVELS_MAX];
 };
 
-/** One level that is empty: tiles are added, then the rest is built. */
+/** Begins a tree with one empty level. Add the tiles, then build the other levels. */
 void cairn_tiledb_rtree_init(struct cairn_tiledb_rtree *tree);
 /** For CLEANUP(). */
 void cairn_tiledb_rtree_fini(struct cairn_tiledb_rtree *tree);
 
-/** Number of MBRs of a level. */
+/** Returns the number of MBRs of a level. */
 uint64_t cairn_tiledb_rtree_count(const struct cairn_tiledb_rtree *tree, uint32_t level);
-/** MBR i of a level; both must be in range. */
+/** Returns MBR i of a level; both must be in range. */
 void cairn_tiledb_rtree_at(const struct cairn_tiledb_rtree *tree, const struct cairn_tiledb_schema *schema,
 			   uint32_t level, uint64_t i, struct cairn_tiledb_mbr *out);
 
-/** Append a tile. @return CAIRN_OK; CAIRN_E_NOMEM; CAIRN_E_LIMIT */
+/** Appends a tile. @return CAIRN_OK; CAIRN_E_NOMEM; CAIRN_E_LIMIT */
 CAIRN_MUST_USE enum cairn_status cairn_tiledb_rtree_add(struct cairn_tiledb_rtree *tree,
 							const struct cairn_tiledb_schema *schema,
 							const struct cairn_tiledb_mbr *mbr);
-/** Build the levels above the tiles. @return CAIRN_OK; CAIRN_E_NOMEM; CAIRN_E_LIMIT */
+/** Builds the levels above the tiles. @return CAIRN_OK; CAIRN_E_NOMEM; CAIRN_E_LIMIT */
 CAIRN_MUST_USE enum cairn_status cairn_tiledb_rtree_build(struct cairn_tiledb_rtree *tree,
 							  const struct cairn_tiledb_schema *schema);
 
 /**
- * Read the unfiltered block. Each level must have as many nodes as the one below it needs, the last one n_tiles.
- * @param at  where the block lies in its file, for refusals
+ * Reads the unfiltered block. Each level must have as many nodes as the one below it needs, the last one n_tiles.
+ * @param at  offset of the block in its file, for refusals
  * @return CAIRN_OK; CAIRN_E_FORMAT; CAIRN_E_LIMIT; CAIRN_E_NOMEM
  */
 CAIRN_MUST_USE enum cairn_status cairn_tiledb_rtree_read(struct cairn_tiledb_rtree *tree,
@@ -61,7 +62,7 @@ CAIRN_MUST_USE enum cairn_status cairn_tiledb_rtree_read(struct cairn_tiledb_rtr
 							 struct cairn_diag *diag);
 void cairn_tiledb_rtree_write(struct cairn_buf *out, const struct cairn_tiledb_rtree *tree);
 
-/** Is each node the union of its children? @return CAIRN_OK; CAIRN_E_MISMATCH */
+/** Checks that each node is the union of its children. @return CAIRN_OK; CAIRN_E_MISMATCH */
 CAIRN_MUST_USE enum cairn_status cairn_tiledb_rtree_verify(const struct cairn_tiledb_rtree *tree,
 							   const struct cairn_tiledb_schema *schema, uint64_t at,
 							   struct cairn_diag *diag);

@@ -71,7 +71,7 @@ bool cairn_tiledb_has_sum(const struct cairn_tiledb_schema *schema, uint32_t slo
 
 /* --- reading ------------------------------------------------------------------------------------------------------ */
 
-/* What is wrong lies in the unfiltered bytes; where, the text says. */
+/* Refuses a schema. The text has the offset, which is in the unfiltered bytes. */
 static enum cairn_status schema_bad(struct cairn_diag *diag, const struct cairn_cur *c, const char *what)
 {
 	return cairn_fail(diag, CAIRN_E_FORMAT, "tiledb.schema", 0, "%s (byte %llu of the unfiltered schema)", what,
@@ -106,7 +106,7 @@ static enum cairn_status schema_read_name(struct cairn_cur *c, char out[static C
 	return CAIRN_OK;
 }
 
-/* Name, type, number of values, filters: the same for both kinds of fields. */
+/* Reads name, type, number of values and filters, which both kinds of fields have. */
 static enum cairn_status schema_read_field(struct cairn_cur *c, struct cairn_tiledb_field *out, struct cairn_diag *diag)
 {
 	enum cairn_status status = schema_read_name(c, out->name, diag);
@@ -193,7 +193,7 @@ static enum cairn_status schema_read_fields(struct cairn_cur *c, struct cairn_ti
 	return CAIRN_OK;
 }
 
-/* What came to the format later, and must be absent here. */
+/* Reads the parts that later versions added, which must be empty here. */
 static enum cairn_status schema_read_tail(struct cairn_cur *c, uint32_t version, struct cairn_diag *diag)
 {
 	uint32_t n_labels = version >= 18 ? cairn_cur_u32le(c) : 0;
@@ -276,7 +276,7 @@ static void schema_write_field(struct cairn_buf *out, const struct cairn_tiledb_
 	cairn_tiledb_pipeline_write(out, &field->pipeline);
 }
 
-/* The value that stands for "nothing was written here", as TileDB has it for each type. */
+/* Writes the fill value, which stands for "nothing was written here", as TileDB has it for each type. */
 static void schema_write_fill(struct cairn_buf *out, const struct cairn_tiledb_field *field)
 {
 	size_t len = cairn_tiledb_cell_bytes(field);

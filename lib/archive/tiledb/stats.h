@@ -1,5 +1,5 @@
-/* Minimum, maximum, sum and nulls of the cells of one field: of a tile, or of a whole fragment. Writer and verifier
- * share it, so that what is written is what is checked. */
+/* Computes minimum, maximum, sum and nulls of the cells of one field, in a tile or in a whole fragment. Writer and
+ * verifier share this code, so both compute the same. */
 #ifndef CAIRN_ARCHIVE_TILEDB_STATS_H
 #define CAIRN_ARCHIVE_TILEDB_STATS_H
 
@@ -10,28 +10,28 @@ struct cairn_tiledb_stats {
 	const struct cairn_tiledb_type *type;
 	bool has_minmax, has_sum;
 	bool any;                  /* a cell that is not null was seen */
-	struct cairn_buf min, max; /* the values, when any; they have the errors of memory */
-	uint64_t sum;              /* saturating; of floats not kept */
+	struct cairn_buf min, max; /* the values, if any; they have the errors of memory */
+	uint64_t sum;              /* saturating; not kept for floats */
 	uint64_t n_nulls;
 };
 
-/** Nothing seen yet, of the field in this slot. */
+/** Begins statistics of the field in this slot. */
 struct cairn_tiledb_stats cairn_tiledb_stats_init(const struct cairn_tiledb_schema *schema, uint32_t slot);
 /** For CLEANUP(). */
 void cairn_tiledb_stats_fini(struct cairn_tiledb_stats *stats);
 
-/** See one cell. @param value  its bytes; of no account when is_null */
+/** Adds one cell. @param value its bytes; ignored if is_null */
 void cairn_tiledb_stats_add(struct cairn_tiledb_stats *stats, struct cairn_tiledb_view value, bool is_null);
 
-/** See all that another one has seen; sums are added sum by sum, as TileDB adds those of tiles. */
+/** Adds the statistics of a tile. Sums are added tile by tile, as TileDB does. */
 void cairn_tiledb_stats_merge(struct cairn_tiledb_stats *stats, const struct cairn_tiledb_stats *other);
 
-/** Minimum or maximum as a whole fragment has it: of numbers of which there was none, the highest of the type as
- * minimum and the lowest as maximum. @param scratch  may be pointed to by the result */
+/** Returns minimum or maximum as a whole fragment stores it. Without any number, the minimum is the highest value of
+ * the type and the maximum the lowest. @param scratch the result may point to it */
 struct cairn_tiledb_view cairn_tiledb_stats_total(const struct cairn_tiledb_stats *stats, bool is_min,
 						  uint8_t scratch[static 8]);
 
-/** Forget all, but keep the memory. */
+/** Forgets all cells, but keeps the memory. */
 void cairn_tiledb_stats_reset(struct cairn_tiledb_stats *stats);
 
 #endif

@@ -54,7 +54,7 @@ enum cairn_status cairn_tiledb_digest(uint8_t type, uint8_t out[static CAIRN_TIL
 
 /* --- undoing filters ---------------------------------------------------------------------------------------------- */
 
-/* A chunk between two filters: its metadata is in front of its data. */
+/* A chunk between two filters: its metadata, then its data. */
 struct tile_stage {
 	struct cairn_tiledb_view meta, data;
 };
@@ -68,8 +68,8 @@ static enum cairn_status tile_bad_parts(struct cairn_diag *diag)
 /* The parts of a tile. */
 struct tile_cells {
 	size_t bytes;             /* of one */
-	struct cairn_buf *starts; /* of texts that RLE packed together with where they start; else NULL */
-	size_t done;              /* bytes of the chunks before */
+	struct cairn_buf *starts; /* starts of texts, if RLE packed them with the texts; else NULL */
+	size_t done;              /* bytes of earlier chunks */
 };
 
 static enum cairn_status tile_decompress(struct cairn_tiledb_codec *codec, uint8_t type, uint8_t *out, size_t n_out,
@@ -89,8 +89,8 @@ static enum cairn_status tile_decompress(struct cairn_tiledb_codec *codec, uint8
 			  cairn_tiledb_filter_name(type), why.text);
 }
 
-/* Metadata of a compressor: how many parts were metadata and data before it, and the two lengths of each; what follows
- * in the data are the compressed parts. */
+/* Reads the metadata of a compressor: the number of metadata and data parts before compression, and both lengths of
+ * each. The data are the compressed parts. */
 static enum cairn_status tile_undo_compressor(struct cairn_tiledb_codec *codec, uint8_t type, struct cairn_buf *out,
 					      struct tile_stage *stage, size_t cell_bytes, struct cairn_diag *diag)
 {
@@ -122,7 +122,7 @@ static enum cairn_status tile_undo_compressor(struct cairn_tiledb_codec *codec, 
 	return CAIRN_OK;
 }
 
-/* n checksums, over parts that lie one after the other in what is checked. */
+/* Checks n checksums over consecutive parts of the checked bytes. */
 static enum cairn_status tile_check_parts(uint8_t type, struct cairn_cur *sums, uint32_t n, struct cairn_cur *checked,
 					  struct cairn_diag *diag)
 {
@@ -150,7 +150,7 @@ static enum cairn_status tile_check_parts(uint8_t type, struct cairn_cur *sums, 
 	return CAIRN_OK;
 }
 
-/* Checksums of the metadata parts, then of the data; behind them the metadata as it was before. The data stay. */
+/* Checks the checksums of the metadata parts, then of the data. The metadata of the filter before follows them. */
 static enum cairn_status tile_undo_checksum(uint8_t type, struct tile_stage *stage, struct cairn_diag *diag)
 {
 	size_t digest_bytes = type == CAIRN_TILEDB_FILTER_MD5 ? CAIRN_MD5_BYTES : CAIRN_SHA256_BYTES;
@@ -219,7 +219,7 @@ static enum cairn_status tile_unpack_chunk(struct cairn_tiledb_codec *codec, str
 	}
 	enum cairn_status status = tile_undo(codec, pipeline, &stage, cells, diag);
 	if (status != CAIRN_OK && diag && diag->has_offset)
-		diag->offset = at; /* a filter does not know where its chunk lies */
+		diag->offset = at; /* a filter does not know the place of its chunk */
 	if (status != CAIRN_OK)
 		return status;
 	if (stage.data.len != raw_len || stage.meta.len != 0) {

@@ -1,4 +1,4 @@
-/* A tile as it is stored: chunks, each through a pipeline of filters; and the generic tile around metadata. */
+/* Packs and unpacks tiles: chunks, each through a pipeline of filters; and generic tiles, which hold metadata. */
 #ifndef CAIRN_ARCHIVE_TILEDB_TILE_H
 #define CAIRN_ARCHIVE_TILEDB_TILE_H
 
@@ -8,7 +8,7 @@
 
 struct cairn_tiledb_filter {
 	uint8_t type;  /* enum cairn_tiledb_filter_type */
-	int32_t level; /* of the compressors */
+	int32_t level; /* level of a compressor */
 };
 
 /** Filters in the order in which they are applied when writing. Zeroed: none. */
@@ -22,9 +22,9 @@ struct cairn_tiledb_pipeline {
 const char *cairn_tiledb_filter_name(uint8_t type);
 
 /**
- * Read a pipeline's description.
- * @return CAIRN_OK; CAIRN_E_FORMAT with offset in the cursor's bytes: cut off, options that are none of the filter's, a
- *         filter that is not known; CAIRN_E_LIMIT over CAIRN_TILEDB_FILTERS_MAX
+ * Reads a pipeline's description.
+ * @return CAIRN_OK; CAIRN_E_FORMAT with offset in the cursor's bytes: cut off, a wrong option of a filter, an unknown
+ *         filter; CAIRN_E_LIMIT over CAIRN_TILEDB_FILTERS_MAX
  */
 CAIRN_MUST_USE enum cairn_status cairn_tiledb_pipeline_read(struct cairn_cur *c, struct cairn_tiledb_pipeline *out,
 							    struct cairn_diag *diag);
@@ -37,7 +37,7 @@ struct cairn_tiledb_codec *cairn_tiledb_codec_new(void);
 void cairn_tiledb_codec_freep(struct cairn_tiledb_codec **codec);
 
 /**
- * Undo the filters of one stored tile.
+ * Undoes the filters of one stored tile.
  * @param out         appended to
  * @param cell_bytes  of one cell, for RLE; at least 1
  * @param expected    bytes that the tile must have unfiltered
@@ -50,11 +50,11 @@ CAIRN_MUST_USE enum cairn_status cairn_tiledb_tile_unpack(struct cairn_tiledb_co
 							  size_t cell_bytes, uint64_t expected,
 							  struct cairn_diag *diag);
 
-/** Does RLE pack a field's texts together with where they start? Then the tile of the starts is empty. */
+/** Returns whether RLE packs a field's texts together with their starts. Then the tile of the starts is empty. */
 bool cairn_tiledb_pipeline_packs_starts(const struct cairn_tiledb_pipeline *pipeline, uint8_t datatype,
 					uint32_t version);
-/** Undo the filters of such a tile. @param starts  where each text starts, 8 bytes; appended to. All else, and what is
- *  answered, as cairn_tiledb_tile_unpack() */
+/** Undoes the filters of such a tile. @param starts  start of each text, 8 bytes; appended. The rest as
+ * cairn_tiledb_tile_unpack() */
 CAIRN_MUST_USE enum cairn_status cairn_tiledb_tile_unpack_texts(struct cairn_tiledb_codec *codec, struct cairn_buf *out,
 								struct cairn_buf *starts,
 								struct cairn_tiledb_view stored,
@@ -62,13 +62,12 @@ CAIRN_MUST_USE enum cairn_status cairn_tiledb_tile_unpack_texts(struct cairn_til
 								uint64_t expected, struct cairn_diag *diag);
 
 /**
- * Append a tile as it is stored, cut into chunks where TileDB cuts.
+ * Appends a stored tile, cut into chunks where TileDB cuts.
  * @param codec       NULL: nothing is compressed
- * @param pipeline    zstd, SHA-256, both in this order, or nothing
+ * @param pipeline    zstd, SHA-256, both in this order, or none
  * @param cell_bytes  of one cell; cells are never cut
- * @param starts      of values of any length: where each of the n_cells begins in raw; NULL: they are all cell_bytes
- * long
- * @return CAIRN_OK; CAIRN_E_NOMEM; CAIRN_E_LIMIT out is full; CAIRN_E_USAGE a filter that is only read
+ * @param starts      for values of any length, the start of each of the n_cells in raw; NULL: all have cell_bytes
+ * @return CAIRN_OK; CAIRN_E_NOMEM; CAIRN_E_LIMIT out is full; CAIRN_E_USAGE a filter that Cairn only reads
  */
 CAIRN_MUST_USE enum cairn_status cairn_tiledb_tile_pack(struct cairn_tiledb_codec *codec, struct cairn_buf *out,
 							struct cairn_tiledb_view raw,
@@ -77,13 +76,13 @@ CAIRN_MUST_USE enum cairn_status cairn_tiledb_tile_pack(struct cairn_tiledb_code
 
 enum { CAIRN_TILEDB_GENERIC_HEAD_BYTES = 34 };
 
-/** Do bytes begin as a generic tile of any version, as the files of schemas and of metadata do? */
+/** Returns whether bytes begin as a generic tile of any version, as files of schemas and metadata do. */
 bool cairn_tiledb_generic_is(const uint8_t *bytes, size_t len);
 
 /**
- * Read the generic tile that starts at the cursor, and step over it. Offsets of a refusal are in the cursor's bytes.
+ * Reads the generic tile that starts at the cursor, and steps over it. A refusal's offset is in the cursor's bytes.
  * @param out          appended to
- * @param version_min  the oldest that it may be of
+ * @param version_min  oldest version accepted
  * @return CAIRN_OK; CAIRN_E_FORMAT also for encryption; CAIRN_E_LIMIT; CAIRN_E_MISMATCH; CAIRN_E_NOMEM
  */
 CAIRN_MUST_USE enum cairn_status cairn_tiledb_generic_read(struct cairn_tiledb_codec *codec, struct cairn_buf *out,
@@ -91,7 +90,7 @@ CAIRN_MUST_USE enum cairn_status cairn_tiledb_generic_read(struct cairn_tiledb_c
 							   struct cairn_diag *diag);
 
 /**
- * Append a generic tile, not compressed, so that no library is needed to read it. out has the errors.
+ * Appends a generic tile, uncompressed, so that no library is needed to read it. out has the errors.
  * @param checksums  with SHA-256
  */
 void cairn_tiledb_generic_write(struct cairn_buf *out, struct cairn_tiledb_view raw, bool checksums);

@@ -1,14 +1,14 @@
-/* Applying filters: a tile as TileDB would store it. */
+/* Applies filters: packs a tile as TileDB would store it. */
 #include "archive/tiledb/codec.h"
 #include "base/bytes.h"
 
-/* What a pipeline that is written has, in this order. */
+/* The filters of a pipeline that Cairn writes, in this order. */
 struct tile_filters {
 	const struct cairn_tiledb_filter *zstd; /* NULL: none */
 	bool checksums;                         /* SHA-256 */
 };
 
-/* @return false: filters that are only read */
+/* @return false: the pipeline has filters that Cairn only reads */
 static bool tile_filters(const struct cairn_tiledb_pipeline *pipeline, struct tile_filters *out)
 {
 	const struct cairn_tiledb_filter *f = pipeline->filters;
@@ -40,7 +40,7 @@ static enum cairn_status tile_put_checksum(uint8_t *out, const uint8_t *bytes, s
 	return cairn_tiledb_digest(CAIRN_TILEDB_FILTER_SHA256, out + 8, bytes, len);
 }
 
-/* Fill in the checksums of the chunk that is the last of out: of zstd's notes, of the data. */
+/* Fills in the checksums of the last chunk of out: of zstd's metadata, and of the data. */
 static enum cairn_status tile_put_checksums(struct cairn_buf *out, size_t head, const struct tile_filters *filters)
 {
 	uint8_t *sums = out->bytes + head + TILE_CHUNK_HEAD, *notes = sums + tile_sums_len(filters);
@@ -57,7 +57,7 @@ static enum cairn_status tile_put_checksums(struct cairn_buf *out, size_t head, 
 	return tile_put_checksum(sums, data, (size_t)(end - data));
 }
 
-/* @param[out] n  length of what was appended */
+/* @param[out] n  bytes appended */
 static enum cairn_status tile_put_data(struct cairn_tiledb_codec *codec, struct cairn_buf *out, const uint8_t *raw,
 				       size_t len, const struct cairn_tiledb_filter *zstd, size_t *n)
 {
@@ -81,7 +81,7 @@ static enum cairn_status tile_pack_chunk(struct cairn_tiledb_codec *codec, struc
 {
 	size_t head = out->len, sums_len = tile_sums_len(filters), stored;
 	cairn_buf_u32le(out, (uint32_t)len);
-	cairn_buf_u32le(out, 0); /* stored length; amended below */
+	cairn_buf_u32le(out, 0); /* stored length; filled in below */
 	cairn_buf_u32le(out, (uint32_t)(sums_len + (filters->zstd ? TILE_ZSTD_NOTES : 0)));
 	cairn_buf_fill(out, 0, sums_len);
 	if (filters->zstd) {
@@ -99,9 +99,9 @@ static enum cairn_status tile_pack_chunk(struct cairn_tiledb_codec *codec, struc
 	return filters->checksums ? tile_put_checksums(out, head, filters) : CAIRN_OK;
 }
 
-/* How many cells from cell `from` on TileDB would put into one chunk, where they are of any length: about size bytes,
- * and up to half more than that when the chunk would otherwise be less than half full.
- * @param[out] over  the last of them went past size */
+/* Returns how many cells of any length, from cell `from` on, TileDB would put into one chunk: about size bytes, or up
+ * to half more if the chunk would otherwise be less than half full.
+ * @param[out] over  the last cell went past size */
 static size_t tile_cut(const uint64_t *starts, size_t n_cells, size_t from, uint64_t total, uint64_t size, bool *over)
 {
 	uint64_t filled = 0;
@@ -118,8 +118,8 @@ static size_t tile_cut(const uint64_t *starts, size_t n_cells, size_t from, uint
 	return n_cells - from;
 }
 
-/* TileDB closes a chunk as soon as it is over its size, and so leaves an empty one behind when that was the last cell;
- * but not when the cell got a chunk for itself because it did not fit into the one before. */
+/* TileDB closes a chunk as soon as it is over its size. If that was the last cell, an empty chunk follows, unless the
+ * cell had a chunk for itself because it did not fit into the previous one. */
 static enum cairn_status tile_pack_cells(struct cairn_tiledb_codec *codec, struct cairn_buf *out,
 					 struct cairn_tiledb_view raw, const struct tile_filters *filters,
 					 const uint64_t *starts, size_t n_cells, uint64_t *n_chunks)

@@ -1,4 +1,4 @@
-/* The types of TileDB's values: how long they are, how they compare, which statistics they have. */
+/* The types of TileDB's values: their lengths, their order, their statistics. */
 #ifndef CAIRN_ARCHIVE_TILEDB_TYPES_H
 #define CAIRN_ARCHIVE_TILEDB_TYPES_H
 
@@ -10,30 +10,30 @@ enum cairn_tiledb_kind {
 	CAIRN_TILEDB_KIND_SIGNED,
 	CAIRN_TILEDB_KIND_UNSIGNED,
 	CAIRN_TILEDB_KIND_FLOAT,
-	CAIRN_TILEDB_KIND_TEXT,   /* compared bytewise: CHAR, ASCII */
+	CAIRN_TILEDB_KIND_TEXT,   /* compared byte by byte: CHAR, ASCII */
 	CAIRN_TILEDB_KIND_OPAQUE, /* never compared: UTF-8 and wider, BLOB, geometry */
 };
 
 struct cairn_tiledb_type {
 	const char *name;
-	uint8_t bytes; /* of one value */
+	uint8_t bytes; /* bytes of one value */
 	enum cairn_tiledb_kind kind;
 };
 
-/** @return the type with this code; NULL: there is none */
+/** @return the type with this code; NULL: no such type */
 const struct cairn_tiledb_type *cairn_tiledb_type(uint8_t code);
 
-/** Compare two values; fixed numbers must have the length of their type. @return below, equal to or above 0 */
+/** Compares two values; fixed numbers must have the length of their type. @return below, equal to or above 0 */
 int cairn_tiledb_compare(const struct cairn_tiledb_type *type, struct cairn_tiledb_view a, struct cairn_tiledb_view b);
 
-/** The 8 bytes of an integer of 1 to 8 bytes, little-endian, widened with its sign. */
+/** Widens an integer of 1 to 8 bytes, little-endian, to 8 bytes with its sign. */
 uint64_t cairn_tiledb_integer(const struct cairn_tiledb_type *type, const uint8_t *bytes);
 
-/** Add two sums of this kind of integer as 8 bytes; saturating, as TileDB does it. */
+/** Adds two sums of this kind of integer as 8 bytes; saturates, as TileDB does. */
 uint64_t cairn_tiledb_add(enum cairn_tiledb_kind kind, uint64_t a, uint64_t b);
 
-/** A value for people: numbers in digits, texts as they are (what is not printable as a dot), others in hexadecimal;
- * cut to the size of out. */
+/** Writes a value for people: numbers in digits, texts with a dot for each unprintable byte, others in hexadecimal; cut
+ * to the size of out. */
 enum { CAIRN_TILEDB_VALUE_TEXT_BYTES = 72 };
 void cairn_tiledb_value_text(char out[static CAIRN_TILEDB_VALUE_TEXT_BYTES], const struct cairn_tiledb_type *type,
 			     struct cairn_tiledb_view value);

@@ -1,4 +1,4 @@
-/* Reading a whole fragment and comparing it with what its metadata say. */
+/* Reads a whole fragment and compares it with its metadata. */
 #include "archive/tiledb/array.h"
 #include "archive/tiledb/folder.h"
 #include "archive/tiledb/stats.h"
@@ -11,7 +11,7 @@
 
 enum { VERIFY_ORDER_HILBERT = 4 };
 
-/* A field on its way through the tiles. */
+/* The state of a field while its tiles are read. */
 struct verify_field {
 	struct cairn_tiledb_column column;
 	struct cairn_tiledb_stats tile, total;
@@ -20,11 +20,11 @@ struct verify_field {
 struct verify {
 	struct cairn_tiledb_reader *r;
 	uint32_t n_slots;
-	struct verify_field *fields; /* [n_slots]; those that are not stored are unused */
-	struct cairn_buf last;       /* value of the one dimension in the row before */
+	struct verify_field *fields; /* [n_slots]; those without files are unused */
+	struct cairn_buf last;       /* value of the single dimension in the previous row */
 	bool has_last;
 	uint64_t bytes; /* stored bytes read */
-	bool named;     /* the refusal names its file already */
+	bool named;     /* the refusal already names its file */
 	struct cairn_diag *diag;
 };
 
@@ -39,7 +39,7 @@ static void verify_fini(struct verify *v)
 	cairn_buf_fini(&v->last);
 }
 
-/* Is there a file of this slot? Dimensions of a dense array are not stored. */
+/* Returns whether this slot has a file. Dimensions of a dense array are not stored. */
 static bool verify_stored(const struct verify *v, uint32_t slot)
 {
 	return cairn_tiledb_schema_field(&v->r->schema, slot) && (v->r->schema.sparse || slot < v->r->schema.n_attrs);
@@ -61,7 +61,7 @@ static enum cairn_status verify_init(struct verify *v)
 	return CAIRN_OK;
 }
 
-/* A statistic that the data contradict; at is that of its block. */
+/* Reports a statistic that differs from the data. @param at  offset of its block */
 static enum cairn_status verify_wrong(struct verify *v, uint64_t at, const char *what, uint32_t slot, uint64_t tile,
 				      const char *expected, const char *actual)
 {
@@ -101,7 +101,7 @@ static enum cairn_status verify_value(struct verify *v, uint64_t at, const char 
 	return verify_wrong(v, at, what, slot, tile, a, b);
 }
 
-/* Minimum or maximum of a tile; zeros stand where all cells are null. */
+/* Compares the minimum or maximum of a tile, which is zero if all cells are null. */
 static enum cairn_status verify_tile_minmax(struct verify *v, uint32_t slot, uint64_t tile,
 					    enum cairn_tiledb_vector which)
 {
@@ -162,7 +162,7 @@ static enum cairn_status verify_order(struct verify *v, uint64_t tile, uint64_t 
 	return v->last.status;
 }
 
-/* The one dimension's minimum and maximum, or those of one of several. */
+/* Returns the minimum and maximum of a dimension. */
 static enum cairn_status verify_dim(struct verify *v, uint64_t tile, uint32_t slot)
 {
 	const struct cairn_tiledb_schema *schema = &v->r->schema;
@@ -235,7 +235,7 @@ static enum cairn_status verify_total(struct verify *v, uint32_t slot)
 				  : status;
 }
 
-/* The non-empty domain is what the root of the R-tree covers. */
+/* Checks that the non-empty domain equals the root of the R-tree. */
 static enum cairn_status verify_domain(struct verify *v)
 {
 	const struct cairn_tiledb_fragment *f = &v->r->fragment;

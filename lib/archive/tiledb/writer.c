@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A field of the tile that is being filled, and its files. */
+/* A field of the current tile, and its files. */
 struct writer_field {
 	uint32_t slot;
 	const struct cairn_tiledb_field *field;
@@ -34,9 +34,9 @@ struct cairn_tiledb_writer {
 	struct cairn_tiledb_fragment fragment;
 	uint32_t n_fields;
 	struct writer_field *fields; /* attributes, then the dimension */
-	uint64_t n_cells;            /* in the tile that is being filled */
+	uint64_t n_cells;            /* rows in the current tile */
 	struct cairn_buf packed;
-	struct cairn_buf last; /* the dimension in the row before */
+	struct cairn_buf last; /* the dimension in the previous row */
 	bool ended;
 };
 
@@ -48,7 +48,7 @@ static enum cairn_status writer_failed(struct cairn_diag *diag, const char *name
 	return cairn_fail(diag, status, "tiledb.write", CAIRN_NO_OFFSET, "%.100s: %s", name, strerror(errno));
 }
 
-/* A whole new file, durable except for its name. */
+/* Writes a whole new file, durable except for its name. */
 static enum cairn_status writer_put_file(int dir_fd, const char *path, const struct cairn_buf *bytes,
 					 struct cairn_diag *diag)
 {
@@ -100,8 +100,8 @@ enum cairn_status cairn_tiledb_commit(int array_fd, const char *fragment, struct
 		status = writer_put_file(array_fd, path, &nothing, diag);
 	if (status == CAIRN_OK)
 		status = writer_sync_folder(array_fd, CAIRN_TILEDB_COMMITS_DIR, diag);
-	if (status != CAIRN_OK && status != CAIRN_E_CONFLICT) /* not one that was there before */
-		(void)cairn_sys_unlinkat(array_fd, path, 0);  /* the caller takes the fragment away */
+	if (status != CAIRN_OK && status != CAIRN_E_CONFLICT) /* not a folder that was there before */
+		(void)cairn_sys_unlinkat(array_fd, path, 0);  /* the caller removes the fragment */
 	return status;
 }
 
@@ -145,7 +145,7 @@ static enum cairn_status writer_open(struct cairn_tiledb_writer *w, const char *
 	if (!w->codec || !w->fields)
 		return CAIRN_E_NOMEM;
 	for (uint32_t i = 0; i < w->n_fields; i++) {
-		w->fields[i].slot = i < w->schema->n_attrs ? i : i + 1; /* the dead slot stands before the dimension */
+		w->fields[i].slot = i < w->schema->n_attrs ? i : i + 1; /* an unused slot precedes the dimension */
 		for (unsigned file = 0; file < CAIRN_TILEDB_FILES; file++)
 			w->fields[i].fds[file] = -1;
 	}
@@ -232,7 +232,7 @@ void cairn_tiledb_writer_freep(struct cairn_tiledb_writer **writer)
 
 /* --- tiles -------------------------------------------------------------------------------------------------------- */
 
-/* Store what lies in w->packed as the next tile of a file, and note where it begins. */
+/* Stores w->packed as the next tile of a file, and notes its offset. */
 static enum cairn_status writer_store(struct cairn_tiledb_writer *w, struct writer_field *f,
 				      enum cairn_tiledb_file file, enum cairn_tiledb_vector offsets,
 				      struct cairn_diag *diag)
@@ -292,7 +292,7 @@ static enum cairn_status writer_store_validity(struct cairn_tiledb_writer *w, st
 	return writer_store(w, f, CAIRN_TILEDB_FILE_VALIDITY, CAIRN_TILEDB_VALIDITY_OFFSETS, diag);
 }
 
-/* Of a tile with nothing but nulls zeros are told, of a text of any length nothing. */
+/* Adds a minimum or maximum of a tile. If all cells are null, it is zero, or empty for a text of any length. */
 static void writer_put_minmax(struct writer_field *f, const struct cairn_buf *value, struct cairn_buf *fixed,
 			      struct cairn_buf *var)
 {
@@ -321,7 +321,7 @@ static void writer_put_stats(struct cairn_tiledb_writer *w, struct writer_field 
 	cairn_tiledb_stats_reset(&f->tile);
 }
 
-/* The slot between attributes and dimension belongs to nobody, but has entries: zeros. */
+/* The unused slot between attributes and dimension has entries, too: zeros. */
 static void writer_put_dead_slot(struct cairn_tiledb_writer *w)
 {
 	struct cairn_tiledb_slot *slot = &w->fragment.slots[w->schema->n_attrs];
@@ -334,7 +334,7 @@ static void writer_put_dead_slot(struct cairn_tiledb_writer *w)
 static enum cairn_status writer_flush(struct cairn_tiledb_writer *w, struct cairn_diag *diag)
 {
 	const struct writer_field *dim = &w->fields[w->n_fields - 1];
-	/* Rows are sorted: the first and the last are the lowest and the highest. */
+	/* Rows are sorted, so the first and the last are the lowest and the highest. */
 	uint64_t second = w->n_cells > 1 ? dim->starts[1] : dim->var.len, last = dim->starts[w->n_cells - 1];
 	struct cairn_tiledb_mbr mbr = {.min = {{dim->var.bytes, (size_t)second}},
 				       .max = {{dim->var.bytes + last, (size_t)(dim->var.len - last)}}};

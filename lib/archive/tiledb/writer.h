@@ -1,58 +1,58 @@
-/* Writing sparse arrays of one dimension of texts: a fragment at a time, its rows sorted. */
+/* Writes sparse arrays with one dimension of texts: one fragment at a time, with sorted rows. */
 #ifndef CAIRN_ARCHIVE_TILEDB_WRITER_H
 #define CAIRN_ARCHIVE_TILEDB_WRITER_H
 
 #include "archive/tiledb/array.h"
 
 /**
- * Make the folder of an array with its schema; it has no rows yet.
+ * Makes the folder of an array with its schema and no rows.
  * @param parent_fd  folder to make it in
  * @param schema     one dimension of type ASCII and any length; filters none, zstd, SHA-256, or both in this order
- * @return CAIRN_OK; CAIRN_E_CONFLICT there is something of that name; CAIRN_E_USAGE, CAIRN_E_LIMIT the schema has a
- * filter that is only read, or is too long; CAIRN_E_IO; CAIRN_E_FULL; CAIRN_E_NOMEM
+ * @return CAIRN_OK; CAIRN_E_CONFLICT the name exists; CAIRN_E_USAGE, CAIRN_E_LIMIT the schema has a filter that Cairn
+ *         only reads, or is too long; CAIRN_E_IO; CAIRN_E_FULL; CAIRN_E_NOMEM
  */
 CAIRN_MUST_USE enum cairn_status cairn_tiledb_array_make(int parent_fd, const char *name,
 							 const struct cairn_tiledb_schema *schema,
 							 const char *schema_name, struct cairn_diag *diag);
 
-/** A fragment on its way. Memory: the rows of one tile, and some hundred bytes for each tile. One thread at a time. */
+/** A fragment being written, by one thread at a time. Memory: the rows of one tile, and some hundred bytes a tile. */
 struct cairn_tiledb_writer;
 
-/** A cell: an attribute's, or the dimension's. */
+/** A cell of an attribute or of the dimension. */
 struct cairn_tiledb_cell {
-	struct cairn_tiledb_view value; /* of the length of its type, unless that is free; of a null, any such bytes */
+	struct cairn_tiledb_view value; /* has the length of its type unless any is allowed; for a null, any bytes */
 	bool is_null;
 };
 
 /**
- * Begin a fragment in a new folder. It does not exist for readers until cairn_tiledb_commit().
+ * Begins a fragment in a new folder. Readers do not see it until cairn_tiledb_commit().
  * @param parent_fd    folder to make it in; must stay open
- * @param name         of the fragment, cairn_tiledb_name_text()
+ * @param name         name of the fragment: cairn_tiledb_name_text()
  * @param schema       borrowed until the writer is freed
- * @param schema_name  of the array's schema file
- * @return CAIRN_OK; CAIRN_E_CONFLICT there is such a fragment; CAIRN_E_IO; CAIRN_E_FULL; CAIRN_E_NOMEM
+ * @param schema_name  name of the array's schema file
+ * @return CAIRN_OK; CAIRN_E_CONFLICT the fragment exists; CAIRN_E_IO; CAIRN_E_FULL; CAIRN_E_NOMEM
  */
 CAIRN_MUST_USE enum cairn_status cairn_tiledb_writer_open(struct cairn_tiledb_writer **out, int parent_fd,
 							  const char *name, const struct cairn_tiledb_schema *schema,
 							  const char *schema_name, struct cairn_diag *diag);
 
 /**
- * Add a row.
+ * Adds a row.
  * @param row  the attributes in the order of the schema, then the dimension
- * @return CAIRN_OK; CAIRN_E_USAGE not at or behind the row before; CAIRN_E_IO; CAIRN_E_FULL; CAIRN_E_LIMIT;
+ * @return CAIRN_OK; CAIRN_E_USAGE the row sorts before the previous one; CAIRN_E_IO; CAIRN_E_FULL; CAIRN_E_LIMIT;
  * CAIRN_E_NOMEM
  */
 CAIRN_MUST_USE enum cairn_status cairn_tiledb_writer_add(struct cairn_tiledb_writer *w,
 							 const struct cairn_tiledb_cell *row, struct cairn_diag *diag);
 
-/** End the fragment, which must have rows: everything is on the disk, durably. @return as cairn_tiledb_writer_add() */
+/** Ends the fragment, which must have rows, and makes it durable. @return as cairn_tiledb_writer_add() */
 CAIRN_MUST_USE enum cairn_status cairn_tiledb_writer_end(struct cairn_tiledb_writer *w, struct cairn_diag *diag);
 
-/** A fragment that was not ended is removed. For CLEANUP(). */
+/** Frees the writer, and removes a fragment that was not ended. For CLEANUP(). */
 void cairn_tiledb_writer_freep(struct cairn_tiledb_writer **w);
 
-/** Let a fragment that lies in __fragments exist, durably.
- *  @return CAIRN_OK; CAIRN_E_CONFLICT it does already; CAIRN_E_IO; CAIRN_E_FULL; CAIRN_E_NOMEM */
+/** Commits a fragment in __fragments durably, so that readers see it.
+ *  @return CAIRN_OK; CAIRN_E_CONFLICT it is committed already; CAIRN_E_IO; CAIRN_E_FULL; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_tiledb_commit(int array_fd, const char *fragment, struct cairn_diag *diag);
 
 #endif
