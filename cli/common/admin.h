@@ -14,19 +14,19 @@ struct admin_call {
 	const char *body;                            /* NULL: none */
 	bool takes_long;                             /* the answer may take long */
 	bool json;                                   /* print the answer unchanged */
-	bool (*show)(const struct cairn_json *json); /* else print it for a person; false: a member is missing */
+	bool (*show)(const struct cairn_json *json); /* prints it for a person; false: a member is missing */
 };
 
 /** @return an exit code; everything was printed */
 int admin_ask(const struct admin_call *call);
 
-/** Append "?name=value" or "&name=value" to a path, escaped; nothing when value is NULL. */
+/** Appends "?name=value" or "&name=value", escaped, to a path. Appends nothing if value is NULL. */
 void admin_add_arg(struct cairn_buf *path, const char *name, const char *value);
 
 /** Returns the path as text; NULL: its buffer failed. Valid until the buffer changes. */
 const char *admin_path(struct cairn_buf *path);
 
-/** Reads a member that is a non-negative number. @return false: there is none */
+/** Reads a non-negative number. @return false: no such member */
 bool admin_number(const struct cairn_json *object, const char *name, uint64_t *out);
 
 /** Prints untrusted text, quoted and harmless to a terminal. */

@@ -8,7 +8,7 @@
 enum { ANSWER_BYTES_MAX = 64 * 1024 * 1024 };
 
 struct answer {
-	struct cairn_shard_reader xorbs; /* stands before the first xorb: copy it and read on */
+	struct cairn_shard_reader xorbs; /* before the first xorb: copy the reader and read on */
 	struct cairn_shard_footer footer;
 	uint64_t n_xorbs, n_chunks;
 };
@@ -18,7 +18,7 @@ CAIRN_MUST_USE enum cairn_status answer_ask(struct client *client, const struct 
 					    struct cairn_buf *bytes, struct cairn_diag *diag);
 
 /**
- * Check an answer as a whole. Borrows bytes.
+ * Checks a whole answer. Borrows bytes.
  * @return CAIRN_OK; CAIRN_E_FORMAT malformed, or without a footer
  */
 CAIRN_MUST_USE enum cairn_status answer_read(struct answer *out, const uint8_t *bytes, size_t len,

@@ -35,10 +35,10 @@ extern const struct cli_command CLI_HASH, CLI_INSPECT, CLI_VERIFY, CLI_PUSH, CLI
 /** Writes text as cairn_visible_text() does: text from a file or a server must not control a terminal. */
 void cli_put_text(FILE *to, const char *text);
 
-/** Write a line to standard output through cli_put_text(); the newline is added. */
+/** Writes a line to standard output through cli_put_text(), and adds the newline. */
 void cli_line(const char *fmt, ...) CAIRN_PRINTF(1, 2);
 
-/** Write "cairn: ..." to standard error, through cli_put_text(). */
+/** Writes "cairn: ..." to standard error, through cli_put_text(). */
 void cli_error(const char *fmt, ...) CAIRN_PRINTF(1, 2);
 
 /** Writes "cairn: ..." to standard error, for a message that reports no failure. It makes one write of the whole line,
@@ -58,11 +58,11 @@ enum cairn_status cli_part_taken(const char *part, struct cairn_diag *diag);
 enum { CLI_SUBJECT_BYTES_MAX = 4096 };
 /** The failure that the program reported last. Plain value. */
 struct cli_told {
-	bool told;                /* false: none was reported */
-	bool json_begun;          /* standard output had JSON before it */
-	enum cairn_status status; /* CAIRN_OK: only the text is known */
+	bool told;                /* false: no failure was reported */
+	bool json_begun;          /* JSON was on standard output before the failure */
+	enum cairn_status status; /* CAIRN_OK: only the text is set */
 	struct cairn_diag diag;
-	char subject[CLI_SUBJECT_BYTES_MAX]; /* cut; empty: none */
+	char subject[CLI_SUBJECT_BYTES_MAX]; /* may be cut; empty: none */
 };
 /** Returns the last failure of the main thread. */
 const struct cli_told *cli_last_told(void);
@@ -74,7 +74,7 @@ void cli_json_begun(void);
 /** Returns whether a command line asks for JSON: --json before "--". */
 bool cli_wants_json(int argc, char **argv);
 
-/** The exit code for a status. */
+/** Returns the exit code for a status. */
 int cli_exit_of(enum cairn_status status);
 
 #endif

@@ -22,7 +22,7 @@ enum {
 	CLIENT_SMALL_TIMEOUT_S = 30,  /* the same for requests that are answered at once */
 	CLIENT_RETRY_FIRST_MS = 500,
 	CLIENT_RETRY_MAX_MS = 60 * 1000,
-	CLIENT_TELL_FROM_MS = 2000, /* of waits, for who looks on; and of tries, for all */
+	CLIENT_TELL_FROM_MS = 2000, /* report waits and failed tries from this length on */
 };
 
 /* --- opening ------------------------------------------------------------------------------------------------------ */
@@ -49,7 +49,7 @@ static bool client_add_header(struct client *c, const char *name, const char *va
 	if (asprintf(&line, "%s: %s", name, value) < 0)
 		return false;
 	struct curl_slist *longer = curl_slist_append(c->headers, line);
-	explicit_bzero(line, strlen(line)); /* it may hold the token */
+	explicit_bzero(line, strlen(line)); /* the text may hold the token */
 	free(line);
 	if (longer)
 		c->headers = longer;
@@ -127,7 +127,7 @@ static void client_set_options(struct client *c)
 	(void)curl_easy_setopt(h, CURLOPT_ERRORBUFFER, c->error);
 	(void)curl_easy_setopt(h, CURLOPT_NOSIGNAL, 1L);
 	(void)curl_easy_setopt(h, CURLOPT_PROTOCOLS_STR, "http,https");
-	if (getenv("SSL_CERT_FILE")) /* whom to trust, as hf_xet and the program curl take it; the library does not */
+	if (getenv("SSL_CERT_FILE")) /* CA certificates, by the variables of hf_xet and curl; libcurl ignores these */
 		(void)curl_easy_setopt(h, CURLOPT_CAINFO, getenv("SSL_CERT_FILE"));
 	(void)curl_easy_setopt(h, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
 	(void)curl_easy_setopt(h, CURLOPT_USERAGENT, "cairn/" CAIRN_VERSION);
@@ -263,7 +263,7 @@ static enum cairn_status client_judge_code(const struct client_exchange *x, stru
 	return CAIRN_E_FORMAT;
 }
 
-/* Adds a likely remedy. */
+/* Adds a likely remedy to the message. */
 static const char *client_advice(CURLcode rc)
 {
 	if (rc == CURLE_PEER_FAILED_VERIFICATION)
@@ -282,7 +282,7 @@ static enum cairn_status client_judge_curl(const struct client_exchange *x, CURL
 	if (x->answer->status == CAIRN_E_LIMIT)
 		return cairn_fail(diag, CAIRN_E_LIMIT, "server.answer", CAIRN_NO_OFFSET,
 				  "the server's answer is longer than %zu bytes", x->answer->max);
-	/* An answer that came before the whole body was sent is an answer. */
+	/* A server may answer before it has the whole body; accept that answer. */
 	if (rc != CURLE_WRITE_ERROR && x->code >= 400)
 		return client_judge_code(x, diag);
 	return cairn_fail(diag, CAIRN_E_BUSY, "server.connection", CAIRN_NO_OFFSET, "cannot reach %.80s: %s%s",
@@ -302,7 +302,7 @@ bool client_may_help(const struct client_exchange *x, CURLcode rc, enum cairn_st
 	return status == CAIRN_E_BUSY && (x->code >= 400 ? x->code != 501 : lost);
 }
 
-/* For --verbose. Without the query: that of a signed URL is a credential; nor the host, before which one may stand. */
+/* Prints an exchange for --verbose. Omits host and query, where a password or a signature may stand. */
 static void client_tell(const struct client_exchange *x, CURLcode rc)
 {
 	CURL *h = x->c->curl;

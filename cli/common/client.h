@@ -1,4 +1,4 @@
-/* Requests to a server. The only part that knows libcurl. */
+/* Sends requests to a server. The only includer of libcurl. */
 #ifndef CAIRN_CLI_CLIENT_H
 #define CAIRN_CLI_CLIENT_H
 
@@ -13,13 +13,12 @@ struct client_options {
 	bool verbose;      /* print each exchange to standard error: method, path, status, bytes, time */
 	const char *url;   /* "http://host:port", with or without a path */
 	const char *token; /* NULL: none */
-	unsigned retries;  /* tries after the first, for 429, 5xx but 501, lost connections, and a server that answered
-			      before */
+	unsigned retries;  /* after 429, 5xx but 501, and lost connections to a server that answered before */
 };
 
 enum client_method { CLIENT_GET, CLIENT_HEAD, CLIENT_POST, CLIENT_DELETE };
 
-/** @return CAIRN_OK; CAIRN_E_USAGE the URL is none of http or https; CAIRN_E_NOMEM */
+/** @return CAIRN_OK; CAIRN_E_USAGE the URL is neither http nor https; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status client_new(struct client **out, const struct client_options *options,
 					    struct cairn_diag *diag);
 void client_freep(struct client **c);
@@ -31,7 +30,7 @@ void client_hurry(struct client *c);
 /** Returns whether the client uses an API key (hf_...), rather than a token or nothing. */
 bool client_has_key(const struct client *c);
 
-/** Makes a client of the same server and token, for another thread. c may be in use meanwhile, and must outlive it:
+/** Makes a client for the same server and token, for another thread. c may be in use, and must outlive the new client:
  * both share whether the server was ever reached.
  * @return CAIRN_OK; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status client_new_like(struct client **out, const struct client *c);
@@ -61,10 +60,10 @@ CAIRN_MUST_USE enum cairn_status client_request(struct client *c, enum client_me
 CAIRN_MUST_USE enum cairn_status client_get_range(struct client *c, const char *path, uint64_t first, uint64_t last,
 						  struct cairn_buf *answer, struct cairn_diag *diag);
 
-enum { CLIENT_VALUES_MAX = 1024 * 1024 }; /* of a JSON answer: 150 MB at the worst, and 100 times a page of a list */
+enum { CLIENT_VALUES_MAX = 1024 * 1024 }; /* memory of a JSON answer: at most 150 MB, 100 times a page of a list */
 
-/** Parse an answer. Not for plans, which are longer. @return CAIRN_OK; CAIRN_E_FORMAT it is no JSON, or has too many
- *  values */
+/** Parses an answer, except for plans, which are longer. @return CAIRN_OK; CAIRN_E_FORMAT not JSON, or too many
+ * values */
 CAIRN_MUST_USE enum cairn_status client_json(struct cairn_json **out, const struct cairn_buf *answer);
 
 /** Asks for a length by HEAD. @return as client_request(); CAIRN_E_BUSY the answer has none */
@@ -74,20 +73,18 @@ CAIRN_MUST_USE enum cairn_status client_head_bytes(struct client *c, const char 
 /** Takes the bytes of a fetch, in order. @return CAIRN_OK, or a status that ends the fetch */
 typedef enum cairn_status client_take(void *ctx, const uint8_t *bytes, size_t len, struct cairn_diag *diag);
 
-/** Bytes first..last, inclusive, of a signed URL. */
+/** A range of a signed URL: bytes first..last, inclusive. */
 struct client_range {
 	const char *url; /* whole; http or https */
 	uint64_t first, last;
 };
 
 /**
- * Reads a range from a signed URL. Sends neither the token nor any header of ours but Range, and follows no redirects.
- * If the connection is lost, the fetch continues from its position. The number of retries limits failures in a row
- * without a byte.
- * @return CAIRN_OK           all bytes of the range were taken
- *         CAIRN_E_DENIED     401, 403: the URL has expired
- *         CAIRN_E_MISMATCH   the answer is another range
- *         else as client_request(), or what take returned
+ * Reads a range from a signed URL. Sends no token and no header of ours except Range, and follows no redirects. If the
+ * connection is lost, the fetch continues from its position. The number of retries limits failures in a row without a
+ * byte.
+ * @return CAIRN_OK           all bytes of the range were taken CAIRN_E_DENIED     401, 403: the URL has expired
+ *         CAIRN_E_MISMATCH   the answer is another range else as client_request(), or the status of take()
  */
 CAIRN_MUST_USE enum cairn_status client_fetch(struct client *c, const struct client_range *range, client_take *take,
 					      void *ctx, struct cairn_diag *diag);
@@ -99,7 +96,7 @@ void client_give_up_at_once(struct client *c, const atomic_bool *stop);
  * borrowed, read by any thread; NULL: no reports */
 void client_watch(struct client *c, _Atomic uint64_t *sent);
 
-/** Bytes of bodies sent in requests that were answered with 2xx. */
+/** Returns the bytes of bodies in requests that got a 2xx. */
 uint64_t client_bytes_sent(const struct client *c);
 
 #endif

@@ -19,15 +19,14 @@ struct client {
 	unsigned retries;
 	bool verbose, has_key, hurries;
 	atomic_bool reached_here;
-	atomic_bool *reached; /* shared by all that are like it: the server has answered something, so it is there, if
-				 not always */
+	atomic_bool *reached; /* shared with clients made from this one: the server has answered before */
 	uint64_t bytes_sent;
-	_Atomic uint64_t *watched; /* borrowed, as the next one; NULL: not set */
+	_Atomic uint64_t *watched; /* both borrowed; NULL: not set */
 	const atomic_bool *stop;
 	char error[CURL_ERROR_SIZE];
 };
 
-/** A request that was sent, and the answer to it. */
+/** A request and its answer. */
 struct client_exchange {
 	struct client *c;
 	struct cairn_buf *answer; /* of the caller */

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Ends the program on SIGBUS: the file cannot be trusted any more, and no call has returned an error. */
+/* Ends the program on SIGBUS: the mapped file was cut or is unreadable, and no call can return an error. */
 static void input_cut(int signal)
 {
 	static const char TEXT[] = "cairn: a file that was being read was cut, or its disk failed [file.read]\n";

@@ -18,14 +18,14 @@ struct listing_state {
 	const struct listing *listing;
 	struct client *client;
 	struct report report;
-	uint64_t left; /* to be listed */
+	uint64_t left; /* rows still to list */
 	char next[LISTING_NEXT_BYTES_MAX];
 	bool more;
-	bool is_partial; /* the server said so of a page */
+	bool is_partial; /* the server's last page said so */
 };
 
-/* A page may have no rows, and say where to go on; but it must be elsewhere.
- * @return false: the answer lacks something */
+/* Prints a page. Even a page without rows may name a next one, but not itself.
+ * @return false: the answer lacks a member */
 static bool listing_print_page(struct listing_state *l, const struct cairn_json *page)
 {
 	const struct cairn_json *rows = cairn_json_get(page, l->listing->name);

@@ -11,7 +11,7 @@
 struct listing {
 	const char *command;     /* for errors */
 	const char *path;        /* of the server: "/v1/files" */
-	const char *name;        /* of the array in the answer */
+	const char *name;        /* name of the array in the answer */
 	const char *arg, *value; /* an extra query argument; value NULL: none */
 	const char *limit;       /* limit for the rows, as given; NULL: all */
 	bool is_lost;            /* ask for lost files only */

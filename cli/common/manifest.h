@@ -29,7 +29,7 @@ struct manifest {
 };
 void manifest_fini(struct manifest *m);
 
-/** Append. The path is copied. @return CAIRN_OK; CAIRN_E_NOMEM; CAIRN_E_LIMIT over MANIFEST_FILES_MAX */
+/** Appends a file, and copies the path. @return CAIRN_OK; CAIRN_E_NOMEM; CAIRN_E_LIMIT over MANIFEST_FILES_MAX */
 CAIRN_MUST_USE enum cairn_status manifest_add(struct manifest *m, const struct manifest_file *file,
 					      struct cairn_diag *diag);
 
@@ -39,13 +39,13 @@ bool manifest_path_is_safe(const char *path);
 /** Returns whether a path can be written to a manifest: it is safe, and UTF-8. */
 bool manifest_path_is_writable(const char *path);
 
-/** Sort by path. */
+/** Sorts the files by path. */
 void manifest_sort(struct manifest *m);
 
-/** Append the JSON, with a newline after each file. out has the errors. */
+/** Appends the manifest as JSON, with a newline after each file. out has the errors. */
 void manifest_write(struct cairn_buf *out, const struct manifest *m);
 
-/** @return CAIRN_OK; CAIRN_E_FORMAT not a manifest, or not one that may be believed; CAIRN_E_LIMIT; CAIRN_E_NOMEM */
+/** @return CAIRN_OK; CAIRN_E_FORMAT not a manifest, or not a valid one; CAIRN_E_LIMIT; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status manifest_read(struct manifest *out, const uint8_t *json, size_t len,
 					       struct cairn_diag *diag);
 

@@ -35,7 +35,7 @@ static const struct {
 } OPTIONS_LETTERS[] = {{"output", 'o'}, {"quiet", 'q'}, {"verbose", 'v'}, {"jobs", 'j'}};
 enum { OPTIONS_LETTERS_N = sizeof(OPTIONS_LETTERS) / sizeof(OPTIONS_LETTERS[0]) };
 
-/* @return '\0': it has none */
+/* Returns the letter of an option; '\0': none. */
 static char options_letter(const struct cli_option *option)
 {
 	for (size_t i = 0; i < OPTIONS_LETTERS_N; i++)
@@ -44,7 +44,7 @@ static char options_letter(const struct cli_option *option)
 	return '\0';
 }
 
-/* For programs: each option a line, with '=' when it takes a text. */
+/* Prints one option a line for programs, with '=' if it takes a text. */
 static int options_print(const struct cli_option *options, size_t n)
 {
 	(void)puts("-h\n--help");
@@ -87,10 +87,10 @@ static const struct cli_option *options_find(const struct cli_option *options, s
 static int options_refuse(const struct cli_command *command, const struct cli_option *options, size_t n,
 			  const char *arg)
 {
-	if (optopt > ' ' && optopt < 127) /* within a cluster optind still is at it */
+	if (optopt > ' ' && optopt < 127) /* in a cluster of letters, optind is still at the argument */
 		return cli_usage_error(command, "there is no option \"-%c\"", optopt);
 	int len = (int)strcspn(arg, "=");
-	if (optopt != 0) /* it is one, so the table's number of it */
+	if (optopt != 0) /* an option of the table, by its number */
 		return cli_usage_error(command, "%.*s takes no value", len, arg);
 	const char *name = arg + strspn(arg, "-");
 	struct cairn_nearest near = cairn_nearest_to(name, strcspn(name, "="));
@@ -115,7 +115,7 @@ int cli_options_read(const struct cli_command *command, const struct cli_option 
 					       OPTIONS_FIRST + (int)i};
 	char letters[2 + 2 * OPTIONS_LETTERS_N + 1];
 	options_letters(letters, options, n);
-	opterr = 0; /* the messages are ours */
+	opterr = 0; /* our own messages replace those of getopt */
 	optind = 1;
 	for (;;) {
 		int got = getopt_long(argc, argv, letters, table, NULL);

@@ -27,10 +27,11 @@ enum { CLI_OPTIONS_MAX = 16, CLI_RUN = -1 };
 int cli_options_read(const struct cli_command *command, const struct cli_option *options, size_t n, int argc,
 		     char **argv, int *first);
 
-/** Seconds in "90", "90s", "15m", "1h", "30d". @return false: malformed, or not 1 s to 100 years */
+/** Reads a duration: "90", "90s", "15m", "1h", "30d". @return false: malformed, or not 1 s to 100 years */
 bool cli_parse_seconds(const char *text, int64_t *out_s);
 
-/** "read,write": words between commas, each with what it includes. @param[out] out  of CAIRN_TOKEN_READ, _WRITE, _ADMIN
+/** Reads scopes such as "read,write", with those that each implies. @param[out] out  of CAIRN_TOKEN_READ, _WRITE,
+ * _ADMIN
  */
 bool cli_parse_scopes(const char *list, unsigned *out);
 

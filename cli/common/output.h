@@ -17,7 +17,7 @@ struct output {
  *         created */
 CAIRN_MUST_USE enum cairn_status output_open(struct output *o, const char *path, mode_t mode, struct cairn_diag *diag);
 /** Makes the file durable and gives it its name, unless the name is taken. @return CAIRN_OK; "file.write":
- * CAIRN_E_CONFLICT the name was taken meanwhile, CAIRN_E_FULL, CAIRN_E_IO */
+ * CAIRN_E_CONFLICT the name was taken in the meantime, CAIRN_E_FULL, CAIRN_E_IO */
 CAIRN_MUST_USE enum cairn_status output_commit(struct output *o, struct cairn_diag *diag);
 /** For CLEANUP(): removes a file that was not committed. */
 void output_fini(struct output *o);

@@ -14,12 +14,12 @@
 #include <unistd.h>
 
 enum {
-	PROGRESS_CELLS = 30, /* of the bar, where there is room */
+	PROGRESS_CELLS = 30, /* width of the bar, if there is room */
 	PROGRESS_CELLS_MIN = 10,
-	PROGRESS_NAME_COLUMNS_MIN = 8, /* less of a name says nothing */
+	PROGRESS_NAME_COLUMNS_MIN = 8, /* do not show fewer characters of a name */
 	PROGRESS_EVERY_MS = 100,
 	PROGRESS_MARK_MS = 3000,
-	PROGRESS_RATE_FROM_MS = 500, /* before, a rate is a guess */
+	PROGRESS_RATE_FROM_MS = 500, /* no rate before this time */
 	PROGRESS_COLUMNS_DEFAULT = 80,
 	PROGRESS_LINE_BYTES = 1024,
 	PROGRESS_NAME_BYTES_MAX = 4096,
@@ -87,7 +87,7 @@ static void progress_add_name(struct cairn_buf *line, const char *name, size_t c
 	cairn_visible_text(&shown, name);
 	if (shown.status != CAIRN_OK)
 		return;
-	/* A column a character: those that take two are cut by the terminal. */
+	/* Counts one column a character; the terminal cuts lines with wide characters. */
 	while (end < shown.len && used < columns) {
 		end++;
 		while (end < shown.len && (shown.bytes[end] & 0xC0U) == 0x80U)
@@ -120,7 +120,7 @@ size_t progress_line(const struct progress *p, int64_t now_ms, uint64_t done_byt
 		cairn_buf_printf(&line, "[%.*s%*s] ", full, "##############################", (int)cells - full, "");
 	}
 	cairn_buf_add(&line, text.bytes, text.len);
-	if (line.len > columns) /* all ASCII so far; a terminal would go on to the next line, which nothing clears */
+	if (line.len > columns) /* all ASCII so far. A longer line would wrap, and the second line is never cleared */
 		line.len = columns;
 	if (p->name && line.len + 2 + PROGRESS_NAME_COLUMNS_MIN <= columns)
 		progress_add_name(&line, p->name, columns - line.len - 2);
@@ -137,7 +137,7 @@ static size_t progress_columns(void)
 {
 	struct winsize size = {0};
 	bool told = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
-	/* The last column is left free: some terminals go on to the next line after it. */
+	/* Leave the last column free: some terminals wrap after it. */
 	return (told ? size.ws_col : PROGRESS_COLUMNS_DEFAULT) - 1U;
 }
 

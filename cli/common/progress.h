@@ -10,7 +10,7 @@ struct progress {
 	bool shown;           /* standard error is a terminal, and the bar is wanted */
 	uint64_t total_bytes; /* 0: unknown, so no bar and no time left */
 	const char *verb;     /* label of the second number: "sent"; NULL: no second number */
-	const char *name;     /* borrowed; the current item. NULL: not shown */
+	const char *name;     /* borrowed: name of the current item; NULL: not shown */
 	int64_t last_ms;      /* when it was last drawn */
 	struct {
 		int64_t at_ms;

@@ -35,7 +35,7 @@ void report_error(struct report *r, const char *subject, enum cairn_status statu
 void report_failure(int code);
 
 enum { REPORT_SIZE_BYTES = 24 };
-/** "1.5 MiB", for people. */
+/** Writes a number of bytes for people: "1.5 MiB". */
 const char *report_size(char out[static REPORT_SIZE_BYTES], uint64_t bytes);
 
 #endif

@@ -10,7 +10,7 @@ struct server_options {
 	bool verbose;
 };
 
-/** Their part of an option table. */
+/** These options in an option table. */
 #define SERVER_OPTIONS(s)                                                                                              \
 	{"server", NULL, &(s)->url}, {"token", NULL, &(s)->token}, {"token-file", NULL, &(s)->token_file},             \
 		{"retries", NULL, &(s)->retries},                                                                      \
@@ -18,7 +18,7 @@ struct server_options {
 		"verbose", &(s)->verbose, NULL                                                                         \
 	}
 
-/** Their part of a help text. */
+/** These options in a help text. */
 #define SERVER_OPTIONS_HELP                                                                                            \
 	"      --server URL       server (default: $CAIRN_SERVER, else\n"                                              \
 	"                         http://127.0.0.1:8080)\n"                                                            \
