@@ -9,12 +9,12 @@
 
 enum {
 	EXPORT_RUN_BYTES = 16 << 20, /* memory for each table's rows while gathering */
-	EXPORT_NAME_BYTES = 96,      /* of a fragment's name */
+	EXPORT_NAME_BYTES = 96,      /* length of a fragment's name */
 };
 
 /** The result of a table. */
 struct export_result {
-	uint64_t n_rows;                  /* of this export */
+	uint64_t n_rows;                  /* rows of this export */
 	char fragment[EXPORT_NAME_BYTES]; /* TileDB: the fragment of the rows; empty: no rows */
 };
 
@@ -46,7 +46,7 @@ void export_fini(struct export *e);
  * CAIRN_E_FULL; CAIRN_E_NOMEM; CAIRN_E_LIMIT too many rows */
 CAIRN_MUST_USE enum cairn_status export_gather(struct export *e, const char *data_dir, struct cairn_diag *diag);
 
-/** Passes the rows of a table to a visitor, sorted. @return CAIRN_OK; what the visitor returned; CAIRN_E_IO */
+/** Passes the rows of a table to visit(), sorted. @return CAIRN_OK; the status of visit(); CAIRN_E_IO */
 CAIRN_MUST_USE enum cairn_status export_drain(struct export *e, enum export_table table,
 					      enum cairn_status (*visit)(void *ctx, const struct export_value *values),
 					      void *ctx);
@@ -58,7 +58,7 @@ enum cairn_status export_remove(int dir_fd, const char *name);
 /** Reports a failed system call (errno) in diag. */
 enum cairn_status export_failed(struct cairn_diag *diag, const char *name);
 
-/** Before gathering: reads from the folder's arrays which rows were exported before. @return CAIRN_OK;
+/** Reads from the folder's arrays which rows were exported before. Call it before gathering. @return CAIRN_OK;
  * CAIRN_E_CONFLICT an array is of another kind; as cairn_tiledb_array_open() */
 CAIRN_MUST_USE enum cairn_status export_tiledb_resume(struct export *e, struct cairn_diag *diag);
 /** Writes the rows as a fragment of each array, and makes all fragments visible. @return as export_tiledb_resume() */

@@ -1,4 +1,4 @@
-/* Tables as text: a line of names, then a line a row; a null is empty. */
+/* Writes tables as CSV: a line of names, then one line a row; a null is empty. */
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/fd.h"

@@ -1,4 +1,4 @@
-/* Tables as TileDB arrays: a folder each, a fragment for each export that had new rows. */
+/* Writes tables as TileDB arrays: one folder a table, and one fragment for each export with new rows. */
 #include "archive/tiledb/writer.h"
 #include "base/bytes.h"
 #include "base/clock.h"
@@ -32,7 +32,7 @@ static void tiledb_field(struct cairn_tiledb_field *out, const struct export_col
 	switch (column->kind) {
 	case EXPORT_HASH:
 	case EXPORT_DIGEST:
-		/* Not CHAR of 64: of that libtiledb 2.30 compares only the first character when it filters. */
+		/* Not 64 values of CHAR: a filter of libtiledb 2.30 compares only the first of them. */
 		out->datatype = CAIRN_TILEDB_ASCII;
 		out->cell_values = CAIRN_TILEDB_VAR;
 		break;
@@ -96,7 +96,7 @@ static bool tiledb_same_filters(const struct cairn_tiledb_pipeline *a, const str
 	return same;
 }
 
-/* A fragment is read as its array's schema says: it must be stored so. The level of a filter tells only the writer. */
+/* Readers use the array's schema for each fragment, so write by it. Only the writer uses a filter's level. */
 static bool tiledb_same_storage(const struct cairn_tiledb_schema *a, const struct cairn_tiledb_schema *b)
 {
 	bool same = a->capacity == b->capacity && tiledb_same_filters(&a->offsets, &b->offsets) &&
@@ -242,7 +242,7 @@ static enum cairn_status tiledb_row(void *ctx, const struct export_value *values
 	return cairn_tiledb_writer_add(t->writer, row, t->diag);
 }
 
-/* A new array, schema and all, or for one that exists just a place for the fragment: both in the work folder. */
+/* Makes a new array with its schema, or a place for the fragment of an existing array, in the work folder. */
 static enum cairn_status tiledb_make_place(struct tiledb_table *t)
 {
 	uint8_t uuid[CAIRN_TILEDB_UUID_BYTES];
@@ -283,7 +283,7 @@ static enum cairn_status tiledb_write_table(struct export *e, enum export_table 
 
 /* --- letting it be seen ------------------------------------------------------------------------------------------- */
 
-/* A new array: complete with its commit before it has its name. */
+/* Gives a new array its name once its fragment is committed. */
 static enum cairn_status tiledb_publish_array(struct export *e, enum export_table table, struct cairn_diag *diag)
 {
 	const char *name = export_layout(table)->name;
@@ -296,7 +296,7 @@ static enum cairn_status tiledb_publish_array(struct export *e, enum export_tabl
 	return status;
 }
 
-/* Adds a fragment: moves it to its place, where nobody sees it, then commits it. */
+/* Adds a fragment: moves it to its place, where readers ignore it, then commits it. */
 static enum cairn_status tiledb_publish_fragment(struct export *e, enum export_table table, struct cairn_diag *diag)
 {
 	const char *name = export_layout(table)->name, *fragment = e->results[table].fragment;

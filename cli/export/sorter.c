@@ -11,10 +11,10 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { SORTER_READ_BYTES = 32 * 1024 }; /* of each run, while runs are merged */
+enum { SORTER_READ_BYTES = 32 * 1024 }; /* window of each run, while runs are merged */
 
-/* An entry sorted in memory: the key's start, big-endian so that numbers compare as bytes do, and the record's
- * index. */
+/* An entry for sorting in memory: the start of the key as a big-endian number, which compares as its bytes do, and the
+ * record's index. */
 struct sorter_entry {
 	uint64_t prefix;
 	uint32_t index;
@@ -22,8 +22,8 @@ struct sorter_entry {
 
 /* A sorted run in the file, while it is merged. */
 struct sorter_run {
-	uint64_t at, left; /* the part not in memory yet: place, bytes */
-	uint8_t *bytes;    /* a window of it */
+	uint64_t at, left; /* offset and length of the part not in memory yet */
+	uint8_t *bytes;    /* window of the run in memory */
 	size_t pos, len;
 };
 
@@ -43,7 +43,7 @@ struct cairn_sorter {
 	uint32_t n_runs;
 	uint32_t *heap; /* runs, by their first record */
 	uint32_t n_heap;
-	bool stale; /* the first of the heap was handed out and has to be stepped over */
+	bool stale; /* the caller has the first record of the heap; step over it first */
 };
 
 static uint64_t sorter_prefix(const uint8_t *record)
@@ -116,7 +116,7 @@ static void sorter_sort(struct cairn_sorter *s)
 		qsort_r(s->entries, s->n, sizeof(*s->entries), sorter_compare_entries, s);
 }
 
-/* A file that vanishes with its descriptor. */
+/* Opens a file without a name, which vanishes when it is closed. */
 static enum cairn_status sorter_open_file(struct cairn_sorter *s)
 {
 	if (s->fd >= 0)
@@ -124,14 +124,14 @@ static enum cairn_status sorter_open_file(struct cairn_sorter *s)
 	s->fd = cairn_sys_openat(s->o.dir_fd, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 	if (s->fd >= 0)
 		return CAIRN_OK;
-	/* File systems without such files: a name for a moment. */
+	/* Some file systems lack such files: create one with a name, and remove the name. */
 	s->fd = cairn_sys_openat(s->o.dir_fd, ".sorter.tmp", O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (s->fd < 0 || cairn_sys_unlinkat(s->o.dir_fd, ".sorter.tmp", 0) < 0)
 		return cairn_fd_status(errno);
 	return CAIRN_OK;
 }
 
-/* The records in memory become a run of the file, through a window of the size that they are read with later. */
+/* Writes the records in memory to the file as a run, in windows of the size of later reads. */
 static enum cairn_status sorter_spill(struct cairn_sorter *s)
 {
 	uint8_t out[SORTER_READ_BYTES];
@@ -178,7 +178,7 @@ enum cairn_status cairn_sorter_add(struct cairn_sorter *sorter, const void *reco
 
 /* --- reading ------------------------------------------------------------------------------------------------------ */
 
-/* Make sure that the run's next record is in its window. @return CAIRN_OK; CAIRN_E_IO */
+/* Ensures that the run's next record is in its window. @return CAIRN_OK; CAIRN_E_IO */
 static enum cairn_status sorter_fill(struct cairn_sorter *s, struct sorter_run *run)
 {
 	size_t window = SORTER_READ_BYTES / s->o.record_bytes * s->o.record_bytes;
@@ -198,7 +198,7 @@ static const uint8_t *sorter_first(const struct cairn_sorter *s, uint32_t heap_a
 	return run->bytes + run->pos;
 }
 
-/* Earlier runs first among equals, which keeps the order. */
+/* Among equal records, takes that of the earlier run, so that their order is kept. */
 static bool sorter_before(const struct cairn_sorter *s, uint32_t a, uint32_t b)
 {
 	int order = memcmp(sorter_first(s, a), sorter_first(s, b), s->o.key_bytes);
@@ -250,7 +250,7 @@ static enum cairn_status sorter_begin(struct cairn_sorter *s)
 	return CAIRN_OK;
 }
 
-/* Step over the record that was handed out last. */
+/* Steps over the last record returned. */
 static enum cairn_status sorter_advance(struct cairn_sorter *s)
 {
 	struct sorter_run *run = &s->runs[s->heap[0]];

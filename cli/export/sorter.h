@@ -10,8 +10,8 @@
 
 enum {
 	CAIRN_SORTER_RUNS_MAX = 2048,           /* so at most this many times run_bytes can be sorted */
-	CAIRN_SORTER_RECORD_BYTES_MAX = 1024,   /* of one record */
-	CAIRN_SORTER_RUN_BYTES_MIN = 64 * 1024, /* of memory */
+	CAIRN_SORTER_RECORD_BYTES_MAX = 1024,   /* maximum of one record */
+	CAIRN_SORTER_RUN_BYTES_MIN = 64 * 1024, /* maximum of memory */
 };
 
 /** Records of one length; equal ones keep the order in which they came. Owned by one thread at a time. */
@@ -20,7 +20,7 @@ struct cairn_sorter;
 struct cairn_sorter_options {
 	int dir_fd;          /* folder for the file, if one is needed; must stay open */
 	size_t record_bytes; /* 8 .. CAIRN_SORTER_RECORD_BYTES_MAX */
-	size_t key_bytes;    /* of the key at the beginning of a record, compared as memcmp() does; 8 .. record_bytes */
+	size_t key_bytes;    /* length of the key at a record's start, compared as by memcmp(); 8 .. record_bytes */
 	size_t run_bytes;    /* memory for records while adding; a fifth more is used */
 };
 
@@ -30,8 +30,8 @@ CAIRN_MUST_USE enum cairn_status cairn_sorter_new(struct cairn_sorter **out,
 /** For CLEANUP(). */
 void cairn_sorter_freep(struct cairn_sorter **sorter);
 
-/** Add a record, before the first one is read. @return CAIRN_OK; CAIRN_E_LIMIT too many; CAIRN_E_IO; CAIRN_E_FULL;
- *  CAIRN_E_NOMEM */
+/** Adds a record. Call before the first one is read. @return CAIRN_OK; CAIRN_E_LIMIT too many; CAIRN_E_IO;
+ *  CAIRN_E_FULL; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_sorter_add(struct cairn_sorter *sorter, const void *record);
 
 /**

@@ -12,7 +12,7 @@ enum export_kind {
 	EXPORT_DIGEST, /* 64 digits in plain order: SHA-256 */
 	EXPORT_U32,
 	EXPORT_U64,
-	EXPORT_TIME, /* a moment; kept in milliseconds since 1970 */
+	EXPORT_TIME, /* a time, in milliseconds since 1970 */
 };
 
 struct export_column {
@@ -34,7 +34,7 @@ struct export_layout {
 /** @return the layout of a table; static */
 const struct export_layout *export_layout(enum export_table table);
 
-/** Bytes of a record: a word of nulls at the end. */
+/** Returns the bytes of a record, which ends with a word of null bits. */
 size_t export_record_bytes(const struct export_layout *layout);
 
 /** A value of a record. */
@@ -44,14 +44,14 @@ struct export_value {
 	uint8_t digest[CAIRN_HASH_BYTES]; /* HASH, DIGEST: in the order of its digits */
 };
 
-/** A hash in the order of its text, so that bytes and texts sort alike. */
+/** Reorders the bytes of a hash as in its text, so that bytes and texts sort alike. */
 struct export_value export_hash(const struct cairn_hash *hash);
 struct export_value export_number(uint64_t number);
 struct export_value export_time(int64_t unix_s);
 
 void export_put(uint8_t out[static EXPORT_RECORD_BYTES_MAX], const struct export_layout *layout,
 		const struct export_value *values);
-/** @param[out] values  layout->n_columns of them */
+/** @param[out] values  layout->n_columns values */
 void export_get(const uint8_t *record, const struct export_layout *layout, struct export_value *values);
 
 #endif
