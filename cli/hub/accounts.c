@@ -141,7 +141,7 @@ int accounts_add(const struct accounts_args *args, const char *kind, const char 
 
 int accounts_add_key(const struct accounts_args *args, const char *name)
 {
-	char body[ACCOUNTS_NAME_MAX * 2 + 64]; /* the server took the name: it needs no escapes */
+	char body[ACCOUNTS_NAME_MAX * 2 + 64]; /* the server accepted the name, so it needs no escapes */
 	(void)snprintf(body, sizeof(body), "{\"name\":\"%s\",\"account\":\"%s\",\"scope\":\"write\"}", name, name);
 	return accounts_ask(args, name, CLIENT_POST, "/v1/keys", body, accounts_show_key);
 }

@@ -1,4 +1,4 @@
-/* cairn import: fills a repository of a hub from files that are here. */
+/* cairn import: fills a repository of a hub from local files. */
 #include "base/decimal.h"
 #include "cli/hub/import_snapshot.h"
 #include "cli/push/senders.h"
@@ -101,7 +101,7 @@ static enum cairn_status import_all(struct import *im, struct cairn_diag *diag)
 	return status;
 }
 
-/* Reports also what was done before a failure; JSON includes the failure. */
+/* Reports the result, even after a failure; JSON includes the failure. */
 static int import_run_with(const struct import_args *args, struct import *im)
 {
 	struct cairn_diag diag = {0};

@@ -1,4 +1,4 @@
-/* cairn org: the organisations of a server, and who belongs to them. */
+/* cairn org: manages a server's organisations and their members. */
 #include "cli/hub/accounts.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* cairn quota: how much an account or a repository of a server may hold. */
+/* cairn quota: shows and sets how many bytes an account or a repository may hold. */
 #include "cli/common/admin.h"
 #include "cli/common/cli.h"
 #include "cli/common/listing.h"
@@ -52,7 +52,7 @@ static bool quota_show(const struct cairn_json *json)
 	return true;
 }
 
-/* Digits, and a unit; at most 2^63 - 1, which is what JSON's readers take. */
+/* Reads digits and a unit, at most 2^63 - 1, the maximum of JSON readers. */
 static bool quota_parse_size(const char *text, uint64_t *out)
 {
 	static const char UNITS[] = "KMGT";

@@ -1,4 +1,4 @@
-/* cairn user: the people who have an account on a server. */
+/* cairn user: manages the users of a server. */
 #include "cli/hub/accounts.h"
 
 #include <string.h>
@@ -28,7 +28,7 @@ static const char USER_HELP[] = "Usage: cairn user add NAME [OPTION]...\n"
 static int user_add(const struct accounts_args *args, const char *name)
 {
 	struct accounts_args quiet = *args;
-	quiet.quiet = args->key; /* then the key is the answer */
+	quiet.quiet = args->key; /* the output is the key */
 	int end = accounts_add(&quiet, "user", name);
 	return end == 0 && args->key ? accounts_add_key(args, name) : end;
 }

@@ -12,14 +12,14 @@
 #include <string.h>
 
 enum {
-	COMMIT_BODY_BYTES_MAX = 60 * 1024 * 1024, /* it may have 64 MiB */
-	COMMIT_BYTES = 32 * 1024 * 1024,          /* from which on another one is begun */
+	COMMIT_BODY_BYTES_MAX = 60 * 1024 * 1024, /* the server's limit is 64 MiB */
+	COMMIT_BYTES = 32 * 1024 * 1024,          /* the size after which another commit begins */
 	COMMIT_FILES = 10000,
-	COMMIT_ASK_FILES = 250, /* about which is asked at once */
+	COMMIT_ASK_FILES = 250, /* files in one request */
 	COMMIT_SAMPLE_BYTES = 512,
-	COMMIT_INLINE_BYTES_MAX = 1024 * 1024, /* of a file within a commit; the server says less */
+	COMMIT_INLINE_BYTES_MAX = 1024 * 1024, /* limit of a file inside a commit; the server usually says less */
 	COMMIT_PATTERNS_BYTES_MAX = 65536,
-	COMMIT_SIBLINGS = 60000, /* files that are told of a revision, at most */
+	COMMIT_SIBLINGS = 60000, /* files of a revision that the server lists, at most */
 };
 
 /* How a file is committed. */
@@ -36,7 +36,7 @@ static const struct manifest *commit_manifest(const struct import_commit *c)
 
 /* --- what the server wants of each file --------------------------------------------------------------------------- */
 
-/* Put bytes as base64 (the server takes it without padding). */
+/* Appends bytes as base64; the server accepts it without padding. */
 static void commit_put_base64(struct cairn_json_out *w, const char *member, const void *bytes, size_t n)
 {
 	char *text = malloc(CAIRN_BASE64URL_CHARS(n) + 1);
@@ -51,7 +51,7 @@ static void commit_put_base64(struct cairn_json_out *w, const char *member, cons
 	free(text);
 }
 
-/* Its first bytes. @param out  max bytes, of which *n are filled */
+/* Reads the first bytes of a file. @param out  max bytes, of which *n are filled */
 static enum cairn_status commit_read(const struct import_commit *c, size_t i, void *out, size_t max, size_t *n,
 				     struct import_file *file, struct cairn_diag *diag)
 {
@@ -75,8 +75,8 @@ static enum cairn_status commit_put_sample(struct cairn_json_out *w, const struc
 	return status;
 }
 
-/* Reads a whole file that goes inside the commit. It must have the length told to the server, and the content that its
- * blob is named after. */
+/* Reads a whole file that goes inside the commit. Checks the length that the server was told, and the hash in the name
+ * of its blob. */
 static enum cairn_status commit_put_content(struct cairn_json_out *w, const struct import_commit *c, size_t i,
 					    struct cairn_diag *diag)
 {
@@ -99,7 +99,7 @@ static enum cairn_status commit_put_content(struct cairn_json_out *w, const stru
 	return status;
 }
 
-/* Patterns of .gitattributes among the files apply already to this commit. */
+/* The .gitattributes among the files applies to this commit, too. */
 static enum cairn_status commit_put_patterns(struct cairn_json_out *w, const char *member,
 					     const struct import_commit *c, const char *name, struct cairn_diag *diag)
 {
@@ -126,7 +126,7 @@ static enum cairn_status commit_take_modes(const struct manifest *m, size_t firs
 	const struct cairn_json *answers = cairn_json_get(json, "files");
 	if (cairn_json_count(answers) != end - first)
 		return import_repo_not_a_hub(diag, "files");
-	for (size_t i = first; i < end; i++) { /* in the order in which it was asked, with Cairn */
+	for (size_t i = first; i < end; i++) { /* Cairn answers in the order of the request */
 		const struct cairn_json *one = cairn_json_at(answers, i - first);
 		const char *path = cairn_json_text_of(one, "path"), *mode = cairn_json_text_of(one, "uploadMode");
 		if (!path || !mode || strcmp(path, m->files[i].path) != 0)
@@ -167,8 +167,8 @@ static enum cairn_status commit_ask_modes(struct import_repo *r, const struct im
 
 /* --- uploading ---------------------------------------------------------------------------------------------------- */
 
-/* Begin to push, with a token for some time. @param[out] until_ms  of cairn_clock_mono_ms(): from when on another one
- * is available for the next file */
+/* Begins a push with a temporary token. @param[out] until_ms  time (cairn_clock_mono_ms()) after which the next file
+ * needs another token */
 static enum cairn_status commit_begin_push(struct import_repo *r, const struct import_commit *c, struct push *p,
 					   int64_t *until_ms, struct cairn_diag *diag)
 {
@@ -359,7 +359,7 @@ static enum cairn_status commit_send(struct import_repo *r, const struct import_
 	return CAIRN_OK;
 }
 
-/* How many files from this one on go into one commit. The ones that are in the store take a line. */
+/* Returns how many files, from this one on, go into one commit. A file in the store takes one line of it. */
 static size_t commit_end_of_some(const struct import_commit *c, const struct commit_file *files, size_t first)
 {
 	const struct manifest *m = commit_manifest(c);

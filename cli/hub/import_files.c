@@ -30,7 +30,7 @@ static int files_open_folder(int dir, const char *name)
 	return cairn_sys_openat(dir, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0);
 }
 
-/* The folder that a path below another ends in. @param[out] name  within it @return to be closed; -1 with errno */
+/* Opens the folder of a path below root. @param[out] name  last part of the path @return a descriptor; -1 with errno */
 static int files_enter(int dir, const char *path, const char **name)
 {
 	char part[NAME_MAX + 1];
@@ -55,7 +55,7 @@ static int files_enter(int dir, const char *path, const char **name)
 	return at;
 }
 
-/* A regular file; without waiting for who writes to a FIFO. @return -1 with errno: ELOOP for a link */
+/* Opens a regular file. Never waits for the writer of a FIFO. @return -1 with errno: ELOOP for a link */
 static int files_open_regular(int dir, const char *name)
 {
 	struct stat st;
@@ -67,7 +67,7 @@ static int files_open_regular(int dir, const char *name)
 	return fd;
 }
 
-/* @return what a link leads to, which is as long as it is told; "": no link, or too long */
+/* @return the target of a link; "": not a link, or the target is longer than stated */
 static const char *files_read_link(int dir, const char *name, char target[static FILES_TARGET_BYTES_MAX])
 {
 	ssize_t n = cairn_sys_readlinkat(dir, name, target, FILES_TARGET_BYTES_MAX - 1);
@@ -83,8 +83,8 @@ static const char *files_without(const char *text, const char *prefix)
 	return text && strncmp(text, prefix, len) == 0 ? text + len : NULL;
 }
 
-/* Links are taken as huggingface_hub makes them, which are relative and have no detours.
- * @param path  of the link in its snapshot @return the name of the blob; NULL: it leads elsewhere */
+/* Follows only links as huggingface_hub makes them: relative and direct.
+ * @param path  of the link in its snapshot @return name of the blob; NULL: the link leads elsewhere */
 static const char *files_blob_name(const char *path, const char *target)
 {
 	const char *rest = files_without(target, "../../");
@@ -94,7 +94,7 @@ static const char *files_blob_name(const char *path, const char *target)
 	return rest && !strchr(rest, '/') && manifest_path_is_safe(rest) ? rest : NULL;
 }
 
-/* Newer clients keep large ones for all repositories of a cache; that of the repository is then a link to one. */
+/* Newer clients share large blobs among the repositories of a cache; the repository's blob is then a link. */
 static int files_open_shared(const struct import_files *f, const char *blob)
 {
 	char target[FILES_TARGET_BYTES_MAX];
@@ -107,7 +107,7 @@ static int files_open_shared(const struct import_files *f, const char *blob)
 	return dir < 0 ? -1 : files_open_regular(dir, name);
 }
 
-/* Does a blob have a SHA-256 or a git oid as its name? */
+/* Returns whether the name of a blob is a SHA-256 or a git oid. */
 static bool files_is_hash(const char *name)
 {
 	size_t n = strspn(name, "0123456789abcdef");
@@ -257,7 +257,7 @@ enum cairn_status import_file_judge_bytes(const struct import_file *file, const 
 	return files_judge(file, path, found, diag);
 }
 
-/* A file that is read from its beginning on. */
+/* A file, read from its start. */
 struct files_reader {
 	int fd;
 	uint64_t at;

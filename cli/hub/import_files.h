@@ -6,7 +6,7 @@
 #include "cli/hub/import_source.h"
 #include "cli/push/push_folder.h"
 
-/** Initialize with IMPORT_FILES_NONE. Owns all. */
+/** Initialize with IMPORT_FILES_NONE. Owns its parts. */
 struct import_files {
 	struct push_folder folder; /* the list of files */
 	bool is_cache;
@@ -33,15 +33,14 @@ CAIRN_MUST_USE enum cairn_status import_files_read(struct import_files *out, con
 /** An open file. */
 struct import_file {
 	int fd;
-	char blob[2 * CAIRN_SHA256_BYTES +
-		  1]; /* the hash that its blob is called by; "": it is none, or has no such name */
+	char blob[2 * CAIRN_SHA256_BYTES + 1]; /* the hash in its blob's name; "": not a blob, or no such name */
 };
 
 /**
  * Opens a file; the caller closes it.
  * @param i  of the manifest
- * @return CAIRN_OK; CAIRN_E_NOT_FOUND it was removed, or is no regular file any more (file.open); CAIRN_E_MISMATCH as
- *         import_files_read()
+ * @return CAIRN_OK; CAIRN_E_NOT_FOUND the file was removed, or is no longer a regular file (file.open);
+ *         CAIRN_E_MISMATCH as import_files_read()
  */
 CAIRN_MUST_USE enum cairn_status import_files_open(const struct import_files *f, size_t i, struct import_file *out,
 						   struct cairn_diag *diag);
@@ -54,7 +53,7 @@ CAIRN_MUST_USE enum cairn_status import_file_judge(const struct import_file *fil
 CAIRN_MUST_USE enum cairn_status import_file_judge_bytes(const struct import_file *file, const char *path,
 							 const void *bytes, size_t len, struct cairn_diag *diag);
 
-/** Checks a blob whose name is a git oid, and reads it for that; accepts any other.
+/** Reads and checks a blob whose name is a git oid; accepts any other.
  * @return as import_file_judge(); CAIRN_E_IO (file.read) */
 CAIRN_MUST_USE enum cairn_status import_file_judge_oid(const struct import_file *file, const char *path,
 						       struct cairn_diag *diag);

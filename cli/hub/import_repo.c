@@ -27,7 +27,7 @@ enum cairn_status import_repo_not_a_hub(struct cairn_diag *diag, const char *wha
 			  what);
 }
 
-/* @param rest  behind the repository, beginning with "/"; may be "" */
+/* @param rest  path after the repository, beginning with "/"; may be "" */
 static enum cairn_status repo_ask(struct import_repo *r, enum client_method method, const char *rest,
 				  const struct cairn_buf *body, struct cairn_json **json, struct cairn_diag *diag)
 {
@@ -44,7 +44,7 @@ static enum cairn_status repo_ask(struct import_repo *r, enum client_method meth
 	return status;
 }
 
-/* "/what/name", the name escaped. @return owned by the caller; NULL: without memory */
+/* Returns "/what/name" with the name escaped, owned by the caller; NULL: no memory. */
 static char *repo_path(const char *what, const char *name)
 {
 	char escaped[3 * IMPORT_NAME_BYTES + 1], *path = NULL;
@@ -83,7 +83,7 @@ static enum cairn_status repo_make(struct import_repo *r, struct cairn_diag *dia
 	return client_request(r->client, CLIENT_POST, "/api/repos/create", body.bytes, body.len, &r->answer, diag);
 }
 
-/* Only an operator may give a commit its id. */
+/* Only an operator may choose the id of a commit. */
 static enum cairn_status repo_ask_who(struct import_repo *r, struct cairn_diag *diag)
 {
 	CLEANUP(cairn_json_freep) struct cairn_json *json = NULL;
@@ -102,7 +102,7 @@ static enum cairn_status repo_ask_who(struct import_repo *r, struct cairn_diag *
 	return name ? CAIRN_OK : import_repo_not_a_hub(diag, "name");
 }
 
-/* @return CAIRN_E_NOT_FOUND: it is not there */
+/* @return CAIRN_E_NOT_FOUND: no such repository */
 static enum cairn_status repo_look(struct import_repo *r, struct cairn_diag *diag)
 {
 	CLEANUP(cairn_json_freep) struct cairn_json *json = NULL;
@@ -135,7 +135,7 @@ enum cairn_status import_repo_open(struct import_repo *r, struct cairn_diag *dia
 		status = repo_make(r, diag);
 		r->made = status == CAIRN_OK;
 		if (status == CAIRN_E_FORMAT && (status = repo_look(r, diag)) == CAIRN_E_NOT_FOUND)
-			status = CAIRN_E_FORMAT; /* nobody else has made it meanwhile: that is no name of one */
+			status = CAIRN_E_FORMAT; /* nobody else has created it, so the name is not valid */
 	}
 	return status == CAIRN_OK ? repo_ask(r, CLIENT_GET, "/refs", NULL, &r->refs, diag) : status;
 }

@@ -15,7 +15,7 @@ struct import_repo {
 	unsigned jobs;
 	struct client *client; /* owned */
 	struct cairn_buf answer;
-	struct cairn_json *refs; /* owned: as at the start */
+	struct cairn_json *refs; /* owned: refs at the start */
 	/* results */
 	bool made, is_operator;
 	uint64_t n_files, n_ignored, bytes, sent_bytes;
@@ -23,12 +23,12 @@ struct import_repo {
 void import_repo_fini(struct import_repo *r);
 
 /** Finds or creates the repository; also learns who the caller is, and which refs it has.
- * @return as client_request(); CAIRN_E_BUSY the server is no hub (server.answer); CAIRN_E_FORMAT the repository is
+ * @return as client_request(); CAIRN_E_BUSY the server is not a hub (server.answer); CAIRN_E_FORMAT the repository is
  *         public, but must be private (import.public) */
 CAIRN_MUST_USE enum cairn_status import_repo_open(struct import_repo *r, struct cairn_diag *diag);
 
 /** Returns the commit of a branch or tag when the repository was opened. @param member  "branches" or "tags"
- * @return borrowed; NULL: there is no such name */
+ * @return borrowed; NULL: no such name */
 const char *import_repo_ref(const struct import_repo *r, const char *member, const char *name);
 
 /** Creates a branch, unless somebody else did meanwhile.
@@ -56,7 +56,7 @@ CAIRN_MUST_USE enum cairn_status import_repo_has_files(struct import_repo *r, co
 
 /** Requests "/what/name" below the repository, with the name escaped.
  * @param[out] json  NULL, or the answer, owned by the caller
- * @return as client_request(); CAIRN_E_BUSY the answer is no JSON (server.answer); CAIRN_E_NOMEM */
+ * @return as client_request(); CAIRN_E_BUSY the answer is not JSON (server.answer); CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status import_repo_ask_about(struct import_repo *r, enum client_method method,
 						       const char *what, const char *name, const struct cairn_buf *body,
 						       struct cairn_json **json, struct cairn_diag *diag);

@@ -11,7 +11,7 @@
 /* The result of a snapshot. */
 struct snapshot_done {
 	char commit[IMPORT_ID_CHARS + 1];
-	char head[IMPORT_ID_CHARS + 1]; /* of the branch */
+	char head[IMPORT_ID_CHARS + 1]; /* head of the branch */
 	bool was_there;
 };
 
@@ -36,7 +36,7 @@ enum cairn_status import_check_all(struct import *im, struct cairn_diag *diag)
 
 /* --- telling ------------------------------------------------------------------------------------------------------ */
 
-/* @param was_there  the commit, and at this place */
+/* @param was_there  the commit existed, and the branch was at it */
 static void snapshot_tell(struct report *r, const struct import_snapshot *snapshot, const struct snapshot_done *done,
 			  const char *place, const char *head, bool was_there)
 {
@@ -61,7 +61,7 @@ static void snapshot_tell(struct report *r, const struct import_snapshot *snapsh
 
 /* --- commits ------------------------------------------------------------------------------------------------------ */
 
-/* @param parent  what the branch is at; "": no matter @param keeps_id  it gets the snapshot's */
+/* @param parent  head of the branch; "": any @param keeps_id  the commit gets the snapshot's id */
 static enum cairn_status snapshot_commit(struct import *im, const struct import_snapshot *snapshot, const char *branch,
 					 const char *parent, bool keeps_id, struct snapshot_done *done,
 					 struct cairn_diag *diag)
@@ -87,7 +87,7 @@ static enum cairn_status snapshot_commit(struct import *im, const struct import_
 	return status;
 }
 
-/* Has the repository a commit of this id, on whichever line? */
+/* Returns whether the repository has a commit of this id on any line. */
 static enum cairn_status snapshot_find(struct import *im, const struct import_snapshot *snapshot, bool *found,
 				       struct cairn_diag *diag)
 {
@@ -125,14 +125,14 @@ enum cairn_status import_check_branch(struct import *im, struct cairn_diag *diag
 {
 	struct import_trace trace;
 	const char *branch = im->args->revision;
-	const struct import_snapshot *last = &im->source.snapshots[im->source.n - 1]; /* main's */
+	const struct import_snapshot *last = &im->source.snapshots[im->source.n - 1]; /* the snapshot of main */
 	if (!im->source.is_cache || im->args->force || !import_repo_ref(&im->repo, "branches", branch))
 		return CAIRN_OK;
 	enum cairn_status status = import_trace_read(&im->repo, branch, last->id, false, &trace, diag);
 	return status == CAIRN_OK && !trace.commit[0] ? snapshot_may_replace(im, branch, &trace, diag) : status;
 }
 
-/* Give a branch the files of a snapshot, unless it had them already, whatever came after. */
+/* Gives a branch the files of a snapshot, unless an earlier commit of the branch had them. */
 static enum cairn_status snapshot_onto(struct import *im, const struct import_snapshot *snapshot, const char *branch,
 				       struct snapshot_done *done, struct cairn_diag *diag)
 {
@@ -160,7 +160,7 @@ static enum cairn_status snapshot_onto(struct import *im, const struct import_sn
 
 enum tag_state { TAG_FREE, TAG_OURS, TAG_TAKEN };
 
-/* @param own  the name that a snapshot has from us @param[out] commit  of one that is this snapshot's */
+/* @param own  our tag for the snapshot @param[out] commit  commit of a tag of this snapshot */
 static enum cairn_status snapshot_look_at_tag(struct import *im, const struct import_snapshot *snapshot,
 					      const char *tag, const char *own, enum tag_state *state,
 					      char commit[static IMPORT_ID_CHARS + 1], struct cairn_diag *diag)
@@ -198,7 +198,7 @@ static enum cairn_status snapshot_tag(struct import *im, const struct import_sna
 	return CAIRN_OK;
 }
 
-/* @param needs_one  it gets a name of ours if the cache has none for it that is available */
+/* @param needs_one  give it a tag of ours if no name from the cache is available */
 static enum cairn_status snapshot_tag_all(struct import *im, const struct import_snapshot *snapshot, const char *own,
 					  bool needs_one, const struct snapshot_done *done, struct cairn_diag *diag)
 {
@@ -213,7 +213,7 @@ static enum cairn_status snapshot_tag_all(struct import *im, const struct import
 
 /* --- places ------------------------------------------------------------------------------------------------------- */
 
-/* The commit of a snapshot that has a tag, or an id of its own. @param[out] done  .commit stays "" if there is none */
+/* Finds the commit of a snapshot by a tag or by its id. @param[out] done  .commit stays "" if there is none */
 static enum cairn_status snapshot_find_done(struct import *im, const struct import_snapshot *snapshot, const char *own,
 					    struct snapshot_done *done, struct cairn_diag *diag)
 {
@@ -255,7 +255,7 @@ static enum cairn_status snapshot_tagged(struct import *im, const struct import_
 	return status;
 }
 
-/* The branch is made where it is to be: of a plain folder as main is, of a cache at the commit if there is one. */
+/* Creates the branch: at main for a plain folder, at the snapshot's commit for a cache, if it exists. */
 static enum cairn_status snapshot_make_branch(struct import *im, const struct import_snapshot *snapshot,
 					      struct cairn_diag *diag)
 {

@@ -26,7 +26,7 @@ CAIRN_MUST_USE enum cairn_status import_check_all(struct import *im, struct cair
  * @return as import_trace_read(); CAIRN_E_FORMAT the branch has commits that are not of this cache (import.branch) */
 CAIRN_MUST_USE enum cairn_status import_check_branch(struct import *im, struct cairn_diag *diag);
 
-/** Imports a snapshot, and reports it.
+/** Imports a snapshot and reports it.
  * @return as import_files_read(), import_commit_send(), import_trace_read(), client_request(); CAIRN_E_FORMAT the
  *         branch has commits that are not of this cache (import.branch) */
 CAIRN_MUST_USE enum cairn_status import_one(struct import *im, const struct import_snapshot *snapshot,

@@ -42,7 +42,7 @@ static enum cairn_status source_unreadable(const char *path, struct cairn_diag *
 			  strerror(errno));
 }
 
-/* Is there a folder of this name, or a link to one? A failure other than that nothing is there is reported. */
+/* Returns whether a folder of this name, or a link to one, exists. Reports failures other than ENOENT. */
 static enum cairn_status source_is_folder(const char *path, bool *is_folder, struct cairn_diag *diag)
 {
 	struct stat st;
@@ -150,7 +150,7 @@ static enum cairn_status source_take_ref(struct import_source *source, const cha
 static enum cairn_status source_refs(struct import_source *source, const char *folder, const char *prefix,
 				     unsigned depth, struct cairn_diag *diag);
 
-/* An entry of a folder of refs. Links are left out: they may lead around. */
+/* Reads an entry of a folder of refs. Skips links, which may form a loop. */
 static enum cairn_status source_ref_entry(struct import_source *source, const char *path, const char *name,
 					  unsigned depth, struct cairn_diag *diag)
 {
@@ -170,7 +170,7 @@ static enum cairn_status source_ref_entry(struct import_source *source, const ch
 	return status;
 }
 
-/* @param prefix  of the names in it: "", or "feature/" */
+/* @param prefix  start of the names in the folder: "", or "feature/" */
 static enum cairn_status source_refs(struct import_source *source, const char *folder, const char *prefix,
 				     unsigned depth, struct cairn_diag *diag)
 {
@@ -178,7 +178,7 @@ static enum cairn_status source_refs(struct import_source *source, const char *f
 	enum cairn_status status = CAIRN_OK;
 	const char *entry = NULL;
 	if (depth > SOURCE_REF_DEPTH_MAX)
-		return CAIRN_OK; /* a snapshot has a name without them, too */
+		return CAIRN_OK; /* a snapshot also has a name without refs */
 	if (cairn_folder_open(&dir, source_open(folder)) != CAIRN_OK)
 		return errno == ENOENT || errno == ENOTDIR ? CAIRN_OK : source_unreadable(folder, diag);
 	while (status == CAIRN_OK) {
@@ -231,7 +231,7 @@ static enum cairn_status source_read_cache(struct import_source *source, const c
 	if (status != CAIRN_OK)
 		return status;
 	qsort(source->snapshots, source->n, sizeof(*source->snapshots), source_compare);
-	source->snapshots[source->n - 1].is_main = true; /* none is called so: the newest */
+	source->snapshots[source->n - 1].is_main = true; /* no snapshot of main: take the newest */
 	return CAIRN_OK;
 }
 
@@ -245,7 +245,7 @@ static enum cairn_status source_has_snapshots(const char *folder, bool *has, str
 	return status;
 }
 
-/* Does a cache of several repositories look so? */
+/* Returns whether a folder looks like a cache of several repositories. */
 static enum cairn_status source_is_cache_of_several(const char *folder, bool *is_cache, struct cairn_diag *diag)
 {
 	CLEANUP(cairn_folder_close) struct cairn_folder dir = {0};
@@ -258,7 +258,7 @@ static enum cairn_status source_is_cache_of_several(const char *folder, bool *is
 	return status == CAIRN_OK ? CAIRN_OK : source_unreadable(folder, diag);
 }
 
-/* The folder of this repository in a cache of several, if it has one. */
+/* Finds the folder of this repository in a cache of several. */
 static enum cairn_status source_in_cache(struct import_source *out, const char *folder, bool *is_there,
 					 struct cairn_diag *diag)
 {

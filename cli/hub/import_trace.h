@@ -6,7 +6,7 @@
 
 struct import_trace {
 	char head[IMPORT_ID_CHARS + 1];          /* the last commit; "": none */
-	char head_snapshot[IMPORT_ID_CHARS + 1]; /* its snapshot, maybe a part; "": not of an import */
+	char head_snapshot[IMPORT_ID_CHARS + 1]; /* its snapshot, perhaps incomplete; "": not from an import */
 	char commit[IMPORT_ID_CHARS + 1];        /* the last commit that completed the snapshot; "": none */
 };
 
