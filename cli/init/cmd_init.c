@@ -1,4 +1,4 @@
-/* cairn init: prepares a server that others use, and says what to type next. */
+/* cairn init: prepares a server for other people, and prints what to type next. */
 #include "base/sys.h"
 #include "cli/common/cli.h"
 #include "cli/common/options.h"
@@ -52,7 +52,7 @@ struct init_args {
 
 /* --- what is asked for -------------------------------------------------------------------------------------------- */
 
-/* An absolute path, for the daemon starts elsewhere. Links stay: certificates are renewed behind them. */
+/* Makes a path absolute, as the daemon starts elsewhere. Keeps links: renewed certificates change their targets. */
 static enum cairn_status init_absolute(char out[static INIT_PATH_BYTES], const char *path, struct cairn_diag *diag)
 {
 	char here[PATH_MAX];
@@ -219,7 +219,7 @@ static int init_fail(const struct init_place *place, enum cairn_status status, c
 	return cli_fail(place->settings[0] ? place->settings : "init", status, diag);
 }
 
-/* Creates the folder of the file of settings; the package brings that of the service. */
+/* Creates the folder of the file of settings, unless the package has created it. */
 static enum cairn_status init_make_dir(const struct init_place *place, struct cairn_diag *diag)
 {
 	if (place->is_service || cairn_sys_mkdir(place->data_dir, 0700) == 0 || errno == EEXIST)
@@ -228,7 +228,7 @@ static enum cairn_status init_make_dir(const struct init_place *place, struct ca
 			  place->data_dir, strerror(errno));
 }
 
-/* The settings come last: a command that was interrupted can be typed again. */
+/* Writes the settings last, so that an interrupted command can be repeated. */
 static enum cairn_status init_do(const struct init_place *place, const struct init_wish *wish, struct init_made *made,
 				 struct cairn_diag *diag)
 {
@@ -269,7 +269,7 @@ static int init_run(const struct cli_command *command, int argc, char **argv)
 		return cli_usage_error(command, "\"%s\" cannot be the name of a user", argv[first]);
 	if (!args.tls_certificate != !args.tls_key)
 		return cli_usage_error(command, "--tls-certificate and --tls-key go together");
-	(void)umask(077); /* as the daemon: what is made here is not for others */
+	(void)umask(077); /* as in the daemon: nothing created here is for others */
 	enum cairn_status status = init_wish_of(&args, argv[first], &wish, &diag);
 	if (status == CAIRN_OK)
 		status = init_place_of(args.dir, &place, &diag);

@@ -55,7 +55,7 @@ struct init_settings {
 	int fd;
 	const char *path; /* borrowed from the place */
 	char part[INIT_PATH_BYTES + 8];
-	mode_t mode; /* of the file, as its owner and group */
+	mode_t mode; /* permissions, owner and group of the file */
 	uid_t uid;
 	gid_t gid;
 	struct cairn_buf text;

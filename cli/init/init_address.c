@@ -1,4 +1,4 @@
-/* The address that clients type, and what the daemon has to listen on for it. */
+/* Reads the address that clients type, and derives where the daemon must listen. */
 #include "base/decimal.h"
 #include "cli/init/init.h"
 
@@ -20,8 +20,8 @@ struct address_parts {
 };
 
 struct address_host {
-	bool is_loopback;   /* clients on this machine alone reach it */
-	const char *listen; /* where the daemon listens, if so */
+	bool is_loopback;   /* only clients on this machine reach it */
+	const char *listen; /* where the daemon then listens */
 };
 
 static enum cairn_status address_refuse(const char *url, const char *why, struct cairn_diag *diag)
@@ -30,7 +30,7 @@ static enum cairn_status address_refuse(const char *url, const char *why, struct
 			  "--url takes http://HOST:PORT or https://HOST:PORT, not \"%.120s\": %s", url, why);
 }
 
-/* The port after the host, or the scheme's own. @return what is wrong; NULL: nothing */
+/* Reads the port after the host, or takes that of the scheme. @return the error; NULL: none */
 static const char *address_read_port(const char *text, size_t len, struct address_parts *out)
 {
 	char digits[INIT_PORT_BYTES];
@@ -45,7 +45,7 @@ static const char *address_read_port(const char *text, size_t len, struct addres
 	return NULL;
 }
 
-/* @return what is wrong; NULL: nothing */
+/* @return the error; NULL: none */
 static const char *address_split(const char *url, struct address_parts *out)
 {
 	static const char HOST[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._";
@@ -66,7 +66,7 @@ static const char *address_split(const char *url, struct address_parts *out)
 	return address_read_port(host + len, port_len, out);
 }
 
-/* A name of digits and dots alone can only be meant as an IPv4 address. @return what is wrong; NULL: nothing */
+/* A name with only digits and dots must be a valid IPv4 address. @return the error; NULL: none */
 static const char *address_check_host(const char *host, struct address_host *out)
 {
 	char text[INET6_ADDRSTRLEN];
@@ -91,7 +91,7 @@ static const char *address_check_host(const char *host, struct address_host *out
 	return NULL;
 }
 
-/* [::] takes IPv4 as well, but some containers have no IPv6. */
+/* [::] also takes IPv4, but some containers have no IPv6. */
 static const char *address_of_all(void)
 {
 	int fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);

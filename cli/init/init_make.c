@@ -39,7 +39,7 @@ static enum cairn_status make_folder(const char *path, const struct init_place *
 
 /* --- as the owner ------------------------------------------------------------------------------------------------- */
 
-/* Become the owner for a while: root can return, nobody else has to leave. */
+/* Becomes the owner for a while. Only root changes its user, and can change back. */
 static bool make_become(uid_t uid, gid_t gid)
 {
 	if (geteuid() == uid)
@@ -61,7 +61,7 @@ static enum cairn_status make_check_tls(const char *path, struct cairn_diag *dia
 			  strerror(errno));
 }
 
-/* A key that is there stays: tokens signed with it are good. */
+/* Keeps an existing key, because tokens signed with it are valid. */
 static enum cairn_status make_token_key(const char *folder, bool *made, struct cairn_diag *diag)
 {
 	char path[INIT_PATH_BYTES + 8];
@@ -87,7 +87,7 @@ static enum cairn_status make_user(struct cairn_cas *cas, const char *name, stru
 	enum cairn_status status = cairn_hub_add_account(cas, &account, &id, &taken);
 	made->user = status == CAIRN_OK;
 	if (status == CAIRN_E_CONFLICT)
-		status = CAIRN_OK; /* the key tells whether it is a user, who may have one */
+		status = CAIRN_OK; /* making a key fails unless the account is a user */
 	else if (status != CAIRN_OK)
 		*diag = taken;
 	return status == CAIRN_OK ? cairn_cas_make_key(cas, &key, repo, made->api_key, &id) : status;
