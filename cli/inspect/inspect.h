@@ -7,14 +7,14 @@
 
 /** The result of an inspection. */
 struct inspect_result {
-	const char *note; /* the part that was not checked, and why; NULL: none */
+	const char *note; /* the unchecked part, and the reason; NULL: all was checked */
 };
 
 /** Returns whether the bytes begin like a shard. */
 bool inspect_is_shard(const uint8_t *bytes, size_t len);
 
 /**
- * Shows the records up to the first offence, then verifies the whole as the server would.
+ * Shows the records up to the first error, then verifies the whole as the server would.
  * @return CAIRN_OK; as cairn_verify_shard()
  */
 CAIRN_MUST_USE enum cairn_status inspect_shard(struct report *r, const uint8_t *bytes, size_t len,
@@ -23,13 +23,13 @@ CAIRN_MUST_USE enum cairn_status inspect_shard(struct report *r, const uint8_t *
 /** Returns whether the bytes begin like a FOLD file. */
 bool inspect_is_fold(const uint8_t *bytes, size_t len);
 
-/** Shows index and chunks, each read and verified. @param bar  begun; shows the bytes read
+/** Shows the index, and reads and verifies each chunk. @param bar  begun; shows the bytes read
  * @return CAIRN_OK; as cairn_fold_open(), cairn_fold_read() */
 CAIRN_MUST_USE enum cairn_status inspect_fold(struct report *r, const uint8_t *bytes, size_t len, struct progress *bar,
 					      struct cairn_diag *diag);
 
 /**
- * @param expected  the hash it must have; NULL: any
+ * @param expected  the required hash; NULL: any
  * @return CAIRN_OK; as cairn_xorb_verifier_end()
  */
 CAIRN_MUST_USE enum cairn_status inspect_xorb(struct report *r, const uint8_t *bytes, size_t len,
@@ -54,7 +54,7 @@ bool inspect_is_tiledb(const char *path);
 CAIRN_MUST_USE enum cairn_status inspect_tiledb(struct report *r, const char *path, struct inspect_result *out,
 						struct cairn_diag *diag);
 
-/** Returns whether the bytes begin like a file of TileDB that is no data file. */
+/** Returns whether the bytes begin like a schema or metadata file of TileDB. */
 bool inspect_is_tiledb_file(const uint8_t *bytes, size_t len);
 
 /**

@@ -7,11 +7,11 @@
 
 bool inspect_is_shard(const uint8_t *bytes, size_t len)
 {
-	/* The readable part is enough: a damaged tag should be shown as what it was meant to be. */
+	/* Compares only the readable part, so that a shard with a damaged tag is shown as a shard. */
 	return len >= 14 && memcmp(bytes, CAIRN_SHARD_TAG, 14) == 0;
 }
 
-/* The last 16 bytes of a record that has nothing there. */
+/* Shows the last 16 bytes of a record where these are reserved. */
 static void inspect_reserved(struct report *r, const uint8_t *record)
 {
 	record_hex(r, "reserved", record + CAIRN_SHARD_RECORD_BYTES - 16, 16);
@@ -99,7 +99,7 @@ static void inspect_footer(struct report *r, const struct cairn_shard_footer *f)
 	record_end(r);
 }
 
-/* The one that the reader has just passed. */
+/* Shows the bookend that the reader has just passed. */
 static void inspect_bookend(struct report *r, const struct cairn_shard_reader *reader)
 {
 	record_begin(r, 0, "bookend", cairn_cur_offset(&reader->cur) - CAIRN_SHARD_RECORD_BYTES);

@@ -1,4 +1,4 @@
-/* Every field of a TileDB array, and whether its fragments hold what their metadata say. */
+/* Shows every field of a TileDB array, and checks its fragments against their metadata. */
 #include "archive/tiledb/array.h"
 #include "archive/tiledb/folder.h"
 #include "base/sys.h"
@@ -60,7 +60,7 @@ static void inspect_field(struct report *r, const struct cairn_tiledb_field *fie
 	record_end(r);
 }
 
-/* @param a  the array that it is of; NULL: it stands alone */
+/* @param a  the array of the fragment; NULL: there is none */
 static void inspect_schema(struct report *r, const struct cairn_tiledb_schema *s, const char *name,
 			   const struct cairn_tiledb_array *a)
 {
@@ -115,7 +115,7 @@ static void inspect_sum(struct report *r, const struct cairn_tiledb_field *field
 	record_text(r, "sum", text);
 }
 
-/* A field in the whole fragment. */
+/* Shows a field in the whole fragment. */
 static void inspect_column(struct report *r, const struct cairn_tiledb_reader *f, uint32_t slot)
 {
 	const struct cairn_tiledb_field *field = cairn_tiledb_schema_field(&f->schema, slot);
@@ -138,7 +138,7 @@ static void inspect_column(struct report *r, const struct cairn_tiledb_reader *f
 	record_end(r);
 }
 
-/* A field in one tile. */
+/* Shows a field in one tile. */
 static void inspect_tile_column(struct report *r, const struct cairn_tiledb_reader *f, uint64_t tile, uint32_t slot)
 {
 	const struct cairn_tiledb_field *field = cairn_tiledb_schema_field(&f->schema, slot);
@@ -233,7 +233,7 @@ static void inspect_fragment(struct report *r, const struct cairn_tiledb_reader 
 
 /* --- an array ----------------------------------------------------------------------------------------------------- */
 
-/* @param only  the one fragment to be shown; NULL: all that count */
+/* @param only  the fragment to show; NULL: all valid fragments */
 static enum cairn_status inspect_array(struct report *r, const char *path, const char *only, struct inspect_result *out,
 				       struct cairn_diag *diag)
 {
@@ -255,7 +255,7 @@ static enum cairn_status inspect_array(struct report *r, const char *path, const
 	return status;
 }
 
-/* A folder with arrays in it, as an export has them. */
+/* Shows a folder of arrays, such as an export. */
 static enum cairn_status inspect_arrays(struct report *r, const char *path, struct inspect_result *out,
 					struct cairn_diag *diag)
 {
@@ -279,7 +279,7 @@ static enum cairn_status inspect_arrays(struct report *r, const char *path, stru
 	return status;
 }
 
-/* A fragment: its array is two folders up. */
+/* Shows a fragment, whose array is two folders up. */
 static enum cairn_status inspect_fragment_folder(struct report *r, char *real, struct inspect_result *out,
 						 struct cairn_diag *diag)
 {
@@ -315,7 +315,7 @@ bool inspect_is_tiledb_file(const uint8_t *bytes, size_t len)
 	return cairn_tiledb_generic_is(bytes, len);
 }
 
-/* Is it the metadata file of a fragment that stands in its array? Then cut real to the fragment's folder. */
+/* Returns whether a path is the metadata file of a fragment in its array. If so, cuts real to the fragment's folder. */
 static bool inspect_cut_to_fragment(char *real)
 {
 	char *slash = strrchr(real, '/');
