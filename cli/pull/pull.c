@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 
 enum { PULL_REPLANS_MAX = 3 };
-/* Two full xorbs a thread: the threads wait for each other at the end of a window only. */
+/* Two full xorbs a thread: the threads wait for each other only at the end of a window. */
 #define PULL_WINDOW_BYTES_PER_THREAD (UINT64_C(128) << 20)
 
 struct pull {
@@ -23,9 +23,9 @@ struct pull {
 	struct pull_job *job;
 	struct pull_target target;
 	struct pull_state state;
-	uint64_t window_offset; /* of the current window, in the state */
-	uint64_t at;            /* place in the file up to which all is complete */
-	bool started;           /* what is there now was fetched by this run */
+	uint64_t window_offset; /* offset of the current window in the state */
+	uint64_t at;            /* end of the complete part of the file */
+	bool started;           /* this run fetched the current part */
 	struct cairn_merkle merkle;
 };
 
@@ -53,7 +53,7 @@ static bool pull_is_whole(const struct pull_job *job)
 
 /* --- what is there already ---------------------------------------------------------------------------------------- */
 
-/* Keep the chunks whose bytes are in the part as the state says. */
+/* Keeps the chunks whose bytes in the part match the state. */
 static enum cairn_status pull_check_chunks(struct pull *p, struct pull_chunks *have)
 {
 	size_t n = 0;
@@ -105,7 +105,7 @@ static void pull_add_window(struct pull *p, const struct pull_chunk *chunks, siz
 		cairn_merkle_add(&p->merkle, &chunks[i].hash, chunks[i].bytes);
 }
 
-/* Reads the complete windows of the state; have gets the chunks of the next one, and the state ends with it. */
+/* Reads the complete windows of the state. have gets the chunks of the next window, with which the state ends. */
 static enum cairn_status pull_take_up(struct pull *p, struct pull_chunks *have, struct cairn_diag *diag)
 {
 	for (;;) {
@@ -145,7 +145,7 @@ static enum cairn_status pull_end_window(struct pull *p, const struct pull_windo
 	return status;
 }
 
-/* Plan the next window and mark what is there of it. */
+/* Plans the next window, and marks the chunks that are present. */
 static enum cairn_status pull_plan_window(struct pull *p, struct pull_window *w, const struct pull_chunks *have,
 					  struct cairn_diag *diag)
 {
@@ -190,7 +190,7 @@ static enum cairn_status pull_try_window(struct pull *p, bool *planned, struct c
 		status = pull_window_run(&w, diag);
 	if (status == CAIRN_OK)
 		status = pull_end_window(p, &w, diag);
-	/* Terms may reach beyond a range, and those of a failed try are counted again. */
+	/* Terms may exceed the requested range, and a repeated try counts its terms again. */
 	p->crew->done_bytes = done_bytes + (p->at < p->job->end ? p->at : p->job->end) - at;
 	return status;
 }

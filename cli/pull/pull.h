@@ -14,8 +14,8 @@ struct pull_crew {
 	struct client *clients[PULL_JOBS_MAX]; /* owned */
 	unsigned n;
 	struct progress progress; /* begun and cleared by the caller */
-	uint64_t done_bytes;      /* of files, written or already present */
-	uint64_t fetched_bytes;   /* received from signed URLs */
+	uint64_t done_bytes;      /* bytes of files, written or already present */
+	uint64_t fetched_bytes;   /* bytes received from signed URLs */
 };
 void pull_crew_fini(struct pull_crew *crew);
 
@@ -24,14 +24,14 @@ struct pull_job {
 	uint64_t file_bytes; /* pull_size(), or from a manifest */
 	uint64_t first, end; /* the requested range; end exclusive */
 	int dir_fd;          /* folder of the target; -1: standard output */
-	const char *name;    /* in that folder */
+	const char *name;    /* its name in that folder */
 	bool force;          /* replace an existing file of this name */
 	bool has_mode;
-	unsigned mode;          /* permissions of the new file; else by the umask */
-	uint64_t resumed_bytes; /* result: taken over from an earlier pull and hashed again */
+	unsigned mode;          /* permissions of the new file; 0: by the umask */
+	uint64_t resumed_bytes; /* result: bytes of an earlier pull that were kept, after hashing them again */
 };
 
-/** Length of a file. @return as client_head_bytes() */
+/** Asks for the length of a file. @return as client_head_bytes() */
 CAIRN_MUST_USE enum cairn_status pull_size(struct pull_crew *crew, const struct cairn_hash *file, uint64_t *out,
 					   struct cairn_diag *diag);
 

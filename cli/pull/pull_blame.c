@@ -6,12 +6,12 @@
 
 #include <inttypes.h>
 
-enum { BLAME_QUERIES_MAX = 4 }; /* a xorb */
+enum { BLAME_QUERIES_MAX = 4 }; /* list of a xorb */
 
 struct blame {
 	struct client *client;
 	struct cairn_diag *diag;
-	struct cairn_buf bytes; /* of the answer in hand */
+	struct cairn_buf bytes; /* key of the current answer */
 	bool found;
 };
 
@@ -45,7 +45,7 @@ static void blame_chunk(struct blame *b, const struct cairn_hash *xorb, uint32_t
 	cairn_diag_values(b->diag, "", got_text);
 }
 
-/* Terms of the plan's uses [from, end) are of this xorb. */
+/* Compares the terms of the plan's uses [from, end), which are of one xorb. */
 static void blame_compare(struct blame *b, const struct blame_window *w, const struct cairn_shard_xorb *xorb,
 			  const struct cairn_hash *key, size_t from, size_t end)
 {

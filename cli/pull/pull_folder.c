@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 struct folder_counts {
-	uint64_t files, fetched, other, bytes; /* other: of another content, and not to be replaced */
+	uint64_t files, fetched, other, bytes; /* other: has different content, and was not replaced */
 };
 
 static enum cairn_status folder_fail(struct cairn_diag *diag, const char *what, const char *name)
@@ -41,7 +41,7 @@ static enum cairn_status folder_read_manifest(struct manifest *out, const char *
 
 /* --- places in the folder ----------------------------------------------------------------------------------------- */
 
-/* Into a folder below dir_fd, which is made when missing; never through a symbolic link. Takes dir_fd over. */
+/* Opens a folder below dir_fd, and creates it if missing. Follows no symbolic link. Takes dir_fd over. */
 static enum cairn_status folder_enter(int *dir_fd, const char *name, struct cairn_diag *diag)
 {
 	if (cairn_sys_mkdirat(*dir_fd, name, 0777) != 0 && errno != EEXIST)
@@ -54,7 +54,7 @@ static enum cairn_status folder_enter(int *dir_fd, const char *name, struct cair
 	return CAIRN_OK;
 }
 
-/* The folder of a file of the manifest, and the file's name in it. path is cut up. */
+/* Opens the folder of a file of the manifest, and returns the file's name in it. Cuts path up. */
 static enum cairn_status folder_of_file(int root_fd, char *path, int *dir_fd, const char **name,
 					struct cairn_diag *diag)
 {
@@ -144,7 +144,7 @@ static enum cairn_status folder_open(const char *folder, int *fd, struct cairn_d
 	return *fd < 0 ? folder_fail(diag, "open the folder", folder) : CAIRN_OK;
 }
 
-/* Pulls the files one after the other. Reports and keeps files of other content; any other failure ends the pull. */
+/* Pulls the files in order. Reports and keeps files with different content; any other failure ends the pull. */
 static enum cairn_status folder_pull_files(struct pull_crew *crew, int root_fd, const struct manifest *m, bool force,
 					   struct folder_counts *counts, const char **subject, struct cairn_diag *diag)
 {
@@ -184,7 +184,7 @@ int pull_folder(struct pull_crew *crew, const char *path, const char *folder, co
 	if (status == CAIRN_OK)
 		status = folder_pull_files(crew, root_fd, &m, options->force, &counts, &subject, &diag);
 	subject = status == CAIRN_OK ? folder : subject;
-	/* At once: folders that were made, files that are kept because a pull that was killed had come to them. */
+	/* Sync once for all: new folders, and complete files of an earlier pull that was killed. */
 	if (status == CAIRN_OK && cairn_sys_syncfs(root_fd) < 0)
 		status = folder_fail(&diag, "make durable", folder);
 	progress_clear(&crew->progress);

@@ -29,7 +29,7 @@ static bool plan_number(const struct cairn_json *object, const char *name, uint6
 	return true;
 }
 
-/* {"start":a,"end":b} of chunks, at least one. */
+/* Reads {"start":a,"end":b}: a range of at least one chunk. */
 static bool plan_chunks(const struct cairn_json *range, uint32_t *start, uint32_t *end)
 {
 	uint64_t a, b;
@@ -130,7 +130,7 @@ static enum cairn_status plan_read_range(struct pull_plan *plan, const struct ca
 		at++;
 	unit->n_uses = at - unit->first_use;
 	if (unit->n_uses == 0)
-		return CAIRN_OK; /* of no use, so not fetched */
+		return CAIRN_OK; /* no term needs it, so it is not fetched */
 	return plan_add_unit(plan, unit) ? CAIRN_OK : CAIRN_E_NOMEM;
 }
 

@@ -7,19 +7,19 @@
 #include "hash/hash.h"
 
 enum {
-	PULL_PLAN_BYTES_MAX = 128 * 1024 * 1024, /* of a plan's JSON */
+	PULL_PLAN_BYTES_MAX = 128 * 1024 * 1024, /* bytes of a plan's JSON */
 	PULL_PLAN_VALUES_MAX = 4 * 1024 * 1024,  /* values in it: enough for a window of 8 KiB chunks, none adjacent */
-	PULL_PLAN_CHUNKS_MAX = 1024 * 1024,      /* of a window, 48 bytes each */
+	PULL_PLAN_CHUNKS_MAX = 1024 * 1024,      /* chunks of a window, 48 bytes each */
 };
 
 /** Chunks [start, end) of a xorb, in the file's order. */
 struct pull_term {
 	struct cairn_hash xorb;
 	uint32_t start, end;
-	uint64_t at, bytes; /* place in the file, and length there */
+	uint64_t at, bytes; /* offset in the file, and length */
 	size_t slot;        /* index of its first chunk in the window's chunks */
-	bool complete;      /* need not be fetched */
-	uint64_t next_at;   /* where its next chunk belongs; used by the fetching thread */
+	bool complete;      /* complete, so not fetched */
+	uint64_t next_at;   /* offset of its next chunk; used by the fetching thread */
 };
 
 /** A range of a xorb to fetch, and the terms that use it. */
@@ -27,7 +27,7 @@ struct pull_unit {
 	struct cairn_hash xorb;
 	uint32_t start, end; /* chunks */
 	struct client_range range;
-	size_t first_use, n_uses; /* in the plan's uses */
+	size_t first_use, n_uses; /* range in the plan's uses */
 };
 
 /** Owns all of it. Zeroed is empty. */
@@ -35,10 +35,10 @@ struct pull_plan {
 	struct cairn_json *json; /* holds the URLs */
 	struct pull_term *terms; /* in the file's order */
 	size_t n_terms;
-	size_t *uses; /* indexes of terms, sorted by xorb and first chunk; each once */
+	size_t *uses; /* index of each term, sorted by xorb and first chunk */
 	struct pull_unit *units;
 	size_t n_units, cap_units;
-	size_t n_chunks;  /* of all terms */
+	size_t n_chunks;  /* chunks of all terms */
 	uint64_t at, end; /* bytes of the file that the terms cover; they may exceed the requested range */
 };
 void pull_plan_fini(struct pull_plan *plan);
@@ -54,7 +54,7 @@ CAIRN_MUST_USE enum cairn_status pull_plan_get(struct pull_plan *out, struct cli
 					       const struct cairn_hash *file, uint64_t first, uint64_t end,
 					       uint64_t file_bytes, struct cairn_diag *diag);
 
-/** Read such a plan. @return as pull_plan_get() */
+/** Reads a plan. @return as pull_plan_get() */
 CAIRN_MUST_USE enum cairn_status pull_plan_parse(struct pull_plan *out, const uint8_t *json, size_t len, uint64_t first,
 						 uint64_t end, uint64_t file_bytes, struct cairn_diag *diag);
 

@@ -37,7 +37,7 @@ bool pull_state_matches(int fd, const struct cairn_hash *file, uint64_t first, u
 CAIRN_MUST_USE enum cairn_status pull_state_begin(struct pull_state *s, const struct cairn_hash *file, uint64_t first,
 						  uint64_t end, struct cairn_diag *diag);
 
-/** Append records. @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_FULL; CAIRN_E_NOMEM */
+/** Appends records. @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_FULL; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status pull_state_add(struct pull_state *s, const struct pull_chunk *chunks, size_t n,
 						struct cairn_diag *diag);
 
@@ -57,7 +57,7 @@ CAIRN_MUST_USE enum cairn_status pull_state_read(const struct pull_state *s, uin
 /** Removes all records from offset on. @return CAIRN_OK; CAIRN_E_IO */
 CAIRN_MUST_USE enum cairn_status pull_state_cut(struct pull_state *s, uint64_t offset, struct cairn_diag *diag);
 
-/** Write all of it at a place of a file. @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_FULL */
+/** Writes all bytes at an offset of a file. @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_FULL */
 CAIRN_MUST_USE enum cairn_status pull_write_at(int fd, uint64_t offset, const void *bytes, size_t len,
 					       struct cairn_diag *diag);
 

@@ -90,7 +90,7 @@ static enum cairn_status target_check_name(const struct pull_target *t, bool for
 			  t->name);
 }
 
-/* A name that leaves no room for the endings has its part under the file's hash. */
+/* If a name is too long for the endings, the part is named after the file's hash. */
 static bool target_name(struct pull_target *t, const struct pull_job *job)
 {
 	char hash[CAIRN_HASH_TEXT_BYTES];
@@ -114,7 +114,7 @@ enum cairn_status pull_target_open(struct pull_target *t, const struct pull_job 
 	if (!target_name(t, job))
 		return CAIRN_E_NOMEM;
 	enum cairn_status status = target_check_name(t, job->force, diag);
-	/* The state first: a part without a state is somebody else's file. */
+	/* Opens the state first, because a part without a state is somebody else's file. */
 	if (status == CAIRN_OK)
 		status = target_open_one(t, t->state, &t->state_fd, &state_bytes, diag);
 	if (status == CAIRN_OK)
@@ -159,7 +159,7 @@ enum cairn_status pull_target_finish(struct pull_target *t, const struct pull_jo
 		return CAIRN_OK;
 	if (cairn_sys_ftruncate(t->part_fd, (off_t)(job->end - job->first)) != 0 || cairn_sys_fsync(t->part_fd) != 0)
 		return target_fail(diag, "complete", t->part);
-	/* Not before the long sync: killed in it, a mode of 0444 would leave a part that the next pull cannot write to.
+	/* Only after the long sync: a kill during it could leave a read-only part, useless for the next pull.
 	 */
 	if (job->has_mode && cairn_sys_fchmod(t->part_fd, (mode_t)job->mode) != 0)
 		return target_fail(diag, "complete", t->part);

@@ -15,7 +15,7 @@ enum { WINDOW_CHUNK_BYTES_MAX = 2 * (CAIRN_XORB_CHUNK_HEADER_BYTES + CAIRN_CHUNK
 /* The state shared by the threads. */
 struct window_run {
 	struct pull_window *w;
-	pthread_mutex_t lock; /* of all that follows, the state, the crew's counters and the progress bar */
+	pthread_mutex_t lock; /* guards all members below, the state, the counters and the progress bar */
 	size_t next_unit;
 	unsigned next_client;
 	enum cairn_status status; /* the first failure */
@@ -23,16 +23,16 @@ struct window_run {
 	atomic_bool stop;
 };
 
-/* A unit on its way: the bytes of the range, cut into chunks again. */
+/* A unit while it is fetched: bytes of its range, cut into chunks. */
 struct window_unit {
 	struct window_run *run;
 	const struct pull_unit *unit;
 	struct cairn_codec *codec;
-	struct cairn_buf buf; /* the beginning of a chunk that is not all there */
-	uint32_t chunk;       /* number of the next one */
-	uint64_t xorb_at;     /* and its place in the xorb */
-	size_t first_use;     /* uses before it need no chunk any more */
-	uint64_t done_bytes;  /* put in place, not yet counted */
+	struct cairn_buf buf; /* start of an incomplete chunk */
+	uint32_t chunk;       /* number of the next chunk */
+	uint64_t xorb_at;     /* offset of the next chunk in the xorb */
+	size_t first_use;     /* uses before this one are complete */
+	uint64_t done_bytes;  /* bytes written but not yet counted */
 };
 
 void pull_window_fini(struct pull_window *w)
@@ -44,7 +44,7 @@ void pull_window_fini(struct pull_window *w)
 
 /* --- what is there ------------------------------------------------------------------------------------------------ */
 
-/* Takes the term's chunks from have, if they are there without a gap. */
+/* Takes the term's chunks from have, if it has them without a gap. */
 static bool window_have_term(struct pull_window *w, const struct pull_term *t, const struct pull_chunks *have)
 {
 	size_t low = 0, high = have->n, n = t->end - t->start;
@@ -77,7 +77,7 @@ enum cairn_status pull_window_prepare(struct pull_window *w, const struct pull_c
 
 /* --- one chunk ---------------------------------------------------------------------------------------------------- */
 
-/* The part of a chunk that is wanted, to its place. */
+/* Writes the requested part of a chunk to its place. */
 static enum cairn_status window_write(const struct pull_window *w, uint64_t at, const uint8_t *raw, size_t len,
 				      struct cairn_diag *diag)
 {
@@ -136,7 +136,7 @@ static enum cairn_status window_use_chunk(struct window_unit *u, const uint8_t *
 	return status;
 }
 
-/* Take a chunk from the front, if it is all there. @return its serialized bytes in taken, or 0 */
+/* Takes a complete chunk from the front. @return its serialized bytes in taken; 0: incomplete */
 static enum cairn_status window_take_chunk(struct window_unit *u, const uint8_t *bytes, size_t len, size_t *taken,
 					   struct cairn_diag *diag)
 {
@@ -199,7 +199,7 @@ static enum cairn_status window_take(void *ctx, const uint8_t *bytes, size_t len
 	return status;
 }
 
-/* The range is over: every term has all its chunks, and its length. */
+/* Checks at the end of a range that every term has all its chunks and its length. */
 static enum cairn_status window_end_unit(struct window_unit *u, struct cairn_diag *diag)
 {
 	struct pull_window *w = u->run->w;
@@ -308,7 +308,7 @@ enum cairn_status pull_window_run(struct pull_window *w, struct cairn_diag *diag
 	while (n + 1 < w->crew->n && n + 1 < w->plan.n_units &&
 	       pthread_create(&threads[n], NULL, window_work, &run) == 0)
 		n++;
-	(void)window_work(&run); /* with fewer threads, if need be */
+	(void)window_work(&run); /* continue with fewer threads */
 	while (n > 0)
 		(void)pthread_join(threads[--n], NULL);
 	pthread_mutex_destroy(&run.lock);

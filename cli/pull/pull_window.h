@@ -10,9 +10,9 @@
 struct pull_window {
 	struct pull_crew *crew;
 	struct pull_plan plan;     /* owned */
-	struct pull_chunk *chunks; /* owned; plan.n_chunks of them, filled in by fetching */
+	struct pull_chunk *chunks; /* owned; plan.n_chunks entries, filled in by fetching */
 	int part_fd;               /* borrowed */
-	uint64_t part_at;          /* place in the file of the first byte of part_fd */
+	uint64_t part_at;          /* offset in the file of the first byte of part_fd */
 	uint64_t first, end;       /* the requested bytes of the file */
 	struct pull_state *state;
 };
