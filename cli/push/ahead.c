@@ -9,18 +9,18 @@
 #include <stdlib.h>
 
 enum {
-	AHEAD_FILES = AHEAD_MAX + 1,              /* with the one that the push is at */
-	AHEAD_SHORT_BYTES = 16 * 1024,            /* an answer that says little of other files */
-	AHEAD_ANSWER_BYTES_MAX = 4 * 1024 * 1024, /* as many of them are held; a longer one is the push's to ask for */
+	AHEAD_FILES = AHEAD_MAX + 1,              /* including the current file */
+	AHEAD_SHORT_BYTES = 16 * 1024,            /* an answer that hardly covers other files */
+	AHEAD_ANSWER_BYTES_MAX = 4 * 1024 * 1024, /* number of answers kept; the push asks for longer ones by itself */
 };
 
 enum ahead_stage { STAGE_FREE, STAGE_READ, STAGE_ASKED, STAGE_ANSWERED };
 
-/* A file from when it is read for its first chunk until the push has the answer, or has gone past it. */
+/* A file from the reading of its first chunk until the push has the answer, or has passed the file. */
 struct ahead_file {
 	enum ahead_stage stage;
 	size_t file;
-	struct cairn_hash chunk; /* from STAGE_ASKED on */
+	struct cairn_hash chunk; /* valid from STAGE_ASKED on */
 	bool found;
 	struct cairn_buf answer; /* owned */
 };
@@ -32,13 +32,13 @@ struct ahead {
 	atomic_bool stop;
 	unsigned n_threads;
 	pthread_t threads[AHEAD_MAX];
-	struct client *clients[AHEAD_MAX]; /* owned; each its thread's */
-	pthread_mutex_t lock;              /* over all below */
-	pthread_cond_t more, changed;      /* there may be a file to ask about; what became of one */
-	size_t begun, next;                /* the file that the push is at, and the next to be asked about */
-	unsigned width;                    /* how many files behind it may be */
+	struct client *clients[AHEAD_MAX]; /* owned; one for each thread */
+	pthread_mutex_t lock;              /* guards all members below */
+	pthread_cond_t more, changed;      /* signals: a file to ask about; a result */
+	size_t begun, next;                /* the current file of the push, and the next file to ask about */
+	unsigned width;                    /* how many files after the current one may be asked about */
 	uint64_t queries;
-	struct ahead_file files[AHEAD_FILES]; /* a file is at the place of its number */
+	struct ahead_file files[AHEAD_FILES]; /* indexed by the file's number */
 };
 
 struct ahead_thread {
@@ -49,7 +49,7 @@ struct ahead_thread {
 
 /* --- a thread ----------------------------------------------------------------------------------------------------- */
 
-/* The first chunk of a file. @return false: there is none */
+/* Reads the first chunk of a file. @return false: there is none */
 static bool ahead_read(struct ahead_thread *own, size_t file, struct cairn_hash *chunk)
 {
 	size_t n = 0;
@@ -71,7 +71,7 @@ static bool ahead_ask(struct client *client, struct ahead_file *f)
 	return status == CAIRN_OK || status == CAIRN_E_NOT_FOUND;
 }
 
-/* A file to ask about; NULL: none yet. The lock is held. */
+/* Returns a file to ask about; NULL: none yet. The lock is held. */
 static struct ahead_file *ahead_next(struct ahead *a)
 {
 	struct ahead_file *f = &a->files[a->next % AHEAD_FILES];
@@ -196,11 +196,11 @@ void ahead_begin(struct ahead *a, size_t file)
 	for (unsigned i = 0; i < AHEAD_FILES; i++)
 		if (a->files[i].stage == STAGE_ANSWERED && a->files[i].file < file)
 			ahead_drop(&a->files[i]);
-	pthread_cond_signal(&a->more); /* one more file has come near */
+	pthread_cond_signal(&a->more); /* one more file may be asked about */
 	pthread_mutex_unlock(&a->lock);
 }
 
-/* The lock is held. @return false: it is not asked about */
+/* The lock is held. @return false: nobody asks about the file */
 static bool ahead_wait(struct ahead *a, const struct ahead_file *f, const struct cairn_hash *chunk)
 {
 	if (f->file != a->begun)

@@ -8,7 +8,7 @@
 #include "cli/common/client.h"
 #include "hash/hash.h"
 
-enum { AHEAD_MAX = 16 }; /* questions at once */
+enum { AHEAD_MAX = 16 }; /* concurrent questions */
 
 /** Used by one thread, and by the threads that it starts. */
 struct ahead;
@@ -32,17 +32,17 @@ CAIRN_MUST_USE enum cairn_status ahead_new(struct ahead **out, const struct clie
 /** Ends all questions. For CLEANUP(). */
 void ahead_freep(struct ahead **out);
 
-/** Tells that the push begins this file: nothing more is asked about this and earlier files. */
+/** Marks this file as the current one. Later questions are only about later files. */
 void ahead_begin(struct ahead *a, size_t file);
 
 /** Waits for the answer about the first chunk of the current file, if it was asked for.
  *  @param[out] answer  the server's answer
- *  @param[out] found  false: the server lacks the chunk, and there is no answer
+ *  @param[out] found  false: the server lacks the chunk, and answer is empty
  *  @return false: nobody has asked about this chunk */
 bool ahead_take(struct ahead *a, const struct cairn_hash *chunk, struct cairn_buf *answer, bool *found);
 
-/** Reports the result of any question. Each short answer lets one more question be asked at once. A long answer may
- * also cover later files, and stops the questions.
+/** Reports the result of any question. Each short answer allows one more concurrent question. A long answer may also
+ * cover later files, so it stops the questions.
  *  @param answer_bytes  0: nothing was found */
 void ahead_learn(struct ahead *a, size_t answer_bytes);
 

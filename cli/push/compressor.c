@@ -9,7 +9,7 @@
 
 enum { COMPRESSOR_BLOCK_BYTES = 1024 * 1024 };
 
-/* The entries of a block, one after the other: a chunk, followed by its bytes, or the end of a xorb, without bytes. */
+/* An entry of a block: a chunk, followed by its bytes, or the end of a xorb. */
 struct compressor_record {
 	struct cairn_hash hash;
 	uint32_t len;
@@ -18,26 +18,26 @@ struct compressor_record {
 _Static_assert(COMPRESSOR_BLOCK_BYTES >= CAIRN_CHUNK_BYTES_MAX + sizeof(struct compressor_record),
 	       "a chunk fits into a block");
 
-/* Filled by one side, emptied by the other. */
+/* A block, which one thread fills and the other empties. */
 struct compressor_block {
 	uint8_t *bytes; /* owned */
 	size_t len;
-	bool full; /* the thread's turn; under the lock */
+	bool full; /* it is the thread's turn; under the lock */
 };
 
 struct compressor {
 	struct senders *senders;
 	struct compressor_block blocks[2];
-	unsigned filling; /* which of them */
+	unsigned filling; /* index of the block that the caller fills */
 	pthread_t thread;
 	bool started;
-	struct cairn_xorb_writer *writer; /* the thread's, of the senders; NULL: none */
+	struct cairn_xorb_writer *writer; /* of the thread, from the senders; NULL: none */
 	uint64_t raw_bytes;               /* in it */
 	struct watch watch;
-	pthread_mutex_t lock; /* over what follows */
+	pthread_mutex_t lock; /* guards the members below */
 	pthread_cond_t changed;
 	bool stop;
-	enum cairn_status status; /* the first failure: what comes after it is thrown away */
+	enum cairn_status status; /* the first failure; later entries are dropped */
 	struct cairn_diag diag;
 };
 
@@ -157,7 +157,7 @@ static enum cairn_status compressor_status(const struct compressor *p, struct ca
 	return p->status;
 }
 
-/* Hand over what was filled, and wait for the other block. */
+/* Hands over the filled block, and waits for the other. */
 static enum cairn_status compressor_hand_over(struct compressor *p, struct cairn_diag *diag)
 {
 	pthread_mutex_lock(&p->lock);

@@ -47,10 +47,10 @@ static enum cairn_status push_learn(struct cairn_placer *placer, const struct an
 							  &chunk.hash);
 		}
 	}
-	return status == CAIRN_E_LIMIT ? CAIRN_OK : status; /* what is not kept is sent again, that is all */
+	return status == CAIRN_E_LIMIT ? CAIRN_OK : status; /* not a failure: chunks that are not kept are sent again */
 }
 
-/* Asks the server for a chunk; the answer is in p->dedupe_answer. */
+/* Asks the server about a chunk; p->dedupe_answer gets the answer. */
 static enum cairn_status push_ask(struct push *p, const struct cairn_hash *chunk, bool *found, struct cairn_diag *diag)
 {
 	struct cairn_diag why = {0};
@@ -63,7 +63,7 @@ static enum cairn_status push_ask(struct push *p, const struct cairn_hash *chunk
 	return status;
 }
 
-/* @param[out] known  false: what is in the answer is of no use */
+/* @param[out] known  false: the answer is empty or useless */
 static enum cairn_status push_find(struct push *p, const struct cairn_hash *chunk, struct answer *answer, bool *known,
 				   struct cairn_diag *diag)
 {
@@ -161,7 +161,7 @@ static uint64_t push_done(const struct push *p, const struct senders_sums *sums)
 	return p->read_bytes - (p->new_bytes - sums->raw_bytes - sums->out_raw_bytes);
 }
 
-/* Much of the data read may still have to be sent. */
+/* Draws the bytes that the server has: much of the data read may not have been sent. */
 static void push_draw(void *ctx)
 {
 	struct push *p = ctx;
@@ -232,7 +232,7 @@ static enum cairn_status push_chunk(void *ctx, const struct cairn_hash *hash, co
 {
 	struct push *p = ctx;
 	p->read_bytes += len;
-	pthread_mutex_lock(&p->lock); /* its operations leave it while they work */
+	pthread_mutex_lock(&p->lock); /* its callbacks leave it while they work */
 	enum cairn_status status = cairn_placer_chunk(&p->placer, hash, raw, len, diag);
 	pthread_mutex_unlock(&p->lock);
 	push_draw(p);
@@ -267,7 +267,7 @@ enum cairn_status push_file(struct push *p, const char *path, struct cairn_diag 
 		cairn_placer_file_begin(&p->placer);
 		return push_take(p, scan_file(path, push_chunk, p, &result, diag), &result);
 	}
-	int flags = fcntl(STDIN_FILENO, F_GETFL); /* of one that was closed: cairn_fd_keep_standard() */
+	int flags = fcntl(STDIN_FILENO, F_GETFL); /* standard input was closed: cairn_fd_keep_standard() */
 	int fd = flags < 0 || (flags & O_ACCMODE) == O_WRONLY ? -1 : fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0);
 	if (fd < 0)
 		return cairn_fail(diag, CAIRN_E_NOT_FOUND, "file.open", CAIRN_NO_OFFSET,
@@ -278,7 +278,7 @@ enum cairn_status push_file(struct push *p, const char *path, struct cairn_diag 
 enum cairn_status push_end(struct push *p, struct cairn_diag *diag)
 {
 	p->progress.name = "waiting for the server";
-	/* Send xorbs first: shards name them. */
+	/* Send xorbs first, because shards refer to them. */
 	pthread_mutex_lock(&p->lock);
 	enum cairn_status status = cairn_placer_end(&p->placer, diag);
 	pthread_mutex_unlock(&p->lock);

@@ -14,23 +14,23 @@
 /** Zeroed except for the fields that push_init() sets. Owned by one thread. */
 struct push {
 	struct client *client;
-	struct cairn_placer placer; /* its files are the pushed ones, in order */
-	pthread_mutex_t lock;       /* over known chunks, which threads that ask ahead look up */
+	struct cairn_placer placer; /* its files are the pushed files, in order */
+	pthread_mutex_t lock;       /* guards known chunks, which threads that ask ahead look up */
 	struct ahead *ahead;        /* NULL: no questions ahead */
 	struct senders *senders;
-	struct compressor *compressor;  /* compresses into the senders' writers */
-	struct cairn_buf answer;        /* of the current request */
-	struct cairn_buf dedupe_answer; /* may be large */
+	struct compressor *compressor;  /* compresses into the writers of the senders */
+	struct cairn_buf answer;        /* body of the current request */
+	struct cairn_buf dedupe_answer; /* the last answer, which may be large */
 	struct progress progress;       /* begun by the caller */
-	bool broken;                    /* the server or memory failed: push no further file */
-	uint64_t read_bytes, new_bytes; /* new: to be sent */
+	bool broken;                    /* the server or memory failed: push no more files */
+	uint64_t read_bytes, new_bytes; /* new bytes to send */
 	uint64_t queries, hits, shards_sent, shards_new;
 };
 
 /** @param dedupe  ask the server for known chunks */
 void push_init(struct push *p, bool dedupe);
 
-/** Clears the progress, too. */
+/** Also clears the progress bar. */
 void push_fini(struct push *p);
 
 /** @param jobs  xorbs that may be sent at once: 1 to SENDERS_MAX. @return as server_options_open(); CAIRN_E_NOMEM */
@@ -42,7 +42,7 @@ CAIRN_MUST_USE enum cairn_status push_open(struct push *p, const struct server_o
 CAIRN_MUST_USE enum cairn_status push_ask_ahead(struct push *p, size_t n, int (*open_file)(void *ctx, size_t file),
 						void *ctx);
 
-/** Tells which announced file comes next. Harmless without push_ask_ahead(). */
+/** Marks the announced file that comes next. Harmless without push_ask_ahead(). */
 void push_next(struct push *p, size_t file);
 
 /** Returns the number of questions about chunks so far. */
@@ -63,10 +63,10 @@ CAIRN_MUST_USE enum cairn_status push_file(struct push *p, const char *path, str
  */
 CAIRN_MUST_USE enum cairn_status push_fd(struct push *p, int fd, struct cairn_diag *diag);
 
-/** Send the last xorb and the shards. @return as client_request(), cairn_shards_write() */
+/** Sends the last xorb and the shards. @return as client_request(), cairn_shards_write() */
 CAIRN_MUST_USE enum cairn_status push_end(struct push *p, struct cairn_diag *diag);
 
-/** Bytes of bodies that the server took, and xorbs. */
+/** Return the bytes of bodies that the server accepted, and the xorbs. */
 uint64_t push_sent_bytes(const struct push *p);
 uint64_t push_sent_xorbs(const struct push *p);
 

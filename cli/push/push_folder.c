@@ -140,7 +140,7 @@ enum cairn_status push_folder_may_write(const char *path, struct cairn_diag *dia
 {
 	struct stat st;
 	bool is_new = cairn_sys_lstat(path, &st) != 0;
-	/* A rename would put a file in the place of a device, a pipe or a link. */
+	/* Refuse a device, a pipe or a link: a rename would replace it with a file. */
 	if (!is_new && !S_ISREG(st.st_mode))
 		return cairn_fail(diag, CAIRN_E_CONFLICT, "manifest.write", CAIRN_NO_OFFSET,
 				  "%.120s is there and is not a regular file; name another one", path);

@@ -6,10 +6,10 @@
 
 #include <sys/stat.h>
 
-/** Paths as opened: "FOLDER/path". Owns them. */
+/** Paths to open: "FOLDER/path". Owned. */
 struct push_folder {
 	struct manifest manifest; /* hash and sha256 are not known yet */
-	char **paths;             /* manifest.n of them, in the same order */
+	char **paths;             /* manifest.n paths, in the same order */
 };
 void push_folder_fini(struct push_folder *f);
 
@@ -28,11 +28,8 @@ struct push_folder_rules {
  * Finds all regular files below a folder, sorted by path. Leaves out symbolic links and special files, each with a
  * warning on standard error.
  * @param rules  NULL: none
- * @return CAIRN_OK; what rules->measure_link() returned
- *         CAIRN_E_NOT_FOUND  a folder cannot be read
- *         CAIRN_E_FORMAT     a name that a manifest cannot hold
- *         CAIRN_E_LIMIT      too many files, or folders nested too deep
- *         CAIRN_E_NOMEM
+ * @return CAIRN_OK; the status of rules->measure_link() CAIRN_E_NOT_FOUND  a folder cannot be read CAIRN_E_FORMAT     a
+ *         name that a manifest cannot hold CAIRN_E_LIMIT      too many files, or folders nested too deep CAIRN_E_NOMEM
  */
 CAIRN_MUST_USE enum cairn_status push_folder_read(struct push_folder *out, const char *folder,
 						  const struct push_folder_rules *rules, struct cairn_diag *diag);
@@ -41,7 +38,7 @@ CAIRN_MUST_USE enum cairn_status push_folder_read(struct push_folder *out, const
  *  @return CAIRN_OK; CAIRN_E_CONFLICT "manifest.write"; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status push_folder_may_write(const char *path, struct cairn_diag *diag);
 
-/** Write the manifest to path, through a temporary file beside it. path NULL: to standard output.
+/** Writes the manifest to path, through a temporary file beside it. path NULL: to standard output.
  *  @return CAIRN_OK; CAIRN_E_CONFLICT, CAIRN_E_FULL, CAIRN_E_IO; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status push_folder_write(const struct push_folder *f, const char *path,
 						   struct cairn_diag *diag);

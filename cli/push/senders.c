@@ -11,19 +11,19 @@
 
 enum {
 	SENDERS_ANSWER_BYTES_MAX = 64 * 1024,
-	SENDERS_KERNEL_BYTES = 4 * 1024 * 1024, /* of a socket, that are not out yet: net.ipv4.tcp_wmem */
+	SENDERS_KERNEL_BYTES = 4 * 1024 * 1024, /* bytes that a socket may hold unsent: net.ipv4.tcp_wmem */
 };
 
 enum sender_place { PLACE_FREE, PLACE_LENT, PLACE_WAITS, PLACE_SENT };
 
-/* A xorb from its first chunk until the server has it. */
+/* A xorb, from its first chunk until the server has it. */
 struct senders_slot {
 	enum sender_place place;
-	struct cairn_xorb_writer *writer; /* owned; NULL until it is first lent */
+	struct cairn_xorb_writer *writer; /* owned; NULL before its first use */
 	struct cairn_hash xorb;
 	uint64_t raw_bytes;
-	size_t len;              /* of what is sent */
-	_Atomic uint64_t handed; /* of these, to the kernel */
+	size_t len;              /* bytes to send */
+	_Atomic uint64_t handed; /* bytes of these that the kernel has */
 };
 
 struct senders {
@@ -31,8 +31,8 @@ struct senders {
 	unsigned n_max;
 	unsigned n, n_idle; /* threads */
 	pthread_t threads[SENDERS_MAX];
-	struct client *clients[SENDERS_MAX]; /* owned; each its thread's */
-	pthread_mutex_t lock;                /* over all below, and n_idle */
+	struct client *clients[SENDERS_MAX]; /* owned; one for each thread */
+	pthread_mutex_t lock;                /* guards all members below, and n_idle */
 	pthread_cond_t changed;
 	struct watch watch;
 	struct senders_slot slots[SENDERS_MAX + 1];
@@ -204,7 +204,7 @@ struct cairn_xorb_writer *senders_take(struct senders *s)
 	return writer;
 }
 
-/* Start one more thread. The lock is held. @return CAIRN_OK, also when there are others and no more can be had */
+/* Starts one more thread. The lock is held. @return CAIRN_OK, also if it cannot start but others run */
 static enum cairn_status senders_start(struct senders *s)
 {
 	struct sender *own = malloc(sizeof(*own));

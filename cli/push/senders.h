@@ -33,18 +33,18 @@ CAIRN_MUST_USE enum cairn_status senders_send(struct senders *s, struct cairn_xo
 					      const struct cairn_hash *xorb, uint64_t raw_bytes,
 					      struct cairn_diag *diag);
 
-/** Wait until all is sent. @return CAIRN_OK; CAIRN_E_NOMEM; as client_request(): the first failure */
+/** Waits until all is sent. @return CAIRN_OK; CAIRN_E_NOMEM; as client_request(): the first failure */
 CAIRN_MUST_USE enum cairn_status senders_end(struct senders *s, struct cairn_diag *diag);
 
 /** Returns the first failure so far. @return CAIRN_OK; as senders_end() */
 CAIRN_MUST_USE enum cairn_status senders_failure(struct senders *s, struct cairn_diag *diag);
 
-/** The sums of what the server has so far. */
+/** Returns sums over the xorbs that the server has so far. */
 struct senders_sums {
 	uint64_t bytes, xorbs; /* sent */
-	uint64_t raw_bytes;    /* of all xorbs that the server has now */
-	/* Bytes sent for xorbs that the server has not confirmed yet, and their raw bytes. Less than was given to the
-	 * kernel, which may hold the last of them. */
+	uint64_t raw_bytes;    /* raw bytes of all xorbs that the server has now */
+	/* Returns the bytes sent for xorbs that the server has not confirmed yet, and their raw bytes. Subtracts bytes
+	 * that the kernel may still hold. */
 	uint64_t out_bytes, out_raw_bytes;
 };
 struct senders_sums senders_sums(struct senders *s);
