@@ -84,7 +84,7 @@ static const char RESTORE_HELP[] = "Usage: cairn restore --data-dir DIR [OPTION]
 
 /* --- backup ------------------------------------------------------------------------------------------------------- */
 
-/* The receivers of progress: the terminal, and the daemon of the folder. */
+/* Where progress is shown: on the terminal, and in the metrics of the folder's daemon. */
 struct backup_watch {
 	struct progress bar;
 	const char *data_dir;
@@ -162,7 +162,7 @@ static int backup_note(const struct cairn_backup_report *b, bool quiet)
 	return CLI_EXIT_OK;
 }
 
-/* The rules of prune, and restore --at, rely on the names. */
+/* Require valid names: the rules of prune and restore --at rely on them. */
 static void backup_warn_of_clock(const char *folder, const char *moment)
 {
 	int64_t at_unix_s;
@@ -182,7 +182,7 @@ static void backup_warn_of_contents(const char *where, uint64_t n)
 			 where, n);
 }
 
-/* Warns of a store frozen by a move: else the first refused upload would show it. @return NULL: it takes writes */
+/* Warns if a move has frozen the store; otherwise only a refused upload would tell. @return NULL: not frozen */
 static const char *backup_warn_of_move(const char *data_dir)
 {
 	const char *state = NULL, *why = cairn_move_frozen(data_dir, &state);
@@ -192,14 +192,14 @@ static const char *backup_warn_of_move(const char *data_dir)
 	return state;
 }
 
-/* For the metrics of the daemon. */
+/* Tells the daemon, for its metrics. */
 static void backup_leave_word(const char *data_dir, enum cairn_status status, uint64_t file_bytes)
 {
 	int64_t ran = cairn_clock_unix_s(), good = 0, bytes = 0, failed = status != CAIRN_OK;
 	const struct cairn_note_field before[] = {{"good", &good}, {"bytes", &bytes}};
 	const struct cairn_note_field fields[] = {
 		{"ran", &ran}, {"good", &good}, {"failed", &failed}, {"bytes", &bytes}};
-	(void)!cairn_note_read(data_dir, CAIRN_BACKUP_NOTE, before, 2); /* it may be the first */
+	(void)!cairn_note_read(data_dir, CAIRN_BACKUP_NOTE, before, 2); /* may be the first backup */
 	if (status == CAIRN_OK) {
 		good = ran;
 		bytes = (int64_t)file_bytes;
@@ -222,7 +222,7 @@ static int backup_to_pipe(const struct cli_command *command, struct cairn_backup
 	backup->pipe_fd = &STANDARD_OUTPUT;
 	backup->out = "standard output";
 	backup->spool = spool && *spool ? spool : "/var/tmp";
-	(void)signal(SIGPIPE, SIG_IGN); /* a reader who goes away is an error, after which the copy of the index goes */
+	(void)signal(SIGPIPE, SIG_IGN); /* a closed pipe must be an error, so that the copy of the index is removed */
 	return CLI_RUN;
 }
 

@@ -52,7 +52,7 @@ struct backups {
 	struct cairn_backup_prune_options prune;
 };
 
-/* @param fate  of pruning; NULL: of a list */
+/* @param fate  what pruning does with the backup; NULL: only list it */
 static void backups_show(struct backups *b, const struct cairn_backup_archive *archive,
 			 const enum cairn_backup_fate *fate, uint64_t unused_bytes)
 {
@@ -89,7 +89,7 @@ static void backups_begin(struct backups *b, bool json, const char *list)
 	cairn_json_open_array(&b->report.json, list);
 }
 
-/* The failure is the last member if JSON has begun. */
+/* If JSON has begun, the failure is its last member. */
 static int backups_end(struct backups *b, const char *folder, enum cairn_status status, const struct cairn_diag *diag,
 		       int code)
 {
@@ -231,7 +231,7 @@ static int backups_prune(struct backups *b, struct cairn_backup_set *set, bool j
 
 /* --- the whole ---------------------------------------------------------------------------------------------------- */
 
-/* @return false: one of them is no number; an error was printed */
+/* @return false: an argument is not a number; an error was printed */
 static bool backups_rules(const struct cli_command *command, const char *const texts[static BACKUPS_RULES],
 			  struct cairn_backup_rules *rules, bool *any)
 {
@@ -261,7 +261,7 @@ static int backups_do(const struct cli_command *command, const char *verb, const
 		return cli_usage_error(command, "say list, verify or prune");
 	(void)umask(077);
 	enum cairn_status status = CAIRN_OK;
-	if (cairn_sys_stat(folder, &st) < 0) /* opening to write would make it */
+	if (cairn_sys_stat(folder, &st) < 0) /* opening for writing would create the folder */
 		status =
 			cairn_fail(&diag, CAIRN_E_NOT_FOUND, "backup.file", CAIRN_NO_OFFSET, "there is no such folder");
 	if (status == CAIRN_OK)
@@ -270,7 +270,7 @@ static int backups_do(const struct cli_command *command, const char *verb, const
 		return cli_fail(folder, status, &diag);
 	if (prune)
 		return backups_prune(b, &set, json, quiet);
-	if (strcmp(verb, "verify") == 0 && set.n == 0) { /* a disk that is not mounted is no sound backup */
+	if (strcmp(verb, "verify") == 0 && set.n == 0) { /* the disk may not be mounted, so do not call this sound */
 		status = cairn_fail(&diag, CAIRN_E_NOT_FOUND, "backup.file", CAIRN_NO_OFFSET,
 				    "there are no backups in it");
 		return cli_fail(folder, status, &diag);

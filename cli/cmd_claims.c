@@ -1,4 +1,4 @@
-/* cairn claims: which SHA-256 uploaders said that are false. */
+/* cairn claims: lists SHA-256 hashes that uploaders claimed and that were proved false. */
 #include "cli/common/admin.h"
 #include "cli/common/cli.h"
 #include "cli/common/listing.h"

@@ -76,7 +76,7 @@ static int export_do(const char *data_dir, const char *format, const char *out, 
 	progress_clear(&e.progress);
 	if (status != CAIRN_OK)
 		return cli_fail(out, status, &diag);
-	e.made = false; /* it stays */
+	e.made = false; /* the folder stays */
 	return export_show(&e, format, json);
 }
 
@@ -100,7 +100,7 @@ static int export_run(const struct cli_command *command, int argc, char **argv)
 	enum cairn_status status = cairn_data_dir_find(data_dir, &diag);
 	if (status != CAIRN_OK)
 		return cli_fail(data_dir, status, &diag);
-	(void)umask(077); /* hashes of all tenants are in it */
+	(void)umask(077); /* only for the owner: the export has hashes of all tenants */
 	return export_do(data_dir, format, argv[first], quiet, json);
 }
 

@@ -1,4 +1,4 @@
-/* cairn rm, cairn share: what an operator does with one registered file. */
+/* cairn rm, cairn share: remove or share one registered file. */
 #include "cli/common/admin.h"
 #include "cli/common/cli.h"
 #include "hash/hash.h"

@@ -1,4 +1,4 @@
-/* cairn fold: looking into FOLD files, taking chunks out, repairing. */
+/* cairn fold: lists, verifies, extracts and repairs chunks of FOLD files. */
 #include "base/decimal.h"
 #include "cli/common/cli.h"
 #include "cli/common/options.h"

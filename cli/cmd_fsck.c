@@ -1,4 +1,4 @@
-/* cairn fsck: checks what a daemon stores, which does not run but where others may store there, too. */
+/* cairn fsck: checks a store. Its daemon must not run, unless several daemons share the store. */
 #include "cas/check.h"
 #include "cas/stats.h"
 #include "cli/common/cli.h"
@@ -96,7 +96,7 @@ static void fsck_print_totals(struct report *r, const struct cairn_check_report 
 	cairn_json_put_u64(&r->json, "left", left);
 }
 
-/* The check tells problems one by one, and of what ended it only the kind. */
+/* The check has already reported each problem; its final status says only the kind. */
 static enum cairn_status fsck_explain(enum cairn_status status, struct cairn_diag *diag)
 {
 	if (status == CAIRN_E_DAMAGED)
@@ -144,7 +144,6 @@ static int fsck_check(struct cairn_cas *cas, const char *data_dir, struct cairn_
 	return report_end(&f.report, code);
 }
 
-/* Open the folder, check it, and close it again. */
 static int fsck_folder(const struct cairn_data_dir_options *folder, const struct cairn_cas_options *options,
 		       struct cairn_check_options *check, bool quiet, bool json)
 {
@@ -194,7 +193,7 @@ static int fsck_run(const struct cli_command *command, int argc, char **argv)
 		return cli_usage_error(command, "--xorbs takes store or external, not \"%s\"", xorbs);
 	cas_options.xorbs_external = xorbs && strcmp(xorbs, "external") == 0;
 	folder.read_only = !check.repair;
-	(void)umask(077); /* as the daemon: what is made here is not for others */
+	(void)umask(077); /* as in the daemon: nothing created here is for others */
 	return fsck_folder(&folder, &cas_options, &check, quiet, json);
 }
 

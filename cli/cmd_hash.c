@@ -1,4 +1,4 @@
-/* cairn hash: what a file would be in the store. */
+/* cairn hash: computes the hash, terms and chunks that a file would have in the store. */
 #include "base/sys.h"
 #include "cli/common/cli.h"
 #include "cli/common/options.h"
@@ -141,7 +141,7 @@ static int hash_one(struct hash_run *run, const char *path)
 	return status == CAIRN_OK ? CLI_EXIT_OK : cli_fail(path, status, &diag);
 }
 
-/* 0: not known, since one of them cannot be looked at or is no file */
+/* 0: unknown, because an argument is not a readable file */
 static uint64_t hash_measure(int n, char **paths)
 {
 	uint64_t total_bytes = 0;
@@ -169,7 +169,7 @@ static int hash_run(const struct cli_command *command, int argc, char **argv)
 	if (first == argc)
 		return cli_usage_error(command, "name a file");
 	report_init(&run.report, json);
-	/* Lines of chunks on the same terminal would be in each other's way. */
+	/* No bar if lines of chunks go to the same terminal. */
 	bool alone = !run.chunks || !isatty(STDOUT_FILENO);
 	progress_init(&run.progress, !quiet && alone, hash_measure(argc - first, argv + first), NULL);
 	if (json) {

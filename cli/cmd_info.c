@@ -1,4 +1,4 @@
-/* cairn info: what a hash is the name of, and who refers to it. */
+/* cairn info: finds the objects that a hash names, and what refers to them. */
 #include "base/decimal.h"
 #include "cli/common/admin.h"
 #include "cli/common/cli.h"
@@ -37,7 +37,7 @@ static void info_show_time(const struct cairn_json *row)
 		(void)printf(", since %s", admin_time(when, (int64_t)at));
 }
 
-/* "41 chunks, 1.0 MiB, 900.0 KiB stored" @return false: the answer lacks something */
+/* Prints "41 chunks, 1.0 MiB, 900.0 KiB stored". @return false: the answer lacks a member */
 static bool info_show_xorb(const struct cairn_json *xorb)
 {
 	char unpacked[REPORT_SIZE_BYTES], in_store[REPORT_SIZE_BYTES];

@@ -1,4 +1,4 @@
-/* cairn inspect: every field of a shard, a xorb or an archive, and what is wrong with it. */
+/* cairn inspect: shows every field of a shard, a xorb or an archive, and its first error. */
 #include "cli/common/cli.h"
 #include "cli/common/input.h"
 #include "cli/common/options.h"
@@ -136,7 +136,7 @@ static int inspect_one(const char *path, const struct cairn_hash *expected, bool
 		cli_line("valid%s%s", result.note ? "; " : "", result.note ? result.note : "");
 	}
 	report_flush(&r);
-	(void)fflush(stdout); /* the records stand before the offence also when both go to one place */
+	(void)fflush(stdout); /* print the records before the error, even if both go to the same place */
 	if (status == CAIRN_OK)
 		return report_end(&r, CLI_EXIT_OK);
 	(void)cli_fail(path, status, &diag);

@@ -1,4 +1,4 @@
-/* cairn key: the API keys of a server, with which clients get tokens from it. */
+/* cairn key: makes, lists and revokes API keys, with which clients get tokens. */
 #include "base/clock.h"
 #include "cas/keys.h"
 #include "cli/common/admin.h"

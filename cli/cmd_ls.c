@@ -1,4 +1,4 @@
-/* cairn ls: the files of a repository, or of all, a page after the other. */
+/* cairn ls: lists the files of one repository or of all, page by page. */
 #include "cli/common/admin.h"
 #include "cli/common/cli.h"
 #include "cli/common/listing.h"

@@ -148,7 +148,7 @@ static int move_do(struct cairn_move_options *options, bool quiet, bool json)
 	return report_end(&s.report, code);
 }
 
-/* @param reopen  whatever became of the other */
+/* @param reopen  take uploads again, whatever the state of the target; else cancel the move */
 static int move_take_back(const struct cairn_move_options *options, bool reopen)
 {
 	struct cairn_diag diag = {0};
@@ -186,7 +186,7 @@ static int move_run(const struct cli_command *command, int argc, char **argv)
 		return cli_usage_error(command, "give --data-dir DIR and --to DIR, and no arguments");
 	if (cancel && (move.finish || json))
 		return cli_usage_error(command, "--cancel stands alone");
-	(void)umask(077); /* as the daemon: what is made here is not for others */
+	(void)umask(077); /* as in the daemon: nothing created here is for others */
 	(void)signal(SIGPIPE, SIG_IGN);
 	return cancel || reopen ? move_take_back(&move, reopen) : move_do(&move, quiet, json);
 }

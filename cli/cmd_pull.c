@@ -55,7 +55,7 @@ struct pull_args {
 	bool force, quiet, json;
 };
 
-/* "A-B" or "A-". @return false: malformed; B is left alone when there is none */
+/* Reads "A-B" or "A-". @return false: malformed. "A-" leaves *end unchanged */
 static bool pull_parse_range(const char *text, uint64_t *first, uint64_t *last)
 {
 	if (!cairn_decimal_read(&text, first) || *text++ != '-')
@@ -131,7 +131,7 @@ static enum cairn_status pull_set_range(struct pull_job *job, const struct pull_
 	job->end = job->file_bytes;
 	if (!args->range)
 		return CAIRN_OK;
-	(void)pull_parse_range(args->range, &job->first, &last); /* was checked */
+	(void)pull_parse_range(args->range, &job->first, &last); /* checked before */
 	if (job->first >= job->file_bytes) {
 		(void)cairn_fail(diag, CAIRN_E_USAGE, "option.range", CAIRN_NO_OFFSET,
 				 "--range begins past the end of the file");
@@ -149,7 +149,7 @@ static bool pull_has(const struct pull_job *job)
 	return fd >= 0;
 }
 
-/* Returns the length of the file, if there is one. */
+/* Returns the length of an existing file. */
 static enum cairn_status pull_find(struct pull_crew *crew, struct pull_job *job, struct cairn_diag *diag)
 {
 	struct cairn_diag why = {0};
@@ -204,7 +204,7 @@ static int pull_check_args(const struct cli_command *command, const struct pull_
 	return CLI_RUN;
 }
 
-/* An argument that is neither a hash nor a file is mostly a part of a hash, or a wrong name. */
+/* The argument is neither a hash nor a file: mostly a part of a hash, or a wrong name. */
 static int pull_nothing(const char *what)
 {
 	struct cairn_diag diag = {0};

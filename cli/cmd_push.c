@@ -54,17 +54,17 @@ struct push_args {
 	bool no_dedupe, quiet, json;
 };
 
-/* A file of the command line, or of the folder. */
+/* A file to push, from the command line or the folder. */
 struct push_item {
 	const char *path; /* "-": standard input */
 	enum cairn_status status;
-	struct cairn_diag *diag; /* owned; why it was left out, or NULL */
+	struct cairn_diag *diag; /* owned; why the file was left out, or NULL */
 };
 
 struct push_items {
 	struct push_item *at; /* owned */
 	size_t n;
-	int code; /* of the first that was left out */
+	int code; /* exit code for the first file left out */
 };
 
 static void push_items_fini(struct push_items *items)
@@ -113,7 +113,7 @@ static void push_print_file(struct report *r, const char *path, const struct cai
 static void push_print_failure(struct report *r, const char *path, const struct push_item *item)
 {
 	if (!r->is_json)
-		return; /* was told on standard error */
+		return; /* already reported on standard error */
 	cairn_json_open_object(&r->json, NULL);
 	cairn_json_put_text(&r->json, "path", path);
 	report_status(r, "error", item->status, item->diag);
@@ -234,14 +234,14 @@ static int push_item_open(void *ctx, size_t i)
 	const struct push_items *items = ctx;
 	const char *path = items->at[i].path;
 	struct stat st;
-	/* Opening a pipe would disturb its other end. */
+	/* Never open a pipe ahead, which would disturb its other end. */
 	if (strcmp(path, "-") == 0 || cairn_sys_stat(path, &st) < 0 || !S_ISREG(st.st_mode))
 		return -1;
 	return cairn_sys_open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC, 0);
 }
 
-/* @param whole  one that cannot be read ends all. @return CAIRN_OK, also when some are left out; else subject says
- * whose failure it is */
+/* @param whole  a file that cannot be read ends the push. @return CAIRN_OK, also if files were left out; otherwise
+ * subject names the cause */
 static enum cairn_status push_all(struct push *p, struct push_items *items, const struct push_args *args, bool whole,
 				  const char **subject, struct cairn_diag *diag)
 {
@@ -272,10 +272,10 @@ static enum cairn_status push_all(struct push *p, struct push_items *items, cons
 	return n_left_out < items->n ? push_end(p, diag) : CAIRN_OK;
 }
 
-/* @param folder  the paths are its files; NULL: they are the arguments */
+/* @param folder  push its files; NULL: push the arguments */
 static int push_files(const struct push_args *args, size_t n, char **paths, struct push_folder *folder)
 {
-	CLEANUP(push_items_fini) struct push_items items = {0}; /* outlives what p has on other threads */
+	CLEANUP(push_items_fini) struct push_items items = {0}; /* must outlive the threads of p */
 	CLEANUP(push_fini) struct push p;
 	struct cairn_diag diag = {0};
 	const char *subject = "push";

@@ -1,4 +1,4 @@
-/* cairn query: asks a server which xorbs hold a chunk, and decodes the answer. */
+/* cairn query: asks a server which xorbs contain a chunk, and decodes the answer. */
 #include "base/clock.h"
 #include "cli/common/admin.h"
 #include "cli/common/answer.h"
@@ -36,7 +36,7 @@ struct query_run {
 	const char *file;
 	struct cairn_buf bytes; /* the answer */
 	struct answer answer;
-	struct cairn_placer known; /* the answer's chunks, to match a file's with */
+	struct cairn_placer known; /* the answer's chunks, to match those of a file */
 	uint64_t matched, matched_bytes, offset, index;
 };
 

@@ -1,4 +1,4 @@
-/* cairn repair: sound copies of what a running server has lost, from somewhere else. */
+/* cairn repair: sends a running server sound copies of xorbs that it has lost. */
 #include "cli/common/admin.h"
 #include "cli/common/cli.h"
 #include "cli/common/progress.h"
@@ -35,10 +35,10 @@ static const char REPAIR_HELP[] = "Usage: cairn repair --from SOURCE [OPTION]...
 
 struct repair {
 	struct client *client;
-	struct cairn_buf lost; /* struct cairn_hash, sorted: that a file needs */
-	bool *back;            /* of each; owned */
+	struct cairn_buf lost; /* sorted array of struct cairn_hash: lost xorbs that a file needs */
+	bool *back;            /* state of each; owned */
 	size_t n, n_back;
-	uint64_t n_damaged; /* copies that are no better */
+	uint64_t n_damaged; /* damaged copies */
 	uint64_t total_bytes, done_bytes, sent_bytes;
 	struct report report;
 	struct progress progress;
@@ -62,7 +62,7 @@ static const struct cairn_hash *repair_hashes(const struct repair *r)
 	return (const struct cairn_hash *)(const void *)r->lost.bytes;
 }
 
-/* @return false: the answer lacks something */
+/* @return false: the answer lacks a member */
 static bool repair_note_page(struct repair *r, const struct cairn_json *page, uint64_t *next)
 {
 	const struct cairn_json *rows = cairn_json_get(page, "xorbs");
@@ -127,7 +127,7 @@ static bool repair_wants(void *ctx, const struct cairn_hash *xorb)
 	return back && !*back;
 }
 
-/* @return CAIRN_OK; CAIRN_E_NOMEM; else it is not */
+/* @return CAIRN_OK: the copy is sound; CAIRN_E_NOMEM; otherwise damaged */
 static enum cairn_status repair_is_sound(const struct cairn_hash *xorb, const uint8_t *bytes, size_t len,
 					 struct cairn_xorb_summary *summary)
 {

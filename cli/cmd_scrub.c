@@ -1,4 +1,4 @@
-/* cairn scrub: how far a server is with reading and verifying all that it has, and telling it to. */
+/* cairn scrub: starts verification of everything a server stores, and shows its progress. */
 #include "cli/common/admin.h"
 #include "cli/common/cli.h"
 #include "cli/common/report.h"
@@ -59,7 +59,7 @@ static bool scrub_show(const struct cairn_json *json)
 {
 	const char *state = cairn_json_text_of(json, "state");
 	const struct cairn_json *now = cairn_json_get(json, "now"), *last = cairn_json_get(json, "last");
-	const char *daemon = cairn_json_text_of(json, "daemon"); /* NULL of an older server, too */
+	const char *daemon = cairn_json_text_of(json, "daemon"); /* older servers send no value */
 	char when[ADMIN_TIME_BYTES];
 	uint64_t next;
 	if (!state || !admin_number(json, "next", &next))

@@ -1,4 +1,4 @@
-/* cairn gc, cairn stats: what an operator asks of a whole store. */
+/* cairn gc, cairn stats: collect garbage, and count what a store has. */
 #include "cli/common/admin.h"
 #include "cli/common/cli.h"
 #include "cli/common/report.h"
@@ -36,7 +36,7 @@ struct store_unit {
 	const char *name;
 };
 
-/* The largest unit that says a time exactly. */
+/* Writes a duration in the largest unit that is exact. */
 static const struct store_unit *store_unit_of(uint64_t time_s)
 {
 	static const struct store_unit UNITS[] = {{86400, "day"}, {3600, "hour"}, {60, "minute"}, {1, "second"}};

@@ -1,4 +1,4 @@
-/* cairn telemetry: what clients told a server of their transfers. */
+/* cairn telemetry: shows reports of clients about their transfers. */
 #include "base/decimal.h"
 #include "cli/common/admin.h"
 #include "cli/common/cli.h"

@@ -1,4 +1,4 @@
-/* cairn usage: what fills the disk of a server. */
+/* cairn usage: shows which owners and repositories fill a server's disk. */
 #include "cli/common/admin.h"
 #include "cli/common/report.h"
 
@@ -24,7 +24,7 @@ static void usage_print_owner(const char *name)
 	if (*name)
 		admin_print_text(name);
 	else
-		(void)printf("(the operator)"); /* no name, and so without the quotes of one */
+		(void)printf("(the operator)"); /* not a name, so printed without quotes */
 }
 
 static bool usage_show_owner(const struct cairn_json *owner)

@@ -1,4 +1,4 @@
-/* cairn verify: the daemon's verification of a shard, offline. */
+/* cairn verify: verifies a shard offline, as the daemon would. */
 #include "cli/common/cli.h"
 #include "cli/common/input.h"
 #include "cli/common/options.h"
@@ -33,13 +33,13 @@ struct verify_run {
 	const char *xorbs;
 	bool strict;
 	struct cairn_verify_resolver resolver;
-	struct cairn_chunk_list list; /* of the xorb that was resolved last */
+	struct cairn_chunk_list list; /* list of the xorb that was resolved last */
 	struct cairn_hash list_of;
 	struct progress progress;
 	uint64_t read_bytes; /* of xorbs */
 };
 
-/* Read and verify DIR/hash. */
+/* Reads and verifies the xorb DIR/hash. */
 static enum cairn_status verify_load(struct verify_run *run, const struct cairn_hash *hash)
 {
 	CLEANUP(input_fini) struct input in = {0};
@@ -65,7 +65,7 @@ static enum cairn_status verify_load(struct verify_run *run, const struct cairn_
 	progress_draw(&run->progress, run->read_bytes, 0);
 	if (status != CAIRN_OK) {
 		progress_clear(&run->progress);
-		(void)cli_fail(path, status, &why); /* a damaged xorb counts as missing, but not silently */
+		(void)cli_fail(path, status, &why); /* report a damaged xorb, then treat it as missing */
 		return CAIRN_E_NOT_FOUND;
 	}
 	cairn_chunk_list_fini(&run->list);

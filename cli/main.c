@@ -86,7 +86,7 @@ static int main_show_help(int argc, char **argv)
 int main(int argc, char **argv)
 {
 	if (!cairn_fd_keep_standard())
-		return CLI_EXIT_IO; /* and there may be nowhere to say why */
+		return CLI_EXIT_IO; /* and perhaps no way to print the reason */
 	if (argc < 2) {
 		main_help(stderr);
 		return CLI_EXIT_USAGE;

@@ -13,7 +13,7 @@ struct pack_args {
 	bool skip_data; /* do not read contents */
 };
 
-/** Asks the server to make a pack, and shows its progress. @return an exit code; all was printed */
+/** Asks the server to make a pack, and shows its progress. @return an exit code; errors were printed */
 int pack_create(const struct cli_command *command, const struct pack_args *args, const char *name);
 /** Lists the server's packs. @return as pack_create() */
 int pack_list_server(const struct pack_args *args);

@@ -73,7 +73,7 @@ int pack_list_server(const struct pack_args *args)
 
 /* --- create ------------------------------------------------------------------------------------------------------- */
 
-/* The server's job, from an answer. */
+/* The state of the server's job, from an answer. */
 struct pack_job {
 	uint64_t id, total_bytes, bytes, xorbs, moved;
 	bool running, durable;

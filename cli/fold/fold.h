@@ -20,7 +20,7 @@ struct fold_options {
 struct fold_file {
 	int fd;
 	struct cairn_fold *f;
-	uint64_t total_bytes; /* of all chunks, as stored */
+	uint64_t total_bytes; /* bytes of all chunks, as stored */
 };
 
 /** @return CAIRN_OK; CAIRN_E_NOT_FOUND "file.open"; as cairn_fold_open() */

@@ -1,4 +1,4 @@
-/* cairn fold repair: a sound copy of a damaged file. */
+/* cairn fold repair: writes a sound copy of a damaged file. */
 #include "archive/fold/writer.h"
 #include "cli/common/cli.h"
 #include "cli/common/output.h"
@@ -38,7 +38,7 @@ static void repair_tell(struct repair *p, const struct cairn_fold_chunk *c, enum
 	}
 }
 
-/* A chunk that is lost does not end the search for others. */
+/* Continues after a lost chunk, to report all of them. */
 static enum cairn_status repair_chunk(struct repair *p, const struct cairn_fold_chunk *c)
 {
 	static const struct cairn_fold_read_options OPTIONS = {.check_parity = true, .keep_comp = true};
@@ -52,7 +52,7 @@ static enum cairn_status repair_chunk(struct repair *p, const struct cairn_fold_
 	p->n_lost += status != CAIRN_OK;
 	p->n_repaired += status == CAIRN_OK && data.n_wrong > 0;
 	p->n_wrong += data.n_wrong;
-	/* Once something is lost there will be no copy. */
+	/* After a lost chunk, the copy is not written. */
 	return p->n_lost > 0 ? CAIRN_OK : cairn_fold_writer_add_packed(p->w, c, data.comp);
 }
 

@@ -88,7 +88,7 @@ static void verify_problem(struct report *r, const struct cairn_fold_chunk *c, e
 	report_flush(r);
 }
 
-/* Look at every chunk. @return CAIRN_OK also with problems; CAIRN_E_NOMEM */
+/* Verifies every chunk. @return CAIRN_OK also with problems; CAIRN_E_NOMEM */
 static enum cairn_status verify_chunks(struct fold_file *file, struct report *r, struct progress *progress,
 				       size_t *n_lost, size_t *n_repairable)
 {

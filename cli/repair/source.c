@@ -32,7 +32,7 @@ static enum cairn_status source_open_backup(struct repair_source *s, uint64_t le
 	return status;
 }
 
-/* Opens a daemon's folder, or one of backups, which has objects only in its archives. */
+/* Opens a daemon's folder, or a folder of backups, which has objects only in its archives. */
 static enum cairn_status source_open_folder(struct repair_source *s, const char *path, struct cairn_diag *diag)
 {
 	if (cairn_sys_faccessat(s->fd, "objects", F_OK, 0) == 0 || cairn_sys_faccessat(s->fd, "store", F_OK, 0) == 0)
@@ -166,7 +166,7 @@ static enum cairn_status source_take_backup(struct cairn_fold *backup, const str
 
 struct source_wanted {
 	const struct repair_taker *taker;
-	struct cairn_buf bundles; /* a byte for each chunk of the archive: has it what is wanted? */
+	struct cairn_buf bundles; /* a flag for each chunk of the archive: it has wanted xorbs */
 };
 
 static enum cairn_status source_note_item(void *ctx, const struct cairn_backup_item *item)
@@ -187,7 +187,7 @@ static enum cairn_status source_take_archive(const struct cairn_backup_set *set,
 	enum cairn_status status = cairn_backup_file_open(&file, set, archive, NULL);
 	const struct cairn_fold_index *ix = status == CAIRN_OK ? cairn_fold_index_of(file.fold) : NULL;
 	if (ix) {
-		cairn_buf_fill(&w.bundles, 0, ix->n_chunks); /* by the archive's index */
+		cairn_buf_fill(&w.bundles, 0, ix->n_chunks); /* length in the archive's index */
 		status = w.bundles.status;
 	}
 	if (status == CAIRN_OK)
