@@ -127,7 +127,7 @@ CAIRN_MUST_USE enum cairn_status cairn_cas_reload(struct cairn_cas *cas, struct 
 
 /* --- xorbs -------------------------------------------------------------------------------------------------------- */
 
-/** A xorb that is being received, verified and written in pieces of half a MiB. One thread at a time. */
+/** A xorb that is being received, verified and written in pieces of half a MiB. For one thread at a time. */
 struct cairn_xorb_upload;
 
 /** @param sender  as in struct cairn_cas_who
@@ -151,8 +151,9 @@ CAIRN_MUST_USE enum cairn_status cairn_xorb_upload_verify(struct cairn_xorb_uplo
  *          meanwhile, so the client must send it again; as index and store */
 CAIRN_MUST_USE enum cairn_status cairn_xorb_upload_store(struct cairn_xorb_upload *u, struct cairn_diag *diag);
 /** Registers the xorb. done(ctx, status, was_inserted, diag) is called once, when the row is durable: by the index's
- * writer, or by this call if nothing is to be written. From then on u may be freed. @return CAIRN_OK; CAIRN_E_BUSY:
- * done will not be called. If done is NULL the call waits, and returns the status: as cairn_index_put_xorb() */
+ * writer, or by this call if nothing is to be written. After the call of done, u may be freed. @return CAIRN_OK;
+ * CAIRN_E_BUSY: done will not be called. If done is NULL the call waits, and returns the status: as
+ * cairn_index_put_xorb() */
 CAIRN_MUST_USE enum cairn_status cairn_xorb_upload_commit(
 	struct cairn_xorb_upload *u,
 	void (*done)(void *ctx, enum cairn_status status, bool was_inserted, const struct cairn_diag *diag), void *ctx);
@@ -170,7 +171,7 @@ CAIRN_MUST_USE enum cairn_status cairn_cas_xorb(struct cairn_cas *cas, const str
 uint64_t cairn_cas_xorb_body_max(const struct cairn_cas *cas);
 
 /** A xorb that this process makes of chunks that it cut and hashed. Compresses and writes each chunk when it is added.
- * Takes 1 MiB, and 40 bytes a chunk. One thread at a time; for workers, because each call may wait for the disk. */
+ * Takes 1 MiB, and 40 bytes a chunk. For one worker at a time, because each call may wait for the disk. */
 struct cairn_xorb_making;
 
 /** Begins a xorb. @param[out] out  the caller's, cairn_xorb_making_free()
@@ -190,7 +191,7 @@ void cairn_xorb_making_free(struct cairn_xorb_making *m);
 
 /* --- shards ------------------------------------------------------------------------------------------------------- */
 
-/** A shard that is being received: spooled, verified on a worker, committed in a group. One thread at a time. */
+/** A shard that is being received: spooled, verified on a worker, committed in a group. For one thread at a time. */
 struct cairn_shard_upload;
 
 /** @param who  its strings are copied

@@ -277,7 +277,7 @@ static void check_count_unnamed(void *ctx, const struct cairn_hash *hash, const 
 	++*(uint32_t *)ctx;
 }
 
-/* Where rows name copies: does the last copy belong to no row, and to no upload still under way at some daemon?
+/* Checks, if rows name copies, whether the last copy belongs to no row and to no upload still under way.
  * @param[out] found  gets the copy's name, in place of a row @param[out] alone  the answer */
 static enum cairn_status check_last_copy(struct check_run *run, const struct cairn_hash *hash, bool lost,
 					 struct cairn_index_xorb *found, bool *alone)

@@ -99,7 +99,7 @@ static enum cairn_status fetch_open_first(struct cairn_cas *cas, struct cairn_fe
 {
 	struct cairn_store_object *object;
 	struct cairn_index_xorb row = {.hash = f->xorb};
-	/* Where rows name no copies, the object is opened first. Its row is read if it is not verified. */
+	/* If rows name no copies, open the object first, and read its row only if the object is not verified. */
 	if (cas_names_copies(cas) && cairn_index_xorb(cas->index, &f->xorb, &row) != CAIRN_OK)
 		return CAIRN_E_BUSY;
 	if (cas_open_copy(cas, &row, 0, &object) != CAIRN_OK)

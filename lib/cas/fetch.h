@@ -17,12 +17,12 @@ struct cairn_fetch_ranges {
 	struct cairn_fetch_range range[CAIRN_FETCH_RANGES_MAX];
 };
 
-/** The open object that bytes are read or sent from. Owned; cairn_fetch_source_fini(). One thread at a time. */
+/** The open object that bytes are read or sent from. Owned; cairn_fetch_source_fini(). For one thread at a time. */
 struct cairn_fetch_source {
 	struct cairn_store_object *object; /* NULL: nothing is open */
 };
 
-/** One fetch. The caller sets the first group; zero the rest. */
+/** A fetch. The caller sets the first group of members, and zeroes the rest. */
 struct cairn_fetch {
 	struct cairn_hash xorb;
 	bool no_body;   /* the body will not be sent, only its ranges are wanted */

@@ -7,7 +7,7 @@
 
 /** A reader of a range of a file, from front to end. Takes less than 2 MiB for any file: a window of its terms, some
  * chunk lists and one chunk. While a window is read, the index takes another 48 bytes for each of the file's terms.
- * Keeps one object open. One thread at a time. */
+ * Keeps one object open. For one thread at a time. */
 struct cairn_file_reader;
 
 /** The size of the file, and the range that is read. */

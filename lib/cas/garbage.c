@@ -142,8 +142,8 @@ static enum cairn_status gc_bury_page(struct collection *c)
 	return status == CAIRN_OK ? buried : status;
 }
 
-/* Where rows name copies: removes the objects of dead copies, also those that earlier collections could not remove. An
- * object that the store does not remove is skipped, so that it does not block those after it. */
+/* Removes the objects of dead copies, if rows name copies; retries those that earlier collections could not remove.
+ * Skips an object that the store does not remove, so that it does not block later ones. */
 static enum cairn_status gc_bury(struct collection *c)
 {
 	struct gc_walk walk = {.after = c->cas->dead_from};
@@ -250,8 +250,8 @@ static void gc_note_fault(void *ctx, const struct cairn_index_fault *fault)
 	(void)!gc_refuse(c, fault->text);
 }
 
-/* Checks the index before it is trusted. Which xorbs do the files' own terms need, and is each xorb found by its hash?
- * A xorb that is not found could be stored twice. Sweeping the row left over would then remove its object. */
+/* Checks the index before it is trusted: finds each xorb that the files' terms need, by its hash. A xorb that is not
+ * found could be stored twice, and sweeping the row left over would remove its object. */
 static enum cairn_status gc_hear_witnesses(struct collection *c)
 {
 	struct cairn_index_stats stats;

@@ -15,8 +15,8 @@ enum {
 	LEFT_OVERS_FAILED_MAX = 2, /* failures at the same place */
 };
 
-/* Where an unfinished listing resumes. Kept in a note of the data folder or, if daemons share an index, in the note of
- * its job. All zero: at the beginning. */
+/* The place where an unfinished listing resumes. Kept in a note of the data folder or, if daemons share an index, in
+ * the note of its job. All zero: at the beginning. */
 struct left_overs_place {
 	int64_t hash[LEFT_OVERS_HASH];
 	int64_t failed;               /* listings in a row that resumed here and got no further */
@@ -146,8 +146,8 @@ static enum cairn_status left_overs_write_off(struct left_overs_walk *w)
 
 /* --- if they do not: this process alone writes the store ---------------------------------------------------------- */
 
-/* Does nobody need this copy? Under the guard, no upload of this xorb is between its PUT and its row. Of several
- * copies, the last one counts. */
+/* Does nobody need this copy? Under the guard, no upload of this xorb is between its PUT and its row. If there are
+ * several copies, the last one counts. */
 static enum cairn_status left_overs_judge(struct cairn_cas *cas, const struct cairn_index_copy *copy, bool *unneeded)
 {
 	CLEANUP(cairn_store_object_freep) struct cairn_store_object *last = NULL;

@@ -20,8 +20,8 @@ struct cas_left_overs {
 };
 
 /**
- * Lists the store, and settles copies that no row has named for the grace time, and for a day at least. Where rows name
- * copies, it writes them off, and the collection removes them with other dead copies. Otherwise it removes them at
+ * Lists the store, and settles copies that no row has named for the grace time, and for a day at least. If rows name
+ * copies, it marks them dead, and the collection removes them with other dead copies. Otherwise it removes them at
  * once, under the guard of their hash. Copies of a xorb that counts as lost stay. A store whose objects have no copies
  * is not listed; only fsck checks it. Takes long: a request for each thousand objects. An unfinished listing is resumed
  * by the next collection of any daemon. After two failures at the same place it starts over, so that a lasting failure

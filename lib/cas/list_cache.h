@@ -9,7 +9,7 @@ enum {
 	CAIRN_LIST_CACHE_BYTES = 8 * 1024 * 1024, /* of their chunks: 25 lists of the greatest length */
 };
 
-/** Owns up to CAIRN_LIST_CACHE_LISTS lists. Zeroed is empty. One thread at a time. */
+/** Owns up to CAIRN_LIST_CACHE_LISTS lists. Zeroed is empty. For one thread at a time. */
 struct cairn_list_cache {
 	struct cairn_list_ring *ring; /* owned; NULL until the first list comes */
 	size_t bytes_max;             /* for the lists' chunks; one list is always kept; 0: CAIRN_LIST_CACHE_BYTES */

@@ -1,5 +1,5 @@
 /* Finds files whose bytes are lost: a xorb that they need is gone, or damaged in every copy. Keeps them in memory, so
- * that lists can mark them at no cost. One thread looks for them now and then; any thread may make the other calls. */
+ * that lists can mark them at no cost. A single thread looks for them; any thread may make the other calls. */
 #ifndef CAIRN_CAS_LOSSES_H
 #define CAIRN_CAS_LOSSES_H
 

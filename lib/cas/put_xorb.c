@@ -226,9 +226,9 @@ static enum cairn_status xorb_upload_settle(struct cairn_xorb_upload *u, struct 
 	if (row.stored_bytes > 0)
 		status = xorb_upload_disown(u, &row);
 	bool existed = false, named = cas_names_copies(u->cas);
-	/* An object without a row is a left-over of a crash, perhaps with another layout. It goes, because the row to
-	 * follow must describe the stored bytes. Where rows name copies, another copy stays: it may belong to another
-	 * daemon whose row is still to come. */
+	/* An object without a row is a left-over of a crash, perhaps with another layout. Remove it, because the new
+	 * row must describe the stored bytes. If rows name copies, keep it: another daemon may be about to write its
+	 * row. */
 	if (status == CAIRN_OK && !named)
 		status = cairn_store_remove(u->cas->store, &u->hash, NULL);
 	cairn_crash_point(CAIRN_CRASH_XORB_CLEARED);

@@ -27,7 +27,7 @@ struct verify_word {
 };
 
 /* The place and the tag are derived from the xorb, the opened object, the group and the day. A word of another group
- * with the same 66 bits would be taken for it. That happens once in 2^48 for each word of the table. */
+ * with the same 66 bits would be mistaken for it. The chance is 1 in 2^48 for each word of the table. */
 static struct verify_word verify_word(const struct cairn_cas *cas, const struct cairn_hash *xorb,
 				      const struct cairn_store_object *object, uint64_t group)
 {
