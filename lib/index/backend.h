@@ -25,7 +25,7 @@ struct cairn_index_backend {
 	enum cairn_status (*version)(const char *where, int *version, int *latest, struct cairn_diag *diag);
 	/* NULL: connecting needs nothing of the system. */
 	enum cairn_status (*reach)(const char *where, struct cairn_index_reach *out, struct cairn_diag *diag);
-	/* As cairn_index_open(). The writer thread does not run yet. */
+	/* See cairn_index_open(). The writer thread does not run yet. */
 	enum cairn_status (*open)(struct cairn_index **out, const char *where,
 				  const struct cairn_index_options *options, struct cairn_diag *diag);
 	const char *(*reset_bug)(void); /* NULL: the engine is not SQLite */

@@ -4,7 +4,7 @@
 
 #include "index/index.h"
 
-/** One inconsistency. Borrowed for the time of the call. */
+/** An inconsistency. Borrowed for the time of the call. */
 struct cairn_index_fault {
 	enum cairn_index_fault_kind {
 		CAIRN_INDEX_FAULT_TREE,      /* a bad page or tree, or an index that differs from its table */

@@ -132,7 +132,7 @@ enum cairn_index_operation_kind {
 	CAIRN_INDEX_DELETE_FOLDER, /* a folder only */
 };
 
-/** One operation of a commit. */
+/** An operation of a commit. */
 struct cairn_index_operation {
 	enum cairn_index_operation_kind kind;
 	const char *path;                   /* a good one; borrowed, as all here */

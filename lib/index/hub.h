@@ -43,7 +43,7 @@ struct cairn_index_account {
 /** Returns the account with this name, regardless of case. @return CAIRN_OK; CAIRN_E_NOT_FOUND; as every read */
 CAIRN_MUST_USE enum cairn_status cairn_index_account(struct cairn_index *ix, const char *name,
 						     struct cairn_index_account *out);
-/** As cairn_index_account(), by its number. */
+/** Does what cairn_index_account() does, by the account's number. */
 CAIRN_MUST_USE enum cairn_status cairn_index_account_by_id(struct cairn_index *ix, int64_t id,
 							   struct cairn_index_account *out);
 
@@ -125,7 +125,7 @@ enum cairn_index_repo_kind {
 
 enum { CAIRN_INDEX_NO_ACCOUNT = -1 }; /* only operators are its admins */
 
-/** Who may read the files of a public repository. */
+/** The access to the files of a public repository. */
 enum cairn_index_gate {
 	CAIRN_INDEX_GATE_NONE,   /* everybody */
 	CAIRN_INDEX_GATE_AUTO,   /* members only; the public hub's ways to admit others are not implemented */
@@ -333,7 +333,7 @@ CAIRN_MUST_USE enum cairn_status cairn_index_each_object(
 
 enum cairn_index_change_kind { CAIRN_INDEX_OBJECT_SET, CAIRN_INDEX_OBJECT_COPY, CAIRN_INDEX_OBJECT_DROP };
 
-/** One change of a bucket. */
+/** A change of a bucket. */
 struct cairn_index_change {
 	enum cairn_index_change_kind kind;
 	bool has_mtime;

@@ -74,7 +74,7 @@ CAIRN_MUST_USE enum cairn_status cairn_index_version(const char *url, int *versi
 
 enum { CAIRN_INDEX_REACH_PORTS = 8, CAIRN_INDEX_REACH_FILES = 12, CAIRN_INDEX_REACH_PATH_BYTES = 1024 };
 
-/** What a process needs from the system to connect to an index. Zeroed: nothing. Plain value. */
+/** The ports and files that a process needs to connect to an index. Zeroed: none. Plain value. */
 struct cairn_index_reach {
 	uint16_t ports[CAIRN_INDEX_REACH_PORTS]; /* of TCP */
 	size_t n_ports;
@@ -139,7 +139,7 @@ bool cairn_index_names_copies(const struct cairn_index *ix);
 CAIRN_MUST_USE enum cairn_status cairn_index_xorb(struct cairn_index *ix, const struct cairn_hash *hash,
 						  struct cairn_index_xorb *out);
 
-/** As cairn_index_xorb(), by the number that a term has. */
+/** Does what cairn_index_xorb() does, by the number in a term. */
 CAIRN_MUST_USE enum cairn_status cairn_index_xorb_by_id(struct cairn_index *ix, int64_t id,
 							struct cairn_index_xorb *out);
 
@@ -154,11 +154,11 @@ CAIRN_MUST_USE enum cairn_status cairn_index_xorb_and_list(struct cairn_index *i
 CAIRN_MUST_USE enum cairn_status cairn_index_chunk_list(struct cairn_index *ix, const struct cairn_hash *xorb,
 							struct cairn_chunk_list *list);
 
-/** As cairn_index_chunk_list(), by the number in the xorb's row. */
+/** Does what cairn_index_chunk_list() does, by the number in the xorb's row. */
 CAIRN_MUST_USE enum cairn_status cairn_index_chunk_list_by_id(struct cairn_index *ix, int64_t id,
 							      struct cairn_chunk_list *list);
 
-/** One xorb of a dedupe answer. Borrowed for the time of the call. */
+/** A xorb of a dedupe answer. Borrowed for the time of the call. */
 struct cairn_index_dedupe_xorb {
 	struct cairn_index_xorb xorb;
 	const struct cairn_chunk_list *list;
@@ -233,8 +233,8 @@ CAIRN_MUST_USE enum cairn_status cairn_index_file(struct cairn_index *ix, const 
 
 /**
  * Returns the file with this SHA-256 by its uploader's claim, without terms. The viewer's claim counts first, then the
- * operator's. For viewer NULL only the operator's counts, and for a repository of the hub (hub.h) only its own. Of
- * several files of one owner, the most believed one is found, then the latest; never one proved false.
+ * operator's. For viewer NULL only the operator's counts, and for a repository of the hub (hub.h) only its own. If an
+ * owner has several such files, returns the most believed one, then the latest; never one proved false.
  * @param sha256  plain byte order  @return as cairn_index_file()
  */
 CAIRN_MUST_USE enum cairn_status cairn_index_file_by_sha256(struct cairn_index *ix,
@@ -269,7 +269,7 @@ struct cairn_index_planner {
 	 * as of cairn_index_spans(), none so far. @return any status but CAIRN_OK ends the call with it */
 	enum cairn_status (*choose)(struct cairn_index_planner *planner, const struct cairn_index_file *file,
 				    const int64_t **ids, uint32_t *n, uint32_t with_spans[static 2]);
-	/** As visit() of cairn_index_spans(). */
+	/** See visit() of cairn_index_spans(). */
 	enum cairn_status (*visit)(void *planner, const struct cairn_index_spans *places);
 };
 
@@ -288,7 +288,7 @@ struct cairn_index_registered {
 	int64_t at_unix_s;
 };
 
-/** What a look found out about a shard, so that registering need not look again. Zeroed: it must. Plain value. */
+/** The results of a look at a shard, which registering need not look up again. Zeroed: it must. Plain value. */
 struct cairn_index_seen {
 	bool plain;           /* all is new except its xorbs, which are stored */
 	int64_t collection;   /* number of removals before the look */

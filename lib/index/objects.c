@@ -10,7 +10,7 @@ enum { OBJECT_PAGE = 1000 };
 	"SELECT o.path, o.file, f.hash, coalesce(f.size, 0), o.mtime, o.uploaded, o.type FROM object o"                \
 	" LEFT JOIN file f ON f.id = o.file WHERE o.repo = $1"
 CAIRN_SQL(OBJECT_FIND, OBJECT " AND o.path = $2");
-/* From path $2 on; after it if $3 is not 0. */
+/* Objects from path $2 on; after it if $3 is not 0. */
 CAIRN_SQL(OBJECT_EACH, OBJECT " AND o.path >= $2 AND ($3 = 0 OR o.path > $2) ORDER BY o.path LIMIT $4");
 /* Each text leads its engine's planner to the index of claims. */
 CAIRN_SQL_OF(OBJECT_OWNERS,

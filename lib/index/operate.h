@@ -22,7 +22,7 @@ enum {
 CAIRN_MUST_USE enum cairn_status cairn_index_each_xorb(struct cairn_index *ix, int64_t from_id, uint32_t limit,
 						       void (*visit)(void *ctx, const struct cairn_index_xorb *xorb),
 						       void *ctx, int64_t *next_id);
-/** As cairn_index_each_xorb(), for files. @param with_terms  each with its terms */
+/** Does what cairn_index_each_xorb() does, for files. @param with_terms  pass each with its terms */
 CAIRN_MUST_USE enum cairn_status cairn_index_each_file(struct cairn_index *ix, int64_t from_id, uint32_t limit,
 						       bool with_terms,
 						       void (*visit)(void *ctx, const struct cairn_index_file *file),

@@ -41,7 +41,7 @@ CAIRN_MUST_USE enum cairn_status cairn_records_take(struct cairn_index *ix, stru
  * as every read */
 CAIRN_MUST_USE enum cairn_status cairn_records_ask(struct cairn_index *ix, struct cairn_db_rows *rows,
 						   const struct cairn_sql *sql, const struct cairn_db_args *args);
-/** As cairn_records_ask(), and steps to the first row. @return likewise; CAIRN_E_NOT_FOUND */
+/** Does what cairn_records_ask() does, and steps to the first row. @return as cairn_records_ask(); CAIRN_E_NOT_FOUND */
 CAIRN_MUST_USE enum cairn_status cairn_records_find(struct cairn_index *ix, struct cairn_db_rows *rows,
 						    const struct cairn_sql *sql, const struct cairn_db_args *args);
 /** Returns the number of rows of a page: the limit, or the maximum if it is 0 or larger. */

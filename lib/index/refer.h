@@ -14,7 +14,7 @@ enum cairn_index_match {
 
 /**
  * Visits the first matching files, as their owners have them, in the order of hashes and then owners. The search for an
- * owner's files that need a xorb takes time with the files of this owner. That time reveals neither files of others nor
+ * owner's files that need a xorb takes time with the files of this owner. The time reveals neither files of others nor
  * whether the xorb exists.
  * @param owner  NULL: all
  * @param name   a hash as struct cairn_hash has it, or a SHA-256

@@ -72,7 +72,7 @@ static uint64_t request_outcomes_bytes(const struct cairn_index_write *write)
 		return ix->backend->name(ix, (struct cairn_index_##name *)write);                                      \
 	}                                                                                                              \
 	REQUEST_CALL(name, bytes_of, frees_room, is_shard)
-/* As REQUEST(), for writes that records.h implements. */
+/* Does what REQUEST() does, for writes that records.h implements. */
 #define RECORD(name, frees_room) RECORD_OF(name, NULL, frees_room)
 #define RECORD_OF(name, bytes_of, frees_room)                                                                          \
 	static enum cairn_status request_##name(struct cairn_index *ix, struct cairn_index_write *write)               \

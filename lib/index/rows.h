@@ -25,8 +25,8 @@ CAIRN_MUST_USE enum cairn_status cairn_rows_list(struct cairn_chunk_list *list, 
 						 const uint8_t *hashes, size_t hashes_len);
 
 void cairn_rows_put_term(uint8_t out[static CAIRN_ROWS_TERM_BYTES], const struct cairn_index_term *term);
-/** As cairn_rows_put_term(), for a shard that is being registered. @param term  of at most CAIRN_XORB_CHUNKS_MAX
- * chunks: verified
+/** Does what cairn_rows_put_term() does, for a shard that is being registered. @param term  of at most
+ * CAIRN_XORB_CHUNKS_MAX chunks: verified
  *  @param xorb_id  of the xorb that it names */
 void cairn_rows_put_new_term(uint8_t out[static CAIRN_ROWS_TERM_BYTES], const struct cairn_index_new_term *term,
 			     int64_t xorb_id);

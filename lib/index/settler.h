@@ -1,6 +1,6 @@
 /* Settles writes that an engine on another machine has committed ahead: readers see them, but they are not durable yet.
- * One thread takes the waiting writes, checks that they can still be seen, and makes them durable before they are
- * answered (docs/design.md, "Commits over PostgreSQL"). The writer goes on meanwhile. */
+ * A thread takes the waiting writes, checks that they can still be seen, and makes them durable before they are
+ * answered (docs/design.md, "Commits over PostgreSQL"). Meanwhile the writer continues. */
 #ifndef CAIRN_INDEX_SETTLER_H
 #define CAIRN_INDEX_SETTLER_H
 
@@ -51,7 +51,7 @@ void cairn_settler_take(struct cairn_settler *s, struct cairn_index_write *batch
 unsigned cairn_settler_n(const struct cairn_settler *s);
 /** Waits until all writes taken over before are done. @param until  on the monotonic clock @return false: timed out */
 bool cairn_settler_flush(struct cairn_settler *s, const struct timespec *until);
-/** As cairn_index_health(). */
+/** Does what cairn_index_health() does. */
 CAIRN_MUST_USE enum cairn_status cairn_settler_health(struct cairn_settler *s, struct cairn_diag *diag);
 
 #endif

@@ -97,7 +97,7 @@ bool cairn_index_rows_equal(const struct cairn_index_rows *a, uint32_t i, const 
 
 /* --- an index ----------------------------------------------------------------------------------------------------- */
 
-/** One end of a move. One thread at a time. */
+/** Source or target of a move. For one thread at a time. */
 struct cairn_index_transfer;
 
 enum cairn_index_frozen { CAIRN_INDEX_THAWED, CAIRN_INDEX_FILLING, CAIRN_INDEX_MOVED };

@@ -553,7 +553,7 @@ bool cairn_index_flush(struct cairn_index *ix, int64_t timeout_ms)
 {
 	enum cairn_status status;
 	const struct timespec until = cairn_cond_in_ms(timeout_ms);
-	/* By then, the writes queued before are done or with the settler. */
+	/* After the probe, all writes queued before it are done or with the settler. */
 	return writer_probe(&ix->writer, &until, &status) && cairn_settler_flush(&ix->writer.settler, &until);
 }
 

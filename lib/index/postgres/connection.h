@@ -1,5 +1,5 @@
 /* A connection to PostgreSQL, always in pipeline mode: statements are queued, and then sent and answered together. The
- * wait for the answer has a timeout. One thread at a time. */
+ * wait for the answer has a timeout. For one thread at a time. */
 #ifndef CAIRN_INDEX_POSTGRES_CONNECTION_H
 #define CAIRN_INDEX_POSTGRES_CONNECTION_H
 
@@ -93,9 +93,9 @@ CAIRN_MUST_USE enum cairn_status cairn_pg_await(struct cairn_pg *pg);
  *  the connection is closed */
 CAIRN_MUST_USE enum cairn_status cairn_pg_ask(struct cairn_pg *pg, const char *sql, const struct cairn_pg_args *args,
 					      const PGresult **result);
-/** As cairn_pg_ask(), with the queued statements only. */
+/** Does what cairn_pg_ask() does, with the queued statements only. */
 CAIRN_MUST_USE enum cairn_status cairn_pg_exchange(struct cairn_pg *pg);
-/** As cairn_pg_ask(), for a statement that changes rows. @param[out] n  rows changed; may be NULL */
+/** Does what cairn_pg_ask() does, for a statement that changes rows. @param[out] n  rows changed; may be NULL */
 CAIRN_MUST_USE enum cairn_status cairn_pg_run(struct cairn_pg *pg, const char *sql, const struct cairn_pg_args *args,
 					      int64_t *n);
 int64_t cairn_pg_changed(PGresult *r);

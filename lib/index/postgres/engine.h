@@ -81,7 +81,7 @@ CAIRN_MUST_USE enum cairn_status cairn_pg_file_row(const PGresult *r, int row, b
 CAIRN_MUST_USE enum cairn_status cairn_pg_list_row(const PGresult *r, int row, int column,
 						   struct cairn_chunk_list *list);
 
-/* As in backend.h. */
+/* See backend.h. */
 enum cairn_status cairn_pg_reach(const char *where, struct cairn_index_reach *out, struct cairn_diag *diag);
 enum cairn_status cairn_pg_index_open(struct cairn_index **out, const char *where,
 				      const struct cairn_index_options *options, struct cairn_diag *diag);

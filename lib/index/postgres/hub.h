@@ -4,7 +4,7 @@
 
 #include "index/postgres/engine.h"
 
-/* As in backend.h. */
+/* See backend.h. */
 enum cairn_status cairn_pg_entry(struct cairn_index *ix, const struct cairn_index_commit *commit, const char *path,
 				 struct cairn_index_entry *out);
 enum cairn_status cairn_pg_each_entry(struct cairn_index *ix, const struct cairn_index_commit *commit,

@@ -1,5 +1,5 @@
 /* Looks at a shard before it is verified: reads what verifying needs, and what registering would look up again. The
- * first statement reads the number of removals. What later statements see exists until that number changes. */
+ * first statement reads the number of removals. Rows that later statements see stay until that number changes. */
 #include "index/postgres/look.h"
 
 #include "index/postgres/engine.h"

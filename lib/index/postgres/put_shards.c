@@ -403,7 +403,7 @@ static void join_add_files(struct join *j, const struct join_shard *s)
 		cairn_pg_add_int8(&j->owning, s->owner);
 		cairn_pg_add_bytes(&j->words, file->sha256, file->has_sha256 ? sizeof(file->sha256) : 0);
 		join_add_terms(j, s, s->first_file + i + 1, terms, file->n_terms);
-		/* As in put_shard.c, the first chunk of each file is eligible. */
+		/* The first chunk of each file is eligible, as in put_shard.c. */
 		if (file->n_terms > 0)
 			join_add_dedupe(j, s, file->first_chunk, j->xorbs[s->first_xorb + terms->xorb].row.id,
 					terms->start);

@@ -16,7 +16,7 @@ static const char READ_XORB_AND_LIST[] =
 static const char READ_XORB_BY_ID[] = "SELECT " CAIRN_PG_XORB " FROM xorb x WHERE x.id = $1";
 static const char READ_LIST[] = "SELECT l.spans, l.hashes FROM xorb x JOIN list l ON l.xorb = x.id WHERE x.hash = $1";
 static const char READ_LIST_BY_ID[] = "SELECT spans, hashes FROM list WHERE xorb = $1";
-/* Reads the spans of two xorbs, and of each whose terms lack byte ranges. One statement is one snapshot. */
+/* Reads the spans of two xorbs, and of each whose terms lack byte ranges. A single statement sees a single snapshot. */
 static const char READ_SPANS[] =
 	"SELECT x.hash, x.stored, x.chunks, CASE WHEN k.n IN ($2, $3) OR x.repacked OR x.stored IS NULL"
 	" THEN (SELECT l.spans FROM list l WHERE l.xorb = x.id) END, x.copy"

@@ -6,9 +6,9 @@
 
 /* Ends transactions of daemons that hang, since they block all others. The server itself ends only idle ones
  * (idle_in_transaction_session_timeout). In the middle of an exchange no timeout applies; PostgreSQL 17 was the first
- * with one for transactions. A transaction that waits for a lock or for standbys is not the client's fault. Also
- * returns when the next transaction is due to be ended: others give up soon after that, so the check must not wait for
- * the next second. */
+ * with one for transactions. A transaction that waits for a lock or for standbys is not the client's fault. Returns the
+ * time until the next transaction must be ended, too: others give up soon after it, so the next check must not be
+ * late. */
 static const char REFRESH_END_STILL[] =
 	"SELECT count(CASE WHEN left_ms <= 0 THEN pg_terminate_backend(pid) END),"
 	" coalesce(min(ceil(left_ms)) FILTER (WHERE left_ms > 0), $1)::bigint FROM"

@@ -15,7 +15,7 @@ static const char SCREEN_OWN[] = "SELECT k.n FROM unnest($1::bigint[], $2::text[
 				 " JOIN LATERAL (SELECT 1 FROM dedupe d WHERE d.prefix = k.prefix AND d.scope ="
 				 " (SELECT s.id FROM scope s WHERE s.name = k.scope AND s.id <> 0) LIMIT 1) f ON true";
 
-/* Of one exchange. */
+/* The queries of one exchange. */
 struct screen_batch {
 	struct cairn_index_screen *all[CAIRN_PG_SCREEN_MAX];
 	struct cairn_index_screen *own[CAIRN_PG_SCREEN_MAX]; /* the queries among them with a scope of their own */

@@ -14,7 +14,7 @@ struct cairn_pg_settle {
 	struct cairn_pg_ending ending;
 };
 
-/** As in backend.h. */
+/** See backend.h. */
 CAIRN_MUST_USE enum cairn_status cairn_pg_settle(struct cairn_pg_settle *settle, struct cairn_index_settling *all,
 						 unsigned n, struct cairn_diag *diag);
 

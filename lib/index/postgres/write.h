@@ -49,7 +49,7 @@ struct cairn_pg_tx {
  *         CAIRN_E_IO */
 CAIRN_MUST_USE enum cairn_status cairn_pg_lock_writer(struct cairn_pg *pg, bool shared, struct cairn_diag *diag);
 
-/* As in backend.h. */
+/* See backend.h. */
 CAIRN_MUST_USE enum cairn_status cairn_pg_begin(struct cairn_pg_tx *tx, struct cairn_diag *diag);
 CAIRN_MUST_USE enum cairn_status cairn_pg_commit(struct cairn_pg_tx *tx, struct cairn_diag *diag);
 CAIRN_MUST_USE enum cairn_status cairn_pg_commit_ahead(struct cairn_pg_tx *tx, struct cairn_diag *diag);

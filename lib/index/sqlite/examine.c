@@ -310,7 +310,7 @@ static enum cairn_status examine_all(struct examine *e, int64_t version)
 	return status == CAIRN_OK ? examine_contents(e, version) : status;
 }
 
-/* A foreign schema is a fault of an index in use. Of a copy it is an error, which ends the examination. */
+/* A foreign schema is a fault of an index in use. In a copy it is an error, which ends the examination. */
 static enum cairn_status examine_schema(struct examine *e, const char *path, int64_t version, bool is_copy,
 					struct cairn_diag *diag)
 {

@@ -44,7 +44,7 @@ static enum cairn_status ref_may_copy(struct cairn_tx *tx, const struct cairn_ch
 static enum cairn_status ref_copy(struct cairn_tx *tx, const struct cairn_chain *chain, int64_t line)
 {
 	enum cairn_status status = CAIRN_OK;
-	/* If several lines have rows of a path, all are copied. That of the nearest line is the newest, and counts. */
+	/* If several lines have rows of a path, all are copied. The row of the nearest line is the newest. */
 	for (unsigned i = 0; i < chain->n && status == CAIRN_OK; i++) {
 		sqlite3_stmt *copy = tx->stmt[CAIRN_TX_COPY_LINE];
 		sqlite3_bind_int64(copy, 1, line);

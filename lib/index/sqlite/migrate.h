@@ -18,8 +18,8 @@ extern const int cairn_migrate_latest;
 CAIRN_MUST_USE enum cairn_status cairn_migrate_judge(sqlite3 *db, const char *path, int64_t *version,
 						     struct cairn_diag *diag);
 
-/** As cairn_migrate_judge(), and the index must have this program's version. @return likewise; CAIRN_E_CONFLICT also
- *  for an older one: rule index.older */
+/** Does what cairn_migrate_judge() does, and requires this program's version. @return as cairn_migrate_judge();
+ * CAIRN_E_CONFLICT also for an older index: rule index.older */
 CAIRN_MUST_USE enum cairn_status cairn_migrate_must_be_latest(sqlite3 *db, const char *path, struct cairn_diag *diag);
 
 /**

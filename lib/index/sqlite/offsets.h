@@ -13,7 +13,7 @@ CAIRN_MUST_USE enum cairn_status cairn_offsets_migrate(sqlite3 *db);
  *  read. @param wrong  receives each file whose terms differ @return likewise */
 CAIRN_MUST_USE enum cairn_status cairn_offsets_examine(sqlite3 *db, void (*wrong)(void *ctx, int64_t file), void *ctx);
 
-/** As cairn_offsets_examine(), and repairs differing terms from the lists. */
+/** Does what cairn_offsets_examine() does, and repairs differing terms from the lists. */
 CAIRN_MUST_USE enum cairn_status cairn_offsets_mend(sqlite3 *db);
 
 #endif

@@ -19,7 +19,7 @@ enum {
 /** @return CAIRN_E_FULL, CAIRN_E_NOMEM or CAIRN_E_IO for a failed rc of db */
 enum cairn_status cairn_sql_status(sqlite3 *db, int rc);
 
-/** As cairn_sql_status(), for the last failure of db, with SQLite's words in diag. */
+/** Does what cairn_sql_status() does, for the last failure of db, with SQLite's words in diag. */
 enum cairn_status cairn_sql_fail(sqlite3 *db, struct cairn_diag *diag, const char *doing);
 
 enum { CAIRN_SQL_PATH_BYTES = 4200 };
@@ -41,7 +41,7 @@ CAIRN_MUST_USE enum cairn_status cairn_sql_open(sqlite3 **out, const char *path,
  * made? https://www.sqlite.org/wal.html calls that the WAL-reset bug. */
 bool cairn_sql_loses_commits(int version);
 
-/** As cairn_index_reset_bug(). */
+/** See cairn_index_reset_bug(). */
 const char *cairn_sql_reset_bug(void);
 
 /** Closes a connection whose statements are finalized. For CLEANUP(); NULL is harmless. */

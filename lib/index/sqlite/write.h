@@ -242,11 +242,11 @@ CAIRN_MUST_USE enum cairn_status cairn_tx_change_objects(struct cairn_tx *tx,
 							 struct cairn_index_change_objects *change);
 /** Gives a file to an owner, unless it has it. @param[out] added  it had not */
 CAIRN_MUST_USE enum cairn_status cairn_tx_own(struct cairn_tx *tx, int64_t file, int64_t scope, bool *added);
-/** As cairn_tx_own(), with the owner's claim of its SHA-256. The first few claims stay: shards that count as known must
- * not lose theirs. @param[out] added  the file or the claim is new */
+/** Does what cairn_tx_own() does, and adds the owner's claim of the SHA-256. Keeps the first few claims, because shards
+ * that count as known must not lose theirs. @param[out] added  the file or the claim is new */
 CAIRN_MUST_USE enum cairn_status cairn_tx_claim(struct cairn_tx *tx, int64_t file, int64_t scope,
 						const uint8_t sha256[static CAIRN_SHA256_BYTES], bool *added);
-/** As cairn_tx_claim(), with the claim and belief of the owner who gave the file. */
+/** Does what cairn_tx_claim() does, with the claim and belief of the owner who gave the file. */
 CAIRN_MUST_USE enum cairn_status cairn_tx_copy_claim(struct cairn_tx *tx, int64_t file, int64_t scope,
 						     const uint8_t sha256[static CAIRN_SHA256_BYTES],
 						     enum cairn_index_belief belief);
@@ -273,7 +273,7 @@ struct cairn_tx_known {
 };
 CAIRN_MUST_USE enum cairn_status cairn_tx_find_xorb(struct cairn_tx *tx, const struct cairn_hash *hash,
 						    struct cairn_tx_known *known);
-/** As cairn_tx_find_xorb(), by its number. */
+/** Does what cairn_tx_find_xorb() does, by the xorb's number. */
 CAIRN_MUST_USE enum cairn_status cairn_tx_find_xorb_by_id(struct cairn_tx *tx, int64_t id,
 							  struct cairn_tx_known *known);
 
