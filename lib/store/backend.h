@@ -35,7 +35,8 @@ struct cairn_store_backend {
 	enum cairn_status (*put_write)(struct cairn_store_put *p, const uint8_t *bytes, size_t len);
 	/* Does not free p; the caller always calls abort after it. */
 	enum cairn_status (*put_commit)(struct cairn_store_put *p, const struct cairn_hash *hash, bool *existed);
-	/* As put_commit. NULL: the store names no copies, and the other calls for named copies are NULL, too. */
+	/* See cairn_store_put_copy(). NULL: the store names no copies, and the other calls for named copies are NULL,
+	 * too. */
 	enum cairn_status (*put_copy)(struct cairn_store_put *p, const struct cairn_hash *hash,
 				      struct cairn_copy *copy);
 	enum cairn_status (*get_named)(struct cairn_store *s, const struct cairn_hash *hash,
@@ -114,7 +115,7 @@ enum cairn_status store_mem_open(struct cairn_store **out, const char *rest, con
 enum cairn_status store_s3_open(struct cairn_store **out, const char *rest, const struct cairn_store_options *options,
 				struct cairn_diag *diag);
 
-/** As cairn_store_reach(). */
+/** See cairn_store_reach(). */
 enum cairn_status store_s3_reach(const char *rest, const char *credentials, struct cairn_store_reach *out,
 				 struct cairn_diag *diag);
 

@@ -25,8 +25,8 @@ CAIRN_MUST_USE enum cairn_status cairn_store_each_pack(struct cairn_store *s,
 						       void (*visit)(void *ctx, const struct cairn_store_pack *pack),
 						       void *ctx);
 
-/** As cairn_store_each_pack(), but examines the structure of each served pack and reports damage in fault. Reads the
- * whole index of each pack, and no objects. @return as cairn_store_each_pack() */
+/** Does what cairn_store_each_pack() does, but examines the structure of each served pack, and reports damage in fault.
+ * Reads the whole index of each pack, and no objects. @return as cairn_store_each_pack() */
 CAIRN_MUST_USE enum cairn_status cairn_store_check_packs(struct cairn_store *s,
 							 void (*visit)(void *ctx, const struct cairn_store_pack *pack),
 							 void *ctx);

@@ -122,8 +122,8 @@ CAIRN_MUST_USE enum cairn_status cairn_store_put_commit(struct cairn_store_put *
 							bool *existed);
 
 /**
- * As cairn_store_put_commit(), but stores a copy beside existing ones, under a new unique name. So others may put and
- * remove copies of the same hash at once; their rows tell which copy counts.
+ * Does what cairn_store_put_commit() does, but stores a copy beside existing ones, under a new unique name. So others
+ * may put and remove copies of the same hash at once; their rows tell which copy counts.
  * @param[out] copy  its name
  * @return CAIRN_OK; CAIRN_E_USAGE the store names no copies; CAIRN_E_IO; CAIRN_E_FULL; CAIRN_E_BUSY also: the copy may
  *         exist, or appear later, under a name that nobody knows
@@ -223,7 +223,7 @@ CAIRN_MUST_USE enum cairn_status cairn_store_each(struct cairn_store *s,
 									     uint64_t bytes),
 						  void *ctx);
 
-/** As cairn_store_each() for each named copy that is not set aside, ordered by the hashes' texts and then by name.
+/** Visits each named copy that is not set aside, ordered by the hashes' texts and then by name; see cairn_store_each().
  * @param from  NULL: the first; else begin at this hash, whether it exists or not
  * @return as cairn_store_each(); CAIRN_E_USAGE the store names no copies */
 CAIRN_MUST_USE enum cairn_status cairn_store_each_copy(

@@ -25,7 +25,7 @@ struct cairn_tmpfile {
  */
 CAIRN_MUST_USE enum cairn_status cairn_tmpfile_open(struct cairn_tmpfile *out, int dir_fd);
 
-/** As cairn_tmpfile_open(), but always with a random name. */
+/** Does what cairn_tmpfile_open() does, but always with a random name. */
 CAIRN_MUST_USE enum cairn_status cairn_tmpfile_open_named(struct cairn_tmpfile *out, int dir_fd);
 
 /**

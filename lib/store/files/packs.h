@@ -82,7 +82,7 @@ CAIRN_MUST_USE enum cairn_status store_packs_each(struct store_packs *p,
 									     uint64_t bytes),
 						  void *ctx);
 
-/** As cairn_store_each_pack(). @param examine  true: as cairn_store_check_packs(). @return as those */
+/** See cairn_store_each_pack() and, if examine is true, cairn_store_check_packs(). */
 CAIRN_MUST_USE enum cairn_status store_packs_list(struct store_packs *p, bool examine,
 						  void (*visit)(void *ctx, const struct cairn_store_pack *pack),
 						  void *ctx);

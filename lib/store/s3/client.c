@@ -49,7 +49,7 @@ struct client_signer {
 	uint64_t generation; /* of who */
 };
 
-/* One request, and the buffers of its texts. */
+/* A request, and the buffers of its texts. */
 struct client_request {
 	const char *method;
 	const char *name;  /* below the prefix; "": the bucket itself */
@@ -123,7 +123,7 @@ enum cairn_status s3_client_reload(struct s3_client *c, struct cairn_diag *diag)
 	return CAIRN_OK;
 }
 
-/* One thread renews the credentials while the current ones are still valid, and tries again after a failure. */
+/* Lets one thread renew the credentials while the current ones are still valid, and again after a failure. */
 static void client_renew(struct s3_client *c)
 {
 	int64_t now_unix_s = (int64_t)time(NULL);
@@ -376,7 +376,7 @@ enum cairn_status s3_add_address(struct s3_client *c, struct cairn_buf *out, con
 
 /* --- the requests ------------------------------------------------------------------------------------------------- */
 
-/* As client_strange(), for an answer that came whole and was counted as a success. */
+/* Does what client_strange() does, for an answer that arrived whole and was counted as a success. */
 static enum cairn_status client_wrong(struct s3_client *c, const struct client_request *r, struct cairn_diag *diag)
 {
 	pthread_mutex_lock(&c->lock);

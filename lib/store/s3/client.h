@@ -21,7 +21,7 @@ void s3_client_free(struct s3_client *c);
 /** Reads the credentials again; on failure the current ones stay. @return as s3_credentials_read() */
 CAIRN_MUST_USE enum cairn_status s3_client_reload(struct s3_client *c, struct cairn_diag *diag);
 
-/** As cairn_store_traffic(). */
+/** See cairn_store_traffic(). */
 void s3_client_traffic(struct s3_client *c, struct cairn_store_traffic *out);
 
 /* Names are relative to the prefix of the place. Besides the statuses it lists, every request may return:

@@ -1,8 +1,8 @@
 /* Copies of objects and their names in the bucket.
  *
  * "x/AB/HASH.COPY", AB being the first two digits of HASH. Each name is used once: COPY is made for one upload and
- * rises from one upload to the next. So an abandoned request that takes effect late can only affect its own copy. Of
- * several copies of a hash the last one counts. Uploads of a hash follow each other: the one before was abandoned or
+ * rises from one upload to the next. So an abandoned request that takes effect late can only affect its own copy. If a
+ * hash has several copies, the last one counts. Uploads of a hash follow each other: the one before was abandoned or
  * removed when the next began.
  *
  * "x/AB/HASH.COPY.aside", empty: that copy was set aside. Its bytes stay for a person to inspect. */

@@ -22,7 +22,7 @@ struct s3_http {
 	const char *ca;   /* borrowed */
 };
 
-/* One request and its answer. */
+/* A request and its answer. */
 struct http_run {
 	struct s3_http *http;
 	struct s3_http_call *call;
@@ -78,7 +78,7 @@ static void http_heard(struct s3_http *h)
 	pthread_mutex_unlock(&h->lock);
 }
 
-/* One slow answer does not make the server silent if others arrive. */
+/* Counts the server as silent only if no answer arrives: a single slow answer does not count. */
 static void http_unheard(struct s3_http *h)
 {
 	int64_t now_ms = cairn_clock_mono_ms();

@@ -518,7 +518,7 @@ static enum cairn_status store_s3_reload(struct cairn_store *store, struct cairn
 	return s3_client_reload(((struct store_s3 *)store)->client, diag);
 }
 
-/* As store_s3_know(), but looked at within STORE_S3_ADDRESS_SEEN_S. @return CAIRN_E_NOT_FOUND also: changed */
+/* Looks at a copy again after STORE_S3_ADDRESS_SEEN_S. @return as store_s3_know(); CAIRN_E_NOT_FOUND also: changed */
 static enum cairn_status store_s3_see(struct store_s3 *s, struct s3_copy *copy)
 {
 	bool same;

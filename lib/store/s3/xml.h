@@ -11,7 +11,7 @@ enum {
 	S3_XML_TEXT_BYTES = 1024 + 1,   /* the longest name that a service takes */
 };
 
-/** One page of a list. */
+/** A page of a list. */
 struct s3_xml_list {
 	void (*visit)(void *ctx, const char *key, uint64_t bytes); /* each object, in the order of the page */
 	void *ctx;
