@@ -10,7 +10,7 @@ enum {
 	CAIRN_MAP_OTHERS_MAX = 5,       /* other repositories with a mark of their own */
 };
 
-/** Where else a chunk was found. */
+/** The other places where a chunk was found. */
 enum cairn_map_mark {
 	CAIRN_MAP_ALONE,  /* in no other file that was read */
 	CAIRN_MAP_SAME,   /* in another file of the same repository */

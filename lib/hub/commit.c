@@ -148,7 +148,7 @@ static enum cairn_status commit_file(struct commit_line *line, struct cairn_inde
 	if (o->len > CAIRN_INDEX_INLINE_MAX)
 		return commit_too_long(line);
 	o->bytes = (uint8_t *)bytes;
-	/* As in git, the text of a pointer stands for the file that it names. */
+	/* The text of a pointer stands for the file that it names, as in git. */
 	if (cairn_lfs_pointer_parse(o->bytes, o->len, o->sha256, &size))
 		o->kind = CAIRN_INDEX_PUT_FILE;
 	return cairn_git_blob(&o->oid, o->bytes, o->len);

@@ -45,7 +45,7 @@ CAIRN_MUST_USE enum cairn_status cairn_hub_find_in_bucket(struct cairn_cas *cas,
 							  const char *after,
 							  char next[static CAIRN_INDEX_PATH_MAX + 1]);
 
-/** What a search left out. */
+/** The limits that a search met. */
 struct cairn_hub_find_end {
 	bool more_files;   /* more files match in the repositories that were read */
 	bool more_repos;   /* there are more repositories than CAIRN_HUB_FIND_REPOS_MAX */

@@ -9,7 +9,7 @@
 #define CAIRN_HUB_INGEST_BYTES_MAX (UINT64_C(1) << 40)
 
 /** A body that is being received. Takes some 3 MiB of memory, and up to 64 MiB for large files, which count for the
- * sender's limit. One thread at a time. */
+ * sender's limit. For one thread at a time. */
 struct cairn_hub_ingest;
 
 /** The hash and size that the client announced. */

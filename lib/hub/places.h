@@ -1,5 +1,5 @@
 /* Counts the bytes of the chunks of a repository's files, each chunk once however many files have it. A chunk is a
- * place in a xorb: content that was stored twice counts as two chunks. One thread; for workers. */
+ * place in a xorb: content that was stored twice counts as two chunks. For one worker. */
 #ifndef CAIRN_HUB_PLACES_H
 #define CAIRN_HUB_PLACES_H
 

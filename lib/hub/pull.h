@@ -49,7 +49,7 @@ CAIRN_MUST_USE enum cairn_status cairn_hub_find_pull(struct cairn_cas *cas, cons
 						     int64_t number, struct cairn_hub_pull *out,
 						     struct cairn_diag *diag);
 
-/** Which pull requests are listed. */
+/** Selects the pull requests to list. */
 struct cairn_hub_pull_list {
 	bool is_open, is_ended; /* both: all */
 	const char *author;     /* NULL: anybody's */

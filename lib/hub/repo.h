@@ -36,7 +36,7 @@ struct cairn_hub_new_repo {
 	const char *name;
 	bool is_private;
 	const char *sdk; /* of a space; NULL: none */
-	/* Of a git-like one: files of its first commit, besides .gitattributes and the README.md of a space. */
+	/* Files of the first commit of a git-like repository, besides .gitattributes and the README.md of a space. */
 	const struct cairn_index_operation *operations;
 	uint32_t n;     /* at most CAIRN_HUB_FIRST_FILES_MAX */
 	int64_t source; /* number of the repository it is a copy of, whose files are all in operations. 0: no copy */
@@ -89,7 +89,7 @@ CAIRN_MUST_USE enum cairn_status cairn_hub_each_repo(struct cairn_cas *cas, cons
 						     const char *search, int64_t from_id, cairn_index_visit_repo *visit,
 						     void *ctx, int64_t *next_id, struct cairn_diag *diag);
 
-/** Which repositories are listed. Borrowed. */
+/** Selects the repositories to list. Borrowed. */
 struct cairn_hub_repo_list {
 	enum cairn_index_repo_kind kind; /* 0: any */
 	const char *author;              /* name of the account; NULL: any */

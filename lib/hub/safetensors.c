@@ -98,7 +98,7 @@ static void tensors_put(struct tensors_string *s, const char *bytes, size_t n)
 	s->len += n;
 }
 
-/* Escapes are rare in names. Of characters that are not ASCII, it suffices to note that there was one. */
+/* Escapes are rare in names. For characters that are not ASCII, it suffices to note that there was one. */
 static bool tensors_escape(struct tensors_text *t, struct tensors_string *s)
 {
 	static const char NAMES[] = "\"\\/bfnrt", BYTES[] = "\"\\/\b\f\n\r\t";

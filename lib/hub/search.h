@@ -27,7 +27,7 @@ struct cairn_hub_find {
 	uint64_t size_bytes; /* of the file */
 };
 
-/** What a search left out. */
+/** The limits that a search met. */
 struct cairn_hub_search_end {
 	bool more_repos; /* there are more than CAIRN_HUB_REACH_REPOS_MAX */
 	bool more_files; /* not all files were read for a xorb or a chunk */

@@ -1,4 +1,4 @@
-/* Collects the terms of several files of a repository, and groups them by xorb. One thread; for workers. */
+/* Collects the terms of several files of a repository, and groups them by xorb. For one worker. */
 #ifndef CAIRN_HUB_STRETCHES_H
 #define CAIRN_HUB_STRETCHES_H
 

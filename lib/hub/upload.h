@@ -4,7 +4,7 @@
 
 #include "hub/pattern.h"
 
-/** What the client says of a file. Borrowed. */
+/** A file as the client announces it. Borrowed. */
 struct cairn_hub_upload {
 	const char *path;
 	uint64_t size_bytes;

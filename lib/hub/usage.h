@@ -18,7 +18,7 @@ struct cairn_usage_room {
 static const struct cairn_usage_room CAIRN_USAGE_ROOM = {
 	.pieces_max = 1 << 21, .members_max = 1 << 22, .owners_max = 1 << 20};
 
-/** What one owner holds. Except for seen_bytes, bytes are those of stored chunks, each counted once however many files
+/** The bytes of one owner. Except for seen_bytes, they are those of stored chunks, each counted once however many files
  * have it. A file that was deleted, but not yet collected, holds nothing. */
 struct cairn_usage_owner {
 	char *name;            /* "buckets/ann/data" of a repository of the hub as it was called then, else the owner's
@@ -31,7 +31,7 @@ struct cairn_usage_owner {
 	uint64_t frees_bytes;  /* of xorbs that have no other owner */
 };
 
-/** What two owners both hold; others may hold it, too. */
+/** The bytes that two owners both hold; others may hold them, too. */
 struct cairn_usage_pair {
 	uint32_t a, b; /* places among the owners, a < b */
 	uint64_t bytes;

@@ -17,7 +17,7 @@ struct usage_set {
 	uint64_t top;     /* bit i: the i-th of the largest owners is a member */
 };
 
-/** Empty if all but members_max is zero. One thread. */
+/** Empty if all but members_max is zero. For one thread. */
 struct usage_sets {
 	size_t members_max;    /* of all sets together, plus one for each set */
 	struct usage_set *all; /* owned, as the next two */

@@ -1,4 +1,4 @@
-/* The state that the parts of usage.c share during a computation. One thread.
+/* The state that the parts of usage.c share during a computation, on one thread.
  *
  * usage_rounds.c reads the terms of all files, in rounds that fit the room, and passes them on xorb by xorb.
  * usage_sweep.c counts the bytes of a xorb. usage.c runs both twice, because only the first pass finds the largest
