@@ -84,7 +84,7 @@ static const char RESTORE_HELP[] = "Usage: cairn restore --data-dir DIR [OPTION]
 
 /* --- backup ------------------------------------------------------------------------------------------------------- */
 
-/* Where progress is shown: on the terminal, and in the metrics of the folder's daemon. */
+/* Shows progress on the terminal, and in the metrics of the folder's daemon. */
 struct backup_watch {
 	struct progress bar;
 	const char *data_dir;

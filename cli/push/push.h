@@ -30,7 +30,7 @@ struct push {
 /** @param dedupe  ask the server for known chunks */
 void push_init(struct push *p, bool dedupe);
 
-/** Also clears the progress bar. */
+/** Ends the push, and clears the progress bar. */
 void push_fini(struct push *p);
 
 /** @param jobs  xorbs that may be sent at once: 1 to SENDERS_MAX. @return as server_options_open(); CAIRN_E_NOMEM */

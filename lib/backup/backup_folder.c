@@ -38,8 +38,8 @@ static enum cairn_status backup_check_store(struct backup *b, const struct cairn
 			  theirs, b->options->data_dir, b->identity);
 }
 
-/* Notes the objects of an existing archive. Of the moments only the last is read, to learn its store. If that moment
- * is damaged, it is ignored: the new backup does not depend on it. */
+/* Notes the objects of an existing archive. Reads only the last moment, to learn its store, and ignores it if it is
+ * damaged: the new backup does not depend on it. */
 static enum cairn_status backup_know(struct backup *b, const struct cairn_backup_archive *archive)
 {
 	CLEANUP(cairn_backup_file_close) struct cairn_backup_file file = {.fd = -1};

@@ -39,7 +39,7 @@ struct cairn_backup_verify_report {
 };
 
 /**
- * Verifies every archive, see cairn_backup_archive_verify(). Also examines the index of each moment and checks that
+ * Verifies every archive, see cairn_backup_archive_verify(). Examines the index of each moment, too, and checks that
  * the catalogs have all objects that it names.
  * @param visit  called for each bad archive, with the reason
  * @param progress  @return false to stop (CAIRN_E_BUSY)

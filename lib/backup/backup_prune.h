@@ -4,7 +4,7 @@
 
 #include "backup/backup_keep.h"
 
-/** What pruning does with an archive. */
+/** The decision of pruning about an archive. */
 enum cairn_backup_fate {
 	CAIRN_BACKUP_KEPT,
 	CAIRN_BACKUP_REMOVED,

@@ -92,7 +92,7 @@ void cairn_buf_vprintf(struct cairn_buf *b, const char *fmt, va_list ap)
 	va_copy(again, ap);
 	int n = vsnprintf(NULL, 0, fmt, again);
 	va_end(again);
-	/* One byte more for the terminating zero, which vsnprintf insists on; it is given back below. */
+	/* Reserve a byte for the terminating zero, which vsnprintf always writes. */
 	if (n < 0 || !buf_reserve(b, (size_t)n + 1)) {
 		if (n < 0)
 			b->status = CAIRN_E_FORMAT;

@@ -41,7 +41,7 @@ void cairn_buf_fill(struct cairn_buf *b, uint8_t byte, size_t n);
 
 /** Append formatted text, without its terminating zero. */
 void cairn_buf_printf(struct cairn_buf *b, const char *fmt, ...) CAIRN_PRINTF(2, 3);
-/** As cairn_buf_printf(), for functions that take such arguments themselves. */
+/** Does what cairn_buf_printf() does, for functions that have a va_list. */
 void cairn_buf_vprintf(struct cairn_buf *b, const char *fmt, va_list ap) CAIRN_PRINTF(2, 0);
 
 #endif

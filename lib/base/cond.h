@@ -14,7 +14,7 @@ void cairn_cond_init(pthread_cond_t *cond);
 /** Returns the deadline so many microseconds from now, for cairn_cond_wait_until(). @param us  at least 0 */
 struct timespec cairn_cond_in_us(int64_t us);
 
-/** As cairn_cond_in_us(), in milliseconds. */
+/** Does what cairn_cond_in_us() does, in milliseconds. */
 struct timespec cairn_cond_in_ms(int64_t ms);
 
 /** Waits as pthread_cond_wait() does, including spurious wake-ups, but at most until the deadline. @return false: the

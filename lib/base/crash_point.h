@@ -77,7 +77,7 @@ enum cairn_crash_point {
  */
 #ifdef CAIRN_CRASH_POINTS
 void cairn_crash_point(enum cairn_crash_point point);
-/** That file's path, which a sandbox has to leave readable; NULL: none. */
+/** Returns the path of that file, which a sandbox must leave readable; NULL: none. */
 const char *cairn_crash_point_file(void);
 #else
 static inline void cairn_crash_point(enum cairn_crash_point point)

@@ -12,9 +12,9 @@
 void cairn_fd_closep(int *fd);
 
 /**
- * Opens those of the descriptors 0, 1 and 2 that are closed, before the first file is opened. Otherwise that file
- * would get the number, and receive printed or logged text. The new descriptors give nothing to read and refuse writes
- * (EBADF), so that writing to a closed output is still an error. One thread.
+ * Opens those of the descriptors 0, 1 and 2 that are closed, before the first file is opened. Otherwise that file would
+ * get the number, and receive printed or logged text. The new descriptors give nothing to read and refuse writes
+ * (EBADF), so that writing to a closed output is still an error. Call it before any thread is started.
  * @return false, with errno: there is no /dev/null
  */
 CAIRN_MUST_USE bool cairn_fd_keep_standard(void);
@@ -42,8 +42,8 @@ CAIRN_MUST_USE enum cairn_status cairn_fd_write_at(int fd, uint64_t offset, cons
 CAIRN_MUST_USE enum cairn_status cairn_fd_sync_parent(const char *path);
 
 /**
- * Renames a file to a new name, as renameat2() does with RENAME_NOREPLACE. Also works on file systems without it (NFS,
- * FUSE and others), where the file has both names for a moment.
+ * Renames a file to a new name, as renameat2() does with RENAME_NOREPLACE. On file systems without it (NFS, FUSE and
+ * others), the file has both names for a moment.
  * @return CAIRN_OK; as cairn_fd_status() otherwise, with errno: EEXIST the name is taken
  */
 CAIRN_MUST_USE enum cairn_status cairn_fd_rename_new(int from_dir, const char *from, int to_dir, const char *to);

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <sys/stat.h>
 
-/** A walk. One thread at a time. Initialize with {0}, so that cairn_folder_close() is harmless before opening. */
+/** A walk, for one thread at a time. Initialize with {0}, so that cairn_folder_close() is harmless before opening. */
 struct cairn_folder {
 	void *stream; /* DIR; NULL: not open */
 };

@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-/** Owns its arrays: 16 to 24 bytes for each possible id. Zeroed: empty, without room. One thread at a time. */
+/** Owns its arrays: 16 to 24 bytes for each possible id. Zeroed: empty, without room. For one thread at a time. */
 struct cairn_id_set {
 	int64_t *ids; /* n of them */
 	uint32_t n;

@@ -46,7 +46,7 @@ static inline cairn_vec16 cairn_vec16_unzip_first(cairn_vec16 a, cairn_vec16 b)
 	return __builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
 }
 
-/** As cairn_vec16_unzip_first(), from the second byte on. */
+/** Does what cairn_vec16_unzip_first() does, from the second byte on. */
 static inline cairn_vec16 cairn_vec16_unzip_second(cairn_vec16 a, cairn_vec16 b)
 {
 	return __builtin_shufflevector(a, b, 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31);
@@ -87,7 +87,7 @@ static inline cairn_vec16 cairn_vec16_is_within(cairn_vec16 bytes, uint8_t first
 	return (cairn_vec16)(bytes - first <= (uint8_t)(last - first));
 }
 
-/** As cairn_vec16_is_within(), for ASCII letters. */
+/** Does what cairn_vec16_is_within() does, for ASCII letters. */
 static inline cairn_vec16 cairn_vec16_is_letter(cairn_vec16 bytes)
 {
 	return cairn_vec16_is_within(bytes | 0x20, 'a', 'z');

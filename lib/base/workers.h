@@ -29,7 +29,7 @@ struct cairn_work {
 };
 
 /**
- * One turn gets at most three quarters of the queue.
+ * Makes the threads. A turn gets at most three quarters of the queue.
  * @param name       of its threads, as the system shows it (top -H): up to 15 bytes, not copied
  * @param n_threads  in all
  * @param n_quick    of them, for quick work alone; below n_threads. When there are such, one turn gets all threads but

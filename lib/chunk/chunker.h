@@ -1,5 +1,5 @@
 /* Content-defined chunking as the stock clients do it: GearHash over the last 64 bytes. A server must not check where
- * clients cut the chunks of their xorbs: the JavaScript client cuts elsewhere. */
+ * clients cut the chunks of their xorbs: the JavaScript client cuts at other places. */
 #ifndef CAIRN_CHUNK_CHUNKER_H
 #define CAIRN_CHUNK_CHUNKER_H
 

@@ -84,7 +84,7 @@ CAIRN_MUST_USE enum cairn_status cairn_data_dir_find(const char *path, struct ca
  * this cannot be decided: opening the path then fails, too */
 bool cairn_data_dir_has(const char *dir, const char *path);
 
-/** What cairn_data_dir_look() has found. Plain value. */
+/** The result of cairn_data_dir_look(). Plain value. */
 struct cairn_data_dir_sight {
 	bool exists;
 	bool in_use;         /* another process has the folder */
@@ -103,7 +103,7 @@ CAIRN_MUST_USE enum cairn_status cairn_data_dir_look(const char *path, const cha
 						     bool as_root, struct cairn_data_dir_sight *out,
 						     struct cairn_diag *diag);
 
-/** As cairn_store_reach(). */
+/** Does what cairn_store_reach() does. */
 CAIRN_MUST_USE enum cairn_status cairn_data_dir_store_reach(const char *store, const char *credentials,
 							    struct cairn_store_reach *out, struct cairn_diag *diag);
 

@@ -36,7 +36,7 @@ CAIRN_MUST_USE enum cairn_status cairn_note_parse(char *text, const struct cairn
 CAIRN_MUST_USE enum cairn_status cairn_note_read(const char *data_dir, const char *name,
 						 const struct cairn_note_field *fields, size_t n);
 
-/** Replaces a note, durably. Other users may read it, if its folder lets them. One writer at a time.
+/** Replaces a note, durably. Other users may read it, if its folder lets them. Not for two writers at once.
  * @return CAIRN_OK; CAIRN_E_FULL; CAIRN_E_IO, with errno; CAIRN_E_NOMEM; CAIRN_E_LIMIT the names are too long */
 CAIRN_MUST_USE enum cairn_status cairn_note_write(const char *data_dir, const char *name,
 						  const struct cairn_note_field *fields, size_t n);

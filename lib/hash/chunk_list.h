@@ -10,7 +10,7 @@ enum {
 	CAIRN_XORB_BYTES_MAX = 64 * 1024 * 1024, /* bytes of a xorb's chunk data (reference client) */
 };
 
-/** One chunk's extent. */
+/** The extent of a chunk. */
 struct cairn_span {
 	uint32_t unpacked_bytes; /* raw length */
 	uint32_t end;            /* end in the serialized xorb; the chunk starts where the one before ends.

@@ -36,8 +36,8 @@ CAIRN_MUST_USE enum cairn_status cairn_md5(uint8_t out[static CAIRN_MD5_BYTES], 
 CAIRN_MUST_USE enum cairn_status cairn_sha1(uint8_t out[static CAIRN_SHA1_BYTES], const void *head, size_t head_len,
 					    const void *rest, size_t rest_len);
 
-/** As cairn_sha1(), but reads the second piece bit by bit.
- * @param read  fills out with the next len bytes. @return CAIRN_OK; CAIRN_E_NOMEM; what read returned */
+/** Does what cairn_sha1() does, but reads the second piece bit by bit.
+ * @param read  fills out with the next len bytes. @return CAIRN_OK; CAIRN_E_NOMEM; the status of read() */
 CAIRN_MUST_USE enum cairn_status cairn_sha1_read(uint8_t out[static CAIRN_SHA1_BYTES], const void *head,
 						 size_t head_len,
 						 enum cairn_status (*read)(void *ctx, uint8_t *out, size_t len),

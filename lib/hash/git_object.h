@@ -27,8 +27,8 @@ bool cairn_git_oid_equal(const struct cairn_git_oid *a, const struct cairn_git_o
 /** The id of a file's content. @return CAIRN_OK; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_git_blob(struct cairn_git_oid *out, const void *bytes, size_t len);
 
-/** As cairn_git_blob(), but reads the content bit by bit. @param read  fills out with the next len bytes
- * @return CAIRN_OK; CAIRN_E_NOMEM; what read returned */
+/** Does what cairn_git_blob() does, but reads the content bit by bit. @param read  fills out with the next len bytes
+ * @return CAIRN_OK; CAIRN_E_NOMEM; the status of read() */
 CAIRN_MUST_USE enum cairn_status cairn_git_blob_read(struct cairn_git_oid *out,
 						     enum cairn_status (*read)(void *ctx, uint8_t *out, size_t len),
 						     void *ctx, uint64_t len);

@@ -107,8 +107,8 @@ static void subtree_push(struct cairn_subtree *s, unsigned at, const struct cair
 		if (both && s->status == CAIRN_OK)
 			subtree_bound(s, at, gap);
 	}
-	/* One end of the range is an end of the file, so nobody needs three cuts to find its groups. Files of only
-	 * zeros have no cuts. */
+	/* The range begins or ends with the file, so its groups are known there without three cuts. Files of only zeros
+	 * have no cuts. */
 	if (level->right.n >= SUBTREE_RIGHT_NODES && (s->at_start || s->at_end)) {
 		subtree_promote(s, at, level->right.n, true);
 		level->has_cut = false;

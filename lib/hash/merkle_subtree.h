@@ -17,7 +17,7 @@ struct cairn_subtree_nodes {
 };
 
 /**
- * One level of the tree over the range. The groups in its middle have moved to the level above.
+ * A level of the tree over the range. The groups in its middle have moved to the level above.
  *
  * The groups of a level depend on where the first group starts, and so on chunks outside the range. But three
  * consecutive cuts, each 3 to 7 nodes apart, ensure that a group ends at the middle one, wherever grouping began

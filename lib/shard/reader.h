@@ -59,9 +59,9 @@ CAIRN_MUST_USE enum cairn_status cairn_shard_next_xorb(struct cairn_shard_reader
 						       bool *more, struct cairn_diag *diag);
 
 /**
- * Checks the end of the shard, after the last xorb. Without a footer, nothing may follow the last bookend. Of a footer,
- * checks the version and the offsets of the sections, the footer and the lookup tables. A lookup table with offset 0
- * and count 0 is absent: the JavaScript client writes it so.
+ * Checks the end of the shard, after the last xorb. Without a footer, nothing may follow the last bookend. Checks the
+ * version and the offsets in a footer. A lookup table with offset 0 and count 0 is absent: the JavaScript client writes
+ * it so.
  * @param[out] footer  zeroed when there is none
  * @param[out] tables, tables_len  bytes between the last bookend and the footer (lookup tables), borrowed
  * @return CAIRN_OK; CAIRN_E_FORMAT

@@ -23,7 +23,7 @@ struct verify_ahead {
 	struct cairn_hash range_hash;
 };
 
-/** One run. Owned by one thread. Its arrays are owned unless marked otherwise; cairn_verify_shard() releases them. */
+/** A run. Owned by one thread. Its arrays are owned unless marked otherwise; cairn_verify_shard() releases them. */
 struct verify_run {
 	const uint8_t *bytes; /* the shard, borrowed */
 	const struct cairn_verify_options *options;

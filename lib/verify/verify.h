@@ -77,15 +77,13 @@ struct cairn_verify_summary {
  * Verifies a whole shard. diag names the first offence, with its offset and the two values that disagree. In order:
  * header; sections, bookends, counts and what follows; each xorb's chunk list (offsets, sums, limits, merkle root) and
  * that the xorb is stored and equal to the stored one; each file's terms (range within the xorb, range hash, unpacked
- * bytes) and its file hash.
- * Of a stored xorb, no value is revealed that the sender has not described. Of a xorb that the shard does not
- * describe, nothing is revealed before a term's range hash is correct, not even its number of chunks. A range past its
- * end is reported as a wrong range hash, after as much work.
- * Not judged: num_bytes_on_disk, reserved fields, the SHA-256, and the order of files and xorbs.
- * Memory: 32 bytes for each described xorb, a chunk list of at most CAIRN_XORB_CHUNKS_MAX entries, a short one (of
- * terms hashed together), and the resolver's; with records, those, and meanwhile 4 bytes for each described chunk and
- * 24 for each term. The resolver is asked once for each described xorb, and for others whenever the terms change to
- * another xorb: it should cache its latest lists.
+ * bytes) and its file hash. For a stored xorb, a refusal reveals no value that the sender has not described. For a xorb
+ * that the shard does not describe, it reveals nothing before a term's range hash is correct, not even the number of
+ * chunks. A range past its end is reported as a wrong range hash, after as much work. Not judged: num_bytes_on_disk,
+ * reserved fields, the SHA-256, and the order of files and xorbs. Memory: 32 bytes for each described xorb, a chunk
+ * list of at most CAIRN_XORB_CHUNKS_MAX entries, a short one (of terms hashed together), and the resolver's; with
+ * records, those, and meanwhile 4 bytes for each described chunk and 24 for each term. The resolver is asked once for
+ * each described xorb, and for others whenever the terms change to another xorb: it should cache its latest lists.
  * docs/errors.md lists the rules that a diagnosis can name.
  *
  * @param options  NULL: CAIRN_VERIFY_DEFAULTS

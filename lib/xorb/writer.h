@@ -17,9 +17,9 @@ void cairn_xorb_writer_free(struct cairn_xorb_writer *w);
 void cairn_xorb_writer_freep(struct cairn_xorb_writer **w);
 
 /**
- * Returns whether a chunk of len raw bytes still fits. As in the stock clients, a xorb has at most
- * CAIRN_XORB_CHUNKS_MAX chunks and CAIRN_XORB_BYTES_MAX raw bytes. Compression never makes a chunk longer, so the
- * serialized limit holds, too.
+ * Returns whether a chunk of len raw bytes still fits. The limits are those of the stock clients: CAIRN_XORB_CHUNKS_MAX
+ * chunks and CAIRN_XORB_BYTES_MAX raw bytes. Compression never makes a chunk longer, so the serialized limit holds,
+ * too.
  */
 bool cairn_xorb_writer_fits(const struct cairn_xorb_writer *w, size_t len);
 
