@@ -69,7 +69,7 @@ struct app_backup {
 	_Atomic int64_t seen_unix_s; /* when its note was last written; later than ran_unix_s: it has not ended */
 };
 
-/** One for each process; immutable except for what its members guard themselves. */
+/** The state of the process. Immutable, except where members have their own locks. */
 struct app {
 	struct config config;            /* as at the start; settings that change are in live */
 	char who[CAIRN_INDEX_WHO_BYTES]; /* where this daemon runs, for people; daemons that share its index show it */

@@ -150,7 +150,7 @@ void auth_bearer(const struct auth_identity *identity, const char *header, struc
 	const char *token = header + strcspn(header, " ");
 	token += strspn(token, " ");
 	const char *dot = strchr(token, '.'), *signature = dot ? strchr(dot + 1, '.') : NULL;
-	/* Where no tokens are needed, the header may be anything, also without a signature. */
+	/* If the daemon needs no tokens, the header may be any text, without a signature, too. */
 	auth_name('t', token, signature ? (size_t)(signature - token) : strlen(token), out);
 }
 

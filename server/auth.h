@@ -16,8 +16,8 @@ struct auth_identity {
 	bool by_token;     /* all of this comes from a token */
 };
 
-/** Where no tokens are needed, everybody is the operator. This prefix and the owner of a hub repository, in place of a
- * token, mark an upload as made for that repository. A token of the hub has a claim for that. */
+/** If the daemon needs no tokens, everybody is the operator. Then this prefix and the owner of a hub repository, in
+ * place of a token, mark an upload as made for that repository. Tokens of the hub have a claim for that. */
 #define AUTH_SAID "none-needed-for-"
 
 /** Nobody: no scopes, no names. */

@@ -219,7 +219,7 @@ static bool config_read_environment(struct config *config)
 
 /* --- the command line --------------------------------------------------------------------------------------------- */
 
-/* One option, taken apart. */
+/* A parsed option. */
 struct config_option {
 	char name[SETTING_NAME_BYTES]; /* as in the file */
 	const struct setting *setting; /* NULL: no setting has this name */

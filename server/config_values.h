@@ -16,10 +16,9 @@ enum config_xorbs { CONFIG_XORBS_STORE, CONFIG_XORBS_EXTERNAL };
 /** Mode of a socket in the file system. */
 enum config_listen_mode { CONFIG_LISTEN_0600, CONFIG_LISTEN_0660, CONFIG_LISTEN_0666 };
 
-/** All settings; strings are owned. One table in settings.c gives name, kind, default, limits and help of each, and
- * from it come the command line (--shard-bytes-max N), the file (shard_bytes_max = N), the environment
- * (CAIRN_SHARD_BYTES_MAX), --help and the table in docs/operations.md (checked by a test). Sizes take K, M, G; times
- * take s, m, h, d. */
+/** All settings; strings are owned. A table in settings.c has the name, kind, default, limits and help of each. The
+ * command line (--shard-bytes-max N), the file (shard_bytes_max = N), the environment (CAIRN_SHARD_BYTES_MAX) and
+ * --help are made from it; a test compares docs/operations.md with it. Sizes take K, M, G; times take s, m, h, d. */
 struct config {
 	char *data_dir; /* ./cairn-data */
 	char *listen;   /* 127.0.0.1:8080; [::]:8080 for all addresses of both families; port 0: a free one */

@@ -23,8 +23,8 @@ void growth_open(struct growth *g, const char *data_dir);
 /** Is a day newer than all kept ones? Any thread. */
 bool growth_misses(struct growth *g, int64_t day);
 
-/** Keeps the bytes of a day, unless that day or a newer one is known: a clock set back changes nothing. One thread at a
- * time. @return CAIRN_OK; else as cairn_note_write(): not kept */
+/** Keeps the bytes of a day, unless that day or a newer one is known: a clock set back changes nothing. Not for two
+ * threads at once. @return CAIRN_OK; else as cairn_note_write(): not kept */
 CAIRN_MUST_USE enum cairn_status growth_take(struct growth *g, const char *data_dir, int64_t day, int64_t bytes);
 
 /** Copies the bytes. Any thread. @return the newest day; 0: no day is known, and nothing was copied */

@@ -23,7 +23,7 @@ bool log_writes(enum log_level level);
 /** Start the thread. In the sandbox, with signals blocked. @return CAIRN_OK; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status log_start(void);
 
-/** Waits until all logged lines are written, for two seconds at most. Also from a signal's handler. */
+/** Waits until all logged lines are written, for two seconds at most. A signal's handler may call it. */
 void log_flush(void);
 
 /** Flushes as log_flush(), and ends the thread. Call when no other thread logs any more. */

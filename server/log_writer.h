@@ -21,7 +21,7 @@ CAIRN_MUST_USE enum cairn_status log_writer_start(void (*tell_dropped)(uint64_t 
  *  @param hurry  write this line and those before it at once */
 void log_writer_put(const void *line, size_t len, bool hurry);
 
-/** Waits until all lines put before are written, for timeout_ms at most. Also from a signal's handler. */
+/** Waits until all lines put before are written, for timeout_ms at most. A signal's handler may call it. */
 void log_writer_flush(unsigned timeout_ms);
 
 /** Flushes for timeout_ms at most, and ends the thread. A blocked thread is left behind. Call when no other thread logs

@@ -99,7 +99,7 @@ static void main_announce(const struct app *app, const struct listen_address *bo
 	if (geteuid() == 0)
 		LOG(listen_is_loopback(bound) ? LOG_INFO : LOG_WARNING, "root",
 		    LOG_T("message", "runs as root; the setting \"user\" names the user to become"));
-	/* Behind a proxy on this machine all clients come from loopback. */
+	/* Through a proxy on this machine all clients come from loopback, so warn then, too. */
 	if (!app->auth.keys && (!listen_is_loopback(bound) || app->config.public_url))
 		LOG(LOG_WARNING, "no_tokens", LOG_T("message", "everybody who reaches this port may write"));
 	main_warn_unbound(&app->config);
@@ -262,7 +262,7 @@ static void main_exit_now(int number)
 	_exit(EXIT_CANNOT_START);
 }
 
-/* Lets a second signal end the process at once. As after a crash, uncommitted work is lost. */
+/* Lets a second signal end the process at once. Uncommitted work is lost, as after a crash. */
 static void main_let_signals_kill(const sigset_t *signals)
 {
 	struct sigaction action = {.sa_handler = main_exit_now};

@@ -54,7 +54,7 @@ static void prover_tell(void *ctx, const struct cairn_index_lie *lie)
 	    LOG_T("sha256", proof));
 }
 
-/* Counts the waiting claims. That takes longer the more there are, so the figures are slightly old. */
+/* Counts the waiting claims. The count takes longer the more there are, so the figures are slightly old. */
 static void prover_count(struct prover *p)
 {
 	struct prover_counts *counts = p->counts;

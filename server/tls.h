@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/** A certificate chain and its key. One per process, since the library's callback gets no context. */
+/** A certificate chain and its key. A process can have only one, because the library's callback gets no context. */
 struct tls;
 
 /**
@@ -24,7 +24,7 @@ CAIRN_MUST_USE enum cairn_status tls_open(struct tls **out, const char *certific
 void tls_free(struct tls *tls);
 
 /** Reloads both files. Open connections keep the old pair, new ones get the new pair. On failure the old pair stays.
- * From one thread at a time. @return as tls_open() */
+ * Not for two threads at once. @return as tls_open() */
 CAIRN_MUST_USE enum cairn_status tls_reload(struct tls *tls, struct cairn_diag *diag);
 
 /** When the certificate in use expires, in seconds since 1970. Any thread. */

@@ -21,8 +21,8 @@ struct errors_reply {
  */
 struct errors_reply errors_of_status(enum cairn_status status, bool upload);
 
-/** As errors_of_status(), for a failure with a rule. Damaged or lost bytes are 410: only an upload helps, and clients
- * give up at once, while they would retry a 500. @param rule  of the diagnosis; NULL: none */
+/** Does what errors_of_status() does, for a failure with a rule. Damaged or lost bytes are 410: only an upload helps,
+ * and clients give up at once, while they would retry a 500. @param rule  of the diagnosis; NULL: none */
 struct errors_reply errors_of_failure(enum cairn_status status, const char *rule, bool upload);
 
 /** Reason phrase of a code with which an upload is refused, "Error" for others. */

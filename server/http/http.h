@@ -53,13 +53,14 @@ struct http_family {
 	enum http_error_shape errors;
 };
 
-/** One resource and method. The router searches static tables of these: first patterns with a fixed first segment, then
+/** A resource and a method. The router searches static tables of these: first patterns with a fixed first segment, then
  * older patterns, then the others. */
 struct http_route {
 	const char *method; /* "GET"; GET also answers HEAD unless there is a HEAD route of its own */
 	/* "/v1/xorbs/{prefix}/{hash}": {name} matches one segment of unreserved characters. {name%} matches one with
 	 * escapes, which are not decoded. {name*}, at the end, matches one or more segments, with escapes and the
-	 * characters that clients leave unescaped ("!$&'()*+,;=:@"). Such a path may have 4,096 bytes, others 512. */
+	 * characters that clients leave unescaped ("!$&'()*+,;=:@"). A path of this kind may have 4,096 bytes, others
+	 * 512. */
 	const char *pattern;
 	const char *const *older; /* patterns under which older clients know the resource; NULL-terminated, or NULL */
 	const char *name;         /* label of metrics and access log: the pattern's resource, never a raw path */
@@ -108,8 +109,8 @@ void http_query_each(const struct http_request *req, const char *name, bool (*vi
 /** Reads a query argument as a number, by cairn_decimal_parse(). @param[in,out] out  left alone if absent @return
  * false: present, but no number from min to max; nothing was replied, and out is left alone */
 bool http_query_number(const struct http_request *req, const char *name, uint64_t min, uint64_t max, uint64_t *out);
-/** As http_query_number(), for arguments that select a part of a list and whose bad values clients expect to be
- * ignored. @return 0: absent, or no number up to max */
+/** Does what http_query_number() does, but ignores bad values, as clients expect where a list is divided into pages.
+ * @return 0: absent, or no number up to max */
 uint64_t http_query_number_or_0(const struct http_request *req, const char *name, uint64_t max);
 
 /** A request header; NULL when absent. Names are case-insensitive. */
@@ -236,8 +237,8 @@ void http_reply_reader(struct http_request *req, unsigned code, const char *cont
 		       ssize_t (*read)(void *ctx, uint64_t pos, uint8_t *out, size_t max), void (*release)(void *ctx),
 		       void *ctx);
 
-/** As http_reply_reader(), for slow sources: read() runs on a worker, and the waiting connection does not delay others.
- * One block is buffered. If no worker takes the work, the connection is cut. */
+/** Does what http_reply_reader() does, for slow sources: read() runs on a worker, and the waiting connection does not
+ * delay others. Buffers a single block. If no worker takes the work, the connection is cut. */
 void http_reply_pumped(struct http_request *req, unsigned code, const char *content_type, uint64_t len,
 		       ssize_t (*read)(void *ctx, uint64_t pos, uint8_t *out, size_t max), void (*release)(void *ctx),
 		       void *ctx, struct cairn_workers *workers);

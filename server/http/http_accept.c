@@ -71,8 +71,8 @@ void http_threads_settle(struct http_server *server)
 		struct http_thread *t = &server->threads[i];
 		unsigned handed = atomic_load(&t->n_handed);
 		int open = atomic_load(&t->n_open);
-		/* No connection was on its way for a second. One that opens or closes just now makes the count wrong by
-		 * one, until the next second. */
+		/* No connection was on its way for a second. A connection that opens or closes now makes the count
+		 * wrong by one until the next second. */
 		if (handed == t->n_handed_before && atomic_load(&t->n_slots) != open) {
 			atomic_store(&t->n_slots, open);
 			accept_wake(&server->accept);

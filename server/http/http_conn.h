@@ -52,8 +52,8 @@ struct http_conns *http_conns_new(unsigned per_address_max, bool encrypted);
 void http_conns_free(struct http_conns *conns);
 
 /**
- * Register an accepted socket. If its address exceeds per_address_max, over_limit is set. From twice as many on, the
- * socket is shut at once, so that refused connections don't fill the server.
+ * Registers an accepted socket. Sets over_limit if its address has more than per_address_max. Shuts the socket at once
+ * if it has twice as many, so that refused connections do not fill the server.
  * @param address      NULL or another family than IPv4 and IPv6: not counted
  * @param deadline_ms  of the first head, on cairn_clock_mono_ms()
  * @return NULL without memory
@@ -74,8 +74,9 @@ bool http_conn_enter(struct http_conn *conn, enum http_conn_phase phase, int64_t
 enum http_conn_phase http_conn_phase(const struct http_conn *conn);
 int64_t http_conn_deadline_ms(const struct http_conn *conn);
 
-/** Shuts sockets whose deadline has passed; if a body was coming, a 408 is sent first. Also shuts those whose client
- * left two sweeps ago with no complete request under way. Never blocks. From one thread at a time. @return how many */
+/** Shuts sockets whose deadline has passed; if a body was coming, a 408 is sent first. Shuts those, too, whose client
+ * left two sweeps ago with no complete request under way. Never blocks. Not for two threads at once. @return how
+ * many */
 unsigned http_conns_sweep(struct http_conns *conns, int64_t now_ms);
 
 #endif

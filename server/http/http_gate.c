@@ -66,8 +66,7 @@ static bool gate_check_head(const struct gate *g, const char *version, size_t he
 	return refusal.code == 0 || gate_refuse(g, refusal.code, refusal.rule, refusal.message);
 }
 
-/* Behind a proxy all clients and the proxy's probes share one address. If probes were refused, the daemon would seem
- * down. */
+/* Never refuses probes. All clients of a proxy and its probes share one address, and the daemon would seem down. */
 static bool gate_connections(const struct gate *g)
 {
 	if (!g->req->peer->over_limit || g->req->match.route->probe)

@@ -135,7 +135,7 @@ struct http_request {
 	char user_agent[128];
 	struct auth_identity identity;
 	char target_log[HTTP_TARGET_LOG_BYTES];
-	/* Raw, without the query; the values of match point into it. One byte too many shows a cut. */
+	/* Raw, without the query; the values of match point into it. Room for one byte too many shows a cut. */
 	char path[ROUTER_TAILED_BYTES_MAX + 2];
 };
 

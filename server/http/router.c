@@ -38,8 +38,8 @@ static cairn_vec16 router_wrong_but_escapes(cairn_vec16 c)
 }
 
 /* Everything that clients leave unescaped in a path: sub-delims, ":" and "@" (RFC 3986, 3.3), further "[]\\^{|}", which
- * Node's fetch sends as they are, and UTF-8. Quotes, angle brackets, "#" and "`" are left out. From '$' to ';' and from
- * '@' to '_' the allowed bytes are contiguous. */
+ * Node's fetch sends as they are, and UTF-8. Quotes, angle brackets, "#" and "`" are left out. The allowed bytes are
+ * contiguous from '$' to ';' and from '@' to '_'. */
 static cairn_vec16 router_wrong_in_tail(cairn_vec16 c)
 {
 	cairn_vec16 is_mark = (cairn_vec16)(c == '!') | (cairn_vec16)(c == '=') | cairn_vec16_is_within(c, '@', '_') |

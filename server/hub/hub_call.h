@@ -57,7 +57,7 @@ bool hub_call_admit(struct http_request *req, struct hub_call *call);
 
 /** Replies with the answer as JSON, which is for this asker alone. */
 void hub_call_show_json(struct http_request *req, struct hub_call *call);
-/** As hub_call_show_json(), with another status and type. */
+/** Does what hub_call_show_json() does, with another status and type. */
 void hub_call_show_code(struct http_request *req, struct hub_call *call, unsigned code, const char *content_type);
 
 /** Releases the call's members; the caller free()s the state itself. */

@@ -113,7 +113,7 @@ static void list_show(struct http_request *req, struct hub_call *call)
 		hub_repo_show(req, call);
 }
 
-/* Reads a search text. One longer than any name matches nothing; an empty one is absent. */
+/* Reads a search text. A text longer than any name matches nothing; an empty one counts as absent. */
 static const char *list_text(struct http_request *req, const char *name)
 {
 	const char *text = http_query_arg(req, name);

@@ -47,7 +47,7 @@ static struct pull_request *pull_new(struct http_request *req, void (*run)(struc
 	return p;
 }
 
-/* As pull_new(), for a pull request that the address names. */
+/* Does what pull_new() does, for a pull request that the address names. */
 static struct pull_request *pull_new_numbered(struct http_request *req, void (*run)(struct hub_call *call))
 {
 	struct pull_request *p = pull_new(req, run);

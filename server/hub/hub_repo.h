@@ -28,8 +28,8 @@ void *hub_repo_new(struct http_request *req, size_t bytes, enum cairn_index_repo
 void hub_repo_fini(struct hub_repo *r);
 void hub_repo_free(void *state);
 
-/** As hub_repo_new(), for /api/{type}/{namespace}/{name}/…; type is models, datasets, spaces or kernels. @return NULL:
- * an error was replied, also for another type */
+/** Does what hub_repo_new() does, for /api/{type}/{namespace}/{name}/…; type is models, datasets, spaces or kernels.
+ * @return NULL: an error was replied, for instance for another type */
 void *hub_repo_new_git(struct http_request *req, size_t bytes, void (*run)(struct hub_call *call),
 		       void (*show)(struct http_request *req, struct hub_call *call));
 
@@ -49,9 +49,9 @@ bool hub_repo_find(struct hub_repo *r, enum cairn_hub_access need);
  *  @param[out] token  owned by the caller, also when it failed */
 bool hub_repo_mint(struct hub_repo *r, struct cairn_token_claims *claims, char **token);
 
-/** As hub_repo_find(), and finds the commit of a revision, as in the address (NULL: main). */
+/** Does what hub_repo_find() does, and finds the commit of a revision in the address (NULL: main). */
 bool hub_repo_find_commit(struct hub_repo *r, enum cairn_hub_access need, const char *raw);
-/** As hub_repo_find_commit(), for "revision/path". The path of the top folder is "". */
+/** Does what hub_repo_find_commit() does, for "revision/path". The path of the top folder is "". */
 bool hub_repo_find_place(struct hub_repo *r, enum cairn_hub_access need, const char *raw,
 			 char path[static CAIRN_INDEX_PATH_MAX + 1]);
 

@@ -16,7 +16,7 @@ void html(struct cairn_buf *b, const char *format, ...) CAIRN_PRINTF(2, 3);
  *  the direction of text become U+FFFD. */
 void html_text(struct cairn_buf *b, const char *text);
 
-/** As html_text(), for len bytes, which may include zero bytes. */
+/** Does what html_text() does, for len bytes, which may include zero bytes. */
 void html_bytes(struct cairn_buf *b, const char *text, size_t len);
 
 /** Appends at most the first max bytes of a text, cut between characters, and "…" if it was cut. */

@@ -156,7 +156,7 @@ static void markdown_close_link(struct markdown *m)
 	m->has_link = false;
 }
 
-/* Opens a picture. One from elsewhere would reveal the reader to that server; its text is shown as a link. */
+/* Opens a picture. A picture on another server would reveal the reader to that server, so show its text as a link. */
 static void markdown_open_picture(struct markdown *m, const MD_ATTRIBUTE *from)
 {
 	char address[MARKDOWN_ADDRESS_BYTES];

@@ -164,7 +164,7 @@ struct layout_repos {
 	unsigned n;
 };
 
-/* Appends the bytes of a repository's own chunks, each counted once. That reveals nothing about others. */
+/* Appends the bytes of a repository's own chunks, each counted once, which reveals nothing about others. */
 static void layout_put_takes(const struct layout_repos *list, const struct cairn_index_repo *repo)
 {
 	char size[SHOW_BYTES];

@@ -17,8 +17,8 @@ enum page_repo_tab {
 
 enum { PAGE_CRUMBS_MAX = 32 };
 
-/** Reads the repository's name from the address; the route's pattern tells its kind. From head() or done(). @return
- * false: not a valid name; an error was replied */
+/** Reads the repository's name from the address; the route's pattern tells its kind. Call from head() or done().
+ * @return false: not a valid name; an error was replied */
 bool page_repo_take(struct http_request *req, struct page *page);
 
 /** Appends the address of the repository that was found: "/datasets/ann/table". */

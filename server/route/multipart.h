@@ -6,7 +6,7 @@
 
 #include <sys/types.h>
 
-/** Owns what it reads. One thread at a time. */
+/** Owns the parts that it reads. For one thread at a time. */
 struct multipart;
 
 /**

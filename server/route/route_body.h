@@ -15,7 +15,7 @@ struct route_body {
 /** Call from head(). @return false: no room for the body now; an error was replied */
 bool route_body_begin(struct http_request *req, struct route_body *body);
 
-/** As route_body_begin(), but the body counts as this sender's. */
+/** Does what route_body_begin() does, but the body counts as this sender's. */
 bool route_body_begin_as(struct http_request *req, struct route_body *body, const struct cairn_hash *sender);
 
 /** Call last in body(). Replies an error if the bytes cannot be taken. */
@@ -29,7 +29,7 @@ void route_body_start(struct http_request *req, struct route_body *body);
  * The limit is low since "{}," takes 200 bytes once parsed, which no budget counts while the request waits for a
  * worker. */
 struct cairn_json *route_body_json(const struct route_body *body);
-/** As route_body_json(), but for lists of at most 100,000 values: 20 MiB. The caller must free it before any wait. */
+/** Does what route_body_json() does, for at most 100,000 values: 20 MiB. The caller must free it before any wait. */
 struct cairn_json *route_body_json_list(const struct route_body *body);
 
 /** Call from free(). Harmless if the body was not begun. */

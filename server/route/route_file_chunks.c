@@ -135,7 +135,7 @@ static void edit_reply(struct http_request *req, struct route_job *job)
 	} else if (e->out.status != CAIRN_OK) {
 		route_reply_spill(req, &e->out, 200, "application/json");
 	} else if (e->status == CAIRN_E_LIMIT) {
-		/* From a 501 clients conclude that the server lacks this route, and read the whole file. */
+		/* A 501 makes clients conclude that the server lacks this route, and read the whole file. */
 		http_reply_error(req, 501, e->diag.rule, e->diag.text, &e->diag);
 	} else {
 		route_reply_no_file(req, e->status);

@@ -38,12 +38,12 @@ void *route_job_new(struct http_request *req, size_t bytes, void (*run)(struct r
  */
 void route_ask(struct http_request *req, struct route_job *job, size_t bytes);
 
-/** As route_ask(), for a state that route_job_new() made: for those requests of a route that only read. Call last in
- * done(). */
+/** Does what route_ask() does, for a state that route_job_new() made: for requests of a route that only read. Call last
+ * in done(). */
 void route_job_look(struct http_request *req);
 
-/** Returns the repository on whose behalf files are read; NULL: any file may be read. Also on the worker: the waiting
- * request does not change. */
+/** Returns the repository on whose behalf files are read; NULL: any file may be read. Callable on the worker: the
+ * waiting request does not change. */
 const char *route_job_viewer(const struct route_job *job);
 
 /** Has the client gone, so that work only for the reply may stop? On the worker. */

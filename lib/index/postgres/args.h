@@ -51,7 +51,7 @@ void cairn_pg_byteas(struct cairn_pg_args *args, struct cairn_pg_array *a);
 void cairn_pg_texts(struct cairn_pg_args *args, struct cairn_pg_array *a);
 
 /* Columns of an answer. */
-int64_t cairn_pg_get_int8(const PGresult *r, int row, int column); /* 0: NULL. Also for bool and int4 */
+int64_t cairn_pg_get_int8(const PGresult *r, int row, int column); /* 0: NULL. For bool and int4, too */
 /** @return false: it is no hash */
 bool cairn_pg_get_hash(const PGresult *r, int row, int column, struct cairn_hash *out);
 const uint8_t *cairn_pg_get_bytes(const PGresult *r, int row, int column, size_t *len);
