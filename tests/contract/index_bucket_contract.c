@@ -383,7 +383,7 @@ START_TEST(a_copy_needs_an_object_of_the_source)
 	ck_assert(change_one(two, copy("e", 0, one)));
 	ck_assert(!change_one(two, copy("y", 2, one)));
 	ck_assert(fx_sees(ix, owner_of(two), 1));
-	/* From now on the copy does not depend on its source. */
+	/* The copy no longer depends on its source. */
 	ck_assert(change_one(one, drop("a")));
 	ck_assert(!fx_sees(ix, owner_of(one), 1));
 	ck_assert(fx_sees(ix, owner_of(two), 1));

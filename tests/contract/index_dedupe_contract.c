@@ -92,8 +92,8 @@ START_TEST(scopes)
 }
 END_TEST
 
-/* One tenant's shard describes a xorb first; another tenant's shard describes it again. The second tenant must not
- * get the first shard's neighbours. */
+/* A tenant's shard describes a xorb first; another tenant's shard describes it again. The second tenant must not get
+ * the first shard's neighbours. */
 START_TEST(neighbours_of_the_askers_shard)
 {
 	struct fx_shard s;

@@ -62,7 +62,7 @@ START_TEST(null_is_null)
 }
 END_TEST
 
-/* One text fits its buffer to the last byte, another is a byte too long. */
+/* The first text fits its buffer to the last byte; the second is a byte too long. */
 START_TEST(a_value_that_does_not_fit_is_damaged)
 {
 	char four[4], five[5];

@@ -207,7 +207,7 @@ START_TEST(a_plan_reads_a_file_and_its_xorbs)
 	ck_assert_int_eq(plan(&p, 1, "model/me/other", CAIRN_OK, 2), CAIRN_E_NOT_FOUND);
 	ck_assert_uint_eq(p.n_told, 0);
 
-	/* One term more than the planner takes. */
+	/* A file with one term more than the planner accepts. */
 	fx_shard_init(&s, 2);
 	file = fx_shard_file(&s, 2, &fx_b, 0, 20);
 	fx_shard_term(file, &fx_a, 3, 9);
@@ -218,7 +218,7 @@ START_TEST(a_plan_reads_a_file_and_its_xorbs)
 }
 END_TEST
 
-/* One file over more xorbs than a write remembers at once. Each xorb is named in turn, and then again. */
+/* A file over more xorbs than a write remembers at once. Each xorb is named in turn, and then again. */
 enum { MANY = 1100, MANY_TERMS = 3 * MANY };
 static struct fx_xorb many[MANY];
 

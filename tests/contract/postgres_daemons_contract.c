@@ -34,7 +34,7 @@ static enum cairn_status mark_with(const struct cairn_index_lease *lease)
 	return status;
 }
 
-/* One daemon holds the lease. A lease that was taken over stays ended, even when nobody holds the job any more. */
+/* At most one daemon holds the lease. A lease that was taken over stays ended, even when nobody holds the job. */
 START_TEST(leases)
 {
 	char text[256];

@@ -1,8 +1,8 @@
 #ifndef CAIRN_TESTS_CONTRACT_POSTGRES_FIXTURE_H
 #define CAIRN_TESTS_CONTRACT_POSTGRES_FIXTURE_H
 
-/* What the contracts that PostgreSQL alone must keep share: an index in a schema of its own, and a connection beside
- * it. The server must be the tests' own: its settings are changed, and all its connections are ended. */
+/* Shared by the contracts of PostgreSQL alone: an index in a schema of its own, and a connection beside it. The server
+ * must be the tests' own: its settings are changed, and all its connections are ended. */
 #include "support/index_fixture.h"
 #include "support/tempdir.h"
 

@@ -438,7 +438,7 @@ static void lookers_drop(void)
 	drop();
 }
 
-/* One connection asks for all waiting looks. A bad one does not affect the others; nobody waits for a large one. */
+/* A connection asks for all waiting looks. A bad one does not affect the others; nobody waits for a large one. */
 START_TEST(those_that_wait_look_together)
 {
 	static const char OPEN[] = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'cairn'";

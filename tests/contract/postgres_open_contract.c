@@ -1,4 +1,4 @@
-/* Who may open an index in PostgreSQL, with which URL, and which names it may have. */
+/* Opening an index in PostgreSQL: which roles may do it, with which URLs and names. */
 #include "postgres_fixture.h"
 
 #include "index/hub.h"

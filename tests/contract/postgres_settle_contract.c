@@ -394,9 +394,8 @@ START_TEST(a_batch_that_is_mixed)
 }
 END_TEST
 
-/* A shard of the hub is never committed ahead. Yet a known row may be on no standby, if its commit was ended. What
- * was
- * looked up at another server is looked up again. */
+/* A shard of the hub is never committed ahead. Yet a known row may be on no standby, if its commit was ended. So rows
+ * that were looked up at another server are looked up again. */
 START_TEST(a_known_one_of_the_hub)
 {
 	ck_assert(fx_xorb_put(pg.ix, &pg.x));

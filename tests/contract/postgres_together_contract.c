@@ -47,7 +47,7 @@ static void together_wait(unsigned n)
 	ck_assert_uint_eq(atomic_load(&n_together), n);
 }
 
-/* One shard of each kind. @param retired  a retired xorb */
+/* Adds a shard of each kind. @param retired  a retired xorb */
 static void together_fill(const struct fx_xorb *retired)
 {
 	together_add(PLAIN, 10, "", &pg.x, 1);

@@ -1,4 +1,4 @@
-/* What the fuzz targets share. A target aborts when a parser breaks a promise; sanitizers see the rest. */
+/* Shared by the fuzz targets. A target aborts when a parser breaks a promise; sanitizers see the rest. */
 #ifndef CAIRN_TESTS_FUZZ_FUZZ_H
 #define CAIRN_TESTS_FUZZ_FUZZ_H
 

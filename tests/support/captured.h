@@ -15,7 +15,7 @@ extern const size_t CAPTURED_UPLOADS_N;
 extern const char *const CAPTURED_XORBS[];
 extern const size_t CAPTURED_XORBS_N;
 
-/** Returns the dump of a shard. One number in the dumps is too large for the JSON reader: 2^64-1 reads as -1. */
+/** Returns the dump of a shard. The number 2^64-1 is too large for the JSON reader, and reads as -1. */
 json_t *captured_dump(const char *name);
 
 /** Loads xorbs by their dumps. @param texts  hashes in text form; NULL: all captured ones */

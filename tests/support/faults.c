@@ -69,8 +69,8 @@ bool faults_path(char out[static FAULTS_PATH_BYTES], int fd, const char *path)
 	return true;
 }
 
-/* Waits until the test releases its lock. All threads lock through one descriptor, so the first unlock releases it
- * for all. That does no harm: the lock is needed only for waiting. */
+/* Waits until the test releases its lock. All threads lock through one descriptor, so the first unlock releases it for
+ * all. This does no harm: the lock is needed only for waiting. */
 static ssize_t faults_held(size_t len)
 {
 	int before = errno;

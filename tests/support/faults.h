@@ -28,7 +28,7 @@ enum faults_call {
 	FAULTS_FLOCK,
 };
 
-/** What is recorded: the records of faults_trace.c. */
+/** The records of faults_trace.c. */
 enum faults_record {
 	FAULTS_CREATED = 1, /* file, path ("": the file has none) */
 	FAULTS_WRITTEN,     /* file, offset, bytes */

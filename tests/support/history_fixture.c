@@ -36,7 +36,7 @@ static void take_fault(void *ctx, const struct cairn_index_fault *fault)
 	ck_abort_msg("%s", fault->text);
 }
 
-/* Whatever a test did, the index must be whole at its end. */
+/* Checks that the index is whole at the end of every test. */
 void hx_tear_down(void)
 {
 	struct cairn_diag diag = {0};

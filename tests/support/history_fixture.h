@@ -12,7 +12,7 @@ extern const struct cairn_index_message HX_MESSAGE;
 
 /** The folder of the index. Tests may create other folders in it. */
 const char *hx_folder(void);
-/** For checked fixtures: an index in a new folder. Whatever a test does, the index must be whole at its end. */
+/** For checked fixtures: an index in a new folder. Checks at the end of every test that the index is whole. */
 void hx_set_up(void);
 void hx_tear_down(void);
 

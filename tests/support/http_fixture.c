@@ -20,7 +20,7 @@
 
 enum { FIXTURE_WAIT_MS = 10000 };
 
-/* One for each test: Check runs each test in a process of its own. */
+/* Each test has its own, because Check runs each test in a process of its own. */
 static struct {
 	struct http_server *server;
 	struct cairn_workers *workers;

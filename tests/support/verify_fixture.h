@@ -40,7 +40,7 @@ struct cairn_verify_options external_options(void);
 
 /** Checks that the shard was refused by this rule, at this offset. */
 void expect_refused(enum cairn_status status, enum cairn_status expected, const char *rule, uint64_t offset);
-/** Also checks that the refusal tells only what the sender wrote. */
+/** Checks the status, and that the refusal contains only values that the sender wrote. */
 void expect_told_nothing(enum cairn_status status, enum cairn_status expected, const char *rule, uint64_t offset);
 
 #endif

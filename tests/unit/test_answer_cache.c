@@ -245,7 +245,7 @@ static int64_t ask_for(unsigned n, bool alike)
 	}
 }
 
-/* Where xorbs are kept elsewhere, uploaders choose the hashes, and can choose many that begin alike. */
+/* Uploaders who keep xorbs elsewhere choose the hashes, and can choose many that begin alike. */
 START_TEST(chosen_hashes_are_as_fast_as_others)
 {
 	enum { N = 20000 };

@@ -258,7 +258,7 @@ static struct cairn_backup_archive backup_one_archive(const struct backup_fixtur
 	return found;
 }
 
-/* One bundle is not needed any more, one is needed in part, and one as a whole. */
+/* The first bundle is no longer needed, the second is needed in part, the third as a whole. */
 START_TEST(pruning_takes_over_what_is_needed)
 {
 	enum { FORGOTTEN = 5 }; /* they fill these bundles: three, three, three, or four, four, one */

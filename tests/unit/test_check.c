@@ -390,7 +390,7 @@ START_TEST(a_reference_of_a_damaged_file_is_kept)
 }
 END_TEST
 
-/* By one of the two tables the xorb could go. Nothing is removed, and the daemon reports that it is not ready. */
+/* The xorb is garbage by one of the two tables. Nothing is removed, and the daemon reports that it is not ready. */
 START_TEST(a_collection_refuses_a_damaged_index)
 {
 	static const char *const damages[] = {

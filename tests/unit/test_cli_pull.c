@@ -1,4 +1,4 @@
-/* A pull reads what others wrote, such as a server's plans and an earlier pull's state. Also where it writes. */
+/* A pull reads untrusted input: a server's plans and an earlier pull's state. Tests these, and where a pull writes. */
 #include "cli/pull/pull_plan.h"
 #include "cli/pull/pull_state.h"
 #include "cli/pull/pull_target.h"

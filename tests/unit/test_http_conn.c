@@ -48,7 +48,7 @@ static struct http_conn *add(const char *address, int64_t deadline_ms)
 	return c;
 }
 
-/* What the client's end has received; "" for end of file. */
+/* Returns the bytes that the client's end has received; "" for end of file. */
 static size_t received(char *out, size_t size)
 {
 	ssize_t n = recv(client, out, size - 1, MSG_DONTWAIT);

@@ -105,7 +105,7 @@ START_TEST(heads_that_the_library_refuses)
 }
 END_TEST
 
-/* Sends a GET whose head has n bytes. One long header fills it up. */
+/* Sends a GET whose head has n bytes. A long header fills it up. */
 static void get_head_of(size_t n)
 {
 	static const char START[] = "GET /bytes HTTP/1.1\r\nHost: h\r\nX-Filler: ";

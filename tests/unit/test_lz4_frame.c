@@ -50,7 +50,7 @@ START_TEST(frames_that_liblz4_unpacks)
 }
 END_TEST
 
-/* As in uploads: in a xorb, plain and grouped. */
+/* Frames in a xorb, plain and grouped, as in uploads. */
 START_TEST(uploads_are_judged)
 {
 	for (unsigned scheme = CAIRN_SCHEME_LZ4; scheme <= CAIRN_SCHEME_GROUPED_LZ4; scheme++) {

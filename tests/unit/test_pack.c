@@ -1,4 +1,4 @@
-/* Xorbs in packs are read, collected, repaired and uploaded again as in the object folder. Also what a kill leaves. */
+/* Xorbs in packs are read, collected, repaired and uploaded again as in the object folder, even after a kill. */
 #include "archive/readshard/delete.h"
 #include "cas/internal.h"
 #include "cas/pack.h"

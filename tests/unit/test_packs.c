@@ -60,7 +60,7 @@ static enum cairn_status get(struct fixture *f)
 	return store_packs_get(&f->packs, &f->s.x.made.hash, 0, &slot, &fd, &st);
 }
 
-/* One read for the slot, one for the length. Once the object is held, one for the slot again. */
+/* The first read is for the slot, the second for the length. Once the object is held, the slot is read again. */
 START_TEST(an_object_takes_three_reads)
 {
 	CLEANUP(fixture_fini) struct fixture f;

@@ -475,7 +475,7 @@ START_TEST(a_short_source_ends_the_writing)
 }
 END_TEST
 
-/* One equal key among few, and so many equal keys that they fill buckets. */
+/* A pair of equal keys among few, and so many equal keys that they fill buckets. */
 START_TEST(equal_keys_are_refused)
 {
 	CLEANUP(tempdir_fini) struct tempdir dir = tempdir_new();

@@ -1,5 +1,5 @@
-/* What the sandbox allows and forbids. Each test enters it in a process of its own, because Check itself makes
- * forbidden calls after a test. Where the kernel lacks a part, its tests check nothing. */
+/* Tests what the sandbox allows and forbids. Each test enters it in a process of its own, because Check itself makes
+ * forbidden calls after a test. If the kernel lacks a part, its tests check nothing. */
 #include "server/sandbox.h"
 
 #include "support/tempdir.h"

@@ -112,7 +112,7 @@ START_TEST(test_what_is_cut)
 }
 END_TEST
 
-/* One xorb or one file more than there is room for. */
+/* A shard with one xorb or one file more than there is room for. */
 START_TEST(test_what_is_large)
 {
 	enum { XORBS = CAIRN_INDEX_LOOK_XORBS_MAX, FILES = CAIRN_INDEX_LOOK_FILES_MAX };

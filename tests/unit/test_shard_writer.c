@@ -1,4 +1,4 @@
-/* Captured shards are written again byte for byte. Also the limits, the order, and the footer of an answer. */
+/* Captured shards are written again byte for byte. Tests the limits, the order, and the footer of an answer, too. */
 #include "base/bytes.h"
 #include "shard/reader.h"
 #include "shard/writer.h"

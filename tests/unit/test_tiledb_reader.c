@@ -170,7 +170,7 @@ START_TEST(golden)
 }
 END_TEST
 
-/* Which file of which array is refused, and by which rule. */
+/* Damaged files of arrays, and the rules that refuse them. */
 static const struct {
 	const char *array, *file, *rule;
 } DAMAGED[] = {

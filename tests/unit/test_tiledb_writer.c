@@ -1,4 +1,4 @@
-/* Golden arrays written again from their rows have the same bytes. Also what the writer refuses, and what it leaves. */
+/* Golden arrays written again from their rows have the same bytes. The writer refuses bad input. */
 #include "archive/tiledb/folder.h"
 #include "archive/tiledb/writer.h"
 #include "base/fd.h"

@@ -121,7 +121,7 @@ START_TEST(test_stranger_names_no_range)
 }
 END_TEST
 
-/* One term over an undescribed xorb is enough: the file hash covers all terms. */
+/* A single term over an undescribed xorb is enough: the file hash covers all terms. */
 START_TEST(test_file_hash_with_a_stranger)
 {
 	struct made_term terms[] = {{&v.xorbs[0], 0, 20}, {&v.xorbs[2], 0, 1}, {&v.xorbs[0], 0, 2}};

@@ -214,7 +214,7 @@ START_TEST(test_described_by_its_hash_alone)
 }
 END_TEST
 
-/* Behind the second xorb's chunks, memory holds the same bytes as in the first xorb. They do not count. */
+/* After the second xorb's chunks, memory holds the same bytes as in the first xorb. They do not count. */
 START_TEST(test_xorb_that_another_begins_with)
 {
 	made_xorb_fini(&v.xorbs[1]);

@@ -358,7 +358,7 @@ START_TEST(heavy_work_that_steps_back_leaves_the_places_of_quick_work)
 }
 END_TEST
 
-/* One turn may use a quarter of the stand-ins. Its next thread keeps its place, while another turn's steps aside. */
+/* A turn may use a quarter of the stand-ins. Its next thread keeps its place, while another turn's steps aside. */
 START_TEST(one_turn_has_a_quarter_of_the_stand_ins)
 {
 	struct cairn_workers *w = NULL;
