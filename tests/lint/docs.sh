@@ -1,12 +1,22 @@
 #!/usr/bin/env bash
-# The documents hold: every relative link leads somewhere, man pages have no markup fault, the OpenAPI file parses.
+# The documents hold: every relative link leads to a file and to a heading in it, man pages have no markup fault, the OpenAPI file parses.
 . "$(dirname "$0")/common.sh"
+
+# anchors_of PAGE: the anchors of its headings, as forges make them, one a line
+anchors_of() {
+  awk '/^```/ { code = !code } !code && /^#+ / { sub(/^#+ /, ""); print tolower($0) }' "$1" | sed -E 's/[^a-z0-9_ -]//g; s/ /-/g'
+}
 
 while IFS= read -r page; do
   while IFS= read -r link; do
     target=${link%%#*}
     if [ -n "$target" ] && [ ! -e "$(dirname "$page")/$target" ]; then
       offence "$page: links to $target, which is not there"
+      continue
+    fi
+    target=$([ -n "$target" ] && echo "$(dirname "$page")/$target" || echo "$page")
+    if [[ $link == *#* && $target == *.md ]] && ! grep -qxF -- "${link#*#}" <<<"$(anchors_of "$target")"; then
+      offence "$page: links to $link, which is no heading there"
     fi
   done < <(grep -oE '\]\([^)]+\)' "$page" | sed -E 's/^\]\((.*)\)$/\1/' | grep -vE '^(https?:|mailto:)' || true)
 done < <(find . \( -name .git -o -name .venv -o -name 'build*' -o -name cairn-data \) -prune -o -name '*.md' -print | sort)

@@ -97,6 +97,9 @@ if clang-format --version 2>/dev/null | grep -q 'version 14\.'; then
   refused format.sh lib/base/a.c 'int a( void )\n{ return 0; }\n'
 fi
 refused docs.sh docs/a.md 'see [this](missing.md)\n'
+refused docs.sh docs/a.md 'see [this](#no-such)\n# Such\n'
+refused docs.sh docs/a.md 'see [this](b.md#commented)\n' docs/b.md '```\n# commented\n```\n'
+accepted docs.sh docs/a.md 'see [this](#such-and_such)\n## Such and_such!\n' docs/b.md '[that](a.md#such-and_such)\n'
 refused rules.sh lib/base/a.c 'int a(void) {\n\treturn cairn_fail(d, CAIRN_E_FORMAT,\n\t\t"shard.none", 0, "x");\n}\n'
 refused rules.sh server/a.c 'void a(void) {\n\thttp_reply_error(req, 400, c ? "made_up" :\n\t\t"other", "text; more", 0);\n}\n'
 refused rules.sh lib/base/a.c 'int a(void) {\n\treturn cairn_fail(d, status, "alone", 0, "x");\n}\n'
