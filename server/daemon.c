@@ -138,7 +138,7 @@ static void daemon_tell_frozen(const struct app *app)
 		LOG(LOG_WARNING, "index_frozen", LOG_T("state", state), LOG_T("message", why));
 }
 
-/* The order of our own checkpoints avoids the bug (docs/design.md). */
+/* The order of our own checkpoints avoids the bug (lib/index/README.md). */
 static void daemon_tell_sqlite(const struct app *app)
 {
 	const char *version = cairn_cas_reset_bug(app->cas);

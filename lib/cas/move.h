@@ -1,5 +1,5 @@
 /* Moves a whole store from one pair of engines to another, and back. Copies rows and objects unchanged, and verifies
- * each. docs/scale.md says what is frozen when, and why nothing is lost. */
+ * each. README.md says what is frozen when, and why nothing is lost. */
 #ifndef CAIRN_CAS_MOVE_H
 #define CAIRN_CAS_MOVE_H
 

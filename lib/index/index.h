@@ -111,7 +111,7 @@ CAIRN_MUST_USE enum cairn_status cairn_index_open(struct cairn_index **out, cons
 bool cairn_index_is_remote(const struct cairn_index *ix);
 
 /** Returns the version of SQLite if it has the WAL-reset bug, which loses commits unless checkpoints keep to an order
- * (docs/design.md). @return NULL: it does not, or the engine is another one; lives as long as the process */
+ * (README.md). @return NULL: it does not, or the engine is another one; lives as long as the process */
 const char *cairn_index_reset_bug(const struct cairn_index *ix);
 
 /** Finishes the queued writes, then closes the index. NULL is harmless. */

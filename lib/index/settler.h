@@ -1,6 +1,6 @@
 /* Settles writes that an engine on another machine has committed ahead: readers see them, but they are not durable yet.
  * A thread takes the waiting writes, checks that they can still be seen, and makes them durable before they are
- * answered (docs/design.md, "Commits over PostgreSQL"). Meanwhile the writer continues. */
+ * answered (README.md, "Commits over PostgreSQL"). Meanwhile the writer continues. */
 #ifndef CAIRN_INDEX_SETTLER_H
 #define CAIRN_INDEX_SETTLER_H
 

@@ -1,5 +1,5 @@
 /* Replies that are made once. Making a reply with four headers for each request costs more than all the rest of a hit
- * (docs/design.md, "A chunk query"). */
+ * (README.md, "Kept replies"). */
 #include "server/http/http_reply.h"
 
 #include <assert.h>

@@ -1,4 +1,4 @@
-"""What killed uploads leave in a bucket, and who removes it: the rules of docs/design.md, "Copies in an S3 service"."""
+"""What killed uploads leave in a bucket, and who removes it: the rules of lib/store/README.md, "Copies in an S3 service"."""
 
 import concurrent.futures
 import contextlib

@@ -1,6 +1,6 @@
 /* Shards that are committed ahead over PostgreSQL: visible at once, and acknowledged only when a standby has them.
  * Rules
- * by their numbers: docs/design.md, "Commits over PostgreSQL". */
+ * by their numbers: lib/index/README.md, "Commits over PostgreSQL". */
 #include "postgres_fixture.h"
 
 #include "base/clock.h"

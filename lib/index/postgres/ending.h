@@ -1,6 +1,6 @@
 /* Commits a transaction whose success will be reported, and decides on retries. docs/scale.md has these measurements: a
  * commit that waits for a standby cannot time out; if it is cancelled, it is visible but on no standby; and a retry
- * then succeeds at once. Hence the rules ("Commits over PostgreSQL" in docs/design.md). T2: a WARNING during COMMIT is
+ * then succeeds at once. Hence the rules ("Commits over PostgreSQL" in ../README.md). T2: a WARNING during COMMIT is
  * no success. T3: a COMMIT is never cancelled. Without an answer in time it has failed for its caller, and its
  * connection is parked: it is used for nothing else until the server has reported the outcome. */
 #ifndef CAIRN_INDEX_POSTGRES_ENDING_H

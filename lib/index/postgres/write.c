@@ -1,4 +1,4 @@
-/* Transactions of the writer; ending.c has their end. This file implements two rules of docs/design.md ("Commits over
+/* Transactions of the writer; ending.c has their end. This file implements two rules of ../README.md ("Commits over
  * PostgreSQL"). T1: each transaction whose success is reported writes a record of its own to the log, even without
  * changes, and waits for it. T4: writing transactions run one after the other. */
 #include "index/postgres/write.h"

@@ -39,7 +39,7 @@ static bool checkpoint_has_more(struct cairn_checkpoint *c, int copied)
 
 /* A round of the thread. Pages that a reader still needs are left for the next round. No pass begins on a log that is
  * copied completely: a commit could restart the log during the pass, and SQLite up to 3.51.2 then loses that commit
- * (its "WAL-reset bug"; docs/design.md shows why this order prevents it). */
+ * (its "WAL-reset bug"; ../README.md shows why this order prevents it). */
 static int checkpoint_copy(struct cairn_checkpoint *c)
 {
 	int pages = 0, copied = 0, before = 0;

@@ -137,7 +137,7 @@ enum cairn_status cairn_sqlite_mend(struct cairn_index *ix, const struct cairn_i
 {
 	CLEANUP(cairn_sql_closep) sqlite3 *db = NULL;
 	enum cairn_status status = cairn_sql_open(&db, cairn_sqlite(ix)->path, SQLITE_OPEN_READWRITE, NULL, diag);
-	/* Only the writer and its thread make checkpoints (docs/design.md). */
+	/* Only the writer and its thread make checkpoints (../README.md). */
 	if (status == CAIRN_OK)
 		status =
 			cairn_sql_exec(db, "PRAGMA wal_autocheckpoint = 0; PRAGMA synchronous = FULL; BEGIN IMMEDIATE");
