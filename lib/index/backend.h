@@ -49,7 +49,7 @@ struct cairn_index_backend {
 	enum cairn_status (*chunk_list_by_id)(struct cairn_index *ix, int64_t id, struct cairn_chunk_list *list);
 	bool (*may_dedupe)(struct cairn_index *ix, const char *scope, const struct cairn_hash *chunk);
 	bool (*screen)(struct cairn_index *ix, struct cairn_index_screen *screen); /* NULL: it never waits */
-	void (*finish_screens)(struct cairn_index *ix);                            /* likewise */
+	void (*finish_screens)(struct cairn_index *ix);                            /* NULL with screen */
 	enum cairn_status (*dedupe)(struct cairn_index *ix, const char *scope, const struct cairn_hash *chunk,
 				    bool (*visit)(void *ctx, const struct cairn_index_dedupe_xorb *xorb), void *ctx);
 	enum cairn_status (*file)(struct cairn_index *ix, const struct cairn_hash *hash, const char *viewer,
@@ -178,8 +178,8 @@ struct cairn_index_backend {
 	enum cairn_status (*gc_sweep)(struct cairn_index *ix, struct cairn_index_gc_sweep *sweep);
 	enum cairn_status (*find_dead)(struct cairn_index *ix,
 				       struct cairn_index_find_dead *find);               /* NULL with count_dead */
-	enum cairn_status (*bury)(struct cairn_index *ix, struct cairn_index_bury *bury); /* likewise */
-	enum cairn_status (*write_off)(struct cairn_index *ix, struct cairn_index_write_off *off); /* likewise */
+	enum cairn_status (*bury)(struct cairn_index *ix, struct cairn_index_bury *bury); /* optional */
+	enum cairn_status (*write_off)(struct cairn_index *ix, struct cairn_index_write_off *off); /* optional */
 	enum cairn_status (*begin_lease)(struct cairn_index *ix, struct cairn_index_begin_lease *begin);
 	enum cairn_status (*end_lease)(struct cairn_index *ix, struct cairn_index_end_lease *end);
 	enum cairn_status (*put_note)(struct cairn_index *ix, struct cairn_index_put_note *put);

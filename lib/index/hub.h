@@ -129,7 +129,7 @@ enum { CAIRN_INDEX_NO_ACCOUNT = -1 }; /* only operators are its admins */
 enum cairn_index_gate {
 	CAIRN_INDEX_GATE_NONE,   /* everybody */
 	CAIRN_INDEX_GATE_AUTO,   /* members only; the public hub's ways to admit others are not implemented */
-	CAIRN_INDEX_GATE_MANUAL, /* likewise */
+	CAIRN_INDEX_GATE_MANUAL, /* members only, too */
 };
 
 /** A repository. Plain value. */
@@ -315,7 +315,7 @@ struct cairn_index_object {
 	bool has_mtime;
 	int64_t mtime_unix_ms; /* what the client said */
 	int64_t uploaded_unix_ms;
-	char type[CAIRN_INDEX_TYPE_MAX + 1]; /* likewise; empty: nothing */
+	char type[CAIRN_INDEX_TYPE_MAX + 1]; /* as the client said; empty: nothing */
 };
 
 /** Returns the object at this path. @return CAIRN_OK; CAIRN_E_NOT_FOUND; as every read */

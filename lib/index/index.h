@@ -284,7 +284,7 @@ CAIRN_MUST_USE enum cairn_status cairn_index_plan(struct cairn_index *ix, const 
 
 /** When a shard was last registered. Zeroed if readers never see a commit that is not durable. Plain value. */
 struct cairn_index_registered {
-	int64_t collection; /* so many removals came before */
+	int64_t collection; /* removals before it */
 	int64_t at_unix_s;
 };
 
@@ -557,7 +557,7 @@ CAIRN_MUST_USE enum cairn_status cairn_index_gc_mark(struct cairn_index *ix, str
 /** See "garbage" above. */
 struct cairn_index_gc_sweep {
 	struct cairn_index_write write;
-	const struct cairn_index_needs *needs; /* as above */
+	const struct cairn_index_needs *needs; /* borrowed; NULL: not asked */
 	int64_t now_unix_s;
 	int64_t grace_s;          /* since it was retired */
 	struct cairn_hash *swept; /* borrowed, n_max of them; result: n */

@@ -38,7 +38,7 @@ struct cairn_index_owned {
 	bool has_sha256;
 	uint8_t sha256[CAIRN_SHA256_BYTES]; /* the owner's claim, plain byte order; of several the most believed, then
 					       the smallest; never one proved false */
-	enum cairn_index_belief belief;     /* of that */
+	enum cairn_index_belief belief;     /* belief in this claim */
 };
 
 /** The file after which a page begins. */

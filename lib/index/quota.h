@@ -57,9 +57,9 @@ CAIRN_MUST_USE enum cairn_status cairn_index_room_check(const char *place, const
 /** "models", as operators name a kind: before "/account/name". */
 const char *cairn_index_kind_name(enum cairn_index_repo_kind kind);
 
-/** Sets how much an account, a repository of the hub, or another owner may hold. If it holds more already, it only
- * cannot get more. An owner's first quota sums up its files, which blocks the writer for 0.3 s with 500,000 files.
- * CAIRN_E_NOT_FOUND: unknown number (account.unknown, repo.unknown). */
+/** Sets how much an account, a repository of the hub, or another owner may hold. If it already holds more, it keeps its
+ * files, but cannot get more. An owner's first quota sums up its files, which blocks the writer for 0.3 s with 500,000
+ * files. CAIRN_E_NOT_FOUND: unknown number (account.unknown, repo.unknown). */
 struct cairn_index_set_quota {
 	struct cairn_index_write write;
 	int64_t account, repo; /* one of them; the other is 0 */

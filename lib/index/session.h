@@ -25,7 +25,7 @@ struct cairn_index_begin_session {
 	struct cairn_index_session session;
 	int64_t now_unix_s;
 	uint32_t n_max;        /* in all, this one included */
-	uint32_t n_of_one_max; /* likewise of an account, or of an operator's key */
+	uint32_t n_of_one_max; /* of one account, or of an operator's key */
 };
 CAIRN_MUST_USE enum cairn_status cairn_index_begin_session(struct cairn_index *ix,
 							   struct cairn_index_begin_session *begin);

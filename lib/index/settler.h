@@ -25,7 +25,7 @@ struct cairn_settler {
 	atomic_uint n;      /* writes waiting or in progress */
 	atomic_bool ailing; /* the last transaction has failed */
 
-	pthread_mutex_t lock;         /* over all below */
+	pthread_mutex_t lock;         /* guards all below */
 	pthread_cond_t work, settled; /* on the monotonic clock */
 	struct cairn_index_write *head, **tail;
 	uint64_t n_queued, n_done; /* so far */

@@ -179,7 +179,7 @@ static bool writer_apply(struct cairn_index *ix, struct cairn_index_write *write
 /* The outcome of a transaction. */
 struct writer_outcome {
 	bool bad;   /* the batch failed because a write failed */
-	bool joint; /* likewise, but which of the joined writes is not known */
+	bool joint; /* one of the joined writes failed, but which is not known */
 	bool ahead; /* committed ahead, to be settled */
 };
 

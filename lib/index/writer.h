@@ -32,7 +32,7 @@ struct cairn_writer {
 	unsigned batch_max, queue_max;
 	struct cairn_settler settler;
 
-	pthread_mutex_t lock; /* over all below */
+	pthread_mutex_t lock; /* guards all below */
 	pthread_cond_t work;
 	pthread_cond_t probed; /* on the monotonic clock */
 	struct cairn_writer_turn turns[CAIRN_WRITER_TURNS];

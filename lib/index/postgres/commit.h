@@ -48,7 +48,7 @@ struct cairn_pg_edit {
 	struct cairn_pg_array revived, sames; /* contents that may lack their bytes, and equal ones that have them */
 
 	char *const *folders;      /* borrowed: the folders scanned next */
-	size_t n_folders, n_begun; /* of those */
+	size_t n_folders, n_begun; /* folders; folders begun */
 	size_t first, end;         /* the part of them that was read */
 	PGresult *page;            /* owned: a page of their entries */
 	int row;                   /* the next row of the page */

@@ -26,7 +26,7 @@ struct cairn_pg_sent {
 struct cairn_pg {
 	struct cairn_db db;                 /* first: the same connection, for records */
 	const struct cairn_pg_place *place; /* borrowed */
-	struct cairn_pg_watch *watch;       /* likewise; NULL: it is alone */
+	struct cairn_pg_watch *watch;       /* borrowed; NULL: not shared */
 	unsigned silences;                  /* the watch's count when the connection was opened */
 	bool reads_only;
 	bool answers_soon; /* the server cancels a statement before it would count as silent */
@@ -44,7 +44,7 @@ struct cairn_pg {
 	bool silent;       /* the last awaited answer has not come, and may still come */
 	bool warned;       /* a WARNING came since this was set to false */
 	char sqlstate[6];  /* of the last failure; empty: the connection's */
-	char message[160]; /* likewise */
+	char message[160]; /* text of the last failure */
 };
 
 /** Connects, with the settings for timeouts and durability on which the engine relies. @return CAIRN_OK;

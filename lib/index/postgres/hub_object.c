@@ -36,7 +36,7 @@ static const char OBJECT_COUNT[] = "UPDATE repo SET files = files + $2, bytes = 
 
 /* --- changes in memory -------------------------------------------------------------------------------------------- */
 
-/* The object at a path, after the changes before. */
+/* Returns the object at a path, after the earlier changes. */
 struct object_path {
 	const char *path;
 	bool there;

@@ -13,8 +13,8 @@ static const char SWEEP_ENTRIES[] =
 	"WITH gone AS (DELETE FROM entry WHERE ctid = ANY(ARRAY(SELECT ctid FROM entry WHERE line = $1 LIMIT $2))"
 	" RETURNING content) SELECT count(*), ARRAY(SELECT content FROM gone WHERE content IS NOT NULL) FROM gone";
 static const char SWEEP_DROP_LINE[] = "DELETE FROM line WHERE id = $1";
-/* For a page of lines below a number: the lowest one, and the highest one with something to remove, with its head and
- * its last needed commit (0: none). */
+/* Reads a page of lines below a number. Returns the lowest line, and the highest line with commits to remove, with its
+ * head and its last needed commit (0: none). */
 static const char SWEEP_LINES[] =
 	"WITH p AS (SELECT l.id, l.head, CASE WHEN (SELECT true FROM ref r WHERE r.line = l.id AND r.commit_ = 0 LIMIT 1)"
 	" THEN l.head ELSE greatest(coalesce((SELECT max(r.commit_) FROM ref r WHERE r.line = l.id), 0),"
@@ -26,8 +26,8 @@ static const char SWEEP_LINES[] =
 static const char SWEEP_NEWER_COMMITS[] =
 	"DELETE FROM commit_ WHERE id = ANY(ARRAY(SELECT id FROM commit_ WHERE line = $1 AND number >"
 	" (SELECT number FROM commit_ WHERE id = $3) ORDER BY number DESC LIMIT $2))";
-/* Removes the entries of a page after a path that are too new. Returns their number, and the last path without such
- * entries; a path's rows come newest first. */
+/* Removes, in a page after a path, the entries newer than the last needed commit. Returns the length of the page, and
+ * the last path with older entries. A path's rows come newest first. */
 static const char SWEEP_NEWER_ENTRIES[] =
 	"WITH page AS (SELECT ctid AS place, folder, name, since FROM entry WHERE line = $1"
 	" AND (folder, name) > ($2, $3) ORDER BY folder, name, since DESC LIMIT $4),"

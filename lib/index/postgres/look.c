@@ -26,7 +26,7 @@ enum {
 	LOOK_STATEMENTS = 2, /* of each */
 	LOOKS_MAX = CAIRN_PG_STATEMENTS_MAX / LOOK_STATEMENTS, /* in one exchange */
 	LOOK_LISTS_MAX = 4,                                    /* of a look for which others may wait */
-	LOOK_FILES_MAX = 100,                                  /* likewise */
+	LOOK_FILES_MAX = 100,                                  /* files of a look for which others may wait */
 };
 
 bool cairn_pg_is_known(const struct cairn_index_registered *registered, int64_t collection, const char *owner)

@@ -9,7 +9,7 @@
 #include <pthread.h>
 
 struct cairn_pg_looks {
-	pthread_mutex_t lock; /* over all below */
+	pthread_mutex_t lock; /* guards all below */
 	pthread_cond_t answered;
 	struct look_waiting *head, **tail; /* borrowed from the waiting threads */
 	bool asking;                       /* one of these threads asks, for some of the others */

@@ -18,8 +18,8 @@ struct cairn_pg_reader {
 
 struct cairn_pg_pool {
 	const struct cairn_pg_place *place; /* borrowed */
-	struct cairn_pg_watch *watch;       /* likewise */
-	pthread_mutex_t lock;               /* over all below */
+	struct cairn_pg_watch *watch;       /* borrowed */
+	pthread_mutex_t lock;               /* guards all below */
 	pthread_cond_t back;
 	struct cairn_pg_reader *idle; /* last used first */
 	unsigned n_open;

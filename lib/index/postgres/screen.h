@@ -15,7 +15,7 @@ enum { CAIRN_PG_SCREEN_MAX = 1024 }; /* queries of one exchange */
 struct cairn_pg_screens {
 	struct cairn_postgres *index; /* NULL: no thread runs */
 	pthread_t thread;
-	pthread_mutex_t lock; /* over all below */
+	pthread_mutex_t lock; /* guards all below */
 	pthread_cond_t work;  /* queries wait, or the thread is to end */
 	pthread_cond_t done;  /* there is none */
 	struct cairn_index_screen *head, **tail;

@@ -14,7 +14,7 @@ enum {
 };
 
 struct cairn_pg_watch {
-	pthread_mutex_t lock; /* over the five below */
+	pthread_mutex_t lock; /* guards the five below */
 	bool silent;
 	bool gone;   /* it refuses connections, and a caller has retried in vain */
 	bool trying; /* a thread is trying to connect */

@@ -31,7 +31,7 @@ struct cairn_checkpoint {
 	int round_pages;     /* pages after which a round is due; used only by the writer, as is: */
 	int from_pages;      /* the log's length when the last round ended */
 
-	pthread_mutex_t lock; /* over all below */
+	pthread_mutex_t lock; /* guards all below */
 	pthread_cond_t changed;
 	int log_pages; /* the log's length at the writer's last commit */
 	enum cairn_checkpoint_state {

@@ -15,7 +15,7 @@ struct cairn_sqlite {
 	char *uri;                /* the name that readers use for an index opened for reading only; else NULL */
 	struct cairn_pool pool;
 	struct cairn_tx tx;           /* used only by the writer's thread, once it runs */
-	struct cairn_reserve reserve; /* likewise */
+	struct cairn_reserve reserve; /* used only by the writer's thread, too */
 	struct cairn_checkpoint checkpoint;
 	pthread_mutex_t lock;          /* over: */
 	struct cairn_tx_counts counts; /* as of the last commit */

@@ -7,7 +7,7 @@
 
 enum {
 	SWEEP_OBJECTS = 64, /* objects between two looks at the clock */
-	SWEEP_FILES = 256,  /* likewise */
+	SWEEP_FILES = 256,  /* files between two looks at the clock */
 };
 
 /* A deleted repository. */

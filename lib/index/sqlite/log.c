@@ -16,7 +16,7 @@ struct log_file {
 	sqlite3_file base;
 	uint8_t *bytes;       /* room for LOG_BYTES; NULL until the first write */
 	size_t len;           /* gathered and not written */
-	sqlite3_int64 offset; /* of these bytes in the file */
+	sqlite3_int64 offset; /* offset of bytes in the file */
 };
 
 static sqlite3_vfs log_vfs; /* the system's VFS, with the changes of cairn_sql_log_register() */

@@ -17,10 +17,10 @@ enum cairn_reader_stmt {
 	CAIRN_READ_LIST, /* by the xorb's hash */
 	CAIRN_READ_LIST_BY_ID,
 	CAIRN_READ_LAYOUT,       /* of a xorb, by its id */
-	CAIRN_READ_SPANS,        /* likewise */
+	CAIRN_READ_SPANS,        /* spans of a xorb, by its id */
 	CAIRN_READ_STATE,        /* one row: while it is open, all statements see one snapshot */
 	CAIRN_READ_PREFIX,       /* eligible rows of the shared scope */
-	CAIRN_READ_PREFIX_SCOPE, /* the same of another */
+	CAIRN_READ_PREFIX_SCOPE, /* eligible rows of another scope */
 	CAIRN_READ_ELIGIBLE,     /* of a xorb */
 	CAIRN_READ_NEIGHBOURS,
 	CAIRN_READ_SCOPE,
@@ -61,7 +61,7 @@ struct cairn_reader {
 struct cairn_pool {
 	const char *path;     /* borrowed */
 	int open_flags;       /* of SQLite */
-	pthread_mutex_t lock; /* over all below */
+	pthread_mutex_t lock; /* guards all below */
 	pthread_cond_t back;
 	struct cairn_reader *idle; /* last used first: its cache is the warmest */
 	unsigned n_open;

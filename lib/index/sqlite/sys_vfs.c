@@ -16,7 +16,7 @@ struct sys_kind {
 
 static struct sys_kind sys_kinds[SYS_KINDS_MAX];
 static unsigned sys_n_kinds;
-static pthread_mutex_t sys_lock = PTHREAD_MUTEX_INITIALIZER; /* over both */
+static pthread_mutex_t sys_lock = PTHREAD_MUTEX_INITIALIZER; /* guards both */
 static sqlite3_vfs sys_vfs;                                  /* the system's VFS, except xOpen */
 static sqlite3_vfs *sys_system;
 

@@ -95,11 +95,11 @@ enum cairn_tx_stmt {
 	CAIRN_TX_HAS_OBJECT,     /* of a file, in a repository */
 	CAIRN_TX_HAS_EMPTY,      /* an object of the empty file */
 	CAIRN_TX_FIND_OWN,       /* a file by its hash that an owner or the operator has */
-	CAIRN_TX_FIND_COPIED,    /* the same, that an object of a bucket or another repository has */
+	CAIRN_TX_FIND_COPIED,    /* a file by its hash that an object of a bucket or another repository has */
 	CAIRN_TX_DISOWN,         /* DROP_FILE_OWNER by the owner's number */
 	CAIRN_TX_OWNED_PAGE,     /* files of an owner; one with several claims comes more than once */
 	CAIRN_TX_UNCOUNT_FILE,   /* subtracts the objects of a file from their repositories' counts */
-	CAIRN_TX_UNCOUNT_STORED, /* likewise from their stored sizes */
+	CAIRN_TX_UNCOUNT_STORED, /* subtracts the objects of a file from their stored sizes */
 	CAIRN_TX_UNCOUNT_OWNED,  /* and from those of other owners */
 	CAIRN_TX_DROP_OBJECTS,   /* of a file */
 	CAIRN_TX_DROP_BYTES,     /* removes a file from the contents that have it */
@@ -142,7 +142,7 @@ enum cairn_tx_stmt {
 	CAIRN_TX_REPO_LINE,    /* the highest line of a repository */
 	CAIRN_TX_DROP_REFS,    /* of a repository */
 	CAIRN_TX_DROP_COMMITS, /* some of a line */
-	CAIRN_TX_DROP_ENTRIES, /* likewise; returns their contents */
+	CAIRN_TX_DROP_ENTRIES, /* removes some entries of a line; returns their contents */
 	CAIRN_TX_DROP_NEWER_COMMITS, /* some commits of a line after one, the newest first */
 	CAIRN_TX_ENTRY_PAGE,         /* some of a line's entries after a path */
 	CAIRN_TX_DROP_NEWER_ENTRIES, /* those of such a page from commits after one; returns their contents */
@@ -172,7 +172,7 @@ struct cairn_tx {
 	struct cairn_new_rows_source new_rows;
 	struct cairn_new_rows dedupe, files, references, owners; /* rows of the write at hand, to be added together */
 	struct cairn_index_tx records;                           /* this transaction, for records */
-	struct cairn_sqlite_db records_db;                       /* likewise */
+	struct cairn_sqlite_db records_db;                       /* this transaction's connection, for records */
 };
 
 /** Opens a database of this version for writing. tx is zeroed before and needs cairn_tx_close() in any case.
