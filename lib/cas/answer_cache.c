@@ -32,7 +32,7 @@ struct entry {
 /* A part holds the entries whose places fall into it. Each part has its own lock: with a single lock, eight processors
  * spent a sixth of their time waiting. */
 struct cache_part {
-	_Alignas(64) pthread_mutex_t lock; /* over everything below */
+	_Alignas(64) pthread_mutex_t lock; /* guards everything below */
 	struct entry **buckets;
 	uint64_t hits, misses; /* the fields up to here share one cache line, the only one that most hits write to */
 	uint64_t n_puts, bytes, n_entries;

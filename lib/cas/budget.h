@@ -16,7 +16,7 @@ enum { CAIRN_BUDGET_BUCKETS = 1024 };
 /** The budget of a data folder. Any thread. */
 struct cairn_budget {
 	uint64_t bytes_max, share_bytes_max; /* set at opening */
-	pthread_mutex_t lock;                /* over all below */
+	pthread_mutex_t lock;                /* guards all below */
 	uint64_t bytes;                      /* received */
 	uint64_t reserved;                   /* announced, but not yet received */
 	unsigned n_uses;

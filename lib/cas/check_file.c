@@ -6,7 +6,7 @@
 /* The state of a term's xorb. */
 enum check_term { CHECK_TERM_GOOD, CHECK_TERM_GONE, CHECK_TERM_NOT_STORED, CHECK_TERM_WRONG };
 
-/* The row is missing, or too damaged to be used. */
+/* Returns whether a row is missing or too damaged to be used. */
 static bool check_is_gone(enum cairn_status status)
 {
 	return status == CAIRN_E_NOT_FOUND || status == CAIRN_E_DAMAGED;

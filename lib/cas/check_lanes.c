@@ -11,8 +11,7 @@ enum { CHECK_LANES = 8 };
 /* The state that the lanes of a page share. */
 struct check_page {
 	struct check_run *run;
-	pthread_mutex_t
-		lock; /* over the run's report, what is bad, and all below; also whoever listens is told under it */
+	pthread_mutex_t lock; /* guards the run's report and all below; the listener is called under it */
 	uint32_t next;
 	enum cairn_status status; /* of the first lane that failed */
 };

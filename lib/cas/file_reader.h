@@ -13,7 +13,7 @@ struct cairn_file_reader;
 /** The size of the file, and the range that is read. */
 struct cairn_file_extent {
 	uint64_t file_bytes; /* of the whole file */
-	uint64_t first, end; /* of it; end exclusive. Both 0 of an empty file */
+	uint64_t first, end; /* the range, end exclusive; both 0 for an empty file */
 };
 
 /**

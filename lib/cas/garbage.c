@@ -26,7 +26,7 @@ struct collection {
 	struct cas_removal removal;
 	uint64_t n_doubted; /* xorbs spared because a file names them although no reference does */
 	struct cairn_hash swept[CAIRN_INDEX_SWEEP_MAX];
-	struct cairn_copy dead[CAIRN_INDEX_SWEEP_MAX]; /* the copies of these, where rows name copies */
+	struct cairn_copy dead[CAIRN_INDEX_SWEEP_MAX]; /* copies of the xorbs, if rows name copies */
 	struct cairn_index_copy found[CAIRN_INDEX_SWEEP_MAX];
 	uint32_t n_dead;
 };

@@ -32,7 +32,7 @@ struct cairn_cas {
 	struct cairn_index *index;            /* borrowed, like the store */
 	struct cairn_store *store;
 	struct cairn_answer_cache *cache;
-	struct cairn_guards guards; /* over the object and the row of a xorb together */
+	struct cairn_guards guards; /* guards the object and the row of a xorb together */
 	_Atomic uint64_t *verified; /* CAS_VERIFIED_MAX words: verify_read.c */
 	struct cas_verified_lists *verified_lists;
 	struct cas_losses *losses;

@@ -11,7 +11,7 @@
 struct cas_left_overs {
 	struct cairn_cas *cas;
 	const struct cairn_index_lease *lease; /* of the collection */
-	struct cas_removal *removal;           /* likewise */
+	struct cas_removal *removal;           /* the collection's */
 	bool (*stop)(void *ctx);               /* called after each copy; true ends the run early. May be NULL */
 	void *stop_ctx;
 

@@ -32,7 +32,7 @@ struct losses_found {
 };
 
 struct cas_losses {
-	pthread_mutex_t lock; /* over found, mark and has_failed; only the looking thread changes them */
+	pthread_mutex_t lock; /* guards found, mark and has_failed; only the looking thread changes them */
 	struct losses_found found;
 	struct losses_mark mark;  /* taken when the look for found began */
 	bool has_failed;          /* the last look failed */
@@ -83,7 +83,7 @@ struct losses_look {
 	void *tree;    /* owned; a tree (search.h) of owners by name */
 	size_t n_kept; /* entries of found.owners, while the tree is flattened */
 	const struct cairn_hash *file;
-	uint64_t size_bytes; /* of that file */
+	uint64_t size_bytes; /* size of that file */
 	bool is_short;       /* memory ran out */
 	struct losses_found found;
 };

@@ -12,9 +12,9 @@ struct mend {
 	const struct cairn_hash *xorb;
 	struct cairn_index_xorb row;
 	struct cairn_xorb_verifier *verifier; /* owned; of the sound copy, once found */
-	uint64_t stored_bytes;                /* of it */
+	uint64_t stored_bytes;                /* size of the sound copy */
 	unsigned copy;                        /* the number of that copy */
-	struct cairn_copy name;               /* of it */
+	struct cairn_copy name;               /* name of that copy */
 	bool unreadable, damaged;             /* the state of any copy read so far */
 	struct cairn_diag *diag;
 };

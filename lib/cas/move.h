@@ -23,7 +23,7 @@ struct cairn_move_report {
 struct cairn_move_options {
 	const char *from, *to;   /* data folders; daemons may have the first one open, and none the second */
 	const char *index;       /* URL of the second index; NULL: as that folder says, or a file in it */
-	const char *store;       /* likewise, of the second store */
+	const char *store;       /* URL of the second store; NULL: as that folder says, or a folder in it */
 	const char *secret_file; /* of both; NULL: each has DIR/secret, and the first one's is copied to the second */
 	const char *credentials; /* of stores, as in struct cairn_store_options */
 	bool finish;             /* freezes the first store from now on; at the end, the second accepts writes */

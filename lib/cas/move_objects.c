@@ -16,7 +16,7 @@ struct move_queue {
 	struct move *m;
 	struct move_object *objects;
 	size_t n;
-	pthread_mutex_t lock; /* over all below */
+	pthread_mutex_t lock; /* guards all below */
 	pthread_cond_t done;
 	size_t next, n_done;
 	bool stop;

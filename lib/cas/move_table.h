@@ -14,8 +14,8 @@ struct move_table {
 	struct move *m;
 	enum cairn_index_table table;
 	struct cairn_index_rows drop, put;           /* owned: rows yet to be dropped or put */
-	struct cairn_index_rows drop_list, put_list; /* likewise, rows of chunk lists */
-	struct cairn_index_rows there;               /* likewise, rows of the second index that put replaces */
+	struct cairn_index_rows drop_list, put_list; /* owned: rows of chunk lists yet to be dropped or put */
+	struct cairn_index_rows there;               /* owned: rows of the second index that put replaces */
 	struct cairn_sha256 *digest;                 /* owned */
 	uint64_t n_rows;
 };

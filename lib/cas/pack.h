@@ -10,7 +10,7 @@ struct cairn_pack_report {
 	uint64_t total_bytes;            /* of the xorbs to be packed */
 	uint64_t n_packed, bytes_packed; /* already in the pack */
 	bool durable;                    /* the pack is complete and serves; only the removal follows */
-	uint64_t n_moved;                /* of these, removed from the object folder */
+	uint64_t n_moved;                /* packed objects that are removed from the object folder */
 };
 
 struct cairn_pack_options {

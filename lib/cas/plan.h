@@ -44,7 +44,7 @@ struct cairn_byte_range {
 		CAIRN_RANGE_FROM_TO, /* first..last, last inclusive; UINT64_MAX: to the end */
 		CAIRN_RANGE_SUFFIX,  /* the last suffix_bytes bytes */
 	} kind;
-	uint64_t first, last;  /* FROM_TO */
+	uint64_t first, last;  /* for CAIRN_RANGE_FROM_TO */
 	uint64_t suffix_bytes; /* SUFFIX */
 };
 

@@ -18,7 +18,7 @@ void cairn_proof_parts_free(struct cairn_proof_parts *parts);
 
 /** The parameters and results of a turn. Set the first group; zero the rest. */
 struct cairn_proof_turn {
-	struct cairn_proof_parts *parts; /* the same in all turns */
+	struct cairn_proof_parts *parts; /* keep the same object for all turns */
 	int64_t after_owner;             /* owner of the turn before; -1: this is the first */
 	int64_t now_unix_s;
 	const struct cairn_index_lease *lease;                      /* of cairn_cas_take_proving() */

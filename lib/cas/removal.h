@@ -21,7 +21,7 @@ struct cas_removal {
 	struct cairn_diag diag;                           /* of the end */
 	struct cairn_hash first;                          /* the first kept object */
 	struct cairn_copy copy;                           /* its name, if it has one */
-	char why[sizeof(((struct cairn_diag *)0)->text)]; /* likewise */
+	char why[sizeof(((struct cairn_diag *)0)->text)]; /* the reason, if it has one */
 };
 
 void cas_removal_init(struct cas_removal *r, struct cairn_cas *cas);

@@ -16,7 +16,7 @@ struct cairn_spill {
 	uint64_t bytes_max;
 	struct cairn_spool *spool; /* NULL: all of it is in buf */
 	enum cairn_status status;  /* sticky: the first failure */
-	struct cairn_diag diag;    /* of that */
+	struct cairn_diag diag;    /* reason of that failure */
 	uint64_t over_bytes;       /* with CAIRN_E_LIMIT: the length when the limit was exceeded */
 };
 

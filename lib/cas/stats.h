@@ -15,8 +15,8 @@ struct cairn_cas_stats {
 	uint64_t chunks_verified;                          /* of xorbs and shards, since opening */
 	uint64_t xorbs_stored, xorb_bytes_stored;          /* since opening */
 	uint64_t objects_damaged, xorbs_lost, xorbs_found; /* noticed since opening */
-	uint64_t contents_damaged;                         /* likewise; each time they are read */
-	uint64_t slow_writes;                              /* likewise: writes that waited for a disk (slow_disk.h) */
+	uint64_t contents_damaged;                         /* since opening, counted at each read */
+	uint64_t slow_writes; /* since opening: writes that waited for a disk (slow_disk.h) */
 	struct cairn_index_stats index;
 	struct cairn_store_room room; /* in the object store */
 	bool has_traffic;             /* the object store is a service */

@@ -21,7 +21,7 @@ struct kept_list {
 };
 
 struct cas_verified_lists {
-	pthread_mutex_t lock; /* over everything below */
+	pthread_mutex_t lock; /* guards everything below */
 	uint64_t bytes_max, bytes, hits, added, n;
 	struct kept_list *newest, *oldest;
 	struct kept_list *buckets[LISTS_BUCKETS];
