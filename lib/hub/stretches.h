@@ -11,7 +11,7 @@ enum { CAIRN_STRETCHES_MAX = 1 << 20 /* 24 bytes of memory each */ };
 struct cairn_stretch {
 	int64_t xorb;
 	uint32_t file;  /* the caller's number for it */
-	uint32_t bytes; /* of these chunks, before compression */
+	uint32_t bytes; /* raw bytes of the chunks */
 	uint16_t start, end;
 };
 

@@ -33,10 +33,10 @@ struct usage_work {
 	uint32_t n_rows, rows_cap;
 	uint32_t *members; /* of the file that is visited; n_rows of room */
 	uint32_t n_members;
-	struct usage_sets sets; /* of this round */
+	struct usage_sets sets; /* sets of this round */
 	struct usage_piece *pieces;
 	uint32_t n_pieces, pieces_max;
-	int64_t from_xorb, to_xorb; /* of this round; to_xorb 0: no end */
+	int64_t from_xorb, to_xorb; /* xorbs of this round; to_xorb 0: no end */
 	bool sets_are_full;         /* that ended the round */
 	bool counts_files;          /* this round does: the first one */
 	bool is_whole;              /* the pieces are those of all files, with their places */
