@@ -12,7 +12,7 @@ enum { STORE_OPEN_FILES_MAX = 128 };
 /** Any thread. Each object has one place in the table; another object of that place evicts it. */
 struct store_open_files {
 	struct store_open_file {
-		pthread_mutex_t lock; /* over the place; one lock each, because dup() is slow */
+		pthread_mutex_t lock; /* guards the place; one lock each, because dup() is slow */
 		uint64_t n_forgotten; /* calls of store_open_files_forget() */
 		struct cairn_hash hash;
 		int fd; /* owned; -1: the place is free */

@@ -15,10 +15,10 @@ struct store_pack;
  * moved into the folder are found without a restart, and removed ones are forgotten. */
 struct store_packs {
 	int dir_fd;              /* DIR/packs */
-	pthread_rwlock_t lock;   /* over the list */
+	pthread_rwlock_t lock;   /* guards the list */
 	struct store_pack **all; /* by name */
 	size_t n;
-	pthread_mutex_t scan_lock;   /* over the fields below; taken before lock */
+	pthread_mutex_t scan_lock;   /* guards the fields below; taken before lock */
 	struct timespec scanned;     /* the folder's time at the last scan */
 	int64_t scanned_ms;          /* time of that scan, by cairn_clock_mono_ms() */
 	bool scan_again;             /* the folder may change without a new time */

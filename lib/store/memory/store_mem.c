@@ -21,7 +21,7 @@ struct store_mem_blob {
 
 struct store_mem {
 	struct cairn_store base;
-	pthread_mutex_t lock; /* over all below */
+	pthread_mutex_t lock; /* guards all below */
 	struct store_mem_blob *blobs;
 	uint64_t n_blobs; /* ever stored */
 };

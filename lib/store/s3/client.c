@@ -33,7 +33,7 @@ struct s3_client {
 	struct s3_place place;
 	struct s3_http *http;
 	const char *credentials_from; /* borrowed */
-	pthread_mutex_t lock;         /* over all below */
+	pthread_mutex_t lock;         /* guards all below */
 	struct s3_credentials credentials;
 	int64_t renew_unix_s; /* when to renew the credentials; INT64_MAX: never */
 	uint64_t generation;  /* of the credentials; rises with each change */

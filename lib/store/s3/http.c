@@ -13,7 +13,7 @@
 enum { HTTP_BLOCK_BYTES = 512 * 1024 };
 
 struct s3_http {
-	pthread_mutex_t lock; /* over the fields below */
+	pthread_mutex_t lock; /* guards the fields below */
 	CURL *idle[S3_HTTP_IDLE_MAX];
 	size_t n_idle;
 	bool silent;

@@ -35,7 +35,7 @@ struct store_s3 {
 	char *credentials;
 	char owner[STORE_S3_OWNER_BYTES + 1]; /* empty: opened beside */
 	int scratch_fd;
-	pthread_mutex_t lock; /* over last_ms */
+	pthread_mutex_t lock; /* guards last_ms */
 	int64_t last_ms;      /* in the last name given to a copy */
 };
 
