@@ -29,7 +29,7 @@
 
 /** The last answer of /ready, cached for a second: the check writes to the disk, and anybody may ask. */
 struct app_ready {
-	pthread_mutex_t lock; /* over the rest */
+	pthread_mutex_t lock; /* guards the rest */
 	bool checking;        /* on one worker, without the lock */
 	int64_t checked_ms;   /* of cairn_clock_mono_ms(); 0: never */
 	enum cairn_status status;

@@ -12,7 +12,7 @@ enum { GROWTH_DAYS = 30 };
 
 /** Bytes of stored xorbs when the daemon was first seen on each of the last days (UTC). */
 struct growth {
-	pthread_mutex_t lock;       /* over the rest */
+	pthread_mutex_t lock;       /* guards the rest */
 	int64_t newest_day;         /* days since 1970; 0: no day is known */
 	int64_t bytes[GROWTH_DAYS]; /* the newest first; -1: the daemon did not run */
 };

@@ -25,7 +25,7 @@ struct recent_request {
 
 /** Empty when zeroed, except for the lock, which recent_init() makes. Any thread. */
 struct recent {
-	pthread_mutex_t lock; /* over all */
+	pthread_mutex_t lock; /* guards all */
 	struct recent_ring {
 		uint64_t n; /* since the start */
 		struct recent_request kept[RECENT_KEPT];

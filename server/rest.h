@@ -9,7 +9,7 @@
 
 /** Must not move. */
 struct rest {
-	pthread_mutex_t lock; /* over the rest */
+	pthread_mutex_t lock; /* guards the rest */
 	pthread_cond_t wake;
 	bool woken, ending;
 };

@@ -93,8 +93,8 @@ static int calls_allow_some(scmp_filter_ctx filter)
 		{"prlimit64", SCMP_A0(SCMP_CMP_EQ, 0)},
 		{"prlimit64", SCMP_A0(SCMP_CMP_EQ, self)},
 		{"prctl", SCMP_A0(SCMP_CMP_EQ, PR_SET_NAME)},
-		{"ioprio_set", SCMP_A1(SCMP_CMP_EQ, 0)},  /* its own threads only */
-		{"setpriority", SCMP_A1(SCMP_CMP_EQ, 0)}, /* likewise */
+		{"ioprio_set", SCMP_A1(SCMP_CMP_EQ, 0)},  /* only for its own threads */
+		{"setpriority", SCMP_A1(SCMP_CMP_EQ, 0)}, /* only for its own threads */
 		{"sendto", SCMP_A3(SCMP_CMP_MASKED_EQ, MSG_FASTOPEN, 0)},
 		{"sendmsg", SCMP_A2(SCMP_CMP_MASKED_EQ, MSG_FASTOPEN, 0)},
 	};

@@ -12,7 +12,7 @@
 
 enum {
 	SCRUB_KEEP_EVERY_MS = 60 * 1000, /* at most so much is repeated after a crash */
-	SCRUB_SHARE_EVERY_MS = 2 * 1000, /* the same where other daemons read the note and take over */
+	SCRUB_SHARE_EVERY_MS = 2 * 1000, /* the same interval where other daemons read the note and take over */
 	SCRUB_BYTES_MIN = 4096,          /* size counted for a xorb without bytes here */
 	SCRUB_DEFAULT_S = 7 * 24 * 3600, /* length of a pass begun by hand if scrub_period is 0 */
 };

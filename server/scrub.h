@@ -38,7 +38,7 @@ struct scrub_kept {
 
 /** Part of the app; zeroed, then scrub_init(). */
 struct scrub {
-	pthread_mutex_t lock; /* over the next two */
+	pthread_mutex_t lock; /* guards the next two */
 	struct scrub_kept kept;
 	int64_t version;                   /* of the note in the index, where several daemons share an index */
 	atomic_bool holds;                 /* this daemon is the one that reads */

@@ -15,7 +15,7 @@ struct session {
 
 struct sessions {
 	struct cairn_cas *cas; /* NULL: sessions are in memory */
-	pthread_mutex_t lock;  /* over all */
+	pthread_mutex_t lock;  /* guards all */
 	struct session all[SESSIONS_MAX];
 };
 

@@ -30,7 +30,7 @@ struct tls_pair {
 
 struct tls {
 	char *certificate, *key;
-	pthread_mutex_t lock; /* over current */
+	pthread_mutex_t lock; /* guards current */
 	struct tls_pair *current;
 	_Atomic int64_t expires_unix_s;
 };

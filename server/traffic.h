@@ -22,7 +22,7 @@ struct traffic_step {
 
 /** Empty when zeroed, except for the lock, which traffic_init() makes. */
 struct traffic {
-	pthread_mutex_t lock;                     /* over all */
+	pthread_mutex_t lock;                     /* guards all */
 	bool looked;                              /* traffic_look() was called */
 	int64_t step;                             /* number of the current step, by the monotonic clock */
 	struct metrics_total begin;               /* the totals when the current step began */

@@ -278,13 +278,13 @@ struct http_summary {
 struct http_server_options {
 	int listen_fd;                        /* listening, non-blocking; taken over */
 	unsigned connections_max;             /* in all */
-	unsigned connections_per_address_max; /* over it: 429 and close */
+	unsigned connections_per_address_max; /* more connections: 429 and close */
 	unsigned idle_timeout_s;              /* between bytes, and for an idle connection */
 	unsigned head_timeout_s;              /* from the first byte of a head to its end */
 	unsigned request_timeout_s;           /* for the whole of a body to arrive */
 	size_t head_bytes_max;                /* request line and headers */
 	uint64_t rate_per_address;            /* requests a second, over it: 429; 0: no limit */
-	uint64_t rate_per_token;              /* the same for requests with one token */
+	uint64_t rate_per_token;              /* requests a second with one token, over it: 429; 0: no limit */
 	uint64_t rate_burst_s;                /* how many seconds' worth of them may come at once */
 	/** HTTPS: writes to a session of GnuTLS, past the HTTP library. @return false: not all was taken; NULL: HTTP */
 	bool (*tls_send)(void *session, const void *bytes, size_t len);

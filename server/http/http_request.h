@@ -48,7 +48,7 @@ struct http_thread {
 	struct MHD_Daemon *daemon; /* the library's, with this one thread */
 	struct http_kept *miss;    /* reply for unknown chunks; one per thread, to share no reference count */
 	atomic_int n_slots;        /* connections handed to it and not closed */
-	atomic_int n_open;         /* of these, the ones it has begun with */
+	atomic_int n_open;         /* connections begun and not closed */
 	atomic_uint n_handed;      /* ever */
 	unsigned n_handed_before;  /* at the last tick */
 	atomic_uint
@@ -86,7 +86,7 @@ struct http_server {
 	atomic_bool drained;  /* no further request may wait */
 	atomic_bool closing;  /* streams must not wait either */
 	pthread_t ticker;
-	pthread_mutex_t lock; /* over stopping */
+	pthread_mutex_t lock; /* guards stopping */
 	pthread_cond_t wake;  /* stopping has changed, or a request has ended while draining */
 	bool stopping;
 };

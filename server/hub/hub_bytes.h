@@ -22,7 +22,7 @@ struct hub_bytes {
 	const char *type;                 /* media type */
 	char etag[HUB_ETAG_BYTES];        /* with its quotes */
 	char hash[CAIRN_HASH_TEXT_BYTES]; /* for clients that read it from the store; "": they cannot */
-	char refresh[HUB_REFRESH_BYTES];  /* after the repository's address: where these get tokens */
+	char refresh[HUB_REFRESH_BYTES];  /* after the repository's address: the URL for tokens */
 	bool for_good;                    /* the file at this address never changes */
 	/* If hub_bytes_wanted(), run() also sets kept or open: */
 	uint8_t *kept; /* the whole file, or NULL if the range starts past the end; owned */

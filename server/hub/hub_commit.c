@@ -25,7 +25,7 @@ struct commit_request {
 	struct hub_repo repo;
 	const char *raw;                 /* the revision, as the address has it; the request's */
 	bool is_pull;                    /* create_pr: a new pull request has the commit */
-	int64_t number;                  /* of that */
+	int64_t number;                  /* number of that pull request */
 	struct cairn_hub_commit lines;   /* owned */
 	uint8_t *attributes, *ignore;    /* text of these files; owned */
 	struct cairn_hub_wanted *wanted; /* files that must go to the store; owned */

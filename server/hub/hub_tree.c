@@ -23,7 +23,7 @@ struct tree_request {
 	struct hub_repo repo;
 	struct hub_entries entries; /* owned */
 	const char *place;          /* revision, and path of a tree: as the address has it; the request's */
-	const char *cursor;         /* likewise */
+	const char *cursor;         /* as the address has it; the request's */
 	bool recursive, expand, is_form;
 	uint32_t limit, n_asked;
 	char folder[CAIRN_INDEX_PATH_MAX + 1];

@@ -23,7 +23,7 @@ struct usage_kept {
 struct hub_usage {
 	struct cairn_work work; /* first: of a refresh */
 	struct app *app;
-	pthread_mutex_t lock; /* over the rest */
+	pthread_mutex_t lock; /* guards the rest */
 	bool computing, queued;
 	struct usage_kept *last; /* the newest first */
 };

@@ -19,13 +19,12 @@ struct route_job {
 	struct cairn_body *body;       /* in memory while run() looks at it (cas/body.h); NULL: run() needs none */
 	enum cairn_status body_status; /* why it could not be read, so that run() was not called */
 	bool for_reply;                /* run() changes nothing: it may be skipped when the client has gone */
-	bool not_run;                  /* for that reason, or because the workers' queue was full */
+	bool not_run;                  /* skipped because the client has gone, or because the workers' queue was full */
 	bool too_late;                 /* not run because no worker was free within ROUTE_JOB_WAIT_US */
 };
 
 /**
- * Make a zeroed state of so many bytes that begins with a job, and give it to the request.
- * @return NULL without memory: that was replied
+ * Makes a zeroed state, which begins with a job, for the request. @return NULL: no memory; an error was replied
  */
 void *route_job_new(struct http_request *req, size_t bytes, void (*run)(struct route_job *job),
 		    void (*reply)(struct http_request *req, struct route_job *job));

@@ -22,7 +22,7 @@ enum { PACKS_JSON_BYTES_MAX = 256 * 1024 };
 static struct packs_job {
 	struct cairn_work work;
 	struct app *app;
-	pthread_mutex_t lock; /* over all below */
+	pthread_mutex_t lock; /* guards all below */
 	uint64_t id;          /* 0: no packing yet */
 	bool running;
 	int64_t older_than_s;

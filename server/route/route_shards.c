@@ -32,7 +32,7 @@ struct shard_request {
 	struct route_piece piece; /* while the body arrives */
 	bool framed;              /* /v2 */
 
-	pthread_mutex_t lock; /* over all below */
+	pthread_mutex_t lock; /* guards all below */
 	unsigned refs;
 	struct http_request *req; /* suspended; NULL once resumed */
 	struct http_stream *stream;
