@@ -19,7 +19,7 @@
 enum {
 	CLIENT_CONNECT_TIMEOUT_S = 30,
 	CLIENT_STALL_TIMEOUT_S = 300, /* without a byte in either direction */
-	CLIENT_SMALL_TIMEOUT_S = 30,  /* the same for requests that are answered at once */
+	CLIENT_SMALL_TIMEOUT_S = 30,  /* without a byte, for requests that are answered at once */
 	CLIENT_RETRY_FIRST_MS = 500,
 	CLIENT_RETRY_MAX_MS = 60 * 1000,
 	CLIENT_TELL_FROM_MS = 2000, /* report waits and failed tries from this length on */

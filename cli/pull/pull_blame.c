@@ -11,7 +11,7 @@ enum { BLAME_QUERIES_MAX = 4 }; /* list of a xorb */
 struct blame {
 	struct client *client;
 	struct cairn_diag *diag;
-	struct cairn_buf bytes; /* key of the current answer */
+	struct cairn_buf bytes; /* bytes of the current answer */
 	bool found;
 };
 

@@ -72,7 +72,7 @@ bool cairn_backup_time_parse(const char *text, int64_t *last_unix_s)
 	(void)timegm(&real);
 	if (real.tm_mday != at[2]) /* no such day in the month */
 		return false;
-	/* The result is the second before the next year, month, day and so on. */
+	/* The end is the second before the next year, month, day and so on. */
 	tm.tm_year += n == 1;
 	tm.tm_mon += n == 2;
 	tm.tm_mday += n == 3;

@@ -27,7 +27,7 @@ struct workers_lane {
 };
 
 struct cairn_workers {
-	pthread_mutex_t lock; /* over the fields below except threads */
+	pthread_mutex_t lock; /* guards the fields below except threads */
 	struct workers_idle {
 		pthread_cond_t wake;
 		unsigned n;

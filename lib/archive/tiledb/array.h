@@ -26,7 +26,7 @@ struct cairn_tiledb_array {
 	int dir_fd;
 	struct cairn_tiledb_codec *codec;
 	char schema_name[CAIRN_TILEDB_NAME_MAX + 1]; /* the newest schema */
-	struct cairn_tiledb_schema schema;           /* likewise */
+	struct cairn_tiledb_schema schema;           /* the newest schema, parsed */
 	char **fragments;                            /* names of valid fragments, oldest first */
 	uint32_t n_fragments;
 	uint32_t n_ignored; /* other fragments: not committed, or replaced by a consolidated one */
