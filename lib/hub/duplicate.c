@@ -92,7 +92,7 @@ static enum cairn_status duplicate_read(struct cairn_cas *cas, const struct cair
 					struct duplicate *d, struct cairn_diag *diag)
 {
 	struct cairn_index_commit head;
-	enum cairn_status status = cairn_hub_find_revision(cas, source, "main", &head, diag);
+	enum cairn_status status = cairn_hub_find_ref(cas, source, CAIRN_HUB_MAIN, &head, diag);
 	if (status == CAIRN_OK)
 		status = cairn_hub_list_all(cas, &head, duplicate_take, d, diag);
 	if (d->status == CAIRN_E_LIMIT)

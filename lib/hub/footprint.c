@@ -97,7 +97,8 @@ static enum cairn_status foot_list_refs(struct foot_run *run)
 		struct cairn_index_commit commit;
 		char oid[CAIRN_GIT_OID_CHARS + 1];
 		cairn_git_oid_text(oid, &run->refs[i]);
-		status = cairn_index_find_commit(cairn_cas_index(run->cas), run->repo->id, oid, &commit);
+		status = cairn_index_find_commit(cairn_cas_index(run->cas), run->repo->id, oid, CAIRN_INDEX_ALL_COMMITS,
+						 &commit);
 		if (status == CAIRN_OK)
 			status = foot_list_commit(run, &commit);
 		else if (status == CAIRN_E_NOT_FOUND) /* the ref was moved meanwhile */

@@ -95,7 +95,7 @@ enum cairn_status cairn_hub_lfs_files(struct cairn_cas *cas, const struct cairn_
 	enum cairn_status status =
 		cairn_cas_each_file(cas, owner, &behind, CAIRN_HUB_LFS_FILES_MAX, files_take, out, &out->more);
 	if (status == CAIRN_OK)
-		status = cairn_hub_find_revision(cas, repo, CAIRN_HUB_MAIN, &head, diag);
+		status = cairn_hub_find_ref(cas, repo, CAIRN_HUB_MAIN, &head, diag);
 	paths.commits = calloc(out->n + 1, sizeof(*paths.commits));
 	if (status == CAIRN_OK)
 		status = paths.commits ? files_name(cas, &head, &paths, diag) : CAIRN_E_NOMEM;
@@ -180,7 +180,7 @@ static enum cairn_status files_leave_branch(struct cairn_cas *cas, const struct 
 	struct cairn_git_oid oid;
 	memcpy(revision + at, branch, strlen(branch) + 1);
 	files_deletion_clear(d);
-	enum cairn_status status = cairn_hub_find_revision(cas, repo, revision, &head, diag);
+	enum cairn_status status = cairn_hub_find_ref(cas, repo, revision, &head, diag);
 	if (status == CAIRN_OK)
 		status = files_find_paths(cas, &head, d, diag);
 	if (status != CAIRN_OK || d->n_operations == 0)

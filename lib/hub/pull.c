@@ -60,9 +60,9 @@ enum cairn_status cairn_hub_add_pull(struct cairn_cas *cas, const struct cairn_h
 }
 
 /* Finds where a pull request starts: at main, or at the commit that the client began with. */
-static enum cairn_status pull_find_start(struct cairn_cas *cas, const struct cairn_index_repo *repo,
-					 const char *revision, const char *parent, struct cairn_index_commit *out,
-					 struct cairn_diag *diag)
+static enum cairn_status pull_find_start(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
+					 const struct cairn_index_repo *repo, const char *revision, const char *parent,
+					 struct cairn_index_commit *out, struct cairn_diag *diag)
 {
 	struct cairn_hub_ref_name ref;
 	cairn_hub_ref_name(revision, &ref);
@@ -75,7 +75,7 @@ static enum cairn_status pull_find_start(struct cairn_cas *cas, const struct cai
 	if (ref.kind != CAIRN_INDEX_BRANCH || strcmp(ref.name, CAIRN_HUB_MAIN) != 0)
 		return cairn_fail(diag, CAIRN_E_USAGE, "pr.base", CAIRN_NO_OFFSET,
 				  "a pull request is for main, and begins there: \"%.100s\" is not main", revision);
-	return parent ? cairn_hub_find_revision(cas, repo, parent, out, diag) : CAIRN_OK;
+	return parent ? cairn_hub_find_revision(cas, asker, repo, parent, out, diag) : CAIRN_OK;
 }
 
 enum cairn_status cairn_hub_commit_pull(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
@@ -86,7 +86,7 @@ enum cairn_status cairn_hub_commit_pull(struct cairn_cas *cas, const struct cair
 	struct cairn_index_commit start;
 	enum cairn_status status = cairn_hub_may_name(asker, commit, diag);
 	if (status == CAIRN_OK)
-		status = pull_find_start(cas, repo, revision, commit->parent, &start, diag);
+		status = pull_find_start(cas, asker, repo, revision, commit->parent, &start, diag);
 	return status == CAIRN_OK ? pull_add(cas, asker, repo, &start, commit, number, oid, diag) : status;
 }
 
@@ -400,7 +400,7 @@ enum cairn_status cairn_hub_merge_pull(struct cairn_cas *cas, const struct cairn
 	if (pull->state != CAIRN_HUB_PULL_OPEN)
 		return cairn_fail(diag, CAIRN_E_CONFLICT, "pr.ended", CAIRN_NO_OFFSET,
 				  "The pull request was merged or closed: open another");
-	enum cairn_status status = cairn_hub_find_revision(cas, repo, CAIRN_HUB_MAIN, &m.main, diag);
+	enum cairn_status status = cairn_hub_find_ref(cas, repo, CAIRN_HUB_MAIN, &m.main, diag);
 	if (status == CAIRN_OK)
 		status = cairn_hub_compare(cas, &pull->first, &pull->head, CAIRN_INDEX_OPERATIONS_MAX, &m.changes);
 	if (status == CAIRN_OK && m.changes.more)

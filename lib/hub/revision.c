@@ -91,9 +91,9 @@ bool cairn_hub_split_revision(const char *raw, unsigned n_segments, char revisio
 
 /* --- finding ------------------------------------------------------------------------------------------------------ */
 
-/* @param with_commits  also look up the id of a commit */
+/* Finds a branch, a tag or a pull request. @param[out] sure  a revision of this form names no commit */
 static enum cairn_status revision_look(struct cairn_cas *cas, const struct cairn_index_repo *repo, const char *revision,
-				       bool with_commits, struct cairn_index_commit *out)
+				       bool *sure, struct cairn_index_commit *out)
 {
 	struct cairn_index *ix = cairn_cas_index(cas);
 	struct cairn_hub_ref_name ref;
@@ -101,9 +101,26 @@ static enum cairn_status revision_look(struct cairn_cas *cas, const struct cairn
 	enum cairn_status status = cairn_index_ref(ix, repo->id, ref.kind, ref.name, out);
 	if (status == CAIRN_E_NOT_FOUND && !ref.sure)
 		status = cairn_index_ref(ix, repo->id, CAIRN_INDEX_TAG, revision, out);
-	if (status == CAIRN_E_NOT_FOUND && !ref.sure && with_commits)
-		status = cairn_index_find_commit(ix, repo->id, revision, out);
+	*sure = ref.sure;
 	return status;
+}
+
+/* Finds a commit by its id. A commit that no ref leads to may have been squashed because of what it has, so only those
+ * who may write find it. A reached commit goes first: the digits of another one do not make its own ambiguous. */
+static enum cairn_status revision_find_commit(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
+					      const struct cairn_index_repo *repo, const char *id,
+					      struct cairn_index_commit *out)
+{
+	struct cairn_index *ix = cairn_cas_index(cas);
+	enum cairn_hub_access access;
+	enum cairn_status status = cairn_index_find_commit(ix, repo->id, id, CAIRN_INDEX_REACHED, out);
+	if (status != CAIRN_E_NOT_FOUND)
+		return status;
+	status = cairn_hub_access_in(cas, asker, repo->account, &access);
+	if (status != CAIRN_OK)
+		return status;
+	return access < CAIRN_HUB_WRITE ? CAIRN_E_NOT_FOUND
+					: cairn_index_find_commit(ix, repo->id, id, CAIRN_INDEX_ALL_COMMITS, out);
 }
 
 static enum cairn_status revision_unknown(struct cairn_diag *diag)
@@ -111,29 +128,45 @@ static enum cairn_status revision_unknown(struct cairn_diag *diag)
 	return cairn_fail(diag, CAIRN_E_NOT_FOUND, "revision.unknown", CAIRN_NO_OFFSET, "Revision not found");
 }
 
-enum cairn_status cairn_hub_find_revision(struct cairn_cas *cas, const struct cairn_index_repo *repo,
-					  const char *revision, struct cairn_index_commit *out, struct cairn_diag *diag)
+enum cairn_status cairn_hub_find_ref(struct cairn_cas *cas, const struct cairn_index_repo *repo, const char *revision,
+				     struct cairn_index_commit *out, struct cairn_diag *diag)
 {
-	enum cairn_status status = revision_look(cas, repo, revision, true, out);
+	bool sure;
+	enum cairn_status status = revision_look(cas, repo, revision, &sure, out);
+	return status == CAIRN_E_NOT_FOUND ? revision_unknown(diag) : status;
+}
+
+enum cairn_status cairn_hub_find_revision(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
+					  const struct cairn_index_repo *repo, const char *revision,
+					  struct cairn_index_commit *out, struct cairn_diag *diag)
+{
+	bool sure;
+	enum cairn_status status = revision_look(cas, repo, revision, &sure, out);
+	if (status == CAIRN_E_NOT_FOUND && !sure)
+		status = revision_find_commit(cas, asker, repo, revision, out);
 	return status == CAIRN_E_NOT_FOUND ? revision_unknown(diag) : status;
 }
 
 /* No ref's name is the start of another's up to a slash (ref.nested), except for refs older than that rule. No name
  * begins with a commit's id, and clients that fetch file after file use such an id. */
-enum cairn_status cairn_hub_find_place(struct cairn_cas *cas, const struct cairn_index_repo *repo, const char *raw,
+enum cairn_status cairn_hub_find_place(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
+				       const struct cairn_index_repo *repo, const char *raw,
 				       struct cairn_index_commit *out, char path[static CAIRN_INDEX_PATH_MAX + 1],
 				       struct cairn_diag *diag)
 {
 	char revision[CAIRN_HUB_REVISION_MAX + 1];
+	bool sure;
 	enum cairn_status status = CAIRN_E_NOT_FOUND;
 	bool split = revision_is_oid(raw) && cairn_hub_split_revision(raw, 1, revision, path);
 	if (split)
-		status = cairn_index_find_commit(cairn_cas_index(cas), repo->id, revision, out);
+		status = revision_find_commit(cas, asker, repo, revision, out);
 	for (unsigned n = REVISION_SEGMENTS_MAX; n > 0 && status == CAIRN_E_NOT_FOUND; n--) {
 		if (!cairn_hub_split_revision(raw, n, revision, path))
 			continue;
 		split = true;
-		status = revision_look(cas, repo, revision, n == 1, out);
+		status = revision_look(cas, repo, revision, &sure, out);
+		if (status == CAIRN_E_NOT_FOUND && n == 1 && !sure)
+			status = revision_find_commit(cas, asker, repo, revision, out);
 	}
 	if (!split)
 		return cairn_fail(diag, CAIRN_E_FORMAT, "revision.text", CAIRN_NO_OFFSET,
@@ -162,7 +195,8 @@ enum cairn_status cairn_hub_add_ref(struct cairn_cas *cas, const struct cairn_hu
 		return cairn_fail(diag, CAIRN_E_USAGE, "ref.name", CAIRN_NO_OFFSET,
 				  "\"%.100s\" is no name for a branch or a tag", ref->name);
 	if (!ref->empty)
-		status = cairn_hub_find_revision(cas, repo, ref->start ? ref->start : CAIRN_HUB_MAIN, &start, diag);
+		status = cairn_hub_find_revision(cas, asker, repo, ref->start ? ref->start : CAIRN_HUB_MAIN, &start,
+						 diag);
 	if (status != CAIRN_OK)
 		return status;
 	cairn_hub_email(email, author);

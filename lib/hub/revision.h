@@ -31,18 +31,25 @@ bool cairn_hub_ref_is_good(const char *name);
 bool cairn_hub_split_revision(const char *raw, unsigned n_segments, char revision[static CAIRN_HUB_REVISION_MAX + 1],
 			      char path[static CAIRN_INDEX_PATH_MAX + 1]);
 
+/** Finds the commit of a branch, a tag or a pull request: as cairn_hub_find_revision(), but no commit by its id. */
+CAIRN_MUST_USE enum cairn_status cairn_hub_find_ref(struct cairn_cas *cas, const struct cairn_index_repo *repo,
+						    const char *revision, struct cairn_index_commit *out,
+						    struct cairn_diag *diag);
+
 /** Finds the commit of a revision: a branch, a tag, a commit's id or at least 4 digits of it, "HEAD", "refs/heads/x",
- * "refs/tags/x", "refs/pr/N". @return CAIRN_OK; CAIRN_E_NOT_FOUND (revision.unknown); as index and store */
-CAIRN_MUST_USE enum cairn_status cairn_hub_find_revision(struct cairn_cas *cas, const struct cairn_index_repo *repo,
-							 const char *revision, struct cairn_index_commit *out,
-							 struct cairn_diag *diag);
+ * "refs/tags/x", "refs/pr/N". Only an asker who may write finds a commit that no branch, tag or pull request leads to.
+ * @return CAIRN_OK; CAIRN_E_NOT_FOUND (revision.unknown); as index and store */
+CAIRN_MUST_USE enum cairn_status cairn_hub_find_revision(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
+							 const struct cairn_index_repo *repo, const char *revision,
+							 struct cairn_index_commit *out, struct cairn_diag *diag);
 
 /** Finds revision and path in the raw end of an address, "feat/x/a/b": the longest start that is a known revision
  * counts.
  *  @param[out] path  CAIRN_INDEX_PATH_MAX + 1 bytes; "" for the top folder
  *  @return as above; CAIRN_E_FORMAT an escape is broken, or a part is too long (revision.text) */
-CAIRN_MUST_USE enum cairn_status cairn_hub_find_place(struct cairn_cas *cas, const struct cairn_index_repo *repo,
-						      const char *raw, struct cairn_index_commit *out,
+CAIRN_MUST_USE enum cairn_status cairn_hub_find_place(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
+						      const struct cairn_index_repo *repo, const char *raw,
+						      struct cairn_index_commit *out,
 						      char path[static CAIRN_INDEX_PATH_MAX + 1],
 						      struct cairn_diag *diag);
 

@@ -180,7 +180,8 @@ static enum cairn_status search_commit(struct search *s, const struct cairn_inde
 	struct cairn_index_commit commit;
 	if (repo->kind == CAIRN_INDEX_BUCKET)
 		return CAIRN_OK;
-	enum cairn_status status = cairn_index_find_commit(cairn_cas_index(s->cas), repo->id, s->text, &commit);
+	enum cairn_status status =
+		cairn_index_find_commit(cairn_cas_index(s->cas), repo->id, s->text, CAIRN_INDEX_REACHED, &commit);
 	if (status == CAIRN_E_NOT_FOUND)
 		return CAIRN_OK;
 	return status == CAIRN_OK ? search_tell(s, repo, CAIRN_HUB_FIND_COMMIT, NULL) : status;

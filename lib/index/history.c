@@ -32,10 +32,21 @@ enum { HISTORY_COMMITS = 100 }; /* numbers of commits in a page */
 	" WHERE l.id = h.line AND f.id = l.fork AND l.parent IS NOT NULL AND f.number > $3) " COMMIT MESSAGE LEFT      \
 	" ORDER BY c.number DESC"
 
+/* Commits c of repository $1 with ids from $2 to $3. */
+#define FOUND " FROM commit_ c WHERE c.repo = $1 AND c.oid BETWEEN $2 AND $3"
+/* A ref of the commit's own line leads to it, or a ref of a line that came from that one, at this commit or later.
+ * Later commits of a line have higher ids. The second search runs only where the first one finds no ref. */
+#define REACHED                                                                                                        \
+	" AND (EXISTS(SELECT 1 FROM ref r WHERE r.line = c.line AND (r.commit_ = 0 OR r.commit_ >= c.id))"             \
+	" OR EXISTS(WITH RECURSIVE u(line) AS (SELECT l.id FROM line l WHERE l.parent = c.line AND l.fork >= c.id"     \
+	" UNION ALL SELECT l.id FROM u CROSS JOIN line l WHERE l.parent = u.line)"                                     \
+	" SELECT 1 FROM u CROSS JOIN ref r WHERE r.line = u.line))"
+
 CAIRN_SQL(HISTORY_REF, COMMIT NAMED " AND r.kind = $2 AND r.name = $3");
 CAIRN_SQL(HISTORY_EACH_REF,
 	  "SELECT r.kind, r.name, c.oid, r.kind = 3 AND r.commit_ <> 0" NAMED " ORDER BY r.kind, r.name");
-CAIRN_SQL(HISTORY_FIND, COMMIT " FROM commit_ c WHERE c.repo = $1 AND c.oid BETWEEN $2 AND $3 LIMIT 2");
+CAIRN_SQL(HISTORY_FIND, COMMIT FOUND " LIMIT 2");
+CAIRN_SQL(HISTORY_FIND_REACHED, COMMIT FOUND REACHED " LIMIT 2");
 CAIRN_SQL(HISTORY_BY_ID, COMMIT " FROM commit_ c WHERE c.id = $1");
 CAIRN_SQL_OF(HISTORY_EACH, SQLITE_EACH, POSTGRES_EACH);
 CAIRN_SQL(HISTORY_INLINE, "SELECT body FROM content WHERE id = $1 AND body IS NOT NULL");
@@ -99,12 +110,12 @@ enum cairn_status cairn_index_each_ref(struct cairn_index *ix, int64_t repo,
 }
 
 enum cairn_status cairn_index_find_commit(struct cairn_index *ix, int64_t repo, const char *prefix,
-					  struct cairn_index_commit *out)
+					  enum cairn_index_commits among, struct cairn_index_commit *out)
 {
 	struct cairn_git_oid low, high;
 	if (!cairn_entries_oid_range(prefix, &low, &high))
 		return CAIRN_E_NOT_FOUND;
-	return history_one(ix, &HISTORY_FIND,
+	return history_one(ix, among == CAIRN_INDEX_REACHED ? &HISTORY_FIND_REACHED : &HISTORY_FIND,
 			   CAIRN_ARGS(cairn_db_int(repo), cairn_db_bytes(low.b, sizeof(low.b)),
 				      cairn_db_bytes(high.b, sizeof(high.b))),
 			   out);

@@ -63,9 +63,16 @@ CAIRN_MUST_USE enum cairn_status cairn_index_each_ref(struct cairn_index *ix, in
 						      bool (*visit)(void *ctx, const struct cairn_index_ref_row *ref),
 						      void *ctx);
 
+/** The commits of a repository that a lookup by id may find. */
+enum cairn_index_commits {
+	CAIRN_INDEX_REACHED,     /* those to which a branch, a tag or a pull request leads */
+	CAIRN_INDEX_ALL_COMMITS, /* also those that the next collection will remove */
+};
+
 /** Returns the commit whose id has this prefix. @param prefix  4 to 40 lower-case digits
- *  @return CAIRN_OK; CAIRN_E_NOT_FOUND there is none, or more than one; as every read */
+ *  @return CAIRN_OK; CAIRN_E_NOT_FOUND there is none among those that may be found, or more than one; as every read */
 CAIRN_MUST_USE enum cairn_status cairn_index_find_commit(struct cairn_index *ix, int64_t repo, const char *prefix,
+							 enum cairn_index_commits among,
 							 struct cairn_index_commit *out);
 /** Returns the commit with this number. @return as cairn_index_find_commit() */
 CAIRN_MUST_USE enum cairn_status cairn_index_commit_by_id(struct cairn_index *ix, int64_t id,

@@ -162,7 +162,7 @@ bool hub_repo_find_commit(struct hub_repo *r, enum cairn_hub_access need, const 
 					  "Invalid rev id: there is no such revision");
 	if (raw || !hub_repo_find(r, need))
 		return call->status == CAIRN_OK;
-	call->status = cairn_hub_find_revision(call->job.app->cas, &r->repo, CAIRN_HUB_MAIN, &r->commit, &call->diag);
+	call->status = cairn_hub_find_ref(call->job.app->cas, &r->repo, CAIRN_HUB_MAIN, &r->commit, &call->diag);
 	if (call->status == CAIRN_OK)
 		repo_note_commit(r);
 	return call->status == CAIRN_OK;
@@ -174,7 +174,8 @@ bool hub_repo_find_place(struct hub_repo *r, enum cairn_hub_access need, const c
 	struct hub_call *call = &r->call;
 	if (!hub_repo_find(r, need))
 		return false;
-	call->status = cairn_hub_find_place(call->job.app->cas, &r->repo, raw, &r->commit, path, &call->diag);
+	call->status =
+		cairn_hub_find_place(call->job.app->cas, &call->asker, &r->repo, raw, &r->commit, path, &call->diag);
 	if (call->status == CAIRN_OK)
 		repo_note_commit(r);
 	return call->status == CAIRN_OK;

@@ -496,6 +496,34 @@ def test_branches_and_tags(people):
     assert sorted(r["name"] for r in refs["branches"]) == ["bare", "main", "null"] and (refs["tags"], refs["converts"], refs["pullRequests"]) == ([], [], [])
 
 
+def test_a_commit_that_no_ref_leads_to_is_for_those_who_may_write(people):
+    """A squash hides what it removes at once: whoever guesses four digits, or has noted the whole id, is told nothing of it."""
+    make(people, "team/one", "ann")
+    at = dict(repo="models/team/one")
+    done(commit(people, text("a", "1"), **at))
+    secret = done(commit(people, text("secret.env", "KEY=1"), **at))
+    last = done(commit(people, deleted("secret.env"), **at))
+    for who in ("nobody", "bob", "rita", "ann"):
+        for digits in (4, 7, 40):
+            assert people.ask("GET", f"/team/one/resolve/{secret[:digits]}/secret.env", who).body == b"KEY=1", (who, digits)
+    assert b"team/one" in people.ask("GET", f"/search?q={secret}", "nobody").body
+    assert people.ask("POST", "/api/models/team/one/super-squash/main", "adam", {}).status == 200
+    api = "/api/models/team/one"
+    for oid in (secret[:4], secret[:7], secret):
+        for who, status in (("nobody", 404), ("bob", 404), ("rita", 404), ("reading ann", 404), ("ann", 200), ("operator", 200)):
+            for path in (f"/team/one/resolve/{oid}/secret.env", f"{api}/revision/{oid}", f"{api}/tree/{oid}", f"{api}/commits/{oid}", f"/team/one/raw/{oid}/secret.env"):
+                reply = people.ask("GET", path, who)
+                assert reply.status == status, (who, path, reply)
+                assert status == 200 or reply.headers["X-Error-Code"] == "RevisionNotFound", (who, path, reply)
+            assert people.ask("HEAD", f"/team/one/resolve/{oid}/secret.env", who).status == status, (who, oid)
+            assert people.ask("POST", f"{api}/paths-info/{oid}", who, {"paths": ["secret.env"]}).status == status, (who, oid)
+    assert b"team/one" not in people.ask("GET", f"/search?q={secret}", "nobody").body
+    # A branch made by somebody who may write shows it again to all.
+    assert people.ask("POST", f"{api}/branch/again", "ann", {"startingPoint": secret}).status == 200
+    assert people.ask("GET", f"/team/one/resolve/{secret[:4]}/secret.env", "nobody").body == b"KEY=1"
+    assert people.ask("GET", f"/team/one/resolve/{last}/a", "nobody").status == 404
+
+
 def test_lists(people):
     for name in ("b", "a", "c"):
         make(people, f"ann/{name}")

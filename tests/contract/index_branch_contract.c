@@ -335,17 +335,101 @@ START_TEST(branches_of_branches)
 	ck_assert_str_eq(history(&last, 20), "2 1 ");
 	ck_assert_str_eq(history(&last, 22), "");
 	ck_assert_str_eq(history(&middle, 6), "2 1 ");
+	struct cairn_index_commit early = hx_head(one, "b10"), found;
+	char oid[CAIRN_GIT_OID_CHARS + 1];
+	cairn_git_oid_text(oid, &early.oid);
 	/* All branches but the last are deleted. The last one keeps what it inherited. */
 	for (unsigned i = 10; i < 29; i++) {
 		(void)snprintf(name, sizeof(name), "b%u", i);
 		ck_assert_int_eq(hx_drop_ref(one, CAIRN_INDEX_BRANCH, name), CAIRN_OK);
 	}
+	ck_assert_int_eq(cairn_index_find_commit(hx_index, one, oid, CAIRN_INDEX_REACHED, &found), CAIRN_OK);
 	struct cairn_index_sweep_repos sweep = {.grace_s = 3600};
 	do
 		ck_assert_int_eq(cairn_index_sweep_repos(hx_index, &sweep), CAIRN_OK);
 	while (sweep.more);
 	ck_assert_str_eq(hx_all(one, "b29"), expected);
 	ck_assert_str_eq(history(&last, 18), "4 3 ");
+}
+END_TEST
+
+/* Finds a commit by this many digits of its id. */
+static bool is_found(const struct cairn_index_commit *commit, size_t n_digits, enum cairn_index_commits among)
+{
+	char id[CAIRN_GIT_OID_CHARS + 1];
+	struct cairn_index_commit found;
+	cairn_git_oid_text(id, &commit->oid);
+	id[n_digits] = '\0';
+	enum cairn_status status = cairn_index_find_commit(hx_index, commit->repo, id, among, &found);
+	ck_assert(status == CAIRN_OK || status == CAIRN_E_NOT_FOUND);
+	ck_assert(status != CAIRN_OK || found.id == commit->id);
+	return status == CAIRN_OK;
+}
+
+static void reached_is(const struct cairn_index_commit *commit, bool reached)
+{
+	static const size_t DIGITS[] = {CAIRN_INDEX_COMMIT_DIGITS_MIN, 12, CAIRN_GIT_OID_CHARS};
+	for (size_t i = 0; i < sizeof(DIGITS) / sizeof(DIGITS[0]); i++) {
+		ck_assert(is_found(commit, DIGITS[i], CAIRN_INDEX_REACHED) == reached);
+		ck_assert(is_found(commit, DIGITS[i], CAIRN_INDEX_ALL_COMMITS));
+	}
+}
+
+static struct cairn_index_commit committed(int64_t repo, const char *branch, const char *path)
+{
+	ck_assert(hx_committed_one(repo, branch, hx_put(path, "1")));
+	return hx_head(repo, branch);
+}
+
+/* A branch, a tag, a pull request, and a branch of a branch, each lead to the commits before them and to no others. */
+START_TEST(a_commit_is_reached_while_a_ref_leads_to_it)
+{
+	int64_t one = hx_model("one");
+	struct cairn_index_commit first = hx_head(one, "main"), a = committed(one, "main", "a"),
+				  b = committed(one, "main", "b"), c = committed(one, "main", "c");
+	ck_assert_int_eq(hx_add_ref(one, CAIRN_INDEX_BRANCH, "dev", b.id), CAIRN_OK);
+	struct cairn_index_commit d = committed(one, "dev", "d"), e = committed(one, "dev", "e");
+	ck_assert_int_eq(hx_add_ref(one, CAIRN_INDEX_BRANCH, "sub", d.id), CAIRN_OK);
+	reached_is(&c, true);
+	reached_is(&e, true);
+	/* Main goes back to its first commit. The other branches keep what they came from. */
+	struct cairn_index_add_ref reset = {
+		.repo = one, .kind = CAIRN_INDEX_BRANCH, .name = "main", .commit = first.id, .overwrite = true};
+	ck_assert_int_eq(cairn_index_add_ref(hx_index, &reset), CAIRN_OK);
+	reached_is(&first, true);
+	reached_is(&b, true);
+	reached_is(&c, false);
+	ck_assert_int_eq(hx_drop_ref(one, CAIRN_INDEX_BRANCH, "dev"), CAIRN_OK);
+	reached_is(&b, true);
+	reached_is(&d, true);
+	reached_is(&e, false);
+	ck_assert_int_eq(hx_add_ref(one, CAIRN_INDEX_TAG, "v1", a.id), CAIRN_OK);
+	ck_assert_int_eq(add_pull(one, e.id, "Better"), CAIRN_OK);
+	reached_is(&e, true);
+	ck_assert_int_eq(hx_drop_ref(one, CAIRN_INDEX_BRANCH, "sub"), CAIRN_OK);
+	reached_is(&e, true);
+	reached_is(&c, false);
+	ck_assert_int_eq(hx_drop_ref(one, CAIRN_INDEX_TAG, "v1"), CAIRN_OK);
+	reached_is(&a, true);
+}
+END_TEST
+
+START_TEST(a_squash_leaves_no_commit_reached)
+{
+	int64_t one = hx_model("one");
+	struct cairn_index_commit first = hx_head(one, "main"), a = committed(one, "main", "a"),
+				  b = committed(one, "main", "b");
+	ck_assert_int_eq(hx_add_ref(one, CAIRN_INDEX_TAG, "v1", a.id), CAIRN_OK);
+	struct cairn_index_squash squash = {.repo = one, .branch = "main", .message = HX_MESSAGE};
+	ck_assert_int_eq(cairn_index_squash(hx_index, &squash), CAIRN_OK);
+	struct cairn_index_commit squashed = hx_head(one, "main");
+	reached_is(&squashed, true);
+	reached_is(&first, true);
+	reached_is(&a, true);
+	reached_is(&b, false);
+	ck_assert_int_eq(hx_drop_ref(one, CAIRN_INDEX_TAG, "v1"), CAIRN_OK);
+	reached_is(&first, false);
+	reached_is(&a, false);
 }
 END_TEST
 
@@ -364,6 +448,8 @@ int main(int argc, char **argv)
 	tcase_add_test(t, a_merge_of_what_main_has_ends_the_pull_request);
 	tcase_add_test(t, a_pull_request_with_files_is_one_write);
 	tcase_add_test(t, branches_of_branches);
+	tcase_add_test(t, a_commit_is_reached_while_a_ref_leads_to_it);
+	tcase_add_test(t, a_squash_leaves_no_commit_reached);
 	suite_add_tcase(suite, t);
 	SRunner *runner = srunner_create(suite);
 	srunner_run_all(runner, CK_NORMAL);

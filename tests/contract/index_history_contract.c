@@ -35,14 +35,16 @@ START_TEST(a_new_repository_has_a_first_commit)
 	ck_assert_uint_eq(repo.bytes, 17);
 	ck_assert_int_eq(cairn_index_repo(hx_index, CAIRN_INDEX_DATASET, "ann", "one", &repo), CAIRN_E_NOT_FOUND);
 	cairn_git_oid_text(oid, &commit.oid);
-	ck_assert_int_eq(cairn_index_find_commit(hx_index, one, oid, &found), CAIRN_OK);
+	ck_assert_int_eq(cairn_index_find_commit(hx_index, one, oid, CAIRN_INDEX_REACHED, &found), CAIRN_OK);
 	ck_assert_int_eq(found.id, commit.id);
 	oid[4] = '\0';
-	ck_assert_int_eq(cairn_index_find_commit(hx_index, one, oid, &found), CAIRN_OK);
-	ck_assert_int_eq(cairn_index_find_commit(hx_index, one + 1, oid, &found), CAIRN_E_NOT_FOUND);
+	ck_assert_int_eq(cairn_index_find_commit(hx_index, one, oid, CAIRN_INDEX_REACHED, &found), CAIRN_OK);
+	ck_assert_int_eq(cairn_index_find_commit(hx_index, one + 1, oid, CAIRN_INDEX_REACHED, &found),
+			 CAIRN_E_NOT_FOUND);
 	oid[3] = '\0';
-	ck_assert_int_eq(cairn_index_find_commit(hx_index, one, oid, &found), CAIRN_E_NOT_FOUND);
-	ck_assert_int_eq(cairn_index_find_commit(hx_index, one, "zzzz", &found), CAIRN_E_NOT_FOUND);
+	ck_assert_int_eq(cairn_index_find_commit(hx_index, one, oid, CAIRN_INDEX_REACHED, &found), CAIRN_E_NOT_FOUND);
+	ck_assert_int_eq(cairn_index_find_commit(hx_index, one, "zzzz", CAIRN_INDEX_REACHED, &found),
+			 CAIRN_E_NOT_FOUND);
 	ck_assert_int_eq(cairn_index_commit_by_id(hx_index, commit.id, &found), CAIRN_OK);
 	ck_assert_int_eq(cairn_index_commit_by_id(hx_index, 99, &found), CAIRN_E_NOT_FOUND);
 }
@@ -153,7 +155,7 @@ START_TEST(a_commit_keeps_the_id_that_it_is_given)
 	hx_oid_is(&request.oid, GIVEN);
 	struct cairn_index_commit head = hx_head(one, "main");
 	hx_oid_is(&head.oid, GIVEN);
-	ck_assert_int_eq(cairn_index_find_commit(hx_index, one, "0123456", &found), CAIRN_OK);
+	ck_assert_int_eq(cairn_index_find_commit(hx_index, one, "0123456", CAIRN_INDEX_REACHED, &found), CAIRN_OK);
 	ck_assert_int_eq(found.id, head.id);
 	/* The same request again, as if the answer was lost. */
 	ck_assert_int_eq(cairn_index_add_commit(hx_index, &request), CAIRN_OK);
