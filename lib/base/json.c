@@ -28,13 +28,32 @@ enum cairn_status cairn_json_parse(struct cairn_json **out, const char *text, si
 	return *out ? CAIRN_OK : CAIRN_E_FORMAT;
 }
 
-enum cairn_status cairn_json_parse_some(struct cairn_json **out, const char *text, size_t len, size_t n_max)
+/* Returns the place of a string's closing quote, or a place at or behind the end. @param at  of its opening quote */
+static size_t json_string_end(const char *text, size_t len, size_t at)
+{
+	for (at++; at < len && text[at] != '"'; at++)
+		at += text[at] == '\\';
+	return at;
+}
+
+/* Counts commas and opening brackets outside of strings. Up to the first error of a malformed text, strings begin and
+ * end here where the parser sees them, so the parser makes no more values than these. */
+static size_t json_count(const char *text, size_t len)
 {
 	size_t n = 0;
-	for (size_t i = 0; i < len; i++)
-		n += text[i] == ',' || text[i] == '[' || text[i] == '{';
+	for (size_t at = 0; at < len; at++) {
+		if (text[at] == '"')
+			at = json_string_end(text, len, at);
+		else
+			n += text[at] == ',' || text[at] == '[' || text[at] == '{';
+	}
+	return n;
+}
+
+enum cairn_status cairn_json_parse_some(struct cairn_json **out, const char *text, size_t len, size_t n_max)
+{
 	*out = NULL;
-	return n <= n_max ? cairn_json_parse(out, text, len) : CAIRN_E_FORMAT;
+	return json_count(text, len) <= n_max ? cairn_json_parse(out, text, len) : CAIRN_E_FORMAT;
 }
 
 void cairn_json_free(struct cairn_json *value)

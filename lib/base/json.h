@@ -15,7 +15,7 @@ struct cairn_json;
 CAIRN_MUST_USE enum cairn_status cairn_json_parse(struct cairn_json **out, const char *text, size_t len);
 
 /** Parses an untrusted text. Each value takes some hundred bytes of memory, and two bytes of text are enough for one.
- * @param n_max  limit for commas and opening brackets, counted also inside strings
+ * @param n_max  limit for commas and opening brackets outside of strings
  * @return as cairn_json_parse(); CAIRN_E_FORMAT also if there are more */
 CAIRN_MUST_USE enum cairn_status cairn_json_parse_some(struct cairn_json **out, const char *text, size_t len,
 						       size_t n_max);

@@ -403,6 +403,11 @@ def test_commits(people, data):
     done(commit(people, deleted("a", "deletedFolder")))
     assert sorted(paths(people)) == ["d.txt", "e.txt"]
     assert [c["id"] for c in people.ask("GET", "/api/models/ann/one/commits/main").json()][-3:-1] == [second, first]
+    table = ",".join(map(str, range(5000))) + "\n[[{{" * 2000  # commas and brackets of a text are no values
+    done(commit(people, text("table.csv", table)))
+    assert people.ask("GET", "/ann/one/raw/main/table.csv").body == table.encode()
+    many = b'{"key": "file", "value": {"path": "x", "content": "", "more": [' + b"1," * 1001 + b"1]}}"
+    cairn.is_hub_error(people.ask("POST", "/api/models/ann/one/commit/main", body=lines() + b"\n" + many), 400, "commit.line")
     for wrong in (b"", b"x", b"{}", lines(text("../x", "x")), lines(text("..\\x", "x")), lines({"key": "file", "value": {}})):
         assert people.ask("POST", "/api/models/ann/one/commit/main", body=wrong).status in (400, 422), wrong
 

@@ -100,12 +100,19 @@ END_TEST
 
 START_TEST(a_text_of_many_values)
 {
-	static const char TEXT[] = "{\"a\":[1,2,\",\"]}"; /* 2 brackets, 3 commas */
+	/* 2 brackets and 3 commas that count, and as many in strings, one of them with a quote */
+	static const char TEXT[] = "{\"a,\":[1,2,\",[\\\",{\",3]}";
 	CLEANUP(cairn_json_freep) struct cairn_json *v = NULL;
 	ck_assert_int_eq(cairn_json_parse_some(&v, TEXT, strlen(TEXT), 4), CAIRN_E_FORMAT);
 	ck_assert_ptr_null(v);
 	ck_assert_int_eq(cairn_json_parse_some(&v, TEXT, strlen(TEXT), 5), CAIRN_OK);
-	ck_assert_uint_eq(cairn_json_count(cairn_json_get(v, "a")), 3);
+	ck_assert_uint_eq(cairn_json_count(cairn_json_get(v, "a,")), 4);
+	/* Strings that do not end hide nothing that the parser would see. */
+	static const char *const CUT[] = {"\"", "\"\\", "\"\\\"", "[\",", "\\\"[["};
+	for (size_t i = 0; i < sizeof(CUT) / sizeof(CUT[0]); i++) {
+		struct cairn_json *none = NULL;
+		ck_assert_int_eq(cairn_json_parse_some(&none, CUT[i], strlen(CUT[i]), 5), CAIRN_E_FORMAT);
+	}
 }
 END_TEST
 
