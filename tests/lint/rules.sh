@@ -42,7 +42,7 @@ done < <(comm -13 <(sort -u <<<"$all") <(printf '%s\n' "$page"))
 
 operations=docs/operations.md
 if [ -f "$operations" ]; then
-  troubles=$(sed -n '/^## Troubleshooting/,$p' "$operations" | grep -oE '`(index|store)\.[a-z_]+`' | tr -d '`' | sort -u || true)
+  troubles=$(awk '/^## / { on = /^## Troubleshooting/ } on' "$operations" | grep -oE '`(index|store)\.[a-z_]+`' | tr -d '`' | sort -u || true)
   while IFS= read -r rule; do
     [ -z "$rule" ] || offence "$operations: \"Troubleshooting\" has no line for $rule"
   done < <(comm -23 <(grep -E '^(index|store)\.' <<<"$page") <(printf '%s\n' "$troubles"))
