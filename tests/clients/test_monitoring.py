@@ -91,10 +91,18 @@ def test_alerts(server):
     for rule in group["rules"]:
         assert re.fullmatch("Cairn[A-Z][A-Za-z]+", rule["alert"]) and rule["labels"]["severity"] in ("warning", "critical")
         assert rule["annotations"]["summary"] and re.fullmatch(r"\d+[mhd]", rule.get("for", "1m"))
+        assert rule["annotations"]["runbook"] == f"docs/operations.md#{rule['alert'].lower()}"
         ask_for_what_there_is(rule["expr"], samples)
     if shutil.which("promtool"):
         done = subprocess.run(["promtool", "check", "rules", MONITORING / "alerts.yaml"], capture_output=True, text=True, timeout=60)
         assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_each_alert_is_explained():
+    """Under its name, in docs/operations.md, and no other."""
+    rules = yaml.safe_load((MONITORING / "alerts.yaml").read_text())["groups"][0]["rules"]
+    section = (cairn.ROOT / "docs" / "operations.md").read_text().split("\n## Alarms\n")[1].split("\n## ")[0]
+    assert re.findall(r"^### (Cairn\w+)$", section, re.M) == [rule["alert"] for rule in rules]
 
 
 def fires(tmp_path, alert, at, step="1m", **series):

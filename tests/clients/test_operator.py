@@ -278,6 +278,15 @@ def test_documented_metrics(server):
     assert names | elsewhere == set(re.findall(r"`((?:cairn|process)_\w+)", documented("Health and metrics")))
 
 
+def test_documented_limits():
+    """Each setting that is a limit has a heading with its name in operations.md; and each heading there that looks like a setting is one."""
+    section = (cairn.ROOT / "docs/operations.md").read_text().split("\n## Limits, and what a client sees\n")[1].split("\n## ")[0]
+    headings = set(re.findall(r"(?m)^### ([a-z_]+)$", section))
+    settings = set(re.findall(r'(?m)^\t\{"(\w+)", SETTING_', (cairn.ROOT / "server/settings.c").read_text()))
+    assert len(settings) > 50 and headings <= settings, headings - settings
+    assert {name for name in settings if name.endswith("_max")} <= headings, settings - headings
+
+
 def test_documented_events():
     """The table in operations.md has each event of the log, and no other."""
     code = "".join(path.read_text() for path in (cairn.ROOT / "server").rglob("*.c"))
