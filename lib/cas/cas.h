@@ -157,6 +157,12 @@ CAIRN_MUST_USE enum cairn_status cairn_xorb_upload_store(struct cairn_xorb_uploa
 CAIRN_MUST_USE enum cairn_status cairn_xorb_upload_commit(
 	struct cairn_xorb_upload *u,
 	void (*done)(void *ctx, enum cairn_status status, bool was_inserted, const struct cairn_diag *diag), void *ctx);
+/** Has a frozen index refused the row, so that no row names the stored object? Not before done() is called. Other
+ * uploads of the xorb then wait until cairn_xorb_upload_take_back() or cairn_xorb_upload_free(). */
+bool cairn_xorb_upload_is_left(const struct cairn_xorb_upload *u);
+/** Removes this object. If it cannot be removed now, a collection removes it later. Waits for the store: on a worker.
+ */
+void cairn_xorb_upload_take_back(struct cairn_xorb_upload *u);
 /** Frees it. If it was not stored, nothing is left behind. NULL is harmless. */
 void cairn_xorb_upload_free(struct cairn_xorb_upload *u);
 

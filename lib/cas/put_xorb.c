@@ -280,26 +280,30 @@ enum cairn_status cairn_xorb_upload_store(struct cairn_xorb_upload *u, struct ca
 	return status == CAIRN_E_BUSY ? cas_store_is_silent(diag) : status;
 }
 
-/* A frozen index has certainly refused the row, so no row names the object just stored. If it cannot be removed now, a
- * collection removes it later. */
-static void xorb_upload_take_back(struct cairn_xorb_upload *u)
+bool cairn_xorb_upload_is_left(const struct cairn_xorb_upload *u)
 {
 	const struct cairn_index_write *write = &u->put_row.write;
+	return write->status == CAIRN_E_BUSY && write->diag.rule && strcmp(write->diag.rule, "index.frozen") == 0;
+}
+
+void cairn_xorb_upload_take_back(struct cairn_xorb_upload *u)
+{
 	const struct cairn_copy *copy = &u->put_row.copy;
-	if (write->status != CAIRN_E_BUSY || !write->diag.rule || strcmp(write->diag.rule, "index.frozen") != 0)
-		return;
 	if (cairn_copy_is_named(copy))
 		(void)!cairn_store_remove_copy(u->cas->store, &u->hash, copy, NULL);
 	else
 		(void)!cairn_store_remove(u->cas->store, &u->hash, NULL);
+	xorb_upload_let_go(u);
 }
 
+/* Runs on the thread of the index's writer, which must not wait for the store. So an object that is left stays here,
+ * under its guard. */
 static void xorb_upload_written(struct cairn_index_write *write)
 {
 	struct cairn_xorb_upload *u =
 		(struct cairn_xorb_upload *)(void *)((char *)write - offsetof(struct cairn_xorb_upload, put_row));
-	xorb_upload_take_back(u);
-	xorb_upload_let_go(u);
+	if (!cairn_xorb_upload_is_left(u))
+		xorb_upload_let_go(u);
 	u->done(u->done_ctx, write->status, write->status == CAIRN_OK && u->put_row.added, &write->diag);
 }
 
@@ -324,8 +328,8 @@ enum cairn_status cairn_xorb_upload_commit(struct cairn_xorb_upload *u,
 		.copy = u->put_row.copy,
 	};
 	enum cairn_status status = cairn_index_put_xorb(u->cas->index, &u->put_row);
-	if (!done)
-		xorb_upload_take_back(u);
+	if (!done && cairn_xorb_upload_is_left(u))
+		cairn_xorb_upload_take_back(u);
 	if (status != CAIRN_OK || !done)
 		xorb_upload_let_go(u);
 	return status;

@@ -85,6 +85,14 @@ static void xorbs_post_body(struct http_request *req, const uint8_t *bytes, size
 		xorbs_reply_failure(req, status, false, &x->piece.diag);
 }
 
+static void xorbs_take_back_work(struct cairn_work *work)
+{
+	struct xorb_request *x = (struct xorb_request *)work;
+	cairn_xorb_upload_take_back(x->upload);
+	http_resume(x->req);
+}
+
+/* Called by the index's writer, which must not wait for the store. */
 static void xorbs_registered(void *ctx, enum cairn_status status, bool was_inserted, const struct cairn_diag *diag)
 {
 	struct xorb_request *x = ctx;
@@ -92,6 +100,9 @@ static void xorbs_registered(void *ctx, enum cairn_status status, bool was_inser
 	x->was_inserted = was_inserted;
 	if (diag)
 		x->diag = *diag;
+	x->work.run = xorbs_take_back_work;
+	if (cairn_xorb_upload_is_left(x->upload) && cairn_workers_submit(app_of(x->req)->workers, &x->work) == CAIRN_OK)
+		return;
 	http_resume(x->req);
 }
 

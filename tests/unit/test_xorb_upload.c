@@ -1,7 +1,9 @@
 /* An upload that fails does not hold up others of the same xorb, while its own client still waits for the answer. */
 #include "cas/cas.h"
 #include "cas/internal.h"
+#include "store/backend.h"
 #include "support/cas_fixture.h"
+#include "support/index_sqlite.h"
 
 #include <check.h>
 #include <fcntl.h>
@@ -112,12 +114,78 @@ START_TEST(one_that_finds_the_queue_full_holds_nobody_up)
 }
 END_TEST
 
+/* Counts what the store is asked to remove. */
+static _Atomic unsigned n_removals;
+static const struct cairn_store_backend *asked;
+
+static enum cairn_status counted_remove(struct cairn_store *s, const struct cairn_hash *hash, struct cairn_diag *diag)
+{
+	n_removals++;
+	return asked->remove(s, hash, diag);
+}
+
+struct frozen {
+	struct cairn_xorb_upload *upload;
+	pthread_mutex_t lock;
+	pthread_cond_t told;
+	bool is_told, is_left;
+	unsigned n_removals;
+};
+
+static void frozen_done(void *ctx, enum cairn_status status, bool inserted, const struct cairn_diag *diag)
+{
+	struct frozen *f = ctx;
+	ck_assert_int_eq(status, CAIRN_E_BUSY);
+	ck_assert_str_eq(diag->rule, "index.frozen");
+	ck_assert(!inserted);
+	pthread_mutex_lock(&f->lock);
+	f->is_told = true;
+	f->is_left = cairn_xorb_upload_is_left(f->upload);
+	f->n_removals = n_removals;
+	pthread_cond_broadcast(&f->told);
+	pthread_mutex_unlock(&f->lock);
+}
+
+/* A store may be silent for long, and all writes wait for the writer. */
+START_TEST(the_writer_of_a_frozen_index_does_not_ask_the_store)
+{
+	CLEANUP(cas_fixture_fini) struct cas_fixture f = cas_fixture_new();
+	CLEANUP(vec_bytes_fini) struct vec_bytes body = vec_read("xorbs/" CAS_FIXTURE_XORB);
+	struct cairn_hash hash = vec_hash_text(CAS_FIXTURE_XORB);
+	CLEANUP(tempdir_textp) char *path = cas_object_path(&f, &hash);
+	cas_fixture_close(&f);
+	fx_sql(f.dir.path, "UPDATE state SET frozen = 1");
+	cas_fixture_reopen(&f, NULL);
+	struct frozen frozen = {.lock = PTHREAD_MUTEX_INITIALIZER, .told = PTHREAD_COND_INITIALIZER};
+	frozen.upload = verified_upload(f.cas, &body, CAIRN_OK);
+	asked = f.cas->store->backend;
+	struct cairn_store_backend counted = *asked;
+	counted.remove = counted_remove;
+	f.cas->store->backend = &counted;
+
+	ck_assert_int_eq(cairn_xorb_upload_commit(frozen.upload, frozen_done, &frozen), CAIRN_OK);
+	pthread_mutex_lock(&frozen.lock);
+	while (!frozen.is_told)
+		pthread_cond_wait(&frozen.told, &frozen.lock);
+	pthread_mutex_unlock(&frozen.lock);
+	ck_assert_uint_eq(frozen.n_removals, 0);
+	ck_assert(frozen.is_left);
+	ck_assert_int_eq(access(path, F_OK), 0);
+	cairn_xorb_upload_take_back(frozen.upload);
+	ck_assert_uint_eq(n_removals, 1);
+	ck_assert_int_ne(access(path, F_OK), 0);
+	cairn_xorb_upload_free(frozen.upload);
+	f.cas->store->backend = asked;
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("xorb_upload");
 	TCase *t = tcase_create("xorb_upload");
 	tcase_add_test(t, one_that_cannot_be_stored_holds_nobody_up);
 	tcase_add_test(t, one_that_finds_the_queue_full_holds_nobody_up);
+	tcase_add_test(t, the_writer_of_a_frozen_index_does_not_ask_the_store);
 	suite_add_tcase(suite, t);
 	SRunner *runner = srunner_create(suite);
 	srunner_run_all(runner, CK_NORMAL);
