@@ -228,10 +228,13 @@ static enum cairn_status gc_settle_left_overs(struct collection *c)
 	return status;
 }
 
-/* Dead copies are removed even if the bucket cannot be listed. */
+/* Dead copies are removed even if the bucket cannot be listed. A silent index is not waited for a second time. */
 static enum cairn_status gc_remove_dead(struct collection *c)
 {
-	enum cairn_status left = gc_settle_left_overs(c), status = gc_bury(c);
+	enum cairn_status left = gc_settle_left_overs(c);
+	if (left == CAIRN_E_BUSY && cairn_index_health(c->cas->index, NULL) != CAIRN_OK)
+		return left;
+	enum cairn_status status = gc_bury(c);
 	return status == CAIRN_OK ? left : status;
 }
 
@@ -344,6 +347,10 @@ static enum cairn_status gc_run_alone(struct collection *c)
 	cas_removal_fini(&c->removal);
 	if (status == CAIRN_E_BUSY && !c->report->held)
 		(void)cas_index_is_silent(&c->report->diag);
+	if (status == CAIRN_E_BUSY && !c->report->held) {
+		cairn_index_leave_lease(c->cas->index, &c->lease);
+		return status;
+	}
 	int64_t now_unix_s = gc_stops(c) || status == CAIRN_E_BUSY ? 0 : cairn_clock_unix_s();
 	(void)!cairn_index_give_lease(c->cas->index, &c->lease, now_unix_s, status == CAIRN_OK ? now_unix_s : 0);
 	return status;

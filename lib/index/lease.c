@@ -2,6 +2,7 @@
 
 #include "index/backend.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 bool cairn_index_is_shared(const struct cairn_index *ix)
@@ -60,4 +61,22 @@ enum cairn_status cairn_index_give_lease(struct cairn_index *ix, const struct ca
 		return CAIRN_OK;
 	ix->backend->renew_lease(ix, lease, false);
 	return cairn_index_end_lease(ix, &end);
+}
+
+static void lease_left(struct cairn_index_write *write)
+{
+	free(write);
+}
+
+void cairn_index_leave_lease(struct cairn_index *ix, const struct cairn_index_lease *lease)
+{
+	if (lease->fence == 0)
+		return;
+	ix->backend->renew_lease(ix, lease, false);
+	struct cairn_index_end_lease *end = calloc(1, sizeof(*end));
+	if (!end)
+		return;
+	*end = (struct cairn_index_end_lease){.write.done = lease_left, .lease = *lease};
+	if (cairn_index_end_lease(ix, end) != CAIRN_OK)
+		free(end);
 }

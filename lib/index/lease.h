@@ -67,6 +67,9 @@ CAIRN_MUST_USE enum cairn_status cairn_index_take_lease(struct cairn_index *ix, 
  *  @return CAIRN_OK; as a write: the lease then expires after CAIRN_INDEX_LEASE_S */
 CAIRN_MUST_USE enum cairn_status cairn_index_give_lease(struct cairn_index *ix, const struct cairn_index_lease *lease,
 							int64_t ran_unix_s, int64_t good_unix_s);
+/** Returns a lease without waiting, after a failure: the next write might wait for the server as long as the last one
+ * did. If the server does not answer soon, the lease expires after CAIRN_INDEX_LEASE_S. */
+void cairn_index_leave_lease(struct cairn_index *ix, const struct cairn_index_lease *lease);
 
 /* --- the writes of these ------------------------------------------------------------------------------------------ */
 

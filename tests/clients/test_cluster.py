@@ -18,6 +18,7 @@ import pytest
 import s3
 import xet
 from between import Between
+from relay import Relay
 
 GRACE = 120
 NONE = not (cairn.ENGINE and cairn.INDEX and cairn.STORE == "s3")
@@ -356,6 +357,57 @@ def test_a_collection_stands_still(tmp_path, start_cluster, step):
     collect_somewhere(one)
     assert len(one.bucket().objects()) == len(kept + gone)
     book.check(one)
+
+
+def timed(ask):
+    began = time.monotonic()
+    cairn.is_error(ask(), 503)
+    return time.monotonic() - began
+
+
+@contextlib.contextmanager
+def collection(start, tmp_path, relay):
+    """One beside a server that stops to answer meanwhile. Gives the daemon, and the time until the 503."""
+    secret, book = tmp_path / "secret", ledger.Ledger()
+    secret.write_bytes(bytes(range(32)))
+    secret.chmod(0o600)
+    with relay:
+        server = start(index=relay.url(tmp_path / "server/data"), secret_file=secret)
+        assert book.upload(server, ledger.new_file(20)).status == 200
+        seconds = timed(lambda: server.post("/v1/gc", timeout=60))
+        assert relay.happened.is_set()
+        yield server, seconds
+        server.kill()
+
+
+@pytest.mark.parametrize("words", ["SELECT max(l.id + 0)", "terms, id FROM file", "retired IS NULL AND at", "WHERE retired <=", "FROM dead WHERE NOT buried"])
+def test_a_collection_waits_once_for_a_silent_server(start, tmp_path, words):
+    with collection(start, tmp_path, Relay(words)) as (_, seconds):
+        assert cairn.in_time(seconds, 5)
+
+
+def test_a_collection_waits_once_for_a_row(start, tmp_path):
+    """Another holds what all who write need. Giving the lease back does not wait a second time."""
+    schema = cairn.postgres_url(tmp_path / "server/data").split("=")[1]
+    script = [cairn.ROOT / "tests/engines/postgresql.sh", "sql", os.environ["CAIRN_TEST_POSTGRES_FOLDER"]]
+    holders = []
+
+    def ask(question):
+        return subprocess.run([*script, question], check=True, capture_output=True, text=True, timeout=60).stdout.strip()
+
+    def hold():
+        holding = [*script, f'BEGIN; SELECT 1 FROM "{schema}".state FOR UPDATE; SELECT pg_sleep(60)']
+        holders.append(subprocess.Popen(holding, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
+        cairn.wait_until("the row to be held", lambda: ask("SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep'") == "1")
+
+    try:
+        with collection(start, tmp_path, Relay("terms, id FROM file", hold)) as (server, seconds):
+            one_wait = timed(lambda: server.request("DELETE", f"/v1/files/{ledger.name(ledger.new_file(20))}", timeout=60))
+            assert 0.5 * one_wait < seconds < 1.6 * one_wait, (seconds, one_wait)
+    finally:
+        ask("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE wait_event = 'PgSleep'")
+        for holder in holders:
+            holder.wait(timeout=30)
 
 
 @pytest.mark.parametrize("step", ["index-begun", "index-applied"])
