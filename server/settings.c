@@ -123,8 +123,8 @@ const struct setting SETTINGS[] = {
 		 "TiB. Above it clients cut the whole file again."},
 	{"spool_bytes_max", SETTING_BYTES, "8G", MIB, 1024 * GIB, AT(spool_bytes_max),
 	 .help = "Most bytes of uploads under way, and of answers that outgrow memory, all together. An upload that "
-		 "announces its length counts in full from its beginning, any other as it arrives. Over it: 503 with "
-		 "Retry-After."},
+		 "announces its length counts in full from its beginning, one by Git LFS with what it needs at one "
+		 "time (up to 64 MiB, and memory), any other as it arrives. Over it: 503 with Retry-After."},
 	{"spool_share_percent", SETTING_COUNT, "25", 1, 100, AT(spool_share_percent),
 	 .help = "Percent of spool_bytes_max that one sender may have under way. A sender is the API key, subject or "
 		 "repository of a token, the token itself, or, where no tokens are needed, the address. The largest "

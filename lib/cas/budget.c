@@ -115,6 +115,29 @@ enum cairn_status cairn_use_begin(struct cairn_use *u, struct cairn_cas *cas, co
 	return status;
 }
 
+enum cairn_status cairn_use_borrow(struct cairn_use *u, struct cairn_use *lender)
+{
+	struct cairn_budget *b = &lender->cas->budget;
+	pthread_mutex_lock(&b->lock);
+	struct cairn_share *share = budget_take(b, &lender->share->sender);
+	if (share) {
+		*u = (struct cairn_use){.cas = lender->cas,
+					.share = share,
+					.lender = lender,
+					.lent = lender->reserved,
+					.on_disk = lender->on_disk,
+					.reserved = lender->reserved};
+		lender->reserved = 0;
+	}
+	pthread_mutex_unlock(&b->lock);
+	return share ? CAIRN_OK : CAIRN_E_NOMEM;
+}
+
+uint64_t cairn_budget_share_max(struct cairn_cas *cas)
+{
+	return cas->budget.share_bytes_max;
+}
+
 enum cairn_status cairn_use_add(struct cairn_use *u, uint64_t bytes, struct cairn_diag *diag)
 {
 	struct cairn_budget *b = &u->cas->budget;
@@ -155,6 +178,8 @@ void cairn_use_end(struct cairn_use *u)
 	budget_reserve(u, -(int64_t)u->reserved);
 	b->bytes -= u->bytes;
 	u->share->bytes -= u->bytes;
+	if (u->lender)
+		budget_reserve(u->lender, (int64_t)u->lent);
 	if (--u->share->n_uses == 0) {
 		*budget_find(b, &u->share->sender) = u->share->next;
 		free(u->share);

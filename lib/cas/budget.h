@@ -29,6 +29,8 @@ struct cairn_budget {
 struct cairn_use {
 	struct cairn_cas *cas;
 	struct cairn_share *share;
+	struct cairn_use *lender; /* NULL: none */
+	uint64_t lent;            /* bytes of the lender's reservation, which it gets back at the end */
 	bool on_disk;
 	uint64_t bytes;
 	uint64_t reserved;     /* announced, with room kept for them */
@@ -51,6 +53,16 @@ uint64_t cairn_budget_bytes(struct cairn_budget *b, uint64_t *reserved);
 CAIRN_MUST_USE enum cairn_status cairn_use_begin(struct cairn_use *u, struct cairn_cas *cas,
 						 const struct cairn_hash *sender, uint64_t bytes_expected, bool on_disk,
 						 struct cairn_diag *diag);
+
+/**
+ * Begins a use with all room that another use has reserved, so that what was announced once has its room to the end.
+ * @param lender  gets the room back with cairn_use_end(); not moved or ended before. On the same thread
+ * @return CAIRN_OK; CAIRN_E_NOMEM
+ */
+CAIRN_MUST_USE enum cairn_status cairn_use_borrow(struct cairn_use *u, struct cairn_use *lender);
+
+/** Returns the limit for one sender. */
+uint64_t cairn_budget_share_max(struct cairn_cas *cas);
 
 /** Counts more received bytes, first against the reservation. @return CAIRN_OK; CAIRN_E_BUSY, CAIRN_E_FULL as
  * cairn_use_begin(): they are not counted */

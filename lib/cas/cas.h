@@ -25,6 +25,7 @@
 struct cairn_cas;
 
 struct cairn_data_dir;
+struct cairn_use; /* budget.h */
 
 /** The index, store and folder that a cairn_cas uses. Borrowed: the opener closes them, after cairn_cas_free(). */
 struct cairn_cas_parts {
@@ -84,6 +85,7 @@ struct cairn_cas_who {
 	const char *owner;        /* repository that uploads register under; "" is the operator's */
 	const char *viewer;       /* repository that reads; NULL: all files */
 	struct cairn_hash sender; /* identifies the sender whose bytes in flight are counted */
+	struct cairn_use *room; /* that the upload of a shard borrows (cairn_use_borrow()); NULL: it reserves its own */
 };
 
 /** Checks that the options fit together. Call it before opening the folder, so that no folder is made in vain.
@@ -180,10 +182,13 @@ uint64_t cairn_cas_xorb_body_max(const struct cairn_cas *cas);
  * Takes 1 MiB, and 40 bytes a chunk. For one worker at a time, because each call may wait for the disk. */
 struct cairn_xorb_making;
 
-/** Begins a xorb. @param[out] out  the caller's, cairn_xorb_making_free()
- *  @return CAIRN_OK; CAIRN_E_FULL; CAIRN_E_IO; CAIRN_E_NOMEM; CAIRN_E_BUSY over a limit of bytes under way */
-CAIRN_MUST_USE enum cairn_status cairn_xorb_making_begin(struct cairn_cas *cas, const struct cairn_hash *sender,
-							 struct cairn_xorb_making **out, struct cairn_diag *diag);
+/** Begins a xorb. @param room  borrowed until the xorb is freed (cairn_use_borrow()). More than that is counted as it
+ *  comes @param[out] out  the caller's, cairn_xorb_making_free()
+ *  @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_NOMEM */
+CAIRN_MUST_USE enum cairn_status cairn_xorb_making_begin(struct cairn_cas *cas, struct cairn_use *room,
+							 struct cairn_xorb_making **out);
+/** Returns the most bytes that a xorb of so many bytes of content can have. */
+uint64_t cairn_xorb_making_bytes_max(uint64_t content_bytes);
 /** Appends a chunk. @param raw  as cairn_xorb_writer_add()
  *  @return as cairn_xorb_making_begin(), cairn_xorb_writer_add(); CAIRN_E_LIMIT it does not fit */
 CAIRN_MUST_USE enum cairn_status cairn_xorb_making_add(struct cairn_xorb_making *m, const struct cairn_hash *chunk,

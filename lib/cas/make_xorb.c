@@ -1,5 +1,7 @@
 /* Stores a xorb made here. Its chunks were cut and hashed here, so it need not be verified. */
 #include "cas/internal.h"
+#include "chunk/chunker.h"
+#include "xorb/format.h"
 #include "xorb/writer.h"
 
 #include <stdlib.h>
@@ -14,6 +16,13 @@ struct cairn_xorb_making {
 	uint64_t bytes; /* written */
 };
 
+uint64_t cairn_xorb_making_bytes_max(uint64_t content_bytes)
+{
+	uint64_t n_chunks = content_bytes / CAIRN_CHUNK_CUT_BYTES_MIN + 1;
+	uint64_t bytes = content_bytes + n_chunks * CAIRN_XORB_CHUNK_HEADER_BYTES;
+	return bytes < CAIRN_XORB_SERIALIZED_BYTES_MAX ? bytes : CAIRN_XORB_SERIALIZED_BYTES_MAX;
+}
+
 void cairn_xorb_making_free(struct cairn_xorb_making *m)
 {
 	if (!m)
@@ -24,8 +33,7 @@ void cairn_xorb_making_free(struct cairn_xorb_making *m)
 	free(m);
 }
 
-enum cairn_status cairn_xorb_making_begin(struct cairn_cas *cas, const struct cairn_hash *sender,
-					  struct cairn_xorb_making **out, struct cairn_diag *diag)
+enum cairn_status cairn_xorb_making_begin(struct cairn_cas *cas, struct cairn_use *room, struct cairn_xorb_making **out)
 {
 	*out = NULL;
 	struct cairn_xorb_making *m = calloc(1, sizeof(*m));
@@ -35,7 +43,7 @@ enum cairn_status cairn_xorb_making_begin(struct cairn_cas *cas, const struct ca
 	m->writer = cairn_xorb_writer_new();
 	enum cairn_status status = m->writer ? CAIRN_OK : CAIRN_E_NOMEM;
 	if (status == CAIRN_OK)
-		status = cairn_use_begin(&m->use, cas, sender, UINT64_MAX, true, diag);
+		status = cairn_use_borrow(&m->use, room);
 	if (status == CAIRN_OK)
 		status = cairn_store_put_begin(cas->store, &m->put);
 	if (status != CAIRN_OK) {

@@ -51,7 +51,8 @@ enum cairn_status cairn_shard_upload_begin(struct cairn_cas *cas, const struct c
 	u->described.bytes_max = 1; /* only the newest list is kept, and its memory is reused */
 	(void)snprintf(u->scope, sizeof(u->scope), "%s", who->scope);
 	(void)snprintf(u->owner, sizeof(u->owner), "%s", who->owner);
-	enum cairn_status status = cairn_use_begin(&u->use, cas, &who->sender, bytes, true, diag);
+	enum cairn_status status = who->room ? cairn_use_borrow(&u->use, who->room)
+					     : cairn_use_begin(&u->use, cas, &who->sender, bytes, true, diag);
 	if (status == CAIRN_OK)
 		status = cairn_spool_new(&u->spool, cas->tmp_dir, bytes_max, bytes);
 	if (status != CAIRN_OK) {

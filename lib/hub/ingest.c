@@ -16,6 +16,8 @@ enum {
 	INGEST_LEARN_MAX = 64 * 1024,   /* chunks learned by one lookup */
 	INGEST_TERMS_MAX = 500 * 1000,  /* terms of a file: 26 MiB, and 48 MiB of a shard */
 	INGEST_FIXED_BYTES = 2 * 1024 * 1024, /* the cutter and the xorb's writer */
+	INGEST_FEW_BYTES = 128 * 1024,        /* the first chunks remembered, and a shard of few terms */
+	INGEST_OF_PLACE = 512,                /* a chunk is 64 KiB on average, and is remembered in up to 128 bytes */
 };
 
 struct cairn_hub_ingest {
@@ -29,6 +31,7 @@ struct cairn_hub_ingest {
 	struct cairn_placer placer;
 	struct cairn_xorb_making *xorb; /* being filled; NULL: no xorb */
 	struct cairn_use use;           /* memory */
+	struct cairn_use disk;          /* of the xorb being filled, then of the shard */
 	uint64_t used_bytes;
 };
 
@@ -79,7 +82,7 @@ static enum cairn_status ingest_add(void *ctx, const struct cairn_hash *chunk, c
 	struct cairn_hub_ingest *in = ctx;
 	enum cairn_status status = CAIRN_OK;
 	if (!in->xorb)
-		status = cairn_xorb_making_begin(in->cas, &in->who.sender, &in->xorb, diag);
+		status = cairn_xorb_making_begin(in->cas, &in->disk, &in->xorb);
 	return status == CAIRN_OK ? cairn_xorb_making_add(in->xorb, chunk, raw, len, diag) : status;
 }
 
@@ -106,6 +109,26 @@ static enum cairn_status ingest_count(struct cairn_hub_ingest *in, struct cairn_
 	return status;
 }
 
+static uint64_t ingest_lesser(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Reserves what the object is going to need at most at one time. A sender's share may be smaller than a xorb: then the
+ * rest is counted as it comes, since the content may be known, or shrink. */
+static enum cairn_status ingest_reserve(struct cairn_hub_ingest *in, struct cairn_diag *diag)
+{
+	const struct cairn_hash *sender = &in->who.sender;
+	uint64_t size = in->file.size_bytes, most = cairn_budget_share_max(in->cas);
+	uint64_t places = ingest_lesser(size, (uint64_t)INGEST_PLACES_MAX * 64 * 1024) / INGEST_OF_PLACE;
+	uint64_t memory = ingest_lesser(INGEST_FIXED_BYTES + INGEST_FEW_BYTES + places, most);
+	uint64_t disk = cairn_xorb_making_bytes_max(size) + INGEST_FEW_BYTES;
+	enum cairn_status status = cairn_use_begin(&in->use, in->cas, sender, memory, false, diag);
+	if (status == CAIRN_OK)
+		status = cairn_use_begin(&in->disk, in->cas, sender, ingest_lesser(disk, most - memory), true, diag);
+	return status == CAIRN_OK ? ingest_count(in, diag) : status;
+}
+
 enum cairn_status cairn_hub_ingest_begin(struct cairn_cas *cas, const struct cairn_cas_who *who,
 					 const struct cairn_hub_ingest_file *file, struct cairn_hub_ingest **out,
 					 struct cairn_diag *diag)
@@ -123,15 +146,14 @@ enum cairn_status cairn_hub_ingest_begin(struct cairn_cas *cas, const struct cai
 	in->file = *file;
 	(void)snprintf(in->scope, sizeof(in->scope), "%s", who->scope);
 	(void)snprintf(in->owner, sizeof(in->owner), "%s", who->owner);
-	in->who = (struct cairn_cas_who){.scope = in->scope, .owner = in->owner, .sender = who->sender};
+	in->who = (struct cairn_cas_who){
+		.scope = in->scope, .owner = in->owner, .sender = who->sender, .room = &in->disk};
 	cairn_placer_init(&in->placer, &ops, in);
 	cairn_placer_file_begin(&in->placer);
 	in->cutter = cairn_cutter_new();
 	enum cairn_status status = in->cutter ? CAIRN_OK : CAIRN_E_NOMEM;
 	if (status == CAIRN_OK)
-		status = cairn_use_begin(&in->use, cas, &who->sender, UINT64_MAX, false, diag);
-	if (status == CAIRN_OK)
-		status = ingest_count(in, diag);
+		status = ingest_reserve(in, diag);
 	if (status != CAIRN_OK) {
 		cairn_hub_ingest_free(in);
 		return status;
@@ -148,6 +170,7 @@ void cairn_hub_ingest_free(struct cairn_hub_ingest *in)
 	cairn_placer_fini(&in->placer);
 	cairn_cutter_free(in->cutter);
 	cairn_use_end(&in->use);
+	cairn_use_end(&in->disk);
 	free(in);
 }
 

@@ -19,7 +19,8 @@ struct cairn_hub_ingest_file {
 };
 
 /** @param who  scope, owner and sender; copied
- *  @return CAIRN_OK; CAIRN_E_BUSY a limit of bytes in flight is reached; CAIRN_E_NOMEM */
+ *  @return CAIRN_OK: what it needs at one time is reserved; CAIRN_E_BUSY a limit of bytes in flight is reached;
+ *          CAIRN_E_FULL; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_hub_ingest_begin(struct cairn_cas *cas, const struct cairn_cas_who *who,
 							const struct cairn_hub_ingest_file *file,
 							struct cairn_hub_ingest **out, struct cairn_diag *diag);

@@ -1,6 +1,9 @@
 """Each documented limit, at the limit and one past it, with small limits configured."""
 
 import contextlib
+import hashlib
+import json
+import random
 
 import cairn
 import pytest
@@ -188,27 +191,71 @@ def test_slow_bodies_without_a_length(start, make):
     under_way(server, 0)
 
 
+def all_or_nothing(server, ask, bodies):
+    """Announce many bodies at once, of which only some have room. Those go on to their end, side by side; the others are refused before their
+    bodies, by a 503. ask(body): the head of its request, without a length. @return how many had room"""
+    with contextlib.ExitStack() as held:
+        sockets, codes = [], []
+        for body in bodies:
+            s = held.enter_context(server.socket())
+            s.sendall(f"{ask(body)} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(body)}\r\nExpect: 100-continue\r\n\r\n".encode())
+            sockets.append(s)
+            codes.append(s.recv(4096).split()[1])
+        n = codes.count(b"100")
+        assert codes == [b"100"] * n + [b"503"] * (len(bodies) - n) and 1 < n < len(bodies), codes
+        admitted = list(zip(bodies, sockets, strict=True))[:n]
+        for body, s in admitted:
+            s.sendall(body[:-1])
+        for body, s in admitted:
+            s.sendall(body[-1:])
+        answers = [s.recv(4096).split()[1] for _, s in admitted]
+        assert answers == [b"200"] * n, answers
+    cairn.wait_until("all room to be free", lambda: room_taken(server) == 0)
+    return n
+
+
 def test_announced_bodies_have_their_room(start, make):
     """Of many large uploads at once those that fit go on to their end; the others are refused before their bodies."""
     server = start(spool_bytes_max="4M", spool_share_percent=100, xorb_bytes_max="1M", shard_bytes_max="1M")
-    xorbs = [make([100000] * 9, 50 + i) for i in range(8)]
-    with contextlib.ExitStack() as held:
-        sockets, codes = [], []
-        for x in xorbs:
-            s = held.enter_context(server.socket())
-            head = f"POST {x.path()} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(x.body())}\r\nExpect: 100-continue\r\n\r\n"
-            s.sendall(head.encode())
-            sockets.append(s)
-            codes.append(s.recv(4096).split()[1])
-        assert codes == [b"100"] * 4 + [b"503"] * 4
-        metrics = server.metrics()
-        assert metrics["cairn_spool_reserved_bytes"] == sum(len(x.body()) for x in xorbs[:4]), metrics
-        for x, s in zip(xorbs[:3], sockets, strict=False):
-            s.sendall(x.body())
-            assert s.recv(4096).startswith(b"HTTP/1.1 200")
-        sockets[3].sendall(xorbs[3].body()[:1000])  # and never ends
+    xorbs = {x.body(): x for x in (make([100000] * 9, 50 + i) for i in range(8))}
+    bodies = list(xorbs)
+    assert all_or_nothing(server, lambda body: f"POST {xorbs[body].path()}", bodies) == 4
+    with server.socket() as s:
+        head = f"POST {xorbs[bodies[5]].path()} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(bodies[5])}\r\nExpect: 100-continue\r\n\r\n"
+        s.sendall(head.encode())
+        assert s.recv(4096).split()[1] == b"100"
+        assert server.metrics()["cairn_spool_reserved_bytes"] == len(bodies[5])
+        s.sendall(bodies[5][:1000])  # and never ends
     cairn.wait_until("all room to be free", lambda: room_taken(server) == 0)
-    assert server.put_xorb(xorbs[3]).status == 200
+    assert server.put_xorb(xorbs[bodies[5]]).status == 200
+
+
+@pytest.mark.parametrize("kib", [700, 2500])
+def test_announced_objects_of_git_lfs_have_their_room(start, kib):
+    """Their content becomes xorbs and a shard here, which need the room."""
+    server = start(spool_bytes_max="16M", spool_share_percent=100, xorb_bytes_max="4M", shard_bytes_max="4M")
+    assert server.post("/api/repos/create", b'{"name":"one"}').status == 200
+    bodies = [random.Random(i).randbytes(kib << 10) for i in range(8)]
+    objects = [{"oid": hashlib.sha256(body).hexdigest(), "size": len(body)} for body in bodies]
+    reply = server.post("/operator/one.git/info/lfs/objects/batch", json.dumps({"operation": "upload", "objects": objects}).encode())
+    places = [one["actions"]["upload"]["href"].removeprefix(server.url) for one in reply.json()["objects"]]
+    place_of = dict(zip(bodies, places, strict=True))
+    assert all_or_nothing(server, lambda body: f"PUT {place_of[body]}", bodies) == (3 if kib == 2500 else 5)
+    assert server.request("PUT", places[-1], body=bodies[-1]).status == 200
+
+
+def test_announced_commits_have_their_room(start):
+    """Each on a branch of its own, with files in its body."""
+    server = start(spool_bytes_max="8M", spool_share_percent=100, xorb_bytes_max="4M", shard_bytes_max="4M")
+    assert server.post("/api/repos/create", b'{"name":"one"}').status == 200
+    bodies, branch_of = [], {}
+    for i in range(8):
+        assert server.post(f"/api/models/operator/one/branch/b{i}", b"{}").status == 200
+        files = [{"key": "file", "value": {"path": f"{i}/{n}", "content": "x" * 50_000, "encoding": "utf-8"}} for n in range(40)]
+        bodies.append(b"\n".join(json.dumps(line).encode() for line in [{"key": "header", "value": {"summary": f"{i}"}}, *files]))
+        branch_of[bodies[-1]] = f"b{i}"
+    assert all_or_nothing(server, lambda body: f"POST /api/models/operator/one/commit/{branch_of[body]}", bodies) == 4
+    assert server.post("/api/models/operator/one/commit/b7", bodies[7]).status == 200
 
 
 def room_taken(server):
