@@ -20,4 +20,17 @@ static inline int64_t cairn_difference(int64_t a, int64_t b)
 	return b < 0 ? INT64_MAX : INT64_MIN;
 }
 
+/** Adds to a count. @param more  may be negative */
+static inline void cairn_add(int64_t *count, int64_t more)
+{
+	*count = cairn_sum(*count, more);
+}
+
+/** Advances a number that is only compared for equality. After the largest number comes the smallest: a number that
+ * stopped at the limit would look unchanged. */
+static inline void cairn_advance(int64_t *number)
+{
+	*number = *number == INT64_MAX ? INT64_MIN : *number + 1;
+}
+
 #endif

@@ -1,5 +1,7 @@
 #include "index/commits.h"
 
+#include "base/sum.h"
+
 #include <string.h>
 
 enum cairn_status cairn_commits_check(const struct cairn_index_message *message, uint32_t n_operations,
@@ -46,7 +48,7 @@ void cairn_commits_made(struct cairn_commits_new *commit, int64_t number, const 
 		.commit = number,
 		.parent = commit->head.commit,
 		.line = commit->line,
-		.number = commit->head.number + 1,
+		.number = cairn_sum(commit->head.number, 1),
 		.n_files = n_files,
 		.bytes = bytes,
 		.oid = commit->oid,

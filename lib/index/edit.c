@@ -2,6 +2,8 @@
 
 #include "index/entries.h"
 
+#include "base/sum.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -104,7 +106,7 @@ static enum cairn_status edit_drop(struct cairn_edit *edit, const char *folder, 
 {
 	if (entry->content != 0) {
 		edit->n_files--;
-		edit->bytes -= entry->size_bytes;
+		edit->bytes = cairn_difference(edit->bytes, entry->size_bytes);
 	}
 	enum cairn_status status = edit_touch(edit, folder);
 	return status == CAIRN_OK ? edit_write_folder(edit, folder, name, entry, NULL) : status;
@@ -288,7 +290,7 @@ static enum cairn_status edit_put(struct cairn_edit *edit, const struct cairn_in
 	if (replaces && cairn_git_oid_equal(&before.oid, &content.oid))
 		return edit->engine->revive(edit->ctx, before.content, content.id);
 	edit->n_files += replaces ? 0 : 1;
-	edit->bytes += content.size_bytes - (replaces ? before.size_bytes : 0);
+	cairn_add(&edit->bytes, cairn_difference(content.size_bytes, replaces ? before.size_bytes : 0));
 	status = edit_count(edit);
 	if (status == CAIRN_OK)
 		status = edit_make_folder(edit, folder);

@@ -36,13 +36,18 @@ static void take_fault(void *ctx, const struct cairn_index_fault *fault)
 	ck_abort_msg("%s", fault->text);
 }
 
+void hx_end(void)
+{
+	cairn_index_free(hx_index);
+	tempdir_fini(&folder);
+}
+
 /* Checks that the index is whole at the end of every test. */
 void hx_tear_down(void)
 {
 	struct cairn_diag diag = {0};
 	ck_assert_int_eq(cairn_index_examine(hx_index, take_fault, NULL, &diag), CAIRN_OK);
-	cairn_index_free(hx_index);
-	tempdir_fini(&folder);
+	hx_end();
 }
 
 const char *hx_folder(void)

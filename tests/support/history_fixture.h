@@ -15,6 +15,8 @@ const char *hx_folder(void);
 /** For checked fixtures: an index in a new folder. Checks at the end of every test that the index is whole. */
 void hx_set_up(void);
 void hx_tear_down(void);
+/** The same after damage: the index is not examined. */
+void hx_end(void);
 
 int64_t hx_add_account(enum cairn_index_account_kind kind, const char *name);
 /** Adds a model, whose .gitattributes has 17 bytes. */

@@ -3,6 +3,8 @@
  * the row `state`), so naming and killing a copy cannot race. */
 #include "index/postgres/engine.h"
 
+#include "base/sum.h"
+
 #include <inttypes.h>
 
 enum { COPIES_KEPT_S = 7 * 24 * 3600 }; /* a removed copy stays dead, for uploads that slept with its name */
@@ -44,8 +46,8 @@ enum cairn_status cairn_pg_must_live(struct cairn_pg_tx *tx, const struct cairn_
 	if (cairn_pg_get_int8(r, 0, 0) != 0)
 		return cairn_fail(diag, CAIRN_E_BUSY, "xorb.replaced", CAIRN_NO_OFFSET,
 				  "these bytes were given up before they were registered; send the xorb again");
-	int64_t age_s = cairn_pg_get_int8(r, 0, 1) - cairn_copy_unix_ms(copy) / 1000;
-	if (found || (age_s <= CAIRN_INDEX_COPY_LIFE_S && -age_s <= CAIRN_INDEX_COPY_LIFE_S))
+	int64_t age_s = cairn_difference(cairn_pg_get_int8(r, 0, 1), cairn_copy_unix_ms(copy) / 1000);
+	if (found || (age_s <= CAIRN_INDEX_COPY_LIFE_S && age_s >= -CAIRN_INDEX_COPY_LIFE_S))
 		return CAIRN_OK;
 	return cairn_fail(diag, CAIRN_E_BUSY, "xorb.late", CAIRN_NO_OFFSET,
 			  "these bytes were stored %" PRId64 " s ago, and may be given up since; more than %d s is too "

@@ -1,6 +1,8 @@
 /* Takes files from an owner, or gives them to one more. */
 #include "index/postgres/own.h"
 
+#include "base/sum.h"
+
 static const char FORGET_FIND[] = "SELECT id FROM file WHERE hash = $1";
 #define FORGET_SCOPE "($2::text IS NULL OR scope = (SELECT id FROM scope WHERE name = $2))"
 /* Run before a file is taken from an owner, or from all: subtracts it from counts, and removes it from objects and
@@ -50,7 +52,8 @@ enum cairn_status cairn_pg_forget_file(struct cairn_pg_tx *tx, struct cairn_inde
 		return status;
 	forget->forgotten = cairn_pg_changed(tx->pg.results[owners]) > 0;
 	cairn_pg_dropped_files(tx, files);
-	tx->counts.collection += forget->forgotten;
+	if (forget->forgotten)
+		cairn_advance(&tx->counts.collection);
 	return CAIRN_OK;
 }
 

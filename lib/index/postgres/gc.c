@@ -39,11 +39,11 @@ static enum cairn_status gc_find(struct cairn_pg_tx *tx, const struct cairn_hash
 /* Withdraws xorbs, which are no longer offered. */
 static enum cairn_status gc_withdraw(struct cairn_pg_tx *tx, struct cairn_pg_array *xorbs)
 {
-	int64_t n;
+	int64_t n = 0;
 	struct cairn_pg_args args = {0};
 	cairn_pg_int8s(&args, xorbs);
 	enum cairn_status status = cairn_pg_run(&tx->pg, GC_WITHDRAW, &args, &n);
-	tx->counts.eligible -= n;
+	cairn_add(&tx->counts.eligible, -n);
 	return status;
 }
 
@@ -74,8 +74,8 @@ enum cairn_status cairn_pg_lose_xorb(struct cairn_pg_tx *tx, struct cairn_index_
 		return cairn_fail(&lose->write.diag, CAIRN_E_BUSY, "xorb.replaced", CAIRN_NO_OFFSET,
 				  "the xorb was stored anew since its object was looked at");
 	tx->counts.stored_bytes = cairn_difference(tx->counts.stored_bytes, known.stored_bytes);
-	tx->counts.collection++;
-	tx->counts.withdrawn++;
+	cairn_advance(&tx->counts.collection);
+	cairn_add(&tx->counts.withdrawn, 1);
 	cairn_pg_int8(&args, known.id);
 	cairn_pg_add_int8(&xorb, known.id);
 	(void)cairn_pg_queue(&tx->pg, GC_LOSE, &args);
@@ -129,8 +129,9 @@ enum cairn_status cairn_pg_gc_mark(struct cairn_pg_tx *tx, struct cairn_index_gc
 			return status;
 		mark->n_retired += retired.n;
 	} while (mark->next_id != 0 && cairn_clock_mono_ms() < until_ms);
-	tx->counts.collection += mark->n_retired > 0;
-	tx->counts.withdrawn += mark->n_retired > 0;
+	if (mark->n_retired > 0)
+		cairn_advance(&tx->counts.collection);
+	cairn_add(&tx->counts.withdrawn, mark->n_retired > 0);
 	return CAIRN_OK;
 }
 
@@ -190,7 +191,7 @@ static enum cairn_status gc_remove(struct cairn_pg_tx *tx, struct cairn_pg_array
 	(void)cairn_pg_queue(&tx->pg, GC_DROP_LISTS, &args);
 	status = cairn_pg_run(&tx->pg, GC_DROP_XORBS, &args, NULL);
 	if (status == CAIRN_OK)
-		tx->counts.shards -= cairn_pg_changed(tx->pg.results[members]);
+		cairn_add(&tx->counts.shards, -cairn_pg_changed(tx->pg.results[members]));
 	return status;
 }
 
@@ -222,8 +223,9 @@ enum cairn_status cairn_pg_gc_sweep(struct cairn_pg_tx *tx, struct cairn_index_g
 		status = cairn_pg_keep_xorbs(tx, &kept, cairn_clock_unix_s());
 	if (status == CAIRN_OK && gone.n > 0)
 		status = gc_remove(tx, &gone);
-	tx->counts.xorbs -= sweep->n;
-	tx->counts.collection += sweep->n > 0;
-	tx->counts.withdrawn += sweep->n > 0;
+	cairn_add(&tx->counts.xorbs, -(int64_t)sweep->n);
+	if (sweep->n > 0)
+		cairn_advance(&tx->counts.collection);
+	cairn_add(&tx->counts.withdrawn, sweep->n > 0);
 	return status;
 }

@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/crash_point.h"
+#include "base/sum.h"
 
 #include <string.h>
 
@@ -209,8 +210,8 @@ static enum cairn_status commit_finish(struct cairn_commits_new *c, struct cairn
 		return status;
 	cairn_pg_used(edit->tx, used, c->scope);
 	(void)cairn_pg_queue(&edit->tx->pg, COMMIT_RELEASE, NULL);
-	return cairn_pg_add_commit_row(edit->tx, c, edit->commit, root, c->head.n_files + edit->edit.n_files,
-				       c->head.bytes + edit->edit.bytes, edit->edit.diag);
+	return cairn_pg_add_commit_row(edit->tx, c, edit->commit, root, cairn_sum(c->head.n_files, edit->edit.n_files),
+				       cairn_sum(c->head.bytes, edit->edit.bytes), edit->edit.diag);
 }
 
 enum cairn_status cairn_pg_commit_to(struct cairn_pg_tx *tx, struct cairn_commits_new *c, struct cairn_diag *diag)

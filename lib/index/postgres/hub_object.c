@@ -4,6 +4,7 @@
 #include "index/postgres/own.h"
 
 #include "base/clock.h"
+#include "base/sum.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -255,7 +256,7 @@ static void object_leave(struct object_changes *c, struct object_path *at)
 	if (!at->there)
 		return;
 	c->n_files--;
-	c->bytes -= at->size_bytes;
+	c->bytes = cairn_difference(c->bytes, at->size_bytes);
 	c->left[c->n_left++] = at->file;
 	at->there = false;
 	at->changed = true;
@@ -299,7 +300,7 @@ static enum cairn_status object_change(struct object_changes *c, uint32_t i)
 	at->last = change;
 	c->used[c->n_used++] = file->id;
 	c->n_files++;
-	c->bytes += file->size_bytes;
+	cairn_add(&c->bytes, file->size_bytes);
 	return CAIRN_OK;
 }
 

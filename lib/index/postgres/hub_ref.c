@@ -156,7 +156,7 @@ static enum cairn_status ref_line(struct cairn_pg_tx *tx, struct cairn_index_add
 	bool whole = depth >= CAIRN_INDEX_LINE_DEPTH_MAX;
 	enum cairn_status status = whole ? ref_may_copy(tx, head, &add->write.diag) : CAIRN_OK;
 	if (status == CAIRN_OK)
-		status = ref_add_line(tx, add->repo, head, whole ? 1 : depth + 1, line);
+		status = ref_add_line(tx, add->repo, head, whole ? 1 : cairn_sum(depth, 1), line);
 	return status == CAIRN_OK && whole ? ref_copy(tx, head, *line, 0) : status;
 }
 

@@ -3,6 +3,8 @@
 #include "index/postgres/content.h"
 #include "index/postgres/sweep.h"
 
+#include "base/sum.h"
+
 #include <string.h>
 
 enum { SWEEP_ROWS = 1000 }; /* rows between two looks at the clock, as SWEEP_LINES */
@@ -145,9 +147,9 @@ enum cairn_status cairn_pg_sweep_lines(void *ctx, struct cairn_index_sweep_place
 		return CAIRN_OK;
 	}
 	/* The place of the previous piece is of another line. */
-	if (at->line != line + 1 || at->keep != keep)
+	if (at->line != cairn_sum(line, 1) || at->keep != keep)
 		at->folder[0] = at->name[0] = '\0';
-	at->line = line + 1;
+	at->line = cairn_sum(line, 1);
 	at->keep = keep;
 	if (keep == 0)
 		return cairn_pg_sweep_line(tx, line, &gone);

@@ -85,7 +85,7 @@ unsigned cairn_pg_queue_drop_files(struct cairn_pg_tx *tx, struct cairn_pg_array
 
 void cairn_pg_dropped_files(struct cairn_pg_tx *tx, unsigned queued)
 {
-	tx->counts.files -= cairn_pg_changed(tx->pg.results[queued]);
+	cairn_add(&tx->counts.files, -cairn_pg_changed(tx->pg.results[queued]));
 }
 
 struct cairn_pg_disowning cairn_pg_queue_disown(struct cairn_pg_tx *tx, int64_t scope, struct cairn_pg_array *files,
@@ -107,7 +107,8 @@ int64_t cairn_pg_disowned(struct cairn_pg_tx *tx, struct cairn_pg_disowning queu
 	int64_t n = cairn_pg_get_int8(r, 0, 0);
 	cairn_pg_grow(tx, scope, cairn_difference(0, cairn_pg_get_int8(r, 0, 1)));
 	cairn_pg_dropped_files(tx, queued.files);
-	tx->counts.collection += n > 0;
+	if (n > 0)
+		cairn_advance(&tx->counts.collection);
 	return n;
 }
 

@@ -1,6 +1,8 @@
 /* Chunks of a shard that clients may ask about, gathered and sent in pieces. */
 #include "index/postgres/put.h"
 
+#include "base/sum.h"
+
 enum { DEDUPE_PIECE = 10000 }; /* rows of one statement */
 
 static const char DEDUPE_ADD[] =
@@ -18,7 +20,7 @@ enum cairn_status cairn_pg_put_send_dedupe(struct cairn_pg_put *p)
 	cairn_pg_int8s(&args, &p->prefix_xorbs);
 	cairn_pg_int8s(&args, &p->places);
 	enum cairn_status status = cairn_pg_run(&p->tx->pg, DEDUPE_ADD, &args, &n);
-	p->tx->counts.eligible += n;
+	cairn_add(&p->tx->counts.eligible, n);
 	p->put->added = p->put->added || n > 0;
 	cairn_pg_array_empty(&p->prefixes);
 	cairn_pg_array_empty(&p->prefix_xorbs);

@@ -4,6 +4,7 @@
 #include "index/rows.h"
 
 #include "base/clock.h"
+#include "base/sum.h"
 
 #include <stdlib.h>
 
@@ -201,7 +202,7 @@ static enum cairn_status put_piece_rows(struct put_piece *piece)
 	if (status != CAIRN_OK)
 		return status;
 	int64_t n = cairn_pg_changed(pg->results[added]);
-	piece->p->tx->counts.files += n;
+	cairn_add(&piece->p->tx->counts.files, n);
 	piece->p->put->added = piece->p->put->added || n > 0;
 	return put_piece_numbers(piece, pg->results[before], pg->results[all]);
 }

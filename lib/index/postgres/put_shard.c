@@ -4,6 +4,7 @@
 #include "index/postgres/put.h"
 
 #include "base/clock.h"
+#include "base/sum.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -202,7 +203,7 @@ static void put_shard_queue_row(struct cairn_pg_put *p)
 	cairn_pg_int8(&args, p->tx->counts.collection);
 	cairn_pg_int8(&args, cairn_clock_unix_s());
 	(void)cairn_pg_queue(&p->tx->pg, SHARD_ADD, &args);
-	p->tx->counts.shards += !p->found;
+	cairn_add(&p->tx->counts.shards, !p->found);
 }
 
 static enum cairn_status put_shard_register(struct cairn_pg_put *p)

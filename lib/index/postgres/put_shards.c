@@ -12,6 +12,7 @@
 #include "index/rows.h"
 
 #include "base/clock.h"
+#include "base/sum.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -452,12 +453,12 @@ static enum cairn_status join_send_dedupe(struct join *j)
 {
 	struct cairn_pg *pg = &j->tx->pg;
 	struct cairn_pg_args args = {0};
-	int64_t n;
+	int64_t n = 0;
 	if (j->prefixes.n == 0 && j->prefixes.status == CAIRN_OK)
 		return cairn_pg_exchange(pg);
 	join_dedupe_args(j, &args);
 	enum cairn_status status = cairn_pg_run(pg, JOIN_DEDUPE, &args, &n);
-	j->tx->counts.eligible += n;
+	cairn_add(&j->tx->counts.eligible, n);
 	return status;
 }
 
@@ -569,8 +570,8 @@ static void join_told(struct join *j)
 		s->put->write.status = CAIRN_OK;
 		s->put->write.applied = true;
 	}
-	j->tx->counts.shards += j->n_new;
-	j->tx->counts.files += j->n_new_files;
+	cairn_add(&j->tx->counts.shards, j->n_new);
+	cairn_add(&j->tx->counts.files, j->n_new_files);
 }
 
 enum cairn_status cairn_pg_put_shards(struct cairn_pg_tx *tx, struct cairn_index_put_shard *const *puts, unsigned n,

@@ -77,8 +77,8 @@ enum cairn_status cairn_pg_add_xorb(struct cairn_pg_tx *tx, const struct cairn_h
 	if (status != CAIRN_OK)
 		return status;
 	*id = cairn_pg_get_int8(r, 0, 0);
-	tx->counts.xorbs++;
-	tx->counts.stored_bytes = cairn_sum(tx->counts.stored_bytes, stored_bytes ? (int64_t)*stored_bytes : 0);
+	cairn_add(&tx->counts.xorbs, 1);
+	cairn_add(&tx->counts.stored_bytes, stored_bytes ? (int64_t)*stored_bytes : 0);
 	return CAIRN_OK;
 }
 
@@ -138,7 +138,7 @@ static enum cairn_status put_xorb_store(struct cairn_pg_tx *tx, int64_t id, cons
 	cairn_pg_int8(&row, id);
 	cairn_pg_bytes(&row, spans.bytes, spans.len);
 	cairn_pg_bytes(&row, list->hashes, (size_t)list->n * sizeof(*list->hashes));
-	tx->counts.stored_bytes = cairn_sum(tx->counts.stored_bytes, (int64_t)put->stored_bytes);
+	cairn_add(&tx->counts.stored_bytes, (int64_t)put->stored_bytes);
 	(void)cairn_pg_queue(&tx->pg, XORB_STORE, &xorb);
 	return cairn_pg_run(&tx->pg, XORB_SET_LIST, &row, NULL);
 }

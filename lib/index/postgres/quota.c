@@ -2,6 +2,8 @@
 #include "index/postgres/hub.h"
 #include "index/postgres/own.h"
 
+#include "base/sum.h"
+
 static const char QUOTA_COUNT[] = "UPDATE repo SET stored = stored + $2 WHERE scope = $1";
 
 /* --- counting ----------------------------------------------------------------------------------------------------- */
@@ -9,8 +11,8 @@ static const char QUOTA_COUNT[] = "UPDATE repo SET stored = stored + $2 WHERE sc
 void cairn_pg_grow(struct cairn_pg_tx *tx, int64_t scope, int64_t bytes)
 {
 	tx->records.growth.scope = scope;
-	tx->records.growth.repo_bytes += bytes;
-	tx->records.growth.account_bytes += bytes;
+	cairn_add(&tx->records.growth.repo_bytes, bytes);
+	cairn_add(&tx->records.growth.account_bytes, bytes);
 }
 
 enum cairn_status cairn_pg_count_stored(struct cairn_pg_tx *tx, int64_t scope, int64_t bytes)

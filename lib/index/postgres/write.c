@@ -6,6 +6,8 @@
 #include "index/postgres/errors.h"
 #include "index/postgres/good_keys.h"
 
+#include "base/sum.h"
+
 #include <string.h>
 
 static const char TX_LOCK[] = "SELECT pg_advisory_lock(hashtextextended('cairn index ' || $1, 0))";
@@ -137,7 +139,7 @@ static enum cairn_status tx_end(struct cairn_pg_tx *tx, bool waits, struct cairn
 
 enum cairn_status cairn_pg_commit(struct cairn_pg_tx *tx, struct cairn_diag *diag)
 {
-	tx->counts.keys += tx->records.keys_changed;
+	cairn_add(&tx->counts.keys, tx->records.keys_changed);
 	tx_queue_counts(tx);
 	if (tx->records.keys_changed)
 		tx->keys = cairn_pg_queue(&tx->pg, CAIRN_PG_GOOD_KEYS, NULL);

@@ -2,6 +2,8 @@
 #include "index/rows.h"
 #include "index/sqlite/write.h"
 
+#include "base/sum.h"
+
 #include <stdlib.h>
 
 static void file_terms_freep(struct cairn_index_term **terms)
@@ -51,7 +53,7 @@ enum cairn_status cairn_tx_drop_file(struct cairn_tx *tx, int64_t file)
 	if (status != CAIRN_OK)
 		return status;
 	sqlite3_bind_int64(tx->stmt[CAIRN_TX_DROP_FILE], 1, file);
-	tx->counts.files--;
+	cairn_add(&tx->counts.files, -1);
 	return cairn_sql_run(tx->stmt[CAIRN_TX_DROP_FILE]);
 }
 

@@ -19,7 +19,7 @@ static enum cairn_status gc_withdraw(struct cairn_tx *tx, int64_t xorb)
 {
 	enum cairn_status status = gc_drop(tx, CAIRN_TX_DROP_DEDUPE, xorb);
 	if (status == CAIRN_OK)
-		tx->counts.eligible -= sqlite3_changes(tx->db);
+		cairn_add(&tx->counts.eligible, -sqlite3_changes(tx->db));
 	return status;
 }
 
@@ -52,7 +52,7 @@ enum cairn_status cairn_tx_lose_xorb(struct cairn_tx *tx, struct cairn_index_los
 	if (status != CAIRN_OK)
 		return status;
 	tx->counts.stored_bytes = cairn_difference(tx->counts.stored_bytes, known.stored_bytes);
-	tx->counts.collection++;
+	cairn_advance(&tx->counts.collection);
 	status = gc_drop(tx, CAIRN_TX_LOSE_XORB, known.id);
 	return status == CAIRN_OK ? gc_withdraw(tx, known.id) : status;
 }
@@ -119,7 +119,8 @@ enum cairn_status cairn_tx_gc_mark(struct cairn_tx *tx, struct cairn_index_gc_ma
 		}
 		mark->next_id = page.last;
 	} while (mark->next_id != 0 && cairn_clock_mono_ms() < until_ms);
-	tx->counts.collection += mark->n_retired > 0;
+	if (mark->n_retired > 0)
+		cairn_advance(&tx->counts.collection);
 	return CAIRN_OK;
 }
 
@@ -174,7 +175,7 @@ static enum cairn_status gc_drop_members(struct cairn_tx *tx, int64_t xorb)
 			status = gc_drop(tx, CAIRN_TX_DROP_SHARD, shard);
 		if (status != CAIRN_OK)
 			return status;
-		tx->counts.shards -= sqlite3_changes(tx->db);
+		cairn_add(&tx->counts.shards, -sqlite3_changes(tx->db));
 	}
 }
 
@@ -187,7 +188,7 @@ static enum cairn_status gc_remove(struct cairn_tx *tx, const struct gc_page *pa
 		status = gc_drop(tx, CAIRN_TX_DROP_LIST, page->id[i]);
 	if (status == CAIRN_OK)
 		status = gc_drop(tx, CAIRN_TX_DROP_XORB, page->id[i]);
-	tx->counts.xorbs--;
+	cairn_add(&tx->counts.xorbs, -1);
 	tx->counts.stored_bytes = cairn_difference(tx->counts.stored_bytes, page->stored_bytes[i]);
 	return status;
 }
@@ -222,6 +223,7 @@ enum cairn_status cairn_tx_gc_sweep(struct cairn_tx *tx, struct cairn_index_gc_s
 			break;
 		}
 	}
-	tx->counts.collection += sweep->n > 0;
+	if (sweep->n > 0)
+		cairn_advance(&tx->counts.collection);
 	return status;
 }

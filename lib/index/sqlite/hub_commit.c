@@ -94,12 +94,13 @@ enum cairn_status cairn_tx_add_commit_row(struct cairn_tx *tx, struct cairn_comm
 		c->id ? commit_keep_name(tx, c, edit->edit.diag) : commit_name(tx, c, root, &at_unix_s);
 	if (status != CAIRN_OK)
 		return status;
-	int64_t n_files = c->head.n_files + edit->edit.n_files, bytes = c->head.bytes + edit->edit.bytes;
+	int64_t n_files = cairn_sum(c->head.n_files, edit->edit.n_files),
+		bytes = cairn_sum(c->head.bytes, edit->edit.bytes);
 	sqlite3_stmt *add = tx->stmt[CAIRN_TX_ADD_COMMIT], *head = tx->stmt[CAIRN_TX_SET_LINE_HEAD];
 	sqlite3_bind_int64(add, 1, edit->commit);
 	sqlite3_bind_int64(add, 2, c->repo);
 	sqlite3_bind_int64(add, 3, c->line);
-	sqlite3_bind_int64(add, 4, c->head.number + 1);
+	sqlite3_bind_int64(add, 4, cairn_sum(c->head.number, 1));
 	sqlite3_bind_int64(add, 5, c->head.commit);
 	cairn_chain_bind_oid(add, 6, &c->oid);
 	cairn_chain_bind_oid(add, 7, root);

@@ -2,6 +2,7 @@
 #include "index/sqlite/commit.h"
 
 #include "base/bytes.h"
+#include "base/sum.h"
 
 /* --- entries ------------------------------------------------------------------------------------------------------ */
 
@@ -42,7 +43,7 @@ static enum cairn_status edit_drop_content(struct cairn_tx *tx, int64_t content)
 		scope = sqlite3_column_int64(drop, 0);
 		inline_bytes = sqlite3_column_int64(drop, 1);
 	}
-	return cairn_tx_count_stored(tx, scope, -inline_bytes);
+	return cairn_tx_count_stored(tx, scope, cairn_difference(0, inline_bytes));
 }
 
 enum cairn_status cairn_tx_drop_use(struct cairn_tx *tx, int64_t content)

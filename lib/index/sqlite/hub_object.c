@@ -2,6 +2,7 @@
 #include "index/sqlite/engine.h"
 
 #include "base/clock.h"
+#include "base/sum.h"
 
 #include <string.h>
 
@@ -63,7 +64,7 @@ static enum cairn_status object_leave(struct object_changes *c, const char *path
 	if (status != CAIRN_OK || !*found)
 		return status;
 	c->n_files--;
-	c->bytes -= sqlite3_column_int64(stmt, 1);
+	c->bytes = cairn_difference(c->bytes, sqlite3_column_int64(stmt, 1));
 	if (sqlite3_column_type(stmt, 0) != SQLITE_NULL)
 		c->left[c->n_left++] = sqlite3_column_int64(stmt, 0);
 	return CAIRN_OK;
@@ -112,7 +113,7 @@ static enum cairn_status object_set(struct object_changes *c, struct cairn_index
 	if (status != CAIRN_OK)
 		return status;
 	c->n_files++;
-	c->bytes += file.size_bytes;
+	cairn_add(&c->bytes, file.size_bytes);
 	sqlite3_stmt *stmt = c->tx->stmt[CAIRN_TX_SET_OBJECT];
 	object_bind(stmt, c, change, file.id);
 	return cairn_sql_run(stmt);

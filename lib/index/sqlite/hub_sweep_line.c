@@ -2,6 +2,8 @@
  * finds an incomplete one. */
 #include "index/sqlite/sweep.h"
 
+#include "base/sum.h"
+
 #include <string.h>
 
 enum { SWEEP_ROWS = 256 }; /* rows between two looks at the clock */
@@ -147,9 +149,9 @@ enum cairn_status cairn_tx_sweep_lines(void *ctx, struct cairn_index_sweep_place
 		keep = sqlite3_column_int64(find, 2);
 	}
 	/* The place of the previous piece is of another line. */
-	if (at->line != line + 1 || at->keep != keep)
+	if (at->line != cairn_sum(line, 1) || at->keep != keep)
 		at->folder[0] = at->name[0] = '\0';
-	at->line = line + 1;
+	at->line = cairn_sum(line, 1);
 	at->keep = keep;
 	if (keep == 0)
 		return cairn_tx_sweep_line(tx, line, &gone);

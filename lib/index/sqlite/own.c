@@ -1,6 +1,8 @@
 /* The files of owners. */
 #include "index/sqlite/write.h"
 
+#include "base/sum.h"
+
 enum cairn_status cairn_tx_own(struct cairn_tx *tx, int64_t file, int64_t scope, bool *added)
 {
 	sqlite3_stmt *own = tx->stmt[CAIRN_TX_ADD_OWNER];
@@ -74,7 +76,7 @@ enum cairn_status cairn_tx_was_disowned(struct cairn_tx *tx, int64_t file)
 {
 	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = tx->stmt[CAIRN_TX_HAS_FILE_OWNER];
 	bool owned = true;
-	tx->counts.collection++;
+	cairn_advance(&tx->counts.collection);
 	sqlite3_bind_int64(stmt, 1, file);
 	enum cairn_status status = cairn_sql_step(stmt, &owned);
 	return status == CAIRN_OK && !owned ? cairn_tx_drop_file(tx, file) : status;

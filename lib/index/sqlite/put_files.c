@@ -106,7 +106,7 @@ static enum cairn_status put_files_add_together(struct put_shard *p)
 	sqlite3_bind_int64(stmts.many, 5, cairn_clock_unix_s());
 	for (uint32_t i = 0; i < p->n_waiting; i++) {
 		struct put_files_file *f = &p->files[i];
-		f->id = next + i;
+		f->id = cairn_sum(next, i);
 		rows->row[rows->n++] = (struct cairn_new_row){
 			.a = f->id,
 			.b = (int64_t)f->file->size_bytes,
@@ -126,7 +126,7 @@ static enum cairn_status put_files_add_together(struct put_shard *p)
 static enum cairn_status put_files_new(struct put_shard *p, const struct put_files_file *f)
 {
 	enum cairn_status status = CAIRN_OK;
-	p->tx->counts.files++;
+	cairn_add(&p->tx->counts.files, 1);
 	p->put->added = true;
 	if (p->first_file == 0)
 		p->first_file = f->id;

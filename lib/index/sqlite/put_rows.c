@@ -1,6 +1,8 @@
 /* Adds the gathered rows of a shard, for put_shard.c and put_files.c. */
 #include "index/sqlite/put_shard.h"
 
+#include "base/sum.h"
+
 enum cairn_status put_shard_conflict(struct put_shard *p, const char *rule, const struct cairn_hash *xorb,
 				     const char *what)
 {
@@ -25,7 +27,7 @@ static enum cairn_status put_shard_add_dedupe(struct put_shard *p)
 	sqlite3_bind_int64(stmts.one, 6, p->id);
 	uint64_t n_added;
 	enum cairn_status status = cairn_new_rows_add(&p->tx->new_rows, stmts, &p->tx->dedupe, &n_added);
-	p->tx->counts.eligible += (int64_t)n_added;
+	cairn_add(&p->tx->counts.eligible, (int64_t)n_added);
 	p->put->added = p->put->added || n_added > 0;
 	return status;
 }

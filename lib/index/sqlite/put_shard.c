@@ -3,6 +3,7 @@
 
 #include "base/bytes.h"
 #include "base/clock.h"
+#include "base/sum.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -106,7 +107,7 @@ static enum cairn_status put_shard_add_row(struct put_shard *p)
 	sqlite3_bind_int64(add, 5, cairn_clock_unix_s());
 	enum cairn_status status = cairn_sql_run(add);
 	p->id = sqlite3_last_insert_rowid(p->tx->db);
-	p->tx->counts.shards++;
+	cairn_add(&p->tx->counts.shards, 1);
 	return status;
 }
 

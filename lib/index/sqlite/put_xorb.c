@@ -75,8 +75,8 @@ enum cairn_status cairn_tx_add_xorb(struct cairn_tx *tx, const struct cairn_hash
 	if (status != CAIRN_OK)
 		return status;
 	*id = sqlite3_last_insert_rowid(tx->db);
-	tx->counts.xorbs++;
-	tx->counts.stored_bytes = cairn_sum(tx->counts.stored_bytes, stored_bytes ? (int64_t)*stored_bytes : 0);
+	cairn_add(&tx->counts.xorbs, 1);
+	cairn_add(&tx->counts.stored_bytes, stored_bytes ? (int64_t)*stored_bytes : 0);
 	sqlite3_stmt *row = tx->stmt[CAIRN_TX_ADD_LIST];
 	sqlite3_bind_int64(row, 1, *id);
 	cairn_sql_bind_blob(row, 2, spans.bytes, spans.len);
@@ -141,7 +141,7 @@ static enum cairn_status put_xorb_store(struct cairn_tx *tx, int64_t id, const s
 	status = cairn_sql_run(xorb);
 	if (status != CAIRN_OK)
 		return status;
-	tx->counts.stored_bytes = cairn_sum(tx->counts.stored_bytes, (int64_t)stored_bytes);
+	cairn_add(&tx->counts.stored_bytes, (int64_t)stored_bytes);
 	sqlite3_stmt *row = tx->stmt[CAIRN_TX_SET_LIST];
 	sqlite3_bind_int64(row, 1, id);
 	cairn_sql_bind_blob(row, 2, spans.bytes, spans.len);

@@ -2,6 +2,8 @@
 
 #include "index/sqlite/engine.h"
 
+#include "base/sum.h"
+
 /* --- counting ----------------------------------------------------------------------------------------------------- */
 
 enum cairn_status cairn_tx_count_stored(struct cairn_tx *tx, int64_t scope, int64_t bytes)
@@ -24,8 +26,8 @@ enum cairn_status cairn_tx_count_stored(struct cairn_tx *tx, int64_t scope, int6
 		return CAIRN_OK;
 	}
 	tx->records.growth.scope = scope;
-	tx->records.growth.repo_bytes += bytes;
-	tx->records.growth.account_bytes += bytes;
+	cairn_add(&tx->records.growth.repo_bytes, bytes);
+	cairn_add(&tx->records.growth.account_bytes, bytes);
 	return CAIRN_OK;
 }
 
@@ -42,5 +44,5 @@ enum cairn_status cairn_tx_count_file(struct cairn_tx *tx, int64_t scope, int64_
 			return status == CAIRN_E_NOT_FOUND ? CAIRN_E_DAMAGED : status;
 		size_bytes = sqlite3_column_int64(stmt, 0);
 	}
-	return cairn_tx_count_stored(tx, scope, times * size_bytes);
+	return cairn_tx_count_stored(tx, scope, times < 0 ? cairn_difference(0, size_bytes) : size_bytes);
 }
