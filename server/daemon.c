@@ -227,7 +227,7 @@ enum cairn_status daemon_open(struct app *app, struct cairn_diag *diag)
 	scrub_init(&app->scrub);
 	rest_init(&app->rest);
 	app->ready.status = cairn_fail(&app->ready.diag, CAIRN_E_BUSY, "not_ready", CAIRN_NO_OFFSET,
-				       "whether uploads can be taken is being found out; try again");
+				       "the daemon is still checking whether it can take uploads; try again");
 	app->started_unix_s = cairn_clock_unix_s();
 	atomic_store(&app->reload.good_unix_s, app->started_unix_s);
 	daemon_set_live(app, &app->config);

@@ -163,7 +163,7 @@ static void housekeeping_look_for_lost(struct housekeeping *h)
 	cairn_losses_sum(h->app->cas, &sum);
 	if (status != CAIRN_OK && sum.has_failed && !h->told_of_lost)
 		LOG(LOG_WARNING, "lost_look_failed", LOG_T("status", cairn_status_name(status)),
-		    LOG_T("message", "which files need lost xorbs is not known until a look ends well"));
+		    LOG_T("message", "the files that need lost xorbs are not known until a search succeeds"));
 	h->told_of_lost = sum.has_failed;
 }
 

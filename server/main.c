@@ -70,8 +70,8 @@ static void main_warn_unbound(const struct config *c)
 	const char *missing = c->token_audience ? issuer : issuer ? "token_audience token_issuer" : "token_audience";
 	if (c->token_key && missing)
 		LOG(LOG_WARNING, "tokens_not_bound", LOG_T("missing", missing),
-		    LOG_T("message", "tokens that are signed with the same key for another service, and do not say so, "
-				     "are taken here; set these"));
+		    LOG_T("message", "tokens of another service with the same key are accepted here, unless "
+				     "they name that service; set these"));
 }
 
 static void main_tell_ready(const struct listen_address *bound, bool encrypted)
@@ -93,7 +93,7 @@ static void main_announce(const struct app *app, const struct listen_address *bo
 	    LOG_T("sandbox", app->sandbox.text));
 	if (app->sandbox.missing[0])
 		LOG(LOG_WARNING, "sandbox", LOG_T("on", app->sandbox.text), LOG_T("missing", app->sandbox.missing),
-		    LOG_T("message", "the kernel does not let in all of it; the daemon does with what there is"));
+		    LOG_T("message", "the kernel lacks parts of the sandbox; the daemon runs with the other parts"));
 	/* A first trial often runs as root on loopback. If others can connect, root is a risk that a setting removes.
 	 */
 	if (geteuid() == 0)

@@ -262,7 +262,7 @@ static void metrics_write_queued(const struct metrics *m, struct cairn_buf *out)
 {
 	static const char NAME[] = "cairn_http_request_queue_seconds";
 	metrics_family(out, NAME, sizeof(NAME) - 1, "histogram",
-		       "How long requests waited for a worker, of those that did.");
+		       "How long a request waited for a worker, if it waited.");
 	uint64_t buckets[METRICS_N_BOUNDS + 1] = {0};
 	metrics_sum_array(buckets, m->queued_buckets, METRICS_N_BOUNDS + 1);
 	metrics_write_histogram(out, NAME, "", buckets, metrics_get(&m->queued_us));
@@ -271,7 +271,8 @@ static void metrics_write_queued(const struct metrics *m, struct cairn_buf *out)
 static void metrics_write_durations(struct metrics *m, struct cairn_buf *out)
 {
 	static const char NAME[] = "cairn_http_request_duration_seconds";
-	metrics_family(out, NAME, sizeof(NAME) - 1, "histogram", "From the head of a request to the end of its reply.");
+	metrics_family(out, NAME, sizeof(NAME) - 1, "histogram",
+		       "Duration from the head of a request to the end of its reply.");
 	for (size_t i = 0; i < m->n_routes; i++) {
 		struct metrics_counts counts = metrics_counts_of(&m->routes[i]);
 		char label[METRICS_LABEL_BYTES];

@@ -51,7 +51,7 @@ enum cairn_status sandbox_enter(const struct sandbox_options *options, struct sa
 		sandbox_append(report->text, "none");
 	if (options->mode == SANDBOX_ON && report->missing[0])
 		return cairn_fail(diag, CAIRN_E_IO, "sandbox", CAIRN_NO_OFFSET,
-				  "sandbox = on, but this kernel does not let in: %s; with auto it is done without",
+				  "sandbox = on, but this kernel does not support: %s; sandbox = auto runs without",
 				  report->missing);
 	return CAIRN_OK;
 }

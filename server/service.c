@@ -68,7 +68,8 @@ void service_open(void)
 		service_read_watchdog();
 	else
 		LOG(LOG_WARNING, "service_unheard", LOG_T("cause", strerror(error)),
-		    LOG_T("message", "NOTIFY_SOCKET cannot be reached, so who started the daemon is not told of it"));
+		    LOG_T("message", "NOTIFY_SOCKET cannot be reached, so the service manager does not learn "
+				     "the daemon's state"));
 }
 
 void service_close(void)

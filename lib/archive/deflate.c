@@ -16,7 +16,7 @@ enum cairn_status cairn_deflate_unpack(uint8_t *out, size_t n_out, const uint8_t
 	if (got == n_out && used == len)
 		return CAIRN_OK;
 	(void)cairn_fail(diag, CAIRN_E_FORMAT, "zlib.length", CAIRN_NO_OFFSET,
-			 "the content has not the length it should, or bytes follow the stream");
+			 "the content has the wrong length, or bytes follow the stream");
 	cairn_diag_numbers(diag, n_out, got);
 	return CAIRN_E_FORMAT;
 }

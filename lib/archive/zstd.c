@@ -72,7 +72,7 @@ static enum cairn_status zstd_check(size_t n_out, const uint8_t *bytes, size_t l
 	if (content == n_out)
 		return CAIRN_OK;
 	(void)cairn_fail(diag, CAIRN_E_FORMAT, "zstd.length", CAIRN_NO_OFFSET,
-			 "the zstd frame has another length of content than is written beside it");
+			 "the zstd frame states another length of content than its entry");
 	cairn_diag_numbers(diag, n_out, content);
 	return CAIRN_E_FORMAT;
 }

@@ -231,9 +231,9 @@ enum cairn_status cairn_cas_check_key_id(struct cairn_cas *cas, int64_t id, stru
 	enum cairn_status status = cairn_index_key_is_good(cas->index, id, &good);
 	if (status != CAIRN_OK)
 		return cairn_fail(diag, status, "token.api_key", CAIRN_NO_OFFSET,
-				  "whether the token's API key is good could not be found out; try again later");
+				  "the token's API key could not be checked; try again later");
 	return good ? CAIRN_OK
 		    : cairn_fail(diag, CAIRN_E_DENIED, "token.revoked", CAIRN_NO_OFFSET,
-				 "the API key that this token was got with was revoked, has expired, or is not known "
-				 "here; get a token with another");
+				 "the API key of this token was revoked, has expired, or is not known here; "
+				 "get a token with another key");
 }

@@ -154,7 +154,7 @@ static enum cairn_status mend_say(const struct mend *m, enum cairn_status status
 		return cairn_fail(m->diag, status, "object.damaged", CAIRN_NO_OFFSET,
 				  "the stored bytes are not what was uploaded; upload the file again");
 	return cairn_fail(m->diag, status, "object.missing", CAIRN_NO_OFFSET,
-			  "the stored bytes are not there any more; upload the file again");
+			  "the stored bytes are gone; upload the file again");
 }
 
 /* --- the row ------------------------------------------------------------------------------------------------------ */

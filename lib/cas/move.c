@@ -68,7 +68,8 @@ static enum cairn_status move_place_secret(struct move *m)
 	if (status == CAIRN_OK &&
 	    (found.len != secret.len || !cairn_secret_equal(found.bytes, secret.bytes, found.len)))
 		status = cairn_fail(m->diag, CAIRN_E_CONFLICT, "move.secret", CAIRN_NO_OFFSET,
-				    "%s has another secret than %s: it is no end of this move, or give --secret-file",
+				    "%s has another secret than %s: name the other store of this move, or "
+				    "give --secret-file",
 				    m->options->to, m->options->from);
 	explicit_bzero(&secret, sizeof(secret));
 	explicit_bzero(&found, sizeof(found));

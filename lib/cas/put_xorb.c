@@ -222,7 +222,7 @@ static enum cairn_status xorb_upload_settle(struct cairn_xorb_upload *u, struct 
 		return status;
 	if (!u->put)
 		return cairn_fail(diag, CAIRN_E_BUSY, "xorb.lost", CAIRN_NO_OFFSET,
-				  "this xorb was stored when its upload began, and is not any more; send it again");
+				  "this xorb was stored when its upload began, but is no longer stored; send it again");
 	if (row.stored_bytes > 0)
 		status = xorb_upload_disown(u, &row);
 	bool existed = false, named = cas_names_copies(u->cas);

@@ -180,7 +180,8 @@ enum cairn_status cas_removal_result(const struct cas_removal *r, uint64_t n_lef
 		cairn_hex_text(copy + 1, r->copy.b, sizeof(r->copy.b));
 	}
 	return cairn_fail(diag, CAIRN_E_IO, "gc.unremoved", CAIRN_NO_OFFSET,
-			  "%" PRIu64 " objects that nobody needs are still there, since the store does not remove %s; "
+			  "%" PRIu64
+			  " objects that nobody needs are still there, because the store does not remove %s; "
 			  "the first is %s%s%s%.60s",
 			  n_left > r->n_kept ? n_left : r->n_kept, r->ended == CAIRN_OK ? "them" : "any", hash, copy,
 			  r->why[0] ? ": " : "", r->why);

@@ -234,8 +234,8 @@ static enum cairn_status data_dir_place_index(struct cairn_data_dir *d, const ch
 				 : data_dir_url(d->index_url, "sqlite:", d->path, diag);
 	if (!e->url[0] && data_dir_has_index_file(d->path))
 		return cairn_fail(diag, CAIRN_E_CONFLICT, "data_dir.index", CAIRN_NO_OFFSET,
-				  "the index of the data folder %s is a file of it, and stays so: begin a new folder "
-				  "for an index elsewhere",
+				  "the data folder %s has its index in a file, which cannot be changed: use "
+				  "a new folder for an index elsewhere",
 				  d->path);
 	status = data_dir_url(d->index_url, "", given, diag);
 	if (status != CAIRN_OK)
@@ -301,8 +301,8 @@ static enum cairn_status data_dir_find_elsewhere(const struct cairn_data_dir *d,
 			d->index_place.url[0]
 				? "the index that was given is in use by another data folder than %s: to join "
 				  "its daemons, give the secret_file that they have"
-				: "the objects of the data folder %s are files of it, and stay so: begin a "
-				  "new folder for a store elsewhere",
+				: "the data folder %s has its objects in files, which cannot be changed: use "
+				  "a new folder for a store elsewhere",
 			d->path);
 	enum cairn_status status = elsewhere_new(e, given, d->is_shared ? &d->secret : NULL, diag);
 	return status == CAIRN_OK ? elsewhere_write(e, d->path, diag) : status;

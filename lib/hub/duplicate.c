@@ -100,11 +100,10 @@ static enum cairn_status duplicate_read(struct cairn_cas *cas, const struct cair
 				  "a copy has at most %d files and %d MiB of text", CAIRN_INDEX_OPERATIONS_MAX,
 				  CAIRN_HUB_DUPLICATE_TEXT_BYTES_MAX >> 20);
 	if (d->status == CAIRN_E_CONFLICT)
-		return cairn_fail(
-			diag, d->status, "commit.bytes", CAIRN_NO_OFFSET,
-			"the bytes of \"%.150s\" were deleted, or are not what was said: upload them again, or delete the "
-			"file, and copy then",
-			d->lost);
+		return cairn_fail(diag, d->status, "commit.bytes", CAIRN_NO_OFFSET,
+				  "the bytes of \"%.150s\" were deleted, or do not have its SHA-256: upload the file "
+				  "again, or delete it, and copy then",
+				  d->lost);
 	if (status == CAIRN_OK)
 		status = d->status;
 	return status == CAIRN_OK ? duplicate_read_text(cas, d, diag) : status;

@@ -241,8 +241,8 @@ static enum cairn_status ingest_check_size(const struct cairn_hub_ingest *in, bo
 	if (in->bytes == in->file.size_bytes || (!ended && in->bytes < in->file.size_bytes))
 		return CAIRN_OK;
 	(void)cairn_fail(diag, CAIRN_E_MISMATCH, "ingest.size", CAIRN_NO_OFFSET,
-			 "the object was said to have %" PRIu64 " bytes, and %" PRIu64 " came", in->file.size_bytes,
-			 in->bytes);
+			 "the object was announced with %" PRIu64 " bytes, but %" PRIu64 " arrived; push it again",
+			 in->file.size_bytes, in->bytes);
 	cairn_diag_numbers(diag, in->file.size_bytes, in->bytes);
 	return CAIRN_E_MISMATCH;
 }
@@ -255,10 +255,9 @@ static enum cairn_status ingest_take(struct cairn_hub_ingest *in, bool ended, st
 	if (status == CAIRN_OK)
 		status = cairn_cutter_take(in->cutter, n, ended, ingest_chunk, in, diag);
 	if (status == CAIRN_OK && in->placer.n_terms > INGEST_TERMS_MAX)
-		status =
-			cairn_fail(diag, CAIRN_E_LIMIT, "ingest.terms", CAIRN_NO_OFFSET,
-				   "what is new and what is known of the object alternate more than %d times; split it",
-				   INGEST_TERMS_MAX);
+		status = cairn_fail(diag, CAIRN_E_LIMIT, "ingest.terms", CAIRN_NO_OFFSET,
+				    "new and known parts of the object alternate more than %d times; split it",
+				    INGEST_TERMS_MAX);
 	return status;
 }
 
@@ -279,7 +278,8 @@ static enum cairn_status ingest_check_sha256(const struct cairn_hub_ingest *in,
 	cairn_hex_text(said_text, in->file.sha256, CAIRN_SHA256_BYTES);
 	cairn_hex_text(found_text, found, CAIRN_SHA256_BYTES);
 	(void)cairn_fail(diag, CAIRN_E_MISMATCH, "ingest.sha256", CAIRN_NO_OFFSET,
-			 "the object was said to have the SHA-256 %s, and has %s", said_text, found_text);
+			 "the object was announced with the SHA-256 %s, but has %s; push it again", said_text,
+			 found_text);
 	cairn_diag_values(diag, said_text, found_text);
 	return CAIRN_E_MISMATCH;
 }

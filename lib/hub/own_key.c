@@ -8,8 +8,8 @@
 static enum cairn_status own_key_denied(struct cairn_diag *diag)
 {
 	return cairn_fail(diag, CAIRN_E_DENIED, "key.own", CAIRN_NO_OFFSET,
-			  "keys are made by who holds an account, with a key that writes and is not for one repository "
-			  "alone; the operator makes others with cairn key");
+			  "only an account makes keys of its own, with a key that writes and is not for one "
+			  "repository; the operator makes other keys with cairn key add");
 }
 
 static bool own_key_has_account(const struct cairn_hub_asker *asker)

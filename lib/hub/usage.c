@@ -230,7 +230,7 @@ static enum cairn_status usage_take_lease(struct cairn_index *index, struct cair
 	enum cairn_status status = cairn_index_take_lease(index, CAIRN_INDEX_USAGE, lease, &why);
 	if (status == CAIRN_E_CONFLICT)
 		return cairn_fail(diag, CAIRN_E_BUSY, "usage.running", CAIRN_NO_OFFSET,
-				  "another daemon computes its own now; try again in some seconds");
+				  "another daemon is computing the usage now; try again in some seconds");
 	if (status != CAIRN_OK)
 		*diag = why;
 	return status;

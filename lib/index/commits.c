@@ -132,8 +132,8 @@ enum cairn_status cairn_commits_ref_known(struct cairn_diag *diag, enum cairn_in
 enum cairn_status cairn_commits_ref_nested(struct cairn_diag *diag, const char *there, const char *name)
 {
 	return cairn_fail(diag, CAIRN_E_USAGE, "ref.nested", CAIRN_NO_OFFSET,
-			  "there is \"%.120s\", so that \"%.120s\" cannot be: one goes on behind a slash where the "
-			  "other ends",
+			  "\"%.120s\" exists, and \"%.120s\" cannot exist beside it: one name is the other "
+			  "up to a slash; choose another name",
 			  there, name);
 }
 

@@ -95,8 +95,9 @@ static enum cairn_status keys_many(const struct cairn_index_add_key *add, int64_
 				  n_good, add->good_max);
 	if (add->kept_max != 0 && n_kept >= add->kept_max)
 		return cairn_fail(diag, CAIRN_E_CONFLICT, "key.many", CAIRN_NO_OFFSET,
-				  "of this account %" PRId64 " keys are kept, the revoked and expired ones among them, "
-				  "and %" PRIu32 " may be; those go some time after they have ended",
+				  "this account has %" PRId64
+				  " keys, revoked and expired ones included, and may have %" PRIu32
+				  "; ended keys are removed after some time",
 				  n_kept, add->kept_max);
 	return CAIRN_OK;
 }

@@ -28,8 +28,8 @@ static void settler_judge(struct cairn_index_write *write, const struct cairn_in
 	write->status = CAIRN_OK;
 	if (!settling->seen)
 		write->status = cairn_fail(&write->diag, CAIRN_E_BUSY, "index.silent", CAIRN_NO_OFFSET,
-					   "what was registered is not there any more, since another server leads or "
-					   "somebody has removed it: send it again");
+					   "the registered rows are gone, because another PostgreSQL server "
+					   "took over or somebody removed them: send it again");
 }
 
 static enum cairn_status settler_settle(struct cairn_settler *s, struct cairn_index_write *batch, unsigned n,

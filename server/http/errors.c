@@ -13,7 +13,7 @@ struct errors_reply errors_of_status(enum cairn_status status, bool upload)
 	case CAIRN_E_DAMAGED: /* matters to fsck; clients need no distinction */
 		return (struct errors_reply){500, "io", "the server's disk or database failed; try again later"};
 	case CAIRN_E_FORMAT:
-		return (struct errors_reply){400, "format", "the bytes are not of the format they claim"};
+		return (struct errors_reply){400, "format", "the bytes do not have the format that they claim"};
 	case CAIRN_E_LIMIT:
 		return (struct errors_reply){413, "limit", "the upload is over a limit of this server"};
 	case CAIRN_E_MISMATCH:
@@ -22,7 +22,7 @@ struct errors_reply errors_of_status(enum cairn_status status, bool upload)
 		if (upload)
 			return (struct errors_reply){400, "reference",
 						     "the upload refers to something that is not stored here"};
-		return (struct errors_reply){404, "not_found", "what was asked for is not stored here"};
+		return (struct errors_reply){404, "not_found", "the requested object is not stored here"};
 	case CAIRN_E_CONFLICT:
 		return (struct errors_reply){409, "conflict", "the upload contradicts what is stored"};
 	case CAIRN_E_USAGE:
@@ -34,7 +34,9 @@ struct errors_reply errors_of_status(enum cairn_status status, bool upload)
 	case CAIRN_E_DENIED:
 		return (struct errors_reply){403, "denied", "the credential does not permit this"};
 	}
-	return (struct errors_reply){500, "internal", "the server failed to answer; this is a fault of the server"};
+	return (struct errors_reply){500, "internal",
+				     "the server failed to answer; this is a bug of the server: "
+				     "report it with the request's id"};
 }
 
 struct errors_reply errors_of_failure(enum cairn_status status, const char *rule, bool upload)

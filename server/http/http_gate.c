@@ -121,8 +121,8 @@ static bool gate_host(const struct gate *g)
 		return true;
 	struct cairn_diag diag = {0};
 	(void)cairn_fail(&diag, CAIRN_E_DENIED, "host.unknown", CAIRN_NO_OFFSET,
-			 "no tokens are needed here, so this server is only what it is called for sure: localhost%s or "
-			 "the host of public_url; set public_url to the address in use, or ask for tokens (token_key)",
+			 "this server needs no tokens, so it answers only to localhost%s and to the host of "
+			 "public_url; set public_url to the address in use, or require tokens (token_key)",
 			 hosts->addresses ? ", an address" : ", 127.0.0.1, [::1]");
 	cairn_diag_values(&diag, hosts->public_name[0] ? hosts->public_name : "localhost", g->head->host);
 	return gate_refuse_by(g, 421, &diag);

@@ -131,7 +131,7 @@ bool http_suspend(struct http_request *req, void (*resumed)(struct http_request 
 	if (http_pause(req, &req->server->drained))
 		return true;
 	req->stage = HTTP_STAGE_BODY;
-	http_reply_error(req, 503, "stopping", "the server is being stopped; try again in a few seconds", NULL);
+	http_reply_error(req, 503, "stopping", "the server is stopping; try again in a few seconds", NULL);
 	return false;
 }
 
@@ -146,7 +146,7 @@ bool http_hold_body(struct http_request *req)
 	if (http_pause(req, &req->server->drained))
 		return true;
 	atomic_store(&req->held, false);
-	http_reply_error(req, 503, "stopping", "the server is being stopped; try again in a few seconds", NULL);
+	http_reply_error(req, 503, "stopping", "the server is stopping; try again in a few seconds", NULL);
 	return false;
 }
 

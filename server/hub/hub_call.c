@@ -98,9 +98,9 @@ void *hub_call_new(struct http_request *req, size_t bytes, void (*run)(struct hu
 	if (header && app_of(req)->auth.keys) {
 		call->has_key = true;
 		if (api_key_take(header, call->digest) != CAIRN_OK)
-			call->status =
-				cairn_fail(&call->diag, CAIRN_E_DENIED, "key.unknown", CAIRN_NO_OFFSET,
-					   "what stands in the Authorization header is no API key of this server");
+			call->status = cairn_fail(&call->diag, CAIRN_E_DENIED, "key.unknown", CAIRN_NO_OFFSET,
+						  "the Authorization header has no API key of this server; make one "
+						  "with cairn key add");
 	}
 	return call;
 }

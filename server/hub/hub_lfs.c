@@ -67,7 +67,7 @@ static enum cairn_status lfs_read(struct lfs_request *l, const struct cairn_json
 	/* The JavaScript client uses the other spelling. */
 	if (algorithm && strcmp(algorithm, "sha256") != 0 && strcmp(algorithm, "sha_256") != 0)
 		return cairn_fail(diag, CAIRN_E_CONFLICT, "lfs.hash", CAIRN_NO_OFFSET,
-				  "objects are known by their SHA-256 here, and by nothing else");
+				  "this server knows objects only by their SHA-256; use the hash_algo sha256");
 	l->xet = l->upload && lfs_names(cairn_json_get(json, "transfers"), "xet");
 	return CAIRN_OK;
 }
@@ -186,7 +186,7 @@ static enum cairn_status lfs_put_found(struct cairn_json_out *w, struct lfs_requ
 	else if (!there && !l->upload)
 		lfs_put_fault(w, 404, "the repository does not have this object");
 	else if (l->upload && size_bytes > CAIRN_HUB_INGEST_BYTES_MAX)
-		lfs_put_fault(w, 422, "an object may have 1 TiB");
+		lfs_put_fault(w, 422, "an object may have at most 1 TiB; split it");
 	else if (!there)
 		return lfs_put_new(w, l, sha256, size_bytes);
 	else if (!l->upload)

@@ -113,7 +113,8 @@ static bool object_expects(struct http_request *req, const struct cairn_hub_lfs_
 		hub_reply_error(req, 411, NULL, "lfs.length", "send the object with its Content-Length");
 		return false;
 	}
-	(void)snprintf(text, sizeof(text), "the object was said to have %" PRIu64 " bytes, and the body has %" PRIu64,
+	(void)snprintf(text, sizeof(text),
+		       "the object was announced with %" PRIu64 " bytes, but the body has %" PRIu64 "; push it again",
 		       grant->size_bytes, len);
 	hub_reply_error(req, 422, NULL, "ingest.size", text);
 	return false;

@@ -122,7 +122,7 @@ enum cairn_status hub_usage_compute(struct app *app, struct cairn_diag *diag)
 	pthread_mutex_unlock(&u->lock);
 	if (others)
 		return cairn_fail(diag, CAIRN_E_BUSY, "usage.running", CAIRN_NO_OFFSET,
-				  "it is being computed already; try again in some seconds");
+				  "the usage is being computed already; try again in some seconds");
 	enum cairn_status status =
 		cairn_usage_compute(&figures, cairn_cas_index(app->cas), &CAIRN_USAGE_ROOM, usage_stops, app, diag);
 	if (status == CAIRN_OK)

@@ -82,7 +82,7 @@ void route_reply_no_file(struct http_request *req, enum cairn_status status)
 	} else if (status == CAIRN_E_CONFLICT) {
 		/* Clients would retry a 500. Caches must not keep the error, since an upload heals it. */
 		http_reply_header(req, "Cache-Control", "no-store");
-		http_reply_error(req, 410, "file.damaged", "bytes of this file are not here any more; upload it again",
+		http_reply_error(req, 410, "file.damaged", "the store has lost bytes of this file; upload it again",
 				 NULL);
 	} else {
 		http_reply_status(req, status, NULL);

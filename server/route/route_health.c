@@ -73,7 +73,8 @@ static void ready_get(struct http_request *req)
 	struct cairn_diag diag = {0};
 	if (atomic_load(&app_of(req)->stopping))
 		ready_reply(req,
-			    cairn_fail(&diag, CAIRN_E_BUSY, "stopping", CAIRN_NO_OFFSET, "the server is being stopped"),
+			    cairn_fail(&diag, CAIRN_E_BUSY, "stopping", CAIRN_NO_OFFSET,
+				       "the server is stopping; try again when it runs"),
 			    &diag);
 	else if (ready_known(app_of(req), &status, &diag))
 		ready_reply(req, status, &diag);
@@ -107,7 +108,7 @@ static void metrics_list_process(struct metrics_list *list, const struct http_re
 	const struct app *app = app_of(req);
 	struct http_server_stats http;
 	http_server_stats(http_server_of(req), &http);
-	metrics_list_add(list, "gauge", "cairn_build_info{version=\"" CAIRN_VERSION "\"}", 1, "What runs.");
+	metrics_list_add(list, "gauge", "cairn_build_info{version=\"" CAIRN_VERSION "\"}", 1, "The version that runs.");
 	static const char SANDBOX[] = "1 for each part of the sandbox that is on.";
 	metrics_list_add(list, "gauge", "cairn_sandbox{part=\"files\"}", app->sandbox.files, SANDBOX);
 	metrics_list_add(list, "gauge", "cairn_sandbox{part=\"calls\"}", app->sandbox.calls, SANDBOX);
@@ -123,14 +124,14 @@ static void metrics_list_process(struct metrics_list *list, const struct http_re
 	metrics_list_add(list, "counter", "cairn_http_connections_refused_total", http.connections_refused,
 			 "Connections over connections_per_address_max.");
 	metrics_list_add(list, "counter", "cairn_http_over_address_rate_total", http.over_address_rate,
-			 "Requests refused for rate_per_address.");
+			 "Requests refused because of rate_per_address.");
 	metrics_list_add(list, "counter", "cairn_http_over_token_rate_total", http.over_token_rate,
-			 "Requests refused for rate_per_token.");
+			 "Requests refused because of rate_per_token.");
 	uint64_t lines, dropped;
 	log_writer_counts(&lines, &dropped);
 	metrics_list_add(list, "counter", "cairn_log_lines_total", lines, "Lines of the log.");
 	metrics_list_add(list, "counter", "cairn_log_lines_dropped_total", dropped,
-			 "Of those, lines that what reads the log did not take in time.");
+			 "Log lines dropped because the reader of the log was too slow.");
 	metrics_list_add(list, "gauge", "cairn_workers_pending",
 			 cairn_workers_pending(app->workers) + cairn_workers_pending(app->disk_workers) +
 				 cairn_workers_pending(app->long_workers),
@@ -153,15 +154,16 @@ static void metrics_list_kernel(struct metrics_list *list)
 	if (p.open_fds > 0)
 		metrics_list_add(list, "gauge", "process_open_fds", p.open_fds, "Open file descriptors.");
 	if (p.max_fds > 0)
-		metrics_list_add(list, "gauge", "process_max_fds", p.max_fds, "Most that there may be.");
+		metrics_list_add(list, "gauge", "process_max_fds", p.max_fds, "Maximum of open file descriptors.");
 }
 
 static void metrics_list_reload(struct metrics_list *list, const struct app_reload *r)
 {
 	metrics_list_add(list, "gauge", "cairn_config_last_reload_successful", !atomic_load(&r->failed),
-			 "Whether all that SIGHUP reads could be read the last time.");
+			 "Whether the last reload by SIGHUP succeeded.");
 	metrics_list_add(list, "gauge", "cairn_config_last_reload_success_timestamp_seconds",
-			 (uint64_t)atomic_load(&r->good_unix_s), "When it last could, in seconds since 1970.");
+			 (uint64_t)atomic_load(&r->good_unix_s),
+			 "When a reload last succeeded, in seconds since 1970.");
 }
 
 static void metrics_list_garbage(struct metrics_list *list, const struct app_garbage *g)
@@ -174,22 +176,22 @@ static void metrics_list_garbage(struct metrics_list *list, const struct app_gar
 	metrics_list_add(list, "counter", "cairn_gc_left_overs_total", atomic_load(&g->n_left_over),
 			 "Copies in an S3 service that killed uploads had left, and collections removed.");
 	metrics_list_add(list, "counter", "cairn_gc_freed_bytes_total", atomic_load(&g->freed_bytes),
-			 "Bytes of what collections removed.");
+			 "Bytes that collections freed.");
 	if (ran != 0) {
 		metrics_list_add(list, "gauge", "cairn_gc_last_run_timestamp_seconds", (uint64_t)ran,
 				 "When the last collection ended, in seconds since 1970.");
 		metrics_list_add(list, "gauge", "cairn_gc_last_run_successful", !atomic_load(&g->failed),
-				 "Whether it ended well.");
+				 "Whether the last collection succeeded.");
 	}
 	if (good != 0)
 		metrics_list_add(list, "gauge", "cairn_gc_last_success_timestamp_seconds", (uint64_t)good,
-				 "When one last ended well, in seconds since 1970.");
+				 "When a collection last succeeded, in seconds since 1970.");
 	if (atomic_load(&g->counted_unix_s) == 0)
 		return;
 	metrics_list_add(list, "gauge", "cairn_garbage_bytes", atomic_load(&g->bytes),
 			 "Stored bytes that no file needs, as of the last collection or look at the statistics.");
 	metrics_list_add(list, "gauge", "cairn_garbage_retired_bytes", atomic_load(&g->retired_bytes),
-			 "Of those, bytes that wait to be removed.");
+			 "Stored bytes of retired xorbs, which wait to be removed.");
 }
 
 static void metrics_list_backup(struct metrics_list *list, const struct app_backup *b)
@@ -200,32 +202,34 @@ static void metrics_list_backup(struct metrics_list *list, const struct app_back
 	metrics_list_add(list, "gauge", "cairn_backup_last_run_timestamp_seconds", (uint64_t)ran,
 			 "When cairn backup last ended, in seconds since 1970.");
 	metrics_list_add(list, "gauge", "cairn_backup_last_run_successful", !atomic_load(&b->failed),
-			 "Whether it made a backup.");
+			 "Whether the last run of cairn backup made a backup.");
 	if (good == 0)
 		return;
 	metrics_list_add(list, "gauge", "cairn_backup_last_success_timestamp_seconds", (uint64_t)good,
-			 "When one was last made, in seconds since 1970.");
+			 "When a backup was last made, in seconds since 1970.");
 	metrics_list_add(list, "gauge", "cairn_backup_last_success_bytes", (uint64_t)atomic_load(&b->good_bytes),
-			 "Size of that.");
+			 "Size of the last backup.");
 }
 
 static void metrics_list_proofs(struct metrics_list *list, const struct prover_counts *p)
 {
 	metrics_list_add(list, "counter", "cairn_proof_read_bytes_total", atomic_load(&p->read_bytes),
-			 "Bytes of files that were read to compare a SHA-256, or waited for as if.");
+			 "Bytes of files read to compare a SHA-256; files read before count again, as "
+			 "proving them takes as long.");
 	metrics_list_add(list, "counter", "cairn_claims_proved_total", atomic_load(&p->n_proved),
 			 "Claims of a SHA-256 that were found true.");
 	metrics_list_add(list, "counter", "cairn_claims_false_total", atomic_load(&p->n_false),
 			 "Claims of a SHA-256 that were found false.");
 	metrics_list_add(list, "counter", "cairn_claims_unread_total", atomic_load(&p->n_unread),
-			 "Claims of a SHA-256 that were put off: the bytes could not be read.");
+			 "Claims of a SHA-256 that were postponed because the bytes could not be read.");
 	if (atomic_load(&p->counted_unix_s) == 0)
 		return;
 	metrics_list_add(list, "gauge", "cairn_claims_unproved", atomic_load(&p->due),
-			 "Claims of a SHA-256 that nobody has looked at, as of the last minute.");
+			 "Claims of a SHA-256 that wait to be compared, as of the last minute.");
 	metrics_list_add(list, "gauge", "cairn_claims_unproved_bytes", atomic_load(&p->due_bytes),
-			 "How long their files are.");
-	metrics_list_add(list, "gauge", "cairn_claims_false", atomic_load(&p->lies), "Claims that are false.");
+			 "Bytes of files whose claims wait to be compared.");
+	metrics_list_add(list, "gauge", "cairn_claims_false", atomic_load(&p->lies),
+			 "Claims of a SHA-256 that are known to be false.");
 }
 
 static void metrics_list_scrub(struct metrics_list *list, struct app *app)
@@ -234,31 +238,30 @@ static void metrics_list_scrub(struct metrics_list *list, struct app *app)
 	scrub_status(app, &s);
 	const struct scrub_pass *last = &s.kept.last;
 	metrics_list_add(list, "counter", "cairn_scrub_xorbs_total", atomic_load(&app->scrub.n_xorbs),
-			 "Xorbs that the scrub looked at.");
+			 "Xorbs that the scrub has read.");
 	metrics_list_add(list, "counter", "cairn_scrub_read_bytes_total", atomic_load(&app->scrub.n_bytes),
-			 "Bytes that it read.");
+			 "Bytes that the scrub has read.");
 	metrics_list_add(list, "gauge", "cairn_scrub_running", s.state == SCRUB_RUNNING,
-			 "Whether a pass is under way, at whichever of the daemons that share the index.");
-	metrics_list_add(list, "gauge", "cairn_scrub_paused", s.state == SCRUB_PAUSED,
-			 "Whether nothing is scrubbed until somebody says so.");
+			 "Whether a scrub is under way, at any of the daemons that share the index.");
+	metrics_list_add(list, "gauge", "cairn_scrub_paused", s.state == SCRUB_PAUSED, "Whether the scrub is paused.");
 	if (s.kept.good_unix_s != 0)
 		metrics_list_add(list, "gauge", "cairn_scrub_last_success_timestamp_seconds",
 				 (uint64_t)s.kept.good_unix_s,
-				 "When a pass last ended that could read all, in seconds since 1970.");
+				 "When a scrub that read everything last ended, in seconds since 1970.");
 	if (last->started_unix_s == 0)
 		return;
 	metrics_list_add(list, "gauge", "cairn_scrub_last_run_timestamp_seconds", (uint64_t)last->ended_unix_s,
-			 "When the last pass ended, in seconds since 1970.");
+			 "When the last scrub ended, in seconds since 1970.");
 	metrics_list_add(list, "gauge", "cairn_scrub_last_run_successful", last->whole && last->unread == 0,
-			 "Whether it could read all.");
+			 "Whether the last scrub could read everything.");
 	metrics_list_add(list, "gauge", "cairn_scrub_last_run_xorbs", (uint64_t)last->xorbs,
-			 "Xorbs that it looked at.");
+			 "Xorbs that the last scrub read.");
 	metrics_list_add(list, "gauge", "cairn_scrub_last_run_damaged_objects", (uint64_t)last->damaged,
-			 "Copies that it found damaged.");
+			 "Damaged copies that the last scrub found.");
 	metrics_list_add(list, "gauge", "cairn_scrub_last_run_lost_xorbs", (uint64_t)last->lost,
-			 "Xorbs of which it found no sound copy.");
+			 "Xorbs without a sound copy that the last scrub found.");
 	metrics_list_add(list, "gauge", "cairn_scrub_last_run_unread_xorbs", (uint64_t)last->unread,
-			 "Xorbs that it could not read.");
+			 "Xorbs that the last scrub could not read.");
 }
 
 /* Lists jobs. Lines of one family must be adjacent. */
@@ -279,7 +282,7 @@ static void metrics_list_jobs(struct metrics_list *list, struct app *app)
 	for (size_t i = 0; i < JOBS; i++)
 		if (jobs[i].running && !jobs[i].elsewhere && jobs[i].total > 0)
 			metrics_list_value(list, "gauge", NAMES[i][1], (double)jobs[i].done / (double)jobs[i].total,
-					   "How much of its step is done, from 0 to 1, where that is known.");
+					   "The finished part of the job's step, from 0 to 1, if known.");
 }
 
 /* Lists readiness, for operators who watch only Prometheus. */
@@ -298,16 +301,16 @@ static void metrics_list_index(struct metrics_list *list, const struct cairn_ind
 {
 	metrics_list_add(list, "counter", "cairn_index_commits_total", s->n_commits, "Transactions made durable.");
 	metrics_list_add(list, "counter", "cairn_index_writes_total", s->n_writes,
-			 "Uploads in those; by commits it is the mean size of a batch.");
+			 "Uploads committed; divided by commits, the mean size of a batch.");
 	metrics_list_add(list, "gauge", "cairn_index_queue", s->n_queued, "Writes that wait for their commit.");
 	metrics_list_add(list, "gauge", "cairn_index_files", s->n_files, "Files known.");
 	metrics_list_add(list, "gauge", "cairn_index_xorbs", s->n_xorbs, "Xorbs known.");
 	metrics_list_add(list, "gauge", "cairn_index_shards", s->n_shards, "Shards accepted.");
 	metrics_list_add(list, "gauge", "cairn_index_eligible_chunks", s->n_eligible, "Chunks that queries can find.");
 	metrics_list_add(list, "gauge", "cairn_index_filter_bytes", s->filter_bytes,
-			 "Memory that most misses of chunk queries are answered from.");
+			 "Memory of the filter that answers most misses of chunk queries.");
 	metrics_list_add(list, "gauge", "cairn_index_filter_complete", s->filter_complete,
-			 "Whether it is filled; until then misses ask the index.");
+			 "Whether the filter is complete; before, misses ask the index.");
 	metrics_list_add(list, "gauge", "cairn_store_bytes", s->stored_bytes, "Size of the stored xorbs.");
 	metrics_list_add(list, "gauge", "cairn_index_bytes", s->file_bytes, "Size of the index and its log.");
 }
@@ -318,11 +321,12 @@ static void metrics_list_server(struct metrics_list *list, const struct cairn_in
 	metrics_list_add(list, "counter", "cairn_index_requests_total", s->n_asked,
 			 "Exchanges with the server that keeps the index.");
 	metrics_list_value(list, "counter", "cairn_index_request_seconds_total", (double)s->asked_ms / 1e3,
-			   "How long these took together.");
+			   "Total duration of these requests.");
 	metrics_list_add(list, "counter", "cairn_index_request_failures_total", s->n_asked_failed,
-			 "Those that it refused, or did not answer.");
+			 "Exchanges with the index's server that it refused or did not answer.");
 	metrics_list_value(list, "gauge", "cairn_index_clock_ahead_seconds", (double)s->clock_ahead_ms / 1e3,
-			   "How far this machine's clock is ahead of the server's, where several daemons share it.");
+			   "Seconds by which this machine's clock is ahead of the index's server, if several "
+			   "daemons share it.");
 }
 
 static void metrics_list_lost(struct metrics_list *list, const struct app *app)
@@ -332,7 +336,8 @@ static void metrics_list_lost(struct metrics_list *list, const struct app *app)
 	metrics_list_add(list, "gauge", "cairn_lost_xorbs", lost.n_xorbs, "Lost xorbs that files need now.");
 	metrics_list_add(list, "gauge", "cairn_lost_files", lost.n_files, "Files that need a lost xorb now.");
 	metrics_list_add(list, "gauge", "cairn_lost_stale", lost.is_stale,
-			 "1: these two may be too low, since no look ended well after the start or the last loss.");
+			 "1: cairn_lost_xorbs and cairn_lost_files may be too low, as no search has "
+			 "succeeded since the start or the last loss.");
 }
 
 static void metrics_list_store(struct metrics_list *list, const struct app *app, const struct cairn_cas_stats *s)
@@ -340,15 +345,16 @@ static void metrics_list_store(struct metrics_list *list, const struct app *app,
 	metrics_list_add(list, "counter", "cairn_chunks_verified_total", s->chunks_verified,
 			 "Chunks of uploads that were verified.");
 	metrics_list_add(list, "counter", "cairn_xorbs_stored_total", s->xorbs_stored, "Xorbs newly stored.");
-	metrics_list_add(list, "counter", "cairn_xorb_stored_bytes_total", s->xorb_bytes_stored, "Bytes of those.");
+	metrics_list_add(list, "counter", "cairn_xorb_stored_bytes_total", s->xorb_bytes_stored,
+			 "Bytes of newly stored xorbs.");
 	metrics_list_add(list, "counter", "cairn_objects_damaged_total", s->objects_damaged,
-			 "Stored objects found not to be what was uploaded.");
+			 "Stored objects found damaged.");
 	metrics_list_add(list, "counter", "cairn_contents_damaged_total", s->contents_damaged,
-			 "Reads of a file that the index keeps itself and has not as it was committed.");
+			 "Reads of small files that the index keeps and that were found damaged.");
 	metrics_list_add(list, "counter", "cairn_xorbs_lost_total", s->xorbs_lost,
-			 "Xorbs of which no sound object was left.");
+			 "Xorbs that lost their last sound object.");
 	metrics_list_add(list, "counter", "cairn_xorbs_found_total", s->xorbs_found,
-			 "Lost xorbs of which a sound object was found again.");
+			 "Lost xorbs that got a sound object again.");
 	metrics_list_lost(list, app);
 	metrics_list_add(list, "counter", "cairn_slow_writes_total", s->slow_writes,
 			 "Writes of bodies that waited for the disk for 5 ms or longer.");
@@ -359,7 +365,7 @@ static void metrics_list_store(struct metrics_list *list, const struct app *app,
 	metrics_list_add(list, "gauge", "cairn_answer_cache_bytes", s->cache_bytes, "Memory of the cached answers.");
 	metrics_list_add(list, "gauge", "cairn_answer_cache_entries", s->cache_entries, "Cached answers.");
 	metrics_list_add(list, "counter", "cairn_verified_lists_hits_total", s->verified_lists_hits,
-			 "Fetches that were verified by a chunk list that was kept.");
+			 "Fetches verified with a kept chunk list.");
 	metrics_list_add(list, "counter", "cairn_verified_lists_added_total", s->verified_lists_added,
 			 "Chunk lists that were verified and kept.");
 	metrics_list_add(list, "gauge", "cairn_verified_lists_bytes", s->verified_lists_bytes,
@@ -370,14 +376,14 @@ static void metrics_list_store(struct metrics_list *list, const struct app *app,
 	metrics_list_add(list, "gauge", "cairn_spool_reserved_bytes", s->spool_reserved_bytes,
 			 "Bytes that uploads under way have announced and not sent yet.");
 	metrics_list_add(list, "gauge", "cairn_spool_bytes_max", app->config.spool_bytes_max,
-			 "Most that these may be.");
+			 "Maximum of cairn_spool_bytes and cairn_spool_reserved_bytes together.");
 	metrics_list_add(list, "gauge", "cairn_reserve_bytes", app->config.reserve_bytes,
 			 "Free space below which uploads are refused.");
 	if (s->room.bytes != UINT64_MAX)
 		metrics_list_add(list, "gauge", "cairn_store_free_bytes", s->room.bytes, "Free space for objects.");
 	if (s->room.files != UINT64_MAX)
 		metrics_list_add(list, "gauge", "cairn_store_free_files", s->room.files,
-				 "Files that can still be made where objects are (inodes).");
+				 "Files that can still be created where objects are (inodes).");
 }
 
 #define METRICS_OF_REQUESTS(family)                                                                                    \
@@ -399,10 +405,10 @@ static void metrics_list_traffic(struct metrics_list *list, const struct cairn_s
 				 "Requests to the service that keeps the objects.");
 	for (size_t i = 0; i < CAIRN_STORE_REQUESTS; i++)
 		metrics_list_value(list, "counter", NAMES[1][i], (double)t->requests[i].ms / 1e3,
-				   "How long these took together.");
+				   "Total duration of these requests.");
 	for (size_t i = 0; i < CAIRN_STORE_REQUESTS; i++)
 		metrics_list_add(list, "counter", NAMES[2][i], t->requests[i].n_failed,
-				 "Those that it refused, had no time for, or did not answer.");
+				 "Requests that the object store refused, was too busy for, or did not answer.");
 }
 
 static void metrics_release(void *bytes)

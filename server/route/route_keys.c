@@ -102,7 +102,7 @@ static void keys_make(struct route_job *job)
 static void keys_reply_bad_body(struct http_request *req)
 {
 	http_reply_error(req, 400, "key.body",
-			 "wants a name, scope of read, write and admin, and, if they are wanted, account, repo "
+			 "send a name, a scope of read, write and admin, and, if needed, account, repo "
 			 "(NAMESPACE/NAME) and expires_s, up to 100 years",
 			 NULL);
 }

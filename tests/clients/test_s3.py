@@ -331,7 +331,7 @@ def test_folder_and_store_belong_together(tmp_path, begin):
     plain = cairn.Daemon(tmp_path / "plain", store="files").start()
     plain.stop()
     common[1] = str(plain.data)
-    assert "are files of it" in cairn.refused(tmp_path, *common, cairn.s3_url(plain.data))
+    assert "has its objects in files" in cairn.refused(tmp_path, *common, cairn.s3_url(plain.data))
 
 
 def test_credentials(tmp_path, begin):

@@ -108,7 +108,7 @@ static bool index_hash(struct index_parse *x, uint8_t out[static CAIRN_SHA256_BY
 	*has_prefix = x->word.len > n && memcmp(x->word.bytes, PREFIX, n) == 0;
 	if (x->word.len > strlen(KEYED) && memcmp(x->word.bytes, KEYED, strlen(KEYED)) == 0)
 		return index_refuse(x, CAIRN_E_FORMAT, "fold.keyed",
-				    "the hashes were made with a key, which is not known here");
+				    "the hashes were made with a secret key, so they cannot be checked");
 	size_t at = *has_prefix ? n : 0;
 	if (cairn_hex_parse(out, CAIRN_SHA256_BYTES, (const char *)x->word.bytes + at, x->word.len - at) != CAIRN_OK)
 		return index_refuse(x, CAIRN_E_FORMAT, "fold.entry", "this is not a hash of 64 hexadecimal digits");
@@ -122,7 +122,7 @@ static bool index_sha256(struct index_parse *x, struct cairn_fold_chunk *c)
 		return false;
 	if (x->chunks.len > 0 && has_prefix != x->ix->has_prefix)
 		return index_refuse(x, CAIRN_E_FORMAT, "fold.entry",
-				    "some hashes of the index have a prefix, others have not");
+				    "some hashes of the index have a prefix, and others do not");
 	x->ix->has_prefix = has_prefix;
 	return true;
 }
@@ -259,7 +259,7 @@ static bool index_version(struct index_parse *x)
 		return false;
 	if (!index_word_is(x, "1.0.0") && !index_word_is(x, "1.1.0") && !index_word_is(x, "1.2.0"))
 		return index_refuse(x, CAIRN_E_FORMAT, "fold.version",
-				    "the version is none of 1.0.0, 1.1.0 and 1.2.0, which are known");
+				    "the version is not 1.0.0, 1.1.0 or 1.2.0, the supported ones");
 	memcpy(x->ix->version, x->word.bytes, x->word.len + 1);
 	return true;
 }

@@ -23,7 +23,7 @@ struct cairn_fold_stream {
 
 static enum cairn_status stream_cut(struct cairn_fold_stream *s, struct cairn_diag *diag)
 {
-	(void)cairn_fail(diag, CAIRN_E_FORMAT, "fold.truncated", s->at, "what comes from the pipe ends too early");
+	(void)cairn_fail(diag, CAIRN_E_FORMAT, "fold.truncated", s->at, "the data from the pipe end too early");
 	cairn_diag_numbers(diag, s->index_at + s->index_len, s->at);
 	return CAIRN_E_FORMAT;
 }
@@ -181,7 +181,7 @@ static enum cairn_status stream_end(struct cairn_fold_stream *s, struct cairn_di
 		if (i < n && i < s->index.n_chunks && stream_agrees(&came[i], &s->index.chunks[i]))
 			continue;
 		return cairn_fail(diag, CAIRN_E_MISMATCH, "fold.sha256", i < n ? came[i].offset : s->index_at,
-				  "a chunk came that is not what the index says of it, or not in its order");
+				  "a chunk from the pipe differs from its entry in the index, or comes out of order");
 	}
 	s->ended = true;
 	return CAIRN_E_NOT_FOUND;

@@ -219,7 +219,7 @@ static enum cairn_status reader_check_files(struct cairn_tiledb_reader *r, struc
 			CLEANUP(cairn_fd_closep) int fd = cairn_tiledb_file_open(r->dir_fd, name, &len, &status, diag);
 			if (fd >= 0 && len != wanted) {
 				status = cairn_fail(diag, CAIRN_E_FORMAT, "tiledb.size", len,
-						    "%s: the file has not the length that the metadata say", name);
+						    "%s: the file does not have the length in the metadata", name);
 				cairn_diag_numbers(diag, wanted, len);
 			}
 			if (status != CAIRN_OK)

@@ -176,7 +176,7 @@ static enum cairn_status fragment_read_numbers(struct fragment_reader *r, uint64
 		return status;
 	uint64_t n = cairn_cur_u64le(&c);
 	if (c.bad || n != c.left / 8 || c.left % 8 != 0)
-		return fragment_bad(r->diag, "tiledb.tiles", at, "a block has not as many numbers as it says", n,
+		return fragment_bad(r->diag, "tiledb.tiles", at, "a block has fewer or more numbers than it states", n,
 				    c.left / 8);
 	cairn_buf_add(out, c.p, c.left);
 	return out->status;
@@ -269,7 +269,7 @@ static enum cairn_status fragment_check_slot(struct fragment_reader *r, uint32_t
 		uint64_t wanted = fragment_entries(r, slot, v);
 		if (wanted != UINT64_MAX && (len % entry != 0 || len / entry != wanted))
 			return fragment_bad(r->diag, "tiledb.tiles", r->f->vector_at[slot * CAIRN_TILEDB_VECTORS + v],
-					    "a block has not as many entries as there are tiles", wanted, len / entry);
+					    "a block does not have one entry for each tile", wanted, len / entry);
 	}
 	status = fragment_check_offsets(r, slot, CAIRN_TILEDB_OFFSETS, CAIRN_TILEDB_FILE_FIXED);
 	if (status == CAIRN_OK && field->cell_values == CAIRN_TILEDB_VAR)

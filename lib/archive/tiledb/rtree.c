@@ -204,7 +204,7 @@ enum cairn_status cairn_tiledb_rtree_read(struct cairn_tiledb_rtree *tree, const
 	for (uint32_t level = n_levels; level > 0; level--, n = rtree_parents(tree, n)) {
 		uint64_t here = cairn_tiledb_rtree_count(tree, level - 1);
 		if (here != n || (level == 1 && here != 1))
-			return rtree_bad(diag, at, "a level of the R-tree has not as many nodes as it should",
+			return rtree_bad(diag, at, "a level of the R-tree has the wrong number of nodes",
 					 level == 1 ? 1 : n, here);
 	}
 	return n_levels == 0 && n_tiles > 0 && schema->sparse

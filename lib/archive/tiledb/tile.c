@@ -223,7 +223,7 @@ static enum cairn_status tile_unpack_chunk(struct cairn_tiledb_codec *codec, str
 	if (status != CAIRN_OK)
 		return status;
 	if (stage.data.len != raw_len || stage.meta.len != 0) {
-		(void)cairn_fail(diag, CAIRN_E_FORMAT, "tiledb.chunk", at, "a chunk has not the length it should");
+		(void)cairn_fail(diag, CAIRN_E_FORMAT, "tiledb.chunk", at, "a chunk has the wrong length");
 		cairn_diag_numbers(diag, raw_len, stage.data.len);
 		return CAIRN_E_FORMAT;
 	}
@@ -255,7 +255,7 @@ static enum cairn_status tile_unpack(struct cairn_tiledb_codec *codec, struct ca
 		return CAIRN_OK;
 	(void)cairn_fail(diag, CAIRN_E_FORMAT, "tiledb.tile", cairn_cur_offset(&c),
 			 out->len - before == expected ? "bytes follow the last chunk of a tile"
-						       : "a tile has not the length it should");
+						       : "a tile has the wrong length");
 	cairn_diag_numbers(diag, expected, out->len - before + (out->len - before == expected ? c.left : 0));
 	return CAIRN_E_FORMAT;
 }

@@ -131,7 +131,7 @@ enum cairn_status cairn_pg_open(struct cairn_pg *pg)
 	if (!pg->watch)
 		return connection_open(pg);
 	if (!cairn_pg_watch_may_try(pg->watch))
-		return connection_lose(pg, "it does not answer since a moment ago");
+		return connection_lose(pg, "it stopped answering a moment ago");
 	int64_t began_ms = cairn_clock_mono_ms();
 	pg->silences = cairn_pg_watch_silences(pg->watch);
 	enum cairn_status status = connection_open(pg);

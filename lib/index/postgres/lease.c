@@ -111,7 +111,7 @@ enum cairn_status cairn_pg_put_note(struct cairn_pg_tx *tx, struct cairn_index_p
 	enum cairn_status status = cairn_pg_run(&tx->pg, LEASE_PUT_NOTE, &args, &n);
 	if (status == CAIRN_OK && n == 0)
 		return cairn_fail(&put->write.diag, CAIRN_E_CONFLICT, "lease.note", CAIRN_NO_OFFSET,
-				  "another daemon was told something else, or is further than it was");
+				  "another daemon has changed the record of this job since; try again");
 	return status;
 }
 
@@ -129,7 +129,7 @@ enum cairn_status cairn_pg_must_hold(struct cairn_pg_tx *tx, const struct cairn_
 	if (status != CAIRN_OK || PQntuples(r) == 1)
 		return status;
 	return cairn_fail(diag, CAIRN_E_BUSY, "lease.over", CAIRN_NO_OFFSET,
-			  "this daemon stood still for more than %d s, and another has taken over what it did",
+			  "this daemon hung for more than %d s, and another daemon has taken over its job",
 			  CAIRN_INDEX_LEASE_S);
 }
 

@@ -99,7 +99,7 @@ static enum cairn_status put_piece_term(struct put_piece *piece, struct put_file
 	struct cairn_pg_put_xorb_row *xorb = &piece->p->xorbs[term->xorb];
 	if (term->start >= term->end || term->end > xorb->row.n_chunks)
 		return cairn_pg_put_conflict(piece->p, &piece->p->put->shard->xorbs[term->xorb].hash,
-					     "has not the chunks that a term names");
+					     "lacks the chunks that a term names");
 	cairn_rows_put_new_term(f->rows + (size_t)i * CAIRN_ROWS_TERM_BYTES, term, xorb->row.id);
 	if (xorb->of_file != number) {
 		xorb->of_file = number;

@@ -54,7 +54,7 @@ static enum cairn_status settle_saw(const PGresult *r, struct cairn_index_settli
 		int64_t place = cairn_pg_get_int8(r, i, 0);
 		if (place < 1 || place > n)
 			return cairn_fail(diag, CAIRN_E_DAMAGED, "index.corrupt", CAIRN_NO_OFFSET,
-					  "PostgreSQL has found a shard that nobody asked for");
+					  "PostgreSQL returned a shard that was not asked for");
 		all[place - 1].seen = true;
 	}
 	return CAIRN_OK;

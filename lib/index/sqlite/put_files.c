@@ -16,7 +16,7 @@ static enum cairn_status put_files_term(struct put_shard *p, struct put_files_fi
 	struct put_shard_xorb *xorb = &p->xorbs[term->xorb];
 	if (term->start >= term->end || term->end > xorb->n_chunks)
 		return put_shard_conflict(p, "xorb.differs", &p->put->shard->xorbs[term->xorb].hash,
-					  "has not the chunks that a term names");
+					  "lacks the chunks that a term names");
 	cairn_rows_put_new_term(f->rows + (size_t)i * CAIRN_ROWS_TERM_BYTES, term, xorb->id);
 	if (xorb->of_file != p->n_files) {
 		xorb->of_file = p->n_files;
