@@ -1,4 +1,4 @@
--- Version 2: the keys that an operator hands out, and what clients tell of themselves.
+-- Version 2: API keys that an operator makes, and the telemetry of clients.
 
 CREATE TABLE api_key(
     id      INTEGER PRIMARY KEY AUTOINCREMENT,

@@ -1,4 +1,4 @@
--- Version 4: the SHA-256 of a file is the word of each owner who registered it, and no longer that of the first for all.
+-- Version 4: each owner of a file claims its SHA-256. Before, the claim of the first owner counted for all.
 
 CREATE TABLE claim(                              -- an owner's word, not verified; goes with the file_owner row
     scope  INTEGER NOT NULL,                     -- the owner
@@ -8,7 +8,7 @@ CREATE TABLE claim(                              -- an owner's word, not verifie
     FOREIGN KEY(file, scope) REFERENCES file_owner(file, scope) ON DELETE CASCADE
 ) STRICT, WITHOUT ROWID;
 
--- Whose word it was is not known, so it becomes that of each owner. In the order of the old index, so that rows are added
+-- Nobody knows which owner made the claim, so it becomes a claim of each. Reads in the order of the old index, so that rows are added
 -- at the end of the tree.
 INSERT INTO claim(scope, sha256, file)
     SELECT o.scope, f.sha256, f.id FROM file f INDEXED BY file_sha256 CROSS JOIN file_owner o ON o.file = f.id
@@ -18,5 +18,5 @@ CREATE INDEX claim_file ON claim(file, scope);   -- what goes with a file_owner 
 
 ALTER TABLE file DROP COLUMN sha256;
 
--- An owner whose word was not kept can say it again: no shard counts as known until it came once more.
+-- An owner whose claim was not kept can claim again: no shard counts as known until it is uploaded once more.
 UPDATE state SET collection = collection + 1;

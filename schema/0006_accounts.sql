@@ -1,4 +1,4 @@
--- Version 6: accounts of people and organisations, who belongs to which, and keys that belong to an account.
+-- Version 6: accounts of people and organisations, memberships, and API keys of accounts.
 
 CREATE TABLE account(
     id       INTEGER PRIMARY KEY AUTOINCREMENT,  -- never given again

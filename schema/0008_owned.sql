@@ -1,3 +1,3 @@
--- Version 8: the files of an owner are found by the owner, so that they can be listed.
+-- Version 8: an index of files by owner, so that an owner's files can be listed.
 
 CREATE INDEX file_owner_scope ON file_owner(scope, file);

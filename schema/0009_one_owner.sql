@@ -1,4 +1,4 @@
--- Version 9: an owner of a file and what he says of its SHA-256 are one row. Both had two trees, which a new file had to be put into.
+-- Version 9: one row has the owner of a file and the claim of its SHA-256. Before, a new file had to be added to four trees.
 
 CREATE TABLE owner(
     file   INTEGER NOT NULL REFERENCES file(id),
@@ -7,7 +7,7 @@ CREATE TABLE owner(
     PRIMARY KEY(file, scope, sha256)
 ) STRICT, WITHOUT ROWID;
 
--- Both sides are read, and the rows written, in the order of the tree.
+-- Reads both tables, and writes the rows, in the order of the tree.
 INSERT INTO owner(file, scope, sha256)
     SELECT o.file, o.scope, coalesce(c.sha256, x'') FROM file_owner o
     LEFT JOIN claim c INDEXED BY claim_file ON c.file = o.file AND c.scope = o.scope

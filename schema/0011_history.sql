@@ -1,6 +1,6 @@
 -- Version 11: git-like repositories: lines of commits, names for them, and the files of each commit.
 
--- A kind more needs the table anew.
+-- Makes the table anew, because its CHECK must permit another kind.
 CREATE TABLE repo_11(
     id      INTEGER PRIMARY KEY AUTOINCREMENT,   -- never given again: tokens name it
     kind    INTEGER NOT NULL CHECK(kind BETWEEN 1 AND 5), -- 1 model, 2 dataset, 3 space, 4 bucket, 5 kernel
@@ -98,6 +98,6 @@ CREATE TABLE entry(                              -- what a path is since a commi
     PRIMARY KEY(line, folder, name, since DESC)
 ) STRICT, WITHOUT ROWID;
 
--- Since when an owner has a file: a commit may follow an upload for some time.
+-- The time from which an owner has a file: for some time after an upload a commit may follow.
 ALTER TABLE file_owner ADD COLUMN at INTEGER NOT NULL DEFAULT 0;
 UPDATE file_owner SET at = unixepoch() WHERE scope IN (SELECT scope FROM repo);

@@ -1,4 +1,4 @@
--- Version 12: how much an account or a repository may hold, and how much a repository holds.
+-- Version 12: quotas of accounts and repositories, and the bytes that a repository holds.
 
 ALTER TABLE account ADD COLUMN quota INTEGER CHECK(quota >= 0);  -- bytes of all its repositories; NULL: as many as they like
 ALTER TABLE repo ADD COLUMN quota INTEGER CHECK(quota >= 0);     -- likewise of this one

@@ -1,4 +1,4 @@
--- The index in PostgreSQL, version 1: what README.md beside the scripts of SQLite says of each table holds here, too. Runs
+-- The index in PostgreSQL, version 1. README.md beside the scripts of SQLite describes each table. Runs
 -- in an empty schema, in one transaction.
 
 CREATE TABLE cluster(                              -- one row: what this is

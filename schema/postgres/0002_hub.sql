@@ -1,5 +1,5 @@
--- Version 2: what a hub keeps. The scripts 6 to 12 of SQLite, and README.md beside them, say more of each table. Names and
--- paths that clients choose freely are bytes: so they are in their order, whatever they are.
+-- Version 2: the tables of a hub. The scripts 6 to 12 of SQLite, and README.md beside them, describe each table. Names and
+-- paths that clients choose are bytes, so that they sort by bytes.
 
 ALTER TABLE account ADD COLUMN quota bigint CHECK(quota >= 0); -- bytes of all its repositories; NULL: as many as they like
 

@@ -1,4 +1,4 @@
--- Version 5: what an owner says of a SHA-256 is compared with the bytes, once a file. As version 13 of SQLite's.
+-- Version 5: an owner's claim of a SHA-256 is compared with the file's bytes, once for each file, as in version 13 of SQLite's.
 
 CREATE TABLE proof(
     file   bigint PRIMARY KEY REFERENCES file(id) ON DELETE CASCADE,

@@ -1,4 +1,4 @@
--- Version 7: who is signed in with a browser, to whichever daemon; and what one daemon at a time does for all of them.
+-- Version 7: sessions of browsers, which all daemons accept; and jobs that one daemon at a time does for all of them.
 
 CREATE TABLE session(
     digest  bytea PRIMARY KEY CHECK(octet_length(digest) = 32), -- of what the browser shows, from which that cannot be had

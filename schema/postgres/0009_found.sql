@@ -1,7 +1,7 @@
--- Version 9: what a page or a look-up asks for is found by an index, whatever PostgreSQL expects of the values that it does not know.
+-- Version 9: indexes for pages and look-ups, which PostgreSQL chooses whatever it assumes about unknown values.
 
--- Who asks for one file of one owner finds it by the key of the table. An index that began with the owner looked as good where most
--- owners have a file or two, and then the owner of 100,000 read them all. Questions that mean this one say "scope + 0".
+-- A query for one file of one owner must use the key of the table. An index that began with the owner looked as good if most
+-- owners had a file or two; then a query for an owner of 100,000 files read them all. Queries that need that index write "scope + 0".
 DROP INDEX file_owner_claim;
 CREATE INDEX file_owner_claim ON file_owner((scope + 0), sha256, file);
 CREATE INDEX file_owner_sha256 ON file_owner(sha256) WHERE sha256 > '';                    -- whoever's

@@ -1,4 +1,4 @@
--- Version 10: one daemon at a time scrubs, and each can tell which of them does what.
+-- Version 10: only one daemon at a time scrubs, and each knows which daemon does which job.
 
 ALTER TABLE job ADD COLUMN who text NOT NULL DEFAULT '';      -- where the daemon is that took it last
 ALTER TABLE job ADD COLUMN since bigint NOT NULL DEFAULT 0;   -- and when, by this server's clock
