@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# What the code does not use: unbounded string functions, sleeps in tests, unfinished-work marks, hard casts of bytes.
+# Refuses unbounded string functions, sleeps in tests, marks of unfinished work, and hard casts of bytes.
 . "$(dirname "$0")/common.sh"
 
-# Comments and string contents are cut off before functions are looked for: naming one is no use of it.
+# Removes comments and contents of strings before it looks for functions: naming a function does not use it.
 code_of() { # FILE...: its code, each line as FILE:LINE:CODE
   sed -sE -e 's/"([^"\\]|\\.)*"/""/g' -e 's@//.*$@@' -e 's@/\*[^*]*\*/@@g' -e 's@^[[:space:]]*\*.*$@@' -e '1s/^/\x01/' "$@" |
     awk -v names="$(printf '%s\n' "$@")" 'BEGIN { split(names, name, "\n") } /^\001/ { file = name[++n]; at = 0; sub(/^\001/, "") }

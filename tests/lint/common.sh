@@ -1,4 +1,4 @@
-# Shared by the lints: where the tree is, and how an offence is told. Sourced, not run.
+# Shared by the lints: the place of the tree, and the form of a finding. Sourced, not run.
 # Each lint takes the root of a tree as its argument (default: the tree it lies in), so that selftest.sh can show it a bad one.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
@@ -10,7 +10,7 @@ offence() {
   offences=$((offences + 1))
 }
 
-# C files of the folders named, those that exist.
+# Prints the C files of the named folders that exist.
 c_files() {
   local folder
   for folder in "$@"; do

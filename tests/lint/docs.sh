@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# The documents hold: every relative link leads to a file and to a heading in it, man pages have no markup fault, the OpenAPI file parses.
+# Checks the documents: every relative link leads to a file and a heading in it, man pages have no error of markup, the OpenAPI file parses.
 . "$(dirname "$0")/common.sh"
 
-# anchors_of PAGE: the anchors of its headings, as forges make them, one a line
+# anchors_of PAGE: prints the anchors of its headings, as forges make them, one a line
 anchors_of() {
   awk '/^```/ { code = !code } !code && /^#+ / { sub(/^#+ /, ""); print tolower($0) }' "$1" | sed -E 's/[^a-z0-9_ -]//g; s/ /-/g'
 }

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Every C file is as clang-format leaves it (./dev format writes them so).
+# Checks that clang-format would change no C file (./dev format runs it).
 . "$(dirname "$0")/common.sh"
 command -v clang-format >/dev/null || { echo "clang-format is not installed"; exit 77; }
-# Each version has its own idea of some lines; Debian 12's is the one that counts.
+# Versions format some lines differently; that of Debian 12 counts.
 clang-format --version | grep -q 'version 14\.' || { echo "clang-format is not of version 14, others format some lines otherwise"; exit 77; }
 mapfile -t files < <(c_files lib server cli tests bench)
 if [ ${#files[@]} -gt 0 ]; then

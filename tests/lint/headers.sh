@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Each header compiles alone: it includes what it needs, and their order does not matter.
+# Checks that each header compiles alone, so that the order of includes does not matter.
 . "$(dirname "$0")/common.sh"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

@@ -26,7 +26,7 @@ linux/landlock\.h              server/sandbox_files\.c
 check\.h                       tests/.*
 '
 
-# What is private to a room, as above.
+# Headers that are private to a folder, as above.
 ROOMS='
 index/(backend|writer|settler|health)\.h  lib/index/.*|tests/unit/test_index.*
 index/postgres/.*                 lib/index/(postgres/.*|open\.c)|tests/unit/test_failover\.c
@@ -60,7 +60,7 @@ server      lib/base lib/hash lib/xorb lib/token lib/data_dir lib/cas lib/backup
 cli         lib/.*
 '
 
-# includes FILE: what it includes, one a line, as "<a/b.h>" or "\"a/b.h\""
+# includes FILE: prints its includes, one a line, as "<a/b.h>" or "\"a/b.h\""
 includes() {
   sed -nE 's/^[[:space:]]*#[[:space:]]*include[[:space:]]*([<"][^>"]*[>"]).*/\1/p' "$1"
 }
@@ -94,7 +94,7 @@ check_direction() { # FILE HEADER; parts of lib/ include as "shard/reader.h", ot
   done <<<"$PARTS"
 }
 
-# Types of the index and the store come along with what cas tells; what they do is asked of cas.
+# Headers of cas use types of the index and the store, but only cas may call these.
 check_calls() { # FILE
   local call
   for call in $(grep -oE '\bcairn_(index|store)_[a-z0-9_]+\(' "$1" | sort -u); do

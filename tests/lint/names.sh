@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The project stands alone: nothing in it names a place outside of it, a person's folder or a machine.
+# Checks that no file names a place outside of the project, such as a person's folder or a machine.
 . "$(dirname "$0")/common.sh"
 PLACES='(^|[^[:alnum:]_./-])(/work/|/home/[a-z]|/root/|/Users/|/tmp/(b-|brief|house))|\.\./shared\b|\.\./\.\./shared\b'
 while IFS= read -r line; do

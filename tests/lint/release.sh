@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What a release promises: one version in all places, the changelog's newest entry is about it, released scripts of the schema stay as
-# they were, a new one comes with a new version, and each library's licence is told.
+# Checks the promises of a release: one version in all places, and the newest entry of the changelog is about it. Released scripts of the schema
+# do not change, a new script comes with a new version, and each library's licence is listed.
 . "$(dirname "$0")/common.sh"
 
 version=$(sed -nE "s/^ *version : '([^']*)',$/\1/p" meson.build 2>/dev/null || true)
@@ -29,7 +29,7 @@ check_version() {
   done
 }
 
-# Where the tags are at hand, they are looked at, too: what was tagged stays as it was tagged.
+# If the repository has its tags, compares released scripts with them, too.
 check_tag() {
   git rev-parse -q --verify "refs/tags/v$release" >/dev/null 2>&1 || return 0
   if [ "$version" != "$release" ]; then

@@ -1,20 +1,20 @@
 #!/usr/bin/env bash
-# docs/errors.md lists every rule (the "code" of an error) that the code can give, and no other. For rules of the index and the store, by
-# which operators find what to do, docs/operations.md has a line in "Troubleshooting".
+# Checks that docs/errors.md lists exactly the rules (the "code" of an error) in the code. For rules of the index and the store,
+# docs/operations.md must have a line in "Troubleshooting".
 . "$(dirname "$0")/common.sh"
 export LC_ALL=C # comm and sort agree
 PAGE=docs/errors.md
-# Literals that look like rules and are none: names of files, what a backup is marked with, columns of a table that has a letter.
+# Literals that look like rules but are not: names of files, marks of a backup, columns of a table with a letter.
 NOT_RULES='[a-z]\.[a-z]+|(icon|page|style)\.(svg|js|css)|index\.sqlite(\.part)?|cairn\.backup(\.(objects|moment))?|keep\.index|moment\.part|next\.index|next\.part|prune\.part'
 
-# The file's code on one line: no comments, no includes.
+# Prints the file's code on one line, without comments and includes.
 one_line() {
   sed -E -e '/^[[:space:]]*#[[:space:]]*include/d' -e 's@/\*([^*]|\*[^/])*\*/@@g' -e 's@//.*$@@' -e '/^[[:space:]]*\*/d' \
     -e 's@/\*.*$@@' "$1" | tr '\n' ' '
 }
 
-# A literal of words with dots between is a rule, wherever it stands. One word alone is a rule in a statement that replies,
-# and where cairn_fail() has its rule.
+# A literal of words with dots between them is always a rule. A single word is a rule in a statement that replies,
+# and as the rule of cairn_fail().
 rules_of() {
   local code
   code=$(one_line "$1")

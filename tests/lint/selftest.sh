@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# A lint that cannot fail proves nothing: each one is shown a tree with one offence and must refuse it, naming the file.
+# Gives each lint a tree with one fault, which the lint must refuse and name the file.
 set -euo pipefail
 cd "$(dirname "$0")"
 passed=0
 failed=0
 
-# tree_of FILE CONTENT...: a folder with just these files
+# tree_of FILE CONTENT...: makes a folder with only these files
 tree_of() {
   local tree
   tree=$(mktemp -d)
@@ -17,7 +17,7 @@ tree_of() {
   printf '%s\n' "$tree"
 }
 
-# refused LINT FILE CONTENT [FILE CONTENT]...: LINT must fail on a tree with just these, and name the first
+# refused LINT FILE CONTENT [FILE CONTENT]...: LINT must fail on a tree with only these files, and name the first
 refused() {
   local tree out
   tree=$(tree_of "${@:2}")
@@ -33,7 +33,7 @@ refused() {
   rm -rf "$tree"
 }
 
-# accepted LINT FILE CONTENT [FILE CONTENT]...: the counterpart that is no offence
+# accepted LINT FILE CONTENT [FILE CONTENT]...: LINT must accept a tree with only these files
 accepted() {
   local tree out
   tree=$(tree_of "${@:2}")

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# clang-tidy with the checks of .clang-tidy, on every C file that a build folder compiles (not bench/, which is not shipped, nor
-# what stands in for calls of the C library under their own names).
+# Runs clang-tidy with the checks of .clang-tidy on every C file that a build folder compiles (not bench/, which is not shipped, nor
+# replacements for calls of the C library).
 #   tests/lint/tidy.sh BUILD_FOLDER [PATTERN]
 set -euo pipefail
 build=$1
 pattern=${2:-}
 cd "$(dirname "$0")/../.."
 command -v clang-tidy >/dev/null || { echo "clang-tidy is not installed"; exit 77; }
-# Each version has findings of its own; Debian 12's are those that .clang-tidy was made for.
+# Versions have different findings; .clang-tidy is for that of Debian 12.
 clang-tidy --version | grep -q 'version 14\.' || { echo "clang-tidy is not of version 14, others have other findings"; exit 77; }
 root=$PWD
 mapfile -t files < <(python3 - "$build" "$root" "$pattern" <<'PY'
@@ -24,9 +24,9 @@ for path in sorted(seen):
 PY
 )
 [ ${#files[@]} -gt 0 ] || { echo "tidy.sh: no file of $build has \"$pattern\" in its name" >&2; exit 1; }
-# gcc's options that clang does not know are no offence of the code. One file a run: several share state in the analyzer, which
-# takes most of the time and looks at what is shipped alone; sanitizers run the rest. Two thirds of its time went to the few
-# functions with more paths than any number of states ends: it gives up each after 30,000, not 225,000.
+# Ignores options of gcc that clang does not know. Runs once for each file: several files would share state in the analyzer, which
+# takes most of the time and checks only shipped code; sanitizers run the rest. Two thirds of its time went to the few
+# functions with too many paths for any number of states, so it gives up each after 30,000, not 225,000.
 tidy() { # CHECKS FILE...
   local checks=$1
   shift

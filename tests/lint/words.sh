@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Comments and messages that are hard to read do not become more (words.py; how many there may be: words_allowed).
+# Refuses more hard-to-read comments and messages than words_allowed permits (words.py counts them).
 . "$(dirname "$0")/common.sh"
 allowed=tests/lint/words_allowed
 [ -f $allowed ] || allowed=/dev/null
