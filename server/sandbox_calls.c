@@ -12,7 +12,8 @@
 #include <unistd.h>
 
 /* Left out on purpose: execve, fork, socket, connect (but below), bind, ptrace, mount, unshare, setuid and their like,
- * bpf, userfaultfd, io_uring, keyrings, modules. The listening socket is open. Some architectures lack some. */
+ * bpf, userfaultfd, io_uring, keyrings, modules. The listening socket is already open. Some architectures lack some of
+ * the calls below. */
 static const char *const CALLS[] = {
 	/* memory; mmap and mprotect have rules of their own */
 	"brk", "madvise", "membarrier", "mremap", "msync", "munmap",

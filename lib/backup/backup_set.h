@@ -121,7 +121,7 @@ enum { CAIRN_BACKUP_METADATA_BYTES = 360 };
 /** The metadata of a backup. */
 struct cairn_backup_metadata {
 	const char *kind;
-	const char *identity; /* empty: it does not say */
+	const char *identity; /* empty: the archive names none */
 	const char *time;     /* of a moment in a folder; NULL: the file is none */
 	uint64_t n_objects, object_bytes, index_bytes;
 };

@@ -52,7 +52,7 @@ static size_t quota_first_of_size(const struct quota_wanted *wanted, uint64_t si
 	return from;
 }
 
-/* Takes a file of the repository. Each wanted file of its size may be this file, so it is left out. */
+/* Notes a file of the repository. A wanted file of the same size may be this one, so it is not counted as new. */
 static void quota_take_size(void *ctx, uint64_t size_bytes)
 {
 	struct quota_wanted *wanted = ctx;

@@ -26,7 +26,7 @@ enum {
 
 /** A commit. Plain value. Only cairn_index_each_commit() gives its message without the title. */
 struct cairn_index_commit {
-	int64_t id; /* later ones have higher ones; never given again */
+	int64_t id; /* numbers rise, and are never given again */
 	int64_t repo, line;
 	int64_t parent;  /* its number; 0: the first one */
 	uint64_t number; /* number of commits up to and including this one */

@@ -7,7 +7,7 @@
 enum {
 	ROUTER_ARGS_MAX = 4,
 	ROUTER_PATH_BYTES_MAX = 512,    /* of a path; longer ones match only patterns with a tail */
-	ROUTER_TAILED_BYTES_MAX = 4096, /* of a path with a tail; the part before the tail as above */
+	ROUTER_TAILED_BYTES_MAX = 4096, /* bytes of a path that ends with {name*} */
 };
 
 /** The match. Borrows the target. */

@@ -39,7 +39,7 @@ struct shard_request {
 	bool left;     /* the stream's client has gone */
 	bool begun;    /* a worker has it */
 	bool ended;    /* status and the following members are final */
-	bool verified; /* status is of the registration: the upload was sound */
+	bool verified; /* the upload verified, so status is that of the registration */
 	bool added;
 	enum cairn_status status;
 	struct cairn_diag diag;

@@ -15,7 +15,7 @@ struct xorb_request {
 	struct cairn_xorb_upload *upload;
 	struct route_piece piece;
 	enum cairn_status status; /* valid once the whole body has arrived */
-	bool verified;            /* status is of storing: the upload was sound */
+	bool verified;            /* the upload verified, so status is that of storing it */
 	bool was_inserted;
 	struct cairn_diag diag;
 };
