@@ -3,6 +3,8 @@
 #include "index/backend.h"
 #include "index/records.h"
 
+#include "base/sum.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -174,6 +176,13 @@ enum cairn_status cairn_index_quota_check(const struct cairn_index_quota *quota,
 }
 
 /* --- writing ------------------------------------------------------------------------------------------------------ */
+
+void cairn_records_grow(struct cairn_index_tx *tx, int64_t scope, int64_t bytes)
+{
+	tx->growth.scope = scope;
+	cairn_add(&tx->growth.repo_bytes, bytes);
+	cairn_add(&tx->growth.account_bytes, bytes);
+}
 
 static enum cairn_status quota_check_repo(const struct cairn_index_tx *tx, struct cairn_db_rows *row,
 					  struct cairn_diag *diag)

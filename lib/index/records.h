@@ -59,6 +59,9 @@ CAIRN_MUST_USE enum cairn_status cairn_records_scope(struct cairn_index_tx *tx, 
 CAIRN_MUST_USE enum cairn_status cairn_records_find_repo(struct cairn_index_tx *tx, int64_t repo, int64_t *scope,
 							 struct cairn_diag *diag);
 
+/** Counts that an owner, and its account, hold more bytes after this write. The engine updates the owner's row.
+ * @param bytes  may be negative */
+void cairn_records_grow(struct cairn_index_tx *tx, int64_t scope, int64_t bytes);
 /** Checks after a write that what has grown is within its quotas. @return CAIRN_OK; CAIRN_E_DENIED (quota.repo,
  * quota.account) */
 CAIRN_MUST_USE enum cairn_status cairn_records_check_quota(struct cairn_index_tx *tx, struct cairn_diag *diag);

@@ -25,5 +25,5 @@ unsigned cairn_pg_queue_use(struct cairn_pg_tx *tx, struct cairn_pg_array *conte
 
 void cairn_pg_used(struct cairn_pg_tx *tx, unsigned queued, int64_t scope)
 {
-	cairn_pg_grow(tx, scope, cairn_difference(0, cairn_pg_get_int8(tx->pg.results[queued], 0, 0)));
+	cairn_records_grow(&tx->records, scope, cairn_difference(0, cairn_pg_get_int8(tx->pg.results[queued], 0, 0)));
 }

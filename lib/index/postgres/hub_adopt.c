@@ -47,7 +47,7 @@ enum cairn_status cairn_pg_adopt_named(struct cairn_pg_tx *tx, const struct cair
 	cairn_pg_int8(&args, cairn_clock_unix_s());
 	status = cairn_pg_ask(&tx->pg, ADOPT_NAMED, &args, &r);
 	if (status == CAIRN_OK)
-		cairn_pg_grow(tx, scope, cairn_pg_get_int8(r, 0, 0));
+		cairn_records_grow(&tx->records, scope, cairn_pg_get_int8(r, 0, 0));
 	return status;
 }
 

@@ -269,7 +269,7 @@ static enum cairn_status edit_look_now(struct edit_look *l)
 			return CAIRN_E_DAMAGED;
 	r = edit->tx->pg.results[l->asked_inline];
 	if (PQntuples(r) > 0)
-		cairn_pg_grow(edit->tx, edit->scope, cairn_pg_get_int8(r, 0, 3));
+		cairn_records_grow(&edit->tx->records, edit->scope, cairn_pg_get_int8(r, 0, 3));
 	edit_took_contents(edit, r, l->inline_ops);
 	edit_took_contents(edit, edit->tx->pg.results[l->asked_files], l->file_ops);
 	edit_look_empty(l);

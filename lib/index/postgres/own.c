@@ -61,7 +61,7 @@ unsigned cairn_pg_queue_own(struct cairn_pg_tx *tx, int64_t scope, struct cairn_
 int64_t cairn_pg_owned(struct cairn_pg_tx *tx, unsigned queued, int64_t scope)
 {
 	const PGresult *r = tx->pg.results[queued];
-	cairn_pg_grow(tx, scope, cairn_pg_get_int8(r, 0, 1));
+	cairn_records_grow(&tx->records, scope, cairn_pg_get_int8(r, 0, 1));
 	return cairn_pg_get_int8(r, 0, 0);
 }
 
@@ -105,7 +105,7 @@ int64_t cairn_pg_disowned(struct cairn_pg_tx *tx, struct cairn_pg_disowning queu
 {
 	const PGresult *r = tx->pg.results[queued.owners];
 	int64_t n = cairn_pg_get_int8(r, 0, 0);
-	cairn_pg_grow(tx, scope, cairn_difference(0, cairn_pg_get_int8(r, 0, 1)));
+	cairn_records_grow(&tx->records, scope, cairn_difference(0, cairn_pg_get_int8(r, 0, 1)));
 	cairn_pg_dropped_files(tx, queued.files);
 	if (n > 0)
 		cairn_advance(&tx->counts.collection);

@@ -373,7 +373,7 @@ static enum cairn_status put_piece_count(struct put_piece *piece)
 	cairn_pg_int8s(&args, &files);
 	enum cairn_status status = cairn_pg_ask(&tx->pg, FILES_COUNT, &args, &r);
 	if (status == CAIRN_OK)
-		cairn_pg_grow(tx, piece->p->owner, cairn_pg_get_int8(r, 0, 0));
+		cairn_records_grow(&tx->records, piece->p->owner, cairn_pg_get_int8(r, 0, 0));
 	return status;
 }
 

@@ -523,7 +523,7 @@ static enum cairn_status join_count(struct join *j, int64_t owner, struct cairn_
 	cairn_pg_int8(&args, bytes);
 	(void)cairn_pg_queue(&j->tx->pg, JOIN_COUNT, &args);
 	j->tx->records.growth = (struct cairn_index_growth){0};
-	cairn_pg_grow(j->tx, owner, bytes);
+	cairn_records_grow(&j->tx->records, owner, bytes);
 	return cairn_records_check_quota(&j->tx->records, diag);
 }
 

@@ -2,18 +2,9 @@
 #include "index/postgres/hub.h"
 #include "index/postgres/own.h"
 
-#include "base/sum.h"
-
 static const char QUOTA_COUNT[] = "UPDATE repo SET stored = stored + $2 WHERE scope = $1";
 
 /* --- counting ----------------------------------------------------------------------------------------------------- */
-
-void cairn_pg_grow(struct cairn_pg_tx *tx, int64_t scope, int64_t bytes)
-{
-	tx->records.growth.scope = scope;
-	cairn_add(&tx->records.growth.repo_bytes, bytes);
-	cairn_add(&tx->records.growth.account_bytes, bytes);
-}
 
 enum cairn_status cairn_pg_count_stored(struct cairn_pg_tx *tx, int64_t scope, int64_t bytes)
 {
@@ -25,6 +16,6 @@ enum cairn_status cairn_pg_count_stored(struct cairn_pg_tx *tx, int64_t scope, i
 	cairn_pg_int8(&args, bytes);
 	enum cairn_status status = cairn_pg_run(&tx->pg, QUOTA_COUNT, &args, &n);
 	if (status == CAIRN_OK && n > 0)
-		cairn_pg_grow(tx, scope, bytes);
+		cairn_records_grow(&tx->records, scope, bytes);
 	return status;
 }

@@ -95,9 +95,7 @@ CAIRN_MUST_USE enum cairn_status cairn_pg_list(struct cairn_pg_tx *tx, int64_t x
 CAIRN_MUST_USE enum cairn_status cairn_pg_keep_xorbs(struct cairn_pg_tx *tx, struct cairn_pg_array *ids,
 						     int64_t now_unix_s);
 
-/** Records that an owner holds more or fewer bytes. The row of a repository of the hub was already updated. */
-void cairn_pg_grow(struct cairn_pg_tx *tx, int64_t scope, int64_t bytes);
-/** Updates that count in the owner's row, and calls cairn_pg_grow(). */
+/** Updates that count in the owner's row, and calls cairn_records_grow(). */
 CAIRN_MUST_USE enum cairn_status cairn_pg_count_stored(struct cairn_pg_tx *tx, int64_t scope, int64_t bytes);
 
 CAIRN_MUST_USE enum cairn_status cairn_pg_put_xorb(struct cairn_pg_tx *tx, struct cairn_index_put_xorb *put);

@@ -25,9 +25,7 @@ enum cairn_status cairn_tx_count_stored(struct cairn_tx *tx, int64_t scope, int6
 		tx->records.growth.uncounted = scope;
 		return CAIRN_OK;
 	}
-	tx->records.growth.scope = scope;
-	cairn_add(&tx->records.growth.repo_bytes, bytes);
-	cairn_add(&tx->records.growth.account_bytes, bytes);
+	cairn_records_grow(&tx->records, scope, bytes);
 	return CAIRN_OK;
 }
 
