@@ -345,9 +345,8 @@ static enum cairn_status gc_run_alone(struct collection *c)
 	cas_removal_init(&c->removal, c->cas);
 	status = gc_tell_removed(c, gc_run(c));
 	cas_removal_fini(&c->removal);
-	if (status == CAIRN_E_BUSY && !c->report->held)
-		(void)cas_index_is_silent(&c->report->diag);
 	if (status == CAIRN_E_BUSY && !c->report->held) {
+		(void)cas_index_is_silent(&c->report->diag);
 		cairn_index_leave_lease(c->cas->index, &c->lease);
 		return status;
 	}
