@@ -36,6 +36,13 @@ static enum cairn_status gc_find(struct cairn_pg_tx *tx, const struct cairn_hash
 	return status;
 }
 
+/* Lets all daemons notice that xorbs are no longer offered or stored. */
+static void gc_count_removal(struct cairn_pg_tx *tx)
+{
+	cairn_advance(&tx->counts.collection);
+	cairn_add(&tx->counts.withdrawn, 1);
+}
+
 /* Withdraws xorbs, which are no longer offered. */
 static enum cairn_status gc_withdraw(struct cairn_pg_tx *tx, struct cairn_pg_array *xorbs)
 {
@@ -74,8 +81,7 @@ enum cairn_status cairn_pg_lose_xorb(struct cairn_pg_tx *tx, struct cairn_index_
 		return cairn_fail(&lose->write.diag, CAIRN_E_BUSY, "xorb.replaced", CAIRN_NO_OFFSET,
 				  "the xorb was stored anew since its object was looked at");
 	tx->counts.stored_bytes = cairn_difference(tx->counts.stored_bytes, known.stored_bytes);
-	cairn_advance(&tx->counts.collection);
-	cairn_add(&tx->counts.withdrawn, 1);
+	gc_count_removal(tx);
 	cairn_pg_int8(&args, known.id);
 	cairn_pg_add_int8(&xorb, known.id);
 	(void)cairn_pg_queue(&tx->pg, GC_LOSE, &args);
@@ -130,8 +136,7 @@ enum cairn_status cairn_pg_gc_mark(struct cairn_pg_tx *tx, struct cairn_index_gc
 		mark->n_retired += retired.n;
 	} while (mark->next_id != 0 && cairn_clock_mono_ms() < until_ms);
 	if (mark->n_retired > 0)
-		cairn_advance(&tx->counts.collection);
-	cairn_add(&tx->counts.withdrawn, mark->n_retired > 0);
+		gc_count_removal(tx);
 	return CAIRN_OK;
 }
 
@@ -225,7 +230,6 @@ enum cairn_status cairn_pg_gc_sweep(struct cairn_pg_tx *tx, struct cairn_index_g
 		status = gc_remove(tx, &gone);
 	cairn_add(&tx->counts.xorbs, -(int64_t)sweep->n);
 	if (sweep->n > 0)
-		cairn_advance(&tx->counts.collection);
-	cairn_add(&tx->counts.withdrawn, sweep->n > 0);
+		gc_count_removal(tx);
 	return status;
 }
