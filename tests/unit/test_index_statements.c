@@ -75,6 +75,9 @@ static const struct known {
 	{"REPO_EACH", 1},
 	/* The lines that a line branched from, at most eight. Only commits of these lines are sorted. */
 	{"HISTORY_EACH", 3},
+	/* The lines that came from the commit's line, found by index. Only the rows of the recursion itself are
+	   scanned. */
+	{"HISTORY_FIND_REACHED", 2},
 	/* Owners of files, for an operator: each owner is looked up in the index of claims. */
 	{"OBJECT_OWNERS", 1},
 	/* The claims of one owner. A file counts once. */
