@@ -272,7 +272,7 @@ def test_whose_index(tmp_path, begin):
     assert "and no index" in refused(tmp_path, "--no-hub", "--index", other, folder=server.data)
     plain = cairn.Daemon(tmp_path / "plain").start()
     plain.stop()
-    assert "is a file of it" in refused(tmp_path, "--no-hub", "--index", other, folder=plain.data)
+    assert "has its index in a file" in refused(tmp_path, "--no-hub", "--index", other, folder=plain.data)
     sql("CREATE SCHEMA foreigner; CREATE TABLE foreigner.t(x int)")
     assert "is not an index of Cairn" in refused(tmp_path, "--no-hub", "--index", f"{cairn.POSTGRES}?schema=foreigner")
     server.start()
