@@ -139,7 +139,8 @@ static bool bucket_take(void *ctx, const struct cairn_index_object *object)
 	}
 	int len = (int)(slash - object->path);
 	(void)snprintf(list->from, sizeof(list->from), "%.*s", len, object->path);
-	list->visit(list->ctx, &(struct cairn_hub_entry){.path = list->from});
+	list->visit(list->ctx,
+		    &(struct cairn_hub_entry){.path = list->from, .uploaded_unix_ms = object->uploaded_unix_ms});
 	/* All paths in the folder sort before this one. */
 	list->from[len] = '/' + 1;
 	list->from[len + 1] = '\0';

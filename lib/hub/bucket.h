@@ -25,6 +25,7 @@ enum { CAIRN_HUB_ENTRIES_MAX = 1000 }; /* of one page of a listing */
 struct cairn_hub_entry {
 	const char *path;
 	const struct cairn_index_object *object; /* NULL: a folder */
+	int64_t uploaded_unix_ms; /* of a folder: of the first file in it; the newest would take a look at each */
 };
 
 /**

@@ -131,6 +131,7 @@ void cairn_hub_card_judge(struct cairn_hub_card *out, const char *text)
 	struct line l, value;
 	bool any = false;
 	*out = (struct cairn_hub_card){0};
+	text += strspn(text, " \t\r\n"); /* the public hub, too, reads metadata behind blank lines */
 	if (!card_line(&text, &l) || !card_is(&l, "---")) {
 		out->warning = NONE;
 		return;

@@ -191,14 +191,16 @@ enum cairn_status cairn_hub_add_ref(struct cairn_cas *cas, const struct cairn_hu
 	const char *author = cairn_hub_author(asker);
 	struct cairn_index_commit start = {0};
 	enum cairn_status status = CAIRN_OK;
-	if (!cairn_hub_ref_is_good(ref->name))
-		return cairn_fail(diag, CAIRN_E_USAGE, "ref.name", CAIRN_NO_OFFSET,
-				  "\"%.100s\" is no name for a branch or a tag", ref->name);
+	/* A revision that does not exist is reported before a bad name, because clients catch that error by its kind.
+	 */
 	if (!ref->empty)
 		status = cairn_hub_find_revision(cas, asker, repo, ref->start ? ref->start : CAIRN_HUB_MAIN, &start,
 						 diag);
 	if (status != CAIRN_OK)
 		return status;
+	if (!cairn_hub_ref_is_good(ref->name))
+		return cairn_fail(diag, CAIRN_E_USAGE, "ref.name", CAIRN_NO_OFFSET,
+				  "\"%.100s\" is no name for a branch or a tag", ref->name);
 	cairn_hub_email(email, author);
 	struct cairn_index_add_ref add = {
 		.repo = repo->id,
@@ -235,6 +237,10 @@ enum cairn_status cairn_hub_drop_ref(struct cairn_cas *cas, const struct cairn_i
 {
 	struct cairn_index_drop_ref drop = {.repo = repo->id, .kind = kind, .name = name};
 	enum cairn_status status = cairn_index_drop_ref(cairn_cas_index(cas), &drop);
+	const char *rule = drop.write.diag.rule;
+	if (status == CAIRN_E_NOT_FOUND && rule && strcmp(rule, "revision.unknown") == 0)
+		/* Clients search for these very words. */
+		return cairn_fail(diag, status, rule, CAIRN_NO_OFFSET, "Invalid rev id: %.150s", name);
 	*diag = drop.write.diag;
 	return status;
 }

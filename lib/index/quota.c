@@ -144,7 +144,7 @@ static enum cairn_status quota_refuse(struct cairn_diag *diag, const char *rule,
 	uint64_t would_be = quota_would_be(room, more_bytes);
 	(void)cairn_fail(diag, CAIRN_E_DENIED, rule, CAIRN_NO_OFFSET,
 			 "Quota exceeded: %s may hold %" PRIu64 " bytes, and would hold %" PRIu64
-			 ". Delete what is not needed, or ask the operator for more.",
+			 ". Delete what is not needed, or ask the operator for more",
 			 place, room->limit_bytes, would_be);
 	cairn_diag_numbers(diag, room->limit_bytes, would_be);
 	return CAIRN_E_DENIED;

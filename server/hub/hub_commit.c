@@ -107,9 +107,11 @@ static enum cairn_status commit_put_file(struct commit_request *c, struct cairn_
 	struct cairn_hub_upload upload = {.path = cairn_json_text_of(file, "path"),
 					  .sample = cairn_json_text_of(file, "sample")};
 	int64_t size = 0;
-	const char *fault = upload.path ? cairn_hub_file_fault(upload.path) : "each file has a path";
-	if (fault)
-		return cairn_fail(diag, CAIRN_E_USAGE, "repo.body", CAIRN_NO_OFFSET, "%s", fault);
+	if (!upload.path)
+		return cairn_fail(diag, CAIRN_E_USAGE, "repo.body", CAIRN_NO_OFFSET, "each file has a path");
+	const char *fault = cairn_hub_file_fault(upload.path);
+	if (fault) /* as the commit would answer */
+		return cairn_fail(diag, CAIRN_E_FORMAT, "commit.name", CAIRN_NO_OFFSET, "%s", fault);
 	(void)cairn_json_i64_of(file, "size", &size);
 	upload.size_bytes = size > 0 ? (uint64_t)size : 0;
 	bool is_inline = cairn_hub_upload_is_inline(&upload, attributes);

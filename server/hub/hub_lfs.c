@@ -195,6 +195,17 @@ static enum cairn_status lfs_put_found(struct cairn_json_out *w, struct lfs_requ
 	return CAIRN_OK;
 }
 
+/* Does a batch name an object before, too? One answer is enough, and its bytes need room once. */
+static bool lfs_is_again(const struct cairn_json *objects, size_t n_before, const char *oid)
+{
+	for (size_t i = 0; i < n_before; i++) {
+		const char *other = cairn_json_text_of(cairn_json_at(objects, i), "oid");
+		if (other && strcmp(other, oid) == 0)
+			return true;
+	}
+	return false;
+}
+
 static enum cairn_status lfs_put_object(struct cairn_json_out *w, struct lfs_request *l,
 					const struct cairn_json *object)
 {
@@ -234,8 +245,12 @@ static void lfs_answer(struct hub_call *call)
 	cairn_json_put_text(&w, "transfer", l->xet ? "xet" : "basic");
 	cairn_json_put_text(&w, "hash_algo", "sha256");
 	cairn_json_open_array(&w, "objects");
-	for (size_t i = 0; i < cairn_json_count(objects) && call->status == CAIRN_OK; i++)
-		call->status = lfs_put_object(&w, l, cairn_json_at(objects, i));
+	for (size_t i = 0; i < cairn_json_count(objects) && call->status == CAIRN_OK; i++) {
+		const struct cairn_json *object = cairn_json_at(objects, i);
+		const char *oid = cairn_json_text_of(object, "oid");
+		if (!oid || !lfs_is_again(objects, i, oid))
+			call->status = lfs_put_object(&w, l, object);
+	}
 	cairn_json_close(&w);
 	cairn_json_close(&w);
 }

@@ -67,6 +67,7 @@ static void objects_put_file(struct cairn_json_out *w, const char *path, const s
 static void objects_visit(void *ctx, const struct cairn_hub_entry *entry)
 {
 	struct cairn_json_out *w = ctx;
+	char when[HUB_TIME_BYTES];
 	if (entry->object) {
 		objects_put_file(w, entry->path, entry->object);
 		return;
@@ -74,6 +75,7 @@ static void objects_visit(void *ctx, const struct cairn_hub_entry *entry)
 	cairn_json_open_object(w, NULL);
 	cairn_json_put_text(w, "type", "directory");
 	cairn_json_put_text(w, "path", entry->path);
+	cairn_json_put_text(w, "uploadedAt", hub_time(when, entry->uploaded_unix_ms));
 	cairn_json_close(w);
 }
 

@@ -226,6 +226,16 @@ static void repos_delete_done(struct http_request *req)
 
 /* --- another name ------------------------------------------------------------------------------------------------- */
 
+/* Clients search for these very words. */
+static void repos_name_taken(struct cairn_diag *diag, enum cairn_index_repo_kind kind, const char *account,
+			     const char *name)
+{
+	cairn_diag_clear(diag);
+	(void)cairn_fail(diag, CAIRN_E_CONFLICT, "repo.known", CAIRN_NO_OFFSET,
+			 "A %s%s called %.100s/%.100s already exists", hub_kind_name(kind),
+			 kind == CAIRN_INDEX_BUCKET ? "" : " repository", account, name);
+}
+
 static void repos_move(struct hub_call *call)
 {
 	struct repos_request *r = (struct repos_request *)call;
@@ -237,6 +247,8 @@ static void repos_move(struct hub_call *call)
 	if (hub_repo_find(repo, CAIRN_HUB_ADMIN))
 		call->status =
 			cairn_hub_move_repo(call->job.app->cas, &call->asker, &repo->repo, r->to, to, &call->diag);
+	if (call->status == CAIRN_E_CONFLICT && call->diag.rule && strcmp(call->diag.rule, "repo.known") == 0)
+		repos_name_taken(&call->diag, repo->kind, r->to, to);
 	cairn_buf_printf(&call->answer, "{}");
 }
 

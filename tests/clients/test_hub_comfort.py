@@ -298,6 +298,9 @@ def test_a_path_that_leads_out_is_refused(people):
     make(people)
     for path in ("..\\ddd", "../x", "a//b", *LEADS_OUT):
         assert cairn.is_hub_error(commit(people, text(path, "x")), 422, "commit.name"), path
+    with pytest.raises(HfHubHTTPError) as refused:
+        people.api().upload_file(path_or_fileobj=b"x", path_in_repo="..\\ddd", repo_id="ann/one")
+    assert refused.value.response.status_code == 422
     assert paths(people) == []
     done(commit(people, text("10:00/b\\c", "x")))
     assert paths(people) == ["10:00/b\\c"]
@@ -311,7 +314,7 @@ def test_git_finds_nothing_of_its_own(people, data):
         for operation in (text(path, "x"), stored(path, sha256, 90_000)):
             assert cairn.is_hub_error(commit(people, operation), 422, "commit.name"), path
         asked = people.ask("POST", "/api/models/ann/one/preupload/main", body={"files": [{"path": path, "size": 1, "sample": ""}]})
-        assert cairn.is_hub_error(asked, 400, "repo.body"), path
+        assert cairn.is_hub_error(asked, 422, "commit.name"), path
         assert commit(people, deleted(path)).status == 404, path
     made = people.ask("POST", "/api/repos/create", body={"name": "two", "type": "model", "files": [{"path": ".git/config", "content": "x"}]})
     assert cairn.is_hub_error(made, 422, "commit.name")

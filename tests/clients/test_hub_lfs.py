@@ -203,6 +203,7 @@ def test_bad_batches(people):
     objects = [{"oid": "x", "size": 1}, {"oid": oid(b"x").upper(), "size": -1}, {"oid": oid(b"x"), "size": 1 << 41}, 5]
     found = batch(people, "ann/weights", "upload", objects=objects).json()["objects"]
     assert [o["error"]["code"] for o in found] == [422] * 4
+    assert [o["oid"] for o in batch(people, "ann/weights", "upload", b"a", b"b", b"a").json()["objects"]] == [oid(b"a"), oid(b"b")]
     (gone,) = batch(people, "ann/weights", "download", b"nowhere").json()["objects"]
     assert gone["error"]["code"] == 404 and "actions" not in gone
     put(people, "ann/weights", b"data")

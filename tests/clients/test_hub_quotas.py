@@ -41,7 +41,7 @@ def quota(people, admin):  # noqa: F811
 def is_refused(reply, place, limit, would_be):
     assert reply.status == 403, (reply, reply.body)
     assert reply.json()["error"] == (
-        f"Quota exceeded: {place} may hold {limit} bytes, and would hold {would_be}. Delete what is not needed, or ask the operator for more."
+        f"Quota exceeded: {place} may hold {limit} bytes, and would hold {would_be}. Delete what is not needed, or ask the operator for more"
     )
 
 

@@ -432,8 +432,9 @@ def test_what_is_asked_before_an_upload(people, data):
     assert (got["known.bin"]["oid"], got["known.txt"]["oid"]) == (sha256, git_blob(b"text")) and "oid" not in got["a.txt"]
     assert [p for p, f in asked(("x.log", 1, ""), ("y", 1, ""), gitIgnore="y").items() if f["shouldIgnore"]] == ["y"]
     assert asked(("x.txt", 5, "aGVsbG8="), gitAttributes="*.txt filter=lfs")["x.txt"]["uploadMode"] == "lfs"
-    for wrong in (b"", b"{}", b'{"files":1}', b'{"files":[{}]}', {"files": [{"path": "../a"}]}, {"files": [{"path": "a"}] * 1001}):
+    for wrong in (b"", b"{}", b'{"files":1}', b'{"files":[{}]}', {"files": [{"path": "a"}] * 1001}):
         assert cairn.is_hub_error(people.ask("POST", "/api/models/ann/one/preupload/main", body=wrong), 400, "repo.body")
+    assert cairn.is_hub_error(people.ask("POST", "/api/models/ann/one/preupload/main", body={"files": [{"path": "../a"}]}), 422, "commit.name")
     many = {"files": [{"path": f"{'d/' * 60}{i}", "size": 1} for i in range(1000)]}
     for wrong in ({"files": [], "gitIgnore": "x" * 65537}, {"files": [], "gitAttributes": "x" * 65537}, many | {"gitIgnore": "\n" * 65536},
                   many | {"gitAttributes": "*b x\n" * 13000}, many | {"gitIgnore": "*[" + "b" * 65000 + "]x"}):  # fmt: skip
@@ -487,12 +488,15 @@ def test_branches_and_tags(people):
     cairn.is_hub_error(people.ask("POST", f"{api}/branch/y", body={"startingPoint": 1}), 400, "repo.body")
     assert people.ask("POST", f"{api}/branch/y", body={"startingPoint": "none"}).headers["X-Error-Code"] == "RevisionNotFound"
     assert "Cannot delete refs/heads/main" in cairn.is_hub_error(people.ask("DELETE", f"{api}/branch/main"), 403, "ref.main")
-    assert people.ask("DELETE", f"{api}/branch/dev%2Fx").status == 200 and people.ask("DELETE", f"{api}/branch/dev%2Fx").status == 404
+    assert people.ask("DELETE", f"{api}/branch/dev%2Fx").status == 200
+    gone = people.ask("DELETE", f"{api}/branch/dev%2Fx")
+    assert cairn.is_hub_error(gone, 404, "revision.unknown") == "Invalid rev id: dev/x" and gone.headers["X-Error-Code"] == "RevisionNotFound"
     assert people.ask("POST", f"{api}/tag/{first}", body={"tag": "v1", "message": "x"}).status == 200
     assert cairn.is_hub_error(people.ask("POST", f"{api}/tag/main", body={"tag": "v1"}), 409, "ref.known")
     assert people.ask("GET", "/ann/one/resolve/v1/f").body == b"1"
     for wrong in ("a..b", "a b", "~", "x.lock"):
         assert 400 <= people.ask("POST", f"{api}/tag/main", body={"tag": wrong}).status < 500, wrong
+    assert people.ask("POST", f"{api}/tag/none", body={"tag": "a b"}).headers["X-Error-Code"] == "RevisionNotFound"
     for body in (b"x", b"[]", b"{}"):
         assert people.ask("POST", f"{api}/tag/main", body=body).status == 400
     assert people.ask("POST", f"{api}/branch/z", body=b"[]").status == 400
@@ -641,7 +645,7 @@ def test_moves_and_settings(people):
     def move(source, target, who="ann", **more):
         return people.ask("POST", "/api/repos/move", who, {"fromRepo": source, "toRepo": target, "type": "model"} | more)
 
-    assert cairn.is_hub_error(move("ann/one", "ann/two"), 409, "repo.known")
+    assert cairn.is_hub_error(move("ann/one", "ann/two"), 409, "repo.known") == "A model repository called ann/two already exists"
     assert move("ann/one", "bob/x").status == 403 and move("ann/none", "ann/x").status == 404 and move("ann/one", "ann/x", type="dataset").status == 404
     assert move("ann/one", "team/three").status == 200
     assert people.ask("GET", "/team/three/resolve/main/f").body == b"bytes"
@@ -670,6 +674,7 @@ def test_readmes_are_judged(people):
     assert empty.status == 200 and empty.json()["warnings"] == [{"message": "empty or missing yaml metadata in repo card"}]
     wrong = judged("---\nmodel-index: foo\n---\n")
     assert wrong.status == 400 and wrong.json()["errors"] == [{"message": '"model-index" must be an array'}]
+    assert judged("\n \n---\nmodel-index: foo\n---\n").status == 400
     told = judged("---\nlicense: asdf\n---\n", Accept="text/plain")
     assert told.status == 400 and told.body.startswith(b'- Error: "license" must be one of')
     assert people.ask("POST", "/api/validate-yaml", body=b"{}").status == 400

@@ -47,7 +47,7 @@ def test_set_told_and_refused(store, make):
     refused = store.upload(CATS, two)
     cairn.is_error(refused, 403, "quota.repo")
     assert refused.json()["error"]["message"] == (
-        f"Quota exceeded: {CATS} may hold 14999 bytes, and would hold 15000. Delete what is not needed, or ask the operator for more."
+        f"Quota exceeded: {CATS} may hold 14999 bytes, and would hold 15000. Delete what is not needed, or ask the operator for more"
     )
     assert store.upload(DOGS, two).status == store.upload("", two).status == 200, "others have none"
     assert store.upload(CATS, two).status == 403, "what others have is no cheaper"

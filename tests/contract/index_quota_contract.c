@@ -521,7 +521,7 @@ START_TEST(the_refusal_names_the_place_and_both_values)
 	ck_assert_int_eq(cairn_index_quota_check(&quota, 7, &diag), CAIRN_E_DENIED);
 	ck_assert_str_eq(diag.rule, "quota.repo");
 	ck_assert_str_eq(diag.text, "Quota exceeded: datasets/ann/one may hold 10 bytes, and would hold 11. Delete "
-				    "what is not needed, or ask the operator for more.");
+				    "what is not needed, or ask the operator for more");
 	quota.repo.limit_bytes = CAIRN_INDEX_NO_QUOTA;
 	ck_assert_int_eq(cairn_index_quota_check(&quota, UINT64_MAX, &diag), CAIRN_OK);
 	quota.account.limit_bytes = INT64_MAX;
@@ -530,7 +530,7 @@ START_TEST(the_refusal_names_the_place_and_both_values)
 	ck_assert_str_eq(diag.rule, "quota.account");
 	ck_assert_str_eq(diag.text,
 			 "Quota exceeded: the account ann may hold 9223372036854775807 bytes, and would hold "
-			 "18446744073709551615. Delete what is not needed, or ask the operator for more.");
+			 "18446744073709551615. Delete what is not needed, or ask the operator for more");
 }
 END_TEST
 
