@@ -13,7 +13,7 @@ static const char CORS_NAME[] = "abcdefghijklmnopqrstuvwxyz0123456789.-";
 	"X-Xet-Access-Token, X-Xet-Cas-Url, X-Xet-Token-Expiration"
 /* Headers that the clients of the protocol send. */
 #define CORS_ACCEPTED                                                                                                  \
-	"Authorization, Content-Type, If-None-Match, If-Range, Range, X-Range-Dirty, X-Request-Id, X-Xet-Session-Id"
+	"Authorization, Content-Type, If-Match, If-None-Match, If-Range, Range, X-Range-Dirty, X-Request-Id, X-Xet-Session-Id"
 #define CORS_MAX_AGE_S "7200" /* no browser keeps it longer */
 
 /* Skips ":PORT", if present. @return false: not a port */

@@ -120,6 +120,9 @@ const char *http_if_none_match(const struct http_request *req);
 /** Does If-None-Match name an ETag, alone or in a list, or all ("*")? @param if_none_match  NULL: not sent
  *  @param etag  with its quotes */
 bool http_has_etag(const char *if_none_match, const char *etag);
+/** Does If-Match, where it was sent, name other ETags than this one? Then the bytes are not those that the client has a
+ * part of, and the request is to be refused: http_reply_other_etag(). Weak ETags ("W/...") name no bytes. */
+bool http_wants_other_etag(const struct http_request *req, const char *etag);
 /** Is a header repeated? Then nobody can tell which of them a proxy checked. */
 bool http_header_is_repeated(const struct http_request *req, const char *name);
 
@@ -192,6 +195,9 @@ void http_reply_error(struct http_request *req, unsigned code, const char *rule,
 
 /** Logs an error that is the server's fault. For replies that do not use http_reply_error(), which logs by itself. */
 void http_request_log_failure(const struct http_request *req, unsigned code, const char *rule, const char *cause);
+
+/** Replies 412 to a request that wants bytes with another ETag. */
+void http_reply_other_etag(struct http_request *req);
 
 /** Maps a library status to HTTP (errors.c), and replies as http_reply_error(). status is not CAIRN_OK. */
 void http_reply_status(struct http_request *req, enum cairn_status status, const struct cairn_diag *diag);

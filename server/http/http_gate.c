@@ -46,6 +46,7 @@ static void gate_fill(struct http_request *req, const struct http_head *head, co
 	req->origin = head->origin;
 	req->host = head->host;
 	req->authorization = head->authorization;
+	req->if_match = head->if_match;
 	req->if_none_match = head->if_none_match;
 	gate_copy(req->method, sizeof(req->method), method);
 	if (http_id_is_sane(head->session_id))

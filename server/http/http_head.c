@@ -194,6 +194,8 @@ void http_head_note(struct http_head *head, const char *name, size_t name_len, c
 		head_keep(&head->user_agent, value);
 	} else if (HEAD_IS("Origin")) {
 		head_keep(&head->origin, value);
+	} else if (HEAD_IS("If-Match")) {
+		head_keep(&head->if_match, value);
 	} else if (HEAD_IS("If-None-Match")) {
 		head_keep(&head->if_none_match, value);
 	} else if (HEAD_IS("Access-Control-Request-Method")) {

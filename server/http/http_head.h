@@ -30,7 +30,7 @@ struct http_head {
 	unsigned n_host, n_content_length, n_transfer_encoding, n_authorization;
 	/* the first of each; NULL: absent */
 	const char *host, *content_length, *transfer_encoding, *authorization, *expect;
-	const char *request_id, *trace_id, *session_id, *user_agent, *origin, *if_none_match;
+	const char *request_id, *trace_id, *session_id, *user_agent, *origin, *if_match, *if_none_match;
 	const char *preflight_method; /* Access-Control-Request-Method */
 };
 

@@ -141,6 +141,12 @@ void http_reply_error(struct http_request *req, unsigned code, const char *rule,
 		cairn_buf_fini(&body);
 }
 
+void http_reply_other_etag(struct http_request *req)
+{
+	http_reply_error(req, 412, "etag.other",
+			 "the bytes have another ETag than If-Match names: fetch them from the beginning", NULL);
+}
+
 void http_reply_status(struct http_request *req, enum cairn_status status, const struct cairn_diag *diag)
 {
 	bool upload = req->match.route && req->match.route->body_max;

@@ -18,6 +18,17 @@ bool http_has_etag(const char *if_none_match, const char *etag)
 	return if_none_match && (strcmp(if_none_match, "*") == 0 || strstr(if_none_match, etag));
 }
 
+bool http_wants_other_etag(const struct http_request *req, const char *etag)
+{
+	const char *list = req->if_match;
+	if (!list || strcmp(list, "*") == 0)
+		return false;
+	for (const char *at = list; (at = strstr(at, etag)); at++)
+		if (at - list < 2 || strncmp(at - 2, "W/", 2) != 0)
+			return false;
+	return true;
+}
+
 struct http_header_count {
 	const char *name;
 	unsigned n;

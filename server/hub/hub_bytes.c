@@ -51,6 +51,11 @@ void hub_bytes_free(void *state)
 	free(b);
 }
 
+static bool bytes_is_other(const struct hub_bytes *b)
+{
+	return http_wants_other_etag(b->repo.call.job.req, b->etag);
+}
+
 static bool bytes_is_same(const struct hub_bytes *b)
 {
 	return http_has_etag(b->if_none_match, b->etag);
@@ -69,7 +74,7 @@ bool hub_bytes_wanted(struct hub_bytes *b)
 		b->has_range = false;
 		b->range = (struct cairn_byte_range){.kind = CAIRN_RANGE_ALL};
 	}
-	return !b->head && !bytes_is_told(b) && !bytes_is_same(b) && b->size_bytes > 0;
+	return !b->head && !bytes_is_told(b) && !bytes_is_other(b) && !bytes_is_same(b) && b->size_bytes > 0;
 }
 
 void hub_bytes_keep(struct hub_bytes *b, uint8_t *bytes)
@@ -209,19 +214,23 @@ static void bytes_show(struct http_request *req, struct hub_call *call)
 		route_job_start(req);
 		return;
 	}
+	if (bytes_is_other(b)) {
+		http_reply_other_etag(req);
+		return;
+	}
 	if (hub_bytes_wanted(b) && !b->reader && !b->kept) {
 		bytes_reply_past_end(req, b);
 		return;
 	}
 	bytes_add_headers(req, b);
-	if (b->head)
+	if (bytes_is_same(b) && (b->head || !bytes_is_told(b)))
+		http_reply_empty(req, 304, UINT64_MAX);
+	else if (b->head)
 		http_reply_empty(req, 200, b->size_bytes);
 	else if (b->size_bytes == 0)
 		bytes_reply_empty_file(req, b);
 	else if (bytes_is_told(b))
 		bytes_reply_info(req, b);
-	else if (bytes_is_same(b))
-		http_reply_empty(req, 304, UINT64_MAX);
 	else
 		bytes_reply(req, b);
 }

@@ -182,6 +182,7 @@ static uint64_t object_put_max(void *app)
 struct object_get {
 	struct route_job job;
 	struct cairn_hub_lfs_grant grant;
+	char etag[2 * CAIRN_SHA256_BYTES + 3]; /* the SHA-256 in quotes */
 	bool has_range;
 	struct cairn_byte_range range;
 	struct cairn_file_extent extent;
@@ -227,9 +228,14 @@ static void object_reply_bytes(struct http_request *req, struct object_get *o)
 	char range[80];
 	(void)snprintf(range, sizeof(range), "bytes %" PRIu64 "-%" PRIu64 "/%" PRIu64, e->first, e->end - 1,
 		       e->file_bytes);
+	http_reply_header(req, "ETag", o->etag);
 	http_reply_header(req, "Accept-Ranges", "bytes");
 	http_reply_header(req, "Cache-Control", "private, max-age=0");
 	http_reply_header(req, "X-Content-Type-Options", "nosniff");
+	if (http_has_etag(http_if_none_match(req), o->etag)) {
+		http_reply_empty(req, 304, UINT64_MAX);
+		return;
+	}
 	if (e->end == e->first) {
 		http_reply_bytes(req, 200, TYPE, (const uint8_t *)"", 0, NULL, NULL);
 		return;
@@ -257,7 +263,9 @@ static void object_reply_past_end(struct http_request *req, const struct object_
 static void object_reply(struct http_request *req, struct route_job *job)
 {
 	struct object_get *o = (struct object_get *)job;
-	if (o->status == CAIRN_OK)
+	if (o->status == CAIRN_OK && http_wants_other_etag(req, o->etag))
+		http_reply_other_etag(req);
+	else if (o->status == CAIRN_OK)
 		object_reply_bytes(req, o);
 	else if (o->status == CAIRN_E_LIMIT)
 		object_reply_past_end(req, o);
@@ -275,8 +283,13 @@ static void object_get(struct http_request *req)
 	struct object_get *o = route_job_new(req, sizeof(*o), object_open, object_reply);
 	if (!o)
 		return;
+	const char *if_range = http_header(req, "If-Range");
 	o->grant = grant;
-	o->has_range = range_header_parse(&o->range, 1, http_header(req, "Range")) == 1;
+	o->etag[0] = '"';
+	cairn_hex_text(o->etag + 1, grant.sha256, sizeof(grant.sha256));
+	memcpy(o->etag + 1 + 2 * sizeof(grant.sha256), "\"", 2);
+	o->has_range = range_header_parse(&o->range, 1, http_header(req, "Range")) == 1 &&
+		       (!if_range || strcmp(if_range, o->etag) == 0);
 	if (!o->has_range)
 		o->range = (struct cairn_byte_range){.kind = CAIRN_RANGE_ALL};
 	route_job_start(req);

@@ -124,6 +124,11 @@ static void chunks_reply_answer(struct http_request *req, struct chunks_request 
 	int64_t max_age_s = chunks_max_age_s(answer);
 	struct chunks_caching caching;
 	c->answer = NULL;
+	if (http_wants_other_etag(req, answer->etag)) {
+		cairn_answer_unref(answer);
+		http_reply_other_etag(req);
+		return;
+	}
 	if (chunks_reply_kept(req, answer, is_known, max_age_s))
 		return;
 	chunks_caching(&caching, max_age_s);

@@ -195,6 +195,10 @@ static bool fetch_check_grant(struct http_request *req, struct cairn_fetch *fetc
 static bool fetch_take_headers(struct http_request *req, struct fetch_request *f)
 {
 	const char *range = http_header(req, "Range"), *only_if = http_header(req, "If-Range");
+	if (http_wants_other_etag(req, f->etag)) {
+		http_reply_other_etag(req);
+		return false;
+	}
 	if (only_if && range && strcmp(only_if, f->etag) != 0) {
 		http_reply_error(req, 412, "fetch.if_range", "the xorb never had this ETag", NULL);
 		return false;

@@ -105,6 +105,8 @@ def test_conditions(granted):
     is_part(granted, granted.get(range_, If_None_Match='"' + "0" * 64 + '"'), first, last)
     is_part(granted, granted.get(range_, If_Range=granted.etag), first, last)
     cairn.is_error(granted.get(range_, If_Range='"other"'), 412, "fetch.if_range")
+    is_part(granted, granted.get(range_, If_Match=granted.etag), first, last)
+    cairn.is_error(granted.get(range_, If_Match='"other"'), 412, "etag.other")
     assert granted.get(If_Range='"other"').status == 206, "without a Range it has nothing to say"
 
 

@@ -266,6 +266,7 @@ def test_resolve(people, data):
     assert cairn.is_hub_error(past, 416, "range.past_end")
     assert people.ask("GET", path, Range="bytes=1-2,4-5").body == data[:100_000]
     assert people.ask("GET", path, **{"If-None-Match": f'"{hash_}"'}).status == 304
+    assert cairn.is_hub_error(people.ask("GET", path, **{"If-Match": '"other"'}), 412, "etag.other")
     for name in ("none", "x", "x%2F..%2Fx", "%FF", "%zz", "a" * 2000):
         reply = people.ask("GET", f"/buckets/ann/data/resolve/{name}")
         assert cairn.is_hub_error(reply, 404, "entry.unknown") and reply.headers["X-Error-Code"] == "EntryNotFound", name

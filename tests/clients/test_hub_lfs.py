@@ -11,6 +11,7 @@ import pytest
 import xet
 from test_hub_accounts import account
 from test_hub_buckets import People
+from test_hub_repos import keeps_conditions
 from test_hub import make_key
 
 TYPE = "application/vnd.git-lfs+json"
@@ -177,6 +178,21 @@ def test_bodies_of_all_lengths(people):
     assert get(people, "ann/weights", data, Range=f"bytes={n}-").status == 416
     head = people.server.request("HEAD", place(people, batch(people, "ann/weights", "download", data)))
     assert (head.status, head.headers["Content-Length"]) == (200, str(n))
+
+
+def test_conditions(people):
+    """A client that resumes goes on with the object that it began, and proxies may ask whether theirs is current."""
+    data = random.Random(11).randbytes(100_000)
+    put(people, "ann/weights", data)
+    where, etag = place(people, batch(people, "ann/weights", "download", data)), f'"{oid(data)}"'
+
+    def ask(method, **headers):
+        return people.server.request(method, where, headers=headers)
+
+    keeps_conditions(ask, data, etag)
+    for same, status in ((etag, 206), ('"another"', 200), (f"W/{etag}", 200)):
+        part = ask("GET", **{"Range": "bytes=2-4", "If-Range": same})
+        assert (part.status, part.body) == (status, data[2:5] if status == 206 else data)
 
 
 def test_a_second_version_adds_little(people):

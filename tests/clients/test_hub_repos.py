@@ -317,6 +317,21 @@ def test_javascripts_exchanges(people, data):
 # --- the routes -------------------------------------------------------------------------------------------------------
 
 
+def keeps_conditions(ask, body, etag):
+    """If-Match and If-None-Match, as RFC 9110 has them (13.1); also of HEAD."""
+    assert ask("HEAD").headers["ETag"] == etag
+    for method in ("GET", "HEAD"):
+        for match in (etag, "*", f'"other", {etag}', f'W/{etag}, {etag}'):
+            held = ask(method, **{"If-Match": match})
+            assert (held.status, held.body) == (200, body if method == "GET" else b""), match
+        for match in ('"other"', f"W/{etag}", etag.strip('"'), ""):
+            lost = ask(method, **{"If-Match": match, "If-None-Match": etag})
+            assert lost.status == 412 and (method == "HEAD" or b"etag.other" in lost.body), (match, lost)
+        known = ask(method, **{"If-Match": etag, "If-None-Match": f'"other", W/{etag}'})
+        assert (known.status, known.body, known.headers["ETag"]) == (304, b"", etag)
+    assert ask("GET", **{"If-Match": '"other"', "Range": "bytes=0-0"}).status == 412, "half of another version is no part of this one"
+
+
 def test_every_header_of_resolve(people, data):
     make(people, private=True)
     sha256, hash_ = upload(people, data[:100_000])
@@ -354,6 +369,7 @@ def test_every_header_of_resolve(people, data):
             assert (part.status, part.body) == (status, body[2:5] if status == 206 else body)
         same = people.ask("GET", f"/ann/one/resolve/main/{path}", **{"If-None-Match": etag})
         assert (same.status, same.body, same.headers["ETag"]) == (304, b"", etag)
+        keeps_conditions(lambda method, **headers: people.ask(method, f"/ann/one/resolve/main/{path}", **headers), body, etag)
     for name in ("page.html", "pic.svg"):
         shown = people.ask("GET", f"/ann/one/resolve/main/{name}")
         assert shown.headers["Content-Type"].startswith("text/plain") and shown.headers["X-Content-Type-Options"] == "nosniff"

@@ -172,7 +172,7 @@ NOT_ASKED = {
     r"claim\.false": "of a file of a repository, to whom may read it (test_hub_proof.py asks as others)",
     r"claims\.argument": "to an operator alone",
     r"quota\..*": "to whom may write there, or to an operator (test_hub_quotas.py asks as others)",
-    r"telemetry\..*|scrub\..*|lost\..*|xorbs\.external|plan\.bytes|dirty\.(too_regular|too_long)|fetch\.(expired|range|if_range)": "to an operator, or of a file or address that he may read",
+    r"telemetry\..*|scrub\..*|lost\..*|xorbs\.external|plan\.bytes|dirty\.(too_regular|too_long)|fetch\.(expired|range|if_range)|etag\.other": "to an operator, or of a file or address that he may read",
     r"shard\.(bytes|footer_unwanted)|file\.metadata_missing|xorb\.(too_long|described_twice)": "of the sender's bytes under other settings",
     r"xorb\.(trailing|chunk_padded|footer_[a-z]+)": "of the sender's bytes alone (test_xorb.c)",
     r"upload\.refused": "never alone: every refusal has a finer rule",

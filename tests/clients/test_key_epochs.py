@@ -66,6 +66,8 @@ def test_validators(start, make, clock):
     assert server.get(path, headers={"If-None-Match": etag}).status == 304
     assert server.get(path, headers={"If-None-Match": etag}).body == b""
     assert server.get(path, headers={"If-None-Match": '"other"'}).body == reply.body
+    assert server.get(path, headers={"If-Match": etag}).body == reply.body
+    assert cairn.is_error(server.get(path, headers={"If-Match": '"other"'}), 412, "etag.other")
     answer = xet.parse_answer(reply.body)
     assert 0 < age(reply) <= answer.expiry - answer.created
 
