@@ -169,6 +169,7 @@ static void head_keep(const char **slot, const char *value)
 
 void http_head_note(struct http_head *head, const char *name, size_t name_len, const char *value, size_t value_len)
 {
+	http_lines_header(&head->lines, name, value, value_len);
 	head->bad_value |= !cairn_vec16_none(value, value_len, head_not_value);
 	if (HEAD_IS("Host")) {
 		head->n_host++;
@@ -247,6 +248,9 @@ struct http_refusal http_head_check(const struct http_head *head, enum http_targ
 	if (head_bytes > head_bytes_max)
 		return (struct http_refusal){431, "http.head_bytes",
 					     "request line and headers are over this server's limit; send fewer"};
+	if (head->lines.bad)
+		return (struct http_refusal){400, "http.line",
+					     "end each line of the head with CR LF, and send no zero byte in it"};
 	if (head->bad_name || head->bad_value)
 		return (struct http_refusal){400, "http.header",
 					     "a header's name or value has characters that are not allowed there"};

@@ -4,6 +4,7 @@
 #define CAIRN_SERVER_HTTP_HEAD_H
 
 #include "base/status.h"
+#include "server/http/http_lines.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -26,6 +27,7 @@ void http_target_log(char *out, size_t out_len, const char *target, enum http_ta
 
 /** Facts of a head, gathered header by header. Borrows the values. Start from zero. */
 struct http_head {
+	struct http_lines lines;
 	bool bad_name, bad_value; /* a name that is no token; a value with a control character */
 	unsigned n_host, n_content_length, n_transfer_encoding, n_authorization;
 	/* the first of each; NULL: absent */

@@ -13,7 +13,9 @@
  *   delay nobody: its complaints go to the debug log only.
  *
  * 0.9.75 (Debian 12):
- * - lets through heads that two parsers could read in two ways: http_head.c refuses them.
+ * - lets through heads that two parsers could read in two ways: http_head.c refuses them;
+ * - ends lines of heads at a bare LF, and texts of heads at a zero byte: http_lines.c finds both. Its check relies on
+ *   where this version keeps its texts, so it runs with this version alone; 1.0.1 refuses such heads by itself.
  *
  * 1.0.1 (Debian 13, Ubuntu 24.04):
  * - MHD_get_connection_info() returns a pointer to one buffer per connection: a value is copied before the next call;

@@ -127,8 +127,12 @@ static enum MHD_Result http_on_head(struct http_request *req, const char *method
 	struct http_gate_answer answer;
 	if (http_conn_phase(req->peer) == HTTP_CONN_CUT)
 		return MHD_NO; /* from here on the sweeper does not read the record's request_id */
+	size_t head_bytes = info ? info->header_size : 0;
+	if (req->server->library_is_lax)
+		http_lines_begin(&head.lines, method, req->target, req->target_len, version);
 	MHD_get_connection_values_n(req->conn, MHD_HEADER_KIND, http_on_header, &head);
-	if (http_gate(req, &head, method, version, info ? info->header_size : 0, &answer))
+	http_lines_end(&head.lines, method, head_bytes);
+	if (http_gate(req, &head, method, version, head_bytes, &answer))
 		http_enter(req);
 	else
 		http_turn_away(req, &answer);
@@ -311,9 +315,10 @@ const char *http_library_version(void)
 	return MHD_get_version();
 }
 
-static void http_tell_version(void)
+static void http_judge_version(struct http_server *server)
 {
 	const char *version = http_library_version();
+	server->library_is_lax = strcmp(version, HTTP_LIBRARY_DEBIAN_12) == 0;
 	if (!http_library_is_known(version))
 		LOG(LOG_WARNING, "http_library_version", LOG_T("version", version), LOG_T("known", HTTP_LIBRARY_KNOWN),
 		    LOG_T("message", "this version of libmicrohttpd was not tried; run the tests where it matters"));
@@ -395,7 +400,7 @@ enum cairn_status http_server_start(struct http_server **out, const struct http_
 		return status;
 	}
 	assert(server);
-	http_tell_version();
+	http_judge_version(server);
 	MHD_set_panic_func(http_on_panic, NULL);
 	if (!http_start_threads(server)) {
 		close(options->listen_fd);

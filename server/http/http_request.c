@@ -27,6 +27,8 @@ struct http_request *http_request_new(struct http_conn *peer, const char *target
 	req->method[0] = req->session_id[0] = req->user_agent[0] = '\0';
 	auth_clear(&req->identity);
 	req->peer = peer;
+	req->target = target;
+	req->target_len = strlen(target);
 	memcpy(req->path, target, path_len);
 	req->path[path_len] = '\0';
 	req->target_kind = http_target_judge(target);

@@ -79,6 +79,7 @@ struct http_server {
 	struct http_conns *conns;
 	struct rate *address_rate, *token_rate; /* NULL: no limit */
 	uint32_t id_prefix;
+	bool library_is_lax; /* about the ends of lines (http_library.c) */
 	atomic_uint id_next;
 	atomic_uint n_suspended;
 	atomic_bool started;
@@ -96,6 +97,8 @@ struct http_request {
 	struct http_server *server;
 	struct http_thread *thread; /* the thread that serves it */
 	struct MHD_Connection *conn;
+	const char *target; /* the library's; whole only in http_request_new(), which notes its length */
+	size_t target_len;
 	struct http_conn *peer; /* record of the connection; outlives the request */
 	enum http_stage stage;
 	enum http_target_kind target_kind;

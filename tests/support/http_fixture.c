@@ -549,14 +549,18 @@ int client_connect(void)
 	return fd;
 }
 
-void client_send(int fd, const char *text)
+void client_send_bytes(int fd, const char *bytes, size_t len)
 {
-	size_t len = strlen(text);
 	for (size_t at = 0; at < len;) {
-		ssize_t n = send(fd, text + at, len - at, MSG_NOSIGNAL);
+		ssize_t n = send(fd, bytes + at, len - at, MSG_NOSIGNAL);
 		ck_assert_int_gt(n, 0);
 		at += (size_t)n;
 	}
+}
+
+void client_send(int fd, const char *text)
+{
+	client_send_bytes(fd, text, strlen(text));
 }
 
 size_t client_send_fill(int fd, size_t n)

@@ -55,6 +55,7 @@ void fixture_feed_until_gone(void);
 
 int client_connect(void);
 void client_send(int fd, const char *text);
+void client_send_bytes(int fd, const char *bytes, size_t len);
 /** Writes up to n bytes of 'x', as many as the socket takes. @return how many */
 size_t client_send_fill(int fd, size_t n);
 

@@ -30,10 +30,10 @@ static void must_refuse(unsigned code, const char *rule)
 }
 
 /* Sends a request whose refusal also closes the connection. */
-static void must_refuse_and_close(const char *request, unsigned code, const char *rule)
+static void must_refuse_bytes(const char *request, size_t len, unsigned code, const char *rule)
 {
 	int fd = client_connect();
-	client_send(fd, request);
+	client_send_bytes(fd, request, len);
 	client_read(fd, &reply, "POST");
 	/* Versions of the library from 1.0 on refuse some requests by themselves. */
 	if (strcmp(http_library_version(), HTTP_LIBRARY_DEBIAN_12) != 0 && strncmp(reply.body, "<html>", 6) == 0)
@@ -42,6 +42,11 @@ static void must_refuse_and_close(const char *request, unsigned code, const char
 		must_refuse(code, rule);
 	ck_assert_str_eq(client_header(&reply, "Connection"), "close");
 	ck_assert_uint_eq(client_await_close(fd), 0);
+}
+
+static void must_refuse_and_close(const char *request, unsigned code, const char *rule)
+{
+	must_refuse_bytes(request, strlen(request), code, rule);
 }
 
 static void post(int fd, const char *path, size_t announced)
@@ -83,6 +88,44 @@ START_TEST(heads_that_two_parsers_read_in_two_ways)
 		must_refuse_and_close(CASES[i].request, CASES[i].code, CASES[i].rule);
 	fixture_stop();
 	ck_assert_uint_eq(fixture_released(), 0); /* the request reached no route */
+}
+END_TEST
+
+/* Each line ends with CR LF, and no byte is zero. */
+START_TEST(heads_whose_lines_end_otherwise)
+{
+#define BYTES(text)                                                                                                    \
+	{                                                                                                              \
+		text, sizeof(text) - 1                                                                                 \
+	}
+	static const struct {
+		const char *bytes;
+		size_t len;
+	} CASES[] = {
+		BYTES("GET /bytes HTTP/1.1\nHost: h\r\n\r\n"),
+		BYTES("GET /bytes HTTP/1.1\r\nHost: h\n\r\n"),
+		BYTES("GET /bytes HTTP/1.1\r\nHost: h\r\n\n"),
+		BYTES("GET /bytes HTTP/1.1\nHost: h\n\n"),
+		BYTES("GET /bytes HTTP/1.1\r\nHost: h\nX: y\r\n\r\n"),
+		BYTES("GET /bytes HTTP/1.1\r\nX: y\r\n \r\nHost: h\r\n\r\n"),
+		BYTES("GET /bytes HTTP/1.1\r\nX: y\r\n z\nHost: h\r\n\r\n"),
+		BYTES("GET /bytes HTTP/1.1\r\nHost: h\r\nX: y\n z\r\n\r\n"),
+		BYTES("GET /bytes HTTP/1.1\r\nHost: h\r\nX: y\0z\r\n\r\n"),
+		BYTES("GET /bytes HTTP/1.1\r\nHost: h\r\nX: y\0\r\n\r\n"),
+		BYTES("GET /bytes HTTP/1.1\r\nHost: h\r\n\0X: y\r\n\r\n"),
+		BYTES("GET /bytes\0 HTTP/1.1\r\nHost: h\r\n\r\n"),
+		BYTES("GET /bytes\0/x?y HTTP/1.1\r\nHost: h\r\n\r\n"),
+		BYTES("GET /bytes?x=\0 HTTP/1.1\r\nHost: h\r\n\r\n"),
+		BYTES("GET\0X /bytes HTTP/1.1\r\nHost: h\r\n\r\n"),
+	};
+#undef BYTES
+	for (size_t i = 0; i < sizeof(CASES) / sizeof(CASES[0]); i++)
+		must_refuse_bytes(CASES[i].bytes, CASES[i].len, 400, "http.line");
+	client_ask(&reply, "GET", "GET /bytes?a=%41&b HTTP/1.1\r\nHost:h\r\nX:\r\nY: z \t\r\nCookie: a=b; c\r\n\r\n");
+	ck_assert_uint_eq(reply.code, 206);
+	client_ask(&reply, "GET", "GET /bytes HTTP/1.0\r\n\r\n");
+	ck_assert_uint_eq(reply.code, 206);
+	fixture_stop();
 }
 END_TEST
 
@@ -517,6 +560,7 @@ int main(void)
 	tcase_add_checked_fixture(refusals, setup, NULL);
 	tcase_set_timeout(refusals, 60);
 	tcase_add_test(refusals, heads_that_two_parsers_read_in_two_ways);
+	tcase_add_test(refusals, heads_whose_lines_end_otherwise);
 	tcase_add_test(refusals, heads_that_the_library_refuses);
 	tcase_add_test(refusals, heads_at_the_limit_and_over);
 	tcase_add_test(refusals, bodies_at_the_limit_and_over);

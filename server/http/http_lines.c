@@ -1,0 +1,35 @@
+#include "server/http/http_lines.h"
+
+#include <stdint.h>
+#include <string.h>
+
+/* Are there n bytes from one place to a later one? The two may be in different pieces of memory: the library moves a
+ * header that goes on in a further line. */
+static bool lines_are_apart(const char *from, const char *to, uintptr_t n)
+{
+	return (uintptr_t)to - (uintptr_t)from == n;
+}
+
+void http_lines_begin(struct http_lines *lines, const char *method, const char *target, size_t target_len,
+		      const char *version)
+{
+	/* The library skips further spaces between method and target. */
+	const char *behind = method + strlen(method) + 1;
+	lines->bad = !lines_are_apart(behind, target, strspn(behind, " ")) ||
+		     !lines_are_apart(target, version, target_len + 1);
+	lines->end = version + strlen(version);
+}
+
+void http_lines_header(struct http_lines *lines, const char *name, const char *value, size_t value_len)
+{
+	if (!lines->end)
+		return;
+	lines->bad |= !lines_are_apart(lines->end, name, 2);
+	lines->end = value + value_len;
+}
+
+void http_lines_end(struct http_lines *lines, const char *method, size_t head_bytes)
+{
+	if (lines->end)
+		lines->bad |= !lines_are_apart(lines->end, method + head_bytes, 4);
+}
