@@ -161,6 +161,7 @@ VALUES = {
     "expires": lambda h: [str(EXPIRES), "5"],
     "signature": lambda h: ["0" * 64],
     "Range": lambda h: [None, "bytes=0-5", "bytes=1000000000-", "bytes=0-1,5-6"],
+    "If-Match": lambda h: [None, "*"],
     "If-None-Match": lambda h: [None, "*"],
     "If-Range": lambda h: [None, f'"{xet.text(h)}"'],
     "X-Range-Dirty": lambda h: ["bytes=0-5", None, "bytes=1000000000-1000000001", "bytes=" + ",".join(f"{i}-{i}" for i in range(0, 4000, 2))],
