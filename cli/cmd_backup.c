@@ -5,7 +5,7 @@
 #include "backup/restore.h"
 #include "base/clock.h"
 #include "base/decimal.h"
-#include "cas/move.h"
+#include "cas/move/move.h"
 #include "cli/common/cli.h"
 #include "cli/common/options.h"
 #include "cli/common/progress.h"

@@ -1,5 +1,5 @@
 /* cairn fsck: checks a store. Its daemon must not run, unless several daemons share the store. */
-#include "cas/check.h"
+#include "cas/check/check.h"
 #include "cas/stats.h"
 #include "cli/common/cli.h"
 #include "cli/common/options.h"

@@ -1,6 +1,6 @@
 /* cairn key: makes, lists and revokes API keys, with which clients get tokens. */
 #include "base/clock.h"
-#include "cas/keys.h"
+#include "cas/service/keys.h"
 #include "cli/common/admin.h"
 #include "cli/common/cli.h"
 

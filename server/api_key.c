@@ -2,7 +2,7 @@
 
 #include "base/base64.h"
 #include "base/bytes.h"
-#include "cas/keys.h"
+#include "cas/service/keys.h"
 
 #include <pthread.h>
 #include <stdlib.h>

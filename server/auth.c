@@ -1,7 +1,7 @@
 #include "server/auth.h"
 
 #include "base/clock.h"
-#include "cas/keys.h"
+#include "cas/service/keys.h"
 
 #include <assert.h>
 #include <pthread.h>

@@ -1,7 +1,7 @@
 #include "server/collect.h"
 
 #include "base/clock.h"
-#include "cas/jobs.h"
+#include "cas/service/jobs.h"
 #include "data_dir/note.h"
 #include "server/app.h"
 #include "server/log.h"

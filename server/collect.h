@@ -2,7 +2,7 @@
 #ifndef CAIRN_SERVER_COLLECT_H
 #define CAIRN_SERVER_COLLECT_H
 
-#include "cas/garbage.h"
+#include "cas/keep/garbage.h"
 #include "cas/stats.h"
 
 struct app;

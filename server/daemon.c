@@ -2,8 +2,9 @@
 
 #include "base/clock.h"
 #include "base/processors.h"
-#include "cas/jobs.h"
-#include "cas/move.h"
+#include "cas/move/move.h"
+#include "cas/serve/query_chunk.h"
+#include "cas/service/jobs.h"
 #include "cas/stats.h"
 #include "server/api_key.h"
 #include "server/collect.h"

@@ -2,9 +2,9 @@
 
 #include "backup/backup.h"
 #include "base/clock.h"
-#include "cas/keys.h"
 #include "cas/losses.h"
-#include "cas/trim.h"
+#include "cas/service/keys.h"
+#include "cas/service/trim.h"
 #include "data_dir/hold.h"
 #include "data_dir/note.h"
 #include "hash/crypto.h"

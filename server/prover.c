@@ -1,7 +1,7 @@
 #include "server/prover.h"
 
 #include "base/clock.h"
-#include "cas/proof.h"
+#include "cas/keep/proof.h"
 #include "hash/crypto.h"
 #include "server/log.h"
 #include "server/pace.h"

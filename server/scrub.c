@@ -1,7 +1,7 @@
 #include "server/scrub.h"
 
 #include "base/clock.h"
-#include "cas/scrub.h"
+#include "cas/keep/scrub.h"
 #include "cas/stats.h"
 #include "server/app.h"
 #include "server/log.h"

@@ -4,7 +4,7 @@
 #ifndef CAIRN_SERVER_SCRUB_H
 #define CAIRN_SERVER_SCRUB_H
 
-#include "cas/jobs.h"
+#include "cas/service/jobs.h"
 #include "server/pace.h"
 
 #include <stdatomic.h>

@@ -1,7 +1,7 @@
 #include "server/scrub_kept.h"
 
 #include "base/clock.h"
-#include "cas/scrub.h"
+#include "cas/keep/scrub.h"
 #include "data_dir/note.h"
 #include "server/log.h"
 

@@ -5,7 +5,7 @@
 #define CAIRN_SERVER_SESSION_H
 
 #include "base/base64.h"
-#include "cas/session.h"
+#include "cas/service/session.h"
 #include "hash/crypto.h"
 
 enum {

@@ -2,7 +2,7 @@
  * (unpacks and hashes the same chunks), and LZ4 alone (copies uncompressed chunks). The daemon reads from the
  * objects, the other two from memory. Prints one JSON line.
  *     bench_file_reader DATA-DIR FILE-HASH ROUNDS      DATA-DIR of a daemon that has been stopped */
-#include "cas/file_reader.h"
+#include "cas/serve/file_reader.h"
 #include "data_dir/data_dir.h"
 #include "xorb/codec.h"
 #include "xorb/reader.h"

@@ -1,6 +1,6 @@
 /* Processor time of planning a file, with the JSON: the cost of a reconstruction before its first byte is sent.
  *     bench_plan DATA-DIR FILE-HASH ROUNDS      DATA-DIR of a daemon that has been stopped */
-#include "cas/plan.h"
+#include "cas/serve/plan.h"
 #include "data_dir/data_dir.h"
 #include "server/route/plan_json.h"
 

@@ -3,7 +3,7 @@
 #define CAIRN_CLI_INIT_H
 
 #include "base/buf.h"
-#include "cas/keys.h"
+#include "cas/service/keys.h"
 
 #include <sys/types.h>
 

@@ -1,4 +1,5 @@
 #include "cas/answer_cache.h"
+#include "cas/answer.h"
 #include "cas/stats.h"
 
 #include "base/bytes.h"

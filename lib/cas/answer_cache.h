@@ -2,6 +2,7 @@
 #ifndef CAIRN_CAS_ANSWER_CACHE_H
 #define CAIRN_CAS_ANSWER_CACHE_H
 
+#include "cas/answer.h"
 #include "cas/cas.h"
 
 /** For any thread. Split by chunk into parts, each with a lock that is held for a lookup only. */

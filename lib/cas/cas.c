@@ -135,6 +135,30 @@ const struct cairn_cas_options *cairn_cas_options_of(const struct cairn_cas *cas
 	return &cas->options;
 }
 
+void cas_tell(struct cairn_cas *cas, enum cairn_cas_notice_kind kind, const struct cairn_hash *xorb,
+	      const struct cairn_diag *diag)
+{
+	struct cairn_cas_notice notice = {.kind = kind, .xorb = *xorb};
+	if (diag) {
+		notice.rule = diag->rule;
+		notice.text = diag->text;
+		notice.offset = diag->offset;
+	}
+	atomic_fetch_add(kind == CAIRN_CAS_OBJECT_DAMAGED    ? &cas->objects_damaged
+			 : kind == CAIRN_CAS_XORB_LOST       ? &cas->xorbs_lost
+			 : kind == CAIRN_CAS_CONTENT_DAMAGED ? &cas->contents_damaged
+							     : &cas->xorbs_found,
+			 1);
+	if (cas->options.noticed)
+		cas->options.noticed(cas->options.noticed_ctx, &notice);
+}
+
+void cairn_cas_tell_content(struct cairn_cas *cas, const struct cairn_diag *diag)
+{
+	static const struct cairn_hash NONE = {{0}};
+	cas_tell(cas, CAIRN_CAS_CONTENT_DAMAGED, &NONE, diag);
+}
+
 bool cairn_cas_is_remote(const struct cairn_cas *cas)
 {
 	return cairn_index_is_remote(cas->index) || cairn_store_is_remote(cas->store);

@@ -54,10 +54,6 @@ struct cairn_cas {
 struct cas_losses *cas_losses_new(void);
 void cas_losses_free(struct cas_losses *losses);
 
-/** Calls cairn_store_put_write(), and notes how long it took. */
-CAIRN_MUST_USE enum cairn_status cas_put_write(struct cairn_cas *cas, struct cairn_store_put *put, const uint8_t *bytes,
-					       size_t len);
-
 /** Calls cairn_spool_write(), and notes how long it took if the spool is a file. */
 CAIRN_MUST_USE enum cairn_status cas_spool_write(struct cairn_cas *cas, struct cairn_spool *spool, const uint8_t *bytes,
 						 size_t len);
@@ -87,42 +83,12 @@ static inline enum cairn_status cas_index_status(enum cairn_status status)
 	return status == CAIRN_E_DAMAGED ? CAIRN_E_IO : status;
 }
 
-/**
- * Checks whether a xorb is stored, with a row and an object that agree. It may be retired.
- * @param[out] row  zeroed if there is none
- * @param[in,out] list  as for cairn_index_xorb_and_list(); NULL: not wanted
- * @return CAIRN_OK with *stored set; as index and store (cas.h), CAIRN_E_BUSY of the index with diag
- */
-CAIRN_MUST_USE enum cairn_status cas_xorb_look(struct cairn_cas *cas, const struct cairn_hash *hash,
-					       struct cairn_index_xorb *row, struct cairn_chunk_list *list,
-					       bool *stored, struct cairn_diag *diag);
-
-/**
- * Makes an upload of a xorb that this process made and wrote. Continue with cairn_xorb_upload_store().
- * @param list  borrowed until the upload is freed
- * @param put   taken over
- * @return NULL without memory
- */
-struct cairn_xorb_upload *cas_xorb_upload_of_made(struct cairn_cas *cas, const struct cairn_hash *hash,
-						  const struct cairn_chunk_list *list, uint64_t bytes,
-						  struct cairn_store_put *put);
-
 /** Do the rows of the index name the copies of the store? Then a row's words about its object may be trusted until the
  * bytes are read, because no other copy is ever taken for it. */
 static inline bool cas_names_copies(const struct cairn_cas *cas)
 {
 	return cairn_index_names_copies(cas->index) && cairn_store_names_copies(cas->store);
 }
-
-/** Opens the n-th copy for a row: the only one that the row names, or else one of all copies in the store's order.
- *  @return as cairn_store_get_copy() */
-CAIRN_MUST_USE enum cairn_status cas_open_copy(struct cairn_cas *cas, const struct cairn_index_xorb *row, unsigned n,
-					       struct cairn_store_object **out);
-
-/** Checks whether there is an object of this length. @return CAIRN_OK with *there set; as cairn_store_get() but
- * CAIRN_E_NOT_FOUND */
-CAIRN_MUST_USE enum cairn_status cas_object_there(struct cairn_cas *cas, const struct cairn_hash *hash, uint64_t bytes,
-						  bool *there);
 
 struct cairn_cas_owned;
 struct cairn_index_owned;

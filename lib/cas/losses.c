@@ -2,7 +2,7 @@
 
 #include "base/clock.h"
 #include "cas/internal.h"
-#include "cas/jobs.h"
+#include "index/lease.h"
 #include "index/operate.h"
 #include "index/refer.h"
 
@@ -296,7 +296,7 @@ static bool losses_may_differ(struct cairn_cas *cas, const struct losses_mark *n
 	if (!l->found.sum.is_known || now->n_lost != then->n_lost || now->n_found != then->n_found)
 		return true;
 	if (l->found.sum.n_xorbs == 0)
-		return cairn_cas_is_shared(cas) && now_ms - l->looked_ms > LOSSES_SHARED_MS;
+		return cairn_index_is_shared(cas->index) && now_ms - l->looked_ms > LOSSES_SHARED_MS;
 	return now->n_stored != then->n_stored || now->n_files != then->n_files || now->n_xorbs != then->n_xorbs ||
 	       now_ms - l->looked_ms > LOSSES_AGAIN_MS;
 }

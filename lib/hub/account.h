@@ -3,7 +3,7 @@
 #define CAIRN_HUB_ACCOUNT_H
 
 #include "cas/cas.h"
-#include "cas/keys.h"
+#include "cas/service/keys.h"
 #include "index/hub.h"
 
 /* In all headers of this folder, "as index and store" and "as a write" stand for the statuses that cas/cas.h lists. */

@@ -2,7 +2,7 @@
 #ifndef CAIRN_HUB_BUCKET_H
 #define CAIRN_HUB_BUCKET_H
 
-#include "cas/file_reader.h"
+#include "cas/serve/file_reader.h"
 #include "hub/operation.h"
 #include "hub/repo.h"
 

@@ -1,7 +1,10 @@
 #include "hub/ingest.h"
 
 #include "cas/budget.h"
-#include "cas/proof.h"
+#include "cas/keep/proof.h"
+#include "cas/put/make_xorb.h"
+#include "cas/put/put_shard.h"
+#include "cas/serve/query_chunk.h"
 #include "dedupe/cutter.h"
 #include "dedupe/shards.h"
 

@@ -1,6 +1,6 @@
 #include "hub/lfs.h"
 
-#include "cas/fetch_grant.h"
+#include "cas/object/fetch_grant.h"
 #include "hash/crypto.h"
 
 #include <inttypes.h>

@@ -2,7 +2,7 @@
 #ifndef CAIRN_HUB_LFS_H
 #define CAIRN_HUB_LFS_H
 
-#include "cas/file_reader.h"
+#include "cas/serve/file_reader.h"
 #include "hub/ingest.h"
 #include "hub/repo.h"
 

@@ -1,7 +1,7 @@
 #include "hub/lfs_files.h"
 
 #include "cas/file.h"
-#include "cas/garbage.h"
+#include "cas/keep/garbage.h"
 #include "hub/commit.h"
 #include "hub/lfs.h"
 #include "hub/tree.h"

@@ -1,6 +1,6 @@
 #include "hub/quota.h"
 
-#include "cas/owner.h"
+#include "cas/service/owner.h"
 #include "hub/account.h"
 
 #include <stdio.h>

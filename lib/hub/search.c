@@ -1,6 +1,6 @@
 #include "hub/search.h"
 
-#include "cas/info.h"
+#include "cas/serve/info.h"
 #include "hub/tree.h"
 #include "index/refer.h"
 

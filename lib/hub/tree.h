@@ -2,7 +2,7 @@
 #ifndef CAIRN_HUB_TREE_H
 #define CAIRN_HUB_TREE_H
 
-#include "cas/file_reader.h"
+#include "cas/serve/file_reader.h"
 #include "hub/pattern.h"
 #include "hub/revision.h"
 

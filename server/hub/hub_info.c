@@ -1,7 +1,7 @@
 /* A repository: GET /api/{type}/{namespace}/{name} and …/revision/{revision}. */
 #include "server/hub/hub_info.h"
 
-#include "cas/public_id.h"
+#include "cas/service/public_id.h"
 #include "server/hub/hub_entry.h"
 #include "server/hub/hub_reply.h"
 #include "server/route/routes.h"

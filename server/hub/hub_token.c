@@ -1,7 +1,7 @@
 /* Tokens for the store: GET /api/buckets/{namespace}/{name}/xet-read-token and …/xet-write-token, and for repositories
  * the same with a revision at the end. */
-#include "cas/keys.h"
-#include "cas/repo.h"
+#include "cas/service/keys.h"
+#include "cas/service/repo.h"
 #include "server/hub/hub_reply.h"
 #include "server/hub/hub_repo.h"
 #include "server/route/route_token.h"

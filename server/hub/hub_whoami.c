@@ -1,6 +1,6 @@
 /* GET /api/whoami-v2: identifies the key's owner. */
 #include "base/json.h"
-#include "cas/public_id.h"
+#include "cas/service/public_id.h"
 #include "hub/quota.h"
 #include "hub/repo.h"
 #include "server/hub/hub_reply.h"

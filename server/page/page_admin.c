@@ -1,5 +1,5 @@
 /* The operator's home: alarms, disk usage, jobs, slow requests. GET /admin */
-#include "cas/proof.h"
+#include "cas/keep/proof.h"
 #include "server/page/help.h"
 #include "server/page/page.h"
 #include "server/page/page_alarms.h"

@@ -1,7 +1,7 @@
 #include "server/page/page_alarms.h"
 
 #include "base/clock.h"
-#include "cas/proof.h"
+#include "cas/keep/proof.h"
 #include "server/log_writer.h"
 #include "server/page/show.h"
 #include "server/ready.h"

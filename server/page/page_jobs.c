@@ -1,6 +1,6 @@
 #include "server/page/page_jobs.h"
 
-#include "cas/proof.h"
+#include "cas/keep/proof.h"
 #include "server/page/html.h"
 #include "server/page/show.h"
 #include "server/route/jobs.h"

@@ -1,5 +1,5 @@
 /* Signing in with a key, and out: GET and POST /login, POST /logout. */
-#include "cas/keys.h"
+#include "cas/service/keys.h"
 #include "server/page/page.h"
 #include "server/route/routes.h"
 #include "server/session.h"

@@ -1,7 +1,7 @@
 #include "server/route/jobs.h"
 
-#include "cas/garbage.h"
-#include "cas/jobs.h"
+#include "cas/keep/garbage.h"
+#include "cas/service/jobs.h"
 #include "server/app.h"
 #include "server/route/route_packs.h"
 

@@ -2,7 +2,7 @@
 #ifndef CAIRN_SERVER_ROUTE_JOBS_H
 #define CAIRN_SERVER_ROUTE_JOBS_H
 
-#include "cas/jobs.h"
+#include "cas/service/jobs.h"
 
 struct app;
 

@@ -2,7 +2,7 @@
 #ifndef CAIRN_SERVER_MULTIPART_H
 #define CAIRN_SERVER_MULTIPART_H
 
-#include "cas/fetch.h"
+#include "cas/serve/fetch.h"
 
 #include <sys/types.h>
 

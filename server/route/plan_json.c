@@ -1,7 +1,8 @@
 #include "server/route/plan_json.h"
 
 #include "base/decimal.h"
-#include "cas/fetch_grant.h"
+#include "cas/object/fetch_grant.h"
+#include "cas/serve/plan.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

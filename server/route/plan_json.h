@@ -2,7 +2,7 @@
 #ifndef CAIRN_SERVER_PLAN_JSON_H
 #define CAIRN_SERVER_PLAN_JSON_H
 
-#include "cas/plan.h"
+#include "cas/serve/plan.h"
 #include "cas/spill.h"
 
 /** The parts of fetch URLs. Borrowed. */

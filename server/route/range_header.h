@@ -2,7 +2,7 @@
 #ifndef CAIRN_SERVER_RANGE_HEADER_H
 #define CAIRN_SERVER_RANGE_HEADER_H
 
-#include "cas/plan.h"
+#include "cas/serve/plan.h"
 
 /**
  * Reads "bytes=a-b", "bytes=a-", "bytes=-n", or several of them separated by commas.

@@ -1,6 +1,6 @@
 /* The operator's routes: DELETE /v1/files/{hash}, POST /v1/files/{hash}/share, POST /v1/gc, GET /v1/stats. */
 #include "cas/losses.h"
-#include "cas/owner.h"
+#include "cas/service/owner.h"
 #include "cas/stats.h"
 #include "server/collect.h"
 #include "server/route/route_args.h"

@@ -1,4 +1,5 @@
 /* GET /v1/chunks/{prefix}/{hash}: returns chunks that a client may deduplicate against. */
+#include "cas/serve/query_chunk.h"
 #include "server/app.h"
 
 #include "base/clock.h"

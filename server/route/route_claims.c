@@ -1,7 +1,7 @@
 /* GET /v1/false-claims: lists the SHA-256 that uploaders claimed and that do not match the bytes. For the operator. */
 #include "base/decimal.h"
 #include "base/json.h"
-#include "cas/proof.h"
+#include "cas/keep/proof.h"
 #include "server/route/route_args.h"
 #include "server/route/route_job.h"
 #include "server/route/routes.h"

@@ -7,7 +7,7 @@
 #include "server/route/routes.h"
 
 #include "base/clock.h"
-#include "cas/fetch.h"
+#include "cas/serve/fetch.h"
 
 #include <inttypes.h>
 #include <stdio.h>

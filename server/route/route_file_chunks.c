@@ -1,5 +1,5 @@
 /* GET /v2/file-chunk-hashes/{hash} with X-Range-Dirty: returns what a client needs to change parts of a file. */
-#include "cas/file_chunks.h"
+#include "cas/serve/file_chunks.h"
 #include "server/route/range_header.h"
 #include "server/route/route_args.h"
 #include "server/route/route_job.h"

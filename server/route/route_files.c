@@ -1,9 +1,9 @@
 /* Files: HEAD /v1/files/{hash}, GET /v1/files/by-sha256/{sha256}, GET /v1/files. */
 #include "base/json.h"
 #include "cas/file.h"
-#include "cas/info.h"
 #include "cas/losses.h"
-#include "cas/owner.h"
+#include "cas/serve/info.h"
+#include "cas/service/owner.h"
 #include "server/route/route_args.h"
 #include "server/route/route_job.h"
 #include "server/route/routes.h"

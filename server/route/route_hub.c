@@ -2,8 +2,8 @@
  * GET /api/{models|datasets|spaces}/{namespace}/{name}/xet-{read|write}-token/{revision}. The Authorization header has
  * an API key; the answer is a token for that repository. */
 #include "base/clock.h"
-#include "cas/keys.h"
-#include "cas/repo.h"
+#include "cas/service/keys.h"
+#include "cas/service/repo.h"
 #include "server/route/route_job.h"
 #include "server/route/route_token.h"
 #include "server/route/routes.h"

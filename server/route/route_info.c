@@ -1,7 +1,7 @@
 /* GET /v1/info/{hash}: tells what a hash names, and what refers to it. */
 #include "base/json.h"
-#include "cas/info.h"
 #include "cas/losses.h"
+#include "cas/serve/info.h"
 #include "server/route/route_args.h"
 #include "server/route/route_job.h"
 #include "server/route/routes.h"

@@ -2,7 +2,7 @@
 #include "base/clock.h"
 #include "base/decimal.h"
 #include "base/json.h"
-#include "cas/keys.h"
+#include "cas/service/keys.h"
 #include "server/route/route_body.h"
 #include "server/route/route_job.h"
 #include "server/route/route_spill.h"

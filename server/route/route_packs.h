@@ -2,7 +2,7 @@
 #ifndef CAIRN_SERVER_ROUTE_PACKS_H
 #define CAIRN_SERVER_ROUTE_PACKS_H
 
-#include "cas/pack.h"
+#include "cas/keep/pack.h"
 
 /** The running packing, or the last one. Plain value. */
 struct packs_state {

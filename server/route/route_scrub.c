@@ -1,8 +1,8 @@
 /* The scrub of this server, GET /v1/scrub, POST /v1/scrub/start and /v1/scrub/pause; and the xorbs to repair, GET
  * /v1/lost-xorbs. */
 #include "base/json.h"
-#include "cas/jobs.h"
-#include "cas/lost.h"
+#include "cas/object/lost.h"
+#include "cas/service/jobs.h"
 #include "server/route/route_args.h"
 #include "server/route/route_job.h"
 #include "server/route/routes.h"

@@ -1,5 +1,6 @@
 /* POST /v1/shards, /v2/shards and older paths of the first: an upload is spooled while it arrives, verified on a
  * worker, and answered when durable. /v2 reports progress in NDJSON frames (source: protocol document). */
+#include "cas/put/put_shard.h"
 #include "server/app.h"
 
 #include "base/clock.h"

@@ -1,6 +1,6 @@
 /* POST /v1/telemetry: keeps clients' reports on transfers for a while. GET /v1/telemetry: the newest, for operators. */
 #include "base/json_text.h"
-#include "cas/telemetry.h"
+#include "cas/service/telemetry.h"
 #include "server/route/route_args.h"
 #include "server/route/route_body.h"
 #include "server/route/route_job.h"

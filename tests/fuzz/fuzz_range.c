@@ -1,5 +1,5 @@
 /* Range headers, and the ranges of a signed address: accepted ones are ordered, and survive writing and reading. */
-#include "cas/fetch_grant.h"
+#include "cas/object/fetch_grant.h"
 #include "fuzz/fuzz.h"
 #include "server/route/range_header.h"
 

@@ -1,4 +1,6 @@
 #include "support/cas_fixture.h"
+#include "cas/put/put_shard.h"
+#include "cas/put/put_xorb.h"
 
 #include <check.h>
 #include <pthread.h>

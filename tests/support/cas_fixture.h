@@ -4,6 +4,7 @@
 #define CAIRN_TESTS_SUPPORT_CAS_FIXTURE_H
 
 #include "cas/cas.h"
+#include "cas/put/put_xorb.h"
 #include "data_dir/data_dir.h"
 #include "support/tempdir.h"
 #include "support/vectors.h"

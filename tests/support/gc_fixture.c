@@ -3,7 +3,7 @@
 
 #include "base/bytes.h"
 #include "base/clock.h"
-#include "cas/plan.h"
+#include "cas/serve/plan.h"
 #include "hash/merkle.h"
 #include "support/xorbs.h"
 #include "xorb/writer.h"

@@ -3,8 +3,8 @@
 #ifndef CAIRN_TESTS_SUPPORT_GC_FIXTURE_H
 #define CAIRN_TESTS_SUPPORT_GC_FIXTURE_H
 
-#include "cas/check.h"
-#include "cas/garbage.h"
+#include "cas/check/check.h"
+#include "cas/keep/garbage.h"
 #include "support/cas_fixture.h"
 #include "support/made.h"
 

@@ -1,4 +1,5 @@
 /* The cache of built answers: what it keeps, what it evicts, and that readers may go on reading an evicted answer. */
+#include "cas/answer.h"
 #include "cas/answer_cache.h"
 #include "cas/stats.h"
 #include "support/vectors.h"

@@ -1,5 +1,5 @@
 #include "base/clock.h"
-#include "cas/keys.h"
+#include "cas/service/keys.h"
 #include "server/auth.h"
 #include "support/cas_fixture.h"
 #include "support/tempdir.h"

@@ -1,6 +1,8 @@
 /* Damage of every kind in a real folder: the check finds it, and repairing does what it promises. */
 #include "cas/internal.h"
-#include "cas/plan.h"
+#include "cas/put/put_xorb.h"
+#include "cas/serve/plan.h"
+#include "cas/serve/query_chunk.h"
 #include "support/gc_fixture.h"
 
 #include <check.h>

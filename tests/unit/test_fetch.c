@@ -1,7 +1,7 @@
 /* Fetches of a stored xorb: which are verified at once with a cached list, and which must not be. */
-#include "cas/fetch.h"
 #include "cas/internal.h"
-#include "cas/mend.h"
+#include "cas/object/mend.h"
+#include "cas/serve/fetch.h"
 #include "cas/stats.h"
 #include "support/cas_fixture.h"
 #include "support/index_sqlite.h"

@@ -1,7 +1,7 @@
 /* Planning edits over a real index, compared with the rules written out over whole lists. */
 #include "base/bytes.h"
-#include "cas/file_chunks.h"
 #include "cas/internal.h"
+#include "cas/serve/file_chunks.h"
 #include "support/cas_fixture.h"
 #include "support/index_fixture.h"
 #include "support/index_sqlite.h"

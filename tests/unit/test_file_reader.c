@@ -1,8 +1,8 @@
 /* Reading files from a real folder, whole and in part, sound and damaged: no byte is ever wrong. */
 #include "base/bytes.h"
-#include "cas/file_reader.h"
 #include "cas/internal.h"
-#include "cas/pack.h"
+#include "cas/keep/pack.h"
+#include "cas/serve/file_reader.h"
 #include "cas/stats.h"
 #include "support/gc_fixture.h"
 #include "support/index_sqlite.h"

@@ -1,6 +1,9 @@
 /* Forgetting, sharing and collecting over a real folder, with a clock that jumps. */
 #include "base/clock.h"
 #include "cas/internal.h"
+#include "cas/put/put_shard.h"
+#include "cas/put/put_xorb.h"
+#include "cas/serve/query_chunk.h"
 #include "cas/stats.h"
 #include "support/gc_fixture.h"
 

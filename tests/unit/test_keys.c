@@ -1,6 +1,6 @@
 /* API keys: their text, their scopes, and the repositories they are for. */
-#include "cas/keys.h"
-#include "cas/repo.h"
+#include "cas/service/keys.h"
+#include "cas/service/repo.h"
 #include "support/cas_fixture.h"
 #include "token/token.h"
 

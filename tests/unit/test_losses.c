@@ -1,7 +1,7 @@
 /* When the figures of lost files can be trusted: from a complete look until another loss. */
 #include "cas/internal.h"
 #include "cas/losses.h"
-#include "cas/mend.h"
+#include "cas/object/mend.h"
 #include "support/cas_fixture.h"
 #include "support/index_sqlite.h"
 

@@ -1,7 +1,8 @@
 /* Xorbs in packs are read, collected, repaired and uploaded again as in the object folder, even after a kill. */
 #include "archive/readshard/delete.h"
 #include "cas/internal.h"
-#include "cas/pack.h"
+#include "cas/keep/pack.h"
+#include "cas/put/put_xorb.h"
 #include "support/gc_fixture.h"
 
 #include <check.h>

@@ -2,7 +2,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "cas/internal.h"
-#include "cas/pack.h"
+#include "cas/keep/pack.h"
 #include "store/files/packs.h"
 #include "support/gc_fixture.h"
 

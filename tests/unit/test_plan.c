@@ -1,7 +1,7 @@
 /* Reconstruction plans, grants, and their JSON, checked against the terms of a captured upload. */
-#include "cas/fetch_grant.h"
 #include "cas/internal.h"
-#include "cas/plan.h"
+#include "cas/object/fetch_grant.h"
+#include "cas/serve/plan.h"
 #include "cas/stats.h"
 #include "server/route/plan_json.h"
 #include "shard/reader.h"

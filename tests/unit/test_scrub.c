@@ -1,6 +1,7 @@
 /* A scrub of a real folder finds each kind of damage, has it repaired, and leaves sound objects alone. */
-#include "cas/pack.h"
-#include "cas/scrub.h"
+#include "cas/keep/pack.h"
+#include "cas/keep/scrub.h"
+#include "cas/put/put_xorb.h"
 #include "cas/stats.h"
 #include "support/gc_fixture.h"
 

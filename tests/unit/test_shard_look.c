@@ -1,6 +1,6 @@
 /* Looking at a shard before verifying it: which xorbs and files are asked for. The index of these tests leaves xorbs
  * to be asked one by one, so nothing is found. For a server's results see tests/contract/postgres_look_contract.c. */
-#include "cas/shard_look.h"
+#include "cas/put/shard_look.h"
 #include "support/index_fixture.h"
 #include "support/made.h"
 #include "support/tempdir.h"

@@ -1,5 +1,5 @@
 /* Rows of telemetry whose writes nobody waits for. Reading them by HTTP is tested with the clients. */
-#include "cas/telemetry.h"
+#include "cas/service/telemetry.h"
 #include "index/operate.h"
 #include "support/cas_fixture.h"
 

@@ -1,6 +1,7 @@
 /* An upload that fails does not hold up others of the same xorb, while its own client still waits for the answer. */
 #include "cas/cas.h"
 #include "cas/internal.h"
+#include "cas/put/put_xorb.h"
 #include "store/backend.h"
 #include "support/cas_fixture.h"
 #include "support/index_sqlite.h"

@@ -1,0 +1,34 @@
+/* An answer to a chunk query, which many requests may share. */
+#ifndef CAIRN_CAS_ANSWER_H
+#define CAIRN_CAS_ANSWER_H
+
+#include "hash/hash.h"
+
+/** A xorb that an answer offers. */
+struct cairn_answer_xorb {
+	struct cairn_hash hash;
+	uint64_t stored_bytes;
+};
+
+/** A built answer. Immutable, shared, counted: release with cairn_answer_unref(). Any thread. */
+struct cairn_answer {
+	const uint8_t *bytes; /* a footered shard with keyed chunk hashes */
+	size_t len;
+	int64_t expires_unix_s;    /* the footer's key expiry */
+	int64_t epoch_ends_unix_s; /* until then the same query gives the same bytes, if nothing is added */
+	const struct cairn_answer_xorb *xorbs;
+	size_t n_xorbs;
+	char etag[2 + 32 + 1]; /* quoted, strong: of the bytes */
+};
+void cairn_answer_unref(const struct cairn_answer *answer);
+
+/** Data that a caller derived from an answer and keeps with it. Freed with the answer, by free(). */
+struct cairn_answer_kept {
+	void (*free)(struct cairn_answer_kept *kept);
+};
+/** Returns what is kept with an answer, borrowed while the answer is held. NULL: nothing is kept. */
+struct cairn_answer_kept *cairn_answer_kept(const struct cairn_answer *answer);
+/** Keeps something with an answer. If another thread came first, frees kept. @return what is kept from now on */
+struct cairn_answer_kept *cairn_answer_keep(const struct cairn_answer *answer, struct cairn_answer_kept *kept);
+
+#endif

@@ -1,0 +1,76 @@
+/* Scrubbing: reads all stored bytes, a xorb at a time, to find damage before somebody needs the bytes. A look takes no
+ * guard and changes nothing. A call of its own then settles what the look suspects. */
+#ifndef CAIRN_CAS_KEEP_SCRUB_H
+#define CAIRN_CAS_KEEP_SCRUB_H
+
+#include "cas/cas.h"
+#include "index/lease.h"
+
+/** The result of looking at one xorb. Plain value. */
+struct cairn_scrub_look {
+	int64_t id; /* the number of its row, from which the next look continues */
+	struct cairn_hash xorb;
+	uint64_t bytes;     /* bytes read of its copies */
+	uint32_t n_damaged; /* copies that are not what was uploaded */
+	bool suspect;       /* copies or row seem wrong: call cairn_cas_scrub_settle() */
+	bool lost;          /* the xorb was known to be lost, and still has no copy */
+	bool unread;        /* a copy, or its chunk list, cannot be read now */
+};
+
+/** Sets the pace of a scrub. */
+struct cairn_scrub_pace {
+	/** Called after each block that was read (at most twice the largest chunk). May wait, to spare the disk.
+	 *  @return false to stop */
+	bool (*go_on)(void *ctx, size_t bytes);
+	void *ctx;
+};
+
+/**
+ * Looks at the first xorb after the one with the number after_id. Does its chunk list give its hash? Is every copy, in
+ * the object folder and in packs, what was uploaded? Does the row describe one of the copies? Damaged copies are
+ * reported to the noticed callback of cairn_cas_options. Reads all copies; holds no lock meanwhile.
+ * @param after_id  0: from the first
+ * @return CAIRN_OK
+ *         CAIRN_E_NOT_FOUND  no xorb comes after it
+ *         CAIRN_E_BUSY       stopped; nothing is known then
+ *         CAIRN_E_IO, CAIRN_E_DAMAGED  the index cannot be read: there is no way past this place
+ *         CAIRN_E_FULL, CAIRN_E_NOMEM
+ */
+CAIRN_MUST_USE enum cairn_status cairn_cas_scrub_look(struct cairn_cas *cas, int64_t after_id,
+						      const struct cairn_scrub_pace *pace,
+						      struct cairn_scrub_look *out);
+
+/* Only one of the daemons that share an index scrubs. Its progress, and what was reported of it, is then a note
+ * in the index. If one process writes the index, its caller keeps them. */
+
+/** @return CAIRN_OK: this one scrubs, until cairn_cas_give_scrub(); CAIRN_E_CONFLICT another does; as a write */
+CAIRN_MUST_USE enum cairn_status cairn_cas_take_scrub(struct cairn_cas *cas, struct cairn_index_lease *lease);
+void cairn_cas_give_scrub(struct cairn_cas *cas, const struct cairn_index_lease *lease);
+
+/** Reads the note of the scrub. @return as cairn_index_note() */
+CAIRN_MUST_USE enum cairn_status cairn_cas_scrub_note(struct cairn_cas *cas, struct cairn_index_note *out);
+
+/** Replaces the note of the scrub.
+ *  @param lease  of who scrubs; NULL: somebody is told something  @param note  with the version that was read; its own
+ *  after CAIRN_OK
+ *  @return CAIRN_OK; CAIRN_E_CONFLICT another came meanwhile: read it; CAIRN_E_BUSY another daemon has taken over, or
+ *  the index is silent; as a write */
+CAIRN_MUST_USE enum cairn_status cairn_cas_keep_scrub_note(struct cairn_cas *cas, const struct cairn_index_lease *lease,
+							   struct cairn_index_note *note, struct cairn_diag *diag);
+
+/** The outcome for a suspect xorb. */
+enum cairn_scrub_end {
+	CAIRN_SCRUB_SOUND,  /* a sound copy is there, and the row describes it; or the xorb was removed meanwhile */
+	CAIRN_SCRUB_LOST,   /* there is no sound copy */
+	CAIRN_SCRUB_UNREAD, /* a copy cannot be read, or nothing be written, now: nothing was decided */
+};
+
+/**
+ * Mends a suspect xorb (cairn_cas_mend()), and moves damaged copies that come before a sound one aside. Takes the
+ * hash's guard while it reads the copies that were not found damaged within the last day.
+ * @return CAIRN_OK; CAIRN_E_NOMEM
+ */
+CAIRN_MUST_USE enum cairn_status cairn_cas_scrub_settle(struct cairn_cas *cas, const struct cairn_hash *xorb,
+							enum cairn_scrub_end *end);
+
+#endif

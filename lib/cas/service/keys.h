@@ -1,0 +1,116 @@
+/* API keys: long-lived secrets of people and programs, exchanged for short-lived tokens. Only their SHA-256 is stored.
+ */
+#ifndef CAIRN_CAS_SERVICE_KEYS_H
+#define CAIRN_CAS_SERVICE_KEYS_H
+
+#include "base/base64.h"
+#include "cas/cas.h"
+#include "hash/crypto.h"
+
+enum {
+	CAIRN_KEY_RANDOM_BYTES = 32,
+	CAIRN_KEY_TEXT_BYTES =
+		9 + CAIRN_BASE64URL_CHARS(32) + 1, /* "hf_cairn_" and the random bytes, base64url; a zero */
+	CAIRN_KEY_NAME_MAX = 255,                  /* bytes of a key's name, and of its repository's */
+	CAIRN_KEY_KEPT_DAYS = 90,                  /* how long a key is kept after it was revoked or expired */
+};
+
+/** The properties of a key that may be shown: all but the key itself. Borrowed strings. */
+struct cairn_key {
+	int64_t id;
+	const char *name;   /* for people; may repeat */
+	const char *repo;   /* full name of the only repository that it opens; empty: any */
+	const char *scopes; /* what it allows: the words read, write, admin, separated by blanks */
+	int64_t created_unix_s;
+	int64_t expires_unix_s; /* from then on it is refused; 0: never */
+	int64_t used_unix_s;    /* when it was last used, to about an hour; 0: not known */
+	bool revoked;
+	const char *account; /* name of its account; empty: the operator's */
+};
+
+/**
+ * Makes a new random key. It begins with "hf_", because @huggingface/hub sends no other (its checkCredentials.ts).
+ * Waits for the index's writer.
+ * @param key  name, not empty; repo, also without its type; scopes, at least one; account; expires_unix_s. The other
+ *             members are ignored
+ * @param[out] repo  full name of key->repo
+ * @param[out] text  the key itself, which is stored nowhere
+ * @return CAIRN_OK; CAIRN_E_USAGE a member is wrong or too long; CAIRN_E_NOT_FOUND no such account
+ *         (account.unknown); CAIRN_E_IO there are no random bytes; as a write
+ */
+CAIRN_MUST_USE enum cairn_status cairn_cas_make_key(struct cairn_cas *cas, const struct cairn_key *key,
+						    char repo[static CAIRN_KEY_NAME_MAX + 1],
+						    char text[static CAIRN_KEY_TEXT_BYTES], int64_t *id);
+
+/** How many keys an account may have. */
+struct cairn_key_limits {
+	uint32_t good_max; /* neither revoked nor expired */
+	uint32_t kept_max; /* of any kind */
+};
+
+/** Makes a key as cairn_cas_make_key() does, unless its account has reached the limits, also under concurrent calls.
+ *  @return as cairn_cas_make_key(); CAIRN_E_CONFLICT (key.many) */
+CAIRN_MUST_USE enum cairn_status cairn_cas_make_limited_key(struct cairn_cas *cas, const struct cairn_key *key,
+							    const struct cairn_key_limits *limits,
+							    char repo[static CAIRN_KEY_NAME_MAX + 1],
+							    char text[static CAIRN_KEY_TEXT_BYTES], int64_t *id,
+							    struct cairn_diag *diag);
+
+/** Revokes a key. Tokens that were got with it are refused from now on. Waits for the index's writer.
+ *  @param[out] revoked  false: it was revoked before
+ *  @return CAIRN_OK; CAIRN_E_NOT_FOUND (key.unknown); as a write */
+CAIRN_MUST_USE enum cairn_status cairn_cas_revoke_key(struct cairn_cas *cas, int64_t id, bool *revoked);
+
+/** Visits all keys, revoked ones too, in the order in which they were made. @return CAIRN_OK; as index and store */
+CAIRN_MUST_USE enum cairn_status cairn_cas_each_key(struct cairn_cas *cas,
+						    void (*visit)(void *ctx, const struct cairn_key *key), void *ctx);
+
+/** Computes the digest that is stored of a key. A key has 256 random bits, so a plain digest is as good as a slow one.
+ * The digest is the same with and without "hf_", because the first keys were made without.
+ *  @return CAIRN_OK; CAIRN_E_FORMAT the text is not one of our keys; CAIRN_E_NOMEM */
+CAIRN_MUST_USE enum cairn_status cairn_key_digest(const char *text, uint8_t out[static CAIRN_SHA256_BYTES]);
+
+/** Returns bits of enum cairn_token_scope for a text such as "read write"; 0: it is empty or has an unknown word. */
+unsigned cairn_key_scopes(const char *words);
+
+/** Returns the same bits with those that they imply: admin implies write and read, write implies read. */
+unsigned cairn_key_allows(const char *words);
+
+struct cairn_index_key;
+
+/**
+ * Finds the key with this digest, if it may be used. Records the time of use at most once an hour, without waiting for
+ * the write.
+ * @return CAIRN_OK; CAIRN_E_DENIED unknown or revoked (key.unknown), or expired (key.expired); as index and
+ * store
+ */
+CAIRN_MUST_USE enum cairn_status cairn_cas_use_key(struct cairn_cas *cas,
+						   const uint8_t digest[static CAIRN_SHA256_BYTES],
+						   struct cairn_index_key *out, struct cairn_diag *diag);
+
+/** The number and name of a key. */
+struct cairn_key_holder {
+	int64_t id;
+	char name[CAIRN_KEY_NAME_MAX + 1];
+};
+
+/**
+ * Checks that the key with this digest allows the scopes for a repository that is not of the hub. Write includes read,
+ * admin both.
+ * @param scopes  of enum cairn_token_scope
+ * @param repo    full name
+ * @return CAIRN_OK; CAIRN_E_DENIED as cairn_cas_use_key(); CAIRN_E_CONFLICT it allows less (key.scope), or is
+ *         for another repository (key.repo); CAIRN_E_NOT_FOUND it is an account's, which has the hub's repositories
+ *         only (repo.unknown); as index and store
+ */
+CAIRN_MUST_USE enum cairn_status cairn_cas_check_key(struct cairn_cas *cas,
+						     const uint8_t digest[static CAIRN_SHA256_BYTES], unsigned scopes,
+						     const char *repo, struct cairn_key_holder *out,
+						     struct cairn_diag *diag);
+
+/** Checks that a key is still good, and with it the tokens that were got with it. Cheap; any thread.
+ *  @return CAIRN_OK; CAIRN_E_DENIED unknown, revoked or expired (token.revoked); as index and store
+ * (token.api_key) */
+CAIRN_MUST_USE enum cairn_status cairn_cas_check_key_id(struct cairn_cas *cas, int64_t id, struct cairn_diag *diag);
+
+#endif

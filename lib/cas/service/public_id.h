@@ -1,0 +1,19 @@
+/* Hides row numbers: the hub shows an id instead, so that nobody learns how many rows there are. */
+#ifndef CAIRN_CAS_SERVICE_PUBLIC_ID_H
+#define CAIRN_CAS_SERVICE_PUBLIC_ID_H
+
+#include "cas/cas.h"
+
+enum { CAIRN_PUBLIC_ID_TEXT_BYTES = 2 * 12 + 1 }; /* as long as those of the public hub; a zero */
+
+/** The kind of a row. A repository and an account with the same number have different ids. */
+enum cairn_public_kind {
+	CAIRN_PUBLIC_REPO = 1,
+	CAIRN_PUBLIC_ACCOUNT = 2,
+};
+
+/** Writes the id, which stays the same while the server keeps its secret. Any thread. */
+void cairn_public_id(const struct cairn_cas *cas, enum cairn_public_kind kind, int64_t number,
+		     char out[static CAIRN_PUBLIC_ID_TEXT_BYTES]);
+
+#endif
