@@ -36,13 +36,6 @@ int64_t cairn_clock_unix_ms(void)
 	return ((int64_t)t.tv_sec + clock_shift_s()) * 1000 + t.tv_nsec / 1000000;
 }
 
-int64_t cairn_clock_mono_ms(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
 const char *cairn_time_text(char out[static CAIRN_TIME_TEXT_BYTES], int64_t unix_s)
 {
 	time_t t = (time_t)unix_s;

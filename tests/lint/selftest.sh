@@ -72,6 +72,10 @@ refused includes.sh server/a.c '#include "cli/common/client.h"\n'
 refused includes.sh cli/a.c '#include "server/http/http.h"\n'
 accepted includes.sh lib/cas/a.c '#include "verify/verify.h"\n#include "base/buf.h"\n#include "internal.h"\n'
 
+refused circles.sh lib/cas/a.c 'void a(void)\n{\n\tb();\n}\n' lib/cas/b.c 'void b(void)\n{\n\ta();\n}\n'
+refused circles.sh lib/cas/a.c 'int a(int n)\n{\n\treturn B[n].c;\n}\n' lib/hub/b.c 'const struct b B[] = {\n\t{.c = a},\n};\n'
+accepted circles.sh lib/cas/a.c 'void a(void)\n{\n\tb();\n}\n' lib/cas/b.c '/* a() */\nvoid b(void)\n{\n\tstruct a c = {.a = 1};\n\tc.a();\n}\n'
+
 refused banned.sh lib/base/a.c 'int a(char *b) { return sprintf(b, "x"); }\n'
 refused banned.sh lib/base/a.c 'int a(char *b) { return atoi(b); }\n'
 refused banned.sh cli/a.c 'void a(char *b) { strcat (b, "x"); }\n'

@@ -1,6 +1,7 @@
 /* Stores objects as files. An object is durable before it is visible, and only whole objects are visible. The data is
  * fsynced, then linked, then the folders are fsynced. */
 #include "store/files/store_fs.h"
+#include "store/files/loose.h"
 
 #include "base/crash_point.h"
 #include "base/fd.h"
@@ -23,13 +24,6 @@ struct store_fs_put {
 	struct cairn_store_put base;
 	struct cairn_tmpfile file;
 };
-
-void store_fs_path(char out[static STORE_FS_PATH_BYTES], const struct cairn_hash *hash)
-{
-	char *text = out + 6;
-	cairn_hash_text(text, hash);
-	memcpy(out, (char[]){text[0], text[1], '/', text[2], text[3], '/'}, 6);
-}
 
 /* --- opening ------------------------------------------------------------------------------------------------------ */
 
@@ -212,37 +206,6 @@ static void store_fs_put_abort(struct cairn_store_put *put)
 
 /* --- reading ------------------------------------------------------------------------------------------------------ */
 
-static enum cairn_status store_fs_missing(int error)
-{
-	return error == ENOENT ? CAIRN_E_NOT_FOUND : CAIRN_E_IO;
-}
-
-/* Counts anything that is no regular file as an object of length 0: it is listed and set aside like a damaged one. */
-static void store_fs_judge(struct stat *st)
-{
-	if (!S_ISREG(st->st_mode))
-		st->st_size = 0;
-}
-
-enum cairn_status store_fs_open_loose(const struct store_fs *fs, const struct cairn_hash *hash, int *fd,
-				      struct stat *st)
-{
-	char path[STORE_FS_PATH_BYTES];
-	store_fs_path(path, hash);
-	/* O_NONBLOCK: opening a FIFO would wait. */
-	*fd = cairn_sys_openat(fs->objects_fd, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0);
-	if (*fd < 0 && (errno == ELOOP || errno == ENXIO)) /* a link, a socket */
-		*fd = cairn_sys_openat(fs->objects_fd, path, O_PATH | O_CLOEXEC | O_NOFOLLOW, 0);
-	if (*fd < 0)
-		return store_fs_missing(errno);
-	if (cairn_sys_fstat(*fd, st) < 0) {
-		cairn_fd_closep(fd);
-		return CAIRN_E_IO;
-	}
-	store_fs_judge(st);
-	return CAIRN_OK;
-}
-
 /* Returns whether the open file is still at the object's path. If it was removed, moved or replaced, it does not count
  * as stored. Uses no open(), which the sandbox makes slower. */
 static bool store_fs_is_in_place(const struct store_fs *fs, const struct cairn_hash *hash, int fd, struct stat *st)
@@ -331,18 +294,6 @@ static void store_fs_object_free(struct cairn_store_object *o)
 	free(o);
 }
 
-enum cairn_status store_fs_stat_loose(const struct store_fs *fs, const struct cairn_hash *hash, uint64_t *bytes)
-{
-	char path[STORE_FS_PATH_BYTES];
-	store_fs_path(path, hash);
-	struct stat st;
-	if (cairn_sys_fstatat(fs->objects_fd, path, &st, AT_SYMLINK_NOFOLLOW) < 0)
-		return store_fs_missing(errno);
-	store_fs_judge(&st);
-	*bytes = (uint64_t)st.st_size;
-	return CAIRN_OK;
-}
-
 static enum cairn_status store_fs_stat(struct cairn_store *s, const struct cairn_hash *hash, uint64_t *bytes)
 {
 	struct store_fs *fs = (struct store_fs *)s;
@@ -411,16 +362,6 @@ static void store_fs_room(struct cairn_store *s, struct cairn_store_room *out)
 
 /* --- removing ----------------------------------------------------------------------------------------------------- */
 
-bool store_fs_unlink_loose(struct store_fs *fs, const struct cairn_hash *hash)
-{
-	char path[STORE_FS_PATH_BYTES];
-	store_fs_path(path, hash);
-	int rc = cairn_sys_unlinkat(fs->objects_fd, path, 0), error = errno;
-	store_open_files_forget(&fs->opened, hash); /* after the unlink, so that nobody opens it again */
-	errno = error;
-	return rc == 0;
-}
-
 static enum cairn_status store_fs_remove(struct cairn_store *s, const struct cairn_hash *hash, struct cairn_diag *diag)
 {
 	(void)diag;
@@ -460,7 +401,7 @@ static enum cairn_status store_fs_set_loose_aside(struct store_fs *fs, const str
 			return durable ? CAIRN_OK : CAIRN_E_IO;
 		}
 		if (errno != EEXIST)
-			return store_fs_missing(errno);
+			return errno == ENOENT ? CAIRN_E_NOT_FOUND : CAIRN_E_IO;
 	}
 	return CAIRN_E_IO;
 }

@@ -26,18 +26,4 @@ struct store_fs {
 /** The pack operations of a store of files: store_pack.c. */
 extern const struct cairn_store_pack_tier STORE_FS_PACK_TIER;
 
-/** Path of an object below objects/. */
-void store_fs_path(char out[static STORE_FS_PATH_BYTES], const struct cairn_hash *hash);
-
-/** Opens an object of the object folder. @return CAIRN_OK; CAIRN_E_NOT_FOUND; CAIRN_E_IO */
-CAIRN_MUST_USE enum cairn_status store_fs_open_loose(const struct store_fs *fs, const struct cairn_hash *hash, int *fd,
-						     struct stat *st);
-
-/** Removes an object from the object folder; durable after a sync of its folder. @return false with errno */
-bool store_fs_unlink_loose(struct store_fs *fs, const struct cairn_hash *hash);
-
-/** Returns the length of an object of the object folder. @return as store_fs_open_loose() */
-CAIRN_MUST_USE enum cairn_status store_fs_stat_loose(const struct store_fs *fs, const struct cairn_hash *hash,
-						     uint64_t *bytes);
-
 #endif

@@ -4,7 +4,7 @@
 #include "base/crash_point.h"
 #include "base/fd.h"
 #include "base/sys.h"
-#include "store/files/store_fs.h"
+#include "store/files/loose.h"
 #include "store/tmpfile.h"
 
 #include <errno.h>
