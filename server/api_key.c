@@ -50,7 +50,7 @@ enum cairn_status api_key_take(const char *header, uint8_t digest[static CAIRN_S
 
 struct api_key_known {
 	uint8_t digest[CAIRN_SHA256_BYTES];
-	int64_t key, account; /* key 0: the slot is free */
+	int64_t key, account; /* both 0: the slot is free */
 };
 
 struct api_keys {
@@ -89,18 +89,35 @@ void api_keys_note(struct api_keys *keys, const uint8_t digest[static CAIRN_SHA2
 	pthread_mutex_unlock(&keys->lock);
 }
 
-bool api_keys_recognise(struct api_keys *keys, const char *header, struct auth_identity *out)
+static bool api_keys_find(struct api_keys *keys, const uint8_t digest[static CAIRN_SHA256_BYTES],
+			  struct auth_identity *out)
 {
-	uint8_t digest[CAIRN_SHA256_BYTES];
-	if (api_key_take(header, digest) != CAIRN_OK)
-		return false;
 	const struct api_key_known *place = api_keys_place(keys, digest);
 	pthread_mutex_lock(&keys->lock);
-	bool known = place->key != 0 && memcmp(place->digest, digest, sizeof(digest)) == 0;
+	bool known = place->key + place->account != 0 && memcmp(place->digest, digest, sizeof(place->digest)) == 0;
 	if (known) {
 		out->api_key = place->key;
 		out->account = place->account;
 	}
 	pthread_mutex_unlock(&keys->lock);
 	return known;
+}
+
+bool api_keys_recognise(struct api_keys *keys, const char *header, struct auth_identity *out)
+{
+	uint8_t digest[CAIRN_SHA256_BYTES];
+	return api_key_take(header, digest) == CAIRN_OK && api_keys_find(keys, digest, out);
+}
+
+void api_keys_note_browser(struct api_keys *keys, const char *text, int64_t key, int64_t account)
+{
+	uint8_t digest[CAIRN_SHA256_BYTES];
+	if (cairn_sha256_of(digest, text, strlen(text)) == CAIRN_OK)
+		api_keys_note(keys, digest, key, account);
+}
+
+bool api_keys_recognise_browser(struct api_keys *keys, const char *text, struct auth_identity *out)
+{
+	uint8_t digest[CAIRN_SHA256_BYTES];
+	return cairn_sha256_of(digest, text, strlen(text)) == CAIRN_OK && api_keys_find(keys, digest, out);
 }

@@ -22,6 +22,10 @@ void api_keys_free(struct api_keys *keys);
 void api_keys_note(struct api_keys *keys, const uint8_t digest[static CAIRN_SHA256_BYTES], int64_t key,
 		   int64_t account);
 
+/** Do the same for a browser. @param text  what the browser sends, as struct hub_browser has it */
+void api_keys_note_browser(struct api_keys *keys, const char *text, int64_t key, int64_t account);
+bool api_keys_recognise_browser(struct api_keys *keys, const char *text, struct auth_identity *out);
+
 /** Sets api_key and account of an identity that has no token. @return false: the key is not cached */
 bool api_keys_recognise(struct api_keys *keys, const char *header, struct auth_identity *out);
 

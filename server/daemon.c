@@ -448,6 +448,7 @@ enum cairn_status daemon_serve(struct app *app, int listen_fd, struct cairn_diag
 		.routes = c->hub ? DAEMON_ROUTES : DAEMON_ROUTES_WITHOUT_HUB,
 		.app = app,
 		.authorise = daemon_authorise,
+		.recognise = c->hub ? hub_call_recognise : NULL,
 		.error_page = c->hub ? page_reply_error : NULL,
 		.family = c->hub ? HUB_FAMILY : (struct http_family){0},
 		.ended = daemon_ended,

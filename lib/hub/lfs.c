@@ -15,8 +15,8 @@ static enum cairn_status lfs_mac(const struct cairn_cas *cas, const struct cairn
 				 char out[static CAIRN_FETCH_SIGNATURE_TEXT_BYTES])
 {
 	char message[LFS_MESSAGE_BYTES];
-	int n = snprintf(message, sizeof(message), "lfs\n%s\n%s\n%s\n%s\n%s\n%s", a->upload ? "PUT" : "GET", a->repo,
-			 a->sha256, a->size, a->expires, a->alone);
+	int n = snprintf(message, sizeof(message), "lfs\n%s\n%s\n%s\n%s\n%s\n%s\n%s", a->upload ? "PUT" : "GET",
+			 a->repo, a->sha256, a->size, a->expires, a->alone, a->by);
 	if (n < 0 || (size_t)n >= sizeof(message))
 		return CAIRN_E_LIMIT;
 	cairn_fetch_mac(cas, message, (size_t)n, out);
@@ -26,21 +26,24 @@ static enum cairn_status lfs_mac(const struct cairn_cas *cas, const struct cairn
 void cairn_hub_lfs_sign(const struct cairn_cas *cas, const struct cairn_hub_lfs_grant *grant,
 			char out[static CAIRN_HUB_LFS_QUERY_BYTES])
 {
-	char repo[24], sha256[2 * CAIRN_SHA256_BYTES + 1], size[24], expires[24];
+	char repo[24], sha256[2 * CAIRN_SHA256_BYTES + 1], size[24], expires[24], by[24];
 	char signature[CAIRN_FETCH_SIGNATURE_TEXT_BYTES] = "";
 	const char *alone = grant->alone ? "1" : "0";
 	(void)snprintf(repo, sizeof(repo), "%" PRId64, grant->repo);
 	cairn_hex_text(sha256, grant->sha256, CAIRN_SHA256_BYTES);
 	(void)snprintf(size, sizeof(size), "%" PRIu64, grant->size_bytes);
 	(void)snprintf(expires, sizeof(expires), "%" PRId64, grant->expires_unix_s);
+	(void)snprintf(by, sizeof(by), "%c%" PRId64, grant->account ? 'u' : 'k',
+		       grant->account ? grant->account : grant->key);
 	const struct cairn_hub_lfs_address address = {.upload = grant->upload,
 						      .repo = repo,
 						      .sha256 = sha256,
 						      .size = size,
 						      .expires = expires,
-						      .alone = alone};
+						      .alone = alone,
+						      .by = by};
 	(void)lfs_mac(cas, &address, signature); /* cannot fail: all parts are short enough */
-	(void)snprintf(out, CAIRN_HUB_LFS_QUERY_BYTES, "size=%s&exp=%s&alone=%s&sig=%s", size, expires, alone,
+	(void)snprintf(out, CAIRN_HUB_LFS_QUERY_BYTES, "size=%s&exp=%s&alone=%s&by=%s&sig=%s", size, expires, alone, by,
 		       signature);
 }
 
@@ -53,7 +56,7 @@ enum cairn_status cairn_hub_lfs_check(const struct cairn_cas *cas, const struct 
 				      int64_t now_unix_s, struct cairn_hub_lfs_grant *out, struct cairn_diag *diag)
 {
 	char wanted[CAIRN_FETCH_SIGNATURE_TEXT_BYTES];
-	bool whole = a->size && a->expires && a->alone && a->signature;
+	bool whole = a->size && a->expires && a->alone && a->by && a->signature;
 	if (!whole || lfs_mac(cas, a, wanted) != CAIRN_OK || strlen(a->signature) != sizeof(wanted) - 1 ||
 	    !cairn_secret_equal(a->signature, wanted, sizeof(wanted) - 1))
 		return lfs_refuse(diag, "lfs.signature",
@@ -64,6 +67,7 @@ enum cairn_status cairn_hub_lfs_check(const struct cairn_cas *cas, const struct 
 					    .repo = strtoll(a->repo, NULL, 10),
 					    .size_bytes = strtoull(a->size, NULL, 10),
 					    .expires_unix_s = strtoll(a->expires, NULL, 10)};
+	*(a->by[0] == 'u' ? &out->account : &out->key) = strtoll(a->by + 1, NULL, 10);
 	if (cairn_hex_parse(out->sha256, CAIRN_SHA256_BYTES, a->sha256, strlen(a->sha256)) != CAIRN_OK)
 		return lfs_refuse(diag, "lfs.signature", "this address names no object");
 	if (now_unix_s >= out->expires_unix_s)

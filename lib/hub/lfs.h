@@ -16,6 +16,7 @@ struct cairn_hub_lfs_grant {
 	uint8_t sha256[CAIRN_SHA256_BYTES];
 	uint64_t size_bytes;
 	int64_t expires_unix_s;
+	int64_t account, key; /* for whom it was signed; 0: none. Without both: for anybody */
 };
 
 /** Signs a grant. @param[out] out  the query of the address, behind the "?" */
@@ -25,7 +26,7 @@ void cairn_hub_lfs_sign(const struct cairn_cas *cas, const struct cairn_hub_lfs_
 /** The parts of a signed address. Borrowed; NULL: the address lacks this part. */
 struct cairn_hub_lfs_address {
 	bool upload;
-	const char *repo, *sha256, *size, *expires, *alone, *signature;
+	const char *repo, *sha256, *size, *expires, *alone, *by, *signature;
 };
 
 /** Checks the signature, which covers every part of the address, and the expiry. @param[out] out  set with CAIRN_OK

@@ -145,6 +145,10 @@ void http_sender(const struct http_request *req, struct cairn_hash *out);
 /** Returns a number for the sender, by which the workers take turns between senders (base/workers.h). */
 uint64_t http_turn(const struct http_request *req);
 
+/** Counts the request for an account, or for an API key without one (0: none), that a signed address names, as if its
+ * key had been sent. @return false: that one asks too often; an error was replied */
+bool http_count_for(struct http_request *req, int64_t account, int64_t key);
+
 /** Returns the id for replies and logs: X-Request-Id, else X-Amzn-Trace-Id, if valid; else one made here. */
 const char *http_request_id(const struct http_request *req);
 
@@ -309,6 +313,9 @@ struct http_server_options {
 	 */
 	bool (*authorise)(void *app, const char *authorization, unsigned scope, struct auth_identity *out,
 			  unsigned *code, struct cairn_diag *diag);
+	/** Finds out from the cookies or headers of a proxy for whom a request without Authorization counts. It may
+	 * leave out alone. NULL: counts for the address */
+	void (*recognise)(void *app, const struct http_request *req, struct auth_identity *out);
 	/** Replies an error to a browser, as a page. @param message  static @return false: nothing was replied. NULL:
 	 * browsers get errors as other clients do */
 	bool (*error_page)(struct http_request *req, unsigned code, const char *message);

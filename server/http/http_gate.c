@@ -76,16 +76,15 @@ static bool gate_connections(const struct gate *g)
 }
 
 /* Is one more request of an address or a token within its rate? */
-static bool gate_rate(const struct gate *g, struct rate *rate, const void *who, size_t len, const char *rule,
-		      const char *message)
+static bool gate_rate_allows(struct http_request *req, struct rate *rate, const void *who, size_t len)
 {
 	char seconds[24];
-	uint64_t wait_ms = rate ? rate_take(rate, who, len, g->req->started_us) : 0;
+	uint64_t wait_ms = rate ? rate_take(rate, who, len, req->started_us) : 0;
 	if (wait_ms == 0)
 		return true;
 	(void)snprintf(seconds, sizeof(seconds), "%" PRIu64, (wait_ms + 999) / 1000);
-	http_reply_header(g->req, "Retry-After", seconds);
-	return gate_refuse(g, 429, rule, message);
+	http_reply_header(req, "Retry-After", seconds);
+	return false;
 }
 
 static bool gate_address_rate(const struct gate *g)
@@ -93,24 +92,41 @@ static bool gate_address_rate(const struct gate *g)
 	struct http_request *req = g->req;
 	if (!req->peer->has_address)
 		return true;
-	return gate_rate(g, req->server->address_rate, req->peer->key, sizeof(req->peer->key), "rate.address",
-			 "too many requests from this address; wait for as long as Retry-After says");
+	return gate_rate_allows(req, req->server->address_rate, req->peer->key, sizeof(req->peer->key)) ||
+	       gate_refuse(g, 429, "rate.address",
+			   "too many requests from this address; wait for as long as Retry-After says");
 }
+
+static const char GATE_TOKEN_RATE[] = "too many requests with this token, or with tokens and keys of its account; wait "
+				      "for as long as Retry-After says";
 
 static bool gate_token_rate(const struct gate *g)
 {
 	struct http_request *req = g->req;
 	struct cairn_hash who;
 	bool somebody = auth_is_somebody(&req->identity);
-	if (!g->head->authorization || (!req->match.route->scope && !somebody))
+	if (!somebody && (!g->head->authorization || !req->match.route->scope))
 		return true;
 	if (somebody || !req->identity.by_token)
 		auth_bearer(&req->identity, g->head->authorization, &who);
 	else
 		http_sender(req, &who);
-	return gate_rate(g, req->server->token_rate, who.b, sizeof(who.b), "rate.token",
-			 "too many requests with this token, or with tokens and keys of its account; wait for as long "
-			 "as Retry-After says");
+	return gate_rate_allows(req, req->server->token_rate, who.b, sizeof(who.b)) ||
+	       gate_refuse(g, 429, "rate.token", GATE_TOKEN_RATE);
+}
+
+bool http_count_for(struct http_request *req, int64_t account, int64_t key)
+{
+	struct cairn_hash who;
+	req->identity.account = account;
+	req->identity.api_key = key;
+	if (!auth_is_somebody(&req->identity))
+		return true;
+	auth_bearer(&req->identity, NULL, &who);
+	if (gate_rate_allows(req, req->server->token_rate, who.b, sizeof(who.b)))
+		return true;
+	http_reply_error(req, 429, "rate.token", GATE_TOKEN_RATE, NULL);
+	return false;
 }
 
 /* HTTP/1.0 requests need no Host; no browser sends them. */
@@ -242,8 +258,11 @@ static bool gate_authorise(const struct gate *g)
 	struct cairn_diag diag;
 	unsigned code = 401;
 	cairn_diag_clear(&diag);
-	if (o->authorise(o->app, g->head->authorization, req->match.route->scope, &req->identity, &code, &diag))
+	if (o->authorise(o->app, g->head->authorization, req->match.route->scope, &req->identity, &code, &diag)) {
+		if (o->recognise && !g->head->authorization)
+			o->recognise(o->app, req, &req->identity);
 		return true;
+	}
 	(void)gate_refuse(g, code, code == 403 ? "token.scope" : "token",
 			  code == 403 ? "the token does not permit this" : "send a valid bearer token");
 	g->answer->diag = diag;

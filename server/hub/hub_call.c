@@ -18,12 +18,93 @@ enum {
 	CALL_PIECE_BYTES = 64 * 1024,
 };
 
+/* --- browsers
+ * --------------------------------------------------------------------------------------------------------- */
+
+const char *hub_call_cookie(bool secure)
+{
+	return secure ? "__Host-cairn_session=" : "cairn_session=";
+}
+
+/* Reads our cookie. If there are several, somebody else has set one, and none counts: better anonymous than another. */
+static void browser_take_session(struct hub_browser *out, const char *cookies, const char *name)
+{
+	size_t name_len = strlen(name);
+	unsigned n = 0;
+	for (const char *at = cookies ? cookies : ""; *at; at += strcspn(at, ";")) {
+		at += strspn(at, "; ");
+		if (strncmp(at, name, name_len) != 0)
+			continue;
+		size_t len = strcspn(at + name_len, "; ");
+		n++;
+		if (len < sizeof(out->session))
+			memcpy(out->session, at + name_len, len);
+	}
+	if (n > 1)
+		memset(out->session, 0, sizeof(out->session));
+}
+
+static void browser_take_user(const struct http_request *req, struct hub_browser *out, const char *header)
+{
+	const char *user = http_header(req, header);
+	if (user && user[0])
+		(void)snprintf(out->user, sizeof(out->user), "%s", user);
+	out->is_ambiguous = http_header_is_repeated(req, header);
+}
+
+static void browser_read(const struct http_request *req, struct hub_browser *out)
+{
+	const struct app *app = app_of(req);
+	const char *header = app->config.hub_user_header, *cookies = http_header(req, "Cookie");
+	char base[CALL_SCHEME_BYTES];
+	if (!app->auth.keys)
+		return;
+	if (header && proxies_trust(&app->proxies, http_peer_address(req)))
+		browser_take_user(req, out, header);
+	if (!cookies)
+		return;
+	http_base_url(req, base, sizeof(base));
+	browser_take_session(out, cookies, hub_call_cookie(strncmp(base, "https://", 8) == 0));
+}
+
+/* Writes the text by which a browser is known in struct api_keys: a session has no colon. */
+static void browser_name(const struct hub_browser *browser, char out[static sizeof(struct hub_browser)])
+{
+	(void)snprintf(out, sizeof(*browser), "%s%s", browser->user[0] ? "user:" : "",
+		       browser->user[0] ? browser->user : browser->session);
+}
+
+void hub_call_recognise(void *ctx, const struct http_request *req, struct auth_identity *out)
+{
+	const struct app *app = ctx;
+	struct hub_browser browser = {0};
+	char name[sizeof(browser)];
+	browser_read(req, &browser);
+	browser_name(&browser, name);
+	if (name[0])
+		(void)api_keys_recognise_browser(app->api_keys, name, out);
+}
+
+void hub_call_take_browser(struct http_request *req, struct hub_call *call)
+{
+	if (call->has_key)
+		return;
+	browser_read(req, &call->browser);
+	if (call->browser.is_ambiguous)
+		call->status = cairn_fail(&call->diag, CAIRN_E_DENIED, "user.refused", CAIRN_NO_OFFSET,
+					  "the header with the user's name is there more than once");
+}
+
+/* --- calls
+ * ------------------------------------------------------------------------------------------------------------ */
+
 /* Finds the session of a browser. If it has ended, the asker is anonymous. */
 static void call_find_session(struct hub_call *call)
 {
-	if (call->status != CAIRN_OK || call->has_key || call->user[0] || !call->session[0])
+	if (call->status != CAIRN_OK || call->has_key || call->browser.user[0] || !call->browser.session[0])
 		return;
-	enum cairn_status status = sessions_find(call->job.app->sessions, call->session, call->digest, &call->diag);
+	enum cairn_status status =
+		sessions_find(call->job.app->sessions, call->browser.session, call->digest, &call->diag);
 	call->has_key = status == CAIRN_OK;
 	call->status = status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status;
 }
@@ -57,6 +138,15 @@ static enum cairn_status call_identify(struct hub_call *call, struct cairn_hub_a
 	return status;
 }
 
+/* The browser's next requests count for its account from the head on. */
+static void call_note_browser(struct hub_call *call)
+{
+	char name[sizeof(call->browser)];
+	browser_name(&call->browser, name);
+	if (name[0] && call->status == CAIRN_OK && call->asker.key + call->asker.account.id != 0)
+		api_keys_note_browser(call->job.app->api_keys, name, call->asker.key, call->asker.account.id);
+}
+
 static void call_work(struct route_job *job)
 {
 	struct hub_call *call = (struct hub_call *)job;
@@ -64,10 +154,11 @@ static void call_work(struct route_job *job)
 	call->asker.shut_out = !call->has_key && !job->app->config.hub_anonymous;
 	if (!job->app->auth.keys)
 		cairn_hub_set_operator(&call->asker);
-	else if (call->status == CAIRN_OK && call->user[0])
-		call->status = cairn_hub_identify_user(job->app->cas, call->user, &call->asker, &call->diag);
+	else if (call->status == CAIRN_OK && call->browser.user[0])
+		call->status = cairn_hub_identify_user(job->app->cas, call->browser.user, &call->asker, &call->diag);
 	else if (call->status == CAIRN_OK && call->has_key)
 		call->status = call_identify(call, &call->asker);
+	call_note_browser(call);
 	if (call->status == CAIRN_OK)
 		call->run(call);
 	if (call->status == CAIRN_OK)
@@ -125,52 +216,6 @@ bool hub_call_admit(struct http_request *req, struct hub_call *call)
 		auth_sender(&(struct auth_identity){.api_key = asker.key, .account = asker.account.id}, NULL,
 			    &call->sender);
 	return true;
-}
-
-const char *hub_call_cookie(bool secure)
-{
-	return secure ? "__Host-cairn_session=" : "cairn_session=";
-}
-
-/* Reads our cookie. If there are several, somebody else has set one, and none counts: better anonymous than another. */
-static void call_take_session(struct hub_call *call, const char *cookies, const char *name)
-{
-	size_t name_len = strlen(name);
-	unsigned n = 0;
-	for (const char *at = cookies ? cookies : ""; *at; at += strcspn(at, ";")) {
-		at += strspn(at, "; ");
-		if (strncmp(at, name, name_len) != 0)
-			continue;
-		size_t len = strcspn(at + name_len, "; ");
-		n++;
-		if (len < sizeof(call->session))
-			memcpy(call->session, at + name_len, len);
-	}
-	if (n > 1)
-		memset(call->session, 0, sizeof(call->session));
-}
-
-static void call_take_user(struct http_request *req, struct hub_call *call, const char *header)
-{
-	const char *user = http_header(req, header);
-	if (user && user[0])
-		(void)snprintf(call->user, sizeof(call->user), "%s", user);
-	if (http_header_is_repeated(req, header))
-		call->status = cairn_fail(&call->diag, CAIRN_E_DENIED, "user.refused", CAIRN_NO_OFFSET,
-					  "the header with the user's name is there more than once");
-}
-
-void hub_call_take_browser(struct http_request *req, struct hub_call *call)
-{
-	const struct app *app = app_of(req);
-	const char *header = app->config.hub_user_header;
-	char base[CALL_SCHEME_BYTES];
-	if (call->has_key || !app->auth.keys)
-		return;
-	if (header && proxies_trust(&app->proxies, http_peer_address(req)))
-		call_take_user(req, call, header);
-	http_base_url(req, base, sizeof(base));
-	call_take_session(call, http_header(req, "Cookie"), hub_call_cookie(strncmp(base, "https://", 8) == 0));
 }
 
 /* The list has names, which are compared without case. */

@@ -13,15 +13,21 @@ enum {
 	HUB_CALL_SESSION_BYTES = 64,
 };
 
+/** What says whose a request without a key is. */
+struct hub_browser {
+	char user[HUB_CALL_USER_BYTES];       /* named by a trusted proxy; empty: none */
+	char session[HUB_CALL_SESSION_BYTES]; /* sent by a browser; empty: none */
+	bool is_ambiguous;                    /* the proxy named more than one user */
+};
+
 /** First member of a route's state. */
 struct hub_call {
 	struct route_job job;
 	bool has_key; /* false: the asker is anonymous, unless user is set */
 	uint8_t digest[CAIRN_SHA256_BYTES];
-	char user[HUB_CALL_USER_BYTES];       /* named by a trusted proxy; empty: none */
-	char session[HUB_CALL_SESSION_BYTES]; /* sent by a browser; empty: none */
-	struct cairn_hub_asker asker;         /* known when run() is called */
-	void (*run)(struct hub_call *call);   /* on a worker; sets status, and diag when that is not CAIRN_OK */
+	struct hub_browser browser;
+	struct cairn_hub_asker asker;       /* known when run() is called */
+	void (*run)(struct hub_call *call); /* on a worker; sets status, and diag when that is not CAIRN_OK */
 	void (*show)(struct http_request *req, struct hub_call *call); /* replies when status is CAIRN_OK */
 	enum cairn_status status;
 	struct cairn_diag diag;
@@ -47,6 +53,9 @@ const char *hub_call_cookie(bool secure);
 /** Identifies a browser that sent no key: by the session in its cookie, or as the user named by a trusted proxy. For
  * pages, and routes that they link to. */
 void hub_call_take_browser(struct http_request *req, struct hub_call *call);
+
+/** For http's options: a browser that was identified lately counts for its account from the head on. */
+void hub_call_recognise(void *app, const struct http_request *req, struct auth_identity *out);
 
 /** Are new repositories of this account, or of the asker's own ("me"), private by default? On the worker. */
 bool hub_call_makes_private(const struct hub_call *call, const char *account);

@@ -130,6 +130,8 @@ static void lfs_put_basic(struct cairn_json_out *w, const struct lfs_request *l,
 		.repo = l->repo.repo.id,
 		.size_bytes = size_bytes,
 		.expires_unix_s = l->expires_unix_s,
+		.account = l->repo.call.asker.account.id,
+		.key = l->repo.call.asker.key,
 	};
 	char url[LFS_URL_BYTES], query[CAIRN_HUB_LFS_QUERY_BYTES], oid[2 * CAIRN_SHA256_BYTES + 1];
 	memcpy(grant.sha256, sha256, CAIRN_SHA256_BYTES);

@@ -13,7 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Checks the signature of the address. @return false: it permits nothing; an error was replied */
+/* Checks the signature of the address, and counts the request for whom it was signed. @return false: it permits
+ * nothing, or that one asks too often; an error was replied */
 static bool object_check(struct http_request *req, bool upload, struct cairn_hub_lfs_grant *out)
 {
 	struct cairn_diag diag = {0};
@@ -24,12 +25,13 @@ static bool object_check(struct http_request *req, bool upload, struct cairn_hub
 		.size = http_query_arg(req, "size"),
 		.expires = http_query_arg(req, "exp"),
 		.alone = http_query_arg(req, "alone"),
+		.by = http_query_arg(req, "by"),
 		.signature = http_query_arg(req, "sig"),
 	};
 	enum cairn_status status = cairn_hub_lfs_check(app_of(req)->cas, &address, cairn_clock_unix_s(), out, &diag);
 	if (status != CAIRN_OK)
 		http_reply_status(req, status, &diag);
-	return status == CAIRN_OK;
+	return status == CAIRN_OK && http_count_for(req, out->account, out->key);
 }
 
 /* --- sending ------------------------------------------------------------------------------------------------------ */

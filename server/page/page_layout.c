@@ -40,7 +40,7 @@ static void layout_put_asker(struct page *page)
 	}
 	if (asker->kind == CAIRN_HUB_NOBODY)
 		html(b, "<a class=\"me\" href=\"/login\">Sign in</a>");
-	else if (app->auth.keys && !page->hub.call.user[0])
+	else if (app->auth.keys && !page->hub.call.browser.user[0])
 		html(b, "<form method=\"post\" action=\"/logout\"><button class=\"link\">Sign out</button></form>");
 }
 

@@ -102,7 +102,7 @@ static void login_end(struct page *page)
 {
 	struct hub_call *call = &page->hub.call;
 	if (call->has_key)
-		call->status = sessions_end(call->job.app->sessions, call->session, &call->diag);
+		call->status = sessions_end(call->job.app->sessions, call->browser.session, &call->diag);
 	if (call->status != CAIRN_OK)
 		return;
 	page_set_cookie(page, "", 0);

@@ -112,7 +112,7 @@ static void page_reply_failure(struct http_request *req, struct page *page)
 	struct hub_call *call = &page->hub.call;
 	struct errors_reply reply = errors_of_failure(call->status, call->diag.rule, false);
 	const char *rule = call->diag.rule ? call->diag.rule : "";
-	bool gone = call->status == CAIRN_E_DENIED && call->session[0] &&
+	bool gone = call->status == CAIRN_E_DENIED && call->browser.session[0] &&
 		    (strcmp(rule, "key.unknown") == 0 || strcmp(rule, "key.expired") == 0);
 	if (gone && page->wants_html) { /* its key was revoked or expired, or its account is disabled */
 		page_set_cookie(page, "", 0);

@@ -155,6 +155,7 @@ VALUES = {
     "older_than_s": lambda h: ["0"],
     "size": lambda h: ["9"],
     "alone": lambda h: ["1"],
+    "by": lambda h: ["u1"],
     "exp": lambda h: [str(EXPIRES)],
     "sig": lambda h: ["0" * 64],
     "ranges": lambda h: ["0-8"],

@@ -5,11 +5,12 @@ import json
 import socket
 
 import cairn
+import test_hub_lfs as lfs
 from test_hostile import cost
 from test_hub import make_key, token_of
 from test_hub_buckets import people  # noqa: F401
 from test_hub_repos import commit, deleted, done, make, text
-from visitors import people_of
+from visitors import Visitor, people_of
 
 SAID = {"name": "ann/x", "title": "x", "type": "model", "pullRequest": True, "tag": "t", "fromRepo": "ann/one", "toRepo": "ann/x", "private": True}
 
@@ -133,3 +134,27 @@ def test_the_hub_counts_requests_by_account(start, issuer, tmp_path):
     asked = iter(tokens * 5)
     statuses = [people.server.get(f"/v1/chunks/default/{'12' * 32}", token=next(asked)).status for _ in range(300)]
     assert 429 in statuses, "a new token is no new budget"
+
+
+def test_sessions_and_signed_addresses_count_for_their_account(start, issuer, tmp_path):
+    """Many sessions of one account have one budget, and so have the addresses of Git LFS that it got."""
+    people = people_of(start, issuer, tmp_path / "home", rate_per_token=10, rate_burst="10s")
+    make(people)
+    bob, other = (Visitor(people.server).sign_in(people.keys["bob"]) for _ in range(2))
+    assert 90 <= counted(lambda: bob.get("/settings/keys")) < 200
+    assert other.get("/settings/keys").status == 200, "not known yet"
+    assert counted(lambda: other.get("/settings/keys")) < 100
+    assert Visitor(people.server).get("/ann/one").status == 200
+    lfs.put(people, "ann/one", b"object")
+    address = lfs.place(people, lfs.batch(people, "ann/one", "download", b"object"))
+    assert counted(lambda: people.server.get(address)) < 200
+    open_one = lfs.place(people, lfs.batch(people, "ann/one", "download", b"object", who="nobody"))
+    assert counted(lambda: people.server.get(open_one)) == 300
+    assert people.server.get(open_one.replace("by=k0", "by=u1")).status == 403
+
+
+def test_a_user_named_by_a_proxy_counts_for_the_account(start, issuer, tmp_path):
+    people = people_of(start, issuer, tmp_path / "home", rate_per_token=10, rate_burst="10s", hub_user_header="X-User", hub_trusted_proxies="127.0.0.1")
+    make(people)
+    assert 90 <= counted(lambda: Visitor(people.server, **{"X-User": "bob"}).get("/settings/keys")) < 200
+    assert Visitor(people.server).get("/ann/one").status == 200
