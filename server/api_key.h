@@ -3,7 +3,7 @@
 #define CAIRN_SERVER_API_KEY_H
 
 #include "hash/crypto.h"
-#include "server/auth.h"
+#include "server/http/auth.h"
 
 /** Reads the key of an Authorization header: "Bearer KEY", or "Basic" with the key as password.
  *  @return CAIRN_OK; CAIRN_E_FORMAT: it does not look like a key of this server */

@@ -2,9 +2,9 @@
 
 #include "base/clock.h"
 #include "data_dir/data_dir.h"
-#include "server/auth.h"
+#include "server/http/auth.h"
+#include "server/http/tls.h"
 #include "server/privileges.h"
-#include "server/tls.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 #include "cas/service/jobs.h"
 #include "data_dir/note.h"
 #include "server/app.h"
-#include "server/log.h"
+#include "server/log/log.h"
 
 static const char COLLECT_NOTE[] = "gc";
 

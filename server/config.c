@@ -4,7 +4,7 @@
 #include "server/http/cors.h"
 #include "server/http/http_library.h"
 #include "server/http/proxies.h"
-#include "server/log.h"
+#include "server/log/log.h"
 #include "server/settings.h"
 
 #include <errno.h>

@@ -3,8 +3,8 @@
 #define CAIRN_SERVER_CONFIG_VALUES_H
 
 #include "base/status.h"
-#include "server/log.h"
-#include "server/sandbox.h"
+#include "server/log/log.h"
+#include "server/sandbox/sandbox.h"
 #include "server/schedule.h"
 #include "token/token.h"
 

@@ -10,7 +10,7 @@
 #include "hash/crypto.h"
 #include "server/app.h"
 #include "server/collect.h"
-#include "server/log.h"
+#include "server/log/log.h"
 #include "server/scrub.h"
 
 #include <pthread.h>

@@ -5,10 +5,10 @@
 #include "server/check.h"
 #include "server/daemon.h"
 #include "server/http/listen.h"
-#include "server/log.h"
+#include "server/log/log.h"
 #include "server/privileges.h"
 #include "server/process_stats.h"
-#include "server/sandbox.h"
+#include "server/sandbox/sandbox.h"
 #include "server/service.h"
 #include "server/settings.h"
 

@@ -3,7 +3,7 @@
 #include "base/clock.h"
 #include "cas/keep/proof.h"
 #include "hash/crypto.h"
-#include "server/log.h"
+#include "server/log/log.h"
 #include "server/pace.h"
 #include "server/rest.h"
 

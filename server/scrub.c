@@ -4,7 +4,7 @@
 #include "cas/keep/scrub.h"
 #include "cas/stats.h"
 #include "server/app.h"
-#include "server/log.h"
+#include "server/log/log.h"
 #include "server/pace.h"
 #include "server/scrub_kept.h"
 

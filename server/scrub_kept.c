@@ -3,7 +3,7 @@
 #include "base/clock.h"
 #include "cas/keep/scrub.h"
 #include "data_dir/note.h"
-#include "server/log.h"
+#include "server/log/log.h"
 
 #include <errno.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 #include "base/decimal.h"
 #include "base/fd.h"
 #include "base/sys.h"
-#include "server/log.h"
+#include "server/log/log.h"
 
 #include <errno.h>
 #include <inttypes.h>

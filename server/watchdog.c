@@ -1,6 +1,6 @@
 #include "server/watchdog.h"
 
-#include "server/log.h"
+#include "server/log/log.h"
 #include "server/rest.h"
 
 #include <pthread.h>

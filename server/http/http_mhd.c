@@ -8,7 +8,7 @@
 #include "server/http/http_library.h"
 #include "server/http/http_reply.h"
 #include "server/http/http_server.h"
-#include "server/log.h"
+#include "server/log/log.h"
 
 #include <assert.h>
 #include <microhttpd.h>

@@ -5,7 +5,7 @@
 #include "server/http/cors.h"
 #include "server/http/http_error.h"
 #include "server/http/listen.h"
-#include "server/log.h"
+#include "server/log/log.h"
 
 #include <assert.h>
 #include <poll.h>

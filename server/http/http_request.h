@@ -3,7 +3,7 @@
 #define CAIRN_SERVER_HTTP_REQUEST_H
 
 #include "base/buf.h"
-#include "server/auth.h"
+#include "server/http/auth.h"
 #include "server/http/http.h"
 #include "server/http/http_conn.h"
 #include "server/http/http_head.h"

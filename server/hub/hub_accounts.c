@@ -2,10 +2,10 @@
  * POST and GET /v1/accounts/{account}/members. */
 #include "base/json.h"
 #include "hub/account.h"
-#include "server/route/route_body.h"
-#include "server/route/route_job.h"
-#include "server/route/route_spill.h"
-#include "server/route/routes.h"
+#include "server/ask/route_body.h"
+#include "server/ask/route_job.h"
+#include "server/ask/route_spill.h"
+#include "server/hub/hub_routes.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /* Buckets: POST, GET and DELETE /api/buckets/{namespace}/{name}, GET /api/buckets/{namespace}, PUT
  * …/settings. */
 #include "base/percent.h"
-#include "server/hub/hub_reply.h"
-#include "server/hub/hub_repo.h"
-#include "server/route/routes.h"
+#include "server/ask/hub_reply.h"
+#include "server/ask/hub_repo.h"
+#include "server/hub/hub_routes.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 #include "server/hub/hub_bytes.h"
 
 #include "base/percent.h"
-#include "server/hub/hub_reply.h"
-#include "server/route/range_header.h"
+#include "server/ask/hub_reply.h"
+#include "server/ask/range_header.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 #ifndef CAIRN_SERVER_HUB_BYTES_H
 #define CAIRN_SERVER_HUB_BYTES_H
 
-#include "server/hub/hub_repo.h"
+#include "server/ask/hub_repo.h"
 
 enum {
 	HUB_ETAG_BYTES = 68,    /* 64 digits in quotes */

@@ -1,10 +1,10 @@
 /* POST /api/validate-yaml: checks a README.md. It reads no stored data, so no key is needed. */
 #include "hub/card.h"
 #include "server/app.h"
-#include "server/hub/hub_reply.h"
-#include "server/route/route_body.h"
-#include "server/route/route_job.h"
-#include "server/route/routes.h"
+#include "server/ask/hub_reply.h"
+#include "server/ask/route_body.h"
+#include "server/ask/route_job.h"
+#include "server/hub/hub_routes.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,9 +5,9 @@
 #include "hub/quota.h"
 #include "hub/revision.h"
 #include "hub/upload.h"
-#include "server/hub/hub_reply.h"
-#include "server/hub/hub_repo.h"
-#include "server/route/routes.h"
+#include "server/ask/hub_reply.h"
+#include "server/ask/hub_repo.h"
+#include "server/hub/hub_routes.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,9 +1,9 @@
 /* Copies: of a repository, POST /api/{type}/{namespace}/{name}/duplicate, and of its large files, for commits of
  * another repository, POST …/lfs-files/duplicate. */
 #include "hub/duplicate.h"
-#include "server/hub/hub_reply.h"
-#include "server/hub/hub_repo.h"
-#include "server/route/routes.h"
+#include "server/ask/hub_reply.h"
+#include "server/ask/hub_repo.h"
+#include "server/hub/hub_routes.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,9 +2,9 @@
 #include "server/hub/hub_info.h"
 
 #include "cas/service/public_id.h"
-#include "server/hub/hub_entry.h"
-#include "server/hub/hub_reply.h"
-#include "server/route/routes.h"
+#include "server/ask/hub_entry.h"
+#include "server/ask/hub_reply.h"
+#include "server/hub/hub_routes.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* Answers 501 for features that only the public hub has, so that nobody takes the lack for a fault. */
-#include "server/hub/hub_reply.h"
-#include "server/route/routes.h"
+#include "server/ask/hub_reply.h"
+#include "server/hub/hub_routes.h"
 
 #include <string.h>
 
@@ -98,10 +98,6 @@ static bool left_out_is_unowned(const char *path, const char *const *resources)
 	}
 	return false;
 }
-
-const struct http_unknown HUB_NO_ROUTE = {
-	NULL, "route.unknown",
-	"Cairn has no such part of the hub's API; if a repository was meant, name its owner, too, as in ann/cats"};
 
 /* Finds the answer for a path. Clients take a 404 without X-Error-Code for a network fault, so a name without an owner
  * gets the code of a missing repository. */

@@ -1,9 +1,9 @@
 /* Lists and deletes the large files of a repository: GET /api/{type}/{namespace}/{name}/lfs-files and POST
  * …/lfs-files/batch. */
 #include "hub/lfs_files.h"
-#include "server/hub/hub_reply.h"
-#include "server/hub/hub_repo.h"
-#include "server/route/routes.h"
+#include "server/ask/hub_reply.h"
+#include "server/ask/hub_repo.h"
+#include "server/hub/hub_routes.h"
 
 #include <stdio.h>
 #include <stdlib.h>

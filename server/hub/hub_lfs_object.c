@@ -1,12 +1,12 @@
 /* The bytes of Git LFS: PUT and GET /lfs/{repo}/{sha256}, at addresses that a batch has signed. */
 #include "base/clock.h"
 #include "hub/lfs.h"
-#include "server/hub/hub_reply.h"
-#include "server/route/range_header.h"
-#include "server/route/route_args.h"
-#include "server/route/route_job.h"
-#include "server/route/route_piece.h"
-#include "server/route/routes.h"
+#include "server/ask/hub_reply.h"
+#include "server/ask/range_header.h"
+#include "server/ask/route_args.h"
+#include "server/ask/route_job.h"
+#include "server/ask/route_piece.h"
+#include "server/hub/hub_routes.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,9 +1,9 @@
 /* Lists of repositories: GET /api/{type}, GET /api/settings/repositories, GET
  * /api/organizations/{namespace}/settings/repositories. */
 #include "base/percent.h"
+#include "server/ask/hub_reply.h"
 #include "server/hub/hub_info.h"
-#include "server/hub/hub_reply.h"
-#include "server/route/routes.h"
+#include "server/hub/hub_routes.h"
 
 #include <inttypes.h>
 #include <stdio.h>

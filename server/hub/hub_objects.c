@@ -1,9 +1,9 @@
 /* The contents of a bucket: GET /api/buckets/{namespace}/{name}/tree, …/tree/{prefix}, POST …/paths-info, POST …/batch.
  */
 #include "base/percent.h"
-#include "server/hub/hub_reply.h"
-#include "server/hub/hub_repo.h"
-#include "server/route/routes.h"
+#include "server/ask/hub_reply.h"
+#include "server/ask/hub_repo.h"
+#include "server/hub/hub_routes.h"
 
 #include <stdio.h>
 #include <stdlib.h>

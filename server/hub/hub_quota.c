@@ -1,10 +1,10 @@
 /* Quotas, for the operator: GET /v1/quotas?place=PLACE, GET /v1/quotas, and POST /v1/quotas. With a hub and without. */
 #include "base/json.h"
 #include "hub/quota.h"
-#include "server/route/route_args.h"
-#include "server/route/route_body.h"
-#include "server/route/route_job.h"
-#include "server/route/routes.h"
+#include "server/ask/route_args.h"
+#include "server/ask/route_body.h"
+#include "server/ask/route_job.h"
+#include "server/hub/hub_routes.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /* Repositories as a whole: POST /api/repos/create, DELETE /api/repos/delete, POST /api/repos/move, and of
  * /api/{type}/{namespace}/{name} PUT …/settings, GET …/auth-check and …/auth-check/write. */
 #include "hub/commit.h"
-#include "server/hub/hub_reply.h"
-#include "server/hub/hub_repo.h"
-#include "server/route/routes.h"
+#include "server/ask/hub_reply.h"
+#include "server/ask/hub_repo.h"
+#include "server/hub/hub_routes.h"
 
 #include <stdio.h>
 #include <stdlib.h>

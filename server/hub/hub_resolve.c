@@ -1,9 +1,9 @@
 /* Serves the bytes of files by their paths: HEAD and GET /buckets/{namespace}/{name}/resolve/{path}, and
  * [/{type}]/{namespace}/{name}/resolve/{revision}/{path} and …/raw/… of repositories, where models have no type. */
 #include "base/percent.h"
+#include "server/ask/hub_reply.h"
 #include "server/hub/hub_bytes.h"
-#include "server/hub/hub_reply.h"
-#include "server/route/routes.h"
+#include "server/hub/hub_routes.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,10 +2,10 @@
  * the same with a revision at the end. */
 #include "cas/service/keys.h"
 #include "cas/service/repo.h"
-#include "server/hub/hub_reply.h"
-#include "server/hub/hub_repo.h"
-#include "server/route/route_token.h"
-#include "server/route/routes.h"
+#include "server/ask/hub_reply.h"
+#include "server/ask/hub_repo.h"
+#include "server/ask/route_token.h"
+#include "server/hub/hub_routes.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,10 +1,10 @@
 /* The contents of a repository at a revision: GET /api/{type}/{namespace}/{name}/tree/{revision}[/{path}], POST
  * …/paths-info/{revision}. */
 #include "base/percent.h"
-#include "server/hub/hub_entry.h"
-#include "server/hub/hub_reply.h"
-#include "server/hub/hub_repo.h"
-#include "server/route/routes.h"
+#include "server/ask/hub_entry.h"
+#include "server/ask/hub_reply.h"
+#include "server/ask/hub_repo.h"
+#include "server/hub/hub_routes.h"
 
 #include <inttypes.h>
 #include <stdio.h>

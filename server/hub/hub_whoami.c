@@ -3,8 +3,8 @@
 #include "cas/service/public_id.h"
 #include "hub/quota.h"
 #include "hub/repo.h"
-#include "server/hub/hub_reply.h"
-#include "server/route/routes.h"
+#include "server/ask/hub_reply.h"
+#include "server/hub/hub_routes.h"
 
 struct whoami_answer {
 	const struct cairn_cas *cas;

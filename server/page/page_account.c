@@ -1,7 +1,7 @@
 /* The page of a user or an organisation: its repositories and members. GET /{account}, POST /settings/members */
 #include "hub/quota.h"
 #include "server/page/page.h"
-#include "server/route/routes.h"
+#include "server/page/page_routes.h"
 
 #include <stdio.h>
 #include <string.h>

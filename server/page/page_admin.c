@@ -6,8 +6,8 @@
 #include "server/page/page_jobs.h"
 #include "server/page/page_lost.h"
 #include "server/page/page_room.h"
+#include "server/page/page_routes.h"
 #include "server/page/page_traffic.h"
-#include "server/route/routes.h"
 
 #include <stdio.h>
 #include <stdlib.h>

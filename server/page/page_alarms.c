@@ -2,7 +2,7 @@
 
 #include "base/clock.h"
 #include "cas/keep/proof.h"
-#include "server/log_writer.h"
+#include "server/log/log_writer.h"
 #include "server/page/show.h"
 #include "server/ready.h"
 

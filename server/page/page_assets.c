@@ -1,7 +1,7 @@
 /* GET /assets/{file} */
 #include "server/page/page_assets.h"
 
-#include "server/route/routes.h"
+#include "server/page/page_routes.h"
 
 #include <string.h>
 

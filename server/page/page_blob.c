@@ -3,9 +3,9 @@
 #include "server/page/page_lost.h"
 #include "server/page/page_map.h"
 #include "server/page/page_repo.h"
+#include "server/page/page_routes.h"
 #include "server/page/page_rows.h"
 #include "server/page/page_tensors.h"
-#include "server/route/routes.h"
 
 #include <stdio.h>
 #include <string.h>

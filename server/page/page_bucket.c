@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "cas/losses.h"
 #include "server/page/page_lost.h"
-#include "server/route/routes.h"
+#include "server/page/page_routes.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -4,8 +4,8 @@
 #include "hub/tree.h"
 #include "server/page/markdown.h"
 #include "server/page/page_repo.h"
+#include "server/page/page_routes.h"
 #include "server/page/page_tensors.h"
-#include "server/route/routes.h"
 
 #include <stdio.h>
 #include <string.h>

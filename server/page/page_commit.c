@@ -1,7 +1,7 @@
 /* The page of a commit's changes: GET [/{type}]/{namespace}/{name}/commit/{revision} */
 #include "hub/commit.h"
 #include "server/page/page_changes.h"
-#include "server/route/routes.h"
+#include "server/page/page_routes.h"
 
 #include <stdio.h>
 #include <string.h>

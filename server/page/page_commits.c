@@ -4,7 +4,7 @@
 #include "hub/commit.h"
 #include "server/page/page_history.h"
 #include "server/page/page_repo.h"
-#include "server/route/routes.h"
+#include "server/page/page_routes.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -5,7 +5,7 @@
 #include "cas/file.h"
 #include "server/page/page.h"
 #include "server/page/page_lost.h"
-#include "server/route/routes.h"
+#include "server/page/page_routes.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -3,10 +3,10 @@
 #include "base/clock.h"
 #include "hub/footprint.h"
 #include "hub/tree.h"
-#include "server/hub/hub_usage.h"
+#include "server/ask/hub_usage.h"
 #include "server/page/page_folders.h"
 #include "server/page/page_repo.h"
-#include "server/route/routes.h"
+#include "server/page/page_routes.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #include "server/page/help.h"
 #include "server/page/markdown.h"
 #include "server/page/page.h"
-#include "server/route/routes.h"
+#include "server/page/page_routes.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
 #include "server/page/page.h"
 #include "server/page/page_files.h"
 #include "server/page/page_paths.h"
-#include "server/route/routes.h"
+#include "server/page/page_routes.h"
 
 #include <stdio.h>
 #include <string.h>

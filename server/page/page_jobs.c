@@ -1,10 +1,10 @@
 #include "server/page/page_jobs.h"
 
 #include "cas/keep/proof.h"
+#include "server/ask/jobs.h"
+#include "server/ask/packing.h"
 #include "server/page/html.h"
 #include "server/page/show.h"
-#include "server/route/jobs.h"
-#include "server/route/route_packs.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 #include "base/clock.h"
 #include "hub/own_key.h"
 #include "server/page/page.h"
-#include "server/route/routes.h"
+#include "server/page/page_routes.h"
 
 #include <stdio.h>
 #include <string.h>

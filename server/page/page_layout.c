@@ -2,7 +2,7 @@
 #include "server/page/page.h"
 
 #include "base/clock.h"
-#include "server/hub/hub_usage.h"
+#include "server/ask/hub_usage.h"
 #include "server/page/page_assets.h"
 #include "server/page/page_lost.h"
 

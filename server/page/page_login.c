@@ -1,7 +1,7 @@
 /* Signing in with a key, and out: GET and POST /login, POST /logout. */
 #include "cas/service/keys.h"
 #include "server/page/page.h"
-#include "server/route/routes.h"
+#include "server/page/page_routes.h"
 #include "server/session.h"
 
 #include <stdio.h>

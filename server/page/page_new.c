@@ -1,6 +1,6 @@
 /* The page to create a repository: GET and POST /new. */
 #include "server/page/page.h"
-#include "server/route/routes.h"
+#include "server/page/page_routes.h"
 
 #include <stdio.h>
 #include <string.h>

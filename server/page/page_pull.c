@@ -4,7 +4,7 @@
 #include "base/decimal.h"
 #include "hub/pull.h"
 #include "server/page/page_changes.h"
-#include "server/route/routes.h"
+#include "server/page/page_routes.h"
 
 #include <inttypes.h>
 #include <stdio.h>

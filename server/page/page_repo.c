@@ -3,7 +3,7 @@
 #include "base/clock.h"
 #include "hub/commit.h"
 #include "hub/name.h"
-#include "server/hub/hub_usage.h"
+#include "server/ask/hub_usage.h"
 #include "server/page/page_lost.h"
 
 #include <inttypes.h>

@@ -2,7 +2,7 @@
 #include "hub/search.h"
 #include "server/page/page.h"
 #include "server/page/page_paths.h"
-#include "server/route/routes.h"
+#include "server/page/page_routes.h"
 
 #include <ctype.h>
 #include <stdio.h>

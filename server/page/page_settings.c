@@ -1,6 +1,6 @@
 /* The settings of a repository, for its admins: GET and POST [/{type}]/{namespace}/{name}/settings */
 #include "server/page/page_repo.h"
-#include "server/route/routes.h"
+#include "server/page/page_routes.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,11 +1,11 @@
 /* Shows what fills the disk: GET /storage. For the operator only, since sharing reveals other repositories. */
 #include "base/clock.h"
-#include "server/hub/hub_usage.h"
+#include "server/ask/hub_usage.h"
 #include "server/page/charts.h"
 #include "server/page/page.h"
 #include "server/page/page_files.h"
 #include "server/page/page_room.h"
-#include "server/route/routes.h"
+#include "server/page/page_routes.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,10 +1,10 @@
 /* The folders of a git-like repository at a revision: GET [/{type}]/{namespace}/{name}/tree/{place}. */
 #include "base/clock.h"
-#include "server/hub/hub_entry.h"
+#include "server/ask/hub_entry.h"
 #include "server/page/page_lost.h"
 #include "server/page/page_paths.h"
 #include "server/page/page_repo.h"
-#include "server/route/routes.h"
+#include "server/page/page_routes.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 #include "server/app.h"
 #include "server/page/form_files.h"
 #include "server/page/page_repo.h"
-#include "server/route/routes.h"
+#include "server/page/page_routes.h"
 
 #include <stdio.h>
 #include <string.h>

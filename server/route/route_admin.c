@@ -2,9 +2,9 @@
 #include "cas/losses.h"
 #include "cas/service/owner.h"
 #include "cas/stats.h"
+#include "server/ask/route_args.h"
+#include "server/ask/route_job.h"
 #include "server/collect.h"
-#include "server/route/route_args.h"
-#include "server/route/route_job.h"
 #include "server/route/routes.h"
 
 #include <inttypes.h>

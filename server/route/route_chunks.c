@@ -4,8 +4,8 @@
 
 #include "base/clock.h"
 #include "base/decimal.h"
-#include "server/route/route_args.h"
-#include "server/route/route_job.h"
+#include "server/ask/route_args.h"
+#include "server/ask/route_job.h"
 #include "server/route/routes.h"
 
 #include <stddef.h>

@@ -2,8 +2,8 @@
 #include "base/decimal.h"
 #include "base/json.h"
 #include "cas/keep/proof.h"
-#include "server/route/route_args.h"
-#include "server/route/route_job.h"
+#include "server/ask/route_args.h"
+#include "server/ask/route_job.h"
 #include "server/route/routes.h"
 
 #include <inttypes.h>

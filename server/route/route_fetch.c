@@ -1,9 +1,9 @@
 /* GET and HEAD /v1/fetch/{hash}?ranges=R&expires=T&signature=S: bytes of a xorb that a reconstruction granted. */
 #include "server/app.h"
-#include "server/route/multipart.h"
-#include "server/route/range_header.h"
-#include "server/route/route_args.h"
-#include "server/route/route_job.h"
+#include "server/ask/multipart.h"
+#include "server/ask/range_header.h"
+#include "server/ask/route_args.h"
+#include "server/ask/route_job.h"
 #include "server/route/routes.h"
 
 #include "base/clock.h"

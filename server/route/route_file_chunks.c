@@ -1,9 +1,9 @@
 /* GET /v2/file-chunk-hashes/{hash} with X-Range-Dirty: returns what a client needs to change parts of a file. */
 #include "cas/serve/file_chunks.h"
-#include "server/route/range_header.h"
-#include "server/route/route_args.h"
-#include "server/route/route_job.h"
-#include "server/route/route_spill.h"
+#include "server/ask/range_header.h"
+#include "server/ask/route_args.h"
+#include "server/ask/route_job.h"
+#include "server/ask/route_spill.h"
 #include "server/route/routes.h"
 
 #include <inttypes.h>

@@ -4,8 +4,8 @@
 #include "cas/losses.h"
 #include "cas/serve/info.h"
 #include "cas/service/owner.h"
-#include "server/route/route_args.h"
-#include "server/route/route_job.h"
+#include "server/ask/route_args.h"
+#include "server/ask/route_job.h"
 #include "server/route/routes.h"
 
 #include <inttypes.h>

@@ -1,13 +1,13 @@
 /* GET /health: does the process answer? GET /ready: can it take uploads? GET /metrics: its counters. None needs a
  * token: probes and scrapers have none, and the answers have only counts and the version. */
-#include "server/route/route_job.h"
+#include "server/ask/route_job.h"
 
 #include "cas/losses.h"
 #include "cas/stats.h"
-#include "server/log_writer.h"
+#include "server/ask/jobs.h"
+#include "server/log/log_writer.h"
 #include "server/process_stats.h"
 #include "server/ready.h"
-#include "server/route/jobs.h"
 #include "server/route/routes.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* GET /v1/jobs: the long jobs and their progress. */
-#include "server/route/jobs.h"
+#include "server/ask/jobs.h"
 
 #include "base/json.h"
 #include "server/app.h"

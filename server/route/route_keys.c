@@ -3,9 +3,9 @@
 #include "base/decimal.h"
 #include "base/json.h"
 #include "cas/service/keys.h"
-#include "server/route/route_body.h"
-#include "server/route/route_job.h"
-#include "server/route/route_spill.h"
+#include "server/ask/route_body.h"
+#include "server/ask/route_job.h"
+#include "server/ask/route_spill.h"
 #include "server/route/routes.h"
 
 #include <inttypes.h>

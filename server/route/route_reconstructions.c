@@ -1,11 +1,11 @@
 /* GET /v1/reconstructions/{hash}, /v2/reconstructions/{hash}, /v1/reconstructions?file_id=..., and the last one as POST
  * with a list of files: return plans to reconstruct files. */
+#include "server/ask/range_header.h"
+#include "server/ask/route_args.h"
+#include "server/ask/route_body.h"
+#include "server/ask/route_job.h"
+#include "server/ask/route_spill.h"
 #include "server/route/plan_json.h"
-#include "server/route/range_header.h"
-#include "server/route/route_args.h"
-#include "server/route/route_body.h"
-#include "server/route/route_job.h"
-#include "server/route/route_spill.h"
 #include "server/route/routes.h"
 
 #include "base/clock.h"

@@ -3,8 +3,8 @@
 #include "base/json.h"
 #include "cas/object/lost.h"
 #include "cas/service/jobs.h"
-#include "server/route/route_args.h"
-#include "server/route/route_job.h"
+#include "server/ask/route_args.h"
+#include "server/ask/route_job.h"
 #include "server/route/routes.h"
 #include "server/scrub.h"
 

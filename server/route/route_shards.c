@@ -5,8 +5,8 @@
 
 #include "base/clock.h"
 #include "base/json_text.h"
-#include "server/route/route_args.h"
-#include "server/route/route_piece.h"
+#include "server/ask/route_args.h"
+#include "server/ask/route_piece.h"
 #include "server/route/routes.h"
 
 #include <inttypes.h>

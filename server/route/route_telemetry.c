@@ -1,9 +1,9 @@
 /* POST /v1/telemetry: keeps clients' reports on transfers for a while. GET /v1/telemetry: the newest, for operators. */
 #include "base/json_text.h"
 #include "cas/service/telemetry.h"
-#include "server/route/route_args.h"
-#include "server/route/route_body.h"
-#include "server/route/route_job.h"
+#include "server/ask/route_args.h"
+#include "server/ask/route_body.h"
+#include "server/ask/route_job.h"
 #include "server/route/routes.h"
 
 #include <stdio.h>

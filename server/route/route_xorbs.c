@@ -1,8 +1,8 @@
 /* Xorbs: POST and HEAD /v1/xorbs/{prefix}/{hash}, POST /v1/xorb-grants/{prefix}/{hash}. */
 #include "cas/put/put_xorb.h"
-#include "server/route/route_args.h"
-#include "server/route/route_job.h"
-#include "server/route/route_piece.h"
+#include "server/ask/route_args.h"
+#include "server/ask/route_job.h"
+#include "server/ask/route_piece.h"
 #include "server/route/routes.h"
 
 #include <stdlib.h>

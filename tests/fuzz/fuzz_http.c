@@ -3,7 +3,7 @@
 #include "fuzz/files.h"
 #include "fuzz/fuzz.h"
 #include "server/daemon.h"
-#include "server/log.h"
+#include "server/log/log.h"
 
 #include <poll.h>
 #include <signal.h>

@@ -1,7 +1,7 @@
 /* Range headers, and the ranges of a signed address: accepted ones are ordered, and survive writing and reading. */
 #include "cas/object/fetch_grant.h"
 #include "fuzz/fuzz.h"
-#include "server/route/range_header.h"
+#include "server/ask/range_header.h"
 
 #include <inttypes.h>
 

@@ -19,10 +19,10 @@ jwt\.h                         lib/token/.*
 curl/.*                        lib/store/s3/http\.c|cli/common/client(\.c|_fetch\.c|_work\.h)|bench/.*
 expat\.h                       lib/store/s3/xml\.c
 ini\.h                         server/config.*\.c
-gnutls/.*                      server/tls\.c
+gnutls/.*                      server/http/tls\.c
 md4c.*\.h                      server/page/markdown\.c
-seccomp\.h                     server/sandbox_calls\.c|tests/unit/test_sandbox\.c
-linux/landlock\.h              server/sandbox_files\.c
+seccomp\.h                     server/sandbox/sandbox_calls\.c|tests/unit/test_sandbox\.c
+linux/landlock\.h              server/sandbox/sandbox_files\.c
 check\.h                       tests/.*
 '
 
@@ -59,12 +59,15 @@ lib/cas/move    lib/cas lib/cas/object lib/base lib/hash lib/xorb lib/index lib/
 lib/cas/service lib/cas lib/base lib/hash lib/token lib/index
 lib/cas         lib/base lib/hash lib/verify lib/xorb lib/index lib/store lib/data_dir
 lib/backup  lib/base lib/hash lib/archive lib/xorb lib/index lib/store lib/data_dir
-server/http  lib/base lib/hash lib/token server
-lib/hub     lib/base lib/hash lib/token lib/index lib/dedupe lib/cas lib/cas/.*
-server/route lib/base lib/hash lib/token lib/cas lib/cas/.* server server/http
-server/page lib/base lib/hash lib/token lib/cas lib/cas/.* lib/hub server server/http server/route server/hub
-server/hub  lib/base lib/hash lib/token lib/cas lib/cas/.* lib/hub server server/http server/route
-server      lib/base lib/hash lib/xorb lib/token lib/data_dir lib/cas lib/cas/.* lib/backup schema server/http server/route server/hub server/page
+server/log      lib/base lib/hash
+server/sandbox  lib/base
+server/http     lib/base lib/hash lib/token lib/cas lib/cas/service server/log
+lib/hub         lib/base lib/hash lib/token lib/index lib/dedupe lib/cas lib/cas/.*
+server/ask      lib/base lib/hash lib/token lib/cas lib/cas/.* lib/hub server server/http server/log
+server/route    lib/base lib/hash lib/token lib/cas lib/cas/.* server server/http server/log server/ask
+server/hub      lib/base lib/hash lib/token lib/cas lib/cas/.* lib/hub server server/http server/log server/ask
+server/page     lib/base lib/hash lib/token lib/cas lib/cas/.* lib/hub server server/http server/log server/ask
+server          lib/base lib/hash lib/xorb lib/token lib/data_dir lib/cas lib/cas/.* lib/backup schema server/.*
 cli         lib/.*
 '
 
@@ -86,7 +89,7 @@ check_direction() { # FILE HEADER; parts of lib/ include as "shard/reader.h", ot
   local target=${2%%/*} part others other
   case $2 in
   cas/*/*) target=lib/${2%/*} ;;
-  server/http/* | server/route/* | server/hub/* | server/page/*) target=${2%/*} ;;
+  server/*/*) target=${2%/*} ;;
   server/* | cli/* | schema/* | tests/*) ;;
   */*) target=lib/$target ;;
   *) return 0 ;;

@@ -1,7 +1,7 @@
 #include "support/http_fixture.h"
 
 #include "base/workers.h"
-#include "server/auth.h"
+#include "server/http/auth.h"
 #include "server/http/listen.h"
 
 #include <arpa/inet.h>

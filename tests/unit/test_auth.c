@@ -1,6 +1,6 @@
 #include "base/clock.h"
 #include "cas/service/keys.h"
-#include "server/auth.h"
+#include "server/http/auth.h"
 #include "support/cas_fixture.h"
 #include "support/tempdir.h"
 

@@ -1,7 +1,7 @@
 /* Requests and replies of a running service. For refusals and timeouts see test_http_limits.c. */
 #include "support/http_fixture.h"
 
-#include "server/auth.h"
+#include "server/http/auth.h"
 
 #include <check.h>
 #include <jansson.h>

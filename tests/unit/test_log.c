@@ -1,5 +1,5 @@
 #include "base/json.h"
-#include "server/log.h"
+#include "server/log/log.h"
 #include "support/output.h"
 
 #include <check.h>

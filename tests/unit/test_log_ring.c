@@ -1,4 +1,4 @@
-#include "server/log_ring.h"
+#include "server/log/log_ring.h"
 
 #include <check.h>
 #include <pthread.h>

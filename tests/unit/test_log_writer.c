@@ -1,8 +1,8 @@
 /* The log with its thread: which lines appear on standard error, and when, whether or not somebody reads it. */
 #include "base/clock.h"
-#include "server/log.h"
-#include "server/log_ring.h"
-#include "server/log_writer.h"
+#include "server/log/log.h"
+#include "server/log/log_ring.h"
+#include "server/log/log_writer.h"
 
 #include <check.h>
 #include <errno.h>

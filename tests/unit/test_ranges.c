@@ -1,6 +1,6 @@
 /* The Range header, and the multipart body that answers a request for several ranges. */
-#include "server/route/multipart.h"
-#include "server/route/range_header.h"
+#include "server/ask/multipart.h"
+#include "server/ask/range_header.h"
 #include "store/store.h"
 
 #include <check.h>

@@ -1,5 +1,5 @@
 /* Lookups of routes in the index: done at once where they are quick, on a worker where they may take long. */
-#include "server/route/route_job.h"
+#include "server/ask/route_job.h"
 
 #include "data_dir/data_dir.h"
 #include "support/http_fixture.h"

@@ -1,6 +1,6 @@
 /* Tests what the sandbox allows and forbids. Each test enters it in a process of its own, because Check itself makes
  * forbidden calls after a test. If the kernel lacks a part, its tests check nothing. */
-#include "server/sandbox.h"
+#include "server/sandbox/sandbox.h"
 
 #include "support/tempdir.h"
 

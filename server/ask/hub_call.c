@@ -1,0 +1,265 @@
+#include "server/ask/hub_call.h"
+
+#include "hub/repo.h"
+#include "server/api_key.h"
+#include "server/ask/hub_reply.h"
+#include "server/ask/route_spill.h"
+#include "server/session.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+enum {
+	CALL_ANSWER_BYTES_MAX = 4 << 20,
+	CALL_SCHEME_BYTES = 16,
+	CALL_MEMORY_BYTES = 256 * 1024, /* a longer answer waits on the disk until it is sent */
+	CALL_PIECE_BYTES = 64 * 1024,
+};
+
+/* --- browsers
+ * --------------------------------------------------------------------------------------------------------- */
+
+const char *hub_call_cookie(bool secure)
+{
+	return secure ? "__Host-cairn_session=" : "cairn_session=";
+}
+
+/* Reads our cookie. If there are several, somebody else has set one, and none counts: better anonymous than another. */
+static void browser_take_session(struct hub_browser *out, const char *cookies, const char *name)
+{
+	size_t name_len = strlen(name);
+	unsigned n = 0;
+	for (const char *at = cookies ? cookies : ""; *at; at += strcspn(at, ";")) {
+		at += strspn(at, "; ");
+		if (strncmp(at, name, name_len) != 0)
+			continue;
+		size_t len = strcspn(at + name_len, "; ");
+		n++;
+		if (len < sizeof(out->session))
+			memcpy(out->session, at + name_len, len);
+	}
+	if (n > 1)
+		memset(out->session, 0, sizeof(out->session));
+}
+
+static void browser_take_user(const struct http_request *req, struct hub_browser *out, const char *header)
+{
+	const char *user = http_header(req, header);
+	if (user && user[0])
+		(void)snprintf(out->user, sizeof(out->user), "%s", user);
+	out->is_ambiguous = http_header_is_repeated(req, header);
+}
+
+static void browser_read(const struct http_request *req, struct hub_browser *out)
+{
+	const struct app *app = app_of(req);
+	const char *header = app->config.hub_user_header, *cookies = http_header(req, "Cookie");
+	char base[CALL_SCHEME_BYTES];
+	if (!app->auth.keys)
+		return;
+	if (header && proxies_trust(&app->proxies, http_peer_address(req)))
+		browser_take_user(req, out, header);
+	if (!cookies)
+		return;
+	http_base_url(req, base, sizeof(base));
+	browser_take_session(out, cookies, hub_call_cookie(strncmp(base, "https://", 8) == 0));
+}
+
+/* Writes the text by which a browser is known in struct api_keys: a session has no colon. */
+static void browser_name(const struct hub_browser *browser, char out[static sizeof(struct hub_browser)])
+{
+	(void)snprintf(out, sizeof(*browser), "%s%s", browser->user[0] ? "user:" : "",
+		       browser->user[0] ? browser->user : browser->session);
+}
+
+void hub_call_recognise(void *ctx, const struct http_request *req, struct auth_identity *out)
+{
+	const struct app *app = ctx;
+	struct hub_browser browser = {0};
+	char name[sizeof(browser)];
+	browser_read(req, &browser);
+	browser_name(&browser, name);
+	if (name[0])
+		(void)api_keys_recognise_browser(app->api_keys, name, out);
+}
+
+void hub_call_take_browser(struct http_request *req, struct hub_call *call)
+{
+	if (call->has_key)
+		return;
+	browser_read(req, &call->browser);
+	if (call->browser.is_ambiguous)
+		call->status = cairn_fail(&call->diag, CAIRN_E_DENIED, "user.refused", CAIRN_NO_OFFSET,
+					  "the header with the user's name is there more than once");
+}
+
+/* --- calls
+ * ------------------------------------------------------------------------------------------------------------ */
+
+/* Finds the session of a browser. If it has ended, the asker is anonymous. */
+static void call_find_session(struct hub_call *call)
+{
+	if (call->status != CAIRN_OK || call->has_key || call->browser.user[0] || !call->browser.session[0])
+		return;
+	enum cairn_status status =
+		sessions_find(call->job.app->sessions, call->browser.session, call->digest, &call->diag);
+	call->has_key = status == CAIRN_OK;
+	call->status = status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status;
+}
+
+/* Moves a long answer to the disk: it takes no memory, however slowly it is read, and counts as the asker's. */
+static void call_spill(struct hub_call *call)
+{
+	struct cairn_spill *s = &call->spilled;
+	struct cairn_buf *answer = &call->answer;
+	if (call->status != CAIRN_OK || answer->len <= CALL_MEMORY_BYTES)
+		return;
+	cairn_spill_init(s, call->job.app->cas, &call->sender, answer->max);
+	for (size_t at = 0, n; at < answer->len && s->status == CAIRN_OK; at += n) {
+		n = answer->len - at < CALL_PIECE_BYTES ? answer->len - at : CALL_PIECE_BYTES;
+		cairn_buf_add(&s->buf, answer->bytes + at, n);
+		cairn_spill_check(s);
+	}
+	cairn_spill_finish(s);
+	call->status = s->status;
+	call->diag = s->diag;
+	if (s->status == CAIRN_OK) /* else the answer is a page about the failure */
+		cairn_buf_fini(answer);
+}
+
+static enum cairn_status call_identify(struct hub_call *call, struct cairn_hub_asker *out)
+{
+	const struct app *app = call->job.app;
+	enum cairn_status status = cairn_hub_identify(app->cas, call->digest, out, &call->diag);
+	if (status == CAIRN_OK)
+		api_keys_note(app->api_keys, call->digest, out->key, out->account.id);
+	return status;
+}
+
+/* The browser's next requests count for its account from the head on. */
+static void call_note_browser(struct hub_call *call)
+{
+	char name[sizeof(call->browser)];
+	browser_name(&call->browser, name);
+	if (name[0] && call->status == CAIRN_OK && call->asker.key + call->asker.account.id != 0)
+		api_keys_note_browser(call->job.app->api_keys, name, call->asker.key, call->asker.account.id);
+}
+
+static void call_work(struct route_job *job)
+{
+	struct hub_call *call = (struct hub_call *)job;
+	call_find_session(call);
+	call->asker.shut_out = !call->has_key && !job->app->config.hub_anonymous;
+	if (!job->app->auth.keys)
+		cairn_hub_set_operator(&call->asker);
+	else if (call->status == CAIRN_OK && call->browser.user[0])
+		call->status = cairn_hub_identify_user(job->app->cas, call->browser.user, &call->asker, &call->diag);
+	else if (call->status == CAIRN_OK && call->has_key)
+		call->status = call_identify(call, &call->asker);
+	call_note_browser(call);
+	if (call->status == CAIRN_OK)
+		call->run(call);
+	if (call->status == CAIRN_OK)
+		call->status = call->answer.status;
+	call_spill(call);
+}
+
+static void call_reply(struct http_request *req, struct route_job *job)
+{
+	struct hub_call *call = (struct hub_call *)job;
+	if (call->status == CAIRN_OK)
+		call->show(req, call);
+	else
+		hub_reply_failure(req, call);
+}
+
+void *hub_call_new(struct http_request *req, size_t bytes, void (*run)(struct hub_call *call),
+		   void (*show)(struct http_request *req, struct hub_call *call))
+{
+	struct hub_call *call = route_job_new(req, bytes, call_work, call_reply);
+	if (!call)
+		return NULL;
+	const char *header = http_header(req, "Authorization");
+	call->run = run;
+	call->show = show;
+	http_sender(req, &call->sender);
+	call->answer = cairn_buf_init(CALL_ANSWER_BYTES_MAX);
+	if (header && app_of(req)->auth.keys) {
+		call->has_key = true;
+		if (api_key_take(header, call->digest) != CAIRN_OK)
+			call->status = cairn_fail(&call->diag, CAIRN_E_DENIED, "key.unknown", CAIRN_NO_OFFSET,
+						  "the Authorization header has no API key of this server; make one "
+						  "with cairn key add");
+	}
+	return call;
+}
+
+bool hub_call_admit(struct http_request *req, struct hub_call *call)
+{
+	struct app *app = app_of(req);
+	struct cairn_hub_asker asker = {0};
+	if (!app->auth.keys)
+		return true;
+	if (!call->has_key)
+		call->status = cairn_fail(&call->diag, CAIRN_E_NOT_FOUND, "repo.unknown", CAIRN_NO_OFFSET,
+					  "Repository not found");
+	bool can_look = !cairn_cas_is_remote(app->cas); /* a thread that serves many must not wait for a remote index */
+	if (call->status == CAIRN_OK && can_look)
+		call->status = call_identify(call, &asker);
+	if (call->status != CAIRN_OK) {
+		hub_reply_failure(req, call);
+		return false;
+	}
+	if (can_look) /* as for a token obtained with this key */
+		auth_sender(&(struct auth_identity){.api_key = asker.key, .account = asker.account.id}, NULL,
+			    &call->sender);
+	return true;
+}
+
+/* The list has names, which are compared without case. */
+bool hub_call_makes_private(const struct hub_call *call, const char *account)
+{
+	static const char SEPARATORS[] = " \t,";
+	const char *list = call->job.app->config.hub_private;
+	bool is_own = strcmp(account, CAIRN_HUB_ME) == 0, operator= call->asker.kind == CAIRN_HUB_OPERATOR;
+	const char *name = !is_own ? account : operator? CAIRN_HUB_OPERATOR_NAME : call->asker.account.name;
+	size_t len, name_len = strlen(name);
+	for (const char *word = list ? list : ""; *word; word += len + strspn(word + len, SEPARATORS)) {
+		len = strcspn(word, SEPARATORS);
+		if ((len == 1 && *word == '*') || (len == name_len && strncasecmp(word, name, len) == 0))
+			return true;
+	}
+	return false;
+}
+
+void hub_call_show_json(struct http_request *req, struct hub_call *call)
+{
+	hub_call_show_code(req, call, 200, "application/json");
+}
+
+void hub_call_show_code(struct http_request *req, struct hub_call *call, unsigned code, const char *content_type)
+{
+	http_reply_header(req, "Cache-Control", "no-store");
+	if (call->spilled.spool) {
+		route_reply_spill(req, &call->spilled, code, content_type);
+		return;
+	}
+	http_reply_buf(req, code, content_type, &call->answer);
+}
+
+void hub_call_fini(struct hub_call *call)
+{
+	cairn_buf_fini(&call->answer);
+	cairn_spill_fini(&call->spilled);
+}
+
+void hub_call_free(void *state)
+{
+	struct hub_call *call = state;
+	if (!call)
+		return;
+	hub_call_fini(call);
+	free(call);
+}

@@ -1,0 +1,30 @@
+/* The routes of the hub. */
+#ifndef CAIRN_SERVER_HUB_ROUTES_H
+#define CAIRN_SERVER_HUB_ROUTES_H
+
+#include "server/http/http.h"
+
+/* A table for each file that has routes. */
+extern const struct http_route ROUTES_ACCOUNTS[];    /* /v1/accounts */
+extern const struct http_route ROUTES_QUOTA[];       /* /v1/quotas */
+extern const struct http_route ROUTES_WHOAMI[];      /* /api/whoami-v2 */
+extern const struct http_route ROUTES_TOKEN[];       /* /api/.../xet-read-token, and to write */
+extern const struct http_route ROUTES_BUCKETS[];     /* /api/buckets */
+extern const struct http_route ROUTES_OBJECTS[];     /* /api/buckets/.../tree and the like */
+extern const struct http_route ROUTES_RESOLVE[];     /* /.../resolve/..., /.../raw/... */
+extern const struct http_route ROUTES_REPOS[];       /* /api/repos, /api/.../settings, /api/.../auth-check */
+extern const struct http_route ROUTES_INFO[];        /* /api/{type}/..., /api/.../revision/... */
+extern const struct http_route ROUTES_TREE[];        /* /api/.../tree/..., /api/.../paths-info/... */
+extern const struct http_route ROUTES_HISTORY[];     /* /api/.../refs, commits, branch, tag */
+extern const struct http_route ROUTES_COMMIT[];      /* /api/.../preupload/..., /api/.../commit/... */
+extern const struct http_route ROUTES_CARD[];        /* /api/validate-yaml */
+extern const struct http_route ROUTES_PULL[];        /* /api/.../discussions */
+extern const struct http_route ROUTES_DUPLICATE[];   /* /api/.../duplicate */
+extern const struct http_route ROUTES_LFS_FILES[];   /* /api/.../lfs-files */
+extern const struct http_family HUB_FAMILY;          /* paths below /api/, and of files, that have no route */
+extern const struct http_route ROUTES_LEFT_OUT[];    /* routes answered 501 */
+extern const struct http_route ROUTES_LIST[];        /* /api/{type}, lists of repositories and their storage */
+extern const struct http_route ROUTES_LFS[];         /* .../info/lfs/objects/batch */
+extern const struct http_route ROUTES_LFS_OBJECTS[]; /* /lfs/... */
+
+#endif
