@@ -23,11 +23,6 @@ enum cairn_status route_piece_take(struct route_piece *p, struct http_request *r
 		return p->status;
 	if (!waits)
 		return p->status = p->take(p->ctx, bytes, len, &p->diag);
-	if (http_content_length(req) == UINT64_MAX)
-		return p->status = cairn_fail(&p->diag, CAIRN_E_BUSY, "body.chunked", CAIRN_NO_OFFSET,
-					      "the disk is slow, and a body without Content-Length cannot "
-					      "wait for it; send it with Content-Length, or again in a few "
-					      "seconds");
 	p->req = req;
 	p->bytes.max = PIECE_BYTES_MAX;
 	p->bytes.len = 0;

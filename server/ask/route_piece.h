@@ -20,7 +20,7 @@ struct route_piece {
 
 /**
  * Processes a piece, in this call or on a worker. Call last in body().
- * @param waits  use a worker. A chunked body cannot be held, and is refused then (body.chunked)
+ * @param waits  use a worker
  * @return anything but CAIRN_OK: a status that the route has to reply. A failure on a worker is returned with the next
  * piece, or by route_piece_end()
  */

@@ -166,7 +166,7 @@ bool http_suspend(struct http_request *req, void (*resumed)(struct http_request 
 
 /**
  * Pauses the body until http_resume(). Call in body(), last of all but handing the request to another thread. The next
- * body() or done() sees the other thread's results. The client's deadline moves by the pause. Not for a chunked body.
+ * body() or done() sees the other thread's results. The client's deadline moves by the pause.
  * @return false: the server is closing, a 503 was replied; or the connection is lost. Hand nothing over
  */
 bool http_hold_body(struct http_request *req);

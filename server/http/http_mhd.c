@@ -170,10 +170,22 @@ static void http_take_body(struct http_request *req, const char *bytes, size_t l
 		http_say_midway(req);
 }
 
+/* While the connection is suspended, the library would go on to the next chunk of a body without a length, if it has
+ * read it already. It stops at a byte that is left over. That byte is skipped when the library passes it on again. */
+static size_t http_left_over(struct http_request *req)
+{
+	req->is_ahead = req->body_len == UINT64_MAX && atomic_load(&req->held);
+	return req->is_ahead ? 1 : 0;
+}
+
 static enum MHD_Result http_on_body(struct http_request *req, const char *bytes, size_t *n)
 {
-	size_t len = *n;
-	*n = 0; /* all is taken, always: bytes left over without a suspension can hang the connection */
+	size_t len = *n - req->is_ahead;
+	bytes += req->is_ahead;
+	req->is_ahead = false;
+	*n = 0; /* all is taken: bytes left over without a suspension can hang the connection */
+	if (len == 0)
+		return MHD_YES;
 	req->received += len;
 	if (req->stage == HTTP_STAGE_LINGER)
 		return http_linger(req);
@@ -183,6 +195,7 @@ static enum MHD_Result http_on_body(struct http_request *req, const char *bytes,
 		http_take_body(req, bytes, len);
 	if (req->stage == HTTP_STAGE_LINGER)
 		return http_linger(req);
+	*n = http_left_over(req);
 	return req->received > req->body_limit ? MHD_NO : MHD_YES;
 }
 

@@ -111,6 +111,7 @@ struct http_request {
 	bool has_client_id;               /* id is what the client sent */
 	bool response_is_kept;            /* the response is a kept one, which others own */
 	atomic_bool held;                 /* by http_hold_body(), and not resumed yet */
+	bool is_ahead;                    /* the route has the first byte that the library is going to pass on */
 	unsigned code;                    /* of the reply; 0: none yet */
 	struct MHD_Response *response;    /* made, and not yet given to the library */
 	void (*reply_release)(void *ctx); /* when the request has ended; NULL: nobody waits for that */

@@ -137,8 +137,7 @@ bool http_suspend(struct http_request *req, void (*resumed)(struct http_request 
 
 bool http_hold_body(struct http_request *req)
 {
-	/* For a chunked body the library would pass on bytes it has already read. */
-	assert(!req->complete && req->code == 0 && req->body_len != UINT64_MAX);
+	assert(!req->complete && req->code == 0);
 	if (!http_conn_enter(req->peer, HTTP_CONN_BUSY, 0))
 		return false;
 	req->held_ms = http_now_ms();

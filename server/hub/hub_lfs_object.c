@@ -109,12 +109,8 @@ static bool object_expects(struct http_request *req, const struct cairn_hub_lfs_
 {
 	uint64_t len = http_content_length(req);
 	char text[160];
-	if (len == grant->size_bytes)
+	if (len == grant->size_bytes || len == UINT64_MAX) /* the ingest knows, too, how much is to come */
 		return true;
-	if (len == UINT64_MAX) {
-		hub_reply_error(req, 411, NULL, "lfs.length", "send the object with its Content-Length");
-		return false;
-	}
 	(void)snprintf(text, sizeof(text),
 		       "the object was announced with %" PRIu64 " bytes, but the body has %" PRIu64 "; push it again",
 		       grant->size_bytes, len);
