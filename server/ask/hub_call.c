@@ -147,17 +147,23 @@ static void call_note_browser(struct hub_call *call)
 		api_keys_note_browser(call->job.app->api_keys, name, call->asker.key, call->asker.account.id);
 }
 
+static void call_find_asker(struct hub_call *call)
+{
+	const struct app *app = call->job.app;
+	call_find_session(call);
+	call->asker.shut_out = !call->has_key && !app->config.hub_anonymous;
+	if (!app->auth.keys)
+		cairn_hub_set_operator(&call->asker);
+	else if (call->status == CAIRN_OK && call->browser.user[0])
+		call->status = cairn_hub_identify_user(app->cas, call->browser.user, &call->asker, &call->diag);
+	else if (call->status == CAIRN_OK && call->has_key)
+		call->status = call_identify(call, &call->asker);
+}
+
 static void call_work(struct route_job *job)
 {
 	struct hub_call *call = (struct hub_call *)job;
-	call_find_session(call);
-	call->asker.shut_out = !call->has_key && !job->app->config.hub_anonymous;
-	if (!job->app->auth.keys)
-		cairn_hub_set_operator(&call->asker);
-	else if (call->status == CAIRN_OK && call->browser.user[0])
-		call->status = cairn_hub_identify_user(job->app->cas, call->browser.user, &call->asker, &call->diag);
-	else if (call->status == CAIRN_OK && call->has_key)
-		call->status = call_identify(call, &call->asker);
+	call_find_asker(call);
 	call_note_browser(call);
 	if (call->status == CAIRN_OK)
 		call->run(call);
@@ -196,25 +202,32 @@ void *hub_call_new(struct http_request *req, size_t bytes, void (*run)(struct hu
 	return call;
 }
 
-bool hub_call_admit(struct http_request *req, struct hub_call *call)
+bool hub_call_look(struct hub_call *call)
 {
-	struct app *app = app_of(req);
-	struct cairn_hub_asker asker = {0};
-	if (!app->auth.keys)
-		return true;
-	if (!call->has_key)
+	if (cairn_cas_is_remote(call->job.app->cas))
+		return false;
+	call_find_asker(call);
+	return call->status == CAIRN_OK;
+}
+
+bool hub_call_need_somebody(struct hub_call *call)
+{
+	bool somebody = call->has_key || call->browser.user[0] || call->browser.session[0];
+	if (call->status == CAIRN_OK && !somebody && call->job.app->auth.keys)
 		call->status = cairn_fail(&call->diag, CAIRN_E_NOT_FOUND, "repo.unknown", CAIRN_NO_OFFSET,
 					  "Repository not found");
-	bool can_look = !cairn_cas_is_remote(app->cas); /* a thread that serves many must not wait for a remote index */
-	if (call->status == CAIRN_OK && can_look)
-		call->status = call_identify(call, &asker);
-	if (call->status != CAIRN_OK) {
+	return call->status == CAIRN_OK;
+}
+
+bool hub_call_admit(struct http_request *req, struct hub_call *call)
+{
+	if (!hub_call_need_somebody(call) || (!hub_call_look(call) && call->status != CAIRN_OK)) {
 		hub_reply_failure(req, call);
 		return false;
 	}
-	if (can_look) /* as for a token obtained with this key */
-		auth_sender(&(struct auth_identity){.api_key = asker.key, .account = asker.account.id}, NULL,
-			    &call->sender);
+	if (call->asker.kind == CAIRN_HUB_ACCOUNT || call->asker.key) /* as for a token obtained with this key */
+		auth_sender(&(struct auth_identity){.api_key = call->asker.key, .account = call->asker.account.id},
+			    NULL, &call->sender);
 	return true;
 }
 

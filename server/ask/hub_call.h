@@ -60,6 +60,14 @@ void hub_call_recognise(void *app, const struct http_request *req, struct auth_i
 /** Are new repositories of this account, or of the asker's own ("me"), private by default? On the worker. */
 bool hub_call_makes_private(const struct hub_call *call, const char *account);
 
+/** Finds the asker of a request before its body is read, unless that would wait for a remote index. @return false: not
+ * found, or the call has failed */
+bool hub_call_look(struct hub_call *call);
+
+/** Fails the call if nothing says whose it is, as for something that nobody may do without a key. @return false: the
+ * call has failed */
+bool hub_call_need_somebody(struct hub_call *call);
+
 /** Checks the key of a request that needs one, before its body is read. The call then counts for the key, not for the
  * address. @return false: no valid key; an error was replied */
 bool hub_call_admit(struct http_request *req, struct hub_call *call);

@@ -67,6 +67,26 @@ void *hub_repo_new(struct http_request *req, size_t bytes, enum cairn_index_repo
 	return r;
 }
 
+bool hub_repo_look(struct hub_repo *r, enum cairn_hub_access need)
+{
+	if ((need <= CAIRN_HUB_READ || hub_call_need_somebody(&r->call)) && hub_call_look(&r->call))
+		(void)hub_repo_find(r, need);
+	return r->call.status == CAIRN_OK;
+}
+
+void hub_repo_begin_in(struct http_request *req, void *state, enum cairn_hub_access need)
+{
+	struct hub_repo *r = state;
+	if (!r)
+		return;
+	if (!hub_repo_look(r, need))
+		hub_reply_failure(req, &r->call);
+	else if (need <= CAIRN_HUB_READ)
+		(void)route_body_begin(req, &r->body);
+	else
+		hub_repo_begin_write(req, state);
+}
+
 void hub_repo_begin_write(struct http_request *req, void *state)
 {
 	struct hub_repo *r = state;

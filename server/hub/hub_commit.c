@@ -53,7 +53,7 @@ static void commit_begin(struct http_request *req, void (*run)(struct hub_call *
 		return;
 	c->raw = http_path_arg(req, "revision");
 	c->is_pull = hub_says_yes(http_query_arg(req, "create_pr"));
-	hub_repo_begin_write(req, c);
+	hub_repo_begin_in(req, c, CAIRN_HUB_WRITE);
 }
 
 /* --- preupload ---------------------------------------------------------------------------------------------------- */

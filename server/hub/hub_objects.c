@@ -178,9 +178,7 @@ static void objects_tell(struct hub_call *call)
 
 static void objects_paths_head(struct http_request *req)
 {
-	struct objects_request *o = objects_new(req, objects_tell, hub_repo_show);
-	if (o)
-		(void)route_body_begin(req, &o->bucket.body);
+	hub_repo_begin_in(req, objects_new(req, objects_tell, hub_repo_show), CAIRN_HUB_READ);
 }
 
 /* --- batch -------------------------------------------------------------------------------------------------------- */
@@ -224,7 +222,7 @@ static void objects_change(struct hub_call *call)
 
 static void objects_batch_head(struct http_request *req)
 {
-	hub_repo_begin_write(req, objects_new(req, objects_change, hub_repo_show));
+	hub_repo_begin_in(req, objects_new(req, objects_change, hub_repo_show), CAIRN_HUB_WRITE);
 }
 
 const struct http_route ROUTES_OBJECTS[] = {

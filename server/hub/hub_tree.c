@@ -200,7 +200,7 @@ static void tree_paths_head(struct http_request *req)
 	if (!t)
 		return;
 	t->is_form = type && strncasecmp(type, "application/x-www-form-urlencoded", 33) == 0;
-	(void)route_body_begin(req, &t->repo.body);
+	hub_repo_begin_in(req, t, CAIRN_HUB_READ);
 }
 
 const struct http_route ROUTES_TREE[] = {

@@ -46,6 +46,9 @@ void page_body(struct http_request *req, const uint8_t *bytes, size_t len);
 void page_done(struct http_request *req);
 /** For a form with files: build() parses the body itself. */
 void page_done_files(struct http_request *req);
+/** For a form with a large body: refuses it before the body is read, where it is of another server's page, or the
+ * reader has not this access to the repository of the path. Call from head(). @return false: an error was replied */
+bool page_post_may(struct http_request *req, struct page *page, enum cairn_hub_access need);
 void page_free(void *state);
 
 /** For http's options: replies an error outside of pages as a page. */

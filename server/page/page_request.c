@@ -213,6 +213,17 @@ static void page_refuse_form(struct page *page)
 	page->hub.call.status = form_refuse(&page->hub.call.diag);
 }
 
+bool page_post_may(struct http_request *req, struct page *page, enum cairn_hub_access need)
+{
+	if (!http_is_own_origin(req))
+		page_refuse_origin(page);
+	else
+		(void)hub_repo_look(&page->hub, need);
+	if (page->hub.call.status != CAIRN_OK)
+		page_reply_failure(req, page);
+	return page->hub.call.status == CAIRN_OK;
+}
+
 void page_done_files(struct http_request *req)
 {
 	struct page *page = http_state(req);

@@ -15,7 +15,6 @@ struct upload_page {
 	struct page_place place;
 	const char *type; /* of the body; the request's */
 	struct cairn_hash sender;
-	bool is_foreign; /* not sent by a page of this server: its body is dropped */
 	struct form_files form;
 	struct cairn_hub_put_file files[CAIRN_HUB_PUT_FILES_MAX];
 	char paths[CAIRN_HUB_PUT_FILES_MAX][CAIRN_INDEX_PATH_MAX + 1];
@@ -162,11 +161,10 @@ static void upload_run(struct page *page)
 static void upload_head(struct http_request *req)
 {
 	struct upload_page *p = page_post_new(req, sizeof(*p), upload_run);
-	if (!p || !page_repo_take(req, &p->place.page))
+	if (!p || !page_repo_take(req, &p->place.page) || !page_post_may(req, &p->place.page, CAIRN_HUB_WRITE))
 		return;
 	p->place.raw = http_path_arg(req, "place");
 	p->type = http_header(req, "Content-Type");
-	p->is_foreign = !http_is_own_origin(req);
 	p->place.page.hub.call.job.work.lane = CAIRN_LANE_HEAVY;
 	http_sender(req, &p->sender);
 }
@@ -175,13 +173,6 @@ static uint64_t upload_max(void *app)
 {
 	(void)app;
 	return UPLOAD_BYTES_MAX;
-}
-
-static void upload_body(struct http_request *req, const uint8_t *bytes, size_t len)
-{
-	const struct upload_page *p = http_state(req);
-	if (!p->is_foreign)
-		page_body(req, bytes, len);
 }
 
 const struct http_route ROUTES_PAGE_UPLOAD[] = {
@@ -197,7 +188,7 @@ const struct http_route ROUTES_PAGE_UPLOAD[] = {
 	 .errors = HTTP_ERRORS_PAGE,
 	 .body_max = upload_max,
 	 .head = upload_head,
-	 .body = upload_body,
+	 .body = page_body,
 	 .done = page_done_files,
 	 .free = page_free},
 	{.method = "GET",
@@ -212,7 +203,7 @@ const struct http_route ROUTES_PAGE_UPLOAD[] = {
 	 .errors = HTTP_ERRORS_PAGE,
 	 .body_max = upload_max,
 	 .head = upload_head,
-	 .body = upload_body,
+	 .body = page_body,
 	 .done = page_done_files,
 	 .free = page_free},
 	{.method = "GET",
@@ -227,7 +218,7 @@ const struct http_route ROUTES_PAGE_UPLOAD[] = {
 	 .errors = HTTP_ERRORS_PAGE,
 	 .body_max = upload_max,
 	 .head = upload_head,
-	 .body = upload_body,
+	 .body = page_body,
 	 .done = page_done_files,
 	 .free = page_free},
 	{.method = "GET",
@@ -242,7 +233,7 @@ const struct http_route ROUTES_PAGE_UPLOAD[] = {
 	 .errors = HTTP_ERRORS_PAGE,
 	 .body_max = upload_max,
 	 .head = upload_head,
-	 .body = upload_body,
+	 .body = page_body,
 	 .done = page_done_files,
 	 .free = page_free},
 	{0},

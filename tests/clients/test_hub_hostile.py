@@ -80,6 +80,46 @@ def test_who_has_no_key_sends_no_body(people):
     assert people.server.metrics()["cairn_spool_bytes"] == 0
 
 
+def test_who_may_not_write_sends_no_body(people):
+    """What is refused for who asks is refused before megabytes have come, where that waits for no engine far away."""
+    make(people)
+    make(people, "ann/hidden", private=True)
+    assert people.ask("POST", "/api/buckets/ann/b", body={"private": True}).status == 200
+    far = bool(cairn.STORE or cairn.INDEX)
+    for path, who, status in (
+        ("/api/models/ann/one/commit/main", "bob", 403),
+        ("/api/models/ann/one/commit/main", "reading ann", 403),
+        ("/api/models/ann/one/preupload/main", "bob", 403),
+        ("/api/models/ann/hidden/commit/main", "bob", 404),
+        ("/api/buckets/ann/b/batch", "bob", 404),
+        ("/api/models/ann/hidden/paths-info/main", "nobody", 401),
+        ("/api/buckets/ann/b/paths-info", "bob", 404),
+    ):
+        if not far:
+            with begin(people.server, "POST", path, 2 << 20, people.keys[who]) as s:
+                assert s.recv(12) == b"HTTP/1.1 %d" % status, (path, who)
+        assert people.ask("POST", path, who, {}).status == status
+
+
+def test_the_form_for_files_takes_no_body_from_others(people):
+    make(people)
+    ann, bob = (Visitor(people.server).sign_in(people.keys[who]) for who in ("ann", "bob"))
+
+    def reply(visitor, origin, path="/ann/one/upload/main"):
+        head = f"POST {path} HTTP/1.1\r\nHost: localhost:{people.server.port}\r\nContent-Length: {8 << 20}\r\nOrigin: {origin}\r\n"
+        head += f"Cookie: cairn_session={visitor.session}\r\n" if visitor else ""
+        with people.server.socket() as s:
+            s.sendall(head.encode() + b"Content-Type: multipart/form-data; boundary=x\r\n\r\n")
+            return s.recv(12)[9:]
+
+    own = f"http://localhost:{people.server.port}"
+    assert reply(ann, "http://other.example") == b"403"
+    assert reply(None, own) in (b"404", b"401", b"403")
+    if not (cairn.STORE or cairn.INDEX):
+        assert reply(bob, own) == b"403"
+    assert reply(None, own, "/ann/none/upload/main") == reply(None, own)
+
+
 def test_few_values_are_kept_while_a_request_waits(people):
     """A value takes a hundred times of what it is sent with."""
     make(people)
