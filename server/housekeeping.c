@@ -2,6 +2,7 @@
 
 #include "backup/backup.h"
 #include "base/clock.h"
+#include "cas/body.h"
 #include "cas/losses.h"
 #include "cas/service/keys.h"
 #include "cas/service/trim.h"
@@ -171,6 +172,7 @@ static void housekeeping_look(struct housekeeping *h)
 {
 	if (cairn_clock_mono_ms() < h->look_ms)
 		return;
+	cairn_body_trim_memory();
 	housekeeping_hear_of_backups(h->app);
 	housekeeping_hear_of_a_running_backup(h);
 	collect_hear_of_others(h->app);

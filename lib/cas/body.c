@@ -1,6 +1,7 @@
 #include "cas/body.h"
 
 #include "cas/internal.h"
+#include "store/spool_memory.h"
 
 enum cairn_status cas_spool_write(struct cairn_cas *cas, struct cairn_spool *spool, const uint8_t *bytes, size_t len)
 {
@@ -79,4 +80,9 @@ void cairn_body_fini(struct cairn_body *b)
 	cairn_buf_fini(&b->memory);
 	cairn_spool_freep(&b->spool);
 	cairn_use_end(&b->use);
+}
+
+void cairn_body_trim_memory(void)
+{
+	cairn_spool_memory_trim();
 }

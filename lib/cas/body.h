@@ -47,4 +47,7 @@ void cairn_body_drop(struct cairn_body *b);
 /** Harmless when it was not begun. */
 void cairn_body_fini(struct cairn_body *b);
 
+/** Frees kept memory that no body has used since the last call: bodies of the hub and of shards. */
+void cairn_body_trim_memory(void);
+
 #endif

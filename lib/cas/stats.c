@@ -2,6 +2,7 @@
 
 #include "cas/internal.h"
 #include "index/examine.h"
+#include "store/spool_memory.h"
 
 enum { LOOK_LIMIT_MS = 20 * 1000 }; /* a million terms take 4 s */
 
@@ -12,6 +13,7 @@ void cairn_cas_stats(struct cairn_cas *cas, struct cairn_cas_stats *out)
 	*out = (struct cairn_cas_stats){
 		.spool_bytes = bytes,
 		.spool_reserved_bytes = reserved,
+		.spool_kept_bytes = cairn_spool_memory_kept_bytes(),
 		.chunks_verified = atomic_load(&cas->chunks_verified),
 		.xorbs_stored = atomic_load(&cas->xorbs_stored),
 		.xorb_bytes_stored = atomic_load(&cas->xorb_bytes_stored),

@@ -12,6 +12,7 @@ struct cairn_cas_stats {
 	uint64_t verified_lists_hits, verified_lists_added, verified_lists_bytes, verified_lists;
 	uint64_t spool_bytes;                              /* in flight now */
 	uint64_t spool_reserved_bytes;                     /* announced by bodies in flight, but not yet received */
+	uint64_t spool_kept_bytes;                         /* memory that waits for the next body, of the process */
 	uint64_t chunks_verified;                          /* of xorbs and shards, since opening */
 	uint64_t xorbs_stored, xorb_bytes_stored;          /* since opening */
 	uint64_t objects_damaged, xorbs_lost, xorbs_found; /* noticed since opening */

@@ -2,76 +2,48 @@
 
 #include "base/fd.h"
 #include "base/sys.h"
+#include "store/spool_memory.h"
 #include "store/tmpfile.h"
 
 #include <fcntl.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 struct cairn_spool {
 	struct cairn_tmpfile file; /* or, until there is a file: */
-	uint8_t *memory;           /* owned; room for memory_bytes */
-	size_t memory_bytes;
+	uint8_t *memory;           /* owned; used for memory_bytes of its memory_room */
+	size_t memory_bytes, memory_room;
 	const char *dir;
 	uint64_t bytes, bytes_max;
 	uint8_t *copy; /* of the file's bytes; owned; NULL: not read */
+	size_t copy_room;
 };
 
-static atomic_size_t spool_memory; /* of all spools */
-
-/* Memory kept for reuse by longer bodies, each piece with room for the longest. The C library would return it to the
- * kernel, and new pages cost as much as a file's. */
-enum { SPOOL_SHORT_BYTES = 128 * 1024, SPOOL_KEPT_MAX = 8 };
-enum { SPOOL_HUGE_BYTES = 2 * 1024 * 1024 };
-static pthread_mutex_t spool_kept_lock = PTHREAD_MUTEX_INITIALIZER;
-static uint8_t *spool_kept[SPOOL_KEPT_MAX]; /* owned */
-static unsigned spool_n_kept;
-
-static uint8_t *spool_take(size_t bytes)
-{
-	if (bytes <= SPOOL_SHORT_BYTES)
-		return malloc(bytes + 1);
-	pthread_mutex_lock(&spool_kept_lock);
-	uint8_t *memory = spool_n_kept > 0 ? spool_kept[--spool_n_kept] : NULL;
-	pthread_mutex_unlock(&spool_kept_lock);
-	return memory ? memory : malloc(CAIRN_SPOOL_MEMORY_BYTES);
-}
-
-static void spool_give_back(uint8_t *memory, size_t bytes)
-{
-	if (memory && bytes > SPOOL_SHORT_BYTES) {
-		pthread_mutex_lock(&spool_kept_lock);
-		if (spool_n_kept < SPOOL_KEPT_MAX) {
-			spool_kept[spool_n_kept++] = memory;
-			memory = NULL;
-		}
-		pthread_mutex_unlock(&spool_kept_lock);
-	}
-	free(memory);
-}
+static atomic_size_t spool_memory; /* of all spools; the copies of files do not count */
 
 static void spool_open_memory(struct cairn_spool *s, uint64_t bytes)
 {
 	if (bytes > CAIRN_SPOOL_MEMORY_BYTES)
 		return;
-	size_t n = (size_t)bytes;
-	if (atomic_fetch_add(&spool_memory, n) + n <= CAIRN_SPOOL_MEMORY_BYTES_ALL)
-		s->memory = spool_take(n);
-	if (s->memory)
-		s->memory_bytes = n;
-	else
-		atomic_fetch_sub(&spool_memory, n);
+	size_t room = cairn_spool_memory_room(bytes);
+	size_t most = bytes > CAIRN_SPOOL_LONG_BYTES ? CAIRN_SPOOL_MEMORY_BYTES_LONG : CAIRN_SPOOL_MEMORY_BYTES_ALL;
+	if (atomic_fetch_add(&spool_memory, room) + room <= most)
+		s->memory = cairn_spool_memory_take(room);
+	if (!s->memory) {
+		atomic_fetch_sub(&spool_memory, room);
+		return;
+	}
+	s->memory_bytes = (size_t)bytes;
+	s->memory_room = room;
 }
 
 static void spool_close_memory(struct cairn_spool *s)
 {
-	atomic_fetch_sub(&spool_memory, s->memory_bytes);
-	spool_give_back(s->memory, s->memory_bytes);
+	atomic_fetch_sub(&spool_memory, s->memory_room);
+	cairn_spool_memory_give_back(s->memory, s->memory_room);
 	s->memory = NULL;
-	s->memory_bytes = 0;
+	s->memory_bytes = s->memory_room = 0;
 }
 
 static enum cairn_status spool_open_file(struct cairn_spool *s)
@@ -142,31 +114,20 @@ bool cairn_spool_is_file(const struct cairn_spool *s)
 	return !s->memory;
 }
 
-/* Allocates in huge pages if the system has them: touching new small pages costs more than reading the data. */
-static uint8_t *spool_take_large(uint64_t bytes)
-{
-	if (bytes < SPOOL_HUGE_BYTES)
-		return malloc((size_t)bytes + 1);
-	if (bytes > SIZE_MAX - SPOOL_HUGE_BYTES)
-		return NULL;
-	size_t room = ((size_t)bytes + SPOOL_HUGE_BYTES - 1) / SPOOL_HUGE_BYTES * SPOOL_HUGE_BYTES;
-	uint8_t *memory = aligned_alloc(SPOOL_HUGE_BYTES, room);
-	if (memory)
-		(void)madvise(memory, room, MADV_HUGEPAGE);
-	return memory;
-}
-
 static enum cairn_status spool_read_file(struct cairn_spool *s)
 {
-	uint8_t *copy = spool_take_large(s->bytes);
+	size_t room = cairn_spool_memory_room(s->bytes);
+	uint8_t *copy = room > 0 ? cairn_spool_memory_take(room) : NULL;
 	if (!copy)
 		return CAIRN_E_NOMEM;
 	enum cairn_status status = cairn_fd_read_at(s->file.fd, 0, copy, (size_t)s->bytes);
-	if (status == CAIRN_OK)
-		s->copy = copy;
-	else
-		free(copy);
-	return status;
+	if (status != CAIRN_OK) {
+		cairn_spool_memory_give_back(copy, room);
+		return status;
+	}
+	s->copy = copy;
+	s->copy_room = room;
+	return CAIRN_OK;
 }
 
 enum cairn_status cairn_spool_read(struct cairn_spool *s, const uint8_t **bytes, size_t *len)
@@ -190,7 +151,7 @@ void cairn_spool_free(struct cairn_spool *s)
 {
 	if (!s)
 		return;
-	free(s->copy);
+	cairn_spool_memory_give_back(s->copy, s->copy_room);
 	spool_close_memory(s);
 	cairn_tmpfile_fini(&s->file);
 	free(s);

@@ -1,7 +1,7 @@
-/* Holds an incoming body in a file without a name: memory does not grow with the body, and nothing remains if the
- * process or the client dies. A short body, as of most shards, is held in memory instead. Creating and dropping such a
- * file takes as long as verifying 50 KB, and its pages cost three times as much as reused memory. Eight pieces of
- * memory are kept for reuse. */
+/* Holds an incoming body in memory, or in a file without a name. A file keeps memory from growing with the body, and
+ * nothing remains of it if the process or the client dies. But creating and dropping a file takes as long as verifying
+ * 50 KB, and its pages cost three times as much as memory that is reused (spool_memory.h). So a body of up to 8 MiB is
+ * held in memory, as long as all such bodies together have room there. */
 #ifndef CAIRN_STORE_SPOOL_H
 #define CAIRN_STORE_SPOOL_H
 
@@ -12,8 +12,10 @@
 #include <stdint.h>
 
 enum {
-	CAIRN_SPOOL_MEMORY_BYTES = 2 * 1024 * 1024,      /* longest body held in memory */
-	CAIRN_SPOOL_MEMORY_BYTES_ALL = 32 * 1024 * 1024, /* for all spools of the process; beyond it they use files */
+	CAIRN_SPOOL_MEMORY_BYTES = 8 * 1024 * 1024,       /* longest body held in memory */
+	CAIRN_SPOOL_MEMORY_BYTES_ALL = 32 * 1024 * 1024,  /* for all spools of the process; beyond it they use files */
+	CAIRN_SPOOL_LONG_BYTES = 2 * 1024 * 1024,         /* a longer body leaves room for shorter ones: */
+	CAIRN_SPOOL_MEMORY_BYTES_LONG = 24 * 1024 * 1024, /* it uses a file if all spools would then have more */
 };
 
 /** Owned by one thread at a time. */

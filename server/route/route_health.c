@@ -377,6 +377,8 @@ static void metrics_list_store(struct metrics_list *list, const struct app *app,
 			 "Bytes that uploads under way have announced and not sent yet.");
 	metrics_list_add(list, "gauge", "cairn_spool_bytes_max", app->config.spool_bytes_max,
 			 "Maximum of cairn_spool_bytes and cairn_spool_reserved_bytes together.");
+	metrics_list_add(list, "gauge", "cairn_spool_kept_bytes", s->spool_kept_bytes,
+			 "Memory that waits for the body of the next upload.");
 	metrics_list_add(list, "gauge", "cairn_reserve_bytes", app->config.reserve_bytes,
 			 "Free space below which uploads are refused.");
 	if (s->room.bytes != UINT64_MAX)

@@ -95,6 +95,38 @@ def test_bodies_that_do_not_end_take_no_memory(issuer, tmp_path):
         assert cairn.is_sanitized() or long - before < STALLED_KIB_MAX, (before, short, long)
 
 
+def test_shards_that_do_not_end_take_bounded_memory(tmp_path):
+    """Of 12 long ones, three wait in memory, and the others in files. Then a shorter one still has room in memory."""
+    with LeanDaemon(tmp_path / "server") as server, contextlib.ExitStack() as stack:
+        before = Watch(server.process.pid).now_kib()
+        for n in range(1, 13):
+            stall(stack, server, "/v1/shards", 8 * MIB)
+            came = n * (8 * MIB - 1)
+            cairn.wait_until("the body to have come", lambda came=came: server.metrics()["cairn_spool_bytes"] == came)
+        assert files_of(server) == 9
+        stall(stack, server, "/v1/shards", 2 * MIB)
+        cairn.wait_until("the shorter one", lambda: server.metrics()["cairn_spool_bytes"] == came + 2 * MIB - 1)
+        assert files_of(server) == 9
+        kib = Watch(server.process.pid).now_kib() - before
+        assert cairn.is_sanitized() or kib < 26 * KIB + STALLED_KIB_MAX, kib
+        stack.close()
+        wait_until_gone(server)
+
+
+def test_memory_of_bodies_is_kept_for_the_next_one_and_freed_later(start):
+    server = start()
+
+    def kept():
+        return server.metrics()["cairn_spool_kept_bytes"]
+
+    def is_kept():
+        cairn.is_error(server.post("/v1/shards", bytes(8 * MIB)), 400)
+        return kept() >= 8 * MIB
+
+    cairn.wait_until("memory to be kept", is_kept)
+    cairn.wait_until("memory to be freed", lambda: kept() == 0)
+
+
 # --- short and long ---------------------------------------------------------------------------------------------------
 
 
@@ -263,7 +295,7 @@ def cut(server, n_bytes):
     ("path", "body", "after"),
     [
         ("/api/models/operator/one/commit/main", commit_of(2 * MIB)[0], 200),
-        ("/v1/shards", xet.TAG + bytes(3 * MIB), 400),
+        ("/v1/shards", xet.TAG + bytes(9 * MIB), 400),
     ],
 )
 def test_a_body_whose_file_was_cut(faults, path, body, after):

@@ -97,7 +97,7 @@ def answered(sockets, seconds=30):
 @pytest.mark.files
 @pytest.mark.parametrize(
     ("bodies", "status"),
-    [(xorbs(N, 2), 200), ([("/v1/shards", bytes(3_000_000))] * N, 400), ([("/api/validate-yaml", CARD)] * N, 200)],
+    [(xorbs(N, 2), 200), ([("/v1/shards", bytes(9_000_000))] * N, 400), ([("/api/validate-yaml", CARD)] * N, 200)],
     ids=["xorbs", "shards", "hub"],
 )
 def test_no_other_waits_for_a_slow_disk(faults, bodies, status):

@@ -21,7 +21,7 @@ struct cairn_shard_upload {
 	bool footer_may_be_cut;
 	struct cairn_spool *spool; /* until the shard is verified */
 	struct cairn_use use;
-	const uint8_t *bytes; /* of the spool, mapped */
+	const uint8_t *bytes; /* of the spool */
 	size_t len;
 	struct cas_shard_look look; /* made before verification: is the shard known, and which xorbs exist? */
 	struct cairn_verify_summary summary;
