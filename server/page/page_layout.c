@@ -145,7 +145,7 @@ void page_put_endpoint(struct page *page, const char *lines)
 	CLEANUP(cairn_buf_fini) struct cairn_buf text = cairn_buf_init(8192);
 	cairn_buf_printf(&text, "export HF_ENDPOINT=%s\n", page->hub.base);
 	if (page->hub.call.job.app->auth.keys)
-		cairn_buf_printf(&text, "export HF_TOKEN=hf_cairn_…\n");
+		cairn_buf_printf(&text, "export HF_TOKEN=hf_…\n");
 	cairn_buf_printf(&text, "%s", lines);
 	cairn_buf_add(&text, "", 1);
 	if (text.status == CAIRN_OK)

@@ -32,7 +32,7 @@ static void login_put_form(struct page *page, const char *next)
 	     "<form method=\"post\" action=\"/login\" class=\"stack\"><input type=\"hidden\" name=\"next\" "
 	     "value=\"%s\">"
 	     "<label for=\"key\">Key</label><input type=\"password\" id=\"key\" name=\"key\" required autofocus "
-	     "autocomplete=\"current-password\" spellcheck=\"false\" placeholder=\"hf_cairn_…\" "
+	     "autocomplete=\"current-password\" spellcheck=\"false\" placeholder=\"hf_…\" "
 	     "aria-describedby=\"key-help\"><p class=\"help\" id=\"key-help\">The key that the tools use, too. The "
 	     "operator of this server makes your first one: <code>cairn user add you --key</code>. You stay signed "
 	     "in for 12 hours.</p><button class=\"main\">Sign in</button></form></div>\n",
@@ -69,7 +69,7 @@ static enum cairn_status login_begin(struct page *page)
 	enum cairn_status status = cairn_key_digest(form_value(&page->form, "key"), digest);
 	if (status == CAIRN_E_FORMAT)
 		return cairn_fail(diag, CAIRN_E_DENIED, "key.unknown", CAIRN_NO_OFFSET,
-				  "this is no key of this server; a key begins with hf_cairn_");
+				  "this is no key of this server; a key begins with hf_, and is copied whole");
 	if (status == CAIRN_OK)
 		status = cairn_hub_identify(page_cas(page), digest, &asker, diag);
 	if (status == CAIRN_OK)

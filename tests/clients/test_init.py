@@ -56,7 +56,7 @@ def ask(daemon, method, path, key, body=None):
 def test_a_folder_of_ones_own(tmp_path, serve):
     store = tmp_path / "store"
     said = init(tmp_path, "ann", "--dir", "store")
-    key = re.search(r"export HF_TOKEN=(hf_cairn_\S+)", said)[1]
+    key = re.search(r"export HF_TOKEN=(hf_\w+)", said)[1]
     assert f"cairnd --config {store}/cairnd.conf" in said and "hf upload ann/first ./folder" in said
     assert "export HF_ENDPOINT=http://127.0.0.1:8080\n" in said
     assert settings_of(store) == {
@@ -81,7 +81,7 @@ def test_a_folder_of_ones_own(tmp_path, serve):
     lines = re.search(r"(?s)Another user.*?\n\n(.*)", said)[1].replace("http://127.0.0.1:8080", daemon.url, 1)
     path = f"{Path(cairn.CAIRN).parent}:{os.environ['PATH']}"
     done = subprocess.run(["bash", "-euc", lines], env=daemon.environment() | {"PATH": path}, capture_output=True, text=True, timeout=60, check=False)
-    assert done.returncode == 0 and done.stdout.startswith("hf_cairn_"), done
+    assert done.returncode == 0 and done.stdout.startswith("hf_"), done
     assert ask(daemon, "GET", "/api/whoami-v2", done.stdout.strip()).json()["name"] == "ben"
 
 
@@ -176,7 +176,7 @@ def test_a_link_is_not_replaced(tmp_path, there):
 def test_json(tmp_path):
     said = json.loads(init(tmp_path, "ann", "--dir", "store", "--json", "--public"))
     store = str(tmp_path / "store")
-    assert said.pop("key").startswith("hf_cairn_")
+    assert said.pop("key").startswith("hf_")
     assert said == {"settings": f"{store}/cairnd.conf", "token_key": f"{store}/keys", "data_dir": store, "url": "http://127.0.0.1:8080", "user": "ann"}
     assert "hub_private" not in settings_of(tmp_path / "store")
 

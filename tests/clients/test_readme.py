@@ -92,7 +92,7 @@ def test_the_lines_of_who_is_served(tmp_path, person, start):
         key = re.search(r"HF_TOKEN=(\S+)", made)[1]
         lines = [c for c, _ in blocks("Serve others") if not c.startswith(tuple(ELSEWHERE))]
         assert lines[-1] == "hf upload ann/first ./folder"
-        lines = [c.replace("https://hub.example.org", daemon.url).replace("hf_cairn_…", key) for c in lines]
+        lines = [c.replace("https://hub.example.org", daemon.url).replace("hf_…", key) for c in lines]
         env["PATH"] = f"{cairn.ROOT}/.venv/bin:{os.environ['PATH']}"
         type_lines(folder, lines, env)
         assert daemon.request("GET", "/api/models/ann/first", token=key).json()["private"] is True

@@ -1,6 +1,7 @@
 /* API keys: their text, their scopes, and the repositories they are for. */
 #include "cas/service/keys.h"
 #include "cas/service/repo.h"
+#include "index/operate.h"
 #include "support/cas_fixture.h"
 #include "token/token.h"
 
@@ -37,8 +38,53 @@ START_TEST(keys_are_random_and_of_one_form)
 	ck_assert_int_ne(first, second);
 	ck_assert_str_ne(a, b);
 	ck_assert_uint_eq(strlen(a), CAIRN_KEY_TEXT_BYTES - 1);
-	ck_assert_int_eq(strncmp(a, "hf_cairn_", 9), 0);
-	ck_assert_uint_eq(strspn(a + 9, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"), 43);
+	ck_assert_int_eq(strncmp(a, "hf_", 3), 0);
+	ck_assert_uint_eq(strspn(a + 3, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"), 49);
+}
+END_TEST
+
+/* Some programs take no key that has other characters; and a key that was copied wrongly is told from one that is not
+ * known, without a look into the index. */
+START_TEST(a_checksum_tells_a_key_that_was_changed)
+{
+	static const char CHARS[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-_";
+	char text[CAIRN_KEY_TEXT_BYTES];
+	uint8_t digest[CAIRN_SHA256_BYTES];
+	int64_t id;
+	ck_assert_int_eq(make("a", "", "read", text, &id), CAIRN_OK);
+	for (size_t i = 0; i < strlen(text); i++) {
+		char kept = text[i];
+		for (const char *c = CHARS; *c; c++) {
+			text[i] = *c;
+			ck_assert_int_eq(cairn_key_digest(text, digest), *c == kept ? CAIRN_OK : CAIRN_E_FORMAT);
+		}
+		text[i] = kept;
+	}
+	ck_assert_int_eq(cairn_key_digest(text + 3, digest), CAIRN_E_FORMAT);
+}
+END_TEST
+
+/* Computed by another program. */
+START_TEST(a_checksum_is_the_crc_of_the_text)
+{
+	uint8_t digest[CAIRN_SHA256_BYTES];
+	ck_assert_int_eq(cairn_key_digest("hf_0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefg4HWwpz", digest), CAIRN_OK);
+}
+END_TEST
+
+static enum cairn_status check(const char *text, unsigned scopes, const char *repo);
+
+/* Keys of earlier commits, which people have in their files. */
+START_TEST(a_key_of_the_first_forms_stays_good)
+{
+	static const char *const KEYS[] = {"cairn_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",
+					   "hf_cairn_-_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"};
+	for (size_t i = 0; i < 2; i++) {
+		struct cairn_index_add_key add = {.name = "old", .repo = "", .scopes = "read"};
+		ck_assert_int_eq(cairn_key_digest(KEYS[i], add.digest), CAIRN_OK);
+		ck_assert_int_eq(cairn_index_add_key(cairn_cas_index(f.cas), &add), CAIRN_OK);
+		ck_assert_int_eq(check(KEYS[i], CAIRN_TOKEN_READ, "models/a/b"), CAIRN_OK);
+	}
 }
 END_TEST
 
@@ -221,6 +267,9 @@ static Suite *keys_suite(void)
 	TCase *t = tcase_create("keys");
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_add_test(t, keys_are_random_and_of_one_form);
+	tcase_add_test(t, a_checksum_tells_a_key_that_was_changed);
+	tcase_add_test(t, a_checksum_is_the_crc_of_the_text);
+	tcase_add_test(t, a_key_of_the_first_forms_stays_good);
 	tcase_add_test(t, what_no_key_can_be_made_of);
 	tcase_add_test(t, a_key_allows_what_its_words_imply_for_its_repository);
 	tcase_add_test(t, a_revoked_key_is_listed_and_good_for_nothing);

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "cas/internal.h"
 #include "cas/service/repo.h"
+#include "hash/crc32c.h"
 #include "index/operate.h"
 #include "token/token.h"
 
@@ -10,37 +11,89 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char PREFIX[] = "hf_cairn_";
-enum { KEY_USED_EVERY_S = 3600 };
-enum { HUB_BYTES = 3 }; /* of the prefix "hf_": clients expect it, but keys are accepted without it */
+static const char KEY_HUB[] = "hf_";
+static const char KEY_OLD[] = "cairn_"; /* follows, or begins, keys of the first forms */
+static const char KEY_DIGITS[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+enum {
+	KEY_USED_EVERY_S = 3600,
+	KEY_N_DIGITS = sizeof(KEY_DIGITS) - 1,
+	KEY_HUB_BYTES = sizeof(KEY_HUB) - 1,
+	KEY_OLD_BYTES = sizeof(KEY_OLD) - 1,
+	KEY_RANDOM_MAX = 256 / KEY_N_DIGITS * KEY_N_DIGITS, /* random bytes from here on would prefer some digits */
+	KEY_POOL_BYTES = 64,
+};
+
+_Static_assert(CAIRN_KEY_TEXT_BYTES == KEY_HUB_BYTES + KEY_OLD_BYTES + CAIRN_BASE64URL_CHARS(32) + 1,
+	       "keys of all forms have one length");
 
 _Static_assert((int)CAIRN_KEY_NAME_MAX == (int)CAIRN_INDEX_SCOPE_TEXT_MAX, "what the index keeps of a name");
 
 /* --- the text of a key -------------------------------------------------------------------------------------------- */
 
+/* Writes random digits. Bytes that would make some of them likelier are skipped. */
+static enum cairn_status key_random(char out[static CAIRN_KEY_RANDOM_CHARS])
+{
+	uint8_t pool[KEY_POOL_BYTES];
+	enum cairn_status status = CAIRN_OK;
+	for (size_t n = 0, at = sizeof(pool); n < CAIRN_KEY_RANDOM_CHARS && status == CAIRN_OK;) {
+		if (at == sizeof(pool)) {
+			status = cairn_random(pool, sizeof(pool));
+			at = 0;
+		} else if (pool[at++] < KEY_RANDOM_MAX) {
+			out[n++] = KEY_DIGITS[pool[at - 1] % KEY_N_DIGITS];
+		}
+	}
+	explicit_bzero(pool, sizeof(pool));
+	return status;
+}
+
+static void key_checksum(char out[static CAIRN_KEY_CHECKSUM_CHARS], const char random[static CAIRN_KEY_RANDOM_CHARS])
+{
+	uint32_t sum = cairn_crc32c(0, random, CAIRN_KEY_RANDOM_CHARS);
+	for (size_t i = CAIRN_KEY_CHECKSUM_CHARS; i > 0; i--) {
+		out[i - 1] = KEY_DIGITS[sum % KEY_N_DIGITS];
+		sum /= KEY_N_DIGITS;
+	}
+}
+
 static enum cairn_status key_text(char out[static CAIRN_KEY_TEXT_BYTES])
 {
-	uint8_t random[CAIRN_KEY_RANDOM_BYTES];
-	enum cairn_status status = cairn_random(random, sizeof(random));
-	if (status != CAIRN_OK)
-		return status;
-	memcpy(out, PREFIX, sizeof(PREFIX) - 1);
-	cairn_base64url_encode(out + sizeof(PREFIX) - 1, random, sizeof(random));
-	explicit_bzero(random, sizeof(random));
-	return CAIRN_OK;
+	char *random = out + KEY_HUB_BYTES;
+	memset(out, 0, CAIRN_KEY_TEXT_BYTES);
+	memcpy(out, KEY_HUB, KEY_HUB_BYTES);
+	enum cairn_status status = key_random(random);
+	if (status == CAIRN_OK)
+		key_checksum(random + CAIRN_KEY_RANDOM_CHARS, random);
+	return status;
+}
+
+/* Has it the form of today's keys? @param own  what follows "hf_" */
+static bool key_is_whole(const char *own)
+{
+	char sum[CAIRN_KEY_CHECKSUM_CHARS];
+	if (strlen(own) != CAIRN_KEY_RANDOM_CHARS + CAIRN_KEY_CHECKSUM_CHARS ||
+	    strspn(own, KEY_DIGITS) != CAIRN_KEY_RANDOM_CHARS + CAIRN_KEY_CHECKSUM_CHARS)
+		return false;
+	key_checksum(sum, own);
+	return memcmp(sum, own + CAIRN_KEY_RANDOM_CHARS, sizeof(sum)) == 0;
+}
+
+/* The first keys were made without "hf_", and later ones with a word of ours after it. */
+static bool key_is_old(const char *own)
+{
+	return strlen(own) == KEY_OLD_BYTES + CAIRN_BASE64URL_CHARS(32) && strncmp(own, KEY_OLD, KEY_OLD_BYTES) == 0;
 }
 
 enum cairn_status cairn_key_digest(const char *text, uint8_t out[static CAIRN_SHA256_BYTES])
 {
-	const char *own = strncmp(text, PREFIX, HUB_BYTES) == 0 ? text + HUB_BYTES : text;
-	const char *begins = PREFIX + HUB_BYTES;
-	size_t len = strlen(own);
-	if (len != CAIRN_KEY_TEXT_BYTES - 1 - HUB_BYTES || strncmp(own, begins, strlen(begins)) != 0)
+	bool has_hub = strncmp(text, KEY_HUB, KEY_HUB_BYTES) == 0;
+	const char *own = has_hub ? text + KEY_HUB_BYTES : text;
+	if (!key_is_old(own) && !(has_hub && key_is_whole(own)))
 		return CAIRN_E_FORMAT;
 	CLEANUP(cairn_sha256_freep) struct cairn_sha256 *d = cairn_sha256_new();
 	if (!d)
 		return CAIRN_E_NOMEM;
-	cairn_sha256_add(d, own, len);
+	cairn_sha256_add(d, own, strlen(own));
 	cairn_sha256_end(d, out);
 	return CAIRN_OK;
 }

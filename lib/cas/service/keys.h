@@ -8,11 +8,11 @@
 #include "hash/crypto.h"
 
 enum {
-	CAIRN_KEY_RANDOM_BYTES = 32,
-	CAIRN_KEY_TEXT_BYTES =
-		9 + CAIRN_BASE64URL_CHARS(32) + 1, /* "hf_cairn_" and the random bytes, base64url; a zero */
-	CAIRN_KEY_NAME_MAX = 255,                  /* bytes of a key's name, and of its repository's */
-	CAIRN_KEY_KEPT_DAYS = 90,                  /* how long a key is kept after it was revoked or expired */
+	CAIRN_KEY_RANDOM_CHARS = 43, /* letters and digits: 256 bits */
+	CAIRN_KEY_CHECKSUM_CHARS = 6,
+	CAIRN_KEY_TEXT_BYTES = 3 + CAIRN_KEY_RANDOM_CHARS + CAIRN_KEY_CHECKSUM_CHARS + 1, /* "hf_"; a zero */
+	CAIRN_KEY_NAME_MAX = 255, /* bytes of a key's name, and of its repository's */
+	CAIRN_KEY_KEPT_DAYS = 90, /* how long a key is kept after it was revoked or expired */
 };
 
 /** The properties of a key that may be shown: all but the key itself. Borrowed strings. */
@@ -29,7 +29,9 @@ struct cairn_key {
 };
 
 /**
- * Makes a new random key. It begins with "hf_", because @huggingface/hub sends no other (its checkCredentials.ts).
+ * Makes a new random key: "hf_", letters and digits, and a checksum (CRC-32C, six digits to the base 62). Clients such
+ * as
+ * @huggingface/hub and llama.cpp send no key of another form.
  * Waits for the index's writer.
  * @param key  name, not empty; repo, also without its type; scopes, at least one; account; expires_unix_s. The other
  *             members are ignored
@@ -66,7 +68,8 @@ CAIRN_MUST_USE enum cairn_status cairn_cas_each_key(struct cairn_cas *cas,
 						    void (*visit)(void *ctx, const struct cairn_key *key), void *ctx);
 
 /** Computes the digest that is stored of a key. A key has 256 random bits, so a plain digest is as good as a slow one.
- * The digest is the same with and without "hf_", because the first keys were made without.
+ * Takes keys of earlier forms, too: "hf_cairn_" or "cairn_", and 32 bytes in base64url. The digest is the same with and
+ * without "hf_", because the first keys were made without.
  *  @return CAIRN_OK; CAIRN_E_FORMAT the text is not one of our keys; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_key_digest(const char *text, uint8_t out[static CAIRN_SHA256_BYTES]);
 
