@@ -21,7 +21,7 @@ bool route_body_begin_as(struct http_request *req, struct route_body *body, cons
 /** Call last in body(). Replies an error if the bytes cannot be taken. */
 void route_body_add(struct http_request *req, struct route_body *body, const uint8_t *bytes, size_t len);
 
-/** Call last in done(), if the route's body_max is over CAIRN_BODY_MEMORY_BYTES. Starts the request's job; only its
+/** Call last in done(), if the route's bodies may be over CAIRN_BODY_MEMORY_BYTES. Starts the request's job; only its
  * run() has the bytes. Replies an error if the bytes could not be kept. */
 void route_body_start(struct http_request *req, struct route_body *body);
 

@@ -65,11 +65,12 @@ struct http_route {
 	const char *const *older; /* patterns under which older clients know the resource; NULL-terminated, or NULL */
 	const char *name;         /* label of metrics and access log: the pattern's resource, never a raw path */
 	enum http_error_shape errors;
-	bool probe;                      /* for load balancers: answered even if the address has too many connections */
-	unsigned scope;                  /* enum cairn_token_scope that a token needs; 0: no token */
-	uint64_t (*body_max)(void *app); /* largest body; NULL: the route takes none */
+	bool probe;        /* for load balancers: answered even if the address has too many connections */
+	unsigned scope;    /* enum cairn_token_scope that a token needs; 0: no token */
+	uint64_t body_max; /* largest body, in bytes */
+	uint64_t (*body_max_of)(void *app);     /* the same, where a setting says it; NULL: body_max says it */
 	void (*head)(struct http_request *req); /* may be NULL */
-	void (*body)(struct http_request *req, const uint8_t *bytes, size_t len);
+	void (*body)(struct http_request *req, const uint8_t *bytes, size_t len); /* NULL: the route takes no body */
 	void (*done)(struct http_request *req);
 	void (*free)(void *state); /* may be NULL */
 };

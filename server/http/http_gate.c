@@ -273,13 +273,13 @@ static bool gate_check_length(const struct gate *g)
 {
 	struct http_request *req = g->req;
 	const struct http_route *route = req->match.route;
-	if (!route->body_max) {
+	if (!route->body) {
 		if (req->body_len == 0)
 			return true;
 		gate_refuse(g, 400, "http.body", "this resource takes no body; send the request without one");
 		return false;
 	}
-	uint64_t limit = route->body_max(req->server->options.app);
+	uint64_t limit = route->body_max_of ? route->body_max_of(req->server->options.app) : route->body_max;
 	if (req->body_len == UINT64_MAX || req->body_len <= limit) {
 		req->body_limit = limit;
 		return true;

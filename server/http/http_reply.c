@@ -149,7 +149,7 @@ void http_reply_other_etag(struct http_request *req)
 
 void http_reply_status(struct http_request *req, enum cairn_status status, const struct cairn_diag *diag)
 {
-	bool upload = req->match.route && req->match.route->body_max;
+	bool upload = req->match.route && req->match.route->body;
 	struct errors_reply e = errors_of_failure(status, diag ? diag->rule : NULL, upload);
 	if (e.code == 410) /* an upload heals it */
 		http_reply_header(req, "Cache-Control", "no-store");

@@ -58,12 +58,6 @@ static struct accounts_request *accounts_new(struct http_request *req, void (*ru
 
 /* --- bodies ------------------------------------------------------------------------------------------------------- */
 
-static uint64_t accounts_body_max(void *app)
-{
-	(void)app;
-	return ACCOUNTS_BODY_BYTES_MAX;
-}
-
 static void accounts_body(struct http_request *req, const uint8_t *bytes, size_t len)
 {
 	struct accounts_request *a = http_state(req);
@@ -250,7 +244,7 @@ const struct http_route ROUTES_ACCOUNTS[] = {
 	 .pattern = "/v1/accounts",
 	 .name = "accounts",
 	 .scope = CAIRN_TOKEN_ADMIN,
-	 .body_max = accounts_body_max,
+	 .body_max = ACCOUNTS_BODY_BYTES_MAX,
 	 .head = accounts_post_head,
 	 .body = accounts_body,
 	 .done = accounts_post_done,
@@ -265,7 +259,7 @@ const struct http_route ROUTES_ACCOUNTS[] = {
 	 .pattern = "/v1/accounts/{account}",
 	 .name = "accounts",
 	 .scope = CAIRN_TOKEN_ADMIN,
-	 .body_max = accounts_body_max,
+	 .body_max = ACCOUNTS_BODY_BYTES_MAX,
 	 .head = accounts_disable_head,
 	 .body = accounts_body,
 	 .done = accounts_disable_done,
@@ -280,7 +274,7 @@ const struct http_route ROUTES_ACCOUNTS[] = {
 	 .pattern = "/v1/accounts/{account}/members",
 	 .name = "accounts",
 	 .scope = CAIRN_TOKEN_ADMIN,
-	 .body_max = accounts_body_max,
+	 .body_max = ACCOUNTS_BODY_BYTES_MAX,
 	 .head = accounts_member_head,
 	 .body = accounts_body,
 	 .done = accounts_member_done,

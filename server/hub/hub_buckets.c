@@ -44,12 +44,6 @@ static struct buckets_request *buckets_new(struct http_request *req, void (*run)
 
 /* --- bodies ------------------------------------------------------------------------------------------------------- */
 
-static uint64_t buckets_body_max(void *app)
-{
-	(void)app;
-	return BUCKETS_BODY_BYTES_MAX;
-}
-
 static void buckets_begin(struct http_request *req, void (*run)(struct hub_call *call))
 {
 	struct buckets_request *r = buckets_new(req, run, hub_repo_show, true);
@@ -259,7 +253,7 @@ const struct http_route ROUTES_BUCKETS[] = {
 	 .pattern = "/api/buckets/{namespace}/{name}",
 	 .name = "bucket",
 	 .errors = HTTP_ERRORS_HUB,
-	 .body_max = buckets_body_max,
+	 .body_max = BUCKETS_BODY_BYTES_MAX,
 	 .head = buckets_post_head,
 	 .body = hub_repo_body,
 	 .done = buckets_post_done,
@@ -274,7 +268,7 @@ const struct http_route ROUTES_BUCKETS[] = {
 	 .pattern = "/api/buckets/{namespace}/{name}/settings",
 	 .name = "bucket-settings",
 	 .errors = HTTP_ERRORS_HUB,
-	 .body_max = buckets_body_max,
+	 .body_max = BUCKETS_BODY_BYTES_MAX,
 	 .head = buckets_settings_head,
 	 .body = hub_repo_body,
 	 .done = buckets_settings_done,

@@ -27,12 +27,6 @@ static void card_free(void *state)
 	free(c);
 }
 
-static uint64_t card_body_max(void *app)
-{
-	(void)app;
-	return CARD_BODY_BYTES_MAX;
-}
-
 /* Checks the card. On a worker, since 4 MiB take long. */
 static void card_judge(struct route_job *job)
 {
@@ -118,7 +112,7 @@ const struct http_route ROUTES_CARD[] = {
 	 .pattern = "/api/validate-yaml",
 	 .name = "validate-yaml",
 	 .errors = HTTP_ERRORS_HUB,
-	 .body_max = card_body_max,
+	 .body_max = CARD_BODY_BYTES_MAX,
 	 .head = card_head,
 	 .body = card_body,
 	 .done = card_done,

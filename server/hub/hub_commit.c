@@ -176,12 +176,6 @@ static void commit_preupload(struct hub_call *call)
 	cairn_json_close(&w);
 }
 
-static uint64_t commit_preupload_max(void *app)
-{
-	(void)app;
-	return COMMIT_PREUPLOAD_BYTES_MAX;
-}
-
 static void commit_preupload_head(struct http_request *req)
 {
 	commit_begin(req, commit_preupload);
@@ -241,12 +235,6 @@ static void commit_make(struct hub_call *call)
 		commit_put_made(c, &oid);
 }
 
-static uint64_t commit_max(void *app)
-{
-	(void)app;
-	return COMMIT_BYTES_MAX;
-}
-
 static void commit_head(struct http_request *req)
 {
 	commit_begin(req, commit_make);
@@ -257,7 +245,7 @@ const struct http_route ROUTES_COMMIT[] = {
 	 .pattern = "/api/{type}/{namespace}/{name}/preupload/{revision*}",
 	 .name = "repo-preupload",
 	 .errors = HTTP_ERRORS_HUB,
-	 .body_max = commit_preupload_max,
+	 .body_max = COMMIT_PREUPLOAD_BYTES_MAX,
 	 .head = commit_preupload_head,
 	 .body = hub_repo_body,
 	 .done = hub_repo_done,
@@ -266,7 +254,7 @@ const struct http_route ROUTES_COMMIT[] = {
 	 .pattern = "/api/{type}/{namespace}/{name}/commit/{revision*}",
 	 .name = "repo-commit",
 	 .errors = HTTP_ERRORS_HUB,
-	 .body_max = commit_max,
+	 .body_max = COMMIT_BYTES_MAX,
 	 .head = commit_head,
 	 .body = hub_repo_body,
 	 .done = hub_repo_done,

@@ -51,12 +51,6 @@ static void duplicate_run(struct hub_call *call)
 	call->status = CAIRN_OK;
 }
 
-static uint64_t duplicate_body_max(void *app)
-{
-	(void)app;
-	return DUPLICATE_BODY_BYTES_MAX;
-}
-
 static void duplicate_head(struct http_request *req)
 {
 	struct duplicate_request *d = hub_repo_new_git(req, sizeof(*d), duplicate_run, hub_repo_show);
@@ -169,12 +163,6 @@ static void duplicate_files_run(struct hub_call *call)
 		duplicate_put_failed(d);
 }
 
-static uint64_t duplicate_files_body_max(void *app)
-{
-	(void)app;
-	return DUPLICATE_FILES_BODY_BYTES_MAX;
-}
-
 static void duplicate_files_head(struct http_request *req)
 {
 	struct duplicate_files *d = hub_repo_new_git(req, sizeof(*d), duplicate_files_run, hub_repo_show);
@@ -186,7 +174,7 @@ const struct http_route ROUTES_DUPLICATE[] = {
 	 .pattern = "/api/{type}/{namespace}/{name}/duplicate",
 	 .name = "repo-duplicate",
 	 .errors = HTTP_ERRORS_HUB,
-	 .body_max = duplicate_body_max,
+	 .body_max = DUPLICATE_BODY_BYTES_MAX,
 	 .head = duplicate_head,
 	 .body = hub_repo_body,
 	 .done = duplicate_done,
@@ -195,7 +183,7 @@ const struct http_route ROUTES_DUPLICATE[] = {
 	 .pattern = "/api/{type}/{namespace}/{name}/lfs-files/duplicate",
 	 .name = "repo-duplicate",
 	 .errors = HTTP_ERRORS_HUB,
-	 .body_max = duplicate_files_body_max,
+	 .body_max = DUPLICATE_FILES_BODY_BYTES_MAX,
 	 .head = duplicate_files_head,
 	 .body = hub_repo_body,
 	 .done = hub_repo_done,

@@ -244,12 +244,6 @@ static void history_drop_ref(struct hub_call *call)
 	cairn_buf_printf(&call->answer, "{}");
 }
 
-static uint64_t history_body_max(void *app)
-{
-	(void)app;
-	return HISTORY_BODY_BYTES_MAX;
-}
-
 static void history_refuse_body(struct http_request *req, const char *expected)
 {
 	hub_reply_error(req, 400, NULL, "repo.body", expected);
@@ -352,7 +346,7 @@ const struct http_route ROUTES_HISTORY[] = {
 	 .pattern = "/api/{type}/{namespace}/{name}/branch/{branch*}",
 	 .name = "repo-branch",
 	 .errors = HTTP_ERRORS_HUB,
-	 .body_max = history_body_max,
+	 .body_max = HISTORY_BODY_BYTES_MAX,
 	 .head = history_branch_head,
 	 .body = hub_repo_body,
 	 .done = history_branch_done,
@@ -367,7 +361,7 @@ const struct http_route ROUTES_HISTORY[] = {
 	 .pattern = "/api/{type}/{namespace}/{name}/super-squash/{branch*}",
 	 .name = "repo-squash",
 	 .errors = HTTP_ERRORS_HUB,
-	 .body_max = history_body_max,
+	 .body_max = HISTORY_BODY_BYTES_MAX,
 	 .head = history_squash_head,
 	 .body = hub_repo_body,
 	 .done = history_squash_done,
@@ -376,7 +370,7 @@ const struct http_route ROUTES_HISTORY[] = {
 	 .pattern = "/api/{type}/{namespace}/{name}/tag/{revision*}",
 	 .name = "repo-tag",
 	 .errors = HTTP_ERRORS_HUB,
-	 .body_max = history_body_max,
+	 .body_max = HISTORY_BODY_BYTES_MAX,
 	 .head = history_tag_head,
 	 .body = hub_repo_body,
 	 .done = history_tag_done,

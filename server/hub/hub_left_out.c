@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+enum { LEFT_OUT_BODY_BYTES_MAX = 65536 }; /* of a body that nobody reads */
+
 static void left_out_likes(struct http_request *req)
 {
 	hub_reply_left_out(req, "Likes are not kept here");
@@ -53,13 +55,6 @@ static void left_out_git(struct http_request *req)
 				   "hf upload do that here, and git lfs keeps large files here\n";
 	http_reply_header(req, "X-Error-Code", "NotImplemented");
 	http_reply_bytes(req, 501, "text/plain; charset=utf-8", (const uint8_t *)TEXT, sizeof(TEXT) - 1, NULL, NULL);
-}
-
-/* Bodies are ignored. */
-static uint64_t left_out_body_max(void *app)
-{
-	(void)app;
-	return 65536;
 }
 
 static void left_out_body(struct http_request *req, const uint8_t *bytes, size_t len)
@@ -127,7 +122,7 @@ const struct http_route ROUTES_LEFT_OUT[] = {
 	 .pattern = "/api/{type}/{namespace}/{name}/like",
 	 .name = "left-out",
 	 .errors = HTTP_ERRORS_HUB,
-	 .body_max = left_out_body_max,
+	 .body_max = LEFT_OUT_BODY_BYTES_MAX,
 	 .body = left_out_body,
 	 .done = left_out_likes},
 	{.method = "DELETE",
@@ -139,14 +134,14 @@ const struct http_route ROUTES_LEFT_OUT[] = {
 	 .pattern = "/api/{type}/{namespace}/{name}/discussions/{number}/comment",
 	 .name = "left-out",
 	 .errors = HTTP_ERRORS_HUB,
-	 .body_max = left_out_body_max,
+	 .body_max = LEFT_OUT_BODY_BYTES_MAX,
 	 .body = left_out_body,
 	 .done = left_out_discussions},
 	{.method = "POST",
 	 .pattern = "/api/{type}/{namespace}/{name}/discussions/{number}/title",
 	 .name = "left-out",
 	 .errors = HTTP_ERRORS_HUB,
-	 .body_max = left_out_body_max,
+	 .body_max = LEFT_OUT_BODY_BYTES_MAX,
 	 .body = left_out_body,
 	 .done = left_out_discussions},
 	{.method = "GET",
@@ -158,7 +153,7 @@ const struct http_route ROUTES_LEFT_OUT[] = {
 	 .pattern = "/api/collections",
 	 .name = "left-out",
 	 .errors = HTTP_ERRORS_HUB,
-	 .body_max = left_out_body_max,
+	 .body_max = LEFT_OUT_BODY_BYTES_MAX,
 	 .body = left_out_body,
 	 .done = left_out_collections},
 	{.method = "GET",
@@ -170,7 +165,7 @@ const struct http_route ROUTES_LEFT_OUT[] = {
 	 .pattern = "/api/settings/webhooks",
 	 .name = "left-out",
 	 .errors = HTTP_ERRORS_HUB,
-	 .body_max = left_out_body_max,
+	 .body_max = LEFT_OUT_BODY_BYTES_MAX,
 	 .body = left_out_body,
 	 .done = left_out_webhooks},
 	{.method = "GET",
@@ -182,7 +177,7 @@ const struct http_route ROUTES_LEFT_OUT[] = {
 	 .pattern = "/api/jobs/{namespace}",
 	 .name = "left-out",
 	 .errors = HTTP_ERRORS_HUB,
-	 .body_max = left_out_body_max,
+	 .body_max = LEFT_OUT_BODY_BYTES_MAX,
 	 .body = left_out_body,
 	 .done = left_out_jobs},
 	{.method = "GET",

@@ -264,12 +264,6 @@ static void lfs_show(struct http_request *req, struct hub_call *call)
 
 /* --- routes ------------------------------------------------------------------------------------------------------- */
 
-static uint64_t lfs_body_max(void *app)
-{
-	(void)app;
-	return LFS_BODY_BYTES_MAX;
-}
-
 static void lfs_begin(struct http_request *req, enum cairn_index_repo_kind kind)
 {
 	struct lfs_request *l = hub_repo_new(req, sizeof(*l), kind, lfs_answer, lfs_show);
@@ -304,7 +298,7 @@ const struct http_route ROUTES_LFS[] = {
 	 .pattern = "/{namespace}/{name}/info/lfs/objects/batch",
 	 .name = "lfs-batch",
 	 .errors = HTTP_ERRORS_LFS,
-	 .body_max = lfs_body_max,
+	 .body_max = LFS_BODY_BYTES_MAX,
 	 .head = lfs_begin_model,
 	 .body = hub_repo_body,
 	 .done = hub_repo_done,
@@ -313,7 +307,7 @@ const struct http_route ROUTES_LFS[] = {
 	 .pattern = "/datasets/{namespace}/{name}/info/lfs/objects/batch",
 	 .name = "lfs-batch",
 	 .errors = HTTP_ERRORS_LFS,
-	 .body_max = lfs_body_max,
+	 .body_max = LFS_BODY_BYTES_MAX,
 	 .head = lfs_begin_dataset,
 	 .body = hub_repo_body,
 	 .done = hub_repo_done,
@@ -322,7 +316,7 @@ const struct http_route ROUTES_LFS[] = {
 	 .pattern = "/spaces/{namespace}/{name}/info/lfs/objects/batch",
 	 .name = "lfs-batch",
 	 .errors = HTTP_ERRORS_LFS,
-	 .body_max = lfs_body_max,
+	 .body_max = LFS_BODY_BYTES_MAX,
 	 .head = lfs_begin_space,
 	 .body = hub_repo_body,
 	 .done = hub_repo_done,

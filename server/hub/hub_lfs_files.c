@@ -89,12 +89,6 @@ static void files_delete(struct hub_call *call)
 	cairn_buf_printf(&call->answer, "{}");
 }
 
-static uint64_t files_body_max(void *app)
-{
-	(void)app;
-	return FILES_BODY_BYTES_MAX;
-}
-
 static void files_batch_head(struct http_request *req)
 {
 	struct files_request *f = hub_repo_new_git(req, sizeof(*f), files_delete, hub_repo_show);
@@ -139,7 +133,7 @@ const struct http_route ROUTES_LFS_FILES[] = {
 	 .pattern = "/api/{type}/{namespace}/{name}/lfs-files/batch",
 	 .name = "repo-lfs-files",
 	 .errors = HTTP_ERRORS_HUB,
-	 .body_max = files_body_max,
+	 .body_max = FILES_BODY_BYTES_MAX,
 	 .head = files_batch_head,
 	 .body = hub_repo_body,
 	 .done = files_batch_done,

@@ -169,12 +169,6 @@ static void object_put_done(struct http_request *req)
 	http_resume(req);
 }
 
-static uint64_t object_put_max(void *app)
-{
-	(void)app;
-	return CAIRN_HUB_INGEST_BYTES_MAX;
-}
-
 /* --- fetching ----------------------------------------------------------------------------------------------------- */
 
 struct object_get {
@@ -298,7 +292,7 @@ const struct http_route ROUTES_LFS_OBJECTS[] = {
 	 .pattern = "/lfs/{repo}/{sha256}",
 	 .name = "lfs-object",
 	 .errors = HTTP_ERRORS_LFS,
-	 .body_max = object_put_max,
+	 .body_max = CAIRN_HUB_INGEST_BYTES_MAX,
 	 .head = object_put_head,
 	 .body = object_put_body,
 	 .done = object_put_done,

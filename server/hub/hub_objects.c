@@ -135,12 +135,6 @@ static void objects_get_some(struct http_request *req)
 
 /* --- bodies ------------------------------------------------------------------------------------------------------- */
 
-static uint64_t objects_body_max(void *app)
-{
-	(void)app;
-	return OBJECTS_BODY_BYTES_MAX;
-}
-
 /* --- paths-info --------------------------------------------------------------------------------------------------- */
 
 static enum cairn_status objects_put_path(struct objects_request *o, struct cairn_json_out *w, const char *path)
@@ -242,7 +236,7 @@ const struct http_route ROUTES_OBJECTS[] = {
 	 .pattern = "/api/buckets/{namespace}/{name}/paths-info",
 	 .name = "bucket-paths-info",
 	 .errors = HTTP_ERRORS_HUB,
-	 .body_max = objects_body_max,
+	 .body_max = OBJECTS_BODY_BYTES_MAX,
 	 .head = objects_paths_head,
 	 .body = hub_repo_body,
 	 .done = hub_repo_done,
@@ -251,7 +245,7 @@ const struct http_route ROUTES_OBJECTS[] = {
 	 .pattern = "/api/buckets/{namespace}/{name}/batch",
 	 .name = "bucket-batch",
 	 .errors = HTTP_ERRORS_HUB,
-	 .body_max = objects_body_max,
+	 .body_max = OBJECTS_BODY_BYTES_MAX,
 	 .head = objects_batch_head,
 	 .body = hub_repo_body,
 	 .done = hub_repo_done,

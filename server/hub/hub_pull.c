@@ -222,12 +222,6 @@ static void pull_get(struct http_request *req)
 
 /* --- changing ----------------------------------------------------------------------------------------------------- */
 
-static uint64_t pull_body_max(void *app)
-{
-	(void)app;
-	return PULL_BODY_BYTES_MAX;
-}
-
 static const char *pull_text(const struct pull_request *p, const char *member)
 {
 	const char *text = cairn_json_text_of(p->json, member);
@@ -340,7 +334,7 @@ const struct http_route ROUTES_PULL[] = {
 	 .pattern = "/api/{type}/{namespace}/{name}/discussions",
 	 .name = "repo-pull",
 	 .errors = HTTP_ERRORS_HUB,
-	 .body_max = pull_body_max,
+	 .body_max = PULL_BODY_BYTES_MAX,
 	 .head = pull_make_head,
 	 .body = hub_repo_body,
 	 .done = pull_make_done,
@@ -355,7 +349,7 @@ const struct http_route ROUTES_PULL[] = {
 	 .pattern = "/api/{type}/{namespace}/{name}/discussions/{number}/merge",
 	 .name = "repo-pull",
 	 .errors = HTTP_ERRORS_HUB,
-	 .body_max = pull_body_max,
+	 .body_max = PULL_BODY_BYTES_MAX,
 	 .head = pull_merge_head,
 	 .body = hub_repo_body,
 	 .done = pull_merge_done,
@@ -364,7 +358,7 @@ const struct http_route ROUTES_PULL[] = {
 	 .pattern = "/api/{type}/{namespace}/{name}/discussions/{number}/status",
 	 .name = "repo-pull",
 	 .errors = HTTP_ERRORS_HUB,
-	 .body_max = pull_body_max,
+	 .body_max = PULL_BODY_BYTES_MAX,
 	 .head = pull_status_head,
 	 .body = hub_repo_body,
 	 .done = pull_status_done,

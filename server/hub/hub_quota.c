@@ -159,12 +159,6 @@ static void quota_get(struct http_request *req)
 
 /* --- setting ------------------------------------------------------------------------------------------------------ */
 
-static uint64_t quota_body_max(void *app)
-{
-	(void)app;
-	return QUOTA_BODY_BYTES_MAX;
-}
-
 static void quota_post_head(struct http_request *req)
 {
 	struct quota_request *q = route_job_new(req, sizeof(*q), quota_run, quota_reply);
@@ -218,7 +212,7 @@ const struct http_route ROUTES_QUOTA[] = {
 	 .pattern = "/v1/quotas",
 	 .name = "quotas",
 	 .scope = CAIRN_TOKEN_ADMIN,
-	 .body_max = quota_body_max,
+	 .body_max = QUOTA_BODY_BYTES_MAX,
 	 .head = quota_post_head,
 	 .body = quota_post_body,
 	 .done = quota_post_done,

@@ -39,18 +39,6 @@ static void repos_free(void *state)
 
 /* --- bodies ------------------------------------------------------------------------------------------------------- */
 
-static uint64_t repos_body_max(void *app)
-{
-	(void)app;
-	return REPOS_BODY_BYTES_MAX;
-}
-
-static uint64_t repos_new_body_max(void *app)
-{
-	(void)app;
-	return REPOS_NEW_BODY_BYTES_MAX;
-}
-
 /* Begins a request whose body names the repository. */
 static void repos_begin(struct http_request *req, void (*run)(struct hub_call *call))
 {
@@ -346,7 +334,7 @@ const struct http_route ROUTES_REPOS[] = {
 	 .pattern = "/api/repos/create",
 	 .name = "repos-create",
 	 .errors = HTTP_ERRORS_HUB,
-	 .body_max = repos_new_body_max,
+	 .body_max = REPOS_NEW_BODY_BYTES_MAX,
 	 .head = repos_create_head,
 	 .body = hub_repo_body,
 	 .done = hub_repo_done,
@@ -355,7 +343,7 @@ const struct http_route ROUTES_REPOS[] = {
 	 .pattern = "/api/repos/delete",
 	 .name = "repos-delete",
 	 .errors = HTTP_ERRORS_HUB,
-	 .body_max = repos_body_max,
+	 .body_max = REPOS_BODY_BYTES_MAX,
 	 .head = repos_delete_head,
 	 .body = hub_repo_body,
 	 .done = repos_delete_done,
@@ -364,7 +352,7 @@ const struct http_route ROUTES_REPOS[] = {
 	 .pattern = "/api/repos/move",
 	 .name = "repos-move",
 	 .errors = HTTP_ERRORS_HUB,
-	 .body_max = repos_body_max,
+	 .body_max = REPOS_BODY_BYTES_MAX,
 	 .head = repos_move_head,
 	 .body = hub_repo_body,
 	 .done = repos_move_done,
@@ -373,7 +361,7 @@ const struct http_route ROUTES_REPOS[] = {
 	 .pattern = "/api/{type}/{namespace}/{name}/settings",
 	 .name = "repo-settings",
 	 .errors = HTTP_ERRORS_HUB,
-	 .body_max = repos_body_max,
+	 .body_max = REPOS_BODY_BYTES_MAX,
 	 .head = repos_settings_head,
 	 .body = hub_repo_body,
 	 .done = repos_settings_done,

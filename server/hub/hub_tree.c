@@ -105,12 +105,6 @@ static void tree_get(struct http_request *req)
 
 /* --- paths-info --------------------------------------------------------------------------------------------------- */
 
-static uint64_t tree_body_max(void *app)
-{
-	(void)app;
-	return TREE_BODY_BYTES_MAX;
-}
-
 /* Writes the entry of a path; missing paths are left out. */
 static void tree_tell_path(struct tree_request *t, const char *path)
 {
@@ -214,7 +208,7 @@ const struct http_route ROUTES_TREE[] = {
 	 .pattern = "/api/{type}/{namespace}/{name}/paths-info/{revision*}",
 	 .name = "repo-paths-info",
 	 .errors = HTTP_ERRORS_HUB,
-	 .body_max = tree_body_max,
+	 .body_max = TREE_BODY_BYTES_MAX,
 	 .head = tree_paths_head,
 	 .body = hub_repo_body,
 	 .done = hub_repo_done,

@@ -41,7 +41,6 @@ void *page_get_new(struct http_request *req, size_t bytes, void (*build)(struct 
 /** Does what page_get_new() does, for a form. Call from head(); page_body() and page_done() do the rest. Only forms
  * from pages of this server are accepted. */
 void *page_post_new(struct http_request *req, size_t bytes, void (*build)(struct page *page));
-uint64_t page_body_max(void *app);
 void page_body(struct http_request *req, const uint8_t *bytes, size_t len);
 void page_done(struct http_request *req);
 /** For a form with files: build() parses the body itself. */

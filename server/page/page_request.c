@@ -187,12 +187,6 @@ void *page_post_new(struct http_request *req, size_t bytes, void (*build)(struct
 	return page;
 }
 
-uint64_t page_body_max(void *app)
-{
-	(void)app;
-	return PAGE_FORM_BYTES_MAX;
-}
-
 void page_body(struct http_request *req, const uint8_t *bytes, size_t len)
 {
 	struct page *page = http_state(req);

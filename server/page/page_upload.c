@@ -169,12 +169,6 @@ static void upload_head(struct http_request *req)
 	http_sender(req, &p->sender);
 }
 
-static uint64_t upload_max(void *app)
-{
-	(void)app;
-	return UPLOAD_BYTES_MAX;
-}
-
 const struct http_route ROUTES_PAGE_UPLOAD[] = {
 	{.method = "GET",
 	 .pattern = "/datasets/{namespace}/{name}/upload/{place*}",
@@ -186,7 +180,7 @@ const struct http_route ROUTES_PAGE_UPLOAD[] = {
 	 .pattern = "/datasets/{namespace}/{name}/upload/{place*}",
 	 .name = "page-upload",
 	 .errors = HTTP_ERRORS_PAGE,
-	 .body_max = upload_max,
+	 .body_max = UPLOAD_BYTES_MAX,
 	 .head = upload_head,
 	 .body = page_body,
 	 .done = page_done_files,
@@ -201,7 +195,7 @@ const struct http_route ROUTES_PAGE_UPLOAD[] = {
 	 .pattern = "/spaces/{namespace}/{name}/upload/{place*}",
 	 .name = "page-upload",
 	 .errors = HTTP_ERRORS_PAGE,
-	 .body_max = upload_max,
+	 .body_max = UPLOAD_BYTES_MAX,
 	 .head = upload_head,
 	 .body = page_body,
 	 .done = page_done_files,
@@ -216,7 +210,7 @@ const struct http_route ROUTES_PAGE_UPLOAD[] = {
 	 .pattern = "/kernels/{namespace}/{name}/upload/{place*}",
 	 .name = "page-upload",
 	 .errors = HTTP_ERRORS_PAGE,
-	 .body_max = upload_max,
+	 .body_max = UPLOAD_BYTES_MAX,
 	 .head = upload_head,
 	 .body = page_body,
 	 .done = page_done_files,
@@ -231,7 +225,7 @@ const struct http_route ROUTES_PAGE_UPLOAD[] = {
 	 .pattern = "/{namespace}/{name}/upload/{place*}",
 	 .name = "page-upload",
 	 .errors = HTTP_ERRORS_PAGE,
-	 .body_max = upload_max,
+	 .body_max = UPLOAD_BYTES_MAX,
 	 .head = upload_head,
 	 .body = page_body,
 	 .done = page_done_files,

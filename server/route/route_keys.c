@@ -74,12 +74,6 @@ static void keys_write(struct cairn_json_out *w, const struct cairn_key *key)
 
 /* --- making one --------------------------------------------------------------------------------------------------- */
 
-static uint64_t keys_body_max(void *app)
-{
-	(void)app;
-	return KEYS_BODY_BYTES_MAX;
-}
-
 static void keys_make(struct route_job *job)
 {
 	struct keys_request *k = (struct keys_request *)job;
@@ -236,7 +230,7 @@ const struct http_route ROUTES_KEYS[] = {
 	 .pattern = "/v1/keys",
 	 .name = "keys",
 	 .scope = CAIRN_TOKEN_ADMIN,
-	 .body_max = keys_body_max,
+	 .body_max = KEYS_BODY_BYTES_MAX,
 	 .head = keys_post_head,
 	 .body = keys_post_body,
 	 .done = keys_post_done,

@@ -257,12 +257,6 @@ static void plan_batch(struct http_request *req)
 		route_job_start(req);
 }
 
-static uint64_t plan_post_max(void *app)
-{
-	(void)app;
-	return PLAN_POST_BYTES_MAX;
-}
-
 static void plan_post_head(struct http_request *req)
 {
 	struct plan_request *p = plan_new(req);
@@ -312,7 +306,7 @@ const struct http_route ROUTES_RECONSTRUCTIONS[] = {
 	 .older = (const char *const[]){"/reconstructions", NULL},
 	 .name = "reconstructions-batch",
 	 .scope = CAIRN_TOKEN_READ,
-	 .body_max = plan_post_max,
+	 .body_max = PLAN_POST_BYTES_MAX,
 	 .head = plan_post_head,
 	 .body = plan_post_body,
 	 .done = plan_post_done,

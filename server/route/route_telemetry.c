@@ -18,12 +18,6 @@ enum {
 
 /* --- POST --------------------------------------------------------------------------------------------------------- */
 
-static uint64_t telemetry_body_max(void *app)
-{
-	(void)app;
-	return TELEMETRY_BODY_BYTES_MAX;
-}
-
 struct telemetry_request {
 	struct route_job job;
 	struct route_body body;
@@ -151,7 +145,7 @@ const struct http_route ROUTES_TELEMETRY[] = {
 	 .pattern = "/v1/telemetry",
 	 .name = "telemetry",
 	 .scope = CAIRN_TOKEN_READ,
-	 .body_max = telemetry_body_max,
+	 .body_max = TELEMETRY_BODY_BYTES_MAX,
 	 .head = telemetry_post_head,
 	 .body = telemetry_post_body,
 	 .done = telemetry_post_done,

@@ -210,12 +210,6 @@ static void xorbs_head(struct http_request *req)
 	xorbs_ask(req, xorbs_reply_head);
 }
 
-static uint64_t grants_body_max(void *app)
-{
-	(void)app;
-	return GRANT_BODY_BYTES_MAX;
-}
-
 static void grants_body(struct http_request *req, const uint8_t *bytes, size_t len)
 {
 	/* Ignores the body: length and checksum for a direct upload, which is never granted. */
@@ -246,7 +240,7 @@ const struct http_route ROUTES_XORBS[] = {
 	 .older = (const char *const[]){"/xorbs/{prefix}/{hash}", "/xorb/{prefix}/{hash}", NULL},
 	 .name = "xorbs",
 	 .scope = CAIRN_TOKEN_WRITE,
-	 .body_max = xorbs_body_max,
+	 .body_max_of = xorbs_body_max,
 	 .head = xorbs_post_head,
 	 .body = xorbs_post_body,
 	 .done = xorbs_post_done,
@@ -262,7 +256,7 @@ const struct http_route ROUTES_XORBS[] = {
 	 .pattern = "/v1/xorb-grants/{prefix}/{hash}",
 	 .name = "xorb-grants",
 	 .scope = CAIRN_TOKEN_WRITE,
-	 .body_max = grants_body_max,
+	 .body_max = GRANT_BODY_BYTES_MAX,
 	 .body = grants_body,
 	 .done = grants_post,
 	 .free = free},

@@ -197,12 +197,6 @@ static uint64_t fixture_body_max(void *app)
 	return FIXTURE_BODY_MAX;
 }
 
-static uint64_t fixture_big_max(void *app)
-{
-	(void)app;
-	return FIXTURE_BIG_MAX;
-}
-
 static void route_take(struct http_request *req, const uint8_t *bytes, size_t len)
 {
 	struct fixture_state *s = http_state(req);
@@ -345,21 +339,21 @@ static const struct http_route ROUTES_STATEFUL[] = {
 	{.method = "POST",
 	 .pattern = "/upload",
 	 .name = "upload",
-	 .body_max = fixture_body_max,
+	 .body_max_of = fixture_body_max,
 	 FIXTURE_STATEFUL,
 	 .body = route_take,
 	 .done = route_taken},
 	{.method = "POST",
 	 .pattern = "/big",
 	 .name = "big",
-	 .body_max = fixture_big_max,
+	 .body_max = FIXTURE_BIG_MAX,
 	 FIXTURE_STATEFUL,
 	 .body = route_take,
 	 .done = route_taken},
 	{.method = "POST",
 	 .pattern = "/no-head",
 	 .name = "no-head",
-	 .body_max = fixture_big_max,
+	 .body_max = FIXTURE_BIG_MAX,
 	 .head = route_no_head,
 	 .body = route_take,
 	 .done = route_taken,
@@ -367,7 +361,7 @@ static const struct http_route ROUTES_STATEFUL[] = {
 	{.method = "POST",
 	 .pattern = "/no-midway",
 	 .name = "no-midway",
-	 .body_max = fixture_big_max,
+	 .body_max = FIXTURE_BIG_MAX,
 	 FIXTURE_STATEFUL,
 	 .body = route_no_midway,
 	 .done = route_taken},
