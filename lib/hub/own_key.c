@@ -47,7 +47,8 @@ enum cairn_status cairn_hub_make_own_key(struct cairn_cas *cas, const struct cai
 				      .repo = "",
 				      .scopes = writing ? "write" : "read",
 				      .account = asker->account.name,
-				      .expires_unix_s = asker->key_expires_unix_s};
+				      .expires_unix_s = asker->key_expires_unix_s,
+				      .parent = asker->key};
 	const struct cairn_key_limits limits = {.good_max = CAIRN_HUB_OWN_KEYS_MAX,
 						.kept_max = CAIRN_HUB_KEPT_KEYS_MAX};
 	enum cairn_status status = cairn_cas_make_limited_key(cas, &key, &limits, repo, text, &id, diag);

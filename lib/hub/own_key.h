@@ -10,7 +10,8 @@ enum {
 };
 
 /**
- * Makes a key for the asker's own account. The key expires no later than the key of the request. Waits for the index's
+ * Makes a key for the asker's own account. The key expires no later than the key of the request,
+ * and is revoked with it. Waits for the index's
  * writer.
  * @param name     for people; not empty
  * @param writing  the key may also write
@@ -24,9 +25,9 @@ CAIRN_MUST_USE enum cairn_status cairn_hub_make_own_key(struct cairn_cas *cas, c
 							char text[static CAIRN_KEY_TEXT_BYTES],
 							struct cairn_diag *diag);
 
-/** Revokes a key of the asker's own account, for which the key of the request must be allowed to write. The sessions
- * and tokens that were got with the revoked key end. Waits for the index's writer. @return CAIRN_OK; CAIRN_E_NOT_FOUND
- * the account has no such key (key.unknown); CAIRN_E_DENIED as above; as a write */
+/** Revokes a key of the asker's own account and those made with it, for which the key of the request must be allowed to
+ * write. The sessions and tokens that were got with the revoked key end. Waits for the index's writer. @return
+ * CAIRN_OK; CAIRN_E_NOT_FOUND the account has no such key (key.unknown); CAIRN_E_DENIED as above; as a write */
 CAIRN_MUST_USE enum cairn_status cairn_hub_revoke_own_key(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
 							  int64_t id, struct cairn_diag *diag);
 

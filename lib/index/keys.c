@@ -8,22 +8,26 @@
 #include <string.h>
 
 #define KEYS                                                                                                           \
-	"SELECT k.id, k.digest, k.name, k.repo, k.scopes, k.created, k.revoked, k.account, a.name, k.expires, k.used"  \
-	" FROM api_key k LEFT JOIN account a ON a.id = k.account"
+	"SELECT k.id, k.digest, k.name, k.repo, k.scopes, k.created, k.revoked, k.account, a.name, k.expires, k.used," \
+	" k.parent FROM api_key k LEFT JOIN account a ON a.id = k.account"
 
 CAIRN_SQL(KEYS_FIND, KEYS " WHERE k.digest = $1");
 CAIRN_SQL(KEYS_EACH, KEYS " WHERE k.id > $1 ORDER BY k.id LIMIT $2");
 /* Used by engines on this machine only. */
 CAIRN_SQL(KEYS_GOOD, "SELECT 1 FROM api_key k LEFT JOIN account a ON a.id = k.account WHERE k.id = $1"
 		     " AND k.revoked IS NULL AND a.disabled IS NULL AND (k.expires IS NULL OR k.expires > $2)");
-CAIRN_SQL(KEYS_ADD, "INSERT INTO api_key(digest, name, repo, scopes, created, account, expires)"
-		    " VALUES($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING RETURNING id");
+CAIRN_SQL(KEYS_ADD, "INSERT INTO api_key(digest, name, repo, scopes, created, account, expires, parent)"
+		    " VALUES($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT DO NOTHING RETURNING id");
 /* No race: writes run one after the other. */
 CAIRN_SQL(KEYS_COUNT, "SELECT count(*) FILTER (WHERE revoked IS NULL AND (expires IS NULL OR expires > $2)), count(*)"
 		      " FROM api_key WHERE account = $1");
 CAIRN_SQL(KEYS_HAS, "SELECT 1 FROM api_key WHERE id = $1");
-/* Keeps the time of the first revocation. */
-CAIRN_SQL(KEYS_REVOKE, "UPDATE api_key SET revoked = $2 WHERE id = $1 AND revoked IS NULL RETURNING id");
+CAIRN_SQL(KEYS_IS_THERE, "SELECT 1 FROM api_key WHERE id = $1 AND revoked IS NULL");
+/* Keeps the time of the first revocation. Keys that were made with a revoked one are revoked, too. */
+CAIRN_SQL(KEYS_REVOKE, "WITH RECURSIVE gone(id) AS (SELECT id FROM api_key WHERE id = $1 AND revoked IS NULL"
+		       " UNION SELECT k.id FROM gone JOIN api_key k ON k.parent = gone.id)"
+		       " UPDATE api_key SET revoked = $2 WHERE id IN (SELECT id FROM gone) AND revoked IS NULL"
+		       " RETURNING id");
 CAIRN_SQL(KEYS_USE, "UPDATE api_key SET used = $2 WHERE id = $1");
 
 /* --- reading ------------------------------------------------------------------------------------------------------ */
@@ -37,6 +41,7 @@ static enum cairn_status keys_row(struct cairn_db_rows *row, struct cairn_index_
 		.account = cairn_db_get_int(row, 7),
 		.expires_unix_s = cairn_db_get_int(row, 9),
 		.used_unix_s = cairn_db_get_int(row, 10),
+		.parent = cairn_db_get_int(row, 11),
 	};
 	cairn_db_get_fixed(row, 1, out->digest, sizeof(out->digest));
 	cairn_db_get_text(row, 2, out->name, sizeof(out->name));
@@ -102,6 +107,19 @@ static enum cairn_status keys_many(const struct cairn_index_add_key *add, int64_
 	return CAIRN_OK;
 }
 
+/* Is the key that makes another one still good? It may have been revoked since the request began. */
+static enum cairn_status keys_check_parent(struct cairn_index_tx *tx, struct cairn_index_add_key *add)
+{
+	CLEANUP(cairn_db_end) struct cairn_db_rows rows = {0};
+	enum cairn_status status =
+		add->parent ? cairn_db_find(tx->db, &rows, &KEYS_IS_THERE, CAIRN_ARGS(cairn_db_int(add->parent)))
+			    : CAIRN_OK;
+	return status != CAIRN_E_NOT_FOUND
+		       ? status
+		       : cairn_fail(&add->write.diag, CAIRN_E_DENIED, "key.unknown", CAIRN_NO_OFFSET,
+				    "the key that should make this one was revoked meanwhile");
+}
+
 static enum cairn_status keys_check(struct cairn_index_tx *tx, struct cairn_index_add_key *add)
 {
 	CLEANUP(cairn_db_end) struct cairn_db_rows rows = {0};
@@ -123,7 +141,9 @@ static bool keys_fit(const struct cairn_index_add_key *add)
 enum cairn_status cairn_records_add_key(struct cairn_index_tx *tx, struct cairn_index_add_key *add)
 {
 	CLEANUP(cairn_db_end) struct cairn_db_rows rows = {0};
-	enum cairn_status status = keys_check(tx, add);
+	enum cairn_status status = keys_check_parent(tx, add);
+	if (status == CAIRN_OK)
+		status = keys_check(tx, add);
 	if (status == CAIRN_OK)
 		status = !keys_fit(add) ? CAIRN_E_NOT_FOUND
 					: cairn_db_find(tx->db, &rows, &KEYS_ADD,
@@ -132,7 +152,8 @@ enum cairn_status cairn_records_add_key(struct cairn_index_tx *tx, struct cairn_
 								   cairn_db_text(add->scopes),
 								   cairn_db_int(cairn_clock_unix_s()),
 								   cairn_db_int_or_null(add->account),
-								   cairn_db_int_or_null(add->expires_unix_s)));
+								   cairn_db_int_or_null(add->expires_unix_s),
+								   cairn_db_int_or_null(add->parent)));
 	if (status == CAIRN_E_NOT_FOUND)
 		return cairn_fail(&add->write.diag, CAIRN_E_CONFLICT, "key.known", CAIRN_NO_OFFSET,
 				  "this key is known already, or its name is too long; make another");

@@ -81,6 +81,7 @@ struct cairn_index_key {
 	int64_t expires_unix_s; /* refused from then on; 0: never */
 	int64_t used_unix_s;    /* last use, to about an hour; 0: not known */
 	int64_t account;        /* whose it is; 0: the operator's */
+	int64_t parent;         /* key that it was made with; 0: none */
 	char account_name[CAIRN_INDEX_ACCOUNT_NAME_MAX + 1];
 };
 
@@ -106,13 +107,15 @@ struct cairn_index_add_key {
 	const char *name, *repo, *scopes;   /* borrowed; struct cairn_index_key */
 	int64_t account;                    /* 0: the operator's */
 	int64_t expires_unix_s;             /* 0: never */
+	int64_t parent;                     /* key that makes it, and must not be revoked; 0: none */
 	uint32_t good_max;                  /* refuse unless its account has fewer good keys; 0: any number */
 	uint32_t kept_max;                  /* and fewer keys of any kind; likewise */
 	int64_t id;                         /* result */
 };
 CAIRN_MUST_USE enum cairn_status cairn_index_add_key(struct cairn_index *ix, struct cairn_index_add_key *add);
 
-/** Revokes a key. CAIRN_E_NOT_FOUND: no key has this number (key.unknown). */
+/** Revokes a key, and with it the keys that were made with it. CAIRN_E_NOT_FOUND: no key has this number
+ * (key.unknown). */
 struct cairn_index_revoke_key {
 	struct cairn_index_write write;
 	int64_t id;

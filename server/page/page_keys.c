@@ -44,7 +44,9 @@ static void keys_put_times(struct cairn_buf *b, const struct cairn_key *key, int
 /* Appends a button to revoke a key. A read-only key cannot revoke any. */
 static void keys_put_revoke(struct cairn_buf *b, const struct cairn_key *key, bool current)
 {
-	html(b, current ? "<details class=\"sure\"><summary>Revoke</summary><p>It signs you out.</p>" : "");
+	html(b, current ? "<details class=\"sure\"><summary>Revoke</summary><p>It signs you out, and revokes the "
+			  "keys that were made with it.</p>"
+			: "");
 	html(b,
 	     "<form method=\"post\" action=\"/settings/keys/revoke\"><input type=\"hidden\" name=\"id\" value=\"%ld\">"
 	     "<button class=\"danger\" aria-label=\"Revoke ",
@@ -118,7 +120,7 @@ static void keys_build(struct page *page)
 	page_begin(page, "Keys", CRUMBS, 2);
 	html(b,
 	     "<h1>Keys</h1>\n<p>A key stands for you: in <code>HF_TOKEN</code>, for <code>git</code> as the password, "
-	     "and to sign in here.</p>\n");
+	     "and to sign in here. A key that is revoked takes along the keys that were made with it.</p>\n");
 	page_put_notice(page);
 	if (made[0]) {
 		html(b,

@@ -411,6 +411,26 @@ def test_keys(people, enter):
     assert enter("operator").get("/settings/keys").status == 403
 
 
+def test_a_key_goes_with_the_one_it_was_made_with(people, enter):
+    """And with the one that made that; tokens and sessions of all of them end."""
+    ann = enter("ann")
+
+    def more(visitor):
+        return re.search(rb"hf_cairn_[\w-]{43}", visitor.send("/settings/keys", name="more", may="write").body)[0].decode()
+
+    first = more(ann)
+    child = more(Visitor(people.server).sign_in(first))
+    visitor = Visitor(people.server).sign_in(child)
+    rows = [row for row in ann.page("/settings/keys").iter("tr") if row.find(".//input") is not None]
+    numbers = sorted(int(row.find(".//input").get("value")) for row in rows)
+    is_away(ann.send("/settings/keys/revoke", id=numbers[-2]), "/settings/keys")
+    for key in (first, child):
+        assert people.server.get("/api/whoami-v2", token=key).status == 401
+    is_away(visitor.get("/settings/keys"), "/login")
+    assert ann.get("/settings/keys").status == 200
+    assert "revokes the keys that were made with it" in text(ann.page("/settings/keys"))
+
+
 def test_a_key_does_not_outlive_the_one_it_was_made_with(start, issuer, tmp_path, clock):
     people = people_of(start, issuer, tmp_path / "home", test_clock=clock.path)
     short = make_key(people.server, issuer.token("admin"), account="ann", scope="write", expires_s=3600)["key"]

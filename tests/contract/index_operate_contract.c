@@ -92,6 +92,46 @@ START_TEST(keys)
 }
 END_TEST
 
+/* @return the number of the key */
+static int64_t add_child(uint64_t number, int64_t parent, enum cairn_status wanted)
+{
+	struct cairn_index_add_key add = {.name = "child", .repo = "", .scopes = "write", .parent = parent};
+	struct cairn_hash digest = fx_hash("key", number);
+	memcpy(add.digest, digest.b, sizeof(add.digest));
+	ck_assert_int_eq(cairn_index_add_key(fx_index, &add), wanted);
+	return add.id;
+}
+
+static bool is_good(int64_t id)
+{
+	bool good;
+	ck_assert_int_eq(cairn_index_key_is_good(fx_index, id, &good), CAIRN_OK);
+	return good;
+}
+
+START_TEST(keys_go_with_the_key_that_made_them)
+{
+	int64_t first, other;
+	bool revoked;
+	ck_assert_int_eq(add_key(1, "first", "write", &first), CAIRN_OK);
+	ck_assert_int_eq(add_key(2, "other", "write", &other), CAIRN_OK);
+	int64_t child = add_child(3, first, CAIRN_OK), grandchild = add_child(4, child, CAIRN_OK);
+	int64_t stranger = add_child(5, other, CAIRN_OK);
+	struct cairn_index_key key;
+	struct cairn_hash digest = fx_hash("key", 4);
+	ck_assert_int_eq(cairn_index_key(fx_index, digest.b, &key), CAIRN_OK);
+	ck_assert_int_eq(key.parent, child);
+	ck_assert_int_eq(revoke_key(first, &revoked), CAIRN_OK);
+	ck_assert(revoked && !is_good(first) && !is_good(child) && !is_good(grandchild));
+	ck_assert(is_good(other) && is_good(stranger));
+	ck_assert_int_eq(revoke_key(child, &revoked), CAIRN_OK);
+	ck_assert(!revoked);
+	(void)add_child(6, child, CAIRN_E_DENIED);
+	(void)add_child(6, 99, CAIRN_E_DENIED);
+	(void)add_child(6, other, CAIRN_OK);
+}
+END_TEST
+
 START_TEST(key_texts_at_their_limits)
 {
 	char name[257], scopes[65];
@@ -297,6 +337,7 @@ int main(int argc, char **argv)
 	TCase *t = tcase_create("operate");
 	tcase_add_checked_fixture(t, fx_set_up, fx_tear_down);
 	tcase_add_test(t, keys);
+	tcase_add_test(t, keys_go_with_the_key_that_made_them);
 	tcase_add_test(t, key_texts_at_their_limits);
 	tcase_add_test(t, the_life_of_a_key);
 	tcase_add_test(t, an_account_has_so_many_keys_and_no_more);

@@ -87,7 +87,7 @@ static const struct known {
 	/* An operator's list of all quotas. */
 	{"QUOTA_EACH", 7},
 	/* Making a key: old keys are trimmed, so the table stays small. */
-	{"KEYS_COUNT", 1},
+	{"KEYS_REVOKE", 2}, /* the keys that go */
 };
 
 static unsigned steps_max(const char *name)

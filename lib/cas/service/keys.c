@@ -150,6 +150,7 @@ enum cairn_status cairn_cas_make_limited_key(struct cairn_cas *cas, const struct
 	add.repo = repo;
 	add.scopes = key->scopes;
 	add.expires_unix_s = key->expires_unix_s;
+	add.parent = key->parent;
 	status = cairn_index_add_key(cas->index, &add);
 	*diag = add.write.diag;
 	*id = add.id;
@@ -191,6 +192,7 @@ static void key_visit(void *ctx, const struct cairn_index_key *row)
 		.used_unix_s = row->used_unix_s,
 		.revoked = row->revoked_unix_s != 0,
 		.account = row->account_name,
+		.parent = row->parent,
 	};
 	walk->visit(walk->ctx, &key);
 }

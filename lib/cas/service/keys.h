@@ -26,6 +26,7 @@ struct cairn_key {
 	int64_t used_unix_s;    /* when it was last used, to about an hour; 0: not known */
 	bool revoked;
 	const char *account; /* name of its account; empty: the operator's */
+	int64_t parent;      /* key that it was made with, and goes with; 0: none */
 };
 
 /**
@@ -33,8 +34,8 @@ struct cairn_key {
  * as
  * @huggingface/hub and llama.cpp send no key of another form.
  * Waits for the index's writer.
- * @param key  name, not empty; repo, also without its type; scopes, at least one; account; expires_unix_s. The other
- *             members are ignored
+ * @param key  name, not empty; repo, also without its type; scopes, at least one; account; expires_unix_s; parent. The
+ * other members are ignored
  * @param[out] repo  full name of key->repo
  * @param[out] text  the key itself, which is stored nowhere
  * @return CAIRN_OK; CAIRN_E_USAGE a member is wrong or too long; CAIRN_E_NOT_FOUND no such account
@@ -58,7 +59,8 @@ CAIRN_MUST_USE enum cairn_status cairn_cas_make_limited_key(struct cairn_cas *ca
 							    char text[static CAIRN_KEY_TEXT_BYTES], int64_t *id,
 							    struct cairn_diag *diag);
 
-/** Revokes a key. Tokens that were got with it are refused from now on. Waits for the index's writer.
+/** Revokes a key, and the keys that were made with it. Tokens that were got with them are refused from now on. Waits
+ * for the index's writer.
  *  @param[out] revoked  false: it was revoked before
  *  @return CAIRN_OK; CAIRN_E_NOT_FOUND (key.unknown); as a write */
 CAIRN_MUST_USE enum cairn_status cairn_cas_revoke_key(struct cairn_cas *cas, int64_t id, bool *revoked);
