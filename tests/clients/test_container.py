@@ -1,14 +1,19 @@
 """The container as it is meant to be run: not root, read-only, no capabilities; its data outlive it."""
 
 import datetime
+import ipaddress
 import json
 import os
+import re
+import socket
 import subprocess
+import urllib.request
 import uuid
 import zlib
 
 import cairn
 import pytest
+import test_readme
 import xet
 
 TIMEOUT_S = 900
@@ -51,7 +56,7 @@ class Container(cairn.Daemon):
     def remove(self):
         docker("stop", "-t", "40", self.name)
         code = self.inspect()["State"]["ExitCode"]
-        docker("rm", self.name)
+        docker("rm", "-v", self.name)
         assert code == 0
 
 
@@ -70,7 +75,7 @@ def names():
     container, volume = f"cairn-test-{suffix}", f"cairn-test-{suffix}"
     docker("volume", "create", volume)
     yield container, volume
-    docker("rm", "-f", container, check=False)
+    docker("rm", "-fv", container, check=False)
     docker("volume", "rm", "-f", volume, check=False)
 
 
@@ -109,6 +114,34 @@ def test_upload_query_and_return(image, names, make):
     assert server.get(chunk, token=token).body == first.body
     assert server.put_xorb(xorb, token=token).json() == {"was_inserted": False}
     server.remove()
+
+
+def test_the_lines_of_readme(image, names, tmp_path):
+    """As printed, but for names, a free port, and the machine's address on the bridge between containers in place of HOST. Then Ann uploads, as the page goes on."""
+    name, volume = names
+    bridge = json.loads(docker("network", "inspect", "bridge").stdout)[0]["IPAM"]["Config"][0]
+    host = bridge.get("Gateway") or str(ipaddress.ip_network(bridge["Subnet"])[1])
+    with socket.socket() as one:
+        one.bind((host, 0))
+        port = one.getsockname()[1]
+    typed = [command for command, _ in test_readme.blocks("Serve others")]
+    lines = [line for line in typed if line.startswith("docker run ")]
+    assert len(lines) == 2
+    for was, now in (("cairn:/data", f"{volume}:/data"), (" cairn:dev ", f" {image} "), ("--name cairn ", f"--name {name} "), ("HOST:8080", f"{host}:{port}"), ("-p 8080:", f"-p {port}:")):
+        assert any(was in line for line in lines), was
+        lines = [line.replace(was, now) for line in lines]
+    made, _ = (subprocess.run(line, shell=True, check=True, capture_output=True, text=True, timeout=TIMEOUT_S).stdout for line in lines)
+    cairn.wait_until("the container to be healthy", lambda: json.loads(docker("inspect", name).stdout)[0]["State"]["Health"]["Status"] == "healthy", 90)
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "README.md").write_text("# First\n")
+    [upload] = [line for line in typed if line.startswith("hf upload ")]
+    env = cairn.Daemon(tmp_path).environment() | {"HOME": str(tmp_path)} | dict(re.findall(r"export (HF_\w+)=(\S+)", made)) | {"HF_HUB_DISABLE_TELEMETRY": "1"}
+    assert env["HF_ENDPOINT"] == f"http://{host}:{port}"
+    done = subprocess.run(f"{cairn.ROOT}/.venv/bin/{upload}", shell=True, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr[-2000:]
+    asked = urllib.request.Request(env["HF_ENDPOINT"] + "/api/models/ann/first", headers={"Authorization": "Bearer " + env["HF_TOKEN"]})
+    with urllib.request.urlopen(asked, timeout=30) as answer:
+        assert json.load(answer)["private"] is True
 
 
 def test_image_is_small_and_says_what_it_is(image):
