@@ -14,12 +14,12 @@ PAGE = (cairn.ROOT / "README.md").read_text()
 SECTIONS = {s.split("\n", 1)[0]: s for s in re.split(r"(?m)^## ", PAGE)[1:]}
 # Lines that are typed elsewhere, or otherwise, and why.
 ELSEWHERE = {
-    "./dev run ": "the fixture starts the daemon; ./dev run ends only with it",
+    "./dev run ": "tests/systems/first_day types it, and the lines of the next two sections, with nothing in their place",
     "./dev test ": "it is what runs this",
-    "./dev package ": "tests/systems/packages types it, and the two lines below, in a bare system",
+    "./dev package ": "tests/systems/boot_packages types it, and the two lines below, in a bare system that is booted",
     "cairn init ann --url": "see above",
     "runuser -u cairn": "see above",
-    "docker run ": "needs Docker",
+    "docker run ": "test_container types it",
 }
 INSTEAD = {"python3 -m venv ~/hub && ~/hub/bin/pip install huggingface_hub": f"ln -s {cairn.ROOT}/.venv ~/hub"}  # without a download
 
