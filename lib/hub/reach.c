@@ -53,7 +53,7 @@ enum cairn_status cairn_hub_reach_may_read(const struct cairn_hub_reach *reach, 
 	*may = repo->gate == CAIRN_INDEX_GATE_NONE;
 	if (*may)
 		return CAIRN_OK;
-	enum cairn_status status = cairn_hub_access_in(reach->cas, reach->asker, repo->account, &access);
+	enum cairn_status status = cairn_hub_access_to(reach->cas, reach->asker, repo, &access);
 	*may = status == CAIRN_OK && access >= CAIRN_HUB_READ;
 	return status;
 }

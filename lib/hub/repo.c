@@ -2,11 +2,13 @@
 
 #include "hub/commit.h"
 #include "hub/name.h"
+#include "index/quota.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 _Static_assert((int)CAIRN_HUB_NAME_MAX == (int)CAIRN_INDEX_REPO_NAME_MAX, "what the index keeps of a name");
 
@@ -27,6 +29,30 @@ enum cairn_status cairn_hub_access_in(struct cairn_cas *cas, const struct cairn_
 	if (asker->kind == CAIRN_HUB_ACCOUNT)
 		status = cairn_index_role(cairn_cas_index(cas), account, asker->account.id, &role);
 	*out = cairn_hub_access(asker, account, role);
+	return status;
+}
+
+/* Is it the repository that the asker's key is for? */
+static bool repo_is_keys(const struct cairn_hub_asker *asker, const struct cairn_index_repo *repo)
+{
+	char name[CAIRN_KEY_NAME_MAX + 1];
+	if (!asker->key_repo[0] || repo->id == 0)
+		return false;
+	int n = snprintf(name, sizeof(name), "%s/%s/%s", cairn_index_kind_name(repo->kind), repo->account_name,
+			 repo->name);
+	return n > 0 && (size_t)n < sizeof(name) && strcasecmp(name, asker->key_repo) == 0;
+}
+
+enum cairn_status cairn_hub_access_to(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
+				      const struct cairn_index_repo *repo, enum cairn_hub_access *out)
+{
+	if (!repo_is_keys(asker, repo))
+		return cairn_hub_access_in(cas, asker, repo->account, out);
+	struct cairn_hub_asker unbound = *asker;
+	unbound.key_repo[0] = '\0';
+	enum cairn_status status = cairn_hub_access_in(cas, &unbound, repo->account, out);
+	if (*out > CAIRN_HUB_WRITE)
+		*out = CAIRN_HUB_WRITE;
 	return status;
 }
 
@@ -52,7 +78,7 @@ enum cairn_status cairn_hub_find_repo(struct cairn_cas *cas, const struct cairn_
 	if (status != CAIRN_OK && status != CAIRN_E_NOT_FOUND)
 		return status;
 	bool found = status == CAIRN_OK;
-	status = cairn_hub_access_in(cas, asker, out->account, &access);
+	status = cairn_hub_access_to(cas, asker, out, &access);
 	if (status != CAIRN_OK)
 		return status;
 	if (!found || asker->shut_out || (out->is_private && access < CAIRN_HUB_READ))

@@ -15,6 +15,11 @@
 CAIRN_MUST_USE enum cairn_status cairn_hub_access_in(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
 						     int64_t account, enum cairn_hub_access *out);
 
+/** Finds what the asker may do with a repository. A key for one repository gives no more than WRITE, and only in that
+ *  one: by its full name, whatever its case, and not by a former name. @return CAIRN_OK; as index and store */
+CAIRN_MUST_USE enum cairn_status cairn_hub_access_to(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
+						     const struct cairn_index_repo *repo, enum cairn_hub_access *out);
+
 /**
  * Finds a repository to which the asker has the access that is needed.
  * @param need  CAIRN_HUB_SEE: to show its metadata; CAIRN_HUB_READ: to read its files, which everybody may do for a

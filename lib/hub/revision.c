@@ -116,7 +116,7 @@ static enum cairn_status revision_find_commit(struct cairn_cas *cas, const struc
 	enum cairn_status status = cairn_index_find_commit(ix, repo->id, id, CAIRN_INDEX_REACHED, out);
 	if (status != CAIRN_E_NOT_FOUND)
 		return status;
-	status = cairn_hub_access_in(cas, asker, repo->account, &access);
+	status = cairn_hub_access_to(cas, asker, repo, &access);
 	if (status != CAIRN_OK)
 		return status;
 	return access < CAIRN_HUB_WRITE ? CAIRN_E_NOT_FOUND

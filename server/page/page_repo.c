@@ -115,7 +115,7 @@ bool page_repo_begin(struct page *page, enum page_repo_tab tab, const struct pag
 	char title[2 * CAIRN_INDEX_REPO_NAME_MAX + 2];
 	struct page_crumb all[PAGE_CRUMBS_MAX + 2] = {{account, repo->account_name}, {self, repo->name}};
 	struct hub_call *call = &page->hub.call;
-	call->status = cairn_hub_access_in(page_cas(page), &call->asker, repo->account, &page->access);
+	call->status = cairn_hub_access_to(page_cas(page), &call->asker, repo, &page->access);
 	if (call->status != CAIRN_OK)
 		return false;
 	(void)snprintf(account, sizeof(account), "/%s", repo->account_name);

@@ -735,8 +735,40 @@ def test_tokens_of_repositories(people, admin):
         assert people.ask("GET", f"/api/models/ann/one/xet-read-token/{revision}", "nobody").status == 200, revision
     assert people.ask("GET", "/api/models/ann/one/xet-write-token/main", "nobody").status == 401
     assert people.ask("GET", "/api/models/ann/one/xet-write-token/main", "bob").status == 403
-    people.keys["narrow"] = make_key(people.server, admin, repo="models/ann/one", scope="write")["key"]
-    assert people.ask("GET", "/api/models/ann/one/xet-write-token/main", "narrow").status == 403
+
+
+def test_a_key_for_one_repository(people, admin, data, tmp_path):
+    """It works there, private or not, as far as its account may, and opens nothing else that takes a right."""
+    for repo, private in (("ann/one", True), ("ann/two", True), ("ann/open", False)):
+        make(people, repo, private=private)
+        done(commit(people, text("f", repo), repo=f"models/{repo}"))
+    make(people, "ann/one", type="dataset")
+    narrow = {"repo": "models/Ann/One", "account": "ann"}
+    people.keys |= {scope: make_key(people.server, admin, scope=scope, **narrow)["key"] for scope in ("write", "read", "admin")}
+    people.keys["bob's"] = make_key(people.server, admin, repo="models/ann/one", scope="write", account="bob")["key"]
+    people.keys["operator's"] = make_key(people.server, admin, repo="models/ann/one", scope="write")["key"]
+    (tmp_path / "up").mkdir()
+    (tmp_path / "up" / "big.bin").write_bytes(data)
+    (tmp_path / "up" / "a.txt").write_bytes(b"text")
+    people.hf("upload", "ann/one", tmp_path / "up", ".", who="write")
+    assert people.ask("GET", "/ann/one/resolve/main/big.bin", "read").body == data
+    lfs = {"operation": "upload", "transfers": ["basic"], "objects": [{"oid": "0" * 64, "size": 1}]}
+    for who, status in (("write", 200), ("admin", 200), ("operator's", 200), ("read", 403), ("bob's", 404), ("bob", 404)):
+        assert commit(people, text("g", who), who=who).status == status, who
+        assert people.ask("GET", "/api/models/ann/one/xet-write-token/main", who).status == status, who
+        assert people.ask("POST", "/ann/one.git/info/lfs/objects/batch", who, lfs).status == status, who
+    for who in ("write", "admin", "operator's", "read"):
+        assert people.ask("GET", "/ann/one/resolve/main/f", who).body == b"ann/one"
+        assert people.ask("GET", "/ann/two/resolve/main/f", who).status == 404 and commit(people, text("g", "x"), repo="models/ann/two", who=who).status == 404
+        assert people.ask("GET", "/ann/open/resolve/main/f", who).body == b"ann/open", "as for everybody"
+        for repo in ("models/ann/open", "datasets/ann/one"):
+            assert commit(people, text("g", "x"), repo=repo, who=who).status == 403, (who, repo)
+            assert people.ask("GET", f"/api/{repo}/xet-write-token/main", who).status == 403
+        assert people.ask("PUT", "/api/models/ann/one/settings", who, {"private": False}).status == 403, "no settings"
+        assert people.ask("DELETE", "/api/repos/delete", who, {"name": "one", "organization": "ann"}).status == 403
+        assert people.ask("POST", "/api/repos/create", who, {"name": "new", "organization": "ann"}).status == 403
+    assert people.ask("POST", "/api/repos/move", "ann", {"fromRepo": "ann/one", "toRepo": "ann/three", "type": "model"}).status == 200
+    assert people.ask("GET", "/ann/one/resolve/main/f", "write").status == 404, "it does not follow a move"
 
 
 def test_without_tokens(server, tmp_path, data):
