@@ -6,13 +6,16 @@
 #include "hub/lfs.h"
 #include "hub/tree.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 void cairn_hub_lfs_files_fini(struct cairn_hub_lfs_files *files)
 {
-	for (uint32_t i = 0; i < files->n; i++)
+	for (uint32_t i = 0; i < files->n; i++) {
 		free(files->all[i].path);
+		free(files->all[i].ref);
+	}
 	free(files->all);
 	*files = (struct cairn_hub_lfs_files){0};
 }
@@ -31,12 +34,23 @@ static void files_take(void *ctx, const struct cairn_cas_owned *file)
 	files->n++;
 }
 
+enum {
+	FILES_OF_COMMIT = 10,    /* paths whose reading takes as long as finding a commit */
+	FILES_COMMITS_PAGE = 64, /* commits that are looked up at once */
+};
+
 struct files_paths {
 	struct cairn_hub_lfs_files *files;
 	int64_t *commits; /* for each of files->all, the commit that added it */
+	const char *ref;  /* to which the commit at hand belongs */
 	uint32_t n_seen, n_named;
 	bool no_memory;
 };
+
+static bool files_look_on(const struct files_paths *p)
+{
+	return p->n_named < p->files->n && p->n_seen < CAIRN_HUB_LFS_PATHS_MAX && !p->no_memory;
+}
 
 static bool files_take_path(void *ctx, const struct cairn_index_entry *entry)
 {
@@ -47,19 +61,112 @@ static bool files_take_path(void *ctx, const struct cairn_index_entry *entry)
 		if (one->path || memcmp(one->sha256, entry->sha256, sizeof(one->sha256)) != 0)
 			continue;
 		one->path = cairn_hub_entry_path_new(entry);
-		p->no_memory |= !one->path;
+		one->ref = strdup(p->ref);
+		p->no_memory |= !one->path || !one->ref;
 		p->commits[i] = entry->commit;
 		p->n_named++;
 	}
-	return p->n_named < p->files->n && p->n_seen < CAIRN_HUB_LFS_PATHS_MAX;
+	return files_look_on(p);
 }
 
-/* Finds the paths of the files on main. */
-static enum cairn_status files_name(struct cairn_cas *cas, const struct cairn_index_commit *head, struct files_paths *p,
-				    struct cairn_diag *diag)
+/* Finds the paths of the files in a commit. */
+static enum cairn_status files_name(struct cairn_cas *cas, const struct cairn_index_commit *commit,
+				    struct files_paths *p, struct cairn_diag *diag)
 {
-	enum cairn_status status = cairn_hub_list_all(cas, head, files_take_path, p, diag);
+	p->n_seen += FILES_OF_COMMIT;
+	enum cairn_status status = cairn_hub_list_all(cas, commit, files_take_path, p, diag);
+	if (status == CAIRN_E_NOT_FOUND) /* it has no entries, or has gone */
+		status = CAIRN_OK;
 	return status == CAIRN_OK && p->no_memory ? CAIRN_E_NOMEM : status;
+}
+
+struct files_commits {
+	struct cairn_index_commit all[FILES_COMMITS_PAGE];
+	uint32_t n;
+};
+
+static void files_take_commit(void *ctx, const struct cairn_index_commit *commit, const char *message)
+{
+	struct files_commits *page = ctx;
+	(void)message;
+	if (page->n < FILES_COMMITS_PAGE)
+		page->all[page->n++] = *commit;
+}
+
+/* Finds the paths of the files in the commits before a head. */
+static enum cairn_status files_name_before(struct cairn_cas *cas, const struct cairn_index_commit *head,
+					   struct files_paths *p, struct cairn_diag *diag)
+{
+	struct files_commits *page = malloc(sizeof(*page));
+	enum cairn_status status = page ? CAIRN_OK : CAIRN_E_NOMEM;
+	uint64_t skip = 1;
+	do {
+		if (status != CAIRN_OK || !files_look_on(p))
+			break;
+		page->n = 0;
+		status = cairn_hub_each_commit(cas, head, skip, FILES_COMMITS_PAGE, files_take_commit, page);
+		for (uint32_t i = 0; i < page->n && status == CAIRN_OK && files_look_on(p); i++)
+			status = files_name(cas, &page->all[i], p, diag);
+		skip += page->n;
+	} while (page->n == FILES_COMMITS_PAGE);
+	free(page);
+	return status;
+}
+
+struct files_refs {
+	char (*names)[CAIRN_INDEX_REF_NAME_MAX + 16]; /* owned; as revisions */
+	uint32_t n;
+	bool no_memory;
+};
+
+static bool files_take_ref(void *ctx, const struct cairn_index_ref_row *ref)
+{
+	static const char *const PLACES[] = {
+		[CAIRN_INDEX_BRANCH] = "", [CAIRN_INDEX_TAG] = "refs/tags/", [CAIRN_INDEX_PULL] = "refs/pr/"};
+	struct files_refs *refs = ctx;
+	void *more = reallocarray(refs->names, refs->n + 1, sizeof(*refs->names));
+	refs->no_memory = !more;
+	if (!more)
+		return false;
+	refs->names = more;
+	(void)snprintf(refs->names[refs->n++], sizeof(*refs->names), "%s%s", PLACES[ref->kind], ref->name);
+	return refs->n < CAIRN_HUB_LFS_PATHS_MAX / FILES_OF_COMMIT;
+}
+
+/* Looks at the heads of all refs, main first, or at the commits before them. */
+static enum cairn_status files_name_refs(struct cairn_cas *cas, const struct cairn_index_repo *repo,
+					 const struct files_refs *refs, bool before, struct files_paths *p,
+					 struct cairn_diag *diag)
+{
+	enum cairn_status status = CAIRN_OK;
+	for (uint32_t i = 0; i <= refs->n && status == CAIRN_OK && files_look_on(p); i++) {
+		struct cairn_index_commit head;
+		struct cairn_diag gone = {0};
+		p->ref = i == 0 ? CAIRN_HUB_MAIN : refs->names[i - 1];
+		if (i > 0 && strcmp(p->ref, CAIRN_HUB_MAIN) == 0)
+			continue;
+		status = cairn_hub_find_ref(cas, repo, p->ref, &head, &gone);
+		if (status == CAIRN_OK)
+			status = before ? files_name_before(cas, &head, p, diag) : files_name(cas, &head, p, diag);
+		else if (status == CAIRN_E_NOT_FOUND) /* it was deleted meanwhile */
+			status = CAIRN_OK;
+	}
+	return status;
+}
+
+static enum cairn_status files_name_all(struct cairn_cas *cas, const struct cairn_index_repo *repo,
+					struct files_paths *p, struct cairn_diag *diag)
+{
+	struct files_refs refs = {.n = 0};
+	enum cairn_status status = cairn_hub_each_ref(cas, repo, files_take_ref, &refs);
+	if (status == CAIRN_OK && refs.no_memory)
+		status = CAIRN_E_NOMEM;
+	if (status == CAIRN_OK)
+		status = files_name_refs(cas, repo, &refs, false, p, diag);
+	if (status == CAIRN_OK)
+		status = files_name_refs(cas, repo, &refs, true, p, diag);
+	free(refs.names);
+	return status;
 }
 
 static enum cairn_status files_date(struct cairn_cas *cas, const struct cairn_index_repo *repo, struct files_paths *p)
@@ -85,7 +192,6 @@ enum cairn_status cairn_hub_lfs_files(struct cairn_cas *cas, const struct cairn_
 {
 	char owner[CAIRN_INDEX_OWNER_BYTES];
 	const struct cairn_cas_files_after behind = {.hash = after};
-	struct cairn_index_commit head;
 	struct files_paths paths = {.files = out};
 	*out = (struct cairn_hub_lfs_files){0};
 	out->all = calloc(CAIRN_FILES_PAGE_MAX, sizeof(*out->all));
@@ -94,11 +200,9 @@ enum cairn_status cairn_hub_lfs_files(struct cairn_cas *cas, const struct cairn_
 	cairn_index_repo_owner(owner, repo->id);
 	enum cairn_status status =
 		cairn_cas_each_file(cas, owner, &behind, CAIRN_HUB_LFS_FILES_MAX, files_take, out, &out->more);
-	if (status == CAIRN_OK)
-		status = cairn_hub_find_ref(cas, repo, CAIRN_HUB_MAIN, &head, diag);
 	paths.commits = calloc(out->n + 1, sizeof(*paths.commits));
 	if (status == CAIRN_OK)
-		status = paths.commits ? files_name(cas, &head, &paths, diag) : CAIRN_E_NOMEM;
+		status = paths.commits ? files_name_all(cas, repo, &paths, diag) : CAIRN_E_NOMEM;
 	if (status == CAIRN_OK)
 		status = files_date(cas, repo, &paths);
 	free(paths.commits);

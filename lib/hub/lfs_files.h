@@ -7,7 +7,7 @@
 enum {
 	CAIRN_HUB_LFS_FILES_MAX = 500,            /* files of a page */
 	CAIRN_HUB_LFS_DELETIONS_MAX = 1000,       /* files that one request deletes */
-	CAIRN_HUB_LFS_PATHS_MAX = 60000,          /* paths of main that are read to find a file's name */
+	CAIRN_HUB_LFS_PATHS_MAX = 120000,         /* paths that are read to find the names of a page's files */
 	CAIRN_HUB_LFS_SCAN_MAX = 2 * 1000 * 1000, /* entries of all branches that one deletion reads */
 };
 
@@ -16,7 +16,8 @@ struct cairn_hub_lfs_file {
 	struct cairn_hash hash;
 	uint8_t sha256[CAIRN_SHA256_BYTES]; /* as the uploader claimed */
 	uint64_t size_bytes;
-	char *path;             /* its path at main; owned by the list. NULL: not among the paths read */
+	char *path;             /* a path that it has, or had; owned by the list. NULL: not among the paths read */
+	char *ref;              /* with the path: the revision that has it, or had it; owned by the list */
 	int64_t pushed_unix_ms; /* of the commit that put it there; else the repository's creation, the earliest
 				   possible */
 };
@@ -30,7 +31,8 @@ struct cairn_hub_lfs_files {
 };
 void cairn_hub_lfs_files_fini(struct cairn_hub_lfs_files *files);
 
-/** Reads a page of the files that have a SHA-256. @param after  begin behind this hash; NULL: at the first
+/** Reads a page of the files that have a SHA-256. A file's path is looked for at main, then at the other branches, tags
+ *  and pull requests, and then in the commits before them. @param after  begin behind this hash; NULL: at the first
  *  @return CAIRN_OK; CAIRN_E_NOT_FOUND (revision.unknown); as index and store */
 CAIRN_MUST_USE enum cairn_status cairn_hub_lfs_files(struct cairn_cas *cas, const struct cairn_index_repo *repo,
 						     const struct cairn_hash *after, struct cairn_hub_lfs_files *out,

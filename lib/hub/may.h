@@ -12,7 +12,8 @@ enum cairn_hub_access {
 	CAIRN_HUB_ADMIN, /* change its settings, rename it, delete it */
 };
 
-/** Returns the access of an asker. A key without write scope gives at most READ, a key for one repository only SEE (cairn_hub_access_to()).
+/** Returns the access of an asker. A key without write scope gives at most READ, a key for one repository only SEE
+ * (cairn_hub_access_to()).
  *  @param account  the account that owns the repositories
  *  @param role     role of the asker's account in that account */
 enum cairn_hub_access cairn_hub_access(const struct cairn_hub_asker *asker, int64_t account,

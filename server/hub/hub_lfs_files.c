@@ -34,7 +34,7 @@ static void files_put(struct cairn_json_out *w, const struct cairn_hub_lfs_file 
 	cairn_json_put_text(w, "filename", file->path ? file->path : "");
 	cairn_json_put_u64(w, "size", file->size_bytes);
 	cairn_json_put_text(w, "pushedAt", hub_time(when, file->pushed_unix_ms));
-	cairn_json_put_text(w, "ref", file->path ? "main" : NULL);
+	cairn_json_put_text(w, "ref", file->path ? file->ref : NULL);
 	cairn_hash_text(text, &file->hash);
 	cairn_json_put_text(w, "xetHash", text);
 	cairn_json_close(w);

@@ -1,5 +1,6 @@
 """What the stock library asks beyond commits: squashing a branch, copies of a repository, large files as a whole."""
 
+import hashlib
 import json
 import os
 import subprocess
@@ -14,6 +15,7 @@ from test_hub_buckets import LEADS_OUT, people  # noqa: F401
 from test_hub_repos import commit, data, deleted, done, make, paths, stored, text, tree, upload  # noqa: F401
 from visitors import Visitor, people_of
 
+from huggingface_hub import CommitOperationAdd
 from huggingface_hub.errors import EntryNotFoundError, HfHubHTTPError, RepositoryNotFoundError, RevisionNotFoundError
 
 
@@ -252,6 +254,30 @@ def test_large_files_are_listed_and_deleted(people, admin, data, tmp_path):
     for wrong in ({}, {"deletions": {"sha": ["x"]}}, {"deletions": {"sha": ["ab" * 32] * 1001}}, b"x"):
         assert cairn.is_hub_error(people.ask("POST", f"/api/{repo}/lfs-files/batch", "adam", wrong), 400, "repo.body")
     assert people.ask("POST", f"/api/{repo}/lfs-files/batch", "adam", {"deletions": {"sha": ["ab" * 32]}}).status == 200
+
+
+def test_a_large_file_is_named_by_any_commit(people, data):
+    """Who cleans up by the list would else delete what a tag or another branch has."""
+    make(people)
+    sums = [upload(people, data[i * 100_000 : (i + 1) * 100_000])[0] for i in range(6)]
+    api = people.api()
+    done(commit(people, stored("old.bin", sums[1], 1)))
+    api.create_tag("ann/one", tag="v1")
+    api.create_branch("ann/one", branch="feat/x")
+    done(commit(people, deleted("old.bin"), stored("now.bin", sums[0], 1), stored("d/passing.bin", sums[2], 1)))
+    done(commit(people, deleted("d/passing.bin")))
+    done(commit(people, deleted("old.bin"), stored("d/branch.bin", sums[3], 1), revision="feat%2Fx"))
+    api.create_commit("ann/one", [CommitOperationAdd("pull.bin", data[400_000:500_000])], commit_message="x", create_pr=True)
+    for i in range(70):
+        done(commit(people, text("a", f"{i}")))
+    listed = {f.oid: (f.filename, f.ref) for f in api.list_lfs_files("ann/one")}
+    assert listed == {
+        sums[0]: ("now.bin", "main"), sums[1]: ("old.bin", "refs/tags/v1"), sums[2]: ("d/passing.bin", "main"), sums[3]: ("d/branch.bin", "feat/x"),
+        sums[4]: ("pull.bin", "refs/pr/1"), sums[5]: ("", None),
+    }  # fmt: skip
+    for oid, (name, ref) in listed.items():
+        if oid not in (sums[2], sums[5]):
+            assert hashlib.sha256(people.ask("GET", f"/ann/one/resolve/{ref}/{name}").body).hexdigest() == oid
 
 
 def test_pages_of_large_files(people, data):
