@@ -54,6 +54,15 @@ enum cairn_index_repo_kind hub_kind_of_segment(const char *segment)
 	return (enum cairn_index_repo_kind)0;
 }
 
+enum cairn_index_repo_kind hub_kind_of_pattern(const struct http_request *req)
+{
+	const char *pattern = http_pattern(req);
+	for (unsigned i = 1; i < N_KINDS; i++)
+		if (i != CAIRN_INDEX_MODEL && strncmp(pattern, KINDS[i].web, strlen(KINDS[i].web)) == 0)
+			return (enum cairn_index_repo_kind)i;
+	return CAIRN_INDEX_MODEL; /* its paths begin with the account */
+}
+
 /* --- a request ---------------------------------------------------------------------------------------------------- */
 
 void *hub_repo_new(struct http_request *req, size_t bytes, enum cairn_index_repo_kind kind,

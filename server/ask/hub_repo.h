@@ -73,6 +73,13 @@ const char *hub_kind_name(enum cairn_index_repo_kind kind);
 enum cairn_index_repo_kind hub_kind_of_name(const char *name);
 /** Finds the kind of "models" and the like, as in addresses. @return 0: no kind, or buckets */
 enum cairn_index_repo_kind hub_kind_of_segment(const char *segment);
+/** Expands to a route for each kind of repository with branches. @param ROW  a macro for a route, whose first argument
+ * is its pattern; the others follow. @param rest  the end of the pattern, for instance "/refs" */
+#define HUB_EACH_KIND(ROW, rest, ...)                                                                                  \
+	ROW("/datasets/{namespace}/{name}" rest, __VA_ARGS__), ROW("/spaces/{namespace}/{name}" rest, __VA_ARGS__),    \
+		ROW("/kernels/{namespace}/{name}" rest, __VA_ARGS__), ROW("/{namespace}/{name}" rest, __VA_ARGS__)
+/** Returns the kind by a pattern of HUB_EACH_KIND, or by one that begins with "/buckets/". */
+enum cairn_index_repo_kind hub_kind_of_pattern(const struct http_request *req);
 /** "/api/models/", before a repository's name. */
 const char *hub_kind_api(enum cairn_index_repo_kind kind);
 /** "/", "/datasets/": before a repository's name in addresses for people. */

@@ -156,9 +156,9 @@ static void resolve_find_entry(struct hub_call *call)
 		resolve_stored(e);
 }
 
-static void resolve_get_entry(struct http_request *req, enum cairn_index_repo_kind kind, bool as_in_git)
+static void resolve_begin(struct http_request *req, bool as_in_git)
 {
-	struct resolve_entry *e = hub_bytes_new(req, sizeof(*e), kind, resolve_find_entry);
+	struct resolve_entry *e = hub_bytes_new(req, sizeof(*e), hub_kind_of_pattern(req), resolve_find_entry);
 	if (!e)
 		return;
 	e->raw = http_path_arg(req, "place");
@@ -166,100 +166,19 @@ static void resolve_get_entry(struct http_request *req, enum cairn_index_repo_ki
 	route_job_look(req);
 }
 
-static void resolve_get_model(struct http_request *req)
+static void resolve_get(struct http_request *req)
 {
-	resolve_get_entry(req, CAIRN_INDEX_MODEL, false);
+	resolve_begin(req, false);
 }
 
-static void resolve_get_model_raw(struct http_request *req)
+static void resolve_get_raw(struct http_request *req)
 {
-	resolve_get_entry(req, CAIRN_INDEX_MODEL, true);
-}
-
-static void resolve_get_dataset(struct http_request *req)
-{
-	resolve_get_entry(req, CAIRN_INDEX_DATASET, false);
-}
-
-static void resolve_get_dataset_raw(struct http_request *req)
-{
-	resolve_get_entry(req, CAIRN_INDEX_DATASET, true);
-}
-
-static void resolve_get_space(struct http_request *req)
-{
-	resolve_get_entry(req, CAIRN_INDEX_SPACE, false);
-}
-
-static void resolve_get_space_raw(struct http_request *req)
-{
-	resolve_get_entry(req, CAIRN_INDEX_SPACE, true);
-}
-
-static void resolve_get_kernel(struct http_request *req)
-{
-	resolve_get_entry(req, CAIRN_INDEX_KERNEL, false);
-}
-
-static void resolve_get_kernel_raw(struct http_request *req)
-{
-	resolve_get_entry(req, CAIRN_INDEX_KERNEL, true);
+	resolve_begin(req, true);
 }
 
 const struct http_route ROUTES_RESOLVE[] = {
-	{.method = "GET",
-	 .pattern = "/buckets/{namespace}/{name}/resolve/{path*}",
-	 .name = "bucket-resolve",
-	 .errors = HTTP_ERRORS_HUB,
-	 .done = resolve_get_object,
-	 .free = hub_bytes_free},
-	{.method = "GET",
-	 .pattern = "/datasets/{namespace}/{name}/resolve/{place*}",
-	 .name = "repo-resolve",
-	 .errors = HTTP_ERRORS_HUB,
-	 .done = resolve_get_dataset,
-	 .free = hub_bytes_free},
-	{.method = "GET",
-	 .pattern = "/datasets/{namespace}/{name}/raw/{place*}",
-	 .name = "repo-raw",
-	 .errors = HTTP_ERRORS_HUB,
-	 .done = resolve_get_dataset_raw,
-	 .free = hub_bytes_free},
-	{.method = "GET",
-	 .pattern = "/spaces/{namespace}/{name}/resolve/{place*}",
-	 .name = "repo-resolve",
-	 .errors = HTTP_ERRORS_HUB,
-	 .done = resolve_get_space,
-	 .free = hub_bytes_free},
-	{.method = "GET",
-	 .pattern = "/spaces/{namespace}/{name}/raw/{place*}",
-	 .name = "repo-raw",
-	 .errors = HTTP_ERRORS_HUB,
-	 .done = resolve_get_space_raw,
-	 .free = hub_bytes_free},
-	{.method = "GET",
-	 .pattern = "/kernels/{namespace}/{name}/resolve/{place*}",
-	 .name = "repo-resolve",
-	 .errors = HTTP_ERRORS_HUB,
-	 .done = resolve_get_kernel,
-	 .free = hub_bytes_free},
-	{.method = "GET",
-	 .pattern = "/kernels/{namespace}/{name}/raw/{place*}",
-	 .name = "repo-raw",
-	 .errors = HTTP_ERRORS_HUB,
-	 .done = resolve_get_kernel_raw,
-	 .free = hub_bytes_free},
-	{.method = "GET",
-	 .pattern = "/{namespace}/{name}/resolve/{place*}",
-	 .name = "repo-resolve",
-	 .errors = HTTP_ERRORS_HUB,
-	 .done = resolve_get_model,
-	 .free = hub_bytes_free},
-	{.method = "GET",
-	 .pattern = "/{namespace}/{name}/raw/{place*}",
-	 .name = "repo-raw",
-	 .errors = HTTP_ERRORS_HUB,
-	 .done = resolve_get_model_raw,
-	 .free = hub_bytes_free},
+	HUB_GET("/buckets/{namespace}/{name}/resolve/{path*}", "bucket-resolve", resolve_get_object, hub_bytes_free),
+	HUB_EACH_KIND(HUB_GET, "/resolve/{place*}", "repo-resolve", resolve_get, hub_bytes_free),
+	HUB_EACH_KIND(HUB_GET, "/raw/{place*}", "repo-raw", resolve_get_raw, hub_bytes_free),
 	{0},
 };

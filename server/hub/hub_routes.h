@@ -2,7 +2,16 @@
 #ifndef CAIRN_SERVER_HUB_ROUTES_H
 #define CAIRN_SERVER_HUB_ROUTES_H
 
-#include "server/http/http.h"
+#include "server/ask/hub_repo.h"
+
+/** Routes for requests without a body. */
+#define HUB_GET(path, label, reply, release)    HUB_ROW("GET", path, label, reply, release)
+#define HUB_DELETE(path, label, reply, release) HUB_ROW("DELETE", path, label, reply, release)
+#define HUB_ROW(verb, path, label, reply, release)                                                                     \
+	{                                                                                                              \
+		.method = (verb), .pattern = (path), .name = (label), .errors = HTTP_ERRORS_HUB, .done = (reply),      \
+		.free = (release)                                                                                      \
+	}
 
 /* A table for each file that has routes. */
 extern const struct http_route ROUTES_ACCOUNTS[];    /* /v1/accounts */

@@ -200,20 +200,7 @@ static void account_post_head(struct http_request *req)
 }
 
 const struct http_route ROUTES_PAGE_ACCOUNT[] = {
-	{.method = "POST",
-	 .pattern = "/settings/members",
-	 .name = "page-members",
-	 .errors = HTTP_ERRORS_PAGE,
-	 .body_max = PAGE_FORM_BYTES_MAX,
-	 .head = account_post_head,
-	 .body = page_body,
-	 .done = page_done,
-	 .free = page_free},
-	{.method = "GET",
-	 .pattern = "/{account}",
-	 .name = "page-account",
-	 .errors = HTTP_ERRORS_PAGE,
-	 .done = account_get,
-	 .free = page_free},
+	PAGE_FORM("/settings/members", "page-members", account_post_head, page_free),
+	PAGE_GET("/{account}", "page-account", account_get, page_free),
 	{0},
 };

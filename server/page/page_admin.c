@@ -235,11 +235,6 @@ static void admin_get(struct http_request *req)
 }
 
 const struct http_route ROUTES_PAGE_ADMIN[] = {
-	{.method = "GET",
-	 .pattern = "/admin",
-	 .name = "page-admin",
-	 .errors = HTTP_ERRORS_PAGE,
-	 .done = admin_get,
-	 .free = page_free},
+	PAGE_GET("/admin", "page-admin", admin_get, page_free),
 	{0},
 };

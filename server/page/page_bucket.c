@@ -311,17 +311,7 @@ static void bucket_get_tree(struct http_request *req)
 }
 
 const struct http_route ROUTES_PAGE_BUCKET[] = {
-	{.method = "GET",
-	 .pattern = "/buckets/{namespace}/{name}",
-	 .name = "page-bucket",
-	 .errors = HTTP_ERRORS_PAGE,
-	 .done = bucket_get,
-	 .free = bucket_free},
-	{.method = "GET",
-	 .pattern = "/buckets/{namespace}/{name}/tree/{path*}",
-	 .name = "page-tree",
-	 .errors = HTTP_ERRORS_PAGE,
-	 .done = bucket_get_tree,
-	 .free = bucket_free},
+	PAGE_GET("/buckets/{namespace}/{name}", "page-bucket", bucket_get, bucket_free),
+	PAGE_GET("/buckets/{namespace}/{name}/tree/{path*}", "page-tree", bucket_get_tree, bucket_free),
 	{0},
 };

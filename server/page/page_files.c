@@ -119,11 +119,6 @@ static void files_get(struct http_request *req)
 }
 
 const struct http_route ROUTES_PAGE_FILES[] = {
-	{.method = "GET",
-	 .pattern = "/storage/files",
-	 .name = "page-files",
-	 .errors = HTTP_ERRORS_PAGE,
-	 .done = files_get,
-	 .free = page_free},
+	PAGE_GET("/storage/files", "page-files", files_get, page_free),
 	{0},
 };

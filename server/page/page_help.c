@@ -74,17 +74,7 @@ static void help_get_part(struct http_request *req)
 }
 
 const struct http_route ROUTES_PAGE_HELP[] = {
-	{.method = "GET",
-	 .pattern = "/admin/help",
-	 .name = "page-help",
-	 .errors = HTTP_ERRORS_PAGE,
-	 .done = help_get,
-	 .free = page_free},
-	{.method = "GET",
-	 .pattern = "/admin/help/{part}",
-	 .name = "page-help",
-	 .errors = HTTP_ERRORS_PAGE,
-	 .done = help_get_part,
-	 .free = page_free},
+	PAGE_GET("/admin/help", "page-help", help_get, page_free),
+	PAGE_GET("/admin/help/{part}", "page-help", help_get_part, page_free),
 	{0},
 };

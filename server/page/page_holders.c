@@ -211,20 +211,7 @@ static void holders_revoke_head(struct http_request *req)
 }
 
 const struct http_route ROUTES_PAGE_HOLDERS[] = {
-	{.method = "GET",
-	 .pattern = "/admin/accounts",
-	 .name = "page-accounts",
-	 .errors = HTTP_ERRORS_PAGE,
-	 .done = holders_get,
-	 .free = page_free},
-	{.method = "POST",
-	 .pattern = "/admin/accounts/revoke",
-	 .name = "page-accounts",
-	 .errors = HTTP_ERRORS_PAGE,
-	 .body_max = PAGE_FORM_BYTES_MAX,
-	 .head = holders_revoke_head,
-	 .body = page_body,
-	 .done = page_done,
-	 .free = page_free},
+	PAGE_GET("/admin/accounts", "page-accounts", holders_get, page_free),
+	PAGE_FORM("/admin/accounts/revoke", "page-accounts", holders_revoke_head, page_free),
 	{0},
 };

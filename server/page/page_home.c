@@ -176,11 +176,6 @@ static void home_get(struct http_request *req)
 }
 
 const struct http_route ROUTES_PAGE_HOME[] = {
-	{.method = "GET",
-	 .pattern = "/",
-	 .name = "page-home",
-	 .errors = HTTP_ERRORS_PAGE,
-	 .done = home_get,
-	 .free = page_free},
+	PAGE_GET("/", "page-home", home_get, page_free),
 	{0},
 };

@@ -135,20 +135,7 @@ static void new_post_head(struct http_request *req)
 }
 
 const struct http_route ROUTES_PAGE_NEW[] = {
-	{.method = "GET",
-	 .pattern = "/new",
-	 .name = "page-new",
-	 .errors = HTTP_ERRORS_PAGE,
-	 .done = new_get,
-	 .free = page_free},
-	{.method = "POST",
-	 .pattern = "/new",
-	 .name = "page-new",
-	 .errors = HTTP_ERRORS_PAGE,
-	 .body_max = PAGE_FORM_BYTES_MAX,
-	 .head = new_post_head,
-	 .body = page_body,
-	 .done = page_done,
-	 .free = page_free},
+	PAGE_GET("/new", "page-new", new_get, page_free),
+	PAGE_FORM("/new", "page-new", new_post_head, page_free),
 	{0},
 };

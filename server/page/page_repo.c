@@ -14,21 +14,10 @@
 
 /* --- the repository ----------------------------------------------------------------------------------------------- */
 
-/* Returns the kind by the pattern: "/datasets/{namespace}/{name}/…" is for datasets; models have no such segment. */
-static enum cairn_index_repo_kind repo_kind_of(const char *pattern)
-{
-	char segment[16];
-	size_t len = strcspn(pattern + 1, "/");
-	(void)snprintf(segment, sizeof(segment), "%.*s", (int)len, pattern + 1);
-	if (segment[0] == '{')
-		return CAIRN_INDEX_MODEL;
-	return strcmp(segment, "buckets") == 0 ? CAIRN_INDEX_BUCKET : hub_kind_of_segment(segment);
-}
-
 bool page_repo_take(struct http_request *req, struct page *page)
 {
 	struct hub_repo *hub = &page->hub;
-	hub->kind = repo_kind_of(http_pattern(req));
+	hub->kind = hub_kind_of_pattern(req);
 	hub->namespace = http_path_arg(req, "namespace");
 	hub->name = http_path_arg(req, "name");
 	bool none = hub->kind == CAIRN_INDEX_MODEL && cairn_hub_name_is_reserved(hub->namespace) &&

@@ -2,7 +2,22 @@
 #ifndef CAIRN_SERVER_PAGE_ROUTES_H
 #define CAIRN_SERVER_PAGE_ROUTES_H
 
-#include "server/http/http.h"
+#include "server/page/page.h"
+
+/** A route for a page. */
+#define PAGE_GET(path, label, reply, release)                                                                          \
+	{                                                                                                              \
+		.method = "GET", .pattern = (path), .name = (label), .errors = HTTP_ERRORS_PAGE, .done = (reply),      \
+		.free = (release)                                                                                      \
+	}
+
+/** A route for the form of a page. begin() calls page_post_new(). */
+#define PAGE_FORM(path, label, begin, release)                                                                         \
+	{                                                                                                              \
+		.method = "POST", .pattern = (path), .name = (label), .errors = HTTP_ERRORS_PAGE,                      \
+		.body_max = PAGE_FORM_BYTES_MAX, .head = (begin), .body = page_body, .done = page_done,                \
+		.free = (release)                                                                                      \
+	}
 
 /* A table for each file that has routes. */
 extern const struct http_route ROUTES_PAGE_HOME[];      /* /: this and the following are for browsers */

@@ -143,11 +143,6 @@ static void search_get(struct http_request *req)
 }
 
 const struct http_route ROUTES_PAGE_SEARCH[] = {
-	{.method = "GET",
-	 .pattern = "/search",
-	 .name = "page-search",
-	 .errors = HTTP_ERRORS_PAGE,
-	 .done = search_get,
-	 .free = page_free},
+	PAGE_GET("/search", "page-search", search_get, page_free),
 	{0},
 };

@@ -249,11 +249,6 @@ static void storage_get(struct http_request *req)
 }
 
 const struct http_route ROUTES_PAGE_STORAGE[] = {
-	{.method = "GET",
-	 .pattern = "/storage",
-	 .name = "page-storage",
-	 .errors = HTTP_ERRORS_PAGE,
-	 .done = storage_get,
-	 .free = page_free},
+	PAGE_GET("/storage", "page-storage", storage_get, page_free),
 	{0},
 };

@@ -40,14 +40,20 @@ launched = []  # all daemons of this run of tests
 
 def routes():
     """Of the code: [(method, pattern, [older patterns], the scope of the token that it needs, or None)]"""
+    kinds = re.findall(r'ROW\("([^"]+)" rest', (ROOT / "server/ask/hub_repo.h").read_text())  # of HUB_EACH_KIND
     found = []
     for path in sorted([*(ROOT / "server/route").glob("route_*.c"), *(ROOT / "server/hub").glob("hub_*.c")]):
-        for entry in path.read_text().split("{.method = ")[1:]:
-            older = re.search(r"\.older = \(const char \*const\[\]\)\{([^;]*?), NULL\}", entry)
-            scope = re.search(r"\.scope = CAIRN_TOKEN_([A-Z]+)", entry)
-            method, pattern = re.match(r'"([A-Z]+)",\s*\.pattern = "([^"]+)"', entry).groups()
-            pattern = re.sub("[%*]}", "}", pattern)  # a mark lets more characters in
-            found.append((method, pattern, re.findall(r'"([^"]+)"', older[1]) if older else [], scope[1].lower() if scope else None))
+        for table in re.findall(r"^const struct http_route \w+\[\] = \{(.*?)\n\t\{0\},\n\};", path.read_text(), re.M | re.S):
+            for row in re.split(r"\n\t(?=\S)", table)[1:]:
+                older = re.search(r"\.older = \(const char \*const\[\]\)\{([^;]*?), NULL\}", row)
+                scope = re.search(r"\.scope = CAIRN_TOKEN_([A-Z]+)", row)
+                # written out, or HUB_GET("/pattern", ...), or HUB_EACH_KIND(HUB_GET, "/rest", ...)
+                shape = r'{\.method = "([A-Z]+)",\s*\.pattern = "([^"]+)"|(HUB_EACH_KIND\()?[A-Z_]+_([A-Z]+)[(,]\s*"([^"]+)"'
+                method, pattern, each, method_of_macro, rest = re.match(shape, row).groups()
+                for begin in kinds if each else [""]:
+                    whole = re.sub("[%*]}", "}", begin + (pattern or rest))  # a mark lets more characters in
+                    names = re.findall(r'"([^"]+)"', older[1]) if older else []
+                    found.append((method or method_of_macro, whole, names, scope[1].lower() if scope else None))
     return found
 
 
