@@ -76,6 +76,11 @@ accepted includes.sh lib/cas/a.c '#include "verify/verify.h"\n#include "base/buf
 
 refused circles.sh lib/cas/a.c 'void a(void)\n{\n\tb();\n}\n' lib/cas/b.c 'void b(void)\n{\n\ta();\n}\n'
 refused circles.sh lib/cas/a.c 'int a(int n)\n{\n\treturn B[n].c;\n}\n' lib/hub/b.c 'const struct b B[] = {\n\t{.c = a},\n};\n'
+list='#define CALLS(BOTH, ONE) BOTH(a) ONE(b)\n#define LACKS(name)\n'
+table='#define HAS(name) .name = x_##name,\nconst struct t T = { CALLS(HAS, LACKS) };\n'
+refused circles.sh lib/index/a.c 'void x_a(void)\n{\n\tT.a();\n}\n' lib/index/calls.h "$list" lib/index/t.c "$table"
+accepted circles.sh lib/index/b.c 'void x_b(void)\n{\n\tT.a();\n}\n' lib/index/calls.h "$list" lib/index/t.c "$table"
+refused circles.sh lib/index/a.c 'void a(void)\n{\n\tx_b();\n}\n' lib/index/b.c '#define MAKE(name) \\\n\tvoid x_##name(void) \\\n\t{ \\\n\t\ta(); \\\n\t}\nMAKE(b)\n'
 accepted circles.sh lib/cas/a.c 'void a(void)\n{\n\tb();\n}\n' lib/cas/b.c '/* a() */\nvoid b(void)\n{\n\tstruct a c = {.a = 1};\n\tc.a();\n}\n'
 
 refused banned.sh lib/base/a.c 'int a(char *b) { return sprintf(b, "x"); }\n'
