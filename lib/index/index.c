@@ -128,7 +128,7 @@ enum cairn_status cairn_index_each_unnamed(struct cairn_index *ix, const struct 
 
 enum cairn_status cairn_index_upkeep(struct cairn_index *ix, struct cairn_diag *diag)
 {
-	return ix->backend->upkeep(ix, diag);
+	return ix->backend->upkeep ? ix->backend->upkeep(ix, diag) : CAIRN_OK;
 }
 
 enum cairn_status cairn_index_each_xorb(struct cairn_index *ix, int64_t from_id, uint32_t limit,
@@ -179,21 +179,15 @@ enum cairn_status cairn_index_examine(struct cairn_index *ix, cairn_index_visit_
 	return ix->backend->examine(ix, visit, ctx, diag);
 }
 
-enum cairn_status cairn_index_mend(struct cairn_index *ix, const struct cairn_index_mender *mender,
-				   struct cairn_diag *diag)
-{
-	return ix->backend->mend(ix, mender, diag);
-}
-
 enum cairn_status cairn_index_glance(struct cairn_index *ix, int64_t limit_ms, bool (*stop)(void *ctx), void *stop_ctx,
 				     cairn_index_visit_fault *visit, void *ctx)
 {
-	return ix->backend->glance(ix, limit_ms, stop, stop_ctx, visit, ctx);
+	return ix->backend->glance ? ix->backend->glance(ix, limit_ms, stop, stop_ctx, visit, ctx) : CAIRN_OK;
 }
 
 enum cairn_status cairn_index_examine_xorbs(struct cairn_index *ix, cairn_index_visit_fault *visit, void *ctx)
 {
-	return ix->backend->examine_xorbs(ix, visit, ctx);
+	return ix->backend->examine_xorbs ? ix->backend->examine_xorbs(ix, visit, ctx) : CAIRN_OK;
 }
 
 enum cairn_status cairn_index_snapshot_extent(struct cairn_index_snapshot *snapshot, int64_t after_xorb,

@@ -82,5 +82,5 @@ bool cairn_index_needs_has(const struct cairn_index_needs *needs, int64_t xorb)
 
 enum cairn_status cairn_index_needs_agree(struct cairn_index *ix, bool *agree)
 {
-	return ix->backend->references_agree(ix, agree);
+	return ix->backend->needs_agree(ix, agree);
 }

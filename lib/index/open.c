@@ -95,14 +95,30 @@ bool cairn_index_is_remote(const struct cairn_index *ix)
 
 const char *cairn_index_reset_bug(const struct cairn_index *ix)
 {
-	return ix->backend->reset_bug ? ix->backend->reset_bug() : NULL;
+	return ix->backend->reset_bug ? ix->backend->reset_bug(ix) : NULL;
+}
+
+/* Refuses what only SQLite can do. */
+static enum cairn_status index_refuse(struct cairn_diag *diag, const char *what)
+{
+	return cairn_fail(diag, CAIRN_E_USAGE, "index.engine", CAIRN_NO_OFFSET,
+			  "an index in PostgreSQL cannot %s yet; use sqlite:DIR for that", what);
+}
+
+enum cairn_status cairn_index_mend(struct cairn_index *ix, const struct cairn_index_mender *mender,
+				   struct cairn_diag *diag)
+{
+	return ix->backend->mend ? ix->backend->mend(ix, mender, diag) : index_refuse(diag, "put itself right");
 }
 
 enum cairn_status cairn_index_copy(const char *url, const char *path, struct cairn_diag *diag)
 {
 	const char *where;
 	const struct cairn_index_backend *backend = index_engine(url, &where, diag);
-	return backend ? backend->copy(where, path, diag) : CAIRN_E_USAGE;
+	if (!backend)
+		return CAIRN_E_USAGE;
+	return backend->copy ? backend->copy(where, path, diag)
+			     : index_refuse(diag, "be copied to a file (back it up as PostgreSQL does it)");
 }
 
 enum cairn_status cairn_index_copy_each(const char *url, const char *path,
@@ -112,7 +128,10 @@ enum cairn_status cairn_index_copy_each(const char *url, const char *path,
 {
 	const char *where;
 	const struct cairn_index_backend *backend = index_engine(url, &where, diag);
-	return backend ? backend->copy_each(path, visit, ctx, diag) : CAIRN_E_USAGE;
+	if (!backend)
+		return CAIRN_E_USAGE;
+	return backend->copy_each ? backend->copy_each(where, path, visit, ctx, diag)
+				  : index_refuse(diag, "be read from a file");
 }
 
 enum cairn_status cairn_index_copy_examine(const char *url, const char *path, cairn_index_visit_fault *visit, void *ctx,
@@ -120,7 +139,10 @@ enum cairn_status cairn_index_copy_examine(const char *url, const char *path, ca
 {
 	const char *where;
 	const struct cairn_index_backend *backend = index_engine(url, &where, diag);
-	return backend ? backend->copy_examine(path, visit, ctx, diag) : CAIRN_E_USAGE;
+	if (!backend)
+		return CAIRN_E_USAGE;
+	return backend->copy_examine ? backend->copy_examine(where, path, visit, ctx, diag)
+				     : index_refuse(diag, "be read from a file");
 }
 
 enum cairn_status cairn_index_snapshot_open(struct cairn_index_snapshot **out, const char *url, struct cairn_diag *diag)

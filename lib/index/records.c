@@ -7,7 +7,7 @@ CAIRN_SQL(SCOPE_ADD, "INSERT INTO scope(name) VALUES($1) RETURNING id");
 
 enum cairn_status cairn_records_take(struct cairn_index *ix, struct cairn_db_rows *rows)
 {
-	enum cairn_status status = ix->backend->take(ix, &rows->db);
+	enum cairn_status status = ix->backend->lend(ix, &rows->db);
 	rows->lent = status == CAIRN_OK;
 	return status;
 }

@@ -6,6 +6,7 @@
 #include "db/db.h"
 #include "index/operate.h"
 #include "index/quota.h"
+#include "index/transfer.h"
 
 /* Names are compared regardless of case. */
 #define CAIRN_SQLITE_NAMED(column, name)   column " = " name
@@ -31,6 +32,7 @@ struct cairn_index_tx {
 	struct cairn_index *ix;
 	struct cairn_db *db;
 	int64_t *collection;              /* the engine's count of removals */
+	enum cairn_index_frozen frozen;   /* writes are refused */
 	struct cairn_index_growth growth; /* zeroed before each write */
 	bool keys_changed;                /* the set of good keys changed: the engine informs those that cache it */
 };

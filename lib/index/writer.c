@@ -167,7 +167,7 @@ static bool writer_apply_alone(struct cairn_index *ix, struct cairn_index_write 
  * @param alone  a write that fails is undone by itself, and the transaction goes on @return as writer_apply_alone() */
 static bool writer_apply(struct cairn_index *ix, struct cairn_index_write *write, bool alone)
 {
-	enum cairn_index_frozen frozen = ix->backend->frozen(ix);
+	enum cairn_index_frozen frozen = ix->backend->tx(ix)->frozen;
 	if (write->kind->probes || frozen == CAIRN_INDEX_THAWED)
 		return alone ? writer_apply_alone(ix, write) : writer_apply_one(ix, write);
 	write->diag = (struct cairn_diag){0};
@@ -200,7 +200,7 @@ static enum cairn_status writer_join(struct cairn_index *ix, struct cairn_index_
 			puts[n++] = (struct cairn_index_put_shard *)write;
 		ahead = ahead && joins && !cairn_index_is_repo_owner(puts[n - 1]->owner);
 	}
-	if (alone || n == 0 || !ix->backend->put_shards || ix->backend->frozen(ix) != CAIRN_INDEX_THAWED)
+	if (alone || n == 0 || !ix->backend->put_shards || ix->backend->tx(ix)->frozen != CAIRN_INDEX_THAWED)
 		return CAIRN_OK;
 	enum cairn_status status = ix->backend->put_shards(ix, puts, n, ahead, diag);
 	for (unsigned i = 0; i < n; i++)
@@ -299,7 +299,8 @@ static void writer_commit_kept(struct cairn_index *ix, struct cairn_index_write 
 {
 	struct cairn_index_write *next = write->next;
 	write->next = NULL;
-	ix->backend->use_reserve(ix);
+	if (ix->backend->use_reserve)
+		ix->backend->use_reserve(ix);
 	(void)writer_commit(ix, write, false); /* a single write is never committed ahead */
 	write->next = next;
 }
@@ -310,12 +311,12 @@ static void writer_make_room(struct cairn_index *ix, struct cairn_index_write *b
 	bool full = false;
 	for (const struct cairn_index_write *write = batch; write; write = write->next)
 		full = full || write->status == CAIRN_E_FULL;
-	if (full)
+	if (full && ix->backend->make_room)
 		ix->backend->make_room(ix);
 	for (struct cairn_index_write *write = batch; write; write = write->next)
 		if (write->status == CAIRN_E_FULL && write->kind->frees)
 			writer_commit_kept(ix, write);
-	if (!full)
+	if (!full && ix->backend->keep_reserve)
 		ix->backend->keep_reserve(ix);
 }
 
@@ -366,7 +367,7 @@ static void *writer_loop(void *arg)
 		if (batch)
 			writer_serve(w, batch);
 		if (idle_work)
-			idle_work = w->index->backend->idle_work(w->index);
+			idle_work = w->index->backend->idle_work && w->index->backend->idle_work(w->index);
 		pthread_mutex_lock(&w->lock);
 	}
 	pthread_mutex_unlock(&w->lock);

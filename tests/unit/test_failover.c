@@ -69,7 +69,7 @@ static uint64_t withdrawn(struct cairn_postgres *p, int64_t server, int64_t with
 {
 	const struct cairn_pg_counts counts = {.withdrawn = withdrawn};
 	cairn_pg_note_counts(p, &counts, server);
-	return cairn_pg_withdrawn(&p->index);
+	return cairn_postgres_withdrawn(&p->index);
 }
 
 /* Counts of a commit and of a look arrive in any order. After a failover an equal count may mean other changes. */

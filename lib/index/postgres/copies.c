@@ -104,7 +104,7 @@ static enum cairn_status copies_visit(const PGresult *r, cairn_index_visit_copy 
 	return CAIRN_OK;
 }
 
-enum cairn_status cairn_pg_count_dead(struct cairn_index *ix, uint64_t *n)
+enum cairn_status cairn_postgres_count_dead(struct cairn_index *ix, uint64_t *n)
 {
 	PG_READ(ix, reader, r, COPIES_COUNT_DEAD, NULL);
 	*n = (uint64_t)cairn_pg_get_int8(r, 0, 0);
@@ -123,8 +123,8 @@ static void copies_add_found(struct cairn_pg_args *args, struct cairn_pg_array *
 	cairn_pg_byteas(args, hashes);
 }
 
-enum cairn_status cairn_pg_each_unnamed(struct cairn_index *ix, const struct cairn_index_copy *copies, uint32_t n,
-					cairn_index_visit_copy *visit, void *ctx)
+enum cairn_status cairn_postgres_each_unnamed(struct cairn_index *ix, const struct cairn_index_copy *copies, uint32_t n,
+					      cairn_index_visit_copy *visit, void *ctx)
 {
 	CLEANUP(cairn_pg_array_fini) struct cairn_pg_array names = {0};
 	CLEANUP(cairn_pg_array_fini) struct cairn_pg_array hashes = {0};

@@ -17,7 +17,7 @@ void cairn_pg_note_counts(struct cairn_postgres *p, const struct cairn_pg_counts
 	pthread_mutex_unlock(&p->lock);
 }
 
-uint64_t cairn_pg_withdrawn(struct cairn_index *ix)
+uint64_t cairn_postgres_withdrawn(struct cairn_index *ix)
 {
 	struct cairn_postgres *p = cairn_postgres(ix);
 	pthread_mutex_lock(&p->lock);
@@ -26,7 +26,7 @@ uint64_t cairn_pg_withdrawn(struct cairn_index *ix)
 	return n;
 }
 
-void cairn_pg_describe(struct cairn_index *ix, struct cairn_index_stats *out)
+void cairn_postgres_describe(struct cairn_index *ix, struct cairn_index_stats *out)
 {
 	struct cairn_postgres *p = cairn_postgres(ix);
 	pthread_mutex_lock(&p->lock);

@@ -131,8 +131,8 @@ static enum cairn_status dedupe_neighbours(struct dedupe_query *q)
 	}
 }
 
-/* There is no filter, since other daemons add rows, too. cairn_pg_screen() finds misses instead. */
-bool cairn_pg_may_dedupe(struct cairn_index *ix, const char *scope, const struct cairn_hash *chunk)
+/* There is no filter, since other daemons add rows, too. cairn_postgres_screen() finds misses instead. */
+bool cairn_postgres_may_dedupe(struct cairn_index *ix, const char *scope, const struct cairn_hash *chunk)
 {
 	(void)ix;
 	(void)scope;
@@ -140,8 +140,8 @@ bool cairn_pg_may_dedupe(struct cairn_index *ix, const char *scope, const struct
 	return true;
 }
 
-enum cairn_status cairn_pg_dedupe(struct cairn_index *ix, const char *scope, const struct cairn_hash *chunk,
-				  bool (*visit)(void *ctx, const struct cairn_index_dedupe_xorb *xorb), void *ctx)
+enum cairn_status cairn_postgres_dedupe(struct cairn_index *ix, const char *scope, const struct cairn_hash *chunk,
+					bool (*visit)(void *ctx, const struct cairn_index_dedupe_xorb *xorb), void *ctx)
 {
 	CLEANUP(dedupe_query_fini) struct dedupe_query q = {.chunk = chunk, .visit = visit, .ctx = ctx};
 	CLEANUP(cairn_pg_givep) struct cairn_pg_reader *reader = NULL;

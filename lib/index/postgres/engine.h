@@ -81,46 +81,6 @@ CAIRN_MUST_USE enum cairn_status cairn_pg_file_row(const PGresult *r, int row, b
 CAIRN_MUST_USE enum cairn_status cairn_pg_list_row(const PGresult *r, int row, int column,
 						   struct cairn_chunk_list *list);
 
-/* See backend.h. */
-enum cairn_status cairn_pg_reach(const char *where, struct cairn_index_reach *out, struct cairn_diag *diag);
-enum cairn_status cairn_pg_index_open(struct cairn_index **out, const char *where,
-				      const struct cairn_index_options *options, struct cairn_diag *diag);
-void cairn_pg_index_free(struct cairn_index *ix);
-enum cairn_status cairn_pg_xorb(struct cairn_index *ix, const struct cairn_hash *hash, struct cairn_index_xorb *out);
-enum cairn_status cairn_pg_xorb_and_list(struct cairn_index *ix, const struct cairn_hash *hash,
-					 struct cairn_index_xorb *out, struct cairn_chunk_list *list);
-enum cairn_status cairn_pg_xorb_by_id(struct cairn_index *ix, int64_t id, struct cairn_index_xorb *out);
-enum cairn_status cairn_pg_chunk_list(struct cairn_index *ix, const struct cairn_hash *xorb,
-				      struct cairn_chunk_list *list);
-enum cairn_status cairn_pg_chunk_list_by_id(struct cairn_index *ix, int64_t id, struct cairn_chunk_list *list);
-bool cairn_pg_may_dedupe(struct cairn_index *ix, const char *scope, const struct cairn_hash *chunk);
-enum cairn_status cairn_pg_dedupe(struct cairn_index *ix, const char *scope, const struct cairn_hash *chunk,
-				  bool (*visit)(void *ctx, const struct cairn_index_dedupe_xorb *xorb), void *ctx);
-enum cairn_status cairn_pg_file(struct cairn_index *ix, const struct cairn_hash *hash, const char *viewer,
-				bool with_terms, struct cairn_index_file *out);
-enum cairn_status cairn_pg_file_by_sha256(struct cairn_index *ix, const uint8_t sha256[static CAIRN_SHA256_BYTES],
-					  const char *viewer, struct cairn_index_file *out);
-enum cairn_status cairn_pg_spans(struct cairn_index *ix, const int64_t *xorb_ids, uint32_t n,
-				 const uint32_t with_spans[static 2],
-				 enum cairn_status (*visit)(void *ctx, const struct cairn_index_spans *places),
-				 void *ctx);
-enum cairn_status cairn_pg_each_xorb(struct cairn_index *ix, int64_t from_id, uint32_t limit,
-				     void (*visit)(void *ctx, const struct cairn_index_xorb *xorb), void *ctx,
-				     int64_t *next_id);
-enum cairn_status cairn_pg_each_file(struct cairn_index *ix, int64_t from_id, uint32_t limit, bool with_terms,
-				     void (*visit)(void *ctx, const struct cairn_index_file *file), void *ctx,
-				     int64_t *next_id);
-enum cairn_status cairn_pg_each_owned(struct cairn_index *ix, const char *owner,
-				      const struct cairn_index_owned_after *after, uint32_t limit,
-				      void (*visit)(void *ctx, const struct cairn_index_owned *file), void *ctx,
-				      bool *more);
-enum cairn_status cairn_pg_each_match(struct cairn_index *ix, const char *owner, enum cairn_index_match match,
-				      const uint8_t name[static CAIRN_HASH_BYTES], uint32_t limit,
-				      void (*visit)(void *ctx, const struct cairn_index_owned *file), void *ctx,
-				      bool *more);
-enum cairn_status cairn_pg_each_place(struct cairn_index *ix, const struct cairn_hash *chunk, uint32_t limit,
-				      void (*visit)(void *ctx, const struct cairn_index_place *place), void *ctx,
-				      bool *more);
 /* The name of scope s for operators, if it is a repository of the hub. */
 #define CAIRN_PG_SHOWN                                                                                                 \
 	"(SELECT " CAIRN_REPO_SHOWN " FROM repo r JOIN account a ON a.id = r.account"                                  \
@@ -147,58 +107,10 @@ enum cairn_status cairn_pg_each_place(struct cairn_index *ix, const struct cairn
 enum cairn_status cairn_pg_visit_owned(const PGresult *r, int page,
 				       void (*visit)(void *ctx, const struct cairn_index_owned *file), void *ctx,
 				       bool *more);
-enum cairn_status cairn_pg_each_owned_file(struct cairn_index *ix, int64_t from_id, cairn_index_visit_owned_file *visit,
-					   void *ctx, int64_t *next_id);
-enum cairn_status cairn_pg_count_dead(struct cairn_index *ix, uint64_t *n);
-enum cairn_status cairn_pg_each_unnamed(struct cairn_index *ix, const struct cairn_index_copy *copies, uint32_t n,
-					cairn_index_visit_copy *visit, void *ctx);
-uint64_t cairn_pg_withdrawn(struct cairn_index *ix);
-bool cairn_pg_is_shared(const struct cairn_index *ix);
-bool cairn_pg_index_clock_is_off(struct cairn_index *ix, struct cairn_diag *diag);
-void cairn_pg_job_state(struct cairn_index *ix, enum cairn_index_job job, struct cairn_index_job_state *out);
-enum cairn_status cairn_pg_note(struct cairn_index *ix, enum cairn_index_job job, struct cairn_index_note *out);
-void cairn_pg_renew_lease(struct cairn_index *ix, const struct cairn_index_lease *lease, bool on);
-enum cairn_status cairn_pg_session(struct cairn_index *ix, const uint8_t digest[static CAIRN_SHA256_BYTES],
-				   int64_t now_unix_s, struct cairn_index_session *out);
-enum cairn_status cairn_pg_each_due(struct cairn_index *ix, int64_t after_owner, int64_t now_unix_s, uint32_t limit,
-				    void (*visit)(void *ctx, const struct cairn_index_due *due), void *ctx);
-enum cairn_status cairn_pg_each_lie(struct cairn_index *ix, const struct cairn_index_lie *after, uint32_t limit,
-				    cairn_index_visit_lie *visit, void *ctx, bool *more);
-enum cairn_status cairn_pg_claims(struct cairn_index *ix, struct cairn_index_claims *out);
-enum cairn_status cairn_pg_totals(struct cairn_index *ix, struct cairn_index_totals *out);
-enum cairn_status cairn_pg_last_xorb(struct cairn_index *ix, int64_t *id);
-enum cairn_status cairn_pg_key_is_good(struct cairn_index *ix, int64_t id, bool *good);
-void cairn_pg_describe(struct cairn_index *ix, struct cairn_index_stats *out);
-enum cairn_status cairn_pg_examine(struct cairn_index *ix, cairn_index_visit_fault *visit, void *ctx,
-				   struct cairn_diag *diag);
-enum cairn_status cairn_pg_references_agree(struct cairn_index *ix, bool *agree);
-enum cairn_status cairn_pg_snapshot_open(struct cairn_index_snapshot **out, const char *where, struct cairn_diag *diag);
-void cairn_pg_snapshot_free(struct cairn_index_snapshot *snapshot);
-enum cairn_status cairn_pg_snapshot_extent(struct cairn_index_snapshot *snapshot, int64_t after_xorb,
-					   struct cairn_index_extent *out, struct cairn_diag *diag);
-enum cairn_status cairn_pg_snapshot_xorbs(struct cairn_index_snapshot *snapshot, int64_t after,
-					  cairn_index_visit_xorb *visit, void *ctx, struct cairn_diag *diag);
-enum cairn_status cairn_pg_snapshot_files(struct cairn_index_snapshot *snapshot, int64_t after,
-					  cairn_index_visit_file *visit, void *ctx, struct cairn_diag *diag);
-enum cairn_status cairn_pg_snapshot_xorb_hash(struct cairn_index_snapshot *snapshot, int64_t number,
-					      struct cairn_hash *out);
 
-enum cairn_status cairn_pg_transfer_open(struct cairn_index_transfer **out, const char *where, bool writes,
-					 struct cairn_diag *diag);
-void cairn_pg_transfer_free(struct cairn_index_transfer *t);
-enum cairn_status cairn_pg_transfer_page(struct cairn_index_transfer *t, enum cairn_index_table table,
-					 const struct cairn_index_rows *after, uint32_t row, uint32_t limit,
-					 struct cairn_index_rows *out, struct cairn_diag *diag);
-enum cairn_status cairn_pg_transfer_state(struct cairn_index_transfer *t, struct cairn_index_state *out,
-					  struct cairn_diag *diag);
-enum cairn_status cairn_pg_transfer_last(struct cairn_index_transfer *t, enum cairn_index_table table, int64_t *number,
-					 struct cairn_diag *diag);
-enum cairn_status cairn_pg_transfer_freeze(struct cairn_index_transfer *t, enum cairn_index_frozen frozen,
-					   struct cairn_diag *diag);
-enum cairn_status cairn_pg_transfer_write(struct cairn_index_transfer *t, const struct cairn_index_rows *const *drop,
-					  const struct cairn_index_rows *const *put, size_t n, struct cairn_diag *diag);
-enum cairn_status cairn_pg_transfer_begin(struct cairn_index_transfer *t, struct cairn_diag *diag);
-enum cairn_status cairn_pg_transfer_end(struct cairn_index_transfer *t, const struct cairn_index_state *state,
-					const int64_t *last, struct cairn_diag *diag);
+/* The engine's functions for the calls of index/backend.h. */
+#define POSTGRES_HAS(name) cairn_engine_##name cairn_postgres_##name;
+CAIRN_ENGINE_CALLS(POSTGRES_HAS, CAIRN_ENGINE_LACKS, POSTGRES_HAS)
+#undef POSTGRES_HAS
 
 #endif

@@ -276,8 +276,8 @@ static enum cairn_status examine_all(struct cairn_index *ix, struct examine *e, 
 	return status;
 }
 
-enum cairn_status cairn_pg_examine(struct cairn_index *ix, cairn_index_visit_fault *visit, void *ctx,
-				   struct cairn_diag *diag)
+enum cairn_status cairn_postgres_examine(struct cairn_index *ix, cairn_index_visit_fault *visit, void *ctx,
+					 struct cairn_diag *diag)
 {
 	struct examine e = {.visit = visit, .ctx = ctx};
 	enum cairn_status status = examine_all(ix, &e, true);
@@ -287,7 +287,7 @@ enum cairn_status cairn_pg_examine(struct cairn_index *ix, cairn_index_visit_fau
 			  cairn_status_name(status));
 }
 
-enum cairn_status cairn_pg_references_agree(struct cairn_index *ix, bool *agree)
+enum cairn_status cairn_postgres_needs_agree(struct cairn_index *ix, bool *agree)
 {
 	struct examine e = {.visit = NULL};
 	enum cairn_status status = examine_all(ix, &e, false);

@@ -73,8 +73,8 @@ static bool history_entry(const PGresult *r, int row, struct cairn_index_entry *
 	return true;
 }
 
-enum cairn_status cairn_pg_entry(struct cairn_index *ix, const struct cairn_index_commit *commit, const char *path,
-				 struct cairn_index_entry *out)
+enum cairn_status cairn_postgres_entry(struct cairn_index *ix, const struct cairn_index_commit *commit,
+				       const char *path, struct cairn_index_entry *out)
 {
 	char folder[CAIRN_INDEX_PATH_MAX + 1];
 	const char *name = cairn_entries_split(path, folder);
@@ -147,9 +147,9 @@ static enum cairn_status history_list(struct history_listing *l, struct cairn_en
 	return status;
 }
 
-enum cairn_status cairn_pg_each_entry(struct cairn_index *ix, const struct cairn_index_commit *commit,
-				      const struct cairn_index_listing *listing,
-				      bool (*visit)(void *ctx, const struct cairn_index_entry *entry), void *ctx)
+enum cairn_status cairn_postgres_each_entry(struct cairn_index *ix, const struct cairn_index_commit *commit,
+					    const struct cairn_index_listing *listing,
+					    bool (*visit)(void *ctx, const struct cairn_index_entry *entry), void *ctx)
 {
 	struct cairn_entries_range ranges[2];
 	unsigned n = cairn_entries_listed(ranges, listing);

@@ -35,17 +35,17 @@ static const char LEASE_STATES[] = "SELECT NOT " LEASE_IS_FREE("$1") ", ran, goo
 static const char LEASE_NOTE[] = "SELECT version, note FROM job WHERE name = $1";
 static const char LEASE_PUT_NOTE[] = "UPDATE job SET note = $2, version = version + 1 WHERE name = $1 AND version = $3";
 
-bool cairn_pg_is_shared(const struct cairn_index *ix)
+bool cairn_postgres_is_shared(const struct cairn_index *ix)
 {
 	return ((const struct cairn_postgres *)ix)->tx.shared;
 }
 
-bool cairn_pg_index_clock_is_off(struct cairn_index *ix, struct cairn_diag *diag)
+bool cairn_postgres_clock_is_off(struct cairn_index *ix, struct cairn_diag *diag)
 {
 	return cairn_pg_clock_is_off(&cairn_postgres(ix)->clock, diag);
 }
 
-void cairn_pg_job_state(struct cairn_index *ix, enum cairn_index_job job, struct cairn_index_job_state *out)
+void cairn_postgres_job_state(struct cairn_index *ix, enum cairn_index_job job, struct cairn_index_job_state *out)
 {
 	struct cairn_postgres *p = cairn_postgres(ix);
 	pthread_mutex_lock(&p->lock);
@@ -53,7 +53,7 @@ void cairn_pg_job_state(struct cairn_index *ix, enum cairn_index_job job, struct
 	pthread_mutex_unlock(&p->lock);
 }
 
-void cairn_pg_renew_lease(struct cairn_index *ix, const struct cairn_index_lease *lease, bool on)
+void cairn_postgres_renew_lease(struct cairn_index *ix, const struct cairn_index_lease *lease, bool on)
 {
 	struct cairn_postgres *p = cairn_postgres(ix);
 	pthread_mutex_lock(&p->lock);
@@ -90,7 +90,7 @@ enum cairn_status cairn_pg_end_lease(struct cairn_pg_tx *tx, struct cairn_index_
 	return cairn_pg_run(&tx->pg, LEASE_END, &args, NULL);
 }
 
-enum cairn_status cairn_pg_note(struct cairn_index *ix, enum cairn_index_job job, struct cairn_index_note *out)
+enum cairn_status cairn_postgres_note(struct cairn_index *ix, enum cairn_index_job job, struct cairn_index_note *out)
 {
 	struct cairn_pg_args args = {0};
 	cairn_pg_text(&args, LEASE_NAMES[job]);

@@ -222,7 +222,7 @@ static void looks_serve(struct cairn_postgres *p, struct cairn_pg_looks *looks)
 	pthread_cond_broadcast(&looks->answered);
 }
 
-enum cairn_status cairn_pg_look_at_shard(struct cairn_index *ix, struct cairn_index_look *look)
+enum cairn_status cairn_postgres_look_at_shard(struct cairn_index *ix, struct cairn_index_look *look)
 {
 	struct cairn_postgres *p = cairn_postgres(ix);
 	struct cairn_pg_looks *looks = &p->looks;

@@ -19,6 +19,4 @@ void cairn_pg_looks_init(struct cairn_pg_looks *looks);
 /** Call it when no look is in progress. */
 void cairn_pg_looks_fini(struct cairn_pg_looks *looks);
 
-CAIRN_MUST_USE enum cairn_status cairn_pg_look_at_shard(struct cairn_index *ix, struct cairn_index_look *look);
-
 #endif

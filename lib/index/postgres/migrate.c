@@ -1,5 +1,7 @@
 #include "index/postgres/migrate.h"
 
+#include "index/postgres/engine.h"
+
 #include "index/postgres/connection.h"
 #include "index/postgres/write.h"
 
@@ -91,7 +93,7 @@ static enum cairn_status migrate(struct cairn_pg *pg, struct cairn_diag *diag, i
 					  : cairn_pg_fail(pg, diag, "cannot bring the index to this program's version");
 }
 
-enum cairn_status cairn_pg_migrate(const char *where, struct cairn_diag *diag, int *from, int *to)
+enum cairn_status cairn_postgres_migrate(const char *where, struct cairn_diag *diag, int *from, int *to)
 {
 	CLEANUP(cairn_pg_place_fini) struct cairn_pg_place place;
 	CLEANUP(cairn_pg_close) struct cairn_pg pg = {.place = &place};
@@ -101,7 +103,7 @@ enum cairn_status cairn_pg_migrate(const char *where, struct cairn_diag *diag, i
 	return status == CAIRN_OK ? migrate(&pg, diag, from) : status;
 }
 
-enum cairn_status cairn_pg_version(const char *where, int *version, int *latest, struct cairn_diag *diag)
+enum cairn_status cairn_postgres_version(const char *where, int *version, int *latest, struct cairn_diag *diag)
 {
 	CLEANUP(cairn_pg_place_fini) struct cairn_pg_place place;
 	CLEANUP(cairn_pg_close) struct cairn_pg pg = {.place = &place, .reads_only = true};

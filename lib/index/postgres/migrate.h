@@ -14,9 +14,4 @@ struct cairn_pg;
  *  @return CAIRN_OK; CAIRN_E_CONFLICT not Cairn's, or of a newer version; CAIRN_E_IO */
 CAIRN_MUST_USE enum cairn_status cairn_pg_judge(struct cairn_pg *pg, int *version, struct cairn_diag *diag);
 
-/* See backend.h. */
-CAIRN_MUST_USE enum cairn_status cairn_pg_migrate(const char *where, struct cairn_diag *diag, int *from, int *to);
-CAIRN_MUST_USE enum cairn_status cairn_pg_version(const char *where, int *version, int *latest,
-						  struct cairn_diag *diag);
-
 #endif

@@ -101,7 +101,7 @@ static enum cairn_status open_connect(struct cairn_postgres *p, const struct cai
 	return status;
 }
 
-enum cairn_status cairn_pg_index_open(struct cairn_index **out, const char *where,
+enum cairn_status cairn_postgres_open(struct cairn_index **out, const char *where,
 				      const struct cairn_index_options *options, struct cairn_diag *diag)
 {
 	struct cairn_postgres *p = calloc(1, sizeof(*p));
@@ -122,11 +122,11 @@ enum cairn_status cairn_pg_index_open(struct cairn_index **out, const char *wher
 	if (status == CAIRN_OK)
 		*out = &p->index;
 	else
-		cairn_pg_index_free(&p->index);
+		cairn_postgres_free(&p->index);
 	return status;
 }
 
-void cairn_pg_index_free(struct cairn_index *ix)
+void cairn_postgres_free(struct cairn_index *ix)
 {
 	struct cairn_postgres *p = cairn_postgres(ix);
 	cairn_pg_screens_stop(&p->screens);

@@ -67,8 +67,9 @@ static bool proof_digest(const PGresult *r, int row, int column, uint8_t out[sta
 	return true;
 }
 
-enum cairn_status cairn_pg_each_due(struct cairn_index *ix, int64_t after_owner, int64_t now_unix_s, uint32_t limit,
-				    void (*visit)(void *ctx, const struct cairn_index_due *due), void *ctx)
+enum cairn_status cairn_postgres_each_due(struct cairn_index *ix, int64_t after_owner, int64_t now_unix_s,
+					  uint32_t limit, void (*visit)(void *ctx, const struct cairn_index_due *due),
+					  void *ctx)
 {
 	char owner[CAIRN_INDEX_SCOPE_TEXT_MAX + 1];
 	struct cairn_pg_args args = {0};
@@ -94,8 +95,8 @@ enum cairn_status cairn_pg_each_due(struct cairn_index *ix, int64_t after_owner,
 	return CAIRN_OK;
 }
 
-enum cairn_status cairn_pg_each_lie(struct cairn_index *ix, const struct cairn_index_lie *after, uint32_t limit,
-				    cairn_index_visit_lie *visit, void *ctx, bool *more)
+enum cairn_status cairn_postgres_each_lie(struct cairn_index *ix, const struct cairn_index_lie *after, uint32_t limit,
+					  cairn_index_visit_lie *visit, void *ctx, bool *more)
 {
 	char owner[CAIRN_INDEX_SCOPE_TEXT_MAX + 1];
 	struct cairn_pg_args args = {0};
@@ -119,7 +120,7 @@ enum cairn_status cairn_pg_each_lie(struct cairn_index *ix, const struct cairn_i
 	return CAIRN_OK;
 }
 
-enum cairn_status cairn_pg_claims(struct cairn_index *ix, struct cairn_index_claims *out)
+enum cairn_status cairn_postgres_claims(struct cairn_index *ix, struct cairn_index_claims *out)
 {
 	*out = (struct cairn_index_claims){0};
 	CLEANUP(cairn_pg_givep) struct cairn_pg_reader *reader = NULL;

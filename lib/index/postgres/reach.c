@@ -66,7 +66,7 @@ static void reach_add_option(struct cairn_index_reach *out, const PQconninfoOpti
 			reach_add_file(out, value);
 }
 
-enum cairn_status cairn_pg_reach(const char *where, struct cairn_index_reach *out, struct cairn_diag *diag)
+enum cairn_status cairn_postgres_reach(const char *where, struct cairn_index_reach *out, struct cairn_diag *diag)
 {
 	CLEANUP(cairn_pg_place_fini) struct cairn_pg_place place;
 	*out = (struct cairn_index_reach){.n_ports = 0};

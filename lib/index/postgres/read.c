@@ -65,7 +65,8 @@ static enum cairn_status read_xorb(const PGresult *r, struct cairn_index_xorb *o
 	return cairn_pg_xorb_row(r, 0, out) ? CAIRN_OK : CAIRN_E_DAMAGED;
 }
 
-enum cairn_status cairn_pg_xorb(struct cairn_index *ix, const struct cairn_hash *hash, struct cairn_index_xorb *out)
+enum cairn_status cairn_postgres_xorb(struct cairn_index *ix, const struct cairn_hash *hash,
+				      struct cairn_index_xorb *out)
 {
 	struct cairn_pg_args args = {0};
 	cairn_pg_hash(&args, hash);
@@ -73,8 +74,8 @@ enum cairn_status cairn_pg_xorb(struct cairn_index *ix, const struct cairn_hash 
 	return read_xorb(r, out);
 }
 
-enum cairn_status cairn_pg_xorb_and_list(struct cairn_index *ix, const struct cairn_hash *hash,
-					 struct cairn_index_xorb *out, struct cairn_chunk_list *list)
+enum cairn_status cairn_postgres_xorb_and_list(struct cairn_index *ix, const struct cairn_hash *hash,
+					       struct cairn_index_xorb *out, struct cairn_chunk_list *list)
 {
 	struct cairn_pg_args args = {0};
 	cairn_pg_hash(&args, hash);
@@ -85,7 +86,7 @@ enum cairn_status cairn_pg_xorb_and_list(struct cairn_index *ix, const struct ca
 	return status;
 }
 
-enum cairn_status cairn_pg_xorb_by_id(struct cairn_index *ix, int64_t id, struct cairn_index_xorb *out)
+enum cairn_status cairn_postgres_xorb_by_id(struct cairn_index *ix, int64_t id, struct cairn_index_xorb *out)
 {
 	struct cairn_pg_args args = {0};
 	cairn_pg_int8(&args, id);
@@ -93,8 +94,8 @@ enum cairn_status cairn_pg_xorb_by_id(struct cairn_index *ix, int64_t id, struct
 	return read_xorb(r, out);
 }
 
-enum cairn_status cairn_pg_chunk_list(struct cairn_index *ix, const struct cairn_hash *xorb,
-				      struct cairn_chunk_list *list)
+enum cairn_status cairn_postgres_chunk_list(struct cairn_index *ix, const struct cairn_hash *xorb,
+					    struct cairn_chunk_list *list)
 {
 	struct cairn_pg_args args = {0};
 	*list = (struct cairn_chunk_list){0};
@@ -103,7 +104,7 @@ enum cairn_status cairn_pg_chunk_list(struct cairn_index *ix, const struct cairn
 	return PQntuples(r) > 0 ? cairn_pg_list_row(r, 0, 0, list) : CAIRN_E_NOT_FOUND;
 }
 
-enum cairn_status cairn_pg_chunk_list_by_id(struct cairn_index *ix, int64_t id, struct cairn_chunk_list *list)
+enum cairn_status cairn_postgres_chunk_list_by_id(struct cairn_index *ix, int64_t id, struct cairn_chunk_list *list)
 {
 	struct cairn_pg_args args = {0};
 	*list = (struct cairn_chunk_list){0};
@@ -139,10 +140,10 @@ static void read_free(struct cairn_span **spans)
 	free(*spans);
 }
 
-enum cairn_status cairn_pg_spans(struct cairn_index *ix, const int64_t *xorb_ids, uint32_t n,
-				 const uint32_t with_spans[static 2],
-				 enum cairn_status (*visit)(void *ctx, const struct cairn_index_spans *places),
-				 void *ctx)
+enum cairn_status cairn_postgres_spans(struct cairn_index *ix, const int64_t *xorb_ids, uint32_t n,
+				       const uint32_t with_spans[static 2],
+				       enum cairn_status (*visit)(void *ctx, const struct cairn_index_spans *places),
+				       void *ctx)
 {
 	CLEANUP(cairn_pg_array_fini) struct cairn_pg_array ids = {0};
 	CLEANUP(read_free) struct cairn_span *spans = malloc(CAIRN_XORB_CHUNKS_MAX * sizeof(*spans));
@@ -178,8 +179,8 @@ enum cairn_status cairn_pg_file_row(const PGresult *r, int row, bool with_terms,
 	return with_terms ? cairn_rows_terms(&out->terms, &out->n_terms, terms, len, CAIRN_ROWS_TERM_BYTES) : CAIRN_OK;
 }
 
-enum cairn_status cairn_pg_file(struct cairn_index *ix, const struct cairn_hash *hash, const char *viewer,
-				bool with_terms, struct cairn_index_file *out)
+enum cairn_status cairn_postgres_file(struct cairn_index *ix, const struct cairn_hash *hash, const char *viewer,
+				      bool with_terms, struct cairn_index_file *out)
 {
 	struct cairn_pg_args args = {0};
 	*out = (struct cairn_index_file){0};
@@ -194,8 +195,8 @@ enum cairn_status cairn_pg_file(struct cairn_index *ix, const struct cairn_hash 
 	return status;
 }
 
-enum cairn_status cairn_pg_file_by_sha256(struct cairn_index *ix, const uint8_t sha256[static CAIRN_SHA256_BYTES],
-					  const char *viewer, struct cairn_index_file *out)
+enum cairn_status cairn_postgres_file_by_sha256(struct cairn_index *ix, const uint8_t sha256[static CAIRN_SHA256_BYTES],
+						const char *viewer, struct cairn_index_file *out)
 {
 	struct cairn_pg_args args = {0};
 	*out = (struct cairn_index_file){0};

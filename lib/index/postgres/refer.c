@@ -44,10 +44,10 @@ static const char REFER_PLACES[] =
 	" s.name FROM dedupe d JOIN xorb x ON x.id = d.xorb JOIN list l ON l.xorb = d.xorb CROSS JOIN LATERAL"
 	" (SELECT name FROM scope WHERE id = d.scope LIMIT 1) s WHERE d.prefix = $1 AND substring(l.hashes FROM d.place * 32 + 1 FOR 32) = $2 ORDER BY d.xorb, s.name LIMIT $3";
 
-enum cairn_status cairn_pg_each_match(struct cairn_index *ix, const char *owner, enum cairn_index_match match,
-				      const uint8_t name[static CAIRN_HASH_BYTES], uint32_t limit,
-				      void (*visit)(void *ctx, const struct cairn_index_owned *file), void *ctx,
-				      bool *more)
+enum cairn_status cairn_postgres_each_match(struct cairn_index *ix, const char *owner, enum cairn_index_match match,
+					    const uint8_t name[static CAIRN_HASH_BYTES], uint32_t limit,
+					    void (*visit)(void *ctx, const struct cairn_index_owned *file), void *ctx,
+					    bool *more)
 {
 	struct cairn_pg_args args = {0};
 	int page = limit == 0 || limit > CAIRN_INDEX_PAGE_MAX ? CAIRN_INDEX_PAGE_MAX : (int)limit;
@@ -59,9 +59,9 @@ enum cairn_status cairn_pg_each_match(struct cairn_index *ix, const char *owner,
 	return cairn_pg_visit_owned(r, page, visit, ctx, more);
 }
 
-enum cairn_status cairn_pg_each_place(struct cairn_index *ix, const struct cairn_hash *chunk, uint32_t limit,
-				      void (*visit)(void *ctx, const struct cairn_index_place *place), void *ctx,
-				      bool *more)
+enum cairn_status cairn_postgres_each_place(struct cairn_index *ix, const struct cairn_hash *chunk, uint32_t limit,
+					    void (*visit)(void *ctx, const struct cairn_index_place *place), void *ctx,
+					    bool *more)
 {
 	char scope[CAIRN_INDEX_SCOPE_TEXT_MAX + 1];
 	struct cairn_pg_args args = {0};

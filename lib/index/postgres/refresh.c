@@ -129,7 +129,7 @@ bool cairn_pg_is_fresh(struct cairn_pg_refresh *refresh)
 	return !refresh->index || cairn_clock_mono_ms() - atomic_load(&refresh->fresh_ms) <= CAIRN_PG_STALE_MS;
 }
 
-enum cairn_status cairn_pg_key_is_good(struct cairn_index *ix, int64_t id, bool *good)
+enum cairn_status cairn_postgres_key_is_good(struct cairn_index *ix, int64_t id, bool *good)
 {
 	struct cairn_postgres *p = cairn_postgres(ix);
 	bool is_new, fresh = cairn_pg_is_fresh(&p->refresh);

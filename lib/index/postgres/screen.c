@@ -151,7 +151,7 @@ void cairn_pg_screens_stop(struct cairn_pg_screens *s)
 	pthread_mutex_destroy(&s->lock);
 }
 
-bool cairn_pg_screen(struct cairn_index *ix, struct cairn_index_screen *screen)
+bool cairn_postgres_screen(struct cairn_index *ix, struct cairn_index_screen *screen)
 {
 	struct cairn_pg_screens *s = &cairn_postgres(ix)->screens;
 	if (!s->index)
@@ -167,7 +167,7 @@ bool cairn_pg_screen(struct cairn_index *ix, struct cairn_index_screen *screen)
 	return true;
 }
 
-void cairn_pg_finish_screens(struct cairn_index *ix)
+void cairn_postgres_finish_screens(struct cairn_index *ix)
 {
 	struct cairn_pg_screens *s = &cairn_postgres(ix)->screens;
 	if (!s->index)

@@ -27,7 +27,4 @@ CAIRN_MUST_USE enum cairn_status cairn_pg_screens_start(struct cairn_postgres *i
 /** Ends the thread after the queued queries are answered. */
 void cairn_pg_screens_stop(struct cairn_pg_screens *screens);
 
-bool cairn_pg_screen(struct cairn_index *ix, struct cairn_index_screen *screen);
-void cairn_pg_finish_screens(struct cairn_index *ix);
-
 #endif

@@ -16,8 +16,8 @@ static const char SESSION_DROP_OWN[] =
 static const char SESSION_DROP_OLDEST[] =
 	"DELETE FROM session WHERE digest IN (SELECT digest FROM session ORDER BY ends DESC, id DESC OFFSET $1)";
 
-enum cairn_status cairn_pg_session(struct cairn_index *ix, const uint8_t digest[static CAIRN_SHA256_BYTES],
-				   int64_t now_unix_s, struct cairn_index_session *out)
+enum cairn_status cairn_postgres_session(struct cairn_index *ix, const uint8_t digest[static CAIRN_SHA256_BYTES],
+					 int64_t now_unix_s, struct cairn_index_session *out)
 {
 	struct cairn_pg_args args = {0};
 	struct cairn_hash found, key;

@@ -50,7 +50,7 @@ static enum cairn_status snapshot_begin(struct cairn_pg *pg, struct cairn_diag *
 	return status;
 }
 
-void cairn_pg_snapshot_free(struct cairn_index_snapshot *snapshot)
+void cairn_postgres_snapshot_free(struct cairn_index_snapshot *snapshot)
 {
 	struct postgres_snapshot *s = (struct postgres_snapshot *)snapshot;
 	cairn_pg_close(&s->pg);
@@ -58,7 +58,8 @@ void cairn_pg_snapshot_free(struct cairn_index_snapshot *snapshot)
 	free(s);
 }
 
-enum cairn_status cairn_pg_snapshot_open(struct cairn_index_snapshot **out, const char *where, struct cairn_diag *diag)
+enum cairn_status cairn_postgres_snapshot_open(struct cairn_index_snapshot **out, const char *where,
+					       struct cairn_diag *diag)
 {
 	struct postgres_snapshot *s = calloc(1, sizeof(*s));
 	if (!s)
@@ -70,12 +71,12 @@ enum cairn_status cairn_pg_snapshot_open(struct cairn_index_snapshot **out, cons
 	if (status == CAIRN_OK)
 		*out = &s->snapshot;
 	else
-		cairn_pg_snapshot_free(&s->snapshot);
+		cairn_postgres_snapshot_free(&s->snapshot);
 	return status;
 }
 
-enum cairn_status cairn_pg_snapshot_extent(struct cairn_index_snapshot *snapshot, int64_t after_xorb,
-					   struct cairn_index_extent *out, struct cairn_diag *diag)
+enum cairn_status cairn_postgres_snapshot_extent(struct cairn_index_snapshot *snapshot, int64_t after_xorb,
+						 struct cairn_index_extent *out, struct cairn_diag *diag)
 {
 	struct cairn_pg *pg = snapshot_pg(snapshot);
 	struct cairn_pg_args args = {0};
@@ -122,8 +123,8 @@ static enum cairn_status snapshot_xorb(const PGresult *page, int row, struct cai
 	return status == CAIRN_OK ? visit(ctx, &xorb, list) : status;
 }
 
-enum cairn_status cairn_pg_snapshot_xorbs(struct cairn_index_snapshot *snapshot, int64_t after,
-					  cairn_index_visit_xorb *visit, void *ctx, struct cairn_diag *diag)
+enum cairn_status cairn_postgres_snapshot_xorbs(struct cairn_index_snapshot *snapshot, int64_t after,
+						cairn_index_visit_xorb *visit, void *ctx, struct cairn_diag *diag)
 {
 	CLEANUP(cairn_chunk_list_fini) struct cairn_chunk_list list = {0};
 	for (;;) {
@@ -156,8 +157,8 @@ static enum cairn_status snapshot_file(const PGresult *page, int row, cairn_inde
 		       : status;
 }
 
-enum cairn_status cairn_pg_snapshot_files(struct cairn_index_snapshot *snapshot, int64_t after,
-					  cairn_index_visit_file *visit, void *ctx, struct cairn_diag *diag)
+enum cairn_status cairn_postgres_snapshot_files(struct cairn_index_snapshot *snapshot, int64_t after,
+						cairn_index_visit_file *visit, void *ctx, struct cairn_diag *diag)
 {
 	for (;;) {
 		CLEANUP(cairn_pg_clearp) PGresult *page = NULL;
@@ -174,8 +175,8 @@ enum cairn_status cairn_pg_snapshot_files(struct cairn_index_snapshot *snapshot,
 	}
 }
 
-enum cairn_status cairn_pg_snapshot_xorb_hash(struct cairn_index_snapshot *snapshot, int64_t number,
-					      struct cairn_hash *out)
+enum cairn_status cairn_postgres_snapshot_xorb_hash(struct cairn_index_snapshot *snapshot, int64_t number,
+						    struct cairn_hash *out)
 {
 	struct cairn_pg_args args = {0};
 	const PGresult *r;

@@ -169,7 +169,7 @@ static enum cairn_status transfer_settle(struct postgres_transfer *s, enum cairn
 
 /* --- opening ------------------------------------------------------------------------------------------------------ */
 
-void cairn_pg_transfer_free(struct cairn_index_transfer *t)
+void cairn_postgres_transfer_free(struct cairn_index_transfer *t)
 {
 	struct postgres_transfer *s = transfer_of(t);
 	cairn_pg_close(&s->pg);
@@ -192,8 +192,8 @@ static enum cairn_status transfer_connect(struct postgres_transfer *s, struct ca
 	return status;
 }
 
-enum cairn_status cairn_pg_transfer_open(struct cairn_index_transfer **out, const char *where, bool writes,
-					 struct cairn_diag *diag)
+enum cairn_status cairn_postgres_transfer_open(struct cairn_index_transfer **out, const char *where, bool writes,
+					       struct cairn_diag *diag)
 {
 	struct postgres_transfer *s = calloc(1, sizeof(*s));
 	if (!s)
@@ -205,7 +205,7 @@ enum cairn_status cairn_pg_transfer_open(struct cairn_index_transfer **out, cons
 	if (status == CAIRN_OK)
 		*out = &s->transfer;
 	else
-		cairn_pg_transfer_free(&s->transfer);
+		cairn_postgres_transfer_free(&s->transfer);
 	return status;
 }
 
@@ -254,9 +254,9 @@ static void transfer_take(struct cairn_index_rows *out, const PGresult *r, int r
 	}
 }
 
-enum cairn_status cairn_pg_transfer_page(struct cairn_index_transfer *t, enum cairn_index_table table,
-					 const struct cairn_index_rows *after, uint32_t row, uint32_t limit,
-					 struct cairn_index_rows *out, struct cairn_diag *diag)
+enum cairn_status cairn_postgres_transfer_page(struct cairn_index_transfer *t, enum cairn_index_table table,
+					       const struct cairn_index_rows *after, uint32_t row, uint32_t limit,
+					       struct cairn_index_rows *out, struct cairn_diag *diag)
 {
 	CLEANUP(cairn_buf_fini) struct cairn_buf sql = cairn_buf_init(TRANSFER_SQL_BYTES_MAX);
 	CLEANUP(transfer_args_fini) struct transfer_args args = {.n = 0};
@@ -276,8 +276,8 @@ enum cairn_status cairn_pg_transfer_page(struct cairn_index_transfer *t, enum ca
 	return status;
 }
 
-enum cairn_status cairn_pg_transfer_state(struct cairn_index_transfer *t, struct cairn_index_state *out,
-					  struct cairn_diag *diag)
+enum cairn_status cairn_postgres_transfer_state(struct cairn_index_transfer *t, struct cairn_index_state *out,
+						struct cairn_diag *diag)
 {
 	CLEANUP(cairn_pg_clearp) PGresult *r = NULL;
 	enum cairn_status status = transfer_ask(
@@ -297,8 +297,8 @@ enum cairn_status cairn_pg_transfer_state(struct cairn_index_transfer *t, struct
 	return CAIRN_OK;
 }
 
-enum cairn_status cairn_pg_transfer_last(struct cairn_index_transfer *t, enum cairn_index_table table, int64_t *number,
-					 struct cairn_diag *diag)
+enum cairn_status cairn_postgres_transfer_last(struct cairn_index_transfer *t, enum cairn_index_table table,
+					       int64_t *number, struct cairn_diag *diag)
 {
 	char sql[256];
 	CLEANUP(cairn_pg_clearp) PGresult *r = NULL;
@@ -397,8 +397,10 @@ static enum cairn_status transfer_put(struct postgres_transfer *s, const struct 
 	return status == CAIRN_OK ? transfer_do(s, rows, TRANSFER_PUT, diag) : status;
 }
 
-enum cairn_status cairn_pg_transfer_write(struct cairn_index_transfer *t, const struct cairn_index_rows *const *drop,
-					  const struct cairn_index_rows *const *put, size_t n, struct cairn_diag *diag)
+enum cairn_status cairn_postgres_transfer_write(struct cairn_index_transfer *t,
+						const struct cairn_index_rows *const *drop,
+						const struct cairn_index_rows *const *put, size_t n,
+						struct cairn_diag *diag)
 {
 	struct postgres_transfer *s = transfer_of(t);
 	enum cairn_status status = transfer_ask(s, "BEGIN", NULL, NULL, diag);
@@ -411,8 +413,8 @@ enum cairn_status cairn_pg_transfer_write(struct cairn_index_transfer *t, const 
 
 /* --- beginning and end -------------------------------------------------------------------------------------------- */
 
-enum cairn_status cairn_pg_transfer_freeze(struct cairn_index_transfer *t, enum cairn_index_frozen frozen,
-					   struct cairn_diag *diag)
+enum cairn_status cairn_postgres_transfer_freeze(struct cairn_index_transfer *t, enum cairn_index_frozen frozen,
+						 struct cairn_diag *diag)
 {
 	char sql[64];
 	struct postgres_transfer *s = transfer_of(t);
@@ -433,7 +435,7 @@ static enum cairn_status transfer_do_each(struct postgres_transfer *s, const cha
 	return status;
 }
 
-enum cairn_status cairn_pg_transfer_begin(struct cairn_index_transfer *t, struct cairn_diag *diag)
+enum cairn_status cairn_postgres_transfer_begin(struct cairn_index_transfer *t, struct cairn_diag *diag)
 {
 	static const char NOTE[] =
 		"INSERT INTO rule_off(relation, name, definition) SELECT c.relname, k.conname, pg_get_constraintdef(k.oid)"
@@ -483,8 +485,8 @@ static enum cairn_status transfer_restore_rules(struct postgres_transfer *s, str
 	return status;
 }
 
-enum cairn_status cairn_pg_transfer_end(struct cairn_index_transfer *t, const struct cairn_index_state *state,
-					const int64_t *last, struct cairn_diag *diag)
+enum cairn_status cairn_postgres_transfer_end(struct cairn_index_transfer *t, const struct cairn_index_state *state,
+					      const int64_t *last, struct cairn_diag *diag)
 {
 	char set[256];
 	struct postgres_transfer *s = transfer_of(t);

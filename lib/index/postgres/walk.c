@@ -36,9 +36,9 @@ int cairn_pg_page(struct cairn_pg_args *args, uint32_t limit)
 	return page;
 }
 
-enum cairn_status cairn_pg_each_xorb(struct cairn_index *ix, int64_t from_id, uint32_t limit,
-				     void (*visit)(void *ctx, const struct cairn_index_xorb *xorb), void *ctx,
-				     int64_t *next_id)
+enum cairn_status cairn_postgres_each_xorb(struct cairn_index *ix, int64_t from_id, uint32_t limit,
+					   void (*visit)(void *ctx, const struct cairn_index_xorb *xorb), void *ctx,
+					   int64_t *next_id)
 {
 	struct cairn_pg_args args = {0};
 	struct cairn_index_xorb xorb = {.id = 0};
@@ -55,9 +55,9 @@ enum cairn_status cairn_pg_each_xorb(struct cairn_index *ix, int64_t from_id, ui
 	return CAIRN_OK;
 }
 
-enum cairn_status cairn_pg_each_file(struct cairn_index *ix, int64_t from_id, uint32_t limit, bool with_terms,
-				     void (*visit)(void *ctx, const struct cairn_index_file *file), void *ctx,
-				     int64_t *next_id)
+enum cairn_status cairn_postgres_each_file(struct cairn_index *ix, int64_t from_id, uint32_t limit, bool with_terms,
+					   void (*visit)(void *ctx, const struct cairn_index_file *file), void *ctx,
+					   int64_t *next_id)
 {
 	struct cairn_pg_args args = {0};
 	int64_t last = 0;
@@ -81,8 +81,8 @@ enum cairn_status cairn_pg_each_file(struct cairn_index *ix, int64_t from_id, ui
 
 /* --- who has what ------------------------------------------------------------------------------------------------- */
 
-enum cairn_status cairn_pg_each_owned_file(struct cairn_index *ix, int64_t from_id, cairn_index_visit_owned_file *visit,
-					   void *ctx, int64_t *next_id)
+enum cairn_status cairn_postgres_each_owned_file(struct cairn_index *ix, int64_t from_id,
+						 cairn_index_visit_owned_file *visit, void *ctx, int64_t *next_id)
 {
 	struct cairn_pg_args args = {0};
 	int64_t last = 0;
@@ -119,7 +119,7 @@ static enum cairn_status walk_sum(struct cairn_pg *pg, const char *sql, uint64_t
 	return CAIRN_OK;
 }
 
-enum cairn_status cairn_pg_totals(struct cairn_index *ix, struct cairn_index_totals *out)
+enum cairn_status cairn_postgres_totals(struct cairn_index *ix, struct cairn_index_totals *out)
 {
 	CLEANUP(cairn_pg_givep) struct cairn_pg_reader *reader = NULL;
 	*out = (struct cairn_index_totals){0};
@@ -137,7 +137,7 @@ enum cairn_status cairn_pg_totals(struct cairn_index *ix, struct cairn_index_tot
 	return status;
 }
 
-enum cairn_status cairn_pg_last_xorb(struct cairn_index *ix, int64_t *id)
+enum cairn_status cairn_postgres_last_xorb(struct cairn_index *ix, int64_t *id)
 {
 	*id = 0;
 	PG_READ(ix, reader, r, WALK_LAST_XORB, NULL);
@@ -183,10 +183,10 @@ enum cairn_status cairn_pg_visit_owned(const PGresult *r, int page,
 	return CAIRN_OK;
 }
 
-enum cairn_status cairn_pg_each_owned(struct cairn_index *ix, const char *owner,
-				      const struct cairn_index_owned_after *after, uint32_t limit,
-				      void (*visit)(void *ctx, const struct cairn_index_owned *file), void *ctx,
-				      bool *more)
+enum cairn_status cairn_postgres_each_owned(struct cairn_index *ix, const char *owner,
+					    const struct cairn_index_owned_after *after, uint32_t limit,
+					    void (*visit)(void *ctx, const struct cairn_index_owned *file), void *ctx,
+					    bool *more)
 {
 	struct cairn_pg_args args = {0};
 	int page = limit == 0 || limit > CAIRN_INDEX_PAGE_MAX ? CAIRN_INDEX_PAGE_MAX : (int)limit;

@@ -5,15 +5,9 @@
 #ifndef CAIRN_INDEX_POSTGRES_WRITE_H
 #define CAIRN_INDEX_POSTGRES_WRITE_H
 
+#include "index/backend.h"
 #include "index/postgres/clocks.h"
 #include "index/postgres/ending.h"
-
-#include "index/lease.h"
-#include "index/operate.h"
-#include "index/proof.h"
-#include "index/records.h"
-#include "index/session.h"
-#include "index/transfer.h"
 
 /** Is a registered shard still known? It must be registered again if anything was removed since, or if it came to a
  * repository of the hub an hour ago: the grace time of unnamed files counts from their last upload. @param collection
@@ -98,35 +92,20 @@ CAIRN_MUST_USE enum cairn_status cairn_pg_keep_xorbs(struct cairn_pg_tx *tx, str
 /** Updates that count in the owner's row, and calls cairn_records_grow(). */
 CAIRN_MUST_USE enum cairn_status cairn_pg_count_stored(struct cairn_pg_tx *tx, int64_t scope, int64_t bytes);
 
-CAIRN_MUST_USE enum cairn_status cairn_pg_put_xorb(struct cairn_pg_tx *tx, struct cairn_index_put_xorb *put);
-CAIRN_MUST_USE enum cairn_status cairn_pg_put_shard(struct cairn_pg_tx *tx, struct cairn_index_put_shard *put);
+/* Each applies a write within the transaction; results are in the request. @return its status */
+#define PG_WRITE(name)                                                                                                 \
+	CAIRN_MUST_USE enum cairn_status cairn_pg_##name(struct cairn_pg_tx *tx, struct cairn_index_##name *request);
+CAIRN_ENGINE_WRITES(PG_WRITE, PG_WRITE)
+#undef PG_WRITE
 /** Registers simple shards together and marks them as applied; the others are left.
  * @param ahead  if none is left, only a commit follows, so the last statements are only queued
  * @return CAIRN_OK; else the transaction has failed; as cairn_pg_ask() and cairn_records_check_quota() */
 CAIRN_MUST_USE enum cairn_status cairn_pg_put_shards(struct cairn_pg_tx *tx, struct cairn_index_put_shard *const *puts,
 						     unsigned n, bool ahead, struct cairn_diag *diag);
-CAIRN_MUST_USE enum cairn_status cairn_pg_forget_file(struct cairn_pg_tx *tx, struct cairn_index_forget_file *forget);
-CAIRN_MUST_USE enum cairn_status cairn_pg_share_file(struct cairn_pg_tx *tx, struct cairn_index_share_file *share);
-CAIRN_MUST_USE enum cairn_status cairn_pg_settle_claims(struct cairn_pg_tx *tx,
-							struct cairn_index_settle_claims *settle);
-CAIRN_MUST_USE enum cairn_status cairn_pg_prove_file(struct cairn_pg_tx *tx, struct cairn_index_prove_file *prove);
-CAIRN_MUST_USE enum cairn_status cairn_pg_renew_xorb(struct cairn_pg_tx *tx, struct cairn_index_renew_xorb *renew);
-CAIRN_MUST_USE enum cairn_status cairn_pg_lose_xorb(struct cairn_pg_tx *tx, struct cairn_index_lose_xorb *lose);
-CAIRN_MUST_USE enum cairn_status cairn_pg_gc_mark(struct cairn_pg_tx *tx, struct cairn_index_gc_mark *mark);
-CAIRN_MUST_USE enum cairn_status cairn_pg_gc_sweep(struct cairn_pg_tx *tx, struct cairn_index_gc_sweep *sweep);
-CAIRN_MUST_USE enum cairn_status cairn_pg_find_dead(struct cairn_pg_tx *tx, struct cairn_index_find_dead *find);
-CAIRN_MUST_USE enum cairn_status cairn_pg_bury(struct cairn_pg_tx *tx, struct cairn_index_bury *bury);
-CAIRN_MUST_USE enum cairn_status cairn_pg_write_off(struct cairn_pg_tx *tx, struct cairn_index_write_off *off);
-CAIRN_MUST_USE enum cairn_status cairn_pg_begin_lease(struct cairn_pg_tx *tx, struct cairn_index_begin_lease *begin);
-CAIRN_MUST_USE enum cairn_status cairn_pg_end_lease(struct cairn_pg_tx *tx, struct cairn_index_end_lease *end);
-CAIRN_MUST_USE enum cairn_status cairn_pg_put_note(struct cairn_pg_tx *tx, struct cairn_index_put_note *put);
 /** @param lease  NULL: none is needed @return CAIRN_OK; CAIRN_E_BUSY another daemon has taken it over (lease.over); as
  *  cairn_pg_ask() */
 CAIRN_MUST_USE enum cairn_status cairn_pg_must_hold(struct cairn_pg_tx *tx, const struct cairn_index_lease *lease,
 						    struct cairn_diag *diag);
-CAIRN_MUST_USE enum cairn_status cairn_pg_begin_session(struct cairn_pg_tx *tx,
-							struct cairn_index_begin_session *begin);
-CAIRN_MUST_USE enum cairn_status cairn_pg_end_session(struct cairn_pg_tx *tx, struct cairn_index_end_session *end);
 CAIRN_MUST_USE enum cairn_status cairn_pg_probe(struct cairn_pg_tx *tx);
 
 #endif

@@ -68,7 +68,7 @@ static uint64_t copy_layout(sqlite3_stmt *stmt, int column, struct cairn_span *r
 	return cairn_spans_layout(room, (uint32_t)n);
 }
 
-enum cairn_status cairn_sqlite_copy_each(const char *path,
+enum cairn_status cairn_sqlite_copy_each(const char *where, const char *path,
 					 enum cairn_status (*visit)(void *ctx, const struct cairn_hash *xorb,
 								    uint64_t stored_bytes, uint64_t layout),
 					 void *ctx, struct cairn_diag *diag)
@@ -76,6 +76,7 @@ enum cairn_status cairn_sqlite_copy_each(const char *path,
 	static const char *const SQL[] = {
 		"SELECT x.hash, x.stored, l.spans FROM xorb x LEFT JOIN list l ON l.xorb = x.id"
 		" WHERE x.stored > 0 ORDER BY x.id"};
+	(void)where;
 	CLEANUP(cairn_sql_closep) sqlite3 *db = NULL;
 	sqlite3_stmt *stmt[1] = {NULL};
 	struct cairn_span *spans = malloc(CAIRN_XORB_CHUNKS_MAX * sizeof(*spans));

@@ -98,7 +98,7 @@ enum cairn_status cairn_needed_fill(sqlite3 *db, int64_t version)
 				  : status;
 }
 
-enum cairn_status cairn_sqlite_references_agree(struct cairn_index *ix, bool *agree)
+enum cairn_status cairn_sqlite_needs_agree(struct cairn_index *ix, bool *agree)
 {
 	CLEANUP(cairn_sql_closep) sqlite3 *db = NULL;
 	*agree = false;

@@ -212,6 +212,12 @@ void cairn_sqlite_free(struct cairn_index *ix)
 	free(s);
 }
 
+const char *cairn_sqlite_reset_bug(const struct cairn_index *ix)
+{
+	(void)ix;
+	return cairn_sql_loses_commits(sqlite3_libversion_number()) ? sqlite3_libversion() : NULL;
+}
+
 void cairn_sqlite_describe(struct cairn_index *ix, struct cairn_index_stats *out)
 {
 	struct cairn_sqlite *s = cairn_sqlite(ix);

@@ -94,11 +94,6 @@ bool cairn_sql_loses_commits(int version)
 	return version >= BEGAN && version < MENDED;
 }
 
-const char *cairn_sql_reset_bug(void)
-{
-	return cairn_sql_loses_commits(sqlite3_libversion_number()) ? sqlite3_libversion() : NULL;
-}
-
 void cairn_sql_closep(sqlite3 **db)
 {
 	(void)sqlite3_close(*db);

@@ -41,9 +41,6 @@ CAIRN_MUST_USE enum cairn_status cairn_sql_open(sqlite3 **out, const char *path,
  * made? https://www.sqlite.org/wal.html calls that the WAL-reset bug. */
 bool cairn_sql_loses_commits(int version);
 
-/** See cairn_index_reset_bug(). */
-const char *cairn_sql_reset_bug(void);
-
 /** Closes a connection whose statements are finalized. For CLEANUP(); NULL is harmless. */
 void cairn_sql_closep(sqlite3 **db);
 

@@ -5,16 +5,12 @@
 #ifndef CAIRN_INDEX_SQLITE_WRITE_H
 #define CAIRN_INDEX_SQLITE_WRITE_H
 
-#include "index/history.h"
-#include "index/operate.h"
-#include "index/proof.h"
-#include "index/records.h"
+#include "index/backend.h"
 #include "index/sqlite/driver.h"
 #include "index/sqlite/filter.h"
 #include "index/sqlite/new_rows.h"
 #include "index/sqlite/quota.h"
 #include "index/sqlite/util.h"
-#include "index/transfer.h"
 
 /* The statements of the writer; write.c has their text. */
 enum cairn_tx_stmt {
@@ -209,9 +205,12 @@ CAIRN_MUST_USE enum cairn_status cairn_tx_release(struct cairn_tx *tx);
 
 /* --- between the files of the writing side ------------------------------------------------------------------------ */
 
-/** Applies a write within the transaction; results are in the request. @return its status */
-CAIRN_MUST_USE enum cairn_status cairn_tx_put_xorb(struct cairn_tx *tx, struct cairn_index_put_xorb *put);
-CAIRN_MUST_USE enum cairn_status cairn_tx_put_shard(struct cairn_tx *tx, struct cairn_index_put_shard *put);
+/* Each applies a write within the transaction; results are in the request. @return its status */
+#define TX_WRITE(name)                                                                                                 \
+	CAIRN_MUST_USE enum cairn_status cairn_tx_##name(struct cairn_tx *tx, struct cairn_index_##name *request);
+CAIRN_ENGINE_WRITES(TX_WRITE, CAIRN_ENGINE_LACKS)
+#undef TX_WRITE
+
 /** Records that a file needs a xorb, at the latest in cairn_tx_add_references(). */
 CAIRN_MUST_USE enum cairn_status cairn_tx_refer(struct cairn_tx *tx, int64_t file, int64_t xorb);
 CAIRN_MUST_USE enum cairn_status cairn_tx_add_references(struct cairn_tx *tx);
@@ -222,24 +221,8 @@ CAIRN_MUST_USE enum cairn_status cairn_tx_drop_file(struct cairn_tx *tx, int64_t
 CAIRN_MUST_USE enum cairn_status cairn_tx_mend_file(struct cairn_tx *tx, int64_t file, const uint8_t *rows,
 						    size_t rows_len, const int64_t *xorbs, uint32_t n_xorbs,
 						    bool *mended);
-CAIRN_MUST_USE enum cairn_status cairn_tx_forget_file(struct cairn_tx *tx, struct cairn_index_forget_file *forget);
-CAIRN_MUST_USE enum cairn_status cairn_tx_share_file(struct cairn_tx *tx, struct cairn_index_share_file *share);
-CAIRN_MUST_USE enum cairn_status cairn_tx_settle_claims(struct cairn_tx *tx, struct cairn_index_settle_claims *settle);
-CAIRN_MUST_USE enum cairn_status cairn_tx_prove_file(struct cairn_tx *tx, struct cairn_index_prove_file *prove);
-CAIRN_MUST_USE enum cairn_status cairn_tx_renew_xorb(struct cairn_tx *tx, struct cairn_index_renew_xorb *renew);
-CAIRN_MUST_USE enum cairn_status cairn_tx_lose_xorb(struct cairn_tx *tx, struct cairn_index_lose_xorb *lose);
-CAIRN_MUST_USE enum cairn_status cairn_tx_gc_mark(struct cairn_tx *tx, struct cairn_index_gc_mark *mark);
-CAIRN_MUST_USE enum cairn_status cairn_tx_gc_sweep(struct cairn_tx *tx, struct cairn_index_gc_sweep *sweep);
 CAIRN_MUST_USE enum cairn_status cairn_tx_begin_repo(struct cairn_tx *tx, struct cairn_index_add_repo *add,
 						     int64_t scope);
-CAIRN_MUST_USE enum cairn_status cairn_tx_add_commit(struct cairn_tx *tx, struct cairn_index_add_commit *commit);
-CAIRN_MUST_USE enum cairn_status cairn_tx_adopt_files(struct cairn_tx *tx, struct cairn_index_adopt_files *adopt);
-CAIRN_MUST_USE enum cairn_status cairn_tx_add_ref(struct cairn_tx *tx, struct cairn_index_add_ref *add);
-CAIRN_MUST_USE enum cairn_status cairn_tx_squash(struct cairn_tx *tx, struct cairn_index_squash *squash);
-CAIRN_MUST_USE enum cairn_status cairn_tx_drop_ref(struct cairn_tx *tx, struct cairn_index_drop_ref *drop);
-CAIRN_MUST_USE enum cairn_status cairn_tx_sweep_repos(struct cairn_tx *tx, struct cairn_index_sweep_repos *sweep);
-CAIRN_MUST_USE enum cairn_status cairn_tx_change_objects(struct cairn_tx *tx,
-							 struct cairn_index_change_objects *change);
 /** Gives a file to an owner, unless it has it. @param[out] added  it had not */
 CAIRN_MUST_USE enum cairn_status cairn_tx_own(struct cairn_tx *tx, int64_t file, int64_t scope, bool *added);
 /** Does what cairn_tx_own() does, and adds the owner's claim of the SHA-256. Keeps the first few claims, because shards
