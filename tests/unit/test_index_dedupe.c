@@ -127,8 +127,14 @@ START_TEST(eligible_chunks_of_a_xorb_are_found_in_one_place)
 {
 	CLEANUP(cairn_pool_givep) struct cairn_reader *r = NULL;
 	ck_assert_int_eq(cairn_sqlite_take(fx_index, &r), CAIRN_OK);
+	const struct cairn_statement_list reads = cairn_reads();
+	const struct cairn_statement *eligible = NULL;
+	for (size_t i = 0; i < reads.n; i++)
+		if (strcmp(reads.first[i].name, "READ_ELIGIBLE") == 0)
+			eligible = &reads.first[i];
+	ck_assert_ptr_nonnull(eligible);
 	char sql[512];
-	(void)snprintf(sql, sizeof(sql), "EXPLAIN QUERY PLAN %s", sqlite3_sql(r->stmt[CAIRN_READ_ELIGIBLE]));
+	(void)snprintf(sql, sizeof(sql), "EXPLAIN QUERY PLAN %s", eligible->text);
 	sqlite3_stmt *plan = NULL;
 	ck_assert_int_eq(sqlite3_prepare_v2(r->db, sql, -1, &plan, NULL), SQLITE_OK);
 	ck_assert_int_eq(sqlite3_step(plan), SQLITE_ROW);

@@ -39,7 +39,7 @@ static enum cairn_status dedupe_decode(struct dedupe_query *q, sqlite3_stmt *row
 static enum cairn_status dedupe_try(struct dedupe_query *q, sqlite3_stmt *found, bool *proved)
 {
 	int64_t place = sqlite3_column_int64(found, 1);
-	CLEANUP(cairn_sql_resetp) sqlite3_stmt *list = q->r->stmt[CAIRN_READ_LIST_BY_ID];
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *list = cairn_read_stmt(q->r, &CAIRN_READ_LIST_BY_ID);
 	sqlite3_bind_int64(list, 1, sqlite3_column_int64(found, 0));
 	bool row;
 	enum cairn_status status = cairn_sql_step(list, &row);
@@ -71,11 +71,13 @@ static enum cairn_status dedupe_scan(struct dedupe_query *q, sqlite3_stmt *rows,
 	return CAIRN_OK;
 }
 
+static CAIRN_READS(READ_SCOPE, "SELECT id FROM scope WHERE name = ?1");
+
 static enum cairn_status dedupe_resolve_scope(struct dedupe_query *q, const char *scope)
 {
 	if (scope[0] == '\0')
 		return CAIRN_OK;
-	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = q->r->stmt[CAIRN_READ_SCOPE];
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = cairn_read_stmt(q->r, &READ_SCOPE);
 	cairn_sql_bind_text(stmt, 1, scope);
 	bool row;
 	enum cairn_status status = cairn_sql_step(stmt, &row);
@@ -98,11 +100,13 @@ static enum cairn_status dedupe_find(struct dedupe_query *q, sqlite3_stmt *share
 	return status == CAIRN_OK && !proved ? CAIRN_E_NOT_FOUND : status;
 }
 
+static CAIRN_READS(READ_ELIGIBLE, "SELECT scope, place FROM dedupe WHERE xorb = ?1");
+
 /* Reads the places of the eligible chunks that the caller may see, ascending. */
 static enum cairn_status dedupe_eligible(struct dedupe_query *q)
 {
 	bool marked[CAIRN_XORB_CHUNKS_MAX] = {false};
-	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = q->r->stmt[CAIRN_READ_ELIGIBLE];
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = cairn_read_stmt(q->r, &READ_ELIGIBLE);
 	sqlite3_bind_int64(stmt, 1, q->answer.xorb.id);
 	for (;;) {
 		bool row;
@@ -125,7 +129,7 @@ static enum cairn_status dedupe_eligible(struct dedupe_query *q)
 
 static enum cairn_status dedupe_answer_first(struct dedupe_query *q)
 {
-	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = q->r->stmt[CAIRN_READ_XORB_BY_ID];
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = cairn_read_stmt(q->r, &CAIRN_READ_XORB_BY_ID);
 	sqlite3_bind_int64(stmt, 1, q->xorb);
 	bool row;
 	enum cairn_status status = cairn_sql_step(stmt, &row);
@@ -152,6 +156,10 @@ static enum cairn_status dedupe_answer_next(struct dedupe_query *q, sqlite3_stmt
 	return status == CAIRN_OK ? dedupe_eligible(q) : status;
 }
 
+static CAIRN_READS(READ_NEIGHBOURS, "SELECT " CAIRN_XORB_COLUMNS ", l.spans, l.hashes FROM member m"
+				    " CROSS JOIN xorb x ON x.id = m.xorb CROSS JOIN list l ON l.xorb = m.xorb"
+				    " WHERE m.shard = ?1 AND m.xorb <> ?2 AND x.retired IS NULL ORDER BY m.xorb");
+
 static enum cairn_status dedupe_answer(struct dedupe_query *q, const char *scope,
 				       bool (*visit)(void *ctx, const struct cairn_index_dedupe_xorb *xorb), void *ctx)
 {
@@ -165,7 +173,7 @@ static enum cairn_status dedupe_answer(struct dedupe_query *q, const char *scope
 		status = dedupe_answer_first(q);
 	if (status != CAIRN_OK || !visit(ctx, &q->answer))
 		return status;
-	CLEANUP(cairn_sql_resetp) sqlite3_stmt *neighbours = q->r->stmt[CAIRN_READ_NEIGHBOURS];
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *neighbours = cairn_read_stmt(q->r, &READ_NEIGHBOURS);
 	sqlite3_bind_int64(neighbours, 1, q->shard);
 	sqlite3_bind_int64(neighbours, 2, q->xorb);
 	for (bool row = true;;) {
@@ -183,6 +191,10 @@ bool cairn_sqlite_may_dedupe(struct cairn_index *ix, const char *scope, const st
 	       (scope[0] != '\0' && cairn_filter_maybe(f, cairn_filter_key(prefix, scope)));
 }
 
+static CAIRN_READS(READ_PREFIX, "SELECT xorb, place, shard FROM dedupe WHERE prefix = ?1 AND scope = 0 ORDER BY xorb");
+static CAIRN_READS(READ_PREFIX_SCOPE,
+		   "SELECT xorb, place, shard FROM dedupe WHERE prefix = ?1 AND scope = ?2 ORDER BY xorb");
+
 enum cairn_status cairn_sqlite_dedupe(struct cairn_index *ix, const char *scope, const struct cairn_hash *chunk,
 				      bool (*visit)(void *ctx, const struct cairn_index_dedupe_xorb *xorb), void *ctx)
 {
@@ -191,8 +203,8 @@ enum cairn_status cairn_sqlite_dedupe(struct cairn_index *ix, const char *scope,
 	if (status != CAIRN_OK)
 		return status;
 	CLEANUP(dedupe_query_fini) struct dedupe_query q = {.r = r, .chunk = chunk};
-	CLEANUP(cairn_sql_resetp) sqlite3_stmt *shared = r->stmt[CAIRN_READ_PREFIX];
-	CLEANUP(cairn_sql_resetp) sqlite3_stmt *own = r->stmt[CAIRN_READ_PREFIX_SCOPE];
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *shared = cairn_read_stmt(r, &READ_PREFIX);
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *own = cairn_read_stmt(r, &READ_PREFIX_SCOPE);
 	status = dedupe_find(&q, shared, own, scope);
 	return status == CAIRN_OK ? dedupe_answer(&q, scope, visit, ctx) : status;
 }

@@ -11,9 +11,11 @@ static void file_terms_freep(struct cairn_index_term **terms)
 	free(*terms);
 }
 
+static CAIRN_WRITES(TX_GET_TERMS, "SELECT terms FROM file WHERE id = ?1");
+
 static enum cairn_status file_terms(struct cairn_tx *tx, int64_t file, struct cairn_index_term **terms, uint32_t *n)
 {
-	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = tx->stmt[CAIRN_TX_GET_TERMS];
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = cairn_tx_stmt(tx, &TX_GET_TERMS);
 	sqlite3_bind_int64(stmt, 1, file);
 	bool row;
 	enum cairn_status status = cairn_sql_step(stmt, &row);
@@ -24,11 +26,15 @@ static enum cairn_status file_terms(struct cairn_tx *tx, int64_t file, struct ca
 	return cairn_rows_terms(terms, n, bytes, len, CAIRN_ROWS_TERM_BYTES);
 }
 
+static CAIRN_WRITES(TX_DROP_REFERENCE, "DELETE FROM reference WHERE xorb = ?1 AND file = ?2");
+/* Scans all references. */
+static CAIRN_WRITES(TX_DROP_REFERENCES, "DELETE FROM reference WHERE file = ?1");
+
 /* @param read  the status of file_terms(): damaged terms do not show which xorbs the file kept */
 static enum cairn_status file_drop_references(struct cairn_tx *tx, int64_t file, enum cairn_status read,
 					      const struct cairn_index_term *terms, uint32_t n)
 {
-	sqlite3_stmt *reference = tx->stmt[CAIRN_TX_DROP_REFERENCE], *all = tx->stmt[CAIRN_TX_DROP_REFERENCES];
+	sqlite3_stmt *reference = cairn_tx_stmt(tx, &TX_DROP_REFERENCE), *all = cairn_tx_stmt(tx, &TX_DROP_REFERENCES);
 	enum cairn_status status = read;
 	if (read == CAIRN_E_DAMAGED) {
 		sqlite3_bind_int64(all, 1, file);
@@ -44,6 +50,8 @@ static enum cairn_status file_drop_references(struct cairn_tx *tx, int64_t file,
 	return status;
 }
 
+static CAIRN_WRITES(TX_DROP_FILE, "DELETE FROM file WHERE id = ?1");
+
 enum cairn_status cairn_tx_drop_file(struct cairn_tx *tx, int64_t file)
 {
 	CLEANUP(file_terms_freep) struct cairn_index_term *terms = NULL;
@@ -52,14 +60,16 @@ enum cairn_status cairn_tx_drop_file(struct cairn_tx *tx, int64_t file)
 	enum cairn_status status = file_drop_references(tx, file, read, terms, n);
 	if (status != CAIRN_OK)
 		return status;
-	sqlite3_bind_int64(tx->stmt[CAIRN_TX_DROP_FILE], 1, file);
+	sqlite3_bind_int64(cairn_tx_stmt(tx, &TX_DROP_FILE), 1, file);
 	cairn_add(&tx->counts.files, -1);
-	return cairn_sql_run(tx->stmt[CAIRN_TX_DROP_FILE]);
+	return cairn_sql_run(cairn_tx_stmt(tx, &TX_DROP_FILE));
 }
+
+static CAIRN_WRITES(TX_IS_STORED, "SELECT stored IS NOT NULL FROM xorb WHERE id = ?1");
 
 static enum cairn_status file_xorb_is_stored(struct cairn_tx *tx, int64_t xorb, bool *stored)
 {
-	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = tx->stmt[CAIRN_TX_IS_STORED];
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = cairn_tx_stmt(tx, &TX_IS_STORED);
 	sqlite3_bind_int64(stmt, 1, xorb);
 	bool row;
 	enum cairn_status status = cairn_sql_step(stmt, &row);
@@ -67,11 +77,14 @@ static enum cairn_status file_xorb_is_stored(struct cairn_tx *tx, int64_t xorb, 
 	return status;
 }
 
+static CAIRN_WRITES(TX_ADD_REFERENCE, "INSERT OR IGNORE INTO reference(xorb, file) VALUES(?1, ?2)");
+static CAIRN_WRITES(TX_ADD_REFERENCES, "INSERT OR IGNORE INTO reference(xorb, file) SELECT a, b FROM new_row");
+
 enum cairn_status cairn_tx_add_references(struct cairn_tx *tx)
 {
 	const struct cairn_new_rows_stmts stmts = {
-		.many = tx->stmt[CAIRN_TX_ADD_REFERENCES],
-		.one = tx->stmt[CAIRN_TX_ADD_REFERENCE],
+		.many = cairn_tx_stmt(tx, &TX_ADD_REFERENCES),
+		.one = cairn_tx_stmt(tx, &TX_ADD_REFERENCE),
 	};
 	uint64_t n_added;
 	return cairn_new_rows_add(&tx->new_rows, stmts, &tx->references, &n_added);
@@ -90,6 +103,8 @@ static enum cairn_status file_add_references(struct cairn_tx *tx, int64_t file, 
 		status = cairn_tx_refer(tx, file, xorbs[i]);
 	return status == CAIRN_OK ? cairn_tx_add_references(tx) : status;
 }
+
+static CAIRN_WRITES(TX_SET_TERMS, "UPDATE file SET terms = ?2 WHERE id = ?1");
 
 enum cairn_status cairn_tx_mend_file(struct cairn_tx *tx, int64_t file, const uint8_t *rows, size_t rows_len,
 				     const int64_t *xorbs, uint32_t n_xorbs, bool *mended)
@@ -114,7 +129,7 @@ enum cairn_status cairn_tx_mend_file(struct cairn_tx *tx, int64_t file, const ui
 	status = file_drop_references(tx, file, read, terms, n);
 	if (status != CAIRN_OK)
 		return status;
-	sqlite3_stmt *set = tx->stmt[CAIRN_TX_SET_TERMS];
+	sqlite3_stmt *set = cairn_tx_stmt(tx, &TX_SET_TERMS);
 	sqlite3_bind_int64(set, 1, file);
 	cairn_sql_bind_blob(set, 2, rows, rows_len);
 	status = cairn_sql_run(set);

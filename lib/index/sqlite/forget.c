@@ -4,7 +4,7 @@
 /* @param[out] id  0: there is no such file */
 static enum cairn_status forget_find(struct cairn_tx *tx, const struct cairn_hash *hash, int64_t *id)
 {
-	CLEANUP(cairn_sql_resetp) sqlite3_stmt *find = tx->stmt[CAIRN_TX_FIND_FILE];
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *find = cairn_tx_stmt(tx, &CAIRN_TX_FIND_FILE);
 	cairn_sql_bind_hash(find, 1, hash);
 	bool row;
 	enum cairn_status status = cairn_sql_step(find, &row);
@@ -12,10 +12,14 @@ static enum cairn_status forget_find(struct cairn_tx *tx, const struct cairn_has
 	return status;
 }
 
+static CAIRN_WRITES(TX_DROP_FILE_OWNER,
+		    "DELETE FROM file_owner WHERE file = ?1 AND scope = (SELECT id FROM scope WHERE name = ?2)");
+static CAIRN_WRITES(TX_DROP_FILE_OWNERS, "DELETE FROM file_owner WHERE file = ?1");
+
 /* @param[out] changed  it was the owner's */
 static enum cairn_status forget_owner(struct cairn_tx *tx, int64_t id, const char *owner, bool *changed)
 {
-	sqlite3_stmt *drop = tx->stmt[owner ? CAIRN_TX_DROP_FILE_OWNER : CAIRN_TX_DROP_FILE_OWNERS];
+	sqlite3_stmt *drop = cairn_tx_stmt(tx, owner ? &TX_DROP_FILE_OWNER : &TX_DROP_FILE_OWNERS);
 	sqlite3_bind_int64(drop, 1, id);
 	if (owner)
 		cairn_sql_bind_text(drop, 2, owner);

@@ -8,16 +8,19 @@
 
 enum { GC_PAGE = 512 }; /* xorbs looked at between two looks at the clock */
 
-static enum cairn_status gc_drop(struct cairn_tx *tx, enum cairn_tx_stmt which, int64_t id)
+static enum cairn_status gc_drop(struct cairn_tx *tx, const struct cairn_statement *which, int64_t id)
 {
-	sqlite3_bind_int64(tx->stmt[which], 1, id);
-	return cairn_sql_run(tx->stmt[which]);
+	sqlite3_stmt *stmt = cairn_tx_stmt(tx, which);
+	sqlite3_bind_int64(stmt, 1, id);
+	return cairn_sql_run(stmt);
 }
+
+static CAIRN_WRITES(TX_DROP_DEDUPE, "DELETE FROM dedupe WHERE xorb = ?1");
 
 /* Withdraws a xorb, which is no longer offered. */
 static enum cairn_status gc_withdraw(struct cairn_tx *tx, int64_t xorb)
 {
-	enum cairn_status status = gc_drop(tx, CAIRN_TX_DROP_DEDUPE, xorb);
+	enum cairn_status status = gc_drop(tx, &TX_DROP_DEDUPE, xorb);
 	if (status == CAIRN_OK)
 		cairn_add(&tx->counts.eligible, -sqlite3_changes(tx->db));
 	return status;
@@ -39,11 +42,13 @@ enum cairn_status cairn_tx_renew_xorb(struct cairn_tx *tx, struct cairn_index_re
 	enum cairn_status status = gc_find(tx, &renew->hash, &renew->write, &known);
 	if (status != CAIRN_OK)
 		return status;
-	sqlite3_stmt *stmt = tx->stmt[CAIRN_TX_RENEW_XORB];
+	sqlite3_stmt *stmt = cairn_tx_stmt(tx, &CAIRN_TX_RENEW_XORB);
 	sqlite3_bind_int64(stmt, 1, known.id);
 	sqlite3_bind_int64(stmt, 2, renew->now_unix_s);
 	return cairn_sql_run(stmt);
 }
+
+static CAIRN_WRITES(TX_LOSE_XORB, "UPDATE xorb SET stored = NULL WHERE id = ?1");
 
 enum cairn_status cairn_tx_lose_xorb(struct cairn_tx *tx, struct cairn_index_lose_xorb *lose)
 {
@@ -53,7 +58,7 @@ enum cairn_status cairn_tx_lose_xorb(struct cairn_tx *tx, struct cairn_index_los
 		return status;
 	tx->counts.stored_bytes = cairn_difference(tx->counts.stored_bytes, known.stored_bytes);
 	cairn_advance(&tx->counts.collection);
-	status = gc_drop(tx, CAIRN_TX_LOSE_XORB, known.id);
+	status = gc_drop(tx, &TX_LOSE_XORB, known.id);
 	return status == CAIRN_OK ? gc_withdraw(tx, known.id) : status;
 }
 
@@ -65,10 +70,15 @@ struct gc_page {
 	int64_t stored_bytes[GC_PAGE];
 };
 
+static CAIRN_WRITES(
+	TX_MARK_PAGE,
+	"SELECT id, retired IS NULL AND at <= ?2 AND NOT EXISTS(SELECT 1 FROM reference r WHERE r.xorb = x.id)"
+	" FROM xorb x WHERE id > ?1 ORDER BY id LIMIT ?3");
+
 static enum cairn_status gc_mark_page(struct cairn_tx *tx, int64_t from, int64_t before_unix_s, struct gc_page *page)
 {
 	page->n = page->n_seen = 0;
-	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = tx->stmt[CAIRN_TX_MARK_PAGE];
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = cairn_tx_stmt(tx, &TX_MARK_PAGE);
 	sqlite3_bind_int64(stmt, 1, from);
 	sqlite3_bind_int64(stmt, 2, before_unix_s);
 	sqlite3_bind_int64(stmt, 3, GC_PAGE);
@@ -84,9 +94,11 @@ static enum cairn_status gc_mark_page(struct cairn_tx *tx, int64_t from, int64_t
 	}
 }
 
+static CAIRN_WRITES(TX_RETIRE_XORB, "UPDATE xorb SET retired = ?2 WHERE id = ?1");
+
 static enum cairn_status gc_retire(struct cairn_tx *tx, int64_t xorb, int64_t now_unix_s)
 {
-	sqlite3_stmt *stmt = tx->stmt[CAIRN_TX_RETIRE_XORB];
+	sqlite3_stmt *stmt = cairn_tx_stmt(tx, &TX_RETIRE_XORB);
 	sqlite3_bind_int64(stmt, 1, xorb);
 	sqlite3_bind_int64(stmt, 2, now_unix_s);
 	enum cairn_status status = cairn_sql_run(stmt);
@@ -124,10 +136,14 @@ enum cairn_status cairn_tx_gc_mark(struct cairn_tx *tx, struct cairn_index_gc_ma
 	return CAIRN_OK;
 }
 
+/* Checks the row, too: the tree xorb_retired alone is no evidence. */
+static CAIRN_WRITES(TX_SWEEP_PAGE, "SELECT x.id, x.hash, x.stored FROM xorb y CROSS JOIN xorb x ON x.id = y.id"
+				   " WHERE y.retired <= ?1 AND x.retired <= ?1 ORDER BY y.retired LIMIT ?2");
+
 static enum cairn_status gc_sweep_page(struct cairn_tx *tx, int64_t before_unix_s, uint32_t max, struct gc_page *page)
 {
 	page->n = 0;
-	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = tx->stmt[CAIRN_TX_SWEEP_PAGE];
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = cairn_tx_stmt(tx, &TX_SWEEP_PAGE);
 	sqlite3_bind_int64(stmt, 1, before_unix_s);
 	sqlite3_bind_int64(stmt, 2, max);
 	for (;;) {
@@ -142,24 +158,32 @@ static enum cairn_status gc_sweep_page(struct cairn_tx *tx, int64_t before_unix_
 	}
 }
 
+static CAIRN_WRITES(TX_HAS_REFERENCE, "SELECT 1 FROM reference WHERE xorb = ?1 LIMIT 1");
+
 /* A retired xorb should never be referenced. If it is, keep it. */
 static enum cairn_status gc_is_referenced(struct cairn_tx *tx, int64_t xorb, bool *referenced)
 {
-	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = tx->stmt[CAIRN_TX_HAS_REFERENCE];
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = cairn_tx_stmt(tx, &TX_HAS_REFERENCE);
 	sqlite3_bind_int64(stmt, 1, xorb);
 	return cairn_sql_step(stmt, referenced);
 }
 
+static CAIRN_WRITES(TX_FIND_MEMBER, "SELECT shard FROM member WHERE xorb = ?1 LIMIT 1");
+
 /* @param[out] shard  a shard that describes the xorb; 0: none */
 static enum cairn_status gc_find_member(struct cairn_tx *tx, int64_t xorb, int64_t *shard)
 {
-	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = tx->stmt[CAIRN_TX_FIND_MEMBER];
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = cairn_tx_stmt(tx, &TX_FIND_MEMBER);
 	sqlite3_bind_int64(stmt, 1, xorb);
 	bool row;
 	enum cairn_status status = cairn_sql_step(stmt, &row);
 	*shard = status == CAIRN_OK && row ? sqlite3_column_int64(stmt, 0) : 0;
 	return status;
 }
+
+static CAIRN_WRITES(TX_DROP_MEMBER, "DELETE FROM member WHERE shard = ?1 AND xorb = ?2");
+static CAIRN_WRITES(TX_DROP_SHARD,
+		    "DELETE FROM shard WHERE id = ?1 AND NOT EXISTS(SELECT 1 FROM member WHERE shard = ?1)");
 
 /* Drops shards without any xorb left: they offer no neighbours. The sweep makes all earlier shards unknown. */
 static enum cairn_status gc_drop_members(struct cairn_tx *tx, int64_t xorb)
@@ -169,15 +193,18 @@ static enum cairn_status gc_drop_members(struct cairn_tx *tx, int64_t xorb)
 		enum cairn_status status = gc_find_member(tx, xorb, &shard);
 		if (status != CAIRN_OK || shard == 0)
 			return status;
-		sqlite3_bind_int64(tx->stmt[CAIRN_TX_DROP_MEMBER], 2, xorb);
-		status = gc_drop(tx, CAIRN_TX_DROP_MEMBER, shard);
+		sqlite3_bind_int64(cairn_tx_stmt(tx, &TX_DROP_MEMBER), 2, xorb);
+		status = gc_drop(tx, &TX_DROP_MEMBER, shard);
 		if (status == CAIRN_OK)
-			status = gc_drop(tx, CAIRN_TX_DROP_SHARD, shard);
+			status = gc_drop(tx, &TX_DROP_SHARD, shard);
 		if (status != CAIRN_OK)
 			return status;
 		cairn_add(&tx->counts.shards, -sqlite3_changes(tx->db));
 	}
 }
+
+static CAIRN_WRITES(TX_DROP_LIST, "DELETE FROM list WHERE xorb = ?1");
+static CAIRN_WRITES(TX_DROP_XORB, "DELETE FROM xorb WHERE id = ?1");
 
 static enum cairn_status gc_remove(struct cairn_tx *tx, const struct gc_page *page, unsigned i)
 {
@@ -185,9 +212,9 @@ static enum cairn_status gc_remove(struct cairn_tx *tx, const struct gc_page *pa
 	if (status == CAIRN_OK)
 		status = gc_drop_members(tx, page->id[i]);
 	if (status == CAIRN_OK)
-		status = gc_drop(tx, CAIRN_TX_DROP_LIST, page->id[i]);
+		status = gc_drop(tx, &TX_DROP_LIST, page->id[i]);
 	if (status == CAIRN_OK)
-		status = gc_drop(tx, CAIRN_TX_DROP_XORB, page->id[i]);
+		status = gc_drop(tx, &TX_DROP_XORB, page->id[i]);
 	cairn_add(&tx->counts.xorbs, -1);
 	tx->counts.stored_bytes = cairn_difference(tx->counts.stored_bytes, page->stored_bytes[i]);
 	return status;

@@ -11,7 +11,7 @@ struct adopt_claim {
 static enum cairn_status adopt_by_sha256(struct cairn_tx *tx, const uint8_t sha256[static CAIRN_SHA256_BYTES],
 					 int64_t source, struct adopt_claim *out)
 {
-	CLEANUP(cairn_sql_resetp) sqlite3_stmt *find = tx->stmt[CAIRN_TX_FIND_CLAIMED];
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *find = cairn_tx_stmt(tx, &CAIRN_TX_FIND_CLAIMED);
 	*out = (struct adopt_claim){0};
 	cairn_sql_bind_blob(find, 1, sha256, CAIRN_SHA256_BYTES);
 	sqlite3_bind_int64(find, 2, source);
@@ -47,10 +47,14 @@ enum cairn_status cairn_tx_adopt_named(struct cairn_tx *tx, const struct cairn_i
 
 /* --- some files, to a repository that is there -------------------------------------------------------------------- */
 
+static CAIRN_WRITES(TX_FIND_CLAIM,
+		    "SELECT f.id, w.proof FROM file f JOIN file_owner w ON w.file = f.id AND w.scope = ?2"
+		    " AND w.sha256 = ?3 WHERE f.hash = ?1 AND w.proof > 0");
+
 static enum cairn_status adopt_find(struct cairn_tx *tx, const struct cairn_index_adopted *file, int64_t scope,
 				    struct adopt_claim *out)
 {
-	CLEANUP(cairn_sql_resetp) sqlite3_stmt *find = tx->stmt[CAIRN_TX_FIND_CLAIM];
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *find = cairn_tx_stmt(tx, &TX_FIND_CLAIM);
 	*out = (struct adopt_claim){0};
 	cairn_sql_bind_hash(find, 1, &file->file);
 	sqlite3_bind_int64(find, 2, scope);

@@ -10,10 +10,13 @@
 
 /* --- heads -------------------------------------------------------------------------------------------------------- */
 
+static CAIRN_WRITES(TX_FIND_COMMIT,
+		    "SELECT id, parent, line, number, files, bytes, oid, root, repo FROM commit_ WHERE id = ?1");
+
 enum cairn_status cairn_tx_read_head(struct cairn_tx *tx, int64_t commit, struct cairn_commits_head *out,
 				     struct cairn_diag *diag)
 {
-	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = tx->stmt[CAIRN_TX_FIND_COMMIT];
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = cairn_tx_stmt(tx, &TX_FIND_COMMIT);
 	sqlite3_bind_int64(stmt, 1, commit);
 	enum cairn_status status = cairn_sql_find(stmt);
 	if (status == CAIRN_E_NOT_FOUND)
@@ -31,27 +34,36 @@ enum cairn_status cairn_tx_read_head(struct cairn_tx *tx, int64_t commit, struct
 	return cairn_chain_oid(stmt, 6, &out->oid) && cairn_chain_oid(stmt, 7, &out->root) ? CAIRN_OK : CAIRN_E_DAMAGED;
 }
 
+static CAIRN_WRITES(TX_COUNT_MAIN, "UPDATE repo SET updated = ?2, (files, bytes) = (SELECT c.files, c.bytes FROM ref r"
+				   " CROSS JOIN line l ON l.id = r.line CROSS JOIN commit_ c ON c.id = l.head"
+				   " WHERE r.repo = ?1 AND r.kind = 1 AND r.name = 'main') WHERE id = ?1");
+
 enum cairn_status cairn_tx_count_main(struct cairn_tx *tx, int64_t repo)
 {
-	sqlite3_bind_int64(tx->stmt[CAIRN_TX_COUNT_MAIN], 1, repo);
-	sqlite3_bind_int64(tx->stmt[CAIRN_TX_COUNT_MAIN], 2, cairn_clock_unix_ms());
-	return cairn_sql_run(tx->stmt[CAIRN_TX_COUNT_MAIN]);
+	sqlite3_bind_int64(cairn_tx_stmt(tx, &TX_COUNT_MAIN), 1, repo);
+	sqlite3_bind_int64(cairn_tx_stmt(tx, &TX_COUNT_MAIN), 2, cairn_clock_unix_ms());
+	return cairn_sql_run(cairn_tx_stmt(tx, &TX_COUNT_MAIN));
 }
 
 /* --- the row ------------------------------------------------------------------------------------------------------ */
 
+/* Returns the highest number that was ever given. */
+static CAIRN_WRITES(TX_LAST_COMMIT, "SELECT seq FROM sqlite_sequence WHERE name = 'commit_'");
+
 enum cairn_status cairn_tx_next_commit(struct cairn_tx *tx, int64_t *id)
 {
-	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = tx->stmt[CAIRN_TX_LAST_COMMIT];
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = cairn_tx_stmt(tx, &TX_LAST_COMMIT);
 	enum cairn_status status = cairn_sql_find(stmt);
 	*id = status == CAIRN_OK ? cairn_sum(sqlite3_column_int64(stmt, 0), 1) : 1;
 	return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status;
 }
 
+static CAIRN_WRITES(TX_HAS_COMMIT, "SELECT 1 FROM commit_ WHERE repo = ?1 AND oid = ?2");
+
 static enum cairn_status commit_is_known(struct cairn_tx *tx, int64_t repo, const struct cairn_git_oid *oid,
 					 bool *known)
 {
-	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = tx->stmt[CAIRN_TX_HAS_COMMIT];
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = cairn_tx_stmt(tx, &TX_HAS_COMMIT);
 	sqlite3_bind_int64(stmt, 1, repo);
 	cairn_chain_bind_oid(stmt, 2, oid);
 	return cairn_sql_step(stmt, known);
@@ -86,6 +98,10 @@ static enum cairn_status commit_keep_name(struct cairn_tx *tx, struct cairn_comm
 	return status;
 }
 
+static CAIRN_WRITES(TX_ADD_COMMIT,
+		    "INSERT INTO commit_(id, repo, line, number, parent, oid, root, at, files, bytes, author,"
+		    " title, message) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)");
+
 enum cairn_status cairn_tx_add_commit_row(struct cairn_tx *tx, struct cairn_commits_new *c,
 					  const struct cairn_tx_edit *edit, const struct cairn_git_oid *root)
 {
@@ -96,7 +112,7 @@ enum cairn_status cairn_tx_add_commit_row(struct cairn_tx *tx, struct cairn_comm
 		return status;
 	int64_t n_files = cairn_sum(c->head.n_files, edit->edit.n_files),
 		bytes = cairn_sum(c->head.bytes, edit->edit.bytes);
-	sqlite3_stmt *add = tx->stmt[CAIRN_TX_ADD_COMMIT], *head = tx->stmt[CAIRN_TX_SET_LINE_HEAD];
+	sqlite3_stmt *add = cairn_tx_stmt(tx, &TX_ADD_COMMIT), *head = cairn_tx_stmt(tx, &CAIRN_TX_SET_LINE_HEAD);
 	sqlite3_bind_int64(add, 1, edit->commit);
 	sqlite3_bind_int64(add, 2, c->repo);
 	sqlite3_bind_int64(add, 3, c->line);
@@ -128,25 +144,30 @@ static enum cairn_status commit_edit(struct cairn_tx *tx, struct cairn_commits_n
 {
 	enum cairn_status status = cairn_tx_next_commit(tx, &edit->commit);
 	if (status == CAIRN_OK)
-		status = cairn_chain_read(tx->stmt[CAIRN_TX_FIND_LINE], c->line, edit->commit, &edit->chain);
+		status = cairn_chain_read(cairn_tx_stmt(tx, &CAIRN_TX_FIND_LINE), c->line, edit->commit, &edit->chain);
 	for (uint32_t i = 0; i < c->n && status == CAIRN_OK; i++)
 		status = cairn_edit_one(&edit->edit, &c->operations[i]);
 	cairn_crash_point(CAIRN_CRASH_COMMIT_EDITED);
 	return status == CAIRN_OK ? cairn_edit_root(&edit->edit, root) : status;
 }
 
+static CAIRN_WRITES(TX_RELEASE_COMMIT, "RELEASE commit_");
+static CAIRN_WRITES(TX_UNDO_COMMIT, "ROLLBACK TO commit_");
+
 /* Nothing differs from the head: removes the rows that operations wrote. */
 static enum cairn_status commit_undo(struct cairn_tx *tx, const struct cairn_index_growth *before)
 {
 	tx->records.growth = *before;
-	enum cairn_status status = cairn_sql_run(tx->stmt[CAIRN_TX_UNDO_COMMIT]);
-	return status == CAIRN_OK ? cairn_sql_run(tx->stmt[CAIRN_TX_RELEASE_COMMIT]) : status;
+	enum cairn_status status = cairn_sql_run(cairn_tx_stmt(tx, &TX_UNDO_COMMIT));
+	return status == CAIRN_OK ? cairn_sql_run(cairn_tx_stmt(tx, &TX_RELEASE_COMMIT)) : status;
 }
 
 static void commit_edit_fini(struct cairn_tx_edit *edit)
 {
 	cairn_edit_fini(&edit->edit);
 }
+
+static CAIRN_WRITES(TX_SAVE_COMMIT, "SAVEPOINT commit_");
 
 enum cairn_status cairn_tx_commit_to(struct cairn_tx *tx, struct cairn_commits_new *c, struct cairn_diag *diag)
 {
@@ -159,26 +180,26 @@ enum cairn_status cairn_tx_commit_to(struct cairn_tx *tx, struct cairn_commits_n
 	c->oid = c->head.oid;
 	enum cairn_status status = cairn_commits_check(c->message, c->n, diag);
 	if (status == CAIRN_OK)
-		status = cairn_sql_run(tx->stmt[CAIRN_TX_SAVE_COMMIT]);
+		status = cairn_sql_run(cairn_tx_stmt(tx, &TX_SAVE_COMMIT));
 	if (status == CAIRN_OK)
 		status = commit_edit(tx, c, &edit, &root);
 	bool same =
 		status == CAIRN_OK && !c->even_same && c->head.commit != 0 && cairn_git_oid_equal(&root, &c->head.root);
 	/* If only contents got their bytes back, there are no such rows. */
 	if (same && edit.edit.n_changed == 0)
-		return cairn_sql_run(tx->stmt[CAIRN_TX_RELEASE_COMMIT]);
+		return cairn_sql_run(cairn_tx_stmt(tx, &TX_RELEASE_COMMIT));
 	if (same)
 		return commit_undo(tx, &before);
 	if (status == CAIRN_OK && c->only_same)
 		return cairn_commits_conflict(diag);
 	if (status == CAIRN_OK)
 		status = cairn_tx_add_commit_row(tx, c, &edit, &root);
-	return status == CAIRN_OK ? cairn_sql_run(tx->stmt[CAIRN_TX_RELEASE_COMMIT]) : status;
+	return status == CAIRN_OK ? cairn_sql_run(cairn_tx_stmt(tx, &TX_RELEASE_COMMIT)) : status;
 }
 
 enum cairn_status cairn_tx_first_line(struct cairn_tx *tx, struct cairn_commits_new *c, struct cairn_diag *diag)
 {
-	sqlite3_stmt *add = tx->stmt[CAIRN_TX_ADD_LINE];
+	sqlite3_stmt *add = cairn_tx_stmt(tx, &CAIRN_TX_ADD_LINE);
 	sqlite3_bind_int64(add, 1, c->repo);
 	sqlite3_bind_null(add, 2);
 	sqlite3_bind_int64(add, 3, 0);
@@ -196,7 +217,7 @@ static enum cairn_status commit_find_ref(struct cairn_tx *tx, const struct cairn
 {
 	int64_t head;
 	{
-		CLEANUP(cairn_sql_resetp) sqlite3_stmt *find = tx->stmt[CAIRN_TX_FIND_REF];
+		CLEANUP(cairn_sql_resetp) sqlite3_stmt *find = cairn_tx_stmt(tx, &CAIRN_TX_FIND_REF);
 		sqlite3_bind_int64(find, 1, add->repo);
 		sqlite3_bind_int64(find, 2, (int64_t)add->kind);
 		cairn_sql_bind_text(find, 3, add->ref);
@@ -226,10 +247,13 @@ static enum cairn_status commit_check_parent(struct cairn_tx *tx, const char *pa
 	return status == CAIRN_OK && !cairn_commits_begins(&before.oid, parent) ? cairn_commits_conflict(diag) : status;
 }
 
+static CAIRN_WRITES(TX_END_PULL, "UPDATE ref SET commit_ = (SELECT head FROM line WHERE id = ref.line)"
+				 " WHERE repo = ?1 AND kind = 3 AND name = ?2");
+
 /* An ended pull request names this commit from now on, as a tag does. */
 static enum cairn_status commit_end_pull(struct cairn_tx *tx, const struct cairn_index_add_commit *add)
 {
-	sqlite3_stmt *end = tx->stmt[CAIRN_TX_END_PULL];
+	sqlite3_stmt *end = cairn_tx_stmt(tx, &TX_END_PULL);
 	sqlite3_bind_int64(end, 1, add->repo);
 	cairn_sql_bind_text(end, 2, add->ref);
 	return cairn_sql_run(end);
@@ -289,7 +313,7 @@ enum cairn_status cairn_tx_begin_repo(struct cairn_tx *tx, struct cairn_index_ad
 		status = cairn_tx_first_line(tx, &c, diag);
 	if (status != CAIRN_OK)
 		return status;
-	sqlite3_stmt *ref = tx->stmt[CAIRN_TX_ADD_REF];
+	sqlite3_stmt *ref = cairn_tx_stmt(tx, &CAIRN_TX_ADD_REF);
 	sqlite3_bind_int64(ref, 1, add->id);
 	sqlite3_bind_int64(ref, 2, CAIRN_INDEX_BRANCH);
 	cairn_sql_bind_text(ref, 3, "main");

@@ -6,11 +6,13 @@
 
 /* --- entries ------------------------------------------------------------------------------------------------------ */
 
+static CAIRN_WRITES(TX_FIND_ENTRY, CAIRN_CHAIN_FIND(", c.size", " LEFT JOIN content c ON c.id = e.content"));
+
 static enum cairn_status edit_find(void *ctx, const char *folder, const char *name, struct cairn_edit_entry *out)
 {
 	struct cairn_tx_edit *edit = ctx;
 	*out = (struct cairn_edit_entry){0};
-	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = edit->tx->stmt[CAIRN_TX_FIND_ENTRY];
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = cairn_tx_stmt(edit->tx, &TX_FIND_ENTRY);
 	enum cairn_status status = cairn_chain_find(stmt, &edit->chain, folder, name);
 	if (status != CAIRN_OK)
 		return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status;
@@ -21,13 +23,19 @@ static enum cairn_status edit_find(void *ctx, const char *folder, const char *na
 	return cairn_chain_oid(stmt, CAIRN_CHAIN_OID, &out->oid) ? CAIRN_OK : CAIRN_E_DAMAGED;
 }
 
+static CAIRN_WRITES(TX_USE_CONTENT, "UPDATE content SET uses = uses + ?2 WHERE id = ?1");
+
 static enum cairn_status edit_use(struct cairn_tx *tx, int64_t content, int64_t more)
 {
-	sqlite3_stmt *use = tx->stmt[CAIRN_TX_USE_CONTENT];
+	sqlite3_stmt *use = cairn_tx_stmt(tx, &TX_USE_CONTENT);
 	sqlite3_bind_int64(use, 1, content);
 	sqlite3_bind_int64(use, 2, more);
 	return cairn_sql_run(use);
 }
+
+/* Returns the owner, and the size if the content was inline. */
+static CAIRN_WRITES(TX_DROP_CONTENT, "DELETE FROM content WHERE id = ?1 AND uses = 0 RETURNING"
+				     " (SELECT scope FROM repo WHERE id = content.repo), iif(key IS NULL, 0, size)");
 
 /* Removes a content, unless an entry has it. */
 static enum cairn_status edit_drop_content(struct cairn_tx *tx, int64_t content)
@@ -35,7 +43,7 @@ static enum cairn_status edit_drop_content(struct cairn_tx *tx, int64_t content)
 	int64_t scope, inline_bytes;
 	bool dropped;
 	{
-		CLEANUP(cairn_sql_resetp) sqlite3_stmt *drop = tx->stmt[CAIRN_TX_DROP_CONTENT];
+		CLEANUP(cairn_sql_resetp) sqlite3_stmt *drop = cairn_tx_stmt(tx, &TX_DROP_CONTENT);
 		sqlite3_bind_int64(drop, 1, content);
 		enum cairn_status status = cairn_sql_step(drop, &dropped);
 		if (status != CAIRN_OK || !dropped)
@@ -52,11 +60,14 @@ enum cairn_status cairn_tx_drop_use(struct cairn_tx *tx, int64_t content)
 	return status == CAIRN_OK ? edit_drop_content(tx, content) : status;
 }
 
+static CAIRN_WRITES(TX_SET_ENTRY, "INSERT OR REPLACE INTO entry(line, folder, name, since, oid, content)"
+				  " VALUES(?1, ?2, ?3, ?4, ?5, ?6)");
+
 static enum cairn_status edit_write(void *ctx, const char *folder, const char *name,
 				    const struct cairn_edit_entry *before, const struct cairn_edit_entry *after)
 {
 	struct cairn_tx_edit *edit = ctx;
-	sqlite3_stmt *set = edit->tx->stmt[CAIRN_TX_SET_ENTRY];
+	sqlite3_stmt *set = cairn_tx_stmt(edit->tx, &TX_SET_ENTRY);
 	sqlite3_bind_int64(set, 1, edit->line);
 	cairn_sql_bind_text(set, 2, folder);
 	cairn_sql_bind_text(set, 3, name);
@@ -78,11 +89,21 @@ static enum cairn_status edit_write(void *ctx, const char *folder, const char *n
 	return status;
 }
 
+/* The same statement for each line of a chain, because their rows are read side by side. */
+#define SCAN                                                                                                           \
+	{                                                                                                              \
+		"TX_SCAN", CAIRN_CHAIN_SCAN("", "")                                                                    \
+	}
+_Static_assert(CAIRN_INDEX_LINE_DEPTH_MAX == 8, "as many scans as lines");
+static const struct cairn_statement TX_SCAN[] CAIRN_OF_WRITES = {
+	SCAN, SCAN, SCAN, SCAN, SCAN, SCAN, SCAN, SCAN,
+};
+
 static enum cairn_status edit_scan(void *ctx, const char *folder, const char *last_folder, cairn_edit_visit *visit,
 				   void *visit_ctx, uint64_t *n_rows)
 {
 	struct cairn_tx_edit *edit = ctx;
-	struct cairn_chain_scan scan = {.chain = &edit->chain, .stmts = &edit->tx->stmt[CAIRN_TX_SCAN]};
+	struct cairn_chain_scan scan = {.chain = &edit->chain, .stmts = cairn_prepared_at(&edit->tx->stmts, TX_SCAN)};
 	struct cairn_git_oid oid;
 	enum cairn_status status = CAIRN_OK;
 	cairn_chain_begin(&scan, folder, "", last_folder);
@@ -103,11 +124,14 @@ static enum cairn_status edit_scan(void *ctx, const char *folder, const char *la
 
 /* --- contents ----------------------------------------------------------------------------------------------------- */
 
+static CAIRN_WRITES(TX_ADD_CONTENT, "INSERT INTO content(repo, uses, size, key, body, sha256, file)"
+				    " VALUES(?1, 0, ?2, ?3, ?4, ?5, ?6)");
+
 static enum cairn_status edit_add_content(struct cairn_tx_edit *edit, const struct cairn_index_operation *o,
 					  int64_t file, struct cairn_edit_content *out)
 {
 	bool is_inline = o->kind == CAIRN_INDEX_PUT_INLINE;
-	sqlite3_stmt *add = edit->tx->stmt[CAIRN_TX_ADD_CONTENT];
+	sqlite3_stmt *add = cairn_tx_stmt(edit->tx, &TX_ADD_CONTENT);
 	(void)sqlite3_clear_bindings(add);
 	sqlite3_bind_int64(add, 1, edit->repo);
 	sqlite3_bind_int64(add, 2, out->size_bytes);
@@ -132,10 +156,12 @@ static enum cairn_status edit_known_content(sqlite3_stmt *bound, int64_t *id)
 	return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status;
 }
 
+static CAIRN_WRITES(TX_FIND_INLINE, "SELECT id FROM content WHERE repo = ?1 AND key = ?2 AND body = ?3");
+
 static enum cairn_status edit_inline(struct cairn_tx_edit *edit, const struct cairn_index_operation *o,
 				     struct cairn_edit_content *out)
 {
-	sqlite3_stmt *find = edit->tx->stmt[CAIRN_TX_FIND_INLINE];
+	sqlite3_stmt *find = cairn_tx_stmt(edit->tx, &TX_FIND_INLINE);
 	out->size_bytes = (int64_t)o->len;
 	sqlite3_bind_int64(find, 1, edit->repo);
 	sqlite3_bind_int64(find, 2, (int64_t)cairn_get_u64le(o->oid.b));
@@ -148,7 +174,7 @@ static enum cairn_status edit_inline(struct cairn_tx_edit *edit, const struct ca
 static enum cairn_status edit_claimed(struct cairn_tx_edit *edit, const struct cairn_index_operation *o, int64_t *file,
 				      int64_t *size_bytes)
 {
-	CLEANUP(cairn_sql_resetp) sqlite3_stmt *find = edit->tx->stmt[CAIRN_TX_FIND_CLAIMED];
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *find = cairn_tx_stmt(edit->tx, &CAIRN_TX_FIND_CLAIMED);
 	cairn_sql_bind_blob(find, 1, o->sha256, sizeof(o->sha256));
 	sqlite3_bind_int64(find, 2, edit->scope);
 	enum cairn_status status = cairn_sql_find(find);
@@ -159,6 +185,8 @@ static enum cairn_status edit_claimed(struct cairn_tx_edit *edit, const struct c
 	return CAIRN_OK;
 }
 
+static CAIRN_WRITES(TX_FIND_STORED, "SELECT id FROM content WHERE file = ?2 AND repo = ?1 AND sha256 = ?3");
+
 static enum cairn_status edit_content(void *ctx, const struct cairn_index_operation *o, struct cairn_edit_content *out)
 {
 	struct cairn_tx_edit *edit = ctx;
@@ -168,7 +196,7 @@ static enum cairn_status edit_content(void *ctx, const struct cairn_index_operat
 	enum cairn_status status = edit_claimed(edit, o, &file, &out->size_bytes);
 	if (status != CAIRN_OK)
 		return status;
-	sqlite3_stmt *find = edit->tx->stmt[CAIRN_TX_FIND_STORED];
+	sqlite3_stmt *find = cairn_tx_stmt(edit->tx, &TX_FIND_STORED);
 	sqlite3_bind_int64(find, 1, edit->repo);
 	sqlite3_bind_int64(find, 2, file);
 	cairn_sql_bind_blob(find, 3, o->sha256, sizeof(o->sha256));
@@ -176,10 +204,18 @@ static enum cairn_status edit_content(void *ctx, const struct cairn_index_operat
 	return status == CAIRN_OK && out->id == 0 ? edit_add_content(edit, o, file, out) : status;
 }
 
+static CAIRN_WRITES(TX_REVIVE_CONTENT,
+		    "UPDATE content SET file = iif(key IS NULL, (SELECT file FROM content WHERE id = ?2), NULL),"
+		    " body = iif(key IS NULL, NULL, (SELECT body FROM content WHERE id = ?2))"
+		    " WHERE id = ?1 AND (key = (SELECT key FROM content WHERE id = ?2) OR"
+		    " sha256 IS NOT NULL AND (file IS NULL OR EXISTS(SELECT 1"
+		    " FROM file_owner w WHERE w.file = content.file AND w.sha256 = content.sha256"
+		    " AND w.scope = (SELECT scope FROM repo WHERE id = content.repo) AND w.proof < 3)))");
+
 static enum cairn_status edit_revive(void *ctx, int64_t content, int64_t same)
 {
 	struct cairn_tx_edit *edit = ctx;
-	sqlite3_stmt *revive = edit->tx->stmt[CAIRN_TX_REVIVE_CONTENT];
+	sqlite3_stmt *revive = cairn_tx_stmt(edit->tx, &TX_REVIVE_CONTENT);
 	sqlite3_bind_int64(revive, 1, content);
 	sqlite3_bind_int64(revive, 2, same);
 	enum cairn_status status = cairn_sql_run(revive);

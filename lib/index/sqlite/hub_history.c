@@ -43,6 +43,15 @@ static enum cairn_status history_entry(sqlite3_stmt *row, struct cairn_index_ent
 	return CAIRN_OK;
 }
 
+#define HISTORY_COLUMNS ", c.size, c.sha256, f.hash, coalesce(w.proof, 2)"
+#define HISTORY_JOINS                                                                                                  \
+	" LEFT JOIN content c ON c.id = e.content LEFT JOIN file_owner w ON w.file = c.file AND w.sha256 = c.sha256"   \
+	" AND w.scope = (SELECT scope FROM repo WHERE id = c.repo)"                                                    \
+	" LEFT JOIN file f ON f.id = c.file AND coalesce(w.proof, 2) > 0"
+
+static CAIRN_READS(READ_LINE, CAIRN_CHAIN_LINE);
+static CAIRN_READS(READ_ENTRY, CAIRN_CHAIN_FIND(HISTORY_COLUMNS, HISTORY_JOINS));
+
 enum cairn_status cairn_sqlite_entry(struct cairn_index *ix, const struct cairn_index_commit *commit, const char *path,
 				     struct cairn_index_entry *out)
 {
@@ -55,8 +64,8 @@ enum cairn_status cairn_sqlite_entry(struct cairn_index *ix, const struct cairn_
 	enum cairn_status status = cairn_sqlite_take(ix, &r);
 	if (status != CAIRN_OK)
 		return status;
-	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = r->stmt[CAIRN_READ_ENTRY];
-	status = cairn_chain_read(r->stmt[CAIRN_READ_LINE], commit->line, commit->id, &chain);
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = cairn_read_stmt(r, &READ_ENTRY);
+	status = cairn_chain_read(cairn_read_stmt(r, &READ_LINE), commit->line, commit->id, &chain);
 	if (status == CAIRN_OK)
 		status = cairn_chain_find(stmt, &chain, folder, name);
 	if (status == CAIRN_OK)
@@ -100,6 +109,16 @@ static enum cairn_status history_list_all(struct history_listing *l, const struc
 	return status;
 }
 
+/* The same statement for each line of a chain, because their rows are read side by side. */
+#define SCAN                                                                                                           \
+	{                                                                                                              \
+		"READ_SCAN", CAIRN_CHAIN_SCAN(HISTORY_COLUMNS, HISTORY_JOINS)                                          \
+	}
+_Static_assert(CAIRN_INDEX_LINE_DEPTH_MAX == 8, "as many scans as lines");
+static const struct cairn_statement READ_SCAN[] CAIRN_OF_READS = {
+	SCAN, SCAN, SCAN, SCAN, SCAN, SCAN, SCAN, SCAN,
+};
+
 enum cairn_status cairn_sqlite_each_entry(struct cairn_index *ix, const struct cairn_index_commit *commit,
 					  const struct cairn_index_listing *listing,
 					  bool (*visit)(void *ctx, const struct cairn_index_entry *entry), void *ctx)
@@ -108,10 +127,10 @@ enum cairn_status cairn_sqlite_each_entry(struct cairn_index *ix, const struct c
 	CLEANUP(cairn_pool_givep) struct cairn_reader *r = NULL;
 	enum cairn_status status = cairn_sqlite_take(ix, &r);
 	if (status == CAIRN_OK)
-		status = cairn_chain_read(r->stmt[CAIRN_READ_LINE], commit->line, commit->id, &chain);
+		status = cairn_chain_read(cairn_read_stmt(r, &READ_LINE), commit->line, commit->id, &chain);
 	if (status != CAIRN_OK)
 		return status;
-	struct history_listing l = {.scan = {.chain = &chain, .stmts = &r->stmt[CAIRN_READ_SCAN]},
+	struct history_listing l = {.scan = {.chain = &chain, .stmts = cairn_prepared_at(&r->stmts, READ_SCAN)},
 				    .visit = visit,
 				    .ctx = ctx,
 				    .more = true};

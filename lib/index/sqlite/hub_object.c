@@ -26,16 +26,29 @@ static bool object_is_empty_file(const struct cairn_hash *hash)
 	return memcmp(hash, &NONE, sizeof(NONE)) == 0;
 }
 
+static CAIRN_WRITES(TX_HAS_EMPTY, "SELECT 1 FROM object WHERE file IS NULL AND repo = ?1 LIMIT 1");
+
 static enum cairn_status object_find_empty(struct object_changes *c, const struct cairn_index_change *change,
 					   bool *found)
 {
 	*found = change->kind == CAIRN_INDEX_OBJECT_SET;
 	if (*found)
 		return CAIRN_OK;
-	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = c->tx->stmt[CAIRN_TX_HAS_EMPTY];
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = cairn_tx_stmt(c->tx, &TX_HAS_EMPTY);
 	sqlite3_bind_int64(stmt, 1, change->source);
 	return cairn_sql_step(stmt, found);
 }
+
+/* Finds a file that an owner or the operator has. */
+static CAIRN_WRITES(TX_FIND_OWN, "SELECT f.id, f.size FROM file f WHERE f.hash = ?1"
+				 " AND EXISTS(SELECT 1 FROM file_owner o WHERE o.file = f.id AND o.scope IN (0, ?2))");
+/* Finds a file that an object of a bucket or another repository has. */
+static CAIRN_WRITES(
+	TX_FIND_COPIED,
+	"SELECT f.id, f.size FROM file f WHERE f.hash = ?1"
+	" AND (EXISTS(SELECT 1 FROM object o WHERE o.file = f.id AND o.repo = ?2) OR EXISTS(SELECT 1 FROM repo p"
+	" JOIN file_owner w ON w.file = f.id AND w.scope = p.scope WHERE p.id = ?2 AND p.kind <> 4"
+	" AND p.dropped IS NULL))");
 
 /* Finds the file of a change, if it may be used. */
 static enum cairn_status object_find_file(struct object_changes *c, const struct cairn_index_change *change,
@@ -45,7 +58,7 @@ static enum cairn_status object_find_file(struct object_changes *c, const struct
 	if (object_is_empty_file(&change->file))
 		return object_find_empty(c, change, found);
 	bool copy = change->kind == CAIRN_INDEX_OBJECT_COPY;
-	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = c->tx->stmt[copy ? CAIRN_TX_FIND_COPIED : CAIRN_TX_FIND_OWN];
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = cairn_tx_stmt(c->tx, copy ? &TX_FIND_COPIED : &TX_FIND_OWN);
 	cairn_sql_bind_hash(stmt, 1, &change->file);
 	sqlite3_bind_int64(stmt, 2, copy ? change->source : c->scope);
 	enum cairn_status status = cairn_sql_step(stmt, found);
@@ -54,10 +67,13 @@ static enum cairn_status object_find_file(struct object_changes *c, const struct
 	return status;
 }
 
+static CAIRN_WRITES(TX_FIND_OBJECT, "SELECT o.file, coalesce(f.size, 0) FROM object o LEFT JOIN file f ON f.id = o.file"
+				    " WHERE o.repo = ?1 AND o.path = ?2");
+
 /* Subtracts the present object at a path from the counts. @param[out] found  there is one */
 static enum cairn_status object_leave(struct object_changes *c, const char *path, bool *found)
 {
-	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = c->tx->stmt[CAIRN_TX_FIND_OBJECT];
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = cairn_tx_stmt(c->tx, &TX_FIND_OBJECT);
 	sqlite3_bind_int64(stmt, 1, c->repo);
 	cairn_sql_bind_text(stmt, 2, path);
 	enum cairn_status status = cairn_sql_step(stmt, found);
@@ -76,7 +92,7 @@ static enum cairn_status object_drop(struct object_changes *c, const char *path)
 	enum cairn_status status = object_leave(c, path, &found);
 	if (status != CAIRN_OK || !found)
 		return status;
-	sqlite3_stmt *stmt = c->tx->stmt[CAIRN_TX_DROP_OBJECT];
+	sqlite3_stmt *stmt = cairn_tx_stmt(c->tx, &CAIRN_TX_DROP_OBJECT);
 	sqlite3_bind_int64(stmt, 1, c->repo);
 	cairn_sql_bind_text(stmt, 2, path);
 	return cairn_sql_run(stmt);
@@ -99,6 +115,10 @@ static void object_bind(sqlite3_stmt *stmt, const struct object_changes *c, cons
 	cairn_sql_bind_text(stmt, 6, change->type);
 }
 
+static CAIRN_WRITES(TX_SET_OBJECT,
+		    "INSERT INTO object(repo, path, file, mtime, uploaded, type) VALUES(?1, ?2, ?3, ?4, ?5, ?6)"
+		    " ON CONFLICT DO UPDATE SET file = ?3, mtime = ?4, uploaded = ?5, type = ?6");
+
 static enum cairn_status object_set(struct object_changes *c, struct cairn_index_change *change)
 {
 	struct object_file file;
@@ -114,7 +134,7 @@ static enum cairn_status object_set(struct object_changes *c, struct cairn_index
 		return status;
 	c->n_files++;
 	cairn_add(&c->bytes, file.size_bytes);
-	sqlite3_stmt *stmt = c->tx->stmt[CAIRN_TX_SET_OBJECT];
+	sqlite3_stmt *stmt = cairn_tx_stmt(c->tx, &TX_SET_OBJECT);
 	object_bind(stmt, c, change, file.id);
 	return cairn_sql_run(stmt);
 }
@@ -123,7 +143,7 @@ static enum cairn_status object_set(struct object_changes *c, struct cairn_index
 static enum cairn_status object_give_back(struct object_changes *c, int64_t file)
 {
 	bool used = false;
-	sqlite3_stmt *stmt = c->tx->stmt[CAIRN_TX_HAS_OBJECT];
+	sqlite3_stmt *stmt = cairn_tx_stmt(c->tx, &CAIRN_TX_HAS_OBJECT);
 	sqlite3_bind_int64(stmt, 1, file);
 	sqlite3_bind_int64(stmt, 2, c->repo);
 	enum cairn_status status = cairn_sql_step(stmt, &used);
@@ -131,9 +151,12 @@ static enum cairn_status object_give_back(struct object_changes *c, int64_t file
 	return status == CAIRN_OK && !used ? cairn_tx_disown(c->tx, file, c->scope) : status;
 }
 
+static CAIRN_WRITES(TX_COUNT_REPO,
+		    "UPDATE repo SET files = files + ?2, bytes = bytes + ?3, updated = ?4 WHERE id = ?1");
+
 static enum cairn_status object_count(struct object_changes *c)
 {
-	sqlite3_stmt *stmt = c->tx->stmt[CAIRN_TX_COUNT_REPO];
+	sqlite3_stmt *stmt = cairn_tx_stmt(c->tx, &TX_COUNT_REPO);
 	sqlite3_bind_int64(stmt, 1, c->repo);
 	sqlite3_bind_int64(stmt, 2, c->n_files);
 	sqlite3_bind_int64(stmt, 3, c->bytes);
@@ -157,13 +180,35 @@ enum cairn_status cairn_tx_change_objects(struct cairn_tx *tx, struct cairn_inde
 	return status == CAIRN_OK ? object_count(&c) : status;
 }
 
+static CAIRN_WRITES(TX_UNCOUNT_FILE,
+		    "UPDATE repo SET files = files - (SELECT count(*) FROM object o WHERE o.file = ?1 AND o.repo = "
+		    "repo.id),"
+		    " bytes = bytes - (SELECT count(*) FROM object o WHERE o.file = ?1 AND o.repo = repo.id)"
+		    " * (SELECT size FROM file WHERE id = ?1) WHERE id IN (SELECT repo FROM object WHERE file = ?1)"
+		    " AND (?2 IS NULL OR scope = (SELECT id FROM scope WHERE name = ?2))");
+static CAIRN_WRITES(TX_UNCOUNT_STORED,
+		    "UPDATE repo SET stored = stored - (SELECT size FROM file WHERE id = ?1) WHERE scope IN"
+		    " (SELECT scope FROM file_owner WHERE file = ?1 AND (?2 IS NULL OR scope = (SELECT id FROM scope"
+		    " WHERE name = ?2)))");
+static CAIRN_WRITES(
+	TX_UNCOUNT_OWNED,
+	"UPDATE scope SET stored = stored - (SELECT size FROM file WHERE id = ?1) WHERE quota IS NOT NULL AND id"
+	" IN (SELECT scope FROM file_owner WHERE file = ?1) AND (?2 IS NULL OR name = ?2)");
+static CAIRN_WRITES(TX_DROP_OBJECTS,
+		    "DELETE FROM object WHERE file = ?1 AND (?2 IS NULL OR repo IN (SELECT id FROM repo WHERE scope ="
+		    " (SELECT id FROM scope WHERE name = ?2)))");
+static CAIRN_WRITES(
+	TX_DROP_BYTES,
+	"UPDATE content SET file = NULL WHERE file = ?1 AND (?2 IS NULL OR repo IN (SELECT id FROM repo WHERE"
+	" scope = (SELECT id FROM scope WHERE name = ?2)))");
+
 enum cairn_status cairn_tx_drop_objects(struct cairn_tx *tx, int64_t file, const char *owner)
 {
-	static const enum cairn_tx_stmt STEPS[] = {CAIRN_TX_UNCOUNT_STORED, CAIRN_TX_UNCOUNT_OWNED,
-						   CAIRN_TX_UNCOUNT_FILE, CAIRN_TX_DROP_OBJECTS, CAIRN_TX_DROP_BYTES};
+	static const struct cairn_statement *const STEPS[] = {&TX_UNCOUNT_STORED, &TX_UNCOUNT_OWNED, &TX_UNCOUNT_FILE,
+							      &TX_DROP_OBJECTS, &TX_DROP_BYTES};
 	enum cairn_status status = CAIRN_OK;
 	for (size_t i = 0; i < sizeof(STEPS) / sizeof(STEPS[0]) && status == CAIRN_OK; i++) {
-		sqlite3_stmt *stmt = tx->stmt[STEPS[i]];
+		sqlite3_stmt *stmt = cairn_tx_stmt(tx, STEPS[i]);
 		sqlite3_bind_int64(stmt, 1, file);
 		if (owner)
 			cairn_sql_bind_text(stmt, 2, owner);

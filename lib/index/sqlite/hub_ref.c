@@ -14,7 +14,7 @@ static const char REF_MAIN[] = "main";
 static enum cairn_status ref_find(struct cairn_tx *tx, int64_t repo, enum cairn_index_ref_kind kind, const char *name,
 				  bool *found)
 {
-	CLEANUP(cairn_sql_resetp) sqlite3_stmt *find = tx->stmt[CAIRN_TX_FIND_REF];
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *find = cairn_tx_stmt(tx, &CAIRN_TX_FIND_REF);
 	sqlite3_bind_int64(find, 1, repo);
 	sqlite3_bind_int64(find, 2, (int64_t)kind);
 	cairn_sql_bind_text(find, 3, name);
@@ -23,11 +23,14 @@ static enum cairn_status ref_find(struct cairn_tx *tx, int64_t repo, enum cairn_
 
 /* --- lines -------------------------------------------------------------------------------------------------------- */
 
+static CAIRN_WRITES(TX_COUNT_LINE,
+		    "SELECT count(*) FROM (SELECT 1 FROM entry WHERE line = ?1 AND since <= ?2 LIMIT ?3)");
+
 static enum cairn_status ref_may_copy(struct cairn_tx *tx, const struct cairn_chain *chain, struct cairn_diag *diag)
 {
 	int64_t n = 0;
 	for (unsigned i = 0; i < chain->n; i++) {
-		CLEANUP(cairn_sql_resetp) sqlite3_stmt *count = tx->stmt[CAIRN_TX_COUNT_LINE];
+		CLEANUP(cairn_sql_resetp) sqlite3_stmt *count = cairn_tx_stmt(tx, &TX_COUNT_LINE);
 		sqlite3_bind_int64(count, 1, chain->line[i]);
 		sqlite3_bind_int64(count, 2, chain->upto[i]);
 		sqlite3_bind_int64(count, 3, CAIRN_INDEX_FORK_ROWS_MAX + 1 - n);
@@ -41,19 +44,28 @@ static enum cairn_status ref_may_copy(struct cairn_tx *tx, const struct cairn_ch
 	return CAIRN_OK;
 }
 
+static CAIRN_WRITES(TX_COPY_LINE,
+		    "INSERT OR IGNORE INTO entry(line, folder, name, since, oid, content)"
+		    " SELECT ?1, folder, name, since, oid, content FROM entry e WHERE line = ?2 AND since <= ?3"
+		    " AND since = (SELECT max(since) FROM entry n WHERE n.line = e.line AND n.folder = e.folder"
+		    " AND n.name = e.name AND n.since <= ?3)");
+static CAIRN_WRITES(TX_USE_COPIED,
+		    "UPDATE content SET uses = uses + n.n FROM (SELECT content, count(*) AS n FROM entry"
+		    " WHERE line = ?1 AND content IS NOT NULL GROUP BY content) n WHERE content.id = n.content");
+
 static enum cairn_status ref_copy(struct cairn_tx *tx, const struct cairn_chain *chain, int64_t line)
 {
 	enum cairn_status status = CAIRN_OK;
 	/* If several lines have rows of a path, all are copied. The row of the nearest line is the newest. */
 	for (unsigned i = 0; i < chain->n && status == CAIRN_OK; i++) {
-		sqlite3_stmt *copy = tx->stmt[CAIRN_TX_COPY_LINE];
+		sqlite3_stmt *copy = cairn_tx_stmt(tx, &TX_COPY_LINE);
 		sqlite3_bind_int64(copy, 1, line);
 		sqlite3_bind_int64(copy, 2, chain->line[i]);
 		sqlite3_bind_int64(copy, 3, chain->upto[i]);
 		status = cairn_sql_run(copy);
 	}
-	sqlite3_bind_int64(tx->stmt[CAIRN_TX_USE_COPIED], 1, line);
-	return status == CAIRN_OK ? cairn_sql_run(tx->stmt[CAIRN_TX_USE_COPIED]) : status;
+	sqlite3_bind_int64(cairn_tx_stmt(tx, &TX_USE_COPIED), 1, line);
+	return status == CAIRN_OK ? cairn_sql_run(cairn_tx_stmt(tx, &TX_USE_COPIED)) : status;
 }
 
 /* Makes a line that forks at a commit. If lookups would read too many lines, the new line gets a copy of all rows. */
@@ -64,7 +76,7 @@ static enum cairn_status ref_fork(struct cairn_tx *tx, const struct cairn_index_
 	struct cairn_chain chain;
 	enum cairn_status status = cairn_tx_read_head(tx, add->commit, &head, diag);
 	if (status == CAIRN_OK)
-		status = cairn_chain_read(tx->stmt[CAIRN_TX_FIND_LINE], head.line, head.commit, &chain);
+		status = cairn_chain_read(cairn_tx_stmt(tx, &CAIRN_TX_FIND_LINE), head.line, head.commit, &chain);
 	if (status != CAIRN_OK)
 		return status;
 	bool whole = chain.n == CAIRN_INDEX_LINE_DEPTH_MAX;
@@ -72,7 +84,7 @@ static enum cairn_status ref_fork(struct cairn_tx *tx, const struct cairn_index_
 		status = ref_may_copy(tx, &chain, diag);
 	if (status != CAIRN_OK)
 		return status;
-	sqlite3_stmt *make = tx->stmt[CAIRN_TX_ADD_LINE];
+	sqlite3_stmt *make = cairn_tx_stmt(tx, &CAIRN_TX_ADD_LINE);
 	sqlite3_bind_int64(make, 1, add->repo);
 	sqlite3_bind_int64(make, 2, head.line);
 	sqlite3_bind_int64(make, 3, head.commit);
@@ -119,19 +131,24 @@ static enum cairn_status ref_open_pull(struct cairn_tx *tx, struct cairn_index_a
 
 /* --- requests ----------------------------------------------------------------------------------------------------- */
 
+static CAIRN_WRITES(TX_LAST_PULL,
+		    "SELECT coalesce(max(CAST(name AS INTEGER)), 0) FROM ref WHERE repo = ?1 AND kind = 3");
+
 static enum cairn_status ref_number(struct cairn_tx *tx, struct cairn_index_add_ref *add)
 {
-	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = tx->stmt[CAIRN_TX_LAST_PULL];
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = cairn_tx_stmt(tx, &TX_LAST_PULL);
 	sqlite3_bind_int64(stmt, 1, add->repo);
 	enum cairn_status status = cairn_sql_find(stmt);
 	add->number = status == CAIRN_OK ? cairn_sum(sqlite3_column_int64(stmt, 0), 1) : 0;
 	return status;
 }
 
+static CAIRN_WRITES(TX_SET_REF, "UPDATE ref SET line = ?4, commit_ = ?5 WHERE repo = ?1 AND kind = ?2 AND name = ?3");
+
 static enum cairn_status ref_set(struct cairn_tx *tx, const struct cairn_index_add_ref *add, const char *name,
 				 int64_t line, bool known)
 {
-	sqlite3_stmt *stmt = tx->stmt[known ? CAIRN_TX_SET_REF : CAIRN_TX_ADD_REF];
+	sqlite3_stmt *stmt = cairn_tx_stmt(tx, known ? &TX_SET_REF : &CAIRN_TX_ADD_REF);
 	sqlite3_bind_int64(stmt, 1, add->repo);
 	sqlite3_bind_int64(stmt, 2, (int64_t)add->kind);
 	cairn_sql_bind_text(stmt, 3, name);
@@ -140,10 +157,15 @@ static enum cairn_status ref_set(struct cairn_tx *tx, const struct cairn_index_a
 	return cairn_sql_run(stmt);
 }
 
+/* Finds a ref whose name is a folder of this one, or the other way round. */
+static CAIRN_WRITES(TX_NESTED_REF, "SELECT name FROM ref WHERE repo = ?1 AND kind IN (1, 2)"
+				   " AND (substr(name, 1, length(?2) + 1) = ?2 || '/'"
+				   " OR substr(?2, 1, length(name) + 1) = name || '/') LIMIT 1");
+
 /* Refs must not nest, as in git, where a ref is a file: "main/x" could also mean the path x of main. */
 static enum cairn_status ref_check_nested(struct cairn_tx *tx, int64_t repo, const char *name, struct cairn_diag *diag)
 {
-	CLEANUP(cairn_sql_resetp) sqlite3_stmt *find = tx->stmt[CAIRN_TX_NESTED_REF];
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *find = cairn_tx_stmt(tx, &TX_NESTED_REF);
 	bool found = false;
 	sqlite3_bind_int64(find, 1, repo);
 	cairn_sql_bind_text(find, 2, name);
@@ -179,24 +201,32 @@ enum cairn_status cairn_tx_add_ref(struct cairn_tx *tx, struct cairn_index_add_r
 	return status == CAIRN_OK ? cairn_tx_count_main(tx, add->repo) : status;
 }
 
+/* Copies the entries of a line at a commit, as if another commit had made them. */
+static CAIRN_WRITES(TX_COPY_NEWEST,
+		    "INSERT OR IGNORE INTO entry(line, folder, name, since, oid, content)"
+		    " SELECT ?1, folder, name, ?4, oid, content FROM entry e WHERE line = ?2 AND since <= ?3"
+		    " AND since = (SELECT max(since) FROM entry n WHERE n.line = e.line AND n.folder = e.folder"
+		    " AND n.name = e.name AND n.since <= ?3)");
+static CAIRN_WRITES(TX_DROP_DELETIONS, "DELETE FROM entry WHERE line = ?1 AND oid IS NULL");
+
 /* Copies the entries of a branch to a new line. The nearest row of a path comes first, and counts. */
 static enum cairn_status ref_copy_newest(struct cairn_tx *tx, const struct cairn_chain *chain, int64_t line,
 					 int64_t commit)
 {
 	enum cairn_status status = CAIRN_OK;
 	for (unsigned i = 0; i < chain->n && status == CAIRN_OK; i++) {
-		sqlite3_stmt *copy = tx->stmt[CAIRN_TX_COPY_NEWEST];
+		sqlite3_stmt *copy = cairn_tx_stmt(tx, &TX_COPY_NEWEST);
 		sqlite3_bind_int64(copy, 1, line);
 		sqlite3_bind_int64(copy, 2, chain->line[i]);
 		sqlite3_bind_int64(copy, 3, chain->upto[i]);
 		sqlite3_bind_int64(copy, 4, commit);
 		status = cairn_sql_run(copy);
 	}
-	sqlite3_bind_int64(tx->stmt[CAIRN_TX_DROP_DELETIONS], 1, line);
+	sqlite3_bind_int64(cairn_tx_stmt(tx, &TX_DROP_DELETIONS), 1, line);
 	if (status == CAIRN_OK)
-		status = cairn_sql_run(tx->stmt[CAIRN_TX_DROP_DELETIONS]);
-	sqlite3_bind_int64(tx->stmt[CAIRN_TX_USE_COPIED], 1, line);
-	return status == CAIRN_OK ? cairn_sql_run(tx->stmt[CAIRN_TX_USE_COPIED]) : status;
+		status = cairn_sql_run(cairn_tx_stmt(tx, &TX_DROP_DELETIONS));
+	sqlite3_bind_int64(cairn_tx_stmt(tx, &TX_USE_COPIED), 1, line);
+	return status == CAIRN_OK ? cairn_sql_run(cairn_tx_stmt(tx, &TX_USE_COPIED)) : status;
 }
 
 /* @param head  the branch's head. @param[in,out] c  without a parent; its line is made */
@@ -205,10 +235,11 @@ static enum cairn_status ref_squash(struct cairn_tx *tx, struct cairn_commits_ne
 {
 	struct cairn_tx_edit edit = {.edit = {.n_files = head->n_files, .bytes = head->bytes}};
 	struct cairn_chain chain;
-	enum cairn_status status = cairn_chain_read(tx->stmt[CAIRN_TX_FIND_LINE], head->line, head->commit, &chain);
+	enum cairn_status status =
+		cairn_chain_read(cairn_tx_stmt(tx, &CAIRN_TX_FIND_LINE), head->line, head->commit, &chain);
 	if (status == CAIRN_OK)
 		status = cairn_tx_next_commit(tx, &edit.commit);
-	sqlite3_stmt *make = tx->stmt[CAIRN_TX_ADD_LINE];
+	sqlite3_stmt *make = cairn_tx_stmt(tx, &CAIRN_TX_ADD_LINE);
 	sqlite3_bind_int64(make, 1, c->repo);
 	sqlite3_bind_null(make, 2);
 	sqlite3_bind_int64(make, 3, 0);
@@ -226,7 +257,7 @@ static enum cairn_status ref_find_head(struct cairn_tx *tx, int64_t repo, const 
 {
 	int64_t commit;
 	{
-		CLEANUP(cairn_sql_resetp) sqlite3_stmt *find = tx->stmt[CAIRN_TX_FIND_REF];
+		CLEANUP(cairn_sql_resetp) sqlite3_stmt *find = cairn_tx_stmt(tx, &CAIRN_TX_FIND_REF);
 		sqlite3_bind_int64(find, 1, repo);
 		sqlite3_bind_int64(find, 2, CAIRN_INDEX_BRANCH);
 		cairn_sql_bind_text(find, 3, branch);
@@ -263,6 +294,8 @@ enum cairn_status cairn_tx_squash(struct cairn_tx *tx, struct cairn_index_squash
 	return status == CAIRN_OK ? cairn_tx_count_main(tx, squash->repo) : status;
 }
 
+static CAIRN_WRITES(TX_DROP_REF, "DELETE FROM ref WHERE repo = ?1 AND kind = ?2 AND name = ?3");
+
 enum cairn_status cairn_tx_drop_ref(struct cairn_tx *tx, struct cairn_index_drop_ref *drop)
 {
 	struct cairn_diag *diag = &drop->write.diag;
@@ -277,7 +310,7 @@ enum cairn_status cairn_tx_drop_ref(struct cairn_tx *tx, struct cairn_index_drop
 		return cairn_commits_unknown(diag);
 	if (drop->kind == CAIRN_INDEX_BRANCH && strcmp(drop->name, REF_MAIN) == 0)
 		return cairn_commits_ref_main(diag);
-	sqlite3_stmt *stmt = tx->stmt[CAIRN_TX_DROP_REF];
+	sqlite3_stmt *stmt = cairn_tx_stmt(tx, &TX_DROP_REF);
 	sqlite3_bind_int64(stmt, 1, drop->repo);
 	sqlite3_bind_int64(stmt, 2, (int64_t)drop->kind);
 	cairn_sql_bind_text(stmt, 3, drop->name);

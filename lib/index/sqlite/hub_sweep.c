@@ -20,9 +20,12 @@ struct sweep {
 	char path[SWEEP_OBJECTS][CAIRN_INDEX_PATH_MAX + 1];
 };
 
+static CAIRN_WRITES(TX_FIND_DROPPED_REPO,
+		    "SELECT id, scope FROM repo WHERE dropped IS NOT NULL ORDER BY dropped LIMIT 1");
+
 static enum cairn_status sweep_find(struct sweep *s)
 {
-	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = s->tx->stmt[CAIRN_TX_FIND_DROPPED_REPO];
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = cairn_tx_stmt(s->tx, &TX_FIND_DROPPED_REPO);
 	bool row;
 	enum cairn_status status = cairn_sql_step(stmt, &row);
 	s->repo = status == CAIRN_OK && row ? sqlite3_column_int64(stmt, 0) : 0;
@@ -30,9 +33,11 @@ static enum cairn_status sweep_find(struct sweep *s)
 	return status;
 }
 
+static CAIRN_WRITES(TX_OBJECT_PAGE, "SELECT path, file FROM object WHERE repo = ?1 ORDER BY path LIMIT ?2");
+
 static enum cairn_status sweep_object_page(struct sweep *s)
 {
-	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = s->tx->stmt[CAIRN_TX_OBJECT_PAGE];
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = cairn_tx_stmt(s->tx, &TX_OBJECT_PAGE);
 	sqlite3_bind_int64(stmt, 1, s->repo);
 	sqlite3_bind_int64(stmt, 2, SWEEP_OBJECTS);
 	for (s->n = 0;; s->n++) {
@@ -49,7 +54,7 @@ static enum cairn_status sweep_object_page(struct sweep *s)
 
 static enum cairn_status sweep_drop_object(struct sweep *s, const char *path)
 {
-	sqlite3_stmt *stmt = s->tx->stmt[CAIRN_TX_DROP_OBJECT];
+	sqlite3_stmt *stmt = cairn_tx_stmt(s->tx, &CAIRN_TX_DROP_OBJECT);
 	sqlite3_bind_int64(stmt, 1, s->repo);
 	cairn_sql_bind_text(stmt, 2, path);
 	return cairn_sql_run(stmt);
@@ -62,7 +67,7 @@ static enum cairn_status sweep_objects(struct sweep *s)
 	for (unsigned i = 0; i < s->n && status == CAIRN_OK; i++)
 		status = sweep_drop_object(s, s->path[i]);
 	for (unsigned i = 0; i < s->n && status == CAIRN_OK; i++) {
-		sqlite3_stmt *has = s->tx->stmt[CAIRN_TX_HAS_OBJECT];
+		sqlite3_stmt *has = cairn_tx_stmt(s->tx, &CAIRN_TX_HAS_OBJECT);
 		bool used = !s->has_file[i];
 		sqlite3_bind_int64(has, 1, s->file[i]);
 		sqlite3_bind_int64(has, 2, s->repo);
@@ -75,9 +80,12 @@ static enum cairn_status sweep_objects(struct sweep *s)
 	return status;
 }
 
+/* A file with several claims comes more than once. */
+static CAIRN_WRITES(TX_OWNED_PAGE, "SELECT file FROM file_owner WHERE scope = ?1 ORDER BY sha256, file LIMIT ?2");
+
 static enum cairn_status sweep_file_page(struct sweep *s)
 {
-	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = s->tx->stmt[CAIRN_TX_OWNED_PAGE];
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = cairn_tx_stmt(s->tx, &TX_OWNED_PAGE);
 	sqlite3_bind_int64(stmt, 1, s->scope);
 	sqlite3_bind_int64(stmt, 2, SWEEP_FILES);
 	for (s->n = 0;; s->n++) {
@@ -88,6 +96,8 @@ static enum cairn_status sweep_file_page(struct sweep *s)
 		s->file[s->n] = sqlite3_column_int64(stmt, 0);
 	}
 }
+
+static CAIRN_WRITES(TX_FORGET_REPO, "DELETE FROM repo WHERE id = ?1");
 
 /* Removes uploaded files that no object names. After the last one it removes the repository itself. */
 static enum cairn_status sweep_files(struct sweep *s)
@@ -100,9 +110,12 @@ static enum cairn_status sweep_files(struct sweep *s)
 		return CAIRN_E_DAMAGED; /* the tree has rows that the table lacks, and the page would come forever */
 	if (status != CAIRN_OK || s->n > 0)
 		return status;
-	sqlite3_bind_int64(s->tx->stmt[CAIRN_TX_FORGET_REPO], 1, s->repo);
-	return cairn_sql_run(s->tx->stmt[CAIRN_TX_FORGET_REPO]);
+	sqlite3_bind_int64(cairn_tx_stmt(s->tx, &TX_FORGET_REPO), 1, s->repo);
+	return cairn_sql_run(cairn_tx_stmt(s->tx, &TX_FORGET_REPO));
 }
+
+static CAIRN_WRITES(TX_REPO_LINE, "SELECT id FROM line WHERE repo = ?1 ORDER BY id DESC LIMIT 1");
+static CAIRN_WRITES(TX_DROP_REFS, "DELETE FROM ref WHERE repo = ?1");
 
 /* @param[out] done  there is no line */
 static enum cairn_status sweep_repo_line(struct sweep *s, bool *done)
@@ -110,10 +123,10 @@ static enum cairn_status sweep_repo_line(struct sweep *s, bool *done)
 	int64_t line = 0;
 	bool gone;
 	*done = false;
-	sqlite3_bind_int64(s->tx->stmt[CAIRN_TX_DROP_REFS], 1, s->repo);
-	enum cairn_status status = cairn_sql_run(s->tx->stmt[CAIRN_TX_DROP_REFS]);
+	sqlite3_bind_int64(cairn_tx_stmt(s->tx, &TX_DROP_REFS), 1, s->repo);
+	enum cairn_status status = cairn_sql_run(cairn_tx_stmt(s->tx, &TX_DROP_REFS));
 	if (status == CAIRN_OK) {
-		CLEANUP(cairn_sql_resetp) sqlite3_stmt *find = s->tx->stmt[CAIRN_TX_REPO_LINE];
+		CLEANUP(cairn_sql_resetp) sqlite3_stmt *find = cairn_tx_stmt(s->tx, &TX_REPO_LINE);
 		sqlite3_bind_int64(find, 1, s->repo);
 		status = cairn_sql_find(find);
 		*done = status == CAIRN_E_NOT_FOUND;
@@ -140,10 +153,13 @@ static enum cairn_status sweep_dropped(void *ctx, bool *more)
 
 /* --- files that were uploaded, and that nothing names ------------------------------------------------------------- */
 
+static CAIRN_WRITES(TX_NEXT_REPO,
+		    "SELECT id, scope FROM repo WHERE id > ?1 AND kind = 4 AND dropped IS NULL ORDER BY id LIMIT 1");
+
 /* Finds the first repository after a number. */
 static enum cairn_status sweep_next_repo(struct sweep *s, int64_t behind)
 {
-	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = s->tx->stmt[CAIRN_TX_NEXT_REPO];
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = cairn_tx_stmt(s->tx, &TX_NEXT_REPO);
 	sqlite3_bind_int64(stmt, 1, behind);
 	bool row;
 	enum cairn_status status = cairn_sql_step(stmt, &row);
@@ -152,11 +168,20 @@ static enum cairn_status sweep_next_repo(struct sweep *s, int64_t behind)
 	return status;
 }
 
+/* Says of each file of an owner whether it is old and unnamed. */
+static CAIRN_WRITES(
+	TX_UNNAMED_PAGE,
+	"SELECT w.file, w.sha256, NOT EXISTS(SELECT 1 FROM file_owner y WHERE y.file = w.file AND y.scope = ?1"
+	" AND y.at > ?5) AND NOT EXISTS(SELECT 1 FROM content c WHERE c.file = w.file AND c.repo = ?6)"
+	" AND NOT EXISTS(SELECT 1 FROM object o WHERE o.file = w.file AND o.repo = ?6)"
+	" FROM file_owner w INDEXED BY file_owner_claim WHERE w.scope = ?1 AND (w.sha256, w.file) > (?2, ?3)"
+	" ORDER BY w.sha256, w.file LIMIT ?4");
+
 /* @param[out] n_seen  files that were looked at */
 static enum cairn_status sweep_unnamed_page(struct sweep *s, struct cairn_index_sweep_place *at, int64_t before_unix_s,
 					    unsigned *n_seen)
 {
-	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = s->tx->stmt[CAIRN_TX_UNNAMED_PAGE];
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = cairn_tx_stmt(s->tx, &TX_UNNAMED_PAGE);
 	sqlite3_bind_int64(stmt, 1, s->scope);
 	/* Copied, since the place changes while the page is read. */
 	(void)sqlite3_bind_blob(stmt, 2, at->sha256, at->has_sha256 ? sizeof(at->sha256) : 0, SQLITE_TRANSIENT);

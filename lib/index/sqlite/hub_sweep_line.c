@@ -8,6 +8,10 @@
 
 enum { SWEEP_ROWS = 256 }; /* rows between two looks at the clock */
 
+static CAIRN_WRITES(TX_DROP_ENTRIES,
+		    "DELETE FROM entry WHERE line = ?1 AND (folder, name, since) IN"
+		    " (SELECT folder, name, since FROM entry WHERE line = ?1 LIMIT ?2) RETURNING content");
+
 /* @param[out] more  there may be further entries */
 static enum cairn_status sweep_entries(struct cairn_tx *tx, int64_t line, bool *more)
 {
@@ -16,7 +20,7 @@ static enum cairn_status sweep_entries(struct cairn_tx *tx, int64_t line, bool *
 	enum cairn_status status = CAIRN_OK;
 	bool row = true;
 	{
-		CLEANUP(cairn_sql_resetp) sqlite3_stmt *drop = tx->stmt[CAIRN_TX_DROP_ENTRIES];
+		CLEANUP(cairn_sql_resetp) sqlite3_stmt *drop = cairn_tx_stmt(tx, &TX_DROP_ENTRIES);
 		sqlite3_bind_int64(drop, 1, line);
 		sqlite3_bind_int64(drop, 2, SWEEP_ROWS);
 		while (row && status == CAIRN_OK) {
@@ -33,9 +37,13 @@ static enum cairn_status sweep_entries(struct cairn_tx *tx, int64_t line, bool *
 	return status;
 }
 
+static CAIRN_WRITES(TX_DROP_COMMITS, "DELETE FROM commit_ WHERE id IN"
+				     " (SELECT id FROM commit_ WHERE line = ?1 ORDER BY number DESC LIMIT ?2)");
+static CAIRN_WRITES(TX_DROP_LINE, "DELETE FROM line WHERE id = ?1");
+
 enum cairn_status cairn_tx_sweep_line(struct cairn_tx *tx, int64_t line, bool *gone)
 {
-	sqlite3_stmt *commits = tx->stmt[CAIRN_TX_DROP_COMMITS];
+	sqlite3_stmt *commits = cairn_tx_stmt(tx, &TX_DROP_COMMITS);
 	bool more = true;
 	*gone = false;
 	sqlite3_bind_int64(commits, 1, line);
@@ -46,18 +54,24 @@ enum cairn_status cairn_tx_sweep_line(struct cairn_tx *tx, int64_t line, bool *g
 	if (status != CAIRN_OK || more)
 		return status;
 	*gone = true;
-	sqlite3_bind_int64(tx->stmt[CAIRN_TX_DROP_LINE], 1, line);
-	return cairn_sql_run(tx->stmt[CAIRN_TX_DROP_LINE]);
+	sqlite3_bind_int64(cairn_tx_stmt(tx, &TX_DROP_LINE), 1, line);
+	return cairn_sql_run(cairn_tx_stmt(tx, &TX_DROP_LINE));
 }
 
 /* --- the end of a line -------------------------------------------------------------------------------------------- */
+
+/* A page of line ?1 after folder ?2 and name ?3, of each path the newest first. */
+#define ENTRY_PAGE                                                                                                     \
+	" FROM entry WHERE line = ?1 AND (folder, name) > (?2, ?3) ORDER BY folder, name, since DESC LIMIT ?4"
+
+static CAIRN_WRITES(TX_ENTRY_PAGE, "SELECT folder, name, since" ENTRY_PAGE);
 
 /* Reads the next page of entries, and advances the place to the last path without entries that are too new; a path's
  * rows come newest first. @param[out] n_rows  rows read @param[out] n_drop  rows to remove */
 static enum cairn_status sweep_end_page(struct cairn_tx *tx, int64_t line, struct cairn_index_sweep_place *at,
 					unsigned *n_rows, unsigned *n_drop)
 {
-	CLEANUP(cairn_sql_resetp) sqlite3_stmt *page = tx->stmt[CAIRN_TX_ENTRY_PAGE];
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *page = cairn_tx_stmt(tx, &TX_ENTRY_PAGE);
 	sqlite3_bind_int64(page, 1, line);
 	/* Copied, since the place changes while the page is read. */
 	(void)sqlite3_bind_text(page, 2, at->folder, -1, SQLITE_TRANSIENT);
@@ -77,6 +91,10 @@ static enum cairn_status sweep_end_page(struct cairn_tx *tx, int64_t line, struc
 	}
 }
 
+static CAIRN_WRITES(TX_DROP_NEWER_ENTRIES,
+		    "DELETE FROM entry WHERE line = ?1 AND (folder, name, since) IN (SELECT folder, name, since FROM"
+		    " (SELECT folder, name, since" ENTRY_PAGE ") WHERE since > ?5) RETURNING content");
+
 /* @param folder, name  the start of the page that was read */
 static enum cairn_status sweep_end_entries(struct cairn_tx *tx, int64_t line, int64_t keep, const char *folder,
 					   const char *name)
@@ -86,7 +104,7 @@ static enum cairn_status sweep_end_entries(struct cairn_tx *tx, int64_t line, in
 	enum cairn_status status = CAIRN_OK;
 	bool row = true;
 	{
-		CLEANUP(cairn_sql_resetp) sqlite3_stmt *drop = tx->stmt[CAIRN_TX_DROP_NEWER_ENTRIES];
+		CLEANUP(cairn_sql_resetp) sqlite3_stmt *drop = cairn_tx_stmt(tx, &TX_DROP_NEWER_ENTRIES);
 		sqlite3_bind_int64(drop, 1, line);
 		cairn_sql_bind_text(drop, 2, folder);
 		cairn_sql_bind_text(drop, 3, name);
@@ -105,13 +123,18 @@ static enum cairn_status sweep_end_entries(struct cairn_tx *tx, int64_t line, in
 	return status;
 }
 
+static CAIRN_WRITES(TX_DROP_NEWER_COMMITS,
+		    "DELETE FROM commit_ WHERE id IN"
+		    " (SELECT id FROM commit_ WHERE line = ?1 AND number > (SELECT number FROM commit_ WHERE id = ?3)"
+		    " ORDER BY number DESC LIMIT ?2)");
+
 /* Removes a piece after the last needed commit. Commits go first, the newest first, so that no commit without its
  * entries is found. The line's head goes last, so that an interrupted removal is repeated. */
 static enum cairn_status sweep_end(struct cairn_tx *tx, int64_t line, struct cairn_index_sweep_place *at, bool *gone)
 {
 	char folder[CAIRN_INDEX_PATH_MAX + 1], name[CAIRN_INDEX_PATH_MAX + 1];
 	unsigned n_rows = 0, n_drop = 0;
-	sqlite3_stmt *commits = tx->stmt[CAIRN_TX_DROP_NEWER_COMMITS];
+	sqlite3_stmt *commits = cairn_tx_stmt(tx, &TX_DROP_NEWER_COMMITS);
 	*gone = false;
 	sqlite3_bind_int64(commits, 1, line);
 	sqlite3_bind_int64(commits, 2, SWEEP_ROWS);
@@ -127,10 +150,17 @@ static enum cairn_status sweep_end(struct cairn_tx *tx, int64_t line, struct cai
 	if (status != CAIRN_OK || n_rows == SWEEP_ROWS)
 		return status;
 	*gone = true;
-	sqlite3_bind_int64(tx->stmt[CAIRN_TX_SET_LINE_HEAD], 1, line);
-	sqlite3_bind_int64(tx->stmt[CAIRN_TX_SET_LINE_HEAD], 2, at->keep);
-	return cairn_sql_run(tx->stmt[CAIRN_TX_SET_LINE_HEAD]);
+	sqlite3_bind_int64(cairn_tx_stmt(tx, &CAIRN_TX_SET_LINE_HEAD), 1, line);
+	sqlite3_bind_int64(cairn_tx_stmt(tx, &CAIRN_TX_SET_LINE_HEAD), 2, at->keep);
+	return cairn_sql_run(cairn_tx_stmt(tx, &CAIRN_TX_SET_LINE_HEAD));
 }
+
+/* Finds the highest line below a number, its head, and the last commit that something needs. */
+static CAIRN_WRITES(TX_SWEEP_LINE,
+		    "SELECT l.id, l.head, CASE WHEN EXISTS(SELECT 1 FROM ref r WHERE r.line = l.id AND r.commit_ = 0)"
+		    " THEN l.head ELSE max(coalesce((SELECT max(r.commit_) FROM ref r WHERE r.line = l.id), 0),"
+		    " coalesce((SELECT max(c.fork) FROM line c WHERE c.parent = l.id), 0)) END"
+		    " FROM line l WHERE l.id < ?1 ORDER BY l.id DESC LIMIT 1");
 
 /* Visits lines backwards: a line that comes from another has a higher number, and is removed first. */
 enum cairn_status cairn_tx_sweep_lines(void *ctx, struct cairn_index_sweep_place *at, bool *more)
@@ -139,7 +169,7 @@ enum cairn_status cairn_tx_sweep_lines(void *ctx, struct cairn_index_sweep_place
 	int64_t line = 0, head = 0, keep = 0;
 	bool gone = false;
 	{
-		CLEANUP(cairn_sql_resetp) sqlite3_stmt *find = tx->stmt[CAIRN_TX_SWEEP_LINE];
+		CLEANUP(cairn_sql_resetp) sqlite3_stmt *find = cairn_tx_stmt(tx, &TX_SWEEP_LINE);
 		sqlite3_bind_int64(find, 1, at->line != 0 ? at->line : INT64_MAX);
 		enum cairn_status status = cairn_sql_step(find, more);
 		if (status != CAIRN_OK || !*more)

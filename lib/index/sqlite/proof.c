@@ -34,6 +34,14 @@ static bool proof_due(sqlite3_stmt *row, struct cairn_index_due *out)
 	       (!out->is_known || proof_digest(row, 6, out->proof));
 }
 
+static CAIRN_READS(
+	READ_EACH_DUE,
+	"SELECT w.file, w.scope, w.sha256, f.hash, f.size, s.name, p.sha256 FROM file_owner w"
+	" INDEXED BY file_owner_due CROSS JOIN file f ON f.id = w.file CROSS JOIN scope s ON s.id = w.scope"
+	" LEFT JOIN proof p ON p.file = w.file WHERE w.due IS NOT NULL AND w.sha256 > x'' AND w.due NOT BETWEEN ?2 AND ?4"
+	" AND w.scope = (SELECT scope FROM file_owner INDEXED BY file_owner_due WHERE due IS NOT NULL"
+	" AND sha256 > x'' AND due NOT BETWEEN ?2 AND ?4 AND scope > ?1 ORDER BY scope LIMIT 1) ORDER BY w.file LIMIT ?3");
+
 enum cairn_status cairn_sqlite_each_due(struct cairn_index *ix, int64_t after_owner, int64_t now_unix_s, uint32_t limit,
 					void (*visit)(void *ctx, const struct cairn_index_due *due), void *ctx)
 {
@@ -41,7 +49,7 @@ enum cairn_status cairn_sqlite_each_due(struct cairn_index *ix, int64_t after_ow
 	enum cairn_status status = cairn_sqlite_take(ix, &r);
 	if (status != CAIRN_OK)
 		return status;
-	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = r->stmt[CAIRN_READ_EACH_DUE];
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = cairn_read_stmt(r, &READ_EACH_DUE);
 	sqlite3_bind_int64(stmt, 1, after_owner);
 	sqlite3_bind_int64(stmt, 2, now_unix_s + 1);
 	sqlite3_bind_int64(stmt, 3, proof_page(limit));
@@ -58,6 +66,13 @@ enum cairn_status cairn_sqlite_each_due(struct cairn_index *ix, int64_t after_ow
 	}
 }
 
+static CAIRN_READS(READ_EACH_LIE,
+		   "SELECT f.hash, w.sha256, p.sha256, s.name, " CAIRN_OWNER_SHOWN
+		   ", w.file FROM file_owner w INDEXED BY file_owner_false CROSS JOIN file f ON f.id = w.file"
+		   " CROSS JOIN proof p ON p.file = w.file CROSS JOIN scope s ON s.id = w.scope"
+		   " WHERE w.proof = 0 AND w.file <= ?2 AND (w.file < ?2 OR (s.name, w.sha256) > (?3, ?4))"
+		   " ORDER BY w.file DESC, s.name, w.sha256 LIMIT ?1");
+
 enum cairn_status cairn_sqlite_each_lie(struct cairn_index *ix, const struct cairn_index_lie *after, uint32_t limit,
 					cairn_index_visit_lie *visit, void *ctx, bool *more)
 {
@@ -66,7 +81,7 @@ enum cairn_status cairn_sqlite_each_lie(struct cairn_index *ix, const struct cai
 	enum cairn_status status = cairn_sqlite_take(ix, &r);
 	if (status != CAIRN_OK)
 		return status;
-	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = r->stmt[CAIRN_READ_EACH_LIE];
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = cairn_read_stmt(r, &READ_EACH_LIE);
 	uint32_t page = proof_page(limit);
 	sqlite3_bind_int64(stmt, 1, (int64_t)page + 1);
 	sqlite3_bind_int64(stmt, 2, after->file_id);
@@ -88,6 +103,11 @@ enum cairn_status cairn_sqlite_each_lie(struct cairn_index *ix, const struct cai
 	}
 }
 
+static CAIRN_READS(READ_CLAIMS,
+		   "SELECT count(*), coalesce(sum(f.size), 0), (SELECT count(*) FROM file_owner WHERE proof = 0)"
+		   " FROM file_owner w INDEXED BY file_owner_due CROSS JOIN file f ON f.id = w.file"
+		   " WHERE w.due IS NOT NULL AND w.sha256 > x''");
+
 enum cairn_status cairn_sqlite_claims(struct cairn_index *ix, struct cairn_index_claims *out)
 {
 	*out = (struct cairn_index_claims){0};
@@ -95,7 +115,7 @@ enum cairn_status cairn_sqlite_claims(struct cairn_index *ix, struct cairn_index
 	enum cairn_status status = cairn_sqlite_take(ix, &r);
 	if (status != CAIRN_OK)
 		return status;
-	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = r->stmt[CAIRN_READ_CLAIMS];
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = cairn_read_stmt(r, &READ_CLAIMS);
 	status = cairn_sql_find(stmt);
 	if (status != CAIRN_OK)
 		return status;
@@ -109,21 +129,32 @@ enum cairn_status cairn_sqlite_claims(struct cairn_index *ix, struct cairn_index
 
 /* --- writing ------------------------------------------------------------------------------------------------------ */
 
+static CAIRN_WRITES(TX_ADD_PROOF, "INSERT OR IGNORE INTO proof(file, sha256) SELECT id, ?2 FROM file"
+				  " WHERE id = ?1 AND hash = ?3");
+
 static enum cairn_status proof_add(struct cairn_tx *tx, int64_t file, const struct cairn_hash *hash,
 				   const uint8_t sha256[static CAIRN_SHA256_BYTES])
 {
-	sqlite3_stmt *add = tx->stmt[CAIRN_TX_ADD_PROOF];
+	sqlite3_stmt *add = cairn_tx_stmt(tx, &TX_ADD_PROOF);
 	sqlite3_bind_int64(add, 1, file);
 	cairn_sql_bind_blob(add, 2, sha256, CAIRN_SHA256_BYTES);
 	cairn_sql_bind_blob(add, 3, hash->b, sizeof(hash->b));
 	return cairn_sql_run(add);
 }
 
+static CAIRN_WRITES(
+	TX_SETTLE_CLAIM,
+	"UPDATE file_owner SET proof = ?4, due = NULL WHERE file = (SELECT id FROM file WHERE id = ?1 AND hash = ?5)"
+	" AND scope = ?2 AND sha256 = ?3");
+static CAIRN_WRITES(TX_PUT_OFF_CLAIM,
+		    "UPDATE file_owner SET due = ?4 WHERE file = (SELECT id FROM file WHERE id = ?1 AND hash = ?5)"
+		    " AND scope = ?2 AND sha256 = ?3");
+
 static enum cairn_status proof_settle(struct cairn_tx *tx, const struct cairn_index_outcome *o, int64_t again_unix_s)
 {
 	enum cairn_status status = o->is_unread ? CAIRN_OK : proof_add(tx, o->file_id, &o->file, o->proof);
 	bool is_true = !o->is_unread && memcmp(o->said, o->proof, sizeof(o->said)) == 0;
-	sqlite3_stmt *set = tx->stmt[o->is_unread ? CAIRN_TX_PUT_OFF_CLAIM : CAIRN_TX_SETTLE_CLAIM];
+	sqlite3_stmt *set = cairn_tx_stmt(tx, o->is_unread ? &TX_PUT_OFF_CLAIM : &TX_SETTLE_CLAIM);
 	sqlite3_bind_int64(set, 1, o->file_id);
 	sqlite3_bind_int64(set, 2, o->owner_id);
 	cairn_sql_bind_blob(set, 3, o->said, sizeof(o->said));
@@ -142,10 +173,13 @@ enum cairn_status cairn_tx_settle_claims(struct cairn_tx *tx, struct cairn_index
 	return status;
 }
 
+static CAIRN_WRITES(TX_FIND_OWNED, "SELECT w.file, w.scope FROM file f CROSS JOIN file_owner w ON w.file = f.id"
+				   " AND w.scope = (SELECT id FROM scope WHERE name = ?2) WHERE f.hash = ?1 LIMIT 1");
+
 static enum cairn_status proof_find(struct cairn_tx *tx, const struct cairn_index_prove_file *prove, int64_t *file,
 				    int64_t *owner)
 {
-	CLEANUP(cairn_sql_resetp) sqlite3_stmt *find = tx->stmt[CAIRN_TX_FIND_OWNED];
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *find = cairn_tx_stmt(tx, &TX_FIND_OWNED);
 	cairn_sql_bind_hash(find, 1, &prove->hash);
 	cairn_sql_bind_text(find, 2, prove->owner);
 	enum cairn_status status = cairn_sql_find(find);
@@ -155,6 +189,10 @@ static enum cairn_status proof_find(struct cairn_tx *tx, const struct cairn_inde
 	*owner = sqlite3_column_int64(find, 1);
 	return CAIRN_OK;
 }
+
+static CAIRN_WRITES(TX_ADD_PROVED,
+		    "INSERT INTO file_owner(file, scope, sha256, at, proof, due)"
+		    " VALUES(?1, ?2, ?3, unixepoch(), 3, NULL) ON CONFLICT DO UPDATE SET proof = 3, due = NULL");
 
 enum cairn_status cairn_tx_prove_file(struct cairn_tx *tx, struct cairn_index_prove_file *prove)
 {
@@ -167,7 +205,7 @@ enum cairn_status cairn_tx_prove_file(struct cairn_tx *tx, struct cairn_index_pr
 		status = proof_add(tx, file, &prove->hash, prove->sha256);
 	if (status != CAIRN_OK)
 		return status;
-	sqlite3_stmt *add = tx->stmt[CAIRN_TX_ADD_PROVED], *drop = tx->stmt[CAIRN_TX_DROP_NO_CLAIM];
+	sqlite3_stmt *add = cairn_tx_stmt(tx, &TX_ADD_PROVED), *drop = cairn_tx_stmt(tx, &CAIRN_TX_DROP_NO_CLAIM);
 	sqlite3_bind_int64(add, 1, file);
 	sqlite3_bind_int64(add, 2, owner);
 	cairn_sql_bind_blob(add, 3, prove->sha256, sizeof(prove->sha256));

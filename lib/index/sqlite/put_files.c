@@ -42,10 +42,13 @@ static enum cairn_status put_files_terms(struct put_shard *p, struct put_files_f
 
 /* --- new or known? ------------------------------------------------------------------------------------------------ */
 
+static CAIRN_WRITES(TX_ADD_FILE,
+		    "INSERT INTO file(hash, size, terms, at) VALUES(?1, ?2, ?3, ?4) ON CONFLICT(hash) DO NOTHING");
+
 /* Adds a few files with a statement each; beginning a statement costs as much as a row or two. */
 static enum cairn_status put_files_add_each(struct put_shard *p)
 {
-	sqlite3_stmt *add = p->tx->stmt[CAIRN_TX_ADD_FILE];
+	sqlite3_stmt *add = cairn_tx_stmt(p->tx, &TX_ADD_FILE);
 	enum cairn_status status = CAIRN_OK;
 	sqlite3_bind_int64(add, 4, cairn_clock_unix_s());
 	for (uint32_t i = 0; status == CAIRN_OK && i < p->n_waiting; i++) {
@@ -62,7 +65,7 @@ static enum cairn_status put_files_add_each(struct put_shard *p)
 
 static enum cairn_status put_files_find(struct put_shard *p, const struct cairn_index_new_file *file, int64_t *id)
 {
-	CLEANUP(cairn_sql_resetp) sqlite3_stmt *find = p->tx->stmt[CAIRN_TX_FIND_FILE];
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *find = cairn_tx_stmt(p->tx, &CAIRN_TX_FIND_FILE);
 	cairn_sql_bind_hash(find, 1, &file->hash);
 	bool row;
 	enum cairn_status status = cairn_sql_step(find, &row);
@@ -72,10 +75,13 @@ static enum cairn_status put_files_find(struct put_shard *p, const struct cairn_
 	return CAIRN_OK;
 }
 
+/* Returns the highest number that was ever given. */
+static CAIRN_WRITES(TX_LAST_FILE, "SELECT seq FROM sqlite_sequence WHERE name = 'file'");
+
 /* Returns the number of the next file. Numbers are assigned here, so that they are known before rows are added. */
 static enum cairn_status put_files_next(struct put_shard *p, int64_t *next)
 {
-	CLEANUP(cairn_sql_resetp) sqlite3_stmt *last = p->tx->stmt[CAIRN_TX_LAST_FILE];
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *last = cairn_tx_stmt(p->tx, &TX_LAST_FILE);
 	bool row;
 	enum cairn_status status = cairn_sql_step(last, &row);
 	*next = status == CAIRN_OK && row ? cairn_sum(sqlite3_column_int64(last, 0), 1) : 1;
@@ -96,10 +102,14 @@ static enum cairn_status put_files_sort_out(struct put_shard *p)
 	return status;
 }
 
+/* OR FAIL: a failure undoes the whole write anyway, so SQLite need not copy pages to undo the statement. */
+static CAIRN_WRITES(TX_ADD_FILES, "INSERT OR FAIL INTO file(id, hash, size, terms, at)"
+				  " SELECT a, bytes, b, more, ?5 FROM new_row WHERE true ON CONFLICT(hash) DO NOTHING");
+
 static enum cairn_status put_files_add_together(struct put_shard *p)
 {
 	struct cairn_new_rows *rows = &p->tx->files;
-	const struct cairn_new_rows_stmts stmts = {.many = p->tx->stmt[CAIRN_TX_ADD_FILES]};
+	const struct cairn_new_rows_stmts stmts = {.many = cairn_tx_stmt(p->tx, &TX_ADD_FILES)};
 	int64_t next;
 	uint64_t n_added = 0;
 	enum cairn_status status = put_files_next(p, &next);
@@ -172,10 +182,12 @@ static enum cairn_status put_files_own(struct put_shard *p, int64_t id, const st
 	return status;
 }
 
+static CAIRN_WRITES(TX_RENEW_FILE_OWNER, "UPDATE file_owner SET at = unixepoch() WHERE file = ?1 AND scope = ?2");
+
 /* Restarts the grace time of a file that a repository of the hub has already, since a commit may follow. */
 static enum cairn_status put_files_renew(struct put_shard *p, int64_t id)
 {
-	sqlite3_stmt *renew = p->tx->stmt[CAIRN_TX_RENEW_FILE_OWNER];
+	sqlite3_stmt *renew = cairn_tx_stmt(p->tx, &TX_RENEW_FILE_OWNER);
 	sqlite3_bind_int64(renew, 1, id);
 	sqlite3_bind_int64(renew, 2, p->owner);
 	return cairn_sql_run(renew);

@@ -11,6 +11,11 @@ enum cairn_status put_shard_conflict(struct put_shard *p, const char *rule, cons
 	return cairn_fail(&p->put->write.diag, CAIRN_E_CONFLICT, rule, CAIRN_NO_OFFSET, "xorb %s %s", text, what);
 }
 
+static CAIRN_WRITES(TX_ADD_DEDUPE, "INSERT OR IGNORE INTO dedupe(prefix, scope, xorb, place, shard)"
+				   " VALUES(?1, ?5, ?2, ?3, ?6)");
+static CAIRN_WRITES(TX_ADD_DEDUPES, "INSERT OR IGNORE INTO dedupe(prefix, scope, xorb, place, shard)"
+				    " SELECT a, ?5, b, c, ?6 FROM new_row");
+
 /* The filter also gets prefixes that were there before; it counts these once. */
 static enum cairn_status put_shard_add_dedupe(struct put_shard *p)
 {
@@ -18,8 +23,8 @@ static enum cairn_status put_shard_add_dedupe(struct put_shard *p)
 	for (unsigned i = 0; i < rows->n; i++)
 		cairn_filter_add(&p->tx->filter, cairn_filter_key((uint64_t)rows->row[i].a, p->put->scope));
 	const struct cairn_new_rows_stmts stmts = {
-		.many = p->tx->stmt[CAIRN_TX_ADD_DEDUPES],
-		.one = p->tx->stmt[CAIRN_TX_ADD_DEDUPE],
+		.many = cairn_tx_stmt(p->tx, &TX_ADD_DEDUPES),
+		.one = cairn_tx_stmt(p->tx, &TX_ADD_DEDUPE),
 	};
 	sqlite3_bind_int64(stmts.many, 5, p->scope);
 	sqlite3_bind_int64(stmts.one, 5, p->scope);
@@ -38,11 +43,16 @@ enum cairn_status put_shard_dedupe(struct put_shard *p, uint64_t prefix, int64_t
 	return p->tx->dedupe.n == CAIRN_NEW_ROWS_MAX ? put_shard_add_dedupe(p) : CAIRN_OK;
 }
 
+static CAIRN_WRITES(TX_ADD_FIRST_OWNER,
+		    "INSERT INTO file_owner(file, scope, sha256, at) VALUES(?1, ?5, ?4, unixepoch())");
+static CAIRN_WRITES(TX_ADD_FIRST_OWNERS, "INSERT INTO file_owner(file, scope, sha256, at)"
+					 " SELECT a, ?5, bytes, unixepoch() FROM new_row");
+
 enum cairn_status put_shard_add_owners(struct put_shard *p)
 {
 	const struct cairn_new_rows_stmts stmts = {
-		.many = p->tx->stmt[CAIRN_TX_ADD_FIRST_OWNERS],
-		.one = p->tx->stmt[CAIRN_TX_ADD_FIRST_OWNER],
+		.many = cairn_tx_stmt(p->tx, &TX_ADD_FIRST_OWNERS),
+		.one = cairn_tx_stmt(p->tx, &TX_ADD_FIRST_OWNER),
 	};
 	sqlite3_bind_int64(stmts.many, 5, p->owner);
 	sqlite3_bind_int64(stmts.one, 5, p->owner);

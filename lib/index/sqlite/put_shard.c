@@ -78,6 +78,8 @@ static enum cairn_status put_shard_describe(struct put_shard *p, uint32_t place)
 	return status == CAIRN_OK ? put_shard_note(p, place, &known) : status;
 }
 
+static CAIRN_WRITES(TX_ADD_MEMBER, "INSERT OR IGNORE INTO member(shard, xorb) VALUES(?1, ?2)");
+
 static enum cairn_status put_shard_described(struct put_shard *p, uint32_t place)
 {
 	const struct cairn_index_new_xorb *xorb = &p->put->shard->xorbs[place];
@@ -85,7 +87,7 @@ static enum cairn_status put_shard_described(struct put_shard *p, uint32_t place
 	enum cairn_status status = put_shard_describe(p, place);
 	if (status != CAIRN_OK)
 		return status;
-	sqlite3_stmt *member = p->tx->stmt[CAIRN_TX_ADD_MEMBER];
+	sqlite3_stmt *member = cairn_tx_stmt(p->tx, &TX_ADD_MEMBER);
 	sqlite3_bind_int64(member, 1, p->id);
 	sqlite3_bind_int64(member, 2, p->xorbs[place].id);
 	status = cairn_sql_run(member);
@@ -97,9 +99,11 @@ static enum cairn_status put_shard_described(struct put_shard *p, uint32_t place
 	return status;
 }
 
+static CAIRN_WRITES(TX_ADD_SHARD, "INSERT INTO shard(hash, scope, owner, collection, at) VALUES(?1, ?2, ?3, ?4, ?5)");
+
 static enum cairn_status put_shard_add_row(struct put_shard *p)
 {
-	sqlite3_stmt *add = p->tx->stmt[CAIRN_TX_ADD_SHARD];
+	sqlite3_stmt *add = cairn_tx_stmt(p->tx, &TX_ADD_SHARD);
 	cairn_sql_bind_hash(add, 1, &p->put->body);
 	sqlite3_bind_int64(add, 2, p->scope);
 	sqlite3_bind_int64(add, 3, p->owner);
@@ -111,21 +115,26 @@ static enum cairn_status put_shard_add_row(struct put_shard *p)
 	return status;
 }
 
+static CAIRN_WRITES(TX_RENEW_SHARD, "UPDATE shard SET collection = ?2, at = ?3 WHERE id = ?1");
+
 /* Registers a known shard again. Something was removed since it was accepted, maybe of its own. Or it came to a
  * repository of the hub an hour ago, which keeps unnamed files only for some time. */
 static enum cairn_status put_shard_renew_row(struct put_shard *p)
 {
-	sqlite3_stmt *renew = p->tx->stmt[CAIRN_TX_RENEW_SHARD];
+	sqlite3_stmt *renew = cairn_tx_stmt(p->tx, &TX_RENEW_SHARD);
 	sqlite3_bind_int64(renew, 1, p->id);
 	sqlite3_bind_int64(renew, 2, p->tx->counts.collection);
 	sqlite3_bind_int64(renew, 3, cairn_clock_unix_s());
 	return cairn_sql_run(renew);
 }
 
+static CAIRN_WRITES(TX_FIND_SHARD, "SELECT id, collection, at > unixepoch() - 3600 FROM shard"
+				   " WHERE hash = ?1 AND scope = ?2 AND owner = ?3");
+
 static enum cairn_status put_shard_row(struct put_shard *p, bool *known)
 {
 	*known = false;
-	CLEANUP(cairn_sql_resetp) sqlite3_stmt *find = p->tx->stmt[CAIRN_TX_FIND_SHARD];
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *find = cairn_tx_stmt(p->tx, &TX_FIND_SHARD);
 	cairn_sql_bind_hash(find, 1, &p->put->body);
 	sqlite3_bind_int64(find, 2, p->scope);
 	sqlite3_bind_int64(find, 3, p->owner);

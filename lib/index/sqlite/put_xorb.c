@@ -24,23 +24,29 @@ static enum cairn_status put_xorb_find(sqlite3_stmt *stmt, struct cairn_tx_known
 	return CAIRN_OK;
 }
 
+static CAIRN_WRITES(TX_FIND_XORB, "SELECT id, chunks, stored, retired FROM xorb WHERE hash = ?1");
+
 enum cairn_status cairn_tx_find_xorb(struct cairn_tx *tx, const struct cairn_hash *hash, struct cairn_tx_known *known)
 {
-	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = tx->stmt[CAIRN_TX_FIND_XORB];
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = cairn_tx_stmt(tx, &TX_FIND_XORB);
 	cairn_sql_bind_hash(stmt, 1, hash);
 	return put_xorb_find(stmt, known);
 }
 
+static CAIRN_WRITES(TX_FIND_XORB_BY_ID, "SELECT id, chunks, stored, retired FROM xorb WHERE id = ?1");
+
 enum cairn_status cairn_tx_find_xorb_by_id(struct cairn_tx *tx, int64_t id, struct cairn_tx_known *known)
 {
-	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = tx->stmt[CAIRN_TX_FIND_XORB_BY_ID];
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = cairn_tx_stmt(tx, &TX_FIND_XORB_BY_ID);
 	sqlite3_bind_int64(stmt, 1, id);
 	return put_xorb_find(stmt, known);
 }
 
+static CAIRN_WRITES(TX_SET_REPACKED, "UPDATE xorb SET repacked = 1 WHERE id = ?1");
+
 enum cairn_status cairn_tx_set_repacked(struct cairn_tx *tx, int64_t id)
 {
-	sqlite3_stmt *stmt = tx->stmt[CAIRN_TX_SET_REPACKED];
+	sqlite3_stmt *stmt = cairn_tx_stmt(tx, &TX_SET_REPACKED);
 	sqlite3_bind_int64(stmt, 1, id);
 	return cairn_sql_run(stmt);
 }
@@ -54,6 +60,9 @@ static enum cairn_status put_xorb_encode(struct cairn_buf *spans, const struct c
 	return CAIRN_OK;
 }
 
+static CAIRN_WRITES(TX_ADD_XORB, "INSERT INTO xorb(hash, chunks, unpacked, stored, at) VALUES(?1, ?2, ?3, ?4, ?5)");
+static CAIRN_WRITES(TX_ADD_LIST, "INSERT INTO list(xorb, spans, hashes) VALUES(?1, ?2, ?3)");
+
 enum cairn_status cairn_tx_add_xorb(struct cairn_tx *tx, const struct cairn_hash *hash,
 				    const struct cairn_chunk_list *list, const uint64_t *stored_bytes, int64_t *id)
 {
@@ -62,7 +71,7 @@ enum cairn_status cairn_tx_add_xorb(struct cairn_tx *tx, const struct cairn_hash
 	enum cairn_status status = put_xorb_encode(&spans, list);
 	if (status != CAIRN_OK)
 		return status;
-	sqlite3_stmt *xorb = tx->stmt[CAIRN_TX_ADD_XORB];
+	sqlite3_stmt *xorb = cairn_tx_stmt(tx, &TX_ADD_XORB);
 	cairn_sql_bind_hash(xorb, 1, hash);
 	sqlite3_bind_int64(xorb, 2, list->n);
 	sqlite3_bind_int64(xorb, 3, (int64_t)cairn_chunk_list_bytes(list, 0, list->n));
@@ -77,7 +86,7 @@ enum cairn_status cairn_tx_add_xorb(struct cairn_tx *tx, const struct cairn_hash
 	*id = sqlite3_last_insert_rowid(tx->db);
 	cairn_add(&tx->counts.xorbs, 1);
 	cairn_add(&tx->counts.stored_bytes, stored_bytes ? (int64_t)*stored_bytes : 0);
-	sqlite3_stmt *row = tx->stmt[CAIRN_TX_ADD_LIST];
+	sqlite3_stmt *row = cairn_tx_stmt(tx, &TX_ADD_LIST);
 	sqlite3_bind_int64(row, 1, *id);
 	cairn_sql_bind_blob(row, 2, spans.bytes, spans.len);
 	cairn_sql_bind_blob(row, 3, list->hashes, (size_t)list->n * sizeof(*list->hashes));
@@ -86,15 +95,17 @@ enum cairn_status cairn_tx_add_xorb(struct cairn_tx *tx, const struct cairn_hash
 
 enum cairn_status cairn_tx_keep_xorb(struct cairn_tx *tx, int64_t id)
 {
-	sqlite3_stmt *stmt = tx->stmt[CAIRN_TX_RENEW_XORB];
+	sqlite3_stmt *stmt = cairn_tx_stmt(tx, &CAIRN_TX_RENEW_XORB);
 	sqlite3_bind_int64(stmt, 1, id);
 	sqlite3_bind_int64(stmt, 2, cairn_clock_unix_s());
 	return cairn_sql_run(stmt);
 }
 
+static CAIRN_WRITES(TX_GET_LIST, "SELECT spans, hashes FROM list WHERE xorb = ?1");
+
 enum cairn_status cairn_tx_list(struct cairn_tx *tx, int64_t xorb, struct cairn_chunk_list *list)
 {
-	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = tx->stmt[CAIRN_TX_GET_LIST];
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = cairn_tx_stmt(tx, &TX_GET_LIST);
 	sqlite3_bind_int64(stmt, 1, xorb);
 	bool row;
 	enum cairn_status status = cairn_sql_step(stmt, &row);
@@ -118,6 +129,10 @@ static enum cairn_status put_xorb_is_repacked(struct cairn_tx *tx, int64_t id, c
 	return status == CAIRN_E_NOMEM ? status : CAIRN_OK;
 }
 
+static CAIRN_WRITES(TX_STORE_XORB, "UPDATE xorb SET retired = NULL, at = ?2, stored = ?3, chunks = ?4, unpacked = ?5,"
+				   " repacked = repacked OR ?6 WHERE id = ?1");
+static CAIRN_WRITES(TX_SET_LIST, "INSERT OR REPLACE INTO list(xorb, spans, hashes) VALUES(?1, ?2, ?3)");
+
 /* Stores the bytes of a xorb that was only described, or lost. The list was verified with the bytes, so it also repairs
  * a damaged row. */
 static enum cairn_status put_xorb_store(struct cairn_tx *tx, int64_t id, const struct cairn_chunk_list *list,
@@ -131,7 +146,7 @@ static enum cairn_status put_xorb_store(struct cairn_tx *tx, int64_t id, const s
 		status = put_xorb_is_repacked(tx, id, list, &repacked);
 	if (status != CAIRN_OK)
 		return status;
-	sqlite3_stmt *xorb = tx->stmt[CAIRN_TX_STORE_XORB];
+	sqlite3_stmt *xorb = cairn_tx_stmt(tx, &TX_STORE_XORB);
 	sqlite3_bind_int64(xorb, 1, id);
 	sqlite3_bind_int64(xorb, 2, cairn_clock_unix_s());
 	sqlite3_bind_int64(xorb, 3, (int64_t)stored_bytes);
@@ -142,7 +157,7 @@ static enum cairn_status put_xorb_store(struct cairn_tx *tx, int64_t id, const s
 	if (status != CAIRN_OK)
 		return status;
 	cairn_add(&tx->counts.stored_bytes, (int64_t)stored_bytes);
-	sqlite3_stmt *row = tx->stmt[CAIRN_TX_SET_LIST];
+	sqlite3_stmt *row = cairn_tx_stmt(tx, &TX_SET_LIST);
 	sqlite3_bind_int64(row, 1, id);
 	cairn_sql_bind_blob(row, 2, spans.bytes, spans.len);
 	cairn_sql_bind_blob(row, 3, list->hashes, (size_t)list->n * sizeof(*list->hashes));

@@ -6,14 +6,17 @@
 
 /* --- counting ----------------------------------------------------------------------------------------------------- */
 
+static CAIRN_WRITES(TX_COUNT_STORED, "UPDATE repo SET stored = stored + ?2 WHERE scope = ?1");
+static CAIRN_WRITES(TX_COUNT_OWNED, "UPDATE scope SET stored = stored + ?2 WHERE id = ?1 AND quota IS NOT NULL");
+
 enum cairn_status cairn_tx_count_stored(struct cairn_tx *tx, int64_t scope, int64_t bytes)
 {
-	static const enum cairn_tx_stmt OF[] = {CAIRN_TX_COUNT_STORED, CAIRN_TX_COUNT_OWNED};
+	static const struct cairn_statement *const OF[] = {&TX_COUNT_STORED, &TX_COUNT_OWNED};
 	bool counted = false;
 	if (scope == 0 || bytes == 0 || scope == tx->records.growth.uncounted)
 		return CAIRN_OK;
 	for (size_t i = 0; i < sizeof(OF) / sizeof(OF[0]) && !counted; i++) {
-		sqlite3_stmt *count = tx->stmt[OF[i]];
+		sqlite3_stmt *count = cairn_tx_stmt(tx, OF[i]);
 		sqlite3_bind_int64(count, 1, scope);
 		sqlite3_bind_int64(count, 2, bytes);
 		enum cairn_status status = cairn_sql_run(count);
@@ -29,13 +32,15 @@ enum cairn_status cairn_tx_count_stored(struct cairn_tx *tx, int64_t scope, int6
 	return CAIRN_OK;
 }
 
+static CAIRN_WRITES(TX_FILE_SIZE, "SELECT size FROM file WHERE id = ?1");
+
 enum cairn_status cairn_tx_count_file(struct cairn_tx *tx, int64_t scope, int64_t file, int times)
 {
 	int64_t size_bytes;
 	if (scope == 0 || scope == tx->records.growth.uncounted)
 		return CAIRN_OK;
 	{
-		CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = tx->stmt[CAIRN_TX_FILE_SIZE];
+		CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = cairn_tx_stmt(tx, &TX_FILE_SIZE);
 		sqlite3_bind_int64(stmt, 1, file);
 		enum cairn_status status = cairn_sql_find(stmt);
 		if (status != CAIRN_OK)

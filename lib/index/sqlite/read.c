@@ -32,13 +32,15 @@ static enum cairn_status read_xorb(sqlite3_stmt *stmt, struct cairn_index_xorb *
 	return cairn_sqlite_xorb_column(stmt, out) ? CAIRN_OK : CAIRN_E_DAMAGED;
 }
 
+static CAIRN_READS(READ_XORB, "SELECT " CAIRN_XORB_COLUMNS " FROM xorb x WHERE x.hash = ?1");
+
 enum cairn_status cairn_sqlite_xorb(struct cairn_index *ix, const struct cairn_hash *hash, struct cairn_index_xorb *out)
 {
 	CLEANUP(cairn_pool_givep) struct cairn_reader *r = NULL;
 	enum cairn_status status = cairn_sqlite_take(ix, &r);
 	if (status != CAIRN_OK)
 		return status;
-	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = r->stmt[CAIRN_READ_XORB];
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = cairn_read_stmt(r, &READ_XORB);
 	cairn_sql_bind_hash(stmt, 1, hash);
 	return read_xorb(stmt, out);
 }
@@ -49,7 +51,7 @@ enum cairn_status cairn_sqlite_xorb_by_id(struct cairn_index *ix, int64_t id, st
 	enum cairn_status status = cairn_sqlite_take(ix, &r);
 	if (status != CAIRN_OK)
 		return status;
-	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = r->stmt[CAIRN_READ_XORB_BY_ID];
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = cairn_read_stmt(r, &CAIRN_READ_XORB_BY_ID);
 	sqlite3_bind_int64(stmt, 1, id);
 	return read_xorb(stmt, out);
 }
@@ -66,6 +68,9 @@ static enum cairn_status read_list(sqlite3_stmt *stmt, struct cairn_chunk_list *
 	return cairn_rows_list(list, spans, spans_len, hashes, hashes_len);
 }
 
+static CAIRN_READS(READ_LIST,
+		   "SELECT l.spans, l.hashes FROM xorb x CROSS JOIN list l ON l.xorb = x.id WHERE x.hash = ?1");
+
 enum cairn_status cairn_sqlite_chunk_list(struct cairn_index *ix, const struct cairn_hash *xorb,
 					  struct cairn_chunk_list *list)
 {
@@ -74,7 +79,7 @@ enum cairn_status cairn_sqlite_chunk_list(struct cairn_index *ix, const struct c
 	enum cairn_status status = cairn_sqlite_take(ix, &r);
 	if (status != CAIRN_OK)
 		return status;
-	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = r->stmt[CAIRN_READ_LIST];
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = cairn_read_stmt(r, &READ_LIST);
 	cairn_sql_bind_hash(stmt, 1, xorb);
 	return read_list(stmt, list);
 }
@@ -86,16 +91,18 @@ enum cairn_status cairn_sqlite_chunk_list_by_id(struct cairn_index *ix, int64_t 
 	enum cairn_status status = cairn_sqlite_take(ix, &r);
 	if (status != CAIRN_OK)
 		return status;
-	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = r->stmt[CAIRN_READ_LIST_BY_ID];
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = cairn_read_stmt(r, &CAIRN_READ_LIST_BY_ID);
 	sqlite3_bind_int64(stmt, 1, id);
 	return read_list(stmt, list);
 }
+
+static CAIRN_READS(READ_LAYOUT, "SELECT hash, stored, chunks, repacked FROM xorb WHERE id = ?1");
 
 /* @param[out] trusted  the byte ranges in terms are right */
 static enum cairn_status read_layout(struct cairn_reader *r, int64_t xorb_id, struct cairn_index_spans *out,
 				     bool *trusted)
 {
-	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = r->stmt[CAIRN_READ_LAYOUT];
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = cairn_read_stmt(r, &READ_LAYOUT);
 	sqlite3_bind_int64(stmt, 1, xorb_id);
 	enum cairn_status status = cairn_sql_find(stmt);
 	if (status != CAIRN_OK)
@@ -109,11 +116,13 @@ static enum cairn_status read_layout(struct cairn_reader *r, int64_t xorb_id, st
 	return CAIRN_OK;
 }
 
+static CAIRN_READS(READ_SPANS, "SELECT spans FROM list WHERE xorb = ?1");
+
 /* @param spans  room for CAIRN_XORB_CHUNKS_MAX */
 static enum cairn_status read_spans(struct cairn_reader *r, int64_t xorb_id, struct cairn_span *spans,
 				    struct cairn_index_spans *out)
 {
-	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = r->stmt[CAIRN_READ_SPANS];
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = cairn_read_stmt(r, &READ_SPANS);
 	sqlite3_bind_int64(stmt, 1, xorb_id);
 	enum cairn_status status = cairn_sql_find(stmt);
 	if (status != CAIRN_OK)
@@ -144,6 +153,9 @@ static enum cairn_status read_places(struct cairn_reader *r, const int64_t *xorb
 	return status;
 }
 
+/* While its row is open, all statements see one snapshot. */
+static CAIRN_READS(READ_STATE, "SELECT collection FROM state");
+
 enum cairn_status cairn_sqlite_spans(struct cairn_index *ix, const int64_t *xorb_ids, uint32_t n,
 				     const uint32_t with_spans[static 2],
 				     enum cairn_status (*visit)(void *ctx, const struct cairn_index_spans *places),
@@ -153,7 +165,7 @@ enum cairn_status cairn_sqlite_spans(struct cairn_index *ix, const int64_t *xorb
 	enum cairn_status status = cairn_sqlite_take(ix, &r);
 	if (status != CAIRN_OK)
 		return status;
-	CLEANUP(cairn_sql_resetp) sqlite3_stmt *snapshot = r->stmt[CAIRN_READ_STATE];
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *snapshot = cairn_read_stmt(r, &READ_STATE);
 	status = cairn_sql_find(snapshot);
 	return status == CAIRN_OK ? read_places(r, xorb_ids, n, with_spans, visit, ctx) : status;
 }
@@ -199,6 +211,16 @@ static enum cairn_status read_file(sqlite3_stmt *stmt, const struct cairn_hash *
 	return cairn_rows_terms(&out->terms, &out->n_terms, terms, len, CAIRN_ROWS_TERM_BYTES);
 }
 
+/* Viewer ?2 may read a file if that repository or the operator registered it. NULL may read all files. */
+#define READ_FILE_VISIBLE                                                                                              \
+	"(?2 IS NULL OR EXISTS(SELECT 1 FROM file_owner o WHERE o.file = f.id AND o.scope = 0)"                        \
+	" OR EXISTS(SELECT 1 FROM file_owner o WHERE o.file = f.id AND o.scope = (SELECT id FROM scope WHERE name = "  \
+	"?2)))"
+
+/* Longer terms are not read. */
+static CAIRN_READS(READ_FILE, "SELECT f.hash, f.size, CASE WHEN length(f.terms) <= ?3 THEN f.terms END, length(f.terms)"
+			      " FROM file f WHERE f.hash = ?1 AND " READ_FILE_VISIBLE);
+
 enum cairn_status cairn_sqlite_file(struct cairn_index *ix, const struct cairn_hash *hash, const char *viewer,
 				    bool with_terms, struct cairn_index_file *out)
 {
@@ -207,7 +229,7 @@ enum cairn_status cairn_sqlite_file(struct cairn_index *ix, const struct cairn_h
 	enum cairn_status status = cairn_sqlite_take(ix, &r);
 	if (status != CAIRN_OK)
 		return status;
-	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = r->stmt[CAIRN_READ_FILE];
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = cairn_read_stmt(r, &READ_FILE);
 	return read_file(stmt, hash, viewer, with_terms ? UINT32_MAX : 0, out);
 }
 
@@ -223,12 +245,19 @@ enum cairn_status cairn_sqlite_plan(struct cairn_index *ix, const struct cairn_h
 		return status;
 	const int64_t *ids = NULL;
 	uint32_t n = 0, with_spans[2] = {UINT32_MAX, UINT32_MAX};
-	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = r->stmt[CAIRN_READ_FILE];
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = cairn_read_stmt(r, &READ_FILE);
 	status = read_file(stmt, hash, viewer, planner->n_terms_max, out);
 	if (status == CAIRN_OK)
 		status = planner->choose(planner, out, &ids, &n, with_spans);
 	return status == CAIRN_OK && n > 0 ? read_places(r, ids, n, with_spans, planner->visit, planner) : status;
 }
+
+static CAIRN_READS(
+	READ_FILE_BY_SHA256,
+	"SELECT f.hash, f.size, w.proof FROM (SELECT file, proof, 0 AS far FROM (" CAIRN_CLAIM_LAST("(SELECT id FROM scope WHERE name = ?2)") ") UNION ALL SELECT file, proof, 1 FROM (" CAIRN_CLAIM_LAST(
+		"0") ")"
+		     " WHERE coalesce(?2, '') NOT GLOB 'hub/*') w CROSS JOIN file f ON f.id = w.file WHERE w.proof > 0"
+		     " ORDER BY w.far, w.proof DESC, w.file DESC LIMIT 1");
 
 enum cairn_status cairn_sqlite_file_by_sha256(struct cairn_index *ix, const uint8_t sha256[static CAIRN_SHA256_BYTES],
 					      const char *viewer, struct cairn_index_file *out)
@@ -238,7 +267,7 @@ enum cairn_status cairn_sqlite_file_by_sha256(struct cairn_index *ix, const uint
 	enum cairn_status status = cairn_sqlite_take(ix, &r);
 	if (status != CAIRN_OK)
 		return status;
-	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = r->stmt[CAIRN_READ_FILE_BY_SHA256];
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = cairn_read_stmt(r, &READ_FILE_BY_SHA256);
 	cairn_sql_bind_blob(stmt, 1, sha256, CAIRN_SHA256_BYTES);
 	read_bind_viewer(stmt, viewer);
 	status = cairn_sql_find(stmt);
@@ -248,13 +277,18 @@ enum cairn_status cairn_sqlite_file_by_sha256(struct cairn_index *ix, const uint
 	return cairn_sqlite_file_columns(stmt, out);
 }
 
+static CAIRN_READS(READ_SHARD, "SELECT 1 FROM shard WHERE hash = ?1 AND scope = (SELECT id FROM scope WHERE name = ?2)"
+			       " AND owner = (SELECT id FROM scope WHERE name = ?3)"
+			       " AND collection = (SELECT collection FROM state)"
+			       " AND (at > unixepoch() - 3600 OR ?3 NOT GLOB 'hub/*')");
+
 enum cairn_status cairn_sqlite_look_at_shard(struct cairn_index *ix, struct cairn_index_look *look)
 {
 	CLEANUP(cairn_pool_givep) struct cairn_reader *r = NULL;
 	enum cairn_status status = cairn_sqlite_take(ix, &r);
 	if (status != CAIRN_OK)
 		return status;
-	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = r->stmt[CAIRN_READ_SHARD];
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = cairn_read_stmt(r, &READ_SHARD);
 	cairn_sql_bind_hash(stmt, 1, &look->body);
 	cairn_sql_bind_text(stmt, 2, look->scope);
 	cairn_sql_bind_text(stmt, 3, look->owner);

@@ -5,58 +5,56 @@
 #include "index/history.h"
 #include "index/refer.h"
 #include "index/sqlite/driver.h"
+#include "index/sqlite/statement.h"
 
 #include <pthread.h>
 
 enum { CAIRN_POOL_CONNECTIONS_MAX = 64 }; /* each has a file descriptor or two and up to 2 MiB of page cache */
 
-/* The statements of a reader; pool.c has their text. */
-enum cairn_reader_stmt {
-	CAIRN_READ_XORB, /* by hash */
-	CAIRN_READ_XORB_BY_ID,
-	CAIRN_READ_LIST, /* by the xorb's hash */
-	CAIRN_READ_LIST_BY_ID,
-	CAIRN_READ_LAYOUT,       /* of a xorb, by its id */
-	CAIRN_READ_SPANS,        /* spans of a xorb, by its id */
-	CAIRN_READ_STATE,        /* one row: while it is open, all statements see one snapshot */
-	CAIRN_READ_PREFIX,       /* eligible rows of the shared scope */
-	CAIRN_READ_PREFIX_SCOPE, /* eligible rows of another scope */
-	CAIRN_READ_ELIGIBLE,     /* of a xorb */
-	CAIRN_READ_NEIGHBOURS,
-	CAIRN_READ_SCOPE,
-	CAIRN_READ_FILE,
-	CAIRN_READ_FILE_BY_SHA256,
-	CAIRN_READ_SHARD,
-	CAIRN_READ_EACH_XORB,
-	CAIRN_READ_EACH_FILE,
-	CAIRN_READ_OWNED,
-	CAIRN_READ_OWNED_BY_ALL,
-	CAIRN_READ_MATCH, /* as enum cairn_index_match, of one owner */
-	CAIRN_READ_MATCH_LAST = CAIRN_READ_MATCH + CAIRN_INDEX_MATCHES - 1,
-	CAIRN_READ_MATCH_OF_ALL,
-	CAIRN_READ_MATCH_OF_ALL_LAST = CAIRN_READ_MATCH_OF_ALL + CAIRN_INDEX_MATCHES - 1,
-	CAIRN_READ_EACH_DUE,
-	CAIRN_READ_EACH_LIE,
-	CAIRN_READ_CLAIMS,
-	CAIRN_READ_PLACES, /* of a prefix, in all scopes */
-	CAIRN_READ_RETIRED,
-	CAIRN_READ_UNREFERENCED,
-	CAIRN_READ_FILE_BYTES,
-	CAIRN_READ_OWNERS, /* of a file */
-	CAIRN_READ_LINE,
-	CAIRN_READ_ENTRY,
-	CAIRN_READ_SCAN, /* one for each line of a chain */
-	CAIRN_READ_SCAN_LAST = CAIRN_READ_SCAN + CAIRN_INDEX_LINE_DEPTH_MAX - 1,
-	CAIRN_READ_STMTS,
-};
+/* Statements that several files use: pool.c. */
+extern const struct cairn_statement CAIRN_READ_XORB_BY_ID, CAIRN_READ_LIST_BY_ID;
+
+/** The columns that cairn_sqlite_xorb_column() reads, of a row x of xorb. */
+#define CAIRN_XORB_COLUMNS                                                                                             \
+	"x.id, x.hash, x.chunks, x.unpacked, x.stored, x.retired, x.at,"                                               \
+	" EXISTS(SELECT 1 FROM reference WHERE reference.xorb = x.id)"
+
+/* Parts of statements about files as their owners have them. */
+#define CAIRN_OWNER_ID "(SELECT id FROM scope WHERE name = ?1)"
+/** The name of scope s for operators, if it is a repository of the hub. */
+#define CAIRN_OWNER_SHOWN                                                                                              \
+	"(SELECT " CAIRN_REPO_SHOWN " FROM repo r CROSS JOIN account a ON a.id ="                                      \
+	" r.account WHERE s.name GLOB 'hub/*' AND r.id = CAST(substr(s.name, 5) AS INTEGER))"
+/** The claim of owner o, unless it is false. */
+#define CAIRN_OWNED_CLAIM "iif(o.proof > 0, o.sha256, x'')"
+/** Is row o the owner's best claim on the file? */
+#define CAIRN_OWNED_BEST                                                                                               \
+	" NOT EXISTS(SELECT 1 FROM file_owner c WHERE c.file = o.file AND c.scope = o.scope"                           \
+	" AND (c.proof > o.proof OR (c.proof = o.proof AND c.sha256 < o.sha256)))"
+/** The files of all owners. */
+#define CAIRN_OWNED_BY_ALL                                                                                             \
+	"SELECT f.hash, f.size, f.at, " CAIRN_OWNED_CLAIM ", s.name, o.proof, " CAIRN_OWNER_SHOWN                      \
+	" FROM file f CROSS JOIN file_owner o ON o.file = f.id"                                                        \
+	" CROSS JOIN scope s ON s.id = o.scope WHERE" CAIRN_OWNED_BEST
+/** The files of owner ?1, each once. Its claims are read afterwards. */
+#define CAIRN_OWNED                                                                                                    \
+	"SELECT f.hash, f.size, f.at, " CAIRN_OWNED_CLAIM ", ?1, o.proof FROM (SELECT DISTINCT file, scope"            \
+	" FROM file_owner INDEXED BY file_owner_claim WHERE scope = " CAIRN_OWNER_ID ") u CROSS JOIN file f"           \
+	" ON f.id = u.file CROSS JOIN file_owner o ON o.file = u.file AND o.scope = u.scope WHERE" CAIRN_OWNED_BEST
 
 struct cairn_reader {
 	struct cairn_sqlite_db records; /* first; the same connection, for records */
 	sqlite3 *db;
-	sqlite3_stmt *stmt[CAIRN_READ_STMTS];
+	struct cairn_prepared stmts;
 	struct cairn_pool *pool;
 	struct cairn_reader *next; /* while idle */
 };
+
+/** Returns one of cairn_reads(). */
+static inline sqlite3_stmt *cairn_read_stmt(const struct cairn_reader *r, const struct cairn_statement *s)
+{
+	return *cairn_prepared_at(&r->stmts, s);
+}
 
 struct cairn_pool {
 	const char *path;     /* borrowed */

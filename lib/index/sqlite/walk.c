@@ -14,6 +14,8 @@ uint32_t cairn_sqlite_page(sqlite3_stmt *stmt, int64_t from_id, uint32_t limit)
 	return page;
 }
 
+static CAIRN_READS(READ_EACH_XORB, "SELECT " CAIRN_XORB_COLUMNS " FROM xorb x WHERE x.id > ?1 ORDER BY x.id LIMIT ?2");
+
 enum cairn_status cairn_sqlite_each_xorb(struct cairn_index *ix, int64_t from_id, uint32_t limit,
 					 void (*visit)(void *ctx, const struct cairn_index_xorb *xorb), void *ctx,
 					 int64_t *next_id)
@@ -23,7 +25,7 @@ enum cairn_status cairn_sqlite_each_xorb(struct cairn_index *ix, int64_t from_id
 	enum cairn_status status = cairn_sqlite_take(ix, &r);
 	if (status != CAIRN_OK)
 		return status;
-	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = r->stmt[CAIRN_READ_EACH_XORB];
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = cairn_read_stmt(r, &READ_EACH_XORB);
 	uint32_t page = cairn_sqlite_page(stmt, from_id, limit);
 	struct cairn_index_xorb xorb;
 	for (uint32_t n = 0; n < page; n++) {
@@ -52,6 +54,8 @@ static enum cairn_status walk_file(sqlite3_stmt *stmt, bool with_terms, struct c
 	return cairn_rows_terms(&out->terms, &out->n_terms, terms, len, CAIRN_ROWS_TERM_BYTES);
 }
 
+static CAIRN_READS(READ_EACH_FILE, "SELECT hash, size, terms, id FROM file WHERE id > ?1 ORDER BY id LIMIT ?2");
+
 enum cairn_status cairn_sqlite_each_file(struct cairn_index *ix, int64_t from_id, uint32_t limit, bool with_terms,
 					 void (*visit)(void *ctx, const struct cairn_index_file *file), void *ctx,
 					 int64_t *next_id)
@@ -61,7 +65,7 @@ enum cairn_status cairn_sqlite_each_file(struct cairn_index *ix, int64_t from_id
 	enum cairn_status status = cairn_sqlite_take(ix, &r);
 	if (status != CAIRN_OK)
 		return status;
-	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = r->stmt[CAIRN_READ_EACH_FILE];
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = cairn_read_stmt(r, &READ_EACH_FILE);
 	uint32_t page = cairn_sqlite_page(stmt, from_id, limit);
 	int64_t last = 0;
 	for (uint32_t n = 0; n < page; n++) {
@@ -93,9 +97,11 @@ static void walk_owners_fini(struct walk_owners *owners)
 	free(owners->all);
 }
 
+static CAIRN_READS(READ_OWNERS, "SELECT DISTINCT scope FROM file_owner WHERE file = ?1 ORDER BY scope");
+
 static enum cairn_status walk_owners_of(struct cairn_reader *r, int64_t file, struct walk_owners *out)
 {
-	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = r->stmt[CAIRN_READ_OWNERS];
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = cairn_read_stmt(r, &READ_OWNERS);
 	sqlite3_bind_int64(stmt, 1, file);
 	for (out->n = 0;; out->n++) {
 		bool row;
@@ -123,7 +129,7 @@ enum cairn_status cairn_sqlite_each_owned_file(struct cairn_index *ix, int64_t f
 	if (status != CAIRN_OK)
 		return status;
 	CLEANUP(walk_owners_fini) struct walk_owners owners = {0};
-	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = r->stmt[CAIRN_READ_EACH_FILE];
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = cairn_read_stmt(r, &READ_EACH_FILE);
 	uint32_t page = cairn_sqlite_page(stmt, from_id, 0);
 	int64_t last = 0;
 	for (uint32_t n = 0; n < page; n++) {
@@ -144,9 +150,10 @@ enum cairn_status cairn_sqlite_each_owned_file(struct cairn_index *ix, int64_t f
 	return CAIRN_OK;
 }
 
-static enum cairn_status walk_sum(struct cairn_reader *r, enum cairn_reader_stmt which, uint64_t *n, uint64_t *bytes)
+static enum cairn_status walk_sum(struct cairn_reader *r, const struct cairn_statement *which, uint64_t *n,
+				  uint64_t *bytes)
 {
-	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = r->stmt[which];
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = cairn_read_stmt(r, which);
 	bool row;
 	enum cairn_status status = cairn_sql_step(stmt, &row);
 	if (status != CAIRN_OK)
@@ -156,6 +163,11 @@ static enum cairn_status walk_sum(struct cairn_reader *r, enum cairn_reader_stmt
 	return CAIRN_OK;
 }
 
+static CAIRN_READS(READ_RETIRED, "SELECT count(*), coalesce(sum(stored), 0) FROM xorb WHERE retired IS NOT NULL");
+static CAIRN_READS(READ_UNREFERENCED, "SELECT count(*), coalesce(sum(stored), 0) FROM xorb x"
+				      " WHERE NOT EXISTS(SELECT 1 FROM reference r WHERE r.xorb = x.id)");
+static CAIRN_READS(READ_FILE_BYTES, "SELECT count(*), coalesce(sum(size), 0) FROM file");
+
 enum cairn_status cairn_sqlite_totals(struct cairn_index *ix, struct cairn_index_totals *out)
 {
 	*out = (struct cairn_index_totals){0};
@@ -163,11 +175,11 @@ enum cairn_status cairn_sqlite_totals(struct cairn_index *ix, struct cairn_index
 	enum cairn_status status = cairn_sqlite_take(ix, &r);
 	/* Uses three snapshots: each is as good as one, and a long one would keep the log from being restarted. */
 	if (status == CAIRN_OK)
-		status = walk_sum(r, CAIRN_READ_FILE_BYTES, &out->n_files, &out->file_bytes);
+		status = walk_sum(r, &READ_FILE_BYTES, &out->n_files, &out->file_bytes);
 	if (status == CAIRN_OK)
-		status = walk_sum(r, CAIRN_READ_RETIRED, &out->n_retired, &out->retired_bytes);
+		status = walk_sum(r, &READ_RETIRED, &out->n_retired, &out->retired_bytes);
 	if (status == CAIRN_OK)
-		status = walk_sum(r, CAIRN_READ_UNREFERENCED, &out->n_unreferenced, &out->unreferenced_bytes);
+		status = walk_sum(r, &READ_UNREFERENCED, &out->n_unreferenced, &out->unreferenced_bytes);
 	return status;
 }
 
@@ -217,6 +229,11 @@ enum cairn_status cairn_sqlite_visit_owned(sqlite3_stmt *stmt, uint32_t page,
 	}
 }
 
+/* Files in the order of their numbers, which is that of the table. */
+static CAIRN_READS(READ_OWNED, CAIRN_OWNED " AND f.hash > ?2 ORDER BY f.hash LIMIT ?3");
+static CAIRN_READS(READ_OWNED_BY_ALL, CAIRN_OWNED_BY_ALL " AND f.hash >= ?2 AND (f.hash > ?2 OR s.name > ?1)"
+							 " ORDER BY f.hash, s.name LIMIT ?3");
+
 enum cairn_status cairn_sqlite_each_owned(struct cairn_index *ix, const char *owner,
 					  const struct cairn_index_owned_after *after, uint32_t limit,
 					  void (*visit)(void *ctx, const struct cairn_index_owned *file), void *ctx,
@@ -227,7 +244,7 @@ enum cairn_status cairn_sqlite_each_owned(struct cairn_index *ix, const char *ow
 	enum cairn_status status = cairn_sqlite_take(ix, &r);
 	if (status != CAIRN_OK)
 		return status;
-	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = r->stmt[owner ? CAIRN_READ_OWNED : CAIRN_READ_OWNED_BY_ALL];
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = cairn_read_stmt(r, owner ? &READ_OWNED : &READ_OWNED_BY_ALL);
 	uint32_t page = limit == 0 || limit > CAIRN_INDEX_PAGE_MAX ? CAIRN_INDEX_PAGE_MAX : limit;
 	if (owner || after->owner)
 		cairn_sql_bind_text(stmt, 1, owner ? owner : after->owner);

@@ -10,143 +10,13 @@
 #include "index/sqlite/filter.h"
 #include "index/sqlite/new_rows.h"
 #include "index/sqlite/quota.h"
+#include "index/sqlite/statement.h"
 #include "index/sqlite/util.h"
 
-/* The statements of the writer; write.c has their text. */
-enum cairn_tx_stmt {
-	CAIRN_TX_BEGIN,
-	CAIRN_TX_COMMIT,
-	CAIRN_TX_ROLLBACK,
-	CAIRN_TX_SAVE,
-	CAIRN_TX_RELEASE,
-	CAIRN_TX_UNDO,
-	CAIRN_TX_STATE,
-	CAIRN_TX_SET_STATE,
-	CAIRN_TX_PROBE,
-	CAIRN_TX_FIND_SHARD,
-	CAIRN_TX_ADD_SHARD,
-	CAIRN_TX_RENEW_SHARD,
-	CAIRN_TX_ADD_MEMBER,
-	CAIRN_TX_FIND_XORB,
-	CAIRN_TX_FIND_XORB_BY_ID,
-	CAIRN_TX_ADD_XORB,
-	CAIRN_TX_RENEW_XORB,
-	CAIRN_TX_STORE_XORB,
-	CAIRN_TX_SET_REPACKED,
-	CAIRN_TX_ADD_LIST,
-	CAIRN_TX_GET_LIST,
-	CAIRN_TX_EACH_PREFIX,
-	CAIRN_TX_SET_LIST,
-	CAIRN_TX_ADD_DEDUPE,
-	CAIRN_TX_ADD_DEDUPES, /* for new_rows.h, as the other pairs */
-	CAIRN_TX_FIND_FILE,
-	CAIRN_TX_LAST_FILE, /* the highest number that was given */
-	CAIRN_TX_ADD_FILE,
-	CAIRN_TX_ADD_FILES,
-	CAIRN_TX_ADD_FIRST_OWNER, /* of a new file */
-	CAIRN_TX_ADD_FIRST_OWNERS,
-	CAIRN_TX_ADD_OWNER,     /* without a claim, unless the file has this owner */
-	CAIRN_TX_ADD_CLAIM,     /* unless the owner has reached the limit of claims on that file */
-	CAIRN_TX_DROP_NO_CLAIM, /* the row that ADD_OWNER added */
-	CAIRN_TX_FIND_OWNED,
-	CAIRN_TX_ADD_PROOF,
-	CAIRN_TX_SETTLE_CLAIM,
-	CAIRN_TX_PUT_OFF_CLAIM,
-	CAIRN_TX_ADD_PROVED,
-	CAIRN_TX_FOLLOW_PROOF,
-	CAIRN_TX_ADD_COPIED,
-	CAIRN_TX_RENEW_FILE_OWNER,
-	CAIRN_TX_ADD_REFERENCE,
-	CAIRN_TX_ADD_REFERENCES,
-	CAIRN_TX_GET_TERMS,
-	CAIRN_TX_SET_TERMS,
-	CAIRN_TX_IS_STORED, /* a xorb, by id */
-	CAIRN_TX_DROP_FILE_OWNER,
-	CAIRN_TX_DROP_FILE_OWNERS,
-	CAIRN_TX_HAS_FILE_OWNER,
-	CAIRN_TX_DROP_REFERENCE,
-	CAIRN_TX_DROP_REFERENCES, /* of a file: scans all references */
-	CAIRN_TX_DROP_FILE,
-	CAIRN_TX_LOSE_XORB,
-	CAIRN_TX_MARK_PAGE,
-	CAIRN_TX_RETIRE_XORB,
-	CAIRN_TX_SWEEP_PAGE,
-	CAIRN_TX_HAS_REFERENCE,
-	CAIRN_TX_DROP_DEDUPE,
-	CAIRN_TX_FIND_MEMBER,
-	CAIRN_TX_DROP_MEMBER,
-	CAIRN_TX_DROP_SHARD, /* if no member is left */
-	CAIRN_TX_DROP_LIST,
-	CAIRN_TX_DROP_XORB,
-	CAIRN_TX_COUNT_STORED, /* of the repository with this owner */
-	CAIRN_TX_COUNT_OWNED,  /* of an owner with a quota */
-	CAIRN_TX_FILE_SIZE,
-	CAIRN_TX_COUNT_REPO,
-	CAIRN_TX_FIND_DROPPED_REPO,
-	CAIRN_TX_FORGET_REPO,
-	CAIRN_TX_FIND_OBJECT,
-	CAIRN_TX_SET_OBJECT,
-	CAIRN_TX_DROP_OBJECT,
-	CAIRN_TX_OBJECT_PAGE,
-	CAIRN_TX_HAS_OBJECT,     /* of a file, in a repository */
-	CAIRN_TX_HAS_EMPTY,      /* an object of the empty file */
-	CAIRN_TX_FIND_OWN,       /* a file by its hash that an owner or the operator has */
-	CAIRN_TX_FIND_COPIED,    /* a file by its hash that an object of a bucket or another repository has */
-	CAIRN_TX_DISOWN,         /* DROP_FILE_OWNER by the owner's number */
-	CAIRN_TX_OWNED_PAGE,     /* files of an owner; one with several claims comes more than once */
-	CAIRN_TX_UNCOUNT_FILE,   /* subtracts the objects of a file from their repositories' counts */
-	CAIRN_TX_UNCOUNT_STORED, /* subtracts the objects of a file from their stored sizes */
-	CAIRN_TX_UNCOUNT_OWNED,  /* and from those of other owners */
-	CAIRN_TX_DROP_OBJECTS,   /* of a file */
-	CAIRN_TX_DROP_BYTES,     /* removes a file from the contents that have it */
-	CAIRN_TX_FIND_LINE,
-	CAIRN_TX_FIND_ENTRY,
-	CAIRN_TX_SCAN, /* one for each line of a chain */
-	CAIRN_TX_SCAN_LAST = CAIRN_TX_SCAN + CAIRN_INDEX_LINE_DEPTH_MAX - 1,
-	CAIRN_TX_SET_ENTRY,
-	CAIRN_TX_FIND_INLINE,  /* a content by its bytes */
-	CAIRN_TX_FIND_STORED,  /* a content by its file and SHA-256 */
-	CAIRN_TX_FIND_CLAIMED, /* the best claim of an owner on a SHA-256 */
-	CAIRN_TX_FIND_CLAIM,   /* the claim of an owner on this file, unless it is false */
-	CAIRN_TX_ADD_CONTENT,
-	CAIRN_TX_USE_CONTENT,
-	CAIRN_TX_DROP_CONTENT, /* unless an entry has it; returns its owner, and its size if it was inline */
-	CAIRN_TX_REVIVE_CONTENT,
-	CAIRN_TX_SAVE_COMMIT,
-	CAIRN_TX_RELEASE_COMMIT,
-	CAIRN_TX_UNDO_COMMIT,
-	CAIRN_TX_FIND_REF,
-	CAIRN_TX_FIND_COMMIT,
-	CAIRN_TX_LAST_COMMIT, /* the highest number that was given */
-	CAIRN_TX_HAS_COMMIT,  /* by its id in git */
-	CAIRN_TX_ADD_COMMIT,
-	CAIRN_TX_ADD_LINE,
-	CAIRN_TX_SET_LINE_HEAD,
-	CAIRN_TX_COUNT_LINE, /* rows of a line up to a commit, counted up to a limit */
-	CAIRN_TX_COPY_LINE,
-	CAIRN_TX_COPY_NEWEST,    /* the entries of a line at a commit, as if another commit had made them */
-	CAIRN_TX_DROP_DELETIONS, /* of such a copy */
-	CAIRN_TX_USE_COPIED,
-	CAIRN_TX_COUNT_MAIN,
-	CAIRN_TX_NESTED_REF, /* a ref whose name is a folder of this one, or the other way round */
-	CAIRN_TX_ADD_REF,
-	CAIRN_TX_SET_REF,
-	CAIRN_TX_END_PULL,
-	CAIRN_TX_DROP_REF,
-	CAIRN_TX_LAST_PULL,
-	CAIRN_TX_SWEEP_LINE,   /* the highest line below a number, its head, and the last commit that something needs */
-	CAIRN_TX_REPO_LINE,    /* the highest line of a repository */
-	CAIRN_TX_DROP_REFS,    /* of a repository */
-	CAIRN_TX_DROP_COMMITS, /* some of a line */
-	CAIRN_TX_DROP_ENTRIES, /* removes some entries of a line; returns their contents */
-	CAIRN_TX_DROP_NEWER_COMMITS, /* some commits of a line after one, the newest first */
-	CAIRN_TX_ENTRY_PAGE,         /* some of a line's entries after a path */
-	CAIRN_TX_DROP_NEWER_ENTRIES, /* those of such a page from commits after one; returns their contents */
-	CAIRN_TX_DROP_LINE,
-	CAIRN_TX_NEXT_REPO,
-	CAIRN_TX_UNNAMED_PAGE, /* files of an owner, each old and unnamed or not */
-	CAIRN_TX_STMTS,
-};
+/* Statements that two files use: write.c. */
+extern const struct cairn_statement CAIRN_TX_RENEW_XORB, CAIRN_TX_FIND_FILE, CAIRN_TX_DROP_NO_CLAIM,
+	CAIRN_TX_DROP_OBJECT, CAIRN_TX_HAS_OBJECT, CAIRN_TX_FIND_LINE, CAIRN_TX_FIND_CLAIMED, CAIRN_TX_FIND_REF,
+	CAIRN_TX_ADD_LINE, CAIRN_TX_SET_LINE_HEAD, CAIRN_TX_ADD_REF;
 
 /** Counts of the index, stored in its state row so that opening need not count. */
 struct cairn_tx_counts {
@@ -157,7 +27,7 @@ struct cairn_tx_counts {
 
 struct cairn_tx {
 	sqlite3 *db;
-	sqlite3_stmt *stmt[CAIRN_TX_STMTS];
+	struct cairn_prepared stmts;
 	struct cairn_tx_counts counts;       /* of the transaction; after a commit, of the database */
 	struct cairn_tx_counts committed;    /* as last read or written */
 	struct cairn_tx_counts saved;        /* at the savepoint */
@@ -170,6 +40,12 @@ struct cairn_tx {
 	struct cairn_index_tx records;                           /* this transaction, for records */
 	struct cairn_sqlite_db records_db;                       /* this transaction's connection, for records */
 };
+
+/** Returns one of cairn_writes(). */
+static inline sqlite3_stmt *cairn_tx_stmt(const struct cairn_tx *tx, const struct cairn_statement *s)
+{
+	return *cairn_prepared_at(&tx->stmts, s);
+}
 
 /** Opens a database of this version for writing. tx is zeroed before and needs cairn_tx_close() in any case.
  *  @return as cairn_index_open() */
