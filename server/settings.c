@@ -198,7 +198,8 @@ const struct setting SETTINGS[] = {
 		 "Leave it at 0 behind a proxy."},
 	{"rate_per_token", SETTING_COUNT, "0", 0, 1000000, AT(rate_per_token),
 	 .help = "Requests a second that one token, or all keys and tokens of one account (of the operator's: of one API "
-		 "key), may keep up, those to the hub among them. Over it: 429 with Retry-After. 0: no limit."},
+		 "key), may keep up, those to the hub, those of browsers that are signed in, and those at signed addresses of "
+		 "Git LFS among them. Over it: 429 with Retry-After. 0: no limit."},
 	{"rate_burst", SETTING_SECONDS, "10s", 1, 3600, AT(rate_burst_s),
 	 .help = "How many seconds' worth of those requests may come at once."},
 	/* work */
