@@ -55,7 +55,7 @@ static void browser_take_user(const struct http_request *req, struct hub_browser
 static void browser_read(const struct http_request *req, struct hub_browser *out)
 {
 	const struct app *app = app_of(req);
-	const char *header = app->config.hub_user_header, *cookies = http_header(req, "Cookie");
+	const char *header = app->config.hub_user_header, *cookies = http_cookies(req);
 	char base[CALL_SCHEME_BYTES];
 	if (!app->auth.keys)
 		return;
@@ -77,6 +77,8 @@ static void browser_name(const struct hub_browser *browser, char out[static size
 void hub_call_recognise(void *ctx, const struct http_request *req, struct auth_identity *out)
 {
 	const struct app *app = ctx;
+	if (!http_cookies(req) && !app->config.hub_user_header)
+		return; /* most requests: no browser is named */
 	struct hub_browser browser = {0};
 	char name[sizeof(browser)];
 	browser_read(req, &browser);

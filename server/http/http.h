@@ -116,8 +116,9 @@ uint64_t http_query_number_or_0(const struct http_request *req, const char *name
 
 /** A request header; NULL when absent. Names are case-insensitive. */
 const char *http_header(const struct http_request *req, const char *name);
-/** Returns If-None-Match, as http_header(), but without a search. */
+/** Return If-None-Match and Cookie, as http_header(), but without a search. */
 const char *http_if_none_match(const struct http_request *req);
+const char *http_cookies(const struct http_request *req);
 /** Does If-None-Match name an ETag, alone or in a list, or all ("*")? @param if_none_match  NULL: not sent
  *  @param etag  with its quotes */
 bool http_has_etag(const char *if_none_match, const char *etag);

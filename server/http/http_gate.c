@@ -48,6 +48,7 @@ static void gate_fill(struct http_request *req, const struct http_head *head, co
 	req->authorization = head->authorization;
 	req->if_match = head->if_match;
 	req->if_none_match = head->if_none_match;
+	req->cookies = head->cookies;
 	gate_copy(req->method, sizeof(req->method), method);
 	if (http_id_is_sane(head->session_id))
 		gate_copy(req->session_id, sizeof(req->session_id), head->session_id);
@@ -179,9 +180,9 @@ static enum router_result gate_find(struct http_request *req, char *allow, size_
 	const struct http_route *const *routes = req->server->options.routes;
 	bool plain = req->target_kind == HTTP_TARGET_PLAIN;
 	enum router_result result = router_find(routes, req->method, req->path, plain, &req->match, allow, allow_len);
-	size_t slashes = strspn(req->path, "/");
-	if (result != ROUTER_NOT_FOUND || slashes < 2)
+	if (result != ROUTER_NOT_FOUND || strncmp(req->path, "//", 2) != 0)
 		return result;
+	size_t slashes = strspn(req->path, "/");
 	result = router_find(routes, req->method, req->path + slashes - 1, plain, &req->match, allow, allow_len);
 	if (result == ROUTER_FOUND && req->match.route->errors == HTTP_ERRORS_HUB)
 		return result;

@@ -51,10 +51,16 @@ static cairn_vec16 head_not_target(cairn_vec16 c)
 	return ~(cairn_vec16_is_within(c, '!', '~') | (cairn_vec16)(c >= 0x80));
 }
 
+static cairn_vec16 head_not_ascii(cairn_vec16 c)
+{
+	return (cairn_vec16)(c >= 0x80);
+}
+
 static bool head_is_utf8(const char *text, size_t len)
 {
+	size_t at = cairn_vec16_none(text, len, head_not_ascii) ? len : 0; /* the usual case */
 	size_t n = 1;
-	for (size_t at = 0; at < len && n > 0; at += n)
+	for (; at < len && n > 0; at += n)
 		n = cairn_utf8_sequence((const uint8_t *)text + at, len - at);
 	return n > 0;
 }
@@ -199,6 +205,8 @@ void http_head_note(struct http_head *head, const char *name, size_t name_len, c
 		head_keep(&head->if_match, value);
 	} else if (HEAD_IS("If-None-Match")) {
 		head_keep(&head->if_none_match, value);
+	} else if (HEAD_IS("Cookie")) {
+		head_keep(&head->cookies, value);
 	} else if (HEAD_IS("Access-Control-Request-Method")) {
 		head_keep(&head->preflight_method, value);
 	} else {

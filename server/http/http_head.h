@@ -16,7 +16,7 @@ enum http_target_kind {
 	HTTP_TARGET_PLAIN,    /* a path of letters, digits and "-._~/" only, the usual case */
 	HTTP_TARGET_OK,       /* another path, and a query */
 	HTTP_TARGET_ABSOLUTE, /* not a path: "http://host/x", "*" */
-	HTTP_TARGET_BAD,      /* control or 8-bit bytes, or %00 (which would cut strings) */
+	HTTP_TARGET_BAD,      /* control characters, bytes that are not UTF-8, or %00 (which would cut strings) */
 };
 
 enum http_target_kind http_target_judge(const char *target);
@@ -32,7 +32,7 @@ struct http_head {
 	unsigned n_host, n_content_length, n_transfer_encoding, n_authorization;
 	/* the first of each; NULL: absent */
 	const char *host, *content_length, *transfer_encoding, *authorization, *expect;
-	const char *request_id, *trace_id, *session_id, *user_agent, *origin, *if_match, *if_none_match;
+	const char *request_id, *trace_id, *session_id, *user_agent, *origin, *if_match, *if_none_match, *cookies;
 	const char *preflight_method; /* Access-Control-Request-Method */
 };
 

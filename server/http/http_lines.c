@@ -15,8 +15,10 @@ void http_lines_begin(struct http_lines *lines, const char *method, const char *
 {
 	/* The library skips further spaces between method and target. */
 	const char *behind = method + strlen(method) + 1;
-	lines->bad = !lines_are_apart(behind, target, strspn(behind, " ")) ||
-		     !lines_are_apart(target, version, target_len + 1);
+	uintptr_t n_spaces = 0;
+	while (behind[n_spaces] == ' ')
+		n_spaces++;
+	lines->bad = !lines_are_apart(behind, target, n_spaces) || !lines_are_apart(target, version, target_len + 1);
 	lines->end = version + strlen(version);
 }
 

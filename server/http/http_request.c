@@ -16,7 +16,9 @@
 
 struct http_request *http_request_new(struct http_conn *peer, const char *target)
 {
-	size_t path_len = (size_t)(strchrnul(target, '?') - target);
+	enum http_target_kind kind = http_target_judge(target);
+	size_t len = strlen(target);
+	size_t path_len = kind == HTTP_TARGET_PLAIN ? len : (size_t)(strchrnul(target, '?') - target);
 	if (path_len > ROUTER_TAILED_BYTES_MAX)
 		path_len = ROUTER_TAILED_BYTES_MAX + 1; /* enough for the router to see that it is too long */
 	struct http_request *req = peer->spare ? peer->spare : malloc(sizeof(*req));
@@ -28,10 +30,10 @@ struct http_request *http_request_new(struct http_conn *peer, const char *target
 	auth_clear(&req->identity);
 	req->peer = peer;
 	req->target = target;
-	req->target_len = strlen(target);
+	req->target_len = len;
 	memcpy(req->path, target, path_len);
 	req->path[path_len] = '\0';
-	req->target_kind = http_target_judge(target);
+	req->target_kind = kind;
 	http_target_log(req->target_log, sizeof(req->target_log), target, req->target_kind);
 	return req;
 }
@@ -217,6 +219,11 @@ const char *http_peer_address(const struct http_request *req)
 const char *http_if_none_match(const struct http_request *req)
 {
 	return req->if_none_match;
+}
+
+const char *http_cookies(const struct http_request *req)
+{
+	return req->cookies;
 }
 
 uint64_t http_content_length(const struct http_request *req)

@@ -122,7 +122,7 @@ struct http_request {
 	void (*resumed)(struct http_request *req);
 	void *state;
 	/* Headers, owned by the library; NULL: absent. */
-	const char *origin, *host, *authorization, *if_match, *if_none_match;
+	const char *origin, *host, *authorization, *if_match, *if_none_match, *cookies;
 	int64_t started_us, body_started_ms;
 	int64_t held_ms;     /* since when it is held */
 	uint64_t queued_us;  /* time that it waited for workers */

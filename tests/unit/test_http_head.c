@@ -39,6 +39,8 @@ START_TEST(a_usual_head_passes)
 	note("user-agent", "second");
 	note("x-request-id", "r");
 	note("If-none-match", "\"e\"");
+	note("cookie", "a=1; b=2");
+	note("Cookie", "c=3");
 	must_be(0, NULL);
 	ck_assert_uint_eq(body.len, UINT64_MAX - 1);
 	ck_assert(!body.expects_100);
@@ -48,6 +50,7 @@ START_TEST(a_usual_head_passes)
 	ck_assert_str_eq(head.user_agent, "first\tpart \xc3\xa9");
 	ck_assert_str_eq(head.request_id, "r");
 	ck_assert_str_eq(head.if_none_match, "\"e\"");
+	ck_assert_str_eq(head.cookies, "a=1; b=2");
 }
 END_TEST
 
@@ -290,6 +293,8 @@ START_TEST(targets_are_judged)
 	ck_assert_int_eq(http_target_judge("/a b"), HTTP_TARGET_BAD);
 	ck_assert_int_eq(http_target_judge("/a\x7f"), HTTP_TARGET_BAD);
 	ck_assert_int_eq(http_target_judge("/\xc3\xa9"), HTTP_TARGET_OK);
+	ck_assert_int_eq(http_target_judge("/longer/than/16/bytes/\xc3\xa9/?and=more"), HTTP_TARGET_OK);
+	ck_assert_int_eq(http_target_judge("/longer/than/16/bytes/\xc3/?and=more"), HTTP_TARGET_BAD);
 	ck_assert_int_eq(http_target_judge("/\xc3"), HTTP_TARGET_BAD);
 	ck_assert_int_eq(http_target_judge("/\xff/a"), HTTP_TARGET_BAD);
 }
