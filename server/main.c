@@ -74,6 +74,18 @@ static void main_warn_unbound(const struct config *c)
 				     "they name that service; set these"));
 }
 
+/* Clients remember for three weeks which xorbs they sent, and do not send them again. A xorb that no file needs is gone
+ * twice gc_grace after it came. */
+static void main_warn_grace(const struct config *c)
+{
+	enum { CLIENT_CACHE_S = 21 * 24 * 3600 };
+	if (2 * c->gc_grace_s < CLIENT_CACHE_S)
+		LOG(LOG_WARNING, "gc_grace_short", LOG_N("gc_grace_s", c->gc_grace_s),
+		    LOG_N("wanted_s", CLIENT_CACHE_S / 2),
+		    LOG_T("message", "clients that upload again what was deleted and collected may be refused "
+				     "(term.unknown_xorb), since they remember for three weeks what they sent"));
+}
+
 static void main_tell_ready(const struct listen_address *bound, bool encrypted)
 {
 	char text[LISTEN_TEXT_BYTES], status[LISTEN_TEXT_BYTES + 32];
@@ -103,6 +115,7 @@ static void main_announce(const struct app *app, const struct listen_address *bo
 	if (!app->auth.keys && (!listen_is_loopback(bound) || app->config.public_url))
 		LOG(LOG_WARNING, "no_tokens", LOG_T("message", "everybody who reaches this port may write"));
 	main_warn_unbound(&app->config);
+	main_warn_grace(&app->config);
 	log_flush(); /* so that the warnings come before the line that follows */
 	(void)printf("cairnd listening on %s://%s\n", app->tls ? "https" : "http", text);
 	(void)fflush(stdout);

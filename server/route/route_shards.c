@@ -337,6 +337,13 @@ static void shards_begin_stream(struct http_request *req, struct shard_request *
 		shard_send_result(s);
 }
 
+/* Is the failure one of which the client's user must read the sentence? Clients show the message of a frame, and of a
+ * status the number alone. This one comes each time until the user removes the client's cache. */
+static bool shard_tells_user(const struct shard_request *s)
+{
+	return s->status == CAIRN_E_NOT_FOUND && s->diag.rule && strcmp(s->diag.rule, "term.unknown_xorb") == 0;
+}
+
 static void shards_resumed(struct http_request *req)
 {
 	struct shard_request *s = http_state(req);
@@ -344,7 +351,7 @@ static void shards_resumed(struct http_request *req)
 	if (s->begun)
 		http_note_queued(req, s->work.queued_us);
 	/* A failure before the first frame is replied as a status, which clients handle better. */
-	if (s->framed && !(s->ended && s->status != CAIRN_OK))
+	if (s->framed && (!s->ended || s->status == CAIRN_OK || shard_tells_user(s)))
 		shards_begin_stream(req, s);
 	else
 		shards_reply_plain(req, s);
