@@ -82,8 +82,9 @@ struct app {
 	struct cors cors;
 	struct hosts hosts; /* where no tokens are needed */
 	struct proxies proxies;
-	struct sessions *sessions; /* of browsers */
-	struct api_keys *api_keys; /* recently valid ones */
+	struct sessions *sessions;   /* of browsers */
+	struct api_keys *api_keys;   /* recently valid ones */
+	struct rate *telemetry_rate; /* of each sender's messages that are kept */
 	struct hub_usage *usage;
 	void (*collected)(struct app *app); /* to be called after a collection that ended well; NULL: nobody asked */
 	atomic_bool usage_wanted;           /* newer figures are wanted; another daemon may be computing them */

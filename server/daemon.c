@@ -11,6 +11,7 @@
 #include "server/collect.h"
 #include "server/housekeeping.h"
 #include "server/http/listen.h"
+#include "server/http/rate.h"
 #include "server/hub/hub_routes.h"
 #include "server/log/log.h"
 #include "server/page/page.h"
@@ -47,6 +48,8 @@ static const struct http_route *const DAEMON_ROUTES[] = {
 static const struct http_route *const DAEMON_ROUTES_WITHOUT_HUB[] = {DAEMON_CAS_ROUTES, ROUTES_HUB, NULL};
 enum {
 	DAEMON_ROUTES_MAX = 256,
+	DAEMON_TELEMETRY_PER_S = 1,
+	DAEMON_TELEMETRY_BURST_S = 60,
 	DAEMON_WORKERS_MAX = 256, /* as the setting says */
 	DAEMON_REPLIES_MS = 1000,
 	DAEMON_STOP_S = 15,            /* for the rest of a stop, after requests and writes */
@@ -252,6 +255,8 @@ enum cairn_status daemon_open(struct app *app, struct cairn_diag *diag)
 		status = daemon_open_cas(app, diag);
 	if (status == CAIRN_OK && (!(app->sessions = sessions_new(app->cas)) || !(app->api_keys = api_keys_new())))
 		status = CAIRN_E_NOMEM;
+	if (status == CAIRN_OK)
+		status = rate_new(&app->telemetry_rate, DAEMON_TELEMETRY_PER_S, DAEMON_TELEMETRY_BURST_S);
 	if (status == CAIRN_OK) {
 		app->auth.cas = app->cas;
 		scrub_open(app);
@@ -292,6 +297,7 @@ void daemon_close(struct app *app)
 	cairn_data_dir_free(app->data_dir);
 	sessions_free(app->sessions);
 	api_keys_free(app->api_keys);
+	rate_free(app->telemetry_rate);
 	hub_usage_free(app->usage);
 	metrics_free(app->metrics);
 	recent_fini(&app->recent);

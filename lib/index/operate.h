@@ -7,7 +7,7 @@
 enum {
 	CAIRN_INDEX_PAGE_MAX = 512,      /* rows of one call of the walks below */
 	CAIRN_INDEX_KEY_SCOPES_MAX = 63, /* bytes of a key's scopes */
-	CAIRN_INDEX_TELEMETRY_BYTES_MAX = 65536,
+	CAIRN_INDEX_TELEMETRY_BYTES_MAX = 16384,
 };
 
 /**
@@ -145,14 +145,16 @@ CAIRN_MUST_USE enum cairn_status cairn_index_each_telemetry(struct cairn_index *
 									  const struct cairn_index_telemetry *row),
 							    void *ctx, int64_t *next_id);
 
-/** Stores a client's report, and deletes the oldest reports beyond keep_max. CAIRN_E_LIMIT: the report is too long
- * (telemetry.bytes). */
+/** Stores a client's report, and deletes the oldest reports beyond keep_max, at the latest when some more have come,
+ * and the sender's oldest beyond share_max. CAIRN_E_LIMIT: the report is too long (telemetry.bytes). */
 struct cairn_index_add_telemetry {
 	struct cairn_index_write write;
 	const char *sender; /* borrowed */
 	const void *body;   /* borrowed, at most CAIRN_INDEX_TELEMETRY_BYTES_MAX */
 	size_t body_len;
-	uint32_t keep_max; /* rows kept, this one included; at least 1 */
+	uint32_t keep_max;  /* rows kept, this one included; at least 1 */
+	uint32_t share_max; /* rows kept of this sender, this one included; 0: as many as of all */
+	uint64_t who;       /* the sender, where share_max is not 0 */
 };
 CAIRN_MUST_USE enum cairn_status cairn_index_add_telemetry(struct cairn_index *ix,
 							   struct cairn_index_add_telemetry *add);

@@ -110,7 +110,10 @@ const struct cairn_table CAIRN_INDEX_TABLES[CAIRN_TABLES] = {
 			       {KEY("line"), KEY_OF(PATH, "folder"), KEY_OF(PATH, "name"), KEY("since"),
 				COLUMN(BYTES, "oid"), NUMBER("content")}},
 	[CAIRN_TABLE_TELEMETRY] =
-		{"telemetry", true, 4, {KEY("id"), NUMBER("at"), COLUMN(TEXT, "sender"), COLUMN(BYTES, "body")}},
+		{"telemetry",
+		 true,
+		 5,
+		 {KEY("id"), NUMBER("at"), COLUMN(TEXT, "sender"), COLUMN(BYTES, "body"), NUMBER("who")}},
 };
 
 unsigned cairn_table_keys(const struct cairn_table *table)

@@ -4,12 +4,21 @@
 
 #include "base/clock.h"
 
-enum { TRIM_PIECE = 256 }; /* rows of one write: up to 16 MiB of pages */
+#include <stdatomic.h>
 
-CAIRN_SQL(TELEMETRY_ADD, "INSERT INTO telemetry(at, sender, body) VALUES($1, $2, $3)");
-/* In PostgreSQL numbers have gaps. */
-CAIRN_SQL_OF(TELEMETRY_DROP, "DELETE FROM telemetry WHERE id <= (SELECT max(id) FROM telemetry) - $1",
-	     "DELETE FROM telemetry WHERE id <= (SELECT id FROM telemetry ORDER BY id DESC OFFSET $1 LIMIT 1)");
+enum {
+	TRIM_PIECE = 256, /* rows of one write: up to 4 MiB of pages */
+	DROP_EVERY = 64,  /* rows added until all are counted again, which reads them all */
+};
+
+static atomic_uint n_added; /* since the start */
+
+CAIRN_SQL(TELEMETRY_ADD, "INSERT INTO telemetry(at, sender, body, who) VALUES($1, $2, $3, $4)");
+/* Numbers have gaps, so rows are counted. */
+CAIRN_SQL(TELEMETRY_DROP,
+	  "DELETE FROM telemetry WHERE id <= (SELECT id FROM telemetry ORDER BY id DESC LIMIT 1 OFFSET $1)");
+CAIRN_SQL(TELEMETRY_SHARE, "DELETE FROM telemetry WHERE who = $1 AND id <="
+			   " (SELECT id FROM telemetry WHERE who = $1 ORDER BY id DESC LIMIT 1 OFFSET $2)");
 CAIRN_SQL(TELEMETRY_EACH, "SELECT id, at, sender, body FROM telemetry WHERE id < $1 ORDER BY id DESC LIMIT $2");
 #define TRIM_KEYS                                                                                                      \
 	"SELECT id FROM api_key WHERE (revoked < $1 OR expires < $1) AND id < (SELECT max(id) FROM api_key) LIMIT $2"
@@ -47,10 +56,19 @@ enum cairn_status cairn_records_add_telemetry(struct cairn_index_tx *tx, struct 
 	if (add->body_len > CAIRN_INDEX_TELEMETRY_BYTES_MAX)
 		return cairn_fail(&add->write.diag, CAIRN_E_LIMIT, "telemetry.bytes", CAIRN_NO_OFFSET,
 				  "telemetry is kept up to %d bytes", CAIRN_INDEX_TELEMETRY_BYTES_MAX);
-	cairn_db_queue(tx->db, NULL, &TELEMETRY_ADD,
-		       CAIRN_ARGS(cairn_db_int(cairn_clock_unix_s()), cairn_db_text(add->sender),
-				  cairn_db_bytes(add->body, add->body_len)));
-	return cairn_db_run(tx->db, &TELEMETRY_DROP, CAIRN_ARGS(cairn_db_int(add->keep_max)), NULL);
+	int64_t who = add->share_max ? (int64_t)add->who : 0;
+	enum cairn_status status =
+		cairn_db_run(tx->db, &TELEMETRY_ADD,
+			     CAIRN_ARGS(cairn_db_int(cairn_clock_unix_s()), cairn_db_text(add->sender),
+					cairn_db_bytes(add->body, add->body_len), cairn_db_int_or_null(who)),
+			     NULL);
+	if (status == CAIRN_OK && who)
+		status = cairn_db_run(tx->db, &TELEMETRY_SHARE,
+				      CAIRN_ARGS(cairn_db_int(who), cairn_db_int(add->share_max)), NULL);
+	bool counts = add->keep_max < DROP_EVERY || atomic_fetch_add(&n_added, 1) % DROP_EVERY == 0;
+	return status == CAIRN_OK && counts
+		       ? cairn_db_run(tx->db, &TELEMETRY_DROP, CAIRN_ARGS(cairn_db_int(add->keep_max)), NULL)
+		       : status;
 }
 
 enum cairn_status cairn_records_trim(struct cairn_index_tx *tx, struct cairn_index_trim *trim)

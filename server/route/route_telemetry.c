@@ -1,9 +1,11 @@
 /* POST /v1/telemetry: keeps clients' reports on transfers for a while. GET /v1/telemetry: the newest, for operators. */
+#include "base/clock.h"
 #include "base/json_text.h"
 #include "cas/service/telemetry.h"
 #include "server/ask/route_args.h"
 #include "server/ask/route_body.h"
 #include "server/ask/route_job.h"
+#include "server/http/rate.h"
 #include "server/route/routes.h"
 
 #include <stdio.h>
@@ -22,6 +24,7 @@ struct telemetry_request {
 	struct route_job job;
 	struct route_body body;
 	bool is_read; /* the body is valid and can be stored */
+	uint64_t who; /* sender; 0: the daemon needs no tokens */
 };
 
 static void telemetry_free(void *state)
@@ -32,15 +35,22 @@ static void telemetry_free(void *state)
 	free(t);
 }
 
+/* Stock clients report twice a transfer, and once a minute of a long one. More than that is answered, and not kept. */
+static bool telemetry_is_within_rate(const struct app *app, uint64_t who)
+{
+	return who == 0 || rate_take(app->telemetry_rate, &who, sizeof(who), cairn_clock_mono_ms() * 1000) == 0;
+}
+
 static void telemetry_keep(struct route_job *job)
 {
 	struct telemetry_request *t = (struct telemetry_request *)job;
 	const struct app *app = job->app;
 	CLEANUP(cairn_json_freep) struct cairn_json *json = route_body_json_list(&t->body);
 	t->is_read = cairn_json_text_of(json, "event") && cairn_json_is_object(cairn_json_get(json, "metrics"));
-	if (t->is_read)
-		cairn_cas_keep_telemetry(app->cas, http_identity(job->req)->subject, t->body.in.bytes, t->body.in.len,
-					 (uint32_t)atomic_load(&app->live.telemetry_rows), &t->body.in.use);
+	if (t->is_read && telemetry_is_within_rate(app, t->who))
+		cairn_cas_keep_telemetry(app->cas, http_identity(job->req)->subject, t->who, t->body.in.bytes,
+					 t->body.in.len, (uint32_t)atomic_load(&app->live.telemetry_rows),
+					 &t->body.in.use);
 }
 
 static void telemetry_reply(struct http_request *req, struct route_job *job)
@@ -54,9 +64,16 @@ static void telemetry_reply(struct http_request *req, struct route_job *job)
 
 static void telemetry_post_head(struct http_request *req)
 {
+	/* Anybody gets a token for public repositories. Nothing is kept of those whom nobody knows. */
+	if (http_identity(req)->by_token && !auth_is_somebody(http_identity(req))) {
+		http_reply_json(req, 200, "{}");
+		return;
+	}
 	struct telemetry_request *t = route_job_new(req, sizeof(*t), telemetry_keep, telemetry_reply);
-	if (t)
-		(void)route_body_begin(req, &t->body);
+	if (!t)
+		return;
+	t->who = http_identity(req)->by_token ? http_turn(req) : 0;
+	(void)route_body_begin(req, &t->body);
 }
 
 static void telemetry_post_body(struct http_request *req, const uint8_t *bytes, size_t len)

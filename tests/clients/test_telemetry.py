@@ -6,7 +6,7 @@ import cairn
 import pytest
 
 PATH = "/v1/telemetry"
-KEPT_BYTES = 65536
+KEPT_BYTES = 16384
 BODY_BYTES = 1024 * 1024
 
 
@@ -129,9 +129,24 @@ def test_only_operators_read_it(start, issuer):
     cairn.wait_until("the message", lambda: numbers(newest(server, token=issuer.token("admin"))) == [1])
 
 
+def test_whoever_sends_much_leaves_the_room_of_others(start, issuer):
+    """A subject has an eighth of the rows, and a message a second; nothing is kept of the token that anybody gets."""
+    server = start(token_key=issuer.folder, telemetry_rows=24)
+    ann, bob, nobody, admin = (issuer.token(scope, sub=sub) for scope, sub in (("read", "ann"), ("read", "bob"), ("read", "anonymous"), ("admin", "admin")))
+    post_as = lambda n, token: server.post(PATH, body(n), token=token).status
+    assert post_as(1, ann) == 200
+    assert [post_as(n, nobody) for n in range(100, 120)] == [200] * 20
+    assert [post_as(n, bob) for n in range(200, 400)] == [200] * 200
+    assert post_as(2, ann) == 200
+    cairn.wait_until("hers", lambda: 2 in numbers(newest(server, token=admin)))
+    kept = numbers(newest(server, token=admin))
+    assert len(kept) == 5 and {1, 2} < set(kept) and not set(kept) & set(range(100, 200)), kept
+    assert max(n for n in kept) < 300, "over the rate nothing more is written"
+
+
 def test_an_answer_too_large_is_told(server):
-    ns = list(range(140))
+    ns = list(range(515))
     post(server, *ns, size=KEPT_BYTES)
     cairn.wait_until("all of them", lambda: server.get(f"{PATH}?limit=1").json()["telemetry"][0]["body"]["metrics"]["n"] == ns[-1])
     cairn.is_error(server.get(f"{PATH}?limit=512"), 400, "telemetry.limit")
-    assert numbers(newest(server, "?limit=100")) == ns[:39:-1]
+    assert numbers(newest(server, "?limit=100")) == ns[:-101:-1]

@@ -312,6 +312,24 @@ START_TEST(telemetry)
 }
 END_TEST
 
+/* A sender with many reports displaces their own ones only. */
+START_TEST(telemetry_is_shared)
+{
+	struct cairn_index_add_telemetry few = {
+		.sender = "me", .body = "f", .body_len = 1, .keep_max = 8, .share_max = 3, .who = UINT64_MAX};
+	struct cairn_index_add_telemetry many = few;
+	many.body = "m";
+	many.who = 7;
+	ck_assert_int_eq(cairn_index_add_telemetry(fx_index, &few), CAIRN_OK);
+	for (unsigned i = 0; i < 20; i++)
+		ck_assert_int_eq(cairn_index_add_telemetry(fx_index, &many), CAIRN_OK);
+	char bodies[16] = "";
+	int64_t next;
+	ck_assert_int_eq(cairn_index_each_telemetry(fx_index, 0, 9, take_bodies, bodies, &next), CAIRN_OK);
+	ck_assert_str_eq(bodies, "mmmf");
+}
+END_TEST
+
 START_TEST(old_telemetry)
 {
 	struct cairn_index_trim trim = {.what = CAIRN_INDEX_TRIM_TELEMETRY,
@@ -343,6 +361,7 @@ int main(int argc, char **argv)
 	tcase_add_test(t, an_account_has_so_many_keys_and_no_more);
 	tcase_add_test(t, ended_keys_are_forgotten);
 	tcase_add_test(t, telemetry);
+	tcase_add_test(t, telemetry_is_shared);
 	tcase_add_test(t, old_telemetry);
 	suite_add_tcase(s, t);
 	SRunner *r = srunner_create(s);

@@ -183,7 +183,7 @@ static void change(void)
 	TAKES(3, cairn_index_set_repo(pg.ix, &set));
 	TAKES(4, cairn_index_move_repo(pg.ix, &move));
 	TAKES(3, cairn_index_set_quota(pg.ix, &quota));
-	TAKES(3, cairn_index_add_telemetry(pg.ix, &telemetry));
+	TAKES(4, cairn_index_add_telemetry(pg.ix, &telemetry));
 	TAKES(3, cairn_index_trim(pg.ix, &trim));
 }
 

@@ -69,6 +69,7 @@ static const struct known {
 	{"NAMED_ALL_DOWN", 1},
 	{"NAMED_ALL_UP", 1},
 	{"TELEMETRY_TRIM", 1},
+	{"TELEMETRY_DROP", 1}, /* at one in 64 */
 	/* The repositories of one account are sorted. An index by account and date would slow down every commit. */
 	{"UPDATED_ONE_DOWN", 1},
 	{"UPDATED_ONE_UP", 1},

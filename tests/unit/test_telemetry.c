@@ -58,7 +58,7 @@ START_TEST(a_row_on_its_way_is_waited_for)
 	struct cairn_use use;
 	ck_assert_int_eq(cairn_use_begin(&use, f.cas, &SENDER, 2, true, NULL), CAIRN_OK);
 	ck_assert_int_eq(cairn_use_add(&use, 2, NULL), CAIRN_OK);
-	cairn_cas_keep_telemetry(f.cas, "ann", BODY, 2, 9, &use);
+	cairn_cas_keep_telemetry(f.cas, "ann", 0, BODY, 2, 9, &use);
 	cairn_cas_freep(&f.cas);
 	ck_assert(atomic_load(&plug.released));
 	plug_close(&plug);

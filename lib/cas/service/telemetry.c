@@ -10,6 +10,8 @@
 
 _Static_assert((int)CAIRN_TELEMETRY_PAGE_MAX == (int)CAIRN_INDEX_PAGE_MAX, "rows of a page");
 
+enum { TELEMETRY_SHARES = 8 };
+
 /* A row on its way to the index. */
 struct telemetry_row {
 	struct cairn_index_add_telemetry add;
@@ -29,7 +31,7 @@ static void telemetry_written(struct cairn_index_write *write)
 	telemetry_row_free((struct telemetry_row *)write);
 }
 
-void cairn_cas_keep_telemetry(struct cairn_cas *cas, const char *sender, const uint8_t *body, size_t len,
+void cairn_cas_keep_telemetry(struct cairn_cas *cas, const char *sender, uint64_t who, const uint8_t *body, size_t len,
 			      uint32_t rows_max, struct cairn_use *use)
 {
 	if (rows_max == 0 || len > CAIRN_INDEX_TELEMETRY_BYTES_MAX || cairn_cas_room(cas, len, NULL) != CAIRN_OK)
@@ -45,6 +47,8 @@ void cairn_cas_keep_telemetry(struct cairn_cas *cas, const char *sender, const u
 		.body = row->body,
 		.body_len = len,
 		.keep_max = rows_max,
+		.share_max = who ? (rows_max + TELEMETRY_SHARES - 1) / TELEMETRY_SHARES : 0,
+		.who = who,
 	};
 	row->use = *use;
 	*use = (struct cairn_use){0};

@@ -11,10 +11,11 @@ enum { CAIRN_TELEMETRY_PAGE_MAX = 512 }; /* rows of one call of cairn_cas_each_t
  * Adds a row without waiting, because telemetry must not delay a client. Drops rows that are too long, or that arrive
  * while the disk is full or the index busy: a client could do nothing about it.
  * @param sender, body  copied; body is a JSON object that was parsed
+ * @param who  the sender: each may have an eighth of the rows; 0: all of them
  * @param rows_max  rows that are kept, this one counted; 0: none
  * @param use  what the body takes of the budget; taken over, and ended when the row is written
  */
-void cairn_cas_keep_telemetry(struct cairn_cas *cas, const char *sender, const uint8_t *body, size_t len,
+void cairn_cas_keep_telemetry(struct cairn_cas *cas, const char *sender, uint64_t who, const uint8_t *body, size_t len,
 			      uint32_t rows_max, struct cairn_use *use);
 
 /** A row of telemetry. Borrowed during the call. */
