@@ -151,8 +151,7 @@ enum cairn_status backup_count(void *ctx, const struct cairn_hash *hash, uint64_
 	return CAIRN_OK;
 }
 
-/* --- continuing an interrupted backup
- * ------------------------------------------------------------------------------ */
+/* --- continuing an interrupted backup ----------------------------------------------------------------------------- */
 
 struct backup_compared {
 	struct backup *b;

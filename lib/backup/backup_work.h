@@ -39,8 +39,7 @@ struct backup {
 	int64_t at_unix_s;
 };
 
-/* --- backup_file.c
- * ------------------------------------------------------------------------------------------------ */
+/* --- backup_file.c ------------------------------------------------------------------------------------------------ */
 
 /** Reports errno in diag. @return it, as a status */
 CAIRN_MUST_USE enum cairn_status backup_io(struct backup *b, const char *what, const char *path);

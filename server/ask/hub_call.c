@@ -18,8 +18,7 @@ enum {
 	CALL_PIECE_BYTES = 64 * 1024,
 };
 
-/* --- browsers
- * --------------------------------------------------------------------------------------------------------- */
+/* --- browsers ----------------------------------------------------------------------------------------------------- */
 
 const char *hub_call_cookie(bool secure)
 {
@@ -97,8 +96,7 @@ void hub_call_take_browser(struct http_request *req, struct hub_call *call)
 					  "the header with the user's name is there more than once");
 }
 
-/* --- calls
- * ------------------------------------------------------------------------------------------------------------ */
+/* --- calls -------------------------------------------------------------------------------------------------------- */
 
 /* Finds the session of a browser. If it has ended, the asker is anonymous. */
 static void call_find_session(struct hub_call *call)
