@@ -241,23 +241,9 @@ static void commit_head(struct http_request *req)
 }
 
 const struct http_route ROUTES_COMMIT[] = {
-	{.method = "POST",
-	 .pattern = "/api/{type}/{namespace}/{name}/preupload/{revision*}",
-	 .name = "repo-preupload",
-	 .errors = HTTP_ERRORS_HUB,
-	 .body_max = COMMIT_PREUPLOAD_BYTES_MAX,
-	 .head = commit_preupload_head,
-	 .body = hub_repo_body,
-	 .done = hub_repo_done,
-	 .free = commit_free},
-	{.method = "POST",
-	 .pattern = "/api/{type}/{namespace}/{name}/commit/{revision*}",
-	 .name = "repo-commit",
-	 .errors = HTTP_ERRORS_HUB,
-	 .body_max = COMMIT_BYTES_MAX,
-	 .head = commit_head,
-	 .body = hub_repo_body,
-	 .done = hub_repo_done,
-	 .free = commit_free},
+	HUB_POST("/api/{type}/{namespace}/{name}/preupload/{revision*}", "repo-preupload", COMMIT_PREUPLOAD_BYTES_MAX,
+		 commit_preupload_head, hub_repo_done, commit_free),
+	HUB_POST("/api/{type}/{namespace}/{name}/commit/{revision*}", "repo-commit", COMMIT_BYTES_MAX, commit_head,
+		 hub_repo_done, commit_free),
 	{0},
 };

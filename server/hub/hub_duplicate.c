@@ -170,23 +170,9 @@ static void duplicate_files_head(struct http_request *req)
 }
 
 const struct http_route ROUTES_DUPLICATE[] = {
-	{.method = "POST",
-	 .pattern = "/api/{type}/{namespace}/{name}/duplicate",
-	 .name = "repo-duplicate",
-	 .errors = HTTP_ERRORS_HUB,
-	 .body_max = DUPLICATE_BODY_BYTES_MAX,
-	 .head = duplicate_head,
-	 .body = hub_repo_body,
-	 .done = duplicate_done,
-	 .free = hub_repo_free},
-	{.method = "POST",
-	 .pattern = "/api/{type}/{namespace}/{name}/lfs-files/duplicate",
-	 .name = "repo-duplicate",
-	 .errors = HTTP_ERRORS_HUB,
-	 .body_max = DUPLICATE_FILES_BODY_BYTES_MAX,
-	 .head = duplicate_files_head,
-	 .body = hub_repo_body,
-	 .done = hub_repo_done,
-	 .free = hub_repo_free},
+	HUB_POST("/api/{type}/{namespace}/{name}/duplicate", "repo-duplicate", DUPLICATE_BODY_BYTES_MAX, duplicate_head,
+		 duplicate_done, hub_repo_free),
+	HUB_POST("/api/{type}/{namespace}/{name}/lfs-files/duplicate", "repo-duplicate", DUPLICATE_FILES_BODY_BYTES_MAX,
+		 duplicate_files_head, hub_repo_done, hub_repo_free),
 	{0},
 };

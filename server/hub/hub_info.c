@@ -138,17 +138,7 @@ static void info_get_revision(struct http_request *req)
 }
 
 const struct http_route ROUTES_INFO[] = {
-	{.method = "GET",
-	 .pattern = "/api/{type}/{namespace}/{name}",
-	 .name = "repo",
-	 .errors = HTTP_ERRORS_HUB,
-	 .done = info_get,
-	 .free = info_free},
-	{.method = "GET",
-	 .pattern = "/api/{type}/{namespace}/{name}/revision/{revision*}",
-	 .name = "repo-revision",
-	 .errors = HTTP_ERRORS_HUB,
-	 .done = info_get_revision,
-	 .free = info_free},
+	HUB_GET("/api/{type}/{namespace}/{name}", "repo", info_get, info_free),
+	HUB_GET("/api/{type}/{namespace}/{name}/revision/{revision*}", "repo-revision", info_get_revision, info_free),
 	{0},
 };

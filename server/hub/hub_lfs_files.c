@@ -123,20 +123,8 @@ static void files_batch_done(struct http_request *req)
 }
 
 const struct http_route ROUTES_LFS_FILES[] = {
-	{.method = "GET",
-	 .pattern = "/api/{type}/{namespace}/{name}/lfs-files",
-	 .name = "repo-lfs-files",
-	 .errors = HTTP_ERRORS_HUB,
-	 .done = files_get,
-	 .free = hub_repo_free},
-	{.method = "POST",
-	 .pattern = "/api/{type}/{namespace}/{name}/lfs-files/batch",
-	 .name = "repo-lfs-files",
-	 .errors = HTTP_ERRORS_HUB,
-	 .body_max = FILES_BODY_BYTES_MAX,
-	 .head = files_batch_head,
-	 .body = hub_repo_body,
-	 .done = files_batch_done,
-	 .free = hub_repo_free},
+	HUB_GET("/api/{type}/{namespace}/{name}/lfs-files", "repo-lfs-files", files_get, hub_repo_free),
+	HUB_POST("/api/{type}/{namespace}/{name}/lfs-files/batch", "repo-lfs-files", FILES_BODY_BYTES_MAX,
+		 files_batch_head, files_batch_done, hub_repo_free),
 	{0},
 };

@@ -182,23 +182,9 @@ static void list_get_organisation(struct http_request *req)
 }
 
 const struct http_route ROUTES_LIST[] = {
-	{.method = "GET",
-	 .pattern = "/api/{type}",
-	 .name = "repos",
-	 .errors = HTTP_ERRORS_HUB,
-	 .done = list_get,
-	 .free = hub_repo_free},
-	{.method = "GET",
-	 .pattern = "/api/settings/repositories",
-	 .name = "repos-storage",
-	 .errors = HTTP_ERRORS_HUB,
-	 .done = list_get_mine,
-	 .free = hub_repo_free},
-	{.method = "GET",
-	 .pattern = "/api/organizations/{namespace}/settings/repositories",
-	 .name = "repos-storage",
-	 .errors = HTTP_ERRORS_HUB,
-	 .done = list_get_organisation,
-	 .free = hub_repo_free},
+	HUB_GET("/api/{type}", "repos", list_get, hub_repo_free),
+	HUB_GET("/api/settings/repositories", "repos-storage", list_get_mine, hub_repo_free),
+	HUB_GET("/api/organizations/{namespace}/settings/repositories", "repos-storage", list_get_organisation,
+		hub_repo_free),
 	{0},
 };

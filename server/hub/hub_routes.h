@@ -13,6 +13,15 @@
 		.free = (release)                                                                                      \
 	}
 
+/** Routes for requests with a body, whose states begin with a struct hub_repo. */
+#define HUB_POST(path, label, max, begin, finish, release) HUB_BODY("POST", path, label, max, begin, finish, release)
+#define HUB_PUT(path, label, max, begin, finish, release)  HUB_BODY("PUT", path, label, max, begin, finish, release)
+#define HUB_BODY(verb, path, label, max, begin, finish, release)                                                       \
+	{                                                                                                              \
+		.method = (verb), .pattern = (path), .name = (label), .errors = HTTP_ERRORS_HUB, .body_max = (max),    \
+		.head = (begin), .body = hub_repo_body, .done = (finish), .free = (release)                            \
+	}
+
 /* A table for each file that has routes. */
 extern const struct http_route ROUTES_ACCOUNTS[];    /* /v1/accounts */
 extern const struct http_route ROUTES_QUOTA[];       /* /v1/quotas */

@@ -198,20 +198,8 @@ static void tree_paths_head(struct http_request *req)
 }
 
 const struct http_route ROUTES_TREE[] = {
-	{.method = "GET",
-	 .pattern = "/api/{type}/{namespace}/{name}/tree/{revision*}",
-	 .name = "repo-tree",
-	 .errors = HTTP_ERRORS_HUB,
-	 .done = tree_get,
-	 .free = tree_free},
-	{.method = "POST",
-	 .pattern = "/api/{type}/{namespace}/{name}/paths-info/{revision*}",
-	 .name = "repo-paths-info",
-	 .errors = HTTP_ERRORS_HUB,
-	 .body_max = TREE_BODY_BYTES_MAX,
-	 .head = tree_paths_head,
-	 .body = hub_repo_body,
-	 .done = hub_repo_done,
-	 .free = tree_free},
+	HUB_GET("/api/{type}/{namespace}/{name}/tree/{revision*}", "repo-tree", tree_get, tree_free),
+	HUB_POST("/api/{type}/{namespace}/{name}/paths-info/{revision*}", "repo-paths-info", TREE_BODY_BYTES_MAX,
+		 tree_paths_head, hub_repo_done, tree_free),
 	{0},
 };

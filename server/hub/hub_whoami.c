@@ -103,12 +103,6 @@ static void whoami_get(struct http_request *req)
 }
 
 const struct http_route ROUTES_WHOAMI[] = {
-	{.method = "GET",
-	 .pattern = "/api/whoami-v2",
-	 .name = "whoami",
-	 .errors = HTTP_ERRORS_HUB,
-	 .scope = 0,
-	 .done = whoami_get,
-	 .free = hub_call_free},
+	HUB_GET("/api/whoami-v2", "whoami", whoami_get, hub_call_free),
 	{0},
 };
