@@ -264,9 +264,9 @@ static void lfs_show(struct http_request *req, struct hub_call *call)
 
 /* --- routes ------------------------------------------------------------------------------------------------------- */
 
-static void lfs_begin(struct http_request *req, enum cairn_index_repo_kind kind)
+static void lfs_begin(struct http_request *req)
 {
-	struct lfs_request *l = hub_repo_new(req, sizeof(*l), kind, lfs_answer, lfs_show);
+	struct lfs_request *l = hub_repo_new(req, sizeof(*l), hub_kind_of_pattern(req), lfs_answer, lfs_show);
 	if (!l)
 		return;
 	const char *name = http_path_arg(req, "name"), *dot = strrchr(name, '.');
@@ -278,48 +278,14 @@ static void lfs_begin(struct http_request *req, enum cairn_index_repo_kind kind)
 	(void)route_body_begin(req, &l->repo.body);
 }
 
-static void lfs_begin_model(struct http_request *req)
-{
-	lfs_begin(req, CAIRN_INDEX_MODEL);
-}
-
-static void lfs_begin_dataset(struct http_request *req)
-{
-	lfs_begin(req, CAIRN_INDEX_DATASET);
-}
-
-static void lfs_begin_space(struct http_request *req)
-{
-	lfs_begin(req, CAIRN_INDEX_SPACE);
-}
+#define LFS_POST(path, label)                                                                                          \
+	{                                                                                                              \
+		.method = "POST", .pattern = (path), .name = (label), .errors = HTTP_ERRORS_LFS,                       \
+		.body_max = LFS_BODY_BYTES_MAX, .head = lfs_begin, .body = hub_repo_body, .done = hub_repo_done,       \
+		.free = lfs_free                                                                                       \
+	}
 
 const struct http_route ROUTES_LFS[] = {
-	{.method = "POST",
-	 .pattern = "/{namespace}/{name}/info/lfs/objects/batch",
-	 .name = "lfs-batch",
-	 .errors = HTTP_ERRORS_LFS,
-	 .body_max = LFS_BODY_BYTES_MAX,
-	 .head = lfs_begin_model,
-	 .body = hub_repo_body,
-	 .done = hub_repo_done,
-	 .free = lfs_free},
-	{.method = "POST",
-	 .pattern = "/datasets/{namespace}/{name}/info/lfs/objects/batch",
-	 .name = "lfs-batch",
-	 .errors = HTTP_ERRORS_LFS,
-	 .body_max = LFS_BODY_BYTES_MAX,
-	 .head = lfs_begin_dataset,
-	 .body = hub_repo_body,
-	 .done = hub_repo_done,
-	 .free = lfs_free},
-	{.method = "POST",
-	 .pattern = "/spaces/{namespace}/{name}/info/lfs/objects/batch",
-	 .name = "lfs-batch",
-	 .errors = HTTP_ERRORS_LFS,
-	 .body_max = LFS_BODY_BYTES_MAX,
-	 .head = lfs_begin_space,
-	 .body = hub_repo_body,
-	 .done = hub_repo_done,
-	 .free = lfs_free},
+	HUB_EACH_KIND(LFS_POST, "/info/lfs/objects/batch", "lfs-batch"),
 	{0},
 };

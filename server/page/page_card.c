@@ -111,7 +111,7 @@ static void card_put_lfs(struct page_place *p)
 	cairn_buf_printf(&lines, "[lfs]\n\turl = %s%s%s/%s.git/info/lfs\n", p->page.hub.base, hub_kind_web(repo->kind),
 			 repo->account_name, repo->name);
 	cairn_buf_add(&lines, "", 1);
-	if (lines.status == CAIRN_OK && repo->kind != CAIRN_INDEX_KERNEL) /* kernels have no such address */
+	if (lines.status == CAIRN_OK)
 		page_put_copy(&p->page, "lfs", "For Git LFS, in .lfsconfig", (const char *)lines.bytes);
 }
 

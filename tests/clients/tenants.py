@@ -192,7 +192,7 @@ BODIES = {
             b'{"operation":"upload","objects":[]}',
             b"{}",
         ]
-        for web in ("", "/datasets", "/spaces")
+        for web in ("", "/datasets", "/spaces", "/kernels")
     },
     "/api/repos/create": [b'{"name":"one","organization":"alice"}', b"{}"],
     "/api/{type}/{namespace}/{name}/paths-info/{revision}": [b'{"paths":["f"]}', b"{}"],

@@ -102,11 +102,11 @@ def helper(git, people, key):
     git.run("config", "--global", "credential.helper", f"store --file={git.folder / 'keys'}", at=git.folder)
 
 
-@pytest.mark.parametrize("kind", ["model", "dataset"])
-def test_push_clone_pull(people, tmp_path, kind):
+@pytest.mark.parametrize("prefix,type", [("", "model"), ("datasets/", "dataset"), ("spaces/", "space"), ("kernels/", "kernel")])
+def test_push_clone_pull(people, tmp_path, prefix, type):
     git = Git(tmp_path / "git")
     helper(git, people, people.keys["ann"])
-    work = git.begin(f"{people.server.url}/{'datasets/' if kind == 'dataset' else ''}ann/weights.git/info/lfs")
+    work = git.begin(f"{people.server.url}/{prefix}ann/weights.git/info/lfs")
     first, second, third = (random.Random(i).randbytes(n) for i, n in enumerate((3_000_000, 200, 1_500_000)))
     git.push(work, a=first, b=second)
     clone = git.clone("clone")
