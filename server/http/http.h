@@ -293,7 +293,7 @@ struct http_server_options {
 	unsigned connections_per_address_max; /* more connections: 429 and close */
 	unsigned idle_timeout_s;              /* between bytes, and for an idle connection */
 	unsigned head_timeout_s;              /* from the first byte of a head to its end */
-	unsigned request_timeout_s;           /* for the whole of a body to arrive */
+	unsigned request_timeout_s;           /* for a body to arrive, unless it comes at 64 KiB a second or more */
 	size_t head_bytes_max;                /* request line and headers */
 	uint64_t rate_per_address;            /* requests a second, over it: 429; 0: no limit */
 	uint64_t rate_per_token;              /* requests a second with one token, over it: 429; 0: no limit */

@@ -12,7 +12,9 @@
 #include <time.h>
 
 enum {
-	HTTP_BODY_RATE_MIN = 1024,  /* bytes a second that a body must keep up on average, after idle_timeout_s */
+	HTTP_BODY_RATE_MIN = 1024, /* bytes a second that a body must keep up on average, after idle_timeout_s */
+	HTTP_BODY_RATE_LONG =
+		64 * 1024,          /* the same, after request_timeout_s: long bodies are not cut while they move */
 	HTTP_REPLY_RATE_MIN = 8192, /* bytes a second that a client must read, after request_timeout_s */
 	HTTP_HEAD_BYTES_MIN = 1024,
 	HTTP_HEAD_BYTES_MAX = 1 << 20,
@@ -69,7 +71,10 @@ int64_t http_body_deadline_ms(const struct http_request *req)
 	const struct http_server_options *o = &req->server->options;
 	int64_t whole_ms = (int64_t)o->request_timeout_s * 1000;
 	int64_t rate_ms = (int64_t)o->idle_timeout_s * 1000 + (int64_t)(req->received / HTTP_BODY_RATE_MIN * 1000);
-	return req->body_started_ms + (rate_ms < whole_ms ? rate_ms : whole_ms);
+	int64_t long_ms = (int64_t)(req->received / HTTP_BODY_RATE_LONG * 1000);
+	if (rate_ms > whole_ms)
+		rate_ms = long_ms > whole_ms ? long_ms : whole_ms;
+	return req->body_started_ms + rate_ms;
 }
 
 int64_t http_reply_deadline_ms(const struct http_request *req, int64_t now_ms)

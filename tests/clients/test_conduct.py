@@ -4,6 +4,7 @@ import json
 import random
 import subprocess
 import threading
+import time
 
 import cairn
 import hf_client
@@ -82,6 +83,20 @@ def test_slow_body_is_cut(start, upload):
         assert sent < 100, "the connection was to be cut after 2 s"
         assert status_of(reply) in (None, 408)
     assert server.request("HEAD", xorb.path()).status == 404
+    quiet(server)
+
+
+def test_a_body_that_moves_is_not_cut(start, upload):
+    """However long it takes: a least rate decides. A body as slow as that limit has its time as a whole."""
+    server = start(request_timeout="1s", idle_timeout="60s")
+    whole = xet.Xorb([random.Random(i).randbytes(100_000) for i in range(6)])
+    body = whole.body()
+    with server.socket(timeout=20) as s:
+        began = time.monotonic()
+        s.sendall(head(whole.path(), f"Content-Length: {len(body)}") + body[:400_000])
+        cairn.wait_until("more than request_timeout, and two looks of the sweeper", lambda: time.monotonic() > began + 3)
+        s.sendall(body[400_000:])
+        assert status_of(s.recv(4096)) == 200
     quiet(server)
 
 

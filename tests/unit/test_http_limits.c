@@ -457,7 +457,7 @@ START_TEST(a_body_has_a_time_limit_as_a_whole)
 	start_impatient(30, 30, 1);
 	int fd = client_connect();
 	post(fd, "/big", 1 << 20);
-	client_send_fill(fd, 1 << 19);
+	client_send_fill(fd, 1 << 15);
 	client_read(fd, &reply, "POST");
 	must_refuse(408, "http.body_timeout");
 	ck_assert_uint_eq(client_await_close(fd), 0);
