@@ -43,6 +43,10 @@ MEMBER_SQL(MEMBER_EACH_OF, EACH_OF);
 MEMBER_SQL(MEMBER_LAST_ADMIN, LAST_ADMIN);
 MEMBER_SQL(MEMBER_SET, SET);
 MEMBER_SQL(MEMBER_DROP, DROP);
+/* Names of the organisation that lead to repositories which the user has moved to their own account. */
+CAIRN_SQL(
+	MEMBER_DROP_FORMER,
+	"DELETE FROM former WHERE account = $1 AND repo IN (SELECT id FROM repo WHERE account = $2 AND dropped IS NULL)");
 
 /* --- reading ------------------------------------------------------------------------------------------------------ */
 
@@ -229,6 +233,9 @@ enum cairn_status cairn_records_set_member(struct cairn_index_tx *tx, struct cai
 		status = account_check_admin(tx, organisation, user, set);
 	if (status != CAIRN_OK)
 		return status;
+	if (set->role != CAIRN_INDEX_ROLE_ADMIN)
+		cairn_db_queue(tx->db, NULL, &MEMBER_DROP_FORMER,
+			       CAIRN_ARGS(cairn_db_int(organisation), cairn_db_int(user)));
 	if (set->role == CAIRN_INDEX_ROLE_NONE)
 		status = cairn_db_run(tx->db, &MEMBER_DROP, CAIRN_ARGS(cairn_db_int(organisation), cairn_db_int(user)),
 				      &n);

@@ -100,6 +100,13 @@ CAIRN_SQL_OF(REPO_MOVE,
 	     "UPDATE repo SET account = $2, name = $3, updated = $4 WHERE id = $1 AND NOT EXISTS(SELECT 1 FROM repo o"
 	     " WHERE o.account = $2 AND o.kind = repo.kind AND lower(o.name) = lower($3 COLLATE \"C\")"
 	     " AND o.dropped IS NULL AND o.id <> $1)");
+/* A name that is given again leads nowhere else any more, not even once that repository has gone. */
+CAIRN_SQL_OF(REPO_TAKE_NAME, "DELETE FROM former WHERE kind = $1 AND account = $2 AND name = $3",
+	     "DELETE FROM former WHERE kind = $1 AND account = $2 AND lower(name) = lower($3 COLLATE \"C\")");
+CAIRN_SQL_OF(REPO_TAKE_MOVED,
+	     "DELETE FROM former WHERE kind = (SELECT kind FROM repo WHERE id = $1) AND account = $2 AND name = $3",
+	     "DELETE FROM former WHERE kind = (SELECT kind FROM repo WHERE id = $1) AND account = $2"
+	     " AND lower(name) = lower($3 COLLATE \"C\")");
 CAIRN_SQL(REPO_RENAME_OWNER, "UPDATE scope SET name = $2 WHERE id = $1");
 CAIRN_SQL(REPO_DROP_FORMER, "DELETE FROM former WHERE repo = $1");
 CAIRN_SQL(REPO_DROP, "UPDATE repo SET dropped = $2 WHERE id = $1");
@@ -235,6 +242,9 @@ static enum cairn_status repo_add_row(struct cairn_index_tx *tx, struct cairn_in
 	CLEANUP(cairn_db_end) struct cairn_db_rows rows = {0};
 	if (!repo_name_fits(add->name))
 		return CAIRN_E_NOT_FOUND;
+	cairn_db_queue(
+		tx->db, NULL, &REPO_TAKE_NAME,
+		CAIRN_ARGS(cairn_db_int((int64_t)add->kind), cairn_db_int(add->account), cairn_db_text(add->name)));
 	enum cairn_status status = cairn_db_find(
 		tx->db, &rows, &REPO_ADD,
 		CAIRN_ARGS(cairn_db_int(add->account), cairn_db_int((int64_t)add->kind), cairn_db_text(add->name),
@@ -312,6 +322,8 @@ enum cairn_status cairn_records_move_repo(struct cairn_index_tx *tx, struct cair
 	if (!repo_name_fits(move->name))
 		return repo_known(&move->write.diag);
 	cairn_db_queue(tx->db, NULL, &REPO_ADD_FORMER, CAIRN_ARGS(cairn_db_int(move->id)));
+	cairn_db_queue(tx->db, NULL, &REPO_TAKE_MOVED,
+		       CAIRN_ARGS(cairn_db_int(move->id), cairn_db_int(move->account), cairn_db_text(move->name)));
 	status = cairn_db_run(tx->db, &REPO_MOVE,
 			      CAIRN_ARGS(cairn_db_int(move->id), cairn_db_int(move->account), cairn_db_text(move->name),
 					 cairn_db_int(cairn_clock_unix_ms())),

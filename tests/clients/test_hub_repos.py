@@ -14,6 +14,7 @@ import hf_client
 import pytest
 import xet
 from test_hub import make_key, token_of
+from test_hub_accounts import member
 from test_hub_buckets import people  # noqa: F401
 
 from huggingface_hub import CommitOperationAdd, CommitOperationDelete, HfApi, HfFileSystem, hf_hub_download, snapshot_download
@@ -651,6 +652,27 @@ def test_ids_tell_no_numbers(people):
     moved = {"fromRepo": "ann/n0", "toRepo": "ann/moved", "type": "model"}
     assert people.ask("POST", "/api/repos/move", body=moved).status == 200
     assert people.ask("GET", "/api/models/ann/moved").json()["_id"] == ids[0], "it is the same repository"
+
+
+def test_former_names_belong_to_the_account_that_had_them(people, admin):
+    """Whoever moved a repository away does not decide for ever where its old name leads."""
+    for name in ("one", "two"):
+        make(people, f"team/{name}", "adam")
+        body = {"fromRepo": f"team/{name}", "toRepo": f"adam/{name}", "type": "model"}
+        assert people.ask("POST", "/api/repos/move", "adam", body).status == 200
+        assert people.ask("GET", f"/api/models/team/{name}").json()["id"] == f"adam/{name}"
+    # The account takes a name back for good.
+    make(people, "team/one", "ann")
+    assert people.ask("GET", "/api/models/team/one").json()["id"] == "team/one"
+    assert people.ask("DELETE", "/api/repos/delete", "operator", {"name": "one", "organization": "team", "type": "model"}).status == 200
+    assert people.ask("GET", "/api/models/team/one").status == 404
+    assert people.ask("GET", "/api/models/adam/one").status == 200
+    # Who is no admin any more has lost the names, and nothing else.
+    assert people.ask("GET", "/api/models/team/two").json()["id"] == "adam/two"
+    assert member(people.server, admin, "team", "bob", "admin").status == 200
+    assert member(people.server, admin, "team", "adam", "read").status == 200
+    assert people.ask("GET", "/api/models/team/two").status == 404
+    assert people.ask("GET", "/api/models/adam/two").status == 200
 
 
 def test_moves_and_settings(people):
