@@ -28,12 +28,28 @@ enum cairn_status cairn_json_parse(struct cairn_json **out, const char *text, si
 	return *out ? CAIRN_OK : CAIRN_E_FORMAT;
 }
 
-/* Returns the place of a string's closing quote, or a place at or behind the end. @param at  of its opening quote */
+/* Is the character at this place escaped, in a string that begins at start? An odd number of backslashes escapes it. */
+static bool json_is_escaped(const char *text, size_t start, size_t at)
+{
+	size_t n = 0;
+	while (at - n > start && text[at - n - 1] == '\\')
+		n++;
+	return n % 2 == 1;
+}
+
+/* Returns the place of a string's closing quote, or len. @param at  of its opening quote */
 static size_t json_string_end(const char *text, size_t len, size_t at)
 {
-	for (at++; at < len && text[at] != '"'; at++)
-		at += text[at] == '\\';
-	return at;
+	size_t start = at + 1;
+	for (size_t from = start; from < len; from = at + 1) {
+		const char *quote = memchr(text + from, '"', len - from); /* most of a large body is one string */
+		if (!quote)
+			break;
+		at = (size_t)(quote - text);
+		if (!json_is_escaped(text, start, at))
+			return at;
+	}
+	return len;
 }
 
 /* Counts commas and opening brackets outside of strings. Up to the first error of a malformed text, strings begin and

@@ -107,6 +107,13 @@ START_TEST(a_text_of_many_values)
 	ck_assert_ptr_null(v);
 	ck_assert_int_eq(cairn_json_parse_some(&v, TEXT, strlen(TEXT), 5), CAIRN_OK);
 	ck_assert_uint_eq(cairn_json_count(cairn_json_get(v, "a,")), 4);
+	/* An even number of backslashes escapes no quote, and a backslash before a string is none of the string's. */
+	static const char *const ENDED[] = {"[\"\\\\\",1]", "[\"[\\\"[\\\\\",1]", "[\"\",\"\\\"\"]"};
+	for (size_t i = 0; i < sizeof(ENDED) / sizeof(ENDED[0]); i++) {
+		CLEANUP(cairn_json_freep) struct cairn_json *ended = NULL;
+		ck_assert_int_eq(cairn_json_parse_some(&ended, ENDED[i], strlen(ENDED[i]), 1), CAIRN_E_FORMAT);
+		ck_assert_int_eq(cairn_json_parse_some(&ended, ENDED[i], strlen(ENDED[i]), 2), CAIRN_OK);
+	}
 	/* Strings that do not end hide nothing that the parser would see. */
 	static const char *const CUT[] = {"\"", "\"\\", "\"\\\"", "[\",", "\\\"[["};
 	for (size_t i = 0; i < sizeof(CUT) / sizeof(CUT[0]); i++) {
