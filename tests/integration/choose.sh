@@ -59,4 +59,8 @@ run 0 python3 "$here/tests/support/count.py" --more "more tests" "$WORK/log"
 [ "$(cat "$WORK/out")" = "skipped: one: 2: tests/clients/test_one.py:3: there is no disk
 more tests
 1 passed, 0 failed, 2 skipped" ] || fail "count.py says: $(cat "$WORK/out")"
+# A script says on standard error why it cannot run here.
+printf '{"name": "cairn:systems / two", "result": "SKIP", "stdout": "", "stderr": "first\\nno system is booted: why\\n"}\n' >>"$WORK/log"
+run 0 python3 "$here/tests/support/count.py" "$WORK/log"
+grep -qx 'skipped: two: 1: no system is booted: why' "$WORK/out" || fail "count.py says: $(cat "$WORK/out")"
 done_testing

@@ -63,7 +63,7 @@ def skips(test):
     """[(how many tests, why)]"""
     out = test.get("stdout") or ""
     if test["result"] == "SKIP":
-        lines = out.strip().splitlines()
+        lines = (out.strip() or (test.get("stderr") or "").strip()).splitlines()
         return [(1, lines[-1] if lines else "no reason given")]
     found = {}
     for number, reason in SKIPPED.findall(out):
