@@ -80,7 +80,6 @@
 	BOTH(each_match)                                                                                               \
 	BOTH(each_place)                                                                                               \
 	PG(withdrawn)                                                                                                  \
-	PG(is_shared)                                                                                                  \
 	PG(clock_is_off)                                                                                               \
 	PG(job_state)                                                                                                  \
 	PG(note)                                                                                                       \
@@ -92,8 +91,6 @@
 	BOTH(each_owned_file)                                                                                          \
 	BOTH(entry)                                                                                                    \
 	BOTH(each_entry)                                                                                               \
-	BOTH(each_due)                                                                                                 \
-	BOTH(each_lie)                                                                                                 \
 	BOTH(claims)                                                                                                   \
 	LITE(upkeep)                                                                                                   \
 	BOTH(examine)                                                                                                  \
@@ -123,7 +120,6 @@
 	CAIRN_ENGINE_WRITES(BOTH, PG)                                                                                  \
 	CAIRN_ENGINE_INTERFACE(BOTH, LITE, PG)                                                                         \
 	BOTH(lend)                                                                                                     \
-	BOTH(last_xorb)                                                                                                \
 	PG(renew_lease)                                                                                                \
 	BOTH(describe)                                                                                                 \
 	BOTH(snapshot_free)                                                                                            \
@@ -163,8 +159,6 @@ CAIRN_ENGINE_INTERFACE(ENGINE_TYPE, ENGINE_TYPE, ENGINE_TYPE)
 
 /** For records.h: lends a connection for reading, which returns to its pool with its rows. */
 typedef enum cairn_status cairn_engine_lend(struct cairn_index *ix, struct cairn_db **out);
-/** Returns the highest number of a xorb; 0: there is none. */
-typedef enum cairn_status cairn_engine_last_xorb(struct cairn_index *ix, int64_t *id);
 /** Starts (on) or stops renewing a lease. */
 typedef void cairn_engine_renew_lease(struct cairn_index *ix, const struct cairn_index_lease *lease, bool on);
 /** Fills in all but n_commits, n_writes and n_queued. */
@@ -247,6 +241,7 @@ struct cairn_index_transfer {
 struct cairn_index {
 	const struct cairn_index_backend *backend;
 	struct cairn_writer writer;
+	bool shared;                     /* other daemons may write it, too */
 	char who[CAIRN_INDEX_WHO_BYTES]; /* where this daemon runs, for leases; empty: not set */
 };
 

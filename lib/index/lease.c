@@ -7,7 +7,7 @@
 
 bool cairn_index_is_shared(const struct cairn_index *ix)
 {
-	return ix->backend->is_shared && ix->backend->is_shared(ix);
+	return ix->shared;
 }
 
 bool cairn_index_clock_is_off(struct cairn_index *ix, struct cairn_diag *diag)

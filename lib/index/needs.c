@@ -4,6 +4,8 @@
 
 #include <stdlib.h>
 
+CAIRN_SQL(NEEDS_LAST_XORB, "SELECT coalesce(max(id), 0) FROM xorb");
+
 struct cairn_index_needs {
 	int64_t last_xorb;
 	uint64_t n_files; /* read so far */
@@ -23,10 +25,11 @@ static void needs_note(void *ctx, const struct cairn_index_file *file)
 
 static enum cairn_status needs_alloc(struct cairn_index_needs **out, struct cairn_index *ix)
 {
-	int64_t last = 0;
-	enum cairn_status status = ix->backend->last_xorb(ix, &last);
+	CLEANUP(cairn_db_end) struct cairn_db_rows rows = {0};
+	enum cairn_status status = cairn_records_find(ix, &rows, &NEEDS_LAST_XORB, NULL);
 	if (status != CAIRN_OK)
 		return status;
+	int64_t last = cairn_db_get_int(&rows, 0);
 	uint64_t n_bytes = (uint64_t)last / 8 + 1;
 	if (n_bytes > CAIRN_INDEX_NEEDS_BYTES_MAX)
 		n_bytes = CAIRN_INDEX_NEEDS_BYTES_MAX;

@@ -19,6 +19,13 @@
 #define CAIRN_REPO_SHOWN                                                                                               \
 	"CASE r.kind WHEN 1 THEN 'models/' WHEN 2 THEN 'datasets/' WHEN 3 THEN 'spaces/' WHEN 4 THEN 'buckets/'"       \
 	" ELSE 'kernels/' END || a.name || '/' || r.name"
+/* The name of scope s, as operators see it, if it is a repository of the hub. */
+#define CAIRN_SQLITE_SHOWN                                                                                             \
+	"(SELECT " CAIRN_REPO_SHOWN " FROM repo r CROSS JOIN account a ON a.id ="                                      \
+	" r.account WHERE s.name GLOB 'hub/*' AND r.id = CAST(substr(s.name, 5) AS INTEGER))"
+#define CAIRN_POSTGRES_SHOWN                                                                                           \
+	"(SELECT " CAIRN_REPO_SHOWN " FROM repo r JOIN account a ON a.id = r.account"                                  \
+	" WHERE r.scope = s.id AND left(s.name, 4) = 'hub/')"
 
 /** How much more a repository and its account, or another owner, hold after the write at hand. */
 struct cairn_index_growth {

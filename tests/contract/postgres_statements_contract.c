@@ -5,6 +5,7 @@
 #include "index/history.h"
 #include "index/hub.h"
 #include "index/operate.h"
+#include "index/proof.h"
 #include "index/quota.h"
 
 #include <stdio.h>
@@ -131,6 +132,16 @@ static void no_owner(void *ctx, int64_t owner, const char *name)
 	(void)ctx, (void)owner, (void)name;
 }
 
+static void no_due(void *ctx, const struct cairn_index_due *due)
+{
+	(void)ctx, (void)due;
+}
+
+static void no_lie(void *ctx, const struct cairn_index_lie *lie)
+{
+	(void)ctx, (void)lie;
+}
+
 static void read_accounts(void)
 {
 	struct cairn_index_account account;
@@ -164,6 +175,8 @@ static void read_repos(void)
 	TAKES(1, cairn_index_commit_by_id(pg.ix, head.id, &found));
 	TAKES(1, cairn_index_each_object(pg.ix, bucket, "", "", no_object, NULL));
 	TAKES(1, cairn_index_each_owner(pg.ix, no_owner, NULL));
+	TAKES(1, cairn_index_each_due(pg.ix, -1, 1000, 0, no_due, NULL));
+	TAKES(1, cairn_index_each_lie(pg.ix, NULL, 0, no_lie, NULL, &more));
 	TAKES(1, cairn_index_each_commit(pg.ix, &head, 0, no_commit, NULL));
 }
 

@@ -125,7 +125,7 @@ static const struct known {
 	{"READ_ANY_MATCH_SHA256", 2},
 	{"READ_ANY_MATCH_XORB", 1},
 	{"READ_CLAIMS", 2},
-	{"READ_EACH_LIE", 1},
+	{"PROOF_EACH_LIE", 1},
 	{"READ_FILE_BYTES", 1},
 	{"READ_UNREFERENCED", 1},
 	/* Making a key: old keys are trimmed, so the table stays small. */

@@ -81,10 +81,6 @@ CAIRN_MUST_USE enum cairn_status cairn_pg_file_row(const PGresult *r, int row, b
 CAIRN_MUST_USE enum cairn_status cairn_pg_list_row(const PGresult *r, int row, int column,
 						   struct cairn_chunk_list *list);
 
-/* The name of scope s for operators, if it is a repository of the hub. */
-#define CAIRN_PG_SHOWN                                                                                                 \
-	"(SELECT " CAIRN_REPO_SHOWN " FROM repo r JOIN account a ON a.id = r.account"                                  \
-	" WHERE r.scope = s.id AND left(s.name, 4) = 'hub/')"
 /* Queries for an owner's files by SHA-256, or for all of them, use "scope + 0" to get the index file_owner_claim.
  * Queries for a file and its owner do not. */
 /* The file that owner $2 means by u.sha256, and the belief in this claim. */

@@ -35,11 +35,6 @@ static const char LEASE_STATES[] = "SELECT NOT " LEASE_IS_FREE("$1") ", ran, goo
 static const char LEASE_NOTE[] = "SELECT version, note FROM job WHERE name = $1";
 static const char LEASE_PUT_NOTE[] = "UPDATE job SET note = $2, version = version + 1 WHERE name = $1 AND version = $3";
 
-bool cairn_postgres_is_shared(const struct cairn_index *ix)
-{
-	return ((const struct cairn_postgres *)ix)->tx.shared;
-}
-
 bool cairn_postgres_clock_is_off(struct cairn_index *ix, struct cairn_diag *diag)
 {
 	return cairn_pg_clock_is_off(&cairn_postgres(ix)->clock, diag);

@@ -80,7 +80,7 @@ static enum cairn_status open_connect(struct cairn_postgres *p, const struct cai
 {
 	struct cairn_pg *pg = &p->tx.pg;
 	bool read_only = options->read_only;
-	p->tx.shared = options->shared;
+	p->index.shared = p->tx.shared = options->shared;
 	p->tx.clock = options->shared ? &p->clock : NULL;
 	*pg = (struct cairn_pg){.place = &p->place, .watch = &p->watch, .reads_only = read_only};
 	p->tx.records.db = cairn_pg_db(pg);

@@ -6,19 +6,6 @@
 
 #include <string.h>
 
-#define PROOF_DUE "due IS NOT NULL AND sha256 > ''"
-
-static const char PROOF_EACH_DUE[] =
-	"SELECT w.file, w.scope, w.sha256, f.hash, f.size, s.name, (SELECT sha256 FROM proof WHERE file = w.file)"
-	" FROM file_owner w CROSS JOIN LATERAL (SELECT hash, size FROM file WHERE id = w.file LIMIT 1) f"
-	" CROSS JOIN LATERAL (SELECT name FROM scope WHERE id = w.scope LIMIT 1) s"
-	" WHERE w.due IS NOT NULL AND w.sha256 > '' AND w.due NOT BETWEEN $2 AND $4 AND w.scope = (SELECT scope FROM file_owner WHERE " PROOF_DUE
-	" AND due NOT BETWEEN $2 AND $4 AND scope > $1 ORDER BY scope LIMIT 1) ORDER BY w.file LIMIT $3";
-static const char PROOF_EACH_LIE[] =
-	"SELECT f.hash, w.sha256, p.sha256, s.name, " CAIRN_PG_SHOWN ", w.file FROM file_owner w"
-	" JOIN file f ON f.id = w.file JOIN proof p ON p.file = w.file CROSS JOIN LATERAL"
-	" (SELECT id, name FROM scope WHERE id = w.scope LIMIT 1) s WHERE w.proof = 0 AND w.file <= $2 AND (w.file < $2 OR (s.name, w.sha256) > ($3, $4))"
-	" ORDER BY w.file DESC, s.name, w.sha256 LIMIT $1";
 /* Few claims are due, and a join could read all files for them. */
 static const char PROOF_CLAIMS[] =
 	"SELECT count(*), coalesce(sum((SELECT f.size FROM file f WHERE f.id = w.file)), 0)::bigint,"
@@ -52,73 +39,6 @@ static const char PROOF_FOLLOW[] =
 	" AND g.proof = 3)";
 
 /* --- reading ------------------------------------------------------------------------------------------------------ */
-
-static int proof_page(uint32_t limit)
-{
-	return limit == 0 || limit > CAIRN_INDEX_PAGE_MAX ? CAIRN_INDEX_PAGE_MAX : (int)limit;
-}
-
-static bool proof_digest(const PGresult *r, int row, int column, uint8_t out[static CAIRN_SHA256_BYTES])
-{
-	struct cairn_hash digest;
-	if (!cairn_pg_get_hash(r, row, column, &digest))
-		return false;
-	memcpy(out, digest.b, sizeof(digest.b));
-	return true;
-}
-
-enum cairn_status cairn_postgres_each_due(struct cairn_index *ix, int64_t after_owner, int64_t now_unix_s,
-					  uint32_t limit, void (*visit)(void *ctx, const struct cairn_index_due *due),
-					  void *ctx)
-{
-	char owner[CAIRN_INDEX_SCOPE_TEXT_MAX + 1];
-	struct cairn_pg_args args = {0};
-	cairn_pg_int8(&args, after_owner);
-	cairn_pg_int8(&args, now_unix_s + 1);
-	cairn_pg_int8(&args, proof_page(limit));
-	cairn_pg_int8(&args, now_unix_s + CAIRN_INDEX_PUT_OFF_S);
-	PG_READ(ix, reader, r, PROOF_EACH_DUE, &args);
-	for (int i = 0; i < PQntuples(r); i++) {
-		struct cairn_index_due due = {
-			.file_id = cairn_pg_get_int8(r, i, 0),
-			.owner_id = cairn_pg_get_int8(r, i, 1),
-			.size_bytes = (uint64_t)cairn_pg_get_int8(r, i, 4),
-			.owner = owner,
-			.is_known = !PQgetisnull(r, i, 6),
-		};
-		if (!proof_digest(r, i, 2, due.said) || !cairn_pg_get_hash(r, i, 3, &due.file) ||
-		    !cairn_pg_get_text(r, i, 5, owner, sizeof(owner)) ||
-		    (due.is_known && !proof_digest(r, i, 6, due.proof)))
-			return CAIRN_E_DAMAGED;
-		visit(ctx, &due);
-	}
-	return CAIRN_OK;
-}
-
-enum cairn_status cairn_postgres_each_lie(struct cairn_index *ix, const struct cairn_index_lie *after, uint32_t limit,
-					  cairn_index_visit_lie *visit, void *ctx, bool *more)
-{
-	char owner[CAIRN_INDEX_SCOPE_TEXT_MAX + 1];
-	struct cairn_pg_args args = {0};
-	int page = (int)proof_page(limit);
-	*more = false;
-	cairn_pg_int8(&args, page + 1);
-	cairn_pg_int8(&args, after->file_id);
-	cairn_pg_text(&args, after->owner);
-	cairn_pg_bytes(&args, after->said, sizeof(after->said));
-	PG_READ(ix, reader, r, PROOF_EACH_LIE, &args);
-	*more = PQntuples(r) > page;
-	for (int i = 0; i < PQntuples(r) && i < page; i++) {
-		struct cairn_index_lie lie = {.owner = owner,
-					      .file_id = cairn_pg_get_int8(r, i, 5),
-					      .shown = PQgetisnull(r, i, 4) ? NULL : PQgetvalue(r, i, 4)};
-		if (!cairn_pg_get_hash(r, i, 0, &lie.file) || !proof_digest(r, i, 1, lie.said) ||
-		    !proof_digest(r, i, 2, lie.proof) || !cairn_pg_get_text(r, i, 3, owner, sizeof(owner)))
-			return CAIRN_E_DAMAGED;
-		visit(ctx, &lie);
-	}
-	return CAIRN_OK;
-}
 
 enum cairn_status cairn_postgres_claims(struct cairn_index *ix, struct cairn_index_claims *out)
 {

@@ -6,7 +6,7 @@
 
 #define REFER_SCOPE "(SELECT id FROM scope WHERE name = $1)"
 #define REFER_OF_ALL(files)                                                                                            \
-	"SELECT f.hash, f.size, f.at, " CAIRN_PG_WORD ", s.name, o.proof, " CAIRN_PG_SHOWN                             \
+	"SELECT f.hash, f.size, f.at, " CAIRN_PG_WORD ", s.name, o.proof, " CAIRN_POSTGRES_SHOWN                       \
 	" FROM " files CAIRN_PG_OWNERS " WHERE $1::text IS NULL"
 #define REFER_OF_ONE "SELECT f.hash, f.size, f.at, " CAIRN_PG_WORD ", $1::text, o.proof FROM "
 /* Looks files up one by one, after the rows that name them: a join might read all files to get their order. */
@@ -29,7 +29,7 @@ static const char *const REFER_ONE[CAIRN_INDEX_MATCHES] = {
 static const char *const REFER_ALL[CAIRN_INDEX_MATCHES] = {
 	[CAIRN_INDEX_MATCH_FILE] = REFER_OF_ALL("file f") " AND f.hash = $2 ORDER BY s.name LIMIT $3",
 	[CAIRN_INDEX_MATCH_SHA256] =
-		"SELECT f.hash, f.size, f.at, o.sha256, s.name, o.proof, " CAIRN_PG_SHOWN
+		"SELECT f.hash, f.size, f.at, o.sha256, s.name, o.proof, " CAIRN_POSTGRES_SHOWN
 		" FROM file_owner o" REFER_FILES(
 			"o.file") " CROSS JOIN LATERAL (SELECT * FROM scope WHERE id = o.scope LIMIT 1) s"
 				  " WHERE $1::text IS NULL AND o.sha256 = $2 AND o.sha256 > '' AND o.proof > 0"

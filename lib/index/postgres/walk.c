@@ -18,14 +18,13 @@ static const char WALK_RETIRED[] =
 	"SELECT count(*), coalesce(sum(stored), 0)::bigint FROM xorb WHERE retired IS NOT NULL";
 static const char WALK_UNREFERENCED[] = "SELECT count(*), coalesce(sum(stored), 0)::bigint FROM xorb x"
 					" WHERE NOT EXISTS(SELECT 1 FROM reference r WHERE r.xorb = x.id)";
-static const char WALK_LAST_XORB[] = "SELECT coalesce(max(id), 0) FROM xorb";
 static const char WALK_OWNED[] =
 	"SELECT f.hash, f.size, f.at, " CAIRN_PG_WORD
 	", $1::text, o.proof FROM (SELECT DISTINCT ON (file) file, sha256,"
 	" proof FROM file_owner WHERE scope + 0 = (SELECT id FROM scope WHERE name = $1)"
 	" ORDER BY file, proof DESC, sha256) o JOIN file f ON f.id = o.file WHERE f.hash > $2 ORDER BY f.hash LIMIT $3";
 static const char WALK_OWNED_BY_ALL[] =
-	"SELECT f.hash, f.size, f.at, " CAIRN_PG_WORD ", s.name, o.proof, " CAIRN_PG_SHOWN
+	"SELECT f.hash, f.size, f.at, " CAIRN_PG_WORD ", s.name, o.proof, " CAIRN_POSTGRES_SHOWN
 	" FROM file f" CAIRN_PG_OWNERS " WHERE f.hash >= $2 AND (f.hash > $2 OR s.name > $1::text)"
 	" ORDER BY f.hash, s.name LIMIT $3";
 
@@ -135,14 +134,6 @@ enum cairn_status cairn_postgres_totals(struct cairn_index *ix, struct cairn_ind
 		status = walk_sum(pg, WALK_UNREFERENCED, &out->n_unreferenced, &out->unreferenced_bytes);
 	pg->silence_ms = CAIRN_PG_SILENCE_MS;
 	return status;
-}
-
-enum cairn_status cairn_postgres_last_xorb(struct cairn_index *ix, int64_t *id)
-{
-	*id = 0;
-	PG_READ(ix, reader, r, WALK_LAST_XORB, NULL);
-	*id = cairn_pg_get_int8(r, 0, 0);
-	return CAIRN_OK;
 }
 
 /* --- files as owners have them ------------------------------------------------------------------------------------ */

@@ -21,10 +21,6 @@ extern const struct cairn_statement CAIRN_READ_XORB_BY_ID, CAIRN_READ_LIST_BY_ID
 
 /* Parts of statements about files as their owners have them. */
 #define CAIRN_OWNER_ID "(SELECT id FROM scope WHERE name = ?1)"
-/** The name of scope s for operators, if it is a repository of the hub. */
-#define CAIRN_OWNER_SHOWN                                                                                              \
-	"(SELECT " CAIRN_REPO_SHOWN " FROM repo r CROSS JOIN account a ON a.id ="                                      \
-	" r.account WHERE s.name GLOB 'hub/*' AND r.id = CAST(substr(s.name, 5) AS INTEGER))"
 /** The claim of owner o, unless it is false. */
 #define CAIRN_OWNED_CLAIM "iif(o.proof > 0, o.sha256, x'')"
 /** Is row o the owner's best claim on the file? */
@@ -33,7 +29,7 @@ extern const struct cairn_statement CAIRN_READ_XORB_BY_ID, CAIRN_READ_LIST_BY_ID
 	" AND (c.proof > o.proof OR (c.proof = o.proof AND c.sha256 < o.sha256)))"
 /** The files of all owners. */
 #define CAIRN_OWNED_BY_ALL                                                                                             \
-	"SELECT f.hash, f.size, f.at, " CAIRN_OWNED_CLAIM ", s.name, o.proof, " CAIRN_OWNER_SHOWN                      \
+	"SELECT f.hash, f.size, f.at, " CAIRN_OWNED_CLAIM ", s.name, o.proof, " CAIRN_SQLITE_SHOWN                     \
 	" FROM file f CROSS JOIN file_owner o ON o.file = f.id"                                                        \
 	" CROSS JOIN scope s ON s.id = o.scope WHERE" CAIRN_OWNED_BEST
 /** The files of owner ?1, each once. Its claims are read afterwards. */

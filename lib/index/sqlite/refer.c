@@ -26,7 +26,7 @@ static CAIRN_READS(READ_MATCH_XORB, CAIRN_OWNED
 		   " AND r.xorb = coalesce((SELECT id FROM xorb WHERE hash = ?2), -1)) ORDER BY f.hash LIMIT ?3");
 static CAIRN_READS(READ_ANY_MATCH_FILE, CAIRN_OWNED_BY_ALL " AND f.hash = ?2 ORDER BY s.name LIMIT ?3");
 static CAIRN_READS(READ_ANY_MATCH_SHA256,
-		   "SELECT f.hash, f.size, f.at, o.sha256, s.name, o.proof, " CAIRN_OWNER_SHOWN " FROM scope s"
+		   "SELECT f.hash, f.size, f.at, o.sha256, s.name, o.proof, " CAIRN_SQLITE_SHOWN " FROM scope s"
 		   " CROSS JOIN file_owner o INDEXED BY file_owner_claim ON o.scope = s.id CROSS JOIN file f"
 		   " ON f.id = o.file WHERE o.sha256 = ?2 AND o.proof > 0 ORDER BY f.hash, s.name LIMIT ?3");
 static CAIRN_READS(READ_ANY_MATCH_XORB, CAIRN_OWNED_BY_ALL " AND f.id IN (SELECT r.file FROM reference r"

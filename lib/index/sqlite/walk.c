@@ -183,14 +183,6 @@ enum cairn_status cairn_sqlite_totals(struct cairn_index *ix, struct cairn_index
 	return status;
 }
 
-enum cairn_status cairn_sqlite_last_xorb(struct cairn_index *ix, int64_t *id)
-{
-	*id = 0;
-	CLEANUP(cairn_pool_givep) struct cairn_reader *r = NULL;
-	enum cairn_status status = cairn_sqlite_take(ix, &r);
-	return status == CAIRN_OK ? cairn_sql_ask(r->db, "SELECT coalesce(max(id), 0) FROM xorb", id) : status;
-}
-
 /* --- files as owners have them ------------------------------------------------------------------------------------ */
 
 static bool walk_owned(sqlite3_stmt *row, struct cairn_index_owned *out)
