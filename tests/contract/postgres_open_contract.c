@@ -60,6 +60,7 @@ START_TEST(an_older_one_is_brought_forward)
 	(void)pgfx_sql("CREATE INDEX file_owner_claim ON file_owner(scope, sha256, file)");
 	(void)pgfx_sql("DROP INDEX api_key_account");
 	(void)pgfx_sql("ALTER TABLE api_key DROP COLUMN parent");
+	(void)pgfx_sql("ALTER TABLE telemetry DROP COLUMN who");
 	(void)pgfx_sql("UPDATE cluster SET version = 1");
 	assert_refused("index.older");
 	ck_assert_int_eq(cairn_index_migrate(fx_url(pg.folder.path).text, NULL, &from, &to), CAIRN_OK);
