@@ -132,3 +132,46 @@ void html(struct cairn_buf *b, const char *format, ...)
 	}
 	va_end(args);
 }
+
+const char *html_root(const char *base)
+{
+	const char *host = strstr(base, "://");
+	const char *path = host ? strchr(host + 3, '/') : NULL;
+	return path ? path : "";
+}
+
+/* Does a local address follow the equals sign of an attribute? Two slashes begin the name of a host. */
+static bool html_is_address(const char *start, const char *quote)
+{
+	static const char *const NAMES[] = {" href=", " src=", " action=", " formaction="};
+	size_t before = (size_t)(quote - start);
+	for (size_t i = 0; i < sizeof(NAMES) / sizeof(NAMES[0]); i++) {
+		size_t len = strlen(NAMES[i]);
+		if (before >= len && memcmp(quote - len, NAMES[i], len) == 0)
+			return quote[1] == '/' && quote[2] != '/';
+	}
+	return false;
+}
+
+void html_move(struct cairn_buf *b, const char *base)
+{
+	const char *root = html_root(base);
+	if (!root[0] || b->status != CAIRN_OK)
+		return;
+	struct cairn_buf out = cairn_buf_init(b->max);
+	cairn_buf_add(b, "", 1); /* so that a search ends */
+	const char *start = (const char *)b->bytes, *from = start;
+	for (const char *quote = start; b->status == CAIRN_OK && (quote = strchr(quote, '"')); quote++) {
+		if (!html_is_address(start, quote))
+			continue;
+		cairn_buf_add(&out, from, (size_t)(quote + 1 - from));
+		html_text(&out, root);
+		from = quote + 1;
+	}
+	if (b->status == CAIRN_OK)
+		cairn_buf_add(&out, from, b->len - 1 - (size_t)(from - start));
+	else
+		out.status = b->status;
+	cairn_buf_fini(b);
+	*b = out;
+}

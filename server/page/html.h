@@ -29,4 +29,11 @@ void html_name(struct cairn_buf *b, const char *name);
 /** Appends a path percent-encoded for a URL: all bytes but unreserved ones and "/". */
 void html_path(struct cairn_buf *b, const char *path);
 
+/** Returns the path of a base address ("/hub" of "https://host/hub"); "" if it has none. */
+const char *html_root(const char *base);
+
+/** Puts the path of a base address before each local address in finished markup: of links, images, scripts and forms.
+ *  Text has no such attribute, because its quotes are escaped. */
+void html_move(struct cairn_buf *b, const char *base);
+
 #endif

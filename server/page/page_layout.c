@@ -96,6 +96,7 @@ static void layout_end(struct cairn_buf *b)
 void page_end(struct page *page)
 {
 	layout_end(page_out(page));
+	html_move(page_out(page), page->hub.base);
 }
 
 void page_put_error(struct cairn_buf *b, unsigned code, const char *title, const char *text)

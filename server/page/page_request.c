@@ -46,7 +46,14 @@ static void page_reply_away(struct http_request *req, struct page *page, const c
 {
 	page_add_headers(req, page);
 	http_reply_header(req, "Cache-Control", "no-store");
-	http_reply_header(req, "Location", where);
+	CLEANUP(cairn_buf_fini) struct cairn_buf location = cairn_buf_init(PAGE_ERROR_BYTES_MAX);
+	cairn_buf_printf(&location, "%s%s", where[0] == '/' ? html_root(page->hub.base) : "", where);
+	cairn_buf_add(&location, "", 1);
+	if (location.status != CAIRN_OK) {
+		http_reply_status(req, location.status, NULL);
+		return;
+	}
+	http_reply_header(req, "Location", (const char *)location.bytes);
 	http_reply_empty(req, 303, UINT64_MAX);
 }
 
@@ -71,7 +78,10 @@ static const char *page_failure_title(unsigned code)
 bool page_reply_error(struct http_request *req, unsigned code, const char *message)
 {
 	struct cairn_buf b = cairn_buf_init(PAGE_ERROR_BYTES_MAX);
+	char base[HUB_BASE_BYTES];
 	page_put_error(&b, code, page_failure_title(code), code == 404 ? PAGE_NOTHING : message);
+	http_base_url(req, base, sizeof(base));
+	html_move(&b, base);
 	if (b.status != CAIRN_OK) {
 		cairn_buf_fini(&b);
 		return false;

@@ -1,5 +1,6 @@
 """Pages, as a browser without scripts asks for them: who sees what, what forms change, and what does not come through."""
 
+import json
 import re
 
 import cairn
@@ -303,8 +304,10 @@ def test_refused_before_a_page(people):
 
 def forms():
     """Of the code: where each form of a page is sent to."""
+    kinds = re.findall(r'ROW\("([^"]+)" rest', (cairn.ROOT / "server/ask/hub_repo.h").read_text())
     code = "".join(path.read_text() for path in sorted((cairn.ROOT / "server/page").glob("page_*.c")))
-    patterns = set(re.findall(r'\{\.method = "POST",\s*\.pattern = "([^"]+)"', code))
+    patterns = set(re.findall(r'^\t[A-Z]+_FORM\(\s*"([^"]+)"', code, re.M))
+    patterns |= {kind + rest for rest in re.findall(r'HUB_EACH_KIND\([A-Z]+_FORM,\s*"([^"]+)"', code) for kind in kinds}
     return sorted(re.sub(r"\{(\w+)[%*]?}", lambda found: FILLED[found[1]], pattern) for pattern in patterns)
 
 
@@ -416,7 +419,7 @@ def test_a_key_goes_with_the_one_it_was_made_with(people, enter):
     ann = enter("ann")
 
     def more(visitor):
-        return re.search(rb"hf_cairn_[\w-]{43}", visitor.send("/settings/keys", name="more", may="write").body)[0].decode()
+        return re.search(rb"hf_[A-Za-z0-9]{49}", visitor.send("/settings/keys", name="more", may="write").body)[0].decode()
 
     first = more(ann)
     child = more(Visitor(people.server).sign_in(first))
@@ -489,3 +492,26 @@ def test_weight(people, enter):
         assets += len(reply.body)
     for path in ("/", "/buckets/ann/data", "/buckets/ann/data/settings", "/settings/keys", "/new", "/team"):
         assert assets + len(ann.get(path).body) < 60_000 + (40_000 if path == "/buckets/ann/data" else 0), path
+
+
+# --- below a path -----------------------------------------------------------------------------------------------------
+
+
+def test_behind_a_proxy_that_cuts_a_path(start, issuer, tmp_path):
+    """All that a page leads to lies below the path of public_url, and so does where a form leads."""
+    base = "https://example.org/hub"
+    people = people_of(start, issuer, tmp_path, public_url=base)
+    ann = Visitor(people.server)
+    reply = ann.send("/login", key=people.keys["ann"], next="/new")
+    assert (reply.status, reply.headers["Location"]) == (303, "/hub/new")
+    assert people.ask("POST", "/api/repos/create", body={"name": "one"}).json()["url"] == f"{base}/ann/one"
+    readme = {"key": "file", "value": {"path": "README.md", "content": "[a](x.md) ![i](/i.png) `href=\"/x`", "encoding": "utf-8"}}
+    lines = b"\n".join(json.dumps(line).encode() for line in ({"key": "header", "value": {"summary": "s"}}, readme))
+    assert people.ask("POST", "/api/models/ann/one/commit/main", body=lines).json()["commitUrl"].startswith(base)
+    for path in ("/", "/ann/one", "/ann/one/tree/main", "/ann/one/settings", "/settings/keys", "/none/none", "/a/b/c"):
+        page = ann.get(path)
+        places = [e.get(name) for e in parsed(page, "/hub").iter() for name in ("href", "src", "action") if e.get(name)]
+        local = [p for p in places if p.startswith("/")]
+        assert len(local) > 3 and all(p.startswith("/hub/") and not p.startswith("/hub/hub/") for p in local), (path, local)
+        for asset in {p for p in local if p.startswith("/hub/assets/")}:
+            assert people.server.get(asset.removeprefix("/hub")).status == 200, asset

@@ -44,7 +44,7 @@ class Visitor:
         return self
 
 
-def parsed(reply):
+def parsed(reply, root=""):
     """The tree of a page that is valid HTML, and safe."""
     assert reply.headers["Content-Type"] == "text/html; charset=utf-8", reply
     policy = reply.headers["Content-Security-Policy"]
@@ -53,7 +53,7 @@ def parsed(reply):
     parser = html5lib.HTMLParser(strict=True, namespaceHTMLElements=False)
     tree = parser.parse(reply.body.decode())
     scripts = [s.get("src") for s in tree.iter("script")]
-    assert len(scripts) == 1 and scripts[0].startswith("/assets/"), scripts
+    assert len(scripts) == 1 and scripts[0].startswith(f"{root}/assets/"), scripts
     for node in tree.iter():
         wrong = [a for a in node.attrib if a.startswith("on") or a == "style"]
         assert not wrong, (node.tag, wrong)

@@ -72,6 +72,29 @@ START_TEST(escapes_paths)
 }
 END_TEST
 
+START_TEST(moves_local_addresses)
+{
+	struct cairn_buf b = cairn_buf_init(4096);
+	html(&b,
+	     "<a href=\"/a/b\">%s</a><img alt=\"x\" src=\"/i\"><form action=\"/\"><a href=\"//h/x\"><a href=\"https://h/\">"
+	     "<a href=\"#x\"><p title=\"/t\">",
+	     " href=\"/text");
+	html_move(&b, "https://host:1/hub");
+	ck_assert_str_eq(
+		text_of(&b),
+		"<a href=\"/hub/a/b\"> href=&quot;/text</a><img alt=\"x\" src=\"/hub/i\"><form action=\"/hub/\">"
+		"<a href=\"//h/x\"><a href=\"https://h/\"><a href=\"#x\"><p title=\"/t\">");
+	html(&b, "<a href=\"/\"><a href=\"/\">");
+	html_move(&b, "https://host");
+	ck_assert_str_eq(text_of(&b), "<a href=\"/\"><a href=\"/\">");
+	b.max = 32;
+	html(&b, "<a href=\"/\"><a href=\"/\">");
+	html_move(&b, "https://host/longer/than/fits");
+	ck_assert_int_eq(b.status, CAIRN_E_LIMIT);
+	cairn_buf_fini(&b);
+}
+END_TEST
+
 START_TEST(stops_at_the_maximum)
 {
 	struct cairn_buf b = cairn_buf_init(8);
@@ -88,6 +111,7 @@ int main(void)
 	tcase_add_loop_test(c, escapes_text, 0, sizeof(TEXTS) / sizeof(TEXTS[0]));
 	tcase_add_test(c, writes_values);
 	tcase_add_test(c, escapes_paths);
+	tcase_add_test(c, moves_local_addresses);
 	tcase_add_test(c, stops_at_the_maximum);
 	suite_add_tcase(s, c);
 	SRunner *r = srunner_create(s);
