@@ -188,6 +188,7 @@ void *hub_call_new(struct http_request *req, size_t bytes, void (*run)(struct hu
 	if (!call)
 		return NULL;
 	const char *header = http_header(req, "Authorization");
+	call->job.for_reply = http_method(req) != HTTP_OTHER;
 	call->run = run;
 	call->show = show;
 	http_sender(req, &call->sender);

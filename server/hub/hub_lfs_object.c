@@ -276,6 +276,7 @@ static void object_get(struct http_request *req)
 	if (!o)
 		return;
 	const char *if_range = http_header(req, "If-Range");
+	o->job.for_reply = true;
 	o->grant = grant;
 	o->etag[0] = '"';
 	cairn_hex_text(o->etag + 1, grant.sha256, sizeof(grant.sha256));

@@ -183,10 +183,7 @@ static struct page *page_new(struct http_request *req, size_t bytes, void (*buil
 
 void *page_get_new(struct http_request *req, size_t bytes, void (*build)(struct page *page))
 {
-	struct page *page = page_new(req, bytes, build);
-	if (page)
-		page->hub.call.job.for_reply = true;
-	return page;
+	return page_new(req, bytes, build);
 }
 
 void *page_post_new(struct http_request *req, size_t bytes, void (*build)(struct page *page))

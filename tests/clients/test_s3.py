@@ -594,6 +594,20 @@ class SlowEngine:
         self.listening.close()
 
 
+def objects_of(server, n):
+    """The addresses of objects of Git LFS."""
+    assert server.post("/api/repos/create", b'{"name":"one"}').status == 200
+    bodies = [random.Random(i).randbytes(100_000) for i in range(n)]
+    objects = [{"oid": hashlib.sha256(body).hexdigest(), "size": len(body)} for body in bodies]
+    places = []
+    for operation in ("upload", "download"):
+        reply = server.post("/operator/one.git/info/lfs/objects/batch", json.dumps({"operation": operation, "objects": objects}).encode())
+        places = [one["actions"][operation]["href"].removeprefix(server.url) for one in reply.json()["objects"]]
+        if operation == "upload":
+            assert {server.request("PUT", place, body=body).status for place, body in zip(places, bodies, strict=True)} == {200}
+    return places
+
+
 def test_engine_is_slow(tmp_path, begin):
     """Who has waited 4 s for a worker is told to come again; nobody waits for all those before."""
     with contextlib.closing(SlowEngine()) as engine:
@@ -601,11 +615,16 @@ def test_engine_is_slow(tmp_path, begin):
         book, files = ledger.Ledger(), [ledger.new_file(90 + i) for i in range(12)]
         assert [book.upload(server, file).status for file in files] == [200] * len(files)
         addresses = [address_of(server, file) for file in files]
+        places = objects_of(server, len(files))
         engine.slow = True
         with concurrent.futures.ThreadPoolExecutor(len(files)) as pool:
             replies = list(pool.map(lambda address: server.get(address[0], headers=address[1]), addresses))
+            objects = list(pool.map(lambda place: server.get(place), places))
         refused = [reply for reply in replies if reply.status == 503]
         assert 0 < len(refused) < len(files), [reply.status for reply in replies]
+        late = [reply for reply in objects if reply.status == 503]
+        assert 0 < len(late) < len(objects), [reply.status for reply in objects]
+        assert all(b"workers.slow" in reply.body and int(reply.headers["Retry-After"]) > 0 for reply in late)
         for reply in refused:
             assert int(reply.headers["Retry-After"]) > 0
             cairn.is_error(reply, 503, "workers.slow")
