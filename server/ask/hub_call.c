@@ -69,8 +69,10 @@ static void browser_read(const struct http_request *req, struct hub_browser *out
 /* Writes the text by which a browser is known in struct api_keys: a session has no colon. */
 static void browser_name(const struct hub_browser *browser, char out[static sizeof(struct hub_browser)])
 {
-	(void)snprintf(out, sizeof(*browser), "%s%s", browser->user[0] ? "user:" : "",
-		       browser->user[0] ? browser->user : browser->session);
+	if (browser->user[0])
+		(void)snprintf(out, sizeof(*browser), "user:%s", browser->user);
+	else
+		memcpy(out, browser->session, sizeof(browser->session)); /* without a browser, too: an empty text */
 }
 
 void hub_call_recognise(void *ctx, const struct http_request *req, struct auth_identity *out)
