@@ -117,11 +117,14 @@ static const struct http_unknown *left_out_unknown(const char *path)
 
 const struct http_family HUB_FAMILY = {.unknown = left_out_unknown, .errors = HTTP_ERRORS_HUB};
 
-#define LEFT_OUT_POST(path, reply)                                                                                     \
+#define LEFT_OUT_BODY(verb, path, reply)                                                                               \
 	{                                                                                                              \
-		.method = "POST", .pattern = (path), .name = "left-out", .errors = HTTP_ERRORS_HUB,                    \
+		.method = (verb), .pattern = (path), .name = "left-out", .errors = HTTP_ERRORS_HUB,                    \
 		.body_max = LEFT_OUT_BODY_BYTES_MAX, .body = left_out_body, .done = (reply)                            \
 	}
+#define LEFT_OUT_POST(path, reply)   LEFT_OUT_BODY("POST", path, reply)
+#define LEFT_OUT_PUT(path, reply)    LEFT_OUT_BODY("PUT", path, reply)
+#define LEFT_OUT_DELETE(path, reply) LEFT_OUT_BODY("DELETE", path, reply)
 
 const struct http_route ROUTES_LEFT_OUT[] = {
 	LEFT_OUT_POST("/api/{type}/{namespace}/{name}/like", left_out_likes),
@@ -135,6 +138,21 @@ const struct http_route ROUTES_LEFT_OUT[] = {
 	HUB_GET("/api/jobs/{namespace}", "left-out", left_out_jobs, NULL),
 	LEFT_OUT_POST("/api/jobs/{namespace}", left_out_jobs),
 	HUB_GET("/api/spaces/{namespace}/{name}/runtime", "left-out", left_out_runtime, NULL),
+	LEFT_OUT_POST("/api/spaces/{namespace}/{name}/restart", left_out_runtime),
+	LEFT_OUT_POST("/api/spaces/{namespace}/{name}/pause", left_out_runtime),
+	LEFT_OUT_POST("/api/spaces/{namespace}/{name}/hardware", left_out_runtime),
+	LEFT_OUT_POST("/api/spaces/{namespace}/{name}/sleeptime", left_out_runtime),
+	LEFT_OUT_POST("/api/spaces/{namespace}/{name}/dev-mode", left_out_runtime),
+	HUB_GET("/api/spaces/{namespace}/{name}/secrets", "left-out", left_out_runtime, NULL),
+	LEFT_OUT_POST("/api/spaces/{namespace}/{name}/secrets", left_out_runtime),
+	LEFT_OUT_DELETE("/api/spaces/{namespace}/{name}/secrets", left_out_runtime),
+	HUB_GET("/api/spaces/{namespace}/{name}/variables", "left-out", left_out_runtime, NULL),
+	LEFT_OUT_POST("/api/spaces/{namespace}/{name}/variables", left_out_runtime),
+	LEFT_OUT_DELETE("/api/spaces/{namespace}/{name}/variables", left_out_runtime),
+	LEFT_OUT_PUT("/api/spaces/{namespace}/{name}/volumes", left_out_runtime),
+	LEFT_OUT_DELETE("/api/spaces/{namespace}/{name}/volumes", left_out_runtime),
+	HUB_GET("/api/spaces/{namespace}/{name}/logs/{kind}", "left-out", left_out_runtime, NULL),
+	HUB_GET("/api/{type}/{namespace}/{name}/likers", "left-out", left_out_likes, NULL),
 	HUB_GET("/api/buckets/{namespace}/{name}/events", "left-out", left_out_events, NULL),
 	HUB_GET("/api/papers/{id}", "left-out", left_out_papers, NULL),
 	HUB_GET("/api/daily_papers", "left-out", left_out_papers, NULL),

@@ -126,7 +126,7 @@ def parameters():
     return found
 
 
-PATH_VALUES = {"prefix": "default", "id": "1", "repo": "1", "account": "alice", "type": "models", "namespace": "alice", "name": "one", "revision": "main", "path": "f", "branch": "x", "place": "main/f", "number": "1"}
+PATH_VALUES = {"kind": "run", "prefix": "default", "id": "1", "repo": "1", "account": "alice", "type": "models", "namespace": "alice", "name": "one", "revision": "main", "path": "f", "branch": "x", "place": "main/f", "number": "1"}
 # Each value of a parameter is tried, with the others at their first one. A parameter of the document that is not here fails the test.
 VALUES = {
     "file_id": lambda h: [xet.text(h), f"{xet.text(h)}&file_id={xet.text(BOBS_FILE.hash())}", "x"],
@@ -210,6 +210,14 @@ BODIES = {
         b'{"key":"header","value":{"summary":"s","commitId":"%s"}}\n{"key":"file","value":{"path":"z","content":""}}' % (b"ab" * 20),
     ],
     "/api/{type}/{namespace}/{name}/like": [b""],
+    "/api/spaces/{namespace}/{name}/restart": [b"{}"],
+    "/api/spaces/{namespace}/{name}/pause": [b"{}"],
+    "/api/spaces/{namespace}/{name}/hardware": [b"{}"],
+    "/api/spaces/{namespace}/{name}/sleeptime": [b"{}"],
+    "/api/spaces/{namespace}/{name}/dev-mode": [b"{}"],
+    "/api/spaces/{namespace}/{name}/secrets": [b"{}"],
+    "/api/spaces/{namespace}/{name}/variables": [b"{}"],
+    "/api/spaces/{namespace}/{name}/volumes": [b"{}"],
     "/api/{type}/{namespace}/{name}/discussions": [b'{"title":"t","pullRequest":true}', b'{"title":"t"}', b"{}"],
     "/api/{type}/{namespace}/{name}/discussions/{number}/merge": [b"{}"],
     "/api/{type}/{namespace}/{name}/discussions/{number}/status": [b'{"status":"closed"}', b"{}"],

@@ -724,9 +724,19 @@ def test_readmes_are_judged(people):
 def test_what_is_left_out_is_said(people):
     for method, path in (("GET", "/api/collections"), ("POST", "/api/models/ann/one/like"), ("GET", "/api/spaces/ann/one/runtime"), ("GET", "/api/settings/webhooks"),
                          ("GET", "/api/jobs/ann"), ("GET", "/api/papers/1234.5678"), ("POST", "/api/models/ann/one/discussions/1/comment"), ("GET", "/api/buckets/ann/one/events?since=1"),
-                         ("GET", "/api/daily_papers?limit=50"), ("GET", "/api/spaces/hardware")):  # fmt: skip
-        reply = people.ask(method, path, body=b"{}" if method == "POST" else None)
+                         ("GET", "/api/daily_papers?limit=50"), ("GET", "/api/spaces/hardware"), ("POST", "/api/spaces/ann/one/restart"), ("DELETE", "/api/spaces/ann/one/secrets"),
+                         ("PUT", "/api/spaces/ann/one/volumes"), ("GET", "/api/spaces/ann/one/logs/run"), ("GET", "/api/models/ann/one/likers")):  # fmt: skip
+        reply = people.ask(method, path, body=b"{}" if method != "GET" else None)
         assert reply.headers["X-Error-Code"] == "NotImplemented" and cairn.is_hub_error(reply, 501, "hub.left_out"), path
+
+
+def test_the_library_says_what_is_left_out(people):
+    api = people.api()
+    for call in (api.restart_space, api.pause_space, api.get_space_variables, api.get_space_runtime, api.unlike):
+        with pytest.raises(HfHubHTTPError, match="Nothing is run here|Likes are not kept here"):
+            call("ann/one")
+    with pytest.raises(HfHubHTTPError, match="Nothing is run here"):
+        api.add_space_secret("ann/one", "KEY", "value")
 
 
 def test_an_address_without_a_route_is_refused_as_the_hub_refuses(people):
