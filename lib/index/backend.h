@@ -76,8 +76,6 @@
 	BOTH(look_at_shard)                                                                                            \
 	BOTH(each_xorb)                                                                                                \
 	BOTH(each_file)                                                                                                \
-	BOTH(each_owned)                                                                                               \
-	BOTH(each_match)                                                                                               \
 	BOTH(each_place)                                                                                               \
 	PG(withdrawn)                                                                                                  \
 	PG(clock_is_off)                                                                                               \

@@ -145,22 +145,6 @@ enum cairn_status cairn_index_each_file(struct cairn_index *ix, int64_t from_id,
 	return ix->backend->each_file(ix, from_id, limit, with_terms, visit, ctx, next_id);
 }
 
-enum cairn_status cairn_index_each_owned(struct cairn_index *ix, const char *owner,
-					 const struct cairn_index_owned_after *after, uint32_t limit,
-					 void (*visit)(void *ctx, const struct cairn_index_owned *file), void *ctx,
-					 bool *more)
-{
-	return ix->backend->each_owned(ix, owner, after, limit, visit, ctx, more);
-}
-
-enum cairn_status cairn_index_each_match(struct cairn_index *ix, const char *owner, enum cairn_index_match match,
-					 const uint8_t name[static CAIRN_HASH_BYTES], uint32_t limit,
-					 void (*visit)(void *ctx, const struct cairn_index_owned *file), void *ctx,
-					 bool *more)
-{
-	return ix->backend->each_match(ix, owner, match, name, limit, visit, ctx, more);
-}
-
 enum cairn_status cairn_index_each_place(struct cairn_index *ix, const struct cairn_hash *chunk, uint32_t limit,
 					 void (*visit)(void *ctx, const struct cairn_index_place *place), void *ctx,
 					 bool *more)

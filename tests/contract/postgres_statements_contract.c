@@ -7,6 +7,7 @@
 #include "index/operate.h"
 #include "index/proof.h"
 #include "index/quota.h"
+#include "index/refer.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -142,6 +143,11 @@ static void no_lie(void *ctx, const struct cairn_index_lie *lie)
 	(void)ctx, (void)lie;
 }
 
+static void no_owned(void *ctx, const struct cairn_index_owned *file)
+{
+	(void)ctx, (void)file;
+}
+
 static void read_accounts(void)
 {
 	struct cairn_index_account account;
@@ -158,6 +164,8 @@ static void read_accounts(void)
 
 static void read_repos(void)
 {
+	struct cairn_index_owned_after start = {.hash = NULL};
+	struct cairn_hash name = fx_hash("file", 1);
 	struct cairn_index_repo repo;
 	struct cairn_index_repo_list list = {.limit = 9, .all = true};
 	struct cairn_index_quota quota;
@@ -175,6 +183,12 @@ static void read_repos(void)
 	TAKES(1, cairn_index_commit_by_id(pg.ix, head.id, &found));
 	TAKES(1, cairn_index_each_object(pg.ix, bucket, "", "", no_object, NULL));
 	TAKES(1, cairn_index_each_owner(pg.ix, no_owner, NULL));
+	TAKES(1, cairn_index_each_owned(pg.ix, "ann", &start, 0, no_owned, NULL, &more));
+	TAKES(1, cairn_index_each_owned(pg.ix, NULL, &start, 0, no_owned, NULL, &more));
+	for (int match = 0; match < CAIRN_INDEX_MATCHES; match++) {
+		TAKES(1, cairn_index_each_match(pg.ix, "ann", match, name.b, 0, no_owned, NULL, &more));
+		TAKES(1, cairn_index_each_match(pg.ix, NULL, match, name.b, 0, no_owned, NULL, &more));
+	}
 	TAKES(1, cairn_index_each_due(pg.ix, -1, 1000, 0, no_due, NULL));
 	TAKES(1, cairn_index_each_lie(pg.ix, NULL, 0, no_lie, NULL, &more));
 	TAKES(1, cairn_index_each_commit(pg.ix, &head, 0, no_commit, NULL));

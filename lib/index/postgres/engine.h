@@ -88,21 +88,6 @@ CAIRN_MUST_USE enum cairn_status cairn_pg_list_row(const PGresult *r, int row, i
 	"(SELECT b.file, b.proof FROM (SELECT w.file, w.proof FROM file_owner w WHERE w.scope + 0 = $2"                \
 	" AND w.sha256 = u.sha256 ORDER BY w.file DESC LIMIT " CAIRN_INDEX_SAME_MAX ") b WHERE b.proof > 0"            \
 	" ORDER BY b.proof DESC, b.file DESC LIMIT 1)"
-/* The best claim of an owner (o), unless it is false. */
-#define CAIRN_PG_WORD "CASE WHEN o.proof > 0 THEN o.sha256 ELSE '' END"
-#define CAIRN_PG_BEST                                                                                                  \
-	"(SELECT true FROM file_owner c WHERE c.file = o.file AND c.scope = o.scope AND (c.proof > o.proof"            \
-	" OR (c.proof = o.proof AND c.sha256 < o.sha256)) LIMIT 1) IS NULL"
-/* The owners of file f, each with its best claim. Always looked up after the file, whatever the planner estimates. */
-#define CAIRN_PG_OWNERS                                                                                                \
-	" CROSS JOIN LATERAL (SELECT * FROM file_owner o WHERE o.file = f.id AND " CAIRN_PG_BEST " OFFSET 0) o"        \
-	" CROSS JOIN LATERAL (SELECT id, name FROM scope WHERE id = o.scope LIMIT 1) s"
-/** Visits rows of files as owners have them: hash, size, at, SHA-256, owner, belief; in a list of all owners also the
- * shown name.
- * @param page  rows to visit; further rows set `more` */
-enum cairn_status cairn_pg_visit_owned(const PGresult *r, int page,
-				       void (*visit)(void *ctx, const struct cairn_index_owned *file), void *ctx,
-				       bool *more);
 
 /* The engine's functions for the calls of index/backend.h. */
 #define POSTGRES_HAS(name) cairn_engine_##name cairn_postgres_##name;

@@ -4,7 +4,6 @@
 #include "index/rows.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 static const char WALK_XORBS[] = "SELECT " CAIRN_PG_XORB " FROM xorb x WHERE x.id > $1 ORDER BY x.id LIMIT $2";
 static const char WALK_FILES[] = "SELECT hash, size, terms, id FROM file WHERE id > $1 ORDER BY id LIMIT $2";
@@ -18,15 +17,6 @@ static const char WALK_RETIRED[] =
 	"SELECT count(*), coalesce(sum(stored), 0)::bigint FROM xorb WHERE retired IS NOT NULL";
 static const char WALK_UNREFERENCED[] = "SELECT count(*), coalesce(sum(stored), 0)::bigint FROM xorb x"
 					" WHERE NOT EXISTS(SELECT 1 FROM reference r WHERE r.xorb = x.id)";
-static const char WALK_OWNED[] =
-	"SELECT f.hash, f.size, f.at, " CAIRN_PG_WORD
-	", $1::text, o.proof FROM (SELECT DISTINCT ON (file) file, sha256,"
-	" proof FROM file_owner WHERE scope + 0 = (SELECT id FROM scope WHERE name = $1)"
-	" ORDER BY file, proof DESC, sha256) o JOIN file f ON f.id = o.file WHERE f.hash > $2 ORDER BY f.hash LIMIT $3";
-static const char WALK_OWNED_BY_ALL[] =
-	"SELECT f.hash, f.size, f.at, " CAIRN_PG_WORD ", s.name, o.proof, " CAIRN_POSTGRES_SHOWN
-	" FROM file f" CAIRN_PG_OWNERS " WHERE f.hash >= $2 AND (f.hash > $2 OR s.name > $1::text)"
-	" ORDER BY f.hash, s.name LIMIT $3";
 
 int cairn_pg_page(struct cairn_pg_args *args, uint32_t limit)
 {
@@ -134,59 +124,4 @@ enum cairn_status cairn_postgres_totals(struct cairn_index *ix, struct cairn_ind
 		status = walk_sum(pg, WALK_UNREFERENCED, &out->n_unreferenced, &out->unreferenced_bytes);
 	pg->silence_ms = CAIRN_PG_SILENCE_MS;
 	return status;
-}
-
-/* --- files as owners have them ------------------------------------------------------------------------------------ */
-
-/* @param owner  buffer for a name */
-static bool walk_owned(const PGresult *r, int row, char owner[static CAIRN_INDEX_SCOPE_TEXT_MAX + 1],
-		       struct cairn_index_owned *out)
-{
-	struct cairn_hash sha256;
-	*out = (struct cairn_index_owned){
-		.size_bytes = (uint64_t)cairn_pg_get_int8(r, row, 1),
-		.at_unix_s = cairn_pg_get_int8(r, row, 2),
-		.has_sha256 = PQgetlength(r, row, 3) > 0,
-		.owner = owner,
-		.belief = (enum cairn_index_belief)cairn_pg_get_int8(r, row, 5),
-		.shown = PQnfields(r) > 6 && !PQgetisnull(r, row, 6) ? PQgetvalue(r, row, 6) : NULL,
-	};
-	if (out->has_sha256 && !cairn_pg_get_hash(r, row, 3, &sha256))
-		return false;
-	if (out->has_sha256)
-		memcpy(out->sha256, sha256.b, sizeof(out->sha256));
-	return cairn_pg_get_text(r, row, 4, owner, CAIRN_INDEX_SCOPE_TEXT_MAX + 1) &&
-	       cairn_pg_get_hash(r, row, 0, &out->hash);
-}
-
-enum cairn_status cairn_pg_visit_owned(const PGresult *r, int page,
-				       void (*visit)(void *ctx, const struct cairn_index_owned *file), void *ctx,
-				       bool *more)
-{
-	char name[CAIRN_INDEX_SCOPE_TEXT_MAX + 1];
-	struct cairn_index_owned file;
-	for (int i = 0; i < PQntuples(r) && i < page; i++) {
-		if (!walk_owned(r, i, name, &file))
-			return CAIRN_E_DAMAGED;
-		visit(ctx, &file);
-	}
-	*more = PQntuples(r) > page;
-	return CAIRN_OK;
-}
-
-enum cairn_status cairn_postgres_each_owned(struct cairn_index *ix, const char *owner,
-					    const struct cairn_index_owned_after *after, uint32_t limit,
-					    void (*visit)(void *ctx, const struct cairn_index_owned *file), void *ctx,
-					    bool *more)
-{
-	struct cairn_pg_args args = {0};
-	int page = limit == 0 || limit > CAIRN_INDEX_PAGE_MAX ? CAIRN_INDEX_PAGE_MAX : (int)limit;
-	*more = false;
-	cairn_pg_text(&args, owner ? owner : after->owner); /* NULL: no name is greater */
-	/* An empty value sorts before all hashes. */
-	cairn_pg_bytes(&args, after->hash ? (const void *)after->hash->b : "",
-		       after->hash ? sizeof(after->hash->b) : 0);
-	cairn_pg_int8(&args, (int64_t)page + 1);
-	PG_READ(ix, reader, r, owner ? WALK_OWNED : WALK_OWNED_BY_ALL, &args);
-	return cairn_pg_visit_owned(r, page, visit, ctx, more);
 }

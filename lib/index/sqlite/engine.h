@@ -52,13 +52,6 @@ CAIRN_MUST_USE enum cairn_status cairn_sqlite_file_columns(sqlite3_stmt *row, st
 /** Binds the start and the length of a page to parameters 1 and 2. @return the length, at most the maximum */
 uint32_t cairn_sqlite_page(sqlite3_stmt *stmt, int64_t from_id, uint32_t limit);
 
-/** Visits rows of files as owners have them: hash, size, at, SHA-256, owner. @param stmt  bound except for 3, the
- * limit */
-CAIRN_MUST_USE enum cairn_status cairn_sqlite_visit_owned(sqlite3_stmt *stmt, uint32_t page,
-							  void (*visit)(void *ctx,
-									const struct cairn_index_owned *file),
-							  void *ctx, bool *more);
-
 /* The engine's functions for the calls of index/backend.h. */
 #define SQLITE_HAS(name) cairn_engine_##name cairn_sqlite_##name;
 CAIRN_ENGINE_CALLS(SQLITE_HAS, SQLITE_HAS, CAIRN_ENGINE_LACKS)

@@ -19,25 +19,6 @@ extern const struct cairn_statement CAIRN_READ_XORB_BY_ID, CAIRN_READ_LIST_BY_ID
 	"x.id, x.hash, x.chunks, x.unpacked, x.stored, x.retired, x.at,"                                               \
 	" EXISTS(SELECT 1 FROM reference WHERE reference.xorb = x.id)"
 
-/* Parts of statements about files as their owners have them. */
-#define CAIRN_OWNER_ID "(SELECT id FROM scope WHERE name = ?1)"
-/** The claim of owner o, unless it is false. */
-#define CAIRN_OWNED_CLAIM "iif(o.proof > 0, o.sha256, x'')"
-/** Is row o the owner's best claim on the file? */
-#define CAIRN_OWNED_BEST                                                                                               \
-	" NOT EXISTS(SELECT 1 FROM file_owner c WHERE c.file = o.file AND c.scope = o.scope"                           \
-	" AND (c.proof > o.proof OR (c.proof = o.proof AND c.sha256 < o.sha256)))"
-/** The files of all owners. */
-#define CAIRN_OWNED_BY_ALL                                                                                             \
-	"SELECT f.hash, f.size, f.at, " CAIRN_OWNED_CLAIM ", s.name, o.proof, " CAIRN_SQLITE_SHOWN                     \
-	" FROM file f CROSS JOIN file_owner o ON o.file = f.id"                                                        \
-	" CROSS JOIN scope s ON s.id = o.scope WHERE" CAIRN_OWNED_BEST
-/** The files of owner ?1, each once. Its claims are read afterwards. */
-#define CAIRN_OWNED                                                                                                    \
-	"SELECT f.hash, f.size, f.at, " CAIRN_OWNED_CLAIM ", ?1, o.proof FROM (SELECT DISTINCT file, scope"            \
-	" FROM file_owner INDEXED BY file_owner_claim WHERE scope = " CAIRN_OWNER_ID ") u CROSS JOIN file f"           \
-	" ON f.id = u.file CROSS JOIN file_owner o ON o.file = u.file AND o.scope = u.scope WHERE" CAIRN_OWNED_BEST
-
 struct cairn_reader {
 	struct cairn_sqlite_db records; /* first; the same connection, for records */
 	sqlite3 *db;

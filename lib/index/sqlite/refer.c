@@ -1,63 +1,13 @@
-/* Finds what a hash names, and what refers to it. */
+/* Finds the places of a chunk. */
 #include "index/refer.h"
 
 #include "base/bytes.h"
 #include "index/rows.h"
 #include "index/sqlite/engine.h"
 
-#include <string.h>
-
 static uint32_t refer_limit(uint32_t limit)
 {
 	return limit == 0 || limit > CAIRN_INDEX_PAGE_MAX ? CAIRN_INDEX_PAGE_MAX : limit;
-}
-
-static CAIRN_READS(READ_MATCH_FILE,
-		   "SELECT f.hash, f.size, f.at, " CAIRN_OWNED_CLAIM ", ?1, o.proof FROM file f CROSS JOIN file_owner o"
-		   " ON o.file = f.id WHERE f.hash = ?2 AND o.scope = " CAIRN_OWNER_ID " AND" CAIRN_OWNED_BEST
-		   " LIMIT ?3");
-static CAIRN_READS(
-	READ_MATCH_SHA256,
-	"SELECT f.hash, f.size, f.at, o.sha256, ?1, o.proof FROM file_owner o CROSS JOIN file f ON f.id = o.file"
-	" WHERE o.scope = " CAIRN_OWNER_ID " AND o.sha256 = ?2 AND o.proof > 0 ORDER BY f.hash LIMIT ?3");
-/* Looks up each of the owner's files under the xorb's number, even if there is none (-1): time must not * tell. */
-static CAIRN_READS(READ_MATCH_XORB, CAIRN_OWNED
-		   " AND EXISTS(SELECT 1 FROM reference r WHERE r.file = u.file"
-		   " AND r.xorb = coalesce((SELECT id FROM xorb WHERE hash = ?2), -1)) ORDER BY f.hash LIMIT ?3");
-static CAIRN_READS(READ_ANY_MATCH_FILE, CAIRN_OWNED_BY_ALL " AND f.hash = ?2 ORDER BY s.name LIMIT ?3");
-static CAIRN_READS(READ_ANY_MATCH_SHA256,
-		   "SELECT f.hash, f.size, f.at, o.sha256, s.name, o.proof, " CAIRN_SQLITE_SHOWN " FROM scope s"
-		   " CROSS JOIN file_owner o INDEXED BY file_owner_claim ON o.scope = s.id CROSS JOIN file f"
-		   " ON f.id = o.file WHERE o.sha256 = ?2 AND o.proof > 0 ORDER BY f.hash, s.name LIMIT ?3");
-static CAIRN_READS(READ_ANY_MATCH_XORB, CAIRN_OWNED_BY_ALL " AND f.id IN (SELECT r.file FROM reference r"
-							   " WHERE r.xorb = (SELECT id FROM xorb WHERE hash = ?2))"
-							   " ORDER BY f.hash, s.name LIMIT ?3");
-
-enum cairn_status cairn_sqlite_each_match(struct cairn_index *ix, const char *owner, enum cairn_index_match match,
-					  const uint8_t name[static CAIRN_HASH_BYTES], uint32_t limit,
-					  void (*visit)(void *ctx, const struct cairn_index_owned *file), void *ctx,
-					  bool *more)
-{
-	static const struct cairn_statement *const OF_OWNER[CAIRN_INDEX_MATCHES] = {
-		[CAIRN_INDEX_MATCH_FILE] = &READ_MATCH_FILE,
-		[CAIRN_INDEX_MATCH_SHA256] = &READ_MATCH_SHA256,
-		[CAIRN_INDEX_MATCH_XORB] = &READ_MATCH_XORB,
-	};
-	static const struct cairn_statement *const OF_ALL[CAIRN_INDEX_MATCHES] = {
-		[CAIRN_INDEX_MATCH_FILE] = &READ_ANY_MATCH_FILE,
-		[CAIRN_INDEX_MATCH_SHA256] = &READ_ANY_MATCH_SHA256,
-		[CAIRN_INDEX_MATCH_XORB] = &READ_ANY_MATCH_XORB,
-	};
-	*more = false;
-	CLEANUP(cairn_pool_givep) struct cairn_reader *r = NULL;
-	enum cairn_status status = cairn_sqlite_take(ix, &r);
-	if (status != CAIRN_OK)
-		return status;
-	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = cairn_read_stmt(r, owner ? OF_OWNER[match] : OF_ALL[match]);
-	if (owner)
-		cairn_sql_bind_text(stmt, 1, owner);
-	cairn_sql_bind_blob(stmt, 2, name, 32);
-	return cairn_sqlite_visit_owned(stmt, refer_limit(limit), visit, ctx, more);
 }
 
 /* Is the chunk at the row's place? The prefix proves little. @param[out] out  except for the scope */

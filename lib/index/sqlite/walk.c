@@ -4,7 +4,6 @@
 #include "index/sqlite/engine.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 uint32_t cairn_sqlite_page(sqlite3_stmt *stmt, int64_t from_id, uint32_t limit)
 {
@@ -181,69 +180,4 @@ enum cairn_status cairn_sqlite_totals(struct cairn_index *ix, struct cairn_index
 	if (status == CAIRN_OK)
 		status = walk_sum(r, &READ_UNREFERENCED, &out->n_unreferenced, &out->unreferenced_bytes);
 	return status;
-}
-
-/* --- files as owners have them ------------------------------------------------------------------------------------ */
-
-static bool walk_owned(sqlite3_stmt *row, struct cairn_index_owned *out)
-{
-	struct cairn_hash sha256;
-	*out = (struct cairn_index_owned){
-		.size_bytes = (uint64_t)sqlite3_column_int64(row, 1),
-		.at_unix_s = sqlite3_column_int64(row, 2),
-		.has_sha256 = sqlite3_column_bytes(row, 3) > 0,
-		.owner = (const char *)sqlite3_column_text(row, 4),
-		.belief = (enum cairn_index_belief)sqlite3_column_int(row, 5),
-		.shown = sqlite3_column_count(row) > 6 ? (const char *)sqlite3_column_text(row, 6) : NULL,
-	};
-	if (out->has_sha256 && !cairn_sql_hash(row, 3, &sha256))
-		return false;
-	if (out->has_sha256)
-		memcpy(out->sha256, sha256.b, sizeof(out->sha256));
-	return out->owner && cairn_sql_hash(row, 0, &out->hash);
-}
-
-enum cairn_status cairn_sqlite_visit_owned(sqlite3_stmt *stmt, uint32_t page,
-					   void (*visit)(void *ctx, const struct cairn_index_owned *file), void *ctx,
-					   bool *more)
-{
-	sqlite3_bind_int64(stmt, 3, (int64_t)page + 1);
-	for (uint32_t n = 0;; n++) {
-		struct cairn_index_owned file;
-		bool row;
-		enum cairn_status status = cairn_sql_step(stmt, &row);
-		*more = row && n == page;
-		if (status != CAIRN_OK || !row || *more)
-			return status;
-		if (!walk_owned(stmt, &file))
-			return CAIRN_E_DAMAGED;
-		visit(ctx, &file);
-	}
-}
-
-/* Files in the order of their numbers, which is that of the table. */
-static CAIRN_READS(READ_OWNED, CAIRN_OWNED " AND f.hash > ?2 ORDER BY f.hash LIMIT ?3");
-static CAIRN_READS(READ_OWNED_BY_ALL, CAIRN_OWNED_BY_ALL " AND f.hash >= ?2 AND (f.hash > ?2 OR s.name > ?1)"
-							 " ORDER BY f.hash, s.name LIMIT ?3");
-
-enum cairn_status cairn_sqlite_each_owned(struct cairn_index *ix, const char *owner,
-					  const struct cairn_index_owned_after *after, uint32_t limit,
-					  void (*visit)(void *ctx, const struct cairn_index_owned *file), void *ctx,
-					  bool *more)
-{
-	*more = false;
-	CLEANUP(cairn_pool_givep) struct cairn_reader *r = NULL;
-	enum cairn_status status = cairn_sqlite_take(ix, &r);
-	if (status != CAIRN_OK)
-		return status;
-	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = cairn_read_stmt(r, owner ? &READ_OWNED : &READ_OWNED_BY_ALL);
-	uint32_t page = limit == 0 || limit > CAIRN_INDEX_PAGE_MAX ? CAIRN_INDEX_PAGE_MAX : limit;
-	if (owner || after->owner)
-		cairn_sql_bind_text(stmt, 1, owner ? owner : after->owner);
-	else
-		sqlite3_bind_null(stmt, 1); /* NULL: no name is greater */
-	/* An empty value sorts before all hashes. */
-	cairn_sql_bind_blob(stmt, 2, after->hash ? (const void *)after->hash->b : "",
-			    after->hash ? sizeof(after->hash->b) : 0);
-	return cairn_sqlite_visit_owned(stmt, page, visit, ctx, more);
 }
