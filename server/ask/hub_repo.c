@@ -219,6 +219,15 @@ uint32_t hub_limit(const struct http_request *req, uint32_t absent, uint32_t max
 	return limit < max ? (uint32_t)limit : max;
 }
 
+const char *hub_repo_narrows(const struct cairn_json *json)
+{
+	if (cairn_json_text_of(json, "resourceGroupId"))
+		return "this server has no resource groups: leave out resourceGroupId, and make the repository private";
+	if (cairn_json_text_of(json, "region"))
+		return "this server has no regions: leave out region; its operator knows where it keeps its bytes";
+	return NULL;
+}
+
 bool hub_says_yes(const char *value)
 {
 	return value && (strcmp(value, "1") == 0 || strcasecmp(value, "true") == 0);

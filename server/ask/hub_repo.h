@@ -65,6 +65,10 @@ bool hub_repo_find_place(struct hub_repo *r, enum cairn_hub_access need, const c
 /** Reads the query's limit: 1 to max. @param absent  if it is absent or cannot be parsed */
 uint32_t hub_limit(const struct http_request *req, uint32_t absent, uint32_t max);
 
+/** Does the body of a new repository ask for something that would narrow who may see it, or where it lies, and that is
+ *  not here? To ignore that would open more than was asked for. @return the refusal (repo.narrow); NULL: no */
+const char *hub_repo_narrows(const struct cairn_json *json);
+
 /** Does a query's value mean yes: "true", "True", "1"? */
 bool hub_says_yes(const char *value);
 

@@ -142,6 +142,8 @@ static void buckets_post_done(struct http_request *req)
 	r->says_private = buckets_take_visibility(json, &r->is_private);
 	if (r->bucket.body.in.len > 0 && !cairn_json_is_object(json))
 		buckets_refuse_body(req, "send a JSON object, such as {\"visibility\":\"private\"}, or nothing");
+	else if (hub_repo_narrows(json))
+		hub_reply_error(req, 400, NULL, "repo.narrow", hub_repo_narrows(json));
 	else
 		route_job_start(req);
 }

@@ -160,7 +160,11 @@ static void repos_make(struct hub_call *call)
 					  "model, dataset, space and kernel");
 		return;
 	}
-	const char *sdk = repos_text(r, "sdk");
+	const char *sdk = repos_text(r, "sdk"), *narrows = hub_repo_narrows(r->json);
+	if (narrows) {
+		call->status = cairn_fail(&call->diag, CAIRN_E_USAGE, "repo.narrow", CAIRN_NO_OFFSET, "%s", narrows);
+		return;
+	}
 	bool is_private = r->says_private ? r->is_private : hub_call_makes_private(call, repo->namespace);
 	struct cairn_hub_new_repo made = {.kind = repo->kind,
 					  .account = repo->namespace,

@@ -730,6 +730,14 @@ def test_what_is_left_out_is_said(people):
         assert reply.headers["X-Error-Code"] == "NotImplemented" and cairn.is_hub_error(reply, 501, "hub.left_out"), path
 
 
+def test_what_narrows_access_is_not_ignored(people):
+    for more in ({"resourceGroupId": "66670e5163145ca562cb1988"}, {"region": "eu"}):
+        for path, body in (("/api/repos/create", {"name": "one"}), ("/api/buckets/ann/one", {})):
+            assert cairn.is_hub_error(people.ask("POST", path, body=body | more), 400, "repo.narrow"), (path, more)
+    assert people.ask("GET", "/api/models/ann/one").status == 404 and people.ask("GET", "/api/buckets/ann/one").status == 404
+    assert people.ask("POST", "/api/repos/create", body={"name": "one", "resourceGroupId": None}).status == 200
+
+
 def test_the_library_says_what_is_left_out(people):
     api = people.api()
     for call in (api.restart_space, api.pause_space, api.get_space_variables, api.get_space_runtime, api.unlike):
