@@ -135,18 +135,17 @@ static void head_log_add(struct head_log *log, const char *text, size_t len)
 }
 
 /* Returns how much of a target is logged unchanged. In an absolute address, a password may come before the "@". */
-static size_t head_plain_path(const char *target, enum http_target_kind kind)
+static size_t head_plain_path(const char *target, size_t len, enum http_target_kind kind)
 {
-	size_t len = strlen(target);
 	if (kind == HTTP_TARGET_PLAIN)
 		return len;
 	return kind == HTTP_TARGET_ABSOLUTE && strchr(target, '@') ? 0 : head_plain_run(target, len);
 }
 
-void http_target_log(char *out, size_t out_len, const char *target, enum http_target_kind kind)
+void http_target_log(char *out, size_t out_len, const char *target, size_t target_len, enum http_target_kind kind)
 {
 	struct head_log log = {out, 0, out_len - 1};
-	size_t path = head_plain_path(target, kind);
+	size_t path = head_plain_path(target, target_len, kind);
 	head_log_add(&log, target, path);
 	const char *p = target + path;
 	if (*p && *p != '?')

@@ -23,7 +23,7 @@ enum http_target_kind http_target_judge(const char *target);
 
 /** Copies a target of that kind for logs, at most out_len - 1 bytes. The path ends at its first byte that is no plain
  * text ("..."). Query arguments that may be secret become "-". */
-void http_target_log(char *out, size_t out_len, const char *target, enum http_target_kind kind);
+void http_target_log(char *out, size_t out_len, const char *target, size_t target_len, enum http_target_kind kind);
 
 /** Facts of a head, gathered header by header. Borrows the values. Start from zero. */
 struct http_head {

@@ -34,7 +34,7 @@ struct http_request *http_request_new(struct http_conn *peer, const char *target
 	memcpy(req->path, target, path_len);
 	req->path[path_len] = '\0';
 	req->target_kind = kind;
-	http_target_log(req->target_log, sizeof(req->target_log), target, req->target_kind);
+	http_target_log(req->target_log, sizeof(req->target_log), target, len, kind);
 	return req;
 }
 

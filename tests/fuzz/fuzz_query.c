@@ -46,7 +46,7 @@ static void query_route(const char *method, const char *target, bool plain)
 static void query_log(const char *target, enum http_target_kind kind)
 {
 	char log[300];
-	http_target_log(log, sizeof(log), target, kind);
+	http_target_log(log, sizeof(log), target, strlen(target), kind);
 	fuzz_must(strlen(log) < sizeof(log));
 	for (const char *p = strchr(log, '?'); p; p = strpbrk(p, "?&")) {
 		p++;

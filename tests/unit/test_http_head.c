@@ -302,7 +302,7 @@ END_TEST
 
 static void log_target(char *out, size_t out_len, const char *target)
 {
-	http_target_log(out, out_len, target, http_target_judge(target));
+	http_target_log(out, out_len, target, strlen(target), http_target_judge(target));
 }
 
 static void must_log(const char *target, const char *as)
