@@ -1,5 +1,6 @@
 #include "server/ask/hub_call.h"
 
+#include "cas/service/jobs.h"
 #include "hub/repo.h"
 #include "server/api_key.h"
 #include "server/ask/hub_reply.h"
@@ -162,6 +163,15 @@ static void call_find_asker(struct hub_call *call)
 		call->status = call_identify(call, &call->asker);
 }
 
+/* Reads of the index return a status alone. All other waits of a call name themselves. */
+static void call_name_wait(struct hub_call *call)
+{
+	if (call->status == CAIRN_E_BUSY && !call->diag.rule && cairn_cas_asks_index(call->job.app->cas))
+		call->status = cairn_fail(&call->diag, CAIRN_E_BUSY, "index.silent", CAIRN_NO_OFFSET,
+					  "PostgreSQL did not answer a question about the repository or the key in "
+					  "time; try again in a few seconds");
+}
+
 static void call_work(struct route_job *job)
 {
 	struct hub_call *call = (struct hub_call *)job;
@@ -171,6 +181,7 @@ static void call_work(struct route_job *job)
 		call->run(call);
 	if (call->status == CAIRN_OK)
 		call->status = call->answer.status;
+	call_name_wait(call);
 	call_spill(call);
 }
 

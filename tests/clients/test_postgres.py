@@ -41,7 +41,9 @@ def begin(tmp_path):
     def one(name="server", **options):
         folder = tmp_path / name
         index = options.pop("index", cairn.postgres_url(folder / "data"))
-        daemon = cairn.Daemon(folder, index=index, no_hub=True, **options)
+        if not options.pop("with_hub", False):
+            options["no_hub"] = True
+        daemon = cairn.Daemon(folder, index=index, **options)
         daemons.append(daemon)
         return daemon.start()
 
@@ -158,6 +160,14 @@ def all_refused(server, file, new):
     assert cairn.is_error(server.post("/v1/gc"), 503, "index.silent")
     body = server.get("/ready").json()
     assert "index" in json.dumps(body["error"]), body
+
+
+def test_the_hub_names_what_it_waited_for(begin):
+    server = begin(with_hub=True)
+    assert server.post("/api/repos/create", b'{"name":"one"}').status == 200
+    with paused():
+        for path in ("/api/models/operator/one", "/api/models?search=one", "/operator/one/resolve/main/f"):
+            assert "PostgreSQL" in cairn.is_hub_error(server.get(path, timeout=20), 503, "index.silent")
 
 
 @pytest.mark.parametrize("fault", [paused, killed])

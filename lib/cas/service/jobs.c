@@ -7,6 +7,11 @@ bool cairn_cas_is_shared(const struct cairn_cas *cas)
 	return cairn_index_is_shared(cas->index);
 }
 
+bool cairn_cas_asks_index(const struct cairn_cas *cas)
+{
+	return cairn_index_is_remote(cas->index);
+}
+
 const char *cairn_cas_introduce(struct cairn_cas *cas, const char *who)
 {
 	return cairn_index_introduce(cas->index, who);

@@ -7,6 +7,8 @@
 
 /** Do several daemons share the index? */
 bool cairn_cas_is_shared(const struct cairn_cas *cas);
+/** Is the index on another machine, so that a read of it may fail for want of an answer? */
+bool cairn_cas_asks_index(const struct cairn_cas *cas);
 
 /** Names this daemon, so that its jobs show where they run. Call it once, before all else. @return the name shown */
 const char *cairn_cas_introduce(struct cairn_cas *cas, const char *who);
