@@ -109,6 +109,7 @@ START_TEST(a_guard_is_noted_of_what_is_not_everybodys)
 }
 END_TEST
 
+/* Until another repository gets that name. */
 START_TEST(found_by_a_name_from_before)
 {
 	int64_t one = hx_model("one"), other;
@@ -127,10 +128,13 @@ START_TEST(found_by_a_name_from_before)
 	ck_assert_int_eq(repo.id, other);
 	struct cairn_index_drop_repo drop_other = {.id = other}, drop_one = {.id = one};
 	ck_assert_int_eq(cairn_index_drop_repo(hx_index, &drop_other), CAIRN_OK);
-	ck_assert_int_eq(cairn_index_repo(hx_index, CAIRN_INDEX_MODEL, "ann", "one", &repo), CAIRN_OK);
+	ck_assert_int_eq(cairn_index_repo(hx_index, CAIRN_INDEX_MODEL, "ann", "one", &repo), CAIRN_E_NOT_FOUND);
+	move.name = "three";
+	ck_assert_int_eq(cairn_index_move_repo(hx_index, &move), CAIRN_OK);
+	ck_assert_int_eq(cairn_index_repo(hx_index, CAIRN_INDEX_MODEL, "ann", "two", &repo), CAIRN_OK);
 	ck_assert_int_eq(repo.id, one);
 	ck_assert_int_eq(cairn_index_drop_repo(hx_index, &drop_one), CAIRN_OK);
-	ck_assert_int_eq(cairn_index_repo(hx_index, CAIRN_INDEX_MODEL, "ann", "one", &repo), CAIRN_E_NOT_FOUND);
+	ck_assert_int_eq(cairn_index_repo(hx_index, CAIRN_INDEX_MODEL, "ann", "two", &repo), CAIRN_E_NOT_FOUND);
 }
 END_TEST
 
