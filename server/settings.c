@@ -139,7 +139,7 @@ const struct setting SETTINGS[] = {
 	 .help = "How long one key of dedupe answers lasts. Answers expire at the end of the following epoch."},
 	{"gc_grace", SETTING_SECONDS, "14d", 120, 1000 * DAY, AT(gc_grace_s),
 	 .help = "How long a xorb that no file needs is still offered, and then again how long it is kept before it is "
-		 "removed. At least two epochs, the life of an answer."},
+		 "removed. At least two epochs, the life of an answer; below 10.5 days clients may be refused."},
 	{"hub_upload_grace", SETTING_SECONDS, "2d", 0, 1000 * DAY, AT(hub_upload_grace_s),
 	 .help = "How long a file uploaded to a bucket is kept there while no path names it."},
 	/* jobs of the daemon */
@@ -190,7 +190,7 @@ const struct setting SETTINGS[] = {
 	{"head_timeout", SETTING_SECONDS, "15s", 1, 3600, AT(head_timeout_s),
 	 .help = "Time for a request's head to arrive, from its first byte on."},
 	{"request_timeout", SETTING_SECONDS, "15m", 1, DAY, AT(request_timeout_s),
-	 .help = "Time for a whole body to arrive."},
+	 .help = "Time for a body to arrive. It may take longer as long as 64 KiB a second came of it, on average."},
 	{"head_bytes_max", SETTING_BYTES, "32K", 4 * KIB, MIB, AT(head_bytes_max),
 	 .help = "Request line and headers of a request. Over it: 414 or 431 and close."},
 	{"rate_per_address", SETTING_COUNT, "0", 0, 1000000, AT(rate_per_address),
