@@ -54,8 +54,9 @@ const char *hub_call_cookie(bool secure);
  * pages, and routes that they link to. */
 void hub_call_take_browser(struct http_request *req, struct hub_call *call);
 
-/** For http's options: a browser that was identified lately counts for its account from the head on. */
-void hub_call_recognise(void *app, const struct http_request *req, struct auth_identity *out);
+/** For http's options: a browser that was identified lately counts for its account from the head on. @param ctx  the
+ * struct app */
+void hub_call_recognise(void *ctx, const struct http_request *req, struct auth_identity *out);
 
 /** Are new repositories of this account, or of the asker's own ("me"), private by default? On the worker. */
 bool hub_call_makes_private(const struct hub_call *call, const char *account);

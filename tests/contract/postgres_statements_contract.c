@@ -185,7 +185,8 @@ static void read_repos(void)
 	TAKES(1, cairn_index_each_owner(pg.ix, no_owner, NULL));
 	TAKES(1, cairn_index_each_owned(pg.ix, "ann", &start, 0, no_owned, NULL, &more));
 	TAKES(1, cairn_index_each_owned(pg.ix, NULL, &start, 0, no_owned, NULL, &more));
-	for (int match = 0; match < CAIRN_INDEX_MATCHES; match++) {
+	for (int i = 0; i < CAIRN_INDEX_MATCHES; i++) {
+		enum cairn_index_match match = (enum cairn_index_match)i;
 		TAKES(1, cairn_index_each_match(pg.ix, "ann", match, name.b, 0, no_owned, NULL, &more));
 		TAKES(1, cairn_index_each_match(pg.ix, NULL, match, name.b, 0, no_owned, NULL, &more));
 	}

@@ -20,7 +20,7 @@ struct cairn_statement_list cairn_reads(void)
 enum cairn_status cairn_prepare(struct cairn_prepared *out, sqlite3 *db, struct cairn_statement_list list)
 {
 	out->list = list;
-	out->stmt = calloc(list.n, sizeof(*out->stmt));
+	out->stmt = calloc(list.n, sizeof(sqlite3_stmt *));
 	if (!out->stmt)
 		return CAIRN_E_NOMEM;
 	for (size_t i = 0; i < list.n; i++) {
