@@ -29,14 +29,25 @@ static void must_refuse(unsigned code, const char *rule)
 	ck_assert_ptr_nonnull(client_header(&reply, "X-Request-Id"));
 }
 
-/* Sends a request whose refusal also closes the connection. */
+static bool is_closed_without_a_reply(int fd)
+{
+	char c;
+	return recv(fd, &c, 1, MSG_PEEK) == 0;
+}
+
+/* Sends a request whose refusal also closes the connection. Versions of the library from 1.0 on refuse some requests by
+ * themselves: with a page, or by closing the connection. */
 static void must_refuse_bytes(const char *request, size_t len, unsigned code, const char *rule)
 {
+	bool may_refuse_itself = strcmp(http_library_version(), HTTP_LIBRARY_DEBIAN_12) != 0;
 	int fd = client_connect();
 	client_send_bytes(fd, request, len);
+	if (may_refuse_itself && is_closed_without_a_reply(fd)) {
+		close(fd);
+		return;
+	}
 	client_read(fd, &reply, "POST");
-	/* Versions of the library from 1.0 on refuse some requests by themselves. */
-	if (strcmp(http_library_version(), HTTP_LIBRARY_DEBIAN_12) != 0 && strncmp(reply.body, "<html>", 6) == 0)
+	if (may_refuse_itself && strncmp(reply.body, "<html>", 6) == 0)
 		ck_assert_uint_eq(reply.code / 100, 4);
 	else
 		must_refuse(code, rule);
