@@ -27,6 +27,11 @@ enum {
 	"SELECT " CAIRN_CHAIN_COLUMNS columns " FROM entry e" joins                                                    \
 	" WHERE e.line = ?1 AND (e.folder, e.name) > (?2, ?3) ORDER BY e.folder, e.name, e.since DESC"
 
+/** Repeats the initializer of a statement, once for each line of a chain: their rows are read side by side. */
+#define CAIRN_CHAIN_EACH_LINE(...)                                                                                     \
+	__VA_ARGS__, __VA_ARGS__, __VA_ARGS__, __VA_ARGS__, __VA_ARGS__, __VA_ARGS__, __VA_ARGS__, __VA_ARGS__
+_Static_assert(CAIRN_INDEX_LINE_DEPTH_MAX == 8, "as many as there are lines");
+
 /** The lines to look up, nearest first, each with the last commit that counts. */
 struct cairn_chain {
 	unsigned n;

@@ -89,14 +89,8 @@ static enum cairn_status edit_write(void *ctx, const char *folder, const char *n
 	return status;
 }
 
-/* The same statement for each line of a chain, because their rows are read side by side. */
-#define SCAN                                                                                                           \
-	{                                                                                                              \
-		"TX_SCAN", CAIRN_CHAIN_SCAN("", "")                                                                    \
-	}
-_Static_assert(CAIRN_INDEX_LINE_DEPTH_MAX == 8, "as many scans as lines");
 static const struct cairn_statement TX_SCAN[] CAIRN_OF_WRITES = {
-	SCAN, SCAN, SCAN, SCAN, SCAN, SCAN, SCAN, SCAN,
+	CAIRN_CHAIN_EACH_LINE({"TX_SCAN", CAIRN_CHAIN_SCAN("", "")}),
 };
 
 static enum cairn_status edit_scan(void *ctx, const char *folder, const char *last_folder, cairn_edit_visit *visit,

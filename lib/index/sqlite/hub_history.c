@@ -109,14 +109,8 @@ static enum cairn_status history_list_all(struct history_listing *l, const struc
 	return status;
 }
 
-/* The same statement for each line of a chain, because their rows are read side by side. */
-#define SCAN                                                                                                           \
-	{                                                                                                              \
-		"READ_SCAN", CAIRN_CHAIN_SCAN(HISTORY_COLUMNS, HISTORY_JOINS)                                          \
-	}
-_Static_assert(CAIRN_INDEX_LINE_DEPTH_MAX == 8, "as many scans as lines");
 static const struct cairn_statement READ_SCAN[] CAIRN_OF_READS = {
-	SCAN, SCAN, SCAN, SCAN, SCAN, SCAN, SCAN, SCAN,
+	CAIRN_CHAIN_EACH_LINE({"READ_SCAN", CAIRN_CHAIN_SCAN(HISTORY_COLUMNS, HISTORY_JOINS)}),
 };
 
 enum cairn_status cairn_sqlite_each_entry(struct cairn_index *ix, const struct cairn_index_commit *commit,

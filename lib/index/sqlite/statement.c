@@ -23,19 +23,16 @@ enum cairn_status cairn_prepare(struct cairn_prepared *out, sqlite3 *db, struct 
 	out->stmt = calloc(list.n, sizeof(sqlite3_stmt *));
 	if (!out->stmt)
 		return CAIRN_E_NOMEM;
-	for (size_t i = 0; i < list.n; i++) {
-		const char *text = list.first[i].text;
-		int rc = sqlite3_prepare_v3(db, text, -1, SQLITE_PREPARE_PERSISTENT, &out->stmt[i], NULL);
-		if (rc != SQLITE_OK)
-			return cairn_sql_status(db, rc);
-	}
-	return CAIRN_OK;
+	enum cairn_status status = CAIRN_OK;
+	for (size_t i = 0; i < list.n && status == CAIRN_OK; i++)
+		status = cairn_sql_prepare(db, &list.first[i].text, &out->stmt[i], 1);
+	return status;
 }
 
 void cairn_prepared_fini(struct cairn_prepared *p)
 {
-	for (size_t i = 0; p->stmt && i < p->list.n; i++)
-		(void)sqlite3_finalize(p->stmt[i]);
+	if (p->stmt)
+		cairn_sql_finalize(p->stmt, (unsigned)p->list.n);
 	free(p->stmt);
 	*p = (struct cairn_prepared){0};
 }
