@@ -13,7 +13,7 @@ enum {
 	HUB_CALL_SESSION_BYTES = 64,
 };
 
-/** What says whose a request without a key is. */
+/** What a request without a key says of its user. */
 struct hub_browser {
 	char user[HUB_CALL_USER_BYTES];       /* named by a trusted proxy; empty: none */
 	char session[HUB_CALL_SESSION_BYTES]; /* sent by a browser; empty: none */

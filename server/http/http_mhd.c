@@ -170,8 +170,9 @@ static void http_take_body(struct http_request *req, const char *bytes, size_t l
 		http_say_midway(req);
 }
 
-/* While the connection is suspended, the library would go on to the next chunk of a body without a length, if it has
- * read it already. It stops at a byte that is left over. That byte is skipped when the library passes it on again. */
+/* Leaves a byte over while the body is held. The library may have read the next chunk of a body without a length
+ * already, and would pass it on although the connection is suspended; a byte that is left over stops it. When the
+ * library passes that byte on again, http_on_body() skips it. */
 static size_t http_left_over(struct http_request *req)
 {
 	req->is_ahead = req->body_len == UINT64_MAX && atomic_load(&req->held);

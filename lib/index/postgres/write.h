@@ -89,9 +89,6 @@ CAIRN_MUST_USE enum cairn_status cairn_pg_list(struct cairn_pg_tx *tx, int64_t x
 CAIRN_MUST_USE enum cairn_status cairn_pg_keep_xorbs(struct cairn_pg_tx *tx, struct cairn_pg_array *ids,
 						     int64_t now_unix_s);
 
-/** Updates that count in the owner's row, and calls cairn_records_grow(). */
-CAIRN_MUST_USE enum cairn_status cairn_pg_count_stored(struct cairn_pg_tx *tx, int64_t scope, int64_t bytes);
-
 /* Each applies a write within the transaction; results are in the request. @return its status */
 #define PG_WRITE(name)                                                                                                 \
 	CAIRN_MUST_USE enum cairn_status cairn_pg_##name(struct cairn_pg_tx *tx, struct cairn_index_##name *request);
