@@ -147,9 +147,10 @@ static void daemon_tell_frozen(const struct app *app)
 /* The order of our own checkpoints avoids the bug (lib/index/README.md). */
 static void daemon_tell_sqlite(const struct app *app)
 {
-	const char *version = cairn_cas_reset_bug(app->cas);
-	if (version)
-		LOG(LOG_INFO, "sqlite_reset_bug", LOG_T("version", version),
+	struct cairn_cas_stats stats;
+	cairn_cas_stats(app->cas, &stats);
+	if (stats.index.reset_bug)
+		LOG(LOG_INFO, "sqlite_reset_bug", LOG_T("version", stats.index.reset_bug),
 		    LOG_T("message",
 			  "this SQLite has the WAL-reset bug (3.7.0 to 3.51.2); cairnd avoids it, and no other "
 			  "program may write index.sqlite or make a checkpoint of it"));

@@ -173,11 +173,6 @@ static enum cairn_status cas_store_ready(struct cairn_cas *cas, struct cairn_dia
 				    "the object store does not answer as it should: %s", cairn_status_name(status));
 }
 
-const char *cairn_cas_reset_bug(const struct cairn_cas *cas)
-{
-	return cairn_index_reset_bug(cas->index);
-}
-
 enum cairn_status cairn_cas_reload(struct cairn_cas *cas, struct cairn_diag *diag)
 {
 	return cairn_store_reload(cas->store, diag);

@@ -115,9 +115,6 @@ void cairn_cas_tell_content(struct cairn_cas *cas, const struct cairn_diag *diag
  * those that are said to be cheap. */
 bool cairn_cas_is_remote(const struct cairn_cas *cas);
 
-/** Returns what cairn_index_reset_bug() returns. */
-const char *cairn_cas_reset_bug(const struct cairn_cas *cas);
-
 /** Checks that uploads can be accepted: index writable and its checkpoints whole, room above the reserve, store there.
  *  @return CAIRN_OK; CAIRN_E_FULL, of the reserve with the numbers in diag; CAIRN_E_BUSY the index did not answer in
  *          time; CAIRN_E_CONFLICT this machine's clock is off (index.clock); as cairn_index_health(),

@@ -59,7 +59,6 @@
 	PG(reach)  /* NULL: connecting needs nothing of the system */                                                  \
 	BOTH(open) /* before the writer's thread starts */                                                             \
 	BOTH(free) /* after it has ended */                                                                            \
-	LITE(reset_bug)                                                                                                \
 	BOTH(xorb)                                                                                                     \
 	PG(xorb_and_list)                                                                                              \
 	BOTH(xorb_by_id)                                                                                               \
@@ -125,11 +124,7 @@
 	BOTH(tx)                                                                                                       \
 	BOTH(begin)                                                                                                    \
 	PG(begin_write)                                                                                                \
-	BOTH(save)                                                                                                     \
-	BOTH(undo)                                                                                                     \
-	BOTH(release)                                                                                                  \
-	BOTH(has_failed)                                                                                               \
-	BOTH(fail)                                                                                                     \
+	BOTH(explain)                                                                                                  \
 	BOTH(is_open)                                                                                                  \
 	BOTH(commit)                                                                                                   \
 	PG(commit_ahead)                                                                                               \
@@ -137,7 +132,6 @@
 	PG(again)                                                                                                      \
 	PG(put_shards)                                                                                                 \
 	BOTH(begin_repo)                                                                                               \
-	BOTH(probe)                                                                                                    \
 	PG(settle)                                                                                                     \
 	LITE(make_room)                                                                                                \
 	LITE(use_reserve)                                                                                              \
@@ -175,16 +169,9 @@ typedef enum cairn_status cairn_engine_begin(struct cairn_index *ix, struct cair
  * lease; as a write that failed */
 typedef enum cairn_status cairn_engine_begin_write(struct cairn_index *ix, const struct cairn_index_lease *lease,
 						   struct cairn_diag *diag);
-/** Sets a savepoint of one write. @return CAIRN_OK; as begin() */
-typedef enum cairn_status cairn_engine_save(struct cairn_index *ix);
-/** Rolls back to the savepoint; release() follows. @return CAIRN_OK; as begin() */
-typedef enum cairn_status cairn_engine_undo(struct cairn_index *ix);
-typedef enum cairn_status cairn_engine_release(struct cairn_index *ix);
-/** Did the database itself fail? False when Cairn refused the write. */
-typedef bool cairn_engine_has_failed(struct cairn_index *ix);
 /** Records the last failure of the database, in its words: index.database, or index.corrupt when it is damaged.
- * @return its status */
-typedef enum cairn_status cairn_engine_fail(struct cairn_index *ix, struct cairn_diag *diag);
+ * @return false: the database did not fail; Cairn refused the write */
+typedef bool cairn_engine_explain(struct cairn_index *ix, struct cairn_diag *diag);
 /** Is the transaction still open? Some failures end the transaction by themselves. */
 typedef bool cairn_engine_is_open(const struct cairn_index *ix);
 /** Commits the transaction. After CAIRN_OK all its writes are durable. @return as begin() */
@@ -205,8 +192,6 @@ typedef enum cairn_status cairn_engine_put_shards(struct cairn_index *ix, struct
 /** Makes the branch main and the first commit of a new repository. @param scope the repository's owner */
 typedef enum cairn_status cairn_engine_begin_repo(struct cairn_index *ix, struct cairn_index_add_repo *add,
 						  int64_t scope);
-/** Writes something that nobody can see. */
-typedef enum cairn_status cairn_engine_probe(struct cairn_index *ix);
 
 /** For the settler's thread. Marks which of these writes can be seen; with CAIRN_OK those are durable. `n` may be 0,
  * which only tests that the engine answers. @return CAIRN_OK; as begin() */

@@ -110,10 +110,6 @@ CAIRN_MUST_USE enum cairn_status cairn_index_open(struct cairn_index **out, cons
 /** Is the index on another machine? Then calls may block for long: use no thread that others wait for. */
 bool cairn_index_is_remote(const struct cairn_index *ix);
 
-/** Returns the version of SQLite if it has the WAL-reset bug, which loses commits unless checkpoints keep to an order
- * (README.md). @return NULL: it does not, or the engine is another one; lives as long as the process */
-const char *cairn_index_reset_bug(const struct cairn_index *ix);
-
 /** Finishes the queued writes, then closes the index. NULL is harmless. */
 void cairn_index_free(struct cairn_index *ix);
 void cairn_index_freep(struct cairn_index **ix);
@@ -338,6 +334,9 @@ struct cairn_index_stats {
 	bool filter_complete;                            /* false: still being filled, so it rules nothing out */
 	uint64_t n_asked, n_asked_failed, asked_ms;      /* exchanges with a server, and their total time */
 	int64_t clock_ahead_ms; /* this clock minus the server's; 0 where one process writes the index */
+	/* The version of SQLite if it has the WAL-reset bug, which loses commits unless checkpoints keep to an order
+	   (README.md). NULL: it does not, or the engine is another one. Lives as long as the process. */
+	const char *reset_bug;
 };
 void cairn_index_stats(struct cairn_index *ix, struct cairn_index_stats *out);
 

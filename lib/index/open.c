@@ -93,11 +93,6 @@ bool cairn_index_is_remote(const struct cairn_index *ix)
 	return ix->backend->remote;
 }
 
-const char *cairn_index_reset_bug(const struct cairn_index *ix)
-{
-	return ix->backend->reset_bug ? ix->backend->reset_bug(ix) : NULL;
-}
-
 /* Refuses what only SQLite can do. */
 static enum cairn_status index_refuse(struct cairn_diag *diag, const char *what)
 {

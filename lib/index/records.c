@@ -5,6 +5,12 @@
 CAIRN_SQL(SCOPE_FIND, "SELECT id FROM scope WHERE name = $1");
 CAIRN_SQL(SCOPE_ADD, "INSERT INTO scope(name) VALUES($1) RETURNING id");
 
+/* "one" is the savepoint of the write at hand: there is never a second one. */
+CAIRN_SQL(TX_SAVE, "SAVEPOINT one");
+CAIRN_SQL(TX_UNDO, "ROLLBACK TO SAVEPOINT one");
+CAIRN_SQL(TX_RELEASE, "RELEASE SAVEPOINT one");
+CAIRN_SQL(TX_PROBE, "UPDATE state SET probes = probes + 1");
+
 enum cairn_status cairn_records_take(struct cairn_index *ix, struct cairn_db_rows *rows)
 {
 	enum cairn_status status = ix->backend->lend(ix, &rows->db);
@@ -51,4 +57,30 @@ enum cairn_status cairn_records_scope(struct cairn_index_tx *tx, const char *nam
 	if (status == CAIRN_OK)
 		*id = cairn_db_get_int(&rows, 0);
 	return status;
+}
+
+/* --- a write ------------------------------------------------------------------------------------------------------ */
+
+/* A server gets the savepoint with the first statements of the write. */
+enum cairn_status cairn_records_save(struct cairn_index_tx *tx)
+{
+	tx->saved = *tx->counts;
+	cairn_db_queue(tx->db, NULL, &TX_SAVE, NULL);
+	return tx->ix->backend->remote ? CAIRN_OK : cairn_db_exchange(tx->db);
+}
+
+enum cairn_status cairn_records_undo(struct cairn_index_tx *tx)
+{
+	*tx->counts = tx->saved;
+	return cairn_db_run(tx->db, &TX_UNDO, NULL, NULL);
+}
+
+enum cairn_status cairn_records_release(struct cairn_index_tx *tx)
+{
+	return cairn_db_run(tx->db, &TX_RELEASE, NULL, NULL);
+}
+
+enum cairn_status cairn_records_probe(struct cairn_index_tx *tx)
+{
+	return cairn_db_run(tx->db, &TX_PROBE, NULL, NULL);
 }

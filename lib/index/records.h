@@ -34,14 +34,23 @@ struct cairn_index_growth {
 	int64_t uncounted; /* an owner whose size is not counted; 0: not known */
 };
 
+/** Counts of the index, stored in its state row so that nobody need count rows. */
+struct cairn_index_counts {
+	int64_t collection; /* number of removals of files or xorbs, and of retirements: shards accepted before one are
+			       no longer known */
+	int64_t files, xorbs, shards, eligible, stored_bytes;
+	int64_t keys, withdrawn; /* changes of keys, and of xorbs that are offered; SQLite stores neither */
+};
+
 /** The transaction at hand, for records. */
 struct cairn_index_tx {
 	struct cairn_index *ix;
 	struct cairn_db *db;
-	int64_t *collection;              /* the engine's count of removals */
-	enum cairn_index_frozen frozen;   /* writes are refused */
-	struct cairn_index_growth growth; /* zeroed before each write */
-	bool keys_changed;                /* the set of good keys changed: the engine informs those that cache it */
+	struct cairn_index_counts *counts; /* the engine's, of the transaction */
+	struct cairn_index_counts saved;   /* at the savepoint of the write at hand */
+	enum cairn_index_frozen frozen;    /* writes are refused */
+	struct cairn_index_growth growth;  /* zeroed before each write */
+	bool keys_changed;                 /* the set of good keys changed: the engine informs those that cache it */
 };
 
 /** Borrows a reader, which returns to its pool when the rows end. @return CAIRN_OK; as every read */
@@ -76,6 +85,14 @@ void cairn_records_grow(struct cairn_index_tx *tx, int64_t scope, int64_t bytes)
 CAIRN_MUST_USE enum cairn_status cairn_records_check_quota(struct cairn_index_tx *tx, struct cairn_diag *diag);
 /** Reads the limit and the stored size, from this column on. */
 struct cairn_index_room cairn_records_room(const struct cairn_db_rows *rows, int column);
+
+/* A savepoint lets a write be undone alone. SQLite then copies each changed page: slower by a sixth. */
+CAIRN_MUST_USE enum cairn_status cairn_records_save(struct cairn_index_tx *tx);
+/** Rolls back to the savepoint; cairn_records_release() follows. */
+CAIRN_MUST_USE enum cairn_status cairn_records_undo(struct cairn_index_tx *tx);
+CAIRN_MUST_USE enum cairn_status cairn_records_release(struct cairn_index_tx *tx);
+/** Writes something that nobody can see. */
+CAIRN_MUST_USE enum cairn_status cairn_records_probe(struct cairn_index_tx *tx);
 
 /* Writes, each within the transaction. @return as its status */
 #define CAIRN_RECORD_WRITES(X)                                                                                         \

@@ -128,7 +128,7 @@ static enum cairn_status request_confirmed(struct cairn_index_write *write)
 static enum cairn_status request_confirm(struct cairn_index *ix, struct cairn_index_write *write)
 {
 	(void)write;
-	return ix->backend->probe(ix);
+	return cairn_records_probe(ix->backend->tx(ix));
 }
 
 enum cairn_status cairn_index_confirm(struct cairn_index *ix, struct cairn_index_confirm *confirm)

@@ -121,7 +121,16 @@ static void writer_top_up(struct cairn_writer *w, struct cairn_index_write *batc
 
 /* --- a batch ------------------------------------------------------------------------------------------------------ */
 
-/* Applies a write, checks the quotas of what grew, and gives every failure a reason. */
+/* Gives a write that failed a reason, unless it has one. */
+static bool writer_explain(struct cairn_index *ix, struct cairn_index_write *write)
+{
+	if (!ix->backend->explain(ix, &write->diag))
+		(void)cairn_fail(&write->diag, write->status, "index.write", CAIRN_NO_OFFSET,
+				 "what was to be registered: %s", cairn_status_name(write->status));
+	return false;
+}
+
+/* Applies a write, and checks the quotas of what grew. */
 static bool writer_apply_one(struct cairn_index *ix, struct cairn_index_write *write)
 {
 	const struct cairn_index_backend *engine = ix->backend;
@@ -133,34 +142,29 @@ static bool writer_apply_one(struct cairn_index *ix, struct cairn_index_write *w
 		write->status = write->kind->apply(ix, write);
 	if (write->status == CAIRN_OK)
 		write->status = cairn_records_check_quota(tx, &write->diag);
-	if (write->status == CAIRN_OK)
-		return true;
-	if (engine->has_failed(ix))
-		(void)engine->fail(ix, &write->diag);
-	else
-		(void)cairn_fail(&write->diag, write->status, "index.write", CAIRN_NO_OFFSET,
-				 "what was to be registered: %s", cairn_status_name(write->status));
-	return false;
+	return write->status == CAIRN_OK || writer_explain(ix, write);
 }
 
 /* The savepoint failed, and so the write fails, even if it was applied. */
-static bool writer_lose(struct cairn_index *ix, struct cairn_index_write *write)
+static bool writer_lose(struct cairn_index *ix, struct cairn_index_write *write, enum cairn_status status)
 {
 	write->diag = (struct cairn_diag){0};
-	write->status = ix->backend->fail(ix, &write->diag);
-	return false;
+	write->status = status;
+	return writer_explain(ix, write);
 }
 
 /* @return false: the whole transaction must be rolled back; the write says why */
 static bool writer_apply_alone(struct cairn_index *ix, struct cairn_index_write *write)
 {
-	const struct cairn_index_backend *engine = ix->backend;
-	if (engine->save(ix) != CAIRN_OK)
-		return writer_lose(ix, write);
+	struct cairn_index_tx *tx = ix->backend->tx(ix);
+	enum cairn_status status = cairn_records_save(tx);
+	if (status != CAIRN_OK)
+		return writer_lose(ix, write, status);
 	/* Some failures end the whole transaction by themselves. */
-	if (!writer_apply_one(ix, write) && (!engine->is_open(ix) || engine->undo(ix) != CAIRN_OK))
+	if (!writer_apply_one(ix, write) && (!ix->backend->is_open(ix) || cairn_records_undo(tx) != CAIRN_OK))
 		return false;
-	return engine->release(ix) == CAIRN_OK || writer_lose(ix, write);
+	status = cairn_records_release(tx);
+	return status == CAIRN_OK || writer_lose(ix, write, status);
 }
 
 /* A probe succeeds even while the index is frozen, because reads still work.
@@ -500,7 +504,7 @@ enum cairn_status cairn_writer_submit(struct cairn_writer *w, struct cairn_index
 static enum cairn_status writer_apply_probe(struct cairn_index *ix, struct cairn_index_write *write)
 {
 	(void)write;
-	return ix->backend->probe(ix);
+	return cairn_records_probe(ix->backend->tx(ix));
 }
 
 static void writer_probed(struct cairn_index_write *write)

@@ -67,7 +67,7 @@ END_TEST
 
 static uint64_t withdrawn(struct cairn_postgres *p, int64_t server, int64_t withdrawn)
 {
-	const struct cairn_pg_counts counts = {.withdrawn = withdrawn};
+	const struct cairn_index_counts counts = {.withdrawn = withdrawn};
 	cairn_pg_note_counts(p, &counts, server);
 	return cairn_postgres_withdrawn(&p->index);
 }

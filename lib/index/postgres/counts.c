@@ -3,7 +3,7 @@
 
 /* Commits of this process and answers of the server arrive here in any order. For one server the number of withdrawals
  * only grows. Another server may give the same number to other withdrawals, so n_withdrawals counts changes. */
-void cairn_pg_note_counts(struct cairn_postgres *p, const struct cairn_pg_counts *counts, int64_t server)
+void cairn_pg_note_counts(struct cairn_postgres *p, const struct cairn_index_counts *counts, int64_t server)
 {
 	pthread_mutex_lock(&p->lock);
 	int64_t withdrawn = p->counts.withdrawn;
@@ -30,7 +30,7 @@ void cairn_postgres_describe(struct cairn_index *ix, struct cairn_index_stats *o
 {
 	struct cairn_postgres *p = cairn_postgres(ix);
 	pthread_mutex_lock(&p->lock);
-	struct cairn_pg_counts counts = p->counts;
+	struct cairn_index_counts counts = p->counts;
 	pthread_mutex_unlock(&p->lock);
 	*out = (struct cairn_index_stats){
 		.n_files = (uint64_t)counts.files,

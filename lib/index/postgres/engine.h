@@ -25,7 +25,7 @@ struct cairn_postgres {
 	pthread_mutex_t lock;
 	struct cairn_pg_clock clock;
 	/* under the lock */
-	struct cairn_pg_counts counts;                       /* of the last commit */
+	struct cairn_index_counts counts;                    /* of the last commit */
 	int64_t counted_server;                              /* the server that counted, as cairn_pg.server */
 	uint64_t n_withdrawals;                              /* number of times that chunks may have been withdrawn */
 	struct cairn_index_job_state jobs[CAIRN_INDEX_JOBS]; /* as last read from the server */
@@ -39,7 +39,7 @@ static inline struct cairn_postgres *cairn_postgres(struct cairn_index *ix)
 
 /** Stores the counts of the index as of some commit, perhaps of another daemon. Any thread. @param server
  * cairn_pg.server */
-void cairn_pg_note_counts(struct cairn_postgres *p, const struct cairn_pg_counts *counts, int64_t server);
+void cairn_pg_note_counts(struct cairn_postgres *p, const struct cairn_index_counts *counts, int64_t server);
 
 /** Queues the renewal of the leases held here. */
 void cairn_pg_queue_leases(struct cairn_postgres *p, struct cairn_pg *pg);

@@ -70,7 +70,7 @@ static enum cairn_status open_try_to_write(struct cairn_pg_tx *tx, const char *o
 		status = cairn_pg_begin(tx, diag);
 	if (status == CAIRN_OK && owner)
 		status = open_must_be_ours(tx, owner, diag);
-	if (status == CAIRN_OK && cairn_pg_probe(tx) != CAIRN_OK)
+	if (status == CAIRN_OK && cairn_records_probe(&tx->records) != CAIRN_OK)
 		status = cairn_pg_fail(&tx->pg, diag, "the index cannot be written");
 	return status == CAIRN_OK ? cairn_pg_commit(tx, diag) : status;
 }

@@ -48,7 +48,7 @@ static enum cairn_status refresh_ask(struct cairn_postgres *p)
 {
 	const PGresult *r;
 	struct cairn_pg *pg = &p->refresh.pg;
-	struct cairn_pg_counts counts;
+	struct cairn_index_counts counts;
 	int64_t asked_ms = cairn_clock_mono_ms();
 	enum cairn_status status = cairn_pg_is_alive(pg) ? CAIRN_OK : cairn_pg_open(pg);
 	if (status == CAIRN_OK)

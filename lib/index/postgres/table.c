@@ -21,7 +21,7 @@ struct cairn_index_tx *cairn_postgres_tx(struct cairn_index *ix)
 {
 	struct cairn_index_tx *tx = &table_tx(ix)->records;
 	tx->ix = ix;
-	tx->collection = &table_tx(ix)->counts.collection;
+	tx->counts = &table_tx(ix)->counts;
 	tx->frozen = table_tx(ix)->frozen;
 	return tx;
 }
@@ -94,30 +94,12 @@ enum cairn_status cairn_postgres_begin_write(struct cairn_index *ix, const struc
 	return cairn_pg_must_hold(table_tx(ix), lease, diag);
 }
 
-enum cairn_status cairn_postgres_save(struct cairn_index *ix)
+bool cairn_postgres_explain(struct cairn_index *ix, struct cairn_diag *diag)
 {
-	cairn_pg_save(table_tx(ix));
-	return CAIRN_OK;
-}
-
-enum cairn_status cairn_postgres_undo(struct cairn_index *ix)
-{
-	return cairn_pg_undo(table_tx(ix));
-}
-
-enum cairn_status cairn_postgres_release(struct cairn_index *ix)
-{
-	return cairn_pg_release(table_tx(ix));
-}
-
-bool cairn_postgres_has_failed(struct cairn_index *ix)
-{
-	return table_tx(ix)->pg.message[0] != '\0';
-}
-
-enum cairn_status cairn_postgres_fail(struct cairn_index *ix, struct cairn_diag *diag)
-{
-	return cairn_pg_fail(&table_tx(ix)->pg, diag, "the index cannot be written");
+	if (table_tx(ix)->pg.message[0] == '\0')
+		return false;
+	(void)cairn_pg_fail(&table_tx(ix)->pg, diag, "the index cannot be written");
+	return true;
 }
 
 enum cairn_status cairn_postgres_put_shards(struct cairn_index *ix, struct cairn_index_put_shard *const *puts,
@@ -125,8 +107,8 @@ enum cairn_status cairn_postgres_put_shards(struct cairn_index *ix, struct cairn
 {
 	table_forget_failure(&table_tx(ix)->pg);
 	enum cairn_status status = cairn_pg_put_shards(table_tx(ix), puts, n, ahead, diag);
-	if (status != CAIRN_OK && cairn_postgres_has_failed(ix))
-		(void)cairn_postgres_fail(ix, diag);
+	if (status != CAIRN_OK)
+		(void)cairn_postgres_explain(ix, diag);
 	return status;
 }
 
@@ -140,11 +122,6 @@ CAIRN_ENGINE_WRITES(POSTGRES_WRITE, POSTGRES_WRITE)
 enum cairn_status cairn_postgres_begin_repo(struct cairn_index *ix, struct cairn_index_add_repo *add, int64_t scope)
 {
 	return cairn_pg_begin_repo(table_tx(ix), add, scope);
-}
-
-enum cairn_status cairn_postgres_probe(struct cairn_index *ix)
-{
-	return cairn_pg_probe(table_tx(ix));
 }
 
 const struct cairn_index_backend CAIRN_POSTGRES = {.remote = true,

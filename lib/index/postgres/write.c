@@ -19,14 +19,10 @@ static const char TX_SET_STATE[] = "UPDATE state SET collection = $1, files = $2
 				   " eligible = $5, stored_bytes = $6, keys = $7, withdrawn = $8";
 static const char TX_AHEAD[] = "SET LOCAL synchronous_commit = off";
 static const char TX_ROLLBACK[] = "ROLLBACK";
-static const char TX_SAVE[] = "SAVEPOINT one";
-static const char TX_UNDO[] = "ROLLBACK TO SAVEPOINT one";
-static const char TX_RELEASE[] = "RELEASE SAVEPOINT one";
-static const char TX_PROBE[] = "UPDATE state SET probes = probes + 1";
 
-void cairn_pg_get_counts(const PGresult *r, struct cairn_pg_counts *out)
+void cairn_pg_get_counts(const PGresult *r, struct cairn_index_counts *out)
 {
-	*out = (struct cairn_pg_counts){
+	*out = (struct cairn_index_counts){
 		.collection = cairn_pg_get_int8(r, 0, 0),
 		.files = cairn_pg_get_int8(r, 0, 1),
 		.xorbs = cairn_pg_get_int8(r, 0, 2),
@@ -111,7 +107,7 @@ enum cairn_status cairn_pg_begin(struct cairn_pg_tx *tx, struct cairn_diag *diag
 
 static void tx_queue_counts(struct cairn_pg_tx *tx)
 {
-	const struct cairn_pg_counts *c = &tx->counts;
+	const struct cairn_index_counts *c = &tx->counts;
 	if (!tx->counted && memcmp(c, &tx->committed, sizeof(*c)) != 0) {
 		struct cairn_pg_args args = {0};
 		cairn_pg_int8(&args, c->collection);
@@ -177,28 +173,4 @@ bool cairn_pg_is_open(const struct cairn_pg_tx *tx)
 bool cairn_pg_again(struct cairn_pg_tx *tx)
 {
 	return cairn_pg_try_again(&tx->pg, &tx->tries, !tx->ending.sent);
-}
-
-/* --- one write of it ---------------------------------------------------------------------------------------------- */
-
-void cairn_pg_save(struct cairn_pg_tx *tx)
-{
-	tx->saved = tx->counts;
-	(void)cairn_pg_queue(&tx->pg, TX_SAVE, NULL);
-}
-
-enum cairn_status cairn_pg_undo(struct cairn_pg_tx *tx)
-{
-	tx->counts = tx->saved;
-	return cairn_pg_run(&tx->pg, TX_UNDO, NULL, NULL);
-}
-
-enum cairn_status cairn_pg_release(struct cairn_pg_tx *tx)
-{
-	return cairn_pg_run(&tx->pg, TX_RELEASE, NULL, NULL);
-}
-
-enum cairn_status cairn_pg_probe(struct cairn_pg_tx *tx)
-{
-	return cairn_pg_run(&tx->pg, TX_PROBE, NULL, NULL);
 }

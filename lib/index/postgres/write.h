@@ -14,28 +14,23 @@
  * of now */
 bool cairn_pg_is_known(const struct cairn_index_registered *registered, int64_t collection, const char *owner);
 
-/** Counts of the index, stored in its state row. */
-struct cairn_pg_counts {
-	int64_t collection, files, xorbs, shards, eligible, stored_bytes, keys, withdrawn;
-};
 /* The columns for cairn_pg_get_counts(). */
 #define CAIRN_PG_COUNTS "collection, files, xorbs, shards, eligible, stored_bytes, keys, withdrawn"
-void cairn_pg_get_counts(const PGresult *r, struct cairn_pg_counts *out);
+void cairn_pg_get_counts(const PGresult *r, struct cairn_index_counts *out);
 
 struct cairn_pg_tx {
 	struct cairn_pg pg;
 	struct cairn_pg_ending ending;
 	struct cairn_pg_tries tries;
-	bool shared;                      /* other daemons may write the index, too */
-	struct cairn_pg_clock *clock;     /* borrowed; NULL: not shared */
-	struct cairn_pg_counts counts;    /* of the transaction */
-	struct cairn_pg_counts committed; /* as read when it began */
-	struct cairn_pg_counts saved;     /* at the savepoint */
-	bool counted;                     /* a queued statement changes the state row and returns it */
-	unsigned counted_at;              /* its place in the results */
-	enum cairn_index_frozen frozen;   /* of the transaction: writes are refused */
-	struct cairn_index_tx records;    /* for records; keys_changed: since good_keys.h last read the keys */
-	unsigned keys;                    /* in a commit, the place of the keys in the results */
+	bool shared;                         /* other daemons may write the index, too */
+	struct cairn_pg_clock *clock;        /* borrowed; NULL: not shared */
+	struct cairn_index_counts counts;    /* of the transaction */
+	struct cairn_index_counts committed; /* as read when it began */
+	bool counted;                        /* a queued statement changes the state row and returns it */
+	unsigned counted_at;                 /* its place in the results */
+	enum cairn_index_frozen frozen;      /* of the transaction: writes are refused */
+	struct cairn_index_tx records;       /* for records; keys_changed: since good_keys.h last read the keys */
+	unsigned keys;                       /* in a commit, the place of the keys in the results */
 };
 
 /** Locks the index for writing, alone or shared, for as long as the connection lives.
@@ -50,11 +45,6 @@ CAIRN_MUST_USE enum cairn_status cairn_pg_commit_ahead(struct cairn_pg_tx *tx, s
 void cairn_pg_roll_back(struct cairn_pg_tx *tx);
 bool cairn_pg_is_open(const struct cairn_pg_tx *tx);
 bool cairn_pg_again(struct cairn_pg_tx *tx);
-
-/** Queues a savepoint: writes after it can be undone alone. Sent with the next exchange. */
-void cairn_pg_save(struct cairn_pg_tx *tx);
-CAIRN_MUST_USE enum cairn_status cairn_pg_undo(struct cairn_pg_tx *tx);
-CAIRN_MUST_USE enum cairn_status cairn_pg_release(struct cairn_pg_tx *tx);
 
 /* --- between the files of the writing side ------------------------------------------------------------------------ */
 
@@ -103,6 +93,5 @@ CAIRN_MUST_USE enum cairn_status cairn_pg_put_shards(struct cairn_pg_tx *tx, str
  *  cairn_pg_ask() */
 CAIRN_MUST_USE enum cairn_status cairn_pg_must_hold(struct cairn_pg_tx *tx, const struct cairn_index_lease *lease,
 						    struct cairn_diag *diag);
-CAIRN_MUST_USE enum cairn_status cairn_pg_probe(struct cairn_pg_tx *tx);
 
 #endif

@@ -17,8 +17,8 @@ struct cairn_sqlite {
 	struct cairn_tx tx;           /* used only by the writer's thread, once it runs */
 	struct cairn_reserve reserve; /* used only by the writer's thread, too */
 	struct cairn_checkpoint checkpoint;
-	pthread_mutex_t lock;          /* over: */
-	struct cairn_tx_counts counts; /* as of the last commit */
+	pthread_mutex_t lock;             /* over: */
+	struct cairn_index_counts counts; /* as of the last commit */
 };
 
 static inline struct cairn_sqlite *cairn_sqlite(struct cairn_index *ix)

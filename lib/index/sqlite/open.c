@@ -149,7 +149,7 @@ enum cairn_status cairn_sqlite_version(const char *dir, int *version, int *lates
 
 static enum cairn_status open_read_counts(struct cairn_sqlite *s, sqlite3 *db)
 {
-	struct cairn_tx_counts *c = &s->counts;
+	struct cairn_index_counts *c = &s->counts;
 	enum cairn_status status = cairn_sql_ask(db, "SELECT stored_bytes FROM state", &c->stored_bytes);
 	if (status == CAIRN_OK)
 		status = cairn_sql_ask(db, "SELECT xorbs FROM state", &c->xorbs);
@@ -212,17 +212,11 @@ void cairn_sqlite_free(struct cairn_index *ix)
 	free(s);
 }
 
-const char *cairn_sqlite_reset_bug(const struct cairn_index *ix)
-{
-	(void)ix;
-	return cairn_sql_loses_commits(sqlite3_libversion_number()) ? sqlite3_libversion() : NULL;
-}
-
 void cairn_sqlite_describe(struct cairn_index *ix, struct cairn_index_stats *out)
 {
 	struct cairn_sqlite *s = cairn_sqlite(ix);
 	pthread_mutex_lock(&s->lock);
-	struct cairn_tx_counts counts = s->counts;
+	struct cairn_index_counts counts = s->counts;
 	pthread_mutex_unlock(&s->lock);
 	*out = (struct cairn_index_stats){
 		.n_files = (uint64_t)counts.files,
@@ -233,5 +227,6 @@ void cairn_sqlite_describe(struct cairn_index *ix, struct cairn_index_stats *out
 		.file_bytes = open_file_bytes(s->path) + open_file_bytes(s->log_path),
 		.filter_bytes = atomic_load(&s->tx.filter.bytes),
 		.filter_complete = atomic_load(&s->tx.filter.complete),
+		.reset_bug = cairn_sql_loses_commits(sqlite3_libversion_number()) ? sqlite3_libversion() : NULL,
 	};
 }

@@ -18,23 +18,23 @@ struct cairn_index_tx *cairn_sqlite_tx(struct cairn_index *ix)
 {
 	struct cairn_index_tx *tx = &table_tx(ix)->records;
 	tx->ix = ix;
-	tx->collection = &table_tx(ix)->counts.collection;
+	tx->counts = &table_tx(ix)->counts;
 	tx->frozen = table_tx(ix)->frozen;
 	return tx;
 }
 
 /* --- a transaction ------------------------------------------------------------------------------------------------ */
 
-enum cairn_status cairn_sqlite_fail(struct cairn_index *ix, struct cairn_diag *diag)
+static void table_fail(struct cairn_index *ix, struct cairn_diag *diag)
 {
-	return cairn_sql_fail(table_tx(ix)->db, diag, "the index cannot be written");
+	(void)cairn_sql_fail(table_tx(ix)->db, diag, "the index cannot be written");
 }
 
 enum cairn_status cairn_sqlite_begin(struct cairn_index *ix, struct cairn_diag *diag)
 {
 	enum cairn_status status = cairn_tx_begin(table_tx(ix));
 	if (status != CAIRN_OK)
-		(void)cairn_sqlite_fail(ix, diag);
+		table_fail(ix, diag);
 	return status;
 }
 
@@ -43,7 +43,7 @@ enum cairn_status cairn_sqlite_commit(struct cairn_index *ix, struct cairn_diag 
 	struct cairn_sqlite *s = cairn_sqlite(ix);
 	enum cairn_status status = cairn_tx_commit(&s->tx);
 	if (status != CAIRN_OK) {
-		(void)cairn_sqlite_fail(ix, diag);
+		table_fail(ix, diag);
 		return status;
 	}
 	pthread_mutex_lock(&s->lock);
@@ -64,35 +64,18 @@ bool cairn_sqlite_is_open(const struct cairn_index *ix)
 
 /* --- a write ------------------------------------------------------------------------------------------------------ */
 
-bool cairn_sqlite_has_failed(struct cairn_index *ix)
+bool cairn_sqlite_explain(struct cairn_index *ix, struct cairn_diag *diag)
 {
 	int rc = sqlite3_errcode(table_tx(ix)->db) & 0xff;
-	return rc != SQLITE_OK && rc != SQLITE_ROW && rc != SQLITE_DONE;
-}
-
-enum cairn_status cairn_sqlite_save(struct cairn_index *ix)
-{
-	return cairn_tx_save(table_tx(ix));
-}
-
-enum cairn_status cairn_sqlite_undo(struct cairn_index *ix)
-{
-	return cairn_tx_undo(table_tx(ix));
-}
-
-enum cairn_status cairn_sqlite_release(struct cairn_index *ix)
-{
-	return cairn_tx_release(table_tx(ix));
+	if (rc == SQLITE_OK || rc == SQLITE_ROW || rc == SQLITE_DONE)
+		return false;
+	table_fail(ix, diag);
+	return true;
 }
 
 enum cairn_status cairn_sqlite_begin_repo(struct cairn_index *ix, struct cairn_index_add_repo *add, int64_t scope)
 {
 	return cairn_tx_begin_repo(table_tx(ix), add, scope);
-}
-
-enum cairn_status cairn_sqlite_probe(struct cairn_index *ix)
-{
-	return cairn_tx_probe(table_tx(ix));
 }
 
 #define SQLITE_WRITE(name)                                                                                             \

@@ -91,7 +91,7 @@ static enum cairn_status tx_read_state(struct cairn_tx *tx)
 	enum cairn_status status = cairn_sql_step(stmt, &row);
 	if (status != CAIRN_OK || !row)
 		return status == CAIRN_OK ? CAIRN_E_DAMAGED : status;
-	tx->counts = (struct cairn_tx_counts){
+	tx->counts = (struct cairn_index_counts){
 		.collection = sqlite3_column_int64(stmt, 0),
 		.files = sqlite3_column_int64(stmt, 1),
 		.xorbs = sqlite3_column_int64(stmt, 2),
@@ -113,7 +113,7 @@ static enum cairn_status tx_try_to_write(struct cairn_tx *tx)
 {
 	enum cairn_status status = cairn_sql_run(cairn_tx_stmt(tx, &TX_BEGIN));
 	if (status == CAIRN_OK)
-		status = cairn_tx_probe(tx);
+		status = cairn_records_probe(&tx->records);
 	return status == CAIRN_OK ? cairn_sql_run(cairn_tx_stmt(tx, &TX_COMMIT)) : status;
 }
 
@@ -237,34 +237,4 @@ void cairn_tx_rollback(struct cairn_tx *tx)
 	if (cairn_tx_is_open(tx))
 		(void)!cairn_sql_run(cairn_tx_stmt(tx, &TX_ROLLBACK));
 	tx->counts = tx->committed;
-}
-
-static CAIRN_WRITES(TX_PROBE, "UPDATE state SET probes = probes + 1");
-
-enum cairn_status cairn_tx_probe(struct cairn_tx *tx)
-{
-	return cairn_sql_run(cairn_tx_stmt(tx, &TX_PROBE));
-}
-
-static CAIRN_WRITES(TX_SAVE, "SAVEPOINT one");
-
-enum cairn_status cairn_tx_save(struct cairn_tx *tx)
-{
-	tx->saved = tx->counts;
-	return cairn_sql_run(cairn_tx_stmt(tx, &TX_SAVE));
-}
-
-static CAIRN_WRITES(TX_UNDO, "ROLLBACK TO one");
-
-enum cairn_status cairn_tx_undo(struct cairn_tx *tx)
-{
-	tx->counts = tx->saved;
-	return cairn_sql_run(cairn_tx_stmt(tx, &TX_UNDO));
-}
-
-static CAIRN_WRITES(TX_RELEASE, "RELEASE one");
-
-enum cairn_status cairn_tx_release(struct cairn_tx *tx)
-{
-	return cairn_sql_run(cairn_tx_stmt(tx, &TX_RELEASE));
 }

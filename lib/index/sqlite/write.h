@@ -18,19 +18,11 @@ extern const struct cairn_statement CAIRN_TX_RENEW_XORB, CAIRN_TX_FIND_FILE, CAI
 	CAIRN_TX_DROP_OBJECT, CAIRN_TX_HAS_OBJECT, CAIRN_TX_FIND_LINE, CAIRN_TX_FIND_CLAIMED, CAIRN_TX_FIND_REF,
 	CAIRN_TX_ADD_LINE, CAIRN_TX_SET_LINE_HEAD, CAIRN_TX_ADD_REF;
 
-/** Counts of the index, stored in its state row so that opening need not count. */
-struct cairn_tx_counts {
-	int64_t collection; /* number of removals of files or xorbs, and of retirements: shards accepted before one are
-			       no longer known */
-	int64_t files, xorbs, shards, eligible, stored_bytes;
-};
-
 struct cairn_tx {
 	sqlite3 *db;
 	struct cairn_prepared stmts;
-	struct cairn_tx_counts counts;       /* of the transaction; after a commit, of the database */
-	struct cairn_tx_counts committed;    /* as last read or written */
-	struct cairn_tx_counts saved;        /* at the savepoint */
+	struct cairn_index_counts counts;    /* of the transaction; after a commit, of the database */
+	struct cairn_index_counts committed; /* as last read or written */
 	enum cairn_index_frozen frozen;      /* of the transaction: writes are refused */
 	uint64_t n_commits;                  /* so far */
 	struct cairn_filter filter;          /* prefixes of eligible chunks; readers use it on their own threads */
@@ -73,12 +65,6 @@ bool cairn_tx_fill_filter(struct cairn_tx *tx);
 /** Is a transaction open? Some failures end it by themselves. */
 bool cairn_tx_is_open(const struct cairn_tx *tx);
 
-/** Sets a savepoint: later writes can be undone alone, until release(). SQLite then copies each changed page: slower by
- * a sixth. @return CAIRN_OK; as cairn_sql_status() */
-CAIRN_MUST_USE enum cairn_status cairn_tx_save(struct cairn_tx *tx);
-CAIRN_MUST_USE enum cairn_status cairn_tx_undo(struct cairn_tx *tx);
-CAIRN_MUST_USE enum cairn_status cairn_tx_release(struct cairn_tx *tx);
-
 /* --- between the files of the writing side ------------------------------------------------------------------------ */
 
 /* Each applies a write within the transaction; results are in the request. @return its status */
@@ -120,8 +106,6 @@ CAIRN_MUST_USE enum cairn_status cairn_tx_was_disowned(struct cairn_tx *tx, int6
 /** Call it before a file is taken from this owner (NULL: from all). Subtracts it from counts, and removes it from
  * objects and contents. */
 CAIRN_MUST_USE enum cairn_status cairn_tx_drop_objects(struct cairn_tx *tx, int64_t file, const char *owner);
-/** A write without visible effect. */
-CAIRN_MUST_USE enum cairn_status cairn_tx_probe(struct cairn_tx *tx);
 
 /** A row of xorb. */
 struct cairn_tx_known {
