@@ -1,0 +1,1 @@
+"""What goes wrong. One class each: @fault() in any file of this folder."""

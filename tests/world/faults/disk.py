@@ -1,0 +1,35 @@
+"""The disk fails for some calls, and is whole again afterwards."""
+
+import faults as calls
+
+from ..parts import fault
+
+
+@fault(weight=2, needs={"files"})
+class Disk:
+    """Some calls of some kinds fail with EIO, or with ENOSPC; once, or for the rest of the round."""
+
+    def __init__(self, world, source):
+        self.world = world
+        self.calls = source.choice((calls.CALLS, ["fsync", "fdatasync"], ["write", "pwrite"], ["rename", "link", "open"], ["read", "pread", "sendfile"]))
+        self.action = source.choice((calls.EIO, calls.EIO, calls.ENOSPC))
+        self.first = source.randint(1, 60)
+        self.last = self.first + source.choice((0, 0, 3, calls.FOR_EVER))
+
+    def begin(self):
+        self.world.moment.may_fail = self.world.moment.may_vanish = True
+        self.world.faults.arm(self.calls, self.action, self.first, self.last)
+
+    def meanwhile(self):
+        pass
+
+    def end(self):
+        self.world.faults.disarm()
+
+
+@fault(weight=1, needs={"files"})
+class ShortCalls(Disk):
+    """Calls take and give half of what they might: nobody may notice."""
+
+    def begin(self):
+        self.world.faults.arm(["read", "write", "pread", "pwrite", "sendfile"], calls.SHORT, self.first, self.last)

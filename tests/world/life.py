@@ -1,0 +1,84 @@
+"""One life of a store: its rounds one after the other, and the rules whenever it is at rest."""
+
+import random
+import threading
+
+from . import parts
+from .parts import Abandoned, Broken, require
+from .stage import Moment, World
+
+REST_EVERY = 4  # rounds
+
+
+def source_of(step):
+    return random.Random(f"{step[0]} {step[1]}")
+
+
+def operate(world, step, failures):
+    try:
+        world.count(step[0])
+        parts.OPERATIONS[step[0]][0](world, source_of(step))
+    except Abandoned:
+        world.count("abandoned")
+    except Broken as error:
+        failures.append(error)
+    except Exception as error:  # of the world itself, or an answer of another shape than documented
+        failures.append(Broken(f"the_operation_{step[0]}_understands", repr(error)))
+        failures[-1].__cause__ = error
+
+
+def live_round(world, round_):
+    """The operations at once, and the fault among them."""
+    world.moment = Moment()
+    fault = parts.FAULTS[round_.fault[0]][0](world, source_of(round_.fault)) if round_.fault else None
+    failures = []
+    threads = [threading.Thread(target=operate, args=(world, tuple(step), failures)) for step in round_.operations]
+    if fault:
+        world.count(round_.fault[0])
+        fault.begin()
+    for thread in threads:
+        thread.start()
+    if fault:
+        fault.meanwhile()
+    for thread in threads:
+        thread.join()
+    if fault:
+        fault.end()
+    if failures:
+        raise failures[0]
+    require(world.is_up(), "it_does_not_end_by_itself", lambda: world.server.log()[-3000:])
+    world.moment = Moment()
+
+
+def rest(world):
+    for function in parts.RULES.values():
+        function(world)
+
+
+def live(plan, folder, tenants=3):
+    """@return the world afterwards. Raises Broken."""
+    world = World(folder, tenants)
+    try:
+        world.start()
+        for n, round_ in enumerate(plan.rounds):
+            live_round(world, round_)
+            if n % REST_EVERY == REST_EVERY - 1:
+                rest(world)
+        rest(world)
+        finish(world)
+        return world
+    except Broken as error:
+        error.world = world
+        raise
+    finally:
+        world.kill()
+
+
+def finish(world):
+    """What is found after the end, and in a daemon that starts on it."""
+    world.stop()
+    for function in parts.RULES_OF_THE_END.values():
+        function(world)
+    world.start_again()
+    rest(world)
+    world.stop()

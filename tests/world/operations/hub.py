@@ -1,0 +1,175 @@
+"""Commits and branches of the tenants' repositories. Keys: ("branch", repository, name); a value is the tree, ((path, bytes), ...)."""
+
+import base64
+import json
+import threading
+
+from ..memory import pick
+from ..parts import Broken, operation, require
+from ..store import tenant_of
+
+BRANCHES = ("main", "dev", "old/er")
+PATHS = ("a.txt", "b/c.txt", "b/d.txt", "ü &.md")
+
+
+def branch_key(tenant, name):
+    return ("branch", tenant.repo, name)
+
+
+def lines(*operations, **header):
+    head = {"key": "header", "value": {"summary": "a commit"} | header}
+    return b"\n".join(json.dumps(line).encode() for line in (head, *operations))
+
+
+def text(path, content):
+    return {"key": "file", "value": {"path": path, "content": base64.b64encode(content).decode(), "encoding": "base64"}}
+
+
+def head_of(world, tenant, branch):
+    """@return the commit that the branch is at; None: there is none, or no answer"""
+    reply = world.ask("GET", tenant.hub("refs"), tenant.key)
+    if reply is None or reply.status != 200:
+        return None
+    return next((b["targetCommit"] for b in reply.json()["branches"] if b["name"] == branch), None)
+
+
+def changed(tree, source):
+    """@return some changes of the tree, and the tree after them"""
+    tree, operations = dict(tree or ()), []
+    for path in source.sample(PATHS, source.randint(1, 3)):
+        if path in tree and source.randrange(3) == 0:
+            del tree[path]
+            operations.append({"key": "deletedFile", "value": {"path": path}})
+        else:
+            tree[path] = source.randbytes(source.randint(0, 300)).hex().encode()
+            operations.append(text(path, tree[path]))
+    return operations, tuple(sorted(tree.items()))
+
+
+def quoted(name):
+    return name.replace("/", "%2F")
+
+
+def committed(world, tenant, reply, tree):
+    """Remembers a commit, whose files stay as they are."""
+    if reply is not None and reply.status == 200:
+        world.memory.keep(("commit", tenant.repo, reply.json()["commitOid"]), tree)
+        world.memory.of(("commit", tenant.repo, reply.json()["commitOid"])).wrote(True, True)
+
+
+@operation(weight=4)
+def commit(world, source):
+    """Onto a branch as it is known to be."""
+    tenant, branch = tenant_of(world, source), source.choice(BRANCHES)
+    key = branch_key(tenant, branch)
+    with world.memory.writing(key) as free:
+        register = world.memory.of(key)
+        if not free or not register.certain() or (register.value() is None and branch != "main"):
+            return
+        operations, tree = changed(register.value(), source)
+        reply = world.ask("POST", tenant.hub(f"commit/{quoted(branch)}"), tenant.key, lines(*operations))
+        require(reply is None or reply.status == 200 or reply.status >= 500, "a_valid_commit_is_taken", lambda: f"{key}: {reply} {reply.body!r}")
+        world.answer(reply, register, tree)
+        committed(world, tenant, reply, tree)
+
+
+@operation(weight=2)
+def commit_at_once(world, source):
+    """Several people start from the same commit: one of them at most gets through."""
+    tenant, branch = tenant_of(world, source), source.choice(BRANCHES)
+    key = branch_key(tenant, branch)
+    with world.memory.writing(key) as free:
+        register = world.memory.of(key)
+        if not free or not register.certain() or register.value() is None:
+            return
+        head = head_of(world, tenant, branch)
+        if head is None:
+            return
+        tries = [changed(register.value(), source) for _ in range(3)]
+        replies, failures = {}, []
+        threads = [threading.Thread(target=one_of_several, args=(world, tenant, branch, head, n, tries[n][0], replies, failures)) for n in range(3)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        if failures:
+            raise failures[0]
+        judge_several(world, tenant, key, [(replies[n], tries[n][1]) for n in range(3)], register)
+
+
+def one_of_several(world, tenant, branch, head, n, operations, replies, failures):
+    try:
+        replies[n] = world.ask("POST", tenant.hub(f"commit/{quoted(branch)}"), tenant.key, lines(*operations, parentCommit=head))
+    except Exception as error:
+        failures.append(error if isinstance(error, Broken) else Broken("commits_at_once", repr(error)))
+
+
+def judge_several(world, tenant, key, told, register):
+    won = [(reply, tree) for reply, tree in told if reply is not None and reply.status == 200]
+    unknown = [tree for reply, tree in told if reply is None or reply.status >= 500]
+    for reply, _ in told:
+        require(reply is None or reply.status in (200, 412) or reply.status >= 500, "a_valid_commit_is_taken", lambda reply=reply: f"{key}: {reply} {reply.body!r}")
+    require(len({tree for _, tree in won}) <= 1, "one_of_several_gets_through", f"{key}: {len(won)} commits with the same parent were taken")
+    if won:
+        register.wrote(won[0][1], True)
+        committed(world, tenant, *won[0])
+    for tree in unknown if not won else ():
+        register.wrote(tree, None)
+        register.late = register.late or bool(world.moment.cut)
+
+
+@operation(weight=1)
+def make_branch(world, source):
+    tenant, branch = tenant_of(world, source), source.choice(BRANCHES[1:])
+    key, main = branch_key(tenant, branch), branch_key(tenant, "main")
+    with world.memory.writing(key, main) as free:
+        if not free or not world.memory.of(key).certain() or not world.memory.of(main).certain():
+            return
+        there = world.memory.of(key).value() is not None
+        reply = world.ask("POST", tenant.hub(f"branch/{quoted(branch)}"), tenant.key, {})
+        expected = (409,) if there else (200, 201)
+        require(reply is None or reply.status in expected or reply.status >= 500, "a_branch_is_made_once", lambda: f"{key}: {reply} {reply.body!r}")
+        if not there:
+            world.answer(reply, world.memory.of(key), world.memory.of(main).value() or ())
+
+
+@operation(weight=1)
+def delete_branch(world, source):
+    tenant, branch = tenant_of(world, source), source.choice(BRANCHES[1:])
+    key = branch_key(tenant, branch)
+    with world.memory.writing(key) as free:
+        if not free or not world.memory.of(key).certain():
+            return
+        there = world.memory.of(key).value() is not None
+        reply = world.ask("DELETE", tenant.hub(f"branch/{quoted(branch)}"), tenant.key)
+        expected = (200, 204) if there else (404,)
+        require(reply is None or reply.status in expected or reply.status >= 500, "a_branch_is_deleted_once", lambda: f"{key}: {reply} {reply.body!r}")
+        if there:
+            world.answer(reply, world.memory.of(key), None)
+
+
+@operation(weight=2)
+def read_commit(world, source):
+    """A file of a commit that was once answered is for ever what it was."""
+    tenant = tenant_of(world, source)
+    key = pick(source, [k for k in world.memory.there("commit") if k[1] == tenant.repo])
+    if key is None:
+        return
+    tree = dict(world.memory.thing(key))
+    path = source.choice(PATHS)
+    reply = world.ask("GET", f"/{tenant.name}/one/resolve/{key[2]}/{escaped(path)}", tenant.key)
+    if reply is None or reply.status >= 500 or branches_change(world, tenant):
+        return
+    if path in tree:
+        require(reply.status == 200 and reply.body == tree[path], "a_commit_stays_as_it_is", lambda: f"{key} {path}: {reply}")
+    elif reply.status != 404:
+        raise Broken("a_commit_stays_as_it_is", f"{key} {path}: {reply}")
+
+
+def branches_change(world, tenant):
+    """A deleted branch may take its commits with it."""
+    return any(world.memory.of(branch_key(tenant, b)).values[-1] is None for b in BRANCHES[1:])
+
+
+def escaped(path):
+    return path.replace("ü", "%C3%BC").replace(" ", "%20").replace("&", "%26")

@@ -1,0 +1,47 @@
+"""API keys: a key works from the answer that makes it to the answer that revokes it, and never again. Keys of the memory: ("key", id)."""
+
+from ..memory import pick
+from ..parts import operation, require
+from ..store import tenant_of
+
+
+@operation(weight=1)
+def make_key(world, source):
+    tenant = tenant_of(world, source)
+    reply = world.ask("POST", "/v1/keys", world.admin, {"name": "another", "account": tenant.name, "scope": source.choice(("read", "write"))})
+    if reply is None or reply.status >= 500:
+        return
+    require(reply.status == 200, "a_key_is_made", lambda: f"{reply} {reply.body!r}")
+    key = ("key", str(reply.json()["id"]))
+    with world.lock:
+        world.secrets.add(reply.json()["key"])
+    world.memory.keep(key, (tenant, reply.json()["key"]))
+    world.memory.of(key).wrote(True, True)
+
+
+@operation(weight=1)
+def revoke_key(world, source):
+    key = pick(source, world.memory.there("key"))
+    if key is None:
+        return
+    with world.memory.writing(key) as free:
+        if not free:
+            return
+        reply = world.ask("DELETE", f"/v1/keys/{key[1]}", world.admin)
+        world.answer(reply, world.memory.of(key), None)
+
+
+@operation(weight=2)
+def use_key(world, source):
+    """Any that was ever made."""
+    key = pick(source, world.memory.keys("key"))
+    if key is None:
+        return
+    tenant, secret = world.memory.thing(key)
+    taken = world.memory.is_taken(key)
+    reply = world.ask("GET", tenant.hub("xet-read-token/main"), secret)
+    if reply is None or reply.status >= 500 or taken or world.memory.is_taken(key):
+        return
+    require(reply.status in (200, 401), "a_key_is_good_until_it_is_revoked", lambda: f"{key}: {reply} {reply.body!r}")
+    works = True if reply.status == 200 else None
+    require(world.memory.of(key).saw(works), "a_key_is_good_until_it_is_revoked", lambda: f"{key}: {reply}, was told {world.memory.of(key).values}")

@@ -1,0 +1,105 @@
+"""Reads of what the tenant has: whole, in parts, many at once; and what may be deduplicated against."""
+
+import json
+
+import plans
+import xet
+
+from ..parts import operation, require
+from ..store import own_file, read, tenant_of
+
+
+def judge(world, key, file, got, wanted):
+    """got: bytes, an answer, or None."""
+    if got is None:
+        return
+    register = world.memory.of(key)
+    if isinstance(got, bytes):
+        require(got == wanted, "what_is_read_is_what_was_written", lambda: f"{key}: {len(got)} bytes instead of {len(wanted)}")
+        require(world.memory.is_taken(key) or register.saw(True), "what_was_deleted_is_gone", f"{key} was read")
+    elif got.status == 404:
+        require(world.memory.is_taken(key) or register.saw(None), "what_was_acknowledged_is_readable", lambda: f"{key}: {got}")
+    elif got.status == 403:
+        require(world.moment.clock_moved, "an_address_is_good_until_it_expires", lambda: f"{key}: {got} {got.body!r}")
+    else:
+        require(world.moment.may_fail, "what_was_acknowledged_is_readable", lambda: f"{key}: {got} {got.body!r}")
+
+
+@operation(weight=4)
+def read_file(world, source):
+    """All of it, or a part, by either form of the plan."""
+    tenant = tenant_of(world, source)
+    key, file = own_file(world, tenant, source)
+    token = world.token(tenant, "read") if key else None
+    if token is None:
+        return
+    content, form = plans.content(file), source.choice(("v1", "v2"))
+    if source.randrange(3) == 0:
+        judge(world, key, file, read(world, token, file, form=form), content)
+        return
+    near = lambda: min(max(source.choice(boundaries(file)) + source.randint(-2, 2), 0), len(content))
+    first, end = sorted((near(), near()))
+    if first == end:
+        first, end = max(first - 1, 0), max(first - 1, 0) + 1
+    judge(world, key, file, read(world, token, file, first, end, form), content[first:end])
+
+
+def boundaries(file):
+    """Where its chunks begin, and its end: mistakes are there."""
+    at, out = 0, [0]
+    for _, n in file.nodes():
+        at += n
+        out.append(at)
+    return out
+
+
+@operation(weight=1)
+def read_past_the_end(world, source):
+    tenant = tenant_of(world, source)
+    key, file = own_file(world, tenant, source)
+    token = world.token(tenant, "read") if key else None
+    if token is None:
+        return
+    size = boundaries(file)[-1]
+    reply = world.ask("GET", f"/v2/reconstructions/{key[2]}", token, Range=f"bytes={size}-{size + source.randint(0, 100)}")
+    require(reply is None or reply.status in (404, 416) or reply.status >= 500, "nothing_is_past_the_end", lambda: f"{key}: {reply} {reply.body!r}")
+
+
+@operation(weight=2)
+def read_many(world, source):
+    """One plan of several files."""
+    tenant = tenant_of(world, source)
+    files = dict(own_file(world, tenant, source) for _ in range(3))
+    files.pop(None, None)
+    token = world.token(tenant, "read") if files else None
+    if token is None:
+        return
+    steady = [key for key in files if not world.memory.is_taken(key)]
+    body = json.dumps([{"prefix": "default", "hash": key[2]} for key in files]).encode()
+    reply = world.ask("POST", "/v1/reconstructions", token, body)
+    if reply is None or reply.status >= 500:
+        return
+    told = reply.json().get("files", {}) if reply.status == 200 else {}
+    for key in steady:
+        if not world.memory.is_taken(key) and world.memory.of(key).certain() and world.memory.of(key).value():
+            require(key[2] in told, "what_was_acknowledged_is_readable", lambda key=key: f"{key} is in no plan: {reply} {reply.body!r}")
+
+
+@operation(weight=3)
+def query(world, source):
+    """May the first chunk of a file that is there be deduplicated against? The answer lists its xorb as it is."""
+    tenant = tenant_of(world, source)
+    key, file = own_file(world, tenant, source)
+    token = world.token(tenant, "read") if key else None
+    if token is None:
+        return
+    xorb, first, _ = file.terms[0]
+    reply = world.ask("GET", f"/v1/chunks/default/{xet.text(xorb.nodes[first][0])}", token)
+    if reply is None or reply.status != 200:
+        may_be = reply is None or reply.status >= 500 or world.memory.is_taken(key) or world.memory.of(key).values != [True] or world.moment.clock_moved
+        require(may_be, "what_is_there_can_be_deduplicated", lambda: f"{xet.text(xorb.hash)}: {reply}")
+        return
+    answer = xet.parse_answer(reply.body)
+    require(xorb.hash in answer.xorbs, "what_is_there_can_be_deduplicated", lambda: f"{xet.text(xorb.hash)} is not listed")
+    listed = [(c[0], c[2]) for c in answer.xorbs[xorb.hash]]
+    require(listed == [(xet.keyed(answer.key, h), n) for h, n in xorb.nodes], "an_answer_is_true", lambda: f"chunks of {xet.text(xorb.hash)}")

@@ -1,0 +1,71 @@
+"""Where operations, faults and rules are listed: each is one function, with its decorator."""
+
+import importlib
+import pkgutil
+
+OPERATIONS, FAULTS = {}, {}  # name: (function or class, weight, needs)
+RULES, RULES_OF_THE_END = {}, {}  # name: function
+
+
+class Broken(Exception):
+    """A rule does not hold. rule: its name, by which two failures are the same one."""
+
+    def __init__(self, rule, what):
+        super().__init__(f"{rule}: {what}")
+        self.rule = rule
+
+
+class Abandoned(Exception):
+    """The operation cannot go on, and that is right: its token has expired when the clock jumped."""
+
+
+def require(holds, rule, what):
+    """what: text, or a function that makes it."""
+    if not holds:
+        raise Broken(rule, what() if callable(what) else what)
+
+
+def operation(weight=1, needs=()):
+    """The function takes the world and the step's random source. needs: parts of the store without which it cannot run."""
+
+    def keep(function):
+        OPERATIONS[function.__name__] = (function, weight, frozenset(needs))
+        return function
+
+    return keep
+
+
+def fault(weight=1, needs=()):
+    """The class is made with the world and the step's random source; begin(), meanwhile() and end() are called before, while
+    and after the operations of a round run."""
+
+    def keep(kind):
+        name = kind.__name__[0].lower() + "".join("_" + c.lower() if c.isupper() else c for c in kind.__name__[1:])
+        FAULTS[name] = (kind, weight, frozenset(needs))
+        return kind
+
+    return keep
+
+
+def rule(function):
+    """The function takes the world at rest, and raises Broken."""
+    RULES[function.__name__] = function
+    return function
+
+
+def rule_of_the_end(function):
+    """Likewise, of a store whose daemon has ended."""
+    RULES_OF_THE_END[function.__name__] = function
+    return function
+
+
+def load():
+    for folder in ("operations", "faults", "rules"):
+        package = importlib.import_module(f"world.{folder}")
+        for module in pkgutil.iter_modules(package.__path__):
+            importlib.import_module(f"world.{folder}.{module.name}")
+
+
+def weights(listed, has):
+    """{name: weight} of those that a store can run which has these parts."""
+    return {name: weight for name, (_, weight, needs) in listed.items() if needs <= has}

@@ -1,0 +1,54 @@
+"""What happens in one life of a store, made of a seed: rounds of operations that run at once, with at most one fault in each.
+
+A step is (name, number). The number seeds all that the operation itself chooses, so a step does the same when others are taken away.
+"""
+
+import json
+import random
+from dataclasses import dataclass
+
+ROUNDS_MIN, ROUNDS_MAX = 8, 24
+AT_ONCE_MAX = 4
+FAULT_PER_CENT = 40
+
+
+@dataclass
+class Round:
+    operations: list  # of steps
+    fault: tuple | None = None
+
+
+@dataclass
+class Plan:
+    seed: int
+    rounds: list
+
+    def steps(self):
+        """How many operations and faults it has."""
+        return sum(len(r.operations) + (r.fault is not None) for r in self.rounds)
+
+    def to_json(self):
+        return json.dumps({"seed": self.seed, "rounds": [{"operations": r.operations, "fault": r.fault} for r in self.rounds]}, indent=1)
+
+    @staticmethod
+    def from_json(text):
+        told = json.loads(text)
+        rounds = [Round([tuple(step) for step in r["operations"]], tuple(r["fault"]) if r["fault"] else None) for r in told["rounds"]]
+        return Plan(told["seed"], rounds)
+
+
+def choose(source, weighted):
+    """One name of {name: weight}."""
+    return source.choices(list(weighted), list(weighted.values()))[0]
+
+
+def make(seed, operations, faults):
+    """The plan of a seed. operations, faults: {name: weight}. Each life prefers some operations, so that rare ones meet often in some lives."""
+    source = random.Random(seed)
+    step = lambda weighted: (choose(source, weighted), source.getrandbits(48))
+    liked = {name: weight * source.choice((0.2, 1, 1, 4)) for name, weight in operations.items()}
+    rounds = []
+    for _ in range(source.randint(ROUNDS_MIN, ROUNDS_MAX)):
+        fault = step(faults) if faults and source.randrange(100) < FAULT_PER_CENT else None
+        rounds.append(Round([step(liked) for _ in range(source.randint(1, AT_ONCE_MAX))], fault))
+    return Plan(seed, rounds)

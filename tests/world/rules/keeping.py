@@ -1,0 +1,42 @@
+"""What is kept: xorbs until their grace is over, and nothing in the folder or the log that should not be there."""
+
+import json
+
+import xet
+
+from ..parts import require, rule, rule_of_the_end
+from ..store import is_needed_xorb
+
+
+@rule
+def a_stored_xorb_is_there_for_its_grace(world):
+    token = world.token(world.tenants[0], "read")
+    for name, (xorb, since_s) in sorted(world.xorbs.items()):
+        if not is_needed_xorb(world, since_s):
+            del world.xorbs[name]
+            continue
+        reply = world.ask("HEAD", xorb.path(), token)
+        require(reply.status == 200, "a_stored_xorb_is_there_for_its_grace", lambda reply=reply, name=name: f"{name}: {reply}")
+        told = int(reply.headers["Content-Length"])
+        require(told == len(xorb.body()), "a_stored_xorb_is_there_for_its_grace", lambda name=name, told=told: f"{xet.text(xorb.hash)}: {told} bytes")
+
+
+@rule_of_the_end
+def fsck_finds_nothing(world):
+    """Objects without a row are left by a death, and do no harm."""
+    done = world.tool("fsck", "--json", "--data-dir", world.server.data, expect=(0, 65))
+    found = [p for p in json.loads(done.stdout)["problems"] if p["kind"] != "object.alone"]
+    require(not found, "fsck_finds_nothing", lambda: json.dumps(found)[:3000])
+
+
+@rule_of_the_end
+def a_log_has_no_secret(world):
+    for path in sorted(world.server.folder.glob("log*")):
+        text = path.read_text(errors="replace")
+        for secret in world.secrets:
+            require(secret.removeprefix("hf_") not in text, "a_log_has_no_secret", f"{path.name} has {secret[:12]}...")
+
+
+@rule_of_the_end
+def nothing_is_left_over(world):
+    require(not world.server.left_overs(), "nothing_is_left_over", lambda: str(world.server.left_overs()))

@@ -1,0 +1,260 @@
+"""The store that the world acts on: one daemon, its tenants, its clock and its disk, and what must hold of every answer."""
+
+import functools
+import http.client
+import json
+import re
+import shutil
+import struct
+import subprocess
+import threading
+import time
+
+import cairn
+import faults
+import power
+import yaml
+from issuer import Issuer
+
+from .memory import Memory
+from .parts import Abandoned, Broken, require
+
+EPOCH_S, GRACE_S = 60, 120
+ANSWER_S_MAX = 40  # of one request, on a busy machine
+YEARS_S = 40 * 365 * 86400
+NAMES = ("ann", "bob", "cyd", "dan", "eve", "fay", "gil", "hal")
+
+
+@functools.cache
+def documented():
+    """[(method, pattern of paths, statuses)] of the document; None among the statuses: any error may come."""
+    found = []
+    for pattern, path in yaml.load((cairn.ROOT / "docs" / "openapi.yaml").read_text(), Loader=yaml.CSafeLoader)["paths"].items():
+        for method, operation in path.items():
+            if method in ("get", "post", "head", "put", "delete", "options"):
+                statuses = {None if s == "default" else int(s) for s in operation["responses"]}
+                for each in (pattern, *path.get("x-older-paths", ())):
+                    places = re.sub(r"\\\{(path|place|prefix|branch)\\\}", ".+", re.escape(each))
+                    found.append((method.upper(), re.compile(re.sub(r"\\\{\w+\\\}", "[^/]+", places)), statuses))
+    return found
+
+
+def is_documented(method, path, status):
+    named = [statuses for m, pattern, statuses in documented() if m == method and pattern.fullmatch(path.split("?")[0])]
+    return any(status in statuses or (None in statuses and status >= 400) for statuses in named)
+
+
+class Tenant:
+    def __init__(self, name):
+        self.name, self.repo, self.key = name, f"models/{name}/one", None
+
+    def hub(self, rest):
+        return f"/api/{self.repo}/{rest}"
+
+
+class Moment:
+    """What may go wrong in this round; faults say so in begin()."""
+
+    def __init__(self):
+        self.may_fail = self.may_vanish = self.clock_moved = False
+        self.cut = None  # cut(request bytes): after how many of them the client hangs up; None: it does not
+
+
+class World:
+    """folder: empty, of this world. tenants: how many."""
+
+    def __init__(self, folder, tenants=3):
+        folder.mkdir(parents=True, exist_ok=True)
+        self.folder, self.memory, self.moment = folder, Memory(), Moment()
+        self.lock, self.counts, self.answered = threading.Lock(), {}, threading.Condition()
+        self.n_answers, self.shift_s, self.latest_s = 0, 0, 0
+        self.xorbs = {}  # name: (xorb, latest_s when it was stored)
+        self.issuer = Issuer(folder / "keys")
+        self.admin = self.issuer.token("admin", expires_s=2 * YEARS_S)
+        self.secrets = {self.admin}
+        self.tenants = [Tenant(name) for name in NAMES[:tenants]]
+        self.clock = folder / "clock"
+        self.clock.write_bytes(bytes(8))
+        self.trace = folder / "trace"
+        self.trace.write_bytes(b"")
+        self.disk = power.Disk()
+        self.faults = faults.Faults(
+            folder / "daemon", trace=self.trace, token_key=self.issuer.folder, test_clock=self.clock, epoch=f"{EPOCH_S}s",
+            gc_grace=f"{GRACE_S}s", reserve_bytes="1M", log_level="info",
+        )  # fmt: skip
+        self.server = self.faults.server
+
+    # --- asking
+
+    def count(self, what):
+        with self.lock:
+            self.counts[what] = self.counts.get(what, 0) + 1
+
+    def ask(self, method, path, token=None, body=None, server=None, busy=None, **headers):
+        """One request, whose answer must be one that the contract allows at all. busy: the code of a 503 that is none of a failure.
+        @return it, or None: there was none, and what was asked may be done"""
+        self.count("requests")
+        headers = {name.replace("_", "-"): value for name, value in headers.items()}
+        if body is not None and not isinstance(body, bytes):
+            body = json.dumps(body).encode()
+        moment, cut = self.moment, self.moment.cut
+        if cut and server is None and self.hangs_up(cut, method, path, token, body, headers):
+            return None
+        began = time.monotonic()
+        try:
+            reply = (server or self.server).request(method, path, body=body, token=token, headers=headers, timeout=ANSWER_S_MAX)
+        except TimeoutError:
+            raise Broken("every_request_ends", f"{method} {path} had no answer in {ANSWER_S_MAX} s") from None
+        except (OSError, http.client.HTTPException) as error:
+            require(moment.may_vanish, "every_request_is_answered", f"{method} {path}: {error!r} {self.server.log()[-2000:]}")
+            return None
+        took = time.monotonic() - began
+        require(cairn.in_time(took, ANSWER_S_MAX / 2), "every_request_ends", f"{method} {path} took {took:.1f} s")
+        require(is_documented(method, path, reply.status), "every_answer_is_documented", f"{method} {path}: {reply}")
+        expected = reply.status < 500 or (busy is not None and reply.status == 503 and busy in reply.body)
+        require(expected or moment.may_fail, "nothing_fails_by_itself", lambda: f"{method} {path}: {reply} {reply.body[:500]!r}")
+        with self.answered:
+            self.n_answers += 1
+            self.answered.notify_all()
+        if reply.status == 401 and moment.clock_moved and b"token.expired" in reply.body:
+            raise Abandoned
+        return reply
+
+    def hangs_up(self, cut, method, path, token, body, headers):
+        """Sends a part of the request, and closes the connection. @return whether it was so"""
+        head = f"{method} {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: {len(body or b'')}\r\n"
+        if token:
+            head += f"Authorization: Bearer {token}\r\n"
+        request = (head + "".join(f"{n}: {v}\r\n" for n, v in headers.items()) + "\r\n").encode() + (body or b"")
+        n = cut(request)
+        if n is None:
+            return False
+        try:
+            with self.server.socket() as s:
+                s.sendall(request[:n])
+        except OSError:
+            pass  # it has answered, and closed, before all was sent
+        return True
+
+    def token(self, tenant, kind="write", server=None):
+        """For the store, of the tenant's repository. None: there was no answer, or the daemon could not."""
+        reply = self.ask("GET", tenant.hub(f"xet-{kind}-token/main"), tenant.key, server=server)
+        if reply is None or (self.moment.may_fail and reply.status >= 500):
+            return None
+        require(reply.status == 200, "a_key_is_good_until_it_is_revoked", lambda: f"{tenant.name}: {reply} {reply.body!r}")
+        token = reply.json()["accessToken"]
+        with self.lock:
+            self.secrets.add(token)
+        return token
+
+    def answer(self, reply, register, value):
+        """Notes what an answer says of a write. @return whether it is done"""
+        done = None if reply is None or reply.status >= 500 else reply.status < 300
+        register.wrote(value, done)
+        if reply is None and self.moment.cut:
+            register.late = True
+        return bool(done)
+
+    def until(self, n):
+        """Waits until n more requests have been answered, or for a second."""
+        with self.answered:
+            wanted = self.n_answers + n
+            self.answered.wait_for(lambda: self.n_answers >= wanted, timeout=1)
+
+    # --- the daemon
+
+    def start(self):
+        self.server.start()
+        if self.server.starts == 1:
+            for tenant in self.tenants:
+                self.move_in(tenant)
+
+    def move_in(self, tenant):
+        require_ok = lambda reply: require(reply.status == 200, "a_tenant_can_move_in", lambda: f"{reply} {reply.body!r}")
+        require_ok(self.ask("POST", "/v1/accounts", self.admin, {"kind": "user", "name": tenant.name}))
+        made = self.ask("POST", "/v1/keys", self.admin, {"name": "world", "account": tenant.name, "scope": "write"})
+        require_ok(made)
+        tenant.key = made.json()["key"]
+        self.secrets.add(tenant.key)
+        require_ok(self.ask("POST", "/api/repos/create", tenant.key, {"name": "one", "organization": tenant.name, "type": "model", "private": True}))
+
+    def is_up(self):
+        return self.server.process is not None and self.server.process.poll() is None
+
+    def stop(self):
+        """It must end well, and has then nothing under way."""
+        if self.is_up():
+            try:
+                self.server.stop()
+            except AssertionError as error:
+                raise Broken("it_stops_well", str(error)) from None
+        self.memory.settle()
+
+    def kill(self):
+        if self.server.process is not None:
+            self.server.kill()
+        self.memory.settle()
+
+    def start_again(self):
+        try:
+            self.server.start()
+        except AssertionError as error:
+            raise Broken("it_starts_again", str(error)) from None
+
+    def lose_power(self, survives):
+        """The daemon has ended, and with it what the disk did not keep. survives(): does a change survive that was not synced?"""
+        assert not self.is_up()
+        self.follow()
+        found = self.disk.left(lambda what, path: survives())
+        shutil.rmtree(self.server.data)
+        self.server.data.mkdir(mode=0o700)
+        power.fill(self.server.data, {path[len("data/") :]: content for path, content in found.items() if path.startswith("data/")})
+        self.begin_trace()
+
+    def follow(self):
+        """Takes the records that the daemon has made since."""
+        data, at = self.trace.read_bytes(), 0
+        while at + power.HEAD.size <= len(data):
+            kind, inode, offset, n_path, n = power.HEAD.unpack_from(data, at)
+            begin, end = at + power.HEAD.size, at + power.HEAD.size + n_path + n
+            if end > len(data):
+                break  # it died while it wrote this one
+            path = data[begin : begin + n_path].decode()
+            self.disk.take(power.Record(kind, inode, offset, path, data[begin + n_path : end]))
+            at = end
+        self.trace.write_bytes(b"")  # nobody has it open while no daemon runs
+
+    def begin_trace(self):
+        """The disk has just what is in the folder."""
+        self.trace.write_bytes(b"")
+        self.disk = power.Disk()
+        root = self.server.folder
+        for path in [self.server.data, *sorted(self.server.data.rglob("*"))]:
+            file = None
+            if path.is_file():
+                file = power.File(bytearray(path.read_bytes()))
+                self.disk.files[path.stat().st_ino] = file
+            name = path.relative_to(root).as_posix()
+            self.disk.names[name] = self.disk.durable[name] = file
+
+    # --- the clock
+
+    def now(self):
+        return time.time() + self.shift_s
+
+    def jump(self, seconds):
+        """Moves the daemon's wall clock."""
+        with self.lock:
+            self.moment.clock_moved = True
+            self.shift_s = min(max(self.shift_s + seconds, -YEARS_S // 4), YEARS_S)
+            self.latest_s = max(self.latest_s, self.shift_s)
+            with open(self.clock, "r+b") as f:
+                f.write(struct.pack("<q", self.shift_s))
+
+    # --- tools
+
+    def tool(self, *words, expect=(0,)):
+        done = subprocess.run([cairn.CAIRN, *map(str, words)], capture_output=True, text=True, timeout=120)
+        require(not cairn.REPORTS.search(done.stderr), "no_sanitizer_complains", done.stderr[-3000:])
+        require(done.returncode in expect, "a_tool_does_its_work", f"{words}: {done.returncode} {done.stdout[-2000:]} {done.stderr[-2000:]}")
+        return done
