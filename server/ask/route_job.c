@@ -1,9 +1,9 @@
 #include "server/ask/route_job.h"
 
+#include "server/ask/route_piece.h"
+
 #include <stdlib.h>
 #include <string.h>
-
-enum { ROUTE_JOB_WAIT_US = 4 * 1000 * 1000 }; /* limit of the wait for a worker, if an engine is remote */
 
 void *route_job_new(struct http_request *req, size_t bytes, void (*run)(struct route_job *job),
 		    void (*reply)(struct http_request *req, struct route_job *job))
@@ -70,6 +70,7 @@ bool route_job_is_idle(const struct route_job *job)
 /* Runs the job. A body that waits in a file is in memory only while a worker reads it. */
 static void route_job_run(struct route_job *job)
 {
+	route_explain_busy(job->req);
 	if (job->body)
 		job->body_status = cairn_body_read(job->body);
 	if (job->body_status == CAIRN_OK)
@@ -78,11 +79,12 @@ static void route_job_run(struct route_job *job)
 		cairn_body_drop(job->body);
 }
 
-/* Has the job waited too long for a worker? With a slow engine all workers are busy, and the queue's waits would add
- * up. An upload still runs, since its body would have to be sent again. */
+/* Work that changes something may wait for other long work. */
 static bool route_job_is_too_late(const struct route_job *job)
 {
-	return job->for_reply && job->work.queued_us > ROUTE_JOB_WAIT_US && cairn_cas_is_remote(job->app->cas);
+	struct cairn_diag diag;
+	bool counts = job->for_reply || job->workers == job->app->workers;
+	return counts && route_check_wait(job->app, job->work.queued_us, &diag) != CAIRN_OK;
 }
 
 static void route_job_work(struct cairn_work *work)
@@ -96,12 +98,10 @@ static void route_job_work(struct cairn_work *work)
 	http_resume(job->req);
 }
 
-static void route_job_reply_too_late(struct http_request *req)
+static void route_job_reply_too_late(struct http_request *req, const struct route_job *job)
 {
 	struct cairn_diag diag = {0};
-	enum cairn_status status = cairn_fail(&diag, CAIRN_E_BUSY, "workers.slow", CAIRN_NO_OFFSET,
-					      "no worker was free for 4 s, since the object store or PostgreSQL "
-					      "answers slowly; try again in a few seconds");
+	enum cairn_status status = route_check_wait(job->app, job->work.queued_us, &diag);
 	http_reply_status(req, status, &diag);
 }
 
@@ -109,7 +109,7 @@ static void route_job_resumed(struct http_request *req)
 {
 	struct route_job *job = http_state(req);
 	if (job->too_late)
-		route_job_reply_too_late(req);
+		route_job_reply_too_late(req, job);
 	else if (job->not_run)
 		http_reply_status(req, CAIRN_E_BUSY, NULL);
 	else if (job->body_status != CAIRN_OK)

@@ -20,7 +20,7 @@ struct route_job {
 	enum cairn_status body_status; /* why it could not be read, so that run() was not called */
 	bool for_reply;                /* run() changes nothing: it may be skipped when the client has gone */
 	bool not_run;                  /* skipped because the client has gone, or because the workers' queue was full */
-	bool too_late;                 /* not run because no worker was free within ROUTE_JOB_WAIT_US */
+	bool too_late;                 /* not run because no worker was free in time: route_check_wait() */
 };
 
 /**

@@ -1,6 +1,20 @@
 #include "server/ask/route_piece.h"
 
-enum { PIECE_BYTES_MAX = 2 * 1024 * 1024 }; /* the HTTP library's pieces are far smaller */
+#include "cas/service/jobs.h"
+
+enum {
+	PIECE_BYTES_MAX = 2 * 1024 * 1024,    /* the HTTP library's pieces are far smaller */
+	PIECE_WAIT_US_MAX = 4 * 1000 * 1000, /* for a worker, if an engine is remote */
+};
+
+enum cairn_status route_check_wait(const struct app *app, uint64_t queued_us, struct cairn_diag *diag)
+{
+	if (queued_us <= PIECE_WAIT_US_MAX || !cairn_cas_is_remote(app->cas))
+		return CAIRN_OK;
+	return cairn_fail(diag, CAIRN_E_BUSY, "workers.slow", CAIRN_NO_OFFSET,
+			  "no worker was free for 4 s, since the object store or PostgreSQL answers slowly; try again "
+			  "in a few seconds");
+}
 
 bool route_hand_over(struct http_request *req, struct cairn_work *work, void (*run)(struct cairn_work *work))
 {
@@ -8,11 +22,24 @@ bool route_hand_over(struct http_request *req, struct cairn_work *work, void (*r
 	return cairn_workers_submit(app_of(req)->workers, work) == CAIRN_OK;
 }
 
+void route_explain_busy(struct http_request *req)
+{
+	if (cairn_cas_asks_index(app_of(req)->cas))
+		http_explain_busy(req, "index.silent",
+				  "PostgreSQL did not answer a question in time; try again in a few seconds");
+}
+
 static void piece_work(struct cairn_work *work)
 {
 	struct route_piece *p = (struct route_piece *)work;
 	http_note_queued(p->req, work->queued_us);
-	p->status = p->take(p->ctx, p->bytes.bytes, p->bytes.len, &p->diag);
+	route_explain_busy(p->req);
+	/* Refuse only what no worker has begun: the bytes before it would have to be sent again. */
+	if (!p->begun)
+		p->status = route_check_wait(app_of(p->req), work->queued_us, &p->diag);
+	p->begun = true;
+	if (p->status == CAIRN_OK)
+		p->status = p->take(p->ctx, p->bytes.bytes, p->bytes.len, &p->diag);
 	http_resume(p->req);
 }
 

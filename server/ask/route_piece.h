@@ -16,6 +16,7 @@ struct route_piece {
 	struct cairn_buf bytes;   /* that wait for the worker */
 	enum cairn_status status; /* of the bytes so far. CAIRN_E_BUSY also: no worker was free */
 	struct cairn_diag diag;
+	bool begun; /* a worker has processed a piece: from then on no wait refuses the upload */
 };
 
 /**
@@ -26,6 +27,14 @@ struct route_piece {
  */
 enum cairn_status route_piece_take(struct route_piece *p, struct http_request *req, const uint8_t *bytes, size_t len,
 				   bool waits);
+
+/** Call where work that a worker took begins. Beside a slow engine all workers are busy, and the waits of the queue would
+ * add up, so work that waited for 4 s is refused. @return CAIRN_OK; CAIRN_E_BUSY (workers.slow) */
+CAIRN_MUST_USE enum cairn_status route_check_wait(const struct app *app, uint64_t queued_us, struct cairn_diag *diag);
+
+/** Call where the work of a request begins: a wait that does not name itself is one for a remote index from then on,
+ * since reads of the index return a status alone. */
+void route_explain_busy(struct http_request *req);
 
 /** Hands heavy work of a held or suspended request to a worker, which then owns the request's state.
  *  @return false: no worker takes it now; the caller must resume the request */

@@ -205,6 +205,10 @@ void http_request_log_failure(const struct http_request *req, unsigned code, con
 /** Replies 412 to a request that wants bytes with another ETag. */
 void http_reply_other_etag(struct http_request *req);
 
+/** Says what CAIRN_E_BUSY means in replies to this request, unless the failure names a rule itself. Both texts must
+ * outlive the request. */
+void http_explain_busy(struct http_request *req, const char *rule, const char *text);
+
 /** Maps a library status to HTTP (errors.c), and replies as http_reply_error(). status is not CAIRN_OK. */
 void http_reply_status(struct http_request *req, enum cairn_status status, const struct cairn_diag *diag);
 

@@ -147,8 +147,19 @@ void http_reply_other_etag(struct http_request *req)
 			 "the bytes have another ETag than If-Match names: fetch them from the beginning", NULL);
 }
 
+void http_explain_busy(struct http_request *req, const char *rule, const char *text)
+{
+	req->busy_rule = rule;
+	req->busy_text = text;
+}
+
 void http_reply_status(struct http_request *req, enum cairn_status status, const struct cairn_diag *diag)
 {
+	struct cairn_diag busy = {0};
+	if (status == CAIRN_E_BUSY && req->busy_rule && !(diag && diag->rule)) {
+		(void)cairn_fail(&busy, status, req->busy_rule, CAIRN_NO_OFFSET, "%s", req->busy_text);
+		diag = &busy;
+	}
 	bool upload = req->match.route && req->match.route->body;
 	struct errors_reply e = errors_of_failure(status, diag ? diag->rule : NULL, upload);
 	if (e.code == 410) /* an upload heals it */

@@ -116,7 +116,8 @@ struct http_request {
 	struct MHD_Response *response;    /* made, and not yet given to the library */
 	void (*reply_release)(void *ctx); /* when the request has ended; NULL: nobody waits for that */
 	void *reply_ctx;
-	struct cairn_buf raw; /* the reply, where it goes past the library */
+	const char *busy_rule, *busy_text; /* of http_explain_busy(); NULL: none */
+	struct cairn_buf raw;              /* the reply, where it goes past the library */
 	struct http_added *added;
 	size_t added_bytes; /* of added_room */
 	void (*resumed)(struct http_request *req);

@@ -6,6 +6,7 @@
 #include "base/decimal.h"
 #include "server/ask/route_args.h"
 #include "server/ask/route_job.h"
+#include "server/ask/route_piece.h"
 #include "server/route/routes.h"
 
 #include <stddef.h>
@@ -159,10 +160,12 @@ static void chunks_screened(struct cairn_index_screen *screen)
 {
 	struct chunks_request *c = (struct chunks_request *)((char *)screen - offsetof(struct chunks_request, screen));
 	c->status = screen->status;
-	if (screen->status == CAIRN_OK)
+	if (screen->status == CAIRN_OK) {
 		route_job_hand_over(&c->job);
-	else
-		http_resume(c->job.req);
+		return;
+	}
+	route_explain_busy(c->job.req);
+	http_resume(c->job.req);
 }
 
 /* Asks a remote index. Lookups that memory can answer do not wait for it, and concurrent lookups are batched. */

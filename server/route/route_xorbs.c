@@ -140,9 +140,12 @@ static bool xorbs_join_crowd(struct xorb_request *x, uint64_t bytes)
 static void xorbs_post_work(struct cairn_work *work)
 {
 	struct xorb_request *x = (struct xorb_request *)work;
-	uint64_t bytes;
+	uint64_t bytes = 0;
 	http_note_queued(x->req, work->queued_us);
-	x->status = cairn_xorb_upload_verify(x->upload, &bytes, &x->diag);
+	route_explain_busy(x->req);
+	x->status = x->piece.begun ? CAIRN_OK : route_check_wait(app_of(x->req), work->queued_us, &x->diag);
+	if (x->status == CAIRN_OK)
+		x->status = cairn_xorb_upload_verify(x->upload, &bytes, &x->diag);
 	x->verified = x->status == CAIRN_OK;
 	if (!x->verified)
 		http_resume(x->req);

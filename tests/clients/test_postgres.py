@@ -157,6 +157,9 @@ def all_refused(server, file, new):
         reply, seconds = one.result()
         assert reply.status == 503 and int(reply.headers["Retry-After"]) > 0, reply
         assert cairn.in_time(seconds, 5), reply
+        if reply.body and "ready" not in reply.json():
+            assert cairn.is_error(reply, 503)["code"] != "busy", reply
+    assert '"rule":"busy"' not in server.log(), "the log names the wait, too"
     assert cairn.is_error(server.post("/v1/gc"), 503, "index.silent")
     body = server.get("/ready").json()
     assert "index" in json.dumps(body["error"]), body

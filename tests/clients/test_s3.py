@@ -594,18 +594,27 @@ class SlowEngine:
         self.listening.close()
 
 
-def objects_of(server, n):
-    """The addresses of objects of Git LFS."""
-    assert server.post("/api/repos/create", b'{"name":"one"}').status == 200
+def new_objects(n):
     bodies = [random.Random(i).randbytes(100_000) for i in range(n)]
-    objects = [{"oid": hashlib.sha256(body).hexdigest(), "size": len(body)} for body in bodies]
-    places = []
-    for operation in ("upload", "download"):
-        reply = server.post("/operator/one.git/info/lfs/objects/batch", json.dumps({"operation": operation, "objects": objects}).encode())
-        places = [one["actions"][operation]["href"].removeprefix(server.url) for one in reply.json()["objects"]]
-        if operation == "upload":
-            assert {server.request("PUT", place, body=body).status for place, body in zip(places, bodies, strict=True)} == {200}
-    return places
+    return bodies, [{"oid": hashlib.sha256(body).hexdigest(), "size": len(body)} for body in bodies]
+
+
+def places_of(server, operation, objects):
+    """The addresses of objects of Git LFS."""
+    reply = server.post("/operator/one.git/info/lfs/objects/batch", json.dumps({"operation": operation, "objects": objects}).encode())
+    return [one["actions"][operation]["href"].removeprefix(server.url) for one in reply.json()["objects"]]
+
+
+def put(server, place, body):
+    return server.request("PUT", place, body=body, timeout=120)
+
+
+def objects_of(server, n):
+    """The addresses of objects that are there."""
+    assert server.post("/api/repos/create", b'{"name":"one"}').status == 200
+    bodies, objects = new_objects(n)
+    assert {put(server, *one).status for one in zip(places_of(server, "upload", objects), bodies, strict=True)} == {200}
+    return places_of(server, "download", objects)
 
 
 def test_engine_is_slow(tmp_path, begin):
@@ -630,3 +639,20 @@ def test_engine_is_slow(tmp_path, begin):
             cairn.is_error(reply, 503, "workers.slow")
         engine.slow = False
         book.check(server)
+
+
+def test_engine_is_slow_for_uploads(tmp_path, begin):
+    """An upload that no worker has begun within 4 s is to be sent again; what was acknowledged is there."""
+    with contextlib.closing(SlowEngine()) as engine:
+        server, _ = begin(store=cairn.s3_url(tmp_path / "server" / "data", engine.url), workers=2)
+        assert server.post("/api/repos/create", b'{"name":"one"}').status == 200
+        bodies, objects = new_objects(12)
+        places = places_of(server, "upload", objects)
+        engine.slow = True
+        with concurrent.futures.ThreadPoolExecutor(len(places)) as pool:
+            replies = list(pool.map(lambda place, body: put(server, place, body), places, bodies))
+        engine.slow = False
+        late = [reply for reply in replies if reply.status == 503]
+        assert 0 < len(late) < len(replies), [reply.status for reply in replies]
+        assert all(b"workers.slow" in reply.body and int(reply.headers["Retry-After"]) > 0 for reply in late)
+        assert [put(server, *one).status for one in zip(places, bodies, strict=True)] == [200] * len(places)
