@@ -340,11 +340,13 @@ static void shards_begin_stream(struct http_request *req, struct shard_request *
 		shard_send_result(s);
 }
 
-/* Is the failure one of which the client's user must read the sentence? Clients show the message of a frame, and of a
- * status the number alone. This one comes each time until the user removes the client's cache. */
+/* Must the client's user read why? Clients show the message of a frame, and of a status the number alone. A retry does
+ * not help against a refusal by the registration, nor against xorbs that a client's cache remembers wrongly. */
 static bool shard_tells_user(const struct shard_request *s)
 {
-	return s->status == CAIRN_E_NOT_FOUND && s->diag.rule && strcmp(s->diag.rule, "term.unknown_xorb") == 0;
+	if (shard_can_retry(s->status, s->verified))
+		return false;
+	return s->verified || (s->diag.rule && strcmp(s->diag.rule, "term.unknown_xorb") == 0);
 }
 
 static void shards_resumed(struct http_request *req)

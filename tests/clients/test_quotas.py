@@ -123,6 +123,18 @@ def test_the_stock_client_says_why(store, tmp_path):
     assert done.returncode != 0 and f"Quota exceeded: {CATS} may hold 2999 bytes, and would hold 3000." in done.stderr, done
 
 
+def test_the_words_come_in_a_frame(store, make):
+    """The refusal may be there before the request's thread has seen that the verification succeeded: often, of so many uploads."""
+    store.quota(CATS, 1)
+    xorb = make([9000], 1)
+    assert store.server.put_xorb(xorb, token=store.tokens[CATS]).status == 200
+    shard = xet.shard([xet.File([(xorb, 0, 1)])], [xorb])
+    for _ in range(100):
+        reply = store.server.post("/v2/shards", shard, token=store.tokens[CATS])
+        frame = json.loads(reply.body.splitlines()[-1])
+        assert reply.status == 200 and (frame["code"], frame["retryable"]) == ("quota.repo", False), reply
+
+
 @pytest.mark.sqlite
 def test_fsck_counts_again(store, make):
     """What is kept is compared with the rows, and set right."""
