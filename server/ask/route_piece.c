@@ -3,7 +3,7 @@
 #include "cas/service/jobs.h"
 
 enum {
-	PIECE_BYTES_MAX = 2 * 1024 * 1024,    /* the HTTP library's pieces are far smaller */
+	PIECE_BYTES_MAX = 2 * 1024 * 1024,   /* the HTTP library's pieces are far smaller */
 	PIECE_WAIT_US_MAX = 4 * 1000 * 1000, /* for a worker, if an engine is remote */
 };
 
