@@ -63,10 +63,10 @@ enum cairn_status cairn_db_run(struct cairn_db *db, const struct cairn_sql *sql,
 	return status;
 }
 
-void cairn_db_in_order(struct cairn_db *db)
+void cairn_db_advise(struct cairn_db *db, enum cairn_db_advice advice)
 {
-	if (db->driver->in_order)
-		db->driver->in_order(db);
+	if (db->driver->advise)
+		db->driver->advise(db, advice);
 }
 
 static bool db_is_stale(const struct cairn_db_rows *rows)

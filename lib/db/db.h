@@ -108,9 +108,14 @@ CAIRN_MUST_USE enum cairn_status cairn_db_find(struct cairn_db *db, struct cairn
 CAIRN_MUST_USE enum cairn_status cairn_db_run(struct cairn_db *db, const struct cairn_sql *sql,
 					      const struct cairn_db_args *args, int64_t *n);
 
-/** Tells the planner that the following statements read a page of rows in the order of an index. Otherwise it may sort
- * all rows first. Holds until the transaction ends. */
-void cairn_db_in_order(struct cairn_db *db);
+/** Prepares a server for the statements that follow. Holds until the transaction ends, or else until the
+ * connection goes back to its pool. */
+enum cairn_db_advice {
+	CAIRN_DB_IN_ORDER,   /* a page in the order of an index: otherwise it may sort all rows first */
+	CAIRN_DB_TAKES_LONG, /* usual plans, but a longer timeout */
+	CAIRN_DB_SCANS,      /* whole tables are read, with plans and a timeout for that; for the next exchange alone */
+};
+void cairn_db_advise(struct cairn_db *db, enum cairn_db_advice advice);
 
 /* --- rows, after the exchange ------------------------------------------------------------------------------------- */
 
@@ -142,7 +147,7 @@ struct cairn_db_driver {
 	int64_t (*changed)(const struct cairn_db_rows *rows);
 	void (*end)(struct cairn_db_rows *rows);
 	void (*give)(struct cairn_db *db);
-	void (*in_order)(struct cairn_db *db); /* NULL: the planner needs no advice */
+	void (*advise)(struct cairn_db *db, enum cairn_db_advice advice); /* NULL: no advice is needed */
 	bool (*is_null)(const struct cairn_db_rows *rows, int column);
 	int64_t (*get_int)(const struct cairn_db_rows *rows, int column);
 	const uint8_t *(*get_bytes)(const struct cairn_db_rows *rows, int column, size_t *len);

@@ -29,11 +29,8 @@
 	BOTH(put_xorb)                                                                                                 \
 	BOTH(put_shard)                                                                                                \
 	BOTH(forget_file)                                                                                              \
-	BOTH(share_file)                                                                                               \
 	BOTH(settle_claims)                                                                                            \
 	BOTH(prove_file)                                                                                               \
-	BOTH(renew_xorb)                                                                                               \
-	BOTH(lose_xorb)                                                                                                \
 	BOTH(gc_mark)                                                                                                  \
 	BOTH(gc_sweep)                                                                                                 \
 	PG(find_dead)                                                                                                  \
@@ -59,23 +56,14 @@
 	PG(reach)  /* NULL: connecting needs nothing of the system */                                                  \
 	BOTH(open) /* before the writer's thread starts */                                                             \
 	BOTH(free) /* after it has ended */                                                                            \
-	BOTH(xorb)                                                                                                     \
-	PG(xorb_and_list)                                                                                              \
-	BOTH(xorb_by_id)                                                                                               \
-	BOTH(chunk_list)                                                                                               \
-	BOTH(chunk_list_by_id)                                                                                         \
 	BOTH(may_dedupe)                                                                                               \
 	PG(screen)                                                                                                     \
 	PG(finish_screens)                                                                                             \
 	BOTH(dedupe)                                                                                                   \
 	BOTH(file)                                                                                                     \
-	BOTH(file_by_sha256)                                                                                           \
 	BOTH(spans)                                                                                                    \
 	LITE(plan)                                                                                                     \
 	BOTH(look_at_shard)                                                                                            \
-	BOTH(each_xorb)                                                                                                \
-	BOTH(each_file)                                                                                                \
-	BOTH(each_place)                                                                                               \
 	PG(withdrawn)                                                                                                  \
 	PG(clock_is_off)                                                                                               \
 	PG(job_state)                                                                                                  \
@@ -83,12 +71,9 @@
 	PG(session)                                                                                                    \
 	PG(count_dead)                                                                                                 \
 	PG(each_unnamed)                                                                                               \
-	BOTH(totals)                                                                                                   \
 	PG(key_is_good)                                                                                                \
-	BOTH(each_owned_file)                                                                                          \
 	BOTH(entry)                                                                                                    \
 	BOTH(each_entry)                                                                                               \
-	BOTH(claims)                                                                                                   \
 	LITE(upkeep)                                                                                                   \
 	BOTH(examine)                                                                                                  \
 	LITE(examine_xorbs)                                                                                            \

@@ -33,12 +33,6 @@ bool cairn_index_owner_is_gone(const char *owner)
 	return strncmp(owner, INDEX_OWNER_GONE, sizeof(INDEX_OWNER_GONE) - 1) == 0;
 }
 
-enum cairn_status cairn_index_each_owned_file(struct cairn_index *ix, int64_t from_id,
-					      cairn_index_visit_owned_file *visit, void *ctx, int64_t *next_id)
-{
-	return ix->backend->each_owned_file(ix, from_id, visit, ctx, next_id);
-}
-
 enum cairn_status cairn_index_entry(struct cairn_index *ix, const struct cairn_index_commit *commit, const char *path,
 				    struct cairn_index_entry *out)
 {

@@ -9,35 +9,6 @@ void cairn_index_file_fini(struct cairn_index_file *file)
 	*file = (struct cairn_index_file){0};
 }
 
-enum cairn_status cairn_index_xorb(struct cairn_index *ix, const struct cairn_hash *hash, struct cairn_index_xorb *out)
-{
-	return ix->backend->xorb(ix, hash, out);
-}
-
-enum cairn_status cairn_index_xorb_by_id(struct cairn_index *ix, int64_t id, struct cairn_index_xorb *out)
-{
-	return ix->backend->xorb_by_id(ix, id, out);
-}
-
-enum cairn_status cairn_index_chunk_list(struct cairn_index *ix, const struct cairn_hash *xorb,
-					 struct cairn_chunk_list *list)
-{
-	return ix->backend->chunk_list(ix, xorb, list);
-}
-
-enum cairn_status cairn_index_xorb_and_list(struct cairn_index *ix, const struct cairn_hash *hash,
-					    struct cairn_index_xorb *out, struct cairn_chunk_list *list)
-{
-	if (!ix->backend->xorb_and_list)
-		return ix->backend->xorb(ix, hash, out);
-	return ix->backend->xorb_and_list(ix, hash, out, list);
-}
-
-enum cairn_status cairn_index_chunk_list_by_id(struct cairn_index *ix, int64_t id, struct cairn_chunk_list *list)
-{
-	return ix->backend->chunk_list_by_id(ix, id, list);
-}
-
 bool cairn_index_may_dedupe(struct cairn_index *ix, const char *scope, const struct cairn_hash *chunk)
 {
 	return ix->backend->may_dedupe(ix, scope, chunk);
@@ -64,12 +35,6 @@ enum cairn_status cairn_index_file(struct cairn_index *ix, const struct cairn_ha
 				   bool with_terms, struct cairn_index_file *out)
 {
 	return ix->backend->file(ix, hash, viewer, with_terms, out);
-}
-
-enum cairn_status cairn_index_file_by_sha256(struct cairn_index *ix, const uint8_t sha256[static CAIRN_SHA256_BYTES],
-					     const char *viewer, struct cairn_index_file *out)
-{
-	return ix->backend->file_by_sha256(ix, sha256, viewer, out);
 }
 
 enum cairn_status cairn_index_spans(struct cairn_index *ix, const int64_t *xorb_ids, uint32_t n,
@@ -129,32 +94,6 @@ enum cairn_status cairn_index_each_unnamed(struct cairn_index *ix, const struct 
 enum cairn_status cairn_index_upkeep(struct cairn_index *ix, struct cairn_diag *diag)
 {
 	return ix->backend->upkeep ? ix->backend->upkeep(ix, diag) : CAIRN_OK;
-}
-
-enum cairn_status cairn_index_each_xorb(struct cairn_index *ix, int64_t from_id, uint32_t limit,
-					void (*visit)(void *ctx, const struct cairn_index_xorb *xorb), void *ctx,
-					int64_t *next_id)
-{
-	return ix->backend->each_xorb(ix, from_id, limit, visit, ctx, next_id);
-}
-
-enum cairn_status cairn_index_each_file(struct cairn_index *ix, int64_t from_id, uint32_t limit, bool with_terms,
-					void (*visit)(void *ctx, const struct cairn_index_file *file), void *ctx,
-					int64_t *next_id)
-{
-	return ix->backend->each_file(ix, from_id, limit, with_terms, visit, ctx, next_id);
-}
-
-enum cairn_status cairn_index_each_place(struct cairn_index *ix, const struct cairn_hash *chunk, uint32_t limit,
-					 void (*visit)(void *ctx, const struct cairn_index_place *place), void *ctx,
-					 bool *more)
-{
-	return ix->backend->each_place(ix, chunk, limit, visit, ctx, more);
-}
-
-enum cairn_status cairn_index_totals(struct cairn_index *ix, struct cairn_index_totals *out)
-{
-	return ix->backend->totals(ix, out);
 }
 
 enum cairn_status cairn_index_examine(struct cairn_index *ix, cairn_index_visit_fault *visit, void *ctx,

@@ -32,6 +32,16 @@ enum cairn_status cairn_records_find(struct cairn_index *ix, struct cairn_db_row
 	return status == CAIRN_OK ? cairn_db_next(rows) : status;
 }
 
+enum cairn_status cairn_records_scan(struct cairn_index *ix, struct cairn_db_rows *rows, enum cairn_db_advice advice,
+				     const struct cairn_sql *sql)
+{
+	enum cairn_status status = cairn_records_take(ix, rows);
+	if (status != CAIRN_OK)
+		return status;
+	cairn_db_advise(rows->db, advice);
+	return cairn_db_find(rows->db, rows, sql, NULL);
+}
+
 uint32_t cairn_records_page(uint32_t limit)
 {
 	return limit == 0 || limit > CAIRN_INDEX_PAGE_MAX ? CAIRN_INDEX_PAGE_MAX : limit;

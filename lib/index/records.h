@@ -27,6 +27,12 @@
 	"(SELECT " CAIRN_REPO_SHOWN " FROM repo r JOIN account a ON a.id = r.account"                                  \
 	" WHERE r.scope = s.id AND left(s.name, 4) = 'hub/')"
 
+/* The columns of a row x of xorb. In PostgreSQL EXISTS() might be answered by reading all references once. */
+#define CAIRN_XORB_COLUMNS "x.id, x.hash, x.chunks, x.unpacked, x.stored, x.retired, x.at, "
+#define CAIRN_SQLITE_XORB  CAIRN_XORB_COLUMNS "EXISTS(SELECT 1 FROM reference WHERE reference.xorb = x.id)"
+#define CAIRN_POSTGRES_XORB                                                                                            \
+	CAIRN_XORB_COLUMNS "(SELECT true FROM reference WHERE reference.xorb = x.id LIMIT 1) IS NOT NULL, x.copy"
+
 /** How much more a repository and its account, or another owner, hold after the write at hand. */
 struct cairn_index_growth {
 	int64_t scope; /* the owner; 0: none */
@@ -62,6 +68,9 @@ CAIRN_MUST_USE enum cairn_status cairn_records_ask(struct cairn_index *ix, struc
 /** Does what cairn_records_ask() does, and steps to the first row. @return as cairn_records_ask(); CAIRN_E_NOT_FOUND */
 CAIRN_MUST_USE enum cairn_status cairn_records_find(struct cairn_index *ix, struct cairn_db_rows *rows,
 						    const struct cairn_sql *sql, const struct cairn_db_args *args);
+/** Does what cairn_records_find() does, after telling a server what to expect. */
+CAIRN_MUST_USE enum cairn_status cairn_records_scan(struct cairn_index *ix, struct cairn_db_rows *rows,
+						    enum cairn_db_advice advice, const struct cairn_sql *sql);
 /** Returns the number of rows of a page: the limit, or the maximum if it is 0 or larger. */
 uint32_t cairn_records_page(uint32_t limit);
 /** Ends a page. @param status  CAIRN_E_NOT_FOUND: its rows have ended @param[out] next_id  0: it was the last page */
@@ -96,6 +105,9 @@ CAIRN_MUST_USE enum cairn_status cairn_records_probe(struct cairn_index_tx *tx);
 
 /* Writes, each within the transaction. @return as its status */
 #define CAIRN_RECORD_WRITES(X)                                                                                         \
+	X(share_file, false)                                                                                           \
+	X(renew_xorb, false)                                                                                           \
+	X(lose_xorb, true)                                                                                             \
 	X(set_repo, true)                                                                                              \
 	X(guard_repo, false)                                                                                           \
 	X(move_repo, false)                                                                                            \

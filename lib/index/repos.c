@@ -182,7 +182,7 @@ static enum cairn_status repo_ask_page(struct cairn_index *ix, struct cairn_db_r
 		return status;
 	/* No index has the repositories of one account by name or creation. */
 	if (list->account == 0 || list->sort == CAIRN_INDEX_BY_UPDATE)
-		cairn_db_in_order(rows->db);
+		cairn_db_advise(rows->db, CAIRN_DB_IN_ORDER);
 	return cairn_db_find(rows->db, rows, sql, &args);
 }
 

@@ -17,10 +17,10 @@ static const char DEDUPE_ROWS[] =
 static const char DEDUPE_SCOPE[] = "SELECT id FROM scope WHERE name = $1";
 /* The chunk at this place of the list must be the requested one. */
 static const char DEDUPE_FIRST[] =
-	"SELECT " CAIRN_PG_XORB ", l.spans, l.hashes FROM xorb x JOIN list l ON l.xorb = x.id"
+	"SELECT " CAIRN_POSTGRES_XORB ", l.spans, l.hashes FROM xorb x JOIN list l ON l.xorb = x.id"
 	" WHERE x.id = $1 AND substring(l.hashes FROM $2::int FOR 32) = $3";
 static const char DEDUPE_NEIGHBOURS[] =
-	"SELECT " CAIRN_PG_XORB ", l.spans, l.hashes FROM member m JOIN xorb x ON x.id = m.xorb"
+	"SELECT " CAIRN_POSTGRES_XORB ", l.spans, l.hashes FROM member m JOIN xorb x ON x.id = m.xorb"
 	" JOIN list l ON l.xorb = x.id WHERE m.shard = $1 AND m.xorb > $2 AND m.xorb <> $3 AND x.retired IS NULL"
 	" ORDER BY m.xorb LIMIT 8";
 static const char DEDUPE_ELIGIBLE[] = "SELECT place FROM dedupe WHERE xorb = $1 AND scope IN (0, $2)";

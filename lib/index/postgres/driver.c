@@ -60,12 +60,22 @@ static void driver_end(struct cairn_db_rows *rows)
 static void driver_give(struct cairn_db *db)
 {
 	struct cairn_pg_reader *reader = (struct cairn_pg_reader *)driver_pg(db);
+	reader->pg.silence_ms = CAIRN_PG_SILENCE_MS;
 	cairn_pg_givep(&reader);
 }
 
-static void driver_in_order(struct cairn_db *db)
+static void driver_advise(struct cairn_db *db, enum cairn_db_advice advice)
 {
-	cairn_pg_in_order(driver_pg(db));
+	struct cairn_pg *pg = driver_pg(db);
+	if (advice == CAIRN_DB_IN_ORDER) {
+		cairn_pg_in_order(pg);
+		return;
+	}
+	pg->silence_ms = CAIRN_PG_SCAN_MS;
+	if (advice == CAIRN_DB_SCANS)
+		cairn_pg_scan(pg);
+	else
+		cairn_pg_take_long(pg);
 }
 
 static bool driver_is_null(const struct cairn_db_rows *rows, int column)
@@ -97,7 +107,7 @@ struct cairn_db *cairn_pg_db(struct cairn_pg *pg)
 		.changed = driver_changed,
 		.end = driver_end,
 		.give = driver_give,
-		.in_order = driver_in_order,
+		.advise = driver_advise,
 		.is_null = driver_is_null,
 		.get_int = driver_get_int,
 		.get_bytes = driver_get_bytes,

@@ -63,15 +63,8 @@ CAIRN_MUST_USE enum cairn_status cairn_pg_read(struct cairn_index *ix, struct ca
 	} while (0)
 /* NOLINTEND(bugprone-macro-parentheses) */
 
-/** Adds the number of rows of a page to the arguments. @return that number */
-int cairn_pg_page(struct cairn_pg_args *args, uint32_t limit);
-
-/* A row of xorb, as cairn_pg_xorb_row() takes it. EXISTS() might be answered by reading all references once. */
-#define CAIRN_PG_XORB                                                                                                  \
-	"x.id, x.hash, x.chunks, x.unpacked, x.stored, x.retired, x.at,"                                               \
-	" (SELECT true FROM reference WHERE reference.xorb = x.id LIMIT 1) IS NOT NULL, x.copy"
 enum { CAIRN_PG_XORB_COLUMNS = 9 };
-/** @return false: it is damaged */
+/** Reads columns CAIRN_POSTGRES_XORB. @return false: it is damaged */
 bool cairn_pg_xorb_row(const PGresult *r, int row, struct cairn_index_xorb *out);
 
 /** A file of columns hash, size and terms. @return CAIRN_OK; CAIRN_E_DAMAGED; CAIRN_E_NOMEM */

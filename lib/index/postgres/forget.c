@@ -1,4 +1,4 @@
-/* Takes files from an owner, or gives them to one more. */
+/* Takes files from an owner. */
 #include "index/postgres/own.h"
 
 #include "base/sum.h"
@@ -55,28 +55,4 @@ enum cairn_status cairn_pg_forget_file(struct cairn_pg_tx *tx, struct cairn_inde
 	if (forget->forgotten)
 		cairn_advance(&tx->counts.collection);
 	return CAIRN_OK;
-}
-
-enum cairn_status cairn_pg_share_file(struct cairn_pg_tx *tx, struct cairn_index_share_file *share)
-{
-	CLEANUP(cairn_pg_array_fini) struct cairn_pg_array file = {0};
-	int64_t id, owner;
-	share->shared = false;
-	enum cairn_status status = forget_find(tx, &share->hash, &id);
-	if (status == CAIRN_OK && id == 0)
-		return cairn_fail(&share->write.diag, CAIRN_E_NOT_FOUND, "file.unknown", CAIRN_NO_OFFSET,
-				  "there is no such file to share");
-	if (status == CAIRN_OK)
-		status = cairn_records_scope(&tx->records, share->owner, &owner);
-	if (status == CAIRN_E_NOT_FOUND)
-		return cairn_fail(&share->write.diag, status, "repo.gone", CAIRN_NO_OFFSET,
-				  "there is no such repository, or it was deleted");
-	if (status != CAIRN_OK)
-		return status;
-	cairn_pg_add_int8(&file, id);
-	unsigned queued = cairn_pg_queue_own(tx, owner, &file);
-	status = cairn_pg_exchange(&tx->pg);
-	if (status == CAIRN_OK)
-		share->shared = cairn_pg_owned(tx, queued, owner) > 0;
-	return status;
 }

@@ -7,9 +7,7 @@
 
 enum { GC_PAGE = 128 }; /* xorbs looked at in one exchange */
 
-static const char GC_LOSE[] = "UPDATE xorb SET stored = NULL, copy = NULL WHERE id = $1";
 static const char GC_WITHDRAW[] = "DELETE FROM dedupe WHERE xorb = ANY($1)";
-static const char GC_RENEW[] = "UPDATE xorb SET retired = NULL, at = $2 WHERE id = $1";
 static const char GC_MARK_PAGE[] =
 	"SELECT id, retired IS NULL AND at <= $2 AND (SELECT true FROM reference r WHERE r.xorb = x.id LIMIT 1) IS NULL"
 	" FROM xorb x WHERE id > $1 ORDER BY id LIMIT $3";
@@ -25,16 +23,6 @@ static const char GC_DROP_MEMBERS[] =
 	" (SELECT shard FROM m) AND NOT EXISTS(SELECT 1 FROM member o WHERE o.shard = shard.id AND o.xorb <> ALL($1))";
 static const char GC_DROP_LISTS[] = "DELETE FROM list WHERE xorb = ANY($1)";
 static const char GC_DROP_XORBS[] = "DELETE FROM xorb WHERE id = ANY($1)";
-
-static enum cairn_status gc_find(struct cairn_pg_tx *tx, const struct cairn_hash *hash, struct cairn_index_write *write,
-				 struct cairn_pg_known *known)
-{
-	enum cairn_status status = cairn_pg_find_xorb(tx, hash, known);
-	if (status == CAIRN_OK && known->id == 0)
-		return cairn_fail(&write->diag, CAIRN_E_NOT_FOUND, "xorb.unknown", CAIRN_NO_OFFSET,
-				  "there is no such xorb, or it was removed meanwhile");
-	return status;
-}
 
 /* Lets all daemons notice that xorbs are no longer offered or stored. */
 static void gc_count_removal(struct cairn_pg_tx *tx)
@@ -52,40 +40,6 @@ static enum cairn_status gc_withdraw(struct cairn_pg_tx *tx, struct cairn_pg_arr
 	enum cairn_status status = cairn_pg_run(&tx->pg, GC_WITHDRAW, &args, &n);
 	cairn_add(&tx->counts.eligible, -n);
 	return status;
-}
-
-enum cairn_status cairn_pg_renew_xorb(struct cairn_pg_tx *tx, struct cairn_index_renew_xorb *renew)
-{
-	struct cairn_pg_known known;
-	struct cairn_pg_args args = {0};
-	enum cairn_status status = gc_find(tx, &renew->hash, &renew->write, &known);
-	if (status != CAIRN_OK)
-		return status;
-	if (!known.stored) /* another daemon has found it damaged since: an upload must store its bytes again */
-		return cairn_fail(&renew->write.diag, CAIRN_E_NOT_FOUND, "xorb.unknown", CAIRN_NO_OFFSET,
-				  "its object was lost meanwhile");
-	cairn_pg_int8(&args, known.id);
-	cairn_pg_int8(&args, renew->now_unix_s);
-	return cairn_pg_run(&tx->pg, GC_RENEW, &args, NULL);
-}
-
-enum cairn_status cairn_pg_lose_xorb(struct cairn_pg_tx *tx, struct cairn_index_lose_xorb *lose)
-{
-	CLEANUP(cairn_pg_array_fini) struct cairn_pg_array xorb = {0};
-	struct cairn_pg_known known;
-	struct cairn_pg_args args = {0};
-	enum cairn_status status = gc_find(tx, &lose->hash, &lose->write, &known);
-	if (status != CAIRN_OK)
-		return status;
-	if (!cairn_copy_equal(&known.copy, &lose->copy))
-		return cairn_fail(&lose->write.diag, CAIRN_E_BUSY, "xorb.replaced", CAIRN_NO_OFFSET,
-				  "the xorb was stored anew since its object was looked at");
-	tx->counts.stored_bytes = cairn_difference(tx->counts.stored_bytes, known.stored_bytes);
-	gc_count_removal(tx);
-	cairn_pg_int8(&args, known.id);
-	cairn_pg_add_int8(&xorb, known.id);
-	(void)cairn_pg_queue(&tx->pg, GC_LOSE, &args);
-	return gc_withdraw(tx, &xorb);
 }
 
 /* --- retiring ----------------------------------------------------------------------------------------------------- */

@@ -1,4 +1,4 @@
-/* Claims of SHA-256: those due, and their outcomes. */
+/* Writes the outcomes of claims of SHA-256. */
 #include "index/proof.h"
 
 #include "index/postgres/engine.h"
@@ -6,11 +6,6 @@
 
 #include <string.h>
 
-/* Few claims are due, and a join could read all files for them. */
-static const char PROOF_CLAIMS[] =
-	"SELECT count(*), coalesce(sum((SELECT f.size FROM file f WHERE f.id = w.file)), 0)::bigint,"
-	" (SELECT count(*) FROM file_owner WHERE proof = 0)"
-	" FROM file_owner w WHERE w.due IS NOT NULL AND w.sha256 > ''";
 static const char PROOF_ADD[] =
 	"INSERT INTO proof(file, sha256) SELECT DISTINCT k.file, k.sha256 FROM unnest($1::bigint[], $2::bytea[], $3::bytea[])"
 	" k(file, hash, sha256) JOIN file f ON f.id = k.file AND f.hash = k.hash ON CONFLICT DO NOTHING";
@@ -37,32 +32,6 @@ static const char PROOF_FOLLOW[] =
 	" WHERE c.file = w.file AND c.repo = p.id AND c.sha256 = k.sha256 AND c.size = f.size"
 	" AND EXISTS(SELECT 1 FROM file_owner g WHERE g.file = k.file AND g.scope = k.scope AND g.sha256 = k.sha256"
 	" AND g.proof = 3)";
-
-/* --- reading ------------------------------------------------------------------------------------------------------ */
-
-enum cairn_status cairn_postgres_claims(struct cairn_index *ix, struct cairn_index_claims *out)
-{
-	*out = (struct cairn_index_claims){0};
-	CLEANUP(cairn_pg_givep) struct cairn_pg_reader *reader = NULL;
-	const PGresult *r;
-	enum cairn_status status = cairn_pg_take(&cairn_postgres(ix)->pool, &reader);
-	if (status != CAIRN_OK)
-		return status;
-	reader->pg.silence_ms = CAIRN_PG_SCAN_MS; /* after a move all claims may be due */
-	cairn_pg_take_long(&reader->pg);
-	status = cairn_pg_ask(&reader->pg, PROOF_CLAIMS, NULL, &r);
-	reader->pg.silence_ms = CAIRN_PG_SILENCE_MS;
-	if (status != CAIRN_OK)
-		return status;
-	*out = (struct cairn_index_claims){
-		.n_due = (uint64_t)cairn_pg_get_int8(r, 0, 0),
-		.due_bytes = (uint64_t)cairn_pg_get_int8(r, 0, 1),
-		.n_false = (uint64_t)cairn_pg_get_int8(r, 0, 2),
-	};
-	return CAIRN_OK;
-}
-
-/* --- writing ------------------------------------------------------------------------------------------------------ */
 
 /* Outcomes of one kind: of claims that could be read, or that could not. */
 struct proof_some {

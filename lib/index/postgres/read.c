@@ -10,12 +10,6 @@
 	"($2::text IS NULL OR (SELECT true FROM file_owner o WHERE o.file = f.id AND (o.scope = 0"                     \
 	" OR o.scope = (SELECT id FROM scope WHERE name = $2)) LIMIT 1) IS NOT NULL)"
 
-static const char READ_XORB[] = "SELECT " CAIRN_PG_XORB " FROM xorb x WHERE x.hash = $1";
-static const char READ_XORB_AND_LIST[] =
-	"SELECT " CAIRN_PG_XORB ", l.spans, l.hashes FROM xorb x LEFT JOIN list l ON l.xorb = x.id WHERE x.hash = $1";
-static const char READ_XORB_BY_ID[] = "SELECT " CAIRN_PG_XORB " FROM xorb x WHERE x.id = $1";
-static const char READ_LIST[] = "SELECT l.spans, l.hashes FROM xorb x JOIN list l ON l.xorb = x.id WHERE x.hash = $1";
-static const char READ_LIST_BY_ID[] = "SELECT spans, hashes FROM list WHERE xorb = $1";
 /* Reads the spans of two xorbs, and of each whose terms lack byte ranges. A single statement sees a single snapshot. */
 static const char READ_SPANS[] =
 	"SELECT x.hash, x.stored, x.chunks, CASE WHEN k.n IN ($2, $3) OR x.repacked OR x.stored IS NULL"
@@ -24,12 +18,6 @@ static const char READ_SPANS[] =
 static const char READ_FILE[] = "SELECT f.hash, f.size, f.terms FROM file f WHERE f.hash = $1 AND " READ_FILE_VISIBLE;
 static const char READ_FILE_SIZE[] =
 	"SELECT f.hash, f.size, octet_length(f.terms) FROM file f WHERE f.hash = $1 AND " READ_FILE_VISIBLE;
-#define READ_CLAIM_LAST(owner)                                                                                         \
-	"SELECT file, proof FROM file_owner WHERE scope + 0 = " owner                                                  \
-	" AND sha256 = $1 ORDER BY file DESC LIMIT " CAIRN_INDEX_SAME_MAX
-static const char READ_FILE_BY_SHA256[] = "SELECT f.hash, f.size, w.proof FROM (SELECT file, proof, 0 AS far FROM (" READ_CLAIM_LAST(
-	"(SELECT id FROM scope WHERE name = $2)") ") own UNION ALL SELECT file, proof, 1 FROM (" READ_CLAIM_LAST("0") ") operators WHERE left(coalesce($2, ''), 4) <> 'hub/') w JOIN file f ON f.id = w.file"
-														      " WHERE w.proof > 0 ORDER BY w.far, w.proof DESC, w.file DESC LIMIT 1";
 
 enum cairn_status cairn_pg_read(struct cairn_index *ix, struct cairn_pg_reader **reader, const char *sql,
 				const struct cairn_pg_args *args, const PGresult **r)
@@ -56,61 +44,6 @@ enum cairn_status cairn_pg_list_row(const PGresult *r, int row, int column, stru
 	const uint8_t *spans = cairn_pg_get_bytes(r, row, column, &spans_len);
 	const uint8_t *hashes = cairn_pg_get_bytes(r, row, column + 1, &hashes_len);
 	return cairn_rows_list(list, spans, spans_len, hashes, hashes_len);
-}
-
-static enum cairn_status read_xorb(const PGresult *r, struct cairn_index_xorb *out)
-{
-	if (PQntuples(r) == 0)
-		return CAIRN_E_NOT_FOUND;
-	return cairn_pg_xorb_row(r, 0, out) ? CAIRN_OK : CAIRN_E_DAMAGED;
-}
-
-enum cairn_status cairn_postgres_xorb(struct cairn_index *ix, const struct cairn_hash *hash,
-				      struct cairn_index_xorb *out)
-{
-	struct cairn_pg_args args = {0};
-	cairn_pg_hash(&args, hash);
-	PG_READ(ix, reader, r, READ_XORB, &args);
-	return read_xorb(r, out);
-}
-
-enum cairn_status cairn_postgres_xorb_and_list(struct cairn_index *ix, const struct cairn_hash *hash,
-					       struct cairn_index_xorb *out, struct cairn_chunk_list *list)
-{
-	struct cairn_pg_args args = {0};
-	cairn_pg_hash(&args, hash);
-	PG_READ(ix, reader, r, READ_XORB_AND_LIST, &args);
-	enum cairn_status status = read_xorb(r, out);
-	if (status == CAIRN_OK && cairn_pg_list_row(r, 0, CAIRN_PG_XORB_COLUMNS, list) != CAIRN_OK)
-		cairn_chunk_list_fini(list);
-	return status;
-}
-
-enum cairn_status cairn_postgres_xorb_by_id(struct cairn_index *ix, int64_t id, struct cairn_index_xorb *out)
-{
-	struct cairn_pg_args args = {0};
-	cairn_pg_int8(&args, id);
-	PG_READ(ix, reader, r, READ_XORB_BY_ID, &args);
-	return read_xorb(r, out);
-}
-
-enum cairn_status cairn_postgres_chunk_list(struct cairn_index *ix, const struct cairn_hash *xorb,
-					    struct cairn_chunk_list *list)
-{
-	struct cairn_pg_args args = {0};
-	*list = (struct cairn_chunk_list){0};
-	cairn_pg_hash(&args, xorb);
-	PG_READ(ix, reader, r, READ_LIST, &args);
-	return PQntuples(r) > 0 ? cairn_pg_list_row(r, 0, 0, list) : CAIRN_E_NOT_FOUND;
-}
-
-enum cairn_status cairn_postgres_chunk_list_by_id(struct cairn_index *ix, int64_t id, struct cairn_chunk_list *list)
-{
-	struct cairn_pg_args args = {0};
-	*list = (struct cairn_chunk_list){0};
-	cairn_pg_int8(&args, id);
-	PG_READ(ix, reader, r, READ_LIST_BY_ID, &args);
-	return PQntuples(r) > 0 ? cairn_pg_list_row(r, 0, 0, list) : CAIRN_E_NOT_FOUND;
 }
 
 /* --- plans -------------------------------------------------------------------------------------------------------- */
@@ -193,19 +126,4 @@ enum cairn_status cairn_postgres_file(struct cairn_index *ix, const struct cairn
 	if (status == CAIRN_OK && !with_terms)
 		out->n_terms = (uint32_t)(cairn_pg_get_int8(r, 0, 2) / CAIRN_ROWS_TERM_BYTES);
 	return status;
-}
-
-enum cairn_status cairn_postgres_file_by_sha256(struct cairn_index *ix, const uint8_t sha256[static CAIRN_SHA256_BYTES],
-						const char *viewer, struct cairn_index_file *out)
-{
-	struct cairn_pg_args args = {0};
-	*out = (struct cairn_index_file){0};
-	cairn_pg_bytes(&args, sha256, CAIRN_SHA256_BYTES);
-	cairn_pg_text(&args, viewer);
-	PG_READ(ix, reader, r, READ_FILE_BY_SHA256, &args);
-	if (PQntuples(r) == 0)
-		return CAIRN_E_NOT_FOUND;
-	out->size_bytes = (uint64_t)cairn_pg_get_int8(r, 0, 1);
-	out->belief = (enum cairn_index_belief)cairn_pg_get_int8(r, 0, 2);
-	return cairn_pg_get_hash(r, 0, 0, &out->hash) ? CAIRN_OK : CAIRN_E_DAMAGED;
 }

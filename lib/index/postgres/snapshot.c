@@ -8,7 +8,7 @@ enum { SNAPSHOT_XORBS_PAGE = 32, SNAPSHOT_FILES_PAGE = 256 }; /* rows: a list ma
 
 static const char SNAPSHOT_BEGIN[] = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
 static const char SNAPSHOT_XORBS[] =
-	"SELECT " CAIRN_PG_XORB ", l.spans, l.hashes FROM xorb x JOIN list l ON l.xorb = x.id"
+	"SELECT " CAIRN_POSTGRES_XORB ", l.spans, l.hashes FROM xorb x JOIN list l ON l.xorb = x.id"
 	" WHERE x.id > $1 ORDER BY x.id LIMIT $2";
 static const char SNAPSHOT_FILES[] =
 	"SELECT hash, size, terms, id, at, coalesce((SELECT p.sha256 FROM proof p WHERE p.file = f.id),"

@@ -35,11 +35,13 @@ static enum cairn_status dedupe_decode(struct dedupe_query *q, sqlite3_stmt *row
 	return cairn_rows_list(&q->list, spans, spans_len, hashes, hashes_len);
 }
 
+static CAIRN_READS(READ_LIST_BY_ID, "SELECT spans, hashes FROM list WHERE xorb = ?1");
+
 /* The prefix proves little, so compares the whole hash at the row's place. */
 static enum cairn_status dedupe_try(struct dedupe_query *q, sqlite3_stmt *found, bool *proved)
 {
 	int64_t place = sqlite3_column_int64(found, 1);
-	CLEANUP(cairn_sql_resetp) sqlite3_stmt *list = cairn_read_stmt(q->r, &CAIRN_READ_LIST_BY_ID);
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *list = cairn_read_stmt(q->r, &READ_LIST_BY_ID);
 	sqlite3_bind_int64(list, 1, sqlite3_column_int64(found, 0));
 	bool row;
 	enum cairn_status status = cairn_sql_step(list, &row);
@@ -127,9 +129,11 @@ static enum cairn_status dedupe_eligible(struct dedupe_query *q)
 	return CAIRN_OK;
 }
 
+static CAIRN_READS(READ_XORB_BY_ID, "SELECT " CAIRN_SQLITE_XORB " FROM xorb x WHERE x.id = ?1");
+
 static enum cairn_status dedupe_answer_first(struct dedupe_query *q)
 {
-	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = cairn_read_stmt(q->r, &CAIRN_READ_XORB_BY_ID);
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = cairn_read_stmt(q->r, &READ_XORB_BY_ID);
 	sqlite3_bind_int64(stmt, 1, q->xorb);
 	bool row;
 	enum cairn_status status = cairn_sql_step(stmt, &row);
@@ -156,7 +160,7 @@ static enum cairn_status dedupe_answer_next(struct dedupe_query *q, sqlite3_stmt
 	return status == CAIRN_OK ? dedupe_eligible(q) : status;
 }
 
-static CAIRN_READS(READ_NEIGHBOURS, "SELECT " CAIRN_XORB_COLUMNS ", l.spans, l.hashes FROM member m"
+static CAIRN_READS(READ_NEIGHBOURS, "SELECT " CAIRN_SQLITE_XORB ", l.spans, l.hashes FROM member m"
 				    " CROSS JOIN xorb x ON x.id = m.xorb CROSS JOIN list l ON l.xorb = m.xorb"
 				    " WHERE m.shard = ?1 AND m.xorb <> ?2 AND x.retired IS NULL ORDER BY m.xorb");
 

@@ -49,9 +49,6 @@ bool cairn_sqlite_xorb_column(sqlite3_stmt *row, struct cairn_index_xorb *out);
 /** Reads a file from columns hash, size. @return CAIRN_OK; CAIRN_E_DAMAGED */
 CAIRN_MUST_USE enum cairn_status cairn_sqlite_file_columns(sqlite3_stmt *row, struct cairn_index_file *out);
 
-/** Binds the start and the length of a page to parameters 1 and 2. @return the length, at most the maximum */
-uint32_t cairn_sqlite_page(sqlite3_stmt *stmt, int64_t from_id, uint32_t limit);
-
 /* The engine's functions for the calls of index/backend.h. */
 #define SQLITE_HAS(name) cairn_engine_##name cairn_sqlite_##name;
 CAIRN_ENGINE_CALLS(SQLITE_HAS, SQLITE_HAS, CAIRN_ENGINE_LACKS)

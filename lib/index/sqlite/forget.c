@@ -1,4 +1,4 @@
-/* Takes files from an owner, or gives them to one more. */
+/* Takes files from an owner. */
 #include "index/sqlite/write.h"
 
 /* @param[out] id  0: there is no such file */
@@ -41,21 +41,4 @@ enum cairn_status cairn_tx_forget_file(struct cairn_tx *tx, struct cairn_index_f
 	if (status != CAIRN_OK || !forget->forgotten)
 		return status;
 	return cairn_tx_was_disowned(tx, id);
-}
-
-enum cairn_status cairn_tx_share_file(struct cairn_tx *tx, struct cairn_index_share_file *share)
-{
-	int64_t id, owner;
-	enum cairn_status status = forget_find(tx, &share->hash, &id);
-	if (status == CAIRN_OK && id == 0)
-		return cairn_fail(&share->write.diag, CAIRN_E_NOT_FOUND, "file.unknown", CAIRN_NO_OFFSET,
-				  "there is no such file to share");
-	if (status == CAIRN_OK)
-		status = cairn_records_scope(&tx->records, share->owner, &owner);
-	if (status == CAIRN_E_NOT_FOUND)
-		return cairn_fail(&share->write.diag, status, "repo.gone", CAIRN_NO_OFFSET,
-				  "there is no such repository, or it was deleted");
-	if (status != CAIRN_OK)
-		return status;
-	return cairn_tx_own(tx, id, owner, &share->shared);
 }

@@ -26,42 +26,6 @@ static enum cairn_status gc_withdraw(struct cairn_tx *tx, int64_t xorb)
 	return status;
 }
 
-static enum cairn_status gc_find(struct cairn_tx *tx, const struct cairn_hash *hash, struct cairn_index_write *write,
-				 struct cairn_tx_known *known)
-{
-	enum cairn_status status = cairn_tx_find_xorb(tx, hash, known);
-	if (status == CAIRN_OK && known->id == 0)
-		return cairn_fail(&write->diag, CAIRN_E_NOT_FOUND, "xorb.unknown", CAIRN_NO_OFFSET,
-				  "there is no such xorb, or it was removed meanwhile");
-	return status;
-}
-
-enum cairn_status cairn_tx_renew_xorb(struct cairn_tx *tx, struct cairn_index_renew_xorb *renew)
-{
-	struct cairn_tx_known known;
-	enum cairn_status status = gc_find(tx, &renew->hash, &renew->write, &known);
-	if (status != CAIRN_OK)
-		return status;
-	sqlite3_stmt *stmt = cairn_tx_stmt(tx, &CAIRN_TX_RENEW_XORB);
-	sqlite3_bind_int64(stmt, 1, known.id);
-	sqlite3_bind_int64(stmt, 2, renew->now_unix_s);
-	return cairn_sql_run(stmt);
-}
-
-static CAIRN_WRITES(TX_LOSE_XORB, "UPDATE xorb SET stored = NULL WHERE id = ?1");
-
-enum cairn_status cairn_tx_lose_xorb(struct cairn_tx *tx, struct cairn_index_lose_xorb *lose)
-{
-	struct cairn_tx_known known;
-	enum cairn_status status = gc_find(tx, &lose->hash, &lose->write, &known);
-	if (status != CAIRN_OK)
-		return status;
-	tx->counts.stored_bytes = cairn_difference(tx->counts.stored_bytes, known.stored_bytes);
-	cairn_advance(&tx->counts.collection);
-	status = gc_drop(tx, &TX_LOSE_XORB, known.id);
-	return status == CAIRN_OK ? gc_withdraw(tx, known.id) : status;
-}
-
 struct gc_page {
 	unsigned n, n_seen; /* candidates; xorbs looked at */
 	int64_t last;       /* of the xorbs looked at */

@@ -2,9 +2,6 @@
 
 #include <stdlib.h>
 
-CAIRN_READS(CAIRN_READ_XORB_BY_ID, "SELECT " CAIRN_XORB_COLUMNS " FROM xorb x WHERE x.id = ?1");
-CAIRN_READS(CAIRN_READ_LIST_BY_ID, "SELECT spans, hashes FROM list WHERE xorb = ?1");
-
 static void pool_close(struct cairn_reader *r)
 {
 	cairn_sqlite_db_fini(&r->records);

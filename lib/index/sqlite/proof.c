@@ -1,37 +1,9 @@
-/* Claims of SHA-256: those due, and their outcomes. */
+/* Writes the outcomes of claims of SHA-256. */
 #include "index/proof.h"
 #include "index/operate.h"
 #include "index/sqlite/engine.h"
 
 #include <string.h>
-
-/* --- reading ------------------------------------------------------------------------------------------------------ */
-
-static CAIRN_READS(READ_CLAIMS,
-		   "SELECT count(*), coalesce(sum(f.size), 0), (SELECT count(*) FROM file_owner WHERE proof = 0)"
-		   " FROM file_owner w INDEXED BY file_owner_due CROSS JOIN file f ON f.id = w.file"
-		   " WHERE w.due IS NOT NULL AND w.sha256 > x''");
-
-enum cairn_status cairn_sqlite_claims(struct cairn_index *ix, struct cairn_index_claims *out)
-{
-	*out = (struct cairn_index_claims){0};
-	CLEANUP(cairn_pool_givep) struct cairn_reader *r = NULL;
-	enum cairn_status status = cairn_sqlite_take(ix, &r);
-	if (status != CAIRN_OK)
-		return status;
-	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = cairn_read_stmt(r, &READ_CLAIMS);
-	status = cairn_sql_find(stmt);
-	if (status != CAIRN_OK)
-		return status;
-	*out = (struct cairn_index_claims){
-		.n_due = (uint64_t)sqlite3_column_int64(stmt, 0),
-		.due_bytes = (uint64_t)sqlite3_column_int64(stmt, 1),
-		.n_false = (uint64_t)sqlite3_column_int64(stmt, 2),
-	};
-	return CAIRN_OK;
-}
-
-/* --- writing ------------------------------------------------------------------------------------------------------ */
 
 static CAIRN_WRITES(TX_ADD_PROOF, "INSERT OR IGNORE INTO proof(file, sha256) SELECT id, ?2 FROM file"
 				  " WHERE id = ?1 AND hash = ?3");

@@ -93,9 +93,11 @@ enum cairn_status cairn_tx_add_xorb(struct cairn_tx *tx, const struct cairn_hash
 	return cairn_sql_run(row);
 }
 
+static CAIRN_WRITES(TX_RENEW_XORB, "UPDATE xorb SET retired = NULL, at = ?2 WHERE id = ?1");
+
 enum cairn_status cairn_tx_keep_xorb(struct cairn_tx *tx, int64_t id)
 {
-	sqlite3_stmt *stmt = cairn_tx_stmt(tx, &CAIRN_TX_RENEW_XORB);
+	sqlite3_stmt *stmt = cairn_tx_stmt(tx, &TX_RENEW_XORB);
 	sqlite3_bind_int64(stmt, 1, id);
 	sqlite3_bind_int64(stmt, 2, cairn_clock_unix_s());
 	return cairn_sql_run(stmt);

@@ -23,79 +23,6 @@ static void read_free(struct cairn_span **spans)
 	free(*spans);
 }
 
-/* @param stmt  bound; reset by the caller */
-static enum cairn_status read_xorb(sqlite3_stmt *stmt, struct cairn_index_xorb *out)
-{
-	enum cairn_status status = cairn_sql_find(stmt);
-	if (status != CAIRN_OK)
-		return status;
-	return cairn_sqlite_xorb_column(stmt, out) ? CAIRN_OK : CAIRN_E_DAMAGED;
-}
-
-static CAIRN_READS(READ_XORB, "SELECT " CAIRN_XORB_COLUMNS " FROM xorb x WHERE x.hash = ?1");
-
-enum cairn_status cairn_sqlite_xorb(struct cairn_index *ix, const struct cairn_hash *hash, struct cairn_index_xorb *out)
-{
-	CLEANUP(cairn_pool_givep) struct cairn_reader *r = NULL;
-	enum cairn_status status = cairn_sqlite_take(ix, &r);
-	if (status != CAIRN_OK)
-		return status;
-	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = cairn_read_stmt(r, &READ_XORB);
-	cairn_sql_bind_hash(stmt, 1, hash);
-	return read_xorb(stmt, out);
-}
-
-enum cairn_status cairn_sqlite_xorb_by_id(struct cairn_index *ix, int64_t id, struct cairn_index_xorb *out)
-{
-	CLEANUP(cairn_pool_givep) struct cairn_reader *r = NULL;
-	enum cairn_status status = cairn_sqlite_take(ix, &r);
-	if (status != CAIRN_OK)
-		return status;
-	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = cairn_read_stmt(r, &CAIRN_READ_XORB_BY_ID);
-	sqlite3_bind_int64(stmt, 1, id);
-	return read_xorb(stmt, out);
-}
-
-/* @param stmt  bound; reset by the caller */
-static enum cairn_status read_list(sqlite3_stmt *stmt, struct cairn_chunk_list *list)
-{
-	enum cairn_status status = cairn_sql_find(stmt);
-	if (status != CAIRN_OK)
-		return status;
-	size_t spans_len, hashes_len;
-	const uint8_t *spans = cairn_sql_blob(stmt, 0, &spans_len);
-	const uint8_t *hashes = cairn_sql_blob(stmt, 1, &hashes_len);
-	return cairn_rows_list(list, spans, spans_len, hashes, hashes_len);
-}
-
-static CAIRN_READS(READ_LIST,
-		   "SELECT l.spans, l.hashes FROM xorb x CROSS JOIN list l ON l.xorb = x.id WHERE x.hash = ?1");
-
-enum cairn_status cairn_sqlite_chunk_list(struct cairn_index *ix, const struct cairn_hash *xorb,
-					  struct cairn_chunk_list *list)
-{
-	*list = (struct cairn_chunk_list){0};
-	CLEANUP(cairn_pool_givep) struct cairn_reader *r = NULL;
-	enum cairn_status status = cairn_sqlite_take(ix, &r);
-	if (status != CAIRN_OK)
-		return status;
-	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = cairn_read_stmt(r, &READ_LIST);
-	cairn_sql_bind_hash(stmt, 1, xorb);
-	return read_list(stmt, list);
-}
-
-enum cairn_status cairn_sqlite_chunk_list_by_id(struct cairn_index *ix, int64_t id, struct cairn_chunk_list *list)
-{
-	*list = (struct cairn_chunk_list){0};
-	CLEANUP(cairn_pool_givep) struct cairn_reader *r = NULL;
-	enum cairn_status status = cairn_sqlite_take(ix, &r);
-	if (status != CAIRN_OK)
-		return status;
-	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = cairn_read_stmt(r, &CAIRN_READ_LIST_BY_ID);
-	sqlite3_bind_int64(stmt, 1, id);
-	return read_list(stmt, list);
-}
-
 static CAIRN_READS(READ_LAYOUT, "SELECT hash, stored, chunks, repacked FROM xorb WHERE id = ?1");
 
 /* @param[out] trusted  the byte ranges in terms are right */
@@ -250,31 +177,6 @@ enum cairn_status cairn_sqlite_plan(struct cairn_index *ix, const struct cairn_h
 	if (status == CAIRN_OK)
 		status = planner->choose(planner, out, &ids, &n, with_spans);
 	return status == CAIRN_OK && n > 0 ? read_places(r, ids, n, with_spans, planner->visit, planner) : status;
-}
-
-static CAIRN_READS(
-	READ_FILE_BY_SHA256,
-	"SELECT f.hash, f.size, w.proof FROM (SELECT file, proof, 0 AS far FROM (" CAIRN_CLAIM_LAST("(SELECT id FROM scope WHERE name = ?2)") ") UNION ALL SELECT file, proof, 1 FROM (" CAIRN_CLAIM_LAST(
-		"0") ")"
-		     " WHERE coalesce(?2, '') NOT GLOB 'hub/*') w CROSS JOIN file f ON f.id = w.file WHERE w.proof > 0"
-		     " ORDER BY w.far, w.proof DESC, w.file DESC LIMIT 1");
-
-enum cairn_status cairn_sqlite_file_by_sha256(struct cairn_index *ix, const uint8_t sha256[static CAIRN_SHA256_BYTES],
-					      const char *viewer, struct cairn_index_file *out)
-{
-	*out = (struct cairn_index_file){0};
-	CLEANUP(cairn_pool_givep) struct cairn_reader *r = NULL;
-	enum cairn_status status = cairn_sqlite_take(ix, &r);
-	if (status != CAIRN_OK)
-		return status;
-	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = cairn_read_stmt(r, &READ_FILE_BY_SHA256);
-	cairn_sql_bind_blob(stmt, 1, sha256, CAIRN_SHA256_BYTES);
-	read_bind_viewer(stmt, viewer);
-	status = cairn_sql_find(stmt);
-	if (status != CAIRN_OK)
-		return status;
-	out->belief = (enum cairn_index_belief)sqlite3_column_int(stmt, 2);
-	return cairn_sqlite_file_columns(stmt, out);
 }
 
 static CAIRN_READS(READ_SHARD, "SELECT 1 FROM shard WHERE hash = ?1 AND scope = (SELECT id FROM scope WHERE name = ?2)"

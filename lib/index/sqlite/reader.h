@@ -11,14 +11,6 @@
 
 enum { CAIRN_POOL_CONNECTIONS_MAX = 64 }; /* each has a file descriptor or two and up to 2 MiB of page cache */
 
-/* Statements that several files use: pool.c. */
-extern const struct cairn_statement CAIRN_READ_XORB_BY_ID, CAIRN_READ_LIST_BY_ID;
-
-/** The columns that cairn_sqlite_xorb_column() reads, of a row x of xorb. */
-#define CAIRN_XORB_COLUMNS                                                                                             \
-	"x.id, x.hash, x.chunks, x.unpacked, x.stored, x.retired, x.at,"                                               \
-	" EXISTS(SELECT 1 FROM reference WHERE reference.xorb = x.id)"
-
 struct cairn_reader {
 	struct cairn_sqlite_db records; /* first; the same connection, for records */
 	sqlite3 *db;

@@ -22,7 +22,6 @@ enum {
 	TX_SPILL_KIB = 64 * 1024,        /* changed pages beyond it are written before the transaction ends */
 };
 
-CAIRN_WRITES(CAIRN_TX_RENEW_XORB, "UPDATE xorb SET retired = NULL, at = ?2 WHERE id = ?1");
 CAIRN_WRITES(CAIRN_TX_FIND_FILE, "SELECT id FROM file WHERE hash = ?1");
 CAIRN_WRITES(CAIRN_TX_DROP_NO_CLAIM, "DELETE FROM file_owner WHERE file = ?1 AND scope = ?2 AND sha256 = x''");
 CAIRN_WRITES(CAIRN_TX_DROP_OBJECT, "DELETE FROM object WHERE repo = ?1 AND path = ?2");
