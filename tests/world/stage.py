@@ -69,6 +69,7 @@ class World:
         self.lock, self.counts, self.answered = threading.Lock(), {}, threading.Condition()
         self.n_answers, self.shift_s, self.latest_s = 0, 0, 0
         self.xorbs = {}  # name: (xorb, latest_s when it was stored)
+        self.descriptors = {}  # of the daemon, at its first rest, by how often it was started
         self.issuer = Issuer(folder / "keys")
         self.admin = self.issuer.token("admin", expires_s=2 * YEARS_S)
         self.secrets = {self.admin}

@@ -85,6 +85,28 @@ def read_many(world, source):
             require(key[2] in told, "what_was_acknowledged_is_readable", lambda key=key: f"{key} is in no plan: {reply} {reply.body!r}")
 
 
+@operation(weight=1)
+def query_old(world, source):
+    """Whatever is offered for a chunk that a file began with, which may be forgotten and collected since, is there."""
+    tenant = tenant_of(world, source)
+    key, file = own_file(world, tenant, source, certain=False)
+    token = world.token(tenant, "read") if key else None
+    if token is None:
+        return
+    xorb, first, _ = file.terms[0]
+    reply = world.ask("GET", f"/v1/chunks/default/{xet.text(xorb.nodes[first][0])}", token)
+    if reply is not None and reply.status == 200:
+        is_offered(world, xet.parse_answer(reply.body), token)
+
+
+def is_offered(world, answer, token):
+    """All xorbs of an answer are there."""
+    for name in sorted(answer.xorbs):
+        found = world.ask("HEAD", f"/v1/xorbs/default/{xet.text(name)}", token)
+        there = found is None or found.status == 200 or found.status >= 500 or world.moment.clock_moved
+        require(there, "what_is_offered_is_there", lambda name=name, found=found: f"{xet.text(name)}: {found}")
+
+
 @operation(weight=3)
 def query(world, source):
     """May the first chunk of a file that is there be deduplicated against? The answer lists its xorb as it is."""
@@ -103,3 +125,4 @@ def query(world, source):
     require(xorb.hash in answer.xorbs, "what_is_there_can_be_deduplicated", lambda: f"{xet.text(xorb.hash)} is not listed")
     listed = [(c[0], c[2]) for c in answer.xorbs[xorb.hash]]
     require(listed == [(xet.keyed(answer.key, h), n) for h, n in xorb.nodes], "an_answer_is_true", lambda: f"chunks of {xet.text(xorb.hash)}")
+    is_offered(world, answer, token)

@@ -1,11 +1,17 @@
 """What is kept: xorbs until their grace is over, and nothing in the folder or the log that should not be there."""
 
+import contextlib
 import json
+import os
+import re
+from pathlib import Path
 
 import xet
 
 from ..parts import require, rule, rule_of_the_end
 from ..store import is_needed_xorb
+
+DESCRIPTORS_MORE = 12  # than at the first rest of a process: connections that it has not closed yet
 
 
 @rule
@@ -19,6 +25,18 @@ def a_stored_xorb_is_there_for_its_grace(world):
         require(reply.status == 200, "a_stored_xorb_is_there_for_its_grace", lambda reply=reply, name=name: f"{name}: {reply}")
         told = int(reply.headers["Content-Length"])
         require(told == len(xorb.body()), "a_stored_xorb_is_there_for_its_grace", lambda name=name, told=told: f"{xet.text(xorb.hash)}: {told} bytes")
+
+
+@rule
+def descriptors_are_given_back(world):
+    """Those of objects, which are kept open, and of the index do not count."""
+    folder, names = Path(f"/proc/{world.server.process.pid}/fd"), []
+    for fd in folder.iterdir():
+        with contextlib.suppress(FileNotFoundError):  # closed meanwhile
+            names.append(os.readlink(fd))
+    kept = [name for name in names if not re.search(r"/index\.sqlite|/objects/../../[0-9a-f]{64}", name)]
+    known = world.descriptors.setdefault(world.server.starts, len(kept))
+    require(len(kept) <= known + DESCRIPTORS_MORE, "descriptors_are_given_back", lambda: f"{known}, then {len(kept)}: {sorted(kept)}")
 
 
 @rule_of_the_end
