@@ -208,6 +208,8 @@ static enum cairn_status edit_delete(struct cairn_edit *edit, const struct cairn
 	if (status != CAIRN_OK)
 		return status;
 	bool is_file = entry.found && entry.content != 0;
+	if (!entry.found && edit->again)
+		return CAIRN_OK;
 	if (!entry.found || (is_file && o->kind == CAIRN_INDEX_DELETE_FOLDER))
 		return cairn_fail(edit->diag, CAIRN_E_NOT_FOUND, "entry.unknown", CAIRN_NO_OFFSET,
 				  "A file with this name doesn't exist: \"%.150s\"", o->path);

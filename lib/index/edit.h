@@ -49,6 +49,7 @@ struct cairn_edit {
 	const struct cairn_edit_engine *engine;
 	void *ctx; /* its */
 	struct cairn_diag *diag;
+	bool again;             /* the head may have all changes already: what is to be deleted may be gone */
 	int64_t n_files, bytes; /* growth by this commit; may be negative */
 	uint32_t n_changed;     /* files */
 	uint32_t n_folder_rows; /* made or deleted */

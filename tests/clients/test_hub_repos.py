@@ -399,6 +399,17 @@ def test_other_kinds(people, type, prefix):
     assert made.json()["error"] == f"A {type} repository called ann/one already exists"
 
 
+def again_after_a_lost_answer(people):
+    """A commit that deletes is known again, too, and another one with its parent is a conflict, even where that deletes what is gone."""
+    head = people.ask("GET", "/api/models/ann/one/revision/main").json()["sha"]
+    put = done(commit(people, text("f/g.txt", "g"), text("h.txt", "h"), parentCommit=head))
+    gone = done(commit(people, deleted("f", "deletedFolder"), deleted("h.txt"), text("i.txt", "i"), parentCommit=put))
+    assert done(commit(people, deleted("f", "deletedFolder"), deleted("h.txt"), text("i.txt", "i"), parentCommit=put)) == gone
+    cairn.is_hub_error(commit(people, deleted("h.txt"), text("i.txt", "other"), parentCommit=put), 412, "commit.parent")
+    cairn.is_hub_error(commit(people, deleted("h.txt"), parentCommit=gone), 404, "entry.unknown")
+    done(commit(people, deleted("i.txt")))
+
+
 def test_commits(people, data):
     make(people)
     sha256, _ = upload(people, data[:50_000])
@@ -419,6 +430,7 @@ def test_commits(people, data):
     assert sorted(paths(people, place=first)) == ["a/b/c.txt", "a/big.bin", "d.txt"]
     done(commit(people, deleted("a", "deletedFolder")))
     assert sorted(paths(people)) == ["d.txt", "e.txt"]
+    again_after_a_lost_answer(people)
     assert [c["id"] for c in people.ask("GET", "/api/models/ann/one/commits/main").json()][-3:-1] == [second, first]
     table = ",".join(map(str, range(5000))) + "\n[[{{" * 2000  # commas and brackets of a text are no values
     done(commit(people, text("table.csv", table)))

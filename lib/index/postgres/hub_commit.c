@@ -219,7 +219,7 @@ enum cairn_status cairn_pg_commit_to(struct cairn_pg_tx *tx, struct cairn_commit
 	CLEANUP(cairn_pg_edit_fini)
 	struct cairn_pg_edit edit = {
 		.tx = tx, .repo = c->repo, .scope = c->scope, .line = c->line, .operations = c->operations};
-	edit.edit = (struct cairn_edit){.engine = &CAIRN_PG_EDIT, .ctx = &edit, .diag = diag};
+	edit.edit = (struct cairn_edit){.engine = &CAIRN_PG_EDIT, .ctx = &edit, .diag = diag, .again = c->only_same};
 	const struct cairn_index_growth before = tx->records.growth;
 	struct cairn_git_oid root;
 	c->added = false;

@@ -173,7 +173,7 @@ enum cairn_status cairn_tx_commit_to(struct cairn_tx *tx, struct cairn_commits_n
 {
 	CLEANUP(commit_edit_fini)
 	struct cairn_tx_edit edit = {.tx = tx, .repo = c->repo, .scope = c->scope, .line = c->line};
-	edit.edit = (struct cairn_edit){.engine = &CAIRN_TX_EDIT, .ctx = &edit, .diag = diag};
+	edit.edit = (struct cairn_edit){.engine = &CAIRN_TX_EDIT, .ctx = &edit, .diag = diag, .again = c->only_same};
 	const struct cairn_index_growth before = tx->records.growth;
 	struct cairn_git_oid root;
 	c->added = false;
