@@ -16,6 +16,7 @@ class Register:
 
     def __init__(self, value=NOTHING):
         self.values, self.late = [value], False
+        self.n_written = 0  # how often it was written, or may have been
 
     def certain(self):
         return len(self.values) == 1
@@ -26,6 +27,7 @@ class Register:
 
     def wrote(self, value, answered):
         """answered: True, it is so; False: it was refused; None: nobody knows."""
+        self.n_written += 1
         if answered:
             self.values, self.late = [value], False
         elif answered is None:

@@ -20,6 +20,7 @@ from .memory import Memory
 from .parts import Abandoned, Broken, require
 
 EPOCH_S, GRACE_S = 60, 120
+SLACK_S = 5  # a request may take as long from its look at the clock to its answer
 ANSWER_S_MAX = 40  # of one request, on a busy machine
 YEARS_S = 40 * 365 * 86400
 NAMES = ("ann", "bob", "cyd", "dan", "eve", "fay", "gil", "hal")
@@ -67,8 +68,9 @@ class World:
         folder.mkdir(parents=True, exist_ok=True)
         self.folder, self.memory, self.moment = folder, Memory(), Moment()
         self.lock, self.counts, self.answered = threading.Lock(), {}, threading.Condition()
-        self.n_answers, self.shift_s, self.latest_s = 0, 0, 0
-        self.xorbs = {}  # name: (xorb, latest_s when it was stored)
+        self.n_answers, self.shift_s = 0, 0
+        self.xorbs = {}  # those whose grace is not over, by name: (xorb, the daemon's time when it was stored)
+        self.trimmed = set()  # repositories whose old commits may be gone
         self.descriptors = {}  # of the daemon, at its first rest, by how often it was started
         self.issuer = Issuer(folder / "keys")
         self.admin = self.issuer.token("admin", expires_s=2 * YEARS_S)
@@ -92,7 +94,7 @@ class World:
             self.counts[what] = self.counts.get(what, 0) + 1
 
     def ask(self, method, path, token=None, body=None, server=None, busy=None, **headers):
-        """One request, whose answer must be one that the contract allows at all. busy: the code of a 503 that is none of a failure.
+        """One request, whose answer must be one that the contract allows at all. busy: what the code of a 503 begins with that is none of a failure.
         @return it, or None: there was none, and what was asked may be done"""
         self.count("requests")
         headers = {name.replace("_", "-"): value for name, value in headers.items()}
@@ -243,14 +245,20 @@ class World:
     def now(self):
         return time.time() + self.shift_s
 
+    def expire(self):
+        """Whose grace is over may be gone for ever, wherever the clock jumps then. Under the lock."""
+        now = self.now()
+        self.xorbs = {name: (xorb, at) for name, (xorb, at) in self.xorbs.items() if now - at < GRACE_S - SLACK_S}
+
     def jump(self, seconds):
         """Moves the daemon's wall clock."""
         with self.lock:
+            self.expire()
             self.moment.clock_moved = True
             self.shift_s = min(max(self.shift_s + seconds, -YEARS_S // 4), YEARS_S)
-            self.latest_s = max(self.latest_s, self.shift_s)
             with open(self.clock, "r+b") as f:
                 f.write(struct.pack("<q", self.shift_s))
+            self.expire()
 
     # --- tools
 

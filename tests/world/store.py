@@ -7,7 +7,6 @@ import xet
 
 from .memory import pick
 from .parts import require
-from .stage import GRACE_S
 
 CHUNK_BYTES_MIN, CHUNK_BYTES_MAX = 300, 9000
 
@@ -33,10 +32,11 @@ def key_of(tenant, file):
 
 def put_xorb(world, token, xorb):
     """@return whether it is stored for certain"""
+    began = world.now()
     reply = world.ask("POST", xorb.path(), token, xorb.body())
     if reply is not None and reply.status == 200:
         with world.lock:
-            world.xorbs[xet.text(xorb.hash)] = (xorb, world.latest_s)
+            world.xorbs[xet.text(xorb.hash)] = (xorb, min(began, world.now()))  # the clock may have jumped back meanwhile
         return True
     require(reply is None or reply.status >= 500, "a_valid_xorb_is_taken", lambda: f"{reply} {reply.body!r}")
     return False
@@ -56,11 +56,6 @@ def put_files(world, tenant, token, files, xorbs, may_be_refused=False):
     refused = reply is not None and 400 <= reply.status < 500
     require(not refused or may_be_refused or world.moment.clock_moved, "a_valid_shard_is_taken", lambda: f"{reply} {reply.body!r}")
     return reply
-
-
-def is_needed_xorb(world, since_s):
-    """Must it still be there, that was stored when the clock had been moved so far, and that no file may need?"""
-    return world.latest_s - since_s < GRACE_S
 
 
 def own_file(world, tenant, source, certain=True):

@@ -105,17 +105,19 @@ def one_of_several(world, tenant, branch, head, n, operations, replies, failures
 
 
 def judge_several(world, tenant, key, told, register):
+    """Of several answers 200 one made the commit, and the others say that it has all their changes: they name the same commit."""
     won = [(reply, tree) for reply, tree in told if reply is not None and reply.status == 200]
     unknown = [tree for reply, tree in told if reply is None or reply.status >= 500]
     for reply, _ in told:
         require(reply is None or reply.status in (200, 412) or reply.status >= 500, "a_valid_commit_is_taken", lambda reply=reply: f"{key}: {reply} {reply.body!r}")
-    require(len({tree for _, tree in won}) <= 1, "one_of_several_gets_through", f"{key}: {len(won)} commits with the same parent were taken")
+    require(len({reply.json()["commitOid"] for reply, _ in won}) <= 1, "one_of_several_gets_through", f"{key}: {len(won)} commits with the same parent were taken")
+    if len(won) == 1 and not unknown:
+        committed(world, tenant, *won[0])
     if won:
         register.wrote(won[0][1], True)
-        committed(world, tenant, *won[0])
-    for tree in unknown if not won else ():
+    for tree in [tree for _, tree in won[1:]] + unknown:
         register.wrote(tree, None)
-        register.late = register.late or bool(world.moment.cut)
+    register.late = bool(unknown and world.moment.cut)
 
 
 @operation(weight=1)
@@ -141,6 +143,7 @@ def delete_branch(world, source):
         if not free or not world.memory.of(key).certain():
             return
         there = world.memory.of(key).value() is not None
+        world.trimmed.add(tenant.repo)
         reply = world.ask("DELETE", tenant.hub(f"branch/{quoted(branch)}"), tenant.key)
         expected = (200, 204) if there else (404,)
         require(reply is None or reply.status in expected or reply.status >= 500, "a_branch_is_deleted_once", lambda: f"{key}: {reply} {reply.body!r}")
@@ -158,7 +161,7 @@ def read_commit(world, source):
     tree = dict(world.memory.thing(key))
     path = source.choice(PATHS)
     reply = world.ask("GET", f"/{tenant.name}/one/resolve/{key[2]}/{escaped(path)}", tenant.key)
-    if reply is None or reply.status >= 500 or branches_change(world, tenant):
+    if reply is None or reply.status >= 500 or commits_may_go(world, tenant):
         return
     if path in tree:
         require(reply.status == 200 and reply.body == tree[path], "a_commit_stays_as_it_is", lambda: f"{key} {path}: {reply}")
@@ -166,10 +169,24 @@ def read_commit(world, source):
         raise Broken("a_commit_stays_as_it_is", f"{key} {path}: {reply}")
 
 
-def branches_change(world, tenant):
-    """A deleted branch may take its commits with it."""
-    return any(world.memory.of(branch_key(tenant, b)).values[-1] is None for b in BRANCHES[1:])
+def commits_may_go(world, tenant):
+    """A deleted or squashed branch may take its commits with it."""
+    return tenant.repo in world.trimmed
 
 
 def escaped(path):
     return path.replace("ü", "%C3%BC").replace(" ", "%20").replace("&", "%26")
+
+
+@operation(weight=0.5)
+def squash(world, source):
+    """The branch stays what it is, and what led there may go."""
+    tenant, branch = tenant_of(world, source), source.choice(BRANCHES)
+    key = branch_key(tenant, branch)
+    with world.memory.writing(key) as free:
+        if not free or world.memory.of(key).values == [None]:
+            return
+        world.trimmed.add(tenant.repo)
+        reply = world.ask("POST", tenant.hub(f"super-squash/{quoted(branch)}"), tenant.key, {})
+        fair = reply is None or reply.status == 200 or reply.status >= 500 or (reply.status == 404 and not world.memory.of(key).certain())
+        require(fair, "a_branch_is_squashed", lambda: f"{key}: {reply} {reply.body!r}")

@@ -1,5 +1,7 @@
 """What an operator does: forgets, collects, restarts."""
 
+import signal
+
 from ..parts import operation, require
 from ..stage import GRACE_S
 from ..store import own_file, tenant_of
@@ -28,5 +30,36 @@ def collect(world, source):
     if source.randrange(3):
         world.jump(source.randint(1, GRACE_S + 1))
     for _ in range(source.randint(1, 2)):
-        reply = world.ask("POST", "/v1/gc", world.admin, busy=b"gc.running")
+        reply = world.ask("POST", "/v1/gc", world.admin, busy=b"gc.")
         require(reply is None or reply.status == 200 or reply.status >= 500, "a_collection_runs", lambda: f"{reply} {reply.body!r}")
+
+
+@operation(weight=1, needs={"files"})
+def pack(world, source):
+    """Xorbs move into a pack while they are used."""
+    reply = world.ask("POST", f"/v1/packs?name=p{source.getrandbits(40)}.shard&older_than_s=0", world.admin, busy=b"gc.")
+    fair = reply is None or reply.status in (202, 409) or reply.status >= 500
+    require(fair, "a_packing_begins", lambda: f"{reply} {reply.body!r}")
+
+
+@operation(weight=1, needs={"files"})
+def scrub(world, source):
+    """All that is stored is read and verified, at once; nothing of it is damaged."""
+    reply = world.ask("POST", f"/v1/scrub/start?within={source.randint(1, 3)}", world.admin)
+    require(reply is None or reply.status == 200 or reply.status >= 500, "a_scrub_begins", lambda: f"{reply} {reply.body!r}")
+
+
+@operation(weight=1)
+def look_around(world, source):
+    """What an operator and a monitor look at."""
+    for path in source.sample(("/health", "/ready", "/metrics", "/v1/stats", "/v1/usage", "/v1/jobs", "/v1/scrub", "/v1/lost-xorbs", "/v1/quotas", "/v1/keys", "/v1/files?limit=5"), 3):
+        reply = world.ask("GET", path, world.admin)
+        require(reply is None or reply.status == 200 or reply.status >= 500, "an_operator_is_answered", lambda reply=reply, path=path: f"{path}: {reply} {reply.body!r}")
+
+
+@operation(weight=1)
+def reload(world, source):
+    """SIGHUP."""
+    process = world.server.process
+    if process is not None and process.poll() is None:
+        process.send_signal(signal.SIGHUP)

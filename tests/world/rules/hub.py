@@ -6,15 +6,15 @@ from ..parts import require, rule
 OWN = ".gitattributes"  # made by the hub itself
 
 
-def tree_of(world, tenant, branch, key):
+def tree_of(world, tenant, branch, key, server=None):
     """((path, bytes), ...), or None: there is no such branch."""
-    reply = world.ask("GET", tenant.hub(f"tree/{quoted(branch)}?recursive=true"), key)
+    reply = world.ask("GET", tenant.hub(f"tree/{quoted(branch)}?recursive=true"), key, server=server)
     if reply.status == 404:
         return None
     require(reply.status == 200, "a_branch_is_what_was_last_answered", lambda: f"{tenant.name} {branch}: {reply} {reply.body!r}")
     paths, found = [e["path"] for e in reply.json() if e["type"] == "file"], []
     for path in sorted(set(paths) - {OWN}):
-        got = world.ask("GET", f"/{tenant.name}/one/resolve/{quoted(branch)}/{escaped(path)}", key)
+        got = world.ask("GET", f"/{tenant.name}/one/resolve/{quoted(branch)}/{escaped(path)}", key, server=server)
         require(got.status == 200, "what_is_listed_is_readable", lambda got=got, path=path: f"{tenant.name} {branch} {path}: {got}")
         found.append((path, got.body))
     return tuple(found)

@@ -6,10 +6,7 @@ import os
 import re
 from pathlib import Path
 
-import xet
-
 from ..parts import require, rule, rule_of_the_end
-from ..store import is_needed_xorb
 
 DESCRIPTORS_MORE = 12  # than at the first rest of a process: connections that it has not closed yet
 
@@ -17,14 +14,13 @@ DESCRIPTORS_MORE = 12  # than at the first rest of a process: connections that i
 @rule
 def a_stored_xorb_is_there_for_its_grace(world):
     token = world.token(world.tenants[0], "read")
-    for name, (xorb, since_s) in sorted(world.xorbs.items()):
-        if not is_needed_xorb(world, since_s):
-            del world.xorbs[name]
-            continue
+    with world.lock:
+        world.expire()
+    for name, (xorb, _) in sorted(world.xorbs.items()):
         reply = world.ask("HEAD", xorb.path(), token)
         require(reply.status == 200, "a_stored_xorb_is_there_for_its_grace", lambda reply=reply, name=name: f"{name}: {reply}")
         told = int(reply.headers["Content-Length"])
-        require(told == len(xorb.body()), "a_stored_xorb_is_there_for_its_grace", lambda name=name, told=told: f"{xet.text(xorb.hash)}: {told} bytes")
+        require(told == len(xorb.body()), "a_stored_xorb_is_there_for_its_grace", lambda name=name, told=told: f"{name}: {told} bytes")
 
 
 @rule

@@ -7,10 +7,10 @@ from ..parts import require, rule
 from ..store import read
 
 
-def is_there(world, key, token):
+def is_there(world, key, token, server=None):
     """Reads the file as this token may. @return whether it is there, and then whole"""
     file = world.memory.thing(key)
-    got = read(world, token, file)
+    got = read(world, token, file, server=server)
     if isinstance(got, bytes):
         require(got == plans.content(file), "what_is_read_is_what_was_written", lambda: f"{key}: {len(got)} bytes, and others")
         return True

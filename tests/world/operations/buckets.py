@@ -1,0 +1,78 @@
+"""Buckets: paths that change in batches, all or none. Keys: ("bucket", repository); a value is ((path, hash of the file), ...), the thing its files."""
+
+import json
+
+import plans
+import xet
+
+from ..parts import operation, require
+from ..stage import Tenant
+from ..store import new_file, new_xorb, put_xorb, tenant_of
+
+PATHS = ("a", "b/c", "b/d", "e.bin")
+
+
+def bucket_of(tenant):
+    other = Tenant(tenant.name)
+    other.repo, other.key = f"buckets/{tenant.name}/data", tenant.key
+    return other
+
+
+def bucket_token(world, bucket, server=None):
+    reply = world.ask("GET", f"/api/{bucket.repo}/xet-write-token", bucket.key, server=server)
+    return reply.json()["accessToken"] if reply is not None and reply.status == 200 else None
+
+
+def move_in(world, bucket):
+    reply = world.ask("POST", f"/api/{bucket.repo}", bucket.key, {"private": True})
+    if reply is not None and reply.status in (200, 201, 409):
+        world.memory.of(("bucket", bucket.repo)).wrote((), True)
+        world.memory.keep(("bucket", bucket.repo), {})
+        return True
+    return False
+
+
+@operation(weight=2)
+def change_bucket(world, source):
+    """A new file at a path, and perhaps another path deleted, in one batch."""
+    bucket = bucket_of(tenant_of(world, source))
+    key, xorb = ("bucket", bucket.repo), new_xorb(source)
+    file = new_file(source, [xorb])
+    path, gone = source.sample(PATHS, 2)
+    with world.memory.writing(key) as free:
+        register = world.memory.of(key)
+        if not free or (register.values == [None] and not move_in(world, bucket)) or not register.certain():
+            return
+        token = bucket_token(world, bucket)
+        if token is None or not put_xorb(world, token, xorb):
+            return
+        stored = world.ask("POST", "/v1/shards", token, xet.shard([file], [xorb]))
+        if stored is None or stored.status != 200:
+            return
+        world.memory.thing(key)[xet.text(file.hash())] = file
+        tree = dict(register.value())
+        lines = [{"type": "addFile", "path": path, "xetHash": xet.text(file.hash())}]
+        if gone in tree and source.randrange(2):
+            del tree[gone]
+            lines.append({"type": "deleteFile", "path": gone})
+        tree[path] = xet.text(file.hash())
+        reply = world.ask("POST", f"/api/{bucket.repo}/batch", bucket.key, b"\n".join(json.dumps(line).encode() for line in lines))
+        done = reply is None or reply.status >= 500 or (reply.status == 200 and reply.json()["success"])
+        require(done or world.moment.clock_moved, "a_valid_batch_is_taken", lambda: f"{key}: {reply} {reply.body!r}")
+        world.answer(reply, register, tuple(sorted(tree.items())))
+
+
+def tree_of_bucket(world, bucket, server=None):
+    """((path, hash), ...), each read whole; None: there is no such bucket."""
+    reply = world.ask("GET", f"/api/{bucket.repo}/tree?recursive=true", bucket.key, server=server)
+    if reply.status == 404:
+        return None
+    require(reply.status == 200, "a_bucket_is_what_was_last_answered", lambda: f"{bucket.repo}: {reply} {reply.body!r}")
+    files = world.memory.thing(("bucket", bucket.repo))
+    found = tuple(sorted((e["path"], e["xetHash"]) for e in reply.json() if e["type"] == "file"))
+    for path, name in found:
+        require(name in files, "a_bucket_is_what_was_last_answered", f"{bucket.repo} {path}: {name} was never sent")
+        got = world.ask("GET", f"/{bucket.repo}/resolve/{path}", bucket.key, server=server)
+        whole = got.status == 200 and got.body == plans.content(files[name])
+        require(whole, "what_is_read_is_what_was_written", lambda got=got, path=path: f"{bucket.repo} {path}: {got}")
+    return found
