@@ -10,6 +10,7 @@ from dataclasses import dataclass
 ROUNDS_MIN, ROUNDS_MAX = 8, 24
 AT_ONCE_MAX = 4
 FAULT_PER_CENT = 40
+BEGIN = (("upload",) * 4, ("upload_of_another_s", "commit", "upload_of_another_s", "upload"))  # a life begins with something to lose
 
 
 @dataclass
@@ -47,7 +48,7 @@ def make(seed, operations, faults):
     source = random.Random(seed)
     step = lambda weighted: (choose(source, weighted), source.getrandbits(48))
     liked = {name: weight * source.choice((0.2, 1, 1, 4)) for name, weight in operations.items()}
-    rounds = []
+    rounds = [Round([(name, source.getrandbits(48)) for name in names]) for names in BEGIN]
     for _ in range(source.randint(ROUNDS_MIN, ROUNDS_MAX)):
         fault = step(faults) if faults and source.randrange(100) < FAULT_PER_CENT else None
         rounds.append(Round([step(liked) for _ in range(source.randint(1, AT_ONCE_MAX))], fault))

@@ -54,7 +54,7 @@ def upload_again(world, source):
             put_files(world, tenant, token, [file], xorbs)
 
 
-@operation(weight=1)
+@operation(weight=2)
 def upload_of_another_s(world, source):
     """The same bytes as another tenant has. Both have them then, each by itself."""
     tenant, other = source.sample(world.tenants, 2)
