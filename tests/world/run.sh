@@ -3,14 +3,11 @@
 #   run.sh MINUTES    of the latter; CAIRN_WORLD_MINUTES=M: so many instead
 # Prints how to repeat what broke. 77: there is no Python of the tests.
 cd "$(dirname "$0")/../.." || exit 1
-python=${CAIRN_PYTHON:-.venv/bin/python}
-if [ ! -x "$python" ]; then
-  echo "there is no $python; ./dev test makes it"
+if [ ! -x .venv/bin/python ]; then
+  echo "there is no .venv/bin/python; ./dev test makes it"
   exit 77
 fi
-unset PYTHONDONTWRITEBYTECODE
-export PYTHONPYCACHEPREFIX="$PWD/.venv/pycache" PYTHONPATH="$PWD/tests:$PWD/tests/clients"
 sed 's/ *#.*//; /^$/d' tests/world/seeds.txt | while read -r seed; do
-  "$python" -m world --seed "$seed" --minutes 0 || exit 1
+  tests/world/world --seed "$seed" --minutes 0 || exit 1
 done || exit 1
-exec "$python" -m world --minutes "${CAIRN_WORLD_MINUTES:-$1}"
+exec tests/world/world --minutes "${CAIRN_WORLD_MINUTES:-$1}"

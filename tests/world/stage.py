@@ -45,6 +45,11 @@ def is_documented(method, path, status):
     return any(status in statuses or (None in statuses and status >= 400) for statuses in named)
 
 
+def parts_there():
+    """What the stores of this run have, of what operations and faults may need."""
+    return ({"sqlite"} if not cairn.INDEX else set()) | ({"files"} if cairn.STORE in (None, "files") else set())
+
+
 class Tenant:
     def __init__(self, name):
         self.name, self.repo, self.key = name, f"models/{name}/one", None

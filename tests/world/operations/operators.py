@@ -3,7 +3,7 @@
 import signal
 
 from ..parts import operation, require
-from ..stage import GRACE_S
+from ..stage import GRACE_S, parts_there
 from ..store import own_file, tenant_of
 
 
@@ -27,7 +27,7 @@ def forget(world, source):
 @operation(weight=2)
 def collect(world, source):
     """Often after the grace of what nobody needs."""
-    if source.randrange(3):
+    if source.randrange(3) and "sqlite" in parts_there():
         world.jump(source.randint(1, GRACE_S + 1))
     for _ in range(source.randint(1, 2)):
         reply = world.ask("POST", "/v1/gc", world.admin, busy=b"gc.")
