@@ -259,7 +259,7 @@ class World:
         """Moves the daemon's wall clock."""
         with self.lock:
             self.expire()
-            self.moment.clock_moved = True
+            self.moment.clock_moved = self.moment.clock_moved or seconds != 0
             self.shift_s = min(max(self.shift_s + seconds, -YEARS_S // 4), YEARS_S)
             with open(self.clock, "r+b") as f:
                 f.write(struct.pack("<q", self.shift_s))

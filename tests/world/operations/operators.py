@@ -26,10 +26,10 @@ def forget(world, source):
 
 @operation(weight=2)
 def collect(world, source):
-    """Often after the grace of what nobody needs."""
-    if source.randrange(3) and "sqlite" in parts_there():
-        world.jump(source.randint(1, GRACE_S + 1))
-    for _ in range(source.randint(1, 2)):
+    """At once, shortly before the grace of what nobody needs is over, or after it."""
+    if "sqlite" in parts_there():
+        world.jump(source.choice((0, source.randint(1, GRACE_S // 2), GRACE_S + 1)))
+    for _ in range(2):  # the first retires what the second removes
         reply = world.ask("POST", "/v1/gc", world.admin, busy=b"gc.")
         require(reply is None or reply.status == 200 or reply.status >= 500, "a_collection_runs", lambda: f"{reply} {reply.body!r}")
 
