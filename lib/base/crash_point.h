@@ -31,7 +31,7 @@ enum cairn_crash_point {
 	CAIRN_CRASH_SHARD_VERIFIED, /* about to be handed to the index */
 
 	CAIRN_CRASH_COMMIT_EDITED,   /* the files of a hub's commit are written; its transaction is open */
-	CAIRN_CRASH_PULL_OPENED,     /* a pull request has its first commit, but no files; the transaction is open */
+	CAIRN_CRASH_PULL_OPENED,     /* a pull request has its row, but no files; the transaction is open */
 	CAIRN_CRASH_MERGE_COMMITTED, /* main has a merge, and its pull request is still open; the transaction is open */
 	CAIRN_CRASH_INDEX_BEGUN,     /* the transaction is open */
 	CAIRN_CRASH_INDEX_APPLIED,   /* a write of the transaction is applied */

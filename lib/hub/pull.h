@@ -1,40 +1,34 @@
-/* Pull requests: commits under refs/pr/NUMBER that are proposed to main. The first commit describes the proposal and
- * changes nothing. After the end of a pull request its last commit says whether it was merged or closed. */
+/* Pull requests: commits under refs/pr/NUMBER that are proposed to a branch. */
 #ifndef CAIRN_HUB_PULL_H
 #define CAIRN_HUB_PULL_H
 
 #include "hub/commit.h"
+#include "index/pulls.h"
 
 enum {
 	CAIRN_HUB_PULLS_MAX = 10000,               /* pull requests that are listed: the newest */
 	CAIRN_HUB_MERGE_TEXT_BYTES_MAX = 64 << 20, /* of inline text that a merge changes, held in memory */
 };
 
-enum cairn_hub_pull_state {
-	CAIRN_HUB_PULL_OPEN,
-	CAIRN_HUB_PULL_CLOSED,
-	CAIRN_HUB_PULL_MERGED,
-};
-
 /** A pull request. Zeroed it is none. */
 struct cairn_hub_pull {
-	int64_t number;
-	enum cairn_hub_pull_state state;
-	struct cairn_index_commit first, head; /* the parent of first is the commit where it left main */
-	char *description;                     /* owned: the message of first behind its title */
-	struct cairn_git_oid merged;           /* of MERGED: the commit of main that merged it */
+	struct cairn_index_pull about;
+	char *texts; /* owned: the message and the comment of about */
+	struct cairn_index_commit head;
+	bool has_start; /* the commit where it left its branch is kept */
+	struct cairn_index_commit start;
 };
 void cairn_hub_pull_fini(struct cairn_hub_pull *pull);
 
-/** Makes a pull request that begins at a commit. Waits for the index's writer. @param[out] number
+/** Makes a pull request for a branch that begins at a commit. Waits for the index's writer. @param[out] number
  *  @return CAIRN_OK; CAIRN_E_NOT_FOUND (repo.unknown, revision.unknown: the commit is gone); CAIRN_E_LIMIT
  *          (commit.limit: the title or the description is too long); as a write */
 CAIRN_MUST_USE enum cairn_status cairn_hub_add_pull(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
-						    const struct cairn_index_repo *repo,
+						    const struct cairn_index_repo *repo, const char *base,
 						    const struct cairn_index_commit *start, const char *title,
 						    const char *description, int64_t *number, struct cairn_diag *diag);
 
-/** Makes a pull request with a commit of files, in one write. @param revision  its target, which must be main
+/** Makes a pull request with a commit of files, in one write. @param revision  the branch that it is for
  *  @param commit  gives title and message; if it has a parent, the pull request begins there
  *  @return as cairn_hub_add_pull() and cairn_hub_commit(); CAIRN_E_USAGE (pr.base). Without CAIRN_OK nothing is made.
  */
@@ -49,18 +43,11 @@ CAIRN_MUST_USE enum cairn_status cairn_hub_find_pull(struct cairn_cas *cas, cons
 						     int64_t number, struct cairn_hub_pull *out,
 						     struct cairn_diag *diag);
 
-/** Selects the pull requests to list. */
-struct cairn_hub_pull_list {
-	bool is_open, is_ended; /* both: all */
-	const char *author;     /* NULL: anybody's */
-	uint32_t skip, limit;
-};
-/** Visits a page of the list, the newest first. @param[out] n  number of pull requests on all pages
- *  @return CAIRN_OK; as index and store */
+/** Visits a page of the list, the newest first; visit() must only take notes. @param[out] n  number of pull requests on
+ *  all pages, at most CAIRN_HUB_PULLS_MAX  @return CAIRN_OK; as index and store */
 CAIRN_MUST_USE enum cairn_status cairn_hub_each_pull(struct cairn_cas *cas, const struct cairn_index_repo *repo,
-						     const struct cairn_hub_pull_list *list,
-						     void (*visit)(void *ctx, const struct cairn_hub_pull *pull),
-						     void *ctx, uint32_t *n);
+						     const struct cairn_index_pull_list *list,
+						     cairn_index_visit_pull *visit, void *ctx, uint32_t *n);
 
 /** Closes a pull request that was found. It takes no more commits, and refs/pr/NUMBER keeps naming the last. Waits for
  *  the index's writer. @param comment  "": none
@@ -71,12 +58,13 @@ CAIRN_MUST_USE enum cairn_status cairn_hub_close_pull(struct cairn_cas *cas, con
 						      const struct cairn_hub_pull *pull, const char *comment,
 						      struct cairn_diag *diag);
 
-/** Commits the changes of a pull request that was found to main, file by file, and closes it as merged, in one write.
- *  Waits for the index's writer. For workers: the time grows with the changes.
- *  @param[out] oid  the new commit of main
- *  @return as cairn_hub_close_pull(); CAIRN_E_CONFLICT (commit.parent: main got another commit meanwhile), or a file
- * was changed on main, too (pr.conflict); CAIRN_E_LIMIT it changes more than CAIRN_INDEX_OPERATIONS_MAX files, or more
- * text (pr.large); as cairn_hub_commit() */
+/** Commits the changes of a pull request that was found to its branch, file by file, and closes it as merged, in one
+ *  write. Waits for the index's writer. For workers: the time grows with the changes.
+ *  @param[out] oid  the new commit of the branch
+ *  @return as cairn_hub_close_pull(); CAIRN_E_NOT_FOUND (revision.unknown) the branch was deleted; CAIRN_E_CONFLICT
+ * (commit.parent: the branch got another commit meanwhile), or a file was changed there, too (pr.conflict), or the
+ * commit where it began is gone (pr.start); CAIRN_E_LIMIT it changes more than CAIRN_INDEX_OPERATIONS_MAX files, or
+ * more text (pr.large); as cairn_hub_commit() */
 CAIRN_MUST_USE enum cairn_status cairn_hub_merge_pull(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
 						      const struct cairn_index_repo *repo,
 						      const struct cairn_hub_pull *pull, const char *comment,

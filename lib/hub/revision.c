@@ -216,15 +216,19 @@ enum cairn_status cairn_hub_add_ref(struct cairn_cas *cas, const struct cairn_hu
 }
 
 enum cairn_status cairn_hub_squash(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
-				   const struct cairn_index_repo *repo, const char *branch, const char *title,
+				   const struct cairn_index_repo *repo, const char *revision, const char *title,
 				   struct cairn_diag *diag)
 {
 	char email[CAIRN_HUB_EMAIL_BYTES];
 	const char *author = cairn_hub_author(asker);
-	struct cairn_index_squash squash = {.repo = repo->id, .branch = branch};
+	struct cairn_hub_ref_name ref;
+	cairn_hub_ref_name(revision, &ref);
+	struct cairn_index_squash squash = {.repo = repo->id, .kind = ref.kind, .name = ref.name};
 	if (strlen(title) > CAIRN_INDEX_TITLE_MAX)
 		return cairn_fail(diag, CAIRN_E_LIMIT, "commit.limit", CAIRN_NO_OFFSET, "a title has at most %d bytes",
 				  CAIRN_INDEX_TITLE_MAX);
+	if (ref.kind == CAIRN_INDEX_TAG)
+		return revision_unknown(diag);
 	cairn_hub_email(email, author);
 	squash.message = (struct cairn_index_message){.author = author, .email = email, .title = title, .message = ""};
 	enum cairn_status status = cairn_index_squash(cairn_cas_index(cas), &squash);

@@ -73,12 +73,13 @@ CAIRN_MUST_USE enum cairn_status cairn_hub_add_ref(struct cairn_cas *cas, const 
 						   const struct cairn_index_repo *repo,
 						   const struct cairn_hub_new_ref *ref, struct cairn_diag *diag);
 
-/** Replaces the history of a branch by one commit without a parent, with the same files. Waits for the index's writer.
+/** Replaces the history of a branch or a pull request ("refs/pr/N") by one commit without a parent, with the same
+ * files. Waits for the index's writer.
  *  @param title  of that commit
- *  @return CAIRN_OK; CAIRN_E_NOT_FOUND (revision.unknown, repo.unknown); CAIRN_E_LIMIT (commit.rows, commit.limit); as
- * a write */
+ *  @return CAIRN_OK; CAIRN_E_NOT_FOUND (revision.unknown, repo.unknown); CAIRN_E_CONFLICT (pr.ended); CAIRN_E_LIMIT
+ * (commit.rows, commit.limit); as a write */
 CAIRN_MUST_USE enum cairn_status cairn_hub_squash(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
-						  const struct cairn_index_repo *repo, const char *branch,
+						  const struct cairn_index_repo *repo, const char *revision,
 						  const char *title, struct cairn_diag *diag);
 
 /** Removes a branch (any but main) or a tag. Waits for the index's writer. @return CAIRN_OK; CAIRN_E_NOT_FOUND

@@ -56,27 +56,19 @@ void cairn_commits_made(struct cairn_commits_new *commit, int64_t number, const 
 	};
 }
 
-void cairn_commits_proposed(struct cairn_commits_new *commit, const struct cairn_index_add_ref *add)
-{
-	commit->even_same = false;
-	commit->id = add->id;
-	commit->operations = add->operations;
-	commit->n = add->n;
-}
-
 void cairn_commits_merged(struct cairn_index_add_commit *last, const struct cairn_index_add_commit *merge,
-			  const struct cairn_git_oid *main, char text[static CAIRN_GIT_OID_CHARS + 1])
+			  const struct cairn_git_oid *made, char text[static CAIRN_GIT_OID_CHARS + 1])
 {
-	cairn_git_oid_text(text, main);
+	cairn_git_oid_text(text, made);
 	*last = (struct cairn_index_add_commit){
 		.repo = merge->repo,
 		.kind = CAIRN_INDEX_PULL,
 		.ref = merge->merge.pull,
 		.parent = merge->merge.head,
-		.message = merge->merge.last,
+		.message = merge->message,
 		.ends = true,
+		.merged = text,
 	};
-	last->message.message = text;
 }
 
 enum cairn_status cairn_commits_unknown(struct cairn_diag *diag)

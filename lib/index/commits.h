@@ -19,7 +19,6 @@ struct cairn_commits_new {
 	int64_t repo, scope, line;
 	struct cairn_commits_head head;
 	bool only_same;                 /* fail if the operations change anything in the head */
-	bool even_same;                 /* make a commit even if nothing changes */
 	const struct cairn_git_oid *id; /* the commit's id; NULL: the one that git computes */
 	const struct cairn_index_message *message;
 	const struct cairn_index_operation *operations;
@@ -41,12 +40,10 @@ bool cairn_commits_begins(const struct cairn_git_oid *oid, const char *prefix);
 /** Makes a new commit the head, so that another one may follow it. */
 void cairn_commits_made(struct cairn_commits_new *commit, int64_t number, const struct cairn_git_oid *root,
 			int64_t n_files, int64_t bytes);
-/** Turns the first commit of a pull request, once made, into the second one, which has the files. */
-void cairn_commits_proposed(struct cairn_commits_new *commit, const struct cairn_index_add_ref *add);
-/** Fills in the commit that ends the pull request of a merge. @param main  the commit of main that was just made
- *  @param[out] text  buffer for the message of that last commit; `last` points to it */
+/** Fills in the request that ends the pull request of a merge. @param made  the commit of the branch that was just made
+ *  @param[out] text  buffer for its id; `last` points to it */
 void cairn_commits_merged(struct cairn_index_add_commit *last, const struct cairn_index_add_commit *merge,
-			  const struct cairn_git_oid *main, char text[static CAIRN_GIT_OID_CHARS + 1]);
+			  const struct cairn_git_oid *made, char text[static CAIRN_GIT_OID_CHARS + 1]);
 
 /** @return CAIRN_E_NOT_FOUND (revision.unknown) */
 enum cairn_status cairn_commits_unknown(struct cairn_diag *diag);

@@ -149,12 +149,10 @@ struct cairn_index_operation {
 	uint8_t sha256[CAIRN_SHA256_BYTES]; /* of PUT_FILE */
 };
 
-/** A pull request that a commit of main merges and ends, in the same transaction. All is borrowed. */
+/** A pull request that a commit of its branch merges and ends, in the same transaction. All is borrowed. */
 struct cairn_index_merge {
 	const char *pull; /* the pull request's name; NULL: none */
 	const char *head; /* how the id of its head must begin */
-	/* Describes the pull request's last commit. Its message is replaced by the id of the commit of main. */
-	struct cairn_index_message last;
 };
 
 /**
@@ -179,7 +177,8 @@ struct cairn_index_add_commit {
 	struct cairn_index_message message;
 	const struct cairn_index_operation *operations; /* borrowed */
 	uint32_t n;                                     /* at most CAIRN_INDEX_OPERATIONS_MAX */
-	bool ends;                      /* of a pull request: its last commit, made even if nothing changes */
+	bool ends;          /* of a pull request: it takes no more; message says who ends it, with what comment */
+	const char *merged; /* if it ends: the id of the commit that merged it; borrowed. NULL: it is closed */
 	struct cairn_index_merge merge; /* of a branch: the pull request that it merges; its errors are as above */
 	struct cairn_git_oid oid;       /* result: of the new commit, or of the head if nothing changed */
 	bool added;                     /* result: there is a new commit */
@@ -198,26 +197,29 @@ struct cairn_index_add_ref {
 	const char *name; /* borrowed; of CAIRN_INDEX_PULL NULL: the next number */
 	int64_t commit;   /* the commit to name; 0: a branch without files, with a first commit of its own */
 	bool overwrite;   /* move an existing branch to that commit */
-	struct cairn_index_message first; /* the first commit's message. A pull request's first commit changes no file
-					     and describes the proposal (title NULL: no such commit) */
-	/* The operations of a second commit, for a pull request with a first commit. It has the same message and
-	 * transaction. Its errors are those of cairn_index_add_commit(). */
+	struct cairn_index_message first; /* the first commit's message; of CAIRN_INDEX_PULL also what it proposes */
+	/* The rest is for CAIRN_INDEX_PULL. */
+	const char *base; /* the branch that it is for; borrowed */
+	int64_t account;  /* who opens it; 0: an operator */
+	/* The operations of its first commit, in the same transaction. Their errors are those of
+	 * cairn_index_add_commit(). */
 	const struct cairn_index_operation *operations; /* borrowed */
-	uint32_t n;                                     /* 0: there is no second commit */
-	const struct cairn_git_oid *id;                 /* of the second commit; borrowed. NULL: computed as git does */
-	int64_t number;                                 /* result, of CAIRN_INDEX_PULL */
-	struct cairn_git_oid oid; /* result, of CAIRN_INDEX_PULL with a first commit: of its head */
+	uint32_t n;                                     /* 0: it has no commit of its own yet */
+	const struct cairn_git_oid *id;                 /* of that commit; borrowed. NULL: computed as git does */
+	int64_t number;                                 /* result */
+	struct cairn_git_oid oid;                       /* result: of its head */
 };
 CAIRN_MUST_USE enum cairn_status cairn_index_add_ref(struct cairn_index *ix, struct cairn_index_add_ref *add);
 
-/** Replaces the history of a branch by one commit without a parent, with the same files. The next collection removes
- * the earlier commits, unless another branch or a tag comes from them. A branch that is one such commit already stays
- * as it is. CAIRN_E_NOT_FOUND: repo.unknown, revision.unknown; CAIRN_E_LIMIT (commit.rows): it has more than
- * CAIRN_INDEX_COMMIT_ROWS_MAX files. */
+/** Replaces the history of a branch or a pull request by one commit without a parent, with the same files. The next
+ * collection removes the earlier commits, unless another branch or a tag comes from them. A history of one
+ * commit stays as it is. CAIRN_E_NOT_FOUND: repo.unknown, revision.unknown; CAIRN_E_CONFLICT (pr.ended);
+ * CAIRN_E_LIMIT (commit.rows): it has more than CAIRN_INDEX_COMMIT_ROWS_MAX files. */
 struct cairn_index_squash {
 	struct cairn_index_write write;
 	int64_t repo;
-	const char *branch; /* borrowed */
+	enum cairn_index_ref_kind kind; /* CAIRN_INDEX_BRANCH or CAIRN_INDEX_PULL */
+	const char *name;               /* borrowed */
 	struct cairn_index_message message;
 	struct cairn_git_oid oid; /* result: of the branch's commit */
 };

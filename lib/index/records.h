@@ -103,6 +103,16 @@ CAIRN_MUST_USE enum cairn_status cairn_records_release(struct cairn_index_tx *tx
 /** Writes something that nobody can see. */
 CAIRN_MUST_USE enum cairn_status cairn_records_probe(struct cairn_index_tx *tx);
 
+/* The rows of pull requests (pulls.c), within the transaction. @return as cairn_db_run() */
+struct cairn_index_add_ref;
+struct cairn_index_add_commit;
+/** @param add  whose number is given */
+CAIRN_MUST_USE enum cairn_status cairn_records_add_pull(struct cairn_index_tx *tx,
+							const struct cairn_index_add_ref *add);
+CAIRN_MUST_USE enum cairn_status cairn_records_end_pull(struct cairn_index_tx *tx,
+							const struct cairn_index_add_commit *last);
+CAIRN_MUST_USE enum cairn_status cairn_records_drop_pulls(struct cairn_index_tx *tx, int64_t repo);
+
 /* Writes, each within the transaction. @return as its status */
 #define CAIRN_RECORD_WRITES(X)                                                                                         \
 	X(share_file, false)                                                                                           \

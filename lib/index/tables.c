@@ -98,6 +98,13 @@ const struct cairn_table CAIRN_INDEX_TABLES[CAIRN_TABLES] = {
 			     false,
 			     5,
 			     {KEY("repo"), KEY("kind"), KEY_OF(PATH, "name"), NUMBER("line"), NUMBER("commit_")}},
+	[CAIRN_TABLE_PULL] = {"pull",
+			      false,
+			      14,
+			      {KEY("repo"), KEY("number"), NUMBER("state"), COLUMN(PATH, "base"), NUMBER("start"),
+			       NUMBER("account"), COLUMN(TEXT, "author"), NUMBER("at"), COLUMN(TEXT, "title"),
+			       COLUMN(TEXT, "message"), NUMBER("ended"), COLUMN(TEXT, "ended_by"),
+			       COLUMN(TEXT, "comment"), COLUMN(TEXT, "merged")}},
 	[CAIRN_TABLE_CONTENT] =
 		{"content",
 		 true,

@@ -24,7 +24,7 @@ struct pull_request {
 	struct cairn_json *json;    /* of the body; owned */
 	struct cairn_hub_pull pull; /* owned */
 	int64_t number;             /* of the address; 0: none */
-	struct cairn_hub_pull_list list;
+	struct cairn_index_pull_list list;
 	struct cairn_json_out w;
 };
 
@@ -69,10 +69,11 @@ static bool pull_find(struct pull_request *p, enum cairn_hub_access need)
 
 /* --- answers ------------------------------------------------------------------------------------------------------ */
 
-static const char *pull_state_name(enum cairn_hub_pull_state state)
+static const char *pull_state_name(enum cairn_index_pull_state state)
 {
-	static const char *const NAMES[] = {
-		[CAIRN_HUB_PULL_OPEN] = "open", [CAIRN_HUB_PULL_CLOSED] = "closed", [CAIRN_HUB_PULL_MERGED] = "merged"};
+	static const char *const NAMES[] = {[CAIRN_INDEX_PULL_OPEN] = "open",
+					    [CAIRN_INDEX_PULL_CLOSED] = "closed",
+					    [CAIRN_INDEX_PULL_MERGED] = "merged"};
 	return NAMES[state];
 }
 
@@ -84,56 +85,65 @@ static void pull_put_author(struct cairn_json_out *w, const char *name)
 }
 
 /* Writes a pull request as an object, which is left open. */
-static void pull_put(struct pull_request *p, const struct cairn_hub_pull *pull)
+static void pull_put(struct pull_request *p, const struct cairn_index_pull *pull)
 {
 	char when[HUB_TIME_BYTES];
 	struct cairn_json_out *w = &p->w;
 	cairn_json_open_object(w, NULL);
 	cairn_json_put_u64(w, "num", (uint64_t)pull->number);
-	cairn_json_put_text(w, "title", pull->first.title);
+	cairn_json_put_text(w, "title", pull->title);
 	cairn_json_put_text(w, "status", pull_state_name(pull->state));
 	cairn_json_put_bool(w, "isPullRequest", true);
-	cairn_json_put_text(w, "createdAt", hub_time(when, pull->first.at_unix_s * 1000));
-	pull_put_author(w, pull->first.author);
+	cairn_json_put_text(w, "createdAt", hub_time(when, pull->at_unix_s * 1000));
+	pull_put_author(w, pull->author);
 	cairn_json_open_object(w, "repo");
 	hub_repo_put_id(w, "name", &p->repo.repo);
 	cairn_json_put_text(w, "type", hub_kind_name(p->repo.kind));
 	cairn_json_close(w);
 }
 
+/* Who did something to a pull request, and when. */
+struct pull_event {
+	const char *type, *author;
+	int64_t at_unix_s;
+	unsigned nth; /* of the pull request's events */
+};
+
 /* Opens the object of an event and its data, which are left open. */
-static void pull_open_event(struct cairn_json_out *w, const char *member, const char *type,
-			    const struct cairn_index_commit *commit)
+static void pull_open_event(struct cairn_json_out *w, const char *member, const struct cairn_hub_pull *pull,
+			    const struct pull_event *event)
 {
-	char oid[CAIRN_GIT_OID_CHARS + 1], when[HUB_TIME_BYTES];
-	cairn_git_oid_text(oid, &commit->oid);
+	char id[64], when[HUB_TIME_BYTES];
+	(void)snprintf(id, sizeof(id), "%" PRId64 "-%" PRId64 "-%u", pull->head.repo, pull->about.number, event->nth);
 	cairn_json_open_object(w, member);
-	cairn_json_put_text(w, "id", oid);
-	cairn_json_put_text(w, "type", type);
-	cairn_json_put_text(w, "createdAt", hub_time(when, commit->at_unix_s * 1000));
-	pull_put_author(w, commit->author);
+	cairn_json_put_text(w, "id", id);
+	cairn_json_put_text(w, "type", event->type);
+	cairn_json_put_text(w, "createdAt", hub_time(when, event->at_unix_s * 1000));
+	pull_put_author(w, event->author);
 	cairn_json_open_object(w, "data");
 }
 
 static void pull_put_status(struct cairn_json_out *w, const char *member, const struct cairn_hub_pull *pull)
 {
-	pull_open_event(w, member, "status-change", &pull->head);
-	cairn_json_put_text(w, "status", pull_state_name(pull->state));
+	const struct cairn_index_pull *about = &pull->about;
+	const struct pull_event event = {"status-change", about->ended_by, about->ended_unix_s, 2};
+	pull_open_event(w, member, pull, &event);
+	cairn_json_put_text(w, "status", pull_state_name(about->state));
 	cairn_json_close(w);
 	cairn_json_close(w);
 }
 
-/* Writes the description as the first comment, as clients expect it. */
-static void pull_put_description(struct cairn_json_out *w, const struct cairn_hub_pull *pull)
+static void pull_put_comment(struct cairn_json_out *w, const struct cairn_hub_pull *pull,
+			     const struct pull_event *event, const char *text)
 {
 	char when[HUB_TIME_BYTES];
-	pull_open_event(w, NULL, "comment", &pull->first);
+	pull_open_event(w, NULL, pull, event);
 	cairn_json_put_bool(w, "edited", false);
 	cairn_json_put_bool(w, "hidden", false);
 	cairn_json_open_object(w, "latest");
-	cairn_json_put_text(w, "raw", pull->description);
-	cairn_json_put_text(w, "updatedAt", hub_time(when, pull->first.at_unix_s * 1000));
-	pull_put_author(w, pull->first.author);
+	cairn_json_put_text(w, "raw", text);
+	cairn_json_put_text(w, "updatedAt", hub_time(when, event->at_unix_s * 1000));
+	pull_put_author(w, event->author);
 	cairn_json_close(w);
 	cairn_json_open_array(w, "history");
 	cairn_json_close(w);
@@ -141,23 +151,36 @@ static void pull_put_description(struct cairn_json_out *w, const struct cairn_hu
 	cairn_json_close(w);
 }
 
+/* Writes the description as the first comment, as clients expect it. */
+static void pull_put_events(struct cairn_json_out *w, const struct cairn_hub_pull *pull)
+{
+	const struct cairn_index_pull *about = &pull->about;
+	const struct pull_event begun = {"comment", about->author, about->at_unix_s, 0};
+	const struct pull_event said = {"comment", about->ended_by, about->ended_unix_s, 1};
+	cairn_json_open_array(w, "events");
+	pull_put_comment(w, pull, &begun, about->message);
+	if (about->comment[0])
+		pull_put_comment(w, pull, &said, about->comment);
+	if (about->state != CAIRN_INDEX_PULL_OPEN)
+		pull_put_status(w, NULL, pull);
+	cairn_json_close(w);
+}
+
 static void pull_put_details(struct pull_request *p)
 {
-	char oid[CAIRN_GIT_OID_CHARS + 1];
+	const struct cairn_index_pull *about = &p->pull.about;
+	char oid[CAIRN_GIT_OID_CHARS + 1], base[CAIRN_INDEX_REF_NAME_MAX + 16];
 	struct cairn_json_out *w = &p->w;
 	*w = cairn_json_out_init(&p->repo.call.answer);
-	pull_put(p, &p->pull);
-	cairn_json_open_array(w, "events");
-	pull_put_description(w, &p->pull);
-	if (p->pull.state != CAIRN_HUB_PULL_OPEN)
-		pull_put_status(w, NULL, &p->pull);
-	cairn_json_close(w);
+	(void)snprintf(base, sizeof(base), "refs/heads/%s", about->base);
+	pull_put(p, about);
+	pull_put_events(w, &p->pull);
 	cairn_json_open_array(w, "filesWithConflicts"); /* conflicts are only reported by the merge */
 	cairn_json_close(w);
 	cairn_json_open_object(w, "changes");
-	cairn_json_put_text(w, "base", "refs/heads/" CAIRN_HUB_MAIN);
-	if (p->pull.state == CAIRN_HUB_PULL_MERGED) {
-		cairn_git_oid_text(oid, &p->pull.merged);
+	cairn_json_put_text(w, "base", base);
+	if (about->is_merged) {
+		cairn_git_oid_text(oid, &about->merged);
 		cairn_json_put_text(w, "mergeCommitId", oid);
 	}
 	cairn_json_close(w);
@@ -166,7 +189,7 @@ static void pull_put_details(struct pull_request *p)
 
 /* --- reading ------------------------------------------------------------------------------------------------------ */
 
-static void pull_visit(void *ctx, const struct cairn_hub_pull *pull)
+static void pull_visit(void *ctx, const struct cairn_index_pull *pull)
 {
 	struct pull_request *p = ctx;
 	pull_put(p, pull);
@@ -197,7 +220,7 @@ static void pull_get_list(struct http_request *req)
 		return;
 	uint64_t page = http_query_number_or_0(req, "p", UINT64_MAX);
 	bool any = !status || strcmp(status, "all") == 0, none = type && strcmp(type, "discussion") == 0;
-	p->list = (struct cairn_hub_pull_list){
+	p->list = (struct cairn_index_pull_list){
 		.is_open = !none && (any || strcmp(status, "open") == 0),
 		.is_ended = !none && (any || strcmp(status, "closed") == 0),
 		.author = http_query_arg(req, "author"),
@@ -233,8 +256,9 @@ static void pull_make(struct hub_call *call)
 	struct pull_request *p = (struct pull_request *)call;
 	if (!hub_repo_find_commit(&p->repo, CAIRN_HUB_WRITE, NULL))
 		return;
-	call->status = cairn_hub_add_pull(call->job.app->cas, &call->asker, &p->repo.repo, &p->repo.commit,
-					  pull_text(p, "title"), pull_text(p, "description"), &p->number, &call->diag);
+	call->status =
+		cairn_hub_add_pull(call->job.app->cas, &call->asker, &p->repo.repo, CAIRN_HUB_MAIN, &p->repo.commit,
+				   pull_text(p, "title"), pull_text(p, "description"), &p->number, &call->diag);
 	call->commit[0] = '\0';
 	if (call->status == CAIRN_OK && pull_find(p, CAIRN_HUB_WRITE))
 		pull_put_details(p);
@@ -280,7 +304,7 @@ static void pull_set_status(struct hub_call *call)
 	struct pull_request *p = (struct pull_request *)call;
 	if (!pull_find(p, CAIRN_HUB_WRITE))
 		return;
-	if (strcmp(pull_text(p, "status"), "closed") == 0 || p->pull.state != CAIRN_HUB_PULL_OPEN) {
+	if (strcmp(pull_text(p, "status"), "closed") == 0 || p->pull.about.state != CAIRN_INDEX_PULL_OPEN) {
 		call->status = cairn_hub_close_pull(call->job.app->cas, &call->asker, &p->repo.repo, &p->pull,
 						    pull_text(p, "comment"), &call->diag);
 		cairn_hub_pull_fini(&p->pull);

@@ -19,19 +19,20 @@ enum {
 };
 
 static const char *const PULL_STATES[] = {
-	[CAIRN_HUB_PULL_OPEN] = "open", [CAIRN_HUB_PULL_CLOSED] = "closed", [CAIRN_HUB_PULL_MERGED] = "merged"};
+	[CAIRN_INDEX_PULL_OPEN] = "open", [CAIRN_INDEX_PULL_CLOSED] = "closed", [CAIRN_INDEX_PULL_MERGED] = "merged"};
 
-static void pull_put_state(struct cairn_buf *b, enum cairn_hub_pull_state state)
+static void pull_put_state(struct cairn_buf *b, enum cairn_index_pull_state state)
 {
-	static const char *const TAGS[] = {
-		[CAIRN_HUB_PULL_OPEN] = "", [CAIRN_HUB_PULL_CLOSED] = " removed", [CAIRN_HUB_PULL_MERGED] = " added"};
+	static const char *const TAGS[] = {[CAIRN_INDEX_PULL_OPEN] = "",
+					   [CAIRN_INDEX_PULL_CLOSED] = " removed",
+					   [CAIRN_INDEX_PULL_MERGED] = " added"};
 	html(b, "<span class=\"tag%s\">%s</span>", TAGS[state], PULL_STATES[state]);
 }
 
-static void pull_put_title(struct cairn_buf *b, const struct cairn_hub_pull *pull)
+static void pull_put_title(struct cairn_buf *b, const struct cairn_index_pull *pull)
 {
 	html(b, "<bdi>");
-	html_cut(b, pull->first.title[0] ? pull->first.title : "(nothing said)", PULL_TITLE_BYTES);
+	html_cut(b, pull->title[0] ? pull->title : "(nothing said)", PULL_TITLE_BYTES);
 	html(b, "</bdi>");
 }
 
@@ -39,14 +40,14 @@ static void pull_put_title(struct cairn_buf *b, const struct cairn_hub_pull *pul
 
 struct pulls_page {
 	struct page page;
-	struct cairn_hub_pull_list list;
+	struct cairn_index_pull_list list;
 	uint32_t n_shown;
 	int64_t now_unix_s;
 	size_t begun; /* offset of their rows in the page */
 	bool is_full;
 };
 
-static void pulls_put(void *ctx, const struct cairn_hub_pull *pull)
+static void pulls_put(void *ctx, const struct cairn_index_pull *pull)
 {
 	struct pulls_page *p = ctx;
 	struct cairn_buf *b = page_out(&p->page);
@@ -60,9 +61,9 @@ static void pulls_put(void *ctx, const struct cairn_hub_pull *pull)
 	pull_put_title(b, pull);
 	html(b, "</a></th><td>");
 	pull_put_state(b, pull->state);
-	html(b, "</td><td class=\"wide by\">%s</td><td class=\"wide num\">%ld</td><td class=\"num\">",
-	     pull->first.author, (long)pull->number);
-	show_age(b, pull->first.at_unix_s, p->now_unix_s);
+	html(b, "</td><td class=\"wide\"><bdi>%s</bdi></td><td class=\"wide by\">%s</td>", pull->base, pull->author);
+	html(b, "<td class=\"wide num\">%ld</td><td class=\"num\">", (long)pull->number);
+	show_age(b, pull->at_unix_s, p->now_unix_s);
 	html(b, "</td></tr>\n");
 }
 
@@ -93,7 +94,7 @@ static void pulls_put_help(struct pulls_page *p)
 	html(page_out(&p->page),
 	     "<p class=\"help\">Whoever may write here opens them, with <code>hf upload --create-pr</code> or "
 	     "<code>create_pr=True</code>: their commits are at <code>refs/pr/NUMBER</code> until they are "
-	     "merged into main.</p>\n");
+	     "merged into their branch.</p>\n");
 }
 
 static void pulls_build(struct page *page)
@@ -106,9 +107,10 @@ static void pulls_build(struct page *page)
 		return;
 	p->now_unix_s = cairn_clock_unix_s();
 	pulls_put_filter(p);
-	html(b, "<table class=\"rows\" id=\"pulls\"><thead><tr><th scope=\"col\">Pull request</th><th "
-		"scope=\"col\">State</th><th scope=\"col\" class=\"wide\">By</th><th scope=\"col\" "
-		"class=\"wide num\">Number</th><th scope=\"col\" class=\"num\">Begun</th></tr></thead><tbody>\n");
+	html(b,
+	     "<table class=\"rows\" id=\"pulls\"><thead><tr><th scope=\"col\">Pull request</th><th "
+	     "scope=\"col\">State</th><th scope=\"col\" class=\"wide\">For</th><th scope=\"col\" "
+	     "class=\"wide\">By</th><th scope=\"col\" class=\"wide num\">Number</th><th scope=\"col\" class=\"num\">Begun</th></tr></thead><tbody>\n");
 	p->begun = b->len;
 	page->hub.call.status = cairn_hub_each_pull(page_cas(page), &page->hub.repo, &p->list, pulls_put, p, &n);
 	html(b, "</tbody></table>\n");
@@ -129,7 +131,7 @@ static void pulls_get(struct http_request *req)
 		return;
 	uint64_t n = http_query_number_or_0(req, "skip", UINT64_MAX);
 	bool is_ended = status && strcmp(status, "closed") == 0;
-	p->list = (struct cairn_hub_pull_list){
+	p->list = (struct cairn_index_pull_list){
 		.is_open = !is_ended,
 		.is_ended = is_ended,
 		.skip = n < CAIRN_HUB_PULLS_MAX ? (uint32_t)n : CAIRN_HUB_PULLS_MAX,
@@ -141,7 +143,7 @@ static void pulls_get(struct http_request *req)
 /* --- one of them -------------------------------------------------------------------------------------------------- */
 
 struct pull_page {
-	struct page_changes changes; /* from its base on main to its head */
+	struct page_changes changes; /* from where it left its branch to its head */
 	int64_t number;
 	struct cairn_hub_pull pull; /* owned */
 };
@@ -168,11 +170,10 @@ static bool pull_find_changes(struct pull_page *p)
 {
 	struct page *page = &p->changes.place.page;
 	page->hub.commit = p->pull.head;
-	enum cairn_status status = cairn_hub_find_parent(page_cas(page), &p->pull.first, &p->changes.before);
-	p->changes.has_before = status == CAIRN_OK;
-	p->changes.is_lost = status == CAIRN_E_NOT_FOUND;
-	page->hub.call.status = status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status;
-	return page->hub.call.status == CAIRN_OK && page_changes_find(&p->changes);
+	p->changes.before = p->pull.start;
+	p->changes.has_before = p->pull.has_start;
+	p->changes.is_lost = !p->pull.has_start;
+	return page_changes_find(&p->changes);
 }
 
 static void pull_put_commit(struct pull_page *p, const struct cairn_git_oid *of)
@@ -185,51 +186,76 @@ static void pull_put_commit(struct pull_page *p, const struct cairn_git_oid *of)
 	html(b, "/commit/%s\"><code>%s</code></a>", oid, oid);
 }
 
-static void pull_put_head(struct pull_page *p)
+static void pull_put_texts(struct pull_page *p)
 {
-	struct page *page = &p->changes.place.page;
-	struct cairn_buf *b = page_out(page);
-	char when[SHOW_BYTES], count[SHOW_BYTES];
-	html(b, "<div class=\"title\"><h2>");
-	pull_put_title(b, &p->pull);
-	html(b, "</h2><span class=\"tags\">");
-	pull_put_state(b, p->pull.state);
-	html(b, "</span><a class=\"button\" href=\"");
-	page_repo_put_address(b, page);
-	html(b, "/tree/refs%%2Fpr%%2F%ld\">Files as of it</a></div>\n", (long)p->pull.number);
-	if (p->pull.description[0]) {
+	const char *const texts[] = {p->pull.about.message, p->pull.about.comment};
+	struct cairn_buf *b = page_out(&p->changes.place.page);
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		if (!texts[i][0])
+			continue;
 		html(b, "<p class=\"message\"><bdi>");
-		html_cut(b, p->pull.description, PULL_TEXT_BYTES);
+		html_cut(b, texts[i], PULL_TEXT_BYTES);
 		html(b, "</bdi></p>\n");
 	}
-	html(b, "<dl class=\"facts\"><dt>By</dt><dd>%s, %s</dd><dt>Commits</dt><dd><a href=\"", p->pull.first.author,
-	     show_time(when, p->pull.first.at_unix_s));
-	page_repo_put_address(b, page);
-	html(b, "/commits/refs%%2Fpr%%2F%ld\">%s</a></dd><dt>Begun at</dt><dd>", (long)p->pull.number,
-	     show_count(count, p->pull.head.number - p->pull.first.number + 1));
+}
+
+/* Writes what it is for, where it began, and how it ended. */
+static void pull_put_facts(struct pull_page *p)
+{
+	const struct cairn_index_pull *about = &p->pull.about;
+	struct cairn_buf *b = page_out(&p->changes.place.page);
+	char when[SHOW_BYTES], count[SHOW_BYTES];
+	/* Squashed, it has fewer commits than led to where it began. */
+	bool counts = p->pull.has_start && p->pull.head.number >= p->pull.start.number;
+	uint64_t n = p->pull.head.number - (counts ? p->pull.start.number : 0);
+	html(b, "<dl class=\"facts\"><dt>By</dt><dd>%s, %s</dd><dt>For</dt><dd><bdi>%s</bdi></dd>", about->author,
+	     show_time(when, about->at_unix_s), about->base);
+	html(b, "<dt>Commits</dt><dd><a href=\"");
+	page_repo_put_address(b, &p->changes.place.page);
+	html(b, "/commits/refs%%2Fpr%%2F%ld\">%s</a></dd><dt>Begun at</dt><dd>", (long)about->number,
+	     show_count(count, n));
 	if (p->changes.has_before)
 		pull_put_commit(p, &p->changes.before.oid);
 	else
 		html(b, "a commit that is not kept any more");
-	if (p->pull.state == CAIRN_HUB_PULL_MERGED) {
+	if (about->ended_unix_s != 0)
+		html(b, "</dd><dt>Ended</dt><dd>%s, %s", about->ended_by, show_time(when, about->ended_unix_s));
+	if (about->is_merged) {
 		html(b, "</dd><dt>Merged as</dt><dd>");
-		pull_put_commit(p, &p->pull.merged);
+		pull_put_commit(p, &about->merged);
 	}
 	html(b, "</dd></dl>\n");
+}
+
+static void pull_put_head(struct pull_page *p)
+{
+	const struct cairn_index_pull *about = &p->pull.about;
+	struct page *page = &p->changes.place.page;
+	struct cairn_buf *b = page_out(page);
+	html(b, "<div class=\"title\"><h2>");
+	pull_put_title(b, about);
+	html(b, "</h2><span class=\"tags\">");
+	pull_put_state(b, about->state);
+	html(b, "</span><a class=\"button\" href=\"");
+	page_repo_put_address(b, page);
+	html(b, "/tree/refs%%2Fpr%%2F%ld\">Files as of it</a></div>\n", (long)about->number);
+	pull_put_texts(p);
+	pull_put_facts(p);
 }
 
 static void pull_put_forms(struct pull_page *p)
 {
 	struct page *page = &p->changes.place.page;
-	if (page->access < CAIRN_HUB_WRITE || p->pull.state != CAIRN_HUB_PULL_OPEN)
+	if (page->access < CAIRN_HUB_WRITE || p->pull.about.state != CAIRN_INDEX_PULL_OPEN)
 		return;
 	html(page_out(page),
 	     "<section class=\"card\" aria-labelledby=\"end-title\"><h2 id=\"end-title\">Merge or close</h2><form "
 	     "method=\"post\" class=\"stack\"><label for=\"comment\">What to say of it</label><input id=\"comment\" "
-	     "name=\"comment\" maxlength=\"1000\"><p class=\"help\">Merging makes one commit of main with all that is "
-	     "changed here. Neither can be undone: what is closed is not opened again.</p><div class=\"pair\"><button "
-	     "name=\"action\" value=\"merge\">Merge into main</button><button class=\"danger\" name=\"action\" "
-	     "value=\"close\">Close</button></div></form></section>\n");
+	     "name=\"comment\" maxlength=\"1000\"><p class=\"help\">Merging makes one commit of the branch with all "
+	     "that is changed here. Neither can be undone: what is closed is not opened again.</p><div "
+	     "class=\"pair\"><button name=\"action\" value=\"merge\">Merge into <bdi>%s</bdi></button><button "
+	     "class=\"danger\" name=\"action\" value=\"close\">Close</button></div></form></section>\n",
+	     p->pull.about.base);
 }
 
 static void pull_build_found(struct pull_page *p)
@@ -241,7 +267,7 @@ static void pull_build_found(struct pull_page *p)
 		return;
 	(void)snprintf(all, sizeof(all), "%s%s/%s/discussions", hub_kind_web(repo->kind), repo->account_name,
 		       repo->name);
-	(void)snprintf(name, sizeof(name), "%" PRId64, p->pull.number);
+	(void)snprintf(name, sizeof(name), "%" PRId64, p->pull.about.number);
 	const struct page_crumb crumbs[] = {{all, "Pull requests"}, {"", name}};
 	if (!page_repo_begin(page, PAGE_REPO_PULLS, crumbs, 2))
 		return;

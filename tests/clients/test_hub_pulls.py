@@ -147,8 +147,10 @@ def test_where_one_begins(people):
     for revision in (first, "none"):
         reply = people.ask("POST", f"/api/models/ann/one/commit/{revision}?create_pr=1", body=lines(text("x", "x")))
         assert cairn.is_hub_error(reply, 404, "revision.unknown") and reply.headers["X-Error-Code"] == "RevisionNotFound"
-    other = people.ask("POST", "/api/models/ann/one/commit/dev?create_pr=1", body=lines(text("x", "x")))
-    assert cairn.is_hub_error(other, 400, "pr.base")
+    people.api().create_tag("ann/one", tag="v1")
+    for revision in ("refs%2Ftags%2Fv1", "refs%2Fpr%2F1"):
+        other = people.ask("POST", f"/api/models/ann/one/commit/{revision}?create_pr=1", body=lines(text("x", "x")))
+        assert cairn.is_hub_error(other, 400, "pr.base"), revision
     # What is refused leaves none.
     reply = people.ask("POST", "/api/models/ann/one/commit/main?create_pr=1", body=lines(stored("x", "0" * 64, 5)))
     assert cairn.is_hub_error(reply, 400, "commit.sha256")
@@ -158,6 +160,78 @@ def test_where_one_begins(people):
     assert people.ask("GET", f"/ann/one/resolve/{made.oid}/a").body == b"1"
     with pytest.raises(RevisionNotFoundError):
         people.api().repo_info("ann/one", revision="refs/pr/2")
+
+
+def test_one_for_another_branch(people):
+    make(people)
+    api = people.api()
+    done(commit(people, text("a", "1"), text("b", "1")))
+    api.create_branch("ann/one", branch="test_branch")
+    done(commit(people, text("a", "2"), revision="test_branch"))
+    made = add(people, put("a", b"3"), title="For the branch", revision="test_branch")
+    add(people, put("b", b"2"), title="For the branch, too", revision="refs/heads/test_branch")
+    pull = api.get_discussion_details("ann/one", 1)
+    assert (pull.target_branch, pull.status) == ("refs/heads/test_branch", "open")
+    assert people.ask("GET", f"/ann/one/resolve/{made.oid}/a").body == b"3"
+    main = api.repo_info("ann/one").sha
+    api.merge_pull_request("ann/one", 1)
+    assert api.repo_info("ann/one").sha == main
+    merged = api.repo_info("ann/one", revision="test_branch").sha
+    assert api.get_discussion_details("ann/one", 1).merge_commit_oid == merged
+    assert people.ask("GET", "/ann/one/resolve/test_branch/a").body == b"3"
+    # What the branch changed meanwhile is named, with the branch.
+    done(commit(people, text("b", "3"), revision="test_branch"))
+    refused(lambda: api.merge_pull_request("ann/one", 2), 409, '"b" was changed on test_branch, too')
+    api.delete_branch("ann/one", branch="test_branch")
+    refused(lambda: api.merge_pull_request("ann/one", 2), 404, "the branch that the pull request is for was deleted")
+    assert api.change_discussion_status("ann/one", 2, "closed").new_status == "closed"
+
+
+def test_its_commits_are_those_of_its_files(people):
+    """As on the public hub: opening, closing and merging one add no commits to it."""
+    make(people)
+    api = people.api()
+    api.upload_file(repo_id="ann/one", path_or_fileobj=b"content", path_in_repo="content.txt")
+    api.upload_file(repo_id="ann/one", path_or_fileobj=b"on_pr", path_in_repo="on_pr.txt", create_pr=True)
+    api.upload_file(repo_id="ann/one", path_or_fileobj=b"on_main", path_in_repo="on_main.txt")
+
+    def titles(number):
+        return [c.title for c in api.list_repo_commits("ann/one", revision=f"refs/pr/{number}")]
+
+    assert titles(1) == ["Upload on_pr.txt with huggingface_hub", "Upload content.txt with huggingface_hub", "initial commit"]
+    empty = api.create_pull_request("ann/one", title="Nothing yet", description="later")
+    assert len(titles(empty.num)) == 3 and titles(empty.num)[0] == "Upload on_main.txt with huggingface_hub"
+    assert api.get_discussion_details("ann/one", empty.num).title == "Nothing yet"
+    api.change_discussion_status("ann/one", empty.num, "closed", comment="Never")
+    api.merge_pull_request("ann/one", 1)
+    assert len(titles(1)) == len(titles(empty.num)) == 3
+    closed = api.get_discussion_details("ann/one", empty.num)
+    assert [e.type for e in closed.events] == ["comment", "comment", "status-change"] and closed.events[1].content == "Never"
+
+
+def test_squashed(people, admin):
+    make(people)
+    api = people.api()
+    pull = api.create_pull_request("ann/one", title="Many steps", description="why")
+    for i in range(3):
+        api.upload_file(repo_id="ann/one", path_in_repo="file.txt", path_or_fileobj=b"%d" % i, revision=pull.git_reference)
+    assert people.ask("POST", "/api/models/ann/one/super-squash/refs%2Fpr%2F1", "bob", {}).status == 403
+    api.super_squash_history("ann/one", branch=pull.git_reference)
+    assert len(api.list_repo_commits("ann/one", revision=pull.git_reference)) == 1
+    now = api.get_discussion_details("ann/one", 1)
+    assert (now.title, now.events[0].content, now.status) == ("Many steps", "why", "open")
+    collect(people, admin)
+    api.merge_pull_request("ann/one", 1)
+    assert people.ask("GET", "/ann/one/resolve/main/file.txt").body == b"2"
+    refused(lambda: api.super_squash_history("ann/one", branch="refs/pr/1"), 409, "merged or closed")
+    with pytest.raises(RevisionNotFoundError):
+        api.super_squash_history("ann/one", branch="refs/pr/9")
+    # With its branch, too, nothing says any more what it changed.
+    api.create_commit("ann/one", [put("a", b"a")], commit_message="more", create_pr=True)
+    for branch in ("main", "refs/pr/2"):
+        api.super_squash_history("ann/one", branch=branch)
+    collect(people, admin)
+    refused(lambda: api.merge_pull_request("ann/one", 2), 409, "not kept any more")
 
 
 def test_who_may(people):

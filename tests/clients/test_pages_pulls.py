@@ -29,7 +29,7 @@ def test_what_one_changes(people, enter):  # noqa: F811
     ann, nobody = enter("ann"), Visitor(people.server)
     assert AT in visitors.links(ann.page("/ann/one")) and "/ann/one/discussions/1" == made.pr_url.removeprefix(people.server.url)
     [row] = rows(nobody.page(AT), "pulls")
-    assert row[:4] == ["The first", "open", "ann", "1"]
+    assert row[:5] == ["The first", "open", "main", "ann", "1"]
     page = nobody.page(f"{AT}/1")
     assert {"The first", "Why so"} <= {text(e) for e in page.iter() if e.tag in ("h2", "p")}
     assert [r[:2] for r in rows(page, "changes")] == [["a.txt", "changed"], ["gone", "removed"], ["w.bin", "added"]], "and nothing of main since"

@@ -7,7 +7,7 @@ from test_hub_buckets import People
 from test_hub_pulls import PULLS
 from test_hub_repos import commit, done, lines, make, paths, text
 
-MADE = ["commit-edited", "pull-opened", "commit-edited:2", "index-applied", "index-committed"]
+MADE = ["pull-opened", "commit-edited", "index-applied", "index-committed"]
 MERGED = ["commit-edited", "merge-committed", "commit-edited:2", "index-applied", "index-committed"]
 
 

@@ -1,4 +1,5 @@
 /* Calls of the index for a hub: branches, tags and pull requests of git-like repositories. */
+#include "index/pulls.h"
 #include "support/history_fixture.h"
 #include "support/index_fixture.h"
 
@@ -91,7 +92,8 @@ START_TEST(a_branch_can_be_empty_or_set_again)
 	ck_assert_str_eq(hx_all(one, "main"), ".gitattributes ");
 	ck_assert_int_eq(cairn_index_repo(hx_index, CAIRN_INDEX_MODEL, "ann", "one", &repo), CAIRN_OK);
 	ck_assert_uint_eq(repo.n_files, 1);
-	struct cairn_index_add_ref pull = {.repo = one, .kind = CAIRN_INDEX_PULL, .commit = first.id};
+	struct cairn_index_add_ref pull = {
+		.repo = one, .kind = CAIRN_INDEX_PULL, .commit = first.id, .base = "none", .first = HX_MESSAGE};
 	ck_assert_int_eq(cairn_index_add_ref(hx_index, &pull), CAIRN_OK);
 	ck_assert_int_eq(pull.number, 1);
 	ck_assert_int_eq(cairn_index_add_ref(hx_index, &pull), CAIRN_OK);
@@ -106,6 +108,8 @@ static enum cairn_status add_pull(int64_t repo, int64_t commit, const char *titl
 		.repo = repo,
 		.kind = CAIRN_INDEX_PULL,
 		.commit = commit,
+		.base = "main",
+		.account = 7,
 		.first = {.author = "ann", .email = "ann@localhost", .title = title, .message = "why"}};
 	return cairn_index_add_ref(hx_index, &add);
 }
@@ -117,13 +121,13 @@ static enum cairn_status commit_to_pull(int64_t repo, const char *number,
 		.repo = repo,
 		.kind = CAIRN_INDEX_PULL,
 		.ref = number,
-		.message = {.author = "bob", .email = "bob@localhost", .title = ends ? "last" : "one", .message = ""},
+		.message = {.author = "bob", .email = "bob@localhost", .title = "one", .message = ends ? "no" : ""},
 		.operations = operations,
 		.n = n,
 		.ends = ends};
 	enum cairn_status status = cairn_index_add_commit(hx_index, &add);
 	ck_assert(status != CAIRN_E_CONFLICT || strcmp(add.write.diag.rule, "pr.ended") == 0);
-	ck_assert(status != CAIRN_OK || add.added == (ends || n > 0));
+	ck_assert(status != CAIRN_OK || add.added == (n > 0));
 	return status;
 }
 
@@ -150,7 +154,47 @@ static const char *ended(int64_t repo)
 	return text;
 }
 
-/* The first commit of a pull request has its title and changes nothing. Once closed, the request is read-only. */
+static void take_pull(void *ctx, const struct cairn_index_pull *pull)
+{
+	char *text = ctx, merged[CAIRN_GIT_OID_CHARS + 1] = "";
+	size_t at = strlen(text);
+	if (pull->is_merged)
+		cairn_git_oid_text(merged, &pull->merged);
+	(void)snprintf(text + at, HX_TEXT_MAX - at, "%d:%d:%s:%d:%s:%s:%s:%s:%s:%.4s ", (int)pull->number,
+		       (int)pull->state, pull->base, (int)pull->account, pull->author, pull->title, pull->message,
+		       pull->ended_by, pull->comment, merged);
+	ck_assert((pull->ended_unix_s != 0) == (pull->state != CAIRN_INDEX_PULL_OPEN));
+}
+
+static const char *pull_row(int64_t repo, int64_t number)
+{
+	static char text[HX_TEXT_MAX];
+	text[0] = '\0';
+	enum cairn_status status = cairn_index_find_pull(hx_index, repo, number, take_pull, text);
+	ck_assert(status == CAIRN_OK || status == CAIRN_E_NOT_FOUND);
+	return text;
+}
+
+static void take_pull_number(void *ctx, const struct cairn_index_pull *pull)
+{
+	char *text = ctx;
+	size_t at = strlen(text);
+	(void)snprintf(text + at, HX_TEXT_MAX - at, "%d ", (int)pull->number);
+}
+
+/* @return the numbers of a page, and how many there are in all */
+static const char *pulls(int64_t repo, const struct cairn_index_pull_list *list)
+{
+	static char text[HX_TEXT_MAX];
+	uint32_t n;
+	text[0] = '\0';
+	ck_assert_int_eq(cairn_index_each_pull(hx_index, repo, list, take_pull_number, text, &n), CAIRN_OK);
+	size_t at = strlen(text);
+	(void)snprintf(text + at, HX_TEXT_MAX - at, "of %u", n);
+	return text;
+}
+
+/* A pull request that proposes no files has no commit of its own. Once closed, it is read-only. */
 START_TEST(a_pull_request_begins_and_ends)
 {
 	int64_t one = hx_model("one");
@@ -159,12 +203,9 @@ START_TEST(a_pull_request_begins_and_ends)
 	ck_assert_int_eq(add_pull(one, main.id, "Better"), CAIRN_OK);
 	ck_assert_int_eq(add_pull(one, main.id, "Better"), CAIRN_OK);
 	struct cairn_index_commit first = pull_head(one, "1");
-	ck_assert_str_eq(first.title, "Better");
-	ck_assert_int_eq(first.parent, main.id);
-	ck_assert_int_ne(first.line, main.line);
-	ck_assert(cairn_git_oid_equal(&first.root, &main.root) && !cairn_git_oid_equal(&first.oid, &main.oid));
-	ck_assert_uint_eq(first.n_files, main.n_files);
-	ck_assert_uint_eq(first.bytes, main.bytes);
+	ck_assert_int_eq(first.id, main.id);
+	ck_assert_str_eq(pull_row(one, 1), "1:0:main:7:ann:Better:why::: ");
+	ck_assert_str_eq(pull_row(one, 3), "");
 	const struct cairn_index_operation some = hx_put("b", "2");
 	ck_assert_int_eq(commit_to_pull(one, "1", NULL, 0, false), CAIRN_OK);
 	ck_assert_int_eq(pull_head(one, "1").id, first.id);
@@ -172,9 +213,17 @@ START_TEST(a_pull_request_begins_and_ends)
 	ck_assert_str_eq(ended(one), "main 1 2 ");
 	ck_assert_int_eq(commit_to_pull(one, "1", NULL, 0, true), CAIRN_OK);
 	struct cairn_index_commit last = pull_head(one, "1");
-	ck_assert_str_eq(last.title, "last");
-	ck_assert_uint_eq(last.number, first.number + 2);
+	ck_assert_uint_eq(last.number, first.number + 1);
 	ck_assert_str_eq(ended(one), "main 1! 2 ");
+	ck_assert_str_eq(pull_row(one, 1), "1:1:main:7:ann:Better:why:bob:no: ");
+	const struct cairn_index_pull_list open = {.is_open = true, .limit = 10},
+					   closed = {.is_ended = true, .limit = 10},
+					   second = {.is_open = true, .is_ended = true, .skip = 1, .limit = 1},
+					   nobodys = {.is_open = true, .is_ended = true, .author = "bob", .limit = 10};
+	ck_assert_str_eq(pulls(one, &open), "2 of 1");
+	ck_assert_str_eq(pulls(one, &closed), "1 of 1");
+	ck_assert_str_eq(pulls(one, &second), "1 of 2");
+	ck_assert_str_eq(pulls(one, &nobodys), "of 0");
 	ck_assert_int_eq(commit_to_pull(one, "1", &some, 1, false), CAIRN_E_CONFLICT);
 	ck_assert_int_eq(commit_to_pull(one, "1", NULL, 0, true), CAIRN_E_CONFLICT);
 	ck_assert_int_eq(pull_head(one, "1").id, last.id);
@@ -193,24 +242,16 @@ static enum cairn_status merge(int64_t repo, const struct cairn_git_oid *main, c
 	cairn_git_oid_text(pull, head);
 	struct cairn_index_add_commit add = hx_request(repo, "main", &some, 1);
 	add.parent = parent;
-	add.merge = (struct cairn_index_merge){
-		.pull = name, .head = pull, .last = {.author = "bob", .email = "bob@localhost", .title = "Merged"}};
+	add.merge = (struct cairn_index_merge){.pull = name, .head = pull};
 	enum cairn_status status = cairn_index_add_commit(hx_index, &add);
 	*oid = add.oid;
 	return status;
 }
 
-static bool take_message(void *ctx, const struct cairn_index_commit *commit, const char *message)
-{
-	(void)commit;
-	(void)snprintf(ctx, HX_TEXT_MAX, "%s", message);
-	return false;
-}
-
 /* Main and the pull request change together or not at all. If either has been pushed to, the merge is refused. */
 START_TEST(a_merge_is_one_write)
 {
-	char text[CAIRN_GIT_OID_CHARS + 1], message[HX_TEXT_MAX] = "";
+	char text[CAIRN_GIT_OID_CHARS + 1], row[HX_TEXT_MAX];
 	struct cairn_git_oid oid;
 	int64_t one = hx_model("one");
 	ck_assert(hx_committed_one(one, "main", hx_put("a", "1")));
@@ -231,11 +272,12 @@ START_TEST(a_merge_is_one_write)
 	ck_assert_int_eq(pull_head(one, "1").id, head.id);
 	ck_assert_int_eq(merge(one, &pushed.oid, &head.oid, "1", &oid), CAIRN_OK);
 	struct cairn_index_commit main = hx_head(one, "main"), last = pull_head(one, "1");
-	ck_assert(cairn_git_oid_equal(&main.oid, &oid) && main.parent == pushed.id && last.parent == head.id);
+	ck_assert(cairn_git_oid_equal(&main.oid, &oid) && main.parent == pushed.id && last.id == head.id);
 	hx_text_is(&main, "b", "2");
 	cairn_git_oid_text(text, &oid);
-	ck_assert_int_eq(cairn_index_each_commit(hx_index, &last, 0, take_message, message), CAIRN_OK);
-	ck_assert_str_eq(message, text);
+	(void)snprintf(row, sizeof(row), "1:2:main:7:ann:Better:why:%s:%s:%.4s ", HX_MESSAGE.author, HX_MESSAGE.message,
+		       text);
+	ck_assert_str_eq(pull_row(one, 1), row);
 	ck_assert_str_eq(ended(one), "main 1! ");
 	ck_assert_int_eq(merge(one, &main.oid, &last.oid, "1", &oid), CAIRN_E_CONFLICT);
 	ck_assert_int_eq(hx_head(one, "main").id, main.id);
@@ -269,6 +311,7 @@ START_TEST(a_pull_request_with_files_is_one_write)
 	struct cairn_index_add_ref add = {
 		.repo = one,
 		.kind = CAIRN_INDEX_PULL,
+		.base = "main",
 		.commit = main.id,
 		.first = {.author = "ann", .email = "ann@localhost", .title = "Better", .message = "why"},
 		.operations = bad,
@@ -280,12 +323,25 @@ START_TEST(a_pull_request_with_files_is_one_write)
 	ck_assert_int_eq(cairn_index_add_ref(hx_index, &add), CAIRN_OK);
 	struct cairn_index_commit head = pull_head(one, "1");
 	ck_assert(cairn_git_oid_equal(&head.oid, &add.oid));
-	ck_assert_uint_eq(head.number, main.number + 2);
+	ck_assert_uint_eq(head.number, main.number + 1);
 	ck_assert_uint_eq(head.n_files, main.n_files);
 	ck_assert_str_eq(head.title, "Better");
 	hx_text_is(&head, "b", "2");
 	ck_assert_int_eq(hx_head(one, "main").id, main.id);
 	ck_assert_str_eq(ended(one), "main 1 ");
+	ck_assert_str_eq(pull_row(one, 1), "1:0:main:0:ann:Better:why::: ");
+	/* Squashed it is one commit, and still says what it proposes. */
+	struct cairn_index_squash squash = {.repo = one, .kind = CAIRN_INDEX_PULL, .name = "1", .message = HX_MESSAGE};
+	ck_assert_int_eq(cairn_index_squash(hx_index, &squash), CAIRN_OK);
+	head = pull_head(one, "1");
+	ck_assert(head.number == 1 && head.parent == 0 && cairn_git_oid_equal(&head.oid, &squash.oid));
+	hx_text_is(&head, "b", "2");
+	ck_assert_str_eq(pull_row(one, 1), "1:0:main:0:ann:Better:why::: ");
+	ck_assert_int_eq(commit_to_pull(one, "1", NULL, 0, true), CAIRN_OK);
+	ck_assert_int_eq(cairn_index_squash(hx_index, &squash), CAIRN_E_CONFLICT);
+	ck_assert_str_eq(squash.write.diag.rule, "pr.ended");
+	squash.name = "2";
+	ck_assert_int_eq(cairn_index_squash(hx_index, &squash), CAIRN_E_NOT_FOUND);
 }
 END_TEST
 
@@ -420,7 +476,8 @@ START_TEST(a_squash_leaves_no_commit_reached)
 	struct cairn_index_commit first = hx_head(one, "main"), a = committed(one, "main", "a"),
 				  b = committed(one, "main", "b");
 	ck_assert_int_eq(hx_add_ref(one, CAIRN_INDEX_TAG, "v1", a.id), CAIRN_OK);
-	struct cairn_index_squash squash = {.repo = one, .branch = "main", .message = HX_MESSAGE};
+	struct cairn_index_squash squash = {
+		.repo = one, .kind = CAIRN_INDEX_BRANCH, .name = "main", .message = HX_MESSAGE};
 	ck_assert_int_eq(cairn_index_squash(hx_index, &squash), CAIRN_OK);
 	struct cairn_index_commit squashed = hx_head(one, "main");
 	reached_is(&squashed, true);

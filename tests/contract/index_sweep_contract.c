@@ -51,7 +51,8 @@ END_TEST
 
 static enum cairn_status squash(int64_t repo, const char *branch, struct cairn_index_squash *out)
 {
-	*out = (struct cairn_index_squash){.repo = repo, .branch = branch, .message = HX_MESSAGE};
+	*out = (struct cairn_index_squash){
+		.repo = repo, .kind = CAIRN_INDEX_BRANCH, .name = branch, .message = HX_MESSAGE};
 	return cairn_index_squash(hx_index, out);
 }
 

@@ -333,6 +333,39 @@ START_TEST(what_was_said_is_to_be_looked_at)
 }
 END_TEST
 
+/* Up to version 18 the first and the last commit of a pull request said what it was for and how it ended. */
+START_TEST(pull_requests_get_rows)
+{
+	make_version(18);
+	run_sql("INSERT INTO account(id, kind, name, fullname, email, created) VALUES(1, 1, 'ann', '', '', 1);"
+		"INSERT INTO scope(id, name) VALUES(5, 'hub/1');"
+		"INSERT INTO repo(id, kind, account, name, private, scope, created, updated, files, bytes)"
+		" VALUES(1, 1, 1, 'one', 0, 5, 1, 1, 0, 0);"
+		"INSERT INTO line(id, repo, parent, fork, depth, head) VALUES(1, 1, NULL, 0, 1, 1), (2, 1, 1, 1, 2, 3),"
+		" (3, 1, 1, 1, 2, 5), (4, 1, 1, 1, 2, 7);"
+		"INSERT INTO commit_(id, repo, line, number, parent, oid, root, at, files, bytes, author, title, message)"
+		" VALUES(1, 1, 1, 1, 0, randomblob(20), zeroblob(20), 1, 0, 0, 'ann', 'first', ''),"
+		" (2, 1, 2, 2, 1, randomblob(20), zeroblob(20), 2, 0, 0, 'ann', 'One', 'why'),"
+		" (3, 1, 2, 3, 2, randomblob(20), zeroblob(20), 3, 0, 0, 'bob', 'files', ''),"
+		" (4, 1, 3, 2, 1, randomblob(20), zeroblob(20), 4, 0, 0, 'bob', 'Two', ''),"
+		" (5, 1, 3, 3, 4, randomblob(20), zeroblob(20), 5, 0, 0, 'ann', 'Closed', 'no'),"
+		" (6, 1, 4, 2, 1, randomblob(20), zeroblob(20), 6, 0, 0, 'ann', 'Three', ''),"
+		" (7, 1, 4, 3, 6, randomblob(20), zeroblob(20), 7, 0, 0, 'bob', 'Merged',"
+		" '0123456789012345678901234567890123456789');"
+		"INSERT INTO ref(repo, kind, name, line, commit_) VALUES(1, 1, 'main', 1, 0), (1, 3, '1', 2, 0),"
+		" (1, 3, '2', 3, 5), (1, 3, '10', 4, 7)");
+	cairn_index_free(fx_open(folder.path));
+	ck_assert_int_eq(ask("SELECT group_concat(concat, ' ') = '1:0:main:1:ann:2:One:why::::"
+			     " 2:1:main:1:bob:4:Two::5:ann:no: 10:2:main:1:ann:6:Three::7:bob::0123456789012345678901"
+			     "234567890123456789' FROM (SELECT number || ':' || state || ':' || base || ':' || start"
+			     " || ':' || author || ':' || at || ':' || title || ':' || message || ':' ||"
+			     " coalesce(ended, '') || ':' || ended_by || ':' || comment || ':' || merged AS concat"
+			     " FROM pull ORDER BY number)"),
+			 1);
+	ck_assert_int_eq(ask("SELECT count(*) FROM pull WHERE account IS NULL"), 3);
+}
+END_TEST
+
 /* Up to version 8 owners' claims were in a table of their own. */
 START_TEST(owners_and_their_claims_become_one_table)
 {
@@ -499,6 +532,7 @@ int main(void)
 	tcase_add_test(t, one_sha256_becomes_the_claim_of_each_owner);
 	tcase_add_test(t, owners_and_their_claims_become_one_table);
 	tcase_add_test(t, what_repositories_hold_is_counted);
+	tcase_add_test(t, pull_requests_get_rows);
 	tcase_add_test(t, what_was_said_is_to_be_looked_at);
 	tcase_add_test(t, terms_are_given_their_offsets);
 	suite_add_tcase(s, t);

@@ -229,7 +229,7 @@ enum cairn_status cairn_pg_commit_to(struct cairn_pg_tx *tx, struct cairn_commit
 		status = commit_edit(c, &edit, &root);
 	if (status != CAIRN_OK)
 		return status;
-	if (!c->even_same && c->head.commit != 0 && cairn_git_oid_equal(&root, &c->head.root))
+	if (c->head.commit != 0 && cairn_git_oid_equal(&root, &c->head.root))
 		return commit_same(&edit, &before);
 	return c->only_same ? cairn_commits_conflict(diag) : commit_finish(c, &edit, &root);
 }
@@ -250,13 +250,14 @@ enum cairn_status cairn_pg_first_line(struct cairn_pg_tx *tx, struct cairn_commi
 /* --- the requests ------------------------------------------------------------------------------------------------- */
 
 /* A retried request, whose answer was lost, names the head's parent. That is no conflict if all its changes are in the
- * head. @param before  that parent's id; NULL: none */
-static enum cairn_status commit_check_parent(const char *parent, const struct cairn_git_oid *before,
-					     struct cairn_commits_new *c, struct cairn_diag *diag)
+ * head. A pull request ends only at the head that was seen. @param before  the parent's id; NULL: none */
+static enum cairn_status commit_check_parent(const struct cairn_index_add_commit *add,
+					     const struct cairn_git_oid *before, struct cairn_commits_new *c,
+					     struct cairn_diag *diag)
 {
-	if (!parent || cairn_commits_begins(&c->head.oid, parent))
+	if (!add->parent || cairn_commits_begins(&c->head.oid, add->parent))
 		return CAIRN_OK;
-	c->only_same = before && cairn_commits_begins(before, parent);
+	c->only_same = !add->ends && before && cairn_commits_begins(before, add->parent);
 	return c->only_same ? CAIRN_OK : cairn_commits_conflict(diag);
 }
 
@@ -282,39 +283,34 @@ static enum cairn_status commit_find(struct cairn_pg_tx *tx, const struct cairn_
 	c->line = cairn_pg_get_int8(r, 0, HEAD_LINE);
 	status = cairn_pg_head(r, 0, HEAD_COMMIT, &c->head);
 	bool has_before = cairn_pg_get_oid(r, 0, HEAD_BEFORE, &before);
-	return status == CAIRN_OK ? commit_check_parent(add->parent, has_before ? &before : NULL, c, diag) : status;
+	return status == CAIRN_OK ? commit_check_parent(add, has_before ? &before : NULL, c, diag) : status;
 }
 
-/* An ended pull request names this commit from now on, as a tag does. */
-static void commit_queue_end_pull(struct cairn_pg_tx *tx, const struct cairn_index_add_commit *add)
+/* An ended pull request names its head from now on, as a tag does. */
+static enum cairn_status commit_end_pull(struct cairn_pg_tx *tx, const struct cairn_index_add_commit *add)
 {
 	struct cairn_pg_args args = {0};
 	cairn_pg_int8(&args, add->repo);
 	cairn_pg_bytes(&args, add->ref, strlen(add->ref));
 	(void)cairn_pg_queue(&tx->pg, COMMIT_END_PULL, &args);
+	return cairn_records_end_pull(&tx->records, add);
 }
 
-/* The end of the pull request is only queued. @param diag  of the request, whose second commit this may be */
+/* @param diag  of the request, whose second commit this may be */
 static enum cairn_status commit_apply(struct cairn_pg_tx *tx, struct cairn_index_add_commit *add,
 				      struct cairn_diag *diag)
 {
-	struct cairn_commits_new c = {.repo = add->repo,
-				      .id = add->id,
-				      .even_same = add->ends,
-				      .message = &add->message,
-				      .operations = add->operations,
-				      .n = add->n};
+	struct cairn_commits_new c = {
+		.repo = add->repo, .id = add->id, .message = &add->message, .operations = add->operations, .n = add->n};
 	enum cairn_status status = commit_find(tx, add, &c, diag);
 	if (status == CAIRN_OK)
 		status = cairn_pg_commit_to(tx, &c, diag);
 	add->oid = c.oid;
 	add->added = c.added;
-	if (status == CAIRN_OK && add->ends)
-		commit_queue_end_pull(tx, add);
-	return status;
+	return status == CAIRN_OK && add->ends ? commit_end_pull(tx, add) : status;
 }
 
-/* If main already had all changes of the pull request, the pull request ends with main's head. */
+/* If the branch already had all changes of the pull request, the pull request ends with the branch's head. */
 static enum cairn_status commit_end_merged(struct cairn_pg_tx *tx, const struct cairn_index_add_commit *add,
 					   struct cairn_diag *diag)
 {

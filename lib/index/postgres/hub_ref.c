@@ -25,9 +25,9 @@ static const char REF_NESTED[] =
 /* A commit, and the number of lines that a lookup there reads. */
 static const char REF_COMMIT[] =
 	"SELECT " CAIRN_PG_HEAD ", l.depth FROM commit_ c JOIN line l ON l.id = c.line WHERE c.id = $1";
-static const char REF_BRANCH[] = "SELECT p.scope, " CAIRN_PG_HEAD " FROM repo p LEFT JOIN ref r ON r.repo = p.id"
-				 " AND r.kind = 1 AND r.name = $2 LEFT JOIN line l ON l.id = r.line"
-				 " LEFT JOIN commit_ c ON c.id = l.head WHERE p.id = $1 AND " CAIRN_REPO_KEPT("p");
+static const char REF_HEAD[] = "SELECT p.scope, " CAIRN_PG_HEAD ", r.commit_ FROM repo p LEFT JOIN ref r"
+			       " ON r.repo = p.id AND r.kind = $3 AND r.name = $2 LEFT JOIN line l ON l.id = r.line"
+			       " LEFT JOIN commit_ c ON c.id = l.head WHERE p.id = $1 AND " CAIRN_REPO_KEPT("p");
 static const char REF_ADD_LINE[] =
 	"INSERT INTO line(repo, parent, fork, depth, head) VALUES($1, $2, $3, $4, $3) RETURNING id";
 static const char REF_DROP[] = "DELETE FROM ref WHERE repo = $1 AND kind = $2 AND name = $3";
@@ -160,7 +160,7 @@ static enum cairn_status ref_line(struct cairn_pg_tx *tx, struct cairn_index_add
 	return status == CAIRN_OK && whole ? ref_copy(tx, head, *line, 0) : status;
 }
 
-/* A pull request's first commit describes the proposal and changes nothing. A second one changes files. */
+/* A pull request has a row that says what it is for, and a commit if it comes with files. */
 static enum cairn_status ref_open_pull(struct cairn_pg_tx *tx, struct cairn_index_add_ref *add, int64_t scope,
 				       const struct cairn_commits_head *head, int64_t line)
 {
@@ -168,14 +168,16 @@ static enum cairn_status ref_open_pull(struct cairn_pg_tx *tx, struct cairn_inde
 				      .scope = scope,
 				      .line = line,
 				      .head = *head,
-				      .even_same = true,
-				      .message = &add->first};
-	enum cairn_status status = cairn_pg_commit_to(tx, &c, &add->write.diag);
-	if (status == CAIRN_OK && add->n > 0) {
-		cairn_crash_point(CAIRN_CRASH_PULL_OPENED);
-		cairn_commits_proposed(&c, add);
+				      .id = add->id,
+				      .message = &add->first,
+				      .operations = add->operations,
+				      .n = add->n};
+	enum cairn_status status = cairn_commits_check(&add->first, add->n, &add->write.diag);
+	if (status == CAIRN_OK)
+		status = cairn_records_add_pull(&tx->records, add);
+	cairn_crash_point(CAIRN_CRASH_PULL_OPENED);
+	if (status == CAIRN_OK)
 		status = cairn_pg_commit_to(tx, &c, &add->write.diag);
-	}
 	add->oid = c.oid;
 	return status;
 }
@@ -200,7 +202,7 @@ enum cairn_status cairn_pg_add_ref(struct cairn_pg_tx *tx, struct cairn_index_ad
 	status = ref_check(tx, add, &asked, &head, &depth);
 	if (status == CAIRN_OK)
 		status = ref_line(tx, add, scope, &head, depth, &line);
-	if (status == CAIRN_OK && pull && add->first.title)
+	if (status == CAIRN_OK && pull)
 		status = ref_open_pull(tx, add, scope, &head, line);
 	if (status != CAIRN_OK)
 		return status;
@@ -236,14 +238,17 @@ enum cairn_status cairn_pg_squash(struct cairn_pg_tx *tx, struct cairn_index_squ
 	const PGresult *r;
 	struct cairn_pg_args args = {0};
 	cairn_pg_int8(&args, squash->repo);
-	cairn_pg_bytes(&args, squash->branch, strlen(squash->branch));
-	enum cairn_status status = cairn_pg_ask(&tx->pg, REF_BRANCH, &args, &r);
+	cairn_pg_bytes(&args, squash->name, strlen(squash->name));
+	cairn_pg_int8(&args, (int64_t)squash->kind);
+	enum cairn_status status = cairn_pg_ask(&tx->pg, REF_HEAD, &args, &r);
 	if (status != CAIRN_OK)
 		return status;
 	if (PQntuples(r) == 0)
 		return cairn_pg_no_repo(diag);
 	if (PQgetisnull(r, 0, 1))
 		return cairn_commits_unknown(diag);
+	if (cairn_pg_get_int8(r, 0, 9) != 0)
+		return cairn_commits_ended(diag);
 	c.scope = cairn_pg_get_int8(r, 0, 0);
 	status = cairn_pg_head(r, 0, 1, &head);
 	squash->oid = head.oid;
@@ -255,7 +260,7 @@ enum cairn_status cairn_pg_squash(struct cairn_pg_tx *tx, struct cairn_index_squ
 	squash->oid = c.oid;
 	if (status != CAIRN_OK)
 		return status;
-	cairn_pg_queue_set_ref(tx, squash->repo, CAIRN_INDEX_BRANCH, squash->branch, c.line, 0);
+	cairn_pg_queue_set_ref(tx, squash->repo, squash->kind, squash->name, c.line, 0);
 	cairn_pg_queue_count_main(tx, squash->repo);
 	return cairn_pg_exchange(&tx->pg);
 }

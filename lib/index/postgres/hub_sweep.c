@@ -104,6 +104,9 @@ static enum cairn_status sweep_dropped(void *ctx, bool *more)
 	int64_t line = cairn_pg_get_int8(r, 0, 2);
 	cairn_pg_int8(&args, repo);
 	(void)cairn_pg_queue(&tx->pg, SWEEP_DROP_REFS, &args);
+	status = cairn_records_drop_pulls(&tx->records, repo);
+	if (status != CAIRN_OK)
+		return status;
 	if (line != 0)
 		return cairn_pg_sweep_line(tx, line, &gone);
 	status = sweep_objects(tx, repo, scope, &n_objects);

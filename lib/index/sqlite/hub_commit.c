@@ -183,8 +183,7 @@ enum cairn_status cairn_tx_commit_to(struct cairn_tx *tx, struct cairn_commits_n
 		status = cairn_sql_run(cairn_tx_stmt(tx, &TX_SAVE_COMMIT));
 	if (status == CAIRN_OK)
 		status = commit_edit(tx, c, &edit, &root);
-	bool same =
-		status == CAIRN_OK && !c->even_same && c->head.commit != 0 && cairn_git_oid_equal(&root, &c->head.root);
+	bool same = status == CAIRN_OK && c->head.commit != 0 && cairn_git_oid_equal(&root, &c->head.root);
 	/* If only contents got their bytes back, there are no such rows. */
 	if (same && edit.edit.n_changed == 0)
 		return cairn_sql_run(cairn_tx_stmt(tx, &TX_RELEASE_COMMIT));
@@ -233,46 +232,44 @@ static enum cairn_status commit_find_ref(struct cairn_tx *tx, const struct cairn
 }
 
 /* A retried request, whose answer was lost, names the head's parent. That is no conflict if the head has its
- * changes. */
-static enum cairn_status commit_check_parent(struct cairn_tx *tx, const char *parent, struct cairn_commits_new *c,
-					     struct cairn_diag *diag)
+ * changes. A pull request ends only at the head that was seen. */
+static enum cairn_status commit_check_parent(struct cairn_tx *tx, const struct cairn_index_add_commit *add,
+					     struct cairn_commits_new *c, struct cairn_diag *diag)
 {
 	struct cairn_commits_head before;
-	if (!parent || cairn_commits_begins(&c->head.oid, parent))
+	if (!add->parent || cairn_commits_begins(&c->head.oid, add->parent))
 		return CAIRN_OK;
-	if (c->head.parent == 0)
+	if (add->ends || c->head.parent == 0)
 		return cairn_commits_conflict(diag);
 	enum cairn_status status = cairn_tx_read_head(tx, c->head.parent, &before, diag);
 	c->only_same = true;
-	return status == CAIRN_OK && !cairn_commits_begins(&before.oid, parent) ? cairn_commits_conflict(diag) : status;
+	return status == CAIRN_OK && !cairn_commits_begins(&before.oid, add->parent) ? cairn_commits_conflict(diag)
+										     : status;
 }
 
 static CAIRN_WRITES(TX_END_PULL, "UPDATE ref SET commit_ = (SELECT head FROM line WHERE id = ref.line)"
 				 " WHERE repo = ?1 AND kind = 3 AND name = ?2");
 
-/* An ended pull request names this commit from now on, as a tag does. */
+/* An ended pull request names its head from now on, as a tag does. */
 static enum cairn_status commit_end_pull(struct cairn_tx *tx, const struct cairn_index_add_commit *add)
 {
 	sqlite3_stmt *end = cairn_tx_stmt(tx, &TX_END_PULL);
 	sqlite3_bind_int64(end, 1, add->repo);
 	cairn_sql_bind_text(end, 2, add->ref);
-	return cairn_sql_run(end);
+	enum cairn_status status = cairn_sql_run(end);
+	return status == CAIRN_OK ? cairn_records_end_pull(&tx->records, add) : status;
 }
 
 /* @param diag  of the request, whose second commit this may be */
 static enum cairn_status commit_apply(struct cairn_tx *tx, struct cairn_index_add_commit *add, struct cairn_diag *diag)
 {
-	struct cairn_commits_new c = {.repo = add->repo,
-				      .id = add->id,
-				      .even_same = add->ends,
-				      .message = &add->message,
-				      .operations = add->operations,
-				      .n = add->n};
+	struct cairn_commits_new c = {
+		.repo = add->repo, .id = add->id, .message = &add->message, .operations = add->operations, .n = add->n};
 	enum cairn_status status = cairn_records_find_repo(&tx->records, add->repo, &c.scope, diag);
 	if (status == CAIRN_OK)
 		status = commit_find_ref(tx, add, &c, diag);
 	if (status == CAIRN_OK)
-		status = commit_check_parent(tx, add->parent, &c, diag);
+		status = commit_check_parent(tx, add, &c, diag);
 	if (status == CAIRN_OK)
 		status = cairn_tx_commit_to(tx, &c, diag);
 	if (status == CAIRN_OK && add->ends)
@@ -282,7 +279,7 @@ static enum cairn_status commit_apply(struct cairn_tx *tx, struct cairn_index_ad
 	return status;
 }
 
-/* If main already had all changes of the pull request, the pull request ends with main's head. */
+/* If the branch already had all changes of the pull request, the pull request ends with the branch's head. */
 static enum cairn_status commit_end_merged(struct cairn_tx *tx, const struct cairn_index_add_commit *add,
 					   struct cairn_diag *diag)
 {

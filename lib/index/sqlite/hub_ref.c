@@ -111,20 +111,26 @@ static enum cairn_status ref_line(struct cairn_tx *tx, const struct cairn_index_
 	return status;
 }
 
-/* A pull request's first commit describes the proposal and changes nothing. A second one changes files. */
+/* A pull request has a row that says what it is for, and a commit if it comes with files. */
 static enum cairn_status ref_open_pull(struct cairn_tx *tx, struct cairn_index_add_ref *add, int64_t scope,
 				       int64_t line)
 {
-	struct cairn_commits_new c = {
-		.repo = add->repo, .scope = scope, .line = line, .even_same = true, .message = &add->first};
-	enum cairn_status status = cairn_tx_read_head(tx, add->commit, &c.head, &add->write.diag);
+	struct cairn_diag *diag = &add->write.diag;
+	struct cairn_commits_new c = {.repo = add->repo,
+				      .scope = scope,
+				      .line = line,
+				      .id = add->id,
+				      .message = &add->first,
+				      .operations = add->operations,
+				      .n = add->n};
+	enum cairn_status status = cairn_commits_check(&add->first, add->n, diag);
 	if (status == CAIRN_OK)
-		status = cairn_tx_commit_to(tx, &c, &add->write.diag);
-	if (status == CAIRN_OK && add->n > 0) {
-		cairn_crash_point(CAIRN_CRASH_PULL_OPENED);
-		cairn_commits_proposed(&c, add);
-		status = cairn_tx_commit_to(tx, &c, &add->write.diag);
-	}
+		status = cairn_tx_read_head(tx, add->commit, &c.head, diag);
+	if (status == CAIRN_OK)
+		status = cairn_records_add_pull(&tx->records, add);
+	cairn_crash_point(CAIRN_CRASH_PULL_OPENED);
+	if (status == CAIRN_OK)
+		status = cairn_tx_commit_to(tx, &c, diag);
 	add->oid = c.oid;
 	return status;
 }
@@ -194,7 +200,7 @@ enum cairn_status cairn_tx_add_ref(struct cairn_tx *tx, struct cairn_index_add_r
 		status = ref_check_nested(tx, add->repo, name, diag);
 	if (status == CAIRN_OK)
 		status = ref_line(tx, add, scope, &line, diag);
-	if (status == CAIRN_OK && add->kind == CAIRN_INDEX_PULL && add->first.title)
+	if (status == CAIRN_OK && add->kind == CAIRN_INDEX_PULL)
 		status = ref_open_pull(tx, add, scope, line);
 	if (status == CAIRN_OK)
 		status = ref_set(tx, add, name, line, known);
@@ -252,20 +258,22 @@ static enum cairn_status ref_squash(struct cairn_tx *tx, struct cairn_commits_ne
 	return status == CAIRN_OK ? cairn_tx_add_commit_row(tx, c, &edit, &head->root) : status;
 }
 
-static enum cairn_status ref_find_head(struct cairn_tx *tx, int64_t repo, const char *branch,
+static enum cairn_status ref_find_head(struct cairn_tx *tx, const struct cairn_index_squash *squash,
 				       struct cairn_commits_head *out, struct cairn_diag *diag)
 {
 	int64_t commit;
 	{
 		CLEANUP(cairn_sql_resetp) sqlite3_stmt *find = cairn_tx_stmt(tx, &CAIRN_TX_FIND_REF);
-		sqlite3_bind_int64(find, 1, repo);
-		sqlite3_bind_int64(find, 2, CAIRN_INDEX_BRANCH);
-		cairn_sql_bind_text(find, 3, branch);
+		sqlite3_bind_int64(find, 1, squash->repo);
+		sqlite3_bind_int64(find, 2, (int64_t)squash->kind);
+		cairn_sql_bind_text(find, 3, squash->name);
 		enum cairn_status status = cairn_sql_find(find);
 		if (status == CAIRN_E_NOT_FOUND)
 			return cairn_commits_unknown(diag);
 		if (status != CAIRN_OK)
 			return status;
+		if (sqlite3_column_int64(find, 2) != 0)
+			return cairn_commits_ended(diag);
 		commit = sqlite3_column_int64(find, 1);
 	}
 	return cairn_tx_read_head(tx, commit, out, diag);
@@ -278,7 +286,7 @@ enum cairn_status cairn_tx_squash(struct cairn_tx *tx, struct cairn_index_squash
 	struct cairn_commits_head head = {0};
 	enum cairn_status status = cairn_records_find_repo(&tx->records, squash->repo, &c.scope, diag);
 	if (status == CAIRN_OK)
-		status = ref_find_head(tx, squash->repo, squash->branch, &head, diag);
+		status = ref_find_head(tx, squash, &head, diag);
 	if (status != CAIRN_OK)
 		return status;
 	squash->oid = head.oid;
@@ -286,11 +294,11 @@ enum cairn_status cairn_tx_squash(struct cairn_tx *tx, struct cairn_index_squash
 		return CAIRN_OK;
 	if (head.n_files > CAIRN_INDEX_COMMIT_ROWS_MAX)
 		return cairn_commits_too_many(diag);
-	const struct cairn_index_add_ref set = {.repo = squash->repo, .kind = CAIRN_INDEX_BRANCH};
+	const struct cairn_index_add_ref set = {.repo = squash->repo, .kind = squash->kind};
 	status = ref_squash(tx, &c, &head);
 	squash->oid = c.oid;
 	if (status == CAIRN_OK)
-		status = ref_set(tx, &set, squash->branch, c.line, true);
+		status = ref_set(tx, &set, squash->name, c.line, true);
 	return status == CAIRN_OK ? cairn_tx_count_main(tx, squash->repo) : status;
 }
 

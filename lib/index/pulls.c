@@ -1,0 +1,121 @@
+#include "index/pulls.h"
+
+#include "index/backend.h"
+#include "index/commits.h"
+#include "index/records.h"
+
+#include "base/clock.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define PULL                                                                                                           \
+	"SELECT p.number, p.state, p.base, p.start, p.account, p.author, p.at, p.title, p.message, p.ended,"           \
+	" p.ended_by, p.comment, p.merged FROM pull p WHERE p.repo = $1"
+#define LISTED                                                                                                         \
+	" AND CASE p.state WHEN 0 THEN CAST($2 AS bigint) ELSE CAST($3 AS bigint) END <> 0"                            \
+	" AND ($4 = '' OR p.author = $4)"
+
+CAIRN_SQL(PULL_FIND, PULL " AND p.number = $2");
+CAIRN_SQL(PULL_EACH, PULL LISTED " ORDER BY p.number DESC LIMIT $5 OFFSET $6");
+CAIRN_SQL(PULL_COUNT, "SELECT count(*) FROM pull p WHERE p.repo = $1" LISTED);
+CAIRN_SQL(PULL_ADD, "INSERT INTO pull(repo, number, state, base, start, account, author, at, title, message)"
+		    " VALUES($1, $2, 0, $3, $4, $5, $6, $7, $8, $9)");
+CAIRN_SQL(PULL_END, "UPDATE pull SET state = $3, ended = $4, ended_by = $5, comment = $6, merged = $7"
+		    " WHERE repo = $1 AND number = $2");
+CAIRN_SQL(PULL_DROP, "DELETE FROM pull WHERE repo = $1");
+
+/* --- reading ------------------------------------------------------------------------------------------------------ */
+
+static enum cairn_status pull_row(struct cairn_db_rows *row, struct cairn_index_pull *out)
+{
+	char merged[CAIRN_GIT_OID_CHARS + 1];
+	*out = (struct cairn_index_pull){
+		.number = cairn_db_get_int(row, 0),
+		.state = (enum cairn_index_pull_state)cairn_db_get_int(row, 1),
+		.start = cairn_db_get_int(row, 3),
+		.account = cairn_db_get_int(row, 4),
+		.at_unix_s = cairn_db_get_int(row, 6),
+		.ended_unix_s = cairn_db_get_int(row, 9),
+	};
+	cairn_db_get_text(row, 2, out->base, sizeof(out->base));
+	cairn_db_get_text(row, 5, out->author, sizeof(out->author));
+	cairn_db_get_text(row, 7, out->title, sizeof(out->title));
+	cairn_db_get_text(row, 10, out->ended_by, sizeof(out->ended_by));
+	cairn_db_get_text(row, 12, merged, sizeof(merged));
+	out->message = cairn_db_borrow_text(row, 8);
+	out->comment = cairn_db_borrow_text(row, 11);
+	out->is_merged = out->state == CAIRN_INDEX_PULL_MERGED && cairn_git_oid_parse(merged, &out->merged);
+	return cairn_db_whole(row);
+}
+
+enum cairn_status cairn_index_find_pull(struct cairn_index *ix, int64_t repo, int64_t number,
+					cairn_index_visit_pull *visit, void *ctx)
+{
+	CLEANUP(cairn_db_end) struct cairn_db_rows rows = {0};
+	struct cairn_index_pull pull;
+	enum cairn_status status =
+		cairn_records_find(ix, &rows, &PULL_FIND, CAIRN_ARGS(cairn_db_int(repo), cairn_db_int(number)));
+	if (status == CAIRN_OK)
+		status = pull_row(&rows, &pull);
+	if (status == CAIRN_OK)
+		visit(ctx, &pull);
+	return status;
+}
+
+enum cairn_status cairn_index_each_pull(struct cairn_index *ix, int64_t repo, const struct cairn_index_pull_list *list,
+					cairn_index_visit_pull *visit, void *ctx, uint32_t *n)
+{
+	CLEANUP(cairn_db_end) struct cairn_db_rows rows = {0};
+	struct cairn_index_pull pull;
+	const struct cairn_db_arg arg[] = {
+		cairn_db_int(repo),           cairn_db_int(list->is_open),
+		cairn_db_int(list->is_ended), cairn_db_text(list->author ? list->author : ""),
+		cairn_db_int(list->limit),    cairn_db_int(list->skip),
+	};
+	const struct cairn_db_args page = {arg, 6}, all = {arg, 4};
+	*n = 0;
+	enum cairn_status status = cairn_records_find(ix, &rows, &PULL_COUNT, &all);
+	if (status != CAIRN_OK)
+		return status;
+	int64_t count = cairn_db_get_int(&rows, 0);
+	*n = count < UINT32_MAX ? (uint32_t)count : UINT32_MAX;
+	for (status = cairn_db_find(rows.db, &rows, &PULL_EACH, &page); status == CAIRN_OK;
+	     status = cairn_db_next(&rows)) {
+		status = pull_row(&rows, &pull);
+		if (status != CAIRN_OK)
+			return status;
+		visit(ctx, &pull);
+	}
+	return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status;
+}
+
+/* --- writing ------------------------------------------------------------------------------------------------------ */
+
+enum cairn_status cairn_records_add_pull(struct cairn_index_tx *tx, const struct cairn_index_add_ref *add)
+{
+	const struct cairn_index_message *message = &add->first;
+	return cairn_db_run(tx->db, &PULL_ADD,
+			    CAIRN_ARGS(cairn_db_int(add->repo), cairn_db_int(add->number), cairn_db_path(add->base),
+				       cairn_db_int(add->commit), cairn_db_int_or_null(add->account),
+				       cairn_db_text(message->author), cairn_db_int(cairn_clock_unix_s()),
+				       cairn_db_text(message->title), cairn_db_text(message->message)),
+			    NULL);
+}
+
+enum cairn_status cairn_records_end_pull(struct cairn_index_tx *tx, const struct cairn_index_add_commit *last)
+{
+	const struct cairn_index_message *message = &last->message;
+	return cairn_db_run(tx->db, &PULL_END,
+			    CAIRN_ARGS(cairn_db_int(last->repo), cairn_db_int(strtoll(last->ref, NULL, 10)),
+				       cairn_db_int(last->merged ? CAIRN_INDEX_PULL_MERGED : CAIRN_INDEX_PULL_CLOSED),
+				       cairn_db_int(cairn_clock_unix_s()), cairn_db_text(message->author),
+				       cairn_db_text(message->message),
+				       cairn_db_text(last->merged ? last->merged : "")),
+			    NULL);
+}
+
+enum cairn_status cairn_records_drop_pulls(struct cairn_index_tx *tx, int64_t repo)
+{
+	return cairn_db_run(tx->db, &PULL_DROP, CAIRN_ARGS(cairn_db_int(repo)), NULL);
+}
