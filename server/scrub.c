@@ -216,10 +216,11 @@ static void scrub_end(struct app *app, bool whole)
 }
 
 /* Counts the outcome of a suspect xorb. @return CAIRN_OK; CAIRN_E_NOMEM */
-static enum cairn_status scrub_settle(struct app *app, const struct cairn_scrub_look *look, struct scrub_pass *add)
+static enum cairn_status scrub_mend_suspect(struct app *app, const struct cairn_scrub_look *look,
+					    struct scrub_pass *add)
 {
 	enum cairn_scrub_end end = CAIRN_SCRUB_SOUND;
-	enum cairn_status status = look->suspect ? cairn_cas_scrub_settle(app->cas, &look->xorb, &end) : CAIRN_OK;
+	enum cairn_status status = look->suspect ? cairn_cas_scrub_mend(app->cas, &look->xorb, &end) : CAIRN_OK;
 	bool unread = look->unread || end == CAIRN_SCRUB_UNREAD, lost = look->lost || end == CAIRN_SCRUB_LOST;
 	char xorb[CAIRN_HASH_TEXT_BYTES];
 	*add = (struct scrub_pass){
@@ -286,7 +287,7 @@ bool scrub_turn(struct app *app)
 	enum cairn_status status = cairn_cas_scrub_look(app->cas, now.at, &pace, &look);
 	pace_be_idle(false); /* waiters for the guard wait for this thread */
 	if (status == CAIRN_OK)
-		status = scrub_settle(app, &look, &add);
+		status = scrub_mend_suspect(app, &look, &add);
 	/* Pause after a xorb without bytes, too; the pause also notices a stop. */
 	if (status == CAIRN_OK && look.bytes == 0)
 		(void)scrub_go_on(&walk, SCRUB_BYTES_MIN);

@@ -348,7 +348,7 @@ static enum cairn_status edit_tree(struct cairn_edit *edit, struct cairn_git_tre
 }
 
 /* The row of an empty folder may be a file's by now. */
-static enum cairn_status edit_settle(struct cairn_edit *edit, const char *path, const struct cairn_git_oid *oid)
+static enum cairn_status edit_update_folder(struct cairn_edit *edit, const char *path, const struct cairn_git_oid *oid)
 {
 	struct cairn_edit_entry entry;
 	char folder[CAIRN_INDEX_PATH_MAX + 1];
@@ -437,7 +437,7 @@ static enum cairn_status edit_level(struct cairn_edit *edit, struct cairn_git_tr
 		if (status == CAIRN_OK)
 			status = cairn_git_tree_end(tree, root);
 		if (status == CAIRN_OK && folder[0])
-			status = edit_settle(edit, folder, n > 0 ? root : NULL);
+			status = edit_update_folder(edit, folder, n > 0 ? root : NULL);
 	}
 	return status;
 }

@@ -65,7 +65,7 @@ void http_thread_closed(struct http_thread *thread)
 	http_thread_give_slot(thread);
 }
 
-void http_threads_settle(struct http_server *server)
+void http_threads_recount(struct http_server *server)
 {
 	for (unsigned i = 0; i < server->n_threads; i++) {
 		struct http_thread *t = &server->threads[i];

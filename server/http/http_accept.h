@@ -40,6 +40,6 @@ void http_thread_begins(struct http_thread *thread);
 void http_thread_closed(struct http_thread *thread);
 
 /** Returns the slots of connections lost on the way to their thread, for lack of memory. Call once a second. */
-void http_threads_settle(struct http_server *server);
+void http_threads_recount(struct http_server *server);
 
 #endif

@@ -201,7 +201,7 @@ static enum MHD_Result http_on_body(struct http_request *req, const char *bytes,
 }
 
 /* Called after done() or resumed(): the route has replied, or it waits. */
-static enum MHD_Result http_settle(struct http_request *req)
+static enum MHD_Result http_flush_unless_waiting(struct http_request *req)
 {
 	if (req->stage == HTTP_STAGE_WAITING)
 		return MHD_YES;
@@ -217,7 +217,7 @@ static enum MHD_Result http_on_complete(struct http_request *req)
 	req->complete = true;
 	if (req->code == 0)
 		req->match.route->done(req);
-	return http_settle(req);
+	return http_flush_unless_waiting(req);
 }
 
 static enum MHD_Result http_on_request(void *cls, struct MHD_Connection *conn, const char *url, const char *method,
@@ -240,7 +240,7 @@ static enum MHD_Result http_on_request(void *cls, struct MHD_Connection *conn, c
 	case HTTP_STAGE_WAITING:
 		req->stage = HTTP_STAGE_BODY;
 		req->resumed(req);
-		return http_settle(req);
+		return http_flush_unless_waiting(req);
 	case HTTP_STAGE_REPLIED:
 		break;
 	}

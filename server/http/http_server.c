@@ -157,7 +157,7 @@ static void *http_tick(void *arg)
 			break;
 		pthread_mutex_unlock(&server->lock);
 		(void)http_conns_sweep(server->conns, http_now_ms());
-		http_threads_settle(server);
+		http_threads_recount(server);
 		if (server->options.tick)
 			server->options.tick(server->options.app);
 		pthread_mutex_lock(&server->lock);

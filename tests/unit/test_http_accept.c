@@ -78,11 +78,11 @@ START_TEST(what_is_lost_on_its_way_gives_its_slot_back)
 		ck_assert(http_thread_take_slot(&threads[2]));
 	for (int i = 1; i < HTTP_THREAD_CONNS; i++)
 		http_thread_begins(&threads[2]); /* but one */
-	http_threads_settle(&server);
+	http_threads_recount(&server);
 	ck_assert(!http_thread_take_slot(&threads[2])); /* a connection may still be on its way */
-	http_threads_settle(&server);
+	http_threads_recount(&server);
 	atomic_store(&server.accept.full, true);
-	http_threads_settle(&server);
+	http_threads_recount(&server);
 	ck_assert(was_woken());
 	ck_assert(http_thread_take_slot(&threads[2]));
 	ck_assert(!http_thread_take_slot(&threads[2]));
@@ -96,8 +96,8 @@ START_TEST(what_was_closed_is_not_open)
 		http_thread_begins(&threads[0]);
 		http_thread_closed(&threads[0]);
 	}
-	http_threads_settle(&server);
-	http_threads_settle(&server);
+	http_threads_recount(&server);
+	http_threads_recount(&server);
 	ck_assert(http_thread_take_slot(&threads[0]));
 }
 END_TEST

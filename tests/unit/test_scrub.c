@@ -48,7 +48,7 @@ static struct pass scrub_all(struct gc_stock *s)
 		p.bytes += look.bytes;
 		if (!look.suspect)
 			continue;
-		ck_assert_int_eq(cairn_cas_scrub_settle(s->g.f.cas, &look.xorb, &end), CAIRN_OK);
+		ck_assert_int_eq(cairn_cas_scrub_mend(s->g.f.cas, &look.xorb, &end), CAIRN_OK);
 		count_end(&p, end);
 	}
 	ck_assert_int_eq(status, CAIRN_E_NOT_FOUND);

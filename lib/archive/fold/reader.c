@@ -254,7 +254,7 @@ static enum cairn_status reader_mend(struct reader_run *r, struct cairn_diag *di
 }
 
 /* Finds the layout in which the bytes match their hashes, and repairs them if there is none. */
-static enum cairn_status reader_settle(struct reader_run *r, bool check_parity, struct cairn_diag *diag)
+static enum cairn_status reader_check_or_mend(struct reader_run *r, bool check_parity, struct cairn_diag *diag)
 {
 	const struct cairn_fold_chunk *c = r->c;
 	memcpy(r->comp, r->area, c->comp_len);
@@ -339,7 +339,7 @@ enum cairn_status cairn_fold_read(struct cairn_fold *f, const struct cairn_fold_
 	if (status == CAIRN_OK)
 		status = reader_get(f, chunk->offset + CAIRN_FOLD_CHUNK_HEADER_BYTES, r.area, area_len, diag);
 	if (status == CAIRN_OK)
-		status = reader_settle(&r, o->check_parity, diag);
+		status = reader_check_or_mend(&r, o->check_parity, diag);
 	free(r.area);
 	if (status == CAIRN_OK)
 		status = reader_content(&r, o->keep_comp, diag);

@@ -217,11 +217,11 @@ static enum cairn_status gc_sweep(struct collection *c)
 	return CAIRN_OK;
 }
 
-static enum cairn_status gc_settle_left_overs(struct collection *c)
+static enum cairn_status gc_sweep_left_overs(struct collection *c)
 {
 	struct cas_left_overs l = {
 		.cas = c->cas, .lease = &c->lease, .removal = &c->removal, .stop = c->stop, .stop_ctx = c->stop_ctx};
-	enum cairn_status status = cas_settle_left_overs(&l);
+	enum cairn_status status = cas_sweep_left_overs(&l);
 	c->report->n_left_over = l.n;
 	if (l.diag.rule)
 		c->report->diag = l.diag;
@@ -231,7 +231,7 @@ static enum cairn_status gc_settle_left_overs(struct collection *c)
 /* Dead copies are removed even if the bucket cannot be listed. A silent index is not waited for a second time. */
 static enum cairn_status gc_remove_dead(struct collection *c)
 {
-	enum cairn_status left = gc_settle_left_overs(c);
+	enum cairn_status left = gc_sweep_left_overs(c);
 	if (left == CAIRN_E_BUSY && cairn_index_health(c->cas->index, NULL) != CAIRN_OK)
 		return left;
 	enum cairn_status status = gc_bury(c);
@@ -274,7 +274,7 @@ static enum cairn_status gc_hear_witnesses(struct collection *c)
 }
 
 /* A file names a xorb without a reference: the file was deleted after its terms were read, or the index is wrong. */
-static enum cairn_status gc_settle_doubts(struct collection *c)
+static enum cairn_status gc_check_references(struct collection *c)
 {
 	bool agree = false;
 	if (c->n_doubted == 0)
@@ -319,12 +319,12 @@ static enum cairn_status gc_run(struct collection *c)
 	if (c->report->n_retired > 0)
 		cairn_answer_cache_clear(cas->cache);
 	if (status == CAIRN_OK)
-		status = gc_settle_doubts(c);
+		status = gc_check_references(c);
 	gc_step(c, CAIRN_GC_REMOVE, 0);
 	if (status == CAIRN_OK)
 		status = gc_sweep(c);
 	if (status == CAIRN_OK)
-		status = gc_settle_doubts(c);
+		status = gc_check_references(c);
 	if (status == CAIRN_OK)
 		status = gc_remove_dead(c);
 	cairn_index_needs_freep(&c->needs);

@@ -29,10 +29,10 @@ struct left_overs_walk {
 	struct cas_left_overs *l;
 	struct left_overs_place place;
 	struct cairn_hash last; /* the last object listed */
-	struct cairn_hash done; /* everything before it is settled */
+	struct cairn_hash done; /* everything before it is swept */
 	bool has_last, has_done;
 	int64_t before_unix_ms; /* a newer copy may belong to an upload still under way */
-	bool stopped, unsettled;
+	bool stopped, unswept;
 	uint32_t n, n_unnamed;
 	struct cairn_index_copy found[CAIRN_INDEX_SWEEP_MAX];
 	struct cairn_index_copy unnamed[CAIRN_INDEX_SWEEP_MAX]; /* those of found that no row names */
@@ -101,7 +101,7 @@ static enum cairn_status left_overs_write_note(struct left_overs_walk *w)
 	return status;
 }
 
-/* @param at  everything before it is settled; NULL: everything is */
+/* @param at  everything before it is swept; NULL: everything is */
 static enum cairn_status left_overs_keep(struct left_overs_walk *w, const struct cairn_hash *at)
 {
 	struct left_overs_place *place = &w->place;
@@ -222,14 +222,14 @@ static void left_overs_break_off(struct left_overs_walk *w, const struct cairn_h
 	w->l->diag = diag;
 }
 
-/* Settles the page. After a write, the place is noted at once; a listing that only reads notes it now and then. */
-static enum cairn_status left_overs_settle(struct left_overs_walk *w, bool ended)
+/* Sweeps the page. After a write, the place is noted at once; a listing that only reads notes it now and then. */
+static enum cairn_status left_overs_sweep_page(struct left_overs_walk *w, bool ended)
 {
 	uint64_t before = w->l->n;
 	enum cairn_status status = cas_names_copies(w->l->cas) ? left_overs_write_off(w) : left_overs_remove_all(w);
 	w->n = 0;
-	w->unsettled = status != CAIRN_OK;
-	if (w->unsettled)
+	w->unswept = status != CAIRN_OK;
+	if (w->unswept)
 		return status;
 	if (w->has_last)
 		left_overs_note_done(w, &w->last);
@@ -249,7 +249,7 @@ static enum cairn_status left_overs_visit(void *ctx, const struct cairn_hash *ha
 	if (cairn_copy_unix_ms(copy) >= w->before_unix_ms)
 		return CAIRN_OK;
 	w->found[w->n++] = (struct cairn_index_copy){*hash, *copy};
-	return w->n == CAIRN_INDEX_SWEEP_MAX ? left_overs_settle(w, false) : CAIRN_OK;
+	return w->n == CAIRN_INDEX_SWEEP_MAX ? left_overs_sweep_page(w, false) : CAIRN_OK;
 }
 
 static enum cairn_status left_overs_list(struct left_overs_walk *w)
@@ -262,9 +262,9 @@ static enum cairn_status left_overs_list(struct left_overs_walk *w)
 	if (w->stopped)
 		return CAIRN_OK;
 	if (status == CAIRN_OK)
-		status = left_overs_settle(w, true);
-	else if (!w->unsettled)
-		(void)!left_overs_settle(w, false); /* settle what was listed before the failure */
+		status = left_overs_sweep_page(w, true);
+	else if (!w->unswept)
+		(void)!left_overs_sweep_page(w, false); /* sweep what was listed before the failure */
 	if (status == CAIRN_E_BUSY)
 		status = cas_store_is_silent(&l->diag);
 	if (status != CAIRN_OK)
@@ -272,7 +272,7 @@ static enum cairn_status left_overs_list(struct left_overs_walk *w)
 	return status;
 }
 
-enum cairn_status cas_settle_left_overs(struct cas_left_overs *l)
+enum cairn_status cas_sweep_left_overs(struct cas_left_overs *l)
 {
 	struct cairn_cas *cas = l->cas;
 	int64_t age_s = cas->options.gc_grace_s;

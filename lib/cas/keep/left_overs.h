@@ -20,15 +20,15 @@ struct cas_left_overs {
 };
 
 /**
- * Lists the store, and settles copies that no row has named for the grace time, and for a day at least. If rows name
+ * Lists the store, and sweeps copies that no row has named for the grace time, and for a day at least. If rows name
  * copies, it marks them dead, and the collection removes them with other dead copies. Otherwise it removes them at
  * once, under the guard of their hash. Copies of a xorb that counts as lost stay. A store whose objects have no copies
  * is not listed; only fsck checks it. Takes long: a request for each thousand objects. An unfinished listing is resumed
  * by the next collection of any daemon. After two failures at the same place it starts over, so that a lasting failure
- * does not keep anything before that place from being settled.
+ * does not keep anything before that place from being swept.
  * @return CAIRN_OK, also when stopped; CAIRN_E_BUSY the store or the index does not answer, or another daemon has taken
  *         over, as diag says; CAIRN_E_IO also when the store removes nothing; CAIRN_E_NOMEM; as a write
  */
-CAIRN_MUST_USE enum cairn_status cas_settle_left_overs(struct cas_left_overs *l);
+CAIRN_MUST_USE enum cairn_status cas_sweep_left_overs(struct cas_left_overs *l);
 
 #endif

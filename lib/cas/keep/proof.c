@@ -157,7 +157,7 @@ static enum cairn_status proof_look(struct proof_run *run, struct proof_claim *c
 	return is_known ? proof_wait(run, claim->due.size_bytes) : proof_read(run, claim);
 }
 
-/* --- settling ----------------------------------------------------------------------------------------------------- */
+/* --- recording ---------------------------------------------------------------------------------------------------- */
 
 static void proof_tell(struct proof_run *run, const struct proof_claim *claim)
 {
@@ -176,7 +176,7 @@ static void proof_tell(struct proof_run *run, const struct proof_claim *claim)
 }
 
 /* @param n  the number of claims that were decided */
-static enum cairn_status proof_settle(struct proof_run *run, uint32_t n)
+static enum cairn_status proof_record(struct proof_run *run, uint32_t n)
 {
 	struct cairn_index_settle_claims settle = {.write.lease = run->turn->lease,
 						   .outcomes = run->outcomes,
@@ -203,8 +203,8 @@ static enum cairn_status proof_turn(struct proof_run *run)
 			break;
 		bytes += run->claims[n].due.size_bytes;
 	}
-	enum cairn_status settled = proof_settle(run, n);
-	return settled == CAIRN_OK ? status : settled;
+	enum cairn_status recorded = proof_record(run, n);
+	return recorded == CAIRN_OK ? status : recorded;
 }
 
 enum cairn_status cairn_cas_take_proving(struct cairn_cas *cas, struct cairn_index_lease *lease)

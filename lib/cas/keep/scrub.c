@@ -194,8 +194,7 @@ static void scrub_clear_the_way(struct cairn_cas *cas, const struct cairn_hash *
 	cairn_guard_release(&cas->guards, &guard);
 }
 
-enum cairn_status cairn_cas_scrub_settle(struct cairn_cas *cas, const struct cairn_hash *xorb,
-					 enum cairn_scrub_end *end)
+enum cairn_status cairn_cas_scrub_mend(struct cairn_cas *cas, const struct cairn_hash *xorb, enum cairn_scrub_end *end)
 {
 	enum cairn_status status = cairn_cas_mend(cas, xorb, NULL);
 	if (status == CAIRN_E_NOMEM)

@@ -1,5 +1,5 @@
 /* Scrubbing: reads all stored bytes, a xorb at a time, to find damage before somebody needs the bytes. A look takes no
- * guard and changes nothing. A call of its own then settles what the look suspects. */
+ * guard and changes nothing. A call of its own then mends what the look suspects. */
 #ifndef CAIRN_CAS_KEEP_SCRUB_H
 #define CAIRN_CAS_KEEP_SCRUB_H
 
@@ -12,7 +12,7 @@ struct cairn_scrub_look {
 	struct cairn_hash xorb;
 	uint64_t bytes;     /* bytes read of its copies */
 	uint32_t n_damaged; /* copies that are not what was uploaded */
-	bool suspect;       /* copies or row seem wrong: call cairn_cas_scrub_settle() */
+	bool suspect;       /* copies or row seem wrong: call cairn_cas_scrub_mend() */
 	bool lost;          /* the xorb was known to be lost, and still has no copy */
 	bool unread;        /* a copy, or its chunk list, cannot be read now */
 };
@@ -70,7 +70,7 @@ enum cairn_scrub_end {
  * hash's guard while it reads the copies that were not found damaged within the last day.
  * @return CAIRN_OK; CAIRN_E_NOMEM
  */
-CAIRN_MUST_USE enum cairn_status cairn_cas_scrub_settle(struct cairn_cas *cas, const struct cairn_hash *xorb,
-							enum cairn_scrub_end *end);
+CAIRN_MUST_USE enum cairn_status cairn_cas_scrub_mend(struct cairn_cas *cas, const struct cairn_hash *xorb,
+						      enum cairn_scrub_end *end);
 
 #endif

@@ -208,7 +208,7 @@ static enum cairn_status xorb_upload_await_rows(struct cairn_xorb_upload *u, str
 }
 
 /* Under the guard: stores the body, unless the xorb was stored while this body was arriving. */
-static enum cairn_status xorb_upload_settle(struct cairn_xorb_upload *u, struct cairn_diag *diag)
+static enum cairn_status xorb_upload_store(struct cairn_xorb_upload *u, struct cairn_diag *diag)
 {
 	struct cairn_index_xorb row;
 	enum cairn_status status = xorb_upload_await_rows(u, diag);
@@ -275,7 +275,7 @@ enum cairn_status cairn_xorb_upload_store(struct cairn_xorb_upload *u, struct ca
 {
 	cairn_guard_take(&u->cas->guards, &u->guard, &u->hash);
 	cairn_crash_point(CAIRN_CRASH_XORB_VERIFIED);
-	enum cairn_status status = xorb_upload_settle(u, diag);
+	enum cairn_status status = xorb_upload_store(u, diag);
 	if (status != CAIRN_OK)
 		xorb_upload_let_go(u);
 	return status == CAIRN_E_BUSY ? cas_store_is_silent(diag) : status;

@@ -20,7 +20,7 @@ struct file_walk {
 	uint64_t cursor;
 	struct cairn_subtree gap; /* between windows; owned */
 	bool in_window;
-	bool settling;     /* the last chunk of the window lies after the range and has an ordinary length */
+	bool may_close;    /* the last chunk of the window lies after the range and has an ordinary length */
 	bool term_touched; /* by a window */
 };
 
@@ -111,15 +111,15 @@ static enum cairn_status walk_chunk(struct file_walk *w, const struct cairn_hash
 	while (w->at_dirty < w->n_dirty && w->dirty[w->at_dirty].end <= w->cursor)
 		w->at_dirty++;
 	bool dirty = w->at_dirty < w->n_dirty && w->dirty[w->at_dirty].first < end;
-	bool settled = !dirty && w->settling && walk_is_ordinary(bytes);
+	bool closes = !dirty && w->may_close && walk_is_ordinary(bytes);
 	if (dirty && !w->in_window)
 		status = walk_open_window(w);
 	if (w->in_window) {
 		w->term_touched = true;
 		w->out->windows[w->out->n_windows - 1].end = end;
-		w->settling = !dirty && !settled && walk_is_ordinary(bytes);
-		w->in_window = !settled;
-		if (settled)
+		w->may_close = !dirty && !closes && walk_is_ordinary(bytes);
+		w->in_window = !closes;
+		if (closes)
 			cairn_subtree_init(&w->gap, false, w->at_dirty == w->n_dirty);
 	} else {
 		status = cairn_subtree_add(&w->gap, hash, bytes);

@@ -158,7 +158,7 @@ static enum cairn_status transfer_commit(struct postgres_transfer *s, struct cai
 }
 
 /* @return status */
-static enum cairn_status transfer_settle(struct postgres_transfer *s, enum cairn_status status, struct cairn_diag *diag)
+static enum cairn_status transfer_end(struct postgres_transfer *s, enum cairn_status status, struct cairn_diag *diag)
 {
 	if (status == CAIRN_OK)
 		status = transfer_commit(s, diag);
@@ -408,7 +408,7 @@ enum cairn_status cairn_postgres_transfer_write(struct cairn_index_transfer *t,
 		status = transfer_drop(s, drop[i], diag);
 	for (size_t i = 0; i < n && status == CAIRN_OK; i++)
 		status = transfer_put(s, put[i], diag);
-	return transfer_settle(s, status, diag);
+	return transfer_end(s, status, diag);
 }
 
 /* --- beginning and end -------------------------------------------------------------------------------------------- */
@@ -422,7 +422,7 @@ enum cairn_status cairn_postgres_transfer_freeze(struct cairn_index_transfer *t,
 	enum cairn_status status = transfer_ask(s, "BEGIN", NULL, NULL, diag);
 	if (status == CAIRN_OK)
 		status = transfer_ask(s, sql, NULL, NULL, diag);
-	return transfer_settle(s, status, diag);
+	return transfer_end(s, status, diag);
 }
 
 /* Runs the statements that a query returns as rows, one after the other. */
@@ -453,7 +453,7 @@ enum cairn_status cairn_postgres_transfer_begin(struct cairn_index_transfer *t, 
 		status = transfer_ask(s, NOTE, NULL, NULL, diag);
 	if (status == CAIRN_OK)
 		status = transfer_do_each(s, DROP, diag);
-	return transfer_settle(s, status, diag);
+	return transfer_end(s, status, diag);
 }
 
 static enum cairn_status transfer_set_last(struct postgres_transfer *s, enum cairn_index_table table, int64_t last,
@@ -509,5 +509,5 @@ enum cairn_status cairn_postgres_transfer_end(struct cairn_index_transfer *t, co
 			status = transfer_set_last(s, i, last[i], diag);
 	if (status == CAIRN_OK)
 		status = transfer_restore_rules(s, diag);
-	return transfer_settle(s, status, diag);
+	return transfer_end(s, status, diag);
 }

@@ -193,7 +193,7 @@ static enum cairn_status put_files_renew(struct put_shard *p, int64_t id)
 	return cairn_sql_run(renew);
 }
 
-static enum cairn_status put_files_settle(struct put_shard *p, const struct put_files_file *f)
+static enum cairn_status put_files_register(struct put_shard *p, const struct put_files_file *f)
 {
 	int64_t id = f->id;
 	bool known = id == 0;
@@ -223,7 +223,7 @@ static enum cairn_status put_files_add(struct put_shard *p)
 	enum cairn_status status =
 		p->n_waiting <= CAIRN_NEW_ROWS_FEW ? put_files_add_each(p) : put_files_add_together(p);
 	for (uint32_t i = 0; status == CAIRN_OK && i < p->n_waiting; i++)
-		status = put_files_settle(p, &p->files[i]);
+		status = put_files_register(p, &p->files[i]);
 	put_files_drop(p);
 	return status;
 }
