@@ -13,7 +13,7 @@
 #include "server/http/http.h"
 #include "server/http/proxies.h"
 #include "server/http/tls.h"
-#include "server/index_look.h"
+#include "server/index_check.h"
 #include "server/metrics.h"
 #include "server/prover.h"
 #include "server/recent.h"
@@ -98,7 +98,7 @@ struct app {
 	struct traffic traffic;   /* all of them, step by step */
 	struct http_server *http; /* set once serving; used by the metrics route and the stop only */
 	struct app_ready ready;
-	struct index_look look;
+	struct index_check index_check;
 	struct scrub scrub;
 	struct housekeeping *housekeeping; /* NULL: not serving so far */
 	struct prover_counts proofs;

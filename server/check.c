@@ -79,7 +79,7 @@ static enum cairn_status check_folder(const struct config *config, bool as_root,
 	struct cairn_data_dir_sight sight;
 	char index[96] = "without an index, which is made at the start";
 	enum cairn_status status =
-		cairn_data_dir_look(config->data_dir, config->secret_file, config->index, as_root, &sight, diag);
+		cairn_data_dir_inspect(config->data_dir, config->secret_file, config->index, as_root, &sight, diag);
 	if (status != CAIRN_OK)
 		return status;
 	if (config->index)

@@ -397,7 +397,7 @@ static void daemon_tick(void *ctx)
 	cairn_cas_health(app->cas, &health);
 	daemon_tell_of_checkpoint(app, &health.upkeep);
 	daemon_tell_of_writes(app, &health.writes);
-	index_look_tick(&app->look, app->cas, app->long_workers, &app->stopping);
+	index_check_tick(&app->index_check, app->cas, app->long_workers, &app->stopping);
 	route_shards_tick();
 }
 

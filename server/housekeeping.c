@@ -157,9 +157,9 @@ static void housekeeping_renew_usage(struct housekeeping *h)
 }
 
 /* After a failure the next search tries again. A series of failures is logged once. */
-static void housekeeping_look_for_lost(struct housekeeping *h)
+static void housekeeping_search_losses(struct housekeeping *h)
 {
-	enum cairn_status status = cairn_losses_look(h->app->cas, housekeeping_stops, h);
+	enum cairn_status status = cairn_losses_search(h->app->cas, housekeeping_stops, h);
 	struct cairn_losses_sum sum;
 	cairn_losses_sum(h->app->cas, &sum);
 	if (status != CAIRN_OK && sum.has_failed && !h->told_of_lost)
@@ -176,12 +176,12 @@ static void housekeeping_look(struct housekeeping *h)
 	housekeeping_hear_of_backups(h->app);
 	housekeeping_hear_of_a_running_backup(h);
 	collect_hear_of_others(h->app);
-	housekeeping_look_for_lost(h); /* before the collection, which may take minutes */
+	housekeeping_search_losses(h); /* before the collection, which may take minutes */
 	housekeeping_collect(h);
 	housekeeping_trim(h);
 	housekeeping_renew_usage(h);
 	housekeeping_note_growth(h->app);
-	traffic_look(&h->app->traffic, h->app->metrics, cairn_clock_mono_ms());
+	traffic_sample(&h->app->traffic, h->app->metrics, cairn_clock_mono_ms());
 	h->look_ms = cairn_clock_mono_ms() + HOUSEKEEPING_LOOK_MS;
 }
 

@@ -216,19 +216,19 @@ static void scrub_end(struct app *app, bool whole)
 }
 
 /* Counts the outcome of a suspect xorb. @return CAIRN_OK; CAIRN_E_NOMEM */
-static enum cairn_status scrub_mend_suspect(struct app *app, const struct cairn_scrub_look *look,
+static enum cairn_status scrub_mend_suspect(struct app *app, const struct cairn_scrub_result *result,
 					    struct scrub_pass *add)
 {
 	enum cairn_scrub_end end = CAIRN_SCRUB_SOUND;
-	enum cairn_status status = look->suspect ? cairn_cas_scrub_mend(app->cas, &look->xorb, &end) : CAIRN_OK;
-	bool unread = look->unread || end == CAIRN_SCRUB_UNREAD, lost = look->lost || end == CAIRN_SCRUB_LOST;
+	enum cairn_status status = result->suspect ? cairn_cas_scrub_mend(app->cas, &result->xorb, &end) : CAIRN_OK;
+	bool unread = result->unread || end == CAIRN_SCRUB_UNREAD, lost = result->lost || end == CAIRN_SCRUB_LOST;
 	char xorb[CAIRN_HASH_TEXT_BYTES];
 	*add = (struct scrub_pass){
-		.at = look->id,
+		.at = result->id,
 		.xorbs = 1,
-		.bytes = (int64_t)look->bytes,
-		.damaged = look->n_damaged,
-		.mended = look->suspect && end == CAIRN_SCRUB_SOUND,
+		.bytes = (int64_t)result->bytes,
+		.damaged = result->n_damaged,
+		.mended = result->suspect && end == CAIRN_SCRUB_SOUND,
 		.lost = lost,
 		.unread = unread && !lost,
 	};
@@ -236,7 +236,7 @@ static enum cairn_status scrub_mend_suspect(struct app *app, const struct cairn_
 	if (unread && status == CAIRN_OK && !rest_for(&app->rest, 0))
 		return CAIRN_E_BUSY;
 	if (unread && status == CAIRN_OK) {
-		cairn_hash_text(xorb, &look->xorb);
+		cairn_hash_text(xorb, &result->xorb);
 		LOG(LOG_WARNING, "scrub_unread", LOG_T("xorb", xorb),
 		    LOG_T("message", "the disk cannot read a copy of it, or its chunk list"));
 	}
@@ -269,7 +269,7 @@ static int64_t scrub_keep_every_ms(const struct app *app)
 bool scrub_turn(struct app *app)
 {
 	struct scrub_pass now, add;
-	struct cairn_scrub_look look;
+	struct cairn_scrub_result result;
 	if (atomic_exchange(&app->scrub.told, false) && !cairn_cas_is_shared(app->cas))
 		scrub_keep(app);
 	(void)scrub_kept_hear(app, false);
@@ -284,12 +284,12 @@ bool scrub_turn(struct app *app)
 		walk.bytes_per_s = SCRUB_BYTES_PER_S_MIN;
 	const struct cairn_scrub_pace pace = {scrub_go_on, &walk};
 	pace_be_idle(true);
-	enum cairn_status status = cairn_cas_scrub_look(app->cas, now.at, &pace, &look);
+	enum cairn_status status = cairn_cas_scrub_next(app->cas, now.at, &pace, &result);
 	pace_be_idle(false); /* waiters for the guard wait for this thread */
 	if (status == CAIRN_OK)
-		status = scrub_mend_suspect(app, &look, &add);
+		status = scrub_mend_suspect(app, &result, &add);
 	/* Pause after a xorb without bytes, too; the pause also notices a stop. */
-	if (status == CAIRN_OK && look.bytes == 0)
+	if (status == CAIRN_OK && result.bytes == 0)
 		(void)scrub_go_on(&walk, SCRUB_BYTES_MIN);
 	if (status == CAIRN_OK) {
 		scrub_add(app, &now, &add);

@@ -46,20 +46,20 @@ static struct traffic_step traffic_between(const struct metrics_total *begin, co
 	return out;
 }
 
-void traffic_look(struct traffic *t, const struct metrics *m, int64_t mono_ms)
+void traffic_sample(struct traffic *t, const struct metrics *m, int64_t mono_ms)
 {
 	int64_t step = mono_ms / TRAFFIC_STEP_MS;
 	pthread_mutex_lock(&t->lock);
-	if (!t->looked || step > t->step) {
+	if (!t->sampled || step > t->step) {
 		struct metrics_total now;
-		int64_t passed = t->looked ? step - t->step : 0;
+		int64_t passed = t->sampled ? step - t->step : 0;
 		uint32_t n = passed < TRAFFIC_STEPS ? (uint32_t)passed : TRAFFIC_STEPS;
 		metrics_sum_up(m, &now);
 		for (uint32_t i = 0; i < n; i++)
 			t->steps[t->n++ % TRAFFIC_STEPS] = traffic_between(&t->begin, &now, n);
 		t->begin = now;
 		t->step = step;
-		t->looked = true;
+		t->sampled = true;
 	}
 	pthread_mutex_unlock(&t->lock);
 }
@@ -70,7 +70,7 @@ unsigned traffic_told(struct traffic *t, const struct metrics *m, int64_t mono_m
 	struct metrics_total now;
 	unsigned n = 0;
 	pthread_mutex_lock(&t->lock);
-	if (t->looked) {
+	if (t->sampled) {
 		metrics_sum_up(m, &now);
 		out[n++] = traffic_between(&t->begin, &now, 1);
 		while (n < TRAFFIC_STEPS && n <= t->n) {

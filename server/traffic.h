@@ -17,13 +17,13 @@ struct traffic_step {
 	uint64_t n, failed;        /* failed: answered by a status of 500 or more */
 	uint64_t half_us, most_us; /* half of them, and 95 of 100, took no longer: a bucket's bound in /metrics */
 	bool is_over;              /* 95 of 100 took longer than most_us, the last bound */
-	uint32_t n_steps;          /* the step is the mean of so many, with no look in between */
+	uint32_t n_steps;          /* the step is the mean of so many, with no sample in between */
 };
 
 /** Empty when zeroed, except for the lock, which traffic_init() makes. */
 struct traffic {
 	pthread_mutex_t lock;                     /* guards all */
-	bool looked;                              /* traffic_look() was called */
+	bool sampled;                             /* traffic_sample() was called */
 	int64_t step;                             /* number of the current step, by the monotonic clock */
 	struct metrics_total begin;               /* the totals when the current step began */
 	uint64_t n;                               /* finished steps */
@@ -34,11 +34,11 @@ void traffic_init(struct traffic *t);
 void traffic_fini(struct traffic *t);
 
 /** Begins the next step, if it is due. Call more often than once a step. Any thread. @param mono_ms  now */
-void traffic_look(struct traffic *t, const struct metrics *m, int64_t mono_ms);
+void traffic_sample(struct traffic *t, const struct metrics *m, int64_t mono_ms);
 
 /** Copies the steps: the current one first, then the older ones, newest first. Any thread.
  *  @param[out] begun_ms  how long the current step has lasted
- *  @return how many; 0: traffic_look() was never called */
+ *  @return how many; 0: traffic_sample() was never called */
 unsigned traffic_told(struct traffic *t, const struct metrics *m, int64_t mono_ms,
 		      struct traffic_step out[static TRAFFIC_STEPS], int64_t *begun_ms);
 

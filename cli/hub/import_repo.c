@@ -103,7 +103,7 @@ static enum cairn_status repo_ask_who(struct import_repo *r, struct cairn_diag *
 }
 
 /* @return CAIRN_E_NOT_FOUND: no such repository */
-static enum cairn_status repo_look(struct import_repo *r, struct cairn_diag *diag)
+static enum cairn_status repo_find(struct import_repo *r, struct cairn_diag *diag)
 {
 	CLEANUP(cairn_json_freep) struct cairn_json *json = NULL;
 	bool is_private = false;
@@ -130,11 +130,11 @@ enum cairn_status import_repo_open(struct import_repo *r, struct cairn_diag *dia
 	if (status == CAIRN_OK)
 		status = repo_ask_who(r, diag);
 	if (status == CAIRN_OK)
-		status = repo_look(r, diag);
+		status = repo_find(r, diag);
 	if (status == CAIRN_E_NOT_FOUND) {
 		status = repo_make(r, diag);
 		r->made = status == CAIRN_OK;
-		if (status == CAIRN_E_FORMAT && (status = repo_look(r, diag)) == CAIRN_E_NOT_FOUND)
+		if (status == CAIRN_E_FORMAT && (status = repo_find(r, diag)) == CAIRN_E_NOT_FOUND)
 			status = CAIRN_E_FORMAT; /* nobody else has created it, so the name is not valid */
 	}
 	return status == CAIRN_OK ? repo_ask(r, CLIENT_GET, "/refs", NULL, &r->refs, diag) : status;

@@ -161,9 +161,9 @@ static enum cairn_status snapshot_onto(struct import *im, const struct import_sn
 enum tag_state { TAG_FREE, TAG_OURS, TAG_TAKEN };
 
 /* @param own  our tag for the snapshot @param[out] commit  commit of a tag of this snapshot */
-static enum cairn_status snapshot_look_at_tag(struct import *im, const struct import_snapshot *snapshot,
-					      const char *tag, const char *own, enum tag_state *state,
-					      char commit[static IMPORT_ID_CHARS + 1], struct cairn_diag *diag)
+static enum cairn_status snapshot_judge_tag(struct import *im, const struct import_snapshot *snapshot, const char *tag,
+					    const char *own, enum tag_state *state,
+					    char commit[static IMPORT_ID_CHARS + 1], struct cairn_diag *diag)
 {
 	struct import_trace trace;
 	const char *at = import_repo_ref(&im->repo, "tags", tag);
@@ -184,7 +184,7 @@ static enum cairn_status snapshot_tag(struct import *im, const struct import_sna
 {
 	char at[IMPORT_ID_CHARS + 1] = "";
 	enum tag_state state = TAG_FREE;
-	enum cairn_status status = snapshot_look_at_tag(im, snapshot, tag, own, &state, at, diag);
+	enum cairn_status status = snapshot_judge_tag(im, snapshot, tag, own, &state, at, diag);
 	if (status == CAIRN_OK && state == TAG_TAKEN) {
 		cli_error("%s of the repository is something else than in the cache, and is left as it is", tag);
 		return CAIRN_OK;
@@ -223,9 +223,9 @@ static enum cairn_status snapshot_find_done(struct import *im, const struct impo
 	if (found)
 		memcpy(done->commit, snapshot->id, sizeof(done->commit));
 	for (size_t i = 0; i < snapshot->n_tags && status == CAIRN_OK && !done->commit[0]; i++)
-		status = snapshot_look_at_tag(im, snapshot, snapshot->tags[i], own, &state, done->commit, diag);
+		status = snapshot_judge_tag(im, snapshot, snapshot->tags[i], own, &state, done->commit, diag);
 	if (status == CAIRN_OK && !done->commit[0])
-		status = snapshot_look_at_tag(im, snapshot, own, own, &state, done->commit, diag);
+		status = snapshot_judge_tag(im, snapshot, own, own, &state, done->commit, diag);
 	done->was_there = done->commit[0] != '\0';
 	return status;
 }

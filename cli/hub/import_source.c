@@ -156,7 +156,7 @@ static enum cairn_status source_ref_entry(struct import_source *source, const ch
 {
 	struct stat st;
 	char *inner = NULL;
-	enum cairn_status status = cairn_folder_look(AT_FDCWD, path, &st);
+	enum cairn_status status = cairn_folder_stat(AT_FDCWD, path, &st);
 	if (status != CAIRN_OK)
 		return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : source_unreadable(path, diag);
 	if (S_ISREG(st.st_mode))

@@ -57,7 +57,7 @@ static enum cairn_status folder_entry(const struct folder_read *f, int dir_fd, c
 				      unsigned depth, struct cairn_diag *diag)
 {
 	struct stat st;
-	enum cairn_status looked = cairn_folder_look(dir_fd, name, &st);
+	enum cairn_status looked = cairn_folder_stat(dir_fd, name, &st);
 	if (looked == CAIRN_E_NOT_FOUND)
 		return CAIRN_OK; /* removed after its name was read */
 	if (looked != CAIRN_OK)

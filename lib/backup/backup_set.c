@@ -134,7 +134,7 @@ static enum cairn_status set_add(struct cairn_backup_set *set, const char *name,
 	struct stat st;
 	if (!set_take_name(name, &archive))
 		return CAIRN_OK;
-	enum cairn_status status = cairn_folder_look(set->dir_fd, name, &st);
+	enum cairn_status status = cairn_folder_stat(set->dir_fd, name, &st);
 	if (status != CAIRN_OK)
 		return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : set_io(set, "look at", name, diag);
 	archive.bytes = (uint64_t)st.st_size;

@@ -54,7 +54,7 @@ void cairn_folder_close(struct cairn_folder *folder)
 	errno = error;
 }
 
-enum cairn_status cairn_folder_look(int folder_fd, const char *name, struct stat *out)
+enum cairn_status cairn_folder_stat(int folder_fd, const char *name, struct stat *out)
 {
 	if (cairn_sys_fstatat(folder_fd, name, out, AT_SYMLINK_NOFOLLOW) == 0)
 		return CAIRN_OK;

@@ -38,7 +38,7 @@ void cairn_folder_close(struct cairn_folder *folder);
  * @return CAIRN_OK; CAIRN_E_NOT_FOUND: it was removed after its name was read; as cairn_fd_status() otherwise, with
  *         errno
  */
-CAIRN_MUST_USE enum cairn_status cairn_folder_look(int folder_fd, const char *name, struct stat *out);
+CAIRN_MUST_USE enum cairn_status cairn_folder_stat(int folder_fd, const char *name, struct stat *out);
 
 struct cairn_folder_names {
 	char **items; /* owned */

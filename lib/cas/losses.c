@@ -14,12 +14,12 @@
 enum {
 	LOSSES_AGAIN_MS = 60 * 1000,      /* lost files may be deleted, copied or healed by another daemon meanwhile */
 	LOSSES_SHARED_MS = 5 * 60 * 1000, /* another daemon may have lost xorbs meanwhile */
-	LOSSES_REST_MS = 500,             /* wait at least this long after a look, and ten times its duration */
+	LOSSES_REST_MS = 500,             /* wait at least this long after a search, and ten times its duration */
 };
 
 _Static_assert((int)CAIRN_LOSSES_OWNER_BYTES == (int)CAIRN_INDEX_SCOPE_TEXT_MAX + 1, "an owner's name fits");
 
-/* Counters that change when something may have been lost or healed since the last look. */
+/* Counters that change when something may have been lost or healed since the last search. */
 struct losses_mark {
 	uint64_t n_lost, n_found, n_stored;
 	uint64_t n_files, n_xorbs;
@@ -34,11 +34,11 @@ struct losses_found {
 struct cas_losses {
 	pthread_mutex_t lock; /* guards found, mark and has_failed; only the looking thread changes them */
 	struct losses_found found;
-	struct losses_mark mark;  /* taken when the look for found began */
-	bool has_failed;          /* the last look failed */
+	struct losses_mark mark;  /* taken when the search for found began */
+	bool has_failed;          /* the last search failed */
 	_Atomic uint64_t n_files; /* found.sum.n_files, to be read without the lock */
 	/* only the looking thread uses these */
-	int64_t looked_ms, rest_ms; /* monotonic times: of the last look; of the next one at the earliest */
+	int64_t looked_ms, rest_ms; /* monotonic times: of the last search; of the next one at the earliest */
 };
 
 static void losses_found_fini(struct losses_found *found)
@@ -71,9 +71,9 @@ static int losses_compare_hashes(const void *a, const void *b)
 	return memcmp(x->b, y->b, sizeof(x->b));
 }
 
-/* --- a look ------------------------------------------------------------------------------------------------------- */
+/* --- a search ----------------------------------------------------------------------------------------------------- */
 
-struct losses_look {
+struct losses_search {
 	struct cairn_cas *cas;
 	bool (*stop)(void *ctx);
 	void *stop_ctx;
@@ -88,16 +88,16 @@ struct losses_look {
 	struct losses_found found;
 };
 
-static void losses_look_fini(struct losses_look *look)
+static void losses_search_fini(struct losses_search *search)
 {
-	free(look->xorbs);
-	tdestroy(look->tree, free);
-	losses_found_fini(&look->found);
+	free(search->xorbs);
+	tdestroy(search->tree, free);
+	losses_found_fini(&search->found);
 }
 
-static bool losses_stops(const struct losses_look *look)
+static bool losses_stops(const struct losses_search *search)
 {
-	return look->stop && look->stop(look->stop_ctx);
+	return search->stop && search->stop(search->stop_ctx);
 }
 
 /* @return the array with room for one more; NULL: no memory, and the old array still exists */
@@ -114,21 +114,21 @@ static void *losses_room(void *array, size_t n, size_t *cap, size_t size)
 
 static void losses_take_xorb(void *ctx, const struct cairn_index_xorb *row)
 {
-	struct losses_look *look = ctx;
-	if (row->stored_bytes != 0 || !row->referenced || look->is_short)
+	struct losses_search *search = ctx;
+	if (row->stored_bytes != 0 || !row->referenced || search->is_short)
 		return;
-	if (look->n_xorbs == CAIRN_LOSSES_XORBS_MAX) {
-		look->found.sum.more = true;
+	if (search->n_xorbs == CAIRN_LOSSES_XORBS_MAX) {
+		search->found.sum.more = true;
 		return;
 	}
-	int64_t *xorbs = losses_room(look->xorbs, look->n_xorbs, &look->xorbs_cap, sizeof(*xorbs));
-	look->is_short = !xorbs;
+	int64_t *xorbs = losses_room(search->xorbs, search->n_xorbs, &search->xorbs_cap, sizeof(*xorbs));
+	search->is_short = !xorbs;
 	if (!xorbs)
 		return;
-	look->xorbs = xorbs;
-	look->xorbs[look->n_xorbs++] = row->id;
-	look->found.sum.n_xorbs++;
-	look->found.sum.xorb_bytes += row->unpacked_bytes;
+	search->xorbs = xorbs;
+	search->xorbs[search->n_xorbs++] = row->id;
+	search->found.sum.n_xorbs++;
+	search->found.sum.xorb_bytes += row->unpacked_bytes;
 }
 
 static int losses_compare_ids(const void *a, const void *b)
@@ -137,11 +137,11 @@ static int losses_compare_ids(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static bool losses_needs_one(const struct losses_look *look, const struct cairn_index_file *file)
+static bool losses_needs_one(const struct losses_search *search, const struct cairn_index_file *file)
 {
 	for (uint32_t i = 0; i < file->n_terms; i++)
 		if ((i == 0 || file->terms[i].xorb_id != file->terms[i - 1].xorb_id) &&
-		    bsearch(&file->terms[i].xorb_id, look->xorbs, look->n_xorbs, sizeof(*look->xorbs),
+		    bsearch(&file->terms[i].xorb_id, search->xorbs, search->n_xorbs, sizeof(*search->xorbs),
 			    losses_compare_ids))
 			return true;
 	return false;
@@ -149,46 +149,46 @@ static bool losses_needs_one(const struct losses_look *look, const struct cairn_
 
 static void losses_take_file(void *ctx, const struct cairn_index_file *file)
 {
-	struct losses_look *look = ctx;
-	struct cairn_losses_sum *sum = &look->found.sum;
-	if (look->is_short || !losses_needs_one(look, file))
+	struct losses_search *search = ctx;
+	struct cairn_losses_sum *sum = &search->found.sum;
+	if (search->is_short || !losses_needs_one(search, file))
 		return;
 	if (sum->n_files == CAIRN_LOSSES_FILES_MAX) {
 		sum->more = true;
 		return;
 	}
 	struct cairn_hash *files =
-		losses_room(look->found.files, (size_t)sum->n_files, &look->files_cap, sizeof(*files));
-	look->is_short = !files;
+		losses_room(search->found.files, (size_t)sum->n_files, &search->files_cap, sizeof(*files));
+	search->is_short = !files;
 	if (!files)
 		return;
-	look->found.files = files;
-	look->found.files[sum->n_files++] = file->hash;
+	search->found.files = files;
+	search->found.files[sum->n_files++] = file->hash;
 	sum->file_bytes += file->size_bytes;
 }
 
-static enum cairn_status losses_walk_xorbs(struct losses_look *look)
+static enum cairn_status losses_walk_xorbs(struct losses_search *search)
 {
 	enum cairn_status status = CAIRN_OK;
-	for (int64_t id = 0, next = 1; next != 0 && status == CAIRN_OK && !look->is_short; id = next) {
-		if (losses_stops(look))
+	for (int64_t id = 0, next = 1; next != 0 && status == CAIRN_OK && !search->is_short; id = next) {
+		if (losses_stops(search))
 			return CAIRN_E_BUSY;
-		status = cairn_index_each_xorb(look->cas->index, id, CAIRN_INDEX_PAGE_MAX, losses_take_xorb, look,
+		status = cairn_index_each_xorb(search->cas->index, id, CAIRN_INDEX_PAGE_MAX, losses_take_xorb, search,
 					       &next);
 	}
-	return look->is_short ? CAIRN_E_NOMEM : status;
+	return search->is_short ? CAIRN_E_NOMEM : status;
 }
 
-static enum cairn_status losses_walk_files(struct losses_look *look)
+static enum cairn_status losses_walk_files(struct losses_search *search)
 {
 	enum cairn_status status = CAIRN_OK;
-	for (int64_t id = 0, next = 1; next != 0 && status == CAIRN_OK && !look->is_short; id = next) {
-		if (losses_stops(look))
+	for (int64_t id = 0, next = 1; next != 0 && status == CAIRN_OK && !search->is_short; id = next) {
+		if (losses_stops(search))
 			return CAIRN_E_BUSY;
-		status = cairn_index_each_file(look->cas->index, id, CAIRN_INDEX_PAGE_MAX, true, losses_take_file, look,
-					       &next);
+		status = cairn_index_each_file(search->cas->index, id, CAIRN_INDEX_PAGE_MAX, true, losses_take_file,
+					       search, &next);
 	}
-	return look->is_short ? CAIRN_E_NOMEM : status;
+	return search->is_short ? CAIRN_E_NOMEM : status;
 }
 
 /* --- owners ------------------------------------------------------------------------------------------------------- */
@@ -210,68 +210,68 @@ static int losses_compare_counts(const void *a, const void *b)
 /* An owner has one row for each file. */
 static void losses_take_owner(void *ctx, const struct cairn_index_owned *row)
 {
-	struct losses_look *look = ctx;
+	struct losses_search *search = ctx;
 	struct cairn_losses_owner key;
-	if (look->is_short || cairn_index_owner_is_gone(row->owner))
+	if (search->is_short || cairn_index_owner_is_gone(row->owner))
 		return;
 	(void)snprintf(key.owner, sizeof(key.owner), "%s", row->owner);
-	struct cairn_losses_owner **known = tfind(&key, &look->tree, losses_compare_owners);
+	struct cairn_losses_owner **known = tfind(&key, &search->tree, losses_compare_owners);
 	if (known) {
 		(*known)->n_files++;
 		(*known)->file_bytes += row->size_bytes;
 		return;
 	}
-	if (look->found.sum.n_owners == CAIRN_LOSSES_OWNERS_MAX) {
-		look->found.sum.more = true;
+	if (search->found.sum.n_owners == CAIRN_LOSSES_OWNERS_MAX) {
+		search->found.sum.more = true;
 		return;
 	}
 	struct cairn_losses_owner *owner = malloc(sizeof(*owner));
-	look->is_short = !owner;
+	search->is_short = !owner;
 	if (!owner)
 		return;
 	*owner = (struct cairn_losses_owner){
 		.in_hub = cairn_index_is_repo_owner(row->owner), .n_files = 1, .file_bytes = row->size_bytes};
 	(void)snprintf(owner->owner, sizeof(owner->owner), "%s", row->owner);
 	(void)snprintf(owner->shown, sizeof(owner->shown), "%s", row->shown ? row->shown : row->owner);
-	look->is_short = !tsearch(owner, &look->tree, losses_compare_owners);
-	if (look->is_short)
+	search->is_short = !tsearch(owner, &search->tree, losses_compare_owners);
+	if (search->is_short)
 		free(owner);
 	else
-		look->found.sum.n_owners++;
+		search->found.sum.n_owners++;
 }
 
 static void losses_flatten(const void *node, VISIT visit, void *ctx)
 {
-	struct losses_look *look = ctx;
+	struct losses_search *search = ctx;
 	if (visit == postorder || visit == leaf)
-		look->found.owners[look->n_kept++] = **(struct cairn_losses_owner *const *)node;
+		search->found.owners[search->n_kept++] = **(struct cairn_losses_owner *const *)node;
 }
 
-static enum cairn_status losses_find_owners(struct losses_look *look)
+static enum cairn_status losses_find_owners(struct losses_search *search)
 {
-	struct losses_found *found = &look->found;
+	struct losses_found *found = &search->found;
 	enum cairn_status status = CAIRN_OK;
-	for (uint64_t i = 0; i < found->sum.n_files && status == CAIRN_OK && !look->is_short; i++) {
+	for (uint64_t i = 0; i < found->sum.n_files && status == CAIRN_OK && !search->is_short; i++) {
 		bool more = false;
-		if (i % CAIRN_INDEX_PAGE_MAX == 0 && losses_stops(look))
+		if (i % CAIRN_INDEX_PAGE_MAX == 0 && losses_stops(search))
 			return CAIRN_E_BUSY;
-		status = cairn_index_each_match(look->cas->index, NULL, CAIRN_INDEX_MATCH_FILE, found->files[i].b,
-						CAIRN_INDEX_PAGE_MAX, losses_take_owner, look, &more);
+		status = cairn_index_each_match(search->cas->index, NULL, CAIRN_INDEX_MATCH_FILE, found->files[i].b,
+						CAIRN_INDEX_PAGE_MAX, losses_take_owner, search, &more);
 		found->sum.more = found->sum.more || more;
 	}
-	if (look->is_short)
+	if (search->is_short)
 		return CAIRN_E_NOMEM;
 	if (status != CAIRN_OK || found->sum.n_owners == 0)
 		return status;
 	found->owners = calloc((size_t)found->sum.n_owners, sizeof(*found->owners));
 	if (!found->owners)
 		return CAIRN_E_NOMEM;
-	twalk_r(look->tree, losses_flatten, look);
-	qsort(found->owners, look->n_kept, sizeof(*found->owners), losses_compare_counts);
+	twalk_r(search->tree, losses_flatten, search);
+	qsort(found->owners, search->n_kept, sizeof(*found->owners), losses_compare_counts);
 	return CAIRN_OK;
 }
 
-/* --- when to look ------------------------------------------------------------------------------------------------- */
+/* --- when to search ----------------------------------------------------------------------------------------------- */
 
 static struct losses_mark losses_mark_now(struct cairn_cas *cas)
 {
@@ -322,32 +322,32 @@ static void losses_note_failure(struct cas_losses *l)
 	pthread_mutex_unlock(&l->lock);
 }
 
-enum cairn_status cairn_losses_look(struct cairn_cas *cas, bool (*stop)(void *ctx), void *ctx)
+enum cairn_status cairn_losses_search(struct cairn_cas *cas, bool (*stop)(void *ctx), void *ctx)
 {
 	struct cas_losses *l = cas->losses;
 	int64_t begun_ms = cairn_clock_mono_ms();
 	const struct losses_mark mark = losses_mark_now(cas);
 	if (cas->options.xorbs_external || !losses_may_differ(cas, &mark, begun_ms))
 		return CAIRN_OK;
-	CLEANUP(losses_look_fini) struct losses_look look = {.cas = cas, .stop = stop, .stop_ctx = ctx};
-	enum cairn_status status = losses_walk_xorbs(&look);
-	if (status == CAIRN_OK && look.n_xorbs > 0)
-		status = losses_walk_files(&look);
-	if (look.found.sum.n_files > 0)
-		qsort(look.found.files, (size_t)look.found.sum.n_files, sizeof(*look.found.files),
+	CLEANUP(losses_search_fini) struct losses_search search = {.cas = cas, .stop = stop, .stop_ctx = ctx};
+	enum cairn_status status = losses_walk_xorbs(&search);
+	if (status == CAIRN_OK && search.n_xorbs > 0)
+		status = losses_walk_files(&search);
+	if (search.found.sum.n_files > 0)
+		qsort(search.found.files, (size_t)search.found.sum.n_files, sizeof(*search.found.files),
 		      losses_compare_hashes);
 	if (status == CAIRN_OK)
-		status = losses_find_owners(&look);
+		status = losses_find_owners(&search);
 	int64_t now_ms = cairn_clock_mono_ms();
 	l->rest_ms = now_ms + LOSSES_REST_MS + 10 * (now_ms - begun_ms);
 	if (status != CAIRN_OK) {
-		if (!losses_stops(&look))
+		if (!losses_stops(&search))
 			losses_note_failure(l);
 		return status;
 	}
-	look.found.sum.is_known = true;
+	search.found.sum.is_known = true;
 	l->looked_ms = now_ms;
-	losses_keep(l, &look.found, &mark);
+	losses_keep(l, &search.found, &mark);
 	return CAIRN_OK;
 }
 

@@ -6,7 +6,7 @@
 #include "cas/cas.h"
 
 enum {
-	CAIRN_LOSSES_XORBS_MAX = 1 << 20,  /* lost xorbs that one look notes: 8 MiB */
+	CAIRN_LOSSES_XORBS_MAX = 1 << 20,  /* lost xorbs that one search notes: 8 MiB */
 	CAIRN_LOSSES_FILES_MAX = 1 << 18,  /* lost files that are kept: 10 MiB */
 	CAIRN_LOSSES_OWNERS_MAX = 1 << 12, /* their owners that are kept: 2 MiB */
 	CAIRN_LOSSES_OWNER_BYTES = 256,    /* of an owner's name with its end */
@@ -14,9 +14,9 @@ enum {
 
 /** The sums of all losses. Plain value. */
 struct cairn_losses_sum {
-	bool is_known;                /* false: no look has ended so far; with external xorbs none is made */
-	bool is_stale;                /* no look so far, the last one failed, or a xorb was lost since it began */
-	bool has_failed;              /* the last look failed, and was not stopped */
+	bool is_known;                /* false: no search has ended so far; with external xorbs none is made */
+	bool is_stale;                /* no search so far, the last one failed, or a xorb was lost since it began */
+	bool has_failed;              /* the last search failed, and was not stopped */
 	bool more;                    /* more is lost than is kept here, so the other figures are too low */
 	uint64_t n_xorbs, xorb_bytes; /* xorbs without a sound copy, and their content */
 	uint64_t n_files, file_bytes; /* files that need such a xorb */
@@ -24,7 +24,7 @@ struct cairn_losses_sum {
 };
 void cairn_losses_sum(struct cairn_cas *cas, struct cairn_losses_sum *out);
 
-/** Was this file lost at the last look? Answers from memory. */
+/** Was this file lost at the last search? Answers from memory. */
 bool cairn_losses_has(struct cairn_cas *cas, const struct cairn_hash *file);
 
 /** Returns how many lost files an owner has. Answers from memory. @param owner  "" is the operator */
@@ -48,11 +48,11 @@ size_t cairn_losses_owners(struct cairn_cas *cas, struct cairn_losses_owner *out
 size_t cairn_losses_files(struct cairn_cas *cas, const struct cairn_hash *after, struct cairn_hash *out, size_t max);
 
 /**
- * Looks for losses, if they may have changed since the last look. Reads the rows of all xorbs, and of all files if a
+ * Looks for losses, if they may have changed since the last search. Reads the rows of all xorbs, and of all files if a
  * xorb is lost. For one background thread.
- * @param stop  called now and then; true ends the look early, and the earlier results stay. May be NULL
- * @return CAIRN_OK, also if there was no reason to look; CAIRN_E_BUSY stopped; CAIRN_E_NOMEM; as index
+ * @param stop  called now and then; true ends the search early, and the earlier results stay. May be NULL
+ * @return CAIRN_OK, also if there was no reason to search; CAIRN_E_BUSY stopped; CAIRN_E_NOMEM; as index
  */
-CAIRN_MUST_USE enum cairn_status cairn_losses_look(struct cairn_cas *cas, bool (*stop)(void *ctx), void *ctx);
+CAIRN_MUST_USE enum cairn_status cairn_losses_search(struct cairn_cas *cas, bool (*stop)(void *ctx), void *ctx);
 
 #endif

@@ -4,7 +4,7 @@
 #include "index/examine.h"
 #include "store/spool_memory.h"
 
-enum { LOOK_LIMIT_MS = 20 * 1000 }; /* a million terms take 4 s */
+enum { STATS_CHECK_LIMIT_MS = 20 * 1000 }; /* a million terms take 4 s */
 
 void cairn_cas_stats(struct cairn_cas *cas, struct cairn_cas_stats *out)
 {
@@ -49,7 +49,7 @@ bool cairn_cas_finish_writes(struct cairn_cas *cas, int64_t timeout_ms)
 	return cairn_index_flush(cas->index, timeout_ms > CAIRN_INDEX_PROBE_MS ? timeout_ms : CAIRN_INDEX_PROBE_MS);
 }
 
-static void look_found(void *ctx, const struct cairn_index_fault *fault)
+static void stats_condemn(void *ctx, const struct cairn_index_fault *fault)
 {
 	struct cairn_index *index = ctx;
 	struct cairn_diag diag = {0};
@@ -58,8 +58,8 @@ static void look_found(void *ctx, const struct cairn_index_fault *fault)
 	cairn_index_condemn(index, &diag);
 }
 
-void cairn_cas_look(struct cairn_cas *cas, bool (*stop)(void *ctx), void *ctx)
+void cairn_cas_check_index(struct cairn_cas *cas, bool (*stop)(void *ctx), void *ctx)
 {
 	/* If the index cannot be opened now, the next look examines it. */
-	(void)!cairn_index_glance(cas->index, LOOK_LIMIT_MS, stop, ctx, look_found, cas->index);
+	(void)!cairn_index_glance(cas->index, STATS_CHECK_LIMIT_MS, stop, ctx, stats_condemn, cas->index);
 }

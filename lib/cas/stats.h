@@ -51,6 +51,6 @@ bool cairn_cas_finish_writes(struct cairn_cas *cas, int64_t timeout_ms);
  * for workers.
  * @param stop  called now and then; true ends the check early. May be NULL
  */
-void cairn_cas_look(struct cairn_cas *cas, bool (*stop)(void *ctx), void *ctx);
+void cairn_cas_check_index(struct cairn_cas *cas, bool (*stop)(void *ctx), void *ctx);
 
 #endif

@@ -245,8 +245,8 @@ static enum cairn_status data_dir_place_index(struct cairn_data_dir *d, const ch
 }
 
 /* Looks for the index at its known place; asks a service if the index is elsewhere. */
-static enum cairn_status data_dir_look_for_index(struct cairn_data_dir *d, int *version, int *latest,
-						 struct cairn_diag *diag)
+static enum cairn_status data_dir_inspect_index(struct cairn_data_dir *d, int *version, int *latest,
+						struct cairn_diag *diag)
 {
 	*version = *latest = 0;
 	if (!d->index_place.url[0] && !data_dir_has_index_file(d->path))
@@ -261,7 +261,7 @@ static enum cairn_status data_dir_find_index(struct cairn_data_dir *d, const cha
 	d->had_index = !given && data_dir_has_index_file(d->path);
 	if (status != CAIRN_OK || !given)
 		return status;
-	status = data_dir_look_for_index(d, &version, &latest, diag);
+	status = data_dir_inspect_index(d, &version, &latest, diag);
 	d->had_index = version > 0;
 	return status;
 }
@@ -557,7 +557,7 @@ static bool data_dir_lacks(const char *path, const char *name)
 	       errno == ENOENT;
 }
 
-static enum cairn_status data_dir_look_at_objects(const struct cairn_data_dir *d, struct cairn_diag *diag)
+static enum cairn_status data_dir_inspect_objects(const struct cairn_data_dir *d, struct cairn_diag *diag)
 {
 	struct elsewhere e;
 	CLEANUP(cairn_store_freep) struct cairn_store *store = NULL;
@@ -571,15 +571,15 @@ static enum cairn_status data_dir_look_at_objects(const struct cairn_data_dir *d
 	return status == CAIRN_OK ? data_dir_refuse_lost_index(d, store, diag) : status;
 }
 
-enum cairn_status data_dir_look_inside(const char *path, const char *index, struct cairn_data_dir_sight *out,
-				       struct cairn_diag *diag)
+enum cairn_status data_dir_inspect_inside(const char *path, const char *index, struct cairn_data_dir_sight *out,
+					  struct cairn_diag *diag)
 {
 	CLEANUP(cairn_data_dir_freep) struct cairn_data_dir *d = data_dir_new(path);
 	if (!d)
 		return CAIRN_E_NOMEM;
 	enum cairn_status status = data_dir_place_index(d, index, diag);
 	if (status == CAIRN_OK)
-		status = data_dir_look_for_index(d, &out->version, &out->latest, diag);
+		status = data_dir_inspect_index(d, &out->version, &out->latest, diag);
 	d->had_index = out->version > 0;
-	return status == CAIRN_OK ? data_dir_look_at_objects(d, diag) : status;
+	return status == CAIRN_OK ? data_dir_inspect_objects(d, diag) : status;
 }

@@ -84,7 +84,7 @@ CAIRN_MUST_USE enum cairn_status cairn_data_dir_find(const char *path, struct ca
  * this cannot be decided: opening the path then fails, too */
 bool cairn_data_dir_has(const char *dir, const char *path);
 
-/** The result of cairn_data_dir_look(). Plain value. */
+/** The result of cairn_data_dir_inspect(). Plain value. */
 struct cairn_data_dir_sight {
 	bool exists;
 	bool in_use;         /* another process has the folder */
@@ -99,9 +99,9 @@ struct cairn_data_dir_sight {
  * @param as_root  root will create a missing folder: do not check this user's permission
  * @return as cairn_data_dir_open(), except that being in use is no failure
  */
-CAIRN_MUST_USE enum cairn_status cairn_data_dir_look(const char *path, const char *secret_file, const char *index,
-						     bool as_root, struct cairn_data_dir_sight *out,
-						     struct cairn_diag *diag);
+CAIRN_MUST_USE enum cairn_status cairn_data_dir_inspect(const char *path, const char *secret_file, const char *index,
+							bool as_root, struct cairn_data_dir_sight *out,
+							struct cairn_diag *diag);
 
 /** Does what cairn_store_reach() does. */
 CAIRN_MUST_USE enum cairn_status cairn_data_dir_store_reach(const char *store, const char *credentials,

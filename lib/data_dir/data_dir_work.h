@@ -1,4 +1,4 @@
-/* Shared by the files that implement the data folder: data_dir.c opens one; data_dir_look.c uses it to inspect a
+/* Shared by the files that implement the data folder: data_dir.c opens one; data_dir_inspect.c uses it to inspect a
  * folder without opening it. */
 #ifndef CAIRN_DATA_DIR_DATA_DIR_WORK_H
 #define CAIRN_DATA_DIR_DATA_DIR_WORK_H
@@ -23,8 +23,8 @@ CAIRN_MUST_USE enum cairn_status data_dir_url(char out[static CAIRN_DATA_DIR_URL
 CAIRN_MUST_USE enum cairn_status data_dir_refuse_half_restored(const char *path, struct cairn_diag *diag);
 
 /** Checks whether index and objects could be opened to write. @param[out] out  the index's versions
- * @return as cairn_data_dir_look() */
-CAIRN_MUST_USE enum cairn_status data_dir_look_inside(const char *path, const char *index,
-						      struct cairn_data_dir_sight *out, struct cairn_diag *diag);
+ * @return as cairn_data_dir_inspect() */
+CAIRN_MUST_USE enum cairn_status data_dir_inspect_inside(const char *path, const char *index,
+							 struct cairn_data_dir_sight *out, struct cairn_diag *diag);
 
 #endif

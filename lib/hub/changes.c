@@ -207,7 +207,7 @@ static enum cairn_status changes_merge(struct changes_run *run, const char *fold
 	}
 }
 
-static enum cairn_status changes_look(struct changes_run *run, const struct changes_folder *folder)
+static enum cairn_status changes_compare_folder(struct changes_run *run, const struct changes_folder *folder)
 {
 	enum cairn_status status = changes_open(run, &run->before, folder->path, folder->is_before);
 	if (status == CAIRN_OK)
@@ -249,7 +249,7 @@ enum cairn_status cairn_hub_compare(struct cairn_cas *cas, const struct cairn_in
 	enum cairn_status status = changes_add_folder(run, "", "", before != NULL, true);
 	while (status == CAIRN_OK && run->n > 0 && !out->more) {
 		struct changes_folder folder = run->folders[--run->n];
-		status = changes_look(run, &folder);
+		status = changes_compare_folder(run, &folder);
 		free(folder.path);
 	}
 	if (status == CAIRN_OK && out->n > 0)

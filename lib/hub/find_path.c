@@ -8,18 +8,18 @@
 struct find_walk {
 	const struct cairn_hub_find_path *find;
 	const struct cairn_index_repo *repo;
-	uint32_t found_left, looked_left; /* how many paths may still be found, and looked at */
-	bool is_over;                     /* the walk ended after last, and there are more paths */
+	uint32_t found_left, seen_left; /* how many paths may still be found, and looked at */
+	bool is_over;                   /* the walk ended after last, and there are more paths */
 	char last[CAIRN_INDEX_PATH_MAX + 1];
 };
 
 /* @return false: the walk ended before this path */
-static bool find_look(struct find_walk *w, const char *path, bool is_file, uint64_t size_bytes)
+static bool find_match(struct find_walk *w, const char *path, bool is_file, uint64_t size_bytes)
 {
-	w->is_over = w->found_left == 0 || w->looked_left == 0;
+	w->is_over = w->found_left == 0 || w->seen_left == 0;
 	if (w->is_over)
 		return false;
-	w->looked_left--;
+	w->seen_left--;
 	(void)snprintf(w->last, sizeof(w->last), "%s", path);
 	if (is_file && strcasestr(path, w->find->text)) {
 		const struct cairn_hub_path found = {w->repo, path, size_bytes};
@@ -33,18 +33,18 @@ static bool find_take_entry(void *ctx, const struct cairn_index_entry *entry)
 {
 	char path[CAIRN_INDEX_PATH_MAX + 1];
 	cairn_hub_entry_path(path, entry);
-	return find_look(ctx, path, entry->kind != CAIRN_INDEX_FOLDER, entry->size_bytes);
+	return find_match(ctx, path, entry->kind != CAIRN_INDEX_FOLDER, entry->size_bytes);
 }
 
 static bool find_take_object(void *ctx, const struct cairn_index_object *object)
 {
-	return find_look(ctx, object->path, true, object->size_bytes);
+	return find_match(ctx, object->path, true, object->size_bytes);
 }
 
 static struct find_walk find_walk_of(const struct cairn_hub_find_path *find, const struct cairn_index_repo *repo)
 {
 	return (struct find_walk){
-		.find = find, .repo = repo, .found_left = find->found_max, .looked_left = CAIRN_HUB_FIND_LOOKED_MAX};
+		.find = find, .repo = repo, .found_left = find->found_max, .seen_left = CAIRN_HUB_FIND_LOOKED_MAX};
 }
 
 static void find_leave(const struct find_walk *w, char next[static CAIRN_INDEX_PATH_MAX + 1])
@@ -103,7 +103,7 @@ static enum cairn_status find_visit_repo(struct cairn_hub_reach *reach, struct f
 		status = cairn_hub_reach_may_read(reach, repo, &may_read);
 	if (status != CAIRN_OK || !may_read)
 		return status;
-	if (repo->n_files > w->looked_left) {
+	if (repo->n_files > w->seen_left) {
 		end->n_passed++;
 		return CAIRN_OK;
 	}

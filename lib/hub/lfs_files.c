@@ -47,7 +47,7 @@ struct files_paths {
 	bool no_memory;
 };
 
-static bool files_look_on(const struct files_paths *p)
+static bool files_needs_more(const struct files_paths *p)
 {
 	return p->n_named < p->files->n && p->n_seen < CAIRN_HUB_LFS_PATHS_MAX && !p->no_memory;
 }
@@ -66,7 +66,7 @@ static bool files_take_path(void *ctx, const struct cairn_index_entry *entry)
 		p->commits[i] = entry->commit;
 		p->n_named++;
 	}
-	return files_look_on(p);
+	return files_needs_more(p);
 }
 
 /* Finds the paths of the files in a commit. */
@@ -101,11 +101,11 @@ static enum cairn_status files_name_before(struct cairn_cas *cas, const struct c
 	enum cairn_status status = page ? CAIRN_OK : CAIRN_E_NOMEM;
 	uint64_t skip = 1;
 	do {
-		if (status != CAIRN_OK || !files_look_on(p))
+		if (status != CAIRN_OK || !files_needs_more(p))
 			break;
 		page->n = 0;
 		status = cairn_hub_each_commit(cas, head, skip, FILES_COMMITS_PAGE, files_take_commit, page);
-		for (uint32_t i = 0; i < page->n && status == CAIRN_OK && files_look_on(p); i++)
+		for (uint32_t i = 0; i < page->n && status == CAIRN_OK && files_needs_more(p); i++)
 			status = files_name(cas, &page->all[i], p, diag);
 		skip += page->n;
 	} while (page->n == FILES_COMMITS_PAGE);
@@ -139,7 +139,7 @@ static enum cairn_status files_name_refs(struct cairn_cas *cas, const struct cai
 					 struct cairn_diag *diag)
 {
 	enum cairn_status status = CAIRN_OK;
-	for (uint32_t i = 0; i <= refs->n && status == CAIRN_OK && files_look_on(p); i++) {
+	for (uint32_t i = 0; i <= refs->n && status == CAIRN_OK && files_needs_more(p); i++) {
 		struct cairn_index_commit head;
 		struct cairn_diag gone = {0};
 		p->ref = i == 0 ? CAIRN_HUB_MAIN : refs->names[i - 1];

@@ -92,8 +92,8 @@ bool cairn_hub_split_revision(const char *raw, unsigned n_segments, char revisio
 /* --- finding ------------------------------------------------------------------------------------------------------ */
 
 /* Finds a branch, a tag or a pull request. @param[out] sure  a revision of this form names no commit */
-static enum cairn_status revision_look(struct cairn_cas *cas, const struct cairn_index_repo *repo, const char *revision,
-				       bool *sure, struct cairn_index_commit *out)
+static enum cairn_status revision_find_ref(struct cairn_cas *cas, const struct cairn_index_repo *repo,
+					   const char *revision, bool *sure, struct cairn_index_commit *out)
 {
 	struct cairn_index *ix = cairn_cas_index(cas);
 	struct cairn_hub_ref_name ref;
@@ -132,7 +132,7 @@ enum cairn_status cairn_hub_find_ref(struct cairn_cas *cas, const struct cairn_i
 				     struct cairn_index_commit *out, struct cairn_diag *diag)
 {
 	bool sure;
-	enum cairn_status status = revision_look(cas, repo, revision, &sure, out);
+	enum cairn_status status = revision_find_ref(cas, repo, revision, &sure, out);
 	return status == CAIRN_E_NOT_FOUND ? revision_unknown(diag) : status;
 }
 
@@ -141,7 +141,7 @@ enum cairn_status cairn_hub_find_revision(struct cairn_cas *cas, const struct ca
 					  struct cairn_index_commit *out, struct cairn_diag *diag)
 {
 	bool sure;
-	enum cairn_status status = revision_look(cas, repo, revision, &sure, out);
+	enum cairn_status status = revision_find_ref(cas, repo, revision, &sure, out);
 	if (status == CAIRN_E_NOT_FOUND && !sure)
 		status = revision_find_commit(cas, asker, repo, revision, out);
 	return status == CAIRN_E_NOT_FOUND ? revision_unknown(diag) : status;
@@ -164,7 +164,7 @@ enum cairn_status cairn_hub_find_place(struct cairn_cas *cas, const struct cairn
 		if (!cairn_hub_split_revision(raw, n, revision, path))
 			continue;
 		split = true;
-		status = revision_look(cas, repo, revision, &sure, out);
+		status = revision_find_ref(cas, repo, revision, &sure, out);
 		if (status == CAIRN_E_NOT_FOUND && n == 1 && !sure)
 			status = revision_find_commit(cas, asker, repo, revision, out);
 	}

@@ -31,7 +31,7 @@ static bool ahead_is_short(const struct cairn_shard_term *term, const struct cai
 	       term->end - term->start <= CAIRN_HASH_RANGE_CHUNKS;
 }
 
-enum cairn_status cairn_verify_look_ahead(struct verify_run *run, const struct cairn_shard_file *file, uint32_t i)
+enum cairn_status cairn_verify_hash_ahead(struct verify_run *run, const struct cairn_shard_file *file, uint32_t i)
 {
 	struct cairn_chunk_list *chunks = &run->ahead_chunks;
 	struct cairn_hash hashes[VERIFY_AHEAD_MAX];

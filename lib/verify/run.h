@@ -72,7 +72,7 @@ CAIRN_MUST_USE enum cairn_status cairn_verify_files(struct verify_run *run);
 
 /** Hashes terms of a file that are described here ahead, from the i-th on. Reports no faults: they are found when the
  * term's turn comes. @return CAIRN_OK; CAIRN_E_NOMEM; CAIRN_E_LIMIT as cairn_chunk_list_add() */
-CAIRN_MUST_USE enum cairn_status cairn_verify_look_ahead(struct verify_run *run, const struct cairn_shard_file *file,
+CAIRN_MUST_USE enum cairn_status cairn_verify_hash_ahead(struct verify_run *run, const struct cairn_shard_file *file,
 							 uint32_t i);
 
 /** Appends chunks [start, end) of a described xorb to a list. @return as cairn_chunk_list_add() */

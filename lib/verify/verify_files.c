@@ -167,7 +167,7 @@ static enum cairn_status term_verify(struct verify_run *run, const struct cairn_
 	uint64_t offset = cairn_shard_file_term_offset(file, i);
 	struct term_chunks chunks;
 	const struct verify_ahead *ahead = &run->ahead[i % VERIFY_AHEAD_MAX];
-	enum cairn_status status = i % VERIFY_AHEAD_MAX == 0 ? cairn_verify_look_ahead(run, file, i) : CAIRN_OK;
+	enum cairn_status status = i % VERIFY_AHEAD_MAX == 0 ? cairn_verify_hash_ahead(run, file, i) : CAIRN_OK;
 	if (status == CAIRN_OK)
 		status = term_find_xorb(run, &term, offset, ahead);
 	if (status == CAIRN_OK)

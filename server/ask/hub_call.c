@@ -216,7 +216,7 @@ void *hub_call_new(struct http_request *req, size_t bytes, void (*run)(struct hu
 	return call;
 }
 
-bool hub_call_look(struct hub_call *call)
+bool hub_call_find_asker(struct hub_call *call)
 {
 	if (cairn_cas_is_remote(call->job.app->cas))
 		return false;
@@ -235,7 +235,7 @@ bool hub_call_need_somebody(struct hub_call *call)
 
 bool hub_call_admit(struct http_request *req, struct hub_call *call)
 {
-	if (!hub_call_need_somebody(call) || (!hub_call_look(call) && call->status != CAIRN_OK)) {
+	if (!hub_call_need_somebody(call) || (!hub_call_find_asker(call) && call->status != CAIRN_OK)) {
 		hub_reply_failure(req, call);
 		return false;
 	}

@@ -63,7 +63,7 @@ bool hub_call_makes_private(const struct hub_call *call, const char *account);
 
 /** Finds the asker of a request before its body is read, unless that would wait for a remote index. @return false: not
  * found, or the call has failed */
-bool hub_call_look(struct hub_call *call);
+bool hub_call_find_asker(struct hub_call *call);
 
 /** Fails the call if nothing says whose it is, as for something that nobody may do without a key. @return false: the
  * call has failed */

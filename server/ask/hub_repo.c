@@ -76,9 +76,9 @@ void *hub_repo_new(struct http_request *req, size_t bytes, enum cairn_index_repo
 	return r;
 }
 
-bool hub_repo_look(struct hub_repo *r, enum cairn_hub_access need)
+bool hub_repo_check_access(struct hub_repo *r, enum cairn_hub_access need)
 {
-	if ((need <= CAIRN_HUB_READ || hub_call_need_somebody(&r->call)) && hub_call_look(&r->call))
+	if ((need <= CAIRN_HUB_READ || hub_call_need_somebody(&r->call)) && hub_call_find_asker(&r->call))
 		(void)hub_repo_find(r, need);
 	return r->call.status == CAIRN_OK;
 }
@@ -90,7 +90,7 @@ void hub_repo_begin_in(struct http_request *req, void *state, enum cairn_hub_acc
 		return;
 	/* The worker looks again. For a short body the first look would cost more than the body. */
 	bool is_short = http_content_length(req) <= CAIRN_BODY_MEMORY_BYTES;
-	if (!is_short && !hub_repo_look(r, need))
+	if (!is_short && !hub_repo_check_access(r, need))
 		hub_reply_failure(req, &r->call);
 	else if (need <= CAIRN_HUB_READ)
 		(void)route_body_begin(req, &r->body);

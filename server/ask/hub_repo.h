@@ -38,9 +38,9 @@ void *hub_repo_new_git(struct http_request *req, size_t bytes, void (*run)(struc
 void hub_repo_begin_write(struct http_request *req, void *state);
 /** Looks, before the body is read, whether the asker has this access to the repository of the path. The worker looks
  * again; over a remote index only the worker does. @return false: the call has failed */
-bool hub_repo_look(struct hub_repo *r, enum cairn_hub_access need);
-/** Begins a request with a body. If the body is longer than CAIRN_BODY_MEMORY_BYTES, hub_repo_look() may refuse it;
- * then an error is replied. Call from head(), once the state has namespace and name. @param state  as in
+bool hub_repo_check_access(struct hub_repo *r, enum cairn_hub_access need);
+/** Begins a request with a body. If the body is longer than CAIRN_BODY_MEMORY_BYTES, hub_repo_check_access() may refuse
+ * it; then an error is replied. Call from head(), once the state has namespace and name. @param state  as in
  * hub_repo_begin_write() */
 void hub_repo_begin_in(struct http_request *req, void *state, enum cairn_hub_access need);
 /** A route's body(), after hub_repo_begin_write() or route_body_begin(). */

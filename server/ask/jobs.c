@@ -102,7 +102,7 @@ static struct job jobs_backup(struct app *app)
 			    .total = (uint64_t)atomic_load(&b->total_bytes)};
 }
 
-void jobs_look(struct app *app, struct job out[static JOBS])
+void jobs_read(struct app *app, struct job out[static JOBS])
 {
 	out[JOB_COLLECTION] = jobs_collection(app);
 	jobs_place(app, CAIRN_INDEX_COLLECT, out[JOB_COLLECTION].running, &out[JOB_COLLECTION]);

@@ -29,6 +29,6 @@ struct job {
 };
 
 /** Fills in all jobs. Cheap. Any thread. */
-void jobs_look(struct app *app, struct job out[static JOBS]);
+void jobs_read(struct app *app, struct job out[static JOBS]);
 
 #endif

@@ -45,7 +45,7 @@ void route_ask(struct http_request *req, struct route_job *job, size_t bytes)
 	job->reply(req, job);
 }
 
-void route_job_look(struct http_request *req)
+void route_job_ask(struct http_request *req)
 {
 	struct route_job *job = http_state(req);
 	if (cairn_cas_is_remote(job->app->cas)) {

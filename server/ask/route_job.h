@@ -39,7 +39,7 @@ void route_ask(struct http_request *req, struct route_job *job, size_t bytes);
 
 /** Does what route_ask() does, for a state that route_job_new() made: for requests of a route that only read. Call last
  * in done(). */
-void route_job_look(struct http_request *req);
+void route_job_ask(struct http_request *req);
 
 /** Returns the repository on whose behalf files are read; NULL: any file may be read. Callable on the worker: the
  * waiting request does not change. */

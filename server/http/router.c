@@ -197,9 +197,9 @@ static bool router_is_known(const struct http_route *const *tables, const char *
 }
 
 /* Searches all routes in one stage. */
-static enum router_result router_look(const struct http_route *const *tables, enum router_stage stage,
-				      const char *method, const struct router_path *path, struct router_found *found,
-				      char *allow, size_t allow_len)
+static enum router_result router_search_stage(const struct http_route *const *tables, enum router_stage stage,
+					      const char *method, const struct router_path *path,
+					      struct router_found *found, char *allow, size_t allow_len)
 {
 	struct router_found here;
 	bool any = false, head_listed = false, get_listed = false;
@@ -235,7 +235,7 @@ enum router_result router_find(const struct http_route *const *tables, const cha
 	struct router_path path = router_path_of(target, plain);
 	enum router_result result = ROUTER_NOT_FOUND;
 	for (enum router_stage stage = ROUTER_FIXED; stage <= ROUTER_FREE && result == ROUTER_NOT_FOUND; stage++)
-		result = router_look(tables, stage, method, &path, &found, allow, allow_len);
+		result = router_search_stage(tables, stage, method, &path, &found, allow, allow_len);
 	out->route = NULL;
 	if (result == ROUTER_FOUND)
 		router_fill(out, &found, target);

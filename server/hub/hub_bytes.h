@@ -33,7 +33,7 @@ struct hub_bytes {
 	struct cairn_file_extent extent;  /* for kept or reader */
 };
 
-/** Makes such a state, as hub_repo_new(), for route_job_look(): run() only reads a few rows of the index. */
+/** Makes such a state, as hub_repo_new(), for route_job_ask(): run() only reads a few rows of the index. */
 void *hub_bytes_new(struct http_request *req, size_t bytes, enum cairn_index_repo_kind kind,
 		    void (*run)(struct hub_call *call));
 /** For routes whose state is a struct hub_bytes alone. */

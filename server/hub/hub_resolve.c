@@ -49,7 +49,7 @@ static void resolve_get_object(struct http_request *req)
 		return;
 	/* An invalid path matches no file. */
 	(void)cairn_percent_decode(o->bytes.path, sizeof(o->bytes.path), http_path_arg(req, "path"));
-	route_job_look(req);
+	route_job_ask(req);
 }
 
 /* --- repositories ------------------------------------------------------------------------------------------------- */
@@ -163,7 +163,7 @@ static void resolve_begin(struct http_request *req, bool as_in_git)
 		return;
 	e->raw = http_path_arg(req, "place");
 	e->as_in_git = as_in_git;
-	route_job_look(req);
+	route_job_ask(req);
 }
 
 static void resolve_get(struct http_request *req)

@@ -181,7 +181,7 @@ static void jobs_put_backup(struct cairn_buf *b, const struct page_figures *f, c
 void page_put_jobs(struct cairn_buf *b, const struct page_figures *f, struct app *app)
 {
 	struct job jobs[JOBS];
-	jobs_look(app, jobs);
+	jobs_read(app, jobs);
 	html(b,
 	     "<section aria-labelledby=\"jobs\"><h2 id=\"jobs\">Jobs</h2>\n<table class=\"rows jobs\" id=\"job-rows\"><thead><tr><th "
 	     "scope=\"col\">Job</th><th scope=\"col\">How it stands</th><th scope=\"col\" class=\"num\">Ended</th>"

@@ -219,7 +219,7 @@ bool page_post_may(struct http_request *req, struct page *page, enum cairn_hub_a
 	if (!http_is_own_origin(req))
 		page_refuse_origin(page);
 	else
-		(void)hub_repo_look(&page->hub, need);
+		(void)hub_repo_check_access(&page->hub, need);
 	if (page->hub.call.status != CAIRN_OK)
 		page_reply_failure(req, page);
 	return page->hub.call.status == CAIRN_OK;

@@ -30,7 +30,7 @@ struct files_request {
 
 /* --- by hash ------------------------------------------------------------------------------------------------------ */
 
-static void files_look(struct route_job *job)
+static void files_read_row(struct route_job *job)
 {
 	struct files_request *f = (struct files_request *)job;
 	struct cairn_cas_who who = auth_who(http_identity(job->req));
@@ -48,7 +48,7 @@ static void files_reply_head(struct http_request *req, struct route_job *job)
 
 static void files_head(struct http_request *req)
 {
-	struct files_request f = {.job = {.run = files_look, .reply = files_reply_head}};
+	struct files_request f = {.job = {.run = files_read_row, .reply = files_reply_head}};
 	if (route_hash(req, &f.file.hash))
 		route_ask(req, &f.job, sizeof(f));
 }

@@ -275,7 +275,7 @@ static void metrics_list_jobs(struct metrics_list *list, struct app *app)
 		[JOB_BACKUP] = {"cairn_job_running{job=\"backup\"}", "cairn_job_done_ratio{job=\"backup\"}"},
 	};
 	struct job jobs[JOBS];
-	jobs_look(app, jobs);
+	jobs_read(app, jobs);
 	for (size_t i = 0; i < JOBS; i++)
 		metrics_list_add(list, "gauge", NAMES[i][0], jobs[i].running && !jobs[i].elsewhere,
 				 "1 for each job that is under way here.");

@@ -28,7 +28,7 @@ static void jobs_get(struct http_request *req)
 	CLEANUP(cairn_buf_fini) struct cairn_buf text = cairn_buf_init(JOBS_JSON_BYTES_MAX);
 	struct cairn_json_out w = cairn_json_out_init(&text);
 	struct job jobs[JOBS];
-	jobs_look(app_of(req), jobs);
+	jobs_read(app_of(req), jobs);
 	cairn_json_open_object(&w, NULL);
 	cairn_json_open_array(&w, "jobs");
 	for (size_t i = 0; i < JOBS; i++)

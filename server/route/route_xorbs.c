@@ -127,7 +127,7 @@ static void xorbs_store_work(struct cairn_work *work)
 
 /* Stores small xorbs that arrive together as a group: they share flushes of the disk, and the worker goes on to verify
  * the next. A single small xorb gains nothing from grouping, and a few large ones already keep the disk busy. */
-static bool xorbs_join_crowd(struct xorb_request *x, uint64_t bytes)
+static bool xorbs_store_in_group(struct xorb_request *x, uint64_t bytes)
 {
 	const struct app *app = app_of(x->req);
 	bool alone = cairn_workers_pending(app->workers) <= 1 && cairn_workers_pending(app->disk_workers) == 0;
@@ -149,7 +149,7 @@ static void xorbs_post_work(struct cairn_work *work)
 	x->verified = x->status == CAIRN_OK;
 	if (!x->verified)
 		http_resume(x->req);
-	else if (!xorbs_join_crowd(x, bytes))
+	else if (!xorbs_store_in_group(x, bytes))
 		xorbs_store(x);
 }
 
@@ -178,30 +178,30 @@ static void xorbs_post_done(struct http_request *req)
 
 /* --- is it here? -------------------------------------------------------------------------------------------------- */
 
-struct xorb_look {
+struct xorb_lookup {
 	struct route_job job;
 	struct cairn_hash hash;
 	enum cairn_status status;
 	uint64_t stored_bytes;
 };
 
-static void xorbs_look(struct route_job *job)
+static void xorbs_read_row(struct route_job *job)
 {
-	struct xorb_look *x = (struct xorb_look *)job;
+	struct xorb_lookup *x = (struct xorb_lookup *)job;
 	x->status = cairn_cas_xorb(job->app->cas, &x->hash, &x->stored_bytes);
 }
 
 /* Looks up {hash}. */
 static void xorbs_ask(struct http_request *req, void (*reply)(struct http_request *req, struct route_job *job))
 {
-	struct xorb_look x = {.job = {.run = xorbs_look, .reply = reply}};
+	struct xorb_lookup x = {.job = {.run = xorbs_read_row, .reply = reply}};
 	if (route_prefix(req, NULL) && route_xorbs_kept_here(req) && route_hash(req, &x.hash))
 		route_ask(req, &x.job, sizeof(x));
 }
 
 static void xorbs_reply_head(struct http_request *req, struct route_job *job)
 {
-	const struct xorb_look *x = (const struct xorb_look *)job;
+	const struct xorb_lookup *x = (const struct xorb_lookup *)job;
 	if (x->status == CAIRN_OK)
 		http_reply_empty(req, 200, x->stored_bytes);
 	else
@@ -223,7 +223,7 @@ static void grants_body(struct http_request *req, const uint8_t *bytes, size_t l
  */
 static void grants_reply(struct http_request *req, struct route_job *job)
 {
-	const struct xorb_look *x = (const struct xorb_look *)job;
+	const struct xorb_lookup *x = (const struct xorb_lookup *)job;
 	if (x->status == CAIRN_OK)
 		http_reply_json(req, 200, "{\"was_inserted\":false}");
 	else if (x->status == CAIRN_E_NOT_FOUND)

@@ -138,13 +138,13 @@ START_TEST(a_look_tells_gone_from_failed)
 	struct stat st;
 	make_three(&dir);
 	ck_assert_int_eq(symlinkat("nowhere", fd, "link"), 0);
-	ck_assert_int_eq(cairn_folder_look(fd, "a", &st), CAIRN_OK);
+	ck_assert_int_eq(cairn_folder_stat(fd, "a", &st), CAIRN_OK);
 	ck_assert(S_ISREG(st.st_mode));
-	ck_assert_int_eq(cairn_folder_look(fd, "link", &st), CAIRN_OK);
+	ck_assert_int_eq(cairn_folder_stat(fd, "link", &st), CAIRN_OK);
 	ck_assert(S_ISLNK(st.st_mode));
-	ck_assert_int_eq(cairn_folder_look(fd, "gone", &st), CAIRN_E_NOT_FOUND);
+	ck_assert_int_eq(cairn_folder_stat(fd, "gone", &st), CAIRN_E_NOT_FOUND);
 	look_fault = (struct fault){1, EIO};
-	ck_assert_int_eq(cairn_folder_look(fd, "a", &st), CAIRN_E_IO);
+	ck_assert_int_eq(cairn_folder_stat(fd, "a", &st), CAIRN_E_IO);
 	ck_assert_int_eq(errno, EIO);
 }
 END_TEST

@@ -22,10 +22,10 @@ static void lose(const struct cas_fixture *f)
 }
 
 /* A look that closely follows another one does nothing. */
-static void look_until_fresh(const struct cas_fixture *f)
+static void ask_until_fresh(const struct cas_fixture *f)
 {
 	while (sum_of(f).is_stale)
-		ck_assert_int_eq(cairn_losses_look(f->cas, NULL, NULL), CAIRN_OK);
+		ck_assert_int_eq(cairn_losses_search(f->cas, NULL, NULL), CAIRN_OK);
 }
 
 static bool stop_now(void *ctx)
@@ -39,9 +39,9 @@ START_TEST(figures_are_stale_until_a_look_has_ended)
 	CLEANUP(cas_fixture_fini) struct cas_fixture f = cas_fixture_new();
 	cas_put_medium(f.cas, &CAS_OPERATOR);
 	ck_assert(sum_of(&f).is_stale);
-	ck_assert_int_eq(cairn_losses_look(f.cas, stop_now, NULL), CAIRN_E_BUSY);
+	ck_assert_int_eq(cairn_losses_search(f.cas, stop_now, NULL), CAIRN_E_BUSY);
 	ck_assert(sum_of(&f).is_stale && !sum_of(&f).has_failed);
-	look_until_fresh(&f);
+	ask_until_fresh(&f);
 	ck_assert(sum_of(&f).is_known);
 }
 END_TEST
@@ -50,10 +50,10 @@ START_TEST(figures_are_stale_from_a_loss_to_the_next_look)
 {
 	CLEANUP(cas_fixture_fini) struct cas_fixture f = cas_fixture_new();
 	cas_put_medium(f.cas, &CAS_OPERATOR);
-	look_until_fresh(&f);
+	ask_until_fresh(&f);
 	lose(&f);
 	ck_assert(sum_of(&f).is_stale && sum_of(&f).n_xorbs == 0);
-	look_until_fresh(&f);
+	ask_until_fresh(&f);
 	ck_assert_uint_eq(sum_of(&f).n_xorbs, 1);
 	ck_assert_uint_eq(sum_of(&f).n_files, 6);
 }
@@ -64,10 +64,10 @@ START_TEST(a_failed_look_makes_them_stale)
 	CLEANUP(cas_fixture_fini) struct cas_fixture f = cas_fixture_new();
 	cas_put_medium(f.cas, &CAS_OPERATOR);
 	fx_sql(f.dir.path, "ALTER TABLE xorb RENAME TO away");
-	ck_assert_int_ne(cairn_losses_look(f.cas, NULL, NULL), CAIRN_OK);
+	ck_assert_int_ne(cairn_losses_search(f.cas, NULL, NULL), CAIRN_OK);
 	ck_assert(sum_of(&f).is_stale && sum_of(&f).has_failed);
 	fx_sql(f.dir.path, "ALTER TABLE away RENAME TO xorb");
-	look_until_fresh(&f);
+	ask_until_fresh(&f);
 	ck_assert(!sum_of(&f).has_failed);
 }
 END_TEST
@@ -82,7 +82,7 @@ START_TEST(external_xorbs_are_not_looked_for)
 {
 	CLEANUP(cas_fixture_fini) struct cas_fixture f = cas_fixture_new();
 	cas_fixture_reopen(&f, keep_elsewhere);
-	ck_assert_int_eq(cairn_losses_look(f.cas, NULL, NULL), CAIRN_OK);
+	ck_assert_int_eq(cairn_losses_search(f.cas, NULL, NULL), CAIRN_OK);
 	ck_assert(!sum_of(&f).is_stale && !sum_of(&f).is_known);
 }
 END_TEST

@@ -35,9 +35,9 @@ static struct pass scrub_all(struct gc_stock *s)
 {
 	struct pass p = {0};
 	const struct cairn_scrub_pace pace = {go_on, &p};
-	struct cairn_scrub_look look;
+	struct cairn_scrub_result look;
 	enum cairn_status status;
-	for (int64_t id = 0; (status = cairn_cas_scrub_look(s->g.f.cas, id, &pace, &look)) == CAIRN_OK; id = look.id) {
+	for (int64_t id = 0; (status = cairn_cas_scrub_next(s->g.f.cas, id, &pace, &look)) == CAIRN_OK; id = look.id) {
 		enum cairn_scrub_end end;
 		ck_assert_int_gt(look.id, id);
 		p.n++;
@@ -231,10 +231,10 @@ START_TEST(it_stops_where_it_is_told)
 	CLEANUP(gc_stock_fini) struct gc_stock s;
 	struct pass p = {.stop_after = 1};
 	const struct cairn_scrub_pace pace = {go_on, &p};
-	struct cairn_scrub_look look;
+	struct cairn_scrub_result look;
 	gc_stock_init(&s);
-	ck_assert_int_eq(cairn_cas_scrub_look(s.g.f.cas, 0, &pace, &look), CAIRN_E_BUSY);
-	ck_assert_int_eq(cairn_cas_scrub_look(s.g.f.cas, 0, &pace, &look), CAIRN_OK);
+	ck_assert_int_eq(cairn_cas_scrub_next(s.g.f.cas, 0, &pace, &look), CAIRN_E_BUSY);
+	ck_assert_int_eq(cairn_cas_scrub_next(s.g.f.cas, 0, &pace, &look), CAIRN_OK);
 }
 END_TEST
 

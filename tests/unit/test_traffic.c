@@ -34,7 +34,7 @@ START_TEST(what_was_before_does_not_count)
 {
 	ended(7, 500, 1000);
 	ck_assert_uint_eq(traffic_told(&t, m, 0, told, &begun_ms), 0);
-	traffic_look(&t, m, STEP_MS + 500);
+	traffic_sample(&t, m, STEP_MS + 500);
 	ended(3, 200, 1000);
 	ck_assert_uint_eq(traffic_told(&t, m, STEP_MS + 700, told, &begun_ms), 1);
 	ck_assert_uint_eq(told[0].n, 3);
@@ -46,13 +46,13 @@ END_TEST
 /* A step begins with the first look within it. Later looks in it change nothing. */
 START_TEST(steps)
 {
-	traffic_look(&t, m, 0);
+	traffic_sample(&t, m, 0);
 	ended(100, 200, 900);
-	traffic_look(&t, m, STEP_MS - 1);
+	traffic_sample(&t, m, STEP_MS - 1);
 	ended(2, 503, 40000);
-	traffic_look(&t, m, STEP_MS);
+	traffic_sample(&t, m, STEP_MS);
 	ended(1, 200, 70000000);
-	traffic_look(&t, m, STEP_MS + 1);
+	traffic_sample(&t, m, STEP_MS + 1);
 	ck_assert_uint_eq(traffic_told(&t, m, STEP_MS + 2, told, &begun_ms), 2);
 	ck_assert_uint_eq(told[1].n, 102);
 	ck_assert_uint_eq(told[1].failed, 2);
@@ -67,7 +67,7 @@ END_TEST
 
 START_TEST(bounds)
 {
-	traffic_look(&t, m, 0);
+	traffic_sample(&t, m, 0);
 	ended(50, 200, 5000);
 	ended(44, 200, 5001);
 	ended(6, 200, 400000);
@@ -84,15 +84,15 @@ END_TEST
 /* After a late look only the mean of the missed steps is known. A clock that stands still changes nothing. */
 START_TEST(late)
 {
-	traffic_look(&t, m, 0);
+	traffic_sample(&t, m, 0);
 	ended(7, 500, 5);
-	traffic_look(&t, m, 3 * STEP_MS);
-	traffic_look(&t, m, 3 * STEP_MS);
+	traffic_sample(&t, m, 3 * STEP_MS);
+	traffic_sample(&t, m, 3 * STEP_MS);
 	ck_assert_uint_eq(traffic_told(&t, m, 3 * STEP_MS, told, &begun_ms), 4);
 	ck_assert_uint_eq(told[0].n, 0);
 	for (unsigned i = 1; i < 4; i++)
 		ck_assert(told[i].n == 3 && told[i].failed == 3 && told[i].n_steps == 3);
-	traffic_look(&t, m, 1000000LL * STEP_MS);
+	traffic_sample(&t, m, 1000000LL * STEP_MS);
 	ck_assert_uint_eq(traffic_told(&t, m, 1000000LL * STEP_MS, told, &begun_ms), TRAFFIC_STEPS);
 	for (unsigned i = 0; i < TRAFFIC_STEPS; i++)
 		ck_assert_uint_eq(told[i].n, 0);
@@ -102,7 +102,7 @@ END_TEST
 START_TEST(ring)
 {
 	for (int64_t i = 0; i <= 2 * TRAFFIC_STEPS; i++) {
-		traffic_look(&t, m, i * STEP_MS);
+		traffic_sample(&t, m, i * STEP_MS);
 		ended((unsigned)i, 200, 5);
 	}
 	ck_assert_uint_eq(traffic_told(&t, m, 2LL * TRAFFIC_STEPS * STEP_MS, told, &begun_ms), TRAFFIC_STEPS);

@@ -110,8 +110,8 @@ static enum cairn_status check_unfound(struct check_run *run, const struct check
 	return status;
 }
 
-static enum cairn_status check_look(struct check_run *run, const struct check_file_row *row,
-				    enum check_verdict *verdict)
+static enum cairn_status check_row_of_file(struct check_run *run, const struct check_file_row *row,
+					   enum check_verdict *verdict)
 {
 	CLEANUP(cairn_index_file_fini) struct cairn_index_file file = {0};
 	enum cairn_status status = cairn_index_file(run->cas->index, &row->hash, NULL, true, &file);
@@ -154,7 +154,7 @@ enum cairn_status check_file(struct check_run *run, const struct check_file_row 
 	const struct cairn_hash *hash = &row->hash;
 	enum check_verdict verdict = CHECK_FILE_IS_WRONG;
 	for (int i = 0; i < LOOKS && verdict != CHECK_FILE_GOOD; i++) {
-		enum cairn_status status = check_look(run, row, &verdict);
+		enum cairn_status status = check_row_of_file(run, row, &verdict);
 		if (status != CAIRN_OK)
 			return status;
 	}

@@ -123,7 +123,7 @@ static enum cairn_status proof_read_part(struct proof_run *run, struct proof_cla
 
 /* Handles the next part of a long file. Without room for a further part, the owner waits until another's file is
  * done. */
-static enum cairn_status proof_look_on(struct proof_run *run, struct proof_claim *claim, bool is_known)
+static enum cairn_status proof_read_turn(struct proof_run *run, struct proof_claim *claim, bool is_known)
 {
 	struct cas_proof_part *part = cas_proof_parts_take(run->turn->parts, &claim->due);
 	claim->is_begun = true;
@@ -145,7 +145,7 @@ static enum cairn_status proof_look_on(struct proof_run *run, struct proof_claim
 }
 
 /* @param before  the previous claim, which may be of the same file; NULL: none */
-static enum cairn_status proof_look(struct proof_run *run, struct proof_claim *claim, const struct proof_claim *before)
+static enum cairn_status proof_prove(struct proof_run *run, struct proof_claim *claim, const struct proof_claim *before)
 {
 	bool same = before && before->due.file_id == claim->due.file_id && !before->outcome.is_unread;
 	bool is_known = same || claim->due.is_known;
@@ -153,7 +153,7 @@ static enum cairn_status proof_look(struct proof_run *run, struct proof_claim *c
 		memcpy(claim->outcome.proof, same ? before->outcome.proof : claim->due.proof,
 		       sizeof(claim->outcome.proof));
 	if (claim->due.size_bytes > PROOF_TURN_BYTES)
-		return proof_look_on(run, claim, is_known);
+		return proof_read_turn(run, claim, is_known);
 	return is_known ? proof_wait(run, claim->due.size_bytes) : proof_read(run, claim);
 }
 
@@ -198,7 +198,7 @@ static enum cairn_status proof_turn(struct proof_run *run)
 	uint32_t n = 0;
 	enum cairn_status status = CAIRN_OK;
 	for (; n < run->n && bytes < PROOF_TURN_BYTES; n++) {
-		status = proof_look(run, &run->claims[n], n > 0 ? &run->claims[n - 1] : NULL);
+		status = proof_prove(run, &run->claims[n], n > 0 ? &run->claims[n - 1] : NULL);
 		if (status != CAIRN_OK || run->claims[n].is_begun)
 			break;
 		bytes += run->claims[n].due.size_bytes;

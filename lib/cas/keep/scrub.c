@@ -11,7 +11,7 @@
 struct scrub {
 	struct cairn_cas *cas;
 	struct cas_pace pace;
-	struct cairn_scrub_look *out;
+	struct cairn_scrub_result *out;
 	struct cairn_index_xorb row;
 	bool found;                   /* the row */
 	struct cairn_chunk_list list; /* owned; empty if it cannot be read or is wrong */
@@ -138,11 +138,11 @@ static enum cairn_status scrub_xorb(struct scrub *s)
 	return CAIRN_OK;
 }
 
-enum cairn_status cairn_cas_scrub_look(struct cairn_cas *cas, int64_t after_id, const struct cairn_scrub_pace *pace,
-				       struct cairn_scrub_look *out)
+enum cairn_status cairn_cas_scrub_next(struct cairn_cas *cas, int64_t after_id, const struct cairn_scrub_pace *pace,
+				       struct cairn_scrub_result *out)
 {
 	int64_t next_id;
-	*out = (struct cairn_scrub_look){0};
+	*out = (struct cairn_scrub_result){0};
 	CLEANUP(scrub_fini) struct scrub s = {.cas = cas, .pace = {pace->go_on, pace->ctx}, .out = out};
 	s.block = malloc(CAS_BLOCK_BYTES);
 	if (!s.block)

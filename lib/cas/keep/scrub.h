@@ -1,5 +1,5 @@
-/* Scrubbing: reads all stored bytes, a xorb at a time, to find damage before somebody needs the bytes. A look takes no
- * guard and changes nothing. A call of its own then mends what the look suspects. */
+/* Scrubbing: reads all stored bytes, a xorb at a time, to find damage before somebody needs the bytes. Reading takes no
+ * guard and changes nothing. A call of its own then mends what reading makes suspect. */
 #ifndef CAIRN_CAS_KEEP_SCRUB_H
 #define CAIRN_CAS_KEEP_SCRUB_H
 
@@ -7,8 +7,8 @@
 #include "index/lease.h"
 
 /** The result of looking at one xorb. Plain value. */
-struct cairn_scrub_look {
-	int64_t id; /* the number of its row, from which the next look continues */
+struct cairn_scrub_result {
+	int64_t id; /* the number of its row, from which the next call continues */
 	struct cairn_hash xorb;
 	uint64_t bytes;     /* bytes read of its copies */
 	uint32_t n_damaged; /* copies that are not what was uploaded */
@@ -36,9 +36,9 @@ struct cairn_scrub_pace {
  *         CAIRN_E_IO, CAIRN_E_DAMAGED  the index cannot be read: there is no way past this place
  *         CAIRN_E_FULL, CAIRN_E_NOMEM
  */
-CAIRN_MUST_USE enum cairn_status cairn_cas_scrub_look(struct cairn_cas *cas, int64_t after_id,
+CAIRN_MUST_USE enum cairn_status cairn_cas_scrub_next(struct cairn_cas *cas, int64_t after_id,
 						      const struct cairn_scrub_pace *pace,
-						      struct cairn_scrub_look *out);
+						      struct cairn_scrub_result *out);
 
 /* Only one of the daemons that share an index scrubs. Its progress, and what was reported of it, is then a note
  * in the index. If one process writes the index, its caller keeps them. */

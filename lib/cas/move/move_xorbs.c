@@ -46,8 +46,8 @@ static bool move_is_null(const struct cairn_index_rows *rows, uint32_t row, unsi
 }
 
 /* Finds the row of a table that has this number as its key, if any. */
-static enum cairn_status move_look(struct cairn_index_transfer *index, enum cairn_index_table table, int64_t id,
-				   struct cairn_index_rows *out, struct cairn_diag *diag)
+static enum cairn_status move_read_row(struct cairn_index_transfer *index, enum cairn_index_table table, int64_t id,
+				       struct cairn_index_rows *out, struct cairn_diag *diag)
 {
 	CLEANUP(cairn_index_rows_fini) struct cairn_index_rows key;
 	cairn_index_rows_init(&key, table);
@@ -115,11 +115,11 @@ static enum cairn_status move_add_xorb(struct move_table *w, struct move_xorbs *
 	cairn_index_rows_init(&there, CAIRN_TABLE_XORB);
 	cairn_index_rows_init(&x->list, CAIRN_TABLE_LIST);
 	cairn_index_rows_init(&x->there, CAIRN_TABLE_LIST);
-	enum cairn_status status = move_look(w->m->from, CAIRN_TABLE_LIST, id, &x->list, w->m->diag);
+	enum cairn_status status = move_read_row(w->m->from, CAIRN_TABLE_LIST, id, &x->list, w->m->diag);
 	if (status == CAIRN_OK)
-		status = move_look(w->m->to, CAIRN_TABLE_LIST, id, &x->there, w->m->diag);
+		status = move_read_row(w->m->to, CAIRN_TABLE_LIST, id, &x->there, w->m->diag);
 	if (status == CAIRN_OK)
-		status = move_look(w->m->to, CAIRN_TABLE_XORB, id, &there, w->m->diag);
+		status = move_read_row(w->m->to, CAIRN_TABLE_XORB, id, &there, w->m->diag);
 	if (status != CAIRN_OK)
 		return status;
 	cairn_index_rows_copy(&all->rows, from, i);
@@ -158,7 +158,7 @@ static enum cairn_status move_doubt(struct move_table *w, struct move_xorbs *all
 	cairn_index_rows_init(&now, CAIRN_TABLE_XORB);
 	enum cairn_status status = CAIRN_OK;
 	if (!m->is_frozen)
-		status = move_look(m->from, CAIRN_TABLE_XORB, id, &now, m->diag);
+		status = move_read_row(m->from, CAIRN_TABLE_XORB, id, &now, m->diag);
 	struct cairn_copy copy = now.n == 1 ? move_copy(&now, 0) : (struct cairn_copy){0};
 	*gone = !m->is_frozen && (now.n == 0 || !cairn_index_rows_equal(&now, 0, &all->rows, i) ||
 				  !cairn_copy_equal(&copy, &object->copy));

@@ -7,7 +7,7 @@
 #include "cas/list_cache.h"
 #include "cas/object/mend.h"
 #include "cas/put/put_work.h"
-#include "cas/put/shard_look.h"
+#include "cas/put/shard_lookup.h"
 #include "shard/reader.h"
 #include "store/spool.h"
 
@@ -23,7 +23,7 @@ struct cairn_shard_upload {
 	struct cairn_use use;
 	const uint8_t *bytes; /* of the spool */
 	size_t len;
-	struct cas_shard_look look; /* made before verification: is the shard known, and which xorbs exist? */
+	struct cas_shard_lookup lookup; /* made before verification: is the shard known, and which xorbs exist? */
 	struct cairn_verify_summary summary;
 	struct cairn_list_cache lists;     /* of xorbs that only terms name */
 	struct cairn_list_cache described; /* the list of the last xorb that the shard describes */
@@ -88,7 +88,7 @@ void cairn_shard_upload_free(struct cairn_shard_upload *u)
 	cairn_spool_free(u->spool);
 	cairn_list_cache_fini(&u->lists);
 	cairn_list_cache_fini(&u->described);
-	cas_shard_look_fini(&u->look);
+	cas_shard_lookup_fini(&u->lookup);
 	cairn_verified_fini(&u->verified);
 	cairn_use_end(&u->use);
 	free(u);
@@ -104,7 +104,7 @@ static enum cairn_status shard_upload_find_xorb(struct cairn_shard_upload *u, co
 	bool stored;
 	if (u->cas->options.xorbs_external)
 		return cairn_index_xorb_and_list(u->cas->index, xorb, row, list);
-	enum cairn_status status = cas_xorb_look(u->cas, xorb, row, list, &stored, NULL);
+	enum cairn_status status = cas_look_up_xorb(u->cas, xorb, row, list, &stored, NULL);
 	if (status == CAIRN_OK && !stored && row->id != 0) {
 		cairn_chunk_list_fini(list); /* it may come back in another layout */
 		status = cairn_cas_mend(u->cas, xorb, NULL);
@@ -118,7 +118,7 @@ static enum cairn_status shard_upload_find_xorb(struct cairn_shard_upload *u, co
 static const struct cairn_chunk_list *shard_upload_places(struct cairn_shard_upload *u, const struct cairn_hash *xorb,
 							  bool described, int64_t *id)
 {
-	const struct cairn_index_seen_xorb *found = described ? cas_shard_look_find(&u->look, xorb) : NULL;
+	const struct cairn_index_seen_xorb *found = described ? cas_shard_lookup_find(&u->lookup, xorb) : NULL;
 	if (!found)
 		return NULL;
 	u->n_list_chunks += found->places.n;
@@ -128,9 +128,9 @@ static const struct cairn_chunk_list *shard_upload_places(struct cairn_shard_upl
 
 static void shard_upload_compare(struct cairn_shard_upload *u, const struct cairn_hash *xorb, int64_t id)
 {
-	const struct cairn_index_seen_xorb *found = cas_shard_look_find(&u->look, xorb);
+	const struct cairn_index_seen_xorb *found = cas_shard_lookup_find(&u->lookup, xorb);
 	if (!found || found->id != id)
-		u->look.asked.seen.plain = false;
+		u->lookup.asked.seen.plain = false;
 }
 
 /* The verifier's resolver. */
@@ -179,12 +179,12 @@ enum cairn_status cairn_shard_upload_verify(struct cairn_shard_upload *u,
 	if (status != CAIRN_OK)
 		return status;
 	cairn_crash_point(CAIRN_CRASH_SHARD_SPOOLED);
-	cairn_hash_body(&u->look.asked.body, u->bytes, u->len);
-	u->look.asked.scope = u->scope;
-	u->look.asked.owner = u->owner;
+	cairn_hash_body(&u->lookup.asked.body, u->bytes, u->len);
+	u->lookup.asked.scope = u->scope;
+	u->lookup.asked.owner = u->owner;
 	bool names = cairn_index_is_remote(u->cas->index) && !o->xorbs_external;
-	status = cas_shard_look(u->cas->index, &u->look, names, u->bytes, u->len);
-	if (status != CAIRN_OK || u->look.asked.known)
+	status = cas_look_up_shard(u->cas->index, &u->lookup, names, u->bytes, u->len);
+	if (status != CAIRN_OK || u->lookup.asked.known)
 		return status;
 
 	struct cairn_verify_options options = {
@@ -205,7 +205,7 @@ enum cairn_status cairn_shard_upload_verify(struct cairn_shard_upload *u,
 		atomic_fetch_add(&u->cas->chunks_verified, u->summary.n_chunks);
 	cairn_list_cache_fini(&u->lists);
 	cairn_list_cache_fini(&u->described);
-	cas_shard_look_fini(&u->look);
+	cas_shard_lookup_fini(&u->lookup);
 	if (status == CAIRN_OK)
 		status = shard_upload_drop_body(u, diag);
 	cairn_crash_point(CAIRN_CRASH_SHARD_VERIFIED);
@@ -240,21 +240,21 @@ enum cairn_status cairn_shard_upload_commit(struct cairn_shard_upload *u,
 {
 	u->done = done;
 	u->done_ctx = ctx;
-	if (u->look.asked.known) {
+	if (u->lookup.asked.known) {
 		u->confirm = (struct cairn_index_confirm_shard){
 			.write.done = done ? shard_upload_confirmed : NULL,
-			.body = u->look.asked.body,
+			.body = u->lookup.asked.body,
 			.scope = u->scope,
 			.owner = u->owner,
-			.registered = u->look.asked.registered,
+			.registered = u->lookup.asked.registered,
 		};
 		return cairn_index_confirm_shard(u->cas->index, &u->confirm);
 	}
 	u->put = (struct cairn_index_put_shard){
 		.write.done = done ? shard_upload_written : NULL,
-		.body = u->look.asked.body,
+		.body = u->lookup.asked.body,
 		.records_bytes = u->verified.bytes,
-		.seen = u->look.asked.seen,
+		.seen = u->lookup.asked.seen,
 		.scope = u->scope,
 		.owner = u->owner,
 		.shard = &u->verified.shard,
@@ -264,5 +264,5 @@ enum cairn_status cairn_shard_upload_commit(struct cairn_shard_upload *u,
 
 const struct cairn_diag *cairn_shard_upload_diag(const struct cairn_shard_upload *u)
 {
-	return u->look.asked.known ? &u->confirm.write.diag : &u->put.write.diag;
+	return u->lookup.asked.known ? &u->confirm.write.diag : &u->put.write.diag;
 }

@@ -15,9 +15,9 @@ CAIRN_MUST_USE enum cairn_status cas_put_write(struct cairn_cas *cas, struct cai
  * @param[in,out] list  as for cairn_index_xorb_and_list(); NULL: not wanted
  * @return CAIRN_OK with *stored set; as index and store (cas.h), CAIRN_E_BUSY of the index with diag
  */
-CAIRN_MUST_USE enum cairn_status cas_xorb_look(struct cairn_cas *cas, const struct cairn_hash *hash,
-					       struct cairn_index_xorb *row, struct cairn_chunk_list *list,
-					       bool *stored, struct cairn_diag *diag);
+CAIRN_MUST_USE enum cairn_status cas_look_up_xorb(struct cairn_cas *cas, const struct cairn_hash *hash,
+						  struct cairn_index_xorb *row, struct cairn_chunk_list *list,
+						  bool *stored, struct cairn_diag *diag);
 
 /**
  * Makes an upload of a xorb that this process made and wrote. Continue with cairn_xorb_upload_store().

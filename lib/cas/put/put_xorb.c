@@ -29,8 +29,8 @@ struct cairn_xorb_upload {
 	void *done_ctx;
 };
 
-enum cairn_status cas_xorb_look(struct cairn_cas *cas, const struct cairn_hash *hash, struct cairn_index_xorb *row,
-				struct cairn_chunk_list *list, bool *stored, struct cairn_diag *diag)
+enum cairn_status cas_look_up_xorb(struct cairn_cas *cas, const struct cairn_hash *hash, struct cairn_index_xorb *row,
+				   struct cairn_chunk_list *list, bool *stored, struct cairn_diag *diag)
 {
 	*row = (struct cairn_index_xorb){0};
 	*stored = false;
@@ -48,7 +48,7 @@ enum cairn_status cairn_cas_xorb(struct cairn_cas *cas, const struct cairn_hash 
 {
 	struct cairn_index_xorb row;
 	bool stored;
-	enum cairn_status status = cas_xorb_look(cas, hash, &row, NULL, &stored, NULL);
+	enum cairn_status status = cas_look_up_xorb(cas, hash, &row, NULL, &stored, NULL);
 	*stored_bytes = row.stored_bytes;
 	if (status != CAIRN_OK)
 		return status;
@@ -213,7 +213,7 @@ static enum cairn_status xorb_upload_store(struct cairn_xorb_upload *u, struct c
 	struct cairn_index_xorb row;
 	enum cairn_status status = xorb_upload_await_rows(u, diag);
 	if (status == CAIRN_OK)
-		status = cas_xorb_look(u->cas, &u->hash, &row, NULL, &u->known, diag);
+		status = cas_look_up_xorb(u->cas, &u->hash, &row, NULL, &u->known, diag);
 	/* If somebody changed the object in its bucket, these bytes can replace it. */
 	if (status == CAIRN_OK && u->known)
 		status = cairn_store_unchanged(u->cas->store, &u->hash, &row.copy, row.stored_bytes, &u->known);

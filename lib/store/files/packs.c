@@ -148,7 +148,7 @@ static enum cairn_status packs_read(struct store_packs *p, struct store_pack **l
 	for (size_t i = 0; i < names.n && status == CAIRN_OK && *n < PACKS_LISTED_MAX; i++) {
 		const char *name = names.items[i];
 		struct stat st;
-		status = cairn_folder_look(p->dir_fd, name, &st);
+		status = cairn_folder_stat(p->dir_fd, name, &st);
 		if (status == CAIRN_E_NOT_FOUND || (status == CAIRN_OK && !S_ISREG(st.st_mode))) {
 			status = CAIRN_OK;
 			continue;
@@ -259,9 +259,9 @@ static void packs_take_reference(struct store_pack **out, struct store_pack *pac
 
 /* @param[out] failed  with CAIRN_E_IO: a reference to the first unreadable pack; else NULL
  * @return CAIRN_OK; CAIRN_E_NOT_FOUND; CAIRN_E_IO: not found, but not all packs could be read */
-static enum cairn_status packs_look(struct store_packs *p, const struct cairn_hash *hash,
-				    struct store_packs_which which, struct store_packed *out,
-				    struct store_pack **failed)
+static enum cairn_status packs_find_in_index(struct store_packs *p, const struct cairn_hash *hash,
+					     struct store_packs_which which, struct store_packed *out,
+					     struct store_pack **failed)
 {
 	pthread_rwlock_rdlock(&p->lock);
 	for (size_t i = 0; i < p->n && !out->pack; i++) {
@@ -298,7 +298,7 @@ enum cairn_status store_packs_find(struct store_packs *p, const struct cairn_has
 	*out = (struct store_packed){0};
 	for (int try = 0; try < 2; try++) {
 		CLEANUP(pack_unrefp) struct store_pack *failed = NULL;
-		status = packs_look(p, hash, which, out, &failed);
+		status = packs_find_in_index(p, hash, which, out, &failed);
 		if (status == CAIRN_OK && pack_is_there(p, out->pack))
 			return CAIRN_OK;
 		store_packs_release(out);
@@ -402,7 +402,8 @@ static bool packs_is_first(struct store_packs *p, const struct store_pack *pack,
 {
 	CLEANUP(store_packs_release) struct store_packed first = {0};
 	CLEANUP(pack_unrefp) struct store_pack *failed = NULL;
-	return packs_look(p, hash, (struct store_packs_which){0}, &first, &failed) == CAIRN_OK && first.pack == pack;
+	return packs_find_in_index(p, hash, (struct store_packs_which){0}, &first, &failed) == CAIRN_OK &&
+	       first.pack == pack;
 }
 
 /* References to all packs, so that slow work needs no lock. */

@@ -65,7 +65,7 @@ enum cairn_status cairn_data_dir_store_reach(const char *store, const char *cred
 /* --- would it be opened? ------------------------------------------------------------------------------------------ */
 
 /* Checks that a missing folder could be created in its parent. */
-static enum cairn_status data_dir_look_around(const char *path, bool as_root, struct cairn_diag *diag)
+static enum cairn_status data_dir_check_parent(const char *path, bool as_root, struct cairn_diag *diag)
 {
 	char parent[DATA_DIR_PATH_BYTES];
 	struct stat st;
@@ -88,7 +88,7 @@ static enum cairn_status data_dir_look_around(const char *path, bool as_root, st
 				       "cannot make the data folder %s: %s", path, strerror(error));
 }
 
-static enum cairn_status data_dir_look_at_lock(const char *path, bool *in_use, struct cairn_diag *diag)
+static enum cairn_status data_dir_inspect_lock(const char *path, bool *in_use, struct cairn_diag *diag)
 {
 	char lock[DATA_DIR_PATH_BYTES];
 	enum cairn_status status = data_dir_name(lock, path, "lock", diag);
@@ -104,7 +104,7 @@ static enum cairn_status data_dir_look_at_lock(const char *path, bool *in_use, s
 	return status;
 }
 
-static enum cairn_status data_dir_look_at_secret(const char *path, const char *given, struct cairn_diag *diag)
+static enum cairn_status data_dir_inspect_secret(const char *path, const char *given, struct cairn_diag *diag)
 {
 	char own[DATA_DIR_PATH_BYTES];
 	struct cairn_secret secret;
@@ -116,14 +116,14 @@ static enum cairn_status data_dir_look_at_secret(const char *path, const char *g
 	return status;
 }
 
-enum cairn_status cairn_data_dir_look(const char *path, const char *secret_file, const char *index, bool as_root,
-				      struct cairn_data_dir_sight *out, struct cairn_diag *diag)
+enum cairn_status cairn_data_dir_inspect(const char *path, const char *secret_file, const char *index, bool as_root,
+					 struct cairn_data_dir_sight *out, struct cairn_diag *diag)
 {
 	struct stat st;
 	*out = (struct cairn_data_dir_sight){.exists = cairn_sys_stat(path, &st) == 0};
 	if (!out->exists && errno == ENOENT) {
-		enum cairn_status status = data_dir_look_around(path, as_root, diag);
-		return status == CAIRN_OK && secret_file ? data_dir_look_at_secret(path, secret_file, diag) : status;
+		enum cairn_status status = data_dir_check_parent(path, as_root, diag);
+		return status == CAIRN_OK && secret_file ? data_dir_inspect_secret(path, secret_file, diag) : status;
 	}
 	int error = !out->exists || cairn_sys_access(path, R_OK | W_OK | X_OK) != 0 ? errno
 		    : S_ISDIR(st.st_mode)                                           ? 0
@@ -133,10 +133,10 @@ enum cairn_status cairn_data_dir_look(const char *path, const char *secret_file,
 				  "cannot use the data folder %s: %s", path, strerror(error));
 	enum cairn_status status = data_dir_refuse_half_restored(path, diag);
 	if (status == CAIRN_OK)
-		status = data_dir_look_at_lock(path, &out->in_use, diag);
+		status = data_dir_inspect_lock(path, &out->in_use, diag);
 	if (status == CAIRN_OK)
-		status = data_dir_look_at_secret(path, secret_file, diag);
-	return status == CAIRN_OK ? data_dir_look_inside(path, index, out, diag) : status;
+		status = data_dir_inspect_secret(path, secret_file, diag);
+	return status == CAIRN_OK ? data_dir_inspect_inside(path, index, out, diag) : status;
 }
 
 bool cairn_data_dir_has(const char *dir, const char *path)

@@ -1,26 +1,26 @@
 /* Asks the index at once about a shard and the xorbs and files that it names, before the shard is verified. A remote
  * index would otherwise be asked xorb by xorb. */
-#ifndef CAIRN_CAS_PUT_SHARD_LOOK_H
-#define CAIRN_CAS_PUT_SHARD_LOOK_H
+#ifndef CAIRN_CAS_PUT_SHARD_LOOKUP_H
+#define CAIRN_CAS_PUT_SHARD_LOOKUP_H
 
 #include "index/index.h"
 
 /** Zeroed, except for the body, scope and owner of asked. Owned by one thread. */
-struct cas_shard_look {
+struct cas_shard_lookup {
 	struct cairn_index_look asked;
 	struct cairn_hash *names; /* owned: the xorbs, then the files */
 };
 
 /** @param names  ask also for what the shard (bytes, as received) names. The verifier deals with malformed parts
  *  @return as cairn_index_look_at_shard(); CAIRN_E_NOMEM */
-CAIRN_MUST_USE enum cairn_status cas_shard_look(struct cairn_index *ix, struct cas_shard_look *look, bool names,
-						const uint8_t *bytes, size_t len);
+CAIRN_MUST_USE enum cairn_status cas_look_up_shard(struct cairn_index *ix, struct cas_shard_lookup *lookup, bool names,
+						   const uint8_t *bytes, size_t len);
 
 /** Finds a xorb in the answer. @return borrowed; NULL: it was not asked for, or needs a lookup of its own */
-const struct cairn_index_seen_xorb *cas_shard_look_find(const struct cas_shard_look *look,
-							const struct cairn_hash *xorb);
+const struct cairn_index_seen_xorb *cas_shard_lookup_find(const struct cas_shard_lookup *lookup,
+							  const struct cairn_hash *xorb);
 
 /** For CLEANUP(). */
-void cas_shard_look_fini(struct cas_shard_look *look);
+void cas_shard_lookup_fini(struct cas_shard_lookup *lookup);
 
 #endif

@@ -1,6 +1,6 @@
 /* Looking at a shard before verifying it: which xorbs and files are asked for. The index of these tests leaves xorbs
  * to be asked one by one, so nothing is found. For a server's results see tests/contract/postgres_look_contract.c. */
-#include "cas/put/shard_look.h"
+#include "cas/put/shard_lookup.h"
 #include "support/index_fixture.h"
 #include "support/made.h"
 #include "support/tempdir.h"
@@ -14,7 +14,7 @@ static struct tempdir folder;
 static struct cairn_index *ix;
 static struct cairn_shard_writer w;
 static struct made_xorb x[4];
-static struct cas_shard_look look;
+static struct cas_shard_lookup lookup;
 
 static void set_up(void)
 {
@@ -23,12 +23,12 @@ static void set_up(void)
 	cairn_shard_writer_init(&w, 64 * 1024 * 1024);
 	for (unsigned i = 0; i < 4; i++)
 		made_xorb_init(&x[i], i + 1, 10, 1000);
-	look = (struct cas_shard_look){.asked = {.scope = "", .owner = ""}};
+	lookup = (struct cas_shard_lookup){.asked = {.scope = "", .owner = ""}};
 }
 
 static void tear_down(void)
 {
-	cas_shard_look_fini(&look);
+	cas_shard_lookup_fini(&lookup);
 	for (unsigned i = 0; i < 4; i++)
 		made_xorb_fini(&x[i]);
 	cairn_shard_writer_fini(&w);
@@ -38,21 +38,21 @@ static void tear_down(void)
 
 static void look_at(size_t bytes_fewer)
 {
-	ck_assert_int_eq(cas_shard_look(ix, &look, true, w.buf.bytes, w.buf.len - bytes_fewer), CAIRN_OK);
-	ck_assert(!look.asked.known && !look.asked.seen.plain);
+	ck_assert_int_eq(cas_look_up_shard(ix, &lookup, true, w.buf.bytes, w.buf.len - bytes_fewer), CAIRN_OK);
+	ck_assert(!lookup.asked.known && !lookup.asked.seen.plain);
 }
 
 static void assert_nothing_is_named(void)
 {
-	ck_assert_uint_eq(look.asked.n_xorbs, 0);
-	ck_assert_uint_eq(look.asked.n_described, 0);
-	ck_assert_uint_eq(look.asked.n_files, 0);
-	ck_assert_ptr_null(cas_shard_look_find(&look, &x[0].hash));
+	ck_assert_uint_eq(lookup.asked.n_xorbs, 0);
+	ck_assert_uint_eq(lookup.asked.n_described, 0);
+	ck_assert_uint_eq(lookup.asked.n_files, 0);
+	ck_assert_ptr_null(cas_shard_lookup_find(&lookup, &x[0].hash));
 }
 
 static bool is_asked(const struct made_xorb *xorb, uint32_t place)
 {
-	return cairn_hash_equal(&look.asked.xorbs[place], &xorb->hash);
+	return cairn_hash_equal(&lookup.asked.xorbs[place], &xorb->hash);
 }
 
 /* Described xorbs come first, in their order. Each xorb that only terms name follows once. */
@@ -65,18 +65,18 @@ START_TEST(test_what_is_named)
 	made_write_xorb(&w, &x[0]);
 	ck_assert_int_eq(cairn_shard_writer_end(&w), CAIRN_OK);
 	look_at(0);
-	ck_assert_uint_eq(look.asked.n_xorbs, 4);
-	ck_assert_uint_eq(look.asked.n_described, 2);
+	ck_assert_uint_eq(lookup.asked.n_xorbs, 4);
+	ck_assert_uint_eq(lookup.asked.n_described, 2);
 	ck_assert(is_asked(&x[1], 0) && is_asked(&x[0], 1) && is_asked(&x[2], 2) && is_asked(&x[3], 3));
-	ck_assert_uint_eq(look.asked.n_files, 2);
+	ck_assert_uint_eq(lookup.asked.n_files, 2);
 	struct cairn_hash files[] = {made_file_hash(first, 3), made_file_hash(second, 1)};
-	ck_assert(cairn_hash_equal(&look.asked.files[0], &files[0]));
-	ck_assert(cairn_hash_equal(&look.asked.files[1], &files[1]));
+	ck_assert(cairn_hash_equal(&lookup.asked.files[0], &files[0]));
+	ck_assert(cairn_hash_equal(&lookup.asked.files[1], &files[1]));
 	/* Only found xorbs are returned. */
-	ck_assert_ptr_null(cas_shard_look_find(&look, &x[0].hash));
-	look.asked.found[1].id = 7;
-	ck_assert_ptr_eq(cas_shard_look_find(&look, &x[0].hash), &look.asked.found[1]);
-	ck_assert_ptr_null(cas_shard_look_find(&look, &x[1].hash));
+	ck_assert_ptr_null(cas_shard_lookup_find(&lookup, &x[0].hash));
+	lookup.asked.found[1].id = 7;
+	ck_assert_ptr_eq(cas_shard_lookup_find(&lookup, &x[0].hash), &lookup.asked.found[1]);
+	ck_assert_ptr_null(cas_shard_lookup_find(&lookup, &x[1].hash));
 }
 END_TEST
 
@@ -94,8 +94,8 @@ START_TEST(test_what_is_described_again)
 		assert_nothing_is_named();
 		return;
 	}
-	ck_assert_uint_eq(look.asked.n_xorbs, 2);
-	ck_assert_uint_eq(look.asked.n_described, 2);
+	ck_assert_uint_eq(lookup.asked.n_xorbs, 2);
+	ck_assert_uint_eq(lookup.asked.n_described, 2);
 	ck_assert(is_asked(&x[0], 0) && is_asked(&x[1], 1));
 }
 END_TEST
@@ -135,8 +135,8 @@ START_TEST(test_what_is_large)
 		assert_nothing_is_named();
 		return;
 	}
-	ck_assert_uint_eq(look.asked.n_xorbs, n_xorbs);
-	ck_assert_uint_eq(look.asked.n_files, n_files);
+	ck_assert_uint_eq(lookup.asked.n_xorbs, n_xorbs);
+	ck_assert_uint_eq(lookup.asked.n_files, n_files);
 }
 END_TEST
 
@@ -158,7 +158,7 @@ START_TEST(test_too_many_outside)
 	if (_i == 1)
 		assert_nothing_is_named();
 	else
-		ck_assert_uint_eq(look.asked.n_xorbs, XORBS);
+		ck_assert_uint_eq(lookup.asked.n_xorbs, XORBS);
 	for (uint32_t i = 0; i < XORBS; i++)
 		made_xorb_fini(&many[i]);
 }
@@ -166,16 +166,16 @@ END_TEST
 
 START_TEST(test_without_names)
 {
-	ck_assert_int_eq(cas_shard_look(ix, &look, false, NULL, 0), CAIRN_OK);
-	ck_assert(!look.asked.known && !look.asked.seen.plain);
-	ck_assert_ptr_null(cas_shard_look_find(&look, &x[0].hash));
+	ck_assert_int_eq(cas_look_up_shard(ix, &lookup, false, NULL, 0), CAIRN_OK);
+	ck_assert(!lookup.asked.known && !lookup.asked.seen.plain);
+	ck_assert_ptr_null(cas_shard_lookup_find(&lookup, &x[0].hash));
 }
 END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("shard_look");
-	TCase *t = tcase_create("shard_look");
+	Suite *suite = suite_create("shard_lookup");
+	TCase *t = tcase_create("shard_lookup");
 	tcase_add_checked_fixture(t, set_up, tear_down);
 	tcase_add_test(t, test_what_is_named);
 	tcase_add_loop_test(t, test_what_is_described_again, 0, 2);
