@@ -89,19 +89,19 @@ struct backup_watch {
 	struct progress bar;
 	const char *data_dir;
 	int64_t started_unix_s;
-	int64_t told_ms; /* time of the last report to the daemon; 0: never */
+	int64_t reported_ms; /* time of the last report to the daemon; 0: never */
 };
 
 /* Reports progress to the daemon. If that fails, the backup continues; its final message reports the failure. */
-static void backup_tell_daemon(struct backup_watch *w, const struct cairn_backup_report *so_far)
+static void backup_report_to_daemon(struct backup_watch *w, const struct cairn_backup_report *so_far)
 {
 	int64_t now_ms = cairn_clock_mono_ms(), seen = cairn_clock_unix_s();
 	int64_t done = (int64_t)so_far->object_bytes, total = (int64_t)so_far->total_bytes;
 	const struct cairn_note_field fields[] = {
 		{"started", &w->started_unix_s}, {"seen", &seen}, {"done", &done}, {"total", &total}};
-	if (w->told_ms != 0 && now_ms - w->told_ms < BACKUP_WORD_MS)
+	if (w->reported_ms != 0 && now_ms - w->reported_ms < BACKUP_WORD_MS)
 		return;
-	w->told_ms = now_ms;
+	w->reported_ms = now_ms;
 	(void)!cairn_note_write(w->data_dir, CAIRN_BACKUP_RUN_NOTE, fields, 4);
 }
 
@@ -110,7 +110,7 @@ static bool backup_progress(void *ctx, const struct cairn_backup_report *so_far)
 	struct backup_watch *w = ctx;
 	w->bar.total_bytes = so_far->total_bytes;
 	progress_draw(&w->bar, so_far->object_bytes, so_far->file_bytes);
-	backup_tell_daemon(w, so_far);
+	backup_report_to_daemon(w, so_far);
 	return true;
 }
 

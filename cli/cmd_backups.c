@@ -142,29 +142,29 @@ static bool backups_progress(void *ctx, const struct cairn_backup_verify_report 
 
 static int backups_verify(struct backups *b, struct cairn_backup_set *set, bool json, bool quiet)
 {
-	struct cairn_backup_verify_report told;
+	struct cairn_backup_verify_report report;
 	struct cairn_diag diag = {0};
 	backups_begin(b, json, "bad");
 	progress_init(&b->progress, !quiet, 0, "read");
-	enum cairn_status status = cairn_backup_verify(set, backups_bad, backups_progress, b, &told, &diag);
+	enum cairn_status status = cairn_backup_verify(set, backups_bad, backups_progress, b, &report, &diag);
 	progress_clear(&b->progress);
-	if (status == CAIRN_OK && told.n_moments == 0)
+	if (status == CAIRN_OK && report.n_moments == 0)
 		status = cairn_fail(&diag, CAIRN_E_NOT_FOUND, "restore.moment", CAIRN_NO_OFFSET,
 				    "it has archives and no moment, so nothing can be restored from it: run cairn "
 				    "backup --incremental");
 	if (json) {
 		cairn_json_close(&b->report.json);
-		cairn_json_put_u64(&b->report.json, "archives", told.n_archives);
-		cairn_json_put_u64(&b->report.json, "moments", told.n_moments);
-		cairn_json_put_u64(&b->report.json, "repairable_bytes", told.n_wrong);
+		cairn_json_put_u64(&b->report.json, "archives", report.n_archives);
+		cairn_json_put_u64(&b->report.json, "moments", report.n_moments);
+		cairn_json_put_u64(&b->report.json, "repairable_bytes", report.n_wrong);
 	} else if (status == CAIRN_OK) {
-		cli_line("%s: %" PRIu64 " archives, %" PRIu64 " moments; %" PRIu64 " bad", set->folder, told.n_archives,
-			 told.n_moments, told.n_bad);
-		if (told.n_wrong > 0)
+		cli_line("%s: %" PRIu64 " archives, %" PRIu64 " moments; %" PRIu64 " bad", set->folder,
+			 report.n_archives, report.n_moments, report.n_bad);
+		if (report.n_wrong > 0)
 			cli_line("%" PRIu64 " wrong bytes can be put right by parity: run cairn fold repair",
-				 told.n_wrong);
+				 report.n_wrong);
 	}
-	return backups_end(b, set->folder, status, &diag, told.n_bad > 0 ? CLI_EXIT_DATA : CLI_EXIT_OK);
+	return backups_end(b, set->folder, status, &diag, report.n_bad > 0 ? CLI_EXIT_DATA : CLI_EXIT_OK);
 }
 
 /* --- prune -------------------------------------------------------------------------------------------------------- */
@@ -184,48 +184,48 @@ static bool backups_rewriting(void *ctx, uint64_t done_bytes, uint64_t total_byt
 	return true;
 }
 
-static void backups_pruned_json(struct backups *b, const struct cairn_backup_prune_report *told)
+static void backups_pruned_json(struct backups *b, const struct cairn_backup_prune_report *report)
 {
 	cairn_json_close(&b->report.json);
-	cairn_json_put_u64(&b->report.json, "moments_kept", told->n_kept);
-	cairn_json_put_u64(&b->report.json, "moments_removed", told->n_dropped);
-	cairn_json_put_u64(&b->report.json, "archives_removed", told->n_archives_dropped);
-	cairn_json_put_u64(&b->report.json, "archives_rewritten", told->n_archives_rewritten);
-	cairn_json_put_u64(&b->report.json, "freed_bytes", told->freed_bytes);
-	cairn_json_put_u64(&b->report.json, "left_bytes", told->left_bytes);
-	cairn_json_put_u64(&b->report.json, "unused_bytes", told->unused_bytes);
+	cairn_json_put_u64(&b->report.json, "moments_kept", report->n_kept);
+	cairn_json_put_u64(&b->report.json, "moments_removed", report->n_dropped);
+	cairn_json_put_u64(&b->report.json, "archives_removed", report->n_archives_dropped);
+	cairn_json_put_u64(&b->report.json, "archives_rewritten", report->n_archives_rewritten);
+	cairn_json_put_u64(&b->report.json, "freed_bytes", report->freed_bytes);
+	cairn_json_put_u64(&b->report.json, "left_bytes", report->left_bytes);
+	cairn_json_put_u64(&b->report.json, "unused_bytes", report->unused_bytes);
 	cairn_json_put_bool(&b->report.json, "dry_run", b->prune.dry_run);
 }
 
-static void backups_pruned(const struct backups *b, const char *folder, const struct cairn_backup_prune_report *told)
+static void backups_pruned(const struct backups *b, const char *folder, const struct cairn_backup_prune_report *report)
 {
 	char freed[REPORT_SIZE_BYTES], left[REPORT_SIZE_BYTES], unused[REPORT_SIZE_BYTES];
 	bool dry = b->prune.dry_run;
 	const char *removed = dry ? "to remove" : "removed";
 	cli_line("%s: moments: %" PRIu64 " kept, %" PRIu64 " %s; archives of objects: %" PRIu64 " %s, %" PRIu64
 		 " %s; %s%s %s",
-		 folder, told->n_kept, told->n_dropped, removed, told->n_archives_dropped, removed,
-		 told->n_archives_rewritten, dry ? "to rewrite" : "rewritten", dry ? "about " : "",
-		 report_size(freed, told->freed_bytes), dry ? "to free" : "freed");
-	cli_line("%s left, with %s of objects that nobody needs", report_size(left, told->left_bytes),
-		 report_size(unused, told->unused_bytes));
+		 folder, report->n_kept, report->n_dropped, removed, report->n_archives_dropped, removed,
+		 report->n_archives_rewritten, dry ? "to rewrite" : "rewritten", dry ? "about " : "",
+		 report_size(freed, report->freed_bytes), dry ? "to free" : "freed");
+	cli_line("%s left, with %s of objects that nobody needs", report_size(left, report->left_bytes),
+		 report_size(unused, report->unused_bytes));
 }
 
 static int backups_prune(struct backups *b, struct cairn_backup_set *set, bool json, bool quiet)
 {
-	struct cairn_backup_prune_report told;
+	struct cairn_backup_prune_report report;
 	struct cairn_diag diag = {0};
 	b->prune.visit = backups_fate;
 	b->prune.progress = backups_rewriting;
 	b->prune.ctx = b;
 	backups_begin(b, json, "archives");
 	progress_init(&b->progress, !quiet, 0, "rewritten");
-	enum cairn_status status = cairn_backup_prune(set, &b->prune, &told, &diag);
+	enum cairn_status status = cairn_backup_prune(set, &b->prune, &report, &diag);
 	progress_clear(&b->progress);
 	if (json)
-		backups_pruned_json(b, &told);
+		backups_pruned_json(b, &report);
 	else if (status == CAIRN_OK)
-		backups_pruned(b, set->folder, &told);
+		backups_pruned(b, set->folder, &report);
 	return backups_end(b, set->folder, status, &diag, CLI_EXIT_OK);
 }
 

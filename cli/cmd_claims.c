@@ -23,19 +23,19 @@ static const char CLAIMS_HELP[] = "Usage: cairn claims [OPTION]...\n"
 static bool claims_print(struct report *r, const struct cairn_json *row)
 {
 	static const char *const NAMES[] = {"file", "said", "sha256", "repo"};
-	const char *told[sizeof(NAMES) / sizeof(NAMES[0])];
+	const char *texts[sizeof(NAMES) / sizeof(NAMES[0])];
 	for (size_t i = 0; i < sizeof(NAMES) / sizeof(NAMES[0]); i++) {
-		told[i] = cairn_json_text_of(row, NAMES[i]);
-		if (!told[i])
+		texts[i] = cairn_json_text_of(row, NAMES[i]);
+		if (!texts[i])
 			return false;
 	}
 	if (!r->is_json) {
-		cli_line("%s %s %s %s", told[0], told[1], told[2], *told[3] ? told[3] : "-");
+		cli_line("%s %s %s %s", texts[0], texts[1], texts[2], *texts[3] ? texts[3] : "-");
 		return true;
 	}
 	cairn_json_open_object(&r->json, NULL);
 	for (size_t i = 0; i < sizeof(NAMES) / sizeof(NAMES[0]); i++)
-		cairn_json_put_text(&r->json, NAMES[i], told[i]);
+		cairn_json_put_text(&r->json, NAMES[i], texts[i]);
 	cairn_json_close(&r->json);
 	return true;
 }

@@ -35,10 +35,10 @@ static void ls_print_text(const struct cairn_json *row, const char *hash, uint64
 	const char *repo = cairn_json_text_of(row, "repo");
 	char when[ADMIN_TIME_BYTES];
 	uint64_t at = 0;
-	bool told = admin_number(row, "at", &at);
+	bool has_time = admin_number(row, "at", &at);
 	bool lost = false;
 	(void)cairn_json_bool_of(row, "lost", &lost);
-	cli_line("%s %" PRIu64 " %s %s %s%s", hash, size, told ? admin_time(when, (int64_t)at) : "-",
+	cli_line("%s %" PRIu64 " %s %s %s%s", hash, size, has_time ? admin_time(when, (int64_t)at) : "-",
 		 sha256 ? sha256 : "-", repo && *repo ? repo : "-", lost ? " lost" : "");
 }
 

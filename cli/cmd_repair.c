@@ -140,7 +140,7 @@ static enum cairn_status repair_is_sound(const struct cairn_hash *xorb, const ui
 	return status == CAIRN_OK ? cairn_xorb_verifier_end(v, xorb, summary, NULL) : status;
 }
 
-static void repair_tell(struct repair *r, const struct cairn_hash *xorb)
+static void repair_report(struct repair *r, const struct cairn_hash *xorb)
 {
 	char text[CAIRN_HASH_TEXT_BYTES];
 	cairn_hash_text(text, xorb);
@@ -176,7 +176,7 @@ static enum cairn_status repair_take(void *ctx, const struct cairn_hash *xorb, c
 	r->n_back++;
 	r->sent_bytes += len;
 	r->done_bytes += summary.unpacked_bytes;
-	repair_tell(r, xorb);
+	repair_report(r, xorb);
 	progress_draw(&r->progress, r->done_bytes, r->sent_bytes);
 	return CAIRN_OK;
 }

@@ -106,11 +106,11 @@ struct app {
 	struct rest rest;                   /* housekeeping's; waking it makes housekeeping look for work at once */
 	_Atomic uint64_t telemetry_trimmed; /* messages, since the start */
 	struct sandbox_report sandbox;
-	struct tls *tls;         /* NULL: HTTP */
-	atomic_bool stopping;    /* long work is to end early */
-	bool told_of_checkpoint; /* the sweeper's: it has logged that a checkpoint of the index failed */
-	bool told_of_writes;     /* the sweeper's: it has logged that the index cannot be written, or is damaged */
-	atomic_bool drained;     /* work for requests is to end, too: their time is over */
+	struct tls *tls;        /* NULL: HTTP */
+	atomic_bool stopping;   /* long work is to end early */
+	bool logged_checkpoint; /* the sweeper's: it has logged that a checkpoint of the index failed */
+	bool logged_writes;     /* the sweeper's: it has logged that the index cannot be written, or is damaged */
+	atomic_bool drained;    /* work for requests is to end, too: their time is over */
 	int64_t started_unix_s;
 	struct watchdog *watchdog;      /* NULL: nobody asks for one */
 	struct cairn_workers_ask pulse; /* the watchdog's */

@@ -137,7 +137,7 @@ static enum cairn_status daemon_open_data_dir(struct app *app, struct cairn_diag
 }
 
 /* Warns of a frozen index. It can be read, and /ready is 200, so nobody would notice until an upload is refused. */
-static void daemon_tell_frozen(const struct app *app)
+static void daemon_log_frozen(const struct app *app)
 {
 	const char *state, *why = cairn_move_frozen(app->config.data_dir, &state);
 	if (why)
@@ -145,7 +145,7 @@ static void daemon_tell_frozen(const struct app *app)
 }
 
 /* The order of our own checkpoints avoids the bug (lib/index/README.md). */
-static void daemon_tell_sqlite(const struct app *app)
+static void daemon_log_sqlite(const struct app *app)
 {
 	struct cairn_cas_stats stats;
 	cairn_cas_stats(app->cas, &stats);
@@ -172,8 +172,8 @@ static enum cairn_status daemon_open_cas(struct app *app, struct cairn_diag *dia
 	cairn_data_dir_migrated(app->data_dir, &from, &to);
 	if (from != 0 && from < to)
 		LOG(LOG_INFO, "index_migrated", LOG_N("from", from), LOG_N("to", to));
-	daemon_tell_frozen(app);
-	daemon_tell_sqlite(app);
+	daemon_log_frozen(app);
+	daemon_log_sqlite(app);
 	return CAIRN_OK;
 }
 
@@ -330,7 +330,7 @@ static bool daemon_is_probe(const char *route)
 	return strcmp(route, "health") == 0 || strcmp(route, "ready") == 0 || strcmp(route, "metrics") == 0;
 }
 
-static void daemon_tell_slow(const struct app *app, const struct http_request *req, const struct http_summary *s)
+static void daemon_log_slow(const struct app *app, const struct http_request *req, const struct http_summary *s)
 {
 	uint64_t limit_ms = atomic_load(&app->live.slow_request_ms);
 	if (limit_ms == 0 || s->duration_us <= limit_ms * 1000)
@@ -358,7 +358,7 @@ static void daemon_ended(void *ctx, const struct http_request *req, const struct
 	metrics_request(app->metrics, s->route, s->code, s->request_bytes, s->reply_bytes, s->duration_us);
 	if (s->queued)
 		metrics_queued(app->metrics, s->queued_us);
-	daemon_tell_slow(app, req, s);
+	daemon_log_slow(app, req, s);
 	if (!atomic_load(&app->live.access_log) ||
 	    (!atomic_load(&app->live.access_log_probes) && daemon_is_probe(s->route)))
 		return;
@@ -372,22 +372,22 @@ static void daemon_ended(void *ctx, const struct http_request *req, const struct
 }
 
 /* Logs it once: only a restart clears it. */
-static void daemon_tell_of_checkpoint(struct app *app, const struct cairn_diag *failure)
+static void daemon_log_checkpoint(struct app *app, const struct cairn_diag *failure)
 {
-	if (app->told_of_checkpoint || !failure->rule)
+	if (app->logged_checkpoint || !failure->rule)
 		return;
-	app->told_of_checkpoint = true;
+	app->logged_checkpoint = true;
 	LOG(LOG_ERROR, "index_checkpoint_failed", LOG_T("rule", failure->rule), LOG_T("cause", failure->text));
 }
 
 /* Logs each change of the state. */
-static void daemon_tell_of_writes(struct app *app, const struct cairn_diag *failure)
+static void daemon_log_writes(struct app *app, const struct cairn_diag *failure)
 {
-	if (failure->rule && !app->told_of_writes)
+	if (failure->rule && !app->logged_writes)
 		LOG(LOG_ERROR, "index_failing", LOG_T("rule", failure->rule), LOG_T("cause", failure->text));
-	else if (!failure->rule && app->told_of_writes)
+	else if (!failure->rule && app->logged_writes)
 		LOG(LOG_INFO, "index_recovered", LOG_T("message", "the index is written again"));
-	app->told_of_writes = failure->rule != NULL;
+	app->logged_writes = failure->rule != NULL;
 }
 
 static void daemon_tick(void *ctx)
@@ -395,8 +395,8 @@ static void daemon_tick(void *ctx)
 	struct app *app = ctx;
 	struct cairn_cas_health health;
 	cairn_cas_health(app->cas, &health);
-	daemon_tell_of_checkpoint(app, &health.upkeep);
-	daemon_tell_of_writes(app, &health.writes);
+	daemon_log_checkpoint(app, &health.upkeep);
+	daemon_log_writes(app, &health.writes);
 	index_check_tick(&app->index_check, app->cas, app->long_workers, &app->stopping);
 	route_shards_tick();
 }

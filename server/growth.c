@@ -69,7 +69,7 @@ enum cairn_status growth_take(struct growth *g, const char *data_dir, int64_t da
 	return cairn_note_write(data_dir, GROWTH_NOTE, fields.all, GROWTH_FIELDS);
 }
 
-int64_t growth_told(struct growth *g, int64_t bytes[static GROWTH_DAYS])
+int64_t growth_read(struct growth *g, int64_t bytes[static GROWTH_DAYS])
 {
 	pthread_mutex_lock(&g->lock);
 	int64_t day = g->newest_day;

@@ -28,6 +28,6 @@ bool growth_misses(struct growth *g, int64_t day);
 CAIRN_MUST_USE enum cairn_status growth_take(struct growth *g, const char *data_dir, int64_t day, int64_t bytes);
 
 /** Copies the bytes. Any thread. @return the newest day; 0: no day is known, and nothing was copied */
-int64_t growth_told(struct growth *g, int64_t bytes[static GROWTH_DAYS]);
+int64_t growth_read(struct growth *g, int64_t bytes[static GROWTH_DAYS]);
 
 #endif

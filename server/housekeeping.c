@@ -33,8 +33,8 @@ struct housekeeping {
 	pthread_t thread;
 	/* the thread's, on the monotonic clock: the earliest next time */
 	int64_t look_ms, collect_ms, trim_ms, usage_ms;
-	uint64_t salt;     /* of the schedule */
-	bool told_of_lost; /* it has logged that the search for lost files failed */
+	uint64_t salt;    /* of the schedule */
+	bool logged_lost; /* it has logged that the search for lost files failed */
 };
 
 /* --- what is done ------------------------------------------------------------------------------------------------- */
@@ -162,10 +162,10 @@ static void housekeeping_search_losses(struct housekeeping *h)
 	enum cairn_status status = cairn_losses_search(h->app->cas, housekeeping_stops, h);
 	struct cairn_losses_sum sum;
 	cairn_losses_sum(h->app->cas, &sum);
-	if (status != CAIRN_OK && sum.has_failed && !h->told_of_lost)
+	if (status != CAIRN_OK && sum.has_failed && !h->logged_lost)
 		LOG(LOG_WARNING, "lost_look_failed", LOG_T("status", cairn_status_name(status)),
 		    LOG_T("message", "the files that need lost xorbs are not known until a search succeeds"));
-	h->told_of_lost = sum.has_failed;
+	h->logged_lost = sum.has_failed;
 }
 
 static void housekeeping_look(struct housekeeping *h)

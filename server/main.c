@@ -86,7 +86,7 @@ static void main_warn_grace(const struct config *c)
 				     "(term.unknown_xorb), since they remember for three weeks what they sent"));
 }
 
-static void main_tell_ready(const struct listen_address *bound, bool encrypted)
+static void main_notify_ready(const struct listen_address *bound, bool encrypted)
 {
 	char text[LISTEN_TEXT_BYTES], status[LISTEN_TEXT_BYTES + 32];
 	listen_text(bound, text);
@@ -119,7 +119,7 @@ static void main_announce(const struct app *app, const struct listen_address *bo
 	log_flush(); /* so that the warnings come before the line that follows */
 	(void)printf("cairnd listening on %s://%s\n", app->tls ? "https" : "http", text);
 	(void)fflush(stdout);
-	main_tell_ready(bound, app->tls != NULL);
+	main_notify_ready(bound, app->tls != NULL);
 }
 
 /* A socket handed over by systemd keeps its owner. */
@@ -295,7 +295,7 @@ static void main_wait(struct app *app, struct main_settings *settings, const str
 		if (number == SIGHUP) {
 			service_reloading();
 			main_reload(app, settings);
-			main_tell_ready(bound, app->tls != NULL);
+			main_notify_ready(bound, app->tls != NULL);
 		}
 	LOG(LOG_INFO, "stopping", LOG_T("signal", number == SIGTERM ? "SIGTERM" : "SIGINT"));
 }

@@ -43,7 +43,7 @@ static bool prover_go_on(void *ctx, size_t bytes)
 	return rest_for(&p->rest, us);
 }
 
-static void prover_tell(void *ctx, const struct cairn_index_lie *lie)
+static void prover_log_lie(void *ctx, const struct cairn_index_lie *lie)
 {
 	char file[CAIRN_HASH_TEXT_BYTES], said[2 * CAIRN_SHA256_BYTES + 1], proof[sizeof(said)];
 	(void)ctx;
@@ -104,7 +104,7 @@ static int64_t prover_turn(struct prover *p)
 		.now_unix_s = cairn_clock_unix_s(),
 		.lease = &p->lease,
 		.pace = {prover_go_on, p},
-		.lied = prover_tell,
+		.lied = prover_log_lie,
 	};
 	if (atomic_load(p->rate) == 0) {
 		prover_give(p);

@@ -8,7 +8,7 @@ enum { READY_KEPT_MS = 1000, READY_TOLD_MS = 5 * 60 * 1000 };
 
 /* Returns the known result. If many ask at once, only one of them checks. @param check if unknown, the caller must
  * check */
-static bool ready_look(struct app_ready *last, bool check, enum cairn_status *status, struct cairn_diag *diag)
+static bool ready_read(struct app_ready *last, bool check, enum cairn_status *status, struct cairn_diag *diag)
 {
 	pthread_mutex_lock(&last->lock);
 	bool fresh = last->checked_ms != 0 && cairn_clock_mono_ms() - last->checked_ms < READY_KEPT_MS;
@@ -22,12 +22,12 @@ static bool ready_look(struct app_ready *last, bool check, enum cairn_status *st
 	return known;
 }
 
-bool ready_known(struct app *app, enum cairn_status *status, struct cairn_diag *diag)
+bool ready_cached(struct app *app, enum cairn_status *status, struct cairn_diag *diag)
 {
-	return ready_look(&app->ready, false, status, diag);
+	return ready_read(&app->ready, false, status, diag);
 }
 
-bool ready_told(struct app *app)
+bool ready_last_answer(struct app *app)
 {
 	struct app_ready *last = &app->ready;
 	pthread_mutex_lock(&last->lock);
@@ -43,7 +43,7 @@ enum cairn_status ready_check(struct app *app, struct cairn_diag *diag)
 {
 	struct app_ready *last = &app->ready;
 	enum cairn_status status;
-	if (ready_look(last, true, &status, diag))
+	if (ready_read(last, true, &status, diag))
 		return status;
 	status = cairn_cas_ready(app->cas, diag);
 	pthread_mutex_lock(&last->lock);

@@ -10,13 +10,13 @@ struct app;
 
 /** Returns the last check's result, if it is fresh or the next check is under way. Any thread; never waits.
  *  @return false: not known */
-bool ready_known(struct app *app, enum cairn_status *status, struct cairn_diag *diag);
+bool ready_cached(struct app *app, enum cairn_status *status, struct cairn_diag *diag);
 
 /** Combines the last answer of /ready, if within five minutes, with the index's health in memory. For the metrics,
  * which write nothing. @return false: uploads cannot be taken */
-bool ready_told(struct app *app);
+bool ready_last_answer(struct app *app);
 
-/** Returns the result of ready_known(), or else checks. For workers. @return as cairn_cas_ready() */
+/** Returns the result of ready_cached(), or else checks. For workers. @return as cairn_cas_ready() */
 CAIRN_MUST_USE enum cairn_status ready_check(struct app *app, struct cairn_diag *diag);
 
 #endif

@@ -31,7 +31,7 @@ void recent_add(struct recent *r, const struct recent_request *request)
 }
 
 /* Copies the requests, the newest first. */
-static void recent_take(struct recent *r, const struct recent_ring *ring, int64_t now_unix_s, struct recent_told *out)
+static void recent_take(struct recent *r, const struct recent_ring *ring, int64_t now_unix_s, struct recent_list *out)
 {
 	out->n = 0;
 	pthread_mutex_lock(&r->lock);
@@ -45,7 +45,7 @@ static void recent_take(struct recent *r, const struct recent_ring *ring, int64_
 	pthread_mutex_unlock(&r->lock);
 }
 
-void recent_failed(struct recent *r, int64_t now_unix_s, struct recent_told *out)
+void recent_failed(struct recent *r, int64_t now_unix_s, struct recent_list *out)
 {
 	recent_take(r, &r->failed, now_unix_s, out);
 }
@@ -56,7 +56,7 @@ static int recent_order(const void *a, const void *b)
 	return x->duration_us > y->duration_us ? -1 : x->duration_us < y->duration_us;
 }
 
-void recent_slow(struct recent *r, int64_t now_unix_s, struct recent_told *out)
+void recent_slow(struct recent *r, int64_t now_unix_s, struct recent_list *out)
 {
 	recent_take(r, &r->slow, now_unix_s, out);
 	qsort(out->all, out->n, sizeof(out->all[0]), recent_order);

@@ -45,14 +45,14 @@ static inline bool recent_is_kept(unsigned code, uint64_t duration_us)
 void recent_add(struct recent *r, const struct recent_request *request);
 
 /** The kept requests of the last hour. */
-struct recent_told {
+struct recent_list {
 	unsigned n; /* how many are in all */
 	bool more;  /* there were more */
 	struct recent_request all[RECENT_KEPT];
 };
 /** Copies the failed requests, the newest first. */
-void recent_failed(struct recent *r, int64_t now_unix_s, struct recent_told *out);
+void recent_failed(struct recent *r, int64_t now_unix_s, struct recent_list *out);
 /** Copies the slow requests, the slowest first. */
-void recent_slow(struct recent *r, int64_t now_unix_s, struct recent_told *out);
+void recent_slow(struct recent *r, int64_t now_unix_s, struct recent_list *out);
 
 #endif

@@ -150,7 +150,7 @@ static struct scrub_pass scrub_new_pass(struct app *app, int64_t within_s)
 	};
 }
 
-static void scrub_tell_begun(const struct scrub_pass *pass)
+static void scrub_log_begun(const struct scrub_pass *pass)
 {
 	LOG(LOG_INFO, "scrub_begun", LOG_N("total_bytes", (uint64_t)pass->total_bytes),
 	    LOG_N("within_s", (uint64_t)pass->within_s));
@@ -167,7 +167,7 @@ static bool scrub_is_due(struct app *app, struct scrub_pass *now)
 	if (!s->kept.paused && s->kept.now.started_unix_s == 0 && next_unix_s != 0 &&
 	    next_unix_s <= cairn_clock_unix_s() && stats.index.n_xorbs > 0) {
 		s->kept.now = scrub_new_pass(app, 0);
-		scrub_tell_begun(&s->kept.now);
+		scrub_log_begun(&s->kept.now);
 	}
 	*now = s->kept.now;
 	bool due = !s->kept.paused && now->started_unix_s != 0;
@@ -175,7 +175,7 @@ static bool scrub_is_due(struct app *app, struct scrub_pass *now)
 	return due;
 }
 
-static void scrub_tell(const struct scrub_pass *p)
+static void scrub_log(const struct scrub_pass *p)
 {
 	bool well = p->whole && p->damaged == 0 && p->lost == 0 && p->unread == 0;
 	LOG(well ? LOG_INFO : LOG_WARNING, "scrub", LOG_T("status", p->whole ? "ok" : "index cannot be read"),
@@ -210,7 +210,7 @@ static void scrub_end(struct app *app, bool whole)
 		scrub_keep(app);
 		return;
 	}
-	scrub_tell(&change.pass);
+	scrub_log(&change.pass);
 	if (!cairn_cas_is_shared(app->cas))
 		scrub_keep(app);
 }
@@ -270,7 +270,7 @@ bool scrub_turn(struct app *app)
 {
 	struct scrub_pass now, add;
 	struct cairn_scrub_result result;
-	if (atomic_exchange(&app->scrub.told, false) && !cairn_cas_is_shared(app->cas))
+	if (atomic_exchange(&app->scrub.is_unsaved, false) && !cairn_cas_is_shared(app->cas))
 		scrub_keep(app);
 	(void)scrub_kept_hear(app, false);
 	if (!scrub_is_due(app, &now)) {
@@ -302,7 +302,7 @@ bool scrub_turn(struct app *app)
 	return false;
 }
 
-/* --- telling and being told --------------------------------------------------------------------------------------- */
+/* --- notes and orders --------------------------------------------------------------------------------------------- */
 
 /* The index may show a lease that this daemon has released for up to a second. */
 static void scrub_find(struct app *app, struct scrub_status *out)
@@ -372,7 +372,7 @@ static enum cairn_status scrub_hear_order(struct app *app, struct scrub_change *
 	enum cairn_status status = scrub_kept_change(app, NULL, change, diag);
 	if (status != CAIRN_OK)
 		return status;
-	atomic_store(&app->scrub.told, true);
+	atomic_store(&app->scrub.is_unsaved, true);
 	rest_wake(&app->rest);
 	return CAIRN_OK;
 }
@@ -383,7 +383,7 @@ enum cairn_status scrub_start(struct app *app, int64_t within_s, struct cairn_di
 		.apply = scrub_apply_start, .pass = scrub_new_pass(app, within_s), .within_s = within_s};
 	enum cairn_status status = scrub_hear_order(app, &change, diag);
 	if (status == CAIRN_OK && change.began)
-		scrub_tell_begun(&change.pass);
+		scrub_log_begun(&change.pass);
 	return status;
 }
 

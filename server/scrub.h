@@ -42,7 +42,7 @@ struct scrub {
 	struct scrub_kept kept;
 	int64_t version;                   /* of the note in the index, where several daemons share an index */
 	atomic_bool holds;                 /* this daemon is the one that reads */
-	atomic_bool told;                  /* a start or a pause is not stored yet */
+	atomic_bool is_unsaved;            /* a start or a pause is not stored yet */
 	_Atomic uint64_t n_xorbs, n_bytes; /* since the start of the daemon */
 	/* the thread's */
 	struct pace pace;

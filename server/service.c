@@ -84,8 +84,8 @@ uint64_t service_watchdog_us(void)
 }
 
 /* Never waits: a manager that does not read must not block the daemon. */
-static void service_tell(const char *fmt, ...) CAIRN_PRINTF(1, 2);
-static void service_tell(const char *fmt, ...)
+static void service_notify(const char *fmt, ...) CAIRN_PRINTF(1, 2);
+static void service_notify(const char *fmt, ...)
 {
 	char text[SERVICE_TEXT_BYTES];
 	va_list ap;
@@ -101,21 +101,21 @@ static void service_tell(const char *fmt, ...)
 
 void service_ready(const char *status)
 {
-	service_tell("READY=1\nSTATUS=%.300s", status);
+	service_notify("READY=1\nSTATUS=%.300s", status);
 }
 
 void service_reloading(void)
 {
-	service_tell("RELOADING=1\nMONOTONIC_USEC=%" PRIi64, cairn_clock_mono_ms() * 1000);
+	service_notify("RELOADING=1\nMONOTONIC_USEC=%" PRIi64, cairn_clock_mono_ms() * 1000);
 }
 
 void service_stopping(uint64_t within_s)
 {
-	service_tell("STOPPING=1\nEXTEND_TIMEOUT_USEC=%" PRIu64 "\nWATCHDOG_USEC=%" PRIu64, within_s * 1000000,
-		     within_s * 1000000);
+	service_notify("STOPPING=1\nEXTEND_TIMEOUT_USEC=%" PRIu64 "\nWATCHDOG_USEC=%" PRIu64, within_s * 1000000,
+		       within_s * 1000000);
 }
 
 void service_feed(void)
 {
-	service_tell("WATCHDOG=1");
+	service_notify("WATCHDOG=1");
 }

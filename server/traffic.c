@@ -64,7 +64,7 @@ void traffic_sample(struct traffic *t, const struct metrics *m, int64_t mono_ms)
 	pthread_mutex_unlock(&t->lock);
 }
 
-unsigned traffic_told(struct traffic *t, const struct metrics *m, int64_t mono_ms,
+unsigned traffic_read(struct traffic *t, const struct metrics *m, int64_t mono_ms,
 		      struct traffic_step out[static TRAFFIC_STEPS], int64_t *begun_ms)
 {
 	struct metrics_total now;

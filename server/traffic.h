@@ -9,7 +9,7 @@
 
 enum {
 	TRAFFIC_STEP_S = 120,
-	TRAFFIC_STEPS = 30, /* that traffic_told() returns */
+	TRAFFIC_STEPS = 30, /* that traffic_read() returns */
 };
 
 /** Requests that ended within a step. */
@@ -39,7 +39,7 @@ void traffic_sample(struct traffic *t, const struct metrics *m, int64_t mono_ms)
 /** Copies the steps: the current one first, then the older ones, newest first. Any thread.
  *  @param[out] begun_ms  how long the current step has lasted
  *  @return how many; 0: traffic_sample() was never called */
-unsigned traffic_told(struct traffic *t, const struct metrics *m, int64_t mono_ms,
+unsigned traffic_read(struct traffic *t, const struct metrics *m, int64_t mono_ms,
 		      struct traffic_step out[static TRAFFIC_STEPS], int64_t *begun_ms);
 
 #endif

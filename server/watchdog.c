@@ -15,7 +15,7 @@ struct watchdog {
 };
 
 /* Logs each start and end of a silence once. */
-static void watchdog_tell(const char *before, const char *silent)
+static void watchdog_log(const char *before, const char *silent)
 {
 	if (silent && !before)
 		LOG(LOG_ERROR, "not_answering", LOG_T("what", silent),
@@ -35,7 +35,7 @@ static void *watchdog_loop(void *arg)
 		const char *silent = o->silent(o->ctx, (unsigned)(rest_us / 1000 > 60000 ? 60000 : rest_us / 1000 + 1));
 		if (!silent)
 			o->feed();
-		watchdog_tell(before, silent);
+		watchdog_log(before, silent);
 		before = silent;
 	} while (rest_for(&w->rest, (int64_t)rest_us));
 	return NULL;

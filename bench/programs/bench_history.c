@@ -132,7 +132,7 @@ static int history_compare(const void *a, const void *b)
 	return one < other ? -1 : one > other;
 }
 
-static void history_tell(const char *what, double *ms, uint32_t n)
+static void history_print(const char *what, double *ms, uint32_t n)
 {
 	qsort(ms, n, sizeof(*ms), history_compare);
 	printf("%s: median %.2f ms, worst %.2f ms of %u\n", what, ms[n / 2], ms[n - 1], n);
@@ -164,7 +164,7 @@ static void history_small(const char *folder, uint64_t n_files, uint32_t n_small
 		}
 		ms[i] = history_commit(SMALL);
 	}
-	history_tell("commit of 10 files in 10 folders of 1,000", ms, n_small);
+	history_print("commit of 10 files in 10 folders of 1,000", ms, n_small);
 	printf("growth: %.0f bytes a commit\n", (double)(history_bytes(folder) - before) / n_small);
 	free(ms);
 }
@@ -186,13 +186,13 @@ int main(int argc, char **argv)
 			history_set(i, first + i, first + i);
 		large[n++] = history_commit(BATCH);
 	}
-	history_tell("commit of 10,000 files", large, n);
+	history_print("commit of 10,000 files", large, n);
 	free(large);
 	history_small(argv[1], n_files, (uint32_t)strtoul(argv[3], NULL, 10));
 	history_must(cairn_index_ref(history_index, history_repo, CAIRN_INDEX_BRANCH, "main", &head), "head");
 	for (uint32_t i = 0; i < PAGES; i++)
 		ms[i] = history_page(&head, n_files / PAGES * i);
-	history_tell("page of 1,000", ms, PAGES);
+	history_print("page of 1,000", ms, PAGES);
 	cairn_index_free(history_index);
 	return EXIT_SUCCESS;
 }

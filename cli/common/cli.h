@@ -57,15 +57,15 @@ enum cairn_status cli_part_taken(const char *part, struct cairn_diag *diag);
 
 enum { CLI_SUBJECT_BYTES_MAX = 4096 };
 /** The failure that the program reported last. Plain value. */
-struct cli_told {
-	bool told;                /* false: no failure was reported */
+struct cli_failure {
+	bool reported;            /* false: no failure was reported */
 	bool json_begun;          /* JSON was on standard output before the failure */
 	enum cairn_status status; /* CAIRN_OK: only the text is set */
 	struct cairn_diag diag;
 	char subject[CLI_SUBJECT_BYTES_MAX]; /* may be cut; empty: none */
 };
 /** Returns the last failure of the main thread. */
-const struct cli_told *cli_last_told(void);
+const struct cli_failure *cli_last_failure(void);
 
 /** Notes that a JSON value has begun on standard output. The caller then writes later failures into that value,
  * too. */

@@ -303,7 +303,7 @@ bool client_may_help(const struct client_exchange *x, CURLcode rc, enum cairn_st
 }
 
 /* Prints an exchange for --verbose. Omits host and query, where a password or a signature may stand. */
-static void client_tell(const struct client_exchange *x, CURLcode rc)
+static void client_print_exchange(const struct client_exchange *x, CURLcode rc)
 {
 	CURL *h = x->c->curl;
 	char *url = NULL, *method = NULL;
@@ -330,7 +330,7 @@ CURLcode client_perform(struct client_exchange *x)
 	if (x->code > 0)
 		atomic_store(x->c->reached, true);
 	if (x->c->verbose)
-		client_tell(x, rc);
+		client_print_exchange(x, rc);
 	return rc;
 }
 
@@ -358,7 +358,7 @@ static enum cairn_status client_once(struct client_exchange *x, enum client_meth
 
 /* Tells a person at the terminal why nothing moves; the bar is drawn again afterwards. A try that timed out is always
  * reported, because nothing else explains the delay. */
-static void client_tell_wait(const struct client *c, const struct cairn_diag *why, int64_t ms)
+static void client_print_wait(const struct client *c, const struct cairn_diag *why, int64_t ms)
 {
 	bool looked_at = isatty(STDERR_FILENO);
 	curl_off_t tried_us = 0;
@@ -379,7 +379,7 @@ void client_wait(struct client *c, unsigned try, const struct cairn_diag *why)
 				       : INT64_C(1) * CLIENT_RETRY_FIRST_MS << (try < 16 ? try : 16);
 	if (ms > CLIENT_RETRY_MAX_MS || retry_after_s > CLIENT_RETRY_MAX_MS / 1000)
 		ms = CLIENT_RETRY_MAX_MS;
-	client_tell_wait(c, why, ms);
+	client_print_wait(c, why, ms);
 	cairn_sys_sleep_ms(ms);
 }
 

@@ -26,15 +26,15 @@ static void cli_vput(FILE *to, const char *fmt, va_list ap)
 		free(text);
 }
 
-/* --- the failure that was told last, for --json ------------------------------------------------------------------- */
+/* --- the failure that was reported last, for --json --------------------------------------------------------------- */
 
 enum { ERRORS_NOTE_BYTES_MAX = 8 * CLI_SUBJECT_BYTES_MAX };
 
-static struct cli_told errors_last; /* of the main thread, the only one that reports failures */
+static struct cli_failure errors_last; /* of the main thread, the only one that reports failures */
 
 static void errors_remember(const char *subject, enum cairn_status status, const struct cairn_diag *diag)
 {
-	errors_last.told = true;
+	errors_last.reported = true;
 	errors_last.status = status;
 	errors_last.diag = *diag;
 	(void)snprintf(errors_last.subject, sizeof(errors_last.subject), "%s", subject);
@@ -61,7 +61,7 @@ bool cli_wants_json(int argc, char **argv)
 	return false;
 }
 
-const struct cli_told *cli_last_told(void)
+const struct cli_failure *cli_last_failure(void)
 {
 	return &errors_last;
 }

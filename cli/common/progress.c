@@ -136,9 +136,9 @@ size_t progress_line(const struct progress *p, int64_t now_ms, uint64_t done_byt
 static size_t progress_columns(void)
 {
 	struct winsize size = {0};
-	bool told = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+	bool has_width = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
 	/* Leave the last column free: some terminals wrap after it. */
-	return (told ? size.ws_col : PROGRESS_COLUMNS_DEFAULT) - 1U;
+	return (has_width ? size.ws_col : PROGRESS_COLUMNS_DEFAULT) - 1U;
 }
 
 static void progress_mark(struct progress *p, int64_t now_ms, uint64_t done_bytes)

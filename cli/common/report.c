@@ -82,11 +82,11 @@ static enum cairn_status report_status_of(int code)
 
 void report_failure(int code)
 {
-	const struct cli_told *last = cli_last_told();
+	const struct cli_failure *last = cli_last_failure();
 	enum cairn_status status = last->status != CAIRN_OK ? last->status : report_status_of(code);
 	struct cairn_diag diag = last->diag;
 	struct report r;
-	if (code == CLI_EXIT_OK || last->json_begun || !last->told)
+	if (code == CLI_EXIT_OK || last->json_begun || !last->reported)
 		return;
 	if (!diag.rule && !diag.text[0])
 		(void)snprintf(diag.text, sizeof(diag.text), "%s", cairn_status_name(status));

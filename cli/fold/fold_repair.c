@@ -20,8 +20,8 @@ struct repair {
 	uint64_t n_wrong;
 };
 
-static void repair_tell(struct repair *p, const struct cairn_fold_chunk *c, enum cairn_status status, uint64_t n_wrong,
-			const struct cairn_diag *diag)
+static void repair_report(struct repair *p, const struct cairn_fold_chunk *c, enum cairn_status status,
+			  uint64_t n_wrong, const struct cairn_diag *diag)
 {
 	progress_clear(&p->progress);
 	if (!p->r.is_json) {
@@ -48,7 +48,7 @@ static enum cairn_status repair_chunk(struct repair *p, const struct cairn_fold_
 	if (status == CAIRN_E_NOMEM)
 		return status;
 	if (status != CAIRN_OK || data.n_wrong > 0)
-		repair_tell(p, c, status, data.n_wrong, &diag);
+		repair_report(p, c, status, data.n_wrong, &diag);
 	p->n_lost += status != CAIRN_OK;
 	p->n_repaired += status == CAIRN_OK && data.n_wrong > 0;
 	p->n_wrong += data.n_wrong;

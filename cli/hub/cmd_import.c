@@ -52,7 +52,7 @@ enum { IMPORT_TYPES_N = sizeof(IMPORT_TYPES) / sizeof(IMPORT_TYPES[0]) };
 
 /* --- what came of it ---------------------------------------------------------------------------------------------- */
 
-static void import_tell_totals(struct report *r, const struct import_repo *repo)
+static void import_report_totals(struct report *r, const struct import_repo *repo)
 {
 	if (r->is_json) {
 		cairn_json_put_u64(&r->json, "files", repo->n_files);
@@ -121,7 +121,7 @@ static int import_run_with(const struct import_args *args, struct import *im)
 			report_error(&im->report, args->folder, status, &diag, code);
 	}
 	if (status == CAIRN_OK || args->json)
-		import_tell_totals(&im->report, &im->repo);
+		import_report_totals(&im->report, &im->repo);
 	return report_end(&im->report, code);
 }
 

@@ -75,24 +75,24 @@ static enum cairn_status commit_put_sample(struct cairn_json_out *w, const struc
 	return status;
 }
 
-/* Reads a whole file that goes inside the commit. Checks the length that the server was told, and the hash in the name
- * of its blob. */
+/* Reads a whole file that goes inside the commit. Checks the length that was announced to the server, and the hash in
+ * the name of its blob. */
 static enum cairn_status commit_put_content(struct cairn_json_out *w, const struct import_commit *c, size_t i,
 					    struct cairn_diag *diag)
 {
-	const struct manifest_file *told = &commit_manifest(c)->files[i];
+	const struct manifest_file *announced = &commit_manifest(c)->files[i];
 	struct import_file file;
 	size_t n = 0;
 	uint8_t *bytes = malloc(COMMIT_INLINE_BYTES_MAX);
 	if (!bytes)
 		return CAIRN_E_NOMEM;
 	enum cairn_status status = commit_read(c, i, bytes, COMMIT_INLINE_BYTES_MAX, &n, &file, diag);
-	if (status == CAIRN_OK && n != told->size_bytes)
+	if (status == CAIRN_OK && n != announced->size_bytes)
 		status = cairn_fail(diag, CAIRN_E_FORMAT, "import.changed", CAIRN_NO_OFFSET,
-				    "%.150s had %" PRIu64 " bytes and has %zu now: import again", told->path,
-				    told->size_bytes, n);
+				    "%.150s had %" PRIu64 " bytes and has %zu now: import again", announced->path,
+				    announced->size_bytes, n);
 	if (status == CAIRN_OK)
-		status = import_file_judge_bytes(&file, told->path, bytes, n, diag);
+		status = import_file_judge_bytes(&file, announced->path, bytes, n, diag);
 	if (status == CAIRN_OK)
 		commit_put_base64(w, "content", bytes, n);
 	free(bytes);

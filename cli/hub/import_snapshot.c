@@ -37,8 +37,8 @@ enum cairn_status import_check_all(struct import *im, struct cairn_diag *diag)
 /* --- telling ------------------------------------------------------------------------------------------------------ */
 
 /* @param was_there  the commit existed, and the branch was at it */
-static void snapshot_tell(struct report *r, const struct import_snapshot *snapshot, const struct snapshot_done *done,
-			  const char *place, const char *head, bool was_there)
+static void snapshot_report(struct report *r, const struct import_snapshot *snapshot, const struct snapshot_done *done,
+			    const char *place, const char *head, bool was_there)
 {
 	bool kept = snapshot->id[0] && strcmp(snapshot->id, done->commit) == 0,
 	     is_head = strcmp(head, done->commit) == 0;
@@ -194,7 +194,7 @@ static enum cairn_status snapshot_tag(struct import *im, const struct import_sna
 	if (status != CAIRN_OK)
 		return status;
 	*tagged = true;
-	snapshot_tell(&im->report, snapshot, done, tag, done->commit, done->was_there && state == TAG_OURS);
+	snapshot_report(&im->report, snapshot, done, tag, done->commit, done->was_there && state == TAG_OURS);
 	return CAIRN_OK;
 }
 
@@ -283,7 +283,7 @@ static enum cairn_status snapshot_head(struct import *im, const struct import_sn
 		status = snapshot_commit(im, snapshot, branch, "", false, &done, diag);
 	if (status != CAIRN_OK)
 		return status;
-	snapshot_tell(&im->report, snapshot, &done, branch, done.head, done.was_there);
+	snapshot_report(&im->report, snapshot, &done, branch, done.head, done.was_there);
 	return snapshot_tag_all(im, snapshot, own, false, &done, diag);
 }
 

@@ -134,7 +134,7 @@ static uint64_t prune_unused(const struct prune *p, size_t i)
 	return p->shares[i].object_bytes - p->shares[i].given_bytes;
 }
 
-static void prune_tell(struct prune *p)
+static void prune_sum_up(struct prune *p)
 {
 	struct cairn_backup_prune_report *report = p->report;
 	for (size_t i = 0; i < p->set->n; i++) {
@@ -237,7 +237,7 @@ static enum cairn_status prune_run(struct prune *p)
 		status = prune_decide(p);
 	if (status != CAIRN_OK)
 		return status;
-	prune_tell(p);
+	prune_sum_up(p);
 	if (p->options->dry_run)
 		return CAIRN_OK;
 	/* Remove moments first, durably: no moment may remain without its objects. */

@@ -27,7 +27,7 @@ static enum cairn_status restore_read(struct restore *r, struct cairn_fold *f, c
 	return status;
 }
 
-static enum cairn_status restore_tell(struct restore *r, const struct cairn_fold_chunk *c)
+static enum cairn_status restore_report(struct restore *r, const struct cairn_fold_chunk *c)
 {
 	r->report->done_bytes += c->comp_len;
 	return r->options->progress && !r->options->progress(r->options->ctx, r->report) ? CAIRN_E_BUSY : CAIRN_OK;
@@ -54,7 +54,7 @@ static enum cairn_status restore_index(struct restore *r)
 		if (status == CAIRN_OK && cairn_fd_write_all(fd, data.bytes, data.len) != CAIRN_OK)
 			status = restore_io(r, "write", RESTORE_INDEX);
 		if (status == CAIRN_OK)
-			status = restore_tell(r, c);
+			status = restore_report(r, c);
 		if (status != CAIRN_OK)
 			return status;
 	}
@@ -95,7 +95,7 @@ static enum cairn_status restore_bundle(struct restore *r, struct cairn_fold *f,
 	enum cairn_status status = restore_read(r, f, c, &data);
 	if (status == CAIRN_OK)
 		status = cairn_bundle_each(data.bytes, data.len, restore_object, r, r->diag);
-	return status == CAIRN_OK ? restore_tell(r, c) : status;
+	return status == CAIRN_OK ? restore_report(r, c) : status;
 }
 
 static enum cairn_status restore_objects(struct restore *r)

@@ -135,8 +135,8 @@ const struct cairn_cas_options *cairn_cas_options_of(const struct cairn_cas *cas
 	return &cas->options;
 }
 
-void cas_tell(struct cairn_cas *cas, enum cairn_cas_notice_kind kind, const struct cairn_hash *xorb,
-	      const struct cairn_diag *diag)
+void cas_notify(struct cairn_cas *cas, enum cairn_cas_notice_kind kind, const struct cairn_hash *xorb,
+		const struct cairn_diag *diag)
 {
 	struct cairn_cas_notice notice = {.kind = kind, .xorb = *xorb};
 	if (diag) {
@@ -153,10 +153,10 @@ void cas_tell(struct cairn_cas *cas, enum cairn_cas_notice_kind kind, const stru
 		cas->options.noticed(cas->options.noticed_ctx, &notice);
 }
 
-void cairn_cas_tell_content(struct cairn_cas *cas, const struct cairn_diag *diag)
+void cairn_cas_report_content(struct cairn_cas *cas, const struct cairn_diag *diag)
 {
 	static const struct cairn_hash NONE = {{0}};
-	cas_tell(cas, CAIRN_CAS_CONTENT_DAMAGED, &NONE, diag);
+	cas_notify(cas, CAIRN_CAS_CONTENT_DAMAGED, &NONE, diag);
 }
 
 bool cairn_cas_is_remote(const struct cairn_cas *cas)

@@ -109,7 +109,7 @@ struct cairn_index *cairn_cas_index(struct cairn_cas *cas);
 
 /** Reports and counts a file kept in the index that is not what was committed.
  *  @param diag  what is wrong */
-void cairn_cas_tell_content(struct cairn_cas *cas, const struct cairn_diag *diag);
+void cairn_cas_report_content(struct cairn_cas *cas, const struct cairn_diag *diag);
 
 /** Is the index or the store on another machine? Calls that use them may then wait long and belong on workers, also
  * those that are said to be cheap. */

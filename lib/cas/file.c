@@ -7,7 +7,7 @@
 
 _Static_assert((int)CAIRN_FILES_PAGE_MAX == (int)CAIRN_INDEX_PAGE_MAX, "rows of a page");
 
-static void file_tell(struct cairn_cas_file *out, const struct cairn_index_file *row)
+static void file_fill(struct cairn_cas_file *out, const struct cairn_index_file *row)
 {
 	*out = (struct cairn_cas_file){.hash = row->hash,
 				       .size_bytes = row->size_bytes,
@@ -20,7 +20,7 @@ enum cairn_status cairn_cas_file(struct cairn_cas *cas, const struct cairn_cas_w
 	struct cairn_index_file row;
 	enum cairn_status status = cairn_index_file(cas->index, hash, who->viewer, false, &row);
 	if (status == CAIRN_OK)
-		file_tell(out, &row);
+		file_fill(out, &row);
 	return status;
 }
 
@@ -30,11 +30,11 @@ enum cairn_status cairn_cas_file_by_sha256(struct cairn_cas *cas, const struct c
 	struct cairn_index_file row;
 	enum cairn_status status = cairn_index_file_by_sha256(cas->index, sha256, who->viewer, &row);
 	if (status == CAIRN_OK)
-		file_tell(out, &row);
+		file_fill(out, &row);
 	return status;
 }
 
-void cas_tell_owned(void *ctx, const struct cairn_index_owned *row)
+void cas_visit_owned(void *ctx, const struct cairn_index_owned *row)
 {
 	const struct cas_owned_walk *walk = ctx;
 	struct cairn_cas_owned file = {.hash = row->hash,
@@ -55,5 +55,5 @@ enum cairn_status cairn_cas_each_file(struct cairn_cas *cas, const char *owner,
 {
 	struct cas_owned_walk walk = {visit, ctx};
 	const struct cairn_index_owned_after behind = {.hash = after->hash, .owner = after->owner};
-	return cairn_index_each_owned(cas->index, owner, &behind, limit, cas_tell_owned, &walk, more);
+	return cairn_index_each_owned(cas->index, owner, &behind, limit, cas_visit_owned, &walk, more);
 }

@@ -60,8 +60,8 @@ CAIRN_MUST_USE enum cairn_status cas_spool_write(struct cairn_cas *cas, struct c
 
 /** Reports a notice to options.noticed, and counts it. @param diag  of damage: what is wrong; NULL: nothing to say
  */
-void cas_tell(struct cairn_cas *cas, enum cairn_cas_notice_kind kind, const struct cairn_hash *xorb,
-	      const struct cairn_diag *diag);
+void cas_notify(struct cairn_cas *cas, enum cairn_cas_notice_kind kind, const struct cairn_hash *xorb,
+		const struct cairn_diag *diag);
 
 /** Fills diag after a store answered CAIRN_E_BUSY without a text. @return CAIRN_E_BUSY */
 static inline enum cairn_status cas_store_is_silent(struct cairn_diag *diag)
@@ -99,6 +99,6 @@ struct cas_owned_walk {
 	void *ctx;
 };
 /** Passes a row to the walk. @param ctx  struct cas_owned_walk */
-void cas_tell_owned(void *ctx, const struct cairn_index_owned *row);
+void cas_visit_owned(void *ctx, const struct cairn_index_owned *row);
 
 #endif

@@ -199,7 +199,7 @@ static enum cairn_status ingest_shard(void *ctx, const uint8_t *bytes, size_t le
 	return status == CAIRN_E_NOT_FOUND || status == CAIRN_E_CONFLICT ? CAIRN_E_BUSY : status;
 }
 
-static enum cairn_status ingest_tell(struct cairn_hub_ingest *in, struct cairn_diag *diag)
+static enum cairn_status ingest_register_shards(struct cairn_hub_ingest *in, struct cairn_diag *diag)
 {
 	return cairn_shards_write(&in->placer, CAIRN_SHARDS_BYTES_MAX, ingest_shard, in, diag);
 }
@@ -233,7 +233,7 @@ static enum cairn_status ingest_forget(struct cairn_hub_ingest *in, struct cairn
 		return CAIRN_OK;
 	enum cairn_status status = cairn_placer_end(&in->placer, diag);
 	if (status == CAIRN_OK)
-		status = ingest_tell(in, diag);
+		status = ingest_register_shards(in, diag);
 	if (status == CAIRN_OK)
 		cairn_placer_forget(&in->placer);
 	return status;
@@ -301,6 +301,6 @@ enum cairn_status cairn_hub_ingest_end(struct cairn_hub_ingest *in, struct cairn
 	if (status == CAIRN_OK)
 		status = cairn_placer_file_end(&in->placer, &found.hash, found.sha256);
 	if (status == CAIRN_OK)
-		status = ingest_tell(in, diag);
+		status = ingest_register_shards(in, diag);
 	return status == CAIRN_OK ? cairn_cas_prove_file(in->cas, in->owner, &found.hash, found.sha256) : status;
 }

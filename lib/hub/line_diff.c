@@ -162,15 +162,15 @@ static uint32_t diff_count_same(const struct diff_place *p, uint32_t max)
 	return n;
 }
 
-static bool diff_tell(struct diff_place *p, enum cairn_line_kind kind,
-		      bool (*visit)(void *ctx, const struct cairn_diff_line *line), void *ctx)
+static bool diff_visit(struct diff_place *p, enum cairn_line_kind kind,
+		       bool (*visit)(void *ctx, const struct cairn_diff_line *line), void *ctx)
 {
 	const struct diff_line *line = kind == CAIRN_LINE_ADDED ? &p->b->lines[p->at_b] : &p->a->lines[p->at_a];
-	const struct cairn_diff_line told = {
+	const struct cairn_diff_line visited = {
 		.kind = kind, .before = p->at_a + 1, .after = p->at_b + 1, .text = line->text, .len = line->len};
 	p->at_a += kind != CAIRN_LINE_ADDED;
 	p->at_b += kind != CAIRN_LINE_REMOVED;
-	return visit(ctx, &told);
+	return visit(ctx, &visited);
 }
 
 static void diff_walk(struct diff_place *p, uint32_t context,
@@ -190,12 +190,12 @@ static void diff_walk(struct diff_place *p, uint32_t context,
 				if (i == same)
 					break;
 			}
-			goes_on = diff_tell(p, CAIRN_LINE_SAME, visit, ctx);
+			goes_on = diff_visit(p, CAIRN_LINE_SAME, visit, ctx);
 		}
 		while (goes_on && p->at_a < p->a->n && p->a->other[p->at_a])
-			goes_on = diff_tell(p, CAIRN_LINE_REMOVED, visit, ctx);
+			goes_on = diff_visit(p, CAIRN_LINE_REMOVED, visit, ctx);
 		while (goes_on && p->at_b < p->b->n && p->b->other[p->at_b])
-			goes_on = diff_tell(p, CAIRN_LINE_ADDED, visit, ctx);
+			goes_on = diff_visit(p, CAIRN_LINE_ADDED, visit, ctx);
 		begun = true;
 	}
 }

@@ -90,8 +90,8 @@ static enum cairn_status search_find_path(struct search_path *p, const struct ca
 }
 
 /* Reports a match. A file without a visible path, such as an upload, is reported only to readers of the repository. */
-static enum cairn_status search_tell(struct search *s, const struct cairn_index_repo *repo,
-				     enum cairn_hub_find_kind kind, const struct search_hash *file)
+static enum cairn_status search_report(struct search *s, const struct cairn_index_repo *repo,
+				       enum cairn_hub_find_kind kind, const struct search_hash *file)
 {
 	struct search_path path = {.s = s};
 	enum cairn_status status = CAIRN_OK;
@@ -128,7 +128,7 @@ static enum cairn_status search_match(struct search *s, const struct cairn_index
 	enum cairn_status status = cairn_index_each_match(cairn_cas_index(s->cas), owner, match, name, SEARCH_FILES,
 							  search_take_file, &found, &more);
 	for (uint32_t i = 0; status == CAIRN_OK && i < found.n; i++)
-		status = search_tell(s, repo, kind, &found.all[i]);
+		status = search_report(s, repo, kind, &found.all[i]);
 	return status;
 }
 
@@ -184,7 +184,7 @@ static enum cairn_status search_commit(struct search *s, const struct cairn_inde
 		cairn_index_find_commit(cairn_cas_index(s->cas), repo->id, s->text, CAIRN_INDEX_REACHED, &commit);
 	if (status == CAIRN_E_NOT_FOUND)
 		return CAIRN_OK;
-	return status == CAIRN_OK ? search_tell(s, repo, CAIRN_HUB_FIND_COMMIT, NULL) : status;
+	return status == CAIRN_OK ? search_report(s, repo, CAIRN_HUB_FIND_COMMIT, NULL) : status;
 }
 
 static enum cairn_status search_repo(struct search *s, const struct cairn_hub_reach *reach,

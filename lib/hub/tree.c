@@ -137,7 +137,7 @@ static enum cairn_status tree_compare_inline(struct cairn_cas *cas, const struct
 			    "the index has other bytes than were committed as %s: they are not sent; commit the file "
 			    "again, and look at the disk",
 			    text);
-	cairn_cas_tell_content(cas, diag);
+	cairn_cas_report_content(cas, diag);
 	return status;
 }
 

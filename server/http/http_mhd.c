@@ -253,7 +253,7 @@ static void http_end(struct http_request *req)
 	struct http_thread *thread = req->thread;
 	int64_t now_us = http_now_us();
 	req->peer->request = NULL;
-	http_tell_end(req, now_us);
+	http_report_end(req, now_us);
 	http_drop_response(req);
 	http_request_release(req);
 	if (req->reply_release)

@@ -118,7 +118,7 @@ void http_thread_end_request(struct http_thread *thread)
 	pthread_mutex_unlock(&server->lock);
 }
 
-void http_tell_end(const struct http_request *req, int64_t now_us)
+void http_report_end(const struct http_request *req, int64_t now_us)
 {
 	const struct http_server_options *o = &req->server->options;
 	bool timed_out = req->stage == HTTP_STAGE_BODY && http_conn_phase(req->peer) == HTTP_CONN_CUT &&

@@ -43,6 +43,6 @@ int64_t http_body_deadline_ms(const struct http_request *req);
 int64_t http_reply_deadline_ms(const struct http_request *req, int64_t now_ms);
 
 /** Reports the request's end to options.ended. @param now_us  by http_now_us() */
-void http_tell_end(const struct http_request *req, int64_t now_us);
+void http_report_end(const struct http_request *req, int64_t now_us);
 
 #endif

@@ -62,7 +62,7 @@ static bool bytes_is_same(const struct hub_bytes *b)
 }
 
 /* Are the headers the whole answer? They are for a file that clients read from the store. */
-static bool bytes_is_told(const struct hub_bytes *b)
+static bool bytes_is_headers_only(const struct hub_bytes *b)
 {
 	return b->info && b->hash[0];
 }
@@ -74,7 +74,7 @@ bool hub_bytes_wanted(struct hub_bytes *b)
 		b->has_range = false;
 		b->range = (struct cairn_byte_range){.kind = CAIRN_RANGE_ALL};
 	}
-	return !b->head && !bytes_is_told(b) && !bytes_is_other(b) && !bytes_is_same(b) && b->size_bytes > 0;
+	return !b->head && !bytes_is_headers_only(b) && !bytes_is_other(b) && !bytes_is_same(b) && b->size_bytes > 0;
 }
 
 void hub_bytes_keep(struct hub_bytes *b, uint8_t *bytes)
@@ -223,13 +223,13 @@ static void bytes_show(struct http_request *req, struct hub_call *call)
 		return;
 	}
 	bytes_add_headers(req, b);
-	if (bytes_is_same(b) && (b->head || !bytes_is_told(b)))
+	if (bytes_is_same(b) && (b->head || !bytes_is_headers_only(b)))
 		http_reply_empty(req, 304, UINT64_MAX);
 	else if (b->head)
 		http_reply_empty(req, 200, b->size_bytes);
 	else if (b->size_bytes == 0)
 		bytes_reply_empty_file(req, b);
-	else if (bytes_is_told(b))
+	else if (bytes_is_headers_only(b))
 		bytes_reply_info(req, b);
 	else
 		bytes_reply(req, b);

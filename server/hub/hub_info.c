@@ -102,7 +102,7 @@ static void info_put_siblings(struct info_request *i, struct cairn_json_out *w)
 	cairn_json_close(w);
 }
 
-static void info_tell(struct hub_call *call)
+static void info_write(struct hub_call *call)
 {
 	struct info_request *i = (struct info_request *)call;
 	if (!hub_repo_find_commit(&i->repo, CAIRN_HUB_SEE, i->revision))
@@ -118,7 +118,7 @@ static void info_tell(struct hub_call *call)
 
 static void info_get_at(struct http_request *req, const char *revision)
 {
-	struct info_request *i = hub_repo_new_git(req, sizeof(*i), info_tell, hub_repo_show);
+	struct info_request *i = hub_repo_new_git(req, sizeof(*i), info_write, hub_repo_show);
 	if (!i)
 		return;
 	i->repo.call.answer = cairn_buf_init(INFO_ANSWER_BYTES_MAX);

@@ -148,7 +148,7 @@ static enum cairn_status objects_put_path(struct objects_request *o, struct cair
 	return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status;
 }
 
-static void objects_tell(struct hub_call *call)
+static void objects_write_found(struct hub_call *call)
 {
 	struct objects_request *o = (struct objects_request *)call;
 	if (!hub_repo_find(&o->bucket, CAIRN_HUB_READ))
@@ -172,7 +172,7 @@ static void objects_tell(struct hub_call *call)
 
 static void objects_paths_head(struct http_request *req)
 {
-	hub_repo_begin_in(req, objects_new(req, objects_tell, hub_repo_show), CAIRN_HUB_READ);
+	hub_repo_begin_in(req, objects_new(req, objects_write_found, hub_repo_show), CAIRN_HUB_READ);
 }
 
 /* --- batch -------------------------------------------------------------------------------------------------------- */

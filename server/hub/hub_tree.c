@@ -106,7 +106,7 @@ static void tree_get(struct http_request *req)
 /* --- paths-info --------------------------------------------------------------------------------------------------- */
 
 /* Writes the entry of a path; missing paths are left out. */
-static void tree_tell_path(struct tree_request *t, const char *path)
+static void tree_write_path(struct tree_request *t, const char *path)
 {
 	struct hub_call *call = &t->repo.call;
 	struct cairn_index_entry entry;
@@ -123,14 +123,14 @@ static void tree_tell_path(struct tree_request *t, const char *path)
 		call->status = CAIRN_OK;
 }
 
-static void tree_tell_json(struct tree_request *t, const struct cairn_json *json)
+static void tree_write_of_json(struct tree_request *t, const struct cairn_json *json)
 {
 	const struct cairn_json *paths = cairn_json_get(json, "paths");
 	(void)cairn_json_bool_of(json, "expand", &t->expand);
 	for (size_t i = 0; i < cairn_json_count(paths); i++) {
 		const char *path = cairn_json_string(cairn_json_at(paths, i));
 		if (path)
-			tree_tell_path(t, path);
+			tree_write_path(t, path);
 	}
 }
 
@@ -152,7 +152,7 @@ static bool tree_form_pair(const char *pair, size_t len, char name[static TREE_N
 	       cairn_percent_decode(value, CAIRN_INDEX_PATH_MAX + 1, equals + 1);
 }
 
-static void tree_tell_form(struct tree_request *t, const char *form, size_t len)
+static void tree_write_of_form(struct tree_request *t, const char *form, size_t len)
 {
 	char name[TREE_NAME_BYTES], value[CAIRN_INDEX_PATH_MAX + 1];
 	for (size_t at = 0, n; at < len; at += n + 1) {
@@ -161,13 +161,13 @@ static void tree_tell_form(struct tree_request *t, const char *form, size_t len)
 		if (!tree_form_pair(form + at, n, name, value))
 			continue;
 		if (strcmp(name, "paths") == 0 || strcmp(name, "paths[]") == 0)
-			tree_tell_path(t, value);
+			tree_write_path(t, value);
 		else if (strcmp(name, "expand") == 0)
 			t->expand = hub_says_yes(value);
 	}
 }
 
-static void tree_tell(struct hub_call *call)
+static void tree_write_paths(struct hub_call *call)
 {
 	struct tree_request *t = (struct tree_request *)call;
 	const struct cairn_body *body = &t->repo.body.in;
@@ -180,9 +180,9 @@ static void tree_tell(struct hub_call *call)
 		return;
 	}
 	if (t->is_form)
-		tree_tell_form(t, (const char *)body->bytes, body->len);
+		tree_write_of_form(t, (const char *)body->bytes, body->len);
 	else
-		tree_tell_json(t, json);
+		tree_write_of_json(t, json);
 	if (call->status == CAIRN_OK)
 		tree_put(t);
 }
@@ -190,7 +190,7 @@ static void tree_tell(struct hub_call *call)
 static void tree_paths_head(struct http_request *req)
 {
 	const char *type = http_header(req, "Content-Type");
-	struct tree_request *t = tree_new(req, tree_tell, hub_repo_show);
+	struct tree_request *t = tree_new(req, tree_write_paths, hub_repo_show);
 	if (!t)
 		return;
 	t->is_form = type && strncasecmp(type, "application/x-www-form-urlencoded", 33) == 0;

@@ -31,11 +31,11 @@ static struct log_writer {
 	atomic_bool stopping, ended;
 	int wake;                              /* an eventfd */
 	alignas(64) _Atomic uint64_t finished; /* the ring's cells before this position are written or given up */
-	void (*tell_dropped)(uint64_t lines);
+	void (*report_dropped)(uint64_t lines);
 	pthread_t thread;
-	uint64_t told;      /* dropped lines that were reported */
-	size_t batch_bytes; /* most bytes at once; a longer line is written alone */
-	bool torn;          /* a write that failed left a part of a line */
+	uint64_t n_reported; /* dropped lines that were reported */
+	size_t batch_bytes;  /* most bytes at once; a longer line is written alone */
+	bool torn;           /* a write that failed left a part of a line */
 	uint8_t batch[1 + WRITER_BATCH_BYTES];
 } writer;
 
@@ -87,13 +87,14 @@ static bool writer_write_batch(struct log_writer *w, bool *well)
 }
 
 /* Reports dropped lines in the log. @return whether there were new ones */
-static bool writer_tell_dropped(struct log_writer *w)
+static bool writer_report_dropped(struct log_writer *w)
 {
-	uint64_t dropped = atomic_load_explicit(&w->ring.dropped, memory_order_relaxed), lines = dropped - w->told;
+	uint64_t dropped = atomic_load_explicit(&w->ring.dropped, memory_order_relaxed),
+		 lines = dropped - w->n_reported;
 	if (lines == 0)
 		return false;
-	w->told = dropped;
-	w->tell_dropped(lines);
+	w->n_reported = dropped;
+	w->report_dropped(lines);
 	return true;
 }
 
@@ -106,7 +107,7 @@ static bool writer_write_all(struct log_writer *w)
 		well = false;
 		while (atomic_load(&w->ring.taken) < until && writer_write_batch(w, &well))
 			any = true;
-	} while (well && writer_tell_dropped(w));
+	} while (well && writer_report_dropped(w));
 	return any;
 }
 
@@ -174,13 +175,13 @@ static size_t writer_batch_bytes(void)
 	return cairn_sys_fstat(STDERR_FILENO, &s) == 0 && S_ISFIFO(s.st_mode) ? PIPE_BUF : WRITER_BATCH_BYTES;
 }
 
-enum cairn_status log_writer_start(void (*tell_dropped)(uint64_t lines))
+enum cairn_status log_writer_start(void (*report_dropped)(uint64_t lines))
 {
 	struct log_writer *w = &writer;
 	w->wake = eventfd(0, EFD_CLOEXEC);
 	if (w->wake < 0)
 		return CAIRN_E_NOMEM;
-	w->tell_dropped = tell_dropped;
+	w->report_dropped = report_dropped;
 	w->batch_bytes = writer_batch_bytes();
 	atomic_store(&w->stopping, false);
 	atomic_store(&w->ended, false);

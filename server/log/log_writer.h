@@ -11,10 +11,10 @@
 
 /** Starts the thread. Before that, and after log_writer_stop(), log_writer_put() writes by itself. Signals must be
  * blocked and privileges dropped: the thread inherits both.
- *  @param tell_dropped  called on the writer's thread once lines are written again, with the number lost since the last
- * call
+ *  @param report_dropped  called on the writer's thread once lines are written again, with the number lost since the
+ * last call
  *  @return CAIRN_OK; CAIRN_E_NOMEM */
-CAIRN_MUST_USE enum cairn_status log_writer_start(void (*tell_dropped)(uint64_t lines));
+CAIRN_MUST_USE enum cairn_status log_writer_start(void (*report_dropped)(uint64_t lines));
 
 /** Adds a line of at most LOG_LINE_BYTES_MAX bytes, its end included. Any thread; never waits for the reader of
  * standard error.

@@ -155,7 +155,7 @@ static void admin_put_requests(struct cairn_buf *b, struct app *app)
 
 /* --- the last hour ------------------------------------------------------------------------------------------------ */
 
-static void admin_put_recent(struct cairn_buf *b, const char *id, const char *title, const struct recent_told *told,
+static void admin_put_recent(struct cairn_buf *b, const char *id, const char *title, const struct recent_list *list,
 			     int64_t now_unix_s)
 {
 	char ms[SHOW_BYTES], count[SHOW_BYTES];
@@ -164,8 +164,8 @@ static void admin_put_recent(struct cairn_buf *b, const char *id, const char *ti
 	     "class=\"num\">Status</th><th scope=\"col\" class=\"num\">Took</th><th scope=\"col\" class=\"wide\">Request "
 	     "in the log</th><th scope=\"col\" class=\"num wide\">When</th></tr></thead><tbody>\n",
 	     title, id);
-	for (unsigned i = 0; i < told->n && i < ADMIN_ROUTES; i++) {
-		const struct recent_request *one = &told->all[i];
+	for (unsigned i = 0; i < list->n && i < ADMIN_ROUTES; i++) {
+		const struct recent_request *one = &list->all[i];
 		html(b,
 		     "<tr><th scope=\"row\">%s</th><td class=\"num\">%u</td><td class=\"num\">%s ms</td><td "
 		     "class=\"wide\"><code>%s</code></td><td class=\"num wide\">",
@@ -174,14 +174,14 @@ static void admin_put_recent(struct cairn_buf *b, const char *id, const char *ti
 		html(b, "</td></tr>\n");
 	}
 	html(b, "</tbody></table>\n");
-	if (told->n > ADMIN_ROUTES)
+	if (list->n > ADMIN_ROUTES)
 		html(b, "<p class=\"dim\">And %s%s more, which are in the log.</p>\n",
-		     show_count(count, told->n - ADMIN_ROUTES), told->more ? " or" : "");
+		     show_count(count, list->n - ADMIN_ROUTES), list->more ? " or" : "");
 }
 
 static void admin_put_hour(struct cairn_buf *b, struct app *app, int64_t now_unix_s)
 {
-	struct recent_told *failed = malloc(sizeof(*failed)), *slow = malloc(sizeof(*slow));
+	struct recent_list *failed = malloc(sizeof(*failed)), *slow = malloc(sizeof(*slow));
 	html(b, "<section aria-labelledby=\"hour\"><h2 id=\"hour\">The last hour</h2>\n");
 	page_put_traffic(b, app, now_unix_s);
 	if (failed && slow) {

@@ -39,7 +39,7 @@ void page_figures_take(struct page_figures *out, struct app *app)
 		out->claims = (struct cairn_index_claims){0};
 }
 
-static void alarms_tell(const struct alarms *a, const char *text, const char *part)
+static void alarms_add(const struct alarms *a, const char *text, const char *part)
 {
 	const struct page_alarm alarm = {text, part};
 	a->visit(a->ctx, &alarm);
@@ -70,7 +70,7 @@ static void alarms_of_uploads(const struct alarms *a)
 		return;
 	(void)snprintf(text, sizeof(text), "Uploads are refused: %s",
 		       f->why.text[0] ? f->why.text : cairn_status_name(f->ready));
-	alarms_tell(a, text, alarms_part_of(f->why.rule ? f->why.rule : ""));
+	alarms_add(a, text, alarms_part_of(f->why.rule ? f->why.rule : ""));
 }
 
 static void alarms_of_room(const struct alarms *a)
@@ -81,13 +81,13 @@ static void alarms_of_room(const struct alarms *a)
 	if (s->room.bytes < 2 * reserve && a->f->ready == CAIRN_OK) {
 		(void)snprintf(text, sizeof(text), "%s are free, and below %s uploads are refused.",
 			       show_size(left, s->room.bytes), show_size(kept, reserve));
-		alarms_tell(a, text, "full-disks");
+		alarms_add(a, text, "full-disks");
 	}
 	if (s->spool_bytes + s->spool_reserved_bytes > spool_max / 100 * ALARMS_SPOOL_PERCENT)
-		alarms_tell(a, "Uploads under way have nearly all the room that they may take.",
-			    "limits-and-what-a-client-sees");
+		alarms_add(a, "Uploads under way have nearly all the room that they may take.",
+			   "limits-and-what-a-client-sees");
 	if (s->index.n_queued > ALARMS_QUEUE)
-		alarms_tell(a, "Writes to the index wait for the disk.", "sizing");
+		alarms_add(a, "Writes to the index wait for the disk.", "sizing");
 }
 
 /* Warns of stale figures: too low figures must not look like good news. */
@@ -97,12 +97,12 @@ static void alarms_of_stale_losses(const struct alarms *a)
 	if (!lost->is_stale)
 		return;
 	if (lost->has_failed)
-		alarms_tell(a, "The last look for lost files failed: which files are lost is not known.", "lost-xorbs");
+		alarms_add(a, "The last look for lost files failed: which files are lost is not known.", "lost-xorbs");
 	else if (lost->is_known)
-		alarms_tell(a, "Stored bytes were found damaged or missing. Which files need them is being looked up.",
-			    "lost-xorbs");
+		alarms_add(a, "Stored bytes were found damaged or missing. Which files need them is being looked up.",
+			   "lost-xorbs");
 	else
-		alarms_tell(a, "Whether files are lost is being looked up, as after each start.", "lost-xorbs");
+		alarms_add(a, "Whether files are lost is being looked up, as after each start.", "lost-xorbs");
 }
 
 static void alarms_of_damage(const struct alarms *a)
@@ -112,21 +112,21 @@ static void alarms_of_damage(const struct alarms *a)
 	if (a->f->lost.n_xorbs > 0) {
 		(void)snprintf(text, sizeof(text), "Stored bytes are lost. Xorbs: %s. Files that need them: %s.",
 			       show_count(xorbs, a->f->lost.n_xorbs), show_count(files, a->f->lost.n_files));
-		alarms_tell(a, text, "lost-xorbs");
+		alarms_add(a, text, "lost-xorbs");
 	}
 	alarms_of_stale_losses(a);
 	if (last->started_unix_s != 0 && (!last->whole || last->unread > 0))
-		alarms_tell(a, "The last scrub could not read all.", "scrub-and-repair");
+		alarms_add(a, "The last scrub could not read all.", "scrub-and-repair");
 	if (a->f->scrub.state != SCRUB_OFF && alarms_is_late(a, a->f->scrub.kept.good_unix_s, ALARMS_SCRUB_LATE_S))
-		alarms_tell(a, "No scrub came to its end for three weeks.", "scrub-and-repair");
+		alarms_add(a, "No scrub came to its end for three weeks.", "scrub-and-repair");
 }
 
 static void alarms_of_claims(const struct alarms *a)
 {
 	if (a->f->claims.n_false > 0)
-		alarms_tell(a, "Uploaders gave files a false SHA-256.", "false-claims");
+		alarms_add(a, "Uploaders gave files a false SHA-256.", "false-claims");
 	if (a->f->claims_status != CAIRN_OK)
-		alarms_tell(a, "Whether files have a false SHA-256 could not be read.", "false-claims");
+		alarms_add(a, "Whether files have a false SHA-256 could not be read.", "false-claims");
 }
 
 static void alarms_of_jobs(const struct alarms *a)
@@ -134,13 +134,13 @@ static void alarms_of_jobs(const struct alarms *a)
 	const struct app_garbage *g = &a->app->garbage;
 	const struct app_backup *b = &a->app->backup;
 	if (atomic_load(&g->ran_unix_s) != 0 && atomic_load(&g->failed))
-		alarms_tell(a, "The last collection failed.", "collecting-garbage");
+		alarms_add(a, "The last collection failed.", "collecting-garbage");
 	if (alarms_is_late(a, atomic_load(&g->good_unix_s), ALARMS_COLLECTION_LATE_S))
-		alarms_tell(a, "No collection ended well for three days.", "collecting-garbage");
+		alarms_add(a, "No collection ended well for three days.", "collecting-garbage");
 	if (atomic_load(&b->ran_unix_s) != 0 && atomic_load(&b->failed))
-		alarms_tell(a, "The last backup failed.", "backup-and-restore");
+		alarms_add(a, "The last backup failed.", "backup-and-restore");
 	if (alarms_is_late(a, atomic_load(&b->good_unix_s), ALARMS_BACKUP_LATE_S))
-		alarms_tell(a, "The last good backup is more than eight days old.", "backup-and-restore");
+		alarms_add(a, "The last good backup is more than eight days old.", "backup-and-restore");
 }
 
 static void alarms_of_process(const struct alarms *a)
@@ -148,11 +148,11 @@ static void alarms_of_process(const struct alarms *a)
 	uint64_t lines, dropped;
 	log_writer_counts(&lines, &dropped);
 	if (atomic_load(&a->app->reload.failed))
-		alarms_tell(a, "Settings, keys or certificate could not be read at the last SIGHUP.", "settings");
+		alarms_add(a, "Settings, keys or certificate could not be read at the last SIGHUP.", "settings");
 	if (a->app->tls && tls_expires_unix_s(a->app->tls) - a->f->now_unix_s < ALARMS_CERTIFICATE_S)
-		alarms_tell(a, "The certificate expires within a week, or has.", "tls");
+		alarms_add(a, "The certificate expires within a week, or has.", "tls");
 	if (dropped > 0)
-		alarms_tell(a, "Lines of the log were lost: what reads it is too slow.", "logs");
+		alarms_add(a, "Lines of the log were lost: what reads it is too slow.", "logs");
 }
 
 void page_alarms_each(const struct page_figures *f, struct app *app,
@@ -174,8 +174,8 @@ static void alarms_of_mended(const struct alarms *a)
 	const struct scrub_pass *last = &a->f->scrub.kept.last;
 	bool damaged = s->objects_damaged > 0 || s->xorbs_lost > 0 || last->damaged > 0 || last->lost > 0;
 	if (damaged && a->f->lost.is_known && !a->f->lost.is_stale && a->f->lost.n_xorbs == 0)
-		alarms_tell(a, "Stored bytes were found damaged or missing, and nothing that files need is lost now.",
-			    "lost-xorbs");
+		alarms_add(a, "Stored bytes were found damaged or missing, and nothing that files need is lost now.",
+			   "lost-xorbs");
 }
 
 void page_notes_each(const struct page_figures *f, struct app *app,
@@ -185,9 +185,9 @@ void page_notes_each(const struct page_figures *f, struct app *app,
 	const struct schedule gc = atomic_load(&app->live.gc_schedule);
 	alarms_of_mended(&a);
 	if (atomic_load(&app->backup.good_unix_s) == 0 && !atomic_load(&app->backup.failed))
-		alarms_tell(&a, "No backup was ever made.", "backup-and-restore");
+		alarms_add(&a, "No backup was ever made.", "backup-and-restore");
 	if (f->scrub.state == SCRUB_OFF && f->scrub.period_s == 0)
-		alarms_tell(&a, "The scrub is off by settings: damage is found when it is read.", "scrub-and-repair");
+		alarms_add(&a, "The scrub is off by settings: damage is found when it is read.", "scrub-and-repair");
 	if (gc.every_s == 0 && gc.minutes == 0)
-		alarms_tell(&a, "Collection is off by settings: what is deleted keeps its room.", "collecting-garbage");
+		alarms_add(&a, "Collection is off by settings: what is deleted keeps its room.", "collecting-garbage");
 }

@@ -238,7 +238,7 @@ static void bucket_build_file(struct bucket_page *p, const struct cairn_index_ob
 	if (object->has_mtime)
 		bucket_put_fact(b, "Changed", show_time(when, object->mtime_unix_ms / 1000));
 	if (object->type[0])
-		bucket_put_fact(b, "Type, as told", object->type);
+		bucket_put_fact(b, "Type, as uploaded", object->type);
 	html(b, "<dt>Xet hash</dt><dd><code>%s</code></dd></dl>\n", hash);
 	if (object->size_bytes > 0 && !lost)
 		page_put_map(&p->page, &object->file);

@@ -58,7 +58,7 @@ static void room_put_more(struct cairn_buf *b, uint64_t stored_bytes, uint64_t t
 static void room_put_growth(struct cairn_buf *b, struct app *app, uint64_t stored_bytes)
 {
 	int64_t bytes[GROWTH_DAYS];
-	int64_t newest_day = growth_told(&app->growth, bytes);
+	int64_t newest_day = growth_read(&app->growth, bytes);
 	size_t oldest = GROWTH_DAYS - 1;
 	if (newest_day == 0)
 		return;

@@ -123,7 +123,7 @@ void page_put_traffic(struct cairn_buf *b, struct app *app, int64_t now_unix_s)
 {
 	struct traffic_chart chart = {.b = b};
 	int64_t begun_ms = 0;
-	chart.n = traffic_told(&app->traffic, app->metrics, cairn_clock_mono_ms(), chart.steps, &begun_ms);
+	chart.n = traffic_read(&app->traffic, app->metrics, cairn_clock_mono_ms(), chart.steps, &begun_ms);
 	if (chart.n == 0)
 		return;
 	chart.begun_unix_s = now_unix_s - begun_ms / 1000;

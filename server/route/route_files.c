@@ -96,7 +96,7 @@ struct files_list {
 	char repo[FILES_REPO_BYTES]; /* the files' owner; "": the operator */
 	bool is_named;               /* the operator named a repository, which may not exist */
 	bool all;                    /* everybody's */
-	bool tells_time;             /* to the operator */
+	bool shows_time;             /* to the operator */
 	bool lost;                   /* only lost ones */
 	bool is_partial;             /* of lost files: some may be missing, also from all pages together */
 	uint32_t limit, n;           /* rows */
@@ -130,7 +130,7 @@ static void files_list_visit(void *ctx, const struct cairn_cas_owned *file)
 	cairn_json_put_bool(&f->json, "sha256_proved", file->has_sha256 && file->sha256_is_proved);
 	cairn_json_put_bool(&f->json, "lost", f->lost || cairn_losses_has(f->job.app->cas, &file->hash));
 	/* The same bytes may have come from another repository before. Only the operator may learn that. */
-	if (f->tells_time)
+	if (f->shows_time)
 		cairn_json_put_u64(&f->json, "at", (uint64_t)file->at_unix_s);
 	cairn_json_close(&f->json);
 	f->n++;
@@ -233,9 +233,9 @@ static bool files_take_repo(struct http_request *req, struct files_list *f)
 {
 	const struct auth_identity *who = http_identity(req);
 	const char *repo = http_query_arg(req, "repo");
-	f->tells_time = !who->repo[0] && (who->scopes & CAIRN_TOKEN_ADMIN);
-	f->all = f->tells_time && !repo;
-	f->is_named = f->tells_time && repo;
+	f->shows_time = !who->repo[0] && (who->scopes & CAIRN_TOKEN_ADMIN);
+	f->all = f->shows_time && !repo;
+	f->is_named = f->shows_time && repo;
 	if (repo && !cairn_cas_owner_name(f->repo, sizeof(f->repo), repo)) {
 		http_reply_error(req, 400, "repo.name",
 				 "repo is namespace/name, with models/, datasets/, spaces/, kernels/ or buckets/ "
@@ -248,7 +248,7 @@ static bool files_take_repo(struct http_request *req, struct files_list *f)
 	/* Anybody may have a read token of a public hub repository. Uploads that no commit has are listed for writers
 	 * only, as with lfs-files. */
 	bool may_list = !cairn_cas_owner_is_of_hub(who->repo) || (who->scopes & CAIRN_TOKEN_WRITE);
-	if (f->tells_time || (may_list && strcmp(f->repo, who->repo) == 0))
+	if (f->shows_time || (may_list && strcmp(f->repo, who->repo) == 0))
 		return true;
 	http_reply_error(req, 403, "files.repo",
 			 "the token lists the files of its own repository; ask for one without repo and with the scope "

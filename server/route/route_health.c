@@ -76,7 +76,7 @@ static void ready_get(struct http_request *req)
 			    cairn_fail(&diag, CAIRN_E_BUSY, "stopping", CAIRN_NO_OFFSET,
 				       "the server is stopping; try again when it runs"),
 			    &diag);
-	else if (ready_known(app_of(req), &status, &diag))
+	else if (ready_cached(app_of(req), &status, &diag))
 		ready_reply(req, status, &diag);
 	else
 		ready_begin(req);
@@ -291,7 +291,7 @@ static void metrics_list_ready(struct metrics_list *list, struct app *app)
 	struct cairn_cas_health health;
 	cairn_cas_health(app->cas, &health);
 	metrics_list_add(
-		list, "gauge", "cairn_ready", ready_told(app),
+		list, "gauge", "cairn_ready", ready_last_answer(app),
 		"Whether /ready, asked within five minutes, said that uploads can be taken, and the index is well.");
 	metrics_list_add(list, "gauge", "cairn_index_failing", health.writes.rule != NULL,
 			 "Whether the index was found damaged, or its last writes failed.");

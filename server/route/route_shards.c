@@ -153,8 +153,7 @@ void route_shards_tick(void)
 	pthread_mutex_unlock(&streams_lock);
 }
 
-/* --- the work: on a worker, then on the index's writer --------------------------------------------------------------
- */
+/* --- the work: on a worker, then on the index's writer ------------------------------------------------------------ */
 
 /* Releases the lock and resumes the request, which must not be touched afterwards. */
 static void shard_unlock_and_resume(struct shard_request *s)
@@ -342,7 +341,7 @@ static void shards_begin_stream(struct http_request *req, struct shard_request *
 
 /* Must the client's user read why? Clients show the message of a frame, and of a status the number alone. A retry does
  * not help against a refusal by the registration, nor against xorbs that a client's cache remembers wrongly. */
-static bool shard_tells_user(const struct shard_request *s)
+static bool shard_must_say_why(const struct shard_request *s)
 {
 	if (shard_can_retry(s->status, s->verified))
 		return false;
@@ -356,7 +355,7 @@ static void shards_resumed(struct http_request *req)
 	if (s->begun)
 		http_note_queued(req, s->work.queued_us);
 	/* A failure before the first frame is replied as a status, which clients handle better. */
-	if (s->framed && (!s->ended || s->status == CAIRN_OK || shard_tells_user(s)))
+	if (s->framed && (!s->ended || s->status == CAIRN_OK || shard_must_say_why(s)))
 		shards_begin_stream(req, s);
 	else
 		shards_reply_plain(req, s);

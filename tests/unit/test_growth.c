@@ -34,7 +34,7 @@ static void take(int64_t day, int64_t bytes)
 static void assert_days(int64_t newest, int64_t first, int64_t second, int64_t third)
 {
 	int64_t bytes[GROWTH_DAYS];
-	ck_assert_int_eq(growth_told(&g, bytes), newest);
+	ck_assert_int_eq(growth_read(&g, bytes), newest);
 	ck_assert_int_eq(bytes[0], first);
 	ck_assert_int_eq(bytes[1], second);
 	ck_assert_int_eq(bytes[2], third);
@@ -43,7 +43,7 @@ static void assert_days(int64_t newest, int64_t first, int64_t second, int64_t t
 START_TEST(a_day_once)
 {
 	int64_t bytes[GROWTH_DAYS];
-	ck_assert_int_eq(growth_told(&g, bytes), 0);
+	ck_assert_int_eq(growth_read(&g, bytes), 0);
 	take(TODAY, 5);
 	assert_days(TODAY, 5, -1, -1);
 	take(TODAY, 6);
@@ -71,12 +71,12 @@ START_TEST(forgets_what_is_old)
 	int64_t bytes[GROWTH_DAYS];
 	take(TODAY, 5);
 	take(TODAY + GROWTH_DAYS - 1, 6);
-	(void)growth_told(&g, bytes);
+	(void)growth_read(&g, bytes);
 	ck_assert_int_eq(bytes[GROWTH_DAYS - 1], 5);
 	take(TODAY + GROWTH_DAYS, 7);
 	assert_days(TODAY + GROWTH_DAYS, 7, 6, -1);
 	take(INT64_MAX, 8);
-	(void)growth_told(&g, bytes);
+	(void)growth_read(&g, bytes);
 	for (size_t i = 1; i < GROWTH_DAYS; i++)
 		ck_assert_int_eq(bytes[i], -1);
 }

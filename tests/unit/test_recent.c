@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 static struct recent r;
-static struct recent_told told;
+static struct recent_list told;
 
 static void ended(int64_t at_unix_s, unsigned code, uint64_t duration_us)
 {

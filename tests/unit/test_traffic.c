@@ -33,10 +33,10 @@ static void ended(unsigned n, unsigned code, uint64_t us)
 START_TEST(what_was_before_does_not_count)
 {
 	ended(7, 500, 1000);
-	ck_assert_uint_eq(traffic_told(&t, m, 0, told, &begun_ms), 0);
+	ck_assert_uint_eq(traffic_read(&t, m, 0, told, &begun_ms), 0);
 	traffic_sample(&t, m, STEP_MS + 500);
 	ended(3, 200, 1000);
-	ck_assert_uint_eq(traffic_told(&t, m, STEP_MS + 700, told, &begun_ms), 1);
+	ck_assert_uint_eq(traffic_read(&t, m, STEP_MS + 700, told, &begun_ms), 1);
 	ck_assert_uint_eq(told[0].n, 3);
 	ck_assert_uint_eq(told[0].failed, 0);
 	ck_assert_int_eq(begun_ms, 700);
@@ -53,7 +53,7 @@ START_TEST(steps)
 	traffic_sample(&t, m, STEP_MS);
 	ended(1, 200, 70000000);
 	traffic_sample(&t, m, STEP_MS + 1);
-	ck_assert_uint_eq(traffic_told(&t, m, STEP_MS + 2, told, &begun_ms), 2);
+	ck_assert_uint_eq(traffic_read(&t, m, STEP_MS + 2, told, &begun_ms), 2);
 	ck_assert_uint_eq(told[1].n, 102);
 	ck_assert_uint_eq(told[1].failed, 2);
 	ck_assert_uint_eq(told[1].half_us, 1000);
@@ -71,11 +71,11 @@ START_TEST(bounds)
 	ended(50, 200, 5000);
 	ended(44, 200, 5001);
 	ended(6, 200, 400000);
-	(void)traffic_told(&t, m, 1, told, &begun_ms);
+	(void)traffic_read(&t, m, 1, told, &begun_ms);
 	ck_assert_uint_eq(told[0].half_us, 5000);
 	ck_assert_uint_eq(told[0].most_us, 500000);
 	ended(20, 200, 5001);
-	(void)traffic_told(&t, m, 1, told, &begun_ms);
+	(void)traffic_read(&t, m, 1, told, &begun_ms);
 	ck_assert_uint_eq(told[0].half_us, 10000);
 	ck_assert_uint_eq(told[0].most_us, 10000);
 }
@@ -88,12 +88,12 @@ START_TEST(late)
 	ended(7, 500, 5);
 	traffic_sample(&t, m, 3 * STEP_MS);
 	traffic_sample(&t, m, 3 * STEP_MS);
-	ck_assert_uint_eq(traffic_told(&t, m, 3 * STEP_MS, told, &begun_ms), 4);
+	ck_assert_uint_eq(traffic_read(&t, m, 3 * STEP_MS, told, &begun_ms), 4);
 	ck_assert_uint_eq(told[0].n, 0);
 	for (unsigned i = 1; i < 4; i++)
 		ck_assert(told[i].n == 3 && told[i].failed == 3 && told[i].n_steps == 3);
 	traffic_sample(&t, m, 1000000LL * STEP_MS);
-	ck_assert_uint_eq(traffic_told(&t, m, 1000000LL * STEP_MS, told, &begun_ms), TRAFFIC_STEPS);
+	ck_assert_uint_eq(traffic_read(&t, m, 1000000LL * STEP_MS, told, &begun_ms), TRAFFIC_STEPS);
 	for (unsigned i = 0; i < TRAFFIC_STEPS; i++)
 		ck_assert_uint_eq(told[i].n, 0);
 }
@@ -105,7 +105,7 @@ START_TEST(ring)
 		traffic_sample(&t, m, i * STEP_MS);
 		ended((unsigned)i, 200, 5);
 	}
-	ck_assert_uint_eq(traffic_told(&t, m, 2LL * TRAFFIC_STEPS * STEP_MS, told, &begun_ms), TRAFFIC_STEPS);
+	ck_assert_uint_eq(traffic_read(&t, m, 2LL * TRAFFIC_STEPS * STEP_MS, told, &begun_ms), TRAFFIC_STEPS);
 	for (unsigned i = 0; i < TRAFFIC_STEPS; i++)
 		ck_assert_uint_eq(told[i].n, 2 * TRAFFIC_STEPS - i);
 }

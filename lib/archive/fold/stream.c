@@ -159,12 +159,12 @@ static enum cairn_status stream_chunk(struct cairn_fold_stream *s, struct cairn_
 /* --- the index ---------------------------------------------------------------------------------------------------- */
 
 /* Compares the index with the chunks received. */
-static bool stream_agrees(const struct cairn_fold_chunk *came, const struct cairn_fold_chunk *told)
+static bool stream_agrees(const struct cairn_fold_chunk *came, const struct cairn_fold_chunk *listed)
 {
-	return came->offset == told->offset && memcmp(came->ctype, told->ctype, CAIRN_FOLD_CTYPE_BYTES) == 0 &&
-	       came->flags == told->flags && came->uncomp_len == told->uncomp_len && came->comp_len == told->comp_len &&
-	       came->ecc_len == told->ecc_len && came->crc32c == told->crc32c &&
-	       memcmp(came->sha256, told->sha256, sizeof(came->sha256)) == 0;
+	return came->offset == listed->offset && memcmp(came->ctype, listed->ctype, CAIRN_FOLD_CTYPE_BYTES) == 0 &&
+	       came->flags == listed->flags && came->uncomp_len == listed->uncomp_len &&
+	       came->comp_len == listed->comp_len && came->ecc_len == listed->ecc_len &&
+	       came->crc32c == listed->crc32c && memcmp(came->sha256, listed->sha256, sizeof(came->sha256)) == 0;
 }
 
 static enum cairn_status stream_end(struct cairn_fold_stream *s, struct cairn_diag *diag)

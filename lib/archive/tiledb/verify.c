@@ -110,22 +110,22 @@ static enum cairn_status verify_tile_minmax(struct verify *v, uint32_t slot, uin
 	const struct cairn_buf *own = which == CAIRN_TILEDB_MINS ? &s->min : &s->max;
 	uint64_t at = v->r->fragment.vector_at[slot * CAIRN_TILEDB_VECTORS + which];
 	const char *what = which == CAIRN_TILEDB_MINS ? "minimum" : "maximum";
-	struct cairn_tiledb_view told, seen = {own->bytes, own->len};
-	if (!cairn_tiledb_minmax_at(&v->r->fragment, &v->r->schema, slot, which, tile, &told))
+	struct cairn_tiledb_view stored, seen = {own->bytes, own->len};
+	if (!cairn_tiledb_minmax_at(&v->r->fragment, &v->r->schema, slot, which, tile, &stored))
 		return verify_wrong(v, at, what, slot, tile, "a value in the block", "none");
 	if (!s->any) {
 		bool is_var = v->fields[slot].column.field->cell_values == CAIRN_TILEDB_VAR;
-		seen = (struct cairn_tiledb_view){zeros, is_var ? 0 : told.len};
+		seen = (struct cairn_tiledb_view){zeros, is_var ? 0 : stored.len};
 		if (seen.len > sizeof(zeros))
 			return CAIRN_OK;
 	}
-	return verify_value(v, at, what, slot, tile, seen, told);
+	return verify_value(v, at, what, slot, tile, seen, stored);
 }
 
 static enum cairn_status verify_tile_stats(struct verify *v, uint32_t slot, uint64_t tile)
 {
 	const struct cairn_tiledb_stats *s = &v->fields[slot].tile;
-	const struct cairn_tiledb_slot *told = &v->r->fragment.slots[slot];
+	const struct cairn_tiledb_slot *stored = &v->r->fragment.slots[slot];
 	const uint64_t *at = &v->r->fragment.vector_at[(size_t)slot * CAIRN_TILEDB_VECTORS];
 	enum cairn_status status = CAIRN_OK;
 	if (s->has_minmax) {
@@ -135,10 +135,10 @@ static enum cairn_status verify_tile_stats(struct verify *v, uint32_t slot, uint
 	}
 	if (status == CAIRN_OK && s->has_sum)
 		status = verify_number(v, at[CAIRN_TILEDB_SUMS], "sum", slot, tile, s->sum,
-				       cairn_tiledb_vector_at(told, CAIRN_TILEDB_SUMS, tile));
+				       cairn_tiledb_vector_at(stored, CAIRN_TILEDB_SUMS, tile));
 	if (status == CAIRN_OK && v->fields[slot].column.field->nullable)
 		status = verify_number(v, at[CAIRN_TILEDB_NULLS], "number of nulls", slot, tile, s->n_nulls,
-				       cairn_tiledb_vector_at(told, CAIRN_TILEDB_NULLS, tile));
+				       cairn_tiledb_vector_at(stored, CAIRN_TILEDB_NULLS, tile));
 	return status;
 }
 
@@ -216,22 +216,22 @@ static enum cairn_status verify_column(struct verify *v, uint64_t tile, uint32_t
 static enum cairn_status verify_total(struct verify *v, uint32_t slot)
 {
 	const struct cairn_tiledb_stats *s = &v->fields[slot].total;
-	const struct cairn_tiledb_slot *told = &v->r->fragment.slots[slot];
+	const struct cairn_tiledb_slot *stored = &v->r->fragment.slots[slot];
 	enum cairn_status status = CAIRN_OK;
 	uint8_t none[8];
 	if (s->has_minmax && (s->any || s->type->kind != CAIRN_TILEDB_KIND_FLOAT)) {
 		status = verify_value(v, v->r->fragment.footer_at, "minimum", slot, UINT64_MAX,
 				      cairn_tiledb_stats_total(s, true, none),
-				      (struct cairn_tiledb_view){told->min.bytes, told->min.len});
+				      (struct cairn_tiledb_view){stored->min.bytes, stored->min.len});
 		if (status == CAIRN_OK)
 			status = verify_value(v, v->r->fragment.footer_at, "maximum", slot, UINT64_MAX,
 					      cairn_tiledb_stats_total(s, false, none),
-					      (struct cairn_tiledb_view){told->max.bytes, told->max.len});
+					      (struct cairn_tiledb_view){stored->max.bytes, stored->max.len});
 	}
 	if (status == CAIRN_OK && s->has_sum)
-		status = verify_number(v, v->r->fragment.footer_at, "sum", slot, UINT64_MAX, s->sum, told->sum);
+		status = verify_number(v, v->r->fragment.footer_at, "sum", slot, UINT64_MAX, s->sum, stored->sum);
 	return status == CAIRN_OK ? verify_number(v, v->r->fragment.footer_at, "number of nulls", slot, UINT64_MAX,
-						  s->n_nulls, told->n_nulls)
+						  s->n_nulls, stored->n_nulls)
 				  : status;
 }
 

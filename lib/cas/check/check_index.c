@@ -36,7 +36,8 @@ static bool check_has_fault(const struct check_faults *f, const char *text)
 	return false;
 }
 
-static void check_tell_faults(struct check_run *run, const struct check_faults *found, const struct check_faults *left)
+static void check_report_faults(struct check_run *run, const struct check_faults *found,
+				const struct check_faults *left)
 {
 	static const enum cairn_check_kind KINDS[] = {
 		[CAIRN_INDEX_FAULT_TREE] = CAIRN_CHECK_INDEX_TREE,
@@ -68,7 +69,7 @@ static enum cairn_status check_both(struct check_run *run, struct check_faults *
 		status = cairn_index_examine(index, check_note_fault, left, NULL);
 	const struct check_faults *now = mended ? left : found;
 	if (status == CAIRN_OK)
-		check_tell_faults(run, found, now);
+		check_report_faults(run, found, now);
 	run->repair = run->repair && !now->trees;
 	return status;
 }

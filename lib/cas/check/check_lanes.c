@@ -24,7 +24,7 @@ struct check_lane {
 	struct cairn_check_report report;
 };
 
-static void check_lane_tell(void *ctx, const struct cairn_check_problem *problem)
+static void check_lane_report(void *ctx, const struct cairn_check_problem *problem)
 {
 	struct check_page *page = ctx;
 	const struct cairn_check_options *o = page->run->options;
@@ -82,7 +82,7 @@ static bool check_lane_init(struct check_lane *lane, struct check_page *page)
 		return false;
 	lane->work.run = check_lane_run;
 	lane->options = *page->run->options;
-	lane->options.problem = check_lane_tell;
+	lane->options.problem = check_lane_report;
 	lane->options.ctx = page;
 	lane->run->cas = page->run->cas;
 	lane->run->options = &lane->options;

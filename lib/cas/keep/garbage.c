@@ -169,7 +169,7 @@ static enum cairn_status gc_bury(struct collection *c)
 /* --- the steps ---------------------------------------------------------------------------------------------------- */
 
 /* Reports what was removed and what was left. @param status  the collection's status so far */
-static enum cairn_status gc_tell_removed(struct collection *c, enum cairn_status status)
+static enum cairn_status gc_sum_up(struct collection *c, enum cairn_status status)
 {
 	struct cas_removal *r = &c->removal;
 	c->report->bytes_freed += r->bytes_freed;
@@ -343,7 +343,7 @@ static enum cairn_status gc_run_alone(struct collection *c)
 		return status;
 	}
 	cas_removal_init(&c->removal, c->cas);
-	status = gc_tell_removed(c, gc_run(c));
+	status = gc_sum_up(c, gc_run(c));
 	cas_removal_fini(&c->removal);
 	if (status == CAIRN_E_BUSY && !c->report->held) {
 		(void)cas_index_is_silent(&c->report->diag);

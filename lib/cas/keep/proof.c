@@ -159,7 +159,7 @@ static enum cairn_status proof_prove(struct proof_run *run, struct proof_claim *
 
 /* --- recording ---------------------------------------------------------------------------------------------------- */
 
-static void proof_tell(struct proof_run *run, const struct proof_claim *claim)
+static void proof_report(struct proof_run *run, const struct proof_claim *claim)
 {
 	struct cairn_proof_turn *turn = run->turn;
 	const struct cairn_index_outcome *o = &claim->outcome;
@@ -188,7 +188,7 @@ static enum cairn_status proof_record(struct proof_run *run, uint32_t n)
 	const char *rule = settle.write.diag.rule;
 	run->turn->lease_over = status == CAIRN_E_BUSY && rule && strcmp(rule, "lease.over") == 0;
 	for (uint32_t i = 0; status == CAIRN_OK && i < n; i++)
-		proof_tell(run, &run->claims[i]);
+		proof_report(run, &run->claims[i]);
 	return status;
 }
 

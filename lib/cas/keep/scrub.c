@@ -84,7 +84,7 @@ static enum cairn_status scrub_read_copy(struct scrub *s, struct cairn_store_obj
 	} else if (status != CAIRN_OK) {
 		s->out->n_damaged++;
 		if (cas_mark_damaged(s->cas, &s->row.hash, copy))
-			cas_tell(s->cas, CAIRN_CAS_OBJECT_DAMAGED, &s->row.hash, &why);
+			cas_notify(s->cas, CAIRN_CAS_OBJECT_DAMAGED, &s->row.hash, &why);
 	} else {
 		cas_mark_verified(s->cas, &s->row.hash, copy);
 		s->described =

@@ -51,10 +51,10 @@ void cairn_cas_give_scrub(struct cairn_cas *cas, const struct cairn_index_lease 
 CAIRN_MUST_USE enum cairn_status cairn_cas_scrub_note(struct cairn_cas *cas, struct cairn_index_note *out);
 
 /** Replaces the note of the scrub.
- *  @param lease  of who scrubs; NULL: somebody is told something  @param note  with the version that was read; its own
- *  after CAIRN_OK
- *  @return CAIRN_OK; CAIRN_E_CONFLICT another came meanwhile: read it; CAIRN_E_BUSY another daemon has taken over, or
- *  the index is silent; as a write */
+ *  @param lease  of the daemon that scrubs; NULL: the note is an order, such as to pause, from any daemon
+ *  @param[in,out] note  has the version that was read, and after CAIRN_OK the new version
+ *  @return CAIRN_OK; CAIRN_E_CONFLICT the note was changed meanwhile: read it again; CAIRN_E_BUSY another daemon has
+ *  taken over, or the index is silent; as a write */
 CAIRN_MUST_USE enum cairn_status cairn_cas_keep_scrub_note(struct cairn_cas *cas, const struct cairn_index_lease *lease,
 							   struct cairn_index_note *note, struct cairn_diag *diag);
 

@@ -31,7 +31,7 @@ enum cairn_status cas_lose(struct cairn_cas *cas, const struct cairn_hash *xorb,
 	if (status != CAIRN_OK)
 		return status;
 	cairn_answer_cache_clear(cas->cache);
-	cas_tell(cas, CAIRN_CAS_XORB_LOST, xorb, NULL);
+	cas_notify(cas, CAIRN_CAS_XORB_LOST, xorb, NULL);
 	return CAIRN_OK;
 }
 
@@ -96,7 +96,7 @@ static enum cairn_status mend_try(struct mend *m, struct cairn_store_object *cop
 	if (!cas_is_damage(status))
 		return status;
 	if (cas_mark_damaged(m->cas, m->xorb, copy))
-		cas_tell(m->cas, CAIRN_CAS_OBJECT_DAMAGED, m->xorb, &why);
+		cas_notify(m->cas, CAIRN_CAS_OBJECT_DAMAGED, m->xorb, &why);
 	return CAIRN_E_DAMAGED;
 }
 
@@ -168,7 +168,7 @@ static enum cairn_status mend_adopt(struct mend *m)
 	if (status == CAIRN_OK && put.found)
 		status = cas_must_be_there(m->cas, m->xorb, &put.copy);
 	if (status == CAIRN_OK)
-		cas_tell(m->cas, CAIRN_CAS_XORB_FOUND, m->xorb, NULL);
+		cas_notify(m->cas, CAIRN_CAS_XORB_FOUND, m->xorb, NULL);
 	return status;
 }
 

@@ -47,7 +47,7 @@ static uint32_t info_gather_uses(const struct cairn_index_file *file, struct inf
 	return n;
 }
 
-static void info_tell_xorb(struct cairn_info_xorb *out, const struct cairn_index_xorb *row)
+static void info_fill_xorb(struct cairn_info_xorb *out, const struct cairn_index_xorb *row)
 {
 	*out = (struct cairn_info_xorb){
 		.hash = row->hash,
@@ -70,7 +70,7 @@ static enum cairn_status info_visit_uses(struct cairn_cas *cas, const struct inf
 			continue; /* the file was deleted and the xorb collected since the lookup */
 		if (status != CAIRN_OK)
 			return status;
-		info_tell_xorb(&xorb, &row);
+		info_fill_xorb(&xorb, &row);
 		visit(ctx, &xorb);
 	}
 	return CAIRN_OK;
@@ -104,7 +104,7 @@ static enum cairn_status info_each_match(struct cairn_cas *cas, const struct cai
 {
 	struct cas_owned_walk walk = {visit, ctx};
 	return cairn_index_each_match(cas->index, asker->all ? NULL : asker->who->owner, match, name, asker->limit,
-				      cas_tell_owned, &walk, more);
+				      cas_visit_owned, &walk, more);
 }
 
 enum cairn_status cairn_info_owners(struct cairn_cas *cas, const struct cairn_info_asker *asker,
@@ -149,7 +149,7 @@ enum cairn_status cairn_info_xorb(struct cairn_cas *cas, const struct cairn_hash
 	struct cairn_index_xorb row;
 	enum cairn_status status = cairn_index_xorb(cas->index, hash, &row);
 	if (status == CAIRN_OK)
-		info_tell_xorb(out, &row);
+		info_fill_xorb(out, &row);
 	return status;
 }
 

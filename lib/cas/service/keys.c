@@ -162,8 +162,8 @@ enum cairn_status cairn_cas_make_key(struct cairn_cas *cas, const struct cairn_k
 				     int64_t *id)
 {
 	const struct cairn_key_limits none = {0};
-	struct cairn_diag untold = {0};
-	return cairn_cas_make_limited_key(cas, key, &none, repo, text, id, &untold);
+	struct cairn_diag unsaid = {0};
+	return cairn_cas_make_limited_key(cas, key, &none, repo, text, id, &unsaid);
 }
 
 enum cairn_status cairn_cas_revoke_key(struct cairn_cas *cas, int64_t id, bool *revoked)
@@ -232,8 +232,8 @@ static void key_note_use(struct cairn_cas *cas, const struct cairn_index_key *ke
 {
 	_Atomic int64_t *noted = &cas->keys_used[(uint64_t)key->id % CAS_KEYS_USED];
 	int64_t mine = (now_unix_s / KEY_USED_EVERY_S) << 20 | (key->id & 0xfffff);
-	bool told = now_unix_s >= key->used_unix_s && now_unix_s - key->used_unix_s < KEY_USED_EVERY_S;
-	if (told || atomic_exchange(noted, mine) == mine)
+	bool recent = now_unix_s >= key->used_unix_s && now_unix_s - key->used_unix_s < KEY_USED_EVERY_S;
+	if (recent || atomic_exchange(noted, mine) == mine)
 		return;
 	struct cairn_index_use_key *use = calloc(1, sizeof(*use));
 	if (!use)

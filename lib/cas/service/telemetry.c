@@ -64,12 +64,12 @@ struct telemetry_walk {
 static void telemetry_visit(void *ctx, const struct cairn_index_telemetry *row)
 {
 	const struct telemetry_walk *walk = ctx;
-	const struct cairn_telemetry told = {.id = row->id,
-					     .at_unix_s = row->at_unix_s,
-					     .sender = row->sender,
-					     .body = row->body,
-					     .body_len = row->body_len};
-	walk->visit(walk->ctx, &told);
+	const struct cairn_telemetry shown = {.id = row->id,
+					      .at_unix_s = row->at_unix_s,
+					      .sender = row->sender,
+					      .body = row->body,
+					      .body_len = row->body_len};
+	walk->visit(walk->ctx, &shown);
 }
 
 enum cairn_status cairn_cas_each_telemetry(struct cairn_cas *cas, int64_t before_id, uint32_t limit,

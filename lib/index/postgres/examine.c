@@ -103,7 +103,7 @@ struct examine {
 	unsigned n_faults;
 };
 
-static void examine_tell(struct examine *e, enum cairn_index_fault_kind kind, const char *text)
+static void examine_report(struct examine *e, enum cairn_index_fault_kind kind, const char *text)
 {
 	const struct cairn_index_fault fault = {kind, text};
 	if (e->n_faults++ < CAIRN_INDEX_FAULTS_MAX && e->visit)
@@ -118,7 +118,7 @@ static enum cairn_status examine_count(struct examine *e, const struct examine_l
 	int64_t n = status == CAIRN_OK ? cairn_pg_get_int8(r, 0, 0) : 0;
 	if (n > 0) {
 		(void)snprintf(text, sizeof(text), "%s: %lld", look->text, (long long)n);
-		examine_tell(e, look->kind, text);
+		examine_report(e, look->kind, text);
 	}
 	return status;
 }
@@ -157,7 +157,7 @@ static enum cairn_status examine_file(struct examine *e, const PGresult *files, 
 	if (!agree) {
 		(void)snprintf(text, sizeof(text), "the references of file %lld are not what its terms say",
 			       (long long)id);
-		examine_tell(e, CAIRN_INDEX_FAULT_REFERENCE, text);
+		examine_report(e, CAIRN_INDEX_FAULT_REFERENCE, text);
 	}
 	return CAIRN_OK;
 }
@@ -202,7 +202,7 @@ static enum cairn_status examine_references(struct examine *e)
 /* --- inline files ------------------------------------------------------------------------------------------------- */
 
 /* Finding an entry by its content takes a scan; few are needed when little is wrong. */
-static enum cairn_status examine_tell_content(struct examine *e, int64_t content)
+static enum cairn_status examine_report_content(struct examine *e, int64_t content)
 {
 	char text[CAIRN_ROWS_INLINE_TEXT_BYTES], part[4][CAIRN_INDEX_PATH_MAX + 1] = {"?", "?", "", "?"};
 	const PGresult *r;
@@ -214,7 +214,7 @@ static enum cairn_status examine_tell_content(struct examine *e, int64_t content
 	for (int i = 0; i < 4 && PQntuples(r) > 0; i++)
 		(void)!cairn_pg_get_text(r, 0, i, part[i], sizeof(part[i]));
 	cairn_rows_inline_text(text, content, part[0], part[1], part[2], part[3]);
-	examine_tell(e, CAIRN_INDEX_FAULT_CONTENT, text);
+	examine_report(e, CAIRN_INDEX_FAULT_CONTENT, text);
 	return CAIRN_OK;
 }
 
@@ -237,7 +237,7 @@ static enum cairn_status examine_contents_page(struct examine *e, int64_t *after
 		const uint8_t *body = cairn_pg_get_bytes(page, i, 3, &len);
 		status = cairn_rows_inline(cairn_pg_get_int8(page, i, 1), cairn_pg_get_int8(page, i, 2), body, len);
 		if (status == CAIRN_E_DAMAGED)
-			status = examine_tell_content(e, cairn_pg_get_int8(page, i, 0));
+			status = examine_report_content(e, cairn_pg_get_int8(page, i, 0));
 	}
 	return status;
 }

@@ -19,8 +19,8 @@ static const char *contents_text(sqlite3_stmt *row, int at)
 	return text ? text : "";
 }
 
-static enum cairn_status contents_tell(sqlite3_stmt *name, int64_t content, void (*wrong)(void *ctx, const char *text),
-				       void *ctx)
+static enum cairn_status contents_report_name(sqlite3_stmt *name, int64_t content,
+					      void (*wrong)(void *ctx, const char *text), void *ctx)
 {
 	char text[CAIRN_ROWS_INLINE_TEXT_BYTES];
 	bool row = false;
@@ -56,7 +56,8 @@ enum cairn_status cairn_contents_examine(sqlite3 *db, void (*wrong)(void *ctx, c
 		if (status != CAIRN_E_DAMAGED)
 			continue;
 		n++;
-		status = contents_tell(stmts[CONTENTS_NAME], sqlite3_column_int64(stmts[CONTENTS_ALL], 0), wrong, ctx);
+		status = contents_report_name(stmts[CONTENTS_NAME], sqlite3_column_int64(stmts[CONTENTS_ALL], 0), wrong,
+					      ctx);
 	}
 	cairn_sql_finalize(stmts, CONTENTS_STMTS);
 	return status;

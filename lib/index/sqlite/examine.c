@@ -21,9 +21,10 @@ struct examine {
 	void *ctx;
 };
 
-static void examine_tell(struct examine *e, enum cairn_index_fault_kind kind, const char *fmt, ...) CAIRN_PRINTF(3, 4);
+static void examine_report(struct examine *e, enum cairn_index_fault_kind kind, const char *fmt, ...)
+	CAIRN_PRINTF(3, 4);
 
-static void examine_tell(struct examine *e, enum cairn_index_fault_kind kind, const char *fmt, ...)
+static void examine_report(struct examine *e, enum cairn_index_fault_kind kind, const char *fmt, ...)
 {
 	char text[512];
 	va_list ap;
@@ -41,8 +42,8 @@ static enum cairn_status examine_failed(struct examine *e, enum cairn_status sta
 		return CAIRN_E_BUSY;
 	if (status == CAIRN_E_NOMEM)
 		return status;
-	examine_tell(e, CAIRN_INDEX_FAULT_TREE, "%s: %s (SQLite %d)", doing, sqlite3_errmsg(e->db),
-		     sqlite3_extended_errcode(e->db));
+	examine_report(e, CAIRN_INDEX_FAULT_TREE, "%s: %s (SQLite %d)", doing, sqlite3_errmsg(e->db),
+		       sqlite3_extended_errcode(e->db));
 	return CAIRN_OK;
 }
 
@@ -68,11 +69,11 @@ static enum cairn_status examine_each(struct examine *e, const char *sql, const 
 
 static const char EXAMINE_TREES[] = "the trees cannot be read";
 
-static void examine_tell_tree(struct examine *e, sqlite3_stmt *row)
+static void examine_report_tree(struct examine *e, sqlite3_stmt *row)
 {
 	const char *text = (const char *)sqlite3_column_text(row, 0);
 	if (text && sqlite3_stricmp(text, "ok") != 0)
-		examine_tell(e, CAIRN_INDEX_FAULT_TREE, "%s", text);
+		examine_report(e, CAIRN_INDEX_FAULT_TREE, "%s", text);
 }
 
 static void examine_note(void *ctx, const struct cairn_index_fault *fault)
@@ -83,7 +84,7 @@ static void examine_note(void *ctx, const struct cairn_index_fault *fault)
 
 static enum cairn_status examine_trees(struct examine *e)
 {
-	return examine_each(e, "PRAGMA integrity_check(" EXAMINE_MAX ")", EXAMINE_TREES, examine_tell_tree);
+	return examine_each(e, "PRAGMA integrity_check(" EXAMINE_MAX ")", EXAMINE_TREES, examine_report_tree);
 }
 
 enum cairn_status cairn_examine_trees(sqlite3 *db, bool *sound)
@@ -95,12 +96,12 @@ enum cairn_status cairn_examine_trees(sqlite3 *db, bool *sound)
 
 /* --- rows that belong together ------------------------------------------------------------------------------------ */
 
-static void examine_tell_foreign(struct examine *e, sqlite3_stmt *row)
+static void examine_report_foreign(struct examine *e, sqlite3_stmt *row)
 {
 	const char *table = (const char *)sqlite3_column_text(row, 0);
 	const char *parent = (const char *)sqlite3_column_text(row, 2);
-	examine_tell(e, CAIRN_INDEX_FAULT_LINK, "row %lld of %s names one of %s that is not there",
-		     (long long)sqlite3_column_int64(row, 1), table ? table : "?", parent ? parent : "?");
+	examine_report(e, CAIRN_INDEX_FAULT_LINK, "row %lld of %s names one of %s that is not there",
+		       (long long)sqlite3_column_int64(row, 1), table ? table : "?", parent ? parent : "?");
 }
 
 static const struct examine_rule {
@@ -174,7 +175,7 @@ static const struct examine_rule {
 static enum cairn_status examine_links(struct examine *e, int64_t version)
 {
 	enum cairn_status status = examine_each(e, "SELECT * FROM pragma_foreign_key_check LIMIT " EXAMINE_MAX,
-						"rows that name others cannot be read", examine_tell_foreign);
+						"rows that name others cannot be read", examine_report_foreign);
 	for (unsigned i = 0; i < sizeof(examine_rules) / sizeof(examine_rules[0]) && status == CAIRN_OK; i++) {
 		const struct examine_rule *rule = &examine_rules[i];
 		int64_t n = 0;
@@ -184,18 +185,18 @@ static enum cairn_status examine_links(struct examine *e, int64_t version)
 		if (status != CAIRN_OK)
 			status = examine_failed(e, status, rule->what);
 		else if (n != 0)
-			examine_tell(e, CAIRN_INDEX_FAULT_LINK, "%lld %s", (long long)n, rule->what);
+			examine_report(e, CAIRN_INDEX_FAULT_LINK, "%lld %s", (long long)n, rule->what);
 	}
 	return status;
 }
 
 /* --- what state counts -------------------------------------------------------------------------------------------- */
 
-static void examine_tell_count(struct examine *e, sqlite3_stmt *row)
+static void examine_report_count(struct examine *e, sqlite3_stmt *row)
 {
-	examine_tell(e, CAIRN_INDEX_FAULT_COUNT, "state counts %lld %s, and there are %lld",
-		     (long long)sqlite3_column_int64(row, 1), (const char *)sqlite3_column_text(row, 0),
-		     (long long)sqlite3_column_int64(row, 2));
+	examine_report(e, CAIRN_INDEX_FAULT_COUNT, "state counts %lld %s, and there are %lld",
+		       (long long)sqlite3_column_int64(row, 1), (const char *)sqlite3_column_text(row, 0),
+		       (long long)sqlite3_column_int64(row, 2));
 }
 
 static const char EXAMINE_COUNTS[] =
@@ -209,30 +210,30 @@ static const char EXAMINE_COUNTS[] =
 
 /* --- references --------------------------------------------------------------------------------------------------- */
 
-static void examine_tell_missing(struct examine *e, sqlite3_stmt *row)
+static void examine_report_missing(struct examine *e, sqlite3_stmt *row)
 {
-	examine_tell(e, CAIRN_INDEX_FAULT_REFERENCE,
-		     "file number %lld needs xorb number %lld, and reference does not say so",
-		     (long long)sqlite3_column_int64(row, 1), (long long)sqlite3_column_int64(row, 0));
+	examine_report(e, CAIRN_INDEX_FAULT_REFERENCE,
+		       "file number %lld needs xorb number %lld, and reference does not say so",
+		       (long long)sqlite3_column_int64(row, 1), (long long)sqlite3_column_int64(row, 0));
 }
 
-static void examine_tell_extra(struct examine *e, sqlite3_stmt *row)
+static void examine_report_extra(struct examine *e, sqlite3_stmt *row)
 {
-	examine_tell(e, CAIRN_INDEX_FAULT_REFERENCE,
-		     "reference says that file number %lld needs xorb number %lld, and its terms do not",
-		     (long long)sqlite3_column_int64(row, 1), (long long)sqlite3_column_int64(row, 0));
+	examine_report(e, CAIRN_INDEX_FAULT_REFERENCE,
+		       "reference says that file number %lld needs xorb number %lld, and its terms do not",
+		       (long long)sqlite3_column_int64(row, 1), (long long)sqlite3_column_int64(row, 0));
 }
 
-static void examine_tell_terms(void *ctx, int64_t file)
+static void examine_report_terms(void *ctx, int64_t file)
 {
-	examine_tell(ctx, CAIRN_INDEX_FAULT_REFERENCE, "the terms of file number %lld are damaged", (long long)file);
+	examine_report(ctx, CAIRN_INDEX_FAULT_REFERENCE, "the terms of file number %lld are damaged", (long long)file);
 }
 
 /* Lists the differing rows only if the sums differ. */
 static enum cairn_status examine_references(struct examine *e, int64_t version)
 {
 	bool agree = false;
-	enum cairn_status status = cairn_needed_agrees(e->db, version, examine_tell_terms, e, &agree);
+	enum cairn_status status = cairn_needed_agrees(e->db, version, examine_report_terms, e, &agree);
 	if (status == CAIRN_OK && agree)
 		return CAIRN_OK;
 	if (status == CAIRN_OK)
@@ -240,10 +241,10 @@ static enum cairn_status examine_references(struct examine *e, int64_t version)
 	if (status != CAIRN_OK)
 		return examine_failed(e, status, "the files' terms cannot be compared with reference");
 	status = examine_each(e, CAIRN_NEEDED_MISSING " LIMIT " EXAMINE_MAX, "reference cannot be read",
-			      examine_tell_missing);
+			      examine_report_missing);
 	if (status == CAIRN_OK)
 		status = examine_each(e, CAIRN_NEEDED_EXTRA " LIMIT " EXAMINE_MAX, "reference cannot be read",
-				      examine_tell_extra);
+				      examine_report_extra);
 	return status;
 }
 
@@ -257,13 +258,13 @@ struct examine_offsets {
 	unsigned n;
 };
 
-static void examine_tell_offsets(void *ctx, int64_t file)
+static void examine_report_offsets(void *ctx, int64_t file)
 {
 	struct examine_offsets *o = ctx;
 	if (o->n++ < CAIRN_INDEX_FAULTS_MAX)
-		examine_tell(o->e, CAIRN_INDEX_FAULT_OFFSETS,
-			     "the terms of file number %lld name other bytes of their xorbs than the chunk lists",
-			     (long long)file);
+		examine_report(o->e, CAIRN_INDEX_FAULT_OFFSETS,
+			       "the terms of file number %lld name other bytes of their xorbs than the chunk lists",
+			       (long long)file);
 }
 
 static enum cairn_status examine_offsets(struct examine *e, int64_t version)
@@ -271,7 +272,7 @@ static enum cairn_status examine_offsets(struct examine *e, int64_t version)
 	struct examine_offsets o = {.e = e};
 	if (version < EXAMINE_OFFSETS_SINCE)
 		return CAIRN_OK;
-	enum cairn_status status = cairn_offsets_examine(e->db, examine_tell_offsets, &o);
+	enum cairn_status status = cairn_offsets_examine(e->db, examine_report_offsets, &o);
 	return status == CAIRN_OK
 		       ? CAIRN_OK
 		       : examine_failed(e, status, "the files' terms cannot be compared with the chunk lists");
@@ -281,16 +282,16 @@ static enum cairn_status examine_offsets(struct examine *e, int64_t version)
 
 enum { EXAMINE_CONTENTS_SINCE = 11 }; /* schema version; older ones have none */
 
-static void examine_tell_content(void *ctx, const char *text)
+static void examine_report_content(void *ctx, const char *text)
 {
-	examine_tell(ctx, CAIRN_INDEX_FAULT_CONTENT, "%s", text);
+	examine_report(ctx, CAIRN_INDEX_FAULT_CONTENT, "%s", text);
 }
 
 static enum cairn_status examine_contents(struct examine *e, int64_t version)
 {
 	if (version < EXAMINE_CONTENTS_SINCE)
 		return CAIRN_OK;
-	enum cairn_status status = cairn_contents_examine(e->db, examine_tell_content, e);
+	enum cairn_status status = cairn_contents_examine(e->db, examine_report_content, e);
 	return status == CAIRN_OK ? CAIRN_OK : examine_failed(e, status, "the bytes of inline files cannot be read");
 }
 
@@ -302,7 +303,7 @@ static enum cairn_status examine_all(struct examine *e, int64_t version)
 	if (status == CAIRN_OK)
 		status = examine_links(e, version);
 	if (status == CAIRN_OK)
-		status = examine_each(e, EXAMINE_COUNTS, "the tables cannot be counted", examine_tell_count);
+		status = examine_each(e, EXAMINE_COUNTS, "the tables cannot be counted", examine_report_count);
 	if (status == CAIRN_OK)
 		status = examine_references(e, version);
 	if (status == CAIRN_OK)
@@ -317,7 +318,7 @@ static enum cairn_status examine_schema(struct examine *e, const char *path, int
 	struct cairn_diag why = {0};
 	enum cairn_status status = cairn_migrate_check_schema(e->db, path, version, &why);
 	if (status == CAIRN_E_CONFLICT && !is_copy) {
-		examine_tell(e, CAIRN_INDEX_FAULT_TREE, "%s", why.text);
+		examine_report(e, CAIRN_INDEX_FAULT_TREE, "%s", why.text);
 		return CAIRN_OK;
 	}
 	if (status != CAIRN_OK && diag)
@@ -356,8 +357,9 @@ enum cairn_status cairn_sqlite_examine_xorbs(struct cairn_index *ix, cairn_index
 	CLEANUP(cairn_sql_closep) sqlite3 *db = NULL;
 	enum cairn_status status = cairn_sqlite_open_beside(ix, &db, NULL);
 	struct examine e = {.db = db, .visit = visit, .ctx = ctx};
-	return status == CAIRN_OK ? examine_each(&e, "PRAGMA integrity_check('xorb')", EXAMINE_TREES, examine_tell_tree)
-				  : status;
+	return status == CAIRN_OK
+		       ? examine_each(&e, "PRAGMA integrity_check('xorb')", EXAMINE_TREES, examine_report_tree)
+		       : status;
 }
 
 /* The end of a glance. */
@@ -408,7 +410,7 @@ enum cairn_status cairn_sqlite_glance(struct cairn_index *ix, int64_t limit_ms, 
 	struct examine e = {.db = db, .visit = examine_glanced, .ctx = &end};
 	for (unsigned i = 0; i < sizeof(LOOKS) / sizeof(LOOKS[0]) && status == CAIRN_OK; i++)
 		status = examine_is_over(&end) ? CAIRN_E_BUSY
-					       : examine_each(&e, LOOKS[i], EXAMINE_TREES, examine_tell_tree);
+					       : examine_each(&e, LOOKS[i], EXAMINE_TREES, examine_report_tree);
 	return status == CAIRN_E_BUSY ? CAIRN_OK : status;
 }
 
