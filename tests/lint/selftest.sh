@@ -105,7 +105,7 @@ refused names.sh docs/a.md 'see /wo''rk/main\n'
 refused names.sh docs/a.md 'see ../sha''red/x\n'
 accepted names.sh docs/a.md 'see lib/work/main, and https://example.org/home/you\n'
 if command -v ctags >/dev/null; then
-  refused sizes.sh lib/index/postgres/connection.h 'enum {\n\tCAIRN_PG_KNOWN_MAX = 1, /* "SELECT 1" "SELECT 2" */\n};\n#define A "SELECT 1"\n'
+  refused sizes.sh lib/index/postgres/connection.h 'enum {\n\tCAIRN_PG_PREPARED_MAX = 1, /* "SELECT 1" "SELECT 2" */\n};\n#define A "SELECT 1"\n'
   refused sizes.sh lib/base/a.c "$(printf 'int a%.0s;\\n' $(seq 801))"
   refused sizes.sh lib/base/a.c "int a(void)\n{\n$(printf '\\t;\\n%.0s' $(seq 80))\treturn 0;\n}\n"
 fi

@@ -16,11 +16,11 @@ while IFS=$'\t' read -r name file start end; do
 done < <([ ${#files[@]} -eq 0 ] || ctags -x --kinds-C=f --fields=+ne --_xformat=$'%N\t%F\t%n\t%e' "${files[@]}")
 # A connection to PostgreSQL prepares each statement once, and has room for a fixed number. Counts the lines that begin a statement,
 # some of which are parts of others, so the real number is lower.
-room=$(sed -nE 's/^[[:space:]]*CAIRN_PG_KNOWN_MAX = ([0-9]+),.*/\1/p' lib/index/postgres/connection.h 2>/dev/null)
+room=$(sed -nE 's/^[[:space:]]*CAIRN_PG_PREPARED_MAX = ([0-9]+),.*/\1/p' lib/index/postgres/connection.h 2>/dev/null)
 if [ -n "$room" ]; then
   statements=$(cat lib/index/*.c lib/index/postgres/*.[ch] 2>/dev/null | grep -cE '"(WITH|SELECT|INSERT|UPDATE|DELETE|LOCK|SET|BEGIN|COMMIT|ROLLBACK) ' || true)
   if [ "$statements" -gt "$room" ]; then
-    offence "lib/index/postgres/connection.h: about $statements statements, and CAIRN_PG_KNOWN_MAX is $room; raise it"
+    offence "lib/index/postgres/connection.h: about $statements statements, and CAIRN_PG_PREPARED_MAX is $room; raise it"
   fi
 fi
 finish

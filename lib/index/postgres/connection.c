@@ -155,7 +155,7 @@ void cairn_pg_close(struct cairn_pg *pg)
 	connection_clear(pg);
 	PQfinish(pg->conn);
 	pg->conn = NULL;
-	memset(pg->known, 0, sizeof(pg->known));
+	memset(pg->prepared, 0, sizeof(pg->prepared));
 }
 
 bool cairn_pg_is_alive(struct cairn_pg *pg)
@@ -168,39 +168,39 @@ bool cairn_pg_is_alive(struct cairn_pg *pg)
 
 /* --- queueing ----------------------------------------------------------------------------------------------------- */
 
-/* @return its place in known; CAIRN_PG_KNOWN_MAX: there is no room */
-static unsigned connection_find(const struct cairn_pg *pg, const char *sql, bool *known)
+/* @return its place in `prepared`; CAIRN_PG_PREPARED_MAX: there is no room */
+static unsigned connection_find(const struct cairn_pg *pg, const char *sql, bool *prepared)
 {
-	unsigned unused = CAIRN_PG_KNOWN_MAX;
-	for (unsigned i = 0; i < CAIRN_PG_KNOWN_MAX; i++) {
-		*known = pg->known[i] == sql;
-		if (*known)
+	unsigned unused = CAIRN_PG_PREPARED_MAX;
+	for (unsigned i = 0; i < CAIRN_PG_PREPARED_MAX; i++) {
+		*prepared = pg->prepared[i] == sql;
+		if (*prepared)
 			return i;
-		if (!pg->known[i] && unused == CAIRN_PG_KNOWN_MAX)
+		if (!pg->prepared[i] && unused == CAIRN_PG_PREPARED_MAX)
 			unused = i;
 	}
 	return unused;
 }
 
-static void connection_name(char name[static 16], unsigned known)
+static void connection_name(char name[static 16], unsigned prepared)
 {
-	(void)snprintf(name, 16, "s%u", known);
+	(void)snprintf(name, 16, "s%u", prepared);
 }
 
 /* Queues the preparation of a statement, unless it is prepared. */
 static enum cairn_status connection_prepare(struct cairn_pg *pg, const char *sql, const struct cairn_pg_args *args,
 					    char name[static 16])
 {
-	bool known;
-	unsigned place = connection_find(pg, sql, &known);
-	if (place == CAIRN_PG_KNOWN_MAX)
+	bool prepared;
+	unsigned place = connection_find(pg, sql, &prepared);
+	if (place == CAIRN_PG_PREPARED_MAX)
 		return CAIRN_E_LIMIT;
 	connection_name(name, place);
-	if (known)
+	if (prepared)
 		return CAIRN_OK;
 	if (PQsendPrepare(pg->conn, name, sql, args->n, args->types) != 1)
 		return CAIRN_E_BUSY;
-	pg->known[place] = sql;
+	pg->prepared[place] = sql;
 	pg->sent[pg->n_sent++] = (struct cairn_pg_sent){true, place};
 	return CAIRN_OK;
 }
@@ -275,7 +275,7 @@ static void connection_took(struct cairn_pg *pg, PGresult *r)
 		pg->queued = cairn_pg_status(pg->sqlstate);
 	}
 	if (sent->prepares && !well)
-		pg->known[sent->known] = NULL;
+		pg->prepared[sent->prepared] = NULL;
 	if (sent->prepares)
 		PQclear(r);
 	else

@@ -13,13 +13,13 @@ enum {
 	CAIRN_PG_STILL_MS = 3000,     /* of a daemon idle in a transaction; others wait for less than lock_timeout */
 	CAIRN_PG_SCAN_MS = 600000,    /* timeout of an answer that needs a scan of whole tables */
 	CAIRN_PG_STATEMENTS_MAX = 16, /* of one exchange */
-	CAIRN_PG_KNOWN_MAX = 512,     /* statements prepared on a connection: room for all (sizes.sh) */
+	CAIRN_PG_PREPARED_MAX = 512,  /* statements prepared on a connection: room for all (sizes.sh) */
 };
 
 /** A statement of the exchange in progress. */
 struct cairn_pg_sent {
 	bool prepares;
-	unsigned known; /* if it prepares a statement, its place in `known` */
+	unsigned prepared; /* if it prepares a statement, its place in `prepared` */
 };
 
 /** A connection. Zeroed except for its place: not open. */
@@ -33,7 +33,7 @@ struct cairn_pg {
 	PGconn *conn;      /* NULL: it is not open */
 	int64_t server;    /* its start, in microseconds, which identifies the server */
 	int silence_ms;
-	const char *known[CAIRN_PG_KNOWN_MAX]; /* by their texts' addresses; NULL: free */
+	const char *prepared[CAIRN_PG_PREPARED_MAX]; /* by their texts' addresses; NULL: free */
 
 	struct cairn_pg_sent sent[2 * CAIRN_PG_STATEMENTS_MAX];
 	unsigned n_sent, n_answered;

@@ -29,7 +29,8 @@ enum {
 	LOOK_FILES_MAX = 100,                                  /* files of a look for which others may wait */
 };
 
-bool cairn_pg_is_known(const struct cairn_index_registered *registered, int64_t collection, const char *owner)
+bool cairn_pg_registration_counts(const struct cairn_index_registered *registered, int64_t collection,
+				  const char *owner)
 {
 	bool young = !cairn_index_is_repo_owner(owner) || registered->at_unix_s > cairn_clock_unix_s() - LOOK_KNOWN_S;
 	return young && registered->collection == collection;
@@ -52,7 +53,7 @@ static void look_judge_shard(struct cairn_index_look *look, const PGresult *r, i
 		.owner = cairn_pg_get_int8(r, 0, 2),
 	};
 	look->registered = (struct cairn_index_registered){cairn_pg_get_int8(r, 0, 3), cairn_pg_get_int8(r, 0, 4)};
-	look->known = found && cairn_pg_is_known(&look->registered, look->seen.collection, look->owner);
+	look->known = found && cairn_pg_registration_counts(&look->registered, look->seen.collection, look->owner);
 }
 
 static enum cairn_status look_read_places(const PGresult *r, int row, struct cairn_chunk_list *places)

@@ -6,7 +6,7 @@
 
 /** A xorb of the shard with its row. */
 struct cairn_pg_put_xorb_row {
-	struct cairn_pg_known row;
+	struct cairn_pg_xorb_state row;
 	uint32_t of_file; /* the last file that named it; 0: none */
 };
 
@@ -15,8 +15,8 @@ struct cairn_pg_put {
 	struct cairn_index_put_shard *put;
 	struct cairn_pg_put_xorb_row *xorbs; /* owned: the xorbs of the shard */
 	int64_t scope, owner;
-	bool found, known;                                    /* found: its row exists; known: cairn_pg_is_known() */
-	uint32_t n_made;                                      /* xorbs that this shard added */
+	bool found, still_counts; /* found: its row exists; still_counts: cairn_pg_registration_counts() */
+	uint32_t n_made;          /* xorbs that this shard added */
 	struct cairn_pg_array prefixes, prefix_xorbs, places; /* eligible chunks, not sent yet */
 };
 
@@ -31,7 +31,7 @@ CAIRN_MUST_USE enum cairn_status cairn_pg_put_dedupe(struct cairn_pg_put *p, uin
 CAIRN_MUST_USE enum cairn_status cairn_pg_put_send_dedupe(struct cairn_pg_put *p);
 /** Reports that a xorb differs from the shard (xorb.differs). @return CAIRN_E_CONFLICT */
 enum cairn_status cairn_pg_put_conflict(struct cairn_pg_put *p, const struct cairn_hash *xorb, const char *what);
-/** Queues a lookup of xorbs. The answer has the place, from 1, and the columns for cairn_pg_known(). */
+/** Queues a lookup of xorbs. The answer has the place, from 1, and the columns for cairn_pg_get_xorb_state(). */
 unsigned cairn_pg_put_queue_xorbs(struct cairn_pg_tx *tx, struct cairn_pg_array *ids, struct cairn_pg_array *hashes);
 /** Queues a lookup of files. The answer has the place, from 1, and the number. */
 unsigned cairn_pg_put_queue_find_files(struct cairn_pg_tx *tx, struct cairn_pg_array *hashes);

@@ -49,7 +49,7 @@ static void put_shard_judge(struct cairn_pg_put *p, const PGresult *r)
 	if (!p->found)
 		return;
 	const struct cairn_index_registered registered = {cairn_pg_get_int8(r, 0, 1), cairn_pg_get_int8(r, 0, 2)};
-	p->known = cairn_pg_is_known(&registered, p->tx->counts.collection, p->put->owner);
+	p->still_counts = cairn_pg_registration_counts(&registered, p->tx->counts.collection, p->put->owner);
 }
 
 unsigned cairn_pg_put_queue_xorbs(struct cairn_pg_tx *tx, struct cairn_pg_array *ids, struct cairn_pg_array *hashes)
@@ -93,23 +93,23 @@ static enum cairn_status put_shard_look(struct cairn_pg_put *p, uint32_t first, 
 		int64_t place = cairn_pg_get_int8(pg->results[xorbs], i, 0);
 		if (place < 1 || place > n)
 			return CAIRN_E_DAMAGED;
-		cairn_pg_known(pg->results[xorbs], i, 1, &p->xorbs[first + place - 1].row);
+		cairn_pg_get_xorb_state(pg->results[xorbs], i, 1, &p->xorbs[first + place - 1].row);
 	}
 	return CAIRN_OK;
 }
 
 /* The xorb became known while this shard was verified, so the terms lack its byte ranges. */
 static enum cairn_status put_shard_same(struct cairn_pg_put *p, const struct cairn_index_new_xorb *xorb,
-					const struct cairn_pg_known *known)
+					const struct cairn_pg_xorb_state *state)
 {
 	CLEANUP(cairn_chunk_list_fini) struct cairn_chunk_list list = {0};
 	struct cairn_pg_args args = {0};
-	enum cairn_status status = cairn_pg_list(p->tx, known->id, &list);
+	enum cairn_status status = cairn_pg_list(p->tx, state->id, &list);
 	if (status == CAIRN_OK && !cairn_chunk_list_same_chunks(&list, xorb->list))
 		return cairn_pg_put_conflict(p, &xorb->hash, "is known with other chunks");
-	if (status != CAIRN_OK || !known->stored)
+	if (status != CAIRN_OK || !state->stored)
 		return status;
-	cairn_pg_int8(&args, known->id);
+	cairn_pg_int8(&args, state->id);
 	return cairn_pg_run(&p->tx->pg, SHARD_REPACKED, &args, NULL);
 }
 
@@ -117,7 +117,7 @@ static enum cairn_status put_shard_same(struct cairn_pg_put *p, const struct cai
 static enum cairn_status put_shard_describe(struct cairn_pg_put *p, uint32_t place)
 {
 	const struct cairn_index_new_xorb *xorb = &p->put->shard->xorbs[place];
-	struct cairn_pg_known *row = &p->xorbs[place].row;
+	struct cairn_pg_xorb_state *row = &p->xorbs[place].row;
 	bool described = place < p->put->shard->n_described;
 	if (row->id != 0)
 		return described && xorb->list ? put_shard_same(p, xorb, row) : CAIRN_OK;
@@ -180,7 +180,7 @@ static enum cairn_status put_shard_look_all(struct cairn_pg_put *p)
 		if (status == CAIRN_OK)
 			status = put_shard_look(p, i, n - i < SHARD_PIECE ? n - i : SHARD_PIECE);
 		i += SHARD_PIECE;
-	} while (status == CAIRN_OK && i < n && !p->known);
+	} while (status == CAIRN_OK && i < n && !p->still_counts);
 	return status;
 }
 
@@ -231,5 +231,5 @@ enum cairn_status cairn_pg_put_shard(struct cairn_pg_tx *tx, struct cairn_index_
 				  "the repository of this token was deleted");
 	if (status == CAIRN_OK)
 		status = put_shard_look_all(&p);
-	return status != CAIRN_OK || p.known ? status : put_shard_register(&p);
+	return status != CAIRN_OK || p.still_counts ? status : put_shard_register(&p);
 }

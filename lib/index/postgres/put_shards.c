@@ -239,7 +239,8 @@ static enum cairn_status join_found_shards(struct join *j, const PGresult *r)
 		s->owner = cairn_pg_get_int8(r, i, 2);
 		s->found = !PQgetisnull(r, i, 3);
 		s->registered = (struct cairn_index_registered){cairn_pg_get_int8(r, i, 3), cairn_pg_get_int8(r, i, 4)};
-		s->known = s->found && cairn_pg_is_known(&s->registered, j->tx->counts.collection, s->put->owner);
+		s->known = s->found &&
+			   cairn_pg_registration_counts(&s->registered, j->tx->counts.collection, s->put->owner);
 	}
 	return CAIRN_OK;
 }
@@ -250,7 +251,7 @@ static enum cairn_status join_found_rest(struct join *j, const PGresult *xorbs, 
 		int64_t place = cairn_pg_get_int8(xorbs, i, 0);
 		if (place < 1 || place > j->n_xorbs)
 			return CAIRN_E_DAMAGED;
-		cairn_pg_known(xorbs, i, 1, &j->xorbs[place - 1].row);
+		cairn_pg_get_xorb_state(xorbs, i, 1, &j->xorbs[place - 1].row);
 	}
 	for (int i = 0; i < PQntuples(files); i++) {
 		int64_t place = cairn_pg_get_int8(files, i, 0);

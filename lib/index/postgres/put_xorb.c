@@ -20,7 +20,7 @@ static const char XORB_LIST[] = "SELECT spans, hashes FROM list WHERE xorb = $1"
 static const char XORB_SET_LIST[] = "INSERT INTO list(xorb, spans, hashes) VALUES($1, $2, $3)"
 				    " ON CONFLICT(xorb) DO UPDATE SET spans = $2, hashes = $3";
 
-void cairn_pg_known(const PGresult *r, int row, int column, struct cairn_pg_known *out)
+void cairn_pg_get_xorb_state(const PGresult *r, int row, int column, struct cairn_pg_xorb_state *out)
 {
 	out->id = cairn_pg_get_int8(r, row, column);
 	out->n_chunks = (uint32_t)cairn_pg_get_int8(r, row, column + 1);
@@ -29,16 +29,17 @@ void cairn_pg_known(const PGresult *r, int row, int column, struct cairn_pg_know
 	out->retired = PQgetisnull(r, row, column + 3) == 0;
 }
 
-enum cairn_status cairn_pg_find_xorb(struct cairn_pg_tx *tx, const struct cairn_hash *hash, struct cairn_pg_known *out)
+enum cairn_status cairn_pg_find_xorb(struct cairn_pg_tx *tx, const struct cairn_hash *hash,
+				     struct cairn_pg_xorb_state *out)
 {
 	const PGresult *r;
 	struct cairn_pg_args args = {0};
-	*out = (struct cairn_pg_known){0};
+	*out = (struct cairn_pg_xorb_state){0};
 	cairn_pg_hash(&args, hash);
 	enum cairn_status status = cairn_pg_ask(&tx->pg, XORB_FIND, &args, &r);
 	if (status != CAIRN_OK || PQntuples(r) == 0)
 		return status;
-	cairn_pg_known(r, 0, 0, out);
+	cairn_pg_get_xorb_state(r, 0, 0, out);
 	return cairn_pg_get_copy(r, 0, 4, &out->copy) ? CAIRN_OK : CAIRN_E_DAMAGED;
 }
 
@@ -147,31 +148,31 @@ enum cairn_status cairn_pg_put_xorb(struct cairn_pg_tx *tx, struct cairn_index_p
 {
 	const struct cairn_chunk_list *list = put->list;
 	CLEANUP(cairn_pg_array_fini) struct cairn_pg_array id = {0};
-	struct cairn_pg_known known;
+	struct cairn_pg_xorb_state state;
 	bool named = cairn_copy_is_named(&put->copy);
 	put->added = false;
 	enum cairn_status status = named ? cairn_pg_must_live(tx, &put->copy, put->found, &put->write.diag) : CAIRN_OK;
 	if (status == CAIRN_OK)
-		status = cairn_pg_find_xorb(tx, &put->hash, &known);
+		status = cairn_pg_find_xorb(tx, &put->hash, &state);
 	if (status != CAIRN_OK)
 		return status;
-	if (known.id == 0) {
+	if (state.id == 0) {
 		put->added = true;
-		return cairn_pg_add_xorb(tx, &put->hash, list, &put->stored_bytes, &put->copy, &known.id);
+		return cairn_pg_add_xorb(tx, &put->hash, list, &put->stored_bytes, &put->copy, &state.id);
 	}
-	if (!known.stored) {
+	if (!state.stored) {
 		put->added = true;
-		return put_xorb_store(tx, known.id, put);
+		return put_xorb_store(tx, state.id, put);
 	}
-	if (known.n_chunks != list->n) {
+	if (state.n_chunks != list->n) {
 		cairn_fail(&put->write.diag, CAIRN_E_CONFLICT, "xorb.differs", CAIRN_NO_OFFSET,
 			   "this xorb is known with another number of chunks; the index is damaged, run cairn fsck");
-		cairn_diag_numbers(&put->write.diag, known.n_chunks, list->n);
+		cairn_diag_numbers(&put->write.diag, state.n_chunks, list->n);
 		return CAIRN_E_CONFLICT;
 	}
 	/* Another upload was faster, and its row names its own copy. */
-	if (named && !cairn_copy_equal(&known.copy, &put->copy))
+	if (named && !cairn_copy_equal(&state.copy, &put->copy))
 		status = cairn_pg_kill_copy(tx, &put->copy, &put->hash);
-	cairn_pg_add_int8(&id, known.id);
+	cairn_pg_add_int8(&id, state.id);
 	return status == CAIRN_OK ? cairn_pg_keep_xorbs(tx, &id, cairn_clock_unix_s()) : status;
 }

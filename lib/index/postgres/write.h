@@ -12,7 +12,8 @@
 /** Is a registered shard still known? It must be registered again if anything was removed since, or if it came to a
  * repository of the hub an hour ago: the grace time of unnamed files counts from their last upload. @param collection
  * of now */
-bool cairn_pg_is_known(const struct cairn_index_registered *registered, int64_t collection, const char *owner);
+bool cairn_pg_registration_counts(const struct cairn_index_registered *registered, int64_t collection,
+				  const char *owner);
 
 /* The columns for cairn_pg_get_counts(). */
 #define CAIRN_PG_COUNTS "collection, files, xorbs, shards, eligible, stored_bytes, keys, withdrawn"
@@ -49,7 +50,7 @@ bool cairn_pg_again(struct cairn_pg_tx *tx);
 /* --- between the files of the writing side ------------------------------------------------------------------------ */
 
 /** A row of xorb. */
-struct cairn_pg_known {
+struct cairn_pg_xorb_state {
 	int64_t id; /* 0: there is none */
 	uint32_t n_chunks;
 	bool stored, retired;
@@ -57,9 +58,9 @@ struct cairn_pg_known {
 	struct cairn_copy copy; /* set by cairn_pg_find_xorb() only */
 };
 /** @param which  id, chunks, stored, retired from this column on */
-void cairn_pg_known(const PGresult *r, int row, int column, struct cairn_pg_known *out);
+void cairn_pg_get_xorb_state(const PGresult *r, int row, int column, struct cairn_pg_xorb_state *out);
 CAIRN_MUST_USE enum cairn_status cairn_pg_find_xorb(struct cairn_pg_tx *tx, const struct cairn_hash *hash,
-						    struct cairn_pg_known *out);
+						    struct cairn_pg_xorb_state *out);
 /** Adds a xorb and its list. @param stored_bytes  NULL: kept elsewhere @param copy  of its object */
 CAIRN_MUST_USE enum cairn_status cairn_pg_add_xorb(struct cairn_pg_tx *tx, const struct cairn_hash *hash,
 						   const struct cairn_chunk_list *list, const uint64_t *stored_bytes,

@@ -10,28 +10,28 @@ static struct cairn_sqlite_db *driver_db(struct cairn_db *db)
 /* --- statements --------------------------------------------------------------------------------------------------- */
 
 static enum cairn_status driver_prepare(struct cairn_sqlite_db *db, const struct cairn_sql *sql,
-					struct cairn_sqlite_known *known)
+					struct cairn_sqlite_prepared *prepared)
 {
-	int rc = sqlite3_prepare_v3(db->conn, sql->sqlite, -1, SQLITE_PREPARE_PERSISTENT, &known->stmt, NULL);
+	int rc = sqlite3_prepare_v3(db->conn, sql->sqlite, -1, SQLITE_PREPARE_PERSISTENT, &prepared->stmt, NULL);
 	if (rc != SQLITE_OK)
 		return cairn_sql_status(db->conn, rc);
-	known->sql = sql;
-	known->n_args = (uint8_t)sqlite3_bind_parameter_count(known->stmt);
+	prepared->sql = sql;
+	prepared->n_args = (uint8_t)sqlite3_bind_parameter_count(prepared->stmt);
 	for (int i = 0; i < CAIRN_DB_ARGS_MAX; i++) {
 		char name[8];
 		(void)snprintf(name, sizeof(name), "$%d", i + 1);
-		known->at[i] = (uint8_t)sqlite3_bind_parameter_index(known->stmt, name);
+		prepared->at[i] = (uint8_t)sqlite3_bind_parameter_index(prepared->stmt, name);
 	}
 	return CAIRN_OK;
 }
 
 /* If rows of a statement are still being read, it is prepared a second time. */
 static enum cairn_status driver_find(struct cairn_sqlite_db *db, const struct cairn_sql *sql,
-				     struct cairn_sqlite_known **out)
+				     struct cairn_sqlite_prepared **out)
 {
 	unsigned place = (unsigned)((uintptr_t)sql / sizeof(*sql));
-	for (unsigned i = 0; i < CAIRN_SQLITE_KNOWN_MAX; i++) {
-		*out = &db->known[(place + i) % CAIRN_SQLITE_KNOWN_MAX];
+	for (unsigned i = 0; i < CAIRN_SQLITE_PREPARED_MAX; i++) {
+		*out = &db->prepared[(place + i) % CAIRN_SQLITE_PREPARED_MAX];
 		if (!(*out)->sql)
 			return driver_prepare(db, sql, *out);
 		if ((*out)->sql == sql && !sqlite3_stmt_busy((*out)->stmt))
@@ -40,19 +40,19 @@ static enum cairn_status driver_find(struct cairn_sqlite_db *db, const struct ca
 	return CAIRN_E_LIMIT;
 }
 
-static void driver_bind(const struct cairn_sqlite_known *known, const struct cairn_db_args *args)
+static void driver_bind(const struct cairn_sqlite_prepared *prepared, const struct cairn_db_args *args)
 {
 	for (unsigned i = 0; i < args->n; i++) {
 		const struct cairn_db_arg *arg = &args->arg[i];
-		int at = known->at[i];
+		int at = prepared->at[i];
 		if (arg->null)
-			(void)sqlite3_bind_null(known->stmt, at);
+			(void)sqlite3_bind_null(prepared->stmt, at);
 		else if (arg->type == CAIRN_DB_INT)
-			(void)sqlite3_bind_int64(known->stmt, at, arg->number);
+			(void)sqlite3_bind_int64(prepared->stmt, at, arg->number);
 		else if (arg->type == CAIRN_DB_TEXT || arg->type == CAIRN_DB_PATH)
-			(void)sqlite3_bind_text(known->stmt, at, arg->p, (int)arg->len, SQLITE_STATIC);
+			(void)sqlite3_bind_text(prepared->stmt, at, arg->p, (int)arg->len, SQLITE_STATIC);
 		else
-			cairn_sql_bind_blob(known->stmt, at, arg->p, arg->len);
+			cairn_sql_bind_blob(prepared->stmt, at, arg->p, arg->len);
 	}
 }
 
@@ -61,21 +61,21 @@ static void driver_bind(const struct cairn_sqlite_known *known, const struct cai
 static enum cairn_status driver_do(struct cairn_sqlite_db *db, struct cairn_db_rows *rows, const struct cairn_sql *sql,
 				   const struct cairn_db_args *args)
 {
-	struct cairn_sqlite_known *known;
+	struct cairn_sqlite_prepared *prepared;
 	bool row = false;
-	enum cairn_status status = driver_find(db, sql, &known);
+	enum cairn_status status = driver_find(db, sql, &prepared);
 	if (status != CAIRN_OK)
 		return status;
-	if (args->n != known->n_args)
+	if (args->n != prepared->n_args)
 		return CAIRN_E_LIMIT;
-	driver_bind(known, args);
-	status = cairn_sql_step(known->stmt, &row);
+	driver_bind(prepared, args);
+	status = cairn_sql_step(prepared->stmt, &row);
 	if (rows && status == CAIRN_OK) {
 		rows->changed = sqlite3_changes(db->conn);
-		rows->at = row ? known->stmt : NULL;
+		rows->at = row ? prepared->stmt : NULL;
 	}
 	if (!rows || !row)
-		(void)sqlite3_reset(known->stmt);
+		(void)sqlite3_reset(prepared->stmt);
 	return status;
 }
 
@@ -176,7 +176,7 @@ void cairn_sqlite_db_init(struct cairn_sqlite_db *db, sqlite3 *conn, void (*give
 
 void cairn_sqlite_db_fini(struct cairn_sqlite_db *db)
 {
-	for (unsigned i = 0; i < CAIRN_SQLITE_KNOWN_MAX; i++)
-		(void)sqlite3_finalize(db->known[i].stmt);
+	for (unsigned i = 0; i < CAIRN_SQLITE_PREPARED_MAX; i++)
+		(void)sqlite3_finalize(db->prepared[i].stmt);
 	*db = (struct cairn_sqlite_db){0};
 }

@@ -5,7 +5,7 @@
 #include "db/db.h"
 #include "index/sqlite/util.h"
 
-enum { CAIRN_SQLITE_KNOWN_MAX = 256 };
+enum { CAIRN_SQLITE_PREPARED_MAX = 256 };
 
 /** A connection with the statements that it has prepared. Zeroed: no connection. */
 struct cairn_sqlite_db {
@@ -14,12 +14,12 @@ struct cairn_sqlite_db {
 	void (*give)(struct cairn_sqlite_db *db); /* returns the connection to its pool; NULL: there is no pool */
 	bool asked;                               /* something was queued since the last exchange */
 	enum cairn_status queued;                 /* CAIRN_OK, or the first failure since the last exchange */
-	struct cairn_sqlite_known {
+	struct cairn_sqlite_prepared {
 		const struct cairn_sql *sql; /* NULL: free */
 		sqlite3_stmt *stmt;
 		uint8_t at[CAIRN_DB_ARGS_MAX]; /* SQLite's numbers of $1, $2 ... */
 		uint8_t n_args;
-	} known[CAIRN_SQLITE_KNOWN_MAX]; /* a hash table by address, with linear probing */
+	} prepared[CAIRN_SQLITE_PREPARED_MAX]; /* a hash table by address, with linear probing */
 };
 
 void cairn_sqlite_db_init(struct cairn_sqlite_db *db, sqlite3 *conn, void (*give)(struct cairn_sqlite_db *db));

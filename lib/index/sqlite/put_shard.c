@@ -22,60 +22,60 @@ static enum cairn_status put_shard_gone(struct put_shard *p, const struct cairn_
 }
 
 /* Ends the retirement of a xorb that this shard names. */
-static enum cairn_status put_shard_note(struct put_shard *p, uint32_t place, const struct cairn_tx_known *known)
+static enum cairn_status put_shard_note(struct put_shard *p, uint32_t place, const struct cairn_tx_xorb_state *state)
 {
-	p->xorbs[place] = (struct put_shard_xorb){.id = known->id, .n_chunks = known->n_chunks};
-	return known->retired ? cairn_tx_keep_xorb(p->tx, known->id) : CAIRN_OK;
+	p->xorbs[place] = (struct put_shard_xorb){.id = state->id, .n_chunks = state->n_chunks};
+	return state->retired ? cairn_tx_keep_xorb(p->tx, state->id) : CAIRN_OK;
 }
 
 /* Numbers are never reused, so the row with this number is the one that the shard was verified against. */
 static enum cairn_status put_shard_find(struct put_shard *p, const struct cairn_index_new_xorb *xorb,
-					struct cairn_tx_known *known)
+					struct cairn_tx_xorb_state *state)
 {
-	return xorb->id != 0 ? cairn_tx_find_xorb_by_id(p->tx, xorb->id, known)
-			     : cairn_tx_find_xorb(p->tx, &xorb->hash, known);
+	return xorb->id != 0 ? cairn_tx_find_xorb_by_id(p->tx, xorb->id, state)
+			     : cairn_tx_find_xorb(p->tx, &xorb->hash, state);
 }
 
 /* Looks up a xorb that only terms name. */
 static enum cairn_status put_shard_named(struct put_shard *p, uint32_t place)
 {
 	const struct cairn_index_new_xorb *xorb = &p->put->shard->xorbs[place];
-	struct cairn_tx_known known;
-	enum cairn_status status = put_shard_find(p, xorb, &known);
+	struct cairn_tx_xorb_state state;
+	enum cairn_status status = put_shard_find(p, xorb, &state);
 	if (status != CAIRN_OK)
 		return status;
-	return known.id == 0 ? put_shard_gone(p, &xorb->hash) : put_shard_note(p, place, &known);
+	return state.id == 0 ? put_shard_gone(p, &xorb->hash) : put_shard_note(p, place, &state);
 }
 
 /* The xorb became known while this shard was verified, so the terms lack its byte ranges. */
 static enum cairn_status put_shard_same(struct put_shard *p, const struct cairn_index_new_xorb *xorb,
-					const struct cairn_tx_known *known)
+					const struct cairn_tx_xorb_state *state)
 {
 	CLEANUP(cairn_chunk_list_fini) struct cairn_chunk_list list = {0};
-	enum cairn_status status = cairn_tx_list(p->tx, known->id, &list);
+	enum cairn_status status = cairn_tx_list(p->tx, state->id, &list);
 	if (status == CAIRN_OK && !cairn_chunk_list_same_chunks(&list, xorb->list))
 		return put_shard_conflict(p, "xorb.differs", &xorb->hash, "is known with other chunks");
-	return status == CAIRN_OK && known->stored ? cairn_tx_set_repacked(p->tx, known->id) : status;
+	return status == CAIRN_OK && state->stored ? cairn_tx_set_repacked(p->tx, state->id) : status;
 }
 
-/* A described xorb must be known. If xorbs are kept elsewhere, the description makes it known. */
+/* A described xorb must be state. If xorbs are kept elsewhere, the description makes it state. */
 static enum cairn_status put_shard_describe(struct put_shard *p, uint32_t place)
 {
 	const struct cairn_index_new_xorb *xorb = &p->put->shard->xorbs[place];
-	struct cairn_tx_known known;
-	enum cairn_status status = put_shard_find(p, xorb, &known);
+	struct cairn_tx_xorb_state state;
+	enum cairn_status status = put_shard_find(p, xorb, &state);
 	if (status != CAIRN_OK)
 		return status;
-	if (known.id == 0 && !xorb->list)
+	if (state.id == 0 && !xorb->list)
 		return put_shard_gone(p, &xorb->hash);
-	if (known.id == 0) {
+	if (state.id == 0) {
 		p->put->added = true;
-		known.n_chunks = xorb->list->n;
-		status = cairn_tx_add_xorb(p->tx, &xorb->hash, xorb->list, NULL, &known.id);
+		state.n_chunks = xorb->list->n;
+		status = cairn_tx_add_xorb(p->tx, &xorb->hash, xorb->list, NULL, &state.id);
 	} else if (xorb->list) {
-		status = put_shard_same(p, xorb, &known);
+		status = put_shard_same(p, xorb, &state);
 	}
-	return status == CAIRN_OK ? put_shard_note(p, place, &known) : status;
+	return status == CAIRN_OK ? put_shard_note(p, place, &state) : status;
 }
 
 static CAIRN_WRITES(TX_ADD_MEMBER, "INSERT OR IGNORE INTO member(shard, xorb) VALUES(?1, ?2)");
@@ -131,9 +131,9 @@ static enum cairn_status put_shard_renew_row(struct put_shard *p)
 static CAIRN_WRITES(TX_FIND_SHARD, "SELECT id, collection, at > unixepoch() - 3600 FROM shard"
 				   " WHERE hash = ?1 AND scope = ?2 AND owner = ?3");
 
-static enum cairn_status put_shard_row(struct put_shard *p, bool *known)
+static enum cairn_status put_shard_row(struct put_shard *p, bool *still_counts)
 {
-	*known = false;
+	*still_counts = false;
 	CLEANUP(cairn_sql_resetp) sqlite3_stmt *find = cairn_tx_stmt(p->tx, &TX_FIND_SHARD);
 	cairn_sql_bind_hash(find, 1, &p->put->body);
 	sqlite3_bind_int64(find, 2, p->scope);
@@ -145,10 +145,10 @@ static enum cairn_status put_shard_row(struct put_shard *p, bool *known)
 	if (!row)
 		return put_shard_add_row(p);
 	p->id = sqlite3_column_int64(find, 0);
-	*known = sqlite3_column_int64(find, 1) == p->tx->counts.collection &&
-		 (sqlite3_column_int64(find, 2) != 0 || !cairn_index_is_repo_owner(p->put->owner));
+	*still_counts = sqlite3_column_int64(find, 1) == p->tx->counts.collection &&
+			(sqlite3_column_int64(find, 2) != 0 || !cairn_index_is_repo_owner(p->put->owner));
 	(void)sqlite3_reset(find);
-	return *known ? CAIRN_OK : put_shard_renew_row(p);
+	return *still_counts ? CAIRN_OK : put_shard_renew_row(p);
 }
 
 static enum cairn_status put_shard_contents(struct put_shard *p)
@@ -170,7 +170,7 @@ static enum cairn_status put_shard_contents(struct put_shard *p)
 enum cairn_status cairn_tx_put_shard(struct cairn_tx *tx, struct cairn_index_put_shard *put)
 {
 	CLEANUP(put_shard_fini) struct put_shard p = {.tx = tx, .put = put};
-	bool known;
+	bool still_counts;
 	put->added = false;
 	enum cairn_status status = cairn_records_scope(&tx->records, put->scope, &p.scope);
 	if (status == CAIRN_OK)
@@ -179,8 +179,8 @@ enum cairn_status cairn_tx_put_shard(struct cairn_tx *tx, struct cairn_index_put
 		return cairn_fail(&put->write.diag, CAIRN_E_DENIED, "repo.gone", CAIRN_NO_OFFSET,
 				  "the repository of this token was deleted");
 	if (status == CAIRN_OK)
-		status = put_shard_row(&p, &known);
-	if (status != CAIRN_OK || known)
+		status = put_shard_row(&p, &still_counts);
+	if (status != CAIRN_OK || still_counts)
 		return status;
 	return put_shard_contents(&p);
 }

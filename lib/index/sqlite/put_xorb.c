@@ -9,37 +9,38 @@
 #include <string.h>
 
 /* @param stmt  bound; reset by the caller */
-static enum cairn_status put_xorb_find(sqlite3_stmt *stmt, struct cairn_tx_known *known)
+static enum cairn_status put_xorb_find(sqlite3_stmt *stmt, struct cairn_tx_xorb_state *state)
 {
-	*known = (struct cairn_tx_known){0};
+	*state = (struct cairn_tx_xorb_state){0};
 	bool row;
 	enum cairn_status status = cairn_sql_step(stmt, &row);
 	if (status != CAIRN_OK || !row)
 		return status;
-	known->id = sqlite3_column_int64(stmt, 0);
-	known->n_chunks = (uint32_t)sqlite3_column_int64(stmt, 1);
-	known->stored = sqlite3_column_type(stmt, 2) != SQLITE_NULL;
-	known->stored_bytes = sqlite3_column_int64(stmt, 2);
-	known->retired = sqlite3_column_type(stmt, 3) != SQLITE_NULL;
+	state->id = sqlite3_column_int64(stmt, 0);
+	state->n_chunks = (uint32_t)sqlite3_column_int64(stmt, 1);
+	state->stored = sqlite3_column_type(stmt, 2) != SQLITE_NULL;
+	state->stored_bytes = sqlite3_column_int64(stmt, 2);
+	state->retired = sqlite3_column_type(stmt, 3) != SQLITE_NULL;
 	return CAIRN_OK;
 }
 
 static CAIRN_WRITES(TX_FIND_XORB, "SELECT id, chunks, stored, retired FROM xorb WHERE hash = ?1");
 
-enum cairn_status cairn_tx_find_xorb(struct cairn_tx *tx, const struct cairn_hash *hash, struct cairn_tx_known *known)
+enum cairn_status cairn_tx_find_xorb(struct cairn_tx *tx, const struct cairn_hash *hash,
+				     struct cairn_tx_xorb_state *state)
 {
 	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = cairn_tx_stmt(tx, &TX_FIND_XORB);
 	cairn_sql_bind_hash(stmt, 1, hash);
-	return put_xorb_find(stmt, known);
+	return put_xorb_find(stmt, state);
 }
 
 static CAIRN_WRITES(TX_FIND_XORB_BY_ID, "SELECT id, chunks, stored, retired FROM xorb WHERE id = ?1");
 
-enum cairn_status cairn_tx_find_xorb_by_id(struct cairn_tx *tx, int64_t id, struct cairn_tx_known *known)
+enum cairn_status cairn_tx_find_xorb_by_id(struct cairn_tx *tx, int64_t id, struct cairn_tx_xorb_state *state)
 {
 	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = cairn_tx_stmt(tx, &TX_FIND_XORB_BY_ID);
 	sqlite3_bind_int64(stmt, 1, id);
-	return put_xorb_find(stmt, known);
+	return put_xorb_find(stmt, state);
 }
 
 static CAIRN_WRITES(TX_SET_REPACKED, "UPDATE xorb SET repacked = 1 WHERE id = ?1");
@@ -169,24 +170,24 @@ static enum cairn_status put_xorb_store(struct cairn_tx *tx, int64_t id, const s
 enum cairn_status cairn_tx_put_xorb(struct cairn_tx *tx, struct cairn_index_put_xorb *put)
 {
 	const struct cairn_chunk_list *list = put->list;
-	struct cairn_tx_known known;
+	struct cairn_tx_xorb_state state;
 	put->added = false;
-	enum cairn_status status = cairn_tx_find_xorb(tx, &put->hash, &known);
+	enum cairn_status status = cairn_tx_find_xorb(tx, &put->hash, &state);
 	if (status != CAIRN_OK)
 		return status;
-	if (known.id == 0) {
+	if (state.id == 0) {
 		put->added = true;
-		return cairn_tx_add_xorb(tx, &put->hash, list, &put->stored_bytes, &known.id);
+		return cairn_tx_add_xorb(tx, &put->hash, list, &put->stored_bytes, &state.id);
 	}
-	if (!known.stored) {
+	if (!state.stored) {
 		put->added = true;
-		return put_xorb_store(tx, known.id, list, put->stored_bytes);
+		return put_xorb_store(tx, state.id, list, put->stored_bytes);
 	}
-	if (known.n_chunks != list->n) {
+	if (state.n_chunks != list->n) {
 		cairn_fail(&put->write.diag, CAIRN_E_CONFLICT, "xorb.differs", CAIRN_NO_OFFSET,
 			   "this xorb is known with another number of chunks; the index is damaged, run cairn fsck");
-		cairn_diag_numbers(&put->write.diag, known.n_chunks, list->n);
+		cairn_diag_numbers(&put->write.diag, state.n_chunks, list->n);
 		return CAIRN_E_CONFLICT;
 	}
-	return cairn_tx_keep_xorb(tx, known.id);
+	return cairn_tx_keep_xorb(tx, state.id);
 }

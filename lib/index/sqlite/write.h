@@ -108,17 +108,17 @@ CAIRN_MUST_USE enum cairn_status cairn_tx_was_disowned(struct cairn_tx *tx, int6
 CAIRN_MUST_USE enum cairn_status cairn_tx_drop_objects(struct cairn_tx *tx, int64_t file, const char *owner);
 
 /** A row of xorb. */
-struct cairn_tx_known {
+struct cairn_tx_xorb_state {
 	int64_t id; /* 0: there is none */
 	uint32_t n_chunks;
 	bool stored, retired;
 	int64_t stored_bytes;
 };
 CAIRN_MUST_USE enum cairn_status cairn_tx_find_xorb(struct cairn_tx *tx, const struct cairn_hash *hash,
-						    struct cairn_tx_known *known);
+						    struct cairn_tx_xorb_state *state);
 /** Does what cairn_tx_find_xorb() does, by the xorb's number. */
 CAIRN_MUST_USE enum cairn_status cairn_tx_find_xorb_by_id(struct cairn_tx *tx, int64_t id,
-							  struct cairn_tx_known *known);
+							  struct cairn_tx_xorb_state *state);
 
 /** Marks a xorb as repacked: the byte ranges in terms no longer count. */
 CAIRN_MUST_USE enum cairn_status cairn_tx_set_repacked(struct cairn_tx *tx, int64_t id);
