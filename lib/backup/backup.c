@@ -4,7 +4,7 @@
 #include "base/fd.h"
 #include "base/sys.h"
 #include "data_dir/hold.h"
-#include "index/copy.h"
+#include "index/backup.h"
 #include "index/examine.h"
 
 #include <stdio.h>

@@ -6,7 +6,7 @@
 #include "base/fd.h"
 #include "base/sys.h"
 #include "data_dir/data_dir.h"
-#include "index/copy.h"
+#include "index/backup.h"
 #include "index/examine.h"
 
 #include <errno.h>

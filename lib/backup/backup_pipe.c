@@ -2,7 +2,7 @@
 #include "backup/bundle.h"
 #include "base/fd.h"
 #include "base/sys.h"
-#include "index/copy.h"
+#include "index/backup.h"
 
 #include <errno.h>
 #include <stdio.h>

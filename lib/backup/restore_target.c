@@ -3,7 +3,7 @@
 #include "base/folder.h"
 #include "base/sys.h"
 #include "data_dir/data_dir.h"
-#include "index/copy.h"
+#include "index/backup.h"
 #include "index/examine.h"
 
 #include <errno.h>

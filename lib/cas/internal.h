@@ -41,9 +41,9 @@ struct cairn_cas {
 	_Atomic uint32_t gc_step;                 /* enum cairn_gc_step: how far it is, for other threads to read */
 	_Atomic uint64_t gc_done, gc_total;
 	_Atomic int64_t gc_started_unix_s;
-	struct cairn_copy dead_from; /* the next collection starts to remove after it: the last one gave up there */
-	_Atomic uint64_t withdrawn;  /* cairn_index_withdrawn() when the cache was last cleared */
-	struct cairn_budget budget;  /* of bodies and long answers under way */
+	struct cairn_copy_id dead_from; /* the next collection starts to remove after it: the last one gave up there */
+	_Atomic uint64_t withdrawn;     /* cairn_index_withdrawn() when the cache was last cleared */
+	struct cairn_budget budget;     /* of bodies and long answers under way */
 	struct cairn_slow_disk slow_disk;
 	_Atomic uint64_t chunks_verified;
 	_Atomic uint64_t xorbs_stored, xorb_bytes_stored;

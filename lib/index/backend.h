@@ -2,7 +2,7 @@
 #ifndef CAIRN_INDEX_BACKEND_H
 #define CAIRN_INDEX_BACKEND_H
 
-#include "index/copy.h"
+#include "index/backup.h"
 #include "index/examine.h"
 #include "index/history.h"
 #include "index/lease.h"

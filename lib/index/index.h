@@ -3,7 +3,7 @@
 #ifndef CAIRN_INDEX_INDEX_H
 #define CAIRN_INDEX_INDEX_H
 
-#include "hash/copy.h"
+#include "hash/copy_id.h"
 #include "index/new_shard.h"
 
 /*
@@ -121,11 +121,11 @@ struct cairn_index_xorb {
 	struct cairn_hash hash;
 	uint32_t n_chunks;
 	uint64_t unpacked_bytes;
-	uint64_t stored_bytes;  /* of the object; 0: its bytes are kept elsewhere */
-	int64_t at_unix_s;      /* when it arrived, or was last renewed */
-	bool referenced;        /* a file needs this xorb */
-	bool retired;           /* no file needs it; removable once its grace time is over */
-	struct cairn_copy copy; /* of its object; unset where rows name no copies */
+	uint64_t stored_bytes;     /* of the object; 0: its bytes are kept elsewhere */
+	int64_t at_unix_s;         /* when it arrived, or was last renewed */
+	bool referenced;           /* a file needs this xorb */
+	bool retired;              /* no file needs it; removable once its grace time is over */
+	struct cairn_copy_id copy; /* of its object; unset where rows name no copies */
 };
 
 /** Do rows name the copy of their object? Then several daemons may share a store; see "copies" below. */
@@ -241,7 +241,7 @@ CAIRN_MUST_USE enum cairn_status cairn_index_file_by_sha256(struct cairn_index *
 struct cairn_index_spans {
 	struct cairn_hash xorb;
 	uint64_t stored_bytes; /* of the object; 0: its bytes are kept elsewhere */
-	struct cairn_copy copy;
+	struct cairn_copy_id copy;
 	uint32_t n_chunks;
 	/** The places of its n_chunks chunks; NULL: not wanted, and the offsets in terms are right. */
 	const struct cairn_span *spans;
@@ -405,10 +405,10 @@ enum { CAIRN_INDEX_COPY_LIFE_S = 24 * 3600 };
 /** A copy, and the xorb it belongs to. Plain value. */
 struct cairn_index_copy {
 	struct cairn_hash hash;
-	struct cairn_copy copy;
+	struct cairn_copy_id copy;
 };
 
-typedef void cairn_index_visit_copy(void *ctx, const struct cairn_hash *hash, const struct cairn_copy *copy);
+typedef void cairn_index_visit_copy(void *ctx, const struct cairn_hash *hash, const struct cairn_copy_id *copy);
 
 /** Counts the dead copies whose objects are still to be removed. For information only.
  *  @return CAIRN_OK; as every read */
@@ -460,7 +460,7 @@ struct cairn_index_put_xorb {
 	struct cairn_hash hash;
 	const struct cairn_chunk_list *list; /* borrowed */
 	uint64_t stored_bytes;
-	struct cairn_copy copy; /* the stored copy; see "copies" */
+	struct cairn_copy_id copy; /* the stored copy; see "copies" */
 	/* The copy was found in the store and read, not put for this request, so it may be of any date. The caller then
 	 * checks that the copy still exists once the row names it, and otherwise marks the xorb as lost. */
 	bool found;
@@ -536,7 +536,7 @@ CAIRN_MUST_USE enum cairn_status cairn_index_renew_xorb(struct cairn_index *ix, 
 struct cairn_index_lose_xorb {
 	struct cairn_index_write write;
 	struct cairn_hash hash;
-	struct cairn_copy copy; /* the examined copy, as the row named it */
+	struct cairn_copy_id copy; /* the examined copy, as the row named it */
 };
 CAIRN_MUST_USE enum cairn_status cairn_index_lose_xorb(struct cairn_index *ix, struct cairn_index_lose_xorb *lose);
 
@@ -572,7 +572,7 @@ CAIRN_MUST_USE enum cairn_status cairn_index_gc_sweep(struct cairn_index *ix, st
  * where rows name copies. */
 struct cairn_index_find_dead {
 	struct cairn_index_write write;
-	struct cairn_copy after;        /* only names after this one; unset: from the first */
+	struct cairn_copy_id after;     /* only names after this one; unset: from the first */
 	struct cairn_index_copy *found; /* borrowed, n_max of them; result: n */
 	uint32_t n_max;                 /* at most CAIRN_INDEX_SWEEP_MAX count */
 	uint32_t n;
@@ -582,7 +582,7 @@ CAIRN_MUST_USE enum cairn_status cairn_index_find_dead(struct cairn_index *ix, s
 /** Records that the objects of these copies are gone; see "copies" above. Only where rows name copies. */
 struct cairn_index_bury {
 	struct cairn_index_write write;
-	const struct cairn_copy *copies; /* borrowed */
+	const struct cairn_copy_id *copies; /* borrowed */
 	uint32_t n;
 };
 CAIRN_MUST_USE enum cairn_status cairn_index_bury(struct cairn_index *ix, struct cairn_index_bury *bury);

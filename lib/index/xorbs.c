@@ -35,9 +35,9 @@ CAIRN_SQL(XORB_WITHDRAW, "DELETE FROM dedupe WHERE xorb = $1");
 
 /* --- reading ------------------------------------------------------------------------------------------------------ */
 
-static void xorb_copy(struct cairn_db_rows *row, int column, struct cairn_copy *out)
+static void xorb_copy(struct cairn_db_rows *row, int column, struct cairn_copy_id *out)
 {
-	*out = (struct cairn_copy){0};
+	*out = (struct cairn_copy_id){0};
 	if (!cairn_db_is_null(row, column))
 		cairn_db_get_fixed(row, column, out->b, sizeof(out->b));
 }
@@ -169,7 +169,7 @@ enum cairn_status cairn_index_each_place(struct cairn_index *ix, const struct ca
 struct xorb_known {
 	int64_t id, stored_bytes;
 	bool stored; /* false: its bytes are kept elsewhere, or lost */
-	struct cairn_copy copy;
+	struct cairn_copy_id copy;
 };
 
 static enum cairn_status xorb_find(struct cairn_index_tx *tx, const struct cairn_hash *hash,
@@ -210,7 +210,7 @@ enum cairn_status cairn_records_lose_xorb(struct cairn_index_tx *tx, struct cair
 	enum cairn_status status = xorb_find(tx, &lose->hash, &lose->write, &known);
 	if (status != CAIRN_OK)
 		return status;
-	if (cairn_index_names_copies(tx->ix) && !cairn_copy_equal(&known.copy, &lose->copy))
+	if (cairn_index_names_copies(tx->ix) && !cairn_copy_id_equal(&known.copy, &lose->copy))
 		return cairn_fail(&lose->write.diag, CAIRN_E_BUSY, "xorb.replaced", CAIRN_NO_OFFSET,
 				  "the xorb was stored anew since its object was looked at");
 	tx->counts->stored_bytes = cairn_difference(tx->counts->stored_bytes, known.stored_bytes);

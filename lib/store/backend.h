@@ -38,14 +38,14 @@ struct cairn_store_backend {
 	/* See cairn_store_put_copy(). NULL: the store names no copies, and the other calls for named copies are NULL,
 	 * too. */
 	enum cairn_status (*put_copy)(struct cairn_store_put *p, const struct cairn_hash *hash,
-				      struct cairn_copy *copy);
+				      struct cairn_copy_id *copy);
 	enum cairn_status (*get_named)(struct cairn_store *s, const struct cairn_hash *hash,
-				       const struct cairn_copy *copy, struct cairn_store_object **out);
+				       const struct cairn_copy_id *copy, struct cairn_store_object **out);
 	enum cairn_status (*remove_copy)(struct cairn_store *s, const struct cairn_hash *hash,
-					 const struct cairn_copy *copy, struct cairn_diag *diag);
+					 const struct cairn_copy_id *copy, struct cairn_diag *diag);
 	enum cairn_status (*each_copy)(struct cairn_store *s, const struct cairn_hash *from,
 				       enum cairn_status (*visit)(void *ctx, const struct cairn_hash *hash,
-								  const struct cairn_copy *copy),
+								  const struct cairn_copy_id *copy),
 				       void *ctx);
 	void (*put_abort)(struct cairn_store_put *p);
 	enum cairn_status (*get)(struct cairn_store *s, const struct cairn_hash *hash, unsigned n,
@@ -57,7 +57,7 @@ struct cairn_store_backend {
 	enum cairn_status (*stat)(struct cairn_store *s, const struct cairn_hash *hash, uint64_t *bytes);
 	/* NULL: stat() is always current. */
 	enum cairn_status (*unchanged)(struct cairn_store *s, const struct cairn_hash *hash,
-				       const struct cairn_copy *copy, uint64_t bytes, bool *unchanged);
+				       const struct cairn_copy_id *copy, uint64_t bytes, bool *unchanged);
 	enum cairn_status (*confirm)(struct cairn_store *s, const struct cairn_hash *hash, unsigned n);
 	enum cairn_status (*remove)(struct cairn_store *s, const struct cairn_hash *hash, struct cairn_diag *diag);
 	enum cairn_status (*set_aside)(struct cairn_store *s, const struct cairn_hash *hash);
@@ -67,8 +67,8 @@ struct cairn_store_backend {
 	void (*room)(struct cairn_store *s, struct cairn_store_room *out);
 	void (*traffic)(struct cairn_store *s, struct cairn_store_traffic *out); /* NULL: no service */
 	enum cairn_status (*add_address)(struct cairn_store *s, struct cairn_buf *out, const struct cairn_hash *hash,
-					 const struct cairn_copy *copy, uint64_t bytes, uint64_t first, uint64_t last,
-					 uint64_t life_s);                           /* NULL: no addresses */
+					 const struct cairn_copy_id *copy, uint64_t bytes, uint64_t first,
+					 uint64_t last, uint64_t life_s);            /* NULL: no addresses */
 	enum cairn_status (*ready)(struct cairn_store *s, struct cairn_diag *diag);  /* NULL: always */
 	enum cairn_status (*reload)(struct cairn_store *s, struct cairn_diag *diag); /* NULL: no credentials */
 };
@@ -90,7 +90,7 @@ struct cairn_store_object {
 	const struct cairn_store_backend *backend; /* not the store, because an object may outlive it */
 	uint64_t bytes;
 	uint64_t identity;
-	struct cairn_copy copy;
+	struct cairn_copy_id copy;
 	uint64_t fd_offset; /* of the object's first byte in the file */
 	int fd;             /* -1: no file to send from */
 };

@@ -11,8 +11,8 @@ enum cairn_status cairn_store_ready(struct cairn_store *s, struct cairn_diag *di
 }
 
 enum cairn_status cairn_store_add_address(struct cairn_store *s, struct cairn_buf *out, const struct cairn_hash *hash,
-					  const struct cairn_copy *copy, uint64_t bytes, uint64_t first, uint64_t last,
-					  uint64_t life_s)
+					  const struct cairn_copy_id *copy, uint64_t bytes, uint64_t first,
+					  uint64_t last, uint64_t life_s)
 {
 	return s->backend->add_address ? s->backend->add_address(s, out, hash, copy, bytes, first, last, life_s)
 				       : CAIRN_E_USAGE;
@@ -62,10 +62,10 @@ enum cairn_status cairn_store_put_commit(struct cairn_store_put *p, const struct
 }
 
 enum cairn_status cairn_store_put_copy(struct cairn_store_put *p, const struct cairn_hash *hash,
-				       struct cairn_copy *copy)
+				       struct cairn_copy_id *copy)
 {
 	const struct cairn_store_backend *backend = p->store->backend;
-	*copy = (struct cairn_copy){0};
+	*copy = (struct cairn_copy_id){0};
 	enum cairn_status status = p->failed;
 	if (status == CAIRN_OK)
 		status = backend->put_copy ? backend->put_copy(p, hash, copy) : CAIRN_E_USAGE;
@@ -106,7 +106,7 @@ enum cairn_status cairn_store_get_copy(struct cairn_store *s, const struct cairn
 }
 
 enum cairn_status cairn_store_get_named(struct cairn_store *s, const struct cairn_hash *hash,
-					const struct cairn_copy *copy, struct cairn_store_object **out)
+					const struct cairn_copy_id *copy, struct cairn_store_object **out)
 {
 	*out = NULL;
 	enum cairn_status status =
@@ -116,7 +116,7 @@ enum cairn_status cairn_store_get_named(struct cairn_store *s, const struct cair
 	return status;
 }
 
-struct cairn_copy cairn_store_object_copy(const struct cairn_store_object *o)
+struct cairn_copy_id cairn_store_object_copy(const struct cairn_store_object *o)
 {
 	return o->copy;
 }
@@ -172,7 +172,7 @@ enum cairn_status cairn_store_stat(struct cairn_store *s, const struct cairn_has
 }
 
 enum cairn_status cairn_store_unchanged(struct cairn_store *s, const struct cairn_hash *hash,
-					const struct cairn_copy *copy, uint64_t bytes, bool *unchanged)
+					const struct cairn_copy_id *copy, uint64_t bytes, bool *unchanged)
 {
 	*unchanged = true;
 	return s->backend->unchanged ? s->backend->unchanged(s, hash, copy, bytes, unchanged) : CAIRN_OK;
@@ -189,7 +189,7 @@ enum cairn_status cairn_store_remove(struct cairn_store *s, const struct cairn_h
 }
 
 enum cairn_status cairn_store_remove_copy(struct cairn_store *s, const struct cairn_hash *hash,
-					  const struct cairn_copy *copy, struct cairn_diag *diag)
+					  const struct cairn_copy_id *copy, struct cairn_diag *diag)
 {
 	return s->backend->remove_copy ? s->backend->remove_copy(s, hash, copy, diag) : CAIRN_E_USAGE;
 }
@@ -201,7 +201,7 @@ enum cairn_status cairn_store_set_aside(struct cairn_store *s, const struct cair
 
 enum cairn_status cairn_store_each_copy(struct cairn_store *s, const struct cairn_hash *from,
 					enum cairn_status (*visit)(void *ctx, const struct cairn_hash *hash,
-								   const struct cairn_copy *copy),
+								   const struct cairn_copy_id *copy),
 					void *ctx)
 {
 	return s->backend->each_copy ? s->backend->each_copy(s, from, visit, ctx) : CAIRN_E_USAGE;

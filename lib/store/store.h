@@ -3,7 +3,7 @@
 #define CAIRN_STORE_STORE_H
 
 #include "base/buf.h"
-#include "hash/copy.h"
+#include "hash/copy_id.h"
 #include "hash/hash.h"
 
 #include <sys/types.h>
@@ -88,9 +88,9 @@ CAIRN_MUST_USE enum cairn_status cairn_store_ready(struct cairn_store *s, struct
  *         CAIRN_E_USAGE the store makes no addresses; CAIRN_E_IO; CAIRN_E_LIMIT out is too small
  */
 CAIRN_MUST_USE enum cairn_status cairn_store_add_address(struct cairn_store *s, struct cairn_buf *out,
-							 const struct cairn_hash *hash, const struct cairn_copy *copy,
-							 uint64_t bytes, uint64_t first, uint64_t last,
-							 uint64_t life_s);
+							 const struct cairn_hash *hash,
+							 const struct cairn_copy_id *copy, uint64_t bytes,
+							 uint64_t first, uint64_t last, uint64_t life_s);
 
 /** Reads the store's credentials again, if it has any. On failure the current ones stay.
  * @return CAIRN_OK; CAIRN_E_USAGE missing or not valid; CAIRN_E_IO they cannot be read (store.credentials);
@@ -129,7 +129,7 @@ CAIRN_MUST_USE enum cairn_status cairn_store_put_commit(struct cairn_store_put *
  *         exist, or appear later, under a name that nobody knows
  */
 CAIRN_MUST_USE enum cairn_status cairn_store_put_copy(struct cairn_store_put *p, const struct cairn_hash *hash,
-						      struct cairn_copy *copy);
+						      struct cairn_copy_id *copy);
 
 /** Returns whether the store names each copy; a store of files knows objects by hash alone. */
 bool cairn_store_names_copies(const struct cairn_store *s);
@@ -152,10 +152,11 @@ CAIRN_MUST_USE enum cairn_status cairn_store_get_copy(struct cairn_store *s, con
 /** Opens the copy of this name, and no other.
  * @return as cairn_store_get(); CAIRN_E_NOT_FOUND also if the store names no copies */
 CAIRN_MUST_USE enum cairn_status cairn_store_get_named(struct cairn_store *s, const struct cairn_hash *hash,
-						       const struct cairn_copy *copy, struct cairn_store_object **out);
+						       const struct cairn_copy_id *copy,
+						       struct cairn_store_object **out);
 
 /** Returns the copy's name; "not named" in a store that names none. */
-struct cairn_copy cairn_store_object_copy(const struct cairn_store_object *o);
+struct cairn_copy_id cairn_store_object_copy(const struct cairn_store_object *o);
 uint64_t cairn_store_object_bytes(const struct cairn_store_object *o);
 
 /** Returns a number that identifies the opened bytes. It changes if another file takes the place under the same name,
@@ -191,7 +192,8 @@ CAIRN_MUST_USE enum cairn_status cairn_store_stat(struct cairn_store *s, const s
  * @return CAIRN_OK; CAIRN_E_IO
  */
 CAIRN_MUST_USE enum cairn_status cairn_store_unchanged(struct cairn_store *s, const struct cairn_hash *hash,
-						       const struct cairn_copy *copy, uint64_t bytes, bool *unchanged);
+						       const struct cairn_copy_id *copy, uint64_t bytes,
+						       bool *unchanged);
 
 /**
  * Makes an object that was found durable. Its name may come from a process that was killed before its sync, and a loss
@@ -210,7 +212,7 @@ CAIRN_MUST_USE enum cairn_status cairn_store_remove(struct cairn_store *s, const
 /** Removes the copy of this name, and no other. @param[out] diag  as cairn_store_remove() @return CAIRN_OK, also if it
  * did not exist; CAIRN_E_USAGE the store names no copies; CAIRN_E_IO */
 CAIRN_MUST_USE enum cairn_status cairn_store_remove_copy(struct cairn_store *s, const struct cairn_hash *hash,
-							 const struct cairn_copy *copy, struct cairn_diag *diag);
+							 const struct cairn_copy_id *copy, struct cairn_diag *diag);
 
 /** Moves the copy that cairn_store_get() opens aside (DIR/damaged): its bytes are kept, and a new copy can take its
  * place. @return CAIRN_OK; CAIRN_E_NOT_FOUND; CAIRN_E_IO; CAIRN_E_FULL */
@@ -226,9 +228,11 @@ CAIRN_MUST_USE enum cairn_status cairn_store_each(struct cairn_store *s,
 /** Visits each named copy that is not set aside, ordered by the hashes' texts and then by name; see cairn_store_each().
  * @param from  NULL: the first; else begin at this hash, whether it exists or not
  * @return as cairn_store_each(); CAIRN_E_USAGE the store names no copies */
-CAIRN_MUST_USE enum cairn_status cairn_store_each_copy(
-	struct cairn_store *s, const struct cairn_hash *from,
-	enum cairn_status (*visit)(void *ctx, const struct cairn_hash *hash, const struct cairn_copy *copy), void *ctx);
+CAIRN_MUST_USE enum cairn_status cairn_store_each_copy(struct cairn_store *s, const struct cairn_hash *from,
+						       enum cairn_status (*visit)(void *ctx,
+										  const struct cairn_hash *hash,
+										  const struct cairn_copy_id *copy),
+						       void *ctx);
 
 /** Resources for objects that are left for this process. UINT64_MAX: there is no such limit. */
 struct cairn_store_room {

@@ -1,5 +1,5 @@
 /* Creating, migrating and opening an index; xorbs and their chunk lists. */
-#include "index/copy.h"
+#include "index/backup.h"
 #include "index/snapshot.h"
 #include "support/index_fixture.h"
 #include "support/tempdir.h"

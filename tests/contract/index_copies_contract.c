@@ -10,13 +10,13 @@
 static struct tempdir folder;
 static struct cairn_index *ix;
 static struct fx_xorb x;
-static struct cairn_copy ONE, TWO;
+static struct cairn_copy_id ONE, TWO;
 
 /* The name of a copy that was made `age_s` seconds ago. */
-static struct cairn_copy copy_of(int64_t age_s, uint8_t last)
+static struct cairn_copy_id copy_of(int64_t age_s, uint8_t last)
 {
-	struct cairn_copy copy = {0};
-	cairn_copy_set_unix_ms(&copy, (cairn_clock_unix_s() - age_s) * 1000);
+	struct cairn_copy_id copy = {0};
+	cairn_copy_id_set_unix_ms(&copy, (cairn_clock_unix_s() - age_s) * 1000);
 	copy.b[sizeof(copy.b) - 1] = last;
 	return copy;
 }
@@ -37,7 +37,7 @@ static void tear_down(void)
 	tempdir_fini(&folder);
 }
 
-static enum cairn_status put_copy(const struct cairn_copy *copy, bool *added)
+static enum cairn_status put_copy(const struct cairn_copy_id *copy, bool *added)
 {
 	struct cairn_index_put_xorb put = {.hash = x.hash, .list = &x.list, .stored_bytes = 2500, .copy = *copy};
 	enum cairn_status status = cairn_index_put_xorb(ix, &put);
@@ -45,25 +45,25 @@ static enum cairn_status put_copy(const struct cairn_copy *copy, bool *added)
 	return status;
 }
 
-static enum cairn_status lose_copy(const struct cairn_copy *copy)
+static enum cairn_status lose_copy(const struct cairn_copy_id *copy)
 {
 	struct cairn_index_lose_xorb lose = {.hash = x.hash, .copy = *copy};
 	return cairn_index_lose_xorb(ix, &lose);
 }
 
-static void assert_names(const struct cairn_copy *copy)
+static void assert_names(const struct cairn_copy_id *copy)
 {
 	struct cairn_index_xorb row;
 	ck_assert_int_eq(cairn_index_xorb(ix, &x.hash, &row), CAIRN_OK);
-	ck_assert(cairn_copy_equal(&row.copy, copy));
+	ck_assert(cairn_copy_id_equal(&row.copy, copy));
 }
 
 struct dead {
 	uint32_t n;
-	struct cairn_copy last;
+	struct cairn_copy_id last;
 };
 
-static void note_dead(void *ctx, const struct cairn_hash *hash, const struct cairn_copy *copy)
+static void note_dead(void *ctx, const struct cairn_hash *hash, const struct cairn_copy_id *copy)
 {
 	struct dead *dead = ctx;
 	ck_assert(cairn_hash_equal(hash, &x.hash));
@@ -72,7 +72,7 @@ static void note_dead(void *ctx, const struct cairn_hash *hash, const struct cai
 }
 
 /* Finds the dead copies behind this name, at most n_max. */
-static struct dead find_dead(const struct cairn_copy *after, uint32_t n_max)
+static struct dead find_dead(const struct cairn_copy_id *after, uint32_t n_max)
 {
 	static struct cairn_index_copy found[CAIRN_INDEX_SWEEP_MAX];
 	struct dead dead = {0};
@@ -84,17 +84,17 @@ static struct dead find_dead(const struct cairn_copy *after, uint32_t n_max)
 }
 
 /* Checks that this copy is the only dead one. @param copy  NULL: there must be none */
-static void assert_dead(const struct cairn_copy *copy)
+static void assert_dead(const struct cairn_copy_id *copy)
 {
 	uint64_t n;
-	struct dead dead = find_dead(&(struct cairn_copy){0}, CAIRN_INDEX_SWEEP_MAX);
+	struct dead dead = find_dead(&(struct cairn_copy_id){0}, CAIRN_INDEX_SWEEP_MAX);
 	ck_assert_uint_eq(dead.n, copy != NULL);
-	ck_assert(!copy || cairn_copy_equal(&dead.last, copy));
+	ck_assert(!copy || cairn_copy_id_equal(&dead.last, copy));
 	ck_assert_int_eq(cairn_index_count_dead(ix, &n), CAIRN_OK);
 	ck_assert_uint_eq(n, copy != NULL);
 }
 
-static void bury(const struct cairn_copy *copy)
+static void bury(const struct cairn_copy_id *copy)
 {
 	struct cairn_index_bury request = {.copies = copy, .n = 1};
 	ck_assert_int_eq(cairn_index_bury(ix, &request), CAIRN_OK);
@@ -116,9 +116,9 @@ START_TEST(one_of_two_copies_counts)
 	bury(&TWO);
 	assert_dead(NULL);
 	ck_assert_int_eq(lose_copy(&ONE), CAIRN_OK);
-	assert_names(&(struct cairn_copy){0});
+	assert_names(&(struct cairn_copy_id){0});
 	ck_assert_int_eq(put_copy(&TWO, &added), CAIRN_E_BUSY);
-	assert_names(&(struct cairn_copy){0});
+	assert_names(&(struct cairn_copy_id){0});
 }
 END_TEST
 
@@ -128,7 +128,7 @@ START_TEST(another_copy_is_not_lost)
 	bool added;
 	ck_assert_int_eq(put_copy(&ONE, &added), CAIRN_OK);
 	ck_assert_int_eq(lose_copy(&TWO), CAIRN_E_BUSY);
-	ck_assert_int_eq(lose_copy(&(struct cairn_copy){0}), CAIRN_E_BUSY);
+	ck_assert_int_eq(lose_copy(&(struct cairn_copy_id){0}), CAIRN_E_BUSY);
 	assert_names(&ONE);
 	ck_assert_int_eq(lose_copy(&ONE), CAIRN_OK);
 	ck_assert_int_eq(put_copy(&TWO, &added), CAIRN_OK);
@@ -199,7 +199,7 @@ END_TEST
 START_TEST(a_lost_xorb_keeps_its_bytes)
 {
 	bool added;
-	struct cairn_copy again = copy_of(0, 3);
+	struct cairn_copy_id again = copy_of(0, 3);
 	const struct cairn_index_copy copies[] = {{x.hash, ONE}, {x.hash, TWO}};
 	ck_assert_int_eq(put_copy(&ONE, &added), CAIRN_OK);
 	ck_assert_int_eq(lose_copy(&ONE), CAIRN_OK);
@@ -231,12 +231,12 @@ START_TEST(the_dead_are_told_in_order)
 {
 	const struct cairn_index_copy copies[] = {{x.hash, TWO}, {x.hash, ONE}};
 	ck_assert_uint_eq(write_off(copies, 2), 2);
-	struct dead dead = find_dead(&(struct cairn_copy){0}, 1);
+	struct dead dead = find_dead(&(struct cairn_copy_id){0}, 1);
 	ck_assert_uint_eq(dead.n, 1);
-	ck_assert(cairn_copy_equal(&dead.last, &ONE));
+	ck_assert(cairn_copy_id_equal(&dead.last, &ONE));
 	dead = find_dead(&ONE, CAIRN_INDEX_SWEEP_MAX);
 	ck_assert_uint_eq(dead.n, 1);
-	ck_assert(cairn_copy_equal(&dead.last, &TWO));
+	ck_assert(cairn_copy_id_equal(&dead.last, &TWO));
 	ck_assert_uint_eq(find_dead(&TWO, CAIRN_INDEX_SWEEP_MAX).n, 0);
 }
 END_TEST
@@ -247,7 +247,7 @@ START_TEST(who_names_a_copy_late_is_refused)
 {
 	bool added;
 	enum { LATE_S = CAIRN_INDEX_COPY_LIFE_S + 60, SOON_S = CAIRN_INDEX_COPY_LIFE_S - 60 };
-	struct cairn_copy late = copy_of(LATE_S, 1), ahead = copy_of(-LATE_S, 1), in_time = copy_of(SOON_S, 1);
+	struct cairn_copy_id late = copy_of(LATE_S, 1), ahead = copy_of(-LATE_S, 1), in_time = copy_of(SOON_S, 1);
 	const struct cairn_index_copy copies[] = {{x.hash, late}};
 	ck_assert_uint_eq(write_off(copies, 1), 1);
 	bury(&late);

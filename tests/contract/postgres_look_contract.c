@@ -29,7 +29,7 @@ static void put_xorb(const struct fx_xorb *x)
 		.list = &x->list,
 		.stored_bytes = x->list.spans[x->list.n - 1].end,
 	};
-	cairn_copy_set_unix_ms(&put.copy, cairn_clock_unix_s() * 1000);
+	cairn_copy_id_set_unix_ms(&put.copy, cairn_clock_unix_s() * 1000);
 	put.copy.b[sizeof(put.copy.b) - 1] = (uint8_t)x->list.n;
 	enum cairn_status status = cairn_index_put_xorb(pg.ix, &put);
 	ck_assert_msg(status == CAIRN_OK, "%s", put.write.diag.text);

@@ -321,19 +321,19 @@ START_TEST(what_is_there_can_be_confirmed)
 }
 END_TEST
 
-static struct cairn_copy put_copy(struct cairn_store *s, const char *name, const char *bytes)
+static struct cairn_copy_id put_copy(struct cairn_store *s, const char *name, const char *bytes)
 {
 	struct cairn_store_put *p = NULL;
 	struct cairn_hash hash = store_hash_of(name);
-	struct cairn_copy copy;
+	struct cairn_copy_id copy;
 	ck_assert_int_eq(cairn_store_put_begin(s, &p), CAIRN_OK);
 	ck_assert_int_eq(cairn_store_put_write(p, (const uint8_t *)bytes, strlen(bytes)), CAIRN_OK);
 	ck_assert_int_eq(cairn_store_put_copy(p, &hash, &copy), CAIRN_OK);
-	ck_assert(cairn_copy_is_named(&copy));
+	ck_assert(cairn_copy_id_is_set(&copy));
 	return copy;
 }
 
-static enum cairn_status read_named(struct cairn_store *s, const struct cairn_copy *copy, const char *want)
+static enum cairn_status read_named(struct cairn_store *s, const struct cairn_copy_id *copy, const char *want)
 {
 	struct cairn_hash hash = store_hash_of("a");
 	CLEANUP(cairn_store_object_freep) struct cairn_store_object *o = NULL;
@@ -341,8 +341,8 @@ static enum cairn_status read_named(struct cairn_store *s, const struct cairn_co
 	if (status != CAIRN_OK)
 		return status;
 	uint8_t got[64] = {0};
-	struct cairn_copy name = cairn_store_object_copy(o);
-	ck_assert(cairn_copy_equal(&name, copy));
+	struct cairn_copy_id name = cairn_store_object_copy(o);
+	ck_assert(cairn_copy_id_equal(&name, copy));
 	ck_assert_uint_eq(cairn_store_object_bytes(o), strlen(want));
 	ck_assert_int_eq(cairn_store_object_read(o, 0, got, strlen(want)), CAIRN_OK);
 	ck_assert_mem_eq(got, want, strlen(want));
@@ -351,10 +351,10 @@ static enum cairn_status read_named(struct cairn_store *s, const struct cairn_co
 
 struct copies_seen {
 	uint32_t n;
-	struct cairn_copy at[8];
+	struct cairn_copy_id at[8];
 };
 
-static enum cairn_status see_copy(void *ctx, const struct cairn_hash *hash, const struct cairn_copy *copy)
+static enum cairn_status see_copy(void *ctx, const struct cairn_hash *hash, const struct cairn_copy_id *copy)
 {
 	struct copies_seen *seen = ctx;
 	struct cairn_hash want = store_hash_of("a");
@@ -365,16 +365,16 @@ static enum cairn_status see_copy(void *ctx, const struct cairn_hash *hash, cons
 }
 
 /* All copies in the store, in the order of their names. */
-static void assert_copies(struct cairn_store *s, const struct cairn_copy *const *want, uint32_t n)
+static void assert_copies(struct cairn_store *s, const struct cairn_copy_id *const *want, uint32_t n)
 {
 	struct copies_seen seen = {0};
 	ck_assert_int_eq(cairn_store_each_copy(s, NULL, see_copy, &seen), CAIRN_OK);
 	ck_assert_uint_eq(seen.n, n);
 	for (uint32_t i = 0; i < n; i++)
-		ck_assert(cairn_copy_equal(&seen.at[i], want[i]));
+		ck_assert(cairn_copy_id_equal(&seen.at[i], want[i]));
 }
 
-static enum cairn_status see_enough(void *ctx, const struct cairn_hash *hash, const struct cairn_copy *copy)
+static enum cairn_status see_enough(void *ctx, const struct cairn_hash *hash, const struct cairn_copy_id *copy)
 {
 	(void)see_copy(ctx, hash, copy);
 	return CAIRN_E_LIMIT;
@@ -385,25 +385,25 @@ START_TEST(copies_have_names)
 {
 	CLEANUP(store_fixture_fini) struct store_fixture f = fixture_new();
 	struct cairn_hash hash = store_hash_of("a");
-	struct cairn_copy copy = {{1}};
+	struct cairn_copy_id copy = {{1}};
 	if (!cairn_store_names_copies(f.store)) {
 		struct cairn_store_put *p = NULL;
 		ck_assert_int_eq(cairn_store_put_begin(f.store, &p), CAIRN_OK);
 		ck_assert_int_eq(cairn_store_put_copy(p, &hash, &copy), CAIRN_E_USAGE);
-		ck_assert(!cairn_copy_is_named(&copy));
+		ck_assert(!cairn_copy_id_is_set(&copy));
 		ck_assert_int_eq(cairn_store_remove_copy(f.store, &hash, &copy, NULL), CAIRN_E_USAGE);
 		ck_assert_int_eq(cairn_store_each_copy(f.store, NULL, see_copy, NULL), CAIRN_E_USAGE);
 		ck_assert_uint_eq(store_sum(f.store), 0);
 		return;
 	}
 	ck_assert_int_eq(read_named(f.store, &copy, ""), CAIRN_E_NOT_FOUND);
-	struct cairn_copy one = put_copy(f.store, "a", "one"), two = put_copy(f.store, "a", "the second");
-	ck_assert(!cairn_copy_equal(&one, &two));
-	int64_t age_ms = cairn_clock_unix_ms() - cairn_copy_unix_ms(&one);
+	struct cairn_copy_id one = put_copy(f.store, "a", "one"), two = put_copy(f.store, "a", "the second");
+	ck_assert(!cairn_copy_id_equal(&one, &two));
+	int64_t age_ms = cairn_clock_unix_ms() - cairn_copy_id_unix_ms(&one);
 	ck_assert_int_ge(age_ms, 0);
 	ck_assert_int_lt(age_ms, 60000);
-	ck_assert_int_lt(cairn_copy_unix_ms(&one), cairn_copy_unix_ms(&two));
-	assert_copies(f.store, (const struct cairn_copy *[]){&one, &two}, 2);
+	ck_assert_int_lt(cairn_copy_id_unix_ms(&one), cairn_copy_id_unix_ms(&two));
+	assert_copies(f.store, (const struct cairn_copy_id *[]){&one, &two}, 2);
 	struct copies_seen seen = {0};
 	ck_assert_int_eq(cairn_store_each_copy(f.store, NULL, see_enough, &seen), CAIRN_E_LIMIT);
 	ck_assert_uint_eq(seen.n, 1);
@@ -421,7 +421,7 @@ START_TEST(copies_have_names)
 	ck_assert_int_eq(cairn_store_remove_copy(f.store, &hash, &two, NULL), CAIRN_OK);
 	ck_assert_int_eq(read_named(f.store, &two, ""), CAIRN_E_NOT_FOUND);
 	ck_assert_int_eq(read_named(f.store, &one, "one"), CAIRN_OK);
-	assert_copies(f.store, (const struct cairn_copy *[]){&one}, 1);
+	assert_copies(f.store, (const struct cairn_copy_id *[]){&one}, 1);
 	ck_assert_int_eq(cairn_store_set_aside(f.store, &hash), CAIRN_OK);
 	assert_copies(f.store, NULL, 0);
 }

@@ -169,7 +169,7 @@ START_TEST(what_counts_as_lost_is_found_again)
 	struct cairn_hash xorb = the_xorb();
 	cas_put_medium(f.cas, &CAS_OPERATOR);
 	ck_assert_int_eq(verify_piece(&f, 0), CAIRN_OK);
-	ck_assert_int_eq(cas_lose(f.cas, &xorb, &(struct cairn_copy){0}), CAIRN_OK);
+	ck_assert_int_eq(cas_lose(f.cas, &xorb, &(struct cairn_copy_id){0}), CAIRN_OK);
 	ck_assert_int_eq(open_piece(&f, 1), CAIRN_E_BUSY);
 	ck_assert_int_eq(verify_piece(&f, 1), CAIRN_OK);
 	ck_assert_uint_eq(stats(&f).xorbs_found, 1);

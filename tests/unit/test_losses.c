@@ -18,7 +18,7 @@ static struct cairn_losses_sum sum_of(const struct cas_fixture *f)
 static void lose(const struct cas_fixture *f)
 {
 	struct cairn_hash xorb = vec_hash_text(CAS_FIXTURE_XORB);
-	ck_assert_int_eq(cas_lose(f->cas, &xorb, &(struct cairn_copy){0}), CAIRN_OK);
+	ck_assert_int_eq(cas_lose(f->cas, &xorb, &(struct cairn_copy_id){0}), CAIRN_OK);
 }
 
 /* A look that closely follows another one does nothing. */

@@ -215,8 +215,7 @@ START_TEST(a_claim_that_is_not_shown_is_none)
 }
 END_TEST
 
-/* --- answers of somebody else on the way ---------------------------------------------------------------------------
- */
+/* --- answers of somebody else on the way -------------------------------------------------------------------------- */
 
 static struct cairn_hash first_hash(void)
 {
@@ -301,7 +300,7 @@ END_TEST
 START_TEST(whether_a_copy_is_there_is_asked_of_itself)
 {
 	struct cairn_hash hash = first_hash();
-	const struct cairn_copy copy = {{1}};
+	const struct cairn_copy_id copy = {{1}};
 	CLEANUP(cairn_store_object_freep) struct cairn_store_object *object = NULL;
 	ck_assert_msg(open_store(false, true) == CAIRN_OK, "%s", diag.text);
 	expect("GET /bucket/p/x/01/01", "\r\nrange: bytes=0-0\r\n", 404, GONE);

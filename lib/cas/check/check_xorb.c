@@ -68,7 +68,7 @@ static bool check_register(struct check_run *run, const struct cairn_index_xorb 
 		.list = cairn_xorb_verifier_list(v),
 		.stored_bytes = bytes,
 		.copy = row->copy,
-		.found = cairn_copy_is_named(&row->copy),
+		.found = cairn_copy_id_is_set(&row->copy),
 	};
 	if (!put.found && cairn_store_confirm(run->cas->store, &row->hash, 0) != CAIRN_OK)
 		return false;
@@ -162,7 +162,7 @@ static void check_lost(struct check_run *run, const struct cairn_index_xorb *row
 static enum cairn_status check_measure(struct check_run *run, const struct cairn_index_xorb *row, uint64_t *bytes)
 {
 	CLEANUP(cairn_store_object_freep) struct cairn_store_object *object = NULL;
-	if (!cairn_copy_is_named(&row->copy))
+	if (!cairn_copy_id_is_set(&row->copy))
 		return cairn_store_stat(run->cas->store, &row->hash, bytes);
 	enum cairn_status status = cas_open_copy(run->cas, row, 0, &object);
 	if (status == CAIRN_OK)
@@ -177,8 +177,8 @@ static enum cairn_status check_wrong(struct check_run *run, const struct cairn_i
 {
 	struct cairn_index_xorb now = *row;
 	enum cairn_status status =
-		cairn_copy_is_named(&row->copy) ? cairn_index_xorb(run->cas->index, &row->hash, &now) : CAIRN_OK;
-	if (status == CAIRN_OK && cairn_copy_equal(&now.copy, &row->copy))
+		cairn_copy_id_is_set(&row->copy) ? cairn_index_xorb(run->cas->index, &row->hash, &now) : CAIRN_OK;
+	if (status == CAIRN_OK && cairn_copy_id_equal(&now.copy, &row->copy))
 		check_damaged(run, row, list, kind, text);
 	return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status;
 }
@@ -205,7 +205,7 @@ static enum cairn_status check_object_of(struct check_run *run, const struct cai
 	struct cairn_xorb_summary summary;
 	struct cairn_diag diag = {0};
 	status = check_read(run, row, 0, v, &summary, &diag);
-	if (status == CAIRN_E_NOT_FOUND && cairn_copy_is_named(&row->copy))
+	if (status == CAIRN_E_NOT_FOUND && cairn_copy_id_is_set(&row->copy))
 		return check_wrong(run, row, list, CAIRN_CHECK_XORB_MISSING, MISSING);
 	if (cas_is_damage(status))
 		return check_wrong(run, row, list, CAIRN_CHECK_XORB_DAMAGED, diag.text);
@@ -271,7 +271,7 @@ enum cairn_status check_xorb(struct check_run *run, const struct cairn_index_xor
 	return status;
 }
 
-static void check_count_unnamed(void *ctx, const struct cairn_hash *hash, const struct cairn_copy *copy)
+static void check_count_unnamed(void *ctx, const struct cairn_hash *hash, const struct cairn_copy_id *copy)
 {
 	(void)hash, (void)copy;
 	++*(uint32_t *)ctx;
@@ -294,7 +294,7 @@ static enum cairn_status check_last_copy(struct check_run *run, const struct cai
 		*alone = true;
 		return CAIRN_OK;
 	}
-	if (cairn_copy_unix_ms(&copy.copy) > (cairn_clock_unix_s() - CAIRN_INDEX_COPY_LIFE_S) * 1000)
+	if (cairn_copy_id_unix_ms(&copy.copy) > (cairn_clock_unix_s() - CAIRN_INDEX_COPY_LIFE_S) * 1000)
 		return CAIRN_OK;
 	status = cairn_index_each_unnamed(run->cas->index, &copy, 1, check_count_unnamed, &n_unnamed);
 	*alone = n_unnamed > 0;
@@ -328,7 +328,7 @@ static enum cairn_status check_guarded_object(struct check_run *run, const struc
 		return verdict;
 	if (verdict != CAIRN_OK && (check_find_bad(run, hash) || run->n_bad == CHECK_BAD_MAX))
 		return CAIRN_OK; /* the xorb is known as lost; its object stays for the chunks that can be read */
-	if (verdict != CAIRN_OK && lost && cairn_copy_is_named(&found.copy))
+	if (verdict != CAIRN_OK && lost && cairn_copy_id_is_set(&found.copy))
 		return CAIRN_OK; /* the xorb is lost and no row names this copy, so nothing reads it */
 	bool repaired = run->repair && (verdict == CAIRN_OK ? check_register(run, &found, v, summary.chunk_data_bytes)
 							    : check_set_aside(run, hash));

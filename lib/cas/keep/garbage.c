@@ -26,7 +26,7 @@ struct collection {
 	struct cas_removal removal;
 	uint64_t n_doubted; /* xorbs spared because a file names them although no reference does */
 	struct cairn_hash swept[CAIRN_INDEX_SWEEP_MAX];
-	struct cairn_copy dead[CAIRN_INDEX_SWEEP_MAX]; /* copies of the xorbs, if rows name copies */
+	struct cairn_copy_id dead[CAIRN_INDEX_SWEEP_MAX]; /* copies of the xorbs, if rows name copies */
 	struct cairn_index_copy found[CAIRN_INDEX_SWEEP_MAX];
 	uint32_t n_dead;
 };
@@ -98,8 +98,8 @@ static enum cairn_status gc_mark(struct collection *c)
 
 /* A walk over the dead copies by name. It starts after the copy where the last collection gave up. */
 struct gc_walk {
-	struct cairn_copy after;
-	struct cairn_copy until; /* the end of the second lap; not named: this is the first lap, or the only one */
+	struct cairn_copy_id after;
+	struct cairn_copy_id until; /* the end of the second lap; not named: this is the first lap, or the only one */
 };
 
 static enum cairn_status gc_find_dead(struct collection *c, struct gc_walk *walk)
@@ -113,8 +113,8 @@ static enum cairn_status gc_find_dead(struct collection *c, struct gc_walk *walk
 	enum cairn_status status = gc_wrote(c, cairn_index_find_dead(c->cas->index, &find), &find.write);
 	c->n_dead = 0;
 	for (uint32_t i = 0; status == CAIRN_OK && i < find.n; i++) {
-		const struct cairn_copy *copy = &c->found[i].copy;
-		if (cairn_copy_is_named(&walk->until) && memcmp(copy->b, walk->until.b, sizeof(copy->b)) > 0)
+		const struct cairn_copy_id *copy = &c->found[i].copy;
+		if (cairn_copy_id_is_set(&walk->until) && memcmp(copy->b, walk->until.b, sizeof(copy->b)) > 0)
 			break;
 		c->swept[c->n_dead] = c->found[i].hash;
 		c->dead[c->n_dead++] = *copy;
@@ -147,7 +147,7 @@ static enum cairn_status gc_bury_page(struct collection *c)
 static enum cairn_status gc_bury(struct collection *c)
 {
 	struct gc_walk walk = {.after = c->cas->dead_from};
-	struct cairn_copy from = c->cas->dead_from;
+	struct cairn_copy_id from = c->cas->dead_from;
 	enum cairn_status status = CAIRN_OK;
 	if (!cas_names_copies(c->cas))
 		return CAIRN_OK;
@@ -155,11 +155,11 @@ static enum cairn_status gc_bury(struct collection *c)
 		status = gc_find_dead(c, &walk);
 		if (status == CAIRN_OK && c->n_dead > 0) {
 			status = gc_bury_page(c);
-		} else if (status == CAIRN_OK && cairn_copy_is_named(&from)) {
+		} else if (status == CAIRN_OK && cairn_copy_id_is_set(&from)) {
 			walk = (struct gc_walk){.until = from};
-			from = (struct cairn_copy){0};
+			from = (struct cairn_copy_id){0};
 		} else if (status == CAIRN_OK) {
-			c->cas->dead_from = (struct cairn_copy){0};
+			c->cas->dead_from = (struct cairn_copy_id){0};
 			return CAIRN_OK;
 		}
 	} while (status == CAIRN_OK && !gc_stops(c));

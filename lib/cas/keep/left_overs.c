@@ -118,7 +118,7 @@ static enum cairn_status left_overs_keep(struct left_overs_walk *w, const struct
 
 /* --- if rows name copies ------------------------------------------------------------------------------------------ */
 
-static void left_overs_note(void *ctx, const struct cairn_hash *hash, const struct cairn_copy *copy)
+static void left_overs_note(void *ctx, const struct cairn_hash *hash, const struct cairn_copy_id *copy)
 {
 	struct left_overs_walk *w = ctx;
 	w->unnamed[w->n_unnamed++] = (struct cairn_index_copy){*hash, *copy};
@@ -163,8 +163,8 @@ static enum cairn_status left_overs_judge(struct cairn_cas *cas, const struct ca
 	status = cairn_store_get(cas->store, &copy->hash, &last);
 	if (status != CAIRN_OK)
 		return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status;
-	struct cairn_copy name = cairn_store_object_copy(last);
-	*unneeded = !cairn_copy_equal(&name, &copy->copy);
+	struct cairn_copy_id name = cairn_store_object_copy(last);
+	*unneeded = !cairn_copy_id_equal(&name, &copy->copy);
 	return CAIRN_OK;
 }
 
@@ -238,7 +238,7 @@ static enum cairn_status left_overs_sweep_page(struct left_overs_walk *w, bool e
 	return w->l->n > before || cairn_clock_mono_ms() >= w->place.keep_ms ? left_overs_keep(w, &w->last) : CAIRN_OK;
 }
 
-static enum cairn_status left_overs_visit(void *ctx, const struct cairn_hash *hash, const struct cairn_copy *copy)
+static enum cairn_status left_overs_visit(void *ctx, const struct cairn_hash *hash, const struct cairn_copy_id *copy)
 {
 	struct left_overs_walk *w = ctx;
 	w->stopped = w->l->stop && w->l->stop(w->l->stop_ctx);
@@ -246,7 +246,7 @@ static enum cairn_status left_overs_visit(void *ctx, const struct cairn_hash *ha
 		return CAIRN_E_BUSY;
 	w->last = *hash;
 	w->has_last = true;
-	if (cairn_copy_unix_ms(copy) >= w->before_unix_ms)
+	if (cairn_copy_id_unix_ms(copy) >= w->before_unix_ms)
 		return CAIRN_OK;
 	w->found[w->n++] = (struct cairn_index_copy){*hash, *copy};
 	return w->n == CAIRN_INDEX_SWEEP_MAX ? left_overs_sweep_page(w, false) : CAIRN_OK;

@@ -35,7 +35,7 @@ static bool removal_is_refused(enum cairn_status status, const struct cairn_diag
 }
 
 /* Under the lock. */
-static void removal_keep(struct cas_removal *r, const struct cairn_hash *hash, const struct cairn_copy *copy,
+static void removal_keep(struct cas_removal *r, const struct cairn_hash *hash, const struct cairn_copy_id *copy,
 			 const struct cairn_diag *diag)
 {
 	if (r->n_kept++ == 0) {
@@ -49,8 +49,9 @@ static void removal_keep(struct cas_removal *r, const struct cairn_hash *hash, c
 		r->ended = CAIRN_E_IO;
 }
 
-enum cairn_status cas_removal_note(struct cas_removal *r, const struct cairn_hash *hash, const struct cairn_copy *copy,
-				   uint64_t bytes, enum cairn_status status, const struct cairn_diag *diag)
+enum cairn_status cas_removal_note(struct cas_removal *r, const struct cairn_hash *hash,
+				   const struct cairn_copy_id *copy, uint64_t bytes, enum cairn_status status,
+				   const struct cairn_diag *diag)
 {
 	pthread_mutex_lock(&r->lock);
 	if (status == CAIRN_OK) {
@@ -73,7 +74,7 @@ struct removal_lane {
 	struct cairn_work work;
 	struct cas_removal *r;
 	const struct cairn_hash *hashes;
-	const struct cairn_copy *copies; /* NULL: rows name no copies */
+	const struct cairn_copy_id *copies; /* NULL: rows name no copies */
 	bool *gone;
 	uint32_t n, first;
 	enum cairn_status status; /* an error of the index */
@@ -101,7 +102,7 @@ static enum cairn_status removal_of_object(struct removal_lane *lane, uint32_t i
 	if (!unneeded)
 		return status;
 	lane->gone[i] = status == CAIRN_OK;
-	return cas_removal_note(lane->r, hash, &(struct cairn_copy){0}, bytes, status, &diag);
+	return cas_removal_note(lane->r, hash, &(struct cairn_copy_id){0}, bytes, status, &diag);
 }
 
 /* Removes a copy that no row names or will name. */
@@ -109,7 +110,7 @@ static enum cairn_status removal_of_copy(struct removal_lane *lane, uint32_t i)
 {
 	CLEANUP(cairn_store_object_freep) struct cairn_store_object *object = NULL;
 	const struct cairn_hash *hash = &lane->hashes[i];
-	const struct cairn_copy *copy = &lane->copies[i];
+	const struct cairn_copy_id *copy = &lane->copies[i];
 	struct cairn_diag diag = {0};
 	struct cairn_store *store = lane->r->cas->store;
 	uint64_t bytes = 0;
@@ -140,7 +141,7 @@ static void removal_run_lane(struct cairn_work *work)
 }
 
 enum cairn_status cas_removal_run(struct cas_removal *r, const struct cairn_hash *hashes,
-				  const struct cairn_copy *copies, uint32_t n, bool *gone)
+				  const struct cairn_copy_id *copies, uint32_t n, bool *gone)
 {
 	struct removal_lane lanes[REMOVAL_LANES];
 	struct cairn_workers *workers;
@@ -171,11 +172,11 @@ enum cairn_status cas_removal_run(struct cas_removal *r, const struct cairn_hash
 
 enum cairn_status cas_removal_result(const struct cas_removal *r, uint64_t n_left, struct cairn_diag *diag)
 {
-	char hash[CAIRN_HASH_TEXT_BYTES], copy[2 * CAIRN_COPY_BYTES + 2] = "";
+	char hash[CAIRN_HASH_TEXT_BYTES], copy[2 * CAIRN_COPY_ID_BYTES + 2] = "";
 	if (r->n_kept == 0)
 		return CAIRN_OK;
 	cairn_hash_text(hash, &r->first);
-	if (cairn_copy_is_named(&r->copy)) {
+	if (cairn_copy_id_is_set(&r->copy)) {
 		copy[0] = '.';
 		cairn_hex_text(copy + 1, r->copy.b, sizeof(r->copy.b));
 	}

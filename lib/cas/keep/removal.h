@@ -20,7 +20,7 @@ struct cas_removal {
 	struct cairn_diag last;                           /* why the last kept object was not removed */
 	struct cairn_diag diag;                           /* of the end */
 	struct cairn_hash first;                          /* the first kept object */
-	struct cairn_copy copy;                           /* its name, if it has one */
+	struct cairn_copy_id copy;                        /* its name, if it has one */
 	char why[sizeof(((struct cairn_diag *)0)->text)]; /* the reason, if it has one */
 };
 
@@ -35,7 +35,7 @@ void cas_removal_fini(struct cas_removal *r);
  *         CAIRN_E_NOMEM
  */
 CAIRN_MUST_USE enum cairn_status cas_removal_note(struct cas_removal *r, const struct cairn_hash *hash,
-						  const struct cairn_copy *copy, uint64_t bytes,
+						  const struct cairn_copy_id *copy, uint64_t bytes,
 						  enum cairn_status status, const struct cairn_diag *diag);
 
 /**
@@ -46,7 +46,7 @@ CAIRN_MUST_USE enum cairn_status cas_removal_note(struct cas_removal *r, const s
  * @return as cas_removal_note(); as the index
  */
 CAIRN_MUST_USE enum cairn_status cas_removal_run(struct cas_removal *r, const struct cairn_hash *hashes,
-						 const struct cairn_copy *copies, uint32_t n, bool *gone);
+						 const struct cairn_copy_id *copies, uint32_t n, bool *gone);
 
 /** @param n_left  objects to be removed that are still there @return CAIRN_OK none is left; CAIRN_E_IO gc.unremoved */
 CAIRN_MUST_USE enum cairn_status cas_removal_result(const struct cas_removal *r, uint64_t n_left,

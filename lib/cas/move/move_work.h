@@ -36,10 +36,10 @@ struct move {
 struct move_object {
 	struct cairn_hash hash;
 	uint64_t bytes;
-	struct cairn_copy copy;              /* its name in the first store, as its row has it */
+	struct cairn_copy_id copy;           /* its name in the first store, as its row has it */
 	const struct cairn_chunk_list *list; /* borrowed: the list it must have; NULL: not known */
 	enum cairn_status status; /* result: CAIRN_OK; CAIRN_E_NOT_FOUND; CAIRN_E_DAMAGED; other failures end it all */
-	struct cairn_copy moved;  /* result: its name in the second store, if rows name copies there */
+	struct cairn_copy_id moved; /* result: its name in the second store, if rows name copies there */
 	struct cairn_diag diag;
 };
 

@@ -70,9 +70,9 @@ static bool move_hash(const struct cairn_index_rows *rows, uint32_t row, struct 
 	return true;
 }
 
-static struct cairn_copy move_copy(const struct cairn_index_rows *rows, uint32_t row)
+static struct cairn_copy_id move_copy(const struct cairn_index_rows *rows, uint32_t row)
 {
-	struct cairn_copy copy = {0};
+	struct cairn_copy_id copy = {0};
 	const struct cairn_value *value = cairn_index_rows_value(rows, row, CAIRN_XORB_COPY);
 	if (value->kind == CAIRN_VALUE_BYTES && value->len == sizeof(copy.b))
 		memcpy(copy.b, cairn_index_rows_at(rows, value), sizeof(copy.b));
@@ -137,9 +137,9 @@ static enum cairn_status move_add_xorb(struct move_table *w, struct move_xorbs *
 		if (move_hash(from, i, &object->hash))
 			x->object = ++all->n_objects;
 	}
-	struct cairn_copy copy = same ? move_copy(&there, 0) : (struct cairn_copy){0};
+	struct cairn_copy_id copy = same ? move_copy(&there, 0) : (struct cairn_copy_id){0};
 	all->rows.values[(size_t)row * all->rows.n_columns + CAIRN_XORB_COPY] = (struct cairn_value){0};
-	if (cairn_copy_is_named(&copy))
+	if (cairn_copy_id_is_set(&copy))
 		cairn_index_rows_bytes(&all->rows, CAIRN_XORB_COPY, copy.b, sizeof(copy.b));
 	if (there.n == 1)
 		cairn_index_rows_copy(&w->there, &there, 0);
@@ -159,9 +159,9 @@ static enum cairn_status move_doubt(struct move_table *w, struct move_xorbs *all
 	enum cairn_status status = CAIRN_OK;
 	if (!m->is_frozen)
 		status = move_read_row(m->from, CAIRN_TABLE_XORB, id, &now, m->diag);
-	struct cairn_copy copy = now.n == 1 ? move_copy(&now, 0) : (struct cairn_copy){0};
+	struct cairn_copy_id copy = now.n == 1 ? move_copy(&now, 0) : (struct cairn_copy_id){0};
 	*gone = !m->is_frozen && (now.n == 0 || !cairn_index_rows_equal(&now, 0, &all->rows, i) ||
-				  !cairn_copy_equal(&copy, &object->copy));
+				  !cairn_copy_id_equal(&copy, &object->copy));
 	if (status != CAIRN_OK || *gone)
 		return status;
 	all->rows.values[(size_t)i * all->rows.n_columns + CAIRN_XORB_STORED] = (struct cairn_value){0};

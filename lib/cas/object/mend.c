@@ -14,7 +14,7 @@ struct mend {
 	struct cairn_xorb_verifier *verifier; /* owned; of the sound copy, once found */
 	uint64_t stored_bytes;                /* size of the sound copy */
 	unsigned copy;                        /* the number of that copy */
-	struct cairn_copy name;               /* name of that copy */
+	struct cairn_copy_id name;            /* name of that copy */
 	bool unreadable, damaged;             /* the state of any copy read so far */
 	struct cairn_diag *diag;
 };
@@ -24,7 +24,7 @@ static void mend_fini(struct mend *m)
 	cairn_xorb_verifier_free(m->verifier);
 }
 
-enum cairn_status cas_lose(struct cairn_cas *cas, const struct cairn_hash *xorb, const struct cairn_copy *copy)
+enum cairn_status cas_lose(struct cairn_cas *cas, const struct cairn_hash *xorb, const struct cairn_copy_id *copy)
 {
 	struct cairn_index_lose_xorb lose = {.hash = *xorb, .copy = *copy};
 	enum cairn_status status = cairn_index_lose_xorb(cas->index, &lose);
@@ -38,13 +38,14 @@ enum cairn_status cas_lose(struct cairn_cas *cas, const struct cairn_hash *xorb,
 enum cairn_status cas_open_copy(struct cairn_cas *cas, const struct cairn_index_xorb *row, unsigned n,
 				struct cairn_store_object **out)
 {
-	if (!cairn_copy_is_named(&row->copy))
+	if (!cairn_copy_id_is_set(&row->copy))
 		return cairn_store_get_copy(cas->store, &row->hash, n, out);
 	*out = NULL;
 	return n == 0 ? cairn_store_get_named(cas->store, &row->hash, &row->copy, out) : CAIRN_E_NOT_FOUND;
 }
 
-enum cairn_status cas_must_be_there(struct cairn_cas *cas, const struct cairn_hash *xorb, const struct cairn_copy *copy)
+enum cairn_status cas_must_be_there(struct cairn_cas *cas, const struct cairn_hash *xorb,
+				    const struct cairn_copy_id *copy)
 {
 	CLEANUP(cairn_store_object_freep) struct cairn_store_object *object = NULL;
 	uint8_t byte; /* reading is needed: what is cached about a name may predate the object's removal */
@@ -112,7 +113,7 @@ static enum cairn_status mend_find(struct mend *m)
 		if (status == CAIRN_OK)
 			status = mend_try(m, copy);
 		m->copy = n;
-		m->name = copy ? cairn_store_object_copy(copy) : (struct cairn_copy){0};
+		m->name = copy ? cairn_store_object_copy(copy) : (struct cairn_copy_id){0};
 		if (status == CAIRN_OK || status == CAIRN_E_NOMEM || status == CAIRN_E_BUSY)
 			return status;
 		m->damaged = m->damaged || status == CAIRN_E_DAMAGED;

@@ -22,12 +22,12 @@ CAIRN_MUST_USE enum cairn_status cairn_cas_mend(struct cairn_cas *cas, const str
 /** Records that a xorb is lost, and withdraws it from answers. Call it under the guard. @param copy  the copy that was
  * found damaged or missing, as the row named it. @return CAIRN_OK; CAIRN_E_NOT_FOUND; as cairn_index_lose_xorb() */
 CAIRN_MUST_USE enum cairn_status cas_lose(struct cairn_cas *cas, const struct cairn_hash *xorb,
-					  const struct cairn_copy *copy);
+					  const struct cairn_copy_id *copy);
 
 /** Checks that a copy which a new row names (struct cairn_index_put_xorb) is still in the store. If not, records the
  * xorb as lost. @return CAIRN_OK; CAIRN_E_DAMAGED it was removed meanwhile; CAIRN_E_IO; CAIRN_E_BUSY; as cas_lose() */
 CAIRN_MUST_USE enum cairn_status cas_must_be_there(struct cairn_cas *cas, const struct cairn_hash *xorb,
-						   const struct cairn_copy *copy);
+						   const struct cairn_copy_id *copy);
 
 /** Opens the n-th copy for a row: the only one that the row names, or else one of all copies in the store's order.
  *  @return as cairn_store_get_copy() */

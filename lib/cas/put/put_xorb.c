@@ -40,7 +40,7 @@ enum cairn_status cas_look_up_xorb(struct cairn_cas *cas, const struct cairn_has
 		return cas_index_is_silent(diag);
 	if (status != CAIRN_OK || row->stored_bytes == 0)
 		return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status;
-	*stored = cairn_copy_is_named(&row->copy);
+	*stored = cairn_copy_id_is_set(&row->copy);
 	return *stored ? CAIRN_OK : cas_object_there(cas, hash, row->stored_bytes, stored);
 }
 
@@ -289,8 +289,8 @@ bool cairn_xorb_upload_is_left(const struct cairn_xorb_upload *u)
 
 void cairn_xorb_upload_take_back(struct cairn_xorb_upload *u)
 {
-	const struct cairn_copy *copy = &u->put_row.copy;
-	if (cairn_copy_is_named(copy))
+	const struct cairn_copy_id *copy = &u->put_row.copy;
+	if (cairn_copy_id_is_set(copy))
 		(void)!cairn_store_remove_copy(u->cas->store, &u->hash, copy, NULL);
 	else
 		(void)!cairn_store_remove(u->cas->store, &u->hash, NULL);

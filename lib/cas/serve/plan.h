@@ -23,7 +23,7 @@ struct cairn_plan_xorb {
 	uint32_t first_range; /* place in the plan's ranges */
 	uint32_t n_ranges;
 	uint64_t stored_bytes; /* size of its object, as its row says; 0: the row vouches for none */
-	struct cairn_copy copy;
+	struct cairn_copy_id copy;
 };
 
 /** Owns its arrays: at most 80 bytes a term of the file. Zeroed is empty. */

@@ -134,9 +134,9 @@ void cairn_pg_hash(struct cairn_pg_args *args, const struct cairn_hash *hash)
 	cairn_pg_bytes(args, hash->b, sizeof(hash->b));
 }
 
-void cairn_pg_copy_name(struct cairn_pg_args *args, const struct cairn_copy *copy)
+void cairn_pg_copy_name(struct cairn_pg_args *args, const struct cairn_copy_id *copy)
 {
-	bool named = cairn_copy_is_named(copy);
+	bool named = cairn_copy_id_is_set(copy);
 	args_put(args, ARGS_BYTEA, named ? copy->b : NULL, named ? sizeof(copy->b) : 0);
 }
 
@@ -243,11 +243,11 @@ void cairn_pg_free_int8s(int64_t **values)
 	*values = NULL;
 }
 
-bool cairn_pg_get_copy(const PGresult *r, int row, int column, struct cairn_copy *out)
+bool cairn_pg_get_copy(const PGresult *r, int row, int column, struct cairn_copy_id *out)
 {
 	size_t len;
 	const uint8_t *bytes = cairn_pg_get_bytes(r, row, column, &len);
-	*out = (struct cairn_copy){0};
+	*out = (struct cairn_copy_id){0};
 	if (PQgetisnull(r, row, column))
 		return true;
 	if (len != sizeof(out->b))

@@ -2,7 +2,7 @@
 #ifndef CAIRN_INDEX_POSTGRES_ARGS_H
 #define CAIRN_INDEX_POSTGRES_ARGS_H
 
-#include "hash/copy.h"
+#include "hash/copy_id.h"
 #include "hash/hash.h"
 
 #include <libpq-fe.h>
@@ -42,7 +42,7 @@ void cairn_pg_int8_if(struct cairn_pg_args *args, bool given, int64_t value);
 void cairn_pg_bytes(struct cairn_pg_args *args, const void *p, size_t len);
 void cairn_pg_hash(struct cairn_pg_args *args, const struct cairn_hash *hash);
 /** NULL if the copy has no name. */
-void cairn_pg_copy_name(struct cairn_pg_args *args, const struct cairn_copy *copy);
+void cairn_pg_copy_name(struct cairn_pg_args *args, const struct cairn_copy_id *copy);
 /** @param text  NULL is NULL */
 void cairn_pg_text(struct cairn_pg_args *args, const char *text);
 void cairn_pg_int8s(struct cairn_pg_args *args, struct cairn_pg_array *a);
@@ -56,7 +56,7 @@ int64_t cairn_pg_get_int8(const PGresult *r, int row, int column); /* 0: NULL. F
 bool cairn_pg_get_hash(const PGresult *r, int row, int column, struct cairn_hash *out);
 const uint8_t *cairn_pg_get_bytes(const PGresult *r, int row, int column, size_t *len);
 /** Reads the name of a copy; NULL is a copy without a name. @return false: damaged */
-bool cairn_pg_get_copy(const PGresult *r, int row, int column, struct cairn_copy *out);
+bool cairn_pg_get_copy(const PGresult *r, int row, int column, struct cairn_copy_id *out);
 /** Reads an array. @param[out] out  owned by the caller, *n of them; NULL when there are none @return CAIRN_OK;
  * CAIRN_E_DAMAGED; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_pg_get_int8s(const PGresult *r, int row, int column, int64_t **out, uint32_t *n);

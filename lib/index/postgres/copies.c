@@ -34,7 +34,7 @@ static const char COPIES_WRITE_OFF[] =
 static const char COPIES_BURY[] = "UPDATE dead SET buried = true, at = " COPIES_NOW " WHERE copy = ANY($1)";
 static const char COPIES_FORGET[] = "DELETE FROM dead WHERE buried AND at < " COPIES_NOW " - $1";
 
-enum cairn_status cairn_pg_must_live(struct cairn_pg_tx *tx, const struct cairn_copy *copy, bool found,
+enum cairn_status cairn_pg_must_live(struct cairn_pg_tx *tx, const struct cairn_copy_id *copy, bool found,
 				     struct cairn_diag *diag)
 {
 	const PGresult *r;
@@ -46,7 +46,7 @@ enum cairn_status cairn_pg_must_live(struct cairn_pg_tx *tx, const struct cairn_
 	if (cairn_pg_get_int8(r, 0, 0) != 0)
 		return cairn_fail(diag, CAIRN_E_BUSY, "xorb.replaced", CAIRN_NO_OFFSET,
 				  "these bytes were given up before they were registered; send the xorb again");
-	int64_t age_s = cairn_difference(cairn_pg_get_int8(r, 0, 1), cairn_copy_unix_ms(copy) / 1000);
+	int64_t age_s = cairn_difference(cairn_pg_get_int8(r, 0, 1), cairn_copy_id_unix_ms(copy) / 1000);
 	if (found || (age_s <= CAIRN_INDEX_COPY_LIFE_S && age_s >= -CAIRN_INDEX_COPY_LIFE_S))
 		return CAIRN_OK;
 	return cairn_fail(diag, CAIRN_E_BUSY, "xorb.late", CAIRN_NO_OFFSET,
@@ -56,7 +56,7 @@ enum cairn_status cairn_pg_must_live(struct cairn_pg_tx *tx, const struct cairn_
 			  age_s, CAIRN_INDEX_COPY_LIFE_S);
 }
 
-enum cairn_status cairn_pg_kill_copy(struct cairn_pg_tx *tx, const struct cairn_copy *copy,
+enum cairn_status cairn_pg_kill_copy(struct cairn_pg_tx *tx, const struct cairn_copy_id *copy,
 				     const struct cairn_hash *hash)
 {
 	struct cairn_pg_args args = {0};
@@ -95,7 +95,7 @@ enum cairn_status cairn_pg_find_dead(struct cairn_pg_tx *tx, struct cairn_index_
 static enum cairn_status copies_visit(const PGresult *r, cairn_index_visit_copy *visit, void *ctx)
 {
 	for (int i = 0; i < PQntuples(r); i++) {
-		struct cairn_copy copy;
+		struct cairn_copy_id copy;
 		struct cairn_hash hash;
 		if (!cairn_pg_get_copy(r, i, 0, &copy) || !cairn_pg_get_hash(r, i, 1, &hash))
 			return CAIRN_E_DAMAGED;

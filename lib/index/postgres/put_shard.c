@@ -131,7 +131,7 @@ static enum cairn_status put_shard_describe(struct cairn_pg_put *p, uint32_t pla
 	p->put->added = true;
 	p->n_made++;
 	row->n_chunks = xorb->list->n;
-	return cairn_pg_add_xorb(p->tx, &xorb->hash, xorb->list, NULL, &(struct cairn_copy){0}, &row->id);
+	return cairn_pg_add_xorb(p->tx, &xorb->hash, xorb->list, NULL, &(struct cairn_copy_id){0}, &row->id);
 }
 
 static enum cairn_status put_shard_eligible(struct cairn_pg_put *p, uint32_t place)

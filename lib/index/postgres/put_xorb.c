@@ -54,7 +54,7 @@ static enum cairn_status put_xorb_encode(struct cairn_buf *spans, const struct c
 
 enum cairn_status cairn_pg_add_xorb(struct cairn_pg_tx *tx, const struct cairn_hash *hash,
 				    const struct cairn_chunk_list *list, const uint64_t *stored_bytes,
-				    const struct cairn_copy *copy, int64_t *id)
+				    const struct cairn_copy_id *copy, int64_t *id)
 {
 	CLEANUP(cairn_buf_fini)
 	struct cairn_buf spans = cairn_buf_init((size_t)CAIRN_XORB_CHUNKS_MAX * CAIRN_ROWS_SPAN_BYTES);
@@ -149,7 +149,7 @@ enum cairn_status cairn_pg_put_xorb(struct cairn_pg_tx *tx, struct cairn_index_p
 	const struct cairn_chunk_list *list = put->list;
 	CLEANUP(cairn_pg_array_fini) struct cairn_pg_array id = {0};
 	struct cairn_pg_xorb_state state;
-	bool named = cairn_copy_is_named(&put->copy);
+	bool named = cairn_copy_id_is_set(&put->copy);
 	put->added = false;
 	enum cairn_status status = named ? cairn_pg_must_live(tx, &put->copy, put->found, &put->write.diag) : CAIRN_OK;
 	if (status == CAIRN_OK)
@@ -171,7 +171,7 @@ enum cairn_status cairn_pg_put_xorb(struct cairn_pg_tx *tx, struct cairn_index_p
 		return CAIRN_E_CONFLICT;
 	}
 	/* Another upload was faster, and its row names its own copy. */
-	if (named && !cairn_copy_equal(&state.copy, &put->copy))
+	if (named && !cairn_copy_id_equal(&state.copy, &put->copy))
 		status = cairn_pg_kill_copy(tx, &put->copy, &put->hash);
 	cairn_pg_add_int8(&id, state.id);
 	return status == CAIRN_OK ? cairn_pg_keep_xorbs(tx, &id, cairn_clock_unix_s()) : status;

@@ -55,7 +55,7 @@ struct cairn_pg_xorb_state {
 	uint32_t n_chunks;
 	bool stored, retired;
 	int64_t stored_bytes;
-	struct cairn_copy copy; /* set by cairn_pg_find_xorb() only */
+	struct cairn_copy_id copy; /* set by cairn_pg_find_xorb() only */
 };
 /** @param which  id, chunks, stored, retired from this column on */
 void cairn_pg_get_xorb_state(const PGresult *r, int row, int column, struct cairn_pg_xorb_state *out);
@@ -64,13 +64,13 @@ CAIRN_MUST_USE enum cairn_status cairn_pg_find_xorb(struct cairn_pg_tx *tx, cons
 /** Adds a xorb and its list. @param stored_bytes  NULL: kept elsewhere @param copy  of its object */
 CAIRN_MUST_USE enum cairn_status cairn_pg_add_xorb(struct cairn_pg_tx *tx, const struct cairn_hash *hash,
 						   const struct cairn_chunk_list *list, const uint64_t *stored_bytes,
-						   const struct cairn_copy *copy, int64_t *id);
+						   const struct cairn_copy_id *copy, int64_t *id);
 /** May a row name this copy? @param found  do not check its date @return CAIRN_OK; CAIRN_E_BUSY the copy is or may have
  *  been dead; as cairn_pg_ask() */
-CAIRN_MUST_USE enum cairn_status cairn_pg_must_live(struct cairn_pg_tx *tx, const struct cairn_copy *copy, bool found,
-						    struct cairn_diag *diag);
+CAIRN_MUST_USE enum cairn_status cairn_pg_must_live(struct cairn_pg_tx *tx, const struct cairn_copy_id *copy,
+						    bool found, struct cairn_diag *diag);
 /** Records a copy as dead: no row names it, nor will. */
-CAIRN_MUST_USE enum cairn_status cairn_pg_kill_copy(struct cairn_pg_tx *tx, const struct cairn_copy *copy,
+CAIRN_MUST_USE enum cairn_status cairn_pg_kill_copy(struct cairn_pg_tx *tx, const struct cairn_copy_id *copy,
 						    const struct cairn_hash *hash);
 /** Queues the same for copies of xorbs whose rows are removed in the same exchange. */
 void cairn_pg_kill_copies_of(struct cairn_pg_tx *tx, struct cairn_pg_array *xorbs);

@@ -14,7 +14,7 @@ bool cairn_sqlite_xorb_column(sqlite3_stmt *row, struct cairn_index_xorb *out)
 	out->retired = sqlite3_column_type(row, 5) != SQLITE_NULL;
 	out->at_unix_s = sqlite3_column_int64(row, 6);
 	out->referenced = sqlite3_column_int64(row, 7) != 0;
-	out->copy = (struct cairn_copy){0}; /* rows name no copies: one process writes, and its store knows */
+	out->copy = (struct cairn_copy_id){0}; /* rows name no copies: one process writes, and its store knows */
 	return cairn_sql_hash(row, 1, &out->hash);
 }
 

@@ -120,7 +120,7 @@ static enum cairn_status store_s3_know(struct store_s3 *s, struct s3_copy *copy)
 	return status;
 }
 
-static struct s3_copy store_s3_copy_of(const struct cairn_hash *hash, const struct cairn_copy *name)
+static struct s3_copy store_s3_copy_of(const struct cairn_hash *hash, const struct cairn_copy_id *name)
 {
 	struct s3_copy copy = {.hash = *hash};
 	memcpy(copy.id, name->b, sizeof(copy.id));
@@ -130,12 +130,12 @@ static struct s3_copy store_s3_copy_of(const struct cairn_hash *hash, const stru
 /* Makes a unique name: a UUID of version 7. Its time rises from one name to the next even if the clock does not. */
 static enum cairn_status store_s3_new_copy(struct store_s3 *s, const struct cairn_hash *hash, struct s3_copy *out)
 {
-	struct cairn_copy name;
+	struct cairn_copy_id name;
 	enum cairn_status status = cairn_random(name.b, sizeof(name.b));
 	pthread_mutex_lock(&s->lock);
 	int64_t now_ms = cairn_clock_unix_ms();
 	s->last_ms = now_ms > s->last_ms ? now_ms : s->last_ms + 1;
-	cairn_copy_set_unix_ms(&name, s->last_ms);
+	cairn_copy_id_set_unix_ms(&name, s->last_ms);
 	pthread_mutex_unlock(&s->lock);
 	name.b[6] = (uint8_t)(0x70 | (name.b[6] & 0x0f));
 	name.b[8] = (uint8_t)(0x80 | (name.b[8] & 0x3f));
@@ -204,7 +204,7 @@ static enum cairn_status store_s3_send(struct store_s3 *s, struct store_s3_put *
 }
 
 static enum cairn_status store_s3_put_copy(struct cairn_store_put *put, const struct cairn_hash *hash,
-					   struct cairn_copy *out)
+					   struct cairn_copy_id *out)
 {
 	struct s3_copy copy;
 	enum cairn_status status =
@@ -254,7 +254,7 @@ static enum cairn_status store_s3_get(struct cairn_store *store, const struct ca
 }
 
 static enum cairn_status store_s3_get_named(struct cairn_store *store, const struct cairn_hash *hash,
-					    const struct cairn_copy *name, struct cairn_store_object **out)
+					    const struct cairn_copy_id *name, struct cairn_store_object **out)
 {
 	struct store_s3 *s = (struct store_s3 *)store;
 	struct s3_copy copy = store_s3_copy_of(hash, name);
@@ -288,16 +288,16 @@ static enum cairn_status store_s3_compare(struct store_s3 *s, struct s3_copy *co
 }
 
 static enum cairn_status store_s3_find_either(struct store_s3 *s, const struct cairn_hash *hash,
-					      const struct cairn_copy *name, struct s3_copy *out)
+					      const struct cairn_copy_id *name, struct s3_copy *out)
 {
-	if (!cairn_copy_is_named(name))
+	if (!cairn_copy_id_is_set(name))
 		return store_s3_find_nth(s, hash, 0, out);
 	*out = store_s3_copy_of(hash, name);
 	return CAIRN_OK;
 }
 
 static enum cairn_status store_s3_unchanged(struct cairn_store *store, const struct cairn_hash *hash,
-					    const struct cairn_copy *name, uint64_t bytes, bool *unchanged)
+					    const struct cairn_copy_id *name, uint64_t bytes, bool *unchanged)
 {
 	struct store_s3 *s = (struct store_s3 *)store;
 	struct s3_copy copy;
@@ -349,7 +349,7 @@ static enum cairn_status store_s3_remove(struct cairn_store *store, const struct
 }
 
 static enum cairn_status store_s3_remove_copy(struct cairn_store *store, const struct cairn_hash *hash,
-					      const struct cairn_copy *which, struct cairn_diag *diag)
+					      const struct cairn_copy_id *which, struct cairn_diag *diag)
 {
 	struct store_s3 *s = (struct store_s3 *)store;
 	struct s3_copy copy = store_s3_copy_of(hash, which);
@@ -386,7 +386,7 @@ static enum cairn_status store_s3_set_aside(struct cairn_store *store, const str
 /* A visitor, and whether it gets the last copy of each hash or every copy. */
 struct store_s3_visitor {
 	enum cairn_status (*last)(void *ctx, const struct cairn_hash *hash, uint64_t bytes);
-	enum cairn_status (*every)(void *ctx, const struct cairn_hash *hash, const struct cairn_copy *copy);
+	enum cairn_status (*every)(void *ctx, const struct cairn_hash *hash, const struct cairn_copy_id *copy);
 	void *ctx;
 };
 
@@ -406,7 +406,7 @@ static enum cairn_status store_s3_visit(const struct s3_copies *copies, const st
 	for (size_t i = 0; i < n && status == CAIRN_OK; i++) {
 		const struct s3_copy *copy = &copies->list[i];
 		bool is_last = i + 1 == n || !cairn_hash_equal(&copy->hash, &copies->list[i + 1].hash);
-		struct cairn_copy name;
+		struct cairn_copy_id name;
 		memcpy(name.b, copy->id, sizeof(name.b));
 		if (visitor->every)
 			status = visitor->every(visitor->ctx, &copy->hash, &name);
@@ -443,7 +443,7 @@ static enum cairn_status store_s3_each(struct cairn_store *store,
 
 static enum cairn_status store_s3_each_copy(struct cairn_store *store, const struct cairn_hash *from,
 					    enum cairn_status (*visit)(void *ctx, const struct cairn_hash *hash,
-								       const struct cairn_copy *copy),
+								       const struct cairn_copy_id *copy),
 					    void *ctx)
 {
 	return store_s3_walk((struct store_s3 *)store, from, &(struct store_s3_visitor){.every = visit, .ctx = ctx});
@@ -531,7 +531,7 @@ static enum cairn_status store_s3_see(struct store_s3 *s, struct s3_copy *copy)
 }
 
 static enum cairn_status store_s3_add_address(struct cairn_store *store, struct cairn_buf *out,
-					      const struct cairn_hash *hash, const struct cairn_copy *which,
+					      const struct cairn_hash *hash, const struct cairn_copy_id *which,
 					      uint64_t bytes, uint64_t first, uint64_t last, uint64_t life_s)
 {
 	struct store_s3 *s = (struct store_s3 *)store;

@@ -1,6 +1,6 @@
 /* Copies a whole index, as it was at one moment, to a file for a backup. A daemon may be running meanwhile. */
-#ifndef CAIRN_INDEX_COPY_H
-#define CAIRN_INDEX_COPY_H
+#ifndef CAIRN_INDEX_BACKUP_H
+#define CAIRN_INDEX_BACKUP_H
 
 #include "index/examine.h"
 
@@ -16,8 +16,8 @@
 CAIRN_MUST_USE enum cairn_status cairn_index_copy(const char *url, const char *path, struct cairn_diag *diag);
 
 /**
- * Visit all xorbs whose bytes are stored, in the order in which they came, in a copy.
- * @param url           names the engine whose copy it is
+ * Visits all xorbs whose bytes are stored, in the order in which they came, in a backup of an index.
+ * @param url           names the engine whose backup it is
  * @param stored_bytes  length of the object
  * @param layout       cairn_spans_layout() of its chunks; 0: the list of them is missing, or damaged
  * @return CAIRN_OK; what visit answered; CAIRN_E_USAGE as above; CAIRN_E_CONFLICT not an index of Cairn, of a newer
@@ -29,7 +29,7 @@ CAIRN_MUST_USE enum cairn_status cairn_index_copy_each(
 	enum cairn_status (*visit)(void *ctx, const struct cairn_hash *xorb, uint64_t stored_bytes, uint64_t layout),
 	void *ctx, struct cairn_diag *diag);
 
-/** cairn_index_examine() of a copy that is not in use; With an older schema, only what that schema has is examined.
+/** cairn_index_examine() of a backup that is not in use. With an older schema, only what that schema has is examined.
  *  @return as cairn_index_examine(); CAIRN_E_CONFLICT also "index.schema", as above; CAIRN_E_USAGE as above */
 CAIRN_MUST_USE enum cairn_status cairn_index_copy_examine(const char *url, const char *path,
 							  cairn_index_visit_fault *visit, void *ctx,

@@ -1,20 +1,20 @@
 /* Identifies a copy of an object by a name that is made for one upload and used once. */
-#ifndef CAIRN_HASH_COPY_H
-#define CAIRN_HASH_COPY_H
+#ifndef CAIRN_HASH_COPY_ID_H
+#define CAIRN_HASH_COPY_ID_H
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
-enum { CAIRN_COPY_BYTES = 16 };
+enum { CAIRN_COPY_ID_BYTES = 16 };
 
 /** A UUID of version 7, which begins with its time. Zeroed: not named; then the store's order decides which counts. */
-struct cairn_copy {
-	uint8_t b[CAIRN_COPY_BYTES];
+struct cairn_copy_id {
+	uint8_t b[CAIRN_COPY_ID_BYTES];
 };
 
 /** Returns the time of its creation in milliseconds since 1970, by the creating machine's clock. */
-static inline int64_t cairn_copy_unix_ms(const struct cairn_copy *copy)
+static inline int64_t cairn_copy_id_unix_ms(const struct cairn_copy_id *copy)
 {
 	int64_t ms = 0;
 	for (unsigned i = 0; i < 6; i++)
@@ -22,21 +22,21 @@ static inline int64_t cairn_copy_unix_ms(const struct cairn_copy *copy)
 	return ms;
 }
 
-static inline void cairn_copy_set_unix_ms(struct cairn_copy *copy, int64_t ms)
+static inline void cairn_copy_id_set_unix_ms(struct cairn_copy_id *copy, int64_t ms)
 {
 	for (unsigned i = 0; i < 6; i++)
 		copy->b[i] = (uint8_t)((uint64_t)ms >> (8 * (5 - i)));
 }
 
-static inline bool cairn_copy_equal(const struct cairn_copy *a, const struct cairn_copy *b)
+static inline bool cairn_copy_id_equal(const struct cairn_copy_id *a, const struct cairn_copy_id *b)
 {
 	return memcmp(a->b, b->b, sizeof(a->b)) == 0;
 }
 
-static inline bool cairn_copy_is_named(const struct cairn_copy *copy)
+static inline bool cairn_copy_id_is_set(const struct cairn_copy_id *copy)
 {
-	static const struct cairn_copy NONE;
-	return !cairn_copy_equal(copy, &NONE);
+	static const struct cairn_copy_id NONE;
+	return !cairn_copy_id_equal(copy, &NONE);
 }
 
 #endif
