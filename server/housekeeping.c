@@ -33,7 +33,7 @@ struct housekeeping {
 	pthread_t thread;
 	/* the thread's, on the monotonic clock: the earliest next time */
 	int64_t look_ms, collect_ms, trim_ms, usage_ms;
-	uint64_t salt;    /* of the schedule */
+	uint64_t salt;    /* spreads the daily jobs of several servers over the window (schedule.h) */
 	bool logged_lost; /* it has logged that the search for lost files failed */
 };
 

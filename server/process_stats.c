@@ -17,7 +17,7 @@ enum { PROCESS_TEXT_BYTES = 1024, PROCESS_STAT_START = 22 }; /* the field startt
 
 /* The state of the process; set before any thread starts. */
 static struct {
-	pthread_mutex_t lock; /* guards reads of fds, which has a position */
+	pthread_mutex_t lock; /* guards fds: reading the folder moves its position */
 	int statm;
 	struct cairn_folder fds; /* open: this can be read */
 	double start_unix_s;

@@ -56,7 +56,8 @@ static void scrub_keep(struct app *app)
 		scrub_lose_hold(app);
 }
 
-/* Takes the lease, and reads the progress under it, so that nobody is further. @return false: another daemon reads */
+/* Takes the lease and reads the progress while holding it, so that no other daemon is further. @return false: another
+ * daemon scrubs */
 static bool scrub_take_hold(struct app *app)
 {
 	struct scrub *s = &app->scrub;

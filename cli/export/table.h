@@ -41,7 +41,7 @@ size_t export_record_bytes(const struct export_layout *layout);
 struct export_value {
 	bool is_null;
 	uint64_t number;                  /* U32, U64; TIME: milliseconds, as i64 */
-	uint8_t digest[CAIRN_HASH_BYTES]; /* HASH, DIGEST: in the order of its digits */
+	uint8_t digest[CAIRN_HASH_BYTES]; /* HASH, DIGEST: the bytes as their text shows them */
 };
 
 /** Reorders the bytes of a hash as in its text, so that bytes and texts sort alike. */

@@ -24,7 +24,7 @@ struct pull_job {
 	uint64_t file_bytes; /* pull_size(), or from a manifest */
 	uint64_t first, end; /* the requested range; end exclusive */
 	int dir_fd;          /* folder of the target; -1: standard output */
-	const char *name;    /* its name in that folder */
+	const char *name;    /* the target's name in dir_fd */
 	bool force;          /* replace an existing file of this name */
 	bool has_mode;
 	unsigned mode;          /* permissions of the new file; 0: by the umask */

@@ -157,7 +157,7 @@ static enum cairn_status compressor_status(const struct compressor *p, struct ca
 	return p->status;
 }
 
-/* Hands over the filled block, and waits for the other. */
+/* Hands over the filled block, and waits until the other block is free. */
 static enum cairn_status compressor_hand_over(struct compressor *p, struct cairn_diag *diag)
 {
 	pthread_mutex_lock(&p->lock);

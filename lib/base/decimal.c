@@ -10,7 +10,7 @@ static const char DIGIT_PAIRS[] =
 char *cairn_decimal_text(char *out, uint64_t n)
 {
 	uint64_t left = n;
-	char *end = out + 1; /* found first, so that all is written in its place */
+	char *end = out + 1; /* found first; the digits are then written backwards from it */
 	while (left >= 10) {
 		left /= 10;
 		end++;

@@ -556,9 +556,9 @@ CAIRN_MUST_USE enum cairn_status cairn_index_gc_mark(struct cairn_index *ix, str
 /** See "garbage" above. */
 struct cairn_index_gc_sweep {
 	struct cairn_index_write write;
-	const struct cairn_index_needs *needs; /* borrowed; NULL: not asked */
+	const struct cairn_index_needs *needs; /* borrowed: what files need; NULL: only references are checked */
 	int64_t now_unix_s;
-	int64_t grace_s;          /* since it was retired */
+	int64_t grace_s;          /* a xorb is swept so long after it was retired */
 	struct cairn_hash *swept; /* borrowed, n_max of them; result: n */
 	uint32_t n_max;           /* at most CAIRN_INDEX_SWEEP_MAX count */
 	uint32_t n;               /* result: these rows are gone */

@@ -9,7 +9,7 @@
 struct verify_place {
 	uint64_t prefix;
 	uint64_t offset;
-	size_t first_end; /* index of its chunks' first end in the run's ends */
+	size_t first_end; /* where the ends of its chunks begin, in the array of ends of the run */
 	uint32_t xorb;    /* index in the records' xorbs */
 };
 

@@ -22,7 +22,7 @@ struct hub_repo {
 	struct cairn_index_commit commit; /* set by the route, if the repository has commits */
 };
 
-/** Makes such a state, as hub_call_new(). */
+/** Makes a struct hub_repo, as hub_call_new() makes a call. */
 void *hub_repo_new(struct http_request *req, size_t bytes, enum cairn_index_repo_kind kind,
 		   void (*run)(struct hub_call *call), void (*show)(struct http_request *req, struct hub_call *call));
 void hub_repo_fini(struct hub_repo *r);

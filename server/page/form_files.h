@@ -26,8 +26,8 @@ struct form_files {
 	struct form_part parts[FORM_PARTS_MAX];
 };
 
-/** Parses it. @param type  value of the header Content-Type; NULL: absent @return false: not such a form, cut off, too
- * many parts, or a bad name: empty, too long, given twice, with a zero byte or without an end */
+/** Parses a multipart form. @param type  value of the header Content-Type; NULL: absent @return false: not such a form,
+ * cut off, too many parts, or a bad name: empty, too long, given twice, with a zero byte or without an end */
 bool form_files_read(struct form_files *out, const char *type, const uint8_t *bytes, size_t len);
 
 /** Copies the first field of this name. @param[out] out  size bytes; "" if absent

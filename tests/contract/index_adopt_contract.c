@@ -212,7 +212,7 @@ static void take_due(void *ctx, const struct cairn_index_due *due)
 	memset(o->proof, cairn_hash_equal(&due->file, &good) ? 5 : 6, sizeof(o->proof));
 }
 
-/* The same when the proof is found later, by reading the bytes. */
+/* Entries also follow a proof that is found later, by reading the bytes. */
 START_TEST(entries_follow_what_is_found_later)
 {
 	int64_t two = misled("one", "two");

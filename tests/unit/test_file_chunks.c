@@ -421,7 +421,7 @@ START_TEST(a_gap_that_does_not_fold_is_refused)
 	ck_assert_int_eq(cairn_cas_file_chunks(fx.cas, NULL, &file->file.hash, both, 2, &sink, &out, &diag),
 			 CAIRN_E_LIMIT);
 	ck_assert_str_eq(diag.rule, "dirty.too_regular");
-	/* A gap that includes one end of the file can be folded. */
+	/* A gap that includes one end of the file can be merged into one subtree. */
 	ck_assert_int_eq(cairn_cas_file_chunks(fx.cas, NULL, &file->file.hash, both + 1, 1, &sink, &out, NULL),
 			 CAIRN_OK);
 	fx_xorb_fini(&x);

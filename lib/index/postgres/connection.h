@@ -43,7 +43,7 @@ struct cairn_pg {
 
 	bool silent;       /* the last awaited answer has not come, and may still come */
 	bool warned;       /* a WARNING came since this was set to false */
-	char sqlstate[6];  /* of the last failure; empty: the connection's */
+	char sqlstate[6];  /* of the last failure; empty: the connection itself failed */
 	char message[160]; /* text of the last failure */
 };
 

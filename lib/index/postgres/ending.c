@@ -9,7 +9,7 @@
 
 enum { ENDING_TRY_MS = 2000 }; /* temporary failures are retried for so long */
 
-/* A record of its own, although the lock of a row would leave one, too. */
+/* An explicit record: a lock on a row would write one, too, but only as a side effect. */
 static const char ENDING_RECORD[] = "SELECT pg_logical_emit_message(true, 'cairn', '')";
 static const char ENDING_COMMIT[] = "COMMIT";
 

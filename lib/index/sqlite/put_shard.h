@@ -27,8 +27,8 @@ struct put_shard {
 	struct put_shard_xorb *xorbs; /* owned: the xorbs of the shard */
 	int64_t id, scope, owner;
 	struct put_files_file *files; /* owned: the files of the next statement */
-	uint32_t n_waiting;           /* files gathered for it */
-	uint64_t n_waiting_terms;     /* and theirs */
+	uint32_t n_waiting;           /* files gathered for the next statement */
+	uint64_t n_waiting_terms;     /* terms of these files */
 	uint32_t n_files;             /* files so far, which identifies the file at hand */
 	int64_t first_file;           /* the first file that this shard added; 0: none yet */
 	int64_t new_bytes;            /* bytes of files that this shard added */
