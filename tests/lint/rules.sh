@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Checks that docs/errors.md lists exactly the rules (the "code" of an error) in the code. For rules of the index and the store,
-# docs/operations.md must have a line in "Troubleshooting".
+# docs/operations.md must have a line in "Troubleshooting". Each rule says what to do, where its table has a column for that.
 . "$(dirname "$0")/common.sh"
 export LC_ALL=C # comm and sort agree
 PAGE=docs/errors.md
@@ -39,6 +39,10 @@ done < <(c_files lib server cli)
 while IFS= read -r rule; do
   [ -z "$rule" ] || offence "$PAGE: lists $rule, which no code gives"
 done < <(comm -13 <(sort -u <<<"$all") <(printf '%s\n' "$page"))
+
+while IFS= read -r rule; do
+  [ -z "$rule" ] || offence "$PAGE: does not say what to do about $rule"
+done < <([ ! -f "$PAGE" ] || sed -nE 's/^\| `([a-z0-9_.]+)` \|.*\| *\|$/\1/p' "$PAGE")
 
 operations=docs/operations.md
 if [ -f "$operations" ]; then

@@ -120,6 +120,8 @@ refused rules.sh lib/base/a.c 'int a(void) {\n\treturn cairn_fail(d, CAIRN_E_FOR
 refused rules.sh server/a.c 'void a(void) {\n\thttp_reply_error(req, 400, c ? "made_up" :\n\t\t"other", "text; more", 0);\n}\n'
 refused rules.sh lib/base/a.c 'int a(void) {\n\treturn cairn_fail(d, status, "alone", 0, "x");\n}\n'
 refused rules.sh docs/errors.md '| `shard.none` | 400 | nothing gives it |\n'
+refused rules.sh docs/errors.md '| `shard.none` | 400 | the shard is empty | |\n' lib/base/a.c 'int a(void) {\n\treturn cairn_fail(d, s, "shard.none", 0, "x");\n}\n'
+accepted rules.sh docs/errors.md '| `shard.none` | 400 | the shard is empty | send one |\n' lib/base/a.c 'int a(void) {\n\treturn cairn_fail(d, s, "shard.none", 0, "x");\n}\n'
 
 meson() { # VERSION
   printf "project(\\n  version : '%s',\\n)\\n" "$1"
