@@ -2,7 +2,7 @@
  * listing.
  *     bench_history FOLDER N-FILES N-SMALL
  * FOLDER must be empty. Files are in folders of 1,000. A small commit has ten files. */
-#include "index/history.h"
+#include "index/hub/history.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 #include "cas/room.h"
 #include "data_dir/data_dir.h"
 #include "hash/crypto.h"
-#include "index/lease.h"
+#include "index/daemon/lease.h"
 
 #include <stdio.h>
 #include <stdlib.h>

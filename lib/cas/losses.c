@@ -2,8 +2,9 @@
 
 #include "base/clock.h"
 #include "cas/internal.h"
-#include "index/lease.h"
+#include "index/daemon/lease.h"
 #include "index/operate.h"
+#include "index/owner.h"
 #include "index/refer.h"
 
 #include <search.h>

@@ -1,6 +1,7 @@
 #include "hub/account.h"
 
 #include "hub/name.h"
+#include "index/daemon/keys.h"
 #include "index/operate.h"
 #include "token/token.h"
 

@@ -4,7 +4,7 @@
 
 #include "cas/cas.h"
 #include "cas/service/keys.h"
-#include "index/hub.h"
+#include "index/hub/hub.h"
 
 /* In all headers of this folder, "as index and store" and "as a write" stand for the statuses that cas/cas.h lists. */
 

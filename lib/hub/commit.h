@@ -3,7 +3,7 @@
 #define CAIRN_HUB_COMMIT_H
 
 #include "hub/repo.h"
-#include "index/history.h"
+#include "index/hub/history.h"
 
 /** The content of one commit request. Zeroed it is empty. */
 struct cairn_hub_commit {

@@ -3,7 +3,7 @@
 #define CAIRN_HUB_FIND_PATH_H
 
 #include "hub/reach.h"
-#include "index/history.h"
+#include "index/hub/history.h"
 
 enum {
 	CAIRN_HUB_FIND_LOOKED_MAX = 12000, /* paths that one call reads: some 30 ms in 300 repositories */

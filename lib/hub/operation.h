@@ -3,7 +3,7 @@
 #define CAIRN_HUB_OPERATION_H
 
 #include "base/json.h"
-#include "index/hub.h"
+#include "index/hub/hub.h"
 
 enum {
 	CAIRN_HUB_OPERATIONS_MAX = CAIRN_INDEX_CHANGES_MAX,

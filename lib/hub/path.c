@@ -1,7 +1,7 @@
 #include "hub/path.h"
 
 #include "base/utf8.h"
-#include "index/hub.h"
+#include "index/hub/hub.h"
 
 #include <stdint.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 #define CAIRN_HUB_PLACES_H
 
 #include "cas/cas.h"
-#include "index/hub.h"
+#include "index/hub/hub.h"
 
 enum {
 	CAIRN_PLACES_TERMS_MAX = 1 << 22, /* terms of all files that are read */

@@ -3,7 +3,7 @@
 #define CAIRN_HUB_PULL_H
 
 #include "hub/commit.h"
-#include "index/pulls.h"
+#include "index/hub/pulls.h"
 
 enum {
 	CAIRN_HUB_PULLS_MAX = 10000,               /* pull requests that are listed: the newest */

@@ -4,7 +4,7 @@
 #define CAIRN_HUB_REPO_H
 
 #include "hub/may.h"
-#include "index/history.h"
+#include "index/hub/history.h"
 #include "token/token.h"
 
 /** The namespace that stands for the asker's own. */

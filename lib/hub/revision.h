@@ -4,7 +4,7 @@
 #define CAIRN_HUB_REVISION_H
 
 #include "hub/repo.h"
-#include "index/history.h"
+#include "index/hub/history.h"
 
 /** The branch that each repository has. */
 #define CAIRN_HUB_MAIN "main"

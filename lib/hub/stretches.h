@@ -3,7 +3,7 @@
 #define CAIRN_HUB_STRETCHES_H
 
 #include "cas/cas.h"
-#include "index/hub.h"
+#include "index/hub/hub.h"
 
 enum { CAIRN_STRETCHES_MAX = 1 << 20 /* 24 bytes of memory each */ };
 

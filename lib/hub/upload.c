@@ -2,7 +2,7 @@
 
 #include "base/base64.h"
 #include "base/utf8.h"
-#include "index/history.h"
+#include "index/hub/history.h"
 
 #include <string.h>
 

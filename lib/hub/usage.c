@@ -1,7 +1,8 @@
 #include "hub/usage_work.h"
 
 #include "base/clock.h"
-#include "index/lease.h"
+#include "index/daemon/lease.h"
+#include "index/operate.h"
 #include "index/quota.h"
 
 #include <stdio.h>

@@ -3,7 +3,7 @@
 #ifndef CAIRN_HUB_USAGE_H
 #define CAIRN_HUB_USAGE_H
 
-#include "index/hub.h"
+#include "index/hub/hub.h"
 
 enum { CAIRN_USAGE_PAIRS_OF_MAX = 64 /* owners, those that hold most, of which each pair is compared */ };
 

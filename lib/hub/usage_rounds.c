@@ -1,5 +1,6 @@
 /* Reads all terms, in rounds that fit the memory. */
 #include "hub/usage_work.h"
+#include "index/operate.h"
 
 #include <stdlib.h>
 

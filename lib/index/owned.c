@@ -1,4 +1,4 @@
-/* Lists files as their owners have them. */
+/* Lists files as their owners have them, and these owners. */
 #include "index/operate.h"
 #include "index/records.h"
 #include "index/refer.h"
@@ -85,6 +85,13 @@ CAIRN_SQL_OF(OWNED_ALL_XORB,
 		     "r.file")) " WHERE $1::text IS NULL"
 				" AND r.xorb = (SELECT id FROM xorb WHERE hash = $2) ORDER BY f.hash, s.name LIMIT $3");
 
+/* Each text leads its engine's planner to the index of claims. */
+CAIRN_SQL_OF(OWNED_OWNERS,
+	     "SELECT s.id, s.name FROM scope s WHERE EXISTS(SELECT 1 FROM file_owner o INDEXED BY file_owner_claim"
+	     " WHERE o.scope = s.id) ORDER BY s.id",
+	     "SELECT s.id, s.name FROM scope s WHERE (SELECT true FROM file_owner o WHERE o.scope + 0 = s.id LIMIT 1)"
+	     " IS NOT NULL ORDER BY s.id");
+
 /* @param of_all  the rows have a shown name @param owner  room for a name */
 static enum cairn_status owned_row(struct cairn_db_rows *row, bool of_all,
 				   char owner[static CAIRN_INDEX_SCOPE_TEXT_MAX + 1], struct cairn_index_owned *out)
@@ -160,4 +167,18 @@ enum cairn_status cairn_index_each_match(struct cairn_index *ix, const char *own
 	};
 	return owned_page(ix, owner ? OF_OWNER[match] : OF_ALL[match], !owner, cairn_db_text(owner),
 			  cairn_db_bytes(name, CAIRN_HASH_BYTES), limit, visit, ctx, more);
+}
+
+enum cairn_status cairn_index_each_owner(struct cairn_index *ix,
+					 void (*visit)(void *ctx, int64_t owner, const char *name), void *ctx)
+{
+	CLEANUP(cairn_db_end) struct cairn_db_rows rows = {0};
+	char name[CAIRN_INDEX_SCOPE_TEXT_MAX + 1];
+	enum cairn_status status = cairn_records_find(ix, &rows, &OWNED_OWNERS, NULL);
+	for (; status == CAIRN_OK; status = cairn_db_next(&rows)) {
+		cairn_db_get_text(&rows, 1, name, sizeof(name));
+		if (cairn_db_whole(&rows) == CAIRN_OK)
+			visit(ctx, cairn_db_get_int(&rows, 0), name);
+	}
+	return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status;
 }

@@ -3,7 +3,7 @@
 #ifndef CAIRN_INDEX_QUOTA_H
 #define CAIRN_INDEX_QUOTA_H
 
-#include "index/hub.h"
+#include "index/hub/hub.h"
 
 /** The quotas of an account and of one of its repositories. Plain value. */
 struct cairn_index_quota {

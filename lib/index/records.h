@@ -1,9 +1,11 @@
-/* Records that are the same for all engines: the functions of index/hub.h, operate.h and quota.h whose SQL is in this
- * folder and not in an engine's. Only for this folder and the engines' rooms in it. */
+/* Records that are the same for all engines: the functions of index/hub/hub.h, operate.h and quota.h whose SQL is in
+ * this folder and not in an engine's. Only for this folder and the engines' rooms in it. */
 #ifndef CAIRN_INDEX_RECORDS_H
 #define CAIRN_INDEX_RECORDS_H
 
 #include "db/db.h"
+#include "index/daemon/keys.h"
+#include "index/daemon/telemetry.h"
 #include "index/operate.h"
 #include "index/quota.h"
 #include "index/transfer.h"

@@ -1,5 +1,5 @@
 /* Calls of the index for a hub: branches, tags and pull requests of git-like repositories. */
-#include "index/pulls.h"
+#include "index/hub/pulls.h"
 #include "support/history_fixture.h"
 #include "support/index_fixture.h"
 

@@ -3,7 +3,7 @@
 #include "support/tempdir.h"
 
 #include "base/clock.h"
-#include "index/hub.h"
+#include "index/hub/hub.h"
 
 #include <check.h>
 #include <stdio.h>

@@ -2,7 +2,8 @@
 #include "support/index_fixture.h"
 
 #include "base/clock.h"
-#include "index/hub.h"
+#include "index/daemon/keys.h"
+#include "index/hub/hub.h"
 #include "index/operate.h"
 
 #include <check.h>

@@ -2,6 +2,8 @@
 #include "support/index_fixture.h"
 
 #include "base/clock.h"
+#include "index/daemon/keys.h"
+#include "index/daemon/telemetry.h"
 #include "index/operate.h"
 
 #include <check.h>

@@ -2,8 +2,8 @@
 #include "postgres_fixture.h"
 
 #include "base/clock.h"
-#include "index/lease.h"
-#include "index/session.h"
+#include "index/daemon/lease.h"
+#include "index/daemon/session.h"
 #include "support/pace.h"
 
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* Opening an index in PostgreSQL: which roles may do it, with which URLs and names. */
 #include "postgres_fixture.h"
 
-#include "index/hub.h"
+#include "index/hub/hub.h"
 
 #include <stdio.h>
 #include <string.h>

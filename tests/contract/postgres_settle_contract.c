@@ -4,7 +4,7 @@
 #include "postgres_fixture.h"
 
 #include "base/clock.h"
-#include "index/hub.h"
+#include "index/hub/hub.h"
 #include "index/quota.h"
 #include "support/pace.h"
 

@@ -2,8 +2,10 @@
 #include "postgres_fixture.h"
 
 #include "db/db.h"
-#include "index/history.h"
-#include "index/hub.h"
+#include "index/daemon/keys.h"
+#include "index/daemon/telemetry.h"
+#include "index/hub/history.h"
+#include "index/hub/hub.h"
 #include "index/operate.h"
 #include "index/proof.h"
 #include "index/quota.h"

@@ -2,7 +2,7 @@
 #include "postgres_fixture.h"
 
 #include "base/clock.h"
-#include "index/lease.h"
+#include "index/daemon/lease.h"
 #include "index/quota.h"
 
 #include <pthread.h>

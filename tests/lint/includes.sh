@@ -35,6 +35,9 @@ index/sqlite/.*                   lib/index/(sqlite/.*|open\.c)|tests/(unit/test
 store/s3/.*                       lib/store/s3/.*|tests/(unit/test_(s3_.*|sigv4)|contract/s3_contract)\.c
 '
 
+# The sources of lib/index use none of its rooms. Only its headers name the types of all records, for the list of calls.
+ROOMLESS='lib/index/[a-z_]*\.c'
+
 # part   parts it may include besides itself; a part within a part stands before it
 PARTS='
 lib/base
@@ -46,23 +49,25 @@ lib/archive lib/base lib/hash
 lib/verify  lib/base lib/hash lib/chunk lib/xorb lib/shard lib/index
 lib/dedupe    lib/base lib/hash lib/chunk lib/shard lib/verify
 lib/db      lib/base lib/hash
-lib/index   lib/base lib/hash lib/db
+lib/index/hub    lib/index lib/base lib/hash lib/db
+lib/index/daemon lib/index lib/index/hub lib/base lib/hash lib/db
+lib/index   lib/base lib/hash lib/db lib/index/.*
 lib/store   lib/base lib/hash lib/archive
 lib/token   lib/base lib/hash
 lib/data_dir lib/base lib/hash lib/index lib/store
-lib/cas/object  lib/cas lib/base lib/hash lib/xorb lib/index lib/store
-lib/cas/put     lib/cas lib/cas/object lib/base lib/hash lib/chunk lib/xorb lib/shard lib/verify lib/index lib/store
-lib/cas/serve   lib/cas lib/cas/object lib/base lib/hash lib/chunk lib/xorb lib/shard lib/index lib/store
-lib/cas/keep    lib/cas lib/cas/object lib/cas/serve lib/base lib/hash lib/xorb lib/index lib/store lib/data_dir
-lib/cas/check   lib/cas lib/cas/object lib/base lib/hash lib/xorb lib/index lib/store
-lib/cas/move    lib/cas lib/cas/object lib/base lib/hash lib/xorb lib/index lib/store lib/data_dir
-lib/cas/service lib/cas lib/base lib/hash lib/token lib/index
-lib/cas         lib/base lib/hash lib/verify lib/xorb lib/index lib/store lib/data_dir
+lib/cas/object  lib/cas lib/base lib/hash lib/xorb lib/index lib/index/.* lib/store
+lib/cas/put     lib/cas lib/cas/object lib/base lib/hash lib/chunk lib/xorb lib/shard lib/verify lib/index lib/index/.* lib/store
+lib/cas/serve   lib/cas lib/cas/object lib/base lib/hash lib/chunk lib/xorb lib/shard lib/index lib/index/.* lib/store
+lib/cas/keep    lib/cas lib/cas/object lib/cas/serve lib/base lib/hash lib/xorb lib/index lib/index/.* lib/store lib/data_dir
+lib/cas/check   lib/cas lib/cas/object lib/base lib/hash lib/xorb lib/index lib/index/.* lib/store
+lib/cas/move    lib/cas lib/cas/object lib/base lib/hash lib/xorb lib/index lib/index/.* lib/store lib/data_dir
+lib/cas/service lib/cas lib/base lib/hash lib/token lib/index lib/index/.*
+lib/cas         lib/base lib/hash lib/verify lib/xorb lib/index lib/index/.* lib/store lib/data_dir
 lib/backup  lib/base lib/hash lib/archive lib/xorb lib/index lib/store lib/data_dir
 server/log      lib/base lib/hash
 server/sandbox  lib/base
 server/http     lib/base lib/hash lib/token lib/cas lib/cas/service server/log
-lib/hub         lib/base lib/hash lib/token lib/index lib/dedupe lib/cas lib/cas/.*
+lib/hub         lib/base lib/hash lib/token lib/index lib/index/.* lib/dedupe lib/cas lib/cas/.*
 server/ask      lib/base lib/hash lib/token lib/cas lib/cas/.* lib/hub server server/http server/log
 server/route    lib/base lib/hash lib/token lib/cas lib/cas/.* server server/http server/log server/ask
 server/hub      lib/base lib/hash lib/token lib/cas lib/cas/.* lib/hub server server/http server/log server/ask
@@ -88,7 +93,7 @@ check_library() { # FILE HEADER
 check_direction() { # FILE HEADER; parts of lib/ include as "shard/reader.h", others as "server/http/http.h"
   local target=${2%%/*} part others other
   case $2 in
-  cas/*/*) target=lib/${2%/*} ;;
+  cas/*/* | index/hub/* | index/daemon/*) target=lib/${2%/*} ;;
   server/*/*) target=${2%/*} ;;
   server/* | cli/* | schema/* | tests/*) ;;
   */*) target=lib/$target ;;
@@ -107,6 +112,12 @@ check_direction() { # FILE HEADER; parts of lib/ include as "shard/reader.h", ot
   done <<<"$PARTS"
 }
 
+check_rooms() { # FILE HEADER
+  if [[ $1 =~ ^$ROOMLESS$ && $1 != lib/index/open.c && $2 == index/*/* ]]; then
+    offence "$1: includes \"$2\"; its rooms use lib/index, never the other way"
+  fi
+}
+
 # Headers of cas use types of the index and the store, but only cas may call these.
 check_calls() { # FILE
   local call
@@ -122,6 +133,7 @@ for file in $(c_files lib server cli tests bench); do
     check_library "$file" "$name"
     if [ "${include:0:1}" = '"' ]; then
       check_direction "$file" "$name"
+      check_rooms "$file" "$name"
     fi
   done
 done

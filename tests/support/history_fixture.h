@@ -2,7 +2,7 @@
 #ifndef CAIRN_TESTS_HISTORY_FIXTURE_H
 #define CAIRN_TESTS_HISTORY_FIXTURE_H
 
-#include "index/history.h"
+#include "index/hub/history.h"
 
 enum { HX_TEXT_MAX = 4096 };
 

@@ -2,7 +2,7 @@
 #include "hub/card.h"
 #include "hub/upload.h"
 
-#include "index/history.h"
+#include "index/hub/history.h"
 
 #include <check.h>
 #include <stdio.h>

@@ -84,7 +84,7 @@ static const struct known {
 	   scanned. */
 	{"HISTORY_FIND_REACHED", 2},
 	/* Owners of files, for an operator: each owner is looked up in the index of claims. */
-	{"OBJECT_OWNERS", 1},
+	{"OWNED_OWNERS", 1},
 	/* The claims of one owner. A file counts once. */
 	{"QUOTA_OWNER", 2},
 	{"QUOTA_SET_OWNER", 2},

@@ -1,7 +1,7 @@
 /* API keys: their text, their scopes, and the repositories they are for. */
 #include "cas/service/keys.h"
 #include "cas/service/repo.h"
-#include "index/operate.h"
+#include "index/daemon/keys.h"
 #include "support/cas_fixture.h"
 #include "token/token.h"
 

@@ -1,6 +1,6 @@
 /* Rows of telemetry whose writes nobody waits for. Reading them by HTTP is tested with the clients. */
 #include "cas/service/telemetry.h"
-#include "index/operate.h"
+#include "index/daemon/telemetry.h"
 #include "support/cas_fixture.h"
 
 #include <check.h>

@@ -7,9 +7,9 @@
 #include "cas/keep/left_overs.h"
 #include "cas/keep/removal.h"
 #include "data_dir/hold.h"
+#include "index/daemon/lease.h"
 #include "index/examine.h"
-#include "index/hub.h"
-#include "index/lease.h"
+#include "index/hub/hub.h"
 #include "index/needs.h"
 #include "store/pack.h"
 

@@ -5,7 +5,7 @@
 
 #include "cas/cas.h"
 #include "cas/keep/removal.h"
-#include "index/lease.h"
+#include "index/daemon/lease.h"
 
 /** The parameters and results of a run. Plain value; all is borrowed during the call. */
 struct cas_left_overs {

@@ -4,7 +4,7 @@
 #define CAIRN_CAS_KEEP_PROOF_H
 
 #include "cas/keep/scrub.h"
-#include "index/lease.h"
+#include "index/daemon/lease.h"
 #include "index/proof.h"
 
 /** The progress in long files that earlier turns began. For one thread. */

@@ -4,7 +4,7 @@
 #define CAIRN_CAS_KEEP_SCRUB_H
 
 #include "cas/cas.h"
-#include "index/lease.h"
+#include "index/daemon/lease.h"
 
 /** The result of looking at one xorb. Plain value. */
 struct cairn_scrub_result {

@@ -3,7 +3,7 @@
 #define CAIRN_CAS_SERVICE_JOBS_H
 
 #include "cas/cas.h"
-#include "index/lease.h"
+#include "index/daemon/lease.h"
 
 /** Do several daemons share the index? */
 bool cairn_cas_is_shared(const struct cairn_cas *cas);

@@ -4,7 +4,7 @@
 #include "cas/internal.h"
 #include "cas/service/repo.h"
 #include "hash/crc32c.h"
-#include "index/operate.h"
+#include "index/daemon/keys.h"
 #include "token/token.h"
 
 #include <stdio.h>

@@ -4,7 +4,7 @@
 
 #include "cas/cas.h"
 #include "cas/service/repo.h"
-#include "index/hub.h"
+#include "index/hub/hub.h"
 
 /** Writes the full name, as cairn_repo_full_name() does, and also accepts buckets/ and kernels/ before a name. Pure.
  *  @param[out] out  the full form; "" stays @return false: repo is not a valid name */

@@ -2,7 +2,7 @@
 
 #include "base/clock.h"
 #include "cas/internal.h"
-#include "index/lease.h"
+#include "index/daemon/lease.h"
 
 #include <string.h>
 

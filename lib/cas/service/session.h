@@ -1,9 +1,9 @@
-/* Sessions of browsers, where several daemons are one Cairn (index/session.h). */
+/* Sessions of browsers, where several daemons are one Cairn (index/daemon/session.h). */
 #ifndef CAIRN_CAS_SERVICE_SESSION_H
 #define CAIRN_CAS_SERVICE_SESSION_H
 
 #include "cas/cas.h"
-#include "index/session.h"
+#include "index/daemon/session.h"
 
 /** Are sessions kept in the index? Otherwise the caller keeps them. */
 bool cairn_cas_keeps_sessions(struct cairn_cas *cas);

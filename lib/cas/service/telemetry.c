@@ -2,7 +2,7 @@
 
 #include "cas/internal.h"
 #include "cas/room.h"
-#include "index/operate.h"
+#include "index/daemon/telemetry.h"
 
 #include <stdio.h>
 #include <stdlib.h>

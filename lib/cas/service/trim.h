@@ -3,7 +3,7 @@
 #define CAIRN_CAS_SERVICE_TRIM_H
 
 #include "cas/cas.h"
-#include "index/operate.h"
+#include "index/daemon/telemetry.h"
 
 /** Deletes rows older than before_unix_s. Waits for the index's writer, piece by piece; for workers. @param stop called
  * before each piece; true stops

@@ -3,7 +3,7 @@
 #ifndef CAIRN_INDEX_POSTGRES_CHAIN_H
 #define CAIRN_INDEX_POSTGRES_CHAIN_H
 
-#include "index/history.h"
+#include "index/hub/history.h"
 
 #include <libpq-fe.h>
 

@@ -2,8 +2,8 @@
 #ifndef CAIRN_INDEX_POSTGRES_COMMIT_H
 #define CAIRN_INDEX_POSTGRES_COMMIT_H
 
-#include "index/commits.h"
-#include "index/edit.h"
+#include "index/hub/commits.h"
+#include "index/hub/edit.h"
 #include "index/postgres/write.h"
 
 #define CAIRN_PG_HEAD "c.id, c.parent, c.line, c.number, c.files, c.bytes, c.oid, c.root"

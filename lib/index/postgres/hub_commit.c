@@ -1,6 +1,6 @@
 /* Makes commits. The head is read in the transaction that changes it, and writing transactions run one after the other,
  * so no other commit can come between. */
-#include "index/commits.h"
+#include "index/hub/commits.h"
 #include "index/postgres/chain.h"
 #include "index/postgres/commit.h"
 #include "index/postgres/content.h"

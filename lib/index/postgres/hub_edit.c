@@ -1,5 +1,5 @@
-/* Reads and writes entries for a commit's edits (index/edit.h). Reads are batched to save round trips. */
-#include "index/entries.h"
+/* Reads and writes entries for a commit's edits (index/hub/edit.h). Reads are batched to save round trips. */
+#include "index/hub/entries.h"
 #include "index/postgres/chain.h"
 #include "index/postgres/commit.h"
 #include "index/postgres/content.h"

@@ -1,5 +1,5 @@
 /* Branches, tags and pull requests. */
-#include "index/commits.h"
+#include "index/hub/commits.h"
 #include "index/postgres/chain.h"
 #include "index/postgres/commit.h"
 #include "index/postgres/hub.h"

@@ -1,5 +1,5 @@
 /* Leases of jobs, where several daemons write one index. */
-#include "index/lease.h"
+#include "index/daemon/lease.h"
 
 #include "index/postgres/engine.h"
 

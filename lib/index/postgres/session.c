@@ -1,5 +1,5 @@
 /* Sessions of browsers, of which only digests are stored. */
-#include "index/session.h"
+#include "index/daemon/session.h"
 
 #include "index/postgres/engine.h"
 

@@ -3,7 +3,7 @@
 #ifndef CAIRN_INDEX_SQLITE_CHAIN_H
 #define CAIRN_INDEX_SQLITE_CHAIN_H
 
-#include "index/history.h"
+#include "index/hub/history.h"
 #include "index/sqlite/util.h"
 
 /** The first columns of each statement that reads entries. */

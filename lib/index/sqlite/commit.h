@@ -2,8 +2,8 @@
 #ifndef CAIRN_INDEX_SQLITE_COMMIT_H
 #define CAIRN_INDEX_SQLITE_COMMIT_H
 
-#include "index/commits.h"
-#include "index/edit.h"
+#include "index/hub/commits.h"
+#include "index/hub/edit.h"
 #include "index/sqlite/chain.h"
 #include "index/sqlite/write.h"
 

@@ -1,5 +1,5 @@
 /* Commits: a line's new head. */
-#include "index/commits.h"
+#include "index/hub/commits.h"
 #include "index/sqlite/commit.h"
 
 #include "base/clock.h"

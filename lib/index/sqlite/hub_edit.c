@@ -1,4 +1,4 @@
-/* Reads and writes entries for a commit's edits (index/edit.h). */
+/* Reads and writes entries for a commit's edits (index/hub/edit.h). */
 #include "index/sqlite/commit.h"
 
 #include "base/bytes.h"

@@ -1,5 +1,5 @@
 /* Reads the files of a commit. */
-#include "index/entries.h"
+#include "index/hub/entries.h"
 #include "index/sqlite/chain.h"
 #include "index/sqlite/engine.h"
 

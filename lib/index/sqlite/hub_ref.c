@@ -1,5 +1,5 @@
 /* Branches, tags and pull requests. */
-#include "index/commits.h"
+#include "index/hub/commits.h"
 #include "index/sqlite/commit.h"
 
 #include "base/crash_point.h"

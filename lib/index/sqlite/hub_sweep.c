@@ -1,7 +1,7 @@
 /* Removes what nobody can reach, in pieces, so that other writes do not wait long. */
+#include "index/hub/sweep.h"
 #include "index/sqlite/engine.h"
 #include "index/sqlite/sweep.h"
-#include "index/sweep.h"
 
 #include <string.h>
 

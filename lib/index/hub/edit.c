@@ -1,6 +1,6 @@
-#include "index/edit.h"
+#include "index/hub/edit.h"
 
-#include "index/entries.h"
+#include "index/hub/entries.h"
 
 #include "base/sum.h"
 

@@ -1,7 +1,7 @@
-#include "index/pulls.h"
+#include "index/hub/pulls.h"
 
 #include "index/backend.h"
-#include "index/commits.h"
+#include "index/hub/commits.h"
 #include "index/records.h"
 
 #include "base/clock.h"

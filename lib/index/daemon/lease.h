@@ -6,8 +6,8 @@
  * fence. A write under a lease (write.lease) checks the fence in its own transaction, and is refused if it is stale. So
  * a daemon that wakes up after a month changes nothing. With a single writing process there are no leases, and every
  * call succeeds. */
-#ifndef CAIRN_INDEX_LEASE_H
-#define CAIRN_INDEX_LEASE_H
+#ifndef CAIRN_INDEX_DAEMON_LEASE_H
+#define CAIRN_INDEX_DAEMON_LEASE_H
 
 #include "index/index.h"
 

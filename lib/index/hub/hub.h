@@ -1,9 +1,10 @@
 /* The hub's part of an index: accounts, memberships, repositories, and objects of buckets. For commits and files of
  * git-like repositories see history.h. */
-#ifndef CAIRN_INDEX_HUB_H
-#define CAIRN_INDEX_HUB_H
+#ifndef CAIRN_INDEX_HUB_HUB_H
+#define CAIRN_INDEX_HUB_HUB_H
 
 #include "index/index.h"
+#include "index/owner.h"
 
 enum {
 	CAIRN_INDEX_ACCOUNT_NAME_MAX = 96,  /* bytes of an account's name */
@@ -110,7 +111,6 @@ enum {
 	CAIRN_INDEX_PATH_MAX = 1024,    /* bytes of an object's path */
 	CAIRN_INDEX_TYPE_MAX = 127,     /* bytes of an object's media type */
 	CAIRN_INDEX_CHANGES_MAX = 1000, /* of one cairn_index_change_objects() */
-	CAIRN_INDEX_OWNER_BYTES = 32,   /* room for "hub/NUMBER" */
 	CAIRN_INDEX_SDK_MAX = 32,       /* bytes of the name of a space's SDK */
 };
 
@@ -147,19 +147,6 @@ struct cairn_index_repo {
 	int64_t created_unix_ms, updated_unix_ms;
 	uint64_t n_files, bytes; /* of a bucket's objects; else at the head of main */
 };
-
-/** Returns the owner under which a repository's files are registered: "hub/NUMBER". Only repositories have such owners.
- * If the repository does not exist, uploads under its owner are refused (repo.gone). */
-void cairn_index_repo_owner(char out[static CAIRN_INDEX_OWNER_BYTES], int64_t repo);
-/** Does the name have this form? The repository may not exist. */
-bool cairn_index_is_repo_owner(const char *owner);
-/** Returns the repository's number. @return 0: the name has another form */
-int64_t cairn_index_owner_repo(const char *owner);
-
-/** Returns this owner's name after its repository was deleted, while files are still registered under it. No token has
- * it. */
-void cairn_index_gone_owner(char out[static CAIRN_INDEX_OWNER_BYTES], int64_t repo);
-bool cairn_index_owner_is_gone(const char *owner);
 
 /** Returns the repository with this name, regardless of case; else the git-like one that last had the name before it
  * was moved, with its present name. @return CAIRN_OK; CAIRN_E_NOT_FOUND; as every read */
@@ -210,23 +197,6 @@ struct cairn_index_message {
 	const char *title;   /* at most CAIRN_INDEX_TITLE_MAX */
 	const char *message; /* at most CAIRN_INDEX_MESSAGE_MAX; "": nothing more */
 };
-
-/* --- who has what ------------------------------------------------------------------------------------------------- */
-
-/** Visits the owners of files, with the numbers that cairn_index_each_owned_file() uses.
- *  @return CAIRN_OK; as every read */
-CAIRN_MUST_USE enum cairn_status cairn_index_each_owner(struct cairn_index *ix,
-							void (*visit)(void *ctx, int64_t owner, const char *name),
-							void *ctx);
-
-/** Receives a file with its terms, and its owners' numbers, ascending. Borrowed. */
-typedef void cairn_index_visit_owned_file(void *ctx, const struct cairn_index_file *file, const int64_t *owners,
-					  uint32_t n_owners);
-
-/** Visits all files a page at a time, each page in one snapshot. @return as cairn_index_each_file() (operate.h) */
-CAIRN_MUST_USE enum cairn_status cairn_index_each_owned_file(struct cairn_index *ix, int64_t from_id,
-							     cairn_index_visit_owned_file *visit, void *ctx,
-							     int64_t *next_id);
 
 /** Creates a repository; a git-like one gets the branch main and a first commit. CAIRN_E_CONFLICT: the name is taken,
  * or too long (repo.known); the first commit may fail as cairn_index_add_commit(). */

@@ -1,7 +1,7 @@
 /* Sessions of browsers, for a shared index (lease.h): any of its daemons may get a session's next request. A single
  * process keeps sessions in memory, and its index has none. */
-#ifndef CAIRN_INDEX_SESSION_H
-#define CAIRN_INDEX_SESSION_H
+#ifndef CAIRN_INDEX_DAEMON_SESSION_H
+#define CAIRN_INDEX_DAEMON_SESSION_H
 
 #include "index/index.h"
 

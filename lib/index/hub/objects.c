@@ -1,4 +1,4 @@
-/* Reads the objects of buckets, and the owners of files. */
+/* Reads the objects of buckets. */
 #include "index/backend.h"
 #include "index/records.h"
 
@@ -12,13 +12,6 @@ enum { OBJECT_PAGE = 1000 };
 CAIRN_SQL(OBJECT_FIND, OBJECT " AND o.path = $2");
 /* Objects from path $2 on; after it if $3 is not 0. */
 CAIRN_SQL(OBJECT_EACH, OBJECT " AND o.path >= $2 AND ($3 = 0 OR o.path > $2) ORDER BY o.path LIMIT $4");
-/* Each text leads its engine's planner to the index of claims. */
-CAIRN_SQL_OF(OBJECT_OWNERS,
-	     "SELECT s.id, s.name FROM scope s WHERE EXISTS(SELECT 1 FROM file_owner o INDEXED BY file_owner_claim"
-	     " WHERE o.scope = s.id) ORDER BY s.id",
-	     "SELECT s.id, s.name FROM scope s WHERE (SELECT true FROM file_owner o WHERE o.scope + 0 = s.id LIMIT 1)"
-	     " IS NOT NULL ORDER BY s.id");
-
 /* @param path  room for the path of the object */
 static enum cairn_status object_row(struct cairn_db_rows *row, char path[static CAIRN_INDEX_PATH_MAX + 1],
 				    struct cairn_index_object *out)
@@ -94,18 +87,4 @@ enum cairn_status cairn_index_each_object(struct cairn_index *ix, int64_t repo, 
 	for (int64_t page = OBJECT_PAGE / 8; status == CAIRN_OK && more; page = OBJECT_PAGE, behind = true)
 		status = object_page(&rows, repo, prefix, behind, page, at, visit, ctx, &more);
 	return status;
-}
-
-enum cairn_status cairn_index_each_owner(struct cairn_index *ix,
-					 void (*visit)(void *ctx, int64_t owner, const char *name), void *ctx)
-{
-	CLEANUP(cairn_db_end) struct cairn_db_rows rows = {0};
-	char name[CAIRN_INDEX_SCOPE_TEXT_MAX + 1];
-	enum cairn_status status = cairn_records_find(ix, &rows, &OBJECT_OWNERS, NULL);
-	for (; status == CAIRN_OK; status = cairn_db_next(&rows)) {
-		cairn_db_get_text(&rows, 1, name, sizeof(name));
-		if (cairn_db_whole(&rows) == CAIRN_OK)
-			visit(ctx, cairn_db_get_int(&rows, 0), name);
-	}
-	return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status;
 }

@@ -1,6 +1,6 @@
 /* Reads commits, and the branches, tags and pull requests that name them. */
 #include "index/backend.h"
-#include "index/entries.h"
+#include "index/hub/entries.h"
 #include "index/records.h"
 
 #include <string.h>
@@ -171,4 +171,17 @@ enum cairn_status cairn_index_inline(struct cairn_index *ix, int64_t content, ui
 	if (*len > 0)
 		memcpy(out, bytes, *len);
 	return CAIRN_OK;
+}
+
+enum cairn_status cairn_index_entry(struct cairn_index *ix, const struct cairn_index_commit *commit, const char *path,
+				    struct cairn_index_entry *out)
+{
+	return ix->backend->entry(ix, commit, path, out);
+}
+
+enum cairn_status cairn_index_each_entry(struct cairn_index *ix, const struct cairn_index_commit *commit,
+					 const struct cairn_index_listing *listing,
+					 bool (*visit)(void *ctx, const struct cairn_index_entry *entry), void *ctx)
+{
+	return ix->backend->each_entry(ix, commit, listing, visit, ctx);
 }

@@ -1,4 +1,4 @@
-#include "index/commits.h"
+#include "index/hub/commits.h"
 
 #include "base/sum.h"
 

@@ -1,4 +1,4 @@
-#include "index/sweep.h"
+#include "index/hub/sweep.h"
 
 #include "base/clock.h"
 

@@ -1,8 +1,8 @@
 /* Commits: checks, ids and messages that all engines share. */
-#ifndef CAIRN_INDEX_COMMITS_H
-#define CAIRN_INDEX_COMMITS_H
+#ifndef CAIRN_INDEX_HUB_COMMITS_H
+#define CAIRN_INDEX_HUB_COMMITS_H
 
-#include "index/history.h"
+#include "index/hub/history.h"
 
 enum { CAIRN_COMMITS_SECONDS_MAX = 3600 }; /* a commit is dated at most so much later, to get an id of its own */
 

@@ -1,8 +1,8 @@
 /* Applies the operations of a commit to the entries of its line. The engines look entries up and write them. */
-#ifndef CAIRN_INDEX_EDIT_H
-#define CAIRN_INDEX_EDIT_H
+#ifndef CAIRN_INDEX_HUB_EDIT_H
+#define CAIRN_INDEX_HUB_EDIT_H
 
-#include "index/history.h"
+#include "index/hub/history.h"
 
 /** The entry of a path. */
 struct cairn_edit_entry {

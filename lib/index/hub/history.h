@@ -1,10 +1,10 @@
 /* Git-like repositories of a hub: lines of commits, the branches, tags and pull requests that name commits, and the
  * files of each commit. */
-#ifndef CAIRN_INDEX_HISTORY_H
-#define CAIRN_INDEX_HISTORY_H
+#ifndef CAIRN_INDEX_HUB_HISTORY_H
+#define CAIRN_INDEX_HUB_HISTORY_H
 
 #include "hash/git_object.h"
-#include "index/hub.h"
+#include "index/hub/hub.h"
 
 enum {
 	CAIRN_INDEX_COMMIT_DIGITS_MIN = 4,    /* of a commit's id, to name it */

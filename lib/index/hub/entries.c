@@ -1,4 +1,4 @@
-#include "index/entries.h"
+#include "index/hub/entries.h"
 
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /* Ranges of the entries of repositories, for the engines. Entries are ordered by folder and then by name. */
-#ifndef CAIRN_INDEX_ENTRIES_H
-#define CAIRN_INDEX_ENTRIES_H
+#ifndef CAIRN_INDEX_HUB_ENTRIES_H
+#define CAIRN_INDEX_HUB_ENTRIES_H
 
-#include "index/history.h"
+#include "index/hub/history.h"
 
 /** Splits a path into its folder and its name. @param[out] folder  CAIRN_INDEX_PATH_MAX + 1 bytes
  *  @return the name, within path; NULL when the path is too long */

@@ -1,8 +1,8 @@
 /* The stages of a sweep, for the engines. Each transaction removes pieces for a limited time. */
-#ifndef CAIRN_INDEX_SWEEP_H
-#define CAIRN_INDEX_SWEEP_H
+#ifndef CAIRN_INDEX_HUB_SWEEP_H
+#define CAIRN_INDEX_HUB_SWEEP_H
 
-#include "index/hub.h"
+#include "index/hub/hub.h"
 
 /** The functions of an engine, within its transaction. Each @param[out] more  false: nothing of the kind is left */
 struct cairn_sweep_engine {

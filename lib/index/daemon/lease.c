@@ -1,4 +1,4 @@
-#include "index/lease.h"
+#include "index/daemon/lease.h"
 
 #include "index/backend.h"
 

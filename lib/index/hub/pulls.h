@@ -3,7 +3,7 @@
 #ifndef CAIRN_INDEX_PULLS_H
 #define CAIRN_INDEX_PULLS_H
 
-#include "index/history.h"
+#include "index/hub/history.h"
 
 enum cairn_index_pull_state {
 	CAIRN_INDEX_PULL_OPEN,

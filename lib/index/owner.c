@@ -1,5 +1,4 @@
-/* The reading functions of hub.h and history.h, each passed to the engine. */
-#include "index/backend.h"
+#include "index/owner.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -31,17 +30,4 @@ void cairn_index_gone_owner(char out[static CAIRN_INDEX_OWNER_BYTES], int64_t re
 bool cairn_index_owner_is_gone(const char *owner)
 {
 	return strncmp(owner, INDEX_OWNER_GONE, sizeof(INDEX_OWNER_GONE) - 1) == 0;
-}
-
-enum cairn_status cairn_index_entry(struct cairn_index *ix, const struct cairn_index_commit *commit, const char *path,
-				    struct cairn_index_entry *out)
-{
-	return ix->backend->entry(ix, commit, path, out);
-}
-
-enum cairn_status cairn_index_each_entry(struct cairn_index *ix, const struct cairn_index_commit *commit,
-					 const struct cairn_index_listing *listing,
-					 bool (*visit)(void *ctx, const struct cairn_index_entry *entry), void *ctx)
-{
-	return ix->backend->each_entry(ix, commit, listing, visit, ctx);
 }

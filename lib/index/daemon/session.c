@@ -1,4 +1,4 @@
-#include "index/session.h"
+#include "index/daemon/session.h"
 
 #include "index/backend.h"
 
