@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Refuses unbounded string functions, sleeps in tests, marks of unfinished work, and hard casts of bytes.
+# Refuses unbounded string functions, sleeps in tests, marks of unfinished work, SQL outside of lib/index, and hard casts of bytes.
 . "$(dirname "$0")/common.sh"
 
 # Removes comments and contents of strings before it looks for functions: naming a function does not use it.
@@ -38,6 +38,11 @@ ban "(^|[^[:alnum:]_.>])($calls)\\(" 'call it by base/sys.h, which repeats what 
 ban '\b(opendir|fdopendir|readdir|scandir|scandirat|nftw|ftw|fts_open|glob)[[:space:]]*\(' \
   'base/folder.h walks folders: it tells an error from the end' "${walkers[@]}"
 ban '\b(sleep|usleep|nanosleep)[[:space:]]*\(' 'tests do not sleep; wait for the thing itself' "${tests[@]}"
+
+while IFS= read -r line; do
+  offence "$line: only lib/index has SQL; ask for a function there"
+done < <(c_files lib server cli | grep -vE '^lib/(index|db)/' | tr '\n' '\0' |
+  xargs -0 -r grep -HnE '"[^"]*\b(SELECT .*\bFROM|INSERT INTO|UPDATE [a-z_]+ SET|DELETE FROM|CREATE TABLE|PRAGMA)\b' | cut -c1-160 || true)
 
 while IFS= read -r line; do
   offence "$line: finish it, or write an issue"

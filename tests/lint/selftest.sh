@@ -86,6 +86,8 @@ refused circles.sh lib/index/a.c 'void a(void)\n{\n\tx_b();\n}\n' lib/index/b.c 
 accepted circles.sh lib/cas/a.c 'void a(void)\n{\n\tb();\n}\n' lib/cas/b.c '/* a() */\nvoid b(void)\n{\n\tstruct a c = {.a = 1};\n\tc.a();\n}\n'
 
 refused banned.sh lib/base/a.c 'int a(char *b) { return sprintf(b, "x"); }\n'
+refused banned.sh lib/cas/a.c 'static const char A[] = "SELECT id FROM xorb";\n'
+accepted banned.sh lib/index/a.c 'static const char A[] = "SELECT id FROM xorb";\n'
 refused banned.sh lib/base/a.c 'int a(char *b) { return atoi(b); }\n'
 refused banned.sh cli/a.c 'void a(char *b) { strcat (b, "x"); }\n'
 refused banned.sh server/a.c 'void a(void) { char *p = alloca(1); }\n'
