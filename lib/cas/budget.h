@@ -21,8 +21,7 @@ struct cairn_budget {
 	uint64_t reserved;                   /* announced, but not yet received */
 	unsigned n_uses;
 	pthread_cond_t unused;                            /* n_uses has become 0 */
-	struct cairn_share *shares[CAIRN_BUDGET_BUCKETS]; /* of those who have something under way, and of nobody else
-							   */
+	struct cairn_share *shares[CAIRN_BUDGET_BUCKETS]; /* only of senders that have bytes in flight */
 };
 
 /** The part of the budget that one body or answer uses. Zeroed: none. May be moved; one thread at a time. */
@@ -34,7 +33,7 @@ struct cairn_use {
 	bool on_disk;
 	uint64_t bytes;
 	uint64_t reserved;     /* announced, with room kept for them */
-	uint64_t looked_bytes; /* when the free space was last looked at */
+	uint64_t looked_bytes; /* the value of bytes when the free space was last read */
 };
 
 void cairn_budget_init(struct cairn_budget *b, uint64_t bytes_max, uint64_t share_bytes_max);

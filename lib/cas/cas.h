@@ -58,15 +58,15 @@ struct cairn_cas_options {
 	uint64_t xorb_bytes_max;  /* serialized, without a footer */
 	uint32_t xorb_chunks_max; /* at most CAIRN_XORB_CHUNKS_MAX */
 	uint32_t files_max, terms_max, xorbs_max; /* in a shard */
-	uint64_t term_chunks_max;                 /* that the terms of a shard run over */
-	uint64_t list_chunks_max;                 /* of the lists after which verifying a shard reads no more of them */
-	uint64_t edit_chunks_max;                 /* that planning an edit walks over, and reads in lists, together */
-	uint64_t spool_bytes_max;                 /* of all bodies in flight; above it uploads are told to retry */
-	unsigned spool_share_percent;             /* share of it for one sender, at least one upload of full size */
-	uint64_t reserve_bytes;                   /* free space below which uploads are refused */
-	uint64_t answer_bytes_max;                /* of a dedupe answer; the queried xorb is whole in any case */
-	uint64_t cache_bytes_max;                 /* of built answers kept in memory */
-	uint32_t epoch_s; /* how long one key lasts; answers expire at the end of the following epoch */
+	uint64_t term_chunks_max;                 /* chunks that the terms of a shard cover together */
+	uint64_t list_chunks_max;                 /* chunks in the stored lists that verifying a shard may read */
+	uint64_t edit_chunks_max;     /* chunks that planning an edit may walk over and read in lists, together */
+	uint64_t spool_bytes_max;     /* of all bodies in flight; above it uploads are answered 503 */
+	unsigned spool_share_percent; /* share of it for one sender, at least one upload of full size */
+	uint64_t reserve_bytes;       /* free space below which uploads are refused */
+	uint64_t answer_bytes_max;    /* of a dedupe answer; the queried xorb is whole in any case */
+	uint64_t cache_bytes_max;     /* of built answers kept in memory */
+	uint32_t epoch_s;             /* how long one key lasts; answers expire at the end of the following epoch */
 	uint32_t
 		gc_grace_s; /* how long a xorb that no file needs is kept; at least two epochs, the life of an answer */
 	uint32_t upload_grace_s; /* how long a file that was uploaded to a hub's repository may stay without a path */
@@ -85,7 +85,7 @@ struct cairn_cas_who {
 	const char *owner;        /* repository that uploads register under; "" is the operator's */
 	const char *viewer;       /* repository that reads; NULL: all files */
 	struct cairn_hash sender; /* identifies the sender whose bytes in flight are counted */
-	struct cairn_use *room; /* that the upload of a shard borrows (cairn_use_borrow()); NULL: it reserves its own */
+	struct cairn_use *room;   /* lends its reservation to the upload of a shard (cairn_use_borrow()); NULL: none */
 };
 
 /** Checks that the options fit together. Call it before opening the folder, so that no folder is made in vain.

@@ -19,8 +19,8 @@ struct cairn_losses_sum {
 	bool has_failed;              /* the last search failed, and was not stopped */
 	bool more;                    /* more is lost than is kept here, so the other figures are too low */
 	uint64_t n_xorbs, xorb_bytes; /* xorbs without a sound copy, and their content */
-	uint64_t n_files, file_bytes; /* files that need such a xorb */
-	uint64_t n_owners;            /* owners of such files */
+	uint64_t n_files, file_bytes; /* files that need a lost xorb */
+	uint64_t n_owners;            /* owners of these files */
 };
 void cairn_losses_sum(struct cairn_cas *cas, struct cairn_losses_sum *out);
 
@@ -37,7 +37,7 @@ uint64_t cairn_losses_of_repo(struct cairn_cas *cas, int64_t repo);
 struct cairn_losses_owner {
 	char owner[CAIRN_LOSSES_OWNER_BYTES]; /* "" is the operator */
 	char shown[CAIRN_LOSSES_OWNER_BYTES]; /* of a repository of the hub: "models/ann/cats"; else as owner */
-	bool in_hub;                          /* the owner is such a repository */
+	bool in_hub;                          /* the owner is a repository of the hub */
 	uint64_t n_files, file_bytes;
 };
 /** Copies the owners with most lost files, in falling order. @return how many were copied, at most max */

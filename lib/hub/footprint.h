@@ -16,7 +16,7 @@ struct cairn_footprint {
 	uint32_t n_named;     /* files that a branch, a tag or a pull request has now */
 	uint32_t n_past;      /* other files: of older commits, or never committed */
 	uint64_t named_bytes; /* of the named files */
-	uint64_t past_bytes;  /* that only past files have */
+	uint64_t past_bytes;  /* of chunks that only past files have */
 	uint64_t seen_bytes;  /* the sum of the sizes of all files */
 };
 

@@ -146,7 +146,7 @@ static void search_take_place(void *ctx, const struct cairn_info_place *place)
 		places->xorbs[places->n++] = place->xorb;
 }
 
-/* Finds what uploads to the repository would be told of a chunk. A private repository has a scope of its own. */
+/* Finds what a chunk query of an uploader to the repository would find. A private repository has a scope of its own. */
 static enum cairn_status search_chunk(struct search *s, const struct cairn_index_repo *repo)
 {
 	char owner[CAIRN_INDEX_OWNER_BYTES];

@@ -81,7 +81,7 @@ CAIRN_MUST_USE enum cairn_status cairn_hub_last_commit(struct cairn_cas *cas, co
 /** Writes "folder/name", or "name" in the top folder. @param[out] out  CAIRN_INDEX_PATH_MAX + 1 bytes */
 void cairn_hub_entry_path(char out[static CAIRN_INDEX_PATH_MAX + 1], const struct cairn_index_entry *entry);
 
-/** The same, allocated. @return NULL without memory */
+/** Returns what cairn_hub_entry_path() writes, allocated. @return NULL without memory */
 char *cairn_hub_entry_path_new(const struct cairn_index_entry *entry);
 
 #endif

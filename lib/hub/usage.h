@@ -7,7 +7,7 @@
 
 enum { CAIRN_USAGE_PAIRS_OF_MAX = 64 /* owners, those that hold most, of which each pair is compared */ };
 
-/** Limits of what is in memory at once. */
+/** Limits of the memory that a count of the usage takes. */
 struct cairn_usage_room {
 	uint32_t pieces_max;  /* terms, at least 2, 32 bytes each; more are read in several rounds */
 	uint32_t members_max; /* members of sets of owners, 4 to 50 bytes each; more take several rounds */

@@ -37,8 +37,8 @@ struct usage_work {
 	struct usage_piece *pieces;
 	uint32_t n_pieces, pieces_max;
 	int64_t from_xorb, to_xorb; /* xorbs of this round; to_xorb 0: no end */
-	bool sets_are_full;         /* that ended the round */
-	bool counts_files;          /* this round does: the first one */
+	bool sets_are_full;         /* the sets are full, which ended the round */
+	bool counts_files;          /* true in the first round only */
 	bool is_whole;              /* the pieces are those of all files, with their places */
 	uint64_t *stamps, stamp;    /* n_rows: when an owner was met last */
 	uint32_t *met;              /* n_rows of room: the owners of the bytes that are counted */

@@ -14,8 +14,8 @@
 enum {
 	CAIRN_SPOOL_MEMORY_BYTES = 8 * 1024 * 1024,       /* longest body held in memory */
 	CAIRN_SPOOL_MEMORY_BYTES_ALL = 32 * 1024 * 1024,  /* for all spools of the process; beyond it they use files */
-	CAIRN_SPOOL_LONG_BYTES = 2 * 1024 * 1024,         /* a longer body leaves room for shorter ones: */
-	CAIRN_SPOOL_MEMORY_BYTES_LONG = 24 * 1024 * 1024, /* it uses a file if all spools would then have more */
+	CAIRN_SPOOL_LONG_BYTES = 2 * 1024 * 1024,         /* a longer body leaves memory to shorter ones: */
+	CAIRN_SPOOL_MEMORY_BYTES_LONG = 24 * 1024 * 1024, /* it uses a file if all spools together would exceed this */
 };
 
 /** Owned by one thread at a time. */

@@ -24,7 +24,7 @@ struct cairn_check_problem {
 		CAIRN_CHECK_INDEX_LINK,      /* a row lacks the row that belongs to it */
 		CAIRN_CHECK_INDEX_COUNT,     /* a count differs from the rows that it counts */
 		CAIRN_CHECK_INDEX_CONTENT,   /* a file kept in the index is not what was committed */
-		/* neither is there here */
+		/* of a pack: there is no hash, and it is not of the index */
 		CAIRN_CHECK_PACK, /* a pack is not served, or its structure is damaged */
 	} kind;
 	struct cairn_hash hash; /* of the xorb or file, if the kind has one */

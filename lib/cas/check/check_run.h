@@ -29,7 +29,7 @@ struct check_run {
 	const struct cairn_check_options *options;
 	struct cairn_check_report *report;
 	bool repair;     /* repairing was asked for, and is safe so far */
-	uint32_t n_page; /* rows of the page at hand, noted below */
+	uint32_t n_page; /* rows of the current page, which the next two members hold */
 	struct cairn_index_xorb xorbs[CHECK_PAGE];
 	struct check_file_row files[CHECK_PAGE];
 	struct cairn_list_cache lists;

@@ -128,7 +128,8 @@ static void check_damaged_copies(struct check_run *run, const struct cairn_hash 
 	check_report(run, kind, hash, repaired, "%s; another copy of it is sound", text);
 }
 
-/* @param list  gives the xorb's hash; NULL: no such list */
+/* Reports a damaged object, unless another copy is sound. @param list  a chunk list that gives the xorb's hash; NULL:
+ * none is there */
 static void check_damaged(struct check_run *run, const struct cairn_index_xorb *row,
 			  const struct cairn_chunk_list *list, enum cairn_check_kind kind, const char *text)
 {

@@ -35,7 +35,7 @@ struct left_overs_walk {
 	bool stopped, unswept;
 	uint32_t n, n_unnamed;
 	struct cairn_index_copy found[CAIRN_INDEX_SWEEP_MAX];
-	struct cairn_index_copy unnamed[CAIRN_INDEX_SWEEP_MAX]; /* those of found that no row names */
+	struct cairn_index_copy unnamed[CAIRN_INDEX_SWEEP_MAX]; /* the copies in `found` that no row names */
 };
 
 /* --- the place where a listing resumes ---------------------------------------------------------------------------- */

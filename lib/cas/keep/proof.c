@@ -15,7 +15,7 @@ enum {
 };
 
 struct proof_claim {
-	struct cairn_index_due due; /* its owner points to that of struct proof_run */
+	struct cairn_index_due due; /* due.owner points to the owner in struct proof_run */
 	struct cairn_index_outcome outcome;
 	bool is_begun; /* another turn continues it; there is no outcome yet */
 };

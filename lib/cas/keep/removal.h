@@ -20,7 +20,7 @@ struct cas_removal {
 	struct cairn_diag last;                           /* why the last kept object was not removed */
 	struct cairn_diag diag;                           /* of the end */
 	struct cairn_hash first;                          /* the first kept object */
-	struct cairn_copy_id copy;                        /* its name, if it has one */
+	struct cairn_copy_id copy;                        /* id of that object; unset if the store has no copies */
 	char why[sizeof(((struct cairn_diag *)0)->text)]; /* the reason, if it has one */
 };
 

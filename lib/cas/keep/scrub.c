@@ -108,7 +108,7 @@ static enum cairn_status scrub_copies(struct scrub *s)
 	for (; s->n_copies < CAS_COPIES_MAX; s->n_copies++) {
 		bool opened;
 		enum cairn_status status = scrub_open_and_read(s, &opened);
-		if (status == CAIRN_E_NOT_FOUND && opened) /* it changed: read it as it is now */
+		if (status == CAIRN_E_NOT_FOUND && opened) /* the object was replaced: read the new one */
 			status = scrub_open_and_read(s, &opened);
 		if (status == CAIRN_E_NOT_FOUND)
 			break;

@@ -15,13 +15,13 @@ struct cairn_move_report {
 	uint64_t n_rows[CAIRN_TABLES];                     /* rows that this pass has compared */
 	uint64_t n_put, n_dropped;                         /* rows */
 	uint8_t digests[CAIRN_TABLES][CAIRN_SHA256_BYTES]; /* of the rows of each table, in both; once it is finished */
-	const char *table;                                 /* at hand */
+	const char *table;                                 /* the table that is being compared */
 	unsigned n_passes;
 	bool is_finished; /* the second store is the one in use from now on */
 };
 
 struct cairn_move_options {
-	const char *from, *to;   /* data folders; daemons may have the first one open, and none the second */
+	const char *from, *to;   /* data folders; daemons may run on the first one, but not on the second */
 	const char *index;       /* URL of the second index; NULL: as that folder says, or a file in it */
 	const char *store;       /* URL of the second store; NULL: as that folder says, or a folder in it */
 	const char *secret_file; /* of both; NULL: each has DIR/secret, and the first one's is copied to the second */
@@ -37,12 +37,12 @@ struct cairn_move_options {
  * Compares all rows, and makes the second store equal to the first, with the objects that it lacks. Keeps what an
  * earlier call copied: repeat the call after a kill, or after more was added.
  * @return CAIRN_OK also when objects are damaged
- *         CAIRN_E_CONFLICT  one of them is no end of a move (move.source, move.target, move.secret), or as
+ *         CAIRN_E_CONFLICT  one of them cannot be source or target (move.source, move.target, move.secret), or as
  *                           cairn_data_dir_open(), cairn_index_transfer_open()
  *         CAIRN_E_DAMAGED   rows contradict each other (index.rows)
  *         CAIRN_E_BUSY      stopped, or an engine does not answer
- *         CAIRN_E_USAGE     the second is in the first (move.folder), or as cairn_data_dir_open(); CAIRN_E_NOT_FOUND
- * the first is not there CAIRN_E_FULL; CAIRN_E_IO; CAIRN_E_NOMEM
+ *         CAIRN_E_USAGE     the second is in the first (move.folder), or as cairn_data_dir_open()
+ *         CAIRN_E_NOT_FOUND the first is not there; CAIRN_E_FULL; CAIRN_E_IO; CAIRN_E_NOMEM
  */
 CAIRN_MUST_USE enum cairn_status cairn_move(const struct cairn_move_options *options, struct cairn_move_report *report,
 					    struct cairn_diag *diag);

@@ -113,8 +113,8 @@ static enum cairn_status shard_upload_find_xorb(struct cairn_shard_upload *u, co
 	return (status == CAIRN_OK && !stored) || status == CAIRN_E_DAMAGED ? CAIRN_E_NOT_FOUND : status;
 }
 
-/* The result of the look suffices for a xorb that the shard describes, because the shard has its hashes. The row of
- * another xorb must be the one that the look found; otherwise the look is not to be relied on. */
+/* The early lookup suffices for a xorb that the shard describes, because the shard has its hashes. The row of another
+ * xorb must be the one that the lookup found; otherwise the lookup is stale. */
 static const struct cairn_chunk_list *shard_upload_places(struct cairn_shard_upload *u, const struct cairn_hash *xorb,
 							  bool described, int64_t *id)
 {

@@ -33,8 +33,8 @@ struct cairn_fetch {
 
 	/* set by cairn_fetch_open() or cairn_fetch_verify() */
 	uint64_t object_bytes;
-	struct cairn_fetch_ranges wanted; /* what is to be sent */
-	struct cairn_fetch_source source; /* may be taken over */
+	struct cairn_fetch_ranges wanted; /* the ranges to send */
+	struct cairn_fetch_source source; /* where the bytes are; the sender may take it over */
 };
 
 /** Checks the grant of a fetch URL. @param ranges, expires, signature  as the URL has them; NULL: absent

@@ -58,8 +58,7 @@ CAIRN_MUST_USE enum cairn_status cairn_info_needed_by(struct cairn_cas *cas, con
 						      void (*visit)(void *ctx, const struct cairn_cas_owned *file),
 						      void *ctx, bool *more);
 
-/** Tells what is known of a xorb. Askers other than the operator may hear it only of a xorb that a file of theirs
- * needs.
+/** Describes a xorb. The caller shows it only to the operator, and to askers with a file that needs the xorb.
  *  @return CAIRN_OK; CAIRN_E_NOT_FOUND; as index and store */
 CAIRN_MUST_USE enum cairn_status cairn_info_xorb(struct cairn_cas *cas, const struct cairn_hash *hash,
 						 struct cairn_info_xorb *out);

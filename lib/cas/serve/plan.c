@@ -18,7 +18,7 @@ struct plan_builder {
 	uint32_t *order;     /* owned; indexes of the plan's terms, grouped by xorb, in the order of the file */
 	uint32_t n_done;     /* xorbs planned so far */
 	uint64_t skip_front; /* bytes of the first term before the range; whole chunks are cut off */
-	uint64_t skip_back;  /* bytes of the last term after the range, likewise */
+	uint64_t skip_back;  /* bytes of the last term after the range; whole chunks are cut off */
 };
 
 static void plan_builder_fini(struct plan_builder *b)

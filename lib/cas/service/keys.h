@@ -47,8 +47,8 @@ CAIRN_MUST_USE enum cairn_status cairn_cas_make_key(struct cairn_cas *cas, const
 
 /** How many keys an account may have. */
 struct cairn_key_limits {
-	uint32_t good_max; /* neither revoked nor expired */
-	uint32_t kept_max; /* of any kind */
+	uint32_t good_max; /* of keys that are neither revoked nor expired */
+	uint32_t kept_max; /* of all keys that are kept, revoked and expired ones included */
 };
 
 /** Makes a key as cairn_cas_make_key() does, unless its account has reached the limits, also under concurrent calls.

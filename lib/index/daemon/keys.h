@@ -47,7 +47,7 @@ struct cairn_index_add_key {
 	int64_t expires_unix_s;             /* 0: never */
 	int64_t parent;                     /* key that makes it, and must not be revoked; 0: none */
 	uint32_t good_max;                  /* refuse unless its account has fewer good keys; 0: any number */
-	uint32_t kept_max;                  /* and fewer keys of any kind; likewise */
+	uint32_t kept_max;                  /* refuse unless it has fewer keys of any kind; 0: any number */
 	int64_t id;                         /* result */
 };
 CAIRN_MUST_USE enum cairn_status cairn_index_add_key(struct cairn_index *ix, struct cairn_index_add_key *add);

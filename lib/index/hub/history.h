@@ -28,7 +28,7 @@ enum {
 struct cairn_index_commit {
 	int64_t id; /* numbers rise, and are never given again */
 	int64_t repo, line;
-	int64_t parent;  /* its number; 0: the first one */
+	int64_t parent;  /* number of the commit before; 0: this is the first one */
 	uint64_t number; /* number of commits up to and including this one */
 	struct cairn_git_oid oid, root;
 	int64_t at_unix_s;

@@ -28,11 +28,11 @@ CAIRN_MUST_USE enum cairn_status cairn_pg_unpark(struct cairn_pg *pg, struct cai
 
 /** Counts the tries of one transaction. Zeroed: none. */
 struct cairn_pg_tries {
-	int64_t began_ms; /* the first */
-	unsigned n;       /* that have failed */
+	int64_t began_ms; /* when the first try began */
+	unsigned n;       /* failed tries */
 };
 
-/** Begin one. */
+/** Begins a transaction: counts from its first try. */
 void cairn_pg_try(struct cairn_pg *pg, struct cairn_pg_tries *tries);
 /** Called after a failed try. @param may  it is safe to retry @return retry: the failure was temporary. Returns after a
  * short wait */

@@ -516,7 +516,7 @@ enum cairn_status s3_delete(struct s3_client *c, const char *name, struct cairn_
 /* Strips the prefix of the place from names for the caller's visit. */
 struct client_names {
 	const struct s3_xml_list *list;
-	const char *place, *prefix;    /* both begin every name */
+	const char *place, *prefix;    /* every listed name begins with both */
 	char after[S3_XML_TEXT_BYTES]; /* the previous name, without the place */
 	bool wrong;
 };
