@@ -112,7 +112,7 @@ struct app {
 	bool logged_writes;     /* the sweeper's: it has logged that the index cannot be written, or is damaged */
 	atomic_bool drained;    /* work for requests is to end, too: their time is over */
 	int64_t started_unix_s;
-	struct watchdog *watchdog;      /* NULL: nobody asks for one */
+	struct watchdog *watchdog;      /* NULL: systemd asks for none */
 	struct cairn_workers_ask pulse; /* the watchdog's */
 };
 

@@ -15,8 +15,8 @@ struct scrub_change {
 /** Loads the state that the previous daemon left. */
 void scrub_kept_open(struct app *app);
 
-/** Loads changes by other daemons, if the next look is due. On the scrub's thread. Does nothing where one daemon has
- * the index to itself. @param now  look at once  @return false: the index did not answer */
+/** Reads changes by other daemons, if that is due. On the scrub's thread. Does nothing where one daemon has the index
+ * to itself. @param now  read at once  @return false: the index did not answer */
 bool scrub_kept_hear(struct app *app, bool now);
 
 /** Changes the state: in memory, or, where the index is shared, durably. @param lease  the lease to take; NULL: none

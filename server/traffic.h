@@ -9,7 +9,7 @@
 
 enum {
 	TRAFFIC_STEP_S = 120,
-	TRAFFIC_STEPS = 30, /* that traffic_read() returns */
+	TRAFFIC_STEPS = 30, /* finished steps that are kept for traffic_read() */
 };
 
 /** Requests that ended within a step. */

@@ -13,7 +13,7 @@ enum {
 	HUB_CALL_SESSION_BYTES = 64,
 };
 
-/** What a request without a key says of its user. */
+/** Names the user of a request without a key. */
 struct hub_browser {
 	char user[HUB_CALL_USER_BYTES];       /* named by a trusted proxy; empty: none */
 	char session[HUB_CALL_SESSION_BYTES]; /* sent by a browser; empty: none */

@@ -88,7 +88,7 @@ void hub_repo_begin_in(struct http_request *req, void *state, enum cairn_hub_acc
 	struct hub_repo *r = state;
 	if (!r)
 		return;
-	/* The worker looks again. For a short body the first look would cost more than the body. */
+	/* The worker checks again. For a short body the early check would cost more than the body. */
 	bool is_short = http_content_length(req) <= CAIRN_BODY_MEMORY_BYTES;
 	if (!is_short && !hub_repo_check_access(r, need))
 		hub_reply_failure(req, &r->call);

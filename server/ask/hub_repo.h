@@ -36,7 +36,7 @@ void *hub_repo_new_git(struct http_request *req, size_t bytes, void (*run)(struc
 /** Begins a request that needs a key: if the key is valid, the body is read and counts for the key. Call from head().
  * @param state  begins with a struct hub_repo; NULL: not made, an error was replied */
 void hub_repo_begin_write(struct http_request *req, void *state);
-/** Looks, before the body is read, whether the asker has this access to the repository of the path. The worker looks
+/** Checks, before the body is read, whether the asker has this access to the repository of the path. The worker checks
  * again; over a remote index only the worker does. @return false: the call has failed */
 bool hub_repo_check_access(struct hub_repo *r, enum cairn_hub_access need);
 /** Begins a request with a body. If the body is longer than CAIRN_BODY_MEMORY_BYTES, hub_repo_check_access() may refuse

@@ -13,7 +13,7 @@ struct route_piece {
 	/** Processes bytes. @return anything but CAIRN_OK: take() is not called again */
 	enum cairn_status (*take)(void *ctx, const uint8_t *bytes, size_t len, struct cairn_diag *diag);
 	void *ctx;                /* for take() */
-	struct cairn_buf bytes;   /* that wait for the worker */
+	struct cairn_buf bytes;   /* bytes that wait for the worker */
 	enum cairn_status status; /* of the bytes so far. CAIRN_E_BUSY also: no worker was free */
 	struct cairn_diag diag;
 	bool begun; /* a worker has processed a piece: from then on no wait refuses the upload */

@@ -68,8 +68,8 @@ struct http_route {
 	bool probe;        /* for load balancers: answered even if the address has too many connections */
 	unsigned scope;    /* enum cairn_token_scope that a token needs; 0: no token */
 	uint64_t body_max; /* largest body, in bytes */
-	uint64_t (*body_max_of)(void *app);     /* the same, where a setting says it; NULL: body_max says it */
-	void (*head)(struct http_request *req); /* may be NULL */
+	uint64_t (*body_max_of)(void *app); /* returns the limit that a setting gives; NULL: body_max is the limit */
+	void (*head)(struct http_request *req);                                   /* may be NULL */
 	void (*body)(struct http_request *req, const uint8_t *bytes, size_t len); /* NULL: the route takes no body */
 	void (*done)(struct http_request *req);
 	void (*free)(void *state); /* may be NULL */

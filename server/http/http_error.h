@@ -21,10 +21,10 @@ void http_error_body(struct cairn_buf *b, enum http_error_shape shape, const cha
 /** Converts a message to a header value: one line of visible characters, cut. */
 void http_error_line(char out[static HTTP_ERROR_LINE_BYTES], const char *message);
 
-/** Appends a whole HTTP/1.1 response that closes the connection, with such a body. */
+/** Appends a whole HTTP/1.1 response that closes the connection, with the error as its body. */
 void http_error_raw(struct cairn_buf *b, unsigned code, const char *rule, const char *message, const char *request_id);
 
-/** Appends the status line of such a response. */
+/** Appends the status line of an HTTP/1.1 response. */
 void http_error_raw_status(struct cairn_buf *b, unsigned code);
 
 #endif

@@ -1,4 +1,4 @@
-/* Tells whether each line of a head ended with CR LF, and whether a zero byte stands in it. libmicrohttpd 0.9.75 also
+/* Checks whether each line of a head ended with CR LF, and whether a zero byte stands in it. libmicrohttpd 0.9.75 also
  * ends lines at a bare LF, and cuts texts at a zero byte, so that a proxy may have read another request. The library
  * shows no bytes of the head, but it parses the head in place: it writes zeros over the ends of texts. So the distance
  * between one text and the next tells what stood between them. Pure. */

@@ -31,7 +31,7 @@ static cairn_vec16 router_wrong(cairn_vec16 c)
 	return ~(cairn_vec16_is_letter(c) | cairn_vec16_is_within(c, '0', '9') | is_mark);
 }
 
-/* The same and "%". */
+/* Letters, digits, "-._~" and "%". */
 static cairn_vec16 router_wrong_but_escapes(cairn_vec16 c)
 {
 	return router_wrong(c) & ~(cairn_vec16)(c == '%');

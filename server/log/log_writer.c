@@ -19,7 +19,7 @@ enum {
 	WRITER_HELD_UP_MS = 1,          /* wait while a reserved line is unfilled and others are behind it */
 	WRITER_MANY_CELLS = 256,        /* about 64 KiB of typical lines */
 	WRITER_BATCH_BYTES = 64 * 1024, /* most that is written at once */
-	WRITER_LOOK_MS = 1,             /* polling interval of those who wait for the thread */
+	WRITER_LOOK_MS = 1,             /* polling interval of threads that wait for the writer */
 };
 
 /* The writer of the process. */

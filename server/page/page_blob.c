@@ -12,7 +12,7 @@
 #include <strings.h>
 
 enum {
-	BLOB_TEXT_BYTES = 32 << 10,                      /* that are shown, */
+	BLOB_TEXT_BYTES = 32 << 10,                      /* bytes of a text that are shown, */
 	BLOB_HTML_BYTES = 36000,                         /* limit of their HTML */
 	BLOB_LINE_BYTES = 6,                             /* of HTML, for a line's number */
 	BLOB_TENSORS_BYTES = CAIRN_TENSORS_HEAD_MAX + 8, /* read to list tensors */

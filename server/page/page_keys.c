@@ -22,7 +22,7 @@ struct keys_page {
 struct keys_rows {
 	struct page *page;
 	int64_t now_unix_s;
-	int64_t last; /* that is shown */
+	int64_t last; /* number of the last key that is shown */
 	size_t end;   /* limit of the page's length */
 	bool more;
 };

@@ -8,7 +8,7 @@
 enum {
 	ROWS_MAX = 25, /* including the first, which names the columns */
 	ROWS_COLUMNS = 12,
-	ROWS_CELL_BYTES = 60, /* that are shown, */
+	ROWS_CELL_BYTES = 60, /* bytes of a cell that are shown, */
 	ROWS_CELL_ROOM = 64,  /* plus the rest of a character */
 	ROWS_BYTES = 20000,   /* of all of them */
 };
@@ -18,7 +18,7 @@ struct rows_row {
 	struct rows_cell {
 		char text[ROWS_CELL_ROOM + 1]; /* ended by a zero */
 	} cells[ROWS_COLUMNS];
-	unsigned n_columns; /* that it has */
+	unsigned n_columns; /* columns of the table */
 };
 
 /* @return false: no row, or an incomplete one */

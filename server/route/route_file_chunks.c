@@ -131,7 +131,8 @@ static void edit_reply(struct http_request *req, struct route_job *job)
 			       e->file_bytes);
 		http_reply_error(req, 400, "dirty.outside", text, NULL);
 	} else if (e->out.status == CAIRN_E_LIMIT) {
-		route_reply_over(req, &e->out, 501); /* as below */
+		route_reply_over(req, &e->out,
+				 501); /* 501, as in the branch below: clients then upload the whole file */
 	} else if (e->out.status != CAIRN_OK) {
 		route_reply_spill(req, &e->out, 200, "application/json");
 	} else if (e->status == CAIRN_E_LIMIT) {

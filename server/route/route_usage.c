@@ -1,4 +1,4 @@
-/* GET /v1/usage: tells what fills the disk. */
+/* GET /v1/usage: lists what fills the disk. */
 #include "server/ask/hub_usage.h"
 
 #include "base/json.h"
