@@ -203,8 +203,7 @@ static void bytes_open(struct route_job *job)
 	b->open(b);
 	b->open = NULL;
 	if (b->repo.call.status == CAIRN_E_LIMIT)
-		b->repo.call.status =
-			CAIRN_OK; /* the file is too long for a reader: bytes_show() sees that there is none */
+		b->repo.call.status = CAIRN_OK; /* the range is past the end: without a reader, bytes_show() says so */
 }
 
 static void bytes_show(struct http_request *req, struct hub_call *call)
