@@ -33,23 +33,22 @@
 		ROUTES_HASH, ROUTES_TELEMETRY, ROUTES_ADMIN, ROUTES_PACKS, ROUTES_KEYS, ROUTES_SCRUB,                  \
 		ROUTES_FILE_CHUNKS, ROUTES_CLAIMS, ROUTES_QUOTA, ROUTES_JOBS
 #define DAEMON_PAGE_ROUTES                                                                                             \
-	ROUTES_PAGE_ASSETS, ROUTES_PAGE_HOME, ROUTES_PAGE_LOGIN, ROUTES_PAGE_NEW, ROUTES_PAGE_KEYS,                    \
-		ROUTES_PAGE_BUCKET, ROUTES_PAGE_SETTINGS, ROUTES_PAGE_STORAGE, ROUTES_PAGE_FILES, ROUTES_PAGE_ADMIN,   \
-		ROUTES_PAGE_HOLDERS, ROUTES_PAGE_HELP, ROUTES_PAGE_ACCOUNT, ROUTES_PAGE_CARD, ROUTES_PAGE_TREE,        \
-		ROUTES_PAGE_BLOB, ROUTES_PAGE_COMMITS, ROUTES_PAGE_COMMIT, ROUTES_PAGE_PULL, ROUTES_PAGE_SEARCH,       \
-		ROUTES_PAGE_UPLOAD, ROUTES_PAGE_FOOTPRINT
+	ROUTES_PAGE_ASSETS, ROUTES_PAGE_HOME, ROUTES_PAGE_LOGIN, ROUTES_PAGE_DEVICE, ROUTES_PAGE_NEW,                  \
+		ROUTES_PAGE_KEYS, ROUTES_PAGE_BUCKET, ROUTES_PAGE_SETTINGS, ROUTES_PAGE_STORAGE, ROUTES_PAGE_FILES,    \
+		ROUTES_PAGE_ADMIN, ROUTES_PAGE_HOLDERS, ROUTES_PAGE_HELP, ROUTES_PAGE_ACCOUNT, ROUTES_PAGE_CARD,       \
+		ROUTES_PAGE_TREE, ROUTES_PAGE_BLOB, ROUTES_PAGE_COMMITS, ROUTES_PAGE_COMMIT, ROUTES_PAGE_PULL,         \
+		ROUTES_PAGE_SEARCH, ROUTES_PAGE_UPLOAD, ROUTES_PAGE_FOOTPRINT
 static const struct http_route *const DAEMON_ROUTES[] = {
-	DAEMON_CAS_ROUTES,  ROUTES_RESOLVE,     ROUTES_TOKEN,  ROUTES_OBJECTS,
-	ROUTES_BUCKETS,     ROUTES_TREE,        ROUTES_COMMIT, ROUTES_HISTORY,
-	ROUTES_INFO,        ROUTES_REPOS,       ROUTES_CARD,   ROUTES_ACCOUNTS,
-	ROUTES_WHOAMI,      ROUTES_LEFT_OUT,    ROUTES_LIST,   ROUTES_USAGE,
-	DAEMON_PAGE_ROUTES, ROUTES_LFS_OBJECTS, ROUTES_LFS,    ROUTES_PULL,
-	ROUTES_DUPLICATE,   ROUTES_LFS_FILES,   NULL};
+	DAEMON_CAS_ROUTES, ROUTES_RESOLVE,  ROUTES_TOKEN,     ROUTES_OBJECTS,   ROUTES_BUCKETS,     ROUTES_TREE,
+	ROUTES_COMMIT,     ROUTES_HISTORY,  ROUTES_INFO,      ROUTES_REPOS,     ROUTES_CARD,        ROUTES_ACCOUNTS,
+	ROUTES_WHOAMI,     ROUTES_LEFT_OUT, ROUTES_LIST,      ROUTES_USAGE,     DAEMON_PAGE_ROUTES, ROUTES_LFS_OBJECTS,
+	ROUTES_LFS,        ROUTES_PULL,     ROUTES_DUPLICATE, ROUTES_LFS_FILES, ROUTES_DEVICE,      NULL};
 static const struct http_route *const DAEMON_ROUTES_WITHOUT_HUB[] = {DAEMON_CAS_ROUTES, ROUTES_HUB, NULL};
 enum {
 	DAEMON_ROUTES_MAX = 256,
 	DAEMON_TELEMETRY_PER_S = 1,
 	DAEMON_TELEMETRY_BURST_S = 60,
+	DAEMON_DEVICE_LOOKS = 30, /* at codes, at once */
 	DAEMON_WORKERS_MAX = 256, /* as the setting says */
 	DAEMON_REPLIES_MS = 1000,
 	DAEMON_STOP_S = 15,            /* for the rest of a stop, after requests and writes */
@@ -227,6 +226,14 @@ void daemon_set_live(struct app *app, const struct config *config)
 	atomic_store(&live->telemetry_age_s, config->telemetry_age_s);
 }
 
+static enum cairn_status daemon_open_rates(struct app *app)
+{
+	enum cairn_status status = rate_new(&app->telemetry_rate, DAEMON_TELEMETRY_PER_S, DAEMON_TELEMETRY_BURST_S);
+	if (status == CAIRN_OK)
+		status = rate_new(&app->device_polls, 1, 1);
+	return status == CAIRN_OK ? rate_new(&app->device_looks, 1, DAEMON_DEVICE_LOOKS) : status;
+}
+
 enum cairn_status daemon_open(struct app *app, struct cairn_diag *diag)
 {
 	enum cairn_status status = CAIRN_OK;
@@ -257,7 +264,7 @@ enum cairn_status daemon_open(struct app *app, struct cairn_diag *diag)
 	if (status == CAIRN_OK && (!(app->sessions = sessions_new(app->cas)) || !(app->api_keys = api_keys_new())))
 		status = CAIRN_E_NOMEM;
 	if (status == CAIRN_OK)
-		status = rate_new(&app->telemetry_rate, DAEMON_TELEMETRY_PER_S, DAEMON_TELEMETRY_BURST_S);
+		status = daemon_open_rates(app);
 	if (status == CAIRN_OK) {
 		app->auth.cas = app->cas;
 		scrub_open(app);
@@ -299,6 +306,8 @@ void daemon_close(struct app *app)
 	sessions_free(app->sessions);
 	api_keys_free(app->api_keys);
 	rate_free(app->telemetry_rate);
+	rate_free(app->device_polls);
+	rate_free(app->device_looks);
 	hub_usage_free(app->usage);
 	metrics_free(app->metrics);
 	recent_fini(&app->recent);

@@ -58,7 +58,7 @@ enum cairn_status cairn_cas_options_check(const struct cairn_cas_options *option
 
 static enum cairn_status cas_take_secret(struct cairn_cas *cas, const struct cairn_secret *secret)
 {
-	static const char FETCH[] = "cairn fetch key 2", PUBLIC[] = "cairn public id 1";
+	static const char FETCH[] = "cairn fetch key 2", PUBLIC[] = "cairn public id 1", CODE[] = "cairn code 1";
 	if (!secret)
 		return CAIRN_OK;
 	cas->secret = *secret;
@@ -66,8 +66,11 @@ static enum cairn_status cas_take_secret(struct cairn_cas *cas, const struct cai
 						     FETCH, sizeof(FETCH));
 	if (status != CAIRN_OK)
 		return status;
-	return cairn_hkdf_sha256(cas->public_key, sizeof(cas->public_key), secret->bytes, secret->len, PUBLIC,
-				 sizeof(PUBLIC));
+	status = cairn_hkdf_sha256(cas->public_key, sizeof(cas->public_key), secret->bytes, secret->len, PUBLIC,
+				   sizeof(PUBLIC));
+	if (status != CAIRN_OK)
+		return status;
+	return cairn_hkdf_sha256(cas->code_key, sizeof(cas->code_key), secret->bytes, secret->len, CODE, sizeof(CODE));
 }
 
 enum cairn_status cairn_cas_open(struct cairn_cas **out, const struct cairn_cas_parts *parts,

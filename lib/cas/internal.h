@@ -29,6 +29,7 @@ struct cairn_cas {
 	struct cairn_dedupe_keys dedupe_keys;
 	uint8_t fetch_key[CAIRN_HASH_BYTES];  /* signs fetch grants; derived from the secret */
 	uint8_t public_key[CAIRN_HASH_BYTES]; /* hides numbers (public_id.c); also derived from the secret */
+	uint8_t code_key[CAIRN_HASH_BYTES];   /* for digests of short codes (public_id.c); likewise */
 	struct cairn_index *index;            /* borrowed, like the store */
 	struct cairn_store *store;
 	struct cairn_answer_cache *cache;

@@ -17,6 +17,12 @@ static bool own_key_has_account(const struct cairn_hub_asker *asker)
 	return asker->kind == CAIRN_HUB_ACCOUNT && !asker->key_repo[0];
 }
 
+/* Keys made by a read-only key would outlive its revocation, and use up the account's limit of keys. */
+enum cairn_status cairn_hub_check_own_keys(const struct cairn_hub_asker *asker, struct cairn_diag *diag)
+{
+	return own_key_has_account(asker) && (asker->scopes & CAIRN_TOKEN_WRITE) ? CAIRN_OK : own_key_denied(diag);
+}
+
 struct own_key_walk {
 	const char *account;
 	int64_t id; /* the key to find; 0 once it was found */
@@ -40,9 +46,9 @@ enum cairn_status cairn_hub_make_own_key(struct cairn_cas *cas, const struct cai
 {
 	char repo[CAIRN_KEY_NAME_MAX + 1];
 	int64_t id;
-	/* Keys made by a read-only key would outlive its revocation, and use up the account's limit of keys. */
-	if (!own_key_has_account(asker) || !(asker->scopes & CAIRN_TOKEN_WRITE))
-		return own_key_denied(diag);
+	enum cairn_status status = cairn_hub_check_own_keys(asker, diag);
+	if (status != CAIRN_OK)
+		return status;
 	const struct cairn_key key = {.name = name,
 				      .repo = "",
 				      .scopes = writing ? "write" : "read",
@@ -51,7 +57,7 @@ enum cairn_status cairn_hub_make_own_key(struct cairn_cas *cas, const struct cai
 				      .parent = asker->key};
 	const struct cairn_key_limits limits = {.good_max = CAIRN_HUB_OWN_KEYS_MAX,
 						.kept_max = CAIRN_HUB_KEPT_KEYS_MAX};
-	enum cairn_status status = cairn_cas_make_limited_key(cas, &key, &limits, repo, text, &id, diag);
+	status = cairn_cas_make_limited_key(cas, &key, &limits, repo, text, &id, diag);
 	if (status == CAIRN_E_USAGE)
 		return cairn_fail(diag, status, "key.name", CAIRN_NO_OFFSET,
 				  "a key needs a name of 1 to %d bytes, by which you know it again",
@@ -74,9 +80,9 @@ enum cairn_status cairn_hub_revoke_own_key(struct cairn_cas *cas, const struct c
 {
 	struct own_key_walk walk = {.account = asker->account.name, .id = id};
 	bool revoked;
-	if (!own_key_has_account(asker) || !(asker->scopes & CAIRN_TOKEN_WRITE))
-		return own_key_denied(diag);
-	enum cairn_status status = cairn_cas_each_key(cas, own_key_take, &walk);
+	enum cairn_status status = cairn_hub_check_own_keys(asker, diag);
+	if (status == CAIRN_OK)
+		status = cairn_cas_each_key(cas, own_key_take, &walk);
 	if (status == CAIRN_OK && (walk.id != 0 || id == 0))
 		return cairn_fail(diag, CAIRN_E_NOT_FOUND, "key.unknown", CAIRN_NO_OFFSET,
 				  "there is no key of this number");

@@ -9,6 +9,10 @@ enum {
 	CAIRN_HUB_KEPT_KEYS_MAX = 1000, /* including those that are kept after their end */
 };
 
+/** May the asker make keys for their own account? @return CAIRN_OK; CAIRN_E_DENIED the asker has no account, or used a
+ * key for one repository, or one that only reads (key.own) */
+CAIRN_MUST_USE enum cairn_status cairn_hub_check_own_keys(const struct cairn_hub_asker *asker, struct cairn_diag *diag);
+
 /**
  * Makes a key for the asker's own account. The key expires no later than the key of the request,
  * and is revoked with it. Waits for the index's

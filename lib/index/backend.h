@@ -3,6 +3,7 @@
 #define CAIRN_INDEX_BACKEND_H
 
 #include "index/backup.h"
+#include "index/daemon/device.h"
 #include "index/daemon/lease.h"
 #include "index/daemon/session.h"
 #include "index/examine.h"

@@ -4,6 +4,7 @@
 #define CAIRN_INDEX_RECORDS_H
 
 #include "db/db.h"
+#include "index/daemon/device.h"
 #include "index/daemon/keys.h"
 #include "index/daemon/telemetry.h"
 #include "index/operate.h"
@@ -127,6 +128,9 @@ CAIRN_MUST_USE enum cairn_status cairn_records_drop_pulls(struct cairn_index_tx 
 	X(add_key, false)                                                                                              \
 	X(revoke_key, true)                                                                                            \
 	X(use_key, false)                                                                                              \
+	X(add_device, false)                                                                                           \
+	X(answer_device, false)                                                                                        \
+	X(take_device, false)                                                                                          \
 	X(add_telemetry, false)                                                                                        \
 	X(trim, true)                                                                                                  \
 	X(add_account, false)                                                                                          \

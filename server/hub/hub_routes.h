@@ -26,6 +26,7 @@
 extern const struct http_route ROUTES_ACCOUNTS[];    /* /v1/accounts */
 extern const struct http_route ROUTES_QUOTA[];       /* /v1/quotas */
 extern const struct http_route ROUTES_WHOAMI[];      /* /api/whoami-v2 */
+extern const struct http_route ROUTES_DEVICE[];      /* /oauth/device, /oauth/token */
 extern const struct http_route ROUTES_TOKEN[];       /* /api/.../xet-read-token, and to write */
 extern const struct http_route ROUTES_BUCKETS[];     /* /api/buckets */
 extern const struct http_route ROUTES_OBJECTS[];     /* /api/buckets/.../tree and the like */

@@ -3,8 +3,8 @@
 #define CAIRN_SERVER_PAGE_PAGE_H
 
 #include "hub/revision.h"
+#include "server/ask/form.h"
 #include "server/ask/hub_repo.h"
-#include "server/page/form.h"
 #include "server/page/html.h"
 #include "server/page/show.h"
 

@@ -23,6 +23,7 @@
 extern const struct http_route ROUTES_PAGE_HOME[];      /* /: this and the following are for browsers */
 extern const struct http_route ROUTES_PAGE_ASSETS[];    /* /assets/... */
 extern const struct http_route ROUTES_PAGE_LOGIN[];     /* /login, /logout */
+extern const struct http_route ROUTES_PAGE_DEVICE[];    /* /login/device */
 extern const struct http_route ROUTES_PAGE_NEW[];       /* /new */
 extern const struct http_route ROUTES_PAGE_KEYS[];      /* /settings/keys */
 extern const struct http_route ROUTES_PAGE_BUCKET[];    /* /buckets/... */

@@ -131,7 +131,41 @@ static void hub_get_write(struct http_request *req)
 	hub_get(req, CAIRN_TOKEN_READ | CAIRN_TOKEN_WRITE);
 }
 
+/* --- signing in with a browser ------------------------------------------------------------------------------------ */
+
+enum { HUB_LEFT_OUT_BYTES_MAX = 4096 }; /* of a body that nobody reads */
+
+static void hub_left_out_body(struct http_request *req, const uint8_t *bytes, size_t len)
+{
+	(void)req;
+	(void)bytes;
+	(void)len;
+}
+
+static void hub_has_no_pages(struct http_request *req)
+{
+	http_reply_header(req, "X-Error-Code", "NotImplemented");
+	http_reply_error(req, 501, "hub.left_out",
+			 "This server has no pages, so nobody can confirm a sign-in with a browser: run hf auth login "
+			 "--token with a key that its operator made",
+			 NULL);
+}
+
 const struct http_route ROUTES_HUB[] = {
+	{.method = "POST",
+	 .pattern = "/oauth/device",
+	 .name = "device",
+	 .errors = HTTP_ERRORS_HUB,
+	 .body_max = HUB_LEFT_OUT_BYTES_MAX,
+	 .body = hub_left_out_body,
+	 .done = hub_has_no_pages},
+	{.method = "POST",
+	 .pattern = "/oauth/token",
+	 .name = "device-token",
+	 .errors = HTTP_ERRORS_LFS,
+	 .body_max = HUB_LEFT_OUT_BYTES_MAX,
+	 .body = hub_left_out_body,
+	 .done = hub_has_no_pages},
 	{.method = "GET",
 	 .pattern = "/api/{type}/{namespace}/{name}/xet-read-token/{revision%}",
 	 .name = "hub-token",

@@ -194,6 +194,8 @@ BODIES = {
         ]
         for web in ("", "/datasets", "/spaces", "/kernels")
     },
+    "/oauth/device": [b"client_id=", b"%zz"],
+    "/oauth/token": [b"grant_type=urn:ietf:params:oauth:grant-type:device_code&client_id=x&device_code=x", b"grant_type=refresh_token", b"%zz"],
     "/api/repos/create": [b'{"name":"one","organization":"alice"}', b"{}"],
     "/api/{type}/{namespace}/{name}/paths-info/{revision}": [b'{"paths":["f"]}', b"{}"],
     "/api/{type}/{namespace}/{name}/branch/{branch}": [b"{}", b"[]"],

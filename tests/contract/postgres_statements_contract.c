@@ -2,6 +2,7 @@
 #include "postgres_fixture.h"
 
 #include "db/db.h"
+#include "index/daemon/device.h"
 #include "index/daemon/keys.h"
 #include "index/daemon/telemetry.h"
 #include "index/hub/history.h"
@@ -217,6 +218,23 @@ static void change(void)
 	TAKES(3, cairn_index_trim(pg.ix, &trim));
 }
 
+static void let_a_program_in(void)
+{
+	struct cairn_index_add_device add = {
+		.address = "", .now_unix_s = 1, .ends_unix_s = 9, .n_max = 9, .n_of_one_max = 9};
+	struct cairn_index_answer_device answer = {.now_unix_s = 1, .allowed = true, .name = "n", .scopes = "read"};
+	struct cairn_index_take_device take = {.now_unix_s = 1, .good_max = 9, .kept_max = 9};
+	struct cairn_index_device device;
+	uint32_t n, n_of_one;
+	answer.account = ann;
+	TAKES(1, cairn_index_count_devices(pg.ix, add.sender, 1, &n, &n_of_one));
+	TAKES(4, cairn_index_add_device(pg.ix, &add));
+	TAKES(1, cairn_index_device(pg.ix, add.device, 1, &device));
+	TAKES(1, cairn_index_device_by_code(pg.ix, add.code, 1, &device));
+	TAKES(3, cairn_index_answer_device(pg.ix, &answer));
+	TAKES(5, cairn_index_take_device(pg.ix, &take));
+}
+
 static void remove_all(void)
 {
 	struct cairn_index_use_key use = {.id = key_id, .used_unix_s = 1};
@@ -233,6 +251,7 @@ START_TEST(calls_take_as_many_exchanges_as_they_should)
 	make_accounts();
 	make_repos();
 	make_key();
+	let_a_program_in();
 	change();
 	read_accounts();
 	read_repos();

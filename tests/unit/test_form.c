@@ -1,4 +1,4 @@
-#include "server/page/form.h"
+#include "server/ask/form.h"
 
 #include <check.h>
 #include <stdlib.h>

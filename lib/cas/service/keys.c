@@ -98,6 +98,12 @@ enum cairn_status cairn_key_digest(const char *text, uint8_t out[static CAIRN_SH
 	return CAIRN_OK;
 }
 
+enum cairn_status cairn_key_new_text(char text[static CAIRN_KEY_TEXT_BYTES], uint8_t digest[static CAIRN_SHA256_BYTES])
+{
+	enum cairn_status status = key_text(text);
+	return status == CAIRN_OK ? cairn_key_digest(text, digest) : status;
+}
+
 unsigned cairn_key_scopes(const char *words)
 {
 	static const struct {
@@ -141,9 +147,7 @@ enum cairn_status cairn_cas_make_limited_key(struct cairn_cas *cas, const struct
 		return CAIRN_E_USAGE;
 	enum cairn_status status = key_find_account(cas, key->account, &add.account);
 	if (status == CAIRN_OK)
-		status = key_text(text);
-	if (status == CAIRN_OK)
-		status = cairn_key_digest(text, add.digest);
+		status = cairn_key_new_text(text, add.digest);
 	if (status != CAIRN_OK)
 		return status;
 	add.name = key->name;

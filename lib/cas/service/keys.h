@@ -45,6 +45,11 @@ CAIRN_MUST_USE enum cairn_status cairn_cas_make_key(struct cairn_cas *cas, const
 						    char repo[static CAIRN_KEY_NAME_MAX + 1],
 						    char text[static CAIRN_KEY_TEXT_BYTES], int64_t *id);
 
+/** Makes the text of a new random key, and the digest by which it is stored, without storing it.
+ *  @return CAIRN_OK; CAIRN_E_IO there are no random bytes; CAIRN_E_NOMEM */
+CAIRN_MUST_USE enum cairn_status cairn_key_new_text(char text[static CAIRN_KEY_TEXT_BYTES],
+						    uint8_t digest[static CAIRN_SHA256_BYTES]);
+
 /** How many keys an account may have. */
 struct cairn_key_limits {
 	uint32_t good_max; /* of keys that are neither revoked nor expired */

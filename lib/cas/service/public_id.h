@@ -1,4 +1,5 @@
-/* Hides row numbers: the hub shows an id instead, so that nobody learns how many rows there are. */
+/* Hides row numbers: the hub shows an id instead, so that nobody learns how many rows there are. Digests
+ * of short codes, which nobody can try codes against, are computed here, too. */
 #ifndef CAIRN_CAS_SERVICE_PUBLIC_ID_H
 #define CAIRN_CAS_SERVICE_PUBLIC_ID_H
 
@@ -15,5 +16,9 @@ enum cairn_public_kind {
 /** Writes the id, which stays the same while the server keeps its secret. Any thread. */
 void cairn_public_id(const struct cairn_cas *cas, enum cairn_public_kind kind, int64_t number,
 		     char out[static CAIRN_PUBLIC_ID_TEXT_BYTES]);
+
+/** Computes the digest by which a code is stored that is short enough to be guessed. Without the server's secret nobody
+ * can try codes against the digest, and nobody can choose digests by choosing codes. Any thread. */
+void cairn_code_digest(const struct cairn_cas *cas, const char *code, uint8_t out[static CAIRN_HASH_BYTES]);
 
 #endif

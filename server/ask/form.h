@@ -1,6 +1,6 @@
 /* Parses what a form sends: application/x-www-form-urlencoded. Pure. */
-#ifndef CAIRN_SERVER_PAGE_FORM_H
-#define CAIRN_SERVER_PAGE_FORM_H
+#ifndef CAIRN_SERVER_FORM_H
+#define CAIRN_SERVER_FORM_H
 
 #include "base/status.h"
 

@@ -1,0 +1,79 @@
+/* Programs that a person lets in with a browser (RFC 8628): the program asks for two codes, the person confirms the
+ * short one on a page, and the program gets a key of the person's account for the long one. */
+#ifndef CAIRN_HUB_DEVICE_H
+#define CAIRN_HUB_DEVICE_H
+
+#include "hub/own_key.h"
+#include "index/daemon/device.h"
+
+enum {
+	CAIRN_HUB_DEVICE_LIFE_S = 600,     /* from the codes to the key */
+	CAIRN_HUB_DEVICE_INTERVAL_S = 5,   /* between two questions of a program */
+	CAIRN_HUB_DEVICES_MAX = 4096,      /* that wait, in all */
+	CAIRN_HUB_DEVICES_OF_ONE_MAX = 16, /* of one address or key */
+	CAIRN_HUB_DEVICE_CODE_CHARS = CAIRN_BASE64URL_CHARS(32),
+	CAIRN_HUB_USER_CODE_CHARS = 9,   /* eight letters, with a hyphen in the middle: 34 bits */
+	CAIRN_HUB_CLIENT_ID_MAX = 127,   /* bytes of a client's id */
+	CAIRN_HUB_DEVICE_DAYS_MAX = 365, /* of a key that ends */
+};
+
+/** The codes of a program. */
+struct cairn_hub_device_codes {
+	char device[CAIRN_HUB_DEVICE_CODE_CHARS + 1]; /* for the program: 256 bits */
+	char user[CAIRN_HUB_USER_CODE_CHARS + 1];     /* for the person */
+};
+
+/**
+ * Begins to wait for a person. Waits for the index's writer.
+ * @param client_id  of the program; the device code is good with this one alone
+ * @param sender     who asks, for the limit of each
+ * @param address    of the sender, for the person
+ * @return CAIRN_OK; CAIRN_E_USAGE there is no client_id, or it is too long (device.client); CAIRN_E_BUSY too many wait
+ *         (device.many); CAIRN_E_IO there are no random bytes; as a write
+ */
+CAIRN_MUST_USE enum cairn_status cairn_hub_begin_device(struct cairn_cas *cas, const char *client_id,
+							const struct cairn_hash *sender, const char *address,
+							struct cairn_hub_device_codes *out, struct cairn_diag *diag);
+
+/** Finds what becomes of a program. @return CAIRN_OK; CAIRN_E_USAGE as above; CAIRN_E_NOT_FOUND its time has ended, or
+ * its key was taken, or there was no such program (device.ended); as index and store */
+CAIRN_MUST_USE enum cairn_status cairn_hub_device(struct cairn_cas *cas, const char *client_id, const char *device_code,
+						  struct cairn_index_device *out, struct cairn_diag *diag);
+
+/**
+ * Takes the key of a program that was let in. It can be taken once. Waits for the index's writer.
+ * @param[out] text  the key, which is stored nowhere
+ * @param[out] expires_unix_s  when it ends; 0: never
+ * @return CAIRN_OK; as cairn_hub_device(); CAIRN_E_CONFLICT the account has too many keys (key.many); CAIRN_E_DENIED
+ *         the key of the session that let it in was revoked (key.unknown); as a write
+ */
+CAIRN_MUST_USE enum cairn_status cairn_hub_take_device(struct cairn_cas *cas, const char *client_id,
+						       const char *device_code, char text[static CAIRN_KEY_TEXT_BYTES],
+						       int64_t *expires_unix_s, struct cairn_diag *diag);
+
+/* --- for the person ----------------------------------------------------------------------------------------------- */
+
+/** Reads a code as people type it, without regard to case, blanks and hyphens. @return false: it is no user code */
+bool cairn_hub_user_code(const char *typed, char out[static CAIRN_HUB_USER_CODE_CHARS + 1]);
+
+/** Finds the program that waits with a user code. @return CAIRN_OK; CAIRN_E_DENIED the asker makes no keys (key.own);
+ * CAIRN_E_NOT_FOUND none waits with this code, or it was answered (device.unknown); as index and store */
+CAIRN_MUST_USE enum cairn_status cairn_hub_find_device(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
+						       const char *user_code, struct cairn_index_device *out,
+						       struct cairn_diag *diag);
+
+/** The key that a person grants. Borrowed. */
+struct cairn_hub_device_key {
+	const char *name; /* for people; not empty */
+	bool writing;     /* it may also write */
+	unsigned days;    /* until it ends; 0: never */
+};
+
+/** Lets a program in. Its key expires no later than the key of the request, and is revoked with it. Waits for the
+ * index's writer. @param key  NULL: denies it instead
+ *  @return as cairn_hub_find_device(); CAIRN_E_USAGE the name is empty, too long or no text (key.name); as a write */
+CAIRN_MUST_USE enum cairn_status cairn_hub_answer_device(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
+							 const char *user_code, const struct cairn_hub_device_key *key,
+							 struct cairn_diag *diag);
+
+#endif
