@@ -75,13 +75,26 @@ static void lane_step_out(struct workers_lane *lane, enum cairn_lane kind, struc
 		lane->tail = before;
 }
 
+static unsigned workers_turn_aside_max(const struct cairn_workers *w)
+{
+	return (w->aside_max + 3) / 4;
+}
+
+/* A turn whose share of the stand-ins is used up gets one thread more: the next ones would wait where they are, as its
+ * others do, and take the places of all. */
+static bool lane_may_run(const struct cairn_workers *w, const struct workers_turn *turn)
+{
+	bool waits = w->aside_max > 0 && turn->n_aside >= workers_turn_aside_max(w);
+	return turn->n_running < (waits ? 1 : w->turn_running_max);
+}
+
 /* Returns the first queued turn that may use one more thread. */
 static struct workers_turn *lane_first(const struct cairn_workers *w, enum cairn_lane kind,
 				       struct workers_turn **before)
 {
 	*before = NULL;
 	struct workers_turn *turn = w->lanes[kind].head;
-	while (turn && turn->n_running >= w->turn_running_max) {
+	while (turn && !lane_may_run(w, turn)) {
 		*before = turn;
 		turn = turn->waiting[kind].next;
 	}
@@ -277,7 +290,7 @@ bool cairn_workers_step_aside(void)
 		return false;
 	pthread_mutex_lock(&w->lock);
 	struct workers_turn *turn = workers_turn(w, workers_own_turn);
-	bool aside = w->n_aside < w->aside_max && turn->n_aside < (w->aside_max + 3) / 4;
+	bool aside = w->n_aside < w->aside_max && turn->n_aside < workers_turn_aside_max(w);
 	if (aside) {
 		w->n_aside++;
 		turn->n_aside++;
@@ -294,7 +307,7 @@ void cairn_workers_step_back(void)
 	w->n_aside--;
 	workers_turn(w, workers_own_turn)->n_aside--;
 	workers_enter(w, workers_own_lane, workers_own_turn);
-	pthread_mutex_unlock(&w->lock);
+	workers_unlock_and_wake(w); /* the turn may get more threads again */
 }
 
 /* --- submitting --------------------------------------------------------------------------------------------------- */

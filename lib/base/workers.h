@@ -42,7 +42,7 @@ CAIRN_MUST_USE enum cairn_status cairn_workers_new(struct cairn_workers **out, c
 
 /**
  * Adds threads that replace threads which stepped aside. Call once, before work is submitted.
- * @param n  limit of threads that are aside at once; one turn gets a quarter of it
+ * @param n  limit of threads that are aside at once; one turn gets a quarter of it, and only one thread beside these
  * @return CAIRN_OK; CAIRN_E_NOMEM memory or a thread could not be had
  */
 CAIRN_MUST_USE enum cairn_status cairn_workers_add_stand_ins(struct cairn_workers *w, unsigned n);

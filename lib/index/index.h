@@ -448,7 +448,9 @@ struct cairn_index_write {
 	/* the index's */
 	const struct cairn_index_kind *kind;
 	struct cairn_index_write *next;
-	uint64_t place; /* in the queue's order */
+	struct cairn_writer_turn *turn;  /* its sender's */
+	struct cairn_index_stage *stage; /* of a write that takes several transactions; NULL: of none, or not begun */
+	uint64_t place;                  /* in the queue's order */
 	void *waiting;
 	bool applied; /* already, together with other writes of the transaction */
 };

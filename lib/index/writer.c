@@ -3,6 +3,7 @@
 #include "base/crash_point.h"
 #include "base/workers.h"
 #include "index/backend.h"
+#include "index/stage.h"
 
 enum {
 	WRITER_BATCH_MAX = 64,
@@ -13,6 +14,8 @@ enum {
 
 static uint64_t writer_bytes(const struct cairn_index_write *write)
 {
+	if (write->stage)
+		return WRITER_HEAVY_BYTES + 1;
 	return write->kind->bytes ? write->kind->bytes(write) : 0;
 }
 
@@ -33,8 +36,22 @@ static void writer_push(struct cairn_writer *w, struct cairn_index_write *write)
 		turn->tail = &turn->head;
 		writer_line_up(w, turn);
 	}
+	write->turn = turn;
 	*turn->tail = write;
 	turn->tail = &write->next;
+	w->n_queued++;
+}
+
+/* Puts a write back before all others of its sender, which keep their order. Other senders have their turns first. */
+static void writer_push_back(struct cairn_writer *w, struct cairn_index_write *write)
+{
+	struct cairn_writer_turn *turn = write->turn;
+	write->next = turn->head;
+	if (!turn->head) {
+		turn->tail = &write->next;
+		writer_line_up(w, turn);
+	}
+	turn->head = write;
 	w->n_queued++;
 }
 
@@ -336,6 +353,36 @@ static void writer_count(struct cairn_writer *w, const struct cairn_index_write 
 	pthread_mutex_unlock(&w->lock);
 }
 
+/* Ends the transaction of a write that takes several. If it failed, what the earlier ones wrote is removed in further
+ * ones; if that fails, too, the next collection removes it. @return the write goes on */
+static bool writer_goes_on(struct cairn_writer *w, struct cairn_index_write *write)
+{
+	struct cairn_index_stage *stage = write->stage;
+	bool failed = write->status != CAIRN_OK;
+	if (!stage)
+		return false;
+	bool ends = failed ? stage->undoes || !stage->is_kept : stage->done;
+	if (failed && !stage->undoes) {
+		stage->undoes = true;
+		stage->status = write->status;
+		stage->diag = write->diag;
+	}
+	stage->is_kept = stage->is_kept || !failed;
+	if (!ends) {
+		pthread_mutex_lock(&w->lock);
+		writer_push_back(w, write);
+		pthread_mutex_unlock(&w->lock);
+		return true;
+	}
+	if (stage->undoes) {
+		write->status = stage->status;
+		write->diag = stage->diag;
+	}
+	write->stage = NULL;
+	stage->free(stage);
+	return false;
+}
+
 static void writer_serve(struct cairn_writer *w, struct cairn_index_write *batch)
 {
 	bool ahead = writer_commit(w->index, batch, true);
@@ -349,6 +396,8 @@ static void writer_serve(struct cairn_writer *w, struct cairn_index_write *batch
 	/* Even "known already" is answered only after the commit, when it is durable. */
 	for (struct cairn_index_write *write = batch, *next; write; write = next) {
 		next = write->next;
+		if (writer_goes_on(w, write))
+			continue;
 		write->done(write);
 		cairn_crash_point(CAIRN_CRASH_INDEX_ANSWERED);
 	}
@@ -432,6 +481,7 @@ static void writer_queue(struct cairn_writer *w, struct cairn_index_write *write
 	write->status = CAIRN_OK;
 	write->diag = (struct cairn_diag){0};
 	write->next = NULL;
+	write->stage = NULL;
 	if (write->kind->settles) {
 		cairn_settler_take(&w->settler, write);
 		return;

@@ -5,7 +5,11 @@
 
 #include <assert.h>
 
-enum { ROUTE_BODY_VALUES_MAX = 200, ROUTE_BODY_LIST_VALUES_MAX = 100000 };
+enum {
+	ROUTE_BODY_VALUES_MAX = 200,
+	ROUTE_BODY_LIST_VALUES_MAX = 100000,
+	ROUTE_BODY_QUICK_BYTES = 256 * 1024, /* a longer one takes more than some milliseconds to read */
+};
 
 static enum cairn_status body_take(void *ctx, const uint8_t *bytes, size_t len, struct cairn_diag *diag)
 {
@@ -44,6 +48,8 @@ void route_body_start(struct http_request *req, struct route_body *body)
 	struct route_job *job = http_state(req);
 	enum cairn_status status = route_piece_end(&body->piece);
 	job->body = &body->in;
+	if (body->in.len > ROUTE_BODY_QUICK_BYTES)
+		job->work.lane = CAIRN_LANE_HEAVY;
 	if (status == CAIRN_OK)
 		route_job_start(req);
 	else

@@ -68,6 +68,7 @@ static void duplicate_done(struct http_request *req)
 		d->is_private = strcmp(visibility, "public") != 0;
 	if (to && strchr(to, '/') && strlen(to) < sizeof(d->to)) {
 		(void)snprintf(d->to, sizeof(d->to), "%s", to);
+		d->repo.call.job.work.lane = CAIRN_LANE_HEAVY; /* its duration grows with the files */
 		route_job_start(req);
 	} else {
 		hub_reply_error(req, 400, NULL, "repo.body", "send {\"repository\":\"namespace/name\"}");

@@ -98,6 +98,7 @@ static const struct known {
 	{"READ_STATE", 1},
 	{"READ_SHARD", 1},
 	{"TX_LAST_COMMIT", 1},
+	{"TX_TAKE_COMMIT", 1},
 	{"TX_LAST_FILE", 1},
 	/* The rows that are being added: a virtual table. */
 	{"TX_ADD_REFERENCES", 1},

@@ -378,6 +378,31 @@ START_TEST(one_turn_has_a_quarter_of_the_stand_ins)
 }
 END_TEST
 
+/* A turn whose share of the stand-ins waits gets one place of three. The others' work has two. */
+START_TEST(a_turn_that_waits_aside_gets_one_place_more)
+{
+	struct cairn_workers *w = NULL;
+	struct gate greedy[3], others[2];
+	ck_assert_int_eq(cairn_workers_new(&w, "test", 3, 0, 100), CAIRN_OK);
+	ck_assert_int_eq(cairn_workers_add_stand_ins(w, 4), CAIRN_OK);
+	for (size_t i = 0; i < 2; i++)
+		gate_submit_aside(&greedy[i], w, 1);
+	gate_submit(&greedy[2], w, CAIRN_LANE_QUICK, 1);
+	for (size_t i = 0; i < 2; i++)
+		gate_submit(&others[i], w, CAIRN_LANE_QUICK, 2 + i);
+	for (size_t i = 0; i < 2; i++)
+		gate_await(&others[i]); /* would wait for ever if the first turn had a second place */
+	ck_assert(!greedy[2].entered);
+	gate_open(&greedy[0]); /* steps back */
+	gate_open(&greedy[1]);
+	gate_await(&greedy[2]);
+	gate_open(&greedy[2]);
+	for (size_t i = 0; i < 2; i++)
+		gate_open(&others[i]);
+	cairn_workers_free(w);
+}
+END_TEST
+
 static void note_turn(struct cairn_work *work)
 {
 	atomic_store(((struct counted *)work)->done, (int)cairn_workers_turn());
@@ -485,6 +510,7 @@ int main(void)
 	tcase_add_test(tc, threads_that_wait_aside_leave_their_places);
 	tcase_add_test(tc, heavy_work_that_steps_back_leaves_the_places_of_quick_work);
 	tcase_add_test(tc, one_turn_has_a_quarter_of_the_stand_ins);
+	tcase_add_test(tc, a_turn_that_waits_aside_gets_one_place_more);
 	tcase_add_test(tc, a_thread_knows_whose_work_it_does);
 	tcase_add_test(tc, one_turn_never_has_the_whole_queue);
 	tcase_add_test(tc, a_question_is_answered_while_quick_work_gets_a_thread);

@@ -333,12 +333,11 @@ static enum cairn_status edit_tree_add(void *ctx, const char *folder, const char
 }
 
 static enum cairn_status edit_tree(struct cairn_edit *edit, struct cairn_git_tree *tree, const char *folder,
-				   uint32_t *n)
+				   uint32_t *n, uint64_t *n_rows)
 {
 	struct edit_tree t = {.tree = tree};
-	uint64_t n_rows = 0;
 	cairn_git_tree_begin(tree);
-	enum cairn_status status = edit->engine->scan(edit->ctx, folder, folder, edit_tree_add, &t, &n_rows);
+	enum cairn_status status = edit->engine->scan(edit->ctx, folder, folder, edit_tree_add, &t, n_rows);
 	*n = t.n;
 	if (*n > CAIRN_INDEX_NAMES_MAX)
 		return cairn_fail(edit->diag, CAIRN_E_LIMIT, "commit.names", CAIRN_NO_OFFSET,
@@ -423,17 +422,17 @@ static void edit_sort(struct cairn_edit *edit)
 	edit->n_folders = n;
 }
 
-/* Computes the ids of the folders of one depth. @param[out] root  the last one's id */
-static enum cairn_status edit_level(struct cairn_edit *edit, struct cairn_git_tree *tree, size_t first, size_t end,
-				    struct cairn_git_oid *root)
+/* Computes the ids of the folders of one depth, until so many rows were read. @param[out] root  the last one's id */
+static enum cairn_status edit_level(struct cairn_edit *edit, struct cairn_git_tree *tree, size_t end,
+				    uint64_t n_rows_max, uint64_t *n_rows, struct cairn_git_oid *root)
 {
 	enum cairn_status status = CAIRN_OK;
 	if (edit->engine->will_scan)
-		status = edit->engine->will_scan(edit->ctx, edit->folders + first, end - first);
-	for (size_t i = first; i < end && status == CAIRN_OK; i++) {
-		const char *folder = edit->folders[i];
+		status = edit->engine->will_scan(edit->ctx, edit->folders + edit->n_rooted, end - edit->n_rooted);
+	while (edit->n_rooted < end && *n_rows < n_rows_max && status == CAIRN_OK) {
+		const char *folder = edit->folders[edit->n_rooted++];
 		uint32_t n = 0;
-		status = edit_tree(edit, tree, folder, &n);
+		status = edit_tree(edit, tree, folder, &n, n_rows);
 		if (status == CAIRN_OK)
 			status = cairn_git_tree_end(tree, root);
 		if (status == CAIRN_OK && folder[0])
@@ -442,21 +441,40 @@ static enum cairn_status edit_level(struct cairn_edit *edit, struct cairn_git_tr
 	return status;
 }
 
-enum cairn_status cairn_edit_root(struct cairn_edit *edit, struct cairn_git_oid *root)
+/* Lists the folders that need an id. */
+static enum cairn_status edit_root_begin(struct cairn_edit *edit)
 {
 	enum cairn_status status = edit_touch_above(edit);
 	if (status != CAIRN_OK)
 		return status;
+	edit_sort(edit);
+	edit->is_sorted = true;
+	return edit->n_folders <= CAIRN_INDEX_COMMIT_FOLDERS_MAX
+		       ? CAIRN_OK
+		       : edit_limit_folders(edit, CAIRN_INDEX_COMMIT_FOLDERS_MAX + 1);
+}
+
+enum cairn_status cairn_edit_root_some(struct cairn_edit *edit, uint64_t n_rows_max, struct cairn_git_oid *root,
+				       bool *done)
+{
 	CLEANUP(cairn_git_tree_freep) struct cairn_git_tree *tree = cairn_git_tree_new();
 	if (!tree)
 		return CAIRN_E_NOMEM;
-	edit_sort(edit);
-	if (edit->n_folders > CAIRN_INDEX_COMMIT_FOLDERS_MAX)
-		return edit_limit_folders(edit, CAIRN_INDEX_COMMIT_FOLDERS_MAX + 1);
-	for (size_t first = 0, end = 0; first < edit->n_folders && status == CAIRN_OK; first = end) {
-		while (end < edit->n_folders && edit_depth(edit->folders[end]) == edit_depth(edit->folders[first]))
+	enum cairn_status status = edit->is_sorted ? CAIRN_OK : edit_root_begin(edit);
+	uint64_t n_rows = 0;
+	while (edit->n_rooted < edit->n_folders && n_rows < n_rows_max && status == CAIRN_OK) {
+		size_t end = edit->n_rooted;
+		while (end < edit->n_folders &&
+		       edit_depth(edit->folders[end]) == edit_depth(edit->folders[edit->n_rooted]))
 			end++;
-		status = edit_level(edit, tree, first, end, root);
+		status = edit_level(edit, tree, end, n_rows_max, &n_rows, root);
 	}
+	*done = edit->n_rooted == edit->n_folders;
 	return status;
+}
+
+enum cairn_status cairn_edit_root(struct cairn_edit *edit, struct cairn_git_oid *root)
+{
+	bool done;
+	return cairn_edit_root_some(edit, UINT64_MAX, root, &done);
 }

@@ -56,6 +56,8 @@ struct cairn_edit {
 	uint64_t n_scanned;     /* rows */
 	char **folders;         /* owned: the folders with a change; may repeat */
 	size_t n_folders, folders_cap;
+	bool is_sorted;  /* the folders are listed, in the order in which they get their ids */
+	size_t n_rooted; /* folders that have their ids */
 };
 
 void cairn_edit_fini(struct cairn_edit *edit);
@@ -65,5 +67,9 @@ CAIRN_MUST_USE enum cairn_status cairn_edit_one(struct cairn_edit *edit, const s
  * top one
  *  @return likewise */
 CAIRN_MUST_USE enum cairn_status cairn_edit_root(struct cairn_edit *edit, struct cairn_git_oid *root);
+/** Does a part of cairn_edit_root(). Call it again until it is done, and apply no further operation meanwhile.
+ * @param n_rows_max  ends after the folder in which so many rows were read  @param[out] root  valid when it is done */
+CAIRN_MUST_USE enum cairn_status cairn_edit_root_some(struct cairn_edit *edit, uint64_t n_rows_max,
+						      struct cairn_git_oid *root, bool *done);
 
 #endif

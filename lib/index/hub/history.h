@@ -7,12 +7,13 @@
 #include "index/hub/hub.h"
 
 enum {
-	CAIRN_INDEX_COMMIT_DIGITS_MIN = 4,    /* of a commit's id, to name it */
-	CAIRN_INDEX_REF_NAME_MAX = 255,       /* bytes of a branch's or a tag's name */
-	CAIRN_INDEX_TITLE_MAX = 1024,         /* bytes of a commit's title */
-	CAIRN_INDEX_MESSAGE_MAX = 65536,      /* bytes of the rest of its message */
-	CAIRN_INDEX_INLINE_MAX = 65536,       /* bytes of a file that is kept in the index */
-	CAIRN_INDEX_OPERATIONS_MAX = 50000,   /* of one commit */
+	CAIRN_INDEX_COMMIT_DIGITS_MIN = 4,      /* of a commit's id, to name it */
+	CAIRN_INDEX_REF_NAME_MAX = 255,         /* bytes of a branch's or a tag's name */
+	CAIRN_INDEX_TITLE_MAX = 1024,           /* bytes of a commit's title */
+	CAIRN_INDEX_MESSAGE_MAX = 65536,        /* bytes of the rest of its message */
+	CAIRN_INDEX_INLINE_MAX = 65536,         /* bytes of a file that is kept in the index */
+	CAIRN_INDEX_OPERATIONS_MAX = 50000,     /* of one commit */
+	CAIRN_INDEX_OPERATIONS_AT_ONCE = 10000, /* of a commit that SQLite makes in one transaction */
 	CAIRN_INDEX_COMMIT_ROWS_MAX = 200000, /* files that one commit may change, those of deleted folders included */
 	CAIRN_INDEX_COMMIT_FOLDERS_MAX = 100000, /* folders in which, or above which, one commit may change something */
 	CAIRN_INDEX_COMMIT_SCAN_MAX = 300000, /* rows that deletions of one commit may read before the last of them */

@@ -68,7 +68,7 @@ static const struct examine_look {
 	 "contents that count other entries than they are of"},
 	{CAIRN_INDEX_FAULT_LINK,
 	 "SELECT count(*) FROM entry e LEFT JOIN line l ON l.id = e.line LEFT JOIN content c ON c.id = e.content"
-	 " WHERE l.id IS NULL OR e.since > l.head OR (e.content IS NOT NULL AND c.id IS NULL)",
+	 " WHERE l.id IS NULL OR (e.since > l.head AND l.head > 0) OR (e.content IS NOT NULL AND c.id IS NULL)",
 	 "entries without a line, newer than its head, or of a content that is not there"},
 	{CAIRN_INDEX_FAULT_LINK,
 	 "SELECT count(*) FROM ref r JOIN line l ON l.id = r.line WHERE NOT EXISTS(SELECT 1 FROM commit_ c WHERE c.id ="

@@ -37,6 +37,18 @@ CAIRN_MUST_USE enum cairn_status cairn_tx_adopt_named(struct cairn_tx *tx, const
 /** Copies the counts of main to its repository, and sets the time of its update. */
 CAIRN_MUST_USE enum cairn_status cairn_tx_count_main(struct cairn_tx *tx, int64_t repo);
 
+/** Reads the line and the head of the ref to which a commit is added. @return CAIRN_OK; CAIRN_E_NOT_FOUND
+ *  (revision.unknown); CAIRN_E_CONFLICT (pr.ended); as cairn_sql_status() */
+CAIRN_MUST_USE enum cairn_status cairn_tx_find_commit_ref(struct cairn_tx *tx, const struct cairn_index_add_commit *add,
+							  struct cairn_commits_new *c, struct cairn_diag *diag);
+/** Compares the head with the parent that a request names. @return CAIRN_OK; CAIRN_E_CONFLICT (commit.parent); as
+ *  cairn_sql_status() */
+CAIRN_MUST_USE enum cairn_status cairn_tx_check_parent(struct cairn_tx *tx, const struct cairn_index_add_commit *add,
+						       struct cairn_commits_new *c, struct cairn_diag *diag);
+
+/** Makes a commit in the transaction at hand. @return as cairn_index_add_commit() */
+CAIRN_MUST_USE enum cairn_status cairn_tx_commit_at_once(struct cairn_tx *tx, struct cairn_index_add_commit *add);
+
 /* --- the files of a commit while it is made (hub_edit.c) ---------------------------------------------------------- */
 
 /** Changes of a line's entries for a commit that is not made yet. */
@@ -50,6 +62,10 @@ struct cairn_tx_edit {
 /** The engine of struct cairn_tx_edit. */
 extern const struct cairn_edit_engine CAIRN_TX_EDIT;
 
+/** Records that one more entry has this content. */
+CAIRN_MUST_USE enum cairn_status cairn_tx_use_content(struct cairn_tx *tx, int64_t content);
+/** Returns the statements of the writer that scan the lines of a chain (chain.h). */
+sqlite3_stmt **cairn_tx_scan_stmts(struct cairn_tx *tx);
 /** Records that an entry no longer has this content. */
 CAIRN_MUST_USE enum cairn_status cairn_tx_drop_use(struct cairn_tx *tx, int64_t content);
 

@@ -154,7 +154,7 @@ static const struct examine_rule {
 	{11, "entries of a commit that is still to come",
 	 "SELECT count(*) FROM entry WHERE since > (SELECT seq FROM sqlite_sequence WHERE name = 'commit_')"},
 	{11, "entries newer than the head of their line",
-	 "SELECT count(*) FROM entry e CROSS JOIN line l ON l.id = e.line WHERE e.since > l.head"},
+	 "SELECT count(*) FROM entry e CROSS JOIN line l ON l.id = e.line WHERE e.since > l.head AND l.head > 0"},
 	{11, "lines or tags without their commit",
 	 "SELECT (SELECT count(*) FROM line l CROSS JOIN ref r ON r.line = l.id WHERE r.commit_ = 0"
 	 " AND l.head NOT IN (SELECT id FROM commit_)) + (SELECT count(*) FROM ref WHERE commit_ <> 0"

@@ -211,8 +211,8 @@ enum cairn_status cairn_tx_first_line(struct cairn_tx *tx, struct cairn_commits_
 
 /* --- the request -------------------------------------------------------------------------------------------------- */
 
-static enum cairn_status commit_find_ref(struct cairn_tx *tx, const struct cairn_index_add_commit *add,
-					 struct cairn_commits_new *c, struct cairn_diag *diag)
+enum cairn_status cairn_tx_find_commit_ref(struct cairn_tx *tx, const struct cairn_index_add_commit *add,
+					   struct cairn_commits_new *c, struct cairn_diag *diag)
 {
 	int64_t head;
 	{
@@ -233,8 +233,8 @@ static enum cairn_status commit_find_ref(struct cairn_tx *tx, const struct cairn
 
 /* A retried request, whose answer was lost, names the head's parent. That is no conflict if the head has its
  * changes. A pull request ends only at the head that was seen. */
-static enum cairn_status commit_check_parent(struct cairn_tx *tx, const struct cairn_index_add_commit *add,
-					     struct cairn_commits_new *c, struct cairn_diag *diag)
+enum cairn_status cairn_tx_check_parent(struct cairn_tx *tx, const struct cairn_index_add_commit *add,
+					struct cairn_commits_new *c, struct cairn_diag *diag)
 {
 	struct cairn_commits_head before;
 	if (!add->parent || cairn_commits_begins(&c->head.oid, add->parent))
@@ -267,9 +267,9 @@ static enum cairn_status commit_apply(struct cairn_tx *tx, struct cairn_index_ad
 		.repo = add->repo, .id = add->id, .message = &add->message, .operations = add->operations, .n = add->n};
 	enum cairn_status status = cairn_records_find_repo(&tx->records, add->repo, &c.scope, diag);
 	if (status == CAIRN_OK)
-		status = commit_find_ref(tx, add, &c, diag);
+		status = cairn_tx_find_commit_ref(tx, add, &c, diag);
 	if (status == CAIRN_OK)
-		status = commit_check_parent(tx, add, &c, diag);
+		status = cairn_tx_check_parent(tx, add, &c, diag);
 	if (status == CAIRN_OK)
 		status = cairn_tx_commit_to(tx, &c, diag);
 	if (status == CAIRN_OK && add->ends)
@@ -290,7 +290,7 @@ static enum cairn_status commit_end_merged(struct cairn_tx *tx, const struct cai
 	return commit_apply(tx, &last, diag);
 }
 
-enum cairn_status cairn_tx_add_commit(struct cairn_tx *tx, struct cairn_index_add_commit *add)
+enum cairn_status cairn_tx_commit_at_once(struct cairn_tx *tx, struct cairn_index_add_commit *add)
 {
 	bool merges = add->merge.pull != NULL;
 	enum cairn_status status = commit_apply(tx, add, &add->write.diag);

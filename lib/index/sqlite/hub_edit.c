@@ -33,6 +33,11 @@ static enum cairn_status edit_use(struct cairn_tx *tx, int64_t content, int64_t 
 	return cairn_sql_run(use);
 }
 
+enum cairn_status cairn_tx_use_content(struct cairn_tx *tx, int64_t content)
+{
+	return edit_use(tx, content, 1);
+}
+
 /* Returns the owner, and the size if the content was inline. */
 static CAIRN_WRITES(TX_DROP_CONTENT, "DELETE FROM content WHERE id = ?1 AND uses = 0 RETURNING"
 				     " (SELECT scope FROM repo WHERE id = content.repo), iif(key IS NULL, 0, size)");
@@ -93,11 +98,16 @@ static const struct cairn_statement TX_SCAN[] CAIRN_OF_WRITES = {
 	CAIRN_CHAIN_EACH_LINE({"TX_SCAN", CAIRN_CHAIN_SCAN("", "")}),
 };
 
+sqlite3_stmt **cairn_tx_scan_stmts(struct cairn_tx *tx)
+{
+	return cairn_prepared_at(&tx->stmts, TX_SCAN);
+}
+
 static enum cairn_status edit_scan(void *ctx, const char *folder, const char *last_folder, cairn_edit_visit *visit,
 				   void *visit_ctx, uint64_t *n_rows)
 {
 	struct cairn_tx_edit *edit = ctx;
-	struct cairn_chain_scan scan = {.chain = &edit->chain, .stmts = cairn_prepared_at(&edit->tx->stmts, TX_SCAN)};
+	struct cairn_chain_scan scan = {.chain = &edit->chain, .stmts = cairn_tx_scan_stmts(edit->tx)};
 	struct cairn_git_oid oid;
 	enum cairn_status status = CAIRN_OK;
 	cairn_chain_begin(&scan, folder, "", last_folder);

@@ -40,6 +40,8 @@ static enum cairn_status sweep_entries(struct cairn_tx *tx, int64_t line, bool *
 static CAIRN_WRITES(TX_DROP_COMMITS, "DELETE FROM commit_ WHERE id IN"
 				     " (SELECT id FROM commit_ WHERE line = ?1 ORDER BY number DESC LIMIT ?2)");
 static CAIRN_WRITES(TX_DROP_LINE, "DELETE FROM line WHERE id = ?1");
+/* A commit that is being made on the line in pieces then knows that it has lost rows. */
+static CAIRN_WRITES(TX_CONDEMN_LINE, "UPDATE line SET head = -1 WHERE id = ?1 AND head = 0");
 
 enum cairn_status cairn_tx_sweep_line(struct cairn_tx *tx, int64_t line, bool *gone)
 {
@@ -48,7 +50,10 @@ enum cairn_status cairn_tx_sweep_line(struct cairn_tx *tx, int64_t line, bool *g
 	*gone = false;
 	sqlite3_bind_int64(commits, 1, line);
 	sqlite3_bind_int64(commits, 2, SWEEP_ROWS);
-	enum cairn_status status = cairn_sql_run(commits);
+	sqlite3_bind_int64(cairn_tx_stmt(tx, &TX_CONDEMN_LINE), 1, line);
+	enum cairn_status status = cairn_sql_run(cairn_tx_stmt(tx, &TX_CONDEMN_LINE));
+	if (status == CAIRN_OK)
+		status = cairn_sql_run(commits);
 	if (status == CAIRN_OK && sqlite3_changes(tx->db) < SWEEP_ROWS)
 		status = sweep_entries(tx, line, &more);
 	if (status != CAIRN_OK || more)
