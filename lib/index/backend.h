@@ -30,7 +30,7 @@
 	BOTH(put_xorb)                                                                                                 \
 	BOTH(put_shard)                                                                                                \
 	BOTH(forget_file)                                                                                              \
-	BOTH(settle_claims)                                                                                            \
+	BOTH(record_outcomes)                                                                                          \
 	BOTH(prove_file)                                                                                               \
 	BOTH(gc_mark)                                                                                                  \
 	BOTH(gc_sweep)                                                                                                 \

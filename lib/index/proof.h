@@ -1,7 +1,7 @@
 /* Owners' claims of the SHA-256 of their files, and the proof of these claims. A claim counts for its owner as soon as
  * it is made. The bytes are read once a file, for all of its owners, to prove the claims or find them false. Still,
- * each claim is settled by itself and in its owner's turn. So the time of settling does not reveal other owners of the
- * file. */
+ * each claim is decided by itself and in its owner's turn. So the time of the decision does not reveal other owners of
+ * the file. */
 #ifndef CAIRN_INDEX_PROOF_H
 #define CAIRN_INDEX_PROOF_H
 
@@ -71,14 +71,14 @@ struct cairn_index_outcome {
 
 /** Records the outcomes of claims. A claim that is gone meanwhile is no failure, nor is one whose file_id names another
  * file by now: after a failover a server may reuse numbers that were lost. */
-struct cairn_index_settle_claims {
+struct cairn_index_record_outcomes {
 	struct cairn_index_write write;
 	const struct cairn_index_outcome *outcomes; /* borrowed */
 	uint32_t n;
 	int64_t again_unix_s; /* when claims that could not be read are due again */
 };
-CAIRN_MUST_USE enum cairn_status cairn_index_settle_claims(struct cairn_index *ix,
-							   struct cairn_index_settle_claims *settle);
+CAIRN_MUST_USE enum cairn_status cairn_index_record_outcomes(struct cairn_index *ix,
+							     struct cairn_index_record_outcomes *record);
 
 /** Records a proved claim: the owner's file was hashed here during its upload. CAIRN_E_NOT_FOUND: it is no longer the
  * owner's. */

@@ -61,7 +61,7 @@ static uint64_t request_squash_bytes(const struct cairn_index_write *write)
 
 static uint64_t request_outcomes_bytes(const struct cairn_index_write *write)
 {
-	return (uint64_t)((const struct cairn_index_settle_claims *)write)->n * REQUEST_OBJECT_BYTES;
+	return (uint64_t)((const struct cairn_index_record_outcomes *)write)->n * REQUEST_OBJECT_BYTES;
 }
 
 /* Defines the function of a request and its kind for the writer. The request's struct begins with the write. */
@@ -91,7 +91,7 @@ static uint64_t request_outcomes_bytes(const struct cairn_index_write *write)
 REQUEST(put_xorb, request_xorb_bytes, false)
 REQUEST_OF(put_shard, request_shard_bytes, false, true)
 REQUEST(forget_file, NULL, true)
-REQUEST(settle_claims, request_outcomes_bytes, false)
+REQUEST(record_outcomes, request_outcomes_bytes, false)
 REQUEST(prove_file, NULL, false)
 REQUEST(gc_mark, NULL, true)
 REQUEST(gc_sweep, NULL, true)

@@ -91,7 +91,7 @@ def test_true_and_false(store, make):
 
 @pytest.mark.files
 def test_a_file_is_read_once(store, make):
-    """The second owner's claim is settled without its bytes, and is paid for as if they had been read: the time tells nothing."""
+    """The second owner's claim is decided without its bytes, and is paid for as if they had been read: the time tells nothing."""
     xorb = make([100_000] * 3, 1)
     true = digest(b"".join(xorb.data))
     store.upload("ann", xorb, true)

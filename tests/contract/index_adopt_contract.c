@@ -128,7 +128,7 @@ START_TEST(it_is_believed_as_much_as_before)
 }
 END_TEST
 
-static void settle_first(void *ctx, const struct cairn_index_due *due)
+static void record_first(void *ctx, const struct cairn_index_due *due)
 {
 	struct cairn_index_outcome *o = ctx;
 	*o = (struct cairn_index_outcome){.file_id = due->file_id, .owner_id = due->owner_id, .file = due->file};
@@ -140,10 +140,10 @@ START_TEST(what_is_false_is_not_given)
 	int64_t one = hx_model("one"), two = hx_model("two");
 	struct cairn_index_outcome outcome;
 	claim(hx_owner_of(one), 1, 5);
-	ck_assert_int_eq(cairn_index_each_due(hx_index, -1, 1000, 1, settle_first, &outcome), CAIRN_OK);
+	ck_assert_int_eq(cairn_index_each_due(hx_index, -1, 1000, 1, record_first, &outcome), CAIRN_OK);
 	memset(outcome.proof, 6, sizeof(outcome.proof));
-	struct cairn_index_settle_claims settle = {.outcomes = &outcome, .n = 1};
-	ck_assert_int_eq(cairn_index_settle_claims(hx_index, &settle), CAIRN_OK);
+	struct cairn_index_record_outcomes record = {.outcomes = &outcome, .n = 1};
+	ck_assert_int_eq(cairn_index_record_outcomes(hx_index, &record), CAIRN_OK);
 	ck_assert(!adopted(one, two, file_as(1, 5)));
 	ck_assert(!fx_sees(hx_index, hx_owner_of(two), 1));
 }
@@ -221,8 +221,8 @@ START_TEST(entries_follow_what_is_found_later)
 	for (int64_t owner = -1; owner < 16; owner++)
 		if (due.n < 3)
 			ck_assert_int_eq(cairn_index_each_due(hx_index, owner, 1000, 8, take_due, &due), CAIRN_OK);
-	struct cairn_index_settle_claims settle = {.outcomes = due.all, .n = due.n};
-	ck_assert_int_eq(cairn_index_settle_claims(hx_index, &settle), CAIRN_OK);
+	struct cairn_index_record_outcomes record = {.outcomes = due.all, .n = due.n};
+	ck_assert_int_eq(cairn_index_record_outcomes(hx_index, &record), CAIRN_OK);
 	ck_assert(has_file(two, 2));
 }
 END_TEST

@@ -119,8 +119,8 @@ static const char *due_now(int64_t now, uint32_t limit)
 	return NULL;
 }
 
-/* Settle all due claims: the SHA-256 of each file is its number, repeated, or the file cannot be read. */
-static void settle_all(bool unread)
+/* Records outcomes of all due claims: the SHA-256 of each file is its number, repeated, or the file cannot be read. */
+static void record_all(bool unread)
 {
 	struct turn t = {.owner = -1};
 	for (;;) {
@@ -134,8 +134,8 @@ static void settle_all(bool unread)
 			t.outcomes[i].is_unread = unread;
 			rest = strchr(rest, ';') + 1;
 		}
-		struct cairn_index_settle_claims settle = {.outcomes = t.outcomes, .n = t.n, .again_unix_s = LATER};
-		ck_assert_int_eq(cairn_index_settle_claims(ix, &settle), CAIRN_OK);
+		struct cairn_index_record_outcomes record = {.outcomes = t.outcomes, .n = t.n, .again_unix_s = LATER};
+		ck_assert_int_eq(cairn_index_record_outcomes(ix, &record), CAIRN_OK);
 	}
 }
 
@@ -160,7 +160,7 @@ START_TEST(owners_take_turns)
 	ck_assert_str_eq(due_now(NOW, 2), "4  4;1 ann 1;2 ann 2;5 bob 5;");
 	ck_assert_str_eq(due_now(-1, 16), "");
 	claims_are(5, 0);
-	settle_all(false);
+	record_all(false);
 	ck_assert_str_eq(due_now(NOW, 16), "");
 	claims_are(0, 0);
 }
@@ -170,7 +170,7 @@ START_TEST(what_cannot_be_read_is_put_off)
 {
 	enum cairn_index_belief belief = CAIRN_INDEX_FALSE;
 	ck_assert(claim("ann", 1, 1));
-	settle_all(true);
+	record_all(true);
 	ck_assert_str_eq(due_now(NOW, 16), "");
 	claims_are(1, 0);
 	ck_assert_uint_eq(found("ann", 1, &belief), 1);
@@ -188,7 +188,7 @@ START_TEST(a_true_claim_is_proved)
 	ck_assert(claim("ann", 1, 1));
 	ck_assert_uint_eq(found("ann", 1, &belief), 1);
 	ck_assert_int_eq(belief, CAIRN_INDEX_SAID);
-	settle_all(false);
+	record_all(false);
 	ck_assert_uint_eq(found("ann", 1, &belief), 1);
 	ck_assert_int_eq(belief, CAIRN_INDEX_PROVED);
 	ck_assert(!claim("ann", 1, 1));
@@ -286,7 +286,7 @@ START_TEST(a_false_claim_answers_nobody)
 	ck_assert(claim("mallory", 1, 9));
 	owned_are("mallory", "1 mallory 9/2;");
 	matches_are("mallory", CAIRN_INDEX_MATCH_SHA256, said, "1 mallory 9/2;");
-	settle_all(false);
+	record_all(false);
 	ck_assert_uint_eq(found("mallory", 9, NULL), 0);
 	ck_assert_uint_eq(found("mallory", 1, NULL), 0); /* nobody said so */
 	ck_assert(fx_sees(ix, "mallory", 1));
@@ -309,7 +309,7 @@ START_TEST(a_false_claim_answers_nobody)
 	ck_assert_uint_eq(found("mallory", 1, NULL), 1);
 	owned_are("mallory", "1 mallory 1/2;");
 	owned_are(NULL, "1 mallory 1/2;");
-	settle_all(false);
+	record_all(false);
 	owned_are(NULL, "1 mallory 1/3;");
 }
 END_TEST
@@ -321,7 +321,7 @@ START_TEST(false_claims_are_listed_a_page_after_the_other)
 	ck_assert(claim("ann", 1, 9));
 	ck_assert(claim("", 2, 9));
 	ck_assert(claim("bob", 3, 7));
-	settle_all(false);
+	record_all(false);
 	static const char ALL[] = "3 bob 7=3;2  9=2;1 ann 9=1;1 mallory 8=1;1 mallory 9=1;";
 	lies_are(16, ALL);
 	lies_are(5, ALL);
@@ -335,18 +335,18 @@ START_TEST(the_operators_false_claim_answers_nobody)
 	ck_assert(claim("", 1, 9));
 	ck_assert_uint_eq(found("ann", 9, NULL), 1);
 	ck_assert_uint_eq(found(NULL, 9, NULL), 1);
-	settle_all(false);
+	record_all(false);
 	ck_assert_uint_eq(found("ann", 9, NULL), 0);
 	ck_assert_uint_eq(found(NULL, 9, NULL), 0);
 }
 END_TEST
 
-/* Reading a file for one owner settles no claim of another owner: each claim has its own turn. */
+/* Reading a file for one owner decides no claim of another owner: each claim has its own turn. */
 START_TEST(each_claim_has_its_turn)
 {
 	enum cairn_index_belief belief = CAIRN_INDEX_FALSE;
 	ck_assert(claim("ann", 1, 1));
-	settle_all(false);
+	record_all(false);
 	ck_assert(claim("mallory", 1, 9));
 	ck_assert(claim("bob", 1, 1));
 	ck_assert_uint_eq(found("mallory", 9, &belief), 1);
@@ -354,7 +354,7 @@ START_TEST(each_claim_has_its_turn)
 	ck_assert_uint_eq(found("bob", 1, &belief), 1);
 	ck_assert_int_eq(belief, CAIRN_INDEX_SAID);
 	ck_assert_str_eq(due_now(NOW, 16), "1 mallory 9=1;1 bob 1=1;");
-	settle_all(false);
+	record_all(false);
 	lies_are(16, "1 mallory 9=1;");
 	ck_assert_uint_eq(found("bob", 1, &belief), 1);
 	ck_assert_int_eq(belief, CAIRN_INDEX_PROVED);
@@ -364,7 +364,7 @@ END_TEST
 START_TEST(what_is_proved_goes_before_what_is_said)
 {
 	ck_assert(claim("ann", 7, 7));
-	settle_all(false);
+	record_all(false);
 	ck_assert(claim("ann", 8, 7));
 	ck_assert_uint_eq(found("ann", 7, NULL), 7);
 	ck_assert(claim("bob", 7, 7));
@@ -378,13 +378,13 @@ START_TEST(lies_leave_room_for_the_truth)
 	for (unsigned i = 0; i < CAIRN_INDEX_CLAIMS_MAX; i++)
 		ck_assert(claim("ann", 1, (uint8_t)(50 + i)));
 	ck_assert(!claim("ann", 1, 1));
-	settle_all(false);
+	record_all(false);
 	ck_assert(claim("ann", 1, 1));
 	ck_assert_uint_eq(found("ann", 1, NULL), 1);
 	/* Room for new claims has a limit. */
 	unsigned n = CAIRN_INDEX_CLAIMS_MAX;
 	while (claim("ann", 1, (uint8_t)(50 + n))) {
-		settle_all(false);
+		record_all(false);
 		n++;
 	}
 	ck_assert_uint_eq(n, CAIRN_INDEX_LIES_MAX);
@@ -398,7 +398,7 @@ START_TEST(a_proof_goes_with_its_file)
 	struct turn t;
 	ck_assert(claim("ann", 1, 9));
 	turn_at(&t, -1, NOW, 16);
-	settle_all(false);
+	record_all(false);
 	ck_assert_int_eq(cairn_index_forget_file(ix, &forget), CAIRN_OK);
 	lies_are(16, "");
 	claims_are(0, 0);
@@ -406,8 +406,8 @@ START_TEST(a_proof_goes_with_its_file)
 	ck_assert_str_eq(due_now(NOW, 16), "1 ann 9;");
 	/* A verdict on the former file says nothing of this one. */
 	memset(t.outcomes[0].proof, 9, sizeof(t.outcomes[0].proof));
-	struct cairn_index_settle_claims settle = {.outcomes = t.outcomes, .n = 1};
-	ck_assert_int_eq(cairn_index_settle_claims(ix, &settle), CAIRN_OK);
+	struct cairn_index_record_outcomes record = {.outcomes = t.outcomes, .n = 1};
+	ck_assert_int_eq(cairn_index_record_outcomes(ix, &record), CAIRN_OK);
 	ck_assert_str_eq(due_now(NOW, 16), "1 ann 9;");
 }
 END_TEST
@@ -420,11 +420,11 @@ START_TEST(an_outcome_is_of_a_file_and_not_of_its_number)
 	turn_at(&t, -1, NOW, 16);
 	t.outcomes[0].file = fx_hash("file", 2);
 	memset(t.outcomes[0].proof, 7, sizeof(t.outcomes[0].proof));
-	struct cairn_index_settle_claims settle = {.outcomes = t.outcomes, .n = 1, .again_unix_s = LATER};
-	ck_assert_int_eq(cairn_index_settle_claims(ix, &settle), CAIRN_OK);
+	struct cairn_index_record_outcomes record = {.outcomes = t.outcomes, .n = 1, .again_unix_s = LATER};
+	ck_assert_int_eq(cairn_index_record_outcomes(ix, &record), CAIRN_OK);
 	ck_assert_str_eq(due_now(NOW, 16), "1 ann 9;");
 	t.outcomes[0].is_unread = true;
-	ck_assert_int_eq(cairn_index_settle_claims(ix, &settle), CAIRN_OK);
+	ck_assert_int_eq(cairn_index_record_outcomes(ix, &record), CAIRN_OK);
 	ck_assert_str_eq(due_now(NOW, 16), "1 ann 9;");
 	lies_are(16, "");
 }
@@ -463,7 +463,7 @@ START_TEST(it_outlasts_the_index)
 {
 	ck_assert(claim("ann", 1, 9));
 	ck_assert(claim("ann", 2, 2));
-	settle_all(false);
+	record_all(false);
 	ck_assert(claim("ann", 3, 3));
 	cairn_index_free(ix);
 	ix = fx_open(folder.path);

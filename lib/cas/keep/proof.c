@@ -178,14 +178,14 @@ static void proof_report(struct proof_run *run, const struct proof_claim *claim)
 /* @param n  the number of claims that were decided */
 static enum cairn_status proof_record(struct proof_run *run, uint32_t n)
 {
-	struct cairn_index_settle_claims settle = {.write.lease = run->turn->lease,
-						   .outcomes = run->outcomes,
-						   .n = n,
-						   .again_unix_s = run->turn->now_unix_s + CAIRN_INDEX_PUT_OFF_S};
+	struct cairn_index_record_outcomes record = {.write.lease = run->turn->lease,
+						     .outcomes = run->outcomes,
+						     .n = n,
+						     .again_unix_s = run->turn->now_unix_s + CAIRN_INDEX_PUT_OFF_S};
 	for (uint32_t i = 0; i < n; i++)
 		run->outcomes[i] = run->claims[i].outcome;
-	enum cairn_status status = n > 0 ? cairn_index_settle_claims(run->cas->index, &settle) : CAIRN_OK;
-	const char *rule = settle.write.diag.rule;
+	enum cairn_status status = n > 0 ? cairn_index_record_outcomes(run->cas->index, &record) : CAIRN_OK;
+	const char *rule = record.write.diag.rule;
 	run->turn->lease_over = status == CAIRN_E_BUSY && rule && strcmp(rule, "lease.over") == 0;
 	for (uint32_t i = 0; status == CAIRN_OK && i < n; i++)
 		proof_report(run, &run->claims[i]);

@@ -9,7 +9,7 @@
 static const char PROOF_ADD[] =
 	"INSERT INTO proof(file, sha256) SELECT DISTINCT k.file, k.sha256 FROM unnest($1::bigint[], $2::bytea[], $3::bytea[])"
 	" k(file, hash, sha256) JOIN file f ON f.id = k.file AND f.hash = k.hash ON CONFLICT DO NOTHING";
-static const char PROOF_SETTLE[] =
+static const char PROOF_RECORD[] =
 	"UPDATE file_owner w SET due = NULL, proof = CASE WHEN k.said = k.proof THEN 3 ELSE 0 END"
 	" FROM unnest($1::bigint[], $2::bytea[], $3::bigint[], $4::bytea[], $5::bytea[]) k(file, hash, scope, said, proof)"
 	" JOIN file f ON f.id = k.file AND f.hash = k.hash WHERE w.file = k.file AND w.scope = k.scope AND w.sha256 = k.said";
@@ -74,13 +74,13 @@ void cairn_pg_queue_follow_proof(struct cairn_pg_tx *tx, struct cairn_pg_array *
 	(void)cairn_pg_queue(&tx->pg, PROOF_FOLLOW, &args);
 }
 
-enum cairn_status cairn_pg_settle_claims(struct cairn_pg_tx *tx, struct cairn_index_settle_claims *settle)
+enum cairn_status cairn_pg_record_outcomes(struct cairn_pg_tx *tx, struct cairn_index_record_outcomes *record)
 {
 	CLEANUP(proof_some_fini) struct proof_some read = {0};
 	CLEANUP(proof_some_fini) struct proof_some unread = {0};
 	struct cairn_pg_args add = {0}, set = {0}, off = {0};
-	for (uint32_t i = 0; i < settle->n; i++)
-		proof_some_add(settle->outcomes[i].is_unread ? &unread : &read, &settle->outcomes[i]);
+	for (uint32_t i = 0; i < record->n; i++)
+		proof_some_add(record->outcomes[i].is_unread ? &unread : &read, &record->outcomes[i]);
 	enum cairn_status status = CAIRN_OK;
 	if (read.files.n > 0 || read.files.status != CAIRN_OK) {
 		cairn_pg_int8s(&add, &read.files);
@@ -89,14 +89,14 @@ enum cairn_status cairn_pg_settle_claims(struct cairn_pg_tx *tx, struct cairn_in
 		proof_some_args(&read, &set);
 		cairn_pg_byteas(&set, &read.proofs);
 		(void)cairn_pg_queue(&tx->pg, PROOF_ADD, &add);
-		(void)cairn_pg_queue(&tx->pg, PROOF_SETTLE, &set);
+		(void)cairn_pg_queue(&tx->pg, PROOF_RECORD, &set);
 		cairn_pg_queue_follow_proof(tx, &read.files, &read.owners, &read.said);
 		status = cairn_pg_exchange(&tx->pg);
 	}
 	if (status != CAIRN_OK || (unread.files.n == 0 && unread.files.status == CAIRN_OK))
 		return status;
 	proof_some_args(&unread, &off);
-	cairn_pg_int8(&off, settle->again_unix_s);
+	cairn_pg_int8(&off, record->again_unix_s);
 	return cairn_pg_run(&tx->pg, PROOF_PUT_OFF, &off, NULL);
 }
 

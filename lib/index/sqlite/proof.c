@@ -19,18 +19,18 @@ static enum cairn_status proof_add(struct cairn_tx *tx, int64_t file, const stru
 }
 
 static CAIRN_WRITES(
-	TX_SETTLE_CLAIM,
+	TX_RECORD_OUTCOME,
 	"UPDATE file_owner SET proof = ?4, due = NULL WHERE file = (SELECT id FROM file WHERE id = ?1 AND hash = ?5)"
 	" AND scope = ?2 AND sha256 = ?3");
 static CAIRN_WRITES(TX_PUT_OFF_CLAIM,
 		    "UPDATE file_owner SET due = ?4 WHERE file = (SELECT id FROM file WHERE id = ?1 AND hash = ?5)"
 		    " AND scope = ?2 AND sha256 = ?3");
 
-static enum cairn_status proof_settle(struct cairn_tx *tx, const struct cairn_index_outcome *o, int64_t again_unix_s)
+static enum cairn_status proof_record(struct cairn_tx *tx, const struct cairn_index_outcome *o, int64_t again_unix_s)
 {
 	enum cairn_status status = o->is_unread ? CAIRN_OK : proof_add(tx, o->file_id, &o->file, o->proof);
 	bool is_true = !o->is_unread && memcmp(o->said, o->proof, sizeof(o->said)) == 0;
-	sqlite3_stmt *set = cairn_tx_stmt(tx, o->is_unread ? &TX_PUT_OFF_CLAIM : &TX_SETTLE_CLAIM);
+	sqlite3_stmt *set = cairn_tx_stmt(tx, o->is_unread ? &TX_PUT_OFF_CLAIM : &TX_RECORD_OUTCOME);
 	sqlite3_bind_int64(set, 1, o->file_id);
 	sqlite3_bind_int64(set, 2, o->owner_id);
 	cairn_sql_bind_blob(set, 3, o->said, sizeof(o->said));
@@ -41,11 +41,11 @@ static enum cairn_status proof_settle(struct cairn_tx *tx, const struct cairn_in
 	return status == CAIRN_OK && is_true ? cairn_tx_follow_proof(tx, o->file_id, o->owner_id, o->said) : status;
 }
 
-enum cairn_status cairn_tx_settle_claims(struct cairn_tx *tx, struct cairn_index_settle_claims *settle)
+enum cairn_status cairn_tx_record_outcomes(struct cairn_tx *tx, struct cairn_index_record_outcomes *record)
 {
 	enum cairn_status status = CAIRN_OK;
-	for (uint32_t i = 0; i < settle->n && status == CAIRN_OK; i++)
-		status = proof_settle(tx, &settle->outcomes[i], settle->again_unix_s);
+	for (uint32_t i = 0; i < record->n && status == CAIRN_OK; i++)
+		status = proof_record(tx, &record->outcomes[i], record->again_unix_s);
 	return status;
 }
 
