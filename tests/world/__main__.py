@@ -85,14 +85,15 @@ def main():
     parser.add_argument("--tenants", type=int, default=3, choices=range(2, 9))
     parser.add_argument("--replay", metavar="FILE", help="live the plan of this file, once")
     parser.add_argument("--out", type=Path, default=Path("build/world"), help="folder for the scripts that replay failures")
-    parser.add_argument("--shrink", type=float, default=SHRINK_S, metavar="SECONDS", help="for shortening a failure at most; 0: not at all")
+    parser.add_argument("--shrink", type=float, metavar="SECONDS", help=f"for shortening a failure at most; 0: not at all, as with --replay; else {SHRINK_S}")
     arguments = parser.parse_args()
     parts.load()
     watch, ends = Watch(arguments.tenants), time.monotonic() + 60 * arguments.minutes
     for one in choose_plans(arguments):
         broken = watch.fails(one)
         if broken:
-            report(watch, broken, one, arguments.out.resolve(), 0 if arguments.replay else arguments.shrink)
+            usual_s = 0 if arguments.replay else SHRINK_S
+            report(watch, broken, one, arguments.out.resolve(), usual_s if arguments.shrink is None else arguments.shrink)
             print(f"world: {watch.told()}")
             return 1
         if time.monotonic() >= ends:
