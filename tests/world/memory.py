@@ -86,6 +86,15 @@ class Memory:
         with self.lock:
             return key in self.taken
 
+    def mark(self, key):
+        """For is_same(), before a reader asks."""
+        with self.lock:
+            return None if key in self.taken else self.registers[key].n_written
+
+    def is_same(self, key, mark):
+        """Has nobody written to the key since the mark was made?"""
+        return mark is not None and self.mark(key) == mark
+
     def settle(self):
         """The daemon has ended, so nothing is under way any more."""
         with self.lock:

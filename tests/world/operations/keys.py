@@ -38,9 +38,9 @@ def use_key(world, source):
     if key is None:
         return
     tenant, secret = world.memory.thing(key)
-    taken = world.memory.is_taken(key)
+    mark = world.memory.mark(key)
     reply = world.ask("GET", tenant.hub("xet-read-token/main"), secret)
-    if reply is None or reply.status >= 500 or taken or world.memory.is_taken(key):
+    if reply is None or reply.status >= 500 or not world.memory.is_same(key, mark):
         return
     require(reply.status in (200, 401), "a_key_is_good_until_it_is_revoked", lambda: f"{key}: {reply} {reply.body!r}")
     works = True if reply.status == 200 else None

@@ -9,16 +9,16 @@ from ..parts import operation, require
 from ..store import own_file, read, tenant_of
 
 
-def judge(world, key, file, got, wanted):
-    """got: bytes, an answer, or None."""
+def judge(world, key, mark, got, wanted):
+    """mark: of the memory, from before. got: bytes, an answer, or None."""
     if got is None:
         return
-    register = world.memory.of(key)
+    register, changed = world.memory.of(key), not world.memory.is_same(key, mark)
     if isinstance(got, bytes):
         require(got == wanted, "what_is_read_is_what_was_written", lambda: f"{key}: {len(got)} bytes instead of {len(wanted)}")
-        require(world.memory.is_taken(key) or register.saw(True), "what_was_deleted_is_gone", f"{key} was read")
+        require(changed or register.saw(True), "what_was_deleted_is_gone", f"{key} was read")
     elif got.status == 404:
-        require(world.memory.is_taken(key) or register.saw(None), "what_was_acknowledged_is_readable", lambda: f"{key}: {got}")
+        require(changed or register.saw(None), "what_was_acknowledged_is_readable", lambda: f"{key}: {got}")
     elif got.status == 403:
         require(world.moment.clock_moved, "an_address_is_good_until_it_expires", lambda: f"{key}: {got} {got.body!r}")
     else:
@@ -33,15 +33,15 @@ def read_file(world, source):
     token = world.token(tenant, "read") if key else None
     if token is None:
         return
-    content, form = plans.content(file), source.choice(("v1", "v2"))
+    content, form, mark = plans.content(file), source.choice(("v1", "v2")), world.memory.mark(key)
     if source.randrange(3) == 0:
-        judge(world, key, file, read(world, token, file, form=form), content)
+        judge(world, key, mark, read(world, token, file, form=form), content)
         return
     near = lambda: min(max(source.choice(boundaries(file)) + source.randint(-2, 2), 0), len(content))
     first, end = sorted((near(), near()))
     if first == end:
         first, end = max(first - 1, 0), max(first - 1, 0) + 1
-    judge(world, key, file, read(world, token, file, first, end, form), content[first:end])
+    judge(world, key, mark, read(world, token, file, first, end, form), content[first:end])
 
 
 def boundaries(file):

@@ -6,6 +6,8 @@ import os
 import re
 from pathlib import Path
 
+import cairn
+
 from ..parts import require, rule, rule_of_the_end
 
 DESCRIPTORS_MORE = 12  # than at the first rest of a process: connections that it has not closed yet
@@ -49,6 +51,14 @@ def a_log_has_no_secret(world):
         text = path.read_text(errors="replace")
         for secret in world.secrets:
             require(secret.removeprefix("hf_") not in text, "a_log_has_no_secret", f"{path.name} has {secret[:12]}...")
+
+
+@rule_of_the_end
+def no_sanitizer_complains(world):
+    """Also in daemons that were killed."""
+    for path in sorted(world.server.folder.glob("log*")):
+        text = path.read_text(errors="replace")
+        require(not cairn.REPORTS.search(text), "no_sanitizer_complains", lambda text=text: text[-6000:])
 
 
 @rule_of_the_end
