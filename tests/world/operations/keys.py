@@ -28,7 +28,11 @@ def revoke_key(world, source):
         if not free:
             return
         reply = world.ask("DELETE", f"/v1/keys/{key[1]}", world.admin)
-        world.answer(reply, world.memory.of(key), None)
+        if world.answer(reply, world.memory.of(key), None):
+            tenant, secret = world.memory.thing(key)
+            used = world.ask("GET", tenant.hub("xet-read-token/main"), secret)
+            dead = used is None or used.status == 401 or used.status >= 500
+            require(dead, "a_key_is_good_until_it_is_revoked", lambda: f"{key} was revoked: {used}")
 
 
 @operation(weight=2)
