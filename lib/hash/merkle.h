@@ -47,8 +47,9 @@ struct cairn_merkle {
 		unsigned n;  /* nodes not yet joined */
 		bool passed; /* a group of this level was joined already */
 	} level[CAIRN_MERKLE_LEVELS_MAX];
-	unsigned top;                                               /* levels in use */
-	struct cairn_merkle_node waiting[CAIRN_MERKLE_WAITING_MAX]; /* of all levels, one after the other */
+	unsigned top; /* levels in use */
+	struct cairn_merkle_node
+		waiting[CAIRN_MERKLE_WAITING_MAX]; /* waiting nodes of all levels, one level after the other */
 };
 
 void cairn_merkle_init(struct cairn_merkle *m);

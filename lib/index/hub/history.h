@@ -143,7 +143,7 @@ enum cairn_index_operation_kind {
 /** An operation of a commit. */
 struct cairn_index_operation {
 	enum cairn_index_operation_kind kind;
-	const char *path;                   /* a good one; borrowed, as all here */
+	const char *path;                   /* valid, as lib/hub checks; borrowed, as all here */
 	const uint8_t *bytes;               /* of PUT_INLINE; no text of an LFS pointer */
 	size_t len;                         /* at most CAIRN_INDEX_INLINE_MAX */
 	struct cairn_git_oid oid;           /* of PUT_INLINE: of the blob */

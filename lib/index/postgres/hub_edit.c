@@ -62,8 +62,8 @@ static const char EDIT_REVIVE[] =
 static const char EDIT_SCAN[] = CAIRN_PG_CHAIN
 	"SELECT e.folder, e.name, e.since, e.oid, coalesce(e.content, 0), coalesce(c.size, 0) FROM " CAIRN_PG_CHAIN_PAGE
 	" LEFT JOIN content c ON c.id = e.content ORDER BY e.folder, e.name";
-/* Entries of several folders in order, in the first one only those after a name. Rows of a function keep their order,
- * and all the rest is looked up for each row; the reader checks the order. */
+/* Reads entries of several folders in order; of the first folder only those after a name. unnest() returns the folders
+ * in order, and each lateral join keeps it; the reader checks the order. */
 static const char EDIT_TREES[] = CAIRN_PG_CHAIN
 	"SELECT k.n, x.name, x.oid, x.content IS NULL FROM unnest($3::bytea[]) WITH ORDINALITY k(folder, n)"
 	" CROSS JOIN LATERAL (SELECT DISTINCT ON (y.name) y.* FROM chain h CROSS JOIN LATERAL"

@@ -37,7 +37,7 @@ struct cairn_pg_disowning cairn_pg_queue_disown(struct cairn_pg_tx *tx, int64_t 
 						int64_t unless_in);
 /** @return how many files were taken away */
 int64_t cairn_pg_disowned(struct cairn_pg_tx *tx, struct cairn_pg_disowning queued, int64_t scope);
-/** Does both at once. @param[out] n  as cairn_pg_disowned() */
+/** Queues the removal, exchanges it with the server, and counts. @param[out] n  as cairn_pg_disowned() returns */
 CAIRN_MUST_USE enum cairn_status cairn_pg_disown(struct cairn_pg_tx *tx, int64_t scope, struct cairn_pg_array *files,
 						 int64_t *n);
 
