@@ -7,6 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+uint64_t cairn_hub_file_counts(uint64_t size_bytes)
+{
+	return cairn_index_file_counts(size_bytes);
+}
+
 /* --- before an upload --------------------------------------------------------------------------------------------- */
 
 enum cairn_status cairn_hub_check_room(struct cairn_cas *cas, const struct cairn_index_repo *repo, uint64_t more_bytes,
@@ -34,8 +39,10 @@ struct quota_wanted {
 static uint64_t quota_sum(const struct quota_wanted *wanted)
 {
 	uint64_t sum = 0;
-	for (size_t i = 0; i < wanted->n; i++)
-		sum = wanted->all[i].size_bytes < UINT64_MAX - sum ? sum + wanted->all[i].size_bytes : UINT64_MAX;
+	for (size_t i = 0; i < wanted->n; i++) {
+		uint64_t counts = cairn_index_file_counts(wanted->all[i].size_bytes);
+		sum = counts < UINT64_MAX - sum ? sum + counts : UINT64_MAX;
+	}
 	return sum;
 }
 

@@ -6,6 +6,9 @@
 #include "cas/cas.h"
 #include "index/quota.h"
 
+/** Returns what a file of this size counts for a quota. */
+uint64_t cairn_hub_file_counts(uint64_t size_bytes);
+
 /** Checks whether the quotas leave room for more bytes. @return CAIRN_OK; CAIRN_E_DENIED (quota.repo, quota.account);
  * as index and store */
 CAIRN_MUST_USE enum cairn_status cairn_hub_check_room(struct cairn_cas *cas, const struct cairn_index_repo *repo,

@@ -186,7 +186,7 @@ enum cairn_status cairn_index_totals(struct cairn_index *ix, struct cairn_index_
 /* --- writing ------------------------------------------------------------------------------------------------------ */
 
 static enum cairn_status file_find(struct cairn_index_tx *tx, struct cairn_index_share_file *share, int64_t *id,
-				   int64_t *size_bytes)
+				   int64_t *counts)
 {
 	CLEANUP(cairn_db_end) struct cairn_db_rows rows = {0};
 	enum cairn_status status = cairn_db_find(tx->db, &rows, &FILE_FIND,
@@ -197,15 +197,15 @@ static enum cairn_status file_find(struct cairn_index_tx *tx, struct cairn_index
 	if (status != CAIRN_OK)
 		return status;
 	*id = cairn_db_get_int(&rows, 0);
-	*size_bytes = cairn_db_get_int(&rows, 1);
+	*counts = (int64_t)cairn_index_file_counts((uint64_t)cairn_db_get_int(&rows, 1));
 	return CAIRN_OK;
 }
 
 enum cairn_status cairn_records_share_file(struct cairn_index_tx *tx, struct cairn_index_share_file *share)
 {
-	int64_t id = 0, owner = 0, size_bytes = 0, n;
+	int64_t id = 0, owner = 0, counts = 0, n;
 	share->shared = false;
-	enum cairn_status status = file_find(tx, share, &id, &size_bytes);
+	enum cairn_status status = file_find(tx, share, &id, &counts);
 	if (status != CAIRN_OK)
 		return status;
 	status = cairn_records_scope(tx, share->owner, &owner);
@@ -214,8 +214,7 @@ enum cairn_status cairn_records_share_file(struct cairn_index_tx *tx, struct cai
 				  "there is no such repository, or it was deleted");
 	if (status != CAIRN_OK)
 		return status;
-	const struct cairn_db_args *counted =
-		CAIRN_ARGS(cairn_db_int(id), cairn_db_int(owner), cairn_db_int(size_bytes));
+	const struct cairn_db_args *counted = CAIRN_ARGS(cairn_db_int(id), cairn_db_int(owner), cairn_db_int(counts));
 	cairn_db_queue(tx->db, NULL, &FILE_COUNT_REPO, counted);
 	cairn_db_queue(tx->db, NULL, &FILE_COUNT_OWNER, counted);
 	status = cairn_db_run(tx->db, &FILE_OWN,
@@ -224,6 +223,6 @@ enum cairn_status cairn_records_share_file(struct cairn_index_tx *tx, struct cai
 			      &n);
 	share->shared = status == CAIRN_OK && n > 0;
 	if (share->shared)
-		cairn_records_grow(tx, owner, size_bytes);
+		cairn_records_grow(tx, owner, counts);
 	return status;
 }

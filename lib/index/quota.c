@@ -17,7 +17,9 @@
 	"(SELECT DISTINCT file FROM file_owner INDEXED BY file_owner_claim WHERE scope = " scope ") w"
 #define POSTGRES_FILES(scope) "(SELECT DISTINCT file FROM file_owner WHERE scope + 0 = " scope ") w"
 #define SIZES(files)          " FROM " files " CROSS JOIN file f WHERE f.id = w.file"
-#define OWNED(files)          "(SELECT CAST(coalesce(sum(f.size), 0) AS bigint)" SIZES(files) ")"
+#define OWNED(files, counts)  "(SELECT CAST(coalesce(sum(" counts("f.size") "), 0) AS bigint)" SIZES(files) ")"
+#define SQLITE_OWNED          OWNED(SQLITE_FILES("s.id"), CAIRN_SQLITE_FILE_COUNTS)
+#define POSTGRES_OWNED        OWNED(POSTGRES_FILES("s.id"), CAIRN_POSTGRES_FILE_COUNTS)
 #define OF_REPO               "(SELECT scope FROM repo WHERE id = $1)"
 #define OWNER(owned)                                                                                                   \
 	"SELECT s.quota, CASE WHEN s.quota IS NULL AND $2 <> 0 THEN " owned " ELSE s.stored END FROM scope s"          \
@@ -39,7 +41,7 @@
 CAIRN_SQL(QUOTA_READ, "SELECT " COLUMNS("0 = 0") " FROM account a LEFT JOIN repo r ON r.id = $2 AND r.account = a.id"
 						 " AND " CAIRN_REPO_KEPT("r") " WHERE a.id = $1");
 CAIRN_SQL_OF(QUOTA_SIZES, "SELECT f.size" SIZES(SQLITE_FILES(OF_REPO)), "SELECT f.size" SIZES(POSTGRES_FILES(OF_REPO)));
-CAIRN_SQL_OF(QUOTA_OWNER, OWNER(OWNED(SQLITE_FILES("s.id"))), OWNER(OWNED(POSTGRES_FILES("s.id"))));
+CAIRN_SQL_OF(QUOTA_OWNER, OWNER(SQLITE_OWNED), OWNER(POSTGRES_OWNED));
 CAIRN_SQL_OF(QUOTA_EACH, EACH(""), EACH(" COLLATE \"C\""));
 /* Computes the sum only if there is a quota. */
 CAIRN_SQL(
@@ -49,7 +51,7 @@ CAIRN_SQL(
 CAIRN_SQL(QUOTA_CHECK_OWNER, "SELECT name, quota, stored FROM scope WHERE id = $1 AND quota IS NOT NULL");
 CAIRN_SQL(QUOTA_SET_ACCOUNT, "UPDATE account SET quota = $2 WHERE id = $1");
 CAIRN_SQL(QUOTA_SET_REPO, "UPDATE repo SET quota = $2 WHERE id = $1 AND " CAIRN_REPO_KEPT("repo"));
-CAIRN_SQL_OF(QUOTA_SET_OWNER, SET_OWNER(OWNED(SQLITE_FILES("s.id"))), SET_OWNER(OWNED(POSTGRES_FILES("s.id"))));
+CAIRN_SQL_OF(QUOTA_SET_OWNER, SET_OWNER(SQLITE_OWNED), SET_OWNER(POSTGRES_OWNED));
 
 /* --- reading ------------------------------------------------------------------------------------------------------ */
 

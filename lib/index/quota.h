@@ -1,9 +1,21 @@
 /* Quotas: how much an account, a repository of the hub, or another owner (by its name alone) may hold. Each file and
- * each inline content counts once per repository, even if other repositories have it, too. */
+ * each inline content counts once per repository, even if other repositories have it, too. Rows of commits, of their
+ * entries, of refs and of objects in buckets count with their names and texts. */
 #ifndef CAIRN_INDEX_QUOTA_H
 #define CAIRN_INDEX_QUOTA_H
 
 #include "index/hub/hub.h"
+
+/** A file counts at least so much: its object and its rows take as much on the disk. */
+#define CAIRN_INDEX_FILE_BYTES_MIN 4096
+/** A row of a commit, an entry, a ref or an object counts so much, besides its names and texts. */
+#define CAIRN_INDEX_ROW_BYTES 128
+
+/** Returns what a file of this size counts for a quota. */
+static inline uint64_t cairn_index_file_counts(uint64_t size_bytes)
+{
+	return size_bytes > CAIRN_INDEX_FILE_BYTES_MIN ? size_bytes : CAIRN_INDEX_FILE_BYTES_MIN;
+}
 
 /** The quotas of an account and of one of its repositories. Plain value. */
 struct cairn_index_quota {

@@ -36,6 +36,26 @@
 #define CAIRN_POSTGRES_XORB                                                                                            \
 	CAIRN_XORB_COLUMNS "(SELECT true FROM reference WHERE reference.xorb = x.id LIMIT 1) IS NOT NULL, x.copy"
 
+/* Counts rows for a quota (quota.h). A text counts in bytes. */
+#define CAIRN_SQL_TEXT_OF(number)        #number
+#define CAIRN_SQL_TEXT(number)           CAIRN_SQL_TEXT_OF(number)
+#define CAIRN_SQLITE_FILE_COUNTS(size)   "max(" size ", " CAIRN_SQL_TEXT(CAIRN_INDEX_FILE_BYTES_MIN) ")"
+#define CAIRN_POSTGRES_FILE_COUNTS(size) "greatest(" size ", " CAIRN_SQL_TEXT(CAIRN_INDEX_FILE_BYTES_MIN) ")"
+#define CAIRN_SQLITE_OCTETS(text)        "length(CAST(" text " AS BLOB))"
+#define CAIRN_POSTGRES_OCTETS(text)      "octet_length(" text ")"
+#define CAIRN_SQL_ROW_COUNTS(octets)     CAIRN_SQL_TEXT(CAIRN_INDEX_ROW_BYTES) " + " octets
+/* Rows of commits, of entries, of refs, of pull requests, of objects. */
+#define CAIRN_SQL_COMMIT_COUNTS(engine)                                                                                \
+	CAIRN_SQL_ROW_COUNTS(CAIRN_##engine##_OCTETS("author") " + " CAIRN_##engine##_OCTETS(                          \
+		"title") " + " CAIRN_##engine##_OCTETS("message"))
+#define CAIRN_SQL_ENTRY_COUNTS(engine)                                                                                 \
+	CAIRN_SQL_ROW_COUNTS(CAIRN_##engine##_OCTETS("folder") " + " CAIRN_##engine##_OCTETS("name"))
+#define CAIRN_SQL_REF_COUNTS(engine) CAIRN_SQL_ROW_COUNTS(CAIRN_##engine##_OCTETS("name"))
+#define CAIRN_SQL_PULL_COUNTS(engine)                                                                                  \
+	CAIRN_SQL_ROW_COUNTS(CAIRN_##engine##_OCTETS("title") " + " CAIRN_##engine##_OCTETS(                           \
+		"message") " + " CAIRN_##engine##_OCTETS("comment"))
+#define CAIRN_SQL_OBJECT_COUNTS(engine) CAIRN_SQL_ROW_COUNTS(CAIRN_##engine##_OCTETS("path"))
+
 /** How much more a repository and its account, or another owner, hold after the write at hand. */
 struct cairn_index_growth {
 	int64_t scope; /* the owner; 0: none */
@@ -111,7 +131,7 @@ struct cairn_index_add_ref;
 struct cairn_index_add_commit;
 /** @param add  whose number is given */
 CAIRN_MUST_USE enum cairn_status cairn_records_add_pull(struct cairn_index_tx *tx,
-							const struct cairn_index_add_ref *add);
+							const struct cairn_index_add_ref *add, int64_t scope);
 CAIRN_MUST_USE enum cairn_status cairn_records_end_pull(struct cairn_index_tx *tx,
 							const struct cairn_index_add_commit *last);
 CAIRN_MUST_USE enum cairn_status cairn_records_drop_pulls(struct cairn_index_tx *tx, int64_t repo);

@@ -161,13 +161,14 @@ static enum cairn_status lfs_put_new(struct cairn_json_out *w, struct lfs_reques
 				     const uint8_t sha256[static CAIRN_SHA256_BYTES], uint64_t size_bytes)
 {
 	struct cairn_diag diag = {0};
+	uint64_t counts = cairn_hub_file_counts(size_bytes);
 	enum cairn_status status =
-		cairn_hub_check_room(l->repo.call.job.app->cas, &l->repo.repo, l->new_bytes + size_bytes, &diag);
+		cairn_hub_check_room(l->repo.call.job.app->cas, &l->repo.repo, l->new_bytes + counts, &diag);
 	if (status == CAIRN_E_DENIED) {
 		lfs_put_fault(w, 403, diag.text);
 		return CAIRN_OK;
 	}
-	l->new_bytes += size_bytes;
+	l->new_bytes += counts;
 	if (status == CAIRN_OK)
 		lfs_put_actions(w, l, sha256, size_bytes);
 	return status;

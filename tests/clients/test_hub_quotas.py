@@ -19,6 +19,9 @@ from test_hub_repos import commit, done, make, stored, text, upload
 from huggingface_hub import CommitOperationAdd
 
 BYTES = 120_000
+ROW, FILE_MIN = 128, 4096  # what a row counts besides its texts, and a small file
+COMMIT = ROW + len("ann") + len("a commit")
+ROWS = 2000  # more than the rows of one upload count, and less than a file does
 
 
 @pytest.fixture
@@ -100,11 +103,12 @@ def test_hf_upload_says_why(people, quota, data, tmp_path):
     said = people.hf("upload", "ann/one", here, ".", fails=True)
     assert f"the account ann may hold {first + 2 * BYTES - 1} bytes, and would hold {first + 2 * BYTES}" in " ".join(said.split()), said
     assert quota("ann") == first
-    quota("models/ann/one", first + 2 * BYTES)
+    quota("models/ann/one", first + 2 * BYTES + ROWS)
     quota("ann", "none")
     people.hf("upload", "ann/one", here, ".")
+    held = quota("models/ann/one")
     people.hf("upload", "ann/one", here, ".")
-    assert quota("models/ann/one") == first + 2 * BYTES
+    assert first + 2 * BYTES < held == quota("models/ann/one")
     (tmp_path / "more.bin").write_bytes(b"\0" * 10)
     said = people.hf("upload", "ann/one", tmp_path / "more.bin", "more.bin", fails=True)
     assert "models/ann/one may hold" in " ".join(said.split()), said
@@ -112,8 +116,9 @@ def test_hf_upload_says_why(people, quota, data, tmp_path):
     os.rename(here / "a.bin", here / "c.bin")
     api = people.api()
     assert done(commit(people, stored("c.bin", hashlib.sha256(data).hexdigest(), BYTES)))
+    held = quota("ann")
     api.permanently_delete_lfs_files("ann/one", [f for f in api.list_lfs_files("ann/one") if f.file_oid == hashlib.sha256(data).hexdigest()])
-    assert quota("ann") == first + BYTES
+    assert held - BYTES <= quota("ann") < held - BYTES + ROWS, "a commit took it away"
     people.hf("upload", "ann/one", tmp_path / "more.bin", "more.bin")
 
 
@@ -124,7 +129,7 @@ def test_a_renamed_folder_goes_up_again(people, quota, data, tmp_path):
     (here / "a.bin").write_bytes(data)
     (here / "same.bin").write_bytes(data)
     make(people)
-    quota("ann", quota("ann") + BYTES + 100)
+    quota("ann", quota("ann") + BYTES + ROWS)
     people.hf("upload", "ann/one", here, ".")
     os.rename(here / "a.bin", here / "b.bin")
     people.hf("upload", "ann/one", here, "other")
@@ -133,14 +138,17 @@ def test_a_renamed_folder_goes_up_again(people, quota, data, tmp_path):
 
 def test_text_in_a_commit(people, quota):
     make(people)
-    quota("models/ann/one", quota("models/ann/one") + 5)
-    limit = quota("models/ann/one") + 5
+    """Its bytes, its path and the words of the commit count. Over the quota one may still delete."""
+    room = COMMIT + ROW + len("a") + 5
+    limit = quota("models/ann/one") + room
+    quota("models/ann/one", limit)
     is_refused(commit(people, text("a", "123456")), "models/ann/one", limit, limit + 1)
     with pytest.raises(Exception, match="Quota exceeded: models/ann/one may hold"):
-        people.api().create_commit("ann/one", [CommitOperationAdd("a", b"123456")], commit_message="x")
+        people.api().create_commit("ann/one", [CommitOperationAdd("a", b"123456")], commit_message="a commit")
+    is_refused(commit(people, text("a", "12345"), summary="a commit."), "models/ann/one", limit, limit + 1)
     done(commit(people, text("a", "12345")))
     done(commit(people, {"key": "deletedFile", "value": {"path": "a"}}))
-    done(commit(people, text("b", "12345")))
+    assert commit(people, text("b", "12345")).status == 403
 
 
 def test_hf_buckets_say_why(people, quota, data, tmp_path):
@@ -153,11 +161,12 @@ def test_hf_buckets_say_why(people, quota, data, tmp_path):
     print(said)
     assert f"the account ann may hold {BYTES - 1} bytes, and would hold {BYTES}" in " ".join(said.split())
     assert quota("ann") == 0
-    quota("ann", BYTES)
+    full = BYTES + ROW + len("a.bin")
+    quota("ann", full)
     people.hf("sync", tmp_path / "here", "hf://buckets/ann/data")
     (tmp_path / "here" / "b.bin").write_bytes(b"b")
     said = people.hf("sync", tmp_path / "here", "hf://buckets/ann/data", fails=True)
-    assert f"the account ann may hold {BYTES} bytes, and would hold {BYTES + 1}" in " ".join(said.split()), said
+    assert f"the account ann may hold {full} bytes, and would hold {full + FILE_MIN}" in " ".join(said.split()), said
     people.hf("buckets", "rm", "ann/data/a.bin", "--yes")
     assert quota("ann") == 0
     (tmp_path / "here" / "b.bin").unlink()
@@ -172,10 +181,10 @@ def test_git_lfs_says_why(people, quota, data, tmp_path):
     quota("ann", first + BYTES)
     work = git.begin(f"{people.server.url}/ann/weights.git/info/lfs")
     said = git.push(work, fails=True, a=data, b=b"b")
-    assert f"Quota exceeded: the account ann may hold {first + BYTES} bytes, and would hold {first + BYTES + 1}" in " ".join(said.split()), said
-    quota("ann", first + BYTES + 1)
+    assert f"Quota exceeded: the account ann may hold {first + BYTES} bytes, and would hold {first + BYTES + FILE_MIN}" in " ".join(said.split()), said
+    quota("ann", first + BYTES + FILE_MIN)
     git.run("push", "origin", "HEAD:main", at=work)
-    assert quota("ann") == first + BYTES + 1
+    assert quota("ann") == first + BYTES + FILE_MIN
     said = git.push(work, fails=True, c=b"c")
     assert "Quota exceeded: the account ann" in " ".join(said.split()), said
 
@@ -247,7 +256,9 @@ def test_moved_and_copied(people, quota, data):
     move = {"fromRepo": "ann/one", "toRepo": "team/one", "type": "model"}
     is_refused(people.ask("POST", "/api/repos/move", body=move), "the account team", size - 1, size)
     copy = {"repository": "team/copy"}
-    is_refused(people.ask("POST", "/api/models/ann/one/duplicate", body=copy), "the account team", size - 1, size)
+    quota("team", BYTES)
+    refused = people.ask("POST", "/api/models/ann/one/duplicate", body=copy)
+    assert refused.status == 403 and f"the account team may hold {BYTES} bytes" in refused.json()["error"], refused.body
     quota("team", size)
     assert people.ask("POST", "/api/repos/move", body=move).status == 200
     assert (quota("ann"), quota("team")) == (0, size)
@@ -295,7 +306,7 @@ def test_they_survive_and_are_whole(people, quota, data, tmp_path):
     held = quota("ann", 10)
     people.server.stop()
     people.server.start()
-    is_refused(commit(people, text("a", "b")), "the account ann", 10, held + 1)
+    is_refused(commit(people, text("a", "b")), "the account ann", 10, held + COMMIT + ROW + len("ab"))
     people.server.stop()
     done = subprocess.run([cairn.CAIRN, "fsck", "--data-dir", people.server.data], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout

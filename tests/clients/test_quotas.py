@@ -59,30 +59,30 @@ def test_set_told_and_refused(store, make):
 
 
 def test_the_command_says_why(store, tmp_path):
-    (tmp_path / "file").write_bytes(os.urandom(3000))
-    store.quota(CATS, 2999)
-    assert f"Quota exceeded: {CATS} may hold 2999 bytes, and would hold 3000." in store.cairn("push", tmp_path / "file", code=77, token=store.tokens[CATS])
-    store.quota(CATS, 3000)
+    (tmp_path / "file").write_bytes(os.urandom(5000))
+    store.quota(CATS, 4999)
+    assert f"Quota exceeded: {CATS} may hold 4999 bytes, and would hold 5000." in store.cairn("push", tmp_path / "file", code=77, token=store.tokens[CATS])
+    store.quota(CATS, 5000)
     store.cairn("push", tmp_path / "file", token=store.tokens[CATS])
 
 
 def test_what_is_there_is_added_up(store, make):
     """A quota that comes later, is lowered, taken away and set again. What is over it is read and deleted from."""
-    xorbs = [make([4000 + i], i) for i in range(3)]
+    xorbs = [make([5000 + i], i) for i in range(3)]
     for xorb in xorbs:
         assert store.upload(CATS, xorb).status == 200
-    assert store.quota(CATS) == {"place": CATS, "stored_bytes": 12_003}
-    assert store.quota(CATS, 10)["stored_bytes"] == 12_003
+    assert store.quota(CATS) == {"place": CATS, "stored_bytes": 15_003}
+    assert store.quota(CATS, 10)["stored_bytes"] == 15_003
     name = xet.text(xet.File([(xorbs[0], 0, 1)]).hash())
     assert store.server.request("HEAD", f"/v1/files/{name}", token=store.tokens[CATS]).status == 200
     assert store.upload(CATS, xorbs[0]).status == 200, "it holds no more by that"
     assert store.upload(CATS, make([1], 9)).status == 403
-    assert store.quota(CATS, "none") == {"place": CATS, "stored_bytes": 12_003}
+    assert store.quota(CATS, "none") == {"place": CATS, "stored_bytes": 15_003}
     assert store.upload(CATS, make([1], 9)).status == 200
-    assert store.quota(CATS, "1M")["stored_bytes"] == 12_004
+    assert store.quota(CATS, "1M")["stored_bytes"] == 15_003 + 4096, "a small file counts as 4 KiB"
     store.server.stop()
     store.server.start()
-    assert store.quota(CATS) == {"place": CATS, "quota_bytes": 1 << 20, "stored_bytes": 12_004}
+    assert store.quota(CATS) == {"place": CATS, "quota_bytes": 1 << 20, "stored_bytes": 15_003 + 4096}
 
 
 def test_listed(store):
@@ -114,13 +114,13 @@ def test_no_such_place(store):
 def test_the_stock_client_says_why(store, tmp_path):
     """Through a token that it got with an API key; nobody asks what is to be sent before it is."""
     key = json.loads(store.cairn("key", "add", "ann's", "--scope", "write", "--json"))["key"]
-    (tmp_path / "file").write_bytes(os.urandom(3000))
-    store.quota(CATS, 2999)
+    (tmp_path / "file").write_bytes(os.urandom(5000))
+    store.quota(CATS, 4999)
     reply = store.server.get(f"/api/{CATS}/xet-write-token/main", token=key)
     assert reply.status == 200
     code = "import sys, hf_xet\nprint(hf_xet.upload_files([sys.argv[1]], sys.argv[2], (sys.argv[3], 1 << 40), None, None, None)[0].hash)"
     done = subprocess.run([sys.executable, "-c", code, tmp_path / "file", store.server.url, reply.json()["accessToken"]], capture_output=True, text=True, timeout=60)
-    assert done.returncode != 0 and f"Quota exceeded: {CATS} may hold 2999 bytes, and would hold 3000." in done.stderr, done
+    assert done.returncode != 0 and f"Quota exceeded: {CATS} may hold 4999 bytes, and would hold 5000." in done.stderr, done
 
 
 def test_the_words_come_in_a_frame(store, make):

@@ -12,14 +12,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIRST_BYTES = 17 }; /* of a model's .gitattributes */
+/* Bytes that count for a quota: of any row, of an entry, of a commit with HX_MESSAGE, of a new model. */
+enum {
+	ROW = CAIRN_INDEX_ROW_BYTES,
+	ENTRY = ROW + 1, /* of a path with one letter */
+	COMMIT = ROW + 3 + 8,
+	FIRST_BYTES = 17 + COMMIT + ROW + 14 + ROW + 4, /* .gitattributes, and main */
+};
 
+/* As it counts. */
 static uint64_t size_of_file(uint64_t number)
 {
 	struct cairn_index_file file;
 	struct cairn_hash hash = fx_hash("file", number);
 	ck_assert_int_eq(cairn_index_file(hx_index, &hash, NULL, false, &file), CAIRN_OK);
-	return file.size_bytes;
+	return cairn_index_file_counts(file.size_bytes);
 }
 
 static void limit(int64_t account, int64_t repo, uint64_t bytes)
@@ -119,18 +126,20 @@ START_TEST(each_file_and_each_text_counts_once)
 	const struct cairn_index_operation some[] = {hx_put_file("a", 1), hx_put_file("b", 1), hx_put("c", "text"),
 						     hx_put("d", "text")};
 	ck_assert(hx_committed(one, "main", some, 4));
-	ck_assert_uint_eq(held(one), FIRST_BYTES + size + 4);
+	uint64_t rows = COMMIT + 4 * ENTRY;
+	ck_assert_uint_eq(held(one), FIRST_BYTES + size + rows + 4);
 	taken(1, two);
 	hx_uploaded(1, hx_owner_of(two));
 	ck_assert_uint_eq(held(two), FIRST_BYTES + size);
-	ck_assert_uint_eq(quota_of(hx_ann, 0).account.stored_bytes, (uint64_t)2 * (FIRST_BYTES + size) + 4);
+	ck_assert_uint_eq(quota_of(hx_ann, 0).account.stored_bytes, (uint64_t)2 * (FIRST_BYTES + size) + rows + 4);
 	ck_assert_int_eq(quota_of(hx_ann, 0).kind, 0);
 	/* Files and texts of former commits still count. */
 	ck_assert(hx_committed_one(one, "main", hx_drop("c")));
 	ck_assert(hx_committed_one(one, "main", hx_drop("a")));
-	ck_assert_uint_eq(held(one), FIRST_BYTES + size + 4);
+	rows += 2 * (COMMIT + ENTRY);
+	ck_assert_uint_eq(held(one), FIRST_BYTES + size + rows + 4);
 	forget(1, hx_owner_of(one));
-	ck_assert_uint_eq(held(one), FIRST_BYTES + 4);
+	ck_assert_uint_eq(held(one), FIRST_BYTES + rows + 4);
 	ck_assert_uint_eq(held(two), FIRST_BYTES + size);
 	forget(1, NULL);
 	ck_assert_uint_eq(held(two), FIRST_BYTES);
@@ -162,22 +171,22 @@ START_TEST(what_goes_is_given_back)
 	uint64_t first = size_of_file(1), second = size_of_file(2);
 	ck_assert_int_eq(change(box, CAIRN_INDEX_OBJECT_SET, "a", 1, 0), CAIRN_OK);
 	ck_assert_int_eq(change(box, CAIRN_INDEX_OBJECT_SET, "b", 1, 0), CAIRN_OK);
-	ck_assert_uint_eq(held(box), first + second);
+	ck_assert_uint_eq(held(box), first + second + 2 * ENTRY);
 	ck_assert_int_eq(change(box, CAIRN_INDEX_OBJECT_SET, "a", 2, 0), CAIRN_OK);
-	ck_assert_uint_eq(held(box), first + second);
+	ck_assert_uint_eq(held(box), first + second + 2 * ENTRY);
 	ck_assert_int_eq(change(box, CAIRN_INDEX_OBJECT_DROP, "b", 0, 0), CAIRN_OK);
-	ck_assert_uint_eq(held(box), second);
+	ck_assert_uint_eq(held(box), second + ENTRY);
 	/* A file that was uploaded but never got a path. */
 	taken(3, box);
-	ck_assert_uint_eq(held(box), second + size_of_file(3));
+	ck_assert_uint_eq(held(box), second + ENTRY + size_of_file(3));
 	sweep();
-	ck_assert_uint_eq(held(box), second);
+	ck_assert_uint_eq(held(box), second + ENTRY);
 	/* Removing a line that no ref reaches frees its texts. */
 	struct cairn_index_commit head = hx_head(one, "main");
 	struct cairn_index_add_ref branch = {.repo = one, .kind = CAIRN_INDEX_BRANCH, .name = "dev", .commit = head.id};
 	ck_assert_int_eq(cairn_index_add_ref(hx_index, &branch), CAIRN_OK);
 	ck_assert(hx_committed_one(one, "dev", hx_put("a", "some text")));
-	ck_assert_uint_eq(held(one), FIRST_BYTES + 9);
+	ck_assert_uint_eq(held(one), FIRST_BYTES + 9 + ROW + 3 + COMMIT + ENTRY);
 	struct cairn_index_drop_ref drop_ref = {.repo = one, .kind = CAIRN_INDEX_BRANCH, .name = "dev"};
 	ck_assert_int_eq(cairn_index_drop_ref(hx_index, &drop_ref), CAIRN_OK);
 	sweep();
@@ -217,8 +226,105 @@ START_TEST(up_to_the_last_byte)
 }
 END_TEST
 
+static enum cairn_status commit_text(int64_t repo, struct cairn_index_operation operation, const char *text)
+{
+	struct cairn_index_add_commit request = hx_request(repo, "main", &operation, 1);
+	request.message.message = text;
+	return cairn_index_add_commit(hx_index, &request);
+}
+
+/* Attacks that a quota did not see: long texts, long paths to one file, tags, and rows of a branch that are copied. */
+START_TEST(rows_count_with_their_texts)
+{
+	enum { TEXT = 60000, PATH = 900 };
+	static char text[TEXT + 1], path[PATH + 1];
+	int64_t one = hx_model("one"), box = hx_bucket("box");
+	memset(text, 'x', TEXT);
+	memset(path, 'p', PATH);
+	hx_uploaded(1, hx_owner_of(one));
+	uint64_t now = held(one);
+	ck_assert_int_eq(commit_text(one, hx_put_file("a", 1), text), CAIRN_OK);
+	ck_assert_uint_eq(held(one), now += COMMIT + ENTRY + TEXT);
+	ck_assert(hx_committed_one(one, "main", hx_put_file(path, 1)));
+	ck_assert_uint_eq(held(one), now += COMMIT + ROW + PATH);
+	/* A folder is a row as well; a row that its own commit replaces counts once. */
+	const struct cairn_index_operation again[] = {hx_put("f/b", "b"), hx_drop("f/b"), hx_put("f/b", "b"),
+						      hx_put("f/b", "c")};
+	ck_assert(hx_committed(one, "main", again, 4));
+	ck_assert_uint_eq(held(one), now += COMMIT + ENTRY + ENTRY + 1 + 1);
+	struct cairn_index_commit head = hx_head(one, "main");
+	ck_assert_int_eq(hx_add_ref(one, CAIRN_INDEX_TAG, "v1", head.id), CAIRN_OK);
+	ck_assert_uint_eq(held(one), now += ROW + 2);
+	ck_assert_int_eq(hx_drop_ref(one, CAIRN_INDEX_TAG, "v1"), CAIRN_OK);
+	ck_assert_uint_eq(held(one), now -= ROW + 2);
+	taken(1, box);
+	now = held(box);
+	ck_assert_int_eq(change(box, CAIRN_INDEX_OBJECT_SET, path, 1, 0), CAIRN_OK);
+	ck_assert_uint_eq(held(box), now + ROW + PATH);
+	forget(1, hx_owner_of(box));
+	ck_assert_uint_eq(held(box), 0);
+}
+END_TEST
+
+START_TEST(pull_requests_count_with_their_texts)
+{
+	static char text[5001];
+	int64_t one = hx_model("one");
+	memset(text, 'x', sizeof(text) - 1);
+	uint64_t now = held(one), pull = ROW + 1 + ROW + 8 + 5000;
+	struct cairn_index_add_ref add = {.repo = one,
+					  .kind = CAIRN_INDEX_PULL,
+					  .base = "main",
+					  .commit = hx_head(one, "main").id,
+					  .account = hx_ann,
+					  .first = HX_MESSAGE};
+	add.first.message = text;
+	limit(0, one, now + pull - 1);
+	ck_assert_int_eq(cairn_index_add_ref(hx_index, &add), CAIRN_E_DENIED);
+	limit(0, one, now + pull);
+	ck_assert_int_eq(cairn_index_add_ref(hx_index, &add), CAIRN_OK);
+	ck_assert_uint_eq(held(one), now + pull);
+	/* It can be closed although there is no room. */
+	struct cairn_index_add_commit close = {
+		.repo = one, .kind = CAIRN_INDEX_PULL, .ref = "1", .message = HX_MESSAGE, .ends = true};
+	close.message.message = "no";
+	ck_assert_int_eq(cairn_index_add_commit(hx_index, &close), CAIRN_OK);
+	ck_assert_uint_eq(held(one), now + pull + 2);
+}
+END_TEST
+
+START_TEST(copied_rows_count)
+{
+	char name[8], before[8] = "main";
+	int64_t one = hx_model("one");
+	ck_assert(hx_committed_one(one, "main", hx_put("a", "1")));
+	for (int i = 2; i <= CAIRN_INDEX_LINE_DEPTH_MAX; i++) {
+		(void)snprintf(name, sizeof(name), "b%d", i);
+		ck_assert_int_eq(hx_add_ref(one, CAIRN_INDEX_BRANCH, name, hx_head(one, before).id), CAIRN_OK);
+		ck_assert(hx_committed_one(one, name, hx_put(name, "1")));
+		memcpy(before, name, sizeof(before));
+	}
+	uint64_t now = held(one), all = ROW + 14 + ENTRY + (CAIRN_INDEX_LINE_DEPTH_MAX - 1) * (ROW + 2);
+	limit(hx_ann, 0, quota_of(hx_ann, 0).account.stored_bytes + all + ROW + 4 - 1);
+	ck_assert_int_eq(hx_add_ref(one, CAIRN_INDEX_BRANCH, "last", hx_head(one, before).id), CAIRN_E_DENIED);
+	limit(hx_ann, 0, CAIRN_INDEX_NO_QUOTA);
+	ck_assert_int_eq(hx_add_ref(one, CAIRN_INDEX_BRANCH, "last", hx_head(one, before).id), CAIRN_OK);
+	ck_assert_uint_eq(held(one), now + all + ROW + 4);
+	/* A squash copies the rows of its branch. The collection takes the former ones away. */
+	now = held(one);
+	limit(0, one, 1);
+	struct cairn_index_squash squash = {
+		.repo = one, .kind = CAIRN_INDEX_BRANCH, .name = "last", .message = HX_MESSAGE};
+	ck_assert_int_eq(cairn_index_squash(hx_index, &squash), CAIRN_OK);
+	ck_assert_uint_eq(held(one), now + all + COMMIT);
+	sweep();
+	ck_assert_uint_eq(held(one), now + COMMIT);
+}
+END_TEST
+
 START_TEST(over_it_one_may_do_what_holds_no_more)
 {
+	static char long_text[2000];
 	int64_t one = hx_model("one"), box = hx_bucket("box");
 	hx_uploaded(1, hx_owner_of(one));
 	ck_assert(hx_committed_one(one, "main", hx_put_file("x", 1)));
@@ -228,17 +334,20 @@ START_TEST(over_it_one_may_do_what_holds_no_more)
 	limit(hx_ann, 0, 0);
 	limit(0, one, 0);
 	hx_refused_one(one, hx_put("b", "more"), "quota.repo");
-	ck_assert(hx_committed_one(one, "main", hx_put("b", "text")));
-	ck_assert(hx_committed_one(one, "main", hx_put_file("y", 1)));
+	hx_refused_one(one, hx_put("b", "text"), "quota.repo");
+	hx_refused_one(one, hx_put_file("y", 1), "quota.repo");
+	ck_assert_int_eq(hx_add_ref(one, CAIRN_INDEX_TAG, "t", hx_head(one, "main").id), CAIRN_E_DENIED);
+	memset(long_text, 'x', sizeof(long_text) - 1);
+	ck_assert_int_eq(commit_text(one, hx_drop("x"), long_text), CAIRN_E_DENIED);
 	ck_assert(hx_committed_one(one, "main", hx_drop("x")));
 	/* A text that is written and dropped by one request makes no commit. */
 	const struct cairn_index_operation around[] = {hx_put("z", "a new text"), hx_drop("z")};
 	ck_assert(!hx_committed(one, "main", around, 2));
 	struct cairn_index_move_repo rename = {.id = one, .account = hx_ann, .name = "uno"};
 	ck_assert_int_eq(cairn_index_move_repo(hx_index, &rename), CAIRN_OK);
-	ck_assert_int_eq(change(box, CAIRN_INDEX_OBJECT_SET, "b", 2, 0), CAIRN_OK);
+	ck_assert_int_eq(change(box, CAIRN_INDEX_OBJECT_SET, "b", 2, 0), CAIRN_E_DENIED);
+	ck_assert_int_eq(change(box, CAIRN_INDEX_OBJECT_SET, "a", 2, 0), CAIRN_OK);
 	ck_assert_int_eq(change(box, CAIRN_INDEX_OBJECT_DROP, "a", 0, 0), CAIRN_OK);
-	ck_assert_int_eq(change(box, CAIRN_INDEX_OBJECT_DROP, "b", 0, 0), CAIRN_OK);
 	forget(1, hx_owner_of(one));
 	(void)hx_bucket("empty");
 	struct cairn_index_add_repo add = {
@@ -259,14 +368,15 @@ START_TEST(copies_count_where_they_go)
 	taken(1, box);
 	ck_assert_int_eq(change(box, CAIRN_INDEX_OBJECT_SET, "a", 1, 0), CAIRN_OK);
 	uint64_t size = size_of_file(1), now = quota_of(hx_ann, 0).account.stored_bytes;
-	limit(hx_ann, 0, now + size - 1);
+	limit(hx_ann, 0, now + size + ENTRY - 1);
 	ck_assert_int_eq(change(other, CAIRN_INDEX_OBJECT_COPY, "a", 1, box), CAIRN_E_DENIED);
-	limit(hx_ann, 0, now + size + FIRST_BYTES);
+	limit(hx_ann, 0, now + size + ENTRY + FIRST_BYTES);
 	ck_assert_int_eq(change(other, CAIRN_INDEX_OBJECT_COPY, "a", 1, box), CAIRN_OK);
-	ck_assert_uint_eq(held(other), size);
+	ck_assert_uint_eq(held(other), size + ENTRY);
 	/* A repository that is made as a copy of another one. */
 	const struct cairn_index_operation operation = hx_put_file("x", 1);
-	limit(team, 0, size - 1);
+	uint64_t copied = size + COMMIT + ENTRY + ROW + 4;
+	limit(team, 0, copied - 1);
 	for (int times = 0; times < 2; times++) {
 		struct cairn_index_add_repo add = {.kind = CAIRN_INDEX_MODEL,
 						   .account = team,
@@ -276,9 +386,9 @@ START_TEST(copies_count_where_they_go)
 						   .n = 1,
 						   .source = one};
 		ck_assert_int_eq(cairn_index_add_repo(hx_index, &add), times == 0 ? CAIRN_E_DENIED : CAIRN_OK);
-		limit(team, 0, size);
+		limit(team, 0, copied);
 	}
-	ck_assert_uint_eq(quota_of(team, 0).account.stored_bytes, size);
+	ck_assert_uint_eq(quota_of(team, 0).account.stored_bytes, copied);
 	/* A file that an operator shares with another repository. */
 	struct cairn_index_share_file share = {.hash = fx_hash("file", 1), .owner = hx_owner_of(hx_model("two"))};
 	ck_assert_int_eq(cairn_index_share_file(hx_index, &share), CAIRN_E_DENIED);
@@ -326,7 +436,7 @@ static void *committer_run(void *ctx)
 /* In whatever batches the commits run. */
 START_TEST(of_many_at_once_as_many_pass_as_there_is_room_for)
 {
-	enum { N = 8, ROOM = 3, BYTES = 2 };
+	enum { N = 8, ROOM = 3, BYTES = 2 + ROW + 2 + COMMIT };
 	static const char *const PATHS[N] = {"p1", "p2", "p3", "p4", "p5", "p6", "p7", "p8"};
 	struct committer all[N];
 	int64_t repo[2] = {hx_model("one"), hx_model("two")};
@@ -497,10 +607,11 @@ START_TEST(all_that_have_one_are_listed)
 	limit_owner(CATS, 300);
 	limit_owner(DOGS, 200);
 	limit_owner("models/Ann/one", 100); /* the quota of the hub's repository */
-	quotas_are(NULL, 10, false, "Ann 34/500;datasets/zoe/dogs 0/200;models/Ann/one 17/400;models/zoe/cats 0/300;");
-	quotas_are(NULL, 4, false, "Ann 34/500;datasets/zoe/dogs 0/200;models/Ann/one 17/400;models/zoe/cats 0/300;");
-	quotas_are(NULL, 2, true, "Ann 34/500;datasets/zoe/dogs 0/200;");
-	quotas_are("datasets/zoe/dogs", 1, true, "models/Ann/one 17/400;");
+	quotas_are(NULL, 10, false,
+		   "Ann 860/500;datasets/zoe/dogs 0/200;models/Ann/one 430/400;models/zoe/cats 0/300;");
+	quotas_are(NULL, 4, false, "Ann 860/500;datasets/zoe/dogs 0/200;models/Ann/one 430/400;models/zoe/cats 0/300;");
+	quotas_are(NULL, 2, true, "Ann 860/500;datasets/zoe/dogs 0/200;");
+	quotas_are("datasets/zoe/dogs", 1, true, "models/Ann/one 430/400;");
 	quotas_are("models/Ann/one", 2, false, "models/zoe/cats 0/300;");
 	limit_owner(CATS, CAIRN_INDEX_NO_QUOTA);
 	struct cairn_index_drop_repo drop = {.id = one};
@@ -544,6 +655,9 @@ int main(int argc, char **argv)
 	tcase_add_test(t, one_shard_with_a_file_twice_counts_it_once);
 	tcase_add_test(t, what_goes_is_given_back);
 	tcase_add_test(t, up_to_the_last_byte);
+	tcase_add_test(t, rows_count_with_their_texts);
+	tcase_add_test(t, pull_requests_count_with_their_texts);
+	tcase_add_test(t, copied_rows_count);
 	tcase_add_test(t, over_it_one_may_do_what_holds_no_more);
 	tcase_add_test(t, copies_count_where_they_go);
 	tcase_add_test(t, a_moved_repository_counts_in_its_new_account);

@@ -72,7 +72,7 @@ static void make_repos(void)
 		.name = "model",
 		.first = {.author = "ann", .email = "", .title = "first", .message = ""}};
 	struct cairn_index_add_repo of_objects = {.kind = CAIRN_INDEX_BUCKET, .account = ann, .name = "bucket"};
-	TAKES(10, cairn_index_add_repo(pg.ix, &of_commits));
+	TAKES(11, cairn_index_add_repo(pg.ix, &of_commits));
 	TAKES(3, cairn_index_add_repo(pg.ix, &of_objects));
 	model = of_commits.id;
 	bucket = of_objects.id;
@@ -212,7 +212,7 @@ static void change(void)
 	TAKES(4, cairn_index_set_member(pg.ix, &member));
 	TAKES(4, cairn_index_disable_account(pg.ix, &disable));
 	TAKES(3, cairn_index_set_repo(pg.ix, &set));
-	TAKES(4, cairn_index_move_repo(pg.ix, &move));
+	TAKES(5, cairn_index_move_repo(pg.ix, &move));
 	TAKES(3, cairn_index_set_quota(pg.ix, &quota));
 	TAKES(4, cairn_index_add_telemetry(pg.ix, &telemetry));
 	TAKES(3, cairn_index_trim(pg.ix, &trim));

@@ -278,7 +278,8 @@ START_TEST(one_sha256_becomes_the_claim_of_each_owner)
 }
 END_TEST
 
-/* Since version 12 each repository has a count of the bytes it holds: each of its files and inline contents once. */
+/* Since version 12 each repository has a count of the bytes it holds: each of its files and inline contents once. Since
+ * version 21 a file counts at least 4 KiB, and rows count with their texts. */
 START_TEST(what_repositories_hold_is_counted)
 {
 	make_version(11);
@@ -291,10 +292,19 @@ START_TEST(what_repositories_hold_is_counted)
 		"INSERT INTO file_owner(file, scope, sha256) VALUES(1, 0, x''), (1, 5, zeroblob(32)),"
 		"(1, 5, CAST(x'02' || zeroblob(31) AS BLOB)), (2, 5, x''), (2, 6, x'');"
 		"INSERT INTO content(repo, uses, size, key, body, sha256, file) VALUES(1, 1, 3, 9, x'616263', NULL, NULL),"
-		"(1, 1, 500, NULL, NULL, zeroblob(32), 1)");
+		"(1, 1, 500, NULL, NULL, zeroblob(32), 1);"
+		"INSERT INTO file(id, hash, size, terms, at) VALUES(3, CAST(x'03' || zeroblob(31) AS BLOB), 9000, x'', 1);"
+		"INSERT INTO file_owner(file, scope, sha256) VALUES(3, 6, x'');"
+		"INSERT INTO line(id, repo, fork, depth, head) VALUES(1, 1, 0, 1, 1);"
+		"INSERT INTO commit_(repo, line, number, parent, oid, root, at, files, bytes, author, title, message)"
+		" VALUES(1, 1, 1, 0, zeroblob(20), zeroblob(20), 1, 1, 3, 'ann', 'a title', 'gr\u00fc\u00df');"
+		"INSERT INTO entry(line, folder, name, since, oid, content) VALUES(1, 'f', 'a', 1, zeroblob(20), 1);"
+		"INSERT INTO ref(repo, kind, name, line, commit_) VALUES(1, 1, 'main', 1, 0);"
+		"INSERT INTO object(repo, path, file, uploaded, type) VALUES(2, 'some/path', 2, 1, '')");
 	cairn_index_free(fx_open(folder.path));
-	ck_assert_int_eq(ask("SELECT stored FROM repo WHERE id = 1"), 573);
-	ck_assert_int_eq(ask("SELECT stored FROM repo WHERE id = 2"), 70);
+	ck_assert_int_eq(ask("SELECT stored FROM repo WHERE id = 1"),
+			 2 * 4096 + 3 + (128 + 3 + 7 + 6) + (128 + 2) + (128 + 4));
+	ck_assert_int_eq(ask("SELECT stored FROM repo WHERE id = 2"), 4096 + 9000 + (128 + 9));
 	ck_assert_int_eq(ask("SELECT count(*) FROM repo r JOIN account a WHERE a.quota IS NULL AND r.quota IS NULL"),
 			 2);
 }

@@ -1,5 +1,7 @@
 #include "index/hub/commits.h"
 
+#include "index/quota.h"
+
 #include "base/sum.h"
 
 #include <string.h>
@@ -31,6 +33,26 @@ enum cairn_status cairn_commits_name(struct cairn_git_oid *out, const struct cai
 		.message = message->message,
 	};
 	return cairn_git_commit(out, &text);
+}
+
+int64_t cairn_commits_count(const struct cairn_index_message *message, const struct cairn_edit *edit)
+{
+	size_t text_len = strlen(message->author) + strlen(message->title) + strlen(message->message);
+	return cairn_sum(edit->row_bytes, (int64_t)(CAIRN_INDEX_ROW_BYTES + text_len));
+}
+
+int64_t cairn_commits_ref_counts(const char *name)
+{
+	return CAIRN_INDEX_ROW_BYTES + (int64_t)strlen(name);
+}
+
+/* A file can be deleted once, so deletions with short texts are bounded by what was there. */
+bool cairn_commits_may_be_refused(const struct cairn_commits_new *commit, const struct cairn_edit *edit)
+{
+	const struct cairn_index_message *message = commit->message;
+	bool deletes = commit->n > 0 && !edit->puts &&
+		       strlen(message->title) + strlen(message->message) <= CAIRN_COMMITS_FREE_TEXT_MAX;
+	return !commit->must_pass && !deletes;
 }
 
 bool cairn_commits_begins(const struct cairn_git_oid *oid, const char *prefix)

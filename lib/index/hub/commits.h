@@ -2,9 +2,13 @@
 #ifndef CAIRN_INDEX_HUB_COMMITS_H
 #define CAIRN_INDEX_HUB_COMMITS_H
 
+#include "index/hub/edit.h"
 #include "index/hub/history.h"
 
-enum { CAIRN_COMMITS_SECONDS_MAX = 3600 }; /* a commit is dated at most so much later, to get an id of its own */
+enum {
+	CAIRN_COMMITS_SECONDS_MAX = 3600,   /* a commit is dated at most so much later, to get an id of its own */
+	CAIRN_COMMITS_FREE_TEXT_MAX = 1024, /* bytes of title and message of a deletion that no quota refuses */
+};
 
 /** The newest commit of a line; zeroed where there is none yet. */
 struct cairn_commits_head {
@@ -19,6 +23,7 @@ struct cairn_commits_new {
 	int64_t repo, scope, line;
 	struct cairn_commits_head head;
 	bool only_same;                 /* fail if the operations change anything in the head */
+	bool must_pass;                 /* no quota refuses it, since it leads to less */
 	const struct cairn_git_oid *id; /* the commit's id; NULL: the one that git computes */
 	const struct cairn_index_message *message;
 	const struct cairn_index_operation *operations;
@@ -36,6 +41,14 @@ CAIRN_MUST_USE enum cairn_status cairn_commits_name(struct cairn_git_oid *out,
 						    const struct cairn_git_oid *root,
 						    const struct cairn_git_oid *parent, int64_t at_unix_s);
 bool cairn_commits_begins(const struct cairn_git_oid *oid, const char *prefix);
+
+/** Returns what the rows of a commit and of its edit count for a quota. */
+int64_t cairn_commits_count(const struct cairn_index_message *message, const struct cairn_edit *edit);
+/** Returns what the row of a ref counts for a quota. */
+int64_t cairn_commits_ref_counts(const char *name);
+/** Does a quota refuse this commit if there is no room for it? Whoever is over a quota must still be able to delete, to
+ * squash and to close: such a commit counts, and the next one that adds something is refused. */
+bool cairn_commits_may_be_refused(const struct cairn_commits_new *commit, const struct cairn_edit *edit);
 
 /** Makes a new commit the head, so that another one may follow it. */
 void cairn_commits_made(struct cairn_commits_new *commit, int64_t number, const struct cairn_git_oid *root,

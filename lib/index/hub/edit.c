@@ -1,6 +1,7 @@
 #include "index/hub/edit.h"
 
 #include "index/hub/entries.h"
+#include "index/quota.h"
 
 #include "base/sum.h"
 
@@ -13,6 +14,15 @@ static enum cairn_status edit_find(struct cairn_edit *edit, const char *folder, 
 	return edit->engine->find(edit->ctx, folder, name, out);
 }
 
+/* Counts a new row. A row that this commit made before is replaced. */
+static enum cairn_status edit_write(struct cairn_edit *edit, const char *folder, const char *name,
+				    const struct cairn_edit_entry *before, const struct cairn_edit_entry *after)
+{
+	if (before->since != edit->commit)
+		cairn_add(&edit->row_bytes, (int64_t)(CAIRN_INDEX_ROW_BYTES + strlen(folder) + strlen(name)));
+	return edit->engine->write(edit->ctx, folder, name, before, after);
+}
+
 /* @param oid  NULL: removes the entry */
 static enum cairn_status edit_write_folder(struct cairn_edit *edit, const char *folder, const char *name,
 					   const struct cairn_edit_entry *before, const struct cairn_git_oid *oid)
@@ -20,7 +30,7 @@ static enum cairn_status edit_write_folder(struct cairn_edit *edit, const char *
 	struct cairn_edit_entry after = {.found = oid != NULL};
 	if (oid)
 		after.oid = *oid;
-	return edit->engine->write(edit->ctx, folder, name, before, &after);
+	return edit_write(edit, folder, name, before, &after);
 }
 
 /* --- folders ------------------------------------------------------------------------------------------------------ */
@@ -298,7 +308,8 @@ static enum cairn_status edit_put(struct cairn_edit *edit, const struct cairn_in
 		status = edit_make_folder(edit, folder);
 	const struct cairn_edit_entry after = {
 		.found = true, .content = content.id, .size_bytes = content.size_bytes, .oid = content.oid};
-	return status == CAIRN_OK ? edit->engine->write(edit->ctx, folder, name, &before, &after) : status;
+	edit->puts = true;
+	return status == CAIRN_OK ? edit_write(edit, folder, name, &before, &after) : status;
 }
 
 enum cairn_status cairn_edit_one(struct cairn_edit *edit, const struct cairn_index_operation *operation)

@@ -7,7 +7,8 @@
 /** The entry of a path. */
 struct cairn_edit_entry {
 	bool found;
-	int64_t since, content; /* content 0: a folder */
+	int64_t since,
+		content; /* since: of the row, also of one that says that nothing is there; content 0: a folder */
 	int64_t size_bytes;
 	struct cairn_git_oid oid;
 };
@@ -50,7 +51,10 @@ struct cairn_edit {
 	void *ctx; /* its */
 	struct cairn_diag *diag;
 	bool again;             /* the head may have all changes already: what is to be deleted may be gone */
+	int64_t commit;         /* the number of the commit to be made */
 	int64_t n_files, bytes; /* growth by this commit; may be negative */
+	int64_t row_bytes;      /* what its new rows count for a quota */
+	bool puts;              /* a file has new content, or is new */
 	uint32_t n_changed;     /* files */
 	uint32_t n_folder_rows; /* made or deleted */
 	uint64_t n_scanned;     /* rows */

@@ -23,6 +23,8 @@ CAIRN_SQL(PULL_ADD, "INSERT INTO pull(repo, number, state, base, start, account,
 		    " VALUES($1, $2, 0, $3, $4, $5, $6, $7, $8, $9)");
 CAIRN_SQL(PULL_END, "UPDATE pull SET state = $3, ended = $4, ended_by = $5, comment = $6, merged = $7"
 		    " WHERE repo = $1 AND number = $2");
+/* Counts the row for the quota of its repository. */
+CAIRN_SQL(PULL_HOLD, "UPDATE repo SET stored = stored + $2 WHERE id = $1");
 CAIRN_SQL(PULL_DROP, "DELETE FROM pull WHERE repo = $1");
 
 /* --- reading ------------------------------------------------------------------------------------------------------ */
@@ -92,9 +94,13 @@ enum cairn_status cairn_index_each_pull(struct cairn_index *ix, int64_t repo, co
 
 /* --- writing ------------------------------------------------------------------------------------------------------ */
 
-enum cairn_status cairn_records_add_pull(struct cairn_index_tx *tx, const struct cairn_index_add_ref *add)
+enum cairn_status cairn_records_add_pull(struct cairn_index_tx *tx, const struct cairn_index_add_ref *add,
+					 int64_t scope)
 {
 	const struct cairn_index_message *message = &add->first;
+	int64_t bytes = (int64_t)(CAIRN_INDEX_ROW_BYTES + strlen(message->title) + strlen(message->message));
+	cairn_records_grow(tx, scope, bytes);
+	cairn_db_queue(tx->db, NULL, &PULL_HOLD, CAIRN_ARGS(cairn_db_int(add->repo), cairn_db_int(bytes)));
 	return cairn_db_run(tx->db, &PULL_ADD,
 			    CAIRN_ARGS(cairn_db_int(add->repo), cairn_db_int(add->number), cairn_db_path(add->base),
 				       cairn_db_int(add->commit), cairn_db_int_or_null(add->account),
@@ -106,6 +112,9 @@ enum cairn_status cairn_records_add_pull(struct cairn_index_tx *tx, const struct
 enum cairn_status cairn_records_end_pull(struct cairn_index_tx *tx, const struct cairn_index_add_commit *last)
 {
 	const struct cairn_index_message *message = &last->message;
+	/* No quota refuses this: a pull request ends once. */
+	cairn_db_queue(tx->db, NULL, &PULL_HOLD,
+		       CAIRN_ARGS(cairn_db_int(last->repo), cairn_db_int((int64_t)strlen(message->message))));
 	return cairn_db_run(tx->db, &PULL_END,
 			    CAIRN_ARGS(cairn_db_int(last->repo), cairn_db_int(strtoll(last->ref, NULL, 10)),
 				       cairn_db_int(last->merged ? CAIRN_INDEX_PULL_MERGED : CAIRN_INDEX_PULL_CLOSED),

@@ -16,11 +16,13 @@ CAIRN_MUST_USE enum cairn_status cairn_pg_commit_to(struct cairn_pg_tx *tx, stru
 /** Makes a line without a parent, with a first commit, which may be empty. @return as cairn_pg_commit_to() */
 CAIRN_MUST_USE enum cairn_status cairn_pg_first_line(struct cairn_pg_tx *tx, struct cairn_commits_new *commit,
 						     struct cairn_diag *diag);
-/** Adds a commit with this number, root and counts, and makes it the line's head. Exchanges queued statements, too.
- * @return as cairn_pg_commit_to() */
+/** Adds a commit with the number, the files and the bytes of an edit, and makes it the line's head. Exchanges queued
+ * statements, too. @param edit  only its numbers and diag are read  @return as cairn_pg_commit_to() */
 CAIRN_MUST_USE enum cairn_status cairn_pg_add_commit_row(struct cairn_pg_tx *tx, struct cairn_commits_new *commit,
-							 int64_t number, const struct cairn_git_oid *root,
-							 int64_t n_files, int64_t bytes, struct cairn_diag *diag);
+							 const struct cairn_edit *edit,
+							 const struct cairn_git_oid *root);
+/** Queues that rows of a repository count so much more for its quota. Growth is noted apart (cairn_records_grow()). */
+void cairn_pg_queue_count_rows(struct cairn_pg_tx *tx, int64_t repo, int64_t bytes);
 /** Queues a query for the number of the next commit. */
 unsigned cairn_pg_queue_next_commit(struct cairn_pg_tx *tx);
 
@@ -37,7 +39,7 @@ void cairn_pg_queue_count_main(struct cairn_pg_tx *tx, int64_t repo);
 struct cairn_pg_edit {
 	struct cairn_edit edit; /* its engine is CAIRN_PG_EDIT, its ctx this */
 	struct cairn_pg_tx *tx;
-	int64_t repo, scope, line, commit;
+	int64_t repo, scope, line;
 	const struct cairn_index_operation *operations; /* borrowed */
 	struct cairn_pg_edit_content *contents;         /* owned: the contents of the operations */
 

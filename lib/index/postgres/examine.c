@@ -24,8 +24,19 @@ static const char EXAMINE_STRAY[] =
 
 /* The size of an owner's files. Looks each file up, so that no plan reads all files for each owner. */
 #define EXAMINE_HELD(owner)                                                                                            \
-	"(SELECT coalesce(sum((SELECT f.size FROM file f WHERE f.id = w.file)), 0) FROM (SELECT DISTINCT file"         \
-	" FROM file_owner WHERE scope + 0 = " owner ") w)"
+	"(SELECT coalesce(sum((SELECT " CAIRN_POSTGRES_FILE_COUNTS(                                                    \
+		"f.size") " FROM file f WHERE f.id = w.file)), 0)"                                                     \
+			  " FROM (SELECT DISTINCT file FROM file_owner WHERE scope + 0 = " owner ") w)"
+
+/* Sums up inline contents and rows of each repository, as they count for its quota. Reads each table once. */
+#define EXAMINE_AND(repo, counts, from) " UNION ALL SELECT " repo ", " counts " FROM " from
+#define EXAMINE_ROWS                                                                                                            \
+	"(SELECT repo, sum(counts) AS counts FROM (SELECT repo, size AS counts FROM content WHERE key IS NOT NULL" EXAMINE_AND( \
+		"repo", CAIRN_SQL_COMMIT_COUNTS(POSTGRES), "commit_")                                                           \
+		EXAMINE_AND("l.repo", CAIRN_SQL_ENTRY_COUNTS(POSTGRES), "entry e JOIN line l ON l.id = e.line")                 \
+			EXAMINE_AND("repo", CAIRN_SQL_REF_COUNTS(POSTGRES),                                                     \
+				    "ref") EXAMINE_AND("repo", CAIRN_SQL_PULL_COUNTS(POSTGRES), "pull")                         \
+				EXAMINE_AND("repo", CAIRN_SQL_OBJECT_COUNTS(POSTGRES), "object") ") n GROUP BY repo)"
 
 /* Each query counts wrong rows. */
 static const struct examine_look {
@@ -80,9 +91,8 @@ static const struct examine_look {
 	 " WHERE dropped IS NULL AND kind <> 4 AND (r.files, r.bytes) IS DISTINCT FROM (m.files, m.bytes)",
 	 "repositories without the branch main, or that count other files or bytes than its head has"},
 	{CAIRN_INDEX_FAULT_LINK,
-	 "SELECT count(*) FROM repo r WHERE stored <> " EXAMINE_HELD(
-		 "r.scope") " + (SELECT coalesce(sum(size), 0) FROM content"
-			    " WHERE repo = r.id AND key IS NOT NULL)",
+	 "SELECT count(*) FROM repo r LEFT JOIN " EXAMINE_ROWS " k ON k.repo = r.id WHERE dropped IS NULL"
+	 " AND stored <> " EXAMINE_HELD("r.scope") " + coalesce(k.counts, 0)",
 	 "repositories that count other bytes for their quota than they hold"},
 	{CAIRN_INDEX_FAULT_LINK,
 	 "SELECT count(*) FROM scope s WHERE stored <> CASE WHEN quota IS NULL THEN 0 ELSE " EXAMINE_HELD(

@@ -8,13 +8,16 @@ static const char FORGET_FIND[] = "SELECT id FROM file WHERE hash = $1";
 /* Run before a file is taken from an owner, or from all: subtracts it from counts, and removes it from objects and
  * contents. */
 static const char *const FORGET_USES[] = {
-	"UPDATE repo SET stored = stored - (SELECT size FROM file WHERE id = $1) WHERE scope ="
-	" ANY(ARRAY(SELECT scope FROM file_owner WHERE file = $1 AND " FORGET_SCOPE "))",
-	"UPDATE scope SET stored = stored - (SELECT size FROM file WHERE id = $1) WHERE quota IS NOT NULL AND id ="
-	" ANY(ARRAY(SELECT scope FROM file_owner WHERE file = $1)) AND ($2::text IS NULL OR name = $2)",
-	"UPDATE repo SET files = files - n.n, bytes = bytes - n.n * (SELECT size FROM file WHERE id = $1)"
-	" FROM (SELECT repo, count(*) AS n FROM object WHERE file = $1 GROUP BY repo) n"
-	" WHERE n.repo = repo.id AND " FORGET_SCOPE,
+	"UPDATE repo SET stored = stored - (SELECT " CAIRN_POSTGRES_FILE_COUNTS(
+		"size") " FROM file WHERE id = $1) WHERE scope ="
+			" ANY(ARRAY(SELECT scope FROM file_owner WHERE file = $1 AND " FORGET_SCOPE "))",
+	"UPDATE scope SET stored = stored - (SELECT " CAIRN_POSTGRES_FILE_COUNTS(
+		"size") " FROM file WHERE id = $1) WHERE quota IS NOT NULL AND id ="
+			" ANY(ARRAY(SELECT scope FROM file_owner WHERE file = $1)) AND ($2::text IS NULL OR name = $2)",
+	"UPDATE repo SET files = files - n.n, bytes = bytes - n.n * (SELECT size FROM file WHERE id = $1),"
+	" stored = stored - n.counts FROM (SELECT repo, count(*) AS n, sum(" CAIRN_SQL_OBJECT_COUNTS(
+		POSTGRES) ")::bigint AS counts FROM object WHERE file = $1 GROUP BY repo) n"
+			  " WHERE n.repo = repo.id AND " FORGET_SCOPE,
 	"DELETE FROM object WHERE file = $1 AND repo IN (SELECT id FROM repo WHERE " FORGET_SCOPE ")",
 	"UPDATE content SET file = NULL WHERE file = $1 AND repo IN (SELECT id FROM repo WHERE " FORGET_SCOPE ")",
 };

@@ -10,9 +10,10 @@ static const char ADOPT_NAMED[] =
 	" CROSS JOIN LATERAL " CAIRN_PG_CLAIMED " m), added AS (INSERT INTO file_owner(file, scope, sha256, at, proof,"
 	" due) SELECT file, $1, sha256, $4, CASE proof WHEN 3 THEN 3 ELSE 1 END, CASE proof WHEN 3 THEN NULL ELSE 0 END"
 	" FROM wanted RETURNING file),"
-	" s AS (SELECT coalesce(sum(size), 0)::bigint AS bytes FROM file WHERE id IN (SELECT file FROM added)),"
-	" u AS (UPDATE repo SET stored = stored + s.bytes FROM s WHERE repo.scope = $1 AND s.bytes > 0)"
-	" SELECT bytes FROM s";
+	" s AS (SELECT coalesce(sum(" CAIRN_POSTGRES_FILE_COUNTS(
+		"size") "), 0)::bigint AS bytes FROM file WHERE id IN (SELECT file FROM added)),"
+			" u AS (UPDATE repo SET stored = stored + s.bytes FROM s WHERE repo.scope = $1 AND s.bytes > 0)"
+			" SELECT bytes FROM s";
 /* Finds an owner's files among these by SHA-256, with the belief in each claim. */
 static const char ADOPT_FIND[] =
 	"SELECT k.n, f.id, w.proof::bigint FROM unnest($2::bytea[], $3::bytea[]) WITH ORDINALITY k(hash, sha256, n)"

@@ -38,6 +38,8 @@ static const char COMMIT_END_PULL[] = "UPDATE ref r SET commit_ = l.head FROM li
 static const char COMMIT_SET_REF[] =
 	"INSERT INTO ref(repo, kind, name, line, commit_) VALUES($1, $2, $3, $4, $5)"
 	" ON CONFLICT(repo, kind, name) DO UPDATE SET line = excluded.line, commit_ = excluded.commit_";
+static const char COMMIT_COUNT_ROWS[] = "UPDATE repo SET stored = stored + $2 WHERE id = $1";
+
 /* --- rows --------------------------------------------------------------------------------------------------------- */
 
 enum cairn_status cairn_pg_head(const PGresult *r, int row, int column, struct cairn_commits_head *out)
@@ -78,6 +80,14 @@ void cairn_pg_queue_count_main(struct cairn_pg_tx *tx, int64_t repo)
 	cairn_pg_int8(&args, repo);
 	cairn_pg_int8(&args, cairn_clock_unix_ms());
 	(void)cairn_pg_queue(&tx->pg, COMMIT_COUNT_MAIN, &args);
+}
+
+void cairn_pg_queue_count_rows(struct cairn_pg_tx *tx, int64_t repo, int64_t bytes)
+{
+	struct cairn_pg_args args = {0};
+	cairn_pg_int8(&args, repo);
+	cairn_pg_int8(&args, bytes);
+	(void)cairn_pg_queue(&tx->pg, COMMIT_COUNT_ROWS, &args);
 }
 
 /* --- the commit's row --------------------------------------------------------------------------------------------- */
@@ -135,26 +145,33 @@ static enum cairn_status commit_name_later(struct cairn_pg_tx *tx, struct cairn_
 	return cairn_commits_known(diag);
 }
 
-enum cairn_status cairn_pg_add_commit_row(struct cairn_pg_tx *tx, struct cairn_commits_new *c, int64_t number,
-					  const struct cairn_git_oid *root, int64_t n_files, int64_t bytes,
-					  struct cairn_diag *diag)
+enum cairn_status cairn_pg_add_commit_row(struct cairn_pg_tx *tx, struct cairn_commits_new *c,
+					  const struct cairn_edit *edit, const struct cairn_git_oid *root)
 {
-	const struct commit_row row = {c, number, n_files, bytes, root};
-	int64_t at_unix_s = cairn_clock_unix_s();
+	const struct commit_row row = {.c = c,
+				       .number = edit->commit,
+				       .n_files = cairn_sum(c->head.n_files, edit->n_files),
+				       .bytes = cairn_sum(c->head.bytes, edit->bytes),
+				       .root = root};
+	int64_t at_unix_s = cairn_clock_unix_s(), counts = cairn_commits_count(c->message, edit);
 	struct cairn_pg_args head = {0};
 	enum cairn_status status = commit_name(c, root, at_unix_s);
 	if (status != CAIRN_OK)
 		return status;
 	unsigned added = commit_queue_row(tx, &row, at_unix_s);
 	cairn_pg_int8(&head, c->line);
-	cairn_pg_int8(&head, number);
+	cairn_pg_int8(&head, row.number);
 	(void)cairn_pg_queue(&tx->pg, COMMIT_SET_HEAD, &head);
+	cairn_pg_queue_count_rows(tx, c->repo, counts);
 	status = cairn_pg_exchange(&tx->pg);
 	if (status == CAIRN_OK && cairn_pg_changed(tx->pg.results[added]) == 0)
-		status = commit_name_later(tx, c, &row, at_unix_s, diag);
-	if (status == CAIRN_OK)
-		cairn_commits_made(c, number, root, n_files, bytes);
-	return status;
+		status = commit_name_later(tx, c, &row, at_unix_s, edit->diag);
+	if (status != CAIRN_OK)
+		return status;
+	if (cairn_commits_may_be_refused(c, edit))
+		cairn_records_grow(&tx->records, c->scope, counts);
+	cairn_commits_made(c, row.number, root, row.n_files, row.bytes);
+	return CAIRN_OK;
 }
 
 /* --- committing --------------------------------------------------------------------------------------------------- */
@@ -169,7 +186,7 @@ static enum cairn_status commit_edit(struct cairn_commits_new *c, struct cairn_p
 	enum cairn_status status = cairn_pg_exchange(pg);
 	if (status != CAIRN_OK)
 		return status;
-	edit->commit = cairn_pg_get_int8(pg->results[next], 0, 0);
+	edit->edit.commit = cairn_pg_get_int8(pg->results[next], 0, 0);
 	status = cairn_pg_edit_look(edit, c->n);
 	for (uint32_t i = 0; i < c->n && status == CAIRN_OK; i++)
 		status = cairn_edit_one(&edit->edit, &c->operations[i]);
@@ -210,8 +227,7 @@ static enum cairn_status commit_finish(struct cairn_commits_new *c, struct cairn
 		return status;
 	cairn_pg_used(edit->tx, used, c->scope);
 	(void)cairn_pg_queue(&edit->tx->pg, COMMIT_RELEASE, NULL);
-	return cairn_pg_add_commit_row(edit->tx, c, edit->commit, root, cairn_sum(c->head.n_files, edit->edit.n_files),
-				       cairn_sum(c->head.bytes, edit->edit.bytes), edit->edit.diag);
+	return cairn_pg_add_commit_row(edit->tx, c, &edit->edit, root);
 }
 
 enum cairn_status cairn_pg_commit_to(struct cairn_pg_tx *tx, struct cairn_commits_new *c, struct cairn_diag *diag)
@@ -344,6 +360,8 @@ enum cairn_status cairn_pg_begin_repo(struct cairn_pg_tx *tx, struct cairn_index
 	if (status != CAIRN_OK)
 		return status;
 	cairn_pg_queue_set_ref(tx, add->id, CAIRN_INDEX_BRANCH, "main", c.line, 0);
+	cairn_pg_queue_count_rows(tx, add->id, cairn_commits_ref_counts("main"));
+	cairn_records_grow(&tx->records, scope, cairn_commits_ref_counts("main"));
 	cairn_pg_queue_count_main(tx, add->id);
 	return cairn_pg_exchange(&tx->pg);
 }

@@ -320,7 +320,7 @@ static void edit_queue_piece(struct cairn_pg_edit *edit, size_t first, size_t en
 		path->unsent = false;
 	}
 	cairn_pg_int8(&args, edit->line);
-	cairn_pg_int8(&args, edit->commit);
+	cairn_pg_int8(&args, edit->edit.commit);
 	cairn_pg_byteas(&args, &rows.folders);
 	cairn_pg_byteas(&args, &rows.names);
 	cairn_pg_byteas(&args, &rows.oids);
@@ -426,12 +426,12 @@ static enum cairn_status edit_write(void *ctx, const char *folder, const char *n
 	struct cairn_pg_edit *edit = ctx;
 	bool added;
 	/* This overwrites the row of an earlier operation. */
-	int64_t over = before->since == edit->commit ? before->content : 0;
+	int64_t over = before->since == edit->edit.commit ? before->content : 0;
 	struct cairn_pg_edit_path *path = edit_note(edit, folder, name, &added);
 	if (!path)
 		return CAIRN_E_NOMEM;
 	path->entry = *after;
-	path->entry.since = edit->commit;
+	path->entry.since = edit->edit.commit;
 	if (after->content != 0) {
 		cairn_pg_add_int8(&edit->used, after->content);
 		cairn_pg_add_int8(&edit->times, 1);

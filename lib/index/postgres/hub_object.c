@@ -33,7 +33,8 @@ static const char OBJECT_SET[] =
 	" k(path, file, has_mtime, mtime, type) ON CONFLICT(repo, path) DO UPDATE SET file = excluded.file,"
 	" mtime = excluded.mtime, uploaded = excluded.uploaded, type = excluded.type";
 static const char OBJECT_DROP[] = "DELETE FROM object WHERE repo = $1 AND path = ANY($2)";
-static const char OBJECT_COUNT[] = "UPDATE repo SET files = files + $2, bytes = bytes + $3, updated = $4 WHERE id = $1";
+static const char OBJECT_COUNT[] = "UPDATE repo SET files = files + $2, bytes = bytes + $3, updated = $4,"
+				   " stored = stored + $5 WHERE id = $1";
 
 /* --- changes in memory -------------------------------------------------------------------------------------------- */
 
@@ -57,7 +58,7 @@ struct object_changes {
 	struct cairn_pg_tx *tx;
 	struct cairn_index_change_objects *request;
 	int64_t repo, scope, now_unix_ms;
-	int64_t n_files, bytes; /* growth; may be negative */
+	int64_t n_files, bytes, row_bytes; /* growth; may be negative */
 	struct object_path paths[CAIRN_INDEX_CHANGES_MAX];
 	uint32_t n_paths, n_left, n_used;
 	struct object_file files[CAIRN_INDEX_CHANGES_MAX]; /* of the changes */
@@ -239,16 +240,23 @@ static enum cairn_status object_finish(struct object_changes *c)
 	cairn_pg_int8(&count, c->n_files);
 	cairn_pg_int8(&count, c->bytes);
 	cairn_pg_int8(&count, c->now_unix_ms);
+	cairn_pg_int8(&count, c->row_bytes);
 	(void)cairn_pg_queue(&c->tx->pg, OBJECT_COUNT, &count);
 	enum cairn_status status = cairn_pg_exchange(&c->tx->pg);
 	if (status != CAIRN_OK)
 		return status;
 	(void)cairn_pg_owned(c->tx, owned, c->scope);
 	(void)cairn_pg_disowned(c->tx, disowned, c->scope);
+	cairn_records_grow(&c->tx->records, c->scope, c->row_bytes);
 	return CAIRN_OK;
 }
 
 /* --- one change --------------------------------------------------------------------------------------------------- */
+
+static int64_t object_counts(const char *path)
+{
+	return CAIRN_INDEX_ROW_BYTES + (int64_t)strlen(path);
+}
 
 /* Subtracts the present object at a path from the counts. */
 static void object_leave(struct object_changes *c, struct object_path *at)
@@ -256,6 +264,7 @@ static void object_leave(struct object_changes *c, struct object_path *at)
 	if (!at->there)
 		return;
 	c->n_files--;
+	c->row_bytes = cairn_difference(c->row_bytes, object_counts(at->path));
 	c->bytes = cairn_difference(c->bytes, at->size_bytes);
 	c->left[c->n_left++] = at->file;
 	at->there = false;
@@ -300,6 +309,7 @@ static enum cairn_status object_change(struct object_changes *c, uint32_t i)
 	at->last = change;
 	c->used[c->n_used++] = file->id;
 	c->n_files++;
+	cairn_add(&c->row_bytes, object_counts(at->path));
 	cairn_add(&c->bytes, file->size_bytes);
 	return CAIRN_OK;
 }

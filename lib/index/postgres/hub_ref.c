@@ -39,6 +39,8 @@ static const char REF_COPY[] = CAIRN_PG_CHAIN
 	" WHERE e.oid IS NOT NULL";
 static const char REF_COUNT_ROWS[] = CAIRN_PG_CHAIN
 	"SELECT count(*) FROM (SELECT 1 FROM chain h JOIN entry r ON r.line = h.line AND r.since <= h.upto LIMIT $3) r";
+static const char REF_COPIED_ROWS[] =
+	"SELECT coalesce(sum(" CAIRN_SQL_ENTRY_COUNTS(POSTGRES) "), 0)::bigint FROM entry WHERE line = $1";
 static const char REF_USE_COPIED[] =
 	"UPDATE content c SET uses = c.uses + n.n FROM (SELECT content, count(*) AS n FROM entry"
 	" WHERE line = $1 AND content IS NOT NULL GROUP BY content) n WHERE c.id = n.content";
@@ -46,10 +48,12 @@ static const char REF_USE_COPIED[] =
 /* --- lines -------------------------------------------------------------------------------------------------------- */
 
 /* Copies all entries of a branch, which may take longer than the usual timeout.
- * @param commit  the commit to give to the copies; 0: unchanged */
+ * @param commit  the commit to give to the copies; 0: unchanged
+ * @param[out] bytes  what the copies count for a quota */
 static enum cairn_status ref_copy(struct cairn_pg_tx *tx, const struct cairn_commits_head *head, int64_t line,
-				  int64_t commit)
+				  int64_t commit, int64_t *bytes)
 {
+	const PGresult *r;
 	struct cairn_pg_args copy = {0}, use = {0};
 	cairn_pg_int8(&copy, head->line);
 	cairn_pg_int8(&copy, head->commit);
@@ -57,8 +61,10 @@ static enum cairn_status ref_copy(struct cairn_pg_tx *tx, const struct cairn_com
 	cairn_pg_int8_or_null(&copy, commit);
 	cairn_pg_int8(&use, line);
 	(void)cairn_pg_queue(&tx->pg, REF_COPY, &copy);
+	(void)cairn_pg_queue(&tx->pg, REF_USE_COPIED, &use);
 	tx->pg.silence_ms = CAIRN_PG_SCAN_MS;
-	enum cairn_status status = cairn_pg_run(&tx->pg, REF_USE_COPIED, &use, NULL);
+	enum cairn_status status = cairn_pg_ask(&tx->pg, REF_COPIED_ROWS, &use, &r);
+	*bytes = status == CAIRN_OK ? cairn_pg_get_int8(r, 0, 0) : 0;
 	tx->pg.silence_ms = CAIRN_PG_SILENCE_MS;
 	return status;
 }
@@ -138,6 +144,18 @@ static enum cairn_status ref_check(struct cairn_pg_tx *tx, struct cairn_index_ad
 	return cairn_pg_head(commit, 0, 0, head);
 }
 
+static enum cairn_status ref_copy_all(struct cairn_pg_tx *tx, int64_t repo, int64_t scope,
+				      const struct cairn_commits_head *head, int64_t line)
+{
+	int64_t bytes;
+	enum cairn_status status = ref_copy(tx, head, line, 0, &bytes);
+	if (status != CAIRN_OK)
+		return status;
+	cairn_pg_queue_count_rows(tx, repo, bytes);
+	cairn_records_grow(&tx->records, scope, bytes);
+	return CAIRN_OK;
+}
+
 /* @param head  the commit to name, unless add names none */
 static enum cairn_status ref_line(struct cairn_pg_tx *tx, struct cairn_index_add_ref *add, int64_t scope,
 				  const struct cairn_commits_head *head, int64_t depth, int64_t *line)
@@ -157,7 +175,7 @@ static enum cairn_status ref_line(struct cairn_pg_tx *tx, struct cairn_index_add
 	enum cairn_status status = whole ? ref_may_copy(tx, head, &add->write.diag) : CAIRN_OK;
 	if (status == CAIRN_OK)
 		status = ref_add_line(tx, add->repo, head, whole ? 1 : cairn_sum(depth, 1), line);
-	return status == CAIRN_OK && whole ? ref_copy(tx, head, *line, 0) : status;
+	return status == CAIRN_OK && whole ? ref_copy_all(tx, add->repo, scope, head, *line) : status;
 }
 
 /* A pull request has a row that says what it is for, and a commit if it comes with files. */
@@ -174,7 +192,7 @@ static enum cairn_status ref_open_pull(struct cairn_pg_tx *tx, struct cairn_inde
 				      .n = add->n};
 	enum cairn_status status = cairn_commits_check(&add->first, add->n, &add->write.diag);
 	if (status == CAIRN_OK)
-		status = cairn_records_add_pull(&tx->records, add);
+		status = cairn_records_add_pull(&tx->records, add, scope);
 	cairn_crash_point(CAIRN_CRASH_PULL_OPENED);
 	if (status == CAIRN_OK)
 		status = cairn_pg_commit_to(tx, &c, &add->write.diag);
@@ -199,6 +217,7 @@ enum cairn_status cairn_pg_add_ref(struct cairn_pg_tx *tx, struct cairn_index_ad
 	if (pull)
 		add->number = cairn_sum(cairn_pg_get_int8(tx->pg.results[asked.last_pull], 0, 0), 1);
 	(void)snprintf(number, sizeof(number), "%" PRId64, add->number);
+	bool known = !pull && PQntuples(tx->pg.results[asked.known]) > 0;
 	status = ref_check(tx, add, &asked, &head, &depth);
 	if (status == CAIRN_OK)
 		status = ref_line(tx, add, scope, &head, depth, &line);
@@ -206,8 +225,12 @@ enum cairn_status cairn_pg_add_ref(struct cairn_pg_tx *tx, struct cairn_index_ad
 		status = ref_open_pull(tx, add, scope, &head, line);
 	if (status != CAIRN_OK)
 		return status;
-	cairn_pg_queue_set_ref(tx, add->repo, add->kind, pull ? number : add->name, line,
-			       add->kind == CAIRN_INDEX_TAG ? add->commit : 0);
+	const char *name = pull ? number : add->name;
+	cairn_pg_queue_set_ref(tx, add->repo, add->kind, name, line, add->kind == CAIRN_INDEX_TAG ? add->commit : 0);
+	if (!known) {
+		cairn_pg_queue_count_rows(tx, add->repo, cairn_commits_ref_counts(name));
+		cairn_records_grow(&tx->records, scope, cairn_commits_ref_counts(name));
+	}
 	cairn_pg_queue_count_main(tx, add->repo);
 	return cairn_pg_exchange(&tx->pg);
 }
@@ -220,20 +243,21 @@ static enum cairn_status ref_squash(struct cairn_pg_tx *tx, struct cairn_commits
 	enum cairn_status status = cairn_pg_exchange(&tx->pg);
 	if (status != CAIRN_OK)
 		return status;
-	int64_t number = cairn_pg_get_int8(tx->pg.results[next], 0, 0);
+	struct cairn_edit edit = {.diag = diag,
+				  .commit = cairn_pg_get_int8(tx->pg.results[next], 0, 0),
+				  .n_files = head->n_files,
+				  .bytes = head->bytes};
 	status = ref_add_line(tx, c->repo, NULL, 1, &c->line);
 	if (status == CAIRN_OK)
-		status = ref_copy(tx, head, c->line, number);
-	return status == CAIRN_OK
-		       ? cairn_pg_add_commit_row(tx, c, number, &head->root, head->n_files, head->bytes, diag)
-		       : status;
+		status = ref_copy(tx, head, c->line, edit.commit, &edit.row_bytes);
+	return status == CAIRN_OK ? cairn_pg_add_commit_row(tx, c, &edit, &head->root) : status;
 }
 
 /* Copies the entries of the branch to a new line. */
 enum cairn_status cairn_pg_squash(struct cairn_pg_tx *tx, struct cairn_index_squash *squash)
 {
 	struct cairn_diag *diag = &squash->write.diag;
-	struct cairn_commits_new c = {.repo = squash->repo, .message = &squash->message};
+	struct cairn_commits_new c = {.repo = squash->repo, .message = &squash->message, .must_pass = true};
 	struct cairn_commits_head head = {0};
 	const PGresult *r;
 	struct cairn_pg_args args = {0};
@@ -284,5 +308,6 @@ enum cairn_status cairn_pg_drop_ref(struct cairn_pg_tx *tx, struct cairn_index_d
 		return cairn_commits_unknown(diag);
 	if (drop->kind == CAIRN_INDEX_BRANCH && strcmp(drop->name, REF_MAIN) == 0)
 		return cairn_commits_ref_main(diag);
+	cairn_pg_queue_count_rows(tx, drop->repo, -cairn_commits_ref_counts(drop->name));
 	return cairn_pg_run(&tx->pg, REF_DROP, &args, NULL);
 }

@@ -9,11 +9,21 @@
 
 enum { SWEEP_ROWS = 1000 }; /* rows between two looks at the clock, as SWEEP_LINES */
 
-static const char SWEEP_COMMITS[] = "DELETE FROM commit_ WHERE id = ANY(ARRAY"
-				    "(SELECT id FROM commit_ WHERE line = $1 ORDER BY number DESC LIMIT $2))";
+/* Subtracts what removed rows counted for the quota of their repository. */
+#define SWEEP_COUNT                                                                                                    \
+	" s AS (SELECT coalesce(sum(counts), 0)::bigint AS counts FROM gone), u AS (UPDATE repo SET stored = stored"   \
+	" - s.counts FROM s WHERE repo.id = (SELECT repo FROM line WHERE id = $1) AND s.counts > 0)"
+/* Returns the number of rows. */
+#define SWEEP_COMMITS_OF(ids)                                                                                          \
+	"WITH gone AS (DELETE FROM commit_ WHERE id = ANY(ARRAY(" ids                                                  \
+	")) RETURNING " CAIRN_SQL_COMMIT_COUNTS(POSTGRES) " AS counts)," SWEEP_COUNT " SELECT count(*) FROM gone"
+static const char SWEEP_COMMITS[] =
+	SWEEP_COMMITS_OF("SELECT id FROM commit_ WHERE line = $1 ORDER BY number DESC LIMIT $2");
 static const char SWEEP_ENTRIES[] =
 	"WITH gone AS (DELETE FROM entry WHERE ctid = ANY(ARRAY(SELECT ctid FROM entry WHERE line = $1 LIMIT $2))"
-	" RETURNING content) SELECT count(*), ARRAY(SELECT content FROM gone WHERE content IS NOT NULL) FROM gone";
+	" RETURNING content, " CAIRN_SQL_ENTRY_COUNTS(
+		POSTGRES) " AS counts)," SWEEP_COUNT
+			  " SELECT count(*), ARRAY(SELECT content FROM gone WHERE content IS NOT NULL) FROM gone";
 static const char SWEEP_DROP_LINE[] = "DELETE FROM line WHERE id = $1";
 /* Reads a page of lines below a number. Returns the lowest line, and the highest line with commits to remove, with its
  * head and its last needed commit (0: none). */
@@ -26,17 +36,18 @@ static const char SWEEP_LINES[] =
 	" (SELECT * FROM p WHERE p.keep = 0 OR p.keep < p.head ORDER BY p.id DESC LIMIT 1) w ON true";
 /* The newest first, so that no commit without its entries is found. */
 static const char SWEEP_NEWER_COMMITS[] =
-	"DELETE FROM commit_ WHERE id = ANY(ARRAY(SELECT id FROM commit_ WHERE line = $1 AND number >"
-	" (SELECT number FROM commit_ WHERE id = $3) ORDER BY number DESC LIMIT $2))";
+	SWEEP_COMMITS_OF("SELECT id FROM commit_ WHERE line = $1 AND number >"
+			 " (SELECT number FROM commit_ WHERE id = $3) ORDER BY number DESC LIMIT $2");
 /* Removes, in a page after a path, the entries newer than the last needed commit. Returns the length of the page, and
  * the last path with older entries. A path's rows come newest first. */
 static const char SWEEP_NEWER_ENTRIES[] =
 	"WITH page AS (SELECT ctid AS place, folder, name, since FROM entry WHERE line = $1"
 	" AND (folder, name) > ($2, $3) ORDER BY folder, name, since DESC LIMIT $4),"
-	" gone AS (DELETE FROM entry WHERE ctid = ANY(ARRAY(SELECT place FROM page WHERE since > $5)) RETURNING content)"
-	" SELECT (SELECT count(*) FROM page), ARRAY(SELECT content FROM gone WHERE content IS NOT NULL), o.folder, o.name"
-	" FROM (VALUES(1)) one LEFT JOIN LATERAL (SELECT folder, name FROM page WHERE since <= $5"
-	" ORDER BY folder DESC, name DESC LIMIT 1) o ON true";
+	" gone AS (DELETE FROM entry WHERE ctid = ANY(ARRAY(SELECT place FROM page WHERE since > $5)) RETURNING content, " CAIRN_SQL_ENTRY_COUNTS(
+		POSTGRES) " AS counts)," SWEEP_COUNT
+			  " SELECT (SELECT count(*) FROM page), ARRAY(SELECT content FROM gone WHERE content IS NOT NULL), o.folder, o.name"
+			  " FROM (VALUES(1)) one LEFT JOIN LATERAL (SELECT folder, name FROM page WHERE since <= $5"
+			  " ORDER BY folder DESC, name DESC LIMIT 1) o ON true";
 static const char SWEEP_SET_HEAD[] = "UPDATE line SET head = $2 WHERE id = $1";
 
 /* Records that entries no longer have these contents. */
@@ -63,13 +74,12 @@ static enum cairn_status sweep_unuse(struct cairn_pg_tx *tx, const PGresult *r, 
 enum cairn_status cairn_pg_sweep_line(struct cairn_pg_tx *tx, int64_t line, bool *gone)
 {
 	const PGresult *r;
-	int64_t n;
 	struct cairn_pg_args args = {0}, drop = {0};
 	*gone = false;
 	cairn_pg_int8(&args, line);
 	cairn_pg_int8(&args, SWEEP_ROWS);
-	enum cairn_status status = cairn_pg_run(&tx->pg, SWEEP_COMMITS, &args, &n);
-	if (status != CAIRN_OK || n == SWEEP_ROWS)
+	enum cairn_status status = cairn_pg_ask(&tx->pg, SWEEP_COMMITS, &args, &r);
+	if (status != CAIRN_OK || cairn_pg_get_int8(r, 0, 0) == SWEEP_ROWS)
 		return status;
 	status = cairn_pg_ask(&tx->pg, SWEEP_ENTRIES, &args, &r);
 	if (status != CAIRN_OK)
@@ -110,14 +120,14 @@ static enum cairn_status sweep_end_page(struct cairn_pg_tx *tx, int64_t line, st
  * removal is repeated. */
 static enum cairn_status sweep_end(struct cairn_pg_tx *tx, int64_t line, struct cairn_index_sweep_place *at, bool *gone)
 {
-	int64_t n;
+	const PGresult *r;
 	struct cairn_pg_args args = {0}, head = {0};
 	*gone = false;
 	cairn_pg_int8(&args, line);
 	cairn_pg_int8(&args, SWEEP_ROWS);
 	cairn_pg_int8(&args, at->keep);
-	enum cairn_status status = cairn_pg_run(&tx->pg, SWEEP_NEWER_COMMITS, &args, &n);
-	if (status != CAIRN_OK || n == SWEEP_ROWS)
+	enum cairn_status status = cairn_pg_ask(&tx->pg, SWEEP_NEWER_COMMITS, &args, &r);
+	if (status != CAIRN_OK || cairn_pg_get_int8(r, 0, 0) == SWEEP_ROWS)
 		return status;
 	status = sweep_end_page(tx, line, at, gone);
 	if (status != CAIRN_OK || !*gone)

@@ -7,10 +7,14 @@
 static const char OWN_FIND_REPO[] = "SELECT r.scope FROM repo r WHERE r.id = $1 AND " CAIRN_REPO_KEPT("r");
 /* Updates the size of the owner's repository with the rows that change it. */
 #define OWN_COUNT(sign, files)                                                                                         \
-	" s AS (SELECT count(*) AS n, coalesce(sum(f.size), 0)::bigint AS bytes FROM file f WHERE f.id IN"             \
-	" (SELECT file FROM " files ")), u AS (UPDATE repo SET stored = stored " sign " s.bytes FROM s"                \
-	" WHERE repo.scope = $1 AND s.bytes > 0), v AS (UPDATE scope SET stored = stored " sign " s.bytes FROM s"      \
-	" WHERE scope.id = $1 AND scope.quota IS NOT NULL AND s.bytes > 0) SELECT n, bytes FROM s"
+	" s AS (SELECT count(*) AS n, coalesce(sum(" CAIRN_POSTGRES_FILE_COUNTS(                                       \
+		"f.size") "), 0)::bigint AS bytes"                                                                     \
+			  " FROM file f WHERE f.id IN"                                                                 \
+			  " (SELECT file FROM " files ")), u AS (UPDATE repo SET stored = stored " sign                \
+			  " s.bytes FROM s"                                                                            \
+			  " WHERE repo.scope = $1 AND s.bytes > 0), v AS (UPDATE scope SET stored = stored " sign      \
+			  " s.bytes FROM s"                                                                            \
+			  " WHERE scope.id = $1 AND scope.quota IS NOT NULL AND s.bytes > 0) SELECT n, bytes FROM s"
 static const char OWN_ADD[] =
 	"WITH added AS (INSERT INTO file_owner(file, scope, sha256, at) SELECT DISTINCT k, $1, ''::bytea, $2"
 	" FROM unnest($3::bigint[]) k WHERE (SELECT true FROM file_owner o WHERE o.file = k AND o.scope = $1 LIMIT 1)"

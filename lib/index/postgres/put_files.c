@@ -35,11 +35,11 @@ static const char FILES_CLAIM[] =
 	" WHERE o.file = k.file AND o.scope = $1 AND o.sha256 > '' AND o.proof > 0) < $5 AND (SELECT count(*)"
 	" FROM file_owner o WHERE o.file = k.file AND o.scope = $1 AND o.proof = 0) < $6 ON CONFLICT DO NOTHING";
 /* Adds the sizes of files that are new to an owner, if it is a repository of the hub or has a quota. */
-static const char FILES_COUNT[] =
-	"WITH s AS (SELECT coalesce(sum(f.size), 0)::bigint AS bytes FROM file f WHERE f.id = ANY($2) AND"
-	" (SELECT true FROM file_owner o WHERE o.file = f.id AND o.scope = $1 LIMIT 1) IS NULL), u AS (UPDATE repo SET stored = stored"
-	" + s.bytes FROM s WHERE repo.scope = $1 AND s.bytes > 0), v AS (UPDATE scope SET stored = stored + s.bytes"
-	" FROM s WHERE scope.id = $1 AND scope.quota IS NOT NULL AND s.bytes > 0) SELECT bytes FROM s";
+static const char FILES_COUNT[] = "WITH s AS (SELECT coalesce(sum(" CAIRN_POSTGRES_FILE_COUNTS(
+	"f.size") "), 0)::bigint AS bytes FROM file f WHERE f.id = ANY($2) AND"
+		  " (SELECT true FROM file_owner o WHERE o.file = f.id AND o.scope = $1 LIMIT 1) IS NULL), u AS (UPDATE repo SET stored = stored"
+		  " + s.bytes FROM s WHERE repo.scope = $1 AND s.bytes > 0), v AS (UPDATE scope SET stored = stored + s.bytes"
+		  " FROM s WHERE scope.id = $1 AND scope.quota IS NOT NULL AND s.bytes > 0) SELECT bytes FROM s";
 /* Restarts the grace time of files that a repository of the hub has already, since a commit may follow. */
 static const char FILES_RENEW[] = "UPDATE file_owner SET at = $2 WHERE scope = $1 AND file = ANY($3)";
 /* Files whose terms are damaged, or name a xorb whose bytes are missing. */

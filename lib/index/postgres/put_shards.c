@@ -510,7 +510,7 @@ static int64_t join_bytes_of(const struct join *j, int64_t owner)
 	for (uint32_t i = 0; i < j->n; i++)
 		for (uint32_t f = 0;
 		     j->shards[i].plain && j->shards[i].owner == owner && f < j->shards[i].put->shard->n_files; f++)
-			bytes += (int64_t)j->shards[i].put->shard->files[f].size_bytes;
+			bytes += (int64_t)cairn_index_file_counts(j->shards[i].put->shard->files[f].size_bytes);
 	return bytes;
 }
 

@@ -55,7 +55,7 @@ CAIRN_MUST_USE enum cairn_status cairn_tx_commit_at_once(struct cairn_tx *tx, st
 struct cairn_tx_edit {
 	struct cairn_edit edit;
 	struct cairn_tx *tx;
-	int64_t repo, scope, line, commit;
+	int64_t repo, scope, line;
 	struct cairn_chain chain;
 };
 

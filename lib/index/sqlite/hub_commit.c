@@ -113,7 +113,7 @@ enum cairn_status cairn_tx_add_commit_row(struct cairn_tx *tx, struct cairn_comm
 	int64_t n_files = cairn_sum(c->head.n_files, edit->edit.n_files),
 		bytes = cairn_sum(c->head.bytes, edit->edit.bytes);
 	sqlite3_stmt *add = cairn_tx_stmt(tx, &TX_ADD_COMMIT), *head = cairn_tx_stmt(tx, &CAIRN_TX_SET_LINE_HEAD);
-	sqlite3_bind_int64(add, 1, edit->commit);
+	sqlite3_bind_int64(add, 1, edit->edit.commit);
 	sqlite3_bind_int64(add, 2, c->repo);
 	sqlite3_bind_int64(add, 3, c->line);
 	sqlite3_bind_int64(add, 4, cairn_sum(c->head.number, 1));
@@ -128,12 +128,14 @@ enum cairn_status cairn_tx_add_commit_row(struct cairn_tx *tx, struct cairn_comm
 	cairn_sql_bind_text(add, 13, c->message->message);
 	status = cairn_sql_run(add);
 	sqlite3_bind_int64(head, 1, c->line);
-	sqlite3_bind_int64(head, 2, edit->commit);
+	sqlite3_bind_int64(head, 2, edit->edit.commit);
 	if (status == CAIRN_OK)
 		status = cairn_sql_run(head);
 	if (status == CAIRN_OK)
-		cairn_commits_made(c, edit->commit, root, n_files, bytes);
-	return status;
+		cairn_commits_made(c, edit->edit.commit, root, n_files, bytes);
+	return status == CAIRN_OK ? cairn_tx_count_rows(tx, c->scope, cairn_commits_count(c->message, &edit->edit),
+							cairn_commits_may_be_refused(c, &edit->edit))
+				  : status;
 }
 
 /* --- committing --------------------------------------------------------------------------------------------------- */
@@ -142,9 +144,10 @@ enum cairn_status cairn_tx_add_commit_row(struct cairn_tx *tx, struct cairn_comm
 static enum cairn_status commit_edit(struct cairn_tx *tx, struct cairn_commits_new *c, struct cairn_tx_edit *edit,
 				     struct cairn_git_oid *root)
 {
-	enum cairn_status status = cairn_tx_next_commit(tx, &edit->commit);
+	enum cairn_status status = cairn_tx_next_commit(tx, &edit->edit.commit);
 	if (status == CAIRN_OK)
-		status = cairn_chain_read(cairn_tx_stmt(tx, &CAIRN_TX_FIND_LINE), c->line, edit->commit, &edit->chain);
+		status = cairn_chain_read(cairn_tx_stmt(tx, &CAIRN_TX_FIND_LINE), c->line, edit->edit.commit,
+					  &edit->chain);
 	for (uint32_t i = 0; i < c->n && status == CAIRN_OK; i++)
 		status = cairn_edit_one(&edit->edit, &c->operations[i]);
 	cairn_crash_point(CAIRN_CRASH_COMMIT_EDITED);
@@ -317,5 +320,7 @@ enum cairn_status cairn_tx_begin_repo(struct cairn_tx *tx, struct cairn_index_ad
 	sqlite3_bind_int64(ref, 4, c.line);
 	sqlite3_bind_int64(ref, 5, 0);
 	status = cairn_sql_run(ref);
+	if (status == CAIRN_OK)
+		status = cairn_tx_count_rows(tx, scope, cairn_commits_ref_counts("main"), true);
 	return status == CAIRN_OK ? cairn_tx_count_main(tx, add->id) : status;
 }

@@ -14,10 +14,12 @@ static enum cairn_status edit_find(void *ctx, const char *folder, const char *na
 	*out = (struct cairn_edit_entry){0};
 	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = cairn_tx_stmt(edit->tx, &TX_FIND_ENTRY);
 	enum cairn_status status = cairn_chain_find(stmt, &edit->chain, folder, name);
+	/* A row may say that nothing is there. */
+	if (sqlite3_data_count(stmt) > 0)
+		out->since = sqlite3_column_int64(stmt, CAIRN_CHAIN_SINCE);
 	if (status != CAIRN_OK)
 		return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status;
 	out->found = true;
-	out->since = sqlite3_column_int64(stmt, CAIRN_CHAIN_SINCE);
 	out->content = sqlite3_column_int64(stmt, CAIRN_CHAIN_CONTENT);
 	out->size_bytes = sqlite3_column_int64(stmt, CAIRN_CHAIN_MORE);
 	return cairn_chain_oid(stmt, CAIRN_CHAIN_OID, &out->oid) ? CAIRN_OK : CAIRN_E_DAMAGED;
@@ -76,7 +78,7 @@ static enum cairn_status edit_write(void *ctx, const char *folder, const char *n
 	sqlite3_bind_int64(set, 1, edit->line);
 	cairn_sql_bind_text(set, 2, folder);
 	cairn_sql_bind_text(set, 3, name);
-	sqlite3_bind_int64(set, 4, edit->commit);
+	sqlite3_bind_int64(set, 4, edit->edit.commit);
 	if (after->found)
 		cairn_chain_bind_oid(set, 5, &after->oid);
 	else
@@ -89,7 +91,7 @@ static enum cairn_status edit_write(void *ctx, const char *folder, const char *n
 	if (status == CAIRN_OK && after->content != 0)
 		status = edit_use(edit->tx, after->content, 1);
 	/* This has overwritten the row of an earlier operation. */
-	if (status == CAIRN_OK && before->since == edit->commit && before->content != 0)
+	if (status == CAIRN_OK && before->since == edit->edit.commit && before->content != 0)
 		status = cairn_tx_drop_use(edit->tx, before->content);
 	return status;
 }

@@ -10,7 +10,7 @@
 struct object_changes {
 	struct cairn_tx *tx;
 	int64_t repo, scope, now_unix_ms;
-	int64_t n_files, bytes; /* growth; may be negative */
+	int64_t n_files, bytes, row_bytes; /* growth; may be negative */
 	uint32_t n_left;
 	int64_t left[CAIRN_INDEX_CHANGES_MAX]; /* files that objects had before */
 };
@@ -70,6 +70,11 @@ static enum cairn_status object_find_file(struct object_changes *c, const struct
 static CAIRN_WRITES(TX_FIND_OBJECT, "SELECT o.file, coalesce(f.size, 0) FROM object o LEFT JOIN file f ON f.id = o.file"
 				    " WHERE o.repo = ?1 AND o.path = ?2");
 
+static int64_t object_counts(const char *path)
+{
+	return CAIRN_INDEX_ROW_BYTES + (int64_t)strlen(path);
+}
+
 /* Subtracts the present object at a path from the counts. @param[out] found  there is one */
 static enum cairn_status object_leave(struct object_changes *c, const char *path, bool *found)
 {
@@ -80,6 +85,7 @@ static enum cairn_status object_leave(struct object_changes *c, const char *path
 	if (status != CAIRN_OK || !*found)
 		return status;
 	c->n_files--;
+	c->row_bytes = cairn_difference(c->row_bytes, object_counts(path));
 	c->bytes = cairn_difference(c->bytes, sqlite3_column_int64(stmt, 1));
 	if (sqlite3_column_type(stmt, 0) != SQLITE_NULL)
 		c->left[c->n_left++] = sqlite3_column_int64(stmt, 0);
@@ -133,6 +139,7 @@ static enum cairn_status object_set(struct object_changes *c, struct cairn_index
 	if (status != CAIRN_OK)
 		return status;
 	c->n_files++;
+	cairn_add(&c->row_bytes, object_counts(change->path));
 	cairn_add(&c->bytes, file.size_bytes);
 	sqlite3_stmt *stmt = cairn_tx_stmt(c->tx, &TX_SET_OBJECT);
 	object_bind(stmt, c, change, file.id);
@@ -161,7 +168,8 @@ static enum cairn_status object_count(struct object_changes *c)
 	sqlite3_bind_int64(stmt, 2, c->n_files);
 	sqlite3_bind_int64(stmt, 3, c->bytes);
 	sqlite3_bind_int64(stmt, 4, c->now_unix_ms);
-	return cairn_sql_run(stmt);
+	enum cairn_status status = cairn_sql_run(stmt);
+	return status == CAIRN_OK ? cairn_tx_count_rows(c->tx, c->scope, c->row_bytes, true) : status;
 }
 
 enum cairn_status cairn_tx_change_objects(struct cairn_tx *tx, struct cairn_index_change_objects *change)
@@ -180,20 +188,24 @@ enum cairn_status cairn_tx_change_objects(struct cairn_tx *tx, struct cairn_inde
 	return status == CAIRN_OK ? object_count(&c) : status;
 }
 
-static CAIRN_WRITES(TX_UNCOUNT_FILE,
-		    "UPDATE repo SET files = files - (SELECT count(*) FROM object o WHERE o.file = ?1 AND o.repo = "
-		    "repo.id),"
-		    " bytes = bytes - (SELECT count(*) FROM object o WHERE o.file = ?1 AND o.repo = repo.id)"
-		    " * (SELECT size FROM file WHERE id = ?1) WHERE id IN (SELECT repo FROM object WHERE file = ?1)"
-		    " AND (?2 IS NULL OR scope = (SELECT id FROM scope WHERE name = ?2))");
-static CAIRN_WRITES(TX_UNCOUNT_STORED,
-		    "UPDATE repo SET stored = stored - (SELECT size FROM file WHERE id = ?1) WHERE scope IN"
-		    " (SELECT scope FROM file_owner WHERE file = ?1 AND (?2 IS NULL OR scope = (SELECT id FROM scope"
-		    " WHERE name = ?2)))");
 static CAIRN_WRITES(
-	TX_UNCOUNT_OWNED,
-	"UPDATE scope SET stored = stored - (SELECT size FROM file WHERE id = ?1) WHERE quota IS NOT NULL AND id"
-	" IN (SELECT scope FROM file_owner WHERE file = ?1) AND (?2 IS NULL OR name = ?2)");
+	TX_UNCOUNT_FILE,
+	"UPDATE repo SET files = files - (SELECT count(*) FROM object o WHERE o.file = ?1 AND o.repo = "
+	"repo.id),"
+	" bytes = bytes - (SELECT count(*) FROM object o WHERE o.file = ?1 AND o.repo = repo.id)"
+	" * (SELECT size FROM file WHERE id = ?1), stored = stored - (SELECT coalesce(sum(" CAIRN_SQL_OBJECT_COUNTS(
+		SQLITE) "), 0) FROM object o WHERE o.file = ?1 AND o.repo = repo.id) WHERE id IN (SELECT repo FROM object WHERE file = ?1)"
+			" AND (?2 IS NULL OR scope = (SELECT id FROM scope WHERE name = ?2))");
+static CAIRN_WRITES(
+	TX_UNCOUNT_STORED,
+	"UPDATE repo SET stored = stored - (SELECT " CAIRN_SQLITE_FILE_COUNTS(
+		"size") " FROM file WHERE id = ?1) WHERE scope IN"
+			" (SELECT scope FROM file_owner WHERE file = ?1 AND (?2 IS NULL OR scope = (SELECT id FROM scope"
+			" WHERE name = ?2)))");
+static CAIRN_WRITES(TX_UNCOUNT_OWNED,
+		    "UPDATE scope SET stored = stored - (SELECT " CAIRN_SQLITE_FILE_COUNTS(
+			    "size") " FROM file WHERE id = ?1) WHERE quota IS NOT NULL AND id"
+				    " IN (SELECT scope FROM file_owner WHERE file = ?1) AND (?2 IS NULL OR name = ?2)");
 static CAIRN_WRITES(TX_DROP_OBJECTS,
 		    "DELETE FROM object WHERE file = ?1 AND (?2 IS NULL OR repo IN (SELECT id FROM repo WHERE scope ="
 		    " (SELECT id FROM scope WHERE name = ?2)))");

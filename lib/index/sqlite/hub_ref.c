@@ -53,8 +53,29 @@ static CAIRN_WRITES(TX_USE_COPIED,
 		    "UPDATE content SET uses = uses + n.n FROM (SELECT content, count(*) AS n FROM entry"
 		    " WHERE line = ?1 AND content IS NOT NULL GROUP BY content) n WHERE content.id = n.content");
 
-static enum cairn_status ref_copy(struct cairn_tx *tx, const struct cairn_chain *chain, int64_t line)
+static CAIRN_WRITES(TX_COPIED_ROWS,
+		    "SELECT coalesce(sum(" CAIRN_SQL_ENTRY_COUNTS(SQLITE) "), 0) FROM entry WHERE line = ?1");
+
+static enum cairn_status ref_count_copied(struct cairn_tx *tx, int64_t line, int64_t *bytes)
 {
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *count = cairn_tx_stmt(tx, &TX_COPIED_ROWS);
+	sqlite3_bind_int64(count, 1, line);
+	enum cairn_status status = cairn_sql_find(count);
+	*bytes = status == CAIRN_OK ? sqlite3_column_int64(count, 0) : 0;
+	return status;
+}
+
+/* Marks the contents of copied rows as used. @param[out] bytes  what the rows count for a quota */
+static enum cairn_status ref_use_copied(struct cairn_tx *tx, int64_t line, int64_t *bytes)
+{
+	sqlite3_bind_int64(cairn_tx_stmt(tx, &TX_USE_COPIED), 1, line);
+	enum cairn_status status = cairn_sql_run(cairn_tx_stmt(tx, &TX_USE_COPIED));
+	return status == CAIRN_OK ? ref_count_copied(tx, line, bytes) : status;
+}
+
+static enum cairn_status ref_copy(struct cairn_tx *tx, const struct cairn_chain *chain, int64_t scope, int64_t line)
+{
+	int64_t bytes = 0;
 	enum cairn_status status = CAIRN_OK;
 	/* If several lines have rows of a path, all are copied. The row of the nearest line is the newest. */
 	for (unsigned i = 0; i < chain->n && status == CAIRN_OK; i++) {
@@ -64,13 +85,14 @@ static enum cairn_status ref_copy(struct cairn_tx *tx, const struct cairn_chain 
 		sqlite3_bind_int64(copy, 3, chain->upto[i]);
 		status = cairn_sql_run(copy);
 	}
-	sqlite3_bind_int64(cairn_tx_stmt(tx, &TX_USE_COPIED), 1, line);
-	return status == CAIRN_OK ? cairn_sql_run(cairn_tx_stmt(tx, &TX_USE_COPIED)) : status;
+	if (status == CAIRN_OK)
+		status = ref_use_copied(tx, line, &bytes);
+	return status == CAIRN_OK ? cairn_tx_count_rows(tx, scope, bytes, true) : status;
 }
 
 /* Makes a line that forks at a commit. If lookups would read too many lines, the new line gets a copy of all rows. */
-static enum cairn_status ref_fork(struct cairn_tx *tx, const struct cairn_index_add_ref *add, int64_t *line,
-				  struct cairn_diag *diag)
+static enum cairn_status ref_fork(struct cairn_tx *tx, const struct cairn_index_add_ref *add, int64_t scope,
+				  int64_t *line, struct cairn_diag *diag)
 {
 	struct cairn_commits_head head;
 	struct cairn_chain chain;
@@ -91,7 +113,7 @@ static enum cairn_status ref_fork(struct cairn_tx *tx, const struct cairn_index_
 	sqlite3_bind_int64(make, 4, whole ? 1 : (int64_t)chain.n + 1);
 	status = cairn_sql_run(make);
 	*line = sqlite3_last_insert_rowid(tx->db);
-	return status == CAIRN_OK && whole ? ref_copy(tx, &chain, *line) : status;
+	return status == CAIRN_OK && whole ? ref_copy(tx, &chain, scope, *line) : status;
 }
 
 static enum cairn_status ref_line(struct cairn_tx *tx, const struct cairn_index_add_ref *add, int64_t scope,
@@ -105,7 +127,7 @@ static enum cairn_status ref_line(struct cairn_tx *tx, const struct cairn_index_
 		return status;
 	}
 	if (add->kind != CAIRN_INDEX_TAG)
-		return ref_fork(tx, add, line, diag);
+		return ref_fork(tx, add, scope, line, diag);
 	enum cairn_status status = cairn_tx_read_head(tx, add->commit, &head, diag);
 	*line = head.line;
 	return status;
@@ -127,7 +149,7 @@ static enum cairn_status ref_open_pull(struct cairn_tx *tx, struct cairn_index_a
 	if (status == CAIRN_OK)
 		status = cairn_tx_read_head(tx, add->commit, &c.head, diag);
 	if (status == CAIRN_OK)
-		status = cairn_records_add_pull(&tx->records, add);
+		status = cairn_records_add_pull(&tx->records, add, scope);
 	cairn_crash_point(CAIRN_CRASH_PULL_OPENED);
 	if (status == CAIRN_OK)
 		status = cairn_tx_commit_to(tx, &c, diag);
@@ -151,8 +173,9 @@ static enum cairn_status ref_number(struct cairn_tx *tx, struct cairn_index_add_
 
 static CAIRN_WRITES(TX_SET_REF, "UPDATE ref SET line = ?4, commit_ = ?5 WHERE repo = ?1 AND kind = ?2 AND name = ?3");
 
-static enum cairn_status ref_set(struct cairn_tx *tx, const struct cairn_index_add_ref *add, const char *name,
-				 int64_t line, bool known)
+/* @param scope  of the repository, if the ref is not known yet */
+static enum cairn_status ref_set(struct cairn_tx *tx, const struct cairn_index_add_ref *add, int64_t scope,
+				 const char *name, int64_t line, bool known)
 {
 	sqlite3_stmt *stmt = cairn_tx_stmt(tx, known ? &TX_SET_REF : &CAIRN_TX_ADD_REF);
 	sqlite3_bind_int64(stmt, 1, add->repo);
@@ -160,7 +183,9 @@ static enum cairn_status ref_set(struct cairn_tx *tx, const struct cairn_index_a
 	cairn_sql_bind_text(stmt, 3, name);
 	sqlite3_bind_int64(stmt, 4, line);
 	sqlite3_bind_int64(stmt, 5, add->kind == CAIRN_INDEX_TAG ? add->commit : 0);
-	return cairn_sql_run(stmt);
+	enum cairn_status status = cairn_sql_run(stmt);
+	return status == CAIRN_OK && !known ? cairn_tx_count_rows(tx, scope, cairn_commits_ref_counts(name), true)
+					    : status;
 }
 
 /* Finds a ref whose name is a folder of this one, or the other way round. */
@@ -203,7 +228,7 @@ enum cairn_status cairn_tx_add_ref(struct cairn_tx *tx, struct cairn_index_add_r
 	if (status == CAIRN_OK && add->kind == CAIRN_INDEX_PULL)
 		status = ref_open_pull(tx, add, scope, line);
 	if (status == CAIRN_OK)
-		status = ref_set(tx, add, name, line, known);
+		status = ref_set(tx, add, scope, name, line, known);
 	return status == CAIRN_OK ? cairn_tx_count_main(tx, add->repo) : status;
 }
 
@@ -215,9 +240,10 @@ static CAIRN_WRITES(TX_COPY_NEWEST,
 		    " AND n.name = e.name AND n.since <= ?3)");
 static CAIRN_WRITES(TX_DROP_DELETIONS, "DELETE FROM entry WHERE line = ?1 AND oid IS NULL");
 
-/* Copies the entries of a branch to a new line. The nearest row of a path comes first, and counts. */
+/* Copies the entries of a branch to a new line. The nearest row of a path comes first, and counts.
+ * @param[out] bytes  what the rows count for a quota */
 static enum cairn_status ref_copy_newest(struct cairn_tx *tx, const struct cairn_chain *chain, int64_t line,
-					 int64_t commit)
+					 int64_t commit, int64_t *bytes)
 {
 	enum cairn_status status = CAIRN_OK;
 	for (unsigned i = 0; i < chain->n && status == CAIRN_OK; i++) {
@@ -231,8 +257,7 @@ static enum cairn_status ref_copy_newest(struct cairn_tx *tx, const struct cairn
 	sqlite3_bind_int64(cairn_tx_stmt(tx, &TX_DROP_DELETIONS), 1, line);
 	if (status == CAIRN_OK)
 		status = cairn_sql_run(cairn_tx_stmt(tx, &TX_DROP_DELETIONS));
-	sqlite3_bind_int64(cairn_tx_stmt(tx, &TX_USE_COPIED), 1, line);
-	return status == CAIRN_OK ? cairn_sql_run(cairn_tx_stmt(tx, &TX_USE_COPIED)) : status;
+	return status == CAIRN_OK ? ref_use_copied(tx, line, bytes) : status;
 }
 
 /* @param head  the branch's head. @param[in,out] c  without a parent; its line is made */
@@ -244,7 +269,7 @@ static enum cairn_status ref_squash(struct cairn_tx *tx, struct cairn_commits_ne
 	enum cairn_status status =
 		cairn_chain_read(cairn_tx_stmt(tx, &CAIRN_TX_FIND_LINE), head->line, head->commit, &chain);
 	if (status == CAIRN_OK)
-		status = cairn_tx_next_commit(tx, &edit.commit);
+		status = cairn_tx_next_commit(tx, &edit.edit.commit);
 	sqlite3_stmt *make = cairn_tx_stmt(tx, &CAIRN_TX_ADD_LINE);
 	sqlite3_bind_int64(make, 1, c->repo);
 	sqlite3_bind_null(make, 2);
@@ -254,7 +279,7 @@ static enum cairn_status ref_squash(struct cairn_tx *tx, struct cairn_commits_ne
 		status = cairn_sql_run(make);
 	c->line = sqlite3_last_insert_rowid(tx->db);
 	if (status == CAIRN_OK)
-		status = ref_copy_newest(tx, &chain, c->line, edit.commit);
+		status = ref_copy_newest(tx, &chain, c->line, edit.edit.commit, &edit.edit.row_bytes);
 	return status == CAIRN_OK ? cairn_tx_add_commit_row(tx, c, &edit, &head->root) : status;
 }
 
@@ -282,7 +307,7 @@ static enum cairn_status ref_find_head(struct cairn_tx *tx, const struct cairn_i
 enum cairn_status cairn_tx_squash(struct cairn_tx *tx, struct cairn_index_squash *squash)
 {
 	struct cairn_diag *diag = &squash->write.diag;
-	struct cairn_commits_new c = {.repo = squash->repo, .message = &squash->message};
+	struct cairn_commits_new c = {.repo = squash->repo, .message = &squash->message, .must_pass = true};
 	struct cairn_commits_head head = {0};
 	enum cairn_status status = cairn_records_find_repo(&tx->records, squash->repo, &c.scope, diag);
 	if (status == CAIRN_OK)
@@ -298,7 +323,7 @@ enum cairn_status cairn_tx_squash(struct cairn_tx *tx, struct cairn_index_squash
 	status = ref_squash(tx, &c, &head);
 	squash->oid = c.oid;
 	if (status == CAIRN_OK)
-		status = ref_set(tx, &set, squash->name, c.line, true);
+		status = ref_set(tx, &set, c.scope, squash->name, c.line, true);
 	return status == CAIRN_OK ? cairn_tx_count_main(tx, squash->repo) : status;
 }
 
@@ -322,5 +347,7 @@ enum cairn_status cairn_tx_drop_ref(struct cairn_tx *tx, struct cairn_index_drop
 	sqlite3_bind_int64(stmt, 1, drop->repo);
 	sqlite3_bind_int64(stmt, 2, (int64_t)drop->kind);
 	cairn_sql_bind_text(stmt, 3, drop->name);
-	return cairn_sql_run(stmt);
+	status = cairn_sql_run(stmt);
+	return status == CAIRN_OK ? cairn_tx_count_rows(tx, scope, -cairn_commits_ref_counts(drop->name), true)
+				  : status;
 }

@@ -9,6 +9,7 @@
 #include "index/stage.h"
 
 #include "base/crash_point.h"
+#include "base/sum.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -108,9 +109,9 @@ static enum cairn_status stage_begin(struct cairn_tx *tx, struct cairn_index_add
 		return status;
 	s->ref_line = s->c.line;
 	s->c.line = line;
-	s->edit = (struct cairn_tx_edit){
-		.tx = tx, .repo = s->c.repo, .scope = s->c.scope, .line = line, .commit = number};
-	s->edit.edit = (struct cairn_edit){.engine = &CAIRN_TX_EDIT, .ctx = &s->edit, .diag = &add->write.diag};
+	s->edit = (struct cairn_tx_edit){.tx = tx, .repo = s->c.repo, .scope = s->c.scope, .line = line};
+	s->edit.edit = (struct cairn_edit){
+		.engine = &CAIRN_TX_EDIT, .ctx = &s->edit, .diag = &add->write.diag, .commit = number};
 	s->step = s->source.n == CAIRN_INDEX_LINE_DEPTH_MAX ? STAGE_COPY : STAGE_EDIT;
 	s->folder[0] = s->name[0] = '\0';
 	s->n_applied = 0;
@@ -159,13 +160,23 @@ static enum cairn_status stage_is_whole(struct cairn_tx *tx, const struct tx_sta
 	return status;
 }
 
+/* Counts the rows of a piece for the quota with the piece, since a sweep may remove them before the commit is made. */
+static enum cairn_status stage_count(struct cairn_tx *tx, struct tx_stage *s, enum cairn_status status)
+{
+	int64_t bytes = s->edit.edit.row_bytes;
+	s->edit.edit.row_bytes = 0;
+	return status == CAIRN_OK
+		       ? cairn_tx_count_rows(tx, s->c.scope, bytes, cairn_commits_may_be_refused(&s->c, &s->edit.edit))
+		       : status;
+}
+
 /* --- pieces ------------------------------------------------------------------------------------------------------- */
 
 static CAIRN_WRITES(TX_COPY_ENTRY, "INSERT INTO entry(line, folder, name, since, oid, content)"
 				   " VALUES(?1, ?2, ?3, ?4, ?5, ?6)");
 
 /* @param row  of another line */
-static enum cairn_status stage_copy_entry(struct cairn_tx *tx, const struct tx_stage *s, sqlite3_stmt *row)
+static enum cairn_status stage_copy_entry(struct cairn_tx *tx, struct tx_stage *s, sqlite3_stmt *row)
 {
 	sqlite3_stmt *copy = cairn_tx_stmt(tx, &TX_COPY_ENTRY);
 	int64_t content = sqlite3_column_int64(row, CAIRN_CHAIN_CONTENT);
@@ -176,6 +187,7 @@ static enum cairn_status stage_copy_entry(struct cairn_tx *tx, const struct tx_s
 	(void)sqlite3_bind_value(copy, 5, sqlite3_column_value(row, CAIRN_CHAIN_OID));
 	(void)sqlite3_bind_value(copy, 6, sqlite3_column_value(row, CAIRN_CHAIN_CONTENT));
 	enum cairn_status status = cairn_sql_run(copy);
+	cairn_add(&s->edit.edit.row_bytes, (int64_t)(CAIRN_INDEX_ROW_BYTES + strlen(s->folder) + strlen(s->name)));
 	return status == CAIRN_OK && content != 0 ? cairn_tx_use_content(tx, content) : status;
 }
 
@@ -263,11 +275,11 @@ static enum cairn_status stage_piece(struct cairn_tx *tx, struct cairn_index_add
 		return stage_again(add, s);
 	switch (s->step) {
 	case STAGE_COPY:
-		return stage_copy(tx, s);
+		return stage_count(tx, s, stage_copy(tx, s));
 	case STAGE_EDIT:
-		return stage_edit(s);
+		return stage_count(tx, s, stage_edit(s));
 	case STAGE_ROOT:
-		return stage_root(s);
+		return stage_count(tx, s, stage_root(s));
 	case STAGE_SHOW:
 		break;
 	}

@@ -8,55 +8,84 @@
 
 enum { SWEEP_ROWS = 256 }; /* rows between two looks at the clock */
 
-static CAIRN_WRITES(TX_DROP_ENTRIES,
-		    "DELETE FROM entry WHERE line = ?1 AND (folder, name, since) IN"
-		    " (SELECT folder, name, since FROM entry WHERE line = ?1 LIMIT ?2) RETURNING content");
-
-/* @param[out] more  there may be further entries */
-static enum cairn_status sweep_entries(struct cairn_tx *tx, int64_t line, bool *more)
-{
+/* Rows that were removed. */
+struct sweep_gone {
+	unsigned n;
+	int64_t bytes; /* what they counted for a quota */
 	int64_t content[SWEEP_ROWS];
-	unsigned n = 0;
+};
+
+static CAIRN_WRITES(TX_COUNT_SWEPT,
+		    "UPDATE repo SET stored = stored - ?2 WHERE id = (SELECT repo FROM line WHERE id = ?1)");
+
+/* Records that a line has fewer rows, and that they no longer have their contents. */
+static enum cairn_status sweep_count(struct cairn_tx *tx, int64_t line, const struct sweep_gone *gone)
+{
+	sqlite3_stmt *count = cairn_tx_stmt(tx, &TX_COUNT_SWEPT);
 	enum cairn_status status = CAIRN_OK;
-	bool row = true;
-	{
-		CLEANUP(cairn_sql_resetp) sqlite3_stmt *drop = cairn_tx_stmt(tx, &TX_DROP_ENTRIES);
-		sqlite3_bind_int64(drop, 1, line);
-		sqlite3_bind_int64(drop, 2, SWEEP_ROWS);
-		while (row && status == CAIRN_OK) {
-			status = cairn_sql_step(drop, &row);
-			if (status == CAIRN_OK && row)
-				content[n++] = sqlite3_column_int64(drop, 0);
-		}
-	}
-	*more = n == SWEEP_ROWS;
-	for (unsigned i = 0; i < n && status == CAIRN_OK; i++) {
-		if (content[i] != 0)
-			status = cairn_tx_drop_use(tx, content[i]);
+	sqlite3_bind_int64(count, 1, line);
+	sqlite3_bind_int64(count, 2, gone->bytes);
+	if (gone->n > 0)
+		status = cairn_sql_run(count);
+	for (unsigned i = 0; i < gone->n && status == CAIRN_OK; i++) {
+		if (gone->content[i] != 0)
+			status = cairn_tx_drop_use(tx, gone->content[i]);
 	}
 	return status;
 }
 
-static CAIRN_WRITES(TX_DROP_COMMITS, "DELETE FROM commit_ WHERE id IN"
-				     " (SELECT id FROM commit_ WHERE line = ?1 ORDER BY number DESC LIMIT ?2)");
+/* Removes rows of a line. @param bound  returns of each row what it counts, and its content */
+static enum cairn_status sweep_rows(struct cairn_tx *tx, sqlite3_stmt *bound, int64_t line, unsigned *n)
+{
+	struct sweep_gone gone = {.n = 0};
+	enum cairn_status status = CAIRN_OK;
+	bool row = true;
+	{
+		CLEANUP(cairn_sql_resetp) sqlite3_stmt *drop = bound;
+		while (row && status == CAIRN_OK) {
+			status = cairn_sql_step(drop, &row);
+			if (status != CAIRN_OK || !row || gone.n == SWEEP_ROWS)
+				continue;
+			cairn_add(&gone.bytes, sqlite3_column_int64(drop, 0));
+			gone.content[gone.n++] = sqlite3_column_int64(drop, 1);
+		}
+	}
+	*n = gone.n;
+	return status == CAIRN_OK ? sweep_count(tx, line, &gone) : status;
+}
+
+#define SWEEP_RETURNING_COMMIT " RETURNING " CAIRN_SQL_COMMIT_COUNTS(SQLITE) ", NULL"
+#define SWEEP_RETURNING_ENTRY  " RETURNING " CAIRN_SQL_ENTRY_COUNTS(SQLITE) ", content"
+
+static CAIRN_WRITES(TX_DROP_ENTRIES,
+		    "DELETE FROM entry WHERE line = ?1 AND (folder, name, since) IN"
+		    " (SELECT folder, name, since FROM entry WHERE line = ?1 LIMIT ?2)" SWEEP_RETURNING_ENTRY);
+static CAIRN_WRITES(TX_DROP_COMMITS,
+		    "DELETE FROM commit_ WHERE id IN"
+		    " (SELECT id FROM commit_ WHERE line = ?1 ORDER BY number DESC LIMIT ?2)" SWEEP_RETURNING_COMMIT);
 static CAIRN_WRITES(TX_DROP_LINE, "DELETE FROM line WHERE id = ?1");
 /* A commit that is being made on the line in pieces then knows that it has lost rows. */
 static CAIRN_WRITES(TX_CONDEMN_LINE, "UPDATE line SET head = -1 WHERE id = ?1 AND head = 0");
 
+static enum cairn_status sweep_piece(struct cairn_tx *tx, const struct cairn_statement *of, int64_t line, unsigned *n)
+{
+	sqlite3_stmt *drop = cairn_tx_stmt(tx, of);
+	sqlite3_bind_int64(drop, 1, line);
+	sqlite3_bind_int64(drop, 2, SWEEP_ROWS);
+	return sweep_rows(tx, drop, line, n);
+}
+
 enum cairn_status cairn_tx_sweep_line(struct cairn_tx *tx, int64_t line, bool *gone)
 {
-	sqlite3_stmt *commits = cairn_tx_stmt(tx, &TX_DROP_COMMITS);
-	bool more = true;
+	unsigned n = 0;
 	*gone = false;
-	sqlite3_bind_int64(commits, 1, line);
-	sqlite3_bind_int64(commits, 2, SWEEP_ROWS);
 	sqlite3_bind_int64(cairn_tx_stmt(tx, &TX_CONDEMN_LINE), 1, line);
 	enum cairn_status status = cairn_sql_run(cairn_tx_stmt(tx, &TX_CONDEMN_LINE));
 	if (status == CAIRN_OK)
-		status = cairn_sql_run(commits);
-	if (status == CAIRN_OK && sqlite3_changes(tx->db) < SWEEP_ROWS)
-		status = sweep_entries(tx, line, &more);
-	if (status != CAIRN_OK || more)
+		status = sweep_piece(tx, &TX_DROP_COMMITS, line, &n);
+	if (status == CAIRN_OK && n < SWEEP_ROWS)
+		status = sweep_piece(tx, &TX_DROP_ENTRIES, line, &n);
+	if (status != CAIRN_OK || n == SWEEP_ROWS)
 		return status;
 	*gone = true;
 	sqlite3_bind_int64(cairn_tx_stmt(tx, &TX_DROP_LINE), 1, line);
@@ -98,54 +127,40 @@ static enum cairn_status sweep_end_page(struct cairn_tx *tx, int64_t line, struc
 
 static CAIRN_WRITES(TX_DROP_NEWER_ENTRIES,
 		    "DELETE FROM entry WHERE line = ?1 AND (folder, name, since) IN (SELECT folder, name, since FROM"
-		    " (SELECT folder, name, since" ENTRY_PAGE ") WHERE since > ?5) RETURNING content");
+		    " (SELECT folder, name, since" ENTRY_PAGE ") WHERE since > ?5)" SWEEP_RETURNING_ENTRY);
 
 /* @param folder, name  the start of the page that was read */
 static enum cairn_status sweep_end_entries(struct cairn_tx *tx, int64_t line, int64_t keep, const char *folder,
 					   const char *name)
 {
-	int64_t content[SWEEP_ROWS];
-	unsigned n = 0;
-	enum cairn_status status = CAIRN_OK;
-	bool row = true;
-	{
-		CLEANUP(cairn_sql_resetp) sqlite3_stmt *drop = cairn_tx_stmt(tx, &TX_DROP_NEWER_ENTRIES);
-		sqlite3_bind_int64(drop, 1, line);
-		cairn_sql_bind_text(drop, 2, folder);
-		cairn_sql_bind_text(drop, 3, name);
-		sqlite3_bind_int64(drop, 4, SWEEP_ROWS);
-		sqlite3_bind_int64(drop, 5, keep);
-		while (row && status == CAIRN_OK) {
-			status = cairn_sql_step(drop, &row);
-			if (status == CAIRN_OK && row && n < SWEEP_ROWS)
-				content[n++] = sqlite3_column_int64(drop, 0);
-		}
-	}
-	for (unsigned i = 0; i < n && status == CAIRN_OK; i++) {
-		if (content[i] != 0)
-			status = cairn_tx_drop_use(tx, content[i]);
-	}
-	return status;
+	unsigned n;
+	sqlite3_stmt *drop = cairn_tx_stmt(tx, &TX_DROP_NEWER_ENTRIES);
+	sqlite3_bind_int64(drop, 1, line);
+	cairn_sql_bind_text(drop, 2, folder);
+	cairn_sql_bind_text(drop, 3, name);
+	sqlite3_bind_int64(drop, 4, SWEEP_ROWS);
+	sqlite3_bind_int64(drop, 5, keep);
+	return sweep_rows(tx, drop, line, &n);
 }
 
 static CAIRN_WRITES(TX_DROP_NEWER_COMMITS,
 		    "DELETE FROM commit_ WHERE id IN"
 		    " (SELECT id FROM commit_ WHERE line = ?1 AND number > (SELECT number FROM commit_ WHERE id = ?3)"
-		    " ORDER BY number DESC LIMIT ?2)");
+		    " ORDER BY number DESC LIMIT ?2)" SWEEP_RETURNING_COMMIT);
 
 /* Removes a piece after the last needed commit. Commits go first, the newest first, so that no commit without its
  * entries is found. The line's head goes last, so that an interrupted removal is repeated. */
 static enum cairn_status sweep_end(struct cairn_tx *tx, int64_t line, struct cairn_index_sweep_place *at, bool *gone)
 {
 	char folder[CAIRN_INDEX_PATH_MAX + 1], name[CAIRN_INDEX_PATH_MAX + 1];
-	unsigned n_rows = 0, n_drop = 0;
+	unsigned n_commits = 0, n_rows = 0, n_drop = 0;
 	sqlite3_stmt *commits = cairn_tx_stmt(tx, &TX_DROP_NEWER_COMMITS);
 	*gone = false;
 	sqlite3_bind_int64(commits, 1, line);
 	sqlite3_bind_int64(commits, 2, SWEEP_ROWS);
 	sqlite3_bind_int64(commits, 3, at->keep);
-	enum cairn_status status = cairn_sql_run(commits);
-	if (status != CAIRN_OK || sqlite3_changes(tx->db) == SWEEP_ROWS)
+	enum cairn_status status = sweep_rows(tx, commits, line, &n_commits);
+	if (status != CAIRN_OK || n_commits == SWEEP_ROWS)
 		return status;
 	memcpy(folder, at->folder, sizeof(folder));
 	memcpy(name, at->name, sizeof(name));

@@ -44,7 +44,8 @@ static const char MEND_REPOS[] =
 	"UPDATE repo AS r SET (files, bytes) = (SELECT c.files, c.bytes FROM ref b CROSS JOIN line l ON l.id = b.line"
 	" CROSS JOIN commit_ c ON c.id = l.head WHERE b.repo = r.id AND b.kind = 1 AND b.name = 'main')"
 	" WHERE dropped IS NULL AND kind <> 4;"
-	"UPDATE repo AS r SET stored = " CAIRN_QUOTA_STORED " WHERE stored <> " CAIRN_QUOTA_STORED ";"
+	"UPDATE repo AS r SET stored = " CAIRN_QUOTA_STORED " WHERE dropped IS NULL AND stored <> " CAIRN_QUOTA_STORED
+	";"
 	"UPDATE scope AS s SET stored = iif(quota IS NULL, 0, " CAIRN_QUOTA_OWNED ")"
 	" WHERE stored <> iif(quota IS NULL, 0, " CAIRN_QUOTA_OWNED ")";
 

@@ -163,7 +163,7 @@ static enum cairn_status put_files_known(struct put_shard *p, const struct put_f
 /* A new file has no owner yet, so no lookup is needed. */
 static enum cairn_status put_files_own_new(struct put_shard *p, int64_t id, const struct cairn_index_new_file *file)
 {
-	p->new_bytes += (int64_t)file->size_bytes;
+	p->new_bytes += (int64_t)cairn_index_file_counts(file->size_bytes);
 	p->tx->owners.row[p->tx->owners.n++] = (struct cairn_new_row){
 		.a = id,
 		.bytes = file->sha256,

@@ -32,6 +32,15 @@ enum cairn_status cairn_tx_count_stored(struct cairn_tx *tx, int64_t scope, int6
 	return CAIRN_OK;
 }
 
+enum cairn_status cairn_tx_count_rows(struct cairn_tx *tx, int64_t scope, int64_t bytes, bool may_be_refused)
+{
+	const struct cairn_index_growth before = tx->records.growth;
+	enum cairn_status status = cairn_tx_count_stored(tx, scope, bytes);
+	if (!may_be_refused)
+		tx->records.growth = before;
+	return status;
+}
+
 static CAIRN_WRITES(TX_FILE_SIZE, "SELECT size FROM file WHERE id = ?1");
 
 enum cairn_status cairn_tx_count_file(struct cairn_tx *tx, int64_t scope, int64_t file, int times)
@@ -45,7 +54,7 @@ enum cairn_status cairn_tx_count_file(struct cairn_tx *tx, int64_t scope, int64_
 		enum cairn_status status = cairn_sql_find(stmt);
 		if (status != CAIRN_OK)
 			return status == CAIRN_E_NOT_FOUND ? CAIRN_E_DAMAGED : status;
-		size_bytes = sqlite3_column_int64(stmt, 0);
+		size_bytes = (int64_t)cairn_index_file_counts((uint64_t)sqlite3_column_int64(stmt, 0));
 	}
 	return cairn_tx_count_stored(tx, scope, times < 0 ? cairn_difference(0, size_bytes) : size_bytes);
 }

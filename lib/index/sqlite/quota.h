@@ -3,23 +3,40 @@
 #define CAIRN_INDEX_SQLITE_QUOTA_H
 
 #include "index/quota.h"
+#include "index/records.h"
 #include "index/sqlite/util.h"
+
+#define CAIRN_QUOTA_SUM(counts, from) "(SELECT coalesce(sum(" counts "), 0) FROM " from ")"
+#define CAIRN_QUOTA_FILES(scope)                                                                                       \
+	CAIRN_QUOTA_SUM(CAIRN_SQLITE_FILE_COUNTS("f.size"),                                                            \
+			"(SELECT DISTINCT file FROM file_owner WHERE scope = " scope                                   \
+			") w CROSS JOIN file f ON f.id = w.file")
+/* Each table is asked by repository, or by line. */
+#define CAIRN_QUOTA_COMMITS CAIRN_QUOTA_SUM(CAIRN_SQL_COMMIT_COUNTS(SQLITE), "commit_ WHERE repo = r.id")
+#define CAIRN_QUOTA_ENTRIES                                                                                            \
+	CAIRN_QUOTA_SUM(CAIRN_SQL_ENTRY_COUNTS(SQLITE),                                                                \
+			"line l CROSS JOIN entry e WHERE l.repo = r.id AND e.line = l.id")
+#define CAIRN_QUOTA_REFS    CAIRN_QUOTA_SUM(CAIRN_SQL_REF_COUNTS(SQLITE), "ref WHERE repo = r.id")
+#define CAIRN_QUOTA_PULLS   CAIRN_QUOTA_SUM(CAIRN_SQL_PULL_COUNTS(SQLITE), "pull WHERE repo = r.id")
+#define CAIRN_QUOTA_OBJECTS CAIRN_QUOTA_SUM(CAIRN_SQL_OBJECT_COUNTS(SQLITE), "object WHERE repo = r.id")
+#define CAIRN_QUOTA_TEXTS   CAIRN_QUOTA_SUM("size", "content WHERE repo = r.id AND key IS NOT NULL")
 
 /** The size that the row of repository r should have. */
 #define CAIRN_QUOTA_STORED                                                                                             \
-	"((SELECT coalesce(sum(f.size), 0) FROM (SELECT DISTINCT file FROM file_owner WHERE scope = r.scope) w"        \
-	" CROSS JOIN file f ON f.id = w.file)"                                                                         \
-	" + (SELECT coalesce(sum(size), 0) FROM content WHERE repo = r.id AND key IS NOT NULL))"
+	"(" CAIRN_QUOTA_FILES("r.scope") " + " CAIRN_QUOTA_TEXTS " + " CAIRN_QUOTA_COMMITS " + " CAIRN_QUOTA_ENTRIES   \
+					 " + " CAIRN_QUOTA_REFS " + " CAIRN_QUOTA_PULLS " + " CAIRN_QUOTA_OBJECTS ")"
 
 /** The size that the row of owner s, not a repository, should have. */
-#define CAIRN_QUOTA_OWNED                                                                                              \
-	"(SELECT coalesce(sum(f.size), 0) FROM (SELECT DISTINCT file FROM file_owner WHERE scope = s.id) w"            \
-	" CROSS JOIN file f ON f.id = w.file)"
+#define CAIRN_QUOTA_OWNED CAIRN_QUOTA_FILES("s.id")
 
 struct cairn_tx;
 
 /** Records that an owner holds more or fewer bytes. Other owners than repositories count only with a quota. */
 CAIRN_MUST_USE enum cairn_status cairn_tx_count_stored(struct cairn_tx *tx, int64_t scope, int64_t bytes);
+/** Records that an owner has more or fewer rows.
+ * @param may_be_refused  false: no quota refuses the write because of them */
+CAIRN_MUST_USE enum cairn_status cairn_tx_count_rows(struct cairn_tx *tx, int64_t scope, int64_t bytes,
+						     bool may_be_refused);
 /** Records that an owner has a file more (1) or less (-1). The file must exist. */
 CAIRN_MUST_USE enum cairn_status cairn_tx_count_file(struct cairn_tx *tx, int64_t scope, int64_t file, int times);
 

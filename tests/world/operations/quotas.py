@@ -11,6 +11,7 @@ from ..stage import Tenant
 from ..store import new_xorb, put_xorb, tenant_of
 
 QUOTA_BYTES = 60_000
+FILE_BYTES_MIN = 4096  # a file counts at least so much
 
 
 def second(tenant):
@@ -62,6 +63,10 @@ def fill_quota(world, source):
         judge(world, tenant, room, xorbs, [replies[n] for n in range(len(xorbs))])
 
 
+def counts(nodes):
+    return max(FILE_BYTES_MIN, sum(n for _, n in nodes))
+
+
 def held_key(tenant, xorb):
     return ("held", tenant.repo, xet.text(xet.File([(xorb, 0, len(xorb.nodes))]).hash()))
 
@@ -71,7 +76,7 @@ def judge(world, tenant, room, xorbs, replies):
     for xorb, reply in zip(xorbs, replies, strict=True):
         if isinstance(reply, Exception):
             raise reply if isinstance(reply, Broken) else Broken("a_quota_holds_to_the_byte", repr(reply))
-        size = sum(n for _, n in xorb.nodes)
+        size = counts(xorb.nodes)
         world.answer(reply, world.memory.of(held_key(tenant, xorb)), True)
         if reply is None or reply.status >= 500:
             unsure.append(size)
@@ -101,7 +106,7 @@ def free_room(world, source):
         room, register_ = world.memory.of(("room", tenant.repo)), world.memory.of(held)
         if not free or not room.certain() or register_.values != [True]:
             return
-        size = sum(n for _, n in world.memory.thing(held).nodes())
+        size = counts(world.memory.thing(held).nodes())
         reply = world.ask("DELETE", f"/v1/files/{held[2]}?repo={tenant.repo}", world.admin)
         world.answer(reply, register_, None)
         world.answer(reply, room, room.value() - size)
