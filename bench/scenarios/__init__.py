@@ -5,7 +5,7 @@ Goal). The runner makes the table of them and, of the columns "rate, of X's" and
 place for the table of each: two comments, `<!-- NAME: written by bench/run -->` and `<!-- end -->`.
 """
 
-from scenarios import cores, fair, fetch, fold, growth, hub, many, memory, packs, pages, plan, push, query, ratios, read, scale, shards, tiledb, tls, verify, xorbs
+from scenarios import cores, fair, fetch, fold, growth, hub, many, memory, packs, pages, plan, push, query, ratios, read, scale, shards, starve, tiledb, tls, verify, xorbs
 
 SCENARIOS = {
     "verify": verify.verify,
@@ -23,6 +23,7 @@ SCENARIOS = {
     "read": read.read,
     "plan": plan.plan,
     "fair": fair.fair,
+    "starve": starve.starve,
     "hub_rows": hub.hub_rows,
     "hub_heads": hub.hub_heads,
     "hub_small": hub.hub_small,
