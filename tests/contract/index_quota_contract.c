@@ -266,6 +266,27 @@ START_TEST(rows_count_with_their_texts)
 }
 END_TEST
 
+/* Over SQLite it is made in pieces, of which each counts. A refusal takes all of them back. */
+START_TEST(a_large_commit_counts_once)
+{
+	enum { N = CAIRN_INDEX_OPERATIONS_AT_ONCE + 1, NAME = 7 };
+	static char path[N][NAME];
+	static struct cairn_index_operation all[N];
+	int64_t one = hx_model("one");
+	uint64_t now = held(one), rows = (uint64_t)N * (ROW + NAME - 1);
+	for (unsigned i = 0; i < N; i++) {
+		(void)snprintf(path[i], NAME, "f%05u", i);
+		all[i] = hx_put(path[i], "x");
+	}
+	limit(0, one, now + rows / 2);
+	hx_refused(one, "main", all, N, "quota.repo");
+	ck_assert_uint_eq(held(one), now);
+	limit(0, one, now + rows + COMMIT + 1);
+	ck_assert(hx_committed(one, "main", all, N));
+	ck_assert_uint_eq(held(one), now + rows + COMMIT + 1);
+}
+END_TEST
+
 START_TEST(pull_requests_count_with_their_texts)
 {
 	static char text[5001];
@@ -656,6 +677,7 @@ int main(int argc, char **argv)
 	tcase_add_test(t, what_goes_is_given_back);
 	tcase_add_test(t, up_to_the_last_byte);
 	tcase_add_test(t, rows_count_with_their_texts);
+	tcase_add_test(t, a_large_commit_counts_once);
 	tcase_add_test(t, pull_requests_count_with_their_texts);
 	tcase_add_test(t, copied_rows_count);
 	tcase_add_test(t, over_it_one_may_do_what_holds_no_more);
