@@ -126,6 +126,19 @@ CAIRN_MUST_USE enum cairn_status cairn_records_release(struct cairn_index_tx *tx
 /** Writes something that nobody can see. */
 CAIRN_MUST_USE enum cairn_status cairn_records_probe(struct cairn_index_tx *tx);
 
+/** The changes of a bucket by one write, for clients that follow it (feed.c). Zeroed: none. */
+struct cairn_feed_note {
+	bool is_full; /* there were more changes than are kept */
+	size_t len;
+	char paths[65536];
+};
+/** @param letter  as in struct cairn_index_feed_batch */
+void cairn_records_note_change(struct cairn_feed_note *note, char letter, const char *path);
+/** Queues the batch, and the removal of old ones. */
+void cairn_records_queue_feed(struct cairn_index_tx *tx, int64_t repo, int64_t at_unix_ms,
+			      const struct cairn_feed_note *note);
+CAIRN_MUST_USE enum cairn_status cairn_records_drop_feed(struct cairn_index_tx *tx, int64_t repo);
+
 /* The rows of pull requests (pulls.c), within the transaction. @return as cairn_db_run() */
 struct cairn_index_add_ref;
 struct cairn_index_add_commit;

@@ -105,6 +105,7 @@ const struct cairn_table CAIRN_INDEX_TABLES[CAIRN_TABLES] = {
 			       NUMBER("account"), COLUMN(TEXT, "author"), NUMBER("at"), COLUMN(TEXT, "title"),
 			       COLUMN(TEXT, "message"), NUMBER("ended"), COLUMN(TEXT, "ended_by"),
 			       COLUMN(TEXT, "comment"), COLUMN(TEXT, "merged")}},
+	[CAIRN_TABLE_FEED] = {"feed", false, 3, {KEY("repo"), KEY("at"), COLUMN(BYTES, "paths")}},
 	[CAIRN_TABLE_CONTENT] =
 		{"content",
 		 true,

@@ -38,11 +38,6 @@ static void left_out_runtime(struct http_request *req)
 	hub_reply_left_out(req, "Nothing is run here: a space is its files");
 }
 
-static void left_out_events(struct http_request *req)
-{
-	hub_reply_left_out(req, "Changes of a bucket are not sent from here: list it again");
-}
-
 static void left_out_papers(struct http_request *req)
 {
 	hub_reply_left_out(req, "Papers are not kept here");
@@ -153,7 +148,6 @@ const struct http_route ROUTES_LEFT_OUT[] = {
 	LEFT_OUT_DELETE("/api/spaces/{namespace}/{name}/volumes", left_out_runtime),
 	HUB_GET("/api/spaces/{namespace}/{name}/logs/{kind}", "left-out", left_out_runtime, NULL),
 	HUB_GET("/api/{type}/{namespace}/{name}/likers", "left-out", left_out_likes, NULL),
-	HUB_GET("/api/buckets/{namespace}/{name}/events", "left-out", left_out_events, NULL),
 	HUB_GET("/api/papers/{id}", "left-out", left_out_papers, NULL),
 	HUB_GET("/api/daily_papers", "left-out", left_out_papers, NULL),
 	HUB_GET("/api/spaces/hardware", "left-out", left_out_runtime, NULL),

@@ -30,6 +30,7 @@ extern const struct http_route ROUTES_DEVICE[];      /* /oauth/device, /oauth/to
 extern const struct http_route ROUTES_TOKEN[];       /* /api/.../xet-read-token, and to write */
 extern const struct http_route ROUTES_BUCKETS[];     /* /api/buckets */
 extern const struct http_route ROUTES_OBJECTS[];     /* /api/buckets/.../tree and the like */
+extern const struct http_route ROUTES_EVENTS[];      /* /api/buckets/.../events */
 extern const struct http_route ROUTES_RESOLVE[];     /* /.../resolve/..., /.../raw/... */
 extern const struct http_route ROUTES_REPOS[];       /* /api/repos, /api/.../settings, /api/.../auth-check */
 extern const struct http_route ROUTES_INFO[];        /* /api/{type}/..., /api/.../revision/... */

@@ -131,7 +131,8 @@ PATH_VALUES = {"kind": "run", "prefix": "default", "id": "1", "repo": "1", "acco
 VALUES = {
     "file_id": lambda h: [xet.text(h), f"{xet.text(h)}&file_id={xet.text(BOBS_FILE.hash())}", "x"],
     "recursive": lambda h: ["true", "false"],
-    "cursor": lambda h: ["x"],
+    "cursor": lambda h: ["x", "1"],
+    "since": lambda h: ["2020-01-01T00:00:00.000Z", "x"],
     "place": lambda h: ["alice", "models/alice/one", "x/y"],
     "search": lambda h: ["o"],
     "expand": lambda h: ["true"],

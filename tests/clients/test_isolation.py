@@ -164,7 +164,7 @@ NOT_ASKED = {
     r"auth\..*|token.*|key\.(missing|unknown|expired|scope|repo|body|id|known|own|many|name)|account\..*|user\.(unknown|refused)|repo\..*": "said of a credential, or to one without repository alone",
     r"stopping|not_ready|workers\.slow|index\..*|lease\..*|disk\..*|store\..*|spool\..*|verify\.stopped|gc\..*|usage\..*": "of the machine, or of what the sender himself has under way",
     r"object\.(damaged|missing|unreadable|changing)|(file|content)\.damaged|xorb\.unreadable|xorb\.(gone|differs|lost|replaced|late)": "to whom may read it, or of what was removed meanwhile: no content",
-    r"bucket\.body": "of the body alone, to whoever has a key",
+    r"bucket\.(body|events)": "of the body or the query alone, before the bucket is looked for",
     r"device\..*": "of a code, to whom has it, or of what the sender has under way (test_device_login.py asks as others)",
     r"form\..*": "of what a page was sent (test_pages.py asks pages as others)",
     r"member\..*": "to an admin of the organisation alone, who sees its members (test_pages.py)",

@@ -64,6 +64,7 @@ struct object_changes {
 	struct object_file files[CAIRN_INDEX_CHANGES_MAX]; /* of the changes */
 	int64_t left[CAIRN_INDEX_CHANGES_MAX];             /* files that objects had before */
 	int64_t used[CAIRN_INDEX_CHANGES_MAX];             /* and files that objects got */
+	struct cairn_feed_note feed;
 };
 
 static int object_path_compare(const void *a, const void *b)
@@ -242,6 +243,7 @@ static enum cairn_status object_finish(struct object_changes *c)
 	cairn_pg_int8(&count, c->now_unix_ms);
 	cairn_pg_int8(&count, c->row_bytes);
 	(void)cairn_pg_queue(&c->tx->pg, OBJECT_COUNT, &count);
+	cairn_records_queue_feed(&c->tx->records, c->repo, c->now_unix_ms, &c->feed);
 	enum cairn_status status = cairn_pg_exchange(&c->tx->pg);
 	if (status != CAIRN_OK)
 		return status;
@@ -293,6 +295,8 @@ static enum cairn_status object_change(struct object_changes *c, uint32_t i)
 	enum cairn_status status = CAIRN_OK;
 	change->failed = false;
 	if (change->kind == CAIRN_INDEX_OBJECT_DROP) {
+		if (at->there)
+			cairn_records_note_change(&c->feed, 'd', change->path);
 		object_leave(c, at);
 		return CAIRN_OK;
 	}
@@ -302,6 +306,7 @@ static enum cairn_status object_change(struct object_changes *c, uint32_t i)
 	change->failed = !file->found;
 	if (status != CAIRN_OK || change->failed)
 		return status;
+	cairn_records_note_change(&c->feed, at->there ? 'u' : 'a', change->path);
 	object_leave(c, at);
 	at->there = at->changed = true;
 	at->file = file->id;

@@ -105,6 +105,8 @@ static enum cairn_status sweep_dropped(void *ctx, bool *more)
 	cairn_pg_int8(&args, repo);
 	(void)cairn_pg_queue(&tx->pg, SWEEP_DROP_REFS, &args);
 	status = cairn_records_drop_pulls(&tx->records, repo);
+	if (status == CAIRN_OK)
+		status = cairn_records_drop_feed(&tx->records, repo);
 	if (status != CAIRN_OK)
 		return status;
 	if (line != 0)

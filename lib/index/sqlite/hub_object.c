@@ -13,6 +13,7 @@ struct object_changes {
 	int64_t n_files, bytes, row_bytes; /* growth; may be negative */
 	uint32_t n_left;
 	int64_t left[CAIRN_INDEX_CHANGES_MAX]; /* files that objects had before */
+	struct cairn_feed_note feed;
 };
 
 /* A file by its number; 0: the empty one. */
@@ -98,6 +99,7 @@ static enum cairn_status object_drop(struct object_changes *c, const char *path)
 	enum cairn_status status = object_leave(c, path, &found);
 	if (status != CAIRN_OK || !found)
 		return status;
+	cairn_records_note_change(&c->feed, 'd', path);
 	sqlite3_stmt *stmt = cairn_tx_stmt(c->tx, &CAIRN_TX_DROP_OBJECT);
 	sqlite3_bind_int64(stmt, 1, c->repo);
 	cairn_sql_bind_text(stmt, 2, path);
@@ -141,6 +143,7 @@ static enum cairn_status object_set(struct object_changes *c, struct cairn_index
 	c->n_files++;
 	cairn_add(&c->row_bytes, object_counts(change->path));
 	cairn_add(&c->bytes, file.size_bytes);
+	cairn_records_note_change(&c->feed, found ? 'u' : 'a', change->path);
 	sqlite3_stmt *stmt = cairn_tx_stmt(c->tx, &TX_SET_OBJECT);
 	object_bind(stmt, c, change, file.id);
 	return cairn_sql_run(stmt);
@@ -174,9 +177,9 @@ static enum cairn_status object_count(struct object_changes *c)
 
 enum cairn_status cairn_tx_change_objects(struct cairn_tx *tx, struct cairn_index_change_objects *change)
 {
-	struct object_changes c = {.tx = tx, .repo = change->repo, .now_unix_ms = cairn_clock_unix_ms()};
 	if (change->n > CAIRN_INDEX_CHANGES_MAX)
 		return CAIRN_E_LIMIT;
+	struct object_changes c = {.tx = tx, .repo = change->repo, .now_unix_ms = cairn_clock_unix_ms()};
 	enum cairn_status status = cairn_records_find_repo(&tx->records, change->repo, &c.scope, &change->write.diag);
 	for (uint32_t i = 0; i < change->n && status == CAIRN_OK; i++) {
 		struct cairn_index_change *one = &change->changes[i];
@@ -185,6 +188,10 @@ enum cairn_status cairn_tx_change_objects(struct cairn_tx *tx, struct cairn_inde
 	}
 	for (uint32_t i = 0; i < c.n_left && status == CAIRN_OK; i++)
 		status = object_give_back(&c, c.left[i]);
+	if (status != CAIRN_OK)
+		return status;
+	cairn_records_queue_feed(&tx->records, c.repo, c.now_unix_ms, &c.feed);
+	status = cairn_db_exchange(tx->records.db);
 	return status == CAIRN_OK ? object_count(&c) : status;
 }
 

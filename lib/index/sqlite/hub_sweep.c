@@ -127,6 +127,8 @@ static enum cairn_status sweep_repo_line(struct sweep *s, bool *done)
 	enum cairn_status status = cairn_sql_run(cairn_tx_stmt(s->tx, &TX_DROP_REFS));
 	if (status == CAIRN_OK)
 		status = cairn_records_drop_pulls(&s->tx->records, s->repo);
+	if (status == CAIRN_OK)
+		status = cairn_records_drop_feed(&s->tx->records, s->repo);
 	if (status == CAIRN_OK) {
 		CLEANUP(cairn_sql_resetp) sqlite3_stmt *find = cairn_tx_stmt(s->tx, &TX_REPO_LINE);
 		sqlite3_bind_int64(find, 1, s->repo);
