@@ -89,7 +89,9 @@ struct app {
 	struct rate *device_looks;   /* of each account at the codes of such programs */
 	struct hub_usage *usage;
 	void (*collected)(struct app *app); /* to be called after a collection that ended well; NULL: nobody asked */
-	atomic_bool usage_wanted;           /* newer figures are wanted; another daemon may be computing them */
+	/* Keeps the cards of all repositories; NULL: there is no hub. */
+	enum cairn_status (*keep_cards)(struct app *app, bool (*stop)(void *ctx), void *ctx);
+	atomic_bool usage_wanted; /* newer figures are wanted; another daemon may be computing them */
 	struct cairn_data_dir *data_dir;
 	struct cairn_cas *cas; /* borrows data_dir */
 	struct cairn_workers *workers;

@@ -24,6 +24,7 @@ enum {
 	HOUSEKEEPING_DAY_S = 86400,
 	HOUSEKEEPING_KEYS_KEPT_S = CAIRN_KEY_KEPT_DAYS * HOUSEKEEPING_DAY_S,
 	HOUSEKEEPING_TRIM_MS = 3600 * 1000,
+	HOUSEKEEPING_CARDS_MS = HOUSEKEEPING_DAY_S * 1000,
 	HOUSEKEEPING_USAGE_MS = 10 * 1000, /* retry after another daemon computed the figures */
 	HOUSEKEEPING_SILENT_S = 3,         /* a backup writes its note more often */
 };
@@ -32,7 +33,7 @@ struct housekeeping {
 	struct app *app;
 	pthread_t thread;
 	/* the thread's, on the monotonic clock: the earliest next time */
-	int64_t look_ms, collect_ms, trim_ms, usage_ms;
+	int64_t look_ms, collect_ms, trim_ms, usage_ms, cards_ms;
 	uint64_t salt;    /* spreads the daily jobs of several servers over the window (schedule.h) */
 	bool logged_lost; /* it has logged that the search for lost files failed */
 };
@@ -89,6 +90,19 @@ static void housekeeping_trim(struct housekeeping *h)
 	h->trim_ms = cairn_clock_mono_ms() + HOUSEKEEPING_TRIM_MS;
 	housekeeping_trim_telemetry(h);
 	housekeeping_trim_keys(h);
+}
+
+/* Keeps the cards that no commit has kept: those of an index from before there were any, and those of commits after
+ * which a daemon ended at once. A failure is made up for the next day, or by the next commit. */
+static void housekeeping_keep_cards(struct housekeeping *h)
+{
+	if (!h->app->keep_cards || cairn_clock_mono_ms() < h->cards_ms)
+		return;
+	h->cards_ms = cairn_clock_mono_ms() + HOUSEKEEPING_CARDS_MS;
+	enum cairn_status status = h->app->keep_cards(h->app, housekeeping_stops, h);
+	if (status != CAIRN_OK)
+		LOG(LOG_WARNING, "cards_failed", LOG_T("status", cairn_status_name(status)),
+		    LOG_T("message", "lists may not find some repositories by their README.md until tomorrow"));
 }
 
 /* Reads the notes of the command cairn backup, which runs beside the daemon. */
@@ -180,6 +194,7 @@ static void housekeeping_look(struct housekeeping *h)
 	housekeeping_collect(h);
 	housekeeping_trim(h);
 	housekeeping_renew_usage(h);
+	housekeeping_keep_cards(h);
 	housekeeping_note_growth(h->app);
 	traffic_sample(&h->app->traffic, h->app->metrics, cairn_clock_mono_ms());
 	h->look_ms = cairn_clock_mono_ms() + HOUSEKEEPING_LOOK_MS;

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <jansson.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* --- reading ------------------------------------------------------------------------------------------------------ */
@@ -229,4 +230,20 @@ void cairn_json_put_bool(struct cairn_json_out *w, const char *name, bool value)
 {
 	json_begin(w, name);
 	cairn_buf_printf(w->buf, "%s", value ? "true" : "false");
+}
+
+void cairn_json_put_raw(struct cairn_json_out *w, const char *name, const char *json)
+{
+	json_begin(w, name);
+	cairn_buf_add(w->buf, json, strlen(json));
+}
+
+void cairn_json_put_value(struct cairn_json_out *w, const char *name, const struct cairn_json *value)
+{
+	char *text = json_dumps(json_of(value), JSON_COMPACT | JSON_ENCODE_ANY);
+	if (text)
+		cairn_json_put_raw(w, name, text);
+	else if (w->buf->status == CAIRN_OK)
+		w->buf->status = CAIRN_E_NOMEM;
+	free(text);
 }

@@ -67,5 +67,9 @@ void cairn_json_close(struct cairn_json_out *w);
 void cairn_json_put_text(struct cairn_json_out *w, const char *name, const char *text);
 void cairn_json_put_u64(struct cairn_json_out *w, const char *name, uint64_t number);
 void cairn_json_put_bool(struct cairn_json_out *w, const char *name, bool value);
+/** Writes a text that is JSON already. */
+void cairn_json_put_raw(struct cairn_json_out *w, const char *name, const char *json);
+/** Writes a value that was parsed. */
+void cairn_json_put_value(struct cairn_json_out *w, const char *name, const struct cairn_json *value);
 
 #endif

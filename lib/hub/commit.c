@@ -1,5 +1,6 @@
 #include "hub/commit.h"
 
+#include "hub/kept_card.h"
 #include "hub/operation.h"
 
 #include "base/base64.h"
@@ -297,6 +298,8 @@ enum cairn_status cairn_hub_commit(struct cairn_cas *cas, const struct cairn_hub
 	status = cairn_index_add_commit(cairn_cas_index(cas), &add);
 	*oid = add.oid;
 	*diag = add.write.diag;
+	if (status == CAIRN_OK && ref.kind == CAIRN_INDEX_BRANCH && strcmp(ref.name, CAIRN_HUB_MAIN) == 0)
+		cairn_hub_keep_card_after(cas, repo, commit->operations, commit->n);
 	return status;
 }
 

@@ -1,6 +1,7 @@
 #include "hub/pull.h"
 
 #include "hub/changes.h"
+#include "hub/kept_card.h"
 #include "hub/revision.h"
 
 #include <inttypes.h>
@@ -300,6 +301,8 @@ static enum cairn_status pull_commit(struct pull_merge *m, const struct cairn_hu
 	enum cairn_status status = cairn_index_add_commit(cairn_cas_index(m->cas), &add);
 	*oid = add.oid;
 	*diag = add.write.diag;
+	if (status == CAIRN_OK)
+		cairn_hub_keep_card_after(m->cas, repo, m->operations, m->n);
 	return status;
 }
 

@@ -1,6 +1,7 @@
 #include "hub/repo.h"
 
 #include "hub/commit.h"
+#include "hub/kept_card.h"
 #include "hub/name.h"
 #include "index/quota.h"
 
@@ -262,6 +263,8 @@ enum cairn_status cairn_hub_make_repo(struct cairn_cas *cas, const struct cairn_
 	enum cairn_status found = cairn_index_account_by_id(cairn_cas_index(cas), add.account, &owner);
 	if (found == CAIRN_OK)
 		found = cairn_index_repo(cairn_cas_index(cas), new_repo->kind, owner.name, new_repo->name, out);
+	if (status == CAIRN_OK && found == CAIRN_OK)
+		cairn_hub_keep_card_after(cas, out, add.operations, add.n);
 	return status == CAIRN_OK ? found : status;
 }
 
@@ -430,6 +433,12 @@ enum cairn_status cairn_hub_list_repos(struct cairn_cas *cas, const struct cairn
 		.sort = list->sort,
 		.ascending = list->ascending,
 		.limit = list->limit,
+		.is_private = list->is_private,
+		.gated = list->gated,
+		.words = list->words,
+		.n_words = list->n_words,
+		.cards = list->cards,
+		.heads = list->heads,
 	};
 	struct cairn_index_account author;
 	bool more = false;

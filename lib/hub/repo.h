@@ -100,6 +100,10 @@ struct cairn_hub_repo_list {
 	const char *author;              /* name of the account; NULL: any */
 	int64_t account;                 /* number of the account; 0: any, or the author's */
 	const char *search;              /* letters that "account/name" contains, in any case; NULL: any */
+	enum cairn_index_wanted is_private, gated;
+	const char *const *words; /* words of cards (hub/metadata.h), in lower case; the repository has all */
+	uint32_t n_words;         /* at most CAIRN_INDEX_WORDS_ASKED_MAX */
+	bool cards, heads;        /* visit cards and heads of main, too */
 	enum cairn_index_repo_sort sort;
 	bool ascending;
 	const char *cursor; /* "" for the first page, then next; a malformed one means the first page */

@@ -1,6 +1,7 @@
 #include "hub/revision.h"
 
 #include "base/percent.h"
+#include "hub/kept_card.h"
 #include "hub/path.h"
 
 #include <stdio.h>
@@ -212,6 +213,8 @@ enum cairn_status cairn_hub_add_ref(struct cairn_cas *cas, const struct cairn_hu
 	};
 	status = cairn_index_add_ref(cairn_cas_index(cas), &add);
 	*diag = add.write.diag;
+	if (status == CAIRN_OK && ref->kind == CAIRN_INDEX_BRANCH && strcmp(ref->name, CAIRN_HUB_MAIN) == 0)
+		cairn_hub_keep_card(cas, repo);
 	return status;
 }
 

@@ -161,6 +161,47 @@ enum cairn_status cairn_hub_read_inline(struct cairn_cas *cas, const struct cair
 	return CAIRN_OK;
 }
 
+static enum cairn_status tree_start_inline(struct cairn_cas *cas, const struct cairn_index_entry *entry,
+					   struct cairn_buf *out, struct cairn_diag *diag)
+{
+	size_t len;
+	uint8_t *bytes;
+	enum cairn_status status = cairn_hub_read_inline(cas, entry, &bytes, &len, diag);
+	if (status == CAIRN_OK)
+		cairn_buf_add(out, bytes, len < out->max ? len : out->max);
+	free(bytes);
+	return status == CAIRN_OK ? out->status : status;
+}
+
+static enum cairn_status tree_start_stored(struct cairn_cas *cas, const struct cairn_index_repo *repo,
+					   const struct cairn_index_entry *entry, struct cairn_buf *out,
+					   struct cairn_diag *diag)
+{
+	CLEANUP(cairn_file_reader_freep) struct cairn_file_reader *reader = NULL;
+	struct cairn_file_extent extent;
+	struct cairn_byte_range range = {.kind = CAIRN_RANGE_FROM_TO, .first = 0, .last = out->max - 1};
+	enum cairn_status status = cairn_hub_open_entry(cas, repo, entry, &range, &extent, &reader, diag);
+	for (size_t n = 1; status == CAIRN_OK && n > 0 && out->len < out->max;) {
+		size_t room = out->max - out->len;
+		uint8_t *at = cairn_buf_extend(out, room);
+		if (!at)
+			return out->status;
+		status = cairn_file_reader_read(reader, at, room, &n, diag);
+		out->len -= status == CAIRN_OK ? room - n : room;
+	}
+	return status;
+}
+
+enum cairn_status cairn_hub_read_start(struct cairn_cas *cas, const struct cairn_index_repo *repo,
+				       const struct cairn_index_entry *entry, struct cairn_buf *out,
+				       struct cairn_diag *diag)
+{
+	if (entry->size_bytes == 0)
+		return CAIRN_OK;
+	return entry->kind == CAIRN_INDEX_INLINE ? tree_start_inline(cas, entry, out, diag)
+						 : tree_start_stored(cas, repo, entry, out, diag);
+}
+
 enum cairn_status cairn_hub_read_patterns(struct cairn_cas *cas, const struct cairn_index_commit *commit,
 					  const char *path, uint8_t **text, struct cairn_hub_patterns *out)
 {

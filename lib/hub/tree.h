@@ -65,6 +65,15 @@ CAIRN_MUST_USE enum cairn_status cairn_hub_read_inline(struct cairn_cas *cas, co
 						       uint8_t **out, size_t *len, struct cairn_diag *diag);
 
 /**
+ * Reads the first bytes of a file, as many as the buffer may hold; for workers. The file is from a commit of the
+ * repository. @param[out] out  empty before; the bytes. With a failure it may have some
+ * @return as cairn_hub_read_inline() and cairn_hub_open_entry()
+ */
+CAIRN_MUST_USE enum cairn_status cairn_hub_read_start(struct cairn_cas *cas, const struct cairn_index_repo *repo,
+						      const struct cairn_index_entry *entry, struct cairn_buf *out,
+						      struct cairn_diag *diag);
+
+/**
  * Reads the lines of a .gitattributes or .gitignore at a commit, with the steps of one request. Reads none if the file
  * does not exist, or its bytes are in the store.
  * @param[out] text  the memory that out borrows, owned by the caller; NULL: no such file

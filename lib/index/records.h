@@ -7,6 +7,7 @@
 #include "index/daemon/device.h"
 #include "index/daemon/keys.h"
 #include "index/daemon/telemetry.h"
+#include "index/hub/card.h"
 #include "index/operate.h"
 #include "index/quota.h"
 #include "index/transfer.h"
@@ -149,6 +150,9 @@ CAIRN_MUST_USE enum cairn_status cairn_records_end_pull(struct cairn_index_tx *t
 							const struct cairn_index_add_commit *last);
 CAIRN_MUST_USE enum cairn_status cairn_records_drop_pulls(struct cairn_index_tx *tx, int64_t repo);
 
+/** Reads a card from this column on: task, library, tags, data, config. Its texts are borrowed from the row. */
+void cairn_records_card(struct cairn_db_rows *row, int column, struct cairn_index_card *out);
+
 /* Writes, each within the transaction. @return as its status */
 #define CAIRN_RECORD_WRITES(X)                                                                                         \
 	X(share_file, false)                                                                                           \
@@ -169,7 +173,8 @@ CAIRN_MUST_USE enum cairn_status cairn_records_drop_pulls(struct cairn_index_tx 
 	X(add_account, false)                                                                                          \
 	X(disable_account, true)                                                                                       \
 	X(set_member, true)                                                                                            \
-	X(set_quota, true)
+	X(set_quota, true)                                                                                             \
+	X(set_card, false)
 #define RECORD(name, frees_room)                                                                                       \
 	CAIRN_MUST_USE enum cairn_status cairn_records_##name(struct cairn_index_tx *tx,                               \
 							      struct cairn_index_##name *request);

@@ -2,9 +2,27 @@
 #ifndef CAIRN_SERVER_HUB_INFO_H
 #define CAIRN_SERVER_HUB_INFO_H
 
+#include "hub/metadata.h"
 #include "server/ask/hub_repo.h"
+#include "server/hub/hub_property.h"
 
-/** Writes the members that all descriptions of a repository share, into an open object. */
-void hub_info_put(const struct cairn_cas *cas, struct cairn_json_out *w, const struct cairn_index_repo *repo);
+/** Writes the id of a repository, and those of the properties HUB_AUTHOR to HUB_SDK that are wanted, into an open
+ * object. */
+void hub_info_put(const struct cairn_cas *cas, struct cairn_json_out *w, const struct cairn_index_repo *repo,
+		  unsigned wanted);
+/** Writes what is wanted of a card. */
+void hub_info_put_card(struct cairn_json_out *w, const struct cairn_index_card *card, unsigned wanted);
+
+/** How siblings are written. */
+struct hub_siblings {
+	uint32_t n_max;   /* files */
+	size_t bytes_max; /* of the buffer, behind which no further one is written */
+	bool blobs;       /* with ids and sizes */
+};
+/** Writes the files of a commit, page by page, so that few entries are in memory. @return CAIRN_OK; as index and store
+ */
+CAIRN_MUST_USE enum cairn_status hub_info_put_siblings(struct cairn_cas *cas, struct cairn_json_out *w,
+						       const struct cairn_index_commit *commit,
+						       const struct hub_siblings *how, struct cairn_diag *diag);
 
 #endif

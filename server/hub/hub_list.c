@@ -2,6 +2,7 @@
  * /api/organizations/{namespace}/settings/repositories. */
 #include "base/percent.h"
 #include "server/ask/hub_reply.h"
+#include "server/hub/hub_filter.h"
 #include "server/hub/hub_info.h"
 #include "server/hub/hub_routes.h"
 
@@ -14,6 +15,25 @@ enum {
 	LIST_TEXT_BYTES_MAX = 256, /* of a search text */
 	LIST_ESCAPED_BYTES = 3 * LIST_TEXT_BYTES_MAX + 1,
 	LIST_CURSOR_ESCAPED_BYTES = 3 * CAIRN_HUB_CURSOR_BYTES,
+	LIST_QUERY_BYTES_MAX = 8192,
+	/* Long properties of as many repositories fit in an answer. */
+	LIST_ANSWER_BYTES_MAX = 16 << 20,
+	LIST_LONG_MAX = 100,
+	LIST_SIBLINGS_MAX = 20,
+	LIST_SIBLINGS_OF_ONE_MAX = 1000,
+	LIST_SIBLINGS_BYTES_MAX = 512 * 1024, /* of one repository */
+};
+_Static_assert(LIST_LONG_MAX *(CAIRN_INDEX_CARD_DATA_MAX + CAIRN_INDEX_CARD_TAGS_MAX + CAIRN_INDEX_CARD_CONFIG_MAX +
+			       2048) < LIST_ANSWER_BYTES_MAX,
+	       "a page with cards fits");
+_Static_assert(CAIRN_INDEX_REPOS_MAX *(CAIRN_INDEX_CARD_TAGS_MAX + 2048) < LIST_ANSWER_BYTES_MAX,
+	       "a page with tags fits");
+
+/* A repository whose files are listed, too, once the list is read. */
+struct list_item {
+	struct cairn_index_repo repo;
+	struct cairn_buf text; /* owned: its description, an object that is still open */
+	struct cairn_json_out w;
 };
 
 struct list_request {
@@ -23,29 +43,106 @@ struct list_request {
 	const char *sort; /* as in the request */
 	bool settings;    /* the answer is about disk usage only */
 	uint64_t bytes;   /* of all listed repositories; 0: not known, since there are further pages */
+	struct hub_filter filter;
+	const char *words[CAIRN_INDEX_WORDS_ASKED_MAX];
+	unsigned wanted;         /* enum hub_property */
+	struct list_item *items; /* owned; of LIST_SIBLINGS_MAX. NULL: no files are listed */
+	uint32_t n_items;
 	struct cairn_json_out w;
 	char next[CAIRN_HUB_CURSOR_BYTES];
 };
 
+static void list_free(void *state)
+{
+	struct list_request *l = state;
+	if (!l)
+		return;
+	for (uint32_t i = 0; i < l->n_items; i++)
+		cairn_buf_fini(&l->items[i].text);
+	free(l->items);
+	hub_repo_fini(&l->repo);
+	free(l);
+}
+
+static void list_put_usage(const struct list_request *l, struct cairn_json_out *w, const struct cairn_index_repo *repo)
+{
+	char when[HUB_TIME_BYTES];
+	hub_repo_put_id(w, "id", repo);
+	cairn_json_put_text(w, "type", hub_kind_name(repo->kind));
+	cairn_json_put_text(w, "updatedAt", hub_time(when, repo->updated_unix_ms));
+	cairn_json_put_text(w, "visibility", repo->is_private ? "private" : "public");
+	cairn_json_put_u64(w, "storage", repo->bytes);
+	if (l->bytes > 0)
+		cairn_json_put_u64(w, "storagePercent", (uint64_t)(100 * (double)repo->bytes / (double)l->bytes + 0.5));
+}
+
+/* A list does not look who may read the files of each repository with a gate: it leaves out what config.json says. */
+static void list_put_repo(const struct list_request *l, struct cairn_json_out *w, const struct cairn_index_repo *repo)
+{
+	char oid[CAIRN_GIT_OID_CHARS + 1];
+	unsigned hidden = repo->gate != CAIRN_INDEX_GATE_NONE ? HUB_CONFIG : 0;
+	hub_info_put(l->repo.call.job.app->cas, w, repo, l->wanted);
+	if (repo->card)
+		hub_info_put_card(w, repo->card, l->wanted & ~hidden);
+	if (l->wanted & HUB_STORAGE)
+		cairn_json_put_u64(w, "usedStorage", repo->bytes);
+	if (repo->head) {
+		cairn_git_oid_text(oid, repo->head);
+		cairn_json_put_text(w, "sha", oid);
+	}
+}
+
+static void list_visit_item(struct list_request *l, const struct cairn_index_repo *repo)
+{
+	if (l->n_items == LIST_SIBLINGS_MAX)
+		return;
+	struct list_item *item = &l->items[l->n_items++];
+	item->repo = *repo;
+	item->repo.card = NULL;
+	item->repo.head = NULL;
+	item->text = cairn_buf_init(LIST_ANSWER_BYTES_MAX);
+	item->w = cairn_json_out_init(&item->text);
+	cairn_json_open_object(&item->w, NULL);
+	list_put_repo(l, &item->w, repo);
+}
+
 static void list_visit(void *ctx, const struct cairn_index_repo *repo)
 {
 	struct list_request *l = ctx;
-	struct cairn_json_out *w = &l->w;
-	char when[HUB_TIME_BYTES];
-	cairn_json_open_object(w, NULL);
-	if (l->settings) {
-		hub_repo_put_id(w, "id", repo);
-		cairn_json_put_text(w, "type", hub_kind_name(repo->kind));
-		cairn_json_put_text(w, "updatedAt", hub_time(when, repo->updated_unix_ms));
-		cairn_json_put_text(w, "visibility", repo->is_private ? "private" : "public");
-		cairn_json_put_u64(w, "storage", repo->bytes);
-		if (l->bytes > 0)
-			cairn_json_put_u64(w, "storagePercent",
-					   (uint64_t)(100 * (double)repo->bytes / (double)l->bytes + 0.5));
-	} else {
-		hub_info_put(l->repo.call.job.app->cas, w, repo);
+	if (l->items) {
+		list_visit_item(l, repo);
+		return;
 	}
-	cairn_json_close(w);
+	cairn_json_open_object(&l->w, NULL);
+	if (l->settings)
+		list_put_usage(l, &l->w, repo);
+	else
+		list_put_repo(l, &l->w, repo);
+	cairn_json_close(&l->w);
+}
+
+/* Writes an item with its files, unless it has gone meanwhile. */
+static enum cairn_status list_put_item(struct list_request *l, struct list_item *item)
+{
+	struct hub_call *call = &l->repo.call;
+	struct cairn_cas *cas = call->job.app->cas;
+	struct cairn_diag unsaid = {0};
+	struct cairn_index_commit head;
+	enum cairn_status status = cairn_hub_find_ref(cas, &item->repo, CAIRN_HUB_MAIN, &head, &unsaid);
+	if (status == CAIRN_E_NOT_FOUND)
+		return CAIRN_OK;
+	const struct hub_siblings how = {.n_max = LIST_SIBLINGS_OF_ONE_MAX,
+					 .bytes_max = item->text.len + LIST_SIBLINGS_BYTES_MAX};
+	if (status == CAIRN_OK)
+		status = hub_info_put_siblings(cas, &item->w, &head, &how, &call->diag);
+	cairn_json_close(&item->w);
+	cairn_buf_add(&item->text, "", 1);
+	if (status == CAIRN_OK)
+		status = item->text.status;
+	if (status == CAIRN_OK)
+		cairn_json_put_raw(&l->w, NULL, (const char *)item->text.bytes);
+	cairn_buf_fini(&item->text);
+	return status;
 }
 
 static void list_add_up(void *ctx, const struct cairn_index_repo *repo)
@@ -83,6 +180,8 @@ static void list_run(struct hub_call *call)
 	l->w = cairn_json_out_init(&call->answer);
 	cairn_json_open_array(&l->w, NULL);
 	call->status = cairn_hub_list_repos(call->job.app->cas, asker, &l->list, list_visit, l, l->next);
+	for (uint32_t i = 0; i < l->n_items && call->status == CAIRN_OK; i++)
+		call->status = list_put_item(l, &l->items[i]);
 	cairn_json_close(&l->w);
 }
 
@@ -94,8 +193,20 @@ static const char *list_escape(char out[static LIST_ESCAPED_BYTES], const char *
 	return out;
 }
 
+/* Appends what the next page is asked for, too: "&filter=a&expand=tags". */
+static void list_put_query(struct cairn_buf *out, const struct list_request *l)
+{
+	hub_filter_put(out, &l->filter);
+	if (!l->settings && l->wanted != HUB_BRIEF)
+		for (unsigned bit = 1; bit < HUB_FULL; bit <<= 1)
+			if (l->wanted & bit)
+				cairn_buf_printf(out, "&expand=%s", hub_property_name((enum hub_property)bit));
+	cairn_buf_add(out, "", 1);
+}
+
 static void list_show(struct http_request *req, struct hub_call *call)
 {
+	CLEANUP(cairn_buf_fini) struct cairn_buf query = cairn_buf_init(LIST_QUERY_BYTES_MAX);
 	const struct list_request *l = (const struct list_request *)call;
 	char author[LIST_ESCAPED_BYTES], search[LIST_ESCAPED_BYTES], sort[LIST_ESCAPED_BYTES];
 	char cursor[LIST_CURSOR_ESCAPED_BYTES], path[LIST_ESCAPED_BYTES + 64];
@@ -105,11 +216,12 @@ static void list_show(struct http_request *req, struct hub_call *call)
 		(void)snprintf(path, sizeof(path), "organizations/%s/settings/repositories",
 			       list_escape(author, l->list.author));
 	cairn_percent_encode(cursor, l->next, CAIRN_PERCENT_UNRESERVED);
-	if (!l->next[0] ||
-	    hub_reply_next(req, "%s/api/%s?author=%s&search=%s&sort=%s&direction=%s&limit=%" PRIu32 "&cursor=%s",
+	list_put_query(&query, l);
+	if (!l->next[0] || query.status != CAIRN_OK ||
+	    hub_reply_next(req, "%s/api/%s?author=%s&search=%s&sort=%s&direction=%s&limit=%" PRIu32 "%s&cursor=%s",
 			   l->repo.base, path, list_escape(author, l->settings ? NULL : l->list.author),
 			   list_escape(search, l->list.search), list_escape(sort, l->sort),
-			   l->list.ascending ? "1" : "-1", l->list.limit, cursor))
+			   l->list.ascending ? "1" : "-1", l->list.limit, (const char *)query.bytes, cursor))
 		hub_repo_show(req, call);
 }
 
@@ -128,6 +240,7 @@ static struct list_request *list_new(struct http_request *req, const char *path)
 	struct list_request *l = hub_repo_new(req, sizeof(*l), (enum cairn_index_repo_kind)0, list_run, list_show);
 	if (!l)
 		return NULL;
+	l->repo.call.answer = cairn_buf_init(LIST_ANSWER_BYTES_MAX);
 	l->path = path;
 	l->list.cursor = cursor && strlen(cursor) < CAIRN_HUB_CURSOR_BYTES ? cursor : "";
 	l->list.limit = hub_limit(req, CAIRN_INDEX_REPOS_MAX, CAIRN_INDEX_REPOS_MAX);
@@ -140,6 +253,42 @@ static enum cairn_index_repo_sort list_sort(const char *sort)
 	if (sort && strcmp(sort, "createdAt") == 0)
 		return CAIRN_INDEX_BY_CREATION;
 	return sort && strcmp(sort, "id") == 0 ? CAIRN_INDEX_BY_NAME : CAIRN_INDEX_BY_UPDATE;
+}
+
+/* Reads which properties are wanted. Long ones make pages shorter. @return false: an error was replied */
+static bool list_read_wanted(struct http_request *req, struct list_request *l)
+{
+	bool full = hub_says_yes(http_query_arg(req, "full")), is_model = l->list.kind == CAIRN_INDEX_MODEL;
+	unsigned otherwise = HUB_BRIEF;
+	if (full)
+		otherwise |= HUB_SHA | HUB_SIBLINGS | (is_model ? 0 : HUB_CARD_DATA);
+	if (hub_says_yes(http_query_arg(req, "cardData")))
+		otherwise |= HUB_CARD_DATA;
+	if (hub_says_yes(http_query_arg(req, "config")))
+		otherwise |= HUB_CONFIG;
+	if (!hub_properties_read(req, otherwise, &l->wanted))
+		return false;
+	l->list.cards = (l->wanted & HUB_OF_CARD) != 0;
+	l->list.heads = (l->wanted & HUB_SHA) != 0;
+	if ((l->wanted & (HUB_CARD_DATA | HUB_CONFIG)) && l->list.limit > LIST_LONG_MAX)
+		l->list.limit = LIST_LONG_MAX;
+	if ((l->wanted & HUB_SIBLINGS) && l->list.limit > LIST_SIBLINGS_MAX)
+		l->list.limit = LIST_SIBLINGS_MAX;
+	return true;
+}
+
+/* @return false: an error was replied */
+static bool list_read_filter(struct http_request *req, struct list_request *l)
+{
+	if (!hub_filter_read(req, &l->filter))
+		return false;
+	for (uint32_t i = 0; i < l->filter.n_words; i++)
+		l->words[i] = l->filter.words[i];
+	l->list.words = l->words;
+	l->list.n_words = l->filter.n_words;
+	l->list.gated = l->filter.gated;
+	l->list.is_private = l->filter.is_private;
+	return true;
 }
 
 static void list_get(struct http_request *req)
@@ -159,6 +308,15 @@ static void list_get(struct http_request *req)
 	l->sort = list_text(req, "sort");
 	l->list.sort = list_sort(l->sort);
 	l->list.ascending = direction && strcmp(direction, "1") == 0;
+	if (!list_read_wanted(req, l) || !list_read_filter(req, l))
+		return;
+	if (l->wanted & HUB_SIBLINGS) {
+		l->items = calloc(LIST_SIBLINGS_MAX, sizeof(*l->items));
+		if (!l->items) {
+			http_reply_status(req, CAIRN_E_NOMEM, NULL);
+			return;
+		}
+	}
 	route_job_start(req);
 }
 
@@ -182,9 +340,9 @@ static void list_get_organisation(struct http_request *req)
 }
 
 const struct http_route ROUTES_LIST[] = {
-	HUB_GET("/api/{type}", "repos", list_get, hub_repo_free),
-	HUB_GET("/api/settings/repositories", "repos-storage", list_get_mine, hub_repo_free),
+	HUB_GET("/api/{type}", "repos", list_get, list_free),
+	HUB_GET("/api/settings/repositories", "repos-storage", list_get_mine, list_free),
 	HUB_GET("/api/organizations/{namespace}/settings/repositories", "repos-storage", list_get_organisation,
-		hub_repo_free),
+		list_free),
 	{0},
 };

@@ -284,38 +284,6 @@ void page_place_put_commit(struct page_place *p, const struct cairn_index_commit
 
 /* --- bytes -------------------------------------------------------------------------------------------------------- */
 
-static enum cairn_status place_read_inline(struct page_place *p, const struct cairn_index_entry *entry,
-					   struct cairn_buf *out, struct cairn_diag *diag)
-{
-	size_t len;
-	uint8_t *bytes;
-	enum cairn_status status = cairn_hub_read_inline(page_cas(&p->page), entry, &bytes, &len, diag);
-	if (status == CAIRN_OK)
-		cairn_buf_add(out, bytes, len < out->max ? len : out->max);
-	free(bytes);
-	return status == CAIRN_OK ? out->status : status;
-}
-
-static enum cairn_status place_read_stored(struct page_place *p, const struct cairn_index_entry *entry,
-					   struct cairn_buf *out, struct cairn_diag *diag)
-{
-	CLEANUP(cairn_file_reader_freep) struct cairn_file_reader *reader = NULL;
-	struct hub_repo *hub = &p->page.hub;
-	struct cairn_file_extent extent;
-	struct cairn_byte_range range = {.kind = CAIRN_RANGE_FROM_TO, .first = 0, .last = out->max - 1};
-	enum cairn_status status =
-		cairn_hub_open_entry(page_cas(&p->page), &hub->repo, entry, &range, &extent, &reader, diag);
-	for (size_t n = 1; status == CAIRN_OK && n > 0 && out->len < out->max;) {
-		size_t room = out->max - out->len;
-		uint8_t *at = cairn_buf_extend(out, room);
-		if (!at)
-			return out->status;
-		status = cairn_file_reader_read(reader, at, room, &n, diag);
-		out->len -= status == CAIRN_OK ? room - n : room;
-	}
-	return status;
-}
-
 /* Does the status concern these bytes alone? */
 static bool place_is_lost(enum cairn_status status)
 {
@@ -327,13 +295,11 @@ bool page_place_read(struct page_place *p, const struct cairn_index_entry *entry
 		     enum page_place_bytes *found)
 {
 	struct cairn_diag diag = {0};
-	enum cairn_status status = CAIRN_OK;
+	enum cairn_status status;
 	*found = cairn_hub_believe_entry(entry, &diag) == CAIRN_OK ? PAGE_PLACE_READ : PAGE_PLACE_FALSE;
 	if (*found == PAGE_PLACE_FALSE)
 		return true;
-	if (entry->size_bytes > 0)
-		status = entry->kind == CAIRN_INDEX_INLINE ? place_read_inline(p, entry, out, &diag)
-							   : place_read_stored(p, entry, out, &diag);
+	status = cairn_hub_read_start(page_cas(&p->page), &p->page.hub.repo, entry, out, &diag);
 	if (status == CAIRN_OK)
 		return true;
 	if (!place_is_lost(status)) {

@@ -286,7 +286,7 @@ def test_javascripts_exchanges(people, data):
     assert made.status == 200 and made.json()["url"] == f"{people.server.url}/ann/js"
     repo = "models/ann/js"
     assert paths(people, repo=repo) == ["README.md", "a/b.txt"]
-    info = people.ask("GET", "/api/models/ann/js/revision/HEAD?expand=pipeline_tag&expand=private&expand=gated").json()
+    info = people.ask("GET", "/api/models/ann/js/revision/HEAD?expand=pipeline_tag&expand=private&expand=gated&expand=downloads&expand=likes&expand=sha").json()
     assert info["private"] is True and info["gated"] is False and {"_id", "downloads", "likes", "sha", "id"} <= set(info)
     assert people.ask("POST", f"/api/{repo}/branch/feat/js", body={}).status == 200
     sha256, hash_ = upload(people, data[:100_000], repo)

@@ -1,4 +1,5 @@
 /* Calls of the index for a hub: names, lists and settings of repositories. */
+#include "index/hub/card.h"
 #include "support/history_fixture.h"
 #include "support/index_fixture.h"
 
@@ -138,6 +139,138 @@ START_TEST(found_by_a_name_from_before)
 }
 END_TEST
 
+/* --- cards -------------------------------------------------------------------------------------------------------- */
+
+static const struct cairn_index_card CARD = {.task = "fill-mask",
+					     .library = "peft",
+					     .tags = "[\"a\",\"B\"]",
+					     .data = "{\"x\":1}",
+					     .config = "",
+					     .words = "[\"a\",\"b\",\"license:mit\",\"a\"]"};
+
+static int64_t head_of(int64_t repo)
+{
+	return hx_head(repo, "main").id;
+}
+
+static bool set_card(int64_t repo, int64_t commit, uint8_t source, const struct cairn_index_card *card)
+{
+	struct cairn_index_set_card set = {.repo = repo, .commit = commit, .card = card};
+	memset(&set.source, source, sizeof(set.source));
+	ck_assert_int_eq(cairn_index_set_card(hx_index, &set), CAIRN_OK);
+	return set.kept;
+}
+
+static const char *having(const char *one, const char *other)
+{
+	const char *words[] = {one, other};
+	struct cairn_index_repo_list list = {.limit = 1, .words = words, .n_words = other ? 2 : 1, .all = true};
+	return repos(list);
+}
+
+static void is_card(void *ctx, const struct cairn_index_card *card)
+{
+	*(bool *)ctx = strcmp(card->task, CARD.task) == 0 && strcmp(card->library, CARD.library) == 0 &&
+		       strcmp(card->tags, CARD.tags) == 0 && strcmp(card->data, CARD.data) == 0 && !card->config[0];
+}
+
+START_TEST(a_card_is_kept_of_the_head_alone)
+{
+	int64_t one = hx_model("one"), first = head_of(one);
+	struct cairn_index_card_source source;
+	bool same = false;
+	ck_assert_int_eq(cairn_index_card(hx_index, one, is_card, &same), CAIRN_E_NOT_FOUND);
+	ck_assert_int_eq(cairn_index_card_source(hx_index, one, &source), CAIRN_OK);
+	ck_assert_int_eq(source.config.b[0], 0);
+	ck_assert(set_card(one, first, 7, &CARD));
+	ck_assert_int_eq(cairn_index_card(hx_index, one, is_card, &same), CAIRN_OK);
+	ck_assert(same);
+	ck_assert_int_eq(cairn_index_card_source(hx_index, one, &source), CAIRN_OK);
+	ck_assert_int_eq(source.readme.b[19], 7);
+	ck_assert_int_eq(source.config.b[0], 7);
+	ck_assert(hx_committed_one(one, "main", hx_put("a", "x")));
+	struct cairn_index_card other = CARD;
+	other.words = "[\"late\"]";
+	ck_assert(!set_card(one, first, 8, &other));
+	ck_assert_str_eq(having("late", NULL), "");
+	ck_assert(set_card(one, head_of(one), 8, &other));
+	ck_assert_str_eq(having("late", NULL), "Ann/one ");
+	ck_assert_str_eq(having("a", NULL), "");
+	ck_assert(!set_card(one + 100, first, 8, &other));
+}
+END_TEST
+
+START_TEST(lists_find_cards_by_their_words)
+{
+	int64_t one = hx_model("one"), two = hx_model("two");
+	struct cairn_index_card other = CARD;
+	other.words = "[\"a\"]";
+	ck_assert(set_card(one, head_of(one), 1, &CARD));
+	ck_assert(set_card(two, head_of(two), 1, &other));
+	(void)hx_model("bare");
+	ck_assert_str_eq(having("a", NULL), "Ann/two Ann/one ");
+	ck_assert_str_eq(having("a", "license:mit"), "Ann/one ");
+	ck_assert_str_eq(having("license", NULL), "");
+	struct cairn_index_set_repo gate = {.id = two, .is_private = true, .gate = CAIRN_INDEX_GATE_AUTO};
+	ck_assert_int_eq(cairn_index_set_repo(hx_index, &gate), CAIRN_OK);
+	struct cairn_index_repo_list list = {.limit = 5, .all = true, .gated = CAIRN_INDEX_WITH};
+	ck_assert_str_eq(repos(list), "Ann/two ");
+	list.is_private = CAIRN_INDEX_WITHOUT;
+	ck_assert_str_eq(repos(list), "");
+	list.gated = CAIRN_INDEX_WITHOUT;
+	list.sort = CAIRN_INDEX_BY_NAME;
+	list.ascending = true;
+	ck_assert_str_eq(repos(list), "Ann/bare Ann/one ");
+}
+END_TEST
+
+static void take_card(void *ctx, const struct cairn_index_repo *repo)
+{
+	char *text = ctx;
+	size_t at = strlen(text);
+	(void)snprintf(text + at, HX_TEXT_MAX - at, "%s %s%s%s %d ", repo->name, repo->card->task, repo->card->tags,
+		       repo->card->data, repo->head->b[0] + repo->head->b[1] + repo->head->b[2] > 0);
+}
+
+START_TEST(lists_show_cards_and_heads)
+{
+	char text[HX_TEXT_MAX] = "";
+	struct cairn_index_repo_list list = {.limit = 5, .cards = true, .heads = true};
+	bool more;
+	int64_t one = hx_model("one");
+	ck_assert(set_card(one, head_of(one), 1, &CARD));
+	(void)hx_model("bare");
+	ck_assert_int_eq(cairn_index_list_repos(hx_index, &list, take_card, text, &more), CAIRN_OK);
+	ck_assert_str_eq(text, "bare  1 one fill-mask[\"a\",\"B\"]{\"x\":1} 1 ");
+}
+END_TEST
+
+static void take_id(void *ctx, const struct cairn_index_repo *repo)
+{
+	*(int64_t *)ctx = repo->id * 10 + (int64_t)repo->kind;
+}
+
+START_TEST(a_card_goes_with_its_repository)
+{
+	int64_t one = hx_model("one"), seen = 0, next;
+	bool same = false;
+	struct cairn_index_drop_repo drop = {.id = one};
+	ck_assert(set_card(one, head_of(one), 1, &CARD));
+	ck_assert_int_eq(cairn_index_each_described(hx_index, 0, take_id, &seen, &next), CAIRN_OK);
+	ck_assert_int_eq(seen, one * 10 + CAIRN_INDEX_MODEL);
+	ck_assert_int_eq(cairn_index_drop_repo(hx_index, &drop), CAIRN_OK);
+	ck_assert_str_eq(having("a", NULL), "");
+	seen = 0;
+	ck_assert_int_eq(cairn_index_each_described(hx_index, 0, take_id, &seen, &next), CAIRN_OK);
+	ck_assert_int_eq(seen, 0);
+	struct cairn_index_sweep_repos sweep = {.grace_s = 0};
+	do
+		ck_assert_int_eq(cairn_index_sweep_repos(hx_index, &sweep), CAIRN_OK);
+	while (sweep.more);
+	ck_assert_int_eq(cairn_index_card(hx_index, one, is_card, &same), CAIRN_E_NOT_FOUND);
+}
+END_TEST
+
 int main(int argc, char **argv)
 {
 	fx_use_engine(argc, argv);
@@ -149,6 +282,10 @@ int main(int argc, char **argv)
 	tcase_add_test(t, settings_that_are_not_spoken_of_stay);
 	tcase_add_test(t, a_guard_is_noted_of_what_is_not_everybodys);
 	tcase_add_test(t, found_by_a_name_from_before);
+	tcase_add_test(t, a_card_is_kept_of_the_head_alone);
+	tcase_add_test(t, lists_find_cards_by_their_words);
+	tcase_add_test(t, lists_show_cards_and_heads);
+	tcase_add_test(t, a_card_goes_with_its_repository);
 	suite_add_tcase(suite, t);
 	SRunner *runner = srunner_create(suite);
 	srunner_run_all(runner, CK_NORMAL);

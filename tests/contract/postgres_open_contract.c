@@ -47,7 +47,8 @@ START_TEST(an_older_one_is_brought_forward)
 	cairn_index_free(pg.ix);
 	pg.ix = NULL;
 	pgfx_enter_schema();
-	(void)pgfx_sql("DROP TABLE pull, entry, content, ref, commit_, line, object, former, repo, membership");
+	(void)pgfx_sql(
+		"DROP TABLE card, tag, pull, entry, content, ref, commit_, line, object, former, repo, membership");
 	(void)pgfx_sql("ALTER TABLE account DROP COLUMN quota");
 	(void)pgfx_sql("DROP TABLE dead");
 	(void)pgfx_sql("ALTER TABLE xorb DROP COLUMN copy");

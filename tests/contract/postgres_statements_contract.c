@@ -5,7 +5,7 @@
 #include "index/daemon/device.h"
 #include "index/daemon/keys.h"
 #include "index/daemon/telemetry.h"
-#include "index/hub/history.h"
+#include "index/hub/card.h"
 #include "index/hub/hub.h"
 #include "index/operate.h"
 #include "index/proof.h"
@@ -51,7 +51,7 @@ static void count(const char *call, unsigned expected, enum cairn_status status)
 }
 #define TAKES(expected, call) (before = n_asked(), count(#call, expected, call))
 
-static int64_t ann, team, model, bucket, key_id;
+static int64_t ann, team, model, model_head, bucket, key_id;
 
 static void make_accounts(void)
 {
@@ -171,6 +171,7 @@ static void read_repos(void)
 	struct cairn_hash name = fx_hash("file", 1);
 	struct cairn_index_repo repo;
 	struct cairn_index_repo_list list = {.limit = 9, .all = true};
+	struct cairn_index_card_source source;
 	struct cairn_index_quota quota;
 	struct cairn_index_room room;
 	struct cairn_index_commit head, found;
@@ -179,11 +180,16 @@ static void read_repos(void)
 	TAKES(1, cairn_index_repo(pg.ix, CAIRN_INDEX_MODEL, "ann", "model", &repo));
 	TAKES(1, cairn_index_each_repo(pg.ix, ann, CAIRN_INDEX_MODEL, 0, no_repo, NULL, &next));
 	TAKES(1, cairn_index_list_repos(pg.ix, &list, no_repo, NULL, &more));
+	list.cards = list.heads = true;
+	TAKES(1, cairn_index_list_repos(pg.ix, &list, no_repo, NULL, &more));
+	TAKES(1, cairn_index_card_source(pg.ix, model, &source));
+	TAKES(1, cairn_index_each_described(pg.ix, 0, no_repo, NULL, &next));
 	TAKES(1, cairn_index_quota(pg.ix, ann, model, &quota));
 	TAKES(1, cairn_index_owner_quota(pg.ix, "", false, &room));
 	TAKES(1, cairn_index_ref(pg.ix, model, CAIRN_INDEX_BRANCH, "main", &head));
 	TAKES(1, cairn_index_each_ref(pg.ix, model, no_ref, NULL));
 	TAKES(1, cairn_index_commit_by_id(pg.ix, head.id, &found));
+	model_head = head.id;
 	TAKES(1, cairn_index_each_object(pg.ix, bucket, "", "", no_object, NULL));
 	TAKES(1, cairn_index_each_owner(pg.ix, no_owner, NULL));
 	TAKES(1, cairn_index_each_owned(pg.ix, "ann", &start, 0, no_owned, NULL, &more));
@@ -235,6 +241,14 @@ static void let_a_program_in(void)
 	TAKES(5, cairn_index_take_device(pg.ix, &take));
 }
 
+static void keep_card(void)
+{
+	const struct cairn_index_card card = {.tags = "[]", .data = "", .config = "", .words = "[\"a\",\"b\"]"};
+	struct cairn_index_set_card keep = {.repo = model, .commit = model_head, .card = &card};
+	TAKES(4, cairn_index_set_card(pg.ix, &keep));
+	ck_assert(keep.kept);
+}
+
 static void remove_all(void)
 {
 	struct cairn_index_use_key use = {.id = key_id, .used_unix_s = 1};
@@ -255,6 +269,7 @@ START_TEST(calls_take_as_many_exchanges_as_they_should)
 	change();
 	read_accounts();
 	read_repos();
+	keep_card();
 	remove_all();
 	ck_assert_uint_eq(n_wrong, 0);
 }

@@ -18,6 +18,7 @@ jansson\.h                     lib/base/json\.c|tests/.*
 jwt\.h                         lib/token/.*
 curl/.*                        lib/store/s3/http\.c|cli/common/client(\.c|_fetch\.c|_work\.h)|bench/.*
 expat\.h                       lib/store/s3/xml\.c
+yaml\.h                        lib/base/yaml\.c
 ini\.h                         server/config.*\.c
 gnutls/.*                      server/http/tls\.c
 md4c.*\.h                      server/page/markdown\.c

@@ -46,7 +46,7 @@ accepted() {
   rm -rf "$tree"
 }
 
-for library in zlib microhttpd sqlite3 libpq-fe openssl/evp blake3 lz4frame jansson jwt curl/curl expat ini md4c check; do
+for library in zlib microhttpd sqlite3 libpq-fe openssl/evp blake3 lz4frame jansson jwt curl/curl expat yaml ini md4c check; do
   refused includes.sh lib/chunk/a.c "#include <$library.h>\n"
 done
 accepted includes.sh server/http/http_mhd.c '#include <microhttpd.h>\n'

@@ -111,6 +111,8 @@ static const struct known {
 	{"TX_COUNT_LINE", 1},
 	{"TX_DROP_NEWER_ENTRIES", 1},
 	{"TX_USE_COPIED", 2},
+	/* The words of one card: a list in an argument. */
+	{"CARD_ADD_TAGS", 1},
 	/* Claims on one SHA-256, or rows of one prefix: few, sorted. */
 	{"CAIRN_TX_FIND_CLAIMED", 2},
 	{"TX_FOLLOW_PROOF", 1},

@@ -146,6 +146,9 @@ struct cairn_index_repo {
 			  account; or CAIRN_INDEX_NO_ACCOUNT */
 	int64_t created_unix_ms, updated_unix_ms;
 	uint64_t n_files, bytes; /* of a bucket's objects; else at the head of main */
+	/* Set only during a visit of cairn_index_list_repos() that asks for them, else NULL. */
+	const struct cairn_index_card *card; /* card.h; empty where the repository has none */
+	const struct cairn_git_oid *head;    /* of main; NULL: a bucket */
 };
 
 /** Returns the repository with this name, regardless of case; else the git-like one that last had the name before it
@@ -164,6 +167,9 @@ CAIRN_MUST_USE enum cairn_status cairn_index_each_repo(struct cairn_index *ix, i
 /** The order of a list of repositories. */
 enum cairn_index_repo_sort { CAIRN_INDEX_BY_UPDATE, CAIRN_INDEX_BY_CREATION, CAIRN_INDEX_BY_NAME };
 
+/** A property by which a list may be narrowed. */
+enum cairn_index_wanted { CAIRN_INDEX_EITHER, CAIRN_INDEX_WITH, CAIRN_INDEX_WITHOUT };
+
 /** Selects the repositories to list. */
 struct cairn_index_repo_list {
 	enum cairn_index_repo_kind kind; /* 0: any */
@@ -171,6 +177,10 @@ struct cairn_index_repo_list {
 	const char *search; /* a part of "account/name", where case of ASCII letters does not matter; NULL or "": any */
 	bool all;           /* also private ones */
 	int64_t reader;     /* else public ones, and those of this account and of its organisations */
+	enum cairn_index_wanted is_private, gated;
+	const char *const *words; /* words of cards, in lower case; the repository has all. Borrowed */
+	uint32_t n_words;         /* at most CAIRN_INDEX_WORDS_ASKED_MAX */
+	bool cards, heads;        /* visit them, too */
 	enum cairn_index_repo_sort sort;
 	bool ascending;
 	uint32_t limit; /* at most CAIRN_INDEX_REPOS_MAX */

@@ -1,5 +1,6 @@
 /* Repositories of the hub: names and visibility. */
 #include "index/backend.h"
+#include "index/hub/card.h"
 #include "index/records.h"
 
 #include "base/clock.h"
@@ -7,9 +8,17 @@
 
 #include <string.h>
 
-#define REPO                                                                                                           \
+#define REPO_COLUMNS                                                                                                   \
 	"SELECT r.id, r.kind, r.account, a.name, r.name, r.private, r.created, r.updated, r.files, r.bytes,"           \
-	" r.gate, r.sdk, r.guard FROM repo r CROSS JOIN account a WHERE a.id = r.account AND "
+	" r.gate, r.sdk, r.guard"
+#define REPO REPO_COLUMNS " FROM repo r CROSS JOIN account a WHERE a.id = r.account AND "
+/* With its card, and the head of main. $10 says which of the two are wanted: 1, 2. */
+#define REPO_LISTED                                                                                                    \
+	REPO_COLUMNS ", c.task, c.library, c.tags, c.data, c.config,"                                                  \
+		     " (SELECT k.oid FROM ref f JOIN line l ON l.id = f.line JOIN commit_ k ON k.id = l.head"          \
+		     " WHERE ($10 & 2) <> 0 AND f.repo = r.id AND f.kind = 1 AND f.name = 'main')"                     \
+		     " FROM repo r CROSS JOIN account a LEFT JOIN card c ON c.repo = r.id AND ($10 & 1) <> 0"          \
+		     " WHERE a.id = r.account AND "
 
 /* A repository by its name, or by a former one. */
 #define FOUND REPO CAIRN_REPO_KEPT("r") " AND r.id = coalesce("
@@ -25,31 +34,38 @@ CAIRN_SQL_OF(REPO_FIND,
 		   " AND account = (SELECT id FROM account WHERE lower(name) = lower($2 COLLATE \"C\"))))");
 CAIRN_SQL(REPO_EACH, REPO "r.dropped IS NULL AND r.account = $1 AND r.kind = $2 AND r.id > $3 ORDER BY r.id LIMIT $4");
 
+/* Has the repository's card a word? */
+#define HAS(word) " AND (" word " = '' OR EXISTS(SELECT 1 FROM tag t WHERE t.repo = r.id AND t.tag = " word "))"
+#define NARROWED                                                                                                       \
+	" AND ($8 = 0 OR r.private = ($8 = 1)) AND ($9 = 0 OR (r.gate <> 0) = ($9 = 1))" HAS("$11") HAS("$12")         \
+		HAS("$13") HAS("$14") HAS("$15") HAS("$16")
+
 /* A page of the repositories that a viewer may see. $1 kind, $2 account, $3 text in the name, $4 whether all may be
- * seen, $5 viewer, $6 limit, $7 the last repository of the page before, $8 its date or name. */
+ * seen, $5 viewer, $6 limit, $7 the last repository of the page before, $8 whether private ones, $9 whether those with
+ * a gate, $10 what is wanted of each, $11 to $16 words of its card, $17 the date or name of the last repository. */
 #define SQLITE_PAGE                                                                                                    \
-	REPO "r.dropped IS NULL AND ($1 = 0 OR r.kind = $1)"                                                           \
-	     " AND ($3 = '' OR instr(lower(a.name || '/' || r.name), lower($3)) > 0)"                                  \
-	     " AND (NOT r.private OR $4 <> 0 OR r.account = $5 OR EXISTS(SELECT 1 FROM membership m"                   \
-	     " WHERE m.organisation = r.account AND m.user = $5))"
+	REPO_LISTED "r.dropped IS NULL AND ($1 = 0 OR r.kind = $1)"                                                    \
+		    " AND ($3 = '' OR instr(lower(a.name || '/' || r.name), lower($3)) > 0)"                           \
+		    " AND (NOT r.private OR $4 <> 0 OR r.account = $5 OR EXISTS(SELECT 1 FROM membership m"            \
+		    " WHERE m.organisation = r.account AND m.user = $5))" NARROWED
 #define POSTGRES_PAGE                                                                                                  \
-	REPO "r.dropped IS NULL AND ($1 = 0 OR r.kind = $1)"                                                           \
-	     " AND ($3 = '' OR strpos(lower(a.name || '/' || r.name), lower($3 COLLATE \"C\")) > 0)"                   \
-	     " AND (NOT r.private OR $4 <> 0 OR r.account = $5 OR EXISTS(SELECT 1 FROM membership m"                   \
-	     " WHERE m.organisation = r.account AND m.member = $5))"
+	REPO_LISTED "r.dropped IS NULL AND ($1 = 0 OR r.kind = $1)"                                                    \
+		    " AND ($3 = '' OR strpos(lower(a.name || '/' || r.name), lower($3 COLLATE \"C\")) > 0)"            \
+		    " AND (NOT r.private OR $4 <> 0 OR r.account = $5 OR EXISTS(SELECT 1 FROM membership m"            \
+		    " WHERE m.organisation = r.account AND m.member = $5))" NARROWED
 #define OF_ALL            " AND $2 = 0"
 #define OF_ONE            " AND r.account = $2"
-#define UPDATED_DOWN      " AND ($7 = 0 OR (r.updated, r.id) < ($8, $7)) ORDER BY r.updated DESC, r.id DESC LIMIT $6"
-#define UPDATED_UP        " AND ($7 = 0 OR (r.updated, r.id) > ($8, $7)) ORDER BY r.updated, r.id LIMIT $6"
+#define UPDATED_DOWN      " AND ($7 = 0 OR (r.updated, r.id) < ($17, $7)) ORDER BY r.updated DESC, r.id DESC LIMIT $6"
+#define UPDATED_UP        " AND ($7 = 0 OR (r.updated, r.id) > ($17, $7)) ORDER BY r.updated, r.id LIMIT $6"
 #define CREATED_DOWN      " AND ($7 = 0 OR r.id < $7) ORDER BY r.id DESC LIMIT $6"
 #define CREATED_UP        " AND ($7 = 0 OR r.id > $7) ORDER BY r.id LIMIT $6"
-#define SQLITE_NAMED_DOWN " AND ($7 = 0 OR (r.name, r.id) < ($8, $7)) ORDER BY r.name DESC, r.id DESC LIMIT $6"
-#define SQLITE_NAMED_UP   " AND ($7 = 0 OR (r.name, r.id) > ($8, $7)) ORDER BY r.name, r.id LIMIT $6"
+#define SQLITE_NAMED_DOWN " AND ($7 = 0 OR (r.name, r.id) < ($17, $7)) ORDER BY r.name DESC, r.id DESC LIMIT $6"
+#define SQLITE_NAMED_UP   " AND ($7 = 0 OR (r.name, r.id) > ($17, $7)) ORDER BY r.name, r.id LIMIT $6"
 #define POSTGRES_NAMED_DOWN                                                                                            \
-	" AND ($7 = 0 OR (lower(r.name), r.id) < (lower($8 COLLATE \"C\"), $7))"                                       \
+	" AND ($7 = 0 OR (lower(r.name), r.id) < (lower($17 COLLATE \"C\"), $7))"                                      \
 	" ORDER BY lower(r.name) DESC, r.id DESC LIMIT $6"
 #define POSTGRES_NAMED_UP                                                                                              \
-	" AND ($7 = 0 OR (lower(r.name), r.id) > (lower($8 COLLATE \"C\"), $7))"                                       \
+	" AND ($7 = 0 OR (lower(r.name), r.id) > (lower($17 COLLATE \"C\"), $7))"                                      \
 	" ORDER BY lower(r.name), r.id LIMIT $6"
 CAIRN_SQL_OF(UPDATED_ALL_DOWN, SQLITE_PAGE OF_ALL UPDATED_DOWN, POSTGRES_PAGE OF_ALL UPDATED_DOWN);
 CAIRN_SQL_OF(UPDATED_ALL_UP, SQLITE_PAGE OF_ALL UPDATED_UP, POSTGRES_PAGE OF_ALL UPDATED_UP);
@@ -114,6 +130,8 @@ CAIRN_SQL(REPO_OWNER, "SELECT scope FROM repo r WHERE id = $1 AND " CAIRN_REPO_K
 
 /* --- reading ------------------------------------------------------------------------------------------------------ */
 
+enum { REPO_COLUMN_CARD = 13, REPO_COLUMN_HEAD = 18 }; /* of REPO_LISTED */
+
 static enum cairn_status repo_row(struct cairn_db_rows *row, struct cairn_index_repo *out)
 {
 	*out = (struct cairn_index_repo){
@@ -166,6 +184,9 @@ static enum cairn_status repo_ask_page(struct cairn_index *ix, struct cairn_db_r
 				       const struct cairn_index_repo_list *list, uint32_t limit, const char *after_name)
 {
 	const struct cairn_sql *sql = REPO_PAGES[list->sort][list->account ? 1 : 0][list->ascending ? 1 : 0];
+	const char *words[CAIRN_INDEX_WORDS_ASKED_MAX];
+	for (unsigned i = 0; i < CAIRN_INDEX_WORDS_ASKED_MAX; i++)
+		words[i] = i < list->n_words ? list->words[i] : "";
 	const struct cairn_db_arg arg[] = {
 		cairn_db_int((int64_t)list->kind),
 		cairn_db_int(list->account),
@@ -174,9 +195,18 @@ static enum cairn_status repo_ask_page(struct cairn_index *ix, struct cairn_db_r
 		cairn_db_int(list->reader),
 		cairn_db_int(limit),
 		cairn_db_int(list->after_id),
+		cairn_db_int((int64_t)list->is_private),
+		cairn_db_int((int64_t)list->gated),
+		cairn_db_int((list->cards ? 1 : 0) | (list->heads ? 2 : 0)),
+		cairn_db_text(words[0]),
+		cairn_db_text(words[1]),
+		cairn_db_text(words[2]),
+		cairn_db_text(words[3]),
+		cairn_db_text(words[4]),
+		cairn_db_text(words[5]),
 		list->sort == CAIRN_INDEX_BY_NAME ? cairn_db_text(after_name) : cairn_db_int(list->after_unix_ms),
 	};
-	const struct cairn_db_args args = {arg, list->sort == CAIRN_INDEX_BY_CREATION ? 7 : 8};
+	const struct cairn_db_args args = {arg, list->sort == CAIRN_INDEX_BY_CREATION ? 16 : 17};
 	enum cairn_status status = cairn_records_take(ix, rows);
 	if (status != CAIRN_OK)
 		return status;
@@ -186,23 +216,46 @@ static enum cairn_status repo_ask_page(struct cairn_index *ix, struct cairn_db_r
 	return cairn_db_find(rows->db, rows, sql, &args);
 }
 
+/* A row of a page, with its card and its head where they were asked for. */
+struct repo_listed {
+	struct cairn_index_repo repo;
+	struct cairn_index_card card;
+	struct cairn_git_oid head;
+};
+
+static enum cairn_status repo_listed_row(struct cairn_db_rows *row, const struct cairn_index_repo_list *list,
+					 struct repo_listed *out)
+{
+	enum cairn_status status = repo_row(row, &out->repo);
+	if (list->cards) {
+		cairn_records_card(row, REPO_COLUMN_CARD, &out->card);
+		out->repo.card = &out->card;
+	}
+	if (list->heads && !cairn_db_is_null(row, REPO_COLUMN_HEAD)) {
+		cairn_db_get_fixed(row, REPO_COLUMN_HEAD, &out->head, sizeof(out->head));
+		out->repo.head = &out->head;
+	}
+	return status == CAIRN_OK ? cairn_db_whole(row) : status;
+}
+
 enum cairn_status cairn_index_list_repos(struct cairn_index *ix, struct cairn_index_repo_list *list,
 					 cairn_index_visit_repo *visit, void *ctx, bool *more)
 {
 	CLEANUP(cairn_db_end) struct cairn_db_rows rows = {0};
 	uint32_t limit = list->limit < CAIRN_INDEX_REPOS_MAX ? list->limit : CAIRN_INDEX_REPOS_MAX, n = 0;
-	struct cairn_index_repo repo;
+	struct repo_listed row = {0};
+	const struct cairn_index_repo *repo = &row.repo;
 	char after_name[sizeof(list->after_name)];
 	memcpy(after_name, list->after_name, sizeof(after_name));
 	*more = false;
 	enum cairn_status status = repo_ask_page(ix, &rows, list, limit, after_name);
 	for (; status == CAIRN_OK; status = cairn_db_next(&rows), n++) {
-		if (repo_row(&rows, &repo) != CAIRN_OK)
+		if (repo_listed_row(&rows, list, &row) != CAIRN_OK)
 			continue;
-		visit(ctx, &repo);
-		list->after_id = repo.id;
-		list->after_unix_ms = repo.updated_unix_ms;
-		memcpy(list->after_name, repo.name, sizeof(list->after_name));
+		visit(ctx, repo);
+		list->after_id = repo->id;
+		list->after_unix_ms = repo->updated_unix_ms;
+		memcpy(list->after_name, repo->name, sizeof(list->after_name));
 	}
 	*more = status == CAIRN_E_NOT_FOUND && n == limit;
 	return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status;

@@ -7,7 +7,7 @@
 
 #include <libpq-fe.h>
 
-enum { CAIRN_PG_ARGS_MAX = 13 };
+enum { CAIRN_PG_ARGS_MAX = 17 };
 
 /** An array for $n, with its values in the format in which they are sent. Zeroed is empty. */
 struct cairn_pg_array {

@@ -1,0 +1,23 @@
+/* What a client asks of a list of repositories: which ones, by their cards. */
+#ifndef CAIRN_SERVER_HUB_FILTER_H
+#define CAIRN_SERVER_HUB_FILTER_H
+
+#include "hub/metadata.h"
+#include "hub/repo.h"
+#include "server/http/http.h"
+
+/** The filters of a list. Zeroed: none. */
+struct hub_filter {
+	enum cairn_index_wanted is_private, gated;
+	char words[CAIRN_INDEX_WORDS_ASKED_MAX][CAIRN_INDEX_TAG_MAX + 1]; /* of cards, in lower case */
+	uint32_t n_words;
+	bool too_many;
+};
+
+/** Reads the query arguments that narrow a list. @return false: an error was replied, since there are too many, or the
+ * public hub would narrow the list by one that is not here */
+bool hub_filter_read(struct http_request *req, struct hub_filter *out);
+/** Appends the filters to an address, as query arguments that hub_filter_read() reads. */
+void hub_filter_put(struct cairn_buf *out, const struct hub_filter *filter);
+
+#endif

@@ -1,0 +1,40 @@
+/* The properties of a repository that clients name, with expand or by flags such as full. */
+#ifndef CAIRN_SERVER_HUB_PROPERTY_H
+#define CAIRN_SERVER_HUB_PROPERTY_H
+
+#include "server/http/http.h"
+
+/** Properties, as bits. */
+enum hub_property {
+	HUB_AUTHOR = 1 << 0,
+	HUB_PRIVATE = 1 << 1,
+	HUB_GATED = 1 << 2,
+	HUB_DISABLED = 1 << 3,
+	HUB_CREATED = 1 << 4,
+	HUB_MODIFIED = 1 << 5,
+	HUB_DOWNLOADS = 1 << 6,
+	HUB_LIKES = 1 << 7,
+	HUB_SDK = 1 << 8,
+	HUB_TAGS = 1 << 9,
+	HUB_TASK = 1 << 10,
+	HUB_LIBRARY = 1 << 11,
+	HUB_CARD_DATA = 1 << 12,
+	HUB_CONFIG = 1 << 13,
+	HUB_SHA = 1 << 14,
+	HUB_SIBLINGS = 1 << 15,
+	HUB_STORAGE = 1 << 16,
+	/* Each description of a repository has these, if a client asks for nothing else. */
+	HUB_BRIEF = (1 << 12) - 1,
+	/* These are of its card. */
+	HUB_OF_CARD = HUB_TAGS | HUB_TASK | HUB_LIBRARY | HUB_CARD_DATA | HUB_CONFIG,
+	/* A description of a single repository has all. */
+	HUB_FULL = (1 << 17) - 1,
+};
+
+/** Reads the repeated query arguments expand, or expand[]: the names of properties. Names of the public hub that mean
+ * nothing here are accepted. @param otherwise  if there are none @return false: an error was replied */
+bool hub_properties_read(struct http_request *req, unsigned otherwise, unsigned *out);
+/** Returns the name of the property of one bit. */
+const char *hub_property_name(enum hub_property property);
+
+#endif
