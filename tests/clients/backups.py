@@ -2,10 +2,14 @@
 
 import hashlib
 import json
+import os
 import random
+import signal
 import subprocess
+import warnings
 
 import cairn
+import pytest
 import xet
 from fold_peer import foldio
 
@@ -88,3 +92,50 @@ class Restored:
         server.stop()
         command("fsck", "--data-dir", folder)
         return told
+
+
+def register(server, xorbs):
+    """Upload xorbs and a file of each."""
+    files = [xet.File([(x, 0, len(x.data))], sha256=hashlib.sha256(b"".join(x.data)).digest()) for x in xorbs]
+    for x in xorbs:
+        assert server.put_xorb(x).status == 200
+    assert server.post("/v1/shards", xet.shard(files, xorbs)).status == 200
+    return files
+
+
+def flip(path, at, count, step=3):
+    data = bytearray(path.read_bytes())
+    for i in range(count):
+        data[at + i * step] ^= 0x5A
+    path.write_bytes(data)
+
+
+def peer_reads(path):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)  # a manifest that does not agree is one
+        warnings.filterwarnings("ignore", message="google-crc32c")  # it hands a bytearray over, which that one refuses
+        with foldio.FoldReader(str(path)) as r:
+            return {name: r.read_chunk_bytes(name) for name in r.list_chunks()}
+
+
+def killed(arguments, far_enough):
+    """Start the command and kill -9 it when far_enough(), or when it is done."""
+    process = subprocess.Popen([cairn.CAIRN, *map(str, arguments)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    cairn.wait_until("the command", lambda: far_enough() or process.poll() is not None)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+
+
+@pytest.fixture
+def spool(tmp_path):
+    """Where the copy of the index lies meanwhile. Afterwards nothing is left of it."""
+    folder = tmp_path / "spool"
+    folder.mkdir()
+    yield folder
+    assert not list(folder.iterdir())
+
+
+def piped(server, spool, *options, into=None):
+    """@return the process, and what it wrote where it has no reader"""
+    given = [cairn.CAIRN, "backup", "--data-dir", server.data, *map(str, options), "-"]
+    return subprocess.Popen(given, stdout=into or subprocess.PIPE, stderr=subprocess.PIPE, env=os.environ | {"TMPDIR": str(spool)})

@@ -1,14 +1,21 @@
 """Several daemons that share an index in PostgreSQL and a store in S3, behind HAProxy, which gives each request to the next
 one: to a test all of it is one daemon."""
 
+import concurrent.futures
+import contextlib
+import os
 import secrets
+import signal
 import socket
 import subprocess
 import time
 from pathlib import Path
 
 import cairn
+import ledger
 import s3
+
+NONE = not (cairn.ENGINE and cairn.INDEX and cairn.STORE == "s3")
 
 HAPROXY = Path("/usr/sbin/haproxy")
 CONFIGURATION = """
@@ -116,3 +123,48 @@ def soon(what, check, seconds=3.0):
     began = time.monotonic()
     cairn.wait_until(what, check, seconds)
     return time.monotonic() - began
+
+
+def bucket_of(server):
+    return s3.Bucket(cairn.s3_url(server.data))
+
+
+def sql(server, statement):
+    """In the schema of its index."""
+    schema = cairn.postgres_url(server.data).split("schema=")[1]
+    command = [cairn.ROOT / "tests/engines/postgresql.sh", "sql", os.environ["CAIRN_TEST_POSTGRES_FOLDER"]]
+    done = subprocess.run([*command, f'SET search_path TO "{schema}"; {statement}'], check=True, capture_output=True, text=True, timeout=60)
+    return done.stdout.split("\n")[1].strip()
+
+
+def files_of(seeds):
+    return [ledger.new_file(seed) for seed in seeds]
+
+
+def let_pass(server, seconds):
+    """All that the index knows of happened so much earlier: a clock that differs from the index's is not heeded."""
+    sql(server, f"UPDATE xorb SET at = at - {seconds}, retired = retired - {seconds}; SELECT 1")
+
+
+def collect_somewhere(one, seconds=30):
+    """Whoever collected before may have stood still: that is known when its time is over."""
+    cairn.wait_until("a collection", lambda: one.post("/v1/gc").status == 200, seconds)
+
+
+def stopped(pid):
+    return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] == "T"
+
+
+@contextlib.contextmanager
+def standing_still(daemon, file, step, begin):
+    """One that stands still at a step of what it is made to do, until the end of the block."""
+    file.write_text(f"{step}:1:stop")
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        under_way = pool.submit(begin)
+        try:
+            cairn.wait_until(step, lambda: stopped(daemon.process.pid))
+            file.write_text("")
+            yield under_way
+        finally:
+            file.write_text("")
+            daemon.process.send_signal(signal.SIGCONT)

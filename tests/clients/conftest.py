@@ -18,6 +18,8 @@ from issuer import Issuer
 HF_FOLDER = tempfile.mkdtemp(prefix="cairn-hf-")
 os.environ |= {"HF_HOME": HF_FOLDER, "HF_XET_CACHE": HF_FOLDER}
 
+from people import People
+
 
 def pytest_configure(config):
     config.addinivalue_line("filterwarnings", "error::pytest.PytestUnhandledThreadExceptionWarning")  # an assertion in a thread is one of the test
@@ -141,3 +143,14 @@ def mount(tmp_path):
     yield one
     for one_volume in reversed(volumes):
         one_volume.close()
+
+
+@pytest.fixture
+def people(guarded, admin, tmp_path):
+    return People(guarded, admin, tmp_path / "home")
+
+
+@pytest.fixture
+def data():
+    """Other bytes in each test: the client remembers, by the address of a daemon, what that has."""
+    return os.urandom(3_000_000)

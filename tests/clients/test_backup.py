@@ -6,10 +6,8 @@ import json
 import os
 import pty
 import random
-import signal
 import subprocess
 import threading
-import warnings
 from pathlib import Path
 
 import cairn
@@ -17,6 +15,7 @@ import hf_client
 import ledger
 import pytest
 import xet
+from backups import flip, killed, peer_reads, register
 from fold_peer import ecc, foldio
 
 EXIT_DATA, EXIT_CREATE = 65, 73
@@ -37,36 +36,12 @@ def restore(out, folder, expect=0):
     return command("restore", "--data-dir", folder, "--json", out, expect=expect)
 
 
-def register(server, xorbs):
-    """Upload xorbs and a file of each."""
-    files = [xet.File([(x, 0, len(x.data))], sha256=hashlib.sha256(b"".join(x.data)).digest()) for x in xorbs]
-    for x in xorbs:
-        assert server.put_xorb(x).status == 200
-    assert server.post("/v1/shards", xet.shard(files, xorbs)).status == 200
-    return files
-
-
 def chunks_of(path):
     return json.loads(command("fold", "list", "--json", path).stdout)["chunks"]
 
 
 def extracted(path, name):
     return subprocess.run([cairn.CAIRN, "fold", "extract", path, name, "-o", "-"], capture_output=True, check=True).stdout
-
-
-def flip(path, at, count, step=3):
-    data = bytearray(path.read_bytes())
-    for i in range(count):
-        data[at + i * step] ^= 0x5A
-    path.write_bytes(data)
-
-
-def peer_reads(path):
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", RuntimeWarning)  # a manifest that does not agree is one
-        warnings.filterwarnings("ignore", message="google-crc32c")  # it hands a bytearray over, which that one refuses
-        with foldio.FoldReader(str(path)) as r:
-            return {name: r.read_chunk_bytes(name) for name in r.list_chunks()}
 
 
 # --- the peer ---
@@ -254,14 +229,6 @@ def test_nothing_is_collected_meanwhile(start):
         fcntl.flock(hold, fcntl.LOCK_SH)
         cairn.is_error(server.post("/v1/gc"), 503, "gc.held")
     assert server.post("/v1/gc").status == 200
-
-
-def killed(arguments, far_enough):
-    """Start the command and kill -9 it when far_enough(), or when it is done."""
-    process = subprocess.Popen([cairn.CAIRN, *map(str, arguments)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    cairn.wait_until("the command", lambda: far_enough() or process.poll() is not None)
-    process.send_signal(signal.SIGKILL)
-    process.wait()
 
 
 @pytest.mark.files

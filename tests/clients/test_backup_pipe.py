@@ -7,25 +7,11 @@ import subprocess
 import cairn
 import pytest
 import xet
-from test_backup import command, flip, killed, peer_reads, register
+from backups import flip, killed, peer_reads, piped, register
+from test_backup import command
 
 pytestmark = pytest.mark.files
 EXIT_DATA, EXIT_CREATE, EXIT_IO = 65, 73, 74
-
-
-@pytest.fixture
-def spool(tmp_path):
-    """Where the copy of the index lies meanwhile. Afterwards nothing is left of it."""
-    folder = tmp_path / "spool"
-    folder.mkdir()
-    yield folder
-    assert not list(folder.iterdir())
-
-
-def piped(server, spool, *options, into=None):
-    """@return the process, and what it wrote where it has no reader"""
-    given = [cairn.CAIRN, "backup", "--data-dir", server.data, *map(str, options), "-"]
-    return subprocess.Popen(given, stdout=into or subprocess.PIPE, stderr=subprocess.PIPE, env=os.environ | {"TMPDIR": str(spool)})
 
 
 def taken(process, expect=0):

@@ -1,6 +1,5 @@
 """Folders of backups: `cairn backup --incremental`, `cairn backups`, `cairn restore --at`; the second daemon that is fed by them."""
 
-import hashlib
 import json
 import random
 import re

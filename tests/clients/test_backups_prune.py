@@ -5,7 +5,6 @@ import os
 import pathlib
 import subprocess
 
-import cairn
 import pytest
 from backups import Restored, backup, command, forget, listed, prune, put
 

@@ -8,26 +8,19 @@ import signal
 import subprocess
 import time
 import types
-from pathlib import Path
 
 import cairn
 import cluster
 import ledger
 import plans
 import pytest
-import s3
 import xet
 from between import Between
+from cluster import NONE, bucket_of, collect_somewhere, files_of, let_pass, sql, standing_still
 from relay import Relay
 
 GRACE = 120
-NONE = not (cairn.ENGINE and cairn.INDEX and cairn.STORE == "s3")
-
 pytestmark = pytest.mark.skipif(NONE, reason="that takes CAIRN_INDEX=postgres and CAIRN_STORE=s3")
-
-
-def bucket_of(server):
-    return s3.Bucket(cairn.s3_url(server.data))
 
 
 def collect(server, clock, times=2):
@@ -130,21 +123,9 @@ def test_a_collection_is_killed(tmp_path, start, clock, step):
     book.check(server)
 
 
-def sql(server, statement):
-    """In the schema of its index."""
-    schema = cairn.postgres_url(server.data).split("schema=")[1]
-    command = [cairn.ROOT / "tests/engines/postgresql.sh", "sql", os.environ["CAIRN_TEST_POSTGRES_FOLDER"]]
-    done = subprocess.run([*command, f'SET search_path TO "{schema}"; {statement}'], check=True, capture_output=True, text=True, timeout=60)
-    return done.stdout.split("\n")[1].strip()
-
-
 def counts_agree(server):
     """What each commit keeps is what the tables have: no two of them were at work at once."""
     return sql(server, cluster.COUNTS_AGREE) == "t"
-
-
-def files_of(seeds):
-    return [ledger.new_file(seed) for seed in seeds]
 
 
 def test_three_daemons_are_one(start_cluster):
@@ -274,16 +255,6 @@ def test_an_address_of_one_is_good_at_all(start_cluster):
     assert len(bodies) == 1
 
 
-def let_pass(server, seconds):
-    """All that the index knows of happened so much earlier: a clock that differs from the index's is not heeded."""
-    sql(server, f"UPDATE xorb SET at = at - {seconds}, retired = retired - {seconds}; SELECT 1")
-
-
-def collect_somewhere(one, seconds=30):
-    """Whoever collected before may have stood still: that is known when its time is over."""
-    cairn.wait_until("a collection", lambda: one.post("/v1/gc").status == 200, seconds)
-
-
 def test_collections_of_all_at_once(start_cluster):
     """While files are taken away and sent again: nothing acknowledged is lost, and nothing stays that nobody needs."""
     one = start_cluster(epoch="60s", gc_grace=f"{GRACE}s")
@@ -307,25 +278,6 @@ def test_collections_of_all_at_once(start_cluster):
     for file in gone:
         assert book.upload(one, file).status == 200
     book.check(one)
-
-
-def stopped(pid):
-    return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] == "T"
-
-
-@contextlib.contextmanager
-def standing_still(daemon, file, step, begin):
-    """One that stands still at a step of what it is made to do, until the end of the block."""
-    file.write_text(f"{step}:1:stop")
-    with concurrent.futures.ThreadPoolExecutor(1) as pool:
-        under_way = pool.submit(begin)
-        try:
-            cairn.wait_until(step, lambda: stopped(daemon.process.pid))
-            file.write_text("")
-            yield under_way
-        finally:
-            file.write_text("")
-            daemon.process.send_signal(signal.SIGCONT)
 
 
 @pytest.mark.parametrize("step", ["gc-marked", "gc-swept"])

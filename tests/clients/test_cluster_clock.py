@@ -13,12 +13,11 @@ import cairn
 import cluster
 import ledger
 import pytest
-from test_cluster import files_of, standing_still
+from clock_library import LIBRARY
+from cluster import files_of, standing_still
 
 GRACE, HOUR = 120, 3600
 NONE = not (cairn.ENGINE and cairn.INDEX and cairn.STORE == "s3" and cluster.HAPROXY.exists())
-LIBRARY = Path(os.environ.get("SHIFT_CLOCK_LIBRARY", cairn.ROOT / "build-asan/tests/support/libshift_clock.so"))
-
 pytestmark = pytest.mark.skipif(NONE, reason="that takes CAIRN_INDEX=postgres, CAIRN_STORE=s3 and haproxy")
 
 

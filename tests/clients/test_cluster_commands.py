@@ -17,7 +17,7 @@ import pytest
 import s3
 import tiledb
 import xet
-from test_cluster import bucket_of, files_of, sql, stopped
+from cluster import bucket_of, files_of, sql, stopped
 
 DAY = 86400
 NONE = not (cairn.ENGINE and cairn.INDEX and cairn.STORE == "s3")

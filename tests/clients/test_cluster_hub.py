@@ -5,9 +5,9 @@ import copy
 
 import cluster
 import pytest
-from test_cluster import NONE
-from test_hub_buckets import People
-from test_hub_repos import commit, done, make, text, tree, upload
+from cluster import NONE
+from hub_calls import commit, done, make, text, tree, upload
+from people import People
 from visitors import Visitor, is_away
 
 pytestmark = pytest.mark.skipif(NONE, reason="that takes CAIRN_INDEX=postgres and CAIRN_STORE=s3")

@@ -8,8 +8,8 @@ import cairn
 import cluster
 import pytest
 import xet
-from test_cluster import let_pass, standing_still
-from test_jobs import Operator
+from cluster import let_pass, standing_still
+from visitors import Operator
 
 GRACE = 120
 XORBS, CHUNK = 40, 120_000  # 14 MB: as many seconds at the least rate

@@ -9,7 +9,7 @@ import cluster
 import ledger
 import pytest
 import xet
-from test_cluster import let_pass, sql
+from cluster import let_pass, sql
 
 GRACE = 120
 UPLOADERS = 16

@@ -14,6 +14,7 @@ import ledger
 import plans
 import pytest
 import xet
+from crashes import Doomed
 
 NAMES = set(re.findall(r'\] = "([a-z-]+)"', (cairn.ROOT / "lib/base/crash_point.c").read_text()))
 GRACE = 120
@@ -39,29 +40,6 @@ STARTS = ["folder-locked", "secret-written", "secret-named", "folders-made"]
 MIGRATES = ["migrate-begun", "migrate-run", "migrate-stamped", "migrate-done"]
 ELSEWHERE = {"commit-edited", "pull-opened", "merge-committed", "prune-written", "prune-named", "prune-removed", "move-object", "move-rows", "move-frozen", "move-ended", "gc-listed", "check-row", "index-ahead"}  # tests/contract/index_history_contract.c; test_pulls_crash.py; test_backups_prune.py; test_move.py; test_left_overs.py; test_cluster_commands.py; test_cluster.py
 REPAIRS = ["aside-moved", "aside-durable", "index-committed"]
-
-
-class Doomed:
-    """A daemon that dies where a file says, and the ledger of what it acknowledged."""
-
-    def __init__(self, folder, **options):
-        folder.mkdir()
-        self.file = folder / "crash"
-        self.file.write_text("")
-        self.server = cairn.Daemon(folder / "server", variables={"CAIRND_CRASH_FILE": str(self.file)}, **options)
-        self.ledger, self.n = ledger.Ledger(), 0
-
-    def next_file(self):
-        self.n += 1
-        return ledger.new_file(self.n, xorbs=2)
-
-    def arm(self, step):
-        self.file.write_text(step)
-
-    def is_dead(self):
-        code = self.server.ended(seconds=20)
-        assert code == -9, f"{self.file.read_text()} was never reached: it ended with {code}, {self.server.log()[-2000:]}"
-        self.arm("")
 
 
 def act_xorb(doomed):

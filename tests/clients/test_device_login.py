@@ -13,8 +13,7 @@ import urllib.parse
 import cairn
 import hf_client
 import pytest
-from test_hub import make_key
-from test_hub_buckets import HF
+from hub_calls import HF, make_key
 from visitors import Visitor, is_away, parsed, people_of, text
 
 GRANT = "urn:ietf:params:oauth:grant-type:device_code"

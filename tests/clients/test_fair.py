@@ -7,8 +7,8 @@ import threading
 
 import pytest
 import xet
-from test_hub_buckets import People
-from test_hub_repos import commit, deleted, done, lines, make, text
+from hub_calls import commit, deleted, done, lines, make, text
+from people import People
 
 N_CROWD, TERMS, ROUNDS = 12, 32, 11
 

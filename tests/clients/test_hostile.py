@@ -8,15 +8,10 @@ import cairn
 import plans
 import pytest
 import xet
+from rates import cost
 
 CHUNK = 131072
 MIB = 1024 * 1024
-
-
-def cost(server):
-    """Processor seconds so far, and the most memory that was ever resident, in MiB."""
-    peak = re.search(r"VmHWM:\s+(\d+)", open(f"/proc/{server.process.pid}/status").read())
-    return cairn.processor_s(server), int(peak.group(1)) / 1024
 
 
 # --- bombs ---

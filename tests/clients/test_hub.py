@@ -12,25 +12,8 @@ import cairn
 import jwt
 import pytest
 import xet
-from test_operator import read, seen, upload
-
-READ, WRITE = "xet-read-token", "xet-write-token"
-
-
-def make_key(server, token, **body):
-    reply = server.post("/v1/keys", json.dumps({"name": "test", **body}).encode(), token=token)
-    assert reply.status == 200, reply
-    assert "no-store" in reply.headers["Cache-Control"]
-    return reply.json()
-
-
-def ask(server, key, repo="models/alice/one", kind=READ, revision="main"):
-    return server.get(f"/api/{repo}/{kind}/{revision}", headers={"Authorization": f"Bearer {key}"} if key else {})
-
-
-def token_of(reply):
-    assert reply.status == 200, reply
-    return reply.json()["accessToken"]
+from hub_calls import READ, WRITE, ask, make_key, token_of
+from plain_calls import read, seen, upload
 
 
 def test_key_is_told_once(guarded, admin):

@@ -10,24 +10,9 @@ import subprocess
 
 import cairn
 import pytest
-from test_hub import ask, make_key, token_of
-
+from hub_calls import account, ask, make_key, member, post, run, token_of
 from huggingface_hub import HfApi
 from huggingface_hub.errors import HfHubHTTPError
-
-
-def post(server, path, body, token):
-    return server.post(path, json.dumps(body).encode(), token=token)
-
-
-def account(server, admin, name, kind="user", **more):
-    reply = post(server, "/v1/accounts", {"kind": kind, "name": name, **more}, admin)
-    assert reply.status == 200, reply
-    return reply.json()["id"]
-
-
-def member(server, admin, organisation, user, role):
-    return post(server, f"/v1/accounts/{organisation}/members", {"user": user, "role": role}, admin)
 
 
 def whoami(server, key):
@@ -200,12 +185,6 @@ def test_they_survive_a_backup(guarded, admin, tmp_path):
 
 
 # --- the command ------------------------------------------------------------------------------------------------------
-
-
-def run(server, admin, *args, code=0):
-    done = subprocess.run([cairn.CAIRN, *args, "--server", server.url], capture_output=True, text=True, env={"CAIRN_TOKEN": admin})
-    assert done.returncode == code, done
-    return done.stdout
 
 
 def test_the_commands(guarded, admin):

@@ -9,12 +9,11 @@ import cairn
 import pytest
 import xet
 from faults import EINTR, EIO, ENOSPC, FOR_EVER, HOLD, SHORT, Faults
-from test_hub_buckets import People, people  # noqa: F401
-from test_hub_hostile import begin
-from test_hub_lfs import TYPE
-from test_hub_repos import done, lines, make, text
-from test_pages_repos import form_of
-from test_reconstructions import LeanDaemon, Watch
+from hub_calls import begin, done, lines, make, text
+from lean import LeanDaemon, Watch
+from lfs import TYPE
+from people import People
+from visitors import form_of
 
 KIB, MIB = 1 << 10, 1 << 20
 MEMORY = 128 * KIB  # a body of so much at most waits there

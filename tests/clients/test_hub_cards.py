@@ -6,8 +6,7 @@ import sqlite3
 
 import cairn
 import pytest
-from test_hub_buckets import people  # noqa: F401
-from test_hub_repos import commit, deleted, done, make, stored, text, upload
+from hub_calls import commit, deleted, done, make, stored, text, upload
 
 README = """---
 license: MIT

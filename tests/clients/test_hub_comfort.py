@@ -4,38 +4,14 @@ import hashlib
 import json
 import os
 import subprocess
-import sys
-from pathlib import Path
 
 import cairn
-import hf_client
 import pytest
 import xet
-from test_hub_buckets import LEADS_OUT, people  # noqa: F401
-from test_hub_repos import commit, data, deleted, done, make, paths, stored, text, tree, upload  # noqa: F401
-from visitors import Visitor, people_of
-
+from hub_calls import LEADS_OUT, collect, commit, deleted, done, make, older, paths, stored, text, tree, upload
 from huggingface_hub import CommitOperationAdd
 from huggingface_hub.errors import EntryNotFoundError, HfHubHTTPError, RepositoryNotFoundError, RevisionNotFoundError
-
-
-def collect(people, admin):
-    assert people.server.post("/v1/gc", token=admin).status == 200
-
-
-def older(people, folder, code, who="ann", version="1.33.0", **settings):
-    """Run code, which has an api, with another release of the library. @return what it prints, as JSON"""
-    start = (
-        "import json, sys; sys.path.insert(0, sys.argv[1])\n"
-        "from huggingface_hub import HfApi, __version__\n"
-        "assert __version__ == sys.argv[2], __version__\n"
-        "api = HfApi()\n"
-    )
-    env = hf_client.environment(folder) | {"HF_ENDPOINT": people.server.url, "HF_TOKEN": people.keys[who], "HF_HUB_DISABLE_TELEMETRY": "1"} | settings
-    at = Path(sys.prefix) / "older" / version
-    run = subprocess.run([sys.executable, "-c", start + code, at, version], env=env, capture_output=True, text=True, timeout=120)
-    assert run.returncode == 0, run.stderr[-3000:]
-    return json.loads(run.stdout)
+from visitors import Visitor, people_of
 
 
 def test_a_branch_is_squashed(people, admin, tmp_path):

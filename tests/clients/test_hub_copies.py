@@ -1,10 +1,7 @@
 """Files that get from one repository to another without their bytes, by the stock command and library; and who may do so."""
 
 import cairn
-from test_hub_buckets import people  # noqa: F401
-from test_hub_comfort import collect
-from test_hub_repos import commit, data, deleted, done, make, paths, stored, text, upload  # noqa: F401
-
+from hub_calls import collect, commit, deleted, done, make, paths, stored, text, upload
 from huggingface_hub import CommitOperationCopy
 
 

@@ -4,10 +4,9 @@ import json
 
 import cairn
 import pytest
-from test_hub_accounts import post
-from test_hub_buckets import ZEROS, add, delete, people  # noqa: F401
-
+from hub_calls import ZEROS, add, post
 from huggingface_hub import HfFileSystem
+from test_hub_buckets import delete
 
 KEPT = 32  # CAIRN_INDEX_FEED_BATCHES
 PAGE = 16  # CAIRN_HUB_FEED_BATCHES_MAX

@@ -6,22 +6,11 @@ import socket
 
 import cairn
 import test_hub_lfs as lfs
-from test_hostile import cost
-from test_hub import make_key, token_of
-from test_hub_buckets import people  # noqa: F401
-from test_hub_repos import commit, deleted, done, make, text
+from hub_calls import begin, commit, deleted, done, make, make_key, text, token_of
+from rates import cost
 from visitors import Visitor, people_of
 
 SAID = {"name": "ann/x", "title": "x", "type": "model", "pullRequest": True, "tag": "t", "fromRepo": "ann/one", "toRepo": "ann/x", "private": True}
-
-
-def begin(server, method, path, n_bytes, key=None):
-    """A request whose body is still to come."""
-    head = f"{method} {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: {n_bytes}\r\n"
-    head += f"Authorization: Bearer {key}\r\n" if key else ""
-    s = server.socket()
-    s.sendall(head.encode() + b"\r\n")
-    return s
 
 
 def test_a_long_answer_waits_on_the_disk(people):

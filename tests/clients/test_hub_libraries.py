@@ -6,7 +6,6 @@ from pathlib import Path
 
 import hf_client
 import pytest
-from test_hub_buckets import people  # noqa: F401
 
 LIBRARIES = Path(sys.prefix) / "libraries"
 

@@ -7,14 +7,11 @@ import cairn
 import pytest
 import visitors
 import xet
-from test_hub import make_key, token_of
-from test_hub_comfort import older
-from test_hub_lfs import batch, get, oid, put
-from test_hub_repos import commit, data, done, make, stored, tree, upload  # noqa: F401
-from visitors import Visitor, people_of, text
-
+from hub_calls import commit, done, make, make_key, older, stored, token_of, tree, upload
 from huggingface_hub import hf_hub_download
 from huggingface_hub.errors import HfHubHTTPError
+from lfs import batch, get, oid, put
+from visitors import Visitor, people_of, text
 
 
 @pytest.fixture

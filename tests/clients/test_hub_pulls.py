@@ -5,14 +5,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import cairn
 import pytest
-from test_hub_buckets import people  # noqa: F401
-from test_hub_comfort import collect, older
-from test_hub_repos import commit, data, deleted, done, lines, make, paths, stored, text, tree, upload  # noqa: F401
-
+from hub_calls import PULLS, collect, commit, done, lines, make, older, paths, stored, text, upload
 from huggingface_hub import CommitOperationAdd, CommitOperationDelete
 from huggingface_hub.errors import HfHubHTTPError, RevisionNotFoundError
-
-PULLS = "/api/models/ann/one/discussions"
 
 
 def add(people, *operations, title="Better", **more):

@@ -10,13 +10,9 @@ from concurrent.futures import ThreadPoolExecutor
 import cairn
 import pytest
 import xet
-from test_hub import token_of
-from test_hub_accounts import run
-from test_hub_buckets import people  # noqa: F401
-from test_hub_lfs import Git, batch, helper, place, put
-from test_hub_repos import commit, done, make, stored, text, upload
-
+from hub_calls import commit, done, make, run, stored, text, token_of, upload
 from huggingface_hub import CommitOperationAdd
+from lfs import Git, batch, helper, place, put
 
 BYTES = 120_000
 ROW, FILE_MIN = 128, 4096  # what a row counts besides its texts, and a small file

@@ -12,11 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 import cairn
 import hf_client
 import pytest
-import xet
-from test_hub import make_key, token_of
-from test_hub_accounts import member
-from test_hub_buckets import people  # noqa: F401
-
+from hub_calls import commit, deleted, done, keeps_conditions, lines, make, make_key, member, paths, stored, text, token_of, tree, upload
 from huggingface_hub import CommitOperationAdd, CommitOperationDelete, HfApi, HfFileSystem, hf_hub_download, snapshot_download
 from huggingface_hub.errors import (
     BadRequestError,
@@ -26,66 +22,6 @@ from huggingface_hub.errors import (
     RepositoryNotFoundError,
     RevisionNotFoundError,
 )
-
-
-@pytest.fixture
-def data():
-    """Other bytes in each test: the client remembers, by the address of a daemon, what that has."""
-    return os.urandom(3_000_000)
-
-
-def make(people, repo="ann/one", who="ann", type="model", **more):
-    organization, name = repo.split("/")
-    reply = people.ask("POST", "/api/repos/create", who, {"name": name, "organization": organization, "type": type} | more)
-    assert reply.status == 200, reply
-    return repo
-
-
-def lines(*operations, **header):
-    head = {"key": "header", "value": {"summary": "a commit"} | header}
-    return b"\n".join(json.dumps(line).encode() for line in (head, *operations))
-
-
-def text(path, content):
-    return {"key": "file", "value": {"path": path, "content": content, "encoding": "utf-8"}}
-
-
-def stored(path, sha256, size):
-    return {"key": "lfsFile", "value": {"path": path, "algo": "sha256", "oid": sha256, "size": size}}
-
-
-def deleted(path, kind="deletedFile"):
-    return {"key": kind, "value": {"path": path}}
-
-
-def commit(people, *operations, repo="models/ann/one", revision="main", who="ann", **header):
-    return people.ask("POST", f"/api/{repo}/commit/{revision}", who, lines(*operations, **header))
-
-
-def done(reply):
-    assert reply.status == 200, (reply, reply.body)
-    return reply.json()["commitOid"]
-
-
-def upload(people, data, repo="models/ann/one", who="ann"):
-    """The bytes, with their SHA-256, as a client that speaks to the store itself. @return both hashes"""
-    token = token_of(people.ask("GET", f"/api/{repo}/xet-write-token/main", who))
-    xorb = xet.Xorb([data])
-    sha256 = hashlib.sha256(data)
-    file = xet.File([(xorb, 0, 1)], xet.raw(sha256.hexdigest()))
-    assert people.server.put_xorb(xorb, token=token).status == 200
-    assert people.server.post("/v1/shards", xet.shard([file], [xorb]), token=token).status == 200
-    return sha256.hexdigest(), xet.text(file.hash())
-
-
-def tree(people, repo="models/ann/one", place="main", query="?recursive=true", who="ann"):
-    reply = people.ask("GET", f"/api/{repo}/tree/{place}{query}", who)
-    assert reply.status == 200, (reply, reply.body)
-    return reply.json()
-
-
-def paths(people, **more):
-    return [e["path"] for e in tree(people, **more) if e["type"] == "file" and e["path"] != ".gitattributes"]
 
 
 def git_blob(content):
@@ -316,21 +252,6 @@ def test_javascripts_exchanges(people, data):
 
 
 # --- the routes -------------------------------------------------------------------------------------------------------
-
-
-def keeps_conditions(ask, body, etag):
-    """If-Match and If-None-Match, as RFC 9110 has them (13.1); also of HEAD."""
-    assert ask("HEAD").headers["ETag"] == etag
-    for method in ("GET", "HEAD"):
-        for match in (etag, "*", f'"other", {etag}', f'W/{etag}, {etag}'):
-            held = ask(method, **{"If-Match": match})
-            assert (held.status, held.body) == (200, body if method == "GET" else b""), match
-        for match in ('"other"', f"W/{etag}", etag.strip('"'), ""):
-            lost = ask(method, **{"If-Match": match, "If-None-Match": etag})
-            assert lost.status == 412 and (method == "HEAD" or b"etag.other" in lost.body), (match, lost)
-        known = ask(method, **{"If-Match": etag, "If-None-Match": f'"other", W/{etag}'})
-        assert (known.status, known.body, known.headers["ETag"]) == (304, b"", etag)
-    assert ask("GET", **{"If-Match": '"other"', "Range": "bytes=0-0"}).status == 412, "half of another version is no part of this one"
 
 
 def test_every_header_of_resolve(people, data):

@@ -10,9 +10,7 @@ from pathlib import Path
 import cairn
 import hf_client
 import pytest
-from test_hub_buckets import people  # noqa: F401
-from test_hub_repos import commit, deleted, done, make, paths, text, tree, upload, stored
-
+from hub_calls import commit, deleted, done, make, paths, stored, text, tree, upload
 from huggingface_hub import snapshot_download
 
 

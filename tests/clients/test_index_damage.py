@@ -12,8 +12,7 @@ import cairn
 import ledger
 import plans
 import pytest
-from test_hub_buckets import people  # noqa: F401
-from test_hub_repos import commit, done, make, text
+from hub_calls import commit, done, make, text
 from visitors import Visitor
 
 PAGE = 4096

@@ -5,35 +5,12 @@ import threading
 
 import cairn
 import pytest
-import visitors
+from backups import piped, register
 from faults import FOR_EVER, HOLD, Faults
-from test_backup import register
-from test_backup_pipe import piped
-from test_hub import make_key
-from visitors import Visitor, people_of
+from visitors import Operator
 
 pytestmark = pytest.mark.files
 GRACE, EVERY = 120, 240  # seconds
-
-
-class Operator:
-    def __init__(self, begin, issuer, folder):
-        people = people_of(begin, issuer, folder)
-        key = make_key(people.server, issuer.token("admin"), scope="admin")["key"]
-        self.server, self.admin, self.visitor = people.server, issuer.token("admin"), Visitor(people.server).sign_in(key)
-
-    def jobs(self):
-        return {job["name"]: job for job in self.server.get("/v1/jobs", token=self.admin).json()["jobs"]}
-
-    def row(self, name):
-        return next(row[1] for row in visitors.rows(self.visitor.page("/admin"), "job-rows") if row[0] == name)
-
-    def bar(self):
-        (bar,) = self.visitor.page("/admin").iter("progress")
-        return int(bar.get("value")), bar.get("aria-label")
-
-    def metric(self, name, job):
-        return self.server.metrics().get(f'cairn_job_{name}{{job="{job}"}}')
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ import cairn
 import ledger
 import pytest
 import s3
-from test_cluster import bucket_of, collect_somewhere, sql, standing_still, stopped
+from cluster import bucket_of, collect_somewhere, sql, standing_still, stopped
 
 GRACE, HOUR, DAY = 120, 3600, 86400
 PAGE, LISTED = 512, 1300  # what is looked at in one piece; more than two of them, and more than the 1,000 names of a request

@@ -9,8 +9,7 @@ import subprocess
 import cairn
 import pytest
 import xet
-from test_hub import make_key
-from test_hub_repos import commit, done, make, stored, text, upload
+from hub_calls import commit, done, make, make_key, stored, text, upload
 from visitors import Visitor, people_of, rows
 from visitors import text as said
 

@@ -13,8 +13,7 @@ import hf_client
 import ledger
 import pytest
 import xet
-from test_hub_buckets import people  # noqa: F401
-from test_hub_repos import commit, done, make, stored, text, tree, upload
+from hub_calls import commit, done, make, stored, text, tree, upload
 
 pytestmark = [pytest.mark.files, pytest.mark.sqlite]
 

@@ -1,6 +1,5 @@
 """What an operator does to a running server: forget, share, collect, count; and what the others see of it."""
 
-import hashlib
 import re
 import signal
 import subprocess
@@ -10,43 +9,10 @@ import cairn
 import plans
 import pytest
 import xet
+from plain_calls import read, seen, upload
 
 TIMES = {"epoch": "60s", "gc_grace": "120s"}
 GRACE = 120
-
-
-def upload(server, xorb, token=None):
-    """A file of all of a xorb, with its SHA-256, which a shard holds in the order of hashes."""
-    file = xet.File([(xorb, 0, len(xorb.nodes))], xet.raw(hashlib.sha256(b"".join(xorb.data)).hexdigest()))
-    assert server.put_xorb(xorb, token=token).status == 200
-    reply = server.post("/v1/shards", xet.shard([file], [xorb]), token=token)
-    assert reply.status == 200, reply
-    return file
-
-
-def paths(file):
-    """All that tells something of a file by its hash."""
-    name = xet.text(file.hash())
-    return [
-        ("HEAD", f"/v1/files/{name}"),
-        ("GET", f"/v1/reconstructions/{name}"),
-        ("GET", f"/v2/reconstructions/{name}"),
-        ("GET", f"/v2/file-chunk-hashes/{name}"),
-    ]
-
-
-def seen(server, file, token=None):
-    """The one status that all of them agree on."""
-    replies = {path: server.request(method, path, token=token, headers={"X-Range-Dirty": "bytes=0-1"}) for method, path in paths(file)}
-    said = {reply.status for reply in replies.values()}
-    assert len(said) == 1, replies
-    listed = server.get(f"/v1/reconstructions?file_id={xet.text(file.hash())}", token=token)
-    assert (len(listed.json()["files"]) > 0 if listed.status == 200 else False) == (said == {200})
-    return said.pop()
-
-
-def read(server, file, token=None):
-    return plans.download(server, server.get(f"/v2/reconstructions/{xet.text(file.hash())}", token=token).json())
 
 
 def forget(server, file, query="", **more):

@@ -6,11 +6,9 @@ import re
 import cairn
 import pytest
 import visitors
-from test_hub import make_key
-from test_hub_buckets import ZEROS, add
-from visitors import Visitor, is_away, parsed, people_of, rows, text
+from hub_calls import ZEROS, add, make_key
+from visitors import HOSTILE, Visitor, is_away, parsed, people_of, rows, text
 
-HOSTILE = ["<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "\U0001f600" * 63, "\u202egnp.exe", "שלום", "a b&c=d?e#f%25", "it's"]
 FILLED = {"namespace": "ann", "name": "one", "number": "1", "place": "main"}
 
 
@@ -20,12 +18,6 @@ def people(start, issuer, tmp_path):
     people.make("ann/data")
     people.make("ann/secret", private=True)
     return people
-
-
-@pytest.fixture
-def enter(people):
-    """enter("ann"): a visitor who is signed in with a key of hers."""
-    return lambda who: Visitor(people.server).sign_in(people.keys[who])
 
 
 def fill(people, bucket, *paths):

@@ -6,8 +6,7 @@ import subprocess
 import cairn
 import pytest
 import visitors
-from test_hub import make_key
-from test_hub_accounts import account
+from hub_calls import account, make_key
 from visitors import Visitor, people_of, rows, text
 
 

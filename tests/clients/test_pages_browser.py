@@ -16,11 +16,9 @@ import chromium
 import pytest
 import visitors
 import xet
+from hub_calls import ZEROS, add, commit, done, make, make_key, stored, upload
+from hub_calls import text as hub_text
 from issuer import Issuer
-from test_hub import make_key
-from test_hub_buckets import ZEROS, add
-from test_hub_repos import commit, done, make, stored, upload
-from test_hub_repos import text as hub_text
 
 pytestmark = pytest.mark.skipif(chromium.PROGRAM is None, reason="chromium is not installed; ./dev test browser installs it")
 

@@ -4,11 +4,9 @@ import urllib.parse
 
 import pytest
 import visitors
-from test_hub_buckets import ZEROS, add
-from test_hub_repos import commit, deleted, done, make
-from test_hub_repos import text as file
-from test_pages import HOSTILE, enter  # noqa: F401
-from visitors import Visitor, people_of, rows, text
+from hub_calls import ZEROS, add, commit, deleted, done, make
+from hub_calls import text as file
+from visitors import HOSTILE, Visitor, people_of, rows, text
 
 
 @pytest.fixture

@@ -4,13 +4,10 @@ import os
 
 import pytest
 import visitors
-from test_hub_repos import commit, deleted, done, make, stored, upload
-from test_hub_repos import text as file
-from test_pages import HOSTILE, enter  # noqa: F401
-from test_pages_repos import people  # noqa: F401
-from visitors import Visitor, is_away, rows, text
-
+from hub_calls import commit, deleted, done, make, stored, upload
+from hub_calls import text as file
 from huggingface_hub import CommitOperationAdd
+from visitors import HOSTILE, Visitor, is_away, rows, text
 
 AT = "/ann/one/discussions"
 

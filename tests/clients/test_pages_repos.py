@@ -1,7 +1,6 @@
 """Pages of models, datasets and spaces, as a browser without scripts asks for them."""
 
 import hashlib
-import json
 import os
 import random
 import re
@@ -12,20 +11,11 @@ import cairn
 import pytest
 import visitors
 import xet
-from test_hub import make_key, token_of
-from test_hub_repos import commit, deleted, done, make, stored, upload
-from test_hub_repos import text as file
-from test_pages import HOSTILE, enter  # noqa: F401
-from visitors import Visitor, is_away, parsed, people_of, rows, text
+from hub_calls import commit, deleted, done, make, make_key, stored, token_of, upload
+from hub_calls import text as file
+from visitors import HOSTILE, Visitor, form_of, is_away, parsed, people_of, rows, tensors, text, upload_chunks
 
 KINDS = {"model": ("models", "/ann/one"), "dataset": ("datasets", "/datasets/ann/one"), "space": ("spaces", "/spaces/ann/one")}
-
-
-@pytest.fixture
-def people(start, issuer, tmp_path):
-    people = people_of(start, issuer, tmp_path / "home")
-    make(people)
-    return people
 
 
 def hrefs(page, start):
@@ -423,22 +413,6 @@ def test_who_may_make_branches(people, enter):  # noqa: F811
 
 
 # --- tensors ----------------------------------------------------------------------------------------------------------
-
-
-def tensors(**parts):
-    head = json.dumps({"__metadata__": {"format": "pt"}} | parts).encode()
-    return struct.pack("<Q", len(head)) + head
-
-
-def upload_chunks(people, body, repo="models/ann/one", who="ann", size=131072):
-    """As upload(), of any length."""
-    token = token_of(people.ask("GET", f"/api/{repo}/xet-write-token/main", who))
-    pieces = [body[i : i + size] for i in range(0, len(body), size)]
-    xorb, sha256 = xet.Xorb(pieces), hashlib.sha256(body)
-    assert people.server.put_xorb(xorb, token=token).status == 200
-    file_ = xet.File([(xorb, 0, len(pieces))], xet.raw(sha256.hexdigest()))
-    assert people.server.post("/v1/shards", xet.shard([file_], [xorb]), token=token).status == 200
-    return sha256.hexdigest()
 
 
 def put_tensors(people, body):
@@ -847,13 +821,6 @@ def test_tables_are_bounded(people, enter):  # noqa: F811
 
 
 # --- uploads by form --------------------------------------------------------------------------------------------------
-
-
-def form_of(files, **fields):
-    """multipart/form-data, as browsers write it."""
-    parts = [f'Content-Disposition: form-data; name="{name}"\r\n\r\n{value}'.encode() for name, value in fields.items()]
-    parts += [f'Content-Disposition: form-data; name="files"; filename="{name}"\r\nContent-Type: text/plain\r\n\r\n'.encode() + body for name, body in files]
-    return b"".join(b"--7f\r\n" + part + b"\r\n" for part in parts) + b"--7f--\r\n"
 
 
 def send_files(visitor, path, files, origin="own", body=None, **fields):

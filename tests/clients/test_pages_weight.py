@@ -6,12 +6,11 @@ import re
 import cairn
 import pytest
 import visitors
+from hub_calls import ZEROS, add, commit, done, make, make_key, stored, upload
+from hub_calls import text as hub_text
 from issuer import Issuer
-from test_hub import make_key
-from test_hub_buckets import ZEROS, People, add
-from test_hub_repos import commit, done, make, stored, upload
-from test_hub_repos import text as hub_text
-from test_pages_repos import tensors, upload_chunks
+from people import People
+from visitors import tensors, upload_chunks
 
 PAGE_BYTES_MAX = 60_000
 LONG = "n" * 96

@@ -8,7 +8,7 @@ import subprocess
 import cairn
 import cluster
 import pytest
-from test_failover import Work, three  # noqa: F401 # three is a fixture
+from fails_over import Work
 
 PATRONI = os.environ.get("CAIRN_TEST_PATRONI")
 SCRIPT = cairn.ROOT / "tests/engines/patroni.sh"

@@ -13,8 +13,7 @@ import cairn
 import ledger
 import pytest
 import xet
-from test_hub_buckets import people  # noqa: F401
-from test_hub_repos import commit, deleted, done, make, stored, text, upload
+from hub_calls import commit, deleted, done, make, stored, text, upload
 from test_postgres import FOLDER, sql
 from visitors import Visitor
 

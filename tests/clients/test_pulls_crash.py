@@ -2,10 +2,9 @@
 
 import ledger
 import pytest
-from test_crash_points import Doomed
-from test_hub_buckets import People
-from test_hub_pulls import PULLS
-from test_hub_repos import commit, done, lines, make, paths, text
+from crashes import Doomed
+from hub_calls import PULLS, commit, done, lines, make, paths, text
+from people import People
 
 MADE = ["pull-opened", "commit-edited", "index-applied", "index-committed"]
 MERGED = ["commit-edited", "merge-committed", "commit-edited:2", "index-applied", "index-committed"]

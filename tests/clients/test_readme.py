@@ -7,11 +7,10 @@ from pathlib import Path
 
 import cairn
 import pytest
+from reads_me import PAGE, SECTIONS, blocks
 
 pytestmark = [pytest.mark.files, pytest.mark.sqlite]  # they make such a folder
 
-PAGE = (cairn.ROOT / "README.md").read_text()
-SECTIONS = {s.split("\n", 1)[0]: s for s in re.split(r"(?m)^## ", PAGE)[1:]}
 # Lines that are typed elsewhere, or otherwise, and why.
 ELSEWHERE = {
     "./dev run ": "tests/systems/first_day types it, and the lines of the next two sections, with nothing in their place",
@@ -22,20 +21,6 @@ ELSEWHERE = {
     "docker run ": "test_container types it",
 }
 INSTEAD = {"python3 -m venv ~/hub && ~/hub/bin/pip install huggingface_hub": f"ln -s {cairn.ROOT}/.venv ~/hub"}  # without a download
-
-
-def blocks(section):
-    """[(commands, the output that the page shows, or None)] of a section, in order"""
-    found = []
-    for kind, text in re.findall(r"(?ms)^```(\w*)\n(.*?)^```$", SECTIONS[section]):
-        if kind == "console":
-            for command, output in re.findall(r"(?m)^\$ (.*)\n((?:(?!\$ ).*\n)*)", text):
-                found.append((command, output))
-        elif kind == "sh":
-            found += [(re.sub(r" +# .*", "", line), None) for line in text.splitlines()]
-        else:
-            pytest.fail(f"{section}: a block of kind {kind!r}, of which no line is typed")
-    return found
 
 
 def shape(text):

@@ -2,12 +2,12 @@
 
 import json
 import random
-import threading
 
 import cairn
 import plans
 import pytest
 import xet
+from lean import LeanDaemon, Watch
 
 FORMS = ("v1", "v2")
 
@@ -277,39 +277,6 @@ def test_public_url(start, make):
 
 
 # --- a file of 100,000 terms -------------------------------------------------------------------------------------------
-
-
-class LeanDaemon(cairn.Daemon):
-    """Freed memory goes back at once, also under AddressSanitizer: what is held is the daemon's own."""
-
-    def environment(self):
-        env = super().environment()
-        env["ASAN_OPTIONS"] += ":quarantine_size_mb=0:thread_local_quarantine_size_kb=0"
-        return env
-
-
-class Watch:
-    """The most anonymous memory of a process while something runs."""
-
-    def __init__(self, pid):
-        self.pid, self.peak_kib, self.done = pid, 0, threading.Event()
-        self.thread = threading.Thread(target=self.run)
-
-    def now_kib(self):
-        with open(f"/proc/{self.pid}/status") as f:
-            return next(int(line.split()[1]) for line in f if line.startswith("RssAnon"))
-
-    def run(self):
-        while not self.done.wait(0.003):
-            self.peak_kib = max(self.peak_kib, self.now_kib())
-
-    def __enter__(self):
-        self.thread.start()
-        return self
-
-    def __exit__(self, *_):
-        self.done.set()
-        self.thread.join()
 
 
 TERMS = 100_000

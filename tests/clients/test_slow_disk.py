@@ -1,6 +1,5 @@
 """A disk that takes long for what is written: uploads wait for it, and nobody else."""
 
-import itertools
 import os
 import random
 import select
@@ -12,6 +11,7 @@ import pytest
 import xet
 from authority import Authority
 from faults import FOR_EVER, HOLD, Faults
+from rates import pieces
 
 N = 2 * os.cpu_count() + 2  # uploads: more than there are threads that serve so few connections
 CARD = b'{"content":"' + b"x" * 3_000_000 + b'"}'
@@ -186,17 +186,6 @@ class TestTime:
 
 
 LENGTHS = {"even": [100_000], "odd": [1, 2, 65_535, 1, 31, 300_000, 8191], "bytes": [1] * 40 + [32_768]}
-
-
-def pieces(body, lengths):
-    """The body as chunks of these lengths, again and again."""
-    out, at = [], 0
-    for n in itertools.cycle(lengths):
-        if at >= len(body):
-            return b"".join(out) + b"0\r\n\r\n"
-        part = body[at : at + n]
-        out.append(b"%x\r\n%b\r\n" % (len(part), part))
-        at += n
 
 
 @pytest.mark.files

@@ -11,6 +11,7 @@ import threading
 import cairn
 import pytest
 import xet
+from rates import healthy
 
 EXIT_USAGE = 64  # of sysexits: the settings must change
 
@@ -336,12 +337,6 @@ def test_no_packing_begins_once_the_work_is_over(tmp_path):
 
 
 # --- the container's health check, which needs no container ---------------------------------------------------------------
-
-
-def healthy(*options, **environment):
-    """Does docker/healthcheck find the daemon by what it was told?"""
-    env = {k: v for k, v in os.environ.items() if not k.startswith("CAIRN")} | {"CAIRND": str(cairn.CAIRND)} | environment
-    return subprocess.run([cairn.ROOT / "docker" / "healthcheck", *options], env=env, capture_output=True, timeout=30).returncode == 0
 
 
 @pytest.mark.parametrize("listen, asked", [

@@ -7,7 +7,6 @@ then, and nothing with all of them. A line that nothing here reaches fails the t
 
 import functools
 import hashlib
-import json
 import os
 import re
 import sqlite3

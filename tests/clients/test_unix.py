@@ -11,7 +11,7 @@ import subprocess
 import authority
 import cairn
 import pytest
-from test_start_stop import healthy
+from rates import healthy
 
 
 class Connection(http.client.HTTPConnection):

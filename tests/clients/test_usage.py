@@ -10,8 +10,8 @@ import cairn
 import pytest
 import visitors
 import xet
-from test_hub import make_key
-from test_hub_buckets import People
+from hub_calls import make_key
+from people import People
 
 
 def plain(data):

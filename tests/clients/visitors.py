@@ -1,10 +1,18 @@
 """Who looks at pages: a browser without a window, and without scripts."""
 
+import hashlib
 import http.cookies
+import json
+import struct
 import urllib.parse
 
 import html5lib
-from test_hub_buckets import People
+import visitors
+import xet
+from hub_calls import make_key, token_of
+from people import People
+
+HOSTILE = ["<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "\U0001f600" * 63, "\u202egnp.exe", "שלום", "a b&c=d?e#f%25", "it's"]
 
 HTML = "text/html,application/xhtml+xml"
 
@@ -81,3 +89,46 @@ def rows(tree, id_):
 
 def people_of(start, issuer, folder, **options):
     return People(start(token_key=issuer.folder, **options), issuer.token("admin"), folder)
+
+
+class Operator:
+    def __init__(self, begin, issuer, folder):
+        people = people_of(begin, issuer, folder)
+        key = make_key(people.server, issuer.token("admin"), scope="admin")["key"]
+        self.server, self.admin, self.visitor = people.server, issuer.token("admin"), Visitor(people.server).sign_in(key)
+
+    def jobs(self):
+        return {job["name"]: job for job in self.server.get("/v1/jobs", token=self.admin).json()["jobs"]}
+
+    def row(self, name):
+        return next(row[1] for row in visitors.rows(self.visitor.page("/admin"), "job-rows") if row[0] == name)
+
+    def bar(self):
+        (bar,) = self.visitor.page("/admin").iter("progress")
+        return int(bar.get("value")), bar.get("aria-label")
+
+    def metric(self, name, job):
+        return self.server.metrics().get(f'cairn_job_{name}{{job="{job}"}}')
+
+
+def tensors(**parts):
+    head = json.dumps({"__metadata__": {"format": "pt"}} | parts).encode()
+    return struct.pack("<Q", len(head)) + head
+
+
+def upload_chunks(people, body, repo="models/ann/one", who="ann", size=131072):
+    """As upload(), of any length."""
+    token = token_of(people.ask("GET", f"/api/{repo}/xet-write-token/main", who))
+    pieces = [body[i : i + size] for i in range(0, len(body), size)]
+    xorb, sha256 = xet.Xorb(pieces), hashlib.sha256(body)
+    assert people.server.put_xorb(xorb, token=token).status == 200
+    file_ = xet.File([(xorb, 0, len(pieces))], xet.raw(sha256.hexdigest()))
+    assert people.server.post("/v1/shards", xet.shard([file_], [xorb]), token=token).status == 200
+    return sha256.hexdigest()
+
+
+def form_of(files, **fields):
+    """multipart/form-data, as browsers write it."""
+    parts = [f'Content-Disposition: form-data; name="{name}"\r\n\r\n{value}'.encode() for name, value in fields.items()]
+    parts += [f'Content-Disposition: form-data; name="files"; filename="{name}"\r\nContent-Type: text/plain\r\n\r\n'.encode() + body for name, body in files]
+    return b"".join(b"--7f\r\n" + part + b"\r\n" for part in parts) + b"--7f--\r\n"
