@@ -1,5 +1,5 @@
 /* Points at which a test kills the process as kill -9 would, or stops it as a paused machine
- * (tests/clients/test_crash_points.py). Builds without -Dcrash_points=true contain none. */
+ * (tests/clients/failures/test_crash_points.py). Builds without -Dcrash_points=true contain none. */
 #ifndef CAIRN_BASE_CRASH_POINT_H
 #define CAIRN_BASE_CRASH_POINT_H
 

@@ -1,5 +1,5 @@
-/* Sums with values of damaged rows stop at their limits, as tests/unit/test_index_sums.c has it of SQLite. Answers
- * of the index are not checked: PostgreSQL refuses a number that is too large. */
+/* Sums with values of damaged rows stop at their limits, as tests/unit/index/test_index_sums.c has it of SQLite.
+ * Answers of the index are not checked: PostgreSQL refuses a number that is too large. */
 #include "postgres_fixture.h"
 
 #include "support/history_fixture.h"

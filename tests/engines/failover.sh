@@ -23,13 +23,13 @@ tests/engines/ceph.sh start "$folder/ceph" $((25000 + RANDOM % 5000)) 4
 # shellcheck disable=SC1091
 . "$folder/ceph/environment"
 status=0
-CAIRN_INDEX=postgres CAIRN_STORE=s3 tests/clients/run.sh tests/clients/test_failover.py "$@" || status=$?
+CAIRN_INDEX=postgres CAIRN_STORE=s3 tests/clients/run.sh tests/clients/engines/test_failover.py "$@" || status=$?
 tests/engines/replicas.sh stop "$folder/replicas"
 if command -v patroni >/dev/null && command -v etcd >/dev/null; then
   tests/engines/patroni.sh start "$folder/patroni" $((20000 + RANDOM % 5000))
   # shellcheck disable=SC1091
   . "$folder/patroni/environment"
-  CAIRN_INDEX=postgres CAIRN_STORE=s3 tests/clients/run.sh tests/clients/test_patroni.py "$@" || status=$?
+  CAIRN_INDEX=postgres CAIRN_STORE=s3 tests/clients/run.sh tests/clients/engines/test_patroni.py "$@" || status=$?
 else
   echo "there is no Patroni: install patroni and etcd-server"
 fi

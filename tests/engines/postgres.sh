@@ -16,13 +16,13 @@ tests/engines/postgresql.sh start "$folder/postgresql" $((27500 + RANDOM % 2500)
 
 status=0
 if [ $# = 0 ]; then
-  tests/clients/run.sh tests/clients/test_postgres.py || status=1
+  tests/clients/run.sh tests/clients/engines/test_postgres.py || status=1
   exit $status
 fi
 for contract; do
   "$contract" "$CAIRN_TEST_POSTGRES?schema=*" || status=1
 done
-CAIRN_INDEX=postgres tests/clients/run.sh tests/clients/test_{device_login,fetch,claims,proof,telemetry,key_epochs,file_list,usage}.py \
-  tests/clients/test_hub_accounts.py tests/clients/test_hub_buckets.py tests/clients/test_hub_copies.py tests/clients/test_hub_events.py tests/clients/test_hub_lfs.py tests/clients/test_hub_pulls.py tests/clients/test_hub_repos.py \
-  tests/clients/test_postgres_plans.py || status=1
+CAIRN_INDEX=postgres tests/clients/run.sh tests/clients/*/test_{device_login,fetch,claims,proof,telemetry,key_epochs,file_list,usage}.py \
+  tests/clients/hub/test_hub_accounts.py tests/clients/hub/test_hub_buckets.py tests/clients/hub/test_hub_copies.py tests/clients/hub/test_hub_events.py tests/clients/hub/test_hub_lfs.py tests/clients/hub/test_hub_pulls.py tests/clients/hub/test_hub_repos.py \
+  tests/clients/engines/test_postgres_plans.py || status=1
 exit $status

@@ -26,7 +26,7 @@ start_postgresql() {
 
 status=0
 if [ $# = 1 ]; then
-  tests/clients/run.sh tests/clients/test_s3.py tests/clients/test_s3_instance.py || status=1
+  tests/clients/run.sh tests/clients/engines/test_s3.py tests/clients/engines/test_s3_instance.py || status=1
   if [ "$service" = ceph ] && tests/engines/postgresql.sh find; then
     start_postgresql # the bench leaves out what has no engines
     bench/run "$1" --brief scale || status=1
@@ -35,18 +35,18 @@ if [ $# = 1 ]; then
 fi
 "$1" "s3://cairn/contract*?endpoint=$CAIRN_TEST_S3" || status=1
 "$2" "s3://cairn/client*?endpoint=$CAIRN_TEST_S3" || status=1
-CAIRN_STORE=s3 tests/clients/run.sh tests/clients/test_hf_xet.py tests/clients/test_fetch.py || status=1
-CAIRN_STORE=s3-fetch tests/clients/run.sh tests/clients/test_hf_download.py -k "whole_files or streams" || status=1
-tests/clients/run.sh tests/clients/test_s3_changes.py || status=1
+CAIRN_STORE=s3 tests/clients/run.sh tests/clients/xet/test_hf_xet.py tests/clients/xet/test_fetch.py || status=1
+CAIRN_STORE=s3-fetch tests/clients/run.sh tests/clients/xet/test_hf_download.py -k "whole_files or streams" || status=1
+tests/clients/run.sh tests/clients/engines/test_s3_changes.py || status=1
 # Both engines together.
 if tests/engines/postgresql.sh find; then
   start_postgresql
-  CAIRN_INDEX=postgres CAIRN_STORE=s3 tests/clients/run.sh tests/clients/test_{cluster,cluster_clock,cluster_hub,cluster_jobs,cluster_races,cluster_commands,left_overs}.py || status=1
-  CAIRN_INDEX=postgres tests/clients/run.sh tests/clients/test_s3_changes.py || status=1
-  tests/clients/run.sh tests/clients/test_move.py || status=1
+  CAIRN_INDEX=postgres CAIRN_STORE=s3 tests/clients/run.sh tests/clients/*/test_{cluster,cluster_clock,cluster_hub,cluster_jobs,cluster_races,cluster_commands,left_overs}.py || status=1
+  CAIRN_INDEX=postgres tests/clients/run.sh tests/clients/engines/test_s3_changes.py || status=1
+  tests/clients/run.sh tests/clients/operate/test_move.py || status=1
   if command -v /usr/sbin/haproxy >/dev/null; then
-    CAIRN_DAEMONS=3 CAIRN_INDEX=postgres CAIRN_STORE=s3 tests/clients/run.sh tests/clients/test_{hf_xet,fetch,claims,hub_accounts,hub_repos,hub_buckets,hub_lfs}.py || status=1
+    CAIRN_DAEMONS=3 CAIRN_INDEX=postgres CAIRN_STORE=s3 tests/clients/run.sh tests/clients/*/test_{hf_xet,fetch,claims,hub_accounts,hub_repos,hub_buckets,hub_lfs}.py || status=1
   fi
-  CAIRN_INDEX=postgres CAIRN_STORE=s3-fetch tests/clients/run.sh tests/clients/test_hf_download.py -k "whole_files or streams" || status=1
+  CAIRN_INDEX=postgres CAIRN_STORE=s3-fetch tests/clients/run.sh tests/clients/xet/test_hf_download.py -k "whole_files or streams" || status=1
 fi
 exit $status

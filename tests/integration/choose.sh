@@ -16,7 +16,7 @@ chosen() {
 mkdir -p "$WORK/build/meson-info"
 cat >"$WORK/build/meson-info/intro-tests.json" <<'JSON'
 [{"name": "fetch", "suite": ["cairn:unit"], "depends": ["a@exe"], "cmd": ["/x/build/tests/unit/test_fetch"]},
- {"name": "fetch", "suite": ["cairn:integration", "cairn:both"], "depends": ["d@exe"], "cmd": ["/x/run.sh", "/x/build/../tests/clients/test_fetch.py"]},
+ {"name": "fetch", "suite": ["cairn:integration", "cairn:both"], "depends": ["d@exe"], "cmd": ["/x/run.sh", "/x/build/../tests/clients/xet/test_fetch.py"]},
  {"name": "tidy", "suite": ["cairn:lint", "cairn:tools", "cairn:aside"], "depends": [], "cmd": ["/x/tests/lint/tidy.sh"]},
  {"name": "names", "suite": ["cairn:lint"], "depends": [], "cmd": ["/x/tests/lint/names.sh"]}]
 JSON
@@ -28,8 +28,8 @@ chosen 1 "fetch" fetch
 chosen 3 "both integration unit" fetch
 chosen 4 "server/cairnd tests/unit/test_fetch" fetch
 chosen 4 "tests/unit/test_fetch" unit
-chosen 4 "tests/unit/test_fetch" tests/unit/test_fetch.c
-chosen 4 "server/cairnd" tests/clients/test_fetch.py
+chosen 4 "tests/unit/test_fetch" tests/unit/cas/test_fetch.c
+chosen 4 "server/cairnd" tests/clients/xet/test_fetch.py
 chosen 1 "names" lint -tools
 chosen 1 "names" tests/lint/names.sh
 chosen 2 "tidy" lint

@@ -6,7 +6,7 @@
 LIBRARIES='
 microhttpd\.h                  server/http/http_(kept|mhd|reply|values|wait)\.c|bench/.*
 libpq-fe\.h                    lib/index/postgres/.*|tests/contract/postgres_.*|bench/.*
-sqlite3\.h                     lib/index/sqlite/.*|tests/unit/test_index.*
+sqlite3\.h                     lib/index/sqlite/.*|tests/unit/index/.*
 openssl/.*                     lib/hash/crypto\.c|lib/token/.*|tests/fuzz/fuzz_token\.c
 blake2\.h                      lib/hash/blake2b\.c
 isa-l/.*                       lib/hash/crc32c\.c
@@ -22,7 +22,7 @@ yaml\.h                        lib/base/yaml\.c
 ini\.h                         server/config.*\.c
 gnutls/.*                      server/http/tls\.c
 md4c.*\.h                      server/page/markdown\.c
-seccomp\.h                     server/sandbox/sandbox_calls\.c|tests/unit/test_sandbox\.c
+seccomp\.h                     server/sandbox/sandbox_calls\.c|tests/unit/server/test_sandbox\.c
 linux/landlock\.h              server/sandbox/sandbox_files\.c
 check\.h                       tests/.*
 '
@@ -30,10 +30,10 @@ check\.h                       tests/.*
 # Headers that are private to a folder, as above.
 ROOMS='
 cas/(internal|.*_(work|run|table))\.h  lib/cas/.*|tests/(unit|support)/.*
-index/(backend|writer|settler|health)\.h  lib/index/.*|tests/unit/test_index.*
-index/postgres/.*                 lib/index/(postgres/.*|open\.c)|tests/unit/test_failover\.c
-index/sqlite/.*                   lib/index/(sqlite/.*|open\.c)|tests/(unit/test_(index.*|filter|reserve)|support/index_sqlite)\..|bench/.*
-store/s3/.*                       lib/store/s3/.*|tests/(unit/test_(s3_.*|sigv4)|contract/s3_contract)\.c
+index/(backend|writer|settler|health)\.h  lib/index/.*|tests/unit/index/.*
+index/postgres/.*                 lib/index/(postgres/.*|open\.c)|tests/unit/index/test_failover\.c
+index/sqlite/.*                   lib/index/(sqlite/.*|open\.c)|tests/(unit/index/.*|support/index_sqlite)\..|bench/.*
+store/s3/.*                       lib/store/s3/.*|tests/(unit/store/test_(s3_.*|sigv4)|contract/s3_contract)\.c
 '
 
 # The sources of lib/index use none of its rooms. Only its headers name the types of all records, for the list of calls.

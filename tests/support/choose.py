@@ -22,7 +22,8 @@ def is_meant(test, word):
     path = Path(word)
     if any(Path(part).parts[-2:] == path.parts[-2:] for part in test["cmd"]):
         return True
-    return path.stem in (test["name"], f"test_{test['name']}") and any(path.parent.name in Path(part).parts for part in test["cmd"])
+    folders = path.parts[1:2] if path.parts[0] == "tests" else (path.parent.name,)
+    return path.stem in (test["name"], f"test_{test['name']}") and any(folder in Path(part).parts for folder in folders for part in test["cmd"])
 
 
 def chosen(tests, words):

@@ -11,7 +11,7 @@ import pytest
 import xet
 import yaml
 
-CONFIG = Path(__file__).with_name("schemathesis.toml")
+CONFIG = cairn.ROOT / "tests/clients/schemathesis.toml"
 DOCUMENT = cairn.ROOT / "docs" / "openapi.yaml"
 
 

@@ -6,10 +6,11 @@ import random
 from pathlib import Path
 
 import hf_client
+import cairn
 import pytest
 import xet
 
-VERSIONS = [line.split("==")[1].strip() for line in (Path(__file__).parent / "requirements-older-xet.txt").read_text().splitlines() if line.startswith("hf_xet==")]
+VERSIONS = [line.split("==")[1].strip() for line in (cairn.ROOT / "tests/clients/requirements-older-xet.txt").read_text().splitlines() if line.startswith("hf_xet==")]
 MIB = 1 << 20
 
 

@@ -18,7 +18,7 @@ EXIT_USAGE = 64
 LIBC = ctypes.CDLL(None)
 NICE = 10  # of who gives way
 NOBODY = "nobody"
-SCHEMA = Path(__file__).parents[2] / "schema"
+SCHEMA = cairn.ROOT / "schema"
 FILES = 80_000  # whose claims are more than SQLite sorts in memory
 only_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
 

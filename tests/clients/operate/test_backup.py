@@ -96,7 +96,7 @@ def test_damage_beyond_the_parity_is_told(start, make, tmp_path):
     flip(out, chunk["offset"] + 32 + 255, 9)
     for arguments in (("verify", out), ("repair", out, "-o", copy)):
         done = command("fold", *arguments, expect=EXIT_DATA)
-        assert f"lost objects/000000: chunk \"objects/000000\" is damaged beyond its parity" in done.stdout
+        assert "lost objects/000000: chunk \"objects/000000\" is damaged beyond its parity" in done.stdout
         assert f"[fold.parity, offset {chunk['offset'] + 32 + 255}]" in done.stdout
     assert not copy.exists() and not list(tmp_path.glob("copy*"))
     refused = restore(out, tmp_path / "new", expect=EXIT_DATA)

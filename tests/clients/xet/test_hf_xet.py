@@ -6,12 +6,12 @@ import os
 import random
 import subprocess
 import sys
-from pathlib import Path
 
+import cairn
 import pytest
 
 MIB = 1 << 20
-SESSION = Path(__file__).with_name("hf_session.py")
+SESSION = cairn.ROOT / "tests/clients/hf_session.py"
 
 
 def text_like(n, seed):
