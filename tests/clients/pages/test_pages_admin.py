@@ -191,7 +191,7 @@ def test_each_part_is_there():
     headings = re.findall(r"^##+ (.*)$", (cairn.ROOT / "docs" / "operations.md").read_text(), re.M)
     anchors = {re.sub(r"[^a-z0-9 -]", "", h.lower()).replace(" ", "-") for h in headings}
     source = (cairn.ROOT / "server" / "page" / "page_alarms.c").read_text()
-    named = set(re.findall(r'alarms_tell\([^;]*"([a-z-]+)"\);', source)) | set(re.findall(r'\{"[a-z]+\.", "([a-z-]+)"\}', source)) | {"troubleshooting"}
+    named = set(re.findall(r'alarms_add\([^;]*"([a-z-]+)"\);', source)) | set(re.findall(r'\{"[a-z]+\.", "([a-z-]+)"\}', source)) | {"troubleshooting"}
     assert len(named) > 8 and named <= anchors, named - anchors
 
 
