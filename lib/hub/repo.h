@@ -24,7 +24,7 @@ CAIRN_MUST_USE enum cairn_status cairn_hub_access_to(struct cairn_cas *cas, cons
  * Finds a repository to which the asker has the access that is needed.
  * @param need  CAIRN_HUB_SEE: to show its metadata; CAIRN_HUB_READ: to read its files, which everybody may do for a
  *              public repository without a gate
- * @param[out] out  has today's name, also if a git-like repository was moved and is asked for by its former name
+ * @param[out] out  has today's name, also if it was moved and is asked for by its former name
  * @return CAIRN_OK; CAIRN_E_NOT_FOUND no such repository, or the asker may not see it (repo.unknown); CAIRN_E_DENIED
  * the asker may see it, but not read its files (repo.gated), or lacks the access needed (repo.denied); as index and
  * store

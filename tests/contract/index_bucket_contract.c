@@ -242,12 +242,16 @@ START_TEST(moved_set_and_listed)
 	ck_assert_int_eq(find("team", "two", &repo), CAIRN_OK);
 	ck_assert_int_eq(repo.id, one);
 	ck_assert(repo.is_private);
-	ck_assert_int_eq(find("ann", "one", &repo), CAIRN_E_NOT_FOUND);
+	ck_assert_int_eq(find("ann", "one", &repo), CAIRN_OK); /* by its former name */
+	ck_assert_int_eq(repo.id, one);
+	ck_assert_str_eq(repo.name, "two");
 	/* A repository can take its own name in other letter case. */
 	move = (struct cairn_index_move_repo){.id = one, .account = team, .name = "Two"};
 	ck_assert_int_eq(cairn_index_move_repo(ix, &move), CAIRN_OK);
 	ck_assert_int_eq(add(ann, "one", false, &id), CAIRN_OK);
 	ck_assert_int_gt(id, one);
+	ck_assert_int_eq(find("ann", "one", &repo), CAIRN_OK);
+	ck_assert_int_eq(repo.id, id);
 	struct cairn_index_set_repo none = {.id = 99};
 	struct cairn_index_move_repo nowhere = {.id = 99, .account = ann, .name = "x"};
 	struct cairn_index_drop_repo nothing = {.id = 99};

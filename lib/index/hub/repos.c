@@ -107,9 +107,9 @@ CAIRN_SQL(REPO_MOVED_BYTES,
 	  "SELECT scope, CASE WHEN account <> $2 THEN stored END FROM repo r WHERE id = $1 AND " CAIRN_REPO_KEPT("r"));
 CAIRN_SQL_OF(REPO_ADD_FORMER,
 	     "INSERT INTO former(kind, account, name, repo) SELECT kind, account, name, id FROM repo"
-	     " WHERE id = $1 AND kind <> 4 ON CONFLICT(kind, account, name) DO UPDATE SET repo = excluded.repo",
+	     " WHERE id = $1 ON CONFLICT(kind, account, name) DO UPDATE SET repo = excluded.repo",
 	     "INSERT INTO former(kind, account, name, repo) SELECT kind, account, name, id FROM repo"
-	     " WHERE id = $1 AND kind <> 4 ON CONFLICT(kind, account, lower(name)) DO UPDATE SET repo = excluded.repo");
+	     " WHERE id = $1 ON CONFLICT(kind, account, lower(name)) DO UPDATE SET repo = excluded.repo");
 CAIRN_SQL_OF(REPO_MOVE,
 	     "UPDATE repo SET account = $2, name = $3, updated = $4 WHERE id = $1 AND NOT EXISTS(SELECT 1 FROM repo o"
 	     " WHERE o.account = $2 AND o.kind = repo.kind AND o.name = $3 AND o.dropped IS NULL AND o.id <> $1)",
