@@ -28,7 +28,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-/* Searched in this order: the most frequent routes come first, the hub's own last. */
+/* Searched in this order: the most frequent routes come first, the hub's own last. ROUTES_INFO has
+ * /api/{type}/{namespace}/{name}, which also matches /api/users/{name}/overview, so it comes later. */
 #define DAEMON_CAS_ROUTES                                                                                              \
 	ROUTES_CHUNKS, ROUTES_FETCH, ROUTES_SHARDS, ROUTES_XORBS, ROUTES_RECONSTRUCTIONS, ROUTES_HEALTH, ROUTES_FILES, \
 		ROUTES_HASH, ROUTES_TELEMETRY, ROUTES_ADMIN, ROUTES_PACKS, ROUTES_KEYS, ROUTES_SCRUB,                  \
@@ -39,12 +40,19 @@
 		ROUTES_PAGE_ADMIN, ROUTES_PAGE_HOLDERS, ROUTES_PAGE_HELP, ROUTES_PAGE_ACCOUNT, ROUTES_PAGE_CARD,       \
 		ROUTES_PAGE_TREE, ROUTES_PAGE_BLOB, ROUTES_PAGE_COMMITS, ROUTES_PAGE_COMMIT, ROUTES_PAGE_PULL,         \
 		ROUTES_PAGE_SEARCH, ROUTES_PAGE_UPLOAD, ROUTES_PAGE_FOOTPRINT
-static const struct http_route *const DAEMON_ROUTES[] = {
-	DAEMON_CAS_ROUTES, ROUTES_RESOLVE,   ROUTES_TOKEN,       ROUTES_OBJECTS,     ROUTES_EVENTS,
-	ROUTES_BUCKETS,    ROUTES_TREE,      ROUTES_COMMIT,      ROUTES_HISTORY,     ROUTES_INFO,
-	ROUTES_REPOS,      ROUTES_CARD,      ROUTES_ACCOUNTS,    ROUTES_WHOAMI,      ROUTES_LEFT_OUT,
-	ROUTES_LIST,       ROUTES_USAGE,     DAEMON_PAGE_ROUTES, ROUTES_LFS_OBJECTS, ROUTES_LFS,
-	ROUTES_PULL,       ROUTES_DUPLICATE, ROUTES_LFS_FILES,   ROUTES_DEVICE,      NULL};
+static const struct http_route *const DAEMON_ROUTES[] = {DAEMON_CAS_ROUTES,  ROUTES_RESOLVE,
+							 ROUTES_TOKEN,       ROUTES_OBJECTS,
+							 ROUTES_EVENTS,      ROUTES_BUCKETS,
+							 ROUTES_TREE,        ROUTES_COMMIT,
+							 ROUTES_HISTORY,     ROUTES_REPOS,
+							 ROUTES_CARD,        ROUTES_ACCOUNTS,
+							 ROUTES_WHOAMI,      ROUTES_OVERVIEW,
+							 ROUTES_LEFT_OUT,    ROUTES_INFO,
+							 ROUTES_LIST,        ROUTES_USAGE,
+							 DAEMON_PAGE_ROUTES, ROUTES_LFS_OBJECTS,
+							 ROUTES_LFS,         ROUTES_PULL,
+							 ROUTES_DUPLICATE,   ROUTES_LFS_FILES,
+							 ROUTES_DEVICE,      NULL};
 static const struct http_route *const DAEMON_ROUTES_WITHOUT_HUB[] = {DAEMON_CAS_ROUTES, ROUTES_HUB, NULL};
 enum {
 	DAEMON_ROUTES_MAX = 256,

@@ -148,6 +148,7 @@ const struct http_route ROUTES_LEFT_OUT[] = {
 	LEFT_OUT_DELETE("/api/spaces/{namespace}/{name}/volumes", left_out_runtime),
 	HUB_GET("/api/spaces/{namespace}/{name}/logs/{kind}", "left-out", left_out_runtime, NULL),
 	HUB_GET("/api/{type}/{namespace}/{name}/likers", "left-out", left_out_likes, NULL),
+	HUB_GET("/api/users/{name}/likes", "left-out", left_out_likes, NULL),
 	HUB_GET("/api/papers/{id}", "left-out", left_out_papers, NULL),
 	HUB_GET("/api/daily_papers", "left-out", left_out_papers, NULL),
 	HUB_GET("/api/spaces/hardware", "left-out", left_out_runtime, NULL),

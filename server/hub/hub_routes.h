@@ -23,6 +23,7 @@
 	}
 
 /* A table for each file that has routes. */
+extern const struct http_route ROUTES_OVERVIEW[];    /* /api/users, /api/organizations */
 extern const struct http_route ROUTES_ACCOUNTS[];    /* /v1/accounts */
 extern const struct http_route ROUTES_QUOTA[];       /* /v1/quotas */
 extern const struct http_route ROUTES_WHOAMI[];      /* /api/whoami-v2 */

@@ -157,6 +157,27 @@ def test_what_the_daemon_serves_is_no_name(guarded, admin):
         cairn.is_error(post(guarded, "/v1/accounts", {"kind": "user", "name": name}, admin), 400, "account.reserved")
 
 
+def test_overviews(guarded, admin):
+    """Whoever looks sees names; who belongs to an organisation is for its members, and to which one belongs for oneself."""
+    account(guarded, admin, "ann", fullname="Ann Ä", email="ann@example.org")
+    account(guarded, admin, "bob")
+    account(guarded, admin, "team", "organisation", fullname="The team")
+    member(guarded, admin, "team", "ann", "write")
+    of = {name: HfApi(endpoint=guarded.url, token=make_key(guarded, admin, account=name)["key"]) for name in ("ann", "bob")}
+    of["nobody"] = HfApi(endpoint=guarded.url, token=False)
+    for who, api in of.items():
+        ann, team = api.get_user_overview("ann"), api.get_organization_overview("team")
+        assert (ann.username, ann.fullname, ann.user_type, [org.name for org in ann.orgs]) == ("ann", "Ann Ä", "user", ["team"] if who == "ann" else [])
+        assert (team.name, team.fullname) == ("team", "The team") and "example.org" not in repr((ann, team))
+        for call, name in ((api.get_user_overview, "team"), (api.get_organization_overview, "ann"), (api.get_user_overview, "none"), (api.get_organization_overview, "none")):
+            with pytest.raises(HfHubHTTPError, match="404"):
+                call(name)
+    assert [user.username for user in of["ann"].list_organization_members("team")] == ["ann"]
+    for who, why in (("bob", "only the members of an organisation"), ("nobody", "Send an API key")):
+        with pytest.raises(HfHubHTTPError, match=why):
+            list(of[who].list_organization_members("team"))
+
+
 def test_without_a_hub(start, issuer, admin):
     server = start(token_key=issuer.folder, no_hub=True)
     assert server.get("/api/whoami-v2").status == 404

@@ -1,0 +1,129 @@
+/* What accounts show of themselves: GET /api/users/{name}/overview, GET /api/organizations/{name}/overview and
+ * /members (source: huggingface_hub, HfApi.get_user_overview and its neighbours). */
+#include "base/json.h"
+#include "cas/service/public_id.h"
+#include "hub/repo.h"
+#include "server/ask/hub_reply.h"
+#include "server/hub/hub_routes.h"
+
+struct overview_call {
+	struct hub_call call;
+	const char *name; /* the request's */
+	struct cairn_json_out w;
+};
+
+static void overview_put_account(struct overview_call *o, const struct cairn_index_account *account)
+{
+	char id[CAIRN_PUBLIC_ID_TEXT_BYTES];
+	bool is_user = account->kind == CAIRN_INDEX_USER;
+	cairn_public_id(o->call.job.app->cas, CAIRN_PUBLIC_ACCOUNT, account->id, id);
+	cairn_json_put_text(&o->w, "_id", id);
+	cairn_json_put_text(&o->w, is_user ? "user" : "name", account->name);
+	cairn_json_put_text(&o->w, "fullname", account->fullname[0] ? account->fullname : account->name);
+	cairn_json_put_text(&o->w, "type", is_user ? "user" : "org");
+}
+
+static void overview_put_member(void *ctx, const struct cairn_index_account *account, enum cairn_index_role role)
+{
+	struct overview_call *o = ctx;
+	(void)role;
+	cairn_json_open_object(&o->w, NULL);
+	overview_put_account(o, account);
+	cairn_json_close(&o->w);
+}
+
+/* Finds the account, if it is of this kind. @return CAIRN_OK; CAIRN_E_NOT_FOUND (account.unknown); as index and store
+ */
+static enum cairn_status overview_find(struct overview_call *o, enum cairn_index_account_kind kind,
+				       struct cairn_index_account *out)
+{
+	struct hub_call *call = &o->call;
+	if (call->asker.shut_out)
+		return cairn_hub_no_account(&call->diag);
+	enum cairn_status status = cairn_hub_find_account(call->job.app->cas, o->name, out, &call->diag);
+	return status == CAIRN_OK && out->kind != kind ? cairn_hub_no_account(&call->diag) : status;
+}
+
+/* The organisations of a user are for this user alone, since only members see who belongs to one. */
+static void overview_run_user(struct hub_call *call)
+{
+	struct overview_call *o = (struct overview_call *)call;
+	struct cairn_index_account account;
+	call->status = overview_find(o, CAIRN_INDEX_USER, &account);
+	if (call->status != CAIRN_OK)
+		return;
+	o->w = cairn_json_out_init(&call->answer);
+	cairn_json_open_object(&o->w, NULL);
+	overview_put_account(o, &account);
+	cairn_json_open_array(&o->w, "orgs");
+	if (call->asker.kind == CAIRN_HUB_ACCOUNT && call->asker.account.id == account.id)
+		call->status = cairn_hub_each_organisation(call->job.app->cas, account.id, overview_put_member, o);
+	cairn_json_close(&o->w);
+	cairn_json_close(&o->w);
+}
+
+static void overview_run_organisation(struct hub_call *call)
+{
+	struct overview_call *o = (struct overview_call *)call;
+	struct cairn_index_account account;
+	call->status = overview_find(o, CAIRN_INDEX_ORGANISATION, &account);
+	if (call->status != CAIRN_OK)
+		return;
+	o->w = cairn_json_out_init(&call->answer);
+	cairn_json_open_object(&o->w, NULL);
+	overview_put_account(o, &account);
+	cairn_json_close(&o->w);
+}
+
+static void overview_run_members(struct hub_call *call)
+{
+	struct overview_call *o = (struct overview_call *)call;
+	struct cairn_cas *cas = call->job.app->cas;
+	struct cairn_index_account account;
+	enum cairn_hub_access access;
+	call->status = overview_find(o, CAIRN_INDEX_ORGANISATION, &account);
+	if (call->status == CAIRN_OK)
+		call->status = cairn_hub_access_in(cas, &call->asker, account.id, &access);
+	if (call->status != CAIRN_OK)
+		return;
+	if (access < CAIRN_HUB_READ) {
+		call->status = cairn_fail(&call->diag, CAIRN_E_DENIED, "account.denied", CAIRN_NO_OFFSET,
+					  "only the members of an organisation see who belongs to it");
+		return;
+	}
+	o->w = cairn_json_out_init(&call->answer);
+	cairn_json_open_array(&o->w, NULL);
+	call->status = cairn_hub_each_member(cas, account.name, overview_put_member, o, &call->diag);
+	cairn_json_close(&o->w);
+}
+
+static void overview_begin(struct http_request *req, void (*run)(struct hub_call *call))
+{
+	struct overview_call *o = hub_call_new(req, sizeof(*o), run, hub_call_show_json);
+	if (!o)
+		return;
+	o->name = http_path_arg(req, "name");
+	route_job_start(req);
+}
+
+static void overview_get_user(struct http_request *req)
+{
+	overview_begin(req, overview_run_user);
+}
+
+static void overview_get_organisation(struct http_request *req)
+{
+	overview_begin(req, overview_run_organisation);
+}
+
+static void overview_get_members(struct http_request *req)
+{
+	overview_begin(req, overview_run_members);
+}
+
+const struct http_route ROUTES_OVERVIEW[] = {
+	HUB_GET("/api/users/{name}/overview", "overview", overview_get_user, hub_call_free),
+	HUB_GET("/api/organizations/{name}/overview", "overview", overview_get_organisation, hub_call_free),
+	HUB_GET("/api/organizations/{name}/members", "overview", overview_get_members, hub_call_free),
+	{0},
+};
