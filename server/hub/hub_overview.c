@@ -48,7 +48,7 @@ static enum cairn_status overview_find(struct overview_call *o, enum cairn_index
 static void overview_run_user(struct hub_call *call)
 {
 	struct overview_call *o = (struct overview_call *)call;
-	struct cairn_index_account account;
+	struct cairn_index_account account = {0};
 	call->status = overview_find(o, CAIRN_INDEX_USER, &account);
 	if (call->status != CAIRN_OK)
 		return;
@@ -65,7 +65,7 @@ static void overview_run_user(struct hub_call *call)
 static void overview_run_organisation(struct hub_call *call)
 {
 	struct overview_call *o = (struct overview_call *)call;
-	struct cairn_index_account account;
+	struct cairn_index_account account = {0};
 	call->status = overview_find(o, CAIRN_INDEX_ORGANISATION, &account);
 	if (call->status != CAIRN_OK)
 		return;
@@ -79,7 +79,7 @@ static void overview_run_members(struct hub_call *call)
 {
 	struct overview_call *o = (struct overview_call *)call;
 	struct cairn_cas *cas = call->job.app->cas;
-	struct cairn_index_account account;
+	struct cairn_index_account account = {0};
 	enum cairn_hub_access access;
 	call->status = overview_find(o, CAIRN_INDEX_ORGANISATION, &account);
 	if (call->status == CAIRN_OK)
