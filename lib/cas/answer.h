@@ -15,7 +15,7 @@ struct cairn_answer {
 	const uint8_t *bytes; /* a footered shard with keyed chunk hashes */
 	size_t len;
 	int64_t expires_unix_s;    /* the footer's key expiry */
-	int64_t epoch_ends_unix_s; /* until then the same query gives the same bytes, if nothing is added */
+	int64_t epoch_ends_unix_s; /* until then answers use the same key */
 	const struct cairn_answer_xorb *xorbs;
 	size_t n_xorbs;
 	char etag[2 + 32 + 1]; /* quoted, strong: of the bytes */

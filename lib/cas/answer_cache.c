@@ -22,7 +22,7 @@ struct counted_answer {
 struct entry {
 	struct entry *bucket_next;
 	struct cairn_hash chunk;
-	uint64_t epoch;
+	int64_t made_unix_s;
 	const struct cairn_answer *answer;
 	uint64_t used; /* n_puts of its part at the last lookup, or at the put */
 	size_t bucket;
@@ -231,13 +231,13 @@ static void part_drop_oldest(struct cache_part *part, uint64_t bytes)
 }
 
 const struct cairn_answer *cairn_answer_cache_get(struct cairn_answer_cache *c, const char *scope,
-						  const struct cairn_hash *chunk, uint64_t epoch)
+						  const struct cairn_hash *chunk, int64_t made_unix_s)
 {
 	const struct cairn_answer *found = NULL;
 	uint64_t place = cache_place(c, scope, chunk);
 	struct cache_part *part = cache_lock(c, place);
 	struct entry **at = part_find(part, cache_bucket(c, place), scope, chunk);
-	if (*at && (*at)->epoch != epoch) {
+	if (*at && (*at)->made_unix_s != made_unix_s) {
 		part_drop(part, at);
 	} else if (*at) {
 		part_use(part, *at);
@@ -262,7 +262,7 @@ static void part_put(struct cache_part *part, struct entry *e)
 }
 
 void cairn_answer_cache_put(struct cairn_answer_cache *c, uint64_t generation, const char *scope,
-			    const struct cairn_hash *chunk, uint64_t epoch, const struct cairn_answer *answer)
+			    const struct cairn_hash *chunk, int64_t made_unix_s, const struct cairn_answer *answer)
 {
 	size_t scope_bytes = strlen(scope) + 1;
 	struct entry *e =
@@ -271,7 +271,7 @@ void cairn_answer_cache_put(struct cairn_answer_cache *c, uint64_t generation, c
 		return;
 	uint64_t place = cache_place(c, scope, chunk);
 	e->answer = answer_ref(answer);
-	e->epoch = epoch;
+	e->made_unix_s = made_unix_s;
 	e->bucket = cache_bucket(c, place);
 	e->chunk = *chunk;
 	memcpy(e->scope, scope, scope_bytes);

@@ -14,9 +14,9 @@ struct cairn_answer_cache;
 struct cairn_answer_cache *cairn_answer_cache_new(uint64_t bytes_max, uint64_t answer_bytes_max);
 void cairn_answer_cache_free(struct cairn_answer_cache *c);
 
-/** Returns a counted reference to the answer of this epoch; NULL: not in the cache. */
+/** Returns a counted reference to the answer that was made at this time; NULL: not in the cache. */
 const struct cairn_answer *cairn_answer_cache_get(struct cairn_answer_cache *c, const char *scope,
-						  const struct cairn_hash *chunk, uint64_t epoch);
+						  const struct cairn_hash *chunk, int64_t made_unix_s);
 
 /** Returns how often the cache was cleared. Call it before building an answer. */
 uint64_t cairn_answer_cache_generation(const struct cairn_answer_cache *c);
@@ -24,7 +24,7 @@ uint64_t cairn_answer_cache_generation(const struct cairn_answer_cache *c);
 /** Adds an answer (and takes a reference), replacing an older one. Does nothing if the cache was cleared since
  * generation was read, and perhaps if memory is short. */
 void cairn_answer_cache_put(struct cairn_answer_cache *c, uint64_t generation, const char *scope,
-			    const struct cairn_hash *chunk, uint64_t epoch, const struct cairn_answer *answer);
+			    const struct cairn_hash *chunk, int64_t made_unix_s, const struct cairn_answer *answer);
 
 /** Removes all answers, because some xorb must not be offered any more. */
 void cairn_answer_cache_clear(struct cairn_answer_cache *c);

@@ -7,10 +7,13 @@
 
 #include <stdlib.h>
 
+enum { QUERY_SAME_S = 3600 }; /* for which equal queries give equal bytes */
+
 struct answer_builder {
 	struct cairn_cas *cas;
 	const char *scope;
-	uint64_t epoch;
+	uint64_t epoch;           /* whose key is used */
+	int64_t made_unix_s;      /* as the answer says */
 	enum cairn_status status; /* of deriving the key */
 	struct cairn_shard_writer writer;
 	struct cairn_buf xorbs; /* an array of struct cairn_answer_xorb */
@@ -72,11 +75,12 @@ static size_t answer_bytes_limit(const struct cairn_cas *cas)
 	return cas->options.answer_bytes_max > whole_xorb ? cas->options.answer_bytes_max : whole_xorb;
 }
 
-static struct cairn_answer *answer_finish(struct answer_builder *b, int64_t epoch_ends_unix_s, uint32_t epoch_s)
+static struct cairn_answer *answer_finish(struct answer_builder *b)
 {
-	/* Times come from the epoch, not the clock, so that equal queries give equal bytes. */
-	int64_t created = epoch_ends_unix_s - epoch_s, expires = epoch_ends_unix_s + epoch_s;
-	if (cairn_shard_writer_end_keyed(&b->writer, &b->key, (uint64_t)created, (uint64_t)expires) != CAIRN_OK ||
+	uint32_t epoch_s = b->cas->options.epoch_s;
+	int64_t epoch_ends_unix_s = (int64_t)(b->epoch + 1) * epoch_s, expires = epoch_ends_unix_s + epoch_s;
+	if (cairn_shard_writer_end_keyed(&b->writer, &b->key, (uint64_t)b->made_unix_s, (uint64_t)expires) !=
+		    CAIRN_OK ||
 	    b->xorbs.status != CAIRN_OK)
 		return NULL;
 	struct cairn_buf taken = b->writer.buf;
@@ -98,10 +102,13 @@ static struct cairn_answer *answer_finish(struct answer_builder *b, int64_t epoc
 }
 
 static enum cairn_status answer_build(struct cairn_cas *cas, const char *scope, const struct cairn_hash *chunk,
-				      uint64_t epoch, struct cairn_answer **out)
+				      int64_t made_unix_s, struct cairn_answer **out)
 {
-	struct answer_builder b = {
-		.cas = cas, .scope = scope, .epoch = epoch, .bytes_max = cas->options.answer_bytes_max};
+	struct answer_builder b = {.cas = cas,
+				   .scope = scope,
+				   .epoch = (uint64_t)made_unix_s / cas->options.epoch_s,
+				   .made_unix_s = made_unix_s,
+				   .bytes_max = cas->options.answer_bytes_max};
 	cairn_shard_writer_init(&b.writer, answer_bytes_limit(cas));
 	b.xorbs = cairn_buf_init(answer_bytes_limit(cas)); /* each entry takes less than its xorb does in the shard */
 	enum cairn_status status = cairn_index_dedupe(cas->index, scope, chunk, answer_visit, &b);
@@ -110,7 +117,7 @@ static enum cairn_status answer_build(struct cairn_cas *cas, const char *scope, 
 	if (status == CAIRN_OK && b.n_xorbs == 0)
 		status = CAIRN_E_NOT_FOUND;
 	if (status == CAIRN_OK) {
-		*out = answer_finish(&b, (int64_t)(epoch + 1) * cas->options.epoch_s, cas->options.epoch_s);
+		*out = answer_finish(&b);
 		status = *out ? CAIRN_OK : CAIRN_E_NOMEM;
 	}
 	cairn_shard_writer_fini(&b.writer);
@@ -163,16 +170,22 @@ static void query_hear(struct cairn_cas *cas)
 		cairn_answer_cache_clear(cas->cache);
 }
 
-static uint64_t query_epoch(const struct cairn_cas *cas)
+/* Returns when an answer counts as made: the beginning of the hour, or of an epoch that began in it. Equal queries then
+ * give equal bytes within an hour, and nobody learns from the time whether others asked before. Clients with a full
+ * cache drop the oldest answers first, so the beginning of a long epoch would have them dropped at once. */
+static int64_t query_made_unix_s(const struct cairn_cas *cas)
 {
-	return (uint64_t)cairn_clock_unix_s() / cas->options.epoch_s;
+	int64_t now_unix_s = cairn_clock_unix_s();
+	int64_t hour = now_unix_s - now_unix_s % QUERY_SAME_S, epoch = now_unix_s - now_unix_s % cas->options.epoch_s;
+	return hour > epoch ? hour : epoch;
 }
 
 const struct cairn_answer *cairn_cas_query_kept(struct cairn_cas *cas, const struct cairn_cas_who *who,
 						const struct cairn_hash *chunk)
 {
 	query_hear(cas);
-	const struct cairn_answer *answer = cairn_answer_cache_get(cas->cache, who->scope, chunk, query_epoch(cas));
+	const struct cairn_answer *answer =
+		cairn_answer_cache_get(cas->cache, who->scope, chunk, query_made_unix_s(cas));
 	if (answer && answer_is_good(cas, answer))
 		return answer;
 	cairn_answer_unref(answer);
@@ -201,12 +214,13 @@ enum cairn_status cairn_cas_query(struct cairn_cas *cas, const struct cairn_cas_
 	*out = cairn_cas_query_kept(cas, who, chunk);
 	if (*out)
 		return CAIRN_OK;
-	uint64_t epoch = query_epoch(cas), generation = cairn_answer_cache_generation(cas->cache);
+	int64_t made_unix_s = query_made_unix_s(cas);
+	uint64_t generation = cairn_answer_cache_generation(cas->cache);
 	struct cairn_answer *built = NULL;
-	enum cairn_status status = answer_build(cas, who->scope, chunk, epoch, &built);
+	enum cairn_status status = answer_build(cas, who->scope, chunk, made_unix_s, &built);
 	if (status != CAIRN_OK)
 		return status;
-	cairn_answer_cache_put(cas->cache, generation, who->scope, chunk, epoch, built);
+	cairn_answer_cache_put(cas->cache, generation, who->scope, chunk, made_unix_s, built);
 	*out = built;
 	return CAIRN_OK;
 }

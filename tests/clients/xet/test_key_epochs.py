@@ -1,6 +1,7 @@
 """Keyed answers to chunk queries: right for every chunk, stable within an epoch, different after it."""
 
 import re
+import time
 
 import cairn
 import pytest
@@ -35,11 +36,25 @@ def test_every_chunk_is_keyed(start, make, clock):
     assert first.status == 200 and first.headers["Content-Type"] == "application/octet-stream"
     answer = check_keys(first.body, xorb)
     assert answer.expiry > answer.created
-    assert server.get(path).body == first.body, "equal queries give equal bytes within an epoch"
+    assert server.get(path).body == first.body, "equal queries give equal bytes within an hour"
     assert server.get(path.replace("/default/", "/default-merkledb/")).body == first.body
     for h, _ in xorb.nodes[1:]:
         eligible = int.from_bytes(h[24:], "little") % 1024 == 0
         assert server.get(f"/v1/chunks/default/{xet.text(h)}").status == (200 if eligible else 404)
+
+
+def test_the_answer_says_when_it_was_made(start, make, clock):
+    """To the hour: clients with a full cache drop the oldest answers first, and nobody learns whether others asked before."""
+    server = start(test_clock=clock.path, epoch="7d")
+    path = put_file(server, make([10000, 20000], 5))
+    first = xet.parse_answer(server.get(path).body)
+    began = first.expiry - 2 * 7 * DAY
+    clock.move(began + 3 * DAY + 60 - int(time.time()))
+    third = xet.parse_answer(server.get(path).body)
+    clock.move(began + 3 * DAY + 5 * 3600 + 60 - int(time.time()))
+    later = xet.parse_answer(server.get(path).body)
+    assert third.created == began + 3 * DAY and later.created == third.created + 5 * 3600
+    assert (third.key, third.expiry) == (later.key, later.expiry) == (first.key, first.expiry)
 
 
 def test_expired_key_is_replaced(start, make, clock):

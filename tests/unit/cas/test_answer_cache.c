@@ -47,19 +47,19 @@ static struct cairn_answer *answer_of(uint8_t fill, size_t len)
 	return a;
 }
 
-static void put(const char *scope, unsigned i, uint64_t epoch, uint8_t fill, size_t len)
+static void put(const char *scope, unsigned i, int64_t made_unix_s, uint8_t fill, size_t len)
 {
 	struct cairn_hash chunk = chunk_of(i);
 	struct cairn_answer *a = answer_of(fill, len);
-	cairn_answer_cache_put(cache, cairn_answer_cache_generation(cache), scope, &chunk, epoch, a);
+	cairn_answer_cache_put(cache, cairn_answer_cache_generation(cache), scope, &chunk, made_unix_s, a);
 	cairn_answer_unref(a);
 }
 
 /* The fill byte of the cached answer; -1: none is cached. */
-static int got(const char *scope, unsigned i, uint64_t epoch)
+static int got(const char *scope, unsigned i, int64_t made_unix_s)
 {
 	struct cairn_hash chunk = chunk_of(i);
-	const struct cairn_answer *a = cairn_answer_cache_get(cache, scope, &chunk, epoch);
+	const struct cairn_answer *a = cairn_answer_cache_get(cache, scope, &chunk, made_unix_s);
 	int fill = a ? a->bytes[0] : -1;
 	cairn_answer_unref(a);
 	return fill;
