@@ -346,7 +346,7 @@ def test_settings(people, enter):
     assert ann.send(at, action="move", namespace="bob", name="data").status == 403
     assert ann.send(at, action="nothing").status == 400
     is_away(ann.send(at, action="move", namespace="team", name="moved"), "/buckets/team/moved/settings")
-    assert ann.get("/buckets/ann/data").status == 404 and ann.get("/buckets/team/moved").status == 200
+    assert "team/moved" in text(ann.page("/buckets/ann/data")) and ann.get("/buckets/team/moved").status == 200, "the former name leads there"
 
 
 def test_deletion(people, enter):
