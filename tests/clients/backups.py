@@ -9,7 +9,6 @@ import subprocess
 import warnings
 
 import cairn
-import pytest
 import xet
 from fold_peer import foldio
 
@@ -124,15 +123,6 @@ def killed(arguments, far_enough):
     cairn.wait_until("the command", lambda: far_enough() or process.poll() is not None)
     process.send_signal(signal.SIGKILL)
     process.wait()
-
-
-@pytest.fixture
-def spool(tmp_path):
-    """Where the copy of the index lies meanwhile. Afterwards nothing is left of it."""
-    folder = tmp_path / "spool"
-    folder.mkdir()
-    yield folder
-    assert not list(folder.iterdir())
 
 
 def piped(server, spool, *options, into=None):

@@ -8,10 +8,8 @@ import threading
 import time
 
 import cairn
-import cluster
 import hf_client
 import ledger
-import pytest
 
 UPLOADERS = 16
 ANSWER_S = 10  # the daemon's 5, on a machine that has much else to do
@@ -139,10 +137,3 @@ class Work:
         gets = [{"hash": name, "size": 1 << 20, "how": "file"} for name, _ in self.sent]
         got = hf_client.download(self.server, self.folder, gets)
         assert [one.get("sha256") for one in got] == [sha256 for _, sha256 in self.sent], got
-
-
-@pytest.fixture
-def three(tmp_path):
-    made = cluster.Cluster(tmp_path / "three")
-    yield made.start()
-    made.stop()

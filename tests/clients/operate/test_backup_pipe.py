@@ -14,6 +14,15 @@ pytestmark = pytest.mark.files
 EXIT_DATA, EXIT_CREATE, EXIT_IO = 65, 73, 74
 
 
+@pytest.fixture
+def spool(tmp_path):
+    """Where the copy of the index lies meanwhile. Afterwards nothing is left of it."""
+    folder = tmp_path / "spool"
+    folder.mkdir()
+    yield folder
+    assert not list(folder.iterdir())
+
+
 def taken(process, expect=0):
     out, err = process.communicate(timeout=120)
     assert not cairn.REPORTS.search(err.decode()), err.decode()[-6000:]

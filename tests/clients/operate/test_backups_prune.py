@@ -148,7 +148,7 @@ def test_a_full_disk(mount, start, clock, tmp_path):
     backup(server, folder)
     before = listed(folder)
     volume.fill()
-    os.truncate(volume.filler, volume.filler.stat().st_size - (250 << 10))  # room to read a moment, and not for fifteen objects
+    os.truncate(volume.filler, volume.filler.stat().st_size - (330 << 10))  # room to read a moment, and not for fifteen objects
     said = command("backups", "prune", *KEEP, folder, expect=73)
     assert "full" in said.stderr
     assert [a["file"] for a in listed(folder)] == [before[0]["file"], before[-1]["file"]], "the moment that was dropped is gone"
