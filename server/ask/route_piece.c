@@ -16,6 +16,12 @@ enum cairn_status route_check_wait(const struct app *app, uint64_t queued_us, st
 			  "in a few seconds");
 }
 
+enum cairn_status route_piece_check_wait(const struct route_piece *p, const struct app *app, uint64_t queued_us,
+					 struct cairn_diag *diag)
+{
+	return p->begun ? CAIRN_OK : route_check_wait(app, queued_us, diag);
+}
+
 bool route_hand_over(struct http_request *req, struct cairn_work *work, void (*run)(struct cairn_work *work))
 {
 	*work = (struct cairn_work){.run = run, .lane = CAIRN_LANE_HEAVY, .turn = http_turn(req)};
@@ -34,9 +40,7 @@ static void piece_work(struct cairn_work *work)
 	struct route_piece *p = (struct route_piece *)work;
 	http_note_queued(p->req, work->queued_us);
 	route_explain_busy(p->req);
-	/* Refuse only what no worker has begun: the bytes before it would have to be sent again. */
-	if (!p->begun)
-		p->status = route_check_wait(app_of(p->req), work->queued_us, &p->diag);
+	p->status = route_piece_check_wait(p, app_of(p->req), work->queued_us, &p->diag);
 	p->begun = true;
 	if (p->status == CAIRN_OK)
 		p->status = p->take(p->ctx, p->bytes.bytes, p->bytes.len, &p->diag);

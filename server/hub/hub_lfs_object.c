@@ -102,8 +102,7 @@ static void object_end(struct cairn_work *work)
 	struct object_put *o = (struct object_put *)work;
 	http_note_queued(o->req, work->queued_us);
 	route_explain_busy(o->req);
-	if (!o->piece.begun)
-		o->piece.status = route_check_wait(app_of(o->req), work->queued_us, &o->piece.diag);
+	o->piece.status = route_piece_check_wait(&o->piece, app_of(o->req), work->queued_us, &o->piece.diag);
 	if (o->piece.status == CAIRN_OK)
 		o->piece.status = cairn_hub_ingest_end(o->ingest, &o->piece.diag);
 	http_resume(o->req);

@@ -220,7 +220,7 @@ static void shard_work(struct cairn_work *work)
 	s->begun = true;
 	route_explain_busy(s->req);
 	pthread_mutex_unlock(&s->lock);
-	enum cairn_status status = s->piece.begun ? CAIRN_OK : route_check_wait(s->app, work->queued_us, &diag);
+	enum cairn_status status = route_piece_check_wait(&s->piece, s->app, work->queued_us, &diag);
 	if (status == CAIRN_OK)
 		status = cairn_shard_upload_verify(s->upload, shard_progress, s, &diag);
 	if (status != CAIRN_OK) {

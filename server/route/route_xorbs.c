@@ -143,7 +143,7 @@ static void xorbs_post_work(struct cairn_work *work)
 	uint64_t bytes = 0;
 	http_note_queued(x->req, work->queued_us);
 	route_explain_busy(x->req);
-	x->status = x->piece.begun ? CAIRN_OK : route_check_wait(app_of(x->req), work->queued_us, &x->diag);
+	x->status = route_piece_check_wait(&x->piece, app_of(x->req), work->queued_us, &x->diag);
 	if (x->status == CAIRN_OK)
 		x->status = cairn_xorb_upload_verify(x->upload, &bytes, &x->diag);
 	x->verified = x->status == CAIRN_OK;
