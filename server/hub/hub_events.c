@@ -21,11 +21,6 @@ struct events_request {
 	struct cairn_hub_feed_from from;
 };
 
-static void events_free(void *state)
-{
-	hub_repo_free(state);
-}
-
 /* Opens the event and its data, an object with the cursor, which is left open. */
 static struct cairn_json_out events_open(struct cairn_buf *b, const char *event, int64_t cursor)
 {
@@ -133,6 +128,6 @@ static void events_get(struct http_request *req)
 }
 
 const struct http_route ROUTES_EVENTS[] = {
-	HUB_GET("/api/buckets/{namespace}/{name}/events", "bucket-events", events_get, events_free),
+	HUB_GET("/api/buckets/{namespace}/{name}/events", "bucket-events", events_get, hub_repo_free),
 	{0},
 };

@@ -102,7 +102,7 @@ static void pull_put(struct pull_request *p, const struct cairn_index_pull *pull
 	cairn_json_close(w);
 }
 
-/* Who did something to a pull request, and when. */
+/* An event of a pull request: what was done, by whom, and when. */
 struct pull_event {
 	const char *type, *author;
 	int64_t at_unix_s;
@@ -114,7 +114,8 @@ static void pull_open_event(struct cairn_json_out *w, const char *member, const 
 			    const struct pull_event *event)
 {
 	char id[64], when[HUB_TIME_BYTES];
-	(void)snprintf(id, sizeof(id), "%" PRId64 "-%" PRId64 "-%u", pull->head.repo, pull->about.number, event->nth);
+	/* The number of the repository is left out: it would tell how many there are. */
+	(void)snprintf(id, sizeof(id), "%" PRId64 "-%u", pull->about.number, event->nth);
 	cairn_json_open_object(w, member);
 	cairn_json_put_text(w, "id", id);
 	cairn_json_put_text(w, "type", event->type);

@@ -202,6 +202,7 @@ def test_its_commits_are_those_of_its_files(people):
     assert len(titles(1)) == len(titles(empty.num)) == 3
     closed = api.get_discussion_details("ann/one", empty.num)
     assert [e.type for e in closed.events] == ["comment", "comment", "status-change"] and closed.events[1].content == "Never"
+    assert [e.id for e in closed.events] == [f"{closed.num}-{n}" for n in range(3)], "none tells how many repositories there are"
 
 
 def test_squashed(people, admin):
