@@ -79,7 +79,7 @@ static void metadata_parse_readme(struct cairn_hub_metadata *out, const struct c
 
 /* --- tags --------------------------------------------------------------------------------------------------------- */
 
-static void metadata_lower(char *text)
+void cairn_hub_metadata_lower(char *text)
 {
 	for (; *text; text++)
 		if (*text >= 'A' && *text <= 'Z')
@@ -93,7 +93,7 @@ static void metadata_add_word(struct metadata_reading *r, const char *prefix, co
 	int len = snprintf(word, sizeof(word), "%s%s", prefix, value);
 	if (len <= 0 || (size_t)len >= sizeof(word))
 		return;
-	metadata_lower(word);
+	cairn_hub_metadata_lower(word);
 	cairn_json_put_text(&r->words, NULL, word);
 }
 

@@ -31,4 +31,7 @@ CAIRN_MUST_USE enum cairn_status cairn_hub_metadata_read(struct cairn_hub_metada
 							 const struct cairn_hub_described *described);
 void cairn_hub_metadata_fini(struct cairn_hub_metadata *metadata);
 
+/** Turns the letters A to Z into lower case, as words are kept. A filter must do the same. */
+void cairn_hub_metadata_lower(char *text);
+
 #endif

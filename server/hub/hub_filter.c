@@ -31,12 +31,10 @@ static void filter_set_word(char out[static CAIRN_INDEX_TAG_MAX + 1], const char
 	int n = snprintf(out, CAIRN_INDEX_TAG_MAX + 1, "%s%.*s", prefix, (int)len, value);
 	if (n < 0 || n > CAIRN_INDEX_TAG_MAX)
 		(void)snprintf(out, CAIRN_INDEX_TAG_MAX + 1, "\n");
-	for (char *c = out; *c; c++)
-		if (*c >= 'A' && *c <= 'Z')
-			*c = (char)(*c + ('a' - 'A'));
+	cairn_hub_metadata_lower(out);
 }
 
-/* One argument may have several values between commas, as older clients send them. */
+/* Takes the values of one argument. Older clients send several in one, with commas between them. */
 static bool filter_take(void *ctx, const char *value)
 {
 	struct filter_reading *r = ctx;

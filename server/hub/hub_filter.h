@@ -1,4 +1,4 @@
-/* What a client asks of a list of repositories: which ones, by their cards. */
+/* The query arguments that narrow a list of repositories, such as filter and license. */
 #ifndef CAIRN_SERVER_HUB_FILTER_H
 #define CAIRN_SERVER_HUB_FILTER_H
 

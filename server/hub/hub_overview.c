@@ -1,5 +1,5 @@
-/* What accounts show of themselves: GET /api/users/{name}/overview, GET /api/organizations/{name}/overview and
- * /members (source: huggingface_hub, HfApi.get_user_overview and its neighbours). */
+/* Answers what everybody may know of an account: GET /api/users/{name}/overview, GET /api/organizations/{name}/overview
+ * and /members (source: huggingface_hub, HfApi.get_user_overview and its neighbours). */
 #include "base/json.h"
 #include "cas/service/public_id.h"
 #include "hub/repo.h"
@@ -8,7 +8,8 @@
 
 struct overview_call {
 	struct hub_call call;
-	const char *name; /* the request's */
+	const char *name;                   /* the request's */
+	enum cairn_index_account_kind kind; /* of the account that is looked for */
 	struct cairn_json_out w;
 };
 
@@ -32,46 +33,39 @@ static void overview_put_member(void *ctx, const struct cairn_index_account *acc
 	cairn_json_close(&o->w);
 }
 
-/* Finds the account, if it is of this kind. @return CAIRN_OK; CAIRN_E_NOT_FOUND (account.unknown); as index and store
- */
-static enum cairn_status overview_find(struct overview_call *o, enum cairn_index_account_kind kind,
-				       struct cairn_index_account *out)
+/* Finds the account. @return CAIRN_OK; CAIRN_E_NOT_FOUND also an account of another kind (account.unknown); as index
+ * and store */
+static enum cairn_status overview_find(struct overview_call *o, struct cairn_index_account *out)
 {
 	struct hub_call *call = &o->call;
 	if (call->asker.shut_out)
 		return cairn_hub_no_account(&call->diag);
 	enum cairn_status status = cairn_hub_find_account(call->job.app->cas, o->name, out, &call->diag);
-	return status == CAIRN_OK && out->kind != kind ? cairn_hub_no_account(&call->diag) : status;
+	return status == CAIRN_OK && out->kind != o->kind ? cairn_hub_no_account(&call->diag) : status;
 }
 
-/* The organisations of a user are for this user alone, since only members see who belongs to one. */
-static void overview_run_user(struct hub_call *call)
+/* Puts the organisations of a user, for this user alone: only members see who belongs to one. */
+static void overview_put_organisations(struct overview_call *o, const struct cairn_index_account *user)
 {
-	struct overview_call *o = (struct overview_call *)call;
-	struct cairn_index_account account = {0};
-	call->status = overview_find(o, CAIRN_INDEX_USER, &account);
-	if (call->status != CAIRN_OK)
-		return;
-	o->w = cairn_json_out_init(&call->answer);
-	cairn_json_open_object(&o->w, NULL);
-	overview_put_account(o, &account);
+	struct hub_call *call = &o->call;
 	cairn_json_open_array(&o->w, "orgs");
-	if (call->asker.kind == CAIRN_HUB_ACCOUNT && call->asker.account.id == account.id)
-		call->status = cairn_hub_each_organisation(call->job.app->cas, account.id, overview_put_member, o);
-	cairn_json_close(&o->w);
+	if (call->asker.kind == CAIRN_HUB_ACCOUNT && call->asker.account.id == user->id)
+		call->status = cairn_hub_each_organisation(call->job.app->cas, user->id, overview_put_member, o);
 	cairn_json_close(&o->w);
 }
 
-static void overview_run_organisation(struct hub_call *call)
+static void overview_run(struct hub_call *call)
 {
 	struct overview_call *o = (struct overview_call *)call;
 	struct cairn_index_account account = {0};
-	call->status = overview_find(o, CAIRN_INDEX_ORGANISATION, &account);
+	call->status = overview_find(o, &account);
 	if (call->status != CAIRN_OK)
 		return;
 	o->w = cairn_json_out_init(&call->answer);
 	cairn_json_open_object(&o->w, NULL);
 	overview_put_account(o, &account);
+	if (account.kind == CAIRN_INDEX_USER)
+		overview_put_organisations(o, &account);
 	cairn_json_close(&o->w);
 }
 
@@ -81,7 +75,7 @@ static void overview_run_members(struct hub_call *call)
 	struct cairn_cas *cas = call->job.app->cas;
 	struct cairn_index_account account = {0};
 	enum cairn_hub_access access;
-	call->status = overview_find(o, CAIRN_INDEX_ORGANISATION, &account);
+	call->status = overview_find(o, &account);
 	if (call->status == CAIRN_OK)
 		call->status = cairn_hub_access_in(cas, &call->asker, account.id, &access);
 	if (call->status != CAIRN_OK)
@@ -97,28 +91,30 @@ static void overview_run_members(struct hub_call *call)
 	cairn_json_close(&o->w);
 }
 
-static void overview_begin(struct http_request *req, void (*run)(struct hub_call *call))
+static void overview_begin(struct http_request *req, enum cairn_index_account_kind kind,
+			   void (*run)(struct hub_call *call))
 {
 	struct overview_call *o = hub_call_new(req, sizeof(*o), run, hub_call_show_json);
 	if (!o)
 		return;
 	o->name = http_path_arg(req, "name");
+	o->kind = kind;
 	route_job_start(req);
 }
 
 static void overview_get_user(struct http_request *req)
 {
-	overview_begin(req, overview_run_user);
+	overview_begin(req, CAIRN_INDEX_USER, overview_run);
 }
 
 static void overview_get_organisation(struct http_request *req)
 {
-	overview_begin(req, overview_run_organisation);
+	overview_begin(req, CAIRN_INDEX_ORGANISATION, overview_run);
 }
 
 static void overview_get_members(struct http_request *req)
 {
-	overview_begin(req, overview_run_members);
+	overview_begin(req, CAIRN_INDEX_ORGANISATION, overview_run_members);
 }
 
 const struct http_route ROUTES_OVERVIEW[] = {
