@@ -3,7 +3,6 @@ one: to a test all of it is one daemon."""
 
 import concurrent.futures
 import contextlib
-import os
 import secrets
 import signal
 import socket
@@ -13,6 +12,7 @@ from pathlib import Path
 
 import cairn
 import ledger
+import postgres
 import s3
 
 NONE = not (cairn.ENGINE and cairn.INDEX and cairn.STORE == "s3")
@@ -132,9 +132,7 @@ def bucket_of(server):
 def sql(server, statement):
     """In the schema of its index."""
     schema = cairn.postgres_url(server.data).split("schema=")[1]
-    command = [cairn.ROOT / "tests/engines/postgresql.sh", "sql", os.environ["CAIRN_TEST_POSTGRES_FOLDER"]]
-    done = subprocess.run([*command, f'SET search_path TO "{schema}"; {statement}'], check=True, capture_output=True, text=True, timeout=60)
-    return done.stdout.split("\n")[1].strip()
+    return postgres.engine("sql", f'SET search_path TO "{schema}"; {statement}').split("\n")[1].strip()
 
 
 def files_of(seeds):

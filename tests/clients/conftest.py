@@ -3,7 +3,6 @@
 import os
 import random
 import shutil
-import struct
 import tempfile
 
 import cairn
@@ -11,6 +10,7 @@ import cluster
 import pytest
 import volume
 import xet
+from clocks import Clock
 from issuer import Issuer
 
 # hf_xet remembers by address what a server has, and a later server may get the port of an earlier one: no run of a file
@@ -110,16 +110,6 @@ def guarded(start, issuer):
 def admin(issuer):
     """The operator's token."""
     return issuer.token("admin")
-
-
-class Clock:
-    def __init__(self, path):
-        self.path = path
-        path.write_bytes(bytes(8))
-
-    def move(self, seconds):
-        with open(self.path, "r+b") as f:
-            f.write(struct.pack("<q", seconds))
 
 
 @pytest.fixture

@@ -58,6 +58,10 @@ def add(path, hash_, **more):
     return {"type": "addFile", "path": path, "xetHash": hash_, **more}
 
 
+def delete(path):
+    return {"type": "deleteFile", "path": path}
+
+
 def make(people, repo="ann/one", who="ann", type="model", **more):
     organization, name = repo.split("/")
     reply = people.ask("POST", "/api/repos/create", who, {"name": name, "organization": organization, "type": type} | more)

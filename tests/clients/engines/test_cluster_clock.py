@@ -13,7 +13,7 @@ import cairn
 import cluster
 import ledger
 import pytest
-from clock_library import LIBRARY
+from clocks import LIBRARY
 from cluster import files_of, standing_still
 
 GRACE, HOUR = 120, 3600

@@ -16,21 +16,11 @@ import ledger
 import pytest
 import xet
 from authority import Authority
+from postgres import FOLDER, engine, sql
 
-FOLDER = os.environ.get("CAIRN_TEST_POSTGRES_FOLDER")
-SCRIPT = cairn.ROOT / "tests/engines/postgresql.sh"
 GRACE = 120
 
 pytestmark = pytest.mark.skipif(not cairn.POSTGRES, reason="there is no PostgreSQL; tests/engines/postgres.sh starts one")
-
-
-def engine(*command):
-    done = subprocess.run([SCRIPT, command[0], FOLDER, *command[1:]], check=True, capture_output=True, text=True, timeout=60)
-    return done.stdout
-
-
-def sql(statement):
-    return engine("sql", statement).strip()
 
 
 @pytest.fixture

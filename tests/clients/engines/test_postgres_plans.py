@@ -14,7 +14,7 @@ import ledger
 import pytest
 import xet
 from hub_calls import commit, deleted, done, make, stored, text, upload
-from test_postgres import FOLDER, sql
+from postgres import FOLDER, sql
 from visitors import Visitor
 
 pytestmark = pytest.mark.skipif(not cairn.INDEX, reason="that takes CAIRN_INDEX=postgres")

@@ -16,6 +16,7 @@ import time
 import urllib.parse
 
 import cairn
+import clocks
 import cluster
 import faults
 import hf_client
@@ -23,7 +24,6 @@ import ledger
 import plans
 import pytest
 import s3
-import test_cluster_clock
 import xet
 from authority import Authority
 from between import Between
@@ -507,7 +507,7 @@ def test_expired_address(begin):
 
 def test_a_plan_is_too_old(tmp_path, clock, begin):
     """The client comes to its addresses when they have expired: it asks for another plan if the service says 403, and gives up if not."""
-    preloads = ":".join(faults.preloads(cairn.CAIRND, test_cluster_clock.LIBRARY))
+    preloads = ":".join(faults.preloads(cairn.CAIRND, clocks.LIBRARY))
     variables = {"CAIRN_PROVE_READS": "no", "LD_PRELOAD": preloads, "SHIFT_CLOCK": str(clock.path)}
     server, _ = begin(variables=variables, fetch_from_store=True)
     content = random.Random(26).randbytes(400_000)

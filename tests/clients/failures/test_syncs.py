@@ -20,7 +20,7 @@ import ledger
 import power
 import pytest
 import xet
-from conftest import Clock
+from clocks import Clock
 
 GRACE = 120
 HELPERS = {"cairn_fd_sync_parent", "cairn_fd_make_folder", "writer_sync_folder", "packs_sync", "delete_sync"}

@@ -5,8 +5,8 @@ import hashlib
 import random
 from pathlib import Path
 
-import hf_client
 import cairn
+import hf_client
 import pytest
 import xet
 

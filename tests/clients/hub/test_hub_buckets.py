@@ -11,7 +11,7 @@ import time
 import cairn
 import pytest
 import xet
-from hub_calls import LEADS_OUT, ZEROS, add, make_key, token_of
+from hub_calls import LEADS_OUT, ZEROS, add, delete, make_key, token_of
 from huggingface_hub import HfApi, HfFileSystem
 from huggingface_hub.errors import BucketNotFoundError, EntryNotFoundError
 from people import People
@@ -19,10 +19,6 @@ from people import People
 
 def copy(path, hash_, source, kind="bucket"):
     return {"type": "copyFile", "path": path, "xetHash": hash_, "sourceRepoType": kind, "sourceRepoId": source}
-
-
-def delete(path):
-    return {"type": "deleteFile", "path": path}
 
 
 @pytest.fixture

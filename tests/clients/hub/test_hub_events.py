@@ -4,9 +4,8 @@ import json
 
 import cairn
 import pytest
-from hub_calls import ZEROS, add, post
+from hub_calls import ZEROS, add, delete, post
 from huggingface_hub import HfFileSystem
-from test_hub_buckets import delete
 
 KEPT = 32  # CAIRN_INDEX_FEED_BATCHES
 PAGE = 16  # CAIRN_HUB_FEED_BATCHES_MAX

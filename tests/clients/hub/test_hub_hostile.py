@@ -5,7 +5,7 @@ import json
 import socket
 
 import cairn
-import test_hub_lfs as lfs
+import lfs
 from hub_calls import begin, commit, deleted, done, make, make_key, text, token_of
 from rates import cost
 from visitors import Visitor, people_of

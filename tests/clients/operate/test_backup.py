@@ -15,17 +15,10 @@ import hf_client
 import ledger
 import pytest
 import xet
-from backups import flip, killed, peer_reads, register
+from backups import command, flip, killed, peer_reads, register
 from fold_peer import ecc, foldio
 
 EXIT_DATA, EXIT_CREATE = 65, 73
-
-
-def command(*arguments, expect=0):
-    done = subprocess.run([cairn.CAIRN, *map(str, arguments)], capture_output=True, text=True, timeout=120)
-    assert not cairn.REPORTS.search(done.stderr), done.stderr[-6000:]
-    assert done.returncode == expect, (arguments, done.returncode, done.stdout, done.stderr)
-    return done
 
 
 def backup(server, out, *options):

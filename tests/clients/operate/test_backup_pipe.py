@@ -7,8 +7,7 @@ import subprocess
 import cairn
 import pytest
 import xet
-from backups import flip, killed, peer_reads, piped, register
-from test_backup import command
+from backups import command, flip, killed, peer_reads, piped, register
 
 pytestmark = pytest.mark.files
 EXIT_DATA, EXIT_CREATE, EXIT_IO = 65, 73, 74

@@ -13,7 +13,7 @@ import zlib
 
 import cairn
 import pytest
-import test_readme
+import reads_me
 import xet
 
 TIMEOUT_S = 900
@@ -124,7 +124,7 @@ def test_the_lines_of_readme(image, names, tmp_path):
     with socket.socket() as one:
         one.bind((host, 0))
         port = one.getsockname()[1]
-    typed = [command for command, _ in test_readme.blocks("Serve others")]
+    typed = [command for command, _ in reads_me.blocks("Serve others")]
     lines = [line for line in typed if line.startswith("docker run ")]
     assert len(lines) == 2
     for was, now in (("cairn:/data", f"{volume}:/data"), (" cairn:dev ", f" {image} "), ("--name cairn ", f"--name {name} "), ("HOST:8080", f"{host}:{port}"), ("-p 8080:", f"-p {port}:")):

@@ -1,0 +1,19 @@
+"""Clocks of tests: the daemon's, and the library that moves PostgreSQL's."""
+
+import os
+import struct
+from pathlib import Path
+
+import cairn
+
+LIBRARY = Path(os.environ.get("SHIFT_CLOCK_LIBRARY", cairn.ROOT / "build-asan/tests/support/libshift_clock.so"))
+
+
+class Clock:
+    def __init__(self, path):
+        self.path = path
+        path.write_bytes(bytes(8))
+
+    def move(self, seconds):
+        with open(self.path, "r+b") as f:
+            f.write(struct.pack("<q", seconds))
