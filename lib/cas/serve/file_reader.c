@@ -11,7 +11,8 @@
 #include <string.h>
 
 enum {
-	READER_TERMS = 1024,            /* in a window */
+	READER_TERMS = 1024,            /* in a window, at least */
+	READER_WINDOWS = 32,            /* of a file at most: each reads all of its terms */
 	READER_LISTS_BYTES = 512 * 1024 /* room for one list of the greatest length, or for a dozen usual ones */
 };
 
@@ -21,8 +22,8 @@ struct cairn_file_reader {
 	struct cairn_hash file;
 	uint64_t at, end; /* the bytes of the file that are still to be handed out */
 
-	struct cairn_index_term *window; /* owned */
-	uint32_t n_window, term;         /* the number of terms in it; the current one */
+	struct cairn_index_term *window;       /* owned */
+	uint32_t n_window, window_terms, term; /* how many terms it has, and has room for; the current one */
 
 	/* The current term. Before its first chunk is found, chunk == chunks_end. */
 	uint64_t skip;              /* bytes of the term before the next byte */
@@ -67,6 +68,20 @@ void cairn_file_reader_freep(struct cairn_file_reader **r)
 
 /* --- terms -------------------------------------------------------------------------------------------------------- */
 
+/* A file of many terms gets a larger window. Otherwise the time to read it would grow with their square. */
+static enum cairn_status reader_make_window(struct cairn_file_reader *r, uint32_t n_terms)
+{
+	uint32_t room = n_terms / READER_WINDOWS + 1;
+	if (room < READER_TERMS)
+		room = READER_TERMS;
+	if (room <= r->window_terms)
+		return CAIRN_OK;
+	free(r->window);
+	r->window = malloc(room * sizeof(*r->window));
+	r->window_terms = r->window ? room : 0;
+	return r->window ? CAIRN_OK : CAIRN_E_NOMEM;
+}
+
 /* Keeps some of the file's terms, from the one that holds the next byte. Finds it by the byte, not by its number: after
  * another upload, the same file may have other terms. */
 static enum cairn_status reader_keep_terms(struct cairn_file_reader *r, const struct cairn_index_file *file)
@@ -80,9 +95,12 @@ static enum cairn_status reader_keep_terms(struct cairn_file_reader *r, const st
 		}
 		at += file->terms[i].unpacked_bytes;
 	}
-	if (at != file->size_bytes)
+	if (at != file->size_bytes || file->n_terms == 0)
 		return CAIRN_E_CONFLICT;
-	r->n_window = file->n_terms - first < READER_TERMS ? file->n_terms - first : READER_TERMS;
+	enum cairn_status status = reader_make_window(r, file->n_terms);
+	if (status != CAIRN_OK)
+		return status;
+	r->n_window = file->n_terms - first < r->window_terms ? file->n_terms - first : r->window_terms;
 	memcpy(r->window, file->terms + first, r->n_window * sizeof(*r->window));
 	return CAIRN_OK;
 }
@@ -289,10 +307,9 @@ enum cairn_status cairn_file_reader_read(struct cairn_file_reader *r, uint8_t *o
 static enum cairn_status reader_init(struct cairn_file_reader *r, const char *viewer)
 {
 	r->lists.bytes_max = READER_LISTS_BYTES;
-	r->window = malloc(READER_TERMS * sizeof(*r->window));
 	r->codec = cairn_codec_new();
 	r->viewer = viewer ? strdup(viewer) : NULL;
-	return r->window && r->codec && (r->viewer || !viewer) ? CAIRN_OK : CAIRN_E_NOMEM;
+	return r->codec && (r->viewer || !viewer) ? CAIRN_OK : CAIRN_E_NOMEM;
 }
 
 /* Finds the length of the file, and the part of it that the range selects. */

@@ -5,9 +5,9 @@
 
 #include "cas/serve/plan.h"
 
-/** A reader of a range of a file, from front to end. Takes less than 2 MiB for any file: a window of its terms, some
- * chunk lists and one chunk. While a window is read, the index takes another 48 bytes for each of the file's terms.
- * Keeps one object open. For one thread at a time. */
+/** A reader of a range of a file, from front to end. Takes less than 2 MiB, and one byte more for each term: a window
+ * of its terms, some chunk lists and one chunk. While a window is read, the index takes another 48 bytes for each of
+ * the file's terms; this happens at most 32 times for a file. Keeps one object open. For one thread at a time. */
 struct cairn_file_reader;
 
 /** The size of the file, and the range that is read. */

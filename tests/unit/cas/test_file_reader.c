@@ -353,6 +353,37 @@ START_TEST(ten_thousand_terms)
 }
 END_TEST
 
+/* @return bytes that this process has read from files so far */
+static uint64_t bytes_read(void)
+{
+	unsigned long long n = 0;
+	FILE *io = fopen("/proc/self/io", "re");
+	ck_assert_ptr_nonnull(io);
+	ck_assert_int_eq(fscanf(io, "rchar: %llu", &n), 1);
+	(void)fclose(io);
+	return n;
+}
+
+/* The time to read a file grows with its terms, not with their square. */
+START_TEST(many_terms_are_read_a_few_times)
+{
+	enum { TERMS = 100000, CHUNK_BYTES = 40, TIMES_MAX = 40, ROW_BYTES = 24, CHUNK_STORED_MAX = 256 };
+	CLEANUP(gc_fixture_fini) struct gc_fixture g;
+	CLEANUP(stuff_freep) struct stuff *x = stuff_new(0, 4000, CHUNK_BYTES);
+	struct part *parts = calloc(TERMS, sizeof(*parts));
+	ck_assert_ptr_nonnull(parts);
+	gc_fixture_init(&g);
+	put_stuff(g.f.cas, x);
+	for (uint32_t i = 0; i < TERMS; i++)
+		parts[i] = (struct part){x, i * 7 % 4000, i * 7 % 4000 + 1};
+	CLEANUP(known_file_fini) struct known_file f = put_file(g.f.cas, &CAS_OPERATOR, parts, TERMS);
+	uint64_t before = bytes_read();
+	check_range(g.f.cas, &f, ALL, 0, f.len, 1 << 16);
+	ck_assert_uint_lt(bytes_read() - before, (uint64_t)TERMS * (ROW_BYTES * TIMES_MAX + CHUNK_STORED_MAX));
+	free(parts);
+}
+END_TEST
+
 /* --- permissions -------------------------------------------------------------------------------------------------- */
 
 static const struct cairn_cas_who TENANT = {.scope = "", .owner = "a/b", .viewer = "a/b"},
@@ -794,6 +825,7 @@ static Suite *file_reader_suite(void)
 	tcase_add_test(t, ranges);
 	tcase_add_test(t, past_the_end_unknown_and_empty);
 	tcase_add_test(t, ten_thousand_terms);
+	tcase_add_test(t, many_terms_are_read_a_few_times);
 	tcase_add_test(t, a_viewer_reads_what_is_registered_there);
 	tcase_add_test(t, forgotten_while_it_is_read);
 	tcase_add_test(t, taken_away_while_it_is_read);
