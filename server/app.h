@@ -5,6 +5,7 @@
 #include "base/workers.h"
 #include "cas/cas.h"
 #include "data_dir/data_dir.h"
+#include "hub/hub.h"
 #include "server/config.h"
 #include "server/growth.h"
 #include "server/http/auth.h"
@@ -89,11 +90,10 @@ struct app {
 	struct rate *device_looks;   /* of each account at the codes of such programs */
 	struct hub_usage *usage;
 	void (*collected)(struct app *app); /* to be called after a collection that ended well; NULL: nobody asked */
-	/* Keeps the cards of all repositories; NULL: there is no hub. */
-	enum cairn_status (*keep_cards)(struct app *app, bool (*stop)(void *ctx), void *ctx);
-	atomic_bool usage_wanted; /* newer figures are wanted; another daemon may be computing them */
+	atomic_bool usage_wanted;           /* newer figures are wanted; another daemon may be computing them */
 	struct cairn_data_dir *data_dir;
 	struct cairn_cas *cas; /* borrows data_dir */
+	struct cairn_hub hub;  /* of cas */
 	struct cairn_workers *workers;
 	struct cairn_workers *disk_workers; /* many, for work that only waits for the disk */
 	struct cairn_workers *long_workers; /* for heavy work, which would delay the others, and for /ready */

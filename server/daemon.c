@@ -7,7 +7,6 @@
 #include "cas/service/jobs.h"
 #include "cas/stats.h"
 #include "server/api_key.h"
-#include "server/ask/hub_cards.h"
 #include "server/ask/hub_usage.h"
 #include "server/collect.h"
 #include "server/housekeeping.h"
@@ -178,6 +177,7 @@ static enum cairn_status daemon_open_cas(struct app *app, struct cairn_diag *dia
 	status = cairn_cas_open(&app->cas, &parts, &options, diag);
 	if (status != CAIRN_OK)
 		return status;
+	app->hub = cairn_hub_of(app->cas);
 	cairn_data_dir_migrated(app->data_dir, &from, &to);
 	if (from != 0 && from < to)
 		LOG(LOG_INFO, "index_migrated", LOG_N("from", from), LOG_N("to", to));
@@ -269,7 +269,6 @@ enum cairn_status daemon_open(struct app *app, struct cairn_diag *diag)
 	if (status == CAIRN_OK && !(app->usage = hub_usage_new()))
 		status = CAIRN_E_NOMEM;
 	app->collected = app->config.hub ? hub_usage_refresh : NULL;
-	app->keep_cards = app->config.hub ? hub_cards_keep : NULL;
 	if (status == CAIRN_OK)
 		status = daemon_open_cas(app, diag);
 	if (status == CAIRN_OK && (!(app->sessions = sessions_new(app->cas)) || !(app->api_keys = api_keys_new())))

@@ -9,6 +9,7 @@
 #include "data_dir/hold.h"
 #include "data_dir/note.h"
 #include "hash/crypto.h"
+#include "hub/kept_card.h"
 #include "server/app.h"
 #include "server/collect.h"
 #include "server/log/log.h"
@@ -96,10 +97,10 @@ static void housekeeping_trim(struct housekeeping *h)
  * which a daemon ended at once. A failure is made up for the next day, or by the next commit. */
 static void housekeeping_keep_cards(struct housekeeping *h)
 {
-	if (!h->app->keep_cards || cairn_clock_mono_ms() < h->cards_ms)
+	if (!h->app->config.hub || cairn_clock_mono_ms() < h->cards_ms)
 		return;
 	h->cards_ms = cairn_clock_mono_ms() + HOUSEKEEPING_CARDS_MS;
-	enum cairn_status status = h->app->keep_cards(h->app, housekeeping_stops, h);
+	enum cairn_status status = cairn_hub_keep_cards(&h->app->hub, housekeeping_stops, h);
 	if (status != CAIRN_OK)
 		LOG(LOG_WARNING, "cards_failed", LOG_T("status", cairn_status_name(status)),
 		    LOG_T("message", "lists may not find some repositories by their README.md until tomorrow"));

@@ -81,10 +81,11 @@ static enum cairn_status make_user(struct cairn_cas *cas, const char *name, stru
 	const struct cairn_hub_new_account account = {
 		.kind = CAIRN_INDEX_USER, .name = name, .fullname = "", .email = ""};
 	const struct cairn_key key = {.name = name, .repo = "", .scopes = "write", .account = name};
+	const struct cairn_hub hub = cairn_hub_of(cas);
 	char repo[CAIRN_KEY_NAME_MAX + 1];
 	struct cairn_diag taken = {0};
 	int64_t id;
-	enum cairn_status status = cairn_hub_add_account(cas, &account, &id, &taken);
+	enum cairn_status status = cairn_hub_add_account(&hub, &account, &id, &taken);
 	made->user = status == CAIRN_OK;
 	if (status == CAIRN_E_CONFLICT)
 		status = CAIRN_OK; /* making a key fails unless the account is a user */

@@ -25,14 +25,14 @@ static enum cairn_status account_denied(struct cairn_diag *diag)
 			  "this API key is not known here, or was revoked; make one with cairn key");
 }
 
-enum cairn_status cairn_hub_identify(struct cairn_cas *cas, const uint8_t digest[static CAIRN_SHA256_BYTES],
+enum cairn_status cairn_hub_identify(const struct cairn_hub *hub, const uint8_t digest[static CAIRN_SHA256_BYTES],
 				     struct cairn_hub_asker *out, struct cairn_diag *diag)
 {
 	struct cairn_index_key key;
 	*out = (struct cairn_hub_asker){0};
-	enum cairn_status status = cairn_cas_use_key(cas, digest, &key, diag);
+	enum cairn_status status = cairn_cas_use_key(hub->cas, digest, &key, diag);
 	if (status == CAIRN_OK && key.account != 0)
-		status = cairn_index_account_by_id(cairn_cas_index(cas), key.account, &out->account);
+		status = cairn_index_account_by_id(hub->index, key.account, &out->account);
 	if (status != CAIRN_OK)
 		return status;
 	if (out->account.disabled_unix_s != 0)
@@ -47,11 +47,11 @@ enum cairn_status cairn_hub_identify(struct cairn_cas *cas, const uint8_t digest
 	return CAIRN_OK;
 }
 
-enum cairn_status cairn_hub_identify_user(struct cairn_cas *cas, const char *name, struct cairn_hub_asker *out,
+enum cairn_status cairn_hub_identify_user(const struct cairn_hub *hub, const char *name, struct cairn_hub_asker *out,
 					  struct cairn_diag *diag)
 {
 	*out = (struct cairn_hub_asker){0};
-	enum cairn_status status = cairn_index_account(cairn_cas_index(cas), name, &out->account);
+	enum cairn_status status = cairn_index_account(hub->index, name, &out->account);
 	if (status != CAIRN_OK && status != CAIRN_E_NOT_FOUND)
 		return status;
 	/* The operator's own account belongs to nobody, whatever a proxy calls its users. */
@@ -70,8 +70,8 @@ enum cairn_status cairn_hub_identify_user(struct cairn_cas *cas, const char *nam
 
 /* --- making and changing accounts --------------------------------------------------------------------------------- */
 
-enum cairn_status cairn_hub_add_account(struct cairn_cas *cas, const struct cairn_hub_new_account *account, int64_t *id,
-					struct cairn_diag *diag)
+enum cairn_status cairn_hub_add_account(const struct cairn_hub *hub, const struct cairn_hub_new_account *account,
+					int64_t *id, struct cairn_diag *diag)
 {
 	*id = 0;
 	if (!cairn_hub_name_is_good(account->name))
@@ -86,29 +86,29 @@ enum cairn_status cairn_hub_add_account(struct cairn_cas *cas, const struct cair
 				  account->name);
 	struct cairn_index_add_account add = {
 		.kind = account->kind, .name = account->name, .fullname = account->fullname, .email = account->email};
-	enum cairn_status status = cairn_index_add_account(cairn_cas_index(cas), &add);
+	enum cairn_status status = cairn_index_add_account(hub->index, &add);
 	*diag = add.write.diag;
 	*id = add.id;
 	return status;
 }
 
-enum cairn_status cairn_hub_disable_account(struct cairn_cas *cas, const char *name, bool disabled, bool *changed,
+enum cairn_status cairn_hub_disable_account(const struct cairn_hub *hub, const char *name, bool disabled, bool *changed,
 					    struct cairn_diag *diag)
 {
 	struct cairn_index_disable_account disable = {.name = name, .disabled = disabled};
-	enum cairn_status status = cairn_index_disable_account(cairn_cas_index(cas), &disable);
+	enum cairn_status status = cairn_index_disable_account(hub->index, &disable);
 	*diag = disable.write.diag;
 	*changed = status == CAIRN_OK && disable.changed;
 	return status;
 }
 
-enum cairn_status cairn_hub_set_member(struct cairn_cas *cas, bool by_operator, const char *organisation,
+enum cairn_status cairn_hub_set_member(const struct cairn_hub *hub, bool by_operator, const char *organisation,
 				       const char *user, enum cairn_index_role role, bool *changed,
 				       struct cairn_diag *diag)
 {
 	struct cairn_index_set_member set = {
 		.organisation = organisation, .user = user, .role = role, .keeps_admin = !by_operator};
-	enum cairn_status status = cairn_index_set_member(cairn_cas_index(cas), &set);
+	enum cairn_status status = cairn_index_set_member(hub->index, &set);
 	*diag = set.write.diag;
 	*changed = status == CAIRN_OK && set.changed;
 	return status;
@@ -142,31 +142,30 @@ enum cairn_status cairn_hub_no_account(struct cairn_diag *diag)
 			  "there is no account of this name; make one with cairn user or cairn org");
 }
 
-enum cairn_status cairn_hub_find_account(struct cairn_cas *cas, const char *name, struct cairn_index_account *out,
+enum cairn_status cairn_hub_find_account(const struct cairn_hub *hub, const char *name, struct cairn_index_account *out,
 					 struct cairn_diag *diag)
 {
-	enum cairn_status status = cairn_index_account(cairn_cas_index(cas), name, out);
+	enum cairn_status status = cairn_index_account(hub->index, name, out);
 	return status == CAIRN_E_NOT_FOUND ? cairn_hub_no_account(diag) : status;
 }
 
-enum cairn_status cairn_hub_each_account(struct cairn_cas *cas,
+enum cairn_status cairn_hub_each_account(const struct cairn_hub *hub,
 					 void (*visit)(void *ctx, const struct cairn_index_account *account), void *ctx)
 {
 	int64_t from_id = 0;
 	enum cairn_status status;
 	do {
-		status = cairn_index_each_account(cairn_cas_index(cas), from_id, CAIRN_INDEX_PAGE_MAX, visit, ctx,
-						  &from_id);
+		status = cairn_index_each_account(hub->index, from_id, CAIRN_INDEX_PAGE_MAX, visit, ctx, &from_id);
 	} while (status == CAIRN_OK && from_id != 0);
 	return status;
 }
 
-enum cairn_status cairn_hub_each_member(struct cairn_cas *cas, const char *organisation,
+enum cairn_status cairn_hub_each_member(const struct cairn_hub *hub, const char *organisation,
 					cairn_index_visit_member *visit, void *ctx, struct cairn_diag *diag)
 {
 	struct cairn_index_account account;
 	int64_t from_id = 0;
-	enum cairn_status status = cairn_hub_find_account(cas, organisation, &account, diag);
+	enum cairn_status status = cairn_hub_find_account(hub, organisation, &account, diag);
 	if (status == CAIRN_OK && account.kind != CAIRN_INDEX_ORGANISATION)
 		status = cairn_fail(diag, CAIRN_E_NOT_FOUND, "account.unknown", CAIRN_NO_OFFSET,
 				    "\"%s\" is a user, who has no members; cairn org list shows the organisations",
@@ -174,18 +173,18 @@ enum cairn_status cairn_hub_each_member(struct cairn_cas *cas, const char *organ
 	if (status != CAIRN_OK)
 		return status;
 	do {
-		status = cairn_index_each_member(cairn_cas_index(cas), account.id, from_id, visit, ctx, &from_id);
+		status = cairn_index_each_member(hub->index, account.id, from_id, visit, ctx, &from_id);
 	} while (status == CAIRN_OK && from_id != 0);
 	return status;
 }
 
-enum cairn_status cairn_hub_each_organisation(struct cairn_cas *cas, int64_t user, cairn_index_visit_member *visit,
-					      void *ctx)
+enum cairn_status cairn_hub_each_organisation(const struct cairn_hub *hub, int64_t user,
+					      cairn_index_visit_member *visit, void *ctx)
 {
 	int64_t from_id = 0;
 	enum cairn_status status;
 	do {
-		status = cairn_index_each_organisation(cairn_cas_index(cas), user, from_id, visit, ctx, &from_id);
+		status = cairn_index_each_organisation(hub->index, user, from_id, visit, ctx, &from_id);
 	} while (status == CAIRN_OK && from_id != 0);
 	return status;
 }

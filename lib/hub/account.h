@@ -2,8 +2,8 @@
 #ifndef CAIRN_HUB_ACCOUNT_H
 #define CAIRN_HUB_ACCOUNT_H
 
-#include "cas/cas.h"
 #include "cas/service/keys.h"
+#include "hub/hub.h"
 #include "index/hub/hub.h"
 
 /* In all headers of this folder, "as index and store" and "as a write" stand for the statuses that cas/cas.h lists. */
@@ -34,14 +34,14 @@ void cairn_hub_set_operator(struct cairn_hub_asker *out);
 
 /** Finds the holder of the key with this digest. @return CAIRN_OK; CAIRN_E_DENIED the key is unknown or revoked, or its
  *  account is disabled (key.unknown); as index and store */
-CAIRN_MUST_USE enum cairn_status cairn_hub_identify(struct cairn_cas *cas,
+CAIRN_MUST_USE enum cairn_status cairn_hub_identify(const struct cairn_hub *hub,
 						    const uint8_t digest[static CAIRN_SHA256_BYTES],
 						    struct cairn_hub_asker *out, struct cairn_diag *diag);
 
 /** Finds the user whom a trusted proxy names. The user may do what the account may, except for what takes an operator.
  *  @return CAIRN_OK; CAIRN_E_DENIED there is no user of this name, or the user is disabled (user.refused); as index and
  *  store */
-CAIRN_MUST_USE enum cairn_status cairn_hub_identify_user(struct cairn_cas *cas, const char *name,
+CAIRN_MUST_USE enum cairn_status cairn_hub_identify_user(const struct cairn_hub *hub, const char *name,
 							 struct cairn_hub_asker *out, struct cairn_diag *diag);
 
 /** The properties of a new account. Borrowed. */
@@ -55,21 +55,22 @@ struct cairn_hub_new_account {
  * @return CAIRN_OK; CAIRN_E_USAGE the name is not valid (account.name), or reserved (account.reserved);
  *         CAIRN_E_CONFLICT the name is taken (account.known); as a write
  */
-CAIRN_MUST_USE enum cairn_status cairn_hub_add_account(struct cairn_cas *cas,
+CAIRN_MUST_USE enum cairn_status cairn_hub_add_account(const struct cairn_hub *hub,
 						       const struct cairn_hub_new_account *account, int64_t *id,
 						       struct cairn_diag *diag);
 
 /** Disables or enables an account: its keys and the tokens got with them are refused while it is disabled. Waits for
  *  the index's writer.
  *  @return CAIRN_OK; CAIRN_E_NOT_FOUND (account.unknown); as a write */
-CAIRN_MUST_USE enum cairn_status cairn_hub_disable_account(struct cairn_cas *cas, const char *name, bool disabled,
+CAIRN_MUST_USE enum cairn_status cairn_hub_disable_account(const struct cairn_hub *hub, const char *name, bool disabled,
 							   bool *changed, struct cairn_diag *diag);
 
 /** Sets the role of a user in an organisation. Only an operator may take the role from the last admin. Waits for the
  *  index's writer. @return CAIRN_OK; CAIRN_E_NOT_FOUND (account.unknown, user.unknown); CAIRN_E_CONFLICT
  * (member.last_admin); as a write */
-CAIRN_MUST_USE enum cairn_status cairn_hub_set_member(struct cairn_cas *cas, bool by_operator, const char *organisation,
-						      const char *user, enum cairn_index_role role, bool *changed,
+CAIRN_MUST_USE enum cairn_status cairn_hub_set_member(const struct cairn_hub *hub, bool by_operator,
+						      const char *organisation, const char *user,
+						      enum cairn_index_role role, bool *changed,
 						      struct cairn_diag *diag);
 
 /** Returns "read", "write" or "admin"; "none" for a user who is no member. */
@@ -83,19 +84,19 @@ CAIRN_MUST_USE enum cairn_status cairn_hub_no_account(struct cairn_diag *diag);
 
 /** Finds an account by name, to make a key for it. @return CAIRN_OK; CAIRN_E_NOT_FOUND (account.unknown); as index and
  * store */
-CAIRN_MUST_USE enum cairn_status cairn_hub_find_account(struct cairn_cas *cas, const char *name,
+CAIRN_MUST_USE enum cairn_status cairn_hub_find_account(const struct cairn_hub *hub, const char *name,
 							struct cairn_index_account *out, struct cairn_diag *diag);
 
 /** Visits all accounts. @return CAIRN_OK; as index and store */
 CAIRN_MUST_USE enum cairn_status cairn_hub_each_account(
-	struct cairn_cas *cas, void (*visit)(void *ctx, const struct cairn_index_account *account), void *ctx);
+	const struct cairn_hub *hub, void (*visit)(void *ctx, const struct cairn_index_account *account), void *ctx);
 /** Visits all members of an organisation. @return as above; CAIRN_E_NOT_FOUND no account has this name,
  * or the name is a user's (account.unknown) */
-CAIRN_MUST_USE enum cairn_status cairn_hub_each_member(struct cairn_cas *cas, const char *organisation,
+CAIRN_MUST_USE enum cairn_status cairn_hub_each_member(const struct cairn_hub *hub, const char *organisation,
 						       cairn_index_visit_member *visit, void *ctx,
 						       struct cairn_diag *diag);
 /** Visits all organisations of a user, by the number of the user. @return CAIRN_OK; as index and store */
-CAIRN_MUST_USE enum cairn_status cairn_hub_each_organisation(struct cairn_cas *cas, int64_t user,
+CAIRN_MUST_USE enum cairn_status cairn_hub_each_organisation(const struct cairn_hub *hub, int64_t user,
 							     cairn_index_visit_member *visit, void *ctx);
 
 /** Returns the author's name for commits of the asker. */

@@ -19,7 +19,7 @@ struct bucket_source {
 };
 
 /* @param[in,out] target  the bucket, with its current guard */
-static enum cairn_status bucket_find_source(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
+static enum cairn_status bucket_find_source(const struct cairn_hub *hub, const struct cairn_hub_asker *asker,
 					    struct cairn_index_repo *target, enum cairn_index_repo_kind kind,
 					    const char *id, struct bucket_source *source, struct cairn_diag *diag)
 {
@@ -36,20 +36,20 @@ static enum cairn_status bucket_find_source(struct cairn_cas *cas, const struct 
 		return CAIRN_OK;
 	*name = '\0';
 	enum cairn_status status =
-		cairn_hub_find_repo(cas, asker, kind, source->id, name + 1, CAIRN_HUB_READ, &repo, &unsaid);
+		cairn_hub_find_repo(hub, asker, kind, source->id, name + 1, CAIRN_HUB_READ, &repo, &unsaid);
 	*name = '/';
 	bool may_not = status == CAIRN_E_NOT_FOUND || status == CAIRN_E_DENIED;
 	if (status != CAIRN_OK)
 		return may_not ? CAIRN_OK : status;
 	source->repo = repo.id;
-	status = cairn_hub_guard_copy(cas, asker, &repo, target, diag);
+	status = cairn_hub_guard_copy(hub, asker, &repo, target, diag);
 	source->is_guarded = status == CAIRN_E_DENIED;
 	if (source->is_guarded)
 		*diag = (struct cairn_diag){0}; /* it is reported as the operation's fault */
 	return source->is_guarded ? CAIRN_OK : status;
 }
 
-static enum cairn_status bucket_find_sources(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
+static enum cairn_status bucket_find_sources(const struct cairn_hub *hub, const struct cairn_hub_asker *asker,
 					     const struct cairn_index_repo *repo,
 					     struct cairn_hub_operations *operations, struct cairn_diag *diag)
 {
@@ -60,7 +60,7 @@ static enum cairn_status bucket_find_sources(struct cairn_cas *cas, const struct
 		struct cairn_hub_operation *o = &operations->all[i];
 		if (o->fault || o->change.kind != CAIRN_INDEX_OBJECT_COPY)
 			continue;
-		status = bucket_find_source(cas, asker, &target, o->source_kind, o->source_id, &source, diag);
+		status = bucket_find_source(hub, asker, &target, o->source_kind, o->source_id, &source, diag);
 		o->change.source = source.repo;
 		if (source.repo == 0)
 			o->fault = "there is no such file in the source";
@@ -78,19 +78,19 @@ static const char *bucket_fault(enum cairn_index_change_kind kind)
 					       : "no file of this xetHash was uploaded to this bucket; upload it first";
 }
 
-enum cairn_status cairn_hub_change_bucket(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
+enum cairn_status cairn_hub_change_bucket(const struct cairn_hub *hub, const struct cairn_hub_asker *asker,
 					  const struct cairn_index_repo *repo, struct cairn_hub_operations *operations,
 					  uint32_t *n_failed, struct cairn_diag *diag)
 {
 	struct cairn_index_change *changes = calloc((size_t)operations->n + 1, sizeof(*changes));
 	struct cairn_index_change_objects request = {.repo = repo->id, .changes = changes};
-	enum cairn_status status = changes ? bucket_find_sources(cas, asker, repo, operations, diag) : CAIRN_E_NOMEM;
+	enum cairn_status status = changes ? bucket_find_sources(hub, asker, repo, operations, diag) : CAIRN_E_NOMEM;
 	*n_failed = 0;
 	for (uint32_t i = 0; i < operations->n && status == CAIRN_OK; i++)
 		if (!operations->all[i].fault)
 			changes[request.n++] = operations->all[i].change;
 	if (status == CAIRN_OK && request.n > 0) {
-		status = cairn_index_change_objects(cairn_cas_index(cas), &request);
+		status = cairn_index_change_objects(hub->index, &request);
 		*diag = request.write.diag;
 	}
 	for (uint32_t i = 0, done = 0; i < operations->n && status == CAIRN_OK; i++) {
@@ -148,8 +148,8 @@ static bool bucket_take(void *ctx, const struct cairn_index_object *object)
 	return false;
 }
 
-enum cairn_status cairn_hub_list_bucket(struct cairn_cas *cas, const struct cairn_index_repo *repo, const char *prefix,
-					bool recursive, const char *from,
+enum cairn_status cairn_hub_list_bucket(const struct cairn_hub *hub, const struct cairn_index_repo *repo,
+					const char *prefix, bool recursive, const char *from,
 					void (*visit)(void *ctx, const struct cairn_hub_entry *entry), void *ctx,
 					char next[static CAIRN_INDEX_PATH_MAX + 1])
 {
@@ -162,7 +162,7 @@ enum cairn_status cairn_hub_list_bucket(struct cairn_cas *cas, const struct cair
 		char start[sizeof(list.from)];
 		memcpy(start, list.from, sizeof(start));
 		list.again = false;
-		status = cairn_index_each_object(cairn_cas_index(cas), repo->id, prefix, start, bucket_take, &list);
+		status = cairn_index_each_object(hub->index, repo->id, prefix, start, bucket_take, &list);
 	} while (status == CAIRN_OK && list.again);
 	return status;
 }
@@ -174,20 +174,20 @@ static enum cairn_status bucket_no_entry(struct cairn_diag *diag)
 	return cairn_fail(diag, CAIRN_E_NOT_FOUND, "entry.unknown", CAIRN_NO_OFFSET, "Entry not found");
 }
 
-enum cairn_status cairn_hub_find_object(struct cairn_cas *cas, const struct cairn_index_repo *repo, const char *path,
-					struct cairn_index_object *out, struct cairn_diag *diag)
+enum cairn_status cairn_hub_find_object(const struct cairn_hub *hub, const struct cairn_index_repo *repo,
+					const char *path, struct cairn_index_object *out, struct cairn_diag *diag)
 {
-	enum cairn_status status = cairn_index_object(cairn_cas_index(cas), repo->id, path, out);
+	enum cairn_status status = cairn_index_object(hub->index, repo->id, path, out);
 	return status == CAIRN_E_NOT_FOUND ? bucket_no_entry(diag) : status;
 }
 
-enum cairn_status cairn_hub_open_object(struct cairn_cas *cas, const struct cairn_index_repo *repo,
+enum cairn_status cairn_hub_open_object(const struct cairn_hub *hub, const struct cairn_index_repo *repo,
 					const struct cairn_index_object *object, const struct cairn_byte_range *range,
 					struct cairn_file_extent *extent, struct cairn_file_reader **out,
 					struct cairn_diag *diag)
 {
 	char owner[CAIRN_INDEX_OWNER_BYTES];
 	cairn_index_repo_owner(owner, repo->id);
-	enum cairn_status status = cairn_file_reader_open(cas, owner, &object->file, range, extent, out, diag);
+	enum cairn_status status = cairn_file_reader_open(hub->cas, owner, &object->file, range, extent, out, diag);
 	return status == CAIRN_E_NOT_FOUND ? bucket_no_entry(diag) : status;
 }

@@ -14,7 +14,8 @@
  * @return CAIRN_OK; CAIRN_E_NOT_FOUND the bucket was deleted (repo.unknown); CAIRN_E_DENIED (quota.repo,
  *         quota.account); as a write
  */
-CAIRN_MUST_USE enum cairn_status cairn_hub_change_bucket(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
+CAIRN_MUST_USE enum cairn_status cairn_hub_change_bucket(const struct cairn_hub *hub,
+							 const struct cairn_hub_asker *asker,
 							 const struct cairn_index_repo *repo,
 							 struct cairn_hub_operations *operations, uint32_t *n_failed,
 							 struct cairn_diag *diag);
@@ -36,19 +37,19 @@ struct cairn_hub_entry {
  * @param[out] next  CAIRN_INDEX_PATH_MAX + 1 bytes: where the next page begins; "" after the last page
  * @return CAIRN_OK; as index and store
  */
-CAIRN_MUST_USE enum cairn_status cairn_hub_list_bucket(struct cairn_cas *cas, const struct cairn_index_repo *repo,
+CAIRN_MUST_USE enum cairn_status cairn_hub_list_bucket(const struct cairn_hub *hub, const struct cairn_index_repo *repo,
 						       const char *prefix, bool recursive, const char *from,
 						       void (*visit)(void *ctx, const struct cairn_hub_entry *entry),
 						       void *ctx, char next[static CAIRN_INDEX_PATH_MAX + 1]);
 
 /** Finds the object of a path. @return CAIRN_OK; CAIRN_E_NOT_FOUND (entry.unknown); as index and store */
-CAIRN_MUST_USE enum cairn_status cairn_hub_find_object(struct cairn_cas *cas, const struct cairn_index_repo *repo,
+CAIRN_MUST_USE enum cairn_status cairn_hub_find_object(const struct cairn_hub *hub, const struct cairn_index_repo *repo,
 						       const char *path, struct cairn_index_object *out,
 						       struct cairn_diag *diag);
 
 /** Opens the file of an object that is not empty, to read all of it or a range. For workers.
  *  @return as cairn_file_reader_open(), and CAIRN_E_NOT_FOUND the file was deleted since (entry.unknown) */
-CAIRN_MUST_USE enum cairn_status cairn_hub_open_object(struct cairn_cas *cas, const struct cairn_index_repo *repo,
+CAIRN_MUST_USE enum cairn_status cairn_hub_open_object(const struct cairn_hub *hub, const struct cairn_index_repo *repo,
 						       const struct cairn_index_object *object,
 						       const struct cairn_byte_range *range,
 						       struct cairn_file_extent *extent, struct cairn_file_reader **out,

@@ -20,7 +20,7 @@ struct changes_side {
 };
 
 struct changes_run {
-	struct cairn_cas *cas;
+	const struct cairn_hub *hub;
 	struct cairn_hub_changes *out;
 	struct changes_folder {
 		char *path;               /* owned */
@@ -68,8 +68,7 @@ static enum cairn_status changes_read(struct changes_run *run, struct changes_si
 {
 	const struct cairn_index_listing listing = {.folder = side->folder, .after = after};
 	changes_close(side);
-	enum cairn_status status =
-		cairn_index_each_entry(cairn_cas_index(run->cas), side->commit, &listing, changes_take, side);
+	enum cairn_status status = cairn_index_each_entry(run->hub->index, side->commit, &listing, changes_take, side);
 	run->read += side->n;
 	return side->is_short ? CAIRN_E_NOMEM : status;
 }
@@ -234,14 +233,14 @@ static void changes_run_free(struct changes_run **run)
 	free(*run);
 }
 
-enum cairn_status cairn_hub_compare(struct cairn_cas *cas, const struct cairn_index_commit *before,
+enum cairn_status cairn_hub_compare(const struct cairn_hub *hub, const struct cairn_index_commit *before,
 				    const struct cairn_index_commit *after, uint32_t max, struct cairn_hub_changes *out)
 {
 	CLEANUP(changes_run_free) struct changes_run *run = calloc(1, sizeof(*run));
 	*out = (struct cairn_hub_changes){0};
 	if (!run)
 		return CAIRN_E_NOMEM;
-	run->cas = cas;
+	run->hub = hub;
 	run->out = out;
 	run->max = max;
 	run->before.commit = before;
@@ -259,9 +258,8 @@ enum cairn_status cairn_hub_compare(struct cairn_cas *cas, const struct cairn_in
 	return status;
 }
 
-enum cairn_status cairn_hub_find_parent(struct cairn_cas *cas, const struct cairn_index_commit *commit,
+enum cairn_status cairn_hub_find_parent(const struct cairn_hub *hub, const struct cairn_index_commit *commit,
 					struct cairn_index_commit *out)
 {
-	return commit->parent == 0 ? CAIRN_E_NOT_FOUND
-				   : cairn_index_commit_by_id(cairn_cas_index(cas), commit->parent, out);
+	return commit->parent == 0 ? CAIRN_E_NOT_FOUND : cairn_index_commit_by_id(hub->index, commit->parent, out);
 }

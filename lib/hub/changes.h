@@ -39,13 +39,14 @@ void cairn_hub_changes_fini(struct cairn_hub_changes *changes);
  * @param[out] out  empty unless CAIRN_OK
  * @return CAIRN_OK; CAIRN_E_NOT_FOUND a commit is gone; as index and store
  */
-CAIRN_MUST_USE enum cairn_status cairn_hub_compare(struct cairn_cas *cas, const struct cairn_index_commit *before,
+CAIRN_MUST_USE enum cairn_status cairn_hub_compare(const struct cairn_hub *hub, const struct cairn_index_commit *before,
 						   const struct cairn_index_commit *after, uint32_t max,
 						   struct cairn_hub_changes *out);
 
 /** Finds the parent of a commit. @return CAIRN_OK; CAIRN_E_NOT_FOUND the commit is the first (its parent is 0), or the
  * parent is gone; as index and store */
-CAIRN_MUST_USE enum cairn_status cairn_hub_find_parent(struct cairn_cas *cas, const struct cairn_index_commit *commit,
+CAIRN_MUST_USE enum cairn_status cairn_hub_find_parent(const struct cairn_hub *hub,
+						       const struct cairn_index_commit *commit,
 						       struct cairn_index_commit *out);
 
 #endif

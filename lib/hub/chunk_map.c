@@ -17,7 +17,7 @@ struct map_piece {
 };
 
 struct map_run {
-	struct cairn_cas *cas;
+	const struct cairn_hub *hub;
 	struct cairn_chunk_map *out;
 	const struct cairn_hash *file;
 	struct map_piece *pieces; /* owned; in the order of their xorbs' numbers */
@@ -138,8 +138,8 @@ static enum cairn_status map_list(struct map_run *run, const char *owner)
 	bool more = true;
 	run->n_found = 0;
 	while (more && run->n_found < run->files_left) {
-		enum cairn_status status = cairn_index_each_owned(cairn_cas_index(run->cas), owner, &after,
-								  CAIRN_INDEX_PAGE_MAX, map_take, run, &more);
+		enum cairn_status status = cairn_index_each_owned(run->hub->index, owner, &after, CAIRN_INDEX_PAGE_MAX,
+								  map_take, run, &more);
 		if (status != CAIRN_OK || run->n_found == 0)
 			return status;
 		last = run->found[run->n_found - 1];
@@ -153,7 +153,7 @@ static enum cairn_status map_compare(struct map_run *run, const char *owner, con
 				     uint8_t mark, bool *marked)
 {
 	CLEANUP(cairn_index_file_fini) struct cairn_index_file file = {0};
-	enum cairn_status status = cairn_index_file(cairn_cas_index(run->cas), hash, owner, true, &file);
+	enum cairn_status status = cairn_index_file(run->hub->index, hash, owner, true, &file);
 	if (status == CAIRN_E_NOT_FOUND) /* it was deleted meanwhile */
 		return CAIRN_OK;
 	for (uint32_t i = 0; status == CAIRN_OK && i < file.n_terms && map_step(run); i++)
@@ -189,7 +189,7 @@ static enum cairn_status map_repo(struct map_run *run, const struct cairn_index_
 static enum cairn_status map_others(struct map_run *run, const struct cairn_hub_asker *asker,
 				    const struct cairn_index_repo *self)
 {
-	CLEANUP(cairn_hub_reach_fini) struct cairn_hub_reach reach = {.cas = run->cas, .asker = asker};
+	CLEANUP(cairn_hub_reach_fini) struct cairn_hub_reach reach = {.hub = run->hub, .asker = asker};
 	for (;;) {
 		const struct cairn_index_repo *repo;
 		bool may = false;
@@ -206,7 +206,7 @@ static enum cairn_status map_others(struct map_run *run, const struct cairn_hub_
 	}
 }
 
-enum cairn_status cairn_hub_map_file(struct cairn_chunk_map *out, struct cairn_cas *cas,
+enum cairn_status cairn_hub_map_file(struct cairn_chunk_map *out, const struct cairn_hub *hub,
 				     const struct cairn_hub_asker *asker, const struct cairn_index_repo *repo,
 				     const struct cairn_hash *file)
 {
@@ -216,13 +216,13 @@ enum cairn_status cairn_hub_map_file(struct cairn_chunk_map *out, struct cairn_c
 	*out = (struct cairn_chunk_map){0};
 	if (!run)
 		return CAIRN_E_NOMEM;
-	run->cas = cas;
+	run->hub = hub;
 	run->out = out;
 	run->file = file;
 	run->files_left = CAIRN_MAP_FILES_MAX;
 	run->steps_left = MAP_STEPS_MAX;
 	cairn_index_repo_owner(owner, repo->id);
-	enum cairn_status status = cairn_index_file(cairn_cas_index(cas), file, owner, true, &self);
+	enum cairn_status status = cairn_index_file(hub->index, file, owner, true, &self);
 	if (status == CAIRN_OK)
 		status = map_cut(run, &self);
 	if (status == CAIRN_OK && out->n_chunks > 0)

@@ -268,7 +268,7 @@ enum cairn_status cairn_hub_may_name(const struct cairn_hub_asker *asker, const 
 			  "only an operator's key gives a commit the id that it has elsewhere");
 }
 
-enum cairn_status cairn_hub_commit(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
+enum cairn_status cairn_hub_commit(const struct cairn_hub *hub, const struct cairn_hub_asker *asker,
 				   const struct cairn_index_repo *repo, const char *revision,
 				   const struct cairn_hub_commit *commit, struct cairn_git_oid *oid,
 				   struct cairn_diag *diag)
@@ -295,11 +295,11 @@ enum cairn_status cairn_hub_commit(struct cairn_cas *cas, const struct cairn_hub
 	enum cairn_status status = cairn_hub_may_name(asker, commit, diag);
 	if (status != CAIRN_OK)
 		return status;
-	status = cairn_index_add_commit(cairn_cas_index(cas), &add);
+	status = cairn_index_add_commit(hub->index, &add);
 	*oid = add.oid;
 	*diag = add.write.diag;
 	if (status == CAIRN_OK && ref.kind == CAIRN_INDEX_BRANCH && strcmp(ref.name, CAIRN_HUB_MAIN) == 0)
-		cairn_hub_keep_card_after(cas, repo, commit->operations, commit->n);
+		cairn_hub_keep_card_after(hub, repo, commit->operations, commit->n);
 	return status;
 }
 
@@ -319,11 +319,11 @@ static bool commit_take(void *ctx, const struct cairn_index_commit *commit, cons
 }
 
 enum cairn_status cairn_hub_each_commit(
-	struct cairn_cas *cas, const struct cairn_index_commit *from, uint64_t skip, uint32_t limit,
+	const struct cairn_hub *hub, const struct cairn_index_commit *from, uint64_t skip, uint32_t limit,
 	void (*visit)(void *ctx, const struct cairn_index_commit *commit, const char *message), void *ctx)
 {
 	struct commit_page page = {.left = limit, .visit = visit, .ctx = ctx};
 	if (limit == 0)
 		return CAIRN_OK;
-	return cairn_index_each_commit(cairn_cas_index(cas), from, skip, commit_take, &page);
+	return cairn_index_each_commit(hub->index, from, skip, commit_take, &page);
 }

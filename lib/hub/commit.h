@@ -42,7 +42,7 @@ CAIRN_MUST_USE enum cairn_status cairn_hub_may_name(const struct cairn_hub_asker
  *         commit.known: 400); CAIRN_E_DENIED only an operator may choose the id (commit.id); CAIRN_E_LIMIT
  * (commit.rows, commit.names, commit.depth, commit.limit); as a write
  */
-CAIRN_MUST_USE enum cairn_status cairn_hub_commit(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
+CAIRN_MUST_USE enum cairn_status cairn_hub_commit(const struct cairn_hub *hub, const struct cairn_hub_asker *asker,
 						  const struct cairn_index_repo *repo, const char *revision,
 						  const struct cairn_hub_commit *commit, struct cairn_git_oid *oid,
 						  struct cairn_diag *diag);
@@ -50,7 +50,7 @@ CAIRN_MUST_USE enum cairn_status cairn_hub_commit(struct cairn_cas *cas, const s
 /** Visits a commit and those before it, newest first, a page at a time. Their number in all is from->number.
  *  @return CAIRN_OK; as index and store */
 CAIRN_MUST_USE enum cairn_status cairn_hub_each_commit(
-	struct cairn_cas *cas, const struct cairn_index_commit *from, uint64_t skip, uint32_t limit,
+	const struct cairn_hub *hub, const struct cairn_index_commit *from, uint64_t skip, uint32_t limit,
 	void (*visit)(void *ctx, const struct cairn_index_commit *commit, const char *message), void *ctx);
 
 #endif

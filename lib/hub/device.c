@@ -71,7 +71,7 @@ static enum cairn_status device_draw_codes(struct cairn_hub_device_codes *out)
 }
 
 /* Binds a device code to its client: the digest is of both. */
-static enum cairn_status device_digest(const struct cairn_cas *cas, const char *client_id, const char *device_code,
+static enum cairn_status device_digest(const struct cairn_hub *hub, const char *client_id, const char *device_code,
 				       uint8_t out[static CAIRN_SHA256_BYTES], struct cairn_diag *diag)
 {
 	char bound[DEVICE_BOUND_BYTES] = "";
@@ -85,7 +85,7 @@ static enum cairn_status device_digest(const struct cairn_cas *cas, const char *
 	memcpy(bound, client_id, id_len);
 	bound[id_len] = ' ';
 	memcpy(bound + id_len + 1, device_code, code_len);
-	cairn_code_digest(cas, bound, out);
+	cairn_code_digest(hub->cas, bound, out);
 	explicit_bzero(bound, sizeof(bound));
 	return CAIRN_OK;
 }
@@ -93,12 +93,11 @@ static enum cairn_status device_digest(const struct cairn_cas *cas, const char *
 /* --- for the program ---------------------------------------------------------------------------------------------- */
 
 /* Refuses before the transaction where too many wait already: strangers must not keep the index's writer busy. */
-static enum cairn_status device_check_room(struct cairn_cas *cas, const struct cairn_index_add_device *add,
+static enum cairn_status device_check_room(const struct cairn_hub *hub, const struct cairn_index_add_device *add,
 					   struct cairn_diag *diag)
 {
 	uint32_t n, n_of_one;
-	enum cairn_status status =
-		cairn_index_count_devices(cairn_cas_index(cas), add->sender, add->now_unix_s, &n, &n_of_one);
+	enum cairn_status status = cairn_index_count_devices(hub->index, add->sender, add->now_unix_s, &n, &n_of_one);
 	if (status != CAIRN_OK || (n < add->n_max && n_of_one < add->n_of_one_max))
 		return status;
 	return cairn_fail(diag, CAIRN_E_BUSY, "device.many", CAIRN_NO_OFFSET,
@@ -107,9 +106,9 @@ static enum cairn_status device_check_room(struct cairn_cas *cas, const struct c
 			  n_of_one < add->n_of_one_max ? "" : " from this address");
 }
 
-enum cairn_status cairn_hub_begin_device(struct cairn_cas *cas, const char *client_id, const struct cairn_hash *sender,
-					 const char *address, struct cairn_hub_device_codes *out,
-					 struct cairn_diag *diag)
+enum cairn_status cairn_hub_begin_device(const struct cairn_hub *hub, const char *client_id,
+					 const struct cairn_hash *sender, const char *address,
+					 struct cairn_hub_device_codes *out, struct cairn_diag *diag)
 {
 	int64_t now_unix_s = cairn_clock_unix_s();
 	struct cairn_index_add_device add = {
@@ -122,43 +121,43 @@ enum cairn_status cairn_hub_begin_device(struct cairn_cas *cas, const char *clie
 	memcpy(add.sender, sender->b, sizeof(add.sender));
 	enum cairn_status status = device_draw_codes(out);
 	if (status == CAIRN_OK)
-		status = device_digest(cas, client_id, out->device, add.device, diag);
+		status = device_digest(hub, client_id, out->device, add.device, diag);
 	if (status == CAIRN_OK)
-		status = device_check_room(cas, &add, diag);
+		status = device_check_room(hub, &add, diag);
 	if (status != CAIRN_OK)
 		return status;
-	cairn_code_digest(cas, out->user, add.code);
-	status = cairn_index_add_device(cairn_cas_index(cas), &add);
+	cairn_code_digest(hub->cas, out->user, add.code);
+	status = cairn_index_add_device(hub->index, &add);
 	*diag = add.write.diag;
 	return status;
 }
 
-enum cairn_status cairn_hub_device(struct cairn_cas *cas, const char *client_id, const char *device_code,
+enum cairn_status cairn_hub_device(const struct cairn_hub *hub, const char *client_id, const char *device_code,
 				   struct cairn_index_device *out, struct cairn_diag *diag)
 {
 	uint8_t digest[CAIRN_SHA256_BYTES];
-	enum cairn_status status = device_digest(cas, client_id, device_code, digest, diag);
+	enum cairn_status status = device_digest(hub, client_id, device_code, digest, diag);
 	if (status != CAIRN_OK)
 		return status;
-	status = cairn_index_device(cairn_cas_index(cas), digest, cairn_clock_unix_s(), out);
+	status = cairn_index_device(hub->index, digest, cairn_clock_unix_s(), out);
 	return status == CAIRN_E_NOT_FOUND ? cairn_fail(diag, status, "device.ended", CAIRN_NO_OFFSET,
 							"this device code was used, or its time has ended: begin again")
 					   : status;
 }
 
-enum cairn_status cairn_hub_take_device(struct cairn_cas *cas, const char *client_id, const char *device_code,
+enum cairn_status cairn_hub_take_device(const struct cairn_hub *hub, const char *client_id, const char *device_code,
 					char text[static CAIRN_KEY_TEXT_BYTES], int64_t *expires_unix_s,
 					struct cairn_diag *diag)
 {
 	struct cairn_index_take_device take = {.now_unix_s = cairn_clock_unix_s(),
 					       .good_max = CAIRN_HUB_OWN_KEYS_MAX,
 					       .kept_max = CAIRN_HUB_KEPT_KEYS_MAX};
-	enum cairn_status status = device_digest(cas, client_id, device_code, take.device, diag);
+	enum cairn_status status = device_digest(hub, client_id, device_code, take.device, diag);
 	if (status == CAIRN_OK)
 		status = cairn_key_new_text(text, take.digest);
 	if (status != CAIRN_OK)
 		return status;
-	status = cairn_index_take_device(cairn_cas_index(cas), &take);
+	status = cairn_index_take_device(hub->index, &take);
 	*diag = take.write.diag;
 	*expires_unix_s = take.expires_unix_s;
 	return status;
@@ -173,15 +172,15 @@ static enum cairn_status device_unknown(struct cairn_diag *diag)
 			  "mistyped");
 }
 
-enum cairn_status cairn_hub_find_device(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
+enum cairn_status cairn_hub_find_device(const struct cairn_hub *hub, const struct cairn_hub_asker *asker,
 					const char *user_code, struct cairn_index_device *out, struct cairn_diag *diag)
 {
 	uint8_t digest[CAIRN_SHA256_BYTES];
 	enum cairn_status status = cairn_hub_check_own_keys(asker, diag);
 	if (status != CAIRN_OK)
 		return status;
-	cairn_code_digest(cas, user_code, digest);
-	status = cairn_index_device_by_code(cairn_cas_index(cas), digest, cairn_clock_unix_s(), out);
+	cairn_code_digest(hub->cas, user_code, digest);
+	status = cairn_index_device_by_code(hub->index, digest, cairn_clock_unix_s(), out);
 	bool waits = status == CAIRN_OK && out->state == CAIRN_INDEX_DEVICE_WAITS;
 	return status == CAIRN_E_NOT_FOUND || (status == CAIRN_OK && !waits) ? device_unknown(diag) : status;
 }
@@ -206,7 +205,7 @@ static int64_t device_end_of(const struct cairn_hub_asker *asker, unsigned days,
 	return ends == INT64_MAX ? 0 : ends;
 }
 
-enum cairn_status cairn_hub_answer_device(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
+enum cairn_status cairn_hub_answer_device(const struct cairn_hub *hub, const struct cairn_hub_asker *asker,
 					  const char *user_code, const struct cairn_hub_device_key *key,
 					  struct cairn_diag *diag)
 {
@@ -225,8 +224,8 @@ enum cairn_status cairn_hub_answer_device(struct cairn_cas *cas, const struct ca
 		answer.scopes = key->writing ? "write" : "read";
 		answer.expires_unix_s = device_end_of(asker, key->days, answer.now_unix_s);
 	}
-	cairn_code_digest(cas, user_code, answer.code);
-	status = cairn_index_answer_device(cairn_cas_index(cas), &answer);
+	cairn_code_digest(hub->cas, user_code, answer.code);
+	status = cairn_index_answer_device(hub->index, &answer);
 	*diag = answer.write.diag;
 	return status;
 }

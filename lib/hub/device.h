@@ -31,14 +31,15 @@ struct cairn_hub_device_codes {
  * @return CAIRN_OK; CAIRN_E_USAGE there is no client_id, or it is too long (device.client); CAIRN_E_BUSY too many wait
  *         (device.many); CAIRN_E_IO there are no random bytes; as a write
  */
-CAIRN_MUST_USE enum cairn_status cairn_hub_begin_device(struct cairn_cas *cas, const char *client_id,
+CAIRN_MUST_USE enum cairn_status cairn_hub_begin_device(const struct cairn_hub *hub, const char *client_id,
 							const struct cairn_hash *sender, const char *address,
 							struct cairn_hub_device_codes *out, struct cairn_diag *diag);
 
 /** Finds what becomes of a program. @return CAIRN_OK; CAIRN_E_USAGE as above; CAIRN_E_NOT_FOUND its time has ended, or
  * its key was taken, or there was no such program (device.ended); as index and store */
-CAIRN_MUST_USE enum cairn_status cairn_hub_device(struct cairn_cas *cas, const char *client_id, const char *device_code,
-						  struct cairn_index_device *out, struct cairn_diag *diag);
+CAIRN_MUST_USE enum cairn_status cairn_hub_device(const struct cairn_hub *hub, const char *client_id,
+						  const char *device_code, struct cairn_index_device *out,
+						  struct cairn_diag *diag);
 
 /**
  * Takes the key of a program that was let in. It can be taken once. Waits for the index's writer.
@@ -47,7 +48,7 @@ CAIRN_MUST_USE enum cairn_status cairn_hub_device(struct cairn_cas *cas, const c
  * @return CAIRN_OK; as cairn_hub_device(); CAIRN_E_CONFLICT the account has too many keys (key.many); CAIRN_E_DENIED
  *         the key of the session that let it in was revoked (key.unknown); as a write
  */
-CAIRN_MUST_USE enum cairn_status cairn_hub_take_device(struct cairn_cas *cas, const char *client_id,
+CAIRN_MUST_USE enum cairn_status cairn_hub_take_device(const struct cairn_hub *hub, const char *client_id,
 						       const char *device_code, char text[static CAIRN_KEY_TEXT_BYTES],
 						       int64_t *expires_unix_s, struct cairn_diag *diag);
 
@@ -58,7 +59,7 @@ bool cairn_hub_user_code(const char *typed, char out[static CAIRN_HUB_USER_CODE_
 
 /** Finds the program that waits with a user code. @return CAIRN_OK; CAIRN_E_DENIED the asker makes no keys (key.own);
  * CAIRN_E_NOT_FOUND none waits with this code, or it was answered (device.unknown); as index and store */
-CAIRN_MUST_USE enum cairn_status cairn_hub_find_device(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
+CAIRN_MUST_USE enum cairn_status cairn_hub_find_device(const struct cairn_hub *hub, const struct cairn_hub_asker *asker,
 						       const char *user_code, struct cairn_index_device *out,
 						       struct cairn_diag *diag);
 
@@ -72,8 +73,9 @@ struct cairn_hub_device_key {
 /** Lets a program in. Its key expires no later than the key of the request, and is revoked with it. Waits for the
  * index's writer. @param key  NULL: denies it instead
  *  @return as cairn_hub_find_device(); CAIRN_E_USAGE the name is empty, too long or no text (key.name); as a write */
-CAIRN_MUST_USE enum cairn_status cairn_hub_answer_device(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
-							 const char *user_code, const struct cairn_hub_device_key *key,
+CAIRN_MUST_USE enum cairn_status cairn_hub_answer_device(const struct cairn_hub *hub,
+							 const struct cairn_hub_asker *asker, const char *user_code,
+							 const struct cairn_hub_device_key *key,
 							 struct cairn_diag *diag);
 
 #endif

@@ -72,7 +72,7 @@ static bool duplicate_take(void *ctx, const struct cairn_index_entry *entry)
 	return true;
 }
 
-static enum cairn_status duplicate_read_text(struct cairn_cas *cas, struct duplicate *d, struct cairn_diag *diag)
+static enum cairn_status duplicate_read_text(const struct cairn_hub *hub, struct duplicate *d, struct cairn_diag *diag)
 {
 	enum cairn_status status = CAIRN_OK;
 	for (uint32_t i = 0; i < d->n && status == CAIRN_OK; i++) {
@@ -82,19 +82,19 @@ static enum cairn_status duplicate_read_text(struct cairn_cas *cas, struct dupli
 			.kind = CAIRN_INDEX_INLINE, .content = d->contents[i], .oid = o->oid, .size_bytes = o->len};
 		if (d->contents[i] == 0)
 			continue;
-		status = cairn_hub_read_inline(cas, &entry, &bytes, &o->len, diag);
+		status = cairn_hub_read_inline(hub, &entry, &bytes, &o->len, diag);
 		o->bytes = bytes;
 	}
 	return status;
 }
 
-static enum cairn_status duplicate_read(struct cairn_cas *cas, const struct cairn_index_repo *source,
+static enum cairn_status duplicate_read(const struct cairn_hub *hub, const struct cairn_index_repo *source,
 					struct duplicate *d, struct cairn_diag *diag)
 {
 	struct cairn_index_commit head;
-	enum cairn_status status = cairn_hub_find_ref(cas, source, CAIRN_HUB_MAIN, &head, diag);
+	enum cairn_status status = cairn_hub_find_ref(hub, source, CAIRN_HUB_MAIN, &head, diag);
 	if (status == CAIRN_OK)
-		status = cairn_hub_list_all(cas, &head, duplicate_take, d, diag);
+		status = cairn_hub_list_all(hub, &head, duplicate_take, d, diag);
 	if (d->status == CAIRN_E_LIMIT)
 		return cairn_fail(diag, d->status, "repo.duplicate", CAIRN_NO_OFFSET,
 				  "a copy has at most %d files and %d MiB of text", CAIRN_INDEX_OPERATIONS_MAX,
@@ -106,7 +106,7 @@ static enum cairn_status duplicate_read(struct cairn_cas *cas, const struct cair
 				  d->lost);
 	if (status == CAIRN_OK)
 		status = d->status;
-	return status == CAIRN_OK ? duplicate_read_text(cas, d, diag) : status;
+	return status == CAIRN_OK ? duplicate_read_text(hub, d, diag) : status;
 }
 
 /* Finds the account whose admins decide whether a copy is public. With two such accounts, only the operator decides.
@@ -119,7 +119,7 @@ static int64_t duplicate_guard(const struct cairn_index_repo *source)
 }
 
 /* Decides whether the copy is private. If only members may have the source's files, a reader may not publish them. */
-static enum cairn_status duplicate_privacy(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
+static enum cairn_status duplicate_privacy(const struct cairn_hub *hub, const struct cairn_hub_asker *asker,
 					   const struct cairn_index_repo *source, const bool *said, bool *is_private,
 					   struct cairn_diag *diag)
 {
@@ -128,7 +128,7 @@ static enum cairn_status duplicate_privacy(struct cairn_cas *cas, const struct c
 	*is_private = said ? *said : guard != 0;
 	if (guard == 0 || *is_private)
 		return CAIRN_OK;
-	enum cairn_status status = cairn_hub_access_in(cas, asker, guard, &access);
+	enum cairn_status status = cairn_hub_access_in(hub, asker, guard, &access);
 	if (status != CAIRN_OK || access >= CAIRN_HUB_ADMIN)
 		return status;
 	return cairn_fail(
@@ -137,16 +137,16 @@ static enum cairn_status duplicate_privacy(struct cairn_cas *cas, const struct c
 		source->account_name, source->name);
 }
 
-enum cairn_status cairn_hub_duplicate(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
+enum cairn_status cairn_hub_duplicate(const struct cairn_hub *hub, const struct cairn_hub_asker *asker,
 				      const struct cairn_index_repo *source, const struct cairn_hub_new_repo *copy,
 				      const bool *is_private, struct cairn_index_repo *out, struct cairn_diag *diag)
 {
 	CLEANUP(duplicate_fini) struct duplicate d = {.status = CAIRN_OK};
 	struct cairn_hub_new_repo made = *copy;
 	*out = (struct cairn_index_repo){0};
-	enum cairn_status status = duplicate_privacy(cas, asker, source, is_private, &made.is_private, diag);
+	enum cairn_status status = duplicate_privacy(hub, asker, source, is_private, &made.is_private, diag);
 	if (status == CAIRN_OK)
-		status = duplicate_read(cas, source, &d, diag);
+		status = duplicate_read(hub, source, &d, diag);
 	if (status != CAIRN_OK)
 		return status;
 	made.sdk = source->sdk;
@@ -154,10 +154,10 @@ enum cairn_status cairn_hub_duplicate(struct cairn_cas *cas, const struct cairn_
 	made.guard = duplicate_guard(source);
 	made.operations = d.operations;
 	made.n = d.n;
-	return cairn_hub_make_repo(cas, asker, &made, out, diag);
+	return cairn_hub_make_repo(hub, asker, &made, out, diag);
 }
 
-enum cairn_status cairn_hub_guard_copy(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
+enum cairn_status cairn_hub_guard_copy(const struct cairn_hub *hub, const struct cairn_hub_asker *asker,
 				       const struct cairn_index_repo *source, struct cairn_index_repo *target,
 				       struct cairn_diag *diag)
 {
@@ -165,7 +165,7 @@ enum cairn_status cairn_hub_guard_copy(struct cairn_cas *cas, const struct cairn
 	enum cairn_hub_access access = CAIRN_HUB_SEE;
 	if (request.guard == 0 || source->id == target->id)
 		return CAIRN_OK;
-	enum cairn_status status = cairn_hub_access_in(cas, asker, request.guard, &access);
+	enum cairn_status status = cairn_hub_access_in(hub, asker, request.guard, &access);
 	if (status != CAIRN_OK || access >= CAIRN_HUB_ADMIN)
 		return status;
 	if (!target->is_private && target->gate == CAIRN_INDEX_GATE_NONE)
@@ -178,24 +178,24 @@ enum cairn_status cairn_hub_guard_copy(struct cairn_cas *cas, const struct cairn
 		return CAIRN_OK;
 	if (target->guard == request.guard || target->guard == CAIRN_INDEX_NO_ACCOUNT)
 		return CAIRN_OK;
-	status = cairn_index_guard_repo(cairn_cas_index(cas), &request);
+	status = cairn_index_guard_repo(hub->index, &request);
 	*diag = request.write.diag;
 	if (status == CAIRN_OK)
 		target->guard = target->guard == 0 ? request.guard : CAIRN_INDEX_NO_ACCOUNT;
 	return status;
 }
 
-enum cairn_status cairn_hub_duplicate_files(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
+enum cairn_status cairn_hub_duplicate_files(const struct cairn_hub *hub, const struct cairn_hub_asker *asker,
 					    const struct cairn_index_repo *source,
 					    const struct cairn_index_repo *target, struct cairn_index_adopted *files,
 					    uint32_t n, struct cairn_diag *diag)
 {
 	struct cairn_index_adopt_files adopt = {.source = source->id, .repo = target->id, .files = files, .n = n};
 	struct cairn_index_repo guarded = *target;
-	enum cairn_status status = cairn_hub_guard_copy(cas, asker, source, &guarded, diag);
+	enum cairn_status status = cairn_hub_guard_copy(hub, asker, source, &guarded, diag);
 	if (status != CAIRN_OK)
 		return status;
-	status = cairn_index_adopt_files(cairn_cas_index(cas), &adopt);
+	status = cairn_index_adopt_files(hub->index, &adopt);
 	*diag = adopt.write.diag;
 	return status;
 }

@@ -17,7 +17,7 @@ enum { CAIRN_HUB_DUPLICATE_TEXT_BYTES_MAX = 64 << 20 };
  * files, or more text (repo.duplicate); CAIRN_E_CONFLICT the bytes of a file were deleted, with *out all zero
  * (commit.bytes); CAIRN_E_DENIED the copy may not be public (repo.guarded)
  */
-CAIRN_MUST_USE enum cairn_status cairn_hub_duplicate(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
+CAIRN_MUST_USE enum cairn_status cairn_hub_duplicate(const struct cairn_hub *hub, const struct cairn_hub_asker *asker,
 						     const struct cairn_index_repo *source,
 						     const struct cairn_hub_new_repo *copy, const bool *is_private,
 						     struct cairn_index_repo *out, struct cairn_diag *diag);
@@ -31,7 +31,7 @@ CAIRN_MUST_USE enum cairn_status cairn_hub_duplicate(struct cairn_cas *cas, cons
  * @return CAIRN_OK; CAIRN_E_DENIED (repo.guarded); CAIRN_E_NOT_FOUND the target was deleted or opened meanwhile
  *         (repo.unknown); as a write
  */
-CAIRN_MUST_USE enum cairn_status cairn_hub_guard_copy(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
+CAIRN_MUST_USE enum cairn_status cairn_hub_guard_copy(const struct cairn_hub *hub, const struct cairn_hub_asker *asker,
 						      const struct cairn_index_repo *source,
 						      struct cairn_index_repo *target, struct cairn_diag *diag);
 
@@ -44,10 +44,8 @@ CAIRN_MUST_USE enum cairn_status cairn_hub_guard_copy(struct cairn_cas *cas, con
  * @return CAIRN_OK; as cairn_hub_guard_copy(); CAIRN_E_DENIED (quota.repo, quota.account); CAIRN_E_NOT_FOUND one of
  * the repositories was deleted meanwhile (repo.unknown); as a write
  */
-CAIRN_MUST_USE enum cairn_status cairn_hub_duplicate_files(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
-							   const struct cairn_index_repo *source,
-							   const struct cairn_index_repo *target,
-							   struct cairn_index_adopted *files, uint32_t n,
-							   struct cairn_diag *diag);
+CAIRN_MUST_USE enum cairn_status cairn_hub_duplicate_files(
+	const struct cairn_hub *hub, const struct cairn_hub_asker *asker, const struct cairn_index_repo *source,
+	const struct cairn_index_repo *target, struct cairn_index_adopted *files, uint32_t n, struct cairn_diag *diag);
 
 #endif

@@ -32,12 +32,12 @@ static bool feed_has_all(const struct cairn_index_feed_state *state, const struc
 	       state->updated_unix_ms <= from->at_unix_ms;
 }
 
-enum cairn_status cairn_hub_read_feed(struct cairn_cas *cas, const struct cairn_index_repo *repo,
+enum cairn_status cairn_hub_read_feed(const struct cairn_hub *hub, const struct cairn_index_repo *repo,
 				      const struct cairn_hub_feed_from *from,
 				      void (*visit)(void *ctx, const struct cairn_index_feed_batch *batch), void *ctx,
 				      struct cairn_hub_feed_end *end)
 {
-	struct cairn_index *ix = cairn_cas_index(cas);
+	struct cairn_index *ix = hub->index;
 	struct cairn_index_feed_state state = {0};
 	struct feed_reading reading = {.visit = visit, .ctx = ctx, .end = end};
 	bool replays = from->has_cursor || from->has_since;

@@ -22,7 +22,7 @@ struct cairn_hub_feed_end {
 
 /** Visits the next batches of changes of a bucket that was found with CAIRN_HUB_READ; visit() only takes notes. Their
  * paths are never empty. Before a reset some batches may be missing. @return CAIRN_OK; as index and store */
-CAIRN_MUST_USE enum cairn_status cairn_hub_read_feed(struct cairn_cas *cas, const struct cairn_index_repo *repo,
+CAIRN_MUST_USE enum cairn_status cairn_hub_read_feed(const struct cairn_hub *hub, const struct cairn_index_repo *repo,
 						     const struct cairn_hub_feed_from *from,
 						     void (*visit)(void *ctx,
 								   const struct cairn_index_feed_batch *batch),

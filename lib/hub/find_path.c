@@ -52,27 +52,26 @@ static void find_leave(const struct find_walk *w, char next[static CAIRN_INDEX_P
 	(void)snprintf(next, CAIRN_INDEX_PATH_MAX + 1, "%s", w->is_over ? w->last : "");
 }
 
-enum cairn_status cairn_hub_find_in_tree(struct cairn_cas *cas, const struct cairn_index_repo *repo,
+enum cairn_status cairn_hub_find_in_tree(const struct cairn_hub *hub, const struct cairn_index_repo *repo,
 					 const struct cairn_index_commit *commit, const char *folder,
 					 const struct cairn_hub_find_path *find, const char *after,
 					 char next[static CAIRN_INDEX_PATH_MAX + 1])
 {
 	const struct cairn_index_listing all = {.folder = folder, .recursive = true, .after = after};
 	struct find_walk w = find_walk_of(find, repo);
-	enum cairn_status status = cairn_index_each_entry(cairn_cas_index(cas), commit, &all, find_take_entry, &w);
+	enum cairn_status status = cairn_index_each_entry(hub->index, commit, &all, find_take_entry, &w);
 	find_leave(&w, next);
 	return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status;
 }
 
-enum cairn_status cairn_hub_find_in_bucket(struct cairn_cas *cas, const struct cairn_index_repo *repo,
+enum cairn_status cairn_hub_find_in_bucket(const struct cairn_hub *hub, const struct cairn_index_repo *repo,
 					   const char *prefix, const struct cairn_hub_find_path *find,
 					   const char *after, char next[static CAIRN_INDEX_PATH_MAX + 1])
 {
 	struct find_walk w = find_walk_of(find, repo);
 	char from[CAIRN_INDEX_PATH_MAX + 2]; /* the first path to list: the least one after the last page */
 	(void)snprintf(from, sizeof(from), after[0] ? "%s\x01" : "%s", after);
-	enum cairn_status status =
-		cairn_index_each_object(cairn_cas_index(cas), repo->id, prefix, from, find_take_object, &w);
+	enum cairn_status status = cairn_index_each_object(hub->index, repo->id, prefix, from, find_take_object, &w);
 	find_leave(&w, next);
 	return status;
 }
@@ -80,10 +79,11 @@ enum cairn_status cairn_hub_find_in_bucket(struct cairn_cas *cas, const struct c
 /* --- all repositories --------------------------------------------------------------------------------------------- */
 
 /* Searches a whole repository. The limits hold for all repositories together. */
-static enum cairn_status find_in_repo(struct cairn_cas *cas, struct find_walk *w, const struct cairn_index_repo *repo)
+static enum cairn_status find_in_repo(const struct cairn_hub *hub, struct find_walk *w,
+				      const struct cairn_index_repo *repo)
 {
 	const struct cairn_index_listing all = {.folder = "", .recursive = true, .after = ""};
-	struct cairn_index *index = cairn_cas_index(cas);
+	struct cairn_index *index = hub->index;
 	struct cairn_index_commit head;
 	w->repo = repo;
 	if (repo->kind == CAIRN_INDEX_BUCKET)
@@ -107,13 +107,13 @@ static enum cairn_status find_visit_repo(struct cairn_hub_reach *reach, struct f
 		end->n_passed++;
 		return CAIRN_OK;
 	}
-	return find_in_repo(reach->cas, w, repo);
+	return find_in_repo(reach->hub, w, repo);
 }
 
-enum cairn_status cairn_hub_find_paths(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
+enum cairn_status cairn_hub_find_paths(const struct cairn_hub *hub, const struct cairn_hub_asker *asker,
 				       const struct cairn_hub_find_path *find, struct cairn_hub_find_end *end)
 {
-	CLEANUP(cairn_hub_reach_fini) struct cairn_hub_reach reach = {.cas = cas, .asker = asker};
+	CLEANUP(cairn_hub_reach_fini) struct cairn_hub_reach reach = {.hub = hub, .asker = asker};
 	struct find_walk w = find_walk_of(find, NULL);
 	const struct cairn_index_repo *repo;
 	uint32_t n = 0;

@@ -34,15 +34,16 @@ struct cairn_hub_find_path {
  * @param[out] next  the path behind which the next call goes on; "" when all paths were read
  * @return CAIRN_OK, also if nothing was found; as index and store
  */
-CAIRN_MUST_USE enum cairn_status cairn_hub_find_in_tree(struct cairn_cas *cas, const struct cairn_index_repo *repo,
+CAIRN_MUST_USE enum cairn_status cairn_hub_find_in_tree(const struct cairn_hub *hub,
+							const struct cairn_index_repo *repo,
 							const struct cairn_index_commit *commit, const char *folder,
 							const struct cairn_hub_find_path *find, const char *after,
 							char next[static CAIRN_INDEX_PATH_MAX + 1]);
 
 /** Does the same as cairn_hub_find_in_tree() for a bucket. @param prefix  "", or a folder and a slash */
-CAIRN_MUST_USE enum cairn_status cairn_hub_find_in_bucket(struct cairn_cas *cas, const struct cairn_index_repo *repo,
-							  const char *prefix, const struct cairn_hub_find_path *find,
-							  const char *after,
+CAIRN_MUST_USE enum cairn_status cairn_hub_find_in_bucket(const struct cairn_hub *hub,
+							  const struct cairn_index_repo *repo, const char *prefix,
+							  const struct cairn_hub_find_path *find, const char *after,
 							  char next[static CAIRN_INDEX_PATH_MAX + 1]);
 
 /** The limits that a search met. */
@@ -57,7 +58,7 @@ struct cairn_hub_find_end {
  * the asker may read, last changed first. Reads nothing else.
  * @return CAIRN_OK; as index and store
  */
-CAIRN_MUST_USE enum cairn_status cairn_hub_find_paths(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
+CAIRN_MUST_USE enum cairn_status cairn_hub_find_paths(const struct cairn_hub *hub, const struct cairn_hub_asker *asker,
 						      const struct cairn_hub_find_path *find,
 						      struct cairn_hub_find_end *end);
 

@@ -12,7 +12,7 @@ enum {
 };
 
 struct folders_run {
-	struct cairn_cas *cas;
+	const struct cairn_hub *hub;
 	struct cairn_folders *out;
 	struct cairn_stretches stretches;
 	struct cairn_hash *hashes; /* owned, as the next; one for each file */
@@ -82,7 +82,7 @@ static bool folders_take(void *ctx, const struct cairn_index_entry *entry)
 static enum cairn_status folders_list(struct folders_run *run, const struct cairn_index_commit *commit)
 {
 	struct cairn_diag unsaid = {0};
-	enum cairn_status status = cairn_hub_list_all(run->cas, commit, folders_take, run, &unsaid);
+	enum cairn_status status = cairn_hub_list_all(run->hub, commit, folders_take, run, &unsaid);
 	return status == CAIRN_OK || status == CAIRN_E_NOT_FOUND ? run->status : status; /* it may have no files */
 }
 
@@ -205,14 +205,14 @@ static enum cairn_status folders_weigh(struct folders_run *run, const struct cai
 	return status;
 }
 
-enum cairn_status cairn_hub_weigh_folders(struct cairn_folders *out, struct cairn_cas *cas,
+enum cairn_status cairn_hub_weigh_folders(struct cairn_folders *out, const struct cairn_hub *hub,
 					  const struct cairn_index_repo *repo, const struct cairn_index_commit *commit)
 {
 	CLEANUP(folders_run_fini)
 	struct folders_run run = {
-		.cas = cas, .out = out, .parts_left = FOLDERS_PARTS_MAX, .steps_left = FOLDERS_STEPS_MAX};
+		.hub = hub, .out = out, .parts_left = FOLDERS_PARTS_MAX, .steps_left = FOLDERS_STEPS_MAX};
 	*out = (struct cairn_folders){0};
-	cairn_stretches_init(&run.stretches, cairn_cas_index(cas), repo);
+	cairn_stretches_init(&run.stretches, hub->index, repo);
 	enum cairn_status status = folders_weigh(&run, commit);
 	if (status != CAIRN_OK || out->unknown)
 		cairn_folders_fini(out);

@@ -34,7 +34,7 @@ struct cairn_folders {
  * @param[out] out  empty unless CAIRN_OK
  * @return CAIRN_OK; as index and store
  */
-CAIRN_MUST_USE enum cairn_status cairn_hub_weigh_folders(struct cairn_folders *out, struct cairn_cas *cas,
+CAIRN_MUST_USE enum cairn_status cairn_hub_weigh_folders(struct cairn_folders *out, const struct cairn_hub *hub,
 							 const struct cairn_index_repo *repo,
 							 const struct cairn_index_commit *commit);
 /** For CLEANUP(). */

@@ -14,7 +14,7 @@ struct foot_file {
 };
 
 struct foot_run {
-	struct cairn_cas *cas;
+	const struct cairn_hub *hub;
 	const struct cairn_index_repo *repo;
 	struct cairn_footprint *out;
 	struct foot_file *files; /* owned, as the next; sorted by hash */
@@ -46,8 +46,8 @@ static enum cairn_status foot_list_files(struct foot_run *run)
 	bool more = true;
 	cairn_index_repo_owner(owner, run->repo->id);
 	while (more && !run->out->unknown) {
-		enum cairn_status status = cairn_index_each_owned(cairn_cas_index(run->cas), owner, &after,
-								  CAIRN_INDEX_PAGE_MAX, foot_take_file, run, &more);
+		enum cairn_status status = cairn_index_each_owned(run->hub->index, owner, &after, CAIRN_INDEX_PAGE_MAX,
+								  foot_take_file, run, &more);
 		if (status != CAIRN_OK || run->n_files == 0)
 			return status;
 		after.hash = &run->files[run->n_files - 1].hash;
@@ -86,19 +86,18 @@ static bool foot_take_entry(void *ctx, const struct cairn_index_entry *entry)
 static enum cairn_status foot_list_commit(struct foot_run *run, const struct cairn_index_commit *commit)
 {
 	struct cairn_diag unsaid = {0};
-	enum cairn_status status = cairn_hub_list_all(run->cas, commit, foot_take_entry, run, &unsaid);
+	enum cairn_status status = cairn_hub_list_all(run->hub, commit, foot_take_entry, run, &unsaid);
 	return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status; /* the commit has no files */
 }
 
 static enum cairn_status foot_list_refs(struct foot_run *run)
 {
-	enum cairn_status status = cairn_hub_each_ref(run->cas, run->repo, foot_take_ref, run);
+	enum cairn_status status = cairn_hub_each_ref(run->hub, run->repo, foot_take_ref, run);
 	for (uint32_t i = 0; status == CAIRN_OK && i < run->n_refs && !run->out->unknown; i++) {
 		struct cairn_index_commit commit;
 		char oid[CAIRN_GIT_OID_CHARS + 1];
 		cairn_git_oid_text(oid, &run->refs[i]);
-		status = cairn_index_find_commit(cairn_cas_index(run->cas), run->repo->id, oid, CAIRN_INDEX_ALL_COMMITS,
-						 &commit);
+		status = cairn_index_find_commit(run->hub->index, run->repo->id, oid, CAIRN_INDEX_ALL_COMMITS, &commit);
 		if (status == CAIRN_OK)
 			status = foot_list_commit(run, &commit);
 		else if (status == CAIRN_E_NOT_FOUND) /* the ref was moved meanwhile */
@@ -132,13 +131,13 @@ static enum cairn_status foot_count(struct foot_run *run, struct cairn_places *p
 	return status;
 }
 
-enum cairn_status cairn_hub_footprint(struct cairn_footprint *out, struct cairn_cas *cas,
+enum cairn_status cairn_hub_footprint(struct cairn_footprint *out, const struct cairn_hub *hub,
 				      const struct cairn_index_repo *repo)
 {
-	CLEANUP(foot_run_fini) struct foot_run run = {.cas = cas, .repo = repo, .out = out};
+	CLEANUP(foot_run_fini) struct foot_run run = {.hub = hub, .repo = repo, .out = out};
 	CLEANUP(cairn_places_fini) struct cairn_places places;
 	*out = (struct cairn_footprint){0};
-	cairn_places_init(&places, cairn_cas_index(cas), repo);
+	cairn_places_init(&places, hub->index, repo);
 	run.files = calloc(CAIRN_FOOTPRINT_FILES_MAX, sizeof(*run.files));
 	run.refs = calloc(CAIRN_FOOTPRINT_REFS_MAX, sizeof(*run.refs));
 	if (!run.files || !run.refs)

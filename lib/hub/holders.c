@@ -55,14 +55,14 @@ static void holders_take_key(void *ctx, const struct cairn_key *key)
 	(void)memccpy(held->scopes, key->scopes, '\0', CAIRN_HOLDER_SCOPES_MAX);
 }
 
-enum cairn_status cairn_hub_list_holders(struct cairn_holders *out, struct cairn_cas *cas, int64_t from_id)
+enum cairn_status cairn_hub_list_holders(struct cairn_holders *out, const struct cairn_hub *hub, int64_t from_id)
 {
 	struct holders_walk walk = {.out = out};
 	*out = (struct cairn_holders){.n = from_id <= 0};
-	enum cairn_status status = cairn_index_each_account(cairn_cas_index(cas), from_id, CAIRN_HOLDERS_MAX - 1,
+	enum cairn_status status = cairn_index_each_account(hub->index, from_id, CAIRN_HOLDERS_MAX - 1,
 							    holders_take_account, &walk, &out->next_id);
 	if (status == CAIRN_OK)
-		status = cairn_cas_each_key(cas, holders_take_key, &walk);
+		status = cairn_cas_each_key(hub->cas, holders_take_key, &walk);
 	if (status == CAIRN_OK)
 		status = walk.status;
 	if (status != CAIRN_OK)

@@ -39,7 +39,7 @@ struct cairn_holders {
  * @param[out] out  empty unless CAIRN_OK
  * @return CAIRN_OK; as index and store
  */
-CAIRN_MUST_USE enum cairn_status cairn_hub_list_holders(struct cairn_holders *out, struct cairn_cas *cas,
+CAIRN_MUST_USE enum cairn_status cairn_hub_list_holders(struct cairn_holders *out, const struct cairn_hub *hub,
 							int64_t from_id);
 /** For CLEANUP(). */
 void cairn_holders_fini(struct cairn_holders *holders);

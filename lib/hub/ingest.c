@@ -24,7 +24,7 @@ enum {
 };
 
 struct cairn_hub_ingest {
-	struct cairn_cas *cas;
+	const struct cairn_hub *hub;
 	char scope[CAIRN_CAS_OWNER_TEXT_MAX + 1], owner[CAIRN_CAS_OWNER_TEXT_MAX + 1];
 	struct cairn_cas_who who; /* borrows scope and owner */
 	struct cairn_hub_ingest_file file;
@@ -73,7 +73,7 @@ static enum cairn_status ingest_query(void *ctx, struct cairn_placer *p, const s
 	const struct cairn_hub_ingest *in = ctx;
 	struct ingest_learning learning = {.placer = p};
 	(void)diag;
-	enum cairn_status status = cairn_cas_each_offered(in->cas, &in->who, chunk, ingest_learn, &learning);
+	enum cairn_status status = cairn_cas_each_offered(in->hub->cas, &in->who, chunk, ingest_learn, &learning);
 	if (status == CAIRN_OK)
 		status = learning.status;
 	return status == CAIRN_E_LIMIT ? CAIRN_OK : status; /* chunks that are not learned are only stored again */
@@ -85,7 +85,7 @@ static enum cairn_status ingest_add(void *ctx, const struct cairn_hash *chunk, c
 	struct cairn_hub_ingest *in = ctx;
 	enum cairn_status status = CAIRN_OK;
 	if (!in->xorb)
-		status = cairn_xorb_making_begin(in->cas, &in->disk, &in->xorb);
+		status = cairn_xorb_making_begin(in->hub->cas, &in->disk, &in->xorb);
 	return status == CAIRN_OK ? cairn_xorb_making_add(in->xorb, chunk, raw, len, diag) : status;
 }
 
@@ -122,17 +122,18 @@ static uint64_t ingest_lesser(uint64_t a, uint64_t b)
 static enum cairn_status ingest_reserve(struct cairn_hub_ingest *in, struct cairn_diag *diag)
 {
 	const struct cairn_hash *sender = &in->who.sender;
-	uint64_t size = in->file.size_bytes, most = cairn_budget_share_max(in->cas);
+	uint64_t size = in->file.size_bytes, most = cairn_budget_share_max(in->hub->cas);
 	uint64_t places = ingest_lesser(size, (uint64_t)INGEST_PLACES_MAX * 64 * 1024) / INGEST_OF_PLACE;
 	uint64_t memory = ingest_lesser(INGEST_FIXED_BYTES + INGEST_FEW_BYTES + places, most);
 	uint64_t disk = cairn_xorb_making_bytes_max(size) + INGEST_FEW_BYTES;
-	enum cairn_status status = cairn_use_begin(&in->use, in->cas, sender, memory, false, diag);
+	enum cairn_status status = cairn_use_begin(&in->use, in->hub->cas, sender, memory, false, diag);
 	if (status == CAIRN_OK)
-		status = cairn_use_begin(&in->disk, in->cas, sender, ingest_lesser(disk, most - memory), true, diag);
+		status = cairn_use_begin(&in->disk, in->hub->cas, sender, ingest_lesser(disk, most - memory), true,
+					 diag);
 	return status == CAIRN_OK ? ingest_count(in, diag) : status;
 }
 
-enum cairn_status cairn_hub_ingest_begin(struct cairn_cas *cas, const struct cairn_cas_who *who,
+enum cairn_status cairn_hub_ingest_begin(const struct cairn_hub *hub, const struct cairn_cas_who *who,
 					 const struct cairn_hub_ingest_file *file, struct cairn_hub_ingest **out,
 					 struct cairn_diag *diag)
 {
@@ -145,7 +146,7 @@ enum cairn_status cairn_hub_ingest_begin(struct cairn_cas *cas, const struct cai
 	struct cairn_hub_ingest *in = calloc(1, sizeof(*in));
 	if (!in)
 		return CAIRN_E_NOMEM;
-	in->cas = cas;
+	in->hub = hub;
 	in->file = *file;
 	(void)snprintf(in->scope, sizeof(in->scope), "%s", who->scope);
 	(void)snprintf(in->owner, sizeof(in->owner), "%s", who->owner);
@@ -184,7 +185,7 @@ static enum cairn_status ingest_shard(void *ctx, const uint8_t *bytes, size_t le
 {
 	struct cairn_hub_ingest *in = ctx;
 	struct cairn_shard_upload *u;
-	enum cairn_status status = cairn_shard_upload_begin(in->cas, &in->who, len, false, &u, diag);
+	enum cairn_status status = cairn_shard_upload_begin(in->hub->cas, &in->who, len, false, &u, diag);
 	if (status != CAIRN_OK)
 		return status;
 	status = cairn_shard_upload_write(u, bytes, len, diag);
@@ -302,5 +303,5 @@ enum cairn_status cairn_hub_ingest_end(struct cairn_hub_ingest *in, struct cairn
 		status = cairn_placer_file_end(&in->placer, &found.hash, found.sha256);
 	if (status == CAIRN_OK)
 		status = ingest_register_shards(in, diag);
-	return status == CAIRN_OK ? cairn_cas_prove_file(in->cas, in->owner, &found.hash, found.sha256) : status;
+	return status == CAIRN_OK ? cairn_cas_prove_file(in->hub->cas, in->owner, &found.hash, found.sha256) : status;
 }

@@ -3,7 +3,7 @@
 #ifndef CAIRN_HUB_INGEST_H
 #define CAIRN_HUB_INGEST_H
 
-#include "cas/cas.h"
+#include "hub/hub.h"
 
 /** Longer files are refused. */
 #define CAIRN_HUB_INGEST_BYTES_MAX (UINT64_C(1) << 40)
@@ -21,7 +21,7 @@ struct cairn_hub_ingest_file {
 /** @param who  scope, owner and sender; copied
  *  @return CAIRN_OK: what it needs at one time is reserved; CAIRN_E_BUSY a limit of bytes in flight is reached;
  *          CAIRN_E_FULL; CAIRN_E_NOMEM */
-CAIRN_MUST_USE enum cairn_status cairn_hub_ingest_begin(struct cairn_cas *cas, const struct cairn_cas_who *who,
+CAIRN_MUST_USE enum cairn_status cairn_hub_ingest_begin(const struct cairn_hub *hub, const struct cairn_cas_who *who,
 							const struct cairn_hub_ingest_file *file,
 							struct cairn_hub_ingest **out, struct cairn_diag *diag);
 

@@ -11,7 +11,7 @@
 enum { LFS_MESSAGE_BYTES = 256 };
 
 /* No part can hold a newline, so no two grants have the same message. No message of a fetch grant begins like this. */
-static enum cairn_status lfs_mac(const struct cairn_cas *cas, const struct cairn_hub_lfs_address *a,
+static enum cairn_status lfs_mac(const struct cairn_hub *hub, const struct cairn_hub_lfs_address *a,
 				 char out[static CAIRN_FETCH_SIGNATURE_TEXT_BYTES])
 {
 	char message[LFS_MESSAGE_BYTES];
@@ -19,11 +19,11 @@ static enum cairn_status lfs_mac(const struct cairn_cas *cas, const struct cairn
 			 a->repo, a->sha256, a->size, a->expires, a->alone, a->by);
 	if (n < 0 || (size_t)n >= sizeof(message))
 		return CAIRN_E_LIMIT;
-	cairn_fetch_mac(cas, message, (size_t)n, out);
+	cairn_fetch_mac(hub->cas, message, (size_t)n, out);
 	return CAIRN_OK;
 }
 
-void cairn_hub_lfs_sign(const struct cairn_cas *cas, const struct cairn_hub_lfs_grant *grant,
+void cairn_hub_lfs_sign(const struct cairn_hub *hub, const struct cairn_hub_lfs_grant *grant,
 			char out[static CAIRN_HUB_LFS_QUERY_BYTES])
 {
 	char repo[24], sha256[2 * CAIRN_SHA256_BYTES + 1], size[24], expires[24], by[24];
@@ -42,7 +42,7 @@ void cairn_hub_lfs_sign(const struct cairn_cas *cas, const struct cairn_hub_lfs_
 						      .expires = expires,
 						      .alone = alone,
 						      .by = by};
-	(void)lfs_mac(cas, &address, signature); /* cannot fail: all parts are short enough */
+	(void)lfs_mac(hub, &address, signature); /* cannot fail: all parts are short enough */
 	(void)snprintf(out, CAIRN_HUB_LFS_QUERY_BYTES, "size=%s&exp=%s&alone=%s&by=%s&sig=%s", size, expires, alone, by,
 		       signature);
 }
@@ -52,12 +52,12 @@ static enum cairn_status lfs_refuse(struct cairn_diag *diag, const char *rule, c
 	return cairn_fail(diag, CAIRN_E_DENIED, rule, CAIRN_NO_OFFSET, "%s", text);
 }
 
-enum cairn_status cairn_hub_lfs_check(const struct cairn_cas *cas, const struct cairn_hub_lfs_address *a,
+enum cairn_status cairn_hub_lfs_check(const struct cairn_hub *hub, const struct cairn_hub_lfs_address *a,
 				      int64_t now_unix_s, struct cairn_hub_lfs_grant *out, struct cairn_diag *diag)
 {
 	char wanted[CAIRN_FETCH_SIGNATURE_TEXT_BYTES];
 	bool whole = a->size && a->expires && a->alone && a->by && a->signature;
-	if (!whole || lfs_mac(cas, a, wanted) != CAIRN_OK || strlen(a->signature) != sizeof(wanted) - 1 ||
+	if (!whole || lfs_mac(hub, a, wanted) != CAIRN_OK || strlen(a->signature) != sizeof(wanted) - 1 ||
 	    !cairn_secret_equal(a->signature, wanted, sizeof(wanted) - 1))
 		return lfs_refuse(diag, "lfs.signature",
 				  "this address was not signed here, or was changed; ask for the object again");
@@ -75,15 +75,15 @@ enum cairn_status cairn_hub_lfs_check(const struct cairn_cas *cas, const struct 
 	return CAIRN_OK;
 }
 
-enum cairn_status cairn_hub_lfs_find(struct cairn_cas *cas, int64_t repo,
+enum cairn_status cairn_hub_lfs_find(const struct cairn_hub *hub, int64_t repo,
 				     const uint8_t sha256[static CAIRN_SHA256_BYTES], struct cairn_index_file *out)
 {
 	char owner[CAIRN_INDEX_OWNER_BYTES];
 	cairn_index_repo_owner(owner, repo);
-	return cairn_index_file_by_sha256(cairn_cas_index(cas), sha256, owner, out);
+	return cairn_index_file_by_sha256(hub->index, sha256, owner, out);
 }
 
-enum cairn_status cairn_hub_lfs_receive(struct cairn_cas *cas, const struct cairn_hub_lfs_grant *grant,
+enum cairn_status cairn_hub_lfs_receive(const struct cairn_hub *hub, const struct cairn_hub_lfs_grant *grant,
 					const struct cairn_hash *sender, struct cairn_hub_ingest **out,
 					struct cairn_diag *diag)
 {
@@ -92,10 +92,10 @@ enum cairn_status cairn_hub_lfs_receive(struct cairn_cas *cas, const struct cair
 	struct cairn_cas_who who = {.scope = grant->alone ? owner : "", .owner = owner, .sender = *sender};
 	cairn_index_repo_owner(owner, grant->repo);
 	memcpy(file.sha256, grant->sha256, sizeof(file.sha256));
-	return cairn_hub_ingest_begin(cas, &who, &file, out, diag);
+	return cairn_hub_ingest_begin(hub, &who, &file, out, diag);
 }
 
-enum cairn_status cairn_hub_lfs_open(struct cairn_cas *cas, int64_t repo,
+enum cairn_status cairn_hub_lfs_open(const struct cairn_hub *hub, int64_t repo,
 				     const uint8_t sha256[static CAIRN_SHA256_BYTES],
 				     const struct cairn_byte_range *range, struct cairn_file_extent *extent,
 				     struct cairn_file_reader **out, struct cairn_diag *diag)
@@ -103,8 +103,8 @@ enum cairn_status cairn_hub_lfs_open(struct cairn_cas *cas, int64_t repo,
 	char owner[CAIRN_INDEX_OWNER_BYTES];
 	struct cairn_index_file file;
 	cairn_index_repo_owner(owner, repo);
-	enum cairn_status status = cairn_hub_lfs_find(cas, repo, sha256, &file);
+	enum cairn_status status = cairn_hub_lfs_find(hub, repo, sha256, &file);
 	if (status == CAIRN_OK)
-		status = cairn_file_reader_open(cas, owner, &file.hash, range, extent, out, diag);
+		status = cairn_file_reader_open(hub->cas, owner, &file.hash, range, extent, out, diag);
 	return status;
 }

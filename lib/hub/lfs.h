@@ -20,7 +20,7 @@ struct cairn_hub_lfs_grant {
 };
 
 /** Signs a grant. @param[out] out  the query of the address, behind the "?" */
-void cairn_hub_lfs_sign(const struct cairn_cas *cas, const struct cairn_hub_lfs_grant *grant,
+void cairn_hub_lfs_sign(const struct cairn_hub *hub, const struct cairn_hub_lfs_grant *grant,
 			char out[static CAIRN_HUB_LFS_QUERY_BYTES]);
 
 /** The parts of a signed address. Borrowed; NULL: the address lacks this part. */
@@ -31,25 +31,26 @@ struct cairn_hub_lfs_address {
 
 /** Checks the signature, which covers every part of the address, and the expiry. @param[out] out  set with CAIRN_OK
  *  @return CAIRN_OK; CAIRN_E_DENIED (lfs.signature, lfs.expired) */
-CAIRN_MUST_USE enum cairn_status cairn_hub_lfs_check(const struct cairn_cas *cas,
+CAIRN_MUST_USE enum cairn_status cairn_hub_lfs_check(const struct cairn_hub *hub,
 						     const struct cairn_hub_lfs_address *address, int64_t now_unix_s,
 						     struct cairn_hub_lfs_grant *out, struct cairn_diag *diag);
 
 /** Finds an object by the repository's own claims. @param[out] out  hash and size
  *  @return CAIRN_OK; CAIRN_E_NOT_FOUND; as index and store */
-CAIRN_MUST_USE enum cairn_status cairn_hub_lfs_find(struct cairn_cas *cas, int64_t repo,
+CAIRN_MUST_USE enum cairn_status cairn_hub_lfs_find(const struct cairn_hub *hub, int64_t repo,
 						    const uint8_t sha256[static CAIRN_SHA256_BYTES],
 						    struct cairn_index_file *out);
 
 /** Begins to receive the object of a grant, for its repository. @param sender  as in struct cairn_cas_who
  *  @return as cairn_hub_ingest_begin() */
-CAIRN_MUST_USE enum cairn_status cairn_hub_lfs_receive(struct cairn_cas *cas, const struct cairn_hub_lfs_grant *grant,
+CAIRN_MUST_USE enum cairn_status cairn_hub_lfs_receive(const struct cairn_hub *hub,
+						       const struct cairn_hub_lfs_grant *grant,
 						       const struct cairn_hash *sender, struct cairn_hub_ingest **out,
 						       struct cairn_diag *diag);
 
 /** Opens an object to read all of it or a range. For workers.
  *  @return as cairn_file_reader_open(); CAIRN_E_NOT_FOUND also when the repository does not have the object */
-CAIRN_MUST_USE enum cairn_status cairn_hub_lfs_open(struct cairn_cas *cas, int64_t repo,
+CAIRN_MUST_USE enum cairn_status cairn_hub_lfs_open(const struct cairn_hub *hub, int64_t repo,
 						    const uint8_t sha256[static CAIRN_SHA256_BYTES],
 						    const struct cairn_byte_range *range,
 						    struct cairn_file_extent *extent, struct cairn_file_reader **out,

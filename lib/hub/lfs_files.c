@@ -70,11 +70,11 @@ static bool files_take_path(void *ctx, const struct cairn_index_entry *entry)
 }
 
 /* Finds the paths of the files in a commit. */
-static enum cairn_status files_name(struct cairn_cas *cas, const struct cairn_index_commit *commit,
+static enum cairn_status files_name(const struct cairn_hub *hub, const struct cairn_index_commit *commit,
 				    struct files_paths *p, struct cairn_diag *diag)
 {
 	p->n_seen += FILES_OF_COMMIT;
-	enum cairn_status status = cairn_hub_list_all(cas, commit, files_take_path, p, diag);
+	enum cairn_status status = cairn_hub_list_all(hub, commit, files_take_path, p, diag);
 	if (status == CAIRN_E_NOT_FOUND) /* it has no entries, or has gone */
 		status = CAIRN_OK;
 	return status == CAIRN_OK && p->no_memory ? CAIRN_E_NOMEM : status;
@@ -94,7 +94,7 @@ static void files_take_commit(void *ctx, const struct cairn_index_commit *commit
 }
 
 /* Finds the paths of the files in the commits before a head. */
-static enum cairn_status files_name_before(struct cairn_cas *cas, const struct cairn_index_commit *head,
+static enum cairn_status files_name_before(const struct cairn_hub *hub, const struct cairn_index_commit *head,
 					   struct files_paths *p, struct cairn_diag *diag)
 {
 	struct files_commits *page = malloc(sizeof(*page));
@@ -104,9 +104,9 @@ static enum cairn_status files_name_before(struct cairn_cas *cas, const struct c
 		if (status != CAIRN_OK || !files_needs_more(p))
 			break;
 		page->n = 0;
-		status = cairn_hub_each_commit(cas, head, skip, FILES_COMMITS_PAGE, files_take_commit, page);
+		status = cairn_hub_each_commit(hub, head, skip, FILES_COMMITS_PAGE, files_take_commit, page);
 		for (uint32_t i = 0; i < page->n && status == CAIRN_OK && files_needs_more(p); i++)
-			status = files_name(cas, &page->all[i], p, diag);
+			status = files_name(hub, &page->all[i], p, diag);
 		skip += page->n;
 	} while (page->n == FILES_COMMITS_PAGE);
 	free(page);
@@ -134,7 +134,7 @@ static bool files_take_ref(void *ctx, const struct cairn_index_ref_row *ref)
 }
 
 /* Looks at the heads of all refs, main first, or at the commits before them. */
-static enum cairn_status files_name_refs(struct cairn_cas *cas, const struct cairn_index_repo *repo,
+static enum cairn_status files_name_refs(const struct cairn_hub *hub, const struct cairn_index_repo *repo,
 					 const struct files_refs *refs, bool before, struct files_paths *p,
 					 struct cairn_diag *diag)
 {
@@ -145,31 +145,32 @@ static enum cairn_status files_name_refs(struct cairn_cas *cas, const struct cai
 		p->ref = i == 0 ? CAIRN_HUB_MAIN : refs->names[i - 1];
 		if (i > 0 && strcmp(p->ref, CAIRN_HUB_MAIN) == 0)
 			continue;
-		status = cairn_hub_find_ref(cas, repo, p->ref, &head, &gone);
+		status = cairn_hub_find_ref(hub, repo, p->ref, &head, &gone);
 		if (status == CAIRN_OK)
-			status = before ? files_name_before(cas, &head, p, diag) : files_name(cas, &head, p, diag);
+			status = before ? files_name_before(hub, &head, p, diag) : files_name(hub, &head, p, diag);
 		else if (status == CAIRN_E_NOT_FOUND) /* it was deleted meanwhile */
 			status = CAIRN_OK;
 	}
 	return status;
 }
 
-static enum cairn_status files_name_all(struct cairn_cas *cas, const struct cairn_index_repo *repo,
+static enum cairn_status files_name_all(const struct cairn_hub *hub, const struct cairn_index_repo *repo,
 					struct files_paths *p, struct cairn_diag *diag)
 {
 	struct files_refs refs = {.n = 0};
-	enum cairn_status status = cairn_hub_each_ref(cas, repo, files_take_ref, &refs);
+	enum cairn_status status = cairn_hub_each_ref(hub, repo, files_take_ref, &refs);
 	if (status == CAIRN_OK && refs.no_memory)
 		status = CAIRN_E_NOMEM;
 	if (status == CAIRN_OK)
-		status = files_name_refs(cas, repo, &refs, false, p, diag);
+		status = files_name_refs(hub, repo, &refs, false, p, diag);
 	if (status == CAIRN_OK)
-		status = files_name_refs(cas, repo, &refs, true, p, diag);
+		status = files_name_refs(hub, repo, &refs, true, p, diag);
 	free(refs.names);
 	return status;
 }
 
-static enum cairn_status files_date(struct cairn_cas *cas, const struct cairn_index_repo *repo, struct files_paths *p)
+static enum cairn_status files_date(const struct cairn_hub *hub, const struct cairn_index_repo *repo,
+				    struct files_paths *p)
 {
 	struct cairn_index_commit commit = {.id = 0};
 	enum cairn_status status = CAIRN_OK;
@@ -179,14 +180,14 @@ static enum cairn_status files_date(struct cairn_cas *cas, const struct cairn_in
 		if (p->commits[i] == 0)
 			continue;
 		if (commit.id != p->commits[i])
-			status = cairn_index_commit_by_id(cairn_cas_index(cas), p->commits[i], &commit);
+			status = cairn_index_commit_by_id(hub->index, p->commits[i], &commit);
 		one->pushed_unix_ms = status == CAIRN_OK ? commit.at_unix_s * 1000 : one->pushed_unix_ms;
 		status = status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status; /* the commit was deleted meanwhile */
 	}
 	return status;
 }
 
-enum cairn_status cairn_hub_lfs_files(struct cairn_cas *cas, const struct cairn_index_repo *repo,
+enum cairn_status cairn_hub_lfs_files(const struct cairn_hub *hub, const struct cairn_index_repo *repo,
 				      const struct cairn_hash *after, struct cairn_hub_lfs_files *out,
 				      struct cairn_diag *diag)
 {
@@ -199,12 +200,12 @@ enum cairn_status cairn_hub_lfs_files(struct cairn_cas *cas, const struct cairn_
 		return CAIRN_E_NOMEM;
 	cairn_index_repo_owner(owner, repo->id);
 	enum cairn_status status =
-		cairn_cas_each_file(cas, owner, &behind, CAIRN_HUB_LFS_FILES_MAX, files_take, out, &out->more);
+		cairn_cas_each_file(hub->cas, owner, &behind, CAIRN_HUB_LFS_FILES_MAX, files_take, out, &out->more);
 	paths.commits = calloc(out->n + 1, sizeof(*paths.commits));
 	if (status == CAIRN_OK)
-		status = paths.commits ? files_name_all(cas, repo, &paths, diag) : CAIRN_E_NOMEM;
+		status = paths.commits ? files_name_all(hub, repo, &paths, diag) : CAIRN_E_NOMEM;
 	if (status == CAIRN_OK)
-		status = files_date(cas, repo, &paths);
+		status = files_date(hub, repo, &paths);
 	free(paths.commits);
 	return status;
 }
@@ -253,7 +254,7 @@ static void files_take_deletion(void *ctx, const struct cairn_index_entry *entry
 			(struct cairn_index_operation){.kind = CAIRN_INDEX_DELETE, .path = path};
 }
 
-static enum cairn_status files_find_paths(struct cairn_cas *cas, const struct cairn_index_commit *head,
+static enum cairn_status files_find_paths(const struct cairn_hub *hub, const struct cairn_index_commit *head,
 					  struct files_deletion *d, struct cairn_diag *diag)
 {
 	char after[CAIRN_INDEX_PATH_MAX + 1] = "", next[CAIRN_INDEX_PATH_MAX + 1] = "";
@@ -267,14 +268,14 @@ static enum cairn_status files_find_paths(struct cairn_cas *cas, const struct ca
 				"the branches have more than %d paths: delete without rewriteHistory, and the "
 				"paths in commits",
 				CAIRN_HUB_LFS_SCAN_MAX);
-		status = cairn_hub_list_tree(cas, head, &page, files_take_deletion, d, next, diag);
+		status = cairn_hub_list_tree(hub, head, &page, files_take_deletion, d, next, diag);
 		memcpy(after, next, sizeof(after));
 	} while (status == CAIRN_OK && next[0]);
 	return status == CAIRN_OK && d->no_memory ? CAIRN_E_NOMEM : status;
 }
 
 /* Removes the paths from a branch with a commit. */
-static enum cairn_status files_leave_branch(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
+static enum cairn_status files_leave_branch(const struct cairn_hub *hub, const struct cairn_hub_asker *asker,
 					    const struct cairn_index_repo *repo, const char *branch,
 					    struct files_deletion *d, struct cairn_diag *diag)
 {
@@ -284,16 +285,16 @@ static enum cairn_status files_leave_branch(struct cairn_cas *cas, const struct 
 	struct cairn_git_oid oid;
 	memcpy(revision + at, branch, strlen(branch) + 1);
 	files_deletion_clear(d);
-	enum cairn_status status = cairn_hub_find_ref(cas, repo, revision, &head, diag);
+	enum cairn_status status = cairn_hub_find_ref(hub, repo, revision, &head, diag);
 	if (status == CAIRN_OK)
-		status = files_find_paths(cas, &head, d, diag);
+		status = files_find_paths(hub, &head, d, diag);
 	if (status != CAIRN_OK || d->n_operations == 0)
 		return status;
 	const struct cairn_hub_commit commit = {.title = "Delete large files for good",
 						.message = "",
 						.operations = d->operations,
 						.n = d->n_operations};
-	return cairn_hub_commit(cas, asker, repo, revision, &commit, &oid, diag);
+	return cairn_hub_commit(hub, asker, repo, revision, &commit, &oid, diag);
 }
 
 struct files_branches {
@@ -316,22 +317,22 @@ static bool files_take_branch(void *ctx, const struct cairn_index_ref_row *ref)
 	return true;
 }
 
-static enum cairn_status files_leave_branches(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
+static enum cairn_status files_leave_branches(const struct cairn_hub *hub, const struct cairn_hub_asker *asker,
 					      const struct cairn_index_repo *repo, struct files_deletion *d,
 					      struct cairn_diag *diag)
 {
 	struct files_branches branches = {.n = 0};
 	d->operations = calloc(CAIRN_INDEX_OPERATIONS_MAX, sizeof(*d->operations));
-	enum cairn_status status = cairn_hub_each_ref(cas, repo, files_take_branch, &branches);
+	enum cairn_status status = cairn_hub_each_ref(hub, repo, files_take_branch, &branches);
 	if (status == CAIRN_OK && (!d->operations || branches.no_memory))
 		status = CAIRN_E_NOMEM;
 	for (uint32_t i = 0; i < branches.n && status == CAIRN_OK; i++)
-		status = files_leave_branch(cas, asker, repo, branches.names[i], d, diag);
+		status = files_leave_branch(hub, asker, repo, branches.names[i], d, diag);
 	free(branches.names);
 	return status;
 }
 
-enum cairn_status cairn_hub_lfs_delete(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
+enum cairn_status cairn_hub_lfs_delete(const struct cairn_hub *hub, const struct cairn_hub_asker *asker,
 				       const struct cairn_index_repo *repo, const uint8_t (*sha256)[CAIRN_SHA256_BYTES],
 				       uint32_t n, bool paths, struct cairn_diag *diag)
 {
@@ -347,13 +348,13 @@ enum cairn_status cairn_hub_lfs_delete(struct cairn_cas *cas, const struct cairn
 	d.sha256 = (const uint8_t(*)[CAIRN_SHA256_BYTES])sorted;
 	/* Paths go first: if this breaks off, no path is left without its bytes that a commit could have removed. */
 	if (status == CAIRN_OK && paths)
-		status = files_leave_branches(cas, asker, repo, &d, diag);
+		status = files_leave_branches(hub, asker, repo, &d, diag);
 	for (uint32_t i = 0; i < n && status == CAIRN_OK; i++) {
 		struct cairn_index_file file = {0};
 		bool forgotten;
-		status = cairn_hub_lfs_find(cas, repo->id, sha256[i], &file);
+		status = cairn_hub_lfs_find(hub, repo->id, sha256[i], &file);
 		if (status == CAIRN_OK)
-			status = cairn_cas_forget(cas, &file.hash, owner, &forgotten);
+			status = cairn_cas_forget(hub->cas, &file.hash, owner, &forgotten);
 		cairn_index_file_fini(&file);
 		status = status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status;
 	}

@@ -34,7 +34,7 @@ void cairn_hub_lfs_files_fini(struct cairn_hub_lfs_files *files);
 /** Reads a page of the files that have a SHA-256. A file's path is looked for at main, then at the other branches, tags
  *  and pull requests, and then in the commits before them. @param after  begin behind this hash; NULL: at the first
  *  @return CAIRN_OK; CAIRN_E_NOT_FOUND (revision.unknown); as index and store */
-CAIRN_MUST_USE enum cairn_status cairn_hub_lfs_files(struct cairn_cas *cas, const struct cairn_index_repo *repo,
+CAIRN_MUST_USE enum cairn_status cairn_hub_lfs_files(const struct cairn_hub *hub, const struct cairn_index_repo *repo,
 						     const struct cairn_hash *after, struct cairn_hub_lfs_files *out,
 						     struct cairn_diag *diag);
 
@@ -45,7 +45,7 @@ CAIRN_MUST_USE enum cairn_status cairn_hub_lfs_files(struct cairn_cas *cas, cons
  * paths, without bytes, because the id of a commit is a hash over them
  * @return CAIRN_OK; as cairn_hub_commit(); CAIRN_E_LIMIT the branches have too many entries (lfs.scan)
  */
-CAIRN_MUST_USE enum cairn_status cairn_hub_lfs_delete(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
+CAIRN_MUST_USE enum cairn_status cairn_hub_lfs_delete(const struct cairn_hub *hub, const struct cairn_hub_asker *asker,
 						      const struct cairn_index_repo *repo,
 						      const uint8_t (*sha256)[CAIRN_SHA256_BYTES], uint32_t n,
 						      bool paths, struct cairn_diag *diag);

@@ -13,7 +13,7 @@ struct new_file {
 };
 
 struct new_run {
-	struct cairn_cas *cas;
+	const struct cairn_hub *hub;
 	const struct cairn_hub_changes *changes;
 	struct cairn_new_bytes *out;
 	struct cairn_places places;
@@ -71,7 +71,7 @@ static enum cairn_status new_list_before(struct new_run *run, const struct cairn
 	run->before = calloc(CAIRN_NEW_FILES_MAX, sizeof(*run->before));
 	if (!run->before)
 		return CAIRN_E_NOMEM;
-	enum cairn_status status = cairn_hub_list_all(run->cas, before, new_take_before, run, &unsaid);
+	enum cairn_status status = cairn_hub_list_all(run->hub, before, new_take_before, run, &unsaid);
 	run->out->n_files = run->n_before;
 	return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status; /* the commit has no files */
 }
@@ -118,13 +118,13 @@ static enum cairn_status new_count(struct new_run *run)
 	return status;
 }
 
-enum cairn_status cairn_hub_count_new(struct cairn_new_bytes *out, struct cairn_cas *cas,
+enum cairn_status cairn_hub_count_new(struct cairn_new_bytes *out, const struct cairn_hub *hub,
 				      const struct cairn_index_repo *repo, const struct cairn_index_commit *before,
 				      const struct cairn_hub_changes *changes)
 {
-	CLEANUP(new_run_fini) struct new_run run = {.cas = cas, .changes = changes, .out = out};
+	CLEANUP(new_run_fini) struct new_run run = {.hub = hub, .changes = changes, .out = out};
 	*out = (struct cairn_new_bytes){0};
-	cairn_places_init(&run.places, cairn_cas_index(cas), repo);
+	cairn_places_init(&run.places, hub->index, repo);
 	enum cairn_status status = new_find_chunks(&run);
 	if (status == CAIRN_OK && before)
 		status = new_list_before(&run, before);

@@ -16,7 +16,7 @@ struct old_file {
 };
 
 struct old_run {
-	struct cairn_cas *cas;
+	const struct cairn_hub *hub;
 	const struct cairn_hub_changes *changes;
 	struct cairn_stretches stretches; /* file numbers: first the files of the commit before, then the changes */
 	struct old_file *before;          /* owned; room for CAIRN_OLD_FILES_MAX */
@@ -64,7 +64,7 @@ static bool old_take_before(void *ctx, const struct cairn_index_entry *entry)
 static enum cairn_status old_list_before(struct old_run *run, const struct cairn_index_commit *before)
 {
 	struct cairn_diag unsaid = {0};
-	enum cairn_status status = cairn_hub_list_all(run->cas, before, old_take_before, run, &unsaid);
+	enum cairn_status status = cairn_hub_list_all(run->hub, before, old_take_before, run, &unsaid);
 	return status == CAIRN_OK || status == CAIRN_E_NOT_FOUND ? run->status : status; /* it may have no files */
 }
 
@@ -181,13 +181,13 @@ static enum cairn_status old_compare(struct old_run *run, struct cairn_old_bytes
 	return old_hand_out(run, out);
 }
 
-enum cairn_status cairn_hub_find_old(struct cairn_old_bytes *out, struct cairn_cas *cas,
+enum cairn_status cairn_hub_find_old(struct cairn_old_bytes *out, const struct cairn_hub *hub,
 				     const struct cairn_index_repo *repo, const struct cairn_index_commit *before,
 				     const struct cairn_hub_changes *changes)
 {
-	CLEANUP(old_run_fini) struct old_run run = {.cas = cas, .changes = changes, .steps_left = OLD_STEPS_MAX};
+	CLEANUP(old_run_fini) struct old_run run = {.hub = hub, .changes = changes, .steps_left = OLD_STEPS_MAX};
 	*out = (struct cairn_old_bytes){0};
-	cairn_stretches_init(&run.stretches, cairn_cas_index(cas), repo);
+	cairn_stretches_init(&run.stretches, hub->index, repo);
 	run.before = calloc(CAIRN_OLD_FILES_MAX, sizeof(*run.before));
 	if (!run.before)
 		return CAIRN_E_NOMEM;

@@ -24,7 +24,7 @@ struct cairn_old_bytes {
  * @param[out] out  empty unless CAIRN_OK
  * @return CAIRN_OK; as index and store
  */
-CAIRN_MUST_USE enum cairn_status cairn_hub_find_old(struct cairn_old_bytes *out, struct cairn_cas *cas,
+CAIRN_MUST_USE enum cairn_status cairn_hub_find_old(struct cairn_old_bytes *out, const struct cairn_hub *hub,
 						    const struct cairn_index_repo *repo,
 						    const struct cairn_index_commit *before,
 						    const struct cairn_hub_changes *changes);

@@ -41,8 +41,9 @@ static void own_key_take(void *ctx, const struct cairn_key *key)
 		walk->visit(walk->ctx, key);
 }
 
-enum cairn_status cairn_hub_make_own_key(struct cairn_cas *cas, const struct cairn_hub_asker *asker, const char *name,
-					 bool writing, char text[static CAIRN_KEY_TEXT_BYTES], struct cairn_diag *diag)
+enum cairn_status cairn_hub_make_own_key(const struct cairn_hub *hub, const struct cairn_hub_asker *asker,
+					 const char *name, bool writing, char text[static CAIRN_KEY_TEXT_BYTES],
+					 struct cairn_diag *diag)
 {
 	char repo[CAIRN_KEY_NAME_MAX + 1];
 	int64_t id;
@@ -57,7 +58,7 @@ enum cairn_status cairn_hub_make_own_key(struct cairn_cas *cas, const struct cai
 				      .parent = asker->key};
 	const struct cairn_key_limits limits = {.good_max = CAIRN_HUB_OWN_KEYS_MAX,
 						.kept_max = CAIRN_HUB_KEPT_KEYS_MAX};
-	status = cairn_cas_make_limited_key(cas, &key, &limits, repo, text, &id, diag);
+	status = cairn_cas_make_limited_key(hub->cas, &key, &limits, repo, text, &id, diag);
 	if (status == CAIRN_E_USAGE)
 		return cairn_fail(diag, status, "key.name", CAIRN_NO_OFFSET,
 				  "a key needs a name of 1 to %d bytes, by which you know it again",
@@ -67,24 +68,24 @@ enum cairn_status cairn_hub_make_own_key(struct cairn_cas *cas, const struct cai
 
 /* --- listing and revoking ----------------------------------------------------------------------------------------- */
 
-enum cairn_status cairn_hub_each_own_key(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
+enum cairn_status cairn_hub_each_own_key(const struct cairn_hub *hub, const struct cairn_hub_asker *asker,
 					 void (*visit)(void *ctx, const struct cairn_key *key), void *ctx,
 					 struct cairn_diag *diag)
 {
 	struct own_key_walk walk = {.account = asker->account.name, .visit = visit, .ctx = ctx};
-	return own_key_has_account(asker) ? cairn_cas_each_key(cas, own_key_take, &walk) : own_key_denied(diag);
+	return own_key_has_account(asker) ? cairn_cas_each_key(hub->cas, own_key_take, &walk) : own_key_denied(diag);
 }
 
-enum cairn_status cairn_hub_revoke_own_key(struct cairn_cas *cas, const struct cairn_hub_asker *asker, int64_t id,
+enum cairn_status cairn_hub_revoke_own_key(const struct cairn_hub *hub, const struct cairn_hub_asker *asker, int64_t id,
 					   struct cairn_diag *diag)
 {
 	struct own_key_walk walk = {.account = asker->account.name, .id = id};
 	bool revoked;
 	enum cairn_status status = cairn_hub_check_own_keys(asker, diag);
 	if (status == CAIRN_OK)
-		status = cairn_cas_each_key(cas, own_key_take, &walk);
+		status = cairn_cas_each_key(hub->cas, own_key_take, &walk);
 	if (status == CAIRN_OK && (walk.id != 0 || id == 0))
 		return cairn_fail(diag, CAIRN_E_NOT_FOUND, "key.unknown", CAIRN_NO_OFFSET,
 				  "there is no key of this number");
-	return status == CAIRN_OK ? cairn_cas_revoke_key(cas, id, &revoked) : status;
+	return status == CAIRN_OK ? cairn_cas_revoke_key(hub->cas, id, &revoked) : status;
 }

@@ -24,20 +24,22 @@ CAIRN_MUST_USE enum cairn_status cairn_hub_check_own_keys(const struct cairn_hub
  *         used a key for one repository, or one that only reads (key.own); CAIRN_E_CONFLICT the account has too many
  *         keys (key.many); as a write
  */
-CAIRN_MUST_USE enum cairn_status cairn_hub_make_own_key(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
-							const char *name, bool writing,
-							char text[static CAIRN_KEY_TEXT_BYTES],
+CAIRN_MUST_USE enum cairn_status cairn_hub_make_own_key(const struct cairn_hub *hub,
+							const struct cairn_hub_asker *asker, const char *name,
+							bool writing, char text[static CAIRN_KEY_TEXT_BYTES],
 							struct cairn_diag *diag);
 
 /** Revokes a key of the asker's own account and those made with it, for which the key of the request must be allowed to
  * write. The sessions and tokens that were got with the revoked key end. Waits for the index's writer. @return
  * CAIRN_OK; CAIRN_E_NOT_FOUND the account has no such key (key.unknown); CAIRN_E_DENIED as above; as a write */
-CAIRN_MUST_USE enum cairn_status cairn_hub_revoke_own_key(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
-							  int64_t id, struct cairn_diag *diag);
+CAIRN_MUST_USE enum cairn_status cairn_hub_revoke_own_key(const struct cairn_hub *hub,
+							  const struct cairn_hub_asker *asker, int64_t id,
+							  struct cairn_diag *diag);
 
 /** Visits the keys of the asker's own account, revoked ones too. @return CAIRN_OK; CAIRN_E_DENIED as above; as index
  * and store */
-CAIRN_MUST_USE enum cairn_status cairn_hub_each_own_key(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
+CAIRN_MUST_USE enum cairn_status cairn_hub_each_own_key(const struct cairn_hub *hub,
+							const struct cairn_hub_asker *asker,
 							void (*visit)(void *ctx, const struct cairn_key *key),
 							void *ctx, struct cairn_diag *diag);
 

@@ -3,7 +3,7 @@
 #ifndef CAIRN_HUB_PLACES_H
 #define CAIRN_HUB_PLACES_H
 
-#include "cas/cas.h"
+#include "hub/hub.h"
 #include "index/hub/hub.h"
 
 enum {

@@ -23,7 +23,7 @@ static void pull_text(char out[static PULL_NUMBER_BYTES], int64_t number)
 }
 
 /* @param base  the branch that it is for  @param commit  the proposal; its parent does not count */
-static enum cairn_status pull_add(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
+static enum cairn_status pull_add(const struct cairn_hub *hub, const struct cairn_hub_asker *asker,
 				  const struct cairn_index_repo *repo, const char *base,
 				  const struct cairn_index_commit *start, const struct cairn_hub_commit *commit,
 				  int64_t *number, struct cairn_git_oid *oid, struct cairn_diag *diag)
@@ -42,26 +42,26 @@ static enum cairn_status pull_add(struct cairn_cas *cas, const struct cairn_hub_
 		.n = commit->n,
 		.id = commit->has_id ? &commit->id : NULL,
 	};
-	enum cairn_status status = cairn_index_add_ref(cairn_cas_index(cas), &add);
+	enum cairn_status status = cairn_index_add_ref(hub->index, &add);
 	*number = add.number;
 	*oid = add.oid;
 	*diag = add.write.diag;
 	return status;
 }
 
-enum cairn_status cairn_hub_add_pull(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
+enum cairn_status cairn_hub_add_pull(const struct cairn_hub *hub, const struct cairn_hub_asker *asker,
 				     const struct cairn_index_repo *repo, const char *base,
 				     const struct cairn_index_commit *start, const char *title, const char *description,
 				     int64_t *number, struct cairn_diag *diag)
 {
 	const struct cairn_hub_commit none = {.title = title, .message = description};
 	struct cairn_git_oid oid;
-	return pull_add(cas, asker, repo, base, start, &none, number, &oid, diag);
+	return pull_add(hub, asker, repo, base, start, &none, number, &oid, diag);
 }
 
 /* Finds where a pull request starts: at the head of its branch, or at the commit that the client began with.
  * @param ref  of the revision */
-static enum cairn_status pull_find_start(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
+static enum cairn_status pull_find_start(const struct cairn_hub *hub, const struct cairn_hub_asker *asker,
 					 const struct cairn_index_repo *repo, const struct cairn_hub_ref_name *ref,
 					 const char *parent, struct cairn_index_commit *out, struct cairn_diag *diag)
 {
@@ -69,13 +69,13 @@ static enum cairn_status pull_find_start(struct cairn_cas *cas, const struct cai
 		return cairn_fail(diag, CAIRN_E_USAGE, "pr.base", CAIRN_NO_OFFSET,
 				  "a pull request is for a branch, not for a tag or another pull request");
 	/* Only refs are looked up: the id of a commit names no branch. */
-	enum cairn_status status = cairn_index_ref(cairn_cas_index(cas), repo->id, ref->kind, ref->name, out);
+	enum cairn_status status = cairn_index_ref(hub->index, repo->id, ref->kind, ref->name, out);
 	if (status == CAIRN_E_NOT_FOUND)
 		return cairn_fail(diag, status, "revision.unknown", CAIRN_NO_OFFSET, "Revision not found");
-	return status == CAIRN_OK && parent ? cairn_hub_find_revision(cas, asker, repo, parent, out, diag) : status;
+	return status == CAIRN_OK && parent ? cairn_hub_find_revision(hub, asker, repo, parent, out, diag) : status;
 }
 
-enum cairn_status cairn_hub_commit_pull(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
+enum cairn_status cairn_hub_commit_pull(const struct cairn_hub *hub, const struct cairn_hub_asker *asker,
 					const struct cairn_index_repo *repo, const char *revision,
 					const struct cairn_hub_commit *commit, int64_t *number,
 					struct cairn_git_oid *oid, struct cairn_diag *diag)
@@ -85,8 +85,8 @@ enum cairn_status cairn_hub_commit_pull(struct cairn_cas *cas, const struct cair
 	cairn_hub_ref_name(revision, &ref);
 	enum cairn_status status = cairn_hub_may_name(asker, commit, diag);
 	if (status == CAIRN_OK)
-		status = pull_find_start(cas, asker, repo, &ref, commit->parent, &start, diag);
-	return status == CAIRN_OK ? pull_add(cas, asker, repo, ref.name, &start, commit, number, oid, diag) : status;
+		status = pull_find_start(hub, asker, repo, &ref, commit->parent, &start, diag);
+	return status == CAIRN_OK ? pull_add(hub, asker, repo, ref.name, &start, commit, number, oid, diag) : status;
 }
 
 /* --- finding ------------------------------------------------------------------------------------------------------ */
@@ -107,10 +107,10 @@ static void pull_take(void *ctx, const struct cairn_index_pull *row)
 	pull->about.comment = pull->texts + message_bytes;
 }
 
-static enum cairn_status pull_read(struct cairn_cas *cas, const struct cairn_index_repo *repo, int64_t number,
+static enum cairn_status pull_read(const struct cairn_hub *hub, const struct cairn_index_repo *repo, int64_t number,
 				   struct cairn_hub_pull *out)
 {
-	struct cairn_index *ix = cairn_cas_index(cas);
+	struct cairn_index *ix = hub->index;
 	char name[PULL_NUMBER_BYTES];
 	pull_text(name, number);
 	enum cairn_status status = cairn_index_find_pull(ix, repo->id, number, pull_take, out);
@@ -125,11 +125,11 @@ static enum cairn_status pull_read(struct cairn_cas *cas, const struct cairn_ind
 	return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status;
 }
 
-enum cairn_status cairn_hub_find_pull(struct cairn_cas *cas, const struct cairn_index_repo *repo, int64_t number,
+enum cairn_status cairn_hub_find_pull(const struct cairn_hub *hub, const struct cairn_index_repo *repo, int64_t number,
 				      struct cairn_hub_pull *out, struct cairn_diag *diag)
 {
 	*out = (struct cairn_hub_pull){0};
-	enum cairn_status status = pull_read(cas, repo, number, out);
+	enum cairn_status status = pull_read(hub, repo, number, out);
 	if (status != CAIRN_OK)
 		cairn_hub_pull_fini(out);
 	if (status == CAIRN_E_NOT_FOUND)
@@ -138,11 +138,11 @@ enum cairn_status cairn_hub_find_pull(struct cairn_cas *cas, const struct cairn_
 	return status;
 }
 
-enum cairn_status cairn_hub_each_pull(struct cairn_cas *cas, const struct cairn_index_repo *repo,
+enum cairn_status cairn_hub_each_pull(const struct cairn_hub *hub, const struct cairn_index_repo *repo,
 				      const struct cairn_index_pull_list *list, cairn_index_visit_pull *visit,
 				      void *ctx, uint32_t *n)
 {
-	enum cairn_status status = cairn_index_each_pull(cairn_cas_index(cas), repo->id, list, visit, ctx, n);
+	enum cairn_status status = cairn_index_each_pull(hub->index, repo->id, list, visit, ctx, n);
 	if (*n > CAIRN_HUB_PULLS_MAX)
 		*n = CAIRN_HUB_PULLS_MAX;
 	return status;
@@ -150,7 +150,7 @@ enum cairn_status cairn_hub_each_pull(struct cairn_cas *cas, const struct cairn_
 
 /* --- ending ------------------------------------------------------------------------------------------------------- */
 
-enum cairn_status cairn_hub_close_pull(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
+enum cairn_status cairn_hub_close_pull(const struct cairn_hub *hub, const struct cairn_hub_asker *asker,
 				       const struct cairn_index_repo *repo, const struct cairn_hub_pull *pull,
 				       const char *comment, struct cairn_diag *diag)
 {
@@ -167,7 +167,7 @@ enum cairn_status cairn_hub_close_pull(struct cairn_cas *cas, const struct cairn
 		.message = {.author = author, .email = email, .title = "", .message = comment},
 		.ends = true,
 	};
-	enum cairn_status status = cairn_index_add_commit(cairn_cas_index(cas), &last);
+	enum cairn_status status = cairn_index_add_commit(hub->index, &last);
 	*diag = last.write.diag;
 	return status;
 }
@@ -175,7 +175,7 @@ enum cairn_status cairn_hub_close_pull(struct cairn_cas *cas, const struct cairn
 /* --- merging ------------------------------------------------------------------------------------------------------ */
 
 struct pull_merge {
-	struct cairn_cas *cas;
+	const struct cairn_hub *hub;
 	const struct cairn_hub_pull *pull;
 	struct cairn_index_commit base; /* the head of its branch */
 	struct cairn_hub_changes changes;
@@ -211,7 +211,7 @@ static enum cairn_status pull_put_text(struct pull_merge *m, const struct cairn_
 				       struct cairn_index_operation *o, struct cairn_diag *diag)
 {
 	uint8_t *bytes;
-	enum cairn_status status = cairn_hub_read_inline(m->cas, entry, &bytes, &o->len, diag);
+	enum cairn_status status = cairn_hub_read_inline(m->hub, entry, &bytes, &o->len, diag);
 	o->bytes = bytes;
 	m->text_bytes += o->len;
 	return status == CAIRN_OK && m->text_bytes > CAIRN_HUB_MERGE_TEXT_BYTES_MAX ? pull_too_large(diag) : status;
@@ -236,7 +236,7 @@ static enum cairn_status pull_merge_one(struct pull_merge *m, const struct cairn
 					struct cairn_diag *diag)
 {
 	struct cairn_index_entry now;
-	enum cairn_status status = cairn_index_entry(cairn_cas_index(m->cas), &m->base, change->path, &now);
+	enum cairn_status status = cairn_index_entry(m->hub->index, &m->base, change->path, &now);
 	bool has_now = status == CAIRN_OK;
 	if (status != CAIRN_OK && status != CAIRN_E_NOT_FOUND)
 		return status;
@@ -298,19 +298,19 @@ static enum cairn_status pull_commit(struct pull_merge *m, const struct cairn_hu
 		.n = m->n,
 		.merge = {.pull = name, .head = head},
 	};
-	enum cairn_status status = cairn_index_add_commit(cairn_cas_index(m->cas), &add);
+	enum cairn_status status = cairn_index_add_commit(m->hub->index, &add);
 	*oid = add.oid;
 	*diag = add.write.diag;
 	if (status == CAIRN_OK)
-		cairn_hub_keep_card_after(m->cas, repo, m->operations, m->n);
+		cairn_hub_keep_card_after(m->hub, repo, m->operations, m->n);
 	return status;
 }
 
-enum cairn_status cairn_hub_merge_pull(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
+enum cairn_status cairn_hub_merge_pull(const struct cairn_hub *hub, const struct cairn_hub_asker *asker,
 				       const struct cairn_index_repo *repo, const struct cairn_hub_pull *pull,
 				       const char *comment, struct cairn_git_oid *oid, struct cairn_diag *diag)
 {
-	CLEANUP(pull_merge_fini) struct pull_merge m = {.cas = cas, .pull = pull};
+	CLEANUP(pull_merge_fini) struct pull_merge m = {.hub = hub, .pull = pull};
 	if (pull->about.state != CAIRN_INDEX_PULL_OPEN)
 		return cairn_fail(diag, CAIRN_E_CONFLICT, "pr.ended", CAIRN_NO_OFFSET,
 				  "The pull request was merged or closed: open another");
@@ -319,13 +319,12 @@ enum cairn_status cairn_hub_merge_pull(struct cairn_cas *cas, const struct cairn
 			diag, CAIRN_E_CONFLICT, "pr.start", CAIRN_NO_OFFSET,
 			"the commit at which the pull request began is not kept any more, so what it changes is "
 			"not known: commit its files to the branch yourself, and close it");
-	enum cairn_status status =
-		cairn_index_ref(cairn_cas_index(cas), repo->id, CAIRN_INDEX_BRANCH, pull->about.base, &m.base);
+	enum cairn_status status = cairn_index_ref(hub->index, repo->id, CAIRN_INDEX_BRANCH, pull->about.base, &m.base);
 	if (status == CAIRN_E_NOT_FOUND)
 		return cairn_fail(diag, status, "revision.unknown", CAIRN_NO_OFFSET,
 				  "the branch that the pull request is for was deleted");
 	if (status == CAIRN_OK)
-		status = cairn_hub_compare(cas, &pull->start, &pull->head, CAIRN_INDEX_OPERATIONS_MAX, &m.changes);
+		status = cairn_hub_compare(hub, &pull->start, &pull->head, CAIRN_INDEX_OPERATIONS_MAX, &m.changes);
 	if (status == CAIRN_OK && m.changes.more)
 		status = pull_too_large(diag);
 	if (status == CAIRN_OK)

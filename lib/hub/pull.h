@@ -23,7 +23,7 @@ void cairn_hub_pull_fini(struct cairn_hub_pull *pull);
 /** Makes a pull request for a branch that begins at a commit. Waits for the index's writer. @param[out] number
  *  @return CAIRN_OK; CAIRN_E_NOT_FOUND (repo.unknown, revision.unknown: the commit is gone); CAIRN_E_LIMIT
  *          (commit.limit: the title or the description is too long); as a write */
-CAIRN_MUST_USE enum cairn_status cairn_hub_add_pull(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
+CAIRN_MUST_USE enum cairn_status cairn_hub_add_pull(const struct cairn_hub *hub, const struct cairn_hub_asker *asker,
 						    const struct cairn_index_repo *repo, const char *base,
 						    const struct cairn_index_commit *start, const char *title,
 						    const char *description, int64_t *number, struct cairn_diag *diag);
@@ -32,20 +32,20 @@ CAIRN_MUST_USE enum cairn_status cairn_hub_add_pull(struct cairn_cas *cas, const
  *  @param commit  gives title and message; if it has a parent, the pull request begins there
  *  @return as cairn_hub_add_pull() and cairn_hub_commit(); CAIRN_E_USAGE (pr.base). Without CAIRN_OK nothing is made.
  */
-CAIRN_MUST_USE enum cairn_status cairn_hub_commit_pull(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
+CAIRN_MUST_USE enum cairn_status cairn_hub_commit_pull(const struct cairn_hub *hub, const struct cairn_hub_asker *asker,
 						       const struct cairn_index_repo *repo, const char *revision,
 						       const struct cairn_hub_commit *commit, int64_t *number,
 						       struct cairn_git_oid *oid, struct cairn_diag *diag);
 
 /** Finds a pull request. @param[out] out  none unless CAIRN_OK @return CAIRN_OK; CAIRN_E_NOT_FOUND (pr.unknown); as
  * index and store */
-CAIRN_MUST_USE enum cairn_status cairn_hub_find_pull(struct cairn_cas *cas, const struct cairn_index_repo *repo,
+CAIRN_MUST_USE enum cairn_status cairn_hub_find_pull(const struct cairn_hub *hub, const struct cairn_index_repo *repo,
 						     int64_t number, struct cairn_hub_pull *out,
 						     struct cairn_diag *diag);
 
 /** Visits a page of the list, the newest first; visit() must only take notes. @param[out] n  number of pull requests on
  *  all pages, at most CAIRN_HUB_PULLS_MAX  @return CAIRN_OK; as index and store */
-CAIRN_MUST_USE enum cairn_status cairn_hub_each_pull(struct cairn_cas *cas, const struct cairn_index_repo *repo,
+CAIRN_MUST_USE enum cairn_status cairn_hub_each_pull(const struct cairn_hub *hub, const struct cairn_index_repo *repo,
 						     const struct cairn_index_pull_list *list,
 						     cairn_index_visit_pull *visit, void *ctx, uint32_t *n);
 
@@ -53,7 +53,7 @@ CAIRN_MUST_USE enum cairn_status cairn_hub_each_pull(struct cairn_cas *cas, cons
  *  the index's writer. @param comment  "": none
  *  @return CAIRN_OK; CAIRN_E_CONFLICT (pr.ended; commit.parent: it got another commit meanwhile), and as
  *          cairn_hub_add_pull() */
-CAIRN_MUST_USE enum cairn_status cairn_hub_close_pull(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
+CAIRN_MUST_USE enum cairn_status cairn_hub_close_pull(const struct cairn_hub *hub, const struct cairn_hub_asker *asker,
 						      const struct cairn_index_repo *repo,
 						      const struct cairn_hub_pull *pull, const char *comment,
 						      struct cairn_diag *diag);
@@ -65,7 +65,7 @@ CAIRN_MUST_USE enum cairn_status cairn_hub_close_pull(struct cairn_cas *cas, con
  * (commit.parent: the branch got another commit meanwhile), or a file was changed there, too (pr.conflict), or the
  * commit where it began is gone (pr.start); CAIRN_E_LIMIT it changes more than CAIRN_INDEX_OPERATIONS_MAX files, or
  * more text (pr.large); as cairn_hub_commit() */
-CAIRN_MUST_USE enum cairn_status cairn_hub_merge_pull(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
+CAIRN_MUST_USE enum cairn_status cairn_hub_merge_pull(const struct cairn_hub *hub, const struct cairn_hub_asker *asker,
 						      const struct cairn_index_repo *repo,
 						      const struct cairn_hub_pull *pull, const char *comment,
 						      struct cairn_git_oid *oid, struct cairn_diag *diag);

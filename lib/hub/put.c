@@ -25,7 +25,7 @@ static void put_ingest_freep(struct cairn_hub_ingest **in)
 }
 
 /* Puts a file of the store. */
-static enum cairn_status put_store(struct cairn_cas *cas, const struct cairn_hub_put *put,
+static enum cairn_status put_store(const struct cairn_hub *hub, const struct cairn_hub_put *put,
 				   const struct cairn_hub_put_file *file, uint8_t sha256[static CAIRN_SHA256_BYTES],
 				   struct cairn_diag *diag)
 {
@@ -34,12 +34,12 @@ static enum cairn_status put_store(struct cairn_cas *cas, const struct cairn_hub
 		.upload = true, .alone = put->alone, .repo = put->repo->id, .size_bytes = file->len};
 	enum cairn_status status = cairn_sha256_of(grant.sha256, file->bytes, file->len);
 	memcpy(sha256, grant.sha256, sizeof(grant.sha256));
-	if (cairn_cas_options_of(cas)->xorbs_external)
+	if (cairn_cas_options_of(hub->cas)->xorbs_external)
 		return cairn_fail(diag, CAIRN_E_USAGE, "xorbs.external", CAIRN_NO_OFFSET,
 				  "this server keeps an index only: it takes text of at most %d bytes by form",
 				  CAIRN_INDEX_INLINE_MAX);
 	if (status == CAIRN_OK)
-		status = cairn_hub_lfs_receive(cas, &grant, put->sender, &in, diag);
+		status = cairn_hub_lfs_receive(hub, &grant, put->sender, &in, diag);
 	for (size_t at = 0; status == CAIRN_OK && at < file->len;) {
 		size_t room;
 		uint8_t *to = cairn_hub_ingest_room(in, &room);
@@ -52,7 +52,7 @@ static enum cairn_status put_store(struct cairn_cas *cas, const struct cairn_hub
 	return status == CAIRN_OK ? cairn_hub_ingest_end(in, diag) : status;
 }
 
-static enum cairn_status put_file(struct cairn_cas *cas, const struct cairn_hub_put *put,
+static enum cairn_status put_file(const struct cairn_hub *hub, const struct cairn_hub_put *put,
 				  const struct cairn_hub_put_file *file, struct cairn_hub_patterns *attributes,
 				  struct cairn_index_operation *out, struct cairn_diag *diag)
 {
@@ -64,14 +64,14 @@ static enum cairn_status put_file(struct cairn_cas *cas, const struct cairn_hub_
 	*out = (struct cairn_index_operation){.kind = CAIRN_INDEX_PUT_FILE, .path = file->path};
 	/* A pointer's text would be taken for the file that it names, so it is stored as a file of its own. */
 	if (!is_inline || cairn_lfs_pointer_parse(file->bytes, file->len, pointed, &pointed_bytes))
-		return put_store(cas, put, file, out->sha256, diag);
+		return put_store(hub, put, file, out->sha256, diag);
 	out->kind = CAIRN_INDEX_PUT_INLINE;
 	out->bytes = file->bytes;
 	out->len = file->len;
 	return cairn_git_blob(&out->oid, file->bytes, file->len);
 }
 
-enum cairn_status cairn_hub_put(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
+enum cairn_status cairn_hub_put(const struct cairn_hub *hub, const struct cairn_hub_asker *asker,
 				const struct cairn_hub_put *put, struct cairn_git_oid *oid, struct cairn_diag *diag)
 {
 	struct cairn_index_operation operations[CAIRN_HUB_PUT_FILES_MAX];
@@ -79,9 +79,9 @@ enum cairn_status cairn_hub_put(struct cairn_cas *cas, const struct cairn_hub_as
 		.title = put->title, .message = "", .n = put->n, .operations = operations};
 	struct cairn_hub_patterns attributes;
 	uint8_t *text = NULL;
-	enum cairn_status status = cairn_hub_read_patterns(cas, put->head, ".gitattributes", &text, &attributes);
+	enum cairn_status status = cairn_hub_read_patterns(hub, put->head, ".gitattributes", &text, &attributes);
 	for (unsigned i = 0; i < put->n && status == CAIRN_OK; i++)
-		status = put_file(cas, put, &put->files[i], &attributes, &operations[i], diag);
+		status = put_file(hub, put, &put->files[i], &attributes, &operations[i], diag);
 	free(text);
-	return status == CAIRN_OK ? cairn_hub_commit(cas, asker, put->repo, put->branch, &commit, oid, diag) : status;
+	return status == CAIRN_OK ? cairn_hub_commit(hub, asker, put->repo, put->branch, &commit, oid, diag) : status;
 }

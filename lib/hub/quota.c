@@ -14,11 +14,11 @@ uint64_t cairn_hub_file_counts(uint64_t size_bytes)
 
 /* --- before an upload --------------------------------------------------------------------------------------------- */
 
-enum cairn_status cairn_hub_check_room(struct cairn_cas *cas, const struct cairn_index_repo *repo, uint64_t more_bytes,
-				       struct cairn_diag *diag)
+enum cairn_status cairn_hub_check_room(const struct cairn_hub *hub, const struct cairn_index_repo *repo,
+				       uint64_t more_bytes, struct cairn_diag *diag)
 {
 	struct cairn_index_quota quota;
-	enum cairn_status status = cairn_index_quota(cairn_cas_index(cas), repo->account, repo->id, &quota);
+	enum cairn_status status = cairn_index_quota(hub->index, repo->account, repo->id, &quota);
 	return status == CAIRN_OK ? cairn_index_quota_check(&quota, more_bytes, diag) : status;
 }
 
@@ -70,7 +70,7 @@ static void quota_take_size(void *ctx, uint64_t size_bytes)
 	wanted->n -= behind - first;
 }
 
-enum cairn_status cairn_hub_check_upload(struct cairn_cas *cas, const struct cairn_index_repo *repo,
+enum cairn_status cairn_hub_check_upload(const struct cairn_hub *hub, const struct cairn_index_repo *repo,
 					 struct cairn_hub_wanted *wanted, size_t n, struct cairn_diag *diag)
 {
 	struct quota_wanted left = {.all = wanted};
@@ -81,13 +81,13 @@ enum cairn_status cairn_hub_check_upload(struct cairn_cas *cas, const struct cai
 		if (left.n == 0 || quota_by_size(&left.all[left.n - 1], &wanted[i]) != 0)
 			left.all[left.n++] = wanted[i];
 	/* The repository's files are read only if they decide the answer. */
-	enum cairn_status status = cairn_hub_check_room(cas, repo, quota_sum(&left), &unsaid);
+	enum cairn_status status = cairn_hub_check_room(hub, repo, quota_sum(&left), &unsaid);
 	if (status != CAIRN_E_DENIED)
 		return status;
-	status = cairn_index_each_owned_size(cairn_cas_index(cas), repo->id, quota_take_size, &left);
+	status = cairn_index_each_owned_size(hub->index, repo->id, quota_take_size, &left);
 	if (status != CAIRN_OK || left.n == 0)
 		return status;
-	return cairn_hub_check_room(cas, repo, quota_sum(&left), diag);
+	return cairn_hub_check_room(hub, repo, quota_sum(&left), diag);
 }
 
 /* --- places ------------------------------------------------------------------------------------------------------- */
@@ -120,7 +120,7 @@ static enum cairn_index_repo_kind quota_kind(const char *name, size_t len)
 	return 0;
 }
 
-static enum cairn_status quota_find_repo(struct cairn_cas *cas, const char *place, struct quota_place *out,
+static enum cairn_status quota_find_repo(const struct cairn_hub *hub, const char *place, struct quota_place *out,
 					 struct cairn_diag *diag)
 {
 	char account[CAIRN_INDEX_ACCOUNT_NAME_MAX + 1];
@@ -130,7 +130,7 @@ static enum cairn_status quota_find_repo(struct cairn_cas *cas, const char *plac
 	if (kind == 0 || strchr(name + 1, '/') || name - slash > (ptrdiff_t)sizeof(account))
 		return quota_bad_place(diag);
 	(void)snprintf(account, sizeof(account), "%.*s", (int)(name - slash - 1), slash + 1);
-	enum cairn_status status = cairn_index_repo(cairn_cas_index(cas), kind, account, name + 1, &repo);
+	enum cairn_status status = cairn_index_repo(hub->index, kind, account, name + 1, &repo);
 	*out = (struct quota_place){.account = repo.account, .repo = repo.id};
 	if (status != CAIRN_E_NOT_FOUND)
 		return status;
@@ -138,24 +138,24 @@ static enum cairn_status quota_find_repo(struct cairn_cas *cas, const char *plac
 	return cairn_cas_owner_name(out->owner, sizeof(out->owner), place) ? CAIRN_OK : quota_no_repo(diag);
 }
 
-static enum cairn_status quota_find(struct cairn_cas *cas, const char *place, struct quota_place *out,
+static enum cairn_status quota_find(const struct cairn_hub *hub, const char *place, struct quota_place *out,
 				    struct cairn_diag *diag)
 {
 	struct cairn_index_account account = {0};
 	if (strchr(place, '/'))
-		return quota_find_repo(cas, place, out, diag);
-	enum cairn_status status = cairn_hub_find_account(cas, place, &account, diag);
+		return quota_find_repo(hub, place, out, diag);
+	enum cairn_status status = cairn_hub_find_account(hub, place, &account, diag);
 	*out = (struct quota_place){.account = account.id};
 	return status;
 }
 
-enum cairn_status cairn_hub_quota(struct cairn_cas *cas, const char *place, struct cairn_index_room *out,
+enum cairn_status cairn_hub_quota(const struct cairn_hub *hub, const char *place, struct cairn_index_room *out,
 				  struct cairn_diag *diag)
 {
-	struct cairn_index *ix = cairn_cas_index(cas);
+	struct cairn_index *ix = hub->index;
 	struct quota_place at = {0};
 	struct cairn_index_quota quota;
-	enum cairn_status status = quota_find(cas, place, &at, diag);
+	enum cairn_status status = quota_find(hub, place, &at, diag);
 	if (status == CAIRN_OK && at.account == 0) {
 		status = cairn_index_owner_quota(ix, at.owner, true, out);
 		return status == CAIRN_E_NOT_FOUND ? quota_no_repo(diag) : status;
@@ -167,15 +167,15 @@ enum cairn_status cairn_hub_quota(struct cairn_cas *cas, const char *place, stru
 	return status;
 }
 
-enum cairn_status cairn_hub_set_quota(struct cairn_cas *cas, const char *place, bool has_hub, uint64_t limit_bytes,
-				      struct cairn_diag *diag)
+enum cairn_status cairn_hub_set_quota(const struct cairn_hub *hub, const char *place, bool has_hub,
+				      uint64_t limit_bytes, struct cairn_diag *diag)
 {
-	struct cairn_index *ix = cairn_cas_index(cas);
+	struct cairn_index *ix = hub->index;
 	struct cairn_index_room known;
 	struct quota_place at = {0};
 	if (!has_hub && !strchr(place, '/'))
 		return quota_bad_place(diag);
-	enum cairn_status status = quota_find(cas, place, &at, diag);
+	enum cairn_status status = quota_find(hub, place, &at, diag);
 	if (status == CAIRN_OK && at.account == 0 && has_hub) {
 		status = cairn_index_owner_quota(ix, at.owner, false, &known);
 		if (status == CAIRN_E_NOT_FOUND)
@@ -192,8 +192,8 @@ enum cairn_status cairn_hub_set_quota(struct cairn_cas *cas, const char *place, 
 	return status;
 }
 
-enum cairn_status cairn_hub_each_quota(struct cairn_cas *cas, const char *after, uint32_t limit,
+enum cairn_status cairn_hub_each_quota(const struct cairn_hub *hub, const char *after, uint32_t limit,
 				       cairn_index_visit_quota *visit, void *ctx, bool *more)
 {
-	return cairn_index_each_quota(cairn_cas_index(cas), after, limit, visit, ctx, more);
+	return cairn_index_each_quota(hub->index, after, limit, visit, ctx, more);
 }

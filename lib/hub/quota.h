@@ -3,7 +3,7 @@
 #ifndef CAIRN_HUB_QUOTA_H
 #define CAIRN_HUB_QUOTA_H
 
-#include "cas/cas.h"
+#include "hub/hub.h"
 #include "index/quota.h"
 
 /** Returns what a file of this size counts for a quota. */
@@ -11,7 +11,7 @@ uint64_t cairn_hub_file_counts(uint64_t size_bytes);
 
 /** Checks whether the quotas leave room for more bytes. @return CAIRN_OK; CAIRN_E_DENIED (quota.repo, quota.account);
  * as index and store */
-CAIRN_MUST_USE enum cairn_status cairn_hub_check_room(struct cairn_cas *cas, const struct cairn_index_repo *repo,
+CAIRN_MUST_USE enum cairn_status cairn_hub_check_room(const struct cairn_hub *hub, const struct cairn_index_repo *repo,
 						      uint64_t more_bytes, struct cairn_diag *diag);
 
 /** A file that a client wants to upload, as far as its content is known. Borrowed. */
@@ -23,27 +23,28 @@ struct cairn_hub_wanted {
 /** Checks for room as cairn_hub_check_room() does, for files to upload. Does not count a file that may need no room, so
  * that no client is refused wrongly: one of a size that the repository already has, or of the same size and sample as
  * another one. @param wanted  is reordered */
-CAIRN_MUST_USE enum cairn_status cairn_hub_check_upload(struct cairn_cas *cas, const struct cairn_index_repo *repo,
+CAIRN_MUST_USE enum cairn_status cairn_hub_check_upload(const struct cairn_hub *hub,
+							const struct cairn_index_repo *repo,
 							struct cairn_hub_wanted *wanted, size_t n,
 							struct cairn_diag *diag);
 
 /** Reads the quota of a place: "account", or "models/account/name" (any kind). The latter is a repository of the hub,
  *  or else the owner that tokens name so. @return CAIRN_OK; CAIRN_E_USAGE the text is no place (quota.place);
  *  CAIRN_E_NOT_FOUND (account.unknown, repo.unknown); as index and store */
-CAIRN_MUST_USE enum cairn_status cairn_hub_quota(struct cairn_cas *cas, const char *place, struct cairn_index_room *out,
-						 struct cairn_diag *diag);
+CAIRN_MUST_USE enum cairn_status cairn_hub_quota(const struct cairn_hub *hub, const char *place,
+						 struct cairn_index_room *out, struct cairn_diag *diag);
 
 /** Sets the quota of a place. Waits for the index's writer.
  *  @param limit_bytes  at most INT64_MAX, or CAIRN_INDEX_NO_QUOTA
  *  @param has_hub  refuse a name that neither the hub nor an owner has; else accept it: its repository may still come
  *  @return as cairn_hub_quota(); as a write */
-CAIRN_MUST_USE enum cairn_status cairn_hub_set_quota(struct cairn_cas *cas, const char *place, bool has_hub,
+CAIRN_MUST_USE enum cairn_status cairn_hub_set_quota(const struct cairn_hub *hub, const char *place, bool has_hub,
 						     uint64_t limit_bytes, struct cairn_diag *diag);
 
 enum { CAIRN_HUB_QUOTAS_PAGE_MAX = 512 }; /* rows of one call of cairn_hub_each_quota() */
 
 /** Visits all places that have a quota, as cairn_index_each_quota() does. @return CAIRN_OK; as index and store */
-CAIRN_MUST_USE enum cairn_status cairn_hub_each_quota(struct cairn_cas *cas, const char *after, uint32_t limit,
+CAIRN_MUST_USE enum cairn_status cairn_hub_each_quota(const struct cairn_hub *hub, const char *after, uint32_t limit,
 						      cairn_index_visit_quota *visit, void *ctx, bool *more);
 
 #endif

@@ -27,7 +27,7 @@ static enum cairn_status reach_read(struct cairn_hub_reach *reach)
 		return CAIRN_E_NOMEM;
 	reach->begun = true;
 	reach->n = reach->at = 0;
-	return cairn_hub_list_repos(reach->cas, reach->asker, &list, reach_take, reach, reach->next);
+	return cairn_hub_list_repos(reach->hub, reach->asker, &list, reach_take, reach, reach->next);
 }
 
 enum cairn_status cairn_hub_reach_next(struct cairn_hub_reach *reach, const struct cairn_index_repo **out)
@@ -53,7 +53,7 @@ enum cairn_status cairn_hub_reach_may_read(const struct cairn_hub_reach *reach, 
 	*may = repo->gate == CAIRN_INDEX_GATE_NONE;
 	if (*may)
 		return CAIRN_OK;
-	enum cairn_status status = cairn_hub_access_to(reach->cas, reach->asker, repo, &access);
+	enum cairn_status status = cairn_hub_access_to(reach->hub, reach->asker, repo, &access);
 	*may = status == CAIRN_OK && access >= CAIRN_HUB_READ;
 	return status;
 }

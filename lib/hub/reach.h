@@ -12,7 +12,7 @@ enum {
 
 /** A walk, last changed repository first. Begin with all but the first two members zeroed. */
 struct cairn_hub_reach {
-	struct cairn_cas *cas;
+	const struct cairn_hub *hub;
 	const struct cairn_hub_asker *asker;
 	struct cairn_index_repo *page; /* owned */
 	uint32_t n, at, n_seen;

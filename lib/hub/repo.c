@@ -22,13 +22,13 @@ static enum cairn_status repo_unknown(struct cairn_diag *diag)
 
 /* Finds the asker's access to the repositories of an account. A repository that does not exist is looked up as one of
  * account 0, so that it takes as long as one that is hidden. */
-enum cairn_status cairn_hub_access_in(struct cairn_cas *cas, const struct cairn_hub_asker *asker, int64_t account,
+enum cairn_status cairn_hub_access_in(const struct cairn_hub *hub, const struct cairn_hub_asker *asker, int64_t account,
 				      enum cairn_hub_access *out)
 {
 	enum cairn_index_role role = CAIRN_INDEX_ROLE_NONE;
 	enum cairn_status status = CAIRN_OK;
 	if (asker->kind == CAIRN_HUB_ACCOUNT)
-		status = cairn_index_role(cairn_cas_index(cas), account, asker->account.id, &role);
+		status = cairn_index_role(hub->index, account, asker->account.id, &role);
 	*out = cairn_hub_access(asker, account, role);
 	return status;
 }
@@ -44,14 +44,14 @@ static bool repo_is_keys(const struct cairn_hub_asker *asker, const struct cairn
 	return n > 0 && (size_t)n < sizeof(name) && strcasecmp(name, asker->key_repo) == 0;
 }
 
-enum cairn_status cairn_hub_access_to(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
+enum cairn_status cairn_hub_access_to(const struct cairn_hub *hub, const struct cairn_hub_asker *asker,
 				      const struct cairn_index_repo *repo, enum cairn_hub_access *out)
 {
 	if (!repo_is_keys(asker, repo))
-		return cairn_hub_access_in(cas, asker, repo->account, out);
+		return cairn_hub_access_in(hub, asker, repo->account, out);
 	struct cairn_hub_asker unbound = *asker;
 	unbound.key_repo[0] = '\0';
-	enum cairn_status status = cairn_hub_access_in(cas, &unbound, repo->account, out);
+	enum cairn_status status = cairn_hub_access_in(hub, &unbound, repo->account, out);
 	if (*out > CAIRN_HUB_WRITE)
 		*out = CAIRN_HUB_WRITE;
 	return status;
@@ -69,17 +69,17 @@ static enum cairn_status repo_gated(const struct cairn_index_repo *repo, struct 
 			  repo->account_name, repo->name);
 }
 
-enum cairn_status cairn_hub_find_repo(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
+enum cairn_status cairn_hub_find_repo(const struct cairn_hub *hub, const struct cairn_hub_asker *asker,
 				      enum cairn_index_repo_kind kind, const char *account, const char *name,
 				      enum cairn_hub_access need, struct cairn_index_repo *out, struct cairn_diag *diag)
 {
 	enum cairn_hub_access access;
 	*out = (struct cairn_index_repo){0};
-	enum cairn_status status = cairn_index_repo(cairn_cas_index(cas), kind, account, name, out);
+	enum cairn_status status = cairn_index_repo(hub->index, kind, account, name, out);
 	if (status != CAIRN_OK && status != CAIRN_E_NOT_FOUND)
 		return status;
 	bool found = status == CAIRN_OK;
-	status = cairn_hub_access_to(cas, asker, out, &access);
+	status = cairn_hub_access_to(hub, asker, out, &access);
 	if (status != CAIRN_OK)
 		return status;
 	if (!found || asker->shut_out || (out->is_private && access < CAIRN_HUB_READ))
@@ -101,22 +101,22 @@ static enum cairn_status repo_account_denied(struct cairn_diag *diag)
 }
 
 /* Finds the operator's own account, and makes it if needed. It holds what an operator without an account makes. */
-static enum cairn_status repo_operators_account(struct cairn_cas *cas, struct cairn_index_account *out)
+static enum cairn_status repo_operators_account(const struct cairn_hub *hub, struct cairn_index_account *out)
 {
 	struct cairn_index_add_account add = {
 		.kind = CAIRN_INDEX_USER, .name = CAIRN_HUB_OPERATOR_NAME, .fullname = "", .email = ""};
-	enum cairn_status status = cairn_index_account(cairn_cas_index(cas), CAIRN_HUB_OPERATOR_NAME, out);
+	enum cairn_status status = cairn_index_account(hub->index, CAIRN_HUB_OPERATOR_NAME, out);
 	if (status != CAIRN_E_NOT_FOUND)
 		return status;
-	status = cairn_index_add_account(cairn_cas_index(cas), &add);
+	status = cairn_index_add_account(hub->index, &add);
 	if (status != CAIRN_OK && status != CAIRN_E_CONFLICT)
 		return status;
-	return cairn_index_account(cairn_cas_index(cas), CAIRN_HUB_OPERATOR_NAME, out);
+	return cairn_index_account(hub->index, CAIRN_HUB_OPERATOR_NAME, out);
 }
 
 /* Finds the account in which the asker wants to make something. */
-static enum cairn_status repo_account(struct cairn_cas *cas, const struct cairn_hub_asker *asker, const char *name,
-				      int64_t *id, struct cairn_diag *diag)
+static enum cairn_status repo_account(const struct cairn_hub *hub, const struct cairn_hub_asker *asker,
+				      const char *name, int64_t *id, struct cairn_diag *diag)
 {
 	struct cairn_index_account account = asker->account;
 	enum cairn_hub_access access;
@@ -126,13 +126,13 @@ static enum cairn_status repo_account(struct cairn_cas *cas, const struct cairn_
 	if (asker->kind == CAIRN_HUB_NOBODY)
 		return repo_account_denied(diag);
 	if (operator&&(me || strcmp(name, CAIRN_HUB_OPERATOR_NAME) == 0))
-		status = repo_operators_account(cas, &account);
+		status = repo_operators_account(hub, &account);
 	else if (!me)
-		status = cairn_index_account(cairn_cas_index(cas), name, &account);
+		status = cairn_index_account(hub->index, name, &account);
 	if (status == CAIRN_E_NOT_FOUND)
 		return repo_account_denied(diag);
 	if (status == CAIRN_OK)
-		status = cairn_hub_access_in(cas, asker, account.id, &access);
+		status = cairn_hub_access_in(hub, asker, account.id, &access);
 	if (status != CAIRN_OK)
 		return status;
 	*id = account.id;
@@ -225,7 +225,7 @@ static enum cairn_status repo_check_new(const struct cairn_hub_new_repo *new_rep
 	return repo_check_name(new_repo->name, diag);
 }
 
-enum cairn_status cairn_hub_make_repo(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
+enum cairn_status cairn_hub_make_repo(const struct cairn_hub *hub, const struct cairn_hub_asker *asker,
 				      const struct cairn_hub_new_repo *new_repo, struct cairn_index_repo *out,
 				      struct cairn_diag *diag)
 {
@@ -243,7 +243,7 @@ enum cairn_status cairn_hub_make_repo(struct cairn_cas *cas, const struct cairn_
 	cairn_hub_email(email, add.first.author);
 	enum cairn_status status = repo_check_new(new_repo, diag);
 	if (status == CAIRN_OK)
-		status = repo_account(cas, asker, new_repo->account, &add.account, diag);
+		status = repo_account(hub, asker, new_repo->account, &add.account, diag);
 	if (status == CAIRN_OK)
 		status = repo_first_files(&first, new_repo);
 	if (status != CAIRN_OK)
@@ -255,16 +255,16 @@ enum cairn_status cairn_hub_make_repo(struct cairn_cas *cas, const struct cairn_
 		add.operations = new_repo->operations;
 		add.n = new_repo->n;
 	}
-	status = cairn_index_add_repo(cairn_cas_index(cas), &add);
+	status = cairn_index_add_repo(hub->index, &add);
 	*diag = add.write.diag;
 	if (status != CAIRN_OK && status != CAIRN_E_CONFLICT)
 		return status;
 	struct cairn_index_account owner;
-	enum cairn_status found = cairn_index_account_by_id(cairn_cas_index(cas), add.account, &owner);
+	enum cairn_status found = cairn_index_account_by_id(hub->index, add.account, &owner);
 	if (found == CAIRN_OK)
-		found = cairn_index_repo(cairn_cas_index(cas), new_repo->kind, owner.name, new_repo->name, out);
+		found = cairn_index_repo(hub->index, new_repo->kind, owner.name, new_repo->name, out);
 	if (status == CAIRN_OK && found == CAIRN_OK)
-		cairn_hub_keep_card_after(cas, out, add.operations, add.n);
+		cairn_hub_keep_card_after(hub, out, add.operations, add.n);
 	return status == CAIRN_OK ? found : status;
 }
 
@@ -280,13 +280,13 @@ static bool repo_is_opened(const struct cairn_index_repo *repo, const bool *is_p
 }
 
 /* May the asker make it public? Otherwise, whoever made a copy could publish it with its settings. */
-static enum cairn_status repo_check_guard(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
+static enum cairn_status repo_check_guard(const struct cairn_hub *hub, const struct cairn_hub_asker *asker,
 					  const struct cairn_index_repo *repo, struct cairn_diag *diag)
 {
 	enum cairn_hub_access access = CAIRN_HUB_SEE;
 	if (repo->guard == 0)
 		return CAIRN_OK;
-	enum cairn_status status = cairn_hub_access_in(cas, asker, repo->guard, &access);
+	enum cairn_status status = cairn_hub_access_in(hub, asker, repo->guard, &access);
 	if (status != CAIRN_OK || access >= CAIRN_HUB_ADMIN)
 		return status;
 	return cairn_fail(diag, CAIRN_E_DENIED, "repo.guarded", CAIRN_NO_OFFSET,
@@ -295,13 +295,13 @@ static enum cairn_status repo_check_guard(struct cairn_cas *cas, const struct ca
 			  repo->account_name, repo->name);
 }
 
-enum cairn_status cairn_hub_set_repo(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
+enum cairn_status cairn_hub_set_repo(const struct cairn_hub *hub, const struct cairn_hub_asker *asker,
 				     const struct cairn_index_repo *repo, const bool *is_private,
 				     const enum cairn_index_gate *gate, struct cairn_diag *diag)
 {
 	enum cairn_status status = CAIRN_OK;
 	if (repo_is_opened(repo, is_private, gate))
-		status = repo_check_guard(cas, asker, repo, diag);
+		status = repo_check_guard(hub, asker, repo, diag);
 	if (status != CAIRN_OK)
 		return status;
 	struct cairn_index_set_repo set = {.id = repo->id, .keeps_private = !is_private, .keeps_gate = !gate};
@@ -309,31 +309,31 @@ enum cairn_status cairn_hub_set_repo(struct cairn_cas *cas, const struct cairn_h
 		set.is_private = *is_private;
 	if (gate)
 		set.gate = *gate;
-	status = cairn_index_set_repo(cairn_cas_index(cas), &set);
+	status = cairn_index_set_repo(hub->index, &set);
 	*diag = set.write.diag;
 	return status;
 }
 
-enum cairn_status cairn_hub_move_repo(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
+enum cairn_status cairn_hub_move_repo(const struct cairn_hub *hub, const struct cairn_hub_asker *asker,
 				      const struct cairn_index_repo *repo, const char *account, const char *name,
 				      struct cairn_diag *diag)
 {
 	struct cairn_index_move_repo move = {.id = repo->id, .name = name};
 	enum cairn_status status = repo_check_name(name, diag);
 	if (status == CAIRN_OK)
-		status = repo_account(cas, asker, account, &move.account, diag);
+		status = repo_account(hub, asker, account, &move.account, diag);
 	if (status != CAIRN_OK)
 		return status;
-	status = cairn_index_move_repo(cairn_cas_index(cas), &move);
+	status = cairn_index_move_repo(hub->index, &move);
 	*diag = move.write.diag;
 	return status;
 }
 
-enum cairn_status cairn_hub_drop_repo(struct cairn_cas *cas, const struct cairn_index_repo *repo,
+enum cairn_status cairn_hub_drop_repo(const struct cairn_hub *hub, const struct cairn_index_repo *repo,
 				      struct cairn_diag *diag)
 {
 	struct cairn_index_drop_repo drop = {.id = repo->id};
-	enum cairn_status status = cairn_index_drop_repo(cairn_cas_index(cas), &drop);
+	enum cairn_status status = cairn_index_drop_repo(hub->index, &drop);
 	*diag = drop.write.diag;
 	return status;
 }
@@ -367,8 +367,8 @@ static void repo_take(void *ctx, const struct cairn_index_repo *repo)
 }
 
 /* Finds the account whose repositories are listed; 0: nobody's, and the list is empty. */
-static enum cairn_status repo_listed(struct cairn_cas *cas, const struct cairn_hub_asker *asker, const char *account,
-				     int64_t *id, struct cairn_diag *diag)
+static enum cairn_status repo_listed(const struct cairn_hub *hub, const struct cairn_hub_asker *asker,
+				     const char *account, int64_t *id, struct cairn_diag *diag)
 {
 	struct cairn_index_account found = asker->account;
 	enum cairn_status status = CAIRN_OK;
@@ -376,14 +376,14 @@ static enum cairn_status repo_listed(struct cairn_cas *cas, const struct cairn_h
 	if (me && asker->kind == CAIRN_HUB_NOBODY)
 		return repo_account_denied(diag);
 	if (!me || mine)
-		status = cairn_index_account(cairn_cas_index(cas), mine ? CAIRN_HUB_OPERATOR_NAME : account, &found);
+		status = cairn_index_account(hub->index, mine ? CAIRN_HUB_OPERATOR_NAME : account, &found);
 	*id = status == CAIRN_OK ? found.id : 0;
 	if (status == CAIRN_E_NOT_FOUND && !mine && !asker->shut_out)
 		return cairn_fail(diag, status, "account.unknown", CAIRN_NO_OFFSET, "there is no account of this name");
 	return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status;
 }
 
-enum cairn_status cairn_hub_each_repo(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
+enum cairn_status cairn_hub_each_repo(const struct cairn_hub *hub, const struct cairn_hub_asker *asker,
 				      enum cairn_index_repo_kind kind, const char *account, const char *search,
 				      int64_t from_id, cairn_index_visit_repo *visit, void *ctx, int64_t *next_id,
 				      struct cairn_diag *diag)
@@ -392,15 +392,15 @@ enum cairn_status cairn_hub_each_repo(struct cairn_cas *cas, const struct cairn_
 	enum cairn_hub_access access = CAIRN_HUB_SEE;
 	int64_t id = 0;
 	*next_id = 0;
-	enum cairn_status status = repo_listed(cas, asker, account, &id, diag);
+	enum cairn_status status = repo_listed(hub, asker, account, &id, diag);
 	if (status == CAIRN_OK)
-		status = cairn_hub_access_in(cas, asker, id, &access);
+		status = cairn_hub_access_in(hub, asker, id, &access);
 	if (status != CAIRN_OK)
 		return status;
 	list.all = access >= CAIRN_HUB_READ;
 	list.public = !asker->shut_out;
 	do {
-		status = cairn_index_each_repo(cairn_cas_index(cas), id, kind, from_id, repo_take, &list, &from_id);
+		status = cairn_index_each_repo(hub->index, id, kind, from_id, repo_take, &list, &from_id);
 	} while (status == CAIRN_OK && from_id != 0 && !list.more);
 	*next_id = list.more ? list.last : 0;
 	return status;
@@ -419,7 +419,7 @@ static void repo_read_cursor(const char *cursor, struct cairn_index_repo_list *l
 	(void)snprintf(list->after_name, sizeof(list->after_name), "%s", end + 1);
 }
 
-enum cairn_status cairn_hub_list_repos(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
+enum cairn_status cairn_hub_list_repos(const struct cairn_hub *hub, const struct cairn_hub_asker *asker,
 				       const struct cairn_hub_repo_list *list, cairn_index_visit_repo *visit, void *ctx,
 				       char next[static CAIRN_HUB_CURSOR_BYTES])
 {
@@ -446,13 +446,13 @@ enum cairn_status cairn_hub_list_repos(struct cairn_cas *cas, const struct cairn
 	repo_read_cursor(list->cursor, &page);
 	enum cairn_status status = CAIRN_OK;
 	if (list->author)
-		status = cairn_index_account(cairn_cas_index(cas), list->author, &author);
+		status = cairn_index_account(hub->index, list->author, &author);
 	if (status == CAIRN_E_NOT_FOUND || asker->shut_out)
 		return CAIRN_OK; /* the asker may see no repository */
 	if (status == CAIRN_OK && list->author)
 		page.account = author.id;
 	if (status == CAIRN_OK)
-		status = cairn_index_list_repos(cairn_cas_index(cas), &page, visit, ctx, &more);
+		status = cairn_index_list_repos(hub->index, &page, visit, ctx, &more);
 	if (status == CAIRN_OK && more)
 		(void)snprintf(next, CAIRN_HUB_CURSOR_BYTES, "%" PRId64 ".%" PRId64 ".%s", page.after_id,
 			       page.after_unix_ms, page.after_name);

@@ -12,12 +12,12 @@
 
 /** Finds what the asker may do with the repositories of an account. Account 0, which does not exist, may be given: a
  *  missing account then takes as long as one that may not be seen. @return CAIRN_OK; as index and store */
-CAIRN_MUST_USE enum cairn_status cairn_hub_access_in(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
+CAIRN_MUST_USE enum cairn_status cairn_hub_access_in(const struct cairn_hub *hub, const struct cairn_hub_asker *asker,
 						     int64_t account, enum cairn_hub_access *out);
 
 /** Finds what the asker may do with a repository. A key for one repository gives no more than WRITE, and only in that
  *  one: by its full name, whatever its case, and not by a former name. @return CAIRN_OK; as index and store */
-CAIRN_MUST_USE enum cairn_status cairn_hub_access_to(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
+CAIRN_MUST_USE enum cairn_status cairn_hub_access_to(const struct cairn_hub *hub, const struct cairn_hub_asker *asker,
 						     const struct cairn_index_repo *repo, enum cairn_hub_access *out);
 
 /**
@@ -29,7 +29,7 @@ CAIRN_MUST_USE enum cairn_status cairn_hub_access_to(struct cairn_cas *cas, cons
  * the asker may see it, but not read its files (repo.gated), or lacks the access needed (repo.denied); as index and
  * store
  */
-CAIRN_MUST_USE enum cairn_status cairn_hub_find_repo(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
+CAIRN_MUST_USE enum cairn_status cairn_hub_find_repo(const struct cairn_hub *hub, const struct cairn_hub_asker *asker,
 						     enum cairn_index_repo_kind kind, const char *account,
 						     const char *name, enum cairn_hub_access need,
 						     struct cairn_index_repo *out, struct cairn_diag *diag);
@@ -56,7 +56,7 @@ enum { CAIRN_HUB_FIRST_FILES_MAX = 100 };
  *         cairn_hub_commit(); CAIRN_E_DENIED the asker may not make one there, or there is no such account
  *         (account.denied); CAIRN_E_LIMIT too many files (commit.lines); as a write
  */
-CAIRN_MUST_USE enum cairn_status cairn_hub_make_repo(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
+CAIRN_MUST_USE enum cairn_status cairn_hub_make_repo(const struct cairn_hub *hub, const struct cairn_hub_asker *asker,
 						     const struct cairn_hub_new_repo *new_repo,
 						     struct cairn_index_repo *out, struct cairn_diag *diag);
 
@@ -64,19 +64,19 @@ CAIRN_MUST_USE enum cairn_status cairn_hub_make_repo(struct cairn_cas *cas, cons
  * setting as it is, also if it changes meanwhile. Waits for the index's writer. @return CAIRN_OK; CAIRN_E_NOT_FOUND
  * (repo.unknown); CAIRN_E_DENIED it is a copy of a repository that is not public, and the asker is no admin of its
  * guard (repo.guarded); as a write */
-CAIRN_MUST_USE enum cairn_status cairn_hub_set_repo(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
+CAIRN_MUST_USE enum cairn_status cairn_hub_set_repo(const struct cairn_hub *hub, const struct cairn_hub_asker *asker,
 						    const struct cairn_index_repo *repo, const bool *is_private,
 						    const enum cairn_index_gate *gate, struct cairn_diag *diag);
 
 /** Renames a repository that was found with CAIRN_HUB_ADMIN, also into another account in which the asker may make one.
  * Waits for the index's writer. @return as cairn_hub_make_repo(), and CAIRN_E_NOT_FOUND (repo.unknown) */
-CAIRN_MUST_USE enum cairn_status cairn_hub_move_repo(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
+CAIRN_MUST_USE enum cairn_status cairn_hub_move_repo(const struct cairn_hub *hub, const struct cairn_hub_asker *asker,
 						     const struct cairn_index_repo *repo, const char *account,
 						     const char *name, struct cairn_diag *diag);
 
 /** Deletes a repository that was found with CAIRN_HUB_ADMIN. Nobody finds it any more, tokens for it open nothing, and
  * the next collection removes its content. Waits for the index's writer. @return as cairn_hub_set_repo() */
-CAIRN_MUST_USE enum cairn_status cairn_hub_drop_repo(struct cairn_cas *cas, const struct cairn_index_repo *repo,
+CAIRN_MUST_USE enum cairn_status cairn_hub_drop_repo(const struct cairn_hub *hub, const struct cairn_index_repo *repo,
 						     struct cairn_diag *diag);
 
 enum { CAIRN_HUB_REPOS_MAX = 500 }; /* of one page */
@@ -89,7 +89,7 @@ enum { CAIRN_HUB_REPOS_MAX = 500 }; /* of one page */
  * @return CAIRN_OK; CAIRN_E_NOT_FOUND there is no such account (account.unknown); CAIRN_E_DENIED a client without a key
  * has no account of its own (account.denied); as index and store
  */
-CAIRN_MUST_USE enum cairn_status cairn_hub_each_repo(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
+CAIRN_MUST_USE enum cairn_status cairn_hub_each_repo(const struct cairn_hub *hub, const struct cairn_hub_asker *asker,
 						     enum cairn_index_repo_kind kind, const char *account,
 						     const char *search, int64_t from_id, cairn_index_visit_repo *visit,
 						     void *ctx, int64_t *next_id, struct cairn_diag *diag);
@@ -114,7 +114,7 @@ enum { CAIRN_HUB_CURSOR_BYTES = 160 };
 /** Visits a page of the repositories that the asker may see; visit() must only take notes. A key for one repository
  * lists public ones only. @param[out] next  CAIRN_HUB_CURSOR_BYTES: the cursor of the next page; "" after the last page
  * @return CAIRN_OK; as index and store */
-CAIRN_MUST_USE enum cairn_status cairn_hub_list_repos(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
+CAIRN_MUST_USE enum cairn_status cairn_hub_list_repos(const struct cairn_hub *hub, const struct cairn_hub_asker *asker,
 						      const struct cairn_hub_repo_list *list,
 						      cairn_index_visit_repo *visit, void *ctx,
 						      char next[static CAIRN_HUB_CURSOR_BYTES]);

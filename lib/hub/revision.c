@@ -93,10 +93,10 @@ bool cairn_hub_split_revision(const char *raw, unsigned n_segments, char revisio
 /* --- finding ------------------------------------------------------------------------------------------------------ */
 
 /* Finds a branch, a tag or a pull request. @param[out] sure  a revision of this form names no commit */
-static enum cairn_status revision_find_ref(struct cairn_cas *cas, const struct cairn_index_repo *repo,
+static enum cairn_status revision_find_ref(const struct cairn_hub *hub, const struct cairn_index_repo *repo,
 					   const char *revision, bool *sure, struct cairn_index_commit *out)
 {
-	struct cairn_index *ix = cairn_cas_index(cas);
+	struct cairn_index *ix = hub->index;
 	struct cairn_hub_ref_name ref;
 	cairn_hub_ref_name(revision, &ref);
 	enum cairn_status status = cairn_index_ref(ix, repo->id, ref.kind, ref.name, out);
@@ -108,16 +108,16 @@ static enum cairn_status revision_find_ref(struct cairn_cas *cas, const struct c
 
 /* Finds a commit by its id. A commit that no ref leads to may have been squashed because of what it has, so only those
  * who may write find it. A reached commit goes first: the digits of another one do not make its own ambiguous. */
-static enum cairn_status revision_find_commit(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
+static enum cairn_status revision_find_commit(const struct cairn_hub *hub, const struct cairn_hub_asker *asker,
 					      const struct cairn_index_repo *repo, const char *id,
 					      struct cairn_index_commit *out)
 {
-	struct cairn_index *ix = cairn_cas_index(cas);
+	struct cairn_index *ix = hub->index;
 	enum cairn_hub_access access;
 	enum cairn_status status = cairn_index_find_commit(ix, repo->id, id, CAIRN_INDEX_REACHED, out);
 	if (status != CAIRN_E_NOT_FOUND)
 		return status;
-	status = cairn_hub_access_to(cas, asker, repo, &access);
+	status = cairn_hub_access_to(hub, asker, repo, &access);
 	if (status != CAIRN_OK)
 		return status;
 	return access < CAIRN_HUB_WRITE ? CAIRN_E_NOT_FOUND
@@ -129,28 +129,28 @@ static enum cairn_status revision_unknown(struct cairn_diag *diag)
 	return cairn_fail(diag, CAIRN_E_NOT_FOUND, "revision.unknown", CAIRN_NO_OFFSET, "Revision not found");
 }
 
-enum cairn_status cairn_hub_find_ref(struct cairn_cas *cas, const struct cairn_index_repo *repo, const char *revision,
-				     struct cairn_index_commit *out, struct cairn_diag *diag)
+enum cairn_status cairn_hub_find_ref(const struct cairn_hub *hub, const struct cairn_index_repo *repo,
+				     const char *revision, struct cairn_index_commit *out, struct cairn_diag *diag)
 {
 	bool sure;
-	enum cairn_status status = revision_find_ref(cas, repo, revision, &sure, out);
+	enum cairn_status status = revision_find_ref(hub, repo, revision, &sure, out);
 	return status == CAIRN_E_NOT_FOUND ? revision_unknown(diag) : status;
 }
 
-enum cairn_status cairn_hub_find_revision(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
+enum cairn_status cairn_hub_find_revision(const struct cairn_hub *hub, const struct cairn_hub_asker *asker,
 					  const struct cairn_index_repo *repo, const char *revision,
 					  struct cairn_index_commit *out, struct cairn_diag *diag)
 {
 	bool sure;
-	enum cairn_status status = revision_find_ref(cas, repo, revision, &sure, out);
+	enum cairn_status status = revision_find_ref(hub, repo, revision, &sure, out);
 	if (status == CAIRN_E_NOT_FOUND && !sure)
-		status = revision_find_commit(cas, asker, repo, revision, out);
+		status = revision_find_commit(hub, asker, repo, revision, out);
 	return status == CAIRN_E_NOT_FOUND ? revision_unknown(diag) : status;
 }
 
 /* No ref's name is the start of another's up to a slash (ref.nested), except for refs older than that rule. No name
  * begins with a commit's id, and clients that fetch file after file use such an id. */
-enum cairn_status cairn_hub_find_place(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
+enum cairn_status cairn_hub_find_place(const struct cairn_hub *hub, const struct cairn_hub_asker *asker,
 				       const struct cairn_index_repo *repo, const char *raw,
 				       struct cairn_index_commit *out, char path[static CAIRN_INDEX_PATH_MAX + 1],
 				       struct cairn_diag *diag)
@@ -160,14 +160,14 @@ enum cairn_status cairn_hub_find_place(struct cairn_cas *cas, const struct cairn
 	enum cairn_status status = CAIRN_E_NOT_FOUND;
 	bool split = revision_is_oid(raw) && cairn_hub_split_revision(raw, 1, revision, path);
 	if (split)
-		status = revision_find_commit(cas, asker, repo, revision, out);
+		status = revision_find_commit(hub, asker, repo, revision, out);
 	for (unsigned n = REVISION_SEGMENTS_MAX; n > 0 && status == CAIRN_E_NOT_FOUND; n--) {
 		if (!cairn_hub_split_revision(raw, n, revision, path))
 			continue;
 		split = true;
-		status = revision_find_ref(cas, repo, revision, &sure, out);
+		status = revision_find_ref(hub, repo, revision, &sure, out);
 		if (status == CAIRN_E_NOT_FOUND && n == 1 && !sure)
-			status = revision_find_commit(cas, asker, repo, revision, out);
+			status = revision_find_commit(hub, asker, repo, revision, out);
 	}
 	if (!split)
 		return cairn_fail(diag, CAIRN_E_FORMAT, "revision.text", CAIRN_NO_OFFSET,
@@ -176,15 +176,15 @@ enum cairn_status cairn_hub_find_place(struct cairn_cas *cas, const struct cairn
 	return status == CAIRN_E_NOT_FOUND ? revision_unknown(diag) : status;
 }
 
-enum cairn_status cairn_hub_each_ref(struct cairn_cas *cas, const struct cairn_index_repo *repo,
+enum cairn_status cairn_hub_each_ref(const struct cairn_hub *hub, const struct cairn_index_repo *repo,
 				     bool (*visit)(void *ctx, const struct cairn_index_ref_row *ref), void *ctx)
 {
-	return cairn_index_each_ref(cairn_cas_index(cas), repo->id, visit, ctx);
+	return cairn_index_each_ref(hub->index, repo->id, visit, ctx);
 }
 
 /* --- changing ----------------------------------------------------------------------------------------------------- */
 
-enum cairn_status cairn_hub_add_ref(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
+enum cairn_status cairn_hub_add_ref(const struct cairn_hub *hub, const struct cairn_hub_asker *asker,
 				    const struct cairn_index_repo *repo, const struct cairn_hub_new_ref *ref,
 				    struct cairn_diag *diag)
 {
@@ -195,7 +195,7 @@ enum cairn_status cairn_hub_add_ref(struct cairn_cas *cas, const struct cairn_hu
 	/* A revision that does not exist is reported before a bad name, because clients catch that error by its kind.
 	 */
 	if (!ref->empty)
-		status = cairn_hub_find_revision(cas, asker, repo, ref->start ? ref->start : CAIRN_HUB_MAIN, &start,
+		status = cairn_hub_find_revision(hub, asker, repo, ref->start ? ref->start : CAIRN_HUB_MAIN, &start,
 						 diag);
 	if (status != CAIRN_OK)
 		return status;
@@ -211,14 +211,14 @@ enum cairn_status cairn_hub_add_ref(struct cairn_cas *cas, const struct cairn_hu
 		.overwrite = ref->overwrite,
 		.first = {.author = author, .email = email, .title = "Initial commit", .message = ""},
 	};
-	status = cairn_index_add_ref(cairn_cas_index(cas), &add);
+	status = cairn_index_add_ref(hub->index, &add);
 	*diag = add.write.diag;
 	if (status == CAIRN_OK && ref->kind == CAIRN_INDEX_BRANCH && strcmp(ref->name, CAIRN_HUB_MAIN) == 0)
-		cairn_hub_keep_card(cas, repo);
+		cairn_hub_keep_card(hub, repo);
 	return status;
 }
 
-enum cairn_status cairn_hub_squash(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
+enum cairn_status cairn_hub_squash(const struct cairn_hub *hub, const struct cairn_hub_asker *asker,
 				   const struct cairn_index_repo *repo, const char *revision, const char *title,
 				   struct cairn_diag *diag)
 {
@@ -234,16 +234,16 @@ enum cairn_status cairn_hub_squash(struct cairn_cas *cas, const struct cairn_hub
 		return revision_unknown(diag);
 	cairn_hub_email(email, author);
 	squash.message = (struct cairn_index_message){.author = author, .email = email, .title = title, .message = ""};
-	enum cairn_status status = cairn_index_squash(cairn_cas_index(cas), &squash);
+	enum cairn_status status = cairn_index_squash(hub->index, &squash);
 	*diag = squash.write.diag;
 	return status;
 }
 
-enum cairn_status cairn_hub_drop_ref(struct cairn_cas *cas, const struct cairn_index_repo *repo,
+enum cairn_status cairn_hub_drop_ref(const struct cairn_hub *hub, const struct cairn_index_repo *repo,
 				     enum cairn_index_ref_kind kind, const char *name, struct cairn_diag *diag)
 {
 	struct cairn_index_drop_ref drop = {.repo = repo->id, .kind = kind, .name = name};
-	enum cairn_status status = cairn_index_drop_ref(cairn_cas_index(cas), &drop);
+	enum cairn_status status = cairn_index_drop_ref(hub->index, &drop);
 	const char *rule = drop.write.diag.rule;
 	if (status == CAIRN_E_NOT_FOUND && rule && strcmp(rule, "revision.unknown") == 0)
 		/* Clients search for these very words. */

@@ -32,14 +32,15 @@ bool cairn_hub_split_revision(const char *raw, unsigned n_segments, char revisio
 			      char path[static CAIRN_INDEX_PATH_MAX + 1]);
 
 /** Finds the commit of a branch, a tag or a pull request: as cairn_hub_find_revision(), but no commit by its id. */
-CAIRN_MUST_USE enum cairn_status cairn_hub_find_ref(struct cairn_cas *cas, const struct cairn_index_repo *repo,
+CAIRN_MUST_USE enum cairn_status cairn_hub_find_ref(const struct cairn_hub *hub, const struct cairn_index_repo *repo,
 						    const char *revision, struct cairn_index_commit *out,
 						    struct cairn_diag *diag);
 
 /** Finds the commit of a revision: a branch, a tag, a commit's id or at least 4 digits of it, "HEAD", "refs/heads/x",
  * "refs/tags/x", "refs/pr/N". Only an asker who may write finds a commit that no branch, tag or pull request leads to.
  * @return CAIRN_OK; CAIRN_E_NOT_FOUND (revision.unknown); as index and store */
-CAIRN_MUST_USE enum cairn_status cairn_hub_find_revision(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
+CAIRN_MUST_USE enum cairn_status cairn_hub_find_revision(const struct cairn_hub *hub,
+							 const struct cairn_hub_asker *asker,
 							 const struct cairn_index_repo *repo, const char *revision,
 							 struct cairn_index_commit *out, struct cairn_diag *diag);
 
@@ -47,14 +48,14 @@ CAIRN_MUST_USE enum cairn_status cairn_hub_find_revision(struct cairn_cas *cas, 
  * counts.
  *  @param[out] path  CAIRN_INDEX_PATH_MAX + 1 bytes; "" for the top folder
  *  @return as above; CAIRN_E_FORMAT an escape is broken, or a part is too long (revision.text) */
-CAIRN_MUST_USE enum cairn_status cairn_hub_find_place(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
+CAIRN_MUST_USE enum cairn_status cairn_hub_find_place(const struct cairn_hub *hub, const struct cairn_hub_asker *asker,
 						      const struct cairn_index_repo *repo, const char *raw,
 						      struct cairn_index_commit *out,
 						      char path[static CAIRN_INDEX_PATH_MAX + 1],
 						      struct cairn_diag *diag);
 
 /** Visits all refs; visit() must only take notes. @return CAIRN_OK; as index and store */
-CAIRN_MUST_USE enum cairn_status cairn_hub_each_ref(struct cairn_cas *cas, const struct cairn_index_repo *repo,
+CAIRN_MUST_USE enum cairn_status cairn_hub_each_ref(const struct cairn_hub *hub, const struct cairn_index_repo *repo,
 						    bool (*visit)(void *ctx, const struct cairn_index_ref_row *ref),
 						    void *ctx);
 
@@ -69,7 +70,7 @@ struct cairn_hub_new_ref {
 	const char *start;
 	bool empty, overwrite;
 };
-CAIRN_MUST_USE enum cairn_status cairn_hub_add_ref(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
+CAIRN_MUST_USE enum cairn_status cairn_hub_add_ref(const struct cairn_hub *hub, const struct cairn_hub_asker *asker,
 						   const struct cairn_index_repo *repo,
 						   const struct cairn_hub_new_ref *ref, struct cairn_diag *diag);
 
@@ -78,13 +79,13 @@ CAIRN_MUST_USE enum cairn_status cairn_hub_add_ref(struct cairn_cas *cas, const 
  *  @param title  of that commit
  *  @return CAIRN_OK; CAIRN_E_NOT_FOUND (revision.unknown, repo.unknown); CAIRN_E_CONFLICT (pr.ended); CAIRN_E_LIMIT
  * (commit.rows, commit.limit); as a write */
-CAIRN_MUST_USE enum cairn_status cairn_hub_squash(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
+CAIRN_MUST_USE enum cairn_status cairn_hub_squash(const struct cairn_hub *hub, const struct cairn_hub_asker *asker,
 						  const struct cairn_index_repo *repo, const char *revision,
 						  const char *title, struct cairn_diag *diag);
 
 /** Removes a branch (any but main) or a tag. Waits for the index's writer. @return CAIRN_OK; CAIRN_E_NOT_FOUND
  * (revision.unknown, repo.unknown); CAIRN_E_DENIED (ref.main); as a write */
-CAIRN_MUST_USE enum cairn_status cairn_hub_drop_ref(struct cairn_cas *cas, const struct cairn_index_repo *repo,
+CAIRN_MUST_USE enum cairn_status cairn_hub_drop_ref(const struct cairn_hub *hub, const struct cairn_index_repo *repo,
 						    enum cairn_index_ref_kind kind, const char *name,
 						    struct cairn_diag *diag);
 

@@ -19,7 +19,7 @@ struct search_hash {
 };
 
 struct search {
-	struct cairn_cas *cas;
+	const struct cairn_hub *hub;
 	const char *text;
 	bool is_commit;
 	bool may_read;                      /* the asker may read the files of the current repository */
@@ -79,7 +79,7 @@ static bool search_take_entry(void *ctx, const struct cairn_index_entry *entry)
 static enum cairn_status search_find_path(struct search_path *p, const struct cairn_index_repo *repo)
 {
 	const struct cairn_index_listing all = {.folder = "", .recursive = true, .after = ""};
-	struct cairn_index *index = cairn_cas_index(p->s->cas);
+	struct cairn_index *index = p->s->hub->index;
 	struct cairn_index_commit head;
 	if (repo->kind == CAIRN_INDEX_BUCKET)
 		return cairn_index_each_object(index, repo->id, "", "", search_take_object, p);
@@ -125,7 +125,7 @@ static enum cairn_status search_match(struct search *s, const struct cairn_index
 	struct search_found found = {0};
 	bool more;
 	cairn_index_repo_owner(owner, repo->id);
-	enum cairn_status status = cairn_index_each_match(cairn_cas_index(s->cas), owner, match, name, SEARCH_FILES,
+	enum cairn_status status = cairn_index_each_match(s->hub->index, owner, match, name, SEARCH_FILES,
 							  search_take_file, &found, &more);
 	for (uint32_t i = 0; status == CAIRN_OK && i < found.n; i++)
 		status = search_report(s, repo, kind, &found.all[i]);
@@ -155,7 +155,7 @@ static enum cairn_status search_chunk(struct search *s, const struct cairn_index
 	cairn_index_repo_owner(owner, repo->id);
 	const struct cairn_cas_who who = {.scope = repo->is_private ? owner : "", .owner = owner, .viewer = owner};
 	const struct cairn_info_asker asker = {.who = &who, .limit = SEARCH_XORBS};
-	enum cairn_status status = cairn_info_places(s->cas, &asker, &s->hash, search_take_place, &places, &more);
+	enum cairn_status status = cairn_info_places(s->hub->cas, &asker, &s->hash, search_take_place, &places, &more);
 	for (uint32_t i = 0; status == CAIRN_OK && i < places.n; i++)
 		status = search_match(s, repo, CAIRN_HUB_FIND_CHUNK, CAIRN_INDEX_MATCH_XORB, places.xorbs[i].b);
 	return status;
@@ -181,7 +181,7 @@ static enum cairn_status search_commit(struct search *s, const struct cairn_inde
 	if (repo->kind == CAIRN_INDEX_BUCKET)
 		return CAIRN_OK;
 	enum cairn_status status =
-		cairn_index_find_commit(cairn_cas_index(s->cas), repo->id, s->text, CAIRN_INDEX_REACHED, &commit);
+		cairn_index_find_commit(s->hub->index, repo->id, s->text, CAIRN_INDEX_REACHED, &commit);
 	if (status == CAIRN_E_NOT_FOUND)
 		return CAIRN_OK;
 	return status == CAIRN_OK ? search_report(s, repo, CAIRN_HUB_FIND_COMMIT, NULL) : status;
@@ -200,12 +200,12 @@ static enum cairn_status search_repo(struct search *s, const struct cairn_hub_re
 	return status == CAIRN_OK && s->may_read ? search_inside(s, repo) : status;
 }
 
-enum cairn_status cairn_hub_search(struct cairn_cas *cas, const struct cairn_hub_asker *asker, const char *text,
+enum cairn_status cairn_hub_search(const struct cairn_hub *hub, const struct cairn_hub_asker *asker, const char *text,
 				   void (*visit)(void *ctx, const struct cairn_hub_find *find), void *ctx,
 				   struct cairn_hub_search_end *end)
 {
-	CLEANUP(cairn_hub_reach_fini) struct cairn_hub_reach reach = {.cas = cas, .asker = asker};
-	struct search s = {.cas = cas,
+	CLEANUP(cairn_hub_reach_fini) struct cairn_hub_reach reach = {.hub = hub, .asker = asker};
+	struct search s = {.hub = hub,
 			   .text = text,
 			   .is_commit = strlen(text) < SEARCH_HASH_DIGITS,
 			   .files_left = CAIRN_HUB_SEARCH_FILES_MAX,

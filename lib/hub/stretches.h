@@ -2,7 +2,7 @@
 #ifndef CAIRN_HUB_STRETCHES_H
 #define CAIRN_HUB_STRETCHES_H
 
-#include "cas/cas.h"
+#include "hub/hub.h"
 #include "index/hub/hub.h"
 
 enum { CAIRN_STRETCHES_MAX = 1 << 20 /* 24 bytes of memory each */ };

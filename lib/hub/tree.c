@@ -38,7 +38,7 @@ static bool tree_take(void *ctx, const struct cairn_index_entry *entry)
 	return true;
 }
 
-enum cairn_status cairn_hub_list_tree(struct cairn_cas *cas, const struct cairn_index_commit *commit,
+enum cairn_status cairn_hub_list_tree(const struct cairn_hub *hub, const struct cairn_index_commit *commit,
 				      const struct cairn_hub_tree_page *page,
 				      void (*visit)(void *ctx, const struct cairn_index_entry *entry), void *ctx,
 				      char next[static CAIRN_INDEX_PATH_MAX + 1], struct cairn_diag *diag)
@@ -50,11 +50,11 @@ enum cairn_status cairn_hub_list_tree(struct cairn_cas *cas, const struct cairn_
 	enum cairn_status status = CAIRN_OK;
 	next[0] = '\0';
 	if (page->folder[0])
-		status = cairn_hub_find_entry(cas, commit, page->folder, &folder, diag);
+		status = cairn_hub_find_entry(hub, commit, page->folder, &folder, diag);
 	if (status == CAIRN_OK && folder.kind != CAIRN_INDEX_FOLDER)
 		return tree_no_entry(diag);
 	if (status == CAIRN_OK)
-		status = cairn_index_each_entry(cairn_cas_index(cas), commit, &listing, tree_take, &list);
+		status = cairn_index_each_entry(hub->index, commit, &listing, tree_take, &list);
 	if (status == CAIRN_OK && list.more)
 		memcpy(next, list.last, sizeof(list.last));
 	return status == CAIRN_E_NOT_FOUND ? tree_no_entry(diag) : status;
@@ -72,7 +72,7 @@ static void tree_take_all(void *ctx, const struct cairn_index_entry *entry)
 	all->goes_on = all->goes_on && all->take(all->ctx, entry);
 }
 
-enum cairn_status cairn_hub_list_all(struct cairn_cas *cas, const struct cairn_index_commit *commit,
+enum cairn_status cairn_hub_list_all(const struct cairn_hub *hub, const struct cairn_index_commit *commit,
 				     bool (*take)(void *ctx, const struct cairn_index_entry *entry), void *ctx,
 				     struct cairn_diag *diag)
 {
@@ -83,17 +83,17 @@ enum cairn_status cairn_hub_list_all(struct cairn_cas *cas, const struct cairn_i
 	enum cairn_status status;
 	do {
 		memcpy(after, next, sizeof(after));
-		status = cairn_hub_list_tree(cas, commit, &page, tree_take_all, &all, next, diag);
+		status = cairn_hub_list_tree(hub, commit, &page, tree_take_all, &all, next, diag);
 	} while (status == CAIRN_OK && all.goes_on && next[0]);
 	return status;
 }
 
 /* --- one entry ---------------------------------------------------------------------------------------------------- */
 
-enum cairn_status cairn_hub_find_entry(struct cairn_cas *cas, const struct cairn_index_commit *commit, const char *path,
-				       struct cairn_index_entry *out, struct cairn_diag *diag)
+enum cairn_status cairn_hub_find_entry(const struct cairn_hub *hub, const struct cairn_index_commit *commit,
+				       const char *path, struct cairn_index_entry *out, struct cairn_diag *diag)
 {
-	enum cairn_status status = cairn_index_entry(cairn_cas_index(cas), commit, path, out);
+	enum cairn_status status = cairn_index_entry(hub->index, commit, path, out);
 	return status == CAIRN_E_NOT_FOUND ? tree_no_entry(diag) : status;
 }
 
@@ -107,7 +107,7 @@ enum cairn_status cairn_hub_believe_entry(const struct cairn_index_entry *entry,
 		"it again");
 }
 
-enum cairn_status cairn_hub_open_entry(struct cairn_cas *cas, const struct cairn_index_repo *repo,
+enum cairn_status cairn_hub_open_entry(const struct cairn_hub *hub, const struct cairn_index_repo *repo,
 				       const struct cairn_index_entry *entry, const struct cairn_byte_range *range,
 				       struct cairn_file_extent *extent, struct cairn_file_reader **out,
 				       struct cairn_diag *diag)
@@ -119,12 +119,12 @@ enum cairn_status cairn_hub_open_entry(struct cairn_cas *cas, const struct cairn
 	if (!entry->has_file)
 		return tree_no_entry(diag);
 	cairn_index_repo_owner(owner, repo->id);
-	enum cairn_status status = cairn_file_reader_open(cas, owner, &entry->file, range, extent, out, diag);
+	enum cairn_status status = cairn_file_reader_open(hub->cas, owner, &entry->file, range, extent, out, diag);
 	return status == CAIRN_E_NOT_FOUND ? tree_no_entry(diag) : status;
 }
 
 /* Finds inline bytes that changed on the disk: the engine cannot tell them from those it was given. */
-static enum cairn_status tree_compare_inline(struct cairn_cas *cas, const struct cairn_index_entry *entry,
+static enum cairn_status tree_compare_inline(const struct cairn_hub *hub, const struct cairn_index_entry *entry,
 					     const uint8_t *bytes, size_t len, struct cairn_diag *diag)
 {
 	struct cairn_git_oid oid;
@@ -137,21 +137,21 @@ static enum cairn_status tree_compare_inline(struct cairn_cas *cas, const struct
 			    "the index has other bytes than were committed as %s: they are not sent; commit the file "
 			    "again, and look at the disk",
 			    text);
-	cairn_cas_report_content(cas, diag);
+	cairn_cas_report_content(hub->cas, diag);
 	return status;
 }
 
-enum cairn_status cairn_hub_read_inline(struct cairn_cas *cas, const struct cairn_index_entry *entry, uint8_t **out,
-					size_t *len, struct cairn_diag *diag)
+enum cairn_status cairn_hub_read_inline(const struct cairn_hub *hub, const struct cairn_index_entry *entry,
+					uint8_t **out, size_t *len, struct cairn_diag *diag)
 {
 	uint8_t *room = malloc(CAIRN_INDEX_INLINE_MAX);
 	*out = NULL;
 	*len = 0;
 	if (!room)
 		return CAIRN_E_NOMEM;
-	enum cairn_status status = cairn_index_inline(cairn_cas_index(cas), entry->content, room, len);
+	enum cairn_status status = cairn_index_inline(hub->index, entry->content, room, len);
 	if (status == CAIRN_OK)
-		status = tree_compare_inline(cas, entry, room, *len, diag);
+		status = tree_compare_inline(hub, entry, room, *len, diag);
 	if (status != CAIRN_OK) {
 		free(room);
 		return status;
@@ -161,26 +161,26 @@ enum cairn_status cairn_hub_read_inline(struct cairn_cas *cas, const struct cair
 	return CAIRN_OK;
 }
 
-static enum cairn_status tree_start_inline(struct cairn_cas *cas, const struct cairn_index_entry *entry,
+static enum cairn_status tree_start_inline(const struct cairn_hub *hub, const struct cairn_index_entry *entry,
 					   struct cairn_buf *out, struct cairn_diag *diag)
 {
 	size_t len;
 	uint8_t *bytes;
-	enum cairn_status status = cairn_hub_read_inline(cas, entry, &bytes, &len, diag);
+	enum cairn_status status = cairn_hub_read_inline(hub, entry, &bytes, &len, diag);
 	if (status == CAIRN_OK)
 		cairn_buf_add(out, bytes, len < out->max ? len : out->max);
 	free(bytes);
 	return status == CAIRN_OK ? out->status : status;
 }
 
-static enum cairn_status tree_start_stored(struct cairn_cas *cas, const struct cairn_index_repo *repo,
+static enum cairn_status tree_start_stored(const struct cairn_hub *hub, const struct cairn_index_repo *repo,
 					   const struct cairn_index_entry *entry, struct cairn_buf *out,
 					   struct cairn_diag *diag)
 {
 	CLEANUP(cairn_file_reader_freep) struct cairn_file_reader *reader = NULL;
 	struct cairn_file_extent extent;
 	struct cairn_byte_range range = {.kind = CAIRN_RANGE_FROM_TO, .first = 0, .last = out->max - 1};
-	enum cairn_status status = cairn_hub_open_entry(cas, repo, entry, &range, &extent, &reader, diag);
+	enum cairn_status status = cairn_hub_open_entry(hub, repo, entry, &range, &extent, &reader, diag);
 	for (size_t n = 1; status == CAIRN_OK && n > 0 && out->len < out->max;) {
 		size_t room = out->max - out->len;
 		uint8_t *at = cairn_buf_extend(out, room);
@@ -192,35 +192,35 @@ static enum cairn_status tree_start_stored(struct cairn_cas *cas, const struct c
 	return status;
 }
 
-enum cairn_status cairn_hub_read_start(struct cairn_cas *cas, const struct cairn_index_repo *repo,
+enum cairn_status cairn_hub_read_start(const struct cairn_hub *hub, const struct cairn_index_repo *repo,
 				       const struct cairn_index_entry *entry, struct cairn_buf *out,
 				       struct cairn_diag *diag)
 {
 	if (entry->size_bytes == 0)
 		return CAIRN_OK;
-	return entry->kind == CAIRN_INDEX_INLINE ? tree_start_inline(cas, entry, out, diag)
-						 : tree_start_stored(cas, repo, entry, out, diag);
+	return entry->kind == CAIRN_INDEX_INLINE ? tree_start_inline(hub, entry, out, diag)
+						 : tree_start_stored(hub, repo, entry, out, diag);
 }
 
-enum cairn_status cairn_hub_read_patterns(struct cairn_cas *cas, const struct cairn_index_commit *commit,
+enum cairn_status cairn_hub_read_patterns(const struct cairn_hub *hub, const struct cairn_index_commit *commit,
 					  const char *path, uint8_t **text, struct cairn_hub_patterns *out)
 {
 	struct cairn_index_entry entry;
 	struct cairn_diag unsaid = {0};
 	*text = NULL;
 	*out = (struct cairn_hub_patterns){.text = "", .steps_left = CAIRN_HUB_PATTERN_STEPS};
-	enum cairn_status status = cairn_hub_find_entry(cas, commit, path, &entry, &unsaid);
+	enum cairn_status status = cairn_hub_find_entry(hub, commit, path, &entry, &unsaid);
 	if (status != CAIRN_OK || entry.kind != CAIRN_INDEX_INLINE)
 		return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status;
-	status = cairn_hub_read_inline(cas, &entry, text, &out->len, &unsaid);
+	status = cairn_hub_read_inline(hub, &entry, text, &out->len, &unsaid);
 	out->text = *text ? (const char *)*text : "";
 	return status;
 }
 
-enum cairn_status cairn_hub_last_commit(struct cairn_cas *cas, const struct cairn_index_entry *entry,
+enum cairn_status cairn_hub_last_commit(const struct cairn_hub *hub, const struct cairn_index_entry *entry,
 					struct cairn_index_commit *out)
 {
-	return cairn_index_commit_by_id(cairn_cas_index(cas), entry->commit, out);
+	return cairn_index_commit_by_id(hub->index, entry->commit, out);
 }
 
 char *cairn_hub_entry_path_new(const struct cairn_index_entry *entry)

@@ -22,7 +22,8 @@ struct cairn_hub_tree_page {
  * @param[out] next  the path behind which the next page begins; "" after the last page
  * @return CAIRN_OK; CAIRN_E_NOT_FOUND there is no such folder (entry.unknown); as index and store
  */
-CAIRN_MUST_USE enum cairn_status cairn_hub_list_tree(struct cairn_cas *cas, const struct cairn_index_commit *commit,
+CAIRN_MUST_USE enum cairn_status cairn_hub_list_tree(const struct cairn_hub *hub,
+						     const struct cairn_index_commit *commit,
 						     const struct cairn_hub_tree_page *page,
 						     void (*visit)(void *ctx, const struct cairn_index_entry *entry),
 						     void *ctx, char next[static CAIRN_INDEX_PATH_MAX + 1],
@@ -33,14 +34,15 @@ CAIRN_MUST_USE enum cairn_status cairn_hub_list_tree(struct cairn_cas *cas, cons
  * @param take  must only take notes; returns false to stop
  * @return CAIRN_OK; CAIRN_E_NOT_FOUND the commit has no entries, or has gone; as index and store
  */
-CAIRN_MUST_USE enum cairn_status cairn_hub_list_all(struct cairn_cas *cas, const struct cairn_index_commit *commit,
+CAIRN_MUST_USE enum cairn_status cairn_hub_list_all(const struct cairn_hub *hub,
+						    const struct cairn_index_commit *commit,
 						    bool (*take)(void *ctx, const struct cairn_index_entry *entry),
 						    void *ctx, struct cairn_diag *diag);
 
 /** Finds a file or folder by its path. @return CAIRN_OK; CAIRN_E_NOT_FOUND (entry.unknown); as index and store */
-CAIRN_MUST_USE enum cairn_status cairn_hub_find_entry(struct cairn_cas *cas, const struct cairn_index_commit *commit,
-						      const char *path, struct cairn_index_entry *out,
-						      struct cairn_diag *diag);
+CAIRN_MUST_USE enum cairn_status cairn_hub_find_entry(const struct cairn_hub *hub,
+						      const struct cairn_index_commit *commit, const char *path,
+						      struct cairn_index_entry *out, struct cairn_diag *diag);
 
 /** Checks that no proof says that an entry has other bytes than its commit names. @return CAIRN_OK; CAIRN_E_CONFLICT
  * (claim.false) */
@@ -50,7 +52,7 @@ CAIRN_MUST_USE enum cairn_status cairn_hub_believe_entry(const struct cairn_inde
 /** Opens a CAIRN_INDEX_XET file that has bytes, to read it or a range of it; for workers, as cairn_hub_open_object().
  *  @return as cairn_file_reader_open() and cairn_hub_believe_entry(), and CAIRN_E_NOT_FOUND its bytes were deleted
  *          (entry.unknown) */
-CAIRN_MUST_USE enum cairn_status cairn_hub_open_entry(struct cairn_cas *cas, const struct cairn_index_repo *repo,
+CAIRN_MUST_USE enum cairn_status cairn_hub_open_entry(const struct cairn_hub *hub, const struct cairn_index_repo *repo,
 						      const struct cairn_index_entry *entry,
 						      const struct cairn_byte_range *range,
 						      struct cairn_file_extent *extent, struct cairn_file_reader **out,
@@ -61,15 +63,16 @@ CAIRN_MUST_USE enum cairn_status cairn_hub_open_entry(struct cairn_cas *cas, con
  *  @param[out] out  owned by the caller, also with 0 bytes; NULL unless CAIRN_OK
  *  @return CAIRN_OK; CAIRN_E_DAMAGED the index has other bytes (content.damaged), which a notice reports;
  *          CAIRN_E_NOT_FOUND; as index and store */
-CAIRN_MUST_USE enum cairn_status cairn_hub_read_inline(struct cairn_cas *cas, const struct cairn_index_entry *entry,
-						       uint8_t **out, size_t *len, struct cairn_diag *diag);
+CAIRN_MUST_USE enum cairn_status cairn_hub_read_inline(const struct cairn_hub *hub,
+						       const struct cairn_index_entry *entry, uint8_t **out,
+						       size_t *len, struct cairn_diag *diag);
 
 /**
  * Reads the first bytes of a file, as many as the buffer may hold; for workers. The file is from a commit of the
  * repository. @param[out] out  empty before; the bytes. With a failure it may have some
  * @return as cairn_hub_read_inline() and cairn_hub_open_entry()
  */
-CAIRN_MUST_USE enum cairn_status cairn_hub_read_start(struct cairn_cas *cas, const struct cairn_index_repo *repo,
+CAIRN_MUST_USE enum cairn_status cairn_hub_read_start(const struct cairn_hub *hub, const struct cairn_index_repo *repo,
 						      const struct cairn_index_entry *entry, struct cairn_buf *out,
 						      struct cairn_diag *diag);
 
@@ -79,12 +82,13 @@ CAIRN_MUST_USE enum cairn_status cairn_hub_read_start(struct cairn_cas *cas, con
  * @param[out] text  the memory that out borrows, owned by the caller; NULL: no such file
  * @return CAIRN_OK; as index and store
  */
-CAIRN_MUST_USE enum cairn_status cairn_hub_read_patterns(struct cairn_cas *cas, const struct cairn_index_commit *commit,
-							 const char *path, uint8_t **text,
-							 struct cairn_hub_patterns *out);
+CAIRN_MUST_USE enum cairn_status cairn_hub_read_patterns(const struct cairn_hub *hub,
+							 const struct cairn_index_commit *commit, const char *path,
+							 uint8_t **text, struct cairn_hub_patterns *out);
 
 /** Finds the last commit that changed an entry. @return CAIRN_OK; CAIRN_E_NOT_FOUND; as index and store */
-CAIRN_MUST_USE enum cairn_status cairn_hub_last_commit(struct cairn_cas *cas, const struct cairn_index_entry *entry,
+CAIRN_MUST_USE enum cairn_status cairn_hub_last_commit(const struct cairn_hub *hub,
+						       const struct cairn_index_entry *entry,
 						       struct cairn_index_commit *out);
 
 /** Writes "folder/name", or "name" in the top folder. @param[out] out  CAIRN_INDEX_PATH_MAX + 1 bytes */

@@ -135,7 +135,7 @@ static void call_spill(struct hub_call *call)
 static enum cairn_status call_identify(struct hub_call *call, struct cairn_hub_asker *out)
 {
 	const struct app *app = call->job.app;
-	enum cairn_status status = cairn_hub_identify(app->cas, call->digest, out, &call->diag);
+	enum cairn_status status = cairn_hub_identify(&app->hub, call->digest, out, &call->diag);
 	if (status == CAIRN_OK)
 		api_keys_note(app->api_keys, call->digest, out->key, out->account.id);
 	return status;
@@ -158,7 +158,7 @@ static void call_find_asker(struct hub_call *call)
 	if (!app->auth.keys)
 		cairn_hub_set_operator(&call->asker);
 	else if (call->status == CAIRN_OK && call->browser.user[0])
-		call->status = cairn_hub_identify_user(app->cas, call->browser.user, &call->asker, &call->diag);
+		call->status = cairn_hub_identify_user(&app->hub, call->browser.user, &call->asker, &call->diag);
 	else if (call->status == CAIRN_OK && call->has_key)
 		call->status = call_identify(call, &call->asker);
 }

@@ -54,12 +54,12 @@ void hub_entry_put_lfs(struct cairn_json_out *w, const char *hash_member, const 
 	cairn_json_close(w);
 }
 
-static enum cairn_status entry_put_last(struct cairn_json_out *w, struct cairn_cas *cas,
+static enum cairn_status entry_put_last(struct cairn_json_out *w, const struct cairn_hub *hub,
 					const struct cairn_index_entry *entry)
 {
 	struct cairn_index_commit last;
 	char oid[CAIRN_GIT_OID_CHARS + 1], when[HUB_TIME_BYTES];
-	enum cairn_status status = cairn_hub_last_commit(cas, entry, &last);
+	enum cairn_status status = cairn_hub_last_commit(hub, entry, &last);
 	if (status != CAIRN_OK)
 		return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status;
 	cairn_git_oid_text(oid, &last.oid);
@@ -71,7 +71,7 @@ static enum cairn_status entry_put_last(struct cairn_json_out *w, struct cairn_c
 	return CAIRN_OK;
 }
 
-static enum cairn_status entry_put(struct cairn_json_out *w, struct cairn_cas *cas, const struct hub_entry *e,
+static enum cairn_status entry_put(struct cairn_json_out *w, const struct cairn_hub *hub, const struct hub_entry *e,
 				   bool expand)
 {
 	const struct cairn_index_entry *entry = &e->entry;
@@ -88,16 +88,16 @@ static enum cairn_status entry_put(struct cairn_json_out *w, struct cairn_cas *c
 		cairn_hash_text(hash, &entry->file);
 		cairn_json_put_text(w, "xetHash", hash);
 	}
-	enum cairn_status status = expand ? entry_put_last(w, cas, entry) : CAIRN_OK;
+	enum cairn_status status = expand ? entry_put_last(w, hub, entry) : CAIRN_OK;
 	cairn_json_close(w);
 	return status;
 }
 
-enum cairn_status hub_entries_put(struct cairn_json_out *w, struct cairn_cas *cas, const struct hub_entries *entries,
-				  bool expand)
+enum cairn_status hub_entries_put(struct cairn_json_out *w, const struct cairn_hub *hub,
+				  const struct hub_entries *entries, bool expand)
 {
 	enum cairn_status status = entries->status;
 	for (uint32_t i = 0; i < entries->n && status == CAIRN_OK; i++)
-		status = entry_put(w, cas, &entries->all[i], expand);
+		status = entry_put(w, hub, &entries->all[i], expand);
 	return status;
 }

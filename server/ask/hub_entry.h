@@ -23,7 +23,7 @@ void hub_entries_fini(struct hub_entries *entries);
 
 /** Writes the entries as objects of an array. @param expand  add the commit that last changed each
  *  @return CAIRN_OK; the status of entries; with expand also as cairn_hub_last_commit(), except CAIRN_E_NOT_FOUND */
-CAIRN_MUST_USE enum cairn_status hub_entries_put(struct cairn_json_out *w, struct cairn_cas *cas,
+CAIRN_MUST_USE enum cairn_status hub_entries_put(struct cairn_json_out *w, const struct cairn_hub *hub,
 						 const struct hub_entries *entries, bool expand);
 
 /** Writes {"oid"|"sha256","size","pointerSize"} of a file whose bytes are in the store. Writes nothing for a false

@@ -151,7 +151,7 @@ void hub_repo_free(void *state)
 bool hub_repo_find(struct hub_repo *r, enum cairn_hub_access need)
 {
 	struct hub_call *call = &r->call;
-	call->status = cairn_hub_find_repo(call->job.app->cas, &call->asker, r->kind, r->namespace, r->name, need,
+	call->status = cairn_hub_find_repo(&call->job.app->hub, &call->asker, r->kind, r->namespace, r->name, need,
 					   &r->repo, &call->diag);
 	return call->status == CAIRN_OK;
 }
@@ -192,7 +192,7 @@ bool hub_repo_find_commit(struct hub_repo *r, enum cairn_hub_access need, const 
 					  "Invalid rev id: there is no such revision");
 	if (raw || !hub_repo_find(r, need))
 		return call->status == CAIRN_OK;
-	call->status = cairn_hub_find_ref(call->job.app->cas, &r->repo, CAIRN_HUB_MAIN, &r->commit, &call->diag);
+	call->status = cairn_hub_find_ref(&call->job.app->hub, &r->repo, CAIRN_HUB_MAIN, &r->commit, &call->diag);
 	if (call->status == CAIRN_OK)
 		repo_note_commit(r);
 	return call->status == CAIRN_OK;
@@ -205,7 +205,7 @@ bool hub_repo_find_place(struct hub_repo *r, enum cairn_hub_access need, const c
 	if (!hub_repo_find(r, need))
 		return false;
 	call->status =
-		cairn_hub_find_place(call->job.app->cas, &call->asker, &r->repo, raw, &r->commit, path, &call->diag);
+		cairn_hub_find_place(&call->job.app->hub, &call->asker, &r->repo, raw, &r->commit, path, &call->diag);
 	if (call->status == CAIRN_OK)
 		repo_note_commit(r);
 	return call->status == CAIRN_OK;

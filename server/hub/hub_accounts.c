@@ -87,7 +87,7 @@ static void accounts_make(struct route_job *job)
 	struct accounts_request *a = (struct accounts_request *)job;
 	const struct cairn_hub_new_account account = {a->kind, a->name, a->fullname, a->email};
 	int64_t id;
-	a->status = cairn_hub_add_account(job->app->cas, &account, &id, &a->diag);
+	a->status = cairn_hub_add_account(&job->app->hub, &account, &id, &a->diag);
 	struct cairn_json_out w = cairn_json_out_init(&a->answer.buf);
 	cairn_json_open_object(&w, NULL);
 	cairn_json_put_u64(&w, "id", (uint64_t)id);
@@ -160,9 +160,9 @@ static void accounts_list(struct route_job *job)
 	cairn_json_open_object(&list.w, NULL);
 	cairn_json_open_array(&list.w, a->account ? "members" : "accounts");
 	if (a->account)
-		a->status = cairn_hub_each_member(job->app->cas, a->account, accounts_visit_member, &list, &a->diag);
+		a->status = cairn_hub_each_member(&job->app->hub, a->account, accounts_visit_member, &list, &a->diag);
 	else
-		a->status = cairn_hub_each_account(job->app->cas, accounts_visit, &list);
+		a->status = cairn_hub_each_account(&job->app->hub, accounts_visit, &list);
 	cairn_json_close(&list.w);
 	cairn_json_close(&list.w);
 	cairn_buf_add(&a->answer.buf, "\n", 1);
@@ -196,7 +196,7 @@ static void accounts_disable(struct route_job *job)
 {
 	struct accounts_request *a = (struct accounts_request *)job;
 	bool changed;
-	a->status = cairn_hub_disable_account(job->app->cas, a->account, a->disabled, &changed, &a->diag);
+	a->status = cairn_hub_disable_account(&job->app->hub, a->account, a->disabled, &changed, &a->diag);
 	accounts_put_changed(a, changed);
 }
 
@@ -218,7 +218,7 @@ static void accounts_set_member(struct route_job *job)
 {
 	struct accounts_request *a = (struct accounts_request *)job;
 	bool changed;
-	a->status = cairn_hub_set_member(job->app->cas, true, a->account, a->name, a->role, &changed, &a->diag);
+	a->status = cairn_hub_set_member(&job->app->hub, true, a->account, a->name, a->role, &changed, &a->diag);
 	accounts_put_changed(a, changed);
 }
 

@@ -122,7 +122,7 @@ static void buckets_make(struct hub_call *call)
 	bool is_private = r->says_private ? r->is_private : hub_call_makes_private(call, b->namespace);
 	const struct cairn_hub_new_repo bucket = {
 		.kind = b->kind, .account = b->namespace, .name = b->name, .is_private = is_private};
-	call->status = cairn_hub_make_repo(call->job.app->cas, &call->asker, &bucket, &b->repo, &call->diag);
+	call->status = cairn_hub_make_repo(&call->job.app->hub, &call->asker, &bucket, &b->repo, &call->diag);
 	if (call->status != CAIRN_OK && (call->status != CAIRN_E_CONFLICT || b->repo.id == 0))
 		return;
 	buckets_put_made(r, call->status);
@@ -160,7 +160,7 @@ static void buckets_list(struct hub_call *call)
 	struct buckets_request *r = (struct buckets_request *)call;
 	struct cairn_json_out w = cairn_json_out_init(&call->answer);
 	cairn_json_open_array(&w, NULL);
-	call->status = cairn_hub_each_repo(call->job.app->cas, &call->asker, r->bucket.kind, r->bucket.namespace,
+	call->status = cairn_hub_each_repo(&call->job.app->hub, &call->asker, r->bucket.kind, r->bucket.namespace,
 					   r->search, r->from_id, buckets_visit, &w, &r->next_id, &call->diag);
 	cairn_json_close(&w);
 }
@@ -192,7 +192,7 @@ static void buckets_set(struct hub_call *call)
 {
 	struct buckets_request *r = (struct buckets_request *)call;
 	if (hub_repo_find(&r->bucket, CAIRN_HUB_ADMIN))
-		call->status = cairn_hub_set_repo(call->job.app->cas, &call->asker, &r->bucket.repo, &r->is_private,
+		call->status = cairn_hub_set_repo(&call->job.app->hub, &call->asker, &r->bucket.repo, &r->is_private,
 						  NULL, &call->diag);
 	cairn_buf_printf(&call->answer, "{\"private\":%s}", r->is_private ? "true" : "false");
 }
@@ -216,7 +216,7 @@ static void buckets_drop(struct hub_call *call)
 {
 	struct buckets_request *r = (struct buckets_request *)call;
 	if (hub_repo_find(&r->bucket, CAIRN_HUB_ADMIN))
-		call->status = cairn_hub_drop_repo(call->job.app->cas, &r->bucket.repo, &call->diag);
+		call->status = cairn_hub_drop_repo(&call->job.app->hub, &r->bucket.repo, &call->diag);
 }
 
 static void buckets_show_dropped(struct http_request *req, struct hub_call *call)

@@ -65,7 +65,7 @@ static enum cairn_status commit_take_patterns(struct commit_request *c, const st
 {
 	const char *text = cairn_json_text_of(json, member);
 	if (!text)
-		return cairn_hub_read_patterns(c->repo.call.job.app->cas, &c->repo.commit, path, owned, out);
+		return cairn_hub_read_patterns(&c->repo.call.job.app->hub, &c->repo.commit, path, owned, out);
 	*out = (struct cairn_hub_patterns){.text = text, .len = strlen(text), .steps_left = CAIRN_HUB_PATTERN_STEPS};
 	if (out->len > CAIRN_INDEX_INLINE_MAX)
 		return cairn_fail(&c->repo.call.diag, CAIRN_E_USAGE, "preupload.patterns", CAIRN_NO_OFFSET,
@@ -82,7 +82,7 @@ static enum cairn_status commit_put_known(struct commit_request *c, struct cairn
 	struct cairn_diag unsaid = {0};
 	char text[2 * sizeof(entry.sha256) + 1];
 	enum cairn_status status =
-		cairn_hub_find_entry(c->repo.call.job.app->cas, &c->repo.commit, upload->path, &entry, &unsaid);
+		cairn_hub_find_entry(&c->repo.call.job.app->hub, &c->repo.commit, upload->path, &entry, &unsaid);
 	*same_size = false;
 	if (status != CAIRN_OK || entry.kind == CAIRN_INDEX_FOLDER)
 		return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status;
@@ -150,7 +150,7 @@ static enum cairn_status commit_put_files(struct commit_request *c, struct cairn
 		status = commit_put_file(c, w, cairn_json_at(files, i), &attributes, &ignore);
 	if (status != CAIRN_OK)
 		return status;
-	return cairn_hub_check_upload(c->repo.call.job.app->cas, &c->repo.repo, c->wanted, c->n_wanted,
+	return cairn_hub_check_upload(&c->repo.call.job.app->hub, &c->repo.repo, c->wanted, c->n_wanted,
 				      &c->repo.call.diag);
 }
 
@@ -207,11 +207,11 @@ static void commit_put_made(struct commit_request *c, const struct cairn_git_oid
 static enum cairn_status commit_to(struct commit_request *c, struct cairn_git_oid *oid)
 {
 	struct hub_call *call = &c->repo.call;
-	struct cairn_cas *cas = call->job.app->cas;
+	const struct cairn_hub *hub = &call->job.app->hub;
 	if (c->is_pull)
-		return cairn_hub_commit_pull(cas, &call->asker, &c->repo.repo, c->revision, &c->lines, &c->number, oid,
+		return cairn_hub_commit_pull(hub, &call->asker, &c->repo.repo, c->revision, &c->lines, &c->number, oid,
 					     &call->diag);
-	return cairn_hub_commit(cas, &call->asker, &c->repo.repo, c->revision, &c->lines, oid, &call->diag);
+	return cairn_hub_commit(hub, &call->asker, &c->repo.repo, c->revision, &c->lines, oid, &call->diag);
 }
 
 static void commit_make(struct hub_call *call)

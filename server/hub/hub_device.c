@@ -97,7 +97,7 @@ static void device_reply_json(struct http_request *req, unsigned code, struct ca
 static void device_codes_run(struct route_job *job)
 {
 	struct device *d = (struct device *)job;
-	d->status = cairn_hub_begin_device(job->app->cas, form_value(&d->form, "client_id"), &d->sender, d->address,
+	d->status = cairn_hub_begin_device(&job->app->hub, form_value(&d->form, "client_id"), &d->sender, d->address,
 					   &d->codes, &d->diag);
 }
 
@@ -153,7 +153,7 @@ static const char *device_look(struct device *d, const char *client_id, const ch
 		return "invalid_grant";
 	if (!device_polls_in_time(d->job.app, device_code))
 		return "slow_down";
-	d->status = cairn_hub_device(d->job.app->cas, client_id, device_code, &device, &d->diag);
+	d->status = cairn_hub_device(&d->job.app->hub, client_id, device_code, &device, &d->diag);
 	if (d->status == CAIRN_E_USAGE)
 		return "invalid_request";
 	if (d->status == CAIRN_E_NOT_FOUND)
@@ -166,7 +166,7 @@ static const char *device_look(struct device *d, const char *client_id, const ch
 static const char *device_take(struct device *d, const char *client_id, const char *device_code)
 {
 	d->status =
-		cairn_hub_take_device(d->job.app->cas, client_id, device_code, d->key, &d->expires_unix_s, &d->diag);
+		cairn_hub_take_device(&d->job.app->hub, client_id, device_code, d->key, &d->expires_unix_s, &d->diag);
 	if (d->status == CAIRN_E_NOT_FOUND)
 		return "expired_token";
 	return d->status == CAIRN_E_CONFLICT || d->status == CAIRN_E_DENIED ? "invalid_grant" : NULL;

@@ -41,7 +41,7 @@ static void duplicate_run(struct hub_call *call)
 	const struct cairn_hub_new_repo copy = {.kind = repo->kind, .account = d->to, .name = name};
 	if (!d->says_private && hub_call_makes_private(call, d->to))
 		d->says_private = d->is_private = true;
-	call->status = cairn_hub_duplicate(call->job.app->cas, &call->asker, &repo->repo, &copy,
+	call->status = cairn_hub_duplicate(&call->job.app->hub, &call->asker, &repo->repo, &copy,
 					   d->says_private ? &d->is_private : NULL, &made, &call->diag);
 	if (call->status != CAIRN_OK && (call->status != CAIRN_E_CONFLICT || made.id == 0))
 		return;
@@ -149,16 +149,16 @@ static bool duplicate_take(struct duplicate_files *d)
 static void duplicate_files_run(struct hub_call *call)
 {
 	struct duplicate_files *d = (struct duplicate_files *)call;
-	struct cairn_cas *cas = call->job.app->cas;
+	const struct cairn_hub *hub = &call->job.app->hub;
 	struct cairn_index_repo target;
 	if (!duplicate_take(d) || !hub_repo_find(&d->repo, CAIRN_HUB_READ))
 		return;
 	char *name = strchr(d->to, '/');
 	*name++ = '\0';
 	call->status =
-		cairn_hub_find_repo(cas, &call->asker, d->kind, d->to, name, CAIRN_HUB_WRITE, &target, &call->diag);
+		cairn_hub_find_repo(hub, &call->asker, d->kind, d->to, name, CAIRN_HUB_WRITE, &target, &call->diag);
 	if (call->status == CAIRN_OK)
-		call->status = cairn_hub_duplicate_files(cas, &call->asker, &d->repo.repo, &target, d->files, d->n,
+		call->status = cairn_hub_duplicate_files(hub, &call->asker, &d->repo.repo, &target, d->files, d->n,
 							 &call->diag);
 	if (call->status == CAIRN_OK)
 		duplicate_put_failed(d);

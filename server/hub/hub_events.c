@@ -87,7 +87,7 @@ static void events_read(struct hub_call *call)
 	struct cairn_hub_feed_end end;
 	if (!hub_repo_find(&e->bucket, CAIRN_HUB_READ))
 		return;
-	call->status = cairn_hub_read_feed(call->job.app->cas, &e->bucket.repo, &e->from, events_put_batch,
+	call->status = cairn_hub_read_feed(&call->job.app->hub, &e->bucket.repo, &e->from, events_put_batch,
 					   &call->answer, &end);
 	if (call->status == CAIRN_OK)
 		events_put_end(&call->answer, &end);

@@ -102,7 +102,7 @@ static void history_list_refs(struct hub_call *call)
 	h->w = cairn_json_out_init(&call->answer);
 	cairn_json_open_object(&h->w, NULL);
 	cairn_json_open_array(&h->w, "converts");
-	call->status = cairn_hub_each_ref(call->job.app->cas, &h->repo.repo, history_put_ref, h);
+	call->status = cairn_hub_each_ref(&call->job.app->hub, &h->repo.repo, history_put_ref, h);
 	history_open_refs(h, h->with_pulls ? CAIRN_INDEX_PULL : CAIRN_INDEX_TAG);
 	cairn_json_close(&h->w);
 	cairn_json_close(&h->w);
@@ -168,7 +168,7 @@ static void history_list_commits(struct hub_call *call)
 	h->w = cairn_json_out_init(&call->answer);
 	cairn_json_open_array(&h->w, NULL);
 	if (h->page < h->repo.commit.number) /* else the page is empty, and the product might overflow */
-		call->status = cairn_hub_each_commit(call->job.app->cas, &h->repo.commit, h->page * h->limit, h->limit,
+		call->status = cairn_hub_each_commit(&call->job.app->hub, &h->repo.commit, h->page * h->limit, h->limit,
 						     history_put_commit, h);
 	cairn_json_close(&h->w);
 }
@@ -222,7 +222,7 @@ static void history_add_ref(struct hub_call *call)
 					.start = h->start[0] ? h->start : NULL,
 					.empty = h->empty,
 					.overwrite = h->overwrite};
-	call->status = cairn_hub_add_ref(call->job.app->cas, &call->asker, &h->repo.repo, &ref, &call->diag);
+	call->status = cairn_hub_add_ref(&call->job.app->hub, &call->asker, &h->repo.repo, &ref, &call->diag);
 	cairn_buf_printf(&call->answer, "{}");
 }
 
@@ -231,7 +231,7 @@ static void history_squash(struct hub_call *call)
 	struct history_request *h = (struct history_request *)call;
 	const char *title = cairn_json_text_of(h->json, "message");
 	if (hub_repo_find(&h->repo, CAIRN_HUB_ADMIN))
-		call->status = cairn_hub_squash(call->job.app->cas, &call->asker, &h->repo.repo, h->name,
+		call->status = cairn_hub_squash(&call->job.app->hub, &call->asker, &h->repo.repo, h->name,
 						title && title[0] ? title : "Super-squash branch", &call->diag);
 	cairn_buf_printf(&call->answer, "{}");
 }
@@ -240,7 +240,7 @@ static void history_drop_ref(struct hub_call *call)
 {
 	struct history_request *h = (struct history_request *)call;
 	if (hub_repo_find(&h->repo, CAIRN_HUB_WRITE))
-		call->status = cairn_hub_drop_ref(call->job.app->cas, &h->repo.repo, h->kind, h->name, &call->diag);
+		call->status = cairn_hub_drop_ref(&call->job.app->hub, &h->repo.repo, h->kind, h->name, &call->diag);
 	cairn_buf_printf(&call->answer, "{}");
 }
 

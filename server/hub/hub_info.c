@@ -103,7 +103,7 @@ static void info_put_sibling(struct cairn_json_out *w, const struct hub_entry *e
 	cairn_json_close(w);
 }
 
-enum cairn_status hub_info_put_siblings(struct cairn_cas *cas, struct cairn_json_out *w,
+enum cairn_status hub_info_put_siblings(const struct cairn_hub *hub, struct cairn_json_out *w,
 					const struct cairn_index_commit *commit, const struct hub_siblings *how,
 					struct cairn_diag *diag)
 {
@@ -116,7 +116,7 @@ enum cairn_status hub_info_put_siblings(struct cairn_cas *cas, struct cairn_json
 		CLEANUP(hub_entries_fini) struct hub_entries page = {0};
 		struct cairn_hub_tree_page which = {
 			.folder = "", .recursive = true, .after = after, .limit = CAIRN_HUB_TREE_PAGE_MAX};
-		status = cairn_hub_list_tree(cas, commit, &which, hub_entries_visit, &page, next, diag);
+		status = cairn_hub_list_tree(hub, commit, &which, hub_entries_visit, &page, next, diag);
 		if (status == CAIRN_OK)
 			status = page.status;
 		for (uint32_t at = 0; at < page.n && has_room && status == CAIRN_OK; at++) {
@@ -148,7 +148,7 @@ static enum cairn_status info_hide_config(struct info_request *i)
 	enum cairn_hub_access access = CAIRN_HUB_READ;
 	enum cairn_status status = CAIRN_OK;
 	if (i->repo.repo.gate != CAIRN_INDEX_GATE_NONE)
-		status = cairn_hub_access_to(call->job.app->cas, &call->asker, &i->repo.repo, &access);
+		status = cairn_hub_access_to(&call->job.app->hub, &call->asker, &i->repo.repo, &access);
 	if (access < CAIRN_HUB_READ)
 		i->wanted &= ~(unsigned)HUB_CONFIG;
 	return status;
@@ -160,15 +160,15 @@ static enum cairn_status info_put_card(struct info_request *i)
 {
 	CLEANUP(cairn_hub_metadata_fini) struct cairn_hub_metadata metadata = {0};
 	struct hub_repo *r = &i->repo;
-	struct cairn_cas *cas = r->call.job.app->cas;
+	const struct cairn_hub *hub = &r->call.job.app->hub;
 	bool is_main = !i->revision || strcmp(i->revision, CAIRN_HUB_MAIN) == 0;
 	enum cairn_status status = info_hide_config(i);
 	if (status != CAIRN_OK || (i->wanted & HUB_OF_CARD) == 0)
 		return status;
-	status = is_main ? cairn_hub_kept_card(cas, &r->repo, info_visit_card, i) : CAIRN_E_NOT_FOUND;
+	status = is_main ? cairn_hub_kept_card(hub, &r->repo, info_visit_card, i) : CAIRN_E_NOT_FOUND;
 	if (status != CAIRN_E_NOT_FOUND)
 		return status;
-	status = cairn_hub_read_metadata(cas, &r->repo, &r->commit, &metadata);
+	status = cairn_hub_read_metadata(hub, &r->repo, &r->commit, &metadata);
 	if (status == CAIRN_OK)
 		info_visit_card(i, &metadata.card);
 	return status;
@@ -193,7 +193,7 @@ static void info_write(struct hub_call *call)
 		cairn_json_put_u64(&i->w, "usedStorage", r->commit.bytes);
 	call->status = info_put_card(i);
 	if (call->status == CAIRN_OK && (i->wanted & HUB_SIBLINGS))
-		call->status = hub_info_put_siblings(call->job.app->cas, &i->w, &r->commit, &how, &call->diag);
+		call->status = hub_info_put_siblings(&call->job.app->hub, &i->w, &r->commit, &how, &call->diag);
 	cairn_json_close(&i->w);
 }
 

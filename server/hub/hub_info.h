@@ -21,7 +21,7 @@ struct hub_siblings {
 };
 /** Writes the files of a commit, page by page, so that few entries are in memory. @return CAIRN_OK; as index and store
  */
-CAIRN_MUST_USE enum cairn_status hub_info_put_siblings(struct cairn_cas *cas, struct cairn_json_out *w,
+CAIRN_MUST_USE enum cairn_status hub_info_put_siblings(const struct cairn_hub *hub, struct cairn_json_out *w,
 						       const struct cairn_index_commit *commit,
 						       const struct hub_siblings *how, struct cairn_diag *diag);
 

@@ -83,7 +83,7 @@ static bool lfs_find_repo(struct lfs_request *l)
 	struct cairn_diag diag = {0};
 	const struct cairn_hub_new_repo made = {
 		.kind = l->repo.kind, .account = l->repo.namespace, .name = l->repo.name, .is_private = true};
-	enum cairn_status status = cairn_hub_make_repo(call->job.app->cas, &call->asker, &made, &l->repo.repo, &diag);
+	enum cairn_status status = cairn_hub_make_repo(&call->job.app->hub, &call->asker, &made, &l->repo.repo, &diag);
 	if (status == CAIRN_OK)
 		call->status = CAIRN_OK;
 	/* Askers without the right to create it only learn that it does not exist. */
@@ -136,7 +136,7 @@ static void lfs_put_basic(struct cairn_json_out *w, const struct lfs_request *l,
 	char url[LFS_URL_BYTES], query[CAIRN_HUB_LFS_QUERY_BYTES], oid[2 * CAIRN_SHA256_BYTES + 1];
 	memcpy(grant.sha256, sha256, CAIRN_SHA256_BYTES);
 	cairn_hex_text(oid, sha256, CAIRN_SHA256_BYTES);
-	cairn_hub_lfs_sign(app->cas, &grant, query);
+	cairn_hub_lfs_sign(&app->hub, &grant, query);
 	(void)snprintf(url, sizeof(url), "%s/lfs/%" PRId64 "/%s?%s", l->repo.base, grant.repo, oid, query);
 	cairn_json_put_text(w, "href", url);
 	cairn_json_put_u64(w, "expires_in", app->config.token_ttl_s);
@@ -163,7 +163,7 @@ static enum cairn_status lfs_put_new(struct cairn_json_out *w, struct lfs_reques
 	struct cairn_diag diag = {0};
 	uint64_t counts = cairn_hub_file_counts(size_bytes);
 	enum cairn_status status =
-		cairn_hub_check_room(l->repo.call.job.app->cas, &l->repo.repo, l->new_bytes + counts, &diag);
+		cairn_hub_check_room(&l->repo.call.job.app->hub, &l->repo.repo, l->new_bytes + counts, &diag);
 	if (status == CAIRN_E_DENIED) {
 		lfs_put_fault(w, 403, diag.text);
 		return CAIRN_OK;
@@ -179,7 +179,7 @@ static enum cairn_status lfs_put_found(struct cairn_json_out *w, struct lfs_requ
 				       const uint8_t sha256[static CAIRN_SHA256_BYTES], uint64_t size_bytes)
 {
 	struct cairn_index_file file;
-	enum cairn_status status = cairn_hub_lfs_find(l->repo.call.job.app->cas, l->repo.repo.id, sha256, &file);
+	enum cairn_status status = cairn_hub_lfs_find(&l->repo.call.job.app->hub, l->repo.repo.id, sha256, &file);
 	if (status != CAIRN_OK && status != CAIRN_E_NOT_FOUND)
 		return status;
 	/* A file copied with another repository's unproved claim can be fetched, but does not replace an upload. */

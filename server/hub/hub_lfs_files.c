@@ -46,7 +46,7 @@ static void files_list(struct hub_call *call)
 	CLEANUP(cairn_hub_lfs_files_fini) struct cairn_hub_lfs_files files = {0};
 	if (!hub_repo_find(&f->repo, CAIRN_HUB_WRITE))
 		return;
-	call->status = cairn_hub_lfs_files(call->job.app->cas, &f->repo.repo, f->has_after ? &f->after : NULL, &files,
+	call->status = cairn_hub_lfs_files(&call->job.app->hub, &f->repo.repo, f->has_after ? &f->after : NULL, &files,
 					   &call->diag);
 	struct cairn_json_out w = cairn_json_out_init(&call->answer);
 	cairn_json_open_array(&w, NULL);
@@ -83,7 +83,7 @@ static void files_delete(struct hub_call *call)
 {
 	struct files_request *f = (struct files_request *)call;
 	if (hub_repo_find(&f->repo, CAIRN_HUB_ADMIN))
-		call->status = cairn_hub_lfs_delete(call->job.app->cas, &call->asker, &f->repo.repo,
+		call->status = cairn_hub_lfs_delete(&call->job.app->hub, &call->asker, &f->repo.repo,
 						    (const uint8_t(*)[CAIRN_SHA256_BYTES])f->sha256, f->n, f->paths,
 						    &call->diag);
 	cairn_buf_printf(&call->answer, "{}");

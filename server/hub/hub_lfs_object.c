@@ -28,7 +28,7 @@ static bool object_check(struct http_request *req, bool upload, struct cairn_hub
 		.by = http_query_arg(req, "by"),
 		.signature = http_query_arg(req, "sig"),
 	};
-	enum cairn_status status = cairn_hub_lfs_check(app_of(req)->cas, &address, cairn_clock_unix_s(), out, &diag);
+	enum cairn_status status = cairn_hub_lfs_check(&app_of(req)->hub, &address, cairn_clock_unix_s(), out, &diag);
 	if (status != CAIRN_OK)
 		http_reply_status(req, status, &diag);
 	return status == CAIRN_OK && http_count_for(req, out->account, out->key);
@@ -137,7 +137,7 @@ static void object_put_head(struct http_request *req)
 	o->piece = (struct route_piece){.take = object_take, .ctx = o};
 	http_set_state(req, o);
 	http_sender(req, &sender);
-	enum cairn_status status = cairn_hub_lfs_receive(app_of(req)->cas, &grant, &sender, &o->ingest, &diag);
+	enum cairn_status status = cairn_hub_lfs_receive(&app_of(req)->hub, &grant, &sender, &o->ingest, &diag);
 	if (status != CAIRN_OK)
 		http_reply_status(req, status, &diag);
 }
@@ -198,8 +198,8 @@ static void object_get_free(void *state)
 static void object_open(struct route_job *job)
 {
 	struct object_get *o = (struct object_get *)job;
-	o->status = cairn_hub_lfs_open(job->app->cas, o->grant.repo, o->grant.sha256, &o->range, &o->extent, &o->reader,
-				       &o->diag);
+	o->status = cairn_hub_lfs_open(&job->app->hub, o->grant.repo, o->grant.sha256, &o->range, &o->extent,
+				       &o->reader, &o->diag);
 }
 
 static ssize_t object_read(void *ctx, uint64_t pos, uint8_t *out, size_t max)

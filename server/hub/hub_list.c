@@ -125,16 +125,16 @@ static void list_visit(void *ctx, const struct cairn_index_repo *repo)
 static enum cairn_status list_put_item(struct list_request *l, struct list_item *item)
 {
 	struct hub_call *call = &l->repo.call;
-	struct cairn_cas *cas = call->job.app->cas;
+	const struct cairn_hub *hub = &call->job.app->hub;
 	struct cairn_diag unsaid = {0};
 	struct cairn_index_commit head;
-	enum cairn_status status = cairn_hub_find_ref(cas, &item->repo, CAIRN_HUB_MAIN, &head, &unsaid);
+	enum cairn_status status = cairn_hub_find_ref(hub, &item->repo, CAIRN_HUB_MAIN, &head, &unsaid);
 	if (status == CAIRN_E_NOT_FOUND)
 		return CAIRN_OK;
 	const struct hub_siblings how = {.n_max = LIST_SIBLINGS_OF_ONE_MAX,
 					 .bytes_max = item->text.len + LIST_SIBLINGS_BYTES_MAX};
 	if (status == CAIRN_OK)
-		status = hub_info_put_siblings(cas, &item->w, &head, &how, &call->diag);
+		status = hub_info_put_siblings(hub, &item->w, &head, &how, &call->diag);
 	cairn_json_close(&item->w);
 	cairn_buf_add(&item->text, "", 1);
 	if (status == CAIRN_OK)
@@ -157,7 +157,7 @@ static enum cairn_status list_sum(struct list_request *l)
 	if (!l->settings || l->list.cursor[0])
 		return CAIRN_OK;
 	enum cairn_status status =
-		cairn_hub_list_repos(call->job.app->cas, &call->asker, &l->list, list_add_up, l, l->next);
+		cairn_hub_list_repos(&call->job.app->hub, &call->asker, &l->list, list_add_up, l, l->next);
 	l->bytes = l->next[0] ? 0 : l->bytes;
 	return status;
 }
@@ -179,7 +179,7 @@ static void list_run(struct hub_call *call)
 		return;
 	l->w = cairn_json_out_init(&call->answer);
 	cairn_json_open_array(&l->w, NULL);
-	call->status = cairn_hub_list_repos(call->job.app->cas, asker, &l->list, list_visit, l, l->next);
+	call->status = cairn_hub_list_repos(&call->job.app->hub, asker, &l->list, list_visit, l, l->next);
 	for (uint32_t i = 0; i < l->n_items && call->status == CAIRN_OK; i++)
 		call->status = list_put_item(l, &l->items[i]);
 	cairn_json_close(&l->w);

@@ -87,7 +87,7 @@ static void objects_list(struct hub_call *call)
 	struct cairn_json_out w = cairn_json_out_init(&call->answer);
 	cairn_json_open_array(&w, NULL);
 	if (!o->nothing)
-		call->status = cairn_hub_list_bucket(call->job.app->cas, &o->bucket.repo, o->prefix, o->recursive,
+		call->status = cairn_hub_list_bucket(&call->job.app->hub, &o->bucket.repo, o->prefix, o->recursive,
 						     o->from, objects_visit, &w, o->next);
 	cairn_json_close(&w);
 }
@@ -142,7 +142,7 @@ static enum cairn_status objects_put_path(struct objects_request *o, struct cair
 	struct cairn_index_object object;
 	struct cairn_diag unsaid = {0};
 	enum cairn_status status =
-		cairn_hub_find_object(o->bucket.call.job.app->cas, &o->bucket.repo, path, &object, &unsaid);
+		cairn_hub_find_object(&o->bucket.call.job.app->hub, &o->bucket.repo, path, &object, &unsaid);
 	if (status == CAIRN_OK)
 		objects_put_file(w, path, &object);
 	return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status;
@@ -208,7 +208,7 @@ static void objects_change(struct hub_call *call)
 		return;
 	call->status = cairn_hub_operations_read(&o->operations, (const char *)body->bytes, body->len, &call->diag);
 	if (call->status == CAIRN_OK)
-		call->status = cairn_hub_change_bucket(call->job.app->cas, &call->asker, &o->bucket.repo,
+		call->status = cairn_hub_change_bucket(&call->job.app->hub, &call->asker, &o->bucket.repo,
 						       &o->operations, &n_failed, &call->diag);
 	if (call->status == CAIRN_OK)
 		objects_put_batch(o, n_failed);

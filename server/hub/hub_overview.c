@@ -40,7 +40,7 @@ static enum cairn_status overview_find(struct overview_call *o, struct cairn_ind
 	struct hub_call *call = &o->call;
 	if (call->asker.shut_out)
 		return cairn_hub_no_account(&call->diag);
-	enum cairn_status status = cairn_hub_find_account(call->job.app->cas, o->name, out, &call->diag);
+	enum cairn_status status = cairn_hub_find_account(&call->job.app->hub, o->name, out, &call->diag);
 	return status == CAIRN_OK && out->kind != o->kind ? cairn_hub_no_account(&call->diag) : status;
 }
 
@@ -50,7 +50,7 @@ static void overview_put_organisations(struct overview_call *o, const struct cai
 	struct hub_call *call = &o->call;
 	cairn_json_open_array(&o->w, "orgs");
 	if (call->asker.kind == CAIRN_HUB_ACCOUNT && call->asker.account.id == user->id)
-		call->status = cairn_hub_each_organisation(call->job.app->cas, user->id, overview_put_member, o);
+		call->status = cairn_hub_each_organisation(&call->job.app->hub, user->id, overview_put_member, o);
 	cairn_json_close(&o->w);
 }
 
@@ -72,12 +72,12 @@ static void overview_run(struct hub_call *call)
 static void overview_run_members(struct hub_call *call)
 {
 	struct overview_call *o = (struct overview_call *)call;
-	struct cairn_cas *cas = call->job.app->cas;
+	const struct cairn_hub *hub = &call->job.app->hub;
 	struct cairn_index_account account = {0};
 	enum cairn_hub_access access;
 	call->status = overview_find(o, &account);
 	if (call->status == CAIRN_OK)
-		call->status = cairn_hub_access_in(cas, &call->asker, account.id, &access);
+		call->status = cairn_hub_access_in(hub, &call->asker, account.id, &access);
 	if (call->status != CAIRN_OK)
 		return;
 	if (access < CAIRN_HUB_READ) {
@@ -87,7 +87,7 @@ static void overview_run_members(struct hub_call *call)
 	}
 	o->w = cairn_json_out_init(&call->answer);
 	cairn_json_open_array(&o->w, NULL);
-	call->status = cairn_hub_each_member(cas, account.name, overview_put_member, o, &call->diag);
+	call->status = cairn_hub_each_member(hub, account.name, overview_put_member, o, &call->diag);
 	cairn_json_close(&o->w);
 }
 

@@ -63,7 +63,8 @@ static bool pull_find(struct pull_request *p, enum cairn_hub_access need)
 {
 	struct hub_call *call = &p->repo.call;
 	if (hub_repo_find(&p->repo, need))
-		call->status = cairn_hub_find_pull(call->job.app->cas, &p->repo.repo, p->number, &p->pull, &call->diag);
+		call->status =
+			cairn_hub_find_pull(&call->job.app->hub, &p->repo.repo, p->number, &p->pull, &call->diag);
 	return call->status == CAIRN_OK;
 }
 
@@ -206,7 +207,7 @@ static void pull_list(struct hub_call *call)
 	p->w = cairn_json_out_init(&call->answer);
 	cairn_json_open_object(&p->w, NULL);
 	cairn_json_open_array(&p->w, "discussions");
-	call->status = cairn_hub_each_pull(call->job.app->cas, &p->repo.repo, &p->list, pull_visit, p, &n);
+	call->status = cairn_hub_each_pull(&call->job.app->hub, &p->repo.repo, &p->list, pull_visit, p, &n);
 	cairn_json_close(&p->w);
 	cairn_json_put_u64(&p->w, "count", n);
 	cairn_json_put_u64(&p->w, "start", p->list.skip);
@@ -258,7 +259,7 @@ static void pull_make(struct hub_call *call)
 	if (!hub_repo_find_commit(&p->repo, CAIRN_HUB_WRITE, NULL))
 		return;
 	call->status =
-		cairn_hub_add_pull(call->job.app->cas, &call->asker, &p->repo.repo, CAIRN_HUB_MAIN, &p->repo.commit,
+		cairn_hub_add_pull(&call->job.app->hub, &call->asker, &p->repo.repo, CAIRN_HUB_MAIN, &p->repo.commit,
 				   pull_text(p, "title"), pull_text(p, "description"), &p->number, &call->diag);
 	call->commit[0] = '\0';
 	if (call->status == CAIRN_OK && pull_find(p, CAIRN_HUB_WRITE))
@@ -292,7 +293,7 @@ static void pull_merge(struct hub_call *call)
 	struct cairn_git_oid oid;
 	if (!pull_find(p, CAIRN_HUB_WRITE))
 		return;
-	call->status = cairn_hub_merge_pull(call->job.app->cas, &call->asker, &p->repo.repo, &p->pull,
+	call->status = cairn_hub_merge_pull(&call->job.app->hub, &call->asker, &p->repo.repo, &p->pull,
 					    pull_text(p, "comment"), &oid, &call->diag);
 	cairn_hub_pull_fini(&p->pull);
 	if (call->status == CAIRN_OK && pull_find(p, CAIRN_HUB_WRITE))
@@ -306,7 +307,7 @@ static void pull_set_status(struct hub_call *call)
 	if (!pull_find(p, CAIRN_HUB_WRITE))
 		return;
 	if (strcmp(pull_text(p, "status"), "closed") == 0 || p->pull.about.state != CAIRN_INDEX_PULL_OPEN) {
-		call->status = cairn_hub_close_pull(call->job.app->cas, &call->asker, &p->repo.repo, &p->pull,
+		call->status = cairn_hub_close_pull(&call->job.app->hub, &call->asker, &p->repo.repo, &p->pull,
 						    pull_text(p, "comment"), &call->diag);
 		cairn_hub_pull_fini(&p->pull);
 		if (call->status != CAIRN_OK || !pull_find(p, CAIRN_HUB_WRITE))

@@ -44,11 +44,11 @@ static void quota_free(void *state)
 static void quota_run(struct route_job *job)
 {
 	struct quota_request *q = (struct quota_request *)job;
-	struct cairn_cas *cas = job->app->cas;
+	const struct cairn_hub *hub = &job->app->hub;
 	if (q->sets)
-		q->status = cairn_hub_set_quota(cas, q->place, job->app->config.hub, q->limit_bytes, &q->diag);
+		q->status = cairn_hub_set_quota(hub, q->place, job->app->config.hub, q->limit_bytes, &q->diag);
 	if (q->status == CAIRN_OK)
-		q->status = cairn_hub_quota(cas, q->place, &q->room, &q->diag);
+		q->status = cairn_hub_quota(hub, q->place, &q->room, &q->diag);
 }
 
 static void quota_put(struct cairn_json_out *w, const char *place, const struct cairn_index_room *room)
@@ -118,7 +118,7 @@ static void quota_list_run(struct route_job *job)
 	q->json = cairn_json_out_init(&q->list);
 	cairn_json_open_object(&q->json, NULL);
 	cairn_json_open_array(&q->json, "quotas");
-	q->status = cairn_hub_each_quota(job->app->cas, after, q->limit, quota_visit, q, &more);
+	q->status = cairn_hub_each_quota(&job->app->hub, after, q->limit, quota_visit, q, &more);
 	cairn_json_close(&q->json);
 	cairn_json_put_text(&q->json, "next", more ? q->place : NULL);
 	cairn_json_close(&q->json);

@@ -177,7 +177,7 @@ static void repos_make(struct hub_call *call)
 		return;
 	made.operations = r->first.operations;
 	made.n = r->first.n;
-	call->status = cairn_hub_make_repo(call->job.app->cas, &call->asker, &made, &repo->repo, &call->diag);
+	call->status = cairn_hub_make_repo(&call->job.app->hub, &call->asker, &made, &repo->repo, &call->diag);
 	if (call->status != CAIRN_OK && (call->status != CAIRN_E_CONFLICT || repo->repo.id == 0))
 		return;
 	repos_put_made(r, call->status);
@@ -197,7 +197,7 @@ static void repos_drop(struct hub_call *call)
 	struct repos_request *r = (struct repos_request *)call;
 	repos_name_me(r);
 	if (hub_repo_find(&r->repo, CAIRN_HUB_ADMIN))
-		call->status = cairn_hub_drop_repo(call->job.app->cas, &r->repo.repo, &call->diag);
+		call->status = cairn_hub_drop_repo(&call->job.app->hub, &r->repo.repo, &call->diag);
 	cairn_buf_printf(&call->answer, "{}");
 }
 
@@ -238,7 +238,7 @@ static void repos_move(struct hub_call *call)
 	repo->name = from;
 	if (hub_repo_find(repo, CAIRN_HUB_ADMIN))
 		call->status =
-			cairn_hub_move_repo(call->job.app->cas, &call->asker, &repo->repo, r->to, to, &call->diag);
+			cairn_hub_move_repo(&call->job.app->hub, &call->asker, &repo->repo, r->to, to, &call->diag);
 	if (call->status == CAIRN_E_CONFLICT && call->diag.rule && strcmp(call->diag.rule, "repo.known") == 0)
 		repos_name_taken(&call->diag, repo->kind, r->to, to);
 	cairn_buf_printf(&call->answer, "{}");
@@ -280,7 +280,7 @@ static void repos_set(struct hub_call *call)
 	if (!hub_repo_find(&r->repo, CAIRN_HUB_ADMIN))
 		return;
 	call->status =
-		cairn_hub_set_repo(call->job.app->cas, &call->asker, repo, r->says_private ? &r->is_private : NULL,
+		cairn_hub_set_repo(&call->job.app->hub, &call->asker, repo, r->says_private ? &r->is_private : NULL,
 				   r->says_gate ? &r->gate : NULL, &call->diag);
 	struct cairn_json_out w = cairn_json_out_init(&call->answer);
 	cairn_json_open_object(&w, NULL);

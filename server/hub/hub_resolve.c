@@ -20,7 +20,7 @@ static void resolve_open_object(struct hub_bytes *b)
 {
 	struct resolve_object *o = (struct resolve_object *)b;
 	struct hub_call *call = &b->repo.call;
-	call->status = cairn_hub_open_object(call->job.app->cas, &b->repo.repo, &o->object, &b->range, &b->extent,
+	call->status = cairn_hub_open_object(&call->job.app->hub, &b->repo.repo, &o->object, &b->range, &b->extent,
 					     &b->reader, &call->diag);
 }
 
@@ -28,10 +28,10 @@ static void resolve_find_object(struct hub_call *call)
 {
 	struct resolve_object *o = (struct resolve_object *)call;
 	struct hub_bytes *b = &o->bytes;
-	struct cairn_cas *cas = call->job.app->cas;
+	const struct cairn_hub *hub = &call->job.app->hub;
 	if (!hub_repo_find(&b->repo, CAIRN_HUB_READ))
 		return;
-	call->status = cairn_hub_find_object(cas, &b->repo.repo, b->path, &o->object, &call->diag);
+	call->status = cairn_hub_find_object(hub, &b->repo.repo, b->path, &o->object, &call->diag);
 	if (call->status != CAIRN_OK)
 		return;
 	b->size_bytes = o->object.size_bytes;
@@ -81,7 +81,7 @@ static void resolve_open_entry(struct hub_bytes *b)
 {
 	struct resolve_entry *e = (struct resolve_entry *)b;
 	struct hub_call *call = &b->repo.call;
-	call->status = cairn_hub_open_entry(call->job.app->cas, &b->repo.repo, &e->entry, &b->range, &b->extent,
+	call->status = cairn_hub_open_entry(&call->job.app->hub, &b->repo.repo, &e->entry, &b->range, &b->extent,
 					    &b->reader, &call->diag);
 }
 
@@ -107,7 +107,7 @@ static void resolve_kept(struct resolve_entry *e)
 	size_t len;
 	if (!hub_bytes_wanted(b))
 		return;
-	call->status = cairn_hub_read_inline(call->job.app->cas, &e->entry, &bytes, &len, &call->diag);
+	call->status = cairn_hub_read_inline(&call->job.app->hub, &e->entry, &bytes, &len, &call->diag);
 	if (call->status == CAIRN_OK)
 		hub_bytes_keep(b, bytes);
 }
@@ -134,7 +134,7 @@ static void resolve_find_entry(struct hub_call *call)
 	char oid[CAIRN_GIT_OID_CHARS + 1];
 	if (!hub_repo_find_place(&b->repo, CAIRN_HUB_READ, e->raw, b->path))
 		return;
-	call->status = cairn_hub_find_entry(call->job.app->cas, &b->repo.commit, b->path, &e->entry, &call->diag);
+	call->status = cairn_hub_find_entry(&call->job.app->hub, &b->repo.commit, b->path, &e->entry, &call->diag);
 	/* Clients take a failed HEAD for a lost connection; of a failed GET they show the message. */
 	if (call->status == CAIRN_OK && !b->head)
 		call->status = cairn_hub_believe_entry(&e->entry, &call->diag);

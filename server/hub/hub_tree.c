@@ -56,7 +56,7 @@ static void tree_put(struct tree_request *t)
 	struct hub_call *call = &t->repo.call;
 	struct cairn_json_out w = cairn_json_out_init(&call->answer);
 	cairn_json_open_array(&w, NULL);
-	call->status = hub_entries_put(&w, call->job.app->cas, &t->entries, t->expand);
+	call->status = hub_entries_put(&w, &call->job.app->hub, &t->entries, t->expand);
 	cairn_json_close(&w);
 }
 
@@ -69,7 +69,7 @@ static void tree_list(struct hub_call *call)
 		return;
 	struct cairn_hub_tree_page page = {
 		.folder = t->folder, .recursive = t->recursive, .after = t->cursor, .limit = t->limit};
-	call->status = cairn_hub_list_tree(call->job.app->cas, &t->repo.commit, &page, hub_entries_visit, &t->entries,
+	call->status = cairn_hub_list_tree(&call->job.app->hub, &t->repo.commit, &page, hub_entries_visit, &t->entries,
 					   t->next, &call->diag);
 	if (call->status == CAIRN_OK)
 		tree_put(t);
@@ -116,7 +116,7 @@ static void tree_write_path(struct tree_request *t, const char *path)
 					  "more than %d paths; ask several times", TREE_PATHS_MAX);
 	if (call->status != CAIRN_OK || !path[0])
 		return;
-	call->status = cairn_hub_find_entry(call->job.app->cas, &t->repo.commit, path, &entry, &unsaid);
+	call->status = cairn_hub_find_entry(&call->job.app->hub, &t->repo.commit, path, &entry, &unsaid);
 	if (call->status == CAIRN_OK)
 		hub_entries_add(&t->entries, &entry, path);
 	else if (call->status == CAIRN_E_NOT_FOUND)

@@ -49,13 +49,13 @@ static void whoami_key(struct cairn_json_out *w, const struct cairn_hub_asker *a
 static void whoami_room(struct hub_call *call, struct cairn_json_out *w)
 {
 	const struct cairn_index_account *account = &call->asker.account;
-	struct cairn_cas *cas = call->job.app->cas;
+	const struct cairn_hub *hub = &call->job.app->hub;
 	enum cairn_hub_access access;
 	struct cairn_index_room room;
-	call->status = cairn_hub_access_in(cas, &call->asker, account->id, &access);
+	call->status = cairn_hub_access_in(hub, &call->asker, account->id, &access);
 	if (call->status != CAIRN_OK || access < CAIRN_HUB_WRITE)
 		return;
-	call->status = cairn_hub_quota(cas, account->name, &room, &call->diag);
+	call->status = cairn_hub_quota(hub, account->name, &room, &call->diag);
 	cairn_json_put_u64(w, "usedStorage", room.stored_bytes);
 	if (room.limit_bytes != CAIRN_INDEX_NO_QUOTA)
 		cairn_json_put_u64(w, "storageQuota", room.limit_bytes);
@@ -88,7 +88,7 @@ static void whoami_run(struct hub_call *call)
 	cairn_json_open_array(w, "orgs");
 	if (!operator)
 		call->status =
-			cairn_hub_each_organisation(call->job.app->cas, account->id, whoami_organisation, &answer);
+			cairn_hub_each_organisation(&call->job.app->hub, account->id, whoami_organisation, &answer);
 	cairn_json_close(w);
 	whoami_key(w, asker);
 	if (!operator&& call->status == CAIRN_OK)

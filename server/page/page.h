@@ -63,6 +63,10 @@ static inline struct cairn_cas *page_cas(const struct page *page)
 {
 	return page->hub.call.job.app->cas;
 }
+static inline const struct cairn_hub *page_hub(const struct page *page)
+{
+	return &page->hub.call.job.app->hub;
+}
 static inline const struct cairn_hub_asker *page_asker(const struct page *page)
 {
 	return &page->hub.call.asker;

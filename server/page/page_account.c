@@ -68,7 +68,7 @@ static void account_put_members(struct account_page *p, enum cairn_hub_access ac
 	if (p->may_change)
 		html(b, "<th scope=\"col\"><span class=\"away\">Remove</span></th>");
 	html(b, "</tr></thead><tbody>\n");
-	call->status = cairn_hub_each_member(page_cas(&p->page), p->name, account_put_member, p, &call->diag);
+	call->status = cairn_hub_each_member(page_hub(&p->page), p->name, account_put_member, p, &call->diag);
 	html(b, "</tbody></table>\n");
 	if (p->may_change)
 		account_put_member_form(p);
@@ -99,7 +99,7 @@ static void account_put_room(struct page *page, const struct cairn_index_account
 	struct cairn_index_room room;
 	struct cairn_diag unsaid = {0};
 	char stored[SHOW_BYTES], limit[SHOW_BYTES];
-	if (cairn_hub_quota(page_cas(page), account->name, &room, &unsaid) != CAIRN_OK)
+	if (cairn_hub_quota(page_hub(page), account->name, &room, &unsaid) != CAIRN_OK)
 		return;
 	html(b, "<p class=\"dim\">Holds %s", show_size(stored, room.stored_bytes));
 	if (room.limit_bytes != CAIRN_INDEX_NO_QUOTA)
@@ -139,9 +139,9 @@ static void account_build(struct page *page)
 	struct cairn_index_account account = {0};
 	enum cairn_hub_access access;
 	call->status = call->asker.shut_out ? cairn_hub_no_account(&call->diag)
-					    : cairn_hub_find_account(page_cas(page), p->name, &account, &call->diag);
+					    : cairn_hub_find_account(page_hub(page), p->name, &account, &call->diag);
 	if (call->status == CAIRN_OK)
-		call->status = cairn_hub_access_in(page_cas(page), &call->asker, account.id, &access);
+		call->status = cairn_hub_access_in(page_hub(page), &call->asker, account.id, &access);
 	if (call->status == CAIRN_OK)
 		account_build_found(p, &account, access);
 }
@@ -164,7 +164,7 @@ static enum cairn_status account_set_member(struct page *page, const struct cair
 	enum cairn_hub_access access;
 	enum cairn_index_role role;
 	bool changed;
-	enum cairn_status status = cairn_hub_access_in(page_cas(page), &call->asker, account->id, &access);
+	enum cairn_status status = cairn_hub_access_in(page_hub(page), &call->asker, account->id, &access);
 	if (status != CAIRN_OK)
 		return status;
 	bool by_operator = call->asker.kind == CAIRN_HUB_OPERATOR;
@@ -174,7 +174,7 @@ static enum cairn_status account_set_member(struct page *page, const struct cair
 				  "its admins say who belongs to an organisation");
 	if (!cairn_hub_role_parse(form_value(&page->form, "role"), &role))
 		return form_refuse(&call->diag);
-	return cairn_hub_set_member(page_cas(page), by_operator, account->name, form_value(&page->form, "user"), role,
+	return cairn_hub_set_member(page_hub(page), by_operator, account->name, form_value(&page->form, "user"), role,
 				    &changed, &call->diag);
 }
 
@@ -184,7 +184,7 @@ static void account_change(struct page *page)
 	struct hub_call *call = &page->hub.call;
 	struct cairn_index_account account;
 	p->name = form_value(&page->form, "organisation");
-	call->status = cairn_hub_find_account(page_cas(page), p->name, &account, &call->diag);
+	call->status = cairn_hub_find_account(page_hub(page), p->name, &account, &call->diag);
 	if (call->status != CAIRN_OK)
 		return;
 	call->status = account_set_member(page, &account);

@@ -208,7 +208,7 @@ static void blob_build_found(struct blob_page *p)
 		return;
 	html(b, "<div class=\"line at\">");
 	page_place_put_menu(&p->place, "tree");
-	if (cairn_hub_last_commit(page_cas(&p->place.page), &p->entry, &last) == CAIRN_OK)
+	if (cairn_hub_last_commit(page_hub(&p->place.page), &p->entry, &last) == CAIRN_OK)
 		page_place_put_commit(&p->place, &last);
 	html(b, "<a class=\"away-end\" href=\"");
 	page_place_put_address(b, &p->place, "commits", p->place.path);
@@ -242,7 +242,7 @@ static void blob_build(struct page *page)
 	p->entry.kind = CAIRN_INDEX_FOLDER;
 	if (p->place.path[0])
 		call->status =
-			cairn_hub_find_entry(page_cas(page), &page->hub.commit, p->place.path, &p->entry, &call->diag);
+			cairn_hub_find_entry(page_hub(page), &page->hub.commit, p->place.path, &p->entry, &call->diag);
 	if (call->status != CAIRN_OK)
 		return;
 	if (p->entry.kind == CAIRN_INDEX_FOLDER) {

@@ -122,7 +122,7 @@ static bool bucket_put_rows(struct bucket_page *p)
 		"class=\"num\">Size</th><th scope=\"col\" class=\"num wide\">Changed</th><th scope=\"col\" class=\"num "
 		"wide\">"
 		"<span class=\"away\">Download</span></th></tr></thead><tbody>\n");
-	call->status = cairn_hub_list_bucket(page_cas(&p->page), &p->page.hub.repo, p->path, false,
+	call->status = cairn_hub_list_bucket(page_hub(&p->page), &p->page.hub.repo, p->path, false,
 					     p->cursor ? p->cursor : "", bucket_visit, p, behind);
 	cairn_buf_add(b, p->files.bytes, p->files.len);
 	if (call->status == CAIRN_OK)
@@ -140,7 +140,7 @@ static void bucket_put_found(struct bucket_page *p)
 	struct page_paths paths = {.page = page, .put_address = bucket_put_address, .prefix_len = strlen(p->path)};
 	const struct cairn_hub_find_path find = {
 		.text = p->find, .found_max = PAGE_PATHS_MAX, .visit = page_paths_visit, .ctx = &paths};
-	page->hub.call.status = cairn_hub_find_in_bucket(page_cas(page), &page->hub.repo, p->path, &find,
+	page->hub.call.status = cairn_hub_find_in_bucket(page_hub(page), &page->hub.repo, p->path, &find,
 							 p->cursor ? p->cursor : "", p->next);
 	page_paths_put_found(&paths, p->find, p->next);
 }
@@ -262,7 +262,7 @@ static void bucket_build(struct page *page)
 	}
 	enum cairn_status found = CAIRN_E_NOT_FOUND;
 	if (p->path[0])
-		found = cairn_hub_find_object(page_cas(page), &page->hub.repo, p->path, &object, &unsaid);
+		found = cairn_hub_find_object(page_hub(page), &page->hub.repo, p->path, &object, &unsaid);
 	if (found == CAIRN_OK)
 		bucket_build_file(p, &object);
 	else if (found != CAIRN_E_NOT_FOUND)

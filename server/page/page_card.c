@@ -64,7 +64,7 @@ static void card_put_readme(struct page_place *p)
 	struct cairn_index_entry entry;
 	struct cairn_diag unsaid = {0};
 	enum cairn_status status =
-		cairn_hub_find_entry(page_cas(&p->page), &p->page.hub.commit, CARD_README, &entry, &unsaid);
+		cairn_hub_find_entry(page_hub(&p->page), &p->page.hub.commit, CARD_README, &entry, &unsaid);
 	if (status == CAIRN_E_NOT_FOUND || (status == CAIRN_OK && entry.kind == CAIRN_INDEX_FOLDER)) {
 		card_put_nothing(
 			p, "It has no README.md yet",
@@ -190,7 +190,7 @@ static void card_put_parameters(struct page_place *p)
 	struct cairn_diag unsaid = {0};
 	char next[CAIRN_INDEX_PATH_MAX + 1];
 	struct cairn_buf *b = page_out(&p->page);
-	if (!p->may_read || cairn_hub_list_tree(page_cas(&p->page), &p->page.hub.commit, &page, card_take_entry, &heads,
+	if (!p->may_read || cairn_hub_list_tree(page_hub(&p->page), &p->page.hub.commit, &page, card_take_entry, &heads,
 						next, &unsaid) != CAIRN_OK)
 		return;
 	for (unsigned i = 0; i < heads.n && p->page.hub.call.status == CAIRN_OK; i++)

@@ -279,12 +279,12 @@ bool page_changes_find(struct page_changes *p)
 	const struct cairn_index_commit *before = p->has_before ? &p->before : NULL;
 	enum cairn_status status = CAIRN_OK;
 	if (!p->is_lost)
-		status = cairn_hub_compare(page_cas(page), before, &page->hub.commit, CAIRN_HUB_CHANGES_MAX,
+		status = cairn_hub_compare(page_hub(page), before, &page->hub.commit, CAIRN_HUB_CHANGES_MAX,
 					   &p->changes);
 	if (status == CAIRN_OK && p->place.may_read && !p->is_lost)
-		status = cairn_hub_count_new(&p->counted, page_cas(page), &page->hub.repo, before, &p->changes);
+		status = cairn_hub_count_new(&p->counted, page_hub(page), &page->hub.repo, before, &p->changes);
 	if (status == CAIRN_OK && before && changes_has_old(p))
-		status = cairn_hub_find_old(&p->old, page_cas(page), &page->hub.repo, before, &p->changes);
+		status = cairn_hub_find_old(&p->old, page_hub(page), &page->hub.repo, before, &p->changes);
 	if (status == CAIRN_OK && p->skip > 0 && p->skip >= p->changes.n)
 		status = CAIRN_E_NOT_FOUND;
 	page->hub.call.status = status;

@@ -46,7 +46,7 @@ static void commit_put_head(struct page_changes *p)
 	page_repo_put_address(b, &p->place.page);
 	html(b, "/tree/%s\">Files as of it</a></div>\n", oid);
 	p->place.page.hub.call.status =
-		cairn_hub_each_commit(page_cas(&p->place.page), commit, 0, 1, commit_put_message, b);
+		cairn_hub_each_commit(page_hub(&p->place.page), commit, 0, 1, commit_put_message, b);
 	html(b,
 	     "<dl class=\"facts\"><dt>By</dt><dd>%s, %s</dd><dt>Commit</dt><dd><code>%s</code></dd><dt>After</dt><dd>",
 	     commit->author, show_time(when, commit->at_unix_s), oid);
@@ -62,7 +62,7 @@ static void commit_put_head(struct page_changes *p)
 static bool commit_find_changes(struct page_changes *p)
 {
 	struct page *page = &p->place.page;
-	enum cairn_status status = cairn_hub_find_parent(page_cas(page), &page->hub.commit, &p->before);
+	enum cairn_status status = cairn_hub_find_parent(page_hub(page), &page->hub.commit, &p->before);
 	p->has_before = status == CAIRN_OK;
 	p->is_lost = status == CAIRN_E_NOT_FOUND && page->hub.commit.parent != 0;
 	if (status == CAIRN_OK || status == CAIRN_E_NOT_FOUND)

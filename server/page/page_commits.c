@@ -108,7 +108,7 @@ static void commits_build(struct page *page)
 	     show_count(count, page->hub.commit.number));
 	p->begun = b->len;
 	page->hub.call.status =
-		cairn_hub_each_commit(page_cas(page), &page->hub.commit, p->skip, COMMITS_ROWS, commits_put, p);
+		cairn_hub_each_commit(page_hub(page), &page->hub.commit, p->skip, COMMITS_ROWS, commits_put, p);
 	html(b, "</tbody></table>\n");
 	commits_put_steps(p);
 	page_end(page);
@@ -214,7 +214,7 @@ static void refs_build_found(struct page *page)
 		return;
 	page_put_notice(page);
 	p->begun = b->len;
-	page->hub.call.status = cairn_hub_each_ref(page_cas(page), &page->hub.repo, commits_put_ref, p);
+	page->hub.call.status = cairn_hub_each_ref(page_hub(page), &page->hub.repo, commits_put_ref, p);
 	if (page->hub.call.status == CAIRN_OK && p->kind == 0 && p->skip > 0)
 		page->hub.call.status = CAIRN_E_NOT_FOUND;
 	if (p->kind != 0)
@@ -253,9 +253,9 @@ static enum cairn_status refs_do(struct page *page)
 	if (strcmp(kind, "tag") == 0)
 		ref.kind = CAIRN_INDEX_TAG;
 	if (strcmp(action, "add") == 0)
-		return cairn_hub_add_ref(page_cas(page), &hub->call.asker, &hub->repo, &ref, &hub->call.diag);
+		return cairn_hub_add_ref(page_hub(page), &hub->call.asker, &hub->repo, &ref, &hub->call.diag);
 	if (strcmp(action, "drop") == 0)
-		return cairn_hub_drop_ref(page_cas(page), &hub->repo, ref.kind, ref.name, &hub->call.diag);
+		return cairn_hub_drop_ref(page_hub(page), &hub->repo, ref.kind, ref.name, &hub->call.diag);
 	return form_refuse(&hub->call.diag);
 }
 

@@ -100,7 +100,7 @@ static void device_ask(struct page *page, const char *typed)
 	if (call->status != CAIRN_OK || !device_may_look(page))
 		return;
 	if (cairn_hub_user_code(typed, user_code))
-		call->status = cairn_hub_find_device(page_cas(page), page_asker(page), user_code, &device, &call->diag);
+		call->status = cairn_hub_find_device(page_hub(page), page_asker(page), user_code, &device, &call->diag);
 	else
 		call->status = cairn_fail(&call->diag, CAIRN_E_NOT_FOUND, "device.unknown", CAIRN_NO_OFFSET,
 					  "a code has eight letters, as in BCDF-GHJK");
@@ -157,7 +157,7 @@ static enum cairn_status device_answer(struct page *page, const char *user_code,
 	if (allowed && !form_number(&page->form, "days", 0, CAIRN_HUB_DEVICE_DAYS_MAX, &days))
 		return form_refuse(diag);
 	key.days = (unsigned)days;
-	return cairn_hub_answer_device(page_cas(page), page_asker(page), user_code, allowed ? &key : NULL, diag);
+	return cairn_hub_answer_device(page_hub(page), page_asker(page), user_code, allowed ? &key : NULL, diag);
 }
 
 static void device_answer_build(struct page *page)

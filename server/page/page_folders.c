@@ -90,7 +90,7 @@ void page_put_folders(struct page_place *p)
 	CLEANUP(cairn_folders_fini) struct cairn_folders folders = {0};
 	struct page *page = &p->page;
 	enum cairn_status status =
-		cairn_hub_weigh_folders(&folders, page_cas(page), &page->hub.repo, &page->hub.commit);
+		cairn_hub_weigh_folders(&folders, page_hub(page), &page->hub.repo, &page->hub.commit);
 	if (status != CAIRN_OK)
 		page->hub.call.status = status;
 	else if (folders.unknown)

@@ -72,7 +72,7 @@ static enum cairn_status footprint_find_largest(struct footprint_page *p)
 {
 	struct cairn_diag unsaid = {0};
 	enum cairn_status status =
-		cairn_hub_list_all(page_cas(&p->place.page), &p->place.page.hub.commit, footprint_take, p, &unsaid);
+		cairn_hub_list_all(page_hub(&p->place.page), &p->place.page.hub.commit, footprint_take, p, &unsaid);
 	if (status == CAIRN_OK || status == CAIRN_E_NOT_FOUND) /* it has no files */
 		return p->is_short ? CAIRN_E_NOMEM : CAIRN_OK;
 	return status;
@@ -187,7 +187,7 @@ static void footprint_build(struct page *page)
 	if (!page_place_find(&p->place))
 		return;
 	enum cairn_status status =
-		p->place.may_read ? cairn_hub_footprint(&p->found, page_cas(page), &page->hub.repo) : CAIRN_OK;
+		p->place.may_read ? cairn_hub_footprint(&p->found, page_hub(page), &page->hub.repo) : CAIRN_OK;
 	if (status == CAIRN_OK && p->place.may_read)
 		status = footprint_find_largest(p);
 	if (status != CAIRN_OK) {

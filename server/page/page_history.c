@@ -75,7 +75,7 @@ void page_build_history(struct page_place *p)
 	struct cairn_index_commit next;
 	struct cairn_index_entry entry;
 	bool more;
-	call->status = cairn_hub_find_entry(page_cas(&p->page), &p->page.hub.commit, p->path, &entry, &call->diag);
+	call->status = cairn_hub_find_entry(page_hub(&p->page), &p->page.hub.commit, p->path, &entry, &call->diag);
 	if (call->status != CAIRN_OK || !page_place_begin(p, PAGE_REPO_COMMITS))
 		return;
 	html(b, "<div class=\"line at\">");
@@ -87,7 +87,7 @@ void page_build_history(struct page_place *p)
 	     "scope=\"col\" class=\"wide\">By</th><th scope=\"col\" class=\"num\">File</th><th scope=\"col\" class=\"num wide\">Size</th><th "
 	     "scope=\"col\" class=\"num\">When</th></tr></thead><tbody>\n");
 	rows.end = b->len + HISTORY_ROWS_BYTES;
-	call->status = cairn_hub_each_change_of(page_cas(&p->page), &p->page.hub.commit, p->path, HISTORY_ROWS,
+	call->status = cairn_hub_each_change_of(page_hub(&p->page), &p->page.hub.commit, p->path, HISTORY_ROWS,
 						history_put, &rows, &next, &more, &call->diag);
 	if (call->status == CAIRN_OK)
 		history_put_end(&rows, &next, more);

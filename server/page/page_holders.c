@@ -159,7 +159,7 @@ static void holders_build(struct page *page)
 	if (!holders_are_for(page))
 		return;
 	struct cairn_holders *holders = calloc(1, sizeof(*holders));
-	page->hub.call.status = holders ? cairn_hub_list_holders(holders, page_cas(page), p->from_id) : CAIRN_E_NOMEM;
+	page->hub.call.status = holders ? cairn_hub_list_holders(holders, page_hub(page), p->from_id) : CAIRN_E_NOMEM;
 	if (page->hub.call.status == CAIRN_OK) {
 		p->now_unix_s = cairn_clock_unix_s();
 		page_begin(page, "Accounts", CRUMBS, 3);

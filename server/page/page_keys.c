@@ -92,7 +92,7 @@ static void keys_put_list(struct page *page)
 	     "scope=\"col\" class=\"num wide\">Until</th><th scope=\"col\"><span class=\"away\">Revoke</span>"
 	     "</th></tr></thead><tbody>\n");
 	rows.end = page_out(page)->len + KEYS_ROWS_BYTES;
-	call->status = cairn_hub_each_own_key(page_cas(page), page_asker(page), keys_put, &rows, &call->diag);
+	call->status = cairn_hub_each_own_key(page_hub(page), page_asker(page), keys_put, &rows, &call->diag);
 	html(page_out(page), "</tbody></table>\n");
 	if (rows.more)
 		html(page_out(page), "<p class=\"more\"><a href=\"/settings/keys?after=%ld\">More keys</a></p>\n",
@@ -152,7 +152,7 @@ static void keys_make(struct page *page)
 	struct keys_page *keys = (struct keys_page *)page;
 	struct hub_call *call = &page->hub.call;
 	bool writing = strcmp(form_value(&page->form, "may"), "write") == 0;
-	call->status = cairn_hub_make_own_key(page_cas(page), page_asker(page), form_value(&page->form, "name"),
+	call->status = cairn_hub_make_own_key(page_hub(page), page_asker(page), form_value(&page->form, "name"),
 					      writing, keys->made, &call->diag);
 	if (call->status != CAIRN_OK && !page_take_failure(page))
 		return;
@@ -170,7 +170,7 @@ static void keys_revoke(struct page *page)
 	struct hub_call *call = &page->hub.call;
 	uint64_t id;
 	if (form_number(&page->form, "id", 1, INT64_MAX, &id))
-		call->status = cairn_hub_revoke_own_key(page_cas(page), page_asker(page), (int64_t)id, &call->diag);
+		call->status = cairn_hub_revoke_own_key(page_hub(page), page_asker(page), (int64_t)id, &call->diag);
 	else
 		call->status = form_refuse(&call->diag);
 	if (call->status == CAIRN_OK)

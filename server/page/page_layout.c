@@ -214,7 +214,7 @@ bool page_put_repos(struct page *page, const struct page_repos *repos)
 	struct hub_usage *usage = page->hub.call.job.app->usage;
 	list.usage = hub_usage_hold(usage);
 	page->hub.call.status =
-		cairn_hub_list_repos(page_cas(page), page_asker(page), &wanted, layout_put_repo, &list, next);
+		cairn_hub_list_repos(page_hub(page), page_asker(page), &wanted, layout_put_repo, &list, next);
 	if (list.usage)
 		hub_usage_release(usage, list.usage);
 	if (list.n > 0)

@@ -71,7 +71,7 @@ static enum cairn_status login_begin(struct page *page)
 		return cairn_fail(diag, CAIRN_E_DENIED, "key.unknown", CAIRN_NO_OFFSET,
 				  "this is no key of this server; a key begins with hf_, and is copied whole");
 	if (status == CAIRN_OK)
-		status = cairn_hub_identify(page_cas(page), digest, &asker, diag);
+		status = cairn_hub_identify(page_hub(page), digest, &asker, diag);
 	if (status == CAIRN_OK)
 		status = sessions_begin(page->hub.call.job.app->sessions, digest,
 					asker.kind == CAIRN_HUB_ACCOUNT ? asker.account.id : 0, text, diag);

@@ -106,7 +106,7 @@ static void lost_put_files(struct page *page, const struct cairn_losses_sum *sum
 		cairn_hash_text(text, &files[i]);
 		if (status == CAIRN_OK)
 			status =
-				cairn_hub_search(page_cas(page), page_asker(page), text, lost_put_place, &places, &end);
+				cairn_hub_search(page_hub(page), page_asker(page), text, lost_put_place, &places, &end);
 		if (places.n == 0)
 			html(b, "<li><a href=\"/search?q=%s\">%s</a></li>\n", text, text);
 	}

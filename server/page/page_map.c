@@ -47,7 +47,7 @@ void page_put_map(struct page *page, const struct cairn_hash *file)
 	CLEANUP(cairn_chunk_map_fini) struct cairn_chunk_map map = {0};
 	struct cairn_buf *b = page_out(page);
 	char count[SHOW_BYTES], files[SHOW_BYTES];
-	enum cairn_status status = cairn_hub_map_file(&map, page_cas(page), page_asker(page), &page->hub.repo, file);
+	enum cairn_status status = cairn_hub_map_file(&map, page_hub(page), page_asker(page), &page->hub.repo, file);
 	if (status == CAIRN_E_NOT_FOUND || (status == CAIRN_OK && map.n_chunks == 0))
 		return; /* it was deleted meanwhile, or is too long */
 	if (status != CAIRN_OK) {

@@ -38,7 +38,7 @@ static void new_put_namespaces(struct page *page)
 	html(page_out(page), "<select id=\"namespace\" name=\"namespace\">");
 	new_put_choice(&choice, asker->account.name);
 	page->hub.call.status =
-		cairn_hub_each_organisation(page_cas(page), asker->account.id, new_put_organisation, &choice);
+		cairn_hub_each_organisation(page_hub(page), asker->account.id, new_put_organisation, &choice);
 	html(page_out(page), "</select>");
 }
 
@@ -121,7 +121,7 @@ static void new_make(struct page *page)
 	};
 	if (!page_is_signed_in(page, "/new"))
 		return;
-	call->status = cairn_hub_make_repo(page_cas(page), &call->asker, &wanted, &repo, &call->diag);
+	call->status = cairn_hub_make_repo(page_hub(page), &call->asker, &wanted, &repo, &call->diag);
 	if (page_take_failure(page))
 		new_build(page);
 	else

@@ -116,7 +116,7 @@ bool page_paths_put_all(struct page *page, const char *text, uint32_t max)
 	const struct cairn_hub_find_path find = {
 		.text = text, .found_max = max, .visit = page_paths_visit, .ctx = &paths};
 	struct cairn_hub_find_end end;
-	page->hub.call.status = cairn_hub_find_paths(page_cas(page), page_asker(page), &find, &end);
+	page->hub.call.status = cairn_hub_find_paths(page_hub(page), page_asker(page), &find, &end);
 	page_paths_end(&paths);
 	if (page->hub.call.status == CAIRN_OK)
 		paths_put_end(&paths, &end, max);

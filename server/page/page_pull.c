@@ -112,7 +112,7 @@ static void pulls_build(struct page *page)
 	     "scope=\"col\">State</th><th scope=\"col\" class=\"wide\">For</th><th scope=\"col\" "
 	     "class=\"wide\">By</th><th scope=\"col\" class=\"wide num\">Number</th><th scope=\"col\" class=\"num\">Begun</th></tr></thead><tbody>\n");
 	p->begun = b->len;
-	page->hub.call.status = cairn_hub_each_pull(page_cas(page), &page->hub.repo, &p->list, pulls_put, p, &n);
+	page->hub.call.status = cairn_hub_each_pull(page_hub(page), &page->hub.repo, &p->list, pulls_put, p, &n);
 	html(b, "</tbody></table>\n");
 	if (n == 0)
 		html(b, "<p class=\"empty\">There is none%s.</p>\n", p->list.is_open ? " that is open" : "");
@@ -162,7 +162,7 @@ static bool pull_find(struct pull_page *p, enum cairn_hub_access need)
 	struct hub_call *call = &page->hub.call;
 	if (!hub_repo_find(&page->hub, need) || !page_place_find(&p->changes.place))
 		return false;
-	call->status = cairn_hub_find_pull(page_cas(page), &page->hub.repo, p->number, &p->pull, &call->diag);
+	call->status = cairn_hub_find_pull(page_hub(page), &page->hub.repo, p->number, &p->pull, &call->diag);
 	return call->status == CAIRN_OK;
 }
 
@@ -311,10 +311,10 @@ static enum cairn_status pull_end(struct pull_page *p)
 	const char *action = form_value(&page->form, "action"), *comment = form_value(&page->form, "comment");
 	struct cairn_git_oid oid;
 	if (strcmp(action, "merge") == 0)
-		return cairn_hub_merge_pull(page_cas(page), &call->asker, &page->hub.repo, &p->pull, comment, &oid,
+		return cairn_hub_merge_pull(page_hub(page), &call->asker, &page->hub.repo, &p->pull, comment, &oid,
 					    &call->diag);
 	if (strcmp(action, "close") == 0)
-		return cairn_hub_close_pull(page_cas(page), &call->asker, &page->hub.repo, &p->pull, comment,
+		return cairn_hub_close_pull(page_hub(page), &call->asker, &page->hub.repo, &p->pull, comment,
 					    &call->diag);
 	return form_refuse(&call->diag);
 }

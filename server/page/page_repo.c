@@ -104,7 +104,7 @@ bool page_repo_begin(struct page *page, enum page_repo_tab tab, const struct pag
 	char title[2 * CAIRN_INDEX_REPO_NAME_MAX + 2];
 	struct page_crumb all[PAGE_CRUMBS_MAX + 2] = {{account, repo->account_name}, {self, repo->name}};
 	struct hub_call *call = &page->hub.call;
-	call->status = cairn_hub_access_to(page_cas(page), &call->asker, repo, &page->access);
+	call->status = cairn_hub_access_to(page_hub(page), &call->asker, repo, &page->access);
 	if (call->status != CAIRN_OK)
 		return false;
 	(void)snprintf(account, sizeof(account), "/%s", repo->account_name);
@@ -179,7 +179,7 @@ bool page_place_find(struct page_place *p)
 	}
 	if (p->raw)
 		place_find_revision(p);
-	p->may_read = cairn_hub_find_repo(page_cas(&p->page), &hub->call.asker, hub->kind, hub->namespace, hub->name,
+	p->may_read = cairn_hub_find_repo(page_hub(&p->page), &hub->call.asker, hub->kind, hub->namespace, hub->name,
 					  CAIRN_HUB_READ, &same, &unsaid) == CAIRN_OK;
 	return true;
 }
@@ -249,7 +249,7 @@ void page_place_put_menu(struct page_place *p, const char *what)
 	html(b, "<details class=\"menu\"><summary><span class=\"away\">Revision: </span>");
 	place_put_revision(b, p);
 	html(b, "</summary><div>");
-	call->status = cairn_hub_each_ref(page_cas(&p->page), &p->page.hub.repo, place_put_choice, &menu);
+	call->status = cairn_hub_each_ref(page_hub(&p->page), &p->page.hub.repo, place_put_choice, &menu);
 	html(b, "<a href=\"");
 	page_repo_put_address(b, &p->page);
 	html(b, "/refs\">All branches and tags</a></div></details>");
@@ -299,7 +299,7 @@ bool page_place_read(struct page_place *p, const struct cairn_index_entry *entry
 	*found = cairn_hub_believe_entry(entry, &diag) == CAIRN_OK ? PAGE_PLACE_READ : PAGE_PLACE_FALSE;
 	if (*found == PAGE_PLACE_FALSE)
 		return true;
-	status = cairn_hub_read_start(page_cas(&p->page), &p->page.hub.repo, entry, out, &diag);
+	status = cairn_hub_read_start(page_hub(&p->page), &p->page.hub.repo, entry, out, &diag);
 	if (status == CAIRN_OK)
 		return true;
 	if (!place_is_lost(status)) {

@@ -102,7 +102,7 @@ static void search_build(struct page *page)
 		     SEARCH_TEXT_MAX);
 	if (p->is_hash) {
 		page->hub.call.status =
-			cairn_hub_search(page_cas(page), page_asker(page), p->text, search_put, p, &end);
+			cairn_hub_search(page_hub(page), page_asker(page), p->text, search_put, p, &end);
 		search_put_end(p, &end);
 	}
 	/* A short run of digits may be part of a name, too. */

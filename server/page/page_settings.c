@@ -110,7 +110,7 @@ static enum cairn_status settings_set_visibility(struct page *page)
 	if (is_gated && hub->repo.gate != CAIRN_INDEX_GATE_NONE)
 		gate = hub->repo.gate;
 	settings_go_to(page, hub->repo.account_name, hub->repo.name, "/settings");
-	return cairn_hub_set_repo(page_cas(page), page_asker(page), &hub->repo, &is_private, is_private ? NULL : &gate,
+	return cairn_hub_set_repo(page_hub(page), page_asker(page), &hub->repo, &is_private, is_private ? NULL : &gate,
 				  &hub->call.diag);
 }
 
@@ -119,7 +119,7 @@ static enum cairn_status settings_move(struct page *page)
 	struct hub_repo *hub = &page->hub;
 	const char *namespace = form_value(&page->form, "namespace"), *name = form_value(&page->form, "name");
 	settings_go_to(page, namespace, name, "/settings");
-	return cairn_hub_move_repo(page_cas(page), &hub->call.asker, &hub->repo, namespace, name, &hub->call.diag);
+	return cairn_hub_move_repo(page_hub(page), &hub->call.asker, &hub->repo, namespace, name, &hub->call.diag);
 }
 
 static enum cairn_status settings_delete(struct page *page)
@@ -131,7 +131,7 @@ static enum cairn_status settings_delete(struct page *page)
 		return cairn_fail(&hub->call.diag, CAIRN_E_USAGE, "repo.confirm", CAIRN_NO_OFFSET,
 				  "nothing was deleted: what was typed is not the name of this repository");
 	(void)snprintf(page->location, sizeof(page->location), "/%s", hub->repo.account_name);
-	return cairn_hub_drop_repo(page_cas(page), &hub->repo, &hub->call.diag);
+	return cairn_hub_drop_repo(page_hub(page), &hub->repo, &hub->call.diag);
 }
 
 static void settings_change(struct page *page)

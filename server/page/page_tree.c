@@ -43,7 +43,7 @@ static void tree_free(void *state)
 static void tree_put_last(struct tree_page *p, struct cairn_buf *b, const struct cairn_index_entry *entry)
 {
 	bool known = p->last.id == entry->commit ||
-		     cairn_hub_last_commit(page_cas(&p->place.page), entry, &p->last) == CAIRN_OK;
+		     cairn_hub_last_commit(page_hub(&p->place.page), entry, &p->last) == CAIRN_OK;
 	html(b, "<td class=\"dim wide\">");
 	if (known) {
 		html(b, "<bdi>");
@@ -119,7 +119,7 @@ static void tree_put_found(struct tree_page *p)
 	struct page_paths paths = {.page = page, .put_address = tree_put_address, .prefix_len = p->prefix_len};
 	const struct cairn_hub_find_path find = {
 		.text = p->find, .found_max = PAGE_PATHS_MAX, .visit = page_paths_visit, .ctx = &paths};
-	page->hub.call.status = cairn_hub_find_in_tree(page_cas(page), &page->hub.repo, &page->hub.commit,
+	page->hub.call.status = cairn_hub_find_in_tree(page_hub(page), &page->hub.repo, &page->hub.commit,
 						       p->place.path, &find, p->cursor ? p->cursor : "", p->next);
 	page_paths_put_found(&paths, p->find, p->next);
 }
@@ -163,7 +163,7 @@ static void tree_build(struct page *page)
 	p->prefix_len = strlen(p->place.path) + (p->place.path[0] != '\0');
 	if (p->place.path[0])
 		call->status =
-			cairn_hub_find_entry(page_cas(page), &page->hub.commit, p->place.path, &entry, &call->diag);
+			cairn_hub_find_entry(page_hub(page), &page->hub.commit, p->place.path, &entry, &call->diag);
 	if (call->status != CAIRN_OK)
 		return;
 	if (entry.kind != CAIRN_INDEX_FOLDER) {
@@ -176,7 +176,7 @@ static void tree_build(struct page *page)
 	}
 	const struct cairn_hub_tree_page listed = {
 		.folder = p->place.path, .after = p->cursor ? p->cursor : "", .limit = PAGE_ROWS};
-	call->status = cairn_hub_list_tree(page_cas(page), &page->hub.commit, &listed, hub_entries_visit, &p->entries,
+	call->status = cairn_hub_list_tree(page_hub(page), &page->hub.commit, &listed, hub_entries_visit, &p->entries,
 					   p->next, &call->diag);
 	if (call->status == CAIRN_OK)
 		call->status = p->entries.status;

@@ -139,7 +139,7 @@ static enum cairn_status upload_commit(struct upload_page *p, struct cairn_git_o
 		.files = p->files,
 		.n = p->n,
 	};
-	return cairn_hub_put(page_cas(page), page_asker(page), &put, oid, &page->hub.call.diag);
+	return cairn_hub_put(page_hub(page), page_asker(page), &put, oid, &page->hub.call.diag);
 }
 
 static void upload_run(struct page *page)

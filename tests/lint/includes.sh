@@ -73,7 +73,7 @@ server/ask      lib/base lib/hash lib/token lib/cas lib/cas/.* lib/hub server se
 server/route    lib/base lib/hash lib/token lib/cas lib/cas/.* server server/http server/log server/ask
 server/hub      lib/base lib/hash lib/token lib/cas lib/cas/.* lib/hub server server/http server/log server/ask
 server/page     lib/base lib/hash lib/token lib/cas lib/cas/.* lib/hub server server/http server/log server/ask
-server          lib/base lib/hash lib/xorb lib/token lib/data_dir lib/cas lib/cas/.* lib/backup schema server/.*
+server          lib/base lib/hash lib/xorb lib/token lib/data_dir lib/cas lib/cas/.* lib/hub lib/backup schema server/.*
 cli         lib/.*
 '
 
