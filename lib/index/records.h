@@ -110,6 +110,15 @@ CAIRN_MUST_USE enum cairn_status cairn_records_scope(struct cairn_index_tx *tx, 
 CAIRN_MUST_USE enum cairn_status cairn_records_find_repo(struct cairn_index_tx *tx, int64_t repo, int64_t *scope,
 							 struct cairn_diag *diag);
 
+/** Adds a repository that counts as deleted until cairn_records_show_repo(), but whose rows a sweep removes only an
+ * hour later. @param[out] scope  the owner of its files @return CAIRN_OK; CAIRN_E_CONFLICT (repo.known); as
+ * cairn_db_ask() */
+CAIRN_MUST_USE enum cairn_status cairn_records_hide_repo(struct cairn_index_tx *tx, struct cairn_index_add_repo *add,
+							 int64_t *scope);
+/** Makes such a repository one that is found, which counts for quotas. @return likewise */
+CAIRN_MUST_USE enum cairn_status cairn_records_show_repo(struct cairn_index_tx *tx, struct cairn_index_add_repo *add,
+							 int64_t scope);
+
 /** Counts that an owner, and its account, hold more bytes after this write. The engine updates the owner's row.
  * @param bytes  may be negative */
 void cairn_records_grow(struct cairn_index_tx *tx, int64_t scope, int64_t bytes);

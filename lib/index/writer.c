@@ -364,6 +364,7 @@ static bool writer_goes_on(struct cairn_writer *w, struct cairn_index_write *wri
 	bool ends = failed ? stage->undoes || !stage->is_kept : stage->done;
 	if (failed && !stage->undoes) {
 		stage->undoes = true;
+		stage->done = false; /* the failed transaction may have set it */
 		stage->status = write->status;
 		stage->diag = write->diag;
 	}

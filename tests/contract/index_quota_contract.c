@@ -287,6 +287,36 @@ START_TEST(a_large_commit_counts_once)
 }
 END_TEST
 
+/* Over SQLite a repository with so many files is made in pieces, and counts for its account when it is there. */
+START_TEST(a_large_copy_counts_once)
+{
+	enum { N = CAIRN_INDEX_OPERATIONS_AT_ONCE + 1, NAME = 7 };
+	static char path[N][NAME];
+	static struct cairn_index_operation all[N];
+	struct cairn_index_add_repo add = {.kind = CAIRN_INDEX_MODEL,
+					   .account = hx_ann,
+					   .name = "copy",
+					   .first = HX_MESSAGE,
+					   .operations = all,
+					   .n = N};
+	(void)hx_model("one");
+	uint64_t now = quota_of(hx_ann, 0).account.stored_bytes, rows = (uint64_t)N * (ROW + NAME - 1);
+	for (unsigned i = 0; i < N; i++) {
+		(void)snprintf(path[i], NAME, "f%05u", i);
+		all[i] = hx_put(path[i], "x");
+	}
+	uint64_t copy = rows + COMMIT + 1 + ROW + 4;
+	limit(hx_ann, 0, now + copy - 1);
+	ck_assert_int_eq(cairn_index_add_repo(hx_index, &add), CAIRN_E_DENIED);
+	ck_assert_str_eq(add.write.diag.rule, "quota.account");
+	ck_assert_uint_eq(quota_of(hx_ann, 0).account.stored_bytes, now);
+	limit(hx_ann, 0, now + copy);
+	ck_assert_int_eq(cairn_index_add_repo(hx_index, &add), CAIRN_OK);
+	ck_assert_uint_eq(quota_of(hx_ann, 0).account.stored_bytes, now + copy);
+	ck_assert_uint_eq(held(add.id), copy);
+}
+END_TEST
+
 START_TEST(pull_requests_count_with_their_texts)
 {
 	static char text[5001];
@@ -678,6 +708,7 @@ int main(int argc, char **argv)
 	tcase_add_test(t, up_to_the_last_byte);
 	tcase_add_test(t, rows_count_with_their_texts);
 	tcase_add_test(t, a_large_commit_counts_once);
+	tcase_add_test(t, a_large_copy_counts_once);
 	tcase_add_test(t, pull_requests_count_with_their_texts);
 	tcase_add_test(t, copied_rows_count);
 	tcase_add_test(t, over_it_one_may_do_what_holds_no_more);

@@ -1,14 +1,17 @@
-/* Commits of more operations than one transaction takes: they are made in pieces, and others get in between. */
+/* Commits of more operations than one transaction takes, copies of repositories, and squashes: they are made in pieces,
+ * and others get in between. */
 #include "base/workers.h"
 #include "index/quota.h"
 #include "support/history_fixture.h"
 #include "support/index_fixture.h"
+#include "support/index_sqlite.h"
 
 #include <check.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -33,6 +36,90 @@ static void sweep_all(void)
 	do
 		ck_assert_int_eq(cairn_index_sweep_repos(hx_index, &request), CAIRN_OK);
 	while (request.more);
+}
+
+/* Nothing that is to be removed has rows. */
+static void is_tidy(void)
+{
+	if (!cairn_index_is_remote(hx_index))
+		fx_sql(hx_folder(),
+		       "SELECT json(iif(EXISTS(SELECT 1 FROM repo WHERE dropped IS NOT NULL) OR"
+		       " EXISTS(SELECT 1 FROM line l WHERE NOT EXISTS(SELECT 1 FROM ref WHERE line = l.id)"
+		       " AND NOT EXISTS(SELECT 1 FROM line c WHERE c.parent = l.id)), 'rows are left', '1'))");
+}
+
+static int64_t new_pull(int64_t repo)
+{
+	struct cairn_index_add_ref add = {.repo = repo,
+					  .kind = CAIRN_INDEX_PULL,
+					  .base = "main",
+					  .commit = hx_head(repo, "main").id,
+					  .account = hx_ann,
+					  .first = HX_MESSAGE};
+	ck_assert_int_eq(cairn_index_add_ref(hx_index, &add), CAIRN_OK);
+	return add.number;
+}
+
+static struct cairn_index_commit pull_head(int64_t repo, const char *name)
+{
+	struct cairn_index_commit commit;
+	ck_assert_int_eq(cairn_index_ref(hx_index, repo, CAIRN_INDEX_PULL, name, &commit), CAIRN_OK);
+	return commit;
+}
+
+/* --- the writes that are made in pieces --------------------------------------------------------------------------- */
+
+static struct cairn_index_add_commit large_commit;
+static struct cairn_index_add_repo copy;
+static struct cairn_index_squash squash;
+static char pull_oid[CAIRN_GIT_OID_CHARS + 1];
+
+static enum cairn_status send_commit(int64_t repo, void (*done)(struct cairn_index_write *write))
+{
+	large_commit = hx_request(repo, "main", all_put("1"), N);
+	large_commit.write.done = done;
+	return cairn_index_add_commit(hx_index, &large_commit);
+}
+
+/* The copy has the files of `repo`, and what the operations add. */
+static enum cairn_status send_copy(int64_t repo, void (*done)(struct cairn_index_write *write))
+{
+	copy = (struct cairn_index_add_repo){.kind = CAIRN_INDEX_MODEL,
+					     .account = hx_ann,
+					     .name = "copy",
+					     .first = HX_MESSAGE,
+					     .operations = all_put("1"),
+					     .n = N,
+					     .source = repo};
+	operations[N - 1] = hx_put_file("file", 7);
+	copy.write.done = done;
+	return cairn_index_add_repo(hx_index, &copy);
+}
+
+static enum cairn_status send_squash(int64_t repo, void (*done)(struct cairn_index_write *write))
+{
+	squash = (struct cairn_index_squash){
+		.repo = repo, .kind = CAIRN_INDEX_BRANCH, .name = "main", .message = HX_MESSAGE};
+	squash.write.done = done;
+	return cairn_index_squash(hx_index, &squash);
+}
+
+static enum cairn_status send_pull(int64_t repo, void (*done)(struct cairn_index_write *write))
+{
+	large_commit = hx_request(repo, "1", all_put("1"), N);
+	large_commit.kind = CAIRN_INDEX_PULL;
+	large_commit.write.done = done;
+	return cairn_index_add_commit(hx_index, &large_commit);
+}
+
+static enum cairn_status send_merge(int64_t repo, void (*done)(struct cairn_index_write *write))
+{
+	struct cairn_index_commit head = pull_head(repo, "1");
+	cairn_git_oid_text(pull_oid, &head.oid);
+	large_commit = hx_request(repo, "main", all_put("1"), N);
+	large_commit.merge = (struct cairn_index_merge){.pull = "1", .head = pull_oid};
+	large_commit.write.done = done;
+	return cairn_index_add_commit(hx_index, &large_commit);
 }
 
 /* --- a large commit alone ----------------------------------------------------------------------------------------- */
@@ -106,6 +193,160 @@ START_TEST(many_large_commits_follow_each_other)
 	struct cairn_index_commit head = hx_head(one, "main");
 	hx_text_is(&head, "d0/7", text);
 	hx_text_is(&head, "first", "1");
+}
+END_TEST
+
+START_TEST(a_late_deletion_is_known_again)
+{
+	int64_t one = hx_model("one");
+	char parent[CAIRN_GIT_OID_CHARS + 1];
+	ck_assert(hx_committed_one(one, "main", hx_put("old", "1")));
+	struct cairn_index_commit before = hx_head(one, "main");
+	cairn_git_oid_text(parent, &before.oid);
+	(void)all_put("1");
+	operations[N - 1] = hx_drop("old");
+	struct cairn_index_add_commit add = hx_request(one, "main", operations, N);
+	add.parent = parent;
+	ck_assert_int_eq(cairn_index_add_commit(hx_index, &add), CAIRN_OK);
+	ck_assert(add.added);
+	ck_assert_int_eq(cairn_index_add_commit(hx_index, &add), CAIRN_OK);
+	ck_assert(!add.added);
+	is_tidy();
+}
+END_TEST
+
+/* --- copies, squashes, pull requests ------------------------------------------------------------------------------ */
+
+static bool copy_is_there(void)
+{
+	struct cairn_index_repo repo;
+	enum cairn_status status = cairn_index_repo(hx_index, CAIRN_INDEX_MODEL, "Ann", "copy", &repo);
+	ck_assert(status == CAIRN_OK || status == CAIRN_E_NOT_FOUND);
+	return status == CAIRN_OK;
+}
+
+static void copy_is_whole(void)
+{
+	struct cairn_index_repo repo;
+	struct cairn_index_entry entry;
+	struct cairn_index_commit head = hx_head(copy.id, "main");
+	ck_assert(copy_is_there());
+	ck_assert_int_eq(cairn_index_repo(hx_index, CAIRN_INDEX_MODEL, "ann", "Copy", &repo), CAIRN_OK);
+	ck_assert(repo.id == copy.id && repo.n_files == N && head.n_files == N && head.number == 1);
+	hx_text_is(&head, "d0/7", "1");
+	ck_assert(hx_is_there(&head, "file", &entry) && entry.has_file);
+	ck_assert_str_eq(hx_owner_of(copy.id), hx_owner_of(repo.id));
+}
+
+START_TEST(a_large_copy_is_whole)
+{
+	int64_t source = hx_model("source");
+	hx_uploaded(7, hx_owner_of(source));
+	ck_assert_int_eq(send_copy(source, NULL), CAIRN_OK);
+	copy_is_whole();
+	sweep_all();
+	copy_is_whole();
+	/* It may upload, and be deleted. */
+	hx_uploaded(8, hx_owner_of(copy.id));
+	ck_assert(hx_committed_one(copy.id, "main", hx_put_file("more", 8)));
+	struct cairn_index_drop_repo drop = {.id = copy.id};
+	ck_assert_int_eq(cairn_index_drop_repo(hx_index, &drop), CAIRN_OK);
+	sweep_all();
+	is_tidy();
+}
+END_TEST
+
+START_TEST(a_large_copy_that_fails_leaves_nothing)
+{
+	int64_t source = hx_model("source"); /* lacks the file */
+	struct cairn_index_drop_repo drop = {.id = source};
+	ck_assert_int_eq(send_copy(source, NULL), CAIRN_E_CONFLICT);
+	ck_assert_str_eq(copy.write.diag.rule, "commit.sha256");
+	ck_assert(!copy_is_there());
+	is_tidy();
+	ck_assert_int_eq(send_copy(0, NULL), CAIRN_E_CONFLICT);
+	is_tidy();
+	ck_assert_int_eq(cairn_index_drop_repo(hx_index, &drop), CAIRN_OK);
+	ck_assert_int_eq(send_copy(source, NULL), CAIRN_E_NOT_FOUND);
+	sweep_all();
+	is_tidy();
+}
+END_TEST
+
+/* The former name of another repository leads there until the copy has it. */
+START_TEST(a_large_copy_takes_a_former_name_at_its_end)
+{
+	int64_t source = hx_model("source");
+	struct cairn_index_move_repo move = {.id = hx_model("copy"), .account = hx_ann, .name = "moved"};
+	struct cairn_index_repo repo;
+	ck_assert_int_eq(cairn_index_move_repo(hx_index, &move), CAIRN_OK);
+	ck_assert_int_eq(send_copy(source, NULL), CAIRN_E_CONFLICT);
+	ck_assert_int_eq(cairn_index_repo(hx_index, CAIRN_INDEX_MODEL, "Ann", "copy", &repo), CAIRN_OK);
+	ck_assert_int_eq(repo.id, move.id);
+	hx_uploaded(7, hx_owner_of(source));
+	ck_assert_int_eq(send_copy(source, NULL), CAIRN_OK);
+	copy_is_whole();
+}
+END_TEST
+
+START_TEST(a_large_squash_has_all_files)
+{
+	int64_t one = hx_model("one");
+	ck_assert(hx_committed_one(one, "main", hx_put("d0/old", "1")));
+	ck_assert(hx_committed(one, "main", all_put("1"), N));
+	ck_assert(hx_committed_one(one, "main", hx_drop("d0/old")));
+	ck_assert(hx_committed_one(one, "main", hx_put("d0/7", "2")));
+	struct cairn_index_commit before = hx_head(one, "main");
+	ck_assert_int_eq(send_squash(one, NULL), CAIRN_OK);
+	struct cairn_index_commit head = hx_head(one, "main");
+	ck_assert(cairn_git_oid_equal(&head.oid, &squash.oid) && cairn_git_oid_equal(&head.root, &before.root));
+	ck_assert(head.number == 1 && head.parent == 0 && head.n_files == before.n_files && head.bytes == before.bytes);
+	sweep_all();
+	hx_text_is(&head, "d0/7", "2");
+	hx_text_is(&head, "d0/8", "1");
+	is_tidy();
+}
+END_TEST
+
+START_TEST(a_large_pull_request_is_merged)
+{
+	int64_t one = hx_model("one");
+	ck_assert_int_eq(new_pull(one), 1);
+	ck_assert_int_eq(send_pull(one, NULL), CAIRN_OK);
+	struct cairn_index_commit pull = pull_head(one, "1");
+	ck_assert(pull.n_files == N + 1 && pull.number == 2);
+	ck_assert_int_eq(send_merge(one, NULL), CAIRN_OK);
+	struct cairn_index_commit head = hx_head(one, "main");
+	ck_assert(large_commit.added && cairn_git_oid_equal(&head.oid, &large_commit.oid));
+	ck_assert(cairn_git_oid_equal(&head.root, &pull.root));
+	ck_assert_int_eq(send_pull(one, NULL), CAIRN_E_CONFLICT);
+	ck_assert_str_eq(large_commit.write.diag.rule, "pr.ended");
+	/* A merge whose changes the branch has already ends its pull request, too. */
+	ck_assert_int_eq(new_pull(one), 2);
+	large_commit = hx_request(one, "main", all_put("1"), N);
+	struct cairn_index_commit second = pull_head(one, "2");
+	cairn_git_oid_text(pull_oid, &second.oid);
+	large_commit.merge = (struct cairn_index_merge){.pull = "2", .head = pull_oid};
+	ck_assert_int_eq(cairn_index_add_commit(hx_index, &large_commit), CAIRN_OK);
+	ck_assert(!large_commit.added);
+	ck_assert_int_eq(hx_head(one, "main").id, head.id);
+	sweep_all();
+	hx_text_is(&head, "d0/7", "1");
+}
+END_TEST
+
+/* If the pull request was pushed to, neither the branch nor the pull request changes. */
+START_TEST(a_large_merge_of_another_head_leaves_nothing)
+{
+	int64_t one = hx_model("one");
+	int64_t old = hx_head(one, "main").id;
+	ck_assert_int_eq(new_pull(one), 1);
+	large_commit = hx_request(one, "main", all_put("1"), N);
+	large_commit.merge =
+		(struct cairn_index_merge){.pull = "1", .head = "0123456789012345678901234567890123456789"};
+	ck_assert_int_eq(cairn_index_add_commit(hx_index, &large_commit), CAIRN_E_CONFLICT);
+	ck_assert_int_eq(hx_head(one, "main").id, old);
+	is_tidy();
 }
 END_TEST
 
@@ -190,39 +431,63 @@ static void others_sweep(struct cairn_work *work)
 	ck_assert_int_eq(cairn_index_sweep_repos(hx_index, &others.sweep), CAIRN_OK);
 }
 
+static bool large_is_done;
+
 static void large_done(struct cairn_index_write *write)
 {
 	(void)write;
 	others.n_done_before = others.n_done;
+	large_is_done = true;
 }
 
-/* Queues a large commit, and behind it what another sender does. */
-static struct cairn_index_add_commit beside(int64_t large, int64_t repo, void (*run)(struct cairn_work *work))
+typedef enum cairn_status send_large(int64_t repo, void (*done)(struct cairn_index_write *write));
+
+/* Queues a large write, and behind it what another sender does. */
+static void beside(send_large *send, int64_t large, int64_t repo, void (*run)(struct cairn_work *work))
 {
 	struct cairn_workers *workers;
-	struct cairn_index_add_commit commit = hx_request(large, "main", all_put("1"), N);
-	static struct cairn_index_add_commit request;
-	request = commit;
-	request.write.done = large_done;
 	others.repo = repo;
 	others.work = (struct cairn_work){.run = run, .turn = 1};
 	ck_assert_int_eq(cairn_workers_new(&workers, "test", 1, 0, 1), CAIRN_OK);
 	plug_in(repo);
-	ck_assert_int_eq(cairn_index_add_commit(hx_index, &request), CAIRN_OK);
+	ck_assert_int_eq(send(large, large_done), CAIRN_OK);
 	ck_assert_int_eq(cairn_workers_submit(workers, &others.work), CAIRN_OK);
 	cairn_workers_free(workers); /* all is queued */
 	plug_out();
 	ck_assert(cairn_index_flush(hx_index, 100000));
-	return request;
 }
 
-START_TEST(others_do_not_wait_for_a_large_commit)
+/* Makes what a kind of large write needs. @return the repository */
+static int64_t prepare(send_large *send)
 {
-	int64_t large = hx_model("large"), small = hx_model("small");
+	int64_t large = hx_model("large");
+	if (send == send_copy)
+		hx_uploaded(7, hx_owner_of(large));
+	if (send == send_squash)
+		ck_assert(hx_committed(large, "main", all_put("1"), N));
+	if (send == send_pull || send == send_merge)
+		ck_assert_int_eq(new_pull(large), 1);
+	return large;
+}
+
+static send_large *const LARGE[] = {send_commit, send_copy, send_squash, send_pull, send_merge};
+enum { N_LARGE = sizeof(LARGE) / sizeof(LARGE[0]) };
+
+static enum cairn_status large_status(send_large *send)
+{
+	return send == send_copy     ? copy.write.status
+	       : send == send_squash ? squash.write.status
+				     : large_commit.write.status;
+}
+
+START_TEST(others_do_not_wait_for_a_large_write)
+{
+	send_large *send = LARGE[_i];
+	int64_t large = prepare(send), small = hx_model("small");
 	if (cairn_index_is_remote(hx_index))
 		return;
-	struct cairn_index_add_commit commit = beside(large, small, others_commit);
-	ck_assert_int_eq(commit.write.status, CAIRN_OK);
+	beside(send, large, small, others_commit);
+	ck_assert_int_eq(large_status(send), CAIRN_OK);
 	ck_assert_uint_eq(others.n_done, N_OTHERS);
 	ck_assert_uint_eq(others.n_done_before, N_OTHERS);
 }
@@ -231,8 +496,8 @@ END_TEST
 START_TEST(no_commit_to_the_same_branch_is_lost)
 {
 	int64_t one = hx_model("one");
-	struct cairn_index_add_commit commit = beside(one, one, others_commit);
-	ck_assert_int_eq(commit.write.status, CAIRN_OK);
+	beside(send_commit, one, one, others_commit);
+	ck_assert_int_eq(large_commit.write.status, CAIRN_OK);
 	struct cairn_index_commit head = hx_head(one, "main");
 	ck_assert_uint_eq(head.n_files, N + N_OTHERS + 2);
 	ck_assert_uint_eq(head.number, N_OTHERS + 3);
@@ -241,16 +506,139 @@ START_TEST(no_commit_to_the_same_branch_is_lost)
 }
 END_TEST
 
-START_TEST(a_collection_does_not_harm_a_large_commit)
+START_TEST(no_commit_to_a_branch_is_lost_by_a_squash)
 {
-	int64_t one = hx_model("one");
-	struct cairn_index_add_commit commit = beside(one, hx_model("other"), others_sweep);
-	ck_assert_int_eq(commit.write.status, CAIRN_OK);
+	int64_t one = prepare(send_squash);
+	beside(send_squash, one, one, others_commit);
+	ck_assert_int_eq(squash.write.status, CAIRN_OK);
 	struct cairn_index_commit head = hx_head(one, "main");
-	ck_assert_uint_eq(head.n_files, N + 1);
+	ck_assert_uint_eq(head.n_files, N + N_OTHERS + 2);
+	hx_text_is(&head, "other4", "1");
 	hx_text_is(&head, "d0/7", "1");
 }
 END_TEST
+
+/* Another repository gets the name of a copy, and goes on existing. */
+static void others_take_name(struct cairn_work *work)
+{
+	static struct cairn_index_add_repo add;
+	(void)work;
+	add = (struct cairn_index_add_repo){
+		.kind = CAIRN_INDEX_MODEL, .account = hx_ann, .name = "Copy", .first = HX_MESSAGE};
+	add.write.done = others_done;
+	ck_assert_int_eq(cairn_index_add_repo(hx_index, &add), CAIRN_OK);
+}
+
+START_TEST(the_first_with_a_name_has_it)
+{
+	int64_t large = prepare(send_copy), other = hx_model("other");
+	if (cairn_index_is_remote(hx_index))
+		return;
+	beside(send_copy, large, other, others_take_name);
+	ck_assert_int_eq(copy.write.status, CAIRN_E_CONFLICT);
+	ck_assert_str_eq(copy.write.diag.rule, "repo.known");
+	ck_assert(copy_is_there());
+	is_tidy();
+}
+END_TEST
+
+START_TEST(a_collection_does_not_harm_a_large_write)
+{
+	send_large *send = LARGE[_i];
+	int64_t large = prepare(send);
+	beside(send, large, hx_model("other"), others_sweep);
+	ck_assert_int_eq(large_status(send), CAIRN_OK);
+	if (send == send_copy)
+		copy_is_whole();
+	struct cairn_index_commit head = send == send_pull   ? pull_head(large, "1")
+					 : send == send_copy ? hx_head(copy.id, "main")
+							     : hx_head(large, "main");
+	ck_assert_uint_eq(head.n_files, send == send_copy ? N : N + 1);
+	hx_text_is(&head, "d0/7", "1");
+}
+END_TEST
+
+/* --- one piece of each, in turn ----------------------------------------------------------------------------------- */
+
+/* The writer takes one piece of the large write, then one small commit, and so on. In `done` of each the writer waits
+ * until the next one is queued. */
+enum { PACED = 30 };
+static struct pacer {
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	unsigned n_queued, n_done;
+	struct cairn_index_operation operation[PACED];
+	struct cairn_index_add_commit commit[PACED];
+} pacer = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+
+static void pacer_done(struct cairn_index_write *write)
+{
+	ck_assert_int_eq(write->status, CAIRN_OK);
+	ck_assert(!large_is_done);
+	pthread_mutex_lock(&pacer.lock);
+	pacer.n_done++;
+	pthread_cond_broadcast(&pacer.changed);
+	while (pacer.n_queued == pacer.n_done)
+		pthread_cond_wait(&pacer.changed, &pacer.lock);
+	pthread_mutex_unlock(&pacer.lock);
+}
+
+/* Waits until so many small commits are done. */
+static void pacer_wait(unsigned n_done)
+{
+	pthread_mutex_lock(&pacer.lock);
+	while (pacer.n_done < n_done)
+		pthread_cond_wait(&pacer.changed, &pacer.lock);
+	pthread_mutex_unlock(&pacer.lock);
+}
+
+static void pacer_queued(void)
+{
+	pthread_mutex_lock(&pacer.lock);
+	pacer.n_queued++;
+	pthread_cond_broadcast(&pacer.changed);
+	pthread_mutex_unlock(&pacer.lock);
+}
+
+/* A sweep that ends when it has removed a part of the staged line. */
+static void others_sweep_a_part(struct cairn_work *work)
+{
+	(void)work;
+	for (unsigned i = 0; i < PACED; i++) {
+		pacer.operation[i] = hx_put("other", i % 2 ? "1" : "2");
+		pacer.commit[i] = hx_request(others.repo, "main", &pacer.operation[i], 1);
+		pacer.commit[i].write.done = pacer_done;
+		if (i > 0)
+			pacer_wait(i);
+		ck_assert_int_eq(cairn_index_add_commit(hx_index, &pacer.commit[i]), CAIRN_OK);
+		pacer_queued();
+		if (i == 0)
+			plug_out();
+	}
+	pacer_wait(PACED);
+	others_sweep(work);
+	pacer_queued();
+}
+
+START_TEST(a_partly_swept_line_begins_again)
+{
+	int64_t large = hx_model("large"), other = hx_model("other");
+	if (cairn_index_is_remote(hx_index))
+		return;
+	sweep_all();
+	beside(send_commit, large, other, others_sweep_a_part);
+	ck_assert_int_eq(large_commit.write.status, CAIRN_OK);
+	ck_assert(others.sweep.more); /* it had no time for all of it */
+	struct cairn_index_commit head = hx_head(large, "main");
+	ck_assert_uint_eq(head.n_files, N + 1);
+	for (unsigned i = 0; i < N; i += N_FOLDER)
+		hx_text_is(&head, paths[i], "1");
+	sweep_all();
+	is_tidy();
+}
+END_TEST
+
+/* --- crashes ------------------------------------------------------------------------------------------------------ */
 
 /* The process dies when some pieces of the commit are durable. */
 START_TEST(a_kill_leaves_the_old_head)
@@ -266,7 +654,7 @@ START_TEST(a_kill_leaves_the_old_head)
 	if (child == 0) {
 		hx_index = fx_open(hx_folder());
 		others.kills = true;
-		(void)beside(one, small, others_commit);
+		beside(send_commit, one, small, others_commit);
 		_exit(0);
 	}
 	ck_assert_int_eq(waitpid(child, &state, 0), child);
@@ -280,6 +668,39 @@ START_TEST(a_kill_leaves_the_old_head)
 }
 END_TEST
 
+/* Begins a large copy, and dies when some pieces are durable. */
+static void die_in_copy(int64_t source, int64_t small)
+{
+	int state = 0;
+	cairn_index_free(hx_index);
+	pid_t child = fork();
+	ck_assert_int_ge(child, 0);
+	if (child == 0) {
+		hx_index = fx_open(hx_folder());
+		others.kills = true;
+		beside(send_copy, source, small, others_commit);
+		_exit(0);
+	}
+	ck_assert_int_eq(waitpid(child, &state, 0), child);
+	ck_assert(WIFSIGNALED(state));
+	hx_index = fx_open(hx_folder());
+}
+
+START_TEST(a_kill_leaves_no_copy)
+{
+	int64_t source = prepare(send_copy), small = hx_model("small");
+	if (cairn_index_is_remote(hx_index))
+		return;
+	die_in_copy(source, small);
+	ck_assert(!copy_is_there());
+	ck_assert_int_eq(send_copy(source, NULL), CAIRN_OK);
+	fx_sql(hx_folder(), "UPDATE repo SET dropped = 1 WHERE dropped IS NOT NULL"); /* an hour later */
+	sweep_all();
+	is_tidy();
+	copy_is_whole();
+}
+END_TEST
+
 int main(int argc, char **argv)
 {
 	fx_use_engine(argc, argv);
@@ -290,10 +711,21 @@ int main(int argc, char **argv)
 	tcase_add_test(t, a_large_commit_is_as_several_small_ones);
 	tcase_add_test(t, a_large_commit_that_fails_leaves_nothing);
 	tcase_add_test(t, many_large_commits_follow_each_other);
-	tcase_add_test(t, others_do_not_wait_for_a_large_commit);
+	tcase_add_test(t, a_late_deletion_is_known_again);
+	tcase_add_test(t, a_large_copy_is_whole);
+	tcase_add_test(t, a_large_copy_that_fails_leaves_nothing);
+	tcase_add_test(t, a_large_copy_takes_a_former_name_at_its_end);
+	tcase_add_test(t, a_large_squash_has_all_files);
+	tcase_add_test(t, a_large_pull_request_is_merged);
+	tcase_add_test(t, a_large_merge_of_another_head_leaves_nothing);
+	tcase_add_loop_test(t, others_do_not_wait_for_a_large_write, 0, N_LARGE);
 	tcase_add_test(t, no_commit_to_the_same_branch_is_lost);
-	tcase_add_test(t, a_collection_does_not_harm_a_large_commit);
+	tcase_add_test(t, no_commit_to_a_branch_is_lost_by_a_squash);
+	tcase_add_test(t, the_first_with_a_name_has_it);
+	tcase_add_loop_test(t, a_collection_does_not_harm_a_large_write, 0, N_LARGE);
+	tcase_add_test(t, a_partly_swept_line_begins_again);
 	tcase_add_test(t, a_kill_leaves_the_old_head);
+	tcase_add_test(t, a_kill_leaves_no_copy);
 	suite_add_tcase(suite, t);
 	SRunner *runner = srunner_create(suite);
 	srunner_run_all(runner, CK_NORMAL);

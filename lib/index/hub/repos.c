@@ -2,11 +2,15 @@
 #include "index/backend.h"
 #include "index/hub/card.h"
 #include "index/records.h"
+#include "index/stage.h"
 
 #include "base/clock.h"
 #include "base/sum.h"
 
 #include <string.h>
+
+/* A repository that is made in pieces may be swept after so long. */
+static const int64_t REPO_HIDDEN_MS_MAX = 60LL * 60 * 1000;
 
 #define REPO_COLUMNS                                                                                                   \
 	"SELECT r.id, r.kind, r.account, a.name, r.name, r.private, r.created, r.updated, r.files, r.bytes,"           \
@@ -96,6 +100,9 @@ CAIRN_SQL_OF(REPO_ADD,
 	     " s AS (INSERT INTO scope(name) SELECT 'hub/' || id FROM n RETURNING id)"
 	     " INSERT INTO repo(id, account, kind, name, private, scope, created, updated, files, bytes, sdk, guard)"
 	     " SELECT n.id, $1, $2, $3, $4 <> 0, s.id, $5, $5, 0, 0, $6, nullif($7, 0) FROM n, s RETURNING id, scope");
+CAIRN_SQL_OF(REPO_NAMED, "SELECT 1 FROM repo WHERE kind = $1 AND account = $2 AND name = $3 AND dropped IS NULL",
+	     "SELECT 1 FROM repo WHERE kind = $1 AND account = $2 AND lower(name) = lower($3 COLLATE \"C\")"
+	     " AND dropped IS NULL");
 CAIRN_SQL(REPO_ADD_OWNER, "INSERT INTO scope(name) VALUES($1)");
 CAIRN_SQL(REPO_SET_OWNER,
 	  "UPDATE repo SET scope = (SELECT id FROM scope WHERE name = $2) WHERE id = $1 RETURNING scope");
@@ -126,6 +133,7 @@ CAIRN_SQL_OF(REPO_TAKE_MOVED,
 CAIRN_SQL(REPO_RENAME_OWNER, "UPDATE scope SET name = $2 WHERE id = $1");
 CAIRN_SQL(REPO_DROP_FORMER, "DELETE FROM former WHERE repo = $1");
 CAIRN_SQL(REPO_DROP, "UPDATE repo SET dropped = $2 WHERE id = $1");
+CAIRN_SQL(REPO_SHOW, "UPDATE repo SET dropped = NULL WHERE id = $1 RETURNING stored");
 CAIRN_SQL(REPO_OWNER, "SELECT scope FROM repo r WHERE id = $1 AND " CAIRN_REPO_KEPT("r"));
 
 /* --- reading ------------------------------------------------------------------------------------------------------ */
@@ -289,15 +297,19 @@ enum cairn_status cairn_records_find_repo(struct cairn_index_tx *tx, int64_t rep
 	return status == CAIRN_E_NOT_FOUND ? repo_unknown(diag) : status;
 }
 
+static void repo_take_name(struct cairn_index_tx *tx, const struct cairn_index_add_repo *add)
+{
+	cairn_db_queue(
+		tx->db, NULL, &REPO_TAKE_NAME,
+		CAIRN_ARGS(cairn_db_int((int64_t)add->kind), cairn_db_int(add->account), cairn_db_text(add->name)));
+}
+
 /* @param[out] scope  the owner of its files; 0: the row has none yet */
 static enum cairn_status repo_add_row(struct cairn_index_tx *tx, struct cairn_index_add_repo *add, int64_t *scope)
 {
 	CLEANUP(cairn_db_end) struct cairn_db_rows rows = {0};
 	if (!repo_name_fits(add->name))
 		return CAIRN_E_NOT_FOUND;
-	cairn_db_queue(
-		tx->db, NULL, &REPO_TAKE_NAME,
-		CAIRN_ARGS(cairn_db_int((int64_t)add->kind), cairn_db_int(add->account), cairn_db_text(add->name)));
 	enum cairn_status status = cairn_db_find(
 		tx->db, &rows, &REPO_ADD,
 		CAIRN_ARGS(cairn_db_int(add->account), cairn_db_int((int64_t)add->kind), cairn_db_text(add->name),
@@ -322,14 +334,65 @@ static enum cairn_status repo_add_owner(struct cairn_index_tx *tx, int64_t repo,
 	return status;
 }
 
+static enum cairn_status repo_add(struct cairn_index_tx *tx, struct cairn_index_add_repo *add, int64_t *scope)
+{
+	*scope = 0;
+	enum cairn_status status = repo_add_row(tx, add, scope);
+	if (status == CAIRN_E_NOT_FOUND)
+		return repo_known(&add->write.diag);
+	return status == CAIRN_OK && *scope == 0 ? repo_add_owner(tx, add->id, scope) : status;
+}
+
+enum cairn_status cairn_records_hide_repo(struct cairn_index_tx *tx, struct cairn_index_add_repo *add, int64_t *scope)
+{
+	char gone[CAIRN_INDEX_OWNER_BYTES];
+	enum cairn_status status = repo_add(tx, add, scope);
+	if (status != CAIRN_OK)
+		return status;
+	cairn_index_gone_owner(gone, add->id);
+	cairn_db_queue(tx->db, NULL, &REPO_RENAME_OWNER, CAIRN_ARGS(cairn_db_int(*scope), cairn_db_text(gone)));
+	return cairn_db_run(tx->db, &REPO_DROP,
+			    CAIRN_ARGS(cairn_db_int(add->id), cairn_db_int(cairn_clock_unix_ms() + REPO_HIDDEN_MS_MAX)),
+			    NULL);
+}
+
+static enum cairn_status repo_is_known(struct cairn_index_tx *tx, const struct cairn_index_add_repo *add, bool *known)
+{
+	CLEANUP(cairn_db_end) struct cairn_db_rows rows = {0};
+	enum cairn_status status = cairn_db_find(
+		tx->db, &rows, &REPO_NAMED,
+		CAIRN_ARGS(cairn_db_int((int64_t)add->kind), cairn_db_int(add->account), cairn_db_text(add->name)));
+	*known = status == CAIRN_OK;
+	return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status;
+}
+
+enum cairn_status cairn_records_show_repo(struct cairn_index_tx *tx, struct cairn_index_add_repo *add, int64_t scope)
+{
+	CLEANUP(cairn_db_end) struct cairn_db_rows rows = {0};
+	char owner[CAIRN_INDEX_OWNER_BYTES];
+	bool known = false;
+	enum cairn_status status = repo_is_known(tx, add, &known);
+	if (status == CAIRN_OK && known)
+		return repo_known(&add->write.diag);
+	if (status != CAIRN_OK)
+		return status;
+	cairn_index_repo_owner(owner, add->id);
+	repo_take_name(tx, add);
+	cairn_db_queue(tx->db, NULL, &REPO_RENAME_OWNER, CAIRN_ARGS(cairn_db_int(scope), cairn_db_text(owner)));
+	status = cairn_db_find(tx->db, &rows, &REPO_SHOW, CAIRN_ARGS(cairn_db_int(add->id)));
+	tx->growth = (struct cairn_index_growth){0};
+	if (status == CAIRN_OK)
+		cairn_records_grow(tx, scope, cairn_db_get_int(&rows, 0));
+	return status;
+}
+
 enum cairn_status cairn_records_add_repo(struct cairn_index_tx *tx, struct cairn_index_add_repo *add)
 {
 	int64_t scope = 0;
-	enum cairn_status status = repo_add_row(tx, add, &scope);
-	if (status == CAIRN_E_NOT_FOUND)
-		return repo_known(&add->write.diag);
-	if (status == CAIRN_OK && scope == 0)
-		status = repo_add_owner(tx, add->id, &scope);
+	if (tx->ix->backend->stages && cairn_index_in_pieces(add->n))
+		return tx->ix->backend->begin_repo(tx->ix, add, 0);
+	repo_take_name(tx, add);
+	enum cairn_status status = repo_add(tx, add, &scope);
 	return status == CAIRN_OK && add->kind != CAIRN_INDEX_BUCKET ? tx->ix->backend->begin_repo(tx->ix, add, scope)
 								     : status;
 }

@@ -34,6 +34,15 @@ CAIRN_MUST_USE enum cairn_status cairn_tx_next_commit(struct cairn_tx *tx, int64
 CAIRN_MUST_USE enum cairn_status cairn_tx_adopt_named(struct cairn_tx *tx, const struct cairn_index_add_repo *add,
 						      int64_t scope, struct cairn_diag *diag);
 
+/** Gives a repository the file that one of these operations names. A file that the source lacks is reported when it is
+ *  committed. @param source, scope  owners  @return CAIRN_OK; as cairn_sql_status() */
+CAIRN_MUST_USE enum cairn_status cairn_tx_adopt_operation(struct cairn_tx *tx,
+							  const struct cairn_index_operation *operation, int64_t source,
+							  int64_t scope);
+
+/** Makes the branch main of a new repository, with this line. @return as cairn_sql_status() */
+CAIRN_MUST_USE enum cairn_status cairn_tx_add_main(struct cairn_tx *tx, int64_t repo, int64_t scope, int64_t line);
+
 /** Copies the counts of main to its repository, and sets the time of its update. */
 CAIRN_MUST_USE enum cairn_status cairn_tx_count_main(struct cairn_tx *tx, int64_t repo);
 
@@ -46,8 +55,28 @@ CAIRN_MUST_USE enum cairn_status cairn_tx_find_commit_ref(struct cairn_tx *tx, c
 CAIRN_MUST_USE enum cairn_status cairn_tx_check_parent(struct cairn_tx *tx, const struct cairn_index_add_commit *add,
 						       struct cairn_commits_new *c, struct cairn_diag *diag);
 
-/** Makes a commit in the transaction at hand. @return as cairn_index_add_commit() */
+/** Ends the pull request that a commit merges, which was just made. If the branch already had all changes of the pull
+ *  request, the pull request ends with the branch's head. @return as cairn_index_add_commit() */
+CAIRN_MUST_USE enum cairn_status cairn_tx_end_merged(struct cairn_tx *tx, const struct cairn_index_add_commit *add,
+						     struct cairn_diag *diag);
+/** Finds the head of the branch to squash. @param[out] line  of the branch
+ *  @return CAIRN_OK; CAIRN_E_NOT_FOUND (revision.unknown); CAIRN_E_CONFLICT (pr.ended); as cairn_sql_status() */
+CAIRN_MUST_USE enum cairn_status cairn_tx_find_squashed(struct cairn_tx *tx, const struct cairn_index_squash *squash,
+							struct cairn_commits_head *out, int64_t *line,
+							struct cairn_diag *diag);
+/** Lets a branch or a pull request name another line. @return as cairn_sql_status() */
+CAIRN_MUST_USE enum cairn_status cairn_tx_set_ref_line(struct cairn_tx *tx, int64_t repo,
+						       enum cairn_index_ref_kind kind, const char *name, int64_t line);
+
+/* Each makes its commit in the transaction at hand. @return as cairn_index_add_commit(), cairn_index_add_repo(),
+ * cairn_index_squash() */
 CAIRN_MUST_USE enum cairn_status cairn_tx_commit_at_once(struct cairn_tx *tx, struct cairn_index_add_commit *add);
+CAIRN_MUST_USE enum cairn_status cairn_tx_begin_repo_at_once(struct cairn_tx *tx, struct cairn_index_add_repo *add,
+							     int64_t scope);
+/** @param[in,out] c  its repository, owner and message are set @param head  of the branch */
+CAIRN_MUST_USE enum cairn_status cairn_tx_squash_at_once(struct cairn_tx *tx, struct cairn_index_squash *squash,
+							 struct cairn_commits_new *c,
+							 const struct cairn_commits_head *head);
 
 /* --- the files of a commit while it is made (hub_edit.c) ---------------------------------------------------------- */
 

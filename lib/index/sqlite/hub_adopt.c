@@ -23,14 +23,16 @@ static enum cairn_status adopt_by_sha256(struct cairn_tx *tx, const uint8_t sha2
 	return CAIRN_OK;
 }
 
-static enum cairn_status adopt_one_of_copy(struct cairn_tx *tx, const uint8_t sha256[static CAIRN_SHA256_BYTES],
+enum cairn_status cairn_tx_adopt_operation(struct cairn_tx *tx, const struct cairn_index_operation *operation,
 					   int64_t source, int64_t scope)
 {
 	struct adopt_claim claim;
-	enum cairn_status status = adopt_by_sha256(tx, sha256, source, &claim);
+	if (operation->kind != CAIRN_INDEX_PUT_FILE)
+		return CAIRN_OK;
+	enum cairn_status status = adopt_by_sha256(tx, operation->sha256, source, &claim);
 	if (status != CAIRN_OK || claim.file == 0)
 		return status;
-	return cairn_tx_copy_claim(tx, claim.file, scope, sha256, claim.belief);
+	return cairn_tx_copy_claim(tx, claim.file, scope, operation->sha256, claim.belief);
 }
 
 enum cairn_status cairn_tx_adopt_named(struct cairn_tx *tx, const struct cairn_index_add_repo *add, int64_t scope,
@@ -38,10 +40,8 @@ enum cairn_status cairn_tx_adopt_named(struct cairn_tx *tx, const struct cairn_i
 {
 	int64_t source = 0;
 	enum cairn_status status = cairn_records_find_repo(&tx->records, add->source, &source, diag);
-	for (uint32_t i = 0; i < add->n && status == CAIRN_OK; i++) {
-		if (add->operations[i].kind == CAIRN_INDEX_PUT_FILE)
-			status = adopt_one_of_copy(tx, add->operations[i].sha256, source, scope);
-	}
+	for (uint32_t i = 0; i < add->n && status == CAIRN_OK; i++)
+		status = cairn_tx_adopt_operation(tx, &add->operations[i], source, scope);
 	return status;
 }
 

@@ -282,9 +282,8 @@ static enum cairn_status commit_apply(struct cairn_tx *tx, struct cairn_index_ad
 	return status;
 }
 
-/* If the branch already had all changes of the pull request, the pull request ends with the branch's head. */
-static enum cairn_status commit_end_merged(struct cairn_tx *tx, const struct cairn_index_add_commit *add,
-					   struct cairn_diag *diag)
+enum cairn_status cairn_tx_end_merged(struct cairn_tx *tx, const struct cairn_index_add_commit *add,
+				      struct cairn_diag *diag)
 {
 	struct cairn_index_add_commit last;
 	char text[CAIRN_GIT_OID_CHARS + 1];
@@ -298,12 +297,27 @@ enum cairn_status cairn_tx_commit_at_once(struct cairn_tx *tx, struct cairn_inde
 	bool merges = add->merge.pull != NULL;
 	enum cairn_status status = commit_apply(tx, add, &add->write.diag);
 	if (status == CAIRN_OK && merges)
-		status = commit_end_merged(tx, add, &add->write.diag);
+		status = cairn_tx_end_merged(tx, add, &add->write.diag);
 	return status == CAIRN_OK && (add->added || merges) ? cairn_tx_count_main(tx, add->repo) : status;
 }
 
-/* Makes the branch main and its first commit. */
-enum cairn_status cairn_tx_begin_repo(struct cairn_tx *tx, struct cairn_index_add_repo *add, int64_t scope)
+/* --- a new repository --------------------------------------------------------------------------------------------- */
+
+enum cairn_status cairn_tx_add_main(struct cairn_tx *tx, int64_t repo, int64_t scope, int64_t line)
+{
+	sqlite3_stmt *ref = cairn_tx_stmt(tx, &CAIRN_TX_ADD_REF);
+	sqlite3_bind_int64(ref, 1, repo);
+	sqlite3_bind_int64(ref, 2, CAIRN_INDEX_BRANCH);
+	cairn_sql_bind_text(ref, 3, "main");
+	sqlite3_bind_int64(ref, 4, line);
+	sqlite3_bind_int64(ref, 5, 0);
+	enum cairn_status status = cairn_sql_run(ref);
+	if (status == CAIRN_OK)
+		status = cairn_tx_count_rows(tx, scope, cairn_commits_ref_counts("main"), true);
+	return status == CAIRN_OK ? cairn_tx_count_main(tx, repo) : status;
+}
+
+enum cairn_status cairn_tx_begin_repo_at_once(struct cairn_tx *tx, struct cairn_index_add_repo *add, int64_t scope)
 {
 	struct cairn_diag *diag = &add->write.diag;
 	struct cairn_commits_new c = {
@@ -311,16 +325,5 @@ enum cairn_status cairn_tx_begin_repo(struct cairn_tx *tx, struct cairn_index_ad
 	enum cairn_status status = add->source != 0 ? cairn_tx_adopt_named(tx, add, scope, diag) : CAIRN_OK;
 	if (status == CAIRN_OK)
 		status = cairn_tx_first_line(tx, &c, diag);
-	if (status != CAIRN_OK)
-		return status;
-	sqlite3_stmt *ref = cairn_tx_stmt(tx, &CAIRN_TX_ADD_REF);
-	sqlite3_bind_int64(ref, 1, add->id);
-	sqlite3_bind_int64(ref, 2, CAIRN_INDEX_BRANCH);
-	cairn_sql_bind_text(ref, 3, "main");
-	sqlite3_bind_int64(ref, 4, c.line);
-	sqlite3_bind_int64(ref, 5, 0);
-	status = cairn_sql_run(ref);
-	if (status == CAIRN_OK)
-		status = cairn_tx_count_rows(tx, scope, cairn_commits_ref_counts("main"), true);
-	return status == CAIRN_OK ? cairn_tx_count_main(tx, add->id) : status;
+	return status == CAIRN_OK ? cairn_tx_add_main(tx, add->id, scope, c.line) : status;
 }

@@ -171,21 +171,30 @@ static enum cairn_status ref_number(struct cairn_tx *tx, struct cairn_index_add_
 	return status;
 }
 
-static CAIRN_WRITES(TX_SET_REF, "UPDATE ref SET line = ?4, commit_ = ?5 WHERE repo = ?1 AND kind = ?2 AND name = ?3");
+static CAIRN_WRITES(TX_SET_REF, "UPDATE ref SET line = ?4 WHERE repo = ?1 AND kind = ?2 AND name = ?3");
 
-/* @param scope  of the repository, if the ref is not known yet */
-static enum cairn_status ref_set(struct cairn_tx *tx, const struct cairn_index_add_ref *add, int64_t scope,
-				 const char *name, int64_t line, bool known)
+enum cairn_status cairn_tx_set_ref_line(struct cairn_tx *tx, int64_t repo, enum cairn_index_ref_kind kind,
+					const char *name, int64_t line)
 {
-	sqlite3_stmt *stmt = cairn_tx_stmt(tx, known ? &TX_SET_REF : &CAIRN_TX_ADD_REF);
+	sqlite3_stmt *set = cairn_tx_stmt(tx, &TX_SET_REF);
+	sqlite3_bind_int64(set, 1, repo);
+	sqlite3_bind_int64(set, 2, (int64_t)kind);
+	cairn_sql_bind_text(set, 3, name);
+	sqlite3_bind_int64(set, 4, line);
+	return cairn_sql_run(set);
+}
+
+static enum cairn_status ref_add(struct cairn_tx *tx, const struct cairn_index_add_ref *add, int64_t scope,
+				 const char *name, int64_t line)
+{
+	sqlite3_stmt *stmt = cairn_tx_stmt(tx, &CAIRN_TX_ADD_REF);
 	sqlite3_bind_int64(stmt, 1, add->repo);
 	sqlite3_bind_int64(stmt, 2, (int64_t)add->kind);
 	cairn_sql_bind_text(stmt, 3, name);
 	sqlite3_bind_int64(stmt, 4, line);
 	sqlite3_bind_int64(stmt, 5, add->kind == CAIRN_INDEX_TAG ? add->commit : 0);
 	enum cairn_status status = cairn_sql_run(stmt);
-	return status == CAIRN_OK && !known ? cairn_tx_count_rows(tx, scope, cairn_commits_ref_counts(name), true)
-					    : status;
+	return status == CAIRN_OK ? cairn_tx_count_rows(tx, scope, cairn_commits_ref_counts(name), true) : status;
 }
 
 /* Finds a ref whose name is a folder of this one, or the other way round. */
@@ -228,7 +237,8 @@ enum cairn_status cairn_tx_add_ref(struct cairn_tx *tx, struct cairn_index_add_r
 	if (status == CAIRN_OK && add->kind == CAIRN_INDEX_PULL)
 		status = ref_open_pull(tx, add, scope, line);
 	if (status == CAIRN_OK)
-		status = ref_set(tx, add, scope, name, line, known);
+		status = known ? cairn_tx_set_ref_line(tx, add->repo, add->kind, name, line)
+			       : ref_add(tx, add, scope, name, line);
 	return status == CAIRN_OK ? cairn_tx_count_main(tx, add->repo) : status;
 }
 
@@ -283,8 +293,8 @@ static enum cairn_status ref_squash(struct cairn_tx *tx, struct cairn_commits_ne
 	return status == CAIRN_OK ? cairn_tx_add_commit_row(tx, c, &edit, &head->root) : status;
 }
 
-static enum cairn_status ref_find_head(struct cairn_tx *tx, const struct cairn_index_squash *squash,
-				       struct cairn_commits_head *out, struct cairn_diag *diag)
+enum cairn_status cairn_tx_find_squashed(struct cairn_tx *tx, const struct cairn_index_squash *squash,
+					 struct cairn_commits_head *out, int64_t *line, struct cairn_diag *diag)
 {
 	int64_t commit;
 	{
@@ -299,31 +309,19 @@ static enum cairn_status ref_find_head(struct cairn_tx *tx, const struct cairn_i
 			return status;
 		if (sqlite3_column_int64(find, 2) != 0)
 			return cairn_commits_ended(diag);
+		*line = sqlite3_column_int64(find, 0);
 		commit = sqlite3_column_int64(find, 1);
 	}
 	return cairn_tx_read_head(tx, commit, out, diag);
 }
 
-enum cairn_status cairn_tx_squash(struct cairn_tx *tx, struct cairn_index_squash *squash)
+enum cairn_status cairn_tx_squash_at_once(struct cairn_tx *tx, struct cairn_index_squash *squash,
+					  struct cairn_commits_new *c, const struct cairn_commits_head *head)
 {
-	struct cairn_diag *diag = &squash->write.diag;
-	struct cairn_commits_new c = {.repo = squash->repo, .message = &squash->message, .must_pass = true};
-	struct cairn_commits_head head = {0};
-	enum cairn_status status = cairn_records_find_repo(&tx->records, squash->repo, &c.scope, diag);
+	enum cairn_status status = ref_squash(tx, c, head);
+	squash->oid = c->oid;
 	if (status == CAIRN_OK)
-		status = ref_find_head(tx, squash, &head, diag);
-	if (status != CAIRN_OK)
-		return status;
-	squash->oid = head.oid;
-	if (head.parent == 0)
-		return CAIRN_OK;
-	if (head.n_files > CAIRN_INDEX_COMMIT_ROWS_MAX)
-		return cairn_commits_too_many(diag);
-	const struct cairn_index_add_ref set = {.repo = squash->repo, .kind = squash->kind};
-	status = ref_squash(tx, &c, &head);
-	squash->oid = c.oid;
-	if (status == CAIRN_OK)
-		status = ref_set(tx, &set, c.scope, squash->name, c.line, true);
+		status = cairn_tx_set_ref_line(tx, squash->repo, squash->kind, squash->name, c->line);
 	return status == CAIRN_OK ? cairn_tx_count_main(tx, squash->repo) : status;
 }
 

@@ -3,6 +3,8 @@
 #include "index/sqlite/engine.h"
 #include "index/sqlite/sweep.h"
 
+#include "base/clock.h"
+
 #include <string.h>
 
 enum {
@@ -20,13 +22,15 @@ struct sweep {
 	char path[SWEEP_OBJECTS][CAIRN_INDEX_PATH_MAX + 1];
 };
 
+/* A repository that is being made in pieces counts as deleted an hour later. */
 static CAIRN_WRITES(TX_FIND_DROPPED_REPO,
-		    "SELECT id, scope FROM repo WHERE dropped IS NOT NULL ORDER BY dropped LIMIT 1");
+		    "SELECT id, scope FROM repo WHERE dropped IS NOT NULL AND dropped <= ?1 ORDER BY dropped LIMIT 1");
 
 static enum cairn_status sweep_find(struct sweep *s)
 {
 	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = cairn_tx_stmt(s->tx, &TX_FIND_DROPPED_REPO);
 	bool row;
+	sqlite3_bind_int64(stmt, 1, cairn_clock_unix_ms());
 	enum cairn_status status = cairn_sql_step(stmt, &row);
 	s->repo = status == CAIRN_OK && row ? sqlite3_column_int64(stmt, 0) : 0;
 	s->scope = s->repo != 0 ? sqlite3_column_int64(stmt, 1) : 0;
@@ -141,18 +145,41 @@ static enum cairn_status sweep_repo_line(struct sweep *s, bool *done)
 	return status == CAIRN_OK ? cairn_tx_sweep_line(s->tx, line, &gone) : status;
 }
 
+static enum cairn_status sweep_repo(struct sweep *s)
+{
+	bool no_line = false;
+	enum cairn_status status = sweep_repo_line(s, &no_line);
+	if (status == CAIRN_OK && no_line)
+		status = sweep_objects(s);
+	return status == CAIRN_OK && no_line && s->n == 0 ? sweep_files(s) : status;
+}
+
 /* Removes a piece of a deleted repository. @param[out] more  false: there was none */
 static enum cairn_status sweep_dropped(void *ctx, bool *more)
 {
 	struct sweep s = {.tx = ctx};
-	bool no_line = false;
 	enum cairn_status status = sweep_find(&s);
 	*more = s.repo != 0;
-	if (status == CAIRN_OK && *more)
-		status = sweep_repo_line(&s, &no_line);
-	if (status == CAIRN_OK && no_line)
-		status = sweep_objects(&s);
-	return status == CAIRN_OK && no_line && s.n == 0 ? sweep_files(&s) : status;
+	return status == CAIRN_OK && *more ? sweep_repo(&s) : status;
+}
+
+static CAIRN_WRITES(TX_IS_DROPPED_REPO,
+		    "SELECT 1 FROM repo WHERE id = ?1 AND scope = ?2 AND coalesce(dropped, 0) <> 0");
+
+enum cairn_status cairn_tx_sweep_repo(struct cairn_tx *tx, int64_t repo, int64_t scope, bool *gone)
+{
+	struct sweep s = {.tx = tx, .repo = repo, .scope = scope};
+	bool found = false;
+	{
+		CLEANUP(cairn_sql_resetp) sqlite3_stmt *find = cairn_tx_stmt(tx, &TX_IS_DROPPED_REPO);
+		sqlite3_bind_int64(find, 1, repo);
+		sqlite3_bind_int64(find, 2, scope);
+		enum cairn_status status = cairn_sql_step(find, &found);
+		if (status != CAIRN_OK)
+			return status;
+	}
+	*gone = !found;
+	return found ? sweep_repo(&s) : CAIRN_OK;
 }
 
 /* --- files that were uploaded, and that nothing names ------------------------------------------------------------- */

@@ -2,6 +2,7 @@
  * finds an incomplete one. */
 #include "index/sqlite/sweep.h"
 
+#include "base/clock.h"
 #include "base/sum.h"
 
 #include <string.h>
@@ -175,12 +176,14 @@ static enum cairn_status sweep_end(struct cairn_tx *tx, int64_t line, struct cai
 	return cairn_sql_run(cairn_tx_stmt(tx, &CAIRN_TX_SET_LINE_HEAD));
 }
 
-/* Finds the highest line below a number, its head, and the last commit that something needs. */
+/* Finds the highest line below a number, its head, and the last commit that something needs. Lines of a repository that
+ * is being made in pieces are left out. */
 static CAIRN_WRITES(TX_SWEEP_LINE,
 		    "SELECT l.id, l.head, CASE WHEN EXISTS(SELECT 1 FROM ref r WHERE r.line = l.id AND r.commit_ = 0)"
 		    " THEN l.head ELSE max(coalesce((SELECT max(r.commit_) FROM ref r WHERE r.line = l.id), 0),"
 		    " coalesce((SELECT max(c.fork) FROM line c WHERE c.parent = l.id), 0)) END"
-		    " FROM line l WHERE l.id < ?1 ORDER BY l.id DESC LIMIT 1");
+		    " FROM line l WHERE l.id < ?1 AND NOT EXISTS(SELECT 1 FROM repo p WHERE p.id = l.repo"
+		    " AND coalesce(p.dropped, 0) > ?2) ORDER BY l.id DESC LIMIT 1");
 
 /* Visits lines backwards: a line that comes from another has a higher number, and is removed first. */
 enum cairn_status cairn_tx_sweep_lines(void *ctx, struct cairn_index_sweep_place *at, bool *more)
@@ -191,6 +194,7 @@ enum cairn_status cairn_tx_sweep_lines(void *ctx, struct cairn_index_sweep_place
 	{
 		CLEANUP(cairn_sql_resetp) sqlite3_stmt *find = cairn_tx_stmt(tx, &TX_SWEEP_LINE);
 		sqlite3_bind_int64(find, 1, at->line != 0 ? at->line : INT64_MAX);
+		sqlite3_bind_int64(find, 2, cairn_clock_unix_ms());
 		enum cairn_status status = cairn_sql_step(find, more);
 		if (status != CAIRN_OK || !*more)
 			return status;
