@@ -20,87 +20,94 @@
 const struct setting SETTINGS[] = {
 	/* where */
 	{"data_dir", SETTING_TEXT, "./cairn-data", .argument = "DIR", AT(data_dir),
-	 .help = "Folder of the index, the objects and the secret; made when missing. One daemon a folder."},
+	 .help = "Folder that holds the index, the objects and the secret. It is made if it is missing. Only one "
+		 "daemon at a time can use it."},
 	{"listen", SETTING_TEXT, "127.0.0.1:8080", .argument = "WHERE", AT(listen),
-	 .help = "Address and port to serve on. [::]:8080 takes every address of both families; port 0 takes a free "
-		 "port and prints it. unix:/PATH is a socket in the file system."},
+	 .help = "Address and port to serve on. [::]:8080 listens on every address of IPv4 and IPv6. Port 0 takes a "
+		 "free port and prints it. unix:/PATH is a socket in the file system."},
 	{"listen_mode", SETTING_CHOICE, "0660", .choices = "0600|0660|0666", .argument = "MODE", AT(listen_mode),
-	 .help = "Who may connect to such a socket: its owner; its group, too; or everybody."},
+	 .help = "Who may connect to a unix: socket. 0600: its owner; 0660: its group, too; 0666: everybody."},
 	{"public_url", SETTING_TEXT, NULL, .argument = "URL", AT(public_url),
-	 .help = "Base of the addresses handed to clients when they reach the daemon through a proxy, and the name by "
-		 "which it may be called when it needs no tokens. Not given: what each client's Host header says."},
+	 .help = "Address by which clients reach the daemon through a proxy; the addresses that clients are given "
+		 "begin with it. A daemon without tokens also answers to this host name. Not given: what each "
+		 "client's Host header says."},
 	{"cors_origins", SETTING_TEXT, NULL, .argument = "LIST", AT(cors_origins),
-	 .help = "Origins whose pages may call from a browser, separated by blanks or commas: https://app.example; * "
-		 "for any, which without tokens lets every page that somebody here opens write. Not given: none."},
+	 .help = "Origins whose pages may call the daemon from a browser, separated by blanks or commas: "
+		 "https://app.example. * allows any; without tokens, any page that is open in a browser on this "
+		 "machine can then write. Not given: none."},
 	/* who */
 	{"token_key", SETTING_TEXT, NULL, .argument = "PATH", AT(token_key),
-	 .help = "File or folder of keys that tokens are verified with. Not given: no tokens are needed, which is "
-		 "allowed on loopback only. SIGHUP reads it again."},
+	 .help = "File or folder of the keys that verify tokens. Not given: no tokens are needed, which is allowed "
+		 "on loopback only. SIGHUP reads it again."},
 	{"token_audience", SETTING_TEXT, NULL, .argument = "NAME", AT(token_audience),
-	 .help = "Name of this service, which the claim aud of a token must include; tokens made here for API keys do. "
-		 "Not given: tokens with an aud are refused. any: aud is not checked."},
+	 .help = "Name of this service, which the aud claim of a token must include. Tokens made here for API keys "
+		 "include it. Not given: tokens with an aud claim are refused. any: aud is not checked."},
 	{"token_issuer", SETTING_TEXT, NULL, .argument = "NAME", AT(token_issuer),
-	 .help = "Issuer that the claim iss of a token must name; tokens made here for API keys do. Not given, or any: "
-		 "iss is not checked."},
+	 .help = "Issuer that the iss claim of a token must name. Tokens made here for API keys name it. Not given, "
+		 "or any: iss is not checked."},
 	{"tls_certificate", SETTING_TEXT, NULL, .argument = "FILE", AT(tls_certificate),
-	 .help = "Serve HTTPS with this certificate (PEM, and the chain after it). SIGHUP reads it again. Not given: "
+	 .help = "Serve HTTPS with this certificate (PEM, followed by its chain). SIGHUP reads it again. Not given: "
 		 "HTTP."},
 	{"tls_key", SETTING_TEXT, NULL, .argument = "FILE", AT(tls_key),
 	 .help = "Key of the certificate (PEM, not encrypted)."},
 	{"insecure_no_auth", SETTING_FLAG, "no", AT(insecure_no_auth),
-	 .help = "Serve other addresses than loopback without tokens: everybody who reaches the port may write."},
+	 .help = "Serve addresses other than loopback without tokens: everybody who reaches the port may write."},
 	{"user", SETTING_TEXT, NULL, .argument = "NAME", AT(user),
-	 .help = "User to become when started as root, once the port is taken. The data folder and the keys must "
-		 "belong to that user. Not given: whoever started it."},
+	 .help = "User that a daemon started by root becomes once it has the port. The data folder and the keys must "
+		 "belong to that user. Not given: the daemon stays the user that started it."},
 	{"group", SETTING_TEXT, NULL, .argument = "NAME", AT(group),
-	 .help = "Group to join as that user. Not given: the user's own."},
+	 .help = "Group that the daemon takes together with that user. Not given: the user's own."},
 	{"sandbox", SETTING_CHOICE, "auto", .choices = "auto|on|off", .argument = "HOW", AT(sandbox),
 	 .help = "Give up files, system calls and executable memory that the daemon does not need. auto: as far as the "
 		 "kernel supports it. on: all of it, or the daemon does not start."},
 	{"dedupe_scope", SETTING_CHOICE, "global", .choices = "global|namespace|repository", .argument = "WHO",
 	 AT(dedupe_scope),
-	 .help = "Who shares dedupe when a token for a repository does not say: everybody, its namespace, or the "
-		 "repository alone."},
+	 .help = "Who may find the chunks of an upload when the token for a repository does not say: everybody, its "
+		 "namespace, or the repository alone."},
 	{"secret_file", SETTING_TEXT, NULL, .argument = "FILE", AT(secret_file),
-	 .help = "Secret that the keys of dedupe answers and signatures are derived from. Not given: the file secret "
-		 "of the data folder, made at the first start."},
+	 .help = "Secret from which the keys of dedupe answers and of signatures are derived. Not given: the file "
+		 "secret in the data folder, made at the first start."},
 	/* what is taken */
 	{"xorbs", SETTING_CHOICE, "store", .choices = "store|external", .argument = "WHERE", AT(xorbs),
-	 .help = "store: uploads of xorbs are kept here. external: an index only, whose xorb bytes live elsewhere; "
-		 "shards are taken on their own evidence."},
+	 .help = "store: this daemon keeps the xorbs that are uploaded. external: it keeps an index only, and the "
+		 "bytes of xorbs live elsewhere; shards are then checked against themselves alone."},
 	{"store", SETTING_TEXT, "files", .argument = "WHERE", AT(store),
-	 .help = "files: xorbs are files of the data folder. s3://BUCKET/PREFIX?endpoint=https://HOST&region=NAME&ca=FILE: "
-		 "objects in an S3 service; the bucket must be there, the prefix is this daemon's own, or that of "
-		 "all which share an index. memory: for tests; all xorbs are lost when the daemon ends, while the index still names them."},
+	 .help = "files: xorbs are files of the data folder. "
+		 "s3://BUCKET/PREFIX?endpoint=https://HOST&region=NAME&ca=FILE: xorbs are objects in an S3 service. "
+		 "The bucket must exist, and the prefix must belong to this daemon alone, or to all daemons that "
+		 "share its index. memory: for tests; all xorbs are lost when the daemon ends, but the index still "
+		 "names them."},
 	{"store_credentials", SETTING_TEXT, NULL, .argument = "WHERE", AT(store_credentials),
 	 .help = "File with aws_access_key_id and aws_secret_access_key of an S3 store; instance: ask this machine's "
-		 "metadata service; a URL: ask such a service of a container. They are read again at SIGHUP, when the "
-		 "store refuses them, and before they expire. Not given: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY "
-		 "of the environment, or the service that it names."},
+		 "metadata service; a URL: ask a container's service of credentials there. They are read again at "
+		 "SIGHUP, when the store refuses them, and before they expire. Not given: AWS_ACCESS_KEY_ID and "
+		 "AWS_SECRET_ACCESS_KEY of the environment, or the service that the environment names."},
 	{"index", SETTING_TEXT, NULL, .argument = "URL", AT(index),
 	 .help = "postgres://USER@HOST/DATABASE?schema=NAME: the index in PostgreSQL, in a schema of its own (cairn). "
 		 "It belongs to the daemon that first started with it, or to all daemons with the same secret_file and "
 		 "S3 store. The password is not part of the URL: PGPASSFILE names its file. Not given: SQLite, in the "
 		 "data folder."},
 	{"hub", SETTING_FLAG, "yes", AT(hub),
-	 .help = "Serve accounts and what the clients of a hub ask for. no: the store alone, and tokens for keys."},
+	 .help = "Serve accounts, repositories and what else the clients of a hub ask for. no: serve only the store, "
+		 "and tokens for API keys."},
 	{"hub_anonymous", SETTING_FLAG, "yes", AT(hub_anonymous),
-	 .help = "Show what is public in the hub to clients without an API key. no: show nothing without a key."},
+	 .help = "Show public repositories, buckets and accounts to clients without an API key. no: show nothing of "
+		 "the hub without a key."},
 	{"hub_private", SETTING_TEXT, NULL, .argument = "LIST", AT(hub_private),
 	 .help = "Accounts whose new repositories and buckets are private unless the request says otherwise, separated "
 		 "by blanks or commas; *: all. In other accounts they are public."},
 	{"hub_user_header", SETTING_TEXT, NULL, .argument = "NAME", AT(hub_user_header),
-	 .help = "Header in which a proxy that signs people in names the user. It is believed only from "
+	 .help = "Header in which a proxy that signs people in names the user. The daemon believes it only from "
 		 "hub_trusted_proxies, and only for pages. Not given: people sign in with a key."},
 	{"hub_trusted_proxies", SETTING_TEXT, NULL, .argument = "LIST", AT(hub_trusted_proxies),
-	 .help = "Addresses and networks of those proxies, separated by blanks or commas; unix: anyone who comes "
-		 "through a socket of the file system."},
+	 .help = "Addresses and networks of the proxies whose hub_user_header is believed, separated by blanks or "
+		 "commas. unix: everybody who connects through a unix: socket."},
 	{"hub_lfs_create", SETTING_FLAG, "no", AT(hub_lfs_create),
-	 .help = "Make a private repository when Git LFS first sends objects to one that does not exist, if the key "
-		 "allows it."},
+	 .help = "Make a private repository when Git LFS sends objects to one that does not exist, if the key allows "
+		 "it."},
 	{"strict", SETTING_FLAG, "no", AT(strict),
-	 .help = "Refuse what the newer format document forbids and stock clients send: a footer on an uploaded shard, "
-		 "files without metadata."},
+	 .help = "Refuse two things that stock clients send and the newer format document forbids: a footer on an "
+		 "uploaded shard, and files without metadata."},
 	{"shard_bytes_max", SETTING_BYTES, "64M", 4 * KIB, GIB, AT(shard_bytes_max), .help = "Largest shard upload."},
 	{"xorb_bytes_max", SETTING_BYTES, "65600K", 4 * KIB, CAIRN_XORB_SERIALIZED_BYTES_MAX, AT(xorb_bytes_max),
 	 .help = "Largest xorb upload, footer not counted. The default is the format's: 64M of chunk data and a header "
@@ -109,51 +116,55 @@ const struct setting SETTINGS[] = {
 	 .help = "Most chunks in a xorb."},
 	{"files_max", SETTING_COUNT, "500000", 1, UINT32_MAX, AT(files_max), .help = "Most files in a shard."},
 	{"terms_max", SETTING_COUNT, "1000000", 1, UINT32_MAX, AT(terms_max),
-	 .help = "Most terms in a shard, and of all files in one batch of reconstructions."},
+	 .help = "Most terms in a shard, and most terms of all files in one batch of reconstructions."},
 	{"xorbs_max", SETTING_COUNT, "16384", 1, UINT32_MAX, AT(xorbs_max),
-	 .help = "Most xorbs that a shard describes: bounds the rows that a small shard can ask for."},
+	 .help = "Most xorbs that a shard may describe. This limits the rows that a small shard can add to the index."},
 	{"term_chunks_max", SETTING_COUNT, "33554432", 1, UINT64_C(1) << 40, AT(term_chunks_max),
-	 .help = "Most chunks that the terms of a shard cover together: bounds the hashing it can ask for."},
+	 .help = "Most chunks that all terms of a shard may cover together. This limits the hashing that a shard can "
+		 "cause."},
 	{"list_chunks_max", SETTING_COUNT, "268435456", 1, UINT64_C(1) << 40, AT(list_chunks_max),
-	 .help = "Once the lists of stored xorbs read to verify a shard have so many chunks, no further list is read. "
-		 "Each list is read once while 8 MiB hold them (25 of 8,192 chunks; at most 256), beyond that up to "
-		 "once for each term."},
+	 .help = "Once the chunk lists of stored xorbs that were read to verify a shard have so many chunks, a shard "
+		 "that needs a further list is refused. Lists that fit in 8 MiB together (25 of 8,192 chunks; at "
+		 "most 256 lists) are read once each; beyond that a list may be read once for each term."},
 	{"edit_chunks_max", SETTING_COUNT, "67108864", 1, UINT64_C(1) << 40, AT(edit_chunks_max),
-	 .help = "Most chunks that planning an edit of a file may cover, and read in lists: enough for a file of 2 "
-		 "TiB. Above it clients cut the whole file again."},
+	 .help = "Most chunks that the plan for an edit of a file may cover, or read in lists. The default is enough "
+		 "for a file of 2 TiB. Above it, clients cut the whole file into chunks again."},
 	{"spool_bytes_max", SETTING_BYTES, "8G", MIB, 1024 * GIB, AT(spool_bytes_max),
-	 .help = "Most bytes of uploads under way, and of answers that outgrow memory, all together. An upload that "
-		 "announces its length counts in full from its beginning, one by Git LFS with what it needs at one "
-		 "time (up to 64 MiB, and memory), any other as it arrives. Over it: 503 with Retry-After."},
+	 .help = "Most bytes that uploads under way, and answers too large for memory, take together. An upload that "
+		 "announces its length counts in full from its beginning; one by Git LFS counts what it needs at one "
+		 "time (up to 64 MiB, and memory); any other counts as it arrives. Over it: 503 with Retry-After."},
 	{"spool_share_percent", SETTING_COUNT, "25", 1, 100, AT(spool_share_percent),
 	 .help = "Percent of spool_bytes_max that one sender may have under way. A sender is the API key, subject or "
 		 "repository of a token, the token itself, or, where no tokens are needed, the address. The largest "
 		 "upload fits in any case. Over it: 503 with Retry-After."},
 	{"reserve_bytes", SETTING_BYTES, "256M", 0, 1024 * GIB, AT(reserve_bytes),
-	 .help = "Free space to leave on the disk. Below it uploads are answered 507 and /ready 503; reading goes on."},
+	 .help = "Free space to leave on the disk. Below it, uploads are answered 507 and /ready 503; reading still "
+		 "works."},
 	{"answer_bytes_max", SETTING_BYTES, "1M", 4 * KIB, 64 * MIB, AT(answer_bytes_max),
-	 .help = "Size of a chunk query's answer, beyond which no more neighbours of the queried xorb are added."},
+	 .help = "Size at which an answer to a chunk query stops including neighbours of the xorb that was found."},
 	{"cache_bytes_max", SETTING_BYTES, "64M", 0, 64 * GIB, AT(cache_bytes_max),
-	 .help = "Memory for answers to chunk queries that are kept for the next asker."},
+	 .help = "Memory for cached answers to chunk queries."},
 	{"epoch", SETTING_SECONDS, "7d", 60, 365 * DAY, AT(epoch_s),
-	 .help = "How long one key of dedupe answers lasts. Answers expire at the end of the following epoch."},
+	 .help = "How long a key of dedupe answers is used before the next one is. Answers expire at the end of the "
+		 "epoch after theirs."},
 	{"gc_grace", SETTING_SECONDS, "14d", 120, 1000 * DAY, AT(gc_grace_s),
-	 .help = "How long a xorb that no file needs is still offered, and then again how long it is kept before it is "
-		 "removed. At least two epochs, the life of an answer; below 10.5 days clients may be refused."},
+	 .help = "How long a xorb that no file needs is still offered to clients, and after that how long it is "
+		 "still kept before it is removed. At least two epochs, the life of an answer. Below 10.5 days, "
+		 "uploads of clients that remember such a xorb may be refused."},
 	{"hub_upload_grace", SETTING_SECONDS, "2d", 0, 1000 * DAY, AT(hub_upload_grace_s),
-	 .help = "How long a file uploaded to a bucket is kept there while no path names it."},
+	 .help = "How long a file that was uploaded to a bucket is kept while no path names it."},
 	/* jobs of the daemon */
 	{"gc_schedule", SETTING_SCHEDULE, "1d", .argument = "WHEN", AT(gc_schedule),
-	 .help = "When garbage is collected: this long after the last time, or up to a tenth later; or once a day "
-		 "within a window, UTC; off: only when cairn gc says so. SIGHUP reads it again.",
+	 .help = "When garbage is collected. A time: so long after the last collection, or up to a tenth later. A "
+		 "window (UTC): once a day within it. off: only when cairn gc asks for it. SIGHUP reads it again.",
 	 .live = true},
 	{"telemetry_age", SETTING_SECONDS, "90d", 0, 1000 * DAY, AT(telemetry_age_s),
-	 .help = "Telemetry messages older than this are dropped, once an hour. 0: none is dropped for its age. SIGHUP "
-		 "reads it again.",
+	 .help = "Telemetry messages older than this are dropped, once an hour. 0: none is dropped for its age. "
+		 "SIGHUP reads it again.",
 	 .live = true},
 	{"scrub_period", SETTING_SECONDS, "7d", 0, 1000 * DAY, AT(scrub_period_s),
-	 .help = "Everything stored is read and verified in the background once in this time, at 1 MiB a second or "
-		 "faster. 0: only when cairn scrub says so. SIGHUP reads it again.",
+	 .help = "Time in which the daemon reads and verifies everything stored once, in the background, at 1 MiB a "
+		 "second or faster. 0: only when cairn scrub asks for it. SIGHUP reads it again.",
 	 .live = true},
 	{"proof_rate", SETTING_BYTES, "100M", 0, 1024 * GIB, AT(proof_rate),
 	 .help = "How fast stored files are read in the background to check the SHA-256 that uploaders gave, in bytes "
@@ -161,55 +172,58 @@ const struct setting SETTINGS[] = {
 	 .live = true},
 	/* lifetimes and limits of replies */
 	{"token_ttl", SETTING_SECONDS, "1h", 60, DAY, AT(token_ttl_s),
-	 .help = "How long the tokens last that clients get for an API key. SIGHUP reads it again.", .live = true},
+	 .help = "How long a token lasts that a client gets for an API key. SIGHUP reads it again.", .live = true},
 	{"telemetry_rows", SETTING_COUNT, "10000", 0, 10000000, AT(telemetry_rows),
-	 .help = "How many telemetry messages are kept, the newest ones; 0: none. SIGHUP reads it again.",
+	 .help = "How many telemetry messages are kept, the newest ones. 0: none. SIGHUP reads it again.",
 	 .live = true},
 	{"prove_reads", SETTING_FLAG, "yes", AT(prove_reads),
 	 .help = "Check stored bytes against their hashes before they are first sent, once a day. SIGHUP reads it "
 		 "again.",
 	 .live = true},
 	{"fetch_ttl", SETTING_SECONDS, "1h", 60, 7 * DAY, AT(fetch_ttl_s),
-	 .help = "How long the signed addresses of a reconstruction are good for. SIGHUP reads it again.",
-	 .live = true},
+	 .help = "How long the signed addresses of a reconstruction are valid. SIGHUP reads it again.", .live = true},
 	{"fetch_from_store", SETTING_FLAG, "no", AT(fetch_from_store),
-	 .help = "Let clients fetch from the S3 store itself, by signed addresses, instead of through this daemon, "
-		 "which then cannot verify what they get (so prove_reads must be no)."},
+	 .help = "Let clients fetch from the S3 store itself, by signed addresses, instead of through this daemon. "
+		 "The daemon then cannot verify what they get, so prove_reads must be no."},
 	{"fetch_ranges_max", SETTING_COUNT, "64", 1, 256, AT(fetch_ranges_max),
 	 .help = "Most byte ranges in one signed address. SIGHUP reads it again.", .live = true},
 	{"plan_bytes_max", SETTING_BYTES, "1G", MIB, 64 * GIB, AT(plan_bytes_max),
-	 .help = "Longest reconstruction, answer to a range edit, or list of keys. One that exceeds 256K is written to "
-		 "a file without a name, not kept in memory."},
+	 .help = "Longest reconstruction, answer to a range edit, or list of keys. A longer one than 256K is written "
+		 "to a temporary file without a name, not kept in memory."},
 	/* connections */
 	{"connections_max", SETTING_COUNT, "1008", 16, 16384, AT(connections_max),
-	 .help = "Open connections, all together; one thread serves 112. Over it clients wait to be accepted."},
+	 .help = "Most open connections, all together; one thread serves 112. Over it, clients wait to be accepted."},
 	{"connections_per_address_max", SETTING_COUNT, "256", 1, 16384, AT(connections_per_address_max),
-	 .help = "Open connections of one client address. Over it: 429 and close. Raise it behind a proxy."},
+	 .help = "Most open connections of one client address. Over it: 429, and the connection is closed. Raise it "
+		 "behind a proxy."},
 	{"idle_timeout", SETTING_SECONDS, "90s", 1, DAY, AT(idle_timeout_s),
-	 .help = "A connection is closed when nothing has moved on it for this long."},
+	 .help = "How long a connection may stay open while no byte moves on it."},
 	{"head_timeout", SETTING_SECONDS, "15s", 1, 3600, AT(head_timeout_s),
-	 .help = "Time for a request's head to arrive, from its first byte on."},
+	 .help = "Time for a request's head to arrive, counted from its first byte."},
 	{"request_timeout", SETTING_SECONDS, "15m", 1, DAY, AT(request_timeout_s),
-	 .help = "Time for a body to arrive. It may take longer as long as 64 KiB a second came of it, on average."},
+	 .help = "Time for a body to arrive. A body may take longer while it arrives at 64 KiB a second or more, on "
+		 "average."},
 	{"head_bytes_max", SETTING_BYTES, "32K", 4 * KIB, MIB, AT(head_bytes_max),
-	 .help = "Request line and headers of a request. Over it: 414 or 431 and close."},
+	 .help = "Most bytes of a request's line and headers. Over it: 414 or 431, and the connection is closed."},
 	{"rate_per_address", SETTING_COUNT, "0", 0, 1000000, AT(rate_per_address),
 	 .help = "Requests a second that one client address may keep up. Over it: 429 with Retry-After. 0: no limit. "
 		 "Leave it at 0 behind a proxy."},
 	{"rate_per_token", SETTING_COUNT, "0", 0, 1000000, AT(rate_per_token),
-	 .help = "Requests a second that one token, or all keys and tokens of one account (of the operator's: of one API "
-		 "key), may keep up, those to the hub, those of browsers that are signed in, and those at signed addresses of "
-		 "Git LFS among them. Over it: 429 with Retry-After. 0: no limit."},
+	 .help = "Requests a second that one token, or all keys and tokens of one account (of the operator: one API "
+		 "key), may keep up. Requests to the hub, of browsers that are signed in, and at signed addresses of "
+		 "Git LFS count, too. Over it: 429 with Retry-After. 0: no limit."},
 	{"rate_burst", SETTING_SECONDS, "10s", 1, 3600, AT(rate_burst_s),
-	 .help = "How many seconds' worth of those requests may come at once."},
+	 .help = "How many seconds' worth of the requests that rate_per_address and rate_per_token allow may come at "
+		 "once."},
 	/* work */
 	{"workers", SETTING_COUNT, "0", 0, 256, AT(workers),
 	 .help = "Threads that verify uploads and wait for the disk. 0: two more than there are processors. Two "
-		 "further threads are kept for what people wait for: plans, fetches."},
+		 "further threads are kept for requests that people wait for: plans and fetches."},
 	{"worker_queue_max", SETTING_COUNT, "1024", 1, 65536, AT(worker_queue_max),
-	 .help = "Pieces of work waiting for a worker. Over it: 503 with Retry-After."},
+	 .help = "Most requests that wait for a worker. Over it: 503 with Retry-After."},
 	{"drain", SETTING_SECONDS, "30s", 0, 3600, AT(drain_s),
-	 .help = "How long SIGTERM waits for requests under way before it cuts them. SIGHUP reads it again.",
+	 .help = "How long the daemon waits at SIGTERM for requests under way before it cuts them. SIGHUP reads it "
+		 "again.",
 	 .live = true},
 	/* log */
 	{"log_level", SETTING_CHOICE, "info", .choices = "error|warning|info|debug", .argument = "LEVEL", AT(log_level),
@@ -219,8 +233,8 @@ const struct setting SETTINGS[] = {
 	{"access_log_probes", SETTING_FLAG, "no", AT(access_log_probes),
 	 .help = "Log requests for /health, /ready and /metrics, too. SIGHUP reads it again.", .live = true},
 	{"slow_request_ms", SETTING_COUNT, "0", 0, 3600000, AT(slow_request_ms),
-	 .help = "Log a request that takes longer as a warning, with how long it waited for a worker. 0: none. SIGHUP "
-		 "reads it again.",
+	 .help = "Log a request that takes longer than this (milliseconds) as a warning, with the time that it "
+		 "waited for a worker. 0: none. SIGHUP reads it again.",
 	 .live = true},
 	{"test_clock", SETTING_TEXT, NULL, AT(test_clock)}, /* as cairn_clock_use_file() */
 };
