@@ -6,9 +6,9 @@
 static const char CLAIMS_HELP[] = "Usage: cairn claims [OPTION]...\n"
 				  "List the SHA-256 that uploaders gave for their files and that are not those of\n"
 				  "the bytes, the newest files first: hash of the file, the SHA-256 given, the true\n"
-				  "one, and repository (-: the operator). Nobody is answered by a false one; upload\n"
-				  "the file again with the true one to mend that. Needs a token with the scope\n"
-				  "admin.\n"
+				  "one, and repository (-: the operator). The server finds no file by a false\n"
+				  "SHA-256. To mend one, upload the file again with the true SHA-256. Needs a token\n"
+				  "with the scope admin.\n"
 				  "\n"
 				  "      --limit N          at most so many (default: all)\n" SERVER_OPTIONS_HELP
 				  "      --json             one JSON object, for programs\n"

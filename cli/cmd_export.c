@@ -18,7 +18,7 @@ static const char EXPORT_HELP[] = "Usage: cairn export --data-dir DIR --format F
 				  "      --format FORMAT    tiledb or csv. tiledb: an array each, which\n"
 				  "                         tiledb.open() reads; a later export to the same\n"
 				  "                         folder adds what is new since. csv: a text file each,\n"
-				  "                         of all rows, in place of an older one\n"
+				  "                         with all rows; it replaces an older one\n"
 				  "  -q, --quiet            no progress bar\n"
 				  "      --json             one JSON object, for programs\n"
 				  "  -h, --help             this help\n"
@@ -104,4 +104,4 @@ static int export_run(const struct cli_command *command, int argc, char **argv)
 	return export_do(data_dir, format, argv[first], quiet, json);
 }
 
-const struct cli_command CLI_EXPORT = {"export", "the index as tables, for analysis", EXPORT_HELP, export_run};
+const struct cli_command CLI_EXPORT = {"export", "write the index as tables, for analysis", EXPORT_HELP, export_run};

@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 static const char HASH_HELP[] = "Usage: cairn hash [OPTION]... FILE...\n"
-				"Print the file hash of each file, as the Xet protocol names it. Of any size:\n"
-				"a file is read once, through a window of 1 MiB.\n"
+				"Print the hash by which the Xet protocol names each file. Files may have any\n"
+				"size: each is read once, through a window of 1 MiB.\n"
 				"\n"
 				"      --chunks  also each chunk: hash, offset, length, and an asterisk when\n"
 				"                clients may ask a server about it\n"
@@ -187,4 +187,4 @@ static int hash_run(const struct cli_command *command, int argc, char **argv)
 	return report_end(&run.report, code);
 }
 
-const struct cli_command CLI_HASH = {"hash", "hashes of files, their chunks and xorbs", HASH_HELP, hash_run};
+const struct cli_command CLI_HASH = {"hash", "print the hashes of files, their chunks and xorbs", HASH_HELP, hash_run};

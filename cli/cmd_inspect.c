@@ -15,11 +15,11 @@ static const char INSPECT_HELP[] = "Usage: cairn inspect [OPTION]... FILE\n"
 				   "of a fragment, any other a xorb. A folder is a TileDB array, a fragment of one,\n"
 				   "or an export with arrays in it: schema, tiles, R-tree and statistics are shown,\n"
 				   "and compared with all cells.\n"
-				   "Of a bad file all is shown up to the offence, then the rule that it\n"
-				   "breaks, the offset and the two values that disagree.\n"
+				   "A bad file is shown up to its first fault, followed by the rule that it breaks,\n"
+				   "the offset and the two values that disagree.\n"
 				   "\n"
 				   "      --hash HASH  the hash that the xorb must have\n"
-				   "  -q, --quiet      no progress bar, which FOLD files have\n"
+				   "  -q, --quiet      no progress bar (only FOLD files have one)\n"
 				   "      --json       one JSON object, for programs\n"
 				   "  -h, --help       this help\n"
 				   "\n"
@@ -161,5 +161,5 @@ static int inspect_run(const struct cli_command *command, int argc, char **argv)
 	return inspect_one(argv[first], hash_text ? &expected : NULL, json, quiet);
 }
 
-const struct cli_command CLI_INSPECT = {"inspect", "every field of a shard, a xorb or an array", INSPECT_HELP,
+const struct cli_command CLI_INSPECT = {"inspect", "show every field of a shard, a xorb or an array", INSPECT_HELP,
 					inspect_run};

@@ -72,5 +72,5 @@ static int pack_run(const struct cli_command *command, int argc, char **argv)
 		       : code;
 }
 
-const struct cli_command CLI_PACK = {"pack", "move old xorbs into one file; read, check such files", PACK_HELP,
+const struct cli_command CLI_PACK = {"pack", "move old xorbs into one file; read and check such files", PACK_HELP,
 				     pack_run};

@@ -16,9 +16,9 @@ enum { REPAIR_PAGE_BYTES_MAX = 1024 * 1024, REPAIR_ANSWER_BYTES_MAX = 64 * 1024 
 static const char REPAIR_HELP[] = "Usage: cairn repair --from SOURCE [OPTION]...\n"
 				  "Give a running server the xorbs that it has lost and that files need. SOURCE is\n"
 				  "a data folder (which may be another running server's), a backup or a folder of\n"
-				  "them (cairn backup), or a pack (cairn pack). What comes from there is verified\n"
-				  "here and again by the server. Prints a line for each xorb that is back. Damage\n"
-				  "that was not noticed yet is found by a scrub: cairn scrub. Needs a token with\n"
+				  "them (cairn backup), or a pack (cairn pack). The command verifies each xorb, and\n"
+				  "the server verifies it again. Prints a line for each xorb that is back. To find\n"
+				  "damage that nobody noticed yet, scrub first: cairn scrub. Needs a token with\n"
 				  "the scope admin.\n"
 				  "\n"
 				  "      --from SOURCE      folder or file with copies\n" SERVER_OPTIONS_HELP

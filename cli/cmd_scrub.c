@@ -7,28 +7,28 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char SCRUB_HELP[] = "Usage: cairn scrub status [OPTION]...\n"
-				 "       cairn scrub start [--within TIME] [OPTION]...\n"
-				 "       cairn scrub pause [OPTION]...\n"
-				 "A server reads and verifies everything that it has stored in the background,\n"
-				 "once in its scrub_period. status tells how far it is and what it found; start\n"
-				 "begins a pass now or continues the one under way; pause stops it until start,\n"
-				 "even after a restart. cairn repair brings back from a copy what is lost. Of\n"
-				 "servers that share an index one reads for all, whichever is told. Needs a token\n"
-				 "with the scope admin.\n"
-				 "\n"
-				 "      --within TIME      of start: fast enough to read everything in this time,\n"
-				 "                         like 90s, 15m, 1h or 30d (default: as before, or\n"
-				 "                         scrub_period)\n" SERVER_OPTIONS_HELP
-				 "      --json             one JSON object, for programs\n"
-				 "  -h, --help             this help\n"
-				 "\n"
-				 "Examples:\n"
-				 "  cairn scrub status\n"
-				 "  cairn scrub start --within 12h\n"
-				 "\n"
-				 "Exit codes: 0 done, 64 usage, 65 refused by the server, 69 server unavailable,\n"
-				 "77 not permitted.\n";
+static const char SCRUB_HELP[] =
+	"Usage: cairn scrub status [OPTION]...\n"
+	"       cairn scrub start [--within TIME] [OPTION]...\n"
+	"       cairn scrub pause [OPTION]...\n"
+	"A server reads and verifies everything that it has stored in the background,\n"
+	"once in its scrub_period. status tells how far it is and what it found; start\n"
+	"begins a pass now or continues the current one; pause stops it until start,\n"
+	"even after a restart. cairn repair brings back from a copy what is lost. If\n"
+	"servers share an index, one of them reads for all, and any of them takes these\n"
+	"commands. Needs a token with the scope admin.\n"
+	"\n"
+	"      --within TIME      of start: read everything within this time, like 90s,\n"
+	"                         15m, 1h or 30d (default: as before, or scrub_period)\n" SERVER_OPTIONS_HELP
+	"      --json             one JSON object, for programs\n"
+	"  -h, --help             this help\n"
+	"\n"
+	"Examples:\n"
+	"  cairn scrub status\n"
+	"  cairn scrub start --within 12h\n"
+	"\n"
+	"Exit codes: 0 done, 64 usage, 65 refused by the server, 69 server unavailable,\n"
+	"77 not permitted.\n";
 
 static bool scrub_show_pass(const struct cairn_json *pass, bool now)
 {

@@ -12,8 +12,8 @@ static const char ORG_HELP[] = "Usage: cairn org add NAME [OPTION]...\n"
 			       "read, write (which includes making new ones) or admin (everything); none ends\n"
 			       "the membership. Needs a token with the scope admin.\n"
 			       "\n"
-			       "      --fullname TEXT    of add: what it is called\n"
-			       "      --email TEXT       of add: where it can be reached\n" SERVER_OPTIONS_HELP
+			       "      --fullname TEXT    of add: the name to show for the organisation\n"
+			       "      --email TEXT       of add: the address to write to\n" SERVER_OPTIONS_HELP
 			       "      --json             one JSON object, for programs\n"
 			       "  -h, --help             this help\n"
 			       "\n"
@@ -53,5 +53,4 @@ static int org_run(const struct cli_command *command, int argc, char **argv)
 	return cli_usage_error(command, "say add NAME, list, member NAME USER ROLE, or members NAME");
 }
 
-const struct cli_command CLI_ORG = {"org", "make organisations of a server, and say who belongs to them", ORG_HELP,
-				    org_run};
+const struct cli_command CLI_ORG = {"org", "make organisations of a server, and set their members", ORG_HELP, org_run};

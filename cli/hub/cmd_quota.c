@@ -14,13 +14,13 @@ enum { QUOTA_BODY_BYTES_MAX = 4096 };
 static const char QUOTA_HELP[] = "Usage: cairn quota PLACE [OPTION]...\n"
 				 "       cairn quota PLACE SIZE|none [OPTION]...\n"
 				 "       cairn quota [OPTION]...\n"
-				 "Tell how much a place of a server holds and may hold, or say how much it may;\n"
-				 "without a place, list all that have a quota. A place is a user, an organisation,\n"
-				 "or one of their repositories, as models/ann/cats or buckets/team/data. Without a\n"
-				 "hub it is a repository as tokens name it, in that form, and may be one that is\n"
-				 "still to come. SIZE is in bytes; with K, M, G or T behind it in KiB, MiB, GiB or\n"
-				 "TiB. What holds more already can be read and deleted from, and gets no more.\n"
-				 "Needs a token with the scope admin.\n"
+				 "Show how much a place of a server holds and may hold, or set how much it may\n"
+				 "hold. Without a place, list all places that have a quota. A place is a user, an\n"
+				 "organisation, or one of their repositories, such as models/ann/cats or\n"
+				 "buckets/team/data. On a server without a hub it is a repository as tokens name\n"
+				 "it, and need not exist yet. SIZE is in bytes; K, M, G or T after the number\n"
+				 "means KiB, MiB, GiB or TiB. A place that holds more already can be read and\n"
+				 "deleted from, but takes nothing new. Needs a token with the scope admin.\n"
 				 "\n"
 				 "      --limit N          list so many at most (default: all)\n" SERVER_OPTIONS_HELP
 				 "      --json             one JSON object, for programs\n"
@@ -146,5 +146,5 @@ static int quota_run(const struct cli_command *command, int argc, char **argv)
 	return n == 1 ? quota_get(&call) : quota_set(command, &call, argv[first + 1]);
 }
 
-const struct cli_command CLI_QUOTA = {"quota", "say how much an account or a repository may hold", QUOTA_HELP,
+const struct cli_command CLI_QUOTA = {"quota", "show or set how much an account or a repository may hold", QUOTA_HELP,
 				      quota_run};
