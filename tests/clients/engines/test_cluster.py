@@ -332,7 +332,7 @@ def collection(start, tmp_path, relay):
         server.kill()
 
 
-@pytest.mark.parametrize("words", ["SELECT max(l.id + 0)", "terms, id FROM file", "retired IS NULL AND at", "WHERE retired <=", "FROM dead WHERE NOT buried"])
+@pytest.mark.parametrize("words", ["SELECT max(l.id + 0)", "THEN terms END FROM file", "retired IS NULL AND at", "WHERE retired <=", "FROM dead WHERE NOT buried"])
 def test_a_collection_waits_once_for_a_silent_server(start, tmp_path, words):
     with collection(start, tmp_path, Relay(words)) as (_, seconds):
         assert cairn.in_time(seconds, 5)
@@ -353,7 +353,7 @@ def test_a_collection_waits_once_for_a_row(start, tmp_path):
         cairn.wait_until("the row to be held", lambda: ask("SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep'") == "1")
 
     try:
-        with collection(start, tmp_path, Relay("terms, id FROM file", hold)) as (server, seconds):
+        with collection(start, tmp_path, Relay("THEN terms END FROM file", hold)) as (server, seconds):
             one_wait = timed(lambda: server.request("DELETE", f"/v1/files/{ledger.name(ledger.new_file(20))}", timeout=60))
             assert 0.5 * one_wait < seconds < 1.6 * one_wait, (seconds, one_wait)
     finally:
