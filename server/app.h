@@ -113,6 +113,7 @@ struct app {
 	struct tls *tls;        /* NULL: HTTP */
 	atomic_bool stopping;   /* long work is to end early */
 	bool logged_checkpoint; /* the sweeper's: it has logged that a checkpoint of the index failed */
+	bool logged_held;       /* the sweeper's: it has logged that a read holds the index's log */
 	bool logged_writes;     /* the sweeper's: it has logged that the index cannot be written, or is damaged */
 	atomic_bool drained;    /* work for requests is to end, too: their time is over */
 	int64_t started_unix_s;

@@ -409,6 +409,19 @@ static void daemon_log_writes(struct app *app, const struct cairn_diag *failure)
 	app->logged_writes = failure->rule != NULL;
 }
 
+/* Logs each change of the holder. */
+static void daemon_log_held(struct app *app, const struct cairn_index_log *log)
+{
+	bool held = log->holder[0] != '\0';
+	if (held && !app->logged_held)
+		LOG(LOG_WARNING, "index_log_held", LOG_T("holder", log->holder),
+		    LOG_N("held_ms", (uint64_t)log->held_ms), LOG_N("log_bytes", log->bytes),
+		    LOG_T("message", "the log of the index grows until that read ends"));
+	else if (!held && app->logged_held)
+		LOG(LOG_INFO, "index_log_free", LOG_N("log_bytes", log->bytes));
+	app->logged_held = held;
+}
+
 static void daemon_tick(void *ctx)
 {
 	struct app *app = ctx;
@@ -416,6 +429,7 @@ static void daemon_tick(void *ctx)
 	cairn_cas_health(app->cas, &health);
 	daemon_log_checkpoint(app, &health.upkeep);
 	daemon_log_writes(app, &health.writes);
+	daemon_log_held(app, &health.log);
 	index_check_tick(&app->index_check, app->cas, app->long_workers, &app->stopping);
 	route_shards_tick();
 }

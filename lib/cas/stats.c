@@ -39,9 +39,12 @@ enum cairn_status cairn_cas_totals(struct cairn_cas *cas, struct cairn_cas_total
 
 void cairn_cas_health(struct cairn_cas *cas, struct cairn_cas_health *out)
 {
+	struct cairn_index_stats index;
 	*out = (struct cairn_cas_health){0};
 	(void)!cairn_index_upkeep(cas->index, &out->upkeep);
 	(void)!cairn_index_health(cas->index, &out->writes);
+	cairn_index_stats(cas->index, &index);
+	out->log = index.log;
 }
 
 bool cairn_cas_finish_writes(struct cairn_cas *cas, int64_t timeout_ms)

@@ -38,8 +38,9 @@ CAIRN_MUST_USE enum cairn_status cairn_cas_totals(struct cairn_cas *cas, struct 
 struct cairn_cas_health {
 	struct cairn_diag upkeep; /* why work beside the writes fails, until the index is reopened */
 	struct cairn_diag writes; /* why the last writes failed */
+	struct cairn_index_log log;
 };
-/** Reads the health from memory. */
+/** Reads the health from memory, and the size of the log from its file. */
 void cairn_cas_health(struct cairn_cas *cas, struct cairn_cas_health *out);
 
 /** Waits until all submitted writes are done. @return false: they were not done within timeout_ms, or 2 s if longer */

@@ -324,15 +324,26 @@ struct cairn_index_look {
 /** @return CAIRN_OK; as every read. An engine that finds xorbs as fast one by one sets neither `found` nor `seen` */
 CAIRN_MUST_USE enum cairn_status cairn_index_look_at_shard(struct cairn_index *ix, struct cairn_index_look *look);
 
+enum { CAIRN_INDEX_HOLDER_BYTES = 96 };
+
+/** The log of commits, if the engine keeps one on this machine. A read that does not end keeps the log from being used
+ * anew, so it grows. Plain value. */
+struct cairn_index_log {
+	uint64_t bytes;                        /* its size on disk */
+	int64_t held_ms;                       /* for how long a read has held it, by the last checkpoint */
+	char holder[CAIRN_INDEX_HOLDER_BYTES]; /* who reads, for people; empty: nobody holds it */
+};
+
 struct cairn_index_stats {
 	uint64_t n_files, n_xorbs, n_shards, n_eligible; /* rows, as of the last commit */
 	uint64_t stored_bytes;                           /* of all xorbs' objects */
-	uint64_t file_bytes;                             /* its size on disk */
-	uint64_t n_commits, n_writes;                    /* since opening: transactions, and the writes in them */
-	uint64_t n_queued;                               /* writes waiting now, also for a standby */
-	uint64_t filter_bytes;                           /* memory of the filter that answers most misses */
-	bool filter_complete;                            /* false: still being filled, so it rules nothing out */
-	uint64_t n_asked, n_asked_failed, asked_ms;      /* exchanges with a server, and their total time */
+	uint64_t file_bytes;                             /* its size on disk, the log included */
+	struct cairn_index_log log;
+	uint64_t n_commits, n_writes;               /* since opening: transactions, and the writes in them */
+	uint64_t n_queued;                          /* writes waiting now, also for a standby */
+	uint64_t filter_bytes;                      /* memory of the filter that answers most misses */
+	bool filter_complete;                       /* false: still being filled, so it rules nothing out */
+	uint64_t n_asked, n_asked_failed, asked_ms; /* exchanges with a server, and their total time */
 	int64_t clock_ahead_ms; /* this clock minus the server's; 0 where one process writes the index */
 	/* The version of SQLite if it has the WAL-reset bug, which loses commits unless checkpoints keep to an order
 	   (README.md). NULL: it does not, or the engine is another one. Lives as long as the process. */

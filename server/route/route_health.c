@@ -313,6 +313,10 @@ static void metrics_list_index(struct metrics_list *list, const struct cairn_ind
 			 "Whether the filter is complete; before, misses ask the index.");
 	metrics_list_add(list, "gauge", "cairn_store_bytes", s->stored_bytes, "Size of the stored xorbs.");
 	metrics_list_add(list, "gauge", "cairn_index_bytes", s->file_bytes, "Size of the index and its log.");
+	metrics_list_add(list, "gauge", "cairn_index_log_bytes", s->log.bytes, "Size of the index's log of commits.");
+	metrics_list_value(
+		list, "gauge", "cairn_index_log_held_seconds", (double)s->log.held_ms / 1e3,
+		"For how long a read has kept that log from being used anew, so that it grows; 0: none does.");
 }
 
 /* Lists metrics of the index server. */

@@ -1,5 +1,6 @@
 #include "index/sqlite/checkpoint.h"
 
+#include "base/clock.h"
 #include "index/sqlite/migrate.h"
 #include "index/sqlite/reserve.h"
 
@@ -9,6 +10,8 @@ enum {
 	CHECKPOINT_REST_PAGES = 1000, /* the rest that the thread may leave to the writer */
 	CHECKPOINT_PASSES_MAX = 6,    /* of a round, since commits may never let the log shrink to that */
 	CHECKPOINT_READER_MS = 50,    /* wait for readers when shrinking the log */
+	CHECKPOINT_AGAIN_MS = 10000,  /* after a round that left pages to a reader, the next one is due */
+	CHECKPOINT_HELD_ROUNDS = 2,   /* such rounds in a row: a reader holds the log */
 };
 
 /* Syncs the database, so that copying the last of the log, after which SQLite itself syncs, takes little time. */
@@ -99,6 +102,24 @@ static void checkpoint_bound(struct cairn_checkpoint *c)
 	(void)!cairn_sql_ask(c->writer_db, limit, &value);
 }
 
+/* Is a round due? Called with the lock, and with the pages since the last round. */
+static bool checkpoint_is_due(const struct cairn_checkpoint *c, int more)
+{
+	return more >= c->round_pages || (c->n_held > 0 && cairn_clock_mono_ms() - c->round_ms >= CHECKPOINT_AGAIN_MS);
+}
+
+/* Notes whether a round copied all of the log. Called with the lock. */
+static void checkpoint_note(struct cairn_checkpoint *c, int rc, int pages, int copied)
+{
+	if (rc != SQLITE_OK || copied >= pages) {
+		c->n_held = 0;
+		return;
+	}
+	c->held_until_ms = cairn_clock_mono_ms();
+	if (c->n_held++ == 0)
+		c->held_since_ms = c->held_until_ms;
+}
+
 /* Called after each commit of the writer, on its thread. */
 static int checkpoint_committed(void *ctx, sqlite3 *db, const char *name, int pages)
 {
@@ -112,8 +133,9 @@ static int checkpoint_committed(void *ctx, sqlite3 *db, const char *name, int pa
 	c->log_pages = pages;
 	while (c->state == CAIRN_CHECKPOINT_COPYING && more >= CAIRN_CHECKPOINT_LATE * c->round_pages)
 		pthread_cond_wait(&c->changed, &c->lock);
-	if (c->state == CAIRN_CHECKPOINT_IDLE && more >= c->round_pages) {
+	if (c->state == CAIRN_CHECKPOINT_IDLE && checkpoint_is_due(c, more)) {
 		c->state = CAIRN_CHECKPOINT_COPYING;
+		c->round_ms = cairn_clock_mono_ms();
 		pthread_cond_broadcast(&c->changed);
 	}
 	bool rest = c->state == CAIRN_CHECKPOINT_REST;
@@ -121,9 +143,11 @@ static int checkpoint_committed(void *ctx, sqlite3 *db, const char *name, int pa
 	if (!rest)
 		return SQLITE_OK;
 	/* Even if it fails, the commit is durable, and the log is still there. */
-	int rc = sqlite3_wal_checkpoint_v2(db, name, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
+	int in_log = 0, copied = 0;
+	int rc = sqlite3_wal_checkpoint_v2(db, name, SQLITE_CHECKPOINT_PASSIVE, &in_log, &copied);
 	c->from_pages = pages;
 	pthread_mutex_lock(&c->lock);
+	checkpoint_note(c, rc, in_log, copied);
 	c->state = checkpoint_failed(rc) ? CAIRN_CHECKPOINT_FAILED : CAIRN_CHECKPOINT_IDLE;
 	pthread_mutex_unlock(&c->lock);
 	return SQLITE_OK;
@@ -167,6 +191,16 @@ bool cairn_checkpoint_failed(struct cairn_checkpoint *c)
 	bool failed = c->state == CAIRN_CHECKPOINT_FAILED;
 	pthread_mutex_unlock(&c->lock);
 	return failed;
+}
+
+bool cairn_checkpoint_is_held(struct cairn_checkpoint *c, int64_t *since_ms, int64_t *until_ms)
+{
+	pthread_mutex_lock(&c->lock);
+	bool held = c->n_held >= CHECKPOINT_HELD_ROUNDS;
+	*since_ms = c->held_since_ms;
+	*until_ms = c->held_until_ms;
+	pthread_mutex_unlock(&c->lock);
+	return held;
 }
 
 /* Returns the size of the log's file, used or not. */

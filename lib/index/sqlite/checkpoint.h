@@ -30,6 +30,7 @@ struct cairn_checkpoint {
 	uint64_t keep_bytes; /* of its free space, reserved for others */
 	int round_pages;     /* pages after which a round is due; used only by the writer, as is: */
 	int from_pages;      /* the log's length when the last round ended */
+	int64_t round_ms;    /* when the last round began, on the monotonic clock */
 
 	pthread_mutex_t lock; /* guards all below */
 	pthread_cond_t changed;
@@ -41,6 +42,10 @@ struct cairn_checkpoint {
 		CAIRN_CHECKPOINT_FAILED,  /* no round until it is closed */
 	} state;
 	bool closing;
+	/* Rounds in a row, up to the last one, that left pages to a reader: how many, and when the first and the last
+	 * of them ended. */
+	unsigned n_held;
+	int64_t held_since_ms, held_until_ms;
 };
 
 /**
@@ -55,6 +60,11 @@ CAIRN_MUST_USE enum cairn_status cairn_checkpoint_open(struct cairn_checkpoint *
 
 /** Did the disk fail during a checkpoint? Then the log grows until the database is opened again. Any thread. */
 bool cairn_checkpoint_failed(struct cairn_checkpoint *c);
+
+/** Does a reader keep the log from being used anew? Then the log grows. A look-up may make one round leave pages, so
+ * two rounds in a row count. Any thread.
+ * @param[out] since_ms, until_ms  ends of the first and the last such round, on the monotonic clock */
+bool cairn_checkpoint_is_held(struct cairn_checkpoint *c, int64_t *since_ms, int64_t *until_ms);
 
 /** When the disk is full: copies all of the log now, and frees its space as far as readers allow. On the thread that
  * commits, between two transactions. @return false: the log is large, and there is no room to copy it */

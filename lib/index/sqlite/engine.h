@@ -3,6 +3,7 @@
 #define CAIRN_INDEX_SQLITE_ENGINE_H
 
 #include "index/sqlite/checkpoint.h"
+#include "index/sqlite/log_reader.h"
 #include "index/sqlite/reader.h"
 #include "index/sqlite/reserve.h"
 #include "index/sqlite/sqlite.h"
@@ -17,8 +18,10 @@ struct cairn_sqlite {
 	struct cairn_tx tx;           /* used only by the writer's thread, once it runs */
 	struct cairn_reserve reserve; /* used only by the writer's thread, too */
 	struct cairn_checkpoint checkpoint;
+	char *shm_path;                   /* of the log's shared memory */
 	pthread_mutex_t lock;             /* over: */
 	struct cairn_index_counts counts; /* as of the last commit */
+	struct cairn_log_reader log_reader;
 };
 
 static inline struct cairn_sqlite *cairn_sqlite(struct cairn_index *ix)
@@ -26,11 +29,8 @@ static inline struct cairn_sqlite *cairn_sqlite(struct cairn_index *ix)
 	return (struct cairn_sqlite *)ix;
 }
 
-/** Borrows a reader. @return as cairn_pool_take() */
-CAIRN_MUST_USE static inline enum cairn_status cairn_sqlite_take(struct cairn_index *ix, struct cairn_reader **out)
-{
-	return cairn_pool_take(&cairn_sqlite(ix)->pool, out);
-}
+/** Borrows a reader, in the name of the calling function. @return as cairn_pool_take() */
+#define cairn_sqlite_take(ix, out) cairn_pool_take(&cairn_sqlite(ix)->pool, __func__, out)
 
 /** Opens a separate connection for reading, outside the pool. @return as cairn_sql_open() */
 CAIRN_MUST_USE static inline enum cairn_status cairn_sqlite_open_beside(struct cairn_index *ix, sqlite3 **db,

@@ -185,10 +185,11 @@ enum cairn_status cairn_sqlite_open(struct cairn_index **out, const char *dir,
 		return CAIRN_E_NOMEM;
 	s->path = open_path(dir, "index.sqlite");
 	s->log_path = open_path(dir, "index.sqlite-wal");
+	s->shm_path = open_path(dir, "index.sqlite-shm");
 	cairn_pool_init(&s->pool, s->path);
 	pthread_mutex_init(&s->lock, NULL);
 	enum cairn_status status = CAIRN_E_NOMEM;
-	if (s->path && s->log_path)
+	if (s->path && s->log_path && s->shm_path)
 		status = options->read_only ? open_to_read(s, diag) : open_to_write(s, dir, options, diag);
 	if (status == CAIRN_OK)
 		*out = &s->index;
@@ -207,9 +208,23 @@ void cairn_sqlite_free(struct cairn_index *ix)
 	cairn_reserve_close(&s->reserve);
 	pthread_mutex_destroy(&s->lock);
 	free(s->uri);
+	free(s->shm_path);
 	free(s->log_path);
 	free(s->path);
 	free(s);
+}
+
+/* Looks for the holder only while the log is held. An index that was opened for reading makes no checkpoints. */
+static void open_describe_log(struct cairn_sqlite *s, struct cairn_index_log *out)
+{
+	int64_t since_ms, until_ms;
+	out->bytes = open_file_bytes(s->log_path);
+	if (!s->checkpoint.started || !cairn_checkpoint_is_held(&s->checkpoint, &since_ms, &until_ms))
+		return;
+	pthread_mutex_lock(&s->lock);
+	if (cairn_log_reader_find(&s->log_reader, s->shm_path, &s->pool, since_ms, out->holder, sizeof(out->holder)))
+		out->held_ms = until_ms - since_ms;
+	pthread_mutex_unlock(&s->lock);
 }
 
 void cairn_sqlite_describe(struct cairn_index *ix, struct cairn_index_stats *out)
@@ -224,9 +239,10 @@ void cairn_sqlite_describe(struct cairn_index *ix, struct cairn_index_stats *out
 		.n_shards = (uint64_t)counts.shards,
 		.n_eligible = (uint64_t)counts.eligible,
 		.stored_bytes = (uint64_t)counts.stored_bytes,
-		.file_bytes = open_file_bytes(s->path) + open_file_bytes(s->log_path),
 		.filter_bytes = atomic_load(&s->tx.filter.bytes),
 		.filter_complete = atomic_load(&s->tx.filter.complete),
 		.reset_bug = cairn_sql_loses_commits(sqlite3_libversion_number()) ? sqlite3_libversion() : NULL,
 	};
+	open_describe_log(s, &out->log);
+	out->file_bytes = open_file_bytes(s->path) + out->log.bytes;
 }

@@ -1,5 +1,7 @@
 #include "index/sqlite/reader.h"
 
+#include "base/clock.h"
+
 #include <stdlib.h>
 
 static void pool_close(struct cairn_reader *r)
@@ -54,29 +56,44 @@ void cairn_pool_fini(struct cairn_pool *pool)
 	pthread_mutex_destroy(&pool->lock);
 }
 
-enum cairn_status cairn_pool_take(struct cairn_pool *pool, struct cairn_reader **out)
+/* Notes who borrows a reader. Called with the lock. */
+static void pool_lend(struct cairn_pool *pool, struct cairn_reader *r, const char *call)
+{
+	r->call = call;
+	r->since_ms = cairn_clock_mono_ms();
+	r->next = pool->lent;
+	r->from = &pool->lent;
+	if (r->next)
+		r->next->from = &r->next;
+	pool->lent = r;
+}
+
+enum cairn_status cairn_pool_take(struct cairn_pool *pool, const char *call, struct cairn_reader **out)
 {
 	*out = NULL;
 	pthread_mutex_lock(&pool->lock);
 	while (!pool->idle && pool->n_open == CAIRN_POOL_CONNECTIONS_MAX)
 		pthread_cond_wait(&pool->back, &pool->lock);
 	struct cairn_reader *r = pool->idle;
-	if (r)
-		pool->idle = r->next;
-	else
-		pool->n_open++;
-	pthread_mutex_unlock(&pool->lock);
 	if (r) {
-		*out = r;
-		return CAIRN_OK;
+		pool->idle = r->next;
+		pool_lend(pool, r, call);
+	} else {
+		pool->n_open++;
 	}
+	pthread_mutex_unlock(&pool->lock);
+	*out = r;
+	if (r)
+		return CAIRN_OK;
 	enum cairn_status status = pool_open(pool, out);
-	if (status != CAIRN_OK) {
-		pthread_mutex_lock(&pool->lock);
+	pthread_mutex_lock(&pool->lock);
+	if (status == CAIRN_OK) {
+		pool_lend(pool, *out, call);
+	} else {
 		pool->n_open--;
 		pthread_cond_signal(&pool->back);
-		pthread_mutex_unlock(&pool->lock);
 	}
+	pthread_mutex_unlock(&pool->lock);
 	return status;
 }
 
@@ -87,9 +104,24 @@ void cairn_pool_givep(struct cairn_reader **reader)
 		return;
 	struct cairn_pool *pool = r->pool;
 	pthread_mutex_lock(&pool->lock);
+	*r->from = r->next;
+	if (r->next)
+		r->next->from = r->from;
 	r->next = pool->idle;
 	pool->idle = r;
 	pthread_cond_signal(&pool->back);
 	pthread_mutex_unlock(&pool->lock);
 	*reader = NULL;
+}
+
+const char *cairn_pool_oldest(struct cairn_pool *pool, int64_t *since_ms)
+{
+	const char *call = NULL;
+	pthread_mutex_lock(&pool->lock);
+	for (const struct cairn_reader *r = pool->lent; r; r = r->next) { /* the oldest is the last */
+		call = r->call;
+		*since_ms = r->since_ms;
+	}
+	pthread_mutex_unlock(&pool->lock);
+	return call;
 }

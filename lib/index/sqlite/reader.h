@@ -16,7 +16,10 @@ struct cairn_reader {
 	sqlite3 *db;
 	struct cairn_prepared stmts;
 	struct cairn_pool *pool;
-	struct cairn_reader *next; /* while idle */
+	struct cairn_reader *next;  /* among those that are idle, or lent */
+	struct cairn_reader **from; /* while lent: what points to it */
+	const char *call;           /* while lent: the function that borrowed it; static */
+	int64_t since_ms;           /* and when */
 };
 
 /** Returns one of cairn_reads(). */
@@ -31,6 +34,7 @@ struct cairn_pool {
 	pthread_mutex_t lock; /* guards all below */
 	pthread_cond_t back;
 	struct cairn_reader *idle; /* last used first: its cache is the warmest */
+	struct cairn_reader *lent; /* last lent first */
 	unsigned n_open;
 };
 
@@ -39,10 +43,15 @@ void cairn_pool_init(struct cairn_pool *pool, const char *path);
 void cairn_pool_fini(struct cairn_pool *pool);
 
 /** Borrows a reader: an idle one, a new one, or if CAIRN_POOL_CONNECTIONS_MAX are lent, the next one returned.
+ *  @param call  the borrower's name, for people; static
  *  @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_NOMEM */
-CAIRN_MUST_USE enum cairn_status cairn_pool_take(struct cairn_pool *pool, struct cairn_reader **out);
+CAIRN_MUST_USE enum cairn_status cairn_pool_take(struct cairn_pool *pool, const char *call, struct cairn_reader **out);
 
 /** Returns a reader, and resets its statements: an open row would keep the log from being restarted. For CLEANUP(). */
 void cairn_pool_givep(struct cairn_reader **reader);
+
+/** Finds who has borrowed a reader for longest. @param[out] since_ms  on the monotonic clock @return as given to
+ *  cairn_pool_take(); NULL: nobody */
+const char *cairn_pool_oldest(struct cairn_pool *pool, int64_t *since_ms);
 
 #endif

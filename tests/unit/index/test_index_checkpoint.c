@@ -216,10 +216,12 @@ START_TEST(a_restart_folds_it_in_again)
 }
 END_TEST
 
-/* Another process makes a checkpoint: its lock is a byte of the shared-memory file. @return the process */
-static pid_t fold_elsewhere(void)
+/* The bytes of the shared-memory file that SQLite locks. */
+enum { CHECKPOINT_LOCK = 121, READER_LOCK = 124 };
+
+/* Another process has such a lock. @return the process */
+static pid_t lock_elsewhere(short type, off_t byte_of_file)
 {
-	enum { CHECKPOINT_LOCK = 121 };
 	CLEANUP(tempdir_textp) char *path = tempdir_path(&f.dir, "index.sqlite-shm");
 	int ends[2];
 	char byte = 0;
@@ -227,7 +229,7 @@ static pid_t fold_elsewhere(void)
 	pid_t child = fork();
 	ck_assert_int_ge(child, 0);
 	if (child == 0) {
-		struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = CHECKPOINT_LOCK, .l_len = 1};
+		struct flock lock = {.l_type = type, .l_whence = SEEK_SET, .l_start = byte_of_file, .l_len = 1};
 		int fd = open(path, O_RDWR);
 		if (fd < 0 || fcntl(fd, F_SETLK, &lock) != 0 || write(ends[1], &byte, 1) != 1)
 			_exit(1);
@@ -240,18 +242,72 @@ static pid_t fold_elsewhere(void)
 	return child;
 }
 
+static void end_elsewhere(pid_t other)
+{
+	ck_assert_int_eq(kill(other, SIGKILL), 0);
+	ck_assert_int_eq(waitpid(other, NULL, 0), other);
+}
+
 START_TEST(a_busy_log_is_no_failure)
 {
 	fill_log();
-	pid_t other = fold_elsewhere();
+	pid_t other = lock_elsewhere(F_WRLCK, CHECKPOINT_LOCK);
 	ck_assert_int_eq(commit_and_fold(), CAIRN_CHECKPOINT_REST);
 	ck_assert_int_eq(commit_and_fold(), CAIRN_CHECKPOINT_IDLE);
 	ck_assert_int_eq(cairn_cas_ready(f.cas, NULL), CAIRN_OK);
-	ck_assert_int_eq(kill(other, SIGKILL), 0);
-	ck_assert_int_eq(waitpid(other, NULL, 0), other);
+	end_elsewhere(other);
 	fill_log();
 	ck_assert_int_eq(commit_and_fold(), CAIRN_CHECKPOINT_REST);
 	ck_assert_int_eq(commit_and_fold(), CAIRN_CHECKPOINT_IDLE);
+}
+END_TEST
+
+/* A whole round of checkpoints, as short as on a nearly full disk. @return who holds the log */
+static const char *round_held_by(void)
+{
+	static struct cairn_index_stats stats;
+	cairn_sqlite(ix)->checkpoint.keep_bytes = UINT64_MAX;
+	cairn_sqlite(ix)->checkpoint.round_pages = CAIRN_CHECKPOINT_PAGES_MIN;
+	fill_log_pages(CAIRN_CHECKPOINT_PAGES_MIN + 1);
+	ck_assert_int_eq(commit_and_fold(), CAIRN_CHECKPOINT_REST);
+	ck_assert_int_eq(commit_and_fold(), CAIRN_CHECKPOINT_IDLE);
+	cairn_index_stats(ix, &stats);
+	ck_assert_uint_gt(stats.log.bytes, 0);
+	ck_assert(stats.log.holder[0] || stats.log.held_ms == 0);
+	return stats.log.holder;
+}
+
+START_TEST(a_read_of_the_daemon_that_goes_on_is_named)
+{
+	struct cairn_reader *r;
+	put_file(1);
+	ck_assert_int_eq(cairn_sqlite_take(ix, &r), CAIRN_OK);
+	ck_assert_int_eq(cairn_sql_exec(r->db, "BEGIN; SELECT count(*) FROM file"), CAIRN_OK);
+	ck_assert_str_eq(round_held_by(), "");
+	put_file(2); /* and other reads come and go */
+	ck_assert(fx_sees(ix, NULL, 2));
+	ck_assert_ptr_nonnull(strstr(round_held_by(), "this daemon, in "));
+	ck_assert_ptr_nonnull(strstr(round_held_by(), __func__));
+	ck_assert_int_eq(cairn_sql_exec(r->db, "COMMIT"), CAIRN_OK);
+	cairn_pool_givep(&r);
+	ck_assert_str_eq(round_held_by(), "");
+}
+END_TEST
+
+/* The log is held by a read of this process, which is beside the pool. SQLite's locks cannot be had in a child. */
+START_TEST(a_process_that_goes_on_reading_is_named)
+{
+	CLEANUP(cairn_sql_closep) sqlite3 *reader = NULL;
+	char name[32];
+	put_file(1);
+	hold(&reader);
+	(void)round_held_by();
+	ck_assert_str_eq(round_held_by(), "");
+	pid_t other = lock_elsewhere(F_RDLCK, READER_LOCK);
+	(void)snprintf(name, sizeof(name), "process %d", (int)other);
+	ck_assert_str_eq(round_held_by(), name);
+	end_elsewhere(other);
+	ck_assert_str_eq(round_held_by(), "");
 }
 END_TEST
 
@@ -386,6 +442,8 @@ int main(void)
 	tcase_add_loop_test(t, a_lost_page_is_still_in_the_log, 0, WAYS);
 	tcase_add_test(t, a_restart_folds_it_in_again);
 	tcase_add_test(t, a_busy_log_is_no_failure);
+	tcase_add_test(t, a_read_of_the_daemon_that_goes_on_is_named);
+	tcase_add_test(t, a_process_that_goes_on_reading_is_named);
 	suite_add_tcase(s, t);
 	t = tcase_create("commit_during_pass");
 	tcase_add_checked_fixture(t, set_up, tear_down);
