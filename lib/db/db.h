@@ -111,7 +111,6 @@ CAIRN_MUST_USE enum cairn_status cairn_db_run(struct cairn_db *db, const struct 
 /** Prepares a server for the statements that follow. Holds until the transaction ends, or else until the
  * connection goes back to its pool. */
 enum cairn_db_advice {
-	CAIRN_DB_IN_ORDER,   /* a page in the order of an index: otherwise it may sort all rows first */
 	CAIRN_DB_TAKES_LONG, /* usual plans, but a longer timeout */
 	CAIRN_DB_SCANS,      /* whole tables are read, with plans and a timeout for that; for the next exchange alone */
 };

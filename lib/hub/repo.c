@@ -342,10 +342,7 @@ enum cairn_status cairn_hub_drop_repo(const struct cairn_hub *hub, const struct 
 
 struct repo_list {
 	const char *search;
-	bool public, all; /* list public ones; list private ones, too */
-	unsigned n;
-	int64_t last; /* the number of the last one visited */
-	bool more;    /* there are more after it */
+	unsigned n; /* how many were visited */
 	cairn_index_visit_repo *visit;
 	void *ctx;
 };
@@ -353,16 +350,9 @@ struct repo_list {
 static void repo_take(void *ctx, const struct cairn_index_repo *repo)
 {
 	struct repo_list *list = ctx;
-	bool wanted = (list->all || (list->public && !repo->is_private)) &&
-		      (!list->search || strcasestr(repo->name, list->search));
-	if (!wanted || list->more)
+	if (list->search && !strcasestr(repo->name, list->search))
 		return;
-	if (list->n == CAIRN_HUB_REPOS_MAX) {
-		list->more = true;
-		return;
-	}
 	list->n++;
-	list->last = repo->id;
 	list->visit(list->ctx, repo);
 }
 
@@ -388,21 +378,24 @@ enum cairn_status cairn_hub_each_repo(const struct cairn_hub *hub, const struct 
 				      int64_t from_id, cairn_index_visit_repo *visit, void *ctx, int64_t *next_id,
 				      struct cairn_diag *diag)
 {
+	enum { PAGES_MAX = 4 }; /* that are looked at if few names match */
 	struct repo_list list = {.search = search, .visit = visit, .ctx = ctx};
+	struct cairn_index_repo_list page = {
+		.kind = kind, .sort = CAIRN_INDEX_BY_CREATION, .ascending = true, .after_id = from_id};
 	enum cairn_hub_access access = CAIRN_HUB_SEE;
-	int64_t id = 0;
+	bool more = true;
 	*next_id = 0;
-	enum cairn_status status = repo_listed(hub, asker, account, &id, diag);
+	enum cairn_status status = repo_listed(hub, asker, account, &page.account, diag);
 	if (status == CAIRN_OK)
-		status = cairn_hub_access_in(hub, asker, id, &access);
-	if (status != CAIRN_OK)
+		status = cairn_hub_access_in(hub, asker, page.account, &access);
+	page.all = access >= CAIRN_HUB_READ;
+	if (status != CAIRN_OK || page.account == 0 || (asker->shut_out && !page.all))
 		return status;
-	list.all = access >= CAIRN_HUB_READ;
-	list.public = !asker->shut_out;
-	do {
-		status = cairn_index_each_repo(hub->index, id, kind, from_id, repo_take, &list, &from_id);
-	} while (status == CAIRN_OK && from_id != 0 && !list.more);
-	*next_id = list.more ? list.last : 0;
+	for (int i = 0; i < PAGES_MAX && status == CAIRN_OK && more && list.n < CAIRN_HUB_REPOS_MAX; i++) {
+		page.limit = CAIRN_HUB_REPOS_MAX - list.n;
+		status = cairn_index_list_repos(hub->index, &page, repo_take, &list, &more);
+	}
+	*next_id = more ? page.after_id : 0;
 	return status;
 }
 

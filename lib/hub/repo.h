@@ -82,7 +82,8 @@ CAIRN_MUST_USE enum cairn_status cairn_hub_drop_repo(const struct cairn_hub *hub
 enum { CAIRN_HUB_REPOS_MAX = 500 }; /* of one page */
 
 /**
- * Visits the repositories of a kind and an account that the asker may see, a page at a time.
+ * Visits the repositories of a kind and an account that the asker may see, a page at a time. A page may be short or
+ * empty before the last one, if few names match.
  * @param account  CAIRN_HUB_ME: the asker's own
  * @param search   letters that the name contains, in any case; NULL: all
  * @param from_id  0 for the first page, then *next_id, which is 0 after the last page

@@ -219,6 +219,8 @@ bool page_put_repos(struct page *page, const struct page_repos *repos)
 		hub_usage_release(usage, list.usage);
 	if (list.n > 0)
 		html(b, "</tbody></table>\n");
+	if (next[0] && list.n == 0)
+		html(b, "<p class=\"empty\">None of those that changed last. There are more to look at.</p>\n");
 	if (next[0])
 		html(b, "<p class=\"more\"><a href=\"%scursor=%s\">Older ones</a></p>\n", repos->more, next);
 	else if (list.n == 0 && chosen)

@@ -224,16 +224,23 @@ static void take_name(void *ctx, const struct cairn_index_repo *repo)
 
 START_TEST(moved_set_and_listed)
 {
-	int64_t one, id, next;
+	int64_t one, id;
 	struct cairn_index_repo repo;
 	char text[64] = "";
+	bool more;
 	one = bucket("one");
 	(void)bucket("two");
 	struct cairn_index_set_repo hide = {.id = one, .is_private = true};
 	ck_assert_int_eq(cairn_index_set_repo(ix, &hide), CAIRN_OK);
 	ck_assert_int_eq(find("ann", "one", &repo), CAIRN_OK);
 	ck_assert(repo.is_private);
-	ck_assert_int_eq(cairn_index_each_repo(ix, ann, CAIRN_INDEX_BUCKET, 0, take_name, text, &next), CAIRN_OK);
+	struct cairn_index_repo_list mine = {.kind = CAIRN_INDEX_BUCKET,
+					     .account = ann,
+					     .all = true,
+					     .sort = CAIRN_INDEX_BY_CREATION,
+					     .ascending = true,
+					     .limit = 10};
+	ck_assert_int_eq(cairn_index_list_repos(ix, &mine, take_name, text, &more), CAIRN_OK);
 	ck_assert_str_eq(text, "one two ");
 	struct cairn_index_move_repo move = {.id = one, .account = ann, .name = "TWO"};
 	ck_assert_int_eq(cairn_index_move_repo(ix, &move), CAIRN_E_CONFLICT);

@@ -62,6 +62,55 @@ START_TEST(repositories_are_listed_in_any_order)
 }
 END_TEST
 
+static void is_added(struct cairn_index_write *write)
+{
+	ck_assert_int_eq(write->status, CAIRN_OK);
+}
+
+/* Hidden repositories make no page shorter. A viewer who sees them gets a page after a bounded look. */
+START_TEST(a_page_looks_at_some_that_may_be_seen)
+{
+	enum { HIDDEN = CAIRN_INDEX_REPOS_LOOKED_MAX + 1 };
+	static struct cairn_index_add_repo add[HIDDEN];
+	static char names[HIDDEN][16];
+	char text[HX_TEXT_MAX] = "";
+	bool more;
+	(void)hx_model("shown");
+	for (unsigned i = 0; i < HIDDEN; i++) {
+		(void)snprintf(names[i], sizeof(names[i]), "hidden%u", i);
+		add[i] = (struct cairn_index_add_repo){.write = {.done = is_added},
+						       .kind = CAIRN_INDEX_BUCKET,
+						       .account = hx_ann,
+						       .name = names[i],
+						       .is_private = true};
+		ck_assert_int_eq(cairn_index_add_repo(hx_index, &add[i]), CAIRN_OK);
+	}
+	ck_assert(cairn_index_flush(hx_index, 100000));
+	for (int sort = CAIRN_INDEX_BY_UPDATE; sort <= CAIRN_INDEX_BY_NAME; sort++) {
+		for (int account = 0; account < 2; account++) {
+			struct cairn_index_repo_list list = {.search = "SHOWN",
+							     .sort = (enum cairn_index_repo_sort)sort,
+							     .ascending = sort == CAIRN_INDEX_BY_NAME,
+							     .account = account ? hx_ann : 0,
+							     .limit = 1000};
+			struct cairn_index_repo_list all = list;
+			text[0] = '\0';
+			ck_assert_int_eq(cairn_index_list_repos(hx_index, &list, take_name, text, &more), CAIRN_OK);
+			ck_assert_str_eq(text, "Ann/shown ");
+			ck_assert(!more);
+			all.all = true;
+			text[0] = '\0';
+			ck_assert_int_eq(cairn_index_list_repos(hx_index, &all, take_name, text, &more), CAIRN_OK);
+			ck_assert_str_eq(text, "");
+			ck_assert(more);
+			ck_assert_int_eq(cairn_index_list_repos(hx_index, &all, take_name, text, &more), CAIRN_OK);
+			ck_assert_str_eq(text, "Ann/shown ");
+			ck_assert(!more);
+		}
+	}
+}
+END_TEST
+
 /* When two clients change one setting each, neither change reverts the other. */
 START_TEST(settings_that_are_not_spoken_of_stay)
 {
@@ -279,6 +328,7 @@ int main(int argc, char **argv)
 	tcase_add_checked_fixture(t, hx_set_up, hx_tear_down);
 	tcase_set_timeout(t, 200);
 	tcase_add_test(t, repositories_are_listed_in_any_order);
+	tcase_add_test(t, a_page_looks_at_some_that_may_be_seen);
 	tcase_add_test(t, settings_that_are_not_spoken_of_stay);
 	tcase_add_test(t, a_guard_is_noted_of_what_is_not_everybodys);
 	tcase_add_test(t, found_by_a_name_from_before);

@@ -178,7 +178,6 @@ static void read_repos(void)
 	int64_t next;
 	bool more;
 	TAKES(1, cairn_index_repo(pg.ix, CAIRN_INDEX_MODEL, "ann", "model", &repo));
-	TAKES(1, cairn_index_each_repo(pg.ix, ann, CAIRN_INDEX_MODEL, 0, no_repo, NULL, &next));
 	TAKES(1, cairn_index_list_repos(pg.ix, &list, no_repo, NULL, &more));
 	list.cards = list.heads = true;
 	TAKES(1, cairn_index_list_repos(pg.ix, &list, no_repo, NULL, &more));

@@ -158,12 +158,6 @@ CAIRN_MUST_USE enum cairn_status cairn_index_repo(struct cairn_index *ix, enum c
 
 typedef void cairn_index_visit_repo(void *ctx, const struct cairn_index_repo *repo);
 
-/** Visits the repositories of an account and kind in the order of their creation, a page at a time.
- *  @return as cairn_index_each_xorb() (operate.h) */
-CAIRN_MUST_USE enum cairn_status cairn_index_each_repo(struct cairn_index *ix, int64_t account,
-						       enum cairn_index_repo_kind kind, int64_t from_id,
-						       cairn_index_visit_repo *visit, void *ctx, int64_t *next_id);
-
 /** The order of a list of repositories. */
 enum cairn_index_repo_sort { CAIRN_INDEX_BY_UPDATE, CAIRN_INDEX_BY_CREATION, CAIRN_INDEX_BY_NAME };
 
@@ -184,15 +178,19 @@ struct cairn_index_repo_list {
 	enum cairn_index_repo_sort sort;
 	bool ascending;
 	uint32_t limit; /* at most CAIRN_INDEX_REPOS_MAX */
-	/* The last repository visited; all zero at the beginning. */
+	/* The last repository looked at; all zero at the beginning. */
 	int64_t after_id;
 	int64_t after_unix_ms;                          /* by update */
 	char after_name[CAIRN_INDEX_REPO_NAME_MAX + 1]; /* by name */
 };
-enum { CAIRN_INDEX_REPOS_MAX = 1000 };
+enum {
+	CAIRN_INDEX_REPOS_MAX = 1000,
+	CAIRN_INDEX_REPOS_LOOKED_MAX = 2000, /* for a page; at least CAIRN_INDEX_REPOS_MAX */
+};
 
-/** Visits a page of repositories; the visitor only takes notes. Reads every repository: 10 ms for 10,000.
- *  @param[in,out] list  its after_ members are set to the last repository visited
+/** Visits a page of repositories; the visitor only takes notes. Looks only at repositories that the reader may see. If
+ * few of these are listed, the page is shorter than the limit, or empty, and the list goes on nevertheless.
+ *  @param[in,out] list  its after_ members are set to the last repository looked at
  *  @param[out] more     there may be further ones
  *  @return CAIRN_OK; as every read */
 CAIRN_MUST_USE enum cairn_status cairn_index_list_repos(struct cairn_index *ix, struct cairn_index_repo_list *list,

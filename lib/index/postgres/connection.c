@@ -250,12 +250,6 @@ void cairn_pg_look_up(struct cairn_pg *pg)
 	(void)cairn_pg_queue(pg, LOOK_UP, NULL);
 }
 
-void cairn_pg_in_order(struct cairn_pg *pg)
-{
-	static const char IN_ORDER[] = "SELECT set_config('enable_sort', 'off', true)";
-	(void)cairn_pg_queue(pg, IN_ORDER, NULL);
-}
-
 bool cairn_pg_has_queued(const struct cairn_pg *pg)
 {
 	return pg->n_answered < pg->n_sent;

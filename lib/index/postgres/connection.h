@@ -73,10 +73,6 @@ void cairn_pg_take_long(struct cairn_pg *pg);
 /** Statements queued after this are lookups again, within the same transaction. */
 void cairn_pg_look_up(struct cairn_pg *pg);
 
-/** Statements queued after this read a page in the order of an index, without sorting. So only the rows of the page are
- *  read. Until the transaction ends. */
-void cairn_pg_in_order(struct cairn_pg *pg);
-
 /** Are statements queued that no exchange has sent? */
 bool cairn_pg_has_queued(const struct cairn_pg *pg);
 

@@ -67,10 +67,6 @@ static void driver_give(struct cairn_db *db)
 static void driver_advise(struct cairn_db *db, enum cairn_db_advice advice)
 {
 	struct cairn_pg *pg = driver_pg(db);
-	if (advice == CAIRN_DB_IN_ORDER) {
-		cairn_pg_in_order(pg);
-		return;
-	}
 	pg->silence_ms = CAIRN_PG_SCAN_MS;
 	if (advice == CAIRN_DB_SCANS)
 		cairn_pg_scan(pg);

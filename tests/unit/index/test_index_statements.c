@@ -5,8 +5,10 @@
 #include "index/sqlite/statement.h"
 #include "index/sqlite/util.h"
 #include "support/index_fixture.h"
+#include "support/index_sqlite.h"
 
 #include <check.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -61,23 +63,21 @@ static const struct known {
 	const char *name;
 	unsigned steps_max;
 } KNOWN[] = {
-	/* Pages in index order, which stop at their limit. */
-	{"UPDATED_ALL_DOWN", 1},
-	{"UPDATED_ALL_UP", 1},
-	{"CREATED_ALL_DOWN", 1},
-	{"CREATED_ALL_UP", 1},
-	{"NAMED_ALL_DOWN", 1},
-	{"NAMED_ALL_UP", 1},
+	/* Groups of repositories, each read in index order up to a limit; what was read is sorted. */
+	{"UPDATED_ALL_DOWN", 7},
+	{"UPDATED_ALL_UP", 7},
+	{"CREATED_ALL_DOWN", 7},
+	{"CREATED_ALL_UP", 7},
+	{"NAMED_ALL_DOWN", 7},
+	{"NAMED_ALL_UP", 7},
 	{"TELEMETRY_TRIM", 1},
 	{"TELEMETRY_DROP", 1}, /* at one in 64 */
-	/* The repositories of one account are sorted. An index by account and date would slow down every commit. */
-	{"UPDATED_ONE_DOWN", 1},
-	{"UPDATED_ONE_UP", 1},
-	{"CREATED_ONE_DOWN", 1},
-	{"CREATED_ONE_UP", 1},
-	{"NAMED_ONE_DOWN", 1},
-	{"NAMED_ONE_UP", 1},
-	{"REPO_EACH", 1},
+	{"UPDATED_ONE_DOWN", 5},
+	{"UPDATED_ONE_UP", 5},
+	{"CREATED_ONE_DOWN", 5},
+	{"CREATED_ONE_UP", 5},
+	{"NAMED_ONE_DOWN", 5},
+	{"NAMED_ONE_UP", 5},
 	/* The lines that a line branched from, at most eight. Only commits of these lines are sorted. */
 	{"HISTORY_EACH", 3},
 	/* The lines that came from the commit's line, found by index. Only the rows of the recursion itself are
@@ -191,6 +191,103 @@ START_TEST(writer_and_readers_look_rows_up)
 }
 END_TEST
 
+/* @return whether this is a page of a list of repositories */
+static bool lists_repositories(const struct cairn_sql *sql)
+{
+	return strstr(sql->sqlite, "r.is_listed FROM (") != NULL;
+}
+
+static bool is_by_name(const struct cairn_sql *sql)
+{
+	return strstr(sql->name, "NAMED_") != NULL;
+}
+
+static void bind(sqlite3_stmt *stmt, const char *name, int64_t value)
+{
+	int at = sqlite3_bind_parameter_index(stmt, name);
+	if (at > 0)
+		ck_assert_int_eq(sqlite3_bind_int64(stmt, at, value), SQLITE_OK);
+}
+
+static void bind_text(sqlite3_stmt *stmt, const char *name, const char *text)
+{
+	int at = sqlite3_bind_parameter_index(stmt, name);
+	if (at > 0)
+		ck_assert_int_eq(sqlite3_bind_text(stmt, at, text, -1, SQLITE_STATIC), SQLITE_OK);
+}
+
+/* @return how many steps SQLite makes for a stranger's page of the models of account 2 or of all accounts */
+static int steps_of_page(const struct cairn_sql *sql)
+{
+	static const char *const WORDS[] = {"$11", "$12", "$13", "$14", "$15", "$16"};
+	bool ascending = strstr(sql->name, "_UP") != NULL;
+	sqlite3_stmt *stmt;
+	int rc, n = 0;
+	ck_assert_int_eq(sqlite3_prepare_v2(db, sql->sqlite, -1, &stmt, NULL), SQLITE_OK);
+	bind(stmt, "$1", 1);
+	bind(stmt, "$2", strstr(sql->name, "_ONE_") ? 2 : 0);
+	bind_text(stmt, "$3", "");
+	for (unsigned i = 0; i < 6; i++)
+		bind_text(stmt, WORDS[i], "");
+	bind(stmt, "$4", 0);
+	bind(stmt, "$5", 1);
+	bind(stmt, "$6", 5);
+	bind(stmt, "$7", ascending ? 0 : INT64_MAX);
+	bind(stmt, "$8", 0);
+	bind(stmt, "$9", 0);
+	bind(stmt, "$10", 3);
+	if (is_by_name(sql))
+		bind_text(stmt, "$17", ascending ? "" : "\x7f");
+	else
+		bind(stmt, "$17", ascending ? 0 : INT64_MAX);
+	while ((rc = sqlite3_step(stmt)) == SQLITE_ROW)
+		n++;
+	ck_assert_int_eq(rc, SQLITE_DONE);
+	ck_assert_int_eq(n, 3);
+	int steps = sqlite3_stmt_status(stmt, SQLITE_STMTSTATUS_VM_STEP, 0);
+	ck_assert_int_eq(sqlite3_finalize(stmt), SQLITE_OK);
+	return steps;
+}
+
+static void hide_repositories(unsigned from, unsigned to)
+{
+	char text[512];
+	(void)snprintf(text, sizeof(text),
+		       "WITH RECURSIVE n(i) AS (SELECT %u UNION ALL SELECT i + 1 FROM n WHERE i < %u)"
+		       " INSERT INTO repo(kind, account, name, private, scope, created, updated, files, bytes)"
+		       " SELECT 1, 2, 'hidden' || i, 1, 9, 1, i %% 9, 0, 0 FROM n",
+		       from, to);
+	fx_sql(fx_folder.path, text);
+}
+
+/* A stranger does not wait for private repositories, and cannot tell from the time how many there are. */
+START_TEST(lists_do_not_look_at_what_is_hidden)
+{
+	enum { LISTS = 12 };
+	size_t n;
+	const struct cairn_sql *sql = cairn_db_statements(&n);
+	int before[LISTS] = {0};
+	unsigned n_lists = 0;
+	fx_sql(fx_folder.path,
+	       "INSERT INTO account(id, kind, name, fullname, email, created) VALUES(1, 1, 'ann', '', '', 1),"
+	       " (2, 1, 'bob', '', '', 1); INSERT INTO scope(id, name) VALUES(9, 'hub/9');"
+	       " INSERT INTO repo(kind, account, name, private, scope, created, updated, files, bytes) VALUES"
+	       " (1, 2, 'a', 0, 9, 1, 5, 0, 0), (1, 2, 'bb', 0, 9, 1, 5, 0, 0), (1, 2, 'z', 0, 9, 1, 7, 0, 0)");
+	hide_repositories(1, 50);
+	for (size_t i = 0; i < n; i++)
+		if (lists_repositories(&sql[i])) {
+			ck_assert_uint_lt(n_lists, LISTS);
+			before[n_lists++] = steps_of_page(&sql[i]);
+		}
+	ck_assert_uint_eq(n_lists, LISTS);
+	hide_repositories(51, 5000);
+	n_lists = 0;
+	for (size_t i = 0; i < n; i++)
+		if (lists_repositories(&sql[i]))
+			ck_assert_int_eq(steps_of_page(&sql[i]), before[n_lists++]);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("index_statements");
@@ -199,6 +296,7 @@ int main(void)
 	tcase_add_test(all, both_texts_name_all_arguments);
 	tcase_add_test(all, records_look_rows_up);
 	tcase_add_test(all, writer_and_readers_look_rows_up);
+	tcase_add_test(all, lists_do_not_look_at_what_is_hidden);
 	suite_add_tcase(suite, all);
 	SRunner *runner = srunner_create(suite);
 	srunner_run_all(runner, CK_ENV);
