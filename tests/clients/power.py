@@ -137,6 +137,29 @@ class Disk:
         elif r.kind == DIR_MADE:
             self.change({parent}, {r.path: None})
 
+    def catch_up(self, root, folder):
+        """Takes what is in the folder of root and in no record, as not synced: a process was killed between a call and its record."""
+        there = {path.relative_to(root).as_posix(): path for path in [folder, *folder.rglob("*")] if path.exists()}
+        gone = {path for path in self.names if path and path not in there}
+        for path, found in there.items():
+            file = self.files.setdefault(found.stat().st_ino, File()) if found.is_file() else None
+            if path not in self.names or self.names[path] is not file:
+                before = {old: "" for old in gone if file and self.names[old] is file and os.path.dirname(old) == os.path.dirname(path)}
+                self.change({os.path.dirname(path)}, {**before, path: file})
+                gone -= set(before)
+            if file and not path.endswith("-shm"):  # SQLite makes that one anew
+                self.catch_up_bytes(file, found.read_bytes())
+        for path in gone:
+            self.change({os.path.dirname(path)}, {path: ""})
+
+    def catch_up_bytes(self, file, found):
+        known = self.content(file, lambda at: True)
+        if len(found) < len(known):
+            file.since.append((len(found), None))
+        differ = [at for at in range(0, len(found), SECTOR) if known[at : at + SECTOR] != found[at : at + SECTOR]]
+        if differ:
+            file.since.append((differ[0], found[differ[0] : differ[-1] + SECTOR]))
+
     def left(self, survives):
         """What is found after the loss: {path: bytes, or None for a folder}. survives(what, path): does this change?"""
         names = dict(self.durable)

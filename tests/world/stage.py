@@ -201,6 +201,7 @@ class World:
     def kill(self):
         if self.server.process is not None:
             self.server.kill()
+            self.catch_up()
         self.memory.settle()
 
     def start_again(self):
@@ -212,12 +213,16 @@ class World:
     def lose_power(self, survives):
         """The daemon has ended, and with it what the disk did not keep. survives(): does a change survive that was not synced?"""
         assert not self.is_up()
-        self.follow()
         found = self.disk.left(lambda what, path: survives())
         shutil.rmtree(self.server.data)
         self.server.data.mkdir(mode=0o700)
         power.fill(self.server.data, {path[len("data/") :]: content for path, content in found.items() if path.startswith("data/")})
         self.begin_trace()
+
+    def catch_up(self):
+        """The disk has what the daemon did, also what it was killed before it could record."""
+        self.follow()
+        self.disk.catch_up(self.server.folder, self.server.data)
 
     def follow(self):
         """Takes the records that the daemon has made since."""

@@ -121,3 +121,25 @@ def test_power_loss(tmp_path, clock):
         folder.mkdir()
         disk.leave(folder, ways[n % 3])
         check(folder, then, **options)
+
+
+def test_what_was_done_and_not_recorded_is_not_synced(tmp_path):
+    """A process may be killed between a call and its record: what it wrote is there until the power goes, and may be there after it."""
+    folder, disk = tmp_path / "data", power.Disk()
+    folder.mkdir()
+    disk.take(power.Record(power.DIR_MADE, 0, 0, "data", b""))
+    (folder / "log").write_bytes(b"a" * 600)
+    inode = (folder / "log").stat().st_ino
+    disk.take(power.Record(power.CREATED, inode, 0, "data/log", b""))
+    disk.take(power.Record(power.WRITTEN, inode, 0, "data/log", b"a" * 500))
+    disk.take(power.Record(power.ALL_SYNCED, 0, 0, "", b""))
+    (folder / "new").write_bytes(b"n")
+    disk.catch_up(tmp_path, folder)
+    assert disk.left(lambda *_: True) == {"data": None, "data/log": b"a" * 600, "data/new": b"n"}
+    assert disk.left(lambda *_: False) == {"data": None, "data/log": b"a" * 500}
+    (folder / "log").rename(folder / "old")
+    (folder / "new").unlink()
+    disk.catch_up(tmp_path, folder)
+    assert disk.left(lambda *_: True) == {"data": None, "data/old": b"a" * 600}
+    disk.catch_up(tmp_path, folder)
+    assert len(disk.since) == 3, "what it has it does not take again"

@@ -20,6 +20,11 @@ def tree_of(world, tenant, branch, key, server=None):
     return tuple(found)
 
 
+def brief(tree):
+    """For people: of each file its first bytes."""
+    return None if tree is None else {path: content[:8].decode(errors="replace") for path, content in tree}
+
+
 @rule
 def a_branch_is_what_was_last_answered(world):
     for tenant in world.tenants:
@@ -29,7 +34,7 @@ def a_branch_is_what_was_last_answered(world):
             if branch == "main" and not found:
                 found = None  # of a main without files nobody has told anything yet
             expected = [value or None if branch == "main" else value for value in register.values]
-            require(found in expected, "a_branch_is_what_was_last_answered", lambda: f"{tenant.name} {branch} is {found}, and was told to be one of {expected}")
+            require(found in expected, "a_branch_is_what_was_last_answered", lambda: f"{tenant.name} {branch} is {brief(found)}, and was told to be one of {[brief(e) for e in expected]}")
             register.saw(register.values[expected.index(found)])
 
 
