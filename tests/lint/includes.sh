@@ -16,7 +16,7 @@ zlib\.h                        lib/archive/deflate\.c
 zstd.*\.h                      lib/archive/zstd\.c|bench/.*
 jansson\.h                     lib/base/json\.c|tests/.*
 jwt\.h                         lib/token/.*
-curl/.*                        lib/store/s3/http\.c|cli/common/client(\.c|_fetch\.c|_work\.h)|bench/.*
+curl/.*                        lib/store/s3/http\.c|lib/mirror/net/net\.c|cli/common/client(\.c|_fetch\.c|_work\.h)|bench/.*
 expat\.h                       lib/store/s3/xml\.c
 yaml\.h                        lib/base/yaml\.c
 ini\.h                         server/config.*\.c
@@ -69,11 +69,14 @@ server/log      lib/base lib/hash
 server/sandbox  lib/base
 server/http     lib/base lib/hash lib/token lib/cas lib/cas/service server/log
 lib/hub         lib/base lib/hash lib/token lib/index lib/index/.* lib/dedupe lib/cas lib/cas/.*
+lib/mirror/net  lib/base
+lib/mirror/hub  lib/mirror/net lib/base
+lib/mirror      lib/mirror/net lib/mirror/hub lib/base
 server/ask      lib/base lib/hash lib/token lib/cas lib/cas/.* lib/hub server server/http server/log
-server/route    lib/base lib/hash lib/token lib/cas lib/cas/.* server server/http server/log server/ask
+server/route    lib/base lib/hash lib/token lib/cas lib/cas/.* lib/mirror server server/http server/log server/ask
 server/hub      lib/base lib/hash lib/token lib/cas lib/cas/.* lib/hub server server/http server/log server/ask
 server/page     lib/base lib/hash lib/token lib/cas lib/cas/.* lib/hub server server/http server/log server/ask
-server          lib/base lib/hash lib/xorb lib/token lib/data_dir lib/cas lib/cas/.* lib/hub lib/backup schema server/.*
+server          lib/base lib/hash lib/xorb lib/token lib/data_dir lib/cas lib/cas/.* lib/hub lib/backup lib/mirror schema server/.*
 cli         lib/.*
 '
 
@@ -94,7 +97,7 @@ check_library() { # FILE HEADER
 check_direction() { # FILE HEADER; parts of lib/ include as "shard/reader.h", others as "server/http/http.h"
   local target=${2%%/*} part others other
   case $2 in
-  cas/*/* | index/hub/* | index/daemon/*) target=lib/${2%/*} ;;
+  cas/*/* | index/hub/* | index/daemon/* | mirror/*/*) target=lib/${2%/*} ;;
   server/*/*) target=${2%/*} ;;
   server/* | cli/* | schema/* | tests/*) ;;
   */*) target=lib/$target ;;

@@ -1,0 +1,132 @@
+#include "mirror/mirror.h"
+
+#include "base/clock.h"
+#include "mirror/hub/ask_repo.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+/* A repository that nobody has. The answer that it does not exist shows a working hub as well as a description does. */
+static const char MIRROR_PROBE[] = "/api/models/cairn/is-the-line-up/revision/main";
+
+struct cairn_mirror {
+	struct mirror_upstream upstream;
+	struct mirror_net *net;
+	bool stopped;            /* the owner's */
+	struct mirror_call call; /* of who asked first, while somebody waits */
+	pthread_mutex_t lock;    /* guards the rest */
+	struct cairn_mirror_look *waiting;
+	int64_t looked_ms; /* when line was set; 0: never */
+	struct cairn_mirror_line line;
+};
+
+enum cairn_status cairn_mirror_port(const char *upstream, uint16_t *port, struct cairn_diag *diag)
+{
+	struct mirror_upstream parsed;
+	enum cairn_status status = mirror_upstream_parse(&parsed, upstream, diag);
+	*port = parsed.port;
+	return status;
+}
+
+enum cairn_status cairn_mirror_open(struct cairn_mirror **out, const struct cairn_mirror_options *options,
+				    struct cairn_diag *diag)
+{
+	*out = NULL;
+	struct cairn_mirror *m = calloc(1, sizeof(*m));
+	if (!m)
+		return CAIRN_E_NOMEM;
+	pthread_mutex_init(&m->lock, NULL);
+	enum cairn_status status = mirror_upstream_parse(&m->upstream, options->upstream, diag);
+	if (status == CAIRN_OK)
+		status = mirror_net_start(&m->net, &m->upstream, options->ca);
+	if (status == CAIRN_OK)
+		*out = m;
+	else
+		cairn_mirror_free(m);
+	return status;
+}
+
+void cairn_mirror_stop(struct cairn_mirror *mirror)
+{
+	if (!mirror || mirror->stopped)
+		return;
+	mirror->stopped = true;
+	if (mirror->net)
+		mirror_net_stop(mirror->net);
+}
+
+void cairn_mirror_free(struct cairn_mirror *mirror)
+{
+	if (!mirror)
+		return;
+	cairn_mirror_stop(mirror);
+	mirror_net_free(mirror->net);
+	pthread_mutex_destroy(&mirror->lock);
+	free(mirror);
+}
+
+/* --- the line ----------------------------------------------------------------------------------------------------- */
+
+/* Tells all who wait. The call may be used anew once the lock is given up. */
+static void mirror_tell(struct cairn_mirror *m, const struct cairn_mirror_line *line)
+{
+	mirror_call_fini(&m->call);
+	pthread_mutex_lock(&m->lock);
+	struct cairn_mirror_look *waiting = m->waiting, *next;
+	m->waiting = NULL;
+	m->looked_ms = cairn_clock_mono_ms();
+	m->line = *line;
+	pthread_mutex_unlock(&m->lock);
+	for (struct cairn_mirror_look *look = waiting; look; look = next) {
+		next = look->next;
+		look->line = *line;
+		look->done(look);
+	}
+}
+
+static void mirror_answered(struct mirror_call *call)
+{
+	struct cairn_mirror *m = (struct cairn_mirror *)((char *)call - offsetof(struct cairn_mirror, call));
+	struct cairn_mirror_line line = {.asked_unix_s = cairn_clock_unix_s(),
+					 .took_ms = (uint64_t)call->took_ms,
+					 .code = call->code,
+					 .diag = call->diag};
+	struct mirror_repo repo;
+	enum cairn_status status = call->status;
+	if (status == CAIRN_OK)
+		status = mirror_read_repo(&repo, call, &line.diag);
+	line.up = status == CAIRN_OK || (status == CAIRN_E_NOT_FOUND && call->status == CAIRN_OK);
+	mirror_tell(m, &line);
+}
+
+static void mirror_probe(struct cairn_mirror *m)
+{
+	struct cairn_mirror_line line = {.asked_unix_s = cairn_clock_unix_s()};
+	m->call = (struct mirror_call){.path = MIRROR_PROBE, .done = mirror_answered};
+	mirror_ask_repo(&m->call);
+	if (mirror_net_ask(m->net, &m->call, &line.diag) != CAIRN_OK)
+		mirror_tell(m, &line);
+}
+
+void cairn_mirror_look(struct cairn_mirror *mirror, struct cairn_mirror_look *look)
+{
+	int64_t now_ms = cairn_clock_mono_ms();
+	pthread_mutex_lock(&mirror->lock);
+	bool fresh = mirror->looked_ms != 0 && now_ms - mirror->looked_ms < CAIRN_MIRROR_FRESH_MS;
+	bool first = !fresh && !mirror->waiting;
+	look->line = mirror->line;
+	if (!fresh) {
+		look->next = mirror->waiting;
+		mirror->waiting = look;
+	}
+	pthread_mutex_unlock(&mirror->lock);
+	if (fresh)
+		look->done(look);
+	else if (first)
+		mirror_probe(mirror);
+}
+
+const char *cairn_mirror_upstream(const struct cairn_mirror *mirror)
+{
+	return mirror->upstream.url;
+}

@@ -1,0 +1,365 @@
+#include "mirror/net/net.h"
+
+#include "base/clock.h"
+
+#include <curl/curl.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+	NET_TURN_MS = 1000, /* the longest sleep of the thread; a new call wakes it */
+	NET_MESSAGE_BYTES = CURL_ERROR_SIZE,
+};
+
+/* A call while it is net's. */
+struct net_transfer {
+	struct mirror_net *net;
+	struct mirror_call *call;
+	struct net_transfer *next;
+	CURL *curl;
+	char url[MIRROR_URL_BYTES + 1024];
+	size_t header_bytes;
+	bool headers_too_long;
+	bool head_ended; /* its empty line has come. libcurl takes a head that was cut off for a whole one */
+	bool inward;     /* an address was refused */
+	int64_t began_ms;
+	char message[NET_MESSAGE_BYTES]; /* libcurl's, about a failure */
+};
+
+struct mirror_net {
+	const struct mirror_upstream *upstream; /* borrowed */
+	const char *ca;                         /* borrowed; NULL: the system's */
+	CURLM *multi;                           /* the thread's, but for curl_multi_wakeup() */
+	struct net_transfer *running;           /* the thread's */
+	pthread_t thread;
+	pthread_mutex_t lock; /* guards the rest */
+	struct net_transfer *asked;
+	unsigned n_calls; /* in both lists */
+	bool stopping;
+};
+
+void mirror_call_fini(struct mirror_call *call)
+{
+	cairn_buf_fini(&call->body);
+}
+
+/* --- what libcurl calls ------------------------------------------------------------------------------------------- */
+
+/* Refuses, before a socket is made, an address that is nearer than the upstream may be. */
+static curl_socket_t net_open_socket(void *ctx, curlsocktype purpose, struct curl_sockaddr *address)
+{
+	struct net_transfer *t = ctx;
+	(void)purpose;
+	if (mirror_reach_of(&address->addr) > t->net->upstream->reach) {
+		t->inward = true;
+		return CURL_SOCKET_BAD;
+	}
+	return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+}
+
+static size_t net_take_header(char *bytes, size_t size, size_t n, void *ctx)
+{
+	struct net_transfer *t = ctx;
+	size_t len = size * n;
+	if (len >= 5 && memcmp(bytes, "HTTP/", 5) == 0)
+		t->head_ended = false; /* a status line: the head before it was of an interim answer */
+	else if (len > 0 && (bytes[0] == '\r' || bytes[0] == '\n'))
+		t->head_ended = true;
+	t->header_bytes += len;
+	t->headers_too_long = t->header_bytes > MIRROR_HEADERS_BYTES_MAX;
+	return t->headers_too_long ? 0 : len;
+}
+
+static size_t net_take_body(char *bytes, size_t size, size_t n, void *ctx)
+{
+	struct net_transfer *t = ctx;
+	cairn_buf_add(&t->call->body, bytes, size * n);
+	return t->call->body.status == CAIRN_OK ? size * n : 0;
+}
+
+/* --- a transfer --------------------------------------------------------------------------------------------------- */
+
+static void net_set_limits(struct net_transfer *t)
+{
+	CURL *curl = t->curl;
+	curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, (long)t->call->deadline_ms);
+	curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, (long)t->call->deadline_ms);
+	curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, net_take_header);
+	curl_easy_setopt(curl, CURLOPT_HEADERDATA, t);
+	curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, net_take_body);
+	curl_easy_setopt(curl, CURLOPT_WRITEDATA, t);
+	curl_easy_setopt(curl, CURLOPT_OPENSOCKETFUNCTION, net_open_socket);
+	curl_easy_setopt(curl, CURLOPT_OPENSOCKETDATA, t);
+}
+
+/* Goes to this upstream alone: follows no redirect, and uses no proxy of the environment. The certificate and its name
+ * are verified, which is libcurl's default. Asks for no compression, so that nothing unpacks to more than was sent. */
+static void net_set_up(struct net_transfer *t)
+{
+	CURL *curl = t->curl;
+	curl_easy_setopt(curl, CURLOPT_URL, t->url);
+	curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
+	curl_easy_setopt(curl, CURLOPT_PROXY, "");
+	curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 0L);
+	curl_easy_setopt(curl, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
+	if (t->net->ca) { /* only these authorities */
+		curl_easy_setopt(curl, CURLOPT_CAINFO, t->net->ca);
+		curl_easy_setopt(curl, CURLOPT_CAPATH, NULL);
+	}
+	curl_easy_setopt(curl, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
+	curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+	curl_easy_setopt(curl, CURLOPT_QUICK_EXIT, 1L); /* do not wait for silent name servers */
+	curl_easy_setopt(curl, CURLOPT_USERAGENT, "cairnd");
+	curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, t->message);
+	curl_easy_setopt(curl, CURLOPT_PRIVATE, t);
+	net_set_limits(t);
+}
+
+static void net_transfer_free(struct net_transfer *t)
+{
+	if (t->curl)
+		curl_easy_cleanup(t->curl);
+	free(t);
+}
+
+static void net_keep_header(CURL *curl, const char *name, char out[static MIRROR_VALUE_BYTES])
+{
+	struct curl_header *header;
+	out[0] = '\0';
+	if (curl_easy_header(curl, name, 0, CURLH_HEADER, -1, &header) == CURLHE_OK &&
+	    strlen(header->value) < MIRROR_VALUE_BYTES)
+		memcpy(out, header->value, strlen(header->value) + 1);
+}
+
+static enum cairn_status net_unreachable(const struct net_transfer *t, const char *why, struct cairn_diag *diag)
+{
+	return cairn_fail(diag, CAIRN_E_BUSY, "mirror.unreachable", CAIRN_NO_OFFSET, "cannot reach %.80s: %.120s",
+			  t->net->upstream->url, t->message[0] ? t->message : why);
+}
+
+static enum cairn_status net_too_long(const struct net_transfer *t, struct cairn_diag *diag)
+{
+	size_t max = t->headers_too_long ? MIRROR_HEADERS_BYTES_MAX : t->call->body_bytes_max;
+	return cairn_fail(diag, CAIRN_E_LIMIT, "mirror.long", CAIRN_NO_OFFSET,
+			  "%.80s sends more than the %zu bytes that the %s of such an answer may have",
+			  t->net->upstream->url, max, t->headers_too_long ? "headers" : "body");
+}
+
+static bool net_is_distrust(CURLcode rc)
+{
+	return rc == CURLE_PEER_FAILED_VERIFICATION || rc == CURLE_SSL_CONNECT_ERROR || rc == CURLE_SSL_CACERT_BADFILE;
+}
+
+static enum cairn_status net_judge(const struct net_transfer *t, CURLcode rc, struct cairn_diag *diag)
+{
+	const char *url = t->net->upstream->url;
+	if (rc == CURLE_OK && t->head_ended)
+		return CAIRN_OK;
+	if (rc == CURLE_OUT_OF_MEMORY || t->call->body.status == CAIRN_E_NOMEM)
+		return CAIRN_E_NOMEM;
+	if (rc == CURLE_OPERATION_TIMEDOUT)
+		return cairn_fail(diag, CAIRN_E_BUSY, "mirror.silent", CAIRN_NO_OFFSET,
+				  "%.80s has not answered in full within %" PRId64 " ms", url, t->call->deadline_ms);
+	if (rc == CURLE_WRITE_ERROR)
+		return net_too_long(t, diag);
+	if (net_is_distrust(rc))
+		return cairn_fail(diag, CAIRN_E_DENIED, "mirror.tls", CAIRN_NO_OFFSET,
+				  "%.80s is not trusted: %.100s; mirror_ca names a file of authorities", url,
+				  t->message[0] ? t->message : curl_easy_strerror(rc));
+	if (t->inward)
+		return cairn_fail(diag, CAIRN_E_DENIED, "mirror.inward", CAIRN_NO_OFFSET,
+				  "the name in %.80s leads to this machine or link, where no upstream is; look at the "
+				  "name servers",
+				  url);
+	return net_unreachable(t, rc == CURLE_OK ? "it ended in the middle of an answer" : curl_easy_strerror(rc),
+			       diag);
+}
+
+/* --- the thread --------------------------------------------------------------------------------------------------- */
+
+static void net_remove(struct net_transfer **list, const struct net_transfer *t)
+{
+	while (*list != t)
+		list = &(*list)->next;
+	*list = t->next;
+}
+
+/* Gives a call back to its caller. */
+static void net_give_back(struct net_transfer *t, enum cairn_status status)
+{
+	struct mirror_net *net = t->net;
+	struct mirror_call *call = t->call;
+	call->status = status;
+	call->took_ms = cairn_clock_mono_ms() - t->began_ms;
+	call->transfer = NULL;
+	net_transfer_free(t);
+	pthread_mutex_lock(&net->lock);
+	net->n_calls--;
+	pthread_mutex_unlock(&net->lock);
+	call->done(call);
+}
+
+static void net_end(struct net_transfer *t, CURLcode rc)
+{
+	struct mirror_call *call = t->call;
+	long code = 0;
+	(void)curl_easy_getinfo(t->curl, CURLINFO_RESPONSE_CODE, &code);
+	call->code = (unsigned)code;
+	net_keep_header(t->curl, "X-Error-Code", call->error_code);
+	net_keep_header(t->curl, "Location", call->location);
+	enum cairn_status status = net_judge(t, rc, &call->diag);
+	net_remove(&t->net->running, t);
+	curl_multi_remove_handle(t->net->multi, t->curl);
+	net_give_back(t, status);
+}
+
+static void net_give_up(struct net_transfer *t)
+{
+	net_give_back(t, cairn_fail(&t->call->diag, CAIRN_E_BUSY, "mirror.stopped", CAIRN_NO_OFFSET,
+				    "the daemon is stopping"));
+}
+
+/* Begins the transfers that were asked for. @return false: net is stopping */
+static bool net_take_asked(struct mirror_net *net)
+{
+	pthread_mutex_lock(&net->lock);
+	struct net_transfer *asked = net->asked;
+	bool stopping = net->stopping;
+	net->asked = NULL;
+	pthread_mutex_unlock(&net->lock);
+	for (struct net_transfer *t = asked; t; t = asked) {
+		asked = t->next;
+		t->next = net->running;
+		net->running = t;
+		if (curl_multi_add_handle(net->multi, t->curl) != CURLM_OK) {
+			net->running = t->next;
+			net_give_back(t, CAIRN_E_NOMEM);
+		}
+	}
+	return !stopping;
+}
+
+static void net_end_finished(struct mirror_net *net)
+{
+	const struct CURLMsg *message;
+	struct net_transfer *t;
+	int left;
+	while ((message = curl_multi_info_read(net->multi, &left))) {
+		CURLcode rc = message->data.result;
+		if (curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, (char **)&t) == CURLE_OK)
+			net_end(t, rc);
+	}
+}
+
+static void *net_loop(void *arg)
+{
+	struct mirror_net *net = arg;
+	int n_running;
+	(void)pthread_setname_np(pthread_self(), "mirror");
+	while (net_take_asked(net)) {
+		(void)curl_multi_perform(net->multi, &n_running);
+		net_end_finished(net);
+		(void)curl_multi_poll(net->multi, NULL, 0, NET_TURN_MS, NULL);
+	}
+	for (struct net_transfer *t = net->running; t; t = net->running) {
+		net->running = t->next;
+		curl_multi_remove_handle(net->multi, t->curl);
+		net_give_up(t);
+	}
+	return NULL;
+}
+
+/* --- for other threads -------------------------------------------------------------------------------------------- */
+
+enum cairn_status mirror_net_start(struct mirror_net **out, const struct mirror_upstream *upstream, const char *ca)
+{
+	*out = NULL;
+	struct mirror_net *net = calloc(1, sizeof(*net));
+	if (!net || curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK) {
+		free(net);
+		return CAIRN_E_NOMEM;
+	}
+	net->upstream = upstream;
+	net->ca = ca;
+	net->multi = curl_multi_init();
+	pthread_mutex_init(&net->lock, NULL);
+	if (!net->multi || pthread_create(&net->thread, NULL, net_loop, net) != 0) {
+		mirror_net_free(net);
+		return CAIRN_E_NOMEM;
+	}
+	*out = net;
+	return CAIRN_OK;
+}
+
+static enum cairn_status net_refuse(const struct mirror_net *net, struct cairn_diag *diag)
+{
+	if (net->stopping)
+		return cairn_fail(diag, CAIRN_E_BUSY, "mirror.stopped", CAIRN_NO_OFFSET, "the daemon is stopping");
+	return net->n_calls < MIRROR_CALLS_MAX
+		       ? CAIRN_OK
+		       : cairn_fail(diag, CAIRN_E_BUSY, "mirror.busy", CAIRN_NO_OFFSET,
+				    "%u calls to the upstream are under way already", net->n_calls);
+}
+
+static struct net_transfer *net_transfer_new(struct mirror_net *net, struct mirror_call *call)
+{
+	struct net_transfer *t = calloc(1, sizeof(*t));
+	if (!t)
+		return NULL;
+	t->net = net;
+	t->call = call;
+	t->began_ms = cairn_clock_mono_ms();
+	t->curl = curl_easy_init();
+	int n = snprintf(t->url, sizeof(t->url), "%s%s", net->upstream->url, call->path);
+	if (t->curl && n > 0 && (size_t)n < sizeof(t->url))
+		return t;
+	net_transfer_free(t);
+	return NULL;
+}
+
+enum cairn_status mirror_net_ask(struct mirror_net *net, struct mirror_call *call, struct cairn_diag *diag)
+{
+	struct net_transfer *t = net_transfer_new(net, call);
+	if (!t)
+		return CAIRN_E_NOMEM;
+	call->body = cairn_buf_init(call->body_bytes_max);
+	call->transfer = t;
+	cairn_diag_clear(&call->diag);
+	net_set_up(t);
+	pthread_mutex_lock(&net->lock);
+	enum cairn_status status = net_refuse(net, diag);
+	if (status == CAIRN_OK) {
+		t->next = net->asked;
+		net->asked = t;
+		net->n_calls++;
+		curl_multi_wakeup(net->multi);
+	}
+	pthread_mutex_unlock(&net->lock);
+	if (status != CAIRN_OK)
+		net_transfer_free(t);
+	return status;
+}
+
+void mirror_net_stop(struct mirror_net *net)
+{
+	pthread_mutex_lock(&net->lock);
+	net->stopping = true;
+	curl_multi_wakeup(net->multi);
+	pthread_mutex_unlock(&net->lock);
+	pthread_join(net->thread, NULL);
+}
+
+void mirror_net_free(struct mirror_net *net)
+{
+	if (!net)
+		return;
+	if (net->multi)
+		curl_multi_cleanup(net->multi);
+	pthread_mutex_destroy(&net->lock);
+	free(net);
+	curl_global_cleanup();
+}

@@ -1,0 +1,58 @@
+/* Sends requests to the upstream from one thread, with a limit to the time, the headers and the body of each answer.
+ * Follows no redirect. Only this room uses libcurl; it knows nothing of hubs. */
+#ifndef CAIRN_MIRROR_NET_NET_H
+#define CAIRN_MIRROR_NET_NET_H
+
+#include "base/buf.h"
+#include "mirror/net/upstream.h"
+
+enum {
+	MIRROR_CALLS_MAX = 32,               /* under way and waiting, all together */
+	MIRROR_HEADERS_BYTES_MAX = 64 << 10, /* of an answer */
+	MIRROR_VALUE_BYTES = 200,            /* of a header that is kept; a longer one counts as absent */
+};
+
+/** The thread and its connections. */
+struct mirror_net;
+
+/** A request and its answer. The caller sets the first group, and owns the call, which it leaves alone until done(). */
+struct mirror_call {
+	const char *path; /* begins with "/"; borrowed */
+	size_t body_bytes_max;
+	int64_t deadline_ms; /* for all of it: names, TLS, the last byte of the body */
+	void (*done)(
+		struct mirror_call *call); /* on net's thread, once; must not wait. The call is the caller's again */
+
+	/* CAIRN_OK: there is an answer, with any code. Else diag says why not: CAIRN_E_BUSY (mirror.unreachable,
+	 * mirror.silent, mirror.stopped), CAIRN_E_DENIED (mirror.tls, mirror.inward), CAIRN_E_LIMIT (mirror.long),
+	 * CAIRN_E_NOMEM */
+	enum cairn_status status;
+	struct cairn_diag diag;
+	unsigned code;
+	int64_t took_ms;
+	struct cairn_buf body;               /* mirror_call_fini() */
+	char error_code[MIRROR_VALUE_BYTES]; /* the header X-Error-Code; "": none */
+	char location[MIRROR_VALUE_BYTES];   /* of a redirect, Location; "": none */
+
+	struct net_transfer *transfer; /* net's */
+};
+
+/** Releases the body. NULL is not allowed; a zeroed call is. */
+void mirror_call_fini(struct mirror_call *call);
+
+/** Starts the thread. Connects to nothing. @param upstream, ca  borrowed. ca: file of the authorities for the
+ * upstream's certificate; NULL: the system's @return CAIRN_OK; CAIRN_E_NOMEM also without a thread */
+CAIRN_MUST_USE enum cairn_status mirror_net_start(struct mirror_net **out, const struct mirror_upstream *upstream,
+						  const char *ca);
+
+/** Sends a GET. Any thread. @return CAIRN_OK: done() will be called; CAIRN_E_BUSY: too many calls are under way, or net
+ * is stopping (mirror.stopped); CAIRN_E_NOMEM */
+CAIRN_MUST_USE enum cairn_status mirror_net_ask(struct mirror_net *net, struct mirror_call *call,
+						struct cairn_diag *diag);
+
+/** Ends all calls, whose done() get mirror.stopped, and the thread. Later calls are refused. Once. */
+void mirror_net_stop(struct mirror_net *net);
+/** After mirror_net_stop(). NULL is harmless. */
+void mirror_net_free(struct mirror_net *net);
+
+#endif

@@ -1,0 +1,42 @@
+/* Decides which upstream a daemon may have, and which addresses a connection to it may use. Pure. */
+#ifndef CAIRN_MIRROR_NET_UPSTREAM_H
+#define CAIRN_MIRROR_NET_UPSTREAM_H
+
+#include "base/status.h"
+
+#include <sys/socket.h>
+
+enum {
+	MIRROR_HOST_BYTES = 254,
+	MIRROR_URL_BYTES = MIRROR_HOST_BYTES + 16,
+};
+
+/** A class of addresses, by the machines that can be reached there, from the most harmless to the most dangerous. */
+enum mirror_reach {
+	MIRROR_REACH_PUBLIC,  /* anybody's machine on the internet */
+	MIRROR_REACH_PRIVATE, /* a machine of the house */
+	MIRROR_REACH_LOCAL,   /* this machine, this link (metadata services are there), or several machines at once */
+};
+
+/** An upstream. Plain value. */
+struct mirror_upstream {
+	char url[MIRROR_URL_BYTES];   /* "https://host" or "https://host:port": no slash at the end */
+	char host[MIRROR_HOST_BYTES]; /* a name or an address; of IPv6 without brackets */
+	uint16_t port;
+	enum mirror_reach reach; /* connections go no further than this */
+};
+
+/**
+ * Parses https://HOST[:PORT]. A path, a user or a query is refused, and http unless the host is this machine, because
+ * nothing but TLS protects what is sent. A name may lead to a machine of the house, since TLS proves that it is the
+ * named one, but never to this machine; "localhost" and addresses of this machine may.
+ * @return CAIRN_OK; CAIRN_E_USAGE (mirror.url, mirror.insecure)
+ */
+CAIRN_MUST_USE enum cairn_status mirror_upstream_parse(struct mirror_upstream *out, const char *text,
+						       struct cairn_diag *diag);
+
+/** Classifies an IPv4 or IPv6 address. An IPv6 address that stands for one of IPv4 is classified as that one; any
+ * other family is MIRROR_REACH_LOCAL. */
+enum mirror_reach mirror_reach_of(const struct sockaddr *address);
+
+#endif
