@@ -12,7 +12,7 @@ static const struct cli_command *const COMMANDS[] = {
 	&CLI_QUOTA,  &CLI_RM,     &CLI_SHARE,  &CLI_LS,        &CLI_INFO,    &CLI_CLAIMS,
 	&CLI_GC,     &CLI_STATS,  &CLI_USAGE,  &CLI_TELEMETRY, &CLI_FSCK,    &CLI_SCRUB,
 	&CLI_REPAIR, &CLI_EXPORT, &CLI_BACKUP, &CLI_BACKUPS,   &CLI_RESTORE, &CLI_MIGRATE_STORE,
-	&CLI_FOLD,   &CLI_PACK,
+	&CLI_FOLD,   &CLI_PACK,   &CLI_MIRROR,
 };
 enum { N_COMMANDS = sizeof(COMMANDS) / sizeof(COMMANDS[0]) };
 

@@ -6,6 +6,7 @@
 #include "cas/cas.h"
 #include "data_dir/data_dir.h"
 #include "hub/hub.h"
+#include "mirror/mirror.h"
 #include "server/config.h"
 #include "server/growth.h"
 #include "server/http/auth.h"
@@ -97,6 +98,7 @@ struct app {
 	struct cairn_workers *workers;
 	struct cairn_workers *disk_workers; /* many, for work that only waits for the disk */
 	struct cairn_workers *long_workers; /* for heavy work, which would delay the others, and for /ready */
+	struct cairn_mirror *mirror;        /* NULL: no hub is mirrored here */
 	struct metrics *metrics;
 	struct recent recent;     /* requests that failed or were slow */
 	struct traffic traffic;   /* all of them, step by step */

@@ -1,6 +1,7 @@
 #include "server/config.h"
 
 #include "data_dir/data_dir.h"
+#include "mirror/mirror.h"
 #include "server/http/cors.h"
 #include "server/http/http_library.h"
 #include "server/http/proxies.h"
@@ -369,6 +370,24 @@ static bool config_check_index(const struct config *config)
 	return false;
 }
 
+static bool config_check_mirror(const struct config *config)
+{
+	struct cairn_diag diag = {0};
+	uint16_t port;
+	if (!config->mirror) {
+		if (config->mirror_ca)
+			config_complain("mirror_ca goes with mirror; give both, or neither");
+		return !config->mirror_ca;
+	}
+	if (!config->hub)
+		config_complain("mirror takes a hub; leave out hub = no, or mirror");
+	else if (cairn_mirror_port(config->mirror, &port, &diag) != CAIRN_OK)
+		config_complain("mirror: %s", diag.text);
+	else
+		return true;
+	return false;
+}
+
 /* Checks that settings fit each other. */
 static bool config_check(struct config *config)
 {
@@ -395,7 +414,7 @@ static bool config_check(struct config *config)
 	}
 	if (!config_check_proxies(config->hub_trusted_proxies))
 		return false;
-	if (!config_check_index(config))
+	if (!config_check_index(config) || !config_check_mirror(config))
 		return false;
 	if (config->fetch_from_store && (config->prove_reads || strncmp(config->store, "s3:", 3) != 0)) {
 		config_complain("fetch_from_store takes a store of S3, and prove_reads = no: this daemon does not see "

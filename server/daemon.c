@@ -32,7 +32,7 @@
 #define DAEMON_CAS_ROUTES                                                                                              \
 	ROUTES_CHUNKS, ROUTES_FETCH, ROUTES_SHARDS, ROUTES_XORBS, ROUTES_RECONSTRUCTIONS, ROUTES_HEALTH, ROUTES_FILES, \
 		ROUTES_HASH, ROUTES_TELEMETRY, ROUTES_ADMIN, ROUTES_PACKS, ROUTES_KEYS, ROUTES_SCRUB,                  \
-		ROUTES_FILE_CHUNKS, ROUTES_CLAIMS, ROUTES_QUOTA, ROUTES_JOBS
+		ROUTES_FILE_CHUNKS, ROUTES_CLAIMS, ROUTES_QUOTA, ROUTES_JOBS, ROUTES_MIRROR
 #define DAEMON_PAGE_ROUTES                                                                                             \
 	ROUTES_PAGE_ASSETS, ROUTES_PAGE_HOME, ROUTES_PAGE_LOGIN, ROUTES_PAGE_DEVICE, ROUTES_PAGE_NEW,                  \
 		ROUTES_PAGE_KEYS, ROUTES_PAGE_BUCKET, ROUTES_PAGE_SETTINGS, ROUTES_PAGE_STORAGE, ROUTES_PAGE_FILES,    \
@@ -236,6 +236,12 @@ void daemon_set_live(struct app *app, const struct config *config)
 	atomic_store(&live->telemetry_age_s, config->telemetry_age_s);
 }
 
+static enum cairn_status daemon_open_mirror(struct app *app, struct cairn_diag *diag)
+{
+	const struct cairn_mirror_options options = {.upstream = app->config.mirror, .ca = app->config.mirror_ca};
+	return options.upstream ? cairn_mirror_open(&app->mirror, &options, diag) : CAIRN_OK;
+}
+
 static enum cairn_status daemon_open_rates(struct app *app)
 {
 	enum cairn_status status = rate_new(&app->telemetry_rate, DAEMON_TELEMETRY_PER_S, DAEMON_TELEMETRY_BURST_S);
@@ -275,6 +281,8 @@ enum cairn_status daemon_open(struct app *app, struct cairn_diag *diag)
 		status = CAIRN_E_NOMEM;
 	if (status == CAIRN_OK)
 		status = daemon_open_rates(app);
+	if (status == CAIRN_OK)
+		status = daemon_open_mirror(app, diag);
 	if (status == CAIRN_OK) {
 		app->auth.cas = app->cas;
 		scrub_open(app);
@@ -311,6 +319,7 @@ void daemon_close(struct app *app)
 	cairn_workers_free(app->disk_workers);
 	cairn_workers_free(app->long_workers);
 	cairn_workers_ask_fini(&app->pulse);
+	cairn_mirror_free(app->mirror);
 	cairn_cas_free(app->cas);
 	cairn_data_dir_free(app->data_dir);
 	sessions_free(app->sessions);
@@ -524,6 +533,7 @@ bool daemon_stop(struct app *app)
 	app->housekeeping = NULL;
 	prover_stop(app->prover);
 	app->prover = NULL;
+	cairn_mirror_stop(app->mirror);     /* resumes all requests that wait for the upstream */
 	cairn_cas_finish_screens(app->cas); /* each screen resumes its request, or hands it to the workers below */
 	cairn_workers_close(app->workers);  /* all work resumes its request, or hands it to the workers below */
 	cairn_workers_close(app->disk_workers);

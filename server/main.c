@@ -128,9 +128,10 @@ static const char *main_made_socket(const struct listen_address *bound)
 	return bound->mode ? listen_path(bound) : NULL;
 }
 
-enum { MAIN_PORTS = CAIRN_INDEX_REACH_PORTS + 2, MAIN_READABLE = 10 };
+enum { MAIN_PORTS = CAIRN_INDEX_REACH_PORTS + 3, MAIN_READABLE = 11 };
 
-/* Finds what the sandbox must allow to reach store, index and keys on other machines. @param[out] ports of all */
+/* Finds what the sandbox must allow to reach store, index, keys and upstream on other machines. @param[out] ports of
+ * all */
 static enum cairn_status main_reach(const struct config *c, struct cairn_index_reach *index,
 				    struct cairn_store_reach *store, uint16_t ports[MAIN_PORTS], size_t *n_ports,
 				    struct cairn_diag *diag)
@@ -138,6 +139,9 @@ static enum cairn_status main_reach(const struct config *c, struct cairn_index_r
 	enum cairn_status status = cairn_data_dir_store_reach(daemon_store_url(c), c->store_credentials, store, diag);
 	if (status == CAIRN_OK)
 		status = cairn_data_dir_index_reach(c->index, index, diag);
+	uint16_t upstream_port = 0;
+	if (status == CAIRN_OK && c->mirror)
+		status = cairn_mirror_port(c->mirror, &upstream_port, diag);
 	*n_ports = 0;
 	if (status != CAIRN_OK)
 		return status;
@@ -147,6 +151,8 @@ static enum cairn_status main_reach(const struct config *c, struct cairn_index_r
 		ports[(*n_ports)++] = store->port;
 	if (store->keys_port > 0)
 		ports[(*n_ports)++] = store->keys_port;
+	if (upstream_port > 0)
+		ports[(*n_ports)++] = upstream_port;
 	return CAIRN_OK;
 }
 
@@ -179,6 +185,7 @@ static enum cairn_status main_confine(struct app *app, const struct listen_addre
 		cairn_crash_point_file(),
 		store.ca[0] ? store.ca : NULL,
 		getenv("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE"),
+		c->mirror_ca,
 	};
 	for (size_t i = 0; i < index.n_files; i++)
 		readable[MAIN_READABLE + i] = index.files[i];

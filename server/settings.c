@@ -105,6 +105,13 @@ const struct setting SETTINGS[] = {
 	{"hub_lfs_create", SETTING_FLAG, "no", AT(hub_lfs_create),
 	 .help = "Make a private repository when Git LFS sends objects to one that does not exist, if the key allows "
 		 "it."},
+	{"mirror", SETTING_TEXT, NULL, .argument = "URL", AT(mirror),
+	 .help = "Address of a hub to mirror, such as https://huggingface.co. So far the daemon only asks whether that "
+		 "hub answers (cairn mirror status); it does not fetch repositories yet. http is only for a hub on "
+		 "this machine. Not given: the daemon mirrors no hub, and asks none."},
+	{"mirror_ca", SETTING_TEXT, NULL, .argument = "FILE", AT(mirror_ca),
+	 .help = "File of the authorities (PEM) that may sign that hub's certificate. Not given: the system's "
+		 "authorities."},
 	{"strict", SETTING_FLAG, "no", AT(strict),
 	 .help = "Refuse two things that stock clients send and the newer format document forbids: a footer on an "
 		 "uploaded shard, and files without metadata."},

@@ -30,7 +30,7 @@ struct cli_command {
 extern const struct cli_command CLI_HASH, CLI_INSPECT, CLI_VERIFY, CLI_PUSH, CLI_PULL, CLI_QUERY, CLI_TOKEN, CLI_KEY,
 	CLI_USER, CLI_ORG, CLI_QUOTA, CLI_CLAIMS, CLI_RM, CLI_SHARE, CLI_GC, CLI_STATS, CLI_TELEMETRY, CLI_FSCK,
 	CLI_EXPORT, CLI_BACKUP, CLI_RESTORE, CLI_IMPORT, CLI_FOLD, CLI_PACK, CLI_LS, CLI_SCRUB, CLI_REPAIR, CLI_USAGE,
-	CLI_INFO, CLI_BACKUPS, CLI_MIGRATE_STORE, CLI_INIT;
+	CLI_INFO, CLI_BACKUPS, CLI_MIGRATE_STORE, CLI_INIT, CLI_MIRROR;
 
 /** Writes text as cairn_visible_text() does: text from a file or a server must not control a terminal. */
 void cli_put_text(FILE *to, const char *text);

@@ -23,6 +23,7 @@ extern const struct http_route ROUTES_JOBS[];            /* /v1/jobs */
 extern const struct http_route ROUTES_HASH[];            /* /v1/info/... */
 extern const struct http_route ROUTES_XORBS[];           /* /v1/xorbs/..., /v1/xorb-grants/... */
 extern const struct http_route ROUTES_USAGE[];           /* /v1/usage */
+extern const struct http_route ROUTES_MIRROR[];          /* /v1/mirror */
 
 /** Sends heartbeats on shard streams. Call once a second. */
 void route_shards_tick(void);

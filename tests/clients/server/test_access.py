@@ -50,6 +50,7 @@ ROUTES = [
     ("GET", "/v1/usage", "admin"),
     ("GET", "/v1/false-claims", "admin"),
     ("GET", "/v1/jobs", "admin"),
+    ("GET", "/v1/mirror", "admin"),
     ("GET", "/v1/scrub", "admin"),
     ("POST", "/v1/scrub/start", "admin"),
     ("POST", "/v1/scrub/pause", "admin"),
