@@ -7,6 +7,7 @@
 #include "index/daemon/lease.h"
 #include "index/daemon/session.h"
 #include "index/examine.h"
+#include "index/hub/access.h"
 #include "index/hub/history.h"
 #include "index/needs.h"
 #include "index/operate.h"

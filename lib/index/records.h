@@ -7,6 +7,7 @@
 #include "index/daemon/device.h"
 #include "index/daemon/keys.h"
 #include "index/daemon/telemetry.h"
+#include "index/hub/access.h"
 #include "index/hub/card.h"
 #include "index/operate.h"
 #include "index/quota.h"
@@ -159,6 +160,9 @@ CAIRN_MUST_USE enum cairn_status cairn_records_end_pull(struct cairn_index_tx *t
 							const struct cairn_index_add_commit *last);
 CAIRN_MUST_USE enum cairn_status cairn_records_drop_pulls(struct cairn_index_tx *tx, int64_t repo);
 
+/** Queues the removal of all requests for access to a repository (access.c). */
+void cairn_records_queue_drop_access(struct cairn_index_tx *tx, int64_t repo);
+
 /** Reads a card from this column on: task, library, tags, data, config. Its texts are borrowed from the row. */
 void cairn_records_card(struct cairn_db_rows *row, int column, struct cairn_index_card *out);
 
@@ -177,6 +181,9 @@ void cairn_records_card(struct cairn_db_rows *row, int column, struct cairn_inde
 	X(add_device, false)                                                                                           \
 	X(answer_device, false)                                                                                        \
 	X(take_device, false)                                                                                          \
+	X(ask_access, false)                                                                                           \
+	X(grant_access, false)                                                                                         \
+	X(set_access, true)                                                                                            \
 	X(add_telemetry, false)                                                                                        \
 	X(trim, true)                                                                                                  \
 	X(add_account, false)                                                                                          \

@@ -47,6 +47,12 @@ const struct cairn_table CAIRN_INDEX_TABLES[CAIRN_TABLES] = {
 				false,
 				4,
 				{KEY("kind"), KEY("account"), KEY_OF(TEXT, "name"), NUMBER("repo")}},
+	[CAIRN_TABLE_ACCESS_REQUEST] =
+		{"access_request",
+		 true,
+		 8,
+		 {KEY("id"), NUMBER("repo"), NUMBER("account"), COLUMN(BYTES, "request"), NUMBER("state"),
+		  NUMBER("asked"), NUMBER("at"), COLUMN(TEXT, "reason")}},
 	[CAIRN_TABLE_XORB] =
 		{"xorb",
 		 true,

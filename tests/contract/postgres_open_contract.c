@@ -48,7 +48,7 @@ START_TEST(an_older_one_is_brought_forward)
 	pg.ix = NULL;
 	pgfx_enter_schema();
 	(void)pgfx_sql(
-		"DROP TABLE card, tag, feed, pull, entry, content, ref, commit_, line, object, former, repo, membership");
+		"DROP TABLE access_request, card, tag, feed, pull, entry, content, ref, commit_, line, object, former, repo, membership");
 	(void)pgfx_sql("ALTER TABLE account DROP COLUMN quota");
 	(void)pgfx_sql("DROP TABLE dead");
 	(void)pgfx_sql("ALTER TABLE xorb DROP COLUMN copy");

@@ -5,6 +5,7 @@
 #include "index/daemon/device.h"
 #include "index/daemon/keys.h"
 #include "index/daemon/telemetry.h"
+#include "index/hub/access.h"
 #include "index/hub/card.h"
 #include "index/hub/hub.h"
 #include "index/operate.h"
@@ -248,6 +249,33 @@ static void keep_card(void)
 	ck_assert(keep.kept);
 }
 
+static void no_request(void *ctx, const struct cairn_index_access_request *request)
+{
+	(void)ctx, (void)request;
+}
+
+static void ask_for_access(void)
+{
+	struct cairn_index_set_repo gate = {.id = model, .keeps_private = true, .gate = CAIRN_INDEX_GATE_MANUAL};
+	struct cairn_index_ask_access ask = {
+		.repo = model, .account = ann, .request = {1}, .of_repo_max = 9, .waiting_max = 9};
+	struct cairn_index_set_access set = {
+		.repo = model, .account = ann, .state = CAIRN_INDEX_ACCESS_REJECTED, .reason = "no"};
+	struct cairn_index_grant_access grant = {.repo = model, .account = ann, .of_repo_max = 9};
+	struct cairn_index_access_request request;
+	TAKES(3, cairn_index_set_repo(pg.ix, &gate));
+	TAKES(4, cairn_index_ask_access(pg.ix, &ask));
+	TAKES(3, cairn_index_set_access(pg.ix, &set));
+	TAKES(4, cairn_index_grant_access(pg.ix, &grant));
+	set = (struct cairn_index_set_access){
+		.repo = model, .request = {1}, .state = CAIRN_INDEX_ACCESS_PENDING, .reason = ""};
+	TAKES(3, cairn_index_set_access(pg.ix, &set));
+	TAKES(1, cairn_index_access_request(pg.ix, model, ann, &request));
+	ck_assert_int_eq(request.state, CAIRN_INDEX_ACCESS_PENDING);
+	TAKES(1, cairn_index_each_access_request(pg.ix, model, CAIRN_INDEX_ACCESS_PENDING, ask.request, 9, no_request,
+						 NULL));
+}
+
 static void remove_all(void)
 {
 	struct cairn_index_use_key use = {.id = key_id, .used_unix_s = 1};
@@ -265,6 +293,7 @@ START_TEST(calls_take_as_many_exchanges_as_they_should)
 	make_repos();
 	make_key();
 	let_a_program_in();
+	ask_for_access();
 	change();
 	read_accounts();
 	read_repos();

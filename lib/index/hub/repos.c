@@ -530,6 +530,7 @@ enum cairn_status cairn_records_drop_repo(struct cairn_index_tx *tx, struct cair
 	cairn_index_gone_owner(gone, drop->id);
 	cairn_db_queue(tx->db, NULL, &REPO_RENAME_OWNER, CAIRN_ARGS(cairn_db_int(scope), cairn_db_text(gone)));
 	cairn_db_queue(tx->db, NULL, &REPO_DROP_FORMER, CAIRN_ARGS(cairn_db_int(drop->id)));
+	cairn_records_queue_drop_access(tx, drop->id);
 	cairn_advance(&tx->counts->collection);
 	return cairn_db_run(tx->db, &REPO_DROP, CAIRN_ARGS(cairn_db_int(drop->id), cairn_db_int(cairn_clock_unix_ms())),
 			    NULL);
