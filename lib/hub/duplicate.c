@@ -168,10 +168,11 @@ enum cairn_status cairn_hub_guard_copy(const struct cairn_hub *hub, const struct
 	enum cairn_status status = cairn_hub_access_in(hub, asker, request.guard, &access);
 	if (status != CAIRN_OK || access >= CAIRN_HUB_ADMIN)
 		return status;
-	if (!target->is_private && target->gate == CAIRN_INDEX_GATE_NONE)
+	/* Through a gate, the target's admins would let in whom they like. */
+	if (!target->is_private)
 		return cairn_fail(diag, CAIRN_E_DENIED, "repo.guarded", CAIRN_NO_OFFSET,
 				  "\"%s/%s\" is private, or has a gate: only an admin of it copies its files to where "
-				  "everybody may have them",
+				  "others may have them",
 				  source->account_name, source->name);
 	/* Only the guard's admins can open the target, so it needs no guard. */
 	if (target->account == request.guard && target->guard == 0)

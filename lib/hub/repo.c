@@ -3,6 +3,7 @@
 #include "hub/commit.h"
 #include "hub/kept_card.h"
 #include "hub/name.h"
+#include "index/hub/access.h"
 #include "index/quota.h"
 
 #include <inttypes.h>
@@ -44,29 +45,76 @@ static bool repo_is_keys(const struct cairn_hub_asker *asker, const struct cairn
 	return n > 0 && (size_t)n < sizeof(name) && strcasecmp(name, asker->key_repo) == 0;
 }
 
-enum cairn_status cairn_hub_access_to(const struct cairn_hub *hub, const struct cairn_hub_asker *asker,
-				      const struct cairn_index_repo *repo, enum cairn_hub_access *out)
+/* Finds how the asker's own request for access stands. */
+static enum cairn_status repo_find_request(const struct cairn_hub *hub, const struct cairn_hub_asker *asker,
+					   const struct cairn_index_repo *repo, enum cairn_index_access_state *out)
 {
-	if (!repo_is_keys(asker, repo))
-		return cairn_hub_access_in(hub, asker, repo->account, out);
-	struct cairn_hub_asker unbound = *asker;
-	unbound.key_repo[0] = '\0';
-	enum cairn_status status = cairn_hub_access_in(hub, &unbound, repo->account, out);
-	if (*out > CAIRN_HUB_WRITE)
-		*out = CAIRN_HUB_WRITE;
+	struct cairn_index_access_request request;
+	*out = CAIRN_INDEX_ACCESS_NONE;
+	if (asker->kind != CAIRN_HUB_ACCOUNT)
+		return CAIRN_OK;
+	enum cairn_status status = cairn_index_access_request(hub->index, repo->id, asker->account.id, &request);
+	if (status == CAIRN_OK)
+		*out = request.state;
+	return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status;
+}
+
+/* Gives READ to an account that was let in at the gate of a public repository. */
+static enum cairn_status repo_pass_gate(const struct cairn_hub *hub, const struct cairn_hub_asker *asker,
+					const struct cairn_index_repo *repo, enum cairn_hub_access *access)
+{
+	enum cairn_index_access_state state;
+	bool reads = (asker->scopes & CAIRN_TOKEN_READ) && !asker->key_repo[0];
+	if (*access >= CAIRN_HUB_READ || !reads || repo->is_private || repo->gate == CAIRN_INDEX_GATE_NONE)
+		return CAIRN_OK;
+	enum cairn_status status = repo_find_request(hub, asker, repo, &state);
+	if (state == CAIRN_INDEX_ACCESS_ACCEPTED)
+		*access = CAIRN_HUB_READ;
 	return status;
 }
 
-static enum cairn_status repo_gated(const struct cairn_index_repo *repo, struct cairn_diag *diag)
+enum cairn_status cairn_hub_access_to(const struct cairn_hub *hub, const struct cairn_hub_asker *asker,
+				      const struct cairn_index_repo *repo, enum cairn_hub_access *out)
 {
+	struct cairn_hub_asker here = *asker;
+	bool is_keys = repo_is_keys(asker, repo);
+	if (is_keys)
+		here.key_repo[0] = '\0';
+	enum cairn_status status = cairn_hub_access_in(hub, &here, repo->account, out);
+	if (is_keys && *out > CAIRN_HUB_WRITE)
+		*out = CAIRN_HUB_WRITE;
+	return status == CAIRN_OK ? repo_pass_gate(hub, &here, repo, out) : status;
+}
+
+/* Clients show people the text, whose words are those of the public hub. */
+static enum cairn_status repo_gated(const struct cairn_hub *hub, const struct cairn_hub_asker *asker,
+				    const struct cairn_index_repo *repo, struct cairn_diag *diag)
+{
+	static const struct {
+		const char *rule, *before, *after;
+	} WHYS[] = {
+		[CAIRN_INDEX_ACCESS_NONE] = {"repo.gated", "Access to",
+					     "is restricted and you are not in the authorized list."},
+		[CAIRN_INDEX_ACCESS_PENDING] = {"access.pending", "Your request to access",
+						"is awaiting a review from the repo authors."},
+		[CAIRN_INDEX_ACCESS_ACCEPTED] =
+			{"repo.denied", "Access to",
+			 "is restricted, and your key does not open it: it does not read, or is "
+			 "for another repository."},
+		[CAIRN_INDEX_ACCESS_REJECTED] = {"access.rejected", "Your request to access",
+						 "has been rejected by the repo's authors."},
+	};
 	static const char *const KINDS[] = {[CAIRN_INDEX_MODEL] = "model",
 					    [CAIRN_INDEX_DATASET] = "dataset",
 					    [CAIRN_INDEX_SPACE] = "space",
 					    [CAIRN_INDEX_BUCKET] = "bucket",
 					    [CAIRN_INDEX_KERNEL] = "kernel"};
-	return cairn_fail(diag, CAIRN_E_DENIED, "repo.gated", CAIRN_NO_OFFSET,
-			  "Access to %s %s/%s is restricted and you are not in the authorized list.", KINDS[repo->kind],
-			  repo->account_name, repo->name);
+	enum cairn_index_access_state state;
+	enum cairn_status status = repo_find_request(hub, asker, repo, &state);
+	if (status != CAIRN_OK)
+		return status;
+	return cairn_fail(diag, CAIRN_E_DENIED, WHYS[state].rule, CAIRN_NO_OFFSET, "%s %s %s/%s %s", WHYS[state].before,
+			  KINDS[repo->kind], repo->account_name, repo->name, WHYS[state].after);
 }
 
 enum cairn_status cairn_hub_find_repo(const struct cairn_hub *hub, const struct cairn_hub_asker *asker,
@@ -87,7 +135,7 @@ enum cairn_status cairn_hub_find_repo(const struct cairn_hub *hub, const struct 
 	if (access >= need || (need == CAIRN_HUB_READ && out->gate == CAIRN_INDEX_GATE_NONE))
 		return CAIRN_OK;
 	if (need == CAIRN_HUB_READ)
-		return repo_gated(out, diag);
+		return repo_gated(hub, asker, out, diag);
 	return cairn_fail(diag, CAIRN_E_DENIED, "repo.denied", CAIRN_NO_OFFSET,
 			  "you do not have the right to do that with this repository");
 }
@@ -279,9 +327,8 @@ static bool repo_is_opened(const struct cairn_index_repo *repo, const bool *is_p
 	return !hides && (repo->is_private || gate_goes);
 }
 
-/* May the asker make it public? Otherwise, whoever made a copy could publish it with its settings. */
-static enum cairn_status repo_check_guard(const struct cairn_hub *hub, const struct cairn_hub_asker *asker,
-					  const struct cairn_index_repo *repo, struct cairn_diag *diag)
+enum cairn_status cairn_hub_check_guard(const struct cairn_hub *hub, const struct cairn_hub_asker *asker,
+					const struct cairn_index_repo *repo, struct cairn_diag *diag)
 {
 	enum cairn_hub_access access = CAIRN_HUB_SEE;
 	if (repo->guard == 0)
@@ -291,7 +338,7 @@ static enum cairn_status repo_check_guard(const struct cairn_hub *hub, const str
 		return status;
 	return cairn_fail(diag, CAIRN_E_DENIED, "repo.guarded", CAIRN_NO_OFFSET,
 			  "\"%s/%s\" is a copy of a repository that was private, or had a gate: only an admin of that "
-			  "one's account, or the operator, makes it public",
+			  "one's account, or the operator, makes it public, or lets others in",
 			  repo->account_name, repo->name);
 }
 
@@ -301,7 +348,7 @@ enum cairn_status cairn_hub_set_repo(const struct cairn_hub *hub, const struct c
 {
 	enum cairn_status status = CAIRN_OK;
 	if (repo_is_opened(repo, is_private, gate))
-		status = repo_check_guard(hub, asker, repo, diag);
+		status = cairn_hub_check_guard(hub, asker, repo, diag);
 	if (status != CAIRN_OK)
 		return status;
 	struct cairn_index_set_repo set = {.id = repo->id, .keeps_private = !is_private, .keeps_gate = !gate};

@@ -16,18 +16,19 @@ CAIRN_MUST_USE enum cairn_status cairn_hub_access_in(const struct cairn_hub *hub
 						     int64_t account, enum cairn_hub_access *out);
 
 /** Finds what the asker may do with a repository. A key for one repository gives no more than WRITE, and only in that
- *  one: by its full name, whatever its case, and not by a former name. @return CAIRN_OK; as index and store */
+ *  one: by its full name, whatever its case, and not by a former name. An account that was let in at its gate has READ.
+ *  @return CAIRN_OK; as index and store */
 CAIRN_MUST_USE enum cairn_status cairn_hub_access_to(const struct cairn_hub *hub, const struct cairn_hub_asker *asker,
 						     const struct cairn_index_repo *repo, enum cairn_hub_access *out);
 
 /**
  * Finds a repository to which the asker has the access that is needed.
  * @param need  CAIRN_HUB_SEE: to show its metadata; CAIRN_HUB_READ: to read its files, which everybody may do for a
- *              public repository without a gate
+ *              public repository without a gate, and an account that was let in where there is one
  * @param[out] out  has today's name, also if it was moved and is asked for by its former name
  * @return CAIRN_OK; CAIRN_E_NOT_FOUND no such repository, or the asker may not see it (repo.unknown); CAIRN_E_DENIED
- * the asker may see it, but not read its files (repo.gated), or lacks the access needed (repo.denied); as index and
- * store
+ * the asker may see it, but not read its files (repo.gated, or, after having asked for access, access.pending or
+ * access.rejected), or lacks the access needed (repo.denied); as index and store
  */
 CAIRN_MUST_USE enum cairn_status cairn_hub_find_repo(const struct cairn_hub *hub, const struct cairn_hub_asker *asker,
 						     enum cairn_index_repo_kind kind, const char *account,
@@ -67,6 +68,12 @@ CAIRN_MUST_USE enum cairn_status cairn_hub_make_repo(const struct cairn_hub *hub
 CAIRN_MUST_USE enum cairn_status cairn_hub_set_repo(const struct cairn_hub *hub, const struct cairn_hub_asker *asker,
 						    const struct cairn_index_repo *repo, const bool *is_private,
 						    const enum cairn_index_gate *gate, struct cairn_diag *diag);
+
+/** May the asker give the files of a repository to others than its members? Otherwise, whoever made a copy could
+ * publish it with its settings. @return CAIRN_OK; CAIRN_E_DENIED it is a copy of a repository that is not public, and
+ * the asker is no admin of its guard (repo.guarded); as index and store */
+CAIRN_MUST_USE enum cairn_status cairn_hub_check_guard(const struct cairn_hub *hub, const struct cairn_hub_asker *asker,
+						       const struct cairn_index_repo *repo, struct cairn_diag *diag);
 
 /** Renames a repository that was found with CAIRN_HUB_ADMIN, also into another account in which the asker may make one.
  * Waits for the index's writer. @return as cairn_hub_make_repo(), and CAIRN_E_NOT_FOUND (repo.unknown) */

@@ -51,7 +51,8 @@ void hub_reply_failure(struct http_request *req, const struct hub_call *call)
 		reply_no_entry(req, call, text);
 	else if (strcmp(rule, "revision.unknown") == 0)
 		hub_reply_error(req, 404, "RevisionNotFound", rule, text);
-	else if (strcmp(rule, "repo.gated") == 0)
+	else if (strcmp(rule, "repo.gated") == 0 || strcmp(rule, "access.pending") == 0 ||
+		 strcmp(rule, "access.rejected") == 0)
 		hub_reply_error(req, nobody ? 401 : 403, "GatedRepo", rule, text);
 	else if (strcmp(rule, "commit.parent") == 0)
 		hub_reply_error(req, 412, NULL, rule, text);

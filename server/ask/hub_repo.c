@@ -148,11 +148,25 @@ void hub_repo_free(void *state)
 	free(r);
 }
 
+/* Tells people where they may ask for access, if that fits. */
+static void repo_say_where_to_ask(struct hub_repo *r)
+{
+	struct cairn_diag *diag = &r->call.diag;
+	char where[sizeof(diag->text)];
+	size_t len = strlen(diag->text);
+	int n = snprintf(where, sizeof(where), " Visit %s%s%s/%s to ask for access.", r->base, hub_kind_web(r->kind),
+			 r->repo.account_name, r->repo.name);
+	if (n > 0 && (size_t)n < sizeof(diag->text) - len)
+		memcpy(diag->text + len, where, (size_t)n + 1);
+}
+
 bool hub_repo_find(struct hub_repo *r, enum cairn_hub_access need)
 {
 	struct hub_call *call = &r->call;
 	call->status = cairn_hub_find_repo(&call->job.app->hub, &call->asker, r->kind, r->namespace, r->name, need,
 					   &r->repo, &call->diag);
+	if (call->status == CAIRN_E_DENIED && call->diag.rule && strcmp(call->diag.rule, "repo.gated") == 0)
+		repo_say_where_to_ask(r);
 	return call->status == CAIRN_OK;
 }
 

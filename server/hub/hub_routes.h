@@ -40,6 +40,7 @@ extern const struct http_route ROUTES_HISTORY[];     /* /api/.../refs, commits, 
 extern const struct http_route ROUTES_COMMIT[];      /* /api/.../preupload/..., /api/.../commit/... */
 extern const struct http_route ROUTES_CARD[];        /* /api/validate-yaml */
 extern const struct http_route ROUTES_PULL[];        /* /api/.../discussions */
+extern const struct http_route ROUTES_ACCESS[];      /* /api/.../ask-access, /api/.../user-access-request */
 extern const struct http_route ROUTES_DUPLICATE[];   /* /api/.../duplicate */
 extern const struct http_route ROUTES_LFS_FILES[];   /* /api/.../lfs-files */
 extern const struct http_family HUB_FAMILY;          /* paths below /api/, and of files, that have no route */

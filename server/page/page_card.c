@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "hub/tree.h"
 #include "server/page/markdown.h"
+#include "server/page/page_access.h"
 #include "server/page/page_repo.h"
 #include "server/page/page_routes.h"
 #include "server/page/page_tensors.h"
@@ -63,6 +64,10 @@ static void card_put_readme(struct page_place *p)
 	struct hub_call *call = &p->page.hub.call;
 	struct cairn_index_entry entry;
 	struct cairn_diag unsaid = {0};
+	if (!p->may_read) {
+		page_put_gate(&p->page);
+		return;
+	}
 	enum cairn_status status =
 		cairn_hub_find_entry(page_hub(&p->page), &p->page.hub.commit, CARD_README, &entry, &unsaid);
 	if (status == CAIRN_E_NOT_FOUND || (status == CAIRN_OK && entry.kind == CAIRN_INDEX_FOLDER)) {
@@ -73,10 +78,6 @@ static void card_put_readme(struct page_place *p)
 	}
 	if (status != CAIRN_OK) {
 		call->status = status;
-		return;
-	}
-	if (!p->may_read) {
-		card_put_nothing(p, "Its files are gated", "Everybody sees that it is here; its members may read it.");
 		return;
 	}
 	card_put_bytes(p, &entry);

@@ -36,6 +36,7 @@ extern const struct http_route ROUTES_PAGE_COMMITS[];   /* .../commits/..., .../
 extern const struct http_route ROUTES_PAGE_FOOTPRINT[]; /* .../storage */
 extern const struct http_route ROUTES_PAGE_SEARCH[];    /* /search */
 extern const struct http_route ROUTES_PAGE_UPLOAD[];    /* .../upload/... */
+extern const struct http_route ROUTES_PAGE_ACCESS[];    /* .../ask-access, .../settings/access */
 extern const struct http_route ROUTES_PAGE_SETTINGS[];  /* .../settings */
 extern const struct http_route ROUTES_PAGE_STORAGE[];   /* /storage */
 extern const struct http_route ROUTES_PAGE_FILES[];     /* files that no repository has */

@@ -15,19 +15,32 @@ static void settings_put_visibility(struct page *page)
 {
 	const struct cairn_index_repo *repo = &page->hub.repo;
 	struct cairn_buf *b = page_out(page);
-	bool is_gated = !repo->is_private && repo->gate != CAIRN_INDEX_GATE_NONE;
+	enum cairn_index_gate gate = repo->is_private ? CAIRN_INDEX_GATE_NONE : repo->gate;
 	html(b, "<section class=\"card\" aria-labelledby=\"who\"><h2 id=\"who\">Who may read it</h2><form "
 		"method=\"post\" class=\"stack\"><input type=\"hidden\" name=\"action\" "
 		"value=\"visibility\"><fieldset><legend class=\"away\">Visibility</legend>");
-	settings_put_choice(b, "public", !repo->is_private && !is_gated, "Everybody who reaches this server");
-	if (repo->kind != CAIRN_INDEX_BUCKET)
-		settings_put_choice(b, "gated", is_gated, "Everybody sees that it is here, members read its files");
+	settings_put_choice(b, "public", !repo->is_private && gate == CAIRN_INDEX_GATE_NONE,
+			    "Everybody who reaches this server");
+	if (repo->kind != CAIRN_INDEX_BUCKET) {
+		settings_put_choice(
+			b, "gated", gate == CAIRN_INDEX_GATE_MANUAL,
+			"Everybody sees that it is here; members read its files, and those whom you let in");
+		settings_put_choice(
+			b, "auto", gate == CAIRN_INDEX_GATE_AUTO,
+			"Everybody sees that it is here; members read its files, and every account that asks");
+	}
 	settings_put_choice(b, "private", repo->is_private, "Members alone");
 	html(b,
 	     "</fieldset><p class=\"help\">Members are those of %s. Uploads to a private repository share dedupe with "
 	     "it alone, so that nobody can find out by uploading what is in it. Uploads to a public one share it as "
-	     "<code>dedupe_scope</code> says.</p><button>Change</button></form></section>\n",
+	     "<code>dedupe_scope</code> says.</p><button>Change</button></form>",
 	     repo->account_name);
+	if (gate != CAIRN_INDEX_GATE_NONE) {
+		html(b, "<p><a href=\"");
+		page_repo_put_address(b, page);
+		html(b, "/settings/access\">Requests for access</a></p>");
+	}
+	html(b, "</section>\n");
 }
 
 static void settings_put_name(struct page *page)
@@ -104,11 +117,12 @@ static enum cairn_status settings_set_visibility(struct page *page)
 	struct hub_repo *hub = &page->hub;
 	const char *wanted = form_value(&page->form, "visibility");
 	bool is_public = strcmp(wanted, "public") == 0;
-	bool is_gated = hub->kind != CAIRN_INDEX_BUCKET && strcmp(wanted, "gated") == 0;
-	bool is_private = !is_public && !is_gated;
-	enum cairn_index_gate gate = is_gated ? CAIRN_INDEX_GATE_MANUAL : CAIRN_INDEX_GATE_NONE;
-	if (is_gated && hub->repo.gate != CAIRN_INDEX_GATE_NONE)
-		gate = hub->repo.gate;
+	enum cairn_index_gate gate = strcmp(wanted, "gated") == 0  ? CAIRN_INDEX_GATE_MANUAL
+				     : strcmp(wanted, "auto") == 0 ? CAIRN_INDEX_GATE_AUTO
+								   : CAIRN_INDEX_GATE_NONE;
+	if (hub->kind == CAIRN_INDEX_BUCKET)
+		gate = CAIRN_INDEX_GATE_NONE;
+	bool is_private = !is_public && gate == CAIRN_INDEX_GATE_NONE;
 	settings_go_to(page, hub->repo.account_name, hub->repo.name, "/settings");
 	return cairn_hub_set_repo(page_hub(page), page_asker(page), &hub->repo, &is_private, is_private ? NULL : &gate,
 				  &hub->call.diag);

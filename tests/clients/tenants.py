@@ -126,7 +126,7 @@ def parameters():
     return found
 
 
-PATH_VALUES = {"kind": "run", "prefix": "default", "id": "1", "repo": "1", "account": "alice", "type": "models", "namespace": "alice", "name": "one", "revision": "main", "path": "f", "branch": "x", "place": "main/f", "number": "1"}
+PATH_VALUES = {"kind": "run", "prefix": "default", "id": "1", "repo": "1", "account": "alice", "type": "models", "namespace": "alice", "name": "one", "revision": "main", "path": "f", "branch": "x", "place": "main/f", "number": "1", "state": "pending"}
 # Each value of a parameter is tried, with the others at their first one. A parameter of the document that is not here fails the test.
 VALUES = {
     "file_id": lambda h: [xet.text(h), f"{xet.text(h)}&file_id={xet.text(BOBS_FILE.hash())}", "x"],
@@ -222,6 +222,9 @@ BODIES = {
         b'{"key":"header","value":{"summary":"s"}}', b"x", b'{"key":"header","value":{"summary":"s","commitId":"x"}}',
         b'{"key":"header","value":{"summary":"s","commitId":"%s"}}\n{"key":"file","value":{"path":"z","content":""}}' % (b"ab" * 20),
     ],
+    "/api/{type}/{namespace}/{name}/ask-access": [b""],
+    "/api/{type}/{namespace}/{name}/user-access-request/handle": [b'{"user":"bob","status":"accepted"}', b"{}"],
+    "/api/{type}/{namespace}/{name}/user-access-request/grant": [b'{"user":"bob"}', b"{}"],
     "/api/{type}/{namespace}/{name}/like": [b""],
     "/api/spaces/{namespace}/{name}/restart": [b"{}"],
     "/api/spaces/{namespace}/{name}/pause": [b"{}"],

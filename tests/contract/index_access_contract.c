@@ -134,7 +134,7 @@ START_TEST(a_gate_accepts_at_once_or_lets_wait)
 	ck_assert_int_eq(state(by_hand, zoe), CAIRN_INDEX_ACCESS_NONE);
 	ck_assert_int_eq(set(by_hand, bob, CAIRN_INDEX_ACCESS_ACCEPTED, ""), CAIRN_OK);
 	ck_assert_int_eq(asked(by_hand, bob), CAIRN_INDEX_ACCESS_ACCEPTED);
-	/* Whoever waits goes on waiting when the gate changes: an admin may have taken the access away. */
+	/* A pending request stays pending when the gate changes: an admin may have taken the access away. */
 	set_gate(by_hand, CAIRN_INDEX_GATE_AUTO);
 	ck_assert_int_eq(asked(by_hand, eve), CAIRN_INDEX_ACCESS_PENDING);
 	ck_assert_int_eq(asked(by_hand, zoe), CAIRN_INDEX_ACCESS_ACCEPTED);
@@ -252,8 +252,8 @@ START_TEST(requests_go_with_their_repository)
 }
 END_TEST
 
-/* Whoever was let in unasked, and then kept waiting, does not wait for an answer: else the admin of many repositories
- * could keep others from asking elsewhere. */
+/* A grant that was taken back does not count as waiting. Otherwise the admin of many repositories could keep others from
+ * asking elsewhere. */
 START_TEST(an_account_waits_for_so_many)
 {
 	int64_t bob = user("bob"), eve = user("eve"), first = 0;

@@ -93,7 +93,7 @@ static enum cairn_status access_open(struct cairn_diag *diag)
 			  "this repository has no gate: there is no access to it to ask for or to grant");
 }
 
-/* What is known before a request is written. No race: writes run one after the other. */
+/* The requests before a new one is written. No race: writes run one after the other. */
 struct access_look {
 	enum cairn_index_access_state state;
 	int64_t n_of_repo, n_waiting;

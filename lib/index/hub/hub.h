@@ -128,8 +128,8 @@ enum { CAIRN_INDEX_NO_ACCOUNT = -1 }; /* only operators are its admins */
 /** The access to the files of a public repository. */
 enum cairn_index_gate {
 	CAIRN_INDEX_GATE_NONE,   /* everybody */
-	CAIRN_INDEX_GATE_AUTO,   /* members only; the public hub's ways to admit others are not implemented */
-	CAIRN_INDEX_GATE_MANUAL, /* members only, too */
+	CAIRN_INDEX_GATE_AUTO,   /* members, and accounts that asked for it (access.h) */
+	CAIRN_INDEX_GATE_MANUAL, /* members, and accounts that an admin has let in */
 };
 
 /** A repository. Plain value. */
@@ -237,7 +237,7 @@ CAIRN_MUST_USE enum cairn_status cairn_index_set_repo(struct cairn_index *ix, st
 
 /** Sets a repository's guard: an account whose restricted files it gets, and whose admin decides whether everybody may
  * read them. If it has another guard already, only an operator decides. CAIRN_E_NOT_FOUND: no repository has this
- * number, or everybody may read its files already (repo.unknown). */
+ * number, or it is not private (repo.unknown). */
 struct cairn_index_guard_repo {
 	struct cairn_index_write write;
 	int64_t id;

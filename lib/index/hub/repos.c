@@ -157,7 +157,7 @@ CAIRN_SQL(REPO_SET_OWNER,
 CAIRN_SQL(REPO_SET, "UPDATE repo SET private = coalesce($2 <> 0, private), updated = $3, gate = coalesce($4, gate)"
 		    " WHERE id = $1 AND " CAIRN_REPO_KEPT("repo"));
 CAIRN_SQL(REPO_GUARD, "UPDATE repo SET guard = CASE WHEN coalesce(guard, $2) = $2 THEN $2 ELSE -1 END"
-		      " WHERE id = $1 AND " CAIRN_REPO_KEPT("repo") " AND (private OR gate <> 0)");
+		      " WHERE id = $1 AND " CAIRN_REPO_KEPT("repo") " AND private");
 CAIRN_SQL(REPO_MOVED_BYTES,
 	  "SELECT scope, CASE WHEN account <> $2 THEN stored END FROM repo r WHERE id = $1 AND " CAIRN_REPO_KEPT("r"));
 CAIRN_SQL_OF(REPO_ADD_FORMER,

@@ -165,6 +165,7 @@ NOT_ASKED = {
     r"stopping|not_ready|workers\.slow|index\..*|lease\..*|disk\..*|store\..*|spool\..*|verify\.stopped|gc\..*|usage\..*": "of the machine, or of what the sender himself has under way",
     r"object\.(damaged|missing|unreadable|changing)|(file|content)\.damaged|xorb\.unreadable|xorb\.(gone|differs|lost|replaced|late)": "to whom may read it, or of what was removed meanwhile: no content",
     r"bucket\.(body|events)": "of the body or the query alone, before the bucket is looked for",
+    r"access\..*": "of a repository with a gate, to whom may see it (test_hub_access.py asks about one that they may not)",
     r"device\..*": "of a code, to whom has it, or of what the sender has under way (test_device_login.py asks as others)",
     r"form\..*": "of what a page was sent (test_pages.py asks pages as others)",
     r"member\..*": "to an admin of the organisation alone, who sees its members (test_pages.py)",
