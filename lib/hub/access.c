@@ -85,7 +85,7 @@ static enum cairn_status access_check_gate(const struct cairn_index_repo *repo, 
 /* @return whether it is an id */
 static bool access_read_id(const char *text, uint8_t out[static CAIRN_INDEX_REQUEST_BYTES])
 {
-	return strlen(text) == 2 * CAIRN_INDEX_REQUEST_BYTES &&
+	return strlen(text) == CAIRN_HUB_REQUEST_BYTES - 1 &&
 	       cairn_hex_parse(out, CAIRN_INDEX_REQUEST_BYTES, text, strlen(text)) == CAIRN_OK;
 }
 

@@ -1,6 +1,8 @@
 """A client of one dedupe scope asks about a chunk, a file, that only another scope has: nothing tells it from one that is
 nowhere, neither the answer nor the time. Then the same of every route and every way to be refused, with whole answers."""
 
+import base64
+import json
 import random
 import re
 import statistics
@@ -10,6 +12,7 @@ import cairn
 import pytest
 import tenants
 import xet
+from hub_calls import account, commit, done, make, make_key, stored, text, upload
 
 N_CHUNKS, ROUNDS, PERMUTATIONS = 64, 30, 2000
 
@@ -252,3 +255,53 @@ def test_every_route_and_every_rule(start, issuer, tmp_path, dedupe_scope):
     assert not walk.faults, sorted({fault[:5] for fault in walk.faults})
     if dedupe_scope == "repository":
         assert_all_rules(walk.rules)
+
+
+# --- a gate -----------------------------------------------------------------------------------------------------------
+
+SECRET = b"what the gate is for "
+BEHIND = SECRET * 4000
+
+
+def gated_asks(sha256):
+    """Each route, of a gated repository: alice/one, whose file "f" has a secret; and what names her large file."""
+    yield from tenants.asks(tenants.HERS[0])
+    batch = json.dumps({"operation": "download", "objects": [{"oid": sha256, "size": len(BEHIND)}]}).encode()
+    yield tenants.Ask(("POST", "lfs"), "her file", "/alice/one.git/info/lfs/objects/batch", {}, batch)
+    for path in ("/alice/one", "/alice/one/blob/main/f", "/alice/one/blob/main/w.bin", "/alice/one/tree/main", "/alice/one/storage", "/alice/one/settings/access"):
+        yield tenants.Ask(("GET", "page"), "", path, {"Accept": "text/html"})
+
+
+def lets_in(reply):
+    """Whether an answer has bytes of alice's files, or what these are got with: a token, a signed address, a chunk's hash."""
+    chunk = xet.text(xet.Xorb([BEHIND]).nodes[0][0]).encode()
+    signs = [SECRET, base64.b64encode(SECRET[:18]), b'"accessToken":"', b"signature=", b"/lfs/", chunk]
+    return any(sign in reply.body + str(reply.headers).encode() for sign in signs)
+
+
+def test_a_gate_lets_nobody_in_by_any_route(people, admin):
+    """Nobody, whoever waits for an answer, and whoever was turned down; a key for another repository as well."""
+    account(people.server, admin, "alice")
+    people.keys["alice"] = make_key(people.server, admin, account="alice", scope="write")["key"]
+    people.keys["ann elsewhere"] = make_key(people.server, admin, account="ann", repo="models/ann/two", scope="write")["key"]
+    make(people, "alice/one", "alice")
+    sha256, _ = upload(people, BEHIND, "models/alice/one", "alice")
+    done(commit(people, text("f", SECRET.decode()), stored("w.bin", sha256, len(BEHIND)), repo="models/alice/one", who="alice"))
+    alice = people.api("alice")
+    alice.update_repo_settings("alice/one", gated="manual")
+    for who in ("bob", "rita"):
+        assert people.ask("POST", "/api/models/alice/one/ask-access", who, b"").status == 200
+    alice.reject_access_request("alice/one", "rita", rejection_reason=None)
+    alice.grant_access("alice/one", "ann")
+    let_in = {}
+    for who in ("nobody", "bob", "rita", "ann elsewhere", "ann"):
+        connection, let_in[who] = people.server.connect(), set()
+        for ask in gated_asks(sha256):
+            key = {"Authorization": f"Bearer {people.keys[who]}"} if people.keys[who] else {}
+            reply = people.server.request(ask.route[0], ask.path, body=ask.body, headers=ask.headers | key, connection=connection if ask.body is None else None)
+            if lets_in(reply):
+                let_in[who].add(ask.path)
+        connection.close()
+    assert {who: paths for who, paths in let_in.items() if paths and who != "ann"} == {}
+    assert {"/alice/one/resolve/main/f", "/api/models/alice/one/xet-read-token/main", "/alice/one.git/info/lfs/objects/batch", "/alice/one/blob/main/f"} <= {path.split("?")[0] for path in let_in["ann"]}
+    assert [r.username for r in alice.list_accepted_access_requests("alice/one")] == ["ann"]
