@@ -252,8 +252,8 @@ START_TEST(requests_go_with_their_repository)
 }
 END_TEST
 
-/* A grant that was taken back does not count as waiting. Otherwise the admin of many repositories could keep others from
- * asking elsewhere. */
+/* A grant that was taken back does not count as waiting. Otherwise the admin of many repositories could keep others
+ * from asking elsewhere. */
 START_TEST(an_account_waits_for_so_many)
 {
 	int64_t bob = user("bob"), eve = user("eve"), first = 0;

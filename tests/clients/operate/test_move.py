@@ -167,11 +167,15 @@ def test_a_hub(people, begin, tmp_path, elsewhere):  # noqa: F811
     people.hf("buckets", "cp", str(file), "hf://buckets/ann/data/some/file.bin")
     people.api().move_repo(repo, "ann/moved")
     make(people, "ann/one")
+    for name in ("ann/moved", "ann/one"):
+        people.api().update_repo_settings(name, gated="manual")
+        people.api().grant_access(name, "bob"), people.api().grant_access(name, "rita")
     before = tree(people, "models/ann/moved")
 
     move(tmp_path / "server", tmp_path / "other", elsewhere=elsewhere)
     done(commit(people, text("late.txt", "4")))
     people.api().delete_repo("ann/one")
+    people.api().reject_access_request("ann/moved", "rita", rejection_reason="late")
     people.server.stop()
     move(tmp_path / "server", tmp_path / "other", "--finish")
     options = {"token_key": str(people.server.command[people.server.command.index("--token-key") + 1])}
@@ -183,6 +187,8 @@ def test_a_hub(people, begin, tmp_path, elsewhere):  # noqa: F811
     people.hf("buckets", "cp", "hf://buckets/ann/data/some/file.bin", str(tmp_path / "file.back"))
     assert (tmp_path / "file.back").read_bytes() == data[:100_000]
     done(commit(people, text("after.txt", "5"), repo="models/ann/moved"))
+    assert [people.ask("GET", "/ann/moved/resolve/main/big.bin", who).status for who in ("bob", "rita", "adam")] == [200, 403, 403]
+    people.api().grant_access("ann/moved", "adam")
     people.server.stop()
 
     move(tmp_path / "other", tmp_path / "back", "--finish")
