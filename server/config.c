@@ -408,8 +408,8 @@ static bool config_check(struct config *config)
 		config_complain("tls_certificate and tls_key go together; give both, or neither for HTTP");
 		return false;
 	}
-	if (!config->hub_user_header != !config->hub_trusted_proxies) {
-		config_complain("hub_user_header and hub_trusted_proxies go together; give both, or neither");
+	if (config->hub_user_header && !config->hub_trusted_proxies) {
+		config_complain("hub_user_header is believed from hub_trusted_proxies; give these, too");
 		return false;
 	}
 	if (!config_check_proxies(config->hub_trusted_proxies))

@@ -492,6 +492,7 @@ enum cairn_status daemon_serve(struct app *app, int listen_fd, struct cairn_diag
 		.tls_ask = app->tls ? tls_ask : NULL,
 		.cors = &app->cors,
 		.hosts = app->auth.keys ? NULL : &app->hosts,
+		.proxies = &app->proxies,
 		.routes = c->hub ? DAEMON_ROUTES : DAEMON_ROUTES_WITHOUT_HUB,
 		.app = app,
 		.authorise = daemon_authorise,

@@ -100,8 +100,9 @@ const struct setting SETTINGS[] = {
 	 .help = "Header in which a proxy that signs people in names the user. The daemon believes it only from "
 		 "hub_trusted_proxies, and only for pages. Not given: people sign in with a key."},
 	{"hub_trusted_proxies", SETTING_TEXT, NULL, .argument = "LIST", AT(hub_trusted_proxies),
-	 .help = "Addresses and networks of the proxies whose hub_user_header is believed, separated by blanks or "
-		 "commas. unix: everybody who connects through a unix: socket."},
+	 .help = "Addresses and networks of the proxies whose hub_user_header is believed, and whose X-Forwarded-For "
+		 "says for which client a request without a key counts, separated by blanks or commas. unix: everybody "
+		 "who connects through a unix: socket."},
 	{"hub_lfs_create", SETTING_FLAG, "no", AT(hub_lfs_create),
 	 .help = "Make a private repository when Git LFS sends objects to one that does not exist, if the key allows "
 		 "it."},
@@ -214,7 +215,7 @@ const struct setting SETTINGS[] = {
 	 .help = "Most bytes of a request's line and headers. Over it: 414 or 431, and the connection is closed."},
 	{"rate_per_address", SETTING_COUNT, "0", 0, 1000000, AT(rate_per_address),
 	 .help = "Requests a second that one client address may keep up. Over it: 429 with Retry-After. 0: no limit. "
-		 "Leave it at 0 behind a proxy."},
+		 "Leave it at 0 behind a proxy that hub_trusted_proxies does not name."},
 	{"rate_per_token", SETTING_COUNT, "0", 0, 1000000, AT(rate_per_token),
 	 .help = "Requests a second that one token, or all keys and tokens of one account (of the operator: one API "
 		 "key), may keep up. Requests to the hub, of browsers that are signed in, and at signed addresses of "

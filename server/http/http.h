@@ -312,6 +312,8 @@ struct http_server_options {
 	const char *public_url;    /* NULL: what the client's Host header says */
 	const struct cors *cors;   /* pages of other origins that may call; borrowed; NULL: none */
 	const struct hosts *hosts; /* allowed names in the Host header; borrowed; NULL: any */
+	/** Proxies whose X-Forwarded-For says for which client a request without a key counts. Borrowed; NULL: none */
+	const struct proxies *proxies;
 	const struct http_route *const
 		*routes; /* NULL-terminated array of tables, each ended by an entry without a method */
 	void *app;

@@ -64,6 +64,18 @@ void http_conns_free(struct http_conns *conns)
 }
 
 /* Networks give each customer an IPv6 /64 or more, so a limit per single address would be useless. */
+void http_conn_key(unsigned char key[static HTTP_CONN_KEY_BYTES], const uint8_t address[static 16])
+{
+	static const uint8_t MAPPED[12] = {[10] = 0xff, [11] = 0xff};
+	memset(key, 0, HTTP_CONN_KEY_BYTES);
+	if (memcmp(address, MAPPED, sizeof(MAPPED)) == 0) {
+		memcpy(key, address + sizeof(MAPPED), 4);
+		return;
+	}
+	memcpy(key, address, 8);
+	key[15] = 6; /* never equal to an IPv4 key */
+}
+
 static bool conn_key(struct http_conn *conn, const struct sockaddr *address)
 {
 	struct sockaddr_in v4 = {0};
@@ -75,12 +87,9 @@ static bool conn_key(struct http_conn *conn, const struct sockaddr *address)
 	}
 	if (address && address->sa_family == AF_INET6) {
 		memcpy(&v6, address, sizeof(v6));
-		if (IN6_IS_ADDR_V4MAPPED(&v6.sin6_addr)) {
-			memcpy(conn->key, v6.sin6_addr.s6_addr + 12, 4);
+		http_conn_key(conn->key, v6.sin6_addr.s6_addr);
+		if (IN6_IS_ADDR_V4MAPPED(&v6.sin6_addr))
 			return inet_ntop(AF_INET, conn->key, conn->address, sizeof(conn->address));
-		}
-		conn->key[15] = 6; /* never equal to an IPv4 key */
-		memcpy(conn->key, v6.sin6_addr.s6_addr, 8);
 		return inet_ntop(AF_INET6, &v6.sin6_addr, conn->address, sizeof(conn->address));
 	}
 	return false;

@@ -42,6 +42,9 @@ struct http_conn {
 
 struct http_conns;
 
+/** Makes the key of an address for limits. @param address  IPv4 as ::ffff:a.b.c.d */
+void http_conn_key(unsigned char key[static HTTP_CONN_KEY_BYTES], const uint8_t address[static 16]);
+
 /**
  * @param per_address_max  0: no limit
  * @param encrypted  nothing can be sent on a socket past the library

@@ -2,7 +2,9 @@
 
 #include "server/http/cors.h"
 #include "server/http/hosts.h"
+#include "server/http/http_conn.h"
 #include "server/http/http_server.h"
+#include "server/http/proxies.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -38,6 +40,19 @@ static void gate_copy(char *out, size_t out_len, const char *text)
 	out[len] = '\0';
 }
 
+/* Finds the client for which the request counts, if nobody is known by a key. */
+static void gate_find_client(struct http_request *req, const char *forwarded_for)
+{
+	const struct proxies *proxies = req->server->options.proxies;
+	uint8_t address[HTTP_CONN_KEY_BYTES];
+	memcpy(req->client, req->peer->key, sizeof(req->client));
+	req->has_client = req->peer->has_address;
+	if (!proxies || !proxies_find_client(proxies, req->peer->address, forwarded_for, address))
+		return;
+	http_conn_key(req->client, address);
+	req->has_client = true;
+}
+
 static void gate_fill(struct http_request *req, const struct http_head *head, const char *method)
 {
 	/* The stock library sends X-Amzn-Trace-Id with each request, and logs it, too. */
@@ -49,6 +64,7 @@ static void gate_fill(struct http_request *req, const struct http_head *head, co
 	req->if_match = head->if_match;
 	req->if_none_match = head->if_none_match;
 	req->cookies = head->cookies;
+	gate_find_client(req, head->forwarded_for);
 	gate_copy(req->method, sizeof(req->method), method);
 	if (http_id_is_sane(head->session_id))
 		gate_copy(req->session_id, sizeof(req->session_id), head->session_id);
@@ -91,9 +107,9 @@ static bool gate_rate_allows(struct http_request *req, struct rate *rate, const 
 static bool gate_address_rate(const struct gate *g)
 {
 	struct http_request *req = g->req;
-	if (!req->peer->has_address)
+	if (!req->has_client)
 		return true;
-	return gate_rate_allows(req, req->server->address_rate, req->peer->key, sizeof(req->peer->key)) ||
+	return gate_rate_allows(req, req->server->address_rate, req->client, sizeof(req->client)) ||
 	       gate_refuse(g, 429, "rate.address",
 			   "too many requests from this address; wait for as long as Retry-After says");
 }

@@ -208,6 +208,8 @@ void http_head_note(struct http_head *head, const char *name, size_t name_len, c
 		head_keep(&head->cookies, value);
 	} else if (HEAD_IS("Access-Control-Request-Method")) {
 		head_keep(&head->preflight_method, value);
+	} else if (HEAD_IS("X-Forwarded-For")) {
+		head->forwarded_for = value;
 	} else {
 		head->bad_name |= name_len == 0 || !cairn_vec16_none(name, name_len, head_not_token);
 	}

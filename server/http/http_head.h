@@ -34,6 +34,7 @@ struct http_head {
 	const char *host, *content_length, *transfer_encoding, *authorization, *expect;
 	const char *request_id, *trace_id, *session_id, *user_agent, *origin, *if_match, *if_none_match, *cookies;
 	const char *preflight_method; /* Access-Control-Request-Method */
+	const char *forwarded_for;    /* the last X-Forwarded-For, which the nearest proxy added; NULL: absent */
 };
 
 /** Adds a header to the facts. Lengths in bytes; value ends with a zero at value[value_len]. */

@@ -259,7 +259,7 @@ void http_sender(const struct http_request *req, struct cairn_hash *out)
 	if (auth_is_somebody(&req->identity))
 		auth_sender(&req->identity, req->authorization, out);
 	else
-		cairn_hash_mac(out, KIND, req->peer->key, sizeof(req->peer->key));
+		cairn_hash_mac(out, KIND, req->client, sizeof(req->client));
 }
 
 uint64_t http_turn(const struct http_request *req)

@@ -100,6 +100,9 @@ struct http_request {
 	const char *target; /* the library's; whole only in http_request_new(), which notes its length */
 	size_t target_len;
 	struct http_conn *peer; /* record of the connection; outlives the request */
+	/* The client's address for limits: that of the peer, or what a trusted proxy says. */
+	unsigned char client[HTTP_CONN_KEY_BYTES];
+	bool has_client; /* false: no network address, so not counted */
 	enum http_stage stage;
 	enum http_target_kind target_kind;
 	bool has_route_state; /* head() was called, so free() must be */

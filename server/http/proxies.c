@@ -64,15 +64,53 @@ static bool proxies_same_bits(const uint8_t *a, const uint8_t *b, unsigned n)
 	return memcmp(a, b, whole) == 0 && (rest == 0 || (a[whole] ^ b[whole]) >> (8 - rest) == 0);
 }
 
+static bool proxies_have(const struct proxies *proxies, const uint8_t address[static 16])
+{
+	for (unsigned i = 0; i < proxies->n; i++)
+		if (proxies_same_bits(proxies->nets[i].address, address, proxies->nets[i].bits))
+			return true;
+	return false;
+}
+
 bool proxies_trust(const struct proxies *proxies, const char *address)
 {
 	uint8_t peer[16];
 	if (strcmp(address, "-") == 0)
 		return proxies->local;
-	if (proxies_address(peer, address) == 0)
+	return proxies_address(peer, address) != 0 && proxies_have(proxies, peer);
+}
+
+/* @param text  from there to end, with blanks around the address */
+static bool proxies_read_address(uint8_t out[static 16], const char *text, const char *end)
+{
+	char word[PROXIES_WORD_BYTES];
+	while (text < end && (*text == ' ' || *text == '\t'))
+		text++;
+	while (text < end && (end[-1] == ' ' || end[-1] == '\t'))
+		end--;
+	size_t len = (size_t)(end - text);
+	if (len >= sizeof(word))
 		return false;
-	for (unsigned i = 0; i < proxies->n; i++)
-		if (proxies_same_bits(proxies->nets[i].address, peer, proxies->nets[i].bits))
-			return true;
-	return false;
+	memcpy(word, text, len);
+	word[len] = '\0';
+	return proxies_address(out, word) != 0;
+}
+
+bool proxies_find_client(const struct proxies *proxies, const char *peer, const char *forwarded,
+			 uint8_t client[static 16])
+{
+	bool found = false;
+	if (!forwarded || !proxies_trust(proxies, peer))
+		return false;
+	for (const char *end = forwarded + strlen(forwarded), *at = end; at; end = at) {
+		uint8_t address[16];
+		for (at = end; at > forwarded && at[-1] != ',';)
+			at--;
+		if (!proxies_read_address(address, at, end))
+			return found;
+		memcpy(client, address, sizeof(address));
+		found = true;
+		at = at > forwarded && proxies_have(proxies, address) ? at - 1 : NULL;
+	}
+	return found;
 }

@@ -1,4 +1,4 @@
-/* The trusted proxies, which may name the user of a request. Pure. */
+/* The trusted proxies, which may name the user and the client of a request. Pure. */
 #ifndef CAIRN_SERVER_PROXIES_H
 #define CAIRN_SERVER_PROXIES_H
 
@@ -28,5 +28,16 @@ CAIRN_MUST_USE enum cairn_status proxies_init(struct proxies *out, const char *l
 
 /** Is a peer trusted? @param address  of the peer, as text; "-": a socket of the file system */
 bool proxies_trust(const struct proxies *proxies, const char *address);
+
+/**
+ * Finds the client behind trusted proxies: the last address of X-Forwarded-For that is not a trusted proxy itself. Each
+ * proxy appends the address of its peer, so whatever a client sent stands before that.
+ * @param peer       address of the peer, as of proxies_trust()
+ * @param forwarded  value of the last X-Forwarded-For; NULL: absent
+ * @param[out] client  IPv4 as ::ffff:a.b.c.d
+ * @return false: the peer is not trusted, or names no address
+ */
+bool proxies_find_client(const struct proxies *proxies, const char *peer, const char *forwarded,
+			 uint8_t client[static 16]);
 
 #endif

@@ -267,7 +267,7 @@ def test_user_of_a_trusted_proxy(start, issuer, tmp_path):
     assert "Sign in" in text(Visitor(far, **{"X-User": "ann"}).page("/"))
 
 
-@pytest.mark.parametrize("options", [["--hub-user-header", "X-User"], ["--hub-trusted-proxies", "::1"], ["--hub-user-header", "X", "--hub-trusted-proxies", "far"]])
+@pytest.mark.parametrize("options", [["--hub-user-header", "X-User"], ["--hub-user-header", "X", "--hub-trusted-proxies", "far"]])
 def test_proxy_settings(tmp_path, options):
     assert "hub_trusted_proxies" in cairn.refused(tmp_path, *options, code=64)
 

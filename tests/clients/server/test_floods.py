@@ -86,6 +86,25 @@ def test_rate_of_an_address(start):
     assert server.metrics()["cairn_http_over_address_rate_total"] >= len(refused)
 
 
+def status_from(server, *addresses):
+    lines = "".join(f"X-Forwarded-For: {address}\r\n" for address in addresses)
+    return int(server.raw(f"GET /v1/files HTTP/1.1\r\nHost: x\r\nConnection: close\r\n{lines}\r\n".encode()).split()[1])
+
+
+def test_rate_of_clients_behind_a_proxy(start):
+    """A trusted proxy says whose request it is. What its client said before counts for nothing, and neither does what others say."""
+    server = start(rate_per_address=1, rate_burst="10s", hub_trusted_proxies="127.0.0.1, 10.0.0.0/8")
+    mallory = [status_from(server, f"203.0.113.{n}, 192.0.2.7") for n in range(12)]
+    assert 429 in mallory and mallory[0] != 429
+    assert status_from(server, "192.0.2.7, 10.0.0.1") == 429, "through a second proxy"
+    assert status_from(server, "198.51.100.1", "192.0.2.7") == 429, "the last line is the proxy's"
+    assert status_from(server, "192.0.2.8") != 429
+    assert status_from(server, "192.0.2.7", "2001:db8::1") != 429
+    assert status_from(server) != 429, "the proxy itself"
+    other = start("other", rate_per_address=1, rate_burst="10s", hub_trusted_proxies="10.0.0.0/8")
+    assert 429 in [status_from(other, f"192.0.2.{n}") for n in range(12)], "anybody could say that"
+
+
 def test_rate_of_an_address_for_uploads(start, make):
     """A large upload over the rate is refused before its body is read; the connection ends, as it does for other refusals."""
     x = make([100_000] * 20, 1)

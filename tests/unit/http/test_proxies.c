@@ -1,5 +1,6 @@
 #include "server/http/proxies.h"
 
+#include <arpa/inet.h>
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,6 +63,41 @@ START_TEST(has_a_limit)
 }
 END_TEST
 
+static const struct {
+	const char *peer, *forwarded;
+	const char *client; /* NULL: nobody is found */
+} CLIENTS[] = {
+	{"10.0.0.1", NULL, NULL},
+	{"10.0.0.1", "", NULL},
+	{"10.0.0.1", "192.0.2.7", "::ffff:192.0.2.7"},
+	{"10.0.0.1", "\t192.0.2.7 ", "::ffff:192.0.2.7"},
+	{"10.0.0.1", "203.0.113.9, 192.0.2.7", "::ffff:192.0.2.7"}, /* the client sent the first */
+	{"10.0.0.1", "203.0.113.9,192.0.2.7 , 10.9.9.9,10.0.0.2", "::ffff:192.0.2.7"},
+	{"10.0.0.1", "10.0.0.3, 10.0.0.2", "::ffff:10.0.0.3"}, /* proxies only */
+	{"10.0.0.1", "unknown, 10.0.0.2", "::ffff:10.0.0.2"},
+	{"10.0.0.1", "192.0.2.7, unknown", NULL},
+	{"10.0.0.1", "192.0.2.7,", NULL},
+	{"10.0.0.1", ",192.0.2.7", "::ffff:192.0.2.7"},
+	{"10.0.0.1", "2001:db8::1", "2001:db8::1"},
+	{"10.0.0.1", "1111111111111111111111111111111111111111111111111111111111111111111111111111", NULL},
+	{"::ffff:10.0.0.1", "192.0.2.7", "::ffff:192.0.2.7"},
+	{"11.0.0.1", "192.0.2.7", NULL},
+	{"-", "192.0.2.7", NULL},
+};
+
+START_TEST(finds_clients)
+{
+	struct proxies p;
+	uint8_t client[16] = {0};
+	char text[INET6_ADDRSTRLEN];
+	ck_assert_int_eq(proxies_init(&p, "10.0.0.0/8", NULL), CAIRN_OK);
+	bool found = proxies_find_client(&p, CLIENTS[_i].peer, CLIENTS[_i].forwarded, client);
+	ck_assert(found == (CLIENTS[_i].client != NULL));
+	if (found)
+		ck_assert_str_eq(inet_ntop(AF_INET6, client, text, sizeof(text)), CLIENTS[_i].client);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("proxies");
@@ -69,6 +105,7 @@ int main(void)
 	tcase_add_loop_test(c, trusts, 0, sizeof(CASES) / sizeof(CASES[0]));
 	tcase_add_loop_test(c, refuses, 0, sizeof(WRONG) / sizeof(WRONG[0]));
 	tcase_add_test(c, has_a_limit);
+	tcase_add_loop_test(c, finds_clients, 0, sizeof(CLIENTS) / sizeof(CLIENTS[0]));
 	suite_add_tcase(s, c);
 	SRunner *r = srunner_create(s);
 	srunner_run_all(r, CK_ENV);
