@@ -1,7 +1,6 @@
 #include "server/config.h"
 
 #include "data_dir/data_dir.h"
-#include "mirror/mirror.h"
 #include "server/http/cors.h"
 #include "server/http/http_library.h"
 #include "server/http/proxies.h"
@@ -370,19 +369,28 @@ static bool config_check_index(const struct config *config)
 	return false;
 }
 
+struct cairn_mirror_options config_mirror_options(const struct config *config)
+{
+	return (struct cairn_mirror_options){
+		.upstream = config->mirror, .ca = config->mirror_ca, .proxy = config->mirror_proxy};
+}
+
 static bool config_check_mirror(const struct config *config)
 {
+	const struct cairn_mirror_options options = config_mirror_options(config);
 	struct cairn_diag diag = {0};
 	uint16_t port;
 	if (!config->mirror) {
-		if (config->mirror_ca)
-			config_complain("mirror_ca goes with mirror; give both, or neither");
-		return !config->mirror_ca;
+		bool alone = config->mirror_ca || config->mirror_proxy;
+		if (alone)
+			config_complain("mirror_ca and mirror_proxy go with mirror; give it, too, or leave them out");
+		return !alone;
 	}
 	if (!config->hub)
 		config_complain("mirror takes a hub; leave out hub = no, or mirror");
-	else if (cairn_mirror_port(config->mirror, &port, &diag) != CAIRN_OK)
-		config_complain("mirror: %s", diag.text);
+	else if (cairn_mirror_port(&options, &port, &diag) != CAIRN_OK)
+		config_complain("%s: %s", strcmp(diag.rule, "mirror.proxy") == 0 ? "mirror_proxy" : "mirror",
+				diag.text);
 	else
 		return true;
 	return false;

@@ -2,7 +2,11 @@
 #ifndef CAIRN_SERVER_CONFIG_H
 #define CAIRN_SERVER_CONFIG_H
 
+#include "mirror/mirror.h"
 #include "server/config_values.h"
+
+/** The settings of the mirror. They are borrowed; upstream is NULL: none. */
+struct cairn_mirror_options config_mirror_options(const struct config *config);
 
 enum config_result {
 	CONFIG_RUN,

@@ -234,7 +234,7 @@ void daemon_set_live(struct app *app, const struct config *config)
 
 static enum cairn_status daemon_open_mirror(struct app *app, struct cairn_diag *diag)
 {
-	const struct cairn_mirror_options options = {.upstream = app->config.mirror, .ca = app->config.mirror_ca};
+	const struct cairn_mirror_options options = config_mirror_options(&app->config);
 	return options.upstream ? cairn_mirror_open(&app->mirror, &options, diag) : CAIRN_OK;
 }
 

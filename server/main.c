@@ -139,9 +139,10 @@ static enum cairn_status main_reach(const struct config *c, struct cairn_index_r
 	enum cairn_status status = cairn_data_dir_store_reach(daemon_store_url(c), c->store_credentials, store, diag);
 	if (status == CAIRN_OK)
 		status = cairn_data_dir_index_reach(c->index, index, diag);
+	const struct cairn_mirror_options mirror = config_mirror_options(c);
 	uint16_t upstream_port = 0;
-	if (status == CAIRN_OK && c->mirror)
-		status = cairn_mirror_port(c->mirror, &upstream_port, diag);
+	if (status == CAIRN_OK && mirror.upstream)
+		status = cairn_mirror_port(&mirror, &upstream_port, diag);
 	*n_ports = 0;
 	if (status != CAIRN_OK)
 		return status;

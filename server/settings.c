@@ -113,6 +113,9 @@ const struct setting SETTINGS[] = {
 	{"mirror_ca", SETTING_TEXT, NULL, .argument = "FILE", AT(mirror_ca),
 	 .help = "File of the authorities (PEM) that may sign that hub's certificate. Not given: the system's "
 		 "authorities."},
+	{"mirror_proxy", SETTING_TEXT, NULL, .argument = "URL", AT(mirror_proxy),
+	 .help = "Proxy through which the daemon reaches that hub, as http://HOST:PORT. Not given: none; HTTPS_PROXY is "
+		 "not read."},
 	{"strict", SETTING_FLAG, "no", AT(strict),
 	 .help = "Refuse two things that stock clients send and the newer format document forbids: a footer on an "
 		 "uploaded shard, and files without metadata."},

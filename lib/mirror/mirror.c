@@ -20,12 +20,12 @@ struct cairn_mirror {
 	struct cairn_mirror_line line;
 };
 
-enum cairn_status cairn_mirror_port(const char *upstream, uint16_t *port, struct cairn_diag *diag)
+enum cairn_status cairn_mirror_port(const struct cairn_mirror_options *options, uint16_t *port, struct cairn_diag *diag)
 {
 	struct mirror_upstream parsed;
-	enum cairn_status status = mirror_upstream_parse(&parsed, upstream, diag);
+	enum cairn_status status = mirror_upstream_parse(&parsed, options->upstream, diag);
 	*port = parsed.port;
-	return status;
+	return status == CAIRN_OK && options->proxy ? mirror_proxy_parse(port, options->proxy, diag) : status;
 }
 
 enum cairn_status cairn_mirror_open(struct cairn_mirror **out, const struct cairn_mirror_options *options,
@@ -37,8 +37,11 @@ enum cairn_status cairn_mirror_open(struct cairn_mirror **out, const struct cair
 		return CAIRN_E_NOMEM;
 	pthread_mutex_init(&m->lock, NULL);
 	enum cairn_status status = mirror_upstream_parse(&m->upstream, options->upstream, diag);
+	uint16_t proxy_port;
+	if (status == CAIRN_OK && options->proxy)
+		status = mirror_proxy_parse(&proxy_port, options->proxy, diag);
 	if (status == CAIRN_OK)
-		status = mirror_net_start(&m->net, &m->upstream, options->ca);
+		status = mirror_net_start(&m->net, &m->upstream, options->ca, options->proxy);
 	if (status == CAIRN_OK)
 		*out = m;
 	else

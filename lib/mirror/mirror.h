@@ -10,13 +10,16 @@ struct cairn_mirror;
 struct cairn_mirror_options {
 	const char *upstream; /* https://HOST[:PORT] */
 	const char *ca;       /* file of the authorities for the upstream's certificate; NULL: the system's */
+	const char *proxy;    /* http://HOST:PORT of the way to the upstream; NULL: none */
 };
 
-/** Finds the port that connecting to an upstream needs. @return CAIRN_OK; CAIRN_E_USAGE (mirror.url, mirror.insecure)
- */
-CAIRN_MUST_USE enum cairn_status cairn_mirror_port(const char *upstream, uint16_t *port, struct cairn_diag *diag);
+/** Finds the port that connecting to an upstream needs: the proxy's, if there is one. @return CAIRN_OK; CAIRN_E_USAGE
+ * (mirror.url, mirror.insecure, mirror.proxy) */
+CAIRN_MUST_USE enum cairn_status cairn_mirror_port(const struct cairn_mirror_options *options, uint16_t *port,
+						   struct cairn_diag *diag);
 
-/** Opens a mirror, with a thread of its own. Sends nothing to the upstream. @param options  copied, but for ca
+/** Opens a mirror, with a thread of its own. Sends nothing to the upstream. @param options  upstream is copied, the
+ * rest borrowed
  * @return as cairn_mirror_port(); CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_mirror_open(struct cairn_mirror **out,
 						   const struct cairn_mirror_options *options, struct cairn_diag *diag);

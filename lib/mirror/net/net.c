@@ -33,6 +33,7 @@ struct net_transfer {
 struct mirror_net {
 	const struct mirror_upstream *upstream; /* borrowed */
 	const char *ca;                         /* borrowed; NULL: the system's */
+	const char *proxy;                      /* borrowed; NULL: none */
 	CURLM *multi;                           /* the thread's, but for curl_multi_wakeup() */
 	struct net_transfer *running;           /* the thread's */
 	pthread_t thread;
@@ -49,12 +50,12 @@ void mirror_call_fini(struct mirror_call *call)
 
 /* --- what libcurl calls ------------------------------------------------------------------------------------------- */
 
-/* Refuses, before a socket is made, an address that is nearer than the upstream may be. */
+/* Refuses, before a socket is made, an address that is nearer than the upstream may be. A proxy may be anywhere. */
 static curl_socket_t net_open_socket(void *ctx, curlsocktype purpose, struct curl_sockaddr *address)
 {
 	struct net_transfer *t = ctx;
 	(void)purpose;
-	if (mirror_reach_of(&address->addr) > t->net->upstream->reach) {
+	if (!t->net->proxy && mirror_reach_of(&address->addr) > t->net->upstream->reach) {
 		t->inward = true;
 		return CURL_SOCKET_BAD;
 	}
@@ -96,14 +97,18 @@ static void net_set_limits(struct net_transfer *t)
 	curl_easy_setopt(curl, CURLOPT_OPENSOCKETDATA, t);
 }
 
-/* Goes to this upstream alone: follows no redirect, and uses no proxy of the environment. The certificate and its name
- * are verified, which is libcurl's default. Asks for no compression, so that nothing unpacks to more than was sent. */
+/* Goes to this upstream alone: follows no redirect, and heeds no proxy of the environment. Through a proxy a tunnel
+ * leads to the upstream, so that TLS protects what is sent there, too. The certificate and its name are verified, which
+ * is libcurl's default. Asks for no compression, so that nothing unpacks to more than was sent. */
 static void net_set_up(struct net_transfer *t)
 {
 	CURL *curl = t->curl;
 	curl_easy_setopt(curl, CURLOPT_URL, t->url);
 	curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
-	curl_easy_setopt(curl, CURLOPT_PROXY, "");
+	curl_easy_setopt(curl, CURLOPT_PROXY, t->net->proxy ? t->net->proxy : "");
+	curl_easy_setopt(curl, CURLOPT_NOPROXY, "");
+	curl_easy_setopt(curl, CURLOPT_HTTPPROXYTUNNEL, t->net->proxy ? 1L : 0L);
+	curl_easy_setopt(curl, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
 	curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 0L);
 	curl_easy_setopt(curl, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
 	if (t->net->ca) { /* only these authorities */
@@ -275,7 +280,8 @@ static void *net_loop(void *arg)
 
 /* --- for other threads -------------------------------------------------------------------------------------------- */
 
-enum cairn_status mirror_net_start(struct mirror_net **out, const struct mirror_upstream *upstream, const char *ca)
+enum cairn_status mirror_net_start(struct mirror_net **out, const struct mirror_upstream *upstream, const char *ca,
+				   const char *proxy)
 {
 	*out = NULL;
 	struct mirror_net *net = calloc(1, sizeof(*net));
@@ -285,6 +291,7 @@ enum cairn_status mirror_net_start(struct mirror_net **out, const struct mirror_
 	}
 	net->upstream = upstream;
 	net->ca = ca;
+	net->proxy = proxy;
 	net->multi = curl_multi_init();
 	pthread_mutex_init(&net->lock, NULL);
 	if (!net->multi || pthread_create(&net->thread, NULL, net_loop, net) != 0) {

@@ -40,10 +40,11 @@ struct mirror_call {
 /** Releases the body. NULL is not allowed; a zeroed call is. */
 void mirror_call_fini(struct mirror_call *call);
 
-/** Starts the thread. Connects to nothing. @param upstream, ca  borrowed. ca: file of the authorities for the
- * upstream's certificate; NULL: the system's @return CAIRN_OK; CAIRN_E_NOMEM also without a thread */
+/** Starts the thread. Connects to nothing. @param ca  file of the authorities for the upstream's certificate; NULL: the
+ * system's  @param proxy  as mirror_proxy_parse(); NULL: none. All are borrowed  @return CAIRN_OK; CAIRN_E_NOMEM also
+ * without a thread */
 CAIRN_MUST_USE enum cairn_status mirror_net_start(struct mirror_net **out, const struct mirror_upstream *upstream,
-						  const char *ca);
+						  const char *ca, const char *proxy);
 
 /** Sends a GET. Any thread. @return CAIRN_OK: done() will be called; CAIRN_E_BUSY: too many calls are under way, or net
  * is stopping (mirror.stopped); CAIRN_E_NOMEM */

@@ -154,6 +154,18 @@ static enum mirror_reach upstream_reach_of_name(const char *host)
 	return MIRROR_REACH_PRIVATE;
 }
 
+enum cairn_status mirror_proxy_parse(uint16_t *port, const char *text, struct cairn_diag *diag)
+{
+	struct mirror_upstream proxy;
+	size_t used;
+	*port = 0;
+	if (strncmp(text, "http://", 7) == 0 && upstream_take_host(&proxy, text + 7, &used) && text[7 + used] == ':' &&
+	    upstream_take_port(port, text + 7 + used))
+		return CAIRN_OK;
+	return cairn_fail(diag, CAIRN_E_USAGE, "mirror.proxy", CAIRN_NO_OFFSET,
+			  "a proxy is http://HOST:PORT, without a path or a user");
+}
+
 enum cairn_status mirror_upstream_parse(struct mirror_upstream *out, const char *text, struct cairn_diag *diag)
 {
 	*out = (struct mirror_upstream){.port = 0};

@@ -35,6 +35,11 @@ struct mirror_upstream {
 CAIRN_MUST_USE enum cairn_status mirror_upstream_parse(struct mirror_upstream *out, const char *text,
 						       struct cairn_diag *diag);
 
+/** Checks a proxy, http://HOST:PORT, which may be anywhere: the operator named it, and TLS goes through it to the
+ * upstream.
+ * @param[out] port  that connecting to it needs  @return CAIRN_OK; CAIRN_E_USAGE (mirror.proxy) */
+CAIRN_MUST_USE enum cairn_status mirror_proxy_parse(uint16_t *port, const char *text, struct cairn_diag *diag);
+
 /** Classifies an IPv4 or IPv6 address. An IPv6 address that stands for one of IPv4 is classified as that one; any
  * other family is MIRROR_REACH_LOCAL. */
 enum mirror_reach mirror_reach_of(const struct sockaddr *address);

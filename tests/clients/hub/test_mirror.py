@@ -186,6 +186,43 @@ def test_only_certificates_that_are_trusted(start, tmp_path):
         assert asked == 1 and not other_name.asked
 
 
+def proxy(answers, port=None):
+    """A proxy whose tunnels lead to this port, whatever they are asked for. port: None: it only answers."""
+
+    def serve(connection):
+        connection.sendall(answers)
+        if port:
+            with socket.create_connection(("127.0.0.1", port)) as inner:
+                ends = {connection: inner, inner: connection}
+                while True:
+                    for source in select.select(list(ends), [], [])[0]:
+                        data = source.recv(65536)
+                        if not data:
+                            return connection.shutdown(socket.SHUT_RDWR)
+                        ends[source].sendall(data)
+
+    return Upstream(serve)
+
+
+def test_a_proxy_on_the_way(start, tmp_path):
+    """It tunnels TLS, which is verified as ever: the proxy cannot answer in the hub's place. The environment's proxy is not asked."""
+    authority = Authority(tmp_path / "authority")
+    made = b"HTTP/1.1 200 Connection established\r\nX-Error-Code: RepoNotFound\r\n\r\n"
+    target = {"mirror": "https://localhost:1", "mirror_ca": authority.path}
+    with Upstream(NO_REPOSITORY, *authority.issue("upstream")) as upstream, proxy(made, upstream.port) as way, proxy(answer(403)) as closed:
+        elsewhere = {"HTTPS_PROXY": closed.url, "https_proxy": closed.url, "NO_PROXY": "*"}
+        server = start("way", variables=elsewhere, mirror_proxy=way.url, **target)
+        assert line(server)["state"] == "up", line(server)
+        assert way.asked[0].startswith(b"CONNECT localhost:1 HTTP/1.1\r\n") and upstream.asked[0].decode().startswith(PROBE)
+        stranger = line(start("stranger", mirror="https://localhost:1", mirror_proxy=way.url))
+        assert stranger["rule"] == "mirror.tls", stranger
+        refused = line(start("refused", mirror_proxy=closed.url, **target))
+        assert refused["rule"] == "mirror.unreachable" and "403" in refused["message"], refused
+        assert len(closed.asked) == 1
+        without = line(start("without", variables=elsewhere, **target))
+        assert without["rule"] == "mirror.unreachable" and len(closed.asked) == 1, without
+
+
 def test_who_asks_at_the_same_time_shares_one_request_and_holds_no_worker(start):
     go = []
 
@@ -221,7 +258,9 @@ def test_a_daemon_that_stops_does_not_wait_for_the_upstream(start):
     ({"mirror": "http://huggingface.co"}, "has no TLS"),
     ({"mirror": "https://huggingface.co/models"}, "an upstream is https://HOST"),
     ({"mirror": "https://ann:secret@huggingface.co"}, "an upstream is https://HOST"),
-    ({"mirror_ca": "/etc/ssl/ca.pem"}, "mirror_ca goes with mirror"),
+    ({"mirror_ca": "/etc/ssl/ca.pem"}, "mirror_ca and mirror_proxy go with mirror"),
+    ({"mirror_proxy": "http://proxy:3128"}, "mirror_ca and mirror_proxy go with mirror"),
+    ({"mirror": "https://huggingface.co", "mirror_proxy": "http://ann:secret@proxy:3128"}, "mirror_proxy: a proxy is http://HOST:PORT"),
     ({"mirror": "https://huggingface.co", "hub": "no"}, "mirror takes a hub"),
 ])  # fmt: skip
 def test_settings_that_are_refused(tmp_path, settings, words):

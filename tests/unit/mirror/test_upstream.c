@@ -185,6 +185,33 @@ START_TEST(without_tls_only_this_machine)
 }
 END_TEST
 
+START_TEST(proxies)
+{
+	static const char *const GOOD[] = {"http://proxy:3128", "http://127.0.0.1:3128/", "http://[::1]:3128"};
+	static const char *const BAD[] = {"",
+					  "proxy:3128",
+					  "http://proxy",
+					  "http://proxy/",
+					  "http://proxy:0",
+					  "http://proxy:3128/x",
+					  "http://ann:word@proxy:3128",
+					  "https://proxy:3128",
+					  "socks5://proxy:3128",
+					  "http://:3128"};
+	struct cairn_diag diag;
+	uint16_t port;
+	for (size_t i = 0; i < sizeof(GOOD) / sizeof(GOOD[0]); i++) {
+		ck_assert_int_eq(mirror_proxy_parse(&port, GOOD[i], NULL), CAIRN_OK);
+		ck_assert_uint_eq(port, 3128);
+	}
+	for (size_t i = 0; i < sizeof(BAD) / sizeof(BAD[0]); i++) {
+		cairn_diag_clear(&diag);
+		ck_assert_msg(mirror_proxy_parse(&port, BAD[i], &diag) == CAIRN_E_USAGE, "%s", BAD[i]);
+		ck_assert_str_eq(diag.rule, "mirror.proxy");
+	}
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("upstream");
@@ -195,6 +222,7 @@ int main(void)
 	tcase_add_test(tcase, upstreams);
 	tcase_add_test(tcase, other_texts_are_no_upstreams);
 	tcase_add_test(tcase, without_tls_only_this_machine);
+	tcase_add_test(tcase, proxies);
 	suite_add_tcase(suite, tcase);
 	SRunner *runner = srunner_create(suite);
 	srunner_run_all(runner, CK_ENV);
