@@ -106,6 +106,13 @@ START_TEST(a_page_looks_at_some_that_may_be_seen)
 			ck_assert_int_eq(cairn_index_list_repos(hx_index, &all, take_name, text, &more), CAIRN_OK);
 			ck_assert_str_eq(text, "Ann/shown ");
 			ck_assert(!more);
+			list.after_id = 0;
+			list.reader = hx_ann;
+			list.is_private = CAIRN_INDEX_WITHOUT;
+			text[0] = '\0';
+			ck_assert_int_eq(cairn_index_list_repos(hx_index, &list, take_name, text, &more), CAIRN_OK);
+			ck_assert_str_eq(text, "Ann/shown ");
+			ck_assert(!more);
 		}
 	}
 }

@@ -60,15 +60,17 @@ CAIRN_SQL_OF(REPO_FIND,
 	"SELECT n.id, n.k FROM " groups " g CROSS JOIN LATERAL (SELECT id, " key " AS k FROM repo"                     \
 	" WHERE dropped IS NULL AND " in_group " AND " after " LIMIT $6) n WHERE " if
 
+/* Is a group not left out as one of private repositories, or of public ones? */
+#define IF_PRIVATE "($8 = 0 OR g.column1 = ($8 = 1))"
+#define IF_KIND    "$1 IN (0, g.column2) AND ($4 <> 0 OR NOT g.column1) AND " IF_PRIVATE
 /* All accounts: public repositories of each kind, and all private ones or those that the viewer may read. */
-#define IF_KIND "$1 IN (0, g.column2) AND ($4 <> 0 OR NOT g.column1)"
 #define SQLITE_ALL(key, after)                                                                                         \
 	SQLITE_NEXT(key, after,                                                                                        \
 		    "(VALUES(0, 1), (0, 2), (0, 3), (0, 4), (0, 5), (1, 1), (1, 2), (1, 3), (1, 4), (1, 5))",          \
 		    "private = g.column1 AND kind = g.column2", IF_KIND)                                               \
 	" UNION ALL " SQLITE_NEXT(key, after,                                                                          \
 				  "(SELECT $5 AS id UNION ALL SELECT organisation FROM membership WHERE user = $5)",   \
-				  "account = g.id AND private = 1", "$4 = 0")
+				  "account = g.id AND private = 1", "$4 = 0 AND $8 <> 2")
 #define POSTGRES_ALL(key, after)                                                                                       \
 	POSTGRES_NEXT(key, after,                                                                                      \
 		      "(VALUES(false, 1), (false, 2), (false, 3), (false, 4), (false, 5),"                             \
@@ -77,11 +79,12 @@ CAIRN_SQL_OF(REPO_FIND,
 	" UNION ALL " POSTGRES_NEXT(                                                                                   \
 		key, after,                                                                                            \
 		"(SELECT CAST($5 AS bigint) AS id UNION ALL SELECT organisation FROM membership WHERE member = $5)",   \
-		"account = g.id AND private", "$4 = 0")
+		"account = g.id AND private", "$4 = 0 AND $8 <> 2")
 
 /* The public repositories of one account, and its private ones if the viewer may read them. */
 #define IF_READ(user)                                                                                                  \
-	"(NOT g.column1 OR $4 <> 0 OR $2 = $5"                                                                         \
+	IF_PRIVATE                                                                                                     \
+	" AND (NOT g.column1 OR $4 <> 0 OR $2 = $5"                                                                    \
 	" OR EXISTS(SELECT 1 FROM membership m WHERE m.organisation = $2 AND m." user " = $5))"
 #define SQLITE_ONE(key, after)                                                                                         \
 	SQLITE_NEXT(key, after, "(VALUES(0), (1))", "account = $2 AND private = g.column1", IF_READ("user"))
