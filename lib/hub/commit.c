@@ -2,6 +2,7 @@
 
 #include "hub/kept_card.h"
 #include "hub/operation.h"
+#include "hub/stranger.h"
 
 #include "base/base64.h"
 #include "base/json.h"
@@ -289,10 +290,13 @@ enum cairn_status cairn_hub_commit(const struct cairn_hub *hub, const struct cai
 			    .message = commit->message},
 		.operations = commit->operations,
 		.n = commit->n,
+		.stranger = commit->is_stranger ? asker->account.id : 0,
 	};
 	if (ref.kind == CAIRN_INDEX_TAG)
 		return cairn_fail(diag, CAIRN_E_NOT_FOUND, "revision.unknown", CAIRN_NO_OFFSET, "Revision not found");
 	enum cairn_status status = cairn_hub_may_name(asker, commit, diag);
+	if (status == CAIRN_OK && commit->is_stranger)
+		status = cairn_hub_check_proposal(repo, commit, diag);
 	if (status != CAIRN_OK)
 		return status;
 	status = cairn_index_add_commit(hub->index, &add);

@@ -9,6 +9,7 @@
 struct cairn_hub_commit {
 	const char *title, *message, *parent; /* of the header; parent NULL: any */
 	bool has_id;
+	bool is_stranger;        /* the asker may only propose (stranger.h); set by the caller */
 	struct cairn_git_oid id; /* of the header: the id that the commit has elsewhere and keeps; if has_id */
 	uint32_t n;
 	struct cairn_index_operation *operations; /* owned, n of them */
@@ -39,7 +40,8 @@ CAIRN_MUST_USE enum cairn_status cairn_hub_may_name(const struct cairn_hub_asker
  * @param[out] oid    of the new commit, or of the head if the commit changes nothing
  * @return CAIRN_OK; CAIRN_E_NOT_FOUND (repo.unknown; revision.unknown: no such branch; entry.unknown: a path to delete
  *         does not exist); CAIRN_E_CONFLICT (commit.parent: 412 for clients; commit.sha256, commit.path,
- *         commit.known: 400); CAIRN_E_DENIED only an operator may choose the id (commit.id); CAIRN_E_LIMIT
+ *         commit.known: 400); CAIRN_E_DENIED only an operator may choose the id (commit.id), and as
+ *         cairn_hub_check_proposal(); CAIRN_E_LIMIT
  * (commit.rows, commit.names, commit.depth, commit.limit); as a write
  */
 CAIRN_MUST_USE enum cairn_status cairn_hub_commit(const struct cairn_hub *hub, const struct cairn_hub_asker *asker,

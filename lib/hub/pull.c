@@ -3,6 +3,7 @@
 #include "hub/changes.h"
 #include "hub/kept_card.h"
 #include "hub/revision.h"
+#include "hub/stranger.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -41,8 +42,12 @@ static enum cairn_status pull_add(const struct cairn_hub *hub, const struct cair
 		.operations = commit->operations,
 		.n = commit->n,
 		.id = commit->has_id ? &commit->id : NULL,
+		.is_stranger = commit->is_stranger,
 	};
-	enum cairn_status status = cairn_index_add_ref(hub->index, &add);
+	enum cairn_status status = commit->is_stranger ? cairn_hub_check_proposal(repo, commit, diag) : CAIRN_OK;
+	if (status != CAIRN_OK)
+		return status;
+	status = cairn_index_add_ref(hub->index, &add);
 	*number = add.number;
 	*oid = add.oid;
 	*diag = add.write.diag;
@@ -52,9 +57,9 @@ static enum cairn_status pull_add(const struct cairn_hub *hub, const struct cair
 enum cairn_status cairn_hub_add_pull(const struct cairn_hub *hub, const struct cairn_hub_asker *asker,
 				     const struct cairn_index_repo *repo, const char *base,
 				     const struct cairn_index_commit *start, const char *title, const char *description,
-				     int64_t *number, struct cairn_diag *diag)
+				     bool is_stranger, int64_t *number, struct cairn_diag *diag)
 {
-	const struct cairn_hub_commit none = {.title = title, .message = description};
+	const struct cairn_hub_commit none = {.title = title, .message = description, .is_stranger = is_stranger};
 	struct cairn_git_oid oid;
 	return pull_add(hub, asker, repo, base, start, &none, number, &oid, diag);
 }
@@ -152,7 +157,7 @@ enum cairn_status cairn_hub_each_pull(const struct cairn_hub *hub, const struct 
 
 enum cairn_status cairn_hub_close_pull(const struct cairn_hub *hub, const struct cairn_hub_asker *asker,
 				       const struct cairn_index_repo *repo, const struct cairn_hub_pull *pull,
-				       const char *comment, struct cairn_diag *diag)
+				       const char *comment, bool is_stranger, struct cairn_diag *diag)
 {
 	char name[PULL_NUMBER_BYTES], parent[CAIRN_GIT_OID_CHARS + 1], email[CAIRN_HUB_EMAIL_BYTES];
 	const char *author = cairn_hub_author(asker);
@@ -166,6 +171,7 @@ enum cairn_status cairn_hub_close_pull(const struct cairn_hub *hub, const struct
 		.parent = parent,
 		.message = {.author = author, .email = email, .title = "", .message = comment},
 		.ends = true,
+		.stranger = is_stranger ? asker->account.id : 0,
 	};
 	enum cairn_status status = cairn_index_add_commit(hub->index, &last);
 	*diag = last.write.diag;

@@ -20,13 +20,16 @@ struct cairn_hub_pull {
 };
 void cairn_hub_pull_fini(struct cairn_hub_pull *pull);
 
-/** Makes a pull request for a branch that begins at a commit. Waits for the index's writer. @param[out] number
+/** Makes a pull request for a branch that begins at a commit. Waits for the index's writer.
+ *  @param is_stranger  the asker may only propose (stranger.h) @param[out] number
  *  @return CAIRN_OK; CAIRN_E_NOT_FOUND (repo.unknown, revision.unknown: the commit is gone); CAIRN_E_LIMIT
- *          (commit.limit: the title or the description is too long); as a write */
+ *          (commit.limit: the title or the description is too long); of a stranger as cairn_hub_check_proposal(), and
+ *          CAIRN_E_DENIED (pr.many, quota.account); as a write */
 CAIRN_MUST_USE enum cairn_status cairn_hub_add_pull(const struct cairn_hub *hub, const struct cairn_hub_asker *asker,
 						    const struct cairn_index_repo *repo, const char *base,
 						    const struct cairn_index_commit *start, const char *title,
-						    const char *description, int64_t *number, struct cairn_diag *diag);
+						    const char *description, bool is_stranger, int64_t *number,
+						    struct cairn_diag *diag);
 
 /** Makes a pull request with a commit of files, in one write. @param revision  the branch that it is for
  *  @param commit  gives title and message; if it has a parent, the pull request begins there
@@ -50,13 +53,13 @@ CAIRN_MUST_USE enum cairn_status cairn_hub_each_pull(const struct cairn_hub *hub
 						     cairn_index_visit_pull *visit, void *ctx, uint32_t *n);
 
 /** Closes a pull request that was found. It takes no more commits, and refs/pr/NUMBER keeps naming the last. Waits for
- *  the index's writer. @param comment  "": none
+ *  the index's writer. @param comment  "": none @param is_stranger  the asker opened it, and may only propose
  *  @return CAIRN_OK; CAIRN_E_CONFLICT (pr.ended; commit.parent: it got another commit meanwhile), and as
  *          cairn_hub_add_pull() */
 CAIRN_MUST_USE enum cairn_status cairn_hub_close_pull(const struct cairn_hub *hub, const struct cairn_hub_asker *asker,
 						      const struct cairn_index_repo *repo,
 						      const struct cairn_hub_pull *pull, const char *comment,
-						      struct cairn_diag *diag);
+						      bool is_stranger, struct cairn_diag *diag);
 
 /** Commits the changes of a pull request that was found to its branch, file by file, and closes it as merged, in one
  *  write. Waits for the index's writer. For workers: the time grows with the changes.

@@ -10,8 +10,8 @@
 
 /* For an account a and its repository r. */
 #define COLUMNS(sums)                                                                                                  \
-	"a.name, a.quota, CASE WHEN " sums " THEN (SELECT CAST(coalesce(sum(x.stored), 0) AS bigint) FROM repo x"      \
-	" WHERE x.account = a.id AND x.dropped IS NULL) ELSE 0 END, r.kind, r.name, r.quota, r.stored"
+	"a.name, a.quota, CASE WHEN " sums " THEN " CAIRN_ACCOUNT_COUNTS                                               \
+	" ELSE 0 END, r.kind, r.name, r.quota, " CAIRN_REPO_COUNTS("r")
 /* The files of an owner are in the index by claims. Each text leads its engine's planner to that index. */
 #define SQLITE_FILES(scope)                                                                                            \
 	"(SELECT DISTINCT file FROM file_owner INDEXED BY file_owner_claim WHERE scope = " scope ") w"
@@ -28,15 +28,15 @@
 	"UPDATE scope AS s SET quota = $2, stored = CASE WHEN CAST($2 AS bigint) IS NULL THEN 0 WHEN quota IS NULL"    \
 	" THEN " owned " ELSE stored END WHERE id = $1"
 /* If two have the same name, the hub's comes first and counts. */
-#define EACH(bytewise)                                                                                                 \
-	"SELECT place, quota, stored FROM (SELECT place, quota, stored, row_number() OVER (PARTITION BY place"         \
-	" ORDER BY after) AS nth FROM (SELECT a.name" bytewise " AS place, a.quota, (SELECT"                           \
-	" CAST(coalesce(sum(x.stored), 0) AS bigint) FROM repo x WHERE x.account = a.id AND x.dropped IS NULL)"        \
-	" AS stored, 0 AS after FROM account a WHERE a.quota IS NOT NULL UNION ALL SELECT (" CAIRN_REPO_SHOWN          \
-	")" bytewise ", r.quota, r.stored, 0 FROM repo r CROSS JOIN account a"                                         \
-	" WHERE a.id = r.account AND r.quota IS NOT NULL AND r.dropped IS NULL UNION ALL SELECT s.name" bytewise       \
-	", s.quota, s.stored, 1 FROM scope s WHERE s.quota IS NOT NULL) p WHERE place > $1) q WHERE nth = 1"           \
-	" ORDER BY place LIMIT $2"
+#define EACH(bytewise)                                                                                                        \
+	"SELECT place, quota, stored FROM (SELECT place, quota, stored, row_number() OVER (PARTITION BY place"                \
+	" ORDER BY after) AS nth FROM (SELECT a.name" bytewise " AS place, a.quota, " CAIRN_ACCOUNT_COUNTS                    \
+	" AS stored, 0 AS after FROM account a WHERE a.quota IS NOT NULL UNION ALL SELECT (" CAIRN_REPO_SHOWN                 \
+	")" bytewise ", r.quota, " CAIRN_REPO_COUNTS(                                                                         \
+		"r") ", 0 FROM repo r CROSS JOIN account a"                                                                   \
+		     " WHERE a.id = r.account AND r.quota IS NOT NULL AND r.dropped IS NULL UNION ALL SELECT s.name" bytewise \
+		     ", s.quota, s.stored, 1 FROM scope s WHERE s.quota IS NOT NULL) p WHERE place > $1) q WHERE nth = 1"     \
+		     " ORDER BY place LIMIT $2"
 
 CAIRN_SQL(QUOTA_READ, "SELECT " COLUMNS("0 = 0") " FROM account a LEFT JOIN repo r ON r.id = $2 AND r.account = a.id"
 						 " AND " CAIRN_REPO_KEPT("r") " WHERE a.id = $1");
@@ -223,6 +223,19 @@ enum cairn_status cairn_records_check_quota(struct cairn_index_tx *tx, struct ca
 		status = cairn_db_next(&owner);
 	if (status == CAIRN_OK)
 		return quota_check_owner(&owner, diag);
+	return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status;
+}
+
+enum cairn_status cairn_records_check_account(struct cairn_index_tx *tx, int64_t account, struct cairn_diag *diag)
+{
+	CLEANUP(cairn_db_end) struct cairn_db_rows rows = {0};
+	struct cairn_index_quota quota;
+	enum cairn_status status =
+		cairn_db_find(tx->db, &rows, &QUOTA_READ, CAIRN_ARGS(cairn_db_int(account), cairn_db_int(0)));
+	if (status == CAIRN_OK)
+		status = quota_row(&rows, &quota);
+	if (status == CAIRN_OK)
+		return cairn_index_quota_check(&quota, 0, diag);
 	return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status;
 }
 

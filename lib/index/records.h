@@ -20,6 +20,15 @@
 /* True unless a repository, found by its number or owner, is deleted. With IS NULL, PostgreSQL's planner expects few
  * such rows, and reads a partial index instead. */
 #define CAIRN_REPO_KEPT(repo) "coalesce(" repo ".dropped, 0) = 0"
+/* The bytes that repository r counts for its quota, without those that other accounts pay for pull requests. */
+#define CAIRN_REPO_COUNTS(repo)                                                                                        \
+	"CASE WHEN " repo ".stored > " repo ".charged THEN " repo ".stored - " repo ".charged ELSE 0 END"
+/* The bytes that account a counts for its quota. */
+#define CAIRN_ACCOUNT_COUNTS                                                                                           \
+	"(SELECT CAST(coalesce(sum(" CAIRN_REPO_COUNTS(                                                                \
+		"x") "), 0) AS bigint) FROM repo x WHERE x.account = a.id"                                             \
+		     " AND x.dropped IS NULL) + (SELECT CAST(coalesce(sum(p.charged), 0) AS bigint) FROM pull p"       \
+		     " WHERE p.account = a.id AND p.charged > 0)"
 /* The name of repository r of account a, as operators see it. */
 #define CAIRN_REPO_SHOWN                                                                                               \
 	"CASE r.kind WHEN 1 THEN 'models/' WHEN 2 THEN 'datasets/' WHEN 3 THEN 'spaces/' WHEN 4 THEN 'buckets/'"       \
@@ -126,6 +135,9 @@ void cairn_records_grow(struct cairn_index_tx *tx, int64_t scope, int64_t bytes)
 /** Checks after a write that what has grown is within its quotas. @return CAIRN_OK; CAIRN_E_DENIED (quota.repo,
  * quota.account) */
 CAIRN_MUST_USE enum cairn_status cairn_records_check_quota(struct cairn_index_tx *tx, struct cairn_diag *diag);
+/** Does the same for an account alone, which need not have grown. */
+CAIRN_MUST_USE enum cairn_status cairn_records_check_account(struct cairn_index_tx *tx, int64_t account,
+							     struct cairn_diag *diag);
 /** Reads the limit and the stored size, from this column on. */
 struct cairn_index_room cairn_records_room(const struct cairn_db_rows *rows, int column);
 
@@ -157,8 +169,26 @@ struct cairn_index_add_commit;
 CAIRN_MUST_USE enum cairn_status cairn_records_add_pull(struct cairn_index_tx *tx,
 							const struct cairn_index_add_ref *add, int64_t scope);
 CAIRN_MUST_USE enum cairn_status cairn_records_end_pull(struct cairn_index_tx *tx,
-							const struct cairn_index_add_commit *last);
+							const struct cairn_index_add_commit *last, int64_t scope);
 CAIRN_MUST_USE enum cairn_status cairn_records_drop_pulls(struct cairn_index_tx *tx, int64_t repo);
+/** Checks how many pull requests there are of people who may not write in the repository. @param account  who opens
+ *  another one  @return also CAIRN_E_DENIED (pr.many) */
+CAIRN_MUST_USE enum cairn_status cairn_records_may_open_pull(struct cairn_index_tx *tx, int64_t repo, int64_t account,
+							     struct cairn_diag *diag);
+/** Counts the pull request that the write at hand opened for its account instead of the repository.
+ *  @param bytes  what its commit counts, at full size  @return also CAIRN_E_DENIED (quota.account); CAIRN_E_LIMIT
+ *  (pr.full) */
+CAIRN_MUST_USE enum cairn_status cairn_records_charge_opened(struct cairn_index_tx *tx, struct cairn_index_add_ref *add,
+							     int64_t bytes);
+/** Does the same with a commit to a pull request. */
+struct cairn_commits_new;
+CAIRN_MUST_USE enum cairn_status cairn_records_charge_commit(struct cairn_index_tx *tx,
+							     const struct cairn_index_add_commit *add,
+							     const struct cairn_commits_new *commit,
+							     struct cairn_diag *diag);
+/** Counts a pull request for its repository from now on. @param[out] bytes  by which the repository grows */
+CAIRN_MUST_USE enum cairn_status cairn_records_take_pull(struct cairn_index_tx *tx, int64_t repo, const char *name,
+							 int64_t *bytes);
 
 /** Queues the removal of all requests for access to a repository (access.c). */
 void cairn_records_queue_drop_access(struct cairn_index_tx *tx, int64_t repo);

@@ -1,7 +1,7 @@
 #include "server/ask/hub_repo.h"
 
 #include "base/clock.h"
-#include "hub/revision.h"
+#include "hub/stranger.h"
 #include "server/ask/hub_reply.h"
 
 #include <stdio.h>
@@ -98,6 +98,18 @@ void hub_repo_begin_in(struct http_request *req, void *state, enum cairn_hub_acc
 		hub_repo_begin_write(req, state);
 }
 
+void hub_repo_begin_proposal(struct http_request *req, void *state, const char *raw)
+{
+	struct hub_repo *r = state;
+	bool is_short = http_content_length(req) <= CAIRN_BODY_MEMORY_BYTES, is_stranger;
+	if (!is_short && hub_call_need_somebody(&r->call) && hub_call_find_asker(&r->call))
+		(void)hub_repo_find_proposed(r, raw, &is_stranger);
+	if (r->call.status != CAIRN_OK)
+		hub_reply_failure(req, &r->call);
+	else
+		hub_repo_begin_write(req, state);
+}
+
 void hub_repo_begin_write(struct http_request *req, void *state)
 {
 	struct hub_repo *r = state;
@@ -167,6 +179,30 @@ bool hub_repo_find(struct hub_repo *r, enum cairn_hub_access need)
 					   &r->repo, &call->diag);
 	if (call->status == CAIRN_E_DENIED && call->diag.rule && strcmp(call->diag.rule, "repo.gated") == 0)
 		repo_say_where_to_ask(r);
+	return call->status == CAIRN_OK;
+}
+
+void hub_repo_take_revision(const char *raw, char revision[static CAIRN_HUB_REVISION_MAX + 1])
+{
+	char path[CAIRN_INDEX_PATH_MAX + 1];
+	/* An unescaped branch name is the whole rest of the path. */
+	unsigned n_segments = 1;
+	for (const char *p = raw; *p; p++)
+		n_segments += *p == '/';
+	if (!cairn_hub_split_revision(raw, n_segments, revision, path))
+		revision[0] = '\0';
+}
+
+bool hub_repo_find_proposed(struct hub_repo *r, const char *raw, bool *is_stranger)
+{
+	struct hub_call *call = &r->call;
+	char revision[CAIRN_HUB_REVISION_MAX + 1];
+	*is_stranger = true;
+	if (raw)
+		hub_repo_take_revision(raw, revision);
+	if (hub_repo_find(r, CAIRN_HUB_READ))
+		call->status = cairn_hub_may_propose(&call->job.app->hub, &call->asker, &r->repo, raw ? revision : NULL,
+						     is_stranger, &call->diag);
 	return call->status == CAIRN_OK;
 }
 

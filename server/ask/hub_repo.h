@@ -4,6 +4,7 @@
 
 #include "base/json.h"
 #include "hub/bucket.h"
+#include "hub/revision.h"
 #include "hub/tree.h"
 #include "server/ask/hub_call.h"
 #include "server/ask/route_body.h"
@@ -43,6 +44,9 @@ bool hub_repo_check_access(struct hub_repo *r, enum cairn_hub_access need);
  * it; then an error is replied. Call from head(), once the state has namespace and name. @param state  as in
  * hub_repo_begin_write() */
 void hub_repo_begin_in(struct http_request *req, void *state, enum cairn_hub_access need);
+/** Does what hub_repo_begin_in() does, for somebody who may read the repository and proposes something.
+ *  @param raw  of hub_repo_find_proposed() */
+void hub_repo_begin_proposal(struct http_request *req, void *state, const char *raw);
 /** A route's body(), after hub_repo_begin_write() or route_body_begin(). */
 void hub_repo_body(struct http_request *req, const uint8_t *bytes, size_t len);
 /** A route's done(), if run() reads the body. */
@@ -50,6 +54,13 @@ void hub_repo_done(struct http_request *req);
 
 /** Finds the repository of the path. On the worker. @return false: the call has failed */
 bool hub_repo_find(struct hub_repo *r, enum cairn_hub_access need);
+
+/** Decodes a revision that is the whole end of an address. @param[out] revision  "": it is none */
+void hub_repo_take_revision(const char *raw, char revision[static CAIRN_HUB_REVISION_MAX + 1]);
+/** Finds the repository of the path for somebody who may write in it, or propose changes (hub/stranger.h).
+ *  @param raw  the revision of the address to which they go; NULL: to a new pull request
+ *  @param[out] is_stranger  whether they may only propose */
+bool hub_repo_find_proposed(struct hub_repo *r, const char *raw, bool *is_stranger);
 
 /** Mints a token of the store; else the call has failed. @param claims  of cairn_hub_token_claims(); the expiry is set
  * here

@@ -4,6 +4,7 @@
 #include "hub/pull.h"
 #include "hub/quota.h"
 #include "hub/revision.h"
+#include "hub/stranger.h"
 #include "hub/upload.h"
 #include "server/ask/hub_reply.h"
 #include "server/ask/hub_repo.h"
@@ -46,6 +47,12 @@ static void commit_free(void *state)
 	free(c);
 }
 
+/* @return the revision of the address to which the files go; NULL: to a new pull request */
+static const char *commit_place(const struct commit_request *c)
+{
+	return c->is_pull ? NULL : c->raw;
+}
+
 static void commit_begin(struct http_request *req, void (*run)(struct hub_call *call))
 {
 	struct commit_request *c = hub_repo_new_git(req, sizeof(*c), run, hub_repo_show);
@@ -53,7 +60,7 @@ static void commit_begin(struct http_request *req, void (*run)(struct hub_call *
 		return;
 	c->raw = http_path_arg(req, "revision");
 	c->is_pull = hub_says_yes(http_query_arg(req, "create_pr"));
-	hub_repo_begin_in(req, c, CAIRN_HUB_WRITE);
+	hub_repo_begin_proposal(req, c, commit_place(c));
 }
 
 /* --- preupload ---------------------------------------------------------------------------------------------------- */
@@ -120,6 +127,9 @@ static enum cairn_status commit_put_file(struct commit_request *c, struct cairn_
 		return cairn_fail(diag, CAIRN_E_USAGE, "preupload.patterns", CAIRN_NO_OFFSET,
 				  "the patterns of %s are too much work; ask about fewer files at once",
 				  ignore->steps_left == 0 ? ".gitignore" : ".gitattributes");
+	/* Clients show this refusal, and not that of a token. */
+	if (c->lines.is_stranger && !is_inline && !is_ignored)
+		return cairn_hub_refuse_files(diag);
 	cairn_json_open_object(w, NULL);
 	cairn_json_put_text(w, "path", upload.path);
 	cairn_json_put_text(w, "uploadMode", is_inline ? "regular" : "lfs");
@@ -148,7 +158,8 @@ static enum cairn_status commit_put_files(struct commit_request *c, struct cairn
 		return CAIRN_E_NOMEM;
 	for (size_t i = 0; i < cairn_json_count(files) && status == CAIRN_OK; i++)
 		status = commit_put_file(c, w, cairn_json_at(files, i), &attributes, &ignore);
-	if (status != CAIRN_OK)
+	/* A stranger's files need no room of the repository, and its quota is not the stranger's business. */
+	if (status != CAIRN_OK || c->lines.is_stranger)
 		return status;
 	return cairn_hub_check_upload(&c->repo.call.job.app->hub, &c->repo.repo, c->wanted, c->n_wanted,
 				      &c->repo.call.diag);
@@ -157,7 +168,8 @@ static enum cairn_status commit_put_files(struct commit_request *c, struct cairn
 static void commit_preupload(struct hub_call *call)
 {
 	struct commit_request *c = (struct commit_request *)call;
-	if (!hub_repo_find_commit(&c->repo, CAIRN_HUB_WRITE, c->raw))
+	if (!hub_repo_find_proposed(&c->repo, commit_place(c), &c->lines.is_stranger) ||
+	    !hub_repo_find_commit(&c->repo, CAIRN_HUB_READ, c->raw))
 		return;
 	CLEANUP(cairn_json_freep) struct cairn_json *json = route_body_json_list(&c->repo.body);
 	const struct cairn_json *files = cairn_json_get(json, "files");
@@ -218,17 +230,13 @@ static void commit_make(struct hub_call *call)
 {
 	struct commit_request *c = (struct commit_request *)call;
 	const struct cairn_body *body = &c->repo.body.in;
-	char path[CAIRN_INDEX_PATH_MAX + 1];
 	struct cairn_git_oid oid;
-	if (!hub_repo_find(&c->repo, CAIRN_HUB_WRITE))
+	bool is_stranger;
+	if (!hub_repo_find_proposed(&c->repo, commit_place(c), &is_stranger))
 		return;
-	/* An unescaped branch name is the whole rest of the path. */
-	unsigned n_segments = 1;
-	for (const char *p = c->raw; *p; p++)
-		n_segments += *p == '/';
-	if (!cairn_hub_split_revision(c->raw, n_segments, c->revision, path))
-		c->revision[0] = '\0';
+	hub_repo_take_revision(c->raw, c->revision);
 	call->status = cairn_hub_commit_read(&c->lines, (const char *)body->bytes, body->len, &call->diag);
+	c->lines.is_stranger = is_stranger;
 	if (call->status == CAIRN_OK)
 		call->status = commit_to(c, &oid);
 	if (call->status == CAIRN_OK)

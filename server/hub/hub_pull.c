@@ -1,6 +1,6 @@
 /* Pull requests: GET and POST /api/{type}/{namespace}/{name}/discussions, GET …/discussions/{number}, POST
- * …/discussions/{number}/merge and …/status. Writers of a repository may open them, also by committing with create_pr.
- */
+ * …/discussions/{number}/merge and …/status. Whoever may read a repository opens them, also by
+ * committing with create_pr. Writers and whoever opened one commit to it and close it, and writers merge it. */
 #include "base/decimal.h"
 #include "hub/pull.h"
 #include "hub/revision.h"
@@ -17,6 +17,7 @@ enum {
 	PULL_BODY_BYTES_MAX = CAIRN_BODY_MEMORY_BYTES,
 	PULL_PAGE = 10,
 	PULL_ANSWER_BYTES_MAX = 2 << 20,
+	PULL_REVISION_BYTES = 32,
 };
 
 struct pull_request {
@@ -256,13 +257,15 @@ static const char *pull_text(const struct pull_request *p, const char *member)
 static void pull_make(struct hub_call *call)
 {
 	struct pull_request *p = (struct pull_request *)call;
-	if (!hub_repo_find_commit(&p->repo, CAIRN_HUB_WRITE, NULL))
+	bool is_stranger;
+	if (!hub_repo_find_proposed(&p->repo, NULL, &is_stranger) ||
+	    !hub_repo_find_commit(&p->repo, CAIRN_HUB_READ, NULL))
 		return;
-	call->status =
-		cairn_hub_add_pull(&call->job.app->hub, &call->asker, &p->repo.repo, CAIRN_HUB_MAIN, &p->repo.commit,
-				   pull_text(p, "title"), pull_text(p, "description"), &p->number, &call->diag);
+	call->status = cairn_hub_add_pull(&call->job.app->hub, &call->asker, &p->repo.repo, CAIRN_HUB_MAIN,
+					  &p->repo.commit, pull_text(p, "title"), pull_text(p, "description"),
+					  is_stranger, &p->number, &call->diag);
 	call->commit[0] = '\0';
-	if (call->status == CAIRN_OK && pull_find(p, CAIRN_HUB_WRITE))
+	if (call->status == CAIRN_OK && pull_find(p, CAIRN_HUB_READ))
 		pull_put_details(p);
 }
 
@@ -304,13 +307,16 @@ static void pull_merge(struct hub_call *call)
 static void pull_set_status(struct hub_call *call)
 {
 	struct pull_request *p = (struct pull_request *)call;
-	if (!pull_find(p, CAIRN_HUB_WRITE))
+	char revision[PULL_REVISION_BYTES];
+	bool is_stranger;
+	(void)snprintf(revision, sizeof(revision), "refs/pr/%" PRId64, p->number);
+	if (!hub_repo_find_proposed(&p->repo, revision, &is_stranger) || !pull_find(p, CAIRN_HUB_READ))
 		return;
 	if (strcmp(pull_text(p, "status"), "closed") == 0 || p->pull.about.state != CAIRN_INDEX_PULL_OPEN) {
 		call->status = cairn_hub_close_pull(&call->job.app->hub, &call->asker, &p->repo.repo, &p->pull,
-						    pull_text(p, "comment"), &call->diag);
+						    pull_text(p, "comment"), is_stranger, &call->diag);
 		cairn_hub_pull_fini(&p->pull);
-		if (call->status != CAIRN_OK || !pull_find(p, CAIRN_HUB_WRITE))
+		if (call->status != CAIRN_OK || !pull_find(p, CAIRN_HUB_READ))
 			return;
 	}
 	p->w = cairn_json_out_init(&call->answer);

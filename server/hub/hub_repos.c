@@ -1,6 +1,7 @@
 /* Repositories as a whole: POST /api/repos/create, DELETE /api/repos/delete, POST /api/repos/move, and of
  * /api/{type}/{namespace}/{name} PUT …/settings, GET …/auth-check and …/auth-check/write. */
 #include "hub/commit.h"
+#include "hub/stranger.h"
 #include "server/ask/hub_reply.h"
 #include "server/ask/hub_repo.h"
 #include "server/hub/hub_routes.h"
@@ -22,7 +23,7 @@ struct repos_request {
 	struct cairn_hub_commit first; /* files of a new repository; owned */
 	bool is_private, for_writing;
 	enum cairn_index_gate gate;
-	bool says_private, says_gate;
+	bool says_private, says_gate, says_pulls, pulls_closed;
 	char from[REPOS_ID_BYTES], to[REPOS_ID_BYTES];
 };
 
@@ -83,7 +84,7 @@ static void repos_name_me(struct repos_request *r)
 		r->repo.namespace = asker->kind == CAIRN_HUB_OPERATOR ? CAIRN_HUB_OPERATOR_NAME : asker->account.name;
 }
 
-/* Reads {"private":true}, {"visibility":"private"}, {"gated":"auto"|"manual"|false}. */
+/* Reads {"private":true}, {"visibility":"private"}, {"gated":"auto"|"manual"|false}, {"discussionsDisabled":true}. */
 static void repos_take_settings(struct repos_request *r)
 {
 	const char *visibility = repos_text(r, "visibility"), *gated = repos_text(r, "gated");
@@ -91,6 +92,7 @@ static void repos_take_settings(struct repos_request *r)
 	r->says_private = visibility || cairn_json_bool_of(r->json, "private", &r->is_private);
 	if (visibility)
 		r->is_private = strcmp(visibility, "public") != 0;
+	r->says_pulls = cairn_json_bool_of(r->json, "discussionsDisabled", &r->pulls_closed);
 	r->says_gate = gated || (cairn_json_bool_of(r->json, "gated", &no) && !no);
 	if (gated)
 		r->gate = strcmp(gated, "manual") == 0 ? CAIRN_INDEX_GATE_MANUAL : CAIRN_INDEX_GATE_AUTO;
@@ -282,10 +284,13 @@ static void repos_set(struct hub_call *call)
 	call->status =
 		cairn_hub_set_repo(&call->job.app->hub, &call->asker, repo, r->says_private ? &r->is_private : NULL,
 				   r->says_gate ? &r->gate : NULL, &call->diag);
+	if (call->status == CAIRN_OK && r->says_pulls)
+		call->status = cairn_hub_close_to_strangers(&call->job.app->hub, repo, r->pulls_closed, &call->diag);
 	struct cairn_json_out w = cairn_json_out_init(&call->answer);
 	cairn_json_open_object(&w, NULL);
 	cairn_json_put_bool(&w, "private", r->says_private ? r->is_private : repo->is_private);
 	cairn_json_put_bool(&w, "gated", (r->says_gate ? r->gate : repo->gate) != CAIRN_INDEX_GATE_NONE);
+	cairn_json_put_bool(&w, "discussionsDisabled", r->says_pulls ? r->pulls_closed : repo->pulls_closed);
 	cairn_json_close(&w);
 }
 

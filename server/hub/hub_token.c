@@ -2,6 +2,7 @@
  * the same with a revision at the end. */
 #include "cas/service/keys.h"
 #include "cas/service/repo.h"
+#include "hub/stranger.h"
 #include "server/ask/hub_reply.h"
 #include "server/ask/hub_repo.h"
 #include "server/ask/route_token.h"
@@ -14,7 +15,9 @@
 struct token_request {
 	struct hub_repo repo;
 	bool for_writing;
-	char *token; /* owned */
+	bool for_proposal, is_new; /* for a pull request; for a new one */
+	const char *raw;           /* the revision of the address; the request's */
+	char *token;               /* owned */
 	int64_t expires_unix_s;
 };
 
@@ -51,11 +54,22 @@ static void token_take_unknown(struct token_request *t, struct cairn_token_claim
 	(void)snprintf(claims->subject, sizeof(claims->subject), "%.*s", (int)sizeof(claims->subject) - 1, holder.name);
 }
 
+/* A token for a pull request, of whoever may write. */
+static bool token_may_propose(struct token_request *t)
+{
+	struct hub_call *call = &t->repo.call;
+	bool is_stranger;
+	if (hub_repo_find_proposed(&t->repo, t->is_new ? NULL : t->raw, &is_stranger) && is_stranger)
+		call->status = cairn_hub_refuse_files(&call->diag);
+	return call->status == CAIRN_OK;
+}
+
 static bool token_find(struct token_request *t, struct cairn_token_claims *claims)
 {
 	struct hub_repo *r = &t->repo;
 	struct hub_call *call = &r->call;
-	bool found = hub_repo_find(r, t->for_writing ? CAIRN_HUB_WRITE : CAIRN_HUB_READ);
+	bool found = t->for_proposal ? token_may_propose(t)
+				     : hub_repo_find(r, t->for_writing ? CAIRN_HUB_WRITE : CAIRN_HUB_READ);
 	if (found)
 		cairn_hub_token_claims(&call->asker, &r->repo, t->for_writing, claims);
 	else if (call->status == CAIRN_E_NOT_FOUND && call->asker.kind == CAIRN_HUB_OPERATOR)
@@ -86,6 +100,9 @@ static void token_get(struct http_request *req, bool for_bucket, bool for_writin
 	t->repo.namespace = http_path_arg(req, "namespace");
 	t->repo.name = http_path_arg(req, "name");
 	t->for_writing = for_writing;
+	t->is_new = hub_says_yes(http_query_arg(req, "create_pr"));
+	t->raw = for_bucket ? NULL : http_path_arg(req, "revision");
+	t->for_proposal = for_writing && !for_bucket;
 	route_job_start(req);
 }
 

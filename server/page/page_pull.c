@@ -92,7 +92,7 @@ static void pulls_put_steps(struct pulls_page *p, uint32_t n)
 static void pulls_put_help(struct pulls_page *p)
 {
 	html(page_out(&p->page),
-	     "<p class=\"help\">Whoever may write here opens them, with <code>hf upload --create-pr</code> or "
+	     "<p class=\"help\">Whoever may read here opens them, with a key that writes: <code>hf upload --create-pr</code> or "
 	     "<code>create_pr=True</code>: their commits are at <code>refs/pr/NUMBER</code> until they are "
 	     "merged into their branch.</p>\n");
 }
@@ -314,7 +314,7 @@ static enum cairn_status pull_end(struct pull_page *p)
 		return cairn_hub_merge_pull(page_hub(page), &call->asker, &page->hub.repo, &p->pull, comment, &oid,
 					    &call->diag);
 	if (strcmp(action, "close") == 0)
-		return cairn_hub_close_pull(page_hub(page), &call->asker, &page->hub.repo, &p->pull, comment,
+		return cairn_hub_close_pull(page_hub(page), &call->asker, &page->hub.repo, &p->pull, comment, false,
 					    &call->diag);
 	return form_refuse(&call->diag);
 }

@@ -1,4 +1,5 @@
 /* The settings of a repository, for its admins: GET and POST [/{type}]/{namespace}/{name}/settings */
+#include "hub/stranger.h"
 #include "server/page/page_repo.h"
 #include "server/page/page_routes.h"
 
@@ -43,6 +44,21 @@ static void settings_put_visibility(struct page *page)
 	html(b, "</section>\n");
 }
 
+static void settings_put_pulls(struct page *page)
+{
+	const struct cairn_index_repo *repo = &page->hub.repo;
+	if (repo->kind == CAIRN_INDEX_BUCKET)
+		return;
+	html(page_out(page),
+	     "<section class=\"card\" aria-labelledby=\"pulls-title\"><h2 id=\"pulls-title\">Pull requests</h2><form "
+	     "method=\"post\" class=\"stack\"><input type=\"hidden\" name=\"action\" value=\"pulls\"><p "
+	     "class=\"help\">%s They count for the quota of whoever opens them until they are merged.</p><button "
+	     "name=\"pulls\" value=\"%s\">%s</button></form></section>\n",
+	     repo->pulls_closed ? "Only those who may write here open them." : "Whoever may read here opens them.",
+	     repo->pulls_closed ? "open" : "closed",
+	     repo->pulls_closed ? "Take them from all who may read" : "Take them only from those who may write");
+}
+
 static void settings_put_name(struct page *page)
 {
 	const struct cairn_index_repo *repo = &page->hub.repo;
@@ -83,6 +99,7 @@ static void settings_build_found(struct page *page)
 	html(page_out(page), "<div class=\"narrow\">");
 	page_put_notice(page);
 	settings_put_visibility(page);
+	settings_put_pulls(page);
 	settings_put_name(page);
 	settings_put_deletion(page);
 	html(page_out(page), "</div>");
@@ -128,6 +145,14 @@ static enum cairn_status settings_set_visibility(struct page *page)
 				  &hub->call.diag);
 }
 
+static enum cairn_status settings_set_pulls(struct page *page)
+{
+	struct hub_repo *hub = &page->hub;
+	bool closed = strcmp(form_value(&page->form, "pulls"), "closed") == 0;
+	settings_go_to(page, hub->repo.account_name, hub->repo.name, "/settings");
+	return cairn_hub_close_to_strangers(page_hub(page), &hub->repo, closed, &hub->call.diag);
+}
+
 static enum cairn_status settings_move(struct page *page)
 {
 	struct hub_repo *hub = &page->hub;
@@ -153,7 +178,10 @@ static void settings_change(struct page *page)
 	static const struct {
 		const char *name;
 		enum cairn_status (*act)(struct page *page);
-	} ACTIONS[] = {{"visibility", settings_set_visibility}, {"move", settings_move}, {"delete", settings_delete}};
+	} ACTIONS[] = {{"visibility", settings_set_visibility},
+		       {"pulls", settings_set_pulls},
+		       {"move", settings_move},
+		       {"delete", settings_delete}};
 	struct hub_call *call = &page->hub.call;
 	const char *action = form_value(&page->form, "action");
 	if (!hub_repo_find(&page->hub, CAIRN_HUB_ADMIN))

@@ -12,9 +12,8 @@
 CAIRN_SQL_OF(ACCOUNT_FIND, "SELECT " ACCOUNT " FROM account a WHERE " CAIRN_SQLITE_NAMED("a.name", "$1"),
 	     "SELECT " ACCOUNT " FROM account a WHERE " CAIRN_POSTGRES_NAMED("a.name", "$1"));
 CAIRN_SQL(ACCOUNT_BY_ID, "SELECT " ACCOUNT " FROM account a WHERE a.id = $1");
-CAIRN_SQL(ACCOUNT_EACH,
-	  "SELECT " ACCOUNT ", a.quota, (SELECT CAST(coalesce(sum(x.stored), 0) AS bigint) FROM repo x"
-	  " WHERE x.account = a.id AND x.dropped IS NULL) FROM account a WHERE a.id > $1 ORDER BY a.id LIMIT $2");
+CAIRN_SQL(ACCOUNT_EACH, "SELECT " ACCOUNT ", a.quota, " CAIRN_ACCOUNT_COUNTS
+			" FROM account a WHERE a.id > $1 ORDER BY a.id LIMIT $2");
 CAIRN_SQL(ACCOUNT_ADD, "INSERT INTO account(kind, name, fullname, email, created) VALUES($1, $2, $3, $4, $5)"
 		       " ON CONFLICT DO NOTHING RETURNING id");
 CAIRN_SQL_OF(ACCOUNT_LOOK, LOOK CAIRN_SQLITE_NAMED("name", "$1"), LOOK CAIRN_POSTGRES_NAMED("name", "$1"));

@@ -41,6 +41,14 @@ int64_t cairn_commits_count(const struct cairn_index_message *message, const str
 	return cairn_sum(edit->row_bytes, (int64_t)(CAIRN_INDEX_ROW_BYTES + text_len));
 }
 
+int64_t cairn_commits_full_count(const struct cairn_commits_new *commit)
+{
+	int64_t bytes = commit->added ? commit->counts : 0;
+	for (uint32_t i = 0; commit->added && i < commit->n; i++)
+		cairn_add(&bytes, (int64_t)commit->operations[i].len);
+	return bytes;
+}
+
 int64_t cairn_commits_ref_counts(const char *name)
 {
 	return CAIRN_INDEX_ROW_BYTES + (int64_t)strlen(name);

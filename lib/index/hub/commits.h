@@ -22,6 +22,7 @@ struct cairn_commits_head {
 struct cairn_commits_new {
 	int64_t repo, scope, line;
 	struct cairn_commits_head head;
+	bool few;                       /* struct cairn_edit */
 	bool only_same;                 /* fail if the operations change anything in the head */
 	bool must_pass;                 /* no quota refuses it, since it leads to less */
 	const struct cairn_git_oid *id; /* the commit's id; NULL: the one that git computes */
@@ -30,6 +31,7 @@ struct cairn_commits_new {
 	uint32_t n;
 	struct cairn_git_oid oid; /* result: of the new commit, or of the head */
 	bool added;               /* result */
+	int64_t counts;           /* result: what its rows count for a quota */
 };
 
 /** Checks a commit against the limits. @return CAIRN_OK; CAIRN_E_LIMIT (commit.limit) */
@@ -44,6 +46,8 @@ bool cairn_commits_begins(const struct cairn_git_oid *oid, const char *prefix);
 
 /** Returns what the rows of a commit and of its edit count for a quota. */
 int64_t cairn_commits_count(const struct cairn_index_message *message, const struct cairn_edit *edit);
+/** Returns what a commit that was made counts for a quota with its texts, also those that the repository had. */
+int64_t cairn_commits_full_count(const struct cairn_commits_new *commit);
 /** Returns what the row of a ref counts for a quota. */
 int64_t cairn_commits_ref_counts(const char *name);
 /** Does a quota refuse this commit if there is no room for it? Whoever is over a quota must still be able to delete, to

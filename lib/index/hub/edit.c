@@ -76,9 +76,8 @@ static enum cairn_status edit_limit(struct cairn_edit *edit, int max, const char
 
 static enum cairn_status edit_count(struct cairn_edit *edit)
 {
-	return edit->n_changed++ < CAIRN_INDEX_COMMIT_ROWS_MAX
-		       ? CAIRN_OK
-		       : edit_limit(edit, CAIRN_INDEX_COMMIT_ROWS_MAX, "files change");
+	uint32_t max = edit->few ? CAIRN_INDEX_STRANGER_ROWS_MAX : CAIRN_INDEX_COMMIT_ROWS_MAX;
+	return edit->n_changed++ < max ? CAIRN_OK : edit_limit(edit, (int)max, "files change");
 }
 
 static enum cairn_status edit_limit_folders(struct cairn_edit *edit, uint32_t n)
@@ -160,9 +159,8 @@ static enum cairn_status edit_paths_add(struct edit_paths *paths, const char *fo
  * read. A scan that began is finished, so that a folder of any size can be deleted. */
 static enum cairn_status edit_may_scan(struct cairn_edit *edit)
 {
-	return edit->n_scanned <= CAIRN_INDEX_COMMIT_SCAN_MAX
-		       ? CAIRN_OK
-		       : edit_limit(edit, CAIRN_INDEX_COMMIT_SCAN_MAX, "rows of folders are read");
+	uint64_t max = edit->few ? CAIRN_INDEX_STRANGER_ROWS_MAX : CAIRN_INDEX_COMMIT_SCAN_MAX;
+	return edit->n_scanned <= max ? CAIRN_OK : edit_limit(edit, (int)max, "rows of folders are read");
 }
 
 struct edit_collecting {

@@ -50,6 +50,7 @@ struct cairn_edit {
 	const struct cairn_edit_engine *engine;
 	void *ctx; /* its */
 	struct cairn_diag *diag;
+	bool few;               /* it may change and read no more than CAIRN_INDEX_STRANGER_ROWS_MAX rows */
 	bool again;             /* the head may have all changes already: what is to be deleted may be gone */
 	int64_t commit;         /* the number of the commit to be made */
 	int64_t n_files, bytes; /* growth by this commit; may be negative */

@@ -6,6 +6,17 @@
 #include "hash/git_object.h"
 #include "index/hub/hub.h"
 
+/* Bounds on pull requests of people who may not write in the repository. */
+enum {
+	CAIRN_INDEX_STRANGERS_OPEN_MAX = 100,       /* open ones of a repository */
+	CAIRN_INDEX_STRANGER_OPEN_MAX = 10,         /* open ones of an account in a repository */
+	CAIRN_INDEX_STRANGER_PULLS_MAX = 200,       /* of an account in all, unless merged */
+	CAIRN_INDEX_STRANGER_BYTES_MAX = 16 << 20,  /* of one: its texts and rows, as quotas count them */
+	CAIRN_INDEX_STRANGER_OPERATIONS_MAX = 1000, /* of one commit */
+	CAIRN_INDEX_STRANGER_ROWS_MAX =
+		10000, /* files that one commit may change, or rows that its deletions may read */
+};
+
 enum {
 	CAIRN_INDEX_COMMIT_DIGITS_MIN = 4,      /* of a commit's id, to name it */
 	CAIRN_INDEX_REF_NAME_MAX = 255,         /* bytes of a branch's or a tag's name */
@@ -181,8 +192,12 @@ struct cairn_index_add_commit {
 	bool ends;          /* of a pull request: it takes no more; message says who ends it, with what comment */
 	const char *merged; /* if it ends: the id of the commit that merged it; borrowed. NULL: it is closed */
 	struct cairn_index_merge merge; /* of a branch: the pull request that it merges; its errors are as above */
-	struct cairn_git_oid oid;       /* result: of the new commit, or of the head if nothing changed */
-	bool added;                     /* result: there is a new commit */
+	/* The account of the stranger who opened the pull request and may not write in the repository. The bytes
+	 * that the commit adds count for this account, at full size, until the pull request is merged or squashed. Then
+	 * CAIRN_E_DENIED (quota.account), CAIRN_E_LIMIT (pr.full). 0: they count for the repository. */
+	int64_t stranger;
+	struct cairn_git_oid oid; /* result: of the new commit, or of the head if nothing changed */
+	bool added;               /* result: there is a new commit */
 };
 CAIRN_MUST_USE enum cairn_status cairn_index_add_commit(struct cairn_index *ix, struct cairn_index_add_commit *commit);
 
@@ -202,6 +217,8 @@ struct cairn_index_add_ref {
 	/* The rest is for CAIRN_INDEX_PULL. */
 	const char *base; /* the branch that it is for; borrowed */
 	int64_t account;  /* who opens it; 0: an operator */
+	bool is_stranger; /* who may not write in the repository: as cairn_index_add_commit.stranger. CAIRN_E_DENIED
+			     (pr.many); CAIRN_E_LIMIT (ref.depth): as below */
 	/* The operations of its first commit, in the same transaction. Their errors are those of
 	 * cairn_index_add_commit(). */
 	const struct cairn_index_operation *operations; /* borrowed */

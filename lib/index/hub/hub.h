@@ -142,8 +142,9 @@ struct cairn_index_repo {
 	bool is_private;
 	enum cairn_index_gate gate;
 	char sdk[CAIRN_INDEX_SDK_MAX + 1]; /* of a space; may be empty */
-	int64_t guard; /* of a copy, or with copied files: the account whose admin may make it public; 0: no other
-			  account; or CAIRN_INDEX_NO_ACCOUNT */
+	int64_t guard;     /* of a copy, or with copied files: the account whose admin may make it public; 0: no other
+			      account; or CAIRN_INDEX_NO_ACCOUNT */
+	bool pulls_closed; /* only those who may write open pull requests */
 	int64_t created_unix_ms, updated_unix_ms;
 	uint64_t n_files, bytes; /* of a bucket's objects; else at the head of main */
 	/* Set only during a visit of cairn_index_list_repos() that asks for them, else NULL. */
@@ -232,6 +233,7 @@ struct cairn_index_set_repo {
 	bool keeps_private, keeps_gate; /* leave this value as it is */
 	bool is_private;
 	enum cairn_index_gate gate;
+	bool sets_pulls, pulls_closed; /* the second one is set only with the first */
 };
 CAIRN_MUST_USE enum cairn_status cairn_index_set_repo(struct cairn_index *ix, struct cairn_index_set_repo *set);
 

@@ -5,9 +5,14 @@
 #include "index/records.h"
 
 #include "base/clock.h"
+#include "base/sum.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { PULL_NAME_BYTES = 24 };
 
 #define PULL                                                                                                           \
 	"SELECT p.number, p.state, p.base, p.start, p.account, p.author, p.at, p.title, p.message, p.ended,"           \
@@ -25,6 +30,13 @@ CAIRN_SQL(PULL_END, "UPDATE pull SET state = $3, ended = $4, ended_by = $5, comm
 		    " WHERE repo = $1 AND number = $2");
 /* Counts the row for the quota of its repository. */
 CAIRN_SQL(PULL_HOLD, "UPDATE repo SET stored = stored + $2 WHERE id = $1");
+CAIRN_SQL(PULL_STRANGERS,
+	  "SELECT (SELECT count(*) FROM pull p WHERE p.repo = $1 AND p.charged > 0 AND p.state = 0),"
+	  " (SELECT count(*) FROM pull p WHERE p.account = $2 AND p.repo = $1 AND p.charged > 0 AND p.state = 0),"
+	  " (SELECT count(*) FROM pull p WHERE p.account = $2 AND p.charged > 0)");
+CAIRN_SQL(PULL_CHARGE, "UPDATE pull SET charged = charged + $3 WHERE repo = $1 AND number = $2");
+CAIRN_SQL(PULL_CHARGE_REPO, "UPDATE repo SET charged = charged + $2 WHERE id = $1");
+CAIRN_SQL(PULL_CHARGED, "SELECT charged FROM pull WHERE repo = $1 AND number = $2");
 CAIRN_SQL(PULL_DROP, "DELETE FROM pull WHERE repo = $1");
 
 /* --- reading ------------------------------------------------------------------------------------------------------ */
@@ -94,11 +106,16 @@ enum cairn_status cairn_index_each_pull(struct cairn_index *ix, int64_t repo, co
 
 /* --- writing ------------------------------------------------------------------------------------------------------ */
 
+static int64_t pull_counts(const struct cairn_index_message *message)
+{
+	return (int64_t)(CAIRN_INDEX_ROW_BYTES + strlen(message->title) + strlen(message->message));
+}
+
 enum cairn_status cairn_records_add_pull(struct cairn_index_tx *tx, const struct cairn_index_add_ref *add,
 					 int64_t scope)
 {
 	const struct cairn_index_message *message = &add->first;
-	int64_t bytes = (int64_t)(CAIRN_INDEX_ROW_BYTES + strlen(message->title) + strlen(message->message));
+	int64_t bytes = pull_counts(message);
 	cairn_records_grow(tx, scope, bytes);
 	cairn_db_queue(tx->db, NULL, &PULL_HOLD, CAIRN_ARGS(cairn_db_int(add->repo), cairn_db_int(bytes)));
 	return cairn_db_run(tx->db, &PULL_ADD,
@@ -109,9 +126,102 @@ enum cairn_status cairn_records_add_pull(struct cairn_index_tx *tx, const struct
 			    NULL);
 }
 
-enum cairn_status cairn_records_end_pull(struct cairn_index_tx *tx, const struct cairn_index_add_commit *last)
+/* --- by people who may not write in the repository ---------------------------------------------------------------- */
+
+static enum cairn_status pull_too_many(struct cairn_diag *diag, const char *where, int most)
+{
+	return cairn_fail(
+		diag, CAIRN_E_DENIED, "pr.many", CAIRN_NO_OFFSET,
+		"%s may have %d pull requests by people who may not write in it; wait until some are merged or "
+		"closed, or close your own",
+		where, most);
+}
+
+enum cairn_status cairn_records_may_open_pull(struct cairn_index_tx *tx, int64_t repo, int64_t account,
+					      struct cairn_diag *diag)
+{
+	CLEANUP(cairn_db_end) struct cairn_db_rows rows = {0};
+	enum cairn_status status =
+		cairn_db_find(tx->db, &rows, &PULL_STRANGERS, CAIRN_ARGS(cairn_db_int(repo), cairn_db_int(account)));
+	if (status != CAIRN_OK)
+		return status;
+	if (cairn_db_get_int(&rows, 1) >= CAIRN_INDEX_STRANGER_OPEN_MAX)
+		return pull_too_many(diag, "your account in this repository", CAIRN_INDEX_STRANGER_OPEN_MAX);
+	if (cairn_db_get_int(&rows, 0) >= CAIRN_INDEX_STRANGERS_OPEN_MAX)
+		return pull_too_many(diag, "this repository", CAIRN_INDEX_STRANGERS_OPEN_MAX);
+	if (cairn_db_get_int(&rows, 2) >= CAIRN_INDEX_STRANGER_PULLS_MAX)
+		return pull_too_many(diag, "your account in all", CAIRN_INDEX_STRANGER_PULLS_MAX);
+	return CAIRN_OK;
+}
+
+static enum cairn_status pull_charged(struct cairn_index_tx *tx, int64_t repo, int64_t number, int64_t *bytes)
+{
+	CLEANUP(cairn_db_end) struct cairn_db_rows rows = {0};
+	enum cairn_status status =
+		cairn_db_find(tx->db, &rows, &PULL_CHARGED, CAIRN_ARGS(cairn_db_int(repo), cairn_db_int(number)));
+	*bytes = status == CAIRN_OK ? cairn_db_get_int(&rows, 0) : 0;
+	return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status;
+}
+
+static enum cairn_status pull_charge(struct cairn_index_tx *tx, int64_t repo, int64_t number, int64_t bytes)
+{
+	cairn_db_queue(tx->db, NULL, &PULL_CHARGE_REPO, CAIRN_ARGS(cairn_db_int(repo), cairn_db_int(bytes)));
+	return cairn_db_run(tx->db, &PULL_CHARGE,
+			    CAIRN_ARGS(cairn_db_int(repo), cairn_db_int(number), cairn_db_int(bytes)), NULL);
+}
+
+/* Counts the write at hand for an account. The repository does not grow. */
+static enum cairn_status pull_charge_account(struct cairn_index_tx *tx, int64_t repo, int64_t number, int64_t account,
+					     int64_t bytes, struct cairn_diag *diag)
+{
+	int64_t all;
+	tx->growth.repo_bytes = tx->growth.account_bytes = 0;
+	enum cairn_status status = pull_charge(tx, repo, number, bytes);
+	if (status == CAIRN_OK)
+		status = pull_charged(tx, repo, number, &all);
+	if (status == CAIRN_OK && all > CAIRN_INDEX_STRANGER_BYTES_MAX)
+		return cairn_fail(diag, CAIRN_E_LIMIT, "pr.full", CAIRN_NO_OFFSET,
+				  "a pull request by somebody who may not write in the repository has at most %d bytes "
+				  "of texts and rows, and would have %" PRId64,
+				  CAIRN_INDEX_STRANGER_BYTES_MAX, all);
+	return status == CAIRN_OK ? cairn_records_check_account(tx, account, diag) : status;
+}
+
+enum cairn_status cairn_records_charge_opened(struct cairn_index_tx *tx, struct cairn_index_add_ref *add, int64_t bytes)
+{
+	char name[PULL_NAME_BYTES];
+	(void)snprintf(name, sizeof(name), "%" PRId64, add->number);
+	cairn_add(&bytes, cairn_sum(pull_counts(&add->first), cairn_commits_ref_counts(name)));
+	return pull_charge_account(tx, add->repo, add->number, add->account, bytes, &add->write.diag);
+}
+
+enum cairn_status cairn_records_charge_commit(struct cairn_index_tx *tx, const struct cairn_index_add_commit *add,
+					      const struct cairn_commits_new *commit, struct cairn_diag *diag)
+{
+	int64_t bytes = cairn_commits_full_count(commit);
+	if (add->ends) /* with a comment */
+		cairn_add(&bytes, (int64_t)strlen(add->message.message));
+	if (bytes == 0)
+		return CAIRN_OK;
+	return pull_charge_account(tx, add->repo, strtoll(add->ref, NULL, 10), add->stranger, bytes, diag);
+}
+
+enum cairn_status cairn_records_take_pull(struct cairn_index_tx *tx, int64_t repo, const char *name, int64_t *bytes)
+{
+	int64_t number = strtoll(name, NULL, 10);
+	enum cairn_status status = pull_charged(tx, repo, number, bytes);
+	return status == CAIRN_OK && *bytes > 0 ? pull_charge(tx, repo, number, -*bytes) : status;
+}
+
+enum cairn_status cairn_records_end_pull(struct cairn_index_tx *tx, const struct cairn_index_add_commit *last,
+					 int64_t scope)
 {
 	const struct cairn_index_message *message = &last->message;
+	int64_t taken = 0;
+	enum cairn_status status = last->merged ? cairn_records_take_pull(tx, last->repo, last->ref, &taken) : CAIRN_OK;
+	if (status != CAIRN_OK)
+		return status;
+	cairn_records_grow(tx, scope, taken);
 	/* No quota refuses this: a pull request ends once. */
 	cairn_db_queue(tx->db, NULL, &PULL_HOLD,
 		       CAIRN_ARGS(cairn_db_int(last->repo), cairn_db_int((int64_t)strlen(message->message))));

@@ -14,7 +14,7 @@ static const int64_t REPO_HIDDEN_MS_MAX = 60LL * 60 * 1000;
 
 #define REPO_COLUMNS(owner)                                                                                            \
 	"SELECT r.id, r.kind, r.account, " owner ", r.name, r.private, r.created, r.updated, r.files, r.bytes,"        \
-	" r.gate, r.sdk, r.guard"
+	" r.gate, r.sdk, r.guard, r.pulls_closed"
 #define REPO REPO_COLUMNS("a.name") " FROM repo r CROSS JOIN account a WHERE a.id = r.account AND "
 /* A repository by its name, or by a former one. */
 #define FOUND REPO CAIRN_REPO_KEPT("r") " AND r.id = coalesce("
@@ -157,12 +157,12 @@ CAIRN_SQL_OF(REPO_NAMED, "SELECT 1 FROM repo WHERE kind = $1 AND account = $2 AN
 CAIRN_SQL(REPO_ADD_OWNER, "INSERT INTO scope(name) VALUES($1)");
 CAIRN_SQL(REPO_SET_OWNER,
 	  "UPDATE repo SET scope = (SELECT id FROM scope WHERE name = $2) WHERE id = $1 RETURNING scope");
-CAIRN_SQL(REPO_SET, "UPDATE repo SET private = coalesce($2 <> 0, private), updated = $3, gate = coalesce($4, gate)"
-		    " WHERE id = $1 AND " CAIRN_REPO_KEPT("repo"));
+CAIRN_SQL(REPO_SET, "UPDATE repo SET private = coalesce($2 <> 0, private), updated = $3, gate = coalesce($4, gate),"
+		    " pulls_closed = coalesce($5 <> 0, pulls_closed) WHERE id = $1 AND " CAIRN_REPO_KEPT("repo"));
 CAIRN_SQL(REPO_GUARD, "UPDATE repo SET guard = CASE WHEN coalesce(guard, $2) = $2 THEN $2 ELSE -1 END"
 		      " WHERE id = $1 AND " CAIRN_REPO_KEPT("repo") " AND private");
-CAIRN_SQL(REPO_MOVED_BYTES,
-	  "SELECT scope, CASE WHEN account <> $2 THEN stored END FROM repo r WHERE id = $1 AND " CAIRN_REPO_KEPT("r"));
+CAIRN_SQL(REPO_MOVED_BYTES, "SELECT scope, CASE WHEN account <> $2 THEN " CAIRN_REPO_COUNTS(
+				    "r") " END FROM repo r WHERE id = $1 AND " CAIRN_REPO_KEPT("r"));
 CAIRN_SQL_OF(REPO_ADD_FORMER,
 	     "INSERT INTO former(kind, account, name, repo) SELECT kind, account, name, id FROM repo"
 	     " WHERE id = $1 ON CONFLICT(kind, account, name) DO UPDATE SET repo = excluded.repo",
@@ -189,7 +189,7 @@ CAIRN_SQL(REPO_OWNER, "SELECT scope FROM repo r WHERE id = $1 AND " CAIRN_REPO_K
 
 /* --- reading ------------------------------------------------------------------------------------------------------ */
 
-enum { REPO_COLUMN_CARD = 13, REPO_COLUMN_HEAD = 18, REPO_COLUMN_LISTED = 19 }; /* of a page */
+enum { REPO_COLUMN_CARD = 14, REPO_COLUMN_HEAD = 19, REPO_COLUMN_LISTED = 20 }; /* of a page */
 
 static enum cairn_status repo_row(struct cairn_db_rows *row, struct cairn_index_repo *out)
 {
@@ -204,6 +204,7 @@ static enum cairn_status repo_row(struct cairn_db_rows *row, struct cairn_index_
 		.bytes = (uint64_t)cairn_db_get_int(row, 9),
 		.gate = (enum cairn_index_gate)cairn_db_get_int(row, 10),
 		.guard = cairn_db_get_int(row, 12),
+		.pulls_closed = cairn_db_get_int(row, 13) != 0,
 	};
 	cairn_db_get_text(row, 3, out->account_name, sizeof(out->account_name));
 	cairn_db_get_text(row, 4, out->name, sizeof(out->name));
@@ -478,7 +479,8 @@ enum cairn_status cairn_records_set_repo(struct cairn_index_tx *tx, struct cairn
 	enum cairn_status status = cairn_db_run(
 		tx->db, &REPO_SET,
 		CAIRN_ARGS(cairn_db_int(set->id), cairn_db_int_if(!set->keeps_private, set->is_private),
-			   cairn_db_int(cairn_clock_unix_ms()), cairn_db_int_if(!set->keeps_gate, (int64_t)set->gate)),
+			   cairn_db_int(cairn_clock_unix_ms()), cairn_db_int_if(!set->keeps_gate, (int64_t)set->gate),
+			   cairn_db_int_if(set->sets_pulls, set->pulls_closed)),
 		&n);
 	return status == CAIRN_OK && n == 0 ? repo_unknown(&set->write.diag) : status;
 }

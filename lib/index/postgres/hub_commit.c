@@ -153,8 +153,9 @@ enum cairn_status cairn_pg_add_commit_row(struct cairn_pg_tx *tx, struct cairn_c
 				       .n_files = cairn_sum(c->head.n_files, edit->n_files),
 				       .bytes = cairn_sum(c->head.bytes, edit->bytes),
 				       .root = root};
-	int64_t at_unix_s = cairn_clock_unix_s(), counts = cairn_commits_count(c->message, edit);
+	int64_t at_unix_s = cairn_clock_unix_s();
 	struct cairn_pg_args head = {0};
+	c->counts = cairn_commits_count(c->message, edit);
 	enum cairn_status status = commit_name(c, root, at_unix_s);
 	if (status != CAIRN_OK)
 		return status;
@@ -162,14 +163,14 @@ enum cairn_status cairn_pg_add_commit_row(struct cairn_pg_tx *tx, struct cairn_c
 	cairn_pg_int8(&head, c->line);
 	cairn_pg_int8(&head, row.number);
 	(void)cairn_pg_queue(&tx->pg, COMMIT_SET_HEAD, &head);
-	cairn_pg_queue_count_rows(tx, c->repo, counts);
+	cairn_pg_queue_count_rows(tx, c->repo, c->counts);
 	status = cairn_pg_exchange(&tx->pg);
 	if (status == CAIRN_OK && cairn_pg_changed(tx->pg.results[added]) == 0)
 		status = commit_name_later(tx, c, &row, at_unix_s, edit->diag);
 	if (status != CAIRN_OK)
 		return status;
 	if (cairn_commits_may_be_refused(c, edit))
-		cairn_records_grow(&tx->records, c->scope, counts);
+		cairn_records_grow(&tx->records, c->scope, c->counts);
 	cairn_commits_made(c, row.number, root, row.n_files, row.bytes);
 	return CAIRN_OK;
 }
@@ -235,7 +236,8 @@ enum cairn_status cairn_pg_commit_to(struct cairn_pg_tx *tx, struct cairn_commit
 	CLEANUP(cairn_pg_edit_fini)
 	struct cairn_pg_edit edit = {
 		.tx = tx, .repo = c->repo, .scope = c->scope, .line = c->line, .operations = c->operations};
-	edit.edit = (struct cairn_edit){.engine = &CAIRN_PG_EDIT, .ctx = &edit, .diag = diag, .again = c->only_same};
+	edit.edit = (struct cairn_edit){
+		.engine = &CAIRN_PG_EDIT, .ctx = &edit, .diag = diag, .few = c->few, .again = c->only_same};
 	const struct cairn_index_growth before = tx->records.growth;
 	struct cairn_git_oid root;
 	c->added = false;
@@ -303,27 +305,34 @@ static enum cairn_status commit_find(struct cairn_pg_tx *tx, const struct cairn_
 }
 
 /* An ended pull request names its head from now on, as a tag does. */
-static enum cairn_status commit_end_pull(struct cairn_pg_tx *tx, const struct cairn_index_add_commit *add)
+static enum cairn_status commit_end_pull(struct cairn_pg_tx *tx, const struct cairn_index_add_commit *add,
+					 int64_t scope)
 {
 	struct cairn_pg_args args = {0};
 	cairn_pg_int8(&args, add->repo);
 	cairn_pg_bytes(&args, add->ref, strlen(add->ref));
 	(void)cairn_pg_queue(&tx->pg, COMMIT_END_PULL, &args);
-	return cairn_records_end_pull(&tx->records, add);
+	return cairn_records_end_pull(&tx->records, add, scope);
 }
 
 /* @param diag  of the request, whose second commit this may be */
 static enum cairn_status commit_apply(struct cairn_pg_tx *tx, struct cairn_index_add_commit *add,
 				      struct cairn_diag *diag)
 {
-	struct cairn_commits_new c = {
-		.repo = add->repo, .id = add->id, .message = &add->message, .operations = add->operations, .n = add->n};
+	struct cairn_commits_new c = {.repo = add->repo,
+				      .id = add->id,
+				      .message = &add->message,
+				      .operations = add->operations,
+				      .n = add->n,
+				      .few = add->stranger != 0};
 	enum cairn_status status = commit_find(tx, add, &c, diag);
 	if (status == CAIRN_OK)
 		status = cairn_pg_commit_to(tx, &c, diag);
 	add->oid = c.oid;
 	add->added = c.added;
-	return status == CAIRN_OK && add->ends ? commit_end_pull(tx, add) : status;
+	if (status == CAIRN_OK && add->stranger != 0)
+		status = cairn_records_charge_commit(&tx->records, add, &c, diag);
+	return status == CAIRN_OK && add->ends ? commit_end_pull(tx, add, c.scope) : status;
 }
 
 /* If the branch already had all changes of the pull request, the pull request ends with the branch's head. */

@@ -172,15 +172,19 @@ static enum cairn_status ref_line(struct cairn_pg_tx *tx, struct cairn_index_add
 	}
 	/* If lookups would read too many lines, the new line gets a copy of all rows. */
 	bool whole = depth >= CAIRN_INDEX_LINE_DEPTH_MAX;
-	enum cairn_status status = whole ? ref_may_copy(tx, head, &add->write.diag) : CAIRN_OK;
+	enum cairn_status status = CAIRN_OK;
+	if (whole)
+		status = add->is_stranger ? cairn_commits_too_deep(&add->write.diag)
+					  : ref_may_copy(tx, head, &add->write.diag);
 	if (status == CAIRN_OK)
 		status = ref_add_line(tx, add->repo, head, whole ? 1 : cairn_sum(depth, 1), line);
 	return status == CAIRN_OK && whole ? ref_copy_all(tx, add->repo, scope, head, *line) : status;
 }
 
-/* A pull request has a row that says what it is for, and a commit if it comes with files. */
+/* A pull request has a row that says what it is for, and a commit if it comes with files.
+ * @param[out] bytes  what the commit counts for a quota, at full size */
 static enum cairn_status ref_open_pull(struct cairn_pg_tx *tx, struct cairn_index_add_ref *add, int64_t scope,
-				       const struct cairn_commits_head *head, int64_t line)
+				       const struct cairn_commits_head *head, int64_t line, int64_t *bytes)
 {
 	struct cairn_commits_new c = {.repo = add->repo,
 				      .scope = scope,
@@ -189,7 +193,8 @@ static enum cairn_status ref_open_pull(struct cairn_pg_tx *tx, struct cairn_inde
 				      .id = add->id,
 				      .message = &add->first,
 				      .operations = add->operations,
-				      .n = add->n};
+				      .n = add->n,
+				      .few = add->is_stranger};
 	enum cairn_status status = cairn_commits_check(&add->first, add->n, &add->write.diag);
 	if (status == CAIRN_OK)
 		status = cairn_records_add_pull(&tx->records, add, scope);
@@ -197,6 +202,7 @@ static enum cairn_status ref_open_pull(struct cairn_pg_tx *tx, struct cairn_inde
 	if (status == CAIRN_OK)
 		status = cairn_pg_commit_to(tx, &c, &add->write.diag);
 	add->oid = c.oid;
+	*bytes = cairn_commits_full_count(&c);
 	return status;
 }
 
@@ -207,7 +213,7 @@ enum cairn_status cairn_pg_add_ref(struct cairn_pg_tx *tx, struct cairn_index_ad
 	struct ref_asked asked;
 	struct cairn_commits_head head = {0};
 	char number[32];
-	int64_t scope = 0, depth = 0, line = 0;
+	int64_t scope = 0, depth = 0, line = 0, bytes = 0;
 	bool pull = add->kind == CAIRN_INDEX_PULL;
 	enum cairn_status status = ref_ask(tx, add, &asked);
 	if (status == CAIRN_OK)
@@ -219,10 +225,12 @@ enum cairn_status cairn_pg_add_ref(struct cairn_pg_tx *tx, struct cairn_index_ad
 	(void)snprintf(number, sizeof(number), "%" PRId64, add->number);
 	bool known = !pull && PQntuples(tx->pg.results[asked.known]) > 0;
 	status = ref_check(tx, add, &asked, &head, &depth);
+	if (status == CAIRN_OK && add->is_stranger)
+		status = cairn_records_may_open_pull(&tx->records, add->repo, add->account, &add->write.diag);
 	if (status == CAIRN_OK)
 		status = ref_line(tx, add, scope, &head, depth, &line);
 	if (status == CAIRN_OK && pull)
-		status = ref_open_pull(tx, add, scope, &head, line);
+		status = ref_open_pull(tx, add, scope, &head, line, &bytes);
 	if (status != CAIRN_OK)
 		return status;
 	const char *name = pull ? number : add->name;
@@ -232,7 +240,7 @@ enum cairn_status cairn_pg_add_ref(struct cairn_pg_tx *tx, struct cairn_index_ad
 		cairn_records_grow(&tx->records, scope, cairn_commits_ref_counts(name));
 	}
 	cairn_pg_queue_count_main(tx, add->repo);
-	return cairn_pg_exchange(&tx->pg);
+	return add->is_stranger ? cairn_records_charge_opened(&tx->records, add, bytes) : cairn_pg_exchange(&tx->pg);
 }
 
 /* @param head  the branch's head. @param[in,out] c  without a parent; its line is made */
@@ -260,6 +268,7 @@ enum cairn_status cairn_pg_squash(struct cairn_pg_tx *tx, struct cairn_index_squ
 	struct cairn_commits_new c = {.repo = squash->repo, .message = &squash->message, .must_pass = true};
 	struct cairn_commits_head head = {0};
 	const PGresult *r;
+	int64_t taken; /* no quota refuses it */
 	struct cairn_pg_args args = {0};
 	cairn_pg_int8(&args, squash->repo);
 	cairn_pg_bytes(&args, squash->name, strlen(squash->name));
@@ -286,7 +295,9 @@ enum cairn_status cairn_pg_squash(struct cairn_pg_tx *tx, struct cairn_index_squ
 		return status;
 	cairn_pg_queue_set_ref(tx, squash->repo, squash->kind, squash->name, c.line, 0);
 	cairn_pg_queue_count_main(tx, squash->repo);
-	return cairn_pg_exchange(&tx->pg);
+	return squash->kind == CAIRN_INDEX_PULL
+		       ? cairn_records_take_pull(&tx->records, squash->repo, squash->name, &taken)
+		       : cairn_pg_exchange(&tx->pg);
 }
 
 enum cairn_status cairn_pg_drop_ref(struct cairn_pg_tx *tx, struct cairn_index_drop_ref *drop)

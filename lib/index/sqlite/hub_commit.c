@@ -133,9 +133,10 @@ enum cairn_status cairn_tx_add_commit_row(struct cairn_tx *tx, struct cairn_comm
 		status = cairn_sql_run(head);
 	if (status == CAIRN_OK)
 		cairn_commits_made(c, edit->edit.commit, root, n_files, bytes);
-	return status == CAIRN_OK ? cairn_tx_count_rows(tx, c->scope, cairn_commits_count(c->message, &edit->edit),
-							cairn_commits_may_be_refused(c, &edit->edit))
-				  : status;
+	c->counts = cairn_commits_count(c->message, &edit->edit);
+	return status == CAIRN_OK
+		       ? cairn_tx_count_rows(tx, c->scope, c->counts, cairn_commits_may_be_refused(c, &edit->edit))
+		       : status;
 }
 
 /* --- committing --------------------------------------------------------------------------------------------------- */
@@ -176,7 +177,8 @@ enum cairn_status cairn_tx_commit_to(struct cairn_tx *tx, struct cairn_commits_n
 {
 	CLEANUP(commit_edit_fini)
 	struct cairn_tx_edit edit = {.tx = tx, .repo = c->repo, .scope = c->scope, .line = c->line};
-	edit.edit = (struct cairn_edit){.engine = &CAIRN_TX_EDIT, .ctx = &edit, .diag = diag, .again = c->only_same};
+	edit.edit = (struct cairn_edit){
+		.engine = &CAIRN_TX_EDIT, .ctx = &edit, .diag = diag, .few = c->few, .again = c->only_same};
 	const struct cairn_index_growth before = tx->records.growth;
 	struct cairn_git_oid root;
 	c->added = false;
@@ -254,20 +256,24 @@ static CAIRN_WRITES(TX_END_PULL, "UPDATE ref SET commit_ = (SELECT head FROM lin
 				 " WHERE repo = ?1 AND kind = 3 AND name = ?2");
 
 /* An ended pull request names its head from now on, as a tag does. */
-static enum cairn_status commit_end_pull(struct cairn_tx *tx, const struct cairn_index_add_commit *add)
+static enum cairn_status commit_end_pull(struct cairn_tx *tx, const struct cairn_index_add_commit *add, int64_t scope)
 {
 	sqlite3_stmt *end = cairn_tx_stmt(tx, &TX_END_PULL);
 	sqlite3_bind_int64(end, 1, add->repo);
 	cairn_sql_bind_text(end, 2, add->ref);
 	enum cairn_status status = cairn_sql_run(end);
-	return status == CAIRN_OK ? cairn_records_end_pull(&tx->records, add) : status;
+	return status == CAIRN_OK ? cairn_records_end_pull(&tx->records, add, scope) : status;
 }
 
 /* @param diag  of the request, whose second commit this may be */
 static enum cairn_status commit_apply(struct cairn_tx *tx, struct cairn_index_add_commit *add, struct cairn_diag *diag)
 {
-	struct cairn_commits_new c = {
-		.repo = add->repo, .id = add->id, .message = &add->message, .operations = add->operations, .n = add->n};
+	struct cairn_commits_new c = {.repo = add->repo,
+				      .id = add->id,
+				      .message = &add->message,
+				      .operations = add->operations,
+				      .n = add->n,
+				      .few = add->stranger != 0};
 	enum cairn_status status = cairn_records_find_repo(&tx->records, add->repo, &c.scope, diag);
 	if (status == CAIRN_OK)
 		status = cairn_tx_find_commit_ref(tx, add, &c, diag);
@@ -276,7 +282,9 @@ static enum cairn_status commit_apply(struct cairn_tx *tx, struct cairn_index_ad
 	if (status == CAIRN_OK)
 		status = cairn_tx_commit_to(tx, &c, diag);
 	if (status == CAIRN_OK && add->ends)
-		status = commit_end_pull(tx, add);
+		status = commit_end_pull(tx, add, c.scope);
+	if (status == CAIRN_OK && add->stranger != 0)
+		status = cairn_records_charge_commit(&tx->records, add, &c, diag);
 	add->oid = c.oid;
 	add->added = c.added;
 	return status;

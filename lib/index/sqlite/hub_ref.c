@@ -103,7 +103,7 @@ static enum cairn_status ref_fork(struct cairn_tx *tx, const struct cairn_index_
 		return status;
 	bool whole = chain.n == CAIRN_INDEX_LINE_DEPTH_MAX;
 	if (whole)
-		status = ref_may_copy(tx, &chain, diag);
+		status = add->is_stranger ? cairn_commits_too_deep(diag) : ref_may_copy(tx, &chain, diag);
 	if (status != CAIRN_OK)
 		return status;
 	sqlite3_stmt *make = cairn_tx_stmt(tx, &CAIRN_TX_ADD_LINE);
@@ -133,9 +133,10 @@ static enum cairn_status ref_line(struct cairn_tx *tx, const struct cairn_index_
 	return status;
 }
 
-/* A pull request has a row that says what it is for, and a commit if it comes with files. */
+/* A pull request has a row that says what it is for, and a commit if it comes with files.
+ * @param[out] bytes  what the commit counts for a quota, at full size */
 static enum cairn_status ref_open_pull(struct cairn_tx *tx, struct cairn_index_add_ref *add, int64_t scope,
-				       int64_t line)
+				       int64_t line, int64_t *bytes)
 {
 	struct cairn_diag *diag = &add->write.diag;
 	struct cairn_commits_new c = {.repo = add->repo,
@@ -144,7 +145,8 @@ static enum cairn_status ref_open_pull(struct cairn_tx *tx, struct cairn_index_a
 				      .id = add->id,
 				      .message = &add->first,
 				      .operations = add->operations,
-				      .n = add->n};
+				      .n = add->n,
+				      .few = add->is_stranger};
 	enum cairn_status status = cairn_commits_check(&add->first, add->n, diag);
 	if (status == CAIRN_OK)
 		status = cairn_tx_read_head(tx, add->commit, &c.head, diag);
@@ -154,6 +156,7 @@ static enum cairn_status ref_open_pull(struct cairn_tx *tx, struct cairn_index_a
 	if (status == CAIRN_OK)
 		status = cairn_tx_commit_to(tx, &c, diag);
 	add->oid = c.oid;
+	*bytes = cairn_commits_full_count(&c);
 	return status;
 }
 
@@ -220,12 +223,14 @@ enum cairn_status cairn_tx_add_ref(struct cairn_tx *tx, struct cairn_index_add_r
 	struct cairn_diag *diag = &add->write.diag;
 	char number[32];
 	const char *name = add->kind == CAIRN_INDEX_PULL ? number : add->name;
-	int64_t scope, line = 0;
+	int64_t scope, line = 0, bytes = 0;
 	bool known = false;
 	enum cairn_status status = cairn_records_find_repo(&tx->records, add->repo, &scope, diag);
 	if (status == CAIRN_OK && add->kind == CAIRN_INDEX_PULL)
 		status = ref_number(tx, add);
 	(void)snprintf(number, sizeof(number), "%" PRId64, add->number);
+	if (status == CAIRN_OK && add->is_stranger)
+		status = cairn_records_may_open_pull(&tx->records, add->repo, add->account, diag);
 	if (status == CAIRN_OK)
 		status = ref_find(tx, add->repo, add->kind, name, &known);
 	if (status == CAIRN_OK && known && (!add->overwrite || add->kind != CAIRN_INDEX_BRANCH))
@@ -235,10 +240,12 @@ enum cairn_status cairn_tx_add_ref(struct cairn_tx *tx, struct cairn_index_add_r
 	if (status == CAIRN_OK)
 		status = ref_line(tx, add, scope, &line, diag);
 	if (status == CAIRN_OK && add->kind == CAIRN_INDEX_PULL)
-		status = ref_open_pull(tx, add, scope, line);
+		status = ref_open_pull(tx, add, scope, line, &bytes);
 	if (status == CAIRN_OK)
 		status = known ? cairn_tx_set_ref_line(tx, add->repo, add->kind, name, line)
 			       : ref_add(tx, add, scope, name, line);
+	if (status == CAIRN_OK && add->is_stranger)
+		status = cairn_records_charge_opened(&tx->records, add, bytes);
 	return status == CAIRN_OK ? cairn_tx_count_main(tx, add->repo) : status;
 }
 
@@ -318,10 +325,13 @@ enum cairn_status cairn_tx_find_squashed(struct cairn_tx *tx, const struct cairn
 enum cairn_status cairn_tx_squash_at_once(struct cairn_tx *tx, struct cairn_index_squash *squash,
 					  struct cairn_commits_new *c, const struct cairn_commits_head *head)
 {
+	int64_t taken; /* no quota refuses it */
 	enum cairn_status status = ref_squash(tx, c, head);
 	squash->oid = c->oid;
 	if (status == CAIRN_OK)
 		status = cairn_tx_set_ref_line(tx, squash->repo, squash->kind, squash->name, c->line);
+	if (status == CAIRN_OK && squash->kind == CAIRN_INDEX_PULL)
+		status = cairn_records_take_pull(&tx->records, squash->repo, squash->name, &taken);
 	return status == CAIRN_OK ? cairn_tx_count_main(tx, squash->repo) : status;
 }
 

@@ -135,7 +135,7 @@ static enum cairn_status staged_squash_show(struct cairn_tx *tx, struct cairn_in
 {
 	struct cairn_index_squash *squash = (struct cairn_index_squash *)write;
 	struct cairn_commits_head head;
-	int64_t line;
+	int64_t line, taken; /* no quota refuses what is taken over */
 	enum cairn_status status = cairn_tx_find_squashed(tx, squash, &head, &line, &write->diag);
 	if (status != CAIRN_OK)
 		return status;
@@ -146,6 +146,8 @@ static enum cairn_status staged_squash_show(struct cairn_tx *tx, struct cairn_in
 	status = cairn_tx_add_commit_row(tx, &s->c, &s->edit, &head.root);
 	if (status == CAIRN_OK)
 		status = cairn_tx_set_ref_line(tx, squash->repo, squash->kind, squash->name, s->c.line);
+	if (status == CAIRN_OK && squash->kind == CAIRN_INDEX_PULL)
+		status = cairn_records_take_pull(&tx->records, squash->repo, squash->name, &taken);
 	squash->oid = s->c.oid;
 	s->stage.done = true;
 	return status == CAIRN_OK ? cairn_tx_count_main(tx, squash->repo) : status;

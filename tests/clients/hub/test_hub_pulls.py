@@ -231,19 +231,20 @@ def test_squashed(people, admin):
 
 
 def test_who_may(people):
-    """Whoever may write in the repository; of a private one nobody else is told anything."""
+    """Whoever may write in the repository merges, closes and commits to any; of a private one nobody else is told anything."""
     make(people)
     add(people, put("a", b"1"))
-    asks = [("POST", PULLS, {"title": "x", "pullRequest": True}), ("POST", PULLS + "/1/merge", {}), ("POST", PULLS + "/1/status", {"status": "closed"})]
+    opens = ("POST", PULLS, {"title": "x", "pullRequest": True})
+    ends = [("POST", PULLS + "/1/merge", {}), ("POST", PULLS + "/1/status", {"status": "closed"})]
     for who, status in (("bob", 403), ("nobody", 401), ("reading ann", 403)):
-        for ask in asks:
+        for ask in ends if who == "bob" else [opens, *ends]:
             assert people.ask(*ask[:2], who, ask[2]).status == status, (who, ask)
-        made = people.ask("POST", "/api/models/ann/one/commit/main?create_pr=1", who, lines(text("x", "x")))
+        made = people.ask("POST", "/api/models/ann/one/commit/refs%2Fpr%2F1", who, lines(text("x", "x")))
         assert made.status == status
         assert people.ask("GET", PULLS + "/1", who).json()["status"] == "open"
     assert people.ask("PUT", "/api/models/ann/one/settings", body={"private": True}).status == 200
     for who, status in (("bob", 404), ("nobody", 401)):
-        for ask in (*asks, ("GET", PULLS, None), ("GET", PULLS + "/1", None), ("GET", PULLS + "/7", None)):
+        for ask in (opens, *ends, ("GET", PULLS, None), ("GET", PULLS + "/1", None), ("GET", PULLS + "/7", None)):
             reply = people.ask(*ask[:2], who, ask[2])
             assert (reply.status, reply.headers["X-Error-Code"]) == (status, "RepoNotFound"), (who, ask)
 

@@ -1,0 +1,164 @@
+"""Pull requests by people who may read a repository and not write in it."""
+
+import json
+
+import cairn
+import pytest
+from hub_calls import PULLS, commit, done, lines, make, older, paths, stored, text, upload
+from huggingface_hub import CommitOperationAdd, CommitOperationDelete
+from huggingface_hub.errors import HfHubHTTPError
+
+NEW = "/api/models/ann/one/commit/main?create_pr=1"
+OWN = "/api/models/ann/one/commit/refs%2Fpr%2F1"
+
+
+def held(people, who):
+    return people.ask("GET", "/api/whoami-v2", who).json()["usedStorage"]
+
+
+def limit(people, admin, quota_bytes):
+    body = json.dumps({"place": "models/ann/one", "quota_bytes": quota_bytes}).encode()
+    return people.server.request("POST", "/v1/quotas", body=body, headers={"Authorization": f"Bearer {admin}"})
+
+
+def refused(call, status, words):
+    with pytest.raises(HfHubHTTPError, match=words) as error:
+        call()
+    assert error.value.response.status_code == status
+
+
+def propose(people, *operations, who="bob", title="Better", **more):
+    return people.api(who).create_commit("ann/one", list(operations), commit_message=title, create_pr=True, **more)
+
+
+def put(path, content):
+    return CommitOperationAdd(path, content)
+
+
+def test_a_stranger_opens_one(people, tmp_path):
+    """By the stock library and by hf, as a file and as a folder; the owner merges it."""
+    make(people)
+    done(commit(people, text("a", "1"), text("b", "2")))
+    head = people.api().repo_info("ann/one").sha
+    made = propose(people, put("a", b"one"), CommitOperationDelete("b"), commit_description="Why")
+    assert (made.pr_num, made.pr_revision) == (1, "refs/pr/1")
+    assert people.api("bob").get_discussion_details("ann/one", 1).author == "bob"
+    assert people.api().repo_info("ann/one").sha == head and paths(people, place="refs%2Fpr%2F1") == ["a"]
+    (tmp_path / "f").mkdir()
+    for name in ("c", "d"):
+        (tmp_path / "f" / name).write_text(name)
+    people.hf("upload", "ann/one", tmp_path / "f" / "c", "c", "--create-pr", who="bob")
+    people.hf("upload", "ann/one", tmp_path / "f", ".", "--create-pr", who="bob")
+    assert sorted(paths(people, place="refs%2Fpr%2F3")) == ["a", "b", "c", "d"]
+    # Who opened it commits to it, and closes it.
+    more = people.api("bob").create_commit("ann/one", [put("e", b"e")], commit_message="more", revision="refs/pr/1")
+    people.api("bob").upload_file(path_or_fileobj=b"f", path_in_repo="f", repo_id="ann/one", revision="refs/pr/1")
+    assert people.api().list_repo_commits("ann/one", revision="refs/pr/1")[1].commit_id == more.oid
+    people.api("bob").change_discussion_status("ann/one", 2, "closed", comment="No")
+    assert people.api().get_discussion_details("ann/one", 2).status == "closed"
+    people.api().merge_pull_request("ann/one", 1)
+    assert sorted(paths(people)) == ["a", "e", "f"] and people.ask("GET", "/ann/one/resolve/main/a").body == b"one"
+
+
+@pytest.mark.parametrize("version", ["1.33.0", "0.36.0"])
+def test_older_libraries(people, tmp_path, version):
+    make(people)
+    code = (
+        "made = api.upload_file(path_or_fileobj=b'a', path_in_repo='a', repo_id='ann/one', create_pr=True)\n"
+        "api.upload_file(path_or_fileobj=b'b', path_in_repo='b', repo_id='ann/one', revision='refs/pr/1')\n"
+        "print(json.dumps(api.list_repo_files('ann/one', revision='refs/pr/1')))"
+    )
+    assert older(people, tmp_path, code, who="bob", version=version) == [".gitattributes", "a", "b"]
+
+
+def test_who_may_not(people):
+    """Only who opened one commits to it; nobody merges but who may write; a key for one repository, or to read, opens none."""
+    make(people)
+    propose(people, put("a", b"1"))
+    for who, status in (("rita", 403), ("nobody", 401)):
+        for method, path, body in (("POST", OWN, lines(text("x", "x"))), ("POST", PULLS + "/1/status", {"status": "closed"}), ("POST", PULLS + "/1/merge", {})):
+            assert people.ask(method, path, who, body).status == status, (who, path)
+    assert people.ask("POST", PULLS + "/1/merge", "bob", {}).status == 403
+    assert people.ask("POST", "/api/models/ann/one/super-squash/refs%2Fpr%2F1", "bob", {}).status == 403
+    for place in ("main", "refs%2Fpr%2F2", "refs%2Fheads%2Fmain", "none", "refs%2Ftags%2F1"):
+        for route in ("commit", "preupload"):
+            body = lines(text("x", "x")) if route == "commit" else {"files": []}
+            reply = people.ask("POST", f"/api/models/ann/one/{route}/{place}", "bob", body)
+            assert cairn.is_hub_error(reply, 403, "repo.denied"), (route, place)
+        assert cairn.is_hub_error(people.ask("GET", f"/api/models/ann/one/xet-write-token/{place}", "bob"), 403, "repo.denied"), place
+    # What an owner opened is no stranger's.
+    people.api().create_pull_request("ann/one", "Ann's")
+    assert cairn.is_hub_error(people.ask("POST", "/api/models/ann/one/commit/refs%2Fpr%2F2", "bob", lines(text("x", "x"))), 403, "repo.denied")
+    # Bob with a key that reads opens none, and nobody without a key does.
+    assert people.ask("POST", NEW, "nobody", lines(text("x", "x"))).status == 401
+    assert people.ask("POST", NEW, "reading ann", lines(text("x", "x"))).status == 403
+    # A member who reads opens one in a private repository, and others see nothing of it.
+    people.api().create_repo("team/own", private=True)
+    assert people.ask("POST", "/api/models/team/own/commit/main?create_pr=1", "rita", lines(text("x", "x"))).status == 200
+    for path, body in (("commit/main?create_pr=1", lines(text("x", "x"))), ("preupload/main?create_pr=1", {"files": []}), ("discussions", {"title": "x", "pullRequest": True})):
+        assert cairn.is_hub_error(people.ask("POST", f"/api/models/team/own/{path}", "bob", body), 404, "repo.unknown"), path
+    assert people.ask("PUT", "/api/models/ann/one/settings", body={"gated": "manual"}).status == 200
+    for path, body in (("commit/main?create_pr=1", lines(text("x", "x"))), ("commit/refs%2Fpr%2F1", lines(text("x", "x"))), ("discussions", {"title": "x", "pullRequest": True})):
+        assert cairn.is_hub_error(people.ask("POST", f"/api/models/ann/one/{path}", "bob", body), 403, "repo.gated"), path
+
+
+def test_what_a_stranger_may_not_send(people, data):
+    """A file of the store is refused, also by its name alone: what is hidden would be read by it."""
+    make(people)
+    sha256, _ = upload(people, data[:80_000])
+    before = people.ask("GET", PULLS).json()["count"]
+    pointer = f"version https://git-lfs.github.com/spec/v1\noid sha256:{sha256}\nsize 80000\n"
+    for line in (stored("x", sha256, 80_000), stored("x", "0" * 64, 80_000), text("x", pointer)):
+        assert cairn.is_hub_error(people.ask("POST", NEW, "bob", lines(line)), 403, "pr.files")
+    assert people.ask("GET", PULLS).json()["count"] == before
+    refused(lambda: propose(people, put("x.bin", data[:90_000])), 403, "texts of at most")
+    assert cairn.is_hub_error(people.ask("GET", "/api/models/ann/one/xet-write-token/main?create_pr=1", "bob"), 403, "pr.files")
+    assert people.ask("GET", "/api/models/ann/one/xet-write-token/main?create_pr=1").status == 200
+    many = lines(*(text(f"f{i}", "x") for i in range(1001)))
+    assert cairn.is_hub_error(people.ask("POST", NEW, "bob", many), 413, "commit.lines")
+    assert people.ask("POST", NEW, body=many).status == 200
+
+
+def test_it_counts_for_the_stranger(people, admin):
+    """The quota of the repository is not touched before the merge, nor told."""
+    make(people)
+    done(commit(people, text("a", "known" * 100)))
+    ann, bob = held(people, "ann"), held(people, "bob")
+    assert limit(people, admin, ann).status == 200
+    # The repository has the one text, and not the other: that does not show.
+    cost = []
+    for content in ("known" * 100, "knows" * 100):
+        assert people.ask("POST", NEW, "bob", lines(text("b", content))).status == 200
+        cost.append(held(people, "bob") - bob - sum(cost))
+    assert cost[0] == cost[1] > 500
+    assert held(people, "ann") <= ann
+    refused(lambda: people.api().merge_pull_request("ann/one", 2), 403, "Quota exceeded")
+    assert limit(people, admin, "none").status == 200
+    people.api().merge_pull_request("ann/one", 2)
+    assert held(people, "bob") == bob + cost[0] and held(people, "ann") > ann
+
+
+def test_the_owner_switches_it_off(people):
+    make(people)
+    propose(people, put("a", b"1"))
+    settings = "/api/models/ann/one/settings"
+    assert people.ask("PUT", settings, "bob", {"discussionsDisabled": True}).status == 403
+    assert people.ask("PUT", settings, body={"discussionsDisabled": True}).json()["discussionsDisabled"] is True
+    refused(lambda: propose(people, put("b", b"1")), 403, "only from those who may write")
+    refused(lambda: people.api("bob").create_pull_request("ann/one", "x"), 403, "only from those who may write")
+    assert cairn.is_hub_error(people.ask("POST", OWN, "bob", lines(text("x", "x"))), 403, "pr.closed")
+    propose(people, put("b", b"1"), who="ann")
+    people.api("bob").change_discussion_status("ann/one", 1, "closed")
+    assert people.ask("PUT", settings, body={"private": False}).json()["discussionsDisabled"] is True
+    assert people.ask("PUT", settings, body={"discussionsDisabled": False}).status == 200
+    propose(people, put("c", b"1"))
+
+
+def test_so_many_and_no_more(people):
+    make(people)
+    for i in range(10):
+        propose(people, put(f"f{i}", b"x"))
+    refused(lambda: propose(people, put("last", b"x")), 403, "10 pull requests")
+    propose(people, put("one", b"x"), who="rita")
+    people.api("bob").change_discussion_status("ann/one", 3, "closed")
+    propose(people, put("again", b"x"))
