@@ -121,3 +121,18 @@ def test_reads_do_not_wait_for_the_writer(committers):
         assert reply.status == 200, reply
 
     assert answers_meanwhile(refused_at_its_end(people, "adam", "rita"), ask) <= N_CROWD / 6
+
+
+@pytest.mark.parametrize("proxy, turns", [("127.0.0.1", True), ("192.0.2.1", False)], ids=["trusted", "another"])
+def test_turns_behind_a_proxy(start, issuer, admin, tmp_path, proxy, turns):
+    """Strangers behind a trusted proxy take turns by their own addresses. A peer that nobody trusts has one turn, whatever it says."""
+    people = People(start(token_key=issuer.folder, workers=2, log_level="error", hub_trusted_proxies=proxy), admin, tmp_path / "home")
+    make(people)
+    done(commit(people, *(text(f"{i // 100}/{i}", "x") for i in range(6000))))
+
+    def look(client):
+        reply = people.ask("GET", "/api/models/ann/one", "nobody", **{"X-Forwarded-For": client})
+        assert reply.status == 200, reply
+
+    waited = answers_meanwhile(lambda: look("198.51.100.7"), lambda: look("198.51.100.8"))
+    assert (waited <= N_CROWD * 2 / 3) == turns, waited
