@@ -10,6 +10,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/queue.h>
 
 /* The public part comes first, so a pointer to it is also a pointer to the whole. */
 struct counted_answer {
@@ -26,8 +27,8 @@ struct entry {
 	const struct cairn_answer *answer;
 	uint64_t used; /* n_puts of its part at the last lookup, or at the put */
 	size_t bucket;
-	struct entry *newer, *older; /* by last use; entries used between the same two puts are in no order */
-	char scope[];                /* zero-terminated */
+	TAILQ_ENTRY(entry) by_use;
+	char scope[]; /* zero-terminated */
 };
 
 /* A part holds the entries whose places fall into it. Each part has its own lock: with a single lock, eight processors
@@ -37,7 +38,7 @@ struct cache_part {
 	struct entry **buckets;
 	uint64_t hits, misses; /* the fields up to here share one cache line, the only one that most hits write to */
 	uint64_t n_puts, bytes, n_entries;
-	struct entry *newest, *oldest;
+	TAILQ_HEAD(entries_by_use, entry) by_use; /* the newest first; in no order if used between the same two puts */
 };
 
 enum {
@@ -116,6 +117,7 @@ static bool cache_make_parts(struct cairn_answer_cache *c)
 	bool made = true;
 	for (unsigned i = 0; i < c->n_parts; i++) {
 		pthread_mutex_init(&c->parts[i].lock, NULL);
+		TAILQ_INIT(&c->parts[i].by_use);
 		c->parts[i].buckets = calloc(c->n_buckets, sizeof(struct entry *));
 		made = made && c->parts[i].buckets;
 	}
@@ -180,19 +182,10 @@ static struct entry **part_find(const struct cache_part *part, size_t bucket, co
 	return at;
 }
 
-static void part_unlink_use(struct cache_part *part, struct entry *e)
-{
-	*(e->newer ? &e->newer->older : &part->newest) = e->older;
-	*(e->older ? &e->older->newer : &part->oldest) = e->newer;
-}
-
 static void part_link_newest(struct cache_part *part, struct entry *e)
 {
 	e->used = part->n_puts;
-	e->newer = NULL;
-	e->older = part->newest;
-	*(part->newest ? &part->newest->newer : &part->oldest) = e;
-	part->newest = e;
+	TAILQ_INSERT_HEAD(&part->by_use, e, by_use);
 }
 
 /* Only a put evicts entries, so an entry used since the last put is already newer than all others and stays in place.
@@ -201,7 +194,7 @@ static void part_use(struct cache_part *part, struct entry *e)
 {
 	if (e->used == part->n_puts)
 		return;
-	part_unlink_use(part, e);
+	TAILQ_REMOVE(&part->by_use, e, by_use);
 	part_link_newest(part, e);
 }
 
@@ -216,7 +209,7 @@ static void part_drop(struct cache_part *part, struct entry **at)
 	struct entry *e = *at;
 	assert(e); /* callers pass what part_find() found */
 	*at = e->bucket_next;
-	part_unlink_use(part, e);
+	TAILQ_REMOVE(&part->by_use, e, by_use);
 	part->bytes -= entry_bytes(e);
 	part->n_entries--;
 	cairn_answer_unref(e->answer);
@@ -226,8 +219,9 @@ static void part_drop(struct cache_part *part, struct entry **at)
 /* @param bytes  the bytes that may stay */
 static void part_drop_oldest(struct cache_part *part, uint64_t bytes)
 {
-	while (part->bytes > bytes && part->oldest)
-		part_drop(part, part_find(part, part->oldest->bucket, part->oldest->scope, &part->oldest->chunk));
+	const struct entry *oldest;
+	while (part->bytes > bytes && (oldest = TAILQ_LAST(&part->by_use, entries_by_use)))
+		part_drop(part, part_find(part, oldest->bucket, oldest->scope, &oldest->chunk));
 }
 
 const struct cairn_answer *cairn_answer_cache_get(struct cairn_answer_cache *c, const char *scope,

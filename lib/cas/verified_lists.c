@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/queue.h>
 
 enum { LISTS_BUCKETS = 4096 }; /* a power of two; 16 MiB hold twenty lists of one chunk in each */
 
@@ -14,7 +15,7 @@ struct kept_list {
 	struct cairn_chunk_list list;
 	_Atomic unsigned refs;
 	struct kept_list *bucket_next;
-	struct kept_list *newer, *older; /* by use */
+	TAILQ_ENTRY(kept_list) by_use;
 	struct cairn_hash xorb;
 	uint64_t identity; /* of the object */
 	uint64_t bytes;    /* of the whole block of memory */
@@ -23,7 +24,7 @@ struct kept_list {
 struct cas_verified_lists {
 	pthread_mutex_t lock; /* guards everything below */
 	uint64_t bytes_max, bytes, hits, added, n;
-	struct kept_list *newest, *oldest;
+	TAILQ_HEAD(kept_by_use, kept_list) by_use; /* the newest first */
 	struct kept_list *buckets[LISTS_BUCKETS];
 };
 
@@ -33,6 +34,7 @@ struct cas_verified_lists *cas_verified_lists_new(uint64_t bytes_max)
 	if (!c)
 		return NULL;
 	pthread_mutex_init(&c->lock, NULL);
+	TAILQ_INIT(&c->by_use);
 	c->bytes_max = bytes_max;
 	return c;
 }
@@ -55,25 +57,11 @@ static struct kept_list **lists_find(struct cas_verified_lists *c, const struct 
 	return at;
 }
 
-static void lists_unlink_use(struct cas_verified_lists *c, struct kept_list *k)
-{
-	*(k->newer ? &k->newer->older : &c->newest) = k->older;
-	*(k->older ? &k->older->newer : &c->oldest) = k->newer;
-}
-
-static void lists_link_newest(struct cas_verified_lists *c, struct kept_list *k)
-{
-	k->newer = NULL;
-	k->older = c->newest;
-	*(c->newest ? &c->newest->newer : &c->oldest) = k;
-	c->newest = k;
-}
-
 static void lists_drop(struct cas_verified_lists *c, struct kept_list *k)
 {
 	const struct cairn_chunk_list *list = &k->list;
 	*lists_find(c, &k->xorb, k->identity) = k->bucket_next;
-	lists_unlink_use(c, k);
+	TAILQ_REMOVE(&c->by_use, k, by_use);
 	c->bytes -= k->bytes;
 	c->n--;
 	cas_verified_list_unrefp(&list);
@@ -83,8 +71,8 @@ void cas_verified_lists_free(struct cas_verified_lists *c)
 {
 	if (!c)
 		return;
-	while (c->oldest)
-		lists_drop(c, c->oldest);
+	while (!TAILQ_EMPTY(&c->by_use))
+		lists_drop(c, TAILQ_FIRST(&c->by_use));
 	pthread_mutex_destroy(&c->lock);
 	free(c);
 }
@@ -95,8 +83,8 @@ const struct cairn_chunk_list *cas_verified_lists_get(struct cas_verified_lists 
 	pthread_mutex_lock(&c->lock);
 	struct kept_list *k = *lists_find(c, xorb, identity);
 	if (k) {
-		lists_unlink_use(c, k);
-		lists_link_newest(c, k);
+		TAILQ_REMOVE(&c->by_use, k, by_use);
+		TAILQ_INSERT_HEAD(&c->by_use, k, by_use);
 		atomic_fetch_add(&k->refs, 1);
 	}
 	c->hits += k != NULL;
@@ -128,7 +116,7 @@ static void lists_link(struct cas_verified_lists *c, struct kept_list *k)
 	struct kept_list **bucket = &c->buckets[k->identity & (LISTS_BUCKETS - 1)];
 	k->bucket_next = *bucket;
 	*bucket = k;
-	lists_link_newest(c, k);
+	TAILQ_INSERT_HEAD(&c->by_use, k, by_use);
 	c->bytes += k->bytes;
 	c->n++;
 	c->added++;
@@ -146,7 +134,7 @@ void cas_verified_lists_put(struct cas_verified_lists *c, const struct cairn_has
 		lists_drop(c, before);
 	if (k->bytes <= c->bytes_max) {
 		while (c->bytes + k->bytes > c->bytes_max)
-			lists_drop(c, c->oldest);
+			lists_drop(c, TAILQ_LAST(&c->by_use, kept_by_use));
 		lists_link(c, k);
 		k = NULL;
 	}
