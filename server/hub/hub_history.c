@@ -3,6 +3,7 @@
 #include "base/percent.h"
 #include "hub/commit.h"
 #include "hub/revision.h"
+#include "server/ask/html.h"
 #include "server/ask/hub_reply.h"
 #include "server/ask/hub_repo.h"
 #include "server/hub/hub_routes.h"
@@ -122,17 +123,10 @@ static void history_get_refs(struct http_request *req)
 /* Writes a message as HTML, for "formatted". */
 static void history_put_html(struct cairn_json_out *w, const char *member, const char *text)
 {
-	CLEANUP(cairn_buf_fini) struct cairn_buf html = cairn_buf_init(HISTORY_TEXT_BYTES_MAX);
-	for (const char *p = text; *p; p++) {
-		const char *escape = *p == '<'   ? "&lt;"
-				     : *p == '>' ? "&gt;"
-				     : *p == '&' ? "&amp;"
-				     : *p == '"' ? "&quot;"
-						 : NULL;
-		cairn_buf_add(&html, escape ? escape : p, escape ? strlen(escape) : 1);
-	}
-	cairn_buf_add(&html, "", 1);
-	cairn_json_put_text(w, member, html.status == CAIRN_OK ? (const char *)html.bytes : "");
+	CLEANUP(cairn_buf_fini) struct cairn_buf b = cairn_buf_init(HISTORY_TEXT_BYTES_MAX);
+	html_text(&b, text);
+	cairn_buf_add(&b, "", 1);
+	cairn_json_put_text(w, member, b.status == CAIRN_OK ? (const char *)b.bytes : "");
 }
 
 static void history_put_commit(void *ctx, const struct cairn_index_commit *commit, const char *message)

@@ -1,6 +1,6 @@
 #include "server/page/charts.h"
 
-#include "server/page/html.h"
+#include "server/ask/html.h"
 #include "server/page/show.h"
 
 #include <stdio.h>

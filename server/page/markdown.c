@@ -1,7 +1,7 @@
 #include "server/page/markdown.h"
 
 #include "base/utf8.h"
-#include "server/page/html.h"
+#include "server/ask/html.h"
 
 #include <md4c.h>
 #include <stdbool.h>

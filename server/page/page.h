@@ -4,8 +4,8 @@
 
 #include "hub/revision.h"
 #include "server/ask/form.h"
+#include "server/ask/html.h"
 #include "server/ask/hub_repo.h"
-#include "server/page/html.h"
 #include "server/page/show.h"
 
 enum {

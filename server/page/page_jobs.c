@@ -1,9 +1,9 @@
 #include "server/page/page_jobs.h"
 
 #include "cas/keep/proof.h"
+#include "server/ask/html.h"
 #include "server/ask/jobs.h"
 #include "server/ask/packing.h"
-#include "server/page/html.h"
 #include "server/page/show.h"
 
 #include <string.h>

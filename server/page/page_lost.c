@@ -2,7 +2,7 @@
 
 #include "cas/losses.h"
 #include "hub/search.h"
-#include "server/page/html.h"
+#include "server/ask/html.h"
 #include "server/page/show.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 #include "server/page/page_room.h"
 
+#include "server/ask/html.h"
 #include "server/page/charts.h"
-#include "server/page/html.h"
 #include "server/page/show.h"
 
 enum { ROOM_BAR = 1000, ROOM_DAY_S = 86400, ROOM_DATE = 10 };

@@ -1,7 +1,7 @@
 #include "server/page/page_rows.h"
 
 #include "hub/delimited.h"
-#include "server/page/html.h"
+#include "server/ask/html.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 #include "server/page/page_tensors.h"
 
-#include "server/page/html.h"
+#include "server/ask/html.h"
 #include "server/page/show.h"
 
 #include <inttypes.h>

@@ -2,8 +2,8 @@
 
 #include "base/clock.h"
 #include "server/app.h"
+#include "server/ask/html.h"
 #include "server/page/charts.h"
-#include "server/page/html.h"
 #include "server/page/show.h"
 
 #include <inttypes.h>

@@ -2,7 +2,7 @@
 
 #include "base/clock.h"
 #include "base/utf8.h"
-#include "server/page/html.h"
+#include "server/ask/html.h"
 
 #include <inttypes.h>
 #include <stdio.h>

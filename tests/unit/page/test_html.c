@@ -1,4 +1,4 @@
-#include "server/page/html.h"
+#include "server/ask/html.h"
 
 #include <check.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* Writes HTML into a buffer. Values between markup are always escaped: no call skips that. Pure. */
-#ifndef CAIRN_SERVER_PAGE_HTML_H
-#define CAIRN_SERVER_PAGE_HTML_H
+#ifndef CAIRN_SERVER_HTML_H
+#define CAIRN_SERVER_HTML_H
 
 #include "base/buf.h"
 

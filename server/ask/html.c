@@ -1,4 +1,4 @@
-#include "server/page/html.h"
+#include "server/ask/html.h"
 
 #include "base/percent.h"
 #include "base/utf8.h"
