@@ -95,6 +95,10 @@ static const struct examine_look {
 	 " AND stored <> " EXAMINE_HELD("r.scope") " + coalesce(k.counts, 0)",
 	 "repositories that count other bytes for their quota than they hold"},
 	{CAIRN_INDEX_FAULT_LINK,
+	 "SELECT count(*) FROM repo r WHERE dropped IS NULL"
+	 " AND charged <> (SELECT coalesce(sum(p.charged), 0) FROM pull p WHERE p.repo = r.id)",
+	 "repositories that count other bytes for strangers than their pull requests do"},
+	{CAIRN_INDEX_FAULT_LINK,
 	 "SELECT count(*) FROM scope s WHERE stored <> CASE WHEN quota IS NULL THEN 0 ELSE " EXAMINE_HELD(
 		 "s.id") " END",
 	 "owners that count other bytes for their quota than they hold"},

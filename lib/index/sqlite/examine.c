@@ -168,6 +168,9 @@ static const struct examine_rule {
 	 " WHERE r.dropped IS NULL AND (r.files, r.bytes) IS NOT (c.files, c.bytes)"},
 	{21, "repositories that count other bytes for their quota than they hold",
 	 "SELECT count(*) FROM repo r WHERE dropped IS NULL AND stored <> " CAIRN_QUOTA_STORED},
+	{26, "repositories that count other bytes for strangers than their pull requests do",
+	 "SELECT count(*) FROM repo r WHERE dropped IS NULL"
+	 " AND charged <> (SELECT coalesce(sum(p.charged), 0) FROM pull p WHERE p.repo = r.id)"},
 	{21, "owners that count other bytes for their quota than they hold",
 	 "SELECT count(*) FROM scope s WHERE stored <> iif(quota IS NULL, 0, " CAIRN_QUOTA_OWNED ")"},
 };

@@ -46,6 +46,8 @@ static const char MEND_REPOS[] =
 	" WHERE dropped IS NULL AND kind <> 4;"
 	"UPDATE repo AS r SET stored = " CAIRN_QUOTA_STORED " WHERE dropped IS NULL AND stored <> " CAIRN_QUOTA_STORED
 	";"
+	"UPDATE repo AS r SET charged = (SELECT coalesce(sum(p.charged), 0) FROM pull p WHERE p.repo = r.id)"
+	" WHERE dropped IS NULL;"
 	"UPDATE scope AS s SET stored = iif(quota IS NULL, 0, " CAIRN_QUOTA_OWNED ")"
 	" WHERE stored <> iif(quota IS NULL, 0, " CAIRN_QUOTA_OWNED ")";
 
