@@ -154,6 +154,17 @@ static enum mirror_reach upstream_reach_of_name(const char *host)
 	return MIRROR_REACH_PRIVATE;
 }
 
+static bool upstream_names_this_machine(const char *host)
+{
+	struct in_addr v4;
+	struct in6_addr v6;
+	if (inet_pton(AF_INET, host, &v4) == 1)
+		return ntohl(v4.s_addr) >> 24 == 127;
+	if (inet_pton(AF_INET6, host, &v6) == 1)
+		return IN6_IS_ADDR_LOOPBACK(&v6);
+	return strcasecmp(host, "localhost") == 0;
+}
+
 enum cairn_status mirror_proxy_parse(uint16_t *port, const char *text, struct cairn_diag *diag)
 {
 	struct mirror_upstream proxy;
@@ -180,6 +191,8 @@ enum cairn_status mirror_upstream_parse(struct mirror_upstream *out, const char 
 	if (!upstream_take_port(&out->port, text + scheme + used))
 		return upstream_refuse(diag, "something other than a port follows its host");
 	out->reach = upstream_reach_of_name(out->host);
+	if (out->reach == MIRROR_REACH_LOCAL && !upstream_names_this_machine(out->host))
+		return upstream_refuse(diag, "its address is of this link, of several machines or of none");
 	if (!tls && out->reach != MIRROR_REACH_LOCAL)
 		return cairn_fail(diag, CAIRN_E_USAGE, "mirror.insecure", CAIRN_NO_OFFSET,
 				  "the upstream %.100s has no TLS, and is not this machine; use https", text);

@@ -29,7 +29,7 @@ struct mirror_upstream {
 /**
  * Parses https://HOST[:PORT]. A path, a user or a query is refused, and http unless the host is this machine, because
  * nothing but TLS protects what is sent. A name may lead to a machine of the house, since TLS proves that it is the
- * named one, but never to this machine; "localhost" and addresses of this machine may.
+ * named one, but never to this machine; "localhost" and loopback addresses may.
  * @return CAIRN_OK; CAIRN_E_USAGE (mirror.url, mirror.insecure)
  */
 CAIRN_MUST_USE enum cairn_status mirror_upstream_parse(struct mirror_upstream *out, const char *text,

@@ -156,6 +156,13 @@ START_TEST(other_texts_are_no_upstreams)
 		"https://[fe80::1%eth0]",
 		"https://::1",
 		"https://\xc3\xa9",
+		"https://0.0.0.0",
+		"http://0.0.0.0",
+		"http://169.254.169.254",
+		"https://224.0.0.1",
+		"https://[::]",
+		"https://[fe80::1]",
+		"https://[::ffff:127.0.0.1]",
 	};
 	char longest[8 + MIRROR_HOST_BYTES + 1] = "https://";
 	struct mirror_upstream u;
