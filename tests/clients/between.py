@@ -54,10 +54,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def answer(self, request, status, headers, body):
         request.status = status
         self.send_response_only(status)
+        length = headers.get("Content-Length", "0") if request.method == "HEAD" else len(body)
         for name, value in headers.items():
             if name.lower() not in ("content-length", "connection", "transfer-encoding"):
                 self.send_header(name, value)
-        self.send_header("Content-Length", str(len(body)))
+        self.send_header("Content-Length", str(length))
         self.end_headers()
         self.wfile.write(body)
 
