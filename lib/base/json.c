@@ -167,6 +167,15 @@ const struct cairn_json *cairn_json_at(const struct cairn_json *array, size_t i)
 	return json_wrap(json_array_get(json_of(array), i));
 }
 
+void cairn_json_each(const struct cairn_json *object, bool (*visit)(void *ctx, const struct cairn_json *value),
+		     void *ctx)
+{
+	json_t *of = (json_t *)(uintptr_t)object;
+	for (void *at = json_object_iter(of); at; at = json_object_iter_next(of, at))
+		if (!visit(ctx, json_wrap(json_object_iter_value(at))))
+			return;
+}
+
 /* --- writing ------------------------------------------------------------------------------------------------------ */
 
 struct cairn_json_out cairn_json_out_init(struct cairn_buf *buf)

@@ -44,6 +44,9 @@ bool cairn_json_copy_of(const struct cairn_json *object, const char *name, const
 bool cairn_json_is_array(const struct cairn_json *value);
 size_t cairn_json_count(const struct cairn_json *array);
 const struct cairn_json *cairn_json_at(const struct cairn_json *array, size_t i);
+/** Visits the values of an object, in their order. @param visit  returns false to stop */
+void cairn_json_each(const struct cairn_json *object, bool (*visit)(void *ctx, const struct cairn_json *value),
+		     void *ctx);
 
 enum { CAIRN_JSON_DEPTH_MAX = 8 };
 

@@ -43,6 +43,11 @@ static void left_out_papers(struct http_request *req)
 	hub_reply_left_out(req, "Papers are not kept here");
 }
 
+static void left_out_tags(struct http_request *req)
+{
+	hub_reply_left_out(req, "There is no list of valid tags here: a README.md may have any");
+}
+
 /* Answers git's first request of a clone or a push. git shows people plain text. */
 static void left_out_git(struct http_request *req)
 {
@@ -151,6 +156,8 @@ const struct http_route ROUTES_LEFT_OUT[] = {
 	HUB_GET("/api/users/{name}/likes", "left-out", left_out_likes, NULL),
 	HUB_GET("/api/papers/{id}", "left-out", left_out_papers, NULL),
 	HUB_GET("/api/daily_papers", "left-out", left_out_papers, NULL),
+	HUB_GET("/api/models-tags-by-type", "left-out", left_out_tags, NULL),
+	HUB_GET("/api/datasets-tags-by-type", "left-out", left_out_tags, NULL),
 	HUB_GET("/api/spaces/hardware", "left-out", left_out_runtime, NULL),
 	HUB_EACH_KIND(HUB_GET, "/info/refs", "left-out", left_out_git, NULL),
 	{0},

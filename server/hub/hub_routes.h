@@ -36,6 +36,7 @@ extern const struct http_route ROUTES_RESOLVE[];     /* /.../resolve/..., /.../r
 extern const struct http_route ROUTES_REPOS[];       /* /api/repos, /api/.../settings, /api/.../auth-check */
 extern const struct http_route ROUTES_INFO[];        /* /api/{type}/..., /api/.../revision/... */
 extern const struct http_route ROUTES_TREE[];        /* /api/.../tree/..., /api/.../paths-info/... */
+extern const struct http_route ROUTES_TENSORS[];     /* /api/.../safetensors-metadata/... */
 extern const struct http_route ROUTES_HISTORY[];     /* /api/.../refs, commits, branch, tag */
 extern const struct http_route ROUTES_COMMIT[];      /* /api/.../preupload/..., /api/.../commit/... */
 extern const struct http_route ROUTES_CARD[];        /* /api/validate-yaml */

@@ -658,7 +658,8 @@ def test_what_is_left_out_is_said(people):
     for method, path in (("GET", "/api/collections"), ("POST", "/api/models/ann/one/like"), ("GET", "/api/spaces/ann/one/runtime"), ("GET", "/api/settings/webhooks"),
                          ("GET", "/api/jobs/ann"), ("GET", "/api/papers/1234.5678"), ("POST", "/api/models/ann/one/discussions/1/comment"),
                          ("GET", "/api/daily_papers?limit=50"), ("GET", "/api/spaces/hardware"), ("POST", "/api/spaces/ann/one/restart"), ("DELETE", "/api/spaces/ann/one/secrets"),
-                         ("PUT", "/api/spaces/ann/one/volumes"), ("GET", "/api/spaces/ann/one/logs/run"), ("GET", "/api/models/ann/one/likers"), ("GET", "/api/users/ann/likes")):  # fmt: skip
+                         ("PUT", "/api/spaces/ann/one/volumes"), ("GET", "/api/spaces/ann/one/logs/run"), ("GET", "/api/models/ann/one/likers"), ("GET", "/api/users/ann/likes"),
+                         ("GET", "/api/models-tags-by-type"), ("GET", "/api/datasets-tags-by-type")):  # fmt: skip
         reply = people.ask(method, path, body=b"{}" if method != "GET" else None)
         assert reply.headers["X-Error-Code"] == "NotImplemented" and cairn.is_hub_error(reply, 501, "hub.left_out"), path
 

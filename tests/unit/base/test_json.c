@@ -98,6 +98,28 @@ START_TEST(values_of_each_type)
 }
 END_TEST
 
+/* Takes two texts. */
+static bool take_text(void *ctx, const struct cairn_json *value)
+{
+	char *out = ctx;
+	size_t len = strlen(out);
+	(void)snprintf(out + len, 8 - len, "%s", cairn_json_string(value));
+	return len == 0;
+}
+
+START_TEST(values_of_an_object_in_their_order)
+{
+	CLEANUP(cairn_json_freep)
+	struct cairn_json *v = parse("{\"o\":{\"z\":\"1\",\"a\":\"2\",\"b\":\"3\"},\"l\":[\"4\"]}");
+	char out[8] = "";
+	cairn_json_each(cairn_json_get(v, "l"), take_text, out);
+	cairn_json_each(NULL, take_text, out);
+	ck_assert_str_eq(out, "");
+	cairn_json_each(cairn_json_get(v, "o"), take_text, out);
+	ck_assert_str_eq(out, "12");
+}
+END_TEST
+
 START_TEST(a_text_of_many_values)
 {
 	/* 2 brackets and 3 commas that count, and as many in strings, one of them with a quote */
@@ -202,6 +224,7 @@ int main(void)
 	Suite *suite = suite_create("json");
 	TCase *tc = tcase_create("json");
 	tcase_add_test(tc, values_of_each_type);
+	tcase_add_test(tc, values_of_an_object_in_their_order);
 	tcase_add_test(tc, a_text_of_many_values);
 	tcase_add_test(tc, malformed_texts);
 	tcase_add_test(tc, written_text);
