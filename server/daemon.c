@@ -109,6 +109,7 @@ static struct cairn_cas_options daemon_cas_options(const struct config *c)
 		.cache_bytes_max = c->cache_bytes_max,
 		.epoch_s = (uint32_t)c->epoch_s,
 		.gc_grace_s = (uint32_t)c->gc_grace_s,
+		.unregistered_bytes_max = c->unregistered_bytes_max,
 		.upload_grace_s = (uint32_t)c->hub_upload_grace_s,
 		.noticed = daemon_noticed,
 	};

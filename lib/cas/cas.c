@@ -27,6 +27,7 @@ const struct cairn_cas_options CAIRN_CAS_DEFAULTS = {
 	.cache_bytes_max = UINT64_C(64) << 20,
 	.epoch_s = 7 * 24 * 3600,
 	.gc_grace_s = 14 * 24 * 3600,
+	.unregistered_bytes_max = UINT64_C(1) << 40,
 	.upload_grace_s = 2 * 24 * 3600,
 };
 

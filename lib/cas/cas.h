@@ -69,6 +69,7 @@ struct cairn_cas_options {
 	uint32_t epoch_s;             /* how long one key lasts; answers expire at the end of the following epoch */
 	uint32_t
 		gc_grace_s; /* how long a xorb that no file needs is kept; at least two epochs, the life of an answer */
+	uint64_t unregistered_bytes_max; /* of xorbs of one account that no file needs yet; 0: they do not count */
 	uint32_t upload_grace_s; /* how long a file that was uploaded to a hub's repository may stay without a path */
 	void (*noticed)(void *ctx, const struct cairn_cas_notice *notice); /* from any thread; may be NULL */
 	void *noticed_ctx;

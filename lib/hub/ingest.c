@@ -85,7 +85,7 @@ static enum cairn_status ingest_add(void *ctx, const struct cairn_hash *chunk, c
 	struct cairn_hub_ingest *in = ctx;
 	enum cairn_status status = CAIRN_OK;
 	if (!in->xorb)
-		status = cairn_xorb_making_begin(in->hub->cas, &in->disk, &in->xorb);
+		status = cairn_xorb_making_begin(in->hub->cas, &in->who, &in->xorb);
 	return status == CAIRN_OK ? cairn_xorb_making_add(in->xorb, chunk, raw, len, diag) : status;
 }
 

@@ -467,7 +467,8 @@ struct cairn_index_write {
 };
 
 /** A xorb whose bytes are stored. CAIRN_E_CONFLICT: it is known with other chunks; CAIRN_E_BUSY: the copy is dead
- * (xorb.replaced) or too old to be named (xorb.late). */
+ * (xorb.replaced) or too old to be named (xorb.late); CAIRN_E_DENIED: too much that the owner uploaded is needed by no
+ * file (quota.unregistered). */
 struct cairn_index_put_xorb {
 	struct cairn_index_write write;
 	struct cairn_hash hash;
@@ -477,7 +478,11 @@ struct cairn_index_put_xorb {
 	/* The copy was found in the store and read, not put for this request, so it may be of any date. The caller then
 	 * checks that the copy still exists once the row names it, and otherwise marks the xorb as lost. */
 	bool found;
-	bool added; /* result; false: it was known and stored */
+	/* The repository of the upload. A new xorb counts for its account, or for another owner, until a file needs it.
+	 * Borrowed; NULL: it does not count. */
+	const char *owner;
+	uint64_t unregistered_max; /* bytes that may count so; 0: this one does not count */
+	bool added;                /* result; false: it was known and stored */
 };
 CAIRN_MUST_USE enum cairn_status cairn_index_put_xorb(struct cairn_index *ix, struct cairn_index_put_xorb *put);
 

@@ -48,6 +48,20 @@ CAIRN_SQL(
 	QUOTA_CHECK,
 	"SELECT " COLUMNS("a.quota IS NOT NULL") " FROM repo r CROSS JOIN account a"
 						 " WHERE a.id = r.account AND r.scope = $1 AND " CAIRN_REPO_KEPT("r"));
+/* A xorb that no file needs yet counts for the account of the repository, or for another owner. */
+CAIRN_SQL(UNREGISTERED_OWNER, "INSERT INTO scope(name) SELECT CAST($1 AS text) WHERE NOT EXISTS(SELECT 1 FROM scope"
+			      " WHERE name = CAST($1 AS text))");
+CAIRN_SQL(
+	UNREGISTERED_ADD,
+	"INSERT INTO unregistered(xorb, holder, bytes) SELECT CAST($1 AS bigint), coalesce((SELECT r.account FROM repo r"
+	" WHERE r.scope = s.id), -s.id), CAST($3 AS bigint) FROM scope s WHERE s.name = $2"
+	" ON CONFLICT(xorb) DO UPDATE SET holder = excluded.holder, bytes = excluded.bytes");
+CAIRN_SQL(UNREGISTERED_SUM,
+	  "SELECT count(*), CAST(coalesce(sum(bytes), 0) AS bigint) FROM (SELECT bytes FROM unregistered"
+	  " WHERE holder = (SELECT holder FROM unregistered WHERE xorb = $1) LIMIT $2) u");
+CAIRN_SQL(UNREGISTERED_ACCOUNT, "SELECT a.quota FROM repo r CROSS JOIN account a WHERE a.id = r.account AND r.scope ="
+				" (SELECT id FROM scope WHERE name = $1) AND a.quota IS NOT NULL");
+CAIRN_SQL(UNREGISTERED_QUOTA, "SELECT quota FROM scope WHERE name = $1 AND quota IS NOT NULL");
 CAIRN_SQL(QUOTA_CHECK_OWNER, "SELECT name, quota, stored FROM scope WHERE id = $1 AND quota IS NOT NULL");
 CAIRN_SQL(QUOTA_SET_ACCOUNT, "UPDATE account SET quota = $2 WHERE id = $1");
 CAIRN_SQL(QUOTA_SET_REPO, "UPDATE repo SET quota = $2 WHERE id = $1 AND " CAIRN_REPO_KEPT("repo"));
@@ -238,6 +252,64 @@ enum cairn_status cairn_records_check_account(struct cairn_index_tx *tx, int64_t
 		return cairn_index_quota_check(&quota, 0, diag);
 	return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status;
 }
+
+/* --- xorbs that no file needs yet --------------------------------------------------------------------------------- */
+
+static enum cairn_status quota_refuse_unregistered(struct cairn_diag *diag, uint64_t limit, const char *of,
+						   uint64_t would_be)
+{
+	(void)cairn_fail(diag, CAIRN_E_DENIED, "quota.unregistered", CAIRN_NO_OFFSET,
+			 "Quota exceeded: uploads that no file needs yet may have %" PRIu64
+			 " %s, and would have %" PRIu64
+			 ". Finish an upload that was begun, or wait until the server has collected them",
+			 limit, of, would_be);
+	cairn_diag_numbers(diag, limit, would_be);
+	return CAIRN_E_DENIED;
+}
+
+/* @param sum  of all such xorbs: number and bytes @param quota  of the account, or of another owner; no row: none */
+static enum cairn_status quota_check_unregistered(const struct cairn_index_put_xorb *put, struct cairn_db_rows *sum,
+						  struct cairn_db_rows *quota, struct cairn_diag *diag)
+{
+	uint64_t limit = put->unregistered_max;
+	enum cairn_status status = cairn_db_next(sum);
+	if (status != CAIRN_OK)
+		return status;
+	uint64_t n = (uint64_t)cairn_db_get_int(sum, 0), bytes = (uint64_t)cairn_db_get_int(sum, 1);
+	status = cairn_db_next(quota);
+	if (status == CAIRN_OK) {
+		uint64_t own = (uint64_t)cairn_db_get_int(quota, 0);
+		uint64_t least = own > CAIRN_INDEX_UNREGISTERED_FREE ? own : CAIRN_INDEX_UNREGISTERED_FREE;
+		limit = limit < least ? limit : least;
+	} else if (status != CAIRN_E_NOT_FOUND) {
+		return status;
+	}
+	if (n > CAIRN_INDEX_UNREGISTERED_MAX)
+		return quota_refuse_unregistered(diag, CAIRN_INDEX_UNREGISTERED_MAX, "xorbs", n);
+	return bytes <= limit ? CAIRN_OK : quota_refuse_unregistered(diag, limit, "bytes", bytes);
+}
+
+enum cairn_status cairn_records_hold_xorb(struct cairn_index_tx *tx, struct cairn_index_put_xorb *put, int64_t xorb)
+{
+	CLEANUP(cairn_db_end) struct cairn_db_rows sum = {0}, quota = {0};
+	bool counts = put->owner && put->owner[0] && put->unregistered_max != 0;
+	bool of_repo = counts && cairn_index_is_repo_owner(put->owner);
+	if (!counts)
+		return CAIRN_OK;
+	uint64_t unpacked = cairn_chunk_list_bytes(put->list, 0, put->list->n);
+	int64_t bytes = (int64_t)(unpacked < put->stored_bytes ? unpacked : put->stored_bytes);
+	if (!of_repo)
+		cairn_db_queue(tx->db, NULL, &UNREGISTERED_OWNER, CAIRN_ARGS(cairn_db_text(put->owner)));
+	cairn_db_queue(tx->db, NULL, &UNREGISTERED_ADD,
+		       CAIRN_ARGS(cairn_db_int(xorb), cairn_db_text(put->owner), cairn_db_int(bytes)));
+	cairn_db_queue(tx->db, &sum, &UNREGISTERED_SUM,
+		       CAIRN_ARGS(cairn_db_int(xorb), cairn_db_int(CAIRN_INDEX_UNREGISTERED_MAX + 1)));
+	enum cairn_status status = cairn_db_ask(tx->db, &quota, of_repo ? &UNREGISTERED_ACCOUNT : &UNREGISTERED_QUOTA,
+						CAIRN_ARGS(cairn_db_text(put->owner)));
+	return status == CAIRN_OK ? quota_check_unregistered(put, &sum, &quota, &put->write.diag) : status;
+}
+
+/* --- setting ------------------------------------------------------------------------------------------------------ */
 
 enum cairn_status cairn_records_set_quota(struct cairn_index_tx *tx, struct cairn_index_set_quota *set)
 {

@@ -11,6 +11,11 @@
 /** A row of a commit, an entry, a ref or an object counts so much, besides its names and texts. */
 #define CAIRN_INDEX_ROW_BYTES 128
 
+enum { CAIRN_INDEX_UNREGISTERED_MAX = 16384 }; /* xorbs of one account that no file needs yet */
+/** A quota leaves room for so many bytes of such xorbs. Reason: clients show why a shard is refused, but not why a xorb
+ * is. */
+#define CAIRN_INDEX_UNREGISTERED_FREE (UINT64_C(1) << 30)
+
 /** Returns what a file of this size counts for a quota. */
 static inline uint64_t cairn_index_file_counts(uint64_t size_bytes)
 {

@@ -138,6 +138,10 @@ CAIRN_MUST_USE enum cairn_status cairn_records_check_quota(struct cairn_index_tx
 /** Does the same for an account alone, which need not have grown. */
 CAIRN_MUST_USE enum cairn_status cairn_records_check_account(struct cairn_index_tx *tx, int64_t account,
 							     struct cairn_diag *diag);
+/** Counts a new xorb, which no file needs yet, for whoever uploaded it. Checks that all of these are not too much.
+ * @return CAIRN_OK; CAIRN_E_DENIED (quota.unregistered, quota.account, quota.repo); as cairn_db_ask() */
+CAIRN_MUST_USE enum cairn_status cairn_records_hold_xorb(struct cairn_index_tx *tx, struct cairn_index_put_xorb *put,
+							 int64_t xorb);
 /** Reads the limit and the stored size, from this column on. */
 struct cairn_index_room cairn_records_room(const struct cairn_db_rows *rows, int column);
 

@@ -3,6 +3,7 @@
 #include "server/ask/route_args.h"
 #include "server/ask/route_job.h"
 #include "server/ask/route_piece.h"
+#include "server/http/auth.h"
 #include "server/route/routes.h"
 
 #include <stdlib.h>
@@ -58,7 +59,8 @@ static enum cairn_status xorbs_take(void *ctx, const uint8_t *bytes, size_t len,
 
 static void xorbs_post_head(struct http_request *req)
 {
-	struct cairn_hash hash, sender;
+	struct cairn_hash hash;
+	struct cairn_cas_who who = auth_who(http_identity(req));
 	struct cairn_diag diag = {0};
 	if (!route_prefix(req, NULL) || !route_xorbs_kept_here(req) || !route_hash(req, &hash))
 		return;
@@ -70,9 +72,9 @@ static void xorbs_post_head(struct http_request *req)
 	x->req = req;
 	x->piece = (struct route_piece){.take = xorbs_take, .ctx = x};
 	http_set_state(req, x);
-	http_sender(req, &sender);
+	http_sender(req, &who.sender);
 	enum cairn_status status =
-		cairn_xorb_upload_begin(app_of(req)->cas, &sender, &hash, http_content_length(req), &x->upload, &diag);
+		cairn_xorb_upload_begin(app_of(req)->cas, &who, &hash, http_content_length(req), &x->upload, &diag);
 	if (status != CAIRN_OK)
 		http_reply_status(req, status, &diag);
 }

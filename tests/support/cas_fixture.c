@@ -114,7 +114,7 @@ enum cairn_status cas_put_xorb(struct cairn_cas *cas, const char *hash, const st
 	struct cairn_hash h = vec_hash_text(hash);
 	struct cairn_xorb_upload *u = NULL;
 	struct outcome o = OUTCOME_NEW;
-	enum cairn_status status = cairn_xorb_upload_begin(cas, &CAS_OPERATOR.sender, &h, body->len, &u, diag);
+	enum cairn_status status = cairn_xorb_upload_begin(cas, &CAS_OPERATOR, &h, body->len, &u, diag);
 	for (size_t at = 0; status == CAIRN_OK && at < body->len; at += 60000)
 		status = cairn_xorb_upload_write(u, body->bytes + at, body->len - at < 60000 ? body->len - at : 60000,
 						 diag);

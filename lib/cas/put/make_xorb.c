@@ -12,6 +12,7 @@ enum { MAKING_WINDOW_BYTES = 512 * 1024 }; /* bytes written together */
 
 struct cairn_xorb_making {
 	struct cairn_cas *cas;
+	const char *owner; /* borrowed */
 	struct cairn_xorb_writer *writer;
 	struct cairn_store_put *put; /* NULL once it was handed on */
 	struct cairn_use use;
@@ -35,17 +36,19 @@ void cairn_xorb_making_free(struct cairn_xorb_making *m)
 	free(m);
 }
 
-enum cairn_status cairn_xorb_making_begin(struct cairn_cas *cas, struct cairn_use *room, struct cairn_xorb_making **out)
+enum cairn_status cairn_xorb_making_begin(struct cairn_cas *cas, const struct cairn_cas_who *who,
+					  struct cairn_xorb_making **out)
 {
 	*out = NULL;
 	struct cairn_xorb_making *m = calloc(1, sizeof(*m));
 	if (!m)
 		return CAIRN_E_NOMEM;
 	m->cas = cas;
+	m->owner = who->owner;
 	m->writer = cairn_xorb_writer_new();
 	enum cairn_status status = m->writer ? CAIRN_OK : CAIRN_E_NOMEM;
 	if (status == CAIRN_OK)
-		status = cairn_use_borrow(&m->use, room);
+		status = cairn_use_borrow(&m->use, who->room);
 	if (status == CAIRN_OK)
 		status = cairn_store_put_begin(cas->store, &m->put);
 	if (status != CAIRN_OK) {
@@ -86,12 +89,12 @@ enum cairn_status cairn_xorb_making_end(struct cairn_xorb_making *m, const struc
 	struct cairn_store_put *put = m->put;
 	m->put = NULL;
 	struct cairn_xorb_upload *u =
-		cas_xorb_upload_of_made(m->cas, hash, cairn_xorb_writer_list(m->writer), m->bytes, put);
+		cas_xorb_upload_of_made(m->cas, m->owner, hash, cairn_xorb_writer_list(m->writer), m->bytes, put);
 	if (!u)
 		return CAIRN_E_NOMEM;
 	status = cairn_xorb_upload_store(u, diag);
 	if (status == CAIRN_OK)
-		status = cairn_xorb_upload_commit(u, NULL, NULL);
+		status = cas_xorb_upload_register(u, diag);
 	cairn_xorb_upload_free(u);
 	return status == CAIRN_E_CONFLICT ? CAIRN_E_BUSY : status;
 }

@@ -8,10 +8,10 @@
  * Takes 1 MiB, and 40 bytes a chunk. For one worker at a time, because each call may wait for the disk. */
 struct cairn_xorb_making;
 
-/** Begins a xorb. @param room  borrowed until the xorb is freed (cairn_use_borrow()). More than that is counted as it
- *  comes @param[out] out  the caller's, cairn_xorb_making_free()
+/** Begins a xorb. @param who  its owner, borrowed until the xorb is freed, and its room (cairn_use_borrow()). More than
+ *  that is counted as it comes @param[out] out  the caller's, cairn_xorb_making_free()
  *  @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_NOMEM */
-CAIRN_MUST_USE enum cairn_status cairn_xorb_making_begin(struct cairn_cas *cas, struct cairn_use *room,
+CAIRN_MUST_USE enum cairn_status cairn_xorb_making_begin(struct cairn_cas *cas, const struct cairn_cas_who *who,
 							 struct cairn_xorb_making **out);
 /** Returns the most bytes that a xorb of so many bytes of content can have. */
 uint64_t cairn_xorb_making_bytes_max(uint64_t content_bytes);

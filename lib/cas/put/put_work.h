@@ -21,12 +21,15 @@ CAIRN_MUST_USE enum cairn_status cas_look_up_xorb(struct cairn_cas *cas, const s
 
 /**
  * Makes an upload of a xorb that this process made and wrote. Continue with cairn_xorb_upload_store().
- * @param list  borrowed until the upload is freed
+ * @param owner, list  borrowed until the upload is freed
  * @param put   taken over
  * @return NULL without memory
  */
-struct cairn_xorb_upload *cas_xorb_upload_of_made(struct cairn_cas *cas, const struct cairn_hash *hash,
-						  const struct cairn_chunk_list *list, uint64_t bytes,
-						  struct cairn_store_put *put);
+struct cairn_xorb_upload *cas_xorb_upload_of_made(struct cairn_cas *cas, const char *owner,
+						  const struct cairn_hash *hash, const struct cairn_chunk_list *list,
+						  uint64_t bytes, struct cairn_store_put *put);
+
+/** Does what cairn_xorb_upload_commit() does, and waits. @return as cairn_index_put_xorb() */
+CAIRN_MUST_USE enum cairn_status cas_xorb_upload_register(struct cairn_xorb_upload *u, struct cairn_diag *diag);
 
 #endif

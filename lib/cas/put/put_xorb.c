@@ -22,6 +22,7 @@ struct cairn_xorb_upload {
 	struct cairn_guard guard;    /* held from storing until after registering */
 	struct cairn_use use;        /* for a xorb that is not known */
 	bool known;                  /* already stored */
+	const char *owner;           /* borrowed; NULL: nobody's */
 	struct cairn_xorb_summary summary;
 	const struct cairn_chunk_list *list; /* borrowed; of a xorb made here; NULL: the verifier has the list */
 	struct cairn_index_put_xorb put_row;
@@ -86,7 +87,7 @@ static enum cairn_status xorb_upload_prepare(struct cairn_xorb_upload *u, const 
 	return status == CAIRN_OK ? cairn_store_put_begin(u->cas->store, &u->put) : status;
 }
 
-enum cairn_status cairn_xorb_upload_begin(struct cairn_cas *cas, const struct cairn_hash *sender,
+enum cairn_status cairn_xorb_upload_begin(struct cairn_cas *cas, const struct cairn_cas_who *who,
 					  const struct cairn_hash *hash, uint64_t bytes_expected,
 					  struct cairn_xorb_upload **out, struct cairn_diag *diag)
 {
@@ -96,8 +97,9 @@ enum cairn_status cairn_xorb_upload_begin(struct cairn_cas *cas, const struct ca
 		return CAIRN_E_NOMEM;
 	u->cas = cas;
 	u->hash = *hash;
+	u->owner = who->owner;
 	u->window = cairn_buf_init(XORB_WINDOW_BYTES);
-	enum cairn_status status = xorb_upload_prepare(u, sender, bytes_expected, diag);
+	enum cairn_status status = xorb_upload_prepare(u, &who->sender, bytes_expected, diag);
 	if (status != CAIRN_OK) {
 		cairn_xorb_upload_free(u);
 		return status;
@@ -106,9 +108,9 @@ enum cairn_status cairn_xorb_upload_begin(struct cairn_cas *cas, const struct ca
 	return CAIRN_OK;
 }
 
-struct cairn_xorb_upload *cas_xorb_upload_of_made(struct cairn_cas *cas, const struct cairn_hash *hash,
-						  const struct cairn_chunk_list *list, uint64_t bytes,
-						  struct cairn_store_put *put)
+struct cairn_xorb_upload *cas_xorb_upload_of_made(struct cairn_cas *cas, const char *owner,
+						  const struct cairn_hash *hash, const struct cairn_chunk_list *list,
+						  uint64_t bytes, struct cairn_store_put *put)
 {
 	struct cairn_xorb_upload *u = calloc(1, sizeof(*u));
 	if (!u) {
@@ -117,6 +119,7 @@ struct cairn_xorb_upload *cas_xorb_upload_of_made(struct cairn_cas *cas, const s
 	}
 	u->cas = cas;
 	u->hash = *hash;
+	u->owner = owner;
 	u->list = list;
 	u->put = put;
 	u->summary.chunk_data_bytes = bytes;
@@ -284,7 +287,9 @@ enum cairn_status cairn_xorb_upload_store(struct cairn_xorb_upload *u, struct ca
 bool cairn_xorb_upload_is_left(const struct cairn_xorb_upload *u)
 {
 	const struct cairn_index_write *write = &u->put_row.write;
-	return write->status == CAIRN_E_BUSY && write->diag.rule && strcmp(write->diag.rule, "index.frozen") == 0;
+	bool frozen =
+		write->status == CAIRN_E_BUSY && write->diag.rule && strcmp(write->diag.rule, "index.frozen") == 0;
+	return frozen || write->status == CAIRN_E_DENIED;
 }
 
 void cairn_xorb_upload_take_back(struct cairn_xorb_upload *u)
@@ -327,12 +332,22 @@ enum cairn_status cairn_xorb_upload_commit(struct cairn_xorb_upload *u,
 		.list = u->list ? u->list : cairn_xorb_verifier_list(u->verifier),
 		.stored_bytes = u->summary.chunk_data_bytes,
 		.copy = u->put_row.copy,
+		.owner = u->owner,
+		.unregistered_max = u->cas->options.unregistered_bytes_max,
 	};
 	enum cairn_status status = cairn_index_put_xorb(u->cas->index, &u->put_row);
 	if (!done && cairn_xorb_upload_is_left(u))
 		cairn_xorb_upload_take_back(u);
 	if (status != CAIRN_OK || !done)
 		xorb_upload_let_go(u);
+	return status;
+}
+
+enum cairn_status cas_xorb_upload_register(struct cairn_xorb_upload *u, struct cairn_diag *diag)
+{
+	enum cairn_status status = cairn_xorb_upload_commit(u, NULL, NULL);
+	if (status != CAIRN_OK && diag)
+		*diag = u->put_row.write.diag;
 	return status;
 }
 

@@ -7,9 +7,9 @@
 /** A xorb that is being received, verified and written in pieces of half a MiB. For one thread at a time. */
 struct cairn_xorb_upload;
 
-/** @param sender  as in struct cairn_cas_who
+/** @param who  its sender and owner; the owner is borrowed until the upload is freed
  *  @return CAIRN_OK; CAIRN_E_BUSY over a limit of bytes under way; CAIRN_E_FULL; CAIRN_E_IO; CAIRN_E_NOMEM */
-CAIRN_MUST_USE enum cairn_status cairn_xorb_upload_begin(struct cairn_cas *cas, const struct cairn_hash *sender,
+CAIRN_MUST_USE enum cairn_status cairn_xorb_upload_begin(struct cairn_cas *cas, const struct cairn_cas_who *who,
 							 const struct cairn_hash *hash, uint64_t bytes_expected,
 							 struct cairn_xorb_upload **out, struct cairn_diag *diag);
 /** Adds bytes. @return as cairn_use_add(), cairn_xorb_verifier_feed() and cairn_store_put_write(), the latter two maybe
@@ -34,8 +34,8 @@ CAIRN_MUST_USE enum cairn_status cairn_xorb_upload_store(struct cairn_xorb_uploa
 CAIRN_MUST_USE enum cairn_status cairn_xorb_upload_commit(
 	struct cairn_xorb_upload *u,
 	void (*done)(void *ctx, enum cairn_status status, bool was_inserted, const struct cairn_diag *diag), void *ctx);
-/** Has a frozen index refused the row, so that no row names the stored object? Not before done() is called. Other
- * uploads of the xorb then wait until cairn_xorb_upload_take_back() or cairn_xorb_upload_free(). */
+/** Has a frozen index refused the row, or has a quota, so that no row names the stored object? Not before done() is
+ * called. Other uploads of the xorb then wait until cairn_xorb_upload_take_back() or cairn_xorb_upload_free(). */
 bool cairn_xorb_upload_is_left(const struct cairn_xorb_upload *u);
 /** Removes this object. If it cannot be removed now, a collection removes it later. Waits for the store: on a worker.
  */

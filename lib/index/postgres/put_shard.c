@@ -21,6 +21,8 @@ static const char SHARD_XORBS[] =
 	" k(id, hash, n) JOIN LATERAL (SELECT * FROM xorb y WHERE y.id = k.id AND y.hash = k.hash"
 	" UNION ALL SELECT * FROM xorb z WHERE z.hash = k.hash AND k.id = 0) x ON true";
 static const char SHARD_REPACKED[] = "UPDATE xorb SET repacked = true WHERE id = $1";
+static const char SHARD_REGISTERED[] = "DELETE FROM unregistered u WHERE u.xorb = ANY($1)"
+				       " AND (SELECT true FROM reference r WHERE r.xorb = u.xorb LIMIT 1) IS NOT NULL";
 static const char SHARD_MEMBERS[] =
 	"INSERT INTO member(shard, xorb) SELECT " CAIRN_PG_SHARD ", x FROM unnest($4::bigint[]) x"
 	" ON CONFLICT DO NOTHING";
@@ -58,6 +60,15 @@ unsigned cairn_pg_put_queue_xorbs(struct cairn_pg_tx *tx, struct cairn_pg_array 
 	cairn_pg_int8s(&args, ids);
 	cairn_pg_byteas(&args, hashes);
 	return cairn_pg_queue(&tx->pg, SHARD_XORBS, &args);
+}
+
+void cairn_pg_put_queue_registered(struct cairn_pg_tx *tx, struct cairn_pg_array *xorbs)
+{
+	struct cairn_pg_args args = {0};
+	if (xorbs->n == 0 && xorbs->status == CAIRN_OK)
+		return;
+	cairn_pg_int8s(&args, xorbs);
+	(void)cairn_pg_queue(&tx->pg, SHARD_REGISTERED, &args);
 }
 
 static void put_shard_queue_look(struct cairn_pg_put *p, uint32_t first, uint32_t n, unsigned *place)
@@ -206,6 +217,14 @@ static void put_shard_queue_row(struct cairn_pg_put *p)
 	cairn_add(&p->tx->counts.shards, !p->found);
 }
 
+static void put_shard_registered(struct cairn_pg_put *p)
+{
+	CLEANUP(cairn_pg_array_fini) struct cairn_pg_array xorbs = {0};
+	for (uint32_t i = 0; i < p->put->shard->n_xorbs; i++)
+		cairn_pg_add_int8(&xorbs, p->xorbs[i].row.id);
+	cairn_pg_put_queue_registered(p->tx, &xorbs);
+}
+
 static enum cairn_status put_shard_register(struct cairn_pg_put *p)
 {
 	put_shard_queue_row(p);
@@ -214,6 +233,8 @@ static enum cairn_status put_shard_register(struct cairn_pg_put *p)
 		status = put_shard_members(p);
 	if (status == CAIRN_OK)
 		status = cairn_pg_put_files(p);
+	if (status == CAIRN_OK)
+		put_shard_registered(p);
 	if (status == CAIRN_OK)
 		status = cairn_pg_put_send_dedupe(p);
 	return status == CAIRN_OK && cairn_pg_has_queued(&p->tx->pg) ? cairn_pg_exchange(&p->tx->pg) : status;

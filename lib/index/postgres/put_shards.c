@@ -499,6 +499,7 @@ static void join_queue_rows(struct join *j)
 	join_queue_pairs(j, JOIN_MEMBERS, &j->member_shards, &j->member_xorbs);
 	(void)cairn_pg_queue(pg, JOIN_FILES, &files);
 	join_queue_pairs(j, JOIN_REFERENCES, &j->reference_xorbs, &j->reference_files);
+	cairn_pg_put_queue_registered(j->tx, &j->reference_xorbs);
 	(void)cairn_pg_queue(pg, JOIN_OWNERS, &owners);
 }
 

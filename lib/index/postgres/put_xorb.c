@@ -156,14 +156,13 @@ enum cairn_status cairn_pg_put_xorb(struct cairn_pg_tx *tx, struct cairn_index_p
 		status = cairn_pg_find_xorb(tx, &put->hash, &state);
 	if (status != CAIRN_OK)
 		return status;
+	put->added = state.id == 0 || !state.stored;
 	if (state.id == 0) {
-		put->added = true;
-		return cairn_pg_add_xorb(tx, &put->hash, list, &put->stored_bytes, &put->copy, &state.id);
+		status = cairn_pg_add_xorb(tx, &put->hash, list, &put->stored_bytes, &put->copy, &state.id);
+		return status == CAIRN_OK ? cairn_records_hold_xorb(&tx->records, put, state.id) : status;
 	}
-	if (!state.stored) {
-		put->added = true;
+	if (!state.stored)
 		return put_xorb_store(tx, state.id, put);
-	}
 	if (state.n_chunks != list->n) {
 		cairn_fail(&put->write.diag, CAIRN_E_CONFLICT, "xorb.differs", CAIRN_NO_OFFSET,
 			   "this xorb is known with another number of chunks; the index is damaged, run cairn fsck");

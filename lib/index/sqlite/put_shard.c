@@ -151,6 +151,21 @@ static enum cairn_status put_shard_row(struct put_shard *p, bool *still_counts)
 	return *still_counts ? CAIRN_OK : put_shard_renew_row(p);
 }
 
+static CAIRN_WRITES(TX_DROP_UNREGISTERED, "DELETE FROM unregistered WHERE xorb = ?1"
+					  " AND EXISTS(SELECT 1 FROM reference WHERE reference.xorb = ?1)");
+
+/* Xorbs that a file needs now no longer count for who uploaded them. */
+static enum cairn_status put_shard_registered(struct put_shard *p)
+{
+	enum cairn_status status = CAIRN_OK;
+	for (uint32_t i = 0; status == CAIRN_OK && i < p->put->shard->n_xorbs; i++) {
+		sqlite3_stmt *drop = cairn_tx_stmt(p->tx, &TX_DROP_UNREGISTERED);
+		sqlite3_bind_int64(drop, 1, p->xorbs[i].id);
+		status = cairn_sql_run(drop);
+	}
+	return status;
+}
+
 static enum cairn_status put_shard_contents(struct put_shard *p)
 {
 	const struct cairn_index_new_shard *shard = p->put->shard;
@@ -164,6 +179,8 @@ static enum cairn_status put_shard_contents(struct put_shard *p)
 		status = put_files(p);
 	if (status == CAIRN_OK)
 		status = put_shard_add_all(p);
+	if (status == CAIRN_OK)
+		status = put_shard_registered(p);
 	return status == CAIRN_OK ? cairn_tx_count_stored(p->tx, p->owner, p->new_bytes) : status;
 }
 

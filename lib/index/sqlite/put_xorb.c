@@ -171,18 +171,16 @@ enum cairn_status cairn_tx_put_xorb(struct cairn_tx *tx, struct cairn_index_put_
 {
 	const struct cairn_chunk_list *list = put->list;
 	struct cairn_tx_xorb_state state;
-	put->added = false;
 	enum cairn_status status = cairn_tx_find_xorb(tx, &put->hash, &state);
 	if (status != CAIRN_OK)
 		return status;
+	put->added = state.id == 0 || !state.stored;
 	if (state.id == 0) {
-		put->added = true;
-		return cairn_tx_add_xorb(tx, &put->hash, list, &put->stored_bytes, &state.id);
+		status = cairn_tx_add_xorb(tx, &put->hash, list, &put->stored_bytes, &state.id);
+		return status == CAIRN_OK ? cairn_records_hold_xorb(&tx->records, put, state.id) : status;
 	}
-	if (!state.stored) {
-		put->added = true;
+	if (!state.stored)
 		return put_xorb_store(tx, state.id, list, put->stored_bytes);
-	}
 	if (state.n_chunks != list->n) {
 		cairn_fail(&put->write.diag, CAIRN_E_CONFLICT, "xorb.differs", CAIRN_NO_OFFSET,
 			   "this xorb is known with another number of chunks; the index is damaged, run cairn fsck");

@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.files, pytest.mark.sqlite]
 STEPS = ["move-object", "move-object:3", "move-rows", "move-rows:6", "move-frozen", "move-ended"]
 # Rows that are of an index, and not of the store that it describes.
 # What a store has by itself: its numbers, codes that programs wait with, and what is read from README.md again.
-OWN = {"state", "sqlite_sequence", "device_code", "card", "tag"}
+OWN = {"state", "sqlite_sequence", "device_code", "card", "tag", "unregistered"}
 
 
 def engines(folder):

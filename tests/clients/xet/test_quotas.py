@@ -156,3 +156,26 @@ def test_fsck_counts_again(store, make):
     assert fsck().returncode == 0
     store.server.start()
     assert store.quota(CATS)["stored_bytes"] == 9000
+
+
+# --- xorbs that no file needs -----------------------------------------------------------------------------------------
+
+
+def test_xorbs_that_no_shard_registers_have_a_limit(start, issuer, make):
+    """Who sends xorbs without end, and never a shard, or shards without files, is refused. What is refused leaves nothing on the disk."""
+    server = start(unregistered_bytes_max="20000", token_key=issuer.folder, no_hub=True)
+    cats, dogs = issuer.token(repo=CATS), issuer.token(repo=DOGS)
+    xorbs = [make([8000], seed) for seed in range(5)]
+    assert [server.put_xorb(x, token=cats).status for x in xorbs[:3]] == [200, 200, 403]
+    refused = server.put_xorb(xorbs[3], token=cats)
+    cairn.is_error(refused, 403, "quota.unregistered")
+    assert refused.json()["error"]["message"].startswith("Quota exceeded: uploads that no file needs yet may have 20000 bytes, and would have 24000.")
+    assert sorted(p.name for p in server.objects()) == sorted(xet.text(x.hash) for x in xorbs[:2])
+    assert server.post("/v1/shards", xet.shard([], xorbs[:2]), token=cats).status == 200
+    assert server.put_xorb(xorbs[2], token=cats).status == 403, "no file needs them"
+    assert server.put_xorb(xorbs[0], token=cats).status == 200, "it is there"
+    assert server.put_xorb(xorbs[2], token=dogs).status == 200, "others have their own limit"
+    file = xet.File([(xorbs[0], 0, 1)])
+    assert server.post("/v1/shards", xet.shard([file], xorbs[:1]), token=cats).status == 200
+    assert server.put_xorb(xorbs[3], token=cats).status == 200
+    assert server.put_xorb(xorbs[4], token=cats).status == 403

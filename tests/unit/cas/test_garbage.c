@@ -247,7 +247,7 @@ START_TEST(a_xorb_lost_while_it_is_sent_again_is_asked_for_once_more)
 	gc_fixture_init(&g);
 	gc_xorb_init(&x, 1, 3);
 	ck_assert_int_eq(gc_put_xorb(g.f.cas, &x, &inserted), CAIRN_OK);
-	ck_assert_int_eq(cairn_xorb_upload_begin(g.f.cas, &CAS_OPERATOR.sender, &x.made.hash, x.body.len, &u, &diag),
+	ck_assert_int_eq(cairn_xorb_upload_begin(g.f.cas, &CAS_OPERATOR, &x.made.hash, x.body.len, &u, &diag),
 			 CAIRN_OK);
 	ck_assert_int_eq(cairn_xorb_upload_write(u, x.body.bytes, x.body.len, &diag), CAIRN_OK);
 	CLEANUP(tempdir_textp) char *path = cas_object_path(&g.f, &x.made.hash);
@@ -401,8 +401,7 @@ START_TEST(a_xorb_swept_while_it_arrives_is_stored_anew)
 	ck_assert_int_eq(gc_put_xorb(g.f.cas, &x, &inserted), CAIRN_OK);
 	gc_pass(&g, GC_GRACE_S + 1);
 	check_report_is(gc_collect(&g), 1, 0, 0);
-	ck_assert_int_eq(cairn_xorb_upload_begin(g.f.cas, &CAS_OPERATOR.sender, &x.made.hash, x.body.len, &u, NULL),
-			 CAIRN_OK);
+	ck_assert_int_eq(cairn_xorb_upload_begin(g.f.cas, &CAS_OPERATOR, &x.made.hash, x.body.len, &u, NULL), CAIRN_OK);
 	ck_assert_int_eq(cairn_xorb_upload_write(u, x.body.bytes, x.body.len, NULL), CAIRN_OK);
 	gc_pass(&g, GC_GRACE_S + 1);
 	check_report_is(gc_collect(&g), 0, 1, x.body.len);
@@ -429,8 +428,7 @@ START_TEST(a_xorb_renewed_before_the_sweep_stays)
 	gc_pass(&g, GC_GRACE_S + 1);
 	check_report_is(gc_collect(&g), 1, 0, 0);
 	gc_pass(&g, GC_GRACE_S + 1);
-	ck_assert_int_eq(cairn_xorb_upload_begin(g.f.cas, &CAS_OPERATOR.sender, &x.made.hash, x.body.len, &u, NULL),
-			 CAIRN_OK);
+	ck_assert_int_eq(cairn_xorb_upload_begin(g.f.cas, &CAS_OPERATOR, &x.made.hash, x.body.len, &u, NULL), CAIRN_OK);
 	ck_assert_int_eq(cairn_xorb_upload_write(u, x.body.bytes, x.body.len, NULL), CAIRN_OK);
 	ck_assert_int_eq(cas_verify_and_store(u, NULL), CAIRN_OK);
 	check_report_is(gc_collect(&g), 0, 0, 0);

@@ -24,7 +24,7 @@ static struct cairn_xorb_upload *verified_upload(struct cairn_cas *cas, const st
 {
 	struct cairn_hash hash = vec_hash_text(CAS_FIXTURE_XORB);
 	struct cairn_xorb_upload *u = NULL;
-	ck_assert_int_eq(cairn_xorb_upload_begin(cas, &CAS_OPERATOR.sender, &hash, body->len, &u, NULL), CAIRN_OK);
+	ck_assert_int_eq(cairn_xorb_upload_begin(cas, &CAS_OPERATOR, &hash, body->len, &u, NULL), CAIRN_OK);
 	ck_assert_int_eq(cairn_xorb_upload_write(u, body->bytes, body->len, NULL), CAIRN_OK);
 	ck_assert_int_eq(cas_verify_and_store(u, NULL), expected);
 	return u;

@@ -91,6 +91,8 @@ static const struct known {
 	{"QUOTA_SIZES", 2},
 	/* An operator's list of all quotas. */
 	{"QUOTA_EACH", 7},
+	/* The unregistered xorbs of one account, up to a limit. */
+	{"UNREGISTERED_SUM", 1},
 	/* Tables of one row, or of one for each table. */
 	{"TX_STATE", 1},
 	{"TX_SET_STATE", 1},
