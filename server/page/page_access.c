@@ -10,12 +10,16 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { ACCESS_ROWS_BYTES = 34000 /* of the list per page: names and reasons may be long */ };
+
 struct access_page {
 	struct page page;
 	enum cairn_index_access_state state; /* of the requests that are listed */
 	const char *after;                   /* the request's */
 	int64_t now_unix_s;
 	uint32_t n;
+	size_t end; /* no row begins behind this byte of the page */
+	bool more;  /* there are further rows */
 	char last[CAIRN_HUB_REQUEST_BYTES];
 };
 
@@ -55,11 +59,11 @@ static void access_put_state(struct page *page, const struct cairn_index_access_
 	struct cairn_buf *b = page_out(page);
 	html(b, "<p role=\"status\">");
 	if (own->state == CAIRN_INDEX_ACCESS_PENDING)
-		html(b, "Your request waits for an answer of its admins.");
+		html(b, "Your request is pending: its admins have not answered yet.");
 	else if (own->state == CAIRN_INDEX_ACCESS_REJECTED)
-		html(b, "Its admins turned your request down.");
+		html(b, "Its admins rejected your request.");
 	else
-		html(b, "You were let in, but the key that you are signed in with does not open it.");
+		html(b, "Your request was accepted, but the key that you are signed in with does not open it.");
 	html(b, "</p>");
 	if (own->reason[0])
 		html(b, "<blockquote>%s</blockquote>", own->reason);
@@ -73,9 +77,9 @@ void page_put_gate(struct page *page)
 	struct cairn_index_access_request own;
 	call->status = cairn_hub_own_request(page_hub(page), page_asker(page), repo, &own);
 	html(b,
-	     "<div class=\"empty\"><h2>Its files are gated</h2><p>Everybody sees that it is here. Its members read "
-	     "its files, and so do those who ask%s.</p>",
-	     repo->gate == CAIRN_INDEX_GATE_AUTO ? "" : " and are let in");
+	     "<div class=\"empty\"><h2>Its files are gated</h2><p>Everybody sees that it is here. Its members can read "
+	     "its files, and so can every account %s.</p>",
+	     repo->gate == CAIRN_INDEX_GATE_AUTO ? "that asks for access" : "whose request for access was accepted");
 	if (own.state == CAIRN_INDEX_ACCESS_NONE)
 		access_put_ask(page);
 	else
@@ -112,9 +116,9 @@ static void access_put_tabs(struct access_page *p)
 	static const struct {
 		enum cairn_index_access_state state;
 		const char *name;
-	} TABS[] = {{CAIRN_INDEX_ACCESS_PENDING, "Wait"},
-		    {CAIRN_INDEX_ACCESS_ACCEPTED, "Let in"},
-		    {CAIRN_INDEX_ACCESS_REJECTED, "Turned down"}};
+	} TABS[] = {{CAIRN_INDEX_ACCESS_PENDING, "Pending"},
+		    {CAIRN_INDEX_ACCESS_ACCEPTED, "Accepted"},
+		    {CAIRN_INDEX_ACCESS_REJECTED, "Rejected"}};
 	struct cairn_buf *b = page_out(&p->page);
 	html(b, "<nav class=\"tabs\" aria-label=\"Requests\">");
 	for (size_t i = 0; i < sizeof(TABS) / sizeof(TABS[0]); i++)
@@ -140,16 +144,16 @@ static void access_put_answers(struct cairn_buf *b, const struct cairn_index_acc
 	     "type=\"hidden\" name=\"user\" value=\"%s\">",
 	     request->name);
 	if (request->state != CAIRN_INDEX_ACCESS_ACCEPTED)
-		access_put_button(b, request->name, CAIRN_INDEX_ACCESS_ACCEPTED, "Let in");
+		access_put_button(b, request->name, CAIRN_INDEX_ACCESS_ACCEPTED, "Accept");
 	if (request->state != CAIRN_INDEX_ACCESS_REJECTED)
 		html(b,
-		     "<input name=\"reason\" maxlength=\"%d\" autocomplete=\"off\" placeholder=\"Reason\" "
-		     "aria-label=\"Reason to turn down %s\">",
+		     "<input name=\"reason\" size=\"10\" maxlength=\"%d\" autocomplete=\"off\" placeholder=\"Reason\" "
+		     "aria-label=\"Reason to reject %s\">",
 		     (int)CAIRN_INDEX_REASON_CHARS_MAX, request->name);
 	if (request->state != CAIRN_INDEX_ACCESS_REJECTED)
-		access_put_button(b, request->name, CAIRN_INDEX_ACCESS_REJECTED, "Turn down");
+		access_put_button(b, request->name, CAIRN_INDEX_ACCESS_REJECTED, "Reject");
 	if (request->state != CAIRN_INDEX_ACCESS_PENDING)
-		access_put_button(b, request->name, CAIRN_INDEX_ACCESS_PENDING, "Take back");
+		access_put_button(b, request->name, CAIRN_INDEX_ACCESS_PENDING, "Undo");
 	html(b, "</form>");
 }
 
@@ -157,6 +161,9 @@ static void access_put_request(void *ctx, const struct cairn_index_access_reques
 {
 	struct access_page *p = ctx;
 	struct cairn_buf *b = page_out(&p->page);
+	p->more = p->more || b->len > p->end || p->n == PAGE_ROWS;
+	if (p->more)
+		return;
 	if (p->n++ == 0)
 		html(b, "<table class=\"rows\" id=\"requests\"><thead><tr><th scope=\"col\">User</th><th scope=\"col\" "
 			"class=\"num wide\">Asked</th><th scope=\"col\">Answer</th></tr></thead><tbody>\n");
@@ -183,10 +190,11 @@ static void access_put_requests(struct access_page *p)
 {
 	struct hub_repo *hub = &p->page.hub;
 	struct cairn_buf *b = page_out(&p->page);
-	hub->call.status = cairn_hub_each_request(page_hub(&p->page), &hub->repo, p->state, p->after, PAGE_ROWS,
+	p->end = b->len + ACCESS_ROWS_BYTES;
+	hub->call.status = cairn_hub_each_request(page_hub(&p->page), &hub->repo, p->state, p->after, PAGE_ROWS + 1,
 						  access_put_request, p, &hub->call.diag);
 	html(b, p->n > 0 ? "</tbody></table>\n" : "<p class=\"empty\">There is none.</p>\n");
-	if (p->n == PAGE_ROWS)
+	if (p->more)
 		html(b, "<p class=\"more\"><a href=\"?state=%s&amp;cursor=%s\">Newer ones</a></p>\n",
 		     cairn_hub_access_name(p->state), p->last);
 }
@@ -195,8 +203,8 @@ static void access_put_grant(struct cairn_buf *b)
 {
 	html(b,
 	     "<form method=\"post\" class=\"line\"><input type=\"hidden\" name=\"action\" value=\"grant\"><label "
-	     "for=\"user\">Let in, unasked,</label><input id=\"user\" name=\"user\" required maxlength=\"96\" "
-	     "autocomplete=\"off\" spellcheck=\"false\" placeholder=\"name of a user\"><button>Let in</button></form>\n");
+	     "for=\"user\">Give access to</label><input id=\"user\" name=\"user\" required maxlength=\"96\" "
+	     "autocomplete=\"off\" spellcheck=\"false\" placeholder=\"name of a user\"><button>Accept</button></form>\n");
 }
 
 static void access_build_found(struct access_page *p)

@@ -25,10 +25,10 @@ static void settings_put_visibility(struct page *page)
 	if (repo->kind != CAIRN_INDEX_BUCKET) {
 		settings_put_choice(
 			b, "gated", gate == CAIRN_INDEX_GATE_MANUAL,
-			"Everybody sees that it is here; members read its files, and those whom you let in");
+			"Everybody sees that it is here; members read its files, and accounts that you accept");
 		settings_put_choice(
 			b, "auto", gate == CAIRN_INDEX_GATE_AUTO,
-			"Everybody sees that it is here; members read its files, and every account that asks");
+			"Everybody sees that it is here; members read its files, and every account that asks for access");
 	}
 	settings_put_choice(b, "private", repo->is_private, "Members alone");
 	html(b,

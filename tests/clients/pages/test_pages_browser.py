@@ -59,6 +59,9 @@ PAGES = {
     "commit of odd names": ("ann", "/ann/odd/commit/main"),
     "dataset": ("nobody", "/datasets/ann/table"),
     "settings of a model": ("ann", "/ann/cats/settings"),
+    "requests for access": ("ann", "/ann/gated/settings/access"),
+    "gated model": ("bob", "/ann/gated"),
+    "gated model that was asked for": ("rita", "/ann/gated"),
     "what a model takes": ("ann", "/ann/cats/storage"),
     "what a model takes to the operator": ("all", "/team/tuned/storage"),
     "what a model without files takes": ("ann", "/ann/odd/storage"),
@@ -180,6 +183,9 @@ def fill_repos(people):
         bodies = {"own.bin": random.Random(name).randbytes(size), "base.bin": weights if size > 10_000 else picture}
         done(commit(people, *(stored(p, upload(people, d, f"models/team/{name}")[0], len(d)) for p, d in bodies.items()), repo=f"models/team/{name}"))
     people.put("ann/data", "base.bin", weights)
+    make(people, "ann/gated")
+    people.api().update_repo_settings("ann/gated", gated="manual")
+    assert people.ask("POST", "/api/models/ann/gated/ask-access", "rita", b"").status == 200
     done(commit(people, hub_text("README.md", "# Table\n\nRows of numbers.\n"), repo="datasets/ann/table"))
 
 

@@ -6,7 +6,7 @@ import re
 import cairn
 import pytest
 import visitors
-from hub_calls import ZEROS, add, commit, done, make, make_key, stored, upload
+from hub_calls import ZEROS, account, add, commit, done, make, make_key, stored, upload
 from hub_calls import text as hub_text
 from issuer import Issuer
 from people import People
@@ -28,6 +28,7 @@ def seeded(tmp_path_factory):
     fill(people)
     for i in range(70):
         make_key(server, issuer.token("admin"), account="ann" if i % 2 else "bob", scope="read", name="&" * 250)
+    fill_requests(people, issuer.token("admin"))
     assert server.get("/v1/usage?fresh=true", token=issuer.token("admin")).status == 200
     yield people
     server.stop()
@@ -61,6 +62,16 @@ def fill(people):
     done(commit(people, *(hub_text(f"{i:03}{EMOJI}", quotes[i:]) for i in range(N_NAMES)), repo="models/ann/one", revision="refs%2Fpr%2F60"))
 
 
+def fill_requests(people, admin):
+    """Requests for access to ann/one."""
+    people.api().update_repo_settings("ann/one", gated="manual")
+    for i in range(N_NAMES):
+        name = f"{i:03}{LONG[3:]}"
+        account(people.server, admin, name, fullname="&" * 250)
+        people.api().grant_access("ann/one", name)
+        people.api().reject_access_request("ann/one", name, rejection_reason="<" * 200)
+
+
 PAGES = {
     "home": "/",
     "account": "/ann",
@@ -78,6 +89,7 @@ PAGES = {
     "pull requests": "/ann/one/discussions",
     "pull request": "/ann/one/discussions/60",
     "settings": "/ann/one/settings",
+    "requests for access": "/ann/one/settings/access?state=rejected",
     "what it takes": "/ann/one/storage",
     "keys": "/settings/keys",
     "storage": "/storage",
