@@ -4,7 +4,7 @@ import os
 
 import pytest
 import visitors
-from hub_calls import commit, deleted, done, make, stored, upload
+from hub_calls import PULLS, commit, deleted, done, make, stored, upload
 from hub_calls import text as file
 from huggingface_hub import CommitOperationAdd
 from visitors import HOSTILE, Visitor, is_away, rows, text
@@ -84,6 +84,11 @@ def test_who_may(people, enter):  # noqa: F811
     assert [ann.get(f"{AT}/{n}").status for n in ("0", "-1", "x", "2", "1x", "9" * 30)] == [404] * 6
     # Of what has a gate the names are told, and nothing that is in the files.
     done(commit(people, file("a", "the secret\n"), revision="refs%2Fpr%2F1"))
+    for state in ("closed", "open"):
+        is_away(ann.send("/ann/one/settings", action="pulls", pulls=state), "/ann/one/settings")
+        assert ("Only those who may write here open them" in ann.get("/ann/one/settings").body.decode()) == (state == "closed")
+        made = people.ask("POST", PULLS, "bob", {"title": state, "pullRequest": True})
+        assert made.status == (403 if state == "closed" else 200), state
     is_away(ann.send("/ann/one/settings", action="visibility", visibility="gated"), "/ann/one/settings")
     for who in (bob, nobody):
         page = who.page(f"{AT}/1")
