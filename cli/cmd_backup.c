@@ -341,8 +341,7 @@ static int restore_show(const char *data_dir, const struct cairn_restore_report 
 	return report_end(&r, CLI_EXIT_OK);
 }
 
-/* Reads a time as in moments' names, or with the separators of ISO 8601: 2026-11-23T06:10. @return false: not a
- * time */
+/* Reads a time as in moments' names, or in ISO 8601 as 2026-11-23T06:10. @return false: not a time */
 static bool restore_time(const char *text, int64_t *last_unix_s)
 {
 	char bare[sizeof("20261123T061000Z") + 1];

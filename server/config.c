@@ -236,8 +236,7 @@ static void config_no_option(const char *arg, const char *name, size_t len)
 			option, near ? "?)" : "");
 }
 
-/* Parses --name value, --name=value, --flag, --no-flag. @return false: an error was reported. *i: the last argument
- * used */
+/* Parses --name value, --name=value, --flag, --no-flag. @return false: error reported. *i: the last argument used */
 static bool config_take_option(struct config_option *out, int *i, int argc, char **argv)
 {
 	const char *arg = argv[*i];

@@ -42,8 +42,7 @@ void metrics_sum_up(const struct metrics *m, struct metrics_total *out);
 /** Returns the upper bound of a bucket's durations. @return 0: the last bucket, which has none */
 uint64_t metrics_bound_us(size_t bucket);
 
-/** A current value that another part keeps, written after the counters. Values of one family, which differ in their
- * labels, must be adjacent. */
+/** A current value that another part keeps, written after the counters. Values of one family must be adjacent. */
 struct metrics_gauge {
 	const char *name; /* "cairn_index_files", or with labels: "cairn_build_info{version=\"1\"}" */
 	const char *type; /* "gauge" or "counter" */

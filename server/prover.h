@@ -1,5 +1,4 @@
-/* Proves claimed SHA-256 values in a running daemon: one thread reads the files, at a rate that leaves the disk to
- * others. */
+/* Proves claimed SHA-256 values: one thread reads the files, at a rate that leaves the disk to others. */
 #ifndef CAIRN_SERVER_PROVER_H
 #define CAIRN_SERVER_PROVER_H
 

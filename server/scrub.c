@@ -319,8 +319,7 @@ static void scrub_find(struct app *app, struct scrub_status *out)
 		memcpy(out->daemon, state.who, sizeof(out->daemon));
 }
 
-/* Data stored since the pass began is read, too. Packs may hold a second copy, so more bytes may be read than are
- * stored. */
+/* Data stored since the pass began is read, too, and packs may hold second copies: more may be read than is stored. */
 static void scrub_grow_total(struct scrub_pass *pass, int64_t stored_bytes)
 {
 	if (pass->ended_unix_s == 0 && pass->total_bytes < stored_bytes)

@@ -16,8 +16,7 @@ void service_close(void);
 void service_ready(const char *status);
 /** Reports that the settings are being reloaded; service_ready() follows. */
 void service_reloading(void);
-/** Reports that the daemon ends within this time; more than the manager's own limit is granted. Ends feeding the
- * watchdog. */
+/** Reports that the daemon ends within this time, however long the manager allows. Ends feeding the watchdog. */
 void service_stopping(uint64_t within_s);
 /** Feeds the watchdog. */
 void service_feed(void);

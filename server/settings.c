@@ -297,8 +297,7 @@ static const struct setting_unit *setting_units(enum setting_kind kind)
 	return kind == SETTING_SECONDS ? SECONDS_UNITS : COUNT_UNITS;
 }
 
-/* Parses digits and at most one unit; no sign, no fraction, no blank. A number past 2^64 - 1 becomes 2^64 - 1, which
- * exceeds any limit. */
+/* Parses digits and at most one unit; no sign, fraction or blank. More than 2^64 - 1 becomes that, past any limit. */
 static bool setting_parse_number(enum setting_kind kind, const char *text, uint64_t *out)
 {
 	const char *p = text;

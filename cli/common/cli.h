@@ -67,8 +67,7 @@ struct cli_failure {
 /** Returns the last failure of the main thread. */
 const struct cli_failure *cli_last_failure(void);
 
-/** Notes that a JSON value has begun on standard output. The caller then writes later failures into that value,
- * too. */
+/** Notes that a JSON value has begun on standard output; later failures go into that value. */
 void cli_json_begun(void);
 
 /** Returns whether a command line asks for JSON: --json before "--". */

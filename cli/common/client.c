@@ -212,8 +212,7 @@ void client_set_method(CURL *h, enum client_method method, const uint8_t *body, 
 	(void)curl_easy_setopt(h, CURLOPT_POSTFIELDS, body_len > 0 ? (const char *)body : "");
 }
 
-/* Reports the server's error, with its own message if there is one. The rule and the request's id come before the
- * message, which may be cut. */
+/* Reports the server's error, with its own message if there is one, after the rule and the request's id. */
 static void client_explain(const struct client_exchange *x, const char *what, struct cairn_diag *diag)
 {
 	CLEANUP(cairn_json_freep) struct cairn_json *json = NULL;

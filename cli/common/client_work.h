@@ -1,5 +1,4 @@
-/* Internal interface of the client's files. client.c opens connections and asks the server; client_fetch.c uses it to
- * read from signed URLs. */
+/* Internal interface of client.c, which asks the server, and client_fetch.c, which reads from signed URLs. */
 #ifndef CAIRN_CLI_CLIENT_WORK_H
 #define CAIRN_CLI_CLIENT_WORK_H
 

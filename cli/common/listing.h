@@ -7,7 +7,6 @@
 #include "cli/common/report.h"
 #include "cli/common/server_options.h"
 
-/** The list to print, and its form. */
 struct listing {
 	const char *command;     /* for errors */
 	const char *path;        /* of the server: "/v1/files" */

@@ -27,8 +27,7 @@ enum {
 
 /* --- being interrupted -------------------------------------------------------------------------------------------- */
 
-/* Clears the bar before the program dies, so that the next output has its own line. SA_RESETHAND: the signal then ends
- * the program as usual. */
+/* Clears the bar before the program dies. SA_RESETHAND: the signal then ends the program as usual. */
 static void progress_on_interrupt(int number)
 {
 	static const char TEXT[] = "\r\033[Kcairn: interrupted\n";

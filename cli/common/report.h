@@ -17,8 +17,7 @@ void report_init(struct report *r, bool is_json);
 /** Writes the buffered output; call after each record. */
 void report_flush(struct report *r);
 
-/** Ends the report: writes the JSON's newline, and checks standard output. @return code, or CLI_EXIT_IO if code is 0
- * and writing failed */
+/** Ends the JSON, and checks standard output. @return code, or CLI_EXIT_IO if code is 0 and writing failed */
 int report_end(struct report *r, int code);
 
 /** JSON members. */

@@ -1,5 +1,4 @@
-/* Exports rows from a snapshot of the index, sorted, into files of a folder. They appear only when all are
- * complete. */
+/* Exports a snapshot of the index, sorted, into files of a folder, which appear only when all are complete. */
 #ifndef CAIRN_CLI_EXPORT_H
 #define CAIRN_CLI_EXPORT_H
 

@@ -13,8 +13,7 @@
 
 enum { SORTER_READ_BYTES = 32 * 1024 }; /* window of each run, while runs are merged */
 
-/* An entry for sorting in memory: the start of the key as a big-endian number, which compares as its bytes do, and the
- * record's index. */
+/* An entry for sorting in memory: the start of the key as a big-endian number, and the record's index. */
 struct sorter_entry {
 	uint64_t prefix;
 	uint32_t index;

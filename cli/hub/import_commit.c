@@ -75,8 +75,7 @@ static enum cairn_status commit_put_sample(struct cairn_json_out *w, const struc
 	return status;
 }
 
-/* Reads a whole file that goes inside the commit. Checks the length that was announced to the server, and the hash in
- * the name of its blob. */
+/* Reads a file that goes inside the commit. Checks its announced length, and the hash in the name of its blob. */
 static enum cairn_status commit_put_content(struct cairn_json_out *w, const struct import_commit *c, size_t i,
 					    struct cairn_diag *diag)
 {
@@ -167,8 +166,7 @@ static enum cairn_status commit_ask_modes(struct import_repo *r, const struct im
 
 /* --- uploading ---------------------------------------------------------------------------------------------------- */
 
-/* Begins a push with a temporary token. @param[out] until_ms  time (cairn_clock_mono_ms()) after which the next file
- * needs another token */
+/* Begins a push with a temporary token. @param[out] until_ms  mono time after which the next file needs another */
 static enum cairn_status commit_begin_push(struct import_repo *r, const struct import_commit *c, struct push *p,
 					   int64_t *until_ms, struct cairn_diag *diag)
 {
@@ -192,7 +190,6 @@ static enum cairn_status commit_begin_push(struct import_repo *r, const struct i
 	return status;
 }
 
-/* The pushed part of a commit. */
 struct commit_push {
 	const struct import_commit *c;
 	const struct commit_file *files;

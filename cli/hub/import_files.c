@@ -257,7 +257,6 @@ enum cairn_status import_file_judge_bytes(const struct import_file *file, const 
 	return files_judge(file, path, found, diag);
 }
 
-/* A file, read from its start. */
 struct files_reader {
 	int fd;
 	uint64_t at;

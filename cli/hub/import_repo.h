@@ -44,8 +44,7 @@ CAIRN_MUST_USE enum cairn_status import_repo_add_tag(struct import_repo *r, cons
 CAIRN_MUST_USE enum cairn_status import_repo_find_commit(struct import_repo *r, const char *id,
 							 struct cairn_diag *diag);
 
-/** Lists commits of a revision, the last one first. @param[out] json  owned by the caller @return as
- * client_request() */
+/** Lists commits of a revision, the last first. @param[out] json  owned by the caller @return as client_request() */
 CAIRN_MUST_USE enum cairn_status import_repo_list_commits(struct import_repo *r, const char *revision, unsigned page,
 							  unsigned limit, struct cairn_json **json,
 							  struct cairn_diag *diag);

@@ -230,8 +230,7 @@ static enum cairn_status snapshot_find_done(struct import *im, const struct impo
 	return status;
 }
 
-/* Imports a snapshot that will not be the branch's head: in a separate line of commits, kept by tags. Continues an
- * interrupted import. */
+/* Imports a snapshot that is no head of a branch: as a line of commits kept by tags. Continues after a break. */
 static enum cairn_status snapshot_tagged(struct import *im, const struct import_snapshot *snapshot, const char *own,
 					 struct cairn_diag *diag)
 {

@@ -58,8 +58,7 @@ static void settings_list(struct settings_lines *lines, const struct init_place 
 	settings_want(lines, "connections_per_address_max", wish->address.behind_proxy ? "1008" : "");
 }
 
-/* Returns whether the daemon reads this value unchanged. inih cuts off text after a semicolon, and blanks at the
- * end. */
+/* Does the daemon read this value unchanged? inih cuts text after a semicolon, and blanks at the end. */
 static bool settings_value_is_kept(const char *value)
 {
 	size_t len = strlen(value);

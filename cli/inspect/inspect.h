@@ -38,8 +38,7 @@ CAIRN_MUST_USE enum cairn_status inspect_xorb(struct report *r, const uint8_t *b
 /** Returns whether the bytes begin like a Read Shard. */
 bool inspect_is_readshard(const uint8_t *bytes, size_t len);
 
-/** Shows header, objects and function, then verifies the whole, without contents. @return as
- * cairn_readshard_verify() */
+/** Shows header, objects and function, and verifies all but contents. @return as cairn_readshard_verify() */
 CAIRN_MUST_USE enum cairn_status inspect_readshard(struct report *r, const uint8_t *bytes, size_t len,
 						   struct cairn_diag *diag);
 

@@ -138,7 +138,6 @@ static void inspect_column(struct report *r, const struct cairn_tiledb_reader *f
 	record_end(r);
 }
 
-/* Shows a field in one tile. */
 static void inspect_tile_column(struct report *r, const struct cairn_tiledb_reader *f, uint64_t tile, uint32_t slot)
 {
 	const struct cairn_tiledb_field *field = cairn_tiledb_schema_field(&f->schema, slot);

@@ -1,5 +1,4 @@
-/* Pulls a file: several threads fetch its chunks into their places in FILE.part. The file is hashed, and gets its name
- * if the hash is correct. */
+/* Pulls a file: threads fetch chunks into FILE.part, which is hashed and gets its name if the hash is correct. */
 #ifndef CAIRN_CLI_PULL_H
 #define CAIRN_CLI_PULL_H
 

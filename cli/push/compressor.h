@@ -28,8 +28,7 @@ CAIRN_MUST_USE enum cairn_status compressor_add(struct compressor *p, const stru
 CAIRN_MUST_USE enum cairn_status compressor_close(struct compressor *p, const struct cairn_hash *xorb,
 						  struct cairn_diag *diag);
 
-/** Waits until all chunks are compressed and the senders have the closed xorbs. @return as compressor_add(): the first
- * failure */
+/** Waits until all chunks are compressed and the senders have the xorbs. @return as compressor_add() */
 CAIRN_MUST_USE enum cairn_status compressor_end(struct compressor *p, struct cairn_diag *diag);
 
 #endif

@@ -76,8 +76,7 @@ struct cairn_backup_file {
 };
 void cairn_backup_file_close(struct cairn_backup_file *file);
 
-/** Opens an archive and checks that it is of the kind in its name. @return as cairn_fold_open(); CAIRN_E_FORMAT
- * "backup.kind"; CAIRN_E_IO */
+/** Opens an archive of the kind in its name. @return as cairn_fold_open(); CAIRN_E_FORMAT "backup.kind"; CAIRN_E_IO */
 CAIRN_MUST_USE enum cairn_status cairn_backup_file_open(struct cairn_backup_file *out,
 							const struct cairn_backup_set *set,
 							const struct cairn_backup_archive *archive,
@@ -118,7 +117,6 @@ CAIRN_MUST_USE enum cairn_status cairn_backup_set_check(const struct cairn_backu
 
 enum { CAIRN_BACKUP_METADATA_BYTES = 360 };
 
-/** The metadata of a backup. */
 struct cairn_backup_metadata {
 	const char *kind;
 	const char *identity; /* empty: the archive names none */
@@ -159,7 +157,6 @@ const struct cairn_backup_object *cairn_backup_objects_find(const struct cairn_b
 							    const struct cairn_backup_object *object);
 void cairn_backup_objects_add(struct cairn_buf *objects, const struct cairn_backup_object *object);
 
-/** Appends an entry to a catalog. */
 void cairn_backup_catalog_add(struct cairn_buf *catalog, const struct cairn_backup_item *item);
 
 /**

@@ -70,8 +70,7 @@ CAIRN_MUST_USE enum cairn_status backup_finish(struct backup *b, const char *kin
 /** Returns whether an object fits into a bundle of these lengths. */
 bool backup_fits(const struct backup *b, uint64_t data_bytes, uint64_t entries_bytes, uint64_t stored_bytes);
 
-/** Visitors for cairn_index_copy_each(), with the backup as ctx: one counts an object, one puts it into a bundle
- * unless the backup has it. */
+/** Visitors of objects, with the backup as ctx: one counts, one puts an object into a bundle if the backup lacks it. */
 CAIRN_MUST_USE enum cairn_status backup_count(void *ctx, const struct cairn_hash *hash, uint64_t stored_bytes,
 					      uint64_t layout);
 CAIRN_MUST_USE enum cairn_status backup_visit(void *ctx, const struct cairn_hash *hash, uint64_t stored_bytes,

@@ -26,7 +26,6 @@ struct cairn_bundle_object {
 /** Appends the entries and the end of a bundle to its objects in out. @param entries  hash and length of each */
 void cairn_bundle_end(struct cairn_buf *out, const struct cairn_buf *entries);
 
-/** Appends an object to entries. */
 void cairn_bundle_entry(struct cairn_buf *entries, const struct cairn_hash *hash, uint64_t len);
 
 /**

@@ -26,7 +26,6 @@ struct cairn_buf cairn_buf_over(void *bytes, size_t max);
 /** Release what the buffer owns and make it empty; harmless on a zeroed or freed buffer. For CLEANUP(). */
 void cairn_buf_fini(struct cairn_buf *b);
 
-/** Append n bytes. */
 void cairn_buf_add(struct cairn_buf *b, const void *bytes, size_t n);
 
 /** Appends n bytes for the caller to write. @return where; NULL if the buffer is in error */

@@ -12,8 +12,7 @@
 static int shift_fd = -1;           /* set once, before threads start */
 static atomic_int_fast64_t shift_s; /* last value read */
 
-/* Reads the shift; does not map it, because a disk's read error in mapped memory would end the process. After an error
- * the shift stays. */
+/* Reads the shift. Not by mmap(): a disk's read error would end the process. After an error the shift stays. */
 static int64_t clock_shift_s(void)
 {
 	uint8_t bytes[8];

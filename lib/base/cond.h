@@ -17,8 +17,7 @@ struct timespec cairn_cond_in_us(int64_t us);
 /** Does what cairn_cond_in_us() does, in milliseconds. */
 struct timespec cairn_cond_in_ms(int64_t ms);
 
-/** Waits as pthread_cond_wait() does, including spurious wake-ups, but at most until the deadline. @return false: the
- * deadline has passed */
+/** Waits as pthread_cond_wait(), but at most until the deadline. @return false: the deadline has passed */
 bool cairn_cond_wait_until(pthread_cond_t *cond, pthread_mutex_t *lock, const struct timespec *until);
 
 #endif

@@ -23,8 +23,7 @@ bool cairn_fd_keep_standard(void)
 	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
 		if (fcntl(fd, F_GETFD) != -1)
 			continue;
-		/* The system gives the lowest free number. The opposite direction makes every use of the descriptor
-		 * fail. */
+		/* The system gives the lowest free number; the opposite makes every use of the descriptor fail. */
 		if (cairn_sys_open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY, 0) != fd)
 			return false;
 	}

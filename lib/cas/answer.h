@@ -4,7 +4,6 @@
 
 #include "hash/hash.h"
 
-/** A xorb that an answer offers. */
 struct cairn_answer_xorb {
 	struct cairn_hash hash;
 	uint64_t stored_bytes;

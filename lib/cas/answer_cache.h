@@ -32,8 +32,7 @@ void cairn_answer_cache_clear(struct cairn_answer_cache *c);
 struct cairn_cas_stats;
 void cairn_answer_cache_stats(struct cairn_answer_cache *c, struct cairn_cas_stats *out);
 
-/** Makes an answer of bytes (taken over, malloc). The caller has the only reference. @return NULL without memory; then
- * bytes are freed, too */
+/** Makes an answer of bytes (taken over, malloc), referenced by the caller. @return NULL: no memory; bytes are freed */
 struct cairn_answer *cairn_answer_new(uint8_t *bytes, size_t len);
 
 #endif

@@ -47,8 +47,7 @@ void cas_verified_list_unrefp(const struct cairn_chunk_list **list)
 		free(kept);
 }
 
-/* The bucket follows from the object's inode and times. Uploaders cannot choose these, so nobody can fill one
- * bucket. */
+/* The bucket follows from inode and times, which uploaders cannot choose, so nobody can fill one bucket. */
 static struct kept_list **lists_find(struct cas_verified_lists *c, const struct cairn_hash *xorb, uint64_t identity)
 {
 	struct kept_list **at = &c->buckets[identity & (LISTS_BUCKETS - 1)];

@@ -114,9 +114,8 @@ CAIRN_MUST_USE enum cairn_status cairn_data_dir_index_reach(const char *index, s
 
 enum { CAIRN_DATA_DIR_URL_BYTES = 4200 };
 
-/** Returns the URL of a folder's index that is a file. @return CAIRN_OK; CAIRN_E_CONFLICT the index is elsewhere
- * (data_dir.index); CAIRN_E_FORMAT, CAIRN_E_IO the folder's record of it cannot be read; CAIRN_E_USAGE the path is too
- * long */
+/** Returns the URL of an index that is a file. @return CAIRN_OK; CAIRN_E_CONFLICT the index is elsewhere
+ * (data_dir.index); CAIRN_E_FORMAT, CAIRN_E_IO the folder's record is unreadable; CAIRN_E_USAGE the path is too long */
 CAIRN_MUST_USE enum cairn_status cairn_data_dir_index_url(char out[static CAIRN_DATA_DIR_URL_BYTES], const char *path,
 							  struct cairn_diag *diag);
 

@@ -1,5 +1,4 @@
-/* Shared by the files that implement the data folder: data_dir.c opens one; data_dir_inspect.c uses it to inspect a
- * folder without opening it. */
+/* Shared by data_dir.c, which opens a data folder, and data_dir_inspect.c, which inspects one without that. */
 #ifndef CAIRN_DATA_DIR_DATA_DIR_WORK_H
 #define CAIRN_DATA_DIR_DATA_DIR_WORK_H
 

@@ -9,7 +9,6 @@ enum { CAIRN_IDENTITY_BYTES = 32 + 1 }; /* hexadecimal digits, and a zero */
 /** The file's name in the folder. Its text is the identity and a newline. */
 #define CAIRN_IDENTITY_FILE "identity"
 
-/** Returns whether a text is an identity. */
 bool cairn_identity_is(const char *text);
 
 /**

@@ -1,6 +1,5 @@
-/* Notes: small files of a data folder (DIR/notes/NAME) that keep a few numbers across restarts, such as the progress
- * of a scrub or the result of the last backup. A write replaces the whole note. If a note is missing, its work starts
- * again. */
+/* Notes: small files (DIR/notes/NAME) that keep a few numbers across restarts, such as the progress of a scrub. A write
+ * replaces the whole note. If a note is missing, its work starts again. */
 #ifndef CAIRN_DATA_DIR_NOTE_H
 #define CAIRN_DATA_DIR_NOTE_H
 
@@ -24,8 +23,7 @@ enum {
 /** Appends the text of a note that is kept elsewhere. @param out  takes CAIRN_NOTE_BYTES_MAX bytes */
 void cairn_note_text(struct cairn_buf *out, const struct cairn_note_field *fields, size_t n);
 
-/** Reads a text as cairn_note_read() does. @param text  is modified @return CAIRN_OK; CAIRN_E_NOT_FOUND it is no
- * note */
+/** Reads a text as cairn_note_read() does. @param text  is modified @return CAIRN_OK; CAIRN_E_NOT_FOUND no note */
 CAIRN_MUST_USE enum cairn_status cairn_note_parse(char *text, const struct cairn_note_field *fields, size_t n);
 
 /**

@@ -132,8 +132,7 @@ const char *cairn_db_borrow_text(const struct cairn_db_rows *rows, int column); 
 /** Copies a text, or a fixed number of bytes. A value that does not fit marks the row as damaged: cairn_db_whole(). */
 void cairn_db_get_text(struct cairn_db_rows *rows, int column, char *out, size_t size);
 void cairn_db_get_fixed(struct cairn_db_rows *rows, int column, void *out, size_t len);
-/** Checks the columns that were read; call it after reading those of a row. @return CAIRN_OK; CAIRN_E_DAMAGED a column
- * was not valid */
+/** Checks the columns of a row after they were read. @return CAIRN_OK; CAIRN_E_DAMAGED a column was not valid */
 CAIRN_MUST_USE enum cairn_status cairn_db_whole(const struct cairn_db_rows *rows);
 
 /* --- for drivers -------------------------------------------------------------------------------------------------- */

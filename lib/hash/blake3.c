@@ -58,9 +58,8 @@ static void blake3_many(const uint8_t **messages, size_t n, size_t n_blocks, con
 	blake3_hash_many(messages, n, n_blocks, words, 0, false, KEYED_HASH, CHUNK_START, end_flags, out[0]);
 }
 
-/* Hashes messages of equal numbers of whole blocks side by side, as the library does with the chunks of one input.
- * Then hashes the last block of each, of 1 to 64 bytes. If all of these are whole, they are included in the first
- * step. */
+/* Hashes messages of equal numbers of whole blocks side by side, then the last block of each, of 1 to 64 bytes. If all
+ * of these are whole, they are included in the first step. */
 static void blake3_alike(struct cairn_hash *const *out, const uint8_t **messages, const size_t *lens, size_t n,
 			 size_t n_whole, const uint8_t key[BLAKE3_KEY_LEN])
 {

@@ -13,8 +13,7 @@ struct cairn_guard {
 	bool held;
 };
 
-/** The set of guarded hashes: a list, because few are guarded at once (at most one an upload, at its end). Any
- * thread. */
+/** The set of guarded hashes: a list, since few are guarded at once (one an upload, at its end). Any thread. */
 struct cairn_guards {
 	pthread_mutex_t lock;
 	pthread_cond_t freed;

@@ -1,5 +1,4 @@
-/* The merkle subtree of a range of a file's chunks: the part of the tree that does not depend on what precedes and
- * follows the range. */
+/* The merkle subtree of a range of chunks: the part that does not depend on what precedes and follows the range. */
 #ifndef CAIRN_HASH_MERKLE_SUBTREE_H
 #define CAIRN_HASH_MERKLE_SUBTREE_H
 

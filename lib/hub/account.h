@@ -8,7 +8,6 @@
 
 /* In all headers of this folder, "as index and store" and "as a write" stand for the statuses that cas/cas.h lists. */
 
-/** The name of CAIRN_HUB_OPERATOR. */
 #define CAIRN_HUB_OPERATOR_NAME "operator"
 
 enum cairn_hub_asker_kind {

@@ -18,7 +18,6 @@ struct cairn_held_key {
 	char scopes[CAIRN_HOLDER_SCOPES_MAX + 1];
 };
 
-/** An account. */
 struct cairn_holder {
 	struct cairn_index_account account; /* zeroed for the operator's keys */
 	struct cairn_held_key *keys;        /* owned; in the order in which they were made */

@@ -10,7 +10,6 @@
 
 /* --- reading ------------------------------------------------------------------------------------------------------ */
 
-/* A file of a card. */
 struct card_file {
 	bool found;
 	struct cairn_index_entry entry;

@@ -69,7 +69,6 @@ static bool files_take_path(void *ctx, const struct cairn_index_entry *entry)
 	return files_needs_more(p);
 }
 
-/* Finds the paths of the files in a commit. */
 static enum cairn_status files_name(const struct cairn_hub *hub, const struct cairn_index_commit *commit,
 				    struct files_paths *p, struct cairn_diag *diag)
 {

@@ -86,7 +86,6 @@ void cairn_hub_metadata_lower(char *text)
 			*text = (char)(*text + ('a' - 'A'));
 }
 
-/* Adds what a filter finds. */
 static void metadata_add_word(struct metadata_reading *r, const char *prefix, const char *value)
 {
 	char word[CAIRN_INDEX_TAG_MAX + 1];

@@ -24,7 +24,6 @@ static void put_ingest_freep(struct cairn_hub_ingest **in)
 	cairn_hub_ingest_free(*in);
 }
 
-/* Puts a file of the store. */
 static enum cairn_status put_store(const struct cairn_hub *hub, const struct cairn_hub_put *put,
 				   const struct cairn_hub_put_file *file, uint8_t sha256[static CAIRN_SHA256_BYTES],
 				   struct cairn_diag *diag)

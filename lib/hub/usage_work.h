@@ -46,7 +46,6 @@ struct usage_work {
 	uint64_t (*sums)[CAIRN_USAGE_PAIRS_OF_MAX]; /* shared bytes of each pair of the largest owners */
 };
 
-/* A xorb and its pieces. */
 struct usage_xorb {
 	struct usage_piece *pieces;
 	uint32_t n_pieces;

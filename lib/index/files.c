@@ -82,7 +82,6 @@ enum cairn_status cairn_index_each_file(struct cairn_index *ix, int64_t from_id,
 	return cairn_records_paged(status, n, page, last, next_id);
 }
 
-/* The owners of a file. */
 struct file_owners {
 	int64_t *all; /* owned */
 	uint32_t n, cap;
@@ -159,8 +158,7 @@ enum cairn_status cairn_index_file_by_sha256(struct cairn_index *ix, const uint8
 	return cairn_db_whole(&rows);
 }
 
-/* Each sum is a snapshot of its own: three are as good as one, and a long one would keep SQLite's log from being begun
- * anew. */
+/* Each sum is a snapshot of its own: a single long one would keep SQLite's log from being begun anew. */
 static enum cairn_status file_total(struct cairn_index *ix, const struct cairn_sql *sql, uint64_t *n, uint64_t *bytes)
 {
 	CLEANUP(cairn_db_end) struct cairn_db_rows rows = {0};

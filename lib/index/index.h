@@ -1,5 +1,4 @@
-/* The index of files, xorbs and eligible chunks: an interface of few functions that any engine can implement
- * (backend.h). */
+/* The index of files, xorbs and eligible chunks: an interface that any engine can implement (backend.h). */
 #ifndef CAIRN_INDEX_INDEX_H
 #define CAIRN_INDEX_INDEX_H
 
@@ -44,14 +43,12 @@ struct cairn_index_options {
 	unsigned batch_max;  /* writes in one transaction; 0: 64 */
 	unsigned queue_max;  /* writes waiting; 0: 4096 */
 	uint64_t keep_bytes; /* of the disk's free space, which an engine writing there should leave free */
-	/** Open for reading only: nothing is changed, and each write returns CAIRN_E_BUSY. Nobody may have the index
-	 * open for writing. */
+	/** Open for reading only: each write returns CAIRN_E_BUSY. Nobody may have the index open for writing. */
 	bool read_only;
 	/** For writing to an index on another machine: the owner it must have, by a name that the data folder keeps. An
 	 * index without rows and owner gets this one. NULL: not checked. */
 	const char *owner;
-	/** For writing to an index on another machine: others that set it may write too. A second later their commits
-	 * are seen. */
+	/** For writing to an index on another machine beside other writers, whose commits are seen a second later. */
 	bool shared;
 };
 
@@ -166,8 +163,7 @@ struct cairn_index_dedupe_xorb {
  *  would find nothing; true: it may (one untracked chunk in some hundred gets this answer). Any thread. */
 bool cairn_index_may_dedupe(struct cairn_index *ix, const char *scope, const struct cairn_hash *chunk);
 
-/** A chunk query to screen without waiting. The caller sets the first three members. It must live until done() is
- * called. */
+/** A chunk query to screen without waiting. The caller sets the first three members. Lives until done() is called. */
 struct cairn_index_screen {
 	const char *scope; /* borrowed likewise */
 	struct cairn_hash chunk;
@@ -304,8 +300,7 @@ enum {
 	CAIRN_INDEX_LOOK_FILES_MAX = 1000,
 };
 
-/** A look at a shard before it is verified; one exchange if the index is on another machine. The sender may learn only
- * that the shard is known. */
+/** A look at a shard before it is verified: one exchange. The sender may learn only that the shard is known. */
 struct cairn_index_look {
 	struct cairn_hash body; /* identity of the upload */
 	const char *scope;      /* borrowed, as the rest */
@@ -585,9 +580,8 @@ struct cairn_index_gc_sweep {
 };
 CAIRN_MUST_USE enum cairn_status cairn_index_gc_sweep(struct cairn_index *ix, struct cairn_index_gc_sweep *sweep);
 
-/** Lists the dead copies whose objects may still exist, by name; see "copies" above. It is a write that changes
- * nothing, so its result is durable, comes from the leading server, and goes only to the holder of the lease. Only
- * where rows name copies. */
+/** Lists the dead copies whose objects may still exist, by name; see "copies" above. A write that changes nothing, so
+ * its result is durable and goes only to the holder of the lease. Only where rows name copies. */
 struct cairn_index_find_dead {
 	struct cairn_index_write write;
 	struct cairn_copy_id after;     /* only names after this one; unset: from the first */

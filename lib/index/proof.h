@@ -1,7 +1,6 @@
-/* Owners' claims of the SHA-256 of their files, and the proof of these claims. A claim counts for its owner as soon as
- * it is made. The bytes are read once a file, for all of its owners, to prove the claims or find them false. Still,
- * each claim is decided by itself and in its owner's turn. So the time of the decision does not reveal other owners of
- * the file. */
+/* Owners' claims of the SHA-256 of their files, and the proof of these claims. A claim counts for its owner at once.
+ * The bytes are read once a file, for all owners. Still, each claim is decided by itself and in its owner's turn, so
+ * the time of the decision does not reveal other owners of the file. */
 #ifndef CAIRN_INDEX_PROOF_H
 #define CAIRN_INDEX_PROOF_H
 
@@ -80,8 +79,7 @@ struct cairn_index_record_outcomes {
 CAIRN_MUST_USE enum cairn_status cairn_index_record_outcomes(struct cairn_index *ix,
 							     struct cairn_index_record_outcomes *record);
 
-/** Records a proved claim: the owner's file was hashed here during its upload. CAIRN_E_NOT_FOUND: it is no longer the
- * owner's. */
+/** Records a proved claim: the file was hashed during its upload. CAIRN_E_NOT_FOUND: it is no longer the owner's. */
 struct cairn_index_prove_file {
 	struct cairn_index_write write;
 	struct cairn_hash hash;

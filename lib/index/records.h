@@ -95,8 +95,7 @@ struct cairn_index_tx {
 
 /** Borrows a reader, which returns to its pool when the rows end. @return CAIRN_OK; as every read */
 CAIRN_MUST_USE enum cairn_status cairn_records_take(struct cairn_index *ix, struct cairn_db_rows *rows);
-/** Borrows a reader and asks a statement; the reader returns to its pool when the rows end. @return as cairn_db_ask();
- * as every read */
+/** Asks a statement of a borrowed reader, which returns when the rows end. @return as cairn_db_ask(); as every read */
 CAIRN_MUST_USE enum cairn_status cairn_records_ask(struct cairn_index *ix, struct cairn_db_rows *rows,
 						   const struct cairn_sql *sql, const struct cairn_db_args *args);
 /** Does what cairn_records_ask() does, and steps to the first row. @return as cairn_records_ask(); CAIRN_E_NOT_FOUND */
@@ -115,14 +114,12 @@ CAIRN_MUST_USE enum cairn_status cairn_records_paged(enum cairn_status status, u
  * exist; as cairn_db_ask() */
 CAIRN_MUST_USE enum cairn_status cairn_records_scope(struct cairn_index_tx *tx, const char *name, int64_t *id);
 
-/** Returns the number of a repository's owner. @return CAIRN_OK; CAIRN_E_NOT_FOUND no such repository (repo.unknown);
- * as cairn_db_ask() */
+/** Returns the number of a repository's owner. @return CAIRN_OK; CAIRN_E_NOT_FOUND (repo.unknown); as cairn_db_ask() */
 CAIRN_MUST_USE enum cairn_status cairn_records_find_repo(struct cairn_index_tx *tx, int64_t repo, int64_t *scope,
 							 struct cairn_diag *diag);
 
-/** Adds a repository that counts as deleted until cairn_records_show_repo(), but whose rows a sweep removes only an
- * hour later. @param[out] scope  the owner of its files @return CAIRN_OK; CAIRN_E_CONFLICT (repo.known); as
- * cairn_db_ask() */
+/** Adds a repository that counts as deleted until cairn_records_show_repo(); a sweep removes it only an hour later.
+ * @param[out] scope  the owner of its files @return CAIRN_OK; CAIRN_E_CONFLICT (repo.known); as cairn_db_ask() */
 CAIRN_MUST_USE enum cairn_status cairn_records_hide_repo(struct cairn_index_tx *tx, struct cairn_index_add_repo *add,
 							 int64_t *scope);
 /** Makes such a repository one that is found, which counts for quotas. @return likewise */
@@ -132,8 +129,7 @@ CAIRN_MUST_USE enum cairn_status cairn_records_show_repo(struct cairn_index_tx *
 /** Counts that an owner, and its account, hold more bytes after this write. The engine updates the owner's row.
  * @param bytes  may be negative */
 void cairn_records_grow(struct cairn_index_tx *tx, int64_t scope, int64_t bytes);
-/** Checks after a write that what has grown is within its quotas. @return CAIRN_OK; CAIRN_E_DENIED (quota.repo,
- * quota.account) */
+/** Checks after a write that its quotas hold. @return CAIRN_OK; CAIRN_E_DENIED (quota.repo, quota.account) */
 CAIRN_MUST_USE enum cairn_status cairn_records_check_quota(struct cairn_index_tx *tx, struct cairn_diag *diag);
 /** Does the same for an account alone, which need not have grown. */
 CAIRN_MUST_USE enum cairn_status cairn_records_check_account(struct cairn_index_tx *tx, int64_t account,

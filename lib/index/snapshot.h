@@ -4,8 +4,7 @@
 
 #include "index/index.h"
 
-/** A read transaction. The daemon goes on writing, but its changes take disk space until the snapshot is freed. Owned
- * by one thread at a time. */
+/** A read transaction, for one thread at a time. Changes by the daemon take disk space until the snapshot is freed. */
 struct cairn_index_snapshot;
 
 /**
@@ -50,8 +49,7 @@ CAIRN_MUST_USE enum cairn_status cairn_index_snapshot_files(struct cairn_index_s
 							    cairn_index_visit_file *visit, void *ctx,
 							    struct cairn_diag *diag);
 
-/** Returns the hash of the xorb with this number, as terms name it. @return CAIRN_OK; CAIRN_E_NOT_FOUND; as every
- * read */
+/** Returns the hash of the xorb with this number. @return CAIRN_OK; CAIRN_E_NOT_FOUND; as every read */
 CAIRN_MUST_USE enum cairn_status cairn_index_snapshot_xorb_hash(struct cairn_index_snapshot *snapshot, int64_t number,
 								struct cairn_hash *out);
 

@@ -1,5 +1,4 @@
-/* Writes that take several transactions, so that others get in between. Nobody sees what the first ones write; the last
- * one shows it. */
+/* Writes in several transactions, so that others get in between. Nobody sees them before the last one shows them. */
 #ifndef CAIRN_INDEX_STAGE_H
 #define CAIRN_INDEX_STAGE_H
 

@@ -142,7 +142,6 @@ CAIRN_MUST_USE enum cairn_status cairn_index_transfer_page(struct cairn_index_tr
 							   const struct cairn_index_rows *after, uint32_t row,
 							   uint32_t limit, struct cairn_index_rows *out,
 							   struct cairn_diag *diag);
-/** Returns the present state. */
 CAIRN_MUST_USE enum cairn_status cairn_index_transfer_state(struct cairn_index_transfer *t,
 							    struct cairn_index_state *out, struct cairn_diag *diag);
 /** Returns the highest number that a row of the table ever had; 0: none, or its rows have no numbers. */

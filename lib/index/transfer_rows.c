@@ -45,7 +45,6 @@ uint32_t cairn_index_rows_add(struct cairn_index_rows *rows)
 	return rows->n++;
 }
 
-/* Returns a value of the last row. */
 static struct cairn_value *rows_last(struct cairn_index_rows *rows, unsigned column)
 {
 	if (rows->status != CAIRN_OK || rows->n == 0)

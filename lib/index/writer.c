@@ -507,7 +507,6 @@ static enum cairn_status writer_try_queue(struct cairn_writer *w, struct cairn_i
 	return room ? CAIRN_OK : CAIRN_E_BUSY;
 }
 
-/* A thread that waits for a write. */
 struct writer_waiting {
 	pthread_mutex_t lock;
 	pthread_cond_t answered;

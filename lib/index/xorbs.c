@@ -165,7 +165,6 @@ enum cairn_status cairn_index_each_place(struct cairn_index *ix, const struct ca
 
 /* --- writing ------------------------------------------------------------------------------------------------------ */
 
-/* The row of a xorb, for a write. */
 struct xorb_known {
 	int64_t id, stored_bytes;
 	bool stored; /* false: its bytes are kept elsewhere, or lost */

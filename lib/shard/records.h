@@ -1,5 +1,4 @@
-/* Reads and writes each kind of record of a shard. Internal to lib/shard, except for the functions that reader.h
- * uses. */
+/* Reads and writes each kind of record of a shard. Only lib/shard includes it, but for functions of reader.h. */
 #ifndef CAIRN_SHARD_RECORDS_H
 #define CAIRN_SHARD_RECORDS_H
 

@@ -70,9 +70,8 @@ bool cairn_store_packing_wants(const struct cairn_store_packing *p, const struct
 CAIRN_MUST_USE enum cairn_status cairn_store_packing_add(struct cairn_store_packing *p, const struct cairn_hash *hash,
 							 uint64_t bytes, bool *added);
 
-/** Makes the pack durable and visible. Waits for the disk. @return CAIRN_OK; CAIRN_E_CONFLICT the name was taken
- * meanwhile (pack.exists); CAIRN_E_FORMAT the pack does not read back as written; CAIRN_E_IO; CAIRN_E_FULL;
- * CAIRN_E_NOMEM */
+/** Makes the pack durable and visible. Waits for the disk. @return CAIRN_OK; CAIRN_E_CONFLICT the name is taken
+ * (pack.exists); CAIRN_E_FORMAT the pack does not read back as written; CAIRN_E_IO; CAIRN_E_FULL; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_store_packing_commit(struct cairn_store_packing *p, struct cairn_diag *diag);
 
 /** After the commit: calls visit for each object of the new pack, by place. @return CAIRN_OK; CAIRN_E_FORMAT the disk

@@ -19,7 +19,6 @@ enum cairn_dedupe_scope { CAIRN_DEDUPE_GLOBAL, CAIRN_DEDUPE_NAMESPACE, CAIRN_DED
 /** The subject of tokens that are given to anyone without a key. */
 #define CAIRN_TOKEN_ANYBODY "anonymous"
 
-/** The claims of a token. */
 struct cairn_token_claims {
 	unsigned scopes;   /* enum cairn_token_scope, implied ones included */
 	char repo[200];    /* claim "repo": "[models|datasets|spaces/]namespace/name"; empty: none */

@@ -25,8 +25,7 @@ enum cairn_status cairn_token_jwt_verify(enum cairn_token_alg alg, const uint8_t
 {
 	jwt_t *jwt = NULL;
 	int rc = jwt_decode(&jwt, token, key, (int)key_len);
-	/* libjwt takes the algorithm from the token's header. Without this check a public key could be an HMAC
-	 * secret. */
+	/* libjwt takes the algorithm from the header. Without this check a public key could be an HMAC secret. */
 	bool same_alg = rc == 0 && jwt_get_alg(jwt) == token_jwt_alg(alg);
 	jwt_free(jwt);
 	if (rc == ENOMEM)

@@ -97,7 +97,6 @@ static enum cairn_status token_keys_parse(struct cairn_token_key *key, const cha
 	return CAIRN_OK;
 }
 
-/* Adds the key of one file. */
 static enum cairn_status token_keys_add(struct cairn_token_keys *keys, const char *path, struct cairn_diag *diag)
 {
 	if (keys->n == CAIRN_TOKEN_KEYS_MAX)

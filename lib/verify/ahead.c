@@ -1,6 +1,5 @@
-/* Hashes several terms together, ahead of their turn: one term mostly covers few chunks, whose hash alone leaves the
- * processor's vectors idle. Does so only for xorbs that the shard describes: for others no work may depend on stored
- * data. */
+/* Hashes several terms together, ahead of their turn: a term of few chunks alone leaves the processor's vectors idle.
+ * Only for xorbs that the shard describes: for others no work may depend on stored data. */
 #include "verify/run.h"
 
 enum cairn_status cairn_verify_gather(struct cairn_chunk_list *list, const struct cairn_shard_xorb *xorb,

@@ -66,8 +66,7 @@ struct verify_run {
  * @return as cairn_verify_shard() */
 CAIRN_MUST_USE enum cairn_status cairn_verify_xorbs(struct verify_run *run);
 
-/** Verifies the files: each term, then the file hash. Call after the xorbs are verified. @return as
- * cairn_verify_shard() */
+/** Verifies the files, after the xorbs: each term, then the file hash. @return as cairn_verify_shard() */
 CAIRN_MUST_USE enum cairn_status cairn_verify_files(struct verify_run *run);
 
 /** Hashes terms of a file that are described here ahead, from the i-th on. Reports no faults: they are found when the
@@ -82,8 +81,7 @@ CAIRN_MUST_USE enum cairn_status cairn_verify_gather(struct cairn_chunk_list *li
 /** Reports progress. @return CAIRN_OK; CAIRN_E_BUSY: stop */
 CAIRN_MUST_USE enum cairn_status cairn_verify_report(struct verify_run *run);
 
-/** Counts entries as verified and chunks as hashed, and reports progress now and then. @return CAIRN_OK;
- * CAIRN_E_BUSY */
+/** Counts entries and chunks, and reports progress now and then. @return CAIRN_OK; CAIRN_E_BUSY */
 CAIRN_MUST_USE enum cairn_status cairn_verify_advance(struct verify_run *run, uint64_t entries, uint64_t chunks);
 
 /** Asks the resolver. @return its status; any failure but CAIRN_E_NOT_FOUND is diagnosed at offset */

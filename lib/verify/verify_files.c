@@ -38,7 +38,6 @@ static enum cairn_status term_find_xorb(struct verify_run *run, const struct cai
 	return CAIRN_OK;
 }
 
-/* The chunks of a term, contiguous. */
 struct term_chunks {
 	const struct cairn_hash *hashes;
 	const struct cairn_span *spans;
@@ -78,8 +77,7 @@ static enum cairn_status term_check_range(struct verify_run *run, const struct c
 	return CAIRN_E_LIMIT;
 }
 
-/* Makes the term's chunks contiguous: those of a stored xorb are already, those described here are copied, unless done
- * ahead. */
+/* Makes the term's chunks contiguous: copies those that are described here, unless done ahead. Stored ones are. */
 static enum cairn_status term_gather(struct verify_run *run, const struct cairn_shard_term *term,
 				     const struct verify_ahead *ahead, struct term_chunks *out)
 {

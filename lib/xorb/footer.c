@@ -19,7 +19,6 @@ enum {
 	TAIL_BYTES = 4 + 4 + 4 + RESERVED_BYTES, /* count and distances after the sections */
 };
 
-/* The state of one check of a footer. */
 struct footer_reader {
 	struct cairn_cur cur;
 	uint64_t at; /* offset of the footer in the xorb */

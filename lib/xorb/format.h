@@ -46,7 +46,6 @@ CAIRN_MUST_USE enum cairn_status cairn_xorb_chunk_header_parse(
 	struct cairn_xorb_chunk_header *out, const uint8_t bytes[static CAIRN_XORB_CHUNK_HEADER_BYTES], uint64_t at,
 	uint32_t unpacked_max, struct cairn_diag *diag);
 
-/** Writes a chunk header. */
 void cairn_xorb_chunk_header_write(uint8_t out[static CAIRN_XORB_CHUNK_HEADER_BYTES],
 				   const struct cairn_xorb_chunk_header *header);
 

@@ -7,7 +7,6 @@
 
 #include <stdbool.h>
 
-/** A chunk in the serialized xorb. */
 struct cairn_xorb_chunk {
 	struct cairn_xorb_chunk_header header;
 	uint64_t at;         /* offset of the header */

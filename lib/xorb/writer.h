@@ -39,12 +39,10 @@ CAIRN_MUST_USE enum cairn_status cairn_xorb_writer_add(struct cairn_xorb_writer 
 /** Returns the serialized xorb after the drained part. Borrowed until the next add, reset or free. */
 const uint8_t *cairn_xorb_writer_bytes(const struct cairn_xorb_writer *w, size_t *len);
 
-/** Drops the serialized bytes so far, which the caller has taken. cairn_xorb_writer_bytes() then returns only later
- * ones. */
+/** Drops the serialized bytes, which the caller has taken. cairn_xorb_writer_bytes() then returns later ones. */
 void cairn_xorb_writer_drained(struct cairn_xorb_writer *w);
 
-/** Returns the chunks so far, borrowed until the next add, reset or free. cairn_chunk_list_root() of the list is the
- * xorb's hash. */
+/** Returns the chunks, borrowed until the next add, reset or free. The list's root is the xorb's hash. */
 const struct cairn_chunk_list *cairn_xorb_writer_list(const struct cairn_xorb_writer *w);
 
 /** Returns the raw bytes of the chunks so far. */

@@ -65,8 +65,7 @@ bool hub_call_makes_private(const struct hub_call *call, const char *account);
  * found, or the call has failed */
 bool hub_call_find_asker(struct hub_call *call);
 
-/** Fails the call if nothing says whose it is, as for something that nobody may do without a key. @return false: the
- * call has failed */
+/** Fails the call if nothing says whose it is, as if a key were missing. @return false: the call has failed */
 bool hub_call_need_somebody(struct hub_call *call);
 
 /** Checks the key of a request that needs one, before its body is read. The call then counts for the key, not for the

@@ -26,8 +26,7 @@ void hub_entries_fini(struct hub_entries *entries);
 CAIRN_MUST_USE enum cairn_status hub_entries_put(struct cairn_json_out *w, const struct cairn_hub *hub,
 						 const struct hub_entries *entries, bool expand);
 
-/** Writes {"oid"|"sha256","size","pointerSize"} of a file whose bytes are in the store. Writes nothing for a false
- * SHA-256. */
+/** Writes {"oid"|"sha256","size","pointerSize"} of a file in the store. Writes nothing for a false SHA-256. */
 void hub_entry_put_lfs(struct cairn_json_out *w, const char *hash_member, const struct cairn_index_entry *entry);
 
 #endif

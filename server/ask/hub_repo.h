@@ -40,9 +40,8 @@ void hub_repo_begin_write(struct http_request *req, void *state);
 /** Checks, before the body is read, whether the asker has this access to the repository of the path. The worker checks
  * again; over a remote index only the worker does. @return false: the call has failed */
 bool hub_repo_check_access(struct hub_repo *r, enum cairn_hub_access need);
-/** Begins a request with a body. If the body is longer than CAIRN_BODY_MEMORY_BYTES, hub_repo_check_access() may refuse
- * it; then an error is replied. Call from head(), once the state has namespace and name. @param state  as in
- * hub_repo_begin_write() */
+/** Begins a request with a body. If it is longer than CAIRN_BODY_MEMORY_BYTES, hub_repo_check_access() may refuse it
+ * and reply. Call from head(), once the state has namespace and name. @param state  as in hub_repo_begin_write() */
 void hub_repo_begin_in(struct http_request *req, void *state, enum cairn_hub_access need);
 /** Does what hub_repo_begin_in() does, for somebody who may read the repository and proposes something.
  *  @param raw  of hub_repo_find_proposed() */

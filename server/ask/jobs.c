@@ -7,8 +7,7 @@
 
 #include <string.h>
 
-/* Finds the daemon that runs a job. The index may name this one for a second after its end. @param here this daemon
- * runs it */
+/* Finds the daemon that runs a job, perhaps for a second after its end. @param here  this daemon runs it */
 static void jobs_place(struct app *app, enum cairn_index_job which, bool here, struct job *job)
 {
 	struct cairn_index_job_state state;

@@ -37,8 +37,7 @@ void *route_job_new(struct http_request *req, size_t bytes, void (*run)(struct r
  */
 void route_ask(struct http_request *req, struct route_job *job, size_t bytes);
 
-/** Does what route_ask() does, for a state that route_job_new() made: for requests of a route that only read. Call last
- * in done(). */
+/** Does what route_ask() does, for a state of route_job_new() and a request that only reads. Call last in done(). */
 void route_job_ask(struct http_request *req);
 
 /** Returns the repository on whose behalf files are read; NULL: any file may be read. Callable on the worker: the

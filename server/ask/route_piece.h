@@ -28,9 +28,8 @@ struct route_piece {
 enum cairn_status route_piece_take(struct route_piece *p, struct http_request *req, const uint8_t *bytes, size_t len,
 				   bool waits);
 
-/** Call where work that a worker took begins, if it is no upload. Beside a slow engine all workers are busy, and the
- * waits of the queue would add up, so work that waited for 4 s is refused. @return CAIRN_OK; CAIRN_E_BUSY
- * (workers.slow) */
+/** Call where a worker begins work that is no upload. Beside a slow engine all workers are busy, and waits would add
+ * up, so work that waited for 4 s is refused. @return CAIRN_OK; CAIRN_E_BUSY (workers.slow) */
 CAIRN_MUST_USE enum cairn_status route_check_wait(const struct app *app, uint64_t queued_us, struct cairn_diag *diag);
 
 /** Call where a worker begins to process an upload, as route_check_wait(). Refuses only an upload of which no worker

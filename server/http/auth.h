@@ -55,9 +55,8 @@ bool auth_check(const struct auth_options *options, const char *header, unsigned
  * anybody can get does not. Without a token an identity does when its API key was recognised (api_key.h). */
 bool auth_is_somebody(const struct auth_identity *identity);
 
-/** Computes the hash that tells bearers apart: of the account, whatever keys it has; else of the API key, however many
- * tokens it obtained. Without both, of the token's signed part, which does not vary with the spelling of header or
- * signature. */
+/** Computes the hash that tells bearers apart: of the account; else of the API key, whatever tokens it obtained; else
+ * of the token's signed part, which does not vary with the spelling of header or signature. */
 void auth_bearer(const struct auth_identity *identity, const char *header, struct cairn_hash *out);
 
 /** Mints a token with the keys in use now. @return as cairn_token_mint() */

@@ -94,8 +94,7 @@ const struct http_server *http_server_of(const struct http_request *req);
 void http_set_state(struct http_request *req, void *state);
 void *http_state(const struct http_request *req);
 
-/** Value of a {name} of the pattern, as it was sent. Never NULL for a name of the
- * pattern. */
+/** Value of a {name} of the pattern, as it was sent; never NULL. */
 const char *http_path_arg(const struct http_request *req, const char *name);
 
 /** The pattern that the request's path matched. Never NULL in a route's callbacks. */
@@ -212,8 +211,7 @@ void http_explain_busy(struct http_request *req, const char *rule, const char *t
 /** Maps a library status to HTTP (errors.c), and replies as http_reply_error(). status is not CAIRN_OK. */
 void http_reply_status(struct http_request *req, enum cairn_status status, const struct cairn_diag *diag);
 
-/** A status without a body (204, 304, 404 of a HEAD). content_length: for HEAD answers; UINT64_MAX:
- * none of its own. */
+/** A status without a body (204, 304, 404 of a HEAD). content_length: for HEAD; UINT64_MAX: none. */
 void http_reply_empty(struct http_request *req, unsigned code, uint64_t content_length);
 
 /** Replies with the bytes of a buffer, which are taken over. The buffer is empty then, with the same maximum. The

@@ -30,8 +30,7 @@ unsigned http_accept_n_serving(unsigned n_threads, unsigned n_conns, unsigned pr
 
 /* --- slots -------------------------------------------------------------------------------------------------------- */
 
-/* The accepting thread sets full before it searches for a slot. Here it is the reverse, so one of the two sees the
- * other. */
+/* The accepting thread sets full before it searches for a slot, this one after, so one of the two sees the other. */
 static void accept_wake(struct http_accept *a)
 {
 	const uint64_t one = 1;

@@ -21,9 +21,8 @@ unsigned http_accept_n_threads(unsigned connections_max, unsigned processors);
 /** Returns how many of n_threads serve n_conns connections. */
 unsigned http_accept_n_serving(unsigned n_threads, unsigned n_conns, unsigned processors);
 
-/** Starts a thread that accepts connections until http_accept_stop(). The listening socket is taken over. @param
- * hand_over gives a connected socket to a thread, which takes it over @return false: no thread could start, and the
- * socket is closed */
+/** Starts a thread that accepts connections until http_accept_stop(). Takes the socket over. @param hand_over  takes a
+ * connected socket over @return false: no thread could start, and the socket is closed */
 bool http_accept_start(struct http_server *server, http_hand_over *hand_over);
 
 /** Ends that thread, and closes the socket. Harmless if it was not started. */

@@ -77,9 +77,8 @@ bool http_conn_enter(struct http_conn *conn, enum http_conn_phase phase, int64_t
 enum http_conn_phase http_conn_phase(const struct http_conn *conn);
 int64_t http_conn_deadline_ms(const struct http_conn *conn);
 
-/** Shuts sockets whose deadline has passed; if a body was coming, a 408 is sent first. Shuts those, too, whose client
- * left two sweeps ago with no complete request under way. Never blocks. Not for two threads at once. @return how
- * many */
+/** Shuts sockets whose deadline has passed, after a 408 if a body was coming, and those whose client left two sweeps
+ * ago with no complete request. Never blocks. Not for two threads at once. @return how many */
 unsigned http_conns_sweep(struct http_conns *conns, int64_t now_ms);
 
 #endif

@@ -11,7 +11,6 @@
 #include <string.h>
 #include <strings.h>
 
-/* A request that is being checked. */
 struct gate {
 	struct http_request *req;
 	const struct http_head *head;

@@ -40,7 +40,6 @@ struct http_head {
 /** Adds a header to the facts. Lengths in bytes; value ends with a zero at value[value_len]. */
 void http_head_note(struct http_head *head, const char *name, size_t name_len, const char *value, size_t value_len);
 
-/** The body that a head announces. */
 struct http_head_body {
 	uint64_t len;     /* of the body; UINT64_MAX: chunked, not known */
 	bool expects_100; /* the client waits for 100 Continue before it sends the body */

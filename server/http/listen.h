@@ -46,8 +46,7 @@ const char *listen_path(const struct listen_address *address);
 /** Can only programs of this machine connect to it? */
 bool listen_is_loopback(const struct listen_address *address);
 
-/** Writes an address as listen_parse() reads it, for log and URLs. "unix:@name" for an abstract socket; "-" for other
- * families. */
+/** Writes an address as listen_parse() reads it. "unix:@name": an abstract socket; "-": another family. */
 void listen_text(const struct listen_address *address, char out[static LISTEN_TEXT_BYTES]);
 
 #endif

@@ -196,7 +196,6 @@ static bool router_is_known(const struct http_route *const *tables, const char *
 	return false;
 }
 
-/* Searches all routes in one stage. */
 static enum router_result router_search_stage(const struct http_route *const *tables, enum router_stage stage,
 					      const char *method, const struct router_path *path,
 					      struct router_found *found, char *allow, size_t allow_len)

@@ -30,8 +30,7 @@ CAIRN_MUST_USE enum cairn_status tls_reload(struct tls *tls, struct cairn_diag *
 /** When the certificate in use expires, in seconds since 1970. Any thread. */
 int64_t tls_expires_unix_s(const struct tls *tls);
 
-/** Writes bytes to an open session (gnutls_session_t), without waiting. @return false: not all fit, a part may have
- * been sent */
+/** Writes bytes to a session (gnutls_session_t), without waiting. @return false: a part at most was sent */
 bool tls_send(void *session, const void *bytes, size_t len);
 
 /** Implements http_server_options.tls_ask: asks as a client that accepts any certificate. */

@@ -34,7 +34,6 @@ enum hub_property {
 /** Reads the repeated query arguments expand, or expand[]: the names of properties. Names of the public hub that mean
  * nothing here are accepted. @param otherwise  if there are none @return false: an error was replied */
 bool hub_properties_read(struct http_request *req, unsigned otherwise, unsigned *out);
-/** Returns the name of the property of one bit. */
 const char *hub_property_name(enum hub_property property);
 
 #endif

@@ -141,8 +141,7 @@ static void writer_wait_for_a_line(struct log_writer *w)
 	atomic_store(&w->idle, false);
 }
 
-/* Waits for a line, and then for many lines or a timeout. While lines keep coming, the thread polls, so that no
- * producer has to wake it. */
+/* Waits for a line, then for many or a timeout. While lines come, the thread polls, so that no producer wakes it. */
 static void writer_wait(struct log_writer *w, bool they_come)
 {
 	bool held_up = atomic_load(&w->ring.reserved) != atomic_load(&w->ring.taken) && log_ring_next(&w->ring) == 0;

@@ -1,6 +1,5 @@
-/* The thread that writes the log. It flushes the ring (log_ring.h) to standard error every 100 ms, at once when the
- * ring fills or a line is urgent, and completely when the process ends. If standard error is a pipe that nobody reads,
- * only this thread blocks. */
+/* The thread that writes the log: from the ring (log_ring.h) to standard error every 100 ms, at once if the ring fills
+ * or a line is urgent, and all at the end. If nobody reads standard error, only this thread blocks. */
 #ifndef CAIRN_SERVER_LOG_WRITER_H
 #define CAIRN_SERVER_LOG_WRITER_H
 

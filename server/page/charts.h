@@ -35,9 +35,8 @@ void chart_put_matrix(struct cairn_buf *b, const char *title, const char *const 
  *  @param bytes  n of them, the newest first @param title  read by programs in place of the chart */
 void chart_put_days(struct cairn_buf *b, const char *title, const int64_t *bytes, size_t n, int64_t newest_day);
 
-/** Append columns, from left to right. Between begin and end: a column of a height up to 1, the chart's, with a second
- * column of the inner height within. Places count from 0. @param colours  a class of the stylesheet @param says  its
- * title */
+/** Append columns, from left to right. Between begin and end: a column of a height up to 1, with a second column of the
+ * inner height within. Places count from 0. @param colours  a class of the stylesheet @param says  its title */
 void chart_begin_columns(struct cairn_buf *b, const char *title, const char *colours);
 void chart_put_column(struct cairn_buf *b, size_t place, size_t n_places, double height, double inner,
 		      const char *says);

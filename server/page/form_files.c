@@ -24,8 +24,7 @@ static size_t files_mark(char out[static FILES_MARK_MAX], const char *type)
 	return len + 4;
 }
 
-/* Reads a quoted parameter; browsers write quotes and line ends as "%22" and the like. @return false: too long, or no
- * end */
+/* Reads a quoted parameter; browsers escape quotes and line ends as "%22". @return false: too long, or no end */
 static bool files_quoted(char *out, size_t room, const char *at, const char *end)
 {
 	size_t n = 0;

@@ -8,8 +8,7 @@
 /** A table that grows. Zeroed except for the first members. */
 struct page_paths {
 	struct page *page;
-	/** Appends the address of a file. NULL: at the head of main, or in the bucket; the row then names the
-	 * repository. */
+	/** Appends the address of a file. NULL: at the head of main, or in the bucket; the row names the repository. */
 	void (*put_address)(struct page *page, const struct cairn_hub_path *found);
 	size_t prefix_len;                   /* of paths, not shown */
 	uint32_t n;                          /* rows */

@@ -84,7 +84,6 @@ static bool plan_write_store_url(struct cairn_spill *out, const struct plan_urls
 	return true;
 }
 
-/* Writes a signed URL for n ranges of a xorb. */
 static void plan_write_url(struct cairn_spill *out, const struct plan_urls *urls, const struct cairn_plan_xorb *xorb,
 			   const struct cairn_plan_range *ranges, uint32_t n)
 {

@@ -245,8 +245,7 @@ static bool files_take_repo(struct http_request *req, struct files_list *f)
 	}
 	if (!repo)
 		(void)snprintf(f->repo, sizeof(f->repo), "%s", who->repo);
-	/* Anybody may have a read token of a public hub repository. Uploads that no commit has are listed for writers
-	 * only, as with lfs-files. */
+	/* Anybody may read a public hub repository. Uploads that no commit has are listed for writers only. */
 	bool may_list = !cairn_cas_owner_is_of_hub(who->repo) || (who->scopes & CAIRN_TOKEN_WRITE);
 	if (f->shows_time || (may_list && strcmp(f->repo, who->repo) == 0))
 		return true;

@@ -319,7 +319,6 @@ static void metrics_list_index(struct metrics_list *list, const struct cairn_ind
 		"For how long a read has kept that log from being used anew, so that it grows; 0: none does.");
 }
 
-/* Lists metrics of the index server. */
 static void metrics_list_server(struct metrics_list *list, const struct cairn_index_stats *s)
 {
 	metrics_list_add(list, "counter", "cairn_index_requests_total", s->n_asked,

@@ -1,5 +1,4 @@
-/* The scrub of this server, GET /v1/scrub, POST /v1/scrub/start and /v1/scrub/pause; and the xorbs to repair, GET
- * /v1/lost-xorbs. */
+/* The scrub, GET /v1/scrub, POST /v1/scrub/start and /v1/scrub/pause; and what to repair, GET /v1/lost-xorbs. */
 #include "base/json.h"
 #include "cas/object/lost.h"
 #include "cas/service/jobs.h"

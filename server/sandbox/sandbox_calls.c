@@ -105,9 +105,8 @@ static int calls_allow_some(scmp_filter_ctx filter)
 	return rc;
 }
 
-/* Allows connecting to a store or an index on another machine, and to name servers; Landlock limits the ports. Sockets
- * of other families, as netlink, are refused, and so are sockets of the file system unless needed. The C library does
- * without. */
+/* Allows connecting to a store or an index elsewhere, and to name servers; Landlock limits the ports. Other families,
+ * as netlink, are refused, which the C library does without, and so are sockets of the file system unless needed. */
 static int calls_allow_connecting(scmp_filter_ctx filter, const struct sandbox_options *options)
 {
 	static const char *const NAMES[] = {"connect", "recvmmsg"};

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The state of parsing an index. */
 struct index_parse {
 	struct cairn_fold_index *ix;
 	struct cairn_json_pull p;

@@ -54,7 +54,6 @@ static uint8_t parity_over(const struct cairn_parity *p, uint8_t a, uint8_t b)
 	return a ? p->power[p->log[a] + PARITY_FIELD - 1 - p->log[b]] : 0;
 }
 
-/* 2^exponent */
 static uint8_t parity_power(const struct cairn_parity *p, size_t exponent)
 {
 	return p->power[exponent % (PARITY_FIELD - 1)];
@@ -143,8 +142,7 @@ uint64_t cairn_parity_bytes(unsigned n, uint64_t len)
 
 /* --- encoding ----------------------------------------------------------------------------------------------------- */
 
-/* Adds rows in the widest registers that the processor has. The choice is made before the thread sanitizer has
- * started. */
+/* Adds rows in the widest registers there are. Chosen before the thread sanitizer has started. */
 #if defined(__x86_64__) && defined(__gnu_linux__) && !defined(__SANITIZE_THREAD__)
 #define PARITY_WIDEST __attribute__((target_clones("avx2", "default")))
 #else
@@ -206,8 +204,7 @@ PARITY_WIDEST void cairn_parity_make(const struct cairn_parity *p, uint8_t *out,
 	}
 }
 
-/* Makes the parity of PARITY_AT_ONCE consecutive full words, each with room for its parity. The remainders of this many
- * words fit into registers. */
+/* Makes the parity of PARITY_AT_ONCE consecutive full words, whose remainders fit into registers. */
 PARITY_WIDEST static void parity_make_many(const struct cairn_parity *p, uint8_t *words)
 {
 	size_t len = cairn_parity_data_bytes(p);

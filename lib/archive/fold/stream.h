@@ -5,8 +5,7 @@
 #include "archive/fold/index.h"
 #include "archive/fold/reader.h"
 
-/** A file being read. Memory: 100 bytes a chunk, the index, and three times the current chunk. Owned by one thread at a
- * time. */
+/** A file being read. Memory: 100 bytes a chunk, the index, three times the current chunk. For one thread at a time. */
 struct cairn_fold_stream;
 
 /**

@@ -13,8 +13,7 @@ enum { CAIRN_CHD_HEAD_BYTES = 31 }; /* of a dump, up to the length of its variab
 /** Returns the length that the head of a dump states. Only cairn_chd_parse() checks whether it is a dump. */
 uint64_t cairn_chd_dump_bytes(const uint8_t head[static CAIRN_CHD_HEAD_BYTES]);
 
-/** A function in memory: 4 bytes for each bucket (of about 4 keys), and the packed displacements. Any thread may
- * search. */
+/** A function in memory: 4 bytes a bucket (of about 4 keys), and packed displacements. Any thread. */
 struct cairn_chd {
 	uint32_t seed;
 	uint32_t n_slots;   /* at least 2 */
@@ -45,7 +44,6 @@ struct cairn_chd_hashes {
 struct cairn_chd_hashes cairn_chd_hash(uint32_t seed, uint32_t n_slots, uint32_t n_buckets,
 				       const uint8_t key[static CAIRN_READSHARD_KEY_BYTES]);
 
-/** Returns the slot for a displacement. */
 static inline uint32_t cairn_chd_slot(const struct cairn_chd_hashes *h, uint32_t displacement, uint32_t n_slots)
 {
 	return (uint32_t)((h->first + (uint64_t)h->step * (displacement % n_slots) + displacement / n_slots) % n_slots);

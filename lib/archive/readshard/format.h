@@ -21,8 +21,7 @@ enum {
 	CAIRN_READSHARD_OBJECTS_START = 512, /* where writers put the first object; zeros fill the space before it */
 	CAIRN_READSHARD_SIZE_BYTES = 8,      /* before each object's bytes */
 	CAIRN_READSHARD_SLOT_BYTES = 40,     /* key, offset of the object's size */
-	/* The most objects that this writer accepts, at about 60 bytes of memory each. Readers rely on the file's
-	 * length. */
+	/* The most objects that this writer accepts, each 60 bytes of memory. Readers rely on the file's length. */
 	CAIRN_READSHARD_OBJECTS_MAX = 1 << 24,
 };
 

@@ -277,7 +277,6 @@ static enum cairn_status readshard_place(const struct cairn_readshard *s, uint32
 	return CAIRN_OK;
 }
 
-/* Parses the bytes of a slot. */
 static enum cairn_status readshard_parse_slot(const struct cairn_readshard *s, uint32_t slot,
 					      const uint8_t bytes[static CAIRN_READSHARD_SLOT_BYTES],
 					      struct cairn_readshard_slot *out, struct cairn_diag *diag)

@@ -65,7 +65,6 @@ uint64_t cairn_tiledb_vector_at(const struct cairn_tiledb_slot *slot, enum cairn
 bool cairn_tiledb_minmax_at(const struct cairn_tiledb_fragment *f, const struct cairn_tiledb_schema *schema,
 			    uint32_t slot, enum cairn_tiledb_vector which, uint64_t i, struct cairn_tiledb_view *out);
 
-/** Returns the number of cells of a tile. */
 uint64_t cairn_tiledb_tile_cells(const struct cairn_tiledb_fragment *f, const struct cairn_tiledb_schema *schema,
 				 uint64_t tile);
 /** Returns the number of cells of all tiles. */

@@ -25,8 +25,7 @@ struct cairn_tiledb_rtree_level {
 	struct cairn_buf mbrs;   /* the MBRs as stored */
 };
 
-/** Level 0 is the root; the last level has the tiles. A dense fragment has no levels. A zeroed tree is empty and cannot
- * grow. */
+/** Level 0 is the root, the last level has the tiles; a dense fragment has none. A zeroed tree is empty. */
 struct cairn_tiledb_rtree {
 	uint32_t fanout, n_levels;
 	struct cairn_tiledb_rtree_level levels[CAIRN_TILEDB_LEVELS_MAX];
@@ -37,7 +36,6 @@ void cairn_tiledb_rtree_init(struct cairn_tiledb_rtree *tree);
 /** For CLEANUP(). */
 void cairn_tiledb_rtree_fini(struct cairn_tiledb_rtree *tree);
 
-/** Returns the number of MBRs of a level. */
 uint64_t cairn_tiledb_rtree_count(const struct cairn_tiledb_rtree *tree, uint32_t level);
 /** Returns MBR i of a level; both must be in range. */
 void cairn_tiledb_rtree_at(const struct cairn_tiledb_rtree *tree, const struct cairn_tiledb_schema *schema,

@@ -32,8 +32,7 @@ uint64_t cairn_tiledb_integer(const struct cairn_tiledb_type *type, const uint8_
 /** Adds two sums of this kind of integer as 8 bytes; saturates, as TileDB does. */
 uint64_t cairn_tiledb_add(enum cairn_tiledb_kind kind, uint64_t a, uint64_t b);
 
-/** Writes a value for people: numbers in digits, texts with a dot for each unprintable byte, others in hexadecimal; cut
- * to the size of out. */
+/** Writes a value for people, cut to the size of out: digits, texts with dots for unprintable bytes, or hexadecimal. */
 enum { CAIRN_TILEDB_VALUE_TEXT_BYTES = 72 };
 void cairn_tiledb_value_text(char out[static CAIRN_TILEDB_VALUE_TEXT_BYTES], const struct cairn_tiledb_type *type,
 			     struct cairn_tiledb_view value);

@@ -171,8 +171,7 @@ static enum cairn_status check_measure(struct check_run *run, const struct cairn
 	return status;
 }
 
-/* Reports a damaged object, unless its row names another copy by now. The guard does not exclude other daemons that
- * share the index. */
+/* Reports a damaged object, unless its row names another copy by now: the guard excludes no other daemon. */
 static enum cairn_status check_wrong(struct check_run *run, const struct cairn_index_xorb *row,
 				     const struct cairn_chunk_list *list, enum cairn_check_kind kind, const char *text)
 {

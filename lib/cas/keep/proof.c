@@ -121,8 +121,7 @@ static enum cairn_status proof_read_part(struct proof_run *run, struct proof_cla
 	return claim->outcome.is_unread ? CAIRN_OK : status;
 }
 
-/* Handles the next part of a long file. Without room for a further part, the owner waits until another's file is
- * done. */
+/* Handles the next part of a long file. If no further part fits, the owner waits until another file is done. */
 static enum cairn_status proof_read_turn(struct proof_run *run, struct proof_claim *claim, bool is_known)
 {
 	struct cas_proof_part *part = cas_proof_parts_take(run->turn->parts, &claim->due);

@@ -1,5 +1,4 @@
-/* Proof of SHA-256: compares the hashes that owners claim for their files with the bytes. Runs in the background, in
- * turns for each owner. */
+/* Compares the SHA-256 that owners claim with the bytes, in the background, in turns for each owner. */
 #ifndef CAIRN_CAS_KEEP_PROOF_H
 #define CAIRN_CAS_KEEP_PROOF_H
 

@@ -1,5 +1,4 @@
-/* Removes objects that nobody needs, and notes those that the store does not remove. Part of a collection
- * (garbage.h). */
+/* Removes objects that nobody needs, and notes those that the store keeps. Part of a collection (garbage.h). */
 #ifndef CAIRN_CAS_KEEP_REMOVAL_H
 #define CAIRN_CAS_KEEP_REMOVAL_H
 

@@ -17,7 +17,6 @@ struct cairn_scrub_result {
 	bool unread;        /* a copy, or its chunk list, cannot be read now */
 };
 
-/** Sets the pace of a scrub. */
 struct cairn_scrub_pace {
 	/** Called after each block that was read (at most twice the largest chunk). May wait, to spare the disk.
 	 *  @return false to stop */

@@ -1,5 +1,4 @@
-/* Copies objects from one store to another. Each is unpacked and hashed on the way, and is stored only if it is
- * sound. */
+/* Copies objects from one store to another. Each is unpacked and hashed, and stored only if it is sound. */
 #include "cas/move/move_work.h"
 #include "cas/object/stored.h"
 

@@ -1,5 +1,4 @@
-/* Fetch grants: signed permissions to fetch byte ranges of one xorb until a moment, without a token. Fetch URLs carry
- * them. */
+/* Fetch grants: signed, expiring permissions in fetch URLs to read byte ranges of one xorb without a token. */
 #ifndef CAIRN_CAS_OBJECT_FETCH_GRANT_H
 #define CAIRN_CAS_OBJECT_FETCH_GRANT_H
 

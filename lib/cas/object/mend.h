@@ -34,8 +34,7 @@ CAIRN_MUST_USE enum cairn_status cas_must_be_there(struct cairn_cas *cas, const 
 CAIRN_MUST_USE enum cairn_status cas_open_copy(struct cairn_cas *cas, const struct cairn_index_xorb *row, unsigned n,
 					       struct cairn_store_object **out);
 
-/** Checks whether there is an object of this length. @return CAIRN_OK with *there set; as cairn_store_get() but
- * CAIRN_E_NOT_FOUND */
+/** Is there an object of this length? @return CAIRN_OK with *there set; as cairn_store_get() but CAIRN_E_NOT_FOUND */
 CAIRN_MUST_USE enum cairn_status cas_object_there(struct cairn_cas *cas, const struct cairn_hash *hash, uint64_t bytes,
 						  bool *there);
 

@@ -106,8 +106,7 @@ bool cairn_cas_is_verified(const struct cairn_cas *cas, const struct cairn_hash 
 	return true;
 }
 
-/* Marks all blocks that lie wholly in bytes [first, end). The object's last block is whole if the bytes reach its
- * end. */
+/* Marks all blocks wholly in bytes [first, end). The last block is whole if the bytes reach the object's end. */
 static void verify_mark_bytes(struct cairn_cas *cas, const struct cairn_hash *xorb,
 			      const struct cairn_store_object *object, uint64_t first, uint64_t end)
 {
@@ -165,8 +164,7 @@ static enum cairn_status verify_chunk(const struct verify_run *run, uint32_t i)
 	return status == CAIRN_E_DAMAGED ? verify_damaged(run, at) : status;
 }
 
-/* The list is what the bytes are checked against. So it must give the xorb's hash, and the object must have its
- * length. */
+/* Bytes are checked against this list, so it must give the xorb's hash and have the object's length. */
 static enum cairn_status verify_list(struct verify_run *run)
 {
 	struct cairn_hash root;
@@ -204,8 +202,7 @@ static void verify_mark_chunks(const struct verify_run *run, uint32_t from, uint
 				  cas_chunk_begin(run->list, to));
 }
 
-/* Verifies the chunks that touch blocks [first, end). Damaged chunks outside the range are allowed; their blocks get no
- * mark. */
+/* Verifies the chunks that touch blocks [first, end). Blocks of damaged chunks outside them get no mark. */
 static enum cairn_status verify_blocks(struct verify_run *run, uint64_t first, uint64_t end,
 				       const struct cairn_fetch_range *range)
 {

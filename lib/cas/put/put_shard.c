@@ -1,5 +1,4 @@
-/* A shard upload. The shard is spooled, verified into records on a worker, and registered from these in a group
- * commit. */
+/* A shard upload: spooled, verified into records on a worker, and registered from these in a group commit. */
 #include "cas/put/put_shard.h"
 #include "base/bytes.h"
 #include "base/crash_point.h"

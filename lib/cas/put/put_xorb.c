@@ -230,9 +230,8 @@ static enum cairn_status xorb_upload_store(struct cairn_xorb_upload *u, struct c
 	if (row.stored_bytes > 0)
 		status = xorb_upload_disown(u, &row);
 	bool existed = false, named = cas_names_copies(u->cas);
-	/* An object without a row is a left-over of a crash, perhaps with another layout. Remove it, because the new
-	 * row must describe the stored bytes. If rows name copies, keep it: another daemon may be about to write its
-	 * row. */
+	/* An object without a row is a left-over of a crash, perhaps with another layout, so remove it. If rows name
+	 * copies, keep it: another daemon may be about to write its row. */
 	if (status == CAIRN_OK && !named)
 		status = cairn_store_remove(u->cas->store, &u->hash, NULL);
 	cairn_crash_point(CAIRN_CRASH_XORB_CLEARED);
@@ -302,8 +301,7 @@ void cairn_xorb_upload_take_back(struct cairn_xorb_upload *u)
 	xorb_upload_let_go(u);
 }
 
-/* Runs on the thread of the index's writer, which must not wait for the store. So an object that is left stays here,
- * under its guard. */
+/* Runs on the index's writer, which must not wait for the store. So an object that is left stays here, guarded. */
 static void xorb_upload_written(struct cairn_index_write *write)
 {
 	struct cairn_xorb_upload *u =

@@ -28,9 +28,8 @@ CAIRN_MUST_USE enum cairn_status cairn_xorb_upload_verify(struct cairn_xorb_uplo
  *          meanwhile, so the client must send it again; as index and store */
 CAIRN_MUST_USE enum cairn_status cairn_xorb_upload_store(struct cairn_xorb_upload *u, struct cairn_diag *diag);
 /** Registers the xorb. done(ctx, status, was_inserted, diag) is called once, when the row is durable: by the index's
- * writer, or by this call if nothing is to be written. After the call of done, u may be freed. @return CAIRN_OK;
- * CAIRN_E_BUSY: done will not be called. If done is NULL the call waits, and returns the status: as
- * cairn_index_put_xorb() */
+ * writer, or here if nothing is to be written. Then u may be freed. @return CAIRN_OK; CAIRN_E_BUSY: done will not be
+ * called. Without done the call waits, and returns as cairn_index_put_xorb() */
 CAIRN_MUST_USE enum cairn_status cairn_xorb_upload_commit(
 	struct cairn_xorb_upload *u,
 	void (*done)(void *ctx, enum cairn_status status, bool was_inserted, const struct cairn_diag *diag), void *ctx);

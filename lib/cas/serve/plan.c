@@ -160,8 +160,7 @@ static void plan_trim(struct plan_builder *b, uint32_t place, const struct cairn
 	}
 }
 
-/* Sorts the ranges of a xorb and merges those that touch. Usually they are sorted: most files use a xorb front to
- * back. */
+/* Sorts the ranges of a xorb and merges those that touch. Most files use a xorb front to back. */
 static uint32_t plan_merge(struct cairn_plan_range *ranges, uint32_t n)
 {
 	bool ascending = true;

@@ -37,7 +37,6 @@ struct cairn_plan {
 };
 void cairn_plan_fini(struct cairn_plan *plan);
 
-/** A range as a client asks for it. */
 struct cairn_byte_range {
 	enum {
 		CAIRN_RANGE_ALL,

@@ -12,7 +12,6 @@ _Static_assert((int)CAIRN_TELEMETRY_PAGE_MAX == (int)CAIRN_INDEX_PAGE_MAX, "rows
 
 enum { TELEMETRY_SHARES = 8 };
 
-/* A row on its way to the index. */
 struct telemetry_row {
 	struct cairn_index_add_telemetry add;
 	struct cairn_use use;

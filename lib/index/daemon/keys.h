@@ -37,8 +37,7 @@ CAIRN_MUST_USE enum cairn_status cairn_index_each_key(struct cairn_index *ix, in
 						      void (*visit)(void *ctx, const struct cairn_index_key *key),
 						      void *ctx, int64_t *next_id);
 
-/** Stores a key. CAIRN_E_CONFLICT: there is one with this digest (key.known), or its account has too many (key.many).
- * The account must exist. */
+/** Stores a key of an existing account. CAIRN_E_CONFLICT: its digest is known (key.known); too many keys (key.many). */
 struct cairn_index_add_key {
 	struct cairn_index_write write;
 	uint8_t digest[CAIRN_SHA256_BYTES]; /* SHA-256 of the key */
@@ -52,8 +51,7 @@ struct cairn_index_add_key {
 };
 CAIRN_MUST_USE enum cairn_status cairn_index_add_key(struct cairn_index *ix, struct cairn_index_add_key *add);
 
-/** Revokes a key, and with it the keys that were made with it. CAIRN_E_NOT_FOUND: no key has this number
- * (key.unknown). */
+/** Revokes a key and the keys that were made with it. CAIRN_E_NOT_FOUND: no key has this number (key.unknown). */
 struct cairn_index_revoke_key {
 	struct cairn_index_write write;
 	int64_t id;

@@ -45,8 +45,7 @@ CAIRN_MUST_USE enum cairn_status cairn_index_card_source(struct cairn_index *ix,
 CAIRN_MUST_USE enum cairn_status cairn_index_each_described(struct cairn_index *ix, int64_t from_id,
 							    cairn_index_visit_repo *visit, void *ctx, int64_t *next_id);
 
-/** Keeps the card of a repository, in the place of the last one, if the head of main is still the commit that it was
- * read from. */
+/** Replaces the card of a repository, if the head of main is still the commit that the card was read from. */
 struct cairn_index_set_card {
 	struct cairn_index_write write;
 	int64_t repo;

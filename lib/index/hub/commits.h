@@ -18,7 +18,6 @@ struct cairn_commits_head {
 	struct cairn_git_oid oid, root;
 };
 
-/** A line, and the commit to be made on it. */
 struct cairn_commits_new {
 	int64_t repo, scope, line;
 	struct cairn_commits_head head;

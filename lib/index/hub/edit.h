@@ -39,9 +39,8 @@ struct cairn_edit_engine {
 	 * was uploaded */
 	enum cairn_status (*content)(void *ctx, const struct cairn_index_operation *operation,
 				     struct cairn_edit_content *out);
-	/** Gives a content the bytes of `same`, an equal content. Its own bytes may be deleted for good. Or they are
-	 * unproved or false; then the latest claim counts. Or those of an inline file are damaged, and so were not
-	 * found. */
+	/** Gives a content the bytes of `same`, an equal content: its own may be deleted for good; or unproved or
+	 * false, and the latest claim counts; or damaged in an inline file, and so were not found. */
 	enum cairn_status (*revive)(void *ctx, int64_t content, int64_t same);
 };
 

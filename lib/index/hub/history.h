@@ -219,8 +219,7 @@ struct cairn_index_add_ref {
 	int64_t account;  /* who opens it; 0: an operator */
 	bool is_stranger; /* who may not write in the repository: as cairn_index_add_commit.stranger. CAIRN_E_DENIED
 			     (pr.many); CAIRN_E_LIMIT (ref.depth): as below */
-	/* The operations of its first commit, in the same transaction. Their errors are those of
-	 * cairn_index_add_commit(). */
+	/* The operations of its first commit, in the same transaction, with the errors of cairn_index_add_commit(). */
 	const struct cairn_index_operation *operations; /* borrowed */
 	uint32_t n;                                     /* 0: it has no commit of its own yet */
 	const struct cairn_git_oid *id;                 /* of that commit; borrowed. NULL: computed as git does */

@@ -225,8 +225,7 @@ struct cairn_index_add_repo {
 };
 CAIRN_MUST_USE enum cairn_status cairn_index_add_repo(struct cairn_index *ix, struct cairn_index_add_repo *add);
 
-/** Sets who may see a repository, and read its files. CAIRN_E_NOT_FOUND: no repository has this number
- * (repo.unknown). */
+/** Sets who may see a repository and read its files. CAIRN_E_NOT_FOUND: no such repository (repo.unknown). */
 struct cairn_index_set_repo {
 	struct cairn_index_write write;
 	int64_t id;
@@ -247,9 +246,8 @@ struct cairn_index_guard_repo {
 };
 CAIRN_MUST_USE enum cairn_status cairn_index_guard_repo(struct cairn_index *ix, struct cairn_index_guard_repo *guard);
 
-/** Renames a repository; a git-like one is found by its old name, too, until another one takes that name.
- * CAIRN_E_NOT_FOUND: no repository has this number (repo.unknown); CAIRN_E_CONFLICT: the name is taken, or too long
- * (repo.known). */
+/** Renames a repository; a git-like one is found by its old name, too, until another takes that. CAIRN_E_NOT_FOUND: no
+ * such repository (repo.unknown); CAIRN_E_CONFLICT: the name is taken, or too long (repo.known). */
 struct cairn_index_move_repo {
 	struct cairn_index_write write;
 	int64_t id;

@@ -56,10 +56,9 @@ static void connection_notice(void *ctx, const PGresult *notice)
 	}
 }
 
-/* Commits wait for the standbys, however the server is set. Plans are generic and made once, since plans for given
- * values cost more and gain nothing. To the planner, a table that was last analysed when small stays small, and its
- * plans stay. So whole tables are read only where no index helps, and joins look up each row. A daemon that hangs must
- * not keep its locks. */
+/* Commits wait for the standbys, however the server is set. Plans are generic: plans for given values cost more and
+ * gain nothing. To the planner, a table that was last analysed when small stays small. So whole tables are read only
+ * where no index helps, and joins look up each row. A daemon that hangs must not keep its locks. */
 static const char CONNECTION_SET_UP[] =
 	"SELECT set_config('search_path', $1, false),"
 	" CASE WHEN current_setting('synchronous_commit') IN ('off', 'local', 'remote_write')"

@@ -47,8 +47,7 @@ struct cairn_pg {
 	char message[160]; /* text of the last failure */
 };
 
-/** Connects, with the settings for timeouts and durability on which the engine relies. @return CAIRN_OK;
- * CAIRN_E_BUSY */
+/** Connects, with the timeouts and durability that the engine relies on. @return CAIRN_OK; CAIRN_E_BUSY */
 CAIRN_MUST_USE enum cairn_status cairn_pg_open(struct cairn_pg *pg);
 /** Closes the connection. Abandons an exchange in progress; the server rolls back an open transaction. */
 void cairn_pg_close(struct cairn_pg *pg);

@@ -21,8 +21,7 @@ void cairn_pg_queue_record(struct cairn_pg *pg);
  * synchronous_commit says; CAIRN_E_BUSY (index.silent) unknown, and the connection may be parked; cairn_pg_fail() */
 CAIRN_MUST_USE enum cairn_status cairn_pg_end(struct cairn_pg *pg, struct cairn_pg_ending *ending, bool waits,
 					      struct cairn_diag *diag);
-/** Call before any other statement: has the last COMMIT ended? @return CAIRN_OK; CAIRN_E_BUSY (index.silent) still
- * parked */
+/** Has the last COMMIT ended? Call before any other statement. @return CAIRN_OK; CAIRN_E_BUSY (index.silent) not yet */
 CAIRN_MUST_USE enum cairn_status cairn_pg_unpark(struct cairn_pg *pg, struct cairn_pg_ending *ending,
 						 struct cairn_diag *diag);
 

@@ -37,8 +37,7 @@ static inline struct cairn_postgres *cairn_postgres(struct cairn_index *ix)
 	return (struct cairn_postgres *)ix;
 }
 
-/** Stores the counts of the index as of some commit, perhaps of another daemon. Any thread. @param server
- * cairn_pg.server */
+/** Stores the counts of the index as of some commit, of any daemon. Any thread. @param server  cairn_pg.server */
 void cairn_pg_note_counts(struct cairn_postgres *p, const struct cairn_index_counts *counts, int64_t server);
 
 /** Queues the renewal of the leases held here. */

@@ -1,5 +1,4 @@
-/* Checks that tables of an index agree with each other, in one snapshot. PostgreSQL's own tools check pages and trees
- * (amcheck, checksums). */
+/* Checks in one snapshot that tables agree. PostgreSQL's own tools check pages and trees (amcheck, checksums). */
 #include "index/examine.h"
 #include "index/postgres/engine.h"
 #include "index/rows.h"

@@ -195,8 +195,7 @@ static enum cairn_status commit_edit(struct cairn_commits_new *c, struct cairn_p
 	return status == CAIRN_OK ? cairn_edit_root(&edit->edit, root) : status;
 }
 
-/* Nothing differs from the head: removes the rows that operations wrote. Contents that got their bytes back leave
- * none. */
+/* Nothing differs from the head: removes the rows of operations. Contents that got their bytes back leave none. */
 static enum cairn_status commit_same(struct cairn_pg_edit *edit, const struct cairn_index_growth *before)
 {
 	struct cairn_pg_tx *tx = edit->tx;

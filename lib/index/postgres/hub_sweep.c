@@ -19,9 +19,8 @@ static const char SWEEP_OBJECTS[] =
 static const char SWEEP_OWNED[] =
 	"SELECT ARRAY(SELECT file FROM file_owner WHERE scope + 0 = $1 ORDER BY sha256, file LIMIT $2)";
 static const char SWEEP_FORGET_REPO[] = "DELETE FROM repo WHERE id = $1";
-/* A page of the files of the bucket after a number, with the unnamed ones marked. A bucket without files has one row,
- * too. Git-like repositories keep their files until they are deleted, since commits kept elsewhere name objects of Git
- * LFS. */
+/* A page of the files of the bucket after a number, with the unnamed ones marked; at least one row. Git-like
+ * repositories keep their files until they are deleted, since commits elsewhere name objects of Git LFS. */
 static const char SWEEP_UNNAMED[] =
 	"SELECT r.id, r.scope, w.file, w.sha256, (SELECT true FROM file_owner y WHERE y.file = w.file"
 	" AND y.scope = r.scope AND y.at > $4 LIMIT 1) IS NULL AND (SELECT true FROM object o WHERE o.file = w.file"

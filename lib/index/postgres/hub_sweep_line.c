@@ -94,8 +94,7 @@ enum cairn_status cairn_pg_sweep_line(struct cairn_pg_tx *tx, int64_t line, bool
 
 /* --- the end of a line -------------------------------------------------------------------------------------------- */
 
-/* Removes entries that are too new from the next page, and advances the place. @param[out] done  it was the last
- * page */
+/* Removes entries that are too new from the next page, and advances. @param[out] done  it was the last page */
 static enum cairn_status sweep_end_page(struct cairn_pg_tx *tx, int64_t line, struct cairn_index_sweep_place *at,
 					bool *done)
 {

@@ -1,5 +1,4 @@
-/* Owners and their files. Statements are queued, and their results are taken after the exchange, so that a write needs
- * few exchanges. */
+/* Owners and their files. Statements are queued and answered in one exchange, so that a write needs few exchanges. */
 #ifndef CAIRN_INDEX_POSTGRES_OWN_H
 #define CAIRN_INDEX_POSTGRES_OWN_H
 

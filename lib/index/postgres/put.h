@@ -4,7 +4,6 @@
 
 #include "index/postgres/write.h"
 
-/** A xorb of the shard with its row. */
 struct cairn_pg_put_xorb_row {
 	struct cairn_pg_xorb_state row;
 	uint32_t of_file; /* the last file that named it; 0: none */

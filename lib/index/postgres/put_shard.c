@@ -1,6 +1,5 @@
-/* Registers a verified shard: its xorbs, eligible chunks and files (put_files.c). Rows are sent as arrays in pieces, so
- * that the server is never silent for long. Statements whose answer is not needed go with the next exchange, so a shard
- * takes three exchanges. */
+/* Registers a verified shard: its xorbs, eligible chunks and files (put_files.c). Rows go as arrays in pieces, so that
+ * the server is never silent for long. Statements without a needed answer join the next exchange: three in all. */
 #include "index/postgres/put.h"
 
 #include "base/clock.h"
@@ -14,8 +13,7 @@ enum { SHARD_PIECE = 10000 }; /* rows of one statement */
 static const char SHARD_FIND[] = "SELECT id, collection, at FROM shard WHERE hash = $1 AND scope = $2 AND owner = $3";
 static const char SHARD_ADD[] = "INSERT INTO shard(hash, scope, owner, collection, at) VALUES($1, $2, $3, $4, $5)"
 				" ON CONFLICT(hash, scope, owner) DO UPDATE SET collection = $4, at = $5";
-/* Looks up by number and hash: another server may have reused the number that the shard was verified against. Without a
- * number by hash alone. */
+/* Looks up by number and hash: another server may have reused the number. Without a number by hash alone. */
 static const char SHARD_XORBS[] =
 	"SELECT k.n, x.id, x.chunks, x.stored, x.retired FROM unnest($1::bigint[], $2::bytea[]) WITH ORDINALITY"
 	" k(id, hash, n) JOIN LATERAL (SELECT * FROM xorb y WHERE y.id = k.id AND y.hash = k.hash"

@@ -115,8 +115,7 @@ static enum cairn_status put_xorb_is_repacked(struct cairn_pg_tx *tx, int64_t id
 	return status == CAIRN_E_DAMAGED ? CAIRN_OK : status;
 }
 
-/* Stores the bytes of a xorb that was only described, or lost. The list was verified with the bytes, so it also repairs
- * a damaged row. */
+/* Stores the bytes of a xorb that was only described, or lost. The verified list also repairs a damaged row. */
 static enum cairn_status put_xorb_store(struct cairn_pg_tx *tx, int64_t id, const struct cairn_index_put_xorb *put)
 {
 	const struct cairn_chunk_list *list = put->list;

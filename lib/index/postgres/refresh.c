@@ -4,11 +4,10 @@
 #include "base/cond.h"
 #include "index/postgres/engine.h"
 
-/* Ends transactions of daemons that hang, since they block all others. The server itself ends only idle ones
- * (idle_in_transaction_session_timeout). In the middle of an exchange no timeout applies; PostgreSQL 17 was the first
- * with one for transactions. A transaction that waits for a lock or for standbys is not the client's fault. Returns the
- * time until the next transaction must be ended, too: others give up soon after it, so the next check must not be
- * late. */
+/* Ends transactions of daemons that hang, since they block all others. The server itself ends only idle ones; in the
+ * middle of an exchange no timeout applies before PostgreSQL 17. A transaction that waits for a lock or for standbys is
+ * not the client's fault. Returns the time until the next must be ended, too: others give up soon after it, so the next
+ * check must not be late. */
 static const char REFRESH_END_STILL[] =
 	"SELECT count(CASE WHEN left_ms <= 0 THEN pg_terminate_backend(pid) END),"
 	" coalesce(min(ceil(left_ms)) FILTER (WHERE left_ms > 0), $1)::bigint FROM"

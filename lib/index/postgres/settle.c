@@ -76,8 +76,7 @@ static enum cairn_status settle_try(struct cairn_pg_settle *settle, struct cairn
 	return status == CAIRN_OK && n > 0 ? settle_saw(pg->results[look], all, n, diag) : status;
 }
 
-/* Any failed try can be retried, since it changes nothing. But a commit that was cancelled, or not acknowledged in
- * time, has failed. */
+/* A failed try changes nothing, so it can be retried, unless its commit was cancelled or not acknowledged in time. */
 enum cairn_status cairn_pg_settle(struct cairn_pg_settle *settle, struct cairn_index_settling *all, unsigned n,
 				  struct cairn_diag *diag)
 {

@@ -9,9 +9,8 @@
 #include "index/postgres/clocks.h"
 #include "index/postgres/ending.h"
 
-/** Is a registered shard still known? It must be registered again if anything was removed since, or if it came to a
- * repository of the hub an hour ago: the grace time of unnamed files counts from their last upload. @param collection
- * of now */
+/** Is a registered shard still known? Register it again if anything was removed since, or if it came to a repository an
+ * hour ago: the grace time of unnamed files counts from their last upload. @param collection  of now */
 bool cairn_pg_registration_counts(const struct cairn_index_registered *registered, int64_t collection,
 				  const char *owner);
 

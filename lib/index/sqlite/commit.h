@@ -88,7 +88,6 @@ struct cairn_tx_edit {
 	struct cairn_chain chain;
 };
 
-/** The engine of struct cairn_tx_edit. */
 extern const struct cairn_edit_engine CAIRN_TX_EDIT;
 
 /** Records that one more entry has this content. */

@@ -39,8 +39,7 @@ void cairn_filter_fini(struct cairn_filter *f);
  * number made of both. So queries of one scope reveal nothing about chunks of another. */
 uint64_t cairn_filter_key(uint64_t prefix, const char *scope);
 
-/** Adds a prefix; one that may be there already takes no room. Without memory, "maybe" comes more often; no answer is
- * wrong. */
+/** Adds a prefix, if it is new. Without memory, "maybe" comes more often; no answer is wrong. */
 void cairn_filter_add(struct cairn_filter *f, uint64_t prefix);
 
 /** Call it when all prefixes of the index were added. */

@@ -1,5 +1,4 @@
-/* A VFS for the writer: it writes the write-ahead log in large pieces, and lets sorts spill to files in the data
- * folder. */
+/* A VFS for the writer: it writes the log in large pieces, and lets sorts spill to files in the data folder. */
 #ifndef CAIRN_INDEX_SQLITE_LOG_H
 #define CAIRN_INDEX_SQLITE_LOG_H
 

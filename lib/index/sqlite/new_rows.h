@@ -27,8 +27,7 @@ struct cairn_new_rows_source {
 	const struct cairn_new_rows *rows; /* NULL: none */
 };
 
-/** Lets statements of this connection read new_row(a, b, c, bytes, more). @return CAIRN_OK; CAIRN_E_NOMEM,
- * CAIRN_E_IO */
+/** Lets statements read new_row(a, b, c, bytes, more). @return CAIRN_OK; CAIRN_E_NOMEM, CAIRN_E_IO */
 CAIRN_MUST_USE enum cairn_status cairn_new_rows_register(sqlite3 *db, struct cairn_new_rows_source *source);
 
 /** The two prepared statements that add such rows. Values common to all rows are bound before, from ?5 on. */

@@ -4,7 +4,6 @@
 
 #include "index/sqlite/write.h"
 
-/** A xorb of the shard with its row. */
 struct put_shard_xorb {
 	int64_t id;
 	uint32_t n_chunks;

@@ -136,8 +136,7 @@ static CAIRN_WRITES(TX_STORE_XORB, "UPDATE xorb SET retired = NULL, at = ?2, sto
 				   " repacked = repacked OR ?6 WHERE id = ?1");
 static CAIRN_WRITES(TX_SET_LIST, "INSERT OR REPLACE INTO list(xorb, spans, hashes) VALUES(?1, ?2, ?3)");
 
-/* Stores the bytes of a xorb that was only described, or lost. The list was verified with the bytes, so it also repairs
- * a damaged row. */
+/* Stores the bytes of a xorb that was only described, or lost. The verified list also repairs a damaged row. */
 static enum cairn_status put_xorb_store(struct cairn_tx *tx, int64_t id, const struct cairn_chunk_list *list,
 					uint64_t stored_bytes)
 {

@@ -20,8 +20,7 @@ struct cairn_reserve {
 	bool held;
 };
 
-/** Opens or creates DIR/index.reserve, and takes the space unless it is taken already. On failure there is no
- * reserve. */
+/** Opens or creates DIR/index.reserve, and takes the space. On failure there is no reserve. */
 void cairn_reserve_open(struct cairn_reserve *r, const char *dir);
 /** Harmless if zeroed and not opened. */
 void cairn_reserve_close(struct cairn_reserve *r);

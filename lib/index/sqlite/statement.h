@@ -31,8 +31,7 @@ struct cairn_prepared {
 	sqlite3_stmt **stmt; /* owned; list.n of them */
 };
 
-/** Prepares all of a list. @return CAIRN_OK; as cairn_sql_status(); CAIRN_E_NOMEM. Needs cairn_prepared_fini() in any
- * case */
+/** Prepares all of a list, for cairn_prepared_fini(). @return CAIRN_OK; as cairn_sql_status(); CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_prepare(struct cairn_prepared *out, sqlite3 *db,
 					       struct cairn_statement_list list);
 void cairn_prepared_fini(struct cairn_prepared *p);

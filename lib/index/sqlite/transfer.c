@@ -52,8 +52,7 @@ enum cairn_status cairn_sqlite_transfer_open(struct cairn_index_transfer **out, 
 	if (status == CAIRN_OK)
 		status = cairn_migrate_must_be_latest(s->db, path, diag);
 	/* Rows come in an order that violates constraints between tables. A daemon may have the source open: a third
-	 * connection that makes checkpoints would break the order that avoids SQLite's WAL-reset bug
-	 * (../README.md). */
+	 * connection with checkpoints would break the order that avoids the WAL-reset bug (../README.md). */
 	if (status == CAIRN_OK && writes &&
 	    cairn_sql_exec(s->db,
 			   "PRAGMA synchronous = FULL; PRAGMA foreign_keys = OFF; PRAGMA wal_autocheckpoint = 0") !=

@@ -1,5 +1,4 @@
-/* The only header that includes SQLite, with helpers for all its users: open, prepare, bind, step, and a status for
- * each failure. */
+/* The only header that includes SQLite, with helpers to open, prepare, bind and step, and a status for each failure. */
 #ifndef CAIRN_INDEX_SQLITE_UTIL_H
 #define CAIRN_INDEX_SQLITE_UTIL_H
 
@@ -47,8 +46,7 @@ void cairn_sql_closep(sqlite3 **db);
 /** Runs statements without parameters, and ignores their rows. @return CAIRN_OK; as cairn_sql_status() */
 CAIRN_MUST_USE enum cairn_status cairn_sql_exec(sqlite3 *db, const char *sql);
 
-/** Returns the first column of the first row, as an integer. @return CAIRN_OK; CAIRN_E_NOT_FOUND no row; as
- * cairn_sql_status() */
+/** Returns the first column of the first row. @return CAIRN_OK; CAIRN_E_NOT_FOUND no row; as cairn_sql_status() */
 CAIRN_MUST_USE enum cairn_status cairn_sql_ask(sqlite3 *db, const char *sql, int64_t *value);
 
 /** Prepares n statements for the life of the connection. @param[out] stmts  n of them, NULL before the call; after a

@@ -45,9 +45,8 @@ int64_t cairn_tx_cache_kib(int64_t file_kib)
 	return kib < TX_CACHE_MAX_KIB ? kib : TX_CACHE_MAX_KIB;
 }
 
-/* A batch may change more pages than the cache should keep. Pages that SQLite wrote early to make room would be read
- * and written again for the next row. Changed pages leave the cache when the transaction ends, so commits scan no
- * more. */
+/* A batch may change more pages than the cache should keep; pages written early would be read and written again for the
+ * next row. Changed pages leave the cache when the transaction ends, so commits scan no more. */
 static enum cairn_status tx_size_cache(sqlite3 *db)
 {
 	int64_t pages = 0;

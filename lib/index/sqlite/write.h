@@ -103,8 +103,7 @@ CAIRN_MUST_USE enum cairn_status cairn_tx_follow_proof(struct cairn_tx *tx, int6
 CAIRN_MUST_USE enum cairn_status cairn_tx_disown(struct cairn_tx *tx, int64_t file, int64_t scope);
 /** Call it after a file was taken from an owner: without another owner it is removed. */
 CAIRN_MUST_USE enum cairn_status cairn_tx_was_disowned(struct cairn_tx *tx, int64_t file);
-/** Call it before a file is taken from this owner (NULL: from all). Subtracts it from counts, and removes it from
- * objects and contents. */
+/** Call before a file is taken from this owner (NULL: from all). Takes it out of counts, objects and contents. */
 CAIRN_MUST_USE enum cairn_status cairn_tx_drop_objects(struct cairn_tx *tx, int64_t file, const char *owner);
 
 /** A row of xorb. */

@@ -175,8 +175,7 @@ static enum cairn_status store_fs_put_commit(struct cairn_store_put *put, const 
 	struct store_fs_put *p = (struct store_fs_put *)put;
 	struct store_fs *fs = (struct store_fs *)put->store;
 	CLEANUP(store_packs_release) struct store_packed packed = {0};
-	/* Ignore a copy in a read-only pack: it may be a leftover that could not be removed, and the object folder
-	 * takes precedence. */
+	/* Ignore a copy in a read-only pack, perhaps a leftover: the object folder takes precedence. */
 	*existed =
 		store_packs_find(&fs->packs, hash, (struct store_packs_which){.writable = true}, &packed) == CAIRN_OK;
 	if (*existed)
