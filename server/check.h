@@ -17,8 +17,7 @@ enum check_result {
 	CHECK_FAILED,         /* standard output cannot be written */
 };
 
-/**
- * Checks all that a start checks, and changes nothing: user, address, keys, certificate, data folder. Works beside a
+/** Checks all that a start checks, and changes nothing: user, address, keys, certificate, data folder. Works beside a
  * daemon that uses the folder. Each finding is a line on standard output, each refusal a line on standard error. If
  * root is to become another user, the process becomes that user.
  * @return the worst that was found

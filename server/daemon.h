@@ -4,8 +4,7 @@
 
 #include "server/app.h"
 
-/**
- * Open what app->config asks for: data folder, keys, workers, metrics. All other members but sandbox must be
+/** Open what app->config asks for: data folder, keys, workers, metrics. All other members but sandbox must be
  * zero.
  * @return CAIRN_OK; else with one clear line in diag, and nothing is left open
  */
@@ -14,8 +13,7 @@ CAIRN_MUST_USE enum cairn_status daemon_open(struct app *app, struct cairn_diag 
 /** Serve on a listening socket, which is taken over. @return as http_server_start(); CAIRN_E_NOMEM, too */
 CAIRN_MUST_USE enum cairn_status daemon_serve(struct app *app, int listen_fd, struct cairn_diag *diag);
 
-/**
- * Stop serving: no new connections, requests under way end within config.drain_s, workers and index finish their work.
+/** Stop serving: no new connections, requests under way end within config.drain_s, workers and index finish their work.
  * @return false: the disk did not answer in time, or requests still wait for unfinished work; the process can only exit
  */
 bool daemon_stop(struct app *app);

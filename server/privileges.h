@@ -6,8 +6,7 @@
 
 #include <stddef.h>
 
-/**
- * Switches for good to a user and its group (or another one), without supplementary groups. Call before any thread
+/** Switches for good to a user and its group (or another one), without supplementary groups. Call before any thread
  * starts.
  * @param user  name; NULL: keep the current user
  * @param group  name; NULL: the user's own

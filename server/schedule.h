@@ -22,8 +22,7 @@ bool schedule_parse(struct schedule *out, const char *text);
 /** Writes a schedule as schedule_parse() reads it. */
 const char *schedule_text(char out[static SCHEDULE_TEXT_BYTES], const struct schedule *s);
 
-/**
- * Computes when the job is due next. With an interval: that long after the last time, and up to a tenth later. With a
+/** Computes when the job is due next. With an interval: that long after the last time, and up to a tenth later. With a
  * window: at one moment of the first window in which the job was not done. The salt varies the moment between servers.
  * @param last_unix_s  when the job was last done, or the daemon started; in the future: somebody moved the clock
  * @return 0: never; else the time, which may have passed

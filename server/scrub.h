@@ -83,8 +83,7 @@ struct scrub_status {
 };
 void scrub_status(struct app *app, struct scrub_status *out);
 
-/**
- * Continues, or begins a pass if none is under way. Any thread; on a worker where the index is shared.
+/** Continues, or begins a pass if none is under way. Any thread; on a worker where the index is shared.
  * @param within_s  the pass, or its rest, runs at the rate at which a whole pass takes so long; 0: as before, or as the
  * settings say
  * @return CAIRN_OK; where the index is shared, as for a write: nothing has changed

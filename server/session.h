@@ -24,8 +24,7 @@ struct sessions;
 struct sessions *sessions_new(struct cairn_cas *cas);
 void sessions_free(struct sessions *sessions);
 
-/**
- * Begins a session. On a worker.
+/** Begins a session. On a worker.
  * @param key  digest of the API key; looked up with each request, so that a revoked key is refused at once
  * @param account  the key's owner; 0: an operator
  * @param[out] text  the text that the browser sends from now on

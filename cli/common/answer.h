@@ -17,8 +17,7 @@ struct answer {
 CAIRN_MUST_USE enum cairn_status answer_ask(struct client *client, const struct cairn_hash *chunk,
 					    struct cairn_buf *bytes, struct cairn_diag *diag);
 
-/**
- * Checks a whole answer. Borrows bytes.
+/** Checks a whole answer. Borrows bytes.
  * @return CAIRN_OK; CAIRN_E_FORMAT malformed, or without a footer
  */
 CAIRN_MUST_USE enum cairn_status answer_read(struct answer *out, const uint8_t *bytes, size_t len,

@@ -35,8 +35,7 @@ bool client_has_key(const struct client *c);
  * @return CAIRN_OK; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status client_new_like(struct client **out, const struct client *c);
 
-/**
- * Sends a request and waits for its answer. Tries again when that may help: after the time in Retry-After (at most a
+/** Sends a request and waits for its answer. Tries again when that may help: after the time in Retry-After (at most a
  * minute), else after half a second, doubled each time.
  * @param path  begins with "/"
  * @param body  of a POST
@@ -53,8 +52,7 @@ CAIRN_MUST_USE enum cairn_status client_request(struct client *c, enum client_me
 						const uint8_t *body, size_t body_len, struct cairn_buf *answer,
 						struct cairn_diag *diag);
 
-/**
- * Gets bytes first to last (inclusive) of path, with a GET that has a Range header.
+/** Gets bytes first to last (inclusive) of path, with a GET that has a Range header.
  * @return as client_request(); CAIRN_E_FORMAT also: the range begins after the last byte
  */
 CAIRN_MUST_USE enum cairn_status client_get_range(struct client *c, const char *path, uint64_t first, uint64_t last,
@@ -79,8 +77,7 @@ struct client_range {
 	uint64_t first, last;
 };
 
-/**
- * Reads a range from a signed URL. Sends no token and no header of ours except Range, and follows no redirects. If the
+/** Reads a range from a signed URL. Sends no token and no header of ours except Range, and follows no redirects. If the
  * connection is lost, the fetch continues from its position. The number of retries limits failures in a row without a
  * byte.
  * @return CAIRN_OK           all bytes of the range were taken CAIRN_E_DENIED     401, 403: the URL has expired

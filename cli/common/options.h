@@ -17,8 +17,7 @@ struct cli_option {
 
 enum { CLI_OPTIONS_MAX = 16, CLI_RUN = -1 };
 
-/**
- * Reads the options of a command; --help always exists. Arguments may come before, between and after options; "--"
+/** Reads the options of a command; --help always exists. Arguments may come before, between and after options; "--"
  * ends the options. --print-options alone prints the table, from which completions/generate.py makes the shells'
  * completions.
  * @param[out] first  index in argv of the first argument; all arguments follow it

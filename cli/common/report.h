@@ -27,8 +27,7 @@ void report_status(struct report *r, const char *name, enum cairn_status status,
 void report_error(struct report *r, const char *subject, enum cairn_status status, const struct cairn_diag *diag,
 		  int exit_code);
 
-/**
- * Prints the last reported failure as a JSON object if a command failed before it printed any JSON:
+/** Prints the last reported failure as a JSON object if a command failed before it printed any JSON:
  * {"error":{"status","rule","message",...},"subject","exit_code"}. Prints nothing for code 0.
  */
 void report_failure(int code);

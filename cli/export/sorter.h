@@ -34,8 +34,7 @@ void cairn_sorter_freep(struct cairn_sorter **sorter);
  *  CAIRN_E_FULL; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_sorter_add(struct cairn_sorter *sorter, const void *record);
 
-/**
- * Returns the next record in order. The first call ends the adding and frees its memory.
+/** Returns the next record in order. The first call ends the adding and frees its memory.
  * @param[out] record  borrowed until the next call; NULL: no more records
  * @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_FULL; CAIRN_E_NOMEM
  */

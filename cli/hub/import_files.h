@@ -20,8 +20,7 @@ struct import_files {
 	}
 void import_files_fini(struct import_files *f);
 
-/**
- * Lists the files. In a plain folder, leaves out symbolic links and files of tools (.git, .cache/huggingface).
+/** Lists the files. In a plain folder, leaves out symbolic links and files of tools (.git, .cache/huggingface).
  * @param quiet  do not report what is left out
  * @return as push_folder_read(); CAIRN_E_NOT_FOUND the snapshot is a symbolic link (folder.read); CAIRN_E_MISMATCH a
  *         link of a snapshot leads to no blob of its cache, or the blob is missing (import.blob)
@@ -36,8 +35,7 @@ struct import_file {
 	char blob[2 * CAIRN_SHA256_BYTES + 1]; /* the hash in its blob's name; "": not a blob, or no such name */
 };
 
-/**
- * Opens a file; the caller closes it.
+/** Opens a file; the caller closes it.
  * @param i  of the manifest
  * @return CAIRN_OK; CAIRN_E_NOT_FOUND the file was removed, or is no longer a regular file (file.open);
  *         CAIRN_E_MISMATCH as import_files_read()

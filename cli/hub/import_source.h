@@ -34,8 +34,7 @@ struct import_source {
 };
 void import_source_fini(struct import_source *source);
 
-/**
- * Determines the kind of a folder: the cache of one repository (it has a folder "snapshots"), a cache of several, from
+/** Determines the kind of a folder: the cache of one repository (it has a folder "snapshots"), a cache of several, from
  * which the named repository is taken, or plain files.
  * @param prefix  "models": first part of the folder names of such repositories
  * @param repository  "team/model"

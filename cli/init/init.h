@@ -26,8 +26,7 @@ struct init_address {
 	bool behind_proxy; /* a proxy on this machine serves HTTPS and forwards requests */
 };
 
-/**
- * Reads an address: http://HOST[:PORT], or https://HOST[:PORT][/PATH].
+/** Reads an address: http://HOST[:PORT], or https://HOST[:PORT][/PATH].
  * @param has_certificate  the daemon serves HTTPS itself; else an https address is a proxy's
  * @return CAIRN_OK; CAIRN_E_USAGE the address is not valid (init.url)
  */
@@ -61,14 +60,12 @@ struct init_settings {
 	struct cairn_buf text;
 };
 
-/**
- * Checks that the daemon can read these settings from a file. Call before creating anything.
+/** Checks that the daemon can read these settings from a file. Call before creating anything.
  * @return CAIRN_OK; CAIRN_E_USAGE a value cannot be written into such a file, or is too long for it (init.path)
  */
 CAIRN_MUST_USE enum cairn_status init_settings_check(const struct init_place *place, const struct init_wish *wish,
 						     struct cairn_diag *diag);
-/**
- * Prepares the file of settings: reads an existing one, and replaces comments by the new settings. Begins FILE.part,
+/** Prepares the file of settings: reads an existing one, and replaces comments by the new settings. Begins FILE.part,
  * so that an unwritable folder is noticed before anything is created. A FILE.part of an interrupted command is
  * overwritten.
  * @return CAIRN_OK; CAIRN_E_CONFLICT the file has settings already, or another command writes FILE.part
@@ -90,8 +87,7 @@ struct init_made {
 	char api_key[CAIRN_KEY_TEXT_BYTES];
 };
 
-/**
- * Creates, as the owner, what only the owner may create: the key for tokens, the data folder with its index, the user,
+/** Creates, as the owner, what only the owner may create: the key for tokens, the data folder with its index, the user,
  * and an API key for the user. An existing token key or user stays.
  * @return CAIRN_OK; CAIRN_E_CONFLICT a daemon has the folder open (data_dir.in_use); CAIRN_E_USAGE the user's name is
  *         reserved, or a key is not valid; CAIRN_E_DENIED the daemon could not read a file of TLS (init.tls); as

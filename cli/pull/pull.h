@@ -34,8 +34,7 @@ struct pull_job {
 CAIRN_MUST_USE enum cairn_status pull_size(struct pull_crew *crew, const struct cairn_hash *file, uint64_t *out,
 					   struct cairn_diag *diag);
 
-/**
- * Pulls one file, or a range of it. Memory: a window of 128 MiB for each thread, at about 48 bytes a chunk. After a
+/** Pulls one file, or a range of it. Memory: a window of 128 MiB for each thread, at about 48 bytes a chunk. After a
  * failure NAME.part and NAME.part.state stay for the next pull, unless they are known to be wrong.
  * @return CAIRN_OK
  *         CAIRN_E_MISMATCH, CAIRN_E_FORMAT  a chunk, the hash or the plan is wrong

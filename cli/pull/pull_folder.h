@@ -9,8 +9,7 @@ struct pull_folder_options {
 	bool force; /* replace files of other content; else they are reported and kept, and the exit code is not 0 */
 };
 
-/**
- * Keeps existing files that agree. No path of the manifest leads out of the folder, nor through a symbolic link in it.
+/** Keeps existing files that agree. No path of the manifest leads out of the folder, nor through a symbolic link in it.
  * @param path    the manifest
  * @param folder  created if missing
  * @return an exit code; everything was printed

@@ -43,8 +43,7 @@ struct pull_plan {
 };
 void pull_plan_fini(struct pull_plan *plan);
 
-/**
- * Asks the server for the plan of bytes [first, end) of a file.
+/** Asks the server for the plan of bytes [first, end) of a file.
  * @param file_bytes  length of the file
  * @return as client_request()
  *         CAIRN_E_MISMATCH  the plan does not cover these bytes, or contradicts itself

@@ -45,8 +45,7 @@ CAIRN_MUST_USE enum cairn_status pull_state_add(struct pull_state *s, const stru
 CAIRN_MUST_USE enum cairn_status pull_state_end_window(struct pull_state *s, uint64_t window_end,
 						       struct cairn_diag *diag);
 
-/**
- * Reads the records of one window. Ignores a torn last record, and records that no window can have.
+/** Reads the records of one window. Ignores a torn last record, and records that no window can have.
  * @param offset  where the window begins: PULL_STATE_HEADER_BYTES for the first
  * @param[out] next  where the following window begins
  * @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_NOMEM

@@ -16,8 +16,7 @@ void compressor_watch(struct compressor *p, const struct watch *watch);
 /** Drops chunks that are not compressed yet. Call before senders_freep(). For CLEANUP(). */
 void compressor_freep(struct compressor **out);
 
-/**
- * Adds a chunk to the current xorb; waits while the queue is full.
+/** Adds a chunk to the current xorb; waits while the queue is full.
  * @param raw  len bytes, 1 to CAIRN_CHUNK_BYTES_MAX, which are copied
  * @return CAIRN_OK; the failure of an earlier chunk, as cairn_xorb_writer_add() and senders_failure(); CAIRN_E_NOMEM
  */

@@ -24,8 +24,7 @@ struct push_folder_rules {
 	bool quiet; /* do not report links and special files */
 };
 
-/**
- * Finds all regular files below a folder, sorted by path. Leaves out symbolic links and special files, each with a
+/** Finds all regular files below a folder, sorted by path. Leaves out symbolic links and special files, each with a
  * warning on standard error.
  * @param rules  NULL: none
  * @return CAIRN_OK; the status of rules->measure_link() CAIRN_E_NOT_FOUND  a folder cannot be read CAIRN_E_FORMAT     a

@@ -16,8 +16,7 @@ struct repair_source {
 	struct cairn_readshard *pack;
 };
 
-/**
- * Opens a path read-only: a data folder, also beside its daemon; a file of cairn backup; a folder of such files, which
+/** Opens a path read-only: a data folder, also beside its daemon; a file of cairn backup; a folder of such files, which
  * is locked against pruning, or one of its archives of objects; or a pack.
  * @return CAIRN_OK; CAIRN_E_NOT_FOUND the path does not exist; CAIRN_E_FORMAT, CAIRN_E_MISMATCH it is another kind of
  *         file, or damaged; CAIRN_E_LIMIT; CAIRN_E_USAGE; CAIRN_E_IO; CAIRN_E_NOMEM
@@ -35,8 +34,7 @@ struct repair_taker {
 	void *ctx;
 };
 
-/**
- * Passes all existing copies of n xorbs to the receiver. Skips unreadable copies.
+/** Passes all existing copies of n xorbs to the receiver. Skips unreadable copies.
  * @param xorbs  ignored for a backup, which is read as a whole or by its catalog, and asks wants()
  * @return CAIRN_OK; the status of take(); CAIRN_E_NOMEM
  */

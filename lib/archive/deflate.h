@@ -7,8 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/**
- * Decompresses one whole zlib stream (RFC 1950) with exactly n_out bytes of content. Any thread.
+/** Decompresses one whole zlib stream (RFC 1950) with exactly n_out bytes of content. Any thread.
  * @return CAIRN_OK
  *         CAIRN_E_FORMAT  damaged, of another length, or followed by more bytes; the reason is in diag, without offset
  *         CAIRN_E_NOMEM

@@ -20,8 +20,7 @@ void cairn_zstd_freep(struct cairn_zstd **z);
 /** Returns the maximum length of a frame with len bytes of content. */
 size_t cairn_zstd_bound(size_t len);
 
-/**
- * Compresses into one frame that states the length of its content.
+/** Compresses into one frame that states the length of its content.
  * @param cap    bytes at out; with cairn_zstd_bound(len) it always fits
  * @param level  CAIRN_ZSTD_LEVEL_MIN .. CAIRN_ZSTD_LEVEL_MAX
  * @return CAIRN_OK; CAIRN_E_LIMIT does not fit into cap; CAIRN_E_NOMEM

@@ -43,8 +43,7 @@ struct cairn_backup_options {
 	void *ctx;
 };
 
-/**
- * Writes the objects, then the index that names them, as both were at one moment. Each object is first unpacked and
+/** Writes the objects, then the index that names them, as both were at one moment. Each object is first unpacked and
  * hashed. No collection removes objects meanwhile. Memory: about twice the bundle, and 32 bytes an object.
  * The file grows as OUT.part and gets its name once it is complete and durable. A later call continues an interrupted
  * OUT.part: it reads the chunks and compares them with the store.

@@ -9,14 +9,12 @@ struct cairn_backup_rules {
 	uint64_t last, hourly, daily, weekly, monthly, yearly; /* last: keeps that many of the newest moments */
 };
 
-/**
- * Selects the moments that the rules keep.
+/** Selects the moments that the rules keep.
  * @param[out] keep  a flag for each archive of the set, room for set->n; false for archives of objects
  */
 void cairn_backup_rules_apply(const struct cairn_backup_rules *rules, const struct cairn_backup_set *set, bool *keep);
 
-/**
- * Appends the objects that a moment names (struct cairn_backup_object). Meanwhile its index takes room in the folder,
+/** Appends the objects that a moment names (struct cairn_backup_object). Meanwhile its index takes room in the folder,
  * or in set->spool.
  * @param examine  check all of the index, as a restore does (cairn_index_copy_examine()); faults give
  *         "restore.damaged"
@@ -38,8 +36,7 @@ struct cairn_backup_verify_report {
 	uint64_t bytes, done_bytes, n_wrong;   /* wrong: damaged bytes that the parity can still repair */
 };
 
-/**
- * Verifies every archive, see cairn_backup_archive_verify(). Examines the index of each moment, too, and checks that
+/** Verifies every archive, see cairn_backup_archive_verify(). Examines the index of each moment, too, and checks that
  * the catalogs have all objects that it names.
  * @param visit  called for each bad archive, with the reason
  * @param progress  @return false to stop (CAIRN_E_BUSY)

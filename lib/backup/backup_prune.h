@@ -32,8 +32,7 @@ struct cairn_backup_prune_report {
 	uint64_t unused_bytes; /* of objects in them that no kept moment needs */
 };
 
-/**
- * Removes the moments that the rules do not keep, and the archives whose objects no kept moment needs. Archives with
+/** Removes the moments that the rules do not keep, and the archives whose objects no kept moment needs. Archives with
  * few needed objects are rewritten: a new archive takes those objects, is verified, and replaces the old ones.
  * If a kept moment cannot be read, nothing is removed; if the disk is full, the remains of an interrupted backup go
  * first. Every moment in the folder has all its objects at any time. Memory: 50 bytes for each object of the kept

@@ -19,8 +19,7 @@ struct cairn_backup_rewrite_options {
 	void *ctx;
 };
 
-/**
- * Copies the objects that some archives provide into a new archive, under a new name, durably. The old archives stay.
+/** Copies the objects that some archives provide into a new archive, under a new name, durably. The old archives stay.
  * A bundle whose objects are all needed is copied unchanged; else only its needed objects are. The new archive gets
  * the highest parity of the old ones. Memory: three bundles. It grows as prune.part; an interrupted rewrite starts
  * again.

@@ -37,8 +37,7 @@ struct cairn_backup_set {
 	struct cairn_buf rows;
 };
 
-/**
- * Locks a folder and lists its archives. Ignores files with other names.
+/** Locks a folder and lists its archives. Ignores files with other names.
  * @param to_write  keep out all others, and create the folder if it is missing; false: keep out only writers
  * @return CAIRN_OK; CAIRN_E_NOT_FOUND; CAIRN_E_CONFLICT "backup.in_use"; CAIRN_E_FULL; CAIRN_E_IO; CAIRN_E_NOMEM
  */
@@ -47,8 +46,7 @@ CAIRN_MUST_USE enum cairn_status cairn_backup_set_open(struct cairn_backup_set *
 /** Closes a set, also one that failed to open or is already closed. */
 void cairn_backup_set_close(struct cairn_backup_set *set);
 
-/**
- * Chooses the name of a new archive: the time now, or the first second after every existing archive.
+/** Chooses the name of a new archive: the time now, or the first second after every existing archive.
  * @param[in,out] at_unix_s  now; then the time in the name
  * @return CAIRN_OK; CAIRN_E_CONFLICT "backup.time": names have no room for such a year
  */
@@ -82,16 +80,14 @@ CAIRN_MUST_USE enum cairn_status cairn_backup_file_open(struct cairn_backup_file
 							const struct cairn_backup_archive *archive,
 							struct cairn_diag *diag);
 
-/**
- * Reads the identity of the store from a backup.
+/** Reads the identity of the store from a backup.
  * @param[out] identity  empty: the backup has none
  * @return CAIRN_OK; CAIRN_E_FORMAT "backup.store": the identity is not valid; CAIRN_E_NOMEM
  */
 CAIRN_MUST_USE enum cairn_status cairn_backup_identity(char identity[static CAIRN_IDENTITY_BYTES],
 						       const struct cairn_fold_index *ix, struct cairn_diag *diag);
 
-/**
- * Checks that an archive belongs to the same store as the others.
+/** Checks that an archive belongs to the same store as the others.
  * @param[in,out] whose  the store of the first archive that names one; zeroed before the first call
  * @return CAIRN_OK, also if the archive names no store; CAIRN_E_CONFLICT "backup.store": another store, named with
  *         both archives; CAIRN_E_FORMAT "backup.store"; CAIRN_E_NOMEM
@@ -106,8 +102,7 @@ CAIRN_MUST_USE enum cairn_status cairn_backup_check_name(const struct cairn_back
 							 const struct cairn_backup_archive *moment,
 							 struct cairn_diag *diag);
 
-/**
- * Checks that all readable archives belong to one store: a caller that selects by names alone could select another
+/** Checks that all readable archives belong to one store: a caller that selects by names alone could select another
  * store's.
  * @param names  also check each moment's time against its name
  * @return CAIRN_OK; as cairn_backup_check_store(), cairn_backup_check_name(); CAIRN_E_NOMEM
@@ -142,8 +137,7 @@ struct cairn_backup_item {
 	uint64_t bundle; /* number of its chunk */
 };
 
-/**
- * Unpacks and hashes an object, compares the hash with its name, and returns its layout.
+/** Unpacks and hashes an object, compares the hash with its name, and returns its layout.
  * @return CAIRN_OK; CAIRN_E_MISMATCH "backup.object": the object is damaged; CAIRN_E_NOMEM
  */
 CAIRN_MUST_USE enum cairn_status cairn_backup_judge(const struct cairn_hash *hash, const uint8_t *xorb, uint64_t len,
@@ -159,8 +153,7 @@ void cairn_backup_objects_add(struct cairn_buf *objects, const struct cairn_back
 
 void cairn_backup_catalog_add(struct cairn_buf *catalog, const struct cairn_backup_item *item);
 
-/**
- * Visits the entries of the catalog of an archive of objects.
+/** Visits the entries of the catalog of an archive of objects.
  * @return CAIRN_OK; CAIRN_E_FORMAT "backup.catalog"; as cairn_fold_read(); what visit returned
  */
 CAIRN_MUST_USE enum cairn_status cairn_backup_catalog_each(

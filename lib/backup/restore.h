@@ -27,8 +27,7 @@ struct cairn_restore_options {
 	void *ctx;
 };
 
-/**
- * Unpacks a backup. Each chunk is verified, and repaired if necessary, before it is used. A file DIR/restore marks an
+/** Unpacks a backup. Each chunk is verified, and repaired if necessary, before it is used. A file DIR/restore marks an
  * incomplete folder: no daemon opens the folder, and the same call continues the restore.
  * Restoring from a pipe cannot repair anything. The restored data counts only after the whole stream has been read and
  * verified; after an interruption, remove the folder.

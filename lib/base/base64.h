@@ -13,8 +13,7 @@
 /** Encodes n bytes and appends a zero: out takes CAIRN_BASE64URL_CHARS(n) + 1. */
 void cairn_base64url_encode(char *out, const uint8_t *bytes, size_t n);
 
-/**
- * Decodes strictly: refuses padding, white space and leftover bits, so that each value has exactly one text.
+/** Decodes strictly: refuses padding, white space and leftover bits, so that each value has exactly one text.
  * @param[out] n_out  bytes written, at most max
  * @return CAIRN_OK; CAIRN_E_FORMAT; CAIRN_E_LIMIT more than max bytes
  */

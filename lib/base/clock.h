@@ -24,8 +24,7 @@ enum {
 const char *cairn_time_text(char out[static CAIRN_TIME_TEXT_BYTES], int64_t unix_s);
 const char *cairn_time_basic(char out[static CAIRN_TIME_BASIC_BYTES], int64_t unix_s);
 
-/**
- * Let a file shift the wall clock: its first 8 bytes are a little-endian i64, the seconds to add, read anew at each
+/** Let a file shift the wall clock: its first 8 bytes are a little-endian i64, the seconds to add, read anew at each
  * call (the file is mapped, so a test moves the clock of a running daemon by writing to it). For tests only; call once,
  * before any thread starts.
  * @return CAIRN_OK

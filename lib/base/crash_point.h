@@ -70,8 +70,7 @@ enum cairn_crash_point {
 	CAIRN_CRASH_NOTE_WRITTEN /* a note is durable, but not under its name */
 };
 
-/**
- * Die here by SIGKILL when the file named by the environment's CAIRND_CRASH_FILE says so, which is read at each call:
+/** Die here by SIGKILL when the file named by the environment's CAIRND_CRASH_FILE says so, which is read at each call:
  * "put-linked", or "put-linked:3" for the third time from then on that any thread comes by. "put-linked:1:stop" stops
  * it there, by SIGSTOP, until SIGCONT. Any thread.
  */

@@ -32,8 +32,7 @@ uint64_t cairn_cur_u64le(struct cairn_cur *c);
 uint32_t cairn_cur_u32be(struct cairn_cur *c);
 uint64_t cairn_cur_u64be(struct cairn_cur *c);
 
-/**
- * Step over n elements of elem_bytes (> 0) each.
+/** Step over n elements of elem_bytes (> 0) each.
  * @return where they start (not NULL, also for n = 0); NULL and bad when not all of them are there. Nothing is ever
  *         allocated from a count before this has proved that its elements are present.
  */

@@ -41,15 +41,13 @@ CAIRN_MUST_USE enum cairn_status cairn_fd_write_at(int fd, uint64_t offset, cons
 /** Makes a name durable by syncing its folder. @return CAIRN_OK; CAIRN_E_IO with errno; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_fd_sync_parent(const char *path);
 
-/**
- * Renames a file to a new name, as renameat2() does with RENAME_NOREPLACE. On file systems without it (NFS, FUSE and
+/** Renames a file to a new name, as renameat2() does with RENAME_NOREPLACE. On file systems without it (NFS, FUSE and
  * others), the file has both names for a moment.
  * @return CAIRN_OK; as cairn_fd_status() otherwise, with errno: EEXIST the name is taken
  */
 CAIRN_MUST_USE enum cairn_status cairn_fd_rename_new(int from_dir, const char *from, int to_dir, const char *to);
 
-/**
- * Creates a folder (mode 0700) with a durable name. Accepts an existing folder: another process may have created it
+/** Creates a folder (mode 0700) with a durable name. Accepts an existing folder: another process may have created it
  * and died, so its name is synced, too, unless the parent folder may not be opened.
  * @param[out] made  it did not exist before
  * @return CAIRN_OK; CAIRN_E_IO with errno; CAIRN_E_NOMEM

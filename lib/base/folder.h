@@ -13,15 +13,13 @@ struct cairn_folder {
 	void *stream; /* DIR; NULL: not open */
 };
 
-/**
- * Starts a walk.
+/** Starts a walk.
  * @param fd  of the folder, as open() gave it: the walk owns it, also on failure. Below 0: opening failed, with errno
  * @return CAIRN_OK; as cairn_fd_status() otherwise, with errno
  */
 CAIRN_MUST_USE enum cairn_status cairn_folder_open(struct cairn_folder *out, int fd);
 
-/**
- * Gives the next name, in the order of the file system. "." and ".." are left out.
+/** Gives the next name, in the order of the file system. "." and ".." are left out.
  * @param[out] name  valid until the next call; NULL at the end of the folder
  * @return CAIRN_OK, also at the end; as cairn_fd_status() otherwise, with errno: the names so far are not all
  */
@@ -33,8 +31,7 @@ void cairn_folder_rewind(struct cairn_folder *folder);
 /** For CLEANUP(). Leaves errno alone. */
 void cairn_folder_close(struct cairn_folder *folder);
 
-/**
- * Looks at an entry itself, not at what a symbolic link leads to.
+/** Looks at an entry itself, not at what a symbolic link leads to.
  * @return CAIRN_OK; CAIRN_E_NOT_FOUND: it was removed after its name was read; as cairn_fd_status() otherwise, with
  *         errno
  */
@@ -45,8 +42,7 @@ struct cairn_folder_names {
 	size_t n;
 };
 
-/**
- * Reads all names of a folder, sorted by their bytes.
+/** Reads all names of a folder, sorted by their bytes.
  * @param[out] out  initialized with {0}; nothing on failure
  * @param fd  as cairn_folder_open() takes it
  * @param wanted  says which names are listed; NULL: all

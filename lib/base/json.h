@@ -7,8 +7,7 @@
 /** A parsed value. Immutable; values inside it are borrowed from the one that was parsed. */
 struct cairn_json;
 
-/**
- * Parse a text. Names that repeat within an object, \u0000 in strings and zero bytes are refused.
+/** Parse a text. Names that repeat within an object, \u0000 in strings and zero bytes are refused.
  * @param len  in bytes; the caller bounds it
  * @return CAIRN_OK; CAIRN_E_FORMAT also without memory
  */

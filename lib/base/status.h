@@ -11,8 +11,7 @@
 /* Runs fn(&variable) when the variable goes out of scope: the one clean-up idiom of the project. */
 #define CLEANUP(fn) __attribute__((cleanup(fn)))
 
-/**
- * The result of a call that can fail. Each header lists all codes of a function: beside it, or at the head for
+/** The result of a call that can fail. Each header lists all codes of a function: beside it, or at the head for
  * functions that share a list. A caller may switch on them. Expected outcomes ("already stored") are results in out
  * parameters, not errors.
  */
@@ -35,8 +34,7 @@ enum cairn_status {
 /** @return a short English name, never NULL ("format", "not found", ...) */
 const char *cairn_status_name(enum cairn_status status);
 
-/**
- * The reason for a refusal: the rule, the place and the two values that disagree. Owned by the caller, so that no text
+/** The reason for a refusal: the rule, the place and the two values that disagree. Owned by the caller, so that no text
  * of another request can appear. Every function that takes one accepts NULL.
  */
 struct cairn_diag {
@@ -60,8 +58,7 @@ static inline void cairn_diag_clear(struct cairn_diag *diag)
 /** Offset argument of cairn_fail() for "no particular place". */
 #define CAIRN_NO_OFFSET UINT64_MAX
 
-/**
- * Record a refusal and hand its status through, so that a check is one statement:
+/** Record a refusal and hand its status through, so that a check is one statement:
  *     return cairn_fail(diag, CAIRN_E_FORMAT, "shard.version", 32, "header version is not supported");
  * A diagnosis that is already set is kept: the first offence is the one that counts.
  * @return status

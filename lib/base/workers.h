@@ -28,8 +28,7 @@ struct cairn_work {
 	struct cairn_work *next; /* the pool's */
 };
 
-/**
- * Makes the threads. A turn gets at most three quarters of the queue.
+/** Makes the threads. A turn gets at most three quarters of the queue.
  * @param name       of its threads, as the system shows it (top -H): up to 15 bytes, not copied
  * @param n_threads  in all
  * @param n_quick    of them, for quick work alone; below n_threads. When there are such, one turn gets all threads but
@@ -40,8 +39,7 @@ struct cairn_work {
 CAIRN_MUST_USE enum cairn_status cairn_workers_new(struct cairn_workers **out, const char *name, unsigned n_threads,
 						   unsigned n_quick, size_t queue_max);
 
-/**
- * Adds threads that replace threads which stepped aside. Call once, before work is submitted.
+/** Adds threads that replace threads which stepped aside. Call once, before work is submitted.
  * @param n  limit of threads that are aside at once; one turn gets a quarter of it, and only one thread beside these
  * @return CAIRN_OK; CAIRN_E_NOMEM memory or a thread could not be had
  */
@@ -70,8 +68,7 @@ struct cairn_workers_ask {
 	uint64_t n_taken;
 };
 
-/**
- * Probes whether quick work gets a thread in time. If the queue is full, the pool counts as alive if work was taken
+/** Probes whether quick work gets a thread in time. If the queue is full, the pool counts as alive if work was taken
  * since the last probe.
  * @return false: it does not
  */

@@ -6,8 +6,7 @@
 
 enum { CAIRN_YAML_DEPTH_MAX = 16 };
 
-/**
- * Writes the first document of a YAML text as compact JSON, without a newline in it. Plain scalars are null, true,
+/** Writes the first document of a YAML text as compact JSON, without a newline in it. Plain scalars are null, true,
  * false and numbers where the core schema of YAML 1.2 and JSON write them alike; all others are strings, also dates,
  * "yes" and "no". An empty document is null. Tags are ignored. Any thread.
  * @param out  bounds the JSON; holds its errors

@@ -20,8 +20,7 @@ struct cairn_body {
 	struct cairn_spool *spool; /* NULL: all of it is in memory */
 };
 
-/**
- * @param sender  the sender whose bytes in flight it counts for
+/** @param sender  the sender whose bytes in flight it counts for
  * @param bytes_expected  its length, if known, so that a body without room is refused at once; UINT64_MAX: not known.
  *                        The caller bounds it
  * @return as cairn_use_begin()

@@ -42,8 +42,7 @@ void cairn_budget_fini(struct cairn_budget *b);
 /** @param[out] reserved  bytes announced, but not yet received @return bytes received */
 uint64_t cairn_budget_bytes(struct cairn_budget *b, uint64_t *reserved);
 
-/**
- * Begins a use.
+/** Begins a use.
  * @param sender  identifies the sender: a hash of its name
  * @param bytes_expected  its length, which is reserved until cairn_use_end(); UINT64_MAX: not known
  * @param on_disk  it must also leave reserve_bytes of free space, beside all that others have reserved
@@ -53,8 +52,7 @@ CAIRN_MUST_USE enum cairn_status cairn_use_begin(struct cairn_use *u, struct cai
 						 const struct cairn_hash *sender, uint64_t bytes_expected, bool on_disk,
 						 struct cairn_diag *diag);
 
-/**
- * Begins a use with all room that another use has reserved, so that what was announced once has its room to the end.
+/** Begins a use with all room that another use has reserved, so that what was announced once has its room to the end.
  * @param lender  gets the room back with cairn_use_end(); not moved or ended before. On the same thread
  * @return CAIRN_OK; CAIRN_E_NOMEM
  */

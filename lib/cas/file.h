@@ -40,8 +40,7 @@ struct cairn_cas_files_after {
 	const char *owner;             /* of a list of all repositories: the row's; else NULL */
 };
 
-/**
- * Visits the files of a repository, or of all, in the order of their hashes. The order reveals neither when a file was
+/** Visits the files of a repository, or of all, in the order of their hashes. The order reveals neither when a file was
  * uploaded nor after which other one. The caller checks permissions.
  * @param owner  NULL: all
  * @param limit  at most CAIRN_FILES_PAGE_MAX

@@ -22,8 +22,7 @@ void cairn_list_cache_fini(struct cairn_list_cache *c);
 const struct cairn_chunk_list *cairn_list_cache_find(const struct cairn_list_cache *c, const struct cairn_hash *xorb,
 						     int64_t *id);
 
-/**
- * Adds the list of a xorb. Replaces an older list of this xorb, and evicts the oldest lists if there is no room.
+/** Adds the list of a xorb. Replaces an older list of this xorb, and evicts the oldest lists if there is no room.
  * @param id    of the xorb's row, which cairn_list_cache_find() returns
  * @param list  taken over, and empty afterwards
  * @param[out] kept  borrowed until the next call

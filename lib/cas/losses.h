@@ -47,8 +47,7 @@ size_t cairn_losses_owners(struct cairn_cas *cas, struct cairn_losses_owner *out
  *  @return how many were copied, at most max; fewer than max: there are no more */
 size_t cairn_losses_files(struct cairn_cas *cas, const struct cairn_hash *after, struct cairn_hash *out, size_t max);
 
-/**
- * Looks for losses, if they may have changed since the last search. Reads the rows of all xorbs, and of all files if a
+/** Looks for losses, if they may have changed since the last search. Reads the rows of all xorbs, and of all files if a
  * xorb is lost. For one background thread.
  * @param stop  called now and then; true ends the search early, and the earlier results stay. May be NULL
  * @return CAIRN_OK, also if there was no reason to search; CAIRN_E_BUSY stopped; CAIRN_E_NOMEM; as index

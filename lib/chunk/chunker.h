@@ -11,8 +11,7 @@ enum {
 	CAIRN_CHUNK_CUT_BYTES_MAX = 128 * 1024, /* a boundary at the latest */
 };
 
-/**
- * Returns the length of the chunk at the start of bytes. Stateless: the hash starts anew at each boundary.
+/** Returns the length of the chunk at the start of bytes. Stateless: the hash starts anew at each boundary.
  * @param len  bytes at hand; if fewer than CAIRN_CHUNK_CUT_BYTES_MAX, they must reach the end of the file
  * @return 0 when len is 0, else 1 .. min(len, CAIRN_CHUNK_CUT_BYTES_MAX)
  */

@@ -26,8 +26,7 @@ struct cairn_data_dir_options {
 	uint64_t keep_bytes;     /* of the disk's free space: as in struct cairn_index_options */
 };
 
-/**
- * Locks the folder (created if missing), reads or makes the secret, opens objects and index.
+/** Locks the folder (created if missing), reads or makes the secret, opens objects and index.
  * @param options  not kept
  * @return CAIRN_OK
  *         CAIRN_E_CONFLICT  another process has the folder (data_dir.in_use); a restore of it is incomplete
@@ -64,8 +63,7 @@ const struct cairn_secret *cairn_data_dir_secret(const struct cairn_data_dir *d)
  * @param[out] to  the version now, equal to from without a migration; both 0 to read only */
 void cairn_data_dir_migrated(const struct cairn_data_dir *d, int *from, int *to);
 
-/**
- * Locks a folder as cairn_data_dir_open() does: for a program that fills the folder before it can be opened. The
+/** Locks a folder as cairn_data_dir_open() does: for a program that fills the folder before it can be opened. The
  * kernel drops the lock when its holder dies.
  * @param make  create the lock file if missing; false: a folder without the file is not locked
  * @param[out] fd  closing it releases the lock; -1: not locked, also after a failure
@@ -91,8 +89,7 @@ struct cairn_data_dir_sight {
 	int version, latest; /* of the index, and of this program; version 0: no index yet */
 };
 
-/**
- * Checks whether a folder could be opened to write. Changes nothing, also beside a process that has the folder. (It
+/** Checks whether a folder could be opened to write. Changes nothing, also beside a process that has the folder. (It
  * holds the lock for a moment; a process that opens the folder in that moment is refused.)
  * @param secret_file  as in struct cairn_data_dir_options
  * @param index  as in struct cairn_data_dir_options; it is asked for its version

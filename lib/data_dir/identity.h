@@ -11,8 +11,7 @@ enum { CAIRN_IDENTITY_BYTES = 32 + 1 }; /* hexadecimal digits, and a zero */
 
 bool cairn_identity_is(const char *text);
 
-/**
- * Reads the identity of a data folder, or creates one durably. Several processes may call this at once.
+/** Reads the identity of a data folder, or creates one durably. Several processes may call this at once.
  * @return CAIRN_OK; CAIRN_E_FORMAT the file has no identity in it; CAIRN_E_USAGE the path is too long; CAIRN_E_FULL;
  *         CAIRN_E_IO; CAIRN_E_NOMEM; all by the rule data_dir.identity
  */

@@ -26,8 +26,7 @@ void cairn_note_text(struct cairn_buf *out, const struct cairn_note_field *field
 /** Reads a text as cairn_note_read() does. @param text  is modified @return CAIRN_OK; CAIRN_E_NOT_FOUND no note */
 CAIRN_MUST_USE enum cairn_status cairn_note_parse(char *text, const struct cairn_note_field *fields, size_t n);
 
-/**
- * Reads the fields that a note has; other fields keep their values, and unknown names are ignored.
+/** Reads the fields that a note has; other fields keep their values, and unknown names are ignored.
  * @param name  of the note: a file name. @param n  at most CAIRN_NOTE_FIELDS_MAX
  * @return CAIRN_OK; CAIRN_E_NOT_FOUND missing or damaged; CAIRN_E_IO
  */

@@ -14,8 +14,7 @@ struct cairn_secret {
 	size_t len;
 };
 
-/**
- * Reads the secret, or creates one of 32 random bytes (mode 0600, durable) if make is set and none exists.
+/** Reads the secret, or creates one of 32 random bytes (mode 0600, durable) if make is set and none exists.
  * @return CAIRN_OK
  *         CAIRN_E_USAGE  shorter than CAIRN_SECRET_BYTES_MIN, longer than the maximum, or accessible to group or
  *         others

@@ -31,8 +31,7 @@ void cairn_cutter_freep(struct cairn_cutter **c);
 /** Returns the place in the window for the next bytes of the file. @param[out] len  room there, never 0 */
 uint8_t *cairn_cutter_room(struct cairn_cutter *c, size_t *len);
 
-/**
- * Cuts the chunks that are certain once n more bytes lie in the window.
+/** Cuts the chunks that are certain once n more bytes lie in the window.
  * @param n      at most the room that cairn_cutter_room() gave
  * @param ended  these bytes are the file's last ones, so all are cut
  * @return CAIRN_OK; the status of visit(), after which only cairn_cutter_free() may be called

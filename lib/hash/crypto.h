@@ -43,8 +43,7 @@ CAIRN_MUST_USE enum cairn_status cairn_sha1_read(uint8_t out[static CAIRN_SHA1_B
 						 enum cairn_status (*read)(void *ctx, uint8_t *out, size_t len),
 						 void *ctx, uint64_t rest_len);
 
-/**
- * HKDF-SHA-256 (RFC 5869), without salt.
+/** HKDF-SHA-256 (RFC 5869), without salt.
  * @param info  what the derived key is for; different info, independent keys
  * @return CAIRN_OK; CAIRN_E_NOMEM
  */

@@ -21,14 +21,12 @@ struct cairn_hash {
 	uint8_t b[CAIRN_HASH_BYTES];
 };
 
-/**
- * The text form of the protocol: four little-endian u64, each as 16 lower-case digits. Not plain byte order: the bytes
+/** The text form of the protocol: four little-endian u64, each as 16 lower-case digits. Not plain byte order: the bytes
  * 00 01 02 .. 1f give 07060504030201000f0e0d0c...
  */
 void cairn_hash_text(char out[static CAIRN_HASH_TEXT_BYTES], const struct cairn_hash *hash);
 
-/**
- * Read the text form. Upper-case digits are accepted (the reference server does).
+/** Read the text form. Upper-case digits are accepted (the reference server does).
  * @param text  exactly len characters; need not end in a zero
  * @return CAIRN_OK; CAIRN_E_FORMAT when it is not 64 hexadecimal digits
  */
@@ -55,8 +53,7 @@ void cairn_hash_chunk(struct cairn_hash *out, const void *bytes, size_t len);
 /** Inner node of the merkle tree over its children's message (see merkle.h). */
 void cairn_hash_node(struct cairn_hash *out, const void *message, size_t len);
 
-/**
- * Computes cairn_hash_node() of several messages, at least twice as fast on processors with vectors.
+/** Computes cairn_hash_node() of several messages, at least twice as fast on processors with vectors.
  * @param messages  one after the other, each of 1 to 1024 bytes
  * @param ends      n of them: where each ends
  * @param n         at most CAIRN_HASH_NODES_MAX
@@ -85,8 +82,7 @@ void cairn_range_hash_init(struct cairn_range_hasher *h);
 void cairn_range_hash_add(struct cairn_range_hasher *h, const struct cairn_hash *chunks, size_t n);
 void cairn_range_hash_end(const struct cairn_range_hasher *h, struct cairn_hash *out);
 
-/**
- * Computes the verification hashes of several short terms side by side, as cairn_hash_nodes() does.
+/** Computes the verification hashes of several short terms side by side, as cairn_hash_nodes() does.
  * @param chunks  of all terms, one after the other, each of 1 to CAIRN_HASH_RANGE_CHUNKS
  * @param ends    n of them: where each term ends among the chunks
  * @param n       at most CAIRN_HASH_NODES_MAX

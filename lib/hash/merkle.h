@@ -30,8 +30,7 @@ struct cairn_merkle_node {
 /** Returns whether this hash ends a group that has CAIRN_MERKLE_GROUP_MIN nodes or more. */
 bool cairn_merkle_is_cut(const struct cairn_hash *node);
 
-/**
- * Make one node of each group, from the first on (source: protocol document; confirmed by vectors of the reference
+/** Make one node of each group, from the first on (source: protocol document; confirmed by vectors of the reference
  * client: a group ends with a cut, or with its ninth node, which is known without looking ahead).
  * @param n        at most CAIRN_MERKLE_JOIN_MAX
  * @param is_last  nothing comes behind these: the last group ends with them, complete or not

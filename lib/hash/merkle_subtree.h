@@ -15,8 +15,7 @@ struct cairn_subtree_nodes {
 	uint32_t n, cap;
 };
 
-/**
- * A level of the tree over the range. The groups in its middle have moved to the level above.
+/** A level of the tree over the range. The groups in its middle have moved to the level above.
  *
  * The groups of a level depend on where the first group starts, and so on chunks outside the range. But three
  * consecutive cuts, each 3 to 7 nodes apart, ensure that a group ends at the middle one, wherever grouping began
@@ -53,8 +52,7 @@ void cairn_subtree_fini(struct cairn_subtree *s);
 CAIRN_MUST_USE enum cairn_status cairn_subtree_add(struct cairn_subtree *s, const struct cairn_hash *chunk,
 						   uint64_t bytes);
 
-/**
- * Completes the range: brings its levels into the exchange format. A level that moved nothing up has all its nodes on
+/** Completes the range: brings its levels into the exchange format. A level that moved nothing up has all its nodes on
  * the left. With both at_start and at_end the top level is the root alone.
  * @return as cairn_subtree_add()
  */

@@ -49,8 +49,7 @@ struct cairn_hub_new_account {
 	const char *name, *fullname, *email;
 };
 
-/**
- * Makes an account. Waits for the index's writer.
+/** Makes an account. Waits for the index's writer.
  * @return CAIRN_OK; CAIRN_E_USAGE the name is not valid (account.name), or reserved (account.reserved);
  *         CAIRN_E_CONFLICT the name is taken (account.known); as a write
  */

@@ -6,8 +6,7 @@
 #include "hub/operation.h"
 #include "hub/repo.h"
 
-/**
- * Applies all operations that can be applied, in one transaction, and sets the fault of each other one. Waits for the
+/** Applies all operations that can be applied, in one transaction, and sets the fault of each other one. Waits for the
  * index's writer.
  * @param asker  for the sources of copies: a source that the asker may not read counts as missing
  * @param[out] n_failed  number of operations with a fault
@@ -29,8 +28,7 @@ struct cairn_hub_entry {
 	int64_t uploaded_unix_ms; /* of a folder: of the first file in it; the newest would take a look at each */
 };
 
-/**
- * Lists the paths that begin with a prefix, in the order of their bytes, a page at a time.
+/** Lists the paths that begin with a prefix, in the order of their bytes, a page at a time.
  * @param prefix     letters, not folders: "log" matches "logs/1" and "log.txt"; "" matches all
  * @param recursive  false: visit only the first name behind the prefix (and its slash), a folder once
  * @param from       "" for the first page, then next of the page before

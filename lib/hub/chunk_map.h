@@ -30,8 +30,7 @@ struct cairn_chunk_map {
 	struct cairn_index_repo others[CAIRN_MAP_OTHERS_MAX];
 };
 
-/**
- * Compares a file with the other files of its repository, then with those of other repositories that the asker may
+/** Compares a file with the other files of its repository, then with those of other repositories that the asker may
  * read, last changed first, at most CAIRN_MAP_FILES_MAX files. No others are read, so neither the map nor its timing
  * reveals them. A chunk that several files have gets the mark of the first. For workers.
  * @param repo  a repository whose files the asker may read

@@ -16,8 +16,7 @@ struct cairn_hub_commit {
 	struct cairn_hub_commit_part *parts;      /* owned: the memory that all members borrow */
 };
 
-/**
- * Reads lines of {"key":K,"value":{…}}: "header" first (summary, description, parentCommit, commitId), then "file"
+/** Reads lines of {"key":K,"value":{…}}: "header" first (summary, description, parentCommit, commitId), then "file"
  * (path, content, encoding: "base64" or "utf-8"), "lfsFile" (path, algo, oid, size), "deletedFile", "deletedFolder"
  * (path, which may end with a slash). Skips unknown members and empty lines. A "file" whose content is an LFS pointer
  * stands for the file that the pointer names. Pure.
@@ -35,8 +34,7 @@ void cairn_hub_commit_fini(struct cairn_hub_commit *commit);
 CAIRN_MUST_USE enum cairn_status cairn_hub_may_name(const struct cairn_hub_asker *asker,
 						    const struct cairn_hub_commit *commit, struct cairn_diag *diag);
 
-/**
- * Commits to a branch, or to a pull request ("refs/pr/N"). Waits for the index's writer.
+/** Commits to a branch, or to a pull request ("refs/pr/N"). Waits for the index's writer.
  * @param[out] oid    of the new commit, or of the head if the commit changes nothing
  * @return CAIRN_OK; CAIRN_E_NOT_FOUND (repo.unknown; revision.unknown: no such branch; entry.unknown: a path to delete
  *         does not exist); CAIRN_E_CONFLICT (commit.parent: 412 for clients; commit.sha256, commit.path,

@@ -27,8 +27,7 @@ struct cairn_delimited {
  *  @param is_cut     the file has more bytes */
 void cairn_delimited_begin(struct cairn_delimited *d, const char *bytes, size_t len, char separator, bool is_cut);
 
-/**
- * Reads the next field. A field in double quotes may contain separators, line ends and doubled quotes. Text behind the
+/** Reads the next field. A field in double quotes may contain separators, line ends and doubled quotes. Text behind the
  * closing quote is taken as it is, and so are quotes in a field that does not begin with one. Rows end with LF, CR or
  * both.
  * @param[out] out  the text, without a zero at its end, cut to the room

@@ -23,8 +23,7 @@ struct cairn_hub_device_codes {
 	char user[CAIRN_HUB_USER_CODE_CHARS + 1];     /* for the person */
 };
 
-/**
- * Begins to wait for a person. Waits for the index's writer.
+/** Begins to wait for a person. Waits for the index's writer.
  * @param client_id  of the program; the device code is good with this one alone
  * @param sender     who asks, for the limit of each
  * @param address    of the sender, for the person
@@ -41,8 +40,7 @@ CAIRN_MUST_USE enum cairn_status cairn_hub_device(const struct cairn_hub *hub, c
 						  const char *device_code, struct cairn_index_device *out,
 						  struct cairn_diag *diag);
 
-/**
- * Takes the key of a program that was let in. It can be taken once. Waits for the index's writer.
+/** Takes the key of a program that was let in. It can be taken once. Waits for the index's writer.
  * @param[out] text  the key, which is stored nowhere
  * @param[out] expires_unix_s  when it ends; 0: never
  * @return CAIRN_OK; as cairn_hub_device(); CAIRN_E_CONFLICT the account has too many keys (key.many); CAIRN_E_DENIED

@@ -7,8 +7,7 @@
 /** Limit of all inline text of a copy, which is held in memory. */
 enum { CAIRN_HUB_DUPLICATE_TEXT_BYTES_MAX = 64 << 20 };
 
-/**
- * Makes a repository whose first commit has the files of the source's main. Waits for the index's writer.
+/** Makes a repository whose first commit has the files of the source's main. Waits for the index's writer.
  * @param source      found with CAIRN_HUB_READ
  * @param copy        kind, account, name; the rest is set here
  * @param is_private  NULL: private if the source is private or has a gate. Only an admin of such a source may make the
@@ -22,8 +21,7 @@ CAIRN_MUST_USE enum cairn_status cairn_hub_duplicate(const struct cairn_hub *hub
 						     const struct cairn_hub_new_repo *copy, const bool *is_private,
 						     struct cairn_index_repo *out, struct cairn_diag *diag);
 
-/**
- * Checks whether files of one repository may be copied to another. Files that only members may read get into no public
+/** Checks whether files of one repository may be copied to another. Files that only members may read get into no public
  * repository, unless an admin of the source copies them. A target that is not public takes the guard of the source, so
  * that nobody else can make it public later. Only that step waits for the index's writer.
  * @param source  found with CAIRN_HUB_READ

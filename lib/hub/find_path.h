@@ -27,8 +27,7 @@ struct cairn_hub_find_path {
 	void *ctx;
 };
 
-/**
- * Visits the files below a folder of a commit whose paths contain the text.
+/** Visits the files below a folder of a commit whose paths contain the text.
  * @param folder  "" for the top folder
  * @param after   "" for the first call, then next of the call before
  * @param[out] next  the path behind which the next call goes on; "" when all paths were read
@@ -53,8 +52,7 @@ struct cairn_hub_find_end {
 	uint32_t n_passed; /* repositories skipped, as they have more files than the limit left; search them singly */
 };
 
-/**
- * Visits the matching files at the heads of main of the repositories that the asker may see, and in the buckets that
+/** Visits the matching files at the heads of main of the repositories that the asker may see, and in the buckets that
  * the asker may read, last changed first. Reads nothing else.
  * @return CAIRN_OK; as index and store
  */

@@ -28,8 +28,7 @@ struct cairn_folders {
 	struct cairn_folder *all; /* owned; the first is the top folder */
 };
 
-/**
- * Computes the list. Reads this commit only, so it reveals nothing about others. Leaves out short texts, which the
+/** Computes the list. Reads this commit only, so it reveals nothing about others. Leaves out short texts, which the
  * index keeps. For workers.
  * @param[out] out  empty unless CAIRN_OK
  * @return CAIRN_OK; as index and store

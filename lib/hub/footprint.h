@@ -20,8 +20,7 @@ struct cairn_footprint {
 	uint64_t seen_bytes;  /* the sum of the sizes of all files */
 };
 
-/**
- * Computes the footprint. Reads this repository only, so it reveals nothing about others. For workers.
+/** Computes the footprint. Reads this repository only, so it reveals nothing about others. For workers.
  * @return CAIRN_OK; as index and store
  */
 CAIRN_MUST_USE enum cairn_status cairn_hub_footprint(struct cairn_footprint *out, const struct cairn_hub *hub,

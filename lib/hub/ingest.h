@@ -37,8 +37,7 @@ void cairn_hub_ingest_put(struct cairn_hub_ingest *in, size_t n);
  *          pieces (ingest.terms); as a write. After a failure only cairn_hub_ingest_free() may follow */
 CAIRN_MUST_USE enum cairn_status cairn_hub_ingest_work(struct cairn_hub_ingest *in, struct cairn_diag *diag);
 
-/**
- * Processes the rest after the last byte, and registers the file. With CAIRN_OK the file is durable. On a worker.
+/** Processes the rest after the last byte, and registers the file. With CAIRN_OK the file is durable. On a worker.
  * @return as cairn_hub_ingest_work(); CAIRN_E_MISMATCH size or hash are not those announced (ingest.size,
  *         ingest.sha256); CAIRN_E_DENIED the owner is a repository that was deleted (repo.gone). After a failure no
  *         file is registered, and a collection removes the stored bytes

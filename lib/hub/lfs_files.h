@@ -38,8 +38,7 @@ CAIRN_MUST_USE enum cairn_status cairn_hub_lfs_files(const struct cairn_hub *hub
 						     const struct cairn_hash *after, struct cairn_hub_lfs_files *out,
 						     struct cairn_diag *diag);
 
-/**
- * Deletes files for good: the repository loses them, whichever commit names them. Skips files that the repository does
+/** Deletes files for good: the repository loses them, whichever commit names them. Skips files that the repository does
  * not have. Waits for the index's writer.
  * @param paths  also delete their paths from all branches, with one commit for each branch. Earlier commits keep the
  * paths, without bytes, because the id of a commit is a hash over them

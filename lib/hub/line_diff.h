@@ -26,8 +26,7 @@ struct cairn_diff_line {
 	size_t len;
 };
 
-/**
- * Visits the lines that differ, and `context` equal lines around each. Removed lines come before the added lines that
+/** Visits the lines that differ, and `context` equal lines around each. Removed lines come before the added lines that
  * replace them. The difference is the shortest one if that has at most CAIRN_LINE_DIFF_EDITS_MAX lines. Otherwise all
  * lines between the first difference and the last one count as different. A last line equals one with a line end.
  * @param visit  returns false to stop

@@ -15,8 +15,7 @@ struct cairn_new_bytes {
 	bool unknown;     /* a limit of hub/places.h was exceeded: bytes is NULL */
 };
 
-/**
- * Counts the new bytes. Reads files of this repository only, so it reveals nothing about others. For workers.
+/** Counts the new bytes. Reads files of this repository only, so it reveals nothing about others. For workers.
  * @param before   NULL: an empty commit
  * @param changes  between the two commits
  * @param[out] out  empty unless CAIRN_OK

@@ -18,8 +18,7 @@ struct cairn_old_bytes {
 	struct cairn_old_source *of; /* owned; for each change. NULL: a limit was exceeded */
 };
 
-/**
- * Finds the source of each change. If several files have equally many bytes, the one of the same path counts, else the
+/** Finds the source of each change. If several files have equally many bytes, the one of the same path counts, else the
  * first. Reads files of this repository only, so it reveals nothing about others. For workers.
  * @param[out] out  empty unless CAIRN_OK
  * @return CAIRN_OK; as index and store

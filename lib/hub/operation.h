@@ -25,8 +25,7 @@ struct cairn_hub_operations {
 	struct cairn_hub_operation *all; /* owned */
 };
 
-/**
- * Reads lines of {"type":"addFile","path","xetHash","mtime"?,"contentType"?}, {"type":"copyFile",…,"sourceRepoType",
+/** Reads lines of {"type":"addFile","path","xetHash","mtime"?,"contentType"?}, {"type":"copyFile",…,"sourceRepoType",
  * "sourceRepoId"} and {"type":"deleteFile","path"}, the last line with or without a line end. Skips unknown
  * members and empty lines. A bad path or value sets the fault of its own line only.
  * @param[out] out  empty unless CAIRN_OK

@@ -13,8 +13,7 @@ enum {
  * key for one repository, or one that only reads (key.own) */
 CAIRN_MUST_USE enum cairn_status cairn_hub_check_own_keys(const struct cairn_hub_asker *asker, struct cairn_diag *diag);
 
-/**
- * Makes a key for the asker's own account. The key expires no later than the key of the request,
+/** Makes a key for the asker's own account. The key expires no later than the key of the request,
  * and is revoked with it. Waits for the index's
  * writer.
  * @param name     for people; not empty

@@ -8,8 +8,7 @@
 typedef bool cairn_hub_visit_change(void *ctx, const struct cairn_index_commit *commit,
 				    const struct cairn_index_entry *entry);
 
-/**
- * Visits the commits that changed a file or a folder, from this commit back. Each takes one lookup, however many other
+/** Visits the commits that changed a file or a folder, from this commit back. Each takes one lookup, however many other
  * commits lie between. Stops where the path did not exist before. Does not follow an earlier file of this path, or
  * renames. For workers; no reader of the index is held during a visit.
  * @param path   not the top folder

@@ -35,8 +35,7 @@ struct cairn_tensors {
 	uint64_t fault_at;               /* the byte of the file behind which it is */
 };
 
-/**
- * Reads a head: its length as 8 bytes, then that much JSON.
+/** Reads a head: its length as 8 bytes, then that much JSON.
  * @param bytes       the first bytes of the file
  * @param file_bytes  size of the whole file
  * @param visit       visits each tensor in the order of the head, maybe before the head is refused; may be NULL

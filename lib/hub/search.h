@@ -37,8 +37,7 @@ struct cairn_hub_search_end {
  */
 bool cairn_hub_is_searched(const char *text);
 
-/**
- * Visits what a hash names. In each repository that the asker may see: a commit, a stored file, or one with this
+/** Visits what a hash names. In each repository that the asker may see: a commit, a stored file, or one with this
  * SHA-256. In each that the asker may read: the files that need the xorb, or a xorb with the chunk, but only a few
  * files for a xorb. For workers.
  * @param text  one for which cairn_hub_is_searched() is true

@@ -16,8 +16,7 @@ struct cairn_hub_tree_page {
 	uint32_t limit;    /* 1 to CAIRN_HUB_TREE_PAGE_MAX */
 };
 
-/**
- * Visits a page of entries: by folders, then by names, in the order of their bytes. visit() must only take notes,
+/** Visits a page of entries: by folders, then by names, in the order of their bytes. visit() must only take notes,
  * because a reader of the index is held.
  * @param[out] next  the path behind which the next page begins; "" after the last page
  * @return CAIRN_OK; CAIRN_E_NOT_FOUND there is no such folder (entry.unknown); as index and store
@@ -29,8 +28,7 @@ CAIRN_MUST_USE enum cairn_status cairn_hub_list_tree(const struct cairn_hub *hub
 						     void *ctx, char next[static CAIRN_INDEX_PATH_MAX + 1],
 						     struct cairn_diag *diag);
 
-/**
- * Visits all entries of a commit, a page at a time: a reader of the index is held for a page only.
+/** Visits all entries of a commit, a page at a time: a reader of the index is held for a page only.
  * @param take  must only take notes; returns false to stop
  * @return CAIRN_OK; CAIRN_E_NOT_FOUND the commit has no entries, or has gone; as index and store
  */
@@ -67,8 +65,7 @@ CAIRN_MUST_USE enum cairn_status cairn_hub_read_inline(const struct cairn_hub *h
 						       const struct cairn_index_entry *entry, uint8_t **out,
 						       size_t *len, struct cairn_diag *diag);
 
-/**
- * Reads the first bytes of a file, as many as the buffer may hold; for workers. The file is from a commit of the
+/** Reads the first bytes of a file, as many as the buffer may hold; for workers. The file is from a commit of the
  * repository. @param[out] out  empty before; the bytes. With a failure it may have some
  * @return as cairn_hub_read_inline() and cairn_hub_open_entry()
  */
@@ -76,8 +73,7 @@ CAIRN_MUST_USE enum cairn_status cairn_hub_read_start(const struct cairn_hub *hu
 						      const struct cairn_index_entry *entry, struct cairn_buf *out,
 						      struct cairn_diag *diag);
 
-/**
- * Reads the lines of a .gitattributes or .gitignore at a commit, with the steps of one request. Reads none if the file
+/** Reads the lines of a .gitattributes or .gitignore at a commit, with the steps of one request. Reads none if the file
  * does not exist, or its bytes are in the store.
  * @param[out] text  the memory that out borrows, owned by the caller; NULL: no such file
  * @return CAIRN_OK; as index and store

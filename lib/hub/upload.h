@@ -11,8 +11,7 @@ struct cairn_hub_upload {
 	const char *sample; /* its first bytes, in base64; NULL: nothing */
 };
 
-/**
- * Returns true if the file comes inline in the commit and is kept in the index, false if it goes to the store first.
+/** Returns true if the file comes inline in the commit and is kept in the index, false if it goes to the store first.
  * Inline are empty files, and text of at most CAIRN_INDEX_INLINE_MAX bytes that .gitattributes does not give to LFS.
  * @param attributes  .gitattributes of the revision
  */

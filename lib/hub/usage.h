@@ -48,8 +48,7 @@ struct cairn_usage {
 	struct cairn_usage_pair *pairs;   /* the largest first; none with 0 bytes */
 };
 
-/**
- * Computes the usage from the terms of all files. Exact, except that concurrent writes may count or not. For workers.
+/** Computes the usage from the terms of all files. Exact, except that concurrent writes may count or not. For workers.
  * @param room      CAIRN_USAGE_ROOM
  * @param stop      called now and then; true stops the computation. May be NULL
  * @param[out] out  owned by the caller: cairn_usage_free()

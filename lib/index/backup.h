@@ -4,8 +4,7 @@
 
 #include "index/examine.h"
 
-/**
- * Copies an index to a new, self-contained file, which is not fsynced. The daemon goes on writing meanwhile, but its
+/** Copies an index to a new, self-contained file, which is not fsynced. The daemon goes on writing meanwhile, but its
  * changes take disk space until the copy ends. An engine with backups of its own refuses, with a rule of its own.
  * @param url   of the index (index.h), as in the calls below
  * @param path  replaced when it is there
@@ -15,8 +14,7 @@
  */
 CAIRN_MUST_USE enum cairn_status cairn_index_copy(const char *url, const char *path, struct cairn_diag *diag);
 
-/**
- * Visits all xorbs whose bytes are stored, in the order in which they came, in a backup of an index.
+/** Visits all xorbs whose bytes are stored, in the order in which they came, in a backup of an index.
  * @param url           names the engine whose backup it is
  * @param stored_bytes  length of the object
  * @param layout       cairn_spans_layout() of its chunks; 0: the list of them is missing, or damaged

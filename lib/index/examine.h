@@ -22,8 +22,7 @@ enum { CAIRN_INDEX_FAULTS_MAX = 64 }; /* of one kind of check; further faults ar
 /** Receives one fault. */
 typedef void cairn_index_visit_fault(void *ctx, const struct cairn_index_fault *fault);
 
-/**
- * Examines a whole index in one snapshot, without writing: the engine's own check of its pages, each row that names
+/** Examines a whole index in one snapshot, without writing: the engine's own check of its pages, each row that names
  * another, the counts, `reference` against the terms of the files, the terms against the chunk lists, and the bytes of
  * inline files against the start of their git ids. Takes 12 s of processor time for half a GiB with a million terms.
  * The log of an index in use grows meanwhile.
@@ -40,8 +39,7 @@ struct cairn_index_mender {
 	void *ctx;
 };
 
-/**
- * Repairs what can be repaired, in one transaction: rebuilds trees from their tables, references from the terms of the
+/** Repairs what can be repaired, in one transaction: rebuilds trees from their tables, references from the terms of the
  * files, offsets from the chunk lists, and counts from the rows. A reference without terms is removed only if its file
  * is gone or surely right. If the trees are still not sound, the repair is rolled back.
  * @return CAIRN_OK, though faults may be left; CAIRN_E_DAMAGED the trees are still not sound (index.corrupt);
@@ -51,8 +49,7 @@ struct cairn_index_mender {
 CAIRN_MUST_USE enum cairn_status cairn_index_mend(struct cairn_index *ix, const struct cairn_index_mender *mender,
 						  struct cairn_diag *diag);
 
-/**
- * Checks the trees of all tables but the chunk lists while the index is in use. Each tree has a snapshot of its own;
+/** Checks the trees of all tables but the chunk lists while the index is in use. Each tree has a snapshot of its own;
  * small ones come first. Trees not reached within limit_ms are skipped.
  * @param stop  asked now and then; true ends it early. May be NULL
  * @return CAIRN_OK, also with faults, or ended early; CAIRN_E_IO, CAIRN_E_FULL, CAIRN_E_NOMEM it cannot be opened

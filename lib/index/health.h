@@ -14,8 +14,7 @@ struct cairn_health {
 	struct cairn_diag diag;
 };
 
-/**
- * Records the outcome of a batch. A failure of disk or engine is reported from then on. A full or failing disk is over
+/** Records the outcome of a batch. A failure of disk or engine is reported from then on. A full or failing disk is over
  * once an upload succeeds. A probe is too small to show that, so it counts only after CAIRN_HEALTH_HOLD_MS without a
  * failure. Any successful write ends the failure of a silent engine. A damaged index stays damaged until it is opened
  * again.

@@ -52,8 +52,7 @@ struct cairn_index_options {
 	bool shared;
 };
 
-/**
- * Migrates an index to this program's version, or creates it.
+/** Migrates an index to this program's version, or creates it.
  * @param url  as below
  * @param[out] from  its version before; 0: created
  * @param[out] to    its version now
@@ -85,8 +84,7 @@ struct cairn_index_reach {
 CAIRN_MUST_USE enum cairn_status cairn_index_reach(const char *url, struct cairn_index_reach *out,
 						   struct cairn_diag *diag);
 
-/**
- * Open an index by its URL.
+/** Open an index by its URL.
  * - "sqlite:DIR": in DIR/index.sqlite, and files beside it. (For reading only, the log that a killed process left is
  *   read, too; SQLite then makes its scratch file index.sqlite-shm.)
  * - "postgres://...", as libpq understands it, and schema=NAME among its parameters. Only one process has it open for
@@ -179,8 +177,7 @@ bool cairn_index_screen(struct cairn_index *ix, struct cairn_index_screen *scree
 /** Waits until done() has been called for all screens. */
 void cairn_index_finish_screens(struct cairn_index *ix);
 
-/**
- * Answers a chunk query in one snapshot: first the xorb that holds the chunk, then its neighbours (xorbs of the same
+/** Answers a chunk query in one snapshot: first the xorb that holds the chunk, then its neighbours (xorbs of the same
  * shard), without retired and damaged ones. Xorbs whose bytes are lost or kept elsewhere have stored_bytes 0.
  * @param visit  @return false to stop
  * @return CAIRN_OK; CAIRN_E_NOT_FOUND not tracked in this scope or the shared one; as every read
@@ -223,8 +220,7 @@ void cairn_index_file_fini(struct cairn_index_file *file);
 CAIRN_MUST_USE enum cairn_status cairn_index_file(struct cairn_index *ix, const struct cairn_hash *hash,
 						  const char *viewer, bool with_terms, struct cairn_index_file *out);
 
-/**
- * Returns the file with this SHA-256 by its uploader's claim, without terms. The viewer's claim counts first, then the
+/** Returns the file with this SHA-256 by its uploader's claim, without terms. The viewer's claim counts first, then the
  * operator's. For viewer NULL only the operator's counts, and for a repository of the hub (hub.h) only its own. If an
  * owner has several such files, returns the most believed one, then the latest; never one proved false.
  * @param sha256  plain byte order  @return as cairn_index_file()
@@ -243,8 +239,7 @@ struct cairn_index_spans {
 	const struct cairn_span *spans;
 };
 
-/**
- * Visit n xorbs within one snapshot, in the order of their ids in the call.
+/** Visit n xorbs within one snapshot, in the order of their ids in the call.
  * @param with_spans  two places among them (they may be equal, or past the end: none) whose spans are wanted. Spans of
  *                    a xorb that was repacked, or whose bytes are elsewhere, always come
  * @param visit       any status but CAIRN_OK ends the call with it
@@ -265,8 +260,7 @@ struct cairn_index_planner {
 	enum cairn_status (*visit)(void *planner, const struct cairn_index_spans *places);
 };
 
-/**
- * Calls cairn_index_file() with terms and then cairn_index_spans() of the chosen xorbs. Both see one snapshot if the
+/** Calls cairn_index_file() with terms and then cairn_index_spans() of the chosen xorbs. Both see one snapshot if the
  * index is on this machine.
  * @return as both, or the planner's status; CAIRN_E_BUSY: the file has more terms than n_terms_max
  */
@@ -363,8 +357,7 @@ uint64_t cairn_index_withdrawn(struct cairn_index *ix);
  *  nothing is lost, and writes go on for some time. */
 CAIRN_MUST_USE enum cairn_status cairn_index_upkeep(struct cairn_index *ix, struct cairn_diag *diag);
 
-/**
- * The health of the index: a failure of disk or engine is reported from the first failed write until it is over
+/** The health of the index: a failure of disk or engine is reported from the first failed write until it is over
  * (health.h). Read from memory.
  * @return CAIRN_OK; CAIRN_E_FULL, CAIRN_E_IO, CAIRN_E_DAMAGED, CAIRN_E_BUSY, CAIRN_E_NOMEM with the cause in diag
  */

@@ -11,8 +11,7 @@ struct cairn_index_needs;
 
 enum { CAIRN_INDEX_NEEDS_BYTES_MAX = 64 * 1024 * 1024 }; /* beyond it numbers share bits, so more seem needed */
 
-/**
- * Reads the terms of all files, a page at a time, so that nothing waits for it: 0.3 s for a million terms. It may miss
+/** Reads the terms of all files, a page at a time, so that nothing waits for it: 0.3 s for a million terms. It may miss
  * a file that comes meanwhile; such a file's references are as new as its terms.
  * @param n_read  increased with each file, for other threads to read; may be NULL
  * @param stop  called between pages; may be NULL
@@ -29,8 +28,7 @@ int64_t cairn_index_needs_last_xorb(const struct cairn_index_needs *needs);
 /** Do terms of a file name the xorb? Any thread. @param needs  NULL: false */
 bool cairn_index_needs_has(const struct cairn_index_needs *needs, int64_t xorb);
 
-/**
- * Does the table reference agree with the terms of all files, in one snapshot? Call it if a needed xorb has no
+/** Does the table reference agree with the terms of all files, in one snapshot? Call it if a needed xorb has no
  * reference: either a file was forgotten meanwhile, or the index is damaged. @return CAIRN_OK; as every read
  */
 CAIRN_MUST_USE enum cairn_status cairn_index_needs_agree(struct cairn_index *ix, bool *agree);

@@ -6,8 +6,7 @@
 
 enum { CAIRN_INDEX_PAGE_MAX = 512 }; /* rows of one call of the walks below */
 
-/**
- * Visits xorbs, or files, in the order in which they came, a page at a time. Each page is one snapshot, held while its
+/** Visits xorbs, or files, in the order in which they came, a page at a time. Each page is one snapshot, held while its
  * rows are visited, so the visitor only takes notes.
  * @param from_id  0, then *next_id of the page before
  * @param limit    rows of this page, at most CAIRN_INDEX_PAGE_MAX count
@@ -43,8 +42,7 @@ struct cairn_index_owned_after {
 	const char *owner;             /* used in a list of all owners only; NULL: after all owners of the file */
 };
 
-/**
- * Visits an owner's files in the order of their hashes, or those of all owners in the order of hashes and then owners.
+/** Visits an owner's files in the order of their hashes, or those of all owners in the order of hashes and then owners.
  * The time grows with the owner's files, not with the page.
  * @param owner  NULL: all
  * @param limit  rows of this page, at most CAIRN_INDEX_PAGE_MAX count

@@ -22,8 +22,7 @@ enum {
 		3600, /* a claim with unreadable bytes is put off so long; if longer, by a wrong clock, it is due */
 };
 
-/**
- * Visits the first due claims of the next owner, in the order in which the files came. So owners take turns.
+/** Visits the first due claims of the next owner, in the order in which the files came. So owners take turns.
  * @param after_owner  the number of the previous owner; -1: none. After the last owner nothing is visited
  * @return CAIRN_OK; as every read
  */

@@ -36,8 +36,7 @@ struct cairn_index_place {
 	const char *scope; /* the dedupe scope in which it is offered; "" is the shared one */
 };
 
-/**
- * Visits the first places of a chunk in all dedupe scopes; for the operator only. Reads the list of each xorb.
+/** Visits the first places of a chunk in all dedupe scopes; for the operator only. Reads the list of each xorb.
  * @param limit  at most CAIRN_INDEX_PAGE_MAX
  * @param[out] more  there are further ones
  * @return as cairn_index_each_match()

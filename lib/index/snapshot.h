@@ -7,8 +7,7 @@
 /** A read transaction, for one thread at a time. Changes by the daemon take disk space until the snapshot is freed. */
 struct cairn_index_snapshot;
 
-/**
- * Opens an index by its URL (index.h). Nothing is changed, so an index of an older version is read as it is.
+/** Opens an index by its URL (index.h). Nothing is changed, so an index of an older version is read as it is.
  * @return CAIRN_OK
  *         CAIRN_E_USAGE  no engine has such a URL (index.url), or it has a password (index.password)
  *         CAIRN_E_CONFLICT  it is of a newer version, or not Cairn's (index.newer, index.foreign)
@@ -36,8 +35,7 @@ typedef enum cairn_status cairn_index_visit_xorb(void *ctx, const struct cairn_i
 typedef enum cairn_status cairn_index_visit_file(void *ctx, int64_t number, int64_t at_unix_s, const uint8_t *sha256,
 						 const struct cairn_index_file *file);
 
-/**
- * Visits all xorbs with a number above `after`, in the order in which they came, with the chunks of one xorb in memory
+/** Visits all xorbs with a number above `after`, in the order in which they came, with the chunks of one xorb in memory
  * at a time. xorb.referenced is not set. @return CAIRN_OK; what the visitor answered; CAIRN_E_DAMAGED a row is
  * malformed; as every read
  */

@@ -118,8 +118,7 @@ struct cairn_index_state {
 	int64_t collection, n_files, n_xorbs, n_shards, n_eligible, stored_bytes;
 };
 
-/**
- * Opens an index by its URL (index.h), even if another process has it open.
+/** Opens an index by its URL (index.h), even if another process has it open.
  * @param writes  functions that write may be called
  * @return CAIRN_OK; CAIRN_E_USAGE no engine has such a URL (index.url), or it has a password (index.password);
  *         CAIRN_E_CONFLICT it is of an older version (index.older) or a newer one (index.newer), or not Cairn's
@@ -133,8 +132,7 @@ void cairn_index_transfer_freep(struct cairn_index_transfer **t); /* for CLEANUP
  * cause in diag, or CAIRN_E_NOMEM; functions that pass rows also CAIRN_E_LIMIT: more than
  * CAIRN_INDEX_ROWS_BYTES_MAX. */
 
-/**
- * Reads the next rows of a table, in the order of its keys.
+/** Reads the next rows of a table, in the order of its keys.
  * @param after  NULL: from the first; else after its row `row`, of which only the key counts
  * @param[out] out  of that table, emptied first; empty: there are no more rows
  */
@@ -162,8 +160,7 @@ CAIRN_MUST_USE enum cairn_status cairn_index_transfer_write(struct cairn_index_t
 
 /** Begins to fill an index: freezes it and disables constraints between tables until the end. May be repeated. */
 CAIRN_MUST_USE enum cairn_status cairn_index_transfer_begin(struct cairn_index_transfer *t, struct cairn_diag *diag);
-/**
- * Ends filling: sets the last numbers given, and checks and enables the constraints between tables. The index stays
+/** Ends filling: sets the last numbers given, and checks and enables the constraints between tables. The index stays
  * frozen.
  * @param last  of each table
  * @return also CAIRN_E_DAMAGED (index.rows): a row names one that is not there

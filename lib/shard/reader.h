@@ -37,16 +37,14 @@ struct cairn_shard_reader {
 	enum { CAIRN_SHARD_IN_FILES, CAIRN_SHARD_IN_XORBS, CAIRN_SHARD_AT_END } at;
 };
 
-/**
- * Checks the header; the reader is then before the first file. Borrows bytes for as long as the reader and its views
+/** Checks the header; the reader is then before the first file. Borrows bytes for as long as the reader and its views
  * are used.
  * @return CAIRN_OK; CAIRN_E_FORMAT too short, tag, version, or a footer size that is neither 0 nor 200
  */
 CAIRN_MUST_USE enum cairn_status cairn_shard_reader_init(struct cairn_shard_reader *r, const uint8_t *bytes, size_t len,
 							 struct cairn_diag *diag);
 
-/**
- * Reads the next file. Checks that all its records are present.
+/** Reads the next file. Checks that all its records are present.
  * @param[out] more  false: the bookend was reached, out is untouched
  * @return CAIRN_OK; CAIRN_E_FORMAT the shard ends inside the section, or a count is larger than the bytes left
  */
@@ -58,8 +56,7 @@ CAIRN_MUST_USE enum cairn_status cairn_shard_next_file(struct cairn_shard_reader
 CAIRN_MUST_USE enum cairn_status cairn_shard_next_xorb(struct cairn_shard_reader *r, struct cairn_shard_xorb *out,
 						       bool *more, struct cairn_diag *diag);
 
-/**
- * Checks the end of the shard, after the last xorb. Without a footer, nothing may follow the last bookend. Checks the
+/** Checks the end of the shard, after the last xorb. Without a footer, nothing may follow the last bookend. Checks the
  * version and the offsets in a footer. A lookup table with offset 0 and count 0 is absent: the JavaScript client writes
  * it so.
  * @param[out] footer  zeroed when there is none

@@ -32,14 +32,12 @@ void cairn_shard_write_xorb(struct cairn_shard_writer *w, const struct cairn_has
 void cairn_shard_write_chunk(struct cairn_shard_writer *w, const struct cairn_hash *chunk, uint32_t unpacked_bytes,
 			     uint32_t flags);
 
-/**
- * Ends an upload: a shard without a footer.
+/** Ends an upload: a shard without a footer.
  * @return CAIRN_OK; CAIRN_E_LIMIT over bytes_max; CAIRN_E_NOMEM
  */
 CAIRN_MUST_USE enum cairn_status cairn_shard_writer_end(struct cairn_shard_writer *w);
 
-/**
- * Ends an answer: a shard with a footer, but without lookup tables. Fills in offsets and sums.
+/** Ends an answer: a shard with a footer, but without lookup tables. Fills in offsets and sums.
  * @param key  the key of the chunk hashes; zero: the hashes are not keyed
  * @return as cairn_shard_writer_end()
  */

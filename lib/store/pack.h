@@ -35,8 +35,7 @@ CAIRN_MUST_USE enum cairn_status cairn_store_check_packs(struct cairn_store *s,
  * @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_FULL; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_store_tidy_packs(struct cairn_store *s);
 
-/**
- * Moves objects into a new pack. Before the commit nothing is visible, and a killed process leaves nothing. After the
+/** Moves objects into a new pack. Before the commit nothing is visible, and a killed process leaves nothing. After the
  * commit each object is in the pack and in its old place, until cairn_store_packing_drop() removes it there. The
  * caller must prevent that objects are removed meanwhile. Memory: about 60 bytes an object. Owned by one thread at a
  * time.
@@ -47,8 +46,7 @@ struct cairn_store_packing;
  * has at most CAIRN_STORE_PACK_NAME_MAX bytes. */
 bool cairn_store_is_pack_name(const char *name);
 
-/**
- * Begins a pack.
+/** Begins a pack.
  * @param name  of its file
  * @param[out] out  owned by the caller, cairn_store_packing_free()
  * @return CAIRN_OK; CAIRN_E_USAGE a bad name, or a store without packs; CAIRN_E_CONFLICT the pack exists, or there are
@@ -60,8 +58,7 @@ CAIRN_MUST_USE enum cairn_status cairn_store_packing_begin(struct cairn_store *s
 /** Returns whether the object folder has an object of this length. */
 bool cairn_store_packing_wants(const struct cairn_store_packing *p, const struct cairn_hash *hash, uint64_t bytes);
 
-/**
- * Copies an object into the pack. An object that another pack has is not copied; an identical leftover in the object
+/** Copies an object into the pack. An object that another pack has is not copied; an identical leftover in the object
  * folder is removed.
  * @param bytes  its length
  * @param[out] added  false: nothing was copied

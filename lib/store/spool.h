@@ -21,8 +21,7 @@ enum {
 /** Owned by one thread at a time. */
 struct cairn_spool;
 
-/**
- * @param dir  folder on the file system that takes the bytes; borrowed
+/** @param dir  folder on the file system that takes the bytes; borrowed
  * @param bytes_max  limit for the body
  * @param bytes_expected  its length, if known; UINT64_MAX: use a file from the start. A longer body moves to a file
  * @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_FULL; CAIRN_E_NOMEM
@@ -38,8 +37,7 @@ uint64_t cairn_spool_bytes(const struct cairn_spool *s);
 /** Returns whether the body is in a file, not in memory. */
 bool cairn_spool_is_file(const struct cairn_spool *s);
 
-/**
- * Gives what was written, until the spool is freed. A file is read into memory, not mapped: a disk's read error in
+/** Gives what was written, until the spool is freed. A file is read into memory, not mapped: a disk's read error in
  * mapped memory would end the process (SIGBUS). No write may follow.
  * @param[out] bytes  never NULL on success, also when empty; untouched on failure, as is len
  * @return CAIRN_OK; CAIRN_E_IO: the disk failed, or the file is shorter than what was written; CAIRN_E_NOMEM

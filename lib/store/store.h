@@ -42,8 +42,7 @@ struct cairn_store_options {
 	const char *credentials; /* a file, "instance" or the URL of a service; NULL: the environment */
 };
 
-/**
- * Opens a store by its URL.
+/** Opens a store by its URL.
  * - "files:DIR": objects as files, DIR/objects/ab/cd/<64 digits>. Each is written to a file without a name (or in
  * DIR/tmp if the file system has none such), fsynced, linked, and its folder fsynced. Remains of a killed process in
  * DIR/tmp are removed. Packed objects (pack.h) behave like others in all calls below.
@@ -78,8 +77,7 @@ CAIRN_MUST_USE enum cairn_status cairn_store_reach(const char *url, const char *
  *         mark of an owner; CAIRN_E_BUSY, CAIRN_E_IO with the cause in diag */
 CAIRN_MUST_USE enum cairn_status cairn_store_ready(struct cairn_store *s, struct cairn_diag *diag);
 
-/**
- * Appends an address at which anybody may read bytes first to last of an object without this process: by GET, with the
+/** Appends an address at which anybody may read bytes first to last of an object without this process: by GET, with the
  * header "Range: bytes=FIRST-LAST" and no other range. This process never sees those bytes and cannot verify them.
  * @param copy    as the row names it
  * @param bytes   length of the object, as the caller knows it
@@ -111,8 +109,7 @@ CAIRN_MUST_USE enum cairn_status cairn_store_put_begin(struct cairn_store *s, st
  * @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_FULL; nothing else */
 CAIRN_MUST_USE enum cairn_status cairn_store_put_write(struct cairn_store_put *p, const uint8_t *bytes, size_t len);
 
-/**
- * Makes the object durable and visible under its name. If the name exists, keeps that object and drops this one. Waits
+/** Makes the object durable and visible under its name. If the name exists, keeps that object and drops this one. Waits
  * for the disk. Consumes the handle in any case.
  * @param[out] existed  the name existed. The kept object may be another layout of the same chunks, of another length:
  *         a caller that records a layout must read it from the stored object then
@@ -121,8 +118,7 @@ CAIRN_MUST_USE enum cairn_status cairn_store_put_write(struct cairn_store_put *p
 CAIRN_MUST_USE enum cairn_status cairn_store_put_commit(struct cairn_store_put *p, const struct cairn_hash *hash,
 							bool *existed);
 
-/**
- * Does what cairn_store_put_commit() does, but stores a copy beside existing ones, under a new unique name. So others
+/** Does what cairn_store_put_commit() does, but stores a copy beside existing ones, under a new unique name. So others
  * may put and remove copies of the same hash at once; their rows tell which copy counts.
  * @param[out] copy  its name
  * @return CAIRN_OK; CAIRN_E_USAGE the store names no copies; CAIRN_E_IO; CAIRN_E_FULL; CAIRN_E_BUSY also: the copy may
@@ -185,8 +181,7 @@ void cairn_store_object_freep(struct cairn_store_object **o);
 CAIRN_MUST_USE enum cairn_status cairn_store_stat(struct cairn_store *s, const struct cairn_hash *hash,
 						  uint64_t *bytes);
 
-/**
- * Checks an object that a row and cairn_store_stat() confirm: does it still have this length, and is it unchanged
+/** Checks an object that a row and cairn_store_stat() confirm: does it still have this length, and is it unchanged
  * since this process last stored, opened or read it? Asks a service again; on this machine stat() is current.
  * @param copy  as the row names it
  * @return CAIRN_OK; CAIRN_E_IO
@@ -195,8 +190,7 @@ CAIRN_MUST_USE enum cairn_status cairn_store_unchanged(struct cairn_store *s, co
 						       const struct cairn_copy_id *copy, uint64_t bytes,
 						       bool *unchanged);
 
-/**
- * Makes an object that was found durable. Its name may come from a process that was killed before its sync, and a loss
+/** Makes an object that was found durable. Its name may come from a process that was killed before its sync, and a loss
  * of power would take it. Call this first if a found object lets a row vouch for it, or lets another copy be removed.
  * Waits for the disk.
  * @param n  which copy, as cairn_store_get_copy(). @return CAIRN_OK; CAIRN_E_NOT_FOUND; CAIRN_E_IO; CAIRN_E_FULL

@@ -17,8 +17,7 @@ struct cairn_tmpfile {
 
 #define CAIRN_TMPFILE_NONE ((struct cairn_tmpfile){.fd = -1, .dir_fd = -1, .name = ""})
 
-/**
- * Opens a new file for reading and writing: without a name (O_TMPFILE), or with a random one if the file system has no
+/** Opens a new file for reading and writing: without a name (O_TMPFILE), or with a random one if the file system has no
  * unnamed files.
  * @param dir_fd  must stay open while the file is used
  * @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_FULL; CAIRN_E_NOMEM
@@ -28,8 +27,7 @@ CAIRN_MUST_USE enum cairn_status cairn_tmpfile_open(struct cairn_tmpfile *out, i
 /** Does what cairn_tmpfile_open() does, but always with a random name. */
 CAIRN_MUST_USE enum cairn_status cairn_tmpfile_open_named(struct cairn_tmpfile *out, int dir_fd);
 
-/**
- * Gives the file a name; an existing file of that name is kept. Call once. Makes nothing durable.
+/** Gives the file a name; an existing file of that name is kept. Call once. Makes nothing durable.
  * @param[out] existed  the name existed
  * @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_FULL; CAIRN_E_NOMEM
  */

@@ -43,8 +43,7 @@ enum { CAIRN_TOKEN_BINDING_BYTES_MAX = 255 }; /* of each */
 /** Keys that tokens are verified (and minted) with. Immutable once loaded; any thread may use it. */
 struct cairn_token_keys;
 
-/**
- * Loads keys from a file, or from every file of a folder in the order of their names (rotation: the first key mints,
+/** Loads keys from a file, or from every file of a folder in the order of their names (rotation: the first key mints,
  * all verify). A file holds one key: a PEM (RSA, EC P-256, Ed25519; public or private) or an HS256 secret of 32 bytes
  * or more, in base64url as `cairn token --new-key` writes it. A secret readable by others is refused.
  * @return CAIRN_OK; CAIRN_E_USAGE no key, too many keys, or one that is not valid; diag says what to do; CAIRN_E_IO a
@@ -55,8 +54,7 @@ CAIRN_MUST_USE enum cairn_status cairn_token_keys_load(struct cairn_token_keys *
 void cairn_token_keys_free(struct cairn_token_keys *keys);
 void cairn_token_keys_freep(struct cairn_token_keys **keys);
 
-/**
- * Verifies a token. One of the keys signed it, with the algorithm of this key's kind; "none" and mixed-up algorithms
+/** Verifies a token. One of the keys signed it, with the algorithm of this key's kind; "none" and mixed-up algorithms
  * never pass. It has not expired, and "nbf" is not in the future, with 60 s of tolerance for both. It is for this
  * service and from its issuer, and grants at least one known scope.
  * @return CAIRN_OK
@@ -69,8 +67,7 @@ CAIRN_MUST_USE enum cairn_status cairn_token_verify(const struct cairn_token_key
 						    int64_t now_unix_s, struct cairn_token_claims *out,
 						    struct cairn_diag *diag);
 
-/**
- * Mints a token with the first key that can sign, for the service and issuer of the binding.
+/** Mints a token with the first key that can sign, for the service and issuer of the binding.
  * @param[out] token  owned by the caller, free()
  * @return CAIRN_OK; CAIRN_E_USAGE no key can sign, or a claim is not valid; CAIRN_E_NOMEM
  */
@@ -79,8 +76,7 @@ CAIRN_MUST_USE enum cairn_status cairn_token_mint(const struct cairn_token_keys 
 						  const struct cairn_token_claims *claims, int64_t now_unix_s,
 						  char **token, struct cairn_diag *diag);
 
-/**
- * Writes a new random HS256 secret to path with mode 0600. The file gets its name once the whole secret is durable.
+/** Writes a new random HS256 secret to path with mode 0600. The file gets its name once the whole secret is durable.
  * Never overwrites a file.
  * @return CAIRN_OK
  *         CAIRN_E_CONFLICT  the file exists, or the place takes no file

@@ -12,8 +12,7 @@ enum { CAIRN_TOKEN_ED25519_SIGNATURE_BYTES = 64 };
 /** A key read from a PEM text. Immutable; any thread may use it. */
 struct cairn_token_pem;
 
-/**
- * @return CAIRN_OK
+/** @return CAIRN_OK
  *         CAIRN_E_USAGE  not an unencrypted PEM key, or not RSA of 2,048 bits or more, EC on P-256 or Ed25519
  *         CAIRN_E_NOMEM
  */

@@ -8,8 +8,7 @@
 /** Answers the verifier's questions about xorbs outside the shard. Called only from the verifying thread. */
 struct cairn_verify_resolver {
 	void *ctx;
-	/**
-	 * Returns the chunks of a xorb whose bytes are stored (in an index of xorbs kept elsewhere: of a known xorb).
+	/** Returns the chunks of a xorb whose bytes are stored (in an index of xorbs kept elsewhere: of a known xorb).
 	 * @param described  the shard describes the xorb: it is not asked for again after its description is judged
 	 * @param[out] list  borrowed, valid until the next call; for a described xorb it may lack hashes, and then the
 	 *         description is hashed
@@ -52,8 +51,7 @@ struct cairn_verify_options {
 	void *progress_ctx;
 };
 
-/**
- * Documented defaults: not strict, xorbs stored here, 500,000 files, 1,000,000 terms, 16,384 xorbs and 33,554,432
+/** Documented defaults: not strict, xorbs stored here, 500,000 files, 1,000,000 terms, 16,384 xorbs and 33,554,432
  * chunks under terms. A stock client's shard of 64 MiB stays below all of them: a file with its term, verification and
  * metadata takes 192 bytes, a term with its verification 96; and clients fill xorbs to 64 MiB or 8,192 chunks, and send
  * a shard after at most 64 of them, so that even xorbs a hundredth full (85 chunks) fit.
@@ -73,8 +71,7 @@ struct cairn_verify_summary {
 	bool has_footer;
 };
 
-/**
- * Verifies a whole shard. diag names the first offence, with its offset and the two values that disagree. In order:
+/** Verifies a whole shard. diag names the first offence, with its offset and the two values that disagree. In order:
  * header; sections, bookends, counts and what follows; each xorb's chunk list (offsets, sums, limits, merkle root) and
  * that the xorb is stored and equal to the stored one; each file's terms (range within the xorb, range hash, unpacked
  * bytes) and its file hash. For a stored xorb, a refusal reveals no value that the sender has not described. For a xorb

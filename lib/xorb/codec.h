@@ -13,8 +13,7 @@ struct cairn_codec *cairn_codec_new(void);
 void cairn_codec_free(struct cairn_codec *c);
 void cairn_codec_freep(struct cairn_codec **c);
 
-/**
- * Unpacks one chunk. The data must unpack to exactly header->unpacked_bytes, with nothing left over.
+/** Unpacks one chunk. The data must unpack to exactly header->unpacked_bytes, with nothing left over.
  * @param[out] raw  the raw bytes; borrowed from data (scheme none), or from c until the next call
  * @param data  header->compressed_bytes of them
  * @param at    offset of the chunk's header in the xorb, for the message
@@ -24,8 +23,7 @@ CAIRN_MUST_USE enum cairn_status cairn_codec_unpack(struct cairn_codec *c, const
 						    const struct cairn_xorb_chunk_header *header, const uint8_t *data,
 						    uint64_t at, struct cairn_diag *diag);
 
-/**
- * Checks that every client unpacks the chunk that c unpacked last to the same bytes (lz4_frame.h).
+/** Checks that every client unpacks the chunk that c unpacked last to the same bytes (lz4_frame.h).
  * @param header, data, at  as for cairn_codec_unpack()
  * @return CAIRN_OK; CAIRN_E_FORMAT
  */

@@ -28,8 +28,7 @@ size_t cairn_xorb_footer_bytes(uint32_t n_chunks);
 /** Returns whether the len bytes (> 0) are the first ones of a footer. */
 bool cairn_xorb_footer_begins(const uint8_t *bytes, size_t len);
 
-/**
- * Compares every field of a footer with the chunks before it, except for reserved bytes.
+/** Compares every field of a footer with the chunks before it, except for reserved bytes.
  * @param bytes  the footer, and nothing after it
  * @param list   chunks of the xorb, with their places
  * @param root   hash over the list

@@ -34,8 +34,7 @@ struct cairn_xorb_chunk_header {
 	enum cairn_scheme scheme;
 };
 
-/**
- * Parses a chunk header.
+/** Parses a chunk header.
  * @param at  its offset in the xorb, for the message
  * @param unpacked_max  largest raw length accepted: CAIRN_CHUNK_BYTES_MAX for uploads
  * @return CAIRN_OK

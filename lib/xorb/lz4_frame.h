@@ -7,8 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/**
- * Checks that every client unpacks a frame to the bytes that liblz4 gave. liblz4 accepts more than others: hf_xet
+/** Checks that every client unpacks a frame to the bytes that liblz4 gave. liblz4 accepts more than others: hf_xet
  * (lz4_flex) refuses dictionary IDs and matches at distance 0, and takes an empty block for the end. The JavaScript
  * client misplaces checksums of blocks and returns wrong bytes. No encoder writes any of these. If such a xorb were
  * stored, dedupe would stop honest clients from sending the good one with the same hash. Source: LZ4 frame format 1.6;

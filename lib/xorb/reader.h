@@ -23,8 +23,7 @@ struct cairn_xorb_reader {
 /** Starts before the first chunk. The bytes may be part of a xorb that begins and ends between chunks. */
 void cairn_xorb_reader_init(struct cairn_xorb_reader *r, const uint8_t *bytes, size_t len);
 
-/**
- * Steps to the next chunk. Neither unpacks nor hashes the data (cairn_codec_unpack()), and does not check the footer
+/** Steps to the next chunk. Neither unpacks nor hashes the data (cairn_codec_unpack()), and does not check the footer
  * (cairn_xorb_footer_check()).
  * @param[out] out  the chunk, if there is one
  * @param[out] end  true after the last chunk

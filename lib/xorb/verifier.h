@@ -31,8 +31,7 @@ struct cairn_xorb_verifier *cairn_xorb_verifier_new(const struct cairn_xorb_veri
 void cairn_xorb_verifier_free(struct cairn_xorb_verifier *v);
 void cairn_xorb_verifier_freep(struct cairn_xorb_verifier **v);
 
-/**
- * Takes the next bytes of the body. Unpacks and hashes each chunk as soon as it is complete. After a failure every
+/** Takes the next bytes of the body. Unpacks and hashes each chunk as soon as it is complete. After a failure every
  * further call returns the same status.
  * @param[out] n_data  how many of the bytes are chunks, which the caller stores; the rest belongs to a footer
  * @return CAIRN_OK
@@ -43,8 +42,7 @@ void cairn_xorb_verifier_freep(struct cairn_xorb_verifier **v);
 CAIRN_MUST_USE enum cairn_status cairn_xorb_verifier_feed(struct cairn_xorb_verifier *v, const uint8_t *bytes,
 							  size_t len, size_t *n_data, struct cairn_diag *diag);
 
-/**
- * Ends the body. It must have at least one chunk and end with a whole one, or with a footer that agrees with the
+/** Ends the body. It must have at least one chunk and end with a whole one, or with a footer that agrees with the
  * chunks. The root must be the expected hash.
  * @param expected  the hash the uploader gave; NULL: any
  * @return CAIRN_OK; CAIRN_E_FORMAT truncated, empty, footer; CAIRN_E_MISMATCH hash of the chunks or of the footer

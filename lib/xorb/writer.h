@@ -23,8 +23,7 @@ void cairn_xorb_writer_freep(struct cairn_xorb_writer **w);
  */
 bool cairn_xorb_writer_fits(const struct cairn_xorb_writer *w, size_t len);
 
-/**
- * Compresses and appends a chunk.
+/** Compresses and appends a chunk.
  * @param raw   len raw bytes, 1 .. CAIRN_CHUNK_BYTES_MAX
  * @param hash  their chunk hash
  * @return CAIRN_OK

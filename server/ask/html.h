@@ -4,8 +4,7 @@
 
 #include "base/buf.h"
 
-/**
- * Appends markup, with values in it: %s for text, which is escaped so that it can stand between tags and in an
+/** Appends markup, with values in it: %s for text, which is escaped so that it can stand between tags and in an
  * attribute with double quotes; %d, %u, %zu, %ld, %lu and the like for numbers; %% for "%". The markup must be the
  * program's own.
  *     html(b, "<a href=\"%s\">%s</a>", address, name);

@@ -37,8 +37,7 @@ struct hub_call {
 	struct cairn_spill spilled;           /* a long answer, on the disk until it is read; answer is empty then */
 };
 
-/**
- * Makes a zeroed state of so many bytes that begins with a call, gives it to the request, and takes the key from its
+/** Makes a zeroed state of so many bytes that begins with a call, gives it to the request, and takes the key from its
  * Authorization header: "Bearer KEY", or "Basic" with the key as password. Anything that does not look like a key
  * counts as an unknown key.
  * @return NULL without memory: that was replied

@@ -9,8 +9,7 @@
 /** Owns the parts that it reads. For one thread at a time. */
 struct multipart;
 
-/**
- * @param source  taken over
+/** @param source  taken over
  * @param object_bytes  of the whole object
  * @param ranges  copied; each within the object
  * @return NULL without memory

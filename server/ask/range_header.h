@@ -4,8 +4,7 @@
 
 #include "cas/serve/plan.h"
 
-/**
- * Reads "bytes=a-b", "bytes=a-", "bytes=-n", or several of them separated by commas.
+/** Reads "bytes=a-b", "bytes=a-", "bytes=-n", or several of them separated by commas.
  * @param[out] out  up to max ranges, in the order asked
  * @return how many; 0: absent (text is NULL), of another unit, or malformed (which HTTP wants treated as absent);
  *         more than max: there are more

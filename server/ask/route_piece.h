@@ -19,8 +19,7 @@ struct route_piece {
 	bool begun; /* a worker has processed a piece: from then on no wait refuses the upload */
 };
 
-/**
- * Processes a piece, in this call or on a worker. Call last in body().
+/** Processes a piece, in this call or on a worker. Call last in body().
  * @param waits  use a worker
  * @return anything but CAIRN_OK: a status that the route has to reply. A failure on a worker is returned with the next
  * piece, or by route_piece_end()

@@ -40,8 +40,7 @@ CAIRN_MUST_USE enum cairn_status auth_keys_open(struct auth_keys **out, const ch
 CAIRN_MUST_USE enum cairn_status auth_keys_reload(struct auth_keys *keys, struct cairn_diag *diag);
 void auth_keys_free(struct auth_keys *keys);
 
-/**
- * Checks an Authorization header ("Bearer TOKEN") for the scope a route needs.
+/** Checks an Authorization header ("Bearer TOKEN") for the scope a route needs.
  * @param header  NULL: absent
  * @param scope   0: the route needs no token; the header is not looked at, and the identity has no scopes
  * @param[out] code  401 no, malformed, wrong, foreign or expired token, or one whose API key was revoked; 403 scope too

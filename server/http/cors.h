@@ -20,8 +20,7 @@ struct cors {
 	char *text;                            /* owned */
 };
 
-/**
- * Reads a list of origins, separated by blanks or commas: "https://a.example http://localhost:3000", or "*" for any.
+/** Reads a list of origins, separated by blanks or commas: "https://a.example http://localhost:3000", or "*" for any.
  * @param list  NULL or empty: none
  * @return CAIRN_OK; CAIRN_E_USAGE with the word that is no origin in diag; CAIRN_E_NOMEM
  */
@@ -38,8 +37,7 @@ struct cors_header {
 /** Returns the headers of every reply, errors included. @param origin  of the request; NULL: none. @return how many */
 size_t cors_reply(const struct cors *cors, const char *origin, struct cors_header out[static CORS_HEADERS_MAX]);
 
-/**
- * Returns the further headers of a preflight's answer.
+/** Returns the further headers of a preflight's answer.
  * @param asked  its Access-Control-Request-Method; NULL: not a preflight
  * @param methods  that the resource takes, separated by commas
  * @return how many; 0: not a preflight, or the origin may not call

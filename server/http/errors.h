@@ -11,8 +11,7 @@ struct errors_reply {
 	const char *message; /* for a person; used if the diagnosis has none */
 };
 
-/**
- * @param status  not CAIRN_OK (which is taken for a bug: 500)
+/** @param status  not CAIRN_OK (which is taken for a bug: 500)
  * @param upload  the request carried a body. If an upload refers to a missing object, the error is a 400. A 404 would
  * make the stock clients believe that the endpoint does not exist, and use an older one.
  *

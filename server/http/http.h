@@ -158,15 +158,13 @@ void http_base_url(const struct http_request *req, char *out, size_t out_len);
 
 /* --- waiting ------------------------------------------------------------------------------------------------------ */
 
-/**
- * Stop watching the connection until http_resume(); resumed() then runs on the request's thread and replies. Call from
+/** Stop watching the connection until http_resume(); resumed() then runs on the request's thread and replies. Call from
  * done() or a resumed callback, last of all but handing the request to another thread.
  * @return false: the server is closing; a 503 was replied, hand nothing over
  */
 bool http_suspend(struct http_request *req, void (*resumed)(struct http_request *req));
 
-/**
- * Pauses the body until http_resume(). Call in body(), last of all but handing the request to another thread. The next
+/** Pauses the body until http_resume(). Call in body(), last of all but handing the request to another thread. The next
  * body() or done() sees the other thread's results. The client's deadline moves by the pause.
  * @return false: the server is closing, a 503 was replied; or the connection is lost. Hand nothing over
  */
@@ -189,8 +187,7 @@ void http_reply_header(struct http_request *req, const char *name, const char *v
 /** A status with a JSON text (copied). */
 void http_reply_json(struct http_request *req, unsigned code, const char *json);
 
-/**
- * An error, in the shape of the route's family.
+/** An error, in the shape of the route's family.
  * @param rule     machine-readable code; diag's rule is taken instead if it has one
  * @param message  for a person; diag's text is taken instead if it has one
  * @param diag     may be NULL
@@ -347,8 +344,7 @@ void http_server_drain(struct http_server *server, unsigned timeout_ms);
  * and using the server, so the process can only exit */
 CAIRN_MUST_USE bool http_server_stop(struct http_server *server, unsigned timeout_ms);
 
-/**
- * Sends a request as a client would to each of the server's threads: does each answer, whatever the status? From one
+/** Sends a request as a client would to each of the server's threads: does each answer, whatever the status? From one
  * thread at a time. Skips threads that have no room for a connection.
  * @param timeout_ms  for each of them
  * @return false: a thread did not answer in time, or the server drains

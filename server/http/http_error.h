@@ -10,8 +10,7 @@ enum {
 	HTTP_ERROR_LINE_BYTES = 256,
 };
 
-/**
- * Append an error of this shape and a newline.
+/** Append an error of this shape and a newline.
  * @param rule, message used if diag has none
  * @param diag           may be NULL
  */

@@ -12,8 +12,7 @@ struct http_gate_answer {
 	struct cairn_diag diag;     /* of an error; without a rule it adds nothing to the above */
 };
 
-/**
- * Fills the request from its head, and admits or refuses it.
+/** Fills the request from its head, and admits or refuses it.
  * @param head_bytes  size of the head as it came
  * @return true: the route and identity are set; false: send the answer, with the headers added to the request.
  * close_after is set if the connection may be out of sync.

@@ -51,8 +51,7 @@ struct http_refusal {
 	const char *rule, *message;
 };
 
-/**
- * @param version  "HTTP/1.1"
+/** @param version  "HTTP/1.1"
  * @return code 0: out is filled; 400, 417, 431 or 501
  */
 struct http_refusal http_head_check(const struct http_head *head, enum http_target_kind target, const char *version,

@@ -21,8 +21,7 @@ struct http_pump_source {
 	uint64_t bytes; /* of the body */
 };
 
-/**
- * @param ops      pause and wake the connection, as for a stream; wake() is the worker's last touch of the pump
+/** @param ops      pause and wake the connection, as for a stream; wake() is the worker's last touch of the pump
  * @param ctx      of ops
  * @param workers  read the blocks; they take turns between senders by turn; borrowed
  * @return NULL without memory; the source is released then, too

@@ -23,15 +23,13 @@ struct listen_address {
  */
 CAIRN_MUST_USE enum cairn_status listen_parse(const char *text, struct listen_address *out, struct cairn_diag *diag);
 
-/**
- * Bind and listen: non-blocking, close-on-exec, backlog of 1,024. A stale socket in the file system is removed first.
+/** Bind and listen: non-blocking, close-on-exec, backlog of 1,024. A stale socket in the file system is removed first.
  * @param[out] fd  owned by the caller; -1 on failure
  * @return CAIRN_OK; CAIRN_E_IO with address and reason in diag
  */
 CAIRN_MUST_USE enum cairn_status listen_open(const struct listen_address *address, int *fd, struct cairn_diag *diag);
 
-/**
- * Takes the socket that systemd hands over (LISTEN_PID, LISTEN_FDS; the first descriptor is 3).
+/** Takes the socket that systemd hands over (LISTEN_PID, LISTEN_FDS; the first descriptor is 3).
  * @param[out] fd  -1: none was handed over
  * @return CAIRN_OK; CAIRN_E_USAGE: more than one socket, or not a listening stream socket
  */

@@ -18,8 +18,7 @@ struct proxies {
 	} nets[PROXIES_MAX];
 };
 
-/**
- * Reads a list of addresses ("10.1.2.3", "::1"), networks ("10.0.0.0/8") and the word "unix", separated by blanks or
+/** Reads a list of addresses ("10.1.2.3", "::1"), networks ("10.0.0.0/8") and the word "unix", separated by blanks or
  * commas.
  * @param list  NULL or empty: none
  * @return CAIRN_OK; CAIRN_E_USAGE with the word that is neither in diag

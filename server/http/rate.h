@@ -14,16 +14,14 @@ enum { RATE_CLIENTS = 16384 }; /* most clients in the table; 256 KiB */
  * table is. */
 struct rate;
 
-/**
- * @param per_s  requests a second that each client may sustain; 1 or more
+/** @param per_s  requests a second that each client may sustain; 1 or more
  * @param burst_s  how many seconds' worth of them may come at once; 1 or more
  * @return CAIRN_OK; CAIRN_E_NOMEM; CAIRN_E_IO: the system has no random bytes for the table's key
  */
 CAIRN_MUST_USE enum cairn_status rate_new(struct rate **out, uint64_t per_s, uint64_t burst_s);
 void rate_free(struct rate *r);
 
-/**
- * Takes one request from a client's budget. A refused request costs nothing, so a client that waits as told is served.
+/** Takes one request from a client's budget. A refused request costs nothing, so a client that waits as told is served.
  *
  * In a full set of the table the client with the fullest budget is evicted: it loses least. A limited client stays
  * limited, however many addresses others send from.

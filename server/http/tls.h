@@ -10,8 +10,7 @@
 /** A certificate chain and its key. A process can have only one, because the library's callback gets no context. */
 struct tls;
 
-/**
- * Loads a chain (PEM, the server's own certificate first) and its key (PEM, not encrypted; not readable by everybody).
+/** Loads a chain (PEM, the server's own certificate first) and its key (PEM, not encrypted; not readable by everybody).
  * @param certificate, key  paths; copied
  * @return CAIRN_OK; CAIRN_E_IO a file cannot be read; CAIRN_E_FORMAT a file is no such PEM; CAIRN_E_MISMATCH the key
  * does not belong to the certificate; CAIRN_E_DENIED everybody may read the key; CAIRN_E_NOMEM; always with the file in

@@ -16,8 +16,7 @@ struct markdown_base {
 	const char *pictures; /* "/ann/model/resolve/main/" */
 };
 
-/**
- * Appends Markdown (CommonMark with GitHub's tables, task lists and crossed out text) as HTML. Headings are
+/** Appends Markdown (CommonMark with GitHub's tables, task lists and crossed out text) as HTML. Headings are
  * one level lower: the page has a title. A block between lines of "---" at the start is shown literally. If the HTML
  * would exceed MARKDOWN_BYTES_MAX, or the Markdown cannot be parsed, the text is appended as plain text.
  */

@@ -31,8 +31,7 @@ struct page {
 	struct cairn_diag lost;                /* data that the page lacks, for the log; no rule: none */
 };
 
-/**
- * Makes a zeroed state of so many bytes that begins with a page, and gives it to the request; route_job_start() hands
+/** Makes a zeroed state of so many bytes that begins with a page, and gives it to the request; route_job_start() hands
  * it over. build() writes the page with page_begin() and page_end(), or sets location, or the call's status and diag.
  * @return NULL: no memory; an error was replied
  */

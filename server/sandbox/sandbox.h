@@ -17,8 +17,7 @@ struct sandbox_report {
 	char missing[SANDBOX_TEXT_BYTES]; /* the missing parts, and why; empty: none */
 };
 
-/**
- * Enters the sandbox for good. Call before any thread starts: threads inherit it, and threads that already run do not
+/** Enters the sandbox for good. Call before any thread starts: threads inherit it, and threads that already run do not
  * get it. Builds with a sanitizer keep the calls its reports need; builds that measure coverage may write in their own
  * folder.
  * @return CAIRN_OK; CAIRN_E_IO with the rule "sandbox" and the part that is missing in diag: SANDBOX_ON alone

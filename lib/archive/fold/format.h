@@ -45,8 +45,7 @@ struct cairn_fold_chunk {
 /** Returns whether the bytes begin as a FOLD file does. */
 bool cairn_fold_is(const uint8_t *bytes, size_t len);
 
-/**
- * Reads the place of the index from the file's header.
+/** Reads the place of the index from the file's header.
  * @return CAIRN_OK; CAIRN_E_FORMAT "fold.magic", "fold.header", "fold.unfinished"; CAIRN_E_LIMIT "fold.index_bytes"
  */
 CAIRN_MUST_USE enum cairn_status cairn_fold_header_get(const uint8_t bytes[static CAIRN_FOLD_HEADER_BYTES],
@@ -56,8 +55,7 @@ CAIRN_MUST_USE enum cairn_status cairn_fold_header_get(const uint8_t bytes[stati
 /** Writes a chunk's header, which lacks the name, the SHA-256 and N. */
 void cairn_fold_chunk_header_put(uint8_t out[static CAIRN_FOLD_CHUNK_HEADER_BYTES], const struct cairn_fold_chunk *c);
 
-/**
- * Reads a chunk's header, and checks what needs no other data.
+/** Reads a chunk's header, and checks what needs no other data.
  * @param at  offset of the header in the file
  * @return CAIRN_OK; CAIRN_E_FORMAT "fold.flags", "fold.ctype"; CAIRN_E_LIMIT "fold.chunk_bytes"
  */

@@ -9,8 +9,7 @@
  * escape only where JSON requires it, in the shortest form */
 void cairn_json_canonical_string(struct cairn_buf *out, const void *text, size_t len, bool ascii);
 
-/**
- * Appends the next value of p in canonical form, in ASCII.
+/** Appends the next value of p in canonical form, in ASCII.
  * @param leave_out  a member of the outermost object to omit; NULL: none
  * @return CAIRN_OK; CAIRN_E_FORMAT p is bad, or a name repeats; CAIRN_E_LIMIT out is full; CAIRN_E_NOMEM
  */

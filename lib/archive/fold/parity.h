@@ -30,15 +30,13 @@ uint64_t cairn_parity_bytes(unsigned n, uint64_t len);
 /** Writes the n parity bytes of one word. @param len  0 .. cairn_parity_data_bytes() */
 void cairn_parity_make(const struct cairn_parity *p, uint8_t *out, const uint8_t *data, size_t len);
 
-/**
- * Writes data and parity word by word: data, its parity, data, its parity.
+/** Writes data and parity word by word: data, its parity, data, its parity.
  * @param out  room for len bytes and cairn_parity_bytes() more
  * @return bytes written
  */
 size_t cairn_parity_weave(const struct cairn_parity *p, uint8_t *out, const uint8_t *data, size_t len);
 
-/**
- * Repairs one word, data and parity.
+/** Repairs one word, data and parity.
  * @param len  of the whole word, n + 1 .. CAIRN_PARITY_WORD_BYTES
  * @param[out] n_wrong  bytes that were wrong
  * @return CAIRN_OK; CAIRN_E_MISMATCH more than n/2 are wrong: the word is unchanged

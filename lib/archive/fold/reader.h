@@ -14,8 +14,7 @@ struct cairn_fold_source {
 	uint64_t len;
 };
 
-/**
- * Reads header and index, and checks all that needs no chunk: cairn_fold_index_parse().
+/** Reads header and index, and checks all that needs no chunk: cairn_fold_index_parse().
  * @param[out] out  owned by the caller, cairn_fold_close(); NULL on failure
  * @return CAIRN_OK
  *         CAIRN_E_FORMAT    not a FOLD file, unfinished, cut off, or its index is not valid: rule and offset in diag
@@ -54,8 +53,7 @@ struct cairn_fold_read_options {
 	bool keep_comp;    /* return the compressed bytes as well */
 };
 
-/**
- * Reads a chunk into memory (up to three times its length). Its header must match the index, and its bytes their
+/** Reads a chunk into memory (up to three times its length). Its header must match the index, and its bytes their
  * CRC-32C and SHA-256, if need be after a repair from the parity. They must decompress to their length.
  * @param options  NULL: none
  * @return CAIRN_OK; CAIRN_E_FORMAT; CAIRN_E_LIMIT; CAIRN_E_MISMATCH damaged beyond repair; CAIRN_E_IO; CAIRN_E_NOMEM
@@ -64,8 +62,7 @@ CAIRN_MUST_USE enum cairn_status cairn_fold_read(struct cairn_fold *f, const str
 						 const struct cairn_fold_read_options *options,
 						 struct cairn_fold_data *out, struct cairn_diag *diag);
 
-/**
- * Opens an unfinished file, to recover its chunks one by one with cairn_fold_scan().
+/** Opens an unfinished file, to recover its chunks one by one with cairn_fold_scan().
  * @return CAIRN_OK; CAIRN_E_FORMAT not a FOLD file, or finished; CAIRN_E_LIMIT as cairn_fold_header_get(); CAIRN_E_IO;
  *         CAIRN_E_NOMEM
  */
@@ -73,8 +70,7 @@ CAIRN_MUST_USE enum cairn_status cairn_fold_open_unfinished(struct cairn_fold **
 							    const struct cairn_fold_source *source,
 							    struct cairn_diag *diag);
 
-/**
- * Reads the chunk whose header is at an offset, using only the file's bytes: repairs nothing.
+/** Reads the chunk whose header is at an offset, using only the file's bytes: repairs nothing.
  * @param parity  the N of its writer; 0: none
  * @param[out] chunk  all but the name, with the SHA-256 of the bytes
  * @return CAIRN_OK; CAIRN_E_NOT_FOUND there is no whole and undamaged chunk; CAIRN_E_IO; CAIRN_E_NOMEM

@@ -8,8 +8,7 @@
 /** A file being read. Memory: 100 bytes a chunk, the index, three times the current chunk. For one thread at a time. */
 struct cairn_fold_stream;
 
-/**
- * Reads the header.
+/** Reads the header.
  * @param fd  borrowed; nobody else reads from it
  * @return CAIRN_OK; CAIRN_E_FORMAT, CAIRN_E_LIMIT as cairn_fold_open(); CAIRN_E_IO; CAIRN_E_NOMEM
  */
@@ -18,8 +17,7 @@ CAIRN_MUST_USE enum cairn_status cairn_fold_stream_open(struct cairn_fold_stream
 void cairn_fold_stream_close(struct cairn_fold_stream *s);
 void cairn_fold_stream_closep(struct cairn_fold_stream **s);
 
-/**
- * Reads the next chunk: its bytes must match the CRC-32C in its header, and decompress to their length. Repairs
+/** Reads the next chunk: its bytes must match the CRC-32C in its header, and decompress to their length. Repairs
  * nothing from parity. At the end reads the index, which must match each chunk received and its SHA-256.
  * @param[out] chunk  all but the name, which only the index has
  * @param[out] out    owned by the caller: the content

@@ -25,8 +25,7 @@ struct cairn_fold_writer_options {
 	const struct cairn_fold_extent *extent; /* for a pipe, with zstd_level 0: the announced lengths; NULL: a file */
 };
 
-/**
- * Begins an empty file.
+/** Begins an empty file.
  * @param fd  borrowed, open for writing; nobody else may move its position
  * @return CAIRN_OK; CAIRN_E_LIMIT the index of such an extent would be over its limit; CAIRN_E_IO, CAIRN_E_FULL;
  *         CAIRN_E_NOMEM
@@ -41,8 +40,7 @@ void cairn_fold_writer_freep(struct cairn_fold_writer **w);
 CAIRN_MUST_USE enum cairn_status cairn_fold_writer_adopt(struct cairn_fold_writer *w,
 							 const struct cairn_fold_chunk *chunk);
 
-/**
- * Appends a chunk with parity, compressed unless a sample shows no gain.
+/** Appends a chunk with parity, compressed unless a sample shows no gain.
  * @param name   UTF-8, copied; the caller ensures that names are unique
  * @param ctype  four printable characters
  * @param len    at most CAIRN_FOLD_CHUNK_BYTES_MAX
@@ -60,8 +58,7 @@ CAIRN_MUST_USE enum cairn_status cairn_fold_writer_add_packed(struct cairn_fold_
 /** Returns the length of the file so far. */
 uint64_t cairn_fold_writer_bytes(const struct cairn_fold_writer *w);
 
-/**
- * Writes the index and makes the file durable, then writes the header and makes it durable. To a pipe writes only the
+/** Writes the index and makes the file durable, then writes the header and makes it durable. To a pipe writes only the
  * index.
  * @param metadata  text of an object; the writer replaces its members chunk_hashes and manifest_hash; NULL: {}
  * @param created   seconds since 1970 as JSON has them, "1700000000.5"

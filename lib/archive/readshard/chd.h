@@ -22,8 +22,7 @@ struct cairn_chd {
 	uint8_t *bits;      /* owned; with zeros at the end, so that five bytes can be read at any place */
 };
 
-/**
- * Reads a dump of cmph. Checks every length against the others and the bytes present. Ignores the table for quick
+/** Reads a dump of cmph. Checks every length against the others and the bytes present. Ignores the table for quick
  * selection and computes its own.
  * @param cur  at the dump; after it on return
  * @param[out] out  cairn_chd_fini() it
@@ -56,8 +55,7 @@ struct cairn_chd_keys {
 	uint32_t n; /* at most CAIRN_READSHARD_OBJECTS_MAX; 0 is legal */
 };
 
-/**
- * Builds a function and appends its dump. The same keys in the same order always give the same bytes. Takes about 19
+/** Builds a function and appends its dump. The same keys in the same order always give the same bytes. Takes about 19
  * bytes of memory a key while it works.
  * @param[out] first, second  two equal keys, after CAIRN_E_CONFLICT
  * @return CAIRN_OK; CAIRN_E_CONFLICT two keys are equal; CAIRN_E_LIMIT too many keys, or no function was found (does

@@ -6,16 +6,14 @@
 
 #include <stdbool.h>
 
-/**
- * Keeps an object's bytes from being zeroed by any process while any copy of the descriptor is open, by a read lock on
+/** Keeps an object's bytes from being zeroed by any process while any copy of the descriptor is open, by a read lock on
  * its bytes. Look the object up again afterwards: it may already have been deleted. Does nothing on file systems
  * without locks.
  * @param fd  the file, opened only for this lock
  */
 void cairn_readshard_hold(int fd, const struct cairn_readshard_slot *slot);
 
-/**
- * Deletes an object: first its slot becomes a tombstone, durably. Then its size and bytes are zeroed, and their disk
+/** Deletes an object: first its slot becomes a tombstone, durably. Then its size and bytes are zeroed, and their disk
  * space is freed if the file system can. If the process is killed in between, the object stays deleted, and
  * cairn_readshard_scrub() zeroes its bytes. The result equals that of swh.shard. If objects overlap, or one is outside
  * its section, a slot is wrong, and the bytes may be another object's: then only the tombstone is written, and diag

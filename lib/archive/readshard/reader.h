@@ -30,8 +30,7 @@ struct cairn_readshard_slot {
 	uint64_t bytes;
 };
 
-/**
- * Opens a file and checks its header and hash function. Slots are checked when they are read.
+/** Opens a file and checks its header and hash function. Slots are checked when they are read.
  * @param fd  open for reading; may be closed afterwards, since a copy of it is kept
  * @param[out] out  owned by the caller, cairn_readshard_free()
  * @return CAIRN_OK; CAIRN_E_FORMAT with rule, offset and values in diag; CAIRN_E_IO; CAIRN_E_NOMEM
@@ -83,8 +82,7 @@ CAIRN_MUST_USE enum cairn_status cairn_readshard_find_again(const struct cairn_r
 							    const struct cairn_readshard_slot *found,
 							    struct cairn_diag *diag);
 
-/**
- * Lists the live objects in the order of the file. Takes 8 bytes of memory for each.
+/** Lists the live objects in the order of the file. Takes 8 bytes of memory for each.
  * @param[out] slots  their slots; owned by the caller, free()
  * @return CAIRN_OK; CAIRN_E_FORMAT and CAIRN_E_IO as cairn_readshard_slot(); CAIRN_E_NOMEM
  */
@@ -97,8 +95,7 @@ CAIRN_MUST_USE enum cairn_status cairn_readshard_list(const struct cairn_readsha
 CAIRN_MUST_USE enum cairn_status cairn_readshard_check_behind(const struct cairn_readshard_slot *object, uint32_t slot,
 							      uint64_t *end, struct cairn_diag *diag);
 
-/**
- * Checks that all live objects are within their section and do not overlap. Remembers a success, because later changes
+/** Checks that all live objects are within their section and do not overlap. Remembers a success, because later changes
  * only remove objects. Not for two threads at once.
  * @return CAIRN_OK; CAIRN_E_FORMAT "readshard.overlap", or as cairn_readshard_slot(); CAIRN_E_IO; CAIRN_E_NOMEM
  */
@@ -112,8 +109,7 @@ struct cairn_readshard_summary {
 	uint64_t trailing_bytes; /* bytes after the hash function */
 };
 
-/**
- * Checks all that opening skips: sections without gaps, each key in the slot that the function gives, each object
+/** Checks all that opening skips: sections without gaps, each key in the slot that the function gives, each object
  * within its section and without overlap, and the sums. The caller checks contents: the format has no checksums.
  * @return CAIRN_OK; CAIRN_E_FORMAT with rule, offset and values in diag; CAIRN_E_IO; CAIRN_E_NOMEM
  */

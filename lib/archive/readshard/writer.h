@@ -10,8 +10,7 @@
 /** Needs about 60 bytes of memory an object and a buffer of 1 MiB. Owned by one thread at a time. */
 struct cairn_readshard_writer;
 
-/**
- * @param fd  an empty file open for writing; borrowed. The same objects in the same order always give the same bytes.
+/** @param fd  an empty file open for writing; borrowed. The same objects in the same order always give the same bytes.
  *         Readers refuse the file until cairn_readshard_writer_end() is done
  * @return CAIRN_OK; CAIRN_E_NOMEM
  */
@@ -29,8 +28,7 @@ CAIRN_MUST_USE enum cairn_status cairn_readshard_writer_add_fd(struct cairn_read
 							       const uint8_t key[static CAIRN_READSHARD_KEY_BYTES],
 							       int from_fd, uint64_t len);
 
-/**
- * Writes the rest and makes the content durable, but not the file's name.
+/** Writes the rest and makes the content durable, but not the file's name.
  * @return CAIRN_OK; CAIRN_E_CONFLICT two keys are equal, diag names the key; CAIRN_E_LIMIT as cairn_chd_build();
  *         CAIRN_E_FORMAT the result does not read back; CAIRN_E_IO; CAIRN_E_FULL; CAIRN_E_NOMEM
  */

@@ -32,8 +32,7 @@ struct cairn_tiledb_array {
 	uint32_t n_ignored; /* other fragments: not committed, or replaced by a consolidated one */
 };
 
-/**
- * Opens an array.
+/** Opens an array.
  * @param[out] out  owned by the caller, also after a failure
  * @return CAIRN_OK
  *         CAIRN_E_NOT_FOUND  there is no such folder, or it is not an array
@@ -75,8 +74,7 @@ struct cairn_tiledb_column {
 };
 void cairn_tiledb_column_fini(struct cairn_tiledb_column *column);
 
-/**
- * Reads the cells of a field in a tile.
+/** Reads the cells of a field in a tile.
  * @param slot  of a field that is stored: not a dimension of a dense array
  * @return CAIRN_OK; as cairn_tiledb_array_open()
  */
@@ -92,8 +90,7 @@ enum { CAIRN_TILEDB_FILE_NAME_BYTES = 32 };
 void cairn_tiledb_file_name(char out[static CAIRN_TILEDB_FILE_NAME_BYTES], const struct cairn_tiledb_schema *schema,
 			    uint32_t slot, enum cairn_tiledb_file file);
 
-/**
- * Reads every tile and compares the metadata with it: sizes of files, minima, maxima, sums, nulls, the R-tree, the
+/** Reads every tile and compares the metadata with it: sizes of files, minima, maxima, sums, nulls, the R-tree, the
  * non-empty domain, the order of rows. Skips the statistics of dense fragments, which also store cells outside of the
  * written range. Skips sums of floats, and the order of rows with several dimensions.
  * @param progress  called with bytes read so far; may be NULL

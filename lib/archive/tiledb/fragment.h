@@ -70,16 +70,14 @@ uint64_t cairn_tiledb_tile_cells(const struct cairn_tiledb_fragment *f, const st
 /** Returns the number of cells of all tiles. */
 uint64_t cairn_tiledb_cells(const struct cairn_tiledb_fragment *f, const struct cairn_tiledb_schema *schema);
 
-/**
- * Reads the name of the schema that a metadata file refers to, which is needed to read the rest.
+/** Reads the name of the schema that a metadata file refers to, which is needed to read the rest.
  * @return CAIRN_OK; CAIRN_E_FORMAT
  */
 CAIRN_MUST_USE enum cairn_status cairn_tiledb_fragment_schema(struct cairn_tiledb_view file,
 							      char out[static CAIRN_TILEDB_NAME_MAX + 1],
 							      struct cairn_diag *diag);
 
-/**
- * Reads a metadata file, and checks every count against the others.
+/** Reads a metadata file, and checks every count against the others.
  * @param version   version in the fragment's name
  * @param[out] out  owned by the caller, also after a failure
  * @return CAIRN_OK; CAIRN_E_FORMAT; CAIRN_E_LIMIT; CAIRN_E_MISMATCH; CAIRN_E_NOMEM. A refusal's offset is in the file;

@@ -9,8 +9,7 @@
 CAIRN_MUST_USE enum cairn_status cairn_tiledb_rle_cells(uint8_t *out, size_t n_out, struct cairn_tiledb_view in,
 							size_t cell_bytes, struct cairn_diag *diag);
 
-/**
- * Unpacks one chunk with runs of texts.
+/** Unpacks one chunk with runs of texts.
  * @param out     the texts, one after the other; replaced
  * @param starts  start of each text, 8 bytes; appended
  * @param before  bytes of texts in earlier chunks

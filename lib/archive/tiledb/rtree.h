@@ -49,8 +49,7 @@ CAIRN_MUST_USE enum cairn_status cairn_tiledb_rtree_add(struct cairn_tiledb_rtre
 CAIRN_MUST_USE enum cairn_status cairn_tiledb_rtree_build(struct cairn_tiledb_rtree *tree,
 							  const struct cairn_tiledb_schema *schema);
 
-/**
- * Reads the unfiltered block. Each level must have as many nodes as the one below it needs, the last one n_tiles.
+/** Reads the unfiltered block. Each level must have as many nodes as the one below it needs, the last one n_tiles.
  * @param at  offset of the block in its file, for refusals
  * @return CAIRN_OK; CAIRN_E_FORMAT; CAIRN_E_LIMIT; CAIRN_E_NOMEM
  */

@@ -14,8 +14,7 @@ struct cairn_tiledb_field {
 	struct cairn_tiledb_pipeline pipeline;
 };
 
-/**
- * Slots are numbered as in a fragment: attributes, then one unused slot (formerly the coordinates), then dimensions.
+/** Slots are numbered as in a fragment: attributes, then one unused slot (formerly the coordinates), then dimensions.
  */
 struct cairn_tiledb_schema {
 	uint32_t version;
@@ -33,8 +32,7 @@ struct cairn_tiledb_schema {
 /** Frees the fields and zeroes the schema. For CLEANUP(). */
 void cairn_tiledb_schema_fini(struct cairn_tiledb_schema *schema);
 
-/**
- * Reads a schema file.
+/** Reads a schema file.
  * @param[out] out  owned by the caller, also after a failure
  * @return CAIRN_OK CAIRN_E_FORMAT  also for valid schemas with encryption, labels, enumerations, a current domain or
  *         other filters; CAIRN_E_LIMIT; CAIRN_E_MISMATCH; CAIRN_E_NOMEM. For an error within the schema the offset is

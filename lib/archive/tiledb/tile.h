@@ -21,8 +21,7 @@ struct cairn_tiledb_pipeline {
 /** @return "ZSTD", "GZIP" ...; never NULL */
 const char *cairn_tiledb_filter_name(uint8_t type);
 
-/**
- * Reads a pipeline's description.
+/** Reads a pipeline's description.
  * @return CAIRN_OK; CAIRN_E_FORMAT with offset in the cursor's bytes: cut off, a wrong option of a filter, an unknown
  *         filter; CAIRN_E_LIMIT over CAIRN_TILEDB_FILTERS_MAX
  */
@@ -36,8 +35,7 @@ struct cairn_tiledb_codec;
 struct cairn_tiledb_codec *cairn_tiledb_codec_new(void);
 void cairn_tiledb_codec_freep(struct cairn_tiledb_codec **codec);
 
-/**
- * Undoes the filters of one stored tile.
+/** Undoes the filters of one stored tile.
  * @param out         appended to
  * @param cell_bytes  of one cell, for RLE; at least 1
  * @param expected    bytes that the tile must have unfiltered
@@ -60,8 +58,7 @@ CAIRN_MUST_USE enum cairn_status cairn_tiledb_tile_unpack_texts(struct cairn_til
 								const struct cairn_tiledb_pipeline *pipeline,
 								uint64_t expected, struct cairn_diag *diag);
 
-/**
- * Appends a stored tile, cut into chunks where TileDB cuts.
+/** Appends a stored tile, cut into chunks where TileDB cuts.
  * @param codec       NULL: nothing is compressed
  * @param pipeline    zstd, SHA-256, both in this order, or none
  * @param cell_bytes  of one cell; cells are never cut
@@ -78,8 +75,7 @@ enum { CAIRN_TILEDB_GENERIC_HEAD_BYTES = 34 };
 /** Returns whether bytes begin as a generic tile of any version, as files of schemas and metadata do. */
 bool cairn_tiledb_generic_is(const uint8_t *bytes, size_t len);
 
-/**
- * Reads the generic tile that starts at the cursor, and steps over it. A refusal's offset is in the cursor's bytes.
+/** Reads the generic tile that starts at the cursor, and steps over it. A refusal's offset is in the cursor's bytes.
  * @param out          appended to
  * @param version_min  oldest version accepted
  * @return CAIRN_OK; CAIRN_E_FORMAT also for encryption; CAIRN_E_LIMIT; CAIRN_E_MISMATCH; CAIRN_E_NOMEM
@@ -88,8 +84,7 @@ CAIRN_MUST_USE enum cairn_status cairn_tiledb_generic_read(struct cairn_tiledb_c
 							   struct cairn_cur *c, uint32_t version_min,
 							   struct cairn_diag *diag);
 
-/**
- * Appends a generic tile, uncompressed, so that no library is needed to read it. out has the errors.
+/** Appends a generic tile, uncompressed, so that no library is needed to read it. out has the errors.
  * @param checksums  with SHA-256
  */
 void cairn_tiledb_generic_write(struct cairn_buf *out, struct cairn_tiledb_view raw, bool checksums);

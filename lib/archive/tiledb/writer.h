@@ -4,8 +4,7 @@
 
 #include "archive/tiledb/array.h"
 
-/**
- * Makes the folder of an array with its schema and no rows.
+/** Makes the folder of an array with its schema and no rows.
  * @param parent_fd  folder to make it in
  * @param schema     one dimension of type ASCII and any length; filters none, zstd, SHA-256, or both in this order
  * @return CAIRN_OK; CAIRN_E_CONFLICT the name exists; CAIRN_E_USAGE, CAIRN_E_LIMIT the schema has a filter that Cairn
@@ -24,8 +23,7 @@ struct cairn_tiledb_cell {
 	bool is_null;
 };
 
-/**
- * Begins a fragment in a new folder. Readers do not see it until cairn_tiledb_commit().
+/** Begins a fragment in a new folder. Readers do not see it until cairn_tiledb_commit().
  * @param parent_fd    folder to make it in; must stay open
  * @param name         name of the fragment: cairn_tiledb_name_text()
  * @param schema       borrowed until the writer is freed
@@ -36,8 +34,7 @@ CAIRN_MUST_USE enum cairn_status cairn_tiledb_writer_open(struct cairn_tiledb_wr
 							  const char *name, const struct cairn_tiledb_schema *schema,
 							  const char *schema_name, struct cairn_diag *diag);
 
-/**
- * Adds a row.
+/** Adds a row.
  * @param row  the attributes in the order of the schema, then the dimension
  * @return CAIRN_OK; CAIRN_E_USAGE the row sorts before the previous one; CAIRN_E_IO; CAIRN_E_FULL; CAIRN_E_LIMIT;
  * CAIRN_E_NOMEM

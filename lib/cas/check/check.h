@@ -5,8 +5,7 @@
 #include "cas/cas.h"
 #include "cas/check/check_report.h"
 
-/**
- * Checks everything, which takes long. Safe during uploads and collections: a suspect xorb is checked again under its
+/** Checks everything, which takes long. Safe during uploads and collections: a suspect xorb is checked again under its
  * guard before it counts as a problem. Objects without a row are not judged while a collection runs. Repairing
  * deletes nothing. It corrects redundant data of the index. It makes a wrong row anew from a sound object. A damaged
  * object counts as not stored and is not offered until it is uploaded again. It stays in its place while some of its

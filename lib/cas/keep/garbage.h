@@ -29,8 +29,7 @@ CAIRN_MUST_USE enum cairn_status cairn_cas_forget(struct cairn_cas *cas, const s
 CAIRN_MUST_USE enum cairn_status cairn_cas_share(struct cairn_cas *cas, const struct cairn_hash *file,
 						 const char *owner, bool *shared, struct cairn_diag *diag);
 
-/**
- * Runs a collection. Forgets the content of deleted repositories of the hub. Retires the xorbs that no file refers to
+/** Runs a collection. Forgets the content of deleted repositories of the hub. Retires the xorbs that no file refers to
  * and that are older than the grace time. Removes xorbs that have been retired for longer than that, and then the
  * objects that killed uploads left in a store that names copies (left_overs.h). Takes long; waits for the index's
  * writer and the disk, in pieces of a few milliseconds, so that uploads hardly notice. Only one of the daemons that

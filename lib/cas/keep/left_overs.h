@@ -19,8 +19,7 @@ struct cas_left_overs {
 	struct cairn_diag diag; /* of a refusal */
 };
 
-/**
- * Lists the store, and sweeps copies that no row has named for the grace time, and for a day at least. If rows name
+/** Lists the store, and sweeps copies that no row has named for the grace time, and for a day at least. If rows name
  * copies, it marks them dead, and the collection removes them with other dead copies. Otherwise it removes them at
  * once, under the guard of their hash. Copies of a xorb that counts as lost stay. A store whose objects have no copies
  * is not listed; only fsck checks it. Takes long: a request for each thousand objects. An unfinished listing is resumed

@@ -21,8 +21,7 @@ struct cairn_pack_options {
 	void *ctx;
 };
 
-/**
- * Moves xorbs into a new pack, which takes long. Copies all of them and makes the pack durable. Only then removes them
+/** Moves xorbs into a new pack, which takes long. Copies all of them and makes the pack durable. Only then removes them
  * from the object folder, one by one. So a kill at any point leaves each xorb in at least one of the two places. The
  * next packing removes the rest from the object folder. No collection runs until the pack is durable. Makes no pack
  * if there is nothing to move. Retired xorbs stay where they are.

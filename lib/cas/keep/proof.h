@@ -35,8 +35,7 @@ struct cairn_proof_turn {
 CAIRN_MUST_USE enum cairn_status cairn_cas_take_proving(struct cairn_cas *cas, struct cairn_index_lease *lease);
 void cairn_cas_give_proving(struct cairn_cas *cas, const struct cairn_index_lease *lease);
 
-/**
- * Proves some claims of the next owner: reads their files, and records which claims are true. If a file is longer than
+/** Proves some claims of the next owner: reads their files, and records which claims are true. If a file is longer than
  * a turn, each turn of its owner reads one part, so that no owner waits for another's long files. A file that was read
  * for any owner is not read again. The call still takes as long, so that timing does not reveal other owners. Retries
  * an unreadable file after an hour. A claim that is not recorded stays due, so a stop loses only reading.

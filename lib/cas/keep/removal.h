@@ -26,8 +26,7 @@ struct cas_removal {
 void cas_removal_init(struct cas_removal *r, struct cairn_cas *cas);
 void cas_removal_fini(struct cas_removal *r);
 
-/**
- * Records how the removal of one object ended. An object that the store does not remove is skipped.
+/** Records how the removal of one object ended. An object that the store does not remove is skipped.
  * @param copy  zeroed: it is not named
  * @param diag  the store's answer
  * @return CAIRN_OK go on; otherwise stop removing: CAIRN_E_BUSY the store is silent; CAIRN_E_IO it removes nothing;
@@ -37,8 +36,7 @@ CAIRN_MUST_USE enum cairn_status cas_removal_note(struct cas_removal *r, const s
 						  const struct cairn_copy_id *copy, uint64_t bytes,
 						  enum cairn_status status, const struct cairn_diag *diag);
 
-/**
- * Removes n objects, several at once.
+/** Removes n objects, several at once.
  * @param copies  n copies, which no row names: removes these alone. NULL: removes all copies of each hash,
  *                unless it has a row again
  * @param gone    n flags, zeroed; result: the object is gone

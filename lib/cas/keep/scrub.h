@@ -24,8 +24,7 @@ struct cairn_scrub_pace {
 	void *ctx;
 };
 
-/**
- * Looks at the first xorb after the one with the number after_id. Does its chunk list give its hash? Is every copy, in
+/** Looks at the first xorb after the one with the number after_id. Does its chunk list give its hash? Is every copy, in
  * the object folder and in packs, what was uploaded? Does the row describe one of the copies? Damaged copies are
  * reported to the noticed callback of cairn_cas_options. Reads all copies; holds no lock meanwhile.
  * @param after_id  0: from the first
@@ -64,8 +63,7 @@ enum cairn_scrub_end {
 	CAIRN_SCRUB_UNREAD, /* a copy cannot be read, or nothing be written, now: nothing was decided */
 };
 
-/**
- * Mends a suspect xorb (cairn_cas_mend()), and moves damaged copies that come before a sound one aside. Takes the
+/** Mends a suspect xorb (cairn_cas_mend()), and moves damaged copies that come before a sound one aside. Takes the
  * hash's guard while it reads the copies that were not found damaged within the last day.
  * @return CAIRN_OK; CAIRN_E_NOMEM
  */

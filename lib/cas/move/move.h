@@ -33,8 +33,7 @@ struct cairn_move_options {
 	void *ctx;
 };
 
-/**
- * Compares all rows, and makes the second store equal to the first, with the objects that it lacks. Keeps what an
+/** Compares all rows, and makes the second store equal to the first, with the objects that it lacks. Keeps what an
  * earlier call copied: repeat the call after a kill, or after more was added.
  * @return CAIRN_OK also when objects are damaged
  *         CAIRN_E_CONFLICT  one of them cannot be source or target (move.source, move.target, move.secret), or as

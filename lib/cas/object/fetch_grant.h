@@ -30,16 +30,14 @@ CAIRN_MUST_USE enum cairn_status cairn_fetch_sign(const struct cairn_cas *cas, c
 void cairn_fetch_mac(const struct cairn_cas *cas, const void *message, size_t len,
 		     char out[static CAIRN_FETCH_SIGNATURE_TEXT_BYTES]);
 
-/**
- * Checks a grant. The signature covers every part.
+/** Checks a grant. The signature covers every part.
  * @return CAIRN_OK; CAIRN_E_DENIED with rule "fetch.signature" or "fetch.expired"
  */
 CAIRN_MUST_USE enum cairn_status cairn_fetch_check(const struct cairn_cas *cas, const struct cairn_hash *xorb,
 						   const char *ranges, const char *expires, const char *signature,
 						   int64_t now_unix_s, struct cairn_diag *diag);
 
-/**
- * Parses "first-last,first-last...".
+/** Parses "first-last,first-last...".
  * @return number of ranges; 0: malformed, empty, descending, or more than max
  */
 size_t cairn_fetch_ranges_parse(struct cairn_fetch_range *out, size_t max, const char *text);

@@ -4,8 +4,7 @@
 
 #include "cas/cas.h"
 
-/**
- * Corrects the row of a xorb whose object was found missing or damaged, or whose row calls it lost. Unpacks and hashes
+/** Corrects the row of a xorb whose object was found missing or damaged, or whose row calls it lost. Unpacks and hashes
  * every copy. Records a sound copy if the row does not describe it already; without one the xorb counts as
  * lost. A copy that cannot be read now may be readable later, so a xorb is not called lost because of it. Changes no
  * object. Takes the hash's guard, and the time to read all copies that are not known as damaged; for workers.

@@ -13,8 +13,7 @@ CAIRN_MUST_USE enum cairn_status cas_object_bytes(struct cairn_cas *cas, const s
 /** Judges an opened copy of a xorb: is it sound where its bytes are wanted? */
 struct cas_judge {
 	void *ctx;
-	/**
-	 * @param list  the index's list of the xorb, not yet verified
+	/** @param list  the index's list of the xorb, not yet verified
 	 * @param[out] damaged  false; set if bytes were found to be wrong, even where nobody wants them
 	 * @return CAIRN_OK  this copy will do
 	 *         CAIRN_E_DAMAGED, CAIRN_E_IO  the next one may do; the first counts as damage
@@ -24,8 +23,7 @@ struct cas_judge {
 				   bool *damaged, struct cairn_diag *diag);
 };
 
-/**
- * Opens the first copy of a xorb that the judge accepts. Mends the xorb if a copy on the way is damaged or missing
+/** Opens the first copy of a xorb that the judge accepts. Mends the xorb if a copy on the way is damaged or missing
  * (cairn_cas_mend()), and then judges the copies once more. Takes as long as reading the bytes; for workers.
  * @param[out] list  by which that copy was judged; owned by the caller, empty after a failure
  * @return CAIRN_OK
@@ -40,8 +38,7 @@ CAIRN_MUST_USE enum cairn_status cas_judged_copy(struct cairn_cas *cas, const st
 						 const struct cas_judge *judge, struct cairn_store_object **out,
 						 struct cairn_chunk_list *list, struct cairn_diag *diag);
 
-/**
- * Opens the first copy of a xorb whose chunks in n ranges are as they were uploaded (cairn_cas_verify_read()).
+/** Opens the first copy of a xorb whose chunks in n ranges are as they were uploaded (cairn_cas_verify_read()).
  * @param ranges  within cas_object_bytes()
  * @param stop    called before each chunk; true ends the call early. May be NULL
  * @return as cas_judged_copy(); CAIRN_E_BUSY also when it was stopped (verify.stopped)

@@ -26,8 +26,7 @@ static inline uint64_t cas_chunk_begin(const struct cairn_chunk_list *list, uint
 	return i == 0 ? 0 : list->spans[i - 1].end;
 }
 
-/**
- * Reads one chunk of an object, unpacks it and hashes it.
+/** Reads one chunk of an object, unpacks it and hashes it.
  * @param list   the list that the chunk must agree with
  * @param block  CAS_BLOCK_BYTES, scratch
  * @param[out] raw  its list->spans[i].unpacked_bytes, borrowed from the codec or from block; may be NULL
@@ -45,8 +44,7 @@ struct cas_pace {
 	void *ctx;
 };
 
-/**
- * Reads a whole object, unpacks and hashes it.
+/** Reads a whole object, unpacks and hashes it.
  * @param pace      NULL: as fast as possible
  * @param block     CAS_BLOCK_BYTES, scratch
  * @param verifier  new; has the chunk list afterwards

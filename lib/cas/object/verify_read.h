@@ -7,8 +7,7 @@
 #include "cas/object/fetch_grant.h"
 #include "store/store.h"
 
-/**
- * Were all these bytes of the opened object verified within the last day, by this process? Cheap; any thread. Bytes
+/** Were all these bytes of the opened object verified within the last day, by this process? Cheap; any thread. Bytes
  * that were sent before are mostly still in memory; others are read again soon enough. Nothing is known of another file
  * that took the place of the verified one, or of one that was written to since.
  * @param ranges  within the object
@@ -16,8 +15,7 @@
 bool cairn_cas_is_verified(const struct cairn_cas *cas, const struct cairn_hash *xorb,
 			   const struct cairn_store_object *object, const struct cairn_fetch_range *ranges, size_t n);
 
-/**
- * Reads, unpacks and hashes the chunks that n ranges touch, and those that share a block of 32 KiB with them. Skips
+/** Reads, unpacks and hashes the chunks that n ranges touch, and those that share a block of 32 KiB with them. Skips
  * blocks that were verified within the last day, and records those that it verifies. Takes as long as reading the
  * bytes; for workers.
  * @param list  the index's list of the xorb, not yet verified. NULL: the list that was verified for this object

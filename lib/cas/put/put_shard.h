@@ -18,8 +18,7 @@ CAIRN_MUST_USE enum cairn_status cairn_shard_upload_write(struct cairn_shard_upl
 							  size_t len, struct cairn_diag *diag);
 /** Is a write likely to wait, because the disk is slow now? */
 bool cairn_shard_upload_waits(const struct cairn_shard_upload *u);
-/**
- * Verifies the whole shard. Takes long: on a worker.
+/** Verifies the whole shard. Takes long: on a worker.
  * @param progress  as in struct cairn_verify_options; may be NULL
  * @return as cairn_verify_shard(), cairn_spool_read(); as index and store
  */

@@ -9,8 +9,7 @@
 CAIRN_MUST_USE enum cairn_status cas_put_write(struct cairn_cas *cas, struct cairn_store_put *put, const uint8_t *bytes,
 					       size_t len);
 
-/**
- * Checks whether a xorb is stored, with a row and an object that agree. It may be retired.
+/** Checks whether a xorb is stored, with a row and an object that agree. It may be retired.
  * @param[out] row  zeroed if there is none
  * @param[in,out] list  as for cairn_index_xorb_and_list(); NULL: not wanted
  * @return CAIRN_OK with *stored set; as index and store (cas.h), CAIRN_E_BUSY of the index with diag
@@ -19,8 +18,7 @@ CAIRN_MUST_USE enum cairn_status cas_look_up_xorb(struct cairn_cas *cas, const s
 						  struct cairn_index_xorb *row, struct cairn_chunk_list *list,
 						  bool *stored, struct cairn_diag *diag);
 
-/**
- * Makes an upload of a xorb that this process made and wrote. Continue with cairn_xorb_upload_store().
+/** Makes an upload of a xorb that this process made and wrote. Continue with cairn_xorb_upload_store().
  * @param owner, list  borrowed until the upload is freed
  * @param put   taken over
  * @return NULL without memory

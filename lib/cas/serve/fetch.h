@@ -43,8 +43,7 @@ CAIRN_MUST_USE enum cairn_status cairn_fetch_check_grant(struct cairn_cas *cas, 
 							 const char *ranges, const char *expires, const char *signature,
 							 int64_t now_unix_s, struct cairn_diag *diag);
 
-/**
- * Opens the object and decides which of its bytes are sent.
+/** Opens the object and decides which of its bytes are sent.
  * @param verify  accept only bytes that were verified lately (verify_read.h), or so few that this call can read and
  *                verify them
  * @return CAIRN_OK
@@ -57,8 +56,7 @@ CAIRN_MUST_USE enum cairn_status cairn_fetch_check_grant(struct cairn_cas *cas, 
 CAIRN_MUST_USE enum cairn_status cairn_fetch_open(struct cairn_cas *cas, struct cairn_fetch *f, bool verify,
 						  struct cairn_diag *diag);
 
-/**
- * Does the same with the first copy whose wanted bytes are sound. Reads them; for workers. Mends damaged or missing
+/** Does the same with the first copy whose wanted bytes are sound. Reads them; for workers. Mends damaged or missing
  * objects that it finds on the way (mend.h).
  * @param stop  called before each chunk; true ends it early. May be NULL
  * @return CAIRN_OK the first wanted bytes were received, or are on a disk of this machine;

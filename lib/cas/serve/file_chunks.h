@@ -32,8 +32,7 @@ struct cairn_file_chunks_sink {
 	bool (*go_on)(void *ctx);
 };
 
-/**
- * Plans an edit of the given ranges, which may overlap and come in any order. Cuts them at the end of the file.
+/** Plans an edit of the given ranges, which may overlap and come in any order. Cuts them at the end of the file.
  *
  * A window begins with the chunk in which a range begins. It ends after the range with the second of two chunks in a
  * row whose lengths are not near the chunker's limits: from there on the chunks are the same again, whatever was

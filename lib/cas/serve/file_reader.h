@@ -16,8 +16,7 @@ struct cairn_file_extent {
 	uint64_t first, end; /* the range, end exclusive; both 0 for an empty file */
 };
 
-/**
- * Opens a file and reads its first chunk, so that a failure there is known before an answer has begun. Waits for the
+/** Opens a file and reads its first chunk, so that a failure there is known before an answer has begun. Waits for the
  * disk, as cairn_file_reader_read() does; both are for workers.
  * @param viewer  on whose behalf; NULL: all files may be read. Copied
  * @param[out] extent  set with CAIRN_OK; with CAIRN_E_LIMIT file_bytes is
@@ -30,8 +29,7 @@ CAIRN_MUST_USE enum cairn_status cairn_file_reader_open(struct cairn_cas *cas, c
 							struct cairn_file_extent *extent,
 							struct cairn_file_reader **out, struct cairn_diag *diag);
 
-/**
- * Reads the next bytes. Handles damaged or missing objects as a fetch does: reads another copy instead, and marks a
+/** Reads the next bytes. Handles damaged or missing objects as a fetch does: reads another copy instead, and marks a
  * xorb without a sound copy as lost. If the whole file is read, its chunks must give its hash before the last one is
  * handed out. After a failure the call may be repeated.
  * @param max  at least 1

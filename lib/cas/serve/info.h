@@ -27,8 +27,7 @@ struct cairn_info_xorb {
 	bool retired;      /* to be shown to the operator only */
 };
 
-/**
- * Finds a file that the asker may read. @param visit  its first xorbs, each once, in the order in which its terms name
+/** Finds a file that the asker may read. @param visit  its first xorbs, each once, in the order in which its terms name
  * them
  * @return CAIRN_OK; CAIRN_E_NOT_FOUND unknown, or the asker may not read it; as index and store
  */

@@ -54,8 +54,7 @@ bool cairn_byte_range_clip(const struct cairn_byte_range *range, uint64_t file_b
  *  bytes. */
 bool cairn_byte_range_find(const struct cairn_byte_range *range, uint64_t file_bytes, uint64_t *first, uint64_t *end);
 
-/**
- * Plans a file, or a range of it. An empty file gives a plan without terms, also for a range from its start on.
+/** Plans a file, or a range of it. An empty file gives a plan without terms, also for a range from its start on.
  * Takes memory for the file's terms, at most 140 bytes each during the call. Reads a row for each xorb. Reads the
  * places of chunks only where the range begins or ends within a term, or a xorb was repacked. The plan's xorbs come in
  * the order in which the file first needs them.
@@ -76,8 +75,7 @@ enum { CAIRN_PLAN_SMALL_TERMS = 16 };
 CAIRN_MUST_USE enum cairn_status cairn_cas_plan_small(struct cairn_cas *cas, const char *viewer,
 						      const struct cairn_hash *file, struct cairn_plan *out);
 
-/**
- * Appends the URL of bytes first to last of a planned xorb in the store itself, which is a grant of its own
+/** Appends the URL of bytes first to last of a planned xorb in the store itself, which is a grant of its own
  * (cairn_store_add_address()). For workers.
  * @return CAIRN_OK; CAIRN_E_NOT_FOUND it must be fetched from this server, which mends it: the row vouches for no such
  *         object, or there is no row; as cairn_store_add_address(); as index and store (cas.h)

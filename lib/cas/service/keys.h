@@ -29,8 +29,7 @@ struct cairn_key {
 	int64_t parent;      /* key that it was made with, and goes with; 0: none */
 };
 
-/**
- * Makes a new random key: "hf_", letters and digits, and a checksum (CRC-32C, six digits to the base 62). Clients such
+/** Makes a new random key: "hf_", letters and digits, and a checksum (CRC-32C, six digits to the base 62). Clients such
  * as
  * @huggingface/hub and llama.cpp send no key of another form.
  * Waits for the index's writer.
@@ -88,8 +87,7 @@ unsigned cairn_key_allows(const char *words);
 
 struct cairn_index_key;
 
-/**
- * Finds the key with this digest, if it may be used. Records the time of use at most once an hour, without waiting for
+/** Finds the key with this digest, if it may be used. Records the time of use at most once an hour, without waiting for
  * the write.
  * @return CAIRN_OK; CAIRN_E_DENIED unknown or revoked (key.unknown), or expired (key.expired); as index and
  * store
@@ -104,8 +102,7 @@ struct cairn_key_holder {
 	char name[CAIRN_KEY_NAME_MAX + 1];
 };
 
-/**
- * Checks that the key with this digest allows the scopes for a repository that is not of the hub. Write includes read,
+/** Checks that the key with this digest allows the scopes for a repository that is not of the hub. Write includes read,
  * admin both.
  * @param scopes  of enum cairn_token_scope
  * @param repo    full name

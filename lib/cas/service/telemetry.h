@@ -7,8 +7,7 @@
 
 enum { CAIRN_TELEMETRY_PAGE_MAX = 512 }; /* rows of one call of cairn_cas_each_telemetry() */
 
-/**
- * Adds a row without waiting, because telemetry must not delay a client. Drops rows that are too long, or that arrive
+/** Adds a row without waiting, because telemetry must not delay a client. Drops rows that are too long, or that arrive
  * while the disk is full or the index busy: a client could do nothing about it.
  * @param sender, body  copied; body is a JSON object that was parsed
  * @param who  the sender: each may have an eighth of the rows; 0: all of them
@@ -26,8 +25,7 @@ struct cairn_telemetry {
 	size_t body_len;
 };
 
-/**
- * Visits rows, the newest first.
+/** Visits rows, the newest first.
  * @param before_id  0: from the newest; else *next_id of an earlier call
  * @param limit      at most CAIRN_TELEMETRY_PAGE_MAX
  * @param[out] next_id  0: there are no more

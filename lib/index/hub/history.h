@@ -167,8 +167,7 @@ struct cairn_index_merge {
 	const char *head; /* how the id of its head must begin */
 };
 
-/**
- * Changes files of a branch or a pull request: applies all operations in order, or none. If nothing changes, no commit
+/** Changes files of a branch or a pull request: applies all operations in order, or none. If nothing changes, no commit
  * is made.
  *   CAIRN_E_NOT_FOUND  repo.unknown, revision.unknown; entry.unknown ("A file with this name doesn't exist")
  *   CAIRN_E_CONFLICT   commit.parent: "The branch was updated since you opened this page. Please refresh and try

@@ -75,8 +75,7 @@ void cairn_pg_look_up(struct cairn_pg *pg);
 /** Are statements queued that no exchange has sent? */
 bool cairn_pg_has_queued(const struct cairn_pg *pg);
 
-/**
- * Sends the queued statements and waits for all answers.
+/** Sends the queued statements and waits for all answers.
  * @return CAIRN_OK, with results until the next queue; CAIRN_E_BUSY the server is silent: cairn_pg_await() again, or
  *         close; CAIRN_E_LIMIT, CAIRN_E_NOMEM a statement could not be queued; otherwise cairn_pg_status() of the first
  *         failure, and no later statement was executed

@@ -4,8 +4,7 @@
 
 #include "base/status.h"
 
-/**
- * @param sqlstate  five characters; NULL or empty: the connection was lost, or was silent for too long
+/** @param sqlstate  five characters; NULL or empty: the connection was lost, or was silent for too long
  * @return CAIRN_E_CONFLICT a constraint; CAIRN_E_FORMAT a text that it cannot keep; CAIRN_E_FULL; CAIRN_E_NOMEM;
  *         CAIRN_E_DAMAGED; CAIRN_E_BUSY a temporary failure; CAIRN_E_IO all others
  */

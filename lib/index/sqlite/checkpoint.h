@@ -14,8 +14,7 @@ enum {
 	CAIRN_CHECKPOINT_LATE = 4,
 };
 
-/**
- * SQLite restarts the log only when all of it is in the database, which never happens while commits go on. So
+/** SQLite restarts the log only when all of it is in the database, which never happens while commits go on. So
  * checkpoints go in rounds: the thread copies and syncs until little is left, and then the writer copies the rest
  * between two commits. If the disk fails, no further round is made. Pages that the kernel takes for written may be
  * lost, so the log must neither be restarted nor copied at closing. The next process that opens the database copies all
@@ -48,8 +47,7 @@ struct cairn_checkpoint {
 	int64_t held_since_ms, held_until_ms;
 };
 
-/**
- * Starts checkpoints of a database's log, after commits of writer_db. c is zeroed before and needs
+/** Starts checkpoints of a database's log, after commits of writer_db. c is zeroed before and needs
  * cairn_checkpoint_close() in any case.
  * @param keep_bytes  of the free space of the path's file system, which the log is to leave
  * @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_NOMEM

@@ -15,8 +15,7 @@ enum {
 #define CAIRN_FILTER_BYTES_MAX                                                                                         \
 	(UINT64_C(512) << 20) /* in all, for 268 million prefixes; beyond it "maybe" comes more often */
 
-/**
- * Blocked Bloom filters in layers. When a layer is full, the next one, twice as large, takes further prefixes, so no
+/** Blocked Bloom filters in layers. When a layer is full, the next one, twice as large, takes further prefixes, so no
  * layer is ever rebuilt. The last layer takes more than it has room for. Any thread may ask; one thread at a time adds.
  */
 struct cairn_filter {

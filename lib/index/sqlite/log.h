@@ -5,8 +5,7 @@
 /** For cairn_sql_open(). */
 #define CAIRN_SQL_LOG_VFS "cairn-log"
 
-/**
- * Registers the VFS; cairn_sql_open() does so, once.
+/** Registers the VFS; cairn_sql_open() does so, once.
  *
  * SQLite writes a page of the log in two calls, 24 bytes and 4096, so that a commit of a hundred pages is two hundred
  * calls. A connection opened with this VFS gathers consecutive writes. They are written when the log is synced or read,
@@ -18,8 +17,7 @@
  */
 void cairn_sql_log_register(void);
 
-/**
- * Makes sorts of this thread's connections with the VFS spill beside the database at path, to files without a name.
+/** Makes sorts of this thread's connections with the VFS spill beside the database at path, to files without a name.
  * NULL: to SQLite's choice, system folders that the daemon's sandbox closes.
  */
 void cairn_sql_log_spill(const char *path);

@@ -22,8 +22,7 @@ CAIRN_MUST_USE enum cairn_status cairn_migrate_judge(sqlite3 *db, const char *pa
  * CAIRN_E_CONFLICT also for an older index: rule index.older */
 CAIRN_MUST_USE enum cairn_status cairn_migrate_must_be_latest(sqlite3 *db, const char *path, struct cairn_diag *diag);
 
-/**
- * Checks that an index has only the tables and trees that the scripts of its version make. A trigger, a view or a
+/** Checks that an index has only the tables and trees that the scripts of its version make. A trigger, a view or a
  * virtual table would run foreign SQL. Call it before any other query of a database.
  * @param version  from cairn_migrate_judge()
  * @return CAIRN_OK, also when some are missing; CAIRN_E_CONFLICT (index.schema, with its name); CAIRN_E_IO,
@@ -32,8 +31,7 @@ CAIRN_MUST_USE enum cairn_status cairn_migrate_must_be_latest(sqlite3 *db, const
 CAIRN_MUST_USE enum cairn_status cairn_migrate_check_schema(sqlite3 *db, const char *path, int64_t version,
 							    struct cairn_diag *diag);
 
-/**
- * Migrates a database, one transaction for each version, or creates its tables.
+/** Migrates a database, one transaction for each version, or creates its tables.
  * @param path  for the messages
  * @param[out] from  the version before; 0: it was empty
  * @return CAIRN_OK

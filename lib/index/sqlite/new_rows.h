@@ -36,8 +36,7 @@ struct cairn_new_rows_stmts {
 	sqlite3_stmt *one;  /* takes a, b, c and bytes as ?1 to ?4; it is faster up to CAIRN_NEW_ROWS_FEW */
 };
 
-/**
- * Adds the rows, and empties the list.
+/** Adds the rows, and empties the list.
  * @param[out] n_added  rows added, without those that the statement ignored
  * @return CAIRN_OK, also of no rows at all; as cairn_sql_run()
  */

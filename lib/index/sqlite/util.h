@@ -27,8 +27,7 @@ enum { CAIRN_SQL_PATH_BYTES = 4200 };
 CAIRN_MUST_USE enum cairn_status cairn_sql_index_path(char out[static CAIRN_SQL_PATH_BYTES], const char *dir,
 						      struct cairn_diag *diag);
 
-/**
- * Opens a connection for one thread at a time, with a busy timeout.
+/** Opens a connection for one thread at a time, with a busy timeout.
  * @param flags  SQLITE_OPEN_READONLY, or READWRITE with or without CREATE
  * @param vfs    CAIRN_SQL_LOG_VFS (log.h); NULL: the system's
  * @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_NOMEM; *out is NULL on failure

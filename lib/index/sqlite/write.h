@@ -50,8 +50,7 @@ CAIRN_MUST_USE enum cairn_status cairn_tx_begin(struct cairn_tx *tx);
 CAIRN_MUST_USE enum cairn_status cairn_tx_commit(struct cairn_tx *tx);
 void cairn_tx_rollback(struct cairn_tx *tx);
 
-/**
- * Returns the size of the writer's page cache for an index of this size. Each upload adds rows at random places of the
+/** Returns the size of the writer's page cache for an index of this size. Each upload adds rows at random places of the
  * trees of hashes, a hundredth of the file. A cache that holds these trees saves a read for each row. Up to 1 GiB the
  * cache is 8 MiB. Reason: splitting a page uses the number of SQLite's lock page. While that lies beyond the end of the
  * file, each commit scans every cached page: half of an upload's time with 64 MiB.

@@ -22,8 +22,7 @@ struct store_open_files {
 void store_open_files_init(struct store_open_files *files);
 void store_open_files_fini(struct store_open_files *files);
 
-/**
- * Returns a copy of an object's cached descriptor, for the caller to close.
+/** Returns a copy of an object's cached descriptor, for the caller to close.
  * @param[out] n_forgotten  on a miss, of the object's place: pass it to store_open_files_keep()
  * @return -1: not cached, or too many descriptors are open
  */

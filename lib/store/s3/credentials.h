@@ -20,8 +20,7 @@ struct s3_credentials {
 	int64_t ends_unix_s;             /* 0: unknown */
 };
 
-/**
- * Reads the credentials. A file has a line "aws_access_key_id = ...", one "aws_secret_access_key = ..." and perhaps
+/** Reads the credentials. A file has a line "aws_access_key_id = ...", one "aws_secret_access_key = ..." and perhaps
  * one "aws_session_token = ...", as AWS's own tools write them; only the first section counts. Without a file, the
  * environment has AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and perhaps AWS_SESSION_TOKEN, or names a container's
  * service (instance.h).

@@ -45,8 +45,7 @@ struct s3_http *s3_http_new(const char *ca);
 /** Call after all requests have ended. NULL is harmless. */
 void s3_http_free(struct s3_http *h);
 
-/**
- * Sends a request and waits for the answer: at most S3_HTTP_CONNECT_MS to connect, and S3_HTTP_SILENCE_MS after the
+/** Sends a request and waits for the answer: at most S3_HTTP_CONNECT_MS to connect, and S3_HTTP_SILENCE_MS after the
  * last byte. A request that fails at once is sent a second time, since the server may have closed a kept connection.
  * While the server is silent, all requests but one in S3_HTTP_PROBE_MS fail without a wait, so that queued callers do
  * not add up their waits.

@@ -17,8 +17,7 @@ struct s3_instance {
 /** Returns whether a setting names a service instead of a file; false for NULL. */
 bool s3_instance_is_named(const char *credentials);
 
-/**
- * Reads the address of a service. Without TLS the service must be on this machine, or at an address that only such
+/** Reads the address of a service. Without TLS the service must be on this machine, or at an address that only such
  * services can have: an eavesdropper on its answers would get full access to the store.
  * @param credentials  "instance": the machine's, at 169.254.169.254 or the environment's
  *         AWS_EC2_METADATA_SERVICE_ENDPOINT; a URL: a container's. NULL: the container's in
@@ -28,8 +27,7 @@ bool s3_instance_is_named(const char *credentials);
 CAIRN_MUST_USE enum cairn_status s3_instance_parse(struct s3_instance *out, const char *credentials,
 						   struct cairn_diag *diag);
 
-/**
- * Asks the service for a key. A container's service gets the token in the file AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE,
+/** Asks the service for a key. A container's service gets the token in the file AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE,
  * or in AWS_CONTAINER_AUTHORIZATION_TOKEN. Waits at most some seconds.
  * @return CAIRN_OK; CAIRN_E_IO the service does not answer with a key (store.credentials); CAIRN_E_NOMEM
  */

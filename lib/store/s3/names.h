@@ -12,8 +12,7 @@ struct s3_names;
 struct s3_names *s3_names_new(void);
 void s3_names_free(struct s3_names *names);
 
-/**
- * Looks up a hash.
+/** Looks up a hash.
  * @param[out] copy    the copy that counts; state.bytes S3_COPY_NONE: the hash has none
  * @param[out] ticket  for s3_names_learn()
  * @return false: not cached

@@ -6,8 +6,7 @@
 #include "store/s3/client.h"
 #include "store/s3/names.h"
 
-/**
- * Opens a copy. Sends no request.
+/** Opens a copy. Sends no request.
  * @param client  borrowed until the object is freed, as names
  * @param copy  with the state that the service showed: reads refuse the bytes of another version
  * @param[out] out  for the other calls here; one thread at a time

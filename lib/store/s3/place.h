@@ -17,8 +17,7 @@ struct s3_place {
 	uint16_t port;
 };
 
-/**
- * Parses a URL. Nothing in it needs escaping: the bucket has lower case letters, digits, "-" and ".", the prefix
+/** Parses a URL. Nothing in it needs escaping: the bucket has lower case letters, digits, "-" and ".", the prefix
  * letters, digits and "-_./". The region defaults to us-east-1, and the endpoint to that of AWS for the region. http
  * is only for an endpoint on this machine, because nothing but TLS protects what is sent. ca is an absolute path of
  * letters, digits and "-_./".
