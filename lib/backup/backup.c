@@ -35,7 +35,7 @@ static void backup_note_fault(void *ctx, const struct cairn_index_fault *fault)
 /* Examines the copied index: otherwise its damage would show only when the backup is needed. */
 static enum cairn_status backup_examine(struct backup *b)
 {
-	enum cairn_status status = cairn_index_copy_examine(b->index_url, b->index, backup_note_fault, b, b->diag);
+	enum cairn_status status = cairn_index_backup_examine(b->index_url, b->index, backup_note_fault, b, b->diag);
 	return status == CAIRN_OK && b->n_faults > 0 ? CAIRN_E_MISMATCH : status;
 }
 
@@ -72,7 +72,7 @@ static enum cairn_status backup_objects(struct backup *b, uint64_t part_bytes)
 {
 	enum cairn_status status = b->options->pipe_fd ? backup_open_pipe(b) : backup_resume(b, part_bytes);
 	if (status == CAIRN_OK)
-		status = cairn_index_copy_each(b->index_url, b->index, backup_visit, b, b->diag);
+		status = cairn_index_backup_each(b->index_url, b->index, backup_visit, b, b->diag);
 	return status == CAIRN_OK ? backup_flush(b) : status;
 }
 
@@ -111,11 +111,11 @@ static enum cairn_status backup_run(struct backup *b)
 	uint64_t part_bytes = 0, index_bytes = 0;
 	enum cairn_status status = backup_begin(b, &part_bytes);
 	if (status == CAIRN_OK)
-		status = cairn_index_copy(b->index_url, b->index, b->diag);
+		status = cairn_index_backup(b->index_url, b->index, b->diag);
 	if (status == CAIRN_OK)
 		status = backup_examine(b);
 	if (status == CAIRN_OK)
-		status = cairn_index_copy_each(b->index_url, b->index, backup_count, b, b->diag);
+		status = cairn_index_backup_each(b->index_url, b->index, backup_count, b, b->diag);
 	if (status != CAIRN_OK)
 		return status;
 	backup_size_bundles(b);

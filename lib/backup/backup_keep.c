@@ -153,11 +153,11 @@ enum cairn_status cairn_backup_moment_needs(struct cairn_backup_set *set, const 
 	if (status == CAIRN_OK)
 		status = keep_unpack_index(&file, fd, path, diag);
 	if (status == CAIRN_OK && examine)
-		status = cairn_index_copy_examine(url, path, keep_note_fault, &needs, diag);
+		status = cairn_index_backup_examine(url, path, keep_note_fault, &needs, diag);
 	if (status == CAIRN_OK && needs.is_faulty)
 		status = CAIRN_E_MISMATCH;
 	if (status == CAIRN_OK)
-		status = cairn_index_copy_each(url, path, keep_note_need, &needs, diag);
+		status = cairn_index_backup_each(url, path, keep_note_need, &needs, diag);
 	if (fd >= 0)
 		(void)cairn_sys_unlink(path);
 	if (status != CAIRN_OK)

@@ -16,9 +16,9 @@ void cairn_backup_rules_apply(const struct cairn_backup_rules *rules, const stru
 
 /** Appends the objects that a moment names (struct cairn_backup_object). Meanwhile its index takes room in the folder,
  * or in set->spool.
- * @param examine  check all of the index, as a restore does (cairn_index_copy_examine()); faults give
+ * @param examine  check all of the index, as a restore does (cairn_index_backup_examine()); faults give
  *         "restore.damaged"
- * @return CAIRN_OK; as cairn_backup_file_open(), cairn_fold_read(), cairn_index_copy_each(); CAIRN_E_FORMAT
+ * @return CAIRN_OK; as cairn_backup_file_open(), cairn_fold_read(), cairn_index_backup_each(); CAIRN_E_FORMAT
  *         "restore.damaged"; CAIRN_E_FULL; CAIRN_E_IO; CAIRN_E_NOMEM
  */
 CAIRN_MUST_USE enum cairn_status cairn_backup_moment_needs(struct cairn_backup_set *set,

@@ -88,7 +88,7 @@ static enum cairn_status backup_plan_rest(struct backup_plan *p)
 enum cairn_status backup_open_pipe(struct backup *b)
 {
 	struct backup_plan plan = {.b = b};
-	enum cairn_status status = cairn_index_copy_each(b->index_url, b->index, backup_plan_visit, &plan, b->diag);
+	enum cairn_status status = cairn_index_backup_each(b->index_url, b->index, backup_plan_visit, &plan, b->diag);
 	backup_plan_flush(&plan);
 	if (status == CAIRN_OK)
 		status = backup_plan_rest(&plan);

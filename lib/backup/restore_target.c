@@ -177,9 +177,9 @@ enum cairn_status restore_rows(struct restore *r)
 		return cairn_fail(r->diag, CAIRN_E_USAGE, "data_dir.path", CAIRN_NO_OFFSET, "the path is too long");
 	enum cairn_status status = cairn_data_dir_index_url(url, r->options->data_dir, r->diag);
 	if (status == CAIRN_OK)
-		status = cairn_index_copy_examine(url, path, restore_note_fault, r, r->diag);
+		status = cairn_index_backup_examine(url, path, restore_note_fault, r, r->diag);
 	if (status == CAIRN_OK)
-		status = cairn_index_copy_each(url, path, restore_note_row, r, r->diag);
+		status = cairn_index_backup_each(url, path, restore_note_row, r, r->diag);
 	if (status == CAIRN_OK && r->rows.len > 0)
 		qsort(r->rows.bytes, r->rows.len / sizeof(struct restore_row), sizeof(struct restore_row),
 		      restore_compare);

@@ -82,9 +82,9 @@
 	LITE(glance)                                                                                                   \
 	LITE(mend)                                                                                                     \
 	BOTH(needs_agree)                                                                                              \
-	LITE(copy)                                                                                                     \
-	LITE(copy_each)                                                                                                \
-	LITE(copy_examine)                                                                                             \
+	LITE(backup)                                                                                                   \
+	LITE(backup_each)                                                                                              \
+	LITE(backup_examine)                                                                                           \
 	BOTH(snapshot_open)                                                                                            \
 	BOTH(snapshot_extent)                                                                                          \
 	BOTH(snapshot_xorbs)                                                                                           \

@@ -12,7 +12,7 @@
  *         CAIRN_E_CONFLICT not an index of Cairn (index.foreign); CAIRN_E_IO, CAIRN_E_FULL with the cause in diag;
  *         CAIRN_E_NOMEM
  */
-CAIRN_MUST_USE enum cairn_status cairn_index_copy(const char *url, const char *path, struct cairn_diag *diag);
+CAIRN_MUST_USE enum cairn_status cairn_index_backup(const char *url, const char *path, struct cairn_diag *diag);
 
 /** Visits all xorbs whose bytes are stored, in the order in which they came, in a backup of an index.
  * @param url           names the engine whose backup it is
@@ -22,15 +22,15 @@ CAIRN_MUST_USE enum cairn_status cairn_index_copy(const char *url, const char *p
  *         version, or it has more than its scripts make (index.foreign, index.newer, index.schema); CAIRN_E_IO,
  *         also of a row that is malformed (index.row); CAIRN_E_FULL; CAIRN_E_NOMEM
  */
-CAIRN_MUST_USE enum cairn_status cairn_index_copy_each(
+CAIRN_MUST_USE enum cairn_status cairn_index_backup_each(
 	const char *url, const char *path,
 	enum cairn_status (*visit)(void *ctx, const struct cairn_hash *xorb, uint64_t stored_bytes, uint64_t layout),
 	void *ctx, struct cairn_diag *diag);
 
 /** cairn_index_examine() of a backup that is not in use. With an older schema, only what that schema has is examined.
  *  @return as cairn_index_examine(); CAIRN_E_CONFLICT also "index.schema", as above; CAIRN_E_USAGE as above */
-CAIRN_MUST_USE enum cairn_status cairn_index_copy_examine(const char *url, const char *path,
-							  cairn_index_visit_fault *visit, void *ctx,
-							  struct cairn_diag *diag);
+CAIRN_MUST_USE enum cairn_status cairn_index_backup_examine(const char *url, const char *path,
+							    cairn_index_visit_fault *visit, void *ctx,
+							    struct cairn_diag *diag);
 
 #endif

@@ -106,38 +106,38 @@ enum cairn_status cairn_index_mend(struct cairn_index *ix, const struct cairn_in
 	return ix->backend->mend ? ix->backend->mend(ix, mender, diag) : index_refuse(diag, "put itself right");
 }
 
-enum cairn_status cairn_index_copy(const char *url, const char *path, struct cairn_diag *diag)
+enum cairn_status cairn_index_backup(const char *url, const char *path, struct cairn_diag *diag)
 {
 	const char *where;
 	const struct cairn_index_backend *backend = index_engine(url, &where, diag);
 	if (!backend)
 		return CAIRN_E_USAGE;
-	return backend->copy ? backend->copy(where, path, diag)
-			     : index_refuse(diag, "be copied to a file (back it up as PostgreSQL does it)");
+	return backend->backup ? backend->backup(where, path, diag)
+			       : index_refuse(diag, "be copied to a file (back it up as PostgreSQL does it)");
 }
 
-enum cairn_status cairn_index_copy_each(const char *url, const char *path,
-					enum cairn_status (*visit)(void *ctx, const struct cairn_hash *xorb,
-								   uint64_t stored_bytes, uint64_t layout),
-					void *ctx, struct cairn_diag *diag)
+enum cairn_status cairn_index_backup_each(const char *url, const char *path,
+					  enum cairn_status (*visit)(void *ctx, const struct cairn_hash *xorb,
+								     uint64_t stored_bytes, uint64_t layout),
+					  void *ctx, struct cairn_diag *diag)
 {
 	const char *where;
 	const struct cairn_index_backend *backend = index_engine(url, &where, diag);
 	if (!backend)
 		return CAIRN_E_USAGE;
-	return backend->copy_each ? backend->copy_each(where, path, visit, ctx, diag)
-				  : index_refuse(diag, "be read from a file");
+	return backend->backup_each ? backend->backup_each(where, path, visit, ctx, diag)
+				    : index_refuse(diag, "be read from a file");
 }
 
-enum cairn_status cairn_index_copy_examine(const char *url, const char *path, cairn_index_visit_fault *visit, void *ctx,
-					   struct cairn_diag *diag)
+enum cairn_status cairn_index_backup_examine(const char *url, const char *path, cairn_index_visit_fault *visit,
+					     void *ctx, struct cairn_diag *diag)
 {
 	const char *where;
 	const struct cairn_index_backend *backend = index_engine(url, &where, diag);
 	if (!backend)
 		return CAIRN_E_USAGE;
-	return backend->copy_examine ? backend->copy_examine(where, path, visit, ctx, diag)
-				     : index_refuse(diag, "be read from a file");
+	return backend->backup_examine ? backend->backup_examine(where, path, visit, ctx, diag)
+				       : index_refuse(diag, "be read from a file");
 }
 
 enum cairn_status cairn_index_snapshot_open(struct cairn_index_snapshot **out, const char *url, struct cairn_diag *diag)

@@ -79,7 +79,7 @@ START_TEST(unknown_engines_are_refused_by_name)
 		ck_assert_int_eq(cairn_index_migrate(URLS[i], NULL, &from, &to), CAIRN_E_USAGE);
 		ck_assert_int_eq(cairn_index_snapshot_open(&snapshot, URLS[i], NULL), CAIRN_E_USAGE);
 		ck_assert_ptr_null(snapshot);
-		ck_assert_int_eq(cairn_index_copy(URLS[i], "copy", NULL), CAIRN_E_USAGE);
+		ck_assert_int_eq(cairn_index_backup(URLS[i], "copy", NULL), CAIRN_E_USAGE);
 	}
 }
 END_TEST

@@ -417,8 +417,8 @@ enum cairn_status cairn_sqlite_glance(struct cairn_index *ix, int64_t limit_ms, 
 	return status == CAIRN_E_BUSY ? CAIRN_OK : status;
 }
 
-enum cairn_status cairn_sqlite_copy_examine(const char *where, const char *path, cairn_index_visit_fault *visit,
-					    void *ctx, struct cairn_diag *diag)
+enum cairn_status cairn_sqlite_backup_examine(const char *where, const char *path, cairn_index_visit_fault *visit,
+					      void *ctx, struct cairn_diag *diag)
 {
 	(void)where;
 	return examine_path(path, SQLITE_OPEN_READONLY, true, visit, ctx, diag);

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 /* Is it an index of Cairn? The version is checked when the copy is opened as an index. */
-static enum cairn_status copy_check(sqlite3 *db, const char *path, struct cairn_diag *diag)
+static enum cairn_status backup_check(sqlite3 *db, const char *path, struct cairn_diag *diag)
 {
 	int64_t application = 0;
 	enum cairn_status status = cairn_sql_ask(db, "PRAGMA application_id", &application);
@@ -21,7 +21,7 @@ static enum cairn_status copy_check(sqlite3 *db, const char *path, struct cairn_
 }
 
 /* Copies in one step, so that all pages are from one read transaction. */
-static enum cairn_status copy_pages(sqlite3 *to, sqlite3 *from, struct cairn_diag *diag)
+static enum cairn_status backup_pages(sqlite3 *to, sqlite3 *from, struct cairn_diag *diag)
 {
 	sqlite3_backup *backup = sqlite3_backup_init(to, "main", from, "main");
 	if (!backup)
@@ -31,7 +31,7 @@ static enum cairn_status copy_pages(sqlite3 *to, sqlite3 *from, struct cairn_dia
 							  : cairn_sql_fail(to, diag, "cannot copy the index");
 }
 
-enum cairn_status cairn_sqlite_copy(const char *dir, const char *path, struct cairn_diag *diag)
+enum cairn_status cairn_sqlite_backup(const char *dir, const char *path, struct cairn_diag *diag)
 {
 	CLEANUP(cairn_sql_closep) sqlite3 *from = NULL;
 	CLEANUP(cairn_sql_closep) sqlite3 *to = NULL;
@@ -43,14 +43,14 @@ enum cairn_status cairn_sqlite_copy(const char *dir, const char *path, struct ca
 		return cairn_fail(diag, CAIRN_E_IO, "index.open", CAIRN_NO_OFFSET, "cannot replace %s", path);
 	status = cairn_sql_open(&from, from_path, SQLITE_OPEN_READONLY, NULL, diag);
 	if (status == CAIRN_OK)
-		status = copy_check(from, from_path, diag);
+		status = backup_check(from, from_path, diag);
 	if (status == CAIRN_OK)
 		status = cairn_sql_open(&to, path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL, diag);
 	/* No sync: the copy becomes durable at its next destination. */
 	if (status == CAIRN_OK && cairn_sql_exec(to, "PRAGMA synchronous = OFF") != CAIRN_OK)
 		status = cairn_sql_fail(to, diag, "cannot copy the index");
 	if (status == CAIRN_OK)
-		status = copy_pages(to, from, diag);
+		status = backup_pages(to, from, diag);
 	/* The copied header asks for a log, which a copy for reading does not need. */
 	if (status == CAIRN_OK && cairn_sql_exec(to, "PRAGMA journal_mode = DELETE") != CAIRN_OK)
 		status = cairn_sql_fail(to, diag, "cannot copy the index");
@@ -58,7 +58,7 @@ enum cairn_status cairn_sqlite_copy(const char *dir, const char *path, struct ca
 }
 
 /* @param room  of CAIRN_XORB_CHUNKS_MAX */
-static uint64_t copy_layout(sqlite3_stmt *stmt, int column, struct cairn_span *room)
+static uint64_t backup_layout(sqlite3_stmt *stmt, int column, struct cairn_span *room)
 {
 	size_t len;
 	const uint8_t *bytes = cairn_sql_blob(stmt, column, &len);
@@ -68,10 +68,10 @@ static uint64_t copy_layout(sqlite3_stmt *stmt, int column, struct cairn_span *r
 	return cairn_spans_layout(room, (uint32_t)n);
 }
 
-enum cairn_status cairn_sqlite_copy_each(const char *where, const char *path,
-					 enum cairn_status (*visit)(void *ctx, const struct cairn_hash *xorb,
-								    uint64_t stored_bytes, uint64_t layout),
-					 void *ctx, struct cairn_diag *diag)
+enum cairn_status cairn_sqlite_backup_each(const char *where, const char *path,
+					   enum cairn_status (*visit)(void *ctx, const struct cairn_hash *xorb,
+								      uint64_t stored_bytes, uint64_t layout),
+					   void *ctx, struct cairn_diag *diag)
 {
 	static const char *const SQL[] = {
 		"SELECT x.hash, x.stored, l.spans FROM xorb x LEFT JOIN list l ON l.xorb = x.id"
@@ -104,7 +104,7 @@ enum cairn_status cairn_sqlite_copy_each(const char *where, const char *path,
 					    "a row of the index's table xorb is damaged");
 		else
 			status = visit(ctx, &hash, (uint64_t)sqlite3_column_int64(stmt[0], 1),
-				       copy_layout(stmt[0], 2, spans));
+				       backup_layout(stmt[0], 2, spans));
 		if (status != CAIRN_OK)
 			break;
 	}
