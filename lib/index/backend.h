@@ -65,7 +65,7 @@
 	BOTH(file)                                                                                                     \
 	BOTH(spans)                                                                                                    \
 	LITE(plan)                                                                                                     \
-	BOTH(look_at_shard)                                                                                            \
+	BOTH(look_up_shard)                                                                                            \
 	PG(withdrawn)                                                                                                  \
 	PG(clock_is_off)                                                                                               \
 	PG(job_state)                                                                                                  \

@@ -61,12 +61,12 @@ enum cairn_status cairn_index_plan(struct cairn_index *ix, const struct cairn_ha
 					   : status;
 }
 
-enum cairn_status cairn_index_look_at_shard(struct cairn_index *ix, struct cairn_index_look *look)
+enum cairn_status cairn_index_look_up_shard(struct cairn_index *ix, struct cairn_index_shard_lookup *lookup)
 {
-	look->known = false;
-	look->registered = (struct cairn_index_registered){0};
-	look->seen = (struct cairn_index_seen){.plain = false};
-	return ix->backend->look_at_shard(ix, look);
+	lookup->known = false;
+	lookup->registered = (struct cairn_index_registered){0};
+	lookup->seen = (struct cairn_index_seen){.plain = false};
+	return ix->backend->look_up_shard(ix, lookup);
 }
 
 uint64_t cairn_index_withdrawn(struct cairn_index *ix)

@@ -274,15 +274,15 @@ struct cairn_index_registered {
 	int64_t at_unix_s;
 };
 
-/** The results of a look at a shard, which registering need not look up again. Zeroed: it must. Plain value. */
+/** The results of a lookup of a shard, which registering need not look up again. Zeroed: it must. Plain value. */
 struct cairn_index_seen {
 	bool plain;           /* all is new except its xorbs, which are stored */
-	int64_t collection;   /* number of removals before the look */
+	int64_t collection;   /* number of removals before the lookup */
 	int64_t server;       /* the server that answered: each has row numbers of its own */
 	int64_t scope, owner; /* numbers of rows */
 };
 
-/** A xorb of a shard that was looked at. */
+/** A xorb of a shard that was looked up. */
 struct cairn_index_seen_xorb {
 	int64_t id; /* 0: not stored, retired, or unknown */
 	/** Places of the chunks without hashes, if the shard describes the xorb. Owned by the owner of the array. */
@@ -290,12 +290,12 @@ struct cairn_index_seen_xorb {
 };
 
 enum {
-	CAIRN_INDEX_LOOK_XORBS_MAX = 64, /* as many as a stock client fills before it sends a shard */
-	CAIRN_INDEX_LOOK_FILES_MAX = 1000,
+	CAIRN_INDEX_LOOKUP_XORBS_MAX = 64, /* as many as a stock client fills before it sends a shard */
+	CAIRN_INDEX_LOOKUP_FILES_MAX = 1000,
 };
 
-/** A look at a shard before it is verified: one exchange. The sender may learn only that the shard is known. */
-struct cairn_index_look {
+/** A lookup of a shard before it is verified: one exchange. The sender may learn only that the shard is known. */
+struct cairn_index_shard_lookup {
 	struct cairn_hash body; /* identity of the upload */
 	const char *scope;      /* borrowed, as the rest */
 	const char *owner;
@@ -311,7 +311,8 @@ struct cairn_index_look {
 };
 
 /** @return CAIRN_OK; as every read. An engine that finds xorbs as fast one by one sets neither `found` nor `seen` */
-CAIRN_MUST_USE enum cairn_status cairn_index_look_at_shard(struct cairn_index *ix, struct cairn_index_look *look);
+CAIRN_MUST_USE enum cairn_status cairn_index_look_up_shard(struct cairn_index *ix,
+							   struct cairn_index_shard_lookup *lookup);
 
 enum { CAIRN_INDEX_HOLDER_BYTES = 96 };
 
@@ -484,7 +485,7 @@ struct cairn_index_put_shard {
 	const char *owner;
 	const struct cairn_index_new_shard *shard;
 	uint64_t records_bytes; /* size of its records: a large shard is committed alone */
-	/* The look whose xorb numbers the records use. Zeroed: none. */
+	/* The lookup whose xorb numbers the records use. Zeroed: none. */
 	struct cairn_index_seen seen;
 	bool added;                               /* result; false: all was known already, maybe from other uploads */
 	struct cairn_index_registered registered; /* the index's */
@@ -517,7 +518,7 @@ struct cairn_index_confirm {
 };
 CAIRN_MUST_USE enum cairn_status cairn_index_confirm(struct cairn_index *ix, struct cairn_index_confirm *confirm);
 
-/** Waits until a shard that cairn_index_look_at_shard() knows is durable. Readers may see a commit that still waits for
+/** Waits until a shard that cairn_index_look_up_shard() knows is durable. Readers may see a commit that still waits for
  * a standby and may never get there, so answer "known already" only after this. CAIRN_E_BUSY also: the shard is no
  * longer known (index.silent). */
 struct cairn_index_confirm_shard {

@@ -265,7 +265,7 @@ static enum cairn_status writer_try(struct cairn_index *ix, struct cairn_index_w
 	return status;
 }
 
-/* Discards the looks at shards, which may be stale. @return true: there were any */
+/* Discards the lookups of shards, which may be stale. @return true: there were any */
 static bool writer_forget_seen(struct cairn_index_write *batch)
 {
 	bool seen = false;
@@ -302,7 +302,7 @@ static bool writer_commit(struct cairn_index *ix, struct cairn_index_write *batc
 		status = writer_try(ix, batch, more, false, &out, &diag);
 		bool alone = false;
 		while (status != CAIRN_OK && out.bad && !alone) {
-			/* Retry joined shards only once: each retry could find more looks to discard. */
+			/* Retry joined shards only once: each retry could find more lookups to discard. */
 			alone = !out.joint || !writer_forget_seen(batch);
 			if (alone && !batch->next && !out.joint)
 				break; /* a single write would only fail again */

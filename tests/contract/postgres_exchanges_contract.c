@@ -63,7 +63,7 @@ static const struct line LEDGER[N_CALLS] = {
 	TAKES(dedupe, 4),
 	TAKES(file, 1),
 	TAKES(spans, 1),
-	TAKES(look_at_shard, 1),
+	TAKES(look_up_shard, 1),
 	TAKES(withdrawn, 0),
 	TAKES(clock_is_off, 0),
 	TAKES(job_state, 0),
@@ -189,12 +189,12 @@ static struct cairn_index_put_xorb xorb_with_copy(const struct fx_xorb *x, uint8
 
 static enum cairn_status look(void)
 {
-	struct cairn_index_look l = {.body = shard.body, .scope = "", .owner = ""};
+	struct cairn_index_shard_lookup l = {.body = shard.body, .scope = "", .owner = ""};
 	l.xorbs = &pg.x.hash;
 	l.files = &shard.files[0].file.hash;
 	l.n_xorbs = l.n_described = l.n_files = 1;
 	l.found = found;
-	enum cairn_status status = cairn_index_look_at_shard(pg.ix, &l);
+	enum cairn_status status = cairn_index_look_up_shard(pg.ix, &l);
 	cairn_chunk_list_fini(&found[0].places);
 	put.seen = l.seen;
 	return status;
@@ -225,7 +225,7 @@ static void count_uploads(void)
 	(void)fx_shard_file(&shard, 1, &pg.x, 0, 5);
 	hx_uploaded(7, "");                 /* connects the settler */
 	ck_assert_int_eq(look(), CAIRN_OK); /* connects */
-	COUNT(look_at_shard, look());
+	COUNT(look_up_shard, look());
 	struct cairn_index_seen seen = put.seen;
 	ck_assert(seen.plain);
 	put = fx_shard_request(&shard);

@@ -17,7 +17,7 @@ static struct looked {
 	struct fx_shard shard;
 	struct cairn_hash names[NAMES_MAX], files[NAMES_MAX];
 	struct cairn_index_seen_xorb found[NAMES_MAX];
-	struct cairn_index_look look;
+	struct cairn_index_shard_lookup look;
 	struct cairn_index_put_shard put;
 } l;
 
@@ -66,7 +66,7 @@ static void look(void)
 		l.names[i] = l.xorbs[i].hash;
 	for (unsigned i = 0; i < l.shard.n_files; i++)
 		l.files[i] = l.shard.files[i].file.hash;
-	l.look = (struct cairn_index_look){
+	l.look = (struct cairn_index_shard_lookup){
 		.body = l.shard.body,
 		.scope = l.shard.scope,
 		.owner = l.shard.owner,
@@ -77,7 +77,7 @@ static void look(void)
 		.n_files = l.shard.n_files,
 		.found = l.found,
 	};
-	ck_assert_int_eq(cairn_index_look_at_shard(pg.ix, &l.look), CAIRN_OK);
+	ck_assert_int_eq(cairn_index_look_up_shard(pg.ix, &l.look), CAIRN_OK);
 }
 
 /* Registers the shard with the result of the look. */
@@ -382,7 +382,7 @@ static struct looker {
 	struct cairn_hash body, xorb, files[LARGE_LOOKER_FILES];
 	uint32_t n_files;
 	struct cairn_index_seen_xorb found;
-	struct cairn_index_look look;
+	struct cairn_index_shard_lookup look;
 	enum cairn_status status;
 	pthread_t thread;
 } lookers[LOOKERS];
@@ -390,7 +390,7 @@ static struct looker {
 static void *looker_run(void *arg)
 {
 	struct looker *k = arg;
-	k->look = (struct cairn_index_look){
+	k->look = (struct cairn_index_shard_lookup){
 		.body = k->body,
 		.scope = "",
 		.owner = k->owner,
@@ -401,7 +401,7 @@ static void *looker_run(void *arg)
 		.n_files = k->n_files,
 		.found = &k->found,
 	};
-	k->status = cairn_index_look_at_shard(pg.ix, &k->look);
+	k->status = cairn_index_look_up_shard(pg.ix, &k->look);
 	return NULL;
 }
 

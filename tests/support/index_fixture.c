@@ -132,8 +132,8 @@ void fx_tear_down(void)
 enum cairn_status fx_shard_known(struct cairn_index *ix, const struct cairn_hash *body, const char *scope,
 				 const char *owner, bool *known, struct cairn_index_registered *registered)
 {
-	struct cairn_index_look look = {.body = *body, .scope = scope, .owner = owner};
-	enum cairn_status status = cairn_index_look_at_shard(ix, &look);
+	struct cairn_index_shard_lookup look = {.body = *body, .scope = scope, .owner = owner};
+	enum cairn_status status = cairn_index_look_up_shard(ix, &look);
 	*known = look.known;
 	*registered = look.registered;
 	return status;

@@ -82,7 +82,7 @@ struct fx_shard {
 /** Makes an empty shard, of the shared scope and the operator. */
 void fx_shard_init(struct fx_shard *s, uint64_t number);
 
-/** Is the shard known? Calls cairn_index_look_at_shard() without the xorbs that the shard names. */
+/** Is the shard known? Calls cairn_index_look_up_shard() without the xorbs that the shard names. */
 enum cairn_status fx_shard_known(struct cairn_index *ix, const struct cairn_hash *body, const char *scope,
 				 const char *owner, bool *known, struct cairn_index_registered *registered);
 /** Describes a xorb, with these places eligible: fx_shard_xorb(&s, &x, 2, 3, 9). */

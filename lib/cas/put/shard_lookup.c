@@ -5,14 +5,14 @@
 #include <stdlib.h>
 
 enum {
-	LOOKUP_XORBS = CAIRN_INDEX_LOOK_XORBS_MAX,
-	LOOKUP_NAMES = CAIRN_INDEX_LOOK_XORBS_MAX + CAIRN_INDEX_LOOK_FILES_MAX,
+	LOOKUP_XORBS = CAIRN_INDEX_LOOKUP_XORBS_MAX,
+	LOOKUP_NAMES = CAIRN_INDEX_LOOKUP_XORBS_MAX + CAIRN_INDEX_LOOKUP_FILES_MAX,
 	LOOKUP_TERMS_MAX = 10000, /* a shard with more terms is not small */
 };
 
 /* --- the xorbs and files of a shard ------------------------------------------------------------------------------- */
 
-static bool lookup_has_xorb(const struct cairn_index_look *asked, const struct cairn_hash *xorb)
+static bool lookup_has_xorb(const struct cairn_index_shard_lookup *asked, const struct cairn_hash *xorb)
 {
 	for (uint32_t i = 0; i < asked->n_xorbs; i++)
 		if (cairn_hash_equal(&asked->xorbs[i], xorb))
@@ -65,7 +65,7 @@ static bool lookup_add_files(struct cas_shard_lookup *lookup, struct cairn_shard
 	uint32_t n_terms = 0;
 	bool more;
 	while (cairn_shard_next_file(r, &file, &more, NULL) == CAIRN_OK && more) {
-		if (lookup->asked.n_files == CAIRN_INDEX_LOOK_FILES_MAX || file.n_terms > LOOKUP_TERMS_MAX ||
+		if (lookup->asked.n_files == CAIRN_INDEX_LOOKUP_FILES_MAX || file.n_terms > LOOKUP_TERMS_MAX ||
 		    !lookup_add_terms(lookup, &file, &n_terms))
 			return false;
 		lookup->names[LOOKUP_XORBS + lookup->asked.n_files++] = file.hash;
@@ -78,7 +78,7 @@ static bool lookup_skip_files(struct cairn_shard_reader *r)
 	struct cairn_shard_file file;
 	bool more = true;
 	uint32_t n = 0;
-	while (more && n++ <= CAIRN_INDEX_LOOK_FILES_MAX)
+	while (more && n++ <= CAIRN_INDEX_LOOKUP_FILES_MAX)
 		if (cairn_shard_next_file(r, &file, &more, NULL) != CAIRN_OK)
 			return false;
 	return !more;
@@ -97,7 +97,7 @@ static bool lookup_read(struct cas_shard_lookup *lookup, const uint8_t *bytes, s
 
 static enum cairn_status lookup_gather(struct cas_shard_lookup *lookup, const uint8_t *bytes, size_t len)
 {
-	struct cairn_index_look *asked = &lookup->asked;
+	struct cairn_index_shard_lookup *asked = &lookup->asked;
 	lookup->names = malloc(LOOKUP_NAMES * sizeof(*lookup->names));
 	asked->found = calloc(LOOKUP_XORBS, sizeof(*asked->found));
 	if (!lookup->names || !asked->found)
@@ -113,13 +113,13 @@ enum cairn_status cas_look_up_shard(struct cairn_index *ix, struct cas_shard_loo
 				    const uint8_t *bytes, size_t len)
 {
 	enum cairn_status status = names ? lookup_gather(lookup, bytes, len) : CAIRN_OK;
-	return status == CAIRN_OK ? cairn_index_look_at_shard(ix, &lookup->asked) : status;
+	return status == CAIRN_OK ? cairn_index_look_up_shard(ix, &lookup->asked) : status;
 }
 
 const struct cairn_index_seen_xorb *cas_shard_lookup_find(const struct cas_shard_lookup *lookup,
 							  const struct cairn_hash *xorb)
 {
-	const struct cairn_index_look *asked = &lookup->asked;
+	const struct cairn_index_shard_lookup *asked = &lookup->asked;
 	for (uint32_t i = 0; i < asked->n_xorbs; i++)
 		if (cairn_hash_equal(&asked->xorbs[i], xorb))
 			return asked->found[i].id != 0 ? &asked->found[i] : NULL;

@@ -7,12 +7,12 @@
 
 /** Zeroed, except for the body, scope and owner of asked. Owned by one thread. */
 struct cas_shard_lookup {
-	struct cairn_index_look asked;
+	struct cairn_index_shard_lookup asked;
 	struct cairn_hash *names; /* owned: the xorbs, then the files */
 };
 
 /** @param names  ask also for what the shard (bytes, as received) names. The verifier deals with malformed parts
- *  @return as cairn_index_look_at_shard(); CAIRN_E_NOMEM */
+ *  @return as cairn_index_look_up_shard(); CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cas_look_up_shard(struct cairn_index *ix, struct cas_shard_lookup *lookup, bool names,
 						   const uint8_t *bytes, size_t len);
 

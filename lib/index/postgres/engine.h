@@ -4,7 +4,7 @@
 
 #include "index/backend.h"
 #include "index/postgres/good_keys.h"
-#include "index/postgres/look.h"
+#include "index/postgres/lookup.h"
 #include "index/postgres/pool.h"
 #include "index/postgres/refresh.h"
 #include "index/postgres/screen.h"
@@ -21,7 +21,7 @@ struct cairn_postgres {
 	struct cairn_pg_good_keys good_keys;
 	struct cairn_pg_refresh refresh;
 	struct cairn_pg_screens screens;
-	struct cairn_pg_looks looks;
+	struct cairn_pg_lookups lookups;
 	pthread_mutex_t lock;
 	struct cairn_pg_clock clock;
 	/* under the lock */

@@ -110,7 +110,7 @@ enum cairn_status cairn_postgres_open(struct cairn_index **out, const char *wher
 	cairn_pg_watch_init(&p->watch);
 	cairn_pg_good_keys_init(&p->good_keys);
 	cairn_pg_pool_init(&p->pool, &p->place, &p->watch);
-	cairn_pg_looks_init(&p->looks);
+	cairn_pg_lookups_init(&p->lookups);
 	pthread_mutex_init(&p->lock, NULL);
 	enum cairn_status status = cairn_pg_place(&p->place, where, diag);
 	if (status == CAIRN_OK)
@@ -131,7 +131,7 @@ void cairn_postgres_free(struct cairn_index *ix)
 	struct cairn_postgres *p = cairn_postgres(ix);
 	cairn_pg_screens_stop(&p->screens);
 	cairn_pg_refresh_stop(&p->refresh);
-	cairn_pg_looks_fini(&p->looks);
+	cairn_pg_lookups_fini(&p->lookups);
 	cairn_pg_pool_fini(&p->pool);
 	cairn_pg_close(&p->settle.pg);
 	cairn_pg_close(&p->tx.pg);

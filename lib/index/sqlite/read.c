@@ -184,15 +184,15 @@ static CAIRN_READS(READ_SHARD, "SELECT 1 FROM shard WHERE hash = ?1 AND scope = 
 			       " AND collection = (SELECT collection FROM state)"
 			       " AND (at > unixepoch() - 3600 OR ?3 NOT GLOB 'hub/*')");
 
-enum cairn_status cairn_sqlite_look_at_shard(struct cairn_index *ix, struct cairn_index_look *look)
+enum cairn_status cairn_sqlite_look_up_shard(struct cairn_index *ix, struct cairn_index_shard_lookup *lookup)
 {
 	CLEANUP(cairn_pool_givep) struct cairn_reader *r = NULL;
 	enum cairn_status status = cairn_sqlite_take(ix, &r);
 	if (status != CAIRN_OK)
 		return status;
 	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = cairn_read_stmt(r, &READ_SHARD);
-	cairn_sql_bind_hash(stmt, 1, &look->body);
-	cairn_sql_bind_text(stmt, 2, look->scope);
-	cairn_sql_bind_text(stmt, 3, look->owner);
-	return cairn_sql_step(stmt, &look->known);
+	cairn_sql_bind_hash(stmt, 1, &lookup->body);
+	cairn_sql_bind_text(stmt, 2, lookup->scope);
+	cairn_sql_bind_text(stmt, 3, lookup->owner);
+	return cairn_sql_step(stmt, &lookup->known);
 }

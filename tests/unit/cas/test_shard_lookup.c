@@ -84,7 +84,7 @@ END_TEST
 START_TEST(test_what_is_described_again)
 {
 	const struct made_term term = {&x[0], 0, 3};
-	unsigned n = _i == 0 ? CAIRN_INDEX_LOOK_XORBS_MAX : CAIRN_INDEX_LOOK_XORBS_MAX + 1;
+	unsigned n = _i == 0 ? CAIRN_INDEX_LOOKUP_XORBS_MAX : CAIRN_INDEX_LOOKUP_XORBS_MAX + 1;
 	made_write_file(&w, &term, 1, WITH_ALL);
 	for (unsigned i = 0; i < n; i++)
 		made_write_xorb(&w, &x[i % 2]);
@@ -115,7 +115,7 @@ END_TEST
 /* A shard with one xorb or one file more than there is room for. */
 START_TEST(test_what_is_large)
 {
-	enum { XORBS = CAIRN_INDEX_LOOK_XORBS_MAX, FILES = CAIRN_INDEX_LOOK_FILES_MAX };
+	enum { XORBS = CAIRN_INDEX_LOOKUP_XORBS_MAX, FILES = CAIRN_INDEX_LOOKUP_FILES_MAX };
 	bool of_files = _i < 2, fits = _i % 2 == 0;
 	uint32_t n_files = !of_files ? 1 : fits ? FILES : FILES + 1;
 	uint32_t n_xorbs = of_files ? 1 : fits ? XORBS : XORBS + 1;
@@ -143,7 +143,7 @@ END_TEST
 /* Xorbs that only terms name count, too. */
 START_TEST(test_too_many_outside)
 {
-	enum { XORBS = CAIRN_INDEX_LOOK_XORBS_MAX };
+	enum { XORBS = CAIRN_INDEX_LOOKUP_XORBS_MAX };
 	static struct made_xorb many[XORBS];
 	struct made_term terms[XORBS];
 	for (uint32_t i = 0; i < XORBS; i++) {
