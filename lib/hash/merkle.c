@@ -38,23 +38,23 @@ static char *merkle_line(char *out, const struct cairn_merkle_node *child)
 	return end + 1;
 }
 
-unsigned cairn_merkle_join(const struct cairn_merkle_node *nodes, unsigned n, bool is_last,
-			   struct cairn_merkle_node *parents, unsigned *n_parents)
+unsigned cairn_merkle_merge(const struct cairn_merkle_node *nodes, unsigned n, bool is_last,
+			    struct cairn_merkle_node *parents, unsigned *n_parents)
 {
-	char messages[CAIRN_MERKLE_JOIN_MAX * NODE_TEXT_MAX + 1];
+	char messages[CAIRN_MERKLE_MERGE_MAX * NODE_TEXT_MAX + 1];
 	size_t ends[CAIRN_MERKLE_PARENTS_MAX];
 	struct cairn_hash hashes[CAIRN_MERKLE_PARENTS_MAX];
 	char *end = messages;
-	unsigned joined = 0;
-	for (*n_parents = 0; joined < n; ++*n_parents) {
+	unsigned merged = 0;
+	for (*n_parents = 0; merged < n; ++*n_parents) {
 		bool complete;
-		unsigned len = merkle_group(nodes + joined, n - joined, &complete);
+		unsigned len = merkle_group(nodes + merged, n - merged, &complete);
 		if (!complete && !is_last)
 			break;
 		uint64_t bytes = 0;
-		for (; len > 0; len--, joined++) {
-			end = merkle_line(end, &nodes[joined]);
-			bytes += nodes[joined].bytes;
+		for (; len > 0; len--, merged++) {
+			end = merkle_line(end, &nodes[merged]);
+			bytes += nodes[merged].bytes;
 		}
 		parents[*n_parents].bytes = bytes;
 		ends[*n_parents] = (size_t)(end - messages);
@@ -62,7 +62,7 @@ unsigned cairn_merkle_join(const struct cairn_merkle_node *nodes, unsigned n, bo
 	cairn_hash_nodes(hashes, messages, ends, *n_parents);
 	for (unsigned i = 0; i < *n_parents; i++)
 		parents[i].hash = hashes[i];
-	return joined;
+	return merged;
 }
 
 /* --- a root under construction ------------------------------------------------------------------------------------ */
@@ -101,10 +101,10 @@ static void merkle_promote(struct cairn_merkle *m, unsigned at, bool is_last)
 {
 	struct cairn_merkle_node parents[CAIRN_MERKLE_PARENTS_MAX], *nodes = merkle_waiting(m, at);
 	struct cairn_merkle_level *level = &m->level[at];
-	unsigned n_parents, joined = cairn_merkle_join(nodes, level->n, is_last, parents, &n_parents);
-	level->n -= joined;
+	unsigned n_parents, merged = cairn_merkle_merge(nodes, level->n, is_last, parents, &n_parents);
+	level->n -= merged;
 	level->passed = true;
-	memmove(nodes, nodes + joined, level->n * sizeof(*nodes));
+	memmove(nodes, nodes + merged, level->n * sizeof(*nodes));
 	for (unsigned i = 0; i < n_parents; i++)
 		merkle_push(m, at + 1, &parents[i]);
 }

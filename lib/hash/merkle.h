@@ -5,17 +5,17 @@
 #include "hash/hash.h"
 
 enum {
-	CAIRN_MERKLE_GROUP_MAX = 9,  /* children of a node */
-	CAIRN_MERKLE_GROUP_MIN = 3,  /* as well, except in the last group of a level */
-	CAIRN_MERKLE_JOIN_MAX = 256, /* nodes that cairn_merkle_join() takes at once */
-	CAIRN_MERKLE_PARENTS_MAX = CAIRN_MERKLE_JOIN_MAX / CAIRN_MERKLE_GROUP_MIN + 1, /* and makes */
+	CAIRN_MERKLE_GROUP_MAX = 9,   /* children of a node */
+	CAIRN_MERKLE_GROUP_MIN = 3,   /* as well, except in the last group of a level */
+	CAIRN_MERKLE_MERGE_MAX = 256, /* nodes that cairn_merkle_merge() takes at once */
+	CAIRN_MERKLE_PARENTS_MAX = CAIRN_MERKLE_MERGE_MAX / CAIRN_MERKLE_GROUP_MIN + 1, /* and makes */
 	/* A group has at least 3 nodes, except for the last of its level, so 41 levels hold more chunks than a u64
 	 * counts.
 	 */
 	CAIRN_MERKLE_LEVELS_MAX = 41,
-	/* Nodes kept on a level until they are joined: more at once is faster. Most are on the lowest two levels; one
+	/* Nodes kept on a level until they are merged: more at once is faster. Most are on the lowest two levels; one
 	 * group is enough for the others. */
-	CAIRN_MERKLE_WAITING_0 = CAIRN_MERKLE_JOIN_MAX,
+	CAIRN_MERKLE_WAITING_0 = CAIRN_MERKLE_MERGE_MAX,
 	CAIRN_MERKLE_WAITING_1 = 64,
 	CAIRN_MERKLE_WAITING_MAX = CAIRN_MERKLE_WAITING_0 + CAIRN_MERKLE_WAITING_1 +
 				   (CAIRN_MERKLE_LEVELS_MAX - 2) * CAIRN_MERKLE_GROUP_MAX,
@@ -32,19 +32,19 @@ bool cairn_merkle_is_cut(const struct cairn_hash *node);
 
 /** Make one node of each group, from the first on (source: protocol document; confirmed by vectors of the reference
  * client: a group ends with a cut, or with its ninth node, which is known without looking ahead).
- * @param n        at most CAIRN_MERKLE_JOIN_MAX
+ * @param n        at most CAIRN_MERKLE_MERGE_MAX
  * @param is_last  nothing comes behind these: the last group ends with them, complete or not
  * @param[out] parents  room for CAIRN_MERKLE_PARENTS_MAX
- * @return how many nodes were joined: n, or fewer when the last group is not complete
+ * @return how many nodes were merged: n, or fewer when the last group is not complete
  */
-unsigned cairn_merkle_join(const struct cairn_merkle_node *nodes, unsigned n, bool is_last,
-			   struct cairn_merkle_node *parents, unsigned *n_parents);
+unsigned cairn_merkle_merge(const struct cairn_merkle_node *nodes, unsigned n, bool is_last,
+			    struct cairn_merkle_node *parents, unsigned *n_parents);
 
 /** A root under construction. Takes chunks one by one in constant memory, 27 KiB. No clean-up needed. */
 struct cairn_merkle {
 	struct cairn_merkle_level {
-		unsigned n;  /* nodes not yet joined */
-		bool passed; /* a group of this level was joined already */
+		unsigned n;  /* nodes not yet merged */
+		bool passed; /* a group of this level was merged already */
 	} level[CAIRN_MERKLE_LEVELS_MAX];
 	unsigned top; /* levels in use */
 	struct cairn_merkle_node

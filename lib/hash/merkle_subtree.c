@@ -6,7 +6,7 @@
 enum {
 	SUBTREE_GAP_MIN = 3, /* between reliable cuts: see struct cairn_subtree_level */
 	SUBTREE_GAP_MAX = 7,
-	SUBTREE_RIGHT_NODES = 1024, /* on a level with known groups: more are joined, cuts or not */
+	SUBTREE_RIGHT_NODES = 1024, /* on a level with known groups: more are merged, cuts or not */
 };
 
 void cairn_subtree_init(struct cairn_subtree *s, bool at_start, bool at_end)
@@ -55,12 +55,12 @@ static void subtree_promote(struct cairn_subtree *s, unsigned at, uint32_t n, bo
 	struct cairn_subtree_nodes *right = &s->level[at].right;
 	struct cairn_merkle_node parents[CAIRN_MERKLE_PARENTS_MAX];
 	uint32_t done = 0;
-	for (unsigned joined = 1; joined > 0 && done < n; done += joined) {
-		uint32_t left = n - done, take = left < CAIRN_MERKLE_JOIN_MAX ? left : CAIRN_MERKLE_JOIN_MAX;
+	for (unsigned merged = 1; merged > 0 && done < n; done += merged) {
+		uint32_t left = n - done, take = left < CAIRN_MERKLE_MERGE_MAX ? left : CAIRN_MERKLE_MERGE_MAX;
 		unsigned n_parents;
-		joined = cairn_merkle_join(right->at + done, take, take == left && !whole_only, parents, &n_parents);
+		merged = cairn_merkle_merge(right->at + done, take, take == left && !whole_only, parents, &n_parents);
 		s->level[at].promoted |= n_parents > 0;
-		s->n_nodes -= joined;
+		s->n_nodes -= merged;
 		for (unsigned i = 0; i < n_parents; i++)
 			subtree_push(s, at + 1, &parents[i]);
 	}
@@ -124,7 +124,7 @@ enum cairn_status cairn_subtree_add(struct cairn_subtree *s, const struct cairn_
 	return s->status;
 }
 
-/* Returns whether a level is a root, which is joined with nothing. */
+/* Returns whether a level is a root, which is merged with nothing. */
 static bool subtree_is_single(const struct cairn_subtree_level *level)
 {
 	return !level->promoted && level->left.n + level->right.n == 1;

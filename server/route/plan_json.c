@@ -214,7 +214,7 @@ static int plan_by_start(const void *pa, const void *pb)
 }
 
 /* Merges the ranges that n files need of one xorb. @param[out] out has room for all of them @return how many */
-static uint32_t plan_join_ranges(struct cairn_plan_range *out, const struct plan_use *uses, size_t n)
+static uint32_t plan_merge_ranges(struct cairn_plan_range *out, const struct plan_use *uses, size_t n)
 {
 	uint32_t n_all = 0, last = 0;
 	for (size_t i = 0; i < n; i++) {
@@ -257,7 +257,7 @@ static void plan_write_uses(struct cairn_spill *out, const struct cairn_plan *pl
 		while (i + same < at && plan_by_hash(&uses[i], &uses[i + same]) == 0)
 			same++;
 		plan_write_key(out, &uses[i].xorb->hash, i == 0);
-		plan_write_v1_ranges(out, uses[i].xorb, ranges, plan_join_ranges(ranges, &uses[i], same), urls);
+		plan_write_v1_ranges(out, uses[i].xorb, ranges, plan_merge_ranges(ranges, &uses[i], same), urls);
 		plan_text(out, "]");
 		i += same;
 	}

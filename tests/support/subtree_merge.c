@@ -47,7 +47,7 @@ static void merge_promote(struct cairn_subtree_nodes *up, const struct cairn_mer
 		struct cairn_merkle_node parents[CAIRN_MERKLE_PARENTS_MAX];
 		unsigned n_parents;
 		len = merge_group_len(nodes + at, n - at);
-		ck_assert_uint_eq(cairn_merkle_join(nodes + at, (unsigned)len, true, parents, &n_parents), len);
+		ck_assert_uint_eq(cairn_merkle_merge(nodes + at, (unsigned)len, true, parents, &n_parents), len);
 		ck_assert_uint_eq(n_parents, 1);
 		merge_add(up, parents, 1);
 	}

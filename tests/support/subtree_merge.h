@@ -1,4 +1,4 @@
-/* How a client combines ranges of a file: it joins neighbours until the whole file is there. This is written over
+/* How a client combines ranges of a file: it merges neighbours until the whole file is there. This is written over
  * whole lists by the rule alone, and shares only the nodes' hash with lib/hash/merkle_subtree.c. */
 #ifndef CAIRN_TESTS_SUPPORT_SUBTREE_MERGE_H
 #define CAIRN_TESTS_SUPPORT_SUBTREE_MERGE_H

@@ -38,8 +38,8 @@ void cairn_tiledb_mbr_write(struct cairn_buf *out, const struct cairn_tiledb_sch
 	}
 }
 
-void cairn_tiledb_mbr_join(const struct cairn_tiledb_schema *schema, struct cairn_tiledb_mbr *a,
-			   const struct cairn_tiledb_mbr *b)
+void cairn_tiledb_mbr_widen(const struct cairn_tiledb_schema *schema, struct cairn_tiledb_mbr *a,
+			    const struct cairn_tiledb_mbr *b)
 {
 	for (uint32_t d = 0; d < schema->n_dims; d++) {
 		const struct cairn_tiledb_type *type = cairn_tiledb_type(schema->dims[d].datatype);
@@ -115,15 +115,15 @@ enum cairn_status cairn_tiledb_rtree_add(struct cairn_tiledb_rtree *tree, const 
 }
 
 /* Computes the union of the children of node i of a level. */
-static void rtree_join(const struct cairn_tiledb_rtree *tree, const struct cairn_tiledb_schema *schema, uint32_t level,
-		       uint64_t i, struct cairn_tiledb_mbr *out)
+static void rtree_union(const struct cairn_tiledb_rtree *tree, const struct cairn_tiledb_schema *schema, uint32_t level,
+			uint64_t i, struct cairn_tiledb_mbr *out)
 {
 	uint64_t first = i * tree->fanout, n = cairn_tiledb_rtree_count(tree, level + 1);
 	cairn_tiledb_rtree_at(tree, schema, level + 1, first, out);
 	for (uint64_t child = first + 1; child < n && child - first < tree->fanout; child++) {
 		struct cairn_tiledb_mbr mbr;
 		cairn_tiledb_rtree_at(tree, schema, level + 1, child, &mbr);
-		cairn_tiledb_mbr_join(schema, out, &mbr);
+		cairn_tiledb_mbr_widen(schema, out, &mbr);
 	}
 }
 
@@ -142,7 +142,7 @@ enum cairn_status cairn_tiledb_rtree_build(struct cairn_tiledb_rtree *tree, cons
 		rtree_level_init(&tree->levels[0]);
 		for (uint64_t i = 0; i < rtree_parents(tree, n); i++) {
 			struct cairn_tiledb_mbr mbr;
-			rtree_join(tree, schema, 0, i, &mbr);
+			rtree_union(tree, schema, 0, i, &mbr);
 			enum cairn_status status = rtree_level_add(&tree->levels[0], schema, &mbr);
 			if (status != CAIRN_OK)
 				return status;
@@ -228,10 +228,10 @@ enum cairn_status cairn_tiledb_rtree_verify(const struct cairn_tiledb_rtree *tre
 {
 	for (uint32_t level = 0; level + 1 < tree->n_levels; level++) {
 		for (uint64_t i = 0; i < cairn_tiledb_rtree_count(tree, level); i++) {
-			struct cairn_tiledb_mbr here, joined;
+			struct cairn_tiledb_mbr here, wanted;
 			cairn_tiledb_rtree_at(tree, schema, level, i, &here);
-			rtree_join(tree, schema, level, i, &joined);
-			if (!cairn_tiledb_mbr_equal(schema, &here, &joined))
+			rtree_union(tree, schema, level, i, &wanted);
+			if (!cairn_tiledb_mbr_equal(schema, &here, &wanted))
 				return cairn_fail(diag, CAIRN_E_MISMATCH, "tiledb.rtree", at,
 						  "node %" PRIu64 " of level %" PRIu32
 						  " of the R-tree does not cover exactly its children",

@@ -262,7 +262,7 @@ static enum cairn_status join_found_rest(struct join *j, const PGresult *xorbs, 
 	return CAIRN_OK;
 }
 
-static enum cairn_status join_look(struct join *j)
+static enum cairn_status join_look_up(struct join *j)
 {
 	struct cairn_pg *pg = &j->tx->pg;
 	struct cairn_pg_args find = {0};
@@ -559,7 +559,7 @@ static enum cairn_status join_register(struct join *j, struct cairn_diag *diag)
 	return status;
 }
 
-static void join_told(struct join *j)
+static void join_set_results(struct join *j)
 {
 	for (uint32_t i = 0; i < j->n; i++) {
 		struct join_shard *s = &j->shards[i];
@@ -585,12 +585,12 @@ enum cairn_status cairn_pg_put_shards(struct cairn_pg_tx *tx, struct cairn_index
 		return status;
 	j.ahead = ahead && j.n == n;
 	join_lay_out(&j);
-	status = join_look(&j);
+	status = join_look_up(&j);
 	if (status == CAIRN_OK)
 		join_judge(&j);
 	if (status == CAIRN_OK && j.n_new > 0)
 		status = join_register(&j, diag);
 	if (status == CAIRN_OK)
-		join_told(&j);
+		join_set_results(&j);
 	return status;
 }

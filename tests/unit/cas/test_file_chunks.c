@@ -141,7 +141,7 @@ static size_t edit_next(const struct edit_sink *s, size_t at)
 }
 
 /* Appends a piece and takes ownership of it. */
-static void edit_join(struct edit_sink *s, struct cairn_subtree piece)
+static void edit_merge(struct edit_sink *s, struct cairn_subtree piece)
 {
 	if (s->begun) {
 		subtree_merge(&s->whole, &piece);
@@ -165,13 +165,13 @@ static void edit_range(void *ctx, const struct cairn_subtree *range)
 		struct cairn_subtree want = subtree_of(s->f->chunks + s->at, end - s->at, s->at == 0, end == n);
 		ck_assert_ptr_nonnull(range);
 		ck_assert_msg(subtree_same(range, &want), "chunks %zu to %zu", s->at, end);
-		edit_join(s, want);
+		edit_merge(s, want);
 	}
 	if (end == n)
 		return;
 	/* The window that follows is unchanged here, so the result is the file's own hash. */
 	s->at = edit_next(s, end);
-	edit_join(s, subtree_of(s->f->chunks + end, s->at - end, end == 0, s->at == n));
+	edit_merge(s, subtree_of(s->f->chunks + end, s->at - end, end == 0, s->at == n));
 }
 
 static bool edit_go_on(void *ctx)

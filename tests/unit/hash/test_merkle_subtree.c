@@ -96,7 +96,7 @@ START_TEST(ranges_have_the_form_of_the_reference)
 }
 END_TEST
 
-/* A list cut anywhere, into any number of pieces: the joined pieces give the root of the whole list. */
+/* A list cut anywhere, into any number of pieces: the merged pieces give the root of the whole list. */
 static void check_pieces(const struct cairn_merkle_node *nodes, size_t n, const size_t *cuts, size_t n_cuts)
 {
 	struct cairn_subtree whole = {0};
@@ -120,7 +120,7 @@ static void check_pieces(const struct cairn_merkle_node *nodes, size_t n, const 
 	cairn_subtree_fini(&whole);
 }
 
-START_TEST(pieces_cut_anywhere_join_to_the_root)
+START_TEST(pieces_cut_anywhere_merge_to_the_root)
 {
 	static const char *const VARIANTS[] = {"random", "all_cut", "no_cut"};
 	static const size_t SIZES[] = {0, 1, 2, 3, 4, 8, 9, 10, 27, 28, 100, 300};
@@ -142,7 +142,7 @@ static int by_number(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-START_TEST(many_pieces_of_long_lists_join_to_the_root)
+START_TEST(many_pieces_of_long_lists_merge_to_the_root)
 {
 	static const char *const VARIANTS[] = {"random", "all_cut", "no_cut"};
 	uint64_t seed = (uint64_t)_i;
@@ -227,8 +227,8 @@ static Suite *subtree_suite(void)
 	TCase *t = tcase_create("merkle_subtree");
 	tcase_set_timeout(t, 60);
 	tcase_add_test(t, ranges_have_the_form_of_the_reference);
-	tcase_add_test(t, pieces_cut_anywhere_join_to_the_root);
-	tcase_add_loop_test(t, many_pieces_of_long_lists_join_to_the_root, 0, 10);
+	tcase_add_test(t, pieces_cut_anywhere_merge_to_the_root);
+	tcase_add_loop_test(t, many_pieces_of_long_lists_merge_to_the_root, 0, 10);
 	tcase_add_loop_test(t, a_long_run_of_equal_chunks_folds_where_an_end_is_known, 0, 2);
 	tcase_add_test(t, a_range_keeps_many_chunks_in_some_hundred_nodes);
 	tcase_add_test(t, nodes_are_bounded);
