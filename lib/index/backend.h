@@ -176,9 +176,9 @@ typedef bool cairn_engine_again(struct cairn_index *ix);
  * commit_ahead() follows; statements not yet sent may go with that call, and fail there */
 typedef enum cairn_status cairn_engine_put_shards(struct cairn_index *ix, struct cairn_index_put_shard *const *puts,
 						  unsigned n, bool ahead, struct cairn_diag *diag);
-/** Makes the branch main and the first commit of a new repository. @param scope the repository's owner */
+/** Makes the branch main and the first commit of a new repository. @param owner the repository's owner */
 typedef enum cairn_status cairn_engine_begin_repo(struct cairn_index *ix, struct cairn_index_add_repo *add,
-						  int64_t scope);
+						  int64_t owner);
 
 /** For the settler's thread. Marks which of these writes can be seen; with CAIRN_OK those are durable. `n` may be 0,
  * which only tests that the engine answers. @return CAIRN_OK; as begin() */

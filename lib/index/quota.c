@@ -13,9 +13,9 @@
 	"a.name, a.quota, CASE WHEN " sums " THEN " CAIRN_ACCOUNT_COUNTS                                               \
 	" ELSE 0 END, r.kind, r.name, r.quota, " CAIRN_REPO_COUNTS("r")
 /* The files of an owner are in the index by claims. Each text leads its engine's planner to that index. */
-#define SQLITE_FILES(scope)                                                                                            \
-	"(SELECT DISTINCT file FROM file_owner INDEXED BY file_owner_claim WHERE scope = " scope ") w"
-#define POSTGRES_FILES(scope) "(SELECT DISTINCT file FROM file_owner WHERE scope + 0 = " scope ") w"
+#define SQLITE_FILES(owner)                                                                                            \
+	"(SELECT DISTINCT file FROM file_owner INDEXED BY file_owner_claim WHERE scope = " owner ") w"
+#define POSTGRES_FILES(owner) "(SELECT DISTINCT file FROM file_owner WHERE scope + 0 = " owner ") w"
 #define SIZES(files)          " FROM " files " CROSS JOIN file f WHERE f.id = w.file"
 #define OWNED(files, counts)  "(SELECT CAST(coalesce(sum(" counts("f.size") "), 0) AS bigint)" SIZES(files) ")"
 #define SQLITE_OWNED          OWNED(SQLITE_FILES("s.id"), CAIRN_SQLITE_FILE_COUNTS)
@@ -193,9 +193,9 @@ enum cairn_status cairn_index_quota_check(const struct cairn_index_quota *quota,
 
 /* --- writing ------------------------------------------------------------------------------------------------------ */
 
-void cairn_records_grow(struct cairn_index_tx *tx, int64_t scope, int64_t bytes)
+void cairn_records_grow(struct cairn_index_tx *tx, int64_t owner, int64_t bytes)
 {
-	tx->growth.scope = scope;
+	tx->growth.owner = owner;
 	cairn_add(&tx->growth.repo_bytes, bytes);
 	cairn_add(&tx->growth.account_bytes, bytes);
 }
@@ -226,9 +226,9 @@ enum cairn_status cairn_records_check_quota(struct cairn_index_tx *tx, struct ca
 	CLEANUP(cairn_db_end) struct cairn_db_rows repo = {0}, owner = {0};
 	if (tx->growth.account_bytes <= 0)
 		return CAIRN_OK;
-	cairn_db_queue(tx->db, &repo, &QUOTA_CHECK, CAIRN_ARGS(cairn_db_int(tx->growth.scope)));
+	cairn_db_queue(tx->db, &repo, &QUOTA_CHECK, CAIRN_ARGS(cairn_db_int(tx->growth.owner)));
 	enum cairn_status status =
-		cairn_db_ask(tx->db, &owner, &QUOTA_CHECK_OWNER, CAIRN_ARGS(cairn_db_int(tx->growth.scope)));
+		cairn_db_ask(tx->db, &owner, &QUOTA_CHECK_OWNER, CAIRN_ARGS(cairn_db_int(tx->growth.owner)));
 	if (status == CAIRN_OK)
 		status = cairn_db_next(&repo);
 	if (status == CAIRN_OK)

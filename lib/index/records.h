@@ -69,7 +69,7 @@
 
 /** How much more a repository and its account, or another owner, hold after the write at hand. */
 struct cairn_index_growth {
-	int64_t scope; /* the owner; 0: none */
+	int64_t owner; /* 0: none */
 	int64_t repo_bytes, account_bytes;
 	int64_t uncounted; /* an owner whose size is not counted; 0: not known */
 };
@@ -115,20 +115,20 @@ CAIRN_MUST_USE enum cairn_status cairn_records_paged(enum cairn_status status, u
 CAIRN_MUST_USE enum cairn_status cairn_records_scope(struct cairn_index_tx *tx, const char *name, int64_t *id);
 
 /** Returns the number of a repository's owner. @return CAIRN_OK; CAIRN_E_NOT_FOUND (repo.unknown); as cairn_db_ask() */
-CAIRN_MUST_USE enum cairn_status cairn_records_find_repo(struct cairn_index_tx *tx, int64_t repo, int64_t *scope,
+CAIRN_MUST_USE enum cairn_status cairn_records_find_repo(struct cairn_index_tx *tx, int64_t repo, int64_t *owner,
 							 struct cairn_diag *diag);
 
 /** Adds a repository that counts as deleted until cairn_records_show_repo(); a sweep removes it only an hour later.
- * @param[out] scope  the owner of its files @return CAIRN_OK; CAIRN_E_CONFLICT (repo.known); as cairn_db_ask() */
+ * @param[out] owner  of its files @return CAIRN_OK; CAIRN_E_CONFLICT (repo.known); as cairn_db_ask() */
 CAIRN_MUST_USE enum cairn_status cairn_records_hide_repo(struct cairn_index_tx *tx, struct cairn_index_add_repo *add,
-							 int64_t *scope);
+							 int64_t *owner);
 /** Makes such a repository one that is found, which counts for quotas. @return likewise */
 CAIRN_MUST_USE enum cairn_status cairn_records_show_repo(struct cairn_index_tx *tx, struct cairn_index_add_repo *add,
-							 int64_t scope);
+							 int64_t owner);
 
 /** Counts that an owner, and its account, hold more bytes after this write. The engine updates the owner's row.
  * @param bytes  may be negative */
-void cairn_records_grow(struct cairn_index_tx *tx, int64_t scope, int64_t bytes);
+void cairn_records_grow(struct cairn_index_tx *tx, int64_t owner, int64_t bytes);
 /** Checks after a write that its quotas hold. @return CAIRN_OK; CAIRN_E_DENIED (quota.repo, quota.account) */
 CAIRN_MUST_USE enum cairn_status cairn_records_check_quota(struct cairn_index_tx *tx, struct cairn_diag *diag);
 /** Does the same for an account alone, which need not have grown. */
@@ -167,9 +167,9 @@ struct cairn_index_add_ref;
 struct cairn_index_add_commit;
 /** @param add  whose number is given */
 CAIRN_MUST_USE enum cairn_status cairn_records_add_pull(struct cairn_index_tx *tx,
-							const struct cairn_index_add_ref *add, int64_t scope);
+							const struct cairn_index_add_ref *add, int64_t owner);
 CAIRN_MUST_USE enum cairn_status cairn_records_end_pull(struct cairn_index_tx *tx,
-							const struct cairn_index_add_commit *last, int64_t scope);
+							const struct cairn_index_add_commit *last, int64_t owner);
 CAIRN_MUST_USE enum cairn_status cairn_records_drop_pulls(struct cairn_index_tx *tx, int64_t repo);
 /** Checks how many pull requests there are of people who may not write in the repository. @param account  who opens
  *  another one  @return also CAIRN_E_DENIED (pr.many) */

@@ -19,7 +19,7 @@ struct cairn_commits_head {
 };
 
 struct cairn_commits_new {
-	int64_t repo, scope, line;
+	int64_t repo, owner, line;
 	struct cairn_commits_head head;
 	bool few;                       /* struct cairn_edit */
 	bool only_same;                 /* fail if the operations change anything in the head */

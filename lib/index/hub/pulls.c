@@ -112,11 +112,11 @@ static int64_t pull_counts(const struct cairn_index_message *message)
 }
 
 enum cairn_status cairn_records_add_pull(struct cairn_index_tx *tx, const struct cairn_index_add_ref *add,
-					 int64_t scope)
+					 int64_t owner)
 {
 	const struct cairn_index_message *message = &add->first;
 	int64_t bytes = pull_counts(message);
-	cairn_records_grow(tx, scope, bytes);
+	cairn_records_grow(tx, owner, bytes);
 	cairn_db_queue(tx->db, NULL, &PULL_HOLD, CAIRN_ARGS(cairn_db_int(add->repo), cairn_db_int(bytes)));
 	return cairn_db_run(tx->db, &PULL_ADD,
 			    CAIRN_ARGS(cairn_db_int(add->repo), cairn_db_int(add->number), cairn_db_path(add->base),
@@ -214,14 +214,14 @@ enum cairn_status cairn_records_take_pull(struct cairn_index_tx *tx, int64_t rep
 }
 
 enum cairn_status cairn_records_end_pull(struct cairn_index_tx *tx, const struct cairn_index_add_commit *last,
-					 int64_t scope)
+					 int64_t owner)
 {
 	const struct cairn_index_message *message = &last->message;
 	int64_t taken = 0;
 	enum cairn_status status = last->merged ? cairn_records_take_pull(tx, last->repo, last->ref, &taken) : CAIRN_OK;
 	if (status != CAIRN_OK)
 		return status;
-	cairn_records_grow(tx, scope, taken);
+	cairn_records_grow(tx, owner, taken);
 	/* No quota refuses this: a pull request ends once. */
 	cairn_db_queue(tx->db, NULL, &PULL_HOLD,
 		       CAIRN_ARGS(cairn_db_int(last->repo), cairn_db_int((int64_t)strlen(message->message))));

@@ -364,12 +364,12 @@ static bool repo_name_fits(const char *name)
 	return len > 0 && len <= CAIRN_INDEX_REPO_NAME_MAX;
 }
 
-enum cairn_status cairn_records_find_repo(struct cairn_index_tx *tx, int64_t repo, int64_t *scope,
+enum cairn_status cairn_records_find_repo(struct cairn_index_tx *tx, int64_t repo, int64_t *owner,
 					  struct cairn_diag *diag)
 {
 	CLEANUP(cairn_db_end) struct cairn_db_rows rows = {0};
 	enum cairn_status status = cairn_db_find(tx->db, &rows, &REPO_OWNER, CAIRN_ARGS(cairn_db_int(repo)));
-	*scope = status == CAIRN_OK ? cairn_db_get_int(&rows, 0) : 0;
+	*owner = status == CAIRN_OK ? cairn_db_get_int(&rows, 0) : 0;
 	return status == CAIRN_E_NOT_FOUND ? repo_unknown(diag) : status;
 }
 
@@ -380,8 +380,8 @@ static void repo_take_name(struct cairn_index_tx *tx, const struct cairn_index_a
 		CAIRN_ARGS(cairn_db_int((int64_t)add->kind), cairn_db_int(add->account), cairn_db_text(add->name)));
 }
 
-/* @param[out] scope  the owner of its files; 0: the row has none yet */
-static enum cairn_status repo_add_row(struct cairn_index_tx *tx, struct cairn_index_add_repo *add, int64_t *scope)
+/* @param[out] owner  of its files; 0: the row has none yet */
+static enum cairn_status repo_add_row(struct cairn_index_tx *tx, struct cairn_index_add_repo *add, int64_t *owner)
 {
 	CLEANUP(cairn_db_end) struct cairn_db_rows rows = {0};
 	if (!repo_name_fits(add->name))
@@ -394,39 +394,39 @@ static enum cairn_status repo_add_row(struct cairn_index_tx *tx, struct cairn_in
 	if (status != CAIRN_OK)
 		return status;
 	add->id = cairn_db_get_int(&rows, 0);
-	*scope = cairn_db_get_int(&rows, 1);
+	*owner = cairn_db_get_int(&rows, 1);
 	return CAIRN_OK;
 }
 
-static enum cairn_status repo_add_owner(struct cairn_index_tx *tx, int64_t repo, int64_t *scope)
+static enum cairn_status repo_add_owner(struct cairn_index_tx *tx, int64_t repo, int64_t *owner)
 {
 	CLEANUP(cairn_db_end) struct cairn_db_rows rows = {0};
-	char owner[CAIRN_INDEX_OWNER_BYTES];
-	cairn_index_repo_owner(owner, repo);
-	cairn_db_queue(tx->db, NULL, &REPO_ADD_OWNER, CAIRN_ARGS(cairn_db_text(owner)));
+	char name[CAIRN_INDEX_OWNER_BYTES];
+	cairn_index_repo_owner(name, repo);
+	cairn_db_queue(tx->db, NULL, &REPO_ADD_OWNER, CAIRN_ARGS(cairn_db_text(name)));
 	enum cairn_status status =
-		cairn_db_find(tx->db, &rows, &REPO_SET_OWNER, CAIRN_ARGS(cairn_db_int(repo), cairn_db_text(owner)));
-	*scope = status == CAIRN_OK ? cairn_db_get_int(&rows, 0) : 0;
+		cairn_db_find(tx->db, &rows, &REPO_SET_OWNER, CAIRN_ARGS(cairn_db_int(repo), cairn_db_text(name)));
+	*owner = status == CAIRN_OK ? cairn_db_get_int(&rows, 0) : 0;
 	return status;
 }
 
-static enum cairn_status repo_add(struct cairn_index_tx *tx, struct cairn_index_add_repo *add, int64_t *scope)
+static enum cairn_status repo_add(struct cairn_index_tx *tx, struct cairn_index_add_repo *add, int64_t *owner)
 {
-	*scope = 0;
-	enum cairn_status status = repo_add_row(tx, add, scope);
+	*owner = 0;
+	enum cairn_status status = repo_add_row(tx, add, owner);
 	if (status == CAIRN_E_NOT_FOUND)
 		return repo_known(&add->write.diag);
-	return status == CAIRN_OK && *scope == 0 ? repo_add_owner(tx, add->id, scope) : status;
+	return status == CAIRN_OK && *owner == 0 ? repo_add_owner(tx, add->id, owner) : status;
 }
 
-enum cairn_status cairn_records_hide_repo(struct cairn_index_tx *tx, struct cairn_index_add_repo *add, int64_t *scope)
+enum cairn_status cairn_records_hide_repo(struct cairn_index_tx *tx, struct cairn_index_add_repo *add, int64_t *owner)
 {
 	char gone[CAIRN_INDEX_OWNER_BYTES];
-	enum cairn_status status = repo_add(tx, add, scope);
+	enum cairn_status status = repo_add(tx, add, owner);
 	if (status != CAIRN_OK)
 		return status;
 	cairn_index_gone_owner(gone, add->id);
-	cairn_db_queue(tx->db, NULL, &REPO_RENAME_OWNER, CAIRN_ARGS(cairn_db_int(*scope), cairn_db_text(gone)));
+	cairn_db_queue(tx->db, NULL, &REPO_RENAME_OWNER, CAIRN_ARGS(cairn_db_int(*owner), cairn_db_text(gone)));
 	return cairn_db_run(tx->db, &REPO_DROP,
 			    CAIRN_ARGS(cairn_db_int(add->id), cairn_db_int(cairn_clock_unix_ms() + REPO_HIDDEN_MS_MAX)),
 			    NULL);
@@ -442,34 +442,34 @@ static enum cairn_status repo_is_known(struct cairn_index_tx *tx, const struct c
 	return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status;
 }
 
-enum cairn_status cairn_records_show_repo(struct cairn_index_tx *tx, struct cairn_index_add_repo *add, int64_t scope)
+enum cairn_status cairn_records_show_repo(struct cairn_index_tx *tx, struct cairn_index_add_repo *add, int64_t owner)
 {
 	CLEANUP(cairn_db_end) struct cairn_db_rows rows = {0};
-	char owner[CAIRN_INDEX_OWNER_BYTES];
+	char name[CAIRN_INDEX_OWNER_BYTES];
 	bool known = false;
 	enum cairn_status status = repo_is_known(tx, add, &known);
 	if (status == CAIRN_OK && known)
 		return repo_known(&add->write.diag);
 	if (status != CAIRN_OK)
 		return status;
-	cairn_index_repo_owner(owner, add->id);
+	cairn_index_repo_owner(name, add->id);
 	repo_take_name(tx, add);
-	cairn_db_queue(tx->db, NULL, &REPO_RENAME_OWNER, CAIRN_ARGS(cairn_db_int(scope), cairn_db_text(owner)));
+	cairn_db_queue(tx->db, NULL, &REPO_RENAME_OWNER, CAIRN_ARGS(cairn_db_int(owner), cairn_db_text(name)));
 	status = cairn_db_find(tx->db, &rows, &REPO_SHOW, CAIRN_ARGS(cairn_db_int(add->id)));
 	tx->growth = (struct cairn_index_growth){0};
 	if (status == CAIRN_OK)
-		cairn_records_grow(tx, scope, cairn_db_get_int(&rows, 0));
+		cairn_records_grow(tx, owner, cairn_db_get_int(&rows, 0));
 	return status;
 }
 
 enum cairn_status cairn_records_add_repo(struct cairn_index_tx *tx, struct cairn_index_add_repo *add)
 {
-	int64_t scope = 0;
+	int64_t owner = 0;
 	if (tx->ix->backend->stages && cairn_index_in_pieces(add->n))
 		return tx->ix->backend->begin_repo(tx->ix, add, 0);
 	repo_take_name(tx, add);
-	enum cairn_status status = repo_add(tx, add, &scope);
-	return status == CAIRN_OK && add->kind != CAIRN_INDEX_BUCKET ? tx->ix->backend->begin_repo(tx->ix, add, scope)
+	enum cairn_status status = repo_add(tx, add, &owner);
+	return status == CAIRN_OK && add->kind != CAIRN_INDEX_BUCKET ? tx->ix->backend->begin_repo(tx->ix, add, owner)
 								     : status;
 }
 
@@ -501,7 +501,7 @@ static enum cairn_status repo_count_moved(struct cairn_index_tx *tx, const struc
 	enum cairn_status status = cairn_db_find(tx->db, &rows, &REPO_MOVED_BYTES,
 						 CAIRN_ARGS(cairn_db_int(move->id), cairn_db_int(move->account)));
 	if (status == CAIRN_OK)
-		tx->growth = (struct cairn_index_growth){.scope = cairn_db_get_int(&rows, 0),
+		tx->growth = (struct cairn_index_growth){.owner = cairn_db_get_int(&rows, 0),
 							 .account_bytes = cairn_db_get_int(&rows, 1)};
 	return status == CAIRN_E_NOT_FOUND ? repo_unknown(diag) : status;
 }
@@ -527,13 +527,13 @@ enum cairn_status cairn_records_move_repo(struct cairn_index_tx *tx, struct cair
 /* The owner of its files loses its name, so that tokens already issued neither read nor write. */
 enum cairn_status cairn_records_drop_repo(struct cairn_index_tx *tx, struct cairn_index_drop_repo *drop)
 {
-	int64_t scope;
+	int64_t owner;
 	char gone[CAIRN_INDEX_OWNER_BYTES];
-	enum cairn_status status = cairn_records_find_repo(tx, drop->id, &scope, &drop->write.diag);
+	enum cairn_status status = cairn_records_find_repo(tx, drop->id, &owner, &drop->write.diag);
 	if (status != CAIRN_OK)
 		return status;
 	cairn_index_gone_owner(gone, drop->id);
-	cairn_db_queue(tx->db, NULL, &REPO_RENAME_OWNER, CAIRN_ARGS(cairn_db_int(scope), cairn_db_text(gone)));
+	cairn_db_queue(tx->db, NULL, &REPO_RENAME_OWNER, CAIRN_ARGS(cairn_db_int(owner), cairn_db_text(gone)));
 	cairn_db_queue(tx->db, NULL, &REPO_DROP_FORMER, CAIRN_ARGS(cairn_db_int(drop->id)));
 	cairn_records_queue_drop_access(tx, drop->id);
 	cairn_advance(&tx->counts->collection);

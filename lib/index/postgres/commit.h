@@ -39,7 +39,7 @@ void cairn_pg_queue_count_main(struct cairn_pg_tx *tx, int64_t repo);
 struct cairn_pg_edit {
 	struct cairn_edit edit; /* its engine is CAIRN_PG_EDIT, its ctx this */
 	struct cairn_pg_tx *tx;
-	int64_t repo, scope, line;
+	int64_t repo, owner, line;
 	const struct cairn_index_operation *operations; /* borrowed */
 	struct cairn_pg_edit_content *contents;         /* owned: the contents of the operations */
 

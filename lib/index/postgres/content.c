@@ -23,7 +23,7 @@ unsigned cairn_pg_queue_use(struct cairn_pg_tx *tx, struct cairn_pg_array *conte
 	return cairn_pg_queue(&tx->pg, CONTENT_DROP, &drop);
 }
 
-void cairn_pg_used(struct cairn_pg_tx *tx, unsigned queued, int64_t scope)
+void cairn_pg_used(struct cairn_pg_tx *tx, unsigned queued, int64_t owner)
 {
-	cairn_records_grow(&tx->records, scope, cairn_difference(0, cairn_pg_get_int8(tx->pg.results[queued], 0, 0)));
+	cairn_records_grow(&tx->records, owner, cairn_difference(0, cairn_pg_get_int8(tx->pg.results[queued], 0, 0)));
 }

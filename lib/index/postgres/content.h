@@ -7,7 +7,7 @@
 /** Queues changes of contents' numbers of entries, by +1 or -1, and the removal of contents without entries.
  * @param contents, times  of equal length; contents may repeat @return for cairn_pg_used() */
 unsigned cairn_pg_queue_use(struct cairn_pg_tx *tx, struct cairn_pg_array *contents, struct cairn_pg_array *times);
-/** Takes the results after the exchange. @param scope  the owner of the contents' repository */
-void cairn_pg_used(struct cairn_pg_tx *tx, unsigned queued, int64_t scope);
+/** Takes the results after the exchange. @param owner  of the contents' repository */
+void cairn_pg_used(struct cairn_pg_tx *tx, unsigned queued, int64_t owner);
 
 #endif

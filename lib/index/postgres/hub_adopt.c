@@ -29,7 +29,7 @@ static const char ADOPT_CLAIM[] =
 	" < $6 AND (SELECT count(*) FROM file_owner o WHERE o.file = k.file AND o.scope = $1 AND o.proof = 0) < $7)"
 	" ON CONFLICT(file, scope, sha256) DO UPDATE SET proof = 3, due = NULL WHERE excluded.proof = 3";
 
-enum cairn_status cairn_pg_adopt_named(struct cairn_pg_tx *tx, const struct cairn_index_add_repo *add, int64_t scope,
+enum cairn_status cairn_pg_adopt_named(struct cairn_pg_tx *tx, const struct cairn_index_add_repo *add, int64_t owner,
 				       struct cairn_diag *diag)
 {
 	CLEANUP(cairn_pg_array_fini) struct cairn_pg_array sha256s = {0};
@@ -42,19 +42,19 @@ enum cairn_status cairn_pg_adopt_named(struct cairn_pg_tx *tx, const struct cair
 	for (uint32_t i = 0; i < add->n; i++)
 		if (add->operations[i].kind == CAIRN_INDEX_PUT_FILE)
 			cairn_pg_add_bytes(&sha256s, add->operations[i].sha256, sizeof(add->operations[i].sha256));
-	cairn_pg_int8(&args, scope);
+	cairn_pg_int8(&args, owner);
 	cairn_pg_int8(&args, source);
 	cairn_pg_byteas(&args, &sha256s);
 	cairn_pg_int8(&args, cairn_clock_unix_s());
 	status = cairn_pg_ask(&tx->pg, ADOPT_NAMED, &args, &r);
 	if (status == CAIRN_OK)
-		cairn_records_grow(&tx->records, scope, cairn_pg_get_int8(r, 0, 0));
+		cairn_records_grow(&tx->records, owner, cairn_pg_get_int8(r, 0, 0));
 	return status;
 }
 
 /* --- some files, to a repository that is there -------------------------------------------------------------------- */
 
-static unsigned adopt_queue_find(struct cairn_pg_tx *tx, const struct cairn_index_adopt_files *adopt, int64_t scope)
+static unsigned adopt_queue_find(struct cairn_pg_tx *tx, const struct cairn_index_adopt_files *adopt, int64_t owner)
 {
 	CLEANUP(cairn_pg_array_fini) struct cairn_pg_array hashes = {0};
 	CLEANUP(cairn_pg_array_fini) struct cairn_pg_array sha256s = {0};
@@ -63,7 +63,7 @@ static unsigned adopt_queue_find(struct cairn_pg_tx *tx, const struct cairn_inde
 		cairn_pg_add_bytes(&hashes, adopt->files[i].file.b, sizeof(adopt->files[i].file.b));
 		cairn_pg_add_bytes(&sha256s, adopt->files[i].sha256, sizeof(adopt->files[i].sha256));
 	}
-	cairn_pg_int8(&args, scope);
+	cairn_pg_int8(&args, owner);
 	cairn_pg_byteas(&args, &hashes);
 	cairn_pg_byteas(&args, &sha256s);
 	return cairn_pg_queue(&tx->pg, ADOPT_FIND, &args);
@@ -83,7 +83,7 @@ static void adopt_found_fini(struct adopt_found *found)
 	cairn_pg_array_fini(&found->scopes);
 }
 
-static void adopt_take(struct adopt_found *found, const struct cairn_index_adopt_files *adopt, int64_t scope,
+static void adopt_take(struct adopt_found *found, const struct cairn_index_adopt_files *adopt, int64_t owner,
 		       const PGresult *r)
 {
 	for (int row = 0; row < PQntuples(r); row++) {
@@ -91,14 +91,14 @@ static void adopt_take(struct adopt_found *found, const struct cairn_index_adopt
 		cairn_pg_add_int8(&found->files, cairn_pg_get_int8(r, row, 1));
 		cairn_pg_add_bytes(&found->sha256s, file->sha256, sizeof(file->sha256));
 		cairn_pg_add_int8(&found->proofs, cairn_pg_get_int8(r, row, 2));
-		cairn_pg_add_int8(&found->scopes, scope);
+		cairn_pg_add_int8(&found->scopes, owner);
 	}
 }
 
-static void adopt_queue_claims(struct cairn_pg_tx *tx, int64_t scope, struct adopt_found *found)
+static void adopt_queue_claims(struct cairn_pg_tx *tx, int64_t owner, struct adopt_found *found)
 {
 	struct cairn_pg_args args = {0};
-	cairn_pg_int8(&args, scope);
+	cairn_pg_int8(&args, owner);
 	cairn_pg_int8(&args, cairn_clock_unix_s());
 	cairn_pg_int8s(&args, &found->files);
 	cairn_pg_byteas(&args, &found->sha256s);
@@ -106,7 +106,7 @@ static void adopt_queue_claims(struct cairn_pg_tx *tx, int64_t scope, struct ado
 	cairn_pg_int8(&args, CAIRN_INDEX_CLAIMS_MAX);
 	cairn_pg_int8(&args, CAIRN_INDEX_LIES_MAX);
 	(void)cairn_pg_queue(&tx->pg, ADOPT_CLAIM, &args);
-	cairn_pg_queue_drop_no_claim(tx, scope, &found->files);
+	cairn_pg_queue_drop_no_claim(tx, owner, &found->files);
 	cairn_pg_queue_follow_proof(tx, &found->files, &found->scopes, &found->sha256s);
 }
 
@@ -117,18 +117,18 @@ static void adopt_mark(bool marks[static CAIRN_INDEX_ADOPTED_MAX], const PGresul
 }
 
 /* Whether a claim was kept is checked at the end. */
-static enum cairn_status adopt_write(struct cairn_pg_tx *tx, const struct cairn_index_adopt_files *adopt, int64_t scope,
+static enum cairn_status adopt_write(struct cairn_pg_tx *tx, const struct cairn_index_adopt_files *adopt, int64_t owner,
 				     struct adopt_found *found, bool kept[static CAIRN_INDEX_ADOPTED_MAX])
 {
 	if (found->files.n == 0 && found->files.status == CAIRN_OK)
 		return CAIRN_OK;
-	unsigned own = cairn_pg_queue_own(tx, scope, &found->files);
-	adopt_queue_claims(tx, scope, found);
-	unsigned queued = adopt_queue_find(tx, adopt, scope);
+	unsigned own = cairn_pg_queue_own(tx, owner, &found->files);
+	adopt_queue_claims(tx, owner, found);
+	unsigned queued = adopt_queue_find(tx, adopt, owner);
 	enum cairn_status status = cairn_pg_exchange(&tx->pg);
 	if (status != CAIRN_OK)
 		return status;
-	(void)cairn_pg_owned(tx, own, scope);
+	(void)cairn_pg_owned(tx, own, owner);
 	adopt_mark(kept, tx->pg.results[queued]);
 	return CAIRN_OK;
 }
@@ -137,12 +137,12 @@ enum cairn_status cairn_pg_adopt_files(struct cairn_pg_tx *tx, struct cairn_inde
 {
 	CLEANUP(adopt_found_fini) struct adopt_found found = {0};
 	bool given[CAIRN_INDEX_ADOPTED_MAX] = {false}, kept[CAIRN_INDEX_ADOPTED_MAX] = {false};
-	int64_t source, scope;
+	int64_t source, owner;
 	if (adopt->n > CAIRN_INDEX_ADOPTED_MAX)
 		return CAIRN_E_LIMIT;
 	enum cairn_status status = cairn_records_find_repo(&tx->records, adopt->source, &source, &adopt->write.diag);
 	if (status == CAIRN_OK)
-		status = cairn_records_find_repo(&tx->records, adopt->repo, &scope, &adopt->write.diag);
+		status = cairn_records_find_repo(&tx->records, adopt->repo, &owner, &adopt->write.diag);
 	if (status != CAIRN_OK)
 		return status;
 	unsigned queued = adopt_queue_find(tx, adopt, source);
@@ -150,8 +150,8 @@ enum cairn_status cairn_pg_adopt_files(struct cairn_pg_tx *tx, struct cairn_inde
 	if (status != CAIRN_OK)
 		return status;
 	adopt_mark(given, tx->pg.results[queued]);
-	adopt_take(&found, adopt, scope, tx->pg.results[queued]);
-	status = adopt_write(tx, adopt, scope, &found, kept);
+	adopt_take(&found, adopt, owner, tx->pg.results[queued]);
+	status = adopt_write(tx, adopt, owner, &found, kept);
 	for (uint32_t i = 0; i < adopt->n; i++)
 		adopt->files[i].failed = !given[i] || !kept[i];
 	return status;

@@ -19,7 +19,7 @@ static const char COMMIT_HEAD[] =
 	", b.oid, r.commit_ FROM repo p LEFT JOIN ref r ON r.repo = p.id AND r.kind = $2"
 	" AND r.name = $3 LEFT JOIN line l ON l.id = r.line LEFT JOIN commit_ c ON c.id = l.head"
 	" LEFT JOIN commit_ b ON b.id = c.parent WHERE p.id = $1 AND " CAIRN_REPO_KEPT("p");
-enum { HEAD_SCOPE, HEAD_LINE, HEAD_COMMIT, HEAD_BEFORE = HEAD_COMMIT + 8, HEAD_END };
+enum { HEAD_OWNER, HEAD_LINE, HEAD_COMMIT, HEAD_BEFORE = HEAD_COMMIT + 8, HEAD_END };
 static const char COMMIT_NEXT[] = "SELECT nextval(pg_get_serial_sequence('commit_', 'id'))";
 static const char COMMIT_SAVE[] = "SAVEPOINT commit_";
 static const char COMMIT_UNDO[] = "ROLLBACK TO SAVEPOINT commit_";
@@ -170,7 +170,7 @@ enum cairn_status cairn_pg_add_commit_row(struct cairn_pg_tx *tx, struct cairn_c
 	if (status != CAIRN_OK)
 		return status;
 	if (cairn_commits_may_be_refused(c, edit))
-		cairn_records_grow(&tx->records, c->scope, c->counts);
+		cairn_records_grow(&tx->records, c->owner, c->counts);
 	cairn_commits_made(c, row.number, root, row.n_files, row.bytes);
 	return CAIRN_OK;
 }
@@ -212,7 +212,7 @@ static enum cairn_status commit_same(struct cairn_pg_edit *edit, const struct ca
 	if (undo)
 		tx->records.growth = *before;
 	else if (status == CAIRN_OK)
-		cairn_pg_used(tx, used, edit->scope);
+		cairn_pg_used(tx, used, edit->owner);
 	return status;
 }
 
@@ -225,7 +225,7 @@ static enum cairn_status commit_finish(struct cairn_commits_new *c, struct cairn
 		status = cairn_pg_exchange(&edit->tx->pg);
 	if (status != CAIRN_OK)
 		return status;
-	cairn_pg_used(edit->tx, used, c->scope);
+	cairn_pg_used(edit->tx, used, c->owner);
 	(void)cairn_pg_queue(&edit->tx->pg, COMMIT_RELEASE, NULL);
 	return cairn_pg_add_commit_row(edit->tx, c, &edit->edit, root);
 }
@@ -234,7 +234,7 @@ enum cairn_status cairn_pg_commit_to(struct cairn_pg_tx *tx, struct cairn_commit
 {
 	CLEANUP(cairn_pg_edit_fini)
 	struct cairn_pg_edit edit = {
-		.tx = tx, .repo = c->repo, .scope = c->scope, .line = c->line, .operations = c->operations};
+		.tx = tx, .repo = c->repo, .owner = c->owner, .line = c->line, .operations = c->operations};
 	edit.edit = (struct cairn_edit){
 		.engine = &CAIRN_PG_EDIT, .ctx = &edit, .diag = diag, .few = c->few, .again = c->only_same};
 	const struct cairn_index_growth before = tx->records.growth;
@@ -296,7 +296,7 @@ static enum cairn_status commit_find(struct cairn_pg_tx *tx, const struct cairn_
 		return cairn_commits_unknown(diag);
 	if (cairn_pg_get_int8(r, 0, HEAD_END) != 0)
 		return cairn_commits_ended(diag);
-	c->scope = cairn_pg_get_int8(r, 0, HEAD_SCOPE);
+	c->owner = cairn_pg_get_int8(r, 0, HEAD_OWNER);
 	c->line = cairn_pg_get_int8(r, 0, HEAD_LINE);
 	status = cairn_pg_head(r, 0, HEAD_COMMIT, &c->head);
 	bool has_before = cairn_pg_get_oid(r, 0, HEAD_BEFORE, &before);
@@ -305,13 +305,13 @@ static enum cairn_status commit_find(struct cairn_pg_tx *tx, const struct cairn_
 
 /* An ended pull request names its head from now on, as a tag does. */
 static enum cairn_status commit_end_pull(struct cairn_pg_tx *tx, const struct cairn_index_add_commit *add,
-					 int64_t scope)
+					 int64_t owner)
 {
 	struct cairn_pg_args args = {0};
 	cairn_pg_int8(&args, add->repo);
 	cairn_pg_bytes(&args, add->ref, strlen(add->ref));
 	(void)cairn_pg_queue(&tx->pg, COMMIT_END_PULL, &args);
-	return cairn_records_end_pull(&tx->records, add, scope);
+	return cairn_records_end_pull(&tx->records, add, owner);
 }
 
 /* @param diag  of the request, whose second commit this may be */
@@ -331,7 +331,7 @@ static enum cairn_status commit_apply(struct cairn_pg_tx *tx, struct cairn_index
 	add->added = c.added;
 	if (status == CAIRN_OK && add->stranger != 0)
 		status = cairn_records_charge_commit(&tx->records, add, &c, diag);
-	return status == CAIRN_OK && add->ends ? commit_end_pull(tx, add, c.scope) : status;
+	return status == CAIRN_OK && add->ends ? commit_end_pull(tx, add, c.owner) : status;
 }
 
 /* If the branch already had all changes of the pull request, the pull request ends with the branch's head. */
@@ -357,19 +357,19 @@ enum cairn_status cairn_pg_add_commit(struct cairn_pg_tx *tx, struct cairn_index
 	return cairn_pg_exchange(&tx->pg);
 }
 
-enum cairn_status cairn_pg_begin_repo(struct cairn_pg_tx *tx, struct cairn_index_add_repo *add, int64_t scope)
+enum cairn_status cairn_pg_begin_repo(struct cairn_pg_tx *tx, struct cairn_index_add_repo *add, int64_t owner)
 {
 	struct cairn_diag *diag = &add->write.diag;
 	struct cairn_commits_new c = {
-		.repo = add->id, .scope = scope, .message = &add->first, .operations = add->operations, .n = add->n};
-	enum cairn_status status = add->source != 0 ? cairn_pg_adopt_named(tx, add, scope, diag) : CAIRN_OK;
+		.repo = add->id, .owner = owner, .message = &add->first, .operations = add->operations, .n = add->n};
+	enum cairn_status status = add->source != 0 ? cairn_pg_adopt_named(tx, add, owner, diag) : CAIRN_OK;
 	if (status == CAIRN_OK)
 		status = cairn_pg_first_line(tx, &c, diag);
 	if (status != CAIRN_OK)
 		return status;
 	cairn_pg_queue_set_ref(tx, add->id, CAIRN_INDEX_BRANCH, "main", c.line, 0);
 	cairn_pg_queue_count_rows(tx, add->id, cairn_commits_ref_counts("main"));
-	cairn_records_grow(&tx->records, scope, cairn_commits_ref_counts("main"));
+	cairn_records_grow(&tx->records, owner, cairn_commits_ref_counts("main"));
 	cairn_pg_queue_count_main(tx, add->id);
 	return cairn_pg_exchange(&tx->pg);
 }

@@ -236,7 +236,7 @@ static void edit_queue_look(struct edit_look *l)
 	cairn_pg_int8s(&bodies, &l->keys);
 	cairn_pg_byteas(&bodies, &l->bodies);
 	cairn_pg_int8(&files, edit->repo);
-	cairn_pg_int8(&files, edit->scope);
+	cairn_pg_int8(&files, edit->owner);
 	cairn_pg_byteas(&files, &l->sha256s);
 	l->asked_paths = cairn_pg_queue(&edit->tx->pg, EDIT_FIND, &paths);
 	l->asked_inline = cairn_pg_queue(&edit->tx->pg, EDIT_INLINE, &bodies);
@@ -269,7 +269,7 @@ static enum cairn_status edit_look_now(struct edit_look *l)
 			return CAIRN_E_DAMAGED;
 	r = edit->tx->pg.results[l->asked_inline];
 	if (PQntuples(r) > 0)
-		cairn_records_grow(&edit->tx->records, edit->scope, cairn_pg_get_int8(r, 0, 3));
+		cairn_records_grow(&edit->tx->records, edit->owner, cairn_pg_get_int8(r, 0, 3));
 	edit_took_contents(edit, r, l->inline_ops);
 	edit_took_contents(edit, edit->tx->pg.results[l->asked_files], l->file_ops);
 	edit_look_empty(l);

@@ -57,7 +57,7 @@ struct object_file {
 struct object_changes {
 	struct cairn_pg_tx *tx;
 	struct cairn_index_change_objects *request;
-	int64_t repo, scope, now_unix_ms;
+	int64_t repo, owner, now_unix_ms;
 	int64_t n_files, bytes, row_bytes; /* growth; may be negative */
 	struct object_path paths[CAIRN_INDEX_CHANGES_MAX];
 	uint32_t n_paths, n_left, n_used;
@@ -153,7 +153,7 @@ static enum cairn_status object_look(struct object_changes *c)
 	unsigned files = object_queue_files(c, 0, c->request->n);
 	enum cairn_status status = cairn_pg_exchange(pg);
 	if (status == CAIRN_OK)
-		status = cairn_pg_found_repo(c->tx, repo, &c->scope, &c->request->write.diag);
+		status = cairn_pg_found_repo(c->tx, repo, &c->owner, &c->request->write.diag);
 	if (status != CAIRN_OK)
 		return status;
 	const PGresult *r = pg->results[paths];
@@ -235,8 +235,8 @@ static enum cairn_status object_finish(struct object_changes *c)
 	object_add_ids(&used, c->used, c->n_used);
 	object_add_ids(&left, c->left, c->n_left);
 	object_queue_rows(c);
-	unsigned owned = cairn_pg_queue_own(c->tx, c->scope, &used);
-	struct cairn_pg_disowning disowned = cairn_pg_queue_disown(c->tx, c->scope, &left, c->repo);
+	unsigned owned = cairn_pg_queue_own(c->tx, c->owner, &used);
+	struct cairn_pg_disowning disowned = cairn_pg_queue_disown(c->tx, c->owner, &left, c->repo);
 	cairn_pg_int8(&count, c->repo);
 	cairn_pg_int8(&count, c->n_files);
 	cairn_pg_int8(&count, c->bytes);
@@ -247,9 +247,9 @@ static enum cairn_status object_finish(struct object_changes *c)
 	enum cairn_status status = cairn_pg_exchange(&c->tx->pg);
 	if (status != CAIRN_OK)
 		return status;
-	(void)cairn_pg_owned(c->tx, owned, c->scope);
-	(void)cairn_pg_disowned(c->tx, disowned, c->scope);
-	cairn_records_grow(&c->tx->records, c->scope, c->row_bytes);
+	(void)cairn_pg_owned(c->tx, owned, c->owner);
+	(void)cairn_pg_disowned(c->tx, disowned, c->owner);
+	cairn_records_grow(&c->tx->records, c->owner, c->row_bytes);
 	return CAIRN_OK;
 }
 

@@ -144,7 +144,7 @@ static enum cairn_status ref_check(struct cairn_pg_tx *tx, struct cairn_index_ad
 	return cairn_pg_head(commit, 0, 0, head);
 }
 
-static enum cairn_status ref_copy_all(struct cairn_pg_tx *tx, int64_t repo, int64_t scope,
+static enum cairn_status ref_copy_all(struct cairn_pg_tx *tx, int64_t repo, int64_t owner,
 				      const struct cairn_commits_head *head, int64_t line)
 {
 	int64_t bytes;
@@ -152,16 +152,16 @@ static enum cairn_status ref_copy_all(struct cairn_pg_tx *tx, int64_t repo, int6
 	if (status != CAIRN_OK)
 		return status;
 	cairn_pg_queue_count_rows(tx, repo, bytes);
-	cairn_records_grow(&tx->records, scope, bytes);
+	cairn_records_grow(&tx->records, owner, bytes);
 	return CAIRN_OK;
 }
 
 /* @param head  the commit to name, unless add names none */
-static enum cairn_status ref_line(struct cairn_pg_tx *tx, struct cairn_index_add_ref *add, int64_t scope,
+static enum cairn_status ref_line(struct cairn_pg_tx *tx, struct cairn_index_add_ref *add, int64_t owner,
 				  const struct cairn_commits_head *head, int64_t depth, int64_t *line)
 {
 	if (add->commit == 0) {
-		struct cairn_commits_new first = {.repo = add->repo, .scope = scope, .message = &add->first};
+		struct cairn_commits_new first = {.repo = add->repo, .owner = owner, .message = &add->first};
 		enum cairn_status status = cairn_pg_first_line(tx, &first, &add->write.diag);
 		*line = first.line;
 		return status;
@@ -178,16 +178,16 @@ static enum cairn_status ref_line(struct cairn_pg_tx *tx, struct cairn_index_add
 					  : ref_may_copy(tx, head, &add->write.diag);
 	if (status == CAIRN_OK)
 		status = ref_add_line(tx, add->repo, head, whole ? 1 : cairn_sum(depth, 1), line);
-	return status == CAIRN_OK && whole ? ref_copy_all(tx, add->repo, scope, head, *line) : status;
+	return status == CAIRN_OK && whole ? ref_copy_all(tx, add->repo, owner, head, *line) : status;
 }
 
 /* A pull request has a row that says what it is for, and a commit if it comes with files.
  * @param[out] bytes  what the commit counts for a quota, at full size */
-static enum cairn_status ref_open_pull(struct cairn_pg_tx *tx, struct cairn_index_add_ref *add, int64_t scope,
+static enum cairn_status ref_open_pull(struct cairn_pg_tx *tx, struct cairn_index_add_ref *add, int64_t owner,
 				       const struct cairn_commits_head *head, int64_t line, int64_t *bytes)
 {
 	struct cairn_commits_new c = {.repo = add->repo,
-				      .scope = scope,
+				      .owner = owner,
 				      .line = line,
 				      .head = *head,
 				      .id = add->id,
@@ -197,7 +197,7 @@ static enum cairn_status ref_open_pull(struct cairn_pg_tx *tx, struct cairn_inde
 				      .few = add->is_stranger};
 	enum cairn_status status = cairn_commits_check(&add->first, add->n, &add->write.diag);
 	if (status == CAIRN_OK)
-		status = cairn_records_add_pull(&tx->records, add, scope);
+		status = cairn_records_add_pull(&tx->records, add, owner);
 	cairn_crash_point(CAIRN_CRASH_PULL_OPENED);
 	if (status == CAIRN_OK)
 		status = cairn_pg_commit_to(tx, &c, &add->write.diag);
@@ -213,11 +213,11 @@ enum cairn_status cairn_pg_add_ref(struct cairn_pg_tx *tx, struct cairn_index_ad
 	struct ref_asked asked;
 	struct cairn_commits_head head = {0};
 	char number[32];
-	int64_t scope = 0, depth = 0, line = 0, bytes = 0;
+	int64_t owner = 0, depth = 0, line = 0, bytes = 0;
 	bool pull = add->kind == CAIRN_INDEX_PULL;
 	enum cairn_status status = ref_ask(tx, add, &asked);
 	if (status == CAIRN_OK)
-		status = cairn_pg_found_repo(tx, asked.repo, &scope, &add->write.diag);
+		status = cairn_pg_found_repo(tx, asked.repo, &owner, &add->write.diag);
 	if (status != CAIRN_OK)
 		return status;
 	if (pull)
@@ -228,16 +228,16 @@ enum cairn_status cairn_pg_add_ref(struct cairn_pg_tx *tx, struct cairn_index_ad
 	if (status == CAIRN_OK && add->is_stranger)
 		status = cairn_records_may_open_pull(&tx->records, add->repo, add->account, &add->write.diag);
 	if (status == CAIRN_OK)
-		status = ref_line(tx, add, scope, &head, depth, &line);
+		status = ref_line(tx, add, owner, &head, depth, &line);
 	if (status == CAIRN_OK && pull)
-		status = ref_open_pull(tx, add, scope, &head, line, &bytes);
+		status = ref_open_pull(tx, add, owner, &head, line, &bytes);
 	if (status != CAIRN_OK)
 		return status;
 	const char *name = pull ? number : add->name;
 	cairn_pg_queue_set_ref(tx, add->repo, add->kind, name, line, add->kind == CAIRN_INDEX_TAG ? add->commit : 0);
 	if (!known) {
 		cairn_pg_queue_count_rows(tx, add->repo, cairn_commits_ref_counts(name));
-		cairn_records_grow(&tx->records, scope, cairn_commits_ref_counts(name));
+		cairn_records_grow(&tx->records, owner, cairn_commits_ref_counts(name));
 	}
 	cairn_pg_queue_count_main(tx, add->repo);
 	return add->is_stranger ? cairn_records_charge_opened(&tx->records, add, bytes) : cairn_pg_exchange(&tx->pg);
@@ -282,7 +282,7 @@ enum cairn_status cairn_pg_squash(struct cairn_pg_tx *tx, struct cairn_index_squ
 		return cairn_commits_unknown(diag);
 	if (cairn_pg_get_int8(r, 0, 9) != 0)
 		return cairn_commits_ended(diag);
-	c.scope = cairn_pg_get_int8(r, 0, 0);
+	c.owner = cairn_pg_get_int8(r, 0, 0);
 	status = cairn_pg_head(r, 0, 1, &head);
 	squash->oid = head.oid;
 	if (status != CAIRN_OK || head.parent == 0)
@@ -303,7 +303,7 @@ enum cairn_status cairn_pg_squash(struct cairn_pg_tx *tx, struct cairn_index_squ
 enum cairn_status cairn_pg_drop_ref(struct cairn_pg_tx *tx, struct cairn_index_drop_ref *drop)
 {
 	struct cairn_diag *diag = &drop->write.diag;
-	int64_t scope;
+	int64_t owner;
 	struct cairn_pg_args args = {0};
 	cairn_pg_int8(&args, drop->repo);
 	cairn_pg_int8(&args, (int64_t)drop->kind);
@@ -312,7 +312,7 @@ enum cairn_status cairn_pg_drop_ref(struct cairn_pg_tx *tx, struct cairn_index_d
 	unsigned known = cairn_pg_queue(&tx->pg, REF_FIND, &args);
 	enum cairn_status status = cairn_pg_exchange(&tx->pg);
 	if (status == CAIRN_OK)
-		status = cairn_pg_found_repo(tx, repo, &scope, diag);
+		status = cairn_pg_found_repo(tx, repo, &owner, diag);
 	if (status != CAIRN_OK)
 		return status;
 	if (PQntuples(tx->pg.results[known]) == 0)

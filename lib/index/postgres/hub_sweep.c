@@ -42,7 +42,7 @@ static enum cairn_status sweep_ids(const PGresult *r, int column, struct cairn_p
 }
 
 /* @param[out] n  objects removed */
-static enum cairn_status sweep_objects(struct cairn_pg_tx *tx, int64_t repo, int64_t scope, int64_t *n)
+static enum cairn_status sweep_objects(struct cairn_pg_tx *tx, int64_t repo, int64_t owner, int64_t *n)
 {
 	CLEANUP(cairn_pg_array_fini) struct cairn_pg_array files = {0};
 	const PGresult *r;
@@ -58,21 +58,21 @@ static enum cairn_status sweep_objects(struct cairn_pg_tx *tx, int64_t repo, int
 	if (status != CAIRN_OK || files.n == 0)
 		return status;
 	/* A file is removed only when no object names it. */
-	struct cairn_pg_disowning queued = cairn_pg_queue_disown(tx, scope, &files, repo);
+	struct cairn_pg_disowning queued = cairn_pg_queue_disown(tx, owner, &files, repo);
 	status = cairn_pg_exchange(&tx->pg);
 	if (status == CAIRN_OK)
-		(void)cairn_pg_disowned(tx, queued, scope);
+		(void)cairn_pg_disowned(tx, queued, owner);
 	return status;
 }
 
 /* Removes uploaded files that no object names. After the last one it removes the repository itself. */
-static enum cairn_status sweep_files(struct cairn_pg_tx *tx, int64_t repo, int64_t scope)
+static enum cairn_status sweep_files(struct cairn_pg_tx *tx, int64_t repo, int64_t owner)
 {
 	CLEANUP(cairn_pg_array_fini) struct cairn_pg_array files = {0};
 	const PGresult *r;
 	int64_t n;
 	struct cairn_pg_args args = {0}, forget = {0};
-	cairn_pg_int8(&args, scope);
+	cairn_pg_int8(&args, owner);
 	cairn_pg_int8(&args, SWEEP_PAGE);
 	enum cairn_status status = cairn_pg_ask(&tx->pg, SWEEP_OWNED, &args, &r);
 	if (status == CAIRN_OK)
@@ -80,7 +80,7 @@ static enum cairn_status sweep_files(struct cairn_pg_tx *tx, int64_t repo, int64
 	if (status != CAIRN_OK)
 		return status;
 	if (files.n > 0) {
-		status = cairn_pg_disown(tx, scope, &files, &n);
+		status = cairn_pg_disown(tx, owner, &files, &n);
 		return status == CAIRN_OK && n == 0 ? CAIRN_E_DAMAGED : status; /* or the page comes forever */
 	}
 	cairn_pg_int8(&forget, repo);
@@ -99,7 +99,7 @@ static enum cairn_status sweep_dropped(void *ctx, bool *more)
 	*more = status == CAIRN_OK && PQntuples(r) > 0;
 	if (!*more)
 		return status;
-	int64_t repo = cairn_pg_get_int8(r, 0, 0), scope = cairn_pg_get_int8(r, 0, 1);
+	int64_t repo = cairn_pg_get_int8(r, 0, 0), owner = cairn_pg_get_int8(r, 0, 1);
 	int64_t line = cairn_pg_get_int8(r, 0, 2);
 	cairn_pg_int8(&args, repo);
 	(void)cairn_pg_queue(&tx->pg, SWEEP_DROP_REFS, &args);
@@ -110,8 +110,8 @@ static enum cairn_status sweep_dropped(void *ctx, bool *more)
 		return status;
 	if (line != 0)
 		return cairn_pg_sweep_line(tx, line, &gone);
-	status = sweep_objects(tx, repo, scope, &n_objects);
-	return status == CAIRN_OK && n_objects == 0 ? sweep_files(tx, repo, scope) : status;
+	status = sweep_objects(tx, repo, owner, &n_objects);
+	return status == CAIRN_OK && n_objects == 0 ? sweep_files(tx, repo, owner) : status;
 }
 
 /* --- files that were uploaded, and that nothing names ------------------------------------------------------------- */
@@ -150,13 +150,13 @@ static enum cairn_status sweep_unnamed(void *ctx, struct cairn_index_sweep_place
 	*more = status == CAIRN_OK && PQntuples(r) > 0;
 	if (!*more)
 		return status;
-	int64_t repo = cairn_pg_get_int8(r, 0, 0), scope = cairn_pg_get_int8(r, 0, 1);
+	int64_t repo = cairn_pg_get_int8(r, 0, 0), owner = cairn_pg_get_int8(r, 0, 1);
 	bool last = PQntuples(r) < SWEEP_PAGE;
 	if (!sweep_unnamed_page(r, at, &files))
 		return CAIRN_E_DAMAGED;
 	if (last)
 		*at = (struct cairn_index_sweep_place){.stage = at->stage, .repo = repo};
-	return cairn_pg_disown(tx, scope, &files, &n);
+	return cairn_pg_disown(tx, owner, &files, &n);
 }
 
 enum cairn_status cairn_pg_sweep_repos(struct cairn_pg_tx *tx, struct cairn_index_sweep_repos *sweep)

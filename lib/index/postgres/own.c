@@ -44,35 +44,35 @@ unsigned cairn_pg_queue_find_repo(struct cairn_pg_tx *tx, int64_t repo)
 	return cairn_pg_queue(&tx->pg, OWN_FIND_REPO, &args);
 }
 
-enum cairn_status cairn_pg_found_repo(struct cairn_pg_tx *tx, unsigned queued, int64_t *scope, struct cairn_diag *diag)
+enum cairn_status cairn_pg_found_repo(struct cairn_pg_tx *tx, unsigned queued, int64_t *owner, struct cairn_diag *diag)
 {
 	const PGresult *r = tx->pg.results[queued];
-	*scope = PQntuples(r) > 0 ? cairn_pg_get_int8(r, 0, 0) : 0;
+	*owner = PQntuples(r) > 0 ? cairn_pg_get_int8(r, 0, 0) : 0;
 	return PQntuples(r) > 0 ? CAIRN_OK : cairn_pg_no_repo(diag);
 }
 
 /* --- having ------------------------------------------------------------------------------------------------------- */
 
-unsigned cairn_pg_queue_own(struct cairn_pg_tx *tx, int64_t scope, struct cairn_pg_array *files)
+unsigned cairn_pg_queue_own(struct cairn_pg_tx *tx, int64_t owner, struct cairn_pg_array *files)
 {
 	struct cairn_pg_args args = {0};
-	cairn_pg_int8(&args, scope);
+	cairn_pg_int8(&args, owner);
 	cairn_pg_int8(&args, cairn_clock_unix_s());
 	cairn_pg_int8s(&args, files);
 	return cairn_pg_queue(&tx->pg, OWN_ADD, &args);
 }
 
-int64_t cairn_pg_owned(struct cairn_pg_tx *tx, unsigned queued, int64_t scope)
+int64_t cairn_pg_owned(struct cairn_pg_tx *tx, unsigned queued, int64_t owner)
 {
 	const PGresult *r = tx->pg.results[queued];
-	cairn_records_grow(&tx->records, scope, cairn_pg_get_int8(r, 0, 1));
+	cairn_records_grow(&tx->records, owner, cairn_pg_get_int8(r, 0, 1));
 	return cairn_pg_get_int8(r, 0, 0);
 }
 
-void cairn_pg_queue_drop_no_claim(struct cairn_pg_tx *tx, int64_t scope, struct cairn_pg_array *files)
+void cairn_pg_queue_drop_no_claim(struct cairn_pg_tx *tx, int64_t owner, struct cairn_pg_array *files)
 {
 	struct cairn_pg_args args = {0};
-	cairn_pg_int8(&args, scope);
+	cairn_pg_int8(&args, owner);
 	cairn_pg_int8s(&args, files);
 	(void)cairn_pg_queue(&tx->pg, OWN_DROP_NO_CLAIM, &args);
 }
@@ -92,12 +92,12 @@ void cairn_pg_dropped_files(struct cairn_pg_tx *tx, unsigned queued)
 	cairn_add(&tx->counts.files, -cairn_pg_changed(tx->pg.results[queued]));
 }
 
-struct cairn_pg_disowning cairn_pg_queue_disown(struct cairn_pg_tx *tx, int64_t scope, struct cairn_pg_array *files,
+struct cairn_pg_disowning cairn_pg_queue_disown(struct cairn_pg_tx *tx, int64_t owner, struct cairn_pg_array *files,
 						int64_t unless_in)
 {
 	struct cairn_pg_disowning queued;
 	struct cairn_pg_args args = {0};
-	cairn_pg_int8(&args, scope);
+	cairn_pg_int8(&args, owner);
 	cairn_pg_int8s(&args, files);
 	cairn_pg_int8(&args, unless_in);
 	queued.owners = cairn_pg_queue(&tx->pg, OWN_DROP, &args);
@@ -105,25 +105,25 @@ struct cairn_pg_disowning cairn_pg_queue_disown(struct cairn_pg_tx *tx, int64_t 
 	return queued;
 }
 
-int64_t cairn_pg_disowned(struct cairn_pg_tx *tx, struct cairn_pg_disowning queued, int64_t scope)
+int64_t cairn_pg_disowned(struct cairn_pg_tx *tx, struct cairn_pg_disowning queued, int64_t owner)
 {
 	const PGresult *r = tx->pg.results[queued.owners];
 	int64_t n = cairn_pg_get_int8(r, 0, 0);
-	cairn_records_grow(&tx->records, scope, cairn_difference(0, cairn_pg_get_int8(r, 0, 1)));
+	cairn_records_grow(&tx->records, owner, cairn_difference(0, cairn_pg_get_int8(r, 0, 1)));
 	cairn_pg_dropped_files(tx, queued.files);
 	if (n > 0)
 		cairn_advance(&tx->counts.collection);
 	return n;
 }
 
-enum cairn_status cairn_pg_disown(struct cairn_pg_tx *tx, int64_t scope, struct cairn_pg_array *files, int64_t *n)
+enum cairn_status cairn_pg_disown(struct cairn_pg_tx *tx, int64_t owner, struct cairn_pg_array *files, int64_t *n)
 {
 	*n = 0;
 	if (files->n == 0 && files->status == CAIRN_OK)
 		return CAIRN_OK;
-	struct cairn_pg_disowning queued = cairn_pg_queue_disown(tx, scope, files, 0);
+	struct cairn_pg_disowning queued = cairn_pg_queue_disown(tx, owner, files, 0);
 	enum cairn_status status = cairn_pg_exchange(&tx->pg);
 	if (status == CAIRN_OK)
-		*n = cairn_pg_disowned(tx, queued, scope);
+		*n = cairn_pg_disowned(tx, queued, owner);
 	return status;
 }

@@ -7,16 +7,16 @@
 /** @return CAIRN_E_NOT_FOUND (repo.unknown) */
 enum cairn_status cairn_pg_no_repo(struct cairn_diag *diag);
 unsigned cairn_pg_queue_find_repo(struct cairn_pg_tx *tx, int64_t repo);
-CAIRN_MUST_USE enum cairn_status cairn_pg_found_repo(struct cairn_pg_tx *tx, unsigned queued, int64_t *scope,
+CAIRN_MUST_USE enum cairn_status cairn_pg_found_repo(struct cairn_pg_tx *tx, unsigned queued, int64_t *owner,
 						     struct cairn_diag *diag);
 
 /** Gives files to an owner, unless it has them. */
-unsigned cairn_pg_queue_own(struct cairn_pg_tx *tx, int64_t scope, struct cairn_pg_array *files);
+unsigned cairn_pg_queue_own(struct cairn_pg_tx *tx, int64_t owner, struct cairn_pg_array *files);
 /** @return how many are new to the owner */
-int64_t cairn_pg_owned(struct cairn_pg_tx *tx, unsigned queued, int64_t scope);
+int64_t cairn_pg_owned(struct cairn_pg_tx *tx, unsigned queued, int64_t owner);
 
 /** Removes the row without a claim for each file on which an owner has claims. */
-void cairn_pg_queue_drop_no_claim(struct cairn_pg_tx *tx, int64_t scope, struct cairn_pg_array *files);
+void cairn_pg_queue_drop_no_claim(struct cairn_pg_tx *tx, int64_t owner, struct cairn_pg_array *files);
 
 /** Owners' files are proved to have these SHA-256, in the same order. Entries of an owner's repository that have the
  * SHA-256 by an unproved claim get the file. Without such a proof nothing changes. */
@@ -32,12 +32,12 @@ void cairn_pg_dropped_files(struct cairn_pg_tx *tx, unsigned queued);
 struct cairn_pg_disowning {
 	unsigned owners, files;
 };
-struct cairn_pg_disowning cairn_pg_queue_disown(struct cairn_pg_tx *tx, int64_t scope, struct cairn_pg_array *files,
+struct cairn_pg_disowning cairn_pg_queue_disown(struct cairn_pg_tx *tx, int64_t owner, struct cairn_pg_array *files,
 						int64_t unless_in);
 /** @return how many files were taken away */
-int64_t cairn_pg_disowned(struct cairn_pg_tx *tx, struct cairn_pg_disowning queued, int64_t scope);
+int64_t cairn_pg_disowned(struct cairn_pg_tx *tx, struct cairn_pg_disowning queued, int64_t owner);
 /** Queues the removal, exchanges it with the server, and counts. @param[out] n  as cairn_pg_disowned() returns */
-CAIRN_MUST_USE enum cairn_status cairn_pg_disown(struct cairn_pg_tx *tx, int64_t scope, struct cairn_pg_array *files,
+CAIRN_MUST_USE enum cairn_status cairn_pg_disown(struct cairn_pg_tx *tx, int64_t owner, struct cairn_pg_array *files,
 						 int64_t *n);
 
 #endif

@@ -119,9 +119,9 @@ enum cairn_status cairn_postgres_put_shards(struct cairn_index *ix, struct cairn
 	}
 CAIRN_ENGINE_WRITES(POSTGRES_WRITE, POSTGRES_WRITE)
 
-enum cairn_status cairn_postgres_begin_repo(struct cairn_index *ix, struct cairn_index_add_repo *add, int64_t scope)
+enum cairn_status cairn_postgres_begin_repo(struct cairn_index *ix, struct cairn_index_add_repo *add, int64_t owner)
 {
-	return cairn_pg_begin_repo(table_tx(ix), add, scope);
+	return cairn_pg_begin_repo(table_tx(ix), add, owner);
 }
 
 const struct cairn_index_backend CAIRN_POSTGRES = {.remote = true,

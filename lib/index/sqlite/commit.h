@@ -32,16 +32,16 @@ CAIRN_MUST_USE enum cairn_status cairn_tx_next_commit(struct cairn_tx *tx, int64
 /** Gives a repository that is made as a copy the files of its source that its operations name. @return CAIRN_OK;
  *  CAIRN_E_NOT_FOUND (repo.unknown); as cairn_sql_status() */
 CAIRN_MUST_USE enum cairn_status cairn_tx_adopt_named(struct cairn_tx *tx, const struct cairn_index_add_repo *add,
-						      int64_t scope, struct cairn_diag *diag);
+						      int64_t owner, struct cairn_diag *diag);
 
 /** Gives a repository the file that one of these operations names. A file that the source lacks is reported when it is
- *  committed. @param source, scope  owners  @return CAIRN_OK; as cairn_sql_status() */
+ *  committed. @param source  an owner, too  @return CAIRN_OK; as cairn_sql_status() */
 CAIRN_MUST_USE enum cairn_status cairn_tx_adopt_operation(struct cairn_tx *tx,
 							  const struct cairn_index_operation *operation, int64_t source,
-							  int64_t scope);
+							  int64_t owner);
 
 /** Makes the branch main of a new repository, with this line. @return as cairn_sql_status() */
-CAIRN_MUST_USE enum cairn_status cairn_tx_add_main(struct cairn_tx *tx, int64_t repo, int64_t scope, int64_t line);
+CAIRN_MUST_USE enum cairn_status cairn_tx_add_main(struct cairn_tx *tx, int64_t repo, int64_t owner, int64_t line);
 
 /** Copies the counts of main to its repository, and sets the time of its update. */
 CAIRN_MUST_USE enum cairn_status cairn_tx_count_main(struct cairn_tx *tx, int64_t repo);
@@ -72,7 +72,7 @@ CAIRN_MUST_USE enum cairn_status cairn_tx_set_ref_line(struct cairn_tx *tx, int6
  * cairn_index_squash() */
 CAIRN_MUST_USE enum cairn_status cairn_tx_commit_at_once(struct cairn_tx *tx, struct cairn_index_add_commit *add);
 CAIRN_MUST_USE enum cairn_status cairn_tx_begin_repo_at_once(struct cairn_tx *tx, struct cairn_index_add_repo *add,
-							     int64_t scope);
+							     int64_t owner);
 /** @param[in,out] c  its repository, owner and message are set @param head  of the branch */
 CAIRN_MUST_USE enum cairn_status cairn_tx_squash_at_once(struct cairn_tx *tx, struct cairn_index_squash *squash,
 							 struct cairn_commits_new *c,
@@ -84,7 +84,7 @@ CAIRN_MUST_USE enum cairn_status cairn_tx_squash_at_once(struct cairn_tx *tx, st
 struct cairn_tx_edit {
 	struct cairn_edit edit;
 	struct cairn_tx *tx;
-	int64_t repo, scope, line;
+	int64_t repo, owner, line;
 	struct cairn_chain chain;
 };
 

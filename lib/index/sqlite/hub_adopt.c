@@ -24,7 +24,7 @@ static enum cairn_status adopt_by_sha256(struct cairn_tx *tx, const uint8_t sha2
 }
 
 enum cairn_status cairn_tx_adopt_operation(struct cairn_tx *tx, const struct cairn_index_operation *operation,
-					   int64_t source, int64_t scope)
+					   int64_t source, int64_t owner)
 {
 	struct adopt_claim claim;
 	if (operation->kind != CAIRN_INDEX_PUT_FILE)
@@ -32,16 +32,16 @@ enum cairn_status cairn_tx_adopt_operation(struct cairn_tx *tx, const struct cai
 	enum cairn_status status = adopt_by_sha256(tx, operation->sha256, source, &claim);
 	if (status != CAIRN_OK || claim.file == 0)
 		return status;
-	return cairn_tx_copy_claim(tx, claim.file, scope, operation->sha256, claim.belief);
+	return cairn_tx_copy_claim(tx, claim.file, owner, operation->sha256, claim.belief);
 }
 
-enum cairn_status cairn_tx_adopt_named(struct cairn_tx *tx, const struct cairn_index_add_repo *add, int64_t scope,
+enum cairn_status cairn_tx_adopt_named(struct cairn_tx *tx, const struct cairn_index_add_repo *add, int64_t owner,
 				       struct cairn_diag *diag)
 {
 	int64_t source = 0;
 	enum cairn_status status = cairn_records_find_repo(&tx->records, add->source, &source, diag);
 	for (uint32_t i = 0; i < add->n && status == CAIRN_OK; i++)
-		status = cairn_tx_adopt_operation(tx, &add->operations[i], source, scope);
+		status = cairn_tx_adopt_operation(tx, &add->operations[i], source, owner);
 	return status;
 }
 
@@ -51,13 +51,13 @@ static CAIRN_WRITES(TX_FIND_CLAIM,
 		    "SELECT f.id, w.proof FROM file f JOIN file_owner w ON w.file = f.id AND w.scope = ?2"
 		    " AND w.sha256 = ?3 WHERE f.hash = ?1 AND w.proof > 0");
 
-static enum cairn_status adopt_find(struct cairn_tx *tx, const struct cairn_index_adopted *file, int64_t scope,
+static enum cairn_status adopt_find(struct cairn_tx *tx, const struct cairn_index_adopted *file, int64_t owner,
 				    struct adopt_claim *out)
 {
 	CLEANUP(cairn_sql_resetp) sqlite3_stmt *find = cairn_tx_stmt(tx, &TX_FIND_CLAIM);
 	*out = (struct adopt_claim){0};
 	cairn_sql_bind_hash(find, 1, &file->file);
-	sqlite3_bind_int64(find, 2, scope);
+	sqlite3_bind_int64(find, 2, owner);
 	cairn_sql_bind_blob(find, 3, file->sha256, sizeof(file->sha256));
 	enum cairn_status status = cairn_sql_find(find);
 	if (status != CAIRN_OK)
@@ -69,27 +69,27 @@ static enum cairn_status adopt_find(struct cairn_tx *tx, const struct cairn_inde
 
 /* Checks at the end whether the claim was kept: claims on a file are limited, and never false ones. */
 static enum cairn_status adopt_file(struct cairn_tx *tx, struct cairn_index_adopted *file, int64_t source,
-				    int64_t scope)
+				    int64_t owner)
 {
 	struct adopt_claim claim;
 	enum cairn_status status = adopt_find(tx, file, source, &claim);
 	if (status == CAIRN_OK && claim.file != 0)
-		status = cairn_tx_copy_claim(tx, claim.file, scope, file->sha256, claim.belief);
+		status = cairn_tx_copy_claim(tx, claim.file, owner, file->sha256, claim.belief);
 	if (status == CAIRN_OK && claim.file != 0)
-		status = adopt_find(tx, file, scope, &claim);
+		status = adopt_find(tx, file, owner, &claim);
 	file->failed = claim.file == 0;
 	return status;
 }
 
 enum cairn_status cairn_tx_adopt_files(struct cairn_tx *tx, struct cairn_index_adopt_files *adopt)
 {
-	int64_t source = 0, scope = 0;
+	int64_t source = 0, owner = 0;
 	if (adopt->n > CAIRN_INDEX_ADOPTED_MAX)
 		return CAIRN_E_LIMIT;
 	enum cairn_status status = cairn_records_find_repo(&tx->records, adopt->source, &source, &adopt->write.diag);
 	if (status == CAIRN_OK)
-		status = cairn_records_find_repo(&tx->records, adopt->repo, &scope, &adopt->write.diag);
+		status = cairn_records_find_repo(&tx->records, adopt->repo, &owner, &adopt->write.diag);
 	for (uint32_t i = 0; i < adopt->n && status == CAIRN_OK; i++)
-		status = adopt_file(tx, &adopt->files[i], source, scope);
+		status = adopt_file(tx, &adopt->files[i], source, owner);
 	return status;
 }

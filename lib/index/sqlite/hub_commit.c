@@ -135,7 +135,7 @@ enum cairn_status cairn_tx_add_commit_row(struct cairn_tx *tx, struct cairn_comm
 		cairn_commits_made(c, edit->edit.commit, root, n_files, bytes);
 	c->counts = cairn_commits_count(c->message, &edit->edit);
 	return status == CAIRN_OK
-		       ? cairn_tx_count_rows(tx, c->scope, c->counts, cairn_commits_may_be_refused(c, &edit->edit))
+		       ? cairn_tx_count_rows(tx, c->owner, c->counts, cairn_commits_may_be_refused(c, &edit->edit))
 		       : status;
 }
 
@@ -176,7 +176,7 @@ static CAIRN_WRITES(TX_SAVE_COMMIT, "SAVEPOINT commit_");
 enum cairn_status cairn_tx_commit_to(struct cairn_tx *tx, struct cairn_commits_new *c, struct cairn_diag *diag)
 {
 	CLEANUP(commit_edit_fini)
-	struct cairn_tx_edit edit = {.tx = tx, .repo = c->repo, .scope = c->scope, .line = c->line};
+	struct cairn_tx_edit edit = {.tx = tx, .repo = c->repo, .owner = c->owner, .line = c->line};
 	edit.edit = (struct cairn_edit){
 		.engine = &CAIRN_TX_EDIT, .ctx = &edit, .diag = diag, .few = c->few, .again = c->only_same};
 	const struct cairn_index_growth before = tx->records.growth;
@@ -256,13 +256,13 @@ static CAIRN_WRITES(TX_END_PULL, "UPDATE ref SET commit_ = (SELECT head FROM lin
 				 " WHERE repo = ?1 AND kind = 3 AND name = ?2");
 
 /* An ended pull request names its head from now on, as a tag does. */
-static enum cairn_status commit_end_pull(struct cairn_tx *tx, const struct cairn_index_add_commit *add, int64_t scope)
+static enum cairn_status commit_end_pull(struct cairn_tx *tx, const struct cairn_index_add_commit *add, int64_t owner)
 {
 	sqlite3_stmt *end = cairn_tx_stmt(tx, &TX_END_PULL);
 	sqlite3_bind_int64(end, 1, add->repo);
 	cairn_sql_bind_text(end, 2, add->ref);
 	enum cairn_status status = cairn_sql_run(end);
-	return status == CAIRN_OK ? cairn_records_end_pull(&tx->records, add, scope) : status;
+	return status == CAIRN_OK ? cairn_records_end_pull(&tx->records, add, owner) : status;
 }
 
 /* @param diag  of the request, whose second commit this may be */
@@ -274,7 +274,7 @@ static enum cairn_status commit_apply(struct cairn_tx *tx, struct cairn_index_ad
 				      .operations = add->operations,
 				      .n = add->n,
 				      .few = add->stranger != 0};
-	enum cairn_status status = cairn_records_find_repo(&tx->records, add->repo, &c.scope, diag);
+	enum cairn_status status = cairn_records_find_repo(&tx->records, add->repo, &c.owner, diag);
 	if (status == CAIRN_OK)
 		status = cairn_tx_find_commit_ref(tx, add, &c, diag);
 	if (status == CAIRN_OK)
@@ -282,7 +282,7 @@ static enum cairn_status commit_apply(struct cairn_tx *tx, struct cairn_index_ad
 	if (status == CAIRN_OK)
 		status = cairn_tx_commit_to(tx, &c, diag);
 	if (status == CAIRN_OK && add->ends)
-		status = commit_end_pull(tx, add, c.scope);
+		status = commit_end_pull(tx, add, c.owner);
 	if (status == CAIRN_OK && add->stranger != 0)
 		status = cairn_records_charge_commit(&tx->records, add, &c, diag);
 	add->oid = c.oid;
@@ -311,7 +311,7 @@ enum cairn_status cairn_tx_commit_at_once(struct cairn_tx *tx, struct cairn_inde
 
 /* --- a new repository --------------------------------------------------------------------------------------------- */
 
-enum cairn_status cairn_tx_add_main(struct cairn_tx *tx, int64_t repo, int64_t scope, int64_t line)
+enum cairn_status cairn_tx_add_main(struct cairn_tx *tx, int64_t repo, int64_t owner, int64_t line)
 {
 	sqlite3_stmt *ref = cairn_tx_stmt(tx, &CAIRN_TX_ADD_REF);
 	sqlite3_bind_int64(ref, 1, repo);
@@ -321,17 +321,17 @@ enum cairn_status cairn_tx_add_main(struct cairn_tx *tx, int64_t repo, int64_t s
 	sqlite3_bind_int64(ref, 5, 0);
 	enum cairn_status status = cairn_sql_run(ref);
 	if (status == CAIRN_OK)
-		status = cairn_tx_count_rows(tx, scope, cairn_commits_ref_counts("main"), true);
+		status = cairn_tx_count_rows(tx, owner, cairn_commits_ref_counts("main"), true);
 	return status == CAIRN_OK ? cairn_tx_count_main(tx, repo) : status;
 }
 
-enum cairn_status cairn_tx_begin_repo_at_once(struct cairn_tx *tx, struct cairn_index_add_repo *add, int64_t scope)
+enum cairn_status cairn_tx_begin_repo_at_once(struct cairn_tx *tx, struct cairn_index_add_repo *add, int64_t owner)
 {
 	struct cairn_diag *diag = &add->write.diag;
 	struct cairn_commits_new c = {
-		.repo = add->id, .scope = scope, .message = &add->first, .operations = add->operations, .n = add->n};
-	enum cairn_status status = add->source != 0 ? cairn_tx_adopt_named(tx, add, scope, diag) : CAIRN_OK;
+		.repo = add->id, .owner = owner, .message = &add->first, .operations = add->operations, .n = add->n};
+	enum cairn_status status = add->source != 0 ? cairn_tx_adopt_named(tx, add, owner, diag) : CAIRN_OK;
 	if (status == CAIRN_OK)
 		status = cairn_tx_first_line(tx, &c, diag);
-	return status == CAIRN_OK ? cairn_tx_add_main(tx, add->id, scope, c.line) : status;
+	return status == CAIRN_OK ? cairn_tx_add_main(tx, add->id, owner, c.line) : status;
 }

@@ -47,7 +47,7 @@ static CAIRN_WRITES(TX_DROP_CONTENT, "DELETE FROM content WHERE id = ?1 AND uses
 /* Removes a content, unless an entry has it. */
 static enum cairn_status edit_drop_content(struct cairn_tx *tx, int64_t content)
 {
-	int64_t scope, inline_bytes;
+	int64_t owner, inline_bytes;
 	bool dropped;
 	{
 		CLEANUP(cairn_sql_resetp) sqlite3_stmt *drop = cairn_tx_stmt(tx, &TX_DROP_CONTENT);
@@ -55,10 +55,10 @@ static enum cairn_status edit_drop_content(struct cairn_tx *tx, int64_t content)
 		enum cairn_status status = cairn_sql_step(drop, &dropped);
 		if (status != CAIRN_OK || !dropped)
 			return status;
-		scope = sqlite3_column_int64(drop, 0);
+		owner = sqlite3_column_int64(drop, 0);
 		inline_bytes = sqlite3_column_int64(drop, 1);
 	}
-	return cairn_tx_count_stored(tx, scope, cairn_difference(0, inline_bytes));
+	return cairn_tx_count_stored(tx, owner, cairn_difference(0, inline_bytes));
 }
 
 enum cairn_status cairn_tx_drop_use(struct cairn_tx *tx, int64_t content)
@@ -150,7 +150,7 @@ static enum cairn_status edit_add_content(struct cairn_tx_edit *edit, const stru
 	}
 	enum cairn_status status = cairn_sql_run(add);
 	out->id = sqlite3_last_insert_rowid(edit->tx->db);
-	return status == CAIRN_OK && is_inline ? cairn_tx_count_stored(edit->tx, edit->scope, out->size_bytes) : status;
+	return status == CAIRN_OK && is_inline ? cairn_tx_count_stored(edit->tx, edit->owner, out->size_bytes) : status;
 }
 
 /* @param[out] id  0: the repository has no such content yet */
@@ -182,7 +182,7 @@ static enum cairn_status edit_claimed(struct cairn_tx_edit *edit, const struct c
 {
 	CLEANUP(cairn_sql_resetp) sqlite3_stmt *find = cairn_tx_stmt(edit->tx, &CAIRN_TX_FIND_CLAIMED);
 	cairn_sql_bind_blob(find, 1, o->sha256, sizeof(o->sha256));
-	sqlite3_bind_int64(find, 2, edit->scope);
+	sqlite3_bind_int64(find, 2, edit->owner);
 	enum cairn_status status = cairn_sql_find(find);
 	if (status != CAIRN_OK)
 		return status;

@@ -9,7 +9,7 @@
 /* A bucket that is being changed, within a transaction. */
 struct object_changes {
 	struct cairn_tx *tx;
-	int64_t repo, scope, now_unix_ms;
+	int64_t repo, owner, now_unix_ms;
 	int64_t n_files, bytes, row_bytes; /* growth; may be negative */
 	uint32_t n_left;
 	int64_t left[CAIRN_INDEX_CHANGES_MAX]; /* files that objects had before */
@@ -61,7 +61,7 @@ static enum cairn_status object_find_file(struct object_changes *c, const struct
 	bool copy = change->kind == CAIRN_INDEX_OBJECT_COPY;
 	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = cairn_tx_stmt(c->tx, copy ? &TX_FIND_COPIED : &TX_FIND_OWN);
 	cairn_sql_bind_hash(stmt, 1, &change->file);
-	sqlite3_bind_int64(stmt, 2, copy ? change->source : c->scope);
+	sqlite3_bind_int64(stmt, 2, copy ? change->source : c->owner);
 	enum cairn_status status = cairn_sql_step(stmt, found);
 	if (status == CAIRN_OK && *found)
 		*out = (struct object_file){sqlite3_column_int64(stmt, 0), sqlite3_column_int64(stmt, 1)};
@@ -137,7 +137,7 @@ static enum cairn_status object_set(struct object_changes *c, struct cairn_index
 		return status;
 	status = object_leave(c, change->path, &found);
 	if (status == CAIRN_OK && file.id != 0)
-		status = cairn_tx_own(c->tx, file.id, c->scope, &added);
+		status = cairn_tx_own(c->tx, file.id, c->owner, &added);
 	if (status != CAIRN_OK)
 		return status;
 	c->n_files++;
@@ -158,7 +158,7 @@ static enum cairn_status object_give_back(struct object_changes *c, int64_t file
 	sqlite3_bind_int64(stmt, 2, c->repo);
 	enum cairn_status status = cairn_sql_step(stmt, &used);
 	(void)sqlite3_reset(stmt);
-	return status == CAIRN_OK && !used ? cairn_tx_disown(c->tx, file, c->scope) : status;
+	return status == CAIRN_OK && !used ? cairn_tx_disown(c->tx, file, c->owner) : status;
 }
 
 static CAIRN_WRITES(TX_COUNT_REPO,
@@ -172,7 +172,7 @@ static enum cairn_status object_count(struct object_changes *c)
 	sqlite3_bind_int64(stmt, 3, c->bytes);
 	sqlite3_bind_int64(stmt, 4, c->now_unix_ms);
 	enum cairn_status status = cairn_sql_run(stmt);
-	return status == CAIRN_OK ? cairn_tx_count_rows(c->tx, c->scope, c->row_bytes, true) : status;
+	return status == CAIRN_OK ? cairn_tx_count_rows(c->tx, c->owner, c->row_bytes, true) : status;
 }
 
 enum cairn_status cairn_tx_change_objects(struct cairn_tx *tx, struct cairn_index_change_objects *change)
@@ -180,7 +180,7 @@ enum cairn_status cairn_tx_change_objects(struct cairn_tx *tx, struct cairn_inde
 	if (change->n > CAIRN_INDEX_CHANGES_MAX)
 		return CAIRN_E_LIMIT;
 	struct object_changes c = {.tx = tx, .repo = change->repo, .now_unix_ms = cairn_clock_unix_ms()};
-	enum cairn_status status = cairn_records_find_repo(&tx->records, change->repo, &c.scope, &change->write.diag);
+	enum cairn_status status = cairn_records_find_repo(&tx->records, change->repo, &c.owner, &change->write.diag);
 	for (uint32_t i = 0; i < change->n && status == CAIRN_OK; i++) {
 		struct cairn_index_change *one = &change->changes[i];
 		one->failed = false;

@@ -73,7 +73,7 @@ static enum cairn_status ref_use_copied(struct cairn_tx *tx, int64_t line, int64
 	return status == CAIRN_OK ? ref_count_copied(tx, line, bytes) : status;
 }
 
-static enum cairn_status ref_copy(struct cairn_tx *tx, const struct cairn_chain *chain, int64_t scope, int64_t line)
+static enum cairn_status ref_copy(struct cairn_tx *tx, const struct cairn_chain *chain, int64_t owner, int64_t line)
 {
 	int64_t bytes = 0;
 	enum cairn_status status = CAIRN_OK;
@@ -87,11 +87,11 @@ static enum cairn_status ref_copy(struct cairn_tx *tx, const struct cairn_chain 
 	}
 	if (status == CAIRN_OK)
 		status = ref_use_copied(tx, line, &bytes);
-	return status == CAIRN_OK ? cairn_tx_count_rows(tx, scope, bytes, true) : status;
+	return status == CAIRN_OK ? cairn_tx_count_rows(tx, owner, bytes, true) : status;
 }
 
 /* Makes a line that forks at a commit. If lookups would read too many lines, the new line gets a copy of all rows. */
-static enum cairn_status ref_fork(struct cairn_tx *tx, const struct cairn_index_add_ref *add, int64_t scope,
+static enum cairn_status ref_fork(struct cairn_tx *tx, const struct cairn_index_add_ref *add, int64_t owner,
 				  int64_t *line, struct cairn_diag *diag)
 {
 	struct cairn_commits_head head;
@@ -113,21 +113,21 @@ static enum cairn_status ref_fork(struct cairn_tx *tx, const struct cairn_index_
 	sqlite3_bind_int64(make, 4, whole ? 1 : (int64_t)chain.n + 1);
 	status = cairn_sql_run(make);
 	*line = sqlite3_last_insert_rowid(tx->db);
-	return status == CAIRN_OK && whole ? ref_copy(tx, &chain, scope, *line) : status;
+	return status == CAIRN_OK && whole ? ref_copy(tx, &chain, owner, *line) : status;
 }
 
-static enum cairn_status ref_line(struct cairn_tx *tx, const struct cairn_index_add_ref *add, int64_t scope,
+static enum cairn_status ref_line(struct cairn_tx *tx, const struct cairn_index_add_ref *add, int64_t owner,
 				  int64_t *line, struct cairn_diag *diag)
 {
 	struct cairn_commits_head head;
 	if (add->commit == 0) {
-		struct cairn_commits_new first = {.repo = add->repo, .scope = scope, .message = &add->first};
+		struct cairn_commits_new first = {.repo = add->repo, .owner = owner, .message = &add->first};
 		enum cairn_status status = cairn_tx_first_line(tx, &first, diag);
 		*line = first.line;
 		return status;
 	}
 	if (add->kind != CAIRN_INDEX_TAG)
-		return ref_fork(tx, add, scope, line, diag);
+		return ref_fork(tx, add, owner, line, diag);
 	enum cairn_status status = cairn_tx_read_head(tx, add->commit, &head, diag);
 	*line = head.line;
 	return status;
@@ -135,12 +135,12 @@ static enum cairn_status ref_line(struct cairn_tx *tx, const struct cairn_index_
 
 /* A pull request has a row that says what it is for, and a commit if it comes with files.
  * @param[out] bytes  what the commit counts for a quota, at full size */
-static enum cairn_status ref_open_pull(struct cairn_tx *tx, struct cairn_index_add_ref *add, int64_t scope,
+static enum cairn_status ref_open_pull(struct cairn_tx *tx, struct cairn_index_add_ref *add, int64_t owner,
 				       int64_t line, int64_t *bytes)
 {
 	struct cairn_diag *diag = &add->write.diag;
 	struct cairn_commits_new c = {.repo = add->repo,
-				      .scope = scope,
+				      .owner = owner,
 				      .line = line,
 				      .id = add->id,
 				      .message = &add->first,
@@ -151,7 +151,7 @@ static enum cairn_status ref_open_pull(struct cairn_tx *tx, struct cairn_index_a
 	if (status == CAIRN_OK)
 		status = cairn_tx_read_head(tx, add->commit, &c.head, diag);
 	if (status == CAIRN_OK)
-		status = cairn_records_add_pull(&tx->records, add, scope);
+		status = cairn_records_add_pull(&tx->records, add, owner);
 	cairn_crash_point(CAIRN_CRASH_PULL_OPENED);
 	if (status == CAIRN_OK)
 		status = cairn_tx_commit_to(tx, &c, diag);
@@ -187,7 +187,7 @@ enum cairn_status cairn_tx_set_ref_line(struct cairn_tx *tx, int64_t repo, enum 
 	return cairn_sql_run(set);
 }
 
-static enum cairn_status ref_add(struct cairn_tx *tx, const struct cairn_index_add_ref *add, int64_t scope,
+static enum cairn_status ref_add(struct cairn_tx *tx, const struct cairn_index_add_ref *add, int64_t owner,
 				 const char *name, int64_t line)
 {
 	sqlite3_stmt *stmt = cairn_tx_stmt(tx, &CAIRN_TX_ADD_REF);
@@ -197,7 +197,7 @@ static enum cairn_status ref_add(struct cairn_tx *tx, const struct cairn_index_a
 	sqlite3_bind_int64(stmt, 4, line);
 	sqlite3_bind_int64(stmt, 5, add->kind == CAIRN_INDEX_TAG ? add->commit : 0);
 	enum cairn_status status = cairn_sql_run(stmt);
-	return status == CAIRN_OK ? cairn_tx_count_rows(tx, scope, cairn_commits_ref_counts(name), true) : status;
+	return status == CAIRN_OK ? cairn_tx_count_rows(tx, owner, cairn_commits_ref_counts(name), true) : status;
 }
 
 /* Finds a ref whose name is a folder of this one, or the other way round. */
@@ -223,9 +223,9 @@ enum cairn_status cairn_tx_add_ref(struct cairn_tx *tx, struct cairn_index_add_r
 	struct cairn_diag *diag = &add->write.diag;
 	char number[32];
 	const char *name = add->kind == CAIRN_INDEX_PULL ? number : add->name;
-	int64_t scope, line = 0, bytes = 0;
+	int64_t owner, line = 0, bytes = 0;
 	bool known = false;
-	enum cairn_status status = cairn_records_find_repo(&tx->records, add->repo, &scope, diag);
+	enum cairn_status status = cairn_records_find_repo(&tx->records, add->repo, &owner, diag);
 	if (status == CAIRN_OK && add->kind == CAIRN_INDEX_PULL)
 		status = ref_number(tx, add);
 	(void)snprintf(number, sizeof(number), "%" PRId64, add->number);
@@ -238,12 +238,12 @@ enum cairn_status cairn_tx_add_ref(struct cairn_tx *tx, struct cairn_index_add_r
 	if (status == CAIRN_OK && !known && add->kind != CAIRN_INDEX_PULL)
 		status = ref_check_nested(tx, add->repo, name, diag);
 	if (status == CAIRN_OK)
-		status = ref_line(tx, add, scope, &line, diag);
+		status = ref_line(tx, add, owner, &line, diag);
 	if (status == CAIRN_OK && add->kind == CAIRN_INDEX_PULL)
-		status = ref_open_pull(tx, add, scope, line, &bytes);
+		status = ref_open_pull(tx, add, owner, line, &bytes);
 	if (status == CAIRN_OK)
 		status = known ? cairn_tx_set_ref_line(tx, add->repo, add->kind, name, line)
-			       : ref_add(tx, add, scope, name, line);
+			       : ref_add(tx, add, owner, name, line);
 	if (status == CAIRN_OK && add->is_stranger)
 		status = cairn_records_charge_opened(&tx->records, add, bytes);
 	return status == CAIRN_OK ? cairn_tx_count_main(tx, add->repo) : status;
@@ -340,9 +340,9 @@ static CAIRN_WRITES(TX_DROP_REF, "DELETE FROM ref WHERE repo = ?1 AND kind = ?2 
 enum cairn_status cairn_tx_drop_ref(struct cairn_tx *tx, struct cairn_index_drop_ref *drop)
 {
 	struct cairn_diag *diag = &drop->write.diag;
-	int64_t scope;
+	int64_t owner;
 	bool found = false;
-	enum cairn_status status = cairn_records_find_repo(&tx->records, drop->repo, &scope, diag);
+	enum cairn_status status = cairn_records_find_repo(&tx->records, drop->repo, &owner, diag);
 	if (status == CAIRN_OK)
 		status = ref_find(tx, drop->repo, drop->kind, drop->name, &found);
 	if (status != CAIRN_OK)
@@ -356,6 +356,6 @@ enum cairn_status cairn_tx_drop_ref(struct cairn_tx *tx, struct cairn_index_drop
 	sqlite3_bind_int64(stmt, 2, (int64_t)drop->kind);
 	cairn_sql_bind_text(stmt, 3, drop->name);
 	status = cairn_sql_run(stmt);
-	return status == CAIRN_OK ? cairn_tx_count_rows(tx, scope, -cairn_commits_ref_counts(drop->name), true)
+	return status == CAIRN_OK ? cairn_tx_count_rows(tx, owner, -cairn_commits_ref_counts(drop->name), true)
 				  : status;
 }

@@ -79,7 +79,7 @@ static enum cairn_status stage_begin(struct cairn_tx *tx, struct cairn_index_wri
 	if (status != CAIRN_OK)
 		return status;
 	s->c.line = line;
-	s->edit = (struct cairn_tx_edit){.tx = tx, .repo = s->c.repo, .scope = s->c.scope, .line = line};
+	s->edit = (struct cairn_tx_edit){.tx = tx, .repo = s->c.repo, .owner = s->c.owner, .line = line};
 	s->edit.edit = (struct cairn_edit){.engine = &CAIRN_TX_EDIT,
 					   .ctx = &s->edit,
 					   .diag = &write->diag,
@@ -150,7 +150,7 @@ static enum cairn_status stage_count(struct cairn_tx *tx, struct cairn_tx_stage 
 	int64_t bytes = s->edit.edit.row_bytes;
 	s->edit.edit.row_bytes = 0;
 	return status == CAIRN_OK
-		       ? cairn_tx_count_rows(tx, s->c.scope, bytes, cairn_commits_may_be_refused(&s->c, &s->edit.edit))
+		       ? cairn_tx_count_rows(tx, s->c.owner, bytes, cairn_commits_may_be_refused(&s->c, &s->edit.edit))
 		       : status;
 }
 
@@ -201,7 +201,7 @@ static enum cairn_status stage_edit_one(struct cairn_tx *tx, struct cairn_tx_sta
 {
 	enum cairn_status status = CAIRN_OK;
 	if (s->adopts != 0)
-		status = cairn_tx_adopt_operation(tx, operation, s->adopts, s->c.scope);
+		status = cairn_tx_adopt_operation(tx, operation, s->adopts, s->c.owner);
 	return status == CAIRN_OK ? cairn_edit_one(&s->edit.edit, operation) : status;
 }
 

@@ -19,7 +19,7 @@ static enum cairn_status staged_commit_find(struct cairn_tx *tx, struct cairn_in
 		.repo = add->repo, .id = add->id, .message = &add->message, .operations = add->operations, .n = add->n};
 	s->once = add->parent != NULL;
 	add->added = false;
-	enum cairn_status status = cairn_records_find_repo(&tx->records, add->repo, &s->c.scope, diag);
+	enum cairn_status status = cairn_records_find_repo(&tx->records, add->repo, &s->c.owner, diag);
 	if (status == CAIRN_OK)
 		status = cairn_tx_find_commit_ref(tx, add, &s->c, diag);
 	if (status == CAIRN_OK)
@@ -82,11 +82,11 @@ static enum cairn_status staged_repo_find(struct cairn_tx *tx, struct cairn_inde
 	enum cairn_status status = CAIRN_OK;
 	if (add->source != 0)
 		status = cairn_records_find_repo(&tx->records, add->source, &s->adopts, &write->diag);
-	int64_t scope = 0;
+	int64_t owner = 0;
 	if (status == CAIRN_OK)
-		status = cairn_records_hide_repo(&tx->records, add, &scope);
+		status = cairn_records_hide_repo(&tx->records, add, &owner);
 	s->c = (struct cairn_commits_new){
-		.repo = add->id, .scope = scope, .message = &add->first, .operations = add->operations, .n = add->n};
+		.repo = add->id, .owner = owner, .message = &add->first, .operations = add->operations, .n = add->n};
 	return status;
 }
 
@@ -96,24 +96,24 @@ static enum cairn_status staged_repo_show(struct cairn_tx *tx, struct cairn_inde
 	struct cairn_index_add_repo *add = (struct cairn_index_add_repo *)write;
 	enum cairn_status status = cairn_tx_add_commit_row(tx, &s->c, &s->edit, &s->root);
 	if (status == CAIRN_OK)
-		status = cairn_tx_add_main(tx, add->id, s->c.scope, s->c.line);
+		status = cairn_tx_add_main(tx, add->id, s->c.owner, s->c.line);
 	if (status == CAIRN_OK)
-		status = cairn_records_show_repo(&tx->records, add, s->c.scope);
+		status = cairn_records_show_repo(&tx->records, add, s->c.owner);
 	s->stage.done = true;
 	return status;
 }
 
 static enum cairn_status staged_repo_undo(struct cairn_tx *tx, const struct cairn_tx_stage *s, bool *gone)
 {
-	return cairn_tx_sweep_repo(tx, s->c.repo, s->c.scope, gone);
+	return cairn_tx_sweep_repo(tx, s->c.repo, s->c.owner, gone);
 }
 
-enum cairn_status cairn_tx_begin_repo(struct cairn_tx *tx, struct cairn_index_add_repo *add, int64_t scope)
+enum cairn_status cairn_tx_begin_repo(struct cairn_tx *tx, struct cairn_index_add_repo *add, int64_t owner)
 {
 	static const struct cairn_tx_stage_kind KIND = {
 		.find = staged_repo_find, .show = staged_repo_show, .undo = staged_repo_undo};
 	return cairn_index_in_pieces(add->n) ? cairn_tx_stage(tx, &add->write, &KIND)
-					     : cairn_tx_begin_repo_at_once(tx, add, scope);
+					     : cairn_tx_begin_repo_at_once(tx, add, owner);
 }
 
 /* --- squashes ----------------------------------------------------------------------------------------------------- */
@@ -124,7 +124,7 @@ static enum cairn_status staged_squash_find(struct cairn_tx *tx, struct cairn_in
 	struct cairn_index_squash *squash = (struct cairn_index_squash *)write;
 	s->c = (struct cairn_commits_new){.repo = squash->repo, .message = &squash->message, .must_pass = true};
 	s->copies_all = true;
-	enum cairn_status status = cairn_records_find_repo(&tx->records, squash->repo, &s->c.scope, &write->diag);
+	enum cairn_status status = cairn_records_find_repo(&tx->records, squash->repo, &s->c.owner, &write->diag);
 	if (status == CAIRN_OK)
 		status = cairn_tx_find_squashed(tx, squash, &s->seen, &s->ref_line, &write->diag);
 	return status;
@@ -162,7 +162,7 @@ enum cairn_status cairn_tx_squash(struct cairn_tx *tx, struct cairn_index_squash
 	int64_t line;
 	if (squash->write.stage)
 		return cairn_tx_stage(tx, &squash->write, &KIND);
-	enum cairn_status status = cairn_records_find_repo(&tx->records, squash->repo, &c.scope, diag);
+	enum cairn_status status = cairn_records_find_repo(&tx->records, squash->repo, &c.owner, diag);
 	if (status == CAIRN_OK)
 		status = cairn_tx_find_squashed(tx, squash, &head, &line, diag);
 	if (status != CAIRN_OK)

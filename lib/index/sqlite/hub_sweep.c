@@ -15,7 +15,7 @@ enum {
 /* A deleted repository. */
 struct sweep {
 	struct cairn_tx *tx;
-	int64_t repo, scope; /* 0: there is none */
+	int64_t repo, owner; /* 0: there is none */
 	unsigned n;
 	bool has_file[SWEEP_OBJECTS];
 	int64_t file[SWEEP_FILES];
@@ -33,7 +33,7 @@ static enum cairn_status sweep_find(struct sweep *s)
 	sqlite3_bind_int64(stmt, 1, cairn_clock_unix_ms());
 	enum cairn_status status = cairn_sql_step(stmt, &row);
 	s->repo = status == CAIRN_OK && row ? sqlite3_column_int64(stmt, 0) : 0;
-	s->scope = s->repo != 0 ? sqlite3_column_int64(stmt, 1) : 0;
+	s->owner = s->repo != 0 ? sqlite3_column_int64(stmt, 1) : 0;
 	return status;
 }
 
@@ -79,7 +79,7 @@ static enum cairn_status sweep_objects(struct sweep *s)
 			status = cairn_sql_step(has, &used);
 		(void)sqlite3_reset(has);
 		if (status == CAIRN_OK && !used)
-			status = cairn_tx_disown(s->tx, s->file[i], s->scope);
+			status = cairn_tx_disown(s->tx, s->file[i], s->owner);
 	}
 	return status;
 }
@@ -90,7 +90,7 @@ static CAIRN_WRITES(TX_OWNED_PAGE, "SELECT file FROM file_owner WHERE scope = ?1
 static enum cairn_status sweep_file_page(struct sweep *s)
 {
 	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = cairn_tx_stmt(s->tx, &TX_OWNED_PAGE);
-	sqlite3_bind_int64(stmt, 1, s->scope);
+	sqlite3_bind_int64(stmt, 1, s->owner);
 	sqlite3_bind_int64(stmt, 2, SWEEP_FILES);
 	for (s->n = 0;; s->n++) {
 		bool row;
@@ -109,7 +109,7 @@ static enum cairn_status sweep_files(struct sweep *s)
 	int64_t before = s->tx->counts.collection;
 	enum cairn_status status = sweep_file_page(s);
 	for (unsigned i = 0; i < s->n && status == CAIRN_OK; i++)
-		status = cairn_tx_disown(s->tx, s->file[i], s->scope);
+		status = cairn_tx_disown(s->tx, s->file[i], s->owner);
 	if (status == CAIRN_OK && s->n > 0 && s->tx->counts.collection == before)
 		return CAIRN_E_DAMAGED; /* the tree has rows that the table lacks, and the page would come forever */
 	if (status != CAIRN_OK || s->n > 0)
@@ -166,14 +166,14 @@ static enum cairn_status sweep_dropped(void *ctx, bool *more)
 static CAIRN_WRITES(TX_IS_DROPPED_REPO,
 		    "SELECT 1 FROM repo WHERE id = ?1 AND scope = ?2 AND coalesce(dropped, 0) <> 0");
 
-enum cairn_status cairn_tx_sweep_repo(struct cairn_tx *tx, int64_t repo, int64_t scope, bool *gone)
+enum cairn_status cairn_tx_sweep_repo(struct cairn_tx *tx, int64_t repo, int64_t owner, bool *gone)
 {
-	struct sweep s = {.tx = tx, .repo = repo, .scope = scope};
+	struct sweep s = {.tx = tx, .repo = repo, .owner = owner};
 	bool found = false;
 	{
 		CLEANUP(cairn_sql_resetp) sqlite3_stmt *find = cairn_tx_stmt(tx, &TX_IS_DROPPED_REPO);
 		sqlite3_bind_int64(find, 1, repo);
-		sqlite3_bind_int64(find, 2, scope);
+		sqlite3_bind_int64(find, 2, owner);
 		enum cairn_status status = cairn_sql_step(find, &found);
 		if (status != CAIRN_OK)
 			return status;
@@ -195,7 +195,7 @@ static enum cairn_status sweep_next_repo(struct sweep *s, int64_t behind)
 	bool row;
 	enum cairn_status status = cairn_sql_step(stmt, &row);
 	s->repo = status == CAIRN_OK && row ? sqlite3_column_int64(stmt, 0) : 0;
-	s->scope = s->repo != 0 ? sqlite3_column_int64(stmt, 1) : 0;
+	s->owner = s->repo != 0 ? sqlite3_column_int64(stmt, 1) : 0;
 	return status;
 }
 
@@ -213,7 +213,7 @@ static enum cairn_status sweep_unnamed_page(struct sweep *s, struct cairn_index_
 					    unsigned *n_seen)
 {
 	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = cairn_tx_stmt(s->tx, &TX_UNNAMED_PAGE);
-	sqlite3_bind_int64(stmt, 1, s->scope);
+	sqlite3_bind_int64(stmt, 1, s->owner);
 	/* Copied, since the place changes while the page is read. */
 	(void)sqlite3_bind_blob(stmt, 2, at->sha256, at->has_sha256 ? sizeof(at->sha256) : 0, SQLITE_TRANSIENT);
 	sqlite3_bind_int64(stmt, 3, at->file);
@@ -248,7 +248,7 @@ static enum cairn_status sweep_unnamed(void *ctx, struct cairn_index_sweep_place
 	if (status == CAIRN_OK && *more)
 		status = sweep_unnamed_page(&s, at, before_unix_s, &n_seen);
 	for (unsigned i = 0; i < s.n && status == CAIRN_OK; i++)
-		status = cairn_tx_disown(tx, s.file[i], s.scope);
+		status = cairn_tx_disown(tx, s.file[i], s.owner);
 	if (n_seen < SWEEP_FILES)
 		*at = (struct cairn_index_sweep_place){.stage = at->stage, .repo = s.repo};
 	return status;

@@ -9,15 +9,15 @@
 static CAIRN_WRITES(TX_COUNT_STORED, "UPDATE repo SET stored = stored + ?2 WHERE scope = ?1");
 static CAIRN_WRITES(TX_COUNT_OWNED, "UPDATE scope SET stored = stored + ?2 WHERE id = ?1 AND quota IS NOT NULL");
 
-enum cairn_status cairn_tx_count_stored(struct cairn_tx *tx, int64_t scope, int64_t bytes)
+enum cairn_status cairn_tx_count_stored(struct cairn_tx *tx, int64_t owner, int64_t bytes)
 {
 	static const struct cairn_statement *const OF[] = {&TX_COUNT_STORED, &TX_COUNT_OWNED};
 	bool counted = false;
-	if (scope == 0 || bytes == 0 || scope == tx->records.growth.uncounted)
+	if (owner == 0 || bytes == 0 || owner == tx->records.growth.uncounted)
 		return CAIRN_OK;
 	for (size_t i = 0; i < sizeof(OF) / sizeof(OF[0]) && !counted; i++) {
 		sqlite3_stmt *count = cairn_tx_stmt(tx, OF[i]);
-		sqlite3_bind_int64(count, 1, scope);
+		sqlite3_bind_int64(count, 1, owner);
 		sqlite3_bind_int64(count, 2, bytes);
 		enum cairn_status status = cairn_sql_run(count);
 		if (status != CAIRN_OK)
@@ -25,17 +25,17 @@ enum cairn_status cairn_tx_count_stored(struct cairn_tx *tx, int64_t scope, int6
 		counted = sqlite3_changes(tx->db) > 0;
 	}
 	if (!counted) {
-		tx->records.growth.uncounted = scope;
+		tx->records.growth.uncounted = owner;
 		return CAIRN_OK;
 	}
-	cairn_records_grow(&tx->records, scope, bytes);
+	cairn_records_grow(&tx->records, owner, bytes);
 	return CAIRN_OK;
 }
 
-enum cairn_status cairn_tx_count_rows(struct cairn_tx *tx, int64_t scope, int64_t bytes, bool may_be_refused)
+enum cairn_status cairn_tx_count_rows(struct cairn_tx *tx, int64_t owner, int64_t bytes, bool may_be_refused)
 {
 	const struct cairn_index_growth before = tx->records.growth;
-	enum cairn_status status = cairn_tx_count_stored(tx, scope, bytes);
+	enum cairn_status status = cairn_tx_count_stored(tx, owner, bytes);
 	if (!may_be_refused)
 		tx->records.growth = before;
 	return status;
@@ -43,10 +43,10 @@ enum cairn_status cairn_tx_count_rows(struct cairn_tx *tx, int64_t scope, int64_
 
 static CAIRN_WRITES(TX_FILE_SIZE, "SELECT size FROM file WHERE id = ?1");
 
-enum cairn_status cairn_tx_count_file(struct cairn_tx *tx, int64_t scope, int64_t file, int times)
+enum cairn_status cairn_tx_count_file(struct cairn_tx *tx, int64_t owner, int64_t file, int times)
 {
 	int64_t size_bytes;
-	if (scope == 0 || scope == tx->records.growth.uncounted)
+	if (owner == 0 || owner == tx->records.growth.uncounted)
 		return CAIRN_OK;
 	{
 		CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = cairn_tx_stmt(tx, &TX_FILE_SIZE);
@@ -56,5 +56,5 @@ enum cairn_status cairn_tx_count_file(struct cairn_tx *tx, int64_t scope, int64_
 			return status == CAIRN_E_NOT_FOUND ? CAIRN_E_DAMAGED : status;
 		size_bytes = (int64_t)cairn_index_file_counts((uint64_t)sqlite3_column_int64(stmt, 0));
 	}
-	return cairn_tx_count_stored(tx, scope, times < 0 ? cairn_difference(0, size_bytes) : size_bytes);
+	return cairn_tx_count_stored(tx, owner, times < 0 ? cairn_difference(0, size_bytes) : size_bytes);
 }

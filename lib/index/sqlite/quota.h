@@ -7,9 +7,9 @@
 #include "index/sqlite/util.h"
 
 #define CAIRN_QUOTA_SUM(counts, from) "(SELECT coalesce(sum(" counts "), 0) FROM " from ")"
-#define CAIRN_QUOTA_FILES(scope)                                                                                       \
+#define CAIRN_QUOTA_FILES(owner)                                                                                       \
 	CAIRN_QUOTA_SUM(CAIRN_SQLITE_FILE_COUNTS("f.size"),                                                            \
-			"(SELECT DISTINCT file FROM file_owner WHERE scope = " scope                                   \
+			"(SELECT DISTINCT file FROM file_owner WHERE scope = " owner                                   \
 			") w CROSS JOIN file f ON f.id = w.file")
 /* Each table is asked by repository, or by line. */
 #define CAIRN_QUOTA_COMMITS CAIRN_QUOTA_SUM(CAIRN_SQL_COMMIT_COUNTS(SQLITE), "commit_ WHERE repo = r.id")
@@ -32,12 +32,12 @@
 struct cairn_tx;
 
 /** Records that an owner holds more or fewer bytes. Other owners than repositories count only with a quota. */
-CAIRN_MUST_USE enum cairn_status cairn_tx_count_stored(struct cairn_tx *tx, int64_t scope, int64_t bytes);
+CAIRN_MUST_USE enum cairn_status cairn_tx_count_stored(struct cairn_tx *tx, int64_t owner, int64_t bytes);
 /** Records that an owner has more or fewer rows.
  * @param may_be_refused  false: no quota refuses the write because of them */
-CAIRN_MUST_USE enum cairn_status cairn_tx_count_rows(struct cairn_tx *tx, int64_t scope, int64_t bytes,
+CAIRN_MUST_USE enum cairn_status cairn_tx_count_rows(struct cairn_tx *tx, int64_t owner, int64_t bytes,
 						     bool may_be_refused);
 /** Records that an owner has a file more (1) or less (-1). The file must exist. */
-CAIRN_MUST_USE enum cairn_status cairn_tx_count_file(struct cairn_tx *tx, int64_t scope, int64_t file, int times);
+CAIRN_MUST_USE enum cairn_status cairn_tx_count_file(struct cairn_tx *tx, int64_t owner, int64_t file, int times);
 
 #endif

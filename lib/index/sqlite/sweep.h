@@ -9,7 +9,7 @@ CAIRN_MUST_USE enum cairn_status cairn_tx_sweep_line(struct cairn_tx *tx, int64_
 
 /** Removes a piece of a deleted repository, by its number and owner. If there is no such one, nothing is removed.
  * @param[out] gone  it was the last piece */
-CAIRN_MUST_USE enum cairn_status cairn_tx_sweep_repo(struct cairn_tx *tx, int64_t repo, int64_t scope, bool *gone);
+CAIRN_MUST_USE enum cairn_status cairn_tx_sweep_repo(struct cairn_tx *tx, int64_t repo, int64_t owner, bool *gone);
 
 /** Removes a piece of the next line: of the commits after the last one from which a ref or another line comes, or of
  *  all if there is no such commit. A line with a branch or a pull request ends at its head. @param[in,out] at  its line

@@ -73,9 +73,9 @@ bool cairn_sqlite_explain(struct cairn_index *ix, struct cairn_diag *diag)
 	return true;
 }
 
-enum cairn_status cairn_sqlite_begin_repo(struct cairn_index *ix, struct cairn_index_add_repo *add, int64_t scope)
+enum cairn_status cairn_sqlite_begin_repo(struct cairn_index *ix, struct cairn_index_add_repo *add, int64_t owner)
 {
-	return cairn_tx_begin_repo(table_tx(ix), add, scope);
+	return cairn_tx_begin_repo(table_tx(ix), add, owner);
 }
 
 #define SQLITE_WRITE(name)                                                                                             \

@@ -83,23 +83,23 @@ CAIRN_MUST_USE enum cairn_status cairn_tx_mend_file(struct cairn_tx *tx, int64_t
 						    size_t rows_len, const int64_t *xorbs, uint32_t n_xorbs,
 						    bool *mended);
 CAIRN_MUST_USE enum cairn_status cairn_tx_begin_repo(struct cairn_tx *tx, struct cairn_index_add_repo *add,
-						     int64_t scope);
+						     int64_t owner);
 /** Gives a file to an owner, unless it has it. @param[out] added  it had not */
-CAIRN_MUST_USE enum cairn_status cairn_tx_own(struct cairn_tx *tx, int64_t file, int64_t scope, bool *added);
+CAIRN_MUST_USE enum cairn_status cairn_tx_own(struct cairn_tx *tx, int64_t file, int64_t owner, bool *added);
 /** Does what cairn_tx_own() does, and adds the owner's claim of the SHA-256. Keeps the first few claims, because shards
  * that count as known must not lose theirs. @param[out] added  the file or the claim is new */
-CAIRN_MUST_USE enum cairn_status cairn_tx_claim(struct cairn_tx *tx, int64_t file, int64_t scope,
+CAIRN_MUST_USE enum cairn_status cairn_tx_claim(struct cairn_tx *tx, int64_t file, int64_t owner,
 						const uint8_t sha256[static CAIRN_SHA256_BYTES], bool *added);
 /** Does what cairn_tx_claim() does, with the claim and belief of the owner who gave the file. */
-CAIRN_MUST_USE enum cairn_status cairn_tx_copy_claim(struct cairn_tx *tx, int64_t file, int64_t scope,
+CAIRN_MUST_USE enum cairn_status cairn_tx_copy_claim(struct cairn_tx *tx, int64_t file, int64_t owner,
 						     const uint8_t sha256[static CAIRN_SHA256_BYTES],
 						     enum cairn_index_belief belief);
 /** An owner's file is proved to have a SHA-256: the entries of its repository that have this SHA-256 by an unproved
  * claim get the file. Without such a proof nothing changes. */
-CAIRN_MUST_USE enum cairn_status cairn_tx_follow_proof(struct cairn_tx *tx, int64_t file, int64_t scope,
+CAIRN_MUST_USE enum cairn_status cairn_tx_follow_proof(struct cairn_tx *tx, int64_t file, int64_t owner,
 						       const uint8_t sha256[static CAIRN_SHA256_BYTES]);
 /** Takes a file from an owner. Without another owner it is removed. */
-CAIRN_MUST_USE enum cairn_status cairn_tx_disown(struct cairn_tx *tx, int64_t file, int64_t scope);
+CAIRN_MUST_USE enum cairn_status cairn_tx_disown(struct cairn_tx *tx, int64_t file, int64_t owner);
 /** Call it after a file was taken from an owner: without another owner it is removed. */
 CAIRN_MUST_USE enum cairn_status cairn_tx_was_disowned(struct cairn_tx *tx, int64_t file);
 /** Call before a file is taken from this owner (NULL: from all). Takes it out of counts, objects and contents. */
