@@ -1,4 +1,4 @@
-"""What the tests of engines that fail share."""
+"""Fixtures for tests in which an engine (PostgreSQL or the S3 service) fails."""
 
 import cluster
 import pytest

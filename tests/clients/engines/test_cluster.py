@@ -30,7 +30,8 @@ def collect(server, clock, times=2):
 
 
 def test_a_row_names_its_copy(start):
-    """A later copy of the same hash is that of another daemon, whose row may follow; it is not read by this one's row."""
+    """The daemon reads the copy of a xorb that the row names, not a later copy of the same hash. The later copy may belong to another daemon, whose row is
+    not written yet."""
     server = start()
     file, book = ledger.new_file(1), ledger.Ledger()
     assert book.upload(server, file).status == 200
@@ -48,14 +49,15 @@ def test_a_row_names_its_copy(start):
 
 @pytest.mark.parametrize("outcome", [404, 200, "drop"])
 def test_what_is_no_answer_of_the_service_says_nothing(start, tmp_path, outcome):
-    """Somebody on the way answers in its place: nothing is judged by that, and the client is told what it waits for."""
+    """A proxy answers in place of the S3 service. The daemon does not take that for a lost xorb: it answers 503 store.silent, and the file is whole
+    afterwards."""
     file, book, wrong = ledger.new_file(6), ledger.Ledger(), []
     service = types.SimpleNamespace(port=int(cairn.ENGINE.rsplit(":", 1)[1]))
     with Between(service, lambda request, before: outcome if wrong and request.method == "GET" and "/x/" in request.path else None) as between:
         server = start(store=cairn.s3_url(tmp_path / "data", between.url))
         assert book.upload(server, file).status == 200
         server.stop()
-        server.start()  # what it has read is forgotten
+        server.start()  # forgets the cached object
         plan = server.get(f"/v1/reconstructions/{ledger.name(file)}").json()
         ((fetch, *_),) = plan["fetch_info"].values()
         ask = lambda: server.get(plans.path_of(fetch["url"]), headers={"Range": "bytes={start}-{end}".format(**fetch["url_range"])})
@@ -100,7 +102,7 @@ def test_a_collection_removes_what_is_dead_alone(start, clock):
 
 @pytest.mark.parametrize("step", ["gc-swept", "gc-removed"])
 def test_a_collection_is_killed(tmp_path, start, clock, step):
-    """What it did not come to is removed by the next one."""
+    """The next collection removes what the killed one had not removed yet."""
     crash = tmp_path / "crash"
     crash.write_text("")
     server = start(test_clock=clock.path, epoch="60s", gc_grace=f"{GRACE}s", variables={"CAIRND_CRASH_FILE": str(crash)})
@@ -124,12 +126,12 @@ def test_a_collection_is_killed(tmp_path, start, clock, step):
 
 
 def counts_agree(server):
-    """What each commit keeps is what the tables have: no two of them were at work at once."""
+    """Are the counters that each commit updates equal to the counts of the tables? If two commits had interleaved, they would differ."""
     return sql(server, cluster.COUNTS_AGREE) == "t"
 
 
 def test_three_daemons_are_one(start_cluster):
-    """What one has acknowledged each of them gives, at once."""
+    """Whatever one daemon has acknowledged, each of the three serves at once."""
     one = start_cluster()
     book = ledger.Ledger()
     for daemon, file in zip(one.daemons, files_of(range(100, 103))):
@@ -144,7 +146,7 @@ def test_three_daemons_are_one(start_cluster):
 
 
 def test_two_packings_at_once(start_cluster):
-    """Of a xorb that comes to all of them, compressed here and not there: its row describes the bytes that it names."""
+    """Each of three daemons gets the same xorb in another compression, at the same time. The row describes the copy that it names."""
     one = start_cluster()
     book, source = ledger.Ledger(), random.Random(7)
     for seed in range(8):
@@ -165,7 +167,7 @@ def test_two_packings_at_once(start_cluster):
 
 
 def test_sixteen_uploaders(start_cluster):
-    """In opposite orders, the same xorbs from several; a daemon is killed meanwhile."""
+    """They upload the same files in opposite orders through several daemons, one of which is killed meanwhile."""
     one = start_cluster()
     books = [ledger.Ledger() for _ in range(16)]
     shared = files_of(range(200, 206))
@@ -190,7 +192,7 @@ def test_sixteen_uploaders(start_cluster):
 
 
 def test_a_revoked_key(start_cluster, issuer):
-    """Is good at none of them a second later; one that was made is good, or the client is told to try again."""
+    """A revoked key is refused by every daemon a second later. A new key works at every daemon, or the client is told to try again."""
     one = start_cluster(token_key=issuer.folder)
     first, other = one.daemons[:2]
     admin = issuer.token(scope="admin")
@@ -207,7 +209,7 @@ def test_a_revoked_key(start_cluster, issuer):
 
 
 def test_answers_are_the_same_and_withdrawn(start_cluster):
-    """Equal bytes from each; what one finds lost none offers a second later."""
+    """All daemons answer a chunk query with equal bytes. When one finds the xorb lost, none offers it a second later."""
     one = start_cluster()
     file, book = ledger.new_file(300), ledger.Ledger()
     assert book.upload(one.daemons[0], file).status == 200
@@ -228,7 +230,7 @@ def test_answers_are_the_same_and_withdrawn(start_cluster):
 
 
 def test_one_stands_still(start_cluster):
-    """The others go on; when it moves again it is one of them."""
+    """The others go on meanwhile. Afterwards the stopped daemon works as before."""
     one = start_cluster()
     files, book = files_of(range(330, 334)), ledger.Ledger()
     assert book.upload(one.daemons[0], files[0]).status == 200
@@ -256,7 +258,7 @@ def test_an_address_of_one_is_good_at_all(start_cluster):
 
 
 def test_collections_of_all_at_once(start_cluster):
-    """While files are taken away and sent again: nothing acknowledged is lost, and nothing stays that nobody needs."""
+    """Files are forgotten and uploaded again meanwhile. Nothing acknowledged is lost, and nothing stays that no file needs."""
     one = start_cluster(epoch="60s", gc_grace=f"{GRACE}s")
     kept, gone, book = files_of(range(310, 314)), files_of(range(320, 324)), ledger.Ledger()
     for file in kept + gone:
@@ -282,7 +284,7 @@ def test_collections_of_all_at_once(start_cluster):
 
 @pytest.mark.parametrize("step", ["gc-marked", "gc-swept"])
 def test_a_collection_stands_still(tmp_path, start_cluster, step):
-    """Another daemon takes it over when its time is up; whoever moves again after that changes nothing."""
+    """Another daemon takes the collection over when its lease has expired. The stopped daemon changes nothing once it runs again."""
     file, book = tmp_path / "crash", ledger.Ledger()
     file.write_text("")
     one = start_cluster(epoch="60s", gc_grace=f"{GRACE}s", variables={"CAIRND_CRASH_FILE": str(file)})
@@ -319,7 +321,7 @@ def timed(ask):
 
 @contextlib.contextmanager
 def collection(start, tmp_path, relay):
-    """One beside a server that stops to answer meanwhile. Gives the daemon, and the time until the 503."""
+    """Runs a collection on a daemon whose PostgreSQL stops answering meanwhile. Yields the daemon and the seconds until its 503."""
     secret, book = tmp_path / "secret", ledger.Ledger()
     secret.write_bytes(bytes(range(32)))
     secret.chmod(0o600)
@@ -339,7 +341,7 @@ def test_a_collection_waits_once_for_a_silent_server(start, tmp_path, words):
 
 
 def test_a_collection_waits_once_for_a_row(start, tmp_path):
-    """Another holds what all who write need. Giving the lease back does not wait a second time."""
+    """Another connection locks the row that every write needs. The collection waits for it once; to return its lease it does not wait a second time."""
     schema = cairn.postgres_url(tmp_path / "server/data").split("=")[1]
     script = [cairn.ROOT / "tests/engines/postgresql.sh", "sql", os.environ["CAIRN_TEST_POSTGRES_FOLDER"]]
     holders = []
@@ -364,7 +366,7 @@ def test_a_collection_waits_once_for_a_row(start, tmp_path):
 
 @pytest.mark.parametrize("step", ["index-begun", "index-applied"])
 def test_a_daemon_stands_still_in_a_transaction(tmp_path, start_cluster, step):
-    """The others' writes go on within 5 s, and none is refused; what it had begun is not half there."""
+    """Writes of the others go on within 5 s, and none is refused. The stopped daemon's transaction is not half there."""
     file, book = tmp_path / "crash", ledger.Ledger()
     file.write_text("")
     one = start_cluster(variables={"CAIRND_CRASH_FILE": str(file)})
@@ -389,7 +391,7 @@ def test_a_daemon_stands_still_in_a_transaction(tmp_path, start_cluster, step):
 
 
 def test_a_daemon_is_killed_ahead(tmp_path, start_cluster):
-    """What it had committed can be seen, and nobody was told: whoever sends it again is, by any of them."""
+    """The daemon dies after a commit that it has not acknowledged yet. The shard is visible; any daemon acknowledges it when it is sent again."""
     file, book = tmp_path / "crash", ledger.Ledger()
     file.write_text("")
     one = start_cluster(variables={"CAIRND_CRASH_FILE": str(file)})
@@ -412,7 +414,7 @@ def test_a_daemon_is_killed_ahead(tmp_path, start_cluster):
 
 
 def test_clocks_that_differ(tmp_path, start_cluster, clock):
-    """One whose clock goes wrong says so, takes no collection on, and is not started anew; the others go on."""
+    """The daemon whose clock is wrong says so in /ready and refuses to collect, and would not start again. The other daemon goes on."""
     one = start_cluster(test_clock=clock.path, n=1)
     (first,) = one.daemons
     second = cairn.Daemon(tmp_path / "second", variables=first.variables).start()
@@ -440,7 +442,7 @@ def refused(tmp_path, url, store, *more):
 
 
 def test_who_may_share(tmp_path, start_cluster):
-    """Those with the same secret and the same store; nobody else, and nobody who wants it for himself."""
+    """Daemons may share an index if they have the same secret and the same store. Others are refused, and so is a daemon that wants the index for itself."""
     one = start_cluster(n=2)
     url, store = cairn.postgres_url(one.data), cairn.s3_url(one.data)
     other = tmp_path / "other"
@@ -452,7 +454,7 @@ def test_who_may_share(tmp_path, start_cluster):
     elsewhere = cairn.s3_url(tmp_path / "elsewhere")
     assert "are not in that bucket" in refused(tmp_path, url, elsewhere, "--secret-file", str(one.folder / "secret"))
     assert not (tmp_path / "new" / "index").exists()
-    # Nor a folder that was one of them, when it comes with another secret: its addresses would be refused by the others.
+    # A folder that was one of them is refused, too, when its secret has changed: the other daemons would refuse its addresses.
     second = one.daemons[1]
     second.stop()
     common = ["--data-dir", str(second.data), "--listen", "127.0.0.1:0", "--index", url, "--store", store]

@@ -1,4 +1,4 @@
-"""The clock of the PostgreSQL server is set wrong while daemons work, by hand or since another server leads: nothing is lost."""
+"""The clock of the PostgreSQL server is wrong while daemons work: it was set by hand, or the new leader has another clock. Nothing is lost."""
 
 import os
 import shutil
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.skipif(NONE, reason="that takes CAIRN_INDEX=postgres, C
 
 
 class Database:
-    """A server of its own, with a clock that is so many seconds off. Its folders can be read by the user that it runs as."""
+    """A PostgreSQL server of this test, whose clock is some seconds off. The user that it runs as can read its folders."""
 
     def __init__(self, folder):
         folder.chmod(0o755)
@@ -51,11 +51,11 @@ class Database:
             file.write(struct.pack("=q", seconds))
 
     def step(self, seconds):
-        """Of the same server."""
+        """Moves the clock while the server runs."""
         self.set(seconds)
 
     def fail_over(self, seconds):
-        """To one that has all of it, and another clock."""
+        """Replaces the server by one with the same data and another clock."""
         self.run("kill")
         self.set(seconds)
         self.run("revive")
@@ -82,7 +82,7 @@ def collect(daemons, seconds=30):
 @pytest.mark.parametrize("how", ["step", "fail_over"])
 @pytest.mark.parametrize("hours", [-1, 1])
 def test_an_hour_off(tmp_path, database, hours, how):
-    """In the middle of a collection. Uploads go on; nothing is collected before the clocks agree again, and then all that may be."""
+    """The clock jumps by an hour during a collection. Uploads go on. Nothing is collected until the clocks agree again; then everything that is due is."""
     crash, book = tmp_path / "crash", ledger.Ledger()
     crash.write_text("")
     variables = {"CAIRN_INDEX": database.url, "CAIRND_CRASH_FILE": str(crash)}

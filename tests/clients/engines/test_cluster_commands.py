@@ -1,4 +1,4 @@
-"""Commands beside daemons that share an index in PostgreSQL and a store in S3: cairn fsck, cairn export, and those that refuse."""
+"""Commands beside daemons that share an index in PostgreSQL and a store in S3: cairn fsck, cairn export, and commands that refuse to run."""
 
 import concurrent.futures
 import csv
@@ -33,14 +33,14 @@ def run(data, name, *options, code=0):
 
 
 def fsck(server, *options, code=0):
-    """@return what it found: (kind, repaired)"""
+    """@return what fsck found: [(kind, repaired)]"""
     found = json.loads(run(server.data, "fsck", "--json", *options, code=code).stdout)
     assert found["problems_found"] == len(found["problems"]), found
     return [(problem["kind"], problem["repaired"]) for problem in found["problems"]]
 
 
 def grown_old(server, xorb, age_s=3 * DAY):
-    """The copy of a xorb that its row names is as old as that. @return its name"""
+    """Replaces the copy that a xorb's row names by one of this age. @return its name"""
     name, bucket = s3.copy_name(xorb, age_s), bucket_of(server)
     (now,) = [n for n in bucket.objects() if xet.text(xorb.hash) in n]
     assert bucket.request("PUT", name, body=xorb.body())[0] == 200 and bucket.request("DELETE", now)[0] == 204
@@ -49,7 +49,7 @@ def grown_old(server, xorb, age_s=3 * DAY):
 
 
 def fsck_meanwhile(tmp_path, server, step, do, *options, code=0):
-    """One that stands still at a step while something is done."""
+    """Runs fsck, stops it at a step, calls do(), and lets it go on. @return what it found"""
     crash = tmp_path / "crash of fsck"
     crash.write_text(f"{step}:1:stop")
     command = [cairn.CAIRN, "fsck", "--json", "--data-dir", str(server.data), *options]
@@ -64,7 +64,7 @@ def fsck_meanwhile(tmp_path, server, step, do, *options, code=0):
 
 
 def test_fsck_of_a_row_that_goes_on(tmp_path, start_cluster):
-    """It has read the row when that names another copy, and the one before is removed: nothing is wrong."""
+    """After fsck has read the row, the row gets another copy and the first copy is removed. fsck reports nothing wrong."""
     one, book = start_cluster(n=2), ledger.Ledger()
     file, first = ledger.new_file(841), one.daemons[0]
     assert book.upload(one, file).status == 200
@@ -74,7 +74,7 @@ def test_fsck_of_a_row_that_goes_on(tmp_path, start_cluster):
 
 
 def test_fsck_adopts_what_is_removed(tmp_path, start_cluster):
-    """Between its reading and its row: the row is taken back, and the xorb is to be sent again."""
+    """The object is deleted after fsck --repair has read it and before it writes the row. fsck takes the row back, and the xorb must be uploaded again."""
     one, book = start_cluster(n=2), ledger.Ledger()
     file, first = ledger.new_file(842), one.daemons[0]
     xorb = file.terms[0][0]
@@ -89,7 +89,7 @@ def test_fsck_adopts_what_is_removed(tmp_path, start_cluster):
 
 
 def test_fsck_of_what_is_whole(start_cluster):
-    """While others upload and collect nothing is called wrong that is not."""
+    """While others upload and collect, fsck reports no false problem."""
     one = start_cluster(n=2, epoch="60s", gc_grace="120s")
     book = ledger.Ledger()
     files = [ledger.new_file(seed) for seed in range(800, 824)]
@@ -106,7 +106,7 @@ def test_fsck_of_what_is_whole(start_cluster):
 
 
 def test_fsck_repairs_beside_daemons(start_cluster):
-    """What is lost is said to be, and comes back with the next upload; what is whole is registered anew."""
+    """fsck --repair reports lost xorbs, which come back with the next upload, and registers whole ones again."""
     one = start_cluster(n=2)
     book, bucket, first = ledger.Ledger(), one.bucket(), one.daemons[0]
     missing, damaged, listed = files = [ledger.new_file(seed) for seed in range(830, 833)]
@@ -136,7 +136,7 @@ def test_fsck_repairs_beside_daemons(start_cluster):
 
 
 def test_fsck_of_an_index_that_one_daemon_has(start):
-    """It is read beside it, and repaired when it has stopped."""
+    """fsck reads the index beside its daemon, and repairs only after the daemon has stopped."""
     server, book = start(), ledger.Ledger()
     assert book.upload(server, ledger.new_file(840)).status == 200
     assert fsck(server) == []
@@ -148,7 +148,8 @@ def test_fsck_of_an_index_that_one_daemon_has(start):
 
 
 def test_scrub_at_one_of_them(start_cluster):
-    """What it finds out all know, and a copy of any date is adopted again. test_cluster_jobs.py has how one of them goes on for another."""
+    """All daemons know what one daemon's scrub has found, and a copy of any age is adopted again. test_cluster_jobs.py tests that another daemon continues
+    a scrub."""
     one = start_cluster(n=2)
     book, bucket = ledger.Ledger(), one.bucket()
     first, second = one.daemons
@@ -172,14 +173,14 @@ def test_scrub_at_one_of_them(start_cluster):
 
 
 def test_scrub_adopts_what_is_removed(tmp_path, start_cluster):
-    """As fsck: a copy of a xorb that counted as lost is found, read, and gone when the row names it."""
+    """The scrub finds and reads a copy of a lost xorb, but the copy is deleted before the row names it: the xorb stays lost, as with fsck."""
     crash, book, file = tmp_path / "crash", ledger.Ledger(), ledger.new_file(843)
     crash.write_text("")
     one = start_cluster(n=1, variables={"CAIRND_CRASH_FILE": str(crash)})
     (first,), xorb = one.daemons, file.terms[0][0]
     assert book.upload(one, file).status == 200
     assert sql(one, "UPDATE xorb SET copy = NULL, stored = NULL RETURNING 1; UPDATE state SET stored_bytes = 0") == "1"
-    crash.write_text("index-applied:3:stop")  # the order, the lease, the row
+    crash.write_text("index-applied:3:stop")  # the third transaction: after the order to scrub and the lease comes the row
     assert first.post("/v1/scrub/start?within=1").status == 200
     cairn.wait_until("the row", lambda: stopped(first.process.pid))
     crash.write_text("")
@@ -194,7 +195,7 @@ def test_scrub_adopts_what_is_removed(tmp_path, start_cluster):
 
 
 def test_export_misses_nothing(tmp_path, start_cluster):
-    """Each export goes on where the last one ended, while sixteen upload at three daemons."""
+    """Each export continues where the last one ended, while sixteen clients upload through three daemons."""
     one, book, files = start_cluster(), ledger.Ledger(), []
     data, done = one.daemons[0].data, threading.Event()
 
@@ -228,7 +229,7 @@ def test_export_misses_nothing(tmp_path, start_cluster):
 
 
 def postgres(program, *options):
-    """A program of PostgreSQL's own. @return its output"""
+    """Runs one of PostgreSQL's own programs. @return its output"""
     (path, *_) = sorted(Path("/usr/lib/postgresql").glob(f"*/bin/{program}"), reverse=True)
     done = subprocess.run([path, *map(str, options)], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
@@ -241,7 +242,7 @@ def copy_bucket(source, target):
 
 
 def test_backup_and_restore(tmp_path, start_cluster):
-    """As docs/scale.md tells: PostgreSQL's dump first, then the objects. The other way round what came between is lost."""
+    """A backup as docs/scale.md describes it: PostgreSQL's dump first, then the objects. In the other order, uploads between the two would be lost."""
     one, book = start_cluster(n=2), ledger.Ledger()
     url = cairn.postgres_url(one.data)
     before, later = files_of(range(900, 904)), files_of(range(904, 908))
@@ -251,7 +252,7 @@ def test_backup_and_restore(tmp_path, start_cluster):
     copy_bucket(one.bucket(), too_early)
     for file in before[2:]:
         assert book.upload(one, file).status == 200
-    # What is acknowledged up to here is in it; uploads go on while it is made, and after it.
+    # The backup has everything acknowledged up to here. Uploads go on while it is made, and after it.
     others = ledger.Ledger()
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         uploads = [pool.submit(others.upload, one, file) for file in later]
@@ -286,7 +287,7 @@ def test_backup_and_restore(tmp_path, start_cluster):
 
 
 def test_what_refuses(tmp_path, start):
-    """By name, and with what to do instead."""
+    """These commands name the reason and say what to do instead."""
     server = start()
     for name, *rest in (["backup", tmp_path / "out.fold"], ["backup", "--incremental", tmp_path / "folder"]):
         refused = run(server.data, name, *rest, code=73).stderr

@@ -1,4 +1,4 @@
-"""The hub of several daemons that share an index in PostgreSQL and a store in S3: each request may come to another one."""
+"""The hub of several daemons that share an index in PostgreSQL and a store in S3: each request may reach another daemon."""
 
 import concurrent.futures
 import copy
@@ -19,13 +19,13 @@ class Hub(People):
         self.admin = admin
 
     def of(self, daemon):
-        """The same people, who ask this daemon."""
+        """Returns the same people, who send their requests to this daemon."""
         other = copy.copy(self)
         other.server = daemon
         return other
 
     def revoke_anns(self, daemon):
-        """The key that writes."""
+        """Revokes ann's key that may write."""
         keys = daemon.get("/v1/keys", token=self.admin).json()["keys"]
         (number,) = (key["id"] for key in keys if key["account"] == "ann" and "write" in key["scope"])
         assert daemon.request("DELETE", f"/v1/keys/{number}", token=self.admin).status in (200, 204)
@@ -41,13 +41,13 @@ def hub(tmp_path, issuer):
 
 
 def at(visitor, daemon):
-    """The same browser, whose next request another daemon gets."""
+    """Returns the same browser, whose next request goes to this daemon."""
     visitor.server = daemon
     return visitor
 
 
 def test_a_session_is_known_to_all(hub):
-    """In at one, a form at the next, out at the third: then it has ended at all of them."""
+    """A browser signs in at one daemon, sends a form to the next, and signs out at the third. The session has then ended at all of them."""
     first, second, third = hub.server.daemons
     ann = Visitor(first).sign_in(hub.keys["ann"])
     is_away(at(ann, second).send("/new", kind="model", namespace="ann", name="one"), "/ann/one")
@@ -62,7 +62,7 @@ def test_a_session_is_known_to_all(hub):
 
 
 def test_sessions_are_bounded(hub):
-    """Those of one account end its own, the oldest first, and nobody else's."""
+    """Too many sessions of one account end its own oldest ones, and nobody else's."""
     bob = Visitor(hub.server).sign_in(hub.keys["bob"])
     anns = [Visitor(hub.server).sign_in(hub.keys["ann"]) for _ in range(33)]
     is_away(anns[0].get("/settings/keys"), "/login?next=/settings/keys")
@@ -79,7 +79,7 @@ def test_a_session_ends_with_its_key(hub):
 
 
 def test_commits_of_eight(hub):
-    """Each says which commit it follows, and is told when another was faster: all files are there in the end."""
+    """Eight people commit at once and name the parent commit. Whoever was too slow is told so and tries again; in the end all files are there."""
     make(hub)
     first = done(commit(hub, text("base", "0\n")))
 
@@ -108,7 +108,7 @@ def test_commits_of_eight(hub):
 
 
 def test_commits_that_follow_whatever_there_is(hub):
-    """Without a parent they follow each other, whichever daemon they come to."""
+    """Commits that name no parent follow each other, whichever daemon they reach."""
     make(hub)
     with concurrent.futures.ThreadPoolExecutor(8) as pool:
         replies = list(pool.map(lambda i: commit(hub, text(f"f{i}", f"{i}\n")), range(24)))
@@ -119,7 +119,7 @@ def test_commits_that_follow_whatever_there_is(hub):
 
 
 def test_what_one_does_the_others_see(hub):
-    """At once: a repository, its files, its settings, its end; a large file that came to one is in a commit of another."""
+    """All daemons see at once that a repository was made, filled, changed or deleted. A large file uploaded to one daemon can be committed through another."""
     first, second, third = hub.server.daemons
     make(hub.of(first), private=True)
     for daemon in hub.server.daemons:
@@ -137,7 +137,7 @@ def test_what_one_does_the_others_see(hub):
 
 
 def test_a_revoked_key_of_the_hub(hub):
-    """Is refused at once where a request shows it, by whichever daemon; a token that was got with it, within a second."""
+    """Every daemon refuses a revoked key at once, and a token that was got with it within a second."""
     first, second, third = hub.server.daemons
     make(hub)
     token = hub.of(second).ask("GET", "/api/models/ann/one/xet-read-token/main").json()["accessToken"]

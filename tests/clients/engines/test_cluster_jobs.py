@@ -1,4 +1,4 @@
-"""What one daemon does for all that share an index: which of them does it is told by each, and another goes on with it when that one is gone."""
+"""Work that one daemon does for all that share an index. Every daemon tells which one does it, and another continues it when that one is gone."""
 
 import concurrent.futures
 import signal
@@ -12,7 +12,7 @@ from cluster import let_pass, standing_still
 from visitors import Operator
 
 GRACE = 120
-XORBS, CHUNK = 40, 120_000  # 14 MB: as many seconds at the least rate
+XORBS, CHUNK = 40, 120_000  # 14 MB: 14 seconds at the lowest rate of a scrub
 NONE = not (cairn.ENGINE and cairn.INDEX and cairn.STORE == "s3" and cluster.HAPROXY.exists())
 
 pytestmark = pytest.mark.skipif(NONE, reason="that takes CAIRN_INDEX=postgres, CAIRN_STORE=s3 and haproxy")
@@ -39,7 +39,7 @@ def looked_at(daemon):
 
 
 def begun(one, make):
-    """A pass that has come to some xorbs, and all know of it. @return who reads, and another"""
+    """Starts a scrub and waits until all daemons report some xorbs read. @return the daemon that scrubs, and another one"""
     put(one, make, XORBS)
     assert one.daemons[0].post("/v1/scrub/start").json()["now"]["xorbs"] == 0
     cairn.wait_until("some", lambda: all((status(daemon)["now"] or {}).get("xorbs", 0) >= 2 for daemon in one.daemons))
@@ -49,7 +49,7 @@ def begun(one, make):
 
 
 def ended(daemons, started, seconds=40):
-    """The pass comes to its end, and all say so."""
+    """Waits for the end of the scrub, which all daemons report."""
     for daemon in daemons:
         cairn.wait_until("the end", lambda daemon=daemon: status(daemon)["now"] is None, seconds)
         last = status(daemon)["last"]
@@ -59,7 +59,7 @@ def ended(daemons, started, seconds=40):
 
 
 def test_all_are_told_to_scrub(start_cluster, make):
-    """At once: everything is read once."""
+    """Every daemon gets the order to scrub at once. Everything is read only once."""
     one = start_cluster()
     put(one, make, XORBS, size=9000)
     with concurrent.futures.ThreadPoolExecutor(3) as pool:
@@ -70,7 +70,7 @@ def test_all_are_told_to_scrub(start_cluster, make):
 
 
 def test_who_scrubs_is_killed(start_cluster, make):
-    """Another goes on where it was."""
+    """Another daemon continues the scrub from the same place."""
     one = start_cluster(n=2)
     runner, other = begun(one, make)
     started = status(other)["now"]["started"]
@@ -85,7 +85,7 @@ def test_who_scrubs_is_killed(start_cluster, make):
 
 
 def test_who_scrubs_stands_still(start_cluster, make):
-    """Another takes over; when it moves again it leaves that one alone."""
+    """Another daemon takes the scrub over. The first one leaves it to that daemon when it runs again."""
     one = start_cluster(n=2)
     runner, other = begun(one, make)
     started = status(other)["now"]["started"]
@@ -103,7 +103,7 @@ def test_who_scrubs_stands_still(start_cluster, make):
 
 
 def test_another_is_told(start_cluster, make):
-    """To pause, and to go on; also all that are started meanwhile heed it."""
+    """A daemon that does not scrub itself can pause the scrub and resume it. A daemon that starts meanwhile obeys, too."""
     one = start_cluster(n=2)
     runner, other = begun(one, make)
     started = status(other)["now"]["started"]
@@ -119,7 +119,7 @@ def test_another_is_told(start_cluster, make):
 
 
 def test_where_it_is(tmp_path, start_cluster, issuer, make):
-    """Whichever daemon is asked tells where a scrub and a collection are."""
+    """Every daemon tells how far a scrub and a collection are, whichever daemon runs them."""
     crash = tmp_path / "crash"
     crash.write_text("")
     begin = lambda **options: start_cluster(n=2, epoch="60s", gc_grace=f"{GRACE}s", variables={"CAIRND_CRASH_FILE": str(crash)}, **options)
@@ -133,7 +133,7 @@ def test_where_it_is(tmp_path, start_cluster, issuer, make):
     for daemon in one.daemons:
         cluster.soon("where", lambda daemon=daemon: jobs(daemon)["scrub"].get("daemon") == name(first), 5)
         assert jobs(daemon)["scrub"]["total"] > 0
-    for _ in one.daemons:  # one after the other
+    for _ in one.daemons:  # each daemon in turn
         assert f"Under way at {name(first)}" in operator.row("Scrub")
     assert first.post("/v1/scrub/pause", token=admin).status == 200
     cluster.soon("the pause", lambda: not jobs(second)["scrub"]["running"], 5)

@@ -1,4 +1,4 @@
-"""Daemons that share an index and a store, and do opposite things to the same rows at once."""
+"""Daemons that share an index and a store do opposite things to the same rows at once."""
 
 import concurrent.futures
 import random
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.skipif(NONE, reason="that takes CAIRN_INDEX=postgres, C
 
 
 def judge(one, books):
-    """What was acknowledged is at each of them, what is counted is there, and no row names a copy that is dead."""
+    """Checks that each daemon has everything acknowledged, that the counters are right, and that no row names a dead copy."""
     for i, book in enumerate(books):
         book.check(one.daemons[i % len(one.daemons)])
     tables = "(SELECT count(*) FROM file), (SELECT count(*) FROM xorb), (SELECT count(*) FROM shard), (SELECT coalesce(sum(stored), 0) FROM xorb)"
@@ -28,7 +28,8 @@ def judge(one, books):
 
 
 def test_connections_are_ended(start_cluster):
-    """Before, in and after commits, while the same files come from several: each is registered once, and nobody is told of it before."""
+    """PostgreSQL ends connections before, during and after commits, while several clients send the same files. Each file is registered once, and
+    acknowledged only after that."""
     one = start_cluster()
     shared = [ledger.new_file(f"ended {i}") for i in range(8)]
     books = [ledger.Ledger() for _ in range(UPLOADERS)]
@@ -41,7 +42,7 @@ def test_connections_are_ended(start_cluster):
         return n
 
     def work(i):
-        """Each file until it is acknowledged."""
+        """Uploads each file until it is acknowledged."""
         for file in random.Random(i).sample(shared, len(shared)) + [ledger.new_file(f"ended by {i}")]:
             cairn.wait_until("an upload", lambda file=file: books[i].upload(one, file).status == 200, 60)
 
@@ -57,7 +58,7 @@ def test_connections_are_ended(start_cluster):
 
 
 def test_a_file_is_forgotten_and_sent_again(start_cluster):
-    """By one daemon and by others: what is acknowledged after the last DELETE was answered is there."""
+    """One daemon forgets a file while others receive it. An upload that was acknowledged after the last DELETE was answered is kept."""
     one = start_cluster()
     file, book = ledger.new_file("forgotten"), ledger.Ledger()
     first, second, third = one.daemons
@@ -74,7 +75,7 @@ def test_a_file_is_forgotten_and_sent_again(start_cluster):
 
 
 def test_sweeps_against_uploads(start_cluster):
-    """Shards name xorbs that are about to be swept: they are acknowledged and stay, or refused."""
+    """Shards name xorbs that are about to be swept. Each shard is refused, or acknowledged and its xorbs are kept."""
     one = start_cluster(epoch="60s", gc_grace=f"{GRACE}s")
     files = [ledger.new_file(f"swept {i}") for i in range(48)]
     book = ledger.Ledger()

@@ -1,5 +1,5 @@
-"""Engines that lose a part of themselves while daemons work: nothing acknowledged is lost, nothing hangs, and how long nothing was
-acknowledged is told beside the engine's own. The engines are real, started by tests/engines/failover.sh."""
+"""Engines lose a part of themselves while daemons work. Nothing acknowledged is lost, and nothing hangs. Each test prints for how long nothing was
+acknowledged, beside the engine's own outage. The engines are real; tests/engines/failover.sh starts them."""
 
 import concurrent.futures
 import contextlib
@@ -41,11 +41,11 @@ def standbys():
     return [n for n in range(3) if n != leader()]
 
 
-# --- who is at work meanwhile -----------------------------------------------------------------------------------------
+# --- the clients ------------------------------------------------------------------------------------------------------
 
 
 def asks_postgres():
-    """A commit of its own, at whoever leads."""
+    """Commits a row of its own on whichever server leads."""
     script = cairn.ROOT / "tests/engines/replicas.sh"
     with contextlib.suppress(subprocess.TimeoutExpired):
         return subprocess.run([script, "probe", REPLICAS], capture_output=True, timeout=3).returncode == 0
@@ -63,7 +63,7 @@ def asks_s3(bucket):
 
 @pytest.fixture
 def replicas():
-    """All three are there before a test, and after it."""
+    """Makes sure that all three servers run, before a test and after it."""
     yield
     for n in range(3):
         with contextlib.suppress(AssertionError):
@@ -84,7 +84,7 @@ def sql(server, statement):
 
 
 def counts_agree(server):
-    """What each commit keeps is what the tables have, whoever led when it was made."""
+    """Are the counters equal to the counts of the tables, whichever server led when they were written?"""
     return sql(server, cluster.COUNTS_AGREE) == "t"
 
 
@@ -101,7 +101,7 @@ def test_leader_is_killed(replicas, three, work, capsys):
 
 
 def test_leader_is_cut_off(replicas, three, work, capsys):
-    """It knows nothing of its end; when it moves again it acknowledges nothing, whoever asks it."""
+    """The old leader does not know that it was replaced. When it runs again, it acknowledges nothing to anybody."""
     with work:
         former = leader()
         postgres("pause", former)
@@ -124,7 +124,7 @@ def test_leader_is_demoted(replicas, three, work, capsys):
 
 
 def test_a_standby_is_lost(replicas, three, work, capsys):
-    """One is as good as two; without any, nothing is acknowledged, and readers go on."""
+    """One standby is enough. Without any, nothing is acknowledged, and reads go on."""
     one, other = standbys()
     with work:
         postgres("kill", one)
@@ -142,12 +142,12 @@ def test_a_standby_is_lost(replicas, three, work, capsys):
 
 
 def waiting(do="count(*)"):
-    """What commits of daemons wait for a standby."""
+    """Counts the daemons' commits that wait for a standby, or does something to them."""
     return postgres("sql", leader(), f"SELECT {do} FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND application_name = 'cairn'")
 
 
 def lose_leader(daemon):
-    """For a standby that was away while it wrote. Ends when the daemon has found the new one."""
+    """Replaces the leader by a standby that was down while the leader wrote. Returns when the daemon has found the new leader."""
     away = standbys()
     postgres("kill", leader())
     for n in away:
@@ -157,7 +157,7 @@ def lose_leader(daemon):
 
 
 def test_what_no_standby_has_is_not_acknowledged(replicas, three):
-    """It is visible, and whoever sends it again finds all of it known; then its only server is lost."""
+    """The commit is visible, and a client that sends it again finds everything known. Even so it is answered 503. Then the only server that has it is lost."""
     file, book = ledger.new_file("unreplicated"), ledger.Ledger()
     first = three.daemons[0]
     assert book.put_xorb(first, file.terms[0][0]).status == 200
@@ -183,8 +183,8 @@ def stands_still(daemon):
 
 
 def test_what_was_ahead_of_its_leader_is_not_acknowledged(replicas, tmp_path):
-    """Seen, and on no standby, when the leader is lost: the next one has not got it, and nobody is told, whether its daemon
-    waited for a standby then or had not asked yet."""
+    """The commit is visible but on no standby when the leader is lost, so the new leader does not have it. Nobody gets an acknowledgement, whether the
+    daemon was waiting for a standby or had not asked for one yet."""
     sent, waits, book = ledger.new_file("ahead"), ledger.new_file("waits"), ledger.Ledger()
     crash = tmp_path / "crash"
     crash.write_text("")
@@ -217,7 +217,7 @@ def test_what_was_ahead_of_its_leader_is_not_acknowledged(replicas, tmp_path):
 
 
 def test_daemons_are_killed(replicas, three, work, capsys):
-    """One in the middle of uploads, then two of the three at once."""
+    """One daemon is killed during uploads, then two of the three at once."""
     with work:
         three.daemons[0].kill()
         work.go_on()
@@ -264,7 +264,7 @@ def test_osd_is_cut_off(osds, three, store_work, capsys):
 
 
 def test_below_min_size(osds, three, store_work, capsys):
-    """Two of the three copies cannot be written: that is told, and goes on when one is back."""
+    """Two of the three replicas of an object cannot be written. Uploads are refused with that reason, and go on when one is back."""
     with store_work as work:
         for name in ("osd0", "osd1"):
             ceph("pause", name)

@@ -1,4 +1,4 @@
-"""What killed uploads leave in a bucket, and who removes it: the rules of lib/store/README.md, "Copies in an S3 service"."""
+"""Objects that killed uploads leave in a bucket, and which daemon removes them: the rules of lib/store/README.md, "Copies in an S3 service"."""
 
 import concurrent.futures
 import contextlib
@@ -14,27 +14,27 @@ import s3
 from cluster import bucket_of, collect_somewhere, sql, standing_still, stopped
 
 GRACE, HOUR, DAY = 120, 3600, 86400
-PAGE, LISTED = 512, 1300  # what is looked at in one piece; more than two of them, and more than the 1,000 names of a request
+PAGE, LISTED = 512, 1300  # objects listed in one piece; a number that takes three pieces, and two requests of at most 1,000 names
 NONE = not (cairn.ENGINE and cairn.INDEX and cairn.STORE == "s3")
 
 pytestmark = pytest.mark.skipif(NONE, reason="that takes CAIRN_INDEX=postgres and CAIRN_STORE=s3")
 
 
 def gc(server):
-    """@return how many left-overs it found, and how many bytes it freed"""
+    """Collects. @return how many left-overs it removed, and how many bytes that freed"""
     reply = server.post("/v1/gc")
     assert reply.status == 200, reply
     return reply.json()["left_overs"], reply.json()["bytes_freed"]
 
 
 def test_what_goes_and_what_stays(start):
-    """Old copies that no row names go; a row's own, whatever its date, and what may be of an upload that goes on stay."""
+    """Old copies that no row names are removed. A row's own copy stays, however old it is, and so does a copy that an upload under way may have made."""
     server = start(epoch="60s", gc_grace=f"{GRACE}s")
     file, book = ledger.new_file(700), ledger.Ledger()
     assert book.upload(server, file).status == 200
     bucket, kept, other = bucket_of(server), file.terms[0][0], ledger.new_file(701).terms[0][0]
     (first,) = bucket.objects()
-    # The row's copy is three days old: that which was put a moment ago is nobody's now, and young.
+    # The row now names a copy that is three days old. The copy of the upload just now has no row, and stays because it is young.
     old = s3.copy_name(kept, 3 * DAY)
     assert bucket.request("PUT", old, body=kept.body())[0] == 200
     assert sql(server, f"UPDATE xorb SET copy = '\\x{old[-32:]}' RETURNING 1") == "1"
@@ -49,7 +49,7 @@ def test_what_goes_and_what_stays(start):
     server.settle_log()
     assert '"left_overs":2' in server.log()
     book.check(server)
-    # A PUT that was given up takes effect only now.
+    # A PUT that the client had given up takes effect only now.
     assert bucket.request("PUT", lone, body=b"late")[0] == 200
     assert gc(server) == (1, 4) and gc(server) == (0, 0)
     assert sorted(bucket.objects()) == sorted([first, old, young])
@@ -57,7 +57,7 @@ def test_what_goes_and_what_stays(start):
 
 
 def test_of_a_lost_xorb_all_stays(start):
-    """Some of its bytes may be needed, until it is stored again."""
+    """All copies of a lost xorb stay until it is stored again, because some of their bytes may be needed."""
     server = start(epoch="60s", gc_grace=f"{GRACE}s")
     file, book = ledger.new_file(702), ledger.Ledger()
     assert book.upload(server, file).status == 200
@@ -74,7 +74,7 @@ def test_of_a_lost_xorb_all_stays(start):
 
 
 def test_an_upload_goes_on(tmp_path, start_cluster):
-    """One that stands still between its PUT and its row is no left-over: it is acknowledged when it moves again."""
+    """An upload that stands still between its PUT and its row is no left-over. It is acknowledged when it goes on."""
     crash, book, file = tmp_path / "crash", ledger.Ledger(), ledger.new_file(703)
     crash.write_text("")
     one = start_cluster(n=2, epoch="60s", gc_grace=f"{GRACE}s", variables={"CAIRND_CRASH_FILE": str(crash)})
@@ -89,7 +89,8 @@ def test_an_upload_goes_on(tmp_path, start_cluster):
 
 @pytest.mark.parametrize("forgotten", [False, True])
 def test_an_upload_sleeps_for_too_long(tmp_path, start_cluster, clock, forgotten):
-    """Its copy was written off and removed meanwhile, and even that may be forgotten: it is refused, and sent again."""
+    """An upload stands still for so long that its copy is written off and removed, and perhaps even the record of that. It is refused and must be sent
+    again."""
     crash, book, file = tmp_path / "crash", ledger.Ledger(), ledger.new_file(704)
     crash.write_text("")
     variables = {"CAIRND_CRASH_FILE": str(crash)}
@@ -113,7 +114,8 @@ def test_an_upload_sleeps_for_too_long(tmp_path, start_cluster, clock, forgotten
 
 
 def test_a_runner_that_was_paused(tmp_path, start_cluster):
-    """It has listed what it is to write off; another has taken over and done it, and the xorb was sent again since."""
+    """The daemon has listed the copies to write off, and pauses. Another daemon takes over and removes them, and the xorb is uploaded again. The first one
+    then writes nothing off."""
     crash, book, file = tmp_path / "crash", ledger.Ledger(), ledger.new_file(705)
     crash.write_text("")
     one = start_cluster(n=2, epoch="60s", gc_grace=f"{GRACE}s", variables={"CAIRND_CRASH_FILE": str(crash)})
@@ -131,7 +133,7 @@ def test_a_runner_that_was_paused(tmp_path, start_cluster):
 
 
 def test_a_collection_is_killed(tmp_path, start):
-    """What it did not come to is removed by the next one."""
+    """The next collection removes what the killed one had not removed yet."""
     crash, book = tmp_path / "crash", ledger.Ledger()
     crash.write_text("")
     server = start(epoch="60s", gc_grace=f"{GRACE}s", variables={"CAIRND_CRASH_FILE": str(crash)})
@@ -154,7 +156,8 @@ def test_a_collection_is_killed(tmp_path, start):
 
 @pytest.mark.parametrize(("end", "shared"), [("killed", True), ("stopped", False)])
 def test_a_list_goes_on(tmp_path, start, start_cluster, end, shared):
-    """Of more than a page. What was looked at when it broke off is not looked at by the next collection, but by the one after that."""
+    """The list of left-overs takes more than one page and breaks off. The next collection continues it behind the pages that were done; the one after that
+    begins anew."""
     crash, source = tmp_path / "crash", random.Random(7)
     crash.write_text("")
     options = {"epoch": "60s", "gc_grace": f"{GRACE}s", "variables": {"CAIRND_CRASH_FILE": str(crash)}}
@@ -166,7 +169,7 @@ def test_a_list_goes_on(tmp_path, start, start_cluster, end, shared):
         bucket = bucket_of(first)
     before, replies = bucket.objects(), []
     made_ms = int((time.time() - 2 * DAY) * 1000)
-    digits = lambda: f"{source.getrandbits(252) + (1 << 252):064x}"  # none begins with 0
+    digits = lambda: f"{source.getrandbits(252) + (1 << 252):064x}"  # none begins with 0, so that a name with 0 is in front of all
     names = sorted(f"x/{d[:2]}/{d}.{made_ms:012x}7{source.getrandbits(76):019x}" for d in (digits() for _ in range(LISTED)))
     with concurrent.futures.ThreadPoolExecutor(16) as pool:
         assert {status for status, _ in pool.map(lambda name: bucket.request("PUT", name, body=b"x"), names)} == {200}
@@ -191,14 +194,14 @@ def test_a_list_goes_on(tmp_path, start, start_cluster, end, shared):
     assert bucket.objects() == before
 
 
-# --- what the service does not remove ---
+# --- objects that the service does not remove ---
 
-REFUSED = 8  # of the same kind before anything was removed are an answer for all
-LANES = 8  # objects are removed by so many at once
+REFUSED = 8  # after so many equal refusals, before anything was removed, the daemon stops asking
+LANES = 8  # objects removed at once
 
 
 def bury(server, numbers, digit):
-    """Dead copies of a xorb that is called by one digit, in the order of these numbers. They need not be there to be removed, or refused."""
+    """Registers dead copies of the xorb whose hash repeats one digit, with these numbers. The objects need not exist to be removed, or refused."""
     rows = f"SELECT decode(lpad(to_hex(i), 32, '0'), 'hex'), decode(repeat('{digit}', 64), 'hex'), 0 FROM generate_series({numbers.start}, {numbers.stop - 1}) i"
     sql(server, f"INSERT INTO dead(copy, hash, at) {rows}; SELECT 1")
 
@@ -208,7 +211,7 @@ def waiting(server, digit):
 
 
 def kept(digit):
-    """All objects of that xorb, as the service names them."""
+    """The pattern of the names of all objects of that xorb."""
     return f"x/{digit}{digit}/*"
 
 
@@ -219,7 +222,7 @@ def unremoved(server):
 
 @s3.needs_policies
 def test_what_is_not_removed_is_passed_over(start):
-    """More than are looked at in one piece: what is behind them goes with the same collection, which is told as one that failed."""
+    """More objects than fit a page cannot be removed. The same collection still removes the objects behind them, and reports that it failed."""
     server = start(epoch="60s", gc_grace=f"{GRACE}s")
     n = PAGE + 8
     bury(server, range(1, 1 + LANES), "b")
@@ -238,7 +241,7 @@ def test_what_is_not_removed_is_passed_over(start):
 
 @s3.needs_policies
 def test_a_key_that_may_not_delete(start):
-    """It is not tried for each of them."""
+    """If the key may not delete, the daemon tries only a few objects, not each one."""
     server = start(epoch="60s", gc_grace=f"{GRACE}s")
     bury(server, range(1, 101), "a")
     with bucket_of(server).keeping("*"):
@@ -252,7 +255,7 @@ def test_a_key_that_may_not_delete(start):
 
 @s3.needs_policies
 def test_others_are_tried_next_time(start):
-    """A collection begins where the last one gave up, so that those in front do not keep it from the others for ever."""
+    """A collection begins where the last one gave up. Otherwise the objects in front would keep it from the others for ever."""
     server = start(epoch="60s", gc_grace=f"{GRACE}s")
     n = 3 * REFUSED
     bury(server, range(1, 1 + n), "a")
@@ -266,7 +269,7 @@ def test_others_are_tried_next_time(start):
 
 
 def test_a_silent_service_is_not_asked_for_each(start):
-    """That is no refusal: it is told as silence, and at once."""
+    """A service that does not answer has not refused. The collection reports silence, at once."""
     server = start(epoch="60s", gc_grace=f"{GRACE}s")
     bury(server, range(1, 101), "a")
     os.kill(int(os.environ["CAIRN_TEST_S3_PID"]), signal.SIGSTOP)
@@ -282,14 +285,14 @@ def test_a_silent_service_is_not_asked_for_each(start):
 
 
 def listed(server):
-    """Where the list goes on, and how often it has failed there."""
+    """The place at which the list continues, and how often it has failed there."""
     lines = (server.data / "notes" / "listed").read_text().splitlines()
     fields = {name: int(value) for name, value in map(str.split, lines)}
     return tuple(fields[f"at_{c}"] for c in "abcd"), fields["failed"]
 
 
 def test_a_list_that_fails_at_one_place(start):
-    """What cannot be written off is in the second page. The next list goes on behind the first, and when it has failed there twice, one begins anew."""
+    """An object in the second page cannot be written off. The next list continues behind the first page. After it has failed there twice, it begins anew."""
     server, source = start(epoch="60s", gc_grace=f"{GRACE}s"), random.Random(8)
     bucket, made_ms = bucket_of(server), int((time.time() - 2 * DAY) * 1000)
     digits = sorted(f"{source.getrandbits(252) + (1 << 252):064x}" for _ in range(PAGE + 40))

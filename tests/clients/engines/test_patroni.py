@@ -1,5 +1,5 @@
-"""Daemons over three PostgreSQL of which Patroni has one lead: as test_failover.py, with an agent that finds out by itself that the leader
-is gone. Started by tests/engines/failover.sh, where Patroni is installed."""
+"""Daemons over three PostgreSQL servers, of which Patroni makes one the leader. As test_failover.py, but the agent finds out by itself that the leader is
+gone. Started by tests/engines/failover.sh, where Patroni is installed."""
 
 import contextlib
 import os
@@ -35,7 +35,7 @@ def counts_agree(server):
 
 
 class PatientWork(Work):
-    """Half a minute is longer than the stock client tries; then a person says it again."""
+    """Sends by the stock client again and again: a failover of half a minute is longer than the client tries by itself."""
 
     n_again = 0
 
@@ -49,7 +49,7 @@ class PatientWork(Work):
 
 
 def test_leader_is_killed(tmp_path, three, capsys):  # noqa: F811
-    """Another leads once its time is up; the former comes back as a standby."""
+    """Another server leads once the leader's lease is over. The former leader comes back as a standby."""
     with PatientWork(three, tmp_path, commits) as work:
         former = patroni("leader")
         patroni("kill", former)

@@ -1,5 +1,4 @@
-"""The index in PostgreSQL, as a daemon has it: what only such an index can show. The server is real, started by
-tests/engines/postgresql.sh."""
+"""The index in PostgreSQL: what only such an index can show. The server is real, started by tests/engines/postgresql.sh."""
 
 import concurrent.futures
 import contextlib
@@ -25,7 +24,7 @@ pytestmark = pytest.mark.skipif(not cairn.POSTGRES, reason="there is no PostgreS
 
 @pytest.fixture
 def begin(tmp_path):
-    """begin(name, ...): a daemon whose index is in the server"""
+    """begin(name, ...) starts a daemon whose index is in the server."""
     daemons = []
 
     def one(name="server", **options):
@@ -44,7 +43,7 @@ def begin(tmp_path):
 
 @contextlib.contextmanager
 def paused():
-    """The server takes connections and answers nothing."""
+    """Pauses the server: it accepts connections and answers nothing."""
     engine("pause")
     try:
         yield
@@ -63,7 +62,7 @@ def killed():
 
 @contextlib.contextmanager
 def no_standby():
-    """No commit is acknowledged: the standby that must have it is not there."""
+    """Removes the standby that must confirm each commit, so that no commit is acknowledged."""
     sql("ALTER SYSTEM SET synchronous_standby_names = 'nobody'")
     sql("SELECT pg_reload_conf()")
     try:
@@ -114,7 +113,7 @@ def test_whole_way(begin, clock):
 
 
 def asks_of(server, file, new):
-    """What needs the index, each with a time within which it must be answered."""
+    """Requests that need the index. Each must be answered within 20 s."""
     return [
         lambda: server.put_xorb(new.terms[0][0], timeout=20),
         lambda: server.post("/v1/shards", xet.shard([file], [x for x, _, _ in file.terms]), timeout=20),
@@ -137,7 +136,7 @@ def timed(ask):
 
 
 def all_refused(server, file, new):
-    """Many at once, so that they wait behind each other where they can; and meanwhile the rest of the daemon answers."""
+    """Checks that all requests are refused, many at once so that they queue up, while other requests are still answered."""
     with concurrent.futures.ThreadPoolExecutor(40) as pool:
         asked = [pool.submit(timed, ask) for _ in range(4) for ask in asks_of(server, file, new)]
         while not all(one.done() for one in asked):
@@ -178,7 +177,7 @@ def test_server_is_gone(begin, fault):
 
 
 def test_nothing_acknowledged_is_lost(begin):
-    """Uploads go on while the server goes and comes."""
+    """Uploads go on while the server is stopped and started."""
     server = begin()
     book = ledger.Ledger()
     seed = 100
@@ -204,7 +203,7 @@ def test_nothing_acknowledged_is_lost(begin):
 
 
 def test_tokens_of_keys(begin, issuer):
-    """Whether the key of a token is good is known on threads that must not wait."""
+    """Threads that must not wait for the index check whether the key of a token is still valid."""
     server = begin(token_key=issuer.folder)
     admin = issuer.token(scope="admin")
     key = server.post("/v1/keys", b'{"name":"k","repo":"a/b","scope":"write"}', token=admin).json()
@@ -226,7 +225,7 @@ def test_tokens_of_keys(begin, issuer):
 
 
 def test_what_is_known_is_no_acknowledgement(begin):
-    """A shard whose commit no standby has is visible, and yet not to be told as known."""
+    """A shard whose commit is on no standby is visible, but must not be acknowledged as already known."""
     server = begin()
     file, book = ledger.new_file(40), ledger.Ledger()
     assert book.put_xorb(server, file.terms[0][0]).status == 200
@@ -250,7 +249,7 @@ def refused(tmp_path, *options, folder=None, code=1, env=None):
 
 
 def test_queries_of_clients_that_leave(begin):
-    """What they asked for is on its way to the server, and outlives them."""
+    """Clients leave while their query is on its way to the server. The daemon ends their connections and goes on."""
     server = begin()
     path = "/v1/chunks/default/" + "56" * 32
     request = f"GET {path} HTTP/1.1\r\nHost: x\r\n\r\n".encode()
@@ -282,7 +281,7 @@ def test_whose_index(tmp_path, begin):
 
 
 def test_commands_on_the_folder(tmp_path, begin):
-    """Those that read or mend the index find it where the folder says; a backup is PostgreSQL's own."""
+    """Commands that read or repair the index find it through the data folder. A backup is PostgreSQL's own."""
     server, book, out = begin(), ledger.Ledger(), tmp_path / "out"
 
     def run(name, *rest, code=0):
@@ -337,7 +336,7 @@ def test_passwords(tmp_path, begin):
     server = begin(index=url, variables={"PGPASSFILE": str(file)})
     book = ledger.Ledger()
     assert book.upload(server, ledger.new_file(60)).status == 200
-    with killed():  # what is connected later reads the file again
+    with killed():  # new connections read the file again
         ready = server.get("/ready")
         assert ready.status == 503
     cairn.wait_until("the index", lambda: is_ready(server), seconds=2)
@@ -348,7 +347,7 @@ def test_passwords(tmp_path, begin):
 
 @pytest.fixture
 def certified(tmp_path):
-    """The server speaks TLS, too. @return the authority that vouches for it"""
+    """Makes the server accept TLS. @return the authority that signed its certificate"""
     authority = Authority(tmp_path / "authority")
     for path, name in zip(authority.issue("engine"), ("tls.pem", "tls.key")):
         shutil.copy(path, f"{FOLDER}/data/{name}")
@@ -366,7 +365,7 @@ def certified(tmp_path):
 
 
 def test_tls(tmp_path, certified, begin):
-    """Its certificate must be of an authority of the file that the URL names, also for what is connected later."""
+    """The server's certificate must be signed by an authority of the file that the URL names. New connections check that, too."""
     url = cairn.postgres_url(tmp_path / "server" / "data") + "&sslmode=verify-full"
     other = Authority(tmp_path / "other")
     assert "certificate verify failed" in refused(tmp_path, "--no-hub", "--index", f"{url}&sslrootcert={other.path}")
@@ -381,7 +380,7 @@ def test_tls(tmp_path, certified, begin):
 
 
 def test_by_socket(tmp_path, begin):
-    """Through a socket of the file system, and named by a service file."""
+    """Connects through a Unix socket, and by the name of a service file."""
     port = cairn.POSTGRES.split(":")[-1].split("/")[0]
     service = tmp_path / "service"
     service.write_text(f"[here]\nhost={FOLDER}\nport={port}\nuser=cairn\ndbname=cairn\n")

@@ -1,6 +1,6 @@
-"""How PostgreSQL finds what is asked for when there is much of everything: by what its own module writes down of each plan, no page
-and no look-up reads a table from one end to the other, also where the server has not looked yet how large its tables are; and what
-looks at whole tables does not go through them row by row. CAIRN_TEST_ROWS says how many repositories there are, and so on."""
+"""How PostgreSQL executes the daemon's statements when there is much of everything, by the plans that its auto_explain module writes down. No page and no
+look-up reads a whole table, even before the server has analysed its tables. Statements that must read whole tables do not compare them row by row.
+CAIRN_TEST_ROWS says how many repositories and so on there are."""
 
 import json
 import os
@@ -19,12 +19,12 @@ from visitors import Visitor
 
 pytestmark = pytest.mark.skipif(not cairn.INDEX, reason="that takes CAIRN_INDEX=postgres")
 ROWS = int(os.environ.get("CAIRN_TEST_ROWS", "20000"))
-READ_MAX = 6000  # rows of one table, by one statement: a page of 512 accounts adds up ten repositories of each
-# Which of an owner's files need a xorb: all of them are looked at, so that the time does not tell whether there is such a xorb.
+READ_MAX = 6000  # rows of one table that one statement may read: a page of 512 accounts adds up ten repositories of each
+# This statement finds which of an owner's files need a xorb. It reads all of them, so that its time does not reveal whether there is such a xorb.
 ON_PURPOSE = "coalesce((SELECT id FROM xorb WHERE hash = $2), -1)"
-BLOCKS_MAX = 100  # of 8 KiB, by one statement of a small shard: of an index that is read whole nothing says how many rows were looked at
+BLOCKS_MAX = 100  # blocks of 8 KiB that one statement of a small shard may read; a scan of a whole index shows no number of rows in its plan
 
-# What others have: an account for ten repositories, each with a commit of files; a file with its owner, its xorb, its shard for each.
+# The rows of other users: an account for ten repositories, each with a commit of files; for each file its owner, its xorb and its shard.
 FILL = """
 SET session_replication_role = replica;
 CREATE FUNCTION pg_temp.h(n bigint, salt text) RETURNS bytea LANGUAGE sql AS $$ SELECT sha256(convert_to(salt || n, 'UTF8')) $$;
@@ -66,23 +66,23 @@ def nodes(plan):
 
 
 def compared_by(node):
-    """How often a join of tables looks into the inner one: once for each row of the outer one. A LIMIT there says that it shall."""
+    """How often a nested loop scans its inner table for each execution: once for each outer row. Returns 0 for other nodes, and where a LIMIT asks for it."""
     inner = [part for part in node.get("Plans", ()) if part["Parent Relationship"] == "Inner"]
     return inner[0]["Actual Loops"] / node["Actual Loops"] if node["Node Type"] == "Nested Loop" and inner[0]["Node Type"] != "Limit" and node["Actual Loops"] else 0
 
 
 def read_by(node):
-    """Rows of its table that a node has looked at."""
+    """Rows of a table that a node of the plan has read."""
     rows = sum(node.get(f"Rows Removed by {by}", 0) for by in ("Filter", "Index Recheck")) + node["Actual Rows"]
     return rows * node["Actual Loops"] if "Relation Name" in node else 0
 
 
-# What a daemon does by itself from time to time, a limited number of rows at a time: it looks for lost xorbs, and removes old telemetry.
+# Statements that a daemon runs by itself from time to time, for a limited number of rows each: to find lost xorbs, and to remove old telemetry.
 IN_PIECES = ("FROM xorb x WHERE x.id > $1 ORDER BY x.id LIMIT $2", "DELETE FROM telemetry WHERE at < $1")
 
 
 class Plans:
-    """What the server writes down while the block runs."""
+    """Collects the plans that the server logs while the block runs."""
 
     SETTINGS = {"session_preload_libraries": "auto_explain", "auto_explain.log_min_duration": "0", "auto_explain.log_analyze": "on"}
     SETTINGS |= {"auto_explain.log_timing": "off", "auto_explain.log_format": "json", "auto_explain.log_level": "log"}
@@ -102,7 +102,7 @@ class Plans:
         sql("ALTER ROLE cairn RESET ALL")
 
     def begin(self):
-        """What was asked before does not count."""
+        """Ignores the statements before now."""
         self.begins = self.log.stat().st_size
 
     def written(self):
@@ -114,7 +114,7 @@ class Plans:
         return self.plans
 
     def wasteful(self):
-        """@return [(rows, node, table, statement)]"""
+        """@return [(rows, node, table, statement)] of nodes that read too many rows"""
         out = set()
         for plan in self.written():
             for node in nodes(plan["Plan"]):
@@ -123,19 +123,19 @@ class Plans:
         return sorted(out)
 
     def far_read(self):
-        """@return [(blocks, statement)]"""
+        """@return [(blocks, statement)] of statements that read too many blocks"""
         found = [(p["Plan"]["Shared Hit Blocks"] + p["Plan"]["Shared Read Blocks"], " ".join(p["Query Text"].split())) for p in self.written()]
         return sorted((blocks, text) for blocks, text in found if blocks > BLOCKS_MAX)
 
     def compared(self):
-        """@return [(times, statement)] of joins that go through a table row by row"""
+        """@return [(times, statement)] of joins that compare tables row by row"""
         found = [(compared_by(node), " ".join(plan["Query Text"].split())) for plan in self.written() for node in nodes(plan["Plan"])]
         return sorted((times, text) for times, text in found if times > READ_MAX)
 
 
 @pytest.fixture
 def never_analysed():
-    """The server does not look by itself how large tables are."""
+    """Keeps the server from analysing its tables by itself."""
     sql("ALTER SYSTEM SET autovacuum = off")
     sql("SELECT pg_reload_conf()")
     yield
@@ -144,7 +144,7 @@ def never_analysed():
 
 
 def fill(server, n, analyse=False):
-    """Much of everything."""
+    """Fills the index with much of everything."""
     schema = cairn.postgres_url(server.data).split("=")[1]
     tables = ", ".join(set(re.findall(r"INSERT INTO (\w+)", FILL)))
     text = FILL.format(n=n, entries=10 if n >= 100000 else 2) + (f"ANALYZE {tables}" if analyse else "")
@@ -152,8 +152,8 @@ def fill(server, n, analyse=False):
 
 
 def ask_all(people, file):
-    """What a client, a reader of pages or an operator asks for a page or one thing. Not: sums of everything (/v1/stats), and a search
-    for a part of a name, which reads all names."""
+    """Sends every request of a client, a reader of pages or an operator that asks for one page or one thing. Left out: /v1/stats, which sums up everything,
+    and the search for a part of a name, which reads all names."""
     server, operator, ask = people.server, people.keys["admin"], people.ask
     sha = ask("GET", "/api/models/ann/one").json()["sha"]
     data = random.Random(3).randbytes(20000)
@@ -177,7 +177,7 @@ def ask_all(people, file):
     visitor = Visitor(server).sign_in(people.keys["ann"])
     for path in ("/", "/models", "/ann", "/many7", "/ann/one", "/ann/one/tree/main", "/ann/one/blob/main/small", "/ann/one/commits/main", f"/ann/one/commit/{sha}", "/buckets/ann/bucket", "/settings/keys", f"/search?q={hash_}"):
         assert visitor.get(path).status in (200, 302, 303, 404), path
-    # And what changes something.
+    # Requests that change something.
     assert upload(people, data)
     done(commit(people, text("small", "other\n"), text("more/and/more", "x"), deleted("big")))
     make(people, "ann/two")
@@ -204,7 +204,7 @@ def test_no_table_is_read_whole(people, admin, never_analysed, analysed):  # noq
     with Plans() as plans:
         people.server.start()
         people.server.get("/health")
-        plans.begin()  # a start looks at all of it
+        plans.begin()  # a start reads all tables
         ask_all(people, file)
         people.server.stop()
         wasteful = plans.wasteful()
@@ -216,7 +216,7 @@ def test_no_table_is_read_whole(people, admin, never_analysed, analysed):  # noq
 
 @pytest.fixture
 def young(tmp_path, never_analysed):
-    """A daemon whose index was never looked at, and the plans of what it asks."""
+    """A daemon whose index was never analysed, and the plans of its statements."""
     daemon = cairn.Daemon(tmp_path / "young")
     with Plans() as plans:
         yield daemon.start(), plans
@@ -224,7 +224,7 @@ def young(tmp_path, never_analysed):
 
 
 def fill_young(server, n):
-    """An account and a bucket, which FILL names, and much of everything."""
+    """Makes the account and the bucket that FILL names, and much of everything."""
     schema = cairn.postgres_url(server.data).split("=")[1]
     account = "INSERT INTO account(id, kind, name, fullname, email, created) VALUES(1, 2, 'team', '', '', 1)"
     scope = "INSERT INTO scope(id, name) VALUES(1, 'hub/1')"
@@ -234,7 +234,8 @@ def fill_young(server, n):
 
 
 def test_a_young_index_grows(young):
-    """Plans are made once, when there was nothing, and again by a daemon that finds much of which the server knows nothing."""
+    """The daemon prepares its plans while the index is empty. They must still be good when it is full, and so must those of a new daemon, whose server has
+    no statistics yet."""
     server, plans = young
     book = ledger.Ledger()
     assert server.get("/v1/stats").status == 200
@@ -245,9 +246,9 @@ def test_a_young_index_grows(young):
         if again:
             server.stop()
             server.start()
-        assert server.get("/v1/stats").status == 200  # the connection that has looked at all is one for look-ups again
+        assert server.get("/v1/stats").status == 200  # makes the connection that has read whole tables free for look-ups again
         for i in range(4):
-            if i == 1:  # a connection's first statements also read what the tables are
+            if i == 1:  # the first statements of a connection also read the catalog
                 plans.begin()
             seed = 10 + 10 * again + i
             assert book.upload(server, ledger.new_file(seed)).status == 200
@@ -261,7 +262,7 @@ def test_a_young_index_grows(young):
 
 def test_whole_tables_are_not_compared_row_by_row(young):
     server, plans = young
-    n = READ_MAX + 1000  # fsck also asks for each by itself
+    n = READ_MAX + 1000  # fsck also asks for each one separately
     fill_young(server, n)
     plans.begin()
     assert server.get("/v1/stats").status == 200

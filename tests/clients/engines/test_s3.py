@@ -1,4 +1,5 @@
-"""Objects in an S3 service: what only such a store can show. The engine is real, started by tests/engines/s3.sh; s3.SERVICE tells what it does in its own way."""
+"""Objects in an S3 service: what only such a store can show. The engine is real, started by tests/engines/s3.sh; s3.SERVICE says how it differs from
+others."""
 
 import concurrent.futures
 import contextlib
@@ -38,7 +39,7 @@ pytestmark = pytest.mark.skipif(not cairn.ENGINE, reason="there is no S3 service
 
 @pytest.fixture
 def begin(tmp_path):
-    """begin(name, ...): a daemon whose objects are in the engine, and its bucket"""
+    """begin(name, ...) starts a daemon whose objects are in the engine. @return it and its bucket"""
     daemons = []
 
     def one(name="server", variables=None, **options):
@@ -56,7 +57,7 @@ def begin(tmp_path):
 
 @pytest.fixture
 def pause():
-    """with pause(): the engine takes connections and answers nothing"""
+    """with pause(): the engine accepts connections and answers nothing."""
 
     @contextlib.contextmanager
     def paused():
@@ -77,14 +78,14 @@ def fsck(server, *options):
 
 
 def address_of(server, file):
-    """(path, headers) of the first fetch of a file's plan."""
+    """The path and headers of the first fetch of a file's plan."""
     plan = server.get(f"/v1/reconstructions/{ledger.name(file)}").json()
     fetch = plan["fetch_info"][xet.text(file.terms[0][0].hash)][0]
     return plans.path_of(fetch["url"]), {"Range": "bytes={start}-{end}".format(**fetch["url_range"])}
 
 
 def test_names_are_used_once(begin):
-    """Copies of one xorb have names of their own; the row's is found again after a restart, and an older one does not count."""
+    """Each copy of a xorb has a name of its own. The daemon finds the row's copy again after a restart, and ignores an older one."""
     server, bucket = begin()
     file = ledger.new_file(1)
     book = ledger.Ledger()
@@ -92,7 +93,7 @@ def test_names_are_used_once(begin):
     (name,) = bucket.objects()
     hash_text, copy = name.split("/")[2].split(".")
     assert hash_text == xet.text(file.terms[0][0].hash) and name.startswith(f"x/{hash_text[:2]}/") and len(copy) == 32
-    # What a PUT leaves that was given up, and took effect in the end: another layout of the same xorb, by an older name.
+    # A PUT that the client had given up, and that took effect in the end: another layout of the same xorb, by an older name.
     status, _ = bucket.request("PUT", f"{name[:-32]}{0:032x}", body=b"late")
     assert status == 200
     server.stop()
@@ -104,7 +105,7 @@ def test_names_are_used_once(begin):
 
 
 def requests_of(server):
-    """(metric, request) -> what the daemon counted of its requests to the engine"""
+    """Returns a function (metric, request) -> how many requests of that kind to the engine the daemon has counted."""
     metrics = server.metrics()
     return lambda name, request: metrics[f'cairn_store_{name}{{request="{request}"}}']
 
@@ -117,7 +118,7 @@ def test_engine_is_silent(begin, pause):
     assert asked("requests_total", "put") >= 1 and asked("request_seconds_total", "put") > 0
     assert [asked("request_failures_total", what) for what in ("put", "get", "list", "delete")] == [0, 0, 0, 0]
     server.stop()
-    server.start()  # so that it has forgotten where the object is
+    server.start()  # forgets the cached place of the object
     address, headers = address_of(server, file)
     with pause():
         asked = [
@@ -133,7 +134,7 @@ def test_engine_is_silent(begin, pause):
             assert cairn.is_error(reply, 503)["code"] == "store.silent"
         assert server.get("/health").status == 200
         failed = requests_of(server)
-        assert failed("request_failures_total", "list") >= 1  # what it asks first of all
+        assert failed("request_failures_total", "list") >= 1  # the first request of a start
     cairn.wait_until("the store", lambda: server.get("/ready").status == 200, seconds=2)
     book.check(server)
     assert book.upload(server, ledger.new_file(3)).status == 200
@@ -141,7 +142,7 @@ def test_engine_is_silent(begin, pause):
 
 
 def test_engine_is_silent_after_a_xorb_was_read(begin, pause):
-    """Its bytes count as verified, and all the same nothing is promised before the first of them are here."""
+    """The bytes are verified already. Still the daemon sends no status 206 before it has the first of them: it answers 503."""
     server, _ = begin()
     file, book = ledger.new_file(80), ledger.Ledger()
     assert book.upload(server, file).status == 200
@@ -177,7 +178,7 @@ def fsck_after(server):
 
 @pytest.mark.parametrize("step", STEPS)
 def test_killed(tmp_path, begin, step):
-    """Nothing that was acknowledged is lost, and what was not leaves nothing behind."""
+    """Nothing acknowledged is lost, and an upload that was not acknowledged leaves nothing behind."""
     crash = tmp_path / "crash"
     crash.write_text("")
     server, bucket = begin(variables={"CAIRND_CRASH_FILE": str(crash)})
@@ -198,7 +199,7 @@ def test_killed(tmp_path, begin, step):
 
 
 def test_orphan_is_adopted(tmp_path, begin):
-    """A xorb without a row, that nobody sends again."""
+    """An orphan is a xorb without a row that nobody uploads again."""
     crash = tmp_path / "crash"
     crash.write_text("xorb-stored")
     server, bucket = begin(variables={"CAIRND_CRASH_FILE": str(crash)})
@@ -230,7 +231,7 @@ def test_collection(begin, clock):
 
 @s3.needs_policies
 def test_a_swept_xorb_that_stays(begin, clock):
-    """The service does not delete its object: it is passed over, and told; others go, nothing is lost, and it is tried again."""
+    """The service refuses to delete one object. The collection reports it and goes on with the others; nothing is lost, and a later collection tries again."""
     server, bucket = begin(test_clock=clock.path, epoch="60s", gc_grace=f"{GRACE}s")
     kept, gone, book = ledger.new_file(70), ledger.new_file(71, xorbs=3), ledger.Ledger()
     assert book.upload(server, kept).status == 200 and book.upload(server, gone).status == 200
@@ -250,7 +251,7 @@ def test_a_swept_xorb_that_stays(begin, clock):
         assert after["cairn_gc_last_run_successful"] == 0 and after["cairn_gc_swept_xorbs_total"] == 3
         assert after["cairn_xorbs_lost_total"] == 0
         book.check(server)
-        clock.move(3 * 86400)  # what is in no row for a day is a left-over
+        clock.move(3 * 86400)  # an object without a row for a day is a left-over
         behind = s3.copy_name(ledger.new_file(72).terms[0][0], 0)
         behind = "x/ff/" + "f" * 64 + behind[behind.index(".") :]
         assert bucket.request("PUT", behind, body=b"left over")[0] == 200
@@ -265,7 +266,7 @@ def test_a_swept_xorb_that_stays(begin, clock):
 
 
 def test_left_overs(tmp_path, begin):
-    """What a killed upload has left for long goes with a collection; also an older copy of a xorb that is there."""
+    """A collection removes what a killed upload left long ago, and also an older copy of a xorb that is stored."""
     crash, book, file = tmp_path / "crash", ledger.Ledger(), ledger.new_file(60)
     crash.write_text("")
     server, bucket = begin(variables={"CAIRND_CRASH_FILE": str(crash)}, epoch="60s", gc_grace=f"{GRACE}s")
@@ -301,7 +302,7 @@ def test_damage_is_set_aside(begin):
 
 
 def test_missing_object(begin):
-    """Removed by somebody else: lost, and told so; sent again, it is back."""
+    """Somebody else deletes an object. The xorb counts as lost and is reported; when it is uploaded again, it is back."""
     server, bucket = begin()
     file, book = ledger.new_file(10), ledger.Ledger()
     assert book.upload(server, file).status == 200
@@ -363,7 +364,7 @@ def test_credentials(tmp_path, begin):
 
 @s3.needs_sessions
 def test_session_tokens(tmp_path, begin):
-    """Sent with each request, and part of addresses; nothing without them."""
+    """The session token is sent with each request and is part of each address. Without it nothing works."""
     file = tmp_path / "credentials"
     session = s3.Bucket(cairn.s3_url(tmp_path)).session()
     none = {"AWS_ACCESS_KEY_ID": "", "AWS_SECRET_ACCESS_KEY": ""}
@@ -389,7 +390,7 @@ def test_session_tokens(tmp_path, begin):
 
 
 def test_a_key_is_replaced(tmp_path, begin):
-    """By another in the same file, and taken away: the daemon goes on by itself."""
+    """The operator replaces the key in the same file, or removes it. The daemon goes on by itself."""
     file = tmp_path / "credentials"
 
     def use(name, secret):
@@ -413,7 +414,7 @@ def test_a_key_is_replaced(tmp_path, begin):
 
 @pytest.fixture
 def over_tls(tmp_path):
-    """over_tls(certificate and key): the engine behind HTTPS. @return its endpoint"""
+    """over_tls(certificate and key) serves the engine by HTTPS. @return its endpoint"""
     balancers = []
     if not cluster.HAPROXY.exists():
         pytest.skip("there is no haproxy")
@@ -438,7 +439,7 @@ def over_tls(tmp_path):
 
 
 def test_tls(tmp_path, begin, over_tls):
-    """By the authorities of a file, and no others."""
+    """The daemon trusts the authorities of the given file, and no others."""
     authority, other = Authority(tmp_path / "authority"), Authority(tmp_path / "other")
     url = cairn.s3_url(tmp_path / "server" / "data", over_tls(authority.issue("engine")))
     for more in ("", f"&ca={other.path}", f"&ca={tmp_path}/missing.pem"):
@@ -454,7 +455,7 @@ def test_tls(tmp_path, begin, over_tls):
 
 
 def fetch_raw(url, method="GET", **headers):
-    """From the engine, as a client does. @return (status, body)"""
+    """Fetches from the engine, as a client does. @return (status, body)"""
     parts = urllib.parse.urlsplit(url)
     assert f"{parts.scheme}://{parts.netloc}" == cairn.ENGINE
     connection = http.client.HTTPConnection(parts.netloc, timeout=30)
@@ -466,7 +467,7 @@ def fetch_raw(url, method="GET", **headers):
 
 
 def test_addresses(begin):
-    """Of the engine: each for one range, GET and a while."""
+    """Addresses that lead to the engine allow one range, one method (GET), and only for a while."""
     server, bucket = begin(variables={"CAIRN_PROVE_READS": "no"}, fetch_from_store=True)
     file, book = ledger.new_file(14), ledger.Ledger()
     assert book.upload(server, file).status == 200
@@ -484,7 +485,7 @@ def test_addresses(begin):
             assert fetch_raw(url, method, Range=f"bytes={first}-{last}")[0] == 403, method
         longer = re.sub("X-Amz-Expires=[0-9]+", "X-Amz-Expires=604800", url)
         assert longer != url and fetch_raw(longer, Range=f"bytes={first}-{last}")[0] == 403
-    # The object is gone: what is fetched then is fetched where that is found out.
+    # The object is gone: later plans lead to the daemon, which finds that out.
     (name,) = bucket.objects()
     server.stop()
     assert bucket.request("DELETE", name)[0] == 204
@@ -494,7 +495,7 @@ def test_addresses(begin):
 
 
 def test_expired_address(begin):
-    """Refused by the engine; signed by other code, which can sign the past."""
+    """The engine refuses an expired address. Other code signs it, because the daemon cannot sign for the past."""
     _, bucket = begin()
     date, scope = "20260101T000000Z", f"20260101/{s3.REGION}/s3/aws4_request"
     query = f"X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Credential={bucket.id}%2F{scope.replace('/', '%2F')}&X-Amz-Date={date}"
@@ -506,7 +507,7 @@ def test_expired_address(begin):
 
 
 def test_a_plan_is_too_old(tmp_path, clock, begin):
-    """The client comes to its addresses when they have expired: it asks for another plan if the service says 403, and gives up if not."""
+    """The client uses its addresses after they have expired. It asks for another plan if the service answers 403, and gives up otherwise."""
     preloads = ":".join(faults.preloads(cairn.CAIRND, clocks.LIBRARY))
     variables = {"CAIRN_PROVE_READS": "no", "LD_PRELOAD": preloads, "SHIFT_CLOCK": str(clock.path)}
     server, _ = begin(variables=variables, fetch_from_store=True)
@@ -536,7 +537,7 @@ def test_addresses_are_not_verified(tmp_path):
 
 
 def test_leaving(tmp_path, begin):
-    """A backup of it is a Cairn with files again."""
+    """A backup of the store becomes a store in files again."""
     server, _ = begin()
     book = ledger.Ledger()
     assert book.upload(server, ledger.new_file(13, xorbs=2)).status == 200
@@ -559,7 +560,7 @@ def test_no_packs(begin):
 
 
 class SlowEngine:
-    """The engine behind a proxy that passes each answer on after 1.5 s, which is no silence."""
+    """The engine behind a proxy that delays each answer by 1.5 s, which is too short to count as silence."""
 
     def __init__(self):
         self.listening, self.ended = socket.create_server(("127.0.0.1", 0)), threading.Event()
@@ -572,7 +573,7 @@ class SlowEngine:
             while True:
                 client = self.listening.accept()[0]
                 engine = socket.create_connection(urllib.parse.urlsplit(cairn.ENGINE).netloc.split(":"))
-                asked = threading.Event()  # and not answered yet
+                asked = threading.Event()  # set while a request waits for its answer
                 threading.Thread(target=self.pump, args=(client, engine, asked, False), daemon=True).start()
                 threading.Thread(target=self.pump, args=(engine, client, asked, True), daemon=True).start()
 
@@ -600,7 +601,7 @@ def new_objects(n):
 
 
 def places_of(server, operation, objects):
-    """The addresses of objects of Git LFS."""
+    """The addresses of Git LFS objects."""
     reply = server.post("/operator/one.git/info/lfs/objects/batch", json.dumps({"operation": operation, "objects": objects}).encode())
     return [one["actions"][operation]["href"].removeprefix(server.url) for one in reply.json()["objects"]]
 
@@ -610,7 +611,7 @@ def put(server, place, body):
 
 
 def objects_of(server, n):
-    """The addresses of objects that are there."""
+    """Uploads n Git LFS objects. @return their addresses"""
     assert server.post("/api/repos/create", b'{"name":"one"}').status == 200
     bodies, objects = new_objects(n)
     assert {put(server, *one).status for one in zip(places_of(server, "upload", objects), bodies, strict=True)} == {200}
@@ -618,7 +619,7 @@ def objects_of(server, n):
 
 
 def test_engine_is_slow(tmp_path, begin):
-    """Who has waited 4 s for a worker is told to come again; nobody waits for all those before."""
+    """A request that has waited 4 s for a worker is told to come again, so that it does not wait for all before it."""
     with contextlib.closing(SlowEngine()) as engine:
         server, _ = begin(store=cairn.s3_url(tmp_path / "server" / "data", engine.url), workers=2)
         book, files = ledger.Ledger(), [ledger.new_file(90 + i) for i in range(12)]
@@ -642,7 +643,7 @@ def test_engine_is_slow(tmp_path, begin):
 
 
 def test_engine_is_slow_for_uploads(tmp_path, begin):
-    """An upload that no worker has begun within 4 s is to be sent again; what was acknowledged is there."""
+    """An upload that no worker has begun within 4 s must be sent again. Acknowledged uploads are kept."""
     with contextlib.closing(SlowEngine()) as engine:
         server, _ = begin(store=cairn.s3_url(tmp_path / "server" / "data", engine.url), workers=2)
         assert server.post("/api/repos/create", b'{"name":"one"}').status == 200

@@ -1,5 +1,5 @@
-"""Objects that somebody changes in the bucket after they were read or stored: nothing wrong is served, they count as lost, and they are whole
-again once they are sent again. The engine is real, started by tests/engines/s3.sh."""
+"""Somebody changes objects in the bucket after they were stored or read. The daemon serves nothing wrong, such xorbs count as lost, and they are whole once
+they are uploaded again. The engine is real, started by tests/engines/s3.sh."""
 
 import cairn
 import hf_client
@@ -24,7 +24,7 @@ each_change = pytest.mark.parametrize("change", CHANGES)
 
 @pytest.fixture
 def stored(start, tmp_path):
-    """stored(...): a daemon with one file of one xorb in the bucket, and how to change its object"""
+    """stored(...) starts a daemon with one file of one xorb. @return it, the file, the ledger, and a function that changes the object in the bucket"""
 
     def begin(**options):
         store = cairn.s3_url(tmp_path / "server" / "data")
@@ -44,14 +44,14 @@ def stored(start, tmp_path):
 
 
 def fetch_of(server, file):
-    """(URL, headers) of the only fetch of a file's plan"""
+    """The URL and headers of the only fetch of a file's plan."""
     plan = server.get(f"/v2/reconstructions/{ledger.name(file)}").json()
     ((url, ranges),) = plans.fetches_of(plan)[xet.text(file.terms[0][0].hash)]
     return url, {"Range": plans.range_of(ranges)}
 
 
 def check_lost(server, path, headers):
-    """Twice, as the first answer must not depend on what the second one finds noted."""
+    """Asks twice: the first answer comes from reading the object, the second from the mark that the first one left."""
     for _ in range(2):
         reply = server.get(path, headers=headers)
         assert cairn.is_error(reply, 410)["code"].startswith("object."), reply
@@ -91,7 +91,7 @@ def test_sent_again_before_anybody_reads_it(stored, change):
 
 
 def test_the_real_client(stored, tmp_path):
-    """It believes what it gets, so it must get nothing."""
+    """The client believes what it gets, so it must not get wrong bytes."""
     server, file, book, spoil = stored()
     size = len(plans.content(file))
     get = {"hash": ledger.name(file), "size": size, "how": "file"}
@@ -107,7 +107,8 @@ def test_the_real_client(stored, tmp_path):
 
 @each_change
 def test_where_clients_are_sent_to_the_bucket(stored, clock, change):
-    """A later plan leads to the daemon, which finds out what is wrong. Until then the service gives what it has."""
+    """Clients are sent to the bucket, which serves whatever it has. Once the first addresses have expired, a plan leads to the daemon, which finds the
+    damage."""
     server, file, book, spoil = stored(variables={"CAIRN_PROVE_READS": "no"}, fetch_from_store=True, test_clock=clock.path)
     url, headers = fetch_of(server, file)
     assert url.startswith(cairn.ENGINE)

@@ -1,5 +1,5 @@
-"""Access keys that a service beside the machine hands out: a container's, or the machine's. The store is real, and so are the keys, which
-are a session's of its own; who hands them out is a server of this test, as none of those services can be had here."""
+"""Access keys that another service hands out: the one of a container, or the one of a cloud machine. The store is real, and so are its session keys. A
+server of this test hands them out, because none of those services runs here."""
 
 import datetime
 import http.server
@@ -23,7 +23,7 @@ ROLES = "/latest/meta-data/iam/security-credentials/"
 
 
 class Service:
-    """Answers of one path each: a function of the request, to (status, body)."""
+    """The service that hands out keys: a function of the request to (status, body) for each path."""
 
     def __init__(self):
         self.answers, self.asked = {}, []
@@ -50,7 +50,7 @@ class Service:
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
 
     def hand_out(self, path, key, **demanded):
-        """demanded: headers that the request must have, or it is refused."""
+        """Hands out this key. demanded: headers without which the request is refused."""
         said = lambda request: all(request.headers.get(name.replace("_", "-")) == value for name, value in demanded.items())
         self.answers[("GET", path)] = lambda request: (200, key) if said(request) else (401, "")
 
@@ -81,7 +81,7 @@ def begin(tmp_path):
 
 
 def session(tmp_path, life_s=None):
-    """@return a key as such services write it, and its token"""
+    """@return a key in the format of such services, and its session token"""
     text = s3.Bucket(cairn.s3_url(tmp_path)).session()
     id_, secret, token = (re.search(f"{name} = (.*)", text)[1] for name in ("aws_access_key_id", "aws_secret_access_key", "aws_session_token"))
     key = {"AccessKeyId": id_, "SecretAccessKey": secret, "Token": token}
@@ -92,7 +92,7 @@ def session(tmp_path, life_s=None):
 
 
 def token_of(server, file):
-    """With which the addresses of a plan are signed; None: the daemon sends the bytes itself."""
+    """The session token in the addresses of a plan. None: the plan leads to the daemon."""
     plan = server.get(f"/v2/reconstructions/{ledger.name(file)}").json()
     ((url, _),) = plans.fetches_of(plan)[xet.text(file.terms[0][0].hash)]
     return urllib.parse.parse_qs(urllib.parse.urlsplit(url).query).get("X-Amz-Security-Token", [None])[0]
@@ -100,7 +100,7 @@ def token_of(server, file):
 
 @s3.needs_sessions
 def test_of_a_container(tmp_path, service, begin):
-    """Had anew before it ends, without a restart and without a refusal; an authorization of a file is read each time."""
+    """The daemon gets a new key before the old one expires, without a restart and without a refused request. It reads the authorization file each time."""
     first, token = session(tmp_path, life_s=2)
     proof = tmp_path / "proof"
     proof.write_text("one\n")
@@ -112,14 +112,14 @@ def test_of_a_container(tmp_path, service, begin):
     service.hand_out("/keys?of=me", almost, Authorization="two")
     proof.write_text("two\n")
     assert book.upload(server, file).status == 200
-    # An address ends with the key that signed it: of one that ends before fetch_ttl is over none is made.
+    # An address expires with the key that signed it. So none is made with a key that expires before fetch_ttl is over.
     assert token_of(server, file) is None
     service.hand_out("/keys?of=me", second, Authorization="two")
     cairn.wait_until("another key", lambda: token_of(server, file) == other)
     n = len(service.asked)
     assert book.upload(server, ledger.new_file(22)).status == 200
     assert token_of(server, file) == other and len(service.asked) == n
-    # One that is refused, or not handed out, leaves what there is in use.
+    # When a key is refused or not handed out, the daemon goes on with the one it has.
     proof.write_text("three\n")
     server.process.send_signal(signal.SIGHUP)
     cairn.wait_until("the reload", lambda: server.events("reload_failed"))
@@ -141,7 +141,7 @@ def test_of_a_container_by_the_environment(tmp_path, service, begin):
 
 @s3.needs_sessions
 def test_of_the_machine(tmp_path, service, begin):
-    """Version 2 of the service alone: nothing is asked without a token of it."""
+    """The daemon uses only version 2 of the service, in which each request needs a token."""
     key, token = session(tmp_path, life_s=600)
     key = json.dumps({"Code": "Success", "Type": "AWS-HMAC"} | json.loads(key))
     lives = lambda request: request.headers.get("X-aws-ec2-metadata-token-ttl-seconds", "0") > "0"
@@ -156,7 +156,7 @@ def test_of_the_machine(tmp_path, service, begin):
 
 
 def test_without_a_key(tmp_path, service):
-    """What is wrong is said at the start, with the place that was asked."""
+    """The start fails with the cause and the address that was asked."""
     common = ["--data-dir", str(tmp_path / "data"), "--listen", "127.0.0.1:0", "--store", cairn.s3_url(tmp_path)]
     common += ["--store-credentials", f"{service.url}/keys"]
     assert f"{service.url}/keys answered 404" in cairn.refused(tmp_path, *common, env=NONE)
