@@ -1,6 +1,5 @@
-"""The wall clock jumps, by minutes or years, forth and back: what follows it (tokens, addresses, keys of answers, the
-grace of collections) follows it again when it is right again, and no file is lost on the way.
-"""
+"""The wall clock jumps back and forth, by minutes or years. Tokens, addresses, keys of answers and the grace time of collections follow it again once it is
+right, and no file is lost meanwhile."""
 
 import random
 import time
@@ -16,7 +15,7 @@ JUMPS = [60, -60, GRACE + HOUR, -GRACE, YEAR, -YEAR, 30 * YEAR, -30 * YEAR]
 
 
 def test_tokens(start, issuer, clock):
-    """Good, too old, not yet good: as the clock says now, not as it said before."""
+    """A token is valid, expired or not yet valid by the clock as it is now."""
     server = start(token_key=issuer.folder, test_clock=clock.path)
     now = int(time.time())
     token = issuer.token("read", nbf=now - HOUR, expires_s=HOUR)
@@ -27,7 +26,7 @@ def test_tokens(start, issuer, clock):
 
 
 def test_addresses(start, make, clock):
-    """An address is good until it expires, and again when the clock goes back. A client that is refused asks anew."""
+    """An address is valid until it expires, and again when the clock goes back. A client that is refused asks for a new plan."""
     server = start(test_clock=clock.path)
     file = ledger.new_file(1)
     assert ledger.Ledger().upload(server, file).status == 200
@@ -45,7 +44,7 @@ def test_addresses(start, make, clock):
 
 
 def test_keys_of_answers(start, clock):
-    """Another key after a jump, the same key for the same time, and each answer expires after it was made."""
+    """After a jump answers have another key, and the same key again for the same time. Each answer expires after it was made."""
     server = start(test_clock=clock.path)
     file, keys = ledger.new_file(2), {}
     assert ledger.Ledger().upload(server, file).status == 200
@@ -62,8 +61,8 @@ def test_keys_of_answers(start, clock):
 
 
 def test_collections(start, clock):
-    """Uploads, forgetting and collections under a clock that jumps: each file that was not forgotten is whole, and when
-    the clock has been right for two grace times, what nobody needs is gone."""
+    """Clients upload and forget, and collections run, while the clock jumps. Each file that was not forgotten is whole. Once the clock has been right for
+    two grace times, everything that no file needs is gone."""
     server = start(test_clock=clock.path)
     source, book, now, n = random.Random(7), ledger.Ledger(), 0, 0
     for jump in JUMPS + source.choices(JUMPS, k=40):
@@ -78,7 +77,7 @@ def test_collections(start, clock):
         book.xorbs.clear()
         book.check(server)
     for days in (0, 15, 30):
-        clock.move(80 * YEAR + days * DAY)  # later than whatever was noted
+        clock.move(80 * YEAR + days * DAY)  # later than any time that was stored
         assert server.post("/v1/gc").status == 200
     book.check(server)
     stats = server.get("/v1/stats").json()

@@ -21,7 +21,7 @@ GRACE = 120
 VERSIONS = sorted((cairn.ROOT / "schema").glob("0*.sql"))
 INDEX = ["index-begun", "index-applied", "index-committed", "index-answered"]
 
-# Steps of work on a running daemon: what reaches them, and where.
+# The steps of work on a running daemon, each with the action that reaches it, and where in that action.
 REACHED = {
     "xorb": ["put-begun", "put-written", "xorb-verified", "xorb-cleared", "put-synced", "put-folder-made"]
     + ["put-folder-made:2", "put-linked", "put-durable", "xorb-stored", *INDEX],
@@ -49,7 +49,7 @@ def act_xorb(doomed):
 
 
 def act_crowd(doomed):
-    """Many at once, some of which are further than others."""
+    """Uploads several files at once, so that they are at different steps when the daemon dies."""
     files = [doomed.next_file() for _ in range(8)]
     yield
 
@@ -65,7 +65,7 @@ def act_crowd(doomed):
 
 
 def act_left_over(doomed):
-    """An object that no row vouches for, and not even the right one."""
+    """Puts an object that no row names, with wrong bytes, where an upload's object belongs."""
     file = doomed.next_file()
     object_ = doomed.server.object_of(xet.text(file.terms[0][0].hash))
     object_.parent.mkdir(parents=True, exist_ok=True)
@@ -111,14 +111,14 @@ def act_collect(doomed):
 
 
 def make_pack(doomed):
-    """@return when it is made, or the daemon is gone"""
+    """Makes a pack. Returns when it is made or the daemon is dead."""
     doomed.packs = getattr(doomed, "packs", 0) + 1
     assert doomed.server.post(f"/v1/packs?name={doomed.packs}.shard").status == 202
     cairn.wait_until("the pack", lambda: not doomed.server.get("/v1/packs").json()["job"]["running"])
 
 
 def act_pack(doomed):
-    """Ends with another packing, which takes what the one that was killed has left over."""
+    """Packs again after the kill, which uses up what the killed packing left."""
     assert doomed.ledger.upload(doomed.server, doomed.next_file()).status == 200
     yield
     make_pack(doomed)
@@ -152,7 +152,7 @@ def problems(server):
 
 
 def test_work(tmp_path, clock):
-    """One folder through all of it: each death is followed by a start that finds what was acknowledged, and the daemon then goes on to the next."""
+    """One folder goes through all steps. The daemon dies at each; the next start finds everything acknowledged, and goes on to the next step."""
     doomed = Doomed(tmp_path / "doomed", test_clock=clock.path, epoch="60s", gc_grace=f"{GRACE}s")
     doomed.clock, doomed.now = clock, 0
     for work, steps in REACHED.items():
@@ -181,12 +181,13 @@ def test_work(tmp_path, clock):
 
 
 def deaths(version):
-    """At each step of one migration. The first process does those before it; a later one has only what the death before undid or left to do."""
+    """The steps of one migration at which it dies, in order. The first process does what comes before it; a later one only repeats what the last death
+    undid or left undone."""
     return [f"{MIGRATES[0]}:{version + 1}", *MIGRATES[1:]]
 
 
 def die_at(doomed, steps):
-    """Each start goes on where the one before it died."""
+    """Kills each start at its step; the next one continues there."""
     doomed.server.folder.mkdir(exist_ok=True)
     for step in steps:
         doomed.arm(step)
@@ -212,7 +213,7 @@ def test_first_start(tmp_path, steps):
 
 
 def old_folder(server, file):
-    """A folder of version 1 that holds a file: the rows as they were then, the objects as they always are."""
+    """A data folder of schema version 1 that holds a file: rows as they were then, and objects, whose form never changed."""
     (server.data / "objects").mkdir(parents=True)
     db = sqlite3.connect(server.data / "index.sqlite")
     db.executescript("PRAGMA page_size = 4096; PRAGMA journal_mode = WAL;" + VERSIONS[0].read_text())
@@ -260,7 +261,7 @@ def test_repair(tmp_path, step):
         assert doomed.ledger.upload(doomed.server, f).status == 200
     doomed.server.stop()
     object_ = doomed.server.object_of(xet.text(file.terms[0][0].hash))
-    object_.write_bytes(bytes(object_.stat().st_size))  # of which no chunk can be read
+    object_.write_bytes(bytes(object_.stat().st_size))  # zeros: no chunk of it can be read
     doomed.arm(step)
     done = fsck(doomed.server, "--repair", variables=doomed.server.variables)
     assert done.returncode == -9, f"{step} was never reached: {done.stdout} {done.stderr}"
@@ -275,6 +276,6 @@ def test_repair(tmp_path, step):
 
 
 def test_every_step_is_reached():
-    """A step that no test above names is a step that nobody tests."""
+    """Each crash point of the sources is named by a test."""
     steps = {step for steps in REACHED.values() for step in steps} | {*STARTS, *MIGRATES, *REPAIRS, *ELSEWHERE}
     assert {step.split(":")[0] for step in steps} == NAMES

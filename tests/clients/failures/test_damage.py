@@ -1,6 +1,5 @@
-"""A disk that changes bits: fsck finds each, no download gets one, and an upload or a copy mends it. An index that is
-damaged refuses or fails, and serves nothing wrong.
-"""
+"""A disk flips bits. fsck finds each, no download contains one, and an upload or a restored copy repairs the object. A damaged index refuses or fails, and
+serves nothing wrong."""
 
 import contextlib
 import hashlib
@@ -24,7 +23,7 @@ ROUNDS, FLIPS = 2, 40
 
 
 def contents(source):
-    """One for each way in which a client packs chunks."""
+    """A content for each compression that a client uses."""
     words = [bytes(source.choices(b"abcdefghij ", k=6)) for _ in range(100)]
     return {
         "lz4": b"".join(source.choices(words, k=60_000)),
@@ -51,7 +50,7 @@ def damage(path, at):
 
 
 def test_a_frame_that_clients_read_differently(start):
-    """A bit makes the distance of a match 0, which liblz4 reads as before and hf_xet does not at all."""
+    """The flipped bit makes the distance of an LZ4 match 0. liblz4 decodes that to the same bytes, hf_xet refuses it."""
     server, content = start(), bytes(5) + b"0123456789abc"
     block = bytes.fromhex("10000100d0") + content[5:]
     frame = bytes.fromhex("04224d18604082") + len(block).to_bytes(4, "little") + block + bytes(4)
@@ -71,7 +70,7 @@ def test_a_frame_that_clients_read_differently(start):
 
 
 def test_flipped_bits(tmp_path):
-    """In each object, at each round another bit."""
+    """Each round flips another bit in each object."""
     source, server = random.Random(8), cairn.Daemon(tmp_path / "server").start()
     files, hashes = contents(source), {}
     for name, content in files.items():
@@ -114,7 +113,7 @@ def test_flipped_bits(tmp_path):
 
 
 def test_part_of_a_damaged_object(start, make):
-    """What is whole of it is served: only the chunks that are asked for are looked at."""
+    """Chunks of a damaged object that are whole are served, because only the requested chunks are verified."""
     server, xorb = start(), make([20_000] * 4, 1)
     file = xet.File([(xorb, 0, 4)])
     assert ledger.Ledger().upload(server, file).status == 200
@@ -131,7 +130,7 @@ def test_part_of_a_damaged_object(start, make):
 
 
 def store(server, file):
-    """Upload it. @return the address of all its bytes in its one xorb"""
+    """Uploads the file. @return the path of its only fetch, which covers the whole xorb"""
     assert ledger.Ledger().upload(server, file).status == 200
     [fetches] = plans.fetches_of(server.get(f"/v2/reconstructions/{ledger.name(file)}").json()).values()
     [(url, _)] = fetches
@@ -139,7 +138,7 @@ def store(server, file):
 
 
 def test_repair_takes_only_what_cannot_be_read(start, make):
-    """After it files of sound chunks of the same object are read, others are named and answered so; an upload heals all."""
+    """After a repair, files of the sound chunks of a damaged object are read. Files of the damaged chunk are reported and refused; an upload heals them."""
     server, xorb = start(), make([20_000] * 4, 1)
     files = {name: xet.File([(xorb, *chunks)]) for name, chunks in {"front": (0, 2), "back": (2, 4), "last": (3, 4)}.items()}
     for file in files.values():
@@ -166,7 +165,7 @@ def test_repair_takes_only_what_cannot_be_read(start, make):
 
 
 def test_only_what_is_asked_for_is_verified(start, make):
-    """Not all that the address was signed for, which may be the whole xorb."""
+    """A fetch verifies the chunks that it asks for, not everything its address allows, which may be the whole xorb."""
     server, xorb = start(), make([20_000] * 40, 1)
     url = store(server, xet.File([(xorb, 0, 40)]))
     [path] = server.objects()
@@ -190,7 +189,7 @@ def test_what_was_verified_is_verified_again_when_it_was_written_to(start, make)
 
 
 def test_a_verification_that_fails_for_another_reason(start, make):
-    """The xorb was removed meanwhile: no disk is to blame, and the log does not say so."""
+    """The row of the xorb is gone when it is verified. The disk is not to blame, so the log reports no damage."""
     server, xorb = start(), make([20_000], 1)
     file = xet.File([(xorb, 0, 1)])
     assert ledger.Ledger().upload(server, file).status == 200
@@ -205,7 +204,7 @@ def test_a_verification_that_fails_for_another_reason(start, make):
     assert not server.events("object_damaged")
 
 
-# --- what is lost is noticed, and taken again ----------------------------------------------------------------------------
+# --- lost objects are noticed, and taken again ---------------------------------------------------------------------------
 
 
 def push(server, path):
@@ -214,7 +213,7 @@ def push(server, path):
 
 
 def send(way, server, folder, path):
-    """Upload it with a client that starts afresh."""
+    """Uploads the file with a client that remembers nothing."""
     if way == "push":
         push(server, path)
     else:
@@ -222,7 +221,7 @@ def send(way, server, folder, path):
 
 
 def fetch_of(server, name):
-    """The answer to the first of its fetches, or of the plan."""
+    """The answer to the file's first fetch, or to its plan when that is refused."""
     plan = server.get(f"/v2/reconstructions/{name}")
     if plan.status != 200:
         return plan
@@ -231,11 +230,11 @@ def fetch_of(server, name):
 
 
 def whole(server, folder, name, path):
-    """Stock client and command get it as it was."""
+    """Checks that the stock client and `cairn pull` get the file as it was."""
     content = path.read_bytes()
     [got] = hf_client.download(server, folder, [{"hash": name, "size": len(content), "how": "file"}])
     assert got == {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
-    (folder / "out").unlink(missing_ok=True)  # else it is compared, and not fetched
+    (folder / "out").unlink(missing_ok=True)  # else pull compares it, and fetches nothing
     subprocess.run([cairn.CAIRN, "pull", "--quiet", "--server", server.url, "-o", str(folder / "out"), name], check=True)
     assert (folder / "out").read_bytes() == content
 
@@ -257,11 +256,11 @@ HARM = {
 @pytest.mark.parametrize("way", ["hf_xet", "push"])
 @pytest.mark.parametrize("harm", HARM)
 def test_an_upload_heals_what_was_noticed(start, tmp_path, harm, way):
-    """A fetch finds out; after it nothing is said to be there that is not, and the next upload is like the first."""
+    """A fetch notices the harm. From then on the xorb is not offered any more, and the next upload sends it as if it were new."""
     server, path = start(), tmp_path / "file"
     path.write_bytes(random.Random(3).randbytes(400_000))
     [info] = hf_client.upload(server, tmp_path / "up", [path])
-    for _ in range(2):  # the second time from what is known of the first
+    for _ in range(2):  # the second time, from what the daemon remembers of the first
         assert fetch_of(server, info["hash"]).status == 206
         hf_client.upload(server, tmp_path / "again", [path])
     [xorb] = server.objects()
@@ -288,7 +287,7 @@ def test_an_upload_heals_what_was_noticed(start, tmp_path, harm, way):
 @pytest.mark.parametrize("way", ["hf_xet", "push"])
 @pytest.mark.parametrize("asked", [False, True])
 def test_an_upload_heals_what_nobody_noticed(start, tmp_path, asked, way):
-    """An object that is gone is not offered, also when the answer that offers it is kept in memory."""
+    """A chunk query does not offer an object that is gone, even if the answer with it is still in the cache."""
     server, path = start(), tmp_path / "file"
     path.write_bytes(random.Random(3).randbytes(400_000))
     [info] = hf_client.upload(server, tmp_path / "up", [path])
@@ -305,7 +304,8 @@ def test_an_upload_heals_what_nobody_noticed(start, tmp_path, asked, way):
 
 
 def test_a_shard_that_finds_a_xorb_gone(start, make):
-    """Its sender believed an offer from before. The next one gets none."""
+    """A client sends a shard that relies on a chunk offered earlier, whose object is gone. The shard is refused, and later clients are not offered the
+    chunk."""
     server, xorb = start(), make([20_000] * 4, 1)
     file, part = xet.File([(xorb, 0, 4)]), xet.File([(xorb, 1, 3)])
     store(server, file)
@@ -319,7 +319,7 @@ def test_a_shard_that_finds_a_xorb_gone(start, make):
 
 
 def test_the_stock_client_gives_up_at_once(start, tmp_path):
-    """With its own settings, of six tries and long waits between them; one of each request is answered 410."""
+    """The stock client runs with its default of six tries and long waits. It makes one request, which is answered 410, and gives up."""
     server, path = start(), tmp_path / "file"
     path.write_bytes(random.Random(3).randbytes(400_000))
     [info] = hf_client.upload(server, tmp_path / "up", [path])
@@ -329,7 +329,7 @@ def test_the_stock_client_gives_up_at_once(start, tmp_path):
         for how in ("file", "stream", "unordered"):
             with Between(server) as between:
                 [got] = hf_client.download(between, tmp_path / f"down{n}", [{"hash": info["hash"], "size": info["size"], "how": how}])
-                # A stream of the client was once seen to end at its first byte and say nothing.
+                # A stream of the client was once seen to end before its first byte without an error.
                 assert "error" in got or (how != "file" and got["bytes"] < info["size"]), got
                 seen = "/v1/fetch" if n == 0 and how == "file" else "/v2/reconstructions"
                 assert between.statuses(seen) == [410], route
@@ -337,7 +337,7 @@ def test_the_stock_client_gives_up_at_once(start, tmp_path):
 
 
 def test_what_cannot_be_read_now_is_not_lost(tmp_path, make):
-    """It may be read again later: the disk, or the operator, decides."""
+    """A disk error may go away, so the xorb does not count as lost."""
     disk, xorb = faults.Faults(tmp_path), make([20_000] * 4, 1)
     with disk.server as server:
         url = store(server, xet.File([(xorb, 0, 4)]))
@@ -350,7 +350,7 @@ def test_what_cannot_be_read_now_is_not_lost(tmp_path, make):
 
 
 def answers(server, files):
-    """How many files come whole; anything else must be an error."""
+    """Counts the files that come whole. Any other answer must be an error."""
     whole = 0
     for file in files:
         reply = server.get(f"/v2/reconstructions/{ledger.name(file)}")
@@ -371,7 +371,7 @@ REFUSALS = re.compile(r"cairnd: (cannot (read|open|examine) the index: |the inde
 
 
 def starts(server):
-    """A daemon that does not start names the index as the reason. The folder's path, which has that word in it, is no proof of that."""
+    """Does the daemon start? If not, the index must be named as the reason. The folder's path also contains that word, so it does not count."""
     try:
         server.start()
     except AssertionError:
@@ -383,7 +383,7 @@ def starts(server):
 
 @pytest.mark.parametrize("way", ["zeros", "noise", "bits"])
 def test_damaged_index(tmp_path, way):
-    """Each page made zeros or noise, and bits flipped anywhere."""
+    """Each page is overwritten with zeros or noise; then bits are flipped anywhere."""
     source, server = random.Random(way), cairn.Daemon(tmp_path / "server").start()
     files = [ledger.new_file(i, xorbs=1 + i % 3) for i in range(12)]
     for file in files:

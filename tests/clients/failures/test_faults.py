@@ -1,6 +1,5 @@
-"""The disk fails, is full, or takes less than it was given, at each call: what was acknowledged stays, the answer is an
-error that clients retry, and the daemon goes on when the disk does.
-"""
+"""The disk fails, is full, or writes less than asked, at each call in turn. What was acknowledged stays, the answer is an error that clients retry, and the
+daemon goes on when the disk does."""
 
 import hashlib
 import random
@@ -13,12 +12,12 @@ import pytest
 from faults import CALLS, EINTR, EIO, ENOSPC, FOR_EVER, SHORT, TWICE, WRITING, Faults
 from ledger import GONE, Ledger, name, new_file
 
-RETRIED = {500, 503, 507}  # stock clients try again five times
-AT_MOST = 200  # calls of one round of work: more than it makes
+RETRIED = {500, 503, 507}  # stock clients try these again, up to five times
+AT_MOST = 200  # more calls than one round of work makes
 
 
 class Refused(Exception):
-    """An answer in the middle of something that needs several."""
+    """One request of several was refused with a status that clients retry."""
 
 
 class Asking:
@@ -33,7 +32,7 @@ class Asking:
 
 
 class Work:
-    """Rounds of work: upload a file, ask for it, forget the one before, collect. Each can be made up for afterwards."""
+    """Rounds of work: upload a file, fetch one, forget the one before, collect. Each round can be repeated until all of it has succeeded."""
 
     def __init__(self, folder, clock, **options):
         self.faults = Faults(folder, test_clock=clock.path, epoch="60s", gc_grace="120s", **options)
@@ -46,7 +45,7 @@ class Work:
         assert self.ledger.upload(self.server, self.kept).status == 200
 
     def answer(self, ask, *args):
-        """@return the status, which must be good or worth a retry; None: the connection was cut"""
+        """@return the status, 200 or one that clients retry; None: the connection was cut"""
         try:
             status = ask(*args).status
         except GONE:
@@ -58,7 +57,7 @@ class Work:
         return status
 
     def round(self, file, old):
-        """Statuses; of a file that is forgotten already, too, 200."""
+        """@return the statuses of one round; a file that was forgotten already counts as 200"""
         steps = [(self.ledger.upload, self.server, file), (self.fetch, self.kept)]
         if old:
             steps.append((self.forget, old))
@@ -78,12 +77,12 @@ class Work:
         return reply
 
     def try_with(self, calls, action, first, last):
-        """@return how many calls failed"""
+        """Runs a round while these calls fail, then again without faults. @return how many calls failed"""
         self.n += 1
         file, old, self.last = new_file(self.n), self.last, None
         self.now += 200
         self.clock.move(self.now)
-        self.ledger.xorbs.clear()  # of unfinished uploads, and collected when they are old enough
+        self.ledger.xorbs.clear()  # of unfinished uploads, which are collected when they are old enough
         self.faults.arm(calls, action, first, last)
         self.round(file, old)
         fired = self.faults.disarm()
@@ -108,12 +107,12 @@ def work(tmp_path, clock, request):
 
 
 def sweep(work, calls, action, last=None):
-    """The n-th call for n = 1, 2, ... until there are no more. @return how many there were"""
+    """Makes the n-th call fail, for n = 1, 2, ... until there is no n-th call. @return how many calls there were"""
     work.try_with([], action, 1, 1)
     before = None
     for n in range(1, AT_MOST):
         if work.try_with(calls, action, n, last or n) == 0:
-            # The pool may have a reader more, of two descriptors, and the figures computed after a collection need another.
+            # The pool may have opened one more connection for reading, of two descriptors, and the figures after a collection another one.
             assert work.faults.descriptors() <= before + 4, "descriptors are lost"
             return n - 1
         before = before or work.faults.descriptors()
@@ -141,17 +140,17 @@ def test_disk_dies_at_one_call(work):
 
 
 def test_short_and_interrupted_calls(work):
-    """Nobody is told of these: they are no errors."""
+    """Short and interrupted calls are no errors, so no client sees them."""
     sweep(work, {"write", "pwrite", "read", "pread"}, SHORT)
     sweep(work, {"write", "pwrite", "read", "pread"}, EINTR)
     assert work.refused == 0
 
 
 def test_every_call_is_interrupted_once(work):
-    """Of a start, an upload, a download, and a collection."""
+    """The calls of a start, an upload, a download and a collection."""
     server = work.server
     server.stop()
-    work.faults.arm(set(CALLS) - {"sendfile", "mmap"}, TWICE, 1, FOR_EVER)  # the HTTP library's own; SQLite's, which cannot be interrupted
+    work.faults.arm(set(CALLS) - {"sendfile", "mmap"}, TWICE, 1, FOR_EVER)  # sendfile: the HTTP library's own; mmap: SQLite's, which cannot be interrupted
     server.start()
     file = new_file(1)
     for old in (None, file):
@@ -161,14 +160,14 @@ def test_every_call_is_interrupted_once(work):
     assert work.faults.disarm() > 200
     said = [line for line in server.log().splitlines() if line.startswith("faults:")]
     server.start()
-    own = f"faults: call {CALLS.index('fdatasync')} of  "  # SQLite ignores whether this works; Cairn syncs the folder itself
+    own = f"faults: call {CALLS.index('fdatasync')} of  "  # SQLite ignores whether this sync of the folder works; Cairn syncs the folder itself
     assert [line for line in said if not line.startswith(own)] == []
 
 
 @pytest.mark.parametrize("work", [{"idle_timeout": "1s"}], indirect=True)
 def test_disk_dies_in_the_middle_of_an_object(work):
-    """The HTTP library takes a short sendfile() for a full socket and waits for the client; the idle timeout ends that."""
-    assert work.answer(work.fetch, work.kept) == 200  # from now on it is sent without a look at it
+    """The HTTP library takes a short sendfile() for a full socket and waits for the client. The idle timeout ends that."""
+    assert work.answer(work.fetch, work.kept) == 200  # from now on the object counts as verified, and is sent without reading it first
     work.faults.arm({"sendfile"}, SHORT, 1, 1)
     assert work.answer(work.fetch, work.kept) is None, "the connection was cut"
     assert work.faults.disarm() == 1
@@ -177,7 +176,7 @@ def test_disk_dies_in_the_middle_of_an_object(work):
 
 @pytest.mark.parametrize("action", [EIO, ENOSPC])
 def test_stock_client_tries_again(work, tmp_path, action):
-    """It is told of nothing when the disk is well again before its sixth try."""
+    """The client notices nothing if the disk is well again before its sixth try."""
     path = tmp_path / "file"
     path.write_bytes(random.Random(action).randbytes(200_000))
     work.faults.arm({"write", "fsync", "fdatasync"}, action, 2, 4)
@@ -190,14 +189,14 @@ def test_stock_client_tries_again(work, tmp_path, action):
 
 
 def test_disk_dies_while_the_log_is_folded_in(tmp_path):
-    """The kernel tells of a lost page once. So the log is kept whole until the next start, and whoever asks is told."""
+    """The kernel reports a lost page only once. So the log is kept whole until the next start, and uploads are refused until then."""
     faults, ledger = Faults(tmp_path / "faults"), Ledger()
     server = faults.server.start()
     assert ledger.upload(server, new_file(1)).status == 200
     index = sqlite3.connect(server.data / "index.sqlite", isolation_level=None)
     index.execute("PRAGMA wal_autocheckpoint = 0")
     index.execute("PRAGMA synchronous = OFF")
-    for _ in range(33_000):  # pages of log: a checkpoint is due
+    for _ in range(33_000):  # pages of log, so that a checkpoint is due
         index.execute("UPDATE state SET probes = probes + 1")
     index.close()
     faults.arm({"fdatasync"}, EIO, 2, 2)  # the first one is the commit's own
@@ -218,7 +217,7 @@ def test_disk_dies_while_the_log_is_folded_in(tmp_path):
 
 
 def test_start(tmp_path, clock):
-    """A start that meets a fault ends with an error, or goes on; the next one finds all that was acknowledged."""
+    """A start that meets a fault ends with an error, or goes on. The next start finds everything acknowledged."""
     work = Work(tmp_path / "faults", clock)
     server, refused = work.server, 0
     for n in range(1, AT_MOST):

@@ -1,4 +1,4 @@
-"""Small file systems that run full: what is refused, what goes on, and how one gets out."""
+"""Small file systems run full: which requests are refused, which go on, and how an operator frees space."""
 
 import random
 import re
@@ -15,7 +15,7 @@ MIB = 1 << 20
 
 
 def test_inodes(mount, start, make):
-    """Without inodes uploads and /ready say so by name, in time for the index to go on; reading does."""
+    """When no inodes are left, uploads and /ready name that as the reason, early enough for the index to go on. Reading goes on."""
     volume = mount("small/data", "tmpfs", 64 * MIB, "nr_inodes=2000")
     server = start("small", reserve_bytes="1M")
     x = make([9000], 1)
@@ -41,7 +41,7 @@ def test_inodes(mount, start, make):
 
 
 def test_the_command_tells_that_it_waits(start, tmp_path):
-    """On a terminal; what reads a pipe is told at the end alone."""
+    """On a terminal the command shows that it waits and tries again. Into a pipe it writes only the final error."""
     server = start("full", reserve_bytes="1000G")
     file = tmp_path / "file"
     file.write_bytes(b"0123456789" * 1000)
@@ -54,7 +54,7 @@ def test_the_command_tells_that_it_waits(start, tmp_path):
 
 
 def files_until_full(server):
-    """Upload files until the disk takes no more. @return them"""
+    """Uploads files until the disk is full. @return them"""
     files = []
     for seed in range(1000):
         source = random.Random(seed)
@@ -88,7 +88,7 @@ SMALL = {"reserve_bytes": "4M", "epoch": "1m", "gc_grace": "2m"}
 
 @pytest.mark.parametrize("kind", ["tmpfs", "ext4"])
 def test_what_frees_space_goes_on_when_nothing_is_free(mount, start, clock, kind):
-    """Without a restart: reading goes on, uploads are refused, and after cairn rm and cairn gc they work again."""
+    """The disk has no free byte. Without a restart, reading goes on and uploads are refused. After cairn rm and cairn gc they work again."""
     volume = mount("small/data", kind, 64 * MIB)
     server = start("small", test_clock=clock.path, **SMALL)
     kept = volume.folder / "index.reserve"
@@ -97,8 +97,8 @@ def test_what_frees_space_goes_on_when_nothing_is_free(mount, start, clock, kind
     volume.fill()
     shares = 0
     while server.post(f"/v1/files/{xet.text(files[0].hash())}/share?repo=a/r{shares}").status == 200:
-        shares += 1  # until the log has no room either
-    volume.fill()  # the log was cut off
+        shares += 1  # until there is no space for the index's log either
+    volume.fill()  # takes the space of the log, which was truncated
     assert volume.free() == 0 and kept.stat().st_size >= 3 * MIB
     assert reads(server, files[0])
     cairn.is_error(server.get("/ready"), 503, "disk.reserve")
@@ -137,7 +137,7 @@ def test_a_start_when_nothing_is_free(mount, start, clock, kind):
 
 
 def test_no_space_was_kept(mount, start):
-    """A store on a full disk without index.reserve is refused by name, and nothing of it is lost."""
+    """A store on a full disk that has no index.reserve does not start. The message says why, and nothing is lost."""
     volume = mount("small/data", "tmpfs", 64 * MIB)
     server = start("small", reserve_bytes="4M")
     files = files_until_full(server)
@@ -165,14 +165,14 @@ def test_the_log_is_bounded_by_what_is_free(mount, start, make):
 
 
 def test_a_commit_that_does_not_fit_leaves_no_log_behind(mount, start, make):
-    """The log has grown over all that was free when a shard does not fit; its space is free again with the refusal."""
+    """A shard does not fit when the log has taken all free space. The refusal gives the space of the log back."""
     volume = mount("small/data", "tmpfs", 64 * MIB)
     server = start("small", reserve_bytes="0", xorbs="external")
     x = make([50] * 8000, 1)
     assert server.post("/v1/shards", xet.shard([xet.File([(x, i, i + n)]) for n in (1, 2, 3, 4) for i in range(7000)], [x])).status == 200
     server.stop()
-    server.start()  # with a log of no length
-    # Files lie in the order of their hashes: some thousands touch every page that the others lie in.
+    server.start()  # the log is empty
+    # The index keeps files in the order of their hashes: some thousands of them change every page that the others use.
     body = xet.shard([xet.File([(x, i, i + 5)]) for i in range(7000)], [])
     volume.filler.write_bytes(bytes(volume.free() - len(body) - MIB // 4))
     before = volume.free()

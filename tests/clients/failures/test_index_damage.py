@@ -1,6 +1,5 @@
-"""An index with a damaged page or a flipped bit: fsck and backup tell, or nothing is wrong; and nothing is ever
-collected because of it.
-"""
+"""The index has a damaged page or a flipped bit. Either fsck and backup report it, or everything is read right; and no collection ever removes anything
+because of it."""
 
 import contextlib
 import random
@@ -22,7 +21,7 @@ DAY = 86400
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
-    """The folder of a daemon that was stopped, its files, and the first page of each tree of the index."""
+    """The folder of a daemon that was stopped, its files, and the first page of each tree of its index."""
     server = cairn.Daemon(tmp_path_factory.mktemp("whole")).start()
     files = [ledger.new_file(i, xorbs=1 + i % 3) for i in range(FILES)]
     for file in files:
@@ -35,7 +34,7 @@ def whole(tmp_path_factory):
 
 
 def copy_with(whole, folder, index, **options):
-    """A daemon, not started, on a copy of the folder with this index."""
+    """Makes a daemon on a copy of the folder, with this index; does not start it."""
     shutil.rmtree(folder, ignore_errors=True)
     server = cairn.Daemon(folder, **options)
     shutil.copytree(whole, server.data)
@@ -58,7 +57,7 @@ def backup(server):
 
 
 def is_well(server, files):
-    """Every file is read, and a new one can be uploaded."""
+    """Checks that every file is read, and that a new one can be uploaded."""
     server.start()
     for file in files:
         reply = server.get(f"/v2/reconstructions/{ledger.name(file)}")
@@ -69,7 +68,7 @@ def is_well(server, files):
 
 
 class Copy:
-    """A daemon, not started, on a copy of a folder, whose index is replaced again and again. Copying all of it takes as long as fsck does."""
+    """A copy of a data folder whose index is replaced again and again, because copying all of it takes as long as fsck does. The daemon is not started."""
 
     def __init__(self, whole, folder):
         self.whole, self.server = whole, cairn.Daemon(folder)
@@ -83,7 +82,7 @@ class Copy:
             path.unlink()
 
     def told(self, index, files):
-        """Do fsck and backup both tell? Who does not must be right."""
+        """Do fsck and backup both report the damage? If not, the daemon must read everything right."""
         self.put(index)
         checked, copied = fsck(self.server), backup(self.server)
         if checked.returncode == 0 or copied.returncode == 0:
@@ -93,7 +92,7 @@ class Copy:
 
 
 def test_each_page(whole, tmp_path):
-    """Random bytes in one page after the other."""
+    """Overwrites one page after the other with random bytes."""
     data, files, _ = whole
     good, source = (data / "index.sqlite").read_bytes(), random.Random(11)
     copy = Copy(data, tmp_path / "copy")
@@ -109,7 +108,7 @@ def test_each_page(whole, tmp_path):
 
 
 def flipped(good, page, source):
-    """Of a page's cells, a bit."""
+    """Flips one bit in the cells of a page."""
     at = (page - 1) * PAGE
     first = int.from_bytes(good[at + 5 : at + 7], "big")
     bad = bytearray(good)
@@ -119,7 +118,7 @@ def flipped(good, page, source):
 
 @pytest.mark.parametrize("tree", ["reference", "sqlite_autoindex_file_1", "sqlite_autoindex_xorb_1", "file_owner"])
 def test_a_flipped_bit(whole, tmp_path, tree):
-    """In what the index says a second time: it is told, nothing is collected because of it, and what fsck mends is well."""
+    """The bit is in a tree that repeats what another tree says. It is reported, nothing is collected because of it, and fsck repairs it."""
     data, files, trees = whole
     good, source = (data / "index.sqlite").read_bytes(), random.Random(tree)
     copy, n_told, n_mended = Copy(data, tmp_path / "copy"), 0, 0
@@ -137,7 +136,7 @@ def test_a_flipped_bit(whole, tmp_path, tree):
 
 @pytest.mark.parametrize("tree", ["reference", "sqlite_autoindex_xorb_1"])
 def test_collections_lose_nothing(whole, tmp_path, clock, tree):
-    """Two collections, with the grace time in between, after each flipped bit."""
+    """Runs two collections, the grace time apart, after each flipped bit."""
     data, files, trees = whole
     good, source = (data / "index.sqlite").read_bytes(), random.Random(tree)
     refused = 0
@@ -160,7 +159,7 @@ def test_collections_lose_nothing(whole, tmp_path, clock, tree):
 
 
 def test_the_daemon_looks_by_itself(whole, tmp_path):
-    """Soon after its start, without an upload or a collection; what is sound stays ready."""
+    """The daemon finds the damage soon after its start, without an upload or a collection."""
     data, _, trees = whole
     good = (data / "index.sqlite").read_bytes()
     server = copy_with(data, tmp_path / "server", flipped(good, trees["sqlite_autoindex_file_1"], random.Random(3))).start()
@@ -174,12 +173,12 @@ def test_the_daemon_looks_by_itself(whole, tmp_path):
 
 
 def contents(folder):
-    """Of a folder: the files, with what they hold."""
+    """The files of a folder, each with its bytes."""
     return {name: held for name, (_, _, held) in everything(folder).items() if held is not None}
 
 
 def everything(folder):
-    """Of a folder: each name with what it is, holds and was last changed."""
+    """All names of a folder, each with its kind, its content and its time of change."""
     found = {}
     for path in sorted(folder.rglob("*")):
         st = path.lstat()
@@ -188,7 +187,7 @@ def everything(folder):
 
 
 def older_index(path, version):
-    """An index as an older Cairn left it."""
+    """Turns the index back into one that an older Cairn made."""
     path.unlink()
     with contextlib.closing(sqlite3.connect(path)) as index:
         index.execute("PRAGMA journal_mode = WAL")
@@ -199,7 +198,7 @@ def older_index(path, version):
 
 
 def test_fsck_changes_nothing(whole, tmp_path):
-    """Nor makes anything, be the folder a daemon's that was stopped or killed, a copy of the least, or an older one's."""
+    """fsck without --repair changes and makes nothing, whether the folder is of a stopped or killed daemon, a bare copy, or of an older version."""
     data, files, _ = whole
     good = (data / "index.sqlite").read_bytes()
     server = copy_with(data, tmp_path / "server", good)
@@ -230,7 +229,8 @@ def test_fsck_changes_nothing(whole, tmp_path):
 
 
 def test_an_older_index(whole, tmp_path):
-    """Refused by name when nothing may be changed, brought forward by --repair or the daemon, which logs it."""
+    """fsck refuses an index of an older version by name when it may change nothing. With --repair it migrates the index, and so does the daemon, which logs
+    that."""
     server = copy_with(whole[0], tmp_path / "server", b"")
     shutil.rmtree(server.data / "objects")
     (server.data / "objects").mkdir()
@@ -251,11 +251,11 @@ def test_an_older_index(whole, tmp_path):
     assert fsck(server, "--repair").returncode == 0 and fsck(server).returncode == 0
 
 
-# --- files that the index keeps itself ----------------------------------------------------------------------------------------
+# --- files whose bytes are in the index ---------------------------------------------------------------------------------------
 
 
 def change(server, old, new):
-    """Bytes of a small file, as a disk does that returns others than it was given."""
+    """Changes bytes of a small file, as a failing disk would."""
     server.stop()
     with contextlib.closing(sqlite3.connect(server.data / "index.sqlite")) as index, index:
         changed = index.execute("UPDATE content SET body = ? WHERE body = ?", (new, old)).rowcount
@@ -266,7 +266,7 @@ def change(server, old, new):
 @pytest.mark.sqlite
 @pytest.mark.parametrize("damaged", [b'{"layers": 13}', b'{"layers": 1', b'{"layers": 12}\n', b""])
 def test_a_small_file_is_damaged(people, tmp_path, damaged):
-    """It is never sent, is told by whoever looks, and is healed by the same bytes; the others are served."""
+    """A damaged small file is never sent. fsck and the daemon report it, and an upload of the same bytes heals it. Other files are served."""
     server, good = people.server, b'{"layers": 12}'
     make(people), make(people, "ann/two")
     head = done(commit(people, text("a/config.json", good.decode()), text("README.md", "# One")))

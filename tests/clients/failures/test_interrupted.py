@@ -1,4 +1,4 @@
-"""A signal interrupts each call on a file once (EINTR), in each of the command's ways to read and write: nobody may notice."""
+"""A signal interrupts each call on a file once (EINTR), wherever the command reads and writes. The command must not fail because of it."""
 
 import json
 import random
@@ -8,7 +8,7 @@ from backups import put
 from faults import CALLS, FOR_EVER, TWICE, Command
 
 pytestmark = pytest.mark.files
-INTERRUPTED = set(CALLS) - {"mmap"}  # maps are of SQLite, and cannot be interrupted
+INTERRUPTED = set(CALLS) - {"mmap"}  # mmap: SQLite's, which cannot be interrupted
 
 
 @pytest.fixture
@@ -22,7 +22,7 @@ def folder(tmp_path):
 
 @pytest.fixture
 def run(tmp_path):
-    """Runs the command, all of whose calls on files below the test's folder are interrupted once."""
+    """Runs the command. Each of its calls on files below the test's folder is interrupted once."""
 
     def one(*arguments, **variables):
         command = Command(tmp_path)

@@ -1,4 +1,4 @@
-"""kill -9 in the middle of concurrent uploads: what was acknowledged is there, the rest is wholly there or wholly absent."""
+"""kill -9 during concurrent uploads. Everything acknowledged is there; every other upload is there as a whole, or not at all."""
 
 import http.client
 import random
@@ -12,7 +12,7 @@ ROUNDS = 20
 
 
 class Upload(threading.Thread):
-    """Two xorbs, then one shard of two files, one on each."""
+    """Uploads two xorbs, then one shard of two files, one on each xorb."""
 
     def __init__(self, server, seed, acknowledged):
         super().__init__()
@@ -65,7 +65,7 @@ def test_kill_in_the_middle(tmp_path):
         uploads = [Upload(server, 1000 * round_ + i, acknowledged) for i in range(UPLOADS)]
         for u in uploads:
             u.start()
-        # From nearly nothing acknowledged to nearly all of the 150 answers, another moment each round.
+        # Each round kills at another moment, from hardly any to nearly all of the 150 answers.
         for _ in range(3 + round_ * 7):
             assert acknowledged.acquire(timeout=60)
         server.kill()
@@ -73,7 +73,7 @@ def test_kill_in_the_middle(tmp_path):
             u.join()
         server.start()
         assert server.left_overs() == []
-        # All queries first: the check of one upload sends it again.
+        # All queries come first, because checking an upload sends it again.
         states = [check(server, u) for u in uploads]
         whole += sum(states)
         absent += UPLOADS - sum(states)

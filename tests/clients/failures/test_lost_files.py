@@ -1,4 +1,4 @@
-"""Files whose bytes are lost: who is told of them, where, and that all of it goes when the bytes are there again."""
+"""Files whose bytes are lost: who is told of them, and where. All of that disappears when the bytes are back."""
 
 import contextlib
 import json
@@ -20,7 +20,7 @@ BODY, SECRET, WHOLE = (bytes([n]) * 90_000 for n in (1, 2, 3))
 
 @pytest.fixture
 def people(start, issuer, tmp_path):
-    """A public repository and a private one of bob's with a file each, and one more that is never lost."""
+    """A hub with three files: one in a public repository, one in a private repository of bob's, and one that is never lost."""
     people = people_of(start, issuer, tmp_path / "home")
     people.keys["all"] = make_key(people.server, issuer.token("admin"), scope="admin")["key"]
     people.keys["bob"] = make_key(people.server, issuer.token("admin"), account="bob", scope="write")["key"]
@@ -38,7 +38,7 @@ def sums(people):
 
 
 def lose_unlooked(people):
-    """The bytes of two files, which is noticed when they are read."""
+    """Deletes the objects of two files and reads the files, so that the daemon notices."""
     for repo, who, path, body in (("ann/one", "ann", "d/w.bin", BODY), ("bob/two", "bob", "hidden.bin", SECRET)):
         people.server.object_of(xet.text(xet.Xorb([body]).hash)).unlink()
         reply = people.ask("GET", f"/{repo}/resolve/main/{path}", who)
@@ -85,7 +85,7 @@ def test_the_operator_is_told(people):
     heal(people)
     page = operator.page("/admin")
     assert "lost-repos" not in [t.get("id") for t in page.iter("table")] and "Nothing is wrong" in said(page)
-    assert "nothing that files need is lost now" in said(page)  # a disk may be failing
+    assert "nothing that files need is lost now" in said(page)  # text says that even then a disk may be failing
 
 
 def test_no_page_says_that_nothing_is_lost_before_a_look(people):
@@ -103,7 +103,7 @@ def test_no_page_says_that_nothing_is_lost_before_a_look(people):
 
 
 def test_the_page_does_without_what_cannot_be_read(people):
-    """The places of lost files: their hashes are there all the same, and so is the rest of the page."""
+    """If the daemon cannot read where lost files are, the page still shows their hashes, and everything else."""
     operator = visitor(people, "all")
     lose(people)
     with contextlib.closing(sqlite3.connect(people.server.data / "index.sqlite", isolation_level=None)) as db:
@@ -188,7 +188,7 @@ def test_a_page_after_the_other(people):
 
 
 def test_others_are_not_told_whose(people, issuer):
-    """A repository's token lists its own lost files, and no others."""
+    """The token of a repository lists the lost files of that repository, and no others."""
     lose(people)
     token = issuer.token("read write", repo="models/ann/one")
     reply = people.server.get("/v1/files?lost=1", token=token)
@@ -205,7 +205,7 @@ def test_a_restart_knows(people):
 
 
 def test_bytes_that_come_back_by_hand(people):
-    """Not by an upload: the next read finds them."""
+    """An operator puts the object back without an upload. The next read finds it."""
     at = people.server.object_of(xet.text(xet.Xorb([BODY]).hash))
     kept = at.read_bytes()
     lose(people)

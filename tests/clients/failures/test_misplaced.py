@@ -1,4 +1,4 @@
-"""Data folders of which a part is missing or somewhere else: a start is refused by name, with what to do."""
+"""A part of a data folder is missing or somewhere else. The daemon refuses to start, names the part, and says what to do."""
 
 import shutil
 import subprocess
@@ -33,7 +33,7 @@ def fsck(server, *options):
 
 @pytest.mark.parametrize("packed", [False, True])
 def test_without_an_index(start, make, packed, tmp_path):
-    """It is not made anew over objects, nor over packs; put back, all is there."""
+    """The daemon and fsck do not make a new index when there are objects or packs. When the index is put back, everything is there."""
     server = start()
     file = put_file(server, make)
     if packed:
@@ -54,7 +54,7 @@ def test_without_an_index(start, make, packed, tmp_path):
 
 
 def test_to_go_on_without_any_file(start, make):
-    """As the documents say: an empty index by hand, and fsck takes what verifies."""
+    """The operator gives up all files, as the documentation describes: they make an empty index by hand, and fsck registers the objects that verify."""
     server = start()
     file = put_file(server, make)
     server.stop()
@@ -69,7 +69,7 @@ def test_to_go_on_without_any_file(start, make):
 
 
 def test_a_first_start_that_was_killed(start):
-    """Folders, and no index yet: it is made."""
+    """A first start was killed after it made the folders and before the index. The next start makes the index."""
     server = start()
     server.stop()
     (server.data / "index.sqlite").unlink()
@@ -99,7 +99,7 @@ def test_objects_elsewhere(mount, start, make, kind, error):
         assert "cannot link from tmp into objects" in line and error in line and "mount" in line, line
         if kind == "read-only":
             code, text = fsck(server)
-            assert code == 0, text  # reading is all that it does
+            assert code == 0, text  # it only reads
     finally:
         subprocess.run(["umount", "-l", str(objects)], check=True)
     server.start()
@@ -109,7 +109,7 @@ def test_objects_elsewhere(mount, start, make, kind, error):
 
 
 def test_objects_taken_away_under_a_daemon(mount, start, make):
-    """The system's error is in the log."""
+    """The log has the operating system's error."""
     volume = mount("server/data", "tmpfs", 64 * MIB)
     server = start(reserve_bytes="1M", sandbox="off")
     objects = volume.folder / "objects"

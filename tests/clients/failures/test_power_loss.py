@@ -1,6 +1,5 @@
-"""The power goes, and with it what was not synced: the folder is made as the disk would have it, and cairnd starts on it.
-Everything acknowledged must be there.
-"""
+"""Power fails, and everything that was not synced is lost. The folder is rebuilt as the disk would have it, and cairnd starts on it. Everything
+acknowledged must be there."""
 
 import json
 import random
@@ -18,7 +17,7 @@ MOMENTS = 48
 
 
 class Noted(ledger.Ledger):
-    """A ledger that is written among the records of the disk, since what counts is what was acknowledged by then."""
+    """A ledger that writes its entries among the records of the disk, so that it can tell what had been acknowledged by any record."""
 
     def __init__(self, trace):
         super().__init__()
@@ -43,7 +42,7 @@ class Noted(ledger.Ledger):
         return self.note("forget", super().forget, server, file)
 
     def at(self, records):
-        """What was acknowledged in those records."""
+        """The ledger of what these records acknowledge."""
         then = ledger.Ledger()
         for r in records:
             if r.kind != power.MARK:
@@ -71,7 +70,7 @@ def upload_some(server, noted, number):
 
 
 def work(faults, noted, clock):
-    """First start, uploads at once, a kill, a stop (with its checkpoint), collections."""
+    """A first start, concurrent uploads, a kill, a stop with its checkpoint, and collections."""
     server, now = faults.server, 0
     for start in range(3):
         server.start()
@@ -89,7 +88,7 @@ def work(faults, noted, clock):
 
 
 def check(folder, then, **options):
-    """cairnd on what is left, and what fsck says of it."""
+    """Starts cairnd on the folder, checks the ledger, and runs fsck."""
     server = cairn.Daemon(folder, **options)
     server.start()
     then.check(server)
@@ -107,7 +106,7 @@ def test_power_loss(tmp_path, clock):
     work(faults, noted, clock)
     records = power.read_trace(trace)
     source = random.Random(6)
-    # Right before and after what was acknowledged, and anywhere.
+    # Right before and after an acknowledgement, and at random places.
     told = [i + 1 for i, r in enumerate(records) if r.kind == power.MARK and r.data.startswith(b"told")]
     moments = sorted(source.sample(told, MOMENTS // 2) + source.sample(range(1, len(records)), MOMENTS // 2))
     disk, at = power.Disk(), 0
@@ -124,7 +123,7 @@ def test_power_loss(tmp_path, clock):
 
 
 def test_what_was_done_and_not_recorded_is_not_synced(tmp_path):
-    """A process may be killed between a call and its record: what it wrote is there until the power goes, and may be there after it."""
+    """A process may be killed between a call and its record. What it wrote is there until power fails, and may or may not be there afterwards."""
     folder, disk = tmp_path / "data", power.Disk()
     folder.mkdir()
     disk.take(power.Record(power.DIR_MADE, 0, 0, "data", b""))

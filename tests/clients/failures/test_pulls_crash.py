@@ -1,4 +1,4 @@
-"""kill -9 while a pull request is made or merged: all of it is there afterwards, or nothing."""
+"""kill -9 while a pull request is made or merged. Afterwards it is made or merged as a whole, or not at all."""
 
 import ledger
 import pytest
@@ -59,6 +59,6 @@ def test_a_kill_merges_and_ends_one_or_does_neither(doomed):
         pull = doomed.people.api().get_discussion_details("ann/one", number)
         head = doomed.people.api().repo_info("ann/one").sha
         assert (pull.status, pull.merge_commit_oid) == (("merged", head) if merged else ("open", None)), step
-        # Asked again, it is done, or was.
+        # A second request succeeds, or answers that it was done already.
         assert doomed.people.ask("POST", f"{PULLS}/{number}/merge", body={}).status == (409 if merged else 200), step
         assert f"new{i}" in paths(doomed.people)

@@ -1,4 +1,4 @@
-"""A disk that takes long for what is written: uploads wait for it, and nobody else."""
+"""The disk is slow to write. Uploads wait for it; other requests do not."""
 
 import os
 import random
@@ -13,7 +13,7 @@ from authority import Authority
 from faults import FOR_EVER, HOLD, Faults
 from rates import pieces
 
-N = 2 * os.cpu_count() + 2  # uploads: more than there are threads that serve so few connections
+N = 2 * os.cpu_count() + 2  # uploads: more than the daemon has threads for so few connections
 CARD = b'{"content":"' + b"x" * 3_000_000 + b'"}'
 QUERY = b"GET /v1/chunks/default/%064x HTTP/1.1\r\nHost: localhost\r\n\r\n" % 1
 
@@ -33,7 +33,7 @@ def faults(tmp_path, options):
 
 
 def large_xorb(seed, chunks=16):
-    """It is written in more than one go while it comes."""
+    """A xorb so large that it is written in several pieces while it arrives."""
     source = random.Random(seed)
     return xet.Xorb([source.randbytes(100_000) for _ in range(chunks)])
 
@@ -43,7 +43,7 @@ def hold_writes(faults, last=FOR_EVER):
 
 
 class Uploads:
-    """Bodies of one kind under way, each on a connection of its own."""
+    """Uploads of these bodies at the same time, each on its own connection."""
 
     def __init__(self, server, bodies):
         self.server, self.statuses = server, [None] * len(bodies)
@@ -69,7 +69,7 @@ def wait_for_writes(faults, n):
 
 
 def let_it_be_long():
-    """What is held is as good as slow after 5 ms."""
+    """Waits until the held write counts as slow, which is after 5 ms."""
     until = time.monotonic() + 0.02
     cairn.wait_until("a write to have taken long", lambda: time.monotonic() > until)
 
@@ -79,7 +79,7 @@ def slow_writes(faults):
 
 
 def be_slow(faults):
-    """One write that takes long."""
+    """Makes one write slow, so that the daemon knows that the disk is."""
     hold_writes(faults, last=1)
     upload = Uploads(faults.server, xorbs(1, 1))
     wait_for_writes(faults, 1)
@@ -90,7 +90,7 @@ def be_slow(faults):
 
 
 def answered(sockets, seconds=30):
-    """Those on which something has come, as soon as there is one."""
+    """Waits for the first answer. @return the sockets that have one"""
     return select.select(sockets, [], [], seconds)[0]
 
 
@@ -105,7 +105,7 @@ def test_no_other_waits_for_a_slow_disk(faults, bodies, status):
     hold_writes(faults)
     uploads = Uploads(faults.server, bodies)
     wait_for_writes(faults, 2)
-    for _ in range(4 * N):  # connections: some of each thread
+    for _ in range(4 * N):  # so many connections that each thread has some
         assert faults.server.get(f"/v1/chunks/default/{1:064x}", timeout=30).status == 404
     faults.disarm()
     assert uploads.end() == [status] * N
@@ -113,7 +113,7 @@ def test_no_other_waits_for_a_slow_disk(faults, bodies, status):
 
 @pytest.mark.files
 def test_a_write_that_hangs_has_one_thread(faults):
-    """Nobody knows of a slow disk before; the next to write learns it from the one that waits."""
+    """The daemon does not know yet that the disk is slow. The next thread that wants to write learns it from the one that waits."""
     hold_writes(faults)
     first = Uploads(faults.server, xorbs(1, 3))
     wait_for_writes(faults, 1)
@@ -133,7 +133,7 @@ def test_a_write_that_hangs_has_one_thread(faults):
 
 @pytest.mark.files
 def test_what_is_wrong_is_told_from_there(faults):
-    """A worker finds out, and the rest of the body need not come."""
+    """A worker that writes finds the body wrong, and answers before the rest of it has come."""
     be_slow(faults)
     x = large_xorb(500)
     path, body = x.path(), bytearray(x.body())
@@ -146,7 +146,7 @@ def test_what_is_wrong_is_told_from_there(faults):
 
 
 def begin(server, xorb, n):
-    """Send the first n bytes of its body. @return (socket, what is left)"""
+    """Sends the head and the first n bytes of an upload. @return (socket, the rest of the body)"""
     body = bytes(xorb.body())
     s = server.socket()
     s.sendall(f"POST {xorb.path()} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body[:n])
@@ -160,7 +160,7 @@ class TestTime:
 
     @pytest.mark.files
     def test_who_stops_to_send_is_told(self, faults):
-        """At the end of what was handed to a worker, too."""
+        """The client stops after a piece that was handed to a worker, and still gets the 408."""
         be_slow(faults)
         s, _ = begin(faults.server, large_xorb(700), 524288)
         with s:
@@ -178,7 +178,7 @@ class TestTime:
         before = slow_writes(faults)
         faults.disarm()
         cairn.wait_until("the write to end", lambda: slow_writes(faults) > before)
-        ticks = time.monotonic() + 1.5  # whoever looks for those that are late does so each second
+        ticks = time.monotonic() + 1.5  # the thread that ends late requests looks once a second
         cairn.wait_until("somebody to have looked", lambda: time.monotonic() > ticks)
         with s:
             s.sendall(rest)
@@ -192,7 +192,7 @@ LENGTHS = {"even": [100_000], "odd": [1, 2, 65_535, 1, 31, 300_000, 8191], "byte
 @pytest.mark.parametrize("lengths", LENGTHS)
 @pytest.mark.parametrize(("path", "body"), [(x.path(), bytes(x.body())) for x in [large_xorb(800)]] + [("/api/validate-yaml", CARD)], ids=["xorb", "hub"])
 def test_a_body_without_a_length_waits_too(faults, path, body, lengths):
-    """And what follows it on its connection is answered, whatever was read with it."""
+    """The next request on the same connection is answered, even if it was read together with the end of the body."""
     be_slow(faults)
     head = f"POST {path} HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n".encode()
     chunked = head + pieces(body, LENGTHS[lengths])
@@ -209,7 +209,7 @@ class TestHttps:
 
     @pytest.mark.files
     def test_nothing_stays_behind_in_what_was_decrypted(self, faults):
-        """A connection goes on with it though its socket has nothing more to say."""
+        """A TLS connection continues with the bytes that are decrypted already, although its socket has nothing more to read."""
         be_slow(faults)
         for seed in range(600, 610):
             assert faults.server.put_xorb(large_xorb(seed, 80), timeout=20).status == 200

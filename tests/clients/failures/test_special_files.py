@@ -1,4 +1,4 @@
-"""What lies in a data folder, or is given to a tool, and is no regular file: a FIFO, which would keep whoever opens it, a folder, a link."""
+"""A file in a data folder, or one that is given to a command, is not a regular file: a FIFO, on which open() would block, a folder or a link."""
 
 import json
 import os
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.files
 
 
 def stored(server, make, seed=1):
-    """A file of one xorb. @return the file, the xorb, the path of its object"""
+    """Uploads a file of one xorb. @return the file, the xorb, the path of its object"""
     xorb = make([20_000] * 4, seed)
     file = xet.File([(xorb, 0, 4)])
     assert ledger.Ledger().upload(server, file).status == 200
@@ -38,7 +38,7 @@ def test_a_fifo_for_an_object_holds_nobody_up(start, make):
     url = address(server, file)
     path.unlink()
     os.mkfifo(path)
-    for _ in range(20):  # more than the daemon has threads to be kept
+    for _ in range(20):  # more than the daemon has threads that could block
         assert server.get(url, timeout=10).status in (410, 500)
     assert server.get(address(server, other), timeout=10).body == other_xorb.body()
     server.stop()
@@ -76,7 +76,7 @@ def test_tools_are_not_kept_by_a_fifo_in_a_data_folder(start, name, command):
 
 @pytest.mark.parametrize("what", ["folder", "full folder", "link", "fifo"])
 def test_what_is_no_file_is_a_damaged_object(start, make, what):
-    """Fsck names it and goes on; a repair sets it aside, and the next upload takes its place."""
+    """fsck names it and goes on. A repair sets it aside, and the next upload takes its place."""
     server = start()
     file, xorb, path = stored(server, make)
     other, other_xorb, other_path = stored(server, make, 2)
@@ -110,7 +110,7 @@ def test_tools_refuse_a_fifo(tmp_path, command):
 
 
 def test_a_pipe_is_hashed(tmp_path):
-    """Where nothing is wrong with one."""
+    """`cairn hash` reads a pipe like any other file."""
     content = os.urandom(200_000)
     (tmp_path / "file").write_bytes(content)
     want = run("hash", tmp_path / "file").stdout.split()[0]

@@ -1,9 +1,6 @@
-"""Each sync is there for something: without it a loss of power takes what was acknowledged, and with it none does.
-
-The daemon and the command do their work once, and every sync is written down with the line that made it. Then the folder
-is made as a disk would have it at each answer, with one line's syncs left out. Something acknowledged must be missing
-then, and nothing with all of them. A line that nothing here reaches fails the test.
-"""
+"""Each sync is needed: without it a loss of power takes something acknowledged, and with all of them nothing is lost. The daemon and the command do their
+work once, and a trace has every sync with the line that called it. Then the folder is rebuilt as a disk would have it at each answer, without the syncs
+of one line. Something acknowledged must be missing then. A line that no work here reaches fails the test."""
 
 import functools
 import hashlib
@@ -24,40 +21,40 @@ from clocks import Clock
 
 GRACE = 120
 HELPERS = {"cairn_fd_sync_parent", "cairn_fd_make_folder", "writer_sync_folder", "packs_sync", "delete_sync"}
-HELPERS |= {"cairn_sys_fsync", "cairn_sys_fdatasync", "cairn_sys_syncfs"}  # their callers count
+HELPERS |= {"cairn_sys_fsync", "cairn_sys_fdatasync", "cairn_sys_syncfs"}  # their callers count as the site
 CALL = re.compile(rf"\b(?:fsync|fdatasync|syncfs|{'|'.join(HELPERS)})\(")
-# A whole array, a folder, is moved to its place, which power.py has no idea of; and there is no store far away here.
+# Lines that are not tested: power.py does not model the rename of a folder (a whole TileDB array), and there is no remote store here.
 NOT_HERE = ("lib/archive/tiledb/writer.c:", "cli/export/export_tiledb.c:", "lib/data_dir/elsewhere.c:")
 BY_HAND = "sync(1)"
 SPARE = (
-    "sqlite index.sqlite-journal",  # SQLite's own, while it makes a database that has nothing in it
-    "identity_make folder",  # the word that a running backup leaves for the daemon syncs it, too, where it can be left
-    "make_folder folder",  # of cairn init: in a folder of one's own, settings and data folder sync the same; as root keys lie elsewhere
-    "store_fs_folders_durable folder",  # SQLite syncs this folder with its log, unless it was built not to
+    "sqlite index.sqlite-journal",  # SQLite's own, while it creates an empty database
+    "identity_make folder",  # the note that a running backup leaves for the daemon syncs the same folder, where it can be written
+    "make_folder folder",  # cairn init as a user: settings and data folder sync the same folder; only root keeps keys elsewhere
+    "store_fs_folders_durable folder",  # SQLite syncs this folder with its log, unless it was built without that
 )
-# The same folder: the first is for where a sandbox keeps the second from opening it, the second for all but the daemon, the
-# third for a folder into which a secret comes before it is opened.
+# These three sync the same folder: the first when a sandbox keeps the second from opening it, the second for every program but the daemon, the third for a
+# folder that gets a secret before it is opened.
 TWINS = ("main_confine folder", "data_dir_lock folder", "move_place_secret folder")
 
 
-# --- where a sync was asked for -------------------------------------------------------------------------------------------
+# --- the lines that call sync ---------------------------------------------------------------------------------------------
 
 
 @functools.cache
 def lines_of(module, offset):
-    """[(function, "lib/x.c:12")] of an address after a call, the innermost first."""
+    """[(function, "lib/x.c:12")] of a return address, the innermost inlined function first."""
     command = ["addr2line", "-f", "-i", "-e", module, hex(int(offset, 16) - 1)]
     out = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split("\n")
     found = []
     for function, place in zip(out[::2], out[1::2], strict=False):
-        inside = re.search(r"/\.\./((?:lib|cli|server)/\S+:\d+)", place)  # of the folder it was built in, wherever that was
+        inside = re.search(r"/\.\./((?:lib|cli|server)/\S+:\d+)", place)  # the path, below whatever folder it was built in
         found.append((function.split(".")[0], inside[1] if inside else ""))
     return found
 
 
 @functools.cache
 def site_of(callers, path, is_folder):
-    """The line and the function that asked for a sync; SQLite's are told apart by the file."""
+    """The line and the function that called a sync. For SQLite's own syncs, the file that was synced."""
     for caller in callers.decode().splitlines():
         module, _, offset = caller.rpartition(" ")
         if module.endswith("/sync"):
@@ -88,18 +85,18 @@ def lines_in_source():
     return found
 
 
-# --- work, and what was promised by it ------------------------------------------------------------------------------------
+# --- the work, and what it acknowledged -----------------------------------------------------------------------------------
 
 
 class Work:
-    """A folder in which daemon and command do what they do, and what they said, among the records of the disk."""
+    """A folder in which the daemon and the command work, and what they acknowledged, as marks among the records of the disk."""
 
     def __init__(self, folder, clock, **options):
         self.trace = folder / "trace"
         self.clock, self.now, self.told, self.bodies, self.n_packs = clock, 0, [], {}, 0
-        self.needs = {}  # of each moment of a folder of backups the archive that has its objects
-        self.identity = None  # by which archives know the store
-        self.either = {}  # of a moment archives of which one must be there, each with its bytes
+        self.needs = {}  # for each moment of a folder of backups, the archive with its objects
+        self.identity = None  # by which archives name their store
+        self.either = {}  # for each moment, archives of which one must be there, each with its bytes
         folder.mkdir()
         self.trace.write_bytes(b"")
         self.crash = folder / "crash"
@@ -110,7 +107,7 @@ class Work:
         self.secret = None
 
     def tell(self, *what):
-        """@return the same: from now on it must be so"""
+        """Notes what must hold from now on. @return it"""
         self.told.append(what)
         power.mark(self.trace, str(len(self.told) - 1))
         return what
@@ -140,7 +137,7 @@ class Work:
         self.tell("forgotten", ledger.name(file))
 
     def collect(self):
-        self.tell("collected", "")  # unreferenced xorbs may go from now on
+        self.tell("collected", "")  # from now on, unreferenced xorbs may go
         for _ in range(2):
             self.now += GRACE + 1
             self.clock.move(self.now)
@@ -177,12 +174,12 @@ class Work:
         self.run(f"if={source}", f"of={target}", "status=none", program="/bin/dd")
 
     def whole(self, *paths):
-        """These files were made, and must stay as they are."""
+        """Notes that these files were made and must stay as they are."""
         for path in paths:
             self.tell("whole", path, (self.root / path).read_bytes())
 
     def damage(self, path, at, n):
-        """The disk changes n bytes, so durably."""
+        """Overwrites n bytes of a file durably, as a failing disk would."""
         content = bytearray(path.read_bytes())
         content[at : at + n] = bytes(b ^ 0xFF for b in content[at : at + n])
         path.write_bytes(content)
@@ -193,7 +190,7 @@ class Work:
 
 
 def keep_a_store(work):
-    """First start, uploads, a packing that dies and one that takes up what it left, collections, stops, repairs."""
+    """A first start, uploads, a packing that dies and one that continues it, collections, stops and repairs."""
     work.start()
     kept = [work.upload(i, xorbs=2) for i in range(3)]
     work.put_xorb(ledger.new_file(50).terms[0][0])
@@ -219,7 +216,7 @@ def keep_a_store(work):
 
 
 def start_again(work):
-    """The first start dies when the index's log has a name that nobody synced, and the next finds it there."""
+    """The first start dies when the index's log has a name that is not synced yet. The next start finds the log there."""
     work.root.mkdir(parents=True)
     work.crash.write_text("migrate-begun")
     work.server.launch()
@@ -230,8 +227,8 @@ def start_again(work):
 
 
 def bring_by_hand(work):
-    """An operator copies an object, and a pack, and syncs nothing."""
-    work.bodies["by hand"] = True  # so a copy may be anything until it is relied on
+    """An operator copies an object and a pack into the folder, and syncs neither."""
+    work.bodies["by hand"] = True  # so the copy may be damaged until the daemon relies on it
     work.start()
     file = work.upload(1)
     text = xet.text(file.terms[0][0].hash)
@@ -258,7 +255,7 @@ def bring_by_hand(work):
 
 
 def repair_a_store(work):
-    """fsck sets aside what cannot be read, in the object folder and in a pack, and what was there can still be looked at."""
+    """fsck sets aside the unreadable objects of the folder and of a pack. Their bytes can still be examined."""
     work.start()
     packed = xet.text(work.upload(1).terms[0][0].hash)
     work.pack()
@@ -267,13 +264,13 @@ def repair_a_store(work):
     pack = work.server.data / "packs" / "1.shard"
     for x, path, at in ((loose, work.server.object_of(loose), 0), (packed, pack, pack.read_bytes().index(work.bodies[packed]))):
         work.tell("lost", x)
-        work.damage(path, at, len(work.bodies[x]))  # all of it: what can be read stays where it is
+        work.damage(path, at, len(work.bodies[x]))  # the whole chunk area: an object of which a chunk can be read stays in place
         work.run("fsck", "--repair", "--data-dir", work.server.data, expect=65)
         work.tell("somewhere", (work.server.data / "damaged" / x).read_bytes())
 
 
 def back_up(work):
-    """A backup, and a restore that is killed when an object has its name, and gone on with."""
+    """A backup, and a restore that is killed after an object got its name, and is then continued."""
     work.start()
     files = [work.upload(i, xorbs=2) for i in range(2)]
     work.server.stop()
@@ -289,7 +286,7 @@ def back_up(work):
 
 
 def move_a_store(work):
-    """To another folder, while the daemon goes on."""
+    """Moves the store to another folder while the daemon runs."""
     work.start()
     files = {ledger.name(work.upload(i, xorbs=2)) for i in range(90, 92)}
     work.run("migrate-store", "--data-dir", work.server.data, "--to", "data3", "--finish")
@@ -298,12 +295,12 @@ def move_a_store(work):
 
 
 def new_archives(work, known):
-    """Objects before a moment."""
+    """The new archives, those of objects before those of moments."""
     return sorted({f"backups/{p.name}" for p in (work.root / "backups").glob("*.fold")} - set(known), key=lambda name: "moment" in name)
 
 
 def keep_backups(work):
-    """Backups into a folder, and a pruning that removes a moment, and then the objects that it alone needs."""
+    """Backs up into a folder twice. A pruning then removes a moment, and after it the archive that only that moment needs."""
     work.start()
     file, made = work.upload(70), []
     for seed in (71, 72):
@@ -324,7 +321,7 @@ def keep_backups(work):
 
 
 def rewrite_backups(work):
-    """A pruning that takes what is needed of an archive over into a new one, and then removes the old one."""
+    """A pruning copies what is still needed of an archive into a new one, and then removes the old one."""
     work.start()
     gone, made = work.upload(80, xorbs=3), []
     work.upload(81)
@@ -347,7 +344,7 @@ def rewrite_backups(work):
 
 
 def write_files(work):
-    """What the command writes, and says that it has written."""
+    """Files that the command writes and reports as written."""
     work.start()
     file = work.upload(1)
     xorb_hash = xet.text(file.terms[0][0].hash)
@@ -382,12 +379,12 @@ def write_files(work):
     work.tell("zeroed", "data/packs/1.shard", xorb_hash)
 
 
-# --- what is left, judged -------------------------------------------------------------------------------------------------
+# --- judging what is left -------------------------------------------------------------------------------------------------
 
 
 @functools.lru_cache(maxsize=4096)
 def rows(index, log):
-    """({xorb: stored bytes}, {files}); None: it cannot be read"""
+    """@return ({xorb: stored bytes}, {files}); None: the index cannot be read"""
     with tempfile.TemporaryDirectory(dir="/dev/shm" if os.path.isdir("/dev/shm") else None) as folder:
         path = Path(folder) / "index.sqlite"
         path.write_bytes(index)
@@ -407,7 +404,7 @@ def rows(index, log):
 
 
 def slots(pack):
-    """{key in text: bytes} of what a pack says that it holds."""
+    """{key as text: bytes} of the objects that a pack lists."""
     count, _, _, index_at, index_bytes = (int.from_bytes(pack[at : at + 8], "big") for at in (40, 48, 56, 64, 72))
     found = {}
     for at in range(index_at, index_at + index_bytes, 40):
@@ -437,7 +434,7 @@ def judge_store(found, folder, bodies, xorbs, files, not_files):
 
 
 def judge(work, told, found):
-    """What is wrong with the folder that is left, after what was told."""
+    """Lists what is wrong with the folder that is left, given what was acknowledged."""
     xorbs, files, not_files, wrong = set(), set(), set(), []
     lost, may_go = ({x for what, x, *_ in told if what == it} for it in ("lost", "may go"))
     for what, key, *more in told:
@@ -475,7 +472,7 @@ def judge(work, told, found):
 
 
 def surviving():
-    """Ways in which what was not synced survives, from the harshest on."""
+    """Ways in which changes that were not synced survive a loss of power, from the harshest on."""
     in_index = lambda path: "index.sqlite" in path  # noqa: E731
     return [
         lambda what, path: False,
@@ -491,12 +488,12 @@ def surviving():
 
 
 def moments(records):
-    """At each answer, and before each sync: when most is at stake."""
+    """Positions in the trace at which most is at stake: at each answer, and right before each sync."""
     return [i for i, r in enumerate(records, 1) if r.kind == power.MARK or (i < len(records) and records[i].kind in power.SYNCS)]
 
 
 def losses(work, records, without=None):
-    """What is lost at any moment, in any way, without a site's syncs (or those of several)."""
+    """Yields what is lost at any moment, in any way, when the syncs of a site (or of several) are left out."""
     disk, at, told = power.Disk(), 0, []
     for moment in moments(records):
         for r in records[at:moment]:
@@ -515,7 +512,7 @@ WORK = {"start": start_again, "store": keep_a_store, "by_hand": bring_by_hand, "
 
 @pytest.fixture(scope="module")
 def done(tmp_path_factory):
-    """{name: (work, records)}"""
+    """Does all work once. @return {name: (work, records)}"""
     found = {}
     for name, do in WORK.items():
         folder = tmp_path_factory.mktemp(name)
