@@ -1,4 +1,4 @@
-"""Signing in with a browser: `hf auth login`, Enter, and a page that a person confirms; and whoever would like to have that key."""
+"""Signing in with a browser: `hf auth login`, Enter, and a page on which a person confirms. And attempts of others to get the key."""
 
 import json
 import os
@@ -54,7 +54,7 @@ def error_of(reply):
 
 
 def outcome(server, device_code):
-    """What a program hears that asks as seldom as it was told: one that is refused for asking too early loses nothing."""
+    """The final answer to a program that polls at the prescribed pace. If it is told slow_down, it asks again and loses nothing."""
     heard = []
     cairn.wait_until("the pace", lambda: heard.append(ask(server, device_code)) or heard[-1].status == 200 or error_of(heard[-1]) != "slow_down")
     return heard[-1]
@@ -66,7 +66,7 @@ def answer(visitor, codes, action="allow", **fields):
 
 
 def keys_of(visitor):
-    """{name: number} of the keys that the page lists"""
+    """{name: number} of the keys that the page lists."""
     rows = [row for row in visitor.page("/settings/keys").iter("tr") if row.find(".//input[@name='id']") is not None]
     return {text(row[0]): row.find(".//input[@name='id']").get("value") for row in rows}
 
@@ -75,11 +75,11 @@ def keys_of(visitor):
 
 
 class Terminal:
-    """`hf` in a terminal of its own, so that it asks, and takes keys."""
+    """`hf` in a terminal of its own, so that it asks questions and reads keys."""
 
     def __init__(self, people, *words):
         env = hf_client.environment(people.folder) | {"HF_ENDPOINT": people.server.url, "HF_HUB_DISABLE_TELEMETRY": "1", "NO_COLOR": "1", "TERM": "xterm"}
-        # Whoever runs these tests may be taken for an agent, to whom hf speaks otherwise.
+        # Without these variables: hf speaks differently to an agent, which may be running these tests.
         env = {name: value for name, value in env.items() if not re.search("AGENT|CLAUDE|CODEX|CURSOR|GEMINI|^AI", name)}
         self.end, inner = pty.openpty()
         self.process = subprocess.Popen([*HF, *words], env=env, stdin=inner, stdout=inner, stderr=inner, close_fds=True)
@@ -99,7 +99,7 @@ class Terminal:
         return found
 
     def press(self, what, wanted):
-        """hf forgets what was pressed before it takes keys, so that is repeated until it shows what is wanted."""
+        """Presses a key again and again until hf shows the text. hf forgets keys that were pressed before it reads them."""
         ends = time.monotonic() + 90
         while not re.search(wanted, self.seen):
             assert time.monotonic() < ends, self.seen
@@ -148,7 +148,7 @@ def test_hf_hears_that_it_was_denied(people, enter):
 
 @pytest.mark.parametrize("options, words", [({"no_hub": True}, "hf auth login --token"), ({"token_key": None}, "leave HF_TOKEN away")])
 def test_where_nobody_can_confirm(start, issuer, tmp_path, options, words):
-    """hf shows the sentence."""
+    """hf shows the sentence with the reason."""
     server = start(**{name: value for name, value in ({"token_key": issuer.folder} | options).items() if value})
     for path in ("/oauth/device", "/oauth/token"):
         reply = form(server, path, client_id=CLIENT)
@@ -207,7 +207,7 @@ def test_a_program_that_is_denied_stays_so(people, enter):
 
 
 def test_the_first_answer_counts(people, enter):
-    """Whoever else gets to know the code can neither have the key nor change whose it is."""
+    """Only the first confirmation counts. Somebody who learns the code later can neither get the key nor change whose it is."""
     codes, ann, bob = begin(people.server), enter("ann"), enter("bob")
     assert answer(ann, codes).status == 200
     for action in ("allow", "deny"):
@@ -226,7 +226,7 @@ def test_codes_end(start, issuer, tmp_path, clock):
     assert answer(ann, waits).status == 400
     for codes in (waits, allowed):
         assert error_of(outcome(people.server, codes["device_code"])) == "expired_token"
-    begin(people.server)  # which removes them
+    begin(people.server)  # removes expired codes
     assert error_of(outcome(people.server, waits["device_code"])) == "expired_token"
 
 
@@ -244,7 +244,7 @@ def test_codes_end(start, issuer, tmp_path, clock):
     ],
 )
 def test_bad_questions(people, enter, fields, error):
-    """A device code is good with the client that got it alone."""
+    """A device code works only with the client that got it."""
     codes = begin(people.server)
     assert answer(enter("ann"), codes).status == 200
     assert error_of(ask(people.server, **{"device_code": codes["device_code"]} | fields)) == error
@@ -265,7 +265,7 @@ def test_bad_beginnings(people):
 
 
 def test_strangers_learn_nothing_of_codes(people):
-    """Nobody looks at codes without an account: whether one is there, the sign-in does not say."""
+    """Without an account nobody can look up a code: the sign-in page is the same whether the code exists or not."""
     codes = begin(people.server)
     for code in (codes["user_code"], "BCDF-BCDF"):
         is_away(Visitor(people.server).get(f"/login/device?user_code={code}"), f"/login?next=/login/device?user_code={code}")
@@ -285,7 +285,7 @@ def test_no_other_page_confirms(people, enter, origin):
 
 
 def test_guessing_is_slow(people, enter):
-    """An account may look at 30 codes at once, and is not held up by another that guesses."""
+    """An account may look up 30 codes at once. Another account that guesses does not use up that number."""
     codes, bob = begin(people.server), enter("bob")
     statuses = [bob.get("/login/device?user_code=BCDF-BCDF").status for _ in range(40)]
     assert statuses[:30] == [400] * 30 and 403 in statuses[30:], statuses
@@ -294,7 +294,8 @@ def test_guessing_is_slow(people, enter):
 
 
 def test_as_many_wait_as_may(people, enter):
-    """An address cannot fill the table, nor keep the index's writer busy: it is refused before the transaction."""
+    """The number of waiting codes of one address is limited, so that it cannot fill the table. Beyond the limit a request is refused before its
+    transaction, so that it does not keep the index's writer busy."""
     waiting = [begin(people.server) for _ in range(OF_ONE_MAX)]
     reply = form(people.server, "/oauth/device", client_id=CLIENT)
     cairn.is_hub_error(reply, 429)
@@ -305,7 +306,7 @@ def test_as_many_wait_as_may(people, enter):
 
 
 def test_who_may_not_make_keys_confirms_none(people, enter):
-    """A key that only reads makes no keys, and an operator's key belongs to no account."""
+    """A key that only reads cannot make keys, and an operator's key belongs to no account."""
     codes = begin(people.server)
     for who in ("reading ann", "operator"):
         visitor = enter(who)

@@ -1,7 +1,5 @@
-"""Tokens for the stock clients, from Cairn's own hub endpoints: huggingface_hub asks for them, hf_xet renews them.
-
-Cairn is no hub: of huggingface_hub only what deals in Xet tokens has an endpoint here.
-"""
+"""Tokens for the stock clients from Cairn's hub endpoints: huggingface_hub asks for them, hf_xet renews them. Of huggingface_hub's requests, only those for
+Xet tokens are tested here."""
 
 import json
 import random
@@ -41,7 +39,7 @@ def bearer(key):
 
 
 def route(url, kind, repo="alice/one", repo_type="model", revision="main"):
-    """The address as huggingface_hub makes it."""
+    """The address from which huggingface_hub requests a token."""
     return hub_xet.xet_connection_info_refresh_url(
         token_type=hub_xet.XetTokenType(kind), repo_id=repo, repo_type=repo_type, revision=revision, endpoint=url
     )
@@ -81,7 +79,7 @@ def test_hub_library_is_refused(guarded, make_key):
 
 
 def test_upload_and_download_with_the_hubs_token(guarded, make_key, tmp_path):
-    """The calls as huggingface_hub makes them: connection info, then a session that could renew it."""
+    """The requests of huggingface_hub: it asks where the store is, and opens a session that could renew its token."""
     key = make_key()
     write, read = (refresh(route(guarded.url, kind), key) for kind in ("write", "read"))
     info = upload(CONTENT, endpoint=write.endpoint, token=write.access_token, token_expiry_unix_secs=write.expiration_unix_epoch)
@@ -94,7 +92,7 @@ def test_upload_and_download_with_the_hubs_token(guarded, make_key, tmp_path):
 
 
 def test_no_endpoint_given(guarded, make_key):
-    """As huggingface_hub uploads: the address of the store comes from the token's answer."""
+    """No address is configured, as when huggingface_hub uploads: the address of the store comes with the token."""
     auth = {"token_refresh_url": route(guarded.url, "write"), "token_refresh_headers": bearer(make_key())}
     info = upload(CONTENT, **auth)
     group = hf_xet.XetSession().new_download_stream_group(**(auth | {"token_refresh_url": route(guarded.url, "read")}))
@@ -132,7 +130,7 @@ def test_read_token_uploads_nothing(guarded, make_key):
 
 
 def test_another_repository_reads_nothing(guarded, make_key):
-    """Knowing the hash of a file is not a right to read it."""
+    """Knowing the hash of a file does not give the right to read it."""
     info = upload(CONTENT, token_refresh_url=route(guarded.url, "write"), token_refresh_headers=bearer(make_key()))
     key = make_key("bob/two")
     token = refresh(route(guarded.url, "read", repo="bob/two"), key).access_token

@@ -1,5 +1,5 @@
-"""Older releases of the client, as they sit in environments that nobody touches: they know the resources by other paths, and some
-send shards that announce a footer they have cut off."""
+"""Older releases of the client, as they stay in environments that nobody updates. They use other paths, and some send shards whose header announces a
+footer that they cut off."""
 
 import hashlib
 import random
@@ -58,7 +58,7 @@ def test_takes_what_todays_client_sent(server, tmp_path, version):
 
 
 def test_a_footer_is_missed_where_todays_clients_send(server, start, make):
-    """The header says that there is one. Only at the older paths that is taken, and not by a strict server."""
+    """The header announces a footer that is not there. The server accepts that only at the older paths, and not if it is strict."""
     xorb = make([9000, 9001], 1)
     shard = bytearray(xet.shard([xet.File([(xorb, 0, 2)])], [xorb]))
     shard[40:48] = (200).to_bytes(8, "little")

@@ -1,4 +1,4 @@
-"""API keys, and the tokens that a hub's endpoints give for them."""
+"""API keys, and the tokens that the hub endpoints give for them."""
 
 import base64
 import contextlib
@@ -75,7 +75,7 @@ def test_limits_of_keys(guarded, admin):
 
 @pytest.mark.sqlite
 def test_many_keys(start, issuer, admin):
-    """More than fit into the memory of one answer."""
+    """More keys than fit into the memory of one answer."""
     server = start(token_key=issuer.folder)
     server.stop()
     with contextlib.closing(sqlite3.connect(server.data / "index.sqlite")) as index, index:
@@ -88,7 +88,7 @@ def test_many_keys(start, issuer, admin):
 
 
 def test_a_revoked_key_ends_its_tokens(guarded, admin):
-    """At once, and only them; also when the daemon was started again meanwhile."""
+    """The tokens of a revoked key are refused at once, also after a restart. Other tokens are not."""
     made, other = make_key(guarded, admin), make_key(guarded, admin)
     path = f"/v1/files/{'12' * 32}"
     token, kept = token_of(ask(guarded, made["key"])), token_of(ask(guarded, other["key"]))
@@ -104,7 +104,7 @@ def test_a_revoked_key_ends_its_tokens(guarded, admin):
 
 
 def test_tokens_of_a_key_share_its_rate(start, issuer, admin):
-    server = start(token_key=issuer.folder, rate_per_token=1, rate_burst="40s", token_ttl="1h")  # who asks for 30 tokens is counted
+    server = start(token_key=issuer.folder, rate_per_token=1, rate_burst="40s", token_ttl="1h")  # asking for 30 tokens counts, too
     made, other = make_key(server, admin), make_key(server, admin)
     tokens = {token_of(ask(server, made["key"], repo=f"models/alice/{n}")) for n in range(30)}
     assert len(tokens) == 30
@@ -137,7 +137,7 @@ def test_tokens_are_for_the_service_and_of_its_issuer(start, issuer, admin):
     ({"token_audience": "any"}, "token_issuer"),
 ])
 def test_tokens_that_are_not_bound_are_told(start, issuer, settings, missing):
-    """A service without a name takes no token that is for one with a name, and says what it cannot tell apart."""
+    """A service without an audience accepts no token that names one. Its log warns which of audience and issuer it does not check."""
     server = start(token_key=issuer.folder, **settings)
     path = f"/v1/chunks/default/{'12' * 32}"
     token = issuer.token("read", iss="hub")
@@ -153,7 +153,7 @@ def test_tokens_that_are_not_bound_are_told(start, issuer, settings, missing):
 
 
 def test_an_empty_repository_is_none(guarded, issuer):
-    """It is a name that was not filled in, and must not open all of them."""
+    """An empty repository name is a value that somebody forgot to fill in. It must not open all repositories."""
     for path in (f"/v1/chunks/default/{'12' * 32}", "/v1/keys"):
         cairn.is_error(guarded.get(path, token=issuer.token("admin", repo="")), 401, "token.malformed")
 
@@ -271,7 +271,7 @@ def test_server_that_cannot_sign(start, issuer, admin):
 
 
 def test_token_after_rotation(guarded, admin, issuer, make):
-    """Tokens of the old key end with it; the same API key gets new ones."""
+    """Tokens signed with the old key end with it. The same API key gets new ones."""
     key = make_key(guarded, admin, scope="write")["key"]
     old = token_of(ask(guarded, key, kind=WRITE))
     file = upload(guarded, make([9000], 1), old)
@@ -293,7 +293,7 @@ def test_token_expires(start, issuer, clock):
     assert server.get(path, token=token_of(ask(server, key))).status == 404
 
 
-# --- how long a key is good, and when it was used -------------------------------------------------------------------------------
+# --- how long a key is valid, and when it was last used -------------------------------------------------------------------------
 
 
 def test_a_key_expires(start, issuer, clock):

@@ -1,4 +1,4 @@
-"""Repositories with a gate: accounts ask for access, admins decide, by the stock library, by pages and by hand; and who gets in."""
+"""Repositories with a gate: accounts ask for access and admins decide, by the stock library, by pages and by requests made by hand; and who may then read."""
 
 import datetime
 import hashlib
@@ -16,7 +16,7 @@ CHUNK = xet.text(xet.Xorb([FILE]).nodes[0][0])
 
 @pytest.fixture
 def gated(people):
-    """gated(gate): ann's model with a large and a small file, and this gate. @return the hashes of the large one"""
+    """gated(gate) makes ann's model with a large and a small file, and this gate. @return the hashes of the large one"""
 
     def one(gate="manual", repo="ann/one", who="ann"):
         make(people, repo, who)
@@ -54,7 +54,7 @@ def refused(call, status, rule):
 
 
 def reads(people, hashes, who, repo="ann/one"):
-    """Whether somebody gets at the files; by whichever way, it is the same."""
+    """Can this person read the files? Every way to them must give the same answer."""
     sha256, hash_ = hashes
     copy = {"type": "copyFile", "path": f"{who}.bin", "xetHash": hash_, "sourceRepoType": "model", "sourceRepoId": repo}
     key = people.keys[who]
@@ -80,7 +80,7 @@ def reads(people, hashes, who, repo="ann/one"):
 
 
 def test_a_request_is_answered_by_hand(people, gated):
-    """Until then, and once it is turned down, nobody reads; by the words of the public hub."""
+    """Before the request is accepted and after it is rejected, bob cannot read. Errors have the words of the public hub."""
     hashes, bob, ann = gated(), people.api("bob"), people.api()
     with pytest.raises(GatedRepoError, match=f"Access to model ann/one is restricted and you are not in the authorized list. Visit {people.server.url}/ann/one to ask for access."):
         bob.auth_check("ann/one")
@@ -111,7 +111,7 @@ def test_a_gate_that_lets_in_whoever_asks(people, gated):
     hashes = gated("auto")
     assert not reads(people, hashes, "bob") and asked(people) == "accepted" and reads(people, hashes, "bob")
     assert lists(people) == {"accepted": ["bob"]} and not reads(people, hashes, "rita")
-    # Access that was taken away does not come back by asking.
+    # A new request does not bring access back that was taken away.
     people.api().cancel_access_request("ann/one", "bob")
     assert asked(people) == "pending" and not reads(people, hashes, "bob")
     assert people.api("bob").model_info("ann/one").gated == "auto"
@@ -144,7 +144,7 @@ def test_access_is_granted_unasked(people, gated):
 
 
 def test_without_a_gate(people, gated):
-    """There is nothing to ask for, or to decide; and requests of before count again when the gate comes back."""
+    """A repository without a gate has no requests to make or to answer. Earlier requests count again when the gate comes back."""
     hashes, ann = gated(), people.api()
     ann.grant_access("ann/one", "bob")
     ann.update_repo_settings("ann/one", gated=False)
@@ -153,7 +153,7 @@ def test_without_a_gate(people, gated):
     assert asked(people) == "accepted", "whoever may read need not ask"
     ann.update_repo_settings("ann/one", gated="manual")
     assert reads(people, hashes, "bob")
-    # Nobody gets into what is private, not even those who were let in.
+    # Nobody can ask for access to a private repository, not even those who had access before.
     ann.update_repo_settings("ann/one", private=True)
     assert people.ask("GET", "/ann/one/resolve/main/w.bin", "bob").status == 404 and ask(people).status == 404
     assert listed(people, "accepted") == ["bob"]
@@ -164,7 +164,7 @@ def test_without_a_gate(people, gated):
 
 
 def test_who_may_decide(people, admin, gated):
-    """Admins, and the operator. Nobody else learns who asked, or that anybody did."""
+    """Admins and the operator decide. Nobody else learns who asked, or that anybody did."""
     gated(), gated(repo="team/one", who="adam")
     people.keys["bound"] = make_key(people.server, admin, account="ann", repo="models/ann/one", scope="write")["key"]
     bodies = {"handle": {"user": "bob", "status": "accepted"}, "grant": {"user": "bob"}}
@@ -182,7 +182,7 @@ def test_who_may_decide(people, admin, gated):
         assert all(b"bob" not in r.body and b"adam" not in r.body for r in replies)
         if who in before:
             assert [(r.status, r.json().get("error")) for r in replies] == before[who]
-    for who in ("ann", "rita"):  # they write and read in the team
+    for who in ("ann", "rita"):  # they read or write in the team, and do not administer it
         assert {r.status for r in all_of(who, "team/one")} == {403}
     assert listed(people, "pending", "operator") == ["bob", "adam"] and listed(people, "pending", "adam", "team/one") == ["bob"]
     assert people.ask("GET", "/api/models/ann/one/user-access-request/waiting").status == 404
@@ -195,7 +195,7 @@ def test_who_may_decide(people, admin, gated):
 
 
 def test_who_may_ask(people, admin, gated):
-    """An account, with a key that writes everywhere. What is private is not there."""
+    """An account may ask, with a key that may write everywhere. A private repository looks as if it did not exist."""
     hashes = gated()
     make(people, "ann/secret", private=True)
     people.keys["reading bob"] = make_key(people.server, admin, account="bob", scope="read")["key"]
@@ -216,7 +216,7 @@ def test_who_may_ask(people, admin, gated):
 
 
 def test_a_token_reads_that_repository_alone(people, gated):
-    """Also of the store, whose bytes lie in one place for all."""
+    """The token opens this repository only, also in the store, whose bytes lie in one place for all."""
     hashes, others = gated(), None
     gated(repo="ann/two")
     people.api().grant_access("ann/one", "bob")
@@ -231,8 +231,8 @@ def test_a_token_reads_that_repository_alone(people, gated):
 
 
 def test_a_gate_does_not_publish_copies(people, gated):
-    """Of what somebody was let in to, the copy is private. It is no way around the gate to copy into a repository whose own gate
-    lets others in: its guard says who gets in."""
+    """A copy of a gated repository is private. Copying into a repository with another gate is no way around the first: the admins of the source decide who
+    gets access."""
     hashes = gated()
     people.api().grant_access("ann/one", "bob")
     people.api("bob").duplicate_repo("ann/one", to_id="bob/copy")
@@ -245,7 +245,7 @@ def test_a_gate_does_not_publish_copies(people, gated):
     file = {"sha256": hashes[0], "xetHash": hashes[1], "filename": "x"}
     into = people.ask("POST", "/api/models/ann/one/lfs-files/duplicate", "bob", {"target": {"type": "model", "name": "bob/own"}, "files": [file]})
     assert cairn.is_hub_error(into, 403, "repo.guarded")
-    # ann, an admin of the guard, shows the copy behind a gate. Its owner, who is not, lets nobody in.
+    # The operator shows the copy behind a gate. Only an admin of the source lets people in; the owner of the copy cannot, but may reject.
     people.api("bob").update_repo_settings("bob/copy", gated="auto")
     assert people.ask("PUT", "/api/models/bob/copy/settings", "operator", {"private": False}).status == 200
     assert asked(people, "rita", "models/bob/copy") == "pending"
@@ -258,7 +258,7 @@ def test_a_gate_does_not_publish_copies(people, gated):
 
 
 def test_lists_are_paged(people, admin, gated):
-    """In the order in which they came, and no page says how many requests others have."""
+    """Requests come in the order in which they were made. No page says how many requests other repositories have."""
     gated()
     names = [f"user-{i:03}" for i in range(103)]
     for name in names:
@@ -281,7 +281,7 @@ def test_lists_are_paged(people, admin, gated):
 
 
 def test_pages(people, gated):
-    """The form on the repository's page, how the request stands, and the admin's list."""
+    """The page of the repository has the form, shows the state of a request, and lists the requests for an admin."""
     hashes = gated()
     bob, ann, nobody = Visitor(people.server).sign_in(people.keys["bob"]), Visitor(people.server).sign_in(people.keys["ann"]), Visitor(people.server)
     assert "Sign in to ask for access" in shown(nobody.page("/ann/one")) and "Ask for access" in shown(bob.page("/ann/one"))

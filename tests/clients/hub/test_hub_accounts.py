@@ -1,4 +1,4 @@
-"""Accounts, organisations, keys of accounts, and who a hub's client is told to be."""
+"""Accounts, organisations, keys of accounts, and what whoami answers to a client of the hub."""
 
 import base64
 import contextlib
@@ -77,7 +77,7 @@ def test_without_tokens_everybody_is_the_operator(server):
 
 
 def test_a_disabled_account(guarded, admin):
-    """Its keys are refused, and the tokens that were got with them; then they are good again."""
+    """The keys of a disabled account are refused, and so are tokens that were got with them. When the account is enabled, both work again."""
     account(guarded, admin, "ann")
     key = make_key(guarded, admin, account="ann", scope="write")["key"]
     assert whoami(guarded, key).status == 200
@@ -92,7 +92,8 @@ def test_a_disabled_account(guarded, admin):
 
 
 def test_an_accounts_key_has_the_hubs_repositories_only(guarded, admin):
-    """Names that a token may have without a hub are nobody's here: the operator's keys open them, an account's none."""
+    """An operator's key opens a repository by any name that a token may have, even one that the hub does not have. A key of an account opens only
+    repositories of the hub."""
     account(guarded, admin, "ann")
     key = make_key(guarded, admin, account="ann", scope="admin")["key"]
     for repo in ("models/ann/one", "models/bob/one"):
@@ -134,7 +135,7 @@ def test_what_is_refused(guarded, admin):
     cairn.is_error(post(guarded, "/v1/accounts/bob", {"disabled": True}, admin), 404, "account.unknown")
     cairn.is_error(post(guarded, "/v1/accounts/ann", {"disabled": 1}, admin), 400, "account.body")
     cairn.is_error(guarded.get("/v1/accounts/bob/members", token=admin), 404, "account.unknown")
-    cairn.is_error(guarded.get("/v1/accounts/ann/members", token=admin), 404, "account.unknown")  # a user has none
+    cairn.is_error(guarded.get("/v1/accounts/ann/members", token=admin), 404, "account.unknown")  # a user has no members
     for organisation, user, role, status, code in (
         ("team", "bob", "read", 404, "user.unknown"),
         ("team", "team", "read", 404, "user.unknown"),
@@ -150,7 +151,7 @@ def test_what_is_refused(guarded, admin):
 
 
 def test_what_the_daemon_serves_is_no_name(guarded, admin):
-    """Of each route the first part of its path, and of each older one."""
+    """The first part of each route's path, and of each older path, cannot be the name of an account."""
     firsts = {p.split("/")[1] for _, pattern, older, _ in cairn.routes() for p in (pattern, *older)}
     assert {"api", "v1", "health"} <= firsts
     for name in (*(f for f in firsts if not f.startswith("{")), "models", "datasets", "spaces", "Buckets", "operator", "me"):
@@ -158,7 +159,7 @@ def test_what_the_daemon_serves_is_no_name(guarded, admin):
 
 
 def test_overviews(guarded, admin):
-    """Whoever looks sees names; who belongs to an organisation is for its members, and to which one belongs for oneself."""
+    """Names are for everybody. The members of an organisation are for its members, and the organisations of a user are for that user."""
     account(guarded, admin, "ann", fullname="Ann Ä", email="ann@example.org")
     account(guarded, admin, "bob")
     account(guarded, admin, "team", "organisation", fullname="The team")

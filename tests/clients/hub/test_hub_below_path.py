@@ -1,4 +1,4 @@
-"""Real clients at an address with a path, behind a proxy that cuts it: all that the daemon hands out leads through the proxy."""
+"""Real clients at an address with a path, behind a proxy that strips it. All addresses that the daemon hands out lead through the proxy."""
 
 import random
 
@@ -12,7 +12,7 @@ PATH = "/hub"
 
 
 def cut(request, before):
-    """The proxy serves nothing but what is below its path."""
+    """Strips the path, as the proxy does. Any address outside of it is answered 404."""
     return request.path.removeprefix(PATH) if request.path.startswith(PATH + "/") else 404
 
 
@@ -22,13 +22,13 @@ def people(start, issuer, admin, tmp_path):
         address = between.url + PATH
         between.server = start(token_key=issuer.folder, public_url=address)
         people = People(between.server, admin, tmp_path / "home")
-        people.server.url = address  # for tools; the tests' own requests go by its port
+        people.server.url = address  # for tools; the tests' own requests go to its port
         people.between = between
         yield people
 
 
 def strays(people):
-    """What clients asked for beside the path. hf_xet posts its telemetry to the host, whatever address it was given."""
+    """Requests of clients outside of the path. hf_xet sends its telemetry to the host, whatever address it was given."""
     return [(r.method, r.path) for r in people.between.requests if not r.path.startswith(PATH + "/") and r.path != "/v1/telemetry"]
 
 

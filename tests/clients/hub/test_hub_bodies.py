@@ -16,15 +16,15 @@ from people import People
 from visitors import form_of
 
 KIB, MIB = 1 << 10, 1 << 20
-MEMORY = 128 * KIB  # a body of so much at most waits there
+MEMORY = 128 * KIB  # a body of at most this many bytes waits in memory
 STALLED_KIB_MAX = 12 * KIB  # of 130 connections
-LONGER_KIB_MAX = 16 * KIB  # by which all of them may take more when their bodies are long than when they are short
+LONGER_KIB_MAX = 16 * KIB  # by which the memory for all long bodies may exceed that for short ones
 
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 
 
 def files_of(server):
-    """Files without a name that the daemon has open in its data folder."""
+    """The files without a name that the daemon has open in its data folder."""
     folder, found = f"/proc/{server.process.pid}/fd", 0
     for fd in os.listdir(folder):
         with contextlib.suppress(FileNotFoundError):  # closed meanwhile
@@ -38,13 +38,13 @@ def wait_until_gone(server):
 
 
 def of_length(n, **fields):
-    """JSON of exactly so many bytes."""
+    """JSON of exactly n bytes."""
     said = json.dumps(fields)
     return (said[:-1] + " " * (n - len(said)) + "}").encode()
 
 
 def commit_of(n):
-    """A commit of exactly so many bytes, with a file f, and others that fill it. @return (the body, the file)"""
+    """A commit of exactly n bytes, with a file f, and others that fill it up. @return (the body, the file)"""
     files = [text("f", "x" * 1000)] + [text(f"g{i}", "y" * 50_000) for i in range(n // 50_200)]
     last = n - len(lines(*files, text("last", "")))
     return lines(*files, text("last", "z" * last)), b"x" * 1000
@@ -54,13 +54,13 @@ def commit_of(n):
 
 
 def stall(stack, server, path, n_bytes, key=None):
-    """All of a body but its last byte."""
+    """Sends a body without its last byte."""
     s = stack.enter_context(begin(server, "POST", path, n_bytes, key))
     s.sendall(b"[" * (n_bytes - 1))
 
 
 def stalled_kib(people, most):
-    """The daemon's memory while 130 bodies, of `most` bytes at most, do not end: without a key, and with one."""
+    """The daemon's memory while 130 bodies wait for their end, each of at most `most` bytes: some sent without a key, some with one."""
     server, total = people.server, 0
     with contextlib.ExitStack() as stack:
         for n, path, length, key in (
@@ -83,7 +83,7 @@ def stalled_kib(people, most):
 
 
 def test_bodies_that_do_not_end_take_no_memory(issuer, tmp_path):
-    """A connection has its cost, in which a sanitizer has a part; a longer body costs nothing."""
+    """A connection costs some memory, more with a sanitizer. The length of its body adds nothing."""
     with LeanDaemon(tmp_path / "server", token_key=issuer.folder) as server:
         people = People(server, issuer.token("admin"), tmp_path / "home")
         make(people)
@@ -95,7 +95,7 @@ def test_bodies_that_do_not_end_take_no_memory(issuer, tmp_path):
 
 
 def test_shards_that_do_not_end_take_bounded_memory(tmp_path):
-    """Of 12 long ones, three wait in memory, and the others in files. Then a shorter one still has room in memory."""
+    """Of 12 long bodies, three wait in memory and the others in files. A shorter one still has room in memory."""
     with LeanDaemon(tmp_path / "server") as server, contextlib.ExitStack() as stack:
         before = Watch(server.process.pid).now_kib()
         for n in range(1, 13):
@@ -137,7 +137,7 @@ def ask_commit(people, n):
 
 
 def ask_page(people, n):
-    """A file by form, as a page of this server sends it."""
+    """Uploads a file by a form, as a page of this server does."""
     headers = {"Content-Type": "multipart/form-data; boundary=7f", "Origin": people.server.url}
     content = bytes(n - len(form_of([("page", b"")])))
     reply = people.ask("POST", "/ann/one/upload/main", body=form_of([("page", content)]), **headers)
@@ -187,7 +187,7 @@ def test_a_body_that_does_not_say_how_long_it_is(people, n):  # noqa: F811
 
 @pytest.mark.parametrize("store", ["files", "memory"])
 def test_where_they_wait(start, store):
-    """With any store."""
+    """Bodies wait in the data folder, whatever the store is."""
     server = start(store=store)
     for n, files in ((MEMORY, 0), (MEMORY + 1, 1)):
         with begin(server, "POST", "/api/validate-yaml", n) as s:
@@ -201,7 +201,7 @@ def test_where_they_wait(start, store):
 
 
 def test_telemetry_of_any_length(start):
-    """What is longer than a row is told so, or taken, and not kept."""
+    """A message that is too long for a row is refused, or accepted and not kept."""
     server = start()
     for n in (1000, MEMORY, MEMORY + 1):
         assert server.post("/v1/telemetry", of_length(n, event=f"{n}", metrics={})).status == 200
@@ -210,12 +210,12 @@ def test_telemetry_of_any_length(start):
     wait_until_gone(server)
 
 
-# --- no room ----------------------------------------------------------------------------------------------------------
+# --- no room on the disk ----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.files
 def test_a_full_disk_refuses_long_ones(start):
-    """What is short, as most of what frees space, is taken."""
+    """Long bodies are refused. Short ones, such as most requests that free space, are accepted."""
     server = start(reserve_bytes="1000G")
     assert server.post("/api/validate-yaml", of_length(MEMORY, content="")).status == 200
     reply = server.post("/api/validate-yaml", of_length(MEMORY + 1, content=""))
@@ -261,7 +261,7 @@ def faults(tmp_path):
     ],
 )
 def test_what_the_disk_does_not_take(faults, calls, action, first, status, rule):
-    """It is told, nothing of it is committed, and the same works afterwards."""
+    """The disk fails while a body is written. The request is refused, nothing of it is committed, and the same request works afterwards."""
     server = faults.server
     assert server.post("/api/repos/create", b'{"name":"one"}').status == 200
     path, (body, content) = "/api/models/operator/one/commit/main", commit_of(2 * MIB)
@@ -278,7 +278,7 @@ def test_what_the_disk_does_not_take(faults, calls, action, first, status, rule)
 
 
 def cut(server, n_bytes):
-    """Cuts the file without a name that has so many bytes. @return whether there is one"""
+    """Truncates the file without a name that has n bytes. @return whether there is one"""
     folder = f"/proc/{server.process.pid}/fd"
     for fd in os.listdir(folder):
         path = f"{folder}/{fd}"
@@ -298,7 +298,7 @@ def cut(server, n_bytes):
     ],
 )
 def test_a_body_whose_file_was_cut(faults, path, body, after):
-    """As a disk that fails to read: the upload is answered 500, and the daemon goes on."""
+    """The daemon cannot read back what it wrote, as on a failing disk. The upload is answered 500, and the daemon goes on."""
     server, replies = faults.server, []
     assert server.post("/api/repos/create", b'{"name":"one"}').status == 200
     faults.arm({"pread", "mmap"}, HOLD, 1, FOR_EVER)

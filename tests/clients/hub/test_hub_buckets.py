@@ -1,4 +1,4 @@
-"""Buckets: the stock command, library and file system with nothing but the address, and what the JavaScript client sends."""
+"""Buckets: the stock command, library and file system, given nothing but the address, and the requests of the JavaScript client."""
 
 import contextlib
 import json
@@ -31,7 +31,7 @@ def data():
 
 @pytest.mark.commands
 def test_hf_buckets(people):
-    """create, list, info, settings, move, remove, delete."""
+    """The commands create, list, info, settings, move, remove, delete."""
     assert "ann/data" in people.hf("buckets", "create", "data", "--private")
     people.hf("buckets", "create", "ann/data", fails=True)
     people.hf("buckets", "create", "ann/data", "--exist-ok")
@@ -75,7 +75,7 @@ def test_hf_sync_both_ways(people, data, tmp_path):
 
 
 def test_hf_cp(people, data, tmp_path):
-    """Up, down, to the terminal, and from bucket to bucket, which moves no byte."""
+    """Copies a file up, down, to the terminal, and between buckets, which moves no bytes."""
     (tmp_path / "one.bin").write_bytes(data)
     for bucket in ("ann/data", "team/copies"):
         people.hf("buckets", "create", bucket)
@@ -94,7 +94,7 @@ def test_hf_cp(people, data, tmp_path):
 
 
 def test_the_file_system(people, data):
-    """ls, glob, reading at an offset, writing."""
+    """ls, glob, reading at an offset, and writing."""
     people.make("ann/data")
     fs = HfFileSystem(endpoint=people.server.url, token=people.keys["ann"], skip_instance_cache=True)
     root = "buckets/ann/data"
@@ -115,7 +115,7 @@ def test_the_file_system(people, data):
 
 
 def test_without_tokens(server, tmp_path, data):
-    """Nothing but the address: who asks is the operator, and has buckets of his own. What is deleted is given back."""
+    """Clients are given nothing but the address. Whoever asks is then the operator, and has their own buckets. Deleting a file frees its bytes."""
     api = HfApi(endpoint=server.url, token=False)
     assert api.create_bucket("data").url == f"{server.url}/buckets/operator/data"
     (tmp_path / "f").write_bytes(data)
@@ -132,7 +132,8 @@ def test_without_tokens(server, tmp_path, data):
 
 
 def test_javascripts_exchanges(people, data):
-    """A token without a revision, lines without mtime and without a last newline, expand=…, and the look for the size of a file."""
+    """The JavaScript client asks for a token without a revision, sends lines without mtime and without a last newline, uses expand=…, and asks for the size
+    of a file."""
     assert people.ask("POST", "/api/buckets/ann/js", body={}).json()["url"] == f"{people.server.url}/buckets/ann/js"
     assert people.ask("GET", "/api/buckets/ann/js?expand[]=likes").status == 200
     hash_ = people.upload("ann/js", data[:100_000])
@@ -194,7 +195,7 @@ def test_resolve(people, data):
 
 
 def test_the_tree(people):
-    """By letters, not by folders; all of it, or one level; in pages."""
+    """Paths are sorted by letters, not by folders. The tree comes whole or one level deep, in pages."""
     people.make("ann/data")
     names = ["logs.json", "logs/a", "logs/sub/b", "logs/sub/c", "logs_old/d", "other", "sub/"[:-1] + "/e"]
     assert people.batch("ann/data", *[add(n, ZEROS) for n in names]).status == 200
@@ -222,7 +223,7 @@ def test_the_tree(people):
 
 
 def test_a_batch(people, data):
-    """Lines that cannot be done fail by themselves; a body that is no batch changes nothing."""
+    """A line that cannot be done fails alone. A body that is not a batch changes nothing."""
     people.make("ann/data"), people.make("ann/other")
     hash_ = people.put("ann/data", "a", b"some bytes", mtime=1234567890123)
     entry = people.ask("GET", "/api/buckets/ann/data/tree").json()[0]
@@ -238,7 +239,7 @@ def test_a_batch(people, data):
     for path in LEADS_OUT:
         assert people.batch("ann/data", add(path, hash_)).status == 422, path
     assert people.paths("ann/data") == ["a", "b"]
-    # The file is the bucket's own, or one that is copied from where the asker may read.
+    # The file must be the bucket's own, or a copy from where the asker may read.
     assert people.batch("ann/other", add("x", hash_)).status == 422
     assert people.batch("ann/other", copy("x", hash_, "ann/data")).json()["success"]
     assert people.batch("ann/other", copy("y", hash_, "ann/none")).status == 422
@@ -257,7 +258,7 @@ def test_a_batch(people, data):
 
 
 def test_who_may_what(people):
-    """Of a bucket of the team: what is told and done to each, by role. What one may not see is told as what is not there."""
+    """What each role of a team may see and do with its bucket. A bucket that somebody may not see is answered as if it did not exist."""
     people.make("team/private", "adam", private=True)
     people.make("team/public", "adam")
     hash_ = people.put("team/private", "f", b"secret", "adam")
@@ -301,7 +302,7 @@ def test_who_may_what(people):
     assert people.ask("POST", "/api/buckets/none/x", "bob", {}).status == 403
     for who, status in (("nobody", 401), ("bob", 404), ("ann", 403)):
         assert people.ask("DELETE", "/api/buckets/team/private", who).status == status
-    # Knowing the hash is no right to it.
+    # Knowing the hash does not give the right to the file.
     people.make("bob/own", "bob")
     assert people.batch("bob/own", add("f", hash_), copy("g", hash_, "team/private"), copy("h", hash_, "team/absent"), who="bob").status == 422
     token = token_of(people.ask("GET", "/api/buckets/bob/own/xet-write-token", "bob"))
@@ -380,7 +381,7 @@ def collect(server, admin):
 
 @pytest.mark.skipif(cairn.DAEMONS, reason="daemons collect nothing while their clocks are not the index's")
 def test_a_collection_takes_what_no_object_has(start, issuer, clock, tmp_path, data):
-    """Not what is under a path; what was deleted, written over, or dropped with its bucket goes with two collections."""
+    """A file under a path stays. Files that were deleted, overwritten, or dropped with their bucket go after two collections."""
     server = start(token_key=issuer.folder, test_clock=clock.path, gc_grace="15d")
     admin = issuer.token("admin", expires_s=10**8)
     people = People(server, admin, tmp_path / "home")
@@ -417,7 +418,7 @@ def test_a_collection_takes_what_no_object_has(start, issuer, clock, tmp_path, d
 @pytest.mark.sqlite
 @pytest.mark.files
 def test_fsck_knows_buckets(people):
-    """An object whose file is not the bucket's, and counts that are wrong, are told, and put right."""
+    """fsck reports and repairs an object whose file does not belong to the bucket, and wrong counters."""
     people.make("ann/data")
     people.put("ann/data", "f", b"some bytes")
     server = people.server
@@ -463,7 +464,8 @@ def test_a_backup_has_buckets(people, start, issuer, tmp_path, data):
 @pytest.mark.sqlite
 @pytest.mark.parametrize("age_s, young", [(60, False), (7200, True)])
 def test_an_upload_that_is_known_becomes_young_again(people, data, age_s, young):
-    """Whoever sends it again relies on the answer; so after an hour what nothing names yet counts as new."""
+    """A client that uploads a known file relies on the answer. If the last upload is more than an hour old, the file counts as new again, so that no
+    collection takes it."""
     people.make("ann/one")
     people.upload("ann/one", data[:100_000])
     with contextlib.closing(sqlite3.connect(people.server.data / "index.sqlite")) as db, db:

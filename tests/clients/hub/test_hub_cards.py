@@ -1,4 +1,4 @@
-"""What repositories say of themselves in the head of their README.md: shown, listed, found; by the stock library."""
+"""The metadata in the head of a repository's README.md (its card) is shown, listed and found, by the stock library."""
 
 import contextlib
 import json
@@ -56,7 +56,7 @@ def test_a_card_is_shown(people):
 
 
 def test_a_card_follows_main(people):
-    """A commit, a merge, a branch that is set back, a deletion; another branch says what it says itself."""
+    """The card changes with a commit, a merge, a reset branch and a deletion of main. A card on another branch counts only there."""
     make(people)
     first = readme(people, README)
     found = lambda **by: ids(people.api().list_models(**by))  # noqa: E731
@@ -130,7 +130,7 @@ def test_what_is_asked_for_is_told(people):
 
 
 def test_a_model_without_a_readme_is_told_by_its_configuration(people):
-    """As transformers' pipeline(model=...) and accelerate's estimate want it."""
+    """Without a README the task of a model comes from its config.json, as transformers' pipeline(model=...) and accelerate's estimate need it."""
     make(people)
     done(commit(people, text("config.json", json.dumps({"architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_size": 8, "auto_map": {"AutoConfig": "a.B"}}))))
     info = people.api().model_info("ann/one")
@@ -192,7 +192,7 @@ def test_a_deleted_repository_takes_its_card_along(people):
 
 @pytest.mark.sqlite
 def test_cards_of_repositories_from_before_are_read_at_the_start(people):
-    """What an older version kept, or a daemon that was killed between the commit and the card."""
+    """Cards are missing after an upgrade from an older version, or when the daemon was killed between a commit and its card. The next start reads them."""
     make(people)
     readme(people, README)
     people.server.stop()

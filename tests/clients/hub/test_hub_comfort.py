@@ -1,4 +1,4 @@
-"""What the stock library asks beyond commits: squashing a branch, copies of a repository, large files as a whole."""
+"""Requests of the stock library beyond commits: squashing a branch, duplicating a repository, listing and deleting large files."""
 
 import hashlib
 import json
@@ -15,7 +15,7 @@ from visitors import Visitor, people_of
 
 
 def test_a_branch_is_squashed(people, admin, tmp_path):
-    """One commit with the same files; what led there goes with the next collection; who is no admin of it does not do so."""
+    """The branch has one commit with the same files. The next collection takes its former commits. Only an admin of the repository may squash."""
     make(people, "team/one", "adam")
     first = done(commit(people, text("a", "1"), repo="models/team/one"))
     second = done(commit(people, text("b", "2"), deleted("a"), repo="models/team/one"))
@@ -51,7 +51,7 @@ def test_a_branch_is_squashed(people, admin, tmp_path):
 
 @pytest.mark.parametrize("kept", ["tag", "branch"])
 def test_what_a_ref_does_not_need_goes(people, admin, kept):
-    """A ref in the middle keeps what led there; what came behind it goes, and its files are read by nobody."""
+    """A ref in the middle of the history keeps the commits before it. Those behind it go, and nobody can read their files any more."""
     make(people, "ann/one")
     first = done(commit(people, text("a", "1")))
     second = done(commit(people, text("secret.env", "KEY=1")))
@@ -67,7 +67,8 @@ def test_what_a_ref_does_not_need_goes(people, admin, kept):
 
 
 def test_a_private_copy_is_made_public_by_an_admin_of_the_source(people):
-    """As the copy itself: whoever may only read the source does not show it to everybody one setting later."""
+    """Only an admin of the source may make a private copy public. Otherwise somebody who may only read the source could show it to everybody by changing
+    one setting."""
     make(people, "team/one", "adam", private=True)
     done(commit(people, text("a", "secret"), repo="models/team/one"))
     for source, copy, who in (("team/one", "ann/copy", "ann"), ("ann/copy", "ann/second", "ann")):
@@ -82,19 +83,19 @@ def test_a_private_copy_is_made_public_by_an_admin_of_the_source(people):
         people.api("ann").duplicate_repo("ann/moved", to_id="ann/third", private=False)
     assert refused.value.response.status_code == 403
     assert people.ask("GET", "/api/models/ann/moved", "bob").status == 404
-    # Who may make a public copy at once may make the private one public, and then a copy of it is anybody's.
+    # The admin who could have made a public copy may make the private one public. Then anybody may copy that.
     people.api("adam").duplicate_repo("team/one", to_id="team/copy")
     assert people.ask("PUT", "/api/models/team/copy/settings", "adam", {"private": False}).status == 200
     people.api("bob").duplicate_repo("team/copy", to_id="bob/copy", private=True)
     assert people.ask("PUT", "/api/models/bob/copy/settings", "bob", {"private": False}).status == 200
-    # What is one's own is one's own.
+    # Of one's own repository everything is allowed.
     make(people, "ann/mine", private=True)
     people.api("ann").duplicate_repo("ann/mine", to_id="ann/mine2")
     assert people.ask("PUT", "/api/models/ann/mine2/settings", "ann", {"private": False}).status == 200
 
 
 def test_a_repository_is_duplicated(people, admin, data, tmp_path):
-    """It shares the bytes, and keeps them when the source goes; a private one stays private, unless it is said."""
+    """The copy shares the bytes, and keeps them when the source is deleted. A copy of a private repository is private unless the request says otherwise."""
     make(people, "team/one", "adam", private=True)
     data = data[:100_000]
     sha256, hash_ = upload(people, data, repo="models/team/one")
@@ -115,7 +116,7 @@ def test_a_repository_is_duplicated(people, admin, data, tmp_path):
     assert people.api("adam").delete_repo("team/one") is None
     collect(people, admin)
     assert people.ask("GET", "/ann/copy/resolve/main/w.bin").body == data
-    # What one may not read one does not copy, and not to where one may not write.
+    # One may copy only what one may read, and only to where one may write.
     with pytest.raises(RepositoryNotFoundError):
         people.api("bob").duplicate_repo("ann/copy", to_id="bob/copy")
     with pytest.raises(HfHubHTTPError) as refused:
@@ -133,7 +134,7 @@ def test_a_repository_is_duplicated(people, admin, data, tmp_path):
 
 @pytest.mark.parametrize("guard", [{"private": True}, {"gated": "manual"}, {"gated": "auto"}])
 def test_a_copy_does_not_publish(people, guard):
-    """Of what members alone may have the copy of a reader is private, whatever he says; an admin of it may publish one."""
+    """A reader's copy of something that only members may read is private, even if they ask for a public one. An admin of the source may make a public copy."""
     make(people, "team/one", "adam")
     done(commit(people, text("a", "secret"), repo="models/team/one", who="adam"))
     assert people.ask("PUT", "/api/models/team/one/settings", "adam", guard).status == 200
@@ -154,7 +155,7 @@ def test_a_copy_does_not_publish(people, guard):
 
 
 def test_accounts_in_which_what_is_made_is_private(start, issuer, tmp_path):
-    """Unless it is said; also what is copied there. In others all is public."""
+    """New repositories and copies in such accounts are private unless the request says otherwise. In other accounts they are public."""
     people = people_of(start, issuer, tmp_path / "home", hub_private=" team,ANN")
     make(people, "bob/open", "bob")
     api = people.api()
@@ -177,7 +178,7 @@ def test_accounts_in_which_what_is_made_is_private(start, issuer, tmp_path):
 
 
 def test_a_copy_is_whole_or_none(people, data):
-    """A file whose bytes were deleted is named, also where a copy may be there already."""
+    """If the bytes of a file were deleted, the copy is refused and names the file, even where a copy may exist already."""
     make(people, "ann/one")
     sha256, _ = upload(people, data[:90_000])
     done(commit(people, text("d/a", "1"), stored("d/w.bin", sha256, 90_000)))
@@ -195,7 +196,7 @@ def test_a_copy_is_whole_or_none(people, data):
 
 
 def test_large_files_are_listed_and_deleted(people, admin, data, tmp_path):
-    """Also what no commit names. What is deleted goes from the branches; commits from before have it without bytes."""
+    """The list also has files that no commit names. A deleted file disappears from the branches; older commits still list it, without bytes."""
     make(people, "team/one", "adam")
     repo, api = "models/team/one", people.api("adam")
     bodies = [data[:100_000], data[100_000:190_000], data[200_000:280_000]]
@@ -221,7 +222,7 @@ def test_large_files_are_listed_and_deleted(people, admin, data, tmp_path):
     assert people.ask("GET", f"/team/one/resolve/{before}/x.bin").body == bodies[1]
     api.permanently_delete_lfs_files("team/one", [listed[sums[1]]], rewrite_history=False)
     assert paths(people, repo=repo) == ["a", "x.bin"] and people.ask("GET", "/team/one/resolve/main/x.bin").status == 404
-    # Its bytes come again with an upload.
+    # An upload brings its bytes back.
     upload(people, bodies[1], repo=repo)
     done(commit(people, stored("x.bin", sums[1], 1), repo=repo))
     assert people.ask("GET", "/team/one/resolve/main/x.bin").body == bodies[1]
@@ -233,7 +234,7 @@ def test_large_files_are_listed_and_deleted(people, admin, data, tmp_path):
 
 
 def test_a_large_file_is_named_by_any_commit(people, data):
-    """Who cleans up by the list would else delete what a tag or another branch has."""
+    """The list names a commit for files of other branches and tags, too. Otherwise somebody who cleans up by the list would delete those files."""
     make(people)
     sums = [upload(people, data[i * 100_000 : (i + 1) * 100_000])[0] for i in range(6)]
     api = people.api()
@@ -257,7 +258,7 @@ def test_a_large_file_is_named_by_any_commit(people, data):
 
 
 def test_pages_of_large_files(people, data):
-    """All of them come, each once, also when there are more than a page has."""
+    """Each file is listed once, also when there are several pages."""
     make(people)
     token = people.ask("GET", "/api/models/ann/one/xet-write-token/main").json()["accessToken"]
     xorb = xet.Xorb([data[i * 10 : i * 10 + 10] for i in range(600)])
@@ -269,7 +270,7 @@ def test_pages_of_large_files(people, data):
 
 
 def test_main_is_set_to_another_commit_by_an_admin_alone(people):
-    """Who may write makes commits on it, and may not take any away; other branches are anybody's who may write."""
+    """A person who may write adds commits to main but cannot set it to another commit. Other branches may be set by everybody who may write."""
     make(people, "team/one", "adam")
     first = done(commit(people, text("a", "1"), repo="models/team/one"))
     done(commit(people, text("a", "2"), repo="models/team/one"))
@@ -286,7 +287,7 @@ def test_main_is_set_to_another_commit_by_an_admin_alone(people):
 
 
 def test_a_branch_does_not_hide_a_folder(people):
-    """main/x is the path x of main, for whoever asks for it; whatever they say, clients are told that there is no such branch."""
+    """main/x names the path x of the branch main. So a branch or tag called main/x is refused, even with exist_ok."""
     make(people)
     done(commit(people, text("x/f", "of main")))
     for kind, body in (("branch/main%2Fx", {}), ("tag/main", {"tag": "main/x"})):
@@ -309,7 +310,8 @@ def test_a_path_that_leads_out_is_refused(people):
 
 
 def test_git_finds_nothing_of_its_own(people, data):
-    """A repository that is downloaded tells git nothing; what is there already can be deleted."""
+    """Paths that git would take for its own files (.git) are refused, so that a downloaded repository cannot steer git. Such a file that is there already
+    could be deleted."""
     make(people)
     sha256, _ = upload(people, data[:90_000])
     for path in (".git/config", ".GIT/HEAD", "sub/.git", ".git\u200c/config", "git~1/x", "a\\.git\\x"):
@@ -325,7 +327,7 @@ def test_git_finds_nothing_of_its_own(people, data):
 
 
 def test_an_operator_names_what_the_hub_has(people, admin, data):
-    """Lists say whose a file is as people do, and take such names; a tenant hears no more than before."""
+    """For an operator, lists show the name of the repository that has a file, and accept such names. A tenant learns no more than before."""
     make(people, "ann/one", private=True)
     make(people, "ann/some", type="dataset")
     _, hash_ = upload(people, data[:90_000])
@@ -346,7 +348,7 @@ def test_an_operator_names_what_the_hub_has(people, admin, data):
     cairn.is_error(ask("/v1/files?repo=hub/1/2", token=admin), 400, "repo.name")
     assert [o["repo"] for o in ask(f"/v1/info/{hash_}", token=admin).json()["owners"]] == ["models/ann/one"]
     reading, token = (people.ask("GET", f"/api/models/ann/one/xet-{may}-token/main").json()["accessToken"] for may in ("read", "write"))
-    # Everybody may have one to read a public repository; what was uploaded and is in no commit is for who may write there.
+    # Everybody may get a token to read a public repository. Files that were uploaded and are in no commit are listed only for a token to write.
     cairn.is_error(ask("/v1/files", token=reading), 403, "files.repo")
     for own in ("", "?repo=ann/one", "?repo=ann/none"):
         reply = ask(f"/v1/files{own}", token=token)
@@ -356,7 +358,7 @@ def test_an_operator_names_what_the_hub_has(people, admin, data):
     assert listed.returncode == 0 and listed.stdout.split()[::4] == [hash_, "models/ann/one"]
     assert run("ls", "--repo", "ann/none").returncode == 66
     assert run("rm", hash_, "--repo", "ann/some").returncode != 0
-    # Shared with a repository of the hub, its tokens read the file, and it holds it.
+    # The file is shared with a repository of the hub: tokens of that repository read it, and it counts there.
     some = people.ask("GET", "/api/datasets/ann/some/xet-read-token/main").json()["accessToken"]
     assert ask(f"/v2/reconstructions/{hash_}", token=some).status == 404
     held = json.loads(run("quota", "datasets/ann/some", "--json").stdout)["stored_bytes"]
@@ -371,7 +373,7 @@ def test_an_operator_names_what_the_hub_has(people, admin, data):
     assert [row["repo"] for row in ask("/v1/files", token=admin).json()["files"]] == ["models/ann/one", "datasets/ann/some"]
     assert run("rm", hash_, "--repo", "datasets/ann/some").returncode == 0
     assert ask(f"/v2/reconstructions/{hash_}", token=some).status == 404
-    # A name that the hub has not is that of tokens alone.
+    # A name that the hub does not know is a repository of tokens only.
     assert run("share", hash_, "--repo", "ann/none").returncode == 0
     assert run("rm", hash_, "--repo", "ann/none").returncode == 0
     assert run("rm", hash_, "--repo", "ann/one").returncode == 0
@@ -379,7 +381,7 @@ def test_an_operator_names_what_the_hub_has(people, admin, data):
 
 
 def test_036_uploads_and_downloads(people, data, tmp_path):
-    """As it sits in environments that nobody touches: through the store, and by plain bytes."""
+    """Release 0.36 of huggingface_hub, as it stays in environments that nobody updates: it uploads through the store, and as plain bytes."""
     here = tmp_path / "here"
     (here / "sub").mkdir(parents=True)
     (here / "config.json").write_text('{"a": 1}')

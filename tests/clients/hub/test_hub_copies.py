@@ -1,4 +1,4 @@
-"""Files that get from one repository to another without their bytes, by the stock command and library; and who may do so."""
+"""Files that are copied between repositories without sending their bytes, by the stock command and library; and who may do so."""
 
 import cairn
 from hub_calls import collect, commit, deleted, done, make, paths, stored, text, upload
@@ -6,7 +6,7 @@ from huggingface_hub import CommitOperationCopy
 
 
 def test_files_are_copied_between_repositories(people, admin, data, tmp_path):
-    """hf cp, and commits that copy: no byte is sent or stored, text comes along, and it outlasts the source."""
+    """hf cp, and commits that copy: no byte is sent or stored, texts are copied too, and the copy outlives the source."""
     make(people, "team/one", "adam", private=True)
     make(people, private=True), make(people, "ann/data", type="dataset", private=True)
     repo, big, two = "models/team/one", data[:100_000], data[100_000:190_000]
@@ -24,7 +24,7 @@ def test_files_are_copied_between_repositories(people, admin, data, tmp_path):
     copies = [CommitOperationCopy("x.bin", "old.bin", src_revision=head, src_repo_id="team/one", src_repo_type="model")]
     people.api().create_commit("ann/one", copies, commit_message="from history", create_pr=True)
     assert paths(people, place="refs%2Fpr%2F1") == ["old.bin", "e/a.txt", "e/w.bin"]
-    # To a bucket, too, which takes what is text by an upload.
+    # hf cp also copies to a bucket. There the client uploads text files.
     people.make("ann/box", private=True)
     people.hf("cp", "hf://models/team/one/d/", "hf://buckets/ann/box/d/")
     assert people.paths("ann/box") == ["d/a.txt", "d/w.bin"] and stats() <= before + 200, "no large byte is stored again"
@@ -37,7 +37,8 @@ def test_files_are_copied_between_repositories(people, admin, data, tmp_path):
 
 
 def test_a_copied_file_keeps_its_guard(people, data):
-    """As a copied repository does: who may read a private one does not decide that everybody may, in two steps or in three."""
+    """A copied file keeps the guard of its source, as a copied repository does. Somebody who may read a private file cannot publish it by copying twice or
+    three times."""
     for repo, who in (("team/one", "adam"), ("ann/open", "ann"), ("ann/shut", "ann"), ("team/own", "ann")):
         make(people, repo, who, private=not repo.endswith("open"))
     sha256, hash_ = upload(people, data[:70_000], repo="models/team/one", who="adam")
@@ -55,7 +56,7 @@ def test_a_copied_file_keeps_its_guard(people, data):
     assert ask("ann/shut").json() == {"failed": []} and ask("team/own").json() == {"failed": []}
     assert cairn.is_hub_error(open_it("ann/shut"), 403, "repo.guarded")
     assert open_it("team/own", "adam").status == 200
-    # So does a bucket.
+    # A bucket keeps the guard, too.
     people.make("ann/box"), people.make("ann/closed", private=True)
     copy = {"type": "copyFile", "path": "x", "xetHash": hash_, "sourceRepoType": "model", "sourceRepoId": "team/one"}
     reply = people.batch("ann/box", copy)
@@ -69,7 +70,8 @@ def test_a_copied_file_keeps_its_guard(people, data):
 
 
 def test_who_copies_what(people, data):
-    """From where one may read to where one may write. What is private is told as what is not there; knowing hashes is no right to a file."""
+    """One may copy from where one may read to where one may write. A private repository looks as if it did not exist, and knowing hashes gives no right to
+    a file."""
     make(people), make(people, "ann/secret", private=True), make(people, "bob/own", "bob"), make(people, "team/gated", "adam")
     assert people.ask("PUT", "/api/models/team/gated/settings", "adam", {"gated": "manual"}).status == 200
     known = {repo: upload(people, data[i * 70_000 :][:70_000], repo=f"models/{repo}") for i, repo in enumerate(("ann/one", "ann/secret", "team/gated"))}
@@ -85,7 +87,7 @@ def test_who_copies_what(people, data):
     assert cairn.is_hub_error(commit(people, stored("y", known["ann/secret"][0], 1), repo="models/bob/own", who="bob"), 400, "commit.sha256")
     gated = ask("team/gated", "bob/own", "team/gated")
     assert cairn.is_hub_error(gated, 403, "repo.gated") and gated.headers["X-Error-Code"] == "GatedRepo"
-    # Both ends are told as if they were not there, to whoever may not see them.
+    # Whoever may not see the source or the target is answered as if it did not exist.
     for who, status in (("bob", 404), ("nobody", 401)):
         for source, target in (("ann/secret", "bob/own"), ("ann/one", "ann/secret")):
             replies = [ask(s, t, "ann/secret", who=who) for s, t in ((source, target), (source.replace("secret", "none"), target.replace("secret", "none")))]

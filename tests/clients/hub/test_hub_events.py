@@ -1,4 +1,4 @@
-"""The changes of a bucket, as HfFileSystem follows them: what an answer has, where the next one continues, and for whom."""
+"""The changes of a bucket, as HfFileSystem follows them: what an answer contains, where the next one continues, and who may ask."""
 
 import json
 
@@ -46,16 +46,16 @@ def test_what_others_change_is_told(people):  # noqa: F811
     assert [e[0] for e in events] == ["changes", "changes", "ready", "reconnect"]
     assert events[0][1]["changes"][0]["uploadedAt"] >= begun
     at = cursor(events)
-    # Nothing new; then what is deleted, once.
+    # Nothing is new; then a deletion is reported, once.
     assert [e[0] for e in follow(people, f"?cursor={at}")] == ["ready", "reconnect"] and cursor(follow(people, f"?cursor={at}")) == at
     assert people.batch("ann/one", delete("a/b.bin"), delete("never was")).status == 200
     events = follow(people, f"?cursor={at}")
     assert changes(events) == [[("delete", "a/b.bin")]] and cursor(events) > at
     assert changes(follow(people, f"?cursor={cursor(events)}")) == []
-    # Without a place to continue only what comes next is told.
+    # Without a place to continue from, only later changes are reported.
     live = follow(people)
     assert changes(live) == [] and cursor(live) == cursor(events)
-    # A batch that changes nothing is none.
+    # A batch that changes nothing is not reported.
     assert people.batch("ann/one", delete("never was")).status == 200
     assert changes(follow(people, f"?cursor={cursor(events)}")) == []
 
@@ -66,7 +66,7 @@ def test_what_is_not_kept_any_more(people):  # noqa: F811
     first = cursor(follow(people))
     for i in range(KEPT - 1):
         people.put("ann/one", f"f{i}", b"")
-    # A long history comes in pieces, each of which says where the next begins.
+    # A long history comes in pieces. Each piece says where the next begins.
     events = follow(people, f"?cursor={first}")
     assert [e[0] for e in events] == ["changes"] * PAGE + ["reconnect"]
     rest = follow(people, f"?cursor={cursor(events)}")
@@ -76,11 +76,11 @@ def test_what_is_not_kept_any_more(people):  # noqa: F811
     for place in (f"cursor={int(first) - 1}", "since=2020-01-01T00:00:00.000Z", f"cursor={int(cursor(rest)) * 2}"):
         assert follow(people, "?" + place)[-1] == ("reset", {"reason": "changes before these are not kept"}), place
     assert [e[0] for e in follow(people, f"?since={updated(people)}")][-2:] == ["ready", "reconnect"]
-    # Of more paths than a batch keeps, only that there were some.
+    # For a batch of more paths than are kept, the answer is to list the bucket anew.
     at = cursor(follow(people))
     assert people.batch("ann/one", *(add(f"{i}/" + "x" * 200, ZEROS) for i in range(400))).status == 200
     assert follow(people, f"?cursor={at}")[-1][0] == "reset"
-    # A client that has listed the bucket anew goes on from there.
+    # A client that has listed the bucket anew continues from there.
     people.put("ann/one", "later", b"")
     assert [e[0] for e in follow(people, f"?since={updated(people)}")][-2:] == ["ready", "reconnect"]
 

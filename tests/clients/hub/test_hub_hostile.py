@@ -1,4 +1,4 @@
-"""Requests to the hub that take more than they should: memory, time of the threads that serve all, the one writer."""
+"""Requests to the hub that take more than their share: of memory, of the threads that serve all, of the one writer."""
 
 import contextlib
 import json
@@ -14,7 +14,7 @@ SAID = {"name": "ann/x", "title": "x", "type": "model", "pullRequest": True, "ta
 
 
 def test_a_long_answer_waits_on_the_disk(people):
-    """However many do not read theirs."""
+    """Clients ask for a long answer and do not read it. The answers wait in files, however many there are."""
     make(people)
     done(commit(people, *(text(f"{'a' * 240}/{'b' * 240}/{i:05}{'x' * 200}", "") for i in range(6000))))
     path = "/api/models/ann/one"
@@ -34,9 +34,9 @@ def test_a_long_answer_waits_on_the_disk(people):
 
 
 def test_who_has_no_key_sends_no_body(people):
-    """What nobody does without one is refused before: of the commits of others nothing waits for it."""
+    """A request that needs a key and has none is refused before its body has come, so it does not wait behind the commits of others."""
     make(people)
-    keys = [None] if cairn.STORE or cairn.INDEX else [None, "hf_cairn_" + "A" * 43]  # far away none is looked at first
+    keys = [None] if cairn.STORE or cairn.INDEX else [None, "hf_cairn_" + "A" * 43]  # with a remote index or store, a key is checked only after the body
     for method, path in (
         ("POST", "/api/models/ann/one/commit/main"),
         ("POST", "/api/models/ann/one/preupload/main"),
@@ -62,7 +62,7 @@ def test_who_has_no_key_sends_no_body(people):
         ("POST", "/api/buckets/ann/b"),
         ("PUT", "/api/buckets/ann/b/settings"),
     ):
-        for key in keys:  # so few bytes are read, for the connection's sake, and never looked at
+        for key in keys:  # such a short body is read to keep the connection, and not parsed
             with begin(people.server, method, path, 9, key) as s:
                 s.sendall(b"not json!")
                 assert s.recv(12) == b"HTTP/1.1 401", (path, key)
@@ -70,7 +70,7 @@ def test_who_has_no_key_sends_no_body(people):
 
 
 def test_who_may_not_write_sends_no_body(people):
-    """What is refused for who asks is refused before megabytes have come, where that waits for no engine far away."""
+    """A request that this account may not make is refused before megabytes have come. With a remote index or store it is refused after its body."""
     make(people)
     make(people, "ann/hidden", private=True)
     assert people.ask("POST", "/api/buckets/ann/b", body={"private": True}).status == 200
@@ -110,7 +110,7 @@ def test_the_form_for_files_takes_no_body_from_others(people):
 
 
 def test_few_values_are_kept_while_a_request_waits(people):
-    """A value takes a hundred times of what it is sent with."""
+    """A parsed JSON value takes a hundred times the memory of its text. So a body with very many values is refused."""
     make(people)
     body = json.dumps(SAID | {"z": [{}] * 15_000}, separators=(",", ":")).encode()
     for method, path in (
@@ -127,7 +127,7 @@ def test_few_values_are_kept_while_a_request_waits(people):
 
 
 def test_one_long_card_holds_up_nobody(people):
-    """It is judged by a worker, and of a list only what anybody would write is looked at."""
+    """A worker checks the card, and reads no more entries of a list than anybody would write."""
     body = json.dumps({"content": "---\nlicense:\n" + "- other\n" * (4_000_000 // 10)}).encode()
     before_s, _ = cost(people.server)
     assert people.server.post("/api/validate-yaml", body).status == 200
@@ -136,7 +136,7 @@ def test_one_long_card_holds_up_nobody(people):
 
 
 def test_a_commit_that_looks_again_and_again_is_refused_soon(people):
-    """Each deletion of a folder reads the rows of those before it."""
+    """Each deletion of a folder reads the rows of those before it. Too much of that is refused, after little processor time."""
     make(people)
     again = [line for i in range(2000) for line in (text(f"e/{i}", ""), deleted("e", "deletedFolder"))]
     before_s, _ = cost(people.server)
@@ -146,12 +146,12 @@ def test_a_commit_that_looks_again_and_again_is_refused_soon(people):
 
 
 def counted(ask, n=300):
-    """How many of so many requests, one behind the other, are let through?"""
+    """Counts how many of n requests, sent one after the other, pass the rate limit."""
     return [ask().status for _ in range(n)].count(200)
 
 
 def test_the_hub_counts_requests_by_account(start, issuer, tmp_path):
-    """By all keys of one together, from the first that was found good; what comes for nobody counts as the address's."""
+    """All keys of an account share one budget, counted once a key was found valid. Requests with an invalid key count for their address."""
     people = people_of(start, issuer, tmp_path / "home", rate_per_token=10, rate_burst="10s")
     make(people)
     keys = [make_key(people.server, issuer.token("admin"), account="bob", scope="read")["key"] for _ in range(2)]
@@ -166,7 +166,7 @@ def test_the_hub_counts_requests_by_account(start, issuer, tmp_path):
 
 
 def test_sessions_and_signed_addresses_count_for_their_account(start, issuer, tmp_path):
-    """Many sessions of one account have one budget, and so have the addresses of Git LFS that it got."""
+    """All sessions of an account share one budget, and so do the Git LFS addresses that it got."""
     people = people_of(start, issuer, tmp_path / "home", rate_per_token=10, rate_burst="10s")
     make(people)
     bob, other = (Visitor(people.server).sign_in(people.keys["bob"]) for _ in range(2))

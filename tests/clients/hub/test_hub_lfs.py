@@ -1,4 +1,4 @@
-"""Git LFS: the real git and git-lfs, what other clients were seen to send, and bodies that lie, break off or are another's."""
+"""Git LFS: the real git and git-lfs, requests recorded from other clients, and bodies that lie, break off or belong to another repository."""
 
 import json
 import random
@@ -45,7 +45,7 @@ def test_push_clone_pull(people, tmp_path, prefix, type):
 
 @pytest.mark.parametrize("kind", ["address", "askpass", "netrc", "none", "wrong"])
 def test_credentials(people, tmp_path, kind):
-    """Those of an address, of a program that is asked, of ~/.netrc; without any, or with a wrong one, nothing is pushed."""
+    """git takes credentials from the address, from a helper program, or from ~/.netrc. Without any, or with a wrong one, nothing is pushed."""
     key, url, env = people.keys["ann"], people.server.url + "/ann/weights.git/info/lfs", {}
     host = people.server.url.removeprefix("http://").split(":")[0]
     if kind == "address":
@@ -72,7 +72,8 @@ def test_credentials(people, tmp_path, kind):
 
 
 def test_by_xet(people):
-    """As @huggingface/hub and older huggingface_hub ask: bytes go to the store, with the token of the answer, and come back plain."""
+    """@huggingface/hub and older huggingface_hub ask for the xet transfer. They send the bytes to the store with the token of the answer; plain downloads
+    give them back."""
     data = random.Random(2).randbytes(300_000)
     asked = {"transfers": ["basic", "multipart", "xet"], "hash_algo": "sha_256", "ref": {"name": "main"}}
     reply = batch(people, "ann/weights", "upload", data, **asked)
@@ -108,7 +109,7 @@ def test_bodies_of_all_lengths(people):
 
 
 def test_conditions(people):
-    """A client that resumes goes on with the object that it began, and proxies may ask whether theirs is current."""
+    """A client that resumes a download continues with the same object. A proxy may ask whether its cached object is current."""
     data = random.Random(11).randbytes(100_000)
     put(people, "ann/weights", data)
     where, etag = place(people, batch(people, "ann/weights", "download", data)), f'"{oid(data)}"'
@@ -123,7 +124,7 @@ def test_conditions(people):
 
 
 def test_a_second_version_adds_little(people):
-    """1 % changed in two places: below 3 % more is stored; of a copy with another first byte, about a chunk."""
+    """When 1 % of a file changes in two places, less than 3 % is stored anew. A copy with another first byte adds about one chunk."""
     data = bytearray(random.Random(3).randbytes(24 << 20))
     put(people, "ann/weights", bytes(data))
     before = stored(people.server)
@@ -157,7 +158,7 @@ def test_bad_batches(people):
         assert people.ask("POST", f"/ann/weights.git/info/lfs/{path}", body={}).status == 404
 
 
-# --- lies -------------------------------------------------------------------------------------------------------------
+# --- bodies that lie --------------------------------------------------------------------------------------------------
 
 
 def is_lfs_error(reply, status, code):
@@ -166,7 +167,7 @@ def is_lfs_error(reply, status, code):
 
 @pytest.mark.parametrize("n", [1000, 3_000_000])
 def test_a_body_that_lies(people, n):
-    """Neither other bytes nor another length is taken: no file, no claim; what was stored meanwhile is garbage like any other."""
+    """A body with other bytes or another length is refused. It makes no file and no claim; the chunks stored meanwhile are garbage for the next collection."""
     data = random.Random(4).randbytes(n)
     where = place(people, batch(people, "ann/weights", "upload", data))
     for lie in (bytes([data[0] ^ 1]) + data[1:], data[:-1] + bytes([data[-1] ^ 1])):
@@ -178,7 +179,7 @@ def test_a_body_that_lies(people, n):
 
 
 def test_a_body_without_a_length(people):
-    """A proxy took it: oid and size are known without. Each window of a body is worked on while the next one comes."""
+    """A proxy removed the Content-Length; oid and size are known without it. Each window of a body is processed while the next one arrives."""
     data = random.Random(12).randbytes(5_000_000)
     where = place(people, batch(people, "ann/weights", "upload", data))
     head = f"PUT {where} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n".encode()
@@ -242,11 +243,11 @@ def test_kill_in_the_middle(people):
     assert get(people, "ann/weights", data).body == data
 
 
-# --- whose ------------------------------------------------------------------------------------------------------------
+# --- to whom objects belong -------------------------------------------------------------------------------------------
 
 
 def test_collections_keep_objects(start, issuer, admin, tmp_path):
-    """Commits elsewhere name them: nothing here does."""
+    """Git LFS objects are kept although no commit here names them: the commits are elsewhere."""
     people = People(start(token_key=issuer.folder, hub_lfs_create=True, hub_upload_grace="0s"), admin, tmp_path / "home")
     data = random.Random(9).randbytes(100_000)
     put(people, "ann/weights", data)
@@ -256,7 +257,7 @@ def test_collections_keep_objects(start, issuer, admin, tmp_path):
 
 
 def test_a_gate(people):
-    """Whoever only sees that a repository is there gets none of its objects."""
+    """Somebody who may only see that the repository exists gets none of its objects."""
     data = b"behind the gate" * 100
     put(people, "ann/weights", data)
     assert people.ask("PUT", "/api/models/ann/weights/settings", "ann", {"private": False, "gated": "manual"}).status == 200

@@ -1,4 +1,4 @@
-"""transformers, datasets and pandas with nothing but the address, where ./dev test put them (.venv/libraries)."""
+"""transformers, datasets and pandas, given nothing but the address. ./dev test installs them in .venv/libraries."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""A hub where somebody lies about a SHA-256: whom it harms, what each client is told, and that the truth mends it."""
+"""Somebody lies about a SHA-256 on a hub: whom that harms, what each client is told, and how an upload of the true bytes repairs it."""
 
 import hashlib
 import signal
@@ -16,7 +16,7 @@ from visitors import Visitor, people_of, text
 
 @pytest.fixture
 def people(start, issuer, tmp_path):
-    """As others have them, on a daemon that compares nothing until people.prove()."""
+    """People of a hub, on a daemon that verifies no claimed SHA-256 until people.prove()."""
     config = tmp_path / "cairnd.conf"
     config.write_text("proof_rate = 0\n")
     people = people_of(start, issuer, tmp_path / "home", config=config, variables={"CAIRN_PROOF_RATE": None})
@@ -38,7 +38,7 @@ def people(start, issuer, tmp_path):
 
 
 def lie(people, bytes_, about, repo="models/ann/one", who="ann"):
-    """Upload bytes as if they were others. @return the SHA-256 of those"""
+    """Uploads bytes under the SHA-256 of others. @return that SHA-256"""
     token = token_of(people.ask("GET", f"/api/{repo}/xet-write-token/main", who))
     xorb = xet.Xorb([bytes_])
     file = xet.File([(xorb, 0, 1)], xet.raw(oid(about)))
@@ -54,7 +54,7 @@ def preupload(people, repo, path, size):
 
 
 def is_there(people, repo, bytes_):
-    """Would an upload of these be spared?"""
+    """Would an upload of these bytes be skipped, because the server has them?"""
     return "actions" not in batch(people, repo, "upload", bytes_).json()["objects"][0]
 
 
@@ -99,13 +99,13 @@ def test_a_lie_is_found_out(people, data, tmp_path):
     page = text(Visitor(people.server).sign_in(people.keys["ann"]).page("/ann/one/blob/main/w.bin"))
     assert "false: the bytes that were uploaded have another" in page
 
-    # Of a private repository nobody else is told.
+    # Nobody else is told of the lie in a private repository.
     assert people.ask("PUT", "/api/models/ann/one/settings", body={"private": True}).status == 200
     for who, status in (("bob", 404), ("nobody", 401)):
         reply = people.ask("HEAD", resolve, who)
         assert (reply.status, reply.headers["X-Error-Code"]) == (status, "RepoNotFound")
 
-    # It harmed nobody else, and the truth is taken, by the stock client.
+    # It harmed nobody else. The true bytes are accepted, from the stock client.
     assert people.ask("GET", "/ann/two/resolve/main/w.bin").body == true
     (tmp_path / "w.bin").write_bytes(true)
     people.api().upload_file(path_or_fileobj=tmp_path / "w.bin", path_in_repo="w.bin", repo_id="ann/one")
@@ -120,7 +120,7 @@ def test_a_lie_is_found_out(people, data, tmp_path):
 
 
 def test_a_word_does_not_cross_with_a_copy(people, data):
-    """What bob said spares ann no upload in her copy; his bytes are there, and hers take their place."""
+    """ann's copy has the wrong bytes that bob uploaded. But bob's claim does not make ann skip an upload to her copy, and her true bytes replace his."""
     true, other = data[:70_000], data[100_000:170_000]
     make(people, "bob/one", "bob")
     sha256 = lie(people, other, true, repo="models/bob/one", who="bob")
@@ -150,7 +150,8 @@ def test_what_is_proved_crosses_with_a_copy(people, data):
 
 
 def test_what_was_hashed_here_is_proved(people, data):
-    """Bytes that came by Git LFS are not read again, and go before those that were said to be the same."""
+    """The server hashed bytes that came by Git LFS itself, so it does not verify them again. They take precedence over bytes that somebody only claimed to
+    have this SHA-256."""
     make(people)
     put(people, "ann/one", data[:70_000])
     assert people.server.get("/v1/stats", token=people.token).json()["unproved_claims"] == 0

@@ -41,14 +41,14 @@ def test_a_commit_opens_one(people, data, tmp_path):
     pull = people.api().get_discussion_details("ann/one", 1)
     assert (pull.title, pull.status, pull.author, pull.is_pull_request, pull.target_branch) == ("Better", "open", "ann", True, "refs/heads/main")
     assert pull.git_reference == "refs/pr/1" and pull.url == made.pr_url and pull.events[0].content == "Why\nso"
-    # What another one wrote to it is a commit of it.
+    # A commit of another person to it is listed.
     more = people.api().create_commit("ann/one", [put("c", b"3")], commit_message="more", revision="refs/pr/1")
     assert people.api().list_repo_commits("ann/one", revision="refs/pr/1")[0].commit_id == more.oid
     assert people.api().get_discussion_details("ann/one", 1).title == "Better"
 
 
 def test_hf_opens_one(people, data, tmp_path):
-    """hf upload --create-pr, of a file and of a folder, which opens one first and then commits to it."""
+    """hf upload --create-pr, of a file and of a folder, opens a pull request first and then commits to it."""
     make(people)
     (tmp_path / "here").mkdir()
     for i in range(3):
@@ -95,12 +95,12 @@ def test_merged_and_closed(people, data, admin):
     assert (head.title, head.message) == ("Merge refs/pr/1: First", "Thank you")
     first = api.get_discussion_details("ann/one", 1)
     assert (first.status, first.merge_commit_oid, first.title) == ("merged", head.commit_id, "First")
-    # It takes no more, and stays readable.
+    # It takes no more commits, and stays readable.
     refused(lambda: api.create_commit("ann/one", [put("z", b"z")], commit_message="z", revision="refs/pr/1"), 409, "merged or closed")
     refused(lambda: api.merge_pull_request("ann/one", 1), 409, "merged or closed")
     refused(lambda: api.change_discussion_status("ann/one", 1, "open"), 409, "merged or closed")
     assert people.ask("GET", "/ann/one/resolve/refs%2Fpr%2F1/a").body == b"one"
-    # A file that main changed meanwhile is nobody's to guess.
+    # A file that main changed meanwhile is a conflict.
     refused(lambda: api.merge_pull_request("ann/one", 2), 409, '"a" was changed on main, too')
     assert api.get_discussion_details("ann/one", 2).status == "open"
     assert api.change_discussion_status("ann/one", 2, "closed", comment="No").new_status == "closed"
@@ -112,7 +112,7 @@ def test_merged_and_closed(people, data, admin):
     assert list(api.get_repo_discussions("ann/one", discussion_type="discussion")) == []
     assert [d.num for d in api.get_repo_discussions("ann/one", author="ann")] == [3, 2, 1]
     assert list(api.get_repo_discussions("ann/one", author="bob")) == []
-    # What main has already is merged without a commit; and all of it outlasts a collection.
+    # Changes that main has already are merged without a commit. All of it is still there after a collection.
     done(commit(people, text("new", "new")))
     before = api.repo_info("ann/one").sha
     api.merge_pull_request("ann/one", 3)
@@ -146,7 +146,7 @@ def test_where_one_begins(people):
     for revision in ("refs%2Ftags%2Fv1", "refs%2Fpr%2F1"):
         other = people.ask("POST", f"/api/models/ann/one/commit/{revision}?create_pr=1", body=lines(text("x", "x")))
         assert cairn.is_hub_error(other, 400, "pr.base"), revision
-    # What is refused leaves none.
+    # A refused commit leaves no pull request behind.
     reply = people.ask("POST", "/api/models/ann/one/commit/main?create_pr=1", body=lines(stored("x", "0" * 64, 5)))
     assert cairn.is_hub_error(reply, 400, "commit.sha256")
     assert people.ask("GET", PULLS).json()["count"] == 0
@@ -174,7 +174,7 @@ def test_one_for_another_branch(people):
     merged = api.repo_info("ann/one", revision="test_branch").sha
     assert api.get_discussion_details("ann/one", 1).merge_commit_oid == merged
     assert people.ask("GET", "/ann/one/resolve/test_branch/a").body == b"3"
-    # What the branch changed meanwhile is named, with the branch.
+    # The refusal names the files that the branch changed meanwhile, and the branch.
     done(commit(people, text("b", "3"), revision="test_branch"))
     refused(lambda: api.merge_pull_request("ann/one", 2), 409, '"b" was changed on test_branch, too')
     api.delete_branch("ann/one", branch="test_branch")
@@ -183,7 +183,7 @@ def test_one_for_another_branch(people):
 
 
 def test_its_commits_are_those_of_its_files(people):
-    """As on the public hub: opening, closing and merging one add no commits to it."""
+    """As on the public hub: opening, closing and merging a pull request add no commits to it."""
     make(people)
     api = people.api()
     api.upload_file(repo_id="ann/one", path_or_fileobj=b"content", path_in_repo="content.txt")
@@ -222,7 +222,7 @@ def test_squashed(people, admin):
     refused(lambda: api.super_squash_history("ann/one", branch="refs/pr/1"), 409, "merged or closed")
     with pytest.raises(RevisionNotFoundError):
         api.super_squash_history("ann/one", branch="refs/pr/9")
-    # With its branch, too, nothing says any more what it changed.
+    # Once its branch is deleted, too, nothing shows what it changed.
     api.create_commit("ann/one", [put("a", b"a")], commit_message="more", create_pr=True)
     for branch in ("main", "refs/pr/2"):
         api.super_squash_history("ann/one", branch=branch)
@@ -231,7 +231,7 @@ def test_squashed(people, admin):
 
 
 def test_who_may(people):
-    """Whoever may write in the repository merges, closes and commits to any; of a private one nobody else is told anything."""
+    """Everybody who may write in the repository may merge, close and commit to any pull request. Others learn nothing of those of a private one."""
     make(people)
     add(people, put("a", b"1"))
     opens = ("POST", PULLS, {"title": "x", "pullRequest": True})

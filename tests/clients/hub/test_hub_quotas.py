@@ -1,4 +1,4 @@
-"""Quotas: how much an account or a repository may hold, by what the stock clients show of a refusal, and who is told what."""
+"""Quotas: how much an account or a repository may hold, what the stock clients show of a refusal, and who is told what."""
 
 import hashlib
 import json
@@ -15,20 +15,20 @@ from huggingface_hub import CommitOperationAdd
 from lfs import Git, batch, helper, place, put
 
 BYTES = 120_000
-ROW, FILE_MIN = 128, 4096  # what a row counts besides its texts, and a small file
+ROW, FILE_MIN = 128, 4096  # bytes that a row counts besides its texts, and that a small file counts at least
 COMMIT = ROW + len("ann") + len("a commit")
-ROWS = 2000  # more than the rows of one upload count, and less than a file does
+ROWS = 2000  # more than all rows of one upload count, and less than a file counts
 
 
 @pytest.fixture
 def data():
-    """Other bytes in each test: the client remembers, by the address of a daemon, what that has."""
+    """Other bytes in each test: the client remembers what a daemon has by the daemon's address."""
     return os.urandom(BYTES)
 
 
 @pytest.fixture
 def quota(people, admin):  # noqa: F811
-    """Set one, or ask what a place holds."""
+    """quota(place, bytes) sets a quota; quota(place) asks how much the place holds."""
 
     def ask(place, size=None):
         words = ["quota", place, *([str(size)] if size is not None else []), "--json"]
@@ -87,7 +87,8 @@ def test_what_is_no_quota(people, admin):  # noqa: F811
 
 
 def test_hf_upload_says_why(people, quota, data, tmp_path):
-    """A folder of which one file is too large: nothing of it is sent; within the quota it goes, and goes again; deleted for good, there is room."""
+    """One file of a folder is too large for the quota, so nothing of the folder is sent. Within the quota it is accepted, and again; deleting files for
+    good makes room."""
     here = tmp_path / "here"
     here.mkdir()
     (here / "a.bin").write_bytes(data)
@@ -108,7 +109,7 @@ def test_hf_upload_says_why(people, quota, data, tmp_path):
     (tmp_path / "more.bin").write_bytes(b"\0" * 10)
     said = people.hf("upload", "ann/one", tmp_path / "more.bin", "more.bin", fails=True)
     assert "models/ann/one may hold" in " ".join(said.split()), said
-    # The same bytes under another name need no room; what is deleted for good gives it back.
+    # The same bytes under another name need no room. Deleting them for good gives it back.
     os.rename(here / "a.bin", here / "c.bin")
     api = people.api()
     assert done(commit(people, stored("c.bin", hashlib.sha256(data).hexdigest(), BYTES)))
@@ -119,7 +120,7 @@ def test_hf_upload_says_why(people, quota, data, tmp_path):
 
 
 def test_a_renamed_folder_goes_up_again(people, quota, data, tmp_path):
-    """What is stored already is not counted when a client asks how to send it, though only its size is known then."""
+    """Files that are stored already do not count when a client asks how to send them, although only their sizes are known then."""
     here = tmp_path / "here"
     here.mkdir()
     (here / "a.bin").write_bytes(data)
@@ -148,7 +149,7 @@ def test_text_in_a_commit(people, quota):
 
 
 def test_hf_buckets_say_why(people, quota, data, tmp_path):
-    """A bucket is told sizes by nobody: what is too much is refused where it is registered, also once it is exactly full."""
+    """A client does not announce sizes to a bucket. So a file over the quota is refused when it is registered, also when the bucket is exactly full."""
     (tmp_path / "here").mkdir()
     (tmp_path / "here" / "a.bin").write_bytes(data)
     people.hf("buckets", "create", "ann/data")
@@ -186,7 +187,7 @@ def test_git_lfs_says_why(people, quota, data, tmp_path):
 
 
 def test_an_object_of_git_lfs(people, quota, data):
-    """Asked for together they need room together; an address that was got before does not help."""
+    """Objects that are asked for together must fit together. An address from an earlier answer does not bypass the quota."""
     make(people)
     first = quota("models/ann/one")
     quota("models/ann/one", first + 2 * BYTES)
@@ -207,7 +208,7 @@ def test_an_object_of_git_lfs(people, quota, data):
 
 
 def test_a_token_to_write_where_nothing_fits(people, quota, data):
-    """There is one: what is to be sent may be there already, and clients show no words that a token is refused with."""
+    """A token to write is given even when nothing fits: the files may be stored already, and clients do not show why a token is refused."""
     people.hf("buckets", "create", "ann/data")
     people.upload("ann/data", data)
     make(people)
@@ -222,7 +223,7 @@ def test_a_token_to_write_where_nothing_fits(people, quota, data):
 
 
 def test_many_at_once(people, quota):
-    """Six uploads for four, over two repositories of one account, each with a token from before."""
+    """Six uploads at once, with tokens from before, to two repositories of one account. There is room for four."""
     make(people), make(people, "ann/two")
     limit = quota("ann") + 4 * BYTES + 1
     quota("ann", limit)
@@ -243,7 +244,7 @@ def test_many_at_once(people, quota):
 
 
 def test_moved_and_copied(people, quota, data):
-    """Ann's repository, to and for her team: it counts where it goes, and not any more where it was."""
+    """ann moves and copies her repository to her team. It counts for its new owner, and no longer for its former one."""
     make(people)
     sha256, _ = upload(people, data)
     done(commit(people, stored("a.bin", sha256, BYTES)))
@@ -263,7 +264,7 @@ def test_moved_and_copied(people, quota, data):
 
 
 def test_who_is_told(people, quota, data):
-    """The words are for whoever may write there. Others hear the same as without a quota, and operators alone ask for one."""
+    """Those who may write there learn of the quota. Others get the same answers as without a quota, and only operators may ask for it."""
     make(people)
     upload(people, data)
     people.hf("buckets", "create", "ann/data")
@@ -285,7 +286,7 @@ def test_who_is_told(people, quota, data):
 
 
 def test_an_operator_without_tokens(server):
-    """Where nobody is asked who he is the operator's own namespace may have one, too."""
+    """A server without tokens may have a quota for the operator's own account, too."""
     for name, code in (("data", 200), ("more", 200)):
         assert server.request("POST", f"/api/buckets/me/{name}", body=b"{}").status == code
     assert server.request("POST", "/v1/quotas", body=b'{"place":"operator","quota_bytes":0}').json() == {"place": "operator", "quota_bytes": 0, "stored_bytes": 0}

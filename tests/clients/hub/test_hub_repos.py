@@ -1,4 +1,4 @@
-"""Models, datasets and spaces: the stock command, library and file system with nothing but the address."""
+"""Models, datasets and spaces: the stock command, library and file system, given nothing but the address."""
 
 import hashlib
 import json
@@ -36,7 +36,7 @@ def pointer(data):
 
 
 def test_hf_upload_and_download(people, data, tmp_path):
-    """A folder up and down; the same again makes no commit; one file; a new branch; what was deleted stays in its commit."""
+    """Uploads and downloads a folder. The same folder again makes no commit. Then a single file, a new branch, and a deleted file that stays in its commit."""
     here, there = tmp_path / "here", tmp_path / "there"
     (here / "sub" / "deep").mkdir(parents=True)
     files = {"config.json": b'{"a": 1}\n', "empty": b"", "sub/model.safetensors": data, "sub/deep/ü +%&=,;@!'().txt": b"odd", "x.bin": b"small"}
@@ -215,7 +215,8 @@ def test_the_newest_1x(people):
 
 
 def test_javascripts_exchanges(people, data):
-    """Files of the first commit, a revision that is not escaped, repeated expand=, the look for a file's size, raw files."""
+    """The JavaScript client sends files with the first commit, does not escape revisions, repeats expand=, asks for the size of a file, and reads raw
+    files."""
     body = {"name": "js", "organization": "ann", "type": "model", "private": True, "license": "mit",
             "files": [{"path": "a/b.txt", "content": "aGVsbG8=", "encoding": "base64"}]}  # fmt: skip
     made = people.ask("POST", "/api/repos/create", body=body)
@@ -286,7 +287,7 @@ def test_every_header_of_resolve(people, data):
         past = people.ask("GET", f"/ann/one/resolve/main/{path}", Range=f"bytes={size}-")
         assert past.status == 416 and past.headers["Content-Range"] == f"bytes */{size}"
         etag = people.ask("HEAD", f"/ann/one/resolve/main/{path}").headers["ETag"]
-        for same, status in ((etag, 206), ('"another"', 200)):  # a part of what the file was is no part of what it is
+        for same, status in ((etag, 206), ('"another"', 200)):  # If-Range: only if the ETag is the same, the answer is a part of the file
             part = people.ask("GET", f"/ann/one/resolve/main/{path}", **{"Range": "bytes=2-4", "If-Range": same})
             assert (part.status, part.body) == (status, body[2:5] if status == 206 else body)
         same = people.ask("GET", f"/ann/one/resolve/main/{path}", **{"If-None-Match": etag})
@@ -308,7 +309,7 @@ def test_every_header_of_resolve(people, data):
 
 @pytest.mark.parametrize("type,prefix", [("dataset", "/datasets"), ("space", "/spaces"), ("kernel", "/kernels")])
 def test_other_kinds(people, type, prefix):
-    """Each has its own names, and one may be called as a part of an address is."""
+    """Each kind has its own namespace. A repository may have a name that is also a part of an address."""
     for name in ("resolve", "raw", "one"):
         make(people, f"ann/{name}", type=type)
         assert people.ask("GET", f"/api/models/ann/{name}").status == 404
@@ -321,7 +322,8 @@ def test_other_kinds(people, type, prefix):
 
 
 def again_after_a_lost_answer(people):
-    """A commit that deletes is known again, too, and another one with its parent is a conflict, even where that deletes what is gone."""
+    """A commit that deletes is recognised when it is sent again. Another commit with the same parent is a conflict, even if it deletes something that is
+    gone."""
     head = people.ask("GET", "/api/models/ann/one/revision/main").json()["sha"]
     put = done(commit(people, text("f/g.txt", "g"), text("h.txt", "h"), parentCommit=head))
     gone = done(commit(people, deleted("f", "deletedFolder"), deleted("h.txt"), text("i.txt", "i"), parentCommit=put))
@@ -353,7 +355,7 @@ def test_commits(people, data):
     assert sorted(paths(people)) == ["d.txt", "e.txt"]
     again_after_a_lost_answer(people)
     assert [c["id"] for c in people.ask("GET", "/api/models/ann/one/commits/main").json()][-3:-1] == [second, first]
-    table = ",".join(map(str, range(5000))) + "\n[[{{" * 2000  # commas and brackets of a text are no values
+    table = ",".join(map(str, range(5000))) + "\n[[{{" * 2000  # commas and brackets of a text are not parsed
     done(commit(people, text("table.csv", table)))
     assert people.ask("GET", "/ann/one/raw/main/table.csv").body == table.encode()
     many = b'{"key": "file", "value": {"path": "x", "content": "", "more": [' + b"1," * 1001 + b"1]}}"
@@ -456,7 +458,8 @@ def test_branches_and_tags(people):
 
 
 def test_a_commit_that_no_ref_leads_to_is_for_those_who_may_write(people):
-    """A squash hides what it removes at once: whoever guesses four digits, or has noted the whole id, is told nothing of it."""
+    """After a squash its former commits are hidden at once. Those who may not write learn nothing of them, whether they guess four digits or know the whole
+    id."""
     make(people, "team/one", "ann")
     at = dict(repo="models/team/one")
     done(commit(people, text("a", "1"), **at))
@@ -477,7 +480,7 @@ def test_a_commit_that_no_ref_leads_to_is_for_those_who_may_write(people):
             assert people.ask("HEAD", f"/team/one/resolve/{oid}/secret.env", who).status == status, (who, oid)
             assert people.ask("POST", f"{api}/paths-info/{oid}", who, {"paths": ["secret.env"]}).status == status, (who, oid)
     assert b"team/one" not in people.ask("GET", f"/search?q={secret}", "nobody").body
-    # A branch made by somebody who may write shows it again to all.
+    # When somebody who may write makes a branch of it, everybody sees it again.
     assert people.ask("POST", f"{api}/branch/again", "ann", {"startingPoint": secret}).status == 200
     assert people.ask("GET", f"/team/one/resolve/{secret[:4]}/secret.env", "nobody").body == b"KEY=1"
     assert people.ask("GET", f"/team/one/resolve/{last}/a", "nobody").status == 404
@@ -521,7 +524,7 @@ def test_lists(people):
 
 
 def test_who_may_what(people):
-    """What may not be seen is answered as what is not there, whatever is asked, and with which method."""
+    """A repository that somebody may not see is answered as if it did not exist, whatever is asked, by any method."""
     make(people, "team/private", private=True)
     make(people, "team/public")
     for name in ("private", "public"):
@@ -571,7 +574,7 @@ def test_knowing_a_sha256_is_no_right_to_it(people, data):
 
 
 def test_ids_tell_no_numbers(people):
-    """They are as long as those of the public hub, stay, and say nothing of how many others there are."""
+    """Ids are as long as those of the public hub and never change. They do not reveal how many others there are."""
     repos = [make(people, f"ann/n{i}") for i in range(3)]
     ids = [people.ask("GET", f"/api/models/{repo}").json()["_id"] for repo in repos]
     ids.append(people.ask("GET", "/api/whoami-v2").json()["id"])
@@ -588,19 +591,19 @@ def test_ids_tell_no_numbers(people):
 
 
 def test_former_names_belong_to_the_account_that_had_them(people, admin):
-    """Whoever moved a repository away does not decide for ever where its old name leads."""
+    """Somebody who moved a repository away does not control its old name for ever."""
     for name in ("one", "two"):
         make(people, f"team/{name}", "adam")
         body = {"fromRepo": f"team/{name}", "toRepo": f"adam/{name}", "type": "model"}
         assert people.ask("POST", "/api/repos/move", "adam", body).status == 200
         assert people.ask("GET", f"/api/models/team/{name}").json()["id"] == f"adam/{name}"
-    # The account takes a name back for good.
+    # The account takes the name back for good.
     make(people, "team/one", "ann")
     assert people.ask("GET", "/api/models/team/one").json()["id"] == "team/one"
     assert people.ask("DELETE", "/api/repos/delete", "operator", {"name": "one", "organization": "team", "type": "model"}).status == 200
     assert people.ask("GET", "/api/models/team/one").status == 404
     assert people.ask("GET", "/api/models/adam/one").status == 200
-    # Who is no admin any more has lost the names, and nothing else.
+    # A former admin has lost the old names, and nothing else.
     assert people.ask("GET", "/api/models/team/two").json()["id"] == "adam/two"
     assert member(people.server, admin, "team", "bob", "admin").status == 200
     assert member(people.server, admin, "team", "adam", "read").status == 200
@@ -665,7 +668,7 @@ def test_what_is_left_out_is_said(people):
 
 
 def test_the_guide_lists_what_is_left_out():
-    """Each address, without its repository, and nothing else."""
+    """docs/hub.md lists exactly the routes of hub_left_out.c, without the name of the repository."""
     source = (cairn.ROOT / "server/hub/hub_left_out.c").read_text().split("ROUTES_LEFT_OUT[] = {")[1]
     routes = set(re.findall(r'"(/[^"]+)"', source))
     guide = (cairn.ROOT / "docs/hub.md").read_text().split("## What is not there")[1].split("\n## ")[0]
@@ -692,7 +695,8 @@ def test_the_library_says_what_is_left_out(people):
 
 
 def test_an_address_without_a_route_is_refused_as_the_hub_refuses(people):
-    """The library shows an error that is an object as it is; those of the store's own addresses stay objects, and a browser gets a page."""
+    """The library shows an error that is an object as raw JSON, so addresses of the hub answer a text. Those of the store still answer objects, and a
+    browser gets a page."""
     for method, path in (("POST", "/api/models/one/tag/main"), ("GET", "/api/nothing"), ("GET", "/api/a/b/c/d"),
                          ("GET", "/api/users/ann/nothing"), ("GET", "/api/organizations/team/nothing"), ("POST", "/api/things/ann/one/commit/main")):  # fmt: skip
         reply = people.ask(method, path, body=b"{}" if method == "POST" else None)
@@ -713,7 +717,7 @@ def test_git_is_told_what_to_use(people):
 
 
 def test_tokens_of_repositories(people, admin):
-    """They are for the repository whatever its name, and whatever the revision; a public one is read without a key."""
+    """A token is for the repository, whatever its name or revision. A public repository is read without a key."""
     make(people)
     for revision in ("main", "refs%2Fpr%2F1", "None", "feat/x"):
         assert people.ask("GET", f"/api/models/ann/one/xet-read-token/{revision}", "nobody").status == 200, revision
@@ -722,7 +726,7 @@ def test_tokens_of_repositories(people, admin):
 
 
 def test_a_key_for_one_repository(people, admin, data, tmp_path):
-    """It works there, private or not, as far as its account may, and opens nothing else that takes a right."""
+    """The key works in its repository, private or not, as far as its account may. It gives no rights anywhere else."""
     for repo, private in (("ann/one", True), ("ann/two", True), ("ann/open", False)):
         make(people, repo, private=private)
         done(commit(people, text("f", repo), repo=f"models/{repo}"))
@@ -756,7 +760,7 @@ def test_a_key_for_one_repository(people, admin, data, tmp_path):
 
 
 def test_without_tokens(server, tmp_path, data):
-    """Nothing but the address: who asks is the operator."""
+    """Clients are given nothing but the address. Whoever asks is then the operator."""
     api = HfApi(endpoint=server.url, token=False)
     assert api.create_repo("one").repo_id == "operator/one"
     api.create_commit("operator/one", [CommitOperationAdd("big.bin", data), CommitOperationAdd("a.txt", b"text")], commit_message="x")
@@ -766,7 +770,7 @@ def test_without_tokens(server, tmp_path, data):
 
 
 def test_an_error_names_its_request(people):
-    """By the id that the library made and has in its own log."""
+    """The error contains the request id that the library made and has in its own log."""
     with pytest.raises(RepositoryNotFoundError) as error:
         people.api().repo_info("ann/none")
     sent = error.value.response.request.headers["X-Amzn-Trace-Id"]
@@ -774,7 +778,7 @@ def test_an_error_names_its_request(people):
 
 
 def test_a_name_without_an_owner_is_a_repository_that_is_not_there(people):
-    """As "gpt2" of the public hub: clients that get a 404 without X-Error-Code blame the network."""
+    """A name such as "gpt2" of the public hub gets X-Error-Code. Clients blame the network for a 404 without it."""
     api = people.api()
     assert not api.repo_exists("gpt2") and not api.repo_exists("squad", repo_type="dataset")
     assert not api.file_exists("gpt2", "config.json") and not api.revision_exists("gpt2", "main")
@@ -796,15 +800,15 @@ def test_an_endpoint_with_a_slash_at_its_end(people):
     done(commit(people, text("a.txt", "a")))
     assert people.server.get("//ann/one/resolve/main/a.txt").body == b"a"
     assert people.server.get("//api/models/ann/one").status == 200
-    for path in ("//metrics", "//health", "//v1/stats", "//admin", "//ann/one"):  # a proxy may guard them by their paths
+    for path in ("//metrics", "//health", "//v1/stats", "//admin", "//ann/one"):  # a proxy may guard these by their paths
         assert people.server.get(path).status == 404, path
     assert [f.path for f in HfApi(endpoint=people.server.url + "/", token=people.keys["ann"]).list_repo_tree("ann/one") if f.path == "a.txt"]
 
 
-# HAProxy, which stands before several daemons, refuses UTF-8 by itself.
+# HAProxy, which stands before several daemons, refuses UTF-8 in a path.
 @pytest.mark.parametrize("name", ["a[1].txt", "a{b}.txt", "a|b^c.txt", *([] if cairn.DAEMONS else ["é世.txt"])])
 def test_names_that_clients_send_unescaped(people, name):
-    """Node's fetch leaves these characters as they are, and so do some proxies with UTF-8."""
+    """Node's fetch leaves these characters unescaped, and so do some proxies with UTF-8."""
     make(people)
     done(commit(people, text(name, name)))
     with people.server.socket() as s:

@@ -1,4 +1,4 @@
-"""Pull requests by people who may read a repository and not write in it."""
+"""Pull requests by people who may read a repository but not write in it."""
 
 import json
 
@@ -36,7 +36,7 @@ def put(path, content):
 
 
 def test_a_stranger_opens_one(people, tmp_path):
-    """By the stock library and by hf, as a file and as a folder; the owner merges it."""
+    """bob opens one by the stock library and by hf, with a file and with a folder. The owner merges it."""
     make(people)
     done(commit(people, text("a", "1"), text("b", "2")))
     head = people.api().repo_info("ann/one").sha
@@ -50,7 +50,7 @@ def test_a_stranger_opens_one(people, tmp_path):
     people.hf("upload", "ann/one", tmp_path / "f" / "c", "c", "--create-pr", who="bob")
     people.hf("upload", "ann/one", tmp_path / "f", ".", "--create-pr", who="bob")
     assert sorted(paths(people, place="refs%2Fpr%2F3")) == ["a", "b", "c", "d"]
-    # Who opened it commits to it, and closes it.
+    # The person who opened it may commit to it and close it.
     more = people.api("bob").create_commit("ann/one", [put("e", b"e")], commit_message="more", revision="refs/pr/1")
     people.api("bob").upload_file(path_or_fileobj=b"f", path_in_repo="f", repo_id="ann/one", revision="refs/pr/1")
     assert people.api().list_repo_commits("ann/one", revision="refs/pr/1")[1].commit_id == more.oid
@@ -72,7 +72,7 @@ def test_older_libraries(people, tmp_path, version):
 
 
 def test_who_may_not(people):
-    """Only who opened one commits to it; nobody merges but who may write; a key for one repository, or to read, opens none."""
+    """Only the person who opened it commits to it, and only people who may write merge it. A key that only reads, or is for one repository, opens none."""
     make(people)
     propose(people, put("a", b"1"))
     for who, status in (("rita", 403), ("nobody", 401)):
@@ -86,13 +86,13 @@ def test_who_may_not(people):
             reply = people.ask("POST", f"/api/models/ann/one/{route}/{place}", "bob", body)
             assert cairn.is_hub_error(reply, 403, "repo.denied"), (route, place)
         assert cairn.is_hub_error(people.ask("GET", f"/api/models/ann/one/xet-write-token/{place}", "bob"), 403, "repo.denied"), place
-    # What an owner opened is no stranger's.
+    # A pull request of the owner is not open to strangers.
     people.api().create_pull_request("ann/one", "Ann's")
     assert cairn.is_hub_error(people.ask("POST", "/api/models/ann/one/commit/refs%2Fpr%2F2", "bob", lines(text("x", "x"))), 403, "repo.denied")
-    # Bob with a key that reads opens none, and nobody without a key does.
+    # bob's key that only reads opens none, and nobody opens one without a key.
     assert people.ask("POST", NEW, "nobody", lines(text("x", "x"))).status == 401
     assert people.ask("POST", NEW, "reading ann", lines(text("x", "x"))).status == 403
-    # A member who reads opens one in a private repository, and others see nothing of it.
+    # A member who may only read opens one in a private repository. Others cannot see it.
     people.api().create_repo("team/own", private=True)
     assert people.ask("POST", "/api/models/team/own/commit/main?create_pr=1", "rita", lines(text("x", "x"))).status == 200
     for path, body in (("commit/main?create_pr=1", lines(text("x", "x"))), ("preupload/main?create_pr=1", {"files": []}), ("discussions", {"title": "x", "pullRequest": True})):
@@ -103,7 +103,7 @@ def test_who_may_not(people):
 
 
 def test_what_a_stranger_may_not_send(people, data):
-    """A file of the store is refused, also by its name alone: what is hidden would be read by it."""
+    """A stranger cannot add a file of the store, not even by its name. Otherwise they could read a hidden file through it."""
     make(people)
     sha256, _ = upload(people, data[:80_000])
     before = people.ask("GET", PULLS).json()["count"]
@@ -120,12 +120,12 @@ def test_what_a_stranger_may_not_send(people, data):
 
 
 def test_it_counts_for_the_stranger(people, admin):
-    """The quota of the repository is not touched before the merge, nor told."""
+    """Before the merge it counts for the stranger, not for the repository, whose quota is not revealed."""
     make(people)
     done(commit(people, text("a", "known" * 100)))
     ann, bob = held(people, "ann"), held(people, "bob")
     assert limit(people, admin, ann).status == 200
-    # The repository has the one text, and not the other: that does not show.
+    # The repository has one of the two texts already. The answers do not reveal which.
     cost = []
     for content in ("known" * 100, "knows" * 100):
         assert people.ask("POST", NEW, "bob", lines(text("b", content))).status == 200

@@ -1,4 +1,4 @@
-"""The heads of all files of a sharded model, as HfApi asks for them at once, and by ranges of the files."""
+"""The heads of all files of a sharded model, as HfApi asks for them: all at once, and by ranges of the files."""
 
 import json
 import random

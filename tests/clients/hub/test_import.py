@@ -1,4 +1,4 @@
-"""cairn import: a folder, and what huggingface_hub keeps in its cache, become a repository that stock clients read."""
+"""cairn import turns a folder, or the cache of huggingface_hub, into a repository that stock clients read."""
 
 import hashlib
 import json
@@ -15,7 +15,7 @@ from huggingface_hub import snapshot_download
 
 
 def import_(people, *words, who="ann", code=0):
-    """@return what it tells as JSON"""
+    """Runs the import. @return its JSON output"""
     env = os.environ | {"CAIRN_SERVER": people.server.url, "CAIRN_TOKEN": people.keys[who] or ""}
     run = subprocess.run([cairn.CAIRN, "import", "--json", *map(str, words)], env=env, capture_output=True, text=True, timeout=120)
     assert run.returncode == code, (words, run.returncode, run.stdout, run.stderr[-3000:])
@@ -49,13 +49,13 @@ FILES = {"config.json", "empty", "sub/model.safetensors", "sub/a b+%ü.txt", "lo
 
 
 def read(people, folder, repo, revision="main", who="ann"):
-    """With the stock client, into a cache of its own: {path: bytes}"""
+    """Downloads with the stock client into a cache of its own: {path: bytes}"""
     at = Path(snapshot_download(repo, revision=revision, endpoint=people.server.url, token=people.keys[who], cache_dir=folder))
     return {str(p.relative_to(at)): p.read_bytes() for p in at.rglob("*") if p.is_file() and p.name != ".gitattributes"}
 
 
 def test_a_folder(people, folder, tmp_path):
-    """All of it comes down again, byte for byte; the same once more is no commit; a file more is one; a branch is made."""
+    """All files come down again, byte for byte. Importing the same folder again makes no commit, one more file makes one, and --revision makes a branch."""
     first = import_(people, folder, "ann/one", "--private")
     assert first["made"] and (first["files"], first["ignored"]) == (len(FILES), 1) and [c["revision"] for c in first["commits"]] == ["main"]
     assert first["commits"][0]["snapshot"] is None and not first["commits"][0]["id_kept"]
@@ -72,7 +72,7 @@ def test_a_folder(people, folder, tmp_path):
 
 
 def cached(people, tmp_path):
-    """A cache with three commits of ann/one, one of them called main and one v1. @return it, and their ids"""
+    """A cache with three commits of ann/one, one of them main and one v1. @return it, and their ids"""
     make(people)
     data = os.urandom(120_000)
     ids = [done(commit(people, text("a", "1"), text("gone", "x"), stored("w.bin", upload(people, data)[0], len(data))))]
@@ -98,7 +98,7 @@ def test_a_cache_keeps_its_ids_for_an_operator(people, tmp_path):
     assert [b.name for b in refs.branches] == ["main"] and sorted(t.name for t in refs.tags) == [f"snapshot-{ids[1]}", "v1"]
     again = import_(people, cache / "models--ann--one", "team/copy", who="operator")
     assert all(c["was_there"] for c in again["commits"]) and again["sent_bytes"] == 0
-    # A newer main takes away what it does not have.
+    # A newer main removes files that it does not have.
     newest = done(commit(people, deleted("w.bin"), text("b", "4")))
     read(people, cache, "ann/one")
     import_(people, cache / "models--ann--one", "team/copy", who="operator")
@@ -107,7 +107,7 @@ def test_a_cache_keeps_its_ids_for_an_operator(people, tmp_path):
 
 
 def test_a_cache_gets_new_ids_from_others(people, tmp_path):
-    """The cache of several repositories, too. Only an operator says which commit has an id."""
+    """Imports by others than an operator get new commit ids, also from a cache of several repositories. Only an operator may keep the ids of the cache."""
     cache, ids = cached(people, tmp_path)
     import_(people, cache, "team/absent", code=66)
     before = read(people, cache, "ann/one")
@@ -123,7 +123,7 @@ def test_a_cache_gets_new_ids_from_others(people, tmp_path):
 
 
 def test_an_older_client_reads_it(people, folder, tmp_path):
-    """And a cache that one has made is taken."""
+    """An older client reads it, and a cache that an older client made can be imported."""
     import_(people, folder, "ann/one")
     code = (
         "import sys; sys.path.insert(0, sys.argv[1]); from huggingface_hub import snapshot_download, __version__; assert __version__[0] == '1';"
@@ -143,7 +143,7 @@ def test_refused(people, folder, tmp_path):
     make(people, "team/one", "adam", private=True)
     import_(people, folder, "team/one", who="rita", code=77)
     import_(people, folder, "team/one", who="reading ann", code=77)
-    import_(people, folder, "team/one", who="bob", code=77)  # as one that is not there
+    import_(people, folder, "team/one", who="bob", code=77)  # refused as if the repository did not exist
     import_(people, folder, "team/one", who="nobody", code=77)
     import_(people, folder, "nobody/one", code=77)
     import_(people, tmp_path / "absent", "ann/one", code=66)
@@ -163,7 +163,7 @@ def test_refused(people, folder, tmp_path):
 
 
 def a_cache(folder, snapshots, refs):
-    """A cache as huggingface_hub makes it. @param snapshots  {id: {path: bytes}}, the oldest first @param refs  {name: id}"""
+    """Makes a cache as huggingface_hub does. @param snapshots  {id: {path: bytes}}, the oldest first @param refs  {name: id}"""
     for age, (id_, files) in enumerate(snapshots.items()):
         for name, body in files.items():
             blob, link = folder / "blobs" / hashlib.sha256(body).hexdigest(), folder / "snapshots" / id_ / name
@@ -183,7 +183,7 @@ A, B, C = "a" * 40, "b" * 40, "c" * 40
 
 @pytest.mark.parametrize("to", ["../../blobs/../../secret", "ABSOLUTE", "/etc", "k", "../../blobs/c", "../../blobs/missing", "../../blobs", ""])
 def test_links_of_a_cache_lead_into_it_alone(people, tmp_path, to):
-    """What came with somebody else's cache does not take along what is not in it; and nothing is left out of a snapshot."""
+    """A link in somebody else's cache must not bring in a file from outside of it. The import is refused, rather than leaving the file out of the snapshot."""
     cache = a_cache(tmp_path / "models--x--y", {A: {"good": b"inside", "sub/good": b"2"}}, {"around": A})
     (tmp_path / "secret").write_bytes(b"secret")
     (cache / "refs" / "loop").symlink_to(".")
@@ -207,7 +207,7 @@ def test_no_folder_of_a_cache_is_a_link(people, tmp_path, part):
 
 @pytest.mark.parametrize("blob, becomes", [("sha256", "less"), ("sha256", "other"), ("sha256 inline", "less"), ("oid", "less"), ("oid inline", "other")])
 def test_a_blob_is_what_it_is_called_by(people, tmp_path, blob, becomes):
-    """An operator's import has the id that people have pinned: no other bytes come under it."""
+    """An operator's import keeps the commit id that people have pinned. A blob with other bytes than its name says is refused."""
     body = b"text\n" * 5 if "inline" in blob else os.urandom(100_000)
     cache = a_cache(tmp_path / "models--x--y", {A: {"sub/w.bin": body}}, {"main": A})
     name = hashlib.sha256(body).hexdigest()
@@ -225,7 +225,7 @@ def test_a_blob_is_what_it_is_called_by(people, tmp_path, blob, becomes):
 
 
 def test_a_cache_with_blobs_for_all(people, tmp_path):
-    """As newer clients keep them: the blob of the repository is a link into a folder of the cache, which has a mark."""
+    """Newer clients keep blobs in one folder for all repositories. The blob of a repository is then a link into that folder, which has a marker file."""
     body = os.urandom(100_000)
     cache = a_cache(tmp_path / "models--x--y", {A: {"w.bin": body}}, {"main": A})
     shared = tmp_path / "blobs" / "ab" / ("ab" * 32)
@@ -242,14 +242,14 @@ def test_a_cache_with_blobs_for_all(people, tmp_path):
 
 
 def texts(people, repo="ann/one", revision="main"):
-    """{path: text} of all files that are there"""
+    """{path: text} of all files of the repository."""
     names = paths(people, repo=f"models/{repo}", place=revision)
     return {name: people.ask("GET", f"/{repo}/resolve/{revision}/{name}").body.decode() for name in names}
 
 
 @pytest.mark.parametrize("who", ["ann", "operator"])
 def test_what_others_did_since_stays(people, tmp_path, who):
-    """A cache has exactly its files, so it replaces only what came from it, or what somebody says it shall."""
+    """An import replaces all files of a branch. So it does that only to commits of the same cache, or with --force."""
     cache = a_cache(tmp_path / "models--x--y", {A: {"a.txt": b"1"}}, {"main": A})
     import_(people, cache, "ann/one", who=who)
     head = done(commit(people, text("later", "by a colleague"), text("a.txt", "changed")))
@@ -261,7 +261,7 @@ def test_what_others_did_since_stays(people, tmp_path, who):
     import_(people, cache, "ann/one", "--force", who=who)
     assert texts(people) == {"a.txt": "2"}
     assert import_(people, cache, "ann/one", who=who)["commits"][-1]["was_there"]
-    # What another cache brought is somebody's, too; its own goes on.
+    # Commits from another cache are somebody's work, too. The first cache can still be imported.
     other = a_cache(tmp_path / "models--x--z", {C: {"a.txt": b"3"}}, {"main": C})
     assert import_(people, other, "ann/one", who=who, code=65)["error"]["rule"] == "import.branch"
     make(people, "ann/full")
@@ -270,7 +270,7 @@ def test_what_others_did_since_stays(people, tmp_path, who):
     assert texts(people, "ann/full") == {"precious": "x"}
     assert import_(people, cache, "ann/full", who=who, code=65)["error"]["rule"] == "import.branch"
     assert people.api().list_repo_refs("ann/full").tags == []
-    # And so is a branch that is called as one of ours.
+    # So is a branch whose name an import would use.
     make(people, "ann/named")
     people.api().create_branch("ann/named", branch=f"import-{A}")
     done(commit(people, text("mine", "x"), repo="models/ann/named", revision=f"import-{A}"))
@@ -280,7 +280,7 @@ def test_what_others_did_since_stays(people, tmp_path, who):
 
 @pytest.mark.parametrize("who", ["ann", "operator"])
 def test_refs_that_move_in_a_cache(people, tmp_path, who):
-    """What is told of a branch or tag is so; each snapshot is to be had, by all names that are free."""
+    """The import moves main to its new snapshot and reports where it is. Tags that exist stay, and every snapshot can be reached by a name that was free."""
     cache = a_cache(tmp_path / "models--x--y", {A: {"a.txt": b"1"}, B: {"a.txt": b"2"}}, {"main": B, "v2": B, "v1": A, "v1.0": A, "feat ure": A})
     import_(people, cache, "ann/one", who=who)
     refs = {t.name: t.target_commit for t in people.api().list_repo_refs("ann/one").tags}
@@ -313,7 +313,7 @@ def test_nothing_private_goes_to_a_public_repository(people, folder):
 
 
 def test_two_at_once(people, tmp_path):
-    """Both find no repository, and both fill it."""
+    """Both imports find no repository, make it and fill it."""
     env = os.environ | {"CAIRN_SERVER": people.server.url, "CAIRN_TOKEN": people.keys["ann"]}
     runs = []
     for n in range(4):
@@ -326,7 +326,7 @@ def test_two_at_once(people, tmp_path):
 
 @pytest.mark.parametrize("becomes", ["link", "fifo", "longer", "gone"])
 def test_what_a_file_becomes_meanwhile(people, tmp_path, becomes):
-    """Text is read when it is committed, which is after the others: it is not what it was when it was found."""
+    """Text is read when it is committed, after the other files. By then it has changed."""
     folder = tmp_path / "here"
     folder.mkdir()
     (folder / "a.txt").write_bytes(b"1")
@@ -358,7 +358,7 @@ def test_what_a_file_becomes_meanwhile(people, tmp_path, becomes):
 
 
 def test_a_kill_is_gone_on_with(people, tmp_path):
-    """Whenever it was killed, the next one ends what it began, and nothing is left over."""
+    """Whenever an import was killed, the next one completes it and leaves nothing over."""
     cache, ids = cached(people, tmp_path)
     env = os.environ | {"CAIRN_SERVER": people.server.url, "CAIRN_TOKEN": people.keys["operator"]}
     for requests in (6, 9, 11):

@@ -1,4 +1,4 @@
-"""The hub that a daemon mirrors: it may be well, out of reach, or hostile."""
+"""The hub that a daemon mirrors (its upstream) answers, is out of reach, or is hostile."""
 
 import concurrent.futures
 import contextlib
@@ -27,7 +27,7 @@ def line(server):
 
 
 def status(server, *options):
-    """What people read."""
+    """The output of `cairn mirror status`."""
     done = subprocess.run([cairn.CAIRN, "mirror", "status", *options], env={**os.environ, "CAIRN_SERVER": server.url}, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
     return done.stdout
@@ -74,7 +74,7 @@ def test_answers_of_a_hub(start, reply):
 def without_end(begin, piece):
     def serve(connection):
         connection.sendall(begin)
-        while True:  # until the daemon has had enough
+        while True:  # until the daemon stops reading
             connection.sendall(piece)
 
     return serve
@@ -125,7 +125,7 @@ def test_answers_that_no_hub_gives(start, how):
 
 @pytest.mark.parametrize("drip", [b"", b"X-Drop: 1\r\n"], ids=["silent", "drips"])
 def test_an_upstream_that_does_not_end_its_answer(start, drip):
-    """Who drips is no better than who is silent: the limit is for the whole answer."""
+    """An upstream that sends its answer byte by byte is no better than a silent one: the limit is for the whole answer."""
     ended = []
 
     def serve(connection):
@@ -143,7 +143,7 @@ def test_an_upstream_that_does_not_end_its_answer(start, drip):
 
 
 def test_redirects_are_not_followed(start):
-    """Not even towards a place that listens. The operator reads where it would have gone, and the terminal takes no orders."""
+    """A redirect is not followed, even if its target listens. The status shows the operator where it led, without control characters for the terminal."""
     with socket.create_server(("127.0.0.1", 0)) as inner:
         targets = f"http://127.0.0.1:{inner.getsockname()[1]}/secret", "//169.254.169.254/latest", "file:///etc/passwd", "/api/models/other\x1b[31m"
         for i, target in enumerate(targets):
@@ -159,7 +159,7 @@ def test_redirects_are_not_followed(start):
 
 
 def test_names_that_lead_to_this_machine_are_not_connected_to(start):
-    """127.1 and 2130706433 are no addresses, but names, which lead to 127.0.0.1."""
+    """127.1 and 2130706433 are not written as addresses, but they are names that resolve to 127.0.0.1."""
     with socket.create_server(("127.0.0.1", 0)) as inner:
         port = inner.getsockname()[1]
         for i, name in enumerate(("127.1", "2130706433", "0x7f.1")):
@@ -187,7 +187,7 @@ def test_only_certificates_that_are_trusted(start, tmp_path):
 
 
 def proxy(answers, port=None):
-    """A proxy whose tunnels lead to this port, whatever they are asked for. port: None: it only answers."""
+    """A proxy whose tunnels all lead to this port. port: None: it opens no tunnel, and only answers."""
 
     def serve(connection):
         connection.sendall(answers)
@@ -205,7 +205,8 @@ def proxy(answers, port=None):
 
 
 def test_a_proxy_on_the_way(start, tmp_path):
-    """It tunnels TLS, which is verified as ever: the proxy cannot answer in the hub's place. The environment's proxy is not asked."""
+    """The proxy tunnels TLS, whose certificate is verified as ever, so the proxy cannot answer in place of the hub. A proxy of the environment variables is
+    not used."""
     authority = Authority(tmp_path / "authority")
     made = b"HTTP/1.1 200 Connection established\r\nX-Error-Code: RepoNotFound\r\n\r\n"
     target = {"mirror": "https://localhost:1", "mirror_ca": authority.path}
@@ -236,7 +237,7 @@ def test_who_asks_at_the_same_time_shares_one_request_and_holds_no_worker(start)
             said = [pool.submit(line, server) for _ in range(40)]
             upstream.wait_until_asked()
             assert server.get("/health").status == 200 and server.get("/ready").status == 200
-            assert server.get("/api/models/ann/none").status == 404  # by a worker
+            assert server.get("/api/models/ann/none").status == 404  # asks upstream by a worker
             go.append(True)
             assert {one.result()["state"] for one in said} == {"up"}
         assert line(server)["state"] == "up" and len(upstream.asked) == 1
