@@ -37,7 +37,7 @@ def extracted(path, name):
     return subprocess.run([cairn.CAIRN, "fold", "extract", path, name, "-o", "-"], capture_output=True, check=True).stdout
 
 
-# --- the peer ---
+# --- the peer: pyfolds ---
 
 
 @pytest.mark.files
@@ -67,7 +67,7 @@ def test_both_repair_damage_within_the_parity(start, make, tmp_path):
     backup(server, out, "--parity", 16)
     whole = peer_reads(out)
     for c in chunks_of(out):
-        for word in range(0, c["stored_bytes"], 255):  # in each code word as much as it can bear
+        for word in range(0, c["stored_bytes"], 255):  # in each code word as many bytes as its parity can repair
             flip(out, c["offset"] + 32 + word, 8)
     assert peer_reads(out) == whole
     told = json.loads(command("fold", "verify", "--json", out, expect=EXIT_DATA).stdout)
@@ -94,7 +94,7 @@ def test_damage_beyond_the_parity_is_told(start, make, tmp_path):
     assert not copy.exists() and not list(tmp_path.glob("copy*"))
     refused = restore(out, tmp_path / "new", expect=EXIT_DATA)
     assert "fold.parity" in refused.stderr and str(out) in refused.stderr
-    assert extracted(out, "index/000000").startswith(b"SQLite")  # the others can be had
+    assert extracted(out, "index/000000").startswith(b"SQLite")  # the other chunks can be extracted
 
 
 @pytest.mark.parametrize("protection", ["off", "low", "med", "high"])
@@ -111,7 +111,7 @@ def test_ours_reads_the_peer(tmp_path, protection, compress):
     for name, data in payloads.items():
         assert extracted(path, name) == data
     command("fold", "verify", path)
-    # What the peer cannot read of its own, long chunks with parity, it reads when we have written it again.
+    # The peer cannot read its own long chunks with parity. It can once our command has rewritten the file.
     command("fold", "repair", path, "-o", copy)
     assert copy.stat().st_mode & 0o777 == 0o600, "it has what the backup has"
     assert peer_reads(copy) == payloads
@@ -133,7 +133,7 @@ def test_names_of_chunks_do_not_steer_a_terminal(tmp_path):
 
 
 def test_what_a_killed_command_left_is_named(tmp_path):
-    """Its part may be another process's, so it is not written to."""
+    """A .part file may belong to a running process, so the command does not continue it. It names the file."""
     path = tmp_path / "p.fold"
     with foldio.FoldWriter(str(path), compress="none") as w:
         w.add_chunk("one", "DATA", b"some bytes")
@@ -148,7 +148,7 @@ def test_what_a_killed_command_left_is_named(tmp_path):
 
 
 class Uploads(threading.Thread):
-    """Xorbs and files, one after the other, until told to stop."""
+    """Uploads xorbs and files, one after the other, until it is told to stop."""
 
     def __init__(self, server):
         super().__init__()
@@ -161,7 +161,7 @@ class Uploads(threading.Thread):
                 x = xet.Xorb([source.randbytes(2000) for _ in range(4)])
                 self.files += register(self.server, [x])
                 self.server.post("/v1/gc")
-        except Exception as e:  # a thread's failure is the test's
+        except Exception as e:  # a thread's failure fails the test
             self.failure = e
 
 
@@ -218,7 +218,7 @@ def test_backup_of_packed_xorbs(start, tmp_path):
 
 def test_nothing_is_collected_meanwhile(start):
     server = start()
-    with open(server.data / "hold", "a+b") as hold:  # as a backup does
+    with open(server.data / "hold", "a+b") as hold:  # as a running backup holds it
         fcntl.flock(hold, fcntl.LOCK_SH)
         cairn.is_error(server.post("/v1/gc"), 503, "gc.held")
     assert server.post("/v1/gc").status == 200
@@ -227,7 +227,7 @@ def test_nothing_is_collected_meanwhile(start):
 @pytest.mark.files
 def test_kill_and_go_on(start, make, tmp_path):
     server = start()
-    xorbs = [make([120_000] * 170, seed) for seed in range(8)]  # 20 MB each: three to a chunk
+    xorbs = [make([120_000] * 170, seed) for seed in range(8)]  # 20 MB each: three to a chunk of the FOLD file
     register(server, xorbs)
     out, part, folder = tmp_path / "b.fold", tmp_path / "b.fold.part", tmp_path / "new" / "data"
     arguments = ("backup", "--data-dir", server.data, out)

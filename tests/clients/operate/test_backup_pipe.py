@@ -1,4 +1,4 @@
-"""Backups through pipes: `cairn backup … - | cairn restore … -`, and what becomes of one that is cut, changed, or not taken."""
+"""Backups through pipes: `cairn backup … - | cairn restore … -`, and what happens when the stream is cut, changed, or not read."""
 
 import json
 import os
@@ -15,7 +15,7 @@ EXIT_DATA, EXIT_CREATE, EXIT_IO = 65, 73, 74
 
 @pytest.fixture
 def spool(tmp_path):
-    """Where the copy of the index lies meanwhile. Afterwards nothing is left of it."""
+    """The folder for the temporary copy of the index. Afterwards nothing is left in it."""
     folder = tmp_path / "spool"
     folder.mkdir()
     yield folder
@@ -54,7 +54,8 @@ def test_from_one_to_the_other(start, make, tmp_path, spool, options):
 
 
 def test_what_comes_is_a_file(start, make, tmp_path, spool):
-    """The same as any other backup: verified, repaired, read by pyfolds, restored as a file; and a file can come from a pipe."""
+    """The stream is a backup file like any other: it is verified, repaired, read by pyfolds, and restored as a file. A file can also be restored from a
+    pipe."""
     server, out = start(), tmp_path / "b.fold"
     register(server, [make([9000] * 3, 1)])
     with open(out, "wb") as f:
@@ -73,7 +74,7 @@ def test_what_comes_is_a_file(start, make, tmp_path, spool):
     flip(out, 200, 1)
     with open(out, "rb") as f:
         assert "fold.crc32c" in restored(f, tmp_path / "c", EXIT_DATA).stderr.decode()
-    command("restore", "--data-dir", tmp_path / "d", out)  # as a file it is put right
+    command("restore", "--data-dir", tmp_path / "d", out)  # restoring from a file repairs it
 
 
 def test_cut_or_not_taken(start, make, tmp_path, spool):
@@ -99,7 +100,7 @@ def test_cut_or_not_taken(start, make, tmp_path, spool):
 
 
 def test_what_was_collected_is_left_out(start, make, tmp_path, spool, clock):
-    """A file of an interrupted backup may have an object that its index does not name: it is not restored from a pipe either."""
+    """An interrupted backup, when continued, may have an object that its index does not name any more. Restoring from a pipe leaves it out, too."""
     server, out, part = start(test_clock=clock.path, epoch="60s", gc_grace="120s"), tmp_path / "b.fold", tmp_path / "b.fold.part"
     files = register(server, [make([120_000] * 170, seed) for seed in range(5)])
     killed(("backup", "--data-dir", server.data, out), lambda: part.exists() and part.stat().st_size > 61_200_000)

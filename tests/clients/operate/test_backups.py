@@ -1,4 +1,4 @@
-"""Folders of backups: `cairn backup --incremental`, `cairn backups`, `cairn restore --at`; the second daemon that is fed by them."""
+"""Folders of backups: `cairn backup --incremental`, `cairn backups`, `cairn restore --at`; and a warm standby that is fed by them."""
 
 import json
 import random
@@ -23,7 +23,7 @@ def restored(start, tmp_path):
 
 @pytest.fixture
 def moments(start, tmp_path):
-    """Three moments: a file more in each, and the first one gone in the last."""
+    """A folder with three moments (backups of one time each). Each has one file more; the last one lacks the first file."""
     server, folder, files, told = start(), tmp_path / "backups", [], []
     for i in range(3):
         files.append(put(server, i))
@@ -60,7 +60,8 @@ def test_each_moment_comes_back(moments, restored, tmp_path):
 
 
 def test_pruning_keeps_what_is_needed(moments, start, restored):
-    """A store of the same identity, which went another way, is backed up into the folder, which has one object of it."""
+    """Another store with the same identity and another history is backed up into the same folder. The folder has one of its two objects already. Pruning
+    keeps that one."""
     server, folder, files, told = moments
     other = start("other")
     mine = [put(other, 1), put(other, 77)]
@@ -83,7 +84,7 @@ def test_rules(moments):
     command("backups", "prune", "--keep-daily", 0, folder, expect=64)
     command("backups", "verify", "--keep-daily", 1, folder, expect=64)
     command("backups", "list", folder.parent / "nothing", expect=66)
-    # All are of one day, or of two: the newest of each is kept.
+    # All moments are of one day, or of two. The newest of each day is kept.
     days = {t["moment"][:8] for t in told}
     done = json.loads(command("backups", "prune", "--keep-daily", 7, "--keep-yearly", 3, "--json", folder).stdout)
     assert done["moments_kept"] == len(days)
@@ -91,7 +92,7 @@ def test_rules(moments):
 
 
 def test_rules_over_years(start, tmp_path):
-    """Moments of any age: their names are their times."""
+    """Moments of several years. Their time is in their names."""
     server, folder = start(), tmp_path / "backups"
     put(server, 1)
     times = ["20240229T120000Z", "20241231T235959Z", "20250101T000000Z", "20250105T100000Z", "20250106T100000Z", "20250106T110000Z"]
@@ -134,7 +135,7 @@ def test_a_lost_archive_is_made_again(moments):
 
 @pytest.mark.parametrize("seconds", [0.02, 0.08, 0.2, 0.5])
 def test_killed_at_any_time(moments, restored, seconds):
-    """What has a name is whole, and the next one goes on."""
+    """Every archive that has its final name is whole, and the next backup continues."""
     server, folder, files, _ = moments
     more = [put(server, 100 + i) for i in range(20)]
     killed = subprocess.Popen([cairn.CAIRN, "backup", "--data-dir", server.data, "--incremental", folder], stderr=subprocess.PIPE)
@@ -160,7 +161,8 @@ def test_one_at_a_time(moments):
 
 
 def test_a_warm_standby(moments, restored, tmp_path):
-    """By the lines of docs/operations.md: archives are copied when they have their names, and never change; what is pruned goes there, too."""
+    """Runs the lines of docs/operations.md. Archives are copied only once they have their final names, after which they never change. Pruned archives are
+    removed from the copy, too."""
     server, folder, files, _ = moments
     copy = tmp_path / "copied"
     copy.mkdir()
@@ -191,14 +193,15 @@ def identity(data):
 
 
 def test_a_folder_is_of_one_store(moments, start, restored):
-    """Another store is refused by both identities, before anything is written; the store that comes back from a backup goes on."""
+    """A backup of another store is refused before anything is written, and names both identities. A store that was restored from the folder may continue in
+    it."""
     server, folder, files, told = moments
     other, before = start("other"), {p.name: p.read_bytes() for p in folder.iterdir()}
     put(other, 50)
     said = command("backup", "--data-dir", other.data, "--incremental", folder, expect=73).stderr
     assert "backup.store" in said and identity(server.data) in said and identity(other.data) in said
     assert {p.name: p.read_bytes() for p in folder.iterdir()} == before
-    # One archive of either kind is enough to tell.
+    # One archive of either kind is enough to know the store.
     for kind in ("objects", "moment"):
         alone = folder.parent / kind
         alone.mkdir()
@@ -209,7 +212,7 @@ def test_a_folder_is_of_one_store(moments, start, restored):
     assert identity(again) == identity(server.data)
     done = json.loads(command("backup", "--data-dir", again, "--incremental", "--json", folder).stdout)
     assert (done["objects"], done["objects_earlier"]) == (0, 3)
-    # What is not known is taken: of folders made before there were identities, and where a moment was cut.
+    # An archive that does not say its store is accepted: one from before there were identities, or a moment that was cut off.
     (folder / f"{done['moment']}.moment.fold").write_bytes(b"cut")
     assert backup(server, folder)["objects"] == 0
 
@@ -232,16 +235,16 @@ def test_an_identity_that_is_none(moments):
         (server.data / "identity").write_bytes(wrong)
         assert "data_dir.identity" in command("backup", "--data-dir", server.data, "--incremental", folder, expect=65).stderr
         assert (server.data / "identity").read_bytes() == wrong
-    (server.data / "identity").write_bytes(mine[:-1])  # by a hand that wrote no line's end
+    (server.data / "identity").write_bytes(mine[:-1])  # as an operator might write it, without a newline at its end
     command("backup", "--data-dir", server.data, "--incremental", folder)
-    # What a killed one had not written yet has told nobody: it is made anew, and is another one.
+    # A killed backup left an empty file. No archive has that identity yet, so the next backup makes a new one, which is another store's.
     (server.data / "identity").write_bytes(b"")
     assert "backup.store" in command("backup", "--data-dir", server.data, "--incremental", folder, expect=73).stderr
     assert identity(server.data) != mine.decode().strip()
 
 
 def test_times_that_are_none(moments, tmp_path):
-    """The first second of 1970 is a time, the 31st of February is none, and one file has one moment."""
+    """The first second of 1970 is a time and the 31st of February is not. A single backup file has one moment."""
     server, folder, _, _ = moments
     for before in ("19700101T000000Z", "19691231", "1969"):
         assert "restore.moment" in command("restore", "--data-dir", tmp_path / "none", "--at", before, folder, expect=66).stderr
@@ -265,7 +268,7 @@ def test_not_into_what_is_backed_up(moments, tmp_path):
 
 
 def test_an_archive_that_is_not_needed(moments, restored):
-    """One is copied half, another has lost a bit, and the moment needs neither, or has its objects elsewhere."""
+    """One archive is cut off, another has a flipped bit. The restored moment needs neither, or finds its objects elsewhere."""
     server, folder, files, told = moments
     later = folder / f"{told[2]['moment']}.objects.fold"
     later.write_bytes(later.read_bytes()[:-100])
@@ -283,7 +286,7 @@ def test_an_archive_that_is_not_needed(moments, restored):
 
 
 def test_the_clock_was_wrong(moments, restored):
-    """A moment of a year to come: what is made next is called later than it, and that is told."""
+    """A moment is dated in the future. The next one gets a later name than it, and the command warns of the clock."""
     server, folder, files, told = moments
     rename(folder, told[2]["moment"], "20991231T235959Z")
     files.append(put(server, 40))
@@ -293,7 +296,7 @@ def test_the_clock_was_wrong(moments, restored):
 
 
 def test_others_may_not_read(moments, tmp_path):
-    """All that is made is the owner's alone, whatever the umask."""
+    """All files are readable by the owner only, whatever the umask."""
     _, folder, _, _ = moments
     command("restore", "--data-dir", tmp_path / "back", folder)
     command("backups", "verify", folder)
@@ -303,7 +306,7 @@ def test_others_may_not_read(moments, tmp_path):
 
 
 def test_the_same_xorb_packed_otherwise(start, clock, restored):
-    """It goes, and comes back in the same length: each moment gets the bytes that its index describes."""
+    """A xorb is collected and uploaded again in another compression of the same length. Each moment restores the bytes that its index describes."""
     server, folder = start(test_clock=clock.path, epoch="60s", gc_grace="120s"), restored.tmp_path / "backups"
     source = random.Random(5)
     x = xet.Xorb([source.randbytes(9000) for _ in range(3)])
@@ -327,7 +330,7 @@ def test_the_same_xorb_packed_otherwise(start, clock, restored):
 
 
 def test_pruning_a_full_disk(mount, start):
-    """The disk is full of what an interrupted backup left: the next fails and says so, and pruning makes room again."""
+    """An interrupted backup filled the disk. The next one fails and says so; pruning makes room again."""
     volume = mount("full", "tmpfs", 4 << 20)
     server, folder = start(), volume.folder
     for i in range(2):

@@ -1,4 +1,4 @@
-"""Backups that are not what they say: rotten objects, wrong names, foreign files, archives and indexes that were made by hand."""
+"""Backups whose content is not what they say: rotten objects, wrong names, foreign files, and archives and indexes made by hand."""
 
 import contextlib
 import json
@@ -19,7 +19,7 @@ def restored(start, tmp_path):
 
 
 def rotten(chunk):
-    """One byte of the data of the first object's first chunk is another: its lengths and places are what they were."""
+    """Flips a byte in the first chunk of the first object. All lengths and offsets stay right."""
     if chunk[1] == "XORB":
         chunk[2] = chunk[2][:100] + bytes([chunk[2][100] ^ 1]) + chunk[2][101:]
 
@@ -28,7 +28,7 @@ def verify(folder, expect=0):
     return json.loads(command("backups", "verify", "--json", folder, expect=expect).stdout)
 
 
-# --- rotten objects ---
+# --- rotten objects: their bytes do not match their hash ---
 
 
 def flip(path, at=100):
@@ -38,7 +38,7 @@ def flip(path, at=100):
 
 @pytest.mark.parametrize("incremental", [True, False])
 def test_a_rotten_object_does_not_count_as_saved(start, restored, incremental):
-    """The others are saved, the good bytes are when they are there again, and no moment names what is not saved."""
+    """The backup saves the other objects and fails. It makes no moment that could not be restored. Once the object is repaired, the next backup saves it."""
     server, folder = start(), restored.tmp_path / "backups"
     files = [put(server, 1)]
     [path] = server.data.glob("objects/*/*/*")
@@ -64,7 +64,8 @@ def test_a_rotten_object_does_not_count_as_saved(start, restored, incremental):
 
 
 def test_a_rotten_copy_in_an_archive(start, restored):
-    """An archive of an older Cairn has one, and its catalog says nothing: verifying tells, and restoring goes on to a sound one."""
+    """An archive of an older Cairn contains a rotten object, which its catalog does not say. Verifying reports it, and restoring uses a sound copy of
+    another archive."""
     server, folder = start(), restored.tmp_path / "backups"
     files = [put(server, i) for i in range(2)]
     [first, *_] = told = [backup(server, folder)]
@@ -78,14 +79,14 @@ def test_a_rotten_copy_in_an_archive(start, restored):
     [bad] = verify(folder, expect=65)["bad"]
     assert bad["file"] == early.name and bad["rule"] == "backup.object"
     assert restored.serves(folder, "elsewhere", files)["objects_damaged"] == 1
-    # Nowhere else: the moments lack it, and nothing else.
+    # If no other archive has it, the moments that need it fail, too. Nothing else is reported.
     (folder / f"{told[1]['moment']}.objects.fold").unlink()
     assert [b["rule"] for b in verify(folder, expect=65)["bad"]] == ["backup.object"] + ["restore.missing"] * 2
     assert "restore.missing" in command("restore", "--data-dir", folder.parent / "x", folder, expect=65).stderr
 
 
 def test_a_rotten_copy_vouches_for_nothing(start, restored):
-    """The newest that has an object gives it: when its copy is rotten, the older archive stays."""
+    """The newest archive with an object normally counts. If its copy is rotten, pruning keeps the older archive."""
     server, folder = start(), restored.tmp_path / "backups"
     files = [put(server, i) for i in range(2)]
     early = folder / f"{backup(server, folder)['moment']}.objects.fold"
@@ -114,7 +115,7 @@ def test_a_rotten_object_is_not_rewritten(start, clock, restored):
     assert path.name in said and "backup.object" in said and path.exists()
 
 
-# --- the folder that is restored to ---
+# --- the folder to restore into -------
 
 
 def contents(folder):
@@ -123,7 +124,8 @@ def contents(folder):
 
 @pytest.mark.sqlite
 def test_an_empty_mark_in_a_store_in_use(start, restored):
-    """A file `restore` without a word in it is of a restore that has done nothing else: what is there is somebody's store."""
+    """A file `restore` that is empty belongs to a restore that had not begun to write. So whatever else is in the folder is a store in use, and the restore
+    is refused."""
     server, folder = start(), restored.tmp_path / "backups"
     first = put(server, 1)
     backup(server, folder)
@@ -134,7 +136,7 @@ def test_an_empty_mark_in_a_store_in_use(start, restored):
     assert (server.data / "index.sqlite-wal").stat().st_size > 0
     assert "restore.folder" in command("restore", "--data-dir", server.data, folder, expect=73).stderr
     assert contents(server.data) == before
-    # The mark alone is no hindrance.
+    # A folder with this file alone can be restored into.
     data = restored.folder("back")
     data.mkdir()
     (data / "restore").touch()
@@ -146,7 +148,7 @@ def test_an_empty_mark_in_a_store_in_use(start, restored):
 @pytest.mark.sqlite
 @pytest.mark.parametrize("end", ["wal", "shm", "journal"])
 def test_a_log_of_another_index(start, restored, end):
-    """In the folder of an interrupted restore: SQLite would take it for that of the index that is put beside it."""
+    """A log of another index is in the folder of an interrupted restore. SQLite would apply it to the restored index, so the restore is refused."""
     server, folder = start(), restored.tmp_path / "backups"
     put(server, 1)
     path = folder / f"{backup(server, folder)['moment']}.objects.fold"
@@ -166,7 +168,7 @@ def test_a_log_of_another_index(start, restored, end):
     assert not list(data.glob("*.part*"))
 
 
-# --- what verifying and restoring must agree on ---
+# --- verifying and restoring must agree on these ---
 
 
 def renamed(name):
@@ -188,7 +190,7 @@ def test_a_bundle_of_another_name(start, restored, name):
 
 
 def with_index(path, tmp_path, *statements):
-    """Write a moment anew, after these statements on its index."""
+    """Runs these statements on the index of a moment, and writes the archive anew."""
     pieces, at = [], tmp_path / "changed.sqlite"
 
     def gather(chunk):
@@ -221,11 +223,11 @@ def test_a_moment_that_restoring_refuses(start, restored, statement, code, rule)
     assert rule in command("restore", "--data-dir", restored.folder("back"), folder, expect=code).stderr
 
 
-# --- what belongs together ---
+# --- archives that belong together ---
 
 
 def test_an_old_moment_under_a_new_name(start, restored):
-    """It would be the newest: restored by default, and the only one that pruning keeps."""
+    """An old moment is renamed to a later time. It would then be restored by default, and pruning would keep only it."""
     server, folder = start(), restored.tmp_path / "backups"
     files, told = [], []
     for i in range(2):
@@ -270,7 +272,7 @@ def test_files_of_another_store(start, restored, kind):
 
 
 def test_archives_of_older_versions_say_less(start, restored):
-    """Neither whose they are nor, of moments, of when."""
+    """Archives of older versions do not say which store they belong to, nor moments of which time they are."""
     server, folder = start(), restored.tmp_path / "backups"
     files = [put(server, 1)]
     backup(server, folder)
@@ -283,7 +285,7 @@ def test_archives_of_older_versions_say_less(start, restored):
     assert prune(folder, "--keep-last", 1)["moments_kept"] == 1
 
 
-# --- SQL in an index ---
+# --- SQL code in an index ---
 
 ADDED = [
     ("CREATE TRIGGER evil AFTER INSERT ON file BEGIN UPDATE xorb SET stored = 0; END", "trigger evil"),
@@ -320,7 +322,7 @@ def test_a_virtual_table_in_the_place_of_one(start, restored):
 @pytest.mark.sqlite
 @pytest.mark.parametrize(("statement", "name"), ADDED)
 def test_a_store_with_sql_in_it(start, restored, statement, name):
-    """fsck names it, and the daemon does not run it."""
+    """fsck reports SQL code in the index (such as a trigger), and the daemon does not run it."""
     server = start()
     files = [put(server, 1)]
     server.stop()
@@ -337,11 +339,11 @@ def test_a_store_with_sql_in_it(start, restored, statement, name):
     assert name in command("fsck", "--data-dir", server.data, expect=65).stdout
 
 
-# --- what takes more than it is ---
+# --- archives that unpack to much more ---
 
 
 def test_a_catalog_of_more_than_there_is(start, restored):
-    """Zeros that pack well: nothing of them is unpacked."""
+    """The catalog claims more entries than the archive can have: compressed zeros. It is refused without unpacking it."""
     server, folder = start(), restored.tmp_path / "backups"
     put(server, 1)
     path = folder / f"{backup(server, folder)['moment']}.objects.fold"
@@ -381,11 +383,11 @@ def test_objects_that_are_none(start, restored, data):
         assert not [p for p in (folder / "objects").rglob("*") if p.is_file()]
 
 
-# --- the folder ---
+# --- the folder of backups ---
 
 
 def test_the_last_second_of_the_last_year(start, restored):
-    """No name is later: what would be made could not be found again."""
+    """No name can be later than this one, so a new moment could not be found again. The backup is refused."""
     server, folder = start(), restored.tmp_path / "backups"
     put(server, 1)
     rename(folder, backup(server, folder)["moment"], "99991231T235959Z")

@@ -1,4 +1,4 @@
-"""`cairn backups prune` where archives are needed in part: what nobody needs is given back, and nothing else is lost, whenever it is killed."""
+"""`cairn backups prune` of archives that are needed in part: space that nothing needs is given back, and nothing else is lost, whenever it is killed."""
 
 import json
 import os
@@ -16,7 +16,7 @@ MANY = 8
 
 @pytest.fixture
 def sparse(start, clock, tmp_path):
-    """An archive of eight objects, of which the last moment needs one; a second archive of two, of which it needs both."""
+    """A folder with an archive of eight objects, of which the last moment needs one, and an archive of two objects, which it needs both."""
     server, folder = start(test_clock=clock.path, epoch="60s", gc_grace="120s"), tmp_path / "backups"
     files = [put(server, i) for i in range(MANY)]
     backup(server, folder, "--parity", 16)
@@ -60,14 +60,14 @@ def test_what_nobody_needs_is_given_back(sparse, restored):
     assert {c["parity"] for c in shown["records"] if c["record"] == "chunk"} == {16}, "what had parity keeps it"
     command("backups", "verify", folder)
     restored.serves(folder, "back", has, lacks)
-    # The chain goes on: what was rewritten counts as there.
+    # The next backup finds the objects in the rewritten archive.
     assert backup(server, folder)["objects"] == 0
     assert prune(folder, *KEEP)["archives_rewritten"] == 0
     assert not [p for p in folder.iterdir() if p.suffix != ".fold" and p.name != "lock"]
 
 
 def test_how_much_may_be_unneeded(sparse):
-    """7 of 8 objects are unneeded: 87.5 %."""
+    """7 of 8 objects are not needed, that is 87.5 %."""
     _, folder, _, _ = sparse
     assert prune(folder, *KEEP, "--max-unused", 88, "--dry-run")["archives_rewritten"] == 0
     assert prune(folder, *KEEP, "--max-unused", 87, "--dry-run")["archives_rewritten"] == 1
@@ -82,7 +82,7 @@ def test_how_much_may_be_unneeded(sparse):
 
 @pytest.mark.parametrize("step", ["prune-removed", "prune-written", "prune-named", "prune-removed:2", "prune-removed:3"])
 def test_killed(sparse, restored, tmp_path, step):
-    """The moments that are there are whole, and the next pruning ends with the same."""
+    """After the kill all remaining moments are whole, and the next pruning completes the work."""
     server, folder, has, lacks = sparse
     crash = tmp_path / "crash"
     crash.write_text(step)
@@ -104,11 +104,11 @@ def damaged(path: pathlib.Path, at):
 
 
 def test_a_damaged_one_is_not_taken_over(sparse):
-    """Without parity: then nothing of what is there is touched."""
+    """The damaged archive has no parity, so its objects cannot be copied. Pruning then changes nothing."""
     _, folder, _, _ = sparse
     first = sorted(folder.glob("*.objects.fold"))[0]
     command("fold", "verify", first)
-    for at in range(200, 400, 2):  # more than the parity of a word repairs
+    for at in range(200, 400, 2):  # damages more than the parity of a code word can repair
         damaged(first, at)
     before = {p.name for p in folder.glob("*.objects.fold")}
     said = command("backups", "prune", *KEEP, folder, expect=65).stderr
@@ -117,7 +117,8 @@ def test_a_damaged_one_is_not_taken_over(sparse):
 
 
 def test_what_vouches_for_others_is_read(sparse, tmp_path):
-    """A killed one had made the new archive, and then that one was damaged: the old one does not go on the word of its catalog."""
+    """A killed pruning had written the new archive, which was then damaged. The next pruning reads the new archive before it removes the old one, and keeps
+    both."""
     _, folder, _, _ = sparse
     crash = tmp_path / "crash"
     crash.write_text("prune-named")
@@ -135,7 +136,7 @@ def test_what_vouches_for_others_is_read(sparse, tmp_path):
 
 
 def test_a_full_disk(mount, start, clock, tmp_path):
-    """There is no room for the new archive: what is not needed at all is gone, the rest is as it was, and it says so."""
+    """There is no space for the new archive. Archives that nothing needs are removed, the others stay, and the command says so."""
     volume = mount("full", "tmpfs", 4 << 20)
     server, folder = start(test_clock=clock.path, epoch="60s", gc_grace="120s"), volume.folder / "backups"
     files = [put(server, i) for i in range(40)]
@@ -148,7 +149,7 @@ def test_a_full_disk(mount, start, clock, tmp_path):
     backup(server, folder)
     before = listed(folder)
     volume.fill()
-    os.truncate(volume.filler, volume.filler.stat().st_size - (330 << 10))  # room to read a moment, and not for fifteen objects
+    os.truncate(volume.filler, volume.filler.stat().st_size - (330 << 10))  # enough space to read a moment, and not enough for fifteen objects
     said = command("backups", "prune", *KEEP, folder, expect=73)
     assert "full" in said.stderr
     assert [a["file"] for a in listed(folder)] == [before[0]["file"], before[-1]["file"]], "the moment that was dropped is gone"
@@ -160,7 +161,7 @@ def test_a_full_disk(mount, start, clock, tmp_path):
 
 
 def test_one_reader_at_a_time(sparse):
-    """Who copies the folder elsewhere holds its lock, and nothing is rewritten meanwhile."""
+    """Somebody who copies the folder holds its lock. Nothing is rewritten meanwhile."""
     _, folder, _, _ = sparse
     copying = subprocess.Popen(["flock", "--shared", folder / "lock", "sh", "-c", "echo; cat"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     copying.stdout.readline()
@@ -170,7 +171,7 @@ def test_one_reader_at_a_time(sparse):
 
 
 def test_verified_where_nothing_can_be_written(mount, start, tmp_path):
-    """On a full disk, on a medium that may only be read, beside another reader: the copy of an index is elsewhere meanwhile."""
+    """On a full disk, on a read-only medium, and beside another reader: the temporary copy of an index is in TMPDIR."""
     volume = mount("medium", "tmpfs", 4 << 20)
     server, folder, spool = start(), volume.folder / "backups", tmp_path / "spool"
     spool.mkdir()

@@ -1,4 +1,4 @@
-"""cairnd --check: whether it would start, told without starting, and by the exit status that a start would have."""
+"""cairnd --check tells whether the daemon would start, without starting it. It exits with the status that a start would have."""
 
 import os
 import sqlite3
@@ -12,7 +12,7 @@ EXIT_CANNOT, EXIT_USAGE = 1, 64
 
 
 def check(tmp_path, *arguments, code=0):
-    """@return what it says: the lines of standard output by their names, and those of standard error"""
+    """Runs cairnd --check. @return the lines of standard output by their names, and those of standard error"""
     env = cairn.Daemon(tmp_path).environment()
     done = subprocess.run([cairn.CAIRND, *arguments, "--check"], capture_output=True, text=True, timeout=60, env=env, cwd=tmp_path)
     assert not cairn.REPORTS.search(done.stderr), done.stderr
@@ -25,7 +25,7 @@ def check(tmp_path, *arguments, code=0):
 
 
 def tree(folder):
-    """Each file with its bytes, but for SQLite's scratch file, which who reads beside a daemon uses, too."""
+    """All files with their bytes, except SQLite's -shm file, which readers beside a daemon change, too."""
     return {p: p.read_bytes() if p.is_file() else None for p in sorted(folder.rglob("*")) if not p.name.endswith("-shm")}
 
 
@@ -37,7 +37,7 @@ def test_a_folder_that_is_not_there(tmp_path):
 
 
 def test_an_empty_folder(tmp_path):
-    """A start fills a folder that somebody made for the daemon, such as a mounted disk."""
+    """A start fills an empty folder that exists already, such as a mounted disk."""
     for name in ["empty", "mounted", "half"]:
         (tmp_path / name).mkdir()
     (tmp_path / "mounted" / "lost+found").mkdir()
@@ -53,7 +53,7 @@ def test_an_empty_folder(tmp_path):
 
 
 def test_beside_a_daemon(server, tmp_path):
-    """It has the port and the folder, and loses neither."""
+    """The running daemon has the port and the folder, and keeps both."""
     before = tree(server.data)
     said, _ = check(tmp_path, "--data-dir", str(server.data), "--listen", f"127.0.0.1:{server.port}")
     assert said["data_dir"].endswith(", in use by another process") and "index of version " in said["data_dir"]
@@ -109,7 +109,7 @@ def test_keys_and_certificate(tmp_path, issuer, clock):
 
 
 def test_all_that_is_wrong_is_told(tmp_path):
-    """And the worse of the two exit statuses is the one that says: start anew after a change of the world."""
+    """All faults are reported. The exit status is that of the faults which a change of the machine can mend, not of the settings."""
     _, refused = check(tmp_path, "--listen", "nowhere", "--token-key", "gone", "--data-dir", "no/such", code=EXIT_CANNOT)
     assert len(refused) == 3
 
@@ -131,7 +131,7 @@ def test_as_the_user_to_become(tmp_path):
 
 @pytest.mark.parametrize("option", ["--help", "--version", "--print-settings", "--print-settings-file", "--print-settings-table", "--check"])
 def test_an_answer_that_cannot_be_written(tmp_path, option):
-    """It is told, and no daemon starts instead."""
+    """The failed write is reported, and no daemon starts."""
     with open("/dev/full", "w") as full:
         done = subprocess.run([cairn.CAIRND, option], stdout=full, stderr=subprocess.PIPE, text=True, timeout=30, cwd=tmp_path)
     assert done.returncode == EXIT_CANNOT and "cannot write to standard output" in done.stderr, done

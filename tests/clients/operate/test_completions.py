@@ -1,4 +1,4 @@
-"""Completions, as bash, zsh and fish themselves give them when somebody presses Tab."""
+"""Completions, as bash, zsh and fish offer them when somebody presses Tab."""
 
 import os
 import pty
@@ -17,7 +17,7 @@ MADE = Path(cairn.CAIRN).parents[1] / "completions"
 MARK = "all of them: "
 WAIT_S = 20
 
-# What a shell is told before the line is typed; ^X then puts all that it would offer into the line.
+# Set up a shell before the line is typed. Its key ^X inserts everything that it would offer into the line.
 BASH = """
 PS1=; bind 'set enable-bracketed-paste off'; bind '"\\C-x": insert-completions'
 . {made}/cairn; . {made}/cairnd
@@ -45,7 +45,7 @@ def read_until(fd, wanted):
 
 
 def typed(shell, line, folder):
-    """What stands in the line of a terminal after all that is offered was taken."""
+    """The line in the terminal after everything that is offered was inserted."""
     command, told = SHELLS[shell]
     (folder / "told").write_text(told.format(made=MADE))
     terminal, inner = pty.openpty()
@@ -65,7 +65,7 @@ def typed(shell, line, folder):
 
 
 def offered(shell, line, folder):
-    """The words offered in the place of the last one of a line."""
+    """The words offered for the last word of a line."""
     (folder / "here").mkdir(exist_ok=True)
     if shell == "fish":
         told = f"source {MADE}/cairn.fish; source {MADE}/cairnd.fish; complete -C {shlex.quote(line)}"

@@ -1,4 +1,4 @@
-"""The daemon confined: the sandbox is on without being asked for, and root becomes somebody else."""
+"""The daemon confined: the sandbox is on by default, and root becomes another user."""
 
 import ctypes
 import os
@@ -16,10 +16,10 @@ import xet
 
 EXIT_USAGE = 64
 LIBC = ctypes.CDLL(None)
-NICE = 10  # of who gives way
+NICE = 10  # the niceness of background threads
 NOBODY = "nobody"
 SCHEMA = cairn.ROOT / "schema"
-FILES = 80_000  # whose claims are more than SQLite sorts in memory
+FILES = 80_000  # so many that SQLite does not sort their claims in memory
 only_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
 
 
@@ -34,7 +34,7 @@ def parts_on(server):
 
 @pytest.fixture
 def open_folder():
-    """A folder that other users can get to, as pytest's own are not."""
+    """A folder that other users can enter, unlike pytest's own."""
     folder = Path(tempfile.mkdtemp(prefix="cairn-confined-"))
     folder.chmod(0o755)
     yield folder
@@ -42,7 +42,7 @@ def open_folder():
 
 
 def test_on_by_default(start):
-    """What the log says, what /metrics says and what the kernel says agree."""
+    """The log, /metrics and the kernel agree that the sandbox is on."""
     server = start()
     listening = server.events("listening")[0]
     on = parts_on(server)
@@ -55,16 +55,16 @@ def test_on_by_default(start):
 
 
 def test_threads_have_names(start):
-    """What an operator sees in top -H; the sandbox lets each thread say its own."""
+    """An operator sees the names in top -H. The sandbox allows each thread to set its own name."""
     server = start()
     tasks = Path(f"/proc/{server.process.pid}/task")
     wanted = {"cairnd", "worker", "disk", "long", "index-writer", "checkpoint", "housekeeping", "prover", "log", "sweeper"}
-    # A thread says its name when it runs for the first time.
+    # A thread sets its name when it runs for the first time.
     cairn.wait_until("names of threads", lambda: wanted <= {(task / "comm").read_text().strip() for task in tasks.iterdir()})
 
 
 def test_the_prover_gives_way(start):
-    """Within the sandbox too: others have the disk (class 3: idle) and the processor before it."""
+    """The thread that verifies claims uses disk (class 3: idle) and processor only when others do not, also within the sandbox."""
     server = start()
     tasks = Path(f"/proc/{server.process.pid}/task")
 
@@ -86,7 +86,7 @@ def test_off(start):
 
 
 def test_migration_sorts_in_the_data_folder(start, tmp_path):
-    """SQLite sorts what an index grows by in files, and would put them into folders that the sandbox has closed."""
+    """SQLite sorts a new database index in temporary files, and would put them into folders that the sandbox has closed."""
     data, source = tmp_path / "server" / "data", random.Random(1)
     data.mkdir(parents=True)
     db = sqlite3.connect(data / "index.sqlite")
@@ -105,7 +105,7 @@ def test_migration_sorts_in_the_data_folder(start, tmp_path):
 
 
 def test_relative_and_linked_folders(start, make, tmp_path, issuer):
-    """Data and keys behind symbolic links, and keys that are exchanged by renaming, stay within reach."""
+    """Data and keys behind symbolic links stay accessible, and so do keys that are replaced by renaming."""
     real = tmp_path / "elsewhere"
     real.mkdir()
     key_folder = tmp_path / "mounted"

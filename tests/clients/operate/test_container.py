@@ -1,4 +1,4 @@
-"""The container as it is meant to be run: not root, read-only, no capabilities; its data outlive it."""
+"""The container as it is meant to run: not as root, read-only, without capabilities. Its data outlive it."""
 
 import datetime
 import ipaddress
@@ -38,7 +38,7 @@ pytestmark = pytest.mark.skipif(not reachable(), reason="no docker daemon answer
 
 
 class Container(cairn.Daemon):
-    """Speaks to a container through the published port."""
+    """Sends requests to a container through its published port."""
 
     def __init__(self, name, volume, image):
         self.name, self.volume, self.image = name, volume, image
@@ -117,7 +117,8 @@ def test_upload_query_and_return(image, names, make):
 
 
 def test_the_lines_of_readme(image, names, tmp_path):
-    """As printed, but for names, a free port, and the machine's address on the bridge between containers in place of HOST. Then Ann uploads, as the page goes on."""
+    """Runs the lines as printed, except for names, a free port, and the machine's address on the containers' bridge in place of HOST. Then Ann uploads, as
+    the page continues."""
     name, volume = names
     bridge = json.loads(docker("network", "inspect", "bridge").stdout)[0]["IPAM"]["Config"][0]
     host = bridge.get("Gateway") or str(ipaddress.ip_network(bridge["Subnet"])[1])
@@ -160,7 +161,7 @@ def test_image_is_small_and_says_what_it_is(image):
 
 
 def test_one_layer_that_does_not_tell_when_it_was_built(image):
-    """Made of its own files once more, it is the same image: names in order, one time, no logs."""
+    """Building the layer once more from its own files gives the same image: sorted names, one timestamp, no logs."""
     told = json.loads(docker("inspect", image).stdout)[0]
     assert len(told["RootFS"]["Layers"]) == 1
     built = subprocess.run(["git", "log", "-1", "--format=%cI"], cwd=cairn.ROOT, capture_output=True, text=True, check=True).stdout.strip()

@@ -1,4 +1,5 @@
-"""cairn export: the index as TileDB arrays and as CSV, read by TileDB itself and compared with SQL; and its arrays by ours."""
+"""cairn export writes the index as TileDB arrays and as CSV. TileDB itself reads them and SQL checks them; our code also reads arrays that TileDB made of
+them."""
 
 import csv
 import fcntl
@@ -48,7 +49,7 @@ FILES = """SELECT id, hash, (SELECT min(sha256) FROM file_owner WHERE file = f.i
 
 
 def expected(data):
-    """The rows of all four tables by SQL: the column order is that of the arrays, nulls are None."""
+    """The rows of all four tables, from SQL, with columns in the order of the arrays and None for nulls."""
     db = sqlite3.connect(f"file:{data}/index.sqlite?mode=ro", uri=True)
     rows, names = {t: [] for t in TABLES}, {}
     query = "SELECT id, hash, chunks, unpacked, stored, at, spans, hashes FROM xorb JOIN list ON list.xorb = xorb.id"
@@ -75,7 +76,7 @@ def columns(array):
 
 
 def plain(column):
-    """An array's column as Python values: texts, ints, milliseconds, None."""
+    """The values of an array's column as Python objects: texts, integers, milliseconds, None."""
     if isinstance(column, np.ma.MaskedArray):
         return [None if m else v for v, m in zip(plain(column.data), np.ma.getmaskarray(column))]
     if column.dtype.kind == "M":
@@ -105,8 +106,8 @@ def push(server, folder, seed, sizes):
 
 
 def fill(data, first, n_xorbs, n_chunks):
-    """Rows straight into the tables, as many as uploads would take too long for. Every third xorb is kept elsewhere, every
-    fourth file came without a SHA-256, others have several."""
+    """Inserts rows into the tables, because uploading so many would take too long. Every third xorb is kept elsewhere; every fourth file has no SHA-256,
+    and others have several."""
     source = random.Random(first)
     db = sqlite3.connect(data / "index.sqlite")
     db.executemany("INSERT OR IGNORE INTO scope(id, name) VALUES(?, ?)", ((1, "models/a/one"), (2, "models/b/one")))
@@ -135,14 +136,14 @@ def fill(data, first, n_xorbs, n_chunks):
 
 @pytest.fixture
 def data(tmp_path):
-    """A data folder with an empty index; no daemon."""
+    """A data folder with an empty index, and no daemon."""
     cairn.Daemon(tmp_path / "server").start().stop()
     return tmp_path / "server" / "data"
 
 
 @pytest.mark.parametrize("form", ["tiledb", "csv"])
 def test_exports_are_their_owner_s(data, tmp_path, form):
-    """Hashes of all tenants are in them, whatever the shell's mask."""
+    """The exports contain hashes of all tenants, so only their owner may read them, whatever the umask."""
     out = tmp_path / "out"
     export(data, out, form, umask=0o022)
     found = list(out.rglob("*"))
@@ -189,7 +190,7 @@ def test_filters_and_statistics(data, tmp_path):
         assert ask("length > 120000 and chunk_index < 7") == [r for r in want if r[4] > 120000 and r[2] < 7]
         assert ask(f"xorb_hash == '{want[77][1]}'") == [r for r in want if r[1] == want[77][1]]
         assert ask("stored_length == None and xorb_number == 33") == [r for r in want if r[7] == 33]
-        for row in want[::3989]:  # single hashes, one of them in 31 xorbs
+        for row in want[::3989]:  # single hashes, one of which is in 31 xorbs
             got = array.multi_index[row[0]]
             assert sorted(plain(got["xorb_number"])) == [r[7] for r in want if r[0] == row[0]]
         low, high = want[20000][0], want[20100][0]
@@ -203,7 +204,7 @@ def test_filters_and_statistics(data, tmp_path):
 
 
 def test_peer_goes_on_with_our_arrays(data, tmp_path):
-    """TileDB consolidates what we wrote; we read that, verify it, and add what is new to it."""
+    """TileDB consolidates the arrays that we wrote. We read the result, verify it, and add new rows."""
     out = tmp_path / "out"
     fill(data, 1, 20, 30)
     export(data, out)
@@ -211,7 +212,7 @@ def test_peer_goes_on_with_our_arrays(data, tmp_path):
     export(data, out)
     for table in ("chunks", "files"):
         tiledb.consolidate(str(out / table))
-        assert inspect(out / table)["records"][0]["fragments"] == 1  # the old ones are passed over
+        assert inspect(out / table)["records"][0]["fragments"] == 1  # the old fragments are ignored
         tiledb.vacuum(str(out / table))
     expect_all(data, out)
     fill(data, 41, 5, 30)
@@ -237,7 +238,7 @@ def peer_array(path, kind):
               "b": (numbers % 3 == 0)}
     attrs = [tiledb.Attr("n", dtype="int16", filters=filters), tiledb.Attr("f", dtype="float64", filters=filters),
              tiledb.Attr("t", dtype="U0", filters=zstd), tiledb.Attr("b", dtype="bool", filters=zstd)]
-    if kind == "rle_texts":  # runs of more than 255, texts of more than 255 bytes, empty ones, nulls
+    if kind == "rle_texts":  # runs of more than 255, texts of more than 255 bytes, empty texts, nulls
         rows, zstd = 2000, tiledb.FilterList([tiledb.RleFilter()])
         keys, numbers = np.array(["k%03d" % (i // 400) for i in range(rows)], dtype="O"), np.arange(rows)
         texts = np.array(["é" * 200] * 300 + [""] * 700 + ["x", "y"] * 500, dtype="O")
@@ -314,7 +315,7 @@ def test_inspect_refuses_what_it_cannot_read(tmp_path):
 
 
 def test_inspect_finds_false_statistics(data, tmp_path):
-    """Metadata are not compressed, so that a number can be changed in place."""
+    """The metadata is not compressed, so the test can change a number in place."""
     out = tmp_path / "out"
     fill(data, 1, 4, 30)
     export(data, out)
@@ -324,11 +325,11 @@ def test_inspect_finds_false_statistics(data, tmp_path):
     total = struct.pack("<Q", sum(r[4] for r in rows))
     for what in (total, struct.pack("<I", max(r[4] for r in rows)), rows[-1][0].encode()):
         places = [i for i in range(len(good)) if good.startswith(what, i)]
-        assert len(places) >= 2  # of the tile, of the fragment
+        assert len(places) >= 2  # of the tile and of the fragment
         for at in places:
             meta.write_bytes(good[:at] + bytes([what[0] ^ 1]) + good[at + 1 :])
             error = inspect(out / "chunks", expect=65)["error"]
-            assert error["rule"] in ("tiledb.checksum", "tiledb.rtree"), error  # the latter of the footer, which has none
+            assert error["rule"] in ("tiledb.checksum", "tiledb.rtree"), error  # the second rule is for the footer, which has no checksum
             assert "__fragment_metadata.tdb" in error["message"]
     meta.write_bytes(good)
     assert inspect(out)["valid"]
@@ -365,8 +366,8 @@ print(json.dumps(unseen))
 
 
 def unseen_by_tiledb(array, path, begin, end, step=1):
-    """Flip a bit of each byte (or of each so many), one after the other. Those that TileDB neither refuses nor, what would be
-    worse, believes."""
+    """Flips a bit in each byte, or in each step-th byte, one after the other. @return the bytes at which TileDB does not refuse the file, and reads
+    everything as before. If it ever reads anything else, the test fails."""
     argv = [sys.executable, "-c", FLIPS, str(path), str(array), *map(str, (begin, end, step))]
     done = subprocess.run(argv, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
@@ -374,7 +375,7 @@ def unseen_by_tiledb(array, path, begin, end, step=1):
 
 
 def blocks(metadata):
-    """Where the generic tiles of a metadata file begin, and its footer."""
+    """The offsets of the generic tiles of a metadata file, and of its footer."""
     places, at = [], 0
     footer = len(metadata) - 8 - int.from_bytes(metadata[-8:], "little")
     while at < footer:
@@ -384,18 +385,18 @@ def blocks(metadata):
     return places, footer
 
 
-# Of the head of a generic tile what TileDB reads and does not use: version, stored length, type and length of a cell, length of
-# chunks, how many filters and how many checksums there are. It tells the same all the same.
+# Bytes in the head of a generic tile that TileDB reads and does not use: version, stored length, type and length of a cell, length of chunks, the numbers
+# of filters and of checksums. `cairn inspect` reports them all the same.
 UNUSED = {*range(12), *range(20, 29), *range(34, 42), *range(67, 75)}
-# Blocks of the metadata of xorbs that TileDB reads for rows, a range and statistics, by their place: the R-tree, offsets of
-# five attributes and the dimension, var offsets and sizes, validity, minima, maxima, sums, nulls. It leaves out those of
-# fields that have no such thing, and the totals, which it computes.
+# Blocks of the metadata of xorbs that TileDB reads for rows, a range and statistics, by their number: the R-tree, offsets of five attributes and of the
+# dimension, var offsets and sizes, validity, minima, maxima, sums, nulls. It does not read blocks of fields without such a thing, nor the totals, which it
+# computes.
 READ = {0, 1, 2, 3, 4, 5, 7, 14, 21, 24, 29, 30, 31, 33, 36, 37, 38, 40, 43, 44, 45, 47, 52}
 
 
 def test_tiledb_finds_flipped_bits(data, tmp_path):
-    """Each file has checksums but for what is around them. (test_tiledb_writer.c flips every bit for `cairn inspect`, which
-    finds them all.) The footer of the metadata has none: the format has no place for any, and TileDB believes it."""
+    """Each file has checksums, except for the bytes around them. (test_tiledb_writer.c flips every bit for `cairn inspect`, which finds them all.) The
+    footer of the metadata has none, because the format has no place for it, and TileDB believes the footer."""
     out = tmp_path / "out"
     fill(data, 1, 4, 6)
     export(data, out)
@@ -419,7 +420,7 @@ def test_tiledb_finds_flipped_bits(data, tmp_path):
 
 
 def test_older_exports_go_on_without_checksums(data, tmp_path):
-    """A fragment is stored as its array says, and those of older exports have no checksums."""
+    """A fragment is stored as its array's schema says. Arrays of older exports have no checksums, so new fragments of them have none."""
     out = tmp_path / "out"
     fill(data, 1, 20, 30)
     export(data, out)
@@ -445,7 +446,7 @@ def test_csv(data, tmp_path):
     fill(data, 1, 9, 30)
     assert export(data, out, "csv")["chunks"]["rows"] == 270
     fill(data, 10, 2, 30)
-    assert export(data, out, "csv")["chunks"]["rows"] == 330  # all of them, in place of the older file
+    assert export(data, out, "csv")["chunks"]["rows"] == 330  # all rows, replacing the older file
     want = expected(data)
     for table in TABLES:
         with open(out / f"{table}.csv", newline="") as f:
@@ -476,7 +477,7 @@ def test_what_is_refused(data, tmp_path):
         assert "export.in_use" in export(data, out, expect=73)
     finally:
         os.close(held)
-    db = sqlite3.connect(data / "index.sqlite")  # as if set back to a backup
+    db = sqlite3.connect(data / "index.sqlite")  # the index is as if it was restored from an older backup
     db.executescript("DELETE FROM file; DELETE FROM list; DELETE FROM xorb; DELETE FROM sqlite_sequence")
     db.close()
     assert "export.older" in export(data, out, expect=73)
@@ -492,7 +493,8 @@ def test_what_is_refused(data, tmp_path):
 
 @pytest.mark.parametrize("what", ["as it is", "capacity", "filters"])
 def test_fragments_are_stored_as_their_array_says(data, tmp_path, what):
-    """An array of our fields that somebody made anew: TileDB reads each fragment by the array's schema."""
+    """Somebody made our array anew with other filters or another capacity. TileDB reads each fragment by the array's schema, so export refuses such an
+    array."""
     out = tmp_path / "out"
     fill(data, 1, 3, 30)
     export(data, out)
@@ -537,7 +539,7 @@ def test_failed_write_leaves_nothing(data, tmp_path, form):
 
 
 def test_killed_anywhere(data, tmp_path):
-    """SIGKILL at growing moments: what is there opens and is complete, and the next export brings the rest."""
+    """SIGKILL later and later. What is there opens and is complete, and the next export adds the rest."""
     out = tmp_path / "out"
     fill(data, 1, 100, 100)
     whole = expected(data)

@@ -1,5 +1,5 @@
-"""Collections among uploads: an hour of a busy server, compressed with a test clock. Whatever was acknowledged and
-not forgotten is read back whole, whatever nobody needs is gone from the disk."""
+"""Collections during uploads: an hour of a busy server, compressed with a test clock. Everything acknowledged and not forgotten is read back whole.
+Everything that no file needs is gone from the disk."""
 
 import random
 import subprocess
@@ -14,7 +14,7 @@ import xet
 EPOCH, GRACE = 60, 120
 STEP = 15  # seconds of the test clock between two collections
 UPLOADS_A_STEP = 4
-WORTH, WORTH_MIN = 60 * 60, 10 * 60  # the less on a machine so slow that it takes longer than
+WORTH, WORTH_MIN = 60 * 60, 10 * 60  # seconds of the test clock that the test is to cover; at least the second number on a slow machine, after SECONDS_MAX
 SECONDS_MAX = 60
 WORKERS, SHARED, FILES = 4, 24, 16
 
@@ -25,7 +25,7 @@ def random_xorb(seed):
 
 
 class Storm:
-    """What the threads share: the clock, and the pace that keeps it from running away from uploads."""
+    """State that the threads share: the clock, and the pace that keeps the clock from running ahead of the uploads."""
 
     def __init__(self, server, clock):
         self.server, self.clock = server, clock
@@ -41,14 +41,14 @@ class Storm:
     def run(self, work, *args):
         try:
             work(*args)
-        except BaseException as e:  # a thread's failure is the test's
+        except BaseException as e:  # a thread's failure fails the test
             self.failures.append(e)
         with self.pace:
             self.pace.notify_all()
 
 
 class Worker:
-    """A client with files of its own, over xorbs of its own and shared ones."""
+    """A client with its own files, over its own xorbs and shared ones."""
 
     def __init__(self, storm, number):
         self.storm, self.server = storm, storm.server
@@ -60,7 +60,7 @@ class Worker:
             self.files.append(xet.File([(common, 0, len(common.nodes)), (own, 0, len(own.nodes)), (other, 0, 2), (own, k % 3, 3)]))
 
     def send(self, file, connection):
-        """As the stock clients do: ask whether the beginning is known, send what is not, then the shard."""
+        """Uploads as stock clients do: ask whether the first chunk is known, send the xorbs that are not, then the shard."""
         described = []
         for xorb in {x.hash: x for x, _, _ in file.terms}.values():
             chunk = f"/v1/chunks/default/{xet.text(xorb.nodes[0][0])}"
@@ -80,7 +80,7 @@ class Worker:
             reply = self.send(self.files[k], connection)
             if reply.status == 200:
                 break
-            # Only who dawdles for longer than a promise lives may be told to begin anew.
+            # Only a client that took longer than the grace time may be told to begin again.
             assert storm.now - began >= GRACE and reply.json()["error"]["code"] in ("xorb.not_stored", "xorb.unknown", "busy"), reply
             storm.retries += 1
         self.held.add(k)
@@ -134,7 +134,7 @@ def objects(server):
 
 
 def check_objects(server, needed):
-    """Just the xorbs that are needed, each giving its name."""
+    """Checks that exactly the needed xorbs are stored, and that each has the bytes of its name."""
     held = objects(server)
     assert set(held) == {xet.text(x.hash) for x in needed.values()}
     assert all(held[xet.text(x.hash)] == x.body() for x in needed.values())

@@ -1,4 +1,4 @@
-"""What the daemon does by itself, on a clock that the test moves: collections, old telemetry; and what it hears of backups."""
+"""Periodic work of the daemon, on a clock that the test moves: collections, and removing old telemetry. Also how it learns of backups."""
 
 import json
 import signal
@@ -16,7 +16,7 @@ def gc_runs(server):
 
 
 def passes(server):
-    """It looks twice, and would have done something: word of a backup tells that it did."""
+    """Waits until the daemon has looked twice for work that is due. It reads the note of a backup each time, and its metric shows that."""
     for n in (1, 2):
         (server.data / "notes").mkdir(exist_ok=True)
         (server.data / "notes" / "backup").write_text(f"ran {n}\n")
@@ -53,7 +53,7 @@ def test_off_and_on_again(start, clock, tmp_path):
     clock.move(30 * DAY)
     passes(server)
     assert gc_runs(server) == 0
-    clock.move(32 * DAY - int(time.time()) % DAY - 90)  # half a minute before the end of a window
+    clock.move(32 * DAY - int(time.time()) % DAY - 90)  # half a minute before the window ends
     conf.write_text("gc_schedule = 00:00-23:59\n")
     server.process.send_signal(signal.SIGHUP)
     cairn.wait_until("a collection", lambda: gc_runs(server) > 0)

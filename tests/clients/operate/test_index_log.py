@@ -1,4 +1,4 @@
-"""A program that goes on reading the index: the log of commits grows, and the daemon says who holds it."""
+"""A program goes on reading the index, so that SQLite's log cannot be reset and grows. The daemon says which process it is."""
 
 import json
 import subprocess
@@ -29,7 +29,7 @@ def server(tmp_path):
 
 
 def grow(server, commits):
-    """The log, by some 65 MB a commit."""
+    """Lets the log grow, by some 65 MB for each commit."""
     for _ in range(commits):
         grow.n += 1
         operations = [text(f"{i % 50}/{i}", f"{grow.n} {i} ".ljust(65000, ".")) for i in range(1000)]

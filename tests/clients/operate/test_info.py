@@ -1,4 +1,4 @@
-"""GET /v1/info and `cairn info`: what a hash is, who refers to it, and what of that a tenant is told."""
+"""GET /v1/info and `cairn info`: what a hash is, who refers to it, and which part of that a tenant is told."""
 
 import json
 import os
@@ -13,7 +13,7 @@ ANN, BOB = "ann/cats", "bob/dogs"
 
 
 class Things:
-    """ann has two files of one xorb and one that is public; bob has one of ann's, too, and one of a xorb of his own."""
+    """ann has two files of one xorb. bob has one of them, too, and one of his own xorb. The operator has a public file."""
 
     def __init__(self, server, tokens):
         def xorb(seed):
@@ -61,7 +61,7 @@ def test_a_file(things):
     assert {(o["repo"], o["sha256"]) for o in told["owners"]} == {(f"models/{r}", xet.text(bytes(range(32)))) for r in (ANN, BOB)}
     assert all(o["at"] > 1_600_000_000 for o in told["owners"]) and told["xorbs"][0]["at"] > 1_600_000_000
     assert "xorb" not in told and told["needed_by"] == told["places"] == told["of_sha256"] == []
-    # In the order of the file, not in that in which they came.
+    # In the order of the file, not of their uploads.
     told = things.told("admin", things.own.hash())
     assert [x["hash"] for x in told["xorbs"]] == [xet.text(things.bobs.hash), xet.text(things.shared.hash)]
     assert things.ask("admin", things.own.hash(), "?limit=1").json()["more"] is True
@@ -90,13 +90,13 @@ def test_a_tenant_is_told_of_his_own(things):
     assert {*told["xorb"]} == {"chunks", "size", "stored", "lost"}
     assert rows(things.told("bob", bytes(range(32))), "of_sha256") == {(xet.text(things.both.hash()), None)}
     assert [p["xorb"] for p in things.told("bob", things.bobs.nodes[0][0])["places"]] == [xet.text(things.bobs.hash)]
-    # What is everybody's he may read, but it is not his.
+    # He may read a public file, but it is not his.
     told = things.told("bob", things.public.hash())
     assert told["file"]["size"] == 18000 and told["owners"] == []
 
 
 def test_what_is_anothers_is_nowhere(things):
-    """Whole answers; how long they take is the same step for step (and test_isolation.py asks this of every route)."""
+    """What belongs to others is answered exactly like a hash that is nowhere. (test_isolation.py tests this for every route, and the time, too.)"""
     absent = random.Random(7).randbytes(32)
     for who, hashes in (
         ("ann", [things.own.hash(), things.bobs.hash, things.bobs.nodes[0][0], bytes(range(1, 33)), things.free.hash]),
@@ -106,7 +106,7 @@ def test_what_is_anothers_is_nowhere(things):
             cairn.is_error(things.ask(who, hash_), 404, "info.unknown")
             same = [(r.status, r.body) for r in (things.server.get(f"/v1/info/{xet.text(h)}", token=things.tokens[who], headers={"X-Request-Id": "1"}) for h in (hash_, absent))]
             assert same[0] == same[1]
-    # Whoever reads without a repository reads files, and is told of no owner's.
+    # A token to read without a repository reads files, and is told of no owner.
     told = things.told("read", things.both.hash())
     assert told["owners"] == [] and "at" not in told["xorbs"][0]
     cairn.is_error(things.ask("read", things.shared.hash), 404, "info.unknown")

@@ -1,4 +1,4 @@
-"""cairn init: one command makes a server that others use, and what it says to type next works as printed."""
+"""cairn init makes, with one command, a server that others can use. The lines that it prints to type next work as printed."""
 
 import fcntl
 import json
@@ -14,13 +14,13 @@ import authority
 import cairn
 import pytest
 
-pytestmark = [pytest.mark.files, pytest.mark.sqlite]  # it makes such a folder
+pytestmark = [pytest.mark.files, pytest.mark.sqlite]  # it makes a folder with files and SQLite
 
 EXIT_USAGE, EXIT_CANT_CREATE, EXIT_DENIED = 64, 73, 77
 
 
 def init(folder, *arguments, code=0):
-    """@return what it says, on standard output or, when it fails, on standard error"""
+    """Runs cairn init. @return its standard output or, when it fails, its standard error"""
     env = cairn.Daemon(folder).environment()
     done = subprocess.run([cairn.CAIRN, "init", *arguments], capture_output=True, text=True, timeout=60, env=env, cwd=folder)
     assert not cairn.REPORTS.search(done.stderr), done.stderr
@@ -35,7 +35,7 @@ def settings_of(folder):
 
 @pytest.fixture
 def serve(tmp_path):
-    """serve(folder) starts the daemon with the settings that were written, on a free port."""
+    """serve(folder) starts the daemon with the settings that cairn init wrote, on a free port."""
     running = []
 
     def begin(folder, **options):
@@ -77,7 +77,7 @@ def test_a_folder_of_ones_own(tmp_path, serve):
     assert ask(daemon, "GET", "/api/models/ann/first", key).json()["private"] is True
     assert ask(daemon, "GET", "/api/models/ann/first", None).status in (401, 404)
 
-    # What it prints for another user, as a shell reads it.
+    # The line that it prints for another user, run by a shell.
     lines = re.search(r"(?s)Another user.*?\n\n(.*)", said)[1].replace("http://127.0.0.1:8080", daemon.url, 1)
     path = f"{Path(cairn.CAIRN).parent}:{os.environ['PATH']}"
     done = subprocess.run(["bash", "-euc", lines], env=daemon.environment() | {"PATH": path}, capture_output=True, text=True, timeout=60, check=False)
@@ -98,7 +98,7 @@ def test_a_command_that_was_interrupted_is_typed_again(tmp_path, serve):
     store = tmp_path / "store"
     first = json.loads(init(tmp_path, "ann", "--dir", "store", "--json"))
     secret = (store / "keys/1").read_bytes()
-    (store / "cairnd.conf").unlink()  # it comes last
+    (store / "cairnd.conf").unlink()  # the settings are written last
     said = init(tmp_path, "ann", "--dir", "store")
     assert f"kept      {store}/keys\n" in said and "kept      user ann\n" in said
     assert (store / "keys/1").read_bytes() == secret
@@ -108,7 +108,7 @@ def test_a_command_that_was_interrupted_is_typed_again(tmp_path, serve):
 
 
 def test_a_command_that_was_killed_is_typed_again(tmp_path, serve):
-    """It is killed in the midst of the secret, when FILE.part is there."""
+    """The first command is killed while it writes the secret, when cairnd.conf.part exists."""
     store = tmp_path / "store"
     limits = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (20, 20))  # noqa: E731
     env = cairn.Daemon(tmp_path).environment()
@@ -122,7 +122,7 @@ def test_a_command_that_was_killed_is_typed_again(tmp_path, serve):
 
 
 def test_what_is_left_is_taken_over_unless_somebody_holds_it(tmp_path):
-    """The settings are those of this command, whatever was left in FILE.part."""
+    """The settings are those of this command, whatever an earlier one left in cairnd.conf.part."""
     store = tmp_path / "store"
     store.mkdir()
     part = store / "cairnd.conf.part"
@@ -182,7 +182,7 @@ def test_json(tmp_path):
 
 
 def test_the_comments_of_the_package_stay(tmp_path, serve):
-    """Each new setting stands where its default was explained."""
+    """Each new setting stands below the comment that explains its default."""
     store = tmp_path / "store"
     store.mkdir()
     env = cairn.Daemon(tmp_path).environment()
@@ -266,7 +266,7 @@ def test_what_is_refused(tmp_path, arguments, code):
 
 @pytest.mark.parametrize("name", ["token_audience", "token_key"])
 def test_the_longest_line(tmp_path, name):
-    """cairnd reads what init writes, up to the last byte that init takes."""
+    """cairnd can read the longest line that cairn init accepts."""
     room = 198 - len(f"{name} = ")
     if name == "token_key":
         store = tmp_path / ("d" * (room - len(f"{tmp_path}//keys")))
@@ -291,7 +291,8 @@ def test_a_comment_that_cairnd_does_not_read(tmp_path):
 
 
 def test_variables_that_win(tmp_path):
-    """As in the image: the daemon would take the variable. One that says the same, and an empty one, do no harm."""
+    """In the container image, environment variables override the settings that init writes, so init warns. It does not warn of a variable with the same
+    value, or an empty one."""
     variables = {"CAIRN_LISTEN": "0.0.0.0:8080", "CAIRN_DATA_DIR": str(tmp_path / "store"), "CAIRN_TOKEN_AUDIENCE": "cairn", "CAIRN_TOKEN_ISSUER": ""}
 
     def warned(folder, *arguments):

@@ -1,5 +1,5 @@
-"""How far what runs for long is: told to programs (/v1/jobs, the metrics) and on the operator's page, while it stands still at a known place.
-Of a collection the unit test garbage looks between all its pieces."""
+"""The progress of long jobs, reported to programs (/v1/jobs, the metrics) and on the operator's page. The job stands still at a known place meanwhile. The
+unit test "garbage" looks at a collection between all its steps."""
 
 import threading
 
@@ -15,7 +15,7 @@ GRACE, EVERY = 120, 240  # seconds
 
 @pytest.fixture
 def held(tmp_path, issuer, clock):
-    """A server that is stood still by its calls."""
+    """A server whose system calls can be held, so that a job stands still."""
     made = []
 
     def begin(**options):
@@ -47,7 +47,7 @@ def test_a_packing(held, make):
 
 
 def test_a_collection(held, make, clock):
-    """One that a program asks for stands still where it writes down the first xorbs, one of the schedule where it removes the first object."""
+    """A collection on request stands still where it records the first xorbs, one by the schedule where it removes the first object."""
     server, replies = held.server, []
     for seed in range(4):
         assert server.put_xorb(make([9000], seed), token=held.admin).status == 200
@@ -83,7 +83,7 @@ def free(start, issuer, tmp_path):
 
 
 def test_a_scrub(free, make):
-    """A MiB a second."""
+    """It reads one MiB a second."""
     for seed in range(5):
         assert free.server.put_xorb(make([120_000] * 10, seed), token=free.admin).status == 200
     total = free.server.post("/v1/scrub/start", token=free.admin).json()["now"]["total_bytes"]
@@ -95,7 +95,7 @@ def test_a_scrub(free, make):
 
 
 def test_a_backup(free, make, tmp_path, monkeypatch):
-    """Nobody reads the pipe, so it stands still; then it is killed."""
+    """Nobody reads its pipe, so the backup stands still. Then it is killed."""
     server, spool = free.server, tmp_path / "spool"
     spool.mkdir()
     with monkeypatch.context() as patch:

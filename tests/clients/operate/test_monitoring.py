@@ -1,4 +1,4 @@
-"""What is scraped, by Prometheus' rules; and that each query of monitoring/ asks for something that there is."""
+"""The metrics follow Prometheus' rules, and each query of monitoring/ asks for metrics that exist."""
 
 import json
 import os
@@ -24,7 +24,7 @@ FUNCTIONS = {"sum", "rate", "increase", "time", "predict_linear", "histogram_qua
 
 @pytest.fixture
 def server(start, tmp_path):
-    """One that shows everything: it serves TLS, has collected, and was asked things."""
+    """A server that has all metrics: it serves TLS, has collected, and has answered requests."""
     certificate, key = authority.Authority(tmp_path / "ca").issue("server")
     server = start(tls_certificate=certificate, tls_key=key, trust=str(tmp_path / "ca" / "authority.pem"))
     assert server.get("/ready").status == 200
@@ -37,7 +37,7 @@ def server(start, tmp_path):
 
 
 def scraped(server):
-    """@return the text, and {name: (type, help, [labels of each sample])}"""
+    """Scrapes the daemon. @return the text, and {name: (type, help, [labels of each sample])}"""
     text = server.get("/metrics").body.decode()
     families, samples = {}, {}
     for line in text.splitlines():
@@ -72,7 +72,7 @@ def test_names_follow_the_rules(server):
 
 
 def ask_for_what_there_is(query, samples):
-    """The names in a query, with the labels that it matches or groups by, are in a scrape."""
+    """Checks that a scrape has each name of a query, with the labels that the query matches or groups by."""
     for name, matchers in re.findall(r"\b(" + NAME + r")\b(?:\{([^}]*)\})?", query):
         assert name in samples, f"{name} of: {query}"
         labels = {label for sample in samples[name] for label in sample} | {"job", "instance"}
@@ -99,14 +99,14 @@ def test_alerts(server):
 
 
 def test_each_alert_is_explained():
-    """Under its name, in docs/operations.md, and no other."""
+    """docs/operations.md has a heading for each alert, and for nothing else."""
     rules = yaml.safe_load((MONITORING / "alerts.yaml").read_text())["groups"][0]["rules"]
     section = (cairn.ROOT / "docs" / "operations.md").read_text().split("\n## Alarms\n")[1].split("\n## ")[0]
     assert re.findall(r"^### (Cairn\w+)$", section, re.M) == [rule["alert"] for rule in rules]
 
 
 def fires(tmp_path, alert, at, step="1m", **series):
-    """Does Prometheus fire it? @param at  after how long @param step  from scrape to scrape @param series  values as promtool writes them"""
+    """Does Prometheus fire the alert? @param at  after how long @param step  from scrape to scrape @param series  values as promtool writes them"""
     inputs = [{"series": f'{name}{{job="cairn", instance="one"}}', "values": values} for name, values in series.items()]
     [rule] = [r for r in yaml.safe_load((MONITORING / "alerts.yaml").read_text())["groups"][0]["rules"] if r["alert"] == alert]
     told = [{"exp_labels": {"job": "cairn", "instance": "one", **rule["labels"]}, "exp_annotations": rule["annotations"]}]
@@ -126,7 +126,7 @@ LATE = {"CairnCollectionLate": ("cairn_gc", 3), "CairnScrubLate": ("cairn_scrub"
 @pytest.mark.skipif(not shutil.which("promtool"), reason="there is no promtool here")
 @pytest.mark.parametrize("alert", LATE)
 def test_alerts_of_what_never_ran(tmp_path, alert):
-    """Time begins at 0 there: a daemon that has run since then, and has no success to show, or one of then."""
+    """The alert of a job that never succeeded, or last succeeded long ago, counted from the daemon's first start. Time begins at 0 in these series."""
     name, days = LATE[alert]
     hours = days * 24
     up = {"cairn_start_time_seconds": f"0x{hours + 24}", "cairn_index_bytes": f"4096x{hours + 24}"}
@@ -147,7 +147,7 @@ def test_alerts_of_what_never_ran(tmp_path, alert):
 
 @pytest.mark.skipif(not shutil.which("promtool"), reason="there is no promtool here")
 def test_alerts_of_the_index(tmp_path):
-    """A daemon that cannot take uploads; and one whose writes wait, whatever connections_max is."""
+    """The alerts fire for a daemon that cannot take uploads, and for one whose writes wait, whatever connections_max is."""
     assert fires(tmp_path, "CairnNotReady", "5m", cairn_ready="0x10") and not fires(tmp_path, "CairnNotReady", "5m", cairn_ready="1x10")
     assert fires(tmp_path, "CairnIndexFails", "5m", cairn_index_failing="1x10") and not fires(tmp_path, "CairnIndexFails", "5m", cairn_index_failing="0x10")
 
@@ -177,7 +177,7 @@ def test_a_wrong_query_is_noticed(server, query):
 
 
 class Prometheus:
-    """A real one, which scrapes the daemon each second and has the alerts for its rules."""
+    """A real Prometheus that scrapes the daemon each second and has the alerts as its rules."""
 
     def __init__(self, server, authority, folder):
         self.port, self.out = free_port(), folder / "prometheus.log"
@@ -207,7 +207,7 @@ class Prometheus:
         except OSError as e:
             assert not isinstance(e, urllib.error.HTTPError) or e.code == 503, f"{query}: {e.read().decode()}"
             assert self.process.poll() is None, self.out.read_text()[-2000:]
-            return []  # it is not ready so far
+            return []  # it is not ready yet
 
 
 def free_port():
@@ -226,7 +226,7 @@ def prometheus(server, tmp_path):
 
 
 def test_a_real_prometheus(server, prometheus):
-    """It takes each rule, evaluates it, and has an answer to each query of the dashboard."""
+    """Prometheus accepts and evaluates each rule, and has an answer to each query of the dashboard."""
     board = json.loads((MONITORING / "grafana.json").read_text())
     empty = []
     for panel in board["panels"]:

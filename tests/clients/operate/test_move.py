@@ -1,4 +1,4 @@
-"""cairn migrate-store: a whole store to other engines and back, while it is read; kills in the middle of it; damage."""
+"""cairn migrate-store moves a whole store to other engines and back, while it is read. It is killed in between, or finds damage."""
 
 import contextlib
 import hashlib
@@ -18,13 +18,13 @@ from hub_calls import commit, done, make, stored, text, tree, upload
 pytestmark = [pytest.mark.files, pytest.mark.sqlite]
 
 STEPS = ["move-object", "move-object:3", "move-rows", "move-rows:6", "move-frozen", "move-ended"]
-# Rows that are of an index, and not of the store that it describes.
-# What a store has by itself: its numbers, codes that programs wait with, and what is read from README.md again.
+# Tables that are not moved, because they belong to an index and not to the store that it describes: counters, codes that programs wait with, and data that
+# is read from README.md again.
 OWN = {"state", "sqlite_sequence", "device_code", "card", "tag", "unregistered"}
 
 
 def engines(folder):
-    """What --index and --store are for a folder of the other pair of engines: PostgreSQL and S3, where there are such."""
+    """--index and --store for a folder with the other engines, PostgreSQL and S3, as far as they run here."""
     out = {}
     if cairn.POSTGRES:
         out["index"] = cairn.postgres_url(folder)
@@ -34,7 +34,7 @@ def engines(folder):
 
 
 def move(source, target, *options, elsewhere=False, code=0, **variables):
-    """@param source, target: folders of daemons @return what it says, as JSON"""
+    """Runs the command. @param source, target: folders of daemons @return its JSON output"""
     target.mkdir(exist_ok=True)
     command = [cairn.CAIRN, "migrate-store", "--data-dir", str(source / "data"), "--to", str(target / "data"), "--json", *options]
     for name, url in (engines(target / "data") if elsewhere else {}).items():
@@ -46,7 +46,7 @@ def move(source, target, *options, elsewhere=False, code=0, **variables):
 
 
 def dump(folder):
-    """{table: its rows} of an index in SQLite"""
+    """{table: its rows} of an index in SQLite."""
     with contextlib.closing(sqlite3.connect(f"file:{folder}/data/index.sqlite?mode=ro", uri=True)) as db:
         names = [n for (n,) in db.execute("SELECT name FROM sqlite_schema WHERE type = 'table'") if n not in OWN]
         out = {name: sorted(map(repr, db.execute(f"SELECT * FROM {name}"))) for name in names}
@@ -64,7 +64,7 @@ def same(a, b):
 
 @pytest.fixture
 def begin(tmp_path):
-    """begin(name, elsewhere): a daemon on a folder that was moved to"""
+    """begin(name, elsewhere) starts a daemon on a folder that a store was moved to."""
     daemons = []
 
     def one(name, elsewhere=False, **options):
@@ -95,7 +95,7 @@ each_pair = pytest.mark.parametrize("elsewhere", [False, pytest.param(True, mark
 
 @each_pair
 def test_a_refused_upload_leaves_nothing(start, begin, tmp_path, elsewhere):
-    """A frozen store keeps no object that no row names. (Its counts are right only after the move.)"""
+    """A store that is still being filled refuses uploads, and keeps no object of them. (Its counters are right only after the move.)"""
     server = start()
     book = fill(server, 1)
     move(tmp_path / "server", tmp_path / "other", elsewhere=elsewhere)
@@ -112,7 +112,8 @@ def test_a_refused_upload_leaves_nothing(start, begin, tmp_path, elsewhere):
 
 @each_pair
 def test_there_and_back(start, begin, tmp_path, elsewhere):
-    """Read and written all the time but for the last moment, caught up, and back with what came there."""
+    """The store is read and written all the time, except for the last moment of the move, and catches up. Then it is moved back with what was uploaded
+    there."""
     server = start()
     book = fill(server)
     first = move(tmp_path / "server", tmp_path / "other", elsewhere=elsewhere)
@@ -153,7 +154,7 @@ def test_there_and_back(start, begin, tmp_path, elsewhere):
 
 @pytest.mark.parametrize("elsewhere", [False, pytest.param(True, marks=pytest.mark.skipif(not (cairn.POSTGRES or cairn.ENGINE), reason="there are no other engines"))])
 def test_a_hub(people, begin, tmp_path, elsewhere):  # noqa: F811
-    """People, their keys, organisations, repositories with their commits, buckets and files."""
+    """A move takes along people, their keys, organisations, repositories with their commits, buckets and files."""
     data = os.urandom(120_000)
     repo = make(people)
     sha256, _ = upload(people, data)
@@ -201,7 +202,7 @@ def test_a_hub(people, begin, tmp_path, elsewhere):  # noqa: F811
 
 
 def test_stock_clients(start, begin, tmp_path):
-    """hf_xet reads from the other store what it brought to the first."""
+    """hf_xet downloads from the moved store what it uploaded to the first one."""
     server = start()
     paths = [tmp_path / f"file{i}" for i in range(3)]
     for i, path in enumerate(paths):
@@ -218,7 +219,7 @@ def test_stock_clients(start, begin, tmp_path):
 @pytest.mark.parametrize("step", STEPS)
 @pytest.mark.parametrize("elsewhere", [False, pytest.param(True, marks=pytest.mark.skipif(not (cairn.POSTGRES or cairn.ENGINE), reason="there are no other engines"))])
 def test_kill(start, begin, tmp_path, step, elsewhere):
-    """kill -9 at each step of a move; the next call goes on, and nothing is lost."""
+    """kill -9 at each step of a move. The next command continues, and nothing is lost."""
     server = start()
     book = fill(server)
     armed = tmp_path / "crash"
@@ -240,7 +241,7 @@ def test_kill(start, begin, tmp_path, step, elsewhere):
 
 
 def test_damage(start, begin, tmp_path):
-    """A damaged object and a missing one are named, and stop nothing; uploaded again, they are whole."""
+    """A damaged and a missing object are reported, and the move goes on. Uploaded again, they are whole."""
     server = start()
     book = fill(server)
     bad, gone = (ledger.new_file(i, xorbs=2).terms[0][0] for i in (2, 3))
@@ -264,7 +265,7 @@ def test_damage(start, begin, tmp_path):
 
 
 def test_refusals(start, begin, tmp_path):
-    """A store in use is not written over, and there is never more than one."""
+    """A store in use is not overwritten, and only one move runs at a time."""
     server = start()
     book = fill(server, 1)
     used = start("used")
@@ -291,7 +292,7 @@ def test_refusals(start, begin, tmp_path):
 
 
 def test_folders_that_are_no_end_of_a_move(start, tmp_path):
-    """One in the store that is moved, under any name; and of a move that never was nothing is made."""
+    """The target may not be in the store that is moved, by whatever path. Cancelling a move that never began makes no folder."""
     server = start()
     fill(server, 1)
     (tmp_path / "link").symlink_to(server.data)
@@ -311,7 +312,7 @@ def test_folders_that_are_no_end_of_a_move(start, tmp_path):
 
 
 def test_every_column_is_moved(server):
-    """A script of the schema that adds one has to add it to lib/index/tables.c, too."""
+    """A schema migration that adds a column must add it to lib/index/tables.c, too."""
     known = {}
     for block in re.split(r"\[CAIRN_TABLE_\w+\] =", (cairn.ROOT / "lib/index/tables.c").read_text())[1:]:
         name, *columns = re.findall(r'"(\w+)"', block.split("};")[0])
@@ -325,7 +326,7 @@ def test_every_column_is_moved(server):
 @pytest.mark.sqlite
 @pytest.mark.files
 def test_a_backup_of_a_store_that_was_moved_out(start, begin, tmp_path):
-    """It takes no uploads when it is restored, and whoever meets it says so; --reopen has it take them."""
+    """The restored store takes no uploads, and every refusal says why. After --reopen it takes them."""
 
     def run(*words, code=0):
         done = subprocess.run([cairn.CAIRN, *map(str, words)], capture_output=True, text=True, timeout=120)

@@ -1,4 +1,4 @@
-"""What the manager of services is told, over a real socket of datagrams, as systemd has it (sd_notify(3))."""
+"""What the daemon tells the service manager, over a real datagram socket, as systemd does it (sd_notify(3))."""
 
 import os
 import select
@@ -14,7 +14,7 @@ WATCHDOG_US = 2_000_000
 
 
 class Manager:
-    """The end of NOTIFY_SOCKET that systemd has."""
+    """systemd's end of NOTIFY_SOCKET."""
 
     def __init__(self, address):
         self.variable = address
@@ -22,12 +22,12 @@ class Manager:
         self.socket.bind(address.replace("@", "\0", 1))
 
     def told(self, seconds=30):
-        """The next datagram: {name: value}; None: nothing came"""
+        """The next datagram as {name: value}; None: none came."""
         ready, _, _ = select.select([self.socket], [], [], seconds)
         return dict(line.split("=", 1) for line in self.socket.recv(4096).decode().split("\n")) if ready else None
 
     def told_until(self, name):
-        """All datagrams up to one that has a name."""
+        """All datagrams up to the first one that has this name."""
         out, end = [], time.monotonic() + 30
         while not out or name not in out[-1]:
             assert time.monotonic() < end, f"{name} did not come, but {out}"
@@ -65,7 +65,7 @@ def test_start_reload_stop(start, manager, issuer):
 
 
 def test_ready_is_not_told_before_it_serves(tmp_path, manager):
-    """A start that is refused says nothing."""
+    """A start that fails does not report READY."""
     with pytest.raises(AssertionError, match="cairnd did not start"):
         cairn.Daemon(tmp_path / "server", variables=variables(manager), token_key=str(tmp_path / "none")).start()
     assert manager.told(0) is None

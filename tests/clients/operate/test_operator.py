@@ -1,4 +1,4 @@
-"""What an operator does to a running server: forget, share, collect, count; and what the others see of it."""
+"""What an operator does to a running server: forget, share, collect, count; and what others see of that."""
 
 import re
 import signal
@@ -143,7 +143,7 @@ def test_collection_takes_two_grace_times(start, make, clock):
 
 
 def test_retired_xorb_is_used_again(start, make, clock):
-    """A client that was told of a xorb before it was retired may name it until the grace time is over."""
+    """A client that was offered a xorb before it was retired may use it until the grace time is over."""
     server = start(test_clock=clock.path, **TIMES)
     file = upload(server, make([9000, 9001], 3))
     xorb = file.terms[0][0]
@@ -211,14 +211,14 @@ def test_signed_address_of_another_server(start, make):
 
 
 def documented(heading):
-    """First cells of the table below a heading of docs/operations.md."""
+    """The first cells of the table below a heading of docs/operations.md."""
     section = (cairn.ROOT / "docs/operations.md").read_text().split(f"\n## {heading}\n")[1].split("\n## ")[0]
     return " ".join(line.split("|")[1] for line in section.splitlines() if line.startswith("| `"))
 
 
 @pytest.mark.files
 def test_a_daemon_that_stands_still(server):
-    """A command that asks little of it gives each try up after half a minute, and says so."""
+    """`cairn stats` gives up each try after half a minute, and says so."""
     server.process.send_signal(signal.SIGSTOP)
     began = time.monotonic()
     try:
@@ -230,11 +230,10 @@ def test_a_daemon_that_stands_still(server):
 
 
 def test_documented_metrics(server):
-    """The table in operations.md has each metric, and no other. One is there with TLS only, one while something runs, some
-    with an S3 service or PostgreSQL."""
+    """The table in operations.md has each metric, and no other. Some appear only with TLS, with an S3 service, with PostgreSQL, or while a job runs."""
     elsewhere = {"cairn_tls_certificate_expires_seconds", "cairn_index_clock_ahead_seconds", "cairn_job_done_ratio"}
     elsewhere |= {f"cairn_{of}_request{what}_total" for of in ("store", "index") for what in ("s", "_seconds", "_failures")}
-    assert server.post("/v1/gc").status == 200  # of collections all is told from the first one on, and of scrubs
+    assert server.post("/v1/gc").status == 200  # the metrics of collections and scrubs appear with the first one
     assert server.post("/v1/scrub/start").status == 200
     (server.data / "notes" / "backup").write_text("ran 9\ngood 9\nfailed 0\nbytes 9\n")
     cairn.wait_until("all", lambda: server.get("/v1/scrub").json()["now"] is None and "cairn_backup_last_run_successful" in server.metrics())
@@ -245,7 +244,7 @@ def test_documented_metrics(server):
 
 
 def test_documented_limits():
-    """Each setting that is a limit has a heading with its name in operations.md; and each heading there that looks like a setting is one."""
+    """Each setting that is a limit has a heading with its name in operations.md. Each heading there that looks like a setting is one."""
     section = (cairn.ROOT / "docs/operations.md").read_text().split("\n## Limits, and what a client sees\n")[1].split("\n## ")[0]
     headings = set(re.findall(r"(?m)^### ([a-z_]+)$", section))
     settings = set(re.findall(r'(?m)^\t\{"(\w+)", SETTING_', (cairn.ROOT / "server/settings.c").read_text()))

@@ -1,4 +1,4 @@
-"""The cold tier: packs that swh.shard reads, its shards read here, and a server whose xorbs move while it is used."""
+"""The cold tier: packs that swh.shard reads, shards of swh.shard that we read, and a server whose xorbs move into packs while it is used."""
 
 import hashlib
 import json
@@ -18,7 +18,7 @@ import pytest
 import xet
 
 SHARDS = cairn.DATA / "archive" / "readshard"
-PEER_S = 60  # the peer hangs, or dies by a signal, on much that is damaged
+PEER_S = 60  # seconds: the peer hangs, or dies by a signal, on many damaged files
 PEER = """
 import json, sys
 from swh.shard import Shard, ShardCreator
@@ -40,7 +40,7 @@ json.dump(told, sys.stdout)
 
 
 def peer(do, path, **order):
-    """Let swh.shard, in a process of its own, do this and then read all of the file: {"objects": {key: bytes}, "end"}"""
+    """Runs swh.shard in a process of its own: does this, then reads the whole file. @return {"objects": {key: bytes}, "end"}"""
     done = subprocess.run(
         [sys.executable, "-c", PEER],
         input=json.dumps({"do": do, "path": str(path), **order}),
@@ -63,13 +63,13 @@ def run(*args, code=0, server=None):
 
 
 def listed(path):
-    """{key: (bytes, offset)}"""
+    """{key: (bytes, offset)} of a pack, as `cairn pack list` shows it."""
     rows = json.loads(run("list", "--raw", "--json", path).stdout)["objects"]
     return {row["key"]: (row["bytes"], row["offset"]) for row in rows}
 
 
 def pack(server, name, *options):
-    """Make a pack, and wait until what was packed has left the object folder."""
+    """Makes a pack, and waits until the packed xorbs have left the object folder."""
     made = json.loads(run("create", name, "--json", *options, server=server).stdout)
     job = {}
 
@@ -88,14 +88,14 @@ def packs(server):
 
 @pytest.fixture
 def stock(server):
-    """A server with some files, and what was acknowledged."""
+    """A server with some files, and the ledger of what was acknowledged."""
     book = ledger.Ledger()
     for seed in range(20):
         assert book.upload(server, ledger.new_file(seed, xorbs=2)).status == 200
     return server, book
 
 
-# --- the peer -----------------------------------------------------------------------------------------------------------
+# --- the peer: swh.shard ------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.files
@@ -158,7 +158,7 @@ BAD = [json.loads(line)["file"] for line in (SHARDS / "bad.jsonl").read_text().s
 
 @pytest.mark.parametrize("name", BAD)
 def test_bad_files_are_refused(tmp_path, name):
-    good = name == "bad_count.shard"  # one more announced than there is: as if it had been deleted
+    good = name == "bad_count.shard"  # it announces one object more than it has, as if that one had been deleted
     path = SHARDS / name
     done = run("verify", "--sha256", path, code=0 if good else 65)
     if good:
@@ -169,7 +169,7 @@ def test_bad_files_are_refused(tmp_path, name):
     if name not in ("bad_magic.shard", "bad_empty_file.shard", "bad_obj_data.shard"):
         shown = subprocess.run(inspect, capture_output=True, text=True, timeout=60)
         assert shown.returncode == 65 and "readshard" in shown.stdout and "[readshard." in shown.stderr, shown
-    # Neither listing nor deleting crashes, whatever it says.
+    # Neither listing nor deleting crashes, whatever the pack contains.
     copy = tmp_path / name
     copy.write_bytes(path.read_bytes())
     for args in (["list", "--raw", copy], ["delete", "--raw", copy, "11" * 32]):
@@ -278,7 +278,7 @@ def test_packed_xorbs_are_collected(start, clock):
 
 @pytest.mark.files
 def test_packing_among_clients(server):
-    """Clients upload and read while their xorbs move from the folder into pack after pack."""
+    """Clients upload and read while their xorbs move into one pack after the other."""
     books, failures, over = [ledger.Ledger() for _ in range(3)], [], threading.Event()
 
     def client(number):
@@ -311,7 +311,7 @@ def test_packing_among_clients(server):
 
 @pytest.mark.files
 def test_packing_holds_nobody_up(tmp_path, make):
-    """With one worker: who packs has threads of its own, and waits here for a disk that does not answer."""
+    """Packing has threads of its own. It waits for a disk that does not answer, while the only worker serves others."""
     disk = faults.Faults(tmp_path, workers=1)
     with disk.server as server:
         assert ledger.Ledger().upload(server, xet.File([(make([9000], 1), 0, 1)])).status == 200
@@ -354,7 +354,7 @@ def test_only_an_admin_packs(start, issuer):
         cairn.is_error(server.post(f"/v1/packs?name=a.shard&older_than_s={wrong}", token=issuer.token("admin")), 400, "pack.age")
     assert server.post("/v1/packs?name=a.shard", token=issuer.token("admin")).status == 202
 
-# --- copies -------------------------------------------------------------------------------------------------------------
+# --- packs that are damaged, missing or repeated ------------------------------------------------------------------------
 
 
 def one_packed(start, make, name="a.shard"):
@@ -373,7 +373,7 @@ def address(server, file):
 
 
 def hurt(path, xorb):
-    """Another bit in the second chunk."""
+    """Flips a bit in the second chunk of the xorb."""
     content = bytearray(path.read_bytes())
     content[content.index(xorb.data[1]) + 500] ^= 4
     path.write_bytes(content)
@@ -381,7 +381,7 @@ def hurt(path, xorb):
 
 @pytest.mark.files
 def test_a_pack_that_is_swapped_is_verified_anew(start, make):
-    """Another file of the same name and length is not what was found right a moment ago."""
+    """The pack is replaced by another file of the same name and length. The verification of the old file does not count for it."""
     server, file, xorb, path = one_packed(start, make)
     url = address(server, file)
     for _ in range(2):
@@ -395,7 +395,7 @@ def test_a_pack_that_is_swapped_is_verified_anew(start, make):
 
 @pytest.mark.files
 def test_a_pack_that_was_away(start, make):
-    """Its xorbs count as not stored as soon as one is asked for, and are known again when they are read."""
+    """When one of its xorbs is requested, it counts as lost. When it is read again, it is known again."""
     server, file, xorb, path = one_packed(start, make)
     url, aside = address(server, file), server.folder / "aside"
     path.rename(aside)
@@ -411,7 +411,7 @@ def test_a_pack_that_was_away(start, make):
 
 @pytest.mark.files
 def test_a_pack_that_is_cut_takes_nothing_else_along(start, make):
-    """It becomes a faulty one at the next look-up; what other packs have is served, also by the next daemon."""
+    """The next look-up finds the pack faulty. Other packs are served, also after a restart."""
     server, file, xorb, path = one_packed(start, make)
     other = make([20_000] * 4, 2)
     assert ledger.Ledger().upload(server, xet.File([(other, 0, 4)])).status == 200
@@ -428,7 +428,7 @@ def test_a_pack_that_is_cut_takes_nothing_else_along(start, make):
 
 
 def spoil_slot(path):
-    """The first slot of its index that has an object names a place behind all objects: the pack is served as before."""
+    """Makes the first used slot of the pack's index point behind all objects. The pack is still served."""
     content = bytearray(path.read_bytes())
     index_at, index_bytes = struct.unpack_from(">2Q", content, 64)
     for at in range(index_at + 32, index_at + index_bytes, 40):
@@ -458,7 +458,7 @@ def test_fsck_names_a_damaged_pack(start, make, spoil):
 
 @pytest.mark.files
 def test_more_packs_than_are_served(start, make):
-    """The first ones by their names are, whatever order the folder has; faulty ones take nobody's place."""
+    """The first 256 packs by name are served, whatever order the folder has. Faulty packs do not count."""
     server, file, xorb, path = one_packed(start, make, "m.shard")
     assert ledger.Ledger().upload(server, xet.File([(make([9000], 2), 0, 1)])).status == 200
     pack(server, "z.shard")
@@ -506,7 +506,7 @@ def test_an_upload_while_a_pack_is_away(start, tmp_path, way):
 @pytest.mark.files
 @pytest.mark.parametrize("first", ["pack", "folder", "empty"])
 def test_a_sound_copy_behind_a_damaged_one(start, make, first):
-    """Reading finds it, nothing is lost, and no repair takes it away."""
+    """Reading finds the sound copy, nothing is lost, and no repair removes it."""
     server, file, xorb, path = one_packed(start, make, "b.shard")
     url = address(server, file)
     if first == "pack":

@@ -1,4 +1,4 @@
-"""README.md: every line of its shell blocks is typed, in order, and prints what the page says."""
+"""Types every line of the shell blocks in README.md, in order. Each prints what the page says."""
 
 import os
 import re
@@ -9,9 +9,9 @@ import cairn
 import pytest
 from reads_me import PAGE, SECTIONS, blocks
 
-pytestmark = [pytest.mark.files, pytest.mark.sqlite]  # they make such a folder
+pytestmark = [pytest.mark.files, pytest.mark.sqlite]  # they make a folder with files and SQLite
 
-# Lines that are typed elsewhere, or otherwise, and why.
+# Lines that another test types, or that are typed in another way, and why.
 ELSEWHERE = {
     "./dev run ": "tests/systems/first_day types it, and the lines of the next two sections, with nothing in their place",
     "./dev test ": "it is what runs this",
@@ -24,13 +24,13 @@ INSTEAD = {"python3 -m venv ~/hub && ~/hub/bin/pip install huggingface_hub": f"l
 
 
 def shape(text):
-    """Hashes, sizes and counts differ from run to run."""
+    """Replaces hashes, sizes and counts, which differ from run to run."""
     text = re.sub(r"\b[0-9a-f]{64}\b", "HASH", text)
     return re.sub(r"\b[\d.]+( (bytes|KiB|MiB))?", "N", text)
 
 
 def type_lines(folder, lines, env):
-    """One shell, as of a person, that ends with the first command that fails. @return what each line prints"""
+    """Types the lines into one shell, which ends at the first that fails. @return what each line prints"""
     script = "".join(f"{INSTEAD.get(line, line)}\nprintf '\\036'\n" for line in lines)
     done = subprocess.run(["bash", "-euo", "pipefail", "-c", script], cwd=folder, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=240, check=False)
     said = done.stdout.split("\036")
@@ -40,7 +40,7 @@ def type_lines(folder, lines, env):
 
 @pytest.fixture
 def person(tmp_path):
-    """A home, a clone as far as the lines need it, and the environment of a new terminal."""
+    """A home folder, a clone as far as the lines need one, and the environment of a new terminal."""
     folder = tmp_path / "clone"
     (tmp_path / "home").mkdir()
     (folder / "build").mkdir(parents=True)
@@ -53,7 +53,7 @@ def person(tmp_path):
 
 
 def test_the_lines_of_a_first_day(server, person):
-    """They go on in one terminal from section to section."""
+    """One terminal types all sections, one after the other."""
     lines = blocks("A first upload") + blocks("The store below it")
     here = lambda text: text.replace("127.0.0.1:8080", f"127.0.0.1:{server.port}")
     said = type_lines(person[0], [here(command) for command, _ in lines], person[1])
@@ -81,7 +81,7 @@ def test_the_lines_of_who_is_served(tmp_path, person, start):
         env["PATH"] = f"{cairn.ROOT}/.venv/bin:{os.environ['PATH']}"
         type_lines(folder, lines, env)
         assert daemon.request("GET", "/api/models/ann/first", token=key).json()["private"] is True
-        # What the page says of new repositories.
+        # The page says this of new repositories.
         type_lines(folder, [*lines[:-1], "hf upload --no-private ann/second ./folder"], env)
         assert daemon.get("/api/models/ann/second").status == 200, "without a key"
     finally:

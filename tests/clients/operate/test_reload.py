@@ -1,5 +1,5 @@
-"""SIGHUP: what is read again, what is told of it, and that what cannot be read changes nothing. (Keys, certificates: test_access.py,
-test_tls.py.) And the log of slow requests, which it turns on here."""
+"""SIGHUP: which settings are read again and what is reported; settings that cannot be read change nothing. (Keys and certificates: test_access.py,
+test_tls.py.) Also the log of slow requests, which a reload turns on here."""
 
 import re
 import signal
@@ -71,7 +71,7 @@ def test_a_file_that_is_gone(server, tmp_path):
 
 
 def test_the_level_of_the_log(server, tmp_path):
-    """The line that says so is written at either level."""
+    """The line that reports the change is written at either level."""
     assert server.reload("worker_queue_max = 100\nlog_level = warning\n")["changed"] == "log_level=warning"
     ask(server, "unseen")
     assert server.reload("worker_queue_max = 100\nlog_level = info\n")["changed"] == "log_level=info"
@@ -112,7 +112,7 @@ def slow(server):
 
 
 def test_slow_requests_are_told(server, make):
-    """An upload that takes its time; the others are quick."""
+    """An upload that takes long is logged. The other requests are fast."""
     xorb = make([9000, 10000], 3)
     body = xorb.body()
     server.reload("slow_request_ms = 300\naccess_log = no\nworker_queue_max = 100\n")
@@ -138,7 +138,7 @@ def test_none_is_slow_unless_asked_for(server, make):
 
 
 def test_the_wait_for_a_worker_is_counted(start, make):
-    """One worker and many uploads: each that waited is in the histogram, once."""
+    """With one worker and many uploads, each upload that waited is in the histogram once."""
     server = start(workers=1)
     xorbs = [make([90000] * 20, 10 + i) for i in range(8)]
     threads = [threading.Thread(target=server.put_xorb, args=(x,)) for x in xorbs]

@@ -1,4 +1,4 @@
-"""A server that goes between upload and download, by SIGTERM and by SIGKILL, and comes back on the same folder."""
+"""A server ends between upload and download, by SIGTERM or SIGKILL, and starts again on the same folder."""
 
 import hashlib
 import random
@@ -36,7 +36,7 @@ def fetch_everything(daemon, folder, known):
 
 @pytest.mark.parametrize("how", ["SIGTERM", "SIGKILL"])
 def test_between_upload_and_download(daemon, tmp_path, how):
-    """What a client was told is stored is there after the next start, three starts in a row."""
+    """Files that were acknowledged are there after the next start, three times in a row."""
     source, known = random.Random(how), {}
     for start in range(3):
         daemon.start()
@@ -59,7 +59,7 @@ def test_between_upload_and_download(daemon, tmp_path, how):
 
 @pytest.mark.parametrize("how", ["SIGTERM", "SIGKILL"])
 def test_addresses_outlive_the_process(daemon, tmp_path, how):
-    """They are signed with a key of the data folder, so a download that is under way goes on after a restart."""
+    """Addresses are signed with a key of the data folder, so a download continues after a restart."""
     content = random.Random(1).randbytes(MIB)
     path = tmp_path / "up"
     path.write_bytes(content)
@@ -76,19 +76,19 @@ def test_addresses_outlive_the_process(daemon, tmp_path, how):
 
 
 def again_on(daemon, port):
-    """Start it where it was before: the command was told one address."""
+    """Starts the daemon on its former port, because the command knows one address."""
     daemon.command[daemon.command.index("--listen") + 1] = f"127.0.0.1:{port}"
     daemon.start()
 
 
 def state_of(process):
-    """R: runs, S: sleeps; and others"""
+    """The state of a process: R runs, S sleeps, and others."""
     return Path(f"/proc/{process.pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
 
 
 @pytest.mark.parametrize("how", ["SIGTERM", "SIGKILL"])
 def test_the_command_waits_for_the_next_start(daemon, tmp_path, how):
-    """Its connection is lost, others are refused until the daemon listens again; nothing of that ends a push."""
+    """`cairn push` loses its connection and is refused others until the daemon listens again. It succeeds all the same."""
     path = tmp_path / "file"
     source = random.Random(how)
     path.write_bytes(b"".join(source.randbytes(MIB) for _ in range(300)))  # five xorbs
@@ -104,7 +104,7 @@ def test_the_command_waits_for_the_next_start(daemon, tmp_path, how):
     try:
         cairn.wait_until("the first xorb", lambda: any(e["method"] == "POST" for e in daemon.events("request")))
         leave(daemon, how)
-        # Nothing but its next try is to be waited for while nobody listens.
+        # The push sleeps only if it waits for its next try.
         cairn.wait_until("the push to wait, or to give up", lambda: push.poll() is not None or state_of(push) == "S")
         again_on(daemon, port)
         out, err = push.communicate(timeout=120)

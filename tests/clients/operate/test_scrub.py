@@ -1,4 +1,4 @@
-"""A scrub of a running daemon finds damage and says so; `cairn repair` brings back what is lost, from wherever a copy is."""
+"""A scrub of a running daemon finds damage and reports it. `cairn repair` restores lost xorbs from any place that has a copy."""
 
 import contextlib
 import json
@@ -23,7 +23,7 @@ def run(server, *args, code=0, token=None):
 
 
 def put(server, make, n, size=9000):
-    """n xorbs with a file each."""
+    """Uploads n xorbs, each with a file."""
     made = [make([size] * 3, 100 + i) for i in range(n)]
     for x in made:
         assert server.put_xorb(x).status == 200
@@ -43,7 +43,7 @@ def status(server):
 
 
 def scrub(server):
-    """A pass from now to its end. @return it"""
+    """Runs a scrub from now to its end. @return its result"""
     assert server.post("/v1/scrub/start").json()["now"] is not None
     cairn.wait_until("the scrub", lambda: status(server)["now"] is None)
     return status(server)["last"]
@@ -51,7 +51,7 @@ def scrub(server):
 
 @pytest.mark.files
 def test_what_was_moved_away_while_it_is_open(server, make, tmp_path):
-    """The daemon has it open, and it still has a name, elsewhere."""
+    """The daemon has the file of an object open while it is moved elsewhere or replaced. The scrub notices that."""
     moved, exchanged, sound = put(server, make, 3)
     assert scrub(server)["lost"] == 0
     server.object_of(xet.text(moved.hash)).rename(tmp_path / "moved")
@@ -113,7 +113,7 @@ def test_a_row_that_is_wrong_is_made_anew(start, make):
 
 
 def test_what_comes_during_a_pass_is_counted(start, make):
-    """Never more is read than there is to read, of a pass that goes on and of one that has ended."""
+    """A running or finished scrub never reports more bytes read than there are to read."""
     server = start()
     put(server, make, 12, size=120_000)
     assert server.post("/v1/scrub/start").status == 200
@@ -130,7 +130,7 @@ def test_what_comes_during_a_pass_is_counted(start, make):
 
 @pytest.mark.files
 def test_it_goes_on_after_a_restart(start, make):
-    """At a MiB a second nothing of this is read before the test has looked, but for the first blocks."""
+    """At one MiB a second, only the first blocks are read before the test looks."""
     server = start(log_level="info")
     put(server, make, 12, size=120_000)
     assert server.post("/v1/scrub/start").json()["now"]["total_bytes"] > 2 * MB
@@ -161,7 +161,7 @@ def test_the_rate_and_a_pause(start, make):
     server.stop()
     server.start()
     assert status(server)["state"] == "paused" and status(server)["now"]["xorbs"] == paused["xorbs"]
-    assert server.get("/ready").status == 200  # which takes a commit: it would have read some more meanwhile
+    assert server.get("/ready").status == 200  # it needs a commit; meanwhile a scrub would have read more
     assert status(server)["now"]["xorbs"] == paused["xorbs"] < 12
     assert server.post("/v1/scrub/start?within=1").json()["now"]["within_s"] == 1
     cairn.wait_until("the end", lambda: status(server)["now"] is None, seconds=20)
@@ -181,7 +181,7 @@ def test_once_a_period(start, make, clock):
     clock.move(7 * 86400 + 5)
     cairn.wait_until("the second", lambda: status(server)["last"]["started"] > first["last"]["started"])
     server.stop()
-    clock.move(0)  # a clock that was wrong keeps nothing from being read
+    clock.move(0)  # a clock that was wrong does not prevent reading
     server.start()
     cairn.wait_until("the third", lambda: status(server)["last"]["started"] < first["last"]["started"] + 86400)
 
@@ -211,7 +211,7 @@ def test_where_nothing_is_stored(start):
 
 @pytest.fixture
 def copies(start, make, tmp_path):
-    """A server, its xorbs, and where else they are: {what: path}. Of the first two no object is left on the server."""
+    """A server, its xorbs, and the places that have copies: {kind: path}. The objects of the first two xorbs are damaged or gone on the server."""
     other = start("other")
     xorbs = put(other, make, 4)
     run(other, "backup", "--data-dir", other.data, tmp_path / "b.fold")
@@ -232,7 +232,7 @@ def copies(start, make, tmp_path):
 def test_repair(copies, source):
     server, xorbs, places = copies
     places["archive"] = next(places["backups"].glob("*.objects.fold"))
-    (places["backups"] / "20990101T000000Z.objects.fold").write_bytes(b"cut")  # what is damaged there is passed over
+    (places["backups"] / "20990101T000000Z.objects.fold").write_bytes(b"cut")  # a damaged archive is skipped
     lost = sorted(xet.text(x.hash) for x in xorbs[:2])
     told = server.get("/v1/lost-xorbs").json()
     assert sorted(x["hash"] for x in told["xorbs"]) == lost and told["next"] is None

@@ -1,4 +1,4 @@
-"""The systemd unit: how exposed it leaves the daemon, and that it lets the daemon's own sandbox be."""
+"""The systemd unit: how much it confines the daemon, and that it lets the daemon set up its own sandbox."""
 
 import re
 import shutil
@@ -8,7 +8,7 @@ import cairn
 import pytest
 
 UNIT = cairn.ROOT / "systemd" / "cairnd.service.in"
-EXPOSURE = 1.2  # of 10, as docs/reliability.md says; fewer is better
+EXPOSURE = 1.2  # of 10, as docs/reliability.md says; less is better
 pytestmark = pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd-analyze is not installed; ./dev test systems installs it")
 
 
@@ -17,7 +17,7 @@ def analyze(*arguments):
 
 
 def calls_of(group):
-    """The system calls of a group, and of the groups in it."""
+    """The system calls of a systemd group, and of the groups in it."""
     out = set()
     for line in analyze("syscall-filter", group).stdout.splitlines()[1:]:
         name = line.strip()
@@ -50,7 +50,7 @@ def test_no_word_of_it_is_unknown(unit):
 
 
 def test_what_the_daemon_calls_is_let_in(unit):
-    """Two filters are in force: what either forbids is forbidden."""
+    """Two filters are in force, systemd's and the daemon's own. A call must be allowed by both."""
     allowed = set()
     for words in re.findall(r"^SystemCallFilter=(.*)$", unit.read_text(), re.M):
         for word in words.removeprefix("~").split():

@@ -1,4 +1,4 @@
-"""Starting and stopping: what is refused is refused with one clear line, a stop drains, a restart finds everything."""
+"""Starting and stopping: a refused start prints one clear line, a stop drains, and a restart finds everything."""
 
 import contextlib
 import http.client
@@ -13,7 +13,7 @@ import pytest
 import xet
 from rates import healthy
 
-EXIT_USAGE = 64  # of sysexits: the settings must change
+EXIT_USAGE = 64  # EX_USAGE of sysexits.h: the settings must change
 
 
 def target(link):
@@ -56,7 +56,8 @@ def test_newer_index(server, tmp_path):
 
 @pytest.mark.sqlite
 def test_sqlite_with_the_reset_bug_is_named(server):
-    """Python uses the same library. Both lines of repaired releases are left out here: no Debian has them."""
+    """The daemon warns of a SQLite version with this bug. Python loads the same library. Two lines of repaired versions are ignored here, because no Debian
+    has them."""
     has_bug = (3, 7, 0) <= sqlite3.sqlite_version_info <= (3, 51, 2)
     assert [e["version"] for e in server.events("sqlite_reset_bug")] == [sqlite3.sqlite_version] * has_bug
 
@@ -79,7 +80,7 @@ def test_open_to_the_world_without_a_key(tmp_path, listen):
 
 @pytest.mark.parametrize("options", [{"listen": "0.0.0.0:0", "insecure_no_auth": True}, {"public_url": "https://cas.example.org"}], ids=" ".join)
 def test_without_a_key_where_others_may_come(start, options):
-    """On purpose; or on loopback, where a proxy on the same machine is, and with it everybody."""
+    """Without a key the daemon starts if it was asked to, or on loopback, where a proxy on the same machine may let everybody in. It warns."""
     server = start(**options)
     assert server.get("/health").status == 200
     assert [e["level"] for e in server.events("no_tokens")] == ["warning"]
@@ -111,7 +112,7 @@ def test_wrong_usage(tmp_path, arguments):
 
 
 def test_settings_from_everywhere(tmp_path):
-    """File, then environment, then command line."""
+    """The command line overrides the environment, and the environment overrides the file."""
     config = tmp_path / "cairn.conf"
     config.write_text("connections_per_address_max = 5\nfiles_max = 6\nshard_bytes_max = 8K\n")
     server = cairn.Daemon(tmp_path / "s", config=config, files_max=8)
@@ -141,7 +142,7 @@ def test_version_and_help(tmp_path):
 
 @pytest.mark.parametrize("closed", ["2>&-", "0<&- 2>&-", "0<&- 1>&- 2>&-"])
 def test_closed_standard_descriptors(tmp_path, closed):
-    """No file or socket takes the place of standard error, where lines of the log would go into it."""
+    """Closed descriptors are replaced by /dev/null. Otherwise a file or socket would become standard error, and lines of the log would be written into it."""
     daemon = cairn.Daemon(tmp_path)
     process = subprocess.Popen(["sh", "-c", f'exec "$@" {closed}', "sh", *daemon.command], stdout=subprocess.DEVNULL, env=daemon.environment(), cwd=tmp_path)
     try:
@@ -160,7 +161,7 @@ def test_closed_standard_descriptors(tmp_path, closed):
 
 @pytest.mark.parametrize("signal_", [signal.SIGTERM, signal.SIGINT], ids=lambda s: s.name)
 def test_stop_drains(start, make, signal_):
-    """A request under way when the signal comes is answered; then the daemon exits 0."""
+    """A request under way when the signal comes is answered. Then the daemon exits 0."""
     server = start(drain="20s")
     x = make([9000, 10000], 1)
     body = x.body()
@@ -207,7 +208,7 @@ def test_stop_under_load(start, make):
             if server.put_xorb(x).status == 200:
                 done.append(x)
         except (OSError, http.client.HTTPException):
-            pass  # a reply cut short is the stop's right, a wrong one is not
+            pass  # stopping may cut a reply short, but no reply may be wrong
 
     threads = [threading.Thread(target=one, args=(x,)) for x in xorbs]
     for t in threads:
@@ -246,11 +247,11 @@ def test_access_log(server):
     assert len(events) == 1 and 404 in events[0].values(), server.log()
 
 
-# --- the log comes whole, and holds nobody up -------------------------------------------------------------------------------
+# --- the log is complete, and delays nobody ---------------------------------------------------------------------------------
 
 
 def ask_often(server, times):
-    """Requests on one connection, each a line of the log. @return their ids"""
+    """Sends requests on one connection, each of which logs a line. @return their ids"""
     ids = [f"line-{i}" for i in range(times)]
     with contextlib.closing(server.connect()) as c:
         for i in ids:
@@ -266,12 +267,12 @@ def test_log_is_whole_after_a_stop(server):
     ids = ask_often(server, 200)
     server.stop()
     assert ids_of(server) == ids
-    *_, before, last = [e["event"] for e in server.events() if e["event"] != "request"]  # a line comes after its reply, perhaps after "stopping"
+    *_, before, last = [e["event"] for e in server.events() if e["event"] != "request"]  # a request's line comes after its reply, perhaps even after "stopping"
     assert (before, last) == ("stopping", "stopped") and server.events()[-1]["event"] == last
 
 
 def test_log_is_whole_after_a_second_signal(tmp_path):
-    """It exits at once, but for what was logged. An upload under way keeps the first one from ending the daemon."""
+    """The daemon exits at once, after writing all of the log. An upload keeps the first signal from ending it."""
     server = cairn.Daemon(tmp_path / "server").start()
     ids = [f"line-{i}" for i in range(10)]
     with contextlib.ExitStack() as held:
@@ -287,7 +288,7 @@ def test_log_is_whole_after_a_second_signal(tmp_path):
             assert server.get("/v1/nothing", connection=c, headers={"X-Request-Id": i}).status == 404
         server.process.send_signal(signal.SIGTERM)
         server.finish(expect=1)
-    # A line comes after its reply: those of other connections may be in another order, and the last after the end.
+    # A request's line comes after its reply. So lines of other connections may be in another order, and the last ones after the end.
     assert set(ids[:-1]) <= set(ids_of(server)) <= set(ids)
 
 
@@ -299,7 +300,7 @@ def test_log_up_to_the_last_interval_outlives_a_kill(server):
 
 
 def test_nobody_reads_the_log(tmp_path):
-    """Lines are dropped and counted, and the daemon serves on and stops."""
+    """When nobody reads the log, lines are dropped and counted. The daemon goes on and stops as usual."""
     server = cairn.Daemon(tmp_path / "server")
     server.folder.mkdir()
     os.mkfifo(server.folder / "log1")
@@ -315,14 +316,14 @@ def test_nobody_reads_the_log(tmp_path):
 
 
 def test_no_packing_begins_once_the_work_is_over(tmp_path):
-    """A queue that takes no more is told as such, and not as a packing that is under way."""
+    """The daemon answers that it is stopping, and not that another packing runs."""
     server = cairn.Daemon(tmp_path / "server", drain="0").start()
     with contextlib.ExitStack() as held:
         connections = [held.enter_context(contextlib.closing(server.connect())) for _ in range(40)]
         for c in connections:
             assert server.get("/health", connection=c).status == 200
         index = held.enter_context(contextlib.closing(sqlite3.connect(server.data / "index.sqlite", isolation_level=None)))
-        index.execute("BEGIN IMMEDIATE")  # the daemon waits for its last write
+        index.execute("BEGIN IMMEDIATE")  # keeps the daemon from writing, and so from ending
         server.process.send_signal(signal.SIGTERM)
         replies = []
 
@@ -336,7 +337,7 @@ def test_no_packing_begins_once_the_work_is_over(tmp_path):
     assert server.events("stop_failed")
 
 
-# --- the container's health check, which needs no container ---------------------------------------------------------------
+# --- the container's health check, without a container --------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("listen, asked", [
@@ -364,7 +365,7 @@ def test_health_check_follows_the_address(tmp_path, issuer, listen, asked):
 @pytest.mark.parametrize("probes", [True, False])
 def test_probes_are_left_out_of_the_log_unless_asked_for(start, probes):
     server = start(**({"access_log_probes": True} if probes else {}))
-    with contextlib.closing(server.connect()) as c:  # of one connection lines are in its order
+    with contextlib.closing(server.connect()) as c:  # lines of one connection are in its order
         for path in ("/health", "/ready", "/metrics", "/v1/stats"):
             assert server.get(path, connection=c).status == 200
     server.stop()

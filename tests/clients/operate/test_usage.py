@@ -1,4 +1,4 @@
-"""What fills the disk: the figures against a second, plain computation, chunk by chunk and owner by owner, over the index."""
+"""What fills the disk: the daemon's figures against a second, simple computation over the index, chunk by chunk and owner by owner."""
 
 import collections
 import json
@@ -15,7 +15,7 @@ from people import People
 
 
 def plain(data):
-    """{owner: (files, seen, only, shared, frees)} and {owners of two: bytes}, from nothing but rows, one byte range a chunk."""
+    """Computes from the rows alone, chunk by chunk. @return {owner: (files, seen, only, shared, frees)}, {pair of owners: bytes}"""
     ask = lambda question: cairn.rows(data, question)
     names = {i: name for i, name in ask("SELECT id, name FROM scope") if not name.startswith("gone/")}
     owners, files = collections.defaultdict(set), {}
@@ -84,7 +84,7 @@ def test_against_a_plain_computation(start, issuer, admin):
 
 @pytest.mark.files
 def test_a_deletion_frees_what_was_said(start, issuer, admin, tmp_path, clock):
-    """Of buckets, with their names; then one is deleted, and two collections give back exactly that."""
+    """The figures of buckets have their names. Deleting one, and two collections, free exactly the bytes that were announced."""
     people = People(start(token_key=issuer.folder, test_clock=clock.path, epoch="60s", gc_grace="120s"), admin, tmp_path / "home")
     server, source = people.server, random.Random(5)
     common, alone = source.randbytes(50_000), source.randbytes(30_000)
@@ -134,7 +134,7 @@ def test_command(start, issuer, admin, tmp_path):
 
 
 def test_page(start, issuer, admin, tmp_path):
-    """Of the operator alone, with a key that may do all; to others there is no such page."""
+    """The page is for the operator, with a key that may do everything. For others it does not exist."""
     people = People(start(token_key=issuer.folder), admin, tmp_path / "home")
     people.make("ann/one")
     people.put("ann/one", "f", b"x" * 5000)
@@ -143,13 +143,14 @@ def test_page(start, issuer, admin, tmp_path):
     assert "being computed" in visitors.text(operator.page("/storage"))
     cairn.wait_until("the figures", lambda: "buckets/ann/one" in visitors.text(operator.page("/storage")))
     assert "/storage" in visitors.links(operator.page("/"))
-    for who in ("ann", "operator"):  # whose key only writes
+    for who in ("ann", "operator"):  # these keys only write
         assert visitors.Visitor(people.server).sign_in(people.keys[who]).get("/storage").status == 404
     assert visitors.Visitor(people.server).get("/storage").status == 404
 
 
 def test_charts(start, issuer, admin, tmp_path):
-    """Of each repository, in its account's, a field as large as what only it has; a field for each two that share, the darker the more."""
+    """A chart shows each repository, within its account, by the bytes that only it has. A matrix has a field for each two that share bytes, darker for
+    more."""
     people = People(start(token_key=issuer.folder), admin, tmp_path / "home")
     operator = visitors.Visitor(people.server).sign_in(make_key(people.server, admin, scope="admin")["key"])
     shared = random.Random(1).randbytes(90_000)
