@@ -1,4 +1,4 @@
-"""What the tests of the pages share."""
+"""Fixtures for the tests of the pages."""
 
 import pytest
 from hub_calls import make
@@ -7,7 +7,7 @@ from visitors import Visitor, people_of
 
 @pytest.fixture
 def enter(people):
-    """enter("ann"): a visitor who is signed in with a key of hers."""
+    """enter("ann") signs a visitor in with a key of ann's."""
     return lambda who: Visitor(people.server).sign_in(people.keys[who])
 
 

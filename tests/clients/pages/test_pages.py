@@ -1,4 +1,4 @@
-"""Pages, as a browser without scripts asks for them: who sees what, what forms change, and what does not come through."""
+"""Pages, requested as a browser without scripts does: who sees what, what forms change, and what is refused."""
 
 import json
 import re
@@ -40,7 +40,7 @@ def test_home(people, enter):
 
 
 def test_a_search_too_long(people, enter):
-    """It is not taken for a search of all."""
+    """A search text that is too long is not taken for an empty one, which would find everything."""
     for n, status in ((200, 200), (201, 400), (10_000, 400)):
         page = enter("ann").page("/?q=" + "a" * n, status)
         assert rows(page, "repos") == [] and ("200" in text(page)) == (status == 400), n
@@ -56,7 +56,7 @@ def test_empty_home(start, issuer, tmp_path):
 
 
 def test_private_is_as_absent(people, enter):
-    """Whole answers, but for the names in them."""
+    """The page of a private repository equals that of one that does not exist, except for the names in it."""
     fill(people, "ann/secret", "f.txt")
 
     def told(who, name, rest):
@@ -74,7 +74,7 @@ def test_private_is_as_absent(people, enter):
 
 
 def test_programs_are_told_as_before(people, start):
-    """What a program asks that no page is for is answered as if there were no pages."""
+    """A program's request that no page is for gets the same answer as without pages."""
     for path in ("/nothing", "/favicon.ico", "/buckets/ann/absent", "/assets/none.css"):
         cairn.is_error(people.server.get(path), 404, "route.unknown")
     cairn.is_error(people.server.get("/a/b/c"), 404, "route.unknown")
@@ -85,7 +85,7 @@ def test_programs_are_told_as_before(people, start):
 
 
 def test_pages_without_tokens(start):
-    """Whoever asks is the operator."""
+    """Without tokens, whoever asks is the operator."""
     visitor = Visitor(start())
     assert "operator" in text(visitor.page("/"))
     assert "/settings/keys" not in [link.get("href") for link in visitor.page("/").iter("a")], "there are none of his"
@@ -96,7 +96,7 @@ def test_pages_without_tokens(start):
 
 
 def test_nothing_is_public(start, issuer, tmp_path):
-    """Without hub_anonymous nobody sees what is public, and whoever signs in does."""
+    """Without hub_anonymous, only people who are signed in see public repositories."""
     people = people_of(start, issuer, tmp_path / "home", no_hub_anonymous=True)
     people.make("ann/data")
     nobody = Visitor(people.server)
@@ -223,7 +223,7 @@ def test_cookie_of_https_is_secure(start, issuer, tmp_path):
 
 
 def test_the_scheme_of_a_form_counts(start, issuer, tmp_path):
-    """A page by HTTP may be anybody's on the way; where public_url says HTTPS, no form of such a one is taken for its host."""
+    """A page loaded by HTTP may have been forged on the way. If public_url is HTTPS, no form of an HTTP page is accepted for that host."""
     people = people_of(start, issuer, tmp_path / "home", public_url="https://hub.example/")
     key, own = people.keys["ann"], people.server.url
     for origin, host, status in (
@@ -239,7 +239,7 @@ def test_the_scheme_of_a_form_counts(start, issuer, tmp_path):
 
 
 def test_other_cookies(people, enter):
-    """Those of others on the same host, before and behind; of two of the name none counts."""
+    """Other cookies of the same host may stand before or behind the session. If the session's name occurs twice, neither counts."""
     session, bob = enter("ann").session, enter("bob").session
     for good in (f"x=1; cairn_session={session}", f"xcairn_session=a; cairn_session={session}", f"cairn_session={session};b", f"a=cairn_session=x;cairn_session={session}"):
         assert Visitor(people.server).get("/new", Cookie=good).status == 200, good
@@ -256,7 +256,7 @@ def test_user_of_a_trusted_proxy(start, issuer, tmp_path):
     assert ann.get("/admin").status == 404 and ann.get("/storage").status == 404
     operators = make_key(people.server, issuer.token("admin"), scope="write")["key"]
     made = people.server.post("/api/repos/create", b'{"name":"x","private":true}', token=operators)
-    assert made.status == 200, made  # in an account that is there from now on, and nobody's
+    assert made.status == 200, made  # in the account "operator", which this makes and which belongs to nobody
     for unknown in ("eve", "team", "operator", "Operator", "a" * 200):
         assert Visitor(people.server, **{"X-User": unknown}).get("/").status == 403, unknown
     assert people.server.request("DELETE", "/api/buckets/ann/more", headers={"X-User": "ann"}).status == 401
@@ -273,7 +273,7 @@ def test_proxy_settings(tmp_path, options):
 
 
 def test_refused_before_a_page(people):
-    """What comes to no page is told as one to a browser, and to programs as ever."""
+    """A browser gets such a refusal as a page, a program as before."""
     visitor = Visitor(people.server)
     for method, path, status, headers in (
         ("GET", "/a/b/c/d", 404, {}),
@@ -295,7 +295,7 @@ def test_refused_before_a_page(people):
 
 
 def forms():
-    """Of the code: where each form of a page is sent to."""
+    """The addresses of the forms, from the sources of the pages."""
     kinds = re.findall(r'ROW\("([^"]+)" rest', (cairn.ROOT / "server/ask/hub_repo.h").read_text())
     code = "".join(path.read_text() for path in sorted((cairn.ROOT / "server/page").glob("page_*.c")))
     patterns = set(re.findall(r'^\t[A-Z]+_FORM\(\s*"([^"]+)"', code, re.M))
@@ -312,7 +312,7 @@ def test_forms_are_of_this_server(people, enter):
             assert ann.send(path, origin=origin, **fields).status == 403, (path, origin)
         assert "pages of this server alone" in text(parsed(ann.send(path, origin=None, **fields))), path
         cairn.is_error(ann.request("POST", path, b"a=1", Accept="*/*"), 403, "origin.form")
-        if "/upload/" in path:  # of several parts
+        if "/upload/" in path:  # a form with files: multipart
             continue
         reply = ann.request("POST", path, b"a=%", Origin=people.server.url)
         assert reply.status == 400 and "as a browser does" in text(parsed(reply)), path
@@ -369,7 +369,7 @@ def test_keys_of_an_account_are_bounded(people, enter):
 
 
 def test_long_names_of_keys(people, enter):
-    """They are cut, and the list goes on on further pages."""
+    """Long names are cut. The list continues on further pages."""
     ann, seen, at = enter("ann"), [], "/settings/keys"
     for i in range(60):
         assert ann.send("/settings/keys", name=f"{i} " + "&" * 240, may="read").status == 200
@@ -407,7 +407,7 @@ def test_keys(people, enter):
 
 
 def test_a_key_goes_with_the_one_it_was_made_with(people, enter):
-    """And with the one that made that; tokens and sessions of all of them end."""
+    """Revoking a key also revokes keys that were made with it, and with those. Tokens and sessions of all of them end."""
     ann = enter("ann")
 
     def more(visitor):
@@ -438,7 +438,7 @@ def test_a_key_does_not_outlive_the_one_it_was_made_with(start, issuer, tmp_path
 
 
 def test_room_of_an_account(people, enter, issuer):
-    """What it holds, its path included, and may hold, is told to those who may add to it."""
+    """Those who may add to an account see how much it holds, with its path, and how much it may hold."""
     people.put("ann/data", "f", b"x" * 5000)
     assert "Holds 5.1 kB." in text(enter("ann").page("/ann"))
     reply = people.server.post("/v1/quotas", b'{"place":"ann","quota_bytes":2000000}', token=issuer.token("admin"))
@@ -458,7 +458,7 @@ def test_members(people, enter, issuer):
     assert adam.send("/settings/members", organisation="none", user="bob", role="read").status == 404
     is_away(adam.send("/settings/members", organisation="team", user="bob", role="none"), "/team")
     assert "bob" not in text(ann.page("/team").find(".//main"))
-    # Its only admin stays one; with another beside him he may go, and an operator may say anything.
+    # An organisation keeps its last admin. With another admin he may leave, and an operator may change anything.
     for role in ("write", "none"):
         reply = adam.send("/settings/members", organisation="TEAM", user="Adam", role=role)
         assert reply.status == 409 and "only admin" in text(parsed(reply)), role
@@ -466,7 +466,7 @@ def test_members(people, enter, issuer):
     is_away(adam.send("/settings/members", organisation="team", user="ann", role="admin"), "/team")
     is_away(adam.send("/settings/members", organisation="team", user="adam", role="none"), "/team")
     assert ann.send("/settings/members", organisation="team", user="ann", role="read").status == 409
-    for scope, user in (("admin", "ann"), ("write", "bob")):  # of what lasts longer than the key
+    for scope, user in (("admin", "ann"), ("write", "bob")):  # a key that only writes cannot give rights that outlast it
         key = make_key(people.server, issuer.token("admin"), scope=scope)["key"]
         reply = Visitor(people.server).sign_in(key).send("/settings/members", organisation="team", user=user, role="write")
         assert reply.status == (303 if scope == "admin" else 403), (scope, reply)
@@ -486,11 +486,11 @@ def test_weight(people, enter):
         assert assets + len(ann.get(path).body) < 60_000 + (40_000 if path == "/buckets/ann/data" else 0), path
 
 
-# --- below a path -----------------------------------------------------------------------------------------------------
+# --- below a path of a proxy ------------------------------------------------------------------------------------------
 
 
 def test_behind_a_proxy_that_cuts_a_path(start, issuer, tmp_path):
-    """All that a page leads to lies below the path of public_url, and so does where a form leads."""
+    """All addresses on a page lie below the path of public_url, and so do the targets of forms."""
     base = "https://example.org/hub"
     people = people_of(start, issuer, tmp_path, public_url=base)
     ann = Visitor(people.server)

@@ -1,4 +1,4 @@
-"""The operator's home: what it says of a server that is well, and of one that is not; and who is shown it."""
+"""The operator's home page: what it says of a healthy server and of an unhealthy one, and who may see it."""
 
 import re
 import subprocess
@@ -12,7 +12,7 @@ from visitors import Visitor, people_of, rows, text
 
 @pytest.fixture
 def enter(start, issuer, tmp_path):
-    """enter(option=...): a visitor with a key that may do all, on a daemon of its own."""
+    """enter(option=...) starts a daemon and signs a visitor in with a key that may do everything."""
 
     def enter(**options):
         people = people_of(start, issuer, tmp_path / "home", **options)
@@ -49,7 +49,7 @@ def test_all_is_well(enter):
 
 
 def test_what_is_switched_off_is_noted(enter):
-    """It is no alarm, and not well either."""
+    """Switched-off jobs raise no alarm, but the page does not say that all is well."""
     operator = enter(gc_schedule="off", scrub_period="0")
     said = dict(note.split(" See ") for note in notes(operator))
     assert alarms(operator) == [] and "All is well" not in text(operator.page("/admin"))
@@ -57,7 +57,7 @@ def test_what_is_switched_off_is_noted(enter):
 
 
 def test_is_the_operators_alone(enter):
-    """Others are told what they are of a page that is not there."""
+    """For everybody else the page does not exist."""
     people = enter().people
     for who in ("ann", "operator", "nobody"):  # this operator's key only writes
         visitor = Visitor(people.server)
@@ -69,7 +69,7 @@ def test_is_the_operators_alone(enter):
 
 
 def test_uploads_are_refused(enter):
-    """As /ready sees it."""
+    """The page says so, as /ready does."""
     operator = enter(reserve_bytes="1024G")
     assert operator.people.server.get("/ready").status == 503
     (told,) = alarms(operator)
@@ -90,7 +90,7 @@ def test_a_failed_backup(enter):
 
 
 def test_guide(enter):
-    """All of operations.md: each paragraph has a page, and links between them lead there."""
+    """Each section of operations.md has a page, and links between sections lead to these pages."""
     operator = enter()
     parts = [at for at in visitors.links(operator.page("/admin/help")) if at.startswith("/admin/help/")]
     headings = re.findall(r"^##+ (.*)$", (cairn.ROOT / "docs" / "operations.md").read_text(), re.M)
@@ -113,7 +113,7 @@ def svg_titles(page, class_):
 
 
 def test_requests_and_latency(enter):
-    """What ended since the step began is there at once; what failed stands out."""
+    """Requests that ended in the current step are counted at once. Failed requests are highlighted."""
     operator = enter(reserve_bytes="1024G")
     cairn.wait_until("the first look", lambda: len(svg_titles(operator.page("/admin"), "days pace")) == 1)
     for _ in range(20):
@@ -134,7 +134,7 @@ def test_requests_and_latency(enter):
 
 
 def holders(page):
-    """{account: [[cell of a key]]}"""
+    """{account: [[cell of a key]]} of the page."""
     sections = [part for part in page.iter("section") if part.get("class") == "holder"]
     return {text(next(part.iter("h2"))): [[text(cell) for cell in row] for body in part.iter("tbody") for row in body] for part in sections}
 
@@ -167,7 +167,7 @@ def test_accounts_and_keys(enter, issuer):
 
 
 def test_many_accounts_and_keys(enter, issuer):
-    """A page at a time; an account with more keys than are told says so."""
+    """Accounts come in pages. An account with more keys than are shown says so."""
     operator = enter()
     server, admin = operator.people.server, issuer.token("admin")
     for i in range(60):
@@ -187,7 +187,7 @@ def test_many_accounts_and_keys(enter, issuer):
 
 
 def test_each_part_is_there():
-    """Of operations.md, that an alarm names."""
+    """operations.md has each section that an alarm refers to."""
     headings = re.findall(r"^##+ (.*)$", (cairn.ROOT / "docs" / "operations.md").read_text(), re.M)
     anchors = {re.sub(r"[^a-z0-9 -]", "", h.lower()).replace(" ", "-") for h in headings}
     source = (cairn.ROOT / "server" / "page" / "page_alarms.c").read_text()
@@ -199,13 +199,13 @@ def test_each_part_is_there():
 
 
 def test_files_that_no_repository_has(enter, issuer, tmp_path):
-    """What `cairn push` sent is where the operator looks for it, and nobody else hears of it."""
+    """A file sent by `cairn push` belongs to no repository of the hub. The operator finds it on the page, and nobody else does."""
     operator = enter()
     people, page = operator.people, operator.page("/storage/files")
     assert "There is none" in text(page) and "cairn push" in text(page)
     assert "/storage/files" not in visitors.links(operator.page("/")) + visitors.links(operator.page("/storage"))
     sizes = {}
-    for i in range(101):  # one more than a page has rows
+    for i in range(101):  # one more than the rows of a page
         (tmp_path / f"f{i}").write_bytes(str(i).encode() * (i + 1))
     push = [cairn.CAIRN, "push", "--server", people.server.url, "--token", issuer.token("write"), *(str(tmp_path / f"f{i}") for i in range(101))]
     done = subprocess.run(push, check=True, capture_output=True, text=True, timeout=60, env=people.server.environment())

@@ -1,6 +1,6 @@
-"""Pages in a browser: at each width, in light and dark, with and without script, by keyboard alone, and what axe-core says of them.
+"""Pages in a real browser: at each width, in light and dark, with and without script, by keyboard alone, and checked by axe-core.
 
-Pictures of all go to the folder that CAIRN_PICTURES names, if it does; meson's runs keep them in meson-logs/pages/ of the folder that was built in."""
+Pictures of all pages go to the folder that CAIRN_PICTURES names, if it is set. meson's runs keep them in meson-logs/pages/ of the build folder."""
 
 import hashlib
 import importlib.util
@@ -27,7 +27,7 @@ PICTURES = os.environ.get("CAIRN_PICTURES")
 PICTURED = ((320, False), (1440, False), (1440, True), (1920, False))  # width, dark
 HOSTILE = ["<script>alert(1)</script>", '"><img src=x onerror=alert(1)>.png', "\U0001f600" * 63, "\u202egnp.exe", "שלום/עולם.txt", "x" * 255]
 AXE = Path(importlib.util.find_spec("axe_playwright_python").origin).with_name("axe.min.js")
-# What each page of the server looks like to whom: name: (who, path)
+# The pages to test: name: (who looks, path).
 PAGES = {
     "home of nobody": ("nobody", "/"),
     "sign in": ("nobody", "/login"),
@@ -92,7 +92,7 @@ def browser(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def people(tmp_path_factory):
-    """One seeded daemon for all: what a test makes here, the others do not count."""
+    """One daemon with test data for all tests. What one test changes does not affect the others."""
     folder, daemons = tmp_path_factory.mktemp("people"), []
 
     def start(**options):
@@ -202,7 +202,7 @@ def signed_in(people, browser):
 
 @pytest.fixture
 def tabs(signed_in):
-    """{who: a tab in which she is signed in}"""
+    """{who: a tab in which this person is signed in}"""
     for tab in signed_in.values():
         tab.look()
         tab.set_script(True)
@@ -212,7 +212,7 @@ def tabs(signed_in):
 
 
 def sign_in(tab, people, who):
-    """By keyboard: the field has the focus, as soon as the page was drawn."""
+    """Signs in by keyboard. The field has the focus as soon as the page is drawn."""
     tab.call("Page.bringToFront")
     tab.open(people.server.url + "/login")
     cairn.wait_until("the focus", lambda: tab.run("document.activeElement.id") == "key")
@@ -224,29 +224,29 @@ def sign_in(tab, people, who):
 
 
 def faults(tab):
-    """What the browser complains of; that a page is 404 is no fault."""
+    """Errors that the browser logged, except for pages that are 404 on purpose."""
     said = [m["entry"]["text"] for m in tab.said("Log.entryAdded") if m["entry"]["level"] == "error"]
     said += [str(m) for m in tab.said("Runtime.exceptionThrown")]
     return [text for text in said if "status of 404" not in text]
 
 
-# To be asked before anything is resized: what moves then is no shift.
-# Less than a thousandth is a link of the header that finds its place while a busy machine still reads the rest of them.
+# Layout shifts since the page was loaded. To be run before anything is resized, because resizing moves elements, too. A shift below a thousandth is a link
+# of the header that finds its place while a busy machine still reads the page.
 SHIFTS = """new Promise(done => { const all = []
     const part = s => [s.node && (s.node.outerHTML || s.node.data).slice(0, 80), s.previousRect.toJSON(), s.currentRect.toJSON()]
     new PerformanceObserver(list => { for (const e of list.getEntries()) if (e.value > 0.001) all.push([e.value, ...e.sources.map(part)]) })
         .observe({type: "layout-shift", buffered: true})
     setTimeout(() => done(all), 50) })"""
-# Not waited for: in a window that nobody looks at they may stand still.
+# Finish animations instead of waiting for them: they may stand still in a window that nobody looks at.
 END_ANIMATIONS = "document.getAnimations().forEach(a => a.finish())"
 LOOKS = "[document.documentElement.scrollWidth, document.querySelectorAll('main h1').length, getComputedStyle(document.body).backgroundColor]"
-# Contrast, names, landmarks, headings, tables: every rule, the best practices too.
+# Every rule of axe-core: contrast, names, landmarks, headings, tables, and the best practices.
 ASK_AXE = """axe.run(document, {resultTypes: ["violations"]})
     .then(r => r.violations.map(v => [v.id, v.nodes.map(n => n.html.slice(0, 120) + " " + n.failureSummary.slice(0, 200))]))"""
 
 
 def looks_wrong(tab, width, dark):
-    """Of a page that is open, at a width and in a scheme."""
+    """Yields the faults of the open page at this width and colour scheme."""
     wide, titles, ground = tab.run(LOOKS)
     if wide > width:
         yield f"is {wide} wide"
@@ -256,12 +256,12 @@ def looks_wrong(tab, width, dark):
         yield f"is {ground}"
 
 
-# The longest that an age is: what was made for the test is of just now.
+# Shows the longest text that an age can have, because everything was made just now.
 AGE = "document.querySelectorAll('time').forEach(t => { if (/just now|ago/.test(t.textContent)) t.textContent = '59 min ago' })"
 
 
 def looks_wrong_anywhere(tab, name, script):
-    """At each width and in each scheme: the page that is open is made narrower, and not loaded again."""
+    """Yields the faults of the open page at each width and in each scheme. The page is resized, not loaded again."""
     if script:
         tab.run(AGE)
     for width in WIDTHS:
@@ -276,8 +276,8 @@ def looks_wrong_anywhere(tab, name, script):
                 yield from ((name, dark, one) for one in tab.run(ASK_AXE))
 
 
-# What the focus comes to, by its place among what it should come to; -1: it leaves the page, or comes to what
-# only some browsers let it come to.
+# Records the elements that get the focus, as indices into those that should get it; -1: the focus left the page, or went to an element that only some
+# browsers focus.
 WATCH_FOCUS = """(() => {
     const all = 'a[href], button, input, select, textarea, summary, [tabindex]'
     const takes = e => e.tabIndex >= 0 && !e.disabled && (e.type !== 'radio' || e.checked) && e.checkVisibility({checkVisibilityCSS: true})
@@ -297,8 +297,8 @@ WATCH_FOCUS = """(() => {
 
 
 def faults_of_keys(tab, name):
-    """Tab goes through all of a page that is open, in its order, from the way to the content, and out of it (from where the
-    browser may let it in again)."""
+    """Presses Tab through the open page: from the link to the content through all elements in order, and out of the page (the browser may enter it
+    anywhere)."""
     tab.call("Emulation.setFocusEmulationEnabled", enabled=True)
     n, begun, first = tab.run(WATCH_FOCUS)
     tab.press_tab(n if begun else n + 1)
@@ -313,7 +313,7 @@ def faults_of_keys(tab, name):
 
 
 def faults_of_pages(people, tabs, pages):
-    """At each width, in light and dark, without script and with it; what axe-core says of it; and by keys."""
+    """Yields the faults of all pages: at each width, in light and dark, without and with script, by axe-core, and by keyboard."""
     wrong, axe = [], AXE.read_text() + "; 0"
     if PICTURES:
         Path(PICTURES).mkdir(parents=True, exist_ok=True)
@@ -350,7 +350,7 @@ LOST_PAGES = {
 
 @pytest.mark.files
 def test_pages_of_what_is_lost(people, tabs):
-    """All of it is there again at the end."""
+    """Pages of lost files. At the end all bytes are restored."""
     body, other = random.Random(7).randbytes(120_000), random.Random(8).randbytes(4_000)
     names = [f"weights/model-0000{i}-of-00002-with-a-long-name.safetensors" for i in (1, 2)]
     make(people, "ann/lost")
@@ -370,7 +370,7 @@ def test_pages_of_what_is_lost(people, tabs):
 
 
 def test_by_keyboard(people, browser):
-    """Nothing but keys: the way to the content, signing in, a new model. Each thing that has the focus shows it."""
+    """Uses only the keyboard: the link to the content, signing in, a new model. Each focused element shows that it has the focus."""
     tab = browser.tab()
     tab.look()
     tab.open(people.server.url + "/")
@@ -400,7 +400,7 @@ def test_by_keyboard(people, browser):
 
 
 def test_script(people, tabs):
-    """The list is filtered as one types; where nothing can be copied no button says so."""
+    """Typing filters the list. Where the browser cannot copy, there is no button for it."""
     tab = tabs["ann"]
     tab.look()
     tab.open(people.server.url + "/")
@@ -416,7 +416,7 @@ def test_script(people, tabs):
 
 
 def test_hostile_names_do_nothing(people, tabs):
-    """Each entry opens, and no name runs, loads or steers anything."""
+    """Each entry opens, and no name runs, loads or navigates to anything."""
     tab = tabs["ann"]
     tab.look()
     links = []

@@ -1,4 +1,4 @@
-"""Files found by a part of their paths: from the start, everywhere that the reader may see, and within a repository or a bucket."""
+"""Finding files by a part of their paths: from the home page in everything that the reader may see, and within a repository or bucket."""
 
 import urllib.parse
 
@@ -26,7 +26,7 @@ def found(visitor, at):
 
 
 def test_everywhere(people, enter):  # noqa: F811
-    """Whatever the case, what was changed last first; and nobody is told of what he may not see."""
+    """Upper and lower case count alike, and the file changed last comes first. Nobody finds files that they may not see."""
     ann, bob, nobody = enter("ann"), enter("bob"), Visitor(people.server)
     open_ = ["ann/data logs/epoch-3.txt bucket", "ann/one runs/Epoch-1/loss.csv model", "ann/one runs/epoch-2/loss.csv model"]
     assert found(bob, "/search?q=EPOCH") == found(nobody, "/search?q=epoch") == found(nobody, "/?q=epoch") == open_
@@ -51,7 +51,7 @@ def test_what_is_no_path(people):
 
 
 def test_in_a_folder(people, enter):  # noqa: F811
-    """As the revision has it that is looked at; each find leads to the file there."""
+    """The search looks into the revision that is shown. Each result leads to the file of that revision."""
     bob = enter("bob")
     assert people.ask("POST", "/api/models/ann/one/branch/feat%2Fnew", body={}).status == 200
     done(commit(people, file("runs/epoch-9/loss.csv", "c")))
@@ -66,7 +66,7 @@ def test_in_a_folder(people, enter):  # noqa: F811
 
 
 def test_many(people, enter):  # noqa: F811
-    """A page at a time, none left out and none twice; on the page of all no more than a hundred, which it says."""
+    """Results come in pages, each file exactly once. The search over everything shows at most a hundred, and says so."""
     ann = enter("ann")
     names = [f"many/{i:03}-{'x' * (150 if i % 2 else 5)}" for i in range(230)]
     done(commit(people, *(file(name, "a") for name in names)))
@@ -84,7 +84,7 @@ def test_many(people, enter):  # noqa: F811
 
 
 def test_names(people, enter):  # noqa: F811
-    """What others called their files is shown as text, and leads there."""
+    """File names that contain markup are shown as text, and their links work."""
     ann = enter("ann")
     done(commit(people, *(file(f"odd/{name}", "a") for name in HOSTILE)))
     page = ann.page("/search?q=odd/")

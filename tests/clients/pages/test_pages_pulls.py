@@ -1,4 +1,4 @@
-"""Pages of pull requests, as a browser without scripts asks for them: which there are, what one changes, merged and closed by a form."""
+"""Pages of pull requests, requested as a browser without scripts does: the list, the changes of one, and merging and closing by a form."""
 
 import os
 
@@ -50,7 +50,7 @@ def test_merged_and_closed(people, enter):  # noqa: F811
     page = ann.page(f"{AT}/1")
     assert f"/ann/one/commit/{head.commit_id}" in visitors.links(page) and "Merge into main" not in text(page) and "merged" in text(page)
     assert [r[:2] for r in rows(page, "changes")] == [["a", "changed"]], "as it was proposed"
-    # What cannot be merged is said on the page, which offers the rest.
+    # The page says why it cannot be merged, and offers to close it.
     told = ann.send(f"{AT}/2", action="merge")
     assert told.status == 409 and '"a" was changed on main, too' in text(visitors.parsed(told)) and "Merge into main" in text(visitors.parsed(told))
     is_away(ann.send(f"{AT}/2", action="close", comment="No"), f"{AT}/2")
@@ -82,7 +82,7 @@ def test_who_may(people, enter):  # noqa: F811
     for who in ("one", "secret"):
         assert people.api().get_discussion_details(f"ann/{who}", 1).status == "open"
     assert [ann.get(f"{AT}/{n}").status for n in ("0", "-1", "x", "2", "1x", "9" * 30)] == [404] * 6
-    # Of what has a gate the names are told, and nothing that is in the files.
+    # In a gated repository the names of changed files are shown, and none of their content.
     done(commit(people, file("a", "the secret\n"), revision="refs%2Fpr%2F1"))
     for state in ("closed", "open"):
         is_away(ann.send("/ann/one/settings", action="pulls", pulls=state), "/ann/one/settings")
@@ -117,7 +117,7 @@ def test_many_and_hostile(people, enter):  # noqa: F811
     [more] = [link for link in visitors.links(page) if link.startswith("?skip=")]
     assert [r[0] for r in rows(ann.page(AT + more), "pulls")] == ["Number 0"]
     assert ann.get(AT + "?skip=51").status == 404 and ann.get(AT + "?status=closed&skip=1").status == 404
-    # As the document was parsed there is nothing of it but text.
+    # The parsed document has the hostile names only as text.
     for page in (ann.page(AT), ann.page(f"{AT}/51")):
         assert not list(page.iter("script")) or all(s.get("src") for s in page.iter("script"))
         assert not [e for e in page.iter("img") if e.get("onerror")]

@@ -1,4 +1,4 @@
-"""Pages of models, datasets and spaces, as a browser without scripts asks for them."""
+"""Pages of models, datasets and spaces, requested as a browser without scripts does."""
 
 import hashlib
 import os
@@ -65,7 +65,7 @@ def test_private_is_as_absent(people, enter):  # noqa: F811
 
 
 def test_a_commit_of_another_repository(people, enter):  # noqa: F811
-    """The id of a commit opens it in its own repository alone."""
+    """The id of a commit opens it only in its own repository."""
     make(people, "ann/secret", private=True)
     oid = done(commit(people, file("f.txt", "x"), repo="models/ann/secret"))
     for path in (f"/tree/{oid}", f"/blob/{oid}/f.txt", f"/commits/{oid}", f"/commit/{oid}", f"/tree/{oid[:8]}"):
@@ -74,7 +74,7 @@ def test_a_commit_of_another_repository(people, enter):  # noqa: F811
 
 
 def test_gated(people, enter):  # noqa: F811
-    """That it is there is told to all, what is in its files to members."""
+    """Everybody sees that the repository exists; only members see what is in its files."""
     ann, bob, nobody = enter("ann"), enter("bob"), Visitor(people.server)
     done(commit(people, file("README.md", "the secret"), file("f.txt", "the secret")))
     is_away(ann.send("/ann/one/settings", action="visibility", visibility="gated"), "/ann/one/settings")
@@ -133,7 +133,7 @@ LONG = b"a,b\n" + b"1,2\n" * 20_000
 
 
 def stands_without(ann, why):
-    """Pages of a repository whose README has lost its bytes: of the repository, of the file, of the rest."""
+    """Checks the pages of a repository whose README has lost its bytes: those of the repository and of the file say why, the others work."""
     for path in ("", "/blob/main/README.md"):
         said = text(ann.page("/ann/one" + path))
         assert why in said and "a,b" not in said, (path, said)
@@ -152,7 +152,7 @@ def test_bytes_that_were_deleted(people, enter, issuer):  # noqa: F811
 @pytest.mark.files
 @pytest.mark.parametrize("lose", ["damaged", "gone"])
 def test_bytes_that_cannot_be_read(people, enter, lose):  # noqa: F811
-    """The page stands and says so; the log has the cause, by the number of the request."""
+    """The page is shown, and says so. The log has the cause, under the id of the request."""
     done(commit(people, stored("README.md", upload(people, LONG)[0], len(LONG))))
     for path in people.server.objects():
         if lose == "gone":
@@ -193,7 +193,7 @@ def test_a_long_readme_is_cut_and_says_so(people, enter):  # noqa: F811
 
 
 def test_many_refs(people, enter):  # noqa: F811
-    """Each is on one page, none is heavy."""
+    """Each branch and tag is on exactly one page, and no page is large."""
     names = [f"{i:03d}{'x' * 200}" for i in range(130)]
     for name in names:
         assert people.ask("POST", f"/api/models/ann/one/branch/{name}", body={}).status == 200
@@ -232,7 +232,7 @@ def test_hostile_names(people, enter):  # noqa: F811
 
 
 def test_lists_go_on(people, enter):  # noqa: F811
-    """Each file is on one page of a folder, and with long names a page has fewer."""
+    """Each file of a folder is on exactly one page. With long names a page has fewer files."""
     names = [f"{i:03d}-{'x' * 200}" for i in range(150)]
     done(commit(people, *(file(f"many/{name}", "x") for name in names)))
     ann, at, seen = enter("ann"), "/ann/one/tree/main/many", []
@@ -267,7 +267,7 @@ def test_settings(people, enter):  # noqa: F811
 
 
 def test_what_is_nobodys(people):
-    """Names that no account can have are not looked for, whatever is shown as a key."""
+    """Names that no account can have are not looked up, whichever key is shown."""
     for path in ("/v1/nothing", "/admin/nothing", "/storage/nothing/settings"):
         cairn.is_error(people.server.get(path, token="not-a-key"), 404, "route.unknown")
     assert people.server.get("/ann/none").status == 404
@@ -290,12 +290,12 @@ def changes(page):
 
 
 def lines_of(page):
-    """{path: the lines that are shown}"""
+    """{path: the lines that the page shows}"""
     return {text(s.find("h3")): "".join(s.find("pre").itertext()).splitlines() for s in page.iter("section") if s.get("class") == "diff"}
 
 
 def test_a_commit(people, enter):  # noqa: F811
-    """Which files came, went and changed, and which lines; each commit of a branch, the first one too."""
+    """The page of a commit shows added, removed and changed files, with their lines. Each commit of a branch has a page, the first one too."""
     ann, many = enter("ann"), "".join(f"{i}\n" for i in range(30))
     first = done(commit(people, file("a.txt", "one\ntwo\n"), file("deep/er/b.txt", many), file("gone.txt", "x"), file("same/c.txt", "c"), summary="first"))
     second = done(commit(people, file("a.txt", "one\n<b>2</b>\n"), file("deep/er/b.txt", many.replace("15\n", "")), deleted("gone.txt"), file("new", "n"), summary="second", description="why\nand how"))
@@ -340,7 +340,7 @@ def test_a_commit_after_a_squash(people, enter):  # noqa: F811
 
 
 def test_a_large_commit(people, enter):  # noqa: F811
-    """All its files are on one page each, and no page is heavy."""
+    """Each file of the commit is on exactly one page, and no page is large."""
     paths = [f"{i % 3}/{i:04d}-{'x' * 100}" for i in range(900)]
     oid = done(commit(people, *(file(path, f"{i}\n" * 2000 if i < 9 else "x") for i, path in enumerate(paths))))
     ann, at, seen = enter("ann"), f"/ann/one/commit/{oid}", []
@@ -400,7 +400,7 @@ def lines_of_blob(ann, revision):
 
 
 def test_who_may_make_branches(people, enter):  # noqa: F811
-    """Others see no form, and are refused as of a repository that they may not write; of a private one as of none."""
+    """Others see no form. They are refused as in a repository that they may not write, or that does not exist if it is private."""
     make(people, "ann/secret", private=True)
     for who, name, status in (("bob", "one", 403), ("reading ann", "one", 403), ("bob", "secret", 404), ("bob", "absent", 404)):
         visitor = enter(who)
@@ -427,7 +427,7 @@ def test_tensors(people, enter):  # noqa: F811
 
 
 def test_parameters_of_a_model_in_several_files(people, enter):  # noqa: F811
-    """On the card, of all files of the top folder that are such; and the lines for Git LFS."""
+    """The page adds up the tensors of all model files in the top folder. It also shows the lines for Git LFS."""
     at = "/ann/one"
     assert "Parameters" not in text(enter("ann").page(at))
     for i, (type_, n) in enumerate((("F32", 4), ("BF16", 2), ("F32", 4))):
@@ -459,12 +459,12 @@ def test_odd_tensors(people, enter, body, why):  # noqa: F811
 
 
 def found(visitor, hash_):
-    """{(where, what)}"""
+    """{(where, what)} of the results."""
     return {tuple(row[:2]) for row in rows(visitor.page(f"/search?q={hash_}"), "found")}
 
 
 def test_search_by_hash(people, enter):  # noqa: F811
-    """A file, its SHA-256, its xorb, its chunk and its commit are found by those who may see them, and by nobody else."""
+    """People who may see a file find it by its hash, SHA-256, xorb, chunk or commit. Nobody else finds it."""
     ann, bob, nobody, data = enter("ann"), enter("bob"), Visitor(people.server), os.urandom(9000)
     make(people, "ann/secret", private=True)
     for repo in ("ann/one", "ann/secret"):
@@ -484,7 +484,7 @@ def test_search_by_hash(people, enter):  # noqa: F811
     absent = os.urandom(32).hex()
     said = [nobody.get(f"/search?q={q}").body.replace(q.encode(), b"*") for q in (oid, absent[:40])]
     assert said[0] == said[1], "what is private is as what is not there"
-    for other in ("x", "abc", "a" * 41, "a" * 65, "<script>", "a" * 64 + " b"):  # a part of a path (test_pages_paths.py)
+    for other in ("x", "abc", "a" * 41, "a" * 65, "<script>", "a" * 64 + " b"):  # looked up as a part of a path (test_pages_paths.py)
         assert rows(nobody.page("/search?q=" + urllib.parse.quote(other, safe="%")), "found") == [], other
     assert rows(nobody.page("/search"), "found") == [] and nobody.get(f"/search?q=+{sha256}+").status == 200
 
@@ -501,11 +501,11 @@ def test_search_in_buckets_and_behind_gates(people, enter):  # noqa: F811
     assert ("ann/one z.bin model", "Xet hash of") in found(nobody, gated) and found(nobody, chunk) == set() != found(ann, chunk)
 
 
-# --- where chunks are, too --------------------------------------------------------------------------------------------
+# --- other places of a file's chunks ----------------------------------------------------------------------------------
 
 
 def put_bytes(people, repo, path, body, who="ann"):
-    """In chunks of 1,000 bytes."""
+    """Uploads a file in chunks of 1,000 bytes."""
     done(commit(people, stored(path, upload_chunks(people, body, f"models/{repo}", who, 1000), len(body)), repo=f"models/{repo}", who=who))
 
 
@@ -518,7 +518,7 @@ def bar(visitor, path):
 
 
 def test_chunk_map(people, enter):  # noqa: F811
-    """Only what the reader may read is compared: others are told of neither whose nor that there is more."""
+    """A file is compared only with files that the reader may read. Others do not learn that more files share its chunks."""
     ann, bob = enter("ann"), enter("bob")
     for name, private in (("base", False), ("secret", True)):
         make(people, f"ann/{name}", private=private)
@@ -533,7 +533,7 @@ def test_chunk_map(people, enter):  # noqa: F811
 
 
 def test_chunk_map_of_parts(people, enter):  # noqa: F811
-    """A file that has the first chunks of another, which its own repository has elsewhere, too."""
+    """A file has the first chunks of another file of its own repository."""
     token = token_of(people.ask("GET", "/api/models/ann/one/xet-write-token/main"))
     pieces = [os.urandom(1000) for _ in range(10)]
     xorb, made = xet.Xorb(pieces), []
@@ -552,11 +552,11 @@ def test_chunk_map_of_parts(people, enter):  # noqa: F811
     assert shares(ann, "/buckets/ann/data/tree/b.bin") == {"Only here": "5.0 kB"} and hash_
 
 
-# --- what a commit brought ----------------------------------------------------------------------------------------------
+# --- new bytes of a commit ----------------------------------------------------------------------------------------------
 
 
 def put_pieces(people, repo, *lists):
-    """Files of the repository from numbered pieces, whose bytes stand once each in two xorbs. @return their stored operations' arguments"""
+    """Uploads files made of numbered pieces. Each piece is once in one of two xorbs. @return (SHA-256, size) of each file"""
     pieces = [random.Random(i).randbytes(700 + 10 * i) for i in range(20)]
     xorbs = [xet.Xorb(pieces[:12]), xet.Xorb(pieces[12:])]
     token, made = token_of(people.ask("GET", f"/api/{repo}/xet-write-token/main")), []
@@ -566,7 +566,7 @@ def put_pieces(people, repo, *lists):
         body = b"".join(pieces[n] for n in numbers)
         terms = [(xorbs[n >= 12], n % 12, n % 12 + 1) for n in numbers]
         joined = []
-        for xorb, start, end in terms:  # neighbours are one term
+        for xorb, start, end in terms:  # join neighbours into one term
             if joined and joined[-1][0] is xorb and joined[-1][2] == start:
                 joined[-1] = (xorb, joined[-1][1], end)
             else:
@@ -586,7 +586,7 @@ def shown_size(n):
 
 
 def test_new_bytes_of_a_commit(people, enter):  # noqa: F811
-    """Random files of pieces, changed at random: of each file what neither the commit before nor a file above it had."""
+    """Changes random files at random. For each file of a commit, the page shows the bytes that neither the commit before nor a file above it had."""
     ann, source, tree = enter("ann"), random.Random(3), {}
     for _ in range(8):
         before, operations = {n for numbers in tree.values() for n in numbers}, []
@@ -617,7 +617,8 @@ def test_new_bytes_of_a_commit(people, enter):  # noqa: F811
 
 
 def test_new_text_of_a_commit(people, enter):  # noqa: F811
-    """Text of the index is new as a whole, once; a copy of what was there is not. Whoever may not read is told nothing."""
+    """Text in the index counts as new as a whole and once, unless it is a copy of an older text. Those who may not read the repository are shown no
+    numbers."""
     done(commit(people, file("a", "one\n")))
     done(commit(people, file("b", "one\n"), file("c", "two, and more\n"), file("d", "two, and more\n"), deleted("a")))
     told = {row[0]: row[-1] for row in rows(enter("ann").page("/ann/one/commit/main"), "changes")}
@@ -627,7 +628,7 @@ def test_new_text_of_a_commit(people, enter):  # noqa: F811
 
 
 def test_where_old_bytes_were(people, enter):  # noqa: F811
-    """Of each file the one of the commit before that has most of it; of several the file itself, else the first."""
+    """For each file, the page names the file of the commit before that has most of its bytes. Of several, it is the file itself, else the first."""
     ann = enter("ann")
 
     def put(tree, *gone):
@@ -654,7 +655,7 @@ def test_where_old_bytes_were(people, enter):  # noqa: F811
     assert rows(enter("bob").page("/ann/one/commit/main"), "old") == []
 
 
-# --- what it takes ------------------------------------------------------------------------------------------------------
+# --- what a repository takes on the disk --------------------------------------------------------------------------------
 
 
 def takes(visitor, path="/ann/one/storage"):
@@ -662,7 +663,8 @@ def takes(visitor, path="/ann/one/storage"):
 
 
 def test_what_a_repository_takes(people, enter):  # noqa: F811
-    """Of random versions of a file, a branch and an upload without a commit: what branches have, and what only the past has."""
+    """A repository with random versions of a file, a branch, and an upload without a commit. The page shows how much branches have, and how much only the
+    past has."""
     ann, source, has = enter("ann"), random.Random(9), {}
     assert "no files in the store" in text(ann.page("/ann/one/storage"))
     for i in range(5):
@@ -685,7 +687,7 @@ def test_what_a_repository_takes(people, enter):  # noqa: F811
 
 
 def test_what_it_takes_tells_of_no_other(people, enter, issuer):  # noqa: F811
-    """Who else has the same is the operator's to know; the figures of the list are of the repository's own chunks."""
+    """Only the operator learns who else has the same bytes. The figures of the list count the repository's own chunks."""
     ann, bob, admin = enter("ann"), enter("bob"), issuer.token("admin")
     make(people, "bob/secret", who="bob", private=True)
     body = os.urandom(40_000)
@@ -707,7 +709,7 @@ def test_what_it_takes_tells_of_no_other(people, enter, issuer):  # noqa: F811
 
 
 def only_there(tree):
-    """{path: pieces}: of each folder and file, how much nothing outside of it has, the long way round. {path: bytes}"""
+    """How many bytes of each folder and file are nowhere outside of it, computed in the simplest way. tree: {path: pieces} @return {path: bytes}"""
     told, paths = {}, {path[: i + 1] for path in tree for i, c in enumerate(path) if c == "/"} | set(tree)
     for path in paths:
         inside = {n for other, numbers in tree.items() if other == path or (path[-1] == "/" and other.startswith(path)) for n in numbers}
@@ -717,7 +719,7 @@ def only_there(tree):
 
 
 def test_what_folders_take(people, enter):  # noqa: F811
-    """Random files of pieces in folders: each has what nothing outside of it has; what several have is of the folder around them."""
+    """Random files of pieces in folders. Each folder has the bytes that are nowhere outside of it; bytes of several folders count for the one around them."""
     ann, source = enter("ann"), random.Random(5)
     assert rows(ann.page("/ann/one/storage"), "folders") == []
     paths = ["a/x.bin", "a/y.bin", "a/sub/z.bin", "a.bin", "b/deep/er/still/w.bin", "b/v.bin"]
@@ -754,7 +756,7 @@ def history(visitor, path):
 
 
 def test_history_of_a_path(people, enter):  # noqa: F811
-    """The commits that changed it, and no others; each leads to the file as it was. Where it came from is where it ends."""
+    """The commits that changed the file, and no others. Each leads to the file as it was. The history ends where the file was added."""
     ann = enter("ann")
     done(commit(people, file("sub/f.txt", "gone"), summary="too early"))
     done(commit(people, deleted("sub/f.txt"), summary="away"))
@@ -805,7 +807,7 @@ def test_first_rows_of_a_table(people, enter):  # noqa: F811
 
 
 def test_tables_are_bounded(people, enter):  # noqa: F811
-    """Long, wide and both; what is none is shown as text."""
+    """Tables that are long, wide, or both, are cut. A file that is not a table is shown as text."""
     ann = enter("ann")
     long = "a,b\n" + "".join(f"{i},x\n" for i in range(20_000))
     wide = ",".join(f"c{i}" for i in range(300)) + "\n" + ",".join("&" * 90 for _ in range(300)) + "\n"
@@ -829,7 +831,7 @@ def send_files(visitor, path, files, origin="own", body=None, **fields):
 
 
 def test_upload_by_form(people, enter):  # noqa: F811
-    """Text goes into the commit, the rest into the store; both come back as they were sent."""
+    """Text goes into the commit and other files into the store. Both come back as they were sent."""
     ann, at, data = enter("ann"), "/ann/one/upload/main", os.urandom(300_000)
     assert "/ann/one/upload/main" in visitors.links(ann.page("/ann/one/tree/main"))
     files = [("a.txt", b"one\ntwo\n"), ("w.bin", data), ("e", b""), ("model.safetensors", b"text, and a pointer all the same"), ("C:\\x\\b.txt", b"b")]

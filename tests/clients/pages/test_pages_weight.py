@@ -1,4 +1,4 @@
-"""What a page weighs with all that it brings along, where names and words are as long as they can be."""
+"""The size of a page with everything that it loads, when names and texts are as long as they can be."""
 
 import os
 import re
@@ -63,7 +63,7 @@ def fill(people):
 
 
 def fill_requests(people, admin):
-    """Requests for access to ann/one."""
+    """Makes requests for access to ann/one."""
     people.api().update_repo_settings("ann/one", gated="manual")
     for i in range(N_NAMES):
         name = f"{i:03}{LONG[3:]}"
