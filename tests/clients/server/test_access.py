@@ -1,4 +1,4 @@
-"""Who may do what: tokens of each algorithm on each route, repositories that must not see each other's dedupe."""
+"""Who may do what: tokens of each algorithm on each route, and repositories that must not see each other's chunks."""
 
 import base64
 import os
@@ -10,7 +10,7 @@ import pytest
 import xet
 
 HASH = "12" * 32
-# (method, path, scope that it needs)
+# (method, path, scope that the token must have)
 ROUTES = [
     ("POST", "/v1/shards", "write"),
     ("POST", "/v2/shards", "write"),
@@ -72,7 +72,7 @@ ROUTES = [
 
 
 def test_matrix_is_complete():
-    """Every route of the code that needs a token is in the matrix, by each of its paths."""
+    """The matrix has every route of the code that needs a token, by each of its paths."""
     coded = set()
     for method, pattern, older, scope in cairn.routes():
         for path in [pattern, *older] if scope else []:
@@ -126,7 +126,7 @@ def test_algorithms_that_never_pass(guarded, issuer):
     claims = {"scope": "admin", "exp": int(time.time()) + 600}
     none = jwt.encode(claims, None, algorithm="none")
     assert guarded.get(f"/v1/chunks/default/{HASH}", token=none).status == 401
-    # A public key taken for an HMAC secret: signed by hand, since the library refuses to.
+    # A public key used as an HMAC secret. The token is signed by hand, because the library refuses to do that.
     import hashlib
     import hmac
     import json
@@ -159,7 +159,7 @@ def put_file(server, xorb, token):
 
 @pytest.mark.parametrize("scope, friend", [("repository", 404), ("namespace", 200), ("global", 200)])
 def test_dedupe_scopes(start, issuer, make, scope, friend):
-    """friend is another repository of the same namespace; a stranger is of another."""
+    """friend: the status for another repository of the same namespace. A repository of another namespace is a stranger."""
     server = start(token_key=issuer.folder, dedupe_scope=scope)
     a, b, c = (issuer.token(repo=r) for r in ("alice/one", "alice/two", "bob/one"))
     _, chunk = put_file(server, make([9000, 9001], 1), a)
@@ -198,7 +198,7 @@ def test_files_belong_to_their_repository(guarded, issuer, make):
 
 
 def test_rotation(start, issuer, tmp_path):
-    """A new key joins, the old one goes: SIGHUP reads the folder again, without a restart."""
+    """A new key is added and the old one is removed. SIGHUP reads the folder again, without a restart."""
     import signal
 
     server = start(token_key=issuer.folder)
@@ -228,7 +228,7 @@ def test_secrets_are_not_logged(guarded, issuer):
 
 
 def test_strangers_do_not_steer_who_reads_the_log(server):
-    """What they send is in it, and neither turns what is shown nor ends a line."""
+    """The log contains what strangers send. It can neither change how a terminal shows the log, nor begin a new line."""
     agent = "a\u009b31m\u202eb\u2066c\u2028d\x9b"
     for path in ("/v1/fetch/x?signature=SECRET", "/v1/fetch/x%3Fsignature=SECRET", "/v1/fetch/x?%73ignature=SECRET", "/v1/fetch/x?a;signature=SECRET"):
         server.raw(f"GET {path} HTTP/1.1\r\nHost: localhost\r\nUser-Agent: {agent}\r\nConnection: close\r\n\r\n".encode())
@@ -241,8 +241,9 @@ def test_strangers_do_not_steer_who_reads_the_log(server):
         assert raw.encode() not in log
 
 
-# --- without tokens: by which names a server is called -------------------------------------------------------------------
-# A page may have its own name lead to this machine after it was loaded, and its browser takes what answers for the page's.
+# --- without tokens: the host names by which a server may be called ------------------------------------------------------
+# After a page was loaded, its own host name may be made to resolve to this machine (DNS rebinding). The browser would then pass the server's answers to
+# that page.
 
 HERE = ["localhost", "LOCALHOST:1", "127.0.0.1", "127.9.9.9:8080", "[::1]", "[::1]:8080"]
 ADDRESSES = ["192.0.2.7", "192.0.2.7:8080", "[2001:db8::7]:8080"]
@@ -278,7 +279,7 @@ def test_the_public_name_is_taken(start):
 
 
 def test_served_to_others_without_tokens_it_is_called_by_address(start):
-    """Probes ask by an address, and an address cannot be made to lead elsewhere."""
+    """Health checks call the server by an address. An address cannot be made to resolve to another machine."""
     server = start(listen="0.0.0.0:0", insecure_no_auth=True)
     for host in (*HERE, *ADDRESSES):
         for path in ("/v1/keys", "/health", "/metrics"):
@@ -288,7 +289,7 @@ def test_served_to_others_without_tokens_it_is_called_by_address(start):
 
 
 def test_where_tokens_are_needed_any_name_does(guarded):
-    """A page has no token."""
+    """A page of another site has no token."""
     for host in (*HERE, *ADDRESSES, *ELSEWHERE):
         assert called(guarded, host, "/health").status == 200
         cairn.is_error(called(guarded, host), 401, "auth.missing")

@@ -18,14 +18,14 @@ CHROMIUM = shutil.which("chromium")
 PAGES = Path(__file__).with_name("browser")
 TYPES = {".html": "text/html", ".js": "text/javascript", ".json": "application/json"}
 XORB = "c1cbf254519b03aa1156bef0db91741e5d97522de940ee342201c7e7fd7b0018"
-# terms of a second file over the same xorb: three stretches of it, one of them twice
+# terms of a second file over the same xorb: three parts of it, one of them twice
 TERMS = [(0, 5), (10, 20), (30, 43), (10, 12)]
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed; ./dev test browser installs it")
 
 
 class Described:
-    """The captured xorb by its description."""
+    """The captured xorb, built from its description."""
 
     def __init__(self, dump):
         self.nodes = [(xet.raw(c["hash"]), c["uncompressed_length"]) for c in dump]
@@ -34,7 +34,7 @@ class Described:
 
 @pytest.fixture
 def site():
-    """The page's own server: site.files is what it serves, site.said what pages tell it."""
+    """The page's own web server. site.files: the files that it serves; site.said: what pages send to it."""
     files = {"/" + p.name: (TYPES[p.suffix], p.read_bytes()) for p in PAGES.iterdir()}
     said = queue.Queue()
 
@@ -67,7 +67,7 @@ def site():
 
 @pytest.fixture
 def visit(tmp_path, site):
-    """visit(host): what the page says that a browser opened under that name of the site."""
+    """visit(host) opens the page in a browser, under that name of the site. @return what the page sends"""
     browsers = []
 
     def one(host, seconds=120):
@@ -110,7 +110,7 @@ def visit(tmp_path, site):
 
 @pytest.fixture
 def served(start, tmp_path, site):
-    """A server that wants tokens and serves pages of http://localhost:PORT, and what the page is to do with it."""
+    """A server that needs tokens and serves pages of http://localhost:PORT, and the orders for the page."""
     key = tmp_path / "key"
     key.write_text("A" * 43 + "\n")
     key.chmod(0o600)

@@ -1,4 +1,4 @@
-"""Clients that behave badly, and many at once: slow, vanishing, lying about lengths, all sending the same."""
+"""Clients that behave badly, and many at once: they are slow, vanish, announce wrong lengths, or all send the same."""
 
 import json
 import random
@@ -22,7 +22,7 @@ def status_of(reply):
 
 @pytest.fixture
 def upload(make):
-    """A xorb of three chunks and the shard of a file on it."""
+    """A xorb of three chunks, and the shard of a file on it."""
     xorb = make([9000, 12000, 15000], 42)
     return xorb, xet.shard([xet.File([(xorb, 0, 3)])], [xorb])
 
@@ -44,7 +44,7 @@ def in_threads(n, work):
 
 
 def quiet(server):
-    """Wait until nothing of an upload is held any more."""
+    """Waits until the daemon holds nothing of an upload any more."""
     cairn.wait_until("spooled bytes to go", lambda: server.metrics().get("cairn_spool_bytes", 0) == 0)
     assert server.left_overs() == []
 
@@ -70,7 +70,7 @@ def test_slow_body_is_cut(start, upload):
         s.sendall(head(xorb.path(), f"Content-Length: {len(body)}"))
         s.settimeout(0.2)
         reply, sent = b"", 0
-        while sent < 100:  # a byte, then wait for an answer a while: far slower than the limit
+        while sent < 100:  # sends a byte, then waits a while for an answer: far slower than the least rate
             try:
                 s.sendall(body[sent : sent + 1])
                 sent += 1
@@ -87,7 +87,7 @@ def test_slow_body_is_cut(start, upload):
 
 
 def test_a_body_that_moves_is_not_cut(start, upload):
-    """However long it takes: a least rate decides. A body as slow as that limit has its time as a whole."""
+    """However long a body takes, it is cut only if it is slower than the least rate, measured over the whole body."""
     server = start(request_timeout="1s", idle_timeout="60s")
     whole = xet.Xorb([random.Random(i).randbytes(100_000) for i in range(6)])
     body = whole.body()
@@ -104,14 +104,14 @@ BAD_BYTES = 60 << 20
 
 
 def bad_xorb(tmp_path):
-    """60 MiB that are no xorb from the first byte on, in a file."""
+    """60 MiB in a file that are not a xorb, from the first byte on."""
     path = tmp_path / "bad"
     path.write_bytes(b"\xff" * BAD_BYTES)
     return path, "/v1/xorbs/default/" + "ab" * 32
 
 
 def curl(server, path, body, *arguments):
-    """Send a body as curl does. @return the reply's body, its status, and how much was sent"""
+    """Sends a body with curl. @return the reply's body, its status, and how much was sent"""
     command = ["curl", "-s", "-X", "POST", "-H", "Expect:", "-T", body, "-w", "\n%{http_code} %{size_upload}", *arguments, server.url + path]
     done = subprocess.run(command, capture_output=True, timeout=120)
     reply, numbers = done.stdout.rsplit(b"\n", 1)
@@ -127,8 +127,8 @@ def test_curl_is_told_in_the_middle_of_a_body(server, tmp_path):
 
 
 def test_nothing_is_held_for_a_body_that_was_refused(server, tmp_path):
-    """A client as HTTP libraries of today have it reads while it sends, and learns at once; one that goes on sending
-    holds no room of the spool, and is not reset."""
+    """A modern HTTP client reads while it sends, and gets the refusal at once. If it goes on sending, its bytes take no room of the spool, and the
+    connection is not reset."""
     _, path = bad_xorb(tmp_path)
     piece = b"\xff" * (1 << 20)
     with server.socket() as s:
@@ -151,7 +151,7 @@ def test_a_body_that_is_written_before_the_answer_is_read(server, tmp_path):
 
 
 def test_the_stock_client_is_told_in_the_middle_of_a_body(start, tmp_path):
-    """The sixth chunk of a xorb is one too many. How much it has sent when it reads that is a matter of luck."""
+    """The sixth chunk of the xorb exceeds the limit. How much the client has sent when it reads the refusal varies."""
     server = start(xorb_chunks_max=5)
     path = tmp_path / "file"
     path.write_bytes(random.Random(7).randbytes(48 << 20))
@@ -194,7 +194,7 @@ def test_idle_body_is_cut(start, upload):
 
 def test_client_that_vanishes(start, upload):
     xorb, shard = upload
-    server = start(idle_timeout="2s")  # libmicrohttpd sees an end that comes with the last bytes only then
+    server = start(idle_timeout="2s")  # libmicrohttpd notices a connection that ends together with the last bytes only after this
     for path, body in ((xorb.path(), xorb.body()), ("/v1/shards", shard), ("/v2/shards", shard)):
         for cut in (0, 1, len(body) // 2, len(body) - 1):
             with server.socket() as s:

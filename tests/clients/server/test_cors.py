@@ -1,4 +1,4 @@
-"""Pages of other origins: what a browser is told, on preflights, replies and refusals."""
+"""Requests from pages of other origins: what a browser is told in preflights, replies and refusals."""
 
 import subprocess
 
@@ -21,7 +21,7 @@ def told(reply):
 
 @pytest.fixture
 def closed(start, tmp_path):
-    """A server that wants tokens, and serves pages of one origin."""
+    """A server that needs tokens, and serves pages of one origin."""
     key = tmp_path / "key"
     key.write_text("A" * 43 + "\n")
     key.chmod(0o600)
@@ -67,7 +67,7 @@ def test_refusals_can_be_read_by_the_page(closed):
         exposed = reply.headers["Access-Control-Expose-Headers"]
         for name in ("Content-Range", "ETag", "X-Request-Id", "Accept-Ranges", "Content-Length", "X-Xet-Cas-Url"):
             assert name in exposed
-    # a preflight of what is not there is a refusal, too
+    # the preflight of a path that does not exist is refused, too
     reply = preflight(closed, "/no/such/thing", "GET")
     assert reply.status == 404 and reply.headers["Access-Control-Allow-Origin"] == PAGE
 
@@ -118,7 +118,7 @@ def test_setting_that_is_no_origin(tmp_path):
 
 
 def test_a_page_that_may_not_call_cannot_write_blindly(start):
-    """Without tokens a plain POST, which needs no preflight, must not get through from any page the operator opens."""
+    """A plain POST needs no preflight. Without tokens, it must not be accepted from whatever page the operator opens."""
     server = start()
     body = b"x"
     for origin, status in (("https://evil.example", 403), ("null", 403), (None, 400)):
@@ -129,7 +129,7 @@ def test_a_page_that_may_not_call_cannot_write_blindly(start):
 
 
 def test_its_own_pages_may_write(start):
-    """A page that came from the daemon itself, by whatever name it was called, is no stranger's."""
+    """Pages of the daemon itself, under whatever name it is called, may write."""
     server = start(public_url="https://cairn.example/store")
     here = f"127.0.0.1:{server.port}"
     for origin, host, status in (

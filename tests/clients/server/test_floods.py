@@ -1,4 +1,4 @@
-"""Floods: very many connections, many from one address, many requests. Whoever floods is held back; others are served."""
+"""Floods of connections, of connections from one address, and of requests. The flooding client is held back; others are served."""
 
 import base64
 import contextlib
@@ -14,11 +14,11 @@ import cairn
 import pytest
 import xet
 
-IDLE = 10_000  # connections; fewer where the limit on open files is lower, which client and daemon have alike
+IDLE = 10_000  # connections; fewer where client and daemon may not open so many files
 
 
 def raise_files_max():
-    """How many idle connections this machine lets client and daemon hold."""
+    """The number of idle connections that this machine lets client and daemon hold."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     return min(IDLE, hard - 2048)
@@ -34,7 +34,7 @@ def get_from(server, address, path="/health", **more):
 
 
 def test_ten_thousand_idle_connections(start):
-    """Each has asked once and is kept open. New clients are served meanwhile, and the old ones afterwards."""
+    """Each connection has sent one request and stays open. New clients are served meanwhile, and the old ones afterwards."""
     n = raise_files_max()
     server = start(connections_max=16384, connections_per_address_max=16384, idle_timeout="10m", head_timeout="10m", no_access_log=True)
     ask = b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n"
@@ -60,7 +60,7 @@ def test_ten_thousand_idle_connections(start):
 
 
 def test_connections_of_one_address_leave_room_for_others(start):
-    """One address opens many more than it may: the daemon's connections are not used up."""
+    """One address opens many more connections than it may. Connections remain for others."""
     server = start(connections_max=64, connections_per_address_max=8)
     with contextlib.ExitStack() as held:
         for _ in range(300):
@@ -92,7 +92,7 @@ def status_from(server, *addresses):
 
 
 def test_rate_of_clients_behind_a_proxy(start):
-    """A trusted proxy says whose request it is. What its client said before counts for nothing, and neither does what others say."""
+    """The address that a trusted proxy adds last is counted. Addresses that its client sent before do not count, nor those of peers that are not trusted."""
     server = start(rate_per_address=1, rate_burst="10s", hub_trusted_proxies="127.0.0.1, 10.0.0.0/8")
     mallory = [status_from(server, f"203.0.113.{n}, 192.0.2.7") for n in range(12)]
     assert 429 in mallory and mallory[0] != 429
@@ -106,7 +106,7 @@ def test_rate_of_clients_behind_a_proxy(start):
 
 
 def test_rate_of_an_address_for_uploads(start, make):
-    """A large upload over the rate is refused before its body is read; the connection ends, as it does for other refusals."""
+    """A large upload over the rate is refused before its body is read. Then the connection ends, as after other refusals."""
     x = make([100_000] * 20, 1)
     server = start(rate_per_address=1, rate_burst="5s")
     while server.get("/health").status == 200:
@@ -134,8 +134,8 @@ def test_rate_of_a_token(start, issuer):
 
 
 def malleable(token):
-    """The same token with the other signature that a signature by elliptic curves can be turned into by anybody."""
-    order = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551  # of P-256
+    """The same token with its other valid signature: anybody can turn an elliptic-curve signature (r, s) into (r, -s)."""
+    order = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551  # the order of P-256
     signed, signature = token.rsplit(".", 1)
     both = base64.urlsafe_b64decode(signature + "==")
     s = order - int.from_bytes(both[32:], "big")
@@ -153,23 +153,23 @@ def test_rate_of_a_token_however_it_is_spelled(start, issuer):
 
 @pytest.mark.parametrize("setting", [{}, {"rate_per_address": 0, "rate_per_token": 0}], ids=["default", "off"])
 def test_no_rate_unless_asked_for(start, setting):
-    """Stock clients send from 64 connections at once and more, through one address."""
+    """Stock clients use 64 connections and more at once, from one address."""
     server = start(**setting)
     with contextlib.closing(server.connect()) as c:
         assert {server.get("/health", connection=c).status for _ in range(2000)} == {200}
 
 
 def test_ready_is_asked_by_many_while_a_check_hangs(start, make):
-    """One of them checks; the others are told what was known before, and no worker waits with them."""
+    """One request checks the index. The others get the last known state, and do not occupy a worker."""
     server, xorb = start(workers=2), make([9000], 1)
     file = xet.File([(xorb, 0, 1)])
     assert server.put_xorb(xorb).status == 200
     assert server.post("/v1/shards", xet.shard([file], [xorb])).status == 200
     assert server.get("/ready").status == 200
-    old, first = time.monotonic() + 1.1, []  # an answer is good for a second
+    old, first = time.monotonic() + 1.1, []  # an answer is valid for a second
     cairn.wait_until("that answer to be old", lambda: time.monotonic() > old)
     with contextlib.closing(sqlite3.connect(server.data / "index.sqlite", isolation_level=None)) as index:
-        index.execute("BEGIN IMMEDIATE")  # the daemon's trial write waits for it
+        index.execute("BEGIN IMMEDIATE")  # the daemon's trial write waits for this
         asker = threading.Thread(target=lambda: first.append(server.get("/ready").status))
         asker.start()
         cairn.wait_until("the check to run", lambda: server.metrics()["cairn_workers_pending"] == 1)

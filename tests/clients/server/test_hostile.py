@@ -1,4 +1,4 @@
-"""Clients that mean harm: bombs, odd heads, endless pipelines, readers that never read, paths that want out."""
+"""Malicious clients: decompression bombs, malformed heads, endless pipelines, readers that never read, paths that lead out of the folder."""
 
 import contextlib
 import re
@@ -18,7 +18,7 @@ MIB = 1024 * 1024
 
 
 def lz4_zeros(n):
-    """An LZ4 frame of n zeros, in 4 MiB blocks: a literal, one match as long as it takes, five literals."""
+    """An LZ4 frame of n zeros in blocks of 4 MiB: a literal, one match of the full length, five literals."""
     frame = bytearray(bytes.fromhex("04224d18607073"))
     while n > 0:
         part = min(n, 4 * MIB)
@@ -34,7 +34,7 @@ def packed(raw_bytes, data):
 
 
 def test_a_chunk_that_unpacks_to_more_than_it_says(server):
-    """To one byte more, and to a GiB: refused without unpacking it."""
+    """A chunk that unpacks to one byte more, or to a GiB more. It is refused without unpacking all of it."""
     hash_ = xet.text(xet.chunk_hash(bytes(CHUNK)))
     costs = []
     for n in (CHUNK + 1, 64 * MIB, 1024 * MIB):
@@ -48,7 +48,7 @@ def test_a_chunk_that_unpacks_to_more_than_it_says(server):
 
 
 def test_the_largest_bomb_there_can_be(server):
-    """8,192 chunks of 128 KiB: a GiB in 4.6 MB. It is a xorb, so it is taken; it takes time, but no memory."""
+    """8,192 chunks of 128 KiB: a GiB in 4.6 MB. It is a valid xorb and is accepted. It takes time, but no memory."""
     nodes = [(xet.chunk_hash(bytes(CHUNK)), CHUNK)] * 8192
     body = packed(CHUNK, lz4_zeros(CHUNK)) * 8192
     before_s, before_mib = cost(server)
@@ -85,7 +85,7 @@ FRAMINGS = [
 
 @pytest.mark.parametrize("lines", FRAMINGS, ids=repr)
 def test_a_body_is_never_taken_for_a_request(server, lines):
-    """Where it is not clear where a request ends, no second one is answered behind it."""
+    """If the end of a request is ambiguous, no second request is answered after it."""
     head = "\r\n".join(["POST /v1/telemetry HTTP/1.1", "Host: localhost", *lines, "", ""])
     reply = server.raw((head + "0\r\n\r\n" + SECOND).encode(), timeout=3)
     assert b"eligible_chunks" not in reply and b" 200 " not in reply.split(b"\r\n")[0], reply
@@ -101,7 +101,7 @@ def test_chunk_sizes(server, size):
 
 
 def test_an_extension_of_a_chunk_size(server, make):
-    """It is read over, or the body is refused (libmicrohttpd 1.0.1 does): never is a byte of it taken for the body's."""
+    """The extension is ignored, or the request is refused (as libmicrohttpd 1.0.1 does). No byte of it becomes a part of the body."""
     x = make([9000, 10000], 1)
     body = x.body()
     head = f"POST {x.path()} HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n{len(body):x};name=value\r\n"
@@ -120,7 +120,7 @@ def test_many_headers(start):
 
 
 def test_a_long_pipeline_that_nobody_reads(start):
-    """Requests as fast as they go in, and no reply read: others are served meanwhile, and memory stays where it was."""
+    """The client sends requests as fast as it can and reads no reply. Others are served meanwhile, and memory stays bounded."""
     server = start(idle_timeout="2s", log_level="error")
     server.get("/metrics")
     before = cost(server)[1]
@@ -186,7 +186,7 @@ def test_paths_that_want_out(server, target):
 
 
 def test_an_expired_address_is_good_for_nothing(start, make, issuer, clock):
-    """Played again, in whatever way; asked for anew, it is good again."""
+    """An expired address is refused, however it is changed. A new plan has a valid address."""
     server = start(test_clock=clock.path, fetch_ttl="60s", token_key=issuer.folder)
     xorb, token = make([9000, 9001], 1), issuer.token("write", expires_s=3600)
     file = xet.File([(xorb, 0, 2)])

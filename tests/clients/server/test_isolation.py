@@ -1,5 +1,5 @@
-"""A client of one dedupe scope asks about a chunk, a file, that only another scope has: nothing tells it from one that is
-nowhere, neither the answer nor the time. Then the same of every route and every way to be refused, with whole answers."""
+"""A client asks about a chunk or a file that only another dedupe scope has. Neither the answer nor its time differs from that for one that does not exist.
+Then the same for every route and every way to be refused, comparing whole answers."""
 
 import base64
 import json
@@ -19,7 +19,8 @@ N_CHUNKS, ROUNDS, PERMUTATIONS = 64, 30, 2000
 
 @pytest.fixture
 def strangers(start, issuer, make):
-    """A server, the token of alice, who has files of a xorb of N_CHUNKS chunks, all of them offered in her scope, and bob's."""
+    """A server on which alice has files of a xorb of N_CHUNKS chunks, all of them offered in her scope. @return it, the tokens of alice and bob, and
+    alice's xorb"""
     server = start(token_key=issuer.folder, dedupe_scope="repository", log_level="error")
     alice, bob = issuer.token(repo="alice/one"), issuer.token(repo="bob/one")
     for token, seed in ((alice, 1), (bob, 2)):
@@ -53,13 +54,13 @@ def test_the_same_answer(strangers):
     server, alice, bob, xorb = strangers
     foreign, absent = xorb.nodes[3][0], random.Random(5).randbytes(32)
     assert server.get(f"/v1/chunks/default/{xet.text(foreign)}", token=alice).status == 200
-    # Also while alice's answer is in the cache, and with the absent one's hash of the same start.
+    # Also while alice's answer is in the cache, and for an absent hash that begins like hers.
     for other in (absent, foreign[:8] + absent[8:], foreign[:31] + b"\0"):
         assert list(answers(server, bob, foreign)) == list(answers(server, bob, other))
 
 
 def processor_ns(server):
-    """Nanoseconds on a processor, of all threads of the daemon: what neighbours on the machine do is not in it."""
+    """Processor time of all the daemon's threads, in nanoseconds. Other load on the machine is not in it."""
     return sum(int((t / "schedstat").read_text().split()[0]) for t in Path(f"/proc/{server.process.pid}/task").iterdir())
 
 
@@ -71,7 +72,7 @@ def ask(server, connection, token, chunks):
 
 
 def likelihood(a, b, source):
-    """How often chance alone makes the medians of two such groups differ so much (a permutation test)."""
+    """The probability that chance alone makes the medians of two such groups differ that much (a permutation test)."""
     observed, both, more = abs(statistics.median(a) - statistics.median(b)), a + b, 0
     for _ in range(PERMUTATIONS):
         source.shuffle(both)
@@ -80,7 +81,7 @@ def likelihood(a, b, source):
 
 
 def test_the_same_time(strangers):
-    """Blocks of foreign and of absent chunks by turns, over HTTP. (test_index_dedupe.c measures the look-ups alone, and sees a
+    """Blocks of queries for alice's chunks and for absent chunks alternate, over HTTP. (test_index_dedupe.c measures the look-ups alone, and detects a
     fifth of a microsecond.)"""
     server, alice, bob, xorb = strangers
     source = random.Random(9)
@@ -104,8 +105,8 @@ def test_the_same_time(strangers):
 
 
 def test_a_range_that_is_not_there_takes_the_same_time(start, issuer, make):
-    """Whether the last chunk of a range exists is not told by a word, and not by the time of hashing the others either. The two
-    xorbs differ by one chunk; reading a list takes as long as it is."""
+    """Whether a xorb has the last chunk of a range is revealed neither by the answer nor by the time of hashing the other chunks. The two xorbs differ by
+    one chunk; reading a list takes time by its length."""
     server = start(token_key=issuer.folder, log_level="error")
     bob, bodies = issuer.token(repo="bob/one"), {}
     for name, n, seed in (("there", 4096, 1), ("not there", 4095, 2)):
@@ -130,18 +131,18 @@ def test_a_range_that_is_not_there_takes_the_same_time(start, issuer, make):
 
 # --- every route, every rule ------------------------------------------------------------------------------------------
 
-# What SECURITY.md says is told to everybody who may ask: that a xorb of a certain hash is stored, and of the whole store how much it
-# has. All else must be the same whether it is there for another or nowhere.
+# SECURITY.md says that these are told to everybody who may ask: whether a xorb of a given hash is stored, and how large the store is. All other answers
+# must be the same whether another tenant has a thing, or nobody has it.
 XORB_IS_STORED = {
     ("HEAD", "/v1/xorbs/{prefix}/{hash}"),
     ("POST", "/v1/xorb-grants/{prefix}/{hash}"),
 }
 WHOLE_STORE = {("GET", "/metrics")}
-LENGTHS = {("HEAD", "/v1/xorbs/{prefix}/{hash}")}  # and how long it is
+LENGTHS = {("HEAD", "/v1/xorbs/{prefix}/{hash}")}  # these also tell its length
 
 
 def is_of_chunk(ask):
-    """Asks about a chunk by its hash; a xorb of one chunk is named as its chunk is."""
+    """Does this request ask about a chunk by its hash? A xorb of one chunk has the hash of its chunk."""
     return "/chunks/" in ask.route[1] or ("/v1/info/" in ask.route[1] and ask.what.startswith(("chunk", "known chunk", "xorb of one chunk")))
 
 
@@ -152,7 +153,7 @@ def is_told(ask, dedupe_scope):
 
 
 def rules_of_the_page():
-    """Of docs/errors.md, what can come over HTTP."""
+    """The rules of docs/errors.md that can come over HTTP."""
     page = (cairn.ROOT / "docs" / "errors.md").read_text().split("\n## ")
     over_http = ("Requests", "Tokens and API keys", "Files, chunks and bytes", "Uploads: the", "Why a shard", "Why a xorb")
     rules = {r for part in page if part.startswith(over_http) for r in re.findall(r"^\| `([a-z0-9_.]+)` \| (?!–)", part, re.M)}
@@ -160,8 +161,8 @@ def rules_of_the_page():
     return rules
 
 
-# Rules that the walk below does not bring about, and why they cannot tell of another's things. A new rule is brought about by
-# an ask of tenants.py, or has its reason here.
+# Rules that the requests below do not provoke, each with the reason why it cannot reveal another tenant's things. A new rule needs a request in tenants.py
+# that provokes it, or a reason here.
 NOT_ASKED = {
     r"http\.(?!body$).*|host\.unknown|connections|rate\..*|route\..*|origin\..*": "said of the head, the connection or the path alone",
     r"auth\..*|token.*|key\.(missing|unknown|expired|scope|repo|body|id|known|own|many|name)|account\..*|user\.(unknown|refused)|repo\..*": "said of a credential, or to one without repository alone",
@@ -190,7 +191,7 @@ def rule_of(answer):
 
 
 def without_names(ask, answer, hers):
-    """An answer in which her names stand for what they are, so that one about this can be compared with one about that."""
+    """The answer with her hashes replaced by what they are, so that answers about two of her things can be compared."""
     status, headers, body = answer
     for what, name in hers.names().items():
         body = body.replace(xet.text(name).encode(), f"<{what}>".encode())
@@ -198,7 +199,7 @@ def without_names(ask, answer, hers):
 
 
 def tells_secret(ask, answer):
-    """A hash of a chunk of hers that bob did not send; in a refusal, any hash that he did not send."""
+    """Does the answer have a hash of one of her chunks that bob did not send, or, in a refusal, any hash that he did not send?"""
     sent = ask.path.encode() + (ask.body or b"")
     for hers in tenants.HERS:
         for secret in hers.secrets():
@@ -215,7 +216,7 @@ def assert_all_rules(rules):
 
 
 class Walk:
-    """Asks both worlds, and keeps what was told that should not be."""
+    """Sends requests to both servers, and collects what was revealed that should not be."""
 
     def __init__(self, worlds, dedupe_scope):
         self.worlds, self.dedupe_scope = worlds, dedupe_scope
@@ -225,7 +226,7 @@ class Walk:
         self.faults.add((*ask.route, ask.what, who, what, *answers))
 
     def ask(self, ask, who, hers, place=None):
-        """place: of the ask among those about this alice, to compare it with the same one about that alice."""
+        """Sends one request. place: its number among the requests about these things of hers, to compare it with the same one about her other things."""
         full = self.worlds.ask(ask, self.worlds.full, who)
         self.rules |= rule_of(full)
         if tells_secret(ask, full):
@@ -242,8 +243,7 @@ class Walk:
 
 @pytest.mark.parametrize("dedupe_scope", ["repository", "global"])
 def test_every_route_and_every_rule(start, issuer, tmp_path, dedupe_scope):
-    """With and without alice in the house, bob hears the same, whole answers; where it is told that her xorb is stored, he hears the
-    same of one as of any other."""
+    """bob gets the same whole answers with and without alice. Where he may learn that a xorb of hers is stored, he gets the same answer for each."""
     walk = Walk(tenants.Worlds(start, issuer, tmp_path, dedupe_scope), dedupe_scope)
     for hers in tenants.HERS:
         for place, ask in enumerate(tenants.asks(hers)):
@@ -264,7 +264,7 @@ BEHIND = SECRET * 4000
 
 
 def gated_asks(sha256):
-    """Each route, of a gated repository: alice/one, whose file "f" has a secret; and what names her large file."""
+    """Requests to each route about a gated repository, alice/one, whose file "f" has a secret, and about its large file."""
     yield from tenants.asks(tenants.HERS[0])
     batch = json.dumps({"operation": "download", "objects": [{"oid": sha256, "size": len(BEHIND)}]}).encode()
     yield tenants.Ask(("POST", "lfs"), "her file", "/alice/one.git/info/lfs/objects/batch", {}, batch)
@@ -273,14 +273,14 @@ def gated_asks(sha256):
 
 
 def lets_in(reply):
-    """Whether an answer has bytes of alice's files, or what these are got with: a token, a signed address, a chunk's hash."""
+    """Does an answer contain bytes of alice's files, or means to get them: a token, a signed address, a chunk's hash?"""
     chunk = xet.text(xet.Xorb([BEHIND]).nodes[0][0]).encode()
     signs = [SECRET, base64.b64encode(SECRET[:18]), b'"accessToken":"', b"signature=", b"/lfs/", chunk]
     return any(sign in reply.body + str(reply.headers).encode() for sign in signs)
 
 
 def test_a_gate_lets_nobody_in_by_any_route(people, admin):
-    """Nobody, whoever waits for an answer, and whoever was turned down; a key for another repository as well."""
+    """Asks without a key, as somebody who waits for access, as somebody who was rejected, and with a key for another repository."""
     account(people.server, admin, "alice")
     people.keys["alice"] = make_key(people.server, admin, account="alice", scope="write")["key"]
     people.keys["ann elsewhere"] = make_key(people.server, admin, account="ann", repo="models/ann/two", scope="write")["key"]

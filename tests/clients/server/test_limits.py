@@ -1,4 +1,4 @@
-"""Each documented limit, at the limit and one past it, with small limits configured."""
+"""Each documented limit, exactly at it and one past it, with small limits configured."""
 
 import contextlib
 import hashlib
@@ -38,7 +38,7 @@ def test_xorb_bytes(start, make):
 
 
 def test_xorb_bytes_chunked_body(start, make):
-    """The limit holds also where no Content-Length tells."""
+    """The limit also holds for a body without a Content-Length."""
     x = make([200000] * 8, 3)
     server = start(xorb_bytes_max="64K")
     with server.socket() as s:
@@ -91,7 +91,7 @@ def test_terms(start, make, setting, terms):
 
 
 def test_list_chunks(start, make):
-    """Lists of stored xorbs that verifying a shard reads: how many chunks they have is not told."""
+    """The limit on chunks in the lists of stored xorbs that verifying a shard reads. The refusal does not reveal how many chunks they have."""
     server = start(list_chunks_max=4)
     xorbs = [make([9000, 9000], 24 + i) for i in range(3)]
     for x in xorbs:
@@ -104,7 +104,7 @@ def test_list_chunks(start, make):
 
 
 def test_edit_chunks(start, make):
-    """Chunks that planning a change goes over, and those of the lists that it reads: 3 and 2 here."""
+    """The limit on chunks that planning a change goes through, plus those of the lists that it reads: 3 and 2 here."""
     x = make([9000, 9000], 27)
     file = xet.File([(x, 0, 2), (x, 0, 1)])
     for limit, status in ((5, 200), (4, 501)):
@@ -133,7 +133,7 @@ def test_connections_of_one_address(start):
             assert server.get("/metrics", connection=c).status == 200
         cairn.is_error(server.get("/metrics"), 429, "connections")
         assert server.get("/metrics", connection=connections[0]).status == 200
-        # A proxy's probe comes from the address that has too many connections already.
+        # A proxy's health check comes from an address that has too many connections already.
         with contextlib.closing(server.connect()) as probe:
             for path in ("/health", "/ready"):
                 reply = server.get(path, connection=probe)
@@ -150,7 +150,7 @@ def _status(server):
 
 
 def test_spooled_bytes(start, make):
-    """Bodies in flight are bounded: over it 503 with Retry-After, and room again when they are gone."""
+    """The bytes of bodies in flight are limited. Beyond that uploads get 503 with Retry-After; when the bodies are gone, there is room again."""
     server = start(spool_bytes_max="1M", xorb_bytes_max="1M", shard_bytes_max="1M")
     big = make([100000] * 9, 30)
     small = make([100000] * 3, 31)
@@ -166,7 +166,7 @@ def test_spooled_bytes(start, make):
 
 
 def chunked(server, path, piece, token=None):
-    """A body without a length, of which so much has been sent. @return the open socket"""
+    """Sends the beginning of a body without a length. @return the open socket"""
     s = server.socket()
     bearer = f"Authorization: Bearer {token}\r\n" if token else ""
     s.sendall(f"POST {path} HTTP/1.1\r\nHost: localhost\r\n{bearer}Transfer-Encoding: chunked\r\n\r\n".encode())
@@ -179,7 +179,7 @@ def under_way(server, n_bytes):
 
 
 def test_slow_bodies_without_a_length(start, make):
-    """They hold what has come of them, not what they may become: 128 of them leave room for an upload."""
+    """Each takes room for the bytes that have come, not for those that may follow. 128 of them leave room for an upload."""
     server = start(spool_bytes_max="128M")
     x = make([100000] * 3, 32)
     with contextlib.ExitStack() as held:
@@ -192,8 +192,8 @@ def test_slow_bodies_without_a_length(start, make):
 
 
 def all_or_nothing(server, ask, bodies):
-    """Announce many bodies at once, of which only some have room. Those go on to their end, side by side; the others are refused before their
-    bodies, by a 503. ask(body): the head of its request, without a length. @return how many had room"""
+    """Announces many bodies at once, of which only some have room. Those are received in full, in parallel; the others are refused with 503 before their
+    bodies. ask(body): method and path of its request. @return how many had room"""
     with contextlib.ExitStack() as held:
         sockets, codes = [], []
         for body in bodies:
@@ -215,7 +215,7 @@ def all_or_nothing(server, ask, bodies):
 
 
 def test_announced_bodies_have_their_room(start, make):
-    """Of many large uploads at once those that fit go on to their end; the others are refused before their bodies."""
+    """Many large uploads are announced at once. Those that fit are received in full; the others are refused before their bodies."""
     server = start(spool_bytes_max="4M", spool_share_percent=100, xorb_bytes_max="1M", shard_bytes_max="1M")
     xorbs = {x.body(): x for x in (make([100000] * 9, 50 + i) for i in range(8))}
     bodies = list(xorbs)
@@ -225,14 +225,14 @@ def test_announced_bodies_have_their_room(start, make):
         s.sendall(head.encode())
         assert s.recv(4096).split()[1] == b"100"
         assert server.metrics()["cairn_spool_reserved_bytes"] == len(bodies[5])
-        s.sendall(bodies[5][:1000])  # and never ends
+        s.sendall(bodies[5][:1000])  # the rest never comes
     cairn.wait_until("all room to be free", lambda: room_taken(server) == 0)
     assert server.put_xorb(xorbs[bodies[5]]).status == 200
 
 
 @pytest.mark.parametrize("kib", [700, 2500])
 def test_announced_objects_of_git_lfs_have_their_room(start, kib):
-    """Their content becomes xorbs and a shard here, which need the room."""
+    """The content of an object becomes xorbs and a shard on the server, which also need room."""
     server = start(spool_bytes_max="16M", spool_share_percent=100, xorb_bytes_max="4M", shard_bytes_max="4M")
     assert server.post("/api/repos/create", b'{"name":"one"}').status == 200
     bodies = [random.Random(i).randbytes(kib << 10) for i in range(8)]
@@ -245,7 +245,7 @@ def test_announced_objects_of_git_lfs_have_their_room(start, kib):
 
 
 def test_announced_commits_have_their_room(start):
-    """Each on a branch of its own, with files in its body."""
+    """Each commit is on a branch of its own, and has files in its body."""
     server = start(spool_bytes_max="8M", spool_share_percent=100, xorb_bytes_max="4M", shard_bytes_max="4M")
     assert server.post("/api/repos/create", b'{"name":"one"}').status == 200
     bodies, branch_of = [], {}
@@ -264,7 +264,7 @@ def room_taken(server):
 
 
 def test_a_share_of_the_spool(start, make, issuer):
-    """Whoever has a share of the spool under way gets no more, with any token of theirs; others go on."""
+    """When an account's uploads under way have reached a share of the spool, further ones are refused, with any token of the account. Others go on."""
     server = start(token_key=issuer.folder, spool_bytes_max="4M", xorb_bytes_max="1M", shard_bytes_max="1M")
     ann, ann_too, bob = (issuer.token(scope="write", sub=sub, jti=str(i)) for i, sub in enumerate(("ann", "ann", "bob")))
     nobody, nobody_else = (issuer.token(scope="write", sub="", jti=str(i)) for i in range(2))
@@ -307,7 +307,7 @@ def test_telemetry_leaves_the_reserve(start):
 
 @pytest.mark.files
 def test_reserve(start, make):
-    """No space above the reserve: uploads are refused, reading and /health go on, /ready says no."""
+    """The free space is below the reserve. Uploads are refused, reading and /health go on, and /ready says no."""
     server = start(reserve_bytes="1024G")
     cairn.is_error(server.put_xorb(make([9000], 40)), 507)
     cairn.is_error(server.get("/ready"), 503)
@@ -316,7 +316,7 @@ def test_reserve(start, make):
 
 
 def test_answer_bytes(start, make):
-    """The queried xorb is whole in any case; neighbours only as far as there is room."""
+    """An answer always has the queried xorb as a whole, and its neighbours only as far as they fit."""
     xorbs = [make([8192 + i for i in range(60)], 50 + k) for k in range(4)]
     counts = []
     for i, limit in enumerate(("4K", "64M")):
@@ -340,7 +340,7 @@ def test_strict(start, make):
 
 
 def test_external_xorbs(start, make):
-    """An index only: shards are taken on their own evidence."""
+    """The server keeps only an index, so it accepts shards without seeing the xorbs."""
     server = start(xorbs="external")
     x = make([9000, 9001], 61)
     assert server.post("/v1/shards", shard_of(x)).json() == {"result": 1}

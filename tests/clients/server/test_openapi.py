@@ -29,7 +29,7 @@ def test_every_route_is_documented():
 
 
 def test_types_are_of_the_document_s_version():
-    """3.0 has one type and nullable, no list of types."""
+    """In OpenAPI 3.0 a schema has one type and `nullable`, not a list of types."""
 
     def types(node):
         for value in node.values() if isinstance(node, dict) else node if isinstance(node, list) else ():
@@ -42,7 +42,7 @@ def test_types_are_of_the_document_s_version():
     assert set(map(type, types(document))) == {str}
 
 
-@pytest.mark.parametrize(("who", "examples"), [("operator", 20), ("writer", 8), ("stranger", 4)])  # the less one may, the less there is to see
+@pytest.mark.parametrize(("who", "examples"), [("operator", 20), ("writer", 8), ("stranger", 4)])  # whoever may do less gets fewer kinds of answers
 def test_server_is_as_documented(start, make, tmp_path, who, examples):
     options, headers = {}, []
     if who != "operator":

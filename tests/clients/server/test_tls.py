@@ -1,4 +1,5 @@
-"""HTTPS: served to curl and to the stock client, exchanged without a connection lost, and refused where it is no pair."""
+"""HTTPS for curl and the stock client. A new certificate is loaded without losing a connection; a certificate and key that do not belong together are
+refused."""
 
 import contextlib
 import hashlib
@@ -26,7 +27,7 @@ def authority(tmp_path):
 
 @pytest.fixture
 def serve(start, authority, tmp_path):
-    """serve(...): a daemon over HTTPS with tmp_path/tls.pem and tls.key, copies of the authority's first certificate."""
+    """serve(...) starts a daemon with HTTPS, on tmp_path/tls.pem and tls.key, which are copies of the authority's first certificate and key."""
 
     def begin(**options):
         install(authority.issue("first"), tmp_path)
@@ -36,7 +37,7 @@ def serve(start, authority, tmp_path):
 
 
 def install(pair, folder):
-    """As tools that renew certificates do it: new files take the place of the old ones."""
+    """Replaces the files by new ones, as tools that renew certificates do."""
     for path, name in zip(pair, ("tls.pem", "tls.key")):
         fresh = folder / f"{name}.fresh"
         shutil.copy(path, fresh)
@@ -44,7 +45,7 @@ def install(pair, folder):
 
 
 def reload(server):
-    """SIGHUP; the log's event of it."""
+    """Sends SIGHUP. @return the event of it in the log"""
     before = len(server.events("reload")) + len(server.events("reload_failed"))
     server.process.send_signal(signal.SIGHUP)
     cairn.wait_until("the reload", lambda: len(server.events("reload")) + len(server.events("reload_failed")) > before)
@@ -56,7 +57,7 @@ def name_of(connection):
 
 
 def test_health_check_of_the_container(serve, start, tmp_path):
-    """It asks as the daemon was told to serve: by the variables that the two share."""
+    """The health check connects as the daemon serves, according to the environment variables that both read."""
 
     def healthy(server, **variables):
         environment = {"PATH": "/usr/bin:/bin", "CAIRND": cairn.CAIRND, "CAIRN_LISTEN": f"0.0.0.0:{server.port}", **variables}
@@ -90,7 +91,7 @@ def test_curl(serve, authority):
 
 
 def test_uploads_and_fetches(serve, make):
-    """Bodies larger than any buffer, in both directions; addresses that the server makes begin with https."""
+    """Bodies larger than any buffer, in both directions. Addresses that the server makes begin with https."""
     server = serve()
     x = make([100_000] * 80, 1)
     assert server.put_xorb(x).status == 200
@@ -126,7 +127,7 @@ def test_command(serve, authority, tmp_path, monkeypatch):
 
 
 def test_reload(serve, authority, tmp_path, make):
-    """Connections go on with what they began with, an upload under way too; new ones get the new certificate."""
+    """Open connections and uploads under way keep their certificate. New connections get the new one."""
     server = serve()
     x = make([100_000] * 5, 2)
     body = x.body()
@@ -145,7 +146,7 @@ def test_reload(serve, authority, tmp_path, make):
 
 
 def test_reload_of_no_pair(serve, authority, tmp_path):
-    """What is wrong is told, and the old pair stays."""
+    """The fault is reported, and the old certificate stays."""
     server = serve()
     second, third = authority.issue("second"), authority.issue("third")
     for certificate, key, rule in (
@@ -191,13 +192,13 @@ def test_curl_is_told_in_the_middle_of_a_body(serve, authority, tmp_path):
 
 
 def test_limits_without_a_word_in_clear(serve, authority, make):
-    """Where a body takes too long, a plain connection is told by the thread that looks after them all; an encrypted one is only closed."""
+    """When a body takes too long, the watching thread sends a plain connection a status, and only closes an encrypted one."""
     server = serve(xorb_bytes_max="64K", idle_timeout="1s")
     x = make([200_000] * 8, 3)
     with contextlib.closing(server.connect()) as c, pytest.raises((OSError, ssl.SSLError)):
         c.request("POST", x.path(), body=iter([x.body()]), headers={"Transfer-Encoding": "chunked"}, encode_chunked=True)
         c.getresponse()
-        raise ConnectionError  # a status is as good
+        raise ConnectionError  # getting a status is also fine
     with contextlib.closing(server.connect()) as slow:
         slow.putrequest("POST", x.path())
         slow.putheader("Content-Length", "5000")

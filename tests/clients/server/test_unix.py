@@ -1,4 +1,4 @@
-"""Served on a socket in the file system, its own or one that was handed over."""
+"""Serves on a Unix socket: one of its own, or one that the service manager passes."""
 
 import contextlib
 import http.client
@@ -60,7 +60,7 @@ def test_it_serves(begin, make, path, mode):
     xorb = make([9000, 20000], 1)
     assert server.put_xorb(xorb).json() == {"was_inserted": True}
     with contextlib.closing(server.connect()) as held:
-        for _ in range(30):  # neither limit is for those who have no address
+        for _ in range(30):  # clients without an address have neither limit
             assert server.get("/health", connection=held).status == 200
             assert server.request("HEAD", xorb.path()).status == 200
     server.settle_log()
@@ -116,12 +116,12 @@ def test_health_check_of_tls(tmp_path, path):
     server.finish()
 
 
-# --- handed over, as systemd does it ---------------------------------------------------------------------------------------
+# --- a socket that is passed, as systemd does it ---------------------------------------------------------------------------
 
 
 @contextlib.contextmanager
 def handed_over(tmp_path, listening):
-    """A daemon with the socket as its descriptor 3, and `listen` for another."""
+    """Starts a daemon with the socket as its descriptor 3, although `listen` names another."""
     daemon = cairn.Daemon(tmp_path / "server", listen="127.0.0.1:1")
     daemon.folder.mkdir()
     command = ["bash", "-c", 'LISTEN_PID=$$ LISTEN_FDS=1 exec "$@" 3<&"$FD"', "bash", *daemon.command]
@@ -150,7 +150,7 @@ def test_a_socket_of_the_file_system_is_handed_over(tmp_path, path):
 
 
 def test_a_port_is_handed_over(tmp_path):
-    """And connections that came before there was a daemon are served."""
+    """Connections that came before the daemon started are served, too."""
     with contextlib.closing(socket.create_server(("127.0.0.1", 0))) as listening:
         port = listening.getsockname()[1]
         with contextlib.closing(http.client.HTTPConnection("127.0.0.1", port, timeout=60)) as early:
