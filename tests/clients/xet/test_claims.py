@@ -1,4 +1,4 @@
-"""A SHA-256 is the word of the owner who gave it: Mallory's false one neither hides Ann's true one nor becomes hers."""
+"""A SHA-256 is only a claim of the owner who gave it. Mallory's false claim neither hides Ann's true one nor becomes hers."""
 
 import hashlib
 
@@ -10,7 +10,7 @@ CLAIMS_MAX = 4
 
 @pytest.fixture
 def two(start, issuer):
-    """A server with tokens, and those of Ann's, Mallory's and Carol's repositories and of the operator."""
+    """A server with tokens, and those of the operator and of the repositories of Ann, Mallory and Carol."""
     server = start(token_key=issuer.folder)
     people = {who: issuer.token(repo=f"{who}/one") for who in ("ann", "mallory", "carol")}
     return server, {"operator": issuer.token("admin"), **people}
@@ -21,7 +21,7 @@ def digest(content):
 
 
 def upload(server, token, xorb, sha256, start=0):
-    """A file of a xorb's chunks, with what its uploader says is its SHA-256; the shard holds it in the order of hashes."""
+    """Uploads a file of a xorb's chunks with a claimed SHA-256, which the shard holds in the byte order of hashes."""
     file = xet.File([(xorb, start, len(xorb.nodes))], sha256 and xet.raw(sha256))
     assert server.put_xorb(xorb, token=token).status == 200
     reply = server.post("/v1/shards", xet.shard([file], [xorb]), token=token)
@@ -30,7 +30,7 @@ def upload(server, token, xorb, sha256, start=0):
 
 
 def found(server, token, sha256):
-    """The file that this asker is told of, or None."""
+    """The file that this asker finds by the SHA-256, or None."""
     reply = server.get(f"/v1/files/by-sha256/{sha256}", token=token)
     if reply.status == 404:
         return None
@@ -52,7 +52,7 @@ def test_false_claim_of_another_owner(two, make, first):
 
 
 def test_claim_on_another_content(two, make):
-    """Mallory says of bytes of hers that they are what Ann has: Ann is not led to them."""
+    """Mallory claims that her bytes have the SHA-256 of Ann's. Ann still finds her own file."""
     server, tokens = two
     true, false = make([9000], 1), make([9000], 2)
     sha256 = digest(true.data[0])
@@ -75,7 +75,7 @@ def test_operator_speaks_for_all_who_do_not_themselves(two, make):
 
 
 def test_sharing_and_forgetting(two, make):
-    """Shared is the right to read, not the word of whoever had it before. What is forgotten takes the owner's word along."""
+    """Sharing a file gives the right to read it, but not the claim of its former owner. Forgetting a file removes its owner's claim."""
     server, tokens = two
     xorb = make([9000], 1)
     sha256 = digest(xorb.data[0])
@@ -94,7 +94,7 @@ def test_sharing_and_forgetting(two, make):
 
 
 def test_few_claims_for_a_file(two, make):
-    """An owner who was wrong once can be right next; not without end."""
+    """An owner whose first claim was wrong may make another, but not without end."""
     server, tokens = two
     xorb = make([9000], 1)
     words = [digest(bytes([i])) for i in range(CLAIMS_MAX + 1)]

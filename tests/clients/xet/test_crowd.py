@@ -1,4 +1,4 @@
-"""Small xorbs at once: all of them wait for the disk together, and each fails by its own sync alone."""
+"""Many small xorbs at once. All wait for the disk together, and each fails only if its own sync fails."""
 
 import threading
 
@@ -7,7 +7,7 @@ import ledger
 import pytest
 from faults import EIO, ENOSPC, FOR_EVER, HOLD, Faults
 
-CROWD = 24  # more than there are threads to verify, fewer than may wait for the disk
+CROWD = 24  # more than the threads that verify, fewer than may wait for the disk
 
 
 @pytest.fixture
@@ -20,7 +20,7 @@ def faults(tmp_path):
 
 
 class Crowd:
-    """Uploads under way."""
+    """Parallel uploads of xorbs."""
 
     def __init__(self, server, xorbs):
         self.server, self.xorbs, self.statuses = server, xorbs, {}
@@ -32,14 +32,14 @@ class Crowd:
         self.statuses[xorb.hash] = self.server.put_xorb(xorb).status
 
     def end(self):
-        """@return statuses, in the order of the xorbs"""
+        """Waits for all uploads. @return statuses, in the order of the xorbs"""
         for t in self.threads:
             t.join()
         return [self.statuses[x.hash] for x in self.xorbs]
 
 
 def wait_for_all(faults):
-    """Until each has been taken, and as many syncs are held as there are uploads. (A sync may be another's than an upload's.)"""
+    """Waits until every upload has been received, and as many syncs are held as there are uploads. (One of these syncs may belong to something else.)"""
     in_flight = lambda: faults.server.metrics()["cairn_http_requests_in_flight"]
     cairn.wait_until("all of them to be in a sync", lambda: faults.fired() >= CROWD and in_flight() > CROWD)
 
@@ -74,7 +74,7 @@ def test_a_failed_sync_fails_one(faults, action, status, n):
 
 @pytest.mark.files
 def test_a_stop_waits_for_them(faults):
-    """What was sent before is answered, and there after the next start."""
+    """Uploads sent before the stop are answered, and are there after the next start."""
     faults.arm({"fsync"}, HOLD, 1, FOR_EVER)
     crowd = Crowd(faults.server, xorbs(CROWD))
     wait_for_all(faults)

@@ -1,4 +1,4 @@
-"""Range edits: what the server says of a file, and the edit that a client makes of it, judged by a merge written here."""
+"""Range edits: the server says what surrounds a change in a file, the client computes the edited file's hash, and a merge implemented here checks it."""
 
 import json
 import random
@@ -11,7 +11,7 @@ KIB = 1024
 
 
 class Described:
-    """A xorb that is described only: its chunks are hashes."""
+    """A xorb without bytes, of which only the chunks' hashes are known."""
 
     def __init__(self, n, seed):
         source = random.Random(seed)
@@ -22,7 +22,7 @@ class Described:
 
 @pytest.fixture
 def described(start):
-    """A server that keeps no bytes, and a file of eight terms over three xorbs."""
+    """A server that keeps only an index, and a file of eight terms over three xorbs."""
     server = start(xorbs="external")
     a, b, c = (Described(n, seed) for seed, n in enumerate((900, 500, 40)))
     file = xet.File([(a, 0, 300), (b, 100, 101), (a, 200, 900), (c, 0, 40), (b, 0, 500), (a, 7, 9), (c, 3, 40), (b, 250, 500)])
@@ -43,13 +43,13 @@ def is_cut(node):
 
 
 def boundaries(nodes):
-    """Where groups start for sure: behind the middle one of three cuts in a row, each 3 to 7 nodes from the next."""
+    """Places where a group of the hash tree certainly starts: after the middle one of three cuts in a row, each 3 to 7 nodes from the next."""
     cuts = [i for i, node in enumerate(nodes) if is_cut(node)]
     return [q + 1 for p, q, r in zip(cuts, cuts[1:], cuts[2:]) if 3 <= q - p <= 7 and 3 <= r - q <= 7]
 
 
 def join(nodes):
-    """The nodes above these, which begin and end with a group."""
+    """The parents of these nodes, which begin and end with a group."""
     above = []
     while nodes:
         take = next((i + 1 for i in range(2, min(9, len(nodes))) if is_cut(nodes[i])), min(9, len(nodes)))
@@ -60,7 +60,7 @@ def join(nodes):
 
 
 class Range:
-    """Levels of (left nodes, right nodes), as an answer has them or made of chunks."""
+    """The part of a hash tree over a range of chunks: (left nodes, right nodes) for each level, from an answer or from chunks."""
 
     def __init__(self, levels, at_start, at_end):
         self.levels, self.at_start, self.at_end = levels, at_start, at_end
@@ -83,7 +83,7 @@ class Range:
         return cls([], at_start, False).then(cls([(nodes, [])], False, at_end))
 
     def then(self, right):
-        """This range and its neighbour as one."""
+        """The range made of this one and its right neighbour."""
         assert not self.at_end and not right.at_start
         out, carry, level = [], [], 0
         while level < max(len(self.levels), len(right.levels)) or carry:
@@ -113,7 +113,7 @@ class Range:
 
 
 def composed_hash(answer, nodes, edit):
-    """The hash of the file with the chunks of each window replaced by edit(chunks)."""
+    """The file's hash after the chunks of each window were replaced by edit(chunks)."""
     total = sum(n for _, n in nodes)
     pieces = []
     for i, told in enumerate(answer["hashRanges"]):
@@ -203,7 +203,7 @@ def test_verification_of_the_terms_that_stay(described):
 
 
 def test_captured_file(server):
-    """A file that the stock client uploaded, whose hash it computed."""
+    """A file that the stock client uploaded, which computed its hash."""
     known = {f["file_hash"]: f for f in json.loads((cairn.DATA / "files.json").read_text())}
     body = (cairn.DATA / "shards" / "medium.shard").read_bytes()
     dump = json.loads((cairn.DATA / "shards" / "medium.json").read_text())
@@ -244,7 +244,7 @@ def test_limits(described):
 
 
 def test_too_regular_a_file_is_left_to_the_client(start):
-    """Nothing but one chunk, over and over, between two changes: nothing tells where its groups begin."""
+    """Between two changes the same chunk repeats, so nothing shows where the groups of the hash tree begin. The server leaves that to the client."""
     server = start(xorbs="external")
     x = Described(1, 1)
     zero = bytes(24) + b"\1" + bytes(7)
@@ -260,7 +260,7 @@ def test_too_regular_a_file_is_left_to_the_client(start):
 
 
 def test_an_answer_over_plan_bytes_max(start):
-    """It has a hash for each term that stays. The client is told in a way that makes it read the whole file."""
+    """The answer has a hash for each unchanged term. If it is too large, the refusal makes the client read the whole file."""
     server = start(xorbs="external", plan_bytes_max="1M")
     x = Described(8192, 2)
     file = xet.File([(x, i, i + 1) for i in range(8192)] * 3)

@@ -1,4 +1,4 @@
-"""Bytes of xorbs through the addresses of a plan: ranges, conditions, and what an address is not good for."""
+"""Bytes of xorbs by the addresses of a plan: ranges, conditional requests, and misuse of an address."""
 
 import http.client
 
@@ -9,7 +9,7 @@ import xet
 
 
 class Granted:
-    """A server, a xorb in it and the address that a plan gave for three ranges of it."""
+    """A server with a xorb, and the address that a plan gave for three ranges of it."""
 
     def __init__(self, server, xorb):
         self.server, self.xorb, self.body = server, xorb, xorb.body()
@@ -28,7 +28,7 @@ class Granted:
 
 @pytest.fixture(scope="module", params=["files", "memory"])
 def granted(tmp_path_factory, request):
-    """With descriptors to send from, and from a store that has none."""
+    """A store with file descriptors to send from, and one without."""
     with cairn.Daemon(tmp_path_factory.mktemp("fetch"), store=request.param) as server:
         yield Granted(server, xet.Xorb([bytes([i]) * (1000 + i) for i in range(12)]))
 
@@ -42,7 +42,7 @@ def is_part(granted, reply, first, last):
 
 
 def test_each_signed_range(granted):
-    """No token, and no more than what was signed."""
+    """Each signed range can be fetched without a token, and nothing else."""
     assert len(granted.ranges) == 3
     for _, _, first, last in granted.ranges:
         is_part(granted, granted.get(f"bytes={first}-{last}"), first, last)
@@ -63,7 +63,7 @@ def test_many_ranges(granted):
 
 
 def test_many_ranges_in_the_order_asked(granted):
-    """The order is the asker's, also descending, overlapping and with blanks."""
+    """Ranges are answered in the order of the request, also if they descend or overlap, or if there are blanks between them."""
     (_, _, a, b), (_, _, c, d), (_, _, e, f) = granted.ranges
     asked = [(e, f), (a, b), (a, a), (a + 1, b), (c, d)]
     reply = granted.get("bytes=" + " , ".join(f"{x}-{y}" for x, y in asked))
@@ -111,7 +111,7 @@ def test_conditions(granted):
 
 
 def test_long_bodies_without_descriptors(start, make):
-    """Many blocks, to a client that takes its time, to several at once, and to some that leave in the middle."""
+    """Bodies of many blocks, for a slow client, for several clients at once, and for clients that leave in the middle."""
     server = start(store="memory")
     xorb = make([120000] * 30, 5)
     granted = Granted(server, xorb)
@@ -157,7 +157,7 @@ def test_more_ranges_than_an_address_has(granted):
 
 
 def test_more_bytes_than_twice_what_was_signed(granted):
-    """Overlaps are answered, but one address is not worth many times what it was signed for."""
+    """Overlapping ranges are answered, but one address cannot be used for many times the bytes that it was signed for."""
     twice = [r[2:] for r in granted.ranges] * 2
     signed = sum(last - first + 1 for first, last in twice) // 2
     at_limit = "bytes=" + ",".join(f"{first}-{last}" for first, last in twice)

@@ -1,4 +1,4 @@
-"""GET /v1/files and `cairn ls`: whose files a token lists, page by page, and what it learns of others."""
+"""GET /v1/files and `cairn ls`: which files a token lists, in pages, and what it learns of others."""
 
 import hashlib
 import json
@@ -14,7 +14,7 @@ ANN, BOB = "ann/cats", "bob/dogs"
 
 
 def put(server, token, seeds, said=True):
-    """A file of one xorb for each seed. @return {its hash as text: (size, SHA-256 or None)}"""
+    """Uploads a file of one xorb for each seed. @return {its hash as text: (size, SHA-256 or None)}"""
     made = {}
     for seed in seeds:
         data = random.Random(seed).randbytes(9000 + seed)
@@ -28,7 +28,7 @@ def put(server, token, seeds, said=True):
 
 
 def pages(server, token, query="", limit=2):
-    """All rows, and each page as long as it may be."""
+    """All rows, page by page. Every page but the last must be full."""
     rows, after = [], None
     while True:
         reply = server.get(f"/v1/files?limit={limit}{query}" + (f"&after={after}" if after else ""), token=token)
@@ -78,7 +78,7 @@ def test_the_operator_lists_all(shared):
     assert told(r for r in rows if r["repo"] == "") == own
     assert told(pages(server, tokens["admin"], f"&repo={ANN}")) == ann
     assert told(pages(server, tokens["admin"], "&repo=")) == own
-    # Whoever reads without a repository and is no operator sees what was meant for everybody.
+    # A reader without a repository who is no operator sees public files.
     assert told(pages(server, tokens["read"])) == own
     cairn.is_error(server.get(f"/v1/files?repo={ANN}", token=tokens["read"]), 403, "files.repo")
     assert server.request("DELETE", f"/v1/files/{[*ann][0]}?repo={ANN}", token=tokens["admin"]).status == 200
@@ -120,7 +120,7 @@ def test_ls(shared):
 
 
 def test_more_than_a_page_of_ls(shared):
-    """Pages of 512: many files of one chunk each, in one shard."""
+    """`cairn ls` asks for pages of 512. There are many files of one chunk each, in one shard."""
     server, tokens = shared
     source = random.Random(9)
     x = xet.Xorb([source.randbytes(64) for _ in range(600)])

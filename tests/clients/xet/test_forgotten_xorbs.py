@@ -1,4 +1,4 @@
-"""A store without xorbs that a stock client remembers, as after a restore: what the client is told, and what helps."""
+"""A store was restored and lacks xorbs that a stock client remembers: what the client is told, and what helps."""
 
 import json
 import random
@@ -14,14 +14,14 @@ import xet
 
 @pytest.fixture
 def server(start):
-    """The client remembers by the address what a server has."""
+    """A server on a fixed port: the client remembers what a server has by its address."""
     server = start()
     server.command[server.command.index("--listen") + 1] = f"127.0.0.1:{server.port}"
     return server
 
 
 def upload(server, home, path):
-    """With a home that outlasts it, and all that was remembered there."""
+    """Uploads with a home that is kept, so that the client remembers earlier uploads."""
     order = json.dumps({"endpoint": server.url, "files": [{"path": str(path)}]})
     environment = hf_client.environment(home, client_retry_max_attempts=1, client_retry_base_delay="10ms")
     script = [sys.executable, str(hf_client.HERE / "hf_session.py")]
@@ -35,7 +35,7 @@ def command(server, *words):
 @pytest.mark.files
 @pytest.mark.parametrize("by", ["the cache", "push"])
 def test_what_a_client_remembers_is_gone(server, tmp_path, by):
-    """It is refused for good. Once its cache is removed all is well; or by cairn push, which remembers nothing."""
+    """The upload is refused for good. After removing the client's cache it works, and so does cairn push, which has no cache."""
     home, path = tmp_path / "home", tmp_path / "a.bin"
     path.write_bytes(random.Random(3).randbytes(2_000_000))
     assert upload(server, home, path).returncode == 0
@@ -56,7 +56,7 @@ def test_what_a_client_remembers_is_gone(server, tmp_path, by):
 
 
 def test_the_words_say_what_to_do(server):
-    """Clients show them, because they come in a frame: of a status they show the number."""
+    """The refusal says what to do. It comes in a frame, whose text clients show; of a status they show only the number."""
     xorb = xet.Xorb([b"x" * 9000])
     shard = xet.shard([xet.File([(xorb, 0, 1)])], [])
     error = cairn.is_error(server.post("/v1/shards", shard), 400, "term.unknown_xorb")

@@ -27,7 +27,7 @@ import pytest
 from between import Between
 
 SMALL = b"sixteen of bytes"
-LARGE = random.Random(1).randbytes(400_000)  # several chunks
+LARGE = random.Random(1).randbytes(400_000)  # enough for several chunks
 DONE, RUNNING = hf_xet.XetTaskState.Completed, hf_xet.XetTaskState.Running
 CANCELLED = hf_xet.XetTaskState.UserCancelled
 
@@ -61,7 +61,7 @@ def known(server, file_hash):
 
 
 def hash_of(tmp_path, content):
-    """The file hash as the client computes it without a server."""
+    """The file hash, as the client computes it without a server."""
     path = tmp_path / "hashed"
     path.write_bytes(content)
     return hf_xet.hash_files([str(path)])[0].hash
@@ -104,7 +104,7 @@ def test_config_refuses():
 
 
 def test_session_uses_its_configuration(server):
-    """With one attempt more than none, a server that is away for one request is noticed."""
+    """With no retry configured, one failed request of the server fails the upload."""
     config = hf_xet.XetConfig().with_config("client.retry_max_attempts", 0)
     with Between(server, lambda r, before: 503 if r.route == "/v1/xorbs" and before == 0 else None) as between:
         commit = hf_xet.XetSession(config=config).new_upload_commit(endpoint=between.url)
@@ -141,7 +141,7 @@ def upload_by(kind, commit, content, tmp_path, sha256):
 @pytest.mark.parametrize("kind", ["bytes", "file", "stream"])
 @pytest.mark.parametrize("policy", ["compute", "skip", "given"])
 def test_upload_kinds_and_sha256(server, session, tmp_path, kind, policy):
-    """What the client says of the SHA-256 is what the server can be asked by."""
+    """A file is found by the SHA-256 that the client gave for it."""
     content = LARGE + f"{kind} {policy}".encode()
     true, given = hashlib.sha256(content).hexdigest(), hashlib.sha256(b"not " + content).hexdigest()
     sha256 = {"compute": hf_xet.COMPUTE_SHA256, "skip": hf_xet.SKIP_SHA256, "given": given}[policy]
@@ -216,7 +216,7 @@ def test_upload_stream_with_block(server, session, tmp_path):
 
 
 def test_upload_stream_broken_off(server, session, tmp_path):
-    """A commit does not go through without a stream that was begun in it."""
+    """A commit fails if a stream that was begun in it is not finished."""
     for content, leave in ((b"thrown away", lambda stream: stream.abort()), (b"left open", lambda stream: None)):
         commit = session.new_upload_commit(endpoint=server.url)
         stream = commit.start_upload_stream()
@@ -234,7 +234,7 @@ def test_upload_stream_broken_off(server, session, tmp_path):
     assert not known(server, hash_of(tmp_path, b"broken off"))
 
 
-# --- files back --------------------------------------------------------------------------------------------------------
+# --- downloads of files ------------------------------------------------------------------------------------------------
 
 
 def test_download_files(server, session, tmp_path):
@@ -270,7 +270,7 @@ def test_download_abort_and_cancel(server, session, tmp_path):
         group.wait_to_finish()
 
 
-# --- streams back ------------------------------------------------------------------------------------------------------
+# --- downloads of streams ----------------------------------------------------------------------------------------------
 
 
 def read(group, ordered, info, *range_):
@@ -396,7 +396,7 @@ ROUTES = ("/v1/xorb-grants", "/v1/xorbs", "/v2/shards", "/v2/reconstructions", "
 
 @pytest.mark.parametrize("outcome", [503, 429, "drop"])
 def test_server_away_for_a_while(server, tmp_path, outcome):
-    """Every request fails twice, then goes through: the program notices nothing."""
+    """Every request fails twice and then succeeds. The program notices nothing."""
     with Between(server, lambda r, before: outcome if before < 2 and r.route in ROUTES else None) as between:
         round_trip(between.url, f"{outcome}".encode() + LARGE, tmp_path)
         for route in ROUTES:
@@ -405,7 +405,7 @@ def test_server_away_for_a_while(server, tmp_path, outcome):
 
 
 def test_server_refuses_an_address_and_is_asked_for_another(server, tmp_path):
-    """Addresses are bent on their way: Cairn's 403 makes the client ask for the plan again."""
+    """The proxy changes addresses. Cairn answers 403, and the client asks for the plan again."""
 
     def bend(request, before):
         if request.route == "/v1/fetch" and before == 0:
@@ -419,7 +419,7 @@ def test_server_refuses_an_address_and_is_asked_for_another(server, tmp_path):
 
 
 def test_server_lets_an_address_expire(start, clock, tmp_path):
-    """A pause longer than addresses last, between the plan and the first fetch: the client asks again and goes on."""
+    """Addresses expire between the plan and the first fetch. The client asks for the plan again and goes on."""
     slow = start(test_clock=clock.path, fetch_ttl="60s")
 
     def pause(request, before):
@@ -453,7 +453,7 @@ def test_server_without_the_file(server, session, tmp_path):
     assert not (tmp_path / "none").exists() or (tmp_path / "none").stat().st_size == 0
     streams = session.new_download_stream_group(endpoint=server.url)
     for ordered in (True, False):
-        with contextlib.suppress(ConnectionError, hf_xet.XetObjectNotFoundError):  # the client may end before it saw the error
+        with contextlib.suppress(ConnectionError, hf_xet.XetObjectNotFoundError):  # the client may end before it sees the error
             assert read(streams, ordered, missing) == b""
 
 

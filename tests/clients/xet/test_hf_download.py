@@ -1,4 +1,4 @@
-"""Whole files and parts of them, uploaded by one process of the real client and downloaded by others that know nothing of it."""
+"""Whole files and parts of them: one process of the real client uploads them, and others that remember nothing download them."""
 
 import hashlib
 import os
@@ -9,7 +9,7 @@ import hf_client
 import pytest
 
 MIB = 1 << 20
-# What a download asks of the client: the settings of hf_xet, and the route of plans it must have used.
+# Ways to download: settings of hf_xet, and the route by which it must have got plans.
 MODES = {
     "v2": ({}, "reconstructions-v2"),
     "v1": ({"client_reconstruction_api_version": 1}, "reconstructions-v1"),
@@ -18,7 +18,7 @@ MODES = {
 
 
 def floats(n, seed):
-    """Numbers from 1.0 to 2.0 with random low halves, as weights have them: compressible once grouped by byte."""
+    """Numbers from 1.0 to 2.0 with random low halves, as in model weights: compressible once their bytes are grouped."""
     noise = random.Random(seed).randbytes(n // 2)
     out = bytearray(n)
     out[0::4], out[1::4] = noise[0::2], noise[1::2]
@@ -41,13 +41,13 @@ def make_contents():
         "random": noise,
         "floats": floats(100 * MIB, 3),
         "text": text(2 * MIB, 4),
-        # Every third 2 MiB of the random file: one xorb, many ranges of it.
+        # Every third piece of 2 MiB of the random file: one xorb, many ranges of it.
         "slices": b"".join(noise[at : at + 2 * MIB] for at in range(0, 96 * MIB, 6 * MIB)),
     }
 
 
 class Stored:
-    """A server that has the files, and what they are."""
+    """A server that has the files, with their contents."""
 
     def __init__(self, server, contents, infos):
         self.server, self.contents, self.infos = server, contents, infos
@@ -70,7 +70,7 @@ def stored(tmp_path_factory):
         paths.append(folder / name)
         paths[-1].write_bytes(content)
     with cairn.Daemon(folder / "server") as server:
-        # The slices in a session after the others, with the same caches: what they repeat is then known.
+        # A later session with the same caches uploads the slices, whose chunks are known by then.
         infos = hf_client.upload(server, folder / "uploader", paths[:-1])
         infos += hf_client.upload(server, folder / "uploader", paths[-1:])
         for path in paths:
@@ -84,14 +84,14 @@ def requests(server, route):
 
 
 def check(stored, folder, cases, **settings):
-    """cases: [(name, how, {"start", "end"})]"""
+    """Downloads and compares these. cases: [(name, how, {"start", "end"})]"""
     gets = [stored.get(name, how, **range_) for name, how, range_ in cases]
     for case, got in zip(cases, hf_client.download(stored.server, folder, gets, **settings), strict=True):
         assert got == stored.wanted(case[0], **case[2]), case
 
 
 def schemes(server):
-    """How chunks are compressed, of all stored xorbs: {scheme: chunks}"""
+    """How many chunks of all stored xorbs have each compression scheme."""
     found = {}
     for path in server.objects():
         with open(path, "rb") as f:
@@ -141,14 +141,14 @@ def test_ranges(stored, tmp_path, mode, how):
 
 
 def test_size_not_known(stored, tmp_path):
-    """The client asks for far more than there is, ahead as well: parts past the end are no error."""
+    """Without the size, the client asks for far more than there is, also ahead. Parts past the end are no error."""
     gets = [stored.get(name, "stream") | {"size": None} for name in ("empty", "one byte", "text", "slices")]
     for get, name, got in zip(gets, ("empty", "one byte", "text", "slices"), hf_client.download(stored.server, tmp_path, gets)):
         assert got == stored.wanted(name), get
 
 
 def test_many_ranges_in_one_request(stored, tmp_path):
-    """With multi-range fetching a xorb's ranges come in one reply, each as planned."""
+    """With multi-range fetching, all ranges of a xorb come in one reply, each as planned."""
     info = stored.infos["slices"]
     plan = stored.server.get(f"/v2/reconstructions/{info['hash']}").json()
     most = max(len(fetch["ranges"]) for fetches in plan["xorbs"].values() for fetch in fetches)
@@ -162,7 +162,7 @@ def test_many_ranges_in_one_request(stored, tmp_path):
 
 
 def test_few_ranges_in_one_address(start, tmp_path):
-    """Ranges that do not fit one address come in several; the client puts them together all the same."""
+    """Ranges that do not fit one address get several addresses. The client still puts them together."""
     server = start(fetch_ranges_max=2)
     noise = random.Random(5).randbytes(24 * MIB)
     contents = [noise, b"".join(noise[at : at + 2 * MIB] for at in range(0, 24 * MIB, 4 * MIB))]
@@ -179,7 +179,7 @@ def test_few_ranges_in_one_address(start, tmp_path):
 
 
 def test_file_that_is_not_there(stored, tmp_path):
-    """An error, not an empty file. A stream of the client may end before it sees the error, then without bytes."""
+    """The download fails, and makes no empty file. A stream of the client may end before it sees the error, without bytes."""
     before = requests(stored.server, "reconstructions-v1")
     for how in ("file", "stream", "unordered"):
         [got] = hf_client.download(stored.server, tmp_path / how, [{"hash": "ab" * 32, "size": 1000, "how": how}])

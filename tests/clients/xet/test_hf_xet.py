@@ -1,4 +1,4 @@
-"""The real client: each session is a process of its own with empty caches, so what it deduplicates it learnt from cairnd."""
+"""The real client. Each session is a new process with empty caches, so it can only deduplicate by what cairnd answers."""
 
 import hashlib
 import json
@@ -25,7 +25,7 @@ def text_like(n, seed):
 
 @pytest.fixture
 def upload(tmp_path):
-    """upload(server, (content, sha256), ...): one session; content may be bytes or (bytes, "skip")"""
+    """upload(server, (content, sha256), ...) runs one session. A content may be bytes or (bytes, "skip")."""
     sessions = []
 
     def one(server, *contents, token=None):

@@ -1,4 +1,4 @@
-"""Keyed answers to chunk queries: right for every chunk, stable within an epoch, different after it."""
+"""Keyed answers to chunk queries: right for every chunk, the same within an epoch, and different after it."""
 
 import re
 import time
@@ -18,7 +18,7 @@ def put_file(server, xorb, **more):
 
 
 def check_keys(body, xorb):
-    """Every chunk of the xorb is there under the footer's key, in order and in size."""
+    """Checks that every chunk of the xorb is there under the footer's key, with its order and size."""
     answer = xet.parse_answer(body)
     assert answer.key != xet.ZERO
     chunks = answer.xorbs[xorb.hash]
@@ -44,7 +44,7 @@ def test_every_chunk_is_keyed(start, make, clock):
 
 
 def test_the_answer_says_when_it_was_made(start, make, clock):
-    """To the hour: clients with a full cache drop the oldest answers first, and nobody learns whether others asked before."""
+    """The time is rounded to the hour. A client with a full cache drops the oldest answers first, and nobody learns whether others asked before."""
     server = start(test_clock=clock.path, epoch="7d")
     path = put_file(server, make([10000, 20000], 5))
     first = xet.parse_answer(server.get(path).body)
@@ -88,7 +88,7 @@ def test_validators(start, make, clock):
 
 
 def plain(reply):
-    """What is the same for all who ask."""
+    """The parts of an answer that are the same for all who ask."""
     return reply.status, reply.body, {k: v for k, v in reply.headers.items() if k not in ("Date", "Content-Length")}
 
 
@@ -97,7 +97,7 @@ def age(reply):
 
 
 def leave_the_last_hour(server, path, clock):
-    """@return by how much the clock was moved for it"""
+    """Moves the clock out of the last hour of an epoch. @return by how much"""
 
     def age_after(seconds):
         clock.move(seconds)
@@ -107,7 +107,7 @@ def leave_the_last_hour(server, path, clock):
 
 
 def kinds_of_query(server, path):
-    """@return [(path, headers, status)]: one that finds an answer, two that say that it is known, one that finds none"""
+    """@return [(path, headers, status)]: a hit, two hits that the client knows already (304), and a miss"""
     etag = server.get(path).headers["ETag"]
     known = [(path, {"If-None-Match": text}, 304) for text in (etag, f'"other", {etag}')]
     return [(path, {}, 200), *known, ("/v1/chunks/default/" + "12" * 32, {}, 404)]
@@ -159,7 +159,7 @@ def test_the_age_is_counted_down_in_the_last_hour(start, make, clock):
 
 @pytest.mark.parametrize("size", ["64K", "8K"])
 def test_a_kept_answer_outlives_what_it_was_made_of(start, make, clock, size):
-    """Answers are thrown out of memory again and again; none of them stays there where an eighth of it is smaller."""
+    """Answers are evicted from the cache all the time. With the smaller size none is cached, because each exceeds an eighth of the cache."""
     server = start(cache_bytes_max=size, test_clock=clock.path)
     paths = [put_file(server, make([9000] * 60, seed)) for seed in range(10, 40)]
     leave_the_last_hour(server, paths[0], clock)

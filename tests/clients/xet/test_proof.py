@@ -1,4 +1,4 @@
-"""What uploaders say of a SHA-256 is compared with the bytes in the background: once a file, owner by owner, whatever happens meanwhile."""
+"""The daemon verifies claimed SHA-256 in the background, by reading the files: each claim once, fairly by owner, despite restarts and damage."""
 
 import hashlib
 import json
@@ -18,7 +18,7 @@ def digest(content):
 
 
 class Store:
-    """A daemon that compares nothing until it is told to, and tokens of people."""
+    """A daemon that verifies nothing until it is told to, and tokens of people."""
 
     def __init__(self, start, issuer, config):
         self.config = config
@@ -39,7 +39,7 @@ class Store:
         return xet.text(file.hash())
 
     def found(self, who, sha256):
-        """The file that who is told of, and whether it is proved; or None."""
+        """The file that this person finds by the SHA-256, and whether the claim is proved; or None."""
         reply = self.server.get(f"/v1/files/by-sha256/{sha256}", token=self.tokens[who])
         return (reply.json()["hash"], reply.json()["sha256_proved"]) if reply.status == 200 else None
 
@@ -60,7 +60,8 @@ def store(start, issuer, tmp_path):
 
 
 def test_true_and_false(store, make):
-    """Both count until they are looked at; then one is proved, and the other answers nobody, also after a restart and when it is said again."""
+    """Both claims count until they are verified. Then one is proved. The false one finds nothing any more, also after a restart and when it is claimed
+    again."""
     xorb = make([9000, 10000], 1)
     true, false = digest(b"".join(xorb.data)), digest(b"what Ann wants to upload one day")
     file = store.upload("mallory", xorb, false)
@@ -91,7 +92,7 @@ def test_true_and_false(store, make):
 
 @pytest.mark.files
 def test_a_file_is_read_once(store, make):
-    """The second owner's claim is decided without its bytes, and is paid for as if they had been read: the time tells nothing."""
+    """The second owner's claim is decided without reading the file, but is charged to the rate as if it was read. So the time reveals nothing."""
     xorb = make([100_000] * 3, 1)
     true = digest(b"".join(xorb.data))
     store.upload("ann", xorb, true)
@@ -106,7 +107,7 @@ def test_a_file_is_read_once(store, make):
 
 @pytest.mark.files
 def test_what_cannot_be_read_is_no_lie(store, make):
-    """It is put off; others are looked at all the same, and the next daemon does not forget it."""
+    """The claim is put off, not called false. Others are verified meanwhile, and the next daemon tries again."""
     lost, sound = make([9000], 1), make([9000], 2)
     said = digest(b"".join(lost.data))
     file = store.upload("ann", lost, said)
@@ -121,7 +122,7 @@ def test_what_cannot_be_read_is_no_lie(store, make):
 
 @pytest.mark.files
 def test_killed_in_the_middle(store, make):
-    """What was not written down is looked at by the next daemon."""
+    """The next daemon verifies the claims whose outcome was not recorded."""
     large, small = make([100_000] * 20, 1), make([9000], 2)
     said = [digest(b"".join(xorb.data)) for xorb in (large, small)]
     file = store.upload("ann", large, said[0])
@@ -138,17 +139,17 @@ def test_killed_in_the_middle(store, make):
 
 
 def test_nobody_waits_for_it(store, make):
-    """It reads at the rate that was set, which would take minutes: a stop, and being switched off, end that at once."""
+    """At the configured rate the verification would take minutes. A stop, or switching it off, ends it at once."""
     xorb = make([100_000] * 20, 1)
     store.upload("ann", xorb, digest(b"".join(xorb.data)))
     store.prove("10K")
     cairn.wait_until("it reads", lambda: store.count("proof_read_bytes_total") > 0)
     assert store.count("proof_read_bytes_total") <= 200_000, "a second ahead, and a chunk"
-    store.server.stop()  # has a minute
+    store.server.stop()  # the stop has a minute
 
 
 def test_a_huge_file_keeps_nobody_waiting(store, make):
-    """A shard of a few KiB tells of gigabytes: its owner's turn ends before the file does, and goes on in the next one."""
+    """A shard of a few KiB can claim the SHA-256 of gigabytes. An owner's turn ends before the file does, and the next turn continues it."""
     xorb, small = make([100_000] * 20, 1), make([9000], 2)
     assert store.server.put_xorb(xorb, token=store.tokens["mallory"]).status == 200
     huge = xet.File([(xorb, 0, 20)] * 2000, xet.raw(digest(b"of 4 GB")))
@@ -172,7 +173,7 @@ def test_a_huge_file_keeps_nobody_waiting(store, make):
 
 
 def test_false_claims_are_listed(store, make):
-    """By command and a page at a time, to the operator: whose they are, what was said, and what is so."""
+    """The operator lists false claims by command, in pages: the owner, the claimed SHA-256 and the true one."""
     said = {}
     for i in range(5):
         xorb = make([9000 + i], i)
@@ -205,7 +206,7 @@ def test_false_claims_are_listed(store, make):
 
 @pytest.mark.files
 def test_put_off_while_the_clock_was_ahead(start, make, clock, tmp_path):
-    """An hour by a clock that was ten years ahead is not ten years by one that is right again."""
+    """A claim is put off for an hour while the clock is ten years ahead. Once the clock is right, it is verified again, not after ten years."""
     config = tmp_path / "cairnd.conf"
     config.write_text("proof_rate = 0\n")
     server = start(config=config, test_clock=clock.path, variables={"CAIRN_PROOF_RATE": None})

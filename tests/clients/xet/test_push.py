@@ -1,4 +1,4 @@
-"""`cairn push` over a slow way to the server: what its bar says, and how much it asks at once."""
+"""`cairn push` over a slow connection: what its progress bar shows, and how many queries it sends at once."""
 
 import contextlib
 import fcntl
@@ -27,7 +27,7 @@ def environment(url):
 
 
 class Terminal:
-    """A command whose standard error is a terminal, and what the bar said so far."""
+    """A command whose standard error is a terminal, and what its bar has shown."""
 
     def __init__(self, argv, url, columns=170):
         self.master, slave = os.openpty()
@@ -45,16 +45,16 @@ class Terminal:
         os.close(self.master)
 
     def read(self, seconds):
-        """Some of what comes. False: nothing more does."""
+        """Reads some output. @return false: there is no more"""
         ready, _, _ = select.select([self.master], [], [], seconds)
-        with contextlib.suppress(OSError):  # nobody has the other end any more
+        with contextlib.suppress(OSError):  # the other end is closed
             if ready and (piece := os.read(self.master, 65536)):
                 self.text += piece.decode()
                 return True
         return False
 
     def frames(self):
-        """[(cells, done bytes, total bytes, the rest)]; the last one may still be on its way."""
+        """The bar's states: [(cells, done bytes, total bytes, the rest)]. The last one may be incomplete."""
         found = [FRAME.search(part) for part in self.text.split("\r\x1b[K")[:-1]]
         size = lambda n, unit: float(n) * UNITS[unit]
         return [(len(f[1]), size(f[2], f[3]), size(f[4], f[5]), f[6]) for f in found if f]
@@ -85,7 +85,7 @@ def test_the_bar_tells_of_what_the_server_has_taken(start, tmp_path):
     with Between(server, rule) as between, Terminal([cairn.CAIRN, "push", str(tmp_path / "large")], between.url) as push:
         push.read_until(held.is_set)
         seen = len(push.frames())
-        push.read_until(lambda: len(push.frames()) >= seen + 5)  # it goes on while nothing can be read or sent
+        push.read_until(lambda: len(push.frames()) >= seen + 5)  # the bar goes on while nothing can be read or sent
         before = push.frames()
         let_go.set()
         push.finish()
@@ -133,7 +133,7 @@ def push_folder(folder, url, *options):
 
 
 class Gate:
-    """Lets 100 questions about chunks pass, then none until so many wait."""
+    """Passes 100 chunk queries, and then holds them until this many wait at once."""
 
     def __init__(self, wanted):
         self.wanted, self.asked, self.waiting, self.most, self.changed = wanted, 0, 0, 0, threading.Condition()
@@ -176,7 +176,7 @@ def test_an_answer_that_says_much_saves_the_next_questions(start, tmp_path):
 
 
 def test_what_cannot_be_asked_ahead_is_asked_again(start, tmp_path):
-    """Those that ask ahead give up at once; the push itself tries again."""
+    """Threads that query ahead give up at once. The push itself repeats the query."""
     folder = small_files(tmp_path / "files", 200, 3)
     with Between(start(), lambda request, before: 500 if request.route == "/v1/chunks" and 60 <= before < 70 else None) as between:
         told = push_folder(folder, between.url)
@@ -190,7 +190,7 @@ def test_what_cannot_be_asked_ahead_is_asked_again(start, tmp_path):
 
 
 def test_nothing_is_read_ahead_that_others_write_to(start, tmp_path):
-    """A pipe among the files is opened once, by the push."""
+    """A pipe among the files is opened only once, by the push, and not to query ahead."""
     server = start()
     folder = small_files(tmp_path / "files", 40, 4)
     os.mkfifo(tmp_path / "pipe")

@@ -1,4 +1,4 @@
-"""Quotas without a hub: of a repository as tokens name it. What counts, who is refused what, and what an operator is told."""
+"""Quotas without a hub, for a repository as tokens name it: what counts, who is refused what, and what an operator is told."""
 
 import json
 import os
@@ -38,7 +38,8 @@ def store(start, issuer):
 
 
 def test_set_told_and_refused(store, make):
-    """Before the first upload; each file at its full length, once; what does not fit is refused as a whole, with both numbers."""
+    """A quota can be set before the first upload. Each file counts once, with its full length. What does not fit is refused as a whole, and the refusal has
+    both numbers."""
     one, two = make([9000, 1000], 1), make([5000], 2)
     store.cairn("quota", CATS, code=66)
     assert store.quota(CATS, 14_999) == {"place": CATS, "quota_bytes": 14_999, "stored_bytes": 0}
@@ -67,7 +68,7 @@ def test_the_command_says_why(store, tmp_path):
 
 
 def test_what_is_there_is_added_up(store, make):
-    """A quota that comes later, is lowered, taken away and set again. What is over it is read and deleted from."""
+    """A quota is set on a repository with files, lowered, removed, and set again. Over its quota a repository can still be read and deleted from."""
     xorbs = [make([5000 + i], i) for i in range(3)]
     for xorb in xorbs:
         assert store.upload(CATS, xorb).status == 200
@@ -112,7 +113,7 @@ def test_no_such_place(store):
 
 
 def test_the_stock_client_says_why(store, tmp_path):
-    """Through a token that it got with an API key; nobody asks what is to be sent before it is."""
+    """The token comes from an API key. This client does not ask before it uploads."""
     key = json.loads(store.cairn("key", "add", "ann's", "--scope", "write", "--json"))["key"]
     (tmp_path / "file").write_bytes(os.urandom(5000))
     store.quota(CATS, 4999)
@@ -124,7 +125,7 @@ def test_the_stock_client_says_why(store, tmp_path):
 
 
 def test_the_words_come_in_a_frame(store, make):
-    """The refusal may be there before the request's thread has seen that the verification succeeded: often, of so many uploads."""
+    """The refusal may be ready before the request's thread has seen that the verification succeeded. With 100 uploads that happens often."""
     store.quota(CATS, 1)
     xorb = make([9000], 1)
     assert store.server.put_xorb(xorb, token=store.tokens[CATS]).status == 200
@@ -137,7 +138,7 @@ def test_the_words_come_in_a_frame(store, make):
 
 @pytest.mark.sqlite
 def test_fsck_counts_again(store, make):
-    """What is kept is compared with the rows, and set right."""
+    """fsck compares the counters with the rows, and repairs them."""
     import sqlite3
 
     store.quota(CATS, 20_000)
@@ -162,7 +163,7 @@ def test_fsck_counts_again(store, make):
 
 
 def test_xorbs_that_no_shard_registers_have_a_limit(start, issuer, make):
-    """Who sends xorbs without end, and never a shard, or shards without files, is refused. What is refused leaves nothing on the disk."""
+    """A client that sends xorbs and never a shard, or only shards without files, is refused after a limit. What is refused leaves nothing on the disk."""
     server = start(unregistered_bytes_max="20000", token_key=issuer.folder, no_hub=True)
     cats, dogs = issuer.token(repo=CATS), issuer.token(repo=DOGS)
     xorbs = [make([8000], seed) for seed in range(5)]

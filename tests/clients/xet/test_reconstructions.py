@@ -1,4 +1,4 @@
-"""What the server says of how to put files together, over plain HTTP, judged by plans made here."""
+"""Plans to put files together (reconstructions) over plain HTTP, compared with plans computed here."""
 
 import json
 import random
@@ -24,7 +24,7 @@ def ask(server, form, file, range_=None):
 
 @pytest.fixture(scope="module")
 def stored(tmp_path_factory):
-    """A server with a file of ten terms over three xorbs: some overlap, some touch, some repeat."""
+    """A server with a file of ten terms over three xorbs. Some terms overlap, some touch, some repeat."""
     source = random.Random(7)
     a, b, c = (xet.Xorb([source.randbytes(source.randint(100, 3000)) for _ in range(n)]) for n in (40, 12, 1))
     file = xet.File([(a, 0, 5), (b, 2, 4), (a, 20, 25), (c, 0, 1), (a, 3, 9), (b, 4, 6), (a, 30, 31), (b, 9, 12), (a, 0, 5), (c, 0, 1)])
@@ -45,19 +45,20 @@ def test_whole_file(stored, form):
 
 
 def waited(server):
-    """Requests that have waited for a worker."""
+    """The number of requests that have waited for a worker."""
     return server.metrics()["cairn_http_request_queue_seconds_count"]
 
 
 @pytest.mark.sqlite
 @pytest.mark.parametrize("form", FORMS)
 def test_a_small_plan_waits_for_nobody(tmp_path, form):
-    """Sixteen terms are a small plan, one more is not, nor is a range, which may have to be cut out of a term. Of a store on another machine none is."""
+    """A plan of sixteen terms is answered at once. One of more terms, or of a range, which may have to be cut out of a term, waits for a worker. With a
+    remote store every plan does."""
     x = xet.Xorb([bytes([i]) * 100 for i in range(20)])
     small, large = (xet.File([(x, i, i + 2) for i in range(n)]) for n in (16, 17))
     with cairn.Daemon(tmp_path) as server:
         put(server, [small, large], [x])
-        n = 2  # xorb and shard
+        n = 2  # the uploads of xorb and shard
         cairn.wait_until("the uploads to be counted", lambda: waited(server) == n)
         for file, range_, waits in ((small, None, 0), (None, None, 0), (large, None, 1), (small, "bytes=50-149", 1)):
             reply = ask(server, form, file or xet.File([(x, 0, 9)]), range_)
@@ -85,7 +86,7 @@ def test_ranges(stored, form):
     for _, n in file.nodes():
         at += n
         ends.add(at)
-    cuts = [c for e in ends for c in (e - 1, e) if c < size]  # last byte of a chunk, first of the next
+    cuts = [c for e in ends for c in (e - 1, e) if c < size]  # the last byte of a chunk, and the first of the next
     asked = [(0, 0), (size - 1, size - 1), (0, size - 1), (0, size + 100)]
     asked += [(c, c) for c in source.sample(cuts, 12)]
     asked += [tuple(sorted(source.sample(range(size), 2))) for _ in range(25)]
@@ -121,7 +122,7 @@ def test_ranges_that_say_nothing_are_left_out_of_account(stored, form):
 
 @pytest.mark.parametrize("form", FORMS)
 def test_unknown_file_is_404_whatever_the_range(stored, form):
-    """416 would end a stream of the stock client as if the file were empty."""
+    """A status 416 would end a stream of the stock client as if the file was empty."""
     server, _, _ = stored
     for text in ({}, {"Range": "bytes=0-10"}, {"Range": "bytes=999999999-"}, {"Range": "bytes=-5"}):
         cairn.is_error(server.get(f"/{form}/reconstructions/{'12' * 32}", headers=text), 404, "file.unknown")
@@ -130,8 +131,8 @@ def test_unknown_file_is_404_whatever_the_range(stored, form):
 
 @pytest.mark.parametrize("form", FORMS)
 def test_empty_file(server, form):
-    """It is known once somebody registered it; there is nothing to fetch, also for the range a client asks by habit. Debug
-    builds of the stock client stop on a plan for what lies behind it."""
+    """An empty file is known once somebody has registered it. Its plan is empty, also for the range that clients ask for by habit. For later ranges the
+    answer is 416, because debug builds of the stock client stop on a plan."""
     empty = xet.File([])
     cairn.is_error(ask(server, form, empty), 404)
     put(server, [empty], [])
@@ -174,7 +175,7 @@ def post(server, *files):
 
 
 def test_batch_posted(stored):
-    """The list in a body, as the protocol document has it since 1.1.0, is answered as the list in a query."""
+    """The protocol allows a list in the body since 1.1.0. The answer is the same as for a list in the query."""
     server, file, other = stored
     names = [xet.text(f.hash()) for f in (file, other)]
     asked, posted = batch(server, *names).json(), post(server, *names).json()
@@ -188,7 +189,7 @@ def test_batch_posted(stored):
 
 
 def test_batch_leaves_out_what_is_not_there(stored):
-    """As the reference's server does: who asks for many files gets those that there are."""
+    """As the reference's server does: a batch answers the files that exist."""
     server, file, _ = stored
     name = xet.text(file.hash())
     for names in ((name, "12" * 32), ("12" * 32, name), ("12" * 32, name, "34" * 32)):
@@ -200,7 +201,7 @@ def test_batch_leaves_out_what_is_not_there(stored):
 
 
 def test_batch_of_ranges(stored):
-    """A range counts for each file; a file that ends before it is left out."""
+    """The range applies to each file. A file that ends before it is left out."""
     server, file, other = stored
     names = [xet.text(f.hash()) for f in (file, other)]
     short, long = sorted((file, other), key=lambda f: len(plans.content(f)))
@@ -230,7 +231,7 @@ def test_batch_limits(stored):
 
 
 def test_terms_of_a_batch(start, make):
-    """As many as a shard may have, so that no batch takes more memory than one large file does."""
+    """A batch may have as many terms as a shard, so that it takes no more memory than one large file."""
     server = start(terms_max=4)
     xorb = make([100 + i for i in range(12)], 12)
     files = [xet.File([(xorb, at + 2 * i, at + 2 * i + 1) for i in range(n)]) for at, n in ((0, 4), (1, 2), (4, 2), (5, 3))]
@@ -261,7 +262,7 @@ def test_ranges_of_one_address_are_bounded(start, make, most):
 
 
 def test_public_url(start, make):
-    """Behind a proxy the addresses are the proxy's, with its path; else what the client called the server."""
+    """With public_url, addresses have its host and path. Otherwise they have the host that the client sent."""
     xorb = make([9000], 10)
     file = xet.File([(xorb, 0, 1)])
     for name, options in (("a", {"public_url": "https://cdn.example.org/xet"}), ("b", {})):
@@ -287,7 +288,7 @@ KEPT_KIB_MAX = 8 * 1024  # by which a later round may need more than the first
 
 
 def peak_of(server, ask_once):
-    """The daemon's memory before, and at most, while it answers in full; and the answer."""
+    """The daemon's memory before and at its peak while it answers, and the answer."""
     watch = Watch(server.process.pid)
     before = watch.now_kib()
     with watch:
@@ -299,7 +300,7 @@ def peak_of(server, ask_once):
 def test_file_of_many_terms(tmp_path):
     source = random.Random(11)
     xorbs = [xet.Xorb([source.randbytes(24) for _ in range(8192)]) for _ in range(25)]
-    # Every second chunk, in no order: neither terms nor ranges can be merged.
+    # Every second chunk in random order, so that neither terms nor ranges can be merged.
     picks = [(x, i) for x in xorbs for i in range(0, 8192, 2)]
     source.shuffle(picks)
     file = xet.File([(x, i, i + 1) for x, i in picks[:TERMS]])
@@ -307,7 +308,7 @@ def test_file_of_many_terms(tmp_path):
     with LeanDaemon(tmp_path / "server") as server:
         put(server, [file], xorbs)
         for form in FORMS:
-            ask(server, form, file, "bytes=0-100")  # what is made once, is made
+            ask(server, form, file, "bytes=0-100")  # makes what is made only once
             before, first, reply = peak_of(server, lambda: ask(server, form, file))  # noqa: B023
             for _ in range(ROUNDS - 1):
                 _, peak, _ = peak_of(server, lambda: ask(server, form, file))  # noqa: B023
@@ -323,7 +324,7 @@ def test_file_of_many_terms(tmp_path):
 
 
 def test_answers_over_plan_bytes_max(start):
-    """They are refused for what they are, with both numbers; the ranges of such a file are answered."""
+    """Too large answers are refused with both numbers. Ranges of such a file are answered."""
     server = start(plan_bytes_max="1M")
     xorb = xet.Xorb([i.to_bytes(4, "big") * 6 for i in range(8192)])
     file = xet.File([(xorb, i, i + 1) for i in range(0, 8192, 2)] * 5)
@@ -337,7 +338,7 @@ def test_answers_over_plan_bytes_max(start):
 
 @pytest.mark.parametrize("host", ['a"b', "a b", "a/b", "a\\b", "x" * 2000, "", "a@b"], ids=lambda h: h[:5])
 def test_host_that_is_none(stored, host):
-    """It becomes part of the addresses: what no host can be is refused, not handed back."""
+    """The host becomes a part of the addresses. A value that cannot be a host is refused, and not repeated."""
     server, file, _ = stored
     path = f"/v2/reconstructions/{xet.text(file.hash())}"
     reply = server.raw(f"GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n".encode())

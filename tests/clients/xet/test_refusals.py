@@ -1,4 +1,4 @@
-"""Every mutant of the reference vectors over HTTP: the status its line says, the cause named, and nothing of a refused one stays."""
+"""Sends every mutant of the reference vectors over HTTP. Each gets the status that its line says, with the cause, and a refused one leaves nothing behind."""
 
 import json
 
@@ -21,7 +21,7 @@ def server(tmp_path_factory):
 
 
 def snapshot(server, body):
-    """What the server says of everything in the body that may be a hash, read leniently: mutants are broken."""
+    """Asks about every 32 bytes of the body that may be a hash, wherever they stand, because mutants are broken."""
     connection = server.connect()
     seen = {}
     for at in range(48, len(body) - 47, 48):

@@ -1,9 +1,8 @@
-"""The requests of recorded sessions, sent again: of hf_xet (sessions.json), and of the JavaScript client (js/).
+"""Sends the requests of recorded sessions again: of hf_xet (sessions.json), and of the JavaScript client (js/).
 
-The JavaScript client needs packages of npm, git-xet a program that no package registry has; git-xet's requests are
-those of hf_xet, the same library. Their uploads come from the recordings, byte for byte, and the JavaScript client's
-downloads are made here the way it makes them: one request for all ranges of an address.
-"""
+The JavaScript client needs npm packages, and git-xet is a program that no package registry has; its requests are those of hf_xet, which is the same
+library. Uploads are sent byte for byte as recorded. The JavaScript client's downloads are made here as it makes them: one request for all ranges of an
+address."""
 
 import hashlib
 import json
@@ -29,7 +28,7 @@ def read_json(path):
 
 
 def body_of(exchange, session):
-    """What the client sent; the recording has lengths only, the bodies are files of their own."""
+    """The body that the client sent. The recording has only lengths; the bodies are in files of their own."""
     path, parts = exchange["path"], exchange["path"].split("/")
     if exchange["method"] == "GET":
         return None
@@ -51,7 +50,7 @@ def send(server, exchange, session):
 
 
 def test_recorded_sessions(server):
-    """In the order of the recording: each answer has the status that the client went on with then."""
+    """In the recorded order, each answer has the status with which the client went on."""
     sent = 0
     for session in read_json("sessions.json"):
         for exchange in session["exchanges"]:
@@ -72,7 +71,7 @@ def test_recorded_sessions(server):
 
 
 def test_recorded_sessions_again(server):
-    """A client that lost its caches: chunks are found now, xorbs are there and need not be sent."""
+    """The same sessions again, as a client that lost its caches: chunks are found now, and xorbs need not be sent."""
     sessions = read_json("sessions.json")
     for session in sessions:
         for exchange in session["exchanges"]:
@@ -96,7 +95,7 @@ JS_DOWNLOAD = {**JS, "Accept-Encoding": "identity"}
 
 
 class Described:
-    """A xorb as a recorded shard describes it."""
+    """A xorb, built from the description in a recorded shard."""
 
     def __init__(self, told):
         self.hash = xet.raw(told["cas_hash"])
@@ -110,7 +109,7 @@ class Described:
 
 
 def js_upload(server, number):
-    """Chunk query, xorbs, then the shard, with its footer, to /v1/shards. What the shard holds."""
+    """Sends a chunk query, xorbs, and the shard with its footer to /v1/shards. @return what the shard contains, and the result"""
     dump = read_json(f"js/js_{number}.json")
     shard = data(f"js/js_{number}.shard")
     assert dump["footer"] and struct.unpack_from("<Q", shard, 40)[0] == 200
@@ -125,7 +124,7 @@ def js_upload(server, number):
 
 
 def js_download(server, file_hash, size, first=0, last=None):
-    """[(xorb, [(start, end, first byte, last byte)], [bytes])], one request an address."""
+    """Downloads with one request an address: [(xorb, [(start, end, first byte, last byte)], [bytes])]"""
     last = size - 1 if last is None else last
     reply = server.get(f"/v2/reconstructions/{file_hash}", headers={**JS_DOWNLOAD, "Range": f"bytes={first}-{last}"})
     assert reply.status == 200, reply
@@ -145,7 +144,7 @@ def js_download(server, file_hash, size, first=0, last=None):
 
 
 def test_js_uploads(server):
-    """Three shards bring xorbs; four say again what those said, or nothing: all are taken."""
+    """Three shards are sent after their xorbs. Four more say nothing new, or nothing at all. All are accepted."""
     results = [js_upload(server, n)[1] for n in range(1, 4)]
     assert results == [1, 1, 1]
     for number in range(4, 8):
@@ -174,7 +173,7 @@ def test_js_downloads(server, number):
 
 
 def test_js_download_of_many_ranges(server):
-    """A file on parts of a xorb in no order, whole and in pieces: the parts come as the plan lists them."""
+    """A file of many parts of a xorb, in no order. Fetched as a whole and in ranges, its parts come as the plan lists them."""
     dump, _ = js_upload(server, 2)
     [xorb] = [Described(x) for x in dump["xorbs"]]
     file = xet.File([(xorb, 30, 35), (xorb, 2, 4), (xorb, 10, 11), (xorb, 3, 6), (xorb, 40, 43)])

@@ -1,4 +1,4 @@
-"""What docker/ has for several daemons: understood by the tools that it is for, with settings that the daemon takes."""
+"""The files in docker/ for several daemons: the tools that they are for accept them, and the daemon accepts their settings."""
 
 import http.client
 import importlib.util
@@ -17,16 +17,16 @@ import yaml
 DOCKER = cairn.ROOT / "docker"
 COMPOSE = DOCKER / "compose.scale.yaml"
 MANIFEST = DOCKER / "kubernetes.yaml"
-RELEASE = "v1.37.0-local-strict"  # of Kubernetes; strict: what it does not know is refused
+RELEASE = "v1.37.0-local-strict"  # schemas of this Kubernetes release; strict: unknown fields are refused
 
 
 def schemas():
-    found = importlib.util.find_spec("kubernetes_validate")  # not imported: it wants more than its schemas
+    found = importlib.util.find_spec("kubernetes_validate")  # not imported: importing it needs more than its schemas
     return Path(found.origin).parent / "kubernetes-json-schema" / RELEASE
 
 
 def settings(environment, *arguments):
-    """What the daemon understands."""
+    """{name: value} of the settings as the daemon reads them."""
     env = {k: v for k, v in cairn.Daemon("/").environment().items() if not k.startswith("CAIRN_")}
     done = subprocess.run([cairn.CAIRND, *arguments, "--print-settings"], capture_output=True, text=True, timeout=30, env=env | environment)
     assert done.returncode == 0, done.stderr
@@ -55,12 +55,12 @@ def test_daemons_of_the_compose_file():
 
 
 def usual_limits():
-    """Of a shell or a service."""
+    """Sets the limits that a shell or a service usually has."""
     resource.setrlimit(resource.RLIMIT_NOFILE, (1024, 4096))
 
 
 def test_balancer(tmp_path):
-    """It starts under usual limits, and its log has no signature of a fetch."""
+    """HAProxy starts with usual limits, and does not log the signature of a fetch."""
     haproxy = shutil.which("haproxy", path="/usr/sbin:/usr/bin")
     if not haproxy:
         pytest.skip("there is no haproxy")
@@ -95,7 +95,7 @@ def test_scripts_are_understood():
 
 
 def judge(document):
-    """By the schema of its kind. @return what is wrong with it"""
+    """Validates the document with the schema of its kind. @return what is wrong with it"""
     group, _, version = document["apiVersion"].rpartition("/")
     name = "-".join([document["kind"].lower(), *([group.split(".")[0]] if group else []), version])
     schema = json.loads((schemas() / f"{name}.json").read_text())

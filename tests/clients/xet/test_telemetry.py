@@ -1,4 +1,4 @@
-"""What clients tell of their transfers: judged, kept up to a number, and read back by an operator."""
+"""Reports of clients on their transfers: validated, kept up to a number, and read back by an operator."""
 
 import json
 
@@ -31,7 +31,7 @@ def post(server, *ns, **more):
 
 
 def wait_for(server, ns):
-    """A message is kept after its answer."""
+    """Waits until the message is stored, which happens after its answer."""
     cairn.wait_until(f"{ns}", lambda: numbers(newest(server, "?limit=512")) == ns)
 
 
@@ -75,7 +75,7 @@ def test_what_is_no_telemetry(server, wrong):
 
 def test_sizes(server):
     post(server, 1, size=KEPT_BYTES)
-    post(server, 2, size=KEPT_BYTES + 1)  # taken, but too long to keep
+    post(server, 2, size=KEPT_BYTES + 1)  # accepted, but too long to keep
     post(server, 3, size=BODY_BYTES)
     head = f"POST {PATH} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: {BODY_BYTES + 1}\r\n\r\n"
     assert server.raw(head.encode()).split()[1] == b"413", "refused before it is sent"
@@ -130,7 +130,7 @@ def test_only_operators_read_it(start, issuer):
 
 
 def test_whoever_sends_much_leaves_the_room_of_others(start, issuer):
-    """A subject has an eighth of the rows, and a message a second; nothing is kept of the token that anybody gets."""
+    """One subject may fill an eighth of the rows, with a message a second. Messages with the token that anybody can get are not kept."""
     server = start(token_key=issuer.folder, telemetry_rows=24)
     ann, bob, nobody, admin = (issuer.token(scope, sub=sub) for scope, sub in (("read", "ann"), ("read", "bob"), ("read", "anonymous"), ("admin", "admin")))
     post_as = lambda n, token: server.post(PATH, body(n), token=token).status
