@@ -1,4 +1,4 @@
-"""A certificate authority for one test, and the certificates it gives out."""
+"""A certificate authority for a test, and the certificates that it issues."""
 
 import datetime
 import ipaddress
@@ -36,7 +36,7 @@ class Authority:
         builder = builder.add_extension(constraints, critical=True)
         hosts = [x509.DNSName("localhost"), x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]
         builder = builder.add_extension(x509.SubjectAlternativeName(hosts), critical=False)
-        # Python 3.13 wants what RFC 5280 asks for: which keys, and what an authority's is for.
+        # Python 3.13 requires the extensions of RFC 5280: key identifiers, and the key usage of an authority.
         builder = builder.add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
         issuer = x509.AuthorityKeyIdentifier.from_issuer_public_key(self.key.public_key())
         builder = builder.add_extension(issuer, critical=False)
@@ -45,7 +45,7 @@ class Authority:
         return builder.sign(self.key, hashes.SHA256())
 
     def issue(self, name):
-        """A certificate and its key, NAME.pem and NAME.key."""
+        """Issues a certificate and its key, NAME.pem and NAME.key."""
         key = ec.generate_private_key(ec.SECP256R1())
         certificate = self._sign(_name(name), key, x509.BasicConstraints(ca=False, path_length=None))
         paths = self.folder / f"{name}.pem", self.folder / f"{name}.key"

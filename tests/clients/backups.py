@@ -1,4 +1,4 @@
-"""The commands of folders of backups, and daemons over what is restored from them."""
+"""Commands for folders of backups, and daemons on what is restored from them."""
 
 import hashlib
 import json
@@ -46,7 +46,7 @@ def forget(server, file):
 
 
 def rewrite(path, change, compress="none", **metadata):
-    """Write an archive anew. @param change: takes [name, ctype, bytes] of each chunk, and changes it"""
+    """Writes an archive anew. @param change: called with [name, ctype, bytes] of each chunk, which it may change"""
     with foldio.FoldReader(str(path)) as r:
         said, chunks = dict(r.index["metadata"]), [[c["name"], c["ctype"]] for c in r.index["chunks"]]
     for chunk in chunks:
@@ -62,7 +62,7 @@ def rewrite(path, change, compress="none", **metadata):
 
 
 def rename(folder, old, new):
-    """What was made at another time."""
+    """Gives the archives of one moment the names of another time."""
     for path in list(folder.glob(f"{old}.*")):
         to = path.rename(folder / path.name.replace(old, new))
         if ".moment." in to.name:
@@ -70,7 +70,7 @@ def rename(folder, old, new):
 
 
 class Restored:
-    """Folders of daemons, made of backups."""
+    """Restores backups into folders, and starts daemons on them."""
 
     def __init__(self, start, tmp_path):
         self.start, self.tmp_path = start, tmp_path
@@ -80,7 +80,7 @@ class Restored:
         return self.tmp_path / name / "data"
 
     def serves(self, backups, name, files, not_files=(), *options):
-        """A daemon over what is restored: these files are whole there, and those are not. @return what was told"""
+        """Restores and starts a daemon, which must have these files whole, and lack those. @return the restore's JSON output"""
         folder = self.folder(name)
         told = json.loads(command("restore", "--data-dir", folder, "--json", *options, backups).stdout)
         server = self.start(name)
@@ -94,7 +94,7 @@ class Restored:
 
 
 def register(server, xorbs):
-    """Upload xorbs and a file of each."""
+    """Uploads xorbs, and a file for each."""
     files = [xet.File([(x, 0, len(x.data))], sha256=hashlib.sha256(b"".join(x.data)).digest()) for x in xorbs]
     for x in xorbs:
         assert server.put_xorb(x).status == 200
@@ -111,14 +111,14 @@ def flip(path, at, count, step=3):
 
 def peer_reads(path):
     with warnings.catch_warnings():
-        warnings.simplefilter("error", RuntimeWarning)  # a manifest that does not agree is one
-        warnings.filterwarnings("ignore", message="google-crc32c")  # it hands a bytearray over, which that one refuses
+        warnings.simplefilter("error", RuntimeWarning)  # a manifest that does not match its file
+        warnings.filterwarnings("ignore", message="google-crc32c")  # it passes a bytearray, which google-crc32c refuses
         with foldio.FoldReader(str(path)) as r:
             return {name: r.read_chunk_bytes(name) for name in r.list_chunks()}
 
 
 def killed(arguments, far_enough):
-    """Start the command and kill -9 it when far_enough(), or when it is done."""
+    """Starts the command, and kills it (SIGKILL) as soon as far_enough() is true, or when it has ended."""
     process = subprocess.Popen([cairn.CAIRN, *map(str, arguments)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     cairn.wait_until("the command", lambda: far_enough() or process.poll() is not None)
     process.send_signal(signal.SIGKILL)
@@ -126,6 +126,6 @@ def killed(arguments, far_enough):
 
 
 def piped(server, spool, *options, into=None):
-    """@return the process, and what it wrote where it has no reader"""
+    """Starts a backup into a pipe, or into the file `into`. @return the process"""
     given = [cairn.CAIRN, "backup", "--data-dir", server.data, *map(str, options), "-"]
     return subprocess.Popen(given, stdout=into or subprocess.PIPE, stderr=subprocess.PIPE, env=os.environ | {"TMPDIR": str(spool)})

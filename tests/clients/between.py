@@ -1,9 +1,8 @@
-"""A proxy in front of the daemon that notes what passes and, where a test says so, lets something go wrong on the way.
+"""A proxy in front of the daemon that records requests and, where a test wants it, makes something go wrong.
 
-A rule is a function of (Request, how often its route was asked before); it returns None to let the request pass as it
-is, an int to answer that status instead, "drop" to close the connection, another path to ask for, or a function to call
-first, without holding up other requests, which then says one of these.
-"""
+A rule is a function of (Request, how often its route was asked before). It returns None to pass the request on, an int to answer with that status, "drop"
+to close the connection, or another path to ask for. It may also return a function, which is called without delaying other requests, and returns one of
+these."""
 
 import contextlib
 import http.client
@@ -22,7 +21,7 @@ class Request:
 
     @property
     def route(self):
-        """The path without what differs between files: /v1/fetch, /v2/reconstructions, ..."""
+        """The path without the parts that differ between files: /v1/fetch, /v2/reconstructions, ..."""
         return "/".join(self.path.split("?")[0].split("/")[:3])
 
 

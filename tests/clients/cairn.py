@@ -26,20 +26,20 @@ DATA = ROOT / "tests" / "data"
 CAIRND = os.environ.get("CAIRND_BINARY", str(ROOT / "build-asan" / "server" / "cairnd"))
 CAIRN = os.environ.get("CAIRN_BINARY", str(ROOT / "build-asan" / "cli" / "cairn"))
 REPORTS = re.compile(r"(AddressSanitizer|LeakSanitizer|UndefinedBehaviorSanitizer|ThreadSanitizer|runtime error:)")
-STORE = os.environ.get("CAIRN_STORE")  # of all daemons; None: the setting's default; s3: in the engine of tests/engines
-ENGINE = os.environ.get("CAIRN_TEST_S3")  # its endpoint, whose credentials the environment has; None: there is none
+STORE = os.environ.get("CAIRN_STORE")  # store of all daemons; None: the default; s3: in the engine of tests/engines
+ENGINE = os.environ.get("CAIRN_TEST_S3")  # the engine's endpoint, whose credentials are in the environment; None: there is none
 POSTGRES = os.environ.get("CAIRN_TEST_POSTGRES")  # URL of a PostgreSQL server; None: there is none
-INDEX = os.environ.get("CAIRN_INDEX")  # of all daemons; None: SQLite; postgres: in that server
-DAEMONS = os.environ.get("CAIRN_DAEMONS") == "3"  # of each server; they share such an index and such a store (cluster.py)
-RUN = secrets.token_hex(4)  # tells apart what several runs leave in the same engine
+INDEX = os.environ.get("CAIRN_INDEX")  # index of all daemons; None: SQLite; postgres: in that server
+DAEMONS = os.environ.get("CAIRN_DAEMONS") == "3"  # run three daemons for each server; they share index and store (cluster.py)
+RUN = secrets.token_hex(4)  # distinguishes what several runs leave in the same engine
 START_S = 60
 STOP_S = 60
-REST_S = 0.06  # what slowness() measures on a machine at rest
-launched = []  # all daemons of this run of tests
+REST_S = 0.06  # seconds that slowness() measures on an idle machine
+launched = []  # all daemons of this test run
 
 
 def routes():
-    """Of the code: [(method, pattern, [older patterns], the scope of the token that it needs, or None)]"""
+    """All routes, from the sources: [(method, pattern, [older patterns], the scope of the token that it needs, or None)]"""
     kinds = re.findall(r'ROW\("([^"]+)" rest', (ROOT / "server/ask/hub_repo.h").read_text())  # of HUB_EACH_KIND
     found = []
     for path in sorted([*(ROOT / "server/route").glob("route_*.c"), *(ROOT / "server/hub").glob("hub_*.c")]):
@@ -47,11 +47,11 @@ def routes():
             for row in re.split(r"\n\t(?=\S)", table)[1:]:
                 older = re.search(r"\.older = \(const char \*const\[\]\)\{([^;]*?), NULL\}", row)
                 scope = re.search(r"\.scope = CAIRN_TOKEN_([A-Z]+)", row)
-                # written out, or HUB_GET("/pattern", ...), or HUB_EACH_KIND(HUB_GET, "/rest", ...)
+                # a route is {.method, .pattern}, or HUB_GET("/pattern", ...), or HUB_EACH_KIND(HUB_GET, "/rest", ...)
                 shape = r'{\.method = "([A-Z]+)",\s*\.pattern = "([^"]+)"|(HUB_EACH_KIND\()?[A-Z_]+_([A-Z]+)[(,]\s*"([^"]+)"'
                 method, pattern, each, method_of_macro, rest = re.match(shape, row).groups()
                 for begin in kinds if each else [""]:
-                    whole = re.sub("[%*]}", "}", begin + (pattern or rest))  # a mark lets more characters in
+                    whole = re.sub("[%*]}", "}", begin + (pattern or rest))  # a mark in a pattern only says which characters a part may have
                     names = re.findall(r'"([^"]+)"', older[1]) if older else []
                     found.append((method or method_of_macro, whole, names, scope[1].lower() if scope else None))
     return found
@@ -72,25 +72,25 @@ class Reply:
 
 @functools.cache
 def is_sanitized():
-    """The memory of such a process is the sanitizer's, too: how much, depends on the compiler. Limits in bytes are for others."""
+    """Is the program built with a sanitizer? Then limits in bytes are not checked: a sanitizer takes memory, too, how much depends on the compiler."""
     program = Path(CAIRND).read_bytes()
     return b"__asan_init" in program or b"__tsan_init" in program
 
 
 def s3_url(folder, endpoint=None):
-    """The store of a data folder: the same after a restart, and nobody else's."""
+    """The S3 store of a data folder: the same one after a restart, and no other folder's."""
     prefix = hashlib.sha256(f"{RUN} {folder}".encode()).hexdigest()[:16]
     return f"s3://cairn/{prefix}?endpoint={endpoint or ENGINE}"
 
 
 def postgres_url(folder):
-    """The index of a data folder, likewise."""
+    """The PostgreSQL index of a data folder: the same one after a restart, and no other folder's."""
     schema = hashlib.sha256(f"{RUN} {folder}".encode()).hexdigest()[:16]
     return f"{POSTGRES}?schema={schema}"
 
 
 def rows(data, question):
-    """What the index of a data folder answers to a question of SQL."""
+    """The rows of an SQL query on the index of a data folder."""
     if not INDEX:
         with contextlib.closing(sqlite3.connect(f"file:{data / 'index.sqlite'}?mode=ro", uri=True)) as db:
             return db.execute(question).fetchall()
@@ -102,12 +102,12 @@ def rows(data, question):
 
 
 def look(data, question):
-    """Likewise: one number."""
+    """The single number of an SQL query on the index of a data folder."""
     return rows(data, question)[0][0]
 
 
 def slowness():
-    """How many times as long as a machine at rest this one takes now."""
+    """How many times slower this machine is now than when it is idle."""
     began, x = time.monotonic(), 1
     for i in range(1_000_000):
         x = (x * 31 + i) & 0xFFFF
@@ -115,7 +115,7 @@ def slowness():
 
 
 def processor_s(server):
-    """Processor seconds that a server has used so far, with all its daemons."""
+    """Processor seconds that a server, with all its daemons, has used so far."""
     total = 0
     for daemon in getattr(server, "daemons", [server]):
         fields = Path(f"/proc/{daemon.process.pid}/stat").read_text().rpartition(")")[2].split()
@@ -124,23 +124,22 @@ def processor_s(server):
 
 
 def in_time(took, seconds):
-    """Did it take no longer, with up to a second of work in that for which a busy machine takes as much longer as it does for all? On a machine at rest
-    there is no more time: what is judged is the program, and not what else runs beside it."""
+    """Did something take at most this long? On a busy machine it may take longer, by as much as one second of work takes longer now. So the program is
+    judged, and not what else runs on the machine."""
     return took < seconds or took < seconds + max(0.0, slowness() - 1)
 
 
 def wait_until(what, check, seconds=30.0):
-    """A poll with an end: until check() is true."""
+    """Waits until check() is true, and fails after some seconds."""
     began = time.monotonic()
     while not check():
         assert in_time(time.monotonic() - began, seconds), f"waited {seconds} s for {what}"
-        select.select([], [], [], 0.01)  # a poll
+        select.select([], [], [], 0.01)  # wait a little, then check again
 
 
 class Daemon:
-    """cairnd on a free port. Options are given as on the command line: shard_bytes_max="4K" is --shard-bytes-max 4K.
-    variables: of the environment, besides the usual ones, or None for one of those that is not to be set. trust: HTTPS, and the file of the authority to believe.
-    """
+    """cairnd on a free port. Options are those of the command line: shard_bytes_max="4K" is --shard-bytes-max 4K. variables: more environment variables, or
+    None for one that is to be unset. trust: serve HTTPS; the file of the authority that clients believe."""
 
     def __init__(self, folder, binary=CAIRND, listen="127.0.0.1:0", variables=None, trust=None, **options):
         self.folder = Path(folder)
@@ -162,9 +161,9 @@ class Daemon:
             env["CAIRN_STORE"] = s3_url(self.data) if STORE.startswith("s3") else STORE
         if INDEX:
             env["CAIRN_INDEX"] = postgres_url(self.data)
-        if STORE == "s3-fetch":  # clients fetch from there
+        if STORE == "s3-fetch":  # clients fetch from the engine
             env |= {"CAIRN_FETCH_FROM_STORE": "yes", "CAIRN_PROVE_READS": "no"}
-        env |= {"CAIRN_SCRUB_PERIOD": "0", "CAIRN_GC_SCHEDULE": "off", "CAIRN_PROOF_RATE": "0"}  # what it does by itself is for the tests of that
+        env |= {"CAIRN_SCRUB_PERIOD": "0", "CAIRN_GC_SCHEDULE": "off", "CAIRN_PROOF_RATE": "0"}  # switch periodic jobs off; their own tests switch them on
         return {name: value for name, value in (env | self.variables).items() if value is not None}
 
     def start(self):
@@ -182,7 +181,7 @@ class Daemon:
         return self
 
     def launch(self):
-        """Begin a process, and do not wait until it listens."""
+        """Starts the process, and does not wait until it listens."""
         self.starts += 1
         launched.append(self)
         self.log_path = self.folder / f"log{self.starts}"
@@ -192,7 +191,7 @@ class Daemon:
             )
 
     def ended(self, seconds=STOP_S):
-        """Wait until the process has ended by itself. @return how, as of subprocess; None: it has not"""
+        """Waits until the process ends by itself. @return its status, as of subprocess; None: it still runs"""
         process, self.process = self.process, None
         try:
             return process.wait(seconds)
@@ -207,13 +206,13 @@ class Daemon:
         return self.log_path.read_text(errors="replace")
 
     def settle_log(self):
-        """Wait until all that was logged before now is in the file."""
+        """Waits until everything logged before now is in the file."""
         if self.process is not None and self.process.poll() is None:
             lines = self.metrics()["cairn_log_lines_total"]
             wait_until("the log", lambda: self.log_path.read_bytes().count(b"\n") >= lines)
 
     def events(self, name=None):
-        """What was logged before now. The line of a request comes after its reply: wait for it, or ask when the daemon has ended."""
+        """The events logged before now. The line of a request comes after its reply, so wait for it, or ask when the daemon has ended."""
         if name != "request":
             self.settle_log()
         out = []
@@ -225,7 +224,7 @@ class Daemon:
         return out
 
     def stop(self, expect=0):
-        """SIGTERM; it must drain, exit 0 and have nothing to report."""
+        """Sends SIGTERM. The daemon must drain and exit 0, and no sanitizer may have reported anything."""
         if self.process is None:
             return
         self.process.send_signal(signal.SIGTERM)
@@ -291,7 +290,7 @@ class Daemon:
         return self.request("POST", path, body=body, **more)
 
     def raw(self, request, timeout=30):
-        """Send bytes as they are; everything that comes until the peer closes or timeout."""
+        """Sends raw bytes. @return everything that comes until the peer closes or the timeout"""
         with self.socket(timeout) as s:
             s.sendall(request)
             return read_all(s)
@@ -306,22 +305,22 @@ class Daemon:
         return out
 
     def received(self, route):
-        """Bytes of bodies it took for a route."""
+        """Bytes of bodies that the daemon received for a route."""
         return sum(v for k, v in self.metrics().items() if k.startswith("cairn_http_request_bytes_total") and f'route="{route}"' in k)
 
     def put_xorb(self, xorb, **more):
         return self.post(xorb.path(), xorb.body(), **more)
 
     def objects(self):
-        """Files of objects that are in no pack."""
+        """The files of all objects that are not in a pack."""
         return [p for p in (self.data / "objects").rglob("*") if p.is_file()]
 
     def object_of(self, name):
-        """The file of an object; name: its hash, in text form."""
+        """The file of an object. name: its hash in text form."""
         return self.data / "objects" / name[:2] / name[2:4] / name
 
     def left_overs(self):
-        """Files of the data folder that should not be there once nothing is under way."""
+        """Files of the data folder that should not be there when nothing is under way."""
         known = re.compile(r"(store|index|index\.sqlite(-wal|-shm)?|index\.reserve|secret|identity|lock|hold|objects/[0-9a-f]{2}/[0-9a-f]{2}/[0-9a-f]{64}|packs/.+\.shard|notes/[a-z]+)$")
         paths = [p.relative_to(self.data).as_posix() for p in self.data.rglob("*") if p.is_file()]
         return [p for p in paths if not known.fullmatch(p)]
@@ -329,14 +328,14 @@ class Daemon:
 
 @atexit.register
 def kill_left_behind():
-    """Whatever a failed test did not come to stop."""
+    """Kills daemons that a failed test did not stop."""
     for daemon in launched:
         if daemon.process is not None:
             daemon.kill()
 
 
 def refused(folder, *arguments, env=None, code=1):
-    """Run cairnd; it must exit with the code and one line on standard error."""
+    """Runs cairnd, which must exit with this code and print one line on standard error."""
     daemon = Daemon(folder)
     done = subprocess.run([CAIRND, *arguments], capture_output=True, text=True, timeout=60, env=daemon.environment() | (env or {}), cwd=folder)
     assert not REPORTS.search(done.stderr), done.stderr
@@ -356,14 +355,14 @@ def read_all(s):
 
 
 def read_reply(s):
-    """One reply from a plain socket, and nothing after it."""
+    """Reads one reply from a plain socket, after which nothing may follow."""
     response = http.client.HTTPResponse(s, method="POST")
     response.begin()
     return Reply(response.status, response.headers, response.read())
 
 
 def is_hub_error(reply, status, code=None):
-    """The same of the hub's addresses, where the message stands alone."""
+    """Checks an error of the hub's routes: JSON with the message, the code and the request id. @return the message"""
     assert reply.status == status, reply
     assert reply.headers["Content-Type"].startswith("application/json"), reply
     body = reply.json()
@@ -376,7 +375,7 @@ def is_hub_error(reply, status, code=None):
 
 
 def is_error(reply, status, code=None):
-    """An error as documented: JSON with code and message, and the request id."""
+    """Checks an error as it is documented: JSON with code and message, and the request id. @return the error"""
     assert reply.status == status, reply
     assert reply.headers["Content-Type"].startswith("application/json"), reply
     body = reply.json()

@@ -1,4 +1,4 @@
-"""A headless Chromium, driven through its debugging protocol over a pipe: no port, and no library."""
+"""A headless Chromium, controlled by its debugging protocol over a pipe: without a port, and without a library."""
 
 import base64
 import json
@@ -22,7 +22,7 @@ class Browser:
         self.reads, back = os.pipe()
 
         def place():
-            """The browser reads at descriptor 3 and writes at 4."""
+            """Puts the pipes at descriptors 3 and 4, where the browser reads and writes."""
             for fd, wanted in ((os.dup(there), 3), (os.dup(back), 4)):
                 os.dup2(fd, wanted)
 
@@ -56,7 +56,7 @@ class Browser:
         return json.loads(one)
 
     def send(self, method, session=None, **parameters):
-        """What is answered is left unread."""
+        """Sends a command, and does not wait for its answer."""
         self.number += 1
         order = {"id": self.number, "method": method, "params": parameters} | ({"sessionId": session} if session else {})
         os.write(self.writes, json.dumps(order).encode() + b"\0")
@@ -73,7 +73,7 @@ class Browser:
                 self.events.append(message)
 
     def event(self, session, name):
-        """Wait for an event of a page. @return what it says"""
+        """Waits for an event of a page. @return its parameters"""
         end = time.monotonic() + WAIT_S
         while True:
             for i, message in enumerate(self.events):
@@ -83,7 +83,7 @@ class Browser:
             self.events.append(self.message(end))
 
     def tab(self):
-        """A new one, with cookies of its own."""
+        """Opens a new tab, with cookies of its own."""
         context = self.call("Target.createBrowserContext")["browserContextId"]
         target = self.call("Target.createTarget", url="about:blank", browserContextId=context)["targetId"]
         return Tab(self, self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"])
@@ -123,17 +123,17 @@ class Tab:
         self.browser.event(self.session, "Page.loadEventFired")
 
     def said(self, name):
-        """What came of an event so far."""
+        """The events of this name that have come so far."""
         return [m["params"] for m in self.browser.events if m.get("method") == name and m.get("sessionId") == self.session]
 
     def run(self, expression):
-        """The value of an expression of JavaScript, or what its promise becomes."""
+        """Evaluates an expression of JavaScript. @return its value, or that of its promise"""
         done = self.call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
         assert "exceptionDetails" not in done, done["exceptionDetails"]
         return done["result"].get("value")
 
     def press_tab(self, n):
-        """So often: only the last one is waited for."""
+        """Presses Tab n times, and waits only for the last one."""
         key = {"key": "Tab", "code": "Tab", "windowsVirtualKeyCode": 9}
         for _ in range(n - 1):
             self.browser.send("Input.dispatchKeyEvent", self.session, type="rawKeyDown", **key)

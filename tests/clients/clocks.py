@@ -1,4 +1,4 @@
-"""Clocks of tests: the daemon's, and the library that moves PostgreSQL's."""
+"""Clocks that tests move: the daemon's, and by a library the one of PostgreSQL."""
 
 import os
 import struct

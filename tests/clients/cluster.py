@@ -1,5 +1,5 @@
-"""Several daemons that share an index in PostgreSQL and a store in S3, behind HAProxy, which gives each request to the next
-one: to a test all of it is one daemon."""
+"""Several daemons that share an index in PostgreSQL and a store in S3, behind HAProxy, which gives each request to the next daemon. A test uses them as one
+server."""
 
 import concurrent.futures
 import contextlib
@@ -35,7 +35,7 @@ backend daemons
 """
 
 
-# For its index: what each commit keeps is what the tables have.
+# Are the counters that commits keep in the index equal to the counts of its tables?
 COUNTS_AGREE = (
     "SELECT (files, xorbs, shards, stored_bytes) ="
     " ((SELECT count(*) FROM file), (SELECT count(*) FROM xorb), (SELECT count(*) FROM shard), (SELECT sum(stored) FROM xorb)) FROM state"
@@ -43,7 +43,7 @@ COUNTS_AGREE = (
 
 
 class Cluster(cairn.Daemon):
-    """Options are those of each daemon."""
+    """Daemons with shared index and store. The options apply to each daemon."""
 
     def __init__(self, folder, n=3, variables=None, **options):
         super().__init__(folder)
@@ -75,7 +75,7 @@ class Cluster(cairn.Daemon):
         cairn.wait_until("the balancer", lambda: self.get("/health").status == 200)
 
     def revive(self, i):
-        """Where the balancer looks for it."""
+        """Starts a daemon again on the port that the balancer knows."""
         daemon = self.daemons[i]
         daemon.command[daemon.command.index("--listen") + 1] = f"127.0.0.1:{daemon.port}"
         daemon.start()
@@ -97,7 +97,7 @@ class Cluster(cairn.Daemon):
             daemon.kill()
 
     def metrics(self):
-        """Of all of them, added up."""
+        """The metrics of all daemons, added up."""
         out = {}
         for daemon in self.daemons:
             for name, value in daemon.metrics().items():
@@ -119,7 +119,7 @@ class Cluster(cairn.Daemon):
 
 
 def soon(what, check, seconds=3.0):
-    """What one daemon has committed the others know a second later. @return how long it took"""
+    """Waits for something that one daemon has committed: the others know it a second later. @return how long it took"""
     began = time.monotonic()
     cairn.wait_until(what, check, seconds)
     return time.monotonic() - began
@@ -130,7 +130,7 @@ def bucket_of(server):
 
 
 def sql(server, statement):
-    """In the schema of its index."""
+    """Runs a statement in the schema of the cluster's index."""
     schema = cairn.postgres_url(server.data).split("schema=")[1]
     return postgres.engine("sql", f'SET search_path TO "{schema}"; {statement}').split("\n")[1].strip()
 
@@ -140,12 +140,12 @@ def files_of(seeds):
 
 
 def let_pass(server, seconds):
-    """All that the index knows of happened so much earlier: a clock that differs from the index's is not heeded."""
+    """Moves all times in the index back by this long. (A moved daemon's clock would be refused, because it differs from the index's.)"""
     sql(server, f"UPDATE xorb SET at = at - {seconds}, retired = retired - {seconds}; SELECT 1")
 
 
 def collect_somewhere(one, seconds=30):
-    """Whoever collected before may have stood still: that is known when its time is over."""
+    """Collects. The daemon that collected before may stand still, so this waits until its lease has expired."""
     cairn.wait_until("a collection", lambda: one.post("/v1/gc").status == 200, seconds)
 
 
@@ -155,7 +155,7 @@ def stopped(pid):
 
 @contextlib.contextmanager
 def standing_still(daemon, file, step, begin):
-    """One that stands still at a step of what it is made to do, until the end of the block."""
+    """Lets a daemon stand still at a step of do(), until the end of the block."""
     file.write_text(f"{step}:1:stop")
     with concurrent.futures.ThreadPoolExecutor(1) as pool:
         under_way = pool.submit(begin)

@@ -1,4 +1,4 @@
-"""What the client tests share."""
+"""Fixtures for the client tests."""
 
 import os
 import random
@@ -13,8 +13,8 @@ import xet
 from clocks import Clock
 from issuer import Issuer
 
-# hf_xet remembers by address what a server has, and a later server may get the port of an earlier one: no run of a file
-# knows what another one has uploaded. Before anything of the library is imported.
+# hf_xet remembers what a server has by its address, and a later server may get the same port. So each run of a file has a cache of its own, set before
+# anything of the library is imported.
 HF_FOLDER = tempfile.mkdtemp(prefix="cairn-hf-")
 os.environ |= {"HF_HOME": HF_FOLDER, "HF_XET_CACHE": HF_FOLDER}
 
@@ -22,7 +22,7 @@ from people import People
 
 
 def pytest_configure(config):
-    config.addinivalue_line("filterwarnings", "error::pytest.PytestUnhandledThreadExceptionWarning")  # an assertion in a thread is one of the test
+    config.addinivalue_line("filterwarnings", "error::pytest.PytestUnhandledThreadExceptionWarning")  # a failed assertion in a thread fails the test
     config.addinivalue_line("markers", "files: looks at objects as files, or needs them to outlast the daemon")
     config.addinivalue_line("markers", "sqlite: opens the index by hand, or wants a command that works on such a folder alone")
     config.addinivalue_line("markers", "commands: the tool's commands, of which others here ask the same of each index and store by its library")
@@ -48,7 +48,7 @@ def pytest_collection_modifyitems(items):
 
 @pytest.fixture
 def start(tmp_path):
-    """start(shard_bytes_max="4K", ...) starts a daemon; all are stopped, and must stop well, at the end of the test."""
+    """start(shard_bytes_max="4K", ...) starts a daemon. All are stopped at the end of the test, and must stop well."""
     daemons = []
 
     def begin(name="server", **options):
@@ -65,7 +65,7 @@ def start(tmp_path):
 
 @pytest.fixture
 def start_cluster(tmp_path):
-    """start_cluster(n=3, ...): daemons that share everything, behind a balancer; all must stop well."""
+    """start_cluster(n=3, ...) starts daemons that share everything, behind a balancer. All must stop well."""
     made = []
     if not cluster.HAPROXY.exists():
         pytest.skip("there is no haproxy")
@@ -86,7 +86,7 @@ def server(start):
 
 @pytest.fixture
 def make():
-    """make(sizes, seed): a xorb of random chunks of those sizes."""
+    """make(sizes, seed) makes a xorb of random chunks of these sizes."""
 
     def one(sizes, seed):
         source = random.Random(seed)
@@ -102,7 +102,7 @@ def issuer(tmp_path):
 
 @pytest.fixture
 def guarded(start, issuer):
-    """A daemon that wants tokens of that issuer."""
+    """A daemon that accepts tokens of that issuer only."""
     return start(token_key=issuer.folder)
 
 
@@ -120,8 +120,8 @@ def clock(tmp_path):
 
 @pytest.fixture
 def mount(tmp_path):
-    """mount(name, kind, n_bytes, *options): the folder of a new volume. Made before daemons are started, and so taken
-    away after they are stopped: ask for it before `start`."""
+    """mount(name, kind, n_bytes, *options) mounts a new volume. @return its folder. Ask for this fixture before `start`: then volumes are unmounted after
+    the daemons have stopped."""
     volumes = []
 
     def one(name, kind, n_bytes, *options):
@@ -142,5 +142,5 @@ def people(guarded, admin, tmp_path):
 
 @pytest.fixture
 def data():
-    """Other bytes in each test: the client remembers, by the address of a daemon, what that has."""
+    """Other bytes in each test: the client remembers what a daemon has by the daemon's address."""
     return os.urandom(3_000_000)

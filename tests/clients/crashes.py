@@ -5,7 +5,7 @@ import ledger
 
 
 class Doomed:
-    """A daemon that dies where a file says, and the ledger of what it acknowledged."""
+    """A daemon that dies at the step named in a file, and the ledger of what it acknowledged."""
 
     def __init__(self, folder, **options):
         folder.mkdir()

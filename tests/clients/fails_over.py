@@ -1,4 +1,4 @@
-"""Work on a cluster whose parts fail."""
+"""Clients that work on a cluster whose parts fail."""
 
 import concurrent.futures
 import contextlib
@@ -12,13 +12,13 @@ import hf_client
 import ledger
 
 UPLOADERS = 16
-ANSWER_S = 10  # the daemon's 5, on a machine that has much else to do
+ANSWER_S = 10  # the daemon's 5 s, doubled for a busy machine
 WITHIN_S = 90
-AGAIN_S = 0.1  # from an answer that was none to the next attempt
+AGAIN_S = 0.1  # seconds between a failed attempt and the next one
 
 
 class Pace:
-    """When something came to its end; of the time from one to the next the longest counts."""
+    """Records when something succeeded, and finds the longest time between two successes."""
 
     def __init__(self):
         self.lock = threading.Lock()
@@ -35,7 +35,7 @@ class Pace:
 
 
 class Timed:
-    """A server whose answers are timed: each must come."""
+    """A server that must answer each request, and how long its slowest answer took."""
 
     def __init__(self, server):
         self.server = server
@@ -56,7 +56,7 @@ class Timed:
 
 
 class Work:
-    """Sixteen that upload, the stock client, and one that asks the engine itself, from one side of a fault to the other."""
+    """Clients that work from before a fault until after it: sixteen uploaders, the stock client, and one that asks the engine itself."""
 
     def __init__(self, server, folder, probe):
         self.server, self.folder, self.probe = server, folder, probe
@@ -79,7 +79,7 @@ class Work:
         self.pool.shutdown()
 
     def upload(self, i):
-        """Each file until it is acknowledged, as clients do."""
+        """Uploads each file until it is acknowledged, as clients do."""
         seed = 0
         while not self.ending.is_set():
             file = ledger.new_file(f"{self.folder} {i} {seed}")
@@ -101,7 +101,7 @@ class Work:
             self.sent.append((info["hash"], hashlib.sha256(content).hexdigest()))
 
     def send_by_client(self, path):
-        """It tries again by itself."""
+        """Uploads by the stock client, which tries again by itself."""
         settings = {"client_retry_base_delay": "300ms", "client_retry_max_attempts": 30}
         (info,) = hf_client.upload(self.server, self.folder / f"session{len(self.sent)}", [path], **settings)
         return info
@@ -116,7 +116,7 @@ class Work:
         return [len(book.files) for book in self.books]
 
     def go_on(self):
-        """Until each of them was told once more that it has a file, and the client one of its own."""
+        """Waits until each uploader has had one more file acknowledged, and the stock client one of its own."""
         before, sent = self.files(), len(self.sent)
         more = lambda: all(n > m for n, m in zip(self.files(), before)) and len(self.sent) > sent
         cairn.wait_until("uploads", lambda: more() or any(job.done() for job in self.jobs), WITHIN_S)

@@ -1,4 +1,4 @@
-"""The other end of tests/support/faults.c, which makes calls of a daemon fail and writes down what they did."""
+"""Controls tests/support/faults.c, which makes calls of a daemon fail and records what they did."""
 
 import errno
 import fcntl
@@ -14,25 +14,25 @@ LIBRARY = os.environ.get("FAULTS_LIBRARY", str(cairn.ROOT / "build-asan" / "test
 CALLS = ["open", "mkdir", "write", "pwrite", "read", "pread", "sendfile", "fsync", "fdatasync", "link", "rename", "unlink"]
 CALLS += ["truncate", "mmap", "stat", "readdir", "flock"]
 WRITING = {"open", "mkdir", "write", "pwrite", "fsync", "fdatasync", "link", "rename", "truncate", "mmap"}
-EIO, ENOSPC, EINTR, SHORT, KILL, HOLD = errno.EIO, errno.ENOSPC, errno.EINTR, 1000, 1001, 1002  # HOLD: until disarm()
-TWICE = 1003  # EINTR the first time that each call is made
+EIO, ENOSPC, EINTR, SHORT, KILL, HOLD = errno.EIO, errno.ENOSPC, errno.EINTR, 1000, 1001, 1002  # HOLD: the call waits until disarm()
+TWICE = 1003  # EINTR the first time that each call is made, then nothing
 KINDS, FIRST, LAST, ACTION, SEEN, FIRED, GIVEN_UP = range(7)
 FOR_EVER = 1 << 62
 
 
 def preloads(binary, library=LIBRARY):
-    """The sanitizers' library must come first where the daemon has one."""
+    """The libraries to preload. That of the sanitizers must come first where the daemon has one."""
     assert os.path.exists(library), f"{library} is not built"
     linked = subprocess.run(["ldd", binary], capture_output=True, text=True, check=True).stdout
     return [found for found in re.findall(r"=> (\S*lib[at]san\S*)", linked)] + [str(library)]
 
 
 class Control:
-    """Makes calls on files of a folder fail as told, in processes that have its variables."""
+    """Makes calls on files of a folder fail, in processes that have its environment variables."""
 
     def __init__(self, path, folder, binary):
         path.write_bytes(bytes(56))
-        self.file = open(path, "r+b")  # noqa: SIM115: as long as this
+        self.file = open(path, "r+b")  # stays open as long as this object # noqa: SIM115
         self.map = mmap.mmap(self.file.fileno(), 56)
         self.variables = {"FAULTS_CONTROL": str(path), "FAULTS_FOLDER": str(folder), "LD_PRELOAD": ":".join(preloads(binary))}
 
@@ -43,7 +43,7 @@ class Control:
         return struct.unpack_from("<Q", self.map, 8 * at)[0]
 
     def arm(self, calls, action, first, last):
-        """Of the calls named, the first-th to the last-th from now on do as told instead."""
+        """Makes the first-th to the last-th of these calls, counted from now, do this."""
         self.put(KINDS, 0)
         if action == HOLD:
             fcntl.flock(self.file, fcntl.LOCK_EX)
@@ -55,23 +55,23 @@ class Control:
         return self.get(FIRED)
 
     def given_up(self):
-        """@return how many calls were not made again after TWICE had interrupted them"""
+        """@return how many calls were not repeated after TWICE had interrupted them"""
         return self.get(GIVEN_UP)
 
     def disarm(self):
-        """@return how many calls did as told"""
+        """@return how many calls did what arm() said"""
         self.put(KINDS, 0)
         fcntl.flock(self.file, fcntl.LOCK_UN)
         return self.get(FIRED)
 
 
 class Faults(Control):
-    """A daemon whose calls on its data folder fail as told. trace: a file for records of what they did (power.py)."""
+    """A daemon whose calls on its data folder can be made to fail. trace: a file for records of all that it did there (power.py)."""
 
     def __init__(self, folder, trace=None, **options):
         folder.mkdir(exist_ok=True)
         super().__init__(folder / "control", folder / "server" / "data", cairn.CAIRND)
-        if trace:  # also of the data folder's own name
+        if trace:  # records need the folder's own name, too
             self.variables |= {"FAULTS_TRACE": str(trace), "FAULTS_FOLDER": str(folder / "server")}
         self.server = cairn.Daemon(folder / "server", variables=self.variables, **options)
 
@@ -80,7 +80,7 @@ class Faults(Control):
 
 
 class Command(Control):
-    """The command, whose calls on files of the folder fail as told."""
+    """The command `cairn`, whose calls on files of the folder can be made to fail."""
 
     def __init__(self, folder):
         super().__init__(folder.parent / f"{folder.name}.control", folder, cairn.CAIRN)

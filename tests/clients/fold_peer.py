@@ -1,5 +1,5 @@
-"""pyfolds, the program that FOLD comes from. Its package asks for torch, of which the containers use nothing: an empty module in
-its place saves two gigabytes, and no line of the container's code is replaced."""
+"""pyfolds, the program from which the FOLD format comes. Its package imports torch, which the containers do not use. An empty module in place of torch
+saves two gigabytes; no code of the containers is replaced."""
 
 import importlib.metadata
 import importlib.util
@@ -23,13 +23,13 @@ def load():
     for name in ("torch", "numpy"):
         if importlib.util.find_spec(name) is None:
             empty_module(name)
-    # Its packages' own __init__ load the neural networks.
+    # The packages' own __init__ would load the neural networks.
     root = Path(importlib.util.find_spec("pyfolds").origin).parent
     for name, path in (("pyfolds", root), ("pyfolds.serialization", root / "serialization")):
         package = types.ModuleType(name)
         package.__path__ = [str(path)]
         sys.modules[name] = package
-    # For signatures only, and its look-up of this library fails on versions newer than itself.
+    # For signatures only. Its search for this library fails on versions newer than itself.
     hidden = {name: sys.modules.pop(name) for name in list(sys.modules) if name.split(".")[0] == "cryptography"}
     sys.modules["cryptography"] = None
     try:

@@ -10,7 +10,7 @@ HERE = Path(__file__).parent
 
 
 def environment(folder, **settings):
-    """Settings are of hf_xet: client_retry_base_delay="10ms" is HF_XET_CLIENT_RETRY_BASE_DELAY."""
+    """The environment of a client. Settings are those of hf_xet: client_retry_base_delay="10ms" is HF_XET_CLIENT_RETRY_BASE_DELAY."""
     env = {k: v for k, v in os.environ.items() if not k.startswith(("HF_", "XET_"))}
     cache = str(folder / "cache")
     env |= {"HOME": cache, "HF_HOME": cache, "HF_XET_CACHE": cache, "XDG_CACHE_HOME": cache}
@@ -32,7 +32,7 @@ def run(script, folder, order, **settings):
 
 
 def upload(server, folder, paths, token=None, **settings):
-    """[{"hash", "size", "sha256"}] of the files."""
+    """Uploads the files in one session. @return [{"hash", "size", "sha256"}]"""
     order = {"endpoint": server.url, "token": token, "files": [{"path": str(p)} for p in paths]}
     return run("hf_session.py", folder, order, **settings)["files"]
 

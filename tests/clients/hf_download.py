@@ -1,9 +1,8 @@
-"""One client session that downloads, in a process and caches of its own: reads what to get as JSON, prints what came.
+"""Downloads in one client session, in a process with caches of its own: reads as JSON what to get, and prints as JSON what came.
 
 in:  {"endpoint": url, "token": text or null, "gets": [{"hash", "size" or null, "how": "file" | "stream" | "unordered",
       "start" and "end" for a range, "path": where to keep it while it is hashed}]}
-out: [{"bytes": how many, "sha256"}, or {"error": text}], one for each get
-"""
+out: [{"bytes": how many, "sha256"}, or {"error": text}], one for each get"""
 
 import hashlib
 import json
@@ -40,7 +39,7 @@ def get_stream(group, info, get):
 
 
 def get_unordered(group, info, get):
-    """Each piece goes to its place; together they must leave no gap and not overlap."""
+    """Writes each piece to its place. Together the pieces must leave no gap and not overlap."""
     places = []
     with open(get["path"], "wb") as f:
         for offset, piece in group.download_unordered_stream(info, get.get("start"), get.get("end")):
@@ -60,7 +59,7 @@ def get_one(session, auth, get):
             return get_file(session, auth, info, get)
         group = session.new_download_stream_group(**auth)
         return (get_stream if get["how"] == "stream" else get_unordered)(group, info, get)
-    except Exception as error:  # noqa: BLE001 - told to the test
+    except Exception as error:  # reported to the test # noqa: BLE001
         return {"error": f"{type(error).__name__}: {error}"}
     finally:
         if os.path.exists(get["path"]):

@@ -1,8 +1,7 @@
-"""One client session in a process and caches of its own: reads what to upload as JSON, prints what hf_xet says of it.
+"""Runs one upload session in a process with caches of its own: reads as JSON what to upload, prints what hf_xet reports.
 
 in:  {"endpoint": url, "token": text or null, "files": [{"path": p, "sha256": "compute" | "skip" | 64 digits}]}
-out: {"files": [{"hash", "size", "sha256"}], "metrics": {...}}
-"""
+out: {"files": [{"hash", "size", "sha256"}], "metrics": {...}}"""
 
 import json
 import sys

@@ -13,7 +13,7 @@ import xet
 READ, WRITE = "xet-read-token", "xet-write-token"
 ZEROS = "0" * 64
 HF = [sys.executable, "-c", "from huggingface_hub.cli.hf import main; main()"]
-# On Windows, or longer than file systems have names.
+# Names that Windows refuses, or that are longer than file systems allow.
 LEADS_OUT = ("C:\\x", "C:/x", "D:x", "\\\\host\\x", "\\x", "a\\..\\..\\x", "a:b", "folder/..\\..\\..\\file", "d/C:x", "d/\\x", "x" * 256)
 PULLS = "/api/models/ann/one/discussions"
 
@@ -96,7 +96,7 @@ def done(reply):
 
 
 def upload(people, data, repo="models/ann/one", who="ann"):
-    """The bytes, with their SHA-256, as a client that speaks to the store itself. @return both hashes"""
+    """Uploads the bytes with their SHA-256 to the store, as a client does. @return both hashes"""
     token = token_of(people.ask("GET", f"/api/{repo}/xet-write-token/main", who))
     xorb = xet.Xorb([data])
     sha256 = hashlib.sha256(data)
@@ -117,7 +117,7 @@ def paths(people, **more):
 
 
 def keeps_conditions(ask, body, etag):
-    """If-Match and If-None-Match, as RFC 9110 has them (13.1); also of HEAD."""
+    """Checks If-Match and If-None-Match as RFC 9110 (13.1) defines them, also for HEAD."""
     assert ask("HEAD").headers["ETag"] == etag
     for method in ("GET", "HEAD"):
         for match in (etag, "*", f'"other", {etag}', f'W/{etag}, {etag}'):
@@ -136,7 +136,7 @@ def collect(people, admin):
 
 
 def older(people, folder, code, who="ann", version="1.33.0", **settings):
-    """Run code, which has an api, with another release of the library. @return what it prints, as JSON"""
+    """Runs code, which has a variable api, with another release of the library. @return what it prints, as JSON"""
     start = (
         "import json, sys; sys.path.insert(0, sys.argv[1])\n"
         "from huggingface_hub import HfApi, __version__\n"
@@ -151,7 +151,7 @@ def older(people, folder, code, who="ann", version="1.33.0", **settings):
 
 
 def begin(server, method, path, n_bytes, key=None):
-    """A request whose body is still to come."""
+    """Sends the head of a request, whose body is still to come."""
     head = f"{method} {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: {n_bytes}\r\n"
     head += f"Authorization: Bearer {key}\r\n" if key else ""
     s = server.socket()

@@ -10,7 +10,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 
 
 class Issuer:
-    """Keys in a folder as an operator keeps them, and tokens signed with them."""
+    """Keys in a folder, as an operator keeps them, and tokens signed with them."""
 
     def __init__(self, folder):
         self.folder = folder

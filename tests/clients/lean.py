@@ -6,7 +6,7 @@ import cairn
 
 
 class LeanDaemon(cairn.Daemon):
-    """Freed memory goes back at once, also under AddressSanitizer: what is held is the daemon's own."""
+    """A daemon that gives freed memory back at once, also under AddressSanitizer. So the memory measured is what it holds."""
 
     def environment(self):
         env = super().environment()
@@ -15,7 +15,7 @@ class LeanDaemon(cairn.Daemon):
 
 
 class Watch:
-    """The most anonymous memory of a process while something runs."""
+    """Measures the most anonymous memory of a process while something runs."""
 
     def __init__(self, pid):
         self.pid, self.peak_kib, self.done = pid, 0, threading.Event()

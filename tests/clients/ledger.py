@@ -1,6 +1,5 @@
-"""What a server acknowledged, so that it can be asked for after a fault: that is there and whole; what was not answered
-is there whole or not at all.
-"""
+"""Records what a server acknowledged, so that a test can check it after a fault: acknowledged files and xorbs are there and whole. Others are whole or
+absent."""
 
 import http.client
 import random
@@ -8,11 +7,11 @@ import random
 import plans
 import xet
 
-GONE = (OSError, http.client.HTTPException)  # the connection, because the daemon is
+GONE = (OSError, http.client.HTTPException)  # errors of a connection whose daemon is gone
 
 
 def new_file(seed, xorbs=1):
-    """A file of all of some xorbs, that no other seed gives."""
+    """A file over some new xorbs, all different for each seed."""
     source = random.Random(seed)
     made = [xet.Xorb([source.randbytes(source.randint(8192, 12000)) for _ in range(3)]) for _ in range(xorbs)]
     return xet.File([(x, 0, 3) for x in made], sha256=source.randbytes(32))
@@ -42,7 +41,7 @@ class Ledger:
         return reply
 
     def upload(self, server, file):
-        """@return the first answer that is not 200, or the last"""
+        """Uploads xorbs and shard. @return the first answer that is not 200, or the last"""
         for xorb, _, _ in file.terms:
             reply = self.put_xorb(server, xorb)
             if reply.status != 200:
@@ -69,7 +68,7 @@ class Ledger:
 
 
 def read(server, file):
-    """Is it there? Then it must be whole."""
+    """Is the file there? If so, it must be whole."""
     reply = server.get(f"/v2/reconstructions/{name(file)}")
     assert reply.status in (200, 404), reply
     if reply.status == 200:

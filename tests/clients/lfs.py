@@ -19,7 +19,7 @@ def batch(people, repo, operation, *datas, who="ann", **more):
 
 
 def place(people, reply, n=0):
-    """Where an object of an answer goes to or comes from, without the server's address."""
+    """The path to which an object of an answer is uploaded, or from which it is downloaded."""
     assert reply.status == 200 and reply.headers["Content-Type"] == TYPE, reply
     (action,) = reply.json()["objects"][n]["actions"].values()
     assert action["href"].startswith(people.server.url + "/")
@@ -35,7 +35,7 @@ def get(people, repo, data, who="ann", **headers):
 
 
 class Git:
-    """A forge that is a plain bare repository, and people's clones of it; objects go where lfs.url says."""
+    """A forge that is a plain bare repository, and people's clones of it. Objects go where lfs.url says."""
 
     def __init__(self, folder, **env):
         self.folder = folder

@@ -10,7 +10,7 @@ from huggingface_hub import HfApi
 
 
 class People:
-    """ann, bob and a team: ann writes, rita reads, adam is its admin. {name: key}, and the tools with it."""
+    """ann, bob and a team in which ann writes, rita reads and adam is admin. Has their keys {name: key}, and the tools to ask as them."""
 
     def __init__(self, server, admin, folder):
         self.server, self.folder, self.keys = server, folder, {}
@@ -43,7 +43,7 @@ class People:
         return done.stdout + done.stderr
 
     def upload(self, bucket, data, who="ann"):
-        """The bytes of one file, as a client that speaks to the store itself. @return its hash"""
+        """Uploads the bytes of one file to the store, as a client does. @return its hash"""
         token = token_of(self.ask("GET", f"/api/buckets/{bucket}/xet-write-token", who))
         xorb = xet.Xorb([data])
         file = xet.File([(xorb, 0, 1)])

@@ -1,4 +1,4 @@
-"""Uploads and looks at files of the store, without a client."""
+"""Uploads and look-ups of files in the store, without a client."""
 
 import hashlib
 
@@ -7,7 +7,7 @@ import xet
 
 
 def upload(server, xorb, token=None):
-    """A file of all of a xorb, with its SHA-256, which a shard holds in the order of hashes."""
+    """Uploads a xorb, and a file of all of it with its SHA-256. The shard holds the SHA-256 in the byte order of hashes."""
     file = xet.File([(xorb, 0, len(xorb.nodes))], xet.raw(hashlib.sha256(b"".join(xorb.data)).hexdigest()))
     assert server.put_xorb(xorb, token=token).status == 200
     reply = server.post("/v1/shards", xet.shard([file], [xorb]), token=token)
@@ -16,7 +16,7 @@ def upload(server, xorb, token=None):
 
 
 def paths(file):
-    """All that tells something of a file by its hash."""
+    """Every path that tells something of a file by its hash."""
     name = xet.text(file.hash())
     return [
         ("HEAD", f"/v1/files/{name}"),
@@ -27,7 +27,7 @@ def paths(file):
 
 
 def seen(server, file, token=None):
-    """The one status that all of them agree on."""
+    """The status of the file, on which all of these paths agree."""
     replies = {path: server.request(method, path, token=token, headers={"X-Range-Dirty": "bytes=0-1"}) for method, path in paths(file)}
     said = {reply.status for reply in replies.values()}
     assert len(said) == 1, replies

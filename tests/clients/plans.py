@@ -1,4 +1,4 @@
-"""Plans of files: what one should say, computed here from the file's terms, and reading what the server said."""
+"""Plans of files: what a plan should be, computed here from the file's terms, and functions to read the server's."""
 
 import re
 import urllib.parse
@@ -7,7 +7,7 @@ import xet
 
 
 def places(xorb):
-    """Where each chunk's header begins in the serialized xorb, and where the last one ends."""
+    """Offsets of each chunk's header in the serialized xorb, and the end of the last chunk."""
     at, out = 0, [0]
     for _, n in xorb.nodes:
         at += 8 + n
@@ -20,7 +20,7 @@ def content(file):
 
 
 def merge(ranges):
-    """Chunk ranges, sorted; those that overlap or touch are one."""
+    """Sorts chunk ranges, and merges those that overlap or touch."""
     out = []
     for start, end in sorted(ranges):
         if out and start <= out[-1][1]:
@@ -31,7 +31,7 @@ def merge(ranges):
 
 
 def trim(term, at, first, end):
-    """The chunks of a term, which starts at byte `at`, that bytes [first, end) touch, and where these begin."""
+    """The chunks of a term that overlap bytes [first, end), and the offset at which these chunks begin. at: where the term begins in the file."""
     xorb, start, stop = term
     begins, keep = [], []
     for i in range(start, stop):
@@ -44,7 +44,7 @@ def trim(term, at, first, end):
 
 
 def expected(file, first=0, end=None):
-    """(offset into the first term, [(xorb, start, end, bytes)], {xorb: [(start, end, first byte, last byte)]})"""
+    """The plan that the server should give: (offset into the first term, [(xorb, start, end, bytes)], {xorb: [(start, end, first byte, last byte)]})"""
     end = sum(n for _, n in file.nodes()) if end is None else end
     offset, terms, wanted, at = None, [], {}, 0
     for term in file.terms:
@@ -67,7 +67,7 @@ def terms_of(told):
 
 
 def fetches_of(plan):
-    """{xorb: [(url, [(start, end, first byte, last byte)])]} of either form."""
+    """The fetches of a plan of either version: {xorb: [(url, [(start, end, first byte, last byte)])]}"""
     if "xorbs" in plan:
         return {
             name: [
@@ -83,7 +83,7 @@ def fetches_of(plan):
 
 
 def said(plan):
-    """A plan of the server in the form of expected()."""
+    """A plan of the server, in the form of expected()."""
     xorbs = {name: [r for _, ranges in fetches for r in ranges] for name, fetches in fetches_of(plan).items()}
     return plan["offset_into_first_range"], terms_of(plan["terms"]), xorbs
 
@@ -94,12 +94,12 @@ def path_of(url):
 
 
 def range_of(ranges):
-    """The Range header for ranges of a plan."""
+    """The Range header for these ranges of a plan."""
     return "bytes=" + ",".join(f"{first}-{last}" for _, _, first, last in ranges)
 
 
 def parts_of(reply):
-    """[((first, last, size of the whole), bytes)] of a multipart/byteranges reply, read to the letter."""
+    """Parses a multipart/byteranges reply strictly: [((first, last, size of the whole), bytes)]"""
     kind = re.fullmatch(r"multipart/byteranges; boundary=([0-9A-Za-z'()+_,./:=?-]{1,70})", reply.headers["Content-Type"])
     assert kind, reply
     boundary, body, out = kind.group(1).encode(), reply.body, []
@@ -122,12 +122,12 @@ def parts_of(reply):
 
 
 def chunks_of(packed, count):
-    """The chunks of a piece of a serialized xorb; uncompressed ones, and those of xet.packed()."""
+    """The chunks in a piece of a serialized xorb, which are uncompressed or made by xet.packed()."""
     out, at = [], 0
     for _ in range(count):
         assert packed[at] == 0 and packed[at + 4] in (0, 1), "not the head of an uncompressed chunk"
         n, unpacked = (int.from_bytes(packed[at + i : at + i + 3], "little") for i in (1, 5))
-        begin = at + 8 + (11 if packed[at + 4] else 0)  # the frame's head, and that of its one block
+        begin = at + 8 + (11 if packed[at + 4] else 0)  # skips the heads of the LZ4 frame and of its one block
         out.append(packed[begin : begin + unpacked])
         at += 8 + n
     assert at == len(packed)
@@ -135,7 +135,7 @@ def chunks_of(packed, count):
 
 
 class Refused(Exception):
-    """A fetch of a plan that was answered by an error: `reply`."""
+    """A fetch of a plan was answered by an error, which is `reply`."""
 
     def __init__(self, reply):
         super().__init__(repr(reply))
@@ -143,8 +143,8 @@ class Refused(Exception):
 
 
 def download(server, plan):
-    """The bytes of a plan: each fetch entry asked for as the JavaScript client does, the terms put together from it.
-    Raises Refused where a fetch is answered by an error."""
+    """Downloads a file by its plan: requests each fetch as the JavaScript client does, and puts the terms together. Raises Refused if a fetch is answered
+    by an error."""
     chunks = {}
     for name, fetches in fetches_of(plan).items():
         for url, ranges in fetches:

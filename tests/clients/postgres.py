@@ -1,4 +1,4 @@
-"""The PostgreSQL that the tests of engines run on (tests/engines/postgresql.sh)."""
+"""The PostgreSQL server of the engines' tests (tests/engines/postgresql.sh)."""
 
 import os
 import subprocess

@@ -1,10 +1,8 @@
-"""What a power loss leaves of a folder: what was synced, and of the rest anything. Read from the records that
-tests/support/faults_trace.c made.
+"""What a loss of power leaves of a folder: everything that was synced, and an arbitrary part of the rest. Uses the records of tests/support/faults_trace.c.
 
-A file's bytes survive when the file was synced after they were written, a name when its folder was synced after it was
-made, changed or removed. Of bytes that were not synced each sector survives or not by itself, of names likewise; a rename
-within a folder is whole or not done, and one to another folder is two changes.
-"""
+A file's bytes survive if the file was synced after they were written. A name survives if its folder was synced after the name was made, changed or removed.
+Without a sync, each sector and each name survives or not by itself. A rename within a folder is done as a whole or not at all; one to another folder is two
+changes."""
 
 import os
 import struct
@@ -13,7 +11,7 @@ from dataclasses import dataclass, field
 CREATED, WRITTEN, TRUNCATED, SYNCED, DIR_SYNCED, LINKED, RENAMED, UNLINKED, DIR_MADE, MARK, ALL_SYNCED = range(1, 12)
 SYNCS = (SYNCED, DIR_SYNCED, ALL_SYNCED)
 SECTOR = 512
-BYTES, NAME, GONE = "bytes", "name", "gone"  # what may survive that was not synced: some of a file, a new name, a removal
+BYTES, NAME, GONE = "bytes", "name", "gone"  # changes that may survive without a sync: bytes of a file, a new name, a removed name
 HEAD = struct.Struct("<5Q")
 
 
@@ -27,7 +25,7 @@ class Record:
 
 
 def mark(trace, text):
-    """The test's own record among those of the daemon: what it asked for, what it was told."""
+    """Writes a record of the test between those of the daemon: what it asked for, or what it was told."""
     data = text.encode()
     with open(trace, "ab", buffering=0) as f:
         f.write(HEAD.pack(MARK, 0, 0, 0, len(data)) + data)
@@ -48,7 +46,7 @@ def read_trace(trace):
 
 @dataclass
 class File:
-    """Durable bytes, and what was done since: (offset, bytes), or (length, None)."""
+    """The durable bytes of a file, and the changes since: (offset, bytes), or (length, None) for a truncation."""
 
     durable: bytearray = field(default_factory=bytearray)
     since: list = field(default_factory=list)
@@ -70,13 +68,13 @@ def apply(content, change):
 
 
 class Disk:
-    """The state after some records. Names are paths in the folder; folders are the file None."""
+    """The state of the disk after some records. Names are paths in the folder; a folder has the file None."""
 
     def __init__(self):
         self.files, self.names, self.durable, self.since = {}, {}, {}, []
 
     def change(self, parents, names):
-        """One change of names, {path: file, or "" for a name that is removed}, which the sync of a parent makes durable."""
+        """Records a change of names, which a sync of the parent folder makes durable. Names are {path: file, or "" for a removed name}."""
         self.since.append((parents, names))
         self.rename(self.names, names)
 
@@ -95,7 +93,7 @@ class Disk:
         file.since = []
 
     def take(self, r, without=None):
-        """without(r): is it a sync that is not made?"""
+        """Applies a record. without(r): treat this sync as not made?"""
         parent = os.path.dirname(r.path)
         if without and r.kind in SYNCS and without(r):
             return
@@ -138,7 +136,7 @@ class Disk:
             self.change({parent}, {r.path: None})
 
     def catch_up(self, root, folder):
-        """Takes what is in the folder of root and in no record, as not synced: a process was killed between a call and its record."""
+        """Adds changes that are in the folder and in no record, as not synced: a process was killed between a call and its record."""
         there = {path.relative_to(root).as_posix(): path for path in [folder, *folder.rglob("*")] if path.exists()}
         gone = {path for path in self.names if path and path not in there}
         for path, found in there.items():
@@ -147,7 +145,7 @@ class Disk:
                 before = {old: "" for old in gone if file and self.names[old] is file and os.path.dirname(old) == os.path.dirname(path)}
                 self.change({os.path.dirname(path)}, {**before, path: file})
                 gone -= set(before)
-            if file and not path.endswith("-shm"):  # SQLite makes that one anew
+            if file and not path.endswith("-shm"):  # SQLite makes the -shm file anew
                 self.catch_up_bytes(file, found.read_bytes())
         for path in gone:
             self.change({os.path.dirname(path)}, {path: ""})
@@ -161,7 +159,7 @@ class Disk:
             file.since.append((differ[0], found[differ[0] : differ[-1] + SECTOR]))
 
     def left(self, survives):
-        """What is found after the loss: {path: bytes, or None for a folder}. survives(what, path): does this change?"""
+        """The files found after the loss: {path: bytes, or None for a folder}. survives(what, path): does this change survive without a sync?"""
         names = dict(self.durable)
         for _, changes in self.since:
             new = [path for path, file in changes.items() if file != ""]
@@ -171,17 +169,17 @@ class Disk:
         found = {}
         for path in sorted(names):
             parent = os.path.dirname(path)
-            if not parent or found.get(parent, b"") is None:  # else a name in a folder that is not there
+            if not parent or found.get(parent, b"") is None:  # else its folder does not exist
                 found[path] = None if names[path] is None else self.content(names[path], lambda at, path=path: survives(BYTES, f"{path}@{at}"))
         return found
 
     def leave(self, folder, lucky):
-        """Fill the folder as it is found after the loss. lucky(): does this sector, or this name, survive?"""
+        """Fills the folder with the files found after the loss. lucky(): does this sector, or this name, survive?"""
         fill(folder, self.left(lambda what, path: lucky()))
 
     @staticmethod
     def content(file, lucky):
-        """lucky(at): does what was done to the sector there survive?"""
+        """The bytes of the file. lucky(at): does the change of the sector at this offset survive?"""
         content = bytearray(file.durable)
         for offset, data in file.since:
             if data is None:

@@ -1,4 +1,4 @@
-"""What a request costs, and bodies in pieces."""
+"""The cost of a request, and bodies sent in pieces."""
 
 import itertools
 import os
@@ -9,13 +9,13 @@ import cairn
 
 
 def cost(server):
-    """Processor seconds so far, and the most memory that was ever resident, in MiB."""
+    """Processor seconds so far, and the peak of resident memory in MiB."""
     peak = re.search(r"VmHWM:\s+(\d+)", open(f"/proc/{server.process.pid}/status").read())
     return cairn.processor_s(server), int(peak.group(1)) / 1024
 
 
 def pieces(body, lengths):
-    """The body as chunks of these lengths, again and again."""
+    """Encodes the body as HTTP chunks of these lengths, repeated as needed."""
     out, at = [], 0
     for n in itertools.cycle(lengths):
         if at >= len(body):
@@ -26,6 +26,6 @@ def pieces(body, lengths):
 
 
 def healthy(*options, **environment):
-    """Does docker/healthcheck find the daemon by what it was told?"""
+    """Does docker/healthcheck report the daemon healthy with these variables?"""
     env = {k: v for k, v in os.environ.items() if not k.startswith("CAIRN")} | {"CAIRND": str(cairn.CAIRND)} | environment
     return subprocess.run([cairn.ROOT / "docker" / "healthcheck", *options], env=env, capture_output=True, timeout=30).returncode == 0

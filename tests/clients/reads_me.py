@@ -1,4 +1,4 @@
-"""The blocks of commands in README.md."""
+"""Reads the blocks of commands in README.md."""
 
 import re
 
@@ -10,7 +10,7 @@ SECTIONS = {s.split("\n", 1)[0]: s for s in re.split(r"(?m)^## ", PAGE)[1:]}
 
 
 def blocks(section):
-    """[(commands, the output that the page shows, or None)] of a section, in order"""
+    """The blocks of a section in order: [(commands, the output that the page shows, or None)]"""
     found = []
     for kind, text in re.findall(r"(?ms)^```(\w*)\n(.*?)^```$", SECTIONS[section]):
         if kind == "console":

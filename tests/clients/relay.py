@@ -1,4 +1,4 @@
-"""A way to PostgreSQL on which something goes wrong at a statement that a test names."""
+"""A proxy in front of PostgreSQL, on which something goes wrong at a statement that the test names."""
 
 import contextlib
 import socket
@@ -9,8 +9,8 @@ import cairn
 
 
 class Relay:
-    """A way to the server on which something happens before a statement with these words passes: nothing passes from then on, as if the machine
-    were gone, or what the test says."""
+    """Passes bytes to and from the server until a statement with these words comes. Then nothing passes any more, as if the machine were gone, or the
+    test's function is called."""
 
     def __init__(self, words, happen=None):
         self.words, self.silent, self.sockets = words.encode(), threading.Event(), []

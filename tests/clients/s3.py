@@ -1,4 +1,4 @@
-"""Requests of S3 to the engine of the tests, signed by other code than the daemon's own."""
+"""S3 requests to the tests' engine, signed by other code than the daemon's."""
 
 import contextlib
 import dataclasses
@@ -23,17 +23,17 @@ REGION = "us-east-1"
 
 @dataclasses.dataclass
 class Service:
-    """What one service does in its own way; docs/scale.md has the table of all that were tried."""
+    """How one S3 service differs from others; docs/scale.md has the table of all that were tried."""
 
-    expired: int  # what it answers to an address that is older than it may be
-    unsigned: int  # likewise, where a header is missing that was signed
-    sessions: bool  # it hands out keys of a session
-    policies: bool  # of buckets: who may do what
-    lists_late: bool  # a list may still have, for a moment, what is deleted
+    expired: int  # status for an expired address
+    unsigned: int  # status when a signed header is missing
+    sessions: bool  # it can make session keys
+    policies: bool  # it supports bucket policies, which say who may do what
+    lists_late: bool  # a list may still contain a deleted object for a moment
 
 
 SERVICES = {"ceph": Service(expired=403, unsigned=403, sessions=True, policies=True, lists_late=False), "garage": Service(expired=400, unsigned=400, sessions=False, policies=False, lists_late=True)}
-NAME = os.environ.get("CAIRN_S3_SERVICE", "ceph")  # of the script in tests/engines that has started it
+NAME = os.environ.get("CAIRN_S3_SERVICE", "ceph")  # the script in tests/engines that started it
 SERVICE = SERVICES[NAME]
 NODES = os.environ.get("CAIRN_TEST_S3_NODES", "").split(",")
 needs_sessions = pytest.mark.skipif(not SERVICE.sessions, reason=f"{NAME} has no keys of a session")
@@ -41,14 +41,14 @@ needs_policies = pytest.mark.skipif(not SERVICE.policies, reason=f"{NAME} has no
 
 
 def administer(*command):
-    """@return what the service's script says"""
+    """Runs a command of the service's script. @return its output"""
     verb, *more = command
     script = [cairn.ROOT / "tests/engines" / f"{NAME}.sh", verb, os.environ["CAIRN_TEST_S3_FOLDER"], *more]
     return subprocess.run(script, check=True, capture_output=True, text=True, timeout=60).stdout
 
 
 def signature(request, date, secret):
-    """Of a canonical request. @return its hexadecimal digits"""
+    """The signature of a canonical request, in hexadecimal digits."""
     scope = f"{date[:8]}/{REGION}/s3/aws4_request"
     key = f"AWS4{secret}".encode()
     for part in scope.split("/"):
@@ -58,13 +58,13 @@ def signature(request, date, secret):
 
 
 def copy_name(xorb, age_s):
-    """The name of a copy of a xorb that was made so long ago, by nobody."""
+    """The name of a copy of a xorb that was made this long ago and that belongs to no daemon."""
     digits = xet.text(xorb.hash)
     return f"x/{digits[:2]}/{digits}.{int((time.time() - age_s) * 1000):012x}7{secrets.token_hex(10)[:19]}"
 
 
 class Bucket:
-    """What a daemon keeps in the engine."""
+    """The objects of one daemon in the engine."""
 
     def __init__(self, store):
         parts = urllib.parse.urlsplit(store)
@@ -74,7 +74,7 @@ class Bucket:
         self.id, self.secret = os.environ["AWS_ACCESS_KEY_ID"], os.environ["AWS_SECRET_ACCESS_KEY"]
 
     def request(self, method, name="", query="", body=b"", timeout=30, path=None, host=None):
-        """name: below the prefix. @return (status, body)"""
+        """Sends a request. name: of the object, below the prefix. @return (status, body)"""
         host = host or self.host
         path = path or (f"{self.path}/{self.prefix}{name}" if name else self.path)
         date = datetime.datetime.now(datetime.timezone.utc).strftime("%Y%m%dT%H%M%SZ")
@@ -92,7 +92,7 @@ class Bucket:
         return out
 
     def session(self):
-        """A file of credentials that are over by themselves."""
+        """A file with session credentials, which expire by themselves."""
         everything = urllib.parse.quote('{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Action":"*","Resource":"*"}]}', safe="")
         policy = f"Action=PutUserPolicy&PolicyDocument={everything}&PolicyName=all&UserName=cairn&Version=2010-05-08"
         for query in (policy, "Action=GetSessionToken&DurationSeconds=900&Version=2011-06-15"):
@@ -103,7 +103,7 @@ class Bucket:
 
     @contextlib.contextmanager
     def keeping(self, *names):
-        """with keeping(name, ...): the service refuses to delete these (403); a * at the end stands for any."""
+        """with keeping(name, ...): the service refuses to delete these objects (403); a * at the end stands for anything."""
         resources = [f"arn:aws:s3:::{self.path[1:]}/{self.prefix}{name}" for name in names]
         deny = {"Effect": "Deny", "Principal": "*", "Action": "s3:DeleteObject", "Resource": resources}
         policy = json.dumps({"Version": "2012-10-17", "Statement": [deny]}).encode()
@@ -120,7 +120,7 @@ class Bucket:
         return [name[len(self.prefix) :] for name in re.findall("<Key>([^<]*)</Key>", body.decode())]
 
     def names(self):
-        """Below the prefix; a test has few. Where lists are late: once those of all nodes have what can be read, and nothing else."""
+        """All names below the prefix; a test has few. Where lists are late, waits until the lists of all nodes name exactly the objects that can be read."""
         if not SERVICE.lists_late:
             return self.listed(self.host)
         lists = []

@@ -1,12 +1,12 @@
-"""A second opinion on uploaded shards: accepted or refused, by the rules of docs/errors.md, in plain Python and from nothing
-but the bytes. Written to be read beside the format documents; speed is no aim. For a server that keeps an index only."""
+"""A second implementation that accepts or refuses uploaded shards by the rules of docs/errors.md, in plain Python and from the bytes alone. It is meant to
+be read beside the format documents, and not to be fast. For a server that keeps an index only."""
 
 import struct
 
 import xet
 
 CHUNKS_MAX, CHUNK_BYTES_MAX = 8192, 131072
-LOOKUP_ENTRY_BYTES = (12, 12, 16)  # of files, of xorbs, of chunks
+LOOKUP_ENTRY_BYTES = (12, 12, 16)  # of the footer's look-up tables for files, xorbs and chunks
 
 
 class Refused(Exception):
@@ -33,7 +33,7 @@ class Bytes:
 
 
 def section(source):
-    """The records that start the blocks of a section, until its bookend."""
+    """The first record of each block of a section, until its bookend."""
     while (record := source.take(48))[:32] != xet.BOOKEND[:32]:
         yield record
 
@@ -102,8 +102,7 @@ def judge_file(name, terms, ranges, known):
 
 
 def judge(body, known):
-    """@param known  {xorb: [(chunk, length)]}, of which the shard's xorbs become a part when it is accepted
-    @return None: accepted; else why not"""
+    """Judges a shard. @param known  {xorb: [(chunk, length)]}; the xorbs of an accepted shard are added @return None: accepted; else the reason"""
     source, known_after = Bytes(body), dict(known)
     try:
         must(source.take(32) == xet.TAG, "tag")

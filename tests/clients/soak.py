@@ -1,7 +1,6 @@
-"""Full mixed load on one cairnd for so many minutes (`./dev soak 30`): uploads, downloads that are compared, queries, bad
-requests, vanishing clients, forgetting and collecting, with hf_xet and `cairn` in between. Memory and descriptors must
-not grow, nothing may fail, and what was asked at the beginning must be answered alike at the end.
-"""
+"""Full mixed load on one cairnd for some minutes (`./dev soak 30`): uploads, verified downloads, queries, bad requests, vanishing clients, forgetting and
+collecting, with hf_xet and `cairn` in between. Memory and descriptors must not grow, nothing may fail, and the questions of the beginning must have the
+same answers at the end."""
 
 import argparse
 import contextlib
@@ -26,11 +25,11 @@ import xet
 MIB = 1 << 20
 EPOCH, GRACE = 60, 120
 WRITERS, READERS = 3, 3
-LIVE = 60  # files of a writer; older ones are forgotten
+LIVE = 60  # files that a writer keeps; older ones are forgotten
 WITNESSES = 20
 SAMPLE_S = 5
 OBJECTS_OPEN_MAX = 128  # lib/store/files/open_files.h
-GROWTH, GROWTH_MIB = 0.10, 16  # of memory, between the second quarter and the last: both must be exceeded
+GROWTH, GROWTH_MIB = 0.10, 16  # of memory, between the second quarter and the last; only an increase by more than both fails
 
 
 class Soak:
@@ -52,7 +51,7 @@ class Soak:
         try:
             while not self.over():
                 work(*args)
-        except BaseException:  # a thread's failure is the program's
+        except BaseException:  # a thread's failure fails the program
             self.failures.append(traceback.format_exc())
 
     # --- the load
@@ -88,7 +87,7 @@ class Soak:
         self.count("downloads")
 
     def annoy(self, source):
-        """What is refused, and what is cut short."""
+        """Sends requests that are refused, and some that are cut short."""
         file = ledger.new_file(source.random())
         xorb = file.terms[0][0]
         assert self.server.post(xorb.path(), xorb.body()[:-1]).status == 400
@@ -104,7 +103,7 @@ class Soak:
         threading.Event().wait(0.05)
 
     def hf_session(self, source):
-        """The stock client, both ways, and cairn on the same file."""
+        """Uploads and downloads with the stock client, and with cairn on the same file."""
         work = Path(tempfile.mkdtemp(dir=self.folder))
         path = work / "file"
         content = source.randbytes(3 * MIB) + b"".join(source.choices([b"alpha ", b"beta ", b"gamma "], k=300_000))
@@ -136,7 +135,7 @@ class Soak:
         while not self.failures and time.monotonic() < end:
             threading.Event().wait(0.2)
 
-    # --- what is measured
+    # --- the measurements ---
 
     def sample(self):
         status = Path(f"/proc/{self.server.process.pid}/status").read_text()
@@ -153,8 +152,8 @@ class Soak:
         self.wait(SAMPLE_S)
 
     def descriptors(self):
-        """Without those of the index, whose connections for reading are opened as they are needed, and kept; and without the
-        objects that are kept open."""
+        """The number of open descriptors. Left out: those of the index, whose connections for reading are opened as needed and kept, and those of objects
+        that are kept open."""
         folder = Path(f"/proc/{self.server.process.pid}/fd")
         n = objects = 0
         for fd in folder.iterdir():
@@ -165,7 +164,7 @@ class Soak:
         return n + max(0, objects - OBJECTS_OPEN_MAX)
 
     def answers(self, witnesses):
-        """What is to be the same at the end; without keys and addresses, which are new in each epoch."""
+        """Answers that must be the same at the end, without keys and addresses, which are new in each epoch."""
         out = []
         for file in witnesses:
             plan = self.server.get(f"/v2/reconstructions/{ledger.name(file)}").json()

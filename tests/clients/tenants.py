@@ -1,5 +1,5 @@
-"""Two tenants on two servers that differ in one thing: on the first one alice has what bob asks about, on the second one
-nobody has. And what bob asks: every route of the code, with every hash of hers, and every way to be refused."""
+"""Two servers that differ in one thing: on the first, alice has what bob asks about; on the second, nobody has. And everything that bob asks: every route
+of the code with every hash of hers, and every way to be refused."""
 
 import functools
 import json
@@ -23,7 +23,7 @@ def pieces(sizes, seed):
 
 
 class Hers:
-    """What one who is not alice may try to learn: n chunks of a length, a xorb of a single chunk, files of both."""
+    """Things of alice that others may try to learn of: a xorb of n chunks, a xorb of a single chunk, and files of both."""
 
     def __init__(self, n, size, seed):
         self.shared = pieces([9500], seed + 2)  # the first chunk, which everybody knows
@@ -49,13 +49,13 @@ class Hers:
 
 HERS = [Hers(64, 9000, 1), Hers(20, 11000, 11)]
 
-# What both have, so that what bob says of it is true: the captured xorbs, and one of his own.
+# Both servers have these, so that what bob says of them is true: the captured xorbs, and one of his own.
 COMMON = sorted(p for p in (cairn.DATA / "xorbs").iterdir() if p.suffix == "")
 BOBS = pieces([9100] * 30, 31)
 BOBS_SHA256 = random.Random(31).randbytes(32)
 BOBS_FILE = xet.File([(BOBS, 0, 30)], BOBS_SHA256)
 LISTS = 3000  # list_chunks_max
-LONG = pieces([16] * (LISTS - 40), 32)  # its list and one of hers are more for one of them, and less for the other
+LONG = pieces([16] * (LISTS - 40), 32)  # its list plus one of hers exceeds the limit for one of HERS, and not for the other
 
 
 def put_common(server, token, sha256):
@@ -68,7 +68,7 @@ def put_common(server, token, sha256):
 
 
 class Worlds:
-    """full: alice was here first, and has all of hers; she has bob's file, too, and says something false of it. empty: bob alone."""
+    """full: alice was here first and has all her things; she also has bob's file, with a false SHA-256. empty: bob is alone."""
 
     def __init__(self, start, issuer, tmp_path, dedupe_scope):
         secret = tmp_path / "secret"
@@ -77,7 +77,7 @@ class Worlds:
         options = {
             "token_key": issuer.folder, "secret_file": secret, "public_url": "http://cairn.test", "dedupe_scope": dedupe_scope,
             "files_max": 500, "terms_max": 500, "xorbs_max": 50, "term_chunks_max": 9000, "list_chunks_max": LISTS,
-            "log_level": "error", "idle_timeout": "10m",  # a kept connection outlasts asks on others, also where a machine is busy
+            "log_level": "error", "idle_timeout": "10m",  # a kept connection must outlast requests on others, also on a busy machine
         }  # fmt: skip
         self.full, self.empty = start("full", **options), start("empty", **options)
         alice, bob = issuer.token(repo=ALICE), issuer.token(repo=BOB)
@@ -112,9 +112,9 @@ class Ask:
 # --- routes ---------------------------------------------------------------------------------------------------------
 
 
-@functools.cache  # the document is long
+@functools.cache  # parsing the document takes long
 def parameters():
-    """Of the document: {(method, pattern): [(name, in)]}, those of the path left out."""
+    """The parameters of each operation, from the document: {(method, pattern): [(name, in)]}, without those in the path."""
     document = yaml.safe_load((cairn.ROOT / "docs" / "openapi.yaml").read_text())
     found = {}
     for pattern, path in document["paths"].items():
@@ -127,7 +127,7 @@ def parameters():
 
 
 PATH_VALUES = {"kind": "run", "prefix": "default", "id": "1", "repo": "1", "account": "alice", "type": "models", "namespace": "alice", "name": "one", "revision": "main", "path": "f", "branch": "x", "place": "main/f", "number": "1", "state": "pending"}
-# Each value of a parameter is tried, with the others at their first one. A parameter of the document that is not here fails the test.
+# The values to try for each parameter; the others then have their first value. A parameter of the document that is missing here fails the test.
 VALUES = {
     "file_id": lambda h: [xet.text(h), f"{xet.text(h)}&file_id={xet.text(BOBS_FILE.hash())}", "x"],
     "recursive": lambda h: ["true", "false"],
@@ -248,7 +248,7 @@ BODIES = {
 
 
 def variants(wanted, hash_):
-    """Of the parameters: {name: value}, in each one at most is not its first."""
+    """Yields {name: value} of the parameters, so that at most one differs from its first value."""
     options = {name: VALUES[name](hash_) for name, _ in wanted}
     first = {name: values[0] for name, values in options.items()}
     yield first
@@ -293,7 +293,7 @@ def path_of(pattern, hash_):
 
 
 def asks_of_route(hers, method, pattern, path_pattern):
-    """By one of the paths of a route, with all hashes of hers. A POST whose body nobody thought of is an error here."""
+    """Requests to a route by one of its paths, with all hashes of hers. A POST for which no body is defined is an error here."""
     if is_shards(pattern):
         for what, body in shards_over_theirs(hers).items():
             yield Ask((method, pattern), what, path_of(path_pattern, bytes(32)), {}, body)
@@ -311,7 +311,7 @@ def asks(hers):
 
 
 def refusals():
-    """Every way to be refused for what was sent: shards that bob may send, and false bodies for a xorb that alice has, too."""
+    """Every way to be refused for a body: shards that bob may send, and false bodies for a xorb that alice has, too."""
     for method, pattern, older, _ in cairn.routes():
         for path_pattern in (pattern, *older):
             bodies = {**shards_of_bobs(), **broken_shards()} if is_shards(pattern) else {}
@@ -323,7 +323,7 @@ def refusals():
 
 # --- shards ---------------------------------------------------------------------------------------------------------
 
-AT_FILE, AT_TERMS, AT_HASHES = 48, 96, 192  # of a file of two terms
+AT_FILE, AT_TERMS, AT_HASHES = 48, 96, 192  # offsets in a shard with one file of two terms
 
 
 def patched(body, *changes):
@@ -335,7 +335,7 @@ def patched(body, *changes):
 
 
 def described(hash_, nodes):
-    """A shard without files that describes a xorb as these chunks."""
+    """A shard without files that describes a xorb with these chunks."""
     out = xet.TAG + struct.pack("<QQ", 2, 0) + xet.BOOKEND + hash_ + struct.pack("<IIII", 0, len(nodes), sum(n for _, n in nodes), 0)
     at = 0
     for h, n in nodes:
@@ -345,7 +345,7 @@ def described(hash_, nodes):
 
 
 def shards_over_theirs(hers):
-    """Over a xorb of hers that bob does not describe, or describes by its hash alone: {what: body}. His numbers do not depend on hers."""
+    """Shards over a xorb of hers that bob does not describe, or describes by its hash alone: {name: body}. The numbers in them do not depend on hers."""
     good = xet.shard([xet.File([(hers.xorb, 2, 5), (hers.xorb, 7, 8)])], [])
     wrong, length, start, end = (AT_HASHES, b"\1" * 32), AT_TERMS + 36, AT_TERMS + 40, AT_TERMS + 44
     return {
@@ -356,7 +356,7 @@ def shards_over_theirs(hers):
         "theirs length of the second": patched(good, (length + 48, 12345)),
         "theirs file hash": patched(good, (AT_FILE, b"\1" * 32)),
         "theirs all but the range hashes": patched(good, (AT_FILE, b"\1" * 32), (length, 1), (length + 48, 1)),
-        # 64 chunks there are, or 20:
+        # The xorb has 64 chunks, or 20:
         "theirs 0 to 30": patched(good, wrong, (start, 0), (end, 30)),
         "theirs 30 to 60": patched(good, wrong, (start, 30), (end, 60)),
         "theirs 19 to 8192": patched(good, (start, 19), (end, 8192)),
@@ -381,7 +381,7 @@ def footer(body, **changes):
 
 
 def shards_of_bobs():
-    """Of what is his own, and of files that she has, too."""
+    """Shards of bob's own files, and of files that alice has, too."""
     whole = xet.File([(BOBS, 0, 30)])
     again = xet.shard([whole], [BOBS])
     file = xet.shard([whole], [])
@@ -410,7 +410,7 @@ def shards_of_bobs():
 
 
 def broken_shards():
-    """The reference's mutants: everything that a shard can be refused for by itself."""
+    """The reference's mutants: every way in which a shard alone can be wrong."""
     lines = [json.loads(line) for line in (cairn.DATA / "invalid.jsonl").read_text().splitlines()]
     return {f"mutant {m['name']}": (cairn.DATA / m["file"]).read_bytes() for m in lines if m["expect"] == 400}
 
@@ -423,7 +423,7 @@ def chunk(data, scheme=0, raw=None, version=0):
 
 
 def broken_xorbs(x):
-    """Bodies that are false for the name of a xorb: {what: body}"""
+    """Bodies that do not match the name of a xorb: {name: body}"""
     body, big = x.body(), 131072
     ends = b"XETBLOB" + bytes(60)
     return {

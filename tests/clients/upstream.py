@@ -1,4 +1,4 @@
-"""A hub that a daemon mirrors, played by a test: it answers as it is told, lies, is slow, or says nothing."""
+"""A hub that a daemon mirrors, played by a test: it gives prepared answers, lies, is slow, or says nothing."""
 
 import contextlib
 import socket
@@ -11,7 +11,7 @@ SHA = "0123456789abcdef0123456789abcdef01234567"
 
 
 def answer(status, body=b"", **headers):
-    """The bytes of an answer. headers: X_Error_Code="RepoNotFound"."""
+    """The bytes of an answer. headers: X_Error_Code="RepoNotFound" is X-Error-Code: RepoNotFound."""
     head = {"Content-Length": str(len(body)), **{name.replace("_", "-"): value for name, value in headers.items()}}
     lines = [f"HTTP/1.1 {status} Words"] + [f"{name}: {value}" for name, value in head.items()]
     return "\r\n".join(lines).encode() + b"\r\n\r\n" + body
@@ -21,7 +21,8 @@ NO_REPOSITORY = answer(404, b'{"error":"Repository not found"}', X_Error_Code="R
 
 
 class Upstream:
-    """serve(connection) answers one request, whose head has been read, on a thread of its own; or the bytes of the answer. certificate, key: of HTTPS."""
+    """serve: the bytes of every answer, or a function serve(connection) that answers one request on its own thread, after the head was read. certificate,
+    key: for HTTPS."""
 
     def __init__(self, serve, certificate=None, key=None, host="127.0.0.1"):
         self.serve = serve if callable(serve) else lambda connection: connection.sendall(serve)

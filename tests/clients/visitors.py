@@ -1,4 +1,4 @@
-"""Who looks at pages: a browser without a window, and without scripts."""
+"""A visitor of the pages: a browser without a window and without scripts."""
 
 import hashlib
 import http.cookies
@@ -35,7 +35,7 @@ class Visitor:
         return self.request("GET", path, **headers)
 
     def send(self, path, origin="own", **fields):
-        """A form of a page of this server, or of another."""
+        """Sends a form, as from a page of this server or of another origin."""
         headers = {"Content-Type": "application/x-www-form-urlencoded"}
         if origin:
             headers["Origin"] = self.server.url if origin == "own" else origin
@@ -53,7 +53,7 @@ class Visitor:
 
 
 def parsed(reply, root=""):
-    """The tree of a page that is valid HTML, and safe."""
+    """Parses a page, and checks that it is valid HTML and safe."""
     assert reply.headers["Content-Type"] == "text/html; charset=utf-8", reply
     policy = reply.headers["Content-Security-Policy"]
     assert "default-src 'none'" in policy and "unsafe" not in policy and "frame-ancestors 'none'" in policy
@@ -117,7 +117,7 @@ def tensors(**parts):
 
 
 def upload_chunks(people, body, repo="models/ann/one", who="ann", size=131072):
-    """As upload(), of any length."""
+    """As upload(), for a file of any length."""
     token = token_of(people.ask("GET", f"/api/{repo}/xet-write-token/main", who))
     pieces = [body[i : i + size] for i in range(0, len(body), size)]
     xorb, sha256 = xet.Xorb(pieces), hashlib.sha256(body)
@@ -128,7 +128,7 @@ def upload_chunks(people, body, repo="models/ann/one", who="ann", size=131072):
 
 
 def form_of(files, **fields):
-    """multipart/form-data, as browsers write it."""
+    """Encodes fields as multipart/form-data, as browsers do."""
     parts = [f'Content-Disposition: form-data; name="{name}"\r\n\r\n{value}'.encode() for name, value in fields.items()]
     parts += [f'Content-Disposition: form-data; name="files"; filename="{name}"\r\nContent-Type: text/plain\r\n\r\n'.encode() + body for name, body in files]
     return b"".join(b"--7f\r\n" + part + b"\r\n" for part in parts) + b"--7f--\r\n"

@@ -1,4 +1,4 @@
-"""Small file systems of their own, to be filled. They need a root that may mount."""
+"""Small file systems that tests fill. They need root with the right to mount."""
 
 import errno
 import os
@@ -8,7 +8,7 @@ import pytest
 
 
 class Volume:
-    """A file system at a folder. options: of the mount, or of mkfs.ext4."""
+    """A file system mounted at a folder. options: of the mount, or of mkfs.ext4."""
 
     def __init__(self, folder, kind, n_bytes, options=()):
         self.folder = folder
@@ -34,7 +34,7 @@ class Volume:
         return st.f_bavail * st.f_frsize
 
     def fill(self):
-        """As another program would: to the last byte."""
+        """Fills the file system to the last byte, as another program would."""
         with open(self.filler, "ab", buffering=0) as f:
             n = 1 << 20
             while n:

@@ -1,7 +1,6 @@
-"""The protocol's bytes, written once more in Python, so that the daemon is judged by other code than its own.
+"""The protocol's formats, implemented once more in Python, so that the daemon is checked by other code than its own.
 
-Hashes are 32 raw bytes here; text() and raw() go to and from the form used in paths.
-"""
+Hashes are 32 raw bytes here. text() and raw() convert to and from the form in paths."""
 
 import struct
 from dataclasses import dataclass, field
@@ -36,7 +35,7 @@ def chunk_hash(data):
 
 
 def merkle_root(nodes):
-    """nodes: [(hash, length)]"""
+    """The hash of the root. nodes: [(hash, length)]"""
     if not nodes:
         return ZERO
     while len(nodes) > 1:
@@ -85,7 +84,7 @@ class Xorb:
 
 
 def packed(x, which):
-    """The xorb with one chunk as an LZ4 frame that compresses nothing: as long, whichever it is."""
+    """The serialized xorb with one chunk as an LZ4 frame that compresses nothing. Its length is the same for each choice of the chunk."""
     out = bytearray()
     for i, c in enumerate(x.data):
         data = bytes.fromhex("04224d18604082") + (1 << 31 | len(c)).to_bytes(4, "little") + c + bytes(4) if i == which else c
@@ -95,7 +94,7 @@ def packed(x, which):
 
 @dataclass
 class File:
-    """A file made of (xorb, first chunk, end chunk) terms."""
+    """A file of terms: (xorb, first chunk, end chunk)."""
 
     terms: list
     sha256: bytes | None = None
@@ -119,7 +118,7 @@ class File:
 
 
 def shard(files, xorbs):
-    """The bytes of an uploaded shard: no footer."""
+    """The bytes of a shard as it is uploaded, without a footer."""
     out = bytearray(TAG + struct.pack("<QQ", 2, 0))
     for f in files:
         out += f.record()
@@ -135,7 +134,7 @@ def shard(files, xorbs):
 
 @dataclass
 class Answer:
-    """A parsed shard with a footer, as chunk queries answer it."""
+    """A parsed answer to a chunk query: a shard with a footer."""
 
     files: int
     xorbs: dict  # xorb hash: [(chunk hash, start, length, flags)]
