@@ -1,1 +1,2 @@
-"""A world made of a seed: what clients, users and operators do, what goes wrong meanwhile, and what must hold all the same. README.md says how to add to it."""
+"""A world made from a seed: what clients, users and operators do, what goes wrong meanwhile, and the rules that must hold nevertheless. README.md says how
+to add to it."""

@@ -15,8 +15,8 @@ from .life import live
 from .stage import parts_there
 
 SHRINK_S = 120
-FAST = "/dev/shm"  # in memory syncs take no time; what they are good for is judged by their records (power.py)
-TRIES = 5  # of a seed that failed, to say how often it does
+FAST = "/dev/shm"  # in memory syncs take no time; that they suffice is judged by their records (power.py)
+TRIES = 5  # runs of a failed seed, to tell how often it fails
 
 
 class Watch:
@@ -26,7 +26,7 @@ class Watch:
         self.tenants, self.counts, self.lives = tenants, {}, 0
 
     def fails(self, one):
-        """@return the rule that breaks in a life of this plan, or None"""
+        """Runs one life by this plan. @return the rule that it breaks, or None"""
         folder = Path(tempfile.mkdtemp(prefix="cairn-world-", dir=FAST if os.access(FAST, os.W_OK) else None))
         self.lives += 1
         try:
@@ -50,7 +50,7 @@ class Watch:
 
 
 def report(watch, broken, one, out, shrink_s):
-    """Prints the seed and what broke, shortens the plan, and leaves a script that replays it."""
+    """Prints the seed and the broken rule, shortens the plan, and writes a script that replays it."""
     print(f"world: seed {one.seed} breaks a rule: {broken}", flush=True)
     if broken.__cause__ is not None:
         traceback.print_exception(broken.__cause__)
@@ -66,7 +66,7 @@ def report(watch, broken, one, out, shrink_s):
 
 
 def choose_plans(arguments):
-    """One after the other: that of a file, those of a seed and what follows it, or of seeds that nobody chose."""
+    """Yields plans: the one of a file, or those of a seed and the following seeds, or those of random seeds."""
     if arguments.replay:
         yield plan.Plan.from_json(Path(arguments.replay).read_text())
         return

@@ -1,4 +1,4 @@
-"""One life of a store: its rounds one after the other, and the rules whenever it is at rest."""
+"""One life of a store: its rounds one after the other, with the rules checked whenever it is at rest."""
 
 import random
 import threading
@@ -22,13 +22,13 @@ def operate(world, step, failures):
         world.count("abandoned")
     except Broken as error:
         failures.append(error)
-    except Exception as error:  # of the world itself, or an answer of another shape than documented
+    except Exception as error:  # a fault of the world itself, or an answer of another form than documented
         failures.append(Broken(f"the_operation_{step[0]}_understands", repr(error)))
         failures[-1].__cause__ = error
 
 
 def live_round(world, round_):
-    """The operations at once, and the fault among them."""
+    """Runs the operations of a round at once, with the fault among them."""
     world.moment = Moment()
     fault = parts.FAULTS[round_.fault[0]][0](world, source_of(round_.fault)) if round_.fault else None
     failures = []
@@ -56,7 +56,7 @@ def rest(world):
 
 
 def live(plan, folder, tenants=3):
-    """@return the world afterwards. Raises Broken."""
+    """Lives by a plan. @return the world afterwards. Raises Broken."""
     world = World(folder, tenants)
     try:
         world.start()
@@ -75,7 +75,7 @@ def live(plan, folder, tenants=3):
 
 
 def finish(world):
-    """What is found after the end, and in a daemon that starts on it."""
+    """Checks the rules of the end on the stopped store, and then a daemon that starts on it."""
     world.stop()
     for function in parts.RULES_OF_THE_END.values():
         function(world)

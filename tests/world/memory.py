@@ -1,18 +1,17 @@
-"""What the world was told by the store. The oracle knows this and the contract, nothing else."""
+"""What the world knows of the store from its answers. Rules are judged by this and by the contract alone."""
 
 import contextlib
 import hashlib
 import threading
 
-NOTHING = None  # the value of what is not there
+NOTHING = None  # the value of a thing that does not exist
 
 
 class Register:
-    """One thing that may be written, and what it may be now. Only one operation at a time writes to it.
+    """One thing that may be written, and the values that it may have now. Only one operation at a time writes to it.
 
-    values: one, when the last write was answered; the value before, too, when it was not. late: a request without an answer may still be under way
-    in the daemon, so the older value is no proof that it stays.
-    """
+    values: one value if the last write was answered, else also the former ones. late: a request without an answer may still be under way in the daemon, so
+    reading the older value does not prove that it stays."""
 
     def __init__(self, value=NOTHING):
         self.values, self.late = [value], False
@@ -22,11 +21,11 @@ class Register:
         return len(self.values) == 1
 
     def value(self):
-        """Only when it is certain."""
+        """The value, if it is certain."""
         return self.values[0]
 
     def wrote(self, value, answered):
-        """answered: True, it is so; False: it was refused; None: nobody knows."""
+        """Notes a write. answered: True, it is done; False: it was refused; None: nobody knows."""
         self.n_written += 1
         if answered:
             self.values, self.late = [value], False
@@ -34,7 +33,7 @@ class Register:
             self.values = [*self.values, *([value] if value not in self.values else [])]
 
     def saw(self, value):
-        """A reader was told this. @return whether it may be so"""
+        """Notes that a reader saw this value. @return whether that is possible"""
         if value not in self.values:
             return False
         if not self.late or value == self.values[-1]:
@@ -43,7 +42,7 @@ class Register:
 
 
 class Memory:
-    """Registers by key. A key is a tuple of texts: its first word says of what kind."""
+    """Registers by key. A key is a tuple of texts, of which the first names the kind."""
 
     def __init__(self):
         self.registers, self.things, self.lock, self.taken = {}, {}, threading.Lock(), set()
@@ -53,7 +52,7 @@ class Memory:
             return self.registers.setdefault(key, Register())
 
     def keep(self, key, thing):
-        """A thing that belongs to the key: a file, a name."""
+        """Stores an object that belongs to the key: a file, a name."""
         with self.lock:
             self.things[key] = thing
 
@@ -65,12 +64,12 @@ class Memory:
             return sorted(key for key, register in self.registers.items() if key[0] == kind and check(register))
 
     def there(self, kind):
-        """Keys of what is certainly there."""
+        """The keys of things that certainly exist."""
         return self.keys(kind, lambda r: r.certain() and r.value() is not NOTHING)
 
     @contextlib.contextmanager
     def writing(self, *keys):
-        """Takes these keys for one writer. Gives False when another has one of them, or when an unanswered request may still change it."""
+        """Reserves these keys for one writer. Yields False if another has one of them, or if an unanswered request may still change one."""
         with self.lock:
             free = not any(key in self.taken or (key in self.registers and self.registers[key].late) for key in keys)
             if free:
@@ -87,7 +86,7 @@ class Memory:
             return key in self.taken
 
     def mark(self, key):
-        """For is_same(), before a reader asks."""
+        """A mark for is_same(), to be made before a read."""
         with self.lock:
             return None if key in self.taken else self.registers[key].n_written
 
@@ -96,13 +95,13 @@ class Memory:
         return mark is not None and self.mark(key) == mark
 
     def settle(self):
-        """The daemon has ended, so nothing is under way any more."""
+        """Call this when the daemon has ended: nothing is under way any more."""
         with self.lock:
             for register in self.registers.values():
                 register.late = False
 
 
 def pick(source, keys):
-    """One of the keys; the same one when others are not there, so that a shorter plan does alike. None: there is none."""
+    """Picks one of the keys, or None if there is none. The choice stays the same if others are missing, so that a shortened plan does the same."""
     salt = source.getrandbits(64)
     return min(keys, key=lambda key: hashlib.sha256(f"{salt} {key}".encode()).digest(), default=None)

@@ -1,4 +1,4 @@
-"""Where operations, faults and rules are listed: each is one function, with its decorator."""
+"""Registers of operations, faults and rules. Each is one function or class, with its decorator."""
 
 import importlib
 import pkgutil
@@ -8,7 +8,7 @@ RULES, RULES_OF_THE_END = {}, {}  # name: function
 
 
 class Broken(Exception):
-    """A rule does not hold. rule: its name, by which two failures are the same one."""
+    """A rule does not hold. rule: its name; two failures of the same name count as the same."""
 
     def __init__(self, rule, what):
         super().__init__(f"{rule}: {what}")
@@ -16,17 +16,17 @@ class Broken(Exception):
 
 
 class Abandoned(Exception):
-    """The operation cannot go on, and that is right: its token has expired when the clock jumped."""
+    """The operation cannot go on, and that is right: its token expired when the clock jumped."""
 
 
 def require(holds, rule, what):
-    """what: text, or a function that makes it."""
+    """Raises Broken unless the condition holds. what: text, or a function that makes it."""
     if not holds:
         raise Broken(rule, what() if callable(what) else what)
 
 
 def operation(weight=1, needs=()):
-    """The function takes the world and the step's random source. needs: parts of the store without which it cannot run."""
+    """Registers an operation: a function of the world and the step's random source. needs: parts of the store without which it cannot run."""
 
     def keep(function):
         OPERATIONS[function.__name__] = (function, weight, frozenset(needs))
@@ -36,8 +36,8 @@ def operation(weight=1, needs=()):
 
 
 def fault(weight=1, needs=()):
-    """The class is made with the world and the step's random source; begin(), meanwhile() and end() are called before, while
-    and after the operations of a round run."""
+    """Registers a fault: a class that is made with the world and the step's random source. Its begin(), meanwhile() and end() are called before, during and
+    after the operations of a round."""
 
     def keep(kind):
         name = kind.__name__[0].lower() + "".join("_" + c.lower() if c.isupper() else c for c in kind.__name__[1:])
@@ -48,13 +48,13 @@ def fault(weight=1, needs=()):
 
 
 def rule(function):
-    """The function takes the world at rest, and raises Broken."""
+    """Registers a rule: a function of the world at rest, which raises Broken."""
     RULES[function.__name__] = function
     return function
 
 
 def rule_of_the_end(function):
-    """Likewise, of a store whose daemon has ended."""
+    """Registers a rule for the store after its daemon has ended: a function of the world, which raises Broken."""
     RULES_OF_THE_END[function.__name__] = function
     return function
 
@@ -67,5 +67,5 @@ def load():
 
 
 def weights(listed, has):
-    """{name: weight} of those that a store can run which has these parts."""
+    """{name: weight} of those that a store with these parts can run."""
     return {name: weight for name, (_, weight, needs) in listed.items() if needs <= has}

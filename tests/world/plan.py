@@ -1,7 +1,6 @@
-"""What happens in one life of a store, made of a seed: rounds of operations that run at once, with at most one fault in each.
+"""What happens in one life of a store, made from a seed: rounds of operations that run at once, with at most one fault in each.
 
-A step is (name, number). The number seeds all that the operation itself chooses, so a step does the same when others are taken away.
-"""
+A step is (name, number). The number seeds all choices of the operation itself, so a step does the same when other steps are left out."""
 
 import json
 import random
@@ -25,7 +24,7 @@ class Plan:
     rounds: list
 
     def steps(self):
-        """How many operations and faults it has."""
+        """The number of its operations and faults."""
         return sum(len(r.operations) + (r.fault is not None) for r in self.rounds)
 
     def to_json(self):
@@ -39,12 +38,12 @@ class Plan:
 
 
 def choose(source, weighted):
-    """One name of {name: weight}."""
+    """Chooses one name of {name: weight}."""
     return source.choices(list(weighted), list(weighted.values()))[0]
 
 
 def make(seed, operations, faults):
-    """The plan of a seed. operations, faults: {name: weight}. Each life prefers some operations, so that rare ones meet often in some lives."""
+    """Makes the plan of a seed. operations, faults: {name: weight}. Each life prefers some operations, so that rare ones meet often in some lives."""
     source = random.Random(seed)
     step = lambda weighted: (choose(source, weighted), source.getrandbits(48))
     liked = {name: weight * source.choice((0.2, 1, 1, 4)) for name, weight in operations.items()}

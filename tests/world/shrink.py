@@ -1,4 +1,4 @@
-"""Makes a plan that fails shorter, for as long as it still breaks the same rule."""
+"""Shortens a failing plan as long as it still breaks the same rule."""
 
 import time
 
@@ -11,7 +11,7 @@ def without(plan, gone):
 
 
 def halves(plan):
-    """Plans without a half of the rounds, a quarter, and so on: large pieces first."""
+    """Yields plans without half of the rounds, without a quarter, and so on: large pieces first."""
     size = len(plan.rounds) // 2
     while size:
         for at in range(0, len(plan.rounds), size):
@@ -20,7 +20,7 @@ def halves(plan):
 
 
 def steps(plan):
-    """Plans without one fault or one operation."""
+    """Yields plans without one fault or one operation."""
     for n, r in enumerate(plan.rounds):
         fewer = [Round(r.operations, None)] if r.fault else []
         if len(r.operations) > 1:
@@ -30,7 +30,8 @@ def steps(plan):
 
 
 def shrink(plan, fails, seconds, tries=2):
-    """fails(plan): does it break the rule? It is asked `tries` times before a shorter plan is given up, for threads do not repeat."""
+    """Shortens a plan. fails(plan): does it break the rule? It is asked `tries` times before a shorter plan is given up, because threads do not repeat
+    exactly."""
     ends, shorter = time.monotonic() + seconds, True
     while shorter and time.monotonic() < ends:
         shorter = False

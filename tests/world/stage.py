@@ -1,4 +1,4 @@
-"""The store that the world acts on: one daemon, its tenants, its clock and its disk, and what must hold of every answer."""
+"""The store that the world uses: one daemon with its tenants, its clock and its disk, and the rules for every answer."""
 
 import functools
 import http.client
@@ -20,15 +20,15 @@ from .memory import Memory
 from .parts import Abandoned, Broken, require
 
 EPOCH_S, GRACE_S = 60, 120
-SLACK_S = 5  # a request may take as long from its look at the clock to its answer
-ANSWER_S_MAX = 40  # of one request, on a busy machine
+SLACK_S = 5  # the time that a request may take from reading the clock to its answer
+ANSWER_S_MAX = 40  # seconds of one request, on a busy machine
 YEARS_S = 40 * 365 * 86400
 NAMES = ("ann", "bob", "cyd", "dan", "eve", "fay", "gil", "hal")
 
 
 @functools.cache
 def documented():
-    """[(method, pattern of paths, statuses)] of the document; None among the statuses: any error may come."""
+    """[(method, pattern of paths, statuses)] of docs/openapi.yaml. None among the statuses allows any error."""
     found = []
     for pattern, path in yaml.load((cairn.ROOT / "docs" / "openapi.yaml").read_text(), Loader=yaml.CSafeLoader)["paths"].items():
         for method, operation in path.items():
@@ -46,7 +46,7 @@ def is_documented(method, path, status):
 
 
 def parts_there():
-    """What the stores of this run have, of what operations and faults may need."""
+    """The parts of this run's stores that some operations and faults need."""
     return ({"sqlite"} if not cairn.INDEX else set()) | ({"files"} if cairn.STORE in (None, "files") else set())
 
 
@@ -59,24 +59,24 @@ class Tenant:
 
 
 class Moment:
-    """What may go wrong in this round; faults say so in begin()."""
+    """What may go wrong in this round. Faults set it in begin()."""
 
     def __init__(self):
         self.may_fail = self.may_vanish = self.clock_moved = False
-        self.cut = None  # cut(request bytes): after how many of them the client hangs up; None: it does not
+        self.cut = None  # cut(request bytes) returns after how many bytes the client hangs up; None: it does not
 
 
 class World:
-    """folder: empty, of this world. tenants: how many."""
+    """A store with its tenants, and what the world knows of it. folder: an empty folder for it. tenants: how many."""
 
     def __init__(self, folder, tenants=3):
         folder.mkdir(parents=True, exist_ok=True)
         self.folder, self.memory, self.moment = folder, Memory(), Moment()
         self.lock, self.counts, self.answered = threading.Lock(), {}, threading.Condition()
         self.n_answers, self.shift_s = 0, 0
-        self.xorbs = {}  # those whose grace is not over, by name: (xorb, the daemon's time when it was stored)
+        self.xorbs = {}  # xorbs whose grace time is not over, by name: (xorb, the daemon's time when it was stored)
         self.trimmed = set()  # repositories whose old commits may be gone
-        self.descriptors = {}  # of the daemon, at its first rest, by how often it was started
+        self.descriptors = {}  # number of the daemon's open descriptors at its first rest, by the number of its start
         self.issuer = Issuer(folder / "keys")
         self.admin = self.issuer.token("admin", expires_s=2 * YEARS_S)
         self.secrets = {self.admin}
@@ -92,15 +92,15 @@ class World:
         )  # fmt: skip
         self.server = self.faults.server
 
-    # --- asking
+    # --- requests ---
 
     def count(self, what):
         with self.lock:
             self.counts[what] = self.counts.get(what, 0) + 1
 
     def ask(self, method, path, token=None, body=None, server=None, busy=None, **headers):
-        """One request, whose answer must be one that the contract allows at all. busy: what the code of a 503 begins with that is none of a failure.
-        @return it, or None: there was none, and what was asked may be done"""
+        """Sends one request, whose answer must be one that the contract allows. busy: the code of a 503 that is allowed even without a fault begins with
+        this. @return the answer; None: there was none, and the request may be done or not"""
         self.count("requests")
         headers = {name.replace("_", "-"): value for name, value in headers.items()}
         if body is not None and not isinstance(body, bytes):
@@ -129,7 +129,7 @@ class World:
         return reply
 
     def hangs_up(self, cut, method, path, token, body, headers):
-        """Sends a part of the request, and closes the connection. @return whether it was so"""
+        """Sends a part of the request and closes the connection, if the fault wants that. @return whether it did"""
         head = f"{method} {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: {len(body or b'')}\r\n"
         if token:
             head += f"Authorization: Bearer {token}\r\n"
@@ -141,11 +141,11 @@ class World:
             with self.server.socket() as s:
                 s.sendall(request[:n])
         except OSError:
-            pass  # it has answered, and closed, before all was sent
+            pass  # the daemon answered and closed before everything was sent
         return True
 
     def token(self, tenant, kind="write", server=None):
-        """For the store, of the tenant's repository. None: there was no answer, or the daemon could not."""
+        """A token of the tenant's repository for the store. None: there was no answer, or a fault kept the daemon from giving one."""
         reply = self.ask("GET", tenant.hub(f"xet-{kind}-token/main"), tenant.key, server=server)
         if reply is None or (self.moment.may_fail and reply.status >= 500):
             return None
@@ -156,7 +156,7 @@ class World:
         return token
 
     def answer(self, reply, register, value):
-        """Notes what an answer says of a write. @return whether it is done"""
+        """Notes what an answer says about a write. @return whether it is done"""
         done = None if reply is None or reply.status >= 500 else reply.status < 300
         register.wrote(value, done)
         if reply is None and self.moment.cut:
@@ -190,7 +190,7 @@ class World:
         return self.server.process is not None and self.server.process.poll() is None
 
     def stop(self):
-        """It must end well, and has then nothing under way."""
+        """Stops the daemon, which must end well. Nothing is under way afterwards."""
         if self.is_up():
             try:
                 self.server.stop()
@@ -211,7 +211,7 @@ class World:
             raise Broken("it_starts_again", str(error)) from None
 
     def lose_power(self, survives):
-        """The daemon has ended, and with it what the disk did not keep. survives(): does a change survive that was not synced?"""
+        """Replaces the folder of the ended daemon by what the disk has kept. survives(): does a change survive that was not synced?"""
         assert not self.is_up()
         found = self.disk.left(lambda what, path: survives())
         shutil.rmtree(self.server.data)
@@ -220,25 +220,25 @@ class World:
         self.begin_trace()
 
     def catch_up(self):
-        """The disk has what the daemon did, also what it was killed before it could record."""
+        """Adds to the disk what the daemon did, including what it did not record before it was killed."""
         self.follow()
         self.disk.catch_up(self.server.folder, self.server.data)
 
     def follow(self):
-        """Takes the records that the daemon has made since."""
+        """Applies the records that the daemon has made since the last call."""
         data, at = self.trace.read_bytes(), 0
         while at + power.HEAD.size <= len(data):
             kind, inode, offset, n_path, n = power.HEAD.unpack_from(data, at)
             begin, end = at + power.HEAD.size, at + power.HEAD.size + n_path + n
             if end > len(data):
-                break  # it died while it wrote this one
+                break  # the daemon died while it wrote this record
             path = data[begin : begin + n_path].decode()
             self.disk.take(power.Record(kind, inode, offset, path, data[begin + n_path : end]))
             at = end
-        self.trace.write_bytes(b"")  # nobody has it open while no daemon runs
+        self.trace.write_bytes(b"")  # no daemon runs that has the file open
 
     def begin_trace(self):
-        """The disk has just what is in the folder."""
+        """Begins a new trace, with the disk as the folder is now."""
         self.trace.write_bytes(b"")
         self.disk = power.Disk()
         root = self.server.folder
@@ -256,7 +256,7 @@ class World:
         return time.time() + self.shift_s
 
     def expire(self):
-        """Whose grace is over may be gone for ever, wherever the clock jumps then. Under the lock."""
+        """Forgets xorbs whose grace time is over: they may be gone for ever, even if the clock jumps back. Call it under the lock."""
         now = self.now()
         self.xorbs = {name: (xorb, at) for name, (xorb, at) in self.xorbs.items() if now - at < GRACE_S - SLACK_S}
 

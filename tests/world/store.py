@@ -16,7 +16,7 @@ def new_xorb(source, chunks=None):
 
 
 def new_file(source, xorbs):
-    """Of parts of some of the xorbs."""
+    """Makes a file of parts of some of the xorbs."""
     terms = []
     for _ in range(source.randint(1, 4)):
         xorb = source.choice(xorbs)
@@ -31,7 +31,7 @@ def key_of(tenant, file):
 
 
 def put_xorb(world, token, xorb):
-    """@return whether it is stored for certain"""
+    """Uploads a xorb. @return whether it is stored for certain"""
     began = world.now()
     reply = world.ask("POST", xorb.path(), token, xorb.body())
     if reply is not None and reply.status == 200:
@@ -43,7 +43,7 @@ def put_xorb(world, token, xorb):
 
 
 def put_files(world, tenant, token, files, xorbs, may_be_refused=False):
-    """Registers new files, all or none. The caller writes to their keys. @return the answer"""
+    """Registers new files, all or none, whose keys the caller has reserved. @return the answer"""
     registers = [world.memory.of(key_of(tenant, file)) for file in files]
     for file in files:
         world.memory.keep(key_of(tenant, file), file)
@@ -59,7 +59,7 @@ def put_files(world, tenant, token, files, xorbs, may_be_refused=False):
 
 
 def own_file(world, tenant, source, certain=True):
-    """The key of one of its files, and the file; None, None: it has none."""
+    """The key of one of the tenant's files, and the file; None, None: it has none."""
     keys = world.memory.there("file") if certain else world.memory.keys("file")
     key = pick(source, [k for k in keys if k[1] == tenant.repo])
     return (key, world.memory.thing(key)) if key else (None, None)
@@ -70,7 +70,7 @@ def tenant_of(world, source):
 
 
 def read(world, token, file, first=0, end=None, form="v2", server=None):
-    """Its bytes, or the answer by which it was refused, or None: there was no answer."""
+    """Reads a file or a part. @return its bytes, or the answer that refused it; None: there was no answer"""
     headers = {} if end is None else {"Range": f"bytes={first}-{end - 1}"}
     reply = world.ask("GET", f"/{form}/reconstructions/{xet.text(file.hash())}", token, server=server, **headers)
     if reply is None or reply.status != 200:
@@ -92,7 +92,7 @@ def fetch(world, plan, server=None, first=0, end=None):
 
 
 class Asker:
-    """What plans.download() wants of a server."""
+    """The server, as plans.download() needs it."""
 
     def __init__(self, world, server):
         self.world, self.server, self.vanished = world, server, False

@@ -1,1 +1,1 @@
-"""What goes wrong. One class each: @fault() in any file of this folder."""
+"""Faults: what goes wrong. Each is a class with @fault() in any file of this folder."""

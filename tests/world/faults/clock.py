@@ -5,7 +5,7 @@ from ..parts import fault
 HOUR_S, DAY_S, YEAR_S = 3600, 86400, 365 * 86400
 
 
-@fault(weight=1, needs={"sqlite"})  # over PostgreSQL its clock counts
+@fault(weight=1, needs={"sqlite"})  # over PostgreSQL the clock of its server counts
 class ClockJump:
     def __init__(self, world, source):
         self.world, self.after = world, source.randint(0, 6)

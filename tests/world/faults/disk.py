@@ -1,4 +1,4 @@
-"""The disk fails for some calls, and is whole again afterwards."""
+"""The disk fails for some calls, and works again afterwards."""
 
 import faults as calls
 
@@ -9,7 +9,7 @@ FAILING = [name for name in calls.CALLS if name != "sendfile"]  # docs/reliabili
 
 @fault(weight=2, needs={"files"})
 class Disk:
-    """Some calls of some kinds fail with EIO, or with ENOSPC; once, or for the rest of the round."""
+    """Some calls of some kinds fail with EIO or ENOSPC, once or for the rest of the round."""
 
     def __init__(self, world, source):
         self.world = world
@@ -31,7 +31,7 @@ class Disk:
 
 @fault(weight=1, needs={"files"})
 class ShortCalls(Disk):
-    """Calls take and give half of what they might: nobody may notice."""
+    """Calls read or write half of what they could. Nobody may notice."""
 
     def begin(self):
         self.world.faults.arm(["read", "write", "pread", "pwrite"], calls.SHORT, self.first, self.last)

@@ -1,11 +1,11 @@
-"""The daemon or its machine ends in the middle."""
+"""The daemon or its machine ends in the middle of a round."""
 
 from ..parts import fault
 
 
 @fault(weight=3)
 class Kill:
-    """SIGKILL after some answers of the round."""
+    """Sends SIGKILL after some answers of the round."""
 
     def __init__(self, world, source):
         self.world, self.after = world, source.randint(0, 12)
@@ -24,7 +24,7 @@ class Kill:
 
 @fault(weight=3, needs={"files"})
 class PowerLoss(Kill):
-    """The same, and of what was not synced only a part is found."""
+    """Kills the daemon after some answers, and leaves only a part of what was not synced."""
 
     def __init__(self, world, source):
         super().__init__(world, source)
@@ -38,7 +38,7 @@ class PowerLoss(Kill):
 
 @fault(weight=1)
 class Restart(Kill):
-    """SIGTERM: what is under way is answered, or refused."""
+    """Sends SIGTERM. Requests under way are answered or refused."""
 
     def begin(self):
         self.world.moment.may_vanish = self.world.moment.may_fail = True

@@ -1,11 +1,11 @@
-"""Clients hang up in the middle."""
+"""Clients hang up in the middle of a request."""
 
 from ..parts import fault
 
 
 @fault(weight=2)
 class HangUp:
-    """Of the round's requests one in some is cut at any byte, or sent whole and not waited for."""
+    """Some requests of the round are cut at any byte, or sent as a whole without waiting for the answer."""
 
     def __init__(self, world, source):
         self.world, self.source, self.one_in = world, source, source.choice((2, 4, 8))
@@ -23,6 +23,6 @@ class HangUp:
         pass
 
     def end(self):
-        """What was sent may still be under way, and is known to be over once the daemon has ended."""
+        """Requests that were sent may still be under way, so the daemon is stopped: then they are over."""
         self.world.stop()
         self.world.start_again()

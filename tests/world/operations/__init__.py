@@ -1,1 +1,1 @@
-"""What clients, users and operators do. One function each: @operation() in any file of this folder."""
+"""Operations: what clients, users and operators do. Each is a function with @operation() in any file of this folder."""

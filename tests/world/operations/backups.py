@@ -1,4 +1,4 @@
-"""A backup beside the busy daemon, restored at once into another folder, where everything must be that did not change meanwhile."""
+"""A backup beside the busy daemon, restored at once into another folder. Everything that did not change meanwhile must be there."""
 
 import contextlib
 import shutil
@@ -13,7 +13,7 @@ KINDS = ("file", "branch")
 
 
 def steady(world):
-    """{key: (value, how often it was written)} of what nobody writes now, and nobody doubts."""
+    """{key: (value, how often it was written)} of the things whose value is certain and which nobody is writing."""
     keys = [key for kind in KINDS for key in world.memory.keys(kind, lambda r: r.certain()) if not world.memory.is_taken(key)]
     return {key: (world.memory.of(key).values[0], world.memory.of(key).n_written) for key in keys}
 

@@ -1,4 +1,5 @@
-"""Buckets: paths that change in batches, all or none. Keys: ("bucket", repository); a value is ((path, hash of the file), ...), the thing its files."""
+"""Buckets: paths that change in batches, all or none. Keys: ("bucket", repository). A value is ((path, hash of the file), ...); the kept object is the
+bucket's files."""
 
 import json
 
@@ -34,7 +35,7 @@ def move_in(world, bucket):
 
 @operation(weight=2)
 def change_bucket(world, source):
-    """A new file at a path, and perhaps another path deleted, in one batch."""
+    """Adds a file and perhaps deletes another path, in one batch."""
     bucket = bucket_of(tenant_of(world, source))
     key, xorb = ("bucket", bucket.repo), new_xorb(source)
     file = new_file(source, [xorb])
@@ -63,7 +64,7 @@ def change_bucket(world, source):
 
 
 def tree_of_bucket(world, bucket, server=None):
-    """((path, hash), ...), each read whole; None: there is no such bucket."""
+    """((path, hash), ...), after reading each file whole; None: there is no such bucket."""
     reply = world.ask("GET", f"/api/{bucket.repo}/tree?recursive=true", bucket.key, server=server)
     if reply.status == 404:
         return None

@@ -1,4 +1,4 @@
-"""Commits and branches of the tenants' repositories. Keys: ("branch", repository, name); a value is the tree, ((path, bytes), ...)."""
+"""Commits and branches of the tenants' repositories. Keys: ("branch", repository, name). A value is the tree, ((path, bytes), ...)."""
 
 import base64
 import json
@@ -26,7 +26,7 @@ def text(path, content):
 
 
 def head_of(world, tenant, branch):
-    """@return the commit that the branch is at; None: there is none, or no answer"""
+    """@return the commit of the branch; None: there is none, or no answer"""
     reply = world.ask("GET", tenant.hub("refs"), tenant.key)
     if reply is None or reply.status != 200:
         return None
@@ -51,7 +51,7 @@ def quoted(name):
 
 
 def committed(world, tenant, reply, tree):
-    """Remembers a commit, whose files stay as they are."""
+    """Remembers a commit, whose files never change."""
     if reply is not None and reply.status == 200:
         world.memory.keep(("commit", tenant.repo, reply.json()["commitOid"]), tree)
         world.memory.of(("commit", tenant.repo, reply.json()["commitOid"])).wrote(True, True)
@@ -59,7 +59,7 @@ def committed(world, tenant, reply, tree):
 
 @operation(weight=4)
 def commit(world, source):
-    """Onto a branch as it is known to be."""
+    """Commits to a branch, based on its known state."""
     tenant, branch = tenant_of(world, source), source.choice(BRANCHES)
     key = branch_key(tenant, branch)
     with world.memory.writing(key) as free:
@@ -75,7 +75,7 @@ def commit(world, source):
 
 @operation(weight=2)
 def commit_at_once(world, source):
-    """Several people start from the same commit: one of them at most gets through."""
+    """Several people commit on the same parent at once. At most one of them succeeds."""
     tenant, branch = tenant_of(world, source), source.choice(BRANCHES)
     key = branch_key(tenant, branch)
     with world.memory.writing(key) as free:
@@ -105,7 +105,7 @@ def one_of_several(world, tenant, branch, head, n, operations, replies, failures
 
 
 def judge_several(world, tenant, key, told, register):
-    """Of several answers 200 one made the commit, and the others say that it has all their changes: they name the same commit."""
+    """Judges the answers. Several may be 200 only if one made the commit and the others say that it has all their changes, so they name the same commit."""
     won = [(reply, tree) for reply, tree in told if reply is not None and reply.status == 200]
     unknown = [tree for reply, tree in told if reply is None or reply.status >= 500]
     for reply, _ in told:
@@ -153,7 +153,7 @@ def delete_branch(world, source):
 
 @operation(weight=2)
 def read_commit(world, source):
-    """A file of a commit that was once answered is for ever what it was."""
+    """Reads a file of a commit, which is the same for ever once the commit was acknowledged."""
     tenant = tenant_of(world, source)
     key = pick(source, [k for k in world.memory.there("commit") if k[1] == tenant.repo])
     if key is None:
@@ -170,7 +170,7 @@ def read_commit(world, source):
 
 
 def commits_may_go(world, tenant):
-    """A deleted or squashed branch may take its commits with it."""
+    """Notes that the commits of a deleted or squashed branch may be gone."""
     return tenant.repo in world.trimmed
 
 
@@ -180,7 +180,7 @@ def escaped(path):
 
 @operation(weight=0.5)
 def squash(world, source):
-    """The branch stays what it is, and what led there may go."""
+    """Squashes a branch. Its files stay, and its former commits may go."""
     tenant, branch = tenant_of(world, source), source.choice(BRANCHES)
     key = branch_key(tenant, branch)
     with world.memory.writing(key) as free:

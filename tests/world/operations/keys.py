@@ -1,4 +1,4 @@
-"""API keys: a key works from the answer that makes it to the answer that revokes it, and never again. Keys of the memory: ("key", id)."""
+"""API keys: a key works from the answer that makes it until the answer that revokes it, and never again. Keys of the memory: ("key", id)."""
 
 from ..memory import pick
 from ..parts import operation, require
@@ -37,7 +37,7 @@ def revoke_key(world, source):
 
 @operation(weight=2)
 def use_key(world, source):
-    """Any that was ever made."""
+    """Uses any key that was ever made."""
     key = pick(source, world.memory.keys("key"))
     if key is None:
         return

@@ -1,4 +1,4 @@
-"""Git LFS: objects by their SHA-256, up and down. Keys: ("lfs", repository, sha256); the thing is the object's bytes."""
+"""Git LFS: uploads and downloads of objects by their SHA-256. Keys: ("lfs", repository, sha256); the kept object is the bytes."""
 
 import hashlib
 import urllib.parse
@@ -11,7 +11,7 @@ TYPE = "application/vnd.git-lfs+json"
 
 
 def batch(world, tenant, operation, data):
-    """@return the answer for the one object, or None"""
+    """@return the answer for the single object, or None"""
     body = {"operation": operation, "transfers": ["basic"], "objects": [{"oid": hashlib.sha256(data).hexdigest(), "size": len(data)}]}
     reply = world.ask("POST", f"/{tenant.name}/one.git/info/lfs/objects/batch", tenant.key, body, Content_Type=TYPE, Accept=TYPE)
     if reply is None or reply.status >= 500:
@@ -27,7 +27,7 @@ def place(action):
 
 @operation(weight=2)
 def lfs_upload(world, source):
-    """New bytes, or a lie about them, which is refused."""
+    """Uploads new bytes, or wrong ones, which must be refused."""
     tenant, lies = tenant_of(world, source), source.randrange(5) == 0
     data = source.randbytes(source.randint(1, 20000))
     key = ("lfs", tenant.repo, hashlib.sha256(data).hexdigest())

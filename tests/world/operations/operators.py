@@ -1,4 +1,4 @@
-"""What an operator does: forgets, collects, restarts."""
+"""Operations of an operator: forgetting, collecting, packing, scrubbing, reloading."""
 
 import signal
 
@@ -9,7 +9,7 @@ from ..store import own_file, tenant_of
 
 @operation(weight=3)
 def forget(world, source):
-    """A file of one repository; another who has it keeps it."""
+    """Forgets a file of one repository. Another repository that has it keeps it."""
     tenant = tenant_of(world, source)
     key, _ = own_file(world, tenant, source)
     if key is None:
@@ -26,7 +26,7 @@ def forget(world, source):
 
 @operation(weight=2)
 def collect(world, source):
-    """At once, shortly before the grace of what nobody needs is over, or after it."""
+    """Collects at once, shortly before the grace time of unneeded xorbs is over, or after it."""
     if "sqlite" in parts_there():
         world.jump(source.choice((0, source.randint(1, GRACE_S // 2), GRACE_S + 1)))
     for _ in range(2):  # the first retires what the second removes
@@ -36,7 +36,7 @@ def collect(world, source):
 
 @operation(weight=1, needs={"files"})
 def pack(world, source):
-    """Xorbs move into a pack while they are used."""
+    """Moves xorbs into a pack while they are used."""
     reply = world.ask("POST", f"/v1/packs?name=p{source.getrandbits(40)}.shard&older_than_s=0", world.admin, busy=b"gc.")
     fair = reply is None or reply.status in (202, 409) or reply.status >= 500
     require(fair, "a_packing_begins", lambda: f"{reply} {reply.body!r}")
@@ -44,14 +44,14 @@ def pack(world, source):
 
 @operation(weight=1, needs={"files"})
 def scrub(world, source):
-    """All that is stored is read and verified, at once; nothing of it is damaged."""
+    """Scrubs: everything stored is read and verified, and nothing may be damaged."""
     reply = world.ask("POST", f"/v1/scrub/start?within={source.randint(1, 3)}", world.admin)
     require(reply is None or reply.status == 200 or reply.status >= 500, "a_scrub_begins", lambda: f"{reply} {reply.body!r}")
 
 
 @operation(weight=1)
 def look_around(world, source):
-    """What an operator and a monitor look at."""
+    """Requests everything that an operator and a monitor look at."""
     for path in source.sample(("/health", "/ready", "/metrics", "/v1/stats", "/v1/usage", "/v1/jobs", "/v1/scrub", "/v1/lost-xorbs", "/v1/quotas", "/v1/keys", "/v1/files?limit=5"), 3):
         reply = world.ask("GET", path, world.admin, busy=b"usage.running")
         require(reply is None or reply.status == 200 or reply.status >= 500, "an_operator_is_answered", lambda reply=reply, path=path: f"{path}: {reply} {reply.body!r}")
@@ -59,7 +59,7 @@ def look_around(world, source):
 
 @operation(weight=1)
 def reload(world, source):
-    """SIGHUP."""
+    """Sends SIGHUP."""
     process = world.server.process
     if process is not None and process.poll() is None:
         process.send_signal(signal.SIGHUP)

@@ -11,7 +11,7 @@ from ..stage import Tenant
 from ..store import new_xorb, put_xorb, tenant_of
 
 QUOTA_BYTES = 60_000
-FILE_BYTES_MIN = 4096  # a file counts at least so much
+FILE_BYTES_MIN = 4096  # a file counts at least this much
 
 
 def second(tenant):
@@ -21,7 +21,7 @@ def second(tenant):
 
 
 def move_in(world, tenant):
-    """@return whether the repository is there, and its quota set"""
+    """Makes the repository and sets its quota. @return whether both are done"""
     made = world.ask("POST", "/api/repos/create", tenant.key, {"name": "two", "organization": tenant.name, "type": "model", "private": True})
     if made is None or made.status not in (200, 409):
         return False
@@ -41,7 +41,7 @@ def register(world, tenant, token, xorb, replies, n):
 
 @operation(weight=2)
 def fill_quota(world, source):
-    """Some files at once: as many pass as there is room for, and those that do not change nothing."""
+    """Registers some files at once. As many succeed as there is room for; a refused one changes nothing."""
     tenant = second(tenant_of(world, source))
     key = ("room", tenant.repo)
     xorbs = [new_xorb(source, 1 + source.randrange(4)) for _ in range(source.randint(1, 3))]
@@ -97,7 +97,7 @@ def judge(world, tenant, room, xorbs, replies):
 
 @operation(weight=1)
 def free_room(world, source):
-    """Forgets one of the files, whose bytes are no longer counted."""
+    """Forgets one of the files, which then no longer counts."""
     tenant = second(tenant_of(world, source))
     held = pick(source, [k for k in world.memory.there("held") if k[1] == tenant.repo])
     if held is None:

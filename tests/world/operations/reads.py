@@ -1,4 +1,4 @@
-"""Reads of what the tenant has: whole, in parts, many at once; and what may be deduplicated against."""
+"""Reads of a tenant's files: whole, in parts, many at once. Also chunk queries."""
 
 import json
 
@@ -10,7 +10,7 @@ from ..store import own_file, read, tenant_of
 
 
 def judge(world, key, mark, got, wanted):
-    """mark: of the memory, from before. got: bytes, an answer, or None."""
+    """Judges what was read. mark: of the memory, from before the read. got: bytes, an answer, or None."""
     if got is None:
         return
     register, changed = world.memory.of(key), not world.memory.is_same(key, mark)
@@ -27,7 +27,7 @@ def judge(world, key, mark, got, wanted):
 
 @operation(weight=4)
 def read_file(world, source):
-    """All of it, or a part, by either form of the plan."""
+    """Reads a file or a part of it, by a plan of either version."""
     tenant = tenant_of(world, source)
     key, file = own_file(world, tenant, source)
     token = world.token(tenant, "read") if key else None
@@ -45,7 +45,7 @@ def read_file(world, source):
 
 
 def boundaries(file):
-    """Where its chunks begin, and its end: mistakes are there."""
+    """The offsets of the file's chunks, and its end, where mistakes are likely."""
     at, out = 0, [0]
     for _, n in file.nodes():
         at += n
@@ -67,7 +67,7 @@ def read_past_the_end(world, source):
 
 @operation(weight=2)
 def read_many(world, source):
-    """One plan of several files."""
+    """Reads several files by one plan."""
     tenant = tenant_of(world, source)
     files = dict(own_file(world, tenant, source) for _ in range(3))
     files.pop(None, None)
@@ -87,7 +87,7 @@ def read_many(world, source):
 
 @operation(weight=1)
 def query_old(world, source):
-    """Whatever is offered for a chunk that a file began with, which may be forgotten and collected since, is there."""
+    """Queries the first chunk of any file, which may be forgotten and collected since. Every xorb that is offered must be there."""
     tenant = tenant_of(world, source)
     key, file = own_file(world, tenant, source, certain=False)
     token = world.token(tenant, "read") if key else None
@@ -100,7 +100,7 @@ def query_old(world, source):
 
 
 def is_offered(world, answer, token):
-    """All xorbs of an answer are there."""
+    """Checks that all xorbs of an answer are there."""
     for name in sorted(answer.xorbs):
         found = world.ask("HEAD", f"/v1/xorbs/default/{xet.text(name)}", token)
         there = found is None or found.status == 200 or found.status >= 500 or world.moment.clock_moved
@@ -109,7 +109,7 @@ def is_offered(world, answer, token):
 
 @operation(weight=3)
 def query(world, source):
-    """May the first chunk of a file that is there be deduplicated against? The answer lists its xorb as it is."""
+    """Queries the first chunk of a file that exists. If there is an answer, it must list the file's xorb as it is."""
     tenant = tenant_of(world, source)
     key, file = own_file(world, tenant, source)
     token = world.token(tenant, "read") if key else None

@@ -1,4 +1,4 @@
-"""Uploads of xorbs and shards, and what is refused of them."""
+"""Uploads of xorbs and shards, and uploads that must be refused."""
 
 import xet
 
@@ -8,7 +8,7 @@ from ..store import key_of, new_file, new_xorb, own_file, put_files, put_xorb, t
 
 @operation(weight=6)
 def upload(world, source):
-    """New xorbs, and files of them."""
+    """Uploads new xorbs, and files of them."""
     tenant = tenant_of(world, source)
     xorbs = [new_xorb(source) for _ in range(source.randint(1, 3))]
     files = [new_file(source, xorbs) for _ in range(source.randint(1, 3))]
@@ -23,7 +23,7 @@ def upload(world, source):
 
 @operation(weight=2)
 def upload_of_parts(world, source):
-    """A file of parts of what the tenant has already: no xorb is sent."""
+    """Registers a file made of parts of the tenant's xorbs, without sending a xorb."""
     tenant = tenant_of(world, source)
     key, known = own_file(world, tenant, source)
     if key is None:
@@ -40,7 +40,7 @@ def upload_of_parts(world, source):
 
 @operation(weight=1)
 def upload_again(world, source):
-    """What the tenant sent before, forgotten or not, as a client does that had no answer."""
+    """Sends an earlier upload again, forgotten or not, as a client does that got no answer."""
     tenant = tenant_of(world, source)
     key, file = own_file(world, tenant, source, certain=False)
     if key is None:
@@ -56,7 +56,7 @@ def upload_again(world, source):
 
 @operation(weight=2)
 def upload_of_another_s(world, source):
-    """The same bytes as another tenant has. Both have them then, each by itself."""
+    """Uploads the same bytes as another tenant. Then each has them independently."""
     tenant, other = source.sample(world.tenants, 2)
     key, file = own_file(world, other, source)
     if key is None:
@@ -78,7 +78,7 @@ def flipped(source, body):
 
 @operation(weight=1)
 def lie(world, source):
-    """A xorb under another's name, cut or changed; a shard over a xorb that nobody has, or over other chunks than it has. All is refused."""
+    """Sends a xorb under another's name, cut or changed, or a shard over a xorb that does not exist or has other chunks. All must be refused."""
     tenant = tenant_of(world, source)
     xorb = new_xorb(source, 3)
     token = world.token(tenant)

@@ -1,1 +1,2 @@
-"""What must hold whenever the store is at rest. One function each: @rule in any file of this folder. What holds of every answer is in stage.py."""
+"""Rules that must hold whenever the store is at rest. Each is a function with @rule in any file of this folder. What must hold for every answer is in
+stage.py."""

@@ -1,4 +1,4 @@
-"""Branches are what was last answered, for their tenant, and nothing for anybody else."""
+"""A branch is as its last answered change left it, for its tenant, and does not exist for others."""
 
 from ..operations.hub import BRANCHES, branch_key, escaped, quoted
 from ..parts import require, rule
@@ -7,7 +7,7 @@ OWN = ".gitattributes"  # made by the hub itself
 
 
 def tree_of(world, tenant, branch, key, server=None):
-    """((path, bytes), ...), or None: there is no such branch."""
+    """The tree of a branch, ((path, bytes), ...); None: there is no such branch."""
     reply = world.ask("GET", tenant.hub(f"tree/{quoted(branch)}?recursive=true"), key, server=server)
     if reply.status == 404:
         return None
@@ -21,7 +21,7 @@ def tree_of(world, tenant, branch, key, server=None):
 
 
 def brief(tree):
-    """For people: of each file its first bytes."""
+    """A short text of a tree for people: the first bytes of each file."""
     return None if tree is None else {path: content[:8].decode(errors="replace") for path, content in tree}
 
 
@@ -32,7 +32,7 @@ def a_branch_is_what_was_last_answered(world):
             register = world.memory.of(branch_key(tenant, branch))
             found = tree_of(world, tenant, branch, tenant.key)
             if branch == "main" and not found:
-                found = None  # of a main without files nobody has told anything yet
+                found = None  # a main branch without files counts as none
             expected = [value or None if branch == "main" else value for value in register.values]
             require(found in expected, "a_branch_is_what_was_last_answered", lambda: f"{tenant.name} {branch} is {brief(found)}, and was told to be one of {[brief(e) for e in expected]}")
             register.saw(register.values[expected.index(found)])

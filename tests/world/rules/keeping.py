@@ -1,4 +1,4 @@
-"""What is kept: xorbs until their grace is over, and nothing in the folder or the log that should not be there."""
+"""What is kept: xorbs until their grace time is over, and nothing in the folder or the log that should not be there."""
 
 import contextlib
 import json
@@ -10,7 +10,7 @@ import cairn
 
 from ..parts import require, rule, rule_of_the_end
 
-DESCRIPTORS_MORE = 12  # than at the first rest of a process: connections that it has not closed yet
+DESCRIPTORS_MORE = 12  # than at a process's first rest, for connections that it has not closed yet
 
 
 @rule
@@ -27,7 +27,7 @@ def a_stored_xorb_is_there_for_its_grace(world):
 
 @rule
 def descriptors_are_given_back(world):
-    """Those of objects, which are kept open, and of the index do not count."""
+    """The daemon's open descriptors do not grow. Those of objects, which are kept open, and of the index do not count."""
     folder, names = Path(f"/proc/{world.server.process.pid}/fd"), []
     for fd in folder.iterdir():
         with contextlib.suppress(FileNotFoundError):  # closed meanwhile
@@ -39,7 +39,7 @@ def descriptors_are_given_back(world):
 
 @rule_of_the_end
 def fsck_finds_nothing(world):
-    """Objects without a row are left by a death, and do no harm."""
+    """Objects without a row are left by a killed upload, and do no harm."""
     done = world.tool("fsck", "--json", "--data-dir", world.server.data, expect=(0, 65))
     found = [p for p in json.loads(done.stdout)["problems"] if p["kind"] != "object.alone"]
     require(not found, "fsck_finds_nothing", lambda: json.dumps(found)[:3000])
@@ -55,7 +55,7 @@ def a_log_has_no_secret(world):
 
 @rule_of_the_end
 def no_sanitizer_complains(world):
-    """Also in daemons that were killed."""
+    """Logs of killed daemons count, too."""
     for path in sorted(world.server.folder.glob("log*")):
         text = path.read_text(errors="replace")
         require(not cairn.REPORTS.search(text), "no_sanitizer_complains", lambda text=text: text[-6000:])

@@ -1,4 +1,4 @@
-"""What a repository holds is counted to the byte, and never more than its quota."""
+"""The bytes that a repository holds are counted exactly, and never exceed its quota."""
 
 from ..operations.quotas import QUOTA_BYTES, second
 from ..parts import require, rule
@@ -10,7 +10,7 @@ def a_quota_holds_to_the_byte(world):
     reply = world.ask("GET", "/v1/quotas?limit=512", world.admin)
     for quota in reply.json()["quotas"]:
         room, told = world.memory.of(("room", quota["place"])), quota["stored_bytes"]
-        known = room.values != [None]  # else the answer to the request that set it was lost
+        known = room.values != [None]  # else the answer to the request that set the quota was lost
         require(told <= QUOTA_BYTES, "a_quota_holds_to_the_byte", f"{quota}")
         require(not known or room.saw(told), "a_quota_holds_to_the_byte", f"{quota}, was told {room.values}")
 

@@ -1,4 +1,4 @@
-"""What was acknowledged is readable whole by who may, and by nobody else; what was refused or deleted is not there."""
+"""Acknowledged files are readable as a whole by their tenant, and by nobody else. Refused or deleted files are not there."""
 
 import plans
 
@@ -8,7 +8,7 @@ from ..store import read
 
 
 def is_there(world, key, token, server=None):
-    """Reads the file as this token may. @return whether it is there, and then whole"""
+    """Reads the file with this token. @return whether it is there; if so, it must be whole"""
     file = world.memory.thing(key)
     got = read(world, token, file, server=server)
     if isinstance(got, bytes):
@@ -29,7 +29,7 @@ def what_was_acknowledged_is_readable(world):
 
 @rule
 def nobody_reads_what_is_another_s(world):
-    """By any of the ways to a file; of each tenant one token asks about everybody's files."""
+    """One token of each tenant asks for everybody's files, by every way to a file."""
     ways = ("/v1/reconstructions/{}", "/v2/reconstructions/{}", "/v1/info/{}", "/v1/files/{}", "/v1/reconstructions?file_id={}")
     for tenant in world.tenants:
         token = world.token(tenant, "read")
@@ -44,7 +44,7 @@ def nobody_reads_what_is_another_s(world):
 
 @rule
 def a_list_has_all_and_no_more(world):
-    """GET /v1/files of each tenant against what the world knows."""
+    """Compares GET /v1/files of each tenant with what the world knows."""
     for tenant in world.tenants:
         token, after, listed = world.token(tenant), "", []
         while after is not None:
@@ -56,14 +56,14 @@ def a_list_has_all_and_no_more(world):
         must = {key[2] for key in keys if world.memory.of(key).values == [True]}
         may = {key[2] for key in keys if True in world.memory.of(key).values}
         require(len(listed) == len(set(listed)), "a_list_has_all_and_no_more", f"{tenant.name}: a file is listed twice")
-        n_lfs = len(world.memory.keys("lfs", lambda r: True in r.values))  # whose names as files the world does not know
+        n_lfs = len(world.memory.keys("lfs", lambda r: True in r.values))  # the world does not know their hashes as files
         missing, more = must - set(listed), set(listed) - may
         require(not missing and len(more) <= n_lfs, "a_list_has_all_and_no_more", f"{tenant.name}: missing {missing}, too many {more}")
 
 
 @rule
 def objects_of_git_lfs_are_readable(world):
-    """By their tenant."""
+    """Each tenant reads its own."""
     for key in world.memory.keys("lfs"):
         data = world.memory.thing(key)
         told = batch(world, next(t for t in world.tenants if t.repo == key[1]), "download", data)
