@@ -26,7 +26,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def broken(self, answer, body):
-        """Answer a fetch in the wrong way. False: this one is to be right."""
+        """Answers a fetch wrongly, as the fault says. @return false: this fetch is to be answered right"""
         global fetches
         with lock:
             fetches += 1
@@ -81,6 +81,6 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
 server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
 server.daemon_threads = True
-server.handle_error = lambda *args: None  # clients that hang up are what this is for
+server.handle_error = lambda *args: None  # the faults make clients hang up, which is no error
 print(server.server_port, flush=True)
 server.serve_forever()

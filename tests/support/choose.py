@@ -16,7 +16,7 @@ def suites_of(test):
 
 
 def is_meant(test, word):
-    """A path names the test that has this file as its argument or is built from it; a plain word is a suite or a test."""
+    """Does a word mean this test? A path means the test that has this file as its argument or is built from it; a plain word is a suite or a test."""
     if "/" not in word:
         return word in suites_of(test) or word == test["name"]
     path = Path(word)
@@ -39,7 +39,7 @@ def chosen(tests, words):
 
 
 def targets_of(build, tests):
-    """Paths of ninja's targets. A test names what it runs by meson's ids."""
+    """Paths of the targets of ninja that the tests run. meson names them by its own ids."""
     wanted = {depend for test in tests for depend in test["depends"]}
     paths = []
     for target in json.loads((build / "meson-info" / "intro-targets.json").read_text()):

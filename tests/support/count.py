@@ -16,14 +16,14 @@ CHECK = re.compile(r"^\d+%: Checks: (\d+), Failures: (\d+), Errors: (\d+)", re.M
 PYTEST = re.compile(r"^(?:=+ )?((?:\d+ [a-z]+(?:, )?)+) in [0-9.]+s", re.M)
 SKIPPED = re.compile(r"^SKIPPED \[(\d+)\] (.*)$", re.M)
 WHAT_FAILED = re.compile(r"^(?:FAILED |ERROR |E   +).+|^.+:\d+:[FE]:.+|^.+: (?:error|warning): .+", re.M)  # of pytest, Check, a compiler
-FIGURES = re.compile(r"^failover: .+", re.M)  # that a run is for
+FIGURES = re.compile(r"^failover: .+", re.M)  # figures that a run exists to print
 MOST_REASONS, REASON_CHARACTERS = 12, 300
 UNSTEADY = re.compile(r"^unsteady: .+", re.M)  # tests that passed when they were run once more
 LINES = re.compile(r"^(\d+) passed, (\d+) failed(?:, (\d+) skipped)?$", re.M)
 
 
 def name_of(test):
-    """meson writes `PROJECT:SUITE / NAME`."""
+    """The name of a test, from meson's `PROJECT:SUITE / NAME`."""
     return test["name"].split(" / ")[-1]
 
 
@@ -53,14 +53,15 @@ def counts(test):
 
 
 def reasons(test):
-    """What a program that failed, or was unsteady, said of it, in a dozen lines: a log that is cut keeps its end, where these stand, and what passed is not in it."""
+    """The reasons why a program failed, or was unsteady, in a dozen lines. A log that is cut keeps its end, so the reasons stand there, without what
+    passed."""
     out = (test.get("stdout") or "") + "\n" + (test.get("stderr") or "")
     said = list(dict.fromkeys(WHAT_FAILED.findall(out))) or [line for line in out.splitlines() if line.strip()]
     return [line.strip()[:REASON_CHARACTERS] for line in said[-MOST_REASONS:]]
 
 
 def skips(test):
-    """[(how many tests, why)]"""
+    """The skipped tests: [(how many, why)]"""
     out = test.get("stdout") or ""
     if test["result"] == "SKIP":
         lines = (out.strip() or (test.get("stderr") or "").strip()).splitlines()

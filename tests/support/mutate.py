@@ -1,10 +1,8 @@
-"""Change one thing of lib/verify at a time, and see that a test notices: `./dev mutate`.
+"""Changes one thing of lib/verify at a time, and checks that a test notices: `./dev mutate`.
 
-A comparison is weakened or turned round, a check is dropped, a number is one off, a failure is called success. Each change
-is compiled alone and linked in front of the library into the tests below. A change that no test notices must stand in
-tests/support/mutants_equal.txt, below the name of its function, with the reason why nothing can notice it; anything else
-is a check that nobody tests.
-"""
+A comparison is weakened or inverted, a check is dropped, a number is one off, a failure is called success. Each change is compiled alone and linked in
+front of the library into the tests below. A change that no test notices must stand in tests/support/mutants_equal.txt, below the name of its function, with
+the reason why no test can notice it. Any other is a check without a test."""
 
 import json
 import os
@@ -18,12 +16,12 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-# The quick ones first: what one has noticed is not shown to the next.
+# The quick tests first: a change that one has noticed is not shown to the next.
 TESTS = ["test_verify_strangers", "test_verify_records", "test_verify_xorbs", "test_verify", "test_mutants"]
 EQUAL = ROOT / "tests" / "support" / "mutants_equal.txt"
-CPU_SECONDS_MAX = 5  # a test that computes for longer than that has noticed; in all it takes less than one
+CPU_SECONDS_MAX = 5  # seconds of processor time: a test that takes longer has noticed the change; normally it takes less than one
 
-# What is looked for in code, and what takes its place.
+# Patterns in the code, and their replacements.
 CHANGES = [
     (r"==", "!="),
     (r"!=", "=="),
@@ -49,7 +47,7 @@ CHANGES = [
 NOT_CODE = re.compile(r'"(?:[^"\\]|\\.)*"|/\*.*?\*/|^\s*#.*?$|(?:->)|PRIu\d\d|uint\d+_t', re.S | re.M)
 
 
-# Where a function starts: what is in column 0 and neither a directive, a brace nor a comment.
+# Where a function starts: text in column 0 that is no directive, brace or comment.
 HEAD = re.compile(r"^[a-z][^;{}]*?\b(\w+)\([^;{}]*\)\n\{", re.M)
 
 
@@ -58,7 +56,7 @@ def blank(found):
 
 
 def function_at(code, at):
-    """The name of the function that a place is in; '-' outside of any."""
+    """The function around an offset; '-' outside of any."""
     before = code[:at]
     heads = list(HEAD.finditer(before))
     return heads[-1].group(1) if heads and "\n}" not in before[heads[-1].end() :] else "-"
@@ -76,7 +74,7 @@ def mutants(source):
             was = source[begins : source.find("\n", begins)].strip()
             becomes = (source[begins : found.start()] + new + source[found.end() : source.find("\n", found.end())]).strip()
             out.append((line, function_at(code, found.start()), was, becomes, source[: found.start()] + new + source[found.end() :]))
-    # Checks that are dropped as a whole: an if that is never taken.
+    # Checks that are dropped as a whole: their if is never taken.
     for found in re.finditer(r"\bif \(", code):
         end, depth = found.end(), 1
         while depth:
@@ -118,8 +116,8 @@ def is_noticed(build, compile_, link, text, name):
             at = next(i for i, w in enumerate(command) if w.endswith(".o"))
             command[at:at] = [str(object_), "-Wl,--strip-debug"]
             subprocess.run(command, cwd=build, capture_output=True, check=True)
-            # Without Check's children: one that runs for ever would outlive the program that is killed. The limit is of
-            # processor time, since on a busy machine any test takes long.
+            # Without Check's child processes: one that runs for ever would outlive the program that is killed. The limit is of processor time, because any
+            # test takes long on a busy machine.
             done = subprocess.run([program], cwd=build, capture_output=True, preexec_fn=limit_cpu, env={**os.environ, "CK_FORK": "no"})
             if done.returncode != 0:
                 return True

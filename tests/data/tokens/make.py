@@ -23,7 +23,7 @@ def b64(b):
 
 
 def raw(header, claims, secret):
-    """A token put together by hand, for what a library refuses to make."""
+    """A token put together by hand, because the library refuses to make it."""
     body = b64(header) + "." + b64(claims)
     return body + "." + b64(hmac.new(secret, body.encode(), hashlib.sha256).digest())
 
