@@ -1,1 +1,1 @@
-"""What the scenarios share: servers under test, load, figures, tables and charts."""
+"""Code that the scenarios share: servers under test, load, figures, tables and charts."""

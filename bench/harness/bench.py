@@ -1,4 +1,4 @@
-"""One run of the benchmarks: where things are, what is started, and the load on it."""
+"""One run of the benchmarks: its folders, the programs that it starts, and the load on them."""
 
 import json
 import os
@@ -14,20 +14,20 @@ from harness.measure import Memory, Quiet, Run, Syncs, busy_s, disk_syncs_a_seco
 from harness.server import Server, free_port
 
 ROOT = Path(__file__).resolve().parents[2]
-QUIET_S = 300  # most that a whole run waits for quiet moments
+QUIET_S = 300  # seconds that a whole run waits for quiet moments at most
 
 
 class LeftOut(Exception):
-    """A scenario needs what is not here."""
+    """Something that a scenario needs is not installed."""
 
 
 class Slower(Exception):
-    """A figure is below what RESULTS.md keeps."""
+    """A figure is worse than the one in RESULTS.md."""
 
 
 class Bench:
-    """@param quick  each path once and briefly: shows that it works, says nothing about speed
-    @param judges  but one scenario compares what it measures with RESULTS.md"""
+    """@param quick  runs each path once and briefly, to see that it works; the figures say nothing about speed
+    @param judges  the scenario "ratios" compares its figures with RESULTS.md, although the run is quick"""
 
     def __init__(self, build, quick=False, judges=False):
         self.build = Path(build).resolve()
@@ -41,7 +41,7 @@ class Bench:
         self.peer_program = peer if os.access(peer, os.X_OK) else None
 
     def kill_servers(self):
-        """What a scenario that failed left running."""
+        """Kills servers that a failed scenario left running."""
         for server in list(Server.running):
             server.kill()
 
@@ -71,39 +71,39 @@ class Bench:
         return path
 
     def make(self, name, *numbers, store=False):
-        """Uploads as bench_make.c says: SHARDS XORBS CHUNKS FILES TERMS."""
+        """Makes uploads with bench_make.c. @param numbers  SHARDS XORBS CHUNKS FILES TERMS @return their folder"""
         path = self.folder(name)
         subprocess.run([self.program("bench_make"), path, *map(str, numbers), *(["store"] if store else [])], check=True)
         return path
 
     def targets(self, name, lines):
-        """A file for load(). @param lines [(method, path, header or None, body file or None, status)]"""
+        """Writes the requests for load() into a file. @param lines  [(method, path, header or None, body file or None, status)]"""
         path = self.tmp / f"{name}.tsv"
         with open(path, "w") as f:
             f.writelines("\t".join(str(field or "-") for field in line) + "\n" for line in lines)
         return path
 
     def python(self):
-        """An interpreter that has hf_xet: the one of the client tests."""
+        """A Python interpreter that has hf_xet: the one of the client tests."""
         python = os.environ.get("CAIRN_PYTHON", str(ROOT / ".venv/bin/python"))
         if not os.access(python, os.X_OK):
             raise LeftOut(f"there is no {python}; ./dev bench makes it")
         return python
 
     def cairnd_argv(self, data, *options):
-        """The daemon with its defaults, but for options."""
+        """The command of a daemon with default settings, except for these options."""
         return [str(self.build / "server/cairnd"), "--data-dir", str(data), "--listen", "127.0.0.1:0", *options]
 
     def cairnd(self, data, *options, syncs=None, env=None):
         return Server(self.cairnd_argv(data, *options), log=self.tmp / "cairnd.log", syncs=syncs, env=env)
 
     def bare(self, status, n_bytes, n_replies=1, n_threads=None):
-        """libmicrohttpd alone, with n_replies fixed replies in turns; with its own threads, or with n_threads as cairnd has them."""
+        """The bare daemon: libmicrohttpd alone, which gives n_replies fixed replies in turn. It has its own threads, or n_threads as cairnd has them."""
         threads = [str(n_threads)] if n_threads else []
         return Server([self.program("bench_bare"), str(status), str(n_bytes), str(n_replies), *threads], stdin=subprocess.PIPE)
 
     def peer(self, data=None):
-        """The reference double; without a folder it keeps everything in memory."""
+        """The reference's test server. Without a folder it keeps everything in memory."""
         port = free_port()
         where = ["--data-directory", str(data)] if data else ["--in-memory"]
         argv = [self.peer_program, "--port", str(port), *where]
@@ -113,8 +113,8 @@ class Bench:
         return Syncs(self, least_ms)
 
     def load(self, server, targets, connections, seconds=None, once=False, expect=200, warm_ms=None, give_up_s=None):
-        """One run of bench_load.c. Without seconds each target is sent once; with seconds and once, until they are over.
-        @return a Run; None when it was given up"""
+        """Runs bench_load.c. Without seconds, each target is sent once. With seconds, targets are repeated for that time; with once, too, each is sent at
+        most once. @return a Run; None when it was given up"""
         argv = [self.program("bench_load"), "-c", str(connections), "-e", str(expect)]
         if seconds:
             argv += ["-s", str(seconds)] + (["-o"] if once else ["-w", str(self.pick(200, 20) if warm_ms is None else warm_ms)])
@@ -150,7 +150,7 @@ class Bench:
         )
 
     def _first_of(self, targets):
-        """The first target alone. It is sent without a limit of time, for on a busy machine no reply may come within one."""
+        """The first target alone. It is sent without a time limit, because on a busy machine no reply might come within one."""
         path = self.tmp / "first.tsv"
         with open(targets) as lines:
             path.write_text(lines.readline())

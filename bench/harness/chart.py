@@ -1,5 +1,5 @@
-"""A chart of a scenario's ratios, as SVG: a dot for each figure, a line from its lowest to its highest round, a mark for its
-goal. Written by hand since that is all: a library for plots would be the largest thing the benchmarks need."""
+"""A chart of a scenario's ratios, as SVG: a dot for each figure, a line from its lowest to its highest round, and a mark for its goal. It is written by
+hand, because a library for plots would be the largest thing that the benchmarks need."""
 
 import math
 import re
@@ -33,7 +33,7 @@ def _points(rows):
 
 
 class _Axis:
-    """Ratios on a scale of logarithms to the base of two, 1 always on it."""
+    """Places ratios on a logarithmic axis to the base of two, which always includes 1."""
 
     def __init__(self, values):
         self.least = math.floor(math.log2(min(1, *values)))
@@ -70,7 +70,7 @@ def _point(axis, y, colour, value, goal):
 
 
 def svg(title, rows):
-    """@return the chart; None when no row has a ratio"""
+    """@return the chart as SVG; None when no row has a ratio"""
     points = _points(rows)
     if not points:
         return None
@@ -94,7 +94,7 @@ def svg(title, rows):
 
 
 def write(name, rows):
-    """@return lines of Markdown that show it, if there is one"""
+    """Writes the chart of a scenario, if there is one. @return lines of Markdown that show it"""
     chart = svg(f"{name}: speed of cairnd", rows)
     if not chart:
         return []

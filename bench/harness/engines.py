@@ -1,5 +1,5 @@
-"""Engines of several daemons: PostgreSQL with two standbys, one of which must have each commit, and Ceph's S3 service, as the scripts
-of tests/engines start them; and daemons over both."""
+"""Engines that several daemons can share, and daemons over them: PostgreSQL with two standbys, one of which must confirm each commit, and Ceph's S3
+service. The scripts of tests/engines start them."""
 
 import json
 import os
@@ -13,17 +13,17 @@ SCRIPTS = ROOT / "tests/engines"
 
 
 class Engines:
-    """Started here, or those that the environment tells of, as the engines' tests do. Synced, as where they matter."""
+    """The engines: started here, or those named by the environment variables of the engines' tests. They sync, as in production."""
 
     def __init__(self, bench):
         self.bench, self.started, self.n_used = bench, [], 0
-        bench.quiet.left_s = 0  # they are never quite quiet themselves
+        bench.quiet.left_s = 0  # the engines themselves are never quiet
         self.variables = dict(os.environ)
         if "CAIRN_TEST_POSTGRES" in os.environ and "CAIRN_TEST_S3" in os.environ:
             return
         if bench.quick:
             raise LeftOut("engines take half a minute to start, and none are running")
-        bench.tmp.chmod(0o755)  # the server's user goes through it
+        bench.tmp.chmod(0o755)  # the engines' user must be able to enter it
         self._start("replicas", str(random.randint(20000, 24000)), "on")
         self._start("ceph", str(random.randint(25000, 29000)))
 
@@ -49,27 +49,27 @@ class Engines:
         self.stop()
 
     def place(self):
-        """An index and a store that nobody has used. @return (URL, URL)"""
+        """@return the URLs of a new index and of a new store"""
         self.n_used += 1
         name = f"bench{os.getpid()}n{self.n_used}"
         endpoint = self.variables["CAIRN_TEST_S3"]
         return f"{self.variables['CAIRN_TEST_POSTGRES']}?schema={name}", f"s3://cairn/{name}?endpoint={endpoint}"
 
     def signed(self, sha256):
-        """Options of curl for a request that no daemon signs. @param sha256  of its body, or what stands for it"""
+        """Options of curl that sign a request to S3. @param sha256  of the request's body, or the text that S3 accepts instead"""
         key = f"{self.variables['AWS_ACCESS_KEY_ID']}:{self.variables['AWS_SECRET_ACCESS_KEY']}"
         return {"aws-sigv4": "aws:amz:us-east-1:s3", "user": key, "header": [f"x-amz-content-sha256: {sha256}"]}
 
 
 class Cluster:
-    """Daemons that share an index and a store: to a load they are one server, whose connections are spread over them."""
+    """Daemons that share an index and a store. A load uses them as one server, and spreads its connections over them."""
 
     syncs = None
 
     def __init__(self, engines, n, place=None, *options):
         bench = engines.bench
         place = place or engines.place()
-        engines.n_used += 1  # of folders, too
+        engines.n_used += 1  # daemons get new folders, too
         self.index, self.store = place
         secret = bench.tmp / "secret"
         if not secret.exists():
@@ -88,7 +88,7 @@ class Cluster:
         return sum(daemon.cpu_s() for daemon in self.daemons)
 
     def settle(self):
-        """They ask each second what others have changed, and are never quite still."""
+        """Does not wait: the daemons poll for changes each second, so they never rest."""
 
     def metric(self, name):
         return sum(daemon.metric(name) for daemon in self.daemons)
@@ -108,7 +108,7 @@ class Cluster:
 
 
 def bare_postgres(bench, kind, index, seconds, *numbers):
-    """bench_postgres.c in the schema of an index. @return requests a second"""
+    """Runs bench_postgres.c in the schema of an index. @return requests a second"""
     url, schema = index.split("?schema=")
     url += f"?target_session_attrs=read-write&options=-csearch_path%3D{schema}%20-cplan_cache_mode%3Dforce_generic_plan%20-cjit%3Doff"
     argv = [bench.program("bench_postgres"), kind, url, str(seconds), *map(str, numbers)]

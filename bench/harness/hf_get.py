@@ -1,5 +1,5 @@
-"""Downloads by hf_xet in a process of its own: hf_get.py ENDPOINT, and a line HASH SIZE PATH on standard input for each file.
-Prints the seconds they took, and its processor time."""
+"""Downloads with hf_xet in a process of its own: hf_get.py ENDPOINT. Reads a line HASH SIZE PATH for each file from standard input. Prints the seconds that
+the downloads took, and their processor time."""
 
 import sys
 import time

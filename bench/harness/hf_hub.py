@@ -1,5 +1,5 @@
-"""The stock library in a process of its own: hf_hub.py snapshot|upload|download|put ENDPOINT REPOSITORY PATH. Prints the
-seconds it took and its processor time, without those for loading its modules. "put" is hf_xet's own upload, which knows no repository."""
+"""Runs huggingface_hub in a process of its own: hf_hub.py snapshot|upload|download|put ENDPOINT REPOSITORY PATH. Prints the seconds that it took and its
+processor time, without loading its modules. "put" uploads with hf_xet alone, which knows no repository."""
 
 import os
 import sys
@@ -9,9 +9,9 @@ what, endpoint, repository, path = sys.argv[1:]
 os.environ |= {"HF_ENDPOINT": endpoint, "HF_HUB_DISABLE_PROGRESS_BARS": "1", "HF_HUB_DISABLE_TELEMETRY": "1"}
 
 import hf_xet  # noqa: E402
-import huggingface_hub  # noqa: E402  it reads the address when it is loaded
+import huggingface_hub  # the library reads the address when it is loaded # noqa: E402
 
-# Its modules are loaded when a name of it is first asked for: that is no part of what a call takes.
+# The library loads a module when one of its names is first used. That is done here, because it is not a part of a call.
 _ = huggingface_hub.snapshot_download, huggingface_hub.HfApi, huggingface_hub.hf_hub_download
 
 began, began_cpu = time.monotonic(), time.process_time()

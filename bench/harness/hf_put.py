@@ -1,5 +1,5 @@
-"""One upload by hf_xet: hf_put.py ENDPOINT PATH, a file, or a folder of them. Prints the files' hashes, in the order of their names, and on
-standard error the seconds that it took."""
+"""Uploads with hf_xet: hf_put.py ENDPOINT PATH, where PATH is a file or a folder of files. Prints the files' hashes in the order of their names, and on
+standard error the seconds that the upload took."""
 
 import sys
 import time

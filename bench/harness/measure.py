@@ -1,4 +1,4 @@
-"""Figures: clocks and memory of processes, quiet moments of the machine, runs of several sides in turns, ratios, goals."""
+"""Measurements: clocks and memory of processes, quiet moments of the machine, several sides in turns, ratios, goals."""
 
 import os
 import statistics
@@ -12,12 +12,12 @@ TICKS = os.sysconf("SC_CLK_TCK")
 
 
 def cpu_s(pid):
-    """Processor time of a process, all its threads, from its own clock: /proc counts in steps of 10 ms."""
+    """Processor time of a process with all its threads. Uses the process's own clock, because /proc counts in steps of 10 ms."""
     return time.clock_gettime((~pid << 3) | 2)
 
 
 def user_s(pid):
-    """Of that, outside of the kernel; in steps of 10 ms."""
+    """Processor time of a process outside of the kernel, in steps of 10 ms."""
     return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11]) / TICKS
 
 
@@ -28,8 +28,8 @@ def busy_s():
 
 
 class Quiet:
-    """Waits until others use less than a tenth of a core, but for so long only, in one place and in all: a machine that is
-    never quiet is measured as it is, and the tables say what others used."""
+    """Waits until other processes use less than a tenth of a core. The time of each wait and of all together is limited: a machine that is never quiet is
+    measured as it is, and the tables say what others used."""
 
     ONCE_S = 10
 
@@ -47,8 +47,8 @@ class Quiet:
 
 
 class Syncs:
-    """Counts of fdatasync() and fsync() of a server started with env(), which can be made to last so long at least, or be left
-    out (below 0), where something is prepared and not measured."""
+    """Counts the calls of fdatasync() and fsync() of a server started with env(). The calls can be made to take a least time, or be left out (least_ms
+    below 0) while something is prepared."""
 
     def __init__(self, bench, least_ms=0):
         self.file = bench.tmp / f"syncs-{time.monotonic_ns()}"
@@ -68,7 +68,7 @@ class Syncs:
 
 
 def disk_syncs_a_second(folder, seconds=0.3):
-    """What the disk does by itself: 4 KiB appended to a file and synced, again and again."""
+    """The rate of syncs of the disk alone: appends 4 KiB to a file and syncs it, again and again."""
     path, block, n = Path(folder) / "synced", bytes(4096), 0
     fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     try:
@@ -84,9 +84,9 @@ def disk_syncs_a_second(folder, seconds=0.3):
 
 
 class Memory:
-    """Highest resident and anonymous memory of processes, in MiB, while the block runs."""
+    """The highest resident and anonymous memory of processes, in MiB, while the block runs."""
 
-    EVERY_S = 0.05  # more often takes a hundredth of two cores, which only one side of a comparison would pay
+    EVERY_S = 0.05  # sampling more often costs a hundredth of two cores, which only our side of a comparison would pay
 
     def __init__(self, pids):
         self.pids = pids
@@ -120,7 +120,7 @@ class Memory:
 
 @dataclass
 class Run:
-    """One load on one server."""
+    """The result of one load on one server."""
 
     requests: int
     seconds: float
@@ -132,7 +132,7 @@ class Run:
     cpu_s: float
     rss_mib: float
     anon_mib: float
-    foreign: float  # cores that others used meanwhile
+    foreign: float  # cores that other processes used meanwhile
     syncs: int | None = None
     disk_syncs: float | None = None
 
@@ -150,7 +150,7 @@ class Run:
 
 
 def in_turns(bench, rounds, sides):
-    """Each side once in each round, another one first each time. @param sides {name: function} @return {name: [result]}"""
+    """Runs each side once in each round, beginning with another one each time. @param sides {name: function} @return {name: [result]}"""
     names, results = list(sides), {name: [] for name in sides}
     for i in range(rounds):
         bench.quiet.wait()
@@ -165,7 +165,7 @@ def median(values):
 
 
 class Spread:
-    """Figures of several rounds: the median, and in brackets the lowest and the highest."""
+    """Figures of several rounds. As text: the median, with the lowest and the highest in brackets."""
 
     def __init__(self, values):
         values = list(values)
@@ -180,7 +180,7 @@ REACHED, MISSED = ": reached", ": **missed**"
 
 
 class Goal:
-    """A goal beside the figure it is set for: text of a table, mark of a chart."""
+    """A goal for a figure, as text of a table and as a mark of a chart."""
 
     def __init__(self, value, wanted, what="", most=False):
         value = value.median if isinstance(value, Spread) else value

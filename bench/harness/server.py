@@ -1,4 +1,4 @@
-"""Servers under load: the daemon, and what it is measured against."""
+"""Servers under load: the daemon, and the servers that it is compared with."""
 
 import os
 import re
@@ -13,7 +13,7 @@ from pathlib import Path
 from harness.measure import cpu_s, user_s
 
 
-# Of builds that have them. The library that counts syncs comes before ASan's.
+# For builds with sanitizers. The library that counts syncs is loaded before ASan's.
 SANITIZERS = {"ASAN_OPTIONS": "verify_asan_link_order=0", "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1"}
 
 
@@ -24,8 +24,8 @@ def free_port():
 
 
 class Server:
-    """A process that serves HTTP on loopback. Without a port it prints 'NAME listening on http://127.0.0.1:PORT' when it is
-    ready; with one it is knocked at. With syncs those it makes are counted."""
+    """A process that serves HTTP on loopback. Without a port it must print 'NAME listening on http://127.0.0.1:PORT' when it is ready; with a port,
+    connections are tried until one succeeds. With syncs, its syncs are counted."""
 
     running = []
 
@@ -67,7 +67,7 @@ class Server:
         return sum(cpu_s(pid) for pid in self.pids())
 
     def settle(self):
-        """What it does of its own after its start, like looking at its index, is no part of a load."""
+        """Waits until the server uses no processor time any more. Its work after a start, such as checking its index, does not belong to a load."""
         before = -1.0
         while self.cpu_s() > before:
             before = self.cpu_s()
@@ -84,7 +84,7 @@ class Server:
         return float(re.search(rf"^{name} (\S+)$", self.get("/metrics").decode(), re.M)[1])
 
     def kill(self):
-        """No chance to write anything more."""
+        """Kills the server, which cannot write anything more."""
         self.running.remove(self)
         self.process.kill()
         self.process.wait()
@@ -92,7 +92,7 @@ class Server:
             self.process.stdout.close()
 
     def stop(self):
-        """Any other end than its own, after it was asked for, is a crash."""
+        """Stops the server. Any exit status but success, or death by this signal, is a crash."""
         if self not in self.running:
             return
         self.running.remove(self)
@@ -141,12 +141,12 @@ NGINX_TLS = " ssl; ssl_certificate {}; ssl_certificate_key {}; ssl_protocols TLS
 
 
 def nginx_objects(data):
-    """The objects of a data folder at the paths of signed URLs: what a CDN would do with them."""
+    """The nginx rule that serves the objects of a data folder at the paths of signed URLs, as a CDN would do."""
     return f'location ~ "^/v1/fetch/(..)(..)(.*)$" {{ alias {data}/objects/$1/$2/$1$2$3; }}'
 
 
 class Nginx(Server):
-    """nginx, with what its server block is to serve. @param tls  certificate and key; without, plain HTTP"""
+    """nginx with these lines in its server block. @param tls  certificate and key; None: plain HTTP"""
 
     program = shutil.which("nginx", path=os.environ.get("PATH", "") + ":/usr/sbin")
     installed = program is not None

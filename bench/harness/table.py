@@ -1,4 +1,4 @@
-"""Rows of figures: as a table of Markdown between two comments of RESULTS.md, and the rows that most scenarios have."""
+"""Rows of figures, written as tables into RESULTS.md; and the columns that most scenarios have."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ RESULTS = Path(__file__).resolve().parents[1] / "RESULTS.md"
 
 
 def markdown(rows):
-    """Columns are the keys of all rows, in the order in which they came; a row without one leaves it empty."""
+    """The rows as a table. Its columns are the keys of all rows, in the order in which they first came. A row without a key leaves the cell empty."""
     columns = list(dict.fromkeys(key for row in rows for key in row))
     lines = ["| " + " | ".join(columns) + " |", "|" + "---|" * len(columns)]
     return lines + ["| " + " | ".join(str(row.get(column, "")) for column in columns) + " |" for row in rows]
@@ -19,8 +19,8 @@ def one_line(row):
 
 
 def _place(text, name):
-    """Text, and where the lines of a name begin and end in it: RESULTS.md holds them between two comments; people write the
-    words around. A scenario that is not there yet gets its place at the end."""
+    """Finds the lines of a scenario in RESULTS.md, which are between two comments; people write the words around them. A new scenario gets its place at the
+    end. @return the text, and where the lines begin and end in it"""
     begin, end = f"<!-- {name}: written by bench/run -->\n", "<!-- end -->"
     if begin not in text:
         text += f"\n## {name}\n\n{begin}{end}\n"
@@ -34,7 +34,7 @@ def replace(name, lines):
 
 
 def kept(name, column):
-    """@return {first column: text in the column named} of a scenario's table, as it stands in RESULTS.md"""
+    """@return {first cell of a row: its cell in this column} of a scenario's table in RESULTS.md"""
     text, begin, end = _place(RESULTS.read_text(), name)
     rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in text[begin:end].splitlines() if line.startswith("|")]
     at = rows[0].index(column) if rows and column in rows[0] else None
@@ -42,7 +42,7 @@ def kept(name, column):
 
 
 def summary(names):
-    """Rows: the goals in the tables of the scenarios named, as they stand in RESULTS.md."""
+    """Yields rows that sum up the goals in the scenarios' tables in RESULTS.md."""
     for name in names:
         text, begin, end = _place(RESULTS.read_text(), name)
         lines = [line for line in text[begin:end].splitlines() if line.startswith("|")]
@@ -58,9 +58,8 @@ def _syncs(runs):
 
 
 def load_row(head, sides, unit="requests/s", goals=()):
-    """A load on cairnd, and on what it is compared with.
-    @param sides  {name: [Run]}, "cairnd" among them; runs of equal place were made in one round
-    @param goals  [(name of a side, least ratio of rates)]"""
+    """A row for a load on cairnd and on the servers that it is compared with. @param sides  {name: [Run]}, with "cairnd"; the i-th runs of all sides are of
+    the same round @param goals  [(name of a side, least ratio of rates)]"""
     ours = sides["cairnd"]
     rate = (lambda run: run.mb_s) if unit == "MB/s" else (lambda run: run.rate)
     tail = (median(getattr(r, name) for r in ours) / 1000 for name in ("p50_us", "p99_us", "p999_us"))
@@ -91,7 +90,7 @@ def load_row(head, sides, unit="requests/s", goals=()):
 
 
 class Goals(list):
-    """Several goals of one row."""
+    """Several goals of a row."""
 
     def __str__(self):
         return ", ".join(map(str, self))

@@ -1,8 +1,7 @@
-"""TileDB's own side of the scenario `tiledb`, in a process of its own.
+"""Runs TileDB for the scenario `tiledb`, in a process of its own.
 
-tiledb_query.py copy OURS PEER      write an array of the same schema and rows with libtiledb
-tiledb_query.py ask SECONDS ARRAY   time opening and queries; prints {query: [rows, wall s, processor s]}, medians
-"""
+tiledb_query.py copy OURS PEER      writes an array of the same schema and rows with libtiledb
+tiledb_query.py ask SECONDS ARRAY   times opening and queries; prints {query: [rows, wall s, processor s]}, as medians"""
 
 import json
 import statistics
@@ -22,7 +21,7 @@ def copy(ours, peer):
 
 
 def queries(path):
-    """Each opens the array anew, in a context of its own: nothing is kept from one to the next."""
+    """The queries by name. Each opens the array anew, in a context of its own, so that nothing stays in memory from one to the next."""
     with tiledb.open(path) as array:
         some = array.query(cond="chunk_index == 7")[:]
         key, xorb = some["chunk_hash"][0].decode(), some["xorb_hash"][0].decode()

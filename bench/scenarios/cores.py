@@ -1,8 +1,7 @@
-"""Where the daemon stops to grow with processors: what one thread alone does of each path, and what is done under one lock.
+"""The limits to the daemon's growth with processors: the work that one thread alone does for each path, and the time under one lock.
 
-Of a machine with any number of processors a daemon whose one thread does a tenth of the work uses ten of them at most, and one
-that holds one lock for a tenth of its time likewise. The shares are measured on the processors that there are.
-"""
+If a single thread does a tenth of the work, the daemon uses at most ten processors, however many the machine has. The same holds for a lock that is held
+for a tenth of the time. The shares are measured on the processors that there are."""
 
 import shutil
 import subprocess
@@ -12,7 +11,7 @@ from pathlib import Path
 from harness.measure import median
 from scenarios.paths import asked, sent
 
-ALONE = ("index-writer", "checkpoint", "log", "sweeper")  # the threads of which there is one
+ALONE = ("index-writer", "checkpoint", "log", "sweeper")  # the threads that exist only once
 SHARDS = (
     ("shard of 20 chunks", (20000, 1, 20, 1, 1), (40, 1, 20, 1, 1)),
     ("shard of 1,000 chunks and 10 files", (2000, 1, 1000, 10, 1), (10, 1, 1000, 10, 1)),
@@ -21,7 +20,7 @@ SHARDS = (
 
 
 def _threads_ns(server):
-    """Processor time of each thread's name."""
+    """Processor time in nanoseconds, by the thread's name."""
     found = Counter()
     for task in Path(f"/proc/{server.pid}/task").iterdir():
         found[(task / "comm").read_text().strip()] += int((task / "schedstat").read_text().split()[0])
@@ -29,7 +28,7 @@ def _threads_ns(server):
 
 
 def _name(at, path):
-    """The function, where the file tells its lines too (else it is only the nearest one that is known); else the file."""
+    """The function at an address, if the file has line numbers (otherwise the name is only the nearest one that is known); else the file."""
     if shutil.which("addr2line"):
         function, line = subprocess.check_output(["addr2line", "-f", "-e", path, at], text=True).splitlines()[:2]
         if not line.startswith("??"):
@@ -38,7 +37,7 @@ def _name(at, path):
 
 
 def _longest_lock(file):
-    """@return [function, nanoseconds held]"""
+    """@return the function that holds a lock longest in all, and the nanoseconds"""
     lines = [line.split() for line in file.read_text().splitlines()]
     at, _, held_ns, _, _, path = max(lines, key=lambda fields: int(fields[2]))
     return _name(at, path), int(held_ns)
@@ -75,7 +74,7 @@ def _row(bench, path):
 
 
 def cores(bench):
-    """Of each path, what one thread or one lock alone does: the most processors that it can use."""
+    """For each path, the share of work that only one thread or one lock can do, and so the most processors that it can use."""
     for paths in (asked(bench), sent(bench, SHARDS, bench.pick(4000, 40))):
         for path in paths:
             yield _row(bench, path)

@@ -1,4 +1,4 @@
-"""What one client's heavy work does to everybody else's small requests."""
+"""How one client's heavy work delays everybody else's small requests."""
 
 import contextlib
 import json
@@ -10,7 +10,7 @@ import urllib.request
 from harness.measure import Goal, Spread, in_turns, median
 
 GOAL_MS = 50
-N_EDITS, N_SHARDS = 12, 8  # of the attacker at once
+N_EDITS, N_SHARDS = 12, 8  # requests of the attacker at once
 
 
 def _token(bench, key, who, repo):
@@ -19,7 +19,7 @@ def _token(bench, key, who, repo):
 
 
 def _upload(bench, server, made, token):
-    """Send what bench_make made on behalf of a token."""
+    """Uploads what bench_make made, with this token."""
     for name in ("xorbs", "shards"):
         lines = [line.split("\t") for line in (made / f"{name}.tsv").read_text().splitlines()]
         targets = bench.targets(name, [(line[0], line[1], f"Authorization: Bearer {token}", *line[3:]) for line in lines])
@@ -28,7 +28,7 @@ def _upload(bench, server, made, token):
 
 @contextlib.contextmanager
 def _attack(requests):
-    """Each request again and again, from a thread of its own, while the block runs. @return the statuses of the answers"""
+    """Sends each request again and again, on a thread of its own, while the block runs. Yields the list of statuses of the answers."""
     ending, under_way, statuses = threading.Event(), threading.Barrier(len(requests) + 1), []
 
     def one(request):
@@ -54,13 +54,13 @@ def _attack(requests):
 
 
 def _edits(server, token, file):
-    """Plans of an edit of a file of 262,144 chunks, whose lists are read for each."""
+    """Requests for the chunks around an edit. For each the server reads the lists of a file of 262,144 chunks."""
     headers = {"Authorization": f"Bearer {token}", "X-Range-Dirty": "bytes=0-1"}
     return [lambda: urllib.request.Request(f"{server.url}/v2/file-chunk-hashes/{file}", headers=headers)] * N_EDITS
 
 
 def _shards(server, tokens, shards):
-    """Shards of a file of 8,000 terms, each in another xorb than the one before, for ever new owners."""
+    """Uploads of the shard of a file of 8,000 terms, each in another xorb than the one before, with one owner after the other."""
     bodies = [shard.read_bytes() for shard in shards]
 
     def one(i):
@@ -78,8 +78,8 @@ def _shards(server, tokens, shards):
 
 
 def _plans(bench, server, targets):
-    """One connection that asks again and again. Bench.load() would wait for a server that does nothing else."""
-    for seconds in bench.pick((bench.seconds,), (bench.seconds, 10, 60)):  # where no figure is wanted, a busy machine has its time
+    """Requests plans on one connection, again and again. Bench.load() would first wait until the server rests."""
+    for seconds in bench.pick((bench.seconds,), (bench.seconds, 10, 60)):  # a quick run measures nothing, so it may take longer on a busy machine
         argv = [bench.program("bench_load"), "-c", "1", "-e", "200", "-s", str(seconds), "127.0.0.1", str(server.port), targets]
         run = json.loads(subprocess.check_output(argv, text=True))
         if run["requests"]:
@@ -90,7 +90,7 @@ def _plans(bench, server, targets):
 
 
 def fair(bench):
-    """Plans of one client beside the heavy work of another, which has all connections and threads that it can get."""
+    """One client requests plans beside the heavy work of another, which uses all connections and threads that it can get."""
     key = bench.folder("keys") / "key"
     subprocess.run([bench.build / "cli/cairn", "token", "--new-key", key], check=True, stdout=subprocess.DEVNULL)
     mallory = [_token(bench, key, "mallory", f"mallory/r{i}") for i in range(bench.pick(64, 2))]

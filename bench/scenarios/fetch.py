@@ -23,7 +23,7 @@ def _hf(bench, script, *arguments, lines=""):
 
 
 def _took(printed):
-    """Seconds, and those of the processor."""
+    """The two printed numbers: seconds, and processor seconds."""
     return tuple(map(float, printed.split()))
 
 
@@ -33,12 +33,12 @@ def _bytes_of(size):
 
 
 def _in_memory(bench):
-    """A path, not on the disk that is not measured here."""
+    """A path in memory, so that the disk is not measured."""
     return (Path("/dev/shm") if os.access("/dev/shm", os.W_OK) else bench.tmp) / f"cairn-bench-{os.getpid()}"
 
 
 def _stored_file(bench, data, size):
-    """Upload random bytes with hf_xet. @return the file's hash"""
+    """Uploads random bytes with hf_xet. @return the file's hash"""
     path = bench.tmp / "file"
     with open(path, "wb") as f:
         f.writelines(_bytes_of(size))
@@ -49,7 +49,7 @@ def _stored_file(bench, data, size):
 
 
 def _fetches(server, name, size, n_bytes, n):
-    """n signed URLs with their ranges, each for the chunks that a piece of the file at a random place runs over."""
+    """The signed URLs and ranges to download n pieces of the file at random places, each with all chunks that it overlaps."""
     numbers = random.Random(3)
     found = []
     for _ in range(n):
@@ -66,7 +66,7 @@ def _header(ranges):
 
 
 def _check(server, data, fetches):
-    """The bytes that come are those of the stored object."""
+    """Checks that the bytes of one fetch are those of the stored object."""
     path, ranges = next(f for f in fetches if len(f[1]) == 1)
     xorb = path.split("?")[0].rsplit("/", 1)[1]
     stored = (data / "objects" / xorb[:2] / xorb[2:4] / xorb).read_bytes()
@@ -78,7 +78,7 @@ def _check(server, data, fetches):
 
 
 def fetch(bench):
-    """Signed ranges of stored xorbs against nginx sending the same bytes of the same files."""
+    """Signed ranges of stored xorbs, against nginx that sends the same bytes of the same files."""
     data, size = bench.folder("data"), bench.pick(256, 8) << 20
     name = _stored_file(bench, data, size)
     with bench.cairnd(data) as server:
@@ -111,7 +111,7 @@ def _download(bench, data, name, size, public_url=None):
 
 
 def download(bench):
-    """A file by hf_xet. Plans come from cairnd both times; the bytes from it, or from nginx by --public-url."""
+    """A file downloaded with hf_xet. Plans always come from cairnd; bytes come from it, or from nginx by --public-url."""
     data, size = bench.folder("data"), bench.pick(1024, 8) << 20
     name = _stored_file(bench, data, size)
     sides = {"cairnd": lambda: _download(bench, data, name, size)}
@@ -130,7 +130,7 @@ def download(bench):
 
 
 def _store_small(bench, data, folder, n, size):
-    """Upload n files of random bytes with hf_xet. @return lines for hf_get.py, without the paths"""
+    """Uploads n files of random bytes with hf_xet. @return lines for hf_get.py, without the paths"""
     numbers = random.Random(9)
     for i in range(n):
         (folder / f"{i:06}").write_bytes(numbers.randbytes(size))
@@ -139,7 +139,7 @@ def _store_small(bench, data, folder, n, size):
 
 
 def _get_small(bench, data, folder, names, *options):
-    """By a daemon that was just started, and has proved nothing yet. @return seconds, and its processor time"""
+    """Downloads from a daemon that was just started, and has verified nothing yet. @return seconds, and the daemon's processor time"""
     out = _in_memory(bench)
     out.mkdir()
     lines = "".join(f"{name} {out}/{i:06}\n" for i, name in enumerate(names))
@@ -154,7 +154,7 @@ def _get_small(bench, data, folder, names, *options):
 
 
 def small(bench):
-    """Many small files by hf_xet, in few xorbs: what the proofs of their bytes add."""
+    """Many small files in few xorbs, downloaded with hf_xet: how much time verifying their bytes adds."""
     data, folder, n, size = bench.folder("data"), bench.folder("files"), bench.pick(10_000, 50), 10_000
     names = _store_small(bench, data, folder, n, size)
     sides = {

@@ -1,4 +1,4 @@
-"""Backups in one FOLD file."""
+"""Backups into one FOLD file."""
 
 import os
 import subprocess
@@ -9,7 +9,7 @@ N = 6
 
 
 def _cpu_s(argv):
-    """Processor time of a command, kernel included."""
+    """Processor time of a command, in and outside of the kernel."""
     pid = os.posix_spawn(argv[0], [str(a) for a in argv], os.environ, file_actions=[(os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0)])
     _, status, used = os.wait4(pid, 0)
     if status != 0:
@@ -46,8 +46,8 @@ def _row(bench, data, objects, kind, level):
 
 
 def fold(bench):
-    """`cairn backup` of xorbs of 64 MiB, against reading, zstd at the same level and SHA-256 alone: processor time, kernel and writing
-    included on our side only. Then how many times longer it takes with parity."""
+    """`cairn backup` of xorbs of 64 MiB, against reading, zstd at the same level and SHA-256 alone. Processor time; only ours includes kernel and writing.
+    Then the factor by which parity slows it down."""
     n = bench.pick(N, 2)
     for kind in bench.pick(("text", "floats", "random"), ("text",)):
         made, data = bench.folder("uploads"), bench.folder("data")

@@ -1,7 +1,6 @@
-"""Growth: an index of 100 million chunks, a million of them eligible, beside one of ten thousand.
+"""A large index, of 100 million chunks of which a million are eligible, beside one of ten thousand chunks.
 
-CAIRN_BENCH_XORBS says of how many thousand chunks the large one is; 100,000 unless told.
-"""
+CAIRN_BENCH_XORBS sets the size of the large one in thousands of chunks; the default is 100,000."""
 
 import contextlib
 import json
@@ -12,7 +11,7 @@ import time
 from harness.measure import Goal, Memory, in_turns
 from harness.table import load_row
 
-EMPTY_XORBS = 10  # the empty one needs something to be found
+EMPTY_XORBS = 10  # the small index must have something to find
 CONNECTIONS = {"query": 16, "upload": 32}
 QUERIES = {"miss": ("misses.tsv", 404), "hit, cached": ("cached.tsv", 200)}
 COLD = {"hit, cache off": ("cold.tsv", 200)}
@@ -23,7 +22,7 @@ CHUNK_BYTES_GOAL = 44
 
 
 class _Index:
-    """A data folder with an index that bench_make_index.c made, and the targets that it is asked for."""
+    """A data folder with an index that bench_make_index.c made, and requests to it."""
 
     def __init__(self, bench, name, n_xorbs):
         self.bench, self.data, self.targets = bench, bench.folder(name), bench.folder(f"{name}-targets")
@@ -32,20 +31,20 @@ class _Index:
         self.file = self.data / "index.sqlite"
 
     def server(self, *options, syncs=None):
-        """Its objects have no bytes, which a scrub would find, and who proves a SHA-256."""
+        """A daemon on the folder, without a scrub and without verifying SHA-256: both would find that its objects have no bytes."""
         return self.bench.cairnd(self.data, "--scrub-period", "0", "--proof-rate", "0", *options, syncs=syncs)
 
     def load(self, server, name, status):
         return self.bench.load(server, self.targets / name, CONNECTIONS["query"], self.bench.seconds, expect=status)
 
     def warm(self):
-        """Into the page cache, as far as there is memory: other work may have pushed it out."""
+        """Reads the index into the page cache, as far as memory allows. Other work may have pushed it out."""
         with open(self.file, "rb", buffering=0) as f:
             while f.read(1 << 20):
                 pass
 
     def evict(self):
-        """Out of the page cache, as after the machine's start."""
+        """Drops the index from the page cache, as after the machine's start."""
         fd = os.open(self.file, os.O_RDONLY)
         os.fsync(fd)
         os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
@@ -66,7 +65,7 @@ def _queries(bench, large, empty, kinds, *options):
 
 
 def _cold_disk(large):
-    """Each query reads its lists from the disk."""
+    """Queries with a cold page cache, so that each reads its lists from the disk."""
     large.evict()
     with large.server("--cache-bytes-max", "0") as server:
         run = large.load(server, "cold.tsv", 200)
@@ -74,8 +73,8 @@ def _cold_disk(large):
 
 
 def _uploads(bench, large, empty):
-    """Shards of stored xorbs; other ones in each round, so that both indexes grow alike. What comes first is not measured:
-    only uploads like those that follow bring the pages at random places into memory, and keep them there."""
+    """Uploads shards of stored xorbs, other ones in each round, so that both indexes grow alike. The first uploads are not measured: they bring the pages
+    at random places into memory that later ones use."""
     rounds, each = bench.rounds(6), bench.pick(600, 20)
     made = bench.make("uploads", (WARM_ROUNDS + rounds) * each, *UPLOADS, store=True)
     lines = (made / "shards.tsv").read_text().splitlines(keepends=True)
@@ -143,7 +142,7 @@ def _filter(bench, n, room):
 
 
 def growth(bench):
-    """A large index (CAIRN_BENCH_XORBS thousand chunks, 100,000 unless told) beside an empty one, by the same daemon."""
+    """A large index (CAIRN_BENCH_XORBS thousand chunks, 100,000 by default) beside a small one, on the same daemon."""
     large = _Index(bench, "large", int(os.environ.get("CAIRN_BENCH_XORBS", bench.pick(100000, 200))))
     empty = _Index(bench, "empty", EMPTY_XORBS)
     yield _size(large)

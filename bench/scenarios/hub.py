@@ -1,4 +1,4 @@
-"""The hub: its rows alone, heads of files, many small files and large ones by the stock library, Git LFS."""
+"""The hub: its rows alone, heads of files, many small files and large ones by huggingface_hub, and Git LFS."""
 
 import contextlib
 import hashlib
@@ -24,7 +24,7 @@ STATIC = """root {root};
     location /api/ {{ default_type application/json; }}
     location /{repository}/resolve/{commit}/ {{ alias {files}/; add_header X-Repo-Commit {commit}; }}"""
 
-# What the library asks before hf_xet begins.
+# The requests of the library before hf_xet begins.
 ANSWERS = """location = /{repository}/resolve/main/file {{
       alias {file};
       etag off;
@@ -37,7 +37,7 @@ TOKEN_HEADERS = ("X-Xet-Cas-Url", "X-Xet-Access-Token", "X-Xet-Token-Expiration"
 
 
 def hub_rows(bench):
-    """Commits and pages of a repository of a million files, in an index alone."""
+    """Commits and pages of a repository of a million files, measured on the index alone."""
     folder, n = bench.folder("data"), bench.pick(1_000_000, 10_000)
     out = subprocess.check_output([bench.program("bench_history"), folder, str(n), str(bench.pick(200, 5))], text=True)
     for line in out.splitlines():
@@ -53,7 +53,7 @@ def hub_rows(bench):
 
 
 def _import(bench, server, folder):
-    """@return the commit"""
+    """Imports the files into the repository. @return the commit"""
     argv = [bench.build / "cli/cairn", "import", "--quiet", "--server", server.url, folder, REPOSITORY]
     subprocess.run(argv, check=True, stdout=subprocess.DEVNULL)
     return json.loads(server.get(f"/api/models/{REPOSITORY}"))["sha"]
@@ -67,7 +67,7 @@ def _small_files(bench, n):
 
 
 def hub_heads(bench):
-    """HEAD of files of a commit, against a bare libmicrohttpd that answers 200."""
+    """HEAD requests for files of a commit, against libmicrohttpd alone that answers 200."""
     n = bench.pick(1000, 10)
     with bench.cairnd(bench.folder("data")) as server:
         commit = _import(bench, server, _small_files(bench, n))
@@ -80,15 +80,15 @@ def hub_heads(bench):
 
 
 def _static(bench, server, files, commit):
-    """nginx with one commit of a repository in files: what the library asks for, each answer at hand."""
+    """nginx with the files of one commit and the other answers that the library needs, all as files."""
     root = bench.folder("static")
-    # The library asks for these two before the files; as files, they are what the daemon said.
+    # The library asks for these before the files. They are stored as the daemon answered them.
     api = root / "api/models" / REPOSITORY
     for path in (f"revision/{commit}", "revision/main", f"tree/{commit}"):
         (api / path).parent.mkdir(parents=True, exist_ok=True)
         query = "?recursive=true&expand=false" if path.startswith("tree") else ""
         (api / path).write_bytes(server.get(f"/api/models/{REPOSITORY}/{path}{query}"))
-    (files / ".gitattributes").write_bytes(server.get(f"/{REPOSITORY}/resolve/{commit}/.gitattributes"))  # made with the repository
+    (files / ".gitattributes").write_bytes(server.get(f"/{REPOSITORY}/resolve/{commit}/.gitattributes"))  # the hub makes this file with the repository
     return Nginx(bench, STATIC.format(root=root, repository=REPOSITORY, commit=commit, files=files))
 
 
@@ -104,10 +104,10 @@ def _snapshot(bench, server, files):
 
 
 def hub_small(bench):
-    """A snapshot of 1,000 small files by the stock library, against nginx that has each answer of the same requests in a file."""
+    """A snapshot of 1,000 small files by huggingface_hub, against nginx that has the answer to each of the same requests in a file."""
     if not Nginx.installed:
         raise LeftOut("there is no nginx")
-    n = bench.pick(1000, 20)  # with .gitattributes: one page of a listing
+    n = bench.pick(1000, 20)  # with .gitattributes this is one page of a listing
     files = _small_files(bench, n - 1)
     with bench.cairnd(bench.folder("data")) as server:
         with _static(bench, server, files, _import(bench, server, files)) as static:
@@ -129,14 +129,14 @@ def _make_repository(server):
 
 
 def _upload(bench, what, source, data="data"):
-    """Into a new store: the bytes are known to none."""
+    """Uploads into a new store, which has none of the bytes."""
     with bench.cairnd(bench.folder(data)) as server:
         _make_repository(server)
         return _took(_hf(bench, "hf_hub.py", what, server.url, REPOSITORY, source))
 
 
 def _download(bench, server, name, size):
-    """@param name  for hf_xet; None: the library asks for the repository's file"""
+    """Downloads a file. @param name  its hash, for hf_xet alone; None: huggingface_hub asks for the repository's file"""
     out = _in_memory(bench)
     out.mkdir()
     if name:
@@ -152,13 +152,13 @@ def _download(bench, server, name, size):
 
 
 def _add_headers(server, method, path, names):
-    """What the daemon says, for nginx to say it."""
+    """nginx directives that add the headers of the daemon's answer."""
     with urllib.request.urlopen(urllib.request.Request(server.url + path, method=method)) as reply:
         return " ".join(f"add_header {name} '{reply.headers[name]}';" for name in names)
 
 
 def _answers(bench, server, commit, size):
-    """nginx that has at hand what the library asks before hf_xet begins, which goes to the daemon all the same."""
+    """nginx that answers the library's requests before hf_xet begins. hf_xet itself uses the daemon."""
     file = bench.tmp / "sparse"
     with open(file, "wb") as f:
         f.truncate(size)
@@ -168,8 +168,8 @@ def _answers(bench, server, commit, size):
 
 
 def hub_large(bench):
-    """A file of 1 GiB up and down by the stock library, against hf_xet's own calls on the same daemon; and down where nginx has
-    at hand what the library asks of the hub: the rest is its own."""
+    """A file of 1 GiB up and down by huggingface_hub, against hf_xet alone on the same daemon. Also down when nginx answers the library's requests to the
+    hub, so that the rest is the library's own time."""
     size, source = bench.pick(1024, 8) << 20, bench.tmp / "source"
     with open(source, "wb") as f:
         f.writelines(_bytes_of(size))
@@ -202,7 +202,7 @@ def _large_row(what, size, runs):
 
 
 def _lfs_put(server, path, sha256):
-    """@return seconds that curl took to send it where the batch says"""
+    """Uploads to the addresses of a batch. @return seconds that curl took"""
     body = {"operation": "upload", "transfers": ["basic"], "objects": [{"oid": sha256, "size": path.stat().st_size}]}
     request = urllib.request.Request(f"{server.url}/{REPOSITORY}.git/info/lfs/objects/batch", json.dumps(body).encode(), {"Content-Type": LFS, "Accept": LFS})
     with urllib.request.urlopen(request) as reply:
@@ -224,7 +224,7 @@ def _stored_bytes(data):
 
 
 def hub_lfs(bench):
-    """Plain Git LFS: random bytes put by curl where a batch says, and again with one percent of them changed."""
+    """Git LFS: curl uploads random bytes to the addresses of a batch, and again with one percent of them changed."""
     size = bench.pick(1024, 8) << 20
     path, rates, growths = bench.tmp / "file", [], []
     for n in range(bench.rounds(3)):
@@ -236,7 +236,7 @@ def hub_lfs(bench):
             bench.quiet.wait()
             rates.append(size / 1e6 / _lfs_put(server, path, _sha256(path)))
         before = _stored_bytes(data)
-        with open(path, "r+b") as f:  # one stretch, as an edit is
+        with open(path, "r+b") as f:  # one contiguous part, as an edit changes
             f.seek(size // 3)
             f.write(random.Random(n).randbytes(size // 100))
         with bench.cairnd(data) as server:

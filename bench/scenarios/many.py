@@ -1,4 +1,4 @@
-"""How the daemon grows with processors: the same load on one that may use 1, 2, 4 and 8 of them. The load has others."""
+"""How the daemon's rate grows with processors: the same load on a daemon that may use 1, 2, 4 or 8 of them. The load runs on other processors."""
 
 import json
 import os
@@ -14,9 +14,9 @@ from harness.server import Server
 from scenarios.paths import asked, sent
 
 SIZES = (1, 2, 4, 8)
-LOADS_MAX = 8  # programs, each on a processor of its own
+LOADS_MAX = 8  # load programs, each on a processor of its own
 CONNECTIONS_A_LOAD = 16
-SHARDS = (  # as many as no run sends
+SHARDS = (  # more shards than a run sends
     ("shard of 20 chunks", (30000, 1, 20, 1, 1), (400, 1, 20, 1, 1)),
     ("shard of 1,000 chunks and 10 files", (6000, 1, 1000, 10, 1), (100, 1, 1000, 10, 1)),
 )
@@ -44,11 +44,11 @@ def _children_s():
 class _Run:
     rate: float  # requests a second
     used: float  # processors that the daemon was busy on
-    load: float  # how busy the load's were: near 1 it is the load that is measured
+    load: float  # how busy the load's processors were; near 1 the load is the limit, not the daemon
 
 
 def _run(bench, server, path, processors):
-    """One program of load on each processor, at the same time."""
+    """Runs one load program on each processor, at the same time."""
     lines, seconds = path.targets.read_text().splitlines(keepends=True), bench.seconds * 2 / 3
     before, children_s, running = server.cpu_s(), _children_s(), []
     for i, processor in enumerate(processors):
@@ -66,7 +66,7 @@ def _run(bench, server, path, processors):
 
 
 def _cairnd(bench, path, processors):
-    """With a folder of its own: to reuse what was just removed takes file systems time (ext4 without a journal)."""
+    """Starts a daemon on a folder of its own. Some file systems (ext4 without a journal) take time to reuse a folder that was just removed."""
     data = bench.folder(f"data{time.monotonic_ns()}")
     server = Server(_on(processors, bench.cairnd_argv(data, *path.options)), log=bench.tmp / "cairnd.log")
     for uploads in path.prepare:
@@ -108,7 +108,7 @@ def _row(bench, path, sizes):
 
 
 def many(bench):
-    """How the daemon grows with processors, beside the bare daemon on as many."""
+    """How the daemon's rate grows with processors, beside libmicrohttpd alone on as many."""
     mine, _ = _split()
     sizes = [size for size in SIZES if size <= len(mine)]
     for paths in (asked(bench), sent(bench, SHARDS, bench.pick(6000, 100))):

@@ -1,4 +1,4 @@
-"""Memory: idle, of connections that wait, of large uploads at once."""
+"""Memory of the daemon: idle, with idle connections, and with large uploads at once."""
 
 import math
 import resource
@@ -12,7 +12,7 @@ XORBS_MAX = 16384  # the default of xorbs_max
 
 
 def _shape(chunks, files_per_xorb, terms):
-    """How many xorbs, with their files, fit 64 MiB."""
+    """The shape of a shard of 64 MiB: how many xorbs and files fit."""
     each = 48 * (1 + chunks + files_per_xorb * (2 + 2 * terms))
     return math.floor((SHARD_BYTES - 48 * 3) / each)
 
@@ -61,7 +61,7 @@ def _idle_row(bench):
 
 
 def _wait_in_line(server, n):
-    """n connections, each of which has had one answer and waits. They come from several addresses, as of many clients."""
+    """Opens n connections, each of which has had one answer and is idle. They come from several addresses, as if from many clients."""
     request = b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n"
     connections = []
     for i in range(n):
@@ -99,7 +99,7 @@ def _connections_row(bench, n):
 
 
 def memory(bench):
-    """Idle; idle connections; 16 shards of nearly 64 MiB at once, in several shapes."""
+    """Memory of a daemon that is idle, has idle connections, or receives 16 shards of nearly 64 MiB at once, in several shapes."""
     yield _idle_row(bench)
     yield _connections_row(bench, bench.pick(10000, 100))
     for name, numbers in bench.pick(_shapes(), {"small": (2, 100, 2, 3)}).items():

@@ -1,4 +1,4 @@
-"""Pages of a full store: the home among many repositories, a file with its map, what fills the disk."""
+"""Pages of a full store: the home page with many repositories, a file with its chunk map, and what fills the disk."""
 
 import base64
 import hashlib
@@ -45,13 +45,13 @@ def _fill_repositories(bench, server, key, n):
 
 
 def _as_whom(path, token):
-    """The targets that bench_make wrote, with a token."""
+    """The targets that bench_make wrote, with this token in each."""
     lines = [line.split("\t") for line in path.read_text().splitlines()]
     return [(method, target, _as(token), body, 200) for method, target, _, body in lines]
 
 
 def _fill_owners(bench, server, n):
-    """A thousand terms of each shard, which two owners have, so that each shares with two others."""
+    """Uploads n shards of a thousand terms. Each has two owners, so that each owner shares with two others."""
     made = bench.make("shared", n, 4, 100, 100, 10, store=True)
     bench.load(server, bench.targets("xorbs", _as_whom(made / "xorbs.tsv", _token())), 8)
     shards = _as_whom(made / "shards.tsv", "")
@@ -61,7 +61,7 @@ def _fill_owners(bench, server, n):
 
 
 def _fill_bucket(bench, server, key, n_terms, n_others):
-    """A file of many terms, and others over the same xorbs."""
+    """Adds a file of many terms, and other files over the same xorbs."""
     _post(server, "/api/buckets/" + BUCKET, b"{}", key)
     token = json.loads(server.get(f"/api/buckets/{BUCKET}/xet-write-token", {"Authorization": f"Bearer {key}"}))["accessToken"]
     files = []
@@ -76,7 +76,7 @@ def _fill_bucket(bench, server, key, n_terms, n_others):
 
 
 def _page(bench, server, key, what, path, most_ms, must):
-    """@param must  what the page has to have in it"""
+    """Measures one page. @param must  a pattern that the page must contain"""
     html = server.get(path, {"Authorization": f"Bearer {key}", "Accept": "text/html"}).decode()
     if not re.search(must, html):
         raise RuntimeError(f"the page of {what} is another one")
@@ -100,7 +100,7 @@ def _page(bench, server, key, what, path, most_ms, must):
 
 
 def pages(bench):
-    """Pages of an operator, one after the other from one connection, and the figures behind the page of the disk."""
+    """Pages of an operator, one after the other on one connection, and the figures behind the page of the disk."""
     n_repositories, n_owners, n_terms, n_others = bench.pick((10_000, 1000, 10_000, 999), (120, 10, 100, 20))
     keys = bench.folder("keys")
     secret = keys / "hs256"

@@ -1,4 +1,4 @@
-"""What a daemon is asked and sent where its growth with processors is looked at ("cores", "many")."""
+"""Requests and uploads to a daemon whose growth with processors is measured (scenarios "cores" and "many")."""
 
 import subprocess
 from dataclasses import dataclass
@@ -10,18 +10,18 @@ EXTERNAL = ("--xorbs", "external")
 
 @dataclass
 class Path:
-    """@param prepare  uploads that a daemon has before  @param uploads  each target is sent once, to a new daemon"""
+    """One kind of request. @param prepare  uploads that a daemon gets before it is measured @param uploads  each target is sent once, to a new daemon"""
 
     name: str
     targets: object
     prepare: tuple = ()
     options: tuple = EXTERNAL
     uploads: bool = False
-    bare: tuple = ()  # what the bare daemon answers: status, bytes, replies
+    bare: tuple = ()  # the replies of libmicrohttpd alone: status, bytes, how many
 
 
 def asked(bench):
-    """Questions to a small index, and plans."""
+    """Yields chunk queries to a small index, and plans."""
     made = bench.make("asked", *SHAPES["small"])
     chunks = (made / "chunks").read_text().split()
     hits = bench.targets("hits", [("GET", chunk_path(chunk), None, None, 200) for chunk in chunks])
@@ -35,7 +35,7 @@ def asked(bench):
 
 
 def sent(bench, shards, n_xorbs):
-    """Uploads. @param shards  [(name, numbers as of bench.make(), the same in short)]"""
+    """Yields uploads. @param shards  [(name, numbers for bench.make(), numbers for a quick run)]"""
     for name, full, quick in shards:
         yield Path(name, bench.make("uploads", *bench.pick(full, quick)) / "shards.tsv", uploads=True)
     small = bench.folder("small")

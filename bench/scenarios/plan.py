@@ -1,4 +1,4 @@
-"""Plans: of small files under load, of a file of many terms by itself."""
+"""Plans: of small files under load, and of a file of many terms alone."""
 
 import json
 import subprocess
@@ -7,7 +7,7 @@ from harness.measure import Goal, in_turns
 from harness.table import load_row
 
 N_TERMS = 10000
-GOAL_MS = {20: 1, 160: 1.5, 500: 1.5}  # processor time of the plan and its JSON, by xorbs
+GOAL_MS = {20: 1, 160: 1.5, 500: 1.5}  # milliseconds of processor time for the plan and its JSON, by the number of xorbs
 
 
 def _targets(bench, version, files):
@@ -15,7 +15,7 @@ def _targets(bench, version, files):
 
 
 def _small(bench):
-    """Files of one term, asked for from many connections."""
+    """Plans of files of one term, requested on many connections."""
     made = bench.make("uploads", bench.pick(200, 10), 1, 20, 10, 1, store=True)
     files = (made / "files").read_text().split()
     with bench.cairnd(bench.folder("data")) as server:
@@ -64,7 +64,7 @@ def _large(bench, xorbs):
 
 
 def plan(bench):
-    """Plans of files against the bare daemon that answers as many bytes; of 10,000 terms also in one process, without HTTP."""
+    """Plans of files, against libmicrohttpd alone that answers as many bytes. Plans of 10,000 terms are also measured in one process without HTTP."""
     yield from _small(bench)
     for xorbs in bench.pick((20, 160, 500), (20,)):
         yield from _large(bench, xorbs)

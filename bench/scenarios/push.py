@@ -1,4 +1,4 @@
-"""The command beside hf_xet: the same files up, into a new store each time, and a file down again."""
+"""`cairn push` and `cairn pull` beside hf_xet: the same files up, into a new store each time, and a file down again."""
 
 import contextlib
 import filecmp
@@ -12,7 +12,7 @@ from scenarios.fetch import HARNESS, _in_memory
 
 MIB = 1 << 20
 LARGE_MIB = 1000
-# How many files, of so many bytes, of what.
+# For each row: how many files, of how many bytes, of which content.
 SHAPES = {
     f"one of {LARGE_MIB:,} MiB, random": (1, LARGE_MIB * MIB, "random"),
     "8 of 32 MiB, random": (8, 32 * MIB, "random"),
@@ -25,7 +25,7 @@ BRIEF = {"2 of 2 MiB, random": (2, 2 * MIB, "random"), "50 of 10 KB, text": (50,
 
 @contextlib.contextmanager
 def _files(bench, n, n_bytes, kind):
-    """n files of n_bytes each in memory: their folder, and a folder beside it for what comes back."""
+    """Makes n files of n_bytes each in memory. @return their folder, and an empty folder for downloads"""
     work = _in_memory(bench)
     source, back = work / "source", work / "back"
     source.mkdir(parents=True)
@@ -43,7 +43,7 @@ def _files(bench, n, n_bytes, kind):
 
 
 def _client(bench, server, argv, lines=None):
-    """@return seconds from its start to its end; processor time of it and the server; what it printed"""
+    """Runs a client. @return the seconds that it took, the processor time of it and of the server, and its output"""
     home = bench.folder("home")
     env = {k: v for k, v in os.environ.items() if not k.startswith(("HF_", "XET_", "CAIRN_"))}
     env |= {"HOME": str(home), "HF_HOME": str(home), "HF_XET_CACHE": str(home)}
@@ -60,7 +60,7 @@ def _cairn(bench, server, *arguments):
 
 
 def _hf_put(bench, server, path):
-    """Its seconds are the library's own: Python's start is no part of them."""
+    """Uploads with hf_xet. Its seconds are the library's own, without Python's start."""
     _, cpu_s, done = _client(bench, server, [bench.python(), HARNESS / "hf_put.py", server.url, path])
     return float(done.stderr.split()[-1]), cpu_s, done.stdout.strip()
 
@@ -82,7 +82,7 @@ def _row(label, ours, took, wanted):
 
 
 def push(bench):
-    """Files by `cairn push`, against hf_xet, into a new store each time."""
+    """Files uploaded by `cairn push`, against hf_xet, into a new store each time."""
 
     def on_new_store(client):
         with bench.cairnd(bench.folder("data")) as server:
@@ -99,7 +99,7 @@ def push(bench):
 
 
 def pull(bench):
-    """A file by `cairn pull`, against hf_xet, from a daemon that was just started, to memory."""
+    """A file downloaded by `cairn pull`, against hf_xet, from a daemon that was just started, into memory."""
     data, size = bench.folder("data"), bench.pick(LARGE_MIB, 8) * MIB
     with _files(bench, 1, size, "random") as (source, back):
         out = back / "file"

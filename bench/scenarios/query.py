@@ -1,4 +1,4 @@
-"""Chunk queries: misses, hits from the cache and without it, both mixed, and conditional ones."""
+"""Chunk queries: misses, hits with and without the cache, both mixed, and conditional queries."""
 
 import os
 import random
@@ -29,7 +29,7 @@ def _ask(server, chunk):
 
 
 def _check_miss(server):
-    """A miss has no body."""
+    """Checks that a miss is a 404 without a body."""
     try:
         server.get(misses(1)[0][1])
     except urllib.error.HTTPError as e:
@@ -39,7 +39,7 @@ def _check_miss(server):
 
 
 def _check(server, made):
-    """An answer is a shard, and the same when asked again. @return its length"""
+    """Checks that an answer is a shard, and the same for a second query. @return its length"""
     chunk = (made / "chunks").read_text().split()[0]
     body, etag = _ask(server, chunk)
     if body[:14] != b"HFRepoMetaData" or _ask(server, chunk) != (body, etag):
@@ -48,7 +48,7 @@ def _check(server, made):
 
 
 class _Hits:
-    """A daemon with an index of one shape, and the targets that ask about it."""
+    """A daemon with an index of one shape, and the requests to it."""
 
     def __init__(self, bench, shape, *options, data="data"):
         made = bench.make("uploads", *SHAPES[shape])
@@ -73,7 +73,7 @@ class _Hits:
 
 
 def _threads(connections):
-    """That cairnd hands so many connections to (http_accept.h)."""
+    """The number of threads among which cairnd divides this many connections (http_accept.h)."""
     return max(2, os.cpu_count(), connections // 32)
 
 
@@ -112,7 +112,7 @@ def _small(bench):
 
 
 def _log(bench):
-    """What the log of requests costs: with it, as always, and without it in turns."""
+    """The cost of logging requests: runs with the log, which is the default, and without it take turns."""
     with _Hits(bench, "small") as of, _Hits(bench, "small", "--no-access-log", data="data-without") as without:
         for name, lines in {"miss": misses(1), f"hit, {of.n_bytes:,} bytes": of.hits}.items():
             targets = bench.targets("queries", lines)
@@ -125,7 +125,7 @@ def _log(bench):
 
 
 def query(bench):
-    """Chunk queries against the bare daemon that answers the same bytes, or none to a miss."""
+    """Chunk queries, against libmicrohttpd alone that answers the same bytes, or none for a miss."""
     yield from _small(bench)
     with _Hits(bench, "large") as of:
         for connections in bench.pick((16, 128), (16,)):

@@ -1,4 +1,4 @@
-"""What `bench/run --quick` judges: figures that neighbours cannot move."""
+"""Figures that `bench/run --quick` judges. They do not depend on what else runs on the machine."""
 
 import json
 import os
@@ -14,24 +14,26 @@ from harness.table import kept
 from scenarios.query import chunk_path
 from scenarios.shards import SHAPES
 
-LEAST = 0.9  # of the figure in the table
+LEAST = 0.9  # least share of the table's figure
 COLUMN = "instructions a request"
-COUNTED = 400  # requests of a path, from one connection
-# Functions that a request runs in, and none of which calls another. What other threads do meanwhile is not counted.
+COUNTED = 400  # requests for each path, on one connection
+# Functions in which a request runs, none of which calls another. What other threads do meanwhile is not counted.
 REQUEST = ("http_on_uri", "http_on_request", "http_on_done", "route_job_work")
-WRITER = ("writer_commit",)  # what a write adds, on the index's thread
-# Its first call opens a connection to the index, for as much as hundreds of requests take, unless another thread's is idle by chance.
+WRITER = ("writer_commit",)  # the additional work of a write, on the index's thread
+# Not counted: its first call opens a connection to the index, which costs as much as hundreds of requests, unless another thread has left one idle by
+# chance.
 LEFT_OUT = "cairn_pool_take"
-NEW_SHARDS = {"small: 1 xorb of 20 chunks, 1 file": 200, "1 xorb of 1,000 chunks, 10 files": 100}  # how many of which shape
-# What a request takes hangs on nothing else: proofs go on beside it as processors are idle, and answers are made anew in an epoch's last hour.
+NEW_SHARDS = {"small: 1 xorb of 20 chunks, 1 file": 200, "1 xorb of 1,000 chunks, 10 files": 100}  # how many shards of each shape
+# Settings that make the cost of a request constant: no verification runs beside it, and an epoch's last hour, in which answers are made anew, never comes.
 ALONE = ("--sandbox", "off", "--proof-rate", "0", "--epoch", "365d", "--gc-grace", "730d")
-# Valgrind counts an instruction that moves many bytes once for each, and it hangs on the processor and on places whether the C library uses those.
+# Keeps the C library from using string instructions: valgrind counts such an instruction once for each repetition, and whether they are used depends on the
+# processor and on addresses.
 BY_VECTORS = {"GLIBC_TUNABLES": f"glibc.cpu.x86_rep_movsb_threshold={1 << 30}:glibc.cpu.x86_rep_stosb_threshold={1 << 30}"}
-AT_ONCE = min(2, os.cpu_count() or 1)  # counting needs no machine of its own
+AT_ONCE = min(2, os.cpu_count() or 1)  # counting instructions does not need a quiet machine
 
 
 class _Seed:
-    """A data folder with what is asked for, and the targets of each path with the functions to count in."""
+    """A data folder with data to ask for, and for each path its targets with the functions to count in."""
 
     def __init__(self, bench):
         self.bench, self.data = bench, bench.folder("counted")
@@ -48,7 +50,7 @@ class _Seed:
         nobody = [f"{numbers.getrandbits(256):064x}" for _ in range(COUNTED)]
         self.paths = {
             "chunk query: miss": ([("GET", chunk_path(c), None, None, 404) for c in nobody], REQUEST),
-            # An answer is made once, and then kept.
+            # An answer is made once, and then cached.
             "chunk query: hit": ([("GET", chunk_path(c), None, None, 200) for c in 10 * chunks[: COUNTED // 10]], REQUEST),
             "plan of 1 term": ([("GET", f"/v2/reconstructions/{file}", None, None, 200) for file in files], REQUEST),
             "signed range": ([("GET", url, header, None, 206) for url, header in fetches], REQUEST),
@@ -58,13 +60,13 @@ class _Seed:
 
     @staticmethod
     def _fetch(server, file):
-        """@return URL and header of a file's bytes"""
+        """@return the URL and the Range header of a file's bytes"""
         ((fetch,),) = json.loads(server.get(f"/v2/reconstructions/{file}"))["xorbs"].values()
         ((first, last),) = [(r["bytes"]["start"], r["bytes"]["end"]) for r in fetch["ranges"]]
         return fetch["url"][len(server.url) :], f"Range: bytes={first}-{last}"
 
     def count(self, name):
-        """By a daemon of its own on a copy of the folder. @return instructions a request"""
+        """Counts on a new daemon, on a copy of the folder. @return instructions a request"""
         targets, functions = self.paths[name]
         label = f"counted-{list(self.paths).index(name)}"
         if isinstance(targets, list):
@@ -73,7 +75,7 @@ class _Seed:
 
 
 def _check_names(program, functions):
-    """One that the compiler has put into its caller would count nothing."""
+    """Checks that the program has these functions. One that the compiler has inlined would count nothing."""
     names = set(subprocess.check_output(["nm", program], text=True).split())
     missing = [f for f in functions if f not in names]
     if missing:
@@ -81,7 +83,7 @@ def _check_names(program, functions):
 
 
 def _instructions(bench, data, targets, functions):
-    """Of a request, outside of the kernel and of what the library does by itself, by valgrind's callgrind."""
+    """@return instructions a request, counted by valgrind's callgrind outside of the kernel and of the HTTP library's own work"""
     out = data.with_suffix(".callgrind")
     counter = ["valgrind", "-q", "--tool=callgrind", f"--callgrind-out-file={out}", *(f"--toggle-collect={f}" for f in functions)]
     argv = [*counter, *bench.cairnd_argv(data, *ALONE)]
@@ -93,10 +95,10 @@ def _instructions(bench, data, targets, functions):
 
 
 def _judged(bench, before):
-    """@return [(row, what is worse or None)]"""
+    """Yields (row, what is worse or None) for each path."""
     program = bench.build / "server/cairnd"
     if b"libasan" in program.read_bytes():
-        return  # valgrind runs none that has sanitizers
+        return  # valgrind cannot run a program with sanitizers
     _check_names(program, (*REQUEST, *WRITER, LEFT_OUT))
     seed = _Seed(bench)
     names = list(seed.paths) if bench.measures else list(seed.paths)[:1]
@@ -108,7 +110,7 @@ def _judged(bench, before):
 
 
 def ratios(bench):
-    """A figure for each path, to be compared with later; with --quick it is, and a tenth more is a failure."""
+    """A figure for each path to compare with later. With --quick, a figure more than a tenth above the table's fails."""
     if not shutil.which("valgrind"):
         raise LeftOut("there is no valgrind")
     slower = []

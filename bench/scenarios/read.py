@@ -1,4 +1,4 @@
-"""Files in plain: what the daemon unpacks, proves and hands out of them."""
+"""Files read in plain: the daemon unpacks, verifies and sends them."""
 
 import json
 import os
@@ -10,7 +10,7 @@ from harness.measure import Goal, Spread
 
 
 def _pull_user_s(bench, data, name, out):
-    """Processor time of a pull, outside of the kernel: unpacking, hashing, and what goes with it."""
+    """Processor time of a pull outside of the kernel: unpacking, hashing, and the work around them."""
     with bench.cairnd(data) as server:
         before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
         pull = [bench.build / "cli/cairn", "pull", "--quiet", "--jobs", "1", "--server", server.url, name, "-o", out]
@@ -21,7 +21,7 @@ def _pull_user_s(bench, data, name, out):
 
 
 def read(bench):
-    """A file read whole, against a pull of it, and against unpacking and hashing, or LZ4, of chunks in memory: processor time."""
+    """A file read whole, against a pull of it, and against unpacking and hashing, or LZ4 alone, of chunks in memory: processor time."""
     out = (Path("/dev/shm") if os.access("/dev/shm", os.W_OK) else bench.tmp) / f"cairn-bench-{os.getpid()}"
     for kind in bench.pick(("text", "floats", "random"), ("floats",)):
         data, mib = bench.folder("data"), bench.pick(1024, 8)

@@ -1,4 +1,4 @@
-"""Daemons over PostgreSQL and S3, against programs that ask the engines themselves."""
+"""Daemons over PostgreSQL and S3, against programs that use these engines directly."""
 
 import hashlib
 import json
@@ -11,22 +11,22 @@ from harness.table import load_row
 from scenarios.query import misses
 from scenarios.plan import N_TERMS
 
-SHARD, FILES = (1, 1000, 10, 1), 10  # what clients send: a xorb of 1,000 chunks, 10 files
+SHARD, FILES = (1, 1000, 10, 1), 10  # the uploads: a xorb of 1,000 chunks, 10 files
 CONNECTIONS = 32
-IN_FLIGHT = 256  # look-ups on one connection: more gave nothing
+IN_FLIGHT = 256  # look-ups on one connection; more gave no higher rate
 XORB_CONNECTIONS, RANGE_CONNECTIONS = 4, 8
 RANGE_BYTES = 16 << 20
 
 
 def _row(what, ours, theirs, unit, goal, **more):
-    """@param ours, theirs  figures of equal rounds"""
+    """A row that compares two sides. @param ours, theirs  figures of the same rounds"""
     ratio = Spread(a / b for a, b in zip(ours, theirs))
     rate = lambda values: f"{Spread(values).median:,.0f}"
     return {"what": what, "unit": unit, "Cairn": rate(ours), "bare": rate(theirs), "ratio": ratio, **more, "goal": goal(ratio)}
 
 
 class _Shards:
-    """Shards whose xorbs are stored, and the rest of them for each next round."""
+    """Shards whose xorbs are stored. Each round uploads the next part of them."""
 
     def __init__(self, bench, n_rounds, n):
         self.bench, self.n, self.used = bench, n, 0
@@ -44,12 +44,12 @@ class _Shards:
 
 
 def _shards(bench, engines):
-    """Three daemons and one on one index, and a program that sends what they send to PostgreSQL, into another."""
+    """Uploads of shards to three daemons and to one on the same index. And a program that writes the same rows directly into another index in PostgreSQL."""
     rounds = bench.rounds(5)
-    of = _Shards(bench, 2 * rounds, bench.pick(900, 20))  # for about a second, as the program: a new file of the log takes a tenth of one
+    of = _Shards(bench, 2 * rounds, bench.pick(900, 20))  # about a second, as long as the program: a new file of PostgreSQL's log takes a tenth of a second
     with Cluster(engines, 1) as empty:
         bare_index = empty.index
-    later = ("--proof-rate", "0")  # what uploaders say is compared in the background, at another time
+    later = ("--proof-rate", "0")  # no verification of claimed SHA-256 in the background
     with Cluster(engines, 3, None, *later) as three, Cluster(engines, 1, (three.index, three.store), *later) as one:
         of.store(three)
         before = three.metric("cairn_index_commits_total")
@@ -96,7 +96,7 @@ def _misses(bench, engines):
 
 
 def _plan(bench, engines):
-    """Of a file of 10,000 terms over 500 xorbs."""
+    """The plan of a file of 10,000 terms over 500 xorbs."""
     made = bench.make("uploads", 1, bench.pick(500, 20), 1000, 1, N_TERMS, store=True)
     file = (made / "files").read_text().strip()
     targets = bench.targets("plan", [("GET", f"/v2/reconstructions/{file}", None, None, 200)])
@@ -121,17 +121,17 @@ def _plan(bench, engines):
     }
 
 
-# --- bytes ------------------------------------------------------------------------------------------------------------
+# --- uploads and downloads of bytes -----------------------------------------------------------------------------------
 
 
 class _Curl:
-    """The same client for both sides: requests of a list, some at once."""
+    """Runs curl, the same client for both sides, with a list of requests, some in parallel."""
 
     def __init__(self, bench, parallel):
         self.bench, self.parallel = bench, parallel
 
     def run(self, requests, n_bytes):
-        """@param requests  [{option: value, or several}] @return MB/s"""
+        """@param requests  [{option of curl: its value, or several values}] @return MB/s"""
         lines = []
         for request in requests:
             lines += ["next"] if lines else ["parallel", f"parallel-max = {self.parallel}", "parallel-immediate"]
@@ -146,7 +146,7 @@ class _Curl:
 
 
 class _Uploads:
-    """Xorbs of 64 MiB as clients send them, to a daemon and as plain objects."""
+    """Uploads of xorbs of 64 MiB: as clients send them to a daemon, and as plain objects to S3."""
 
     def __init__(self, bench, engines):
         self.bench, self.engines, self.n = bench, engines, bench.pick(8, 2)
@@ -164,7 +164,7 @@ class _Uploads:
             return self._run(sends)
 
     def bare(self):
-        """What curl signs it must send, "Expect" among it."""
+        """Uploads plain objects. curl must send every header that it signs, also "Expect"."""
         _, store = self.engines.place()
         base = f"{self.engines.variables['CAIRN_TEST_S3']}/{store.removeprefix('s3://').split('?')[0]}"
         sends = []
@@ -184,7 +184,7 @@ def _uploads(bench, engines):
 
 
 class _Ranges:
-    """A file that a daemon has, fetched by the addresses of its plan, and the same bytes by requests that are signed here."""
+    """A file in a daemon, fetched by the addresses of its plan; and the same bytes by requests that are signed here."""
 
     def __init__(self, bench, engines, server):
         self.bench, self.engines, self.server = bench, engines, server
@@ -195,7 +195,7 @@ class _Ranges:
         path.unlink()
 
     def plan(self):
-        """@return [(URL, "FIRST-LAST")], and how many bytes that is"""
+        """@return [(URL, "FIRST-LAST")] of all fetches, and the number of their bytes"""
         plan = json.loads(self.server.get(f"/v2/reconstructions/{self.file}"))
         fetches = [(f["url"], r["bytes"]) for xorb in plan["xorbs"].values() for f in xorb for r in f["ranges"]]
         return [(url, f"{r['start']}-{r['end']}") for url, r in fetches], sum(r["end"] - r["start"] + 1 for _, r in fetches)
@@ -224,7 +224,7 @@ def _downloads(bench, engines):
 
 
 def scale(bench):
-    """Daemons over PostgreSQL with a synchronous standby and S3, against programs that ask the engines themselves; plans against SQLite's."""
+    """Daemons over S3 and over PostgreSQL with a synchronous standby, against programs that use these engines directly. Plans are compared with SQLite's."""
     with Engines(bench) as engines:
         for part in (_shards, _misses, _plan, _uploads, _downloads):
             yield from part(bench, engines)

@@ -1,9 +1,9 @@
-"""Uploads of shards: small, large, of many files, sent again; and what one commit takes together."""
+"""Uploads of shards: small, large, with many files, and sent again; and how many shards one commit combines."""
 
 from harness.measure import Goal, in_turns
 from harness.table import load_row
 
-# What a shard holds (XORBS CHUNKS FILES TERMS), and how many are made: more than a run sends.
+# The shape of a shard (XORBS CHUNKS FILES TERMS), and how many are made, which is more than a run sends.
 SHAPES = {
     "small: 1 xorb of 20 chunks, 1 file": ((1, 20, 1, 1), 8000),
     "1 xorb of 1,000 chunks, 10 files": ((1, 1000, 10, 1), 3000),
@@ -15,7 +15,7 @@ QUICK = ((1, 20, 2, 1), 40)
 
 
 class Prepared:
-    """Shards of one shape, and a data folder that has their xorbs: each run begins on a copy of it."""
+    """Shards of one shape, and a data folder with their xorbs, of which each run uses a copy."""
 
     def __init__(self, bench, numbers, n):
         self.bench, self.n, self.seconds = bench, n, bench.seconds
@@ -26,7 +26,7 @@ class Prepared:
             bench.load(server, self.made / "xorbs.tsv", 32)
 
     def load(self, connections):
-        """On a new copy; afterwards the daemon is killed, and the next one must know all that was acknowledged."""
+        """Uploads into a new copy. Afterwards the daemon is killed, and the next one must have all that was acknowledged."""
         bench = self.bench
         data = bench.copy(self.data, "data")
         with bench.cairnd(data, syncs=bench.syncs()) as server:
@@ -39,7 +39,7 @@ class Prepared:
         return result
 
     def load_again(self, connections):
-        """The same shards from the same owner once more."""
+        """Uploads the same shards of the same owner once more."""
         bench = self.bench
         data = bench.copy(self.data, "data")
         with bench.cairnd(data, syncs=bench.syncs()) as server:
@@ -50,7 +50,7 @@ class Prepared:
         return again
 
     def load_bare(self, connections):
-        """The same bodies, thrown away."""
+        """Sends the same bodies to libmicrohttpd alone, which discards them."""
         with self.bench.bare(200, 12) as server:
             return self.bench.load(server, self.targets, connections, self.seconds, once=True)
 
@@ -70,7 +70,7 @@ def _row(bench, of, name, connections, load, in_memory=False, goals=()):
 
 
 def shards(bench):
-    """Uploads of shards whose xorbs are stored, each shard once, on an empty index; against the bare daemon that throws them away."""
+    """Uploads of shards whose xorbs are stored, each shard once, into an empty index; against libmicrohttpd alone that discards them."""
     for name, (numbers, n) in bench.pick(SHAPES, {"small": QUICK}).items():
         of = Prepared(bench, numbers, n)
         for connections in bench.pick((1, 8, 32, 128), (8,)):
@@ -108,7 +108,7 @@ def _commit_row(bench, of, mode, least_ms):
 
 
 def commit(bench):
-    """32 uploaders of shards of one xorb with 1,000 chunks and 10 files: what one sync takes together."""
+    """32 uploaders of shards of one xorb with 1,000 chunks and 10 files: how many shards one sync makes durable."""
     of = Prepared(bench, *bench.pick((SHAPES[GOAL_SHAPE][0], 2000), QUICK))
     for mode in ("store", "external"):
         for least_ms in (0, 4.3):

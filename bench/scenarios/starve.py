@@ -1,4 +1,4 @@
-"""What one account's largest commits and copies do to another account's commits, pages, reads and sign-in."""
+"""How one account's largest commits and copies delay another account's commits, pages, reads and sign-in."""
 
 import contextlib
 import http.client
@@ -10,13 +10,13 @@ import time
 from harness.measure import Goal
 
 COMMIT_MS, READ_MS = 250, 50
-N_CONNECTIONS, N_COPIES = 16, 8  # of the attacker at once
+N_CONNECTIONS, N_COPIES = 16, 8  # requests of the attacker at once
 N_OPERATIONS, N_FOLDER = 50_000, 1000
 PATIENCE_S = 240
 
 
 class Person:
-    """An account of a server with hub, with a key that writes. Each thread that asks has a connection of its own."""
+    """An account on the hub, with a key that may write. Each thread has a connection of its own."""
 
     def __init__(self, server, operator, name):
         self.server, self.name, self.own = server, name, threading.local()
@@ -25,7 +25,7 @@ class Person:
         self.key = self.ask("POST", "/v1/keys", {"name": "bench", "account": name, "scope": "write"})["key"]
 
     def send(self, method, path, body=None, **headers):
-        """@return the status and the body of the answer"""
+        """Sends a request. @return the status and the body of the answer"""
         if not hasattr(self.own, "connection"):
             self.own.connection = http.client.HTTPConnection("127.0.0.1", self.server.port, timeout=PATIENCE_S)
         self.own.connection.request(method, path, body, {"Authorization": f"Bearer {self.key}", **headers})
@@ -53,7 +53,7 @@ def _file(path, content):
 
 
 def _files(n, content):
-    """Operations that put a short text into each of n files."""
+    """Operations of a commit that put a short text into each of n files."""
     return [_file(f"{i // N_FOLDER}/{i}.txt", content) for i in range(n)]
 
 
@@ -61,7 +61,7 @@ MISSING = {"key": "deletedFile", "value": {"path": "missing"}}
 
 
 class Victim:
-    """Small requests of one account, of each kind one after the other, and how long they took."""
+    """Sends small requests of one account, each kind on its own thread, and measures how long they take."""
 
     def __init__(self, person):
         self.person, self.took = person, {}
@@ -100,8 +100,8 @@ class Victim:
 
 @contextlib.contextmanager
 def _under(bench, server, targets, connections, seconds):
-    """The attack, by bench_load. @yield a function that waits for its end, and returns how many answers were as asked for, and how
-    many others there were, with the status of the last one"""
+    """Runs the attack with bench_load. Yields a function that waits for its end, and returns how many answers were as expected and how many were not, with
+    the status of the last of these."""
     if not targets:
         yield lambda: {"requests": 0, "wrong": 0, "wrong_status": 0}
         return
@@ -109,7 +109,7 @@ def _under(bench, server, targets, connections, seconds):
     argv = [bench.program("bench_load"), "-c", str(connections), "-s", str(seconds), "127.0.0.1", str(server.port), path]
     child = subprocess.Popen(argv, stdout=subprocess.PIPE, text=True)
     try:
-        time.sleep(min(1, seconds / 4))  # until it is in full swing
+        time.sleep(min(1, seconds / 4))  # until the attack is at full speed
         yield lambda: json.loads(child.communicate()[0])
     finally:
         child.kill()
@@ -117,7 +117,7 @@ def _under(bench, server, targets, connections, seconds):
 
 
 def _attacks(bench, mallory, n_repos):
-    """{name: (connections, targets of bench_load)}"""
+    """The attacks by name: {name: (connections, targets of bench_load)}"""
     n = bench.pick(N_OPERATIONS, 50)
     bodies, key = bench.folder("bodies"), f"Authorization: Bearer {mallory.key}"
     commits = {"refused": [*_files(n - 1, "x"), MISSING], "a": _files(n, "a"), "b": _files(n, "b"), "source": _files(n - 1, "a")}
@@ -125,7 +125,7 @@ def _attacks(bench, mallory, n_repos):
         (bodies / name).write_bytes(_commit(operations))
     places = [f"/api/models/{mallory.make(f'r{i}')}/commit/main" for i in range(n_repos)]
     source = mallory.make("source")
-    mallory.send("POST", f"/api/models/{source}/commit/main", (bodies / "source").read_bytes())  # there is a .gitattributes, too
+    mallory.send("POST", f"/api/models/{source}/commit/main", (bodies / "source").read_bytes())  # the repository has a .gitattributes, too
     copies = bench.pick(400, 20)
     for i in range(copies):
         (bodies / f"copy{i}").write_text(json.dumps({"repository": f"mallory/copy{i}"}))

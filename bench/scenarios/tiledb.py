@@ -1,4 +1,4 @@
-"""The analytics export: how long it takes and how much memory, and how fast TileDB reads what it wrote."""
+"""The export for analytics: its time and memory, and how fast TileDB reads the result."""
 
 import json
 import os
@@ -21,7 +21,7 @@ def _index(bench, chunks):
 
 
 def _export(bench, data, form, out):
-    """@return rows of chunks, seconds, processor seconds, peak MiB"""
+    """Exports. @return rows of chunks, seconds, processor seconds, peak MiB"""
     shutil.rmtree(out, ignore_errors=True)
     argv = [bench.build / "cli/cairn", "export", "--data-dir", data, "--format", form, "--quiet", "--json", out]
     began, child = time.monotonic(), subprocess.Popen(argv, stdout=subprocess.PIPE, text=True)
@@ -39,7 +39,7 @@ def _ask(bench, array):
 
 
 def tiledb(bench):
-    """Exports, and TileDB's queries of our arrays beside arrays of its own with the same rows."""
+    """Exports, and TileDB's queries of our arrays beside arrays that it wrote of the same rows."""
     for chunks in bench.pick((1_000_000, 10_000_000), (20_000,)):
         data = _index(bench, chunks)
         for form in ("tiledb", "csv"):

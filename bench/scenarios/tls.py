@@ -1,4 +1,4 @@
-"""HTTPS: signed ranges of whole xorbs by one curl, from the daemon and from nginx, with one cipher."""
+"""HTTPS: signed ranges of whole xorbs by one curl with one cipher, from the daemon and from nginx."""
 
 import subprocess
 import time
@@ -21,7 +21,7 @@ def _certificate(folder):
 
 
 def _curl(bench, servers, fetches, certificate):
-    """@return seconds, and the servers' processor time"""
+    """Runs curl. @return seconds, and the servers' processor time"""
     options = f'tls13-ciphers = "{CIPHER}"\ncacert = "{certificate}"\noutput = "/dev/null"\nfail\n'
     config = bench.tmp / "curl.conf"
     config.write_text("next\n".join(f'url = "{servers[0].url}{path}"\nheader = "{_header(ranges)}"\n{options}' for path, ranges in fetches))
@@ -31,7 +31,8 @@ def _curl(bench, servers, fetches, certificate):
 
 
 def tls(bench):
-    """Signed ranges of nearly whole xorbs by one curl with one cipher, against nginx that sends the same files by TLS, also where it stands before the daemon."""
+    """Signed ranges of nearly whole xorbs by one curl with one cipher, against nginx that serves the same files by TLS. Also with nginx as a proxy before
+    the daemon."""
     if not Nginx.installed:
         raise LeftOut("there is no nginx")
     data, folder, size = bench.folder("data"), bench.folder("tls"), bench.pick(256, 8) << 20

@@ -1,4 +1,4 @@
-"""Verification of a shard by itself."""
+"""Verification of a shard alone."""
 
 import json
 import subprocess
@@ -7,7 +7,7 @@ from harness.measure import Goal, Spread
 
 
 def verify(bench):
-    """Verification against BLAKE3 alone, one thread, processor time; the program takes both in turns."""
+    """Verification of a shard, against BLAKE3 alone: one thread, processor time. The program measures both in turns."""
     runs = []
     for _ in range(bench.rounds(5)):
         bench.quiet.wait()

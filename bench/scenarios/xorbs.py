@@ -14,8 +14,8 @@ def _decode_us(bench, made, n):
 
 
 def _sides(bench, made, n, connections, before, after=lambda server, result: None):
-    """Each xorb once, on an empty store, against the bare daemon and the double.
-    @param before  called ahead of a run of ours; after  with the daemon and the result of one"""
+    """Uploads each xorb once into an empty store, against libmicrohttpd alone and the reference's test server. @param before  called before each run of
+    ours @param after  called with the daemon and the run's result"""
 
     def ours():
         before()
@@ -50,14 +50,14 @@ def _row(bench, made, kind, n, connections):
     runs = in_turns(bench, bench.rounds(3), sides)
     size = (made / "x0").stat().st_size / 1e6
     row = load_row({"xorbs of": f"{kind}, {size:.1f} MB sent", "connections": connections}, runs, "MB/s", [("peer", 0.9)])
-    # Beside it the limit that no way of receiving can take away.
+    # Beside it, the limit that no way of receiving can avoid.
     row["CPU of BLAKE3 + LZ4 alone, of ours"] = Spread(d / r.cpu_us for d, r in zip(decodes, runs["cairnd"]))
     row["the same, of ours outside of the kernel"] = Spread(d / max(1, u) for d, u in zip(decodes, users))
     return row
 
 
 def _small_row(bench, made, n, connections):
-    """Each xorb is two syncs and part of a commit: the disk's own rate stands beside ours."""
+    """Each small xorb costs two syncs and a part of a commit. So the row also has the disk's own rate of syncs."""
     disk = []
     sides = _sides(bench, made, n, connections, before=lambda: disk.append(disk_syncs_a_second(bench.tmp)))
     runs = in_turns(bench, bench.rounds(5), sides)
@@ -68,7 +68,7 @@ def _small_row(bench, made, n, connections):
 
 
 def small_xorbs(bench):
-    """Uploads of xorbs of one chunk of 64 KiB, each once; against the bare daemon that throws them away, and the disk's own rate of syncs."""
+    """Uploads of xorbs of one chunk of 64 KiB, each once; against libmicrohttpd alone that discards them, and the disk's own rate of syncs."""
     for connections, n in bench.pick(((1, 500), (8, 2000), (32, 4000)), ((4, 40),)):
         made = bench.folder("uploads")
         subprocess.run([bench.program("bench_xorb"), "make", made, str(n), "text", "1"], check=True)
@@ -76,7 +76,7 @@ def small_xorbs(bench):
 
 
 def xorbs(bench):
-    """Uploads of xorbs of 64 MiB of data, each once; against the bare daemon that throws them away, and unpacking and hashing alone."""
+    """Uploads of xorbs of 64 MiB of data, each once; against libmicrohttpd alone that discards them, and against unpacking and hashing alone."""
     n = bench.pick(N, 2)
     for kind in bench.pick(("text", "floats", "random"), ("text",)):
         made = bench.folder("uploads")
