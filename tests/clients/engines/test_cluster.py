@@ -48,7 +48,7 @@ def test_a_row_names_its_copy(start):
 
 
 @pytest.mark.parametrize("outcome", [404, 200, "drop"])
-def test_what_is_no_answer_of_the_service_says_nothing(start, tmp_path, outcome):
+def test_a_proxy_s_answer_does_not_make_a_xorb_lost(start, tmp_path, outcome):
     """A proxy answers in place of the S3 service. The daemon does not take that for a lost xorb: it answers 503 store.silent, and the file is whole
     afterwards."""
     file, book, wrong = ledger.new_file(6), ledger.Ledger(), []
@@ -229,7 +229,7 @@ def test_answers_are_the_same_and_withdrawn(start_cluster):
         book.check(daemon)
 
 
-def test_one_stands_still(start_cluster):
+def test_a_daemon_stands_still(start_cluster):
     """The others go on meanwhile. Afterwards the stopped daemon works as before."""
     one = start_cluster()
     files, book = files_of(range(330, 334)), ledger.Ledger()
@@ -390,7 +390,7 @@ def test_a_daemon_stands_still_in_a_transaction(tmp_path, start_cluster, step):
         book.check(daemon)
 
 
-def test_a_daemon_is_killed_ahead(tmp_path, start_cluster):
+def test_a_daemon_is_killed_before_it_acknowledges(tmp_path, start_cluster):
     """The daemon dies after a commit that it has not acknowledged yet. The shard is visible; any daemon acknowledges it when it is sent again."""
     file, book = tmp_path / "crash", ledger.Ledger()
     file.write_text("")

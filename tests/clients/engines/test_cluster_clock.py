@@ -81,7 +81,7 @@ def collect(daemons, seconds=30):
 
 @pytest.mark.parametrize("how", ["step", "fail_over"])
 @pytest.mark.parametrize("hours", [-1, 1])
-def test_an_hour_off(tmp_path, database, hours, how):
+def test_the_clock_jumps_by_an_hour(tmp_path, database, hours, how):
     """The clock jumps by an hour during a collection. Uploads go on. Nothing is collected until the clocks agree again; then everything that is due is."""
     crash, book = tmp_path / "crash", ledger.Ledger()
     crash.write_text("")

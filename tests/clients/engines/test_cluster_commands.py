@@ -63,7 +63,7 @@ def fsck_meanwhile(tmp_path, server, step, do, *options, code=0):
     return [(problem["kind"], problem["repaired"]) for problem in json.loads(out)["problems"]]
 
 
-def test_fsck_of_a_row_that_goes_on(tmp_path, start_cluster):
+def test_fsck_of_a_row_that_changes_meanwhile(tmp_path, start_cluster):
     """After fsck has read the row, the row gets another copy and the first copy is removed. fsck reports nothing wrong."""
     one, book = start_cluster(n=2), ledger.Ledger()
     file, first = ledger.new_file(841), one.daemons[0]
@@ -286,7 +286,7 @@ def test_backup_and_restore(tmp_path, start_cluster):
         restored.stop()
 
 
-def test_what_refuses(tmp_path, start):
+def test_commands_that_refuse(tmp_path, start):
     """These commands name the reason and say what to do instead."""
     server = start()
     for name, *rest in (["backup", tmp_path / "out.fold"], ["backup", "--incremental", tmp_path / "folder"]):

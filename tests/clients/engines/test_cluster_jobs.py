@@ -69,7 +69,7 @@ def test_all_are_told_to_scrub(start_cluster, make):
     assert sum(looked_at(daemon) for daemon in one.daemons) == XORBS
 
 
-def test_who_scrubs_is_killed(start_cluster, make):
+def test_the_scrubbing_daemon_is_killed(start_cluster, make):
     """Another daemon continues the scrub from the same place."""
     one = start_cluster(n=2)
     runner, other = begun(one, make)
@@ -84,7 +84,7 @@ def test_who_scrubs_is_killed(start_cluster, make):
     assert status(runner)["last"] == status(other)["last"]
 
 
-def test_who_scrubs_stands_still(start_cluster, make):
+def test_the_scrubbing_daemon_stands_still(start_cluster, make):
     """Another daemon takes the scrub over. The first one leaves it to that daemon when it runs again."""
     one = start_cluster(n=2)
     runner, other = begun(one, make)
@@ -102,7 +102,7 @@ def test_who_scrubs_stands_still(start_cluster, make):
     assert looked_at(runner) == n
 
 
-def test_another_is_told(start_cluster, make):
+def test_another_daemon_pauses_the_scrub(start_cluster, make):
     """A daemon that does not scrub itself can pause the scrub and resume it. A daemon that starts meanwhile obeys, too."""
     one = start_cluster(n=2)
     runner, other = begun(one, make)
@@ -118,7 +118,7 @@ def test_another_is_told(start_cluster, make):
     ended(one.daemons, started)
 
 
-def test_where_it_is(tmp_path, start_cluster, issuer, make):
+def test_every_daemon_tells_the_progress(tmp_path, start_cluster, issuer, make):
     """Every daemon tells how far a scrub and a collection are, whichever daemon runs them."""
     crash = tmp_path / "crash"
     crash.write_text("")

@@ -182,7 +182,7 @@ def stands_still(daemon):
     return Path(f"/proc/{daemon.process.pid}/stat").read_text().rpartition(")")[2].split()[0] == "T"
 
 
-def test_what_was_ahead_of_its_leader_is_not_acknowledged(replicas, tmp_path):
+def test_a_commit_lost_with_its_leader_is_not_acknowledged(replicas, tmp_path):
     """The commit is visible but on no standby when the leader is lost, so the new leader does not have it. Nobody gets an acknowledgement, whether the
     daemon was waiting for a standby or had not asked for one yet."""
     sent, waits, book = ledger.new_file("ahead"), ledger.new_file("waits"), ledger.Ledger()

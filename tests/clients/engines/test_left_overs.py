@@ -27,7 +27,7 @@ def gc(server):
     return reply.json()["left_overs"], reply.json()["bytes_freed"]
 
 
-def test_what_goes_and_what_stays(start):
+def test_which_copies_are_removed(start):
     """Old copies that no row names are removed. A row's own copy stays, however old it is, and so does a copy that an upload under way may have made."""
     server = start(epoch="60s", gc_grace=f"{GRACE}s")
     file, book = ledger.new_file(700), ledger.Ledger()
@@ -56,7 +56,7 @@ def test_what_goes_and_what_stays(start):
     book.check(server)
 
 
-def test_of_a_lost_xorb_all_stays(start):
+def test_all_copies_of_a_lost_xorb_stay(start):
     """All copies of a lost xorb stay until it is stored again, because some of their bytes may be needed."""
     server = start(epoch="60s", gc_grace=f"{GRACE}s")
     file, book = ledger.new_file(702), ledger.Ledger()
@@ -221,7 +221,7 @@ def unremoved(server):
 
 
 @s3.needs_policies
-def test_what_is_not_removed_is_passed_over(start):
+def test_objects_that_cannot_be_removed_are_skipped(start):
     """More objects than fit a page cannot be removed. The same collection still removes the objects behind them, and reports that it failed."""
     server = start(epoch="60s", gc_grace=f"{GRACE}s")
     n = PAGE + 8

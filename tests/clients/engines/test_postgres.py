@@ -224,7 +224,7 @@ def test_tokens_of_keys(begin, issuer):
     assert server.get("/v1/chunks/default/" + "12" * 32, token=token).status == 401
 
 
-def test_what_is_known_is_no_acknowledgement(begin):
+def test_a_known_shard_without_a_standby_is_not_acknowledged(begin):
     """A shard whose commit is on no standby is visible, but must not be acknowledged as already known."""
     server = begin()
     file, book = ledger.new_file(40), ledger.Ledger()

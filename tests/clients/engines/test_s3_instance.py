@@ -99,7 +99,7 @@ def token_of(server, file):
 
 
 @s3.needs_sessions
-def test_of_a_container(tmp_path, service, begin):
+def test_keys_of_a_container(tmp_path, service, begin):
     """The daemon gets a new key before the old one expires, without a restart and without a refused request. It reads the authorization file each time."""
     first, token = session(tmp_path, life_s=2)
     proof = tmp_path / "proof"
@@ -130,7 +130,7 @@ def test_of_a_container(tmp_path, service, begin):
 
 
 @s3.needs_sessions
-def test_of_a_container_by_the_environment(tmp_path, service, begin):
+def test_keys_of_a_container_by_the_environment(tmp_path, service, begin):
     key, token = session(tmp_path)
     service.hand_out("/v2/keys", key, Authorization="Basic abc")
     server = begin(AWS_CONTAINER_CREDENTIALS_FULL_URI=f"{service.url}/v2/keys", AWS_CONTAINER_AUTHORIZATION_TOKEN="Basic abc")
@@ -140,7 +140,7 @@ def test_of_a_container_by_the_environment(tmp_path, service, begin):
 
 
 @s3.needs_sessions
-def test_of_the_machine(tmp_path, service, begin):
+def test_keys_of_the_machine(tmp_path, service, begin):
     """The daemon uses only version 2 of the service, in which each request needs a token."""
     key, token = session(tmp_path, life_s=600)
     key = json.dumps({"Code": "Success", "Type": "AWS-HMAC"} | json.loads(key))

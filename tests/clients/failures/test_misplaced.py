@@ -53,7 +53,7 @@ def test_without_an_index(start, make, packed, tmp_path):
     assert is_there(server, file)
 
 
-def test_to_go_on_without_any_file(start, make):
+def test_starting_over_with_an_empty_index(start, make):
     """The operator gives up all files, as the documentation describes: they make an empty index by hand, and fsck registers the objects that verify."""
     server = start()
     file = put_file(server, make)

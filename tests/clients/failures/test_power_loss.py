@@ -122,7 +122,7 @@ def test_power_loss(tmp_path, clock):
         check(folder, then, **options)
 
 
-def test_what_was_done_and_not_recorded_is_not_synced(tmp_path):
+def test_unrecorded_changes_count_as_not_synced(tmp_path):
     """A process may be killed between a call and its record. What it wrote is there until power fails, and may or may not be there afterwards."""
     folder, disk = tmp_path / "data", power.Disk()
     folder.mkdir()

@@ -132,7 +132,7 @@ def test_a_write_that_hangs_has_one_thread(faults):
 
 
 @pytest.mark.files
-def test_what_is_wrong_is_told_from_there(faults):
+def test_a_worker_refuses_a_bad_body_early(faults):
     """A worker that writes finds the body wrong, and answers before the rest of it has come."""
     be_slow(faults)
     x = large_xorb(500)
@@ -159,7 +159,7 @@ class TestTime:
         return {"request_timeout": "3s", "idle_timeout": "60s"}
 
     @pytest.mark.files
-    def test_who_stops_to_send_is_told(self, faults):
+    def test_a_client_that_stops_sending_is_told(self, faults):
         """The client stops after a piece that was handed to a worker, and still gets the 408."""
         be_slow(faults)
         s, _ = begin(faults.server, large_xorb(700), 524288)
@@ -167,7 +167,7 @@ class TestTime:
             assert s.recv(4096).startswith(b"HTTP/1.1 408")
 
     @pytest.mark.files
-    def test_what_the_disk_took_is_not_the_client_s(self, faults):
+    def test_the_disk_s_time_is_not_charged_to_the_client(self, faults):
         be_slow(faults)
         hold_writes(faults, last=1)
         x = large_xorb(701)
@@ -208,7 +208,7 @@ class TestHttps:
         return {"trust": authority.path, "tls_certificate": certificate, "tls_key": key}
 
     @pytest.mark.files
-    def test_nothing_stays_behind_in_what_was_decrypted(self, faults):
+    def test_decrypted_bytes_are_not_left_unread(self, faults):
         """A TLS connection continues with the bytes that are decrypted already, although its socket has nothing more to read."""
         be_slow(faults)
         for seed in range(600, 610):

@@ -75,7 +75,7 @@ def test_tools_are_not_kept_by_a_fifo_in_a_data_folder(start, name, command):
 
 
 @pytest.mark.parametrize("what", ["folder", "full folder", "link", "fifo"])
-def test_what_is_no_file_is_a_damaged_object(start, make, what):
+def test_an_object_that_is_no_file_is_damaged(start, make, what):
     """fsck names it and goes on. A repair sets it aside, and the next upload takes its place."""
     server = start()
     file, xorb, path = stored(server, make)

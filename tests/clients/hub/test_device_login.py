@@ -293,7 +293,7 @@ def test_guessing_is_slow(people, enter):
     assert answer(enter("ann"), codes).status == 200
 
 
-def test_as_many_wait_as_may(people, enter):
+def test_waiting_codes_are_limited(people, enter):
     """The number of waiting codes of one address is limited, so that it cannot fill the table. Beyond the limit a request is refused before its
     transaction, so that it does not keep the index's writer busy."""
     waiting = [begin(people.server) for _ in range(OF_ONE_MAX)]

@@ -150,7 +150,7 @@ def test_what_is_refused(guarded, admin):
     cairn.is_error(guarded.post("/v1/keys", b'{"name":"x","account":""}', token=admin), 400, "key.body")
 
 
-def test_what_the_daemon_serves_is_no_name(guarded, admin):
+def test_parts_of_routes_are_no_account_names(guarded, admin):
     """The first part of each route's path, and of each older path, cannot be the name of an account."""
     firsts = {p.split("/")[1] for _, pattern, older, _ in cairn.routes() for p in (pattern, *older)}
     assert {"api", "v1", "health"} <= firsts

@@ -186,7 +186,7 @@ def test_a_body_that_does_not_say_how_long_it_is(people, n):  # noqa: F811
 
 
 @pytest.mark.parametrize("store", ["files", "memory"])
-def test_where_they_wait(start, store):
+def test_long_bodies_wait_in_the_data_folder(start, store):
     """Bodies wait in the data folder, whatever the store is."""
     server = start(store=store)
     for n, files in ((MEMORY, 0), (MEMORY + 1, 1)):
@@ -260,7 +260,7 @@ def faults(tmp_path):
         ({"write"}, SHORT, 2, 200, None),
     ],
 )
-def test_what_the_disk_does_not_take(faults, calls, action, first, status, rule):
+def test_a_body_that_cannot_be_written(faults, calls, action, first, status, rule):
     """The disk fails while a body is written. The request is refused, nothing of it is committed, and the same request works afterwards."""
     server = faults.server
     assert server.post("/api/repos/create", b'{"name":"one"}').status == 200

@@ -380,7 +380,7 @@ def collect(server, admin):
 
 
 @pytest.mark.skipif(cairn.DAEMONS, reason="daemons collect nothing while their clocks are not the index's")
-def test_a_collection_takes_what_no_object_has(start, issuer, clock, tmp_path, data):
+def test_a_collection_takes_files_that_no_path_has(start, issuer, clock, tmp_path, data):
     """A file under a path stays. Files that were deleted, overwritten, or dropped with their bucket go after two collections."""
     server = start(token_key=issuer.folder, test_clock=clock.path, gc_grace="15d")
     admin = issuer.token("admin", expires_s=10**8)

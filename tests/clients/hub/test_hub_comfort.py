@@ -326,7 +326,7 @@ def test_git_finds_nothing_of_its_own(people, data):
     assert paths(people) == [".gitignore", ".github/w.yml"]
 
 
-def test_an_operator_names_what_the_hub_has(people, admin, data):
+def test_an_operator_uses_names_of_the_hub(people, admin, data):
     """For an operator, lists show the name of the repository that has a file, and accept such names. A tenant learns no more than before."""
     make(people, "ann/one", private=True)
     make(people, "ann/some", type="dataset")

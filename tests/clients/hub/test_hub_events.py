@@ -60,7 +60,7 @@ def test_what_others_change_is_told(people):  # noqa: F811
     assert changes(follow(people, f"?cursor={cursor(events)}")) == []
 
 
-def test_what_is_not_kept_any_more(people):  # noqa: F811
+def test_changes_that_are_not_kept_any_more(people):  # noqa: F811
     people.make("ann/one")
     people.put("ann/one", "first", b"")
     first = cursor(follow(people))

@@ -33,7 +33,7 @@ def test_a_long_answer_waits_on_the_disk(people):
         assert got.partition(b"\r\n\r\n")[2] == whole.body
 
 
-def test_who_has_no_key_sends_no_body(people):
+def test_requests_without_a_key_are_refused_before_their_body(people):
     """A request that needs a key and has none is refused before its body has come, so it does not wait behind the commits of others."""
     make(people)
     keys = [None] if cairn.STORE or cairn.INDEX else [None, "hf_cairn_" + "A" * 43]  # with a remote index or store, a key is checked only after the body
@@ -69,7 +69,7 @@ def test_who_has_no_key_sends_no_body(people):
     assert people.server.metrics()["cairn_spool_bytes"] == 0
 
 
-def test_who_may_not_write_sends_no_body(people):
+def test_forbidden_requests_are_refused_before_their_body(people):
     """A request that this account may not make is refused before megabytes have come. With a remote index or store it is refused after its body."""
     make(people)
     make(people, "ann/hidden", private=True)
@@ -135,7 +135,7 @@ def test_one_long_card_holds_up_nobody(people):
     assert cairn.in_time(after_s - before_s, 0.4)
 
 
-def test_a_commit_that_looks_again_and_again_is_refused_soon(people):
+def test_a_commit_with_too_many_lookups_is_refused_soon(people):
     """Each deletion of a folder reads the rows of those before it. Too much of that is refused, after little processor time."""
     make(people)
     again = [line for i in range(2000) for line in (text(f"e/{i}", ""), deleted("e", "deletedFolder"))]

@@ -119,7 +119,7 @@ def test_a_lie_is_found_out(people, data, tmp_path):
     assert "proved" in text(Visitor(people.server).sign_in(people.keys["ann"]).page("/ann/one/blob/main/w.bin"))
 
 
-def test_a_word_does_not_cross_with_a_copy(people, data):
+def test_a_copy_does_not_bring_an_unproved_claim(people, data):
     """ann's copy has the wrong bytes that bob uploaded. But bob's claim does not make ann skip an upload to her copy, and her true bytes replace his."""
     true, other = data[:70_000], data[100_000:170_000]
     make(people, "bob/one", "bob")
@@ -139,7 +139,7 @@ def test_a_word_does_not_cross_with_a_copy(people, data):
     assert people.ask("GET", "/bob/one/resolve/main/w.bin", "bob").status == 409
 
 
-def test_what_is_proved_crosses_with_a_copy(people, data):
+def test_a_copy_brings_proved_claims(people, data):
     make(people)
     sha256, _ = upload(people, data[:70_000])
     done(commit(people, stored("w.bin", sha256, 70_000)))
@@ -149,7 +149,7 @@ def test_what_is_proved_crosses_with_a_copy(people, data):
     assert people.server.get("/v1/stats", token=people.token).json()["unproved_claims"] == 0
 
 
-def test_what_was_hashed_here_is_proved(people, data):
+def test_git_lfs_objects_count_as_proved(people, data):
     """The server hashed bytes that came by Git LFS itself, so it does not verify them again. They take precedence over bytes that somebody only claimed to
     have this SHA-256."""
     make(people)

@@ -573,7 +573,7 @@ def test_knowing_a_sha256_is_no_right_to_it(people, data):
     assert people.server.request("HEAD", f"/v1/files/{hash_}", token=token).status == 404
 
 
-def test_ids_tell_no_numbers(people):
+def test_ids_reveal_no_counts(people):
     """Ids are as long as those of the public hub and never change. They do not reveal how many others there are."""
     repos = [make(people, f"ann/n{i}") for i in range(3)]
     ids = [people.ask("GET", f"/api/models/{repo}").json()["_id"] for repo in repos]

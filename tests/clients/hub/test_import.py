@@ -248,7 +248,7 @@ def texts(people, repo="ann/one", revision="main"):
 
 
 @pytest.mark.parametrize("who", ["ann", "operator"])
-def test_what_others_did_since_stays(people, tmp_path, who):
+def test_an_import_keeps_commits_of_others(people, tmp_path, who):
     """An import replaces all files of a branch. So it does that only to commits of the same cache, or with --force."""
     cache = a_cache(tmp_path / "models--x--y", {A: {"a.txt": b"1"}}, {"main": A})
     import_(people, cache, "ann/one", who=who)
@@ -357,7 +357,7 @@ def test_what_a_file_becomes_meanwhile(people, tmp_path, becomes):
     assert again.returncode != 0 and "was made" not in again.stderr, "what was there before is no left-over"
 
 
-def test_a_kill_is_gone_on_with(people, tmp_path):
+def test_an_import_continues_after_a_kill(people, tmp_path):
     """Whenever an import was killed, the next one completes it and leaves nothing over."""
     cache, ids = cached(people, tmp_path)
     env = os.environ | {"CAIRN_SERVER": people.server.url, "CAIRN_TOKEN": people.keys["operator"]}

@@ -224,7 +224,7 @@ def test_a_proxy_on_the_way(start, tmp_path):
         assert without["rule"] == "mirror.unreachable" and len(closed.asked) == 1, without
 
 
-def test_who_asks_at_the_same_time_shares_one_request_and_holds_no_worker(start):
+def test_simultaneous_questions_share_one_request_and_hold_no_worker(start):
     go = []
 
     def serve(connection):

@@ -53,7 +53,7 @@ def test_from_one_to_the_other(start, make, tmp_path, spool, options):
         assert again.get(f"/v1/reconstructions/{xet.text(file.hash())}").status == 200
 
 
-def test_what_comes_is_a_file(start, make, tmp_path, spool):
+def test_a_piped_backup_is_a_file_like_any_other(start, make, tmp_path, spool):
     """The stream is a backup file like any other: it is verified, repaired, read by pyfolds, and restored as a file. A file can also be restored from a
     pipe."""
     server, out = start(), tmp_path / "b.fold"
@@ -99,7 +99,7 @@ def test_cut_or_not_taken(start, make, tmp_path, spool):
     cairn.wait_until("word of it", lambda: server.metrics().get("cairn_backup_last_run_successful") == 0)
 
 
-def test_what_was_collected_is_left_out(start, make, tmp_path, spool, clock):
+def test_collected_objects_are_not_restored(start, make, tmp_path, spool, clock):
     """An interrupted backup, when continued, may have an object that its index does not name any more. Restoring from a pipe leaves it out, too."""
     server, out, part = start(test_clock=clock.path, epoch="60s", gc_grace="120s"), tmp_path / "b.fold", tmp_path / "b.fold.part"
     files = register(server, [make([120_000] * 170, seed) for seed in range(5)])

@@ -85,7 +85,7 @@ def test_a_rotten_copy_in_an_archive(start, restored):
     assert "restore.missing" in command("restore", "--data-dir", folder.parent / "x", folder, expect=65).stderr
 
 
-def test_a_rotten_copy_vouches_for_nothing(start, restored):
+def test_pruning_does_not_rely_on_a_rotten_copy(start, restored):
     """The newest archive with an object normally counts. If its copy is rotten, pruning keeps the older archive."""
     server, folder = start(), restored.tmp_path / "backups"
     files = [put(server, i) for i in range(2)]
@@ -342,7 +342,7 @@ def test_a_store_with_sql_in_it(start, restored, statement, name):
 # --- archives that unpack to much more ---
 
 
-def test_a_catalog_of_more_than_there_is(start, restored):
+def test_a_catalog_that_claims_too_many_entries(start, restored):
     """The catalog claims more entries than the archive can have: compressed zeros. It is refused without unpacking it."""
     server, folder = start(), restored.tmp_path / "backups"
     put(server, 1)

@@ -40,7 +40,7 @@ def size(folder):
     return sum(p.stat().st_size for p in folder.glob("*.fold"))
 
 
-def test_what_nobody_needs_is_given_back(sparse, restored):
+def test_the_space_of_unneeded_objects_is_freed(sparse, restored):
     server, folder, has, lacks = sparse
     before, names = size(folder), {a["file"] for a in listed(folder)}
     dry = prune(folder, *KEEP, "--dry-run")
@@ -103,7 +103,7 @@ def damaged(path: pathlib.Path, at):
     path.write_bytes(whole[:at] + bytes([whole[at] ^ 0x55]) + whole[at + 1 :])
 
 
-def test_a_damaged_one_is_not_taken_over(sparse):
+def test_a_damaged_archive_is_not_rewritten(sparse):
     """The damaged archive has no parity, so its objects cannot be copied. Pruning then changes nothing."""
     _, folder, _, _ = sparse
     first = sorted(folder.glob("*.objects.fold"))[0]
@@ -116,7 +116,7 @@ def test_a_damaged_one_is_not_taken_over(sparse):
     assert {p.name for p in folder.glob("*.objects.fold")} == before and not (folder / "prune.part").exists()
 
 
-def test_what_vouches_for_others_is_read(sparse, tmp_path):
+def test_the_new_archive_is_read_before_the_old_one_is_removed(sparse, tmp_path):
     """A killed pruning had written the new archive, which was then damaged. The next pruning reads the new archive before it removes the old one, and keeps
     both."""
     _, folder, _, _ = sparse
@@ -170,7 +170,7 @@ def test_one_reader_at_a_time(sparse):
     prune(folder, *KEEP)
 
 
-def test_verified_where_nothing_can_be_written(mount, start, tmp_path):
+def test_verifying_does_not_write_to_the_folder(mount, start, tmp_path):
     """On a full disk, on a read-only medium, and beside another reader: the temporary copy of an index is in TMPDIR."""
     volume = mount("medium", "tmpfs", 4 << 20)
     server, folder, spool = start(), volume.folder / "backups", tmp_path / "spool"

@@ -41,7 +41,7 @@ def open_folder():
     shutil.rmtree(folder)
 
 
-def test_on_by_default(start):
+def test_the_sandbox_is_on_by_default(start):
     """The log, /metrics and the kernel agree that the sandbox is on."""
     server = start()
     listening = server.events("listening")[0]

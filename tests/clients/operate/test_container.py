@@ -160,7 +160,7 @@ def test_image_is_small_and_says_what_it_is(image):
     assert save.returncode == 0 and compressed + len(squeeze.flush()) < COMPRESSED_BYTES_MAX
 
 
-def test_one_layer_that_does_not_tell_when_it_was_built(image):
+def test_the_image_layer_is_reproducible(image):
     """Building the layer once more from its own files gives the same image: sorted names, one timestamp, no logs."""
     told = json.loads(docker("inspect", image).stdout)[0]
     assert len(told["RootFS"]["Layers"]) == 1

@@ -95,7 +95,7 @@ def test_a_tenant_is_told_of_his_own(things):
     assert told["file"]["size"] == 18000 and told["owners"] == []
 
 
-def test_what_is_anothers_is_nowhere(things):
+def test_things_of_others_look_absent(things):
     """What belongs to others is answered exactly like a hash that is nowhere. (test_isolation.py tests this for every route, and the time, too.)"""
     absent = random.Random(7).randbytes(32)
     for who, hashes in (

@@ -125,7 +125,7 @@ LATE = {"CairnCollectionLate": ("cairn_gc", 3), "CairnScrubLate": ("cairn_scrub"
 
 @pytest.mark.skipif(not shutil.which("promtool"), reason="there is no promtool here")
 @pytest.mark.parametrize("alert", LATE)
-def test_alerts_of_what_never_ran(tmp_path, alert):
+def test_alerts_of_jobs_that_never_succeeded(tmp_path, alert):
     """The alert of a job that never succeeded, or last succeeded long ago, counted from the daemon's first start. Time begins at 0 in these series."""
     name, days = LATE[alert]
     hours = days * 24

@@ -410,7 +410,7 @@ def test_a_pack_that_was_away(start, make):
 
 
 @pytest.mark.files
-def test_a_pack_that_is_cut_takes_nothing_else_along(start, make):
+def test_a_truncated_pack_affects_no_other(start, make):
     """The next look-up finds the pack faulty. Other packs are served, also after a restart."""
     server, file, xorb, path = one_packed(start, make)
     other = make([20_000] * 4, 2)

@@ -50,7 +50,7 @@ def scrub(server):
 
 
 @pytest.mark.files
-def test_what_was_moved_away_while_it_is_open(server, make, tmp_path):
+def test_objects_moved_away_while_open(server, make, tmp_path):
     """The daemon has the file of an object open while it is moved elsewhere or replaced. The scrub notices that."""
     moved, exchanged, sound = put(server, make, 3)
     assert scrub(server)["lost"] == 0

@@ -49,7 +49,7 @@ def test_no_word_of_it_is_unknown(unit):
     assert said == []
 
 
-def test_what_the_daemon_calls_is_let_in(unit):
+def test_the_unit_allows_the_daemon_s_system_calls(unit):
     """Two filters are in force, systemd's and the daemon's own. A call must be allowed by both."""
     allowed = set()
     for words in re.findall(r"^SystemCallFilter=(.*)$", unit.read_text(), re.M):

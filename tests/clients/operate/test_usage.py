@@ -83,7 +83,7 @@ def test_against_a_plain_computation(start, issuer, admin):
 
 
 @pytest.mark.files
-def test_a_deletion_frees_what_was_said(start, issuer, admin, tmp_path, clock):
+def test_a_deletion_frees_the_announced_bytes(start, issuer, admin, tmp_path, clock):
     """The figures of buckets have their names. Deleting one, and two collections, free exactly the bytes that were announced."""
     people = People(start(token_key=issuer.folder, test_clock=clock.path, epoch="60s", gc_grace="120s"), admin, tmp_path / "home")
     server, source = people.server, random.Random(5)

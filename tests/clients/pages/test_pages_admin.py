@@ -48,7 +48,7 @@ def test_all_is_well(enter):
     assert "/admin" in visitors.links(operator.page("/"))
 
 
-def test_what_is_switched_off_is_noted(enter):
+def test_switched_off_jobs_are_noted(enter):
     """Switched-off jobs raise no alarm, but the page does not say that all is well."""
     operator = enter(gc_schedule="off", scrub_period="0")
     said = dict(note.split(" See ") for note in notes(operator))
@@ -56,7 +56,7 @@ def test_what_is_switched_off_is_noted(enter):
     assert list(said.values()) == ["Backup and restore", "Scrub and repair", "Collecting garbage"]
 
 
-def test_is_the_operators_alone(enter):
+def test_the_page_is_the_operators_alone(enter):
     """For everybody else the page does not exist."""
     people = enter().people
     for who in ("ann", "operator", "nobody"):  # this operator's key only writes

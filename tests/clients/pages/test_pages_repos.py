@@ -686,7 +686,7 @@ def test_what_a_repository_takes(people, enter):  # noqa: F811
     assert [row[0] for row in rows(page, "largest")][:2] == ["same.bin", "w.bin (the same as one above: counted once)"]
 
 
-def test_what_it_takes_tells_of_no_other(people, enter, issuer):  # noqa: F811
+def test_storage_figures_reveal_no_other_repository(people, enter, issuer):  # noqa: F811
     """Only the operator learns who else has the same bytes. The figures of the list count the repository's own chunks."""
     ann, bob, admin = enter("ann"), enter("bob"), issuer.token("admin")
     make(people, "bob/secret", who="bob", private=True)

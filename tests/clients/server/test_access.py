@@ -227,7 +227,7 @@ def test_secrets_are_not_logged(guarded, issuer):
     assert base64.urlsafe_b64encode(issuer.secret).decode()[:20] not in log
 
 
-def test_strangers_do_not_steer_who_reads_the_log(server):
+def test_strangers_cannot_forge_or_garble_the_log(server):
     """The log contains what strangers send. It can neither change how a terminal shows the log, nor begin a new line."""
     agent = "a\u009b31m\u202eb\u2066c\u2028d\x9b"
     for path in ("/v1/fetch/x?signature=SECRET", "/v1/fetch/x%3Fsignature=SECRET", "/v1/fetch/x?%73ignature=SECRET", "/v1/fetch/x?a;signature=SECRET"):
@@ -259,7 +259,7 @@ def is_misdirected(reply, host):
     assert error["actual"] == host and "public_url" in error["message"], error
 
 
-def test_a_name_that_leads_here_is_no_right_to_read(server):
+def test_a_name_that_resolves_here_gives_no_access(server):
     for host in HERE:
         assert called(server, host).status == 200, host
     for host in ADDRESSES + ELSEWHERE:

@@ -86,7 +86,7 @@ def test_slow_body_is_cut(start, upload):
     quiet(server)
 
 
-def test_a_body_that_moves_is_not_cut(start, upload):
+def test_a_body_faster_than_the_least_rate_is_not_cut(start, upload):
     """However long a body takes, it is cut only if it is slower than the least rate, measured over the whole body."""
     server = start(request_timeout="1s", idle_timeout="60s")
     whole = xet.Xorb([random.Random(i).randbytes(100_000) for i in range(6)])

@@ -191,7 +191,7 @@ def test_curl_is_told_in_the_middle_of_a_body(serve, authority, tmp_path):
     assert status == 400 and "xorb.chunk_version" in reply and sent < 16 << 20, (done, sent)
 
 
-def test_limits_without_a_word_in_clear(serve, authority, make):
+def test_limits_over_tls_send_nothing_in_clear(serve, authority, make):
     """When a body takes too long, the watching thread sends a plain connection a status, and only closes an encrypted one."""
     server = serve(xorb_bytes_max="64K", idle_timeout="1s")
     x = make([200_000] * 8, 3)

@@ -158,7 +158,7 @@ def test_the_age_is_counted_down_in_the_last_hour(start, make, clock):
 
 
 @pytest.mark.parametrize("size", ["64K", "8K"])
-def test_a_kept_answer_outlives_what_it_was_made_of(start, make, clock, size):
+def test_an_answer_outlives_its_eviction_from_the_cache(start, make, clock, size):
     """Answers are evicted from the cache all the time. With the smaller size none is cached, because each exceeds an eighth of the cache."""
     server = start(cache_bytes_max=size, test_clock=clock.path)
     paths = [put_file(server, make([9000] * 60, seed)) for seed in range(10, 40)]

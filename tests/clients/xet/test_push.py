@@ -175,7 +175,7 @@ def test_an_answer_that_says_much_saves_the_next_questions(start, tmp_path):
     assert (told["new_bytes"], told["queries"] - told["query_hits"]) == (14, 1)
 
 
-def test_what_cannot_be_asked_ahead_is_asked_again(start, tmp_path):
+def test_failed_queries_ahead_are_repeated(start, tmp_path):
     """Threads that query ahead give up at once. The push itself repeats the query."""
     folder = small_files(tmp_path / "files", 200, 3)
     with Between(start(), lambda request, before: 500 if request.route == "/v1/chunks" and 60 <= before < 70 else None) as between:
@@ -189,7 +189,7 @@ def test_what_cannot_be_asked_ahead_is_asked_again(start, tmp_path):
     assert done.stderr.count("does not permit") == 1, done.stderr
 
 
-def test_nothing_is_read_ahead_that_others_write_to(start, tmp_path):
+def test_pipes_are_not_read_ahead(start, tmp_path):
     """A pipe among the files is opened only once, by the push, and not to query ahead."""
     server = start()
     folder = small_files(tmp_path / "files", 40, 4)

@@ -67,7 +67,7 @@ def test_the_command_says_why(store, tmp_path):
     store.cairn("push", tmp_path / "file", token=store.tokens[CATS])
 
 
-def test_what_is_there_is_added_up(store, make):
+def test_a_quota_on_a_repository_with_files(store, make):
     """A quota is set on a repository with files, lowered, removed, and set again. Over its quota a repository can still be read and deleted from."""
     xorbs = [make([5000 + i], i) for i in range(3)]
     for xorb in xorbs:
@@ -124,7 +124,7 @@ def test_the_stock_client_says_why(store, tmp_path):
     assert done.returncode != 0 and f"Quota exceeded: {CATS} may hold 4999 bytes, and would hold 5000." in done.stderr, done
 
 
-def test_the_words_come_in_a_frame(store, make):
+def test_a_refusal_comes_in_a_frame(store, make):
     """The refusal may be ready before the request's thread has seen that the verification succeeded. With 100 uploads that happens often."""
     store.quota(CATS, 1)
     xorb = make([9000], 1)

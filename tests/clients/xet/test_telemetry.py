@@ -129,7 +129,7 @@ def test_only_operators_read_it(start, issuer):
     cairn.wait_until("the message", lambda: numbers(newest(server, token=issuer.token("admin"))) == [1])
 
 
-def test_whoever_sends_much_leaves_the_room_of_others(start, issuer):
+def test_one_sender_cannot_fill_the_table(start, issuer):
     """One subject may fill an eighth of the rows, with a message a second. Messages with the token that anybody can get are not kept."""
     server = start(token_key=issuer.folder, telemetry_rows=24)
     ann, bob, nobody, admin = (issuer.token(scope, sub=sub) for scope, sub in (("read", "ann"), ("read", "bob"), ("read", "anonymous"), ("admin", "admin")))
