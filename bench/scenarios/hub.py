@@ -168,8 +168,8 @@ def _answers(bench, server, commit, size):
 
 
 def hub_large(bench):
-    """A file of 1 GiB up and down by huggingface_hub, against hf_xet alone on the same daemon. Also down when nginx answers the library's requests to the
-    hub, so that the rest is the library's own time."""
+    """A file of 1 GiB up and down by huggingface_hub, against hf_xet alone on the same daemon. A second download gets the hub's answers from nginx, so that
+    the rest is the library's own time."""
     size, source = bench.pick(1024, 8) << 20, bench.tmp / "source"
     with open(source, "wb") as f:
         f.writelines(_bytes_of(size))

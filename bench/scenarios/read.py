@@ -1,4 +1,4 @@
-"""Files read in plain: the daemon unpacks, verifies and sends them."""
+"""Files that the daemon sends as plain bytes: it unpacks and verifies their chunks itself."""
 
 import json
 import os

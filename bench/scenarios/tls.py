@@ -31,7 +31,7 @@ def _curl(bench, servers, fetches, certificate):
 
 
 def tls(bench):
-    """Signed ranges of nearly whole xorbs by one curl with one cipher, against nginx that serves the same files by TLS. Also with nginx as a proxy before
+    """Signed ranges of nearly whole xorbs by one curl with one cipher, against nginx that serves the same files by TLS, and against nginx as a proxy before
     the daemon."""
     if not Nginx.installed:
         raise LeftOut("there is no nginx")

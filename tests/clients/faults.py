@@ -21,7 +21,7 @@ FOR_EVER = 1 << 62
 
 
 def preloads(binary, library=LIBRARY):
-    """The libraries to preload. That of the sanitizers must come first where the daemon has one."""
+    """The libraries to preload. The sanitizers' library must come first where the daemon has one."""
     assert os.path.exists(library), f"{library} is not built"
     linked = subprocess.run(["ldd", binary], capture_output=True, text=True, check=True).stdout
     return [found for found in re.findall(r"=> (\S*lib[at]san\S*)", linked)] + [str(library)]

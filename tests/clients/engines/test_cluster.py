@@ -131,7 +131,7 @@ def counts_agree(server):
 
 
 def test_three_daemons_are_one(start_cluster):
-    """Whatever one daemon has acknowledged, each of the three serves at once."""
+    """Every daemon serves at once whatever one of them has acknowledged."""
     one = start_cluster()
     book = ledger.Ledger()
     for daemon, file in zip(one.daemons, files_of(range(100, 103))):
@@ -167,7 +167,7 @@ def test_two_packings_at_once(start_cluster):
 
 
 def test_sixteen_uploaders(start_cluster):
-    """They upload the same files in opposite orders through several daemons, one of which is killed meanwhile."""
+    """Sixteen clients upload the same files in opposite orders through several daemons, one of which is killed meanwhile."""
     one = start_cluster()
     books = [ledger.Ledger() for _ in range(16)]
     shared = files_of(range(200, 206))

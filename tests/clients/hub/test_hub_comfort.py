@@ -51,7 +51,7 @@ def test_a_branch_is_squashed(people, admin, tmp_path):
 
 @pytest.mark.parametrize("kept", ["tag", "branch"])
 def test_what_a_ref_does_not_need_goes(people, admin, kept):
-    """A ref in the middle of the history keeps the commits before it. Those behind it go, and nobody can read their files any more."""
+    """A ref in the middle of the history keeps the commits before it. Later commits go, and nobody can read their files any more."""
     make(people, "ann/one")
     first = done(commit(people, text("a", "1")))
     second = done(commit(people, text("secret.env", "KEY=1")))
@@ -88,7 +88,7 @@ def test_a_private_copy_is_made_public_by_an_admin_of_the_source(people):
     assert people.ask("PUT", "/api/models/team/copy/settings", "adam", {"private": False}).status == 200
     people.api("bob").duplicate_repo("team/copy", to_id="bob/copy", private=True)
     assert people.ask("PUT", "/api/models/bob/copy/settings", "bob", {"private": False}).status == 200
-    # Of one's own repository everything is allowed.
+    # Owners may publish copies of their own repositories.
     make(people, "ann/mine", private=True)
     people.api("ann").duplicate_repo("ann/mine", to_id="ann/mine2")
     assert people.ask("PUT", "/api/models/ann/mine2/settings", "ann", {"private": False}).status == 200
@@ -116,7 +116,7 @@ def test_a_repository_is_duplicated(people, admin, data, tmp_path):
     assert people.api("adam").delete_repo("team/one") is None
     collect(people, admin)
     assert people.ask("GET", "/ann/copy/resolve/main/w.bin").body == data
-    # One may copy only what one may read, and only to where one may write.
+    # A copy needs the right to read the source and to write to the target account.
     with pytest.raises(RepositoryNotFoundError):
         people.api("bob").duplicate_repo("ann/copy", to_id="bob/copy")
     with pytest.raises(HfHubHTTPError) as refused:
@@ -310,8 +310,8 @@ def test_a_path_that_leads_out_is_refused(people):
 
 
 def test_git_finds_nothing_of_its_own(people, data):
-    """Paths that git would take for its own files (.git) are refused, so that a downloaded repository cannot steer git. Such a file that is there already
-    could be deleted."""
+    """Paths that git would take for its own files (.git) are refused, so that a downloaded repository cannot steer git. Deleting such a path is not
+    refused, should one exist."""
     make(people)
     sha256, _ = upload(people, data[:90_000])
     for path in (".git/config", ".GIT/HEAD", "sub/.git", ".git\u200c/config", "git~1/x", "a\\.git\\x"):

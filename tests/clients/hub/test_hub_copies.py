@@ -70,8 +70,8 @@ def test_a_copied_file_keeps_its_guard(people, data):
 
 
 def test_who_copies_what(people, data):
-    """One may copy from where one may read to where one may write. A private repository looks as if it did not exist, and knowing hashes gives no right to
-    a file."""
+    """A copy needs the right to read the source and to write to the target. A private repository looks as if it did not exist, and knowing hashes gives no
+    right to a file."""
     make(people), make(people, "ann/secret", private=True), make(people, "bob/own", "bob"), make(people, "team/gated", "adam")
     assert people.ask("PUT", "/api/models/team/gated/settings", "adam", {"gated": "manual"}).status == 200
     known = {repo: upload(people, data[i * 70_000 :][:70_000], repo=f"models/{repo}") for i, repo in enumerate(("ann/one", "ann/secret", "team/gated"))}

@@ -244,7 +244,8 @@ def test_many_at_once(people, quota):
 
 
 def test_moved_and_copied(people, quota, data):
-    """ann moves and copies her repository to her team. It counts for its new owner, and no longer for its former one."""
+    """ann moves her repository to her team, or copies it. The quota of the team refuses both without room. A moved repository counts for the team, and no
+    longer for ann."""
     make(people)
     sha256, _ = upload(people, data)
     done(commit(people, stored("a.bin", sha256, BYTES)))
@@ -264,7 +265,7 @@ def test_moved_and_copied(people, quota, data):
 
 
 def test_who_is_told(people, quota, data):
-    """Those who may write there learn of the quota. Others get the same answers as without a quota, and only operators may ask for it."""
+    """People who may write there learn of the quota. Others get the same answers as without a quota, and only operators may ask for it."""
     make(people)
     upload(people, data)
     people.hf("buckets", "create", "ann/data")

@@ -458,8 +458,8 @@ def test_branches_and_tags(people):
 
 
 def test_a_commit_that_no_ref_leads_to_is_for_those_who_may_write(people):
-    """After a squash its former commits are hidden at once. Those who may not write learn nothing of them, whether they guess four digits or know the whole
-    id."""
+    """After a squash the branch's former commits are hidden at once. People who may not write learn nothing of them, whether they guess four digits or know
+    the whole id."""
     make(people, "team/one", "ann")
     at = dict(repo="models/team/one")
     done(commit(people, text("a", "1"), **at))

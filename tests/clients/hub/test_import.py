@@ -313,7 +313,7 @@ def test_nothing_private_goes_to_a_public_repository(people, folder):
 
 
 def test_two_at_once(people, tmp_path):
-    """Both imports find no repository, make it and fill it."""
+    """Four imports at once find no repository. Together they make it, and its files are those of all four."""
     env = os.environ | {"CAIRN_SERVER": people.server.url, "CAIRN_TOKEN": people.keys["ann"]}
     runs = []
     for n in range(4):

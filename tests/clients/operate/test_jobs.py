@@ -83,7 +83,7 @@ def free(start, issuer, tmp_path):
 
 
 def test_a_scrub(free, make):
-    """It reads one MiB a second."""
+    """The scrub reads one MiB a second."""
     for seed in range(5):
         assert free.server.put_xorb(make([120_000] * 10, seed), token=free.admin).status == 200
     total = free.server.post("/v1/scrub/start", token=free.admin).json()["now"]["total_bytes"]

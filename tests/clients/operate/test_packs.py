@@ -395,7 +395,7 @@ def test_a_pack_that_is_swapped_is_verified_anew(start, make):
 
 @pytest.mark.files
 def test_a_pack_that_was_away(start, make):
-    """When one of its xorbs is requested, it counts as lost. When it is read again, it is known again."""
+    """A request for a xorb of the missing pack marks the xorb lost. A read after the pack is back makes the xorb known again."""
     server, file, xorb, path = one_packed(start, make)
     url, aside = address(server, file), server.folder / "aside"
     path.rename(aside)

@@ -56,8 +56,8 @@ def test_newer_index(server, tmp_path):
 
 @pytest.mark.sqlite
 def test_sqlite_with_the_reset_bug_is_named(server):
-    """The daemon warns of a SQLite version with this bug. Python loads the same library. Two lines of repaired versions are ignored here, because no Debian
-    has them."""
+    """The daemon warns of a SQLite version with this bug. Python loads the same library. The test ignores two older lines of SQLite in which the bug is
+    repaired, because no Debian has them."""
     has_bug = (3, 7, 0) <= sqlite3.sqlite_version_info <= (3, 51, 2)
     assert [e["version"] for e in server.events("sqlite_reset_bug")] == [sqlite3.sqlite_version] * has_bug
 

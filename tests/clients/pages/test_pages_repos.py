@@ -586,7 +586,8 @@ def shown_size(n):
 
 
 def test_new_bytes_of_a_commit(people, enter):  # noqa: F811
-    """Changes random files at random. For each file of a commit, the page shows the bytes that neither the commit before nor a file above it had."""
+    """Changes random files at random. Of each file in a commit, the page shows as new the bytes that neither the former commit nor a file above it in the
+    list had."""
     ann, source, tree = enter("ann"), random.Random(3), {}
     for _ in range(8):
         before, operations = {n for numbers in tree.values() for n in numbers}, []
@@ -617,8 +618,8 @@ def test_new_bytes_of_a_commit(people, enter):  # noqa: F811
 
 
 def test_new_text_of_a_commit(people, enter):  # noqa: F811
-    """Text in the index counts as new as a whole and once, unless it is a copy of an older text. Those who may not read the repository are shown no
-    numbers."""
+    """Text in the index counts as new as a whole and once, unless it is a copy of an older text. The page shows no numbers to people who may not read the
+    repository."""
     done(commit(people, file("a", "one\n")))
     done(commit(people, file("b", "one\n"), file("c", "two, and more\n"), file("d", "two, and more\n"), deleted("a")))
     told = {row[0]: row[-1] for row in rows(enter("ann").page("/ann/one/commit/main"), "changes")}

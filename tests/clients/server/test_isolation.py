@@ -243,7 +243,8 @@ class Walk:
 
 @pytest.mark.parametrize("dedupe_scope", ["repository", "global"])
 def test_every_route_and_every_rule(start, issuer, tmp_path, dedupe_scope):
-    """bob gets the same whole answers with and without alice. Where he may learn that a xorb of hers is stored, he gets the same answer for each."""
+    """bob gets the same whole answers with and without alice. Where the server may reveal that a xorb of hers is stored, each of her xorbs gets the same
+    answer."""
     walk = Walk(tenants.Worlds(start, issuer, tmp_path, dedupe_scope), dedupe_scope)
     for hers in tenants.HERS:
         for place, ask in enumerate(tenants.asks(hers)):

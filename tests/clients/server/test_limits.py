@@ -215,7 +215,7 @@ def all_or_nothing(server, ask, bodies):
 
 
 def test_announced_bodies_have_their_room(start, make):
-    """Many large uploads are announced at once. Those that fit are received in full; the others are refused before their bodies."""
+    """Many large uploads are announced at once. Uploads that fit are received in full; the others are refused before their bodies."""
     server = start(spool_bytes_max="4M", spool_share_percent=100, xorb_bytes_max="1M", shard_bytes_max="1M")
     xorbs = {x.body(): x for x in (make([100000] * 9, 50 + i) for i in range(8))}
     bodies = list(xorbs)

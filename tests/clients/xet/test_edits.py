@@ -49,7 +49,7 @@ def boundaries(nodes):
 
 
 def join(nodes):
-    """The parents of these nodes, which begin and end with a group."""
+    """Joins the nodes of a hash tree, which begin and end with a group, into their parent nodes."""
     above = []
     while nodes:
         take = next((i + 1 for i in range(2, min(9, len(nodes))) if is_cut(nodes[i])), min(9, len(nodes)))

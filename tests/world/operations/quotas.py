@@ -41,7 +41,7 @@ def register(world, tenant, token, xorb, replies, n):
 
 @operation(weight=2)
 def fill_quota(world, source):
-    """Registers some files at once. As many succeed as there is room for; a refused one changes nothing."""
+    """Registers some files at once. Files are accepted as far as there is room; a refused one changes nothing."""
     tenant = second(tenant_of(world, source))
     key = ("room", tenant.repo)
     xorbs = [new_xorb(source, 1 + source.randrange(4)) for _ in range(source.randint(1, 3))]
