@@ -25,8 +25,9 @@ void route_body_add(struct http_request *req, struct route_body *body, const uin
  * run() has the bytes. Replies an error if the bytes could not be kept. */
 void route_body_start(struct http_request *req, struct route_body *body);
 
-/** Parses the body as JSON of at most 200 values; owned by the caller; NULL: not JSON. Also from done(), if short. The
- * limit is low: "{}," takes 200 bytes once parsed, outside any budget while the request waits. */
+/** Parses the body as JSON of at most 200 values; owned by the caller; NULL: not JSON. done() may call this, too, if
+ * the body is short. The limit is low: "{}," takes 200 bytes once parsed, outside any budget while the request waits.
+ */
 struct cairn_json *route_body_json(const struct route_body *body);
 /** Does what route_body_json() does, for at most 100,000 values: 20 MiB. The caller must free it before any wait. */
 struct cairn_json *route_body_json_list(const struct route_body *body);

@@ -1,6 +1,6 @@
 /* Pull requests: GET and POST /api/{type}/{namespace}/{name}/discussions, GET …/discussions/{number}, POST
- * …/discussions/{number}/merge and …/status. Whoever may read a repository opens them, also by
- * committing with create_pr. Writers and whoever opened one commit to it and close it, and writers merge it. */
+ * …/discussions/{number}/merge and …/status. All who may read a repository open them, also by a commit with create_pr.
+ * Writers, and the person who opened one, commit to it and close it. Only writers merge it. */
 #include "base/decimal.h"
 #include "hub/pull.h"
 #include "hub/revision.h"

@@ -1,4 +1,4 @@
-/* What the page of a repository with a gate shows to readers who may not read its files. */
+/* The page of a repository with a gate, for readers who may not read its files. */
 #ifndef CAIRN_SERVER_PAGE_ACCESS_H
 #define CAIRN_SERVER_PAGE_ACCESS_H
 
