@@ -17,6 +17,7 @@ enum {
 	ALARMS_CERTIFICATE_S = 7 * ALARMS_DAY_S,
 	ALARMS_SPOOL_PERCENT = 80,
 	ALARMS_QUEUE = 1000,
+	ALARMS_LOG_HELD_MS = 600 * 1000,
 	ALARMS_TEXT_BYTES = 512,
 };
 
@@ -88,6 +89,11 @@ static void alarms_of_room(const struct alarms *a)
 			   "limits-and-what-a-client-sees");
 	if (s->index.n_queued > ALARMS_QUEUE)
 		alarms_add(a, "Writes to the index wait for the disk.", "sizing");
+	if (s->index.log.held_ms > ALARMS_LOG_HELD_MS) {
+		(void)snprintf(text, sizeof(text), "A read that does not end makes the index's log grow: %s.",
+			       s->index.log.holder);
+		alarms_add(a, text, "troubleshooting");
+	}
 }
 
 /* Warns of stale figures: too low figures must not look like good news. */
