@@ -131,6 +131,8 @@ enum http_method_kind http_method(const struct http_request *req);
 
 /** Returns the address of the peer, as text; "-": none, the peer uses a socket of the file system. */
 const char *http_peer_address(const struct http_request *req);
+/** Returns the address of the client: that of the peer, or what a trusted proxy says, as text; "-": as above. */
+const char *http_client_address(const struct http_request *req);
 
 /** Did a page of this server send the request? Checks the Origin header, which browsers send with each form. */
 bool http_is_own_origin(const struct http_request *req);

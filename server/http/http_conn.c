@@ -63,13 +63,26 @@ void http_conns_free(struct http_conns *conns)
 	free(conns);
 }
 
+static const uint8_t CONN_MAPPED[12] = {[10] = 0xff, [11] = 0xff};
+
+static bool conn_is_v4(const uint8_t address[static 16])
+{
+	return memcmp(address, CONN_MAPPED, sizeof(CONN_MAPPED)) == 0;
+}
+
+void http_conn_address(char text[static HTTP_ADDRESS_BYTES], const uint8_t address[static 16])
+{
+	bool v4 = conn_is_v4(address);
+	(void)inet_ntop(v4 ? AF_INET : AF_INET6, v4 ? address + sizeof(CONN_MAPPED) : address, text,
+			HTTP_ADDRESS_BYTES);
+}
+
 /* Networks give each customer an IPv6 /64 or more, so a limit per single address would be useless. */
 void http_conn_key(unsigned char key[static HTTP_CONN_KEY_BYTES], const uint8_t address[static 16])
 {
-	static const uint8_t MAPPED[12] = {[10] = 0xff, [11] = 0xff};
 	memset(key, 0, HTTP_CONN_KEY_BYTES);
-	if (memcmp(address, MAPPED, sizeof(MAPPED)) == 0) {
-		memcpy(key, address + sizeof(MAPPED), 4);
+	if (conn_is_v4(address)) {
+		memcpy(key, address + sizeof(CONN_MAPPED), 4);
 		return;
 	}
 	memcpy(key, address, 8);
@@ -88,9 +101,8 @@ static bool conn_key(struct http_conn *conn, const struct sockaddr *address)
 	if (address && address->sa_family == AF_INET6) {
 		memcpy(&v6, address, sizeof(v6));
 		http_conn_key(conn->key, v6.sin6_addr.s6_addr);
-		if (IN6_IS_ADDR_V4MAPPED(&v6.sin6_addr))
-			return inet_ntop(AF_INET, conn->key, conn->address, sizeof(conn->address));
-		return inet_ntop(AF_INET6, &v6.sin6_addr, conn->address, sizeof(conn->address));
+		http_conn_address(conn->address, v6.sin6_addr.s6_addr);
+		return true;
 	}
 	return false;
 }

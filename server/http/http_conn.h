@@ -8,7 +8,7 @@
 #include <stdatomic.h>
 #include <sys/socket.h>
 
-enum { HTTP_CONN_KEY_BYTES = 16 };
+enum { HTTP_CONN_KEY_BYTES = 16, HTTP_ADDRESS_BYTES = 46 };
 
 enum http_conn_phase {
 	HTTP_CONN_IDLE,   /* between requests, or before the end of the request line */
@@ -33,7 +33,7 @@ struct http_conn {
 	int fd;
 	bool over_limit;  /* requests are answered 429 */
 	bool has_address; /* false: no network address, so not counted */
-	char address[46];
+	char address[HTTP_ADDRESS_BYTES];
 	/* The request thread's: the request under way, and the memory of the previous one, owned, for reuse. */
 	struct http_request *request;
 	void *spare;
@@ -41,6 +41,9 @@ struct http_conn {
 };
 
 struct http_conns;
+
+/** Writes an address for people. @param address  IPv4 as ::ffff:a.b.c.d */
+void http_conn_address(char text[static HTTP_ADDRESS_BYTES], const uint8_t address[static 16]);
 
 /** Makes the key of an address for limits. @param address  IPv4 as ::ffff:a.b.c.d */
 void http_conn_key(unsigned char key[static HTTP_CONN_KEY_BYTES], const uint8_t address[static 16]);

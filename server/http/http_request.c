@@ -216,6 +216,11 @@ const char *http_peer_address(const struct http_request *req)
 	return req->peer->address;
 }
 
+const char *http_client_address(const struct http_request *req)
+{
+	return req->client_address;
+}
+
 const char *http_if_none_match(const struct http_request *req)
 {
 	return req->if_none_match;

@@ -102,7 +102,8 @@ struct http_request {
 	struct http_conn *peer; /* record of the connection; outlives the request */
 	/* The client's address for limits: that of the peer, or what a trusted proxy says. */
 	unsigned char client[HTTP_CONN_KEY_BYTES];
-	bool has_client; /* false: no network address, so not counted */
+	char client_address[HTTP_ADDRESS_BYTES]; /* the same, for people; empty before the head was read */
+	bool has_client;                         /* false: no network address, so not counted */
 	enum http_stage stage;
 	enum http_target_kind target_kind;
 	bool has_route_state; /* head() was called, so free() must be */

@@ -63,7 +63,7 @@ static void device_begin(struct http_request *req, void (*run)(struct route_job 
 		return;
 	http_base_url(req, d->base, sizeof(d->base));
 	http_sender(req, &d->sender);
-	(void)snprintf(d->address, sizeof(d->address), "%s", http_peer_address(req));
+	(void)snprintf(d->address, sizeof(d->address), "%s", http_client_address(req));
 	(void)route_body_begin(req, &d->body);
 }
 

@@ -293,6 +293,16 @@ def test_guessing_is_slow(people, enter):
     assert answer(enter("ann"), codes).status == 200
 
 
+def test_the_page_shows_the_program_behind_a_proxy(start, issuer, tmp_path):
+    """The person decides by the address of the program, not by that of a trusted proxy."""
+    people = people_of(start, issuer, tmp_path / "home", hub_trusted_proxies="127.0.0.1")
+    headers = {"Content-Type": "application/x-www-form-urlencoded", "X-Forwarded-For": "192.0.2.7"}
+    codes = people.server.post("/oauth/device", f"client_id={CLIENT}".encode(), headers=headers).json()
+    ann = Visitor(people.server).sign_in(people.keys["ann"])
+    shown = text(ann.page(f"/login/device?user_code={codes['user_code']}"))
+    assert "192.0.2.7" in shown and "127.0.0.1" not in shown, shown
+
+
 def test_waiting_codes_are_limited(people, enter):
     """The number of waiting codes of one address is limited, so that it cannot fill the table. Beyond the limit a request is refused before its
     transaction, so that it does not keep the index's writer busy."""

@@ -91,6 +91,17 @@ def status_from(server, *addresses):
     return int(server.raw(f"GET /v1/files HTTP/1.1\r\nHost: x\r\nConnection: close\r\n{lines}\r\n".encode()).split()[1])
 
 
+def test_the_log_has_the_client_behind_a_proxy(start):
+    """A line of the log has the address that a trusted proxy gives. Of another peer it has the peer's, whatever that peer says."""
+    server, other = start(hub_trusted_proxies="127.0.0.1"), start("other", hub_trusted_proxies="10.0.0.0/8")
+    for client in ("203.0.113.9, 192.0.2.7", "2001:db8::1", "nobody"):
+        for each in (server, other):
+            status_from(each, client)
+    for each, addresses in ((server, ["192.0.2.7", "2001:db8::1", "127.0.0.1"]), (other, ["127.0.0.1"] * 3)):
+        cairn.wait_until("the lines", lambda each=each: len([e for e in each.events("request") if e["target"] == "/v1/files"]) == 3)
+        assert [e["address"] for e in each.events("request") if e["target"] == "/v1/files"] == addresses
+
+
 def test_rate_of_clients_behind_a_proxy(start):
     """The address that a trusted proxy adds last is counted. Addresses that its client sent before do not count, nor those of peers that are not trusted."""
     server = start(rate_per_address=1, rate_burst="10s", hub_trusted_proxies="127.0.0.1, 10.0.0.0/8")
