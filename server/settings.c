@@ -162,7 +162,7 @@ const struct setting SETTINGS[] = {
 	 .help = "How long a xorb that no file needs is still offered to clients, and after that how long it is "
 		 "still kept before it is removed. At least two epochs, the life of an answer. Below 10.5 days, "
 		 "uploads of clients that remember such a xorb may be refused."},
-	{"unregistered_bytes_max", SETTING_BYTES, "1024G", 0, 1024 * 1024 * GIB, AT(unregistered_bytes_max),
+	{"unregistered_bytes_max", SETTING_BYTES, "1024G", 0, 1024 * (1024 * GIB), AT(unregistered_bytes_max),
 	 .help = "Bytes of xorbs that one account, or another owner, may have uploaded and that no file has needed yet. "
 		 "If it has a quota, they may be as much as that, or 1 GiB, besides. It may have 16,384 such xorbs. Over it: "
 		 "403. 0: they do not count."},
