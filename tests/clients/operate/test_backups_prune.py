@@ -139,9 +139,9 @@ def test_a_full_disk(mount, start, clock, tmp_path):
     """There is no space for the new archive. Archives that nothing needs are removed, the others stay, and the command says so."""
     volume = mount("full", "tmpfs", 4 << 20)
     server, folder = start(test_clock=clock.path, epoch="60s", gc_grace="120s"), volume.folder / "backups"
-    files = [put(server, i) for i in range(40)]
+    files = [put(server, i) for i in range(60)]
     backup(server, folder)
-    for file in files[:25]:
+    for file in files[:40]:
         forget(server, file)
     for n in range(2):
         clock.move(121 * (n + 1))
@@ -149,7 +149,8 @@ def test_a_full_disk(mount, start, clock, tmp_path):
     backup(server, folder)
     before = listed(folder)
     volume.fill()
-    os.truncate(volume.filler, volume.filler.stat().st_size - (330 << 10))  # enough space to read a moment, and not enough for fifteen objects
+    room = (server.data / "index.sqlite").stat().st_size + (48 << 10)  # enough to read a moment, and not enough for twenty objects
+    os.truncate(volume.filler, volume.filler.stat().st_size - room)
     said = command("backups", "prune", *KEEP, folder, expect=73)
     assert "full" in said.stderr
     assert [a["file"] for a in listed(folder)] == [before[0]["file"], before[-1]["file"]], "the moment that was dropped is gone"
