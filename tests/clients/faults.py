@@ -66,11 +66,12 @@ class Control:
 
 
 class Faults(Control):
-    """A daemon whose calls on its data folder can be made to fail. trace: a file for records of all that it did there (power.py)."""
+    """A daemon whose calls on its data folder can be made to fail. below: only those on this folder in it. trace: a file for records of all that it
+    did there (power.py)."""
 
-    def __init__(self, folder, trace=None, **options):
+    def __init__(self, folder, trace=None, below="", **options):
         folder.mkdir(exist_ok=True)
-        super().__init__(folder / "control", folder / "server" / "data", cairn.CAIRND)
+        super().__init__(folder / "control", folder / "server" / "data" / below, cairn.CAIRND)
         if trace:  # records need the folder's own name, too
             self.variables |= {"FAULTS_TRACE": str(trace), "FAULTS_FOLDER": str(folder / "server")}
         self.server = cairn.Daemon(folder / "server", variables=self.variables, **options)

@@ -237,13 +237,25 @@ def test_they_count_as_the_sender_s(start):
     assert server.post("/api/validate-yaml", of_length(300_000, content="")).status == 200
 
 
-@pytest.fixture
-def faults(tmp_path):
-    found = Faults(tmp_path / "faults")
+@contextlib.contextmanager
+def started(found):
     found.server.start()
     yield found
     found.disarm()
     found.server.stop()
+
+
+@pytest.fixture
+def faults(tmp_path):
+    with started(Faults(tmp_path / "faults")) as found:
+        yield found
+
+
+@pytest.fixture
+def faults_of_bodies(tmp_path):
+    """The index is read as always, also by whoever opens one more connection."""
+    with started(Faults(tmp_path / "faults", below="tmp")) as found:
+        yield found
 
 
 @pytest.mark.files
@@ -297,9 +309,9 @@ def cut(server, n_bytes):
         ("/v1/shards", xet.TAG + bytes(9 * MIB), 400),
     ],
 )
-def test_a_body_whose_file_was_cut(faults, path, body, after):
+def test_a_body_whose_file_was_cut(faults_of_bodies, path, body, after):
     """The daemon cannot read back what it wrote, as on a failing disk. The upload is answered 500, and the daemon goes on."""
-    server, replies = faults.server, []
+    faults, server, replies = faults_of_bodies, faults_of_bodies.server, []
     assert server.post("/api/repos/create", b'{"name":"one"}').status == 200
     faults.arm({"pread", "mmap"}, HOLD, 1, FOR_EVER)
     asking = threading.Thread(target=lambda: replies.append(server.post(path, body)))
