@@ -75,11 +75,8 @@ static void quota_reply(struct http_request *req, struct route_job *job)
 	CLEANUP(cairn_buf_fini) struct cairn_buf json = cairn_buf_init(QUOTA_BODY_BYTES_MAX);
 	struct cairn_json_out w = cairn_json_out_init(&json);
 	quota_put(&w, q->place, &q->room);
-	cairn_buf_add(&json, "\n", 2);
-	if (json.status == CAIRN_OK)
-		http_reply_json(req, 200, (const char *)json.bytes);
-	else
-		http_reply_status(req, json.status, NULL);
+	cairn_buf_add(&json, "\n", 1);
+	route_reply_made(req, CAIRN_OK, &json);
 }
 
 /* Reads the place. A cut one matches none. */

@@ -3,6 +3,7 @@
 
 #include "base/json.h"
 #include "server/app.h"
+#include "server/ask/route_args.h"
 #include "server/route/routes.h"
 
 enum { JOBS_JSON_BYTES_MAX = 4096 };
@@ -35,12 +36,9 @@ static void jobs_get(struct http_request *req)
 		jobs_put(&w, &jobs[i]);
 	cairn_json_close(&w);
 	cairn_json_close(&w);
-	cairn_buf_add(&text, "\n", 2);
+	cairn_buf_add(&text, "\n", 1);
 	http_reply_header(req, "Cache-Control", "no-store");
-	if (text.status == CAIRN_OK)
-		http_reply_json(req, 200, (const char *)text.bytes);
-	else
-		http_reply_status(req, text.status, NULL);
+	route_reply_made(req, CAIRN_OK, &text);
 }
 
 const struct http_route ROUTES_JOBS[] = {

@@ -2,6 +2,7 @@
 #include "base/json.h"
 #include "mirror/mirror.h"
 #include "server/app.h"
+#include "server/ask/route_args.h"
 #include "server/route/routes.h"
 
 #include <stdlib.h>
@@ -37,12 +38,9 @@ static void mirror_reply(struct http_request *req, const struct cairn_mirror_lin
 	else
 		cairn_json_put_text(&w, "state", "off");
 	cairn_json_close(&w);
-	cairn_buf_add(&text, "\n", 2);
+	cairn_buf_add(&text, "\n", 1);
 	http_reply_header(req, "Cache-Control", "no-store");
-	if (text.status == CAIRN_OK)
-		http_reply_json(req, 200, (const char *)text.bytes);
-	else
-		http_reply_status(req, text.status, NULL);
+	route_reply_made(req, CAIRN_OK, &text);
 }
 
 static void mirror_looked(struct cairn_mirror_look *look)

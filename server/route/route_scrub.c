@@ -68,12 +68,9 @@ static void scrub_reply(struct http_request *req)
 	scrub_put_pass(&w, "now", &s.kept.now);
 	scrub_put_pass(&w, "last", &s.kept.last);
 	cairn_json_close(&w);
-	cairn_buf_add(&text, "\n", 2);
+	cairn_buf_add(&text, "\n", 1);
 	http_reply_header(req, "Cache-Control", "no-store");
-	if (text.status == CAIRN_OK)
-		http_reply_json(req, 200, (const char *)text.bytes);
-	else
-		http_reply_status(req, text.status, NULL);
+	route_reply_made(req, CAIRN_OK, &text);
 }
 
 static void scrub_get(struct http_request *req)
