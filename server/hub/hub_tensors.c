@@ -38,20 +38,22 @@ static bool tensors_limit(struct tensors_request *t)
 			    "1 MiB or 16 MiB in all; read the heads from the files, as get_safetensors_metadata does");
 }
 
-/* Reads the first bytes of a file, as many as there is room for. @param[out] file_bytes  its length */
-static bool tensors_read(struct tensors_request *t, const char *path, struct cairn_buf *out, uint64_t *file_bytes)
+static bool tensors_find(struct tensors_request *t, const char *path, struct cairn_index_entry *entry)
 {
 	struct hub_call *call = &t->repo.call;
-	const struct cairn_hub *hub = &call->job.app->hub;
-	struct cairn_index_entry entry;
-	call->status = cairn_hub_find_entry(hub, &t->repo.commit, path, &entry, &call->diag);
-	if (call->status == CAIRN_OK && entry.kind == CAIRN_INDEX_FOLDER)
+	call->status = cairn_hub_find_entry(&call->job.app->hub, &t->repo.commit, path, entry, &call->diag);
+	if (call->status == CAIRN_OK && entry->kind == CAIRN_INDEX_FOLDER)
 		return tensors_fail(t, CAIRN_E_NOT_FOUND, "entry.unknown", "Entry not found");
 	if (call->status == CAIRN_OK)
-		call->status = cairn_hub_believe_entry(&entry, &call->diag);
-	if (call->status == CAIRN_OK)
-		call->status = cairn_hub_read_start(hub, &t->repo.repo, &entry, out, &call->diag);
-	*file_bytes = entry.size_bytes;
+		call->status = cairn_hub_believe_entry(entry, &call->diag);
+	return call->status == CAIRN_OK;
+}
+
+/* Reads the first bytes of a file, as many as there is room for. */
+static bool tensors_read(struct tensors_request *t, const struct cairn_index_entry *entry, struct cairn_buf *out)
+{
+	struct hub_call *call = &t->repo.call;
+	call->status = cairn_hub_read_start(&call->job.app->hub, &t->repo.repo, entry, out, &call->diag);
 	return call->status == CAIRN_OK;
 }
 
@@ -76,9 +78,9 @@ static bool tensors_note(void *ctx, const struct cairn_json *value)
 static bool tensors_read_index(struct tensors_request *t, struct cairn_json **index)
 {
 	struct cairn_buf text = cairn_buf_init(TENSORS_INDEX_BYTES_MAX);
-	uint64_t bytes;
-	bool is_read = tensors_read(t, t->path, &text, &bytes);
-	if (is_read && bytes > TENSORS_INDEX_BYTES_MAX)
+	struct cairn_index_entry entry;
+	bool is_read = tensors_find(t, t->path, &entry) && tensors_read(t, &entry, &text);
+	if (is_read && entry.size_bytes > TENSORS_INDEX_BYTES_MAX)
 		is_read = tensors_limit(t);
 	if (is_read &&
 	    cairn_json_parse_some(index, (const char *)text.bytes, text.len, TENSORS_INDEX_VALUES_MAX) != CAIRN_OK)
@@ -109,8 +111,8 @@ static bool tensors_path(struct tensors_request *t, const char *file, char out[s
 /* Reads the length of a head first: a head is far shorter than the longest. */
 static bool tensors_read_head(struct tensors_request *t, const char *path, struct cairn_buf *head)
 {
-	uint64_t file_bytes;
-	if (!tensors_read(t, path, head, &file_bytes))
+	struct cairn_index_entry entry;
+	if (!tensors_find(t, path, &entry) || !tensors_read(t, &entry, head))
 		return false;
 	uint64_t len = head->len == TENSORS_LEN_BYTES ? cairn_get_u64le(head->bytes) : 0;
 	if (len > CAIRN_TENSORS_HEAD_MAX)
@@ -118,10 +120,10 @@ static bool tensors_read_head(struct tensors_request *t, const char *path, struc
 	cairn_buf_fini(head);
 	*head = cairn_buf_init(TENSORS_LEN_BYTES + (size_t)len + 1); /* and a zero */
 	head->max--;
-	if (!tensors_read(t, path, head, &file_bytes))
+	if (!tensors_read(t, &entry, head))
 		return false;
 	struct cairn_tensors tensors;
-	if (cairn_tensors_read(&tensors, head->bytes, head->len, file_bytes, NULL, NULL) != CAIRN_OK) {
+	if (cairn_tensors_read(&tensors, head->bytes, head->len, entry.size_bytes, NULL, NULL) != CAIRN_OK) {
 		t->repo.call.status = cairn_fail(&t->repo.call.diag, CAIRN_E_USAGE, "tensors.head", CAIRN_NO_OFFSET,
 						 "%s is no file of tensors: %s", path, tensors.fault);
 		return false;
