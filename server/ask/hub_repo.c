@@ -233,14 +233,24 @@ static void repo_note_commit(struct hub_repo *r)
 	cairn_git_oid_text(r->call.commit, &r->commit.oid);
 }
 
-bool hub_repo_find_commit(struct hub_repo *r, enum cairn_hub_access need, const char *raw)
+static bool repo_find_place_of_found(struct hub_repo *r, const char *raw, char path[static CAIRN_INDEX_PATH_MAX + 1])
+{
+	struct hub_call *call = &r->call;
+	call->status =
+		cairn_hub_find_place(&call->job.app->hub, &call->asker, &r->repo, raw, &r->commit, path, &call->diag);
+	if (call->status == CAIRN_OK)
+		repo_note_commit(r);
+	return call->status == CAIRN_OK;
+}
+
+bool hub_repo_find_commit_of_found(struct hub_repo *r, const char *raw)
 {
 	struct hub_call *call = &r->call;
 	char path[CAIRN_INDEX_PATH_MAX + 1];
-	if (raw && hub_repo_find_place(r, need, raw, path) && path[0])
+	if (raw && repo_find_place_of_found(r, raw, path) && path[0])
 		call->status = cairn_fail(&call->diag, CAIRN_E_NOT_FOUND, "revision.unknown", CAIRN_NO_OFFSET,
 					  "Invalid rev id: there is no such revision");
-	if (raw || !hub_repo_find(r, need))
+	if (raw)
 		return call->status == CAIRN_OK;
 	call->status = cairn_hub_find_ref(&call->job.app->hub, &r->repo, CAIRN_HUB_MAIN, &r->commit, &call->diag);
 	if (call->status == CAIRN_OK)
@@ -248,17 +258,15 @@ bool hub_repo_find_commit(struct hub_repo *r, enum cairn_hub_access need, const 
 	return call->status == CAIRN_OK;
 }
 
+bool hub_repo_find_commit(struct hub_repo *r, enum cairn_hub_access need, const char *raw)
+{
+	return hub_repo_find(r, need) && hub_repo_find_commit_of_found(r, raw);
+}
+
 bool hub_repo_find_place(struct hub_repo *r, enum cairn_hub_access need, const char *raw,
 			 char path[static CAIRN_INDEX_PATH_MAX + 1])
 {
-	struct hub_call *call = &r->call;
-	if (!hub_repo_find(r, need))
-		return false;
-	call->status =
-		cairn_hub_find_place(&call->job.app->hub, &call->asker, &r->repo, raw, &r->commit, path, &call->diag);
-	if (call->status == CAIRN_OK)
-		repo_note_commit(r);
-	return call->status == CAIRN_OK;
+	return hub_repo_find(r, need) && repo_find_place_of_found(r, raw, path);
 }
 
 uint32_t hub_limit(const struct http_request *req, uint32_t absent, uint32_t max)

@@ -68,6 +68,8 @@ bool hub_repo_mint(struct hub_repo *r, struct cairn_token_claims *claims, char *
 
 /** Does what hub_repo_find() does, and finds the commit of a revision in the address (NULL: main). */
 bool hub_repo_find_commit(struct hub_repo *r, enum cairn_hub_access need, const char *raw);
+/** Does what hub_repo_find_commit() does, in the repository that was found. */
+bool hub_repo_find_commit_of_found(struct hub_repo *r, const char *raw);
 /** Does what hub_repo_find_commit() does, for "revision/path". The path of the top folder is "". */
 bool hub_repo_find_place(struct hub_repo *r, enum cairn_hub_access need, const char *raw,
 			 char path[static CAIRN_INDEX_PATH_MAX + 1]);

@@ -169,7 +169,7 @@ static void commit_preupload(struct hub_call *call)
 {
 	struct commit_request *c = (struct commit_request *)call;
 	if (!hub_repo_find_proposed(&c->repo, commit_place(c), &c->lines.is_stranger) ||
-	    !hub_repo_find_commit(&c->repo, CAIRN_HUB_READ, c->raw))
+	    !hub_repo_find_commit_of_found(&c->repo, c->raw))
 		return;
 	CLEANUP(cairn_json_freep) struct cairn_json *json = route_body_json_list(&c->repo.body);
 	const struct cairn_json *files = cairn_json_get(json, "files");

@@ -59,14 +59,18 @@ static struct pull_request *pull_new_numbered(struct http_request *req, void (*r
 	return p;
 }
 
+/* Finds the pull request of the address in the repository that was found. */
+static bool pull_find_of_found(struct pull_request *p)
+{
+	struct hub_call *call = &p->repo.call;
+	call->status = cairn_hub_find_pull(&call->job.app->hub, &p->repo.repo, p->number, &p->pull, &call->diag);
+	return call->status == CAIRN_OK;
+}
+
 /* Finds the repository, and the pull request of the address. */
 static bool pull_find(struct pull_request *p, enum cairn_hub_access need)
 {
-	struct hub_call *call = &p->repo.call;
-	if (hub_repo_find(&p->repo, need))
-		call->status =
-			cairn_hub_find_pull(&call->job.app->hub, &p->repo.repo, p->number, &p->pull, &call->diag);
-	return call->status == CAIRN_OK;
+	return hub_repo_find(&p->repo, need) && pull_find_of_found(p);
 }
 
 /* --- answers ------------------------------------------------------------------------------------------------------ */
@@ -258,8 +262,7 @@ static void pull_make(struct hub_call *call)
 {
 	struct pull_request *p = (struct pull_request *)call;
 	bool is_stranger;
-	if (!hub_repo_find_proposed(&p->repo, NULL, &is_stranger) ||
-	    !hub_repo_find_commit(&p->repo, CAIRN_HUB_READ, NULL))
+	if (!hub_repo_find_proposed(&p->repo, NULL, &is_stranger) || !hub_repo_find_commit_of_found(&p->repo, NULL))
 		return;
 	call->status = cairn_hub_add_pull(&call->job.app->hub, &call->asker, &p->repo.repo, CAIRN_HUB_MAIN,
 					  &p->repo.commit, pull_text(p, "title"), pull_text(p, "description"),
@@ -310,7 +313,7 @@ static void pull_set_status(struct hub_call *call)
 	char revision[PULL_REVISION_BYTES];
 	bool is_stranger;
 	(void)snprintf(revision, sizeof(revision), "refs/pr/%" PRId64, p->number);
-	if (!hub_repo_find_proposed(&p->repo, revision, &is_stranger) || !pull_find(p, CAIRN_HUB_READ))
+	if (!hub_repo_find_proposed(&p->repo, revision, &is_stranger) || !pull_find_of_found(p))
 		return;
 	if (strcmp(pull_text(p, "status"), "closed") == 0 || p->pull.about.state != CAIRN_INDEX_PULL_OPEN) {
 		call->status = cairn_hub_close_pull(&call->job.app->hub, &call->asker, &p->repo.repo, &p->pull,
