@@ -46,7 +46,6 @@ static void gate_find_client(struct http_request *req, const char *forwarded_for
 	uint8_t address[HTTP_CONN_KEY_BYTES];
 	memcpy(req->client, req->peer->key, sizeof(req->client));
 	req->has_client = req->peer->has_address;
-	memcpy(req->client_address, req->peer->address, sizeof(req->client_address));
 	if (!proxies || !proxies_find_client(proxies, req->peer->address, forwarded_for, address))
 		return;
 	http_conn_key(req->client, address);

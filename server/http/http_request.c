@@ -218,7 +218,7 @@ const char *http_peer_address(const struct http_request *req)
 
 const char *http_client_address(const struct http_request *req)
 {
-	return req->client_address;
+	return req->client_address[0] ? req->client_address : req->peer->address;
 }
 
 const char *http_if_none_match(const struct http_request *req)

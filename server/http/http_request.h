@@ -102,7 +102,7 @@ struct http_request {
 	struct http_conn *peer; /* record of the connection; outlives the request */
 	/* The client's address for limits: that of the peer, or what a trusted proxy says. */
 	unsigned char client[HTTP_CONN_KEY_BYTES];
-	char client_address[HTTP_ADDRESS_BYTES]; /* the same, for people; empty before the head was read */
+	char client_address[HTTP_ADDRESS_BYTES]; /* what a trusted proxy says, for people; empty: that of the peer */
 	bool has_client;                         /* false: no network address, so not counted */
 	enum http_stage stage;
 	enum http_target_kind target_kind;

@@ -136,7 +136,7 @@ void http_report_end(const struct http_request *req, int64_t now_us)
 		.duration_us = (uint64_t)(now_us - req->started_us),
 		.queued = req->queued,
 		.queued_us = req->queued_us,
-		.address = req->client_address[0] ? req->client_address : req->peer->address,
+		.address = http_client_address(req),
 		.session_id = req->session_id[0] ? req->session_id : NULL,
 		.user_agent = req->user_agent[0] ? req->user_agent : NULL,
 	};
