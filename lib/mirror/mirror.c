@@ -20,12 +20,19 @@ struct cairn_mirror {
 	struct cairn_mirror_line line;
 };
 
+/* @param[out] port  as cairn_mirror_port() */
+static enum cairn_status mirror_parse(struct mirror_upstream *upstream, uint16_t *port,
+				      const struct cairn_mirror_options *options, struct cairn_diag *diag)
+{
+	enum cairn_status status = mirror_upstream_parse(upstream, options->upstream, diag);
+	*port = upstream->port;
+	return status == CAIRN_OK && options->proxy ? mirror_proxy_parse(port, options->proxy, diag) : status;
+}
+
 enum cairn_status cairn_mirror_port(const struct cairn_mirror_options *options, uint16_t *port, struct cairn_diag *diag)
 {
-	struct mirror_upstream parsed;
-	enum cairn_status status = mirror_upstream_parse(&parsed, options->upstream, diag);
-	*port = parsed.port;
-	return status == CAIRN_OK && options->proxy ? mirror_proxy_parse(port, options->proxy, diag) : status;
+	struct mirror_upstream upstream;
+	return mirror_parse(&upstream, port, options, diag);
 }
 
 enum cairn_status cairn_mirror_open(struct cairn_mirror **out, const struct cairn_mirror_options *options,
@@ -36,10 +43,8 @@ enum cairn_status cairn_mirror_open(struct cairn_mirror **out, const struct cair
 	if (!m)
 		return CAIRN_E_NOMEM;
 	pthread_mutex_init(&m->lock, NULL);
-	enum cairn_status status = mirror_upstream_parse(&m->upstream, options->upstream, diag);
-	uint16_t proxy_port;
-	if (status == CAIRN_OK && options->proxy)
-		status = mirror_proxy_parse(&proxy_port, options->proxy, diag);
+	uint16_t port;
+	enum cairn_status status = mirror_parse(&m->upstream, &port, options, diag);
 	if (status == CAIRN_OK)
 		status = mirror_net_start(&m->net, &m->upstream, options->ca, options->proxy);
 	if (status == CAIRN_OK)
