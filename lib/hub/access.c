@@ -8,21 +8,15 @@
 
 #include <string.h>
 
-static const char *const ACCESS_STATES[] = {
-	[CAIRN_INDEX_ACCESS_PENDING] = "pending",
-	[CAIRN_INDEX_ACCESS_ACCEPTED] = "accepted",
-	[CAIRN_INDEX_ACCESS_REJECTED] = "rejected",
-};
-
 const char *cairn_hub_access_name(enum cairn_index_access_state state)
 {
-	return ACCESS_STATES[state];
+	return cairn_index_access_name(state);
 }
 
 enum cairn_index_access_state cairn_hub_access_parse(const char *name)
 {
 	for (int i = CAIRN_INDEX_ACCESS_PENDING; i <= CAIRN_INDEX_ACCESS_REJECTED; i++)
-		if (strcmp(name, ACCESS_STATES[i]) == 0)
+		if (strcmp(name, cairn_index_access_name((enum cairn_index_access_state)i)) == 0)
 			return (enum cairn_index_access_state)i;
 	return CAIRN_INDEX_ACCESS_NONE;
 }
@@ -76,10 +70,7 @@ enum cairn_status cairn_hub_own_request(const struct cairn_hub *hub, const struc
 
 static enum cairn_status access_check_gate(const struct cairn_index_repo *repo, struct cairn_diag *diag)
 {
-	return repo->gate != CAIRN_INDEX_GATE_NONE
-		       ? CAIRN_OK
-		       : cairn_fail(diag, CAIRN_E_USAGE, "access.open", CAIRN_NO_OFFSET,
-				    "this repository has no gate: there is no access to it to ask for or to grant");
+	return repo->gate != CAIRN_INDEX_GATE_NONE ? CAIRN_OK : cairn_index_access_open(diag);
 }
 
 /* @return whether it is an id */
@@ -182,8 +173,7 @@ enum cairn_status cairn_hub_grant_access(const struct cairn_hub *hub, const stru
 	if (status == CAIRN_OK)
 		status = access_is_member(hub, repo, grant.account, &is_member);
 	if (status == CAIRN_OK && is_member)
-		return cairn_fail(diag, CAIRN_E_USAGE, "access.granted", CAIRN_NO_OFFSET,
-				  "this user has access to the repository already");
+		return cairn_index_access_granted(diag);
 	if (status == CAIRN_OK)
 		status = cairn_random(grant.request, sizeof(grant.request));
 	if (status != CAIRN_OK)

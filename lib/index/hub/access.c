@@ -31,6 +31,26 @@ CAIRN_SQL(ACCESS_SET_OF, SET "account = $2");
 CAIRN_SQL(ACCESS_SET_BY_ID, SET "request = $2");
 CAIRN_SQL(ACCESS_DROP, "DELETE FROM access_request WHERE repo = $1");
 
+const char *cairn_index_access_name(enum cairn_index_access_state state)
+{
+	static const char *const NAMES[] = {[CAIRN_INDEX_ACCESS_PENDING] = "pending",
+					    [CAIRN_INDEX_ACCESS_ACCEPTED] = "accepted",
+					    [CAIRN_INDEX_ACCESS_REJECTED] = "rejected"};
+	return NAMES[state];
+}
+
+enum cairn_status cairn_index_access_open(struct cairn_diag *diag)
+{
+	return cairn_fail(diag, CAIRN_E_USAGE, "access.open", CAIRN_NO_OFFSET,
+			  "this repository has no gate: there is no access to it to ask for or to grant");
+}
+
+enum cairn_status cairn_index_access_granted(struct cairn_diag *diag)
+{
+	return cairn_fail(diag, CAIRN_E_USAGE, "access.granted", CAIRN_NO_OFFSET,
+			  "this user has access to the repository already");
+}
+
 /* --- reading ------------------------------------------------------------------------------------------------------ */
 
 static enum cairn_status access_row(struct cairn_db_rows *row, struct cairn_index_access_request *out)
@@ -87,12 +107,6 @@ static enum cairn_status access_many(struct cairn_diag *diag, uint32_t max)
 			  max);
 }
 
-static enum cairn_status access_open(struct cairn_diag *diag)
-{
-	return cairn_fail(diag, CAIRN_E_USAGE, "access.open", CAIRN_NO_OFFSET,
-			  "this repository has no gate: there is no access to it to ask for or to grant");
-}
-
 /* The requests before a new one is written. No race: writes run one after the other. */
 struct access_look {
 	enum cairn_index_access_state state;
@@ -129,7 +143,7 @@ static enum cairn_status access_add(struct cairn_index_tx *tx, struct cairn_inde
 							    cairn_db_int(cairn_clock_unix_ms())));
 	if (status == CAIRN_OK)
 		ask->state = (enum cairn_index_access_state)cairn_db_get_int(&row, 0);
-	return status == CAIRN_E_NOT_FOUND ? access_open(&ask->write.diag) : status;
+	return status == CAIRN_E_NOT_FOUND ? cairn_index_access_open(&ask->write.diag) : status;
 }
 
 enum cairn_status cairn_records_ask_access(struct cairn_index_tx *tx, struct cairn_index_ask_access *ask)
@@ -155,8 +169,7 @@ enum cairn_status cairn_records_grant_access(struct cairn_index_tx *tx, struct c
 	if (status != CAIRN_OK)
 		return status;
 	if (look.state == CAIRN_INDEX_ACCESS_ACCEPTED)
-		return cairn_fail(&grant->write.diag, CAIRN_E_USAGE, "access.granted", CAIRN_NO_OFFSET,
-				  "this user has access to the repository already");
+		return cairn_index_access_granted(&grant->write.diag);
 	if (look.state == CAIRN_INDEX_ACCESS_NONE && look.n_of_repo >= grant->of_repo_max)
 		return access_many(&grant->write.diag, grant->of_repo_max);
 	status = cairn_db_run(tx->db, &ACCESS_GRANT,
@@ -164,14 +177,11 @@ enum cairn_status cairn_records_grant_access(struct cairn_index_tx *tx, struct c
 					 cairn_db_bytes(grant->request, sizeof(grant->request)),
 					 cairn_db_int(cairn_clock_unix_ms())),
 			      &n);
-	return status == CAIRN_OK && n == 0 ? access_open(&grant->write.diag) : status;
+	return status == CAIRN_OK && n == 0 ? cairn_index_access_open(&grant->write.diag) : status;
 }
 
 enum cairn_status cairn_records_set_access(struct cairn_index_tx *tx, struct cairn_index_set_access *set)
 {
-	static const char *const STATES[] = {[CAIRN_INDEX_ACCESS_PENDING] = "pending",
-					     [CAIRN_INDEX_ACCESS_ACCEPTED] = "accepted",
-					     [CAIRN_INDEX_ACCESS_REJECTED] = "rejected"};
 	int64_t n;
 	enum cairn_status status =
 		cairn_db_run(tx->db, set->account ? &ACCESS_SET_OF : &ACCESS_SET_BY_ID,
@@ -184,7 +194,8 @@ enum cairn_status cairn_records_set_access(struct cairn_index_tx *tx, struct cai
 	if (status != CAIRN_OK || n > 0)
 		return status;
 	return cairn_fail(&set->write.diag, CAIRN_E_NOT_FOUND, "access.unknown", CAIRN_NO_OFFSET,
-			  "there is no such request for access, or it is %s already", STATES[set->state]);
+			  "there is no such request for access, or it is %s already",
+			  cairn_index_access_name(set->state));
 }
 
 void cairn_records_queue_drop_access(struct cairn_index_tx *tx, int64_t repo)

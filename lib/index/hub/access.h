@@ -18,6 +18,14 @@ enum cairn_index_access_state {
 	CAIRN_INDEX_ACCESS_REJECTED,
 };
 
+/** "pending", as clients and messages name a state. @param state  not CAIRN_INDEX_ACCESS_NONE */
+const char *cairn_index_access_name(enum cairn_index_access_state state);
+
+/** @return CAIRN_E_USAGE (access.open): the repository has no gate */
+enum cairn_status cairn_index_access_open(struct cairn_diag *diag);
+/** @return CAIRN_E_USAGE (access.granted): the user may read the files already */
+enum cairn_status cairn_index_access_granted(struct cairn_diag *diag);
+
 /** A request. Plain value. */
 struct cairn_index_access_request {
 	uint8_t request[CAIRN_INDEX_REQUEST_BYTES];
