@@ -4,7 +4,6 @@
 #include "hash/crypto.h"
 #include "hub/name.h"
 #include "hub/repo.h"
-#include "token/token.h"
 
 #include <string.h>
 
@@ -25,11 +24,11 @@ enum cairn_index_access_state cairn_hub_access_parse(const char *name)
 
 enum cairn_status cairn_hub_check_asks_access(const struct cairn_hub_asker *asker, struct cairn_diag *diag)
 {
-	bool asks = asker->kind == CAIRN_HUB_ACCOUNT && !asker->key_repo[0] && (asker->scopes & CAIRN_TOKEN_WRITE);
-	return asks ? CAIRN_OK
-		    : cairn_fail(diag, CAIRN_E_DENIED, "access.own", CAIRN_NO_OFFSET,
-				 "only an account asks for access, with a key that writes and is not for one "
-				 "repository");
+	return cairn_hub_acts_for_account(asker)
+		       ? CAIRN_OK
+		       : cairn_fail(diag, CAIRN_E_DENIED, "access.own", CAIRN_NO_OFFSET,
+				    "only an account asks for access, with a key that writes and is not for one "
+				    "repository");
 }
 
 enum cairn_status cairn_hub_ask_access(const struct cairn_hub *hub, const struct cairn_hub_asker *asker,

@@ -26,3 +26,8 @@ enum cairn_hub_access cairn_hub_access(const struct cairn_hub_asker *asker, int6
 		access = CAIRN_HUB_ADMIN;
 	return access > CAIRN_HUB_READ && !(asker->scopes & CAIRN_TOKEN_WRITE) ? CAIRN_HUB_READ : access;
 }
+
+bool cairn_hub_acts_for_account(const struct cairn_hub_asker *asker)
+{
+	return asker->kind == CAIRN_HUB_ACCOUNT && !asker->key_repo[0] && (asker->scopes & CAIRN_TOKEN_WRITE);
+}

@@ -19,4 +19,7 @@ enum cairn_hub_access {
 enum cairn_hub_access cairn_hub_access(const struct cairn_hub_asker *asker, int64_t account,
 				       enum cairn_index_role role);
 
+/** Does the asker act for an account, with a key that writes and is not for one repository? */
+bool cairn_hub_acts_for_account(const struct cairn_hub_asker *asker);
+
 #endif

@@ -1,6 +1,6 @@
 #include "hub/own_key.h"
 
-#include "token/token.h"
+#include "hub/may.h"
 
 #include <string.h>
 #include <strings.h>
@@ -20,7 +20,7 @@ static bool own_key_has_account(const struct cairn_hub_asker *asker)
 /* Keys made by a read-only key would outlive its revocation, and use up the account's limit of keys. */
 enum cairn_status cairn_hub_check_own_keys(const struct cairn_hub_asker *asker, struct cairn_diag *diag)
 {
-	return own_key_has_account(asker) && (asker->scopes & CAIRN_TOKEN_WRITE) ? CAIRN_OK : own_key_denied(diag);
+	return cairn_hub_acts_for_account(asker) ? CAIRN_OK : own_key_denied(diag);
 }
 
 struct own_key_walk {

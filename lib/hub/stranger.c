@@ -30,8 +30,7 @@ enum cairn_status cairn_hub_may_propose(const struct cairn_hub *hub, const struc
 					struct cairn_diag *diag)
 {
 	enum cairn_hub_access access = CAIRN_HUB_SEE;
-	/* Somebody with a key that writes, and for more than one repository. */
-	bool may = asker->kind == CAIRN_HUB_ACCOUNT && !asker->key_repo[0] && (asker->scopes & CAIRN_TOKEN_WRITE);
+	bool may = cairn_hub_acts_for_account(asker);
 	enum cairn_status status = cairn_hub_access_to(hub, asker, repo, &access);
 	int64_t author = asker->account.id;
 	*is_stranger = access < CAIRN_HUB_WRITE;
