@@ -6,6 +6,16 @@
 
 #include <string.h>
 
+struct cairn_commits_new cairn_commits_asked(const struct cairn_index_add_commit *add)
+{
+	return (struct cairn_commits_new){.repo = add->repo,
+					  .id = add->id,
+					  .message = &add->message,
+					  .operations = add->operations,
+					  .n = add->n,
+					  .few = add->stranger != 0};
+}
+
 enum cairn_status cairn_commits_check(const struct cairn_index_message *message, uint32_t n_operations,
 				      struct cairn_diag *diag)
 {

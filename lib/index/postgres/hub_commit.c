@@ -318,12 +318,7 @@ static enum cairn_status commit_end_pull(struct cairn_pg_tx *tx, const struct ca
 static enum cairn_status commit_apply(struct cairn_pg_tx *tx, struct cairn_index_add_commit *add,
 				      struct cairn_diag *diag)
 {
-	struct cairn_commits_new c = {.repo = add->repo,
-				      .id = add->id,
-				      .message = &add->message,
-				      .operations = add->operations,
-				      .n = add->n,
-				      .few = add->stranger != 0};
+	struct cairn_commits_new c = cairn_commits_asked(add);
 	enum cairn_status status = commit_find(tx, add, &c, diag);
 	if (status == CAIRN_OK)
 		status = cairn_pg_commit_to(tx, &c, diag);

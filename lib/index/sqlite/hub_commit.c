@@ -268,12 +268,7 @@ static enum cairn_status commit_end_pull(struct cairn_tx *tx, const struct cairn
 /* @param diag  of the request, whose second commit this may be */
 static enum cairn_status commit_apply(struct cairn_tx *tx, struct cairn_index_add_commit *add, struct cairn_diag *diag)
 {
-	struct cairn_commits_new c = {.repo = add->repo,
-				      .id = add->id,
-				      .message = &add->message,
-				      .operations = add->operations,
-				      .n = add->n,
-				      .few = add->stranger != 0};
+	struct cairn_commits_new c = cairn_commits_asked(add);
 	enum cairn_status status = cairn_records_find_repo(&tx->records, add->repo, &c.owner, diag);
 	if (status == CAIRN_OK)
 		status = cairn_tx_find_commit_ref(tx, add, &c, diag);

@@ -15,8 +15,7 @@ static enum cairn_status staged_commit_find(struct cairn_tx *tx, struct cairn_in
 {
 	struct cairn_index_add_commit *add = (struct cairn_index_add_commit *)write;
 	struct cairn_diag *diag = &write->diag;
-	s->c = (struct cairn_commits_new){
-		.repo = add->repo, .id = add->id, .message = &add->message, .operations = add->operations, .n = add->n};
+	s->c = cairn_commits_asked(add);
 	s->once = add->parent != NULL;
 	add->added = false;
 	enum cairn_status status = cairn_records_find_repo(&tx->records, add->repo, &s->c.owner, diag);
