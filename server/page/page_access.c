@@ -23,15 +23,6 @@ struct access_page {
 	char last[CAIRN_HUB_REQUEST_BYTES];
 };
 
-enum { ACCESS_ADDRESS_BYTES = CAIRN_INDEX_ACCOUNT_NAME_MAX + CAIRN_INDEX_REPO_NAME_MAX + 64 };
-
-/* Writes an address of the repository that was found. */
-static void access_address(const struct page *page, char *out, size_t size, const char *rest)
-{
-	const struct cairn_index_repo *repo = &page->hub.repo;
-	(void)snprintf(out, size, "%s%s/%s%s", hub_kind_web(repo->kind), repo->account_name, repo->name, rest);
-}
-
 /* --- asking ------------------------------------------------------------------------------------------------------- */
 
 static void access_put_ask(struct page *page)
@@ -91,15 +82,16 @@ static void access_ask(struct page *page)
 {
 	struct hub_repo *hub = &page->hub;
 	enum cairn_index_access_state state;
-	char address[ACCESS_ADDRESS_BYTES];
+	char address[CAIRN_INDEX_ACCOUNT_NAME_MAX + CAIRN_INDEX_REPO_NAME_MAX + 64];
 	if (!hub_repo_find(hub, CAIRN_HUB_SEE))
 		return;
-	access_address(page, address, sizeof(address), "");
+	(void)snprintf(address, sizeof(address), "%s%s/%s", hub_kind_web(hub->repo.kind), hub->repo.account_name,
+		       hub->repo.name);
 	if (!page_is_signed_in(page, address))
 		return;
 	hub->call.status = cairn_hub_ask_access(page_hub(page), page_asker(page), &hub->repo, &state, &hub->call.diag);
 	if (hub->call.status == CAIRN_OK)
-		access_address(page, page->location, sizeof(page->location), "");
+		page_repo_go_to(page, "");
 }
 
 static void access_ask_head(struct http_request *req)
@@ -269,7 +261,7 @@ static void access_change(struct page *page)
 	if (page_take_failure(page))
 		access_build_found(p);
 	else if (page->hub.call.status == CAIRN_OK)
-		access_address(page, page->location, sizeof(page->location), "/settings/access");
+		page_repo_go_to(page, "/settings/access");
 }
 
 static void access_post_head(struct http_request *req)

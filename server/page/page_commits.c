@@ -268,8 +268,7 @@ static void refs_change(struct page *page)
 	if (page_take_failure(page))
 		refs_build_found(page);
 	else if (hub->call.status == CAIRN_OK)
-		(void)snprintf(page->location, sizeof(page->location), "%s%s/%s/refs", hub_kind_web(hub->kind),
-			       hub->repo.account_name, hub->repo.name);
+		page_repo_go_to(page, "/refs");
 }
 
 static void refs_post_head(struct http_request *req)

@@ -323,14 +323,15 @@ static void pull_change(struct page *page)
 {
 	struct pull_page *p = (struct pull_page *)page;
 	struct hub_repo *hub = &page->hub;
+	char rest[40];
+	(void)snprintf(rest, sizeof(rest), "/discussions/%" PRId64, p->number);
 	if (!pull_find(p, CAIRN_HUB_WRITE))
 		return;
 	hub->call.status = pull_end(p);
 	if (page_take_failure(page))
 		pull_build_found(p);
 	else if (hub->call.status == CAIRN_OK)
-		(void)snprintf(page->location, sizeof(page->location), "%s%s/%s/discussions/%" PRId64,
-			       hub_kind_web(hub->kind), hub->repo.account_name, hub->repo.name, p->number);
+		page_repo_go_to(page, rest);
 }
 
 static void pull_post_head(struct http_request *req)

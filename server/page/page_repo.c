@@ -33,6 +33,13 @@ void page_repo_put_address(struct cairn_buf *b, const struct page *page)
 	html(b, "%s%s/%s", hub_kind_web(repo->kind), repo->account_name, repo->name);
 }
 
+void page_repo_go_to(struct page *page, const char *rest)
+{
+	const struct cairn_index_repo *repo = &page->hub.repo;
+	(void)snprintf(page->location, sizeof(page->location), "%s%s/%s%s", hub_kind_web(repo->kind),
+		       repo->account_name, repo->name, rest);
+}
+
 static void repo_put_tab(struct page *page, const char *rest, const char *name, bool current)
 {
 	struct cairn_buf *b = page_out(page);

@@ -24,6 +24,9 @@ bool page_repo_take(struct http_request *req, struct page *page);
 /** Appends the address of the repository that was found: "/datasets/ann/table". */
 void page_repo_put_address(struct cairn_buf *b, const struct page *page);
 
+/** Redirects to an address of the repository that was found. @param rest  of it, for instance "/refs" */
+void page_repo_go_to(struct page *page, const char *rest);
+
 /** Begin a page of the repository that was found: its name, who may see it, and the tabs.
  *  @param crumbs  after those of the repository; may be NULL
  *  @return false: the call has failed */
