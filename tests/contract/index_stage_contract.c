@@ -640,26 +640,31 @@ END_TEST
 
 /* --- crashes ------------------------------------------------------------------------------------------------------ */
 
-/* The process dies when some pieces of the commit are durable. */
-START_TEST(a_kill_leaves_the_old_head)
+/* Begins a large write, and dies when some pieces are durable. */
+static void die_in(send_large *send, int64_t repo, int64_t small)
 {
-	int64_t one = hx_model("one"), small = hx_model("small");
 	int state = 0;
-	if (cairn_index_is_remote(hx_index))
-		return;
-	int64_t old = hx_head(one, "main").id;
 	cairn_index_free(hx_index);
 	pid_t child = fork();
 	ck_assert_int_ge(child, 0);
 	if (child == 0) {
 		hx_index = fx_open(hx_folder());
 		others.kills = true;
-		beside(send_commit, one, small, others_commit);
+		beside(send, repo, small, others_commit);
 		_exit(0);
 	}
 	ck_assert_int_eq(waitpid(child, &state, 0), child);
 	ck_assert(WIFSIGNALED(state));
 	hx_index = fx_open(hx_folder());
+}
+
+START_TEST(a_kill_leaves_the_old_head)
+{
+	int64_t one = hx_model("one"), small = hx_model("small");
+	if (cairn_index_is_remote(hx_index))
+		return;
+	int64_t old = hx_head(one, "main").id;
+	die_in(send_commit, one, small);
 	ck_assert_int_eq(hx_head(one, "main").id, old);
 	ck_assert_str_eq(hx_all(one, "main"), ".gitattributes ");
 	ck_assert(hx_committed(one, "main", all_put("2"), N));
@@ -668,30 +673,12 @@ START_TEST(a_kill_leaves_the_old_head)
 }
 END_TEST
 
-/* Begins a large copy, and dies when some pieces are durable. */
-static void die_in_copy(int64_t source, int64_t small)
-{
-	int state = 0;
-	cairn_index_free(hx_index);
-	pid_t child = fork();
-	ck_assert_int_ge(child, 0);
-	if (child == 0) {
-		hx_index = fx_open(hx_folder());
-		others.kills = true;
-		beside(send_copy, source, small, others_commit);
-		_exit(0);
-	}
-	ck_assert_int_eq(waitpid(child, &state, 0), child);
-	ck_assert(WIFSIGNALED(state));
-	hx_index = fx_open(hx_folder());
-}
-
 START_TEST(a_kill_leaves_no_copy)
 {
 	int64_t source = prepare(send_copy), small = hx_model("small");
 	if (cairn_index_is_remote(hx_index))
 		return;
-	die_in_copy(source, small);
+	die_in(send_copy, source, small);
 	ck_assert(!copy_is_there());
 	ck_assert_int_eq(send_copy(source, NULL), CAIRN_OK);
 	fx_sql(hx_folder(), "UPDATE repo SET dropped = 1 WHERE dropped IS NOT NULL"); /* an hour later */
