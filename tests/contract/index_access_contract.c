@@ -144,7 +144,7 @@ START_TEST(a_gate_accepts_at_once_or_lets_wait)
 }
 END_TEST
 
-START_TEST(who_was_rejected_cannot_ask_again)
+START_TEST(a_rejected_account_cannot_ask_again)
 {
 	struct cairn_index_access_request found;
 	int64_t repo = gated("one", CAIRN_INDEX_GATE_AUTO), bob = user("bob");
@@ -298,7 +298,7 @@ int main(int argc, char **argv)
 	TCase *t = tcase_create("access");
 	tcase_add_checked_fixture(t, hx_set_up, hx_tear_down);
 	tcase_add_test(t, a_gate_accepts_at_once_or_lets_wait);
-	tcase_add_test(t, who_was_rejected_cannot_ask_again);
+	tcase_add_test(t, a_rejected_account_cannot_ask_again);
 	tcase_add_test(t, access_is_granted_unasked);
 	tcase_add_test(t, a_request_is_found_by_its_id_in_its_repository_alone);
 	tcase_add_test(t, only_what_has_a_gate_is_asked_for);

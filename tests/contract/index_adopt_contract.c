@@ -73,7 +73,7 @@ static int belief(int64_t repo, uint8_t digit)
 	return status == CAIRN_OK ? (int)found.belief : -1;
 }
 
-START_TEST(what_the_source_has_is_given)
+START_TEST(files_of_the_source_are_adopted)
 {
 	int64_t one = hx_model("one"), two = hx_model("two"), other = hx_model("other");
 	hx_uploaded(1, hx_owner_of(one));
@@ -101,7 +101,7 @@ START_TEST(what_the_source_has_is_given)
 END_TEST
 
 /* A file that the target already has does not show that the source has it, too. */
-START_TEST(what_the_target_has_is_not_told_by_the_source)
+START_TEST(a_file_of_the_target_shows_nothing_of_the_source)
 {
 	int64_t one = hx_model("one"), two = hx_model("two");
 	hx_uploaded(1, hx_owner_of(two));
@@ -135,7 +135,7 @@ static void record_first(void *ctx, const struct cairn_index_due *due)
 	memcpy(o->said, due->said, sizeof(o->said));
 }
 
-START_TEST(what_is_false_is_not_given)
+START_TEST(a_false_claim_is_not_adopted)
 {
 	int64_t one = hx_model("one"), two = hx_model("two");
 	struct cairn_index_outcome outcome;
@@ -318,10 +318,10 @@ int main(int argc, char **argv)
 	TCase *t = tcase_create("adopt");
 	tcase_set_timeout(t, 60);
 	tcase_add_checked_fixture(t, hx_set_up, hx_tear_down);
-	tcase_add_test(t, what_the_source_has_is_given);
-	tcase_add_test(t, what_the_target_has_is_not_told_by_the_source);
+	tcase_add_test(t, files_of_the_source_are_adopted);
+	tcase_add_test(t, a_file_of_the_target_shows_nothing_of_the_source);
 	tcase_add_test(t, it_is_believed_as_much_as_before);
-	tcase_add_test(t, what_is_false_is_not_given);
+	tcase_add_test(t, a_false_claim_is_not_adopted);
 	tcase_add_test(t, entries_follow_a_proof);
 	tcase_add_test(t, entries_follow_what_is_found_later);
 	tcase_add_test(t, words_have_a_limit);

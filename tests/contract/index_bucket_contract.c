@@ -402,7 +402,7 @@ START_TEST(a_copy_needs_an_object_of_the_source)
 }
 END_TEST
 
-START_TEST(what_no_object_has_is_given_back)
+START_TEST(files_without_an_object_are_released)
 {
 	int64_t one = bucket("one");
 	uploaded(1, owner_of(one));
@@ -430,7 +430,7 @@ START_TEST(what_no_object_has_is_given_back)
 }
 END_TEST
 
-START_TEST(what_others_have_stays_theirs)
+START_TEST(files_of_other_owners_stay)
 {
 	int64_t one = bucket("one");
 	uploaded(1, owner_of(one));
@@ -546,8 +546,8 @@ int main(int argc, char **argv)
 	tcase_add_test(t, paths_are_listed_in_the_order_of_their_bytes);
 	tcase_add_test(t, only_files_of_its_own_are_taken);
 	tcase_add_test(t, a_copy_needs_an_object_of_the_source);
-	tcase_add_test(t, what_no_object_has_is_given_back);
-	tcase_add_test(t, what_others_have_stays_theirs);
+	tcase_add_test(t, files_without_an_object_are_released);
+	tcase_add_test(t, files_of_other_owners_stay);
 	tcase_add_test(t, listed_by_who_may_see_them);
 	tcase_add_test(t, a_file_that_is_forgotten_takes_its_objects_along);
 	tcase_add_test(t, a_deleted_one_is_gone_at_once_and_its_files_later);

@@ -213,7 +213,7 @@ START_TEST(a_lost_xorb_keeps_its_bytes)
 END_TEST
 
 /* An abandoned PUT may take effect after its copy is buried. Its object is then found and removed again. */
-START_TEST(one_that_was_buried_comes_late)
+START_TEST(an_object_arrives_after_its_copy_was_buried)
 {
 	const struct cairn_index_copy copies[] = {{x.hash, ONE}};
 	ck_assert_uint_eq(write_off(copies, 1), 1);
@@ -243,7 +243,7 @@ END_TEST
 
 /* The index forgets a dead copy a week after its object was removed. A writer that slept that long has lost the
  * right to name the copy long before. */
-START_TEST(who_names_a_copy_late_is_refused)
+START_TEST(a_copy_named_late_is_refused)
 {
 	bool added;
 	enum { LATE_S = CAIRN_INDEX_COPY_LIFE_S + 60, SOON_S = CAIRN_INDEX_COPY_LIFE_S - 60 };
@@ -278,8 +278,8 @@ int main(int argc, char **argv)
 	tcase_add_test(t, a_left_over_is_written_off);
 	tcase_add_test(t, the_dead_are_told_in_order);
 	tcase_add_test(t, a_lost_xorb_keeps_its_bytes);
-	tcase_add_test(t, one_that_was_buried_comes_late);
-	tcase_add_test(t, who_names_a_copy_late_is_refused);
+	tcase_add_test(t, an_object_arrives_after_its_copy_was_buried);
+	tcase_add_test(t, a_copy_named_late_is_refused);
 	suite_add_tcase(suite, t);
 	SRunner *r = srunner_create(suite);
 	srunner_run_all(r, CK_NORMAL);

@@ -119,7 +119,7 @@ START_TEST(one_key_for_the_first_answer)
 }
 END_TEST
 
-START_TEST(what_was_denied_stays_so)
+START_TEST(a_denied_code_stays_denied)
 {
 	struct cairn_diag diag;
 	int64_t ann = user("ann");
@@ -220,7 +220,7 @@ int main(int argc, char **argv)
 	TCase *t = tcase_create("device");
 	tcase_add_checked_fixture(t, fx_set_up, fx_tear_down);
 	tcase_add_test(t, one_key_for_the_first_answer);
-	tcase_add_test(t, what_was_denied_stays_so);
+	tcase_add_test(t, a_denied_code_stays_denied);
 	tcase_add_test(t, time_ends);
 	tcase_add_test(t, as_many_wait_as_may);
 	tcase_add_test(t, a_key_too_many);

@@ -244,7 +244,7 @@ START_TEST(files_come_by_what_the_repository_says)
 }
 END_TEST
 
-START_TEST(what_cannot_be_is_refused)
+START_TEST(impossible_operations_are_refused)
 {
 	int64_t one = hx_model("one");
 	char deep[2 * (CAIRN_INDEX_PATH_DEPTH_MAX + 1)], path[CAIRN_INDEX_PATH_MAX + 2];
@@ -535,7 +535,7 @@ int main(int argc, char **argv)
 	tcase_add_test(t, a_commit_keeps_the_id_that_it_is_given);
 	tcase_add_test(t, bytes_that_changed_are_told_and_healed_by_a_commit);
 	tcase_add_test(t, files_come_by_what_the_repository_says);
-	tcase_add_test(t, what_cannot_be_is_refused);
+	tcase_add_test(t, impossible_operations_are_refused);
 	tcase_add_test(t, emptied_folders_make_room_for_a_file);
 	tcase_add_test(t, a_commit_of_too_much_work_is_refused);
 	tcase_add_test(t, a_folder_goes_with_all_in_it);

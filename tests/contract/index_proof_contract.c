@@ -166,7 +166,7 @@ START_TEST(owners_take_turns)
 }
 END_TEST
 
-START_TEST(what_cannot_be_read_is_put_off)
+START_TEST(an_unreadable_claim_is_put_off)
 {
 	enum cairn_index_belief belief = CAIRN_INDEX_FALSE;
 	ck_assert(claim("ann", 1, 1));
@@ -361,7 +361,7 @@ START_TEST(each_claim_has_its_turn)
 }
 END_TEST
 
-START_TEST(what_is_proved_goes_before_what_is_said)
+START_TEST(proved_claims_go_before_said_ones)
 {
 	ck_assert(claim("ann", 7, 7));
 	record_all(false);
@@ -439,7 +439,7 @@ static enum cairn_status prove(const char *owner, unsigned number)
 	return cairn_index_prove_file(ix, &request);
 }
 
-START_TEST(what_was_hashed_here_is_proved)
+START_TEST(a_file_hashed_here_is_proved)
 {
 	enum cairn_index_belief belief = CAIRN_INDEX_FALSE;
 	for (unsigned i = 0; i < CAIRN_INDEX_CLAIMS_MAX; i++)
@@ -481,17 +481,17 @@ int main(int argc, char **argv)
 	tcase_set_timeout(t, 60);
 	tcase_add_checked_fixture(t, set_up, tear_down);
 	tcase_add_test(t, owners_take_turns);
-	tcase_add_test(t, what_cannot_be_read_is_put_off);
+	tcase_add_test(t, an_unreadable_claim_is_put_off);
 	tcase_add_test(t, a_true_claim_is_proved);
 	tcase_add_test(t, a_false_claim_answers_nobody);
 	tcase_add_test(t, false_claims_are_listed_a_page_after_the_other);
 	tcase_add_test(t, the_operators_false_claim_answers_nobody);
 	tcase_add_test(t, each_claim_has_its_turn);
-	tcase_add_test(t, what_is_proved_goes_before_what_is_said);
+	tcase_add_test(t, proved_claims_go_before_said_ones);
 	tcase_add_test(t, lies_leave_room_for_the_truth);
 	tcase_add_test(t, a_proof_goes_with_its_file);
 	tcase_add_test(t, an_outcome_is_of_a_file_and_not_of_its_number);
-	tcase_add_test(t, what_was_hashed_here_is_proved);
+	tcase_add_test(t, a_file_hashed_here_is_proved);
 	tcase_add_test(t, it_outlasts_the_index);
 	suite_add_tcase(s, t);
 	SRunner *runner = srunner_create(s);

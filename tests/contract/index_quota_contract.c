@@ -163,7 +163,7 @@ START_TEST(one_shard_with_a_file_twice_counts_it_once)
 }
 END_TEST
 
-START_TEST(what_goes_is_given_back)
+START_TEST(removed_objects_free_their_quota)
 {
 	int64_t one = hx_model("one"), box = hx_bucket("box");
 	taken(1, box);
@@ -876,7 +876,7 @@ int main(int argc, char **argv)
 	tcase_set_timeout(t, 20); /* for the bounds on strangers, write by write */
 	tcase_add_test(t, each_file_and_each_text_counts_once);
 	tcase_add_test(t, one_shard_with_a_file_twice_counts_it_once);
-	tcase_add_test(t, what_goes_is_given_back);
+	tcase_add_test(t, removed_objects_free_their_quota);
 	tcase_add_test(t, up_to_the_last_byte);
 	tcase_add_test(t, rows_count_with_their_texts);
 	tcase_add_test(t, a_large_commit_counts_once);

@@ -83,7 +83,7 @@ START_TEST(places_past_the_xorb_conflict)
 }
 END_TEST
 
-START_TEST(what_fails_leaves_nothing)
+START_TEST(a_refused_shard_leaves_nothing)
 {
 	struct fx_shard s;
 	fx_shard_init(&s, 1);
@@ -176,7 +176,7 @@ int main(int argc, char **argv)
 	tcase_add_test(t, unknown_xorb_conflicts);
 	tcase_add_test(t, another_row_conflicts);
 	tcase_add_test(t, places_past_the_xorb_conflict);
-	tcase_add_test(t, what_fails_leaves_nothing);
+	tcase_add_test(t, a_refused_shard_leaves_nothing);
 	tcase_add_test(t, external_xorbs);
 	tcase_add_test(t, nothing_is_remembered_of_what_failed);
 	return sx_run(argc, argv, "index_refusal_contract", t);

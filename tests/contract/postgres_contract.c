@@ -72,7 +72,7 @@ START_TEST(a_repeated_commit_is_no_acknowledgement)
 END_TEST
 
 /* A row that can be read is not confirmed before a standby has it. */
-START_TEST(what_is_read_is_no_acknowledgement)
+START_TEST(a_readable_row_is_no_acknowledgement)
 {
 	struct cairn_index_confirm confirm = {.write.done = sent_done};
 	PGconn *other = pgfx_lose_standbys();
@@ -90,7 +90,7 @@ START_TEST(what_is_read_is_no_acknowledgement)
 END_TEST
 
 /* Nothing is removed because of a row that may exist on this server only, for example on a former primary. */
-START_TEST(who_is_dead_is_told_with_an_acknowledgement)
+START_TEST(dead_copies_are_listed_only_once_durable)
 {
 	struct cairn_index_copy found[1];
 	struct cairn_index_find_dead find = {.write.done = sent_done, .found = found, .n_max = 1};
@@ -204,8 +204,8 @@ int main(int argc, char **argv)
 {
 	TCase *t = tcase_create("commits and silence");
 	tcase_add_test(t, a_repeated_commit_is_no_acknowledgement);
-	tcase_add_test(t, what_is_read_is_no_acknowledgement);
-	tcase_add_test(t, who_is_dead_is_told_with_an_acknowledgement);
+	tcase_add_test(t, a_readable_row_is_no_acknowledgement);
+	tcase_add_test(t, dead_copies_are_listed_only_once_durable);
 	tcase_add_test(t, a_cancelled_commit_is_no_acknowledgement);
 	tcase_add_test(t, a_commit_that_waits_is_parked);
 	tcase_add_test(t, connections_that_are_ended);

@@ -183,7 +183,7 @@ END_TEST
 
 /* A connection hangs within a transaction or within an exchange, at several moments of a second. A waiting writer
  * gets the row before its deadline. */
-START_TEST(one_that_stands_still)
+START_TEST(a_stopped_daemon_is_ended)
 {
 	enum { MOMENT_MS = 250 };
 	share();
@@ -239,7 +239,7 @@ int main(int argc, char **argv)
 	tcase_add_test(t, a_lease_that_ended_is_not_renewed);
 	tcase_add_test(t, a_lease_of_another_clock);
 	tcase_add_test(t, notes_of_a_job);
-	tcase_add_loop_test(t, one_that_stands_still, 0, 5);
+	tcase_add_loop_test(t, a_stopped_daemon_is_ended, 0, 5);
 	tcase_add_test(t, sessions);
 	return pgfx_run(argc, argv, t);
 }

@@ -143,7 +143,7 @@ START_TEST(passwords_in_urls)
 }
 END_TEST
 
-START_TEST(what_connecting_takes)
+START_TEST(ports_and_files_that_connecting_needs)
 {
 	struct cairn_index_reach reach;
 	ck_assert_int_eq(cairn_index_reach("postgres://a,b:7000/x?passfile=/run/pass", &reach, NULL), CAIRN_OK);
@@ -186,7 +186,7 @@ int main(int argc, char **argv)
 	tcase_add_test(t, owners);
 	tcase_add_test(t, urls);
 	tcase_add_test(t, passwords_in_urls);
-	tcase_add_test(t, what_connecting_takes);
+	tcase_add_test(t, ports_and_files_that_connecting_needs);
 	tcase_add_test(t, names_that_are_no_text);
 	return pgfx_run(argc, argv, t);
 }

@@ -163,7 +163,7 @@ static void go_on(pid_t pid)
 /* --- acknowledgements --------------------------------------------------------------------------------------------- */
 
 /* Everybody sees such a shard, also a shard behind it. It is acknowledged once a standby has it. */
-START_TEST(what_is_ahead_is_seen_and_not_told)
+START_TEST(an_unsettled_shard_is_visible_and_not_acknowledged)
 {
 	ck_assert(fx_xorb_put(pg.ix, &pg.x));
 	PGconn *other = pgfx_lose_standbys();
@@ -234,7 +234,7 @@ static void change_row(unsigned which, const char *change)
 	(void)pgfx_sql(text);
 }
 
-START_TEST(what_is_told_was_seen)
+START_TEST(a_shard_is_acknowledged_only_if_its_rows_are_there)
 {
 	pid_t settler = stop_settler();
 	send_shard(1);
@@ -250,7 +250,7 @@ START_TEST(what_is_told_was_seen)
 END_TEST
 
 /* The same for a shard that was known when it was sent. */
-START_TEST(what_was_known_is_looked_at_again)
+START_TEST(a_known_shard_is_looked_up_again)
 {
 	bool known;
 	ck_assert(fx_xorb_put(pg.ix, &pg.x));
@@ -613,10 +613,10 @@ int main(int argc, char **argv)
 {
 	enum { N_ROWS = sizeof(ROWS) / sizeof(ROWS[0]) };
 	TCase *t = tcase_create("commits ahead");
-	tcase_add_test(t, what_is_ahead_is_seen_and_not_told);
+	tcase_add_test(t, an_unsettled_shard_is_visible_and_not_acknowledged);
 	tcase_add_loop_test(t, another_daemon_that_knows_it, 0, 2);
-	tcase_add_loop_test(t, what_is_told_was_seen, 0, N_ROWS);
-	tcase_add_loop_test(t, what_was_known_is_looked_at_again, 0, N_ROWS);
+	tcase_add_loop_test(t, a_shard_is_acknowledged_only_if_its_rows_are_there, 0, N_ROWS);
+	tcase_add_loop_test(t, a_known_shard_is_looked_up_again, 0, N_ROWS);
 	tcase_add_loop_test(t, a_commit_that_is_ended, 0, 2);
 	tcase_add_test(t, a_commit_that_is_parked);
 	tcase_add_test(t, a_connection_that_is_ended);

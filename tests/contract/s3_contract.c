@@ -162,7 +162,7 @@ START_TEST(a_bucket_that_is_not_there_is_told)
 }
 END_TEST
 
-START_TEST(who_is_not_known_is_refused)
+START_TEST(a_wrong_secret_key_is_refused)
 {
 	struct cairn_diag diag = {0};
 	uint8_t got[5];
@@ -189,7 +189,7 @@ int main(int argc, char **argv)
 	tcase_add_test(tc, an_object_that_changed_is_told_from_the_one_before);
 	tcase_add_test(tc, lists_come_in_pages);
 	tcase_add_test(tc, a_bucket_that_is_not_there_is_told);
-	tcase_add_test(tc, who_is_not_known_is_refused);
+	tcase_add_test(tc, a_wrong_secret_key_is_refused);
 	suite_add_tcase(suite, tc);
 	SRunner *runner = srunner_create(suite);
 	srunner_run_all(runner, CK_ENV);

@@ -36,7 +36,7 @@ static enum cairn_status size_of(struct cairn_store *s, const char *name, uint64
 	return cairn_store_stat(s, &hash, bytes);
 }
 
-START_TEST(what_was_put_can_be_read)
+START_TEST(stored_objects_can_be_read)
 {
 	CLEANUP(store_fixture_fini) struct store_fixture f = fixture_new();
 	store_put_new(f.store, "a", "hello world");
@@ -308,7 +308,7 @@ START_TEST(an_identity_is_of_the_bytes)
 }
 END_TEST
 
-START_TEST(what_is_there_can_be_confirmed)
+START_TEST(stored_objects_can_be_confirmed)
 {
 	CLEANUP(store_fixture_fini) struct store_fixture f = fixture_new();
 	struct cairn_hash hash = store_hash_of("a"), other = store_hash_of("b");
@@ -473,7 +473,7 @@ int main(int argc, char **argv)
 	Suite *suite = suite_create(url_given);
 	TCase *tc = tcase_create("contract");
 	tcase_set_timeout(tc, 60); /* an engine may be slow */
-	tcase_add_test(tc, what_was_put_can_be_read);
+	tcase_add_test(tc, stored_objects_can_be_read);
 	tcase_add_test(tc, reads_stay_within_the_object);
 	tcase_add_test(tc, a_descriptor_reads_the_object);
 	tcase_add_test(tc, absent_objects_are_not_found);
@@ -486,7 +486,7 @@ int main(int argc, char **argv)
 	tcase_add_test(tc, each_visits_all_once);
 	tcase_add_test(tc, one_of_many_concurrent_puts_wins);
 	tcase_add_test(tc, an_identity_is_of_the_bytes);
-	tcase_add_test(tc, what_is_there_can_be_confirmed);
+	tcase_add_test(tc, stored_objects_can_be_confirmed);
 	tcase_add_test(tc, copies_have_names);
 	tcase_add_test(tc, packs_are_there_or_declined);
 	suite_add_tcase(suite, tc);

@@ -441,7 +441,7 @@ def refused(tmp_path, url, store, *more):
     return cairn.refused(tmp_path, *common, *more)
 
 
-def test_who_may_share(tmp_path, start_cluster):
+def test_daemons_share_an_index_by_secret_and_store(tmp_path, start_cluster):
     """Daemons may share an index if they have the same secret and the same store. Others are refused, and so is a daemon that wants the index for itself."""
     one = start_cluster(n=2)
     url, store = cairn.postgres_url(one.data), cairn.s3_url(one.data)

@@ -118,7 +118,7 @@ def test_commits_that_follow_whatever_there_is(hub):
     assert kept <= {entry["path"] for entry in tree(hub)}
 
 
-def test_what_one_does_the_others_see(hub):
+def test_a_change_at_one_daemon_shows_at_all(hub):
     """All daemons see at once that a repository was made, filled, changed or deleted. A large file uploaded to one daemon can be committed through another."""
     first, second, third = hub.server.daemons
     make(hub.of(first), private=True)

@@ -156,7 +156,7 @@ def lose_leader(daemon):
     cairn.wait_until("the index", lambda: daemon.get("/ready").status == 200)
 
 
-def test_what_no_standby_has_is_not_acknowledged(replicas, three):
+def test_a_commit_without_a_standby_is_not_acknowledged(replicas, three):
     """The commit is visible, and a client that sends it again finds everything known. Even so it is answered 503. Then the only server that has it is lost."""
     file, book = ledger.new_file("unreplicated"), ledger.Ledger()
     first = three.daemons[0]

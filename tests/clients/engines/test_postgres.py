@@ -261,7 +261,7 @@ def test_queries_of_clients_that_leave(begin):
     cairn.wait_until("no connection is left", lambda: server.metrics()["cairn_http_connections"] <= 1)
 
 
-def test_whose_index(tmp_path, begin):
+def test_an_index_belongs_to_one_data_folder(tmp_path, begin):
     server = begin()
     url = cairn.postgres_url(server.data)
     assert ledger.Ledger().upload(server, ledger.new_file(50)).status == 200

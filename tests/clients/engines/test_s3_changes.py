@@ -106,7 +106,7 @@ def test_the_real_client(stored, tmp_path):
 
 
 @each_change
-def test_where_clients_are_sent_to_the_bucket(stored, clock, change):
+def test_a_changed_object_shows_once_its_addresses_expire(stored, clock, change):
     """Clients are sent to the bucket, which serves whatever it has. Once the first addresses have expired, a plan leads to the daemon, which finds the
     damage."""
     server, file, book, spoil = stored(variables={"CAIRN_PROVE_READS": "no"}, fetch_from_store=True, test_clock=clock.path)

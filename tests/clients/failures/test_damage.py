@@ -178,7 +178,7 @@ def test_only_what_is_asked_for_is_verified(start, make):
     assert server.events("object_damaged")
 
 
-def test_what_was_verified_is_verified_again_when_it_was_written_to(start, make):
+def test_a_range_is_verified_again_after_a_write_to_its_object(start, make):
     server, xorb = start(), make([20_000] * 4, 1)
     url = store(server, xet.File([(xorb, 0, 4)]))
     [path] = server.objects()
@@ -336,7 +336,7 @@ def test_the_stock_client_gives_up_at_once(start, tmp_path):
                 assert between.statuses("/v1/reconstructions") == []
 
 
-def test_what_cannot_be_read_now_is_not_lost(tmp_path, make):
+def test_a_xorb_that_cannot_be_opened_now_is_not_lost(tmp_path, make):
     """A disk error may go away, so the xorb does not count as lost."""
     disk, xorb = faults.Faults(tmp_path), make([20_000] * 4, 1)
     with disk.server as server:

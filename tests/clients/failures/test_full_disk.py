@@ -87,7 +87,7 @@ SMALL = {"reserve_bytes": "4M", "epoch": "1m", "gc_grace": "2m"}
 
 
 @pytest.mark.parametrize("kind", ["tmpfs", "ext4"])
-def test_what_frees_space_goes_on_when_nothing_is_free(mount, start, clock, kind):
+def test_a_full_disk_is_freed_by_rm_and_gc(mount, start, clock, kind):
     """The disk has no free byte. Without a restart, reading goes on and uploads are refused. After cairn rm and cairn gc they work again."""
     volume = mount("small/data", kind, 64 * MIB)
     server = start("small", test_clock=clock.path, **SMALL)

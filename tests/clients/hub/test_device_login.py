@@ -147,7 +147,7 @@ def test_hf_hears_that_it_was_denied(people, enter):
 
 
 @pytest.mark.parametrize("options, words", [({"no_hub": True}, "hf auth login --token"), ({"token_key": None}, "leave HF_TOKEN away")])
-def test_where_nobody_can_confirm(start, issuer, tmp_path, options, words):
+def test_a_server_without_accounts_refuses_device_login(start, issuer, tmp_path, options, words):
     """hf shows the sentence with the reason."""
     server = start(**{name: value for name, value in ({"token_key": issuer.folder} | options).items() if value})
     for path in ("/oauth/device", "/oauth/token"):
@@ -315,7 +315,7 @@ def test_waiting_codes_are_limited(people, enter):
     begin(people.server)
 
 
-def test_who_may_not_make_keys_confirms_none(people, enter):
+def test_a_key_that_makes_no_keys_confirms_no_code(people, enter):
     """A key that only reads cannot make keys, and an operator's key belongs to no account."""
     codes = begin(people.server)
     for who in ("reading ann", "operator"):

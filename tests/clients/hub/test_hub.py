@@ -207,7 +207,7 @@ def test_token_reads_its_repository_and_the_operators(guarded, admin, make):
     assert guarded.request("DELETE", f"/v1/files/{xet.text(file.hash())}", token=write).status == 403
 
 
-def test_what_a_key_does_not_allow(guarded, admin):
+def test_a_key_is_refused_beyond_its_scope_and_repository(guarded, admin):
     reader = make_key(guarded, admin, repo="alice/one", scope="read")["key"]
     assert ask(guarded, reader).status == 200
     cairn.is_hub_error(ask(guarded, reader, kind=WRITE), 403, "key.scope")
@@ -220,7 +220,7 @@ def test_what_a_key_does_not_allow(guarded, admin):
         assert ask(guarded, make_key(guarded, admin, scope="admin")["key"], repo, WRITE).status == 200
 
 
-def test_what_is_no_key(guarded, admin, issuer):
+def test_malformed_and_foreign_keys_are_refused(guarded, admin, issuer):
     made = make_key(guarded, admin)["key"]
     refused = ask(guarded, None)
     cairn.is_hub_error(refused, 401)

@@ -163,7 +163,7 @@ def test_without_a_gate(people, gated):
     assert lists(people) == {} and not reads(people, hashes, "bob")
 
 
-def test_who_may_decide(people, admin, gated):
+def test_admins_and_the_operator_decide_on_requests(people, admin, gated):
     """Admins and the operator decide. Nobody else learns who asked, or that anybody did."""
     gated(), gated(repo="team/one", who="adam")
     people.keys["bound"] = make_key(people.server, admin, account="ann", repo="models/ann/one", scope="write")["key"]
@@ -194,7 +194,7 @@ def test_who_may_decide(people, admin, gated):
         assert cairn.is_hub_error(people.ask("POST", "/api/models/ann/one/user-access-request/grant", body=wrong), 400, "repo.body")
 
 
-def test_who_may_ask(people, admin, gated):
+def test_accounts_with_an_unbound_writing_key_may_ask(people, admin, gated):
     """An account may ask, with a key that may write everywhere. A private repository looks as if it did not exist."""
     hashes = gated()
     make(people, "ann/secret", private=True)

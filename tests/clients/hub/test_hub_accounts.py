@@ -19,7 +19,7 @@ def whoami(server, key):
     return server.get("/api/whoami-v2", headers={"Authorization": f"Bearer {key}"} if key else {})
 
 
-def test_who_am_i(guarded, admin):
+def test_whoami_names_the_account_and_its_organisations(guarded, admin):
     account(guarded, admin, "ann", fullname="Ann Ä", email="ann@example.org")
     for organisation in ("team", "other", "third"):
         account(guarded, admin, organisation, "organisation")
@@ -51,7 +51,7 @@ def test_the_key_may_be_a_password(guarded, admin):
         assert reply.status == 200 and reply.json()["name"] == "ann", reply
 
 
-def test_who_is_nobody(guarded, admin, issuer):
+def test_whoami_refuses_wrong_keys_and_headers(guarded, admin, issuer):
     account(guarded, admin, "ann")
     key = make_key(guarded, admin, account="ann")["key"]
     other = key[:-2] + ("A" if key[-2] != "A" else "B") + key[-1]
@@ -123,7 +123,7 @@ def test_accounts_are_listed(guarded, admin):
     assert guarded.get("/v1/keys", token=admin).json()["keys"][0]["account"] == "Ann"
 
 
-def test_what_is_refused(guarded, admin):
+def test_invalid_accounts_are_refused(guarded, admin):
     account(guarded, admin, "ann")
     account(guarded, admin, "team", "organisation")
     for body in ({}, {"kind": "user"}, {"name": "x"}, {"kind": "thing", "name": "x"}, {"kind": "user", "name": 1}, [], "x",

@@ -257,7 +257,7 @@ def test_a_batch(people, data):
     assert people.batch("ann/data", delete("a")).json()["success"]
 
 
-def test_who_may_what(people):
+def test_roles_of_a_team_at_its_bucket(people):
     """What each role of a team may see and do with its bucket. A bucket that somebody may not see is answered as if it did not exist."""
     people.make("team/private", "adam", private=True)
     people.make("team/public", "adam")

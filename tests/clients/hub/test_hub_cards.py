@@ -115,7 +115,7 @@ def test_datasets_and_spaces_have_tags_of_their_own(people):
     assert people.api().space_info("ann/s").card_data.sdk == "gradio" and ids(people.api().list_spaces(filter="gradio")) == ["ann/s"]
 
 
-def test_what_is_asked_for_is_told(people):
+def test_expand_answers_the_named_fields(people):
     make(people)
     sha = readme(people, README)
     few = people.ask("GET", "/api/models/ann/one?expand=pipeline_tag&expand=sha").json()

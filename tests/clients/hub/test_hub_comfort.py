@@ -50,7 +50,7 @@ def test_a_branch_is_squashed(people, admin, tmp_path):
 
 
 @pytest.mark.parametrize("kept", ["tag", "branch"])
-def test_what_a_ref_does_not_need_goes(people, admin, kept):
+def test_commits_after_the_last_ref_are_collected(people, admin, kept):
     """A ref in the middle of the history keeps the commits before it. Later commits go, and nobody can read their files any more."""
     make(people, "ann/one")
     first = done(commit(people, text("a", "1")))

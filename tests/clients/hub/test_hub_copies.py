@@ -69,7 +69,7 @@ def test_a_copied_file_keeps_its_guard(people, data):
     assert ask("adam/open", "adam").json() == {"failed": []}
 
 
-def test_who_copies_what(people, data):
+def test_a_copy_needs_read_at_the_source_and_write_at_the_target(people, data):
     """A copy needs the right to read the source and to write to the target. A private repository looks as if it did not exist, and knowing hashes gives no
     right to a file."""
     make(people), make(people, "ann/secret", private=True), make(people, "bob/own", "bob"), make(people, "team/gated", "adam")

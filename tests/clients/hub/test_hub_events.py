@@ -32,7 +32,7 @@ def cursor(events):
     return events[-1][1]["cursor"]
 
 
-def test_what_others_change_is_told(people):  # noqa: F811
+def test_changes_of_a_bucket_are_sent_as_events(people):  # noqa: F811
     people.make("ann/one")
     people.make("ann/two")
     events = follow(people, f"?since={updated(people)}")
@@ -85,7 +85,7 @@ def test_changes_that_are_not_kept_any_more(people):  # noqa: F811
     assert [e[0] for e in follow(people, f"?since={updated(people)}")][-2:] == ["ready", "reconnect"]
 
 
-def test_who_may_follow(people):  # noqa: F811
+def test_readers_of_a_bucket_may_follow_its_events(people):  # noqa: F811
     people.make("ann/one", private=True)
     people.put("ann/one", "secret", b"")
     for who, status in (("bob", 404), ("nobody", 401)):

@@ -134,7 +134,7 @@ def test_many_are_listed_in_pages(people):
     assert (reply["count"], reply["start"], len(reply["discussions"])) == (23, 20, 3)
 
 
-def test_where_one_begins(people):
+def test_a_pull_request_begins_at_a_branch(people):
     make(people)
     first = done(commit(people, text("a", "1")))
     done(commit(people, text("a", "2")))
@@ -230,7 +230,7 @@ def test_squashed(people, admin):
     refused(lambda: api.merge_pull_request("ann/one", 2), 409, "not kept any more")
 
 
-def test_who_may(people):
+def test_writers_may_merge_and_close_any_pull_request(people):
     """Everybody who may write in the repository may merge, close and commit to any pull request. Others learn nothing of those of a private one."""
     make(people)
     add(people, put("a", b"1"))
@@ -249,7 +249,7 @@ def test_who_may(people):
             assert (reply.status, reply.headers["X-Error-Code"]) == (status, "RepoNotFound"), (who, ask)
 
 
-def test_what_is_wrong_with_one(people):
+def test_invalid_pull_requests_are_refused(people):
     make(people)
     for number in ("1", "0", "x", "-1", "99999999999999999999"):
         assert cairn.is_hub_error(people.ask("GET", f"{PULLS}/{number}"), 404, "pr.unknown"), number

@@ -71,7 +71,7 @@ def test_the_command(people, admin, data):  # noqa: F811
     ask("models/ann/data", "1", code=66)
 
 
-def test_what_is_no_quota(people, admin):  # noqa: F811
+def test_invalid_quotas_are_refused(people, admin):  # noqa: F811
     def post(body):
         return people.server.request("POST", "/v1/quotas", body=body, headers={"Authorization": f"Bearer {admin}"})
 
@@ -264,7 +264,7 @@ def test_moved_and_copied(people, quota, data):
     assert quota("team") == 0
 
 
-def test_who_is_told(people, quota, data):
+def test_only_writers_and_operators_learn_of_a_quota(people, quota, data):
     """People who may write there learn of the quota. Others get the same answers as without a quota, and only operators may ask for it."""
     make(people)
     upload(people, data)

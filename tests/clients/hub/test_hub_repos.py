@@ -364,7 +364,7 @@ def test_commits(people, data):
         assert people.ask("POST", "/api/models/ann/one/commit/main", body=wrong).status in (400, 422), wrong
 
 
-def test_what_is_asked_before_an_upload(people, data):
+def test_preupload_says_how_each_file_is_uploaded(people, data):
     make(people)
     sha256, _ = upload(people, data[:50_000])
     oid = done(commit(people, stored("known.bin", sha256, 50_000), text("known.txt", "text"), text(".gitignore", "*.log\n!keep.log\n")))
@@ -523,7 +523,7 @@ def test_lists(people):
     assert people.ask("GET", "/api/agent-harnesses").status == 404
 
 
-def test_who_may_what(people):
+def test_a_hidden_repository_is_answered_as_absent_by_each_route(people):
     """A repository that somebody may not see is answered as if it did not exist, whatever is asked, by any method."""
     make(people, "team/private", private=True)
     make(people, "team/public")
@@ -657,7 +657,7 @@ def test_readmes_are_judged(people):
         people.api().upload_file(path_or_fileobj=b"---\nmodel-index: foo\n---\n", path_in_repo="README.md", repo_id="ann/one")
 
 
-def test_what_is_left_out_is_said(people):
+def test_routes_that_are_left_out_answer_501(people):
     for method, path in (("GET", "/api/collections"), ("POST", "/api/models/ann/one/like"), ("GET", "/api/spaces/ann/one/runtime"), ("GET", "/api/settings/webhooks"),
                          ("GET", "/api/jobs/ann"), ("GET", "/api/papers/1234.5678"), ("POST", "/api/models/ann/one/discussions/1/comment"),
                          ("GET", "/api/daily_papers?limit=50"), ("GET", "/api/spaces/hardware"), ("POST", "/api/spaces/ann/one/restart"), ("DELETE", "/api/spaces/ann/one/secrets"),
@@ -677,7 +677,7 @@ def test_the_guide_lists_what_is_left_out():
     assert {route.replace("/api/{type}/{namespace}/{name}/", "/api/*/").replace("/api/spaces/{namespace}/{name}/", "/") for route in routes} == listed
 
 
-def test_what_narrows_access_is_not_ignored(people):
+def test_options_that_narrow_access_are_refused(people):
     for more in ({"resourceGroupId": "66670e5163145ca562cb1988"}, {"region": "eu"}):
         for path, body in (("/api/repos/create", {"name": "one"}), ("/api/buckets/ann/one", {})):
             assert cairn.is_hub_error(people.ask("POST", path, body=body | more), 400, "repo.narrow"), (path, more)

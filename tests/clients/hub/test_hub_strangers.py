@@ -71,7 +71,7 @@ def test_older_libraries(people, tmp_path, version):
     assert older(people, tmp_path, code, who="bob", version=version) == [".gitattributes", "a", "b"]
 
 
-def test_who_may_not(people):
+def test_only_its_author_commits_and_only_writers_merge(people):
     """Only the person who opened it commits to it, and only people who may write merge it. A key that only reads, or is for one repository, opens none."""
     make(people)
     propose(people, put("a", b"1"))
@@ -102,7 +102,7 @@ def test_who_may_not(people):
         assert cairn.is_hub_error(people.ask("POST", f"/api/models/ann/one/{path}", "bob", body), 403, "repo.gated"), path
 
 
-def test_what_a_stranger_may_not_send(people, data):
+def test_a_stranger_cannot_add_a_file_of_the_store(people, data):
     """A stranger cannot add a file of the store, not even by its name. Otherwise they could read a hidden file through it."""
     make(people)
     sha256, _ = upload(people, data[:80_000])

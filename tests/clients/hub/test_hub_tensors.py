@@ -56,7 +56,7 @@ def test_all_heads_at_once(people):
     assert api.get_sharded_safetensors_metadata("ann/one", filename=f"sub/{INDEX}") == at_once, "names are from the folder of the index"
 
 
-def test_what_is_no_such_index(people):
+def test_invalid_indexes_of_tensors_are_refused(people):
     files = {INDEX: index(a="a.safetensors"), "other.json": index(a="gone.safetensors"), "none.json": b"{}", "text": b"text", "list.json": b"[1]"}
     files |= {"map.json": b'{"weight_map":"a"}', "a.safetensors": tensors("a"), "outside.json": index(a="../a.safetensors", b="/a.safetensors", c="")}
     files |= {"not.json": index(a="text"), "long.json": index(a="long"), "long": struct.pack("<Q", 1 << 60) + b"x", "many.json": index(**{f"a{i}": f"f{i}" for i in range(257)})}
@@ -76,7 +76,7 @@ def test_what_is_no_such_index(people):
         people.api().get_sharded_safetensors_metadata("ann/one", filename="many.json")
 
 
-def test_who_may_read_heads(people):
+def test_heads_of_tensors_need_read_access(people):
     commit(people, {INDEX: index(a="a.safetensors"), "a.safetensors": tensors("a")})
     people.api().update_repo_settings("ann/one", gated="auto")
     assert people.ask("GET", f"/api/models/ann/one/safetensors-metadata/{INDEX}", "bob").headers["X-Error-Code"] == "GatedRepo"

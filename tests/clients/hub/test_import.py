@@ -325,7 +325,7 @@ def test_two_at_once(people, tmp_path):
 
 
 @pytest.mark.parametrize("becomes", ["link", "fifo", "longer", "gone"])
-def test_what_a_file_becomes_meanwhile(people, tmp_path, becomes):
+def test_a_file_that_changes_before_its_commit_is_refused(people, tmp_path, becomes):
     """Text is read when it is committed, after the other files. By then it has changed."""
     folder = tmp_path / "here"
     folder.mkdir()

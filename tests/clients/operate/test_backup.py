@@ -132,7 +132,7 @@ def test_names_of_chunks_do_not_steer_a_terminal(tmp_path):
     assert shown in done.stderr and "\x1b" not in done.stderr
 
 
-def test_what_a_killed_command_left_is_named(tmp_path):
+def test_a_part_file_of_a_killed_command_is_named(tmp_path):
     """A .part file may belong to a running process, so the command does not continue it. It names the file."""
     path = tmp_path / "p.fold"
     with foldio.FoldWriter(str(path), compress="none") as w:

@@ -112,7 +112,7 @@ def test_rules_over_years(start, tmp_path):
     assert kept("--keep-daily", 1, "--keep-yearly", 2) == [times[1], times[5]]
 
 
-def test_what_is_damaged_or_gone(moments, tmp_path):
+def test_verify_and_restore_name_a_damaged_or_absent_archive(moments, tmp_path):
     _, folder, _, told = moments
     path = folder / f"{told[0]['moment']}.objects.fold"
     whole = path.read_bytes()

@@ -461,7 +461,7 @@ def test_csv(data, tmp_path):
     assert sorted(p.name for p in out.iterdir()) == sorted(f"{t}.csv" for t in TABLES)
 
 
-def test_what_is_refused(data, tmp_path):
+def test_invalid_folders_and_targets_are_refused(data, tmp_path):
     out = tmp_path / "out"
     assert "data_dir.missing" in export(tmp_path / "absent", out, expect=66)
     assert not out.exists()

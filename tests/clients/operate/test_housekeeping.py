@@ -108,5 +108,5 @@ def test_backups_are_heard_of(server, make, tmp_path):
     assert told("success_timestamp_seconds") == good and not server.left_overs()
 
 
-def test_what_is_no_schedule(tmp_path):
+def test_an_invalid_schedule_is_refused(tmp_path):
     assert "01:00-05:00" in cairn.refused(tmp_path, "--gc-schedule", "1:00-2:00", code=64)

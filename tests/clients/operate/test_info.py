@@ -112,7 +112,7 @@ def test_things_of_others_look_absent(things):
     cairn.is_error(things.ask("read", things.shared.hash), 404, "info.unknown")
 
 
-def test_what_is_no_question(things):
+def test_invalid_limits_and_hashes_are_refused(things):
     for limit in ("0", "513", "x", "", "-1", "99999999999999999999"):
         cairn.is_error(things.ask("ann", bytes(32), f"?limit={limit}"), 400, "info.argument")
     assert things.server.get("/v1/info/x", token=things.tokens["ann"]).status == 400

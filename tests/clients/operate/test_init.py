@@ -121,7 +121,7 @@ def test_a_command_that_was_killed_is_typed_again(tmp_path, serve):
     assert ask(serve(store), "GET", "/api/whoami-v2", re.search(r"HF_TOKEN=(\S+)", said)[1]).json()["name"] == "ann"
 
 
-def test_what_is_left_is_taken_over_unless_somebody_holds_it(tmp_path):
+def test_a_part_file_is_taken_over_unless_it_is_locked(tmp_path):
     """The settings are those of this command, whatever an earlier one left in cairnd.conf.part."""
     store = tmp_path / "store"
     store.mkdir()
@@ -138,7 +138,7 @@ def test_what_is_left_is_taken_over_unless_somebody_holds_it(tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["link", "name", "pipe"])
-def test_what_is_there_in_place_of_a_part_stays(tmp_path, kind):
+def test_a_link_or_pipe_named_like_the_part_file_stays(tmp_path, kind):
     store, other = tmp_path / "store", tmp_path / "other"
     store.mkdir()
     other.write_text("precious")
@@ -222,7 +222,7 @@ def test_addresses(tmp_path, url, listen, public_url):
 
 
 @pytest.mark.parametrize("url", ["hub.example.org", "ftp://a", "http://", "http://a:0", "http://a:65536", "http://a:", "http://a/path", "http://a b", "http://a]", "http://[::1", "http://[:::]", "http://127.1", "http://127.0.0.256", "https://a/x y", "http://" + "a" * 300])
-def test_what_is_no_address(tmp_path, url):
+def test_an_invalid_url_is_refused(tmp_path, url):
     assert "[init.url]" in init(tmp_path, "ann", "--dir", "store", "--url", url, code=EXIT_USAGE)
     assert not (tmp_path / "store").exists()
 
@@ -256,7 +256,7 @@ def test_https(tmp_path, serve):
     ],
     ids=str,
 )
-def test_what_is_refused(tmp_path, arguments, code):
+def test_a_refused_init_leaves_nothing(tmp_path, arguments, code):
     arguments += [] if "--dir" in arguments else ["--dir", "store"]
     assert init(tmp_path, *arguments, code=code).startswith("cairn")
     assert not list(tmp_path.rglob("cairnd.conf*")), "no settings are left, nor a part of them"

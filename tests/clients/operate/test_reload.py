@@ -96,7 +96,7 @@ def test_telemetry_that_is_not_kept(server):
     cairn.wait_until("the message", lambda: kept() == 1)
 
 
-def test_those_that_are_read_again_say_so():
+def test_the_settings_that_sighup_reads_again_are_documented():
     table = subprocess.run([cairn.CAIRND, "--print-settings-table"], capture_output=True, text=True, check=True).stdout
     named = {line.split("`")[1] for line in table.splitlines() if "SIGHUP reads it again" in line}
     source = (cairn.ROOT / "server" / "settings.c").read_text()

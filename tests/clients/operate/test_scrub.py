@@ -71,7 +71,7 @@ def test_objects_moved_away_while_open(server, make, tmp_path):
 
 
 @pytest.mark.files
-def test_what_it_finds(server, make):
+def test_a_pass_counts_damaged_and_missing_xorbs(server, make):
     sound, flipped, missing = put(server, make, 3)
     last = scrub(server)
     assert (last["xorbs"], last["bytes"], last["whole"]) == (3, last["total_bytes"], True)
@@ -112,7 +112,7 @@ def test_a_row_that_is_wrong_is_made_anew(start, make):
     assert server.request("HEAD", xorb.path()).status == 200
 
 
-def test_what_comes_during_a_pass_is_counted(start, make):
+def test_uploads_during_a_pass_are_counted(start, make):
     """A running or finished scrub never reports more bytes read than there are to read."""
     server = start()
     put(server, make, 12, size=120_000)
@@ -186,7 +186,7 @@ def test_once_a_period(start, make, clock):
     cairn.wait_until("the third", lambda: status(server)["last"]["started"] < first["last"]["started"] + 86400)
 
 
-def test_what_it_is_told(start, make):
+def test_arguments_of_scrub(start, make):
     server = start()
     for value in ("0", "x", "-1", "", "1.5", "%201", "%2B1", "99999999999"):
         cairn.is_error(server.post(f"/v1/scrub/start?within={value}"), 400, "scrub.within")
@@ -200,7 +200,7 @@ def test_what_it_is_told(start, make):
         run(server, "scrub", *args, code=64)
 
 
-def test_where_nothing_is_stored(start):
+def test_a_store_without_xorbs_refuses_to_scrub(start):
     server = start(xorbs="external", scrub_period="1s")
     assert server.post("/v1/scrub/start").status == 501 and server.post("/v1/scrub/pause").status == 501
     assert status(server)["state"] == "off" and server.get("/v1/lost-xorbs").json() == {"xorbs": [], "next": None}
@@ -267,7 +267,7 @@ def test_repair_from_what_is_no_better(copies, tmp_path):
 
 
 @pytest.mark.files
-def test_who_may(start, issuer, make):
+def test_scrubbing_needs_admin(start, issuer, make):
     server = start(token_key=issuer.folder)
     for path, method in (("/v1/scrub", "GET"), ("/v1/scrub/start", "POST"), ("/v1/scrub/pause", "POST"), ("/v1/lost-xorbs", "GET")):
         assert server.request(method, path).status == 401

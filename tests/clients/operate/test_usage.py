@@ -180,7 +180,7 @@ def test_charts(start, issuer, admin, tmp_path):
     assert "1, 2: 90.0 kB" in visitors.text(matrix)
 
 
-def test_who_may_ask(start, issuer, admin):
+def test_usage_needs_admin(start, issuer, admin):
     server = start(token_key=issuer.folder)
     cairn.is_error(server.get("/v1/usage"), 401)
     cairn.is_error(server.get("/v1/usage", token=issuer.token("write")), 403)

@@ -40,7 +40,7 @@ def test_everywhere(people, enter):  # noqa: F811
     assert "In paths" not in text(nobody.page("/")) and "In paths" not in text(nobody.page("/?q=one&kind=model"))
 
 
-def test_what_is_no_path(people):
+def test_long_and_odd_search_texts(people):
     nobody = Visitor(people.server)
     for n, status in ((200, 200), (201, 400), (10_000, 400)):
         page = nobody.page("/search?q=" + "a" * n, status)

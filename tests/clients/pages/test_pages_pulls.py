@@ -16,7 +16,7 @@ def propose(people, *operations, repo="ann/one", title="Better", **more):
     return people.api().create_commit(repo, list(operations) or [CommitOperationAdd("x", b"x")], commit_message=title, create_pr=True, **more)
 
 
-def test_what_one_changes(people, enter):  # noqa: F811
+def test_a_pull_request_shows_its_changes(people, enter):  # noqa: F811
     body = os.urandom(80_000)
     done(commit(people, file("a.txt", "one\ntwo\n"), file("gone", "x")))
     begun = people.api().repo_info("ann/one").sha
@@ -61,7 +61,7 @@ def test_merged_and_closed(people, enter):  # noqa: F811
     assert [r[:2] for r in rows(ann.page(AT + "?status=closed"), "pulls")] == [["Second", "closed"], ["First", "merged"]]
 
 
-def test_who_may(people, enter):  # noqa: F811
+def test_a_private_pull_request_looks_absent_to_others(people, enter):  # noqa: F811
     make(people, "ann/secret", private=True)
     for name in ("one", "secret"):
         propose(people, repo=f"ann/{name}")

@@ -266,7 +266,7 @@ def test_settings(people, enter):  # noqa: F811
     assert ann.get("/team/moved").status == 404
 
 
-def test_what_is_nobodys(people):
+def test_names_that_no_account_can_have_are_not_found(people):
     """Names that no account can have are not looked up, whichever key is shown."""
     for path in ("/v1/nothing", "/admin/nothing", "/storage/nothing/settings"):
         cairn.is_error(people.server.get(path, token="not-a-key"), 404, "route.unknown")
@@ -399,7 +399,7 @@ def lines_of_blob(ann, revision):
     return text(ann.page(f"/ann/one/blob/{revision}/f"))
 
 
-def test_who_may_make_branches(people, enter):  # noqa: F811
+def test_only_writers_make_branches(people, enter):  # noqa: F811
     """Others see no form. They are refused as in a repository that they may not write, or that does not exist if it is private."""
     make(people, "ann/secret", private=True)
     for who, name, status in (("bob", "one", 403), ("reading ann", "one", 403), ("bob", "secret", 404), ("bob", "absent", 404)):
@@ -628,7 +628,7 @@ def test_new_text_of_a_commit(people, enter):  # noqa: F811
     assert {row[-1] for row in rows(enter("bob").page("/ann/one/commit/main"), "changes")} == {"–"}
 
 
-def test_where_old_bytes_were(people, enter):  # noqa: F811
+def test_a_commit_names_the_files_that_had_its_bytes(people, enter):  # noqa: F811
     """For each file, the page names the file of the commit before that has most of its bytes. Of several, it is the file itself, else the first."""
     ann = enter("ann")
 
@@ -663,7 +663,7 @@ def takes(visitor, path="/ann/one/storage"):
     return {row[0].split(":")[0]: tuple(row[1:]) for row in rows(visitor.page(path), "bytes")}
 
 
-def test_what_a_repository_takes(people, enter):  # noqa: F811
+def test_storage_of_a_repository_by_branches_and_history(people, enter):  # noqa: F811
     """A repository with random versions of a file, a branch, and an upload without a commit. The page shows how much branches have, and how much only the
     past has."""
     ann, source, has = enter("ann"), random.Random(9), {}
@@ -719,7 +719,7 @@ def only_there(tree):
     return told
 
 
-def test_what_folders_take(people, enter):  # noqa: F811
+def test_storage_of_folders(people, enter):  # noqa: F811
     """Random files of pieces in folders. Each folder has the bytes that are nowhere outside of it; bytes of several folders count for the one around them."""
     ann, source = enter("ann"), random.Random(5)
     assert rows(ann.page("/ann/one/storage"), "folders") == []

@@ -288,7 +288,7 @@ def test_served_to_others_without_tokens_it_is_called_by_address(start):
         is_misdirected(called(server, host), host)
 
 
-def test_where_tokens_are_needed_any_name_does(guarded):
+def test_with_tokens_any_host_name_is_served(guarded):
     """A page of another site has no token."""
     for host in (*HERE, *ADDRESSES, *ELSEWHERE):
         assert called(guarded, host, "/health").status == 200

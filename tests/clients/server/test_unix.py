@@ -72,7 +72,7 @@ def test_it_serves(begin, make, path, mode):
         assert b" 200 " in cairn.read_all(c.sock)
 
 
-def test_what_a_killed_one_left_is_taken(begin, path, tmp_path):
+def test_the_socket_of_a_killed_daemon_is_replaced(begin, path, tmp_path):
     server = begin()
     line = cairn.refused(tmp_path, "--data-dir", str(tmp_path / "other"), "--listen", f"unix:{path}")
     assert f"unix:{path}" in line and "in use" in line
@@ -83,7 +83,7 @@ def test_what_a_killed_one_left_is_taken(begin, path, tmp_path):
     assert server.get("/health").status == 200
 
 
-def test_what_is_no_socket_stays(tmp_path, path):
+def test_a_file_in_place_of_the_socket_stays(tmp_path, path):
     path.write_text("precious")
     assert "in use" in cairn.refused(tmp_path, "--listen", f"unix:{path}")
     assert path.read_text() == "precious"

@@ -85,7 +85,7 @@ def test_the_operator_lists_all(shared):
     assert len(pages(server, tokens["admin"])) == 5
 
 
-def test_what_was_not_said_and_what_is_no_list(shared):
+def test_absent_sha256_and_invalid_list_arguments(shared):
     server, tokens = shared
     made = put(server, tokens["ann"], [1], said=False)
     assert told(pages(server, tokens["ann"])) == made and [*made.values()][0][1] is None

@@ -34,7 +34,7 @@ def command(server, *words):
 
 @pytest.mark.files
 @pytest.mark.parametrize("by", ["the cache", "push"])
-def test_what_a_client_remembers_is_gone(server, tmp_path, by):
+def test_a_xorb_in_the_clients_cache_is_gone_from_the_store(server, tmp_path, by):
     """The upload is refused for good. After removing the client's cache it works, and so does cairn push, which has no cache."""
     home, path = tmp_path / "home", tmp_path / "a.bin"
     path.write_bytes(random.Random(3).randbytes(2_000_000))

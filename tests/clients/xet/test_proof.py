@@ -106,7 +106,7 @@ def test_a_file_is_read_once(store, make):
 
 
 @pytest.mark.files
-def test_what_cannot_be_read_is_no_lie(store, make):
+def test_an_unreadable_file_puts_its_claim_off(store, make):
     """The claim is put off, not called false. Others are verified meanwhile, and the next daemon tries again."""
     lost, sound = make([9000], 1), make([9000], 2)
     said = digest(b"".join(lost.data))

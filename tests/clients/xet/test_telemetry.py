@@ -67,7 +67,7 @@ def test_bodies_of_the_real_client(server):
     ],
     ids=lambda b: b[:40].decode(errors="replace"),
 )
-def test_what_is_no_telemetry(server, wrong):
+def test_invalid_telemetry_is_refused(server, wrong):
     cairn.is_error(server.post(PATH, wrong), 400, "telemetry.body")
     post(server, 1)
     wait_for(server, [1])

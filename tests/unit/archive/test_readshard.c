@@ -317,7 +317,7 @@ START_TEST(objects_must_not_overlap_nor_leave_gaps)
 }
 END_TEST
 
-START_TEST(what_is_no_file_is_refused)
+START_TEST(a_folder_is_refused)
 {
 	CLEANUP(cairn_readshard_freep) struct cairn_readshard *s = NULL;
 	CLEANUP(cairn_fd_closep) int fd = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -375,7 +375,7 @@ START_TEST(no_objects_give_the_golden_bytes)
 }
 END_TEST
 
-START_TEST(what_was_read_is_written_the_same)
+START_TEST(a_file_is_written_as_it_was_read)
 {
 	CLEANUP(tempdir_fini) struct tempdir dir = tempdir_new();
 	CLEANUP(vec_bytes_fini) struct vec_bytes file = vec_read("archive/readshard/peer_300.shard");
@@ -627,13 +627,13 @@ int main(void)
 	tcase_add_test(tc, sections_and_counts_must_agree);
 	tcase_add_test(tc, objects_must_not_overlap_nor_leave_gaps);
 	tcase_add_test(tc, a_file_that_is_cut_while_it_is_open_is_an_error);
-	tcase_add_test(tc, what_is_no_file_is_refused);
+	tcase_add_test(tc, a_folder_is_refused);
 	suite_add_tcase(suite, tc);
 	tc = tcase_create("writing");
 	tcase_set_timeout(tc, 60);
 	tcase_add_test(tc, five_objects_give_the_golden_bytes);
 	tcase_add_test(tc, no_objects_give_the_golden_bytes);
-	tcase_add_test(tc, what_was_read_is_written_the_same);
+	tcase_add_test(tc, a_file_is_written_as_it_was_read);
 	tcase_add_loop_test(tc, any_number_of_objects_is_found_again, 0, N_SIZES);
 	tcase_add_test(tc, long_objects_are_copied_from_files);
 	tcase_add_test(tc, a_short_source_ends_the_writing);

@@ -86,7 +86,7 @@ START_TEST(a_wait_ends_with_its_limit_and_not_before)
 }
 END_TEST
 
-START_TEST(who_signals_ends_a_wait)
+START_TEST(a_signal_ends_a_wait)
 {
 	struct box box;
 	pthread_t thread;
@@ -107,7 +107,7 @@ int main(void)
 	TCase *tc = tcase_create("waits");
 	tcase_add_test(tc, moments_are_as_far_ahead_as_asked);
 	tcase_add_test(tc, a_wait_ends_with_its_limit_and_not_before);
-	tcase_add_test(tc, who_signals_ends_a_wait);
+	tcase_add_test(tc, a_signal_ends_a_wait);
 	suite_add_tcase(suite, tc);
 	SRunner *runner = srunner_create(suite);
 	srunner_run_all(runner, CK_NORMAL);

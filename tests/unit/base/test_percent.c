@@ -23,7 +23,7 @@ START_TEST(every_byte_is_encoded_or_stands_for_itself)
 }
 END_TEST
 
-START_TEST(what_stands_for_itself_is_the_callers)
+START_TEST(the_caller_says_which_bytes_stay)
 {
 	char text[64];
 	(void)cairn_percent_encode(text, "a/\xc3\xbc ~", CAIRN_PERCENT_UNRESERVED);
@@ -48,7 +48,7 @@ START_TEST(the_same_is_appended)
 }
 END_TEST
 
-START_TEST(what_is_whole_and_fits_is_decoded)
+START_TEST(decodes_whole_texts_that_fit)
 {
 	char out[8];
 	ck_assert(cairn_percent_decode(out, sizeof(out), "a%2Fb+%c3%BC"));
@@ -69,9 +69,9 @@ int main(void)
 	Suite *s = suite_create("percent");
 	TCase *t = tcase_create("percent");
 	tcase_add_test(t, every_byte_is_encoded_or_stands_for_itself);
-	tcase_add_test(t, what_stands_for_itself_is_the_callers);
+	tcase_add_test(t, the_caller_says_which_bytes_stay);
 	tcase_add_test(t, the_same_is_appended);
-	tcase_add_test(t, what_is_whole_and_fits_is_decoded);
+	tcase_add_test(t, decodes_whole_texts_that_fit);
 	suite_add_tcase(s, t);
 	SRunner *runner = srunner_create(s);
 	srunner_run_all(runner, CK_ENV);

@@ -299,7 +299,7 @@ static void free_counted(struct cairn_answer_kept *kept)
 	++*((struct counted_kept *)kept)->n_freed;
 }
 
-START_TEST(what_is_kept_goes_with_the_answer)
+START_TEST(kept_data_is_freed_with_its_answer)
 {
 	unsigned n_freed[2] = {0};
 	struct counted_kept first = {{free_counted}, &n_freed[0]}, second = {{free_counted}, &n_freed[1]};
@@ -384,7 +384,7 @@ static Suite *answer_cache_suite(void)
 	tcase_add_test(t, chosen_hashes_are_as_fast_as_others);
 	tcase_add_test(t, clearing_refuses_what_was_being_built);
 	tcase_add_test(t, an_answer_outlives_the_cache);
-	tcase_add_test(t, what_is_kept_goes_with_the_answer);
+	tcase_add_test(t, kept_data_is_freed_with_its_answer);
 	tcase_add_test(t, many_threads);
 	suite_add_tcase(s, t);
 	return s;

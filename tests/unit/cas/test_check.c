@@ -522,7 +522,7 @@ START_TEST(progress_is_told_and_stops)
 END_TEST
 
 /* Only the file whose chunk is damaged is lost. The other file can be read. */
-START_TEST(what_can_be_read_stays)
+START_TEST(files_without_damage_stay)
 {
 	CLEANUP(gc_stock_fini) struct gc_stock s;
 	CLEANUP(gc_file_fini) struct gc_file front, back;
@@ -600,7 +600,7 @@ static Suite *check_suite(void)
 	tcase_add_loop_test(t, a_collection_refuses_a_damaged_index, 0, 2);
 	tcase_add_test(t, a_failing_disk);
 	tcase_add_test(t, progress_is_told_and_stops);
-	tcase_add_test(t, what_can_be_read_stays);
+	tcase_add_test(t, files_without_damage_stay);
 	tcase_add_test(t, damage_twice_is_kept_twice);
 	tcase_add_test(t, every_kind_has_a_name);
 	suite_add_tcase(s, t);

@@ -163,7 +163,7 @@ START_TEST(an_object_that_is_written_to_is_verified_anew)
 END_TEST
 
 /* A sound object that counts as lost is recorded again, even if its list is cached. */
-START_TEST(what_counts_as_lost_is_found_again)
+START_TEST(a_sound_object_that_counts_as_lost_is_recorded_again)
 {
 	CLEANUP(cas_fixture_fini) struct cas_fixture f = cas_fixture_new();
 	struct cairn_hash xorb = the_xorb();
@@ -213,7 +213,7 @@ static Suite *fetch_suite(void)
 	tcase_add_loop_test(t, a_damaged_list_is_noticed, 0, 2);
 	tcase_add_test(t, an_object_that_is_swapped_is_verified_anew);
 	tcase_add_test(t, an_object_that_is_written_to_is_verified_anew);
-	tcase_add_test(t, what_counts_as_lost_is_found_again);
+	tcase_add_test(t, a_sound_object_that_counts_as_lost_is_recorded_again);
 	tcase_add_test(t, only_little_is_verified_at_once);
 	tcase_add_test(t, many_chunks_in_few_bytes_are_not_verified_at_once);
 	suite_add_tcase(s, t);

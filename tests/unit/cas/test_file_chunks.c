@@ -311,7 +311,7 @@ static void ignore_range(void *ctx, const struct cairn_subtree *range)
 	++*(unsigned *)ctx;
 }
 
-START_TEST(what_cannot_be_planned_is_refused)
+START_TEST(unknown_files_and_ranges_are_refused)
 {
 	CLEANUP(cas_fixture_fini) struct cas_fixture fx = cas_fixture_new();
 	CLEANUP(edit_file_freep) struct edit_file *f = edit_file_new(fx.cas, 2);
@@ -436,7 +436,7 @@ static Suite *file_chunks_suite(void)
 	tcase_add_test(t, windows_and_ranges_are_those_of_the_rules);
 	tcase_add_test(t, ranges_at_the_edges_of_chunks_and_of_the_file);
 	tcase_add_test(t, a_suffix_is_the_end_of_the_file);
-	tcase_add_test(t, what_cannot_be_planned_is_refused);
+	tcase_add_test(t, unknown_files_and_ranges_are_refused);
 	tcase_add_test(t, a_sink_can_give_up);
 	tcase_add_test(t, files_are_read_on_behalf_of_a_viewer);
 	tcase_add_loop_test(t, damaged_terms_are_a_conflict, 0, 3);

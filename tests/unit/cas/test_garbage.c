@@ -98,7 +98,7 @@ END_TEST
 
 /* --- marking and sweeping ----------------------------------------------------------------------------------------- */
 
-START_TEST(what_nobody_needs_goes_in_two_steps)
+START_TEST(an_unneeded_xorb_is_removed_in_two_steps)
 {
 	CLEANUP(gc_fixture_fini) struct gc_fixture g;
 	CLEANUP(gc_xorb_fini) struct gc_xorb needed, not_needed;
@@ -310,7 +310,7 @@ START_TEST(a_forgotten_shard_is_not_known_any_more)
 }
 END_TEST
 
-START_TEST(what_is_retired_is_not_offered)
+START_TEST(a_retired_xorb_is_not_offered)
 {
 	CLEANUP(gc_fixture_fini) struct gc_fixture g;
 	CLEANUP(gc_xorb_fini) struct gc_xorb x;
@@ -681,7 +681,7 @@ static Suite *garbage_suite(void)
 	tcase_set_timeout(t, 100);
 	tcase_add_test(t, an_owner_forgets_for_itself_alone);
 	tcase_add_test(t, a_file_is_shared_with_one_or_with_all);
-	tcase_add_test(t, what_nobody_needs_goes_in_two_steps);
+	tcase_add_test(t, an_unneeded_xorb_is_removed_in_two_steps);
 	tcase_add_test(t, a_retired_xorb_that_is_sent_again_lives_again);
 	tcase_add_test(t, a_xorb_that_is_sent_again_is_as_if_it_had_just_come);
 	tcase_add_test(t, a_xorb_that_was_said_to_be_here_can_be_referred_to_for_a_grace_time);
@@ -689,7 +689,7 @@ static Suite *garbage_suite(void)
 	tcase_add_test(t, a_xorb_lost_while_it_is_sent_again_is_asked_for_once_more);
 	tcase_add_test(t, a_shard_that_names_a_retired_xorb_brings_it_back);
 	tcase_add_test(t, a_forgotten_shard_is_not_known_any_more);
-	tcase_add_test(t, what_is_retired_is_not_offered);
+	tcase_add_test(t, a_retired_xorb_is_not_offered);
 	tcase_add_test(t, a_xorb_swept_between_verifying_and_committing_is_a_conflict);
 	tcase_add_test(t, a_xorb_swept_while_it_arrives_is_stored_anew);
 	tcase_add_test(t, a_xorb_renewed_before_the_sweep_stays);

@@ -88,7 +88,7 @@ START_TEST(a_key_of_the_first_forms_stays_good)
 }
 END_TEST
 
-START_TEST(what_no_key_can_be_made_of)
+START_TEST(invalid_key_requests_are_refused)
 {
 	char text[CAIRN_KEY_TEXT_BYTES], name[CAIRN_KEY_NAME_MAX + 2], full[CAIRN_KEY_NAME_MAX + 1];
 	int64_t id;
@@ -174,7 +174,7 @@ START_TEST(a_digest_is_the_sha256_of_the_text)
 }
 END_TEST
 
-START_TEST(what_is_no_key)
+START_TEST(malformed_keys_are_refused)
 {
 	static const char *const texts[] = {
 		"",
@@ -270,11 +270,11 @@ static Suite *keys_suite(void)
 	tcase_add_test(t, a_checksum_tells_a_key_that_was_changed);
 	tcase_add_test(t, a_checksum_is_the_crc_of_the_text);
 	tcase_add_test(t, a_key_of_the_first_forms_stays_good);
-	tcase_add_test(t, what_no_key_can_be_made_of);
+	tcase_add_test(t, invalid_key_requests_are_refused);
 	tcase_add_test(t, a_key_allows_what_its_words_imply_for_its_repository);
 	tcase_add_test(t, a_revoked_key_is_listed_and_good_for_nothing);
 	tcase_add_test(t, a_digest_is_the_sha256_of_the_text);
-	tcase_add_test(t, what_is_no_key);
+	tcase_add_test(t, malformed_keys_are_refused);
 	tcase_add_test(t, scopes);
 	tcase_add_test(t, repositories);
 	tcase_add_test(t, a_repository_must_fit);

@@ -70,7 +70,7 @@ static uint64_t noticed(struct gc_stock *s)
 	return stats.objects_damaged * 100 + stats.xorbs_lost * 10 + stats.xorbs_found;
 }
 
-START_TEST(what_is_sound_stays)
+START_TEST(sound_objects_stay)
 {
 	CLEANUP(gc_stock_fini) struct gc_stock s;
 	gc_stock_init(&s);
@@ -242,7 +242,7 @@ int main(void)
 {
 	Suite *suite = suite_create("scrub");
 	TCase *tc = tcase_create("scrub");
-	tcase_add_test(tc, what_is_sound_stays);
+	tcase_add_test(tc, sound_objects_stay);
 	tcase_add_loop_test(tc, a_flipped_byte_is_lost_and_comes_back, 0, 2);
 	tcase_add_test(tc, a_missing_object);
 	tcase_add_loop_test(tc, a_truncated_object, 0, 2);

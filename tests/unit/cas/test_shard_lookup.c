@@ -1,5 +1,5 @@
 /* Looking at a shard before verifying it: which xorbs and files are asked for. The index of these tests leaves xorbs
- * to be asked one by one, so nothing is found. For a server's results see tests/contract/postgres_look_contract.c. */
+ * to be asked one by one, so nothing is found. For a server's results see tests/contract/postgres_lookup_contract.c. */
 #include "cas/put/shard_lookup.h"
 #include "support/index_fixture.h"
 #include "support/made.h"
@@ -56,7 +56,7 @@ static bool is_asked(const struct made_xorb *xorb, uint32_t place)
 }
 
 /* Described xorbs come first, in their order. Each xorb that only terms name follows once. */
-START_TEST(test_what_is_named)
+START_TEST(test_names_described_xorbs_first)
 {
 	const struct made_term first[] = {{&x[2], 0, 3}, {&x[0], 0, 2}, {&x[2], 4, 5}}, second[] = {{&x[3], 1, 2}};
 	made_write_file(&w, first, 3, WITH_ALL);
@@ -81,7 +81,7 @@ START_TEST(test_what_is_named)
 END_TEST
 
 /* Each xorb is asked for once. */
-START_TEST(test_what_is_described_again)
+START_TEST(test_a_xorb_described_twice)
 {
 	const struct made_term term = {&x[0], 0, 3};
 	unsigned n = _i == 0 ? CAIRN_INDEX_LOOKUP_XORBS_MAX : CAIRN_INDEX_LOOKUP_XORBS_MAX + 1;
@@ -101,7 +101,7 @@ START_TEST(test_what_is_described_again)
 END_TEST
 
 /* A truncated shard is left to the verifier. */
-START_TEST(test_what_is_cut)
+START_TEST(test_a_truncated_shard)
 {
 	const struct made_term term = {&x[0], 0, 3};
 	made_write_file(&w, &term, 1, WITH_ALL);
@@ -113,7 +113,7 @@ START_TEST(test_what_is_cut)
 END_TEST
 
 /* A shard with one xorb or one file more than there is room for. */
-START_TEST(test_what_is_large)
+START_TEST(test_a_shard_above_the_limits)
 {
 	enum { XORBS = CAIRN_INDEX_LOOKUP_XORBS_MAX, FILES = CAIRN_INDEX_LOOKUP_FILES_MAX };
 	bool of_files = _i < 2, fits = _i % 2 == 0;
@@ -177,10 +177,10 @@ int main(void)
 	Suite *suite = suite_create("shard_lookup");
 	TCase *t = tcase_create("shard_lookup");
 	tcase_add_checked_fixture(t, set_up, tear_down);
-	tcase_add_test(t, test_what_is_named);
-	tcase_add_loop_test(t, test_what_is_described_again, 0, 2);
-	tcase_add_test(t, test_what_is_cut);
-	tcase_add_loop_test(t, test_what_is_large, 0, 4);
+	tcase_add_test(t, test_names_described_xorbs_first);
+	tcase_add_loop_test(t, test_a_xorb_described_twice, 0, 2);
+	tcase_add_test(t, test_a_truncated_shard);
+	tcase_add_loop_test(t, test_a_shard_above_the_limits, 0, 4);
 	tcase_add_loop_test(t, test_too_many_outside, 0, 2);
 	tcase_add_test(t, test_without_names);
 	suite_add_tcase(suite, t);

@@ -45,7 +45,7 @@ START_TEST(a_slow_one_is_remembered_for_a_while)
 END_TEST
 
 /* The thread had no processor, which is not the disk's fault. */
-START_TEST(one_that_did_not_wait_is_not_slow)
+START_TEST(a_write_that_did_not_wait_is_not_slow)
 {
 	struct cairn_slow_disk d = {0};
 	struct cairn_slow_write write = cairn_slow_disk_begin(&d);
@@ -84,7 +84,7 @@ int main(void)
 	TCase *tc = tcase_create("slow_disk");
 	tcase_add_test(tc, a_quick_write_says_nothing);
 	tcase_add_test(tc, a_slow_one_is_remembered_for_a_while);
-	tcase_add_test(tc, one_that_did_not_wait_is_not_slow);
+	tcase_add_test(tc, a_write_that_did_not_wait_is_not_slow);
 	tcase_add_test(tc, while_nothing_moves_it_is_slow);
 	suite_add_tcase(suite, tc);
 	SRunner *runner = srunner_create(suite);

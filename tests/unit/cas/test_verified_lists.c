@@ -133,7 +133,7 @@ START_TEST(the_least_recently_used_goes_first)
 }
 END_TEST
 
-START_TEST(what_is_larger_than_all_room_is_not_kept)
+START_TEST(a_list_larger_than_the_cache_is_not_kept)
 {
 	uint64_t bytes = bytes_of_one(100);
 	struct cairn_hash xorb = hash_of(1), other = hash_of(2);
@@ -146,7 +146,7 @@ START_TEST(what_is_larger_than_all_room_is_not_kept)
 }
 END_TEST
 
-START_TEST(who_holds_a_list_keeps_it)
+START_TEST(a_held_list_outlives_the_cache)
 {
 	uint64_t bytes = bytes_of_one(100);
 	struct cairn_hash xorb = hash_of(1);
@@ -172,8 +172,8 @@ static Suite *verified_lists_suite(void)
 	tcase_add_test(t, a_list_is_that_of_one_object);
 	tcase_add_test(t, a_newer_list_replaces);
 	tcase_add_loop_test(t, the_least_recently_used_goes_first, 0, 2);
-	tcase_add_test(t, what_is_larger_than_all_room_is_not_kept);
-	tcase_add_test(t, who_holds_a_list_keeps_it);
+	tcase_add_test(t, a_list_larger_than_the_cache_is_not_kept);
+	tcase_add_test(t, a_held_list_outlives_the_cache);
 	suite_add_tcase(s, t);
 	return s;
 }

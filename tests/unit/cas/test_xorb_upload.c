@@ -37,7 +37,7 @@ static void assert_next_is_taken(struct cairn_cas *cas, const struct vec_bytes *
 	ck_assert(inserted);
 }
 
-START_TEST(one_that_cannot_be_stored_holds_nobody_up)
+START_TEST(a_failed_upload_delays_no_other)
 {
 	CLEANUP(cas_fixture_fini) struct cas_fixture f = cas_fixture_new();
 	CLEANUP(vec_bytes_fini) struct vec_bytes body = vec_read("xorbs/" CAS_FIXTURE_XORB);
@@ -80,7 +80,7 @@ static void queued_done(struct cairn_index_write *write)
 
 static const struct cairn_index_renew_xorb NOTHING = {.write.done = queued_done};
 
-START_TEST(one_that_finds_the_queue_full_holds_nobody_up)
+START_TEST(an_upload_refused_by_a_full_queue_delays_no_other)
 {
 	enum { QUEUE_MAX = 4096 };
 	CLEANUP(cas_fixture_fini) struct cas_fixture f = cas_fixture_new();
@@ -184,8 +184,8 @@ int main(void)
 {
 	Suite *suite = suite_create("xorb_upload");
 	TCase *t = tcase_create("xorb_upload");
-	tcase_add_test(t, one_that_cannot_be_stored_holds_nobody_up);
-	tcase_add_test(t, one_that_finds_the_queue_full_holds_nobody_up);
+	tcase_add_test(t, a_failed_upload_delays_no_other);
+	tcase_add_test(t, an_upload_refused_by_a_full_queue_delays_no_other);
 	tcase_add_test(t, the_writer_of_a_frozen_index_does_not_ask_the_store);
 	suite_add_tcase(suite, t);
 	SRunner *runner = srunner_create(suite);

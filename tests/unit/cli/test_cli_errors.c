@@ -47,7 +47,7 @@ START_TEST(bytes_of_strangers_do_not_steer_a_terminal)
 }
 END_TEST
 
-START_TEST(what_was_not_told_is_not_shown)
+START_TEST(unset_parts_of_an_error_are_not_shown)
 {
 	struct cairn_diag diag = {0};
 	FILE *f = caught_begin();
@@ -63,7 +63,7 @@ int main(void)
 	Suite *suite = suite_create("cli_errors");
 	TCase *tc = tcase_create("cli_errors");
 	tcase_add_test(tc, bytes_of_strangers_do_not_steer_a_terminal);
-	tcase_add_test(tc, what_was_not_told_is_not_shown);
+	tcase_add_test(tc, unset_parts_of_an_error_are_not_shown);
 	suite_add_tcase(suite, tc);
 	SRunner *runner = srunner_create(suite);
 	srunner_run_all(runner, CK_ENV);

@@ -114,7 +114,7 @@ static const struct {
 	{MANIFEST(FILE_OF("\"a\"", "\"" H "\"", "1", "\"" H "\"", "420")), "manifest.mode"},
 };
 
-START_TEST(what_a_manifest_may_say)
+START_TEST(valid_and_invalid_manifests)
 {
 	struct manifest m;
 	struct cairn_diag diag = {0};
@@ -134,7 +134,7 @@ int main(void)
 	tcase_add_test(t, written_and_read_back);
 	tcase_add_loop_test(t, paths, 0, sizeof(PATHS) / sizeof(PATHS[0]));
 	tcase_add_test(t, long_paths);
-	tcase_add_loop_test(t, what_a_manifest_may_say, 0, sizeof(CASES) / sizeof(CASES[0]));
+	tcase_add_loop_test(t, valid_and_invalid_manifests, 0, sizeof(CASES) / sizeof(CASES[0]));
 	suite_add_tcase(s, t);
 	SRunner *runner = srunner_create(s);
 	srunner_run_all(runner, CK_ENV);

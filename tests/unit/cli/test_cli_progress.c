@@ -53,7 +53,7 @@ START_TEST(never_wider_than_the_terminal)
 }
 END_TEST
 
-START_TEST(what_is_not_known_is_not_told)
+START_TEST(unknown_figures_are_not_shown)
 {
 	struct progress p = ten_seconds_ago(0);
 	ck_assert_str_eq(line_of(&p, 100 * MIB, 79), "100.0 MiB, 50.0 MiB sent, 10.0 MiB/s, model.bin");
@@ -74,7 +74,7 @@ int main(void)
 	TCase *tc = tcase_create("cli_progress");
 	tcase_add_test(tc, all_of_it_where_there_is_room);
 	tcase_add_test(tc, never_wider_than_the_terminal);
-	tcase_add_test(tc, what_is_not_known_is_not_told);
+	tcase_add_test(tc, unknown_figures_are_not_shown);
 	suite_add_tcase(suite, tc);
 	SRunner *runner = srunner_create(suite);
 	srunner_run_all(runner, CK_ENV);

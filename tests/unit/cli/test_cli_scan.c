@@ -46,7 +46,7 @@ START_TEST(a_visitor_can_end_it)
 }
 END_TEST
 
-START_TEST(what_cannot_be_read)
+START_TEST(unreadable_paths_are_refused)
 {
 	CLEANUP(tempdir_fini) struct tempdir dir = tempdir_new();
 	struct cairn_cutter_file result;
@@ -84,7 +84,7 @@ int main(void)
 	tcase_set_timeout(tc, 60);
 	tcase_add_test(tc, files_of_the_reference_client);
 	tcase_add_test(tc, a_visitor_can_end_it);
-	tcase_add_test(tc, what_cannot_be_read);
+	tcase_add_test(tc, unreadable_paths_are_refused);
 	tcase_add_test(tc, times_with_units);
 	suite_add_tcase(suite, tc);
 	SRunner *runner = srunner_create(suite);

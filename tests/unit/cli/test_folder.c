@@ -120,7 +120,7 @@ START_TEST(an_error_is_no_end)
 }
 END_TEST
 
-START_TEST(what_cannot_be_opened)
+START_TEST(absent_folders_and_files_are_refused)
 {
 	struct cairn_folder folder = {0};
 	ck_assert_int_eq(cairn_folder_open(&folder, open_folder("/nowhere")), CAIRN_E_IO);
@@ -346,7 +346,7 @@ int main(void)
 	tcase_add_checked_fixture(tc, setup, NULL);
 	tcase_add_test(tc, all_names_come);
 	tcase_add_test(tc, an_error_is_no_end);
-	tcase_add_test(tc, what_cannot_be_opened);
+	tcase_add_test(tc, absent_folders_and_files_are_refused);
 	tcase_add_test(tc, a_look_tells_gone_from_failed);
 	tcase_add_loop_test(tc, users_report_a_folder_that_cannot_be_read, 0, N_USERS);
 	tcase_add_loop_test(tc, users_report_an_entry_that_cannot_be_looked_at, 0, N_USERS);

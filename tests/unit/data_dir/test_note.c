@@ -46,7 +46,7 @@ static void put(const char *text)
 	ck_assert_int_eq(fclose(f), 0);
 }
 
-START_TEST(what_was_written)
+START_TEST(a_note_is_read_as_it_was_written)
 {
 	ck_assert_int_eq(read_both(), CAIRN_E_NOT_FOUND);
 	write_both(INT64_MIN, INT64_MAX);
@@ -71,7 +71,7 @@ START_TEST(others_fields)
 }
 END_TEST
 
-START_TEST(what_is_no_note)
+START_TEST(malformed_notes_are_ignored)
 {
 	static const char *const BAD[] = {"",         "a 3",       "a 3\nlonger_2", "a\n",
 					  "a 3\nx\n", "a 3 4\n",   "a three\n",     "a 3\na 9223372036854775808\n",
@@ -139,9 +139,9 @@ int main(void)
 	Suite *suite = suite_create("note");
 	TCase *tc = tcase_create("note");
 	tcase_add_checked_fixture(tc, setup, teardown);
-	tcase_add_test(tc, what_was_written);
+	tcase_add_test(tc, a_note_is_read_as_it_was_written);
 	tcase_add_test(tc, others_fields);
-	tcase_add_test(tc, what_is_no_note);
+	tcase_add_test(tc, malformed_notes_are_ignored);
 	tcase_add_test(tc, a_folder_that_takes_none);
 	tcase_add_test(tc, links_are_not_followed);
 	suite_add_tcase(suite, tc);

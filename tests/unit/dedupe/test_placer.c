@@ -286,7 +286,7 @@ START_TEST(the_empty_file)
 END_TEST
 
 /* Three xorbs of 8,192 chunks are described in 1.2 MB. */
-START_TEST(what_one_shard_cannot_hold_goes_into_several)
+START_TEST(xorbs_beyond_one_shard_go_into_several)
 {
 	CLEANUP(server_fini) struct server s;
 	static uint32_t numbers[1024];
@@ -408,7 +408,7 @@ START_TEST(the_map_keeps_the_first_place)
 END_TEST
 
 /* Between two shards the answers are forgotten: stored chunks are asked about again, and the file continues. */
-START_TEST(what_was_told_is_forgotten)
+START_TEST(answers_are_forgotten_between_shards)
 {
 	static const struct cairn_placer_ops ops = {0};
 	struct cairn_placer p;
@@ -448,9 +448,9 @@ int main(void)
 	tcase_add_test(tc, a_file_has_as_many_terms_as_a_shard_holds);
 	tcase_add_test(tc, chunks_under_the_terms_of_a_shard_have_a_limit);
 	tcase_add_test(tc, a_xorb_too_large_to_describe_ends_it);
-	tcase_add_test(tc, what_one_shard_cannot_hold_goes_into_several);
+	tcase_add_test(tc, xorbs_beyond_one_shard_go_into_several);
 	tcase_add_test(tc, the_map_keeps_the_first_place);
-	tcase_add_test(tc, what_was_told_is_forgotten);
+	tcase_add_test(tc, answers_are_forgotten_between_shards);
 	suite_add_tcase(suite, tc);
 	SRunner *runner = srunner_create(suite);
 	srunner_run_all(runner, CK_ENV);

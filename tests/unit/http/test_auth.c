@@ -232,7 +232,7 @@ static const struct {
 	{"models/cat", CAIRN_DEDUPE_NAMESPACE, CAIRN_DEDUPE_GLOBAL, "models/models/cat", "models"},
 };
 
-START_TEST(who_shares_dedupe)
+START_TEST(dedupe_scope_of_a_token)
 {
 	struct cairn_token_claims claims = {.scopes = CAIRN_TOKEN_WRITE};
 	(void)snprintf(claims.repo, sizeof(claims.repo), "%s", DEDUPE[_i].repo);
@@ -479,7 +479,7 @@ int main(void)
 	tcase_add_test(t, a_repository_s_token_is_no_operator_s);
 	tcase_add_test(t, expired);
 	tcase_add_test(t, wrong_signature);
-	tcase_add_loop_test(t, who_shares_dedupe, 0, sizeof(DEDUPE) / sizeof(DEDUPE[0]));
+	tcase_add_loop_test(t, dedupe_scope_of_a_token, 0, sizeof(DEDUPE) / sizeof(DEDUPE[0]));
 	tcase_add_test(t, longest_repository);
 	tcase_add_test(t, rotation);
 	tcase_add_test(t, rotation_under_load);

@@ -120,7 +120,7 @@ START_TEST(preflights_are_told_methods_and_headers)
 }
 END_TEST
 
-START_TEST(what_is_no_origin_is_named)
+START_TEST(an_invalid_origin_is_named)
 {
 	static const char *const BAD[] = {
 		"a.example",
@@ -184,7 +184,7 @@ static Suite *cors_suite(void)
 	tcase_add_test(t, replies_depend_on_the_origin);
 	tcase_add_test(t, a_star_allows_everybody);
 	tcase_add_test(t, preflights_are_told_methods_and_headers);
-	tcase_add_test(t, what_is_no_origin_is_named);
+	tcase_add_test(t, an_invalid_origin_is_named);
 	tcase_add_test(t, the_list_is_bounded);
 	suite_add_tcase(s, t);
 	return s;

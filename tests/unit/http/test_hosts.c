@@ -46,7 +46,7 @@ static const struct {
 	{"::1", NEVER},
 };
 
-START_TEST(who_is_called)
+START_TEST(names_and_addresses_of_a_host)
 {
 	struct hosts plain, open, named;
 	const char *host = HOSTS[_i].host;
@@ -93,7 +93,7 @@ int main(void)
 {
 	Suite *suite = suite_create("hosts");
 	TCase *t = tcase_create("hosts");
-	tcase_add_loop_test(t, who_is_called, 0, sizeof(HOSTS) / sizeof(HOSTS[0]));
+	tcase_add_loop_test(t, names_and_addresses_of_a_host, 0, sizeof(HOSTS) / sizeof(HOSTS[0]));
 	tcase_add_test(t, public_urls);
 	tcase_add_test(t, names_that_are_too_long);
 	suite_add_tcase(suite, t);

@@ -60,7 +60,7 @@ START_TEST(a_route_sees_arguments_and_headers)
 END_TEST
 
 /* Versions of the library treat invalid escapes differently (1.0.1 also takes two letters). */
-START_TEST(what_is_no_escape_stays)
+START_TEST(invalid_escapes_stay)
 {
 	get("/echo/a/b?x=%%41&x=%4%4a&x=%zz%4A&x=100%%20a&x=%g1&x=%1g&x=a%4&x=a%&x=%25%2b+");
 	ck_assert_str_eq(reply.body, "a|b|%A|(%A)(%4J)(%zzJ)(100% a)(%g1)(%1g)(a%4)(a%)(%+ )|http://h:1|-|0|somebody");
@@ -511,7 +511,7 @@ static TCase *requests(void)
 	tcase_add_checked_fixture(tc, setup, NULL);
 	tcase_set_timeout(tc, 60);
 	tcase_add_test(tc, a_route_sees_arguments_and_headers);
-	tcase_add_test(tc, what_is_no_escape_stays);
+	tcase_add_test(tc, invalid_escapes_stay);
 	tcase_add_test(tc, a_reply_may_have_many_headers);
 	tcase_add_test(tc, http_1_0_without_a_host_gets_the_address);
 	tcase_add_test(tc, connections_are_kept);

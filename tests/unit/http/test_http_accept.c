@@ -72,7 +72,7 @@ START_TEST(a_thread_takes_so_many_and_no_more)
 }
 END_TEST
 
-START_TEST(what_is_lost_on_its_way_gives_its_slot_back)
+START_TEST(a_lost_connection_frees_its_slot)
 {
 	for (int i = 0; i < HTTP_THREAD_CONNS; i++)
 		ck_assert(http_thread_take_slot(&threads[2]));
@@ -89,7 +89,7 @@ START_TEST(what_is_lost_on_its_way_gives_its_slot_back)
 }
 END_TEST
 
-START_TEST(what_was_closed_is_not_open)
+START_TEST(a_closed_connection_frees_its_slot)
 {
 	for (int i = 0; i < HTTP_THREAD_CONNS; i++) {
 		ck_assert(http_thread_take_slot(&threads[0]));
@@ -102,7 +102,7 @@ START_TEST(what_was_closed_is_not_open)
 }
 END_TEST
 
-START_TEST(what_was_not_started_is_not_stopped)
+START_TEST(stopping_before_the_start_does_nothing)
 {
 	http_accept_stop(&server);
 	ck_assert(!was_woken());
@@ -118,9 +118,9 @@ int main(void)
 	tcase_add_test(tc, threads_for_so_many_connections);
 	tcase_add_test(tc, few_connections_share_few_threads);
 	tcase_add_test(tc, a_thread_takes_so_many_and_no_more);
-	tcase_add_test(tc, what_is_lost_on_its_way_gives_its_slot_back);
-	tcase_add_test(tc, what_was_closed_is_not_open);
-	tcase_add_test(tc, what_was_not_started_is_not_stopped);
+	tcase_add_test(tc, a_lost_connection_frees_its_slot);
+	tcase_add_test(tc, a_closed_connection_frees_its_slot);
+	tcase_add_test(tc, stopping_before_the_start_does_nothing);
 	suite_add_tcase(suite, tc);
 	SRunner *runner = srunner_create(suite);
 	srunner_run_all(runner, CK_ENV);

@@ -165,7 +165,7 @@ static struct rlimit use_up_descriptors(void)
 	return before;
 }
 
-START_TEST(who_comes_when_there_are_no_descriptors_is_served_later)
+START_TEST(a_connection_without_a_descriptor_is_served_later)
 {
 	struct http_server_options o = fixture_options();
 	tzset(); /* else the first thread that formats a time opens the zone's file for a moment */
@@ -198,7 +198,7 @@ END_TEST
 
 /* --- stopping ----------------------------------------------------------------------------------------------------- */
 
-START_TEST(who_comes_while_it_ends_is_turned_away)
+START_TEST(a_connection_during_the_end_is_closed)
 {
 	struct http_server_options o = fixture_options();
 	fixture_start(&o);
@@ -214,7 +214,7 @@ START_TEST(who_comes_while_it_ends_is_turned_away)
 }
 END_TEST
 
-START_TEST(what_is_stopped_has_closed_its_socket)
+START_TEST(stopping_closes_the_socket)
 {
 	struct http_server server = {.options.listen_fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
 	int listen_fd = server.options.listen_fd;
@@ -235,10 +235,10 @@ int main(void)
 	tcase_add_test(t, few_connections_are_shared_out_among_few_threads);
 	tcase_add_test(t, no_two_requests_have_one_id);
 	tcase_add_test(t, less_than_none_is_none);
-	tcase_add_test(t, who_comes_when_there_are_no_descriptors_is_served_later);
+	tcase_add_test(t, a_connection_without_a_descriptor_is_served_later);
 	tcase_add_test(t, without_descriptors_nobody_begins_to_accept);
-	tcase_add_test(t, who_comes_while_it_ends_is_turned_away);
-	tcase_add_test(t, what_is_stopped_has_closed_its_socket);
+	tcase_add_test(t, a_connection_during_the_end_is_closed);
+	tcase_add_test(t, stopping_closes_the_socket);
 	suite_add_tcase(suite, t);
 	SRunner *runner = srunner_create(suite);
 	srunner_run_all(runner, CK_ENV);

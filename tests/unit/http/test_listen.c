@@ -47,7 +47,7 @@ START_TEST(addresses_read_and_write)
 }
 END_TEST
 
-START_TEST(what_is_not_an_address)
+START_TEST(invalid_addresses_are_refused)
 {
 	static const char *const TEXTS[] = {
 		"",
@@ -214,7 +214,7 @@ int main(void)
 	Suite *suite = suite_create("listen");
 	TCase *tc = tcase_create("listen");
 	tcase_add_test(tc, addresses_read_and_write);
-	tcase_add_test(tc, what_is_not_an_address);
+	tcase_add_test(tc, invalid_addresses_are_refused);
 	tcase_add_test(tc, a_free_port_is_found_and_told);
 	tcase_add_test(tc, all_addresses_means_both_families);
 	tcase_add_test(tc, a_port_in_use_is_refused_by_name);

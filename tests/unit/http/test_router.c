@@ -185,7 +185,7 @@ START_TEST(tails_have_any_number_of_segments)
 END_TEST
 
 /* In the tail, but nowhere before it. */
-START_TEST(what_clients_leave_unescaped)
+START_TEST(unescaped_bytes_only_in_the_tail)
 {
 	for (int c = 1; c < 128; c++) {
 		char target[] = "/files/r/main/a?/b";
@@ -291,7 +291,7 @@ int main(void)
 	tcase_add_test(tc, every_character_at_every_place);
 	tcase_add_test(tc, paths_at_the_limit_and_over);
 	tcase_add_test(tc, tails_have_any_number_of_segments);
-	tcase_add_test(tc, what_clients_leave_unescaped);
+	tcase_add_test(tc, unescaped_bytes_only_in_the_tail);
 	tcase_add_test(tc, tailed_paths_at_the_limit_and_over);
 	tcase_add_test(tc, wrong_methods_name_the_right_ones);
 	tcase_add_test(tc, older_paths_come_after_todays);

@@ -97,7 +97,7 @@ START_TEST(a_type_that_cannot_be_a_header_was_not_said)
 }
 END_TEST
 
-START_TEST(what_is_no_batch)
+START_TEST(invalid_batches_are_refused)
 {
 	static const char *const BAD[] = {"x",
 					  "[]",
@@ -242,7 +242,7 @@ int main(void)
 	tcase_add_test(t, the_three_kinds);
 	tcase_add_test(t, a_value_that_is_wrong_is_the_fault_of_its_line);
 	tcase_add_test(t, a_type_that_cannot_be_a_header_was_not_said);
-	tcase_add_test(t, what_is_no_batch);
+	tcase_add_test(t, invalid_batches_are_refused);
 	tcase_add_test(t, limits);
 	tcase_add_test(t, cut_anywhere);
 	tcase_add_test(t, paths);

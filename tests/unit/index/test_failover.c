@@ -55,7 +55,7 @@ START_TEST(older_ones_are_not_taken)
 END_TEST
 
 /* Another server may lack changes that the former server counted, and count other changes with the same number. */
-START_TEST(those_of_another_server_are)
+START_TEST(keys_of_another_server_are_discarded)
 {
 	take(7, 1, 5);
 	ck_assert(cairn_pg_good_keys_are(&keys, 1, 5) && !cairn_pg_good_keys_are(&keys, 2, 5));
@@ -73,7 +73,7 @@ static uint64_t withdrawn(struct cairn_postgres *p, int64_t server, int64_t with
 }
 
 /* Counts of a commit and of a look arrive in any order. After a failover an equal count may mean other changes. */
-START_TEST(what_another_server_has_withdrawn_counts)
+START_TEST(counts_of_another_server_are_changes)
 {
 	static struct cairn_postgres p = {.lock = PTHREAD_MUTEX_INITIALIZER};
 	uint64_t told = withdrawn(&p, 1, 5);
@@ -94,8 +94,8 @@ int main(void)
 	TCase *c = tcase_create("failover");
 	tcase_add_checked_fixture(c, setup, teardown);
 	tcase_add_test(c, older_ones_are_not_taken);
-	tcase_add_test(c, those_of_another_server_are);
-	tcase_add_test(c, what_another_server_has_withdrawn_counts);
+	tcase_add_test(c, keys_of_another_server_are_discarded);
+	tcase_add_test(c, counts_of_another_server_are_changes);
 	suite_add_tcase(suite, c);
 	SRunner *runner = srunner_create(suite);
 	srunner_run_all(runner, CK_ENV);

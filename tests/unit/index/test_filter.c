@@ -24,7 +24,7 @@ START_TEST(nothing_is_ruled_out_before_it_is_complete)
 END_TEST
 
 /* In a filter of several layers, every added prefix is found, and few others are. */
-START_TEST(what_is_in_it_is_found_and_little_else)
+START_TEST(added_prefixes_are_found_and_few_others)
 {
 	enum { N = 700000 };
 	struct cairn_filter f;
@@ -90,7 +90,7 @@ int main(void)
 	TCase *t = tcase_create("filter");
 	tcase_set_timeout(t, 60);
 	tcase_add_test(t, nothing_is_ruled_out_before_it_is_complete);
-	tcase_add_test(t, what_is_in_it_is_found_and_little_else);
+	tcase_add_test(t, added_prefixes_are_found_and_few_others);
 	tcase_add_test(t, a_full_layer_is_wrong_once_in_five_hundred_at_most);
 	tcase_add_test(t, past_its_memory_the_last_layer_takes_all);
 	suite_add_tcase(s, t);

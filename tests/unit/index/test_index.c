@@ -280,7 +280,7 @@ END_TEST
 
 /* Since version 12 each repository has a count of the bytes it holds: each of its files and inline contents once. Since
  * version 21 a file counts at least 4 KiB, and rows count with their texts. */
-START_TEST(what_repositories_hold_is_counted)
+START_TEST(a_migration_counts_the_bytes_of_repositories)
 {
 	make_version(11);
 	run_sql("INSERT INTO account(id, kind, name, fullname, email, created) VALUES(1, 1, 'ann', '', '', 1);"
@@ -318,7 +318,7 @@ static void note_due(void *ctx, const struct cairn_index_due *due)
 }
 
 /* Up to version 12 no claim was verified. After migrating, every claim is due for verification, and nothing else is. */
-START_TEST(what_was_said_is_to_be_looked_at)
+START_TEST(a_migration_makes_every_claim_due)
 {
 	for (int version = 9; version <= 12; version++) {
 		int n = 0;
@@ -541,9 +541,9 @@ int main(void)
 	tcase_add_test(t, migrated_from_each_version);
 	tcase_add_test(t, one_sha256_becomes_the_claim_of_each_owner);
 	tcase_add_test(t, owners_and_their_claims_become_one_table);
-	tcase_add_test(t, what_repositories_hold_is_counted);
+	tcase_add_test(t, a_migration_counts_the_bytes_of_repositories);
 	tcase_add_test(t, pull_requests_get_rows);
-	tcase_add_test(t, what_was_said_is_to_be_looked_at);
+	tcase_add_test(t, a_migration_makes_every_claim_due);
 	tcase_add_test(t, terms_are_given_their_offsets);
 	suite_add_tcase(s, t);
 	t = tcase_create("xorbs");

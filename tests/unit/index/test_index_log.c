@@ -101,7 +101,7 @@ START_TEST(a_piece_elsewhere_sends_the_others_out)
 }
 END_TEST
 
-START_TEST(what_was_written_is_read_counted_and_cut)
+START_TEST(written_bytes_are_read_counted_and_cut)
 {
 	char got[4] = "";
 	sqlite3_int64 size;
@@ -184,7 +184,7 @@ int main(void)
 	tcase_add_checked_fixture(log, open_log, close_file);
 	tcase_add_test(log, pieces_go_out_together_when_synced);
 	tcase_add_test(log, a_piece_elsewhere_sends_the_others_out);
-	tcase_add_test(log, what_was_written_is_read_counted_and_cut);
+	tcase_add_test(log, written_bytes_are_read_counted_and_cut);
 	tcase_add_test(log, closing_writes_what_is_left);
 	tcase_add_test(log, large_writes);
 	tcase_add_test(log, a_full_disk_is_told_at_the_sync);

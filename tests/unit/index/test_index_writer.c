@@ -111,7 +111,7 @@ __attribute__((visibility("default"))) ssize_t pwrite64(int fd, const void *buf,
 }
 
 /* The health alone, with a made-up clock. */
-START_TEST(what_failed_is_told_until_it_is_over)
+START_TEST(a_failure_is_reported_until_a_write_succeeds)
 {
 	struct cairn_health h = {0};
 	static const struct cairn_index_kind UPLOAD = {.frees = false}, PROBE = {.probes = true};
@@ -341,7 +341,7 @@ int main(void)
 	tcase_add_loop_test(t, a_quota_is_used_up_as_a_disk_is, 0, 3);
 	tcase_add_test(t, many_commits_go_into_the_log_before_it_is_folded_in);
 	tcase_add_test(t, the_log_is_folded_in_beside_the_commits);
-	tcase_add_test(t, what_failed_is_told_until_it_is_over);
+	tcase_add_test(t, a_failure_is_reported_until_a_write_succeeds);
 	tcase_add_test(t, the_cache_is_a_share_of_a_large_file);
 	tcase_add_test(t, the_cache_is_sized_when_it_is_opened_and_while_it_grows);
 	tcase_add_test(t, a_large_transaction_writes_its_pages_once);

@@ -55,7 +55,7 @@ START_TEST(cut_anywhere)
 }
 END_TEST
 
-START_TEST(what_is_none)
+START_TEST(malformed_forms_are_refused)
 {
 	static const char *const TYPES[] = {NULL,
 					    "",
@@ -111,7 +111,7 @@ int main(void)
 	TCase *c = tcase_create("form_files");
 	tcase_add_test(c, parts);
 	tcase_add_test(c, cut_anywhere);
-	tcase_add_test(c, what_is_none);
+	tcase_add_test(c, malformed_forms_are_refused);
 	tcase_add_test(c, many);
 	suite_add_tcase(s, c);
 	SRunner *r = srunner_create(s);

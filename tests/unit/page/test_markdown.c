@@ -108,7 +108,7 @@ START_TEST(ends_at_each_length)
 END_TEST
 
 /* Bytes behind the text: a bracket there made a link of the first one, and sent the library far beyond the end. */
-START_TEST(what_is_behind_it_is_no_part_of_it)
+START_TEST(bytes_behind_the_text_are_not_read)
 {
 	char *html = made_of("[a](x)", 5);
 	ck_assert_str_eq(html, "<p>[a](x</p>\n");
@@ -252,7 +252,7 @@ int main(void)
 	tcase_set_timeout(c, 60);
 	tcase_add_loop_test(c, is_what_it_says, 0, sizeof(CASES) / sizeof(CASES[0]));
 	tcase_add_test(c, ends_at_each_length);
-	tcase_add_test(c, what_is_behind_it_is_no_part_of_it);
+	tcase_add_test(c, bytes_behind_the_text_are_not_read);
 	tcase_add_test(c, takes_zero_bytes);
 	tcase_add_test(c, nests_so_deep);
 	tcase_add_test(c, becomes_text_where_it_would_be_too_long);

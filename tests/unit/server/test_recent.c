@@ -22,7 +22,7 @@ static void end(void)
 	recent_fini(&r);
 }
 
-START_TEST(what_is_kept)
+START_TEST(keeps_slow_and_failed_requests)
 {
 	ended(1000, 200, RECENT_SLOW_US - 1);
 	ended(1000, 499, RECENT_SLOW_US);
@@ -63,7 +63,7 @@ int main(void)
 	Suite *s = suite_create("recent");
 	TCase *c = tcase_create("recent");
 	tcase_add_checked_fixture(c, begin, end);
-	tcase_add_test(c, what_is_kept);
+	tcase_add_test(c, keeps_slow_and_failed_requests);
 	tcase_add_test(c, more_than_is_kept);
 	suite_add_tcase(s, c);
 	SRunner *runner = srunner_create(s);

@@ -115,7 +115,7 @@ START_TEST(files_are_asked_on_the_spot)
 }
 END_TEST
 
-START_TEST(what_is_far_away_is_asked_on_a_worker)
+START_TEST(a_remote_index_is_asked_on_a_worker)
 {
 	serve("memory:");
 	ask();
@@ -130,7 +130,7 @@ static Suite *route_ask_suite(void)
 	Suite *s = suite_create("route_ask");
 	TCase *t = tcase_create("route_ask");
 	tcase_add_test(t, files_are_asked_on_the_spot);
-	tcase_add_test(t, what_is_far_away_is_asked_on_a_worker);
+	tcase_add_test(t, a_remote_index_is_asked_on_a_worker);
 	suite_add_tcase(s, t);
 	return s;
 }

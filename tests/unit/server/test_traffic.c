@@ -30,7 +30,7 @@ static void ended(unsigned n, unsigned code, uint64_t us)
 		metrics_request(m, ROUTES[i % 2], code, 0, 0, us);
 }
 
-START_TEST(what_was_before_does_not_count)
+START_TEST(requests_before_the_first_sample_do_not_count)
 {
 	ended(7, 500, 1000);
 	ck_assert_uint_eq(traffic_read(&t, m, 0, told, &begun_ms), 0);
@@ -116,7 +116,7 @@ int main(void)
 	Suite *s = suite_create("traffic");
 	TCase *c = tcase_create("traffic");
 	tcase_add_checked_fixture(c, begin, end);
-	tcase_add_test(c, what_was_before_does_not_count);
+	tcase_add_test(c, requests_before_the_first_sample_do_not_count);
 	tcase_add_test(c, steps);
 	tcase_add_test(c, bounds);
 	tcase_add_test(c, late);

@@ -46,7 +46,7 @@ static ino_t keep(struct store_open_files *files, const struct cairn_hash *hash)
 	return st.st_ino;
 }
 
-START_TEST(what_was_kept_is_found_until_another_takes_its_place)
+START_TEST(a_kept_file_is_found_until_another_takes_its_place)
 {
 	struct store_open_files files;
 	struct cairn_hash one = hash_of(1, 1), same_place = hash_of(1, 2), other_place = hash_of(2, 1);
@@ -64,7 +64,7 @@ START_TEST(what_was_kept_is_found_until_another_takes_its_place)
 }
 END_TEST
 
-START_TEST(what_is_forgotten_is_not_found)
+START_TEST(a_forgotten_file_is_not_found)
 {
 	struct store_open_files files;
 	struct cairn_hash one = hash_of(1, 1), same_place = hash_of(1, 2);
@@ -80,7 +80,7 @@ START_TEST(what_is_forgotten_is_not_found)
 END_TEST
 
 /* The object's name existed when it was opened, and has been removed since. */
-START_TEST(what_was_forgotten_since_it_was_opened_is_not_kept)
+START_TEST(a_file_forgotten_since_it_was_opened_is_not_kept)
 {
 	struct store_open_files files;
 	struct cairn_hash one = hash_of(1, 1), other_place = hash_of(2, 1);
@@ -103,9 +103,9 @@ int main(void)
 {
 	Suite *s = suite_create("open_files");
 	TCase *t = tcase_create("open_files");
-	tcase_add_test(t, what_was_kept_is_found_until_another_takes_its_place);
-	tcase_add_test(t, what_is_forgotten_is_not_found);
-	tcase_add_test(t, what_was_forgotten_since_it_was_opened_is_not_kept);
+	tcase_add_test(t, a_kept_file_is_found_until_another_takes_its_place);
+	tcase_add_test(t, a_forgotten_file_is_not_found);
+	tcase_add_test(t, a_file_forgotten_since_it_was_opened_is_not_kept);
 	suite_add_tcase(s, t);
 	SRunner *runner = srunner_create(s);
 	srunner_run_all(runner, CK_ENV);

@@ -49,7 +49,7 @@ static enum cairn_status read_text(const char *text)
 	return s3_xml_read_list(&list, text, strlen(text));
 }
 
-START_TEST(what_is_no_list_is_refused)
+START_TEST(malformed_lists_are_refused)
 {
 	static const char *const BAD[] = {
 		"",
@@ -109,7 +109,7 @@ int main(void)
 	Suite *suite = suite_create("s3_xml");
 	TCase *tc = tcase_create("answers");
 	tcase_add_test(tc, a_list_is_read);
-	tcase_add_test(tc, what_is_no_list_is_refused);
+	tcase_add_test(tc, malformed_lists_are_refused);
 	tcase_add_test(tc, names_have_a_greatest_length);
 	tcase_add_test(tc, the_code_of_an_error_is_read);
 	suite_add_tcase(suite, tc);

@@ -98,7 +98,7 @@ START_TEST(dates)
 }
 END_TEST
 
-START_TEST(what_is_too_long_is_refused)
+START_TEST(long_keys_and_regions_are_refused)
 {
 	struct sigv4_key key;
 	char secret[300];
@@ -119,7 +119,7 @@ int main(void)
 	tcase_add_test(tc, a_list);
 	tcase_add_test(tc, a_presigned_address);
 	tcase_add_test(tc, dates);
-	tcase_add_test(tc, what_is_too_long_is_refused);
+	tcase_add_test(tc, long_keys_and_regions_are_refused);
 	suite_add_tcase(suite, tc);
 	SRunner *runner = srunner_create(suite);
 	srunner_run_all(runner, CK_ENV);

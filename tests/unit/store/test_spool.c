@@ -108,7 +108,7 @@ START_TEST(missing_folder)
 }
 END_TEST
 
-START_TEST(what_cannot_move_to_a_file_stays_as_it_was)
+START_TEST(a_spool_that_cannot_become_a_file_keeps_its_bytes)
 {
 	CLEANUP(cairn_spool_freep) struct cairn_spool *s = NULL;
 	ck_assert_int_eq(cairn_spool_new(&s, "/nowhere/at/all", 100, 5), CAIRN_OK);
@@ -336,7 +336,7 @@ int main(void)
 	tcase_add_loop_test(tc, nothing_shows_in_the_folder, 0, N_EXPECTED);
 	tcase_add_test(tc, a_file_that_was_cut_is_an_error);
 	tcase_add_test(tc, missing_folder);
-	tcase_add_test(tc, what_cannot_move_to_a_file_stays_as_it_was);
+	tcase_add_test(tc, a_spool_that_cannot_become_a_file_keeps_its_bytes);
 	tcase_add_loop_test(tc, bytes_are_the_same_on_both_sides_of_a_border, 0, N_BORDERS);
 	tcase_add_test(tc, memory_has_its_limits);
 	tcase_add_test(tc, all_memory_of_a_body_counts);

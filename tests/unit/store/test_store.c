@@ -46,7 +46,7 @@ START_TEST(unknown_urls_are_refused_by_name)
 }
 END_TEST
 
-START_TEST(what_is_not_stored_leaves_no_file)
+START_TEST(an_aborted_put_leaves_no_file)
 {
 	CLEANUP(store_fixture_fini) struct store_fixture f = fixture_new();
 	CLEANUP(cairn_store_put_abortp) struct cairn_store_put *p = NULL;
@@ -85,7 +85,7 @@ START_TEST(a_failed_write_is_not_forgotten)
 }
 END_TEST
 
-START_TEST(what_is_set_aside_is_not_lost)
+START_TEST(objects_set_aside_are_kept)
 {
 	CLEANUP(store_fixture_fini) struct store_fixture f = fixture_new();
 	struct cairn_hash hash = store_hash_of("a");
@@ -210,9 +210,9 @@ int main(void)
 	Suite *suite = suite_create("store");
 	TCase *tc = tcase_create("files");
 	tcase_add_test(tc, unknown_urls_are_refused_by_name);
-	tcase_add_test(tc, what_is_not_stored_leaves_no_file);
+	tcase_add_test(tc, an_aborted_put_leaves_no_file);
 	tcase_add_test(tc, a_failed_write_is_not_forgotten);
-	tcase_add_test(tc, what_is_set_aside_is_not_lost);
+	tcase_add_test(tc, objects_set_aside_are_kept);
 	tcase_add_test(tc, objects_outlive_the_handle);
 	tcase_add_test(tc, objects_lie_where_the_header_says);
 	tcase_add_test(tc, other_files_are_not_objects);

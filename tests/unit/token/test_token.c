@@ -283,7 +283,7 @@ static const struct {
 	{NULL, NULL, ",\"cairn_key\":null", "token.malformed"},
 };
 
-START_TEST(what_claims_open)
+START_TEST(audience_and_issuer_of_claims)
 {
 	const struct cairn_token_binding binding = {BOUND[_i].audience, BOUND[_i].issuer};
 	struct cairn_token_claims got;
@@ -459,7 +459,7 @@ int main(void)
 	tcase_add_test(tc, tokens_of_one_kind_do_not_pass_for_another);
 	tcase_add_test(tc, rotation);
 	tcase_add_test(tc, a_token_of_more_than_8_kib_is_refused_unread);
-	tcase_add_loop_test(tc, what_claims_open, 0, sizeof(BOUND) / sizeof(BOUND[0]));
+	tcase_add_loop_test(tc, audience_and_issuer_of_claims, 0, sizeof(BOUND) / sizeof(BOUND[0]));
 	tcase_add_loop_test(tc, minted_for_a_service_by_an_issuer, 0, N_SIGNING_KEYS);
 	tcase_add_test(tc, claims_that_make_no_sense_are_not_minted);
 	tcase_add_test(tc, a_made_key_signs_and_is_not_overwritten);

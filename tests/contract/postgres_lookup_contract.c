@@ -12,12 +12,12 @@
 enum { NAMES_MAX = 4 };
 
 /* A shard of two described xorbs and one that only its terms name, and the result of looking at it. */
-static struct looked {
+static struct looked_up {
 	struct fx_xorb xorbs[3];
 	struct fx_shard shard;
 	struct cairn_hash names[NAMES_MAX], files[NAMES_MAX];
 	struct cairn_index_seen_xorb found[NAMES_MAX];
-	struct cairn_index_shard_lookup look;
+	struct cairn_index_shard_lookup lookup;
 	struct cairn_index_put_shard put;
 } l;
 
@@ -57,7 +57,7 @@ static void drop(void)
 	}
 }
 
-static void look(void)
+static void look_up(void)
 {
 	for (unsigned i = 0; i < NAMES_MAX; i++)
 		cairn_chunk_list_fini(&l.found[i].places);
@@ -66,7 +66,7 @@ static void look(void)
 		l.names[i] = l.xorbs[i].hash;
 	for (unsigned i = 0; i < l.shard.n_files; i++)
 		l.files[i] = l.shard.files[i].file.hash;
-	l.look = (struct cairn_index_shard_lookup){
+	l.lookup = (struct cairn_index_shard_lookup){
 		.body = l.shard.body,
 		.scope = l.shard.scope,
 		.owner = l.shard.owner,
@@ -77,16 +77,16 @@ static void look(void)
 		.n_files = l.shard.n_files,
 		.found = l.found,
 	};
-	ck_assert_int_eq(cairn_index_look_up_shard(pg.ix, &l.look), CAIRN_OK);
+	ck_assert_int_eq(cairn_index_look_up_shard(pg.ix, &l.lookup), CAIRN_OK);
 }
 
-/* Registers the shard with the result of the look. */
+/* Registers the shard with the result of the lookup. */
 static enum cairn_status put_seen(void)
 {
 	l.put = fx_shard_request(&l.shard);
 	for (unsigned i = 0; i < 3; i++)
 		l.shard.records.xorbs[i].id = l.found[i].id;
-	l.put.seen = l.look.seen;
+	l.put.seen = l.lookup.seen;
 	return cairn_index_put_shard(pg.ix, &l.put);
 }
 
@@ -111,11 +111,11 @@ static void know_owner(const char *owner)
 	ck_assert_int_eq(fx_shard_put(pg.ix, &s), CAIRN_OK);
 }
 
-START_TEST(what_a_look_finds)
+START_TEST(a_look_up_finds_xorbs_and_files)
 {
 	make("");
-	look();
-	ck_assert(l.look.seen.plain && !l.look.known);
+	look_up();
+	ck_assert(l.lookup.seen.plain && !l.lookup.known);
 	for (unsigned i = 0; i < 2; i++) {
 		ck_assert_int_ne(l.found[i].id, 0);
 		ck_assert_uint_eq(l.found[i].places.n, l.xorbs[i].list.n);
@@ -129,16 +129,16 @@ START_TEST(what_a_look_finds)
 	ck_assert(l.put.added);
 	assert_registered("");
 	struct cairn_index_registered then = l.put.registered;
-	look();
-	ck_assert(l.look.known && !l.look.seen.plain);
-	ck_assert_int_eq(l.look.registered.collection, then.collection);
-	ck_assert_int_eq(l.look.registered.at_unix_s, then.at_unix_s);
+	look_up();
+	ck_assert(l.lookup.known && !l.lookup.seen.plain);
+	ck_assert_int_eq(l.lookup.registered.collection, then.collection);
+	ck_assert_int_eq(l.lookup.registered.at_unix_s, then.at_unix_s);
 	drop();
 }
 END_TEST
 
-/* After each of these changes the look is not plain, so registering looks again. */
-START_TEST(what_is_not_plain)
+/* After each of these changes the lookup is not plain, so registering asks for everything again. */
+START_TEST(changed_rows_make_a_look_up_not_plain)
 {
 	static const char *const CHANGES[] = {
 		"UPDATE xorb SET retired = 1 WHERE id = (SELECT max(id) - 1 FROM xorb)",
@@ -150,8 +150,8 @@ START_TEST(what_is_not_plain)
 	};
 	make("");
 	(void)pgfx_sql_in(CHANGES[_i]);
-	look();
-	ck_assert(!l.look.seen.plain);
+	look_up();
+	ck_assert(!l.lookup.seen.plain);
 	ck_assert_int_ne(l.found[0].id, 0);
 	ck_assert_int_eq(l.found[1].id, 0);
 	ck_assert_int_ne(l.found[2].id, 0);
@@ -166,8 +166,8 @@ START_TEST(a_known_file_is_not_plain)
 	fx_shard_init(&s, 1);
 	(void)fx_shard_file(&s, 2, &l.xorbs[1], 1, 4);
 	ck_assert_int_eq(fx_shard_put(pg.ix, &s), CAIRN_OK);
-	look();
-	ck_assert(!l.look.seen.plain);
+	look_up();
+	ck_assert(!l.lookup.seen.plain);
 	ck_assert_int_ne(l.found[1].id, 0);
 	drop();
 }
@@ -181,33 +181,33 @@ static void reopen(void)
 	pg.ix = fx_open(pg.folder.path);
 }
 
-/* How often a look searches the index of files. */
-static int64_t look_ups_of_a_look(void)
+/* Returns how often a lookup searches the index of files. */
+static int64_t searches_of_a_lookup(void)
 {
 	static const char LOOK_UPS[] = "SELECT idx_scan FROM pg_stat_user_indexes WHERE indexrelname = 'file_hash_key'"
 				       " AND schemaname = current_schema()";
 	int64_t before = pgfx_sql_in(LOOK_UPS);
-	look();
+	look_up();
 	reopen();
 	return pgfx_sql_in(LOOK_UPS) - before;
 }
 
-/* A sender has proved nothing yet. The time of a look must not reveal which files of the shard are here. */
-START_TEST(a_look_ends_at_no_file)
+/* A sender has proved nothing yet. The time of a lookup must not reveal which files of the shard are here. */
+START_TEST(a_lookup_ends_at_no_file)
 {
 	struct fx_shard s;
 	make("");
 	bool first = memcmp(&l.shard.files[0].file.hash, &l.shard.files[1].file.hash, sizeof(struct cairn_hash)) < 0;
 	fx_shard_init(&s, 1);
 	(void)fx_shard_file(&s, first ? 1 : 2, &l.xorbs[1], 1, 4);
-	(void)look_ups_of_a_look();
-	int64_t n = look_ups_of_a_look();
-	ck_assert(l.look.seen.plain);
+	(void)searches_of_a_lookup();
+	int64_t n = searches_of_a_lookup();
+	ck_assert(l.lookup.seen.plain);
 	ck_assert_int_gt(n, 0);
 	ck_assert_int_eq(fx_shard_put(pg.ix, &s), CAIRN_OK);
-	(void)look_ups_of_a_look();
-	ck_assert_int_eq(look_ups_of_a_look(), n);
-	ck_assert(!l.look.seen.plain);
+	(void)searches_of_a_lookup();
+	ck_assert_int_eq(searches_of_a_lookup(), n);
+	ck_assert(!l.lookup.seen.plain);
 	drop();
 }
 END_TEST
@@ -215,23 +215,23 @@ END_TEST
 START_TEST(an_unknown_owner_is_not_plain)
 {
 	make("me");
-	look();
-	ck_assert(!l.look.seen.plain);
+	look_up();
+	ck_assert(!l.lookup.seen.plain);
 	ck_assert_int_eq(put_seen(), CAIRN_OK);
 	assert_registered("me");
-	look();
-	ck_assert(l.look.known);
+	look_up();
+	ck_assert(l.lookup.known);
 	drop();
 }
 END_TEST
 
 /* The batch does not look owners' names up again. Here the owner is renamed, so the settler finds nothing by name. */
-START_TEST(what_was_seen_is_not_asked_again)
+START_TEST(a_found_owner_is_not_looked_up_again)
 {
 	know_owner("me");
 	make("me");
-	look();
-	ck_assert(l.look.seen.plain);
+	look_up();
+	ck_assert(l.lookup.seen.plain);
 	(void)pgfx_sql_in("UPDATE scope SET name = 'you' WHERE name = 'me'");
 	ck_assert_int_eq(put_seen(), CAIRN_E_BUSY);
 	(void)pgfx_sql_in("UPDATE scope SET name = 'me' WHERE name = 'you'");
@@ -240,18 +240,18 @@ START_TEST(what_was_seen_is_not_asked_again)
 }
 END_TEST
 
-/* If something was removed since, or another server answers, the look is discarded and everything is asked again. */
-START_TEST(what_was_seen_does_not_hold)
+/* If something was removed since, or another server answers, the lookup is discarded and everything is asked again. */
+START_TEST(an_outdated_look_up_is_discarded)
 {
 	know_owner("me");
 	make("me");
-	look();
-	ck_assert(l.look.seen.plain);
+	look_up();
+	ck_assert(l.lookup.seen.plain);
 	if (_i == 0)
 		(void)pgfx_sql_in("UPDATE state SET collection = collection + 1");
 	else
-		l.look.seen.server++;
-	l.look.seen.owner = 12345;
+		l.lookup.seen.server++;
+	l.lookup.seen.owner = 12345;
 	ck_assert_int_eq(put_seen(), CAIRN_OK);
 	ck_assert(l.put.added);
 	assert_registered("me");
@@ -260,12 +260,12 @@ START_TEST(what_was_seen_does_not_hold)
 END_TEST
 
 /* A file or the shard was added since. Inserting the rows notices that, and everything is asked again. */
-START_TEST(what_came_meanwhile)
+START_TEST(rows_added_after_a_look_up_are_noticed)
 {
 	struct fx_shard s;
 	make("");
-	look();
-	ck_assert(l.look.seen.plain);
+	look_up();
+	ck_assert(l.lookup.seen.plain);
 	fx_shard_init(&s, _i == 0 ? 11 : 10);
 	(void)fx_shard_file(&s, _i == 0 ? 1 : 3, &l.xorbs[0], 0, 5);
 	ck_assert_int_eq(fx_shard_put(pg.ix, &s), CAIRN_OK);
@@ -282,7 +282,7 @@ END_TEST
 
 enum { STREAM = 60 };
 
-/* The first shard is bad by itself, or its whole batch fails because of it. The others have a look. */
+/* The first shard is bad by itself, or its whole batch fails because of it. The others were looked up. */
 static struct streamed {
 	struct cairn_index_put_shard put; /* first */
 	struct fx_shard shard;
@@ -305,7 +305,7 @@ static void stream_send(unsigned which, const char *owner)
 		fx_shard_fail(&s->shard);
 	s->put = fx_shard_request(&s->shard);
 	s->put.write.done = stream_done;
-	s->put.seen = l.look.seen;
+	s->put.seen = l.lookup.seen;
 	s->put.seen.plain = which != 0;
 	s->shard.records.xorbs[0].id = l.found[0].id;
 	ck_assert_int_eq(cairn_index_put_shard(pg.ix, &s->put), CAIRN_OK);
@@ -327,8 +327,8 @@ START_TEST(a_bad_one_in_a_stream)
 	pthread_t thread;
 	ck_assert_int_eq(cairn_index_set_quota(pg.ix, &quota), CAIRN_OK);
 	make("");
-	look();
-	ck_assert(l.look.seen.plain);
+	look_up();
+	ck_assert(l.lookup.seen.plain);
 	reopen();
 	int64_t before = pgfx_sql_in(ROLLBACKS);
 	atomic_store(&n_streamed, 0);
@@ -347,7 +347,7 @@ START_TEST(a_bad_one_in_a_stream)
 							       : _i == 0 ? CAIRN_E_CONFLICT
 									 : CAIRN_E_DENIED);
 	reopen();
-	/* Rollbacks of the hanging transaction and of the batch; where the look may be at fault, also of another
+	/* Rollbacks of the hanging transaction and of the batch; where the lookup may be at fault, also of another
 	 * batch. */
 	ck_assert_int_eq(pgfx_sql_in(ROLLBACKS) - before, _i == 0 ? 2 : 3);
 	drop();
@@ -358,8 +358,8 @@ END_TEST
 START_TEST(a_number_of_another_xorb)
 {
 	make("");
-	look();
-	l.look.seen.plain = false;
+	look_up();
+	l.lookup.seen.plain = false;
 	l.found[1].id = l.found[0].id;
 	ck_assert_int_eq(put_seen(), CAIRN_E_CONFLICT);
 	ck_assert_str_eq(l.put.write.diag.rule, "xorb.gone");
@@ -368,7 +368,7 @@ START_TEST(a_number_of_another_xorb)
 }
 END_TEST
 
-/* --- concurrent looks --------------------------------------------------------------------------------------------- */
+/* --- concurrent lookups ------------------------------------------------------------------------------------------ */
 
 enum {
 	LOOKERS = 4,
@@ -382,7 +382,7 @@ static struct looker {
 	struct cairn_hash body, xorb, files[LARGE_LOOKER_FILES];
 	uint32_t n_files;
 	struct cairn_index_seen_xorb found;
-	struct cairn_index_shard_lookup look;
+	struct cairn_index_shard_lookup lookup;
 	enum cairn_status status;
 	pthread_t thread;
 } lookers[LOOKERS];
@@ -390,7 +390,7 @@ static struct looker {
 static void *looker_run(void *arg)
 {
 	struct looker *k = arg;
-	k->look = (struct cairn_index_shard_lookup){
+	k->lookup = (struct cairn_index_shard_lookup){
 		.body = k->body,
 		.scope = "",
 		.owner = k->owner,
@@ -401,11 +401,11 @@ static void *looker_run(void *arg)
 		.n_files = k->n_files,
 		.found = &k->found,
 	};
-	k->status = cairn_index_look_up_shard(pg.ix, &k->look);
+	k->status = cairn_index_look_up_shard(pg.ix, &k->lookup);
 	return NULL;
 }
 
-/* The first look waits in the server, and the others wait for it. @param n_files  files that the last shard names */
+/* The first lookup waits in the server, and the others wait for it. @param n_files  files that the last shard names */
 static void lookers_start(uint32_t n_files)
 {
 	for (unsigned i = 0; i < LOOKERS; i++) {
@@ -438,12 +438,12 @@ static void lookers_drop(void)
 	drop();
 }
 
-/* A connection asks for all waiting looks. A bad one does not affect the others; nobody waits for a large one. */
-START_TEST(those_that_wait_look_together)
+/* A connection asks for all waiting lookups. A bad one does not affect the others; nobody waits for a large one. */
+START_TEST(waiting_look_ups_share_an_exchange)
 {
 	static const char OPEN[] = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'cairn'";
 	make("");
-	look();
+	look_up();
 	int64_t before = pgfx_sql_in(OPEN);
 	PGconn *locked = pgfx_lock_table("file", "ACCESS EXCLUSIVE");
 	lookers_start(_i == 0 ? 1 : LARGE_LOOKER_FILES);
@@ -452,7 +452,7 @@ START_TEST(those_that_wait_look_together)
 	ck_assert_int_eq(pgfx_sql_in(OPEN), before + _i);
 	for (unsigned i = 0; i < LOOKERS; i++) {
 		ck_assert_int_eq(lookers[i].status == CAIRN_OK, i != BAD_LOOKER);
-		ck_assert_int_eq(lookers[i].look.seen.plain, i != BAD_LOOKER);
+		ck_assert_int_eq(lookers[i].lookup.seen.plain, i != BAD_LOOKER);
 		ck_assert_uint_eq(lookers[i].found.places.n, i == BAD_LOOKER ? 0 : l.xorbs[i % 3].list.n);
 	}
 	lookers_drop();
@@ -460,7 +460,7 @@ START_TEST(those_that_wait_look_together)
 END_TEST
 
 /* A caller that waited for an exchange that timed out does not wait for another one. */
-START_TEST(those_that_wait_fail_together)
+START_TEST(waiting_look_ups_fail_together)
 {
 	make("");
 	PGconn *locked = pgfx_lock_table("file", "ACCESS EXCLUSIVE");
@@ -477,18 +477,18 @@ END_TEST
 
 int main(int argc, char **argv)
 {
-	TCase *t = tcase_create("look");
-	tcase_add_test(t, what_a_look_finds);
-	tcase_add_loop_test(t, what_is_not_plain, 0, 6);
+	TCase *t = tcase_create("lookup");
+	tcase_add_test(t, a_look_up_finds_xorbs_and_files);
+	tcase_add_loop_test(t, changed_rows_make_a_look_up_not_plain, 0, 6);
 	tcase_add_test(t, a_known_file_is_not_plain);
-	tcase_add_test(t, a_look_ends_at_no_file);
+	tcase_add_test(t, a_lookup_ends_at_no_file);
 	tcase_add_test(t, an_unknown_owner_is_not_plain);
-	tcase_add_test(t, what_was_seen_is_not_asked_again);
-	tcase_add_loop_test(t, what_was_seen_does_not_hold, 0, 2);
-	tcase_add_loop_test(t, what_came_meanwhile, 0, 2);
+	tcase_add_test(t, a_found_owner_is_not_looked_up_again);
+	tcase_add_loop_test(t, an_outdated_look_up_is_discarded, 0, 2);
+	tcase_add_loop_test(t, rows_added_after_a_look_up_are_noticed, 0, 2);
 	tcase_add_loop_test(t, a_bad_one_in_a_stream, 0, 2);
 	tcase_add_test(t, a_number_of_another_xorb);
-	tcase_add_loop_test(t, those_that_wait_look_together, 0, 2);
-	tcase_add_test(t, those_that_wait_fail_together);
+	tcase_add_loop_test(t, waiting_look_ups_share_an_exchange, 0, 2);
+	tcase_add_test(t, waiting_look_ups_fail_together);
 	return pgfx_run(argc, argv, t);
 }
