@@ -5,17 +5,17 @@
 #include "hub/repo.h"
 
 enum {
-	CAIRN_MAP_CHUNKS_MAX = 1 << 18, /* chunks of a file; a longer file has no map */
+	CAIRN_MAP_CHUNKS_MAX = 1 << 18, /* a file of more chunks gets no map */
 	CAIRN_MAP_FILES_MAX = 1000,     /* files that the file is compared with */
-	CAIRN_MAP_OTHERS_MAX = 5,       /* other repositories with a mark of their own */
+	CAIRN_MAP_OTHERS_MAX = 5, /* other repositories that each get a mark; further ones share CAIRN_MAP_FURTHER */
 };
 
-/** The other places where a chunk was found. */
+/** The first place in which a chunk was found. The own repository is searched first, then the others in their order. */
 enum cairn_map_mark {
-	CAIRN_MAP_ALONE,  /* in no other file that was read */
-	CAIRN_MAP_SAME,   /* in another file of the same repository */
-	CAIRN_MAP_OTHERS, /* in the first other repository; then a mark for each, and one for all further ones */
-	CAIRN_MAP_FURTHER = CAIRN_MAP_OTHERS + CAIRN_MAP_OTHERS_MAX,
+	CAIRN_MAP_ALONE,                                             /* in none of the compared files */
+	CAIRN_MAP_SAME,                                              /* in another file of the same repository */
+	CAIRN_MAP_OTHERS,                                            /* + i: in repository others[i] */
+	CAIRN_MAP_FURTHER = CAIRN_MAP_OTHERS + CAIRN_MAP_OTHERS_MAX, /* in a repository beyond others[] */
 	CAIRN_MAP_MARKS,
 };
 

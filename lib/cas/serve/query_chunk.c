@@ -7,14 +7,14 @@
 
 #include <stdlib.h>
 
-enum { QUERY_SAME_S = 3600 }; /* for which equal queries give equal bytes */
+enum { QUERY_SAME_S = 3600 }; /* answers to equal queries stay equal byte for byte for this long */
 
 struct answer_builder {
 	struct cairn_cas *cas;
 	const char *scope;
-	uint64_t epoch;           /* whose key is used */
-	int64_t made_unix_s;      /* as the answer says */
-	enum cairn_status status; /* of deriving the key */
+	uint64_t epoch;           /* the key is this epoch's */
+	int64_t made_unix_s;      /* the creation time in the answer */
+	enum cairn_status status; /* the outcome of deriving the key */
 	struct cairn_shard_writer writer;
 	struct cairn_buf xorbs; /* an array of struct cairn_answer_xorb */
 	struct cairn_hash key;

@@ -14,7 +14,7 @@ static enum cairn_status edit_find(void *ctx, const char *folder, const char *na
 	*out = (struct cairn_edit_entry){0};
 	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = cairn_tx_stmt(edit->tx, &TX_FIND_ENTRY);
 	enum cairn_status status = cairn_chain_find(stmt, &edit->chain, folder, name);
-	/* A row may say that nothing is there. */
+	/* A row without content records that a commit of the chain deleted the entry. */
 	if (sqlite3_data_count(stmt) > 0)
 		out->since = sqlite3_column_int64(stmt, CAIRN_CHAIN_SINCE);
 	if (status != CAIRN_OK)
