@@ -146,12 +146,20 @@ static enum cairn_status net_unreachable(const struct net_transfer *t, const cha
 			  t->net->upstream->url, t->message[0] ? t->message : why);
 }
 
-static enum cairn_status net_too_long(const struct net_transfer *t, struct cairn_diag *diag)
+static enum cairn_status net_too_long(const struct net_transfer *t, bool headers, struct cairn_diag *diag)
 {
-	size_t max = t->headers_too_long ? MIRROR_HEADERS_BYTES_MAX : t->call->body_bytes_max;
+	size_t max = headers ? MIRROR_HEADERS_BYTES_MAX : t->call->body_bytes_max;
 	return cairn_fail(diag, CAIRN_E_LIMIT, "mirror.long", CAIRN_NO_OFFSET,
 			  "%.80s sends more than the %zu bytes that the %s of such an answer may have",
-			  t->net->upstream->url, max, t->headers_too_long ? "headers" : "body");
+			  t->net->upstream->url, max, headers ? "headers" : "body");
+}
+
+/* libcurl has limits of its own to one line and to all headers, above MIRROR_HEADERS_BYTES_MAX. It calls what exceeds
+ * them out of memory, before version 8.6. */
+static bool net_is_long_line(const struct net_transfer *t, CURLcode rc)
+{
+	enum { NET_TOO_LARGE = 100 }; /* CURLE_TOO_LARGE, which older headers do not have */
+	return t->header_bytes > 0 && (rc == CURLE_OUT_OF_MEMORY || (int)rc == NET_TOO_LARGE);
 }
 
 static bool net_is_distrust(CURLcode rc)
@@ -164,13 +172,17 @@ static enum cairn_status net_judge(const struct net_transfer *t, CURLcode rc, st
 	const char *url = t->net->upstream->url;
 	if (rc == CURLE_OK && t->head_ended)
 		return CAIRN_OK;
-	if (rc == CURLE_OUT_OF_MEMORY || t->call->body.status == CAIRN_E_NOMEM)
+	if (t->call->body.status == CAIRN_E_NOMEM)
+		return CAIRN_E_NOMEM;
+	if (net_is_long_line(t, rc))
+		return net_too_long(t, true, diag);
+	if (rc == CURLE_OUT_OF_MEMORY)
 		return CAIRN_E_NOMEM;
 	if (rc == CURLE_OPERATION_TIMEDOUT)
 		return cairn_fail(diag, CAIRN_E_BUSY, "mirror.silent", CAIRN_NO_OFFSET,
 				  "%.80s has not answered in full within %" PRId64 " ms", url, t->call->deadline_ms);
 	if (rc == CURLE_WRITE_ERROR)
-		return net_too_long(t, diag);
+		return net_too_long(t, t->headers_too_long, diag);
 	if (net_is_distrust(rc))
 		return cairn_fail(diag, CAIRN_E_DENIED, "mirror.tls", CAIRN_NO_OFFSET,
 				  "%.80s is not trusted: %.100s; mirror_ca names a file of authorities", url,

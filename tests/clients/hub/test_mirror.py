@@ -103,6 +103,8 @@ BAD = {
     "long_body": (without_end(b"HTTP/1.1 200 OK\r\n\r\n", b"x" * 65536), "mirror.long", 200),
     "long_chunks": (without_end(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", b"10000\r\n" + b"x" * 65536 + b"\r\n"), "mirror.long", 200),
     "long_head": (without_end(b"HTTP/1.1 200 OK\r\n", b"X-More: " + b"x" * 900 + b"\r\n"), "mirror.long", 200),
+    "long_line": (without_end(b"HTTP/1.1 404 No\r\nX-More: ", b"x" * 65536), "mirror.long", 404),
+    "long_trailer_line": (without_end(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nX-More: ", b"x" * 65536), "mirror.unreachable", 200),
     "long_trailer": (without_end(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n", b"X-More: " + b"x" * 900 + b"\r\n"), "mirror.long", 200),
     "half": (closing(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{"), "mirror.unreachable", 200),
     "half_head": (closing(b"HTTP/1.1 404 No\r\nX-Error-Code: RepoNotFo"), "mirror.unreachable", 404),
