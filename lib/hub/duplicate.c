@@ -92,6 +92,9 @@ static enum cairn_status duplicate_read(const struct cairn_hub *hub, const struc
 					struct duplicate *d, struct cairn_diag *diag)
 {
 	struct cairn_index_commit head;
+	if (source->is_mirrored)
+		return cairn_fail(diag, CAIRN_E_DENIED, "mirror.copy", CAIRN_NO_OFFSET,
+				  "a repository of the mirrored hub is not copied here: download it, and upload it");
 	enum cairn_status status = cairn_hub_find_ref(hub, source, CAIRN_HUB_MAIN, &head, diag);
 	if (status == CAIRN_OK)
 		status = cairn_hub_list_all(hub, &head, duplicate_take, d, diag);

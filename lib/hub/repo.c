@@ -117,6 +117,12 @@ static enum cairn_status repo_gated(const struct cairn_hub *hub, const struct ca
 			  KINDS[repo->kind], repo->account_name, repo->name, WHYS[state].after);
 }
 
+enum cairn_status cairn_hub_refuse_mirrored(struct cairn_diag *diag)
+{
+	return cairn_fail(diag, CAIRN_E_DENIED, "mirror.readonly", CAIRN_NO_OFFSET,
+			  "this namespace is of the hub that is mirrored here: nobody writes in it; use another one");
+}
+
 enum cairn_status cairn_hub_find_repo(const struct cairn_hub *hub, const struct cairn_hub_asker *asker,
 				      enum cairn_index_repo_kind kind, const char *account, const char *name,
 				      enum cairn_hub_access need, struct cairn_index_repo *out, struct cairn_diag *diag)
@@ -133,7 +139,7 @@ enum cairn_status cairn_hub_find_repo(const struct cairn_hub *hub, const struct 
 	if (!found || asker->shut_out || (out->is_private && access < CAIRN_HUB_READ))
 		return repo_unknown(diag);
 	if (access >= need || (need == CAIRN_HUB_READ && out->gate == CAIRN_INDEX_GATE_NONE))
-		return CAIRN_OK;
+		return out->is_mirrored && need > CAIRN_HUB_READ ? cairn_hub_refuse_mirrored(diag) : CAIRN_OK;
 	if (need == CAIRN_HUB_READ)
 		return repo_gated(hub, asker, out, diag);
 	return cairn_fail(diag, CAIRN_E_DENIED, "repo.denied", CAIRN_NO_OFFSET,
@@ -184,6 +190,8 @@ static enum cairn_status repo_account(const struct cairn_hub *hub, const struct 
 	if (status != CAIRN_OK)
 		return status;
 	*id = account.id;
+	if (account.is_mirrored)
+		return cairn_hub_refuse_mirrored(diag);
 	return access >= CAIRN_HUB_WRITE ? CAIRN_OK : repo_account_denied(diag);
 }
 

@@ -28,12 +28,16 @@ CAIRN_MUST_USE enum cairn_status cairn_hub_access_to(const struct cairn_hub *hub
  * @param[out] out  has today's name, also if it was moved and is asked for by its former name
  * @return CAIRN_OK; CAIRN_E_NOT_FOUND no such repository, or the asker may not see it (repo.unknown); CAIRN_E_DENIED
  * the asker may see it, but not read its files (repo.gated, or, after having asked for access, access.pending or
- * access.rejected), or lacks the access needed (repo.denied); as index and store
+ * access.rejected), or lacks the access needed (repo.denied), or would write in a mirrored one (mirror.readonly); as
+ * index and store
  */
 CAIRN_MUST_USE enum cairn_status cairn_hub_find_repo(const struct cairn_hub *hub, const struct cairn_hub_asker *asker,
 						     enum cairn_index_repo_kind kind, const char *account,
 						     const char *name, enum cairn_hub_access need,
 						     struct cairn_index_repo *out, struct cairn_diag *diag);
+
+/** Refuses to write in a namespace of the mirrored hub. @return CAIRN_E_DENIED (mirror.readonly) */
+CAIRN_MUST_USE enum cairn_status cairn_hub_refuse_mirrored(struct cairn_diag *diag);
 
 /** The properties of a new repository. Borrowed. */
 struct cairn_hub_new_repo {

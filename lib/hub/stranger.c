@@ -34,6 +34,8 @@ enum cairn_status cairn_hub_may_propose(const struct cairn_hub *hub, const struc
 	enum cairn_status status = cairn_hub_access_to(hub, asker, repo, &access);
 	int64_t author = asker->account.id;
 	*is_stranger = access < CAIRN_HUB_WRITE;
+	if (status == CAIRN_OK && repo->is_mirrored)
+		return cairn_hub_refuse_mirrored(diag);
 	if (status != CAIRN_OK || !*is_stranger)
 		return status;
 	if (may && revision)

@@ -107,6 +107,12 @@ enum cairn_status cairn_hub_believe_entry(const struct cairn_index_entry *entry,
 		"it again");
 }
 
+static enum cairn_status tree_absent(struct cairn_diag *diag)
+{
+	return cairn_fail(diag, CAIRN_E_NOT_FOUND, "mirror.absent", CAIRN_NO_OFFSET,
+			  "the bytes of this file have not come from the mirrored hub yet: download the file");
+}
+
 enum cairn_status cairn_hub_open_entry(const struct cairn_hub *hub, const struct cairn_index_repo *repo,
 				       const struct cairn_index_entry *entry, const struct cairn_byte_range *range,
 				       struct cairn_file_extent *extent, struct cairn_file_reader **out,
@@ -116,6 +122,8 @@ enum cairn_status cairn_hub_open_entry(const struct cairn_hub *hub, const struct
 	enum cairn_status belief = cairn_hub_believe_entry(entry, diag);
 	if (belief != CAIRN_OK)
 		return belief;
+	if (repo->is_mirrored && entry->is_absent)
+		return tree_absent(diag);
 	if (!entry->has_file)
 		return tree_no_entry(diag);
 	cairn_index_repo_owner(owner, repo->id);
@@ -144,9 +152,11 @@ static enum cairn_status tree_compare_inline(const struct cairn_hub *hub, const 
 enum cairn_status cairn_hub_read_inline(const struct cairn_hub *hub, const struct cairn_index_entry *entry,
 					uint8_t **out, size_t *len, struct cairn_diag *diag)
 {
-	uint8_t *room = malloc(CAIRN_INDEX_INLINE_MAX);
 	*out = NULL;
 	*len = 0;
+	if (entry->is_absent)
+		return tree_absent(diag);
+	uint8_t *room = malloc(CAIRN_INDEX_INLINE_MAX);
 	if (!room)
 		return CAIRN_E_NOMEM;
 	enum cairn_status status = cairn_index_inline(hub->index, entry->content, room, len);

@@ -47,9 +47,10 @@ CAIRN_MUST_USE enum cairn_status cairn_hub_find_entry(const struct cairn_hub *hu
 CAIRN_MUST_USE enum cairn_status cairn_hub_believe_entry(const struct cairn_index_entry *entry,
 							 struct cairn_diag *diag);
 
-/** Opens a CAIRN_INDEX_XET file that has bytes, to read it or a range of it; for workers, as cairn_hub_open_object().
+/** Opens a file that has bytes in the store, to read it or a range of it; for workers, as cairn_hub_open_object().
  *  @return as cairn_file_reader_open() and cairn_hub_believe_entry(), and CAIRN_E_NOT_FOUND its bytes were deleted
- *          (entry.unknown) */
+ *          (entry.unknown), or have not come from
+ *          the mirrored hub yet (mirror.absent) */
 CAIRN_MUST_USE enum cairn_status cairn_hub_open_entry(const struct cairn_hub *hub, const struct cairn_index_repo *repo,
 						      const struct cairn_index_entry *entry,
 						      const struct cairn_byte_range *range,

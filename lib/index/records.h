@@ -8,6 +8,7 @@
 #include "index/daemon/keys.h"
 #include "index/daemon/telemetry.h"
 #include "index/hub/access.h"
+#include "index/hub/alias.h"
 #include "index/hub/card.h"
 #include "index/operate.h"
 #include "index/quota.h"
@@ -220,12 +221,14 @@ void cairn_records_card(struct cairn_db_rows *row, int column, struct cairn_inde
 	X(disable_account, true)                                                                                       \
 	X(set_member, true)                                                                                            \
 	X(set_quota, true)                                                                                             \
-	X(set_card, false)
+	X(set_card, false)                                                                                             \
+	X(add_alias, false)
 #define RECORD(name, frees_room)                                                                                       \
 	CAIRN_MUST_USE enum cairn_status cairn_records_##name(struct cairn_index_tx *tx,                               \
 							      struct cairn_index_##name *request);
 CAIRN_RECORD_WRITES(RECORD)
 RECORD(add_repo, false)
+RECORD(fill_content, false)
 #undef RECORD
 
 #endif

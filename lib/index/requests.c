@@ -52,6 +52,11 @@ static uint64_t request_ref_bytes(const struct cairn_index_write *write)
 	return request_operations_bytes(add->operations, add->n);
 }
 
+static uint64_t request_fill_bytes(const struct cairn_index_write *write)
+{
+	return REQUEST_OBJECT_BYTES + ((const struct cairn_index_fill_content *)write)->len;
+}
+
 /* The number of files is known only when it is written. */
 static uint64_t request_squash_bytes(const struct cairn_index_write *write)
 {
@@ -112,6 +117,7 @@ REQUEST(sweep_repos, NULL, true)
 REQUEST(change_objects, request_changes_bytes, false)
 CAIRN_RECORD_WRITES(RECORD)
 RECORD_OF(add_repo, request_repo_bytes, false)
+RECORD_OF(fill_content, request_fill_bytes, false)
 
 /* With an engine on this machine, all that readers see is durable. */
 static enum cairn_status request_confirmed(struct cairn_index_write *write)

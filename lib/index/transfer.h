@@ -17,6 +17,7 @@ enum cairn_index_table {
 	CAIRN_TABLE_API_KEY,
 	CAIRN_TABLE_REPO,
 	CAIRN_TABLE_FORMER,
+	CAIRN_TABLE_MIRROR_ALIAS,
 	CAIRN_TABLE_ACCESS_REQUEST,
 	CAIRN_TABLE_XORB,
 	CAIRN_TABLE_LIST, /* its rows are removed with those of xorb */

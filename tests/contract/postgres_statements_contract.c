@@ -6,6 +6,7 @@
 #include "index/daemon/keys.h"
 #include "index/daemon/telemetry.h"
 #include "index/hub/access.h"
+#include "index/hub/alias.h"
 #include "index/hub/card.h"
 #include "index/hub/hub.h"
 #include "index/operate.h"
@@ -249,6 +250,14 @@ static void keep_card(void)
 	ck_assert(keep.kept);
 }
 
+static void keep_alias(void)
+{
+	char target[CAIRN_INDEX_ALIAS_MAX + 1];
+	struct cairn_index_add_alias add = {.kind = CAIRN_INDEX_MODEL, .name = "cats", .target = "ann/model"};
+	TAKES(3, cairn_index_add_alias(pg.ix, &add));
+	TAKES(1, cairn_index_alias(pg.ix, CAIRN_INDEX_MODEL, "cats", target));
+}
+
 static void no_request(void *ctx, const struct cairn_index_access_request *request)
 {
 	(void)ctx, (void)request;
@@ -298,6 +307,7 @@ START_TEST(calls_take_as_many_exchanges_as_they_should)
 	read_accounts();
 	read_repos();
 	keep_card();
+	keep_alias();
 	remove_all();
 	ck_assert_uint_eq(n_wrong, 0);
 }

@@ -6,16 +6,18 @@
 
 #include <string.h>
 
-#define ACCOUNT "a.id, a.kind, a.name, a.fullname, a.email, a.created, a.disabled"
-#define LOOK    "SELECT id, kind, disabled FROM account WHERE "
+#define ACCOUNT "a.id, a.kind, a.name, a.fullname, a.email, a.created, a.disabled, a.mirrored"
+enum { ACCOUNT_MORE = 8 }; /* the column behind these */
+#define LOOK "SELECT id, kind, disabled FROM account WHERE "
 
 CAIRN_SQL_OF(ACCOUNT_FIND, "SELECT " ACCOUNT " FROM account a WHERE " CAIRN_SQLITE_NAMED("a.name", "$1"),
 	     "SELECT " ACCOUNT " FROM account a WHERE " CAIRN_POSTGRES_NAMED("a.name", "$1"));
 CAIRN_SQL(ACCOUNT_BY_ID, "SELECT " ACCOUNT " FROM account a WHERE a.id = $1");
 CAIRN_SQL(ACCOUNT_EACH, "SELECT " ACCOUNT ", a.quota, " CAIRN_ACCOUNT_COUNTS
 			" FROM account a WHERE a.id > $1 ORDER BY a.id LIMIT $2");
-CAIRN_SQL(ACCOUNT_ADD, "INSERT INTO account(kind, name, fullname, email, created) VALUES($1, $2, $3, $4, $5)"
-		       " ON CONFLICT DO NOTHING RETURNING id");
+CAIRN_SQL(ACCOUNT_ADD,
+	  "INSERT INTO account(kind, name, fullname, email, created, mirrored) VALUES($1, $2, $3, $4, $5, $6)"
+	  " ON CONFLICT DO NOTHING RETURNING id");
 CAIRN_SQL_OF(ACCOUNT_LOOK, LOOK CAIRN_SQLITE_NAMED("name", "$1"), LOOK CAIRN_POSTGRES_NAMED("name", "$1"));
 CAIRN_SQL(ACCOUNT_DISABLE, "UPDATE account SET disabled = $2 WHERE id = $1");
 
@@ -56,6 +58,7 @@ static enum cairn_status account_row(struct cairn_db_rows *row, struct cairn_ind
 		.kind = (enum cairn_index_account_kind)cairn_db_get_int(row, 1),
 		.created_unix_s = cairn_db_get_int(row, 5),
 		.disabled_unix_s = cairn_db_get_int(row, 6),
+		.is_mirrored = cairn_db_get_int(row, 7) != 0,
 	};
 	cairn_db_get_text(row, 2, out->name, sizeof(out->name));
 	cairn_db_get_text(row, 3, out->fullname, sizeof(out->fullname));
@@ -92,7 +95,7 @@ enum cairn_status cairn_index_each_account(struct cairn_index *ix, int64_t from_
 		cairn_records_find(ix, &rows, &ACCOUNT_EACH, CAIRN_ARGS(cairn_db_int(from_id), cairn_db_int(page)));
 	for (; status == CAIRN_OK; status = cairn_db_next(&rows), n++) {
 		status = account_row(&rows, &account);
-		account.room = cairn_records_room(&rows, 7);
+		account.room = cairn_records_room(&rows, ACCOUNT_MORE);
 		if (status == CAIRN_OK)
 			visit(ctx, &account);
 	}
@@ -121,7 +124,7 @@ static enum cairn_status account_each_membership(struct cairn_index *ix, const s
 	for (; status == CAIRN_OK; status = cairn_db_next(&rows), n++) {
 		status = account_row(&rows, &account);
 		if (status == CAIRN_OK)
-			visit(ctx, &account, (enum cairn_index_role)cairn_db_get_int(&rows, 7));
+			visit(ctx, &account, (enum cairn_index_role)cairn_db_get_int(&rows, ACCOUNT_MORE));
 	}
 	return cairn_records_paged(status, n, page, account.id, next_id);
 }
@@ -157,7 +160,7 @@ enum cairn_status cairn_records_add_account(struct cairn_index_tx *tx, struct ca
 			: cairn_db_find(tx->db, &rows, &ACCOUNT_ADD,
 					CAIRN_ARGS(cairn_db_int((int64_t)add->kind), cairn_db_text(add->name),
 						   cairn_db_text(add->fullname), cairn_db_text(add->email),
-						   cairn_db_int(cairn_clock_unix_s())));
+						   cairn_db_int(cairn_clock_unix_s()), cairn_db_int(add->is_mirrored)));
 	if (status == CAIRN_E_NOT_FOUND)
 		return cairn_fail(&add->write.diag, CAIRN_E_CONFLICT, "account.known", CAIRN_NO_OFFSET,
 				  "there is an account of this name already, or its name is too long; take another");

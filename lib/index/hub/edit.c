@@ -229,20 +229,36 @@ static enum cairn_status edit_delete(struct cairn_edit *edit, const struct cairn
 
 /* --- putting ------------------------------------------------------------------------------------------------------ */
 
+/* Finds the id that git gives to what an operation puts: to the file, or to its pointer. */
+static enum cairn_status edit_oid(const struct cairn_index_operation *o, uint64_t size_bytes, struct cairn_git_oid *out)
+{
+	char pointer[CAIRN_LFS_POINTER_BYTES_MAX];
+	bool is_itself = o->kind == CAIRN_INDEX_PUT_INLINE || (o->kind == CAIRN_INDEX_PUT_ABSENT && !o->has_pointer);
+	*out = o->oid;
+	return is_itself ? CAIRN_OK : cairn_git_blob(out, pointer, cairn_lfs_pointer(pointer, o->sha256, size_bytes));
+}
+
+/* An absent content must not replace an equal one that has bytes. */
+static enum cairn_status edit_is_there(const struct cairn_index_operation *o, const struct cairn_edit_entry *before,
+				       bool *is_there)
+{
+	struct cairn_git_oid oid;
+	*is_there = false;
+	if (o->kind != CAIRN_INDEX_PUT_ABSENT || !before->found || before->content == 0)
+		return CAIRN_OK;
+	enum cairn_status status = edit_oid(o, o->size_bytes, &oid);
+	*is_there = status == CAIRN_OK && cairn_git_oid_equal(&before->oid, &oid);
+	return status;
+}
+
 static enum cairn_status edit_content(struct cairn_edit *edit, const struct cairn_index_operation *o,
 				      struct cairn_edit_content *out)
 {
-	char pointer[CAIRN_LFS_POINTER_BYTES_MAX];
 	enum cairn_status status = edit->engine->content(edit->ctx, o, out);
 	if (status == CAIRN_E_NOT_FOUND)
 		return cairn_fail(edit->diag, CAIRN_E_CONFLICT, "commit.sha256", CAIRN_NO_OFFSET,
 				  "the content of \"%.100s\" was not uploaded to this repository: upload it", o->path);
-	if (o->kind == CAIRN_INDEX_PUT_INLINE)
-		out->oid = o->oid;
-	if (status != CAIRN_OK || o->kind == CAIRN_INDEX_PUT_INLINE)
-		return status;
-	size_t len = cairn_lfs_pointer(pointer, o->sha256, (uint64_t)out->size_bytes);
-	return cairn_git_blob(&out->oid, pointer, len);
+	return status == CAIRN_OK ? edit_oid(o, (uint64_t)out->size_bytes, &out->oid) : status;
 }
 
 /* The first file ends the scan. */
@@ -289,7 +305,12 @@ static enum cairn_status edit_put(struct cairn_edit *edit, const struct cairn_in
 {
 	struct cairn_edit_content content = {0};
 	struct cairn_edit_entry before;
+	bool is_there = false;
 	enum cairn_status status = edit_find(edit, folder, name, &before);
+	if (status == CAIRN_OK)
+		status = edit_is_there(o, &before, &is_there);
+	if (is_there)
+		return CAIRN_OK;
 	if (status == CAIRN_OK && before.found && before.content == 0)
 		status = edit_make_room(edit, o->path, folder, name, &before);
 	if (status == CAIRN_OK)
@@ -321,7 +342,8 @@ enum cairn_status cairn_edit_one(struct cairn_edit *edit, const struct cairn_ind
 		return cairn_fail(edit->diag, CAIRN_E_LIMIT, "commit.depth", CAIRN_NO_OFFSET,
 				  "a path has at most %d names and %d bytes", CAIRN_INDEX_PATH_DEPTH_MAX,
 				  CAIRN_INDEX_PATH_MAX);
-	bool put = operation->kind == CAIRN_INDEX_PUT_INLINE || operation->kind == CAIRN_INDEX_PUT_FILE;
+	bool put = operation->kind == CAIRN_INDEX_PUT_INLINE || operation->kind == CAIRN_INDEX_PUT_FILE ||
+		   operation->kind == CAIRN_INDEX_PUT_ABSENT;
 	return put ? edit_put(edit, operation, folder, name) : edit_delete(edit, operation, folder, name);
 }
 

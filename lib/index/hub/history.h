@@ -103,6 +103,7 @@ enum cairn_index_entry_kind {
 	CAIRN_INDEX_FOLDER = 1,
 	CAIRN_INDEX_INLINE = 2, /* kept in the index; read with cairn_index_inline() */
 	CAIRN_INDEX_XET = 3,    /* a file of the store; in git it is a pointer */
+	CAIRN_INDEX_PLAIN = 4,  /* a file of the store; in git it is itself. Only of a mirrored repository */
 };
 
 /** A file or a folder at a commit. */
@@ -111,9 +112,13 @@ struct cairn_index_entry {
 	enum cairn_index_entry_kind kind;
 	struct cairn_git_oid oid; /* of its blob or tree; of CAIRN_INDEX_XET that of the pointer */
 	int64_t commit;           /* the number of the commit that changed it last */
-	int64_t content;          /* of CAIRN_INDEX_INLINE */
+	int64_t content;          /* of a file */
 	uint64_t size_bytes;      /* of a folder 0 */
-	bool has_file; /* of CAIRN_INDEX_XET; false: the bytes were deleted for good, or differ from sha256 */
+	/* The content has no bytes. In a mirrored repository they were not fetched yet; else they were deleted for
+	 * good. */
+	bool is_absent;
+	bool has_file; /* of CAIRN_INDEX_PLAIN true; of CAIRN_INDEX_XET false: the bytes are absent, or differ from
+			  sha256 */
 	struct cairn_hash file;
 	uint8_t sha256[CAIRN_SHA256_BYTES]; /* of CAIRN_INDEX_XET: the owner's word */
 	enum cairn_index_belief belief; /* of CAIRN_INDEX_XET, in sha256; CAIRN_INDEX_FALSE: there is no file with it */
@@ -147,6 +152,7 @@ CAIRN_MUST_USE enum cairn_status cairn_index_inline(struct cairn_index *ix, int6
 enum cairn_index_operation_kind {
 	CAIRN_INDEX_PUT_INLINE,
 	CAIRN_INDEX_PUT_FILE,      /* by the SHA-256 under which it was uploaded to the repository */
+	CAIRN_INDEX_PUT_ABSENT,    /* a file of a mirrored repository whose bytes are fetched later */
 	CAIRN_INDEX_DELETE,        /* a file, or a folder with its contents */
 	CAIRN_INDEX_DELETE_FOLDER, /* a folder only */
 };
@@ -157,8 +163,10 @@ struct cairn_index_operation {
 	const char *path;                   /* valid, as lib/hub checks; borrowed, as all here */
 	const uint8_t *bytes;               /* of PUT_INLINE; no text of an LFS pointer */
 	size_t len;                         /* at most CAIRN_INDEX_INLINE_MAX */
-	struct cairn_git_oid oid;           /* of PUT_INLINE: of the blob */
-	uint8_t sha256[CAIRN_SHA256_BYTES]; /* of PUT_FILE */
+	struct cairn_git_oid oid;           /* of PUT_INLINE: of the blob; of PUT_ABSENT too, unless it has a pointer */
+	uint8_t sha256[CAIRN_SHA256_BYTES]; /* of PUT_FILE; of PUT_ABSENT where it has a pointer */
+	bool has_pointer;                   /* of PUT_ABSENT: in git it is a pointer */
+	uint64_t size_bytes;                /* of PUT_ABSENT: of the file */
 };
 
 /** A pull request that a commit of its branch merges and ends, in the same transaction. All is borrowed. */
@@ -199,6 +207,19 @@ struct cairn_index_add_commit {
 	bool added;               /* result: there is a new commit */
 };
 CAIRN_MUST_USE enum cairn_status cairn_index_add_commit(struct cairn_index *ix, struct cairn_index_add_commit *commit);
+
+/** Gives bytes to an absent content of a mirrored repository. The caller has compared them with what the tree says. If
+ * the content has bytes already, nothing changes. CAIRN_E_NOT_FOUND: the content is gone, has another length, or the
+ * repository has no file with the SHA-256 (content.unknown). */
+struct cairn_index_fill_content {
+	struct cairn_index_write write;
+	int64_t repo, content;
+	const uint8_t *bytes;               /* to keep in the index; borrowed. NULL: the file is in the store */
+	size_t len;                         /* at most CAIRN_INDEX_INLINE_MAX */
+	uint8_t sha256[CAIRN_SHA256_BYTES]; /* of a file in the store */
+};
+CAIRN_MUST_USE enum cairn_status cairn_index_fill_content(struct cairn_index *ix,
+							  struct cairn_index_fill_content *fill);
 
 /** Makes a branch, a tag or a pull request. CAIRN_E_CONFLICT: the name exists (ref.known: "Reference refs/heads/X
  * already exists"); CAIRN_E_USAGE (ref.nested): this name and that of an existing branch or tag are a path and its

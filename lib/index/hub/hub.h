@@ -38,6 +38,7 @@ struct cairn_index_account {
 	char email[CAIRN_INDEX_ACCOUNT_TEXT_MAX + 1];    /* may be empty */
 	int64_t created_unix_s;
 	int64_t disabled_unix_s;      /* 0: its keys are good */
+	bool is_mirrored;             /* a namespace of the mirrored hub: an organisation in which nobody writes */
 	struct cairn_index_room room; /* set only by cairn_index_each_account() */
 };
 
@@ -78,6 +79,7 @@ struct cairn_index_add_account {
 	struct cairn_index_write write;
 	enum cairn_index_account_kind kind;
 	const char *name, *fullname, *email; /* borrowed */
+	bool is_mirrored;                    /* as in struct cairn_index_account */
 	int64_t id;                          /* result */
 };
 CAIRN_MUST_USE enum cairn_status cairn_index_add_account(struct cairn_index *ix, struct cairn_index_add_account *add);
@@ -145,6 +147,7 @@ struct cairn_index_repo {
 	int64_t guard;     /* of a copy, or with copied files: the account whose admin may make it public; 0: no other
 			      account; or CAIRN_INDEX_NO_ACCOUNT */
 	bool pulls_closed; /* only those who may write open pull requests */
+	bool is_mirrored;  /* it is of the mirrored hub. False in lists */
 	int64_t created_unix_ms, updated_unix_ms;
 	uint64_t n_files, bytes; /* of a bucket's objects; else at the head of main */
 	/* Set only during a visit of cairn_index_list_repos() that asks for them, else NULL. */
@@ -215,8 +218,10 @@ struct cairn_index_add_repo {
 	int64_t account;
 	const char *name; /* borrowed */
 	bool is_private;
-	const char *sdk;                                /* borrowed; NULL: none */
-	struct cairn_index_message first;               /* of a git-like one: its first commit's message, */
+	const char *sdk;                  /* borrowed; NULL: none */
+	struct cairn_index_message first; /* of a git-like one: its first commit's message, */
+	const struct cairn_git_oid
+		*first_id; /* its id elsewhere, which it keeps; borrowed. NULL: computed as git does */
 	const struct cairn_index_operation *operations; /* and operations; borrowed */
 	uint32_t n;
 	int64_t source; /* a repository whose files operations may name, too, by its SHA-256 claims; 0: none */

@@ -15,7 +15,7 @@ static const int64_t REPO_HIDDEN_MS_MAX = 60LL * 60 * 1000;
 #define REPO_COLUMNS(owner)                                                                                            \
 	"SELECT r.id, r.kind, r.account, " owner ", r.name, r.private, r.created, r.updated, r.files, r.bytes,"        \
 	" r.gate, r.sdk, r.guard, r.pulls_closed"
-#define REPO REPO_COLUMNS("a.name") " FROM repo r CROSS JOIN account a WHERE a.id = r.account AND "
+#define REPO REPO_COLUMNS("a.name") ", a.mirrored FROM repo r CROSS JOIN account a WHERE a.id = r.account AND "
 /* A repository by its name, or by a former one. */
 #define FOUND REPO CAIRN_REPO_KEPT("r") " AND r.id = coalesce("
 CAIRN_SQL_OF(REPO_FIND,
@@ -190,6 +190,7 @@ CAIRN_SQL(REPO_OWNER, "SELECT scope FROM repo r WHERE id = $1 AND " CAIRN_REPO_K
 /* --- reading ------------------------------------------------------------------------------------------------------ */
 
 enum { REPO_COLUMN_CARD = 14, REPO_COLUMN_HEAD = 19, REPO_COLUMN_LISTED = 20 }; /* of a page */
+enum { REPO_COLUMN_MIRRORED = 14 };                                             /* of a repository alone */
 
 static enum cairn_status repo_row(struct cairn_db_rows *row, struct cairn_index_repo *out)
 {
@@ -219,7 +220,11 @@ enum cairn_status cairn_index_repo(struct cairn_index *ix, enum cairn_index_repo
 	enum cairn_status status = cairn_records_find(
 		ix, &rows, &REPO_FIND,
 		CAIRN_ARGS(cairn_db_int((int64_t)kind), cairn_db_text(account), cairn_db_text(name)));
-	return status == CAIRN_OK ? repo_row(&rows, out) : status;
+	if (status != CAIRN_OK)
+		return status;
+	status = repo_row(&rows, out);
+	out->is_mirrored = cairn_db_get_int(&rows, REPO_COLUMN_MIRRORED) != 0;
+	return status;
 }
 
 /* The place where a page begins: behind the last repository that was looked at, else before all. */

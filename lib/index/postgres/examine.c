@@ -13,7 +13,7 @@ static const char EXAMINE_REFERENCES[] =
 	"SELECT xorb, file FROM reference WHERE file > $1 AND file <= $2 ORDER BY file, xorb";
 /* Bytes of inline files, of which each is at most 64 KiB. */
 static const char EXAMINE_CONTENTS[] =
-	"SELECT id, key, size, body FROM content WHERE id > $1 AND key IS NOT NULL ORDER BY id LIMIT 64";
+	"SELECT id, key, size, body FROM content WHERE id > $1 AND key IS NOT NULL AND body IS NOT NULL ORDER BY id LIMIT 64";
 static const char EXAMINE_CONTENT_NAME[] =
 	"SELECT a.name, r.name, convert_from(e.folder, 'UTF8'), convert_from(e.name, 'UTF8') FROM content c"
 	" JOIN repo r ON r.id = c.repo JOIN account a ON a.id = r.account LEFT JOIN entry e ON e.content = c.id"

@@ -48,6 +48,16 @@ static const char EDIT_FILES[] =
 	" added AS (INSERT INTO content(id, repo, uses, size, sha256, file) SELECT id, $1::bigint, 0, size, sha256, file"
 	" FROM made WHERE id IS NOT NULL)"
 	" SELECT m.n, coalesce(m.known, max(m.id) OVER (PARTITION BY m.sha256)), m.size FROM made m";
+/* Contents whose bytes are fetched later. A content without a pointer counts as an inline one. */
+static const char EDIT_ABSENT[] =
+	"WITH k AS MATERIALIZED (SELECT u.n, u.size, u.key, u.sha256, nextval((SELECT"
+	" pg_get_serial_sequence('content', 'id')::regclass)) AS id"
+	" FROM unnest($2::bigint[], $3::bigint[], $4::bytea[]) WITH ORDINALITY u(size, key, sha256, n)),"
+	" added AS (INSERT INTO content(id, repo, uses, size, key, sha256) SELECT id, $1::bigint, 0, size,"
+	" CASE WHEN sha256 = '' THEN key END, nullif(sha256, '') FROM k RETURNING size, key),"
+	" s AS (SELECT coalesce(sum(size), 0)::bigint AS bytes FROM added WHERE key IS NOT NULL),"
+	" u AS (UPDATE repo SET stored = stored + s.bytes FROM s WHERE repo.id = $1 AND s.bytes > 0)"
+	" SELECT k.n, k.id, k.size, s.bytes FROM k CROSS JOIN s";
 static const char EDIT_SET[] =
 	"INSERT INTO entry(line, folder, name, since, oid, content) SELECT $1, k.folder, k.name, $2, nullif(k.oid, ''),"
 	" nullif(k.content, 0) FROM unnest($3::bytea[], $4::bytea[], $5::bytea[], $6::bigint[])"
@@ -142,11 +152,13 @@ static bool edit_entry(const PGresult *r, int row, int column, struct cairn_edit
 struct edit_look {
 	struct cairn_pg_edit *edit;
 	struct cairn_pg_array folders, names, keys, bodies, sha256s;
+	struct cairn_pg_array absent_sizes, absent_keys, absent_sha256s;
 	struct cairn_pg_edit_path **paths; /* owned: those of folders and names */
 	size_t n_paths, paths_cap;
-	uint32_t inline_ops[EDIT_LOOK], file_ops[EDIT_LOOK]; /* of bodies, of sha256s */
+	uint32_t inline_ops[EDIT_LOOK], file_ops[EDIT_LOOK],
+		absent_ops[EDIT_LOOK]; /* of bodies, of sha256s, of absent_… */
 	size_t n_bytes;
-	unsigned asked_paths, asked_inline, asked_files;
+	unsigned asked_paths, asked_inline, asked_files, asked_absent;
 };
 
 static void edit_look_free(struct edit_look **look)
@@ -159,6 +171,9 @@ static void edit_look_free(struct edit_look **look)
 	cairn_pg_array_fini(&l->keys);
 	cairn_pg_array_fini(&l->bodies);
 	cairn_pg_array_fini(&l->sha256s);
+	cairn_pg_array_fini(&l->absent_sizes);
+	cairn_pg_array_fini(&l->absent_keys);
+	cairn_pg_array_fini(&l->absent_sha256s);
 	free(l->paths);
 	free(l);
 }
@@ -170,6 +185,9 @@ static void edit_look_empty(struct edit_look *l)
 	cairn_pg_array_empty(&l->keys);
 	cairn_pg_array_empty(&l->bodies);
 	cairn_pg_array_empty(&l->sha256s);
+	cairn_pg_array_empty(&l->absent_sizes);
+	cairn_pg_array_empty(&l->absent_keys);
+	cairn_pg_array_empty(&l->absent_sha256s);
 	l->n_paths = l->n_bytes = 0;
 }
 
@@ -220,6 +238,11 @@ static enum cairn_status edit_look_operation(struct edit_look *l, uint32_t i)
 	} else if (o->kind == CAIRN_INDEX_PUT_FILE) {
 		l->file_ops[l->sha256s.n] = i;
 		cairn_pg_add_bytes(&l->sha256s, o->sha256, sizeof(o->sha256));
+	} else if (o->kind == CAIRN_INDEX_PUT_ABSENT) {
+		l->absent_ops[l->absent_sizes.n] = i;
+		cairn_pg_add_int8(&l->absent_sizes, (int64_t)o->size_bytes);
+		cairn_pg_add_int8(&l->absent_keys, (int64_t)cairn_get_u64le(o->oid.b));
+		cairn_pg_add_bytes(&l->absent_sha256s, o->sha256, o->has_pointer ? sizeof(o->sha256) : 0);
 	}
 	return edit_look_paths(l, o->path);
 }
@@ -227,7 +250,7 @@ static enum cairn_status edit_look_operation(struct edit_look *l, uint32_t i)
 static void edit_queue_look(struct edit_look *l)
 {
 	struct cairn_pg_edit *edit = l->edit;
-	struct cairn_pg_args paths = {0}, bodies = {0}, files = {0};
+	struct cairn_pg_args paths = {0}, bodies = {0}, files = {0}, absent = {0};
 	cairn_pg_int8(&paths, edit->line);
 	cairn_pg_int8(&paths, EDIT_ALL);
 	cairn_pg_byteas(&paths, &l->folders);
@@ -241,6 +264,13 @@ static void edit_queue_look(struct edit_look *l)
 	l->asked_paths = cairn_pg_queue(&edit->tx->pg, EDIT_FIND, &paths);
 	l->asked_inline = cairn_pg_queue(&edit->tx->pg, EDIT_INLINE, &bodies);
 	l->asked_files = cairn_pg_queue(&edit->tx->pg, EDIT_FILES, &files);
+	if (l->absent_sizes.n == 0)
+		return; /* as nearly always: only a mirror makes such contents */
+	cairn_pg_int8(&absent, edit->repo);
+	cairn_pg_int8s(&absent, &l->absent_sizes);
+	cairn_pg_int8s(&absent, &l->absent_keys);
+	cairn_pg_byteas(&absent, &l->absent_sha256s);
+	l->asked_absent = cairn_pg_queue(&edit->tx->pg, EDIT_ABSENT, &absent);
 }
 
 /* Stores the contents of operations, by their places in the batch. */
@@ -272,6 +302,11 @@ static enum cairn_status edit_look_now(struct edit_look *l)
 		cairn_records_grow(&edit->tx->records, edit->owner, cairn_pg_get_int8(r, 0, 3));
 	edit_took_contents(edit, r, l->inline_ops);
 	edit_took_contents(edit, edit->tx->pg.results[l->asked_files], l->file_ops);
+	if (l->absent_sizes.n > 0) {
+		r = edit->tx->pg.results[l->asked_absent];
+		cairn_records_grow(&edit->tx->records, edit->owner, cairn_pg_get_int8(r, 0, 3));
+		edit_took_contents(edit, r, l->absent_ops);
+	}
 	edit_look_empty(l);
 	return CAIRN_OK;
 }

@@ -8,7 +8,8 @@
 enum { HISTORY_ENTRIES = 1000 }; /* of a page */
 
 #define HISTORY_ENTRY                                                                                                  \
-	"e.since, e.oid, coalesce(e.content, 0), coalesce(c.size, 0), c.sha256, f.hash, coalesce(w.proof, 2)"
+	"e.since, e.oid, coalesce(e.content, 0), coalesce(c.size, 0), c.sha256, f.hash, coalesce(w.proof, 2),"         \
+	" CASE WHEN c.file IS NULL AND c.body IS NULL THEN 1 ELSE 0 END::bigint"
 #define HISTORY_FILES                                                                                                  \
 	" LEFT JOIN content c ON c.id = e.content LEFT JOIN file_owner w ON w.file = c.file AND w.sha256 = c.sha256"   \
 	" AND w.scope = (SELECT scope FROM repo WHERE id = c.repo)"                                                    \
@@ -43,7 +44,8 @@ enum {
 	ENTRY_SIZE,
 	ENTRY_SHA256,
 	ENTRY_FILE,
-	ENTRY_BELIEF
+	ENTRY_BELIEF,
+	ENTRY_ABSENT
 };
 
 /* All but folder and name. */
@@ -60,13 +62,16 @@ static bool history_entry(const PGresult *r, int row, struct cairn_index_entry *
 		return false;
 	if (out->content == 0)
 		return true;
-	out->kind = CAIRN_INDEX_INLINE;
-	if (PQgetisnull(r, row, ENTRY_SHA256))
-		return true;
-	out->kind = CAIRN_INDEX_XET;
+	out->is_absent = cairn_pg_get_int8(r, row, ENTRY_ABSENT) != 0;
 	out->has_file = !PQgetisnull(r, row, ENTRY_FILE);
-	if (!cairn_pg_get_hash(r, row, ENTRY_SHA256, &sha256) ||
-	    (out->has_file && !cairn_pg_get_hash(r, row, ENTRY_FILE, &out->file)))
+	if (out->has_file && !cairn_pg_get_hash(r, row, ENTRY_FILE, &out->file))
+		return false;
+	if (PQgetisnull(r, row, ENTRY_SHA256)) {
+		out->kind = out->has_file ? CAIRN_INDEX_PLAIN : CAIRN_INDEX_INLINE;
+		return true;
+	}
+	out->kind = CAIRN_INDEX_XET;
+	if (!cairn_pg_get_hash(r, row, ENTRY_SHA256, &sha256))
 		return false;
 	memcpy(out->sha256, sha256.b, sizeof(out->sha256));
 	out->belief = (enum cairn_index_belief)cairn_pg_get_int8(r, row, ENTRY_BELIEF);

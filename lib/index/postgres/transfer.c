@@ -38,6 +38,7 @@ static const char *const TRANSFER_RIVALS[CAIRN_TABLES] = {
 	[CAIRN_TABLE_REPO] = "t.account = u.account AND t.kind = u.kind AND lower(t.name) = lower(u.name)"
 			     " AND t.dropped IS NULL AND u.dropped IS NULL",
 	[CAIRN_TABLE_FORMER] = "t.kind = u.kind AND t.account = u.account AND lower(t.name) = lower(u.name)",
+	[CAIRN_TABLE_MIRROR_ALIAS] = "t.kind = u.kind AND lower(t.name) = lower(u.name)",
 	[CAIRN_TABLE_XORB] = "t.hash = u.hash",
 	[CAIRN_TABLE_SHARD] = "t.hash = u.hash AND t.scope = u.scope AND t.owner = u.owner",
 	[CAIRN_TABLE_FILE] = "t.hash = u.hash",

@@ -136,21 +136,23 @@ static CAIRN_WRITES(TX_ADD_CONTENT, "INSERT INTO content(repo, uses, size, key, 
 static enum cairn_status edit_add_content(struct cairn_tx_edit *edit, const struct cairn_index_operation *o,
 					  int64_t file, struct cairn_edit_content *out)
 {
-	bool is_inline = o->kind == CAIRN_INDEX_PUT_INLINE;
+	bool is_absent = o->kind == CAIRN_INDEX_PUT_ABSENT;
+	bool is_itself = o->kind == CAIRN_INDEX_PUT_INLINE || (is_absent && !o->has_pointer);
 	sqlite3_stmt *add = cairn_tx_stmt(edit->tx, &TX_ADD_CONTENT);
 	(void)sqlite3_clear_bindings(add);
 	sqlite3_bind_int64(add, 1, edit->repo);
 	sqlite3_bind_int64(add, 2, out->size_bytes);
-	if (is_inline) {
+	if (is_itself)
 		sqlite3_bind_int64(add, 3, (int64_t)cairn_get_u64le(o->oid.b));
-		cairn_sql_bind_blob(add, 4, o->bytes, o->len);
-	} else {
+	else
 		cairn_sql_bind_blob(add, 5, o->sha256, sizeof(o->sha256));
+	if (is_itself && !is_absent)
+		cairn_sql_bind_blob(add, 4, o->bytes, o->len);
+	if (!is_itself && !is_absent)
 		sqlite3_bind_int64(add, 6, file);
-	}
 	enum cairn_status status = cairn_sql_run(add);
 	out->id = sqlite3_last_insert_rowid(edit->tx->db);
-	return status == CAIRN_OK && is_inline ? cairn_tx_count_stored(edit->tx, edit->owner, out->size_bytes) : status;
+	return status == CAIRN_OK && is_itself ? cairn_tx_count_stored(edit->tx, edit->owner, out->size_bytes) : status;
 }
 
 /* @param[out] id  0: the repository has no such content yet */
@@ -199,6 +201,10 @@ static enum cairn_status edit_content(void *ctx, const struct cairn_index_operat
 	int64_t file = 0;
 	if (o->kind == CAIRN_INDEX_PUT_INLINE)
 		return edit_inline(edit, o, out);
+	if (o->kind == CAIRN_INDEX_PUT_ABSENT) {
+		out->size_bytes = (int64_t)o->size_bytes;
+		return edit_add_content(edit, o, 0, out);
+	}
 	enum cairn_status status = edit_claimed(edit, o, &file, &out->size_bytes);
 	if (status != CAIRN_OK)
 		return status;

@@ -13,6 +13,7 @@ enum {
 	HISTORY_SHA256,
 	HISTORY_FILE,
 	HISTORY_BELIEF,
+	HISTORY_ABSENT,
 };
 
 static enum cairn_status history_entry(sqlite3_stmt *row, struct cairn_index_entry *out)
@@ -30,20 +31,24 @@ static enum cairn_status history_entry(sqlite3_stmt *row, struct cairn_index_ent
 		return CAIRN_E_DAMAGED;
 	if (out->content == 0)
 		return CAIRN_OK;
-	out->kind = CAIRN_INDEX_INLINE;
 	const uint8_t *sha256 = cairn_sql_blob(row, HISTORY_SHA256, &len);
-	if (!sha256)
-		return CAIRN_OK;
-	out->kind = CAIRN_INDEX_XET;
+	out->is_absent = sqlite3_column_int(row, HISTORY_ABSENT) != 0;
 	out->has_file = sqlite3_column_type(row, HISTORY_FILE) != SQLITE_NULL;
-	if (len != sizeof(out->sha256) || (out->has_file && !cairn_sql_hash(row, HISTORY_FILE, &out->file)))
+	if (out->has_file && !cairn_sql_hash(row, HISTORY_FILE, &out->file))
+		return CAIRN_E_DAMAGED;
+	if (!sha256) {
+		out->kind = out->has_file ? CAIRN_INDEX_PLAIN : CAIRN_INDEX_INLINE;
+		return CAIRN_OK;
+	}
+	out->kind = CAIRN_INDEX_XET;
+	if (len != sizeof(out->sha256))
 		return CAIRN_E_DAMAGED;
 	memcpy(out->sha256, sha256, len);
 	out->belief = (enum cairn_index_belief)sqlite3_column_int(row, HISTORY_BELIEF);
 	return CAIRN_OK;
 }
 
-#define HISTORY_COLUMNS ", c.size, c.sha256, f.hash, coalesce(w.proof, 2)"
+#define HISTORY_COLUMNS ", c.size, c.sha256, f.hash, coalesce(w.proof, 2), c.file IS NULL AND c.body IS NULL"
 #define HISTORY_JOINS                                                                                                  \
 	" LEFT JOIN content c ON c.id = e.content LEFT JOIN file_owner w ON w.file = c.file AND w.sha256 = c.sha256"   \
 	" AND w.scope = (SELECT scope FROM repo WHERE id = c.repo)"                                                    \

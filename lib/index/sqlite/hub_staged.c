@@ -84,8 +84,12 @@ static enum cairn_status staged_repo_find(struct cairn_tx *tx, struct cairn_inde
 	int64_t owner = 0;
 	if (status == CAIRN_OK)
 		status = cairn_records_hide_repo(&tx->records, add, &owner);
-	s->c = (struct cairn_commits_new){
-		.repo = add->id, .owner = owner, .message = &add->first, .operations = add->operations, .n = add->n};
+	s->c = (struct cairn_commits_new){.repo = add->id,
+					  .owner = owner,
+					  .id = add->first_id,
+					  .message = &add->first,
+					  .operations = add->operations,
+					  .n = add->n};
 	return status;
 }
 
