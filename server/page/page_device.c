@@ -64,6 +64,8 @@ static void device_put_question(struct page *page, const struct cairn_index_devi
 	struct cairn_buf *b = page_out(page);
 	char today[SHOW_BYTES];
 	int64_t now_unix_s = cairn_clock_unix_s();
+	show_time(today, now_unix_s);
+	today[strcspn(today, " ")] = '\0'; /* leaves the date */
 	page_begin(page, "Let a program in", NULL, 0);
 	html(b, "<div class=\"narrow\"><h1>Let this program in?</h1>\n");
 	page_put_notice(page);
@@ -77,10 +79,10 @@ static void device_put_question(struct page *page, const struct cairn_index_devi
 	html(b,
 	     "<form method=\"post\" action=\"/login/device\" class=\"stack\"><input type=\"hidden\" name=\"user_code\" "
 	     "value=\"%s\"><label for=\"name\">Name of the key</label><input id=\"name\" name=\"name\" required "
-	     "maxlength=\"80\" autocomplete=\"off\" value=\"hf auth login, %.10s\"><fieldset><legend>It may</legend>"
+	     "maxlength=\"80\" autocomplete=\"off\" value=\"hf auth login, %s\"><fieldset><legend>It may</legend>"
 	     "<label class=\"choice\"><input type=\"radio\" name=\"may\" value=\"read\" checked> read</label><label "
 	     "class=\"choice\"><input type=\"radio\" name=\"may\" value=\"write\"> read and write</label></fieldset>",
-	     user_code, show_time(today, now_unix_s));
+	     user_code, today);
 	device_put_days(b);
 	html(b,
 	     "<p class=\"help\">It is listed among your <a href=\"/settings/keys\">keys</a>, where you can revoke it. "

@@ -45,6 +45,11 @@ done < <(c_files lib server cli | grep -vE '^lib/(index|db)/' | tr '\n' '\0' |
   xargs -0 -r grep -HnE '"[^"]*\b(SELECT .*\bFROM|INSERT INTO|UPDATE [a-z_]+ SET|DELETE FROM|CREATE TABLE|PRAGMA)\b' | cut -c1-160 || true)
 
 while IFS= read -r line; do
+  offence "$line: html() has only %s, %d, %u and their long forms"
+done < <(c_files server | grep -E '^server/(page|ask)/' | tr '\n' '\0' |
+  xargs -0 -r grep -HnE '"[^"]*%([-+#0-9.*]+[a-z]|[cefgipx])' | grep -v 'printf(' | cut -c1-160 || true)
+
+while IFS= read -r line; do
   offence "$line: finish it, or write an issue"
 done < <({ printf '%s\n' "${all[@]}"; find tests dev docker .ci -name '*.sh' -o -name '*.py' -o -name dev 2>/dev/null; } | grep -v '^tests/lint/' |
   sort -u | tr '\n' '\0' | xargs -0 grep -HnE '\b(TODO|FIXME|XXX|HACK)\b' | cut -c1-160 || true)

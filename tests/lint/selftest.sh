@@ -100,6 +100,8 @@ refused banned.sh cli/a.c 'void a(void *b) { (void)readdir(b); }\n'
 accepted banned.sh lib/base/folder.c 'void a(void *b) { (void)readdir(b); }\n'
 refused banned.sh tests/unit/test_a.c 'void a(void) { usleep(1); }\n'
 refused banned.sh tests/clients/test_a.py 'import time\ntime.sleep(1)\n'
+refused banned.sh server/page/a.c 'void a(b *b) { html(b, "<p>%.10s</p>", "x"); }\n'
+accepted banned.sh server/page/a.c 'void a(b *b) { html(b, "<p>%s %zu%%</p>", "x", n); snprintf(c, 1, "%.10s", d); }\n'
 refused banned.sh lib/base/a.c '/* TO''DO later */\n'
 accepted banned.sh lib/base/a.c '/* no sprintf() here */\nint a(void) { return snprintf(0, 0, "gets("); }\n'
 

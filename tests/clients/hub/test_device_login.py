@@ -121,6 +121,7 @@ def test_hf_auth_login_with_enter(people, enter):
     page = ann.page(address.removeprefix(people.server.url))
     assert code in text(page) and "127.0.0.1" in text(page) and "ann" in text(page)
     name = page.find(".//input[@name='name']").get("value")
+    assert re.fullmatch(r"hf auth login, \d{4}-\d\d-\d\d", name), name
     reply = answer(ann, {"user_code": code}, name=name)
     assert reply.status == 200 and "let in" in text(parsed(reply))
     hf.read("expires in (29|30) days")
