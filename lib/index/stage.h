@@ -4,12 +4,6 @@
 
 #include "index/hub/history.h"
 
-/** Is a commit of so many operations made in pieces, by an engine that can? */
-static inline bool cairn_index_in_pieces(uint32_t n_operations)
-{
-	return n_operations > CAIRN_INDEX_OPERATIONS_AT_ONCE;
-}
-
 /** Begins the state of such a write. An engine makes it while it applies the write for the first time, and the writer
  * then applies the write again and again, each time in another transaction. On the writer's thread alone. */
 struct cairn_index_stage {

@@ -122,6 +122,38 @@ static enum cairn_status send_merge(int64_t repo, void (*done)(struct cairn_inde
 	return cairn_index_add_commit(hx_index, &large_commit);
 }
 
+/* Deletes the folders of a commit of many files: few operations. */
+static struct cairn_index_operation drops[(N + N_FOLDER - 1) / N_FOLDER];
+enum { N_DROPS = sizeof(drops) / sizeof(drops[0]) };
+static char dropped[N_DROPS][16];
+
+static enum cairn_status send_drop(int64_t repo, void (*done)(struct cairn_index_write *write))
+{
+	for (unsigned i = 0; i < N_DROPS; i++) {
+		(void)snprintf(dropped[i], sizeof(dropped[i]), "d%u", i);
+		drops[i] = hx_drop_folder(dropped[i]);
+	}
+	large_commit = hx_request(repo, "main", drops, N_DROPS);
+	large_commit.write.done = done;
+	return cairn_index_add_commit(hx_index, &large_commit);
+}
+
+static struct cairn_index_add_ref opened;
+
+static enum cairn_status send_open(int64_t repo, void (*done)(struct cairn_index_write *write))
+{
+	opened = (struct cairn_index_add_ref){.repo = repo,
+					      .kind = CAIRN_INDEX_PULL,
+					      .base = "main",
+					      .commit = hx_head(repo, "main").id,
+					      .account = hx_ann,
+					      .first = HX_MESSAGE,
+					      .operations = all_put("1"),
+					      .n = N};
+	opened.write.done = done;
+	return cairn_index_add_ref(hx_index, &opened);
+}
+
 /* --- a large commit alone ----------------------------------------------------------------------------------------- */
 
 static bool count_commit(void *ctx, const struct cairn_index_commit *commit, const char *message)
@@ -350,6 +382,162 @@ START_TEST(a_large_merge_of_another_head_leaves_nothing)
 }
 END_TEST
 
+/* --- deleted folders ---------------------------------------------------------------------------------------------- */
+
+/* Folders in a folder, and one whose name sorts between. */
+static void put_nested(int64_t repo)
+{
+	for (unsigned i = 0; i < N; i++) {
+		const char *in = i % 3 == 0 ? "a" : i % 3 == 1 ? "a/b/c" : "a/z";
+		(void)snprintf(paths[i], sizeof(paths[i]), "%s/%u", in, i);
+		operations[i] = hx_put(paths[i], "1");
+	}
+	ck_assert(hx_committed(repo, "main", operations, N));
+	ck_assert(hx_committed_one(repo, "main", hx_put("a.b/c", "1")));
+}
+
+START_TEST(a_large_folder_is_deleted)
+{
+	int64_t one = hx_model("one"), other = hx_model("other");
+	struct cairn_index_entry entry;
+	put_nested(one);
+	struct cairn_index_commit before = hx_head(one, "main");
+	ck_assert(hx_committed_one(one, "main", hx_drop_folder("a")));
+	ck_assert(hx_committed_one(other, "main", hx_put("a.b/c", "1")));
+	struct cairn_index_commit head = hx_head(one, "main"), same = hx_head(other, "main");
+	ck_assert(cairn_git_oid_equal(&head.root, &same.root));
+	ck_assert(head.n_files == same.n_files && head.bytes == same.bytes && head.number == before.number + 1);
+	ck_assert(!hx_is_there(&head, "a/0", &entry) && !hx_is_there(&head, "a", &entry));
+	hx_text_is(&before, "a/b/c/1", "1");
+	sweep_all();
+	hx_text_is(&before, "a/z/2", "1");
+	ck_assert_str_eq(hx_all(one, "main"), hx_all(other, "main"));
+	is_tidy();
+}
+END_TEST
+
+/* The operations before and after it count, too, and none is applied twice. */
+START_TEST(a_large_folder_is_deleted_and_made_again)
+{
+	int64_t one = hx_model("one"), other = hx_model("other");
+	const struct cairn_index_operation all[] = {hx_put("a/0", "2"),   hx_drop("a"),          hx_put("a/b/1", "3"),
+						    hx_put("first", "4"), hx_drop_folder("a.b"), hx_put("a.b", "5")};
+	const struct cairn_index_operation rest[] = {hx_put("a/b/1", "3"), hx_put("first", "4"), hx_put("a.b", "5")};
+	put_nested(one);
+	ck_assert(hx_committed(one, "main", all, sizeof(all) / sizeof(all[0])));
+	ck_assert(hx_committed(other, "main", rest, sizeof(rest) / sizeof(rest[0])));
+	struct cairn_index_commit head = hx_head(one, "main"), same = hx_head(other, "main");
+	ck_assert(cairn_git_oid_equal(&head.root, &same.root));
+	ck_assert(head.n_files == same.n_files && head.bytes == same.bytes);
+	hx_text_is(&head, "a/b/1", "3");
+}
+END_TEST
+
+START_TEST(a_deletion_of_a_large_folder_that_fails_leaves_nothing)
+{
+	int64_t one = hx_model("one");
+	const struct cairn_index_operation all[] = {hx_drop_folder("a"), hx_drop("missing")};
+	struct cairn_index_quota before, after;
+	put_nested(one);
+	struct cairn_index_commit head = hx_head(one, "main");
+	ck_assert_int_eq(cairn_index_quota(hx_index, hx_ann, one, &before), CAIRN_OK);
+	hx_refused(one, "main", all, 2, "entry.unknown");
+	ck_assert_int_eq(hx_head(one, "main").id, head.id);
+	ck_assert_int_eq(cairn_index_quota(hx_index, hx_ann, one, &after), CAIRN_OK);
+	ck_assert_uint_eq(after.repo.stored_bytes, before.repo.stored_bytes);
+	hx_text_is(&head, "a/0", "1");
+	is_tidy();
+}
+END_TEST
+
+/* The rows of folders that the commit has emptied go before the file takes their place. */
+START_TEST(a_file_takes_the_place_of_many_folders)
+{
+	enum { N_EMPTIED = 4000 };
+	int64_t one = hx_model("one"), other = hx_model("other");
+	for (unsigned i = 0; i < N; i++) {
+		(void)snprintf(paths[i], sizeof(paths[i]), "a/%u/x", i);
+		operations[i] = i < N_EMPTIED ? hx_put(paths[i], "1") : hx_put("b", "1");
+	}
+	ck_assert(hx_committed(one, "main", operations, N));
+	for (unsigned i = 0; i < N; i++)
+		operations[i] = i < N_EMPTIED ? hx_drop(paths[i]) : hx_put("b", "2");
+	operations[N - 1] = hx_put("a", "3");
+	const struct cairn_index_operation rest[] = {hx_put("b", "2"), hx_put("a", "3")};
+	ck_assert(hx_committed(one, "main", operations, N));
+	ck_assert(hx_committed(other, "main", rest, 2));
+	struct cairn_index_commit head = hx_head(one, "main"), same = hx_head(other, "main");
+	ck_assert(cairn_git_oid_equal(&head.root, &same.root));
+	ck_assert(head.n_files == same.n_files && head.bytes == same.bytes);
+}
+END_TEST
+
+/* --- pull requests opened with files ------------------------------------------------------------------------------ */
+
+START_TEST(a_large_pull_request_is_opened)
+{
+	int64_t one = hx_model("one");
+	ck_assert_int_eq(send_open(one, NULL), CAIRN_OK);
+	struct cairn_index_commit pull = pull_head(one, "1");
+	ck_assert(opened.number == 1 && cairn_git_oid_equal(&pull.oid, &opened.oid));
+	ck_assert(pull.n_files == N + 1 && pull.number == 2);
+	ck_assert(hx_committed(one, "main", all_put("1"), N));
+	/* Nothing differs from main, so it has no commit of its own. */
+	ck_assert_int_eq(send_open(one, NULL), CAIRN_OK);
+	struct cairn_index_commit head = hx_head(one, "main"), second = pull_head(one, "2");
+	ck_assert(opened.number == 2 && head.id == second.id && cairn_git_oid_equal(&opened.oid, &head.oid));
+	sweep_all();
+	hx_text_is(&pull, "d0/7", "1");
+	hx_text_is(&second, "d0/7", "1");
+	is_tidy();
+}
+END_TEST
+
+START_TEST(a_pull_request_that_deletes_a_large_folder_is_opened)
+{
+	int64_t one = hx_model("one");
+	const struct cairn_index_operation drop = hx_drop_folder("a");
+	put_nested(one);
+	struct cairn_index_add_ref add = {.repo = one,
+					  .kind = CAIRN_INDEX_PULL,
+					  .base = "main",
+					  .commit = hx_head(one, "main").id,
+					  .account = hx_ann,
+					  .first = HX_MESSAGE,
+					  .operations = &drop,
+					  .n = 1};
+	ck_assert_int_eq(cairn_index_add_ref(hx_index, &add), CAIRN_OK);
+	ck_assert_int_eq(add.number, 1);
+	ck_assert_uint_eq(pull_head(one, "1").n_files, 2);
+	is_tidy();
+}
+END_TEST
+
+START_TEST(a_large_pull_request_that_fails_leaves_nothing)
+{
+	int64_t one = hx_model("one");
+	struct cairn_index_quota before, after;
+	struct cairn_index_commit commit;
+	ck_assert_int_eq(cairn_index_quota(hx_index, hx_ann, one, &before), CAIRN_OK);
+	(void)all_put("1");
+	operations[N - 1] = hx_drop("missing");
+	opened = (struct cairn_index_add_ref){.repo = one,
+					      .kind = CAIRN_INDEX_PULL,
+					      .base = "main",
+					      .commit = hx_head(one, "main").id,
+					      .account = hx_ann,
+					      .first = HX_MESSAGE,
+					      .operations = operations,
+					      .n = N};
+	ck_assert_int_eq(cairn_index_add_ref(hx_index, &opened), CAIRN_E_NOT_FOUND);
+	ck_assert_str_eq(opened.write.diag.rule, "entry.unknown");
+	ck_assert_int_eq(cairn_index_ref(hx_index, one, CAIRN_INDEX_PULL, "1", &commit), CAIRN_E_NOT_FOUND);
+	ck_assert_int_eq(cairn_index_quota(hx_index, hx_ann, one, &after), CAIRN_OK);
+	ck_assert_uint_eq(after.repo.stored_bytes, before.repo.stored_bytes);
+	is_tidy();
+}
+END_TEST
+
 /* --- and others --------------------------------------------------------------------------------------------------- */
 
 /* Blocks the writer until it is released, so that writes are queued in a known order. */
@@ -463,20 +651,21 @@ static int64_t prepare(send_large *send)
 	int64_t large = hx_model("large");
 	if (send == send_copy)
 		hx_uploaded(7, hx_owner_of(large));
-	if (send == send_squash)
+	if (send == send_squash || send == send_drop)
 		ck_assert(hx_committed(large, "main", all_put("1"), N));
 	if (send == send_pull || send == send_merge)
 		ck_assert_int_eq(new_pull(large), 1);
 	return large;
 }
 
-static send_large *const LARGE[] = {send_commit, send_copy, send_squash, send_pull, send_merge};
+static send_large *const LARGE[] = {send_commit, send_copy, send_squash, send_pull, send_merge, send_drop, send_open};
 enum { N_LARGE = sizeof(LARGE) / sizeof(LARGE[0]) };
 
 static enum cairn_status large_status(send_large *send)
 {
 	return send == send_copy     ? copy.write.status
 	       : send == send_squash ? squash.write.status
+	       : send == send_open   ? opened.write.status
 				     : large_commit.write.status;
 }
 
@@ -490,6 +679,34 @@ START_TEST(others_do_not_wait_for_a_large_write)
 	ck_assert_int_eq(large_status(send), CAIRN_OK);
 	ck_assert_uint_eq(others.n_done, N_OTHERS);
 	ck_assert_uint_eq(others.n_done_before, N_OTHERS);
+}
+END_TEST
+
+enum { N_DEEP = 1000 };
+static char deep[N_DEEP][64];
+
+/* Few files, with many rows of folders. */
+static enum cairn_status send_deep(int64_t repo, void (*done)(struct cairn_index_write *write))
+{
+	for (unsigned i = 0; i < N_DEEP; i++) {
+		(void)snprintf(deep[i], sizeof(deep[i]), "%u/a/b/c/d/e/f/g/h/i/j/k/l/m/n/o/p", i);
+		operations[i] = hx_put(deep[i], "1");
+	}
+	large_commit = hx_request(repo, "main", operations, N_DEEP);
+	large_commit.write.done = done;
+	return cairn_index_add_commit(hx_index, &large_commit);
+}
+
+START_TEST(others_do_not_wait_for_deep_folders)
+{
+	int64_t large = hx_model("large"), small = hx_model("small");
+	if (cairn_index_is_remote(hx_index))
+		return;
+	beside(send_deep, large, small, others_commit);
+	ck_assert_int_eq(large_commit.write.status, CAIRN_OK);
+	ck_assert_uint_eq(others.n_done_before, N_OTHERS);
+	struct cairn_index_commit head = hx_head(large, "main");
+	hx_text_is(&head, deep[7], "1");
 }
 END_TEST
 
@@ -550,11 +767,13 @@ START_TEST(a_collection_does_not_harm_a_large_write)
 	ck_assert_int_eq(large_status(send), CAIRN_OK);
 	if (send == send_copy)
 		copy_is_whole();
-	struct cairn_index_commit head = send == send_pull   ? pull_head(large, "1")
+	bool pull = send == send_pull || send == send_open;
+	struct cairn_index_commit head = pull                ? pull_head(large, "1")
 					 : send == send_copy ? hx_head(copy.id, "main")
 							     : hx_head(large, "main");
-	ck_assert_uint_eq(head.n_files, send == send_copy ? N : N + 1);
-	hx_text_is(&head, "d0/7", "1");
+	ck_assert_uint_eq(head.n_files, send == send_drop ? 1 : send == send_copy ? N : N + 1);
+	if (send != send_drop)
+		hx_text_is(&head, "d0/7", "1");
 }
 END_TEST
 
@@ -705,7 +924,15 @@ int main(int argc, char **argv)
 	tcase_add_test(t, a_large_squash_has_all_files);
 	tcase_add_test(t, a_large_pull_request_is_merged);
 	tcase_add_test(t, a_large_merge_of_another_head_leaves_nothing);
+	tcase_add_test(t, a_large_folder_is_deleted);
+	tcase_add_test(t, a_large_folder_is_deleted_and_made_again);
+	tcase_add_test(t, a_deletion_of_a_large_folder_that_fails_leaves_nothing);
+	tcase_add_test(t, a_file_takes_the_place_of_many_folders);
+	tcase_add_test(t, a_large_pull_request_is_opened);
+	tcase_add_test(t, a_pull_request_that_deletes_a_large_folder_is_opened);
+	tcase_add_test(t, a_large_pull_request_that_fails_leaves_nothing);
 	tcase_add_loop_test(t, others_do_not_wait_for_a_large_write, 0, N_LARGE);
+	tcase_add_test(t, others_do_not_wait_for_deep_folders);
 	tcase_add_test(t, no_commit_to_the_same_branch_is_lost);
 	tcase_add_test(t, no_commit_to_a_branch_is_lost_by_a_squash);
 	tcase_add_test(t, the_first_with_a_name_has_it);

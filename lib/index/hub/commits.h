@@ -21,9 +21,12 @@ struct cairn_commits_head {
 struct cairn_commits_new {
 	int64_t repo, owner, line;
 	struct cairn_commits_head head;
-	bool few;                       /* struct cairn_edit */
-	bool only_same;                 /* fail if the operations change anything in the head */
-	bool must_pass;                 /* no quota refuses it, since it leads to less */
+	bool few;       /* struct cairn_edit */
+	bool only_same; /* fail if the operations change anything in the head */
+	bool must_pass; /* no quota refuses it, since it leads to less */
+	/* Result: it is too large for one transaction. Then nothing was changed, and CAIRN_OK returned. NULL: it is
+	 * made in any case */
+	bool *in_pieces;
 	const struct cairn_git_oid *id; /* the commit's id; NULL: the one that git computes */
 	const struct cairn_index_message *message;
 	const struct cairn_index_operation *operations;

@@ -8,6 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum {
+	EDIT_ROWS_AT_ONCE = 2 * CAIRN_INDEX_OPERATIONS_AT_ONCE,   /* written for the operations of one transaction */
+	EDIT_READS_AT_ONCE = 10 * CAIRN_INDEX_OPERATIONS_AT_ONCE, /* rows read for the ids of folders in one */
+};
+
 static enum cairn_status edit_find(struct cairn_edit *edit, const char *folder, const char *name,
 				   struct cairn_edit_entry *out)
 {
@@ -18,6 +23,7 @@ static enum cairn_status edit_find(struct cairn_edit *edit, const char *folder, 
 static enum cairn_status edit_write(struct cairn_edit *edit, const char *folder, const char *name,
 				    const struct cairn_edit_entry *before, const struct cairn_edit_entry *after)
 {
+	edit->n_written++;
 	if (before->since != edit->commit)
 		cairn_add(&edit->row_bytes, (int64_t)(CAIRN_INDEX_ROW_BYTES + strlen(folder) + strlen(name)));
 	return edit->engine->write(edit->ctx, folder, name, before, after);
@@ -82,8 +88,8 @@ static enum cairn_status edit_count(struct cairn_edit *edit)
 
 static enum cairn_status edit_limit_folders(struct cairn_edit *edit, uint32_t n)
 {
-	return n <= CAIRN_INDEX_COMMIT_FOLDERS_MAX ? CAIRN_OK
-						   : edit_limit(edit, CAIRN_INDEX_COMMIT_FOLDERS_MAX, "folders change");
+	uint32_t max = edit->few ? CAIRN_INDEX_STRANGER_ROWS_MAX : CAIRN_INDEX_COMMIT_FOLDERS_MAX;
+	return n <= max ? CAIRN_OK : edit_limit(edit, (int)max, "folders change");
 }
 
 /* Makes the missing folders of a path. They get their ids at the end. */
@@ -125,6 +131,7 @@ static enum cairn_status edit_drop(struct cairn_edit *edit, const char *folder, 
 struct edit_paths {
 	char **all; /* owned */
 	size_t n, cap;
+	bool is_full; /* there may be more */
 };
 
 static void edit_paths_fini(struct edit_paths *paths)
@@ -168,44 +175,79 @@ struct edit_collecting {
 	struct edit_paths *paths;
 };
 
+/* Ends a scan when there are as many paths as one piece deletes. */
 static enum cairn_status edit_collect_one(void *ctx, const char *folder, const char *name, bool is_folder,
 					  const struct cairn_git_oid *oid)
 {
 	struct edit_collecting *c = ctx;
+	struct cairn_edit *edit = c->edit;
 	(void)oid;
-	enum cairn_status status =
-		is_folder ? edit_limit_folders(c->edit, ++c->edit->n_folder_rows) : edit_count(c->edit);
-	return status == CAIRN_OK ? edit_paths_add(c->paths, folder, name) : status;
+	enum cairn_status status = is_folder ? edit_limit_folders(edit, ++edit->n_folder_rows) : edit_count(edit);
+	if (status == CAIRN_OK)
+		status = edit_paths_add(c->paths, folder, name);
+	if (status != CAIRN_OK)
+		return status;
+	edit->is_large = edit->ends_if_large && edit->n_changed + edit->n_folder_rows > CAIRN_INDEX_OPERATIONS_AT_ONCE;
+	c->paths->is_full = c->paths->n == edit->piece_rows;
+	(void)memccpy(edit->drop.folder, folder, '\0', sizeof(edit->drop.folder));
+	(void)memccpy(edit->drop.name, name, '\0', sizeof(edit->drop.name));
+	return edit->is_large || c->paths->is_full ? CAIRN_E_LIMIT : CAIRN_OK;
 }
 
-/* Notes all entries of a folder, up to the end of the last one, before any is changed. */
-static enum cairn_status edit_collect(struct cairn_edit *edit, const char *folder, const char *last_folder,
-				      struct edit_paths *paths)
+/* Notes the next entries, up to the end of the last folder, before any of them is changed. */
+static enum cairn_status edit_collect(struct cairn_edit *edit, const char *last_folder, struct edit_paths *paths)
 {
 	struct edit_collecting c = {edit, paths};
-	return edit->engine->scan(edit->ctx, folder, last_folder, edit_collect_one, &c, &edit->n_scanned);
+	const struct cairn_edit_drop from = edit->drop;
+	enum cairn_status status = edit->engine->scan(edit->ctx, from.folder, from.name, last_folder, edit_collect_one,
+						      &c, &edit->n_scanned);
+	return paths->is_full ? CAIRN_OK : status;
 }
 
-static enum cairn_status edit_drop_folder(struct cairn_edit *edit, const char *path, const char *folder,
-					  const char *name, const struct cairn_edit_entry *entry)
+/* Notes the next entries of a folder that is being deleted: first its own, then those of the folders in it. */
+static enum cairn_status edit_collect_next(struct cairn_edit *edit, const char *path, struct edit_paths *paths)
+{
+	struct cairn_entries_range below;
+	struct cairn_edit_drop *drop = &edit->drop;
+	enum cairn_status status = CAIRN_OK;
+	cairn_entries_below(&below, path);
+	if (!drop->is_below)
+		status = edit_collect(edit, path, paths);
+	if (!drop->is_below && !paths->is_full) {
+		drop->is_below = true;
+		(void)memccpy(drop->folder, below.folder, '\0', sizeof(drop->folder));
+		drop->name[0] = '\0';
+	}
+	return status == CAIRN_OK && drop->is_below ? edit_collect(edit, below.last_folder, paths) : status;
+}
+
+/* Deletes the next entries of a folder, and after the last one the folder itself. */
+static enum cairn_status edit_drop_next(struct cairn_edit *edit, const char *path, const char *folder, const char *name)
 {
 	CLEANUP(edit_paths_fini) struct edit_paths paths = {0};
 	char in[CAIRN_INDEX_PATH_MAX + 1];
-	struct cairn_entries_range below;
-	cairn_entries_below(&below, path);
-	enum cairn_status status = edit_may_scan(edit);
-	if (status == CAIRN_OK)
-		status = edit_collect(edit, path, path, &paths);
-	if (status == CAIRN_OK)
-		status = edit_collect(edit, below.folder, below.last_folder, &paths);
+	struct cairn_edit_entry one;
+	enum cairn_status status = edit_collect_next(edit, path, &paths);
 	for (size_t i = 0; i < paths.n && status == CAIRN_OK; i++) {
-		struct cairn_edit_entry one;
 		const char *one_name = cairn_entries_split(paths.all[i], in);
 		status = one_name ? edit_find(edit, in, one_name, &one) : CAIRN_E_DAMAGED;
 		if (status == CAIRN_OK)
 			status = edit_drop(edit, in, one_name, &one);
 	}
-	return status == CAIRN_OK ? edit_drop(edit, folder, name, entry) : status;
+	edit->drop.goes_on = paths.is_full;
+	if (status != CAIRN_OK || paths.is_full)
+		return status;
+	status = edit_find(edit, folder, name, &one);
+	return status == CAIRN_OK ? edit_drop(edit, folder, name, &one) : status;
+}
+
+static enum cairn_status edit_drop_folder(struct cairn_edit *edit, const char *path, const char *folder,
+					  const char *name)
+{
+	enum cairn_status status = edit_may_scan(edit);
+	edit->drop = (struct cairn_edit_drop){.goes_on = true};
+	(void)memccpy(edit->drop.folder, path, '\0', sizeof(edit->drop.folder));
+	return status == CAIRN_OK ? edit_drop_next(edit, path, folder, name) : status;
 }
 
 static enum cairn_status edit_delete(struct cairn_edit *edit, const struct cairn_index_operation *o, const char *folder,
@@ -222,7 +264,7 @@ static enum cairn_status edit_delete(struct cairn_edit *edit, const struct cairn
 		return cairn_fail(edit->diag, CAIRN_E_NOT_FOUND, "entry.unknown", CAIRN_NO_OFFSET,
 				  "A file with this name doesn't exist: \"%.150s\"", o->path);
 	if (!is_file)
-		return edit_drop_folder(edit, o->path, folder, name, &entry);
+		return edit_drop_folder(edit, o->path, folder, name);
 	status = edit_count(edit);
 	return status == CAIRN_OK ? edit_drop(edit, folder, name, &entry) : status;
 }
@@ -276,14 +318,13 @@ static enum cairn_status edit_find_file(struct cairn_edit *edit, const char *fol
 					bool *found)
 {
 	enum cairn_status status =
-		edit->engine->scan(edit->ctx, folder, last_folder, edit_is_file, found, &edit->n_scanned);
+		edit->engine->scan(edit->ctx, folder, "", last_folder, edit_is_file, found, &edit->n_scanned);
 	return *found ? CAIRN_OK : status;
 }
 
-/* Replaces a folder by a file, if no file is left below the folder. Rows of folders below are removed here, not at the
- * end: otherwise a later operation could add files to them, below this file. */
-static enum cairn_status edit_make_room(struct cairn_edit *edit, const char *path, const char *folder, const char *name,
-					struct cairn_edit_entry *entry)
+/* Begins to replace a folder by a file, if no file is left below the folder. Rows of folders below are removed here,
+ * not at the end: otherwise a later operation could add files to them, below this file. */
+static enum cairn_status edit_make_room(struct cairn_edit *edit, const char *path, const char *folder, const char *name)
 {
 	struct cairn_entries_range below;
 	bool found = false;
@@ -295,9 +336,7 @@ static enum cairn_status edit_make_room(struct cairn_edit *edit, const char *pat
 		status = edit_find_file(edit, below.folder, below.last_folder, &found);
 	if (status == CAIRN_OK && found)
 		return edit_conflict(edit, path, "folder");
-	if (status == CAIRN_OK)
-		status = edit_drop_folder(edit, path, folder, name, entry);
-	return status == CAIRN_OK ? edit_find(edit, folder, name, entry) : status;
+	return status == CAIRN_OK ? edit_drop_folder(edit, path, folder, name) : status;
 }
 
 static enum cairn_status edit_put(struct cairn_edit *edit, const struct cairn_index_operation *o, const char *folder,
@@ -311,8 +350,12 @@ static enum cairn_status edit_put(struct cairn_edit *edit, const struct cairn_in
 		status = edit_is_there(o, &before, &is_there);
 	if (is_there)
 		return CAIRN_OK;
-	if (status == CAIRN_OK && before.found && before.content == 0)
-		status = edit_make_room(edit, o->path, folder, name, &before);
+	if (status == CAIRN_OK && before.found && before.content == 0) {
+		status = edit_make_room(edit, o->path, folder, name);
+		if (status != CAIRN_OK || edit->drop.goes_on)
+			return status;
+		status = edit_find(edit, folder, name, &before);
+	}
 	if (status == CAIRN_OK)
 		status = edit_content(edit, o, &content);
 	if (status != CAIRN_OK || (before.found && before.content == content.id))
@@ -331,7 +374,7 @@ static enum cairn_status edit_put(struct cairn_edit *edit, const struct cairn_in
 	return status == CAIRN_OK ? edit_write(edit, folder, name, &before, &after) : status;
 }
 
-enum cairn_status cairn_edit_one(struct cairn_edit *edit, const struct cairn_index_operation *operation)
+enum cairn_status cairn_edit_some(struct cairn_edit *edit, const struct cairn_index_operation *operation)
 {
 	char folder[CAIRN_INDEX_PATH_MAX + 1];
 	unsigned depth = 1;
@@ -344,7 +387,39 @@ enum cairn_status cairn_edit_one(struct cairn_edit *edit, const struct cairn_ind
 				  CAIRN_INDEX_PATH_MAX);
 	bool put = operation->kind == CAIRN_INDEX_PUT_INLINE || operation->kind == CAIRN_INDEX_PUT_FILE ||
 		   operation->kind == CAIRN_INDEX_PUT_ABSENT;
+	if (edit->drop.goes_on) {
+		enum cairn_status status = edit_drop_next(edit, operation->path, folder, name);
+		if (status != CAIRN_OK || edit->drop.goes_on || !put)
+			return status;
+	}
 	return put ? edit_put(edit, operation, folder, name) : edit_delete(edit, operation, folder, name);
+}
+
+enum cairn_status cairn_edit_all(struct cairn_edit *edit, const struct cairn_index_operation *operations, uint32_t n)
+{
+	enum cairn_status status = CAIRN_OK;
+	for (uint32_t i = 0; i < n && status == CAIRN_OK; i++)
+		status = cairn_edit_some(edit, &operations[i]);
+	return status;
+}
+
+/* Returns the number of folders of a path that another path is not in. */
+static uint32_t edit_n_folders(const char *path, const char *other)
+{
+	uint32_t n = 0;
+	for (bool same = true; *path; path++) {
+		same = same && *path == *other++;
+		n += *path == '/' && !same;
+	}
+	return n;
+}
+
+bool cairn_edit_is_large(const struct cairn_index_operation *operations, uint32_t n)
+{
+	uint64_t n_rows = 0;
+	for (uint32_t i = 0; i < n; i++) /* a folder is written when it is made, and when it gets its id */
+		n_rows += 1 + 2 * (uint64_t)edit_n_folders(operations[i].path, i > 0 ? operations[i - 1].path : "");
+	return n > CAIRN_INDEX_OPERATIONS_AT_ONCE || n_rows > EDIT_ROWS_AT_ONCE;
 }
 
 /* --- ids of folders ----------------------------------------------------------------------------------------------- */
@@ -368,7 +443,7 @@ static enum cairn_status edit_tree(struct cairn_edit *edit, struct cairn_git_tre
 {
 	struct edit_tree t = {.tree = tree};
 	cairn_git_tree_begin(tree);
-	enum cairn_status status = edit->engine->scan(edit->ctx, folder, folder, edit_tree_add, &t, n_rows);
+	enum cairn_status status = edit->engine->scan(edit->ctx, folder, "", folder, edit_tree_add, &t, n_rows);
 	*n = t.n;
 	if (*n > CAIRN_INDEX_NAMES_MAX)
 		return cairn_fail(edit->diag, CAIRN_E_LIMIT, "commit.names", CAIRN_NO_OFFSET,
@@ -506,6 +581,10 @@ enum cairn_status cairn_edit_root_some(struct cairn_edit *edit, uint64_t n_rows_
 
 enum cairn_status cairn_edit_root(struct cairn_edit *edit, struct cairn_git_oid *root)
 {
-	bool done;
-	return cairn_edit_root_some(edit, UINT64_MAX, root, &done);
+	bool done, limited = edit->ends_if_large || edit->few;
+	enum cairn_status status = cairn_edit_root_some(edit, limited ? EDIT_READS_AT_ONCE : UINT64_MAX, root, &done);
+	if (status != CAIRN_OK || done)
+		return status;
+	edit->is_large = edit->ends_if_large;
+	return edit->is_large ? CAIRN_E_LIMIT : edit_limit(edit, EDIT_READS_AT_ONCE, "rows of folders are read");
 }

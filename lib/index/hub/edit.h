@@ -29,10 +29,10 @@ struct cairn_edit_engine {
 	/** Replaces the entry of a path. @param after  `since` is not set; not found: removes the entry */
 	enum cairn_status (*write)(void *ctx, const char *folder, const char *name,
 				   const struct cairn_edit_entry *before, const struct cairn_edit_entry *after);
-	/** Visits the entries of a folder, or of several in order, up to the end of the last one.
+	/** Visits the entries of a folder after a name, and of further folders in order, up to the end of the last one.
 	 * @param[in,out] n_rows  increased by the rows that were read */
-	enum cairn_status (*scan)(void *ctx, const char *folder, const char *last_folder, cairn_edit_visit *visit,
-				  void *visit_ctx, uint64_t *n_rows);
+	enum cairn_status (*scan)(void *ctx, const char *folder, const char *name, const char *last_folder,
+				  cairn_edit_visit *visit, void *visit_ctx, uint64_t *n_rows);
 	/** Announces the folders that are scanned next, each alone and in this order. NULL: not needed */
 	enum cairn_status (*will_scan)(void *ctx, char *const *folders, size_t n);
 	/** Finds the content of a put, or makes it; its oid is not set. @return also CAIRN_E_NOT_FOUND: no such file
@@ -44,12 +44,23 @@ struct cairn_edit_engine {
 	enum cairn_status (*revive)(void *ctx, int64_t content, int64_t same);
 };
 
+/** A folder that is being deleted: the entry after which the next piece begins. */
+struct cairn_edit_drop {
+	bool goes_on;
+	bool is_below; /* the entry is in a folder of the folder */
+	char folder[CAIRN_INDEX_PATH_MAX + 2], name[CAIRN_INDEX_PATH_MAX + 1];
+};
+
 /** A change of the entries of a line, for a commit that is not made yet. */
 struct cairn_edit {
 	const struct cairn_edit_engine *engine;
 	void *ctx; /* its */
 	struct cairn_diag *diag;
-	bool few;               /* it may change and read no more than CAIRN_INDEX_STRANGER_ROWS_MAX rows */
+	bool few;           /* it may change and read no more than CAIRN_INDEX_STRANGER_ROWS_MAX rows */
+	bool ends_if_large; /* it fails with `is_large` rather than change more than CAIRN_INDEX_OPERATIONS_AT_ONCE rows
+			       of deleted folders, or read many times as many */
+	bool is_large;      /* result */
+	uint32_t piece_rows;    /* of a deleted folder, between two calls; 0: all */
 	bool again;             /* the head may have all changes already: what is to be deleted may be gone */
 	int64_t commit;         /* the number of the commit to be made */
 	int64_t n_files, bytes; /* growth by this commit; may be negative */
@@ -58,15 +69,26 @@ struct cairn_edit {
 	uint32_t n_changed;     /* files */
 	uint32_t n_folder_rows; /* made or deleted */
 	uint64_t n_scanned;     /* rows */
-	char **folders;         /* owned: the folders with a change; may repeat */
+	uint64_t n_written;     /* rows */
+	struct cairn_edit_drop drop;
+	char **folders; /* owned: the folders with a change; may repeat */
 	size_t n_folders, folders_cap;
 	bool is_sorted;  /* the folders are listed, in the order in which they get their ids */
 	size_t n_rooted; /* folders that have their ids */
 };
 
 void cairn_edit_fini(struct cairn_edit *edit);
-/** Applies one operation. @return CAIRN_OK; as cairn_index_add_commit() for its operations; as the engine's calls */
-CAIRN_MUST_USE enum cairn_status cairn_edit_one(struct cairn_edit *edit, const struct cairn_index_operation *operation);
+/** May these operations write more rows than one transaction should? Pure. The rows of folders that they delete are not
+ * known yet. */
+bool cairn_edit_is_large(const struct cairn_index_operation *operations, uint32_t n);
+/** Applies one operation, or a piece of it. While `drop.goes_on` is set afterwards, call it again with the same one.
+ *  @return CAIRN_OK; as cairn_index_add_commit() for its operations; CAIRN_E_LIMIT with `is_large`; as the engine's
+ *  calls */
+CAIRN_MUST_USE enum cairn_status cairn_edit_some(struct cairn_edit *edit,
+						 const struct cairn_index_operation *operation);
+/** Applies operations as a whole. @return as cairn_edit_some() */
+CAIRN_MUST_USE enum cairn_status cairn_edit_all(struct cairn_edit *edit, const struct cairn_index_operation *operations,
+						uint32_t n);
 /** Computes the new ids of the changed folders and of those above them; removes empty folders. @param[out] root  of the
  * top one
  *  @return likewise */

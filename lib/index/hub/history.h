@@ -24,7 +24,8 @@ enum {
 	CAIRN_INDEX_MESSAGE_MAX = 65536,        /* bytes of the rest of its message */
 	CAIRN_INDEX_INLINE_MAX = 65536,         /* bytes of a file that is kept in the index */
 	CAIRN_INDEX_OPERATIONS_MAX = 50000,     /* of one commit */
-	CAIRN_INDEX_OPERATIONS_AT_ONCE = 10000, /* of a commit that SQLite makes in one transaction */
+	CAIRN_INDEX_OPERATIONS_AT_ONCE = 10000, /* of a commit that SQLite makes in one transaction, or files that it
+						   deletes with their folders */
 	CAIRN_INDEX_COMMIT_ROWS_MAX = 200000, /* files that one commit may change, those of deleted folders included */
 	CAIRN_INDEX_COMMIT_FOLDERS_MAX = 100000, /* folders in which, or above which, one commit may change something */
 	CAIRN_INDEX_COMMIT_SCAN_MAX = 300000, /* rows that deletions of one commit may read before the last of them */
@@ -239,7 +240,8 @@ struct cairn_index_add_ref {
 	int64_t account;  /* who opens it; 0: an operator */
 	bool is_stranger; /* who may not write in the repository: as cairn_index_add_commit.stranger. CAIRN_E_DENIED
 			     (pr.many); CAIRN_E_LIMIT (ref.depth): as below */
-	/* The operations of its first commit, in the same transaction, with the errors of cairn_index_add_commit(). */
+	/* The operations of its first commit, with the errors of cairn_index_add_commit(). Nobody sees one without the
+	 * other. */
 	const struct cairn_index_operation *operations; /* borrowed */
 	uint32_t n;                                     /* 0: it has no commit of its own yet */
 	const struct cairn_git_oid *id;                 /* of that commit; borrowed. NULL: computed as git does */

@@ -189,8 +189,8 @@ static enum cairn_status commit_edit(struct cairn_commits_new *c, struct cairn_p
 		return status;
 	edit->edit.commit = cairn_pg_get_int8(pg->results[next], 0, 0);
 	status = cairn_pg_edit_look(edit, c->n);
-	for (uint32_t i = 0; i < c->n && status == CAIRN_OK; i++)
-		status = cairn_edit_one(&edit->edit, &c->operations[i]);
+	if (status == CAIRN_OK)
+		status = cairn_edit_all(&edit->edit, c->operations, c->n);
 	cairn_crash_point(CAIRN_CRASH_COMMIT_EDITED);
 	return status == CAIRN_OK ? cairn_edit_root(&edit->edit, root) : status;
 }

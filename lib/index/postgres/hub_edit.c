@@ -517,11 +517,13 @@ static enum cairn_status edit_scan_row(struct cairn_pg_edit *edit, const PGresul
 }
 
 /* Scans a range, after all writes were sent. */
-static enum cairn_status edit_scan_range(struct cairn_pg_edit *edit, const char *folder, const char *last_folder,
-					 cairn_edit_visit *visit, void *visit_ctx, uint64_t *n_rows)
+static enum cairn_status edit_scan_range(struct cairn_pg_edit *edit, const char *folder, const char *name,
+					 const char *last_folder, cairn_edit_visit *visit, void *visit_ctx,
+					 uint64_t *n_rows)
 {
 	struct cairn_entries_range at = {0};
 	(void)memccpy(at.folder, folder, '\0', sizeof(at.folder));
+	(void)memccpy(at.name, name, '\0', sizeof(at.name));
 	enum cairn_status status = edit_queue_rows(edit);
 	for (bool more = true; more && status == CAIRN_OK;) {
 		const PGresult *r;
@@ -601,7 +603,7 @@ static enum cairn_status edit_tree_fill(struct cairn_pg_edit *edit, size_t folde
 
 /* Scans the next one of the announced folders. */
 static enum cairn_status edit_scan_tree(struct cairn_pg_edit *edit, const char *folder, cairn_edit_visit *visit,
-					void *visit_ctx)
+					void *visit_ctx, uint64_t *n_rows)
 {
 	char name[CAIRN_INDEX_PATH_MAX + 1];
 	struct cairn_git_oid oid;
@@ -614,6 +616,7 @@ static enum cairn_status edit_scan_tree(struct cairn_pg_edit *edit, const char *
 		if (of > at)
 			return CAIRN_OK;
 		int row = edit->row++;
+		++*n_rows;
 		bool gone = PQgetisnull(edit->page, row, 2);
 		if (of < at || !cairn_pg_get_text(edit->page, row, 1, name, sizeof(name)) ||
 		    (!gone && !cairn_pg_get_oid(edit->page, row, 2, &oid)))
@@ -625,13 +628,13 @@ static enum cairn_status edit_scan_tree(struct cairn_pg_edit *edit, const char *
 	}
 }
 
-static enum cairn_status edit_scan(void *ctx, const char *folder, const char *last_folder, cairn_edit_visit *visit,
-				   void *visit_ctx, uint64_t *n_rows)
+static enum cairn_status edit_scan(void *ctx, const char *folder, const char *name, const char *last_folder,
+				   cairn_edit_visit *visit, void *visit_ctx, uint64_t *n_rows)
 {
 	struct cairn_pg_edit *edit = ctx;
 	bool named = edit->n_begun < edit->n_folders;
-	return named ? edit_scan_tree(edit, folder, visit, visit_ctx)
-		     : edit_scan_range(edit, folder, last_folder, visit, visit_ctx, n_rows);
+	return named ? edit_scan_tree(edit, folder, visit, visit_ctx, n_rows)
+		     : edit_scan_range(edit, folder, name, last_folder, visit, visit_ctx, n_rows);
 }
 
 const struct cairn_edit_engine CAIRN_PG_EDIT = {

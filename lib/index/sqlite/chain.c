@@ -138,6 +138,11 @@ enum cairn_status cairn_chain_next(struct cairn_chain_scan *scan, sqlite3_stmt *
 		(void)memccpy(scan->name, name, '\0', sizeof(scan->name));
 		if (sqlite3_column_type(*row, CAIRN_CHAIN_OID) != SQLITE_NULL)
 			return CAIRN_OK;
+		scan->is_cut = scan->n_rows_max > 0 && scan->n_rows >= scan->n_rows_max;
+		if (scan->is_cut) {
+			*row = NULL;
+			return CAIRN_OK;
+		}
 	}
 }
 

@@ -53,6 +53,8 @@ struct cairn_chain_scan {
 	sqlite3_stmt **stmts;    /* CAIRN_INDEX_LINE_DEPTH_MAX of them */
 	const char *last_folder; /* borrowed: the scan ends after it */
 	uint64_t n_rows;         /* rows read, including those that no longer count */
+	uint64_t n_rows_max;     /* ends after so many, with `is_cut`, at a path that no longer exists; 0: no limit */
+	bool is_cut;             /* begin again after the last path visited */
 	bool on_row[CAIRN_INDEX_LINE_DEPTH_MAX], begun[CAIRN_INDEX_LINE_DEPTH_MAX];
 	char folder[CAIRN_INDEX_PATH_MAX + 1], name[CAIRN_INDEX_PATH_MAX + 1]; /* the last path visited */
 };

@@ -70,13 +70,21 @@ CAIRN_MUST_USE enum cairn_status cairn_tx_set_ref_line(struct cairn_tx *tx, int6
 
 /* Each makes its commit in the transaction at hand. @return as cairn_index_add_commit(), cairn_index_add_repo(),
  * cairn_index_squash() */
-CAIRN_MUST_USE enum cairn_status cairn_tx_commit_at_once(struct cairn_tx *tx, struct cairn_index_add_commit *add);
+/** @param[out] in_pieces  nothing was changed: it is too large, because it deletes large folders or changes files in
+ *  large ones */
+CAIRN_MUST_USE enum cairn_status cairn_tx_commit_at_once(struct cairn_tx *tx, struct cairn_index_add_commit *add,
+							 bool *in_pieces);
 CAIRN_MUST_USE enum cairn_status cairn_tx_begin_repo_at_once(struct cairn_tx *tx, struct cairn_index_add_repo *add,
 							     int64_t owner);
-/** @param[in,out] c  its repository, owner and message are set @param head  of the branch */
-CAIRN_MUST_USE enum cairn_status cairn_tx_squash_at_once(struct cairn_tx *tx, struct cairn_index_squash *squash,
-							 struct cairn_commits_new *c,
-							 const struct cairn_commits_head *head);
+CAIRN_MUST_USE enum cairn_status cairn_tx_add_ref_at_once(struct cairn_tx *tx, struct cairn_index_add_ref *add,
+							  bool *in_pieces);
+
+/** Makes a line that leaves another one at the commit that the ref is to name. @return as cairn_index_add_ref() */
+CAIRN_MUST_USE enum cairn_status cairn_tx_fork(struct cairn_tx *tx, struct cairn_index_add_ref *add, int64_t owner,
+					       int64_t *line);
+/** Gives a pull request its number, its row and its ref. @return as cairn_sql_status() */
+CAIRN_MUST_USE enum cairn_status cairn_tx_name_pull(struct cairn_tx *tx, struct cairn_index_add_ref *add, int64_t owner,
+						    int64_t line);
 
 /* --- the files of a commit while it is made (hub_edit.c) ---------------------------------------------------------- */
 

@@ -149,8 +149,8 @@ static enum cairn_status commit_edit(struct cairn_tx *tx, struct cairn_commits_n
 	if (status == CAIRN_OK)
 		status = cairn_chain_read(cairn_tx_stmt(tx, &CAIRN_TX_FIND_LINE), c->line, edit->edit.commit,
 					  &edit->chain);
-	for (uint32_t i = 0; i < c->n && status == CAIRN_OK; i++)
-		status = cairn_edit_one(&edit->edit, &c->operations[i]);
+	if (status == CAIRN_OK)
+		status = cairn_edit_all(&edit->edit, c->operations, c->n);
 	cairn_crash_point(CAIRN_CRASH_COMMIT_EDITED);
 	return status == CAIRN_OK ? cairn_edit_root(&edit->edit, root) : status;
 }
@@ -158,7 +158,7 @@ static enum cairn_status commit_edit(struct cairn_tx *tx, struct cairn_commits_n
 static CAIRN_WRITES(TX_RELEASE_COMMIT, "RELEASE commit_");
 static CAIRN_WRITES(TX_UNDO_COMMIT, "ROLLBACK TO commit_");
 
-/* Nothing differs from the head: removes the rows that operations wrote. */
+/* Removes the rows that operations wrote. */
 static enum cairn_status commit_undo(struct cairn_tx *tx, const struct cairn_index_growth *before)
 {
 	tx->records.growth = *before;
@@ -177,8 +177,12 @@ enum cairn_status cairn_tx_commit_to(struct cairn_tx *tx, struct cairn_commits_n
 {
 	CLEANUP(commit_edit_fini)
 	struct cairn_tx_edit edit = {.tx = tx, .repo = c->repo, .owner = c->owner, .line = c->line};
-	edit.edit = (struct cairn_edit){
-		.engine = &CAIRN_TX_EDIT, .ctx = &edit, .diag = diag, .few = c->few, .again = c->only_same};
+	edit.edit = (struct cairn_edit){.engine = &CAIRN_TX_EDIT,
+					.ctx = &edit,
+					.diag = diag,
+					.few = c->few,
+					.ends_if_large = c->in_pieces != NULL,
+					.again = c->only_same};
 	const struct cairn_index_growth before = tx->records.growth;
 	struct cairn_git_oid root;
 	c->added = false;
@@ -188,6 +192,10 @@ enum cairn_status cairn_tx_commit_to(struct cairn_tx *tx, struct cairn_commits_n
 		status = cairn_sql_run(cairn_tx_stmt(tx, &TX_SAVE_COMMIT));
 	if (status == CAIRN_OK)
 		status = commit_edit(tx, c, &edit, &root);
+	if (c->in_pieces && edit.edit.is_large) {
+		*c->in_pieces = true;
+		return commit_undo(tx, &before);
+	}
 	bool same = status == CAIRN_OK && c->head.commit != 0 && cairn_git_oid_equal(&root, &c->head.root);
 	/* If only contents got their bytes back, there are no such rows. */
 	if (same && edit.edit.n_changed == 0)
@@ -266,9 +274,11 @@ static enum cairn_status commit_end_pull(struct cairn_tx *tx, const struct cairn
 }
 
 /* @param diag  of the request, whose second commit this may be */
-static enum cairn_status commit_apply(struct cairn_tx *tx, struct cairn_index_add_commit *add, struct cairn_diag *diag)
+static enum cairn_status commit_apply(struct cairn_tx *tx, struct cairn_index_add_commit *add, bool *in_pieces,
+				      struct cairn_diag *diag)
 {
 	struct cairn_commits_new c = cairn_commits_asked(add);
+	c.in_pieces = add->stranger == 0 ? in_pieces : NULL;
 	enum cairn_status status = cairn_records_find_repo(&tx->records, add->repo, &c.owner, diag);
 	if (status == CAIRN_OK)
 		status = cairn_tx_find_commit_ref(tx, add, &c, diag);
@@ -292,13 +302,16 @@ enum cairn_status cairn_tx_end_merged(struct cairn_tx *tx, const struct cairn_in
 	char text[CAIRN_GIT_OID_CHARS + 1];
 	cairn_crash_point(CAIRN_CRASH_MERGE_COMMITTED);
 	cairn_commits_merged(&last, add, &add->oid, text);
-	return commit_apply(tx, &last, diag);
+	return commit_apply(tx, &last, NULL, diag);
 }
 
-enum cairn_status cairn_tx_commit_at_once(struct cairn_tx *tx, struct cairn_index_add_commit *add)
+enum cairn_status cairn_tx_commit_at_once(struct cairn_tx *tx, struct cairn_index_add_commit *add, bool *in_pieces)
 {
 	bool merges = add->merge.pull != NULL;
-	enum cairn_status status = commit_apply(tx, add, &add->write.diag);
+	*in_pieces = false;
+	enum cairn_status status = commit_apply(tx, add, in_pieces, &add->write.diag);
+	if (*in_pieces)
+		return status;
 	if (status == CAIRN_OK && merges)
 		status = cairn_tx_end_merged(tx, add, &add->write.diag);
 	return status == CAIRN_OK && (add->added || merges) ? cairn_tx_count_main(tx, add->repo) : status;

@@ -105,14 +105,14 @@ sqlite3_stmt **cairn_tx_scan_stmts(struct cairn_tx *tx)
 	return cairn_prepared_at(&tx->stmts, TX_SCAN);
 }
 
-static enum cairn_status edit_scan(void *ctx, const char *folder, const char *last_folder, cairn_edit_visit *visit,
-				   void *visit_ctx, uint64_t *n_rows)
+static enum cairn_status edit_scan(void *ctx, const char *folder, const char *name, const char *last_folder,
+				   cairn_edit_visit *visit, void *visit_ctx, uint64_t *n_rows)
 {
 	struct cairn_tx_edit *edit = ctx;
 	struct cairn_chain_scan scan = {.chain = &edit->chain, .stmts = cairn_tx_scan_stmts(edit->tx)};
 	struct cairn_git_oid oid;
 	enum cairn_status status = CAIRN_OK;
-	cairn_chain_begin(&scan, folder, "", last_folder);
+	cairn_chain_begin(&scan, folder, name, last_folder);
 	while (status == CAIRN_OK) {
 		sqlite3_stmt *row;
 		status = cairn_chain_next(&scan, &row);

@@ -90,10 +90,10 @@ static enum cairn_status ref_copy(struct cairn_tx *tx, const struct cairn_chain 
 	return status == CAIRN_OK ? cairn_tx_count_rows(tx, owner, bytes, true) : status;
 }
 
-/* Makes a line that forks at a commit. If lookups would read too many lines, the new line gets a copy of all rows. */
-static enum cairn_status ref_fork(struct cairn_tx *tx, const struct cairn_index_add_ref *add, int64_t owner,
-				  int64_t *line, struct cairn_diag *diag)
+/* If lookups would read too many lines, the new line gets a copy of all rows. */
+enum cairn_status cairn_tx_fork(struct cairn_tx *tx, struct cairn_index_add_ref *add, int64_t owner, int64_t *line)
 {
+	struct cairn_diag *diag = &add->write.diag;
 	struct cairn_commits_head head;
 	struct cairn_chain chain;
 	enum cairn_status status = cairn_tx_read_head(tx, add->commit, &head, diag);
@@ -116,9 +116,9 @@ static enum cairn_status ref_fork(struct cairn_tx *tx, const struct cairn_index_
 	return status == CAIRN_OK && whole ? ref_copy(tx, &chain, owner, *line) : status;
 }
 
-static enum cairn_status ref_line(struct cairn_tx *tx, const struct cairn_index_add_ref *add, int64_t owner,
-				  int64_t *line, struct cairn_diag *diag)
+static enum cairn_status ref_line(struct cairn_tx *tx, struct cairn_index_add_ref *add, int64_t owner, int64_t *line)
 {
+	struct cairn_diag *diag = &add->write.diag;
 	struct cairn_commits_head head;
 	if (add->commit == 0) {
 		struct cairn_commits_new first = {.repo = add->repo, .owner = owner, .message = &add->first};
@@ -127,16 +127,16 @@ static enum cairn_status ref_line(struct cairn_tx *tx, const struct cairn_index_
 		return status;
 	}
 	if (add->kind != CAIRN_INDEX_TAG)
-		return ref_fork(tx, add, owner, line, diag);
+		return cairn_tx_fork(tx, add, owner, line);
 	enum cairn_status status = cairn_tx_read_head(tx, add->commit, &head, diag);
 	*line = head.line;
 	return status;
 }
 
-/* A pull request has a row that says what it is for, and a commit if it comes with files.
+/* A pull request has a commit if it comes with files.
  * @param[out] bytes  what the commit counts for a quota, at full size */
-static enum cairn_status ref_open_pull(struct cairn_tx *tx, struct cairn_index_add_ref *add, int64_t owner,
-				       int64_t line, int64_t *bytes)
+static enum cairn_status ref_commit_pull(struct cairn_tx *tx, struct cairn_index_add_ref *add, int64_t owner,
+					 int64_t line, bool *in_pieces, int64_t *bytes)
 {
 	struct cairn_diag *diag = &add->write.diag;
 	struct cairn_commits_new c = {.repo = add->repo,
@@ -146,13 +146,11 @@ static enum cairn_status ref_open_pull(struct cairn_tx *tx, struct cairn_index_a
 				      .message = &add->first,
 				      .operations = add->operations,
 				      .n = add->n,
-				      .few = add->is_stranger};
+				      .few = add->is_stranger,
+				      .in_pieces = add->is_stranger ? NULL : in_pieces};
 	enum cairn_status status = cairn_commits_check(&add->first, add->n, diag);
 	if (status == CAIRN_OK)
 		status = cairn_tx_read_head(tx, add->commit, &c.head, diag);
-	if (status == CAIRN_OK)
-		status = cairn_records_add_pull(&tx->records, add, owner);
-	cairn_crash_point(CAIRN_CRASH_PULL_OPENED);
 	if (status == CAIRN_OK)
 		status = cairn_tx_commit_to(tx, &c, diag);
 	add->oid = c.oid;
@@ -162,6 +160,7 @@ static enum cairn_status ref_open_pull(struct cairn_tx *tx, struct cairn_index_a
 
 /* --- requests ----------------------------------------------------------------------------------------------------- */
 
+static CAIRN_WRITES(TX_DROP_NEW_LINE, "DELETE FROM line WHERE id = ?1");
 static CAIRN_WRITES(TX_LAST_PULL,
 		    "SELECT coalesce(max(CAST(name AS INTEGER)), 0) FROM ref WHERE repo = ?1 AND kind = 3");
 
@@ -200,6 +199,18 @@ static enum cairn_status ref_add(struct cairn_tx *tx, const struct cairn_index_a
 	return status == CAIRN_OK ? cairn_tx_count_rows(tx, owner, cairn_commits_ref_counts(name), true) : status;
 }
 
+/* The newest pull request has the highest number. */
+enum cairn_status cairn_tx_name_pull(struct cairn_tx *tx, struct cairn_index_add_ref *add, int64_t owner, int64_t line)
+{
+	char name[32];
+	enum cairn_status status = ref_number(tx, add);
+	if (status == CAIRN_OK)
+		status = cairn_records_add_pull(&tx->records, add, owner);
+	cairn_crash_point(CAIRN_CRASH_PULL_OPENED);
+	(void)snprintf(name, sizeof(name), "%" PRId64, add->number);
+	return status == CAIRN_OK ? ref_add(tx, add, owner, name, line) : status;
+}
+
 /* Finds a ref whose name is a folder of this one, or the other way round. */
 static CAIRN_WRITES(TX_NESTED_REF, "SELECT name FROM ref WHERE repo = ?1 AND kind IN (1, 2)"
 				   " AND (substr(name, 1, length(?2) + 1) = ?2 || '/'"
@@ -218,86 +229,54 @@ static enum cairn_status ref_check_nested(struct cairn_tx *tx, int64_t repo, con
 	return cairn_commits_ref_nested(diag, (const char *)sqlite3_column_text(find, 0), name);
 }
 
-enum cairn_status cairn_tx_add_ref(struct cairn_tx *tx, struct cairn_index_add_ref *add)
+static enum cairn_status ref_open_pull(struct cairn_tx *tx, struct cairn_index_add_ref *add, int64_t owner,
+				       bool *in_pieces)
+{
+	int64_t line = 0, bytes = 0;
+	enum cairn_status status = CAIRN_OK;
+	if (add->is_stranger)
+		status = cairn_records_may_open_pull(&tx->records, add->repo, add->account, &add->write.diag);
+	if (status == CAIRN_OK)
+		status = ref_line(tx, add, owner, &line);
+	if (status == CAIRN_OK)
+		status = ref_commit_pull(tx, add, owner, line, in_pieces, &bytes);
+	if (status != CAIRN_OK)
+		return status;
+	if (*in_pieces) {
+		sqlite3_bind_int64(cairn_tx_stmt(tx, &TX_DROP_NEW_LINE), 1, line);
+		return cairn_sql_run(cairn_tx_stmt(tx, &TX_DROP_NEW_LINE));
+	}
+	status = cairn_tx_name_pull(tx, add, owner, line);
+	return status == CAIRN_OK && add->is_stranger ? cairn_records_charge_opened(&tx->records, add, bytes) : status;
+}
+
+static enum cairn_status ref_set(struct cairn_tx *tx, struct cairn_index_add_ref *add, int64_t owner)
 {
 	struct cairn_diag *diag = &add->write.diag;
-	char number[32];
-	const char *name = add->kind == CAIRN_INDEX_PULL ? number : add->name;
-	int64_t owner, line = 0, bytes = 0;
+	int64_t line = 0;
 	bool known = false;
-	enum cairn_status status = cairn_records_find_repo(&tx->records, add->repo, &owner, diag);
-	if (status == CAIRN_OK && add->kind == CAIRN_INDEX_PULL)
-		status = ref_number(tx, add);
-	(void)snprintf(number, sizeof(number), "%" PRId64, add->number);
-	if (status == CAIRN_OK && add->is_stranger)
-		status = cairn_records_may_open_pull(&tx->records, add->repo, add->account, diag);
-	if (status == CAIRN_OK)
-		status = ref_find(tx, add->repo, add->kind, name, &known);
+	enum cairn_status status = ref_find(tx, add->repo, add->kind, add->name, &known);
 	if (status == CAIRN_OK && known && (!add->overwrite || add->kind != CAIRN_INDEX_BRANCH))
-		return cairn_commits_ref_known(diag, add->kind, name);
-	if (status == CAIRN_OK && !known && add->kind != CAIRN_INDEX_PULL)
-		status = ref_check_nested(tx, add->repo, name, diag);
+		return cairn_commits_ref_known(diag, add->kind, add->name);
+	if (status == CAIRN_OK && !known)
+		status = ref_check_nested(tx, add->repo, add->name, diag);
 	if (status == CAIRN_OK)
-		status = ref_line(tx, add, owner, &line, diag);
-	if (status == CAIRN_OK && add->kind == CAIRN_INDEX_PULL)
-		status = ref_open_pull(tx, add, owner, line, &bytes);
-	if (status == CAIRN_OK)
-		status = known ? cairn_tx_set_ref_line(tx, add->repo, add->kind, name, line)
-			       : ref_add(tx, add, owner, name, line);
-	if (status == CAIRN_OK && add->is_stranger)
-		status = cairn_records_charge_opened(&tx->records, add, bytes);
-	return status == CAIRN_OK ? cairn_tx_count_main(tx, add->repo) : status;
+		status = ref_line(tx, add, owner, &line);
+	if (status != CAIRN_OK)
+		return status;
+	return known ? cairn_tx_set_ref_line(tx, add->repo, add->kind, add->name, line)
+		     : ref_add(tx, add, owner, add->name, line);
 }
 
-/* Copies the entries of a line at a commit, as if another commit had made them. */
-static CAIRN_WRITES(TX_COPY_NEWEST,
-		    "INSERT OR IGNORE INTO entry(line, folder, name, since, oid, content)"
-		    " SELECT ?1, folder, name, ?4, oid, content FROM entry e WHERE line = ?2 AND since <= ?3"
-		    " AND since = (SELECT max(since) FROM entry n WHERE n.line = e.line AND n.folder = e.folder"
-		    " AND n.name = e.name AND n.since <= ?3)");
-static CAIRN_WRITES(TX_DROP_DELETIONS, "DELETE FROM entry WHERE line = ?1 AND oid IS NULL");
-
-/* Copies the entries of a branch to a new line. The nearest row of a path comes first, and counts.
- * @param[out] bytes  what the rows count for a quota */
-static enum cairn_status ref_copy_newest(struct cairn_tx *tx, const struct cairn_chain *chain, int64_t line,
-					 int64_t commit, int64_t *bytes)
+enum cairn_status cairn_tx_add_ref_at_once(struct cairn_tx *tx, struct cairn_index_add_ref *add, bool *in_pieces)
 {
-	enum cairn_status status = CAIRN_OK;
-	for (unsigned i = 0; i < chain->n && status == CAIRN_OK; i++) {
-		sqlite3_stmt *copy = cairn_tx_stmt(tx, &TX_COPY_NEWEST);
-		sqlite3_bind_int64(copy, 1, line);
-		sqlite3_bind_int64(copy, 2, chain->line[i]);
-		sqlite3_bind_int64(copy, 3, chain->upto[i]);
-		sqlite3_bind_int64(copy, 4, commit);
-		status = cairn_sql_run(copy);
-	}
-	sqlite3_bind_int64(cairn_tx_stmt(tx, &TX_DROP_DELETIONS), 1, line);
+	int64_t owner;
+	*in_pieces = false;
+	enum cairn_status status = cairn_records_find_repo(&tx->records, add->repo, &owner, &add->write.diag);
 	if (status == CAIRN_OK)
-		status = cairn_sql_run(cairn_tx_stmt(tx, &TX_DROP_DELETIONS));
-	return status == CAIRN_OK ? ref_use_copied(tx, line, bytes) : status;
-}
-
-/* @param head  the branch's head. @param[in,out] c  without a parent; its line is made */
-static enum cairn_status ref_squash(struct cairn_tx *tx, struct cairn_commits_new *c,
-				    const struct cairn_commits_head *head)
-{
-	struct cairn_tx_edit edit = {.edit = {.n_files = head->n_files, .bytes = head->bytes}};
-	struct cairn_chain chain;
-	enum cairn_status status =
-		cairn_chain_read(cairn_tx_stmt(tx, &CAIRN_TX_FIND_LINE), head->line, head->commit, &chain);
-	if (status == CAIRN_OK)
-		status = cairn_tx_next_commit(tx, &edit.edit.commit);
-	sqlite3_stmt *make = cairn_tx_stmt(tx, &CAIRN_TX_ADD_LINE);
-	sqlite3_bind_int64(make, 1, c->repo);
-	sqlite3_bind_null(make, 2);
-	sqlite3_bind_int64(make, 3, 0);
-	sqlite3_bind_int64(make, 4, 1);
-	if (status == CAIRN_OK)
-		status = cairn_sql_run(make);
-	c->line = sqlite3_last_insert_rowid(tx->db);
-	if (status == CAIRN_OK)
-		status = ref_copy_newest(tx, &chain, c->line, edit.edit.commit, &edit.edit.row_bytes);
-	return status == CAIRN_OK ? cairn_tx_add_commit_row(tx, c, &edit, &head->root) : status;
+		status = add->kind == CAIRN_INDEX_PULL ? ref_open_pull(tx, add, owner, in_pieces)
+						       : ref_set(tx, add, owner);
+	return status == CAIRN_OK && !*in_pieces ? cairn_tx_count_main(tx, add->repo) : status;
 }
 
 enum cairn_status cairn_tx_find_squashed(struct cairn_tx *tx, const struct cairn_index_squash *squash,
@@ -320,19 +299,6 @@ enum cairn_status cairn_tx_find_squashed(struct cairn_tx *tx, const struct cairn
 		commit = sqlite3_column_int64(find, 1);
 	}
 	return cairn_tx_read_head(tx, commit, out, diag);
-}
-
-enum cairn_status cairn_tx_squash_at_once(struct cairn_tx *tx, struct cairn_index_squash *squash,
-					  struct cairn_commits_new *c, const struct cairn_commits_head *head)
-{
-	int64_t taken; /* no quota refuses it */
-	enum cairn_status status = ref_squash(tx, c, head);
-	squash->oid = c->oid;
-	if (status == CAIRN_OK)
-		status = cairn_tx_set_ref_line(tx, squash->repo, squash->kind, squash->name, c->line);
-	if (status == CAIRN_OK && squash->kind == CAIRN_INDEX_PULL)
-		status = cairn_records_take_pull(&tx->records, squash->repo, squash->name, &taken);
-	return status == CAIRN_OK ? cairn_tx_count_main(tx, squash->repo) : status;
 }
 
 static CAIRN_WRITES(TX_DROP_REF, "DELETE FROM ref WHERE repo = ?1 AND kind = ?2 AND name = ?3");

@@ -13,10 +13,11 @@
 #include <string.h>
 
 enum {
-	STAGE_OPERATIONS = 250, /* of one piece: some 4 ms */
-	STAGE_ROWS = 1000,      /* of one piece: copied, or read for the ids of folders */
-	STAGE_UNDOES = 4,       /* pieces of a sweep in one of ours */
-	STAGE_AGAIN_MAX = 3,    /* times that a commit is begun again when others change the branch meanwhile */
+	STAGE_WRITES = 250,  /* rows of one piece: some 4 ms */
+	STAGE_ROWS = 1000,   /* of one piece: copied, or read for the ids of folders */
+	STAGE_READS = 10000, /* of one piece of a copy: rows that no longer count, too */
+	STAGE_UNDOES = 4,    /* pieces of a sweep in one of ours */
+	STAGE_AGAIN_MAX = 3, /* times that a commit is begun again when others change the branch meanwhile */
 };
 
 static void stage_free(struct cairn_index_stage *stage)
@@ -84,6 +85,7 @@ static enum cairn_status stage_begin(struct cairn_tx *tx, struct cairn_index_wri
 					   .ctx = &s->edit,
 					   .diag = &write->diag,
 					   .again = s->c.only_same,
+					   .piece_rows = STAGE_WRITES,
 					   .commit = number};
 	s->step = stage_copies(s) ? CAIRN_STAGE_COPY : CAIRN_STAGE_EDIT;
 	s->folder[0] = s->name[0] = '\0';
@@ -178,20 +180,21 @@ static enum cairn_status stage_copy_entry(struct cairn_tx *tx, struct cairn_tx_s
 static enum cairn_status stage_copy(struct cairn_tx *tx, struct cairn_tx_stage *s)
 {
 	static const char LAST[] = "\xff"; /* behind all UTF-8 */
-	struct cairn_chain_scan scan = {.chain = &s->source, .stmts = cairn_tx_scan_stmts(tx)};
+	struct cairn_chain_scan scan = {
+		.chain = &s->source, .stmts = cairn_tx_scan_stmts(tx), .n_rows_max = STAGE_READS};
 	enum cairn_status status = CAIRN_OK;
 	sqlite3_stmt *row = NULL;
 	cairn_chain_begin(&scan, s->folder, s->name, LAST);
 	for (unsigned i = 0; i < STAGE_ROWS && status == CAIRN_OK; i++) {
 		status = cairn_chain_next(&scan, &row);
-		if (status != CAIRN_OK || !row)
-			break;
 		memcpy(s->folder, scan.folder, sizeof(s->folder));
 		memcpy(s->name, scan.name, sizeof(s->name));
+		if (status != CAIRN_OK || !row)
+			break;
 		status = stage_copy_entry(tx, s, row);
 	}
 	cairn_chain_end(&scan);
-	if (status == CAIRN_OK && !row)
+	if (status == CAIRN_OK && !row && !scan.is_cut)
 		s->step = s->copies_all ? CAIRN_STAGE_SHOW : CAIRN_STAGE_EDIT;
 	return status;
 }
@@ -202,14 +205,20 @@ static enum cairn_status stage_edit_one(struct cairn_tx *tx, struct cairn_tx_sta
 	enum cairn_status status = CAIRN_OK;
 	if (s->adopts != 0)
 		status = cairn_tx_adopt_operation(tx, operation, s->adopts, s->c.owner);
-	return status == CAIRN_OK ? cairn_edit_one(&s->edit.edit, operation) : status;
+	return status == CAIRN_OK ? cairn_edit_some(&s->edit.edit, operation) : status;
 }
 
 static enum cairn_status stage_edit(struct cairn_tx *tx, struct cairn_tx_stage *s)
 {
 	enum cairn_status status = CAIRN_OK;
-	for (unsigned i = 0; i < STAGE_OPERATIONS && s->n_applied < s->c.n && status == CAIRN_OK; i++)
-		status = stage_edit_one(tx, s, &s->c.operations[s->n_applied++]);
+	struct cairn_edit *edit = &s->edit.edit;
+	uint64_t end_writes = edit->n_written + STAGE_WRITES, end_scanned = edit->n_scanned + STAGE_ROWS;
+	for (unsigned i = 0; i < STAGE_WRITES && s->n_applied < s->c.n && status == CAIRN_OK; i++) {
+		status = stage_edit_one(tx, s, &s->c.operations[s->n_applied]);
+		s->n_applied += !edit->drop.goes_on;
+		if (edit->n_written >= end_writes || edit->n_scanned >= end_scanned)
+			break;
+	}
 	cairn_crash_point(CAIRN_CRASH_COMMIT_EDITED);
 	if (s->n_applied == s->c.n)
 		s->step = CAIRN_STAGE_ROOT;

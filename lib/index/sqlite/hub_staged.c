@@ -1,4 +1,5 @@
-/* The writes that make a commit in pieces (hub_stage.h): commits, repositories made with files, and squashes. */
+/* The writes that make a commit in pieces (hub_stage.h): large commits, pull requests opened with them, repositories
+ * made with many files, and squashes. */
 #include "index/sqlite/hub_stage.h"
 #include "index/sqlite/sweep.h"
 
@@ -67,8 +68,51 @@ static enum cairn_status staged_commit_show(struct cairn_tx *tx, struct cairn_in
 enum cairn_status cairn_tx_add_commit(struct cairn_tx *tx, struct cairn_index_add_commit *add)
 {
 	static const struct cairn_tx_stage_kind KIND = {.find = staged_commit_find, .show = staged_commit_show};
-	return cairn_index_in_pieces(add->n) ? cairn_tx_stage(tx, &add->write, &KIND)
-					     : cairn_tx_commit_at_once(tx, add);
+	bool in_pieces = add->write.stage || (add->stranger == 0 && cairn_edit_is_large(add->operations, add->n));
+	enum cairn_status status = in_pieces ? CAIRN_OK : cairn_tx_commit_at_once(tx, add, &in_pieces);
+	return status == CAIRN_OK && in_pieces ? cairn_tx_stage(tx, &add->write, &KIND) : status;
+}
+
+/* --- pull requests ------------------------------------------------------------------------------------------------ */
+
+static enum cairn_status staged_pull_find(struct cairn_tx *tx, struct cairn_index_write *write,
+					  struct cairn_tx_stage *s)
+{
+	struct cairn_index_add_ref *add = (struct cairn_index_add_ref *)write;
+	s->c = (struct cairn_commits_new){
+		.repo = add->repo, .id = add->id, .message = &add->first, .operations = add->operations, .n = add->n};
+	enum cairn_status status = cairn_records_find_repo(&tx->records, add->repo, &s->c.owner, &write->diag);
+	if (status == CAIRN_OK)
+		status = cairn_tx_read_head(tx, add->commit, &s->c.head, &write->diag);
+	s->seen = s->c.head;
+	return status;
+}
+
+/* If nothing differs from the commit that it comes from, the pull request has no commit of its own. */
+static enum cairn_status staged_pull_show(struct cairn_tx *tx, struct cairn_index_write *write,
+					  struct cairn_tx_stage *s)
+{
+	struct cairn_index_add_ref *add = (struct cairn_index_add_ref *)write;
+	int64_t owner, line = s->c.line;
+	bool same = cairn_git_oid_equal(&s->root, &s->seen.root);
+	s->stage.undoes = same;
+	s->stage.done = !same;
+	enum cairn_status status = cairn_records_find_repo(&tx->records, add->repo, &owner, &write->diag);
+	if (status == CAIRN_OK)
+		status = same ? cairn_tx_fork(tx, add, owner, &line)
+			      : cairn_tx_add_commit_row(tx, &s->c, &s->edit, &s->root);
+	if (status == CAIRN_OK)
+		status = cairn_tx_name_pull(tx, add, owner, line);
+	add->oid = same ? s->seen.oid : s->c.oid;
+	return status == CAIRN_OK ? cairn_tx_count_main(tx, add->repo) : status;
+}
+
+enum cairn_status cairn_tx_add_ref(struct cairn_tx *tx, struct cairn_index_add_ref *add)
+{
+	static const struct cairn_tx_stage_kind KIND = {.find = staged_pull_find, .show = staged_pull_show};
+	bool in_pieces = add->write.stage || (!add->is_stranger && cairn_edit_is_large(add->operations, add->n));
+	enum cairn_status status = in_pieces ? CAIRN_OK : cairn_tx_add_ref_at_once(tx, add, &in_pieces);
+	return status == CAIRN_OK && in_pieces ? cairn_tx_stage(tx, &add->write, &KIND) : status;
 }
 
 /* --- repositories ------------------------------------------------------------------------------------------------- */
@@ -115,8 +159,8 @@ enum cairn_status cairn_tx_begin_repo(struct cairn_tx *tx, struct cairn_index_ad
 {
 	static const struct cairn_tx_stage_kind KIND = {
 		.find = staged_repo_find, .show = staged_repo_show, .undo = staged_repo_undo};
-	return cairn_index_in_pieces(add->n) ? cairn_tx_stage(tx, &add->write, &KIND)
-					     : cairn_tx_begin_repo_at_once(tx, add, owner);
+	return cairn_edit_is_large(add->operations, add->n) ? cairn_tx_stage(tx, &add->write, &KIND)
+							    : cairn_tx_begin_repo_at_once(tx, add, owner);
 }
 
 /* --- squashes ----------------------------------------------------------------------------------------------------- */
@@ -156,16 +200,16 @@ static enum cairn_status staged_squash_show(struct cairn_tx *tx, struct cairn_in
 	return status == CAIRN_OK ? cairn_tx_count_main(tx, squash->repo) : status;
 }
 
+/* A squash of few files is made in pieces, too: there may be many rows of deleted ones. */
 enum cairn_status cairn_tx_squash(struct cairn_tx *tx, struct cairn_index_squash *squash)
 {
 	static const struct cairn_tx_stage_kind KIND = {.find = staged_squash_find, .show = staged_squash_show};
 	struct cairn_diag *diag = &squash->write.diag;
-	struct cairn_commits_new c = {.repo = squash->repo, .message = &squash->message, .must_pass = true};
 	struct cairn_commits_head head = {0};
-	int64_t line;
+	int64_t owner, line;
 	if (squash->write.stage)
 		return cairn_tx_stage(tx, &squash->write, &KIND);
-	enum cairn_status status = cairn_records_find_repo(&tx->records, squash->repo, &c.owner, diag);
+	enum cairn_status status = cairn_records_find_repo(&tx->records, squash->repo, &owner, diag);
 	if (status == CAIRN_OK)
 		status = cairn_tx_find_squashed(tx, squash, &head, &line, diag);
 	if (status != CAIRN_OK)
@@ -175,6 +219,5 @@ enum cairn_status cairn_tx_squash(struct cairn_tx *tx, struct cairn_index_squash
 		return CAIRN_OK;
 	if (head.n_files > CAIRN_INDEX_COMMIT_ROWS_MAX)
 		return cairn_commits_too_many(diag);
-	return cairn_index_in_pieces((uint32_t)head.n_files) ? cairn_tx_stage(tx, &squash->write, &KIND)
-							     : cairn_tx_squash_at_once(tx, squash, &c, &head);
+	return cairn_tx_stage(tx, &squash->write, &KIND);
 }
