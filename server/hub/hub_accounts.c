@@ -5,6 +5,7 @@
 #include "server/ask/route_body.h"
 #include "server/ask/route_job.h"
 #include "server/ask/route_spill.h"
+#include "server/ask/route_table.h"
 #include "server/hub/hub_routes.h"
 
 #include <stdio.h>
@@ -240,44 +241,13 @@ static void accounts_member_done(struct http_request *req)
 }
 
 const struct http_route ROUTES_ACCOUNTS[] = {
-	{.method = "POST",
-	 .pattern = "/v1/accounts",
-	 .name = "accounts",
-	 .scope = CAIRN_TOKEN_ADMIN,
-	 .body_max = ACCOUNTS_BODY_BYTES_MAX,
-	 .head = accounts_post_head,
-	 .body = accounts_body,
-	 .done = accounts_post_done,
-	 .free = accounts_free},
-	{.method = "GET",
-	 .pattern = "/v1/accounts",
-	 .name = "accounts",
-	 .scope = CAIRN_TOKEN_ADMIN,
-	 .done = accounts_get,
-	 .free = accounts_free},
-	{.method = "POST",
-	 .pattern = "/v1/accounts/{account}",
-	 .name = "accounts",
-	 .scope = CAIRN_TOKEN_ADMIN,
-	 .body_max = ACCOUNTS_BODY_BYTES_MAX,
-	 .head = accounts_disable_head,
-	 .body = accounts_body,
-	 .done = accounts_disable_done,
-	 .free = accounts_free},
-	{.method = "GET",
-	 .pattern = "/v1/accounts/{account}/members",
-	 .name = "accounts",
-	 .scope = CAIRN_TOKEN_ADMIN,
-	 .done = accounts_get_members,
-	 .free = accounts_free},
-	{.method = "POST",
-	 .pattern = "/v1/accounts/{account}/members",
-	 .name = "accounts",
-	 .scope = CAIRN_TOKEN_ADMIN,
-	 .body_max = ACCOUNTS_BODY_BYTES_MAX,
-	 .head = accounts_member_head,
-	 .body = accounts_body,
-	 .done = accounts_member_done,
-	 .free = accounts_free},
+	ROUTE_BODY_POST("/v1/accounts", "accounts", CAIRN_TOKEN_ADMIN, ACCOUNTS_BODY_BYTES_MAX, accounts_post_head,
+			accounts_body, accounts_post_done, accounts_free),
+	ROUTE_GET("/v1/accounts", "accounts", CAIRN_TOKEN_ADMIN, accounts_get, accounts_free),
+	ROUTE_BODY_POST("/v1/accounts/{account}", "accounts", CAIRN_TOKEN_ADMIN, ACCOUNTS_BODY_BYTES_MAX,
+			accounts_disable_head, accounts_body, accounts_disable_done, accounts_free),
+	ROUTE_GET("/v1/accounts/{account}/members", "accounts", CAIRN_TOKEN_ADMIN, accounts_get_members, accounts_free),
+	ROUTE_BODY_POST("/v1/accounts/{account}/members", "accounts", CAIRN_TOKEN_ADMIN, ACCOUNTS_BODY_BYTES_MAX,
+			accounts_member_head, accounts_body, accounts_member_done, accounts_free),
 	{0},
 };

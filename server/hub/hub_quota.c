@@ -4,6 +4,7 @@
 #include "server/ask/route_args.h"
 #include "server/ask/route_body.h"
 #include "server/ask/route_job.h"
+#include "server/ask/route_table.h"
 #include "server/hub/hub_routes.h"
 
 #include <stdio.h>
@@ -199,20 +200,8 @@ static void quota_post_done(struct http_request *req)
 }
 
 const struct http_route ROUTES_QUOTA[] = {
-	{.method = "GET",
-	 .pattern = "/v1/quotas",
-	 .name = "quotas",
-	 .scope = CAIRN_TOKEN_ADMIN,
-	 .done = quota_get,
-	 .free = quota_free},
-	{.method = "POST",
-	 .pattern = "/v1/quotas",
-	 .name = "quotas",
-	 .scope = CAIRN_TOKEN_ADMIN,
-	 .body_max = QUOTA_BODY_BYTES_MAX,
-	 .head = quota_post_head,
-	 .body = quota_post_body,
-	 .done = quota_post_done,
-	 .free = quota_free},
+	ROUTE_GET("/v1/quotas", "quotas", CAIRN_TOKEN_ADMIN, quota_get, quota_free),
+	ROUTE_BODY_POST("/v1/quotas", "quotas", CAIRN_TOKEN_ADMIN, QUOTA_BODY_BYTES_MAX, quota_post_head,
+			quota_post_body, quota_post_done, quota_free),
 	{0},
 };

@@ -4,6 +4,7 @@
 #include "cas/stats.h"
 #include "server/ask/route_args.h"
 #include "server/ask/route_job.h"
+#include "server/ask/route_table.h"
 #include "server/collect.h"
 #include "server/route/routes.h"
 
@@ -226,29 +227,9 @@ static void admin_get_stats(struct http_request *req)
 }
 
 const struct http_route ROUTES_ADMIN[] = {
-	{.method = "DELETE",
-	 .pattern = "/v1/files/{hash}",
-	 .name = "files",
-	 .scope = CAIRN_TOKEN_ADMIN,
-	 .done = admin_delete_file,
-	 .free = free},
-	{.method = "POST",
-	 .pattern = "/v1/files/{hash}/share",
-	 .name = "files-share",
-	 .scope = CAIRN_TOKEN_ADMIN,
-	 .done = admin_share_file,
-	 .free = free},
-	{.method = "POST",
-	 .pattern = "/v1/gc",
-	 .name = "gc",
-	 .scope = CAIRN_TOKEN_ADMIN,
-	 .done = admin_post_gc,
-	 .free = free},
-	{.method = "GET",
-	 .pattern = "/v1/stats",
-	 .name = "stats",
-	 .scope = CAIRN_TOKEN_ADMIN,
-	 .done = admin_get_stats,
-	 .free = free},
+	ROUTE_DELETE("/v1/files/{hash}", "files", CAIRN_TOKEN_ADMIN, admin_delete_file, free),
+	ROUTE_POST("/v1/files/{hash}/share", "files-share", CAIRN_TOKEN_ADMIN, admin_share_file, free),
+	ROUTE_POST("/v1/gc", "gc", CAIRN_TOKEN_ADMIN, admin_post_gc, free),
+	ROUTE_GET("/v1/stats", "stats", CAIRN_TOKEN_ADMIN, admin_get_stats, free),
 	{0},
 };

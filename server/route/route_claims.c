@@ -4,6 +4,7 @@
 #include "cas/keep/proof.h"
 #include "server/ask/route_args.h"
 #include "server/ask/route_job.h"
+#include "server/ask/route_table.h"
 #include "server/route/routes.h"
 
 #include <inttypes.h>
@@ -122,11 +123,6 @@ static void claims_get(struct http_request *req)
 }
 
 const struct http_route ROUTES_CLAIMS[] = {
-	{.method = "GET",
-	 .pattern = "/v1/false-claims",
-	 .name = "false-claims",
-	 .scope = CAIRN_TOKEN_ADMIN,
-	 .done = claims_get,
-	 .free = claims_free},
+	ROUTE_GET("/v1/false-claims", "false-claims", CAIRN_TOKEN_ADMIN, claims_get, claims_free),
 	{0},
 };

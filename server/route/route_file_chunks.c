@@ -4,6 +4,7 @@
 #include "server/ask/route_args.h"
 #include "server/ask/route_job.h"
 #include "server/ask/route_spill.h"
+#include "server/ask/route_table.h"
 #include "server/route/routes.h"
 
 #include <inttypes.h>
@@ -167,11 +168,6 @@ static void edit_done(struct http_request *req)
 }
 
 const struct http_route ROUTES_FILE_CHUNKS[] = {
-	{.method = "GET",
-	 .pattern = "/v2/file-chunk-hashes/{hash}",
-	 .name = "file-chunk-hashes",
-	 .scope = CAIRN_TOKEN_READ,
-	 .done = edit_done,
-	 .free = edit_free},
+	ROUTE_GET("/v2/file-chunk-hashes/{hash}", "file-chunk-hashes", CAIRN_TOKEN_READ, edit_done, edit_free),
 	{0},
 };

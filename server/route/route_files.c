@@ -6,6 +6,7 @@
 #include "cas/service/owner.h"
 #include "server/ask/route_args.h"
 #include "server/ask/route_job.h"
+#include "server/ask/route_table.h"
 #include "server/route/routes.h"
 
 #include <inttypes.h>
@@ -290,23 +291,8 @@ static void files_list(struct http_request *req)
 }
 
 const struct http_route ROUTES_FILES[] = {
-	{.method = "GET",
-	 .pattern = "/v1/files",
-	 .name = "files-list",
-	 .scope = CAIRN_TOKEN_READ,
-	 .done = files_list,
-	 .free = files_list_free},
-	{.method = "HEAD",
-	 .pattern = "/v1/files/{hash}",
-	 .name = "files",
-	 .scope = CAIRN_TOKEN_READ,
-	 .done = files_head,
-	 .free = free},
-	{.method = "GET",
-	 .pattern = "/v1/files/by-sha256/{sha256}",
-	 .name = "files-by-sha256",
-	 .scope = CAIRN_TOKEN_READ,
-	 .done = files_by_sha256,
-	 .free = free},
+	ROUTE_GET("/v1/files", "files-list", CAIRN_TOKEN_READ, files_list, files_list_free),
+	ROUTE_HEAD("/v1/files/{hash}", "files", CAIRN_TOKEN_READ, files_head, free),
+	ROUTE_GET("/v1/files/by-sha256/{sha256}", "files-by-sha256", CAIRN_TOKEN_READ, files_by_sha256, free),
 	{0},
 };

@@ -4,6 +4,7 @@
 #include "cas/serve/info.h"
 #include "server/ask/route_args.h"
 #include "server/ask/route_job.h"
+#include "server/ask/route_table.h"
 #include "server/route/routes.h"
 
 #include <stdlib.h>
@@ -232,11 +233,6 @@ static void info_get(struct http_request *req)
 }
 
 const struct http_route ROUTES_HASH[] = {
-	{.method = "GET",
-	 .pattern = "/v1/info/{hash}",
-	 .name = "info",
-	 .scope = CAIRN_TOKEN_READ,
-	 .done = info_get,
-	 .free = info_free},
+	ROUTE_GET("/v1/info/{hash}", "info", CAIRN_TOKEN_READ, info_get, info_free),
 	{0},
 };

@@ -4,6 +4,7 @@
 #include "base/json.h"
 #include "server/app.h"
 #include "server/ask/route_args.h"
+#include "server/ask/route_table.h"
 #include "server/route/routes.h"
 
 enum { JOBS_JSON_BYTES_MAX = 4096 };
@@ -42,6 +43,6 @@ static void jobs_get(struct http_request *req)
 }
 
 const struct http_route ROUTES_JOBS[] = {
-	{.method = "GET", .pattern = "/v1/jobs", .name = "jobs", .scope = CAIRN_TOKEN_ADMIN, .done = jobs_get},
+	ROUTE_GET("/v1/jobs", "jobs", CAIRN_TOKEN_ADMIN, jobs_get, NULL),
 	{0},
 };

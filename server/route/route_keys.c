@@ -6,6 +6,7 @@
 #include "server/ask/route_body.h"
 #include "server/ask/route_job.h"
 #include "server/ask/route_spill.h"
+#include "server/ask/route_table.h"
 #include "server/route/routes.h"
 
 #include <inttypes.h>
@@ -226,26 +227,9 @@ static void keys_delete(struct http_request *req)
 }
 
 const struct http_route ROUTES_KEYS[] = {
-	{.method = "POST",
-	 .pattern = "/v1/keys",
-	 .name = "keys",
-	 .scope = CAIRN_TOKEN_ADMIN,
-	 .body_max = KEYS_BODY_BYTES_MAX,
-	 .head = keys_post_head,
-	 .body = keys_post_body,
-	 .done = keys_post_done,
-	 .free = keys_free},
-	{.method = "GET",
-	 .pattern = "/v1/keys",
-	 .name = "keys",
-	 .scope = CAIRN_TOKEN_ADMIN,
-	 .done = keys_get,
-	 .free = keys_free},
-	{.method = "DELETE",
-	 .pattern = "/v1/keys/{id}",
-	 .name = "keys",
-	 .scope = CAIRN_TOKEN_ADMIN,
-	 .done = keys_delete,
-	 .free = keys_free},
+	ROUTE_BODY_POST("/v1/keys", "keys", CAIRN_TOKEN_ADMIN, KEYS_BODY_BYTES_MAX, keys_post_head, keys_post_body,
+			keys_post_done, keys_free),
+	ROUTE_GET("/v1/keys", "keys", CAIRN_TOKEN_ADMIN, keys_get, keys_free),
+	ROUTE_DELETE("/v1/keys/{id}", "keys", CAIRN_TOKEN_ADMIN, keys_delete, keys_free),
 	{0},
 };

@@ -3,6 +3,7 @@
 #include "mirror/mirror.h"
 #include "server/app.h"
 #include "server/ask/route_args.h"
+#include "server/ask/route_table.h"
 #include "server/route/routes.h"
 
 #include <stdlib.h>
@@ -74,11 +75,6 @@ static void mirror_get(struct http_request *req)
 }
 
 const struct http_route ROUTES_MIRROR[] = {
-	{.method = "GET",
-	 .pattern = "/v1/mirror",
-	 .name = "mirror",
-	 .scope = CAIRN_TOKEN_ADMIN,
-	 .done = mirror_get,
-	 .free = free},
+	ROUTE_GET("/v1/mirror", "mirror", CAIRN_TOKEN_ADMIN, mirror_get, free),
 	{0},
 };

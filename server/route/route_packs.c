@@ -2,6 +2,7 @@
 #include "server/ask/packing.h"
 
 #include "server/ask/route_job.h"
+#include "server/ask/route_table.h"
 #include "server/route/routes.h"
 
 #include "base/json.h"
@@ -137,16 +138,7 @@ static void packs_get(struct http_request *req)
 }
 
 const struct http_route ROUTES_PACKS[] = {
-	{.method = "POST",
-	 .pattern = "/v1/packs",
-	 .name = "packs-make",
-	 .scope = CAIRN_TOKEN_ADMIN,
-	 .done = packs_post},
-	{.method = "GET",
-	 .pattern = "/v1/packs",
-	 .name = "packs",
-	 .scope = CAIRN_TOKEN_ADMIN,
-	 .done = packs_get,
-	 .free = packs_free},
+	ROUTE_POST("/v1/packs", "packs-make", CAIRN_TOKEN_ADMIN, packs_post, NULL),
+	ROUTE_GET("/v1/packs", "packs", CAIRN_TOKEN_ADMIN, packs_get, packs_free),
 	{0},
 };

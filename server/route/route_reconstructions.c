@@ -5,6 +5,7 @@
 #include "server/ask/route_body.h"
 #include "server/ask/route_job.h"
 #include "server/ask/route_spill.h"
+#include "server/ask/route_table.h"
 #include "server/route/plan_json.h"
 #include "server/route/routes.h"
 
@@ -288,12 +289,7 @@ const struct http_route ROUTES_RECONSTRUCTIONS[] = {
 	 .scope = CAIRN_TOKEN_READ,
 	 .done = plan_v1,
 	 .free = plan_free},
-	{.method = "GET",
-	 .pattern = "/v2/reconstructions/{hash}",
-	 .name = "reconstructions-v2",
-	 .scope = CAIRN_TOKEN_READ,
-	 .done = plan_v2,
-	 .free = plan_free},
+	ROUTE_GET("/v2/reconstructions/{hash}", "reconstructions-v2", CAIRN_TOKEN_READ, plan_v2, plan_free),
 	{.method = "GET",
 	 .pattern = "/v1/reconstructions",
 	 .older = (const char *const[]){"/reconstructions", NULL},

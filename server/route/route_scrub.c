@@ -4,6 +4,7 @@
 #include "cas/service/jobs.h"
 #include "server/ask/route_args.h"
 #include "server/ask/route_job.h"
+#include "server/ask/route_table.h"
 #include "server/route/routes.h"
 #include "server/scrub.h"
 
@@ -213,24 +214,9 @@ static void lost_get(struct http_request *req)
 }
 
 const struct http_route ROUTES_SCRUB[] = {
-	{.method = "GET", .pattern = "/v1/scrub", .name = "scrub", .scope = CAIRN_TOKEN_ADMIN, .done = scrub_get},
-	{.method = "POST",
-	 .pattern = "/v1/scrub/start",
-	 .name = "scrub-start",
-	 .scope = CAIRN_TOKEN_ADMIN,
-	 .done = scrub_post_start,
-	 .free = free},
-	{.method = "POST",
-	 .pattern = "/v1/scrub/pause",
-	 .name = "scrub-pause",
-	 .scope = CAIRN_TOKEN_ADMIN,
-	 .done = scrub_post_pause,
-	 .free = free},
-	{.method = "GET",
-	 .pattern = "/v1/lost-xorbs",
-	 .name = "lost-xorbs",
-	 .scope = CAIRN_TOKEN_ADMIN,
-	 .done = lost_get,
-	 .free = lost_free},
+	ROUTE_GET("/v1/scrub", "scrub", CAIRN_TOKEN_ADMIN, scrub_get, NULL),
+	ROUTE_POST("/v1/scrub/start", "scrub-start", CAIRN_TOKEN_ADMIN, scrub_post_start, free),
+	ROUTE_POST("/v1/scrub/pause", "scrub-pause", CAIRN_TOKEN_ADMIN, scrub_post_pause, free),
+	ROUTE_GET("/v1/lost-xorbs", "lost-xorbs", CAIRN_TOKEN_ADMIN, lost_get, lost_free),
 	{0},
 };

@@ -383,42 +383,17 @@ static void shards_done(struct http_request *req)
 		shard_end(s, CAIRN_E_BUSY, false, NULL);
 }
 
+#define SHARDS_POST(path, label, needs, begin)                                                                         \
+	{                                                                                                              \
+		.method = "POST", .pattern = (path), .name = (label), .scope = (needs),                                \
+		.body_max_of = shards_body_max, .head = (begin), .body = shards_body, .done = shards_done,             \
+		.free = shards_free                                                                                    \
+	}
+
 const struct http_route ROUTES_SHARDS[] = {
-	{.method = "POST",
-	 .pattern = "/v1/shards",
-	 .name = "shards-v1",
-	 .scope = CAIRN_TOKEN_WRITE,
-	 .body_max_of = shards_body_max,
-	 .head = shards_head_plain,
-	 .body = shards_body,
-	 .done = shards_done,
-	 .free = shards_free},
-	{.method = "POST",
-	 .pattern = "/v2/shards",
-	 .name = "shards-v2",
-	 .scope = CAIRN_TOKEN_WRITE,
-	 .body_max_of = shards_body_max,
-	 .head = shards_head_framed,
-	 .body = shards_body,
-	 .done = shards_done,
-	 .free = shards_free},
-	{.method = "POST",
-	 .pattern = "/shards",
-	 .name = "shards-older",
-	 .scope = CAIRN_TOKEN_WRITE,
-	 .body_max_of = shards_body_max,
-	 .head = shards_head_older,
-	 .body = shards_body,
-	 .done = shards_done,
-	 .free = shards_free},
-	{.method = "POST",
-	 .pattern = "/shard/{prefix}/{hash}",
-	 .name = "shards-older",
-	 .scope = CAIRN_TOKEN_WRITE,
-	 .body_max_of = shards_body_max,
-	 .head = shards_head_named,
-	 .body = shards_body,
-	 .done = shards_done,
-	 .free = shards_free},
+	SHARDS_POST("/v1/shards", "shards-v1", CAIRN_TOKEN_WRITE, shards_head_plain),
+	SHARDS_POST("/v2/shards", "shards-v2", CAIRN_TOKEN_WRITE, shards_head_framed),
+	SHARDS_POST("/shards", "shards-older", CAIRN_TOKEN_WRITE, shards_head_older),
+	SHARDS_POST("/shard/{prefix}/{hash}", "shards-older", CAIRN_TOKEN_WRITE, shards_head_named),
 	{0},
 };

@@ -5,6 +5,7 @@
 #include "server/ask/route_args.h"
 #include "server/ask/route_body.h"
 #include "server/ask/route_job.h"
+#include "server/ask/route_table.h"
 #include "server/http/rate.h"
 #include "server/route/routes.h"
 
@@ -158,20 +159,8 @@ static void telemetry_get(struct http_request *req)
 }
 
 const struct http_route ROUTES_TELEMETRY[] = {
-	{.method = "POST",
-	 .pattern = "/v1/telemetry",
-	 .name = "telemetry",
-	 .scope = CAIRN_TOKEN_READ,
-	 .body_max = TELEMETRY_BODY_BYTES_MAX,
-	 .head = telemetry_post_head,
-	 .body = telemetry_post_body,
-	 .done = telemetry_post_done,
-	 .free = telemetry_free},
-	{.method = "GET",
-	 .pattern = "/v1/telemetry",
-	 .name = "telemetry",
-	 .scope = CAIRN_TOKEN_ADMIN,
-	 .done = telemetry_get,
-	 .free = telemetry_list_free},
+	ROUTE_BODY_POST("/v1/telemetry", "telemetry", CAIRN_TOKEN_READ, TELEMETRY_BODY_BYTES_MAX, telemetry_post_head,
+			telemetry_post_body, telemetry_post_done, telemetry_free),
+	ROUTE_GET("/v1/telemetry", "telemetry", CAIRN_TOKEN_ADMIN, telemetry_get, telemetry_list_free),
 	{0},
 };

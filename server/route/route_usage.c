@@ -5,6 +5,7 @@
 #include "cas/spill.h"
 #include "server/ask/route_job.h"
 #include "server/ask/route_spill.h"
+#include "server/ask/route_table.h"
 #include "server/route/routes.h"
 
 #include <stdlib.h>
@@ -103,11 +104,6 @@ static void usage_get(struct http_request *req)
 }
 
 const struct http_route ROUTES_USAGE[] = {
-	{.method = "GET",
-	 .pattern = "/v1/usage",
-	 .name = "usage",
-	 .scope = CAIRN_TOKEN_ADMIN,
-	 .done = usage_get,
-	 .free = usage_free},
+	ROUTE_GET("/v1/usage", "usage", CAIRN_TOKEN_ADMIN, usage_get, usage_free),
 	{0},
 };

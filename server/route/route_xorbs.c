@@ -3,6 +3,7 @@
 #include "server/ask/route_args.h"
 #include "server/ask/route_job.h"
 #include "server/ask/route_piece.h"
+#include "server/ask/route_table.h"
 #include "server/http/auth.h"
 #include "server/route/routes.h"
 
@@ -257,13 +258,7 @@ const struct http_route ROUTES_XORBS[] = {
 	 .scope = CAIRN_TOKEN_READ,
 	 .done = xorbs_head,
 	 .free = free},
-	{.method = "POST",
-	 .pattern = "/v1/xorb-grants/{prefix}/{hash}",
-	 .name = "xorb-grants",
-	 .scope = CAIRN_TOKEN_WRITE,
-	 .body_max = GRANT_BODY_BYTES_MAX,
-	 .body = grants_body,
-	 .done = grants_post,
-	 .free = free},
+	ROUTE_BODY_POST("/v1/xorb-grants/{prefix}/{hash}", "xorb-grants", CAIRN_TOKEN_WRITE, GRANT_BODY_BYTES_MAX, NULL,
+			grants_body, grants_post, free),
 	{0},
 };

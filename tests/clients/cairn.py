@@ -46,7 +46,7 @@ def routes():
         for table in re.findall(r"^const struct http_route \w+\[\] = \{(.*?)\n\t\{0\},\n\};", path.read_text(), re.M | re.S):
             for row in re.split(r"\n\t(?=\S)", table)[1:]:
                 older = re.search(r"\.older = \(const char \*const\[\]\)\{([^;]*?), NULL\}", row)
-                scope = re.search(r"\.scope = CAIRN_TOKEN_([A-Z]+)", row)
+                scope = re.search(r"\bCAIRN_TOKEN_([A-Z]+)", row)
                 # a route is {.method, .pattern}, or HUB_GET("/pattern", ...), or HUB_EACH_KIND(HUB_GET, "/rest", ...)
                 shape = r'{\.method = "([A-Z]+)",\s*\.pattern = "([^"]+)"|(HUB_EACH_KIND\()?[A-Z_]+_([A-Z]+)[(,]\s*"([^"]+)"'
                 method, pattern, each, method_of_macro, rest = re.match(shape, row).groups()
