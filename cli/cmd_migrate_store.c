@@ -1,5 +1,4 @@
 /* cairn migrate-store: moves a whole store to other engines, and back. */
-#include "base/clock.h"
 #include "cas/move/move.h"
 #include "cli/common/cli.h"
 #include "cli/common/options.h"

@@ -3,8 +3,6 @@
 #ifndef CAIRN_SERVER_PROCESS_STATS_H
 #define CAIRN_SERVER_PROCESS_STATS_H
 
-#include "base/status.h"
-
 #include <stdint.h>
 
 /** Opens the files. Call before the sandbox. Figures whose file cannot be opened stay unknown. */

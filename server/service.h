@@ -3,8 +3,6 @@
 #ifndef CAIRN_SERVER_SERVICE_H
 #define CAIRN_SERVER_SERVICE_H
 
-#include "base/status.h"
-
 #include <stdint.h>
 
 /** Connect to the socket of NOTIFY_SOCKET, and read WATCHDOG_USEC and WATCHDOG_PID. Call before the sandbox, which

@@ -1,7 +1,6 @@
 /* Writes tables as TileDB arrays: one folder a table, and one fragment for each export with new rows. */
 #include "archive/tiledb/writer.h"
 #include "base/bytes.h"
-#include "base/clock.h"
 #include "base/fd.h"
 #include "base/sys.h"
 #include "cli/export/export.h"

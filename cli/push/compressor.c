@@ -1,7 +1,6 @@
 #include "cli/push/compressor.h"
 
 #include "base/cond.h"
-#include "xorb/format.h"
 
 #include <pthread.h>
 #include <stdlib.h>

@@ -1,4 +1,3 @@
-#include "archive/fold/reader.h"
 #include "backup/backup_work.h"
 #include "base/clock.h"
 #include "base/fd.h"

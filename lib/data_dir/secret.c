@@ -1,7 +1,6 @@
 #include "data_dir/secret.h"
 
 #include "base/crash_point.h"
-#include "base/fd.h"
 #include "base/sys.h"
 #include "hash/crypto.h"
 

@@ -2,8 +2,6 @@
 #ifndef CAIRN_SERVER_ASK_ROUTE_TABLE_H
 #define CAIRN_SERVER_ASK_ROUTE_TABLE_H
 
-#include "server/http/http.h"
-
 /** Routes for requests without a body. */
 #define ROUTE_GET(path, label, needs, reply, release)    ROUTE_ROW("GET", path, label, needs, reply, release)
 #define ROUTE_HEAD(path, label, needs, reply, release)   ROUTE_ROW("HEAD", path, label, needs, reply, release)

@@ -3,7 +3,6 @@
 #ifndef CAIRN_SERVER_HTTP_HEAD_H
 #define CAIRN_SERVER_HTTP_HEAD_H
 
-#include "base/status.h"
 #include "server/http/http_lines.h"
 
 #include <stddef.h>

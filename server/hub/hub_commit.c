@@ -6,7 +6,6 @@
 #include "hub/revision.h"
 #include "hub/stranger.h"
 #include "hub/upload.h"
-#include "server/ask/hub_reply.h"
 #include "server/ask/hub_repo.h"
 #include "server/hub/hub_routes.h"
 

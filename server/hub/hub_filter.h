@@ -3,7 +3,6 @@
 #define CAIRN_SERVER_HUB_FILTER_H
 
 #include "hub/metadata.h"
-#include "hub/repo.h"
 #include "server/http/http.h"
 
 /** The filters of a list. Zeroed: none. */

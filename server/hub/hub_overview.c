@@ -3,7 +3,6 @@
 #include "base/json.h"
 #include "cas/service/public_id.h"
 #include "hub/repo.h"
-#include "server/ask/hub_reply.h"
 #include "server/hub/hub_routes.h"
 
 struct overview_call {

@@ -3,7 +3,6 @@
 #define CAIRN_ARCHIVE_FOLD_WRITER_H
 
 #include "archive/fold/format.h"
-#include "base/buf.h"
 
 /** The lengths announced for a pipe. There the header, which comes first and has the offset of the index, cannot be
  * corrected later. Zeroed is empty. */

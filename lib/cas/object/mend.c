@@ -1,6 +1,5 @@
 #include "cas/object/mend.h"
 
-#include "base/clock.h"
 #include "cas/internal.h"
 #include "cas/object/stored.h"
 #include "cas/object/verify_read.h"

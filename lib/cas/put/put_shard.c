@@ -7,7 +7,6 @@
 #include "cas/object/mend.h"
 #include "cas/put/put_work.h"
 #include "cas/put/shard_lookup.h"
-#include "shard/reader.h"
 #include "store/spool.h"
 
 #include <stdio.h>

@@ -1,6 +1,5 @@
 /* Objects of buckets: the file at each path. The rows for all changes are read together, changed in memory, in order,
  * and then written together. */
-#include "index/postgres/hub.h"
 #include "index/postgres/own.h"
 
 #include "base/clock.h"

@@ -2,7 +2,6 @@
 #include "index/hub/commits.h"
 #include "index/postgres/chain.h"
 #include "index/postgres/commit.h"
-#include "index/postgres/hub.h"
 #include "index/postgres/own.h"
 
 #include "base/crash_point.h"

@@ -1,6 +1,5 @@
 /* Removes what nobody can reach, in pieces, so that other writes do not wait long. */
 #include "index/hub/sweep.h"
-#include "index/postgres/hub.h"
 #include "index/postgres/own.h"
 #include "index/postgres/sweep.h"
 

@@ -6,8 +6,6 @@
  * a shard came meanwhile, a unique key is violated, and the writer retries without the look. Shards without a look are
  * read together, in one more exchange. Nothing changes between that and the rows, since writing transactions run one
  * after the other. So the numbers that a transaction reserves are consecutive. */
-#include "index/postgres/hub.h"
-#include "index/postgres/own.h"
 #include "index/postgres/put.h"
 #include "index/rows.h"
 

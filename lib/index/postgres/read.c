@@ -2,8 +2,6 @@
 #include "index/postgres/engine.h"
 #include "index/rows.h"
 
-#include "base/clock.h"
-
 #include <stdlib.h>
 
 #define READ_FILE_VISIBLE                                                                                              \

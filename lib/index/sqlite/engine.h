@@ -6,7 +6,6 @@
 #include "index/sqlite/log_reader.h"
 #include "index/sqlite/reader.h"
 #include "index/sqlite/reserve.h"
-#include "index/sqlite/sqlite.h"
 #include "index/sqlite/write.h"
 
 struct cairn_sqlite {

@@ -1,6 +1,5 @@
 /* Writes the outcomes of claims of SHA-256. */
 #include "index/proof.h"
-#include "index/operate.h"
 #include "index/sqlite/engine.h"
 
 #include <string.h>

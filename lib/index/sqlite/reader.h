@@ -2,7 +2,6 @@
 #ifndef CAIRN_INDEX_SQLITE_READER_H
 #define CAIRN_INDEX_SQLITE_READER_H
 
-#include "index/hub/history.h"
 #include "index/refer.h"
 #include "index/sqlite/driver.h"
 #include "index/sqlite/statement.h"

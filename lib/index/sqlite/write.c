@@ -1,11 +1,8 @@
 #include "index/sqlite/write.h"
 
-#include "index/rows.h"
 #include "index/sqlite/chain.h"
 #include "index/sqlite/log.h"
 #include "index/sqlite/migrate.h"
-
-#include "base/clock.h"
 
 #include <inttypes.h>
 #include <stdio.h>

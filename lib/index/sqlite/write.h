@@ -11,7 +11,6 @@
 #include "index/sqlite/new_rows.h"
 #include "index/sqlite/quota.h"
 #include "index/sqlite/statement.h"
-#include "index/sqlite/util.h"
 
 /* Statements that two files use: write.c. */
 extern const struct cairn_statement CAIRN_TX_FIND_FILE, CAIRN_TX_DROP_NO_CLAIM, CAIRN_TX_DROP_OBJECT,
