@@ -166,8 +166,9 @@ static enum cairn_status quota_refuse(struct cairn_diag *diag, const char *rule,
 	return CAIRN_E_DENIED;
 }
 
-enum cairn_status cairn_index_room_check(const char *place, const struct cairn_index_room *room, uint64_t more_bytes,
-					 struct cairn_diag *diag)
+/* Are so many more bytes within the quota of one place? */
+static enum cairn_status quota_check_room(const char *place, const struct cairn_index_room *room, uint64_t more_bytes,
+					  struct cairn_diag *diag)
 {
 	if (quota_would_be(room, more_bytes) <= room->limit_bytes)
 		return CAIRN_OK;
@@ -181,7 +182,7 @@ enum cairn_status cairn_index_quota_check(const struct cairn_index_quota *quota,
 	if (quota->kind != 0) {
 		(void)snprintf(place, sizeof(place), "%s/%s/%s", cairn_index_kind_name(quota->kind),
 			       quota->account_name, quota->repo_name);
-		enum cairn_status status = cairn_index_room_check(place, &quota->repo, more_bytes, diag);
+		enum cairn_status status = quota_check_room(place, &quota->repo, more_bytes, diag);
 		if (status != CAIRN_OK)
 			return status;
 	}
@@ -217,7 +218,7 @@ static enum cairn_status quota_check_owner(struct cairn_db_rows *row, struct cai
 	const struct cairn_index_room room = cairn_records_room(row, 1);
 	cairn_db_get_text(row, 0, name, sizeof(name));
 	enum cairn_status status = cairn_db_whole(row);
-	return status == CAIRN_OK ? cairn_index_room_check(name, &room, 0, diag) : status;
+	return status == CAIRN_OK ? quota_check_room(name, &room, 0, diag) : status;
 }
 
 /* Checks only what grew: the rest may be over a quota that was lowered since. */

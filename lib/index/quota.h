@@ -66,10 +66,6 @@ CAIRN_MUST_USE enum cairn_status cairn_index_each_quota(struct cairn_index *ix, 
 CAIRN_MUST_USE enum cairn_status cairn_index_quota_check(const struct cairn_index_quota *quota, uint64_t more_bytes,
 							 struct cairn_diag *diag);
 
-/** Are so many more bytes within the quota of one place? Pure. @return CAIRN_OK; CAIRN_E_DENIED (quota.repo) */
-CAIRN_MUST_USE enum cairn_status cairn_index_room_check(const char *place, const struct cairn_index_room *room,
-							uint64_t more_bytes, struct cairn_diag *diag);
-
 /** "models", as operators name a kind: before "/account/name". */
 const char *cairn_index_kind_name(enum cairn_index_repo_kind kind);
 

@@ -18,18 +18,11 @@ enum cairn_status cairn_records_take(struct cairn_index *ix, struct cairn_db_row
 	return status;
 }
 
-enum cairn_status cairn_records_ask(struct cairn_index *ix, struct cairn_db_rows *rows, const struct cairn_sql *sql,
-				    const struct cairn_db_args *args)
-{
-	enum cairn_status status = cairn_records_take(ix, rows);
-	return status == CAIRN_OK ? cairn_db_ask(rows->db, rows, sql, args) : status;
-}
-
 enum cairn_status cairn_records_find(struct cairn_index *ix, struct cairn_db_rows *rows, const struct cairn_sql *sql,
 				     const struct cairn_db_args *args)
 {
-	enum cairn_status status = cairn_records_ask(ix, rows, sql, args);
-	return status == CAIRN_OK ? cairn_db_next(rows) : status;
+	enum cairn_status status = cairn_records_take(ix, rows);
+	return status == CAIRN_OK ? cairn_db_find(rows->db, rows, sql, args) : status;
 }
 
 enum cairn_status cairn_records_scan(struct cairn_index *ix, struct cairn_db_rows *rows, enum cairn_db_advice advice,

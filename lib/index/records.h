@@ -96,10 +96,8 @@ struct cairn_index_tx {
 
 /** Borrows a reader, which returns to its pool when the rows end. @return CAIRN_OK; as every read */
 CAIRN_MUST_USE enum cairn_status cairn_records_take(struct cairn_index *ix, struct cairn_db_rows *rows);
-/** Asks a statement of a borrowed reader, which returns when the rows end. @return as cairn_db_ask(); as every read */
-CAIRN_MUST_USE enum cairn_status cairn_records_ask(struct cairn_index *ix, struct cairn_db_rows *rows,
-						   const struct cairn_sql *sql, const struct cairn_db_args *args);
-/** Does what cairn_records_ask() does, and steps to the first row. @return as cairn_records_ask(); CAIRN_E_NOT_FOUND */
+/** Asks a statement of a borrowed reader, which returns when the rows end, and steps to the first row.
+ *  @return as cairn_db_find(); as every read */
 CAIRN_MUST_USE enum cairn_status cairn_records_find(struct cairn_index *ix, struct cairn_db_rows *rows,
 						    const struct cairn_sql *sql, const struct cairn_db_args *args);
 /** Does what cairn_records_find() does, after telling a server what to expect. */

@@ -69,7 +69,8 @@ void http_request_free(struct http_request *req)
 	req->peer->spare = req;
 }
 
-bool http_request_add(struct http_request *req, const char *name, const char *value)
+/* Appends a header to those of the reply to come. @return false without memory */
+static bool request_add(struct http_request *req, const char *name, const char *value)
 {
 	size_t name_len = strlen(name), value_len = strlen(value);
 	struct http_added *added = request_new_added(req, sizeof(*added) + name_len + value_len + 2);
@@ -286,7 +287,7 @@ const char *http_request_id(const struct http_request *req)
 
 void http_reply_header(struct http_request *req, const char *name, const char *value)
 {
-	if (!http_request_add(req, name, value))
+	if (!request_add(req, name, value))
 		req->close_after = true; /* shows the client that the server is out of memory */
 }
 

@@ -168,8 +168,7 @@ void http_request_headers(const struct http_request *req, const char *content_ty
 void http_request_raw(const struct http_request *req, unsigned code, const struct cairn_buf *body,
 		      struct cairn_buf *out);
 
-/** Appends a header to those of the reply to come. @return false without memory */
-bool http_request_add(struct http_request *req, const char *name, const char *value);
+/** Was a header of this name added to the reply to come? */
 bool http_request_has_added(const struct http_request *req, const char *name);
 
 /** Returns the family of the options that has the path. NULL: none. */

@@ -46,7 +46,8 @@ void page_paths_visit(void *ctx, const struct cairn_hub_path *found)
 	html(b, "</th><td class=\"num\">%s</td></tr>\n", show_size(size, found->size_bytes));
 }
 
-void page_paths_end(struct page_paths *paths)
+/* Closes the table, if it has a row. */
+static void paths_end(struct page_paths *paths)
 {
 	if (paths->n > 0)
 		html(page_out(paths->page), "</tbody></table>\n");
@@ -72,7 +73,7 @@ const char *page_paths_wanted(const struct http_request *req)
 void page_paths_put_found(struct page_paths *paths, const char *text, char next[static CAIRN_INDEX_PATH_MAX + 1])
 {
 	struct cairn_buf *b = page_out(paths->page);
-	page_paths_end(paths);
+	paths_end(paths);
 	if (paths->is_cut)
 		(void)snprintf(next, CAIRN_INDEX_PATH_MAX + 1, "%s", paths->last);
 	if (paths->n == 0)
@@ -117,7 +118,7 @@ bool page_paths_put_all(struct page *page, const char *text, uint32_t max)
 		.text = text, .found_max = max, .visit = page_paths_visit, .ctx = &paths};
 	struct cairn_hub_find_end end;
 	page->hub.call.status = cairn_hub_find_paths(page_hub(page), page_asker(page), &find, &end);
-	page_paths_end(&paths);
+	paths_end(&paths);
 	if (page->hub.call.status == CAIRN_OK)
 		paths_put_end(&paths, &end, max);
 	return page->hub.call.status == CAIRN_OK;

@@ -21,8 +21,6 @@ enum { PAGE_PATHS_MAX = 100 }; /* rows */
 
 /** A visitor of cairn_hub_find_paths() and the like; ctx is the table. */
 void page_paths_visit(void *ctx, const struct cairn_hub_path *found);
-/** Closes the table, if it has a row. */
-void page_paths_end(struct page_paths *paths);
 
 /** Appends a search field, which leads to the same address. @param text  the searched text; "": none yet */
 void page_paths_put_form(struct page *page, const char *text);

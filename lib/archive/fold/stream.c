@@ -71,19 +71,14 @@ enum cairn_status cairn_fold_stream_open(struct cairn_fold_stream **out, int fd,
 	return CAIRN_OK;
 }
 
-void cairn_fold_stream_close(struct cairn_fold_stream *s)
-{
-	if (!s)
-		return;
-	cairn_fold_index_fini(&s->index);
-	cairn_buf_fini(&s->area);
-	cairn_buf_fini(&s->chunks);
-	free(s);
-}
-
 void cairn_fold_stream_closep(struct cairn_fold_stream **s)
 {
-	cairn_fold_stream_close(*s);
+	if (!*s)
+		return;
+	cairn_fold_index_fini(&(*s)->index);
+	cairn_buf_fini(&(*s)->area);
+	cairn_buf_fini(&(*s)->chunks);
+	free(*s);
 	*s = NULL;
 }
 

@@ -14,7 +14,6 @@ struct cairn_fold_stream;
  */
 CAIRN_MUST_USE enum cairn_status cairn_fold_stream_open(struct cairn_fold_stream **out, int fd,
 							struct cairn_diag *diag);
-void cairn_fold_stream_close(struct cairn_fold_stream *s);
 void cairn_fold_stream_closep(struct cairn_fold_stream **s);
 
 /** Reads the next chunk: its bytes must match the CRC-32C in its header, and decompress to their length. Repairs

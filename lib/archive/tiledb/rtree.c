@@ -38,8 +38,9 @@ void cairn_tiledb_mbr_write(struct cairn_buf *out, const struct cairn_tiledb_sch
 	}
 }
 
-void cairn_tiledb_mbr_widen(const struct cairn_tiledb_schema *schema, struct cairn_tiledb_mbr *a,
-			    const struct cairn_tiledb_mbr *b)
+/* Widens a by b. */
+static void rtree_widen(const struct cairn_tiledb_schema *schema, struct cairn_tiledb_mbr *a,
+			const struct cairn_tiledb_mbr *b)
 {
 	for (uint32_t d = 0; d < schema->n_dims; d++) {
 		const struct cairn_tiledb_type *type = cairn_tiledb_type(schema->dims[d].datatype);
@@ -123,7 +124,7 @@ static void rtree_union(const struct cairn_tiledb_rtree *tree, const struct cair
 	for (uint64_t child = first + 1; child < n && child - first < tree->fanout; child++) {
 		struct cairn_tiledb_mbr mbr;
 		cairn_tiledb_rtree_at(tree, schema, level + 1, child, &mbr);
-		cairn_tiledb_mbr_widen(schema, out, &mbr);
+		rtree_widen(schema, out, &mbr);
 	}
 }
 

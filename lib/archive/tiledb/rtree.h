@@ -14,9 +14,6 @@ struct cairn_tiledb_mbr {
 bool cairn_tiledb_mbr_read(struct cairn_cur *c, const struct cairn_tiledb_schema *schema, struct cairn_tiledb_mbr *out);
 void cairn_tiledb_mbr_write(struct cairn_buf *out, const struct cairn_tiledb_schema *schema,
 			    const struct cairn_tiledb_mbr *mbr);
-/** Widens a by b. */
-void cairn_tiledb_mbr_widen(const struct cairn_tiledb_schema *schema, struct cairn_tiledb_mbr *a,
-			    const struct cairn_tiledb_mbr *b);
 bool cairn_tiledb_mbr_equal(const struct cairn_tiledb_schema *schema, const struct cairn_tiledb_mbr *a,
 			    const struct cairn_tiledb_mbr *b);
 

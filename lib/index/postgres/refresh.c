@@ -123,7 +123,8 @@ void cairn_pg_refresh_stop(struct cairn_pg_refresh *refresh)
 	pthread_mutex_destroy(&refresh->lock);
 }
 
-bool cairn_pg_is_fresh(struct cairn_pg_refresh *refresh)
+/* Is the state in memory fresh? */
+static bool refresh_is_fresh(struct cairn_pg_refresh *refresh)
 {
 	return !refresh->index || cairn_clock_mono_ms() - atomic_load(&refresh->fresh_ms) <= CAIRN_PG_STALE_MS;
 }
@@ -131,7 +132,7 @@ bool cairn_pg_is_fresh(struct cairn_pg_refresh *refresh)
 enum cairn_status cairn_postgres_key_is_good(struct cairn_index *ix, int64_t id, bool *good)
 {
 	struct cairn_postgres *p = cairn_postgres(ix);
-	bool is_new, fresh = cairn_pg_is_fresh(&p->refresh);
+	bool is_new, fresh = refresh_is_fresh(&p->refresh);
 	*good = cairn_pg_good_keys_has(&p->good_keys, id, cairn_clock_unix_s(), &is_new) && fresh;
 	/* Another daemon may have created the key a moment ago. */
 	return fresh && (!is_new || !p->refresh.index) ? CAIRN_OK : CAIRN_E_BUSY;

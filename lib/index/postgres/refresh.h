@@ -30,7 +30,4 @@ struct cairn_pg_refresh {
 CAIRN_MUST_USE enum cairn_status cairn_pg_refresh_start(struct cairn_postgres *index, struct cairn_diag *diag);
 void cairn_pg_refresh_stop(struct cairn_pg_refresh *refresh);
 
-/** Is the state in memory fresh? Any thread. */
-bool cairn_pg_is_fresh(struct cairn_pg_refresh *refresh);
-
 #endif

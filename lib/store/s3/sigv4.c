@@ -37,7 +37,8 @@ enum cairn_status sigv4_key_make(struct sigv4_key *out, const char *secret, cons
 	return status;
 }
 
-void sigv4_add_signed_headers(struct cairn_buf *out, const struct sigv4_request *r)
+/* Appends the names of the signed headers: "host;x-amz-date". */
+static void sigv4_add_signed_headers(struct cairn_buf *out, const struct sigv4_request *r)
 {
 	for (size_t i = 0; i < r->n_headers; i++)
 		cairn_buf_printf(out, "%s%s", i > 0 ? ";" : "", r->headers[i].name);

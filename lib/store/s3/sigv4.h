@@ -42,9 +42,6 @@ CAIRN_MUST_USE enum cairn_status sigv4_key_make(struct sigv4_key *out, const cha
 CAIRN_MUST_USE enum cairn_status sigv4_sign(char out[static SIGV4_SIGNATURE_BYTES], const struct sigv4_key *key,
 					    const struct sigv4_request *r);
 
-/** Appends the names of the signed headers: "host;x-amz-date". */
-void sigv4_add_signed_headers(struct cairn_buf *out, const struct sigv4_request *r);
-
 /** Appends the value of the header Authorization. @param id  of the access key. @return as sigv4_sign() */
 CAIRN_MUST_USE enum cairn_status sigv4_add_authorization(struct cairn_buf *out, const char *id,
 							 const struct sigv4_key *key, const struct sigv4_request *r);
