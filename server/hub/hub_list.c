@@ -225,13 +225,14 @@ static void list_show(struct http_request *req, struct hub_call *call)
 		hub_repo_show(req, call);
 }
 
-/* Reads a search text. A text longer than any name matches nothing; an empty one counts as absent. */
+/* Reads a search text. A text longer than any name matches nothing, as "//" does, which no name has. An empty text
+ * counts as absent. */
 static const char *list_text(struct http_request *req, const char *name)
 {
 	const char *text = http_query_arg(req, name);
 	if (!text || !*text)
 		return NULL;
-	return strlen(text) < LIST_TEXT_BYTES_MAX ? text : "/";
+	return strlen(text) < LIST_TEXT_BYTES_MAX ? text : "//";
 }
 
 static struct list_request *list_new(struct http_request *req, const char *path)

@@ -501,6 +501,7 @@ def test_lists(people):
     for sort in ("trendingScore", "lastModified", "downloads", "likes", "anything"):
         assert len(ids(f"?sort={sort}&direction=-1")) == 4, sort
     assert ids("?sort=createdAt&author=ann") == ["ann/c", "ann/a", "ann/b"]
+    assert ids(f"?search={'a' * 255}") == [] and ids(f"?search={'a' * 256}") == [] and ids(f"?author={'a' * 256}") == []
     assert ids("?search=PRIV") == ["team/private"] and ids("?author=none") == [] and ids("?author=bob") == []
     page = people.ask("GET", "/api/models?author=ann&limit=2&sort=createdAt")
     link = page.headers["Link"]
