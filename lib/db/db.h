@@ -23,7 +23,7 @@ struct cairn_sql {
 
 /* --- arguments ---------------------------------------------------------------------------------------------------- */
 
-enum { CAIRN_DB_ARGS_MAX = 17 };
+enum { CAIRN_DB_ARGS_MAX = 16 };
 
 /** An argument of a statement. Its text or bytes are borrowed until the statement's rows end. */
 struct cairn_db_arg {

@@ -21,6 +21,11 @@
 /* True unless a repository, found by its number or owner, is deleted. With IS NULL, PostgreSQL's planner expects few
  * such rows, and reads a partial index instead. */
 #define CAIRN_REPO_KEPT(repo) "coalesce(" repo ".dropped, 0) = 0"
+/* The columns of repository r that cairn_records_repo() reads. */
+#define CAIRN_REPO_COLUMNS(owner)                                                                                      \
+	"r.id, r.kind, r.account, " owner                                                                              \
+	", r.name, r.private, r.created, r.updated, r.files, r.bytes, r.gate, r.sdk,"                                  \
+	" r.guard, r.pulls_closed"
 /* The bytes that repository r counts for its quota, without those that other accounts pay for pull requests. */
 #define CAIRN_REPO_COUNTS(repo)                                                                                        \
 	"CASE WHEN " repo ".stored > " repo ".charged THEN " repo ".stored - " repo ".charged ELSE 0 END"
@@ -192,6 +197,8 @@ CAIRN_MUST_USE enum cairn_status cairn_records_take_pull(struct cairn_index_tx *
 /** Queues the removal of all requests for access to a repository (access.c). */
 void cairn_records_queue_drop_access(struct cairn_index_tx *tx, int64_t repo);
 
+/** Reads a repository from the first column on (CAIRN_REPO_COLUMNS). @return CAIRN_OK; CAIRN_E_DAMAGED */
+CAIRN_MUST_USE enum cairn_status cairn_records_repo(struct cairn_db_rows *row, struct cairn_index_repo *out);
 /** Reads a card from this column on: task, library, tags, data, config. Its texts are borrowed from the row. */
 void cairn_records_card(struct cairn_db_rows *row, int column, struct cairn_index_card *out);
 

@@ -280,6 +280,72 @@ START_TEST(lists_find_cards_by_their_words)
 }
 END_TEST
 
+/* Adds public models without words, in one batch after the other. */
+static void add_bare_models(unsigned n)
+{
+	static struct cairn_index_add_repo add[CAIRN_INDEX_REPOS_LOOKED_MAX];
+	static char names[CAIRN_INDEX_REPOS_LOOKED_MAX][16];
+	ck_assert_uint_le(n, CAIRN_INDEX_REPOS_LOOKED_MAX);
+	for (unsigned i = 0; i < n; i++) {
+		(void)snprintf(names[i], sizeof(names[i]), "m%u", i);
+		add[i] = (struct cairn_index_add_repo){.write = {.done = is_added},
+						       .kind = CAIRN_INDEX_MODEL,
+						       .account = hx_ann,
+						       .name = names[i],
+						       .first = HX_MESSAGE};
+		ck_assert_int_eq(cairn_index_add_repo(hx_index, &add[i]), CAIRN_OK);
+	}
+	ck_assert(cairn_index_flush(hx_index, 100000));
+}
+
+/* Names of models that have a word, as one page shows them. */
+static const char *page_with(const char *word, int64_t reader, enum cairn_index_repo_sort sort)
+{
+	static char text[HX_TEXT_MAX];
+	struct cairn_index_repo_list list = {.kind = CAIRN_INDEX_MODEL,
+					     .words = &word,
+					     .n_words = 1,
+					     .reader = reader,
+					     .sort = sort,
+					     .ascending = sort == CAIRN_INDEX_BY_NAME,
+					     .limit = 10};
+	bool more;
+	text[0] = '\0';
+	ck_assert_int_eq(cairn_index_list_repos(hx_index, &list, take_name, text, &more), CAIRN_OK);
+	ck_assert(!more);
+	return text;
+}
+
+/* A page finds all repositories that have a rare word, however many have it not. It has private ones only for those who
+ * may read them. */
+START_TEST(a_rare_word_is_found_at_once)
+{
+	int64_t one = hx_model("one"), two = hx_model("two"), bob = hx_add_account(CAIRN_INDEX_USER, "bob");
+	struct cairn_index_set_repo hide = {.id = two, .is_private = true, .keeps_gate = true};
+	struct cairn_index_set_repo gate = {.id = two, .keeps_private = true, .gate = CAIRN_INDEX_GATE_AUTO};
+	struct cairn_index_drop_repo drop = {.id = one};
+	ck_assert(set_card(one, head_of(one), 1, &CARD));
+	ck_assert(set_card(two, head_of(two), 1, &CARD));
+	add_bare_models(CAIRN_INDEX_REPOS_LOOKED_MAX);
+	for (int sort = CAIRN_INDEX_BY_UPDATE; sort <= CAIRN_INDEX_BY_NAME; sort++)
+		ck_assert_str_eq(page_with("license:mit", bob, (enum cairn_index_repo_sort)sort),
+				 sort == CAIRN_INDEX_BY_NAME ? "Ann/one Ann/two " : "Ann/two Ann/one ");
+	ck_assert_str_eq(page_with("license", bob, CAIRN_INDEX_BY_UPDATE), "");
+	ck_assert_int_eq(cairn_index_set_repo(hx_index, &hide), CAIRN_OK);
+	ck_assert_int_eq(cairn_index_set_repo(hx_index, &gate), CAIRN_OK);
+	ck_assert_str_eq(page_with("b", bob, CAIRN_INDEX_BY_UPDATE), "Ann/one ");
+	ck_assert_str_eq(page_with("b", hx_ann, CAIRN_INDEX_BY_NAME), "Ann/one Ann/two ");
+	ck_assert(set_card(two, head_of(two), 2, &CARD));
+	ck_assert_str_eq(page_with("b", bob, CAIRN_INDEX_BY_UPDATE), "Ann/one ");
+	hide.is_private = false;
+	ck_assert_int_eq(cairn_index_set_repo(hx_index, &hide), CAIRN_OK);
+	ck_assert_str_eq(page_with("b", bob, CAIRN_INDEX_BY_NAME), "Ann/one Ann/two ");
+	ck_assert_int_eq(cairn_index_drop_repo(hx_index, &drop), CAIRN_OK);
+	ck_assert(set_card(one, head_of(one), 2, &CARD));
+	ck_assert_str_eq(page_with("b", bob, CAIRN_INDEX_BY_NAME), "Ann/two ");
+}
+END_TEST
+
 static void take_card(void *ctx, const struct cairn_index_repo *repo)
 {
 	char *text = ctx;
@@ -341,6 +407,7 @@ int main(int argc, char **argv)
 	tcase_add_test(t, found_by_a_name_from_before);
 	tcase_add_test(t, a_card_is_kept_of_the_head_alone);
 	tcase_add_test(t, lists_find_cards_by_their_words);
+	tcase_add_test(t, a_rare_word_is_found_at_once);
 	tcase_add_test(t, lists_show_cards_and_heads);
 	tcase_add_test(t, a_card_goes_with_its_repository);
 	suite_add_tcase(suite, t);

@@ -16,10 +16,12 @@ CAIRN_SQL(CARD_SET,
 	  " ON CONFLICT(repo) DO UPDATE SET source = excluded.source, task = excluded.task,"
 	  " library = excluded.library, tags = excluded.tags, data = excluded.data, config = excluded.config");
 CAIRN_SQL(CARD_DROP_TAGS, "DELETE FROM tag WHERE repo = $1");
-CAIRN_SQL_OF(
-	CARD_ADD_TAGS,
-	"INSERT INTO tag(repo, tag) SELECT $1, value FROM json_each($2) WHERE true ON CONFLICT DO NOTHING",
-	"INSERT INTO tag(repo, tag) SELECT $1, value FROM jsonb_array_elements_text($2::jsonb) ON CONFLICT DO NOTHING");
+CAIRN_SQL_OF(CARD_ADD_TAGS,
+	     "INSERT INTO tag(repo, tag, kind, private) SELECT r.id, w.value, r.kind, r.private"
+	     " FROM repo r CROSS JOIN json_each($2) w WHERE r.id = $1 AND r.dropped IS NULL ON CONFLICT DO NOTHING",
+	     "INSERT INTO tag(repo, tag, kind, private) SELECT r.id, w.value, r.kind, r.private"
+	     " FROM repo r CROSS JOIN jsonb_array_elements_text($2::jsonb) w(value)"
+	     " WHERE r.id = $1 AND r.dropped IS NULL ON CONFLICT DO NOTHING");
 
 #define CARD_BRANCH "main"
 

@@ -101,6 +101,10 @@ static const struct examine_look {
 	 "SELECT count(*) FROM scope s WHERE stored <> CASE WHEN quota IS NULL THEN 0 ELSE " EXAMINE_HELD(
 		 "s.id") " END",
 	 "owners that count other bytes for their quota than they hold"},
+	{CAIRN_INDEX_FAULT_LINK,
+	 "SELECT count(*) FROM tag t JOIN repo r ON r.id = t.repo"
+	 " WHERE (t.kind, t.private) IS DISTINCT FROM (r.kind, r.private) OR r.dropped IS NOT NULL",
+	 "words of cards that say otherwise than their repository whether it is private"},
 	{CAIRN_INDEX_FAULT_COUNT,
 	 "SELECT count(*) FROM state WHERE files <> (SELECT count(*) FROM file)"
 	 " OR xorbs <> (SELECT count(*) FROM xorb) OR shards <> (SELECT count(*) FROM shard)"

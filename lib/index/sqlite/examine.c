@@ -171,6 +171,9 @@ static const struct examine_rule {
 	{26, "repositories that count other bytes for strangers than their pull requests do",
 	 "SELECT count(*) FROM repo r WHERE dropped IS NULL"
 	 " AND charged <> (SELECT coalesce(sum(p.charged), 0) FROM pull p WHERE p.repo = r.id)"},
+	{29, "words of cards that say otherwise than their repository whether it is private",
+	 "SELECT count(*) FROM tag t CROSS JOIN repo r ON r.id = t.repo"
+	 " WHERE (t.kind, t.private) IS NOT (r.kind, r.private) OR r.dropped IS NOT NULL"},
 	{21, "owners that count other bytes for their quota than they hold",
 	 "SELECT count(*) FROM scope s WHERE stored <> iif(quota IS NULL, 0, " CAIRN_QUOTA_OWNED ")"},
 };

@@ -48,6 +48,9 @@ static const char MEND_REPOS[] =
 	";"
 	"UPDATE repo AS r SET charged = (SELECT coalesce(sum(p.charged), 0) FROM pull p WHERE p.repo = r.id)"
 	" WHERE dropped IS NULL;"
+	"DELETE FROM tag WHERE repo IN (SELECT id FROM repo WHERE dropped IS NOT NULL);"
+	"UPDATE tag SET kind = r.kind, private = r.private FROM repo r"
+	" WHERE r.id = tag.repo AND (tag.kind, tag.private) <> (r.kind, r.private);"
 	"UPDATE scope AS s SET stored = iif(quota IS NULL, 0, " CAIRN_QUOTA_OWNED ")"
 	" WHERE stored <> iif(quota IS NULL, 0, " CAIRN_QUOTA_OWNED ")";
 

@@ -35,6 +35,7 @@ INSERT INTO membership SELECT (SELECT id FROM account WHERE name = 'team'), 1000
 INSERT INTO scope(id, name) SELECT 1000 + n, 'hub/many' || n FROM generate_series(1, {n}) n;
 INSERT INTO repo(id, kind, account, name, private, scope, created, updated, files, bytes)
   SELECT 1000 + n, 1 + n % 4, 1001 + n % ({n} / 10), 'repo' || n, n % 7 = 0, 1000 + n, 1, 1000 + n, 2, 10 FROM generate_series(1, {n}) n;
+INSERT INTO tag(repo, tag, kind, private) SELECT id, t, kind, private FROM repo, unnest(ARRAY['many', 'word' || id % 1000]) t WHERE id > 1000;
 INSERT INTO former SELECT kind, account, 'former' || id, id FROM repo WHERE id > 1000 AND id % 5 = 0;
 INSERT INTO line(id, repo, fork, depth, head) SELECT 1000 + n, 1000 + n, 0, 1, 1000000 + n FROM generate_series(1, {n}) n;
 INSERT INTO commit_(id, repo, line, number, parent, oid, root, at, files, bytes, author, title, message)
@@ -157,7 +158,7 @@ def ask_all(people, file):
     server, operator, ask = people.server, people.keys["admin"], people.ask
     sha = ask("GET", "/api/models/ann/one").json()["sha"]
     data = random.Random(3).randbytes(20000)
-    paths = ["/api/models", "/api/models?limit=20", "/api/models?author=many7", "/api/models?sort=lastModified", "/api/datasets?author=ann"]
+    paths = ["/api/models", "/api/models?limit=20", "/api/models?author=many7", "/api/models?sort=lastModified", "/api/datasets?author=ann", "/api/models?filter=many", "/api/models?filter=many&filter=word7&sort=id"]
     paths += ["/api/whoami-v2", "/api/buckets/ann", "/api/buckets/ann/bucket", "/api/settings/repositories"]
     paths += ["/api/buckets/ann/bucket/tree", "/api/buckets/ann/bucket/tree/many", "/api/buckets/ann/bucket/tree?recursive=true&limit=100"]
     paths += [f"/api/models/ann/one{rest}" for rest in ("", "/tree/main", "/tree/main?recursive=true", f"/tree/{sha}", "/refs", "/commits/main", "/lfs-files", "/discussions")]

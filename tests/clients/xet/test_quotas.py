@@ -138,7 +138,7 @@ def test_a_refusal_comes_in_a_frame(store, make):
 
 @pytest.mark.sqlite
 def test_fsck_counts_again(store, make):
-    """fsck compares the counters with the rows, and repairs them."""
+    """fsck compares the counters with the rows, and what words of cards say of their repository, and repairs both."""
     import sqlite3
 
     store.quota(CATS, 20_000)
@@ -151,10 +151,18 @@ def test_fsck_counts_again(store, make):
     assert fsck().returncode == 0
     with sqlite3.connect(store.server.data / "index.sqlite") as index:
         index.execute("UPDATE scope SET stored = 5 WHERE name = ?", (CATS,))
+        index.execute("INSERT INTO account(id, kind, name, fullname, email, created) VALUES(9, 1, 'zoe', '', '', 1)")
+        index.execute("INSERT INTO repo(id, kind, account, name, private, scope, created, updated, files, bytes, dropped) VALUES(7, 1, 9, 'gone', 1, 1, 1, 1, 0, 0, 5)")
+        index.execute("INSERT INTO repo(id, kind, account, name, private, scope, created, updated, files, bytes) VALUES(8, 4, 9, 'kept', 1, 1, 1, 1, 0, 0)")
+        index.execute("INSERT INTO tag(repo, tag, kind, private) VALUES(7, 'x', 1, 1), (8, 'x', 4, 0)")
     index.close()
-    assert "owners that count other bytes for their quota" in fsck().stdout
+    said = fsck().stdout
+    assert "owners that count other bytes for their quota" in said and "2 words of cards that say otherwise than their repository" in said
     fsck("--repair")
     assert fsck().returncode == 0
+    with sqlite3.connect(store.server.data / "index.sqlite") as index:
+        assert index.execute("SELECT repo, private FROM tag").fetchall() == [(8, 1)]
+    index.close()
     store.server.start()
     assert store.quota(CATS)["stored_bytes"] == 9000
 

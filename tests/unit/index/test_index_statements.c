@@ -64,20 +64,16 @@ static const struct known {
 	unsigned steps_max;
 } KNOWN[] = {
 	/* Groups of repositories, each read in index order up to a limit; what was read is sorted. */
-	{"UPDATED_ALL_DOWN", 7},
-	{"UPDATED_ALL_UP", 7},
-	{"CREATED_ALL_DOWN", 7},
-	{"CREATED_ALL_UP", 7},
-	{"NAMED_ALL_DOWN", 7},
-	{"NAMED_ALL_UP", 7},
+	{"LIST_UPDATED_DOWN", 12},
+	{"LIST_UPDATED_UP", 12},
+	{"LIST_CREATED_DOWN", 12},
+	{"LIST_CREATED_UP", 12},
+	{"LIST_NAMED_DOWN", 12},
+	{"LIST_NAMED_UP", 12},
+	/* The words of one list. */
+	{"LIST_RARE_WORD", 4},
 	{"TELEMETRY_TRIM", 1},
 	{"TELEMETRY_DROP", 1}, /* at one in 64 */
-	{"UPDATED_ONE_DOWN", 5},
-	{"UPDATED_ONE_UP", 5},
-	{"CREATED_ONE_DOWN", 5},
-	{"CREATED_ONE_UP", 5},
-	{"NAMED_ONE_DOWN", 5},
-	{"NAMED_ONE_UP", 5},
 	/* The lines that a line branched from, at most eight. Only commits of these lines are sorted. */
 	{"HISTORY_EACH", 3},
 	/* The lines that came from the commit's line, found by index. Only the rows of the recursion itself are
@@ -218,19 +214,23 @@ static void bind_text(sqlite3_stmt *stmt, const char *name, const char *text)
 		ck_assert_int_eq(sqlite3_bind_text(stmt, at, text, -1, SQLITE_STATIC), SQLITE_OK);
 }
 
-/* @return how many steps SQLite makes for a stranger's page of the models of account 2 or of all accounts */
-static int steps_of_page(const struct cairn_sql *sql)
+/* A list of a stranger: the models of account 2, or of all accounts, or those that have the word "x". */
+static const struct asked {
+	int64_t account;
+	const char *words, *rare;
+} ASKED[] = {{2, "[]", ""}, {0, "[]", ""}, {0, "[\"x\"]", ""}, {0, "[\"x\"]", "x"}};
+enum { N_ASKED = sizeof(ASKED) / sizeof(ASKED[0]), N_LISTS = 6 };
+
+/* @return how many steps SQLite makes for a page */
+static int steps_of_page(const struct cairn_sql *sql, const struct asked *asked)
 {
-	static const char *const WORDS[] = {"$11", "$12", "$13", "$14", "$15", "$16"};
-	bool ascending = strstr(sql->name, "_UP") != NULL;
+	bool ascending = strstr(sql->name, "_DOWN") == NULL;
 	sqlite3_stmt *stmt;
 	int rc, n = 0;
 	ck_assert_int_eq(sqlite3_prepare_v2(db, sql->sqlite, -1, &stmt, NULL), SQLITE_OK);
 	bind(stmt, "$1", 1);
-	bind(stmt, "$2", strstr(sql->name, "_ONE_") ? 2 : 0);
+	bind(stmt, "$2", asked->account);
 	bind_text(stmt, "$3", "");
-	for (unsigned i = 0; i < 6; i++)
-		bind_text(stmt, WORDS[i], "");
 	bind(stmt, "$4", 0);
 	bind(stmt, "$5", 1);
 	bind(stmt, "$6", 5);
@@ -238,55 +238,86 @@ static int steps_of_page(const struct cairn_sql *sql)
 	bind(stmt, "$8", 0);
 	bind(stmt, "$9", 0);
 	bind(stmt, "$10", 3);
+	bind_text(stmt, "$11", asked->words);
+	bind_text(stmt, "$12", asked->rare);
 	if (is_by_name(sql))
-		bind_text(stmt, "$17", ascending ? "" : "\x7f");
+		bind_text(stmt, "$13", ascending ? "" : "\x7f");
 	else
-		bind(stmt, "$17", ascending ? 0 : INT64_MAX);
+		bind(stmt, "$13", ascending ? 0 : INT64_MAX);
 	while ((rc = sqlite3_step(stmt)) == SQLITE_ROW)
 		n++;
 	ck_assert_int_eq(rc, SQLITE_DONE);
-	ck_assert_int_eq(n, 3);
+	ck_assert_msg(n == (asked->rare[0] ? 2 : 3), "%s for account %lld, words %s, rare '%s': %d rows", sql->name,
+		      (long long)asked->account, asked->words, asked->rare, n);
 	int steps = sqlite3_stmt_status(stmt, SQLITE_STMTSTATUS_VM_STEP, 0);
 	ck_assert_int_eq(sqlite3_finalize(stmt), SQLITE_OK);
 	return steps;
 }
 
+/* @return how many steps SQLite makes to tell whether "x" is a rare word for a stranger */
+static int steps_of_words(const struct cairn_sql *sql)
+{
+	sqlite3_stmt *stmt;
+	ck_assert_int_eq(sqlite3_prepare_v2(db, sql->sqlite, -1, &stmt, NULL), SQLITE_OK);
+	bind_text(stmt, "$1", "[\"x\"]");
+	bind(stmt, "$2", 1);
+	bind(stmt, "$3", 0);
+	bind(stmt, "$4", 2001);
+	ck_assert_int_eq(sqlite3_step(stmt), SQLITE_ROW);
+	ck_assert_int_eq(sqlite3_step(stmt), SQLITE_DONE);
+	int steps = sqlite3_stmt_status(stmt, SQLITE_STMTSTATUS_VM_STEP, 0);
+	ck_assert_int_eq(sqlite3_finalize(stmt), SQLITE_OK);
+	return steps;
+}
+
+/* Adds private models, all with the word "x". */
 static void hide_repositories(unsigned from, unsigned to)
 {
-	char text[512];
+	char text[768];
 	(void)snprintf(text, sizeof(text),
 		       "WITH RECURSIVE n(i) AS (SELECT %u UNION ALL SELECT i + 1 FROM n WHERE i < %u)"
 		       " INSERT INTO repo(kind, account, name, private, scope, created, updated, files, bytes)"
-		       " SELECT 1, 2, 'hidden' || i, 1, 9, 1, i %% 9, 0, 0 FROM n",
+		       " SELECT 1, 2, 'hidden' || i, 1, 9, 1, i %% 9, 0, 0 FROM n;"
+		       " INSERT OR IGNORE INTO tag SELECT id, 'x', 1, 1 FROM repo WHERE private",
 		       from, to);
 	fx_sql(fx_folder.path, text);
+}
+
+/* Counts the steps of all lists of a stranger. */
+static void count_lists(int out[static N_LISTS * N_ASKED + 1])
+{
+	size_t n;
+	const struct cairn_sql *sql = cairn_db_statements(&n);
+	unsigned n_lists = 0;
+	for (size_t i = 0; i < n; i++) {
+		if (strcmp(sql[i].name, "LIST_RARE_WORD") == 0)
+			out[N_LISTS * N_ASKED] = steps_of_words(&sql[i]);
+		if (!lists_repositories(&sql[i]))
+			continue;
+		for (unsigned a = 0; a < N_ASKED; a++) {
+			ck_assert_uint_lt(n_lists, N_LISTS * N_ASKED);
+			out[n_lists++] = steps_of_page(&sql[i], &ASKED[a]);
+		}
+	}
+	ck_assert_uint_eq(n_lists, N_LISTS * N_ASKED);
 }
 
 /* A stranger does not wait for private repositories, and cannot tell from the time how many there are. */
 START_TEST(lists_do_not_look_at_what_is_hidden)
 {
-	enum { LISTS = 12 };
-	size_t n;
-	const struct cairn_sql *sql = cairn_db_statements(&n);
-	int before[LISTS] = {0};
-	unsigned n_lists = 0;
+	int before[N_LISTS * N_ASKED + 1] = {0}, after[N_LISTS * N_ASKED + 1] = {0};
 	fx_sql(fx_folder.path,
 	       "INSERT INTO account(id, kind, name, fullname, email, created) VALUES(1, 1, 'ann', '', '', 1),"
 	       " (2, 1, 'bob', '', '', 1); INSERT INTO scope(id, name) VALUES(9, 'hub/9');"
 	       " INSERT INTO repo(kind, account, name, private, scope, created, updated, files, bytes) VALUES"
-	       " (1, 2, 'a', 0, 9, 1, 5, 0, 0), (1, 2, 'bb', 0, 9, 1, 5, 0, 0), (1, 2, 'z', 0, 9, 1, 7, 0, 0)");
+	       " (1, 2, 'a', 0, 9, 1, 5, 0, 0), (1, 2, 'bb', 0, 9, 1, 5, 0, 0), (1, 2, 'z', 0, 9, 1, 7, 0, 0);"
+	       " INSERT INTO tag SELECT id, 'x', 1, 0 FROM repo WHERE name <> 'z'");
 	hide_repositories(1, 50);
-	for (size_t i = 0; i < n; i++)
-		if (lists_repositories(&sql[i])) {
-			ck_assert_uint_lt(n_lists, LISTS);
-			before[n_lists++] = steps_of_page(&sql[i]);
-		}
-	ck_assert_uint_eq(n_lists, LISTS);
+	count_lists(before);
 	hide_repositories(51, 5000);
-	n_lists = 0;
-	for (size_t i = 0; i < n; i++)
-		if (lists_repositories(&sql[i]))
-			ck_assert_int_eq(steps_of_page(&sql[i]), before[n_lists++]);
+	count_lists(after);
+	for (unsigned i = 0; i <= N_LISTS * N_ASKED; i++)
+		ck_assert_int_eq(before[i], after[i]);
 }
 END_TEST
 
