@@ -105,7 +105,7 @@ static enum cairn_status keep_io(const char *what, const char *path, struct cair
 			  strerror(errno));
 }
 
-/* @param[out] path  of the copy; remove it if *fd is set */
+/* Creates an empty file for a moment's index. @param[out] path  of the file; remove it if *fd is set */
 static enum cairn_status keep_make_index(const struct cairn_backup_set *set, char path[static BACKUP_PATH_BYTES],
 					 int *fd, struct cairn_diag *diag)
 {

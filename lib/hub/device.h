@@ -23,7 +23,7 @@ struct cairn_hub_device_codes {
 	char user[CAIRN_HUB_USER_CODE_CHARS + 1];     /* for the person */
 };
 
-/** Begins to wait for a person. Waits for the index's writer.
+/** Begins the login of a program, which a person is to confirm. Waits for the index's writer.
  * @param client_id  of the program; the device code is good with this one alone
  * @param sender     who asks, for the limit of each
  * @param address    of the sender, for the person
@@ -34,8 +34,9 @@ CAIRN_MUST_USE enum cairn_status cairn_hub_begin_device(const struct cairn_hub *
 							const struct cairn_hash *sender, const char *address,
 							struct cairn_hub_device_codes *out, struct cairn_diag *diag);
 
-/** Finds what becomes of a program. @return CAIRN_OK; CAIRN_E_USAGE as above; CAIRN_E_NOT_FOUND its time has ended, or
- * its key was taken, or there was no such program (device.ended); as index and store */
+/** Returns the state of a program's login: pending, denied or allowed. @return CAIRN_OK; CAIRN_E_USAGE as
+ * cairn_hub_begin_device(); CAIRN_E_NOT_FOUND the code has expired, its key was taken, or no program has it
+ * (device.ended); as index and store */
 CAIRN_MUST_USE enum cairn_status cairn_hub_device(const struct cairn_hub *hub, const char *client_id,
 						  const char *device_code, struct cairn_index_device *out,
 						  struct cairn_diag *diag);

@@ -179,7 +179,7 @@ CAIRN_MUST_USE enum cairn_status cairn_records_drop_pulls(struct cairn_index_tx 
  *  another one  @return also CAIRN_E_DENIED (pr.many) */
 CAIRN_MUST_USE enum cairn_status cairn_records_may_open_pull(struct cairn_index_tx *tx, int64_t repo, int64_t account,
 							     struct cairn_diag *diag);
-/** Counts the pull request that the write at hand opened for its account instead of the repository.
+/** Charges a pull request that this write opened to the account that opened it, instead of to the repository.
  *  @param bytes  what its commit counts, at full size  @return also CAIRN_E_DENIED (quota.account); CAIRN_E_LIMIT
  *  (pr.full) */
 CAIRN_MUST_USE enum cairn_status cairn_records_charge_opened(struct cairn_index_tx *tx, struct cairn_index_add_ref *add,

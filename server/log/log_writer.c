@@ -141,7 +141,8 @@ static void writer_wait_for_a_line(struct log_writer *w)
 	atomic_store(&w->idle, false);
 }
 
-/* Waits for a line, then for many or a timeout. While lines come, the thread polls, so that no producer wakes it. */
+/* Waits for a line, then for more of them or a timeout, so that lines are written together. While lines come, the
+ * thread polls, so that no producer has to wake it. */
 static void writer_wait(struct log_writer *w, bool they_come)
 {
 	bool held_up = atomic_load(&w->ring.reserved) != atomic_load(&w->ring.taken) && log_ring_next(&w->ring) == 0;

@@ -311,7 +311,7 @@ static enum cairn_status writer_metadata(const struct cairn_fold_writer *w, stru
 	return out->status;
 }
 
-/* manifest_hash covers all other metadata. */
+/* Ends the metadata with manifest_hash, which covers everything before it. */
 static enum cairn_status writer_manifest(struct cairn_buf *out, size_t metadata_at)
 {
 	uint8_t sha256[CAIRN_SHA256_BYTES];

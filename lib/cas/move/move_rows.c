@@ -89,7 +89,8 @@ static bool move_is_withheld(const struct move_table *w, const struct cairn_inde
 	       move_ids_have(&w->m->damaged, move_number(rows, row, CAIRN_DEDUPE_XORB));
 }
 
-/* Takes a row of the first index. @param differs  the second index has no such row, or a different one */
+/* Counts a row of the first index and queues it for the second. @param differs  the second has no such row, or another
+ */
 static enum cairn_status move_row(struct move_table *w, struct move_xorbs *xorbs, const struct cairn_index_rows *rows,
 				  uint32_t row, bool differs)
 {

@@ -70,8 +70,8 @@ CAIRN_MUST_USE enum cairn_status cairn_tx_set_ref_line(struct cairn_tx *tx, int6
 
 /* Each makes its commit in the transaction at hand. @return as cairn_index_add_commit(), cairn_index_add_repo(),
  * cairn_index_squash() */
-/** @param[out] in_pieces  nothing was changed: it is too large, because it deletes large folders or changes files in
- *  large ones */
+/** Makes a commit in this transaction, unless it is too large, because it deletes large folders or changes files in
+ *  large ones. @param[out] in_pieces  it is too large, and nothing was changed: call cairn_tx_stage() */
 CAIRN_MUST_USE enum cairn_status cairn_tx_commit_at_once(struct cairn_tx *tx, struct cairn_index_add_commit *add,
 							 bool *in_pieces);
 CAIRN_MUST_USE enum cairn_status cairn_tx_begin_repo_at_once(struct cairn_tx *tx, struct cairn_index_add_repo *add,

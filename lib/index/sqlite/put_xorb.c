@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-/* @param stmt  bound; reset by the caller */
+/* Reads a xorb's row; state stays zeroed if there is none. @param stmt  bound; the caller resets it */
 static enum cairn_status put_xorb_find(sqlite3_stmt *stmt, struct cairn_tx_xorb_state *state)
 {
 	*state = (struct cairn_tx_xorb_state){0};

@@ -324,7 +324,8 @@ static enum cairn_status transfer_set_state(struct sqlite_transfer *s, const str
 	return cairn_sql_exec(s->db, sql);
 }
 
-/* Tables whose next number depends on existing rows (scope, content) have no row for the last number. */
+/* Sets the last number that a table has given to a row, so that none is given again. Tables without AUTOINCREMENT
+ * (scope, content) keep no such number. */
 static enum cairn_status transfer_set_last(struct sqlite_transfer *s, enum cairn_index_table table, int64_t last)
 {
 	char sql[256];

@@ -476,8 +476,8 @@ enum cairn_status store_packs_each(struct store_packs *p,
 	return CAIRN_OK;
 }
 
-/* Examines each slot of a served pack.
- * @return CAIRN_OK; CAIRN_E_NOMEM */
+/* Examines each slot of a served pack. @param[out] fault  set if the pack is damaged
+ * @return CAIRN_OK, also if it is damaged; CAIRN_E_NOMEM */
 static enum cairn_status pack_examine(const struct store_pack *pack, struct cairn_diag *fault)
 {
 	struct cairn_readshard_summary summary;
