@@ -107,7 +107,8 @@ static enum cairn_status access_many(struct cairn_diag *diag, uint32_t max)
 			  max);
 }
 
-/* The requests before a new one is written. No race: writes run one after the other. */
+/* The existing requests, read before a new one is written. No other write can come between, because writes run one
+ * after the other. */
 struct access_look {
 	enum cairn_index_access_state state;
 	int64_t n_of_repo, n_waiting;
@@ -125,7 +126,7 @@ static enum cairn_status access_look(struct cairn_index_tx *tx, int64_t repo, in
 	return status;
 }
 
-/* @param look  of an account without a request */
+/* Adds a request. @param look  must show that the account has none yet */
 static enum cairn_status access_add(struct cairn_index_tx *tx, struct cairn_index_ask_access *ask,
 				    const struct access_look *look)
 {

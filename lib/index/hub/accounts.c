@@ -7,7 +7,7 @@
 #include <string.h>
 
 #define ACCOUNT "a.id, a.kind, a.name, a.fullname, a.email, a.created, a.disabled, a.mirrored"
-enum { ACCOUNT_MORE = 8 }; /* the column behind these */
+enum { ACCOUNT_MORE = 8 }; /* the first column after those of ACCOUNT */
 #define LOOK "SELECT id, kind, disabled FROM account WHERE "
 
 CAIRN_SQL_OF(ACCOUNT_FIND, "SELECT " ACCOUNT " FROM account a WHERE " CAIRN_SQLITE_NAMED("a.name", "$1"),

@@ -64,7 +64,8 @@ int64_t cairn_commits_ref_counts(const char *name)
 	return CAIRN_INDEX_ROW_BYTES + (int64_t)strlen(name);
 }
 
-/* A file can be deleted once, so deletions with short texts are bounded by what was there. */
+/* Deletions with short texts need no quota: each file can be deleted only once, so the number of them is bounded by the
+ * files that were there. */
 bool cairn_commits_may_be_refused(const struct cairn_commits_new *commit, const struct cairn_edit *edit)
 {
 	const struct cairn_index_message *message = commit->message;
@@ -149,7 +150,7 @@ enum cairn_status cairn_commits_too_deep(struct cairn_diag *diag)
 		CAIRN_INDEX_LINE_DEPTH_MAX, CAIRN_INDEX_FORK_ROWS_MAX);
 }
 
-/* How git calls it. */
+/* Returns the folder below refs/ in which git keeps such refs. */
 static const char *commits_place(enum cairn_index_ref_kind kind)
 {
 	return kind == CAIRN_INDEX_BRANCH ? "heads" : kind == CAIRN_INDEX_TAG ? "tags" : "pr";

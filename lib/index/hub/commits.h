@@ -21,9 +21,9 @@ struct cairn_commits_head {
 struct cairn_commits_new {
 	int64_t repo, owner, line;
 	struct cairn_commits_head head;
-	bool few;       /* struct cairn_edit */
+	bool few;       /* as in struct cairn_edit */
 	bool only_same; /* fail if the operations change anything in the head */
-	bool must_pass; /* no quota refuses it, since it leads to less */
+	bool must_pass; /* no quota refuses it, because less is held afterwards */
 	/* Result: it is too large for one transaction. Then nothing was changed, and CAIRN_OK returned. NULL: it is
 	 * made in any case */
 	bool *in_pieces;

@@ -8,7 +8,7 @@
 struct cairn_edit_entry {
 	bool found;
 	int64_t since,
-		content; /* since: of the row, also of one that says that nothing is there; content 0: a folder */
+		content; /* since: the row's commit, also of a row that records a deletion; content 0: a folder */
 	int64_t size_bytes;
 	struct cairn_git_oid oid;
 };
@@ -39,8 +39,8 @@ struct cairn_edit_engine {
 	 * was uploaded */
 	enum cairn_status (*content)(void *ctx, const struct cairn_index_operation *operation,
 				     struct cairn_edit_content *out);
-	/** Gives a content the bytes of `same`, an equal content: its own may be deleted for good; or unproved or
-	 * false, and the latest claim counts; or damaged in an inline file, and so were not found. */
+	/** Gives a content the bytes of `same`, an equal content. Its own bytes may have been deleted for good, or may
+	 * be damaged, or belong to a claim that is unproved or false, where the latest claim counts. */
 	enum cairn_status (*revive)(void *ctx, int64_t content, int64_t same);
 };
 
@@ -54,7 +54,7 @@ struct cairn_edit_drop {
 /** A change of the entries of a line, for a commit that is not made yet. */
 struct cairn_edit {
 	const struct cairn_edit_engine *engine;
-	void *ctx; /* its */
+	void *ctx; /* passed to the engine's functions */
 	struct cairn_diag *diag;
 	bool few;           /* it may change and read no more than CAIRN_INDEX_STRANGER_ROWS_MAX rows */
 	bool ends_if_large; /* it fails with `is_large` rather than change more than CAIRN_INDEX_OPERATIONS_AT_ONCE rows
