@@ -76,17 +76,23 @@ static void browser_name(const struct hub_browser *browser, char out[static size
 		memcpy(out, browser->session, sizeof(browser->session)); /* without a browser, too: an empty text */
 }
 
-void hub_call_recognise(void *ctx, const struct http_request *req, struct auth_identity *out)
+/* Not inlined, so that a request without a browser does not pay for this frame. */
+__attribute__((noinline)) static void call_recognise_browser(const struct app *app, const struct http_request *req,
+							     struct auth_identity *out)
 {
-	const struct app *app = ctx;
-	if (!http_cookies(req) && !app->config.hub_user_header)
-		return; /* most requests: no browser is named */
 	struct hub_browser browser = {0};
 	char name[sizeof(browser)];
 	browser_read(req, &browser);
 	browser_name(&browser, name);
 	if (name[0])
 		(void)api_keys_recognise_browser(app->api_keys, name, out);
+}
+
+void hub_call_recognise(void *ctx, const struct http_request *req, struct auth_identity *out)
+{
+	const struct app *app = ctx;
+	if (http_cookies(req) || app->config.hub_user_header)
+		call_recognise_browser(app, req, out);
 }
 
 void hub_call_take_browser(struct http_request *req, struct hub_call *call)

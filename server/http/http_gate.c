@@ -46,7 +46,7 @@ static void gate_find_client(struct http_request *req, const char *forwarded_for
 	uint8_t address[HTTP_CONN_KEY_BYTES];
 	memcpy(req->client, req->peer->key, sizeof(req->client));
 	req->has_client = req->peer->has_address;
-	if (!proxies || !proxies_find_client(proxies, req->peer->address, forwarded_for, address))
+	if (!proxies || !forwarded_for || !proxies_find_client(proxies, req->peer->address, forwarded_for, address))
 		return;
 	http_conn_key(req->client, address);
 	http_conn_address(req->client_address, address);
