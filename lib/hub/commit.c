@@ -178,7 +178,7 @@ static bool commit_kind(const char *key, enum cairn_index_operation_kind *out)
 	};
 	for (unsigned i = 0; key && i < sizeof(KEYS) / sizeof(KEYS[0]); i++) {
 		*out = (enum cairn_index_operation_kind)i;
-		if (strcmp(key, KEYS[i]) == 0)
+		if (KEYS[i] && strcmp(key, KEYS[i]) == 0)
 			return true;
 	}
 	return false;
