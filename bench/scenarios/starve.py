@@ -3,11 +3,12 @@
 import contextlib
 import http.client
 import json
+import os
 import subprocess
 import threading
 import time
 
-from harness.measure import Goal
+from harness.measure import Goal, busy_s, cpu_s
 
 COMMIT_MS, READ_MS = 250, 50
 N_CONNECTIONS, N_COPIES = 16, 8  # requests of the attacker at once
@@ -116,27 +117,98 @@ def _under(bench, server, targets, connections, seconds):
         child.wait()
 
 
-def _attacks(bench, mallory, n_repos):
-    """The attacks by name: {name: (connections, targets of bench_load)}"""
-    n = bench.pick(N_OPERATIONS, 50)
-    bodies, key = bench.folder("bodies"), f"Authorization: Bearer {mallory.key}"
-    commits = {"refused": [*_files(n - 1, "x"), MISSING], "a": _files(n, "a"), "b": _files(n, "b"), "source": _files(n - 1, "a")}
-    for name, operations in commits.items():
-        (bodies / name).write_bytes(_commit(operations))
-    places = [f"/api/models/{mallory.make(f'r{i}')}/commit/main" for i in range(n_repos)]
-    source = mallory.make("source")
-    mallory.send("POST", f"/api/models/{source}/commit/main", (bodies / "source").read_bytes())  # the repository has a .gitattributes, too
-    copies = bench.pick(400, 20)
-    for i in range(copies):
-        (bodies / f"copy{i}").write_text(json.dumps({"repository": f"mallory/copy{i}"}))
-    refused = [("POST", place, key, bodies / "refused", 404) for place in places]
-    valid = [("POST", place, key, bodies / body, 200) for body in "ab" for place in places]
-    copied = [("POST", f"/api/models/{source}/duplicate", key, bodies / f"copy{i}", 200) for i in range(copies)]
+class Attack:
+    """What Mallory sends, and the repositories that it needs."""
+
+    def __init__(self, bench, mallory):
+        self.bench, self.mallory, self.n = bench, mallory, bench.pick(N_OPERATIONS, 50)
+        self.bodies, self.key = bench.folder("bodies"), f"Authorization: Bearer {mallory.key}"
+        drops = [{"key": "deletedFolder", "value": {"path": str(i)}} for i in range((self.n + N_FOLDER - 1) // N_FOLDER)]
+        commits = {
+            "refused": [*_files(self.n - 1, "x"), MISSING],
+            "a": _files(self.n, "a"),
+            "b": _files(self.n, "b"),
+            "source": _files(self.n - 1, "a"),
+            "drop": drops,
+            "one": [_file("one.txt", "1")],
+            "other": [_file("one.txt", "2")],
+        }
+        for name, operations in commits.items():
+            self._body(name, _commit(operations))
+        self.source = self.full("source")
+
+    def _body(self, name, content):
+        (self.bodies / name).write_bytes(content)
+        return self.bodies / name
+
+    def send(self, path, body, status=200, method="POST"):
+        return (method, path, self.key, self.bodies / body, status)
+
+    def full(self, name):
+        """Makes a repository of as many files."""
+        repo = self.mallory.make(name)  # it has a .gitattributes, too
+        self._ask(f"/api/models/{repo}/commit/main", "source")
+        return repo
+
+    def _ask(self, path, body):
+        status, answer = self.mallory.send("POST", path, (self.bodies / body).read_bytes())
+        if status != 200:
+            raise RuntimeError(f"{path}: {status} {answer[:300]}")
+        return json.loads(answer)
+
+    def commits(self, bodies, status=200):
+        repos = [self.mallory.make(f"{bodies}{i}") for i in range(N_CONNECTIONS)]
+        return [self.send(f"/api/models/{repo}/commit/main", body, status) for body in bodies.split("-") for repo in repos]
+
+    def copies(self):
+        n = self.bench.pick(400, 20)
+        for i in range(n):
+            self._body(f"copy{i}", json.dumps({"repository": f"mallory/copy{i}"}).encode())
+        return [self.send(f"/api/models/{self.source}/duplicate", f"copy{i}") for i in range(n)]
+
+    def squashes(self):
+        """Each squash comes after a small commit, so that there is something to squash."""
+        self._body("squash", json.dumps({"message": "squashed"}).encode())
+        sends = []
+        for repo in [self.full(f"squashed{i}") for i in range(N_COPIES)]:
+            for body in ("one", "other"):
+                sends += [self.send(f"/api/models/{repo}/commit/main", body), self.send(f"/api/models/{repo}/super-squash/main", "squash")]
+        return sends
+
+    def merges(self):
+        self._body("merge", b"{}")
+        sends = []
+        for i in range(N_COPIES):
+            repo = self.mallory.make(f"merged{i}")
+            self._ask(f"/api/models/{repo}/commit/main?create_pr=1", "a")
+            sends.append(self.send(f"/api/models/{repo}/discussions/1/merge", "merge"))
+        return sends
+
+    def deletions(self):
+        """Each is on a branch of its own, since it can be made only once."""
+        sends = []
+        for i in range(self.bench.pick(200, 20)):
+            self.mallory.ask("POST", f"/api/models/{self.source}/branch/b{i}", {})
+            sends.append(self.send(f"/api/models/{self.source}/commit/b{i}", "drop"))
+        return sends
+
+    def pulls(self):
+        return [self.send(f"/api/models/{self.source}/commit/main?create_pr=1", body) for body in ("b", "drop")]
+
+
+def _attacks(bench, mallory):
+    """@return the attacks by name: connections, and what makes the targets of bench_load"""
+    attack = Attack(bench, mallory)
+    n = f"{attack.n:,}"
     return {
-        "nothing": (0, []),
-        f"{N_CONNECTIONS} commits at once, the last of {n:,} operations fails": (N_CONNECTIONS, refused),
-        f"{N_CONNECTIONS} commits at once of {n:,} operations": (N_CONNECTIONS, valid),
-        f"{N_COPIES} copies at once of a repository of {n:,} files": (N_COPIES, copied),
+        "nothing": (0, list),
+        f"{N_CONNECTIONS} commits at once, the last of {n} operations fails": (N_CONNECTIONS, lambda: attack.commits("refused", 404)),
+        f"{N_CONNECTIONS} commits at once of {n} operations": (N_CONNECTIONS, lambda: attack.commits("a-b")),
+        f"{N_COPIES} copies at once of a repository of {n} files": (N_COPIES, attack.copies),
+        f"{N_COPIES} squashes at once of {n} files": (N_COPIES, attack.squashes),
+        f"{N_COPIES} merges at once of {n} files": (N_COPIES, attack.merges),
+        f"{N_COPIES} commits at once that delete folders of {n} files": (N_COPIES, attack.deletions),
+        f"{N_COPIES} pull requests at once, opened with {n} files": (N_COPIES, attack.pulls),
     }
 
 
@@ -149,12 +221,18 @@ def starve(bench):
     seconds, key, cairn = bench.pick(6, 2), bench.folder("keys") / "key", bench.build / "cli/cairn"
     subprocess.run([cairn, "token", "--new-key", key], check=True, stdout=subprocess.DEVNULL)
     operator = subprocess.check_output([cairn, "token", "--key", key, "--scope", "admin", "--sub", "bench"], text=True).strip()
-    with bench.cairnd(bench.folder("data"), "--token-key", str(key)) as server:
+    postgres = os.environ.get("CAIRN_TEST_POSTGRES")  # else SQLite
+    index = ["--index", f"{postgres}?schema=starve{os.getpid()}"] if postgres else []
+    with bench.cairnd(bench.folder("data"), "--token-key", str(key), *index) as server:
         mallory, victim = Person(server, operator, "mallory"), Victim(Person(server, operator, "ann"))
-        for name, (connections, targets) in _attacks(bench, mallory, N_CONNECTIONS).items():
+        for name, (connections, make) in _attacks(bench, mallory).items():
+            targets = make()
             bench.quiet.wait()
             with _under(bench, server, targets, connections, seconds + 2) as end:
+                began, used, busy = time.monotonic(), cpu_s(server.pid), busy_s()
                 took = victim.measure(seconds)
+                wall = time.monotonic() - began
+                used, busy = (cpu_s(server.pid) - used) / wall, (busy_s() - busy) / wall
                 answers = end()
             row = {"beside": name}
             for kind in victim.kinds:
@@ -162,6 +240,8 @@ def starve(bench):
             reads = max(_at(took[kind], 0.99) for kind in ("page", "resolve"))
             yield row | {
                 "answers to the other": answers["requests"] - answers["wrong"],
+                "daemon's cores": f"{used:.2f}",
+                "all cores": f"{busy:.2f}",
                 "others": f"{answers['wrong']} ({answers['wrong_status']})" if answers["wrong"] else "0",
                 "commits": Goal(_at(took["commit"], 0.99), COMMIT_MS, "ms at p99", most=True),
                 "pages and reads": Goal(reads, READ_MS, "ms at p99", most=True),
