@@ -1,5 +1,6 @@
 #include "server/config.h"
 
+#include "base/sys.h"
 #include "data_dir/data_dir.h"
 #include "server/http/cors.h"
 #include "server/http/http_library.h"
@@ -13,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 extern char **environ;
 
@@ -137,8 +139,20 @@ static int config_file_value(void *ctx, const char *section, const char *name, c
 	return 1;
 }
 
+/* May the file be read again? A pipe could have no writer any more, and the reload would wait for one without end. */
+static bool config_is_readable_again(const char *path, const char *source)
+{
+	struct stat st;
+	if (cairn_sys_stat(path, &st) != 0 || S_ISREG(st.st_mode))
+		return true; /* opening the file says what is wrong */
+	config_complain("%s: %s is not a file, so it is read at the start alone", source, path);
+	return false;
+}
+
 static bool config_read_file(struct config *config, const char *path, const char *source)
 {
+	if (config_diag && !config_is_readable_again(path, source))
+		return false;
 	struct config_file f = {.config = config, .path = path, .stream = fopen(path, "re")};
 	if (!f.stream) {
 		config_complain("%s: cannot open %s: %s", source, path, strerror(errno));

@@ -73,7 +73,7 @@ static enum cairn_status credentials_read_file(struct s3_credentials *out, const
 {
 	char text[S3_CREDENTIALS_FILE_BYTES_MAX + 1];
 	size_t n = 0;
-	CLEANUP(cairn_fd_closep) int fd = cairn_sys_open(path, O_RDONLY | O_CLOEXEC, 0);
+	CLEANUP(cairn_fd_closep) int fd = cairn_sys_open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0);
 	if (fd < 0 || cairn_fd_read_upto(fd, text, sizeof(text) - 1, &n) != CAIRN_OK)
 		return cairn_fail(diag, CAIRN_E_IO, "store.credentials", CAIRN_NO_OFFSET,
 				  "cannot read the store's credentials in %s: %s", path, strerror(errno));

@@ -153,7 +153,7 @@ static enum cairn_status instance_authorize(char line[static INSTANCE_LINE_BYTES
 	size_t n = 0;
 	line[0] = '\0';
 	if (path && *path) { /* read each time, because the file is replaced */
-		CLEANUP(cairn_fd_closep) int fd = cairn_sys_open(path, O_RDONLY | O_CLOEXEC, 0);
+		CLEANUP(cairn_fd_closep) int fd = cairn_sys_open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0);
 		if (fd < 0 || cairn_fd_read_upto(fd, text, sizeof(text) - 1, &n) != CAIRN_OK)
 			return cairn_fail(diag, CAIRN_E_IO, "store.credentials", CAIRN_NO_OFFSET,
 					  "cannot read %s, which AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE names", path);

@@ -1,6 +1,7 @@
 """SIGHUP: which settings are read again and what is reported; settings that cannot be read change nothing. (Keys and certificates: test_access.py,
 test_tls.py.) Also the log of slow requests, which a reload turns on here."""
 
+import os
 import re
 import signal
 import subprocess
@@ -67,6 +68,17 @@ def test_a_file_that_is_gone(server, tmp_path):
     server.process.send_signal(signal.SIGHUP)
     cairn.wait_until("the reload", lambda: server.events("reload_failed"))
     assert str(tmp_path / "cairnd.conf") in server.events("reload_failed")[0]["cause"]
+    assert server.reload("worker_queue_max = 100\n")["changed"] == "nothing"
+
+
+def test_a_pipe_in_the_place_of_the_file(server, tmp_path):
+    """Nothing writes to the pipe. A reload that waited for a writer would also keep SIGTERM from stopping the daemon."""
+    (tmp_path / "cairnd.conf").unlink()
+    os.mkfifo(tmp_path / "cairnd.conf")
+    server.process.send_signal(signal.SIGHUP)
+    cairn.wait_until("the reload", lambda: server.events("reload_failed"))
+    assert "is not a file" in server.events("reload_failed")[0]["cause"]
+    (tmp_path / "cairnd.conf").unlink()
     assert server.reload("worker_queue_max = 100\n")["changed"] == "nothing"
 
 
