@@ -100,14 +100,15 @@ class Victim:
 
 
 @contextlib.contextmanager
-def _under(bench, server, targets, connections, seconds):
+def _under(bench, server, targets, connections, seconds, once):
     """Runs the attack with bench_load. Yields a function that waits for its end, and returns how many answers were as expected and how many were not, with
     the status of the last of these."""
     if not targets:
         yield lambda: {"requests": 0, "wrong": 0, "wrong_status": 0}
         return
     path = bench.targets("attack", targets)
-    argv = [bench.program("bench_load"), "-c", str(connections), "-s", str(seconds), "127.0.0.1", str(server.port), path]
+    repeat = ["-o"] if once else []  # some requests succeed only once
+    argv = [bench.program("bench_load"), "-c", str(connections), "-s", str(seconds), *repeat, "127.0.0.1", str(server.port), path]
     child = subprocess.Popen(argv, stdout=subprocess.PIPE, text=True)
     try:
         time.sleep(min(1, seconds / 4))  # until the attack is at full speed
@@ -196,9 +197,8 @@ class Attack:
         return [self.send(f"/api/models/{self.source}/commit/main?create_pr=1", body) for body in ("b", "drop")]
 
 
-def _attacks(bench, mallory):
+def _attacks(attack):
     """@return the attacks by name: connections, and what makes the targets of bench_load"""
-    attack = Attack(bench, mallory)
     n = f"{attack.n:,}"
     return {
         "nothing": (0, list),
@@ -225,10 +225,12 @@ def starve(bench):
     index = ["--index", f"{postgres}?schema=starve{os.getpid()}"] if postgres else []
     with bench.cairnd(bench.folder("data"), "--token-key", str(key), *index) as server:
         mallory, victim = Person(server, operator, "mallory"), Victim(Person(server, operator, "ann"))
-        for name, (connections, make) in _attacks(bench, mallory).items():
+        attack = Attack(bench, mallory)
+        for name, (connections, make) in _attacks(attack).items():
             targets = make()
             bench.quiet.wait()
-            with _under(bench, server, targets, connections, seconds + 2) as end:
+            once = make in (attack.copies, attack.merges, attack.deletions)
+            with _under(bench, server, targets, connections, seconds + 2, once) as end:
                 began, used, busy = time.monotonic(), cpu_s(server.pid), busy_s()
                 took = victim.measure(seconds)
                 wall = time.monotonic() - began

@@ -297,8 +297,8 @@ enum cairn_status cairn_records_hold_xorb(struct cairn_index_tx *tx, struct cair
 	bool of_repo = counts && cairn_index_is_repo_owner(put->owner);
 	if (!counts)
 		return CAIRN_OK;
-	uint64_t unpacked = cairn_chunk_list_bytes(put->list, 0, put->list->n);
-	int64_t bytes = (int64_t)(unpacked < put->stored_bytes ? unpacked : put->stored_bytes);
+	int64_t bytes = (int64_t)cairn_index_xorb_counts(cairn_chunk_list_bytes(put->list, 0, put->list->n),
+							 put->stored_bytes, put->list->n);
 	if (!of_repo)
 		cairn_db_queue(tx->db, NULL, &UNREGISTERED_OWNER, CAIRN_ARGS(cairn_db_text(put->owner)));
 	cairn_db_queue(tx->db, NULL, &UNREGISTERED_ADD,

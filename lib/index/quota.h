@@ -11,6 +11,10 @@
 /** A row of a commit, an entry, a ref or an object counts so much, besides its names and texts. */
 #define CAIRN_INDEX_ROW_BYTES 128
 
+/** A chunk of a xorb that no file needs yet counts so much, besides its bytes: its header, its place in the object's
+ * end and in the index's list, and a row by which it is found take as much. */
+#define CAIRN_INDEX_CHUNK_BYTES 128
+
 enum { CAIRN_INDEX_UNREGISTERED_MAX = 16384 }; /* xorbs of one account that no file needs yet */
 /** A quota leaves room for so many bytes of such xorbs. Reason: clients show why a shard is refused, but not why a xorb
  * is. */
@@ -20,6 +24,13 @@ enum { CAIRN_INDEX_UNREGISTERED_MAX = 16384 }; /* xorbs of one account that no f
 static inline uint64_t cairn_index_file_counts(uint64_t size_bytes)
 {
 	return size_bytes > CAIRN_INDEX_FILE_BYTES_MIN ? size_bytes : CAIRN_INDEX_FILE_BYTES_MIN;
+}
+
+/** Returns what a xorb that no file needs yet counts. @param stored_bytes  its object's */
+static inline uint64_t cairn_index_xorb_counts(uint64_t unpacked_bytes, uint64_t stored_bytes, uint32_t n_chunks)
+{
+	uint64_t bytes = unpacked_bytes < stored_bytes ? unpacked_bytes : stored_bytes;
+	return cairn_index_file_counts(bytes + (uint64_t)n_chunks * CAIRN_INDEX_CHUNK_BYTES);
 }
 
 /** The quotas of an account and of one of its repositories. Plain value. */

@@ -3,6 +3,7 @@
  * fixture examines the index at the end of each test: it knows from the rows what each repository holds. */
 #include "support/history_fixture.h"
 #include "support/index_fixture.h"
+#include "support/index_sqlite.h"
 
 #include "index/quota.h"
 
@@ -867,6 +868,27 @@ START_TEST(the_refusal_names_the_place_and_both_values)
 }
 END_TEST
 
+/* Terms do not count. docs/operations.md says how much of the index they take. */
+START_TEST(a_term_takes_24_bytes)
+{
+	enum { N_TERMS = 16 };
+	struct fx_xorb x = fx_xorb_new(1, N_TERMS);
+	struct fx_shard s;
+	fx_xorb_put(hx_index, &x);
+	fx_shard_init(&s, 1);
+	s.owner = hx_owner_of(hx_model("one"));
+	fx_shard_xorb(&s, &x, 0);
+	struct fx_file *file = fx_shard_file(&s, 1, &x, 0, 1);
+	for (uint32_t i = 1; i < N_TERMS; i++)
+		fx_shard_term(file, &x, i, i + 1);
+	ck_assert_int_eq(fx_shard_put(hx_index, &s), CAIRN_OK);
+	if (!cairn_index_is_remote(hx_index))
+		fx_sql(hx_folder(),
+		       "SELECT json(iif((SELECT max(length(terms)) FROM file) = 24 * 16, '1', 'another length'))");
+	fx_xorb_fini(&x);
+}
+END_TEST
+
 int main(int argc, char **argv)
 {
 	fx_use_engine(argc, argv);
@@ -896,6 +918,7 @@ int main(int argc, char **argv)
 	tcase_add_test(t, an_owner_is_given_back_what_is_forgotten);
 	tcase_add_test(t, all_that_have_one_are_listed);
 	tcase_add_test(t, the_refusal_names_the_place_and_both_values);
+	tcase_add_test(t, a_term_takes_24_bytes);
 	suite_add_tcase(suite, t);
 	SRunner *runner = srunner_create(suite);
 	srunner_run_all(runner, CK_NORMAL);

@@ -11,15 +11,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { N_CHUNKS = 4 };
+enum { N_CHUNKS = 4, CHUNK_BYTES = 128 };
 
 /* A xorb counts so much. */
 static uint64_t bytes_of(uint64_t number)
 {
 	struct fx_xorb x = fx_xorb_new(number, N_CHUNKS);
 	uint64_t stored = x.list.spans[x.list.n - 1].end, unpacked = cairn_chunk_list_bytes(&x.list, 0, x.list.n);
+	uint64_t counts = (stored < unpacked ? stored : unpacked) + N_CHUNKS * CHUNK_BYTES;
 	fx_xorb_fini(&x);
-	return stored < unpacked ? stored : unpacked;
+	return counts > 4096 ? counts : 4096;
 }
 
 static uint32_t large_bytes; /* of the first chunk of the next xorbs; 0: as they are */
@@ -174,14 +175,15 @@ enum { LARGE = 400 << 20 };
 
 static void are_limited_by_a_quota(int64_t account, const char *owner, const char *quota_of)
 {
+	const uint64_t three = 3 * (LARGE + (uint64_t)N_CHUNKS * CHUNK_BYTES);
 	large_bytes = LARGE;
 	limit(account, quota_of, 1);
 	is_taken(1, owner, UINT64_MAX / 4);
 	is_taken(2, owner, UINT64_MAX / 4);
 	is_refused(3, owner, UINT64_MAX / 4, "quota.unregistered");
-	limit(account, quota_of, (uint64_t)3 * LARGE - 1);
+	limit(account, quota_of, three - 1);
 	is_refused(3, owner, UINT64_MAX / 4, "quota.unregistered");
-	limit(account, quota_of, (uint64_t)3 * LARGE);
+	limit(account, quota_of, three);
 	is_taken(3, owner, UINT64_MAX / 4);
 }
 
@@ -195,6 +197,29 @@ END_TEST
 START_TEST(a_quota_of_another_owner_limits_them)
 {
 	are_limited_by_a_quota(0, "models/other/one", "models/other/one");
+}
+END_TEST
+
+/* The list of a xorb's chunks takes room in the index, also if the chunks have a byte each. */
+START_TEST(their_chunks_count)
+{
+	enum { MANY = 8192, COUNTS = MANY * (1 + CHUNK_BYTES) };
+	struct fx_xorb x = {0};
+	for (uint32_t i = 0; i < MANY; i++) {
+		struct cairn_hash chunk = fx_hash("tiny", i);
+		ck_assert_int_eq(cairn_chunk_list_add(&x.list, &chunk, (struct cairn_span){1, 10 * (i + 1)}), CAIRN_OK);
+	}
+	cairn_chunk_list_root(&x.list, &x.hash);
+	struct cairn_index_put_xorb request = {.hash = x.hash,
+					       .list = &x.list,
+					       .stored_bytes = x.list.spans[MANY - 1].end,
+					       .owner = hx_owner_of(hx_model("one")),
+					       .unregistered_max = COUNTS - 1};
+	ck_assert_int_eq(cairn_index_put_xorb(hx_index, &request), CAIRN_E_DENIED);
+	ck_assert_str_eq(request.write.diag.rule, "quota.unregistered");
+	request.unregistered_max = COUNTS;
+	ck_assert_int_eq(cairn_index_put_xorb(hx_index, &request), CAIRN_OK);
+	fx_xorb_fini(&x);
 }
 END_TEST
 
@@ -244,6 +269,7 @@ int main(int argc, char **argv)
 	tcase_add_test(t, a_collection_ends_it);
 	tcase_add_test(t, a_quota_of_the_account_limits_them);
 	tcase_add_test(t, a_quota_of_another_owner_limits_them);
+	tcase_add_test(t, their_chunks_count);
 	tcase_add_test(t, they_outlive_their_repository);
 	tcase_add_test(t, their_number_is_limited);
 	suite_add_tcase(suite, t);
