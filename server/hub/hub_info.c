@@ -3,6 +3,7 @@
 
 #include "cas/service/public_id.h"
 #include "hub/kept_card.h"
+#include "hub/tensor_files.h"
 #include "server/ask/hub_entry.h"
 #include "server/ask/hub_reply.h"
 #include "server/hub/hub_routes.h"
@@ -142,7 +143,7 @@ static void info_visit_card(void *ctx, const struct cairn_index_card *card)
 
 /* A gate is for the files. The head of README.md is for all who see the repository, as on the public hub, so that they
  * learn what they may ask for. */
-static enum cairn_status info_hide_config(struct info_request *i)
+static enum cairn_status info_hide_content(struct info_request *i)
 {
 	struct hub_call *call = &i->repo.call;
 	enum cairn_hub_access access = CAIRN_HUB_READ;
@@ -150,7 +151,7 @@ static enum cairn_status info_hide_config(struct info_request *i)
 	if (i->repo.repo.gate != CAIRN_INDEX_GATE_NONE)
 		status = cairn_hub_access_to(&call->job.app->hub, &call->asker, &i->repo.repo, &access);
 	if (access < CAIRN_HUB_READ)
-		i->wanted &= ~(unsigned)HUB_CONFIG;
+		i->wanted &= ~(unsigned)(HUB_CONFIG | HUB_TENSORS);
 	return status;
 }
 
@@ -162,8 +163,8 @@ static enum cairn_status info_put_card(struct info_request *i)
 	struct hub_repo *r = &i->repo;
 	const struct cairn_hub *hub = &r->call.job.app->hub;
 	bool is_main = !i->revision || strcmp(i->revision, CAIRN_HUB_MAIN) == 0;
-	enum cairn_status status = info_hide_config(i);
-	if (status != CAIRN_OK || (i->wanted & HUB_OF_CARD) == 0)
+	enum cairn_status status = CAIRN_OK;
+	if ((i->wanted & HUB_OF_CARD) == 0)
 		return status;
 	status = is_main ? cairn_hub_kept_card(hub, &r->repo, info_visit_card, i) : CAIRN_E_NOT_FOUND;
 	if (status != CAIRN_E_NOT_FOUND)
@@ -172,6 +173,27 @@ static enum cairn_status info_put_card(struct info_request *i)
 	if (status == CAIRN_OK)
 		info_visit_card(i, &metadata.card);
 	return status;
+}
+
+/* --- tensors ------------------------------------------------------------------------------------------------------ */
+
+static enum cairn_status info_put_tensors(struct info_request *i)
+{
+	struct hub_repo *r = &i->repo;
+	const struct cairn_hub_tensor_source from = {
+		.hub = &r->call.job.app->hub, .repo = &r->repo, .commit = &r->commit};
+	struct cairn_tensors sums;
+	enum cairn_status status = cairn_hub_sum_tensors(&from, &sums);
+	if (status != CAIRN_OK)
+		return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status;
+	cairn_json_open_object(&i->w, "safetensors");
+	cairn_json_open_object(&i->w, "parameters");
+	for (unsigned type = 0; type < sums.n_types; type++)
+		cairn_json_put_u64(&i->w, sums.types[type].name, sums.types[type].n_values);
+	cairn_json_close(&i->w);
+	cairn_json_put_u64(&i->w, "total", sums.n_values);
+	cairn_json_close(&i->w);
+	return CAIRN_OK;
 }
 
 /* --- the request -------------------------------------------------------------------------------------------------- */
@@ -191,7 +213,11 @@ static void info_write(struct hub_call *call)
 		cairn_json_put_text(&i->w, "sha", call->commit);
 	if (i->wanted & HUB_STORAGE)
 		cairn_json_put_u64(&i->w, "usedStorage", r->commit.bytes);
-	call->status = info_put_card(i);
+	call->status = info_hide_content(i);
+	if (call->status == CAIRN_OK)
+		call->status = info_put_card(i);
+	if (call->status == CAIRN_OK && (i->wanted & HUB_TENSORS))
+		call->status = info_put_tensors(i);
 	if (call->status == CAIRN_OK && (i->wanted & HUB_SIBLINGS))
 		call->status = hub_info_put_siblings(&call->job.app->hub, &i->w, &r->commit, &how, &call->diag);
 	cairn_json_close(&i->w);
@@ -211,6 +237,8 @@ static void info_get_at(struct http_request *req, const char *revision)
 	i->blobs = hub_says_yes(http_query_arg(req, "blobs"));
 	if (i->blobs)
 		i->wanted |= HUB_SIBLINGS;
+	if (i->wanted & HUB_TENSORS)
+		i->repo.call.job.work.lane = CAIRN_LANE_HEAVY;
 	route_job_start(req);
 }
 

@@ -29,6 +29,8 @@ enum hub_property {
 	HUB_OF_CARD = HUB_TAGS | HUB_TASK | HUB_LIBRARY | HUB_CARD_DATA | HUB_CONFIG,
 	/* A description of a single repository has all. */
 	HUB_FULL = (1 << 17) - 1,
+	/* Only a client that names it gets this of a single model: it is read from files. */
+	HUB_TENSORS = 1 << 17,
 };
 
 /** Reads the repeated query arguments expand, or expand[]: the names of properties. Names of the public hub that mean

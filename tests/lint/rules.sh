@@ -5,7 +5,7 @@
 export LC_ALL=C # comm and sort agree
 PAGE=docs/errors.md
 # Literals that look like rules but are not: names of files, marks of a backup, columns of a table with a letter.
-NOT_RULES='[a-z]\.[a-z]+|(icon|page|style)\.(svg|js|css)|index\.sqlite(\.part)?|cairn\.backup(\.(objects|moment))?|keep\.index|moment\.part|next\.index|next\.part|prune\.part|config\.json'
+NOT_RULES='[a-z]\.[a-z]+|(icon|page|style)\.(svg|js|css)|index\.sqlite(\.part)?|cairn\.backup(\.(objects|moment))?|keep\.index|moment\.part|next\.index|next\.part|prune\.part|config\.json|model\.safetensors(\.index\.json)?'
 
 # Prints the file's code on one line, without comments and includes.
 one_line() {

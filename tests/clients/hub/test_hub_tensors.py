@@ -84,3 +84,33 @@ def test_heads_of_tensors_need_read_access(people):
     for who in ("bob", "nobody"):
         assert people.ask("GET", f"/api/models/ann/one/safetensors-metadata/{INDEX}", who).headers["X-Error-Code"] == "RepoNotFound"
     assert people.ask("GET", f"/api/models/ann/one/safetensors-metadata/{INDEX}", "reading ann").status == 200
+
+
+def test_parameters_of_a_model(people):
+    """A model tells its parameters by type to those who name the property: those of one file, or of the files of its index, at the revision asked for."""
+    api = people.api()
+    ask = lambda **more: api.model_info("ann/one", expand=["safetensors", "sha"], **more).safetensors  # noqa: E731
+    commit(people, {"other.safetensors": tensors("o")})
+    assert ask() is None
+    shards = {"a.safetensors": tensors("a", "b"), "b.safetensors": tensors("c").replace(b'"F32", "shape": [10, 100]', b'"F16", "shape": [10, 200]')}
+    commit(people, {INDEX: index(a="a.safetensors", b="a.safetensors", c="b.safetensors"), **shards})
+    assert ask() == {"parameters": {"F32": 2000, "F16": 2000}, "total": 4000}
+    sharded = api.model_info("ann/one").sha
+    commit(people, {"model.safetensors": tensors("whole")})
+    assert ask() == {"parameters": {"F32": 1000}, "total": 1000} and ask(revision=sharded).total == 4000
+    assert api.model_info("ann/one").safetensors is None, "only if it is named: it is read from the files"
+    assert next(iter(api.list_models(expand=["safetensors"]))).safetensors is None
+    for bad in (b"text", struct.pack("<Q", 1 << 60), tensors("a", more=b"}")):
+        commit(people, {"model.safetensors": bad})
+        assert ask() is None
+    people.api().delete_file("model.safetensors", "ann/one")
+    for bad in (b"[1]", index(**{f"a{i}": f"f{i}" for i in range(257)}), index(a="gone.safetensors")):
+        commit(people, {INDEX: bad})
+        assert ask() is None
+
+
+def test_parameters_of_a_gated_model_need_read_access(people):
+    commit(people, {"model.safetensors": tensors("a")})
+    people.ask("PUT", "/api/models/ann/one/settings", "ann", {"gated": "auto"})
+    assert "safetensors" not in people.ask("GET", "/api/models/ann/one?expand=safetensors", "bob").json()
+    assert people.ask("GET", "/api/models/ann/one?expand=safetensors").json()["safetensors"] == {"parameters": {"F32": 1000}, "total": 1000}
