@@ -90,6 +90,8 @@ def main():
     parts.load()
     watch, ends = Watch(arguments.tenants), time.monotonic() + 60 * arguments.minutes
     for one in choose_plans(arguments):
+        if watch.lives == 0:
+            print(f"world: the first seed is {one.seed}", flush=True)
         broken = watch.fails(one)
         if broken:
             usual_s = 0 if arguments.replay else SHRINK_S

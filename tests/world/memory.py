@@ -94,6 +94,13 @@ class Memory:
         """Has nobody written to the key since the mark was made?"""
         return mark is not None and self.mark(key) == mark
 
+    def saw_since(self, key, mark, value):
+        """Notes that a reader saw this value, if nobody has written to the key since the mark. @return whether the value is possible"""
+        with self.lock:
+            register = self.registers[key]
+            changed = mark is None or key in self.taken or register.n_written != mark
+            return changed or register.saw(value)
+
     def settle(self):
         """Call this when the daemon has ended: nothing is under way any more."""
         with self.lock:

@@ -73,7 +73,7 @@ class World:
         folder.mkdir(parents=True, exist_ok=True)
         self.folder, self.memory, self.moment = folder, Memory(), Moment()
         self.lock, self.counts, self.answered = threading.Lock(), {}, threading.Condition()
-        self.n_answers, self.shift_s = 0, 0
+        self.n_answers, self.n_jumps, self.shift_s = 0, 0, 0
         self.xorbs = {}  # xorbs whose grace time is not over, by name: (xorb, the daemon's time when it was stored)
         self.trimmed = set()  # repositories whose old commits may be gone
         self.descriptors = {}  # number of the daemon's open descriptors at its first rest, by the number of its start
@@ -159,7 +159,7 @@ class World:
         """Notes what an answer says about a write. @return whether it is done"""
         done = None if reply is None or reply.status >= 500 else reply.status < 300
         register.wrote(value, done)
-        if reply is None and self.moment.cut:
+        if reply is None:
             register.late = True
         return bool(done)
 
@@ -205,6 +205,7 @@ class World:
         self.memory.settle()
 
     def start_again(self):
+        self.memory.settle()
         try:
             self.server.start()
         except AssertionError as error:
@@ -264,6 +265,7 @@ class World:
         """Moves the daemon's wall clock."""
         with self.lock:
             self.expire()
+            self.n_jumps += 1
             self.moment.clock_moved = self.moment.clock_moved or seconds != 0
             self.shift_s = min(max(self.shift_s + seconds, -YEARS_S // 4), YEARS_S)
             with open(self.clock, "r+b") as f:

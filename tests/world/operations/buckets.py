@@ -58,9 +58,10 @@ def change_bucket(world, source):
             lines.append({"type": "deleteFile", "path": gone})
         tree[path] = xet.text(file.hash())
         reply = world.ask("POST", f"/api/{bucket.repo}/batch", bucket.key, b"\n".join(json.dumps(line).encode() for line in lines))
-        done = reply is None or reply.status >= 500 or (reply.status == 200 and reply.json()["success"])
-        require(done or world.moment.clock_moved, "a_valid_batch_is_taken", lambda: f"{key}: {reply} {reply.body!r}")
-        world.answer(reply, register, tuple(sorted(tree.items())))
+        refused = reply is not None and (400 <= reply.status < 500 or (reply.status == 200 and not reply.json()["success"]))
+        require(not refused or world.moment.clock_moved, "a_valid_batch_is_taken", lambda: f"{key}: {reply} {reply.body!r}")
+        if not refused:
+            world.answer(reply, register, tuple(sorted(tree.items())))
 
 
 def tree_of_bucket(world, bucket, server=None):

@@ -117,7 +117,7 @@ def judge_several(world, tenant, key, told, register):
         register.wrote(won[0][1], True)
     for tree in [tree for _, tree in won[1:]] + unknown:
         register.wrote(tree, None)
-    register.late = bool(unknown and world.moment.cut)
+    register.late = any(reply is None for reply, _ in told)
 
 
 @operation(weight=1)

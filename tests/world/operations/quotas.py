@@ -6,7 +6,7 @@ import threading
 import xet
 
 from ..memory import pick
-from ..parts import Broken, operation, require
+from ..parts import Abandoned, Broken, operation, require
 from ..stage import Tenant
 from ..store import new_xorb, put_xorb, tenant_of
 
@@ -74,6 +74,8 @@ def held_key(tenant, xorb):
 def judge(world, tenant, room, xorbs, replies):
     before, taken, unsure, refused = room.value(), 0, [], []
     for xorb, reply in zip(xorbs, replies, strict=True):
+        if isinstance(reply, Abandoned):
+            continue
         if isinstance(reply, Exception):
             raise reply if isinstance(reply, Broken) else Broken("a_quota_holds_to_the_byte", repr(reply))
         size = counts(xorb.nodes)
@@ -92,7 +94,7 @@ def judge(world, tenant, room, xorbs, replies):
         require(full, "a_quota_holds_to_the_byte", f"{tenant.repo} holds {before + taken}, and was refused {size} of {QUOTA_BYTES} bytes")
     sums = {sum(some) for n in range(len(unsure) + 1) for some in itertools.combinations(unsure, n)}
     room.values = sorted(before + taken + more for more in sums)
-    room.late = bool(unsure and world.moment.cut)
+    room.late = None in replies
 
 
 @operation(weight=1)

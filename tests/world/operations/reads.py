@@ -13,12 +13,11 @@ def judge(world, key, mark, got, wanted):
     """Judges what was read. mark: of the memory, from before the read. got: bytes, an answer, or None."""
     if got is None:
         return
-    register, changed = world.memory.of(key), not world.memory.is_same(key, mark)
     if isinstance(got, bytes):
         require(got == wanted, "what_is_read_is_what_was_written", lambda: f"{key}: {len(got)} bytes instead of {len(wanted)}")
-        require(changed or register.saw(True), "what_was_deleted_is_gone", f"{key} was read")
+        require(world.memory.saw_since(key, mark, True), "what_was_deleted_is_gone", f"{key} was read")
     elif got.status == 404:
-        require(changed or register.saw(None), "what_was_acknowledged_is_readable", lambda: f"{key}: {got}")
+        require(world.memory.saw_since(key, mark, None), "what_was_acknowledged_is_readable", lambda: f"{key}: {got}")
     elif got.status == 403:
         require(world.moment.clock_moved, "an_address_is_good_until_it_expires", lambda: f"{key}: {got} {got.body!r}")
     else:
@@ -74,15 +73,15 @@ def read_many(world, source):
     token = world.token(tenant, "read") if files else None
     if token is None:
         return
-    steady = [key for key in files if not world.memory.is_taken(key)]
+    marks = {key: world.memory.mark(key) for key in files}
     body = json.dumps([{"prefix": "default", "hash": key[2]} for key in files]).encode()
     reply = world.ask("POST", "/v1/reconstructions", token, body)
-    if reply is None or reply.status >= 500:
+    if reply is None or reply.status >= 500 or world.moment.may_fail:
         return
     told = reply.json().get("files", {}) if reply.status == 200 else {}
-    for key in steady:
-        if not world.memory.is_taken(key) and world.memory.of(key).certain() and world.memory.of(key).value():
-            require(key[2] in told, "what_was_acknowledged_is_readable", lambda key=key: f"{key} is in no plan: {reply} {reply.body!r}")
+    for key in files:
+        possible = world.memory.saw_since(key, marks[key], True if key[2] in told else None)
+        require(possible, "what_was_acknowledged_is_readable", lambda key=key: f"{key} is {'' if key[2] in told else 'not '}in the plans: {reply} {reply.body!r}")
 
 
 @operation(weight=1)
@@ -118,13 +117,12 @@ def query(world, source):
     xorb, first, _ = file.terms[0]
     mark = world.memory.mark(key)
     reply = world.ask("GET", f"/v1/chunks/default/{xet.text(xorb.nodes[first][0])}", token)
-    if reply is None or reply.status != 200:
+    answer = xet.parse_answer(reply.body) if reply is not None and reply.status == 200 else None
+    if answer is None or xorb.hash not in answer.xorbs:
         # a disk that cannot say whether the xorb is there makes a miss: the client sends it, and nothing is lost
         may_be = reply is None or world.moment.may_fail or world.moment.clock_moved or not world.memory.is_same(key, mark)
         require(may_be, "what_is_there_can_be_deduplicated", lambda: f"{xet.text(xorb.hash)}: {reply}")
         return
-    answer = xet.parse_answer(reply.body)
-    require(xorb.hash in answer.xorbs, "what_is_there_can_be_deduplicated", lambda: f"{xet.text(xorb.hash)} is not listed")
     listed = [(c[0], c[2]) for c in answer.xorbs[xorb.hash]]
     require(listed == [(xet.keyed(answer.key, h), n) for h, n in xorb.nodes], "an_answer_is_true", lambda: f"chunks of {xet.text(xorb.hash)}")
     is_offered(world, answer, token)

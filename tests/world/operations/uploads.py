@@ -34,7 +34,7 @@ def upload_of_parts(world, source):
     if token is None:
         return
     with world.memory.writing(key, key_of(tenant, file)) as free:
-        if free and world.memory.of(key).value():
+        if free and world.memory.of(key).values == [True]:
             put_files(world, tenant, token, [file], [])
 
 

@@ -3,7 +3,7 @@
 import plans
 
 from ..operations.lfs import batch, place
-from ..parts import require, rule
+from ..parts import Abandoned, require, rule
 from ..store import read
 
 
@@ -14,6 +14,8 @@ def is_there(world, key, token, server=None):
     if isinstance(got, bytes):
         require(got == plans.content(file), "what_is_read_is_what_was_written", lambda: f"{key}: {len(got)} bytes, and others")
         return True
+    if got.status == 403 and world.moment.clock_moved:
+        raise Abandoned  # the address expired, in a backup that is read beside a jump of the clock
     require(got.status == 404, "what_was_acknowledged_is_readable", lambda: f"{key}: {got} {got.body!r}")
     return False
 
