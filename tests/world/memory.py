@@ -88,7 +88,7 @@ class Memory:
     def mark(self, key):
         """A mark for is_same(), to be made before a read."""
         with self.lock:
-            return None if key in self.taken else self.registers[key].n_written
+            return None if key in self.taken else self.registers.get(key, Register()).n_written
 
     def is_same(self, key, mark):
         """Has nobody written to the key since the mark was made?"""
@@ -97,7 +97,7 @@ class Memory:
     def saw_since(self, key, mark, value):
         """Notes that a reader saw this value, if nobody has written to the key since the mark. @return whether the value is possible"""
         with self.lock:
-            register = self.registers[key]
+            register = self.registers.get(key, Register())
             changed = mark is None or key in self.taken or register.n_written != mark
             return changed or register.saw(value)
 

@@ -23,7 +23,7 @@ def new_file(source, xorbs):
         start = source.randrange(len(xorb.nodes))
         terms.append((xorb, start, source.randint(start + 1, len(xorb.nodes))))
     content = b"".join(b"".join(x.data[a:b]) for x, a, b in terms)
-    return xet.File(terms, sha256=hashlib.sha256(content).digest())
+    return xet.File(terms, sha256=xet.raw(hashlib.sha256(content).hexdigest()))
 
 
 def key_of(tenant, file):

@@ -13,7 +13,7 @@ TYPE = "application/vnd.git-lfs+json"
 def batch(world, tenant, operation, data):
     """@return the answer for the single object, or None"""
     body = {"operation": operation, "transfers": ["basic"], "objects": [{"oid": hashlib.sha256(data).hexdigest(), "size": len(data)}]}
-    reply = world.ask("POST", f"/{tenant.name}/one.git/info/lfs/objects/batch", tenant.key, body, Content_Type=TYPE, Accept=TYPE)
+    reply = world.ask("POST", f"/{tenant.repo.removeprefix('models/')}.git/info/lfs/objects/batch", tenant.key, body, Content_Type=TYPE, Accept=TYPE)
     if reply is None or reply.status >= 500:
         return None
     require(reply.status == 200, "lfs_answers_for_each_object", lambda: f"{reply} {reply.body!r}")

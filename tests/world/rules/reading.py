@@ -52,6 +52,7 @@ def a_list_has_all_and_no_more(world):
         while after is not None:
             reply = world.ask("GET", f"/v1/files?limit=7{'&after=' + after if after else ''}", token)
             require(reply.status == 200, "a_list_has_all_and_no_more", lambda reply=reply: f"{reply} {reply.body!r}")
+            require(len(reply.json()["files"]) <= 7, "a_list_has_all_and_no_more", f"{tenant.name}: {len(reply.json()['files'])} of 7 in a page")
             listed += [file["hash"] for file in reply.json()["files"]]
             after = reply.json()["next"]
         keys = [key for key in world.memory.keys("file") if key[1] == tenant.repo]

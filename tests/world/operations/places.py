@@ -1,0 +1,118 @@
+"""Repositories that get other names, are copied and are deleted. Keys: ("places", user). A value is the entries ((name, repository, whether it is today's
+name, text of its file), ...) of one user's names: a former name leads to its repository until the name is given again."""
+
+import base64
+
+from ..parts import operation, require
+from ..store import tenant_of
+from .pulls import fair
+
+NAMES = ("x1", "x2", "x3", "x4")
+
+
+def places_key(tenant):
+    return ("places", tenant.name)
+
+
+def entries(value):
+    return {name: (repo, is_today, text) for name, repo, is_today, text in value or ()}
+
+
+def frozen(found):
+    return tuple(sorted((name, *rest) for name, rest in found.items()))
+
+
+def with_new(value, name, repo, text):
+    return frozen(entries(value) | {name: (repo, True, text)})
+
+
+def with_moved(value, source, target):
+    found = entries(value)
+    repo, _, text = found[source]
+    return frozen(found | {source: (repo, False, text), target: (repo, True, text)})
+
+
+def without(value, name):
+    found = entries(value)
+    return frozen({n: e for n, e in found.items() if e[0] != found[name][0]})
+
+
+def seen(value):
+    """What a reader sees under each name."""
+    return {name: text for name, (_, _, text) in entries(value).items()}
+
+
+def taken(value, name):
+    """Is this today's name of a repository?"""
+    return name in entries(value) and entries(value)[name][1]
+
+
+def change(world, tenant, source, ask):
+    """Calls ask(value), which sends a request that changes the names. @return of ask: (answer, the statuses that are right, the value afterwards)"""
+    key = places_key(tenant)
+    with world.memory.writing(key) as free:
+        register = world.memory.of(key)
+        if not free or not register.certain():
+            return
+        told = ask(register.value() or ())
+        if told is None:
+            return
+        reply, statuses, value = told
+        require(fair(reply, *statuses), "a_name_leads_to_one_repository", lambda: f"{key} {register.value()}: {reply} {reply.body!r}")
+        if value is not None:
+            world.answer(reply, register, value)
+
+
+@operation(weight=1)
+def make_place(world, source):
+    tenant, name, repo = tenant_of(world, source), source.choice(NAMES), f"{source.getrandbits(48):012x}"
+
+    def ask(value):
+        files = [{"path": "me.txt", "content": base64.b64encode(repo.encode()).decode(), "encoding": "base64"}]
+        body = {"name": name, "organization": tenant.name, "type": "model", "private": True, "files": files}
+        reply = world.ask("POST", "/api/repos/create", tenant.key, body)
+        return (reply, (409,), None) if taken(value, name) else (reply, (200,), with_new(value, name, repo, repo))
+
+    change(world, tenant, source, ask)
+
+
+@operation(weight=2)
+def move_place(world, source):
+    tenant, (old, new) = tenant_of(world, source), source.sample(NAMES, 2)
+
+    def ask(value):
+        if not taken(value, old):
+            return None
+        body = {"fromRepo": f"{tenant.name}/{old}", "toRepo": f"{tenant.name}/{new}", "type": "model"}
+        reply = world.ask("POST", "/api/repos/move", tenant.key, body)
+        return (reply, (409,), None) if taken(value, new) else (reply, (200,), with_moved(value, old, new))
+
+    change(world, tenant, source, ask)
+
+
+@operation(weight=1)
+def copy_place(world, source):
+    tenant, (old, new) = tenant_of(world, source), source.sample(NAMES, 2)
+    repo = f"{source.getrandbits(48):012x}"
+
+    def ask(value):
+        if not taken(value, old):
+            return None
+        body = {"repository": f"{tenant.name}/{new}", "private": True}
+        reply = world.ask("POST", f"/api/models/{tenant.name}/{old}/duplicate", tenant.key, body)
+        return (reply, (409,), None) if taken(value, new) else (reply, (200,), with_new(value, new, repo, entries(value)[old][2]))
+
+    change(world, tenant, source, ask)
+
+
+@operation(weight=1)
+def delete_place(world, source):
+    tenant, name = tenant_of(world, source), source.choice(NAMES)
+
+    def ask(value):
+        if not taken(value, name):
+            return None
+        reply = world.ask("DELETE", "/api/repos/delete", tenant.key, {"name": name, "organization": tenant.name, "type": "model"})
+        return reply, (200,), without(value, name)
+
+    change(world, tenant, source, ask)
