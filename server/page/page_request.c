@@ -140,6 +140,7 @@ static void page_reply_failure(struct http_request *req, struct page *page)
 	page->hub.code = reply.code;
 	if (reply.code >= 500)
 		page_log_failure(req, call, &reply);
+	page->location[0] = '\0'; /* where a form leads that did its work */
 	page_build_failure(page, reply.code,
 			   reply.code == 404                         ? PAGE_NOTHING
 			   : call->diag.text[0] && reply.code != 500 ? call->diag.text

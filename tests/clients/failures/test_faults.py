@@ -10,7 +10,9 @@ import hf_client
 import plans
 import pytest
 from faults import CALLS, EINTR, EIO, ENOSPC, FOR_EVER, SHORT, TWICE, WRITING, Faults
+from hub_calls import account, make_key
 from ledger import GONE, Ledger, name, new_file
+from visitors import Visitor
 
 RETRIED = {500, 503, 507}  # stock clients try these again, up to five times
 AT_MOST = 200  # more calls than one round of work makes
@@ -237,3 +239,17 @@ def test_start(tmp_path, clock):
     server.start()
     work.ledger.check(server)
     server.stop()
+
+
+def test_a_form_that_fails_is_answered_by_its_failure(issuer, tmp_path):
+    """A sign-in that the disk keeps from its work does not lead on as if it had been done."""
+    faults = Faults(tmp_path / "pages", token_key=issuer.folder)
+    with faults.server as server:
+        account(server, issuer.token("admin"), "ann")
+        key = make_key(server, issuer.token("admin"), account="ann", scope="write")["key"]
+    with faults.server as server:  # whose caches are empty
+        faults.arm(CALLS, EIO, 1, FOR_EVER)
+        reply = Visitor(server).send("/login", key=key)
+        assert faults.disarm() > 0
+        assert reply.status in (500, 503) and "Location" not in reply.headers and b"That was not done" in reply.body, reply
+        Visitor(server).sign_in(key)
