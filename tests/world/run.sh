@@ -7,6 +7,7 @@ if [ ! -x .venv/bin/python ]; then
   echo "there is no .venv/bin/python; ./dev test makes it"
   exit 77
 fi
+PYTHONPATH=$PWD/tests .venv/bin/python -m pytest -q -p no:cacheprovider tests/world/test_histories.py || exit 1
 for plan in tests/world/found/*.json; do
   tests/world/world --replay "$plan" || exit 1
 done

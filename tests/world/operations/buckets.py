@@ -1,4 +1,4 @@
-"""Buckets: paths that change in batches, all or none. Keys: ("bucket", repository). A value is ((path, hash of the file), ...); the kept object is the
+"""Buckets: paths that change in batches. A line that cannot be done fails by itself. Keys: ("bucket", repository). A value is ((path, hash of the file), ...); the kept object is the
 bucket's files."""
 
 import json
@@ -51,17 +51,28 @@ def change_bucket(world, source):
         if stored is None or stored.status != 200:
             return
         world.memory.thing(key)[xet.text(file.hash())] = file
-        tree = dict(register.value())
+        before = dict(register.value())
         lines = [{"type": "addFile", "path": path, "xetHash": xet.text(file.hash())}]
-        if gone in tree and source.randrange(2):
-            del tree[gone]
+        if gone in before and source.randrange(2):
             lines.append({"type": "deleteFile", "path": gone})
-        tree[path] = xet.text(file.hash())
         reply = world.ask("POST", f"/api/{bucket.repo}/batch", bucket.key, b"\n".join(json.dumps(line).encode() for line in lines))
-        refused = reply is not None and (400 <= reply.status < 500 or (reply.status == 200 and not reply.json()["success"]))
+        failed = [f["path"] for f in reply.json()["failed"]] if reply is not None and reply.status == 200 else []
+        refused = failed or (reply is not None and 400 <= reply.status < 500)
         require(not refused or world.moment.clock_moved, "a_valid_batch_is_taken", lambda: f"{key}: {reply} {reply.body!r}")
-        if not refused:
-            world.answer(reply, register, tuple(sorted(tree.items())))
+        world.answer(reply, register, changed(before, [line for line in lines if line["path"] not in failed]))
+        if not register.certain() and world.moment.clock_moved:  # then the file may have been collected before the batch came to it
+            register.wrote(changed(before, lines[1:]), None)
+
+
+def changed(before, lines):
+    """The tree after these lines."""
+    tree = dict(before)
+    for line in lines:
+        if line["type"] == "addFile":
+            tree[line["path"]] = line["xetHash"]
+        else:
+            tree.pop(line["path"], None)
+    return tuple(sorted(tree.items()))
 
 
 def tree_of_bucket(world, bucket, server=None):
