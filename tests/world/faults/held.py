@@ -4,7 +4,7 @@ import faults as calls
 
 from ..parts import fault
 
-TIMES_MAX = 6
+TIMES_MAX = 3
 
 
 @fault(weight=2, needs={"files"})

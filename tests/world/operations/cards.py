@@ -32,6 +32,7 @@ def write_card(world, source):
         reply = world.ask("POST", card.hub("commit/main"), card.key, lines(text("README.md", f"---\ntags: [{tag}]\n---\n# {source.getrandbits(32)}\n".encode())))
         require(fair(reply, 200), "a_valid_commit_is_taken", lambda: f"{key}: {reply} {reply.body!r}")
         register.wrote(tag, calm)
+        register.late = reply is None
         register.values = [tag] if calm else [*before, *([tag] if tag not in before else [])]
 
 

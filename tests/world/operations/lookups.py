@@ -44,7 +44,7 @@ def look_up(world, source):
     require(world.memory.saw_since(key, mark, True if told else None), KEPT, lambda: f"{key}: {reply} {reply.body!r}")
     if told:
         right = (told["size"], told["terms"], told["xorbs"]) == (boundaries(file)[-1], len(file.terms), len({x.hash for x, _, _ in file.terms}))
-        require(right and not told["lost"], "an_answer_is_true", f"{key}: {told}")
+        require(right and (not told["lost"] or world.moment.may_fail), "an_answer_is_true", f"{key}: {told}")
 
 
 @operation(weight=2)
