@@ -35,6 +35,7 @@ class Watch:
         except parts.Broken as error:
             if hasattr(error, "world"):
                 self.add(error.world)
+                error.where = error.world.where
             return error
         finally:
             shutil.rmtree(folder, ignore_errors=True)
@@ -51,7 +52,7 @@ class Watch:
 
 def report(watch, broken, one, out, shrink_s):
     """Prints the seed and the broken rule, shortens the plan, and writes a script that replays it."""
-    print(f"world: seed {one.seed} breaks a rule: {broken}", flush=True)
+    print(f"world: seed {one.seed} breaks a rule: {broken}\nworld: that was {getattr(broken, 'where', 'nowhere')}", flush=True)
     if broken.__cause__ is not None:
         traceback.print_exception(broken.__cause__)
     again = lambda candidate: (found := watch.fails(candidate)) is not None and found.rule == broken.rule
@@ -74,7 +75,7 @@ def choose_plans(arguments):
     operations, faults = parts.weights(parts.OPERATIONS, has), parts.weights(parts.FAULTS, has)
     seed = arguments.seed if arguments.seed is not None else random.SystemRandom().getrandbits(32)
     while True:
-        yield plan.make(seed, operations, faults)
+        yield plan.make(seed, operations, faults, parts.themes(operations))
         seed += 1
 
 

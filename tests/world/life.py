@@ -61,7 +61,9 @@ def live(plan, folder, tenants=3):
     try:
         world.start()
         for n, round_ in enumerate(plan.rounds):
+            world.where = f"in round {n} of {len(plan.rounds)}: {[name for name, _ in round_.operations]}, {round_.fault and round_.fault[0]}"
             live_round(world, round_)
+            world.where = f"at rest after round {n}"
             if n % REST_EVERY == REST_EVERY - 1:
                 rest(world)
         rest(world)

@@ -66,6 +66,14 @@ def load():
             importlib.import_module(f"world.{folder}.{module.name}")
 
 
+def themes(listed):
+    """Lists of the operations of a file each. listed: their names"""
+    found = {}
+    for name in listed:
+        found.setdefault(OPERATIONS[name][0].__module__, []).append(name)
+    return list(found.values())
+
+
 def weights(listed, has):
     """{name: weight} of those that a store with these parts can run."""
     return {name: weight for name, (_, weight, needs) in listed.items() if needs <= has}

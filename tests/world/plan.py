@@ -9,6 +9,7 @@ from dataclasses import dataclass
 ROUNDS_MIN, ROUNDS_MAX = 8, 24
 AT_ONCE_MAX = 4
 FAULT_PER_CENT = 40
+N_THEMES, THEME_FACTOR = 2, 6
 BEGIN = (("upload",) * 4, ("upload_of_another_s", "commit", "upload_of_another_s", "upload"))  # a life begins with something to lose
 
 
@@ -42,11 +43,14 @@ def choose(source, weighted):
     return source.choices(list(weighted), list(weighted.values()))[0]
 
 
-def make(seed, operations, faults):
-    """Makes the plan of a seed. operations, faults: {name: weight}. Each life prefers some operations, so that rare ones meet often in some lives."""
+def make(seed, operations, faults, themes):
+    """Makes the plan of a seed. operations, faults: {name: weight}. themes: lists of operations that have to do with each other. Each life prefers some
+    operations and some themes, so that rare ones meet often in some lives."""
     source = random.Random(seed)
     step = lambda weighted: (choose(source, weighted), source.getrandbits(48))
     liked = {name: weight * source.choice((0.2, 1, 1, 4)) for name, weight in operations.items()}
+    for theme in source.sample(themes, N_THEMES):
+        liked |= {name: THEME_FACTOR * liked[name] for name in theme}
     rounds = [Round([(name, source.getrandbits(48)) for name in names]) for names in BEGIN]
     for _ in range(source.randint(ROUNDS_MIN, ROUNDS_MAX)):
         fault = step(faults) if faults and source.randrange(100) < FAULT_PER_CENT else None

@@ -71,7 +71,7 @@ class World:
 
     def __init__(self, folder, tenants=3):
         folder.mkdir(parents=True, exist_ok=True)
-        self.folder, self.memory, self.moment = folder, Memory(), Moment()
+        self.folder, self.memory, self.moment, self.where = folder, Memory(), Moment(), "at the start"
         self.lock, self.counts, self.answered = threading.Lock(), {}, threading.Condition()
         self.n_answers, self.n_jumps, self.shift_s = 0, 0, 0
         self.xorbs = {}  # xorbs whose grace time is not over, by name: (xorb, the daemon's time when it was stored)
