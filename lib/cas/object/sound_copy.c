@@ -57,11 +57,12 @@ static enum cairn_status sound_try(struct sound *f, unsigned n, struct cairn_sto
 	return CAIRN_OK;
 }
 
-/* @return as sound_try(). Of several failures, it returns one that may be temporary, so that callers retry. */
+/* A disk that fails may answer for each copy that it cannot be read, even for copies that do not exist.
+ * @return as sound_try(). Of several failures, it returns one that may be temporary, so that callers retry. */
 static enum cairn_status sound_any(struct sound *f, struct cairn_store_object **out, struct cairn_diag *diag)
 {
 	enum cairn_status failed = CAIRN_E_NOT_FOUND;
-	for (unsigned n = 0;; n++) {
+	for (unsigned n = 0; n < CAS_COPIES_MAX; n++) {
 		struct cairn_diag why = {0};
 		enum cairn_status status = sound_try(f, n, out, &why);
 		if (status == CAIRN_E_NOT_FOUND)
@@ -75,6 +76,7 @@ static enum cairn_status sound_any(struct sound *f, struct cairn_store_object **
 			*diag = why;
 		}
 	}
+	return failed;
 }
 
 /* Finds a copy that is sound where it is needed. Damaged and missing copies found on the way are handled. */

@@ -3,6 +3,7 @@
 #include "base/fd.h"
 #include "cas/internal.h"
 #include "cas/keep/pack.h"
+#include "cas/object/sound_copy.h"
 #include "store/files/packs.h"
 #include "support/gc_fixture.h"
 
@@ -154,6 +155,22 @@ START_TEST(a_folder_that_the_disk_does_not_list)
 }
 END_TEST
 
+/* The disk cannot say how many copies there are, and each copy's number is answered by an error. */
+START_TEST(a_fetch_ends_while_the_disk_fails)
+{
+	CLEANUP(fixture_fini) struct fixture f;
+	CLEANUP(cairn_store_object_freep) struct cairn_store_object *copy = NULL;
+	const struct cairn_fetch_range range = {0, 9};
+	struct cairn_diag diag = {0};
+	fixture_init(&f);
+	fails = true;
+	ck_assert_int_eq(cas_sound_copy(f.s.g.f.cas, &f.s.x.made.hash, &range, 1, NULL, NULL, &copy, &diag),
+			 CAIRN_E_IO);
+	fails = false;
+	ck_assert_int_eq(cas_sound_copy(f.s.g.f.cas, &f.s.x.made.hash, &range, 1, NULL, NULL, &copy, &diag), CAIRN_OK);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("packs");
@@ -163,6 +180,7 @@ int main(void)
 	tcase_add_test(t, nothing_is_removed_while_the_disk_fails);
 	tcase_add_test(t, a_collection_counts_only_what_is_gone);
 	tcase_add_test(t, a_folder_that_the_disk_does_not_list);
+	tcase_add_test(t, a_fetch_ends_while_the_disk_fails);
 	suite_add_tcase(s, t);
 	SRunner *r = srunner_create(s);
 	srunner_run_all(r, CK_NORMAL);
