@@ -15,7 +15,7 @@ class Disk:
         self.world = world
         self.calls = source.choice((FAILING, ["fsync", "fdatasync"], ["write", "pwrite"], ["rename", "link", "open"], ["read", "pread"]))
         self.action = source.choice((calls.EIO, calls.EIO, calls.ENOSPC))
-        self.first = source.randint(1, 60)
+        self.first = source.choice((source.randint(1, 8), source.randint(1, 60)))  # few calls of some kinds are made in a round
         self.last = self.first + source.choice((0, 0, 3, calls.FOR_EVER))
 
     def begin(self):

@@ -3,6 +3,7 @@ name, text of its file), ...) of one user's names: a former name leads to its re
 
 import base64
 
+from ..memory import pick
 from ..parts import operation, require
 from ..store import tenant_of
 from .pulls import fair
@@ -47,6 +48,12 @@ def taken(value, name):
     return name in entries(value) and entries(value)[name][1]
 
 
+def some_name(value, source):
+    """One of today's names, and another name; None, None: there is none."""
+    old = pick(source, [name for name in NAMES if taken(value, name)])
+    return (old, pick(source, [name for name in NAMES if name != old])) if old else (None, None)
+
+
 def change(world, tenant, source, ask):
     """Calls ask(value), which sends a request that changes the names. @return of ask: (answer, the statuses that are right, the value afterwards)"""
     key = places_key(tenant)
@@ -78,10 +85,11 @@ def make_place(world, source):
 
 @operation(weight=2)
 def move_place(world, source):
-    tenant, (old, new) = tenant_of(world, source), source.sample(NAMES, 2)
+    tenant = tenant_of(world, source)
 
     def ask(value):
-        if not taken(value, old):
+        old, new = some_name(value, source)
+        if old is None:
             return None
         body = {"fromRepo": f"{tenant.name}/{old}", "toRepo": f"{tenant.name}/{new}", "type": "model"}
         reply = world.ask("POST", "/api/repos/move", tenant.key, body)
@@ -92,11 +100,11 @@ def move_place(world, source):
 
 @operation(weight=1)
 def copy_place(world, source):
-    tenant, (old, new) = tenant_of(world, source), source.sample(NAMES, 2)
-    repo = f"{source.getrandbits(48):012x}"
+    tenant, repo = tenant_of(world, source), f"{source.getrandbits(48):012x}"
 
     def ask(value):
-        if not taken(value, old):
+        old, new = some_name(value, source)
+        if old is None:
             return None
         body = {"repository": f"{tenant.name}/{new}", "private": True}
         reply = world.ask("POST", f"/api/models/{tenant.name}/{old}/duplicate", tenant.key, body)
@@ -107,10 +115,11 @@ def copy_place(world, source):
 
 @operation(weight=1)
 def delete_place(world, source):
-    tenant, name = tenant_of(world, source), source.choice(NAMES)
+    tenant = tenant_of(world, source)
 
     def ask(value):
-        if not taken(value, name):
+        name, _ = some_name(value, source)
+        if name is None:
             return None
         reply = world.ask("DELETE", "/api/repos/delete", tenant.key, {"name": name, "organization": tenant.name, "type": "model"})
         return reply, (200,), without(value, name)
