@@ -18,6 +18,15 @@ def make_key(world, source):
         world.secrets.add(reply.json()["key"])
     world.memory.keep(key, (tenant, reply.json()["key"], scope))
     world.memory.of(key).wrote(True, True)
+    writes_if_it_may(world, key)
+
+
+def writes_if_it_may(world, key):
+    """Asks for a token that writes. A key that reads does not get it."""
+    tenant, secret, scope = world.memory.thing(key)
+    reply = world.ask("GET", tenant.hub("xet-write-token/main"), secret)
+    fair = reply is None or scope == "write" or reply.status in (401, 403) or reply.status >= 500
+    require(fair, "a_key_that_reads_does_not_write", lambda: f"{key}: {reply}")
 
 
 @operation(weight=1)
@@ -42,14 +51,11 @@ def use_key(world, source):
     key = pick(source, world.memory.keys("key"))
     if key is None:
         return
-    tenant, secret, scope = world.memory.thing(key)
+    tenant, secret, _ = world.memory.thing(key)
     mark = world.memory.mark(key)
     reply = world.ask("GET", tenant.hub("xet-read-token/main"), secret)
     if reply is None or reply.status >= 500:
         return
     require(reply.status in (200, 401), "a_key_is_good_until_it_is_revoked", lambda: f"{key}: {reply} {reply.body!r}")
-    if scope == "read":
-        writes = world.ask("GET", tenant.hub("xet-write-token/main"), secret)
-        require(writes is None or writes.status in (401, 403) or writes.status >= 500, "a_key_that_reads_does_not_write", lambda: f"{key}: {writes}")
     works = True if reply.status == 200 else None
     require(world.memory.saw_since(key, mark, works), "a_key_is_good_until_it_is_revoked", lambda: f"{key}: {reply}, was told {world.memory.of(key).values}")

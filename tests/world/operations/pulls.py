@@ -77,7 +77,9 @@ def close_pull(world, source):
             return
         reply = world.ask("POST", tenant.hub(f"discussions/{key[2]}/status"), tenant.key, {"status": "closed", "comment": "No"})
         require(fair(reply, 200), "a_pull_request_is_closed", lambda: f"{key}: {reply} {reply.body!r}")
-        world.answer(reply, register, ("closed", register.value()[1]))
+        if world.answer(reply, register, ("closed", register.value()[1])):
+            late = world.ask("POST", tenant.hub(f"commit/{quoted(pull_branch(key))}"), tenant.key, lines(*changed((), source)[0]))
+            require(fair(late, 409), "a_pull_request_takes_commits_until_it_ends", lambda: f"{key} was closed: {late} {late.body!r}")
 
 
 def merged(base, tree, main):
