@@ -234,7 +234,9 @@ void daemon_set_live(struct app *app, const struct config *config)
 
 static enum cairn_status daemon_open_mirror(struct app *app, struct cairn_diag *diag)
 {
-	const struct cairn_mirror_options options = config_mirror_options(&app->config);
+	struct cairn_mirror_options options = config_mirror_options(&app->config);
+	options.hub = &app->hub;
+	options.workers = app->workers;
 	return options.upstream ? cairn_mirror_open(&app->mirror, &options, diag) : CAIRN_OK;
 }
 
@@ -277,8 +279,6 @@ enum cairn_status daemon_open(struct app *app, struct cairn_diag *diag)
 		status = CAIRN_E_NOMEM;
 	if (status == CAIRN_OK)
 		status = daemon_open_rates(app);
-	if (status == CAIRN_OK)
-		status = daemon_open_mirror(app, diag);
 	if (status == CAIRN_OK) {
 		app->auth.cas = app->cas;
 		scrub_open(app);
@@ -288,6 +288,8 @@ enum cairn_status daemon_open(struct app *app, struct cairn_diag *diag)
 					   daemon_n_workers(&app->config) + DAEMON_QUICK_WORKERS, DAEMON_QUICK_WORKERS,
 					   app->config.worker_queue_max);
 	}
+	if (status == CAIRN_OK)
+		status = daemon_open_mirror(app, diag);
 	if (status == CAIRN_OK)
 		status = cairn_workers_add_stand_ins(app->workers, DAEMON_STAND_INS);
 	if (status == CAIRN_OK)

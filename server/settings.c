@@ -107,9 +107,9 @@ const struct setting SETTINGS[] = {
 	 .help = "Make a private repository when Git LFS sends objects to one that does not exist, if the key allows "
 		 "it."},
 	{"mirror", SETTING_TEXT, NULL, .argument = "URL", AT(mirror),
-	 .help = "Address of a hub to mirror, such as https://huggingface.co. So far the daemon only asks whether that "
-		 "hub answers (cairn mirror status); it does not fetch repositories yet. http is only for a hub on "
-		 "this machine. Not given: the daemon mirrors no hub, and asks none."},
+	 .help = "Address of a hub to mirror, such as https://huggingface.co. Repositories that are not here come from it "
+		 "when somebody asks for them: their names, commits, and files of up to 32 MiB (docs/mirror.md). http "
+		 "is only for a hub on this machine. Not given: the daemon mirrors no hub, and asks none."},
 	{"mirror_ca", SETTING_TEXT, NULL, .argument = "FILE", AT(mirror_ca),
 	 .help = "File of the authorities (PEM) that may sign that hub's certificate. Not given: the system's "
 		 "authorities."},

@@ -1,24 +1,12 @@
 #include "mirror/mirror.h"
 
 #include "base/clock.h"
-#include "mirror/hub/ask_repo.h"
+#include "mirror/parts.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 
 /* A repository that nobody has. The answer that it does not exist shows a working hub as well as a description does. */
 static const char MIRROR_PROBE[] = "/api/models/cairn/is-the-line-up/revision/main";
-
-struct cairn_mirror {
-	struct mirror_upstream upstream;
-	struct mirror_net *net;
-	bool stopped;            /* the owner's */
-	struct mirror_call call; /* of who asked first, while somebody waits */
-	pthread_mutex_t lock;    /* guards the rest */
-	struct cairn_mirror_look *waiting;
-	int64_t looked_ms; /* when line was set; 0: never */
-	struct cairn_mirror_line line;
-};
 
 /* @param[out] port  as cairn_mirror_port() */
 static enum cairn_status mirror_parse(struct mirror_upstream *upstream, uint16_t *port,
@@ -45,8 +33,15 @@ enum cairn_status cairn_mirror_open(struct cairn_mirror **out, const struct cair
 	pthread_mutex_init(&m->lock, NULL);
 	uint16_t port;
 	enum cairn_status status = mirror_parse(&m->upstream, &port, options, diag);
+	const struct mirror_net_options net = {.upstream = &m->upstream,
+					       .ca = options->ca,
+					       .proxy = options->proxy,
+					       .tick = mirror_join_tick,
+					       .ctx = m};
+	m->hub = options->hub;
+	m->workers = options->workers;
 	if (status == CAIRN_OK)
-		status = mirror_net_start(&m->net, &m->upstream, options->ca, options->proxy);
+		status = mirror_net_start(&m->net, &net);
 	if (status == CAIRN_OK)
 		*out = m;
 	else
@@ -61,6 +56,7 @@ void cairn_mirror_stop(struct cairn_mirror *mirror)
 	mirror->stopped = true;
 	if (mirror->net)
 		mirror_net_stop(mirror->net);
+	mirror_join_stop(mirror);
 }
 
 void cairn_mirror_free(struct cairn_mirror *mirror)

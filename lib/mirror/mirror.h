@@ -2,7 +2,10 @@
 #ifndef CAIRN_MIRROR_MIRROR_H
 #define CAIRN_MIRROR_MIRROR_H
 
-#include "base/status.h"
+#include "base/workers.h"
+#include "hub/hub.h"
+#include "index/hub/alias.h"
+#include "index/hub/history.h"
 
 /** Any thread. */
 struct cairn_mirror;
@@ -11,6 +14,9 @@ struct cairn_mirror_options {
 	const char *upstream; /* https://HOST[:PORT] */
 	const char *ca;       /* file of the authorities for the upstream's certificate; NULL: the system's */
 	const char *proxy;    /* http://HOST:PORT of the way to the upstream; NULL: none */
+	/* cairn_mirror_open() alone needs these. */
+	const struct cairn_hub *hub;   /* where repositories of the upstream are kept */
+	struct cairn_workers *workers; /* read the upstream's answers, and write */
 };
 
 /** Finds the port that connecting to an upstream needs: the proxy's, if there is one. @return CAIRN_OK; CAIRN_E_USAGE
@@ -50,6 +56,65 @@ struct cairn_mirror_look {
  * upstream, so that nobody can make a daemon ask it often. Takes up to 5 seconds. */
 void cairn_mirror_look(struct cairn_mirror *mirror, struct cairn_mirror_look *look);
 enum { CAIRN_MIRROR_FRESH_MS = 5000 };
+
+/* --- repositories and files --------------------------------------------------------------------------------------- */
+
+enum {
+	CAIRN_MIRROR_WAIT_MS = 8000,   /* a request waits no longer; clients give up after 10 s */
+	CAIRN_MIRROR_REFRESH_S = 300,  /* age of a branch that is looked at again */
+	CAIRN_MIRROR_UNKNOWN_S = 60,   /* the upstream is not asked again for what it does not have */
+	CAIRN_MIRROR_FAILED_S = 30,    /* and for this time not after a failure */
+	CAIRN_MIRROR_WRONG_S = 3600,   /* after other bytes than the tree says */
+	CAIRN_MIRROR_FETCHES_MAX = 64, /* under way and waiting */
+	CAIRN_MIRROR_LOOKS_MAX = 16,   /* of them, looks at once */
+	CAIRN_MIRROR_FILES_MAX = 8,    /* of them, files at once */
+};
+#define CAIRN_MIRROR_FILE_BYTES_MAX  (UINT64_C(32) << 20) /* a longer file does not come yet */
+#define CAIRN_MIRROR_FILES_BYTES_MAX (UINT64_C(64) << 20) /* of files at once, which are in memory */
+
+/** Something that a request lacks. The caller sets the first two groups, and leaves it alone until done() is called,
+ * once, on any thread, maybe before the function returns. done() must not wait. */
+struct cairn_mirror_want {
+	void (*done)(struct cairn_mirror_want *want);
+	enum cairn_index_repo_kind kind;
+	char name[CAIRN_INDEX_ALIAS_MAX + 1]; /* "account/name", or "name" */
+	char revision[CAIRN_INDEX_REF_NAME_MAX + 1];
+	/* For a file also: the repository's number, the commit, the path and the entry there, which is absent. */
+	int64_t repo;
+	struct cairn_git_oid commit;
+	char path[CAIRN_INDEX_PATH_MAX + 1];
+	struct cairn_index_entry entry;
+
+	/* CAIRN_OK: look into the index again. Else diag says why not:
+	 *   CAIRN_E_NOT_FOUND  the upstream has no such thing, or shows it to nobody (mirror.unknown)
+	 *   CAIRN_E_DENIED     its files are for others, or too long (mirror.denied, mirror.large, mirror.elsewhere, …)
+	 *   CAIRN_E_BUSY       later (mirror.later, mirror.busy, mirror.unreachable, mirror.silent, mirror.stopped)
+	 *   CAIRN_E_MISMATCH   it sent other bytes than it said (mirror.wrong)
+	 *   CAIRN_E_FORMAT     it does not answer as a hub does; as the index and the store */
+	enum cairn_status status;
+	struct cairn_diag diag;
+	struct cairn_mirror_want *next; /* the mirror's, as the next one */
+	int64_t asked_ms;
+};
+
+/** Looks for a revision of a repository upstream, and keeps its commit and its tree here. A name that the upstream
+ * redirects becomes an alias. All who ask for the same share one look. */
+void cairn_mirror_want_revision(struct cairn_mirror *mirror, struct cairn_mirror_want *want);
+/** Fetches a file of a mirrored repository. It is here once its SHA-256, or its id in git, is what the tree says. */
+void cairn_mirror_want_file(struct cairn_mirror *mirror, struct cairn_mirror_want *want);
+/** Was this revision looked for lately, whatever came of it? */
+bool cairn_mirror_is_fresh(struct cairn_mirror *mirror, enum cairn_index_repo_kind kind, const char *name,
+			   const char *revision);
+/** May the upstream be asked for repositories of this namespace? Not if it is an account of this server. */
+bool cairn_mirror_may_have(struct cairn_mirror *mirror, const char *account);
+/** Finds where the upstream redirected a name. @param[out] target  "account/name" @return false: it is no alias */
+bool cairn_mirror_alias(struct cairn_mirror *mirror, enum cairn_index_repo_kind kind, const char *name,
+			char target[static CAIRN_INDEX_ALIAS_MAX + 1]);
+/** Is the revision the whole id of a commit that is here? */
+bool cairn_mirror_has_commit(struct cairn_mirror *mirror, int64_t repo, const char *revision);
+/** "models" and the like, as in the addresses of a hub's interface. @return NULL: no hub has repositories of this kind
+ */
+const char *cairn_mirror_type(enum cairn_index_repo_kind kind);
 
 /** The upstream's address, without a slash at the end. Lives as long as the mirror. */
 const char *cairn_mirror_upstream(const struct cairn_mirror *mirror);

@@ -3,6 +3,7 @@
 #include "cas/service/jobs.h"
 #include "hub/repo.h"
 #include "server/api_key.h"
+#include "server/ask/hub_mirror.h"
 #include "server/ask/hub_reply.h"
 #include "server/ask/route_spill.h"
 #include "server/session.h"
@@ -183,8 +184,10 @@ static void call_work(struct route_job *job)
 	struct hub_call *call = (struct hub_call *)job;
 	call_find_asker(call);
 	call_note_browser(call);
+	call->runs = call->mirrors;
 	if (call->status == CAIRN_OK)
 		call->run(call);
+	call->runs = false;
 	if (call->status == CAIRN_OK)
 		call->status = call->answer.status;
 	call_name_wait(call);
@@ -194,6 +197,8 @@ static void call_work(struct route_job *job)
 static void call_reply(struct http_request *req, struct route_job *job)
 {
 	struct hub_call *call = (struct hub_call *)job;
+	if (hub_mirror_waits(req, call))
+		return;
 	if (call->status == CAIRN_OK)
 		call->show(req, call);
 	else
@@ -286,6 +291,7 @@ void hub_call_fini(struct hub_call *call)
 {
 	cairn_buf_fini(&call->answer);
 	cairn_spill_fini(&call->spilled);
+	hub_lack_free(call->lack);
 }
 
 void hub_call_free(void *state)

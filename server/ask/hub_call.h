@@ -20,6 +20,8 @@ struct hub_browser {
 	bool is_ambiguous;                    /* the proxy named more than one user */
 };
 
+struct hub_lack;
+
 /** First member of a route's state. */
 struct hub_call {
 	struct route_job job;
@@ -35,6 +37,8 @@ struct hub_call {
 	struct cairn_buf answer;              /* what hub_call_show_json() replies */
 	struct cairn_hash sender;             /* the sender for whom a long answer counts */
 	struct cairn_spill spilled;           /* a long answer, on the disk until it is read; answer is empty then */
+	bool mirrors, runs;                   /* it may wait for the mirrored hub; it is in run() now */
+	struct hub_lack *lack; /* what it lacks of the mirrored hub (hub_mirror.h); owned. NULL: nothing */
 };
 
 /** Makes a zeroed state of so many bytes that begins with a call, gives it to the request, and takes the key from its

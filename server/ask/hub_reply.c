@@ -1,5 +1,7 @@
 #include "server/ask/hub_reply.h"
 
+#include "server/ask/hub_mirror.h"
+
 #include "server/http/errors.h"
 
 #include <stdarg.h>
@@ -42,6 +44,8 @@ void hub_reply_failure(struct http_request *req, const struct hub_call *call)
 	struct errors_reply reply = errors_of_failure(call->status, rule, false);
 	const char *text = call->diag.text[0] ? call->diag.text : reply.message;
 	bool nobody = call->asker.kind == CAIRN_HUB_NOBODY;
+	if (hub_mirror_reply(req, call))
+		return;
 	if (call->status == CAIRN_E_DENIED && (strcmp(rule, "key.unknown") == 0 || strcmp(rule, "key.expired") == 0))
 		/* Clients search for these very words. */
 		hub_reply_error(req, 401, NULL, rule, "Invalid credentials in Authorization header");

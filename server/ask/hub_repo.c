@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "hub/stranger.h"
+#include "server/ask/hub_mirror.h"
 #include "server/ask/hub_reply.h"
 
 #include <stdio.h>
@@ -72,6 +73,7 @@ void *hub_repo_new(struct http_request *req, size_t bytes, enum cairn_index_repo
 	if (!r)
 		return NULL;
 	r->kind = kind;
+	r->call.mirrors = kind != 0 && r->call.job.for_reply; /* not a page, nor what may write */
 	http_base_url(req, r->base, sizeof(r->base));
 	return r;
 }
@@ -179,7 +181,7 @@ bool hub_repo_find(struct hub_repo *r, enum cairn_hub_access need)
 					   &r->repo, &call->diag);
 	if (call->status == CAIRN_E_DENIED && call->diag.rule && strcmp(call->diag.rule, "repo.gated") == 0)
 		repo_say_where_to_ask(r);
-	return call->status == CAIRN_OK;
+	return hub_mirror_find(r, need);
 }
 
 void hub_repo_take_revision(const char *raw, char revision[static CAIRN_HUB_REVISION_MAX + 1])
@@ -236,10 +238,14 @@ static void repo_note_commit(struct hub_repo *r)
 static bool repo_find_place_of_found(struct hub_repo *r, const char *raw, char path[static CAIRN_INDEX_PATH_MAX + 1])
 {
 	struct hub_call *call = &r->call;
+	if (!hub_mirror_refresh(r, raw))
+		return false;
 	call->status =
 		cairn_hub_find_place(&call->job.app->hub, &call->asker, &r->repo, raw, &r->commit, path, &call->diag);
 	if (call->status == CAIRN_OK)
 		repo_note_commit(r);
+	else
+		hub_mirror_explain(r);
 	return call->status == CAIRN_OK;
 }
 
@@ -252,6 +258,8 @@ bool hub_repo_find_commit_of_found(struct hub_repo *r, const char *raw)
 					  "Invalid rev id: there is no such revision");
 	if (raw)
 		return call->status == CAIRN_OK;
+	if (!hub_mirror_refresh(r, NULL))
+		return false;
 	call->status = cairn_hub_find_ref(&call->job.app->hub, &r->repo, CAIRN_HUB_MAIN, &r->commit, &call->diag);
 	if (call->status == CAIRN_OK)
 		repo_note_commit(r);

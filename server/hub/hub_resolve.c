@@ -1,6 +1,7 @@
 /* Serves the bytes of files by their paths: HEAD and GET /buckets/{namespace}/{name}/resolve/{path}, and
  * [/{type}]/{namespace}/{name}/resolve/{revision}/{path} and …/raw/… of repositories, where models have no type. */
 #include "base/percent.h"
+#include "server/ask/hub_mirror.h"
 #include "server/ask/hub_reply.h"
 #include "server/hub/hub_bytes.h"
 #include "server/hub/hub_routes.h"
@@ -127,6 +128,13 @@ static void resolve_pointer(struct resolve_entry *e)
 		b->repo.call.status = CAIRN_E_NOMEM;
 }
 
+/* Are bytes wanted that have not come from the mirrored hub yet? A HEAD is answered without them. */
+static bool resolve_is_lacking(struct resolve_entry *e)
+{
+	bool is_pointer = e->as_in_git && e->entry.kind == CAIRN_INDEX_XET;
+	return e->bytes.repo.repo.is_mirrored && e->entry.is_absent && !is_pointer && !e->bytes.head;
+}
+
 static void resolve_find_entry(struct hub_call *call)
 {
 	struct resolve_entry *e = (struct resolve_entry *)call;
@@ -148,8 +156,12 @@ static void resolve_find_entry(struct hub_call *call)
 	b->type = resolve_type_of(e);
 	b->for_good = strncmp(e->raw, call->commit, CAIRN_GIT_OID_CHARS) == 0;
 	(void)snprintf(b->etag, sizeof(b->etag), "\"%s\"", oid);
-	if (e->entry.kind == CAIRN_INDEX_INLINE)
+	if (resolve_is_lacking(e))
+		hub_mirror_want_file(&b->repo, b->path, &e->entry);
+	else if (e->entry.kind == CAIRN_INDEX_INLINE)
 		resolve_kept(e);
+	else if (e->entry.kind == CAIRN_INDEX_PLAIN)
+		b->open = hub_bytes_wanted(b) ? resolve_open_entry : NULL;
 	else if (e->as_in_git)
 		resolve_pointer(e);
 	else

@@ -194,6 +194,7 @@ static void tree_paths_head(struct http_request *req)
 	if (!t)
 		return;
 	t->is_form = type && strncasecmp(type, "application/x-www-form-urlencoded", 33) == 0;
+	t->repo.call.mirrors = true; /* it only reads */
 	hub_repo_begin_in(req, t, CAIRN_HUB_READ);
 }
 

@@ -1,9 +1,13 @@
 """A hub that a daemon mirrors, played by a test: it gives prepared answers, lies, is slow, or says nothing."""
 
 import contextlib
+import hashlib
+import json
+import re
 import socket
 import ssl
 import threading
+import urllib.parse
 
 import cairn
 
@@ -34,6 +38,9 @@ class Upstream:
             self.tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
             self.tls.load_cert_chain(certificate, key)
 
+    def reply(self, connection, _head):
+        self.serve(connection)
+
     def converse(self, connection):
         with contextlib.suppress(OSError, ssl.SSLError), connection:
             if self.tls:
@@ -47,7 +54,7 @@ class Upstream:
                         return
                     head += piece
                 self.asked.append(head)
-                self.serve(connection)
+                self.reply(connection, head)
 
     def accept(self):
         with contextlib.suppress(OSError):
@@ -73,3 +80,69 @@ class Upstream:
             with contextlib.suppress(OSError):
                 connection.shutdown(socket.SHUT_RDWR)
             connection.close()
+
+
+def blob(content):
+    return hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()
+
+
+class Repo:
+    """A repository of the hub below. files: {path: bytes}; stored: the paths that git has as pointers."""
+
+    def __init__(self, files, stored=(), sha=SHA, **info):
+        self.files, self.stored, self.sha, self.info = files, stored, sha, info
+        self.older = []  # Repo for each earlier commit
+
+    def tree(self):
+        for path, content in sorted(self.files.items()):
+            entry = {"type": "file", "path": path, "size": len(content), "oid": blob(content)}
+            if path in self.stored:
+                sha256 = hashlib.sha256(content).hexdigest()
+                pointer = f"version https://git-lfs.github.com/spec/v1\noid sha256:{sha256}\nsize {len(content)}\n".encode()
+                entry |= {"oid": blob(pointer), "lfs": {"oid": sha256, "size": len(content), "pointerSize": len(pointer)}}
+            yield entry
+
+
+class Hub(Upstream):
+    """A small hub. repos: {"account/name": Repo}; moved: {name: "account/name"}; instead: {part of a path: answer, or function(connection)}, which come first;
+    page: entries of a page of a tree."""
+
+    def __init__(self, repos, moved=None, instead=None, page=1000, **more):
+        super().__init__(b"", **more)
+        self.repos, self.moved, self.instead, self.page = repos, moved or {}, instead or {}, page
+
+    def paths(self, part=""):
+        return [path for head in self.asked if part in (path := head.decode().split()[1])]
+
+    def reply(self, connection, head):
+        path = head.decode().split()[1]
+        for part, other in self.instead.items():
+            if part in path:
+                return other(connection) if callable(other) else connection.sendall(other)
+        connection.sendall(self.answer(path))
+
+    def answer(self, path):
+        path, _, query = path.partition("?")
+        found = re.fullmatch(r"/api/models/([^/]+(?:/[^/]+)?)/(revision|tree)/([^/]+)", path)
+        if found and found[1] in self.moved:
+            return answer(307, Location=f"/api/models/{self.moved[found[1]]}/{found[2]}/{found[3]}")
+        if found and found[1] in self.repos:
+            return self.revision(found[1], found[3]) if found[2] == "revision" else self.tree(path, found[1], urllib.parse.parse_qs(query))
+        found = re.fullmatch(r"/([^/]+/[^/]+)/resolve/([^/]+)/(.+)", path)
+        repo = self.repos.get(found[1]) if found else None
+        for commit in (repo, *repo.older) if repo else ():
+            if found[2] == commit.sha:
+                return answer(200, commit.files[urllib.parse.unquote(found[3])])
+        return NO_REPOSITORY
+
+    def revision(self, name, revision):
+        repo = self.repos[name]
+        if revision not in ("main", "v1", repo.sha):
+            return answer(404, b"{}", X_Error_Code="RevisionNotFound")
+        return answer(200, json.dumps({"id": name, "sha": repo.sha, "private": False, "gated": False, **repo.info}).encode())
+
+    def tree(self, path, name, query):
+        entries = list(self.repos[name].tree())
+        at = int(query.get("cursor", ["0"])[0])
+        more = {"Link": f'<{self.url}{path}?recursive=true&cursor={at + self.page}>; rel="next"'} if at + self.page < len(entries) else {}
+        return answer(200, json.dumps(entries[at : at + self.page]).encode(), **more)

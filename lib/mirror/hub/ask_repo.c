@@ -1,7 +1,9 @@
 #include "mirror/hub/ask_repo.h"
 
 #include "base/json.h"
+#include "mirror/hub/ask_refused.h"
 
+#include <stdio.h>
 #include <string.h>
 
 void mirror_ask_repo(struct mirror_call *call)
@@ -37,35 +39,36 @@ static enum cairn_status ask_repo_read_json(struct mirror_repo *out, const struc
 		return ask_repo_no_hub("the description of a repository lacks its id", diag);
 	if (!cairn_json_copy_of(json, "sha", NULL, out->sha, sizeof(out->sha)) || !ask_repo_is_sha(out->sha))
 		return ask_repo_no_hub("the description of a repository lacks the id of its commit", diag);
+	const struct cairn_json *gated = cairn_json_get(json, "gated"); /* false, "auto" or "manual" */
+	(void)cairn_json_bool_of(json, "private", &out->is_private);
+	(void)cairn_json_bool_of(json, "disabled", &out->is_disabled);
+	if (!cairn_json_bool(gated, &out->is_gated))
+		out->is_gated = gated && !cairn_json_is_null(gated);
 	return CAIRN_OK;
-}
-
-/* Operators learn where a redirect leads: often it is the address that they should have set. */
-static enum cairn_status ask_repo_redirected(const struct mirror_call *call, struct cairn_diag *diag)
-{
-	return cairn_fail(diag, CAIRN_E_FORMAT, "mirror.redirect", CAIRN_NO_OFFSET,
-			  "the upstream answers %u and sends elsewhere, to \"%.120s\"; set mirror to the hub itself",
-			  call->code, call->location);
 }
 
 enum cairn_status mirror_read_repo(struct mirror_repo *out, const struct mirror_call *call, struct cairn_diag *diag)
 {
 	*out = (struct mirror_repo){.id = ""};
-	bool refused = call->code == 401 || call->code == 403 || call->code == 404;
-	if (call->code == 200)
-		return ask_repo_read_json(out, &call->body, diag);
-	if (refused &&
-	    (strcmp(call->error_code, "RepoNotFound") == 0 || strcmp(call->error_code, "RevisionNotFound") == 0))
-		return cairn_fail(diag, CAIRN_E_NOT_FOUND, "mirror.unknown", CAIRN_NO_OFFSET,
-				  "the upstream has no such repository");
-	if (call->code == 401 || call->code == 403)
-		return cairn_fail(diag, CAIRN_E_DENIED, "mirror.denied", CAIRN_NO_OFFSET, "the upstream answers %u",
-				  call->code);
-	if (call->code == 429 || (call->code >= 500 && call->code != 501))
-		return cairn_fail(diag, CAIRN_E_BUSY, "mirror.busy", CAIRN_NO_OFFSET, "the upstream answers %u",
-				  call->code);
-	if (call->code >= 300 && call->code < 400)
-		return ask_repo_redirected(call, diag);
-	return cairn_fail(diag, CAIRN_E_FORMAT, "mirror.answer", CAIRN_NO_OFFSET,
-			  "the upstream does not answer as a hub does: %u without X-Error-Code", call->code);
+	return call->code == 200 ? ask_repo_read_json(out, &call->body, diag) : mirror_read_refused(call, diag);
+}
+
+bool mirror_read_moved(const struct mirror_call *call, const char *type, char id[static MIRROR_ID_BYTES])
+{
+	char prefix[32];
+	bool redirects = call->code == 301 || call->code == 302 || call->code == 307 || call->code == 308;
+	const char *path = call->location, *scheme = strstr(path, "://");
+	if (redirects && scheme)
+		path = strchr(scheme + 3, '/');
+	int n = snprintf(prefix, sizeof(prefix), "/api/%s/", type);
+	if (!redirects || !path || strncmp(path, prefix, (size_t)n) != 0)
+		return false;
+	size_t account_len = strcspn(path + n, "/?#%");
+	size_t name_len = path[(size_t)n + account_len] == '/' ? strcspn(path + n + account_len + 1, "/?#%") : 0;
+	size_t len = account_len + 1 + name_len;
+	if (account_len == 0 || name_len == 0 || len >= MIRROR_ID_BYTES)
+		return false;
+	memcpy(id, path + n, len);
+	id[len] = '\0';
+	return true;
 }

@@ -1,6 +1,7 @@
 #include "mirror/net/net.h"
 
 #include "base/clock.h"
+#include "base/decimal.h"
 
 #include <curl/curl.h>
 #include <inttypes.h>
@@ -21,7 +22,7 @@ struct net_transfer {
 	struct mirror_call *call;
 	struct net_transfer *next;
 	CURL *curl;
-	char url[MIRROR_URL_BYTES + 1024];
+	char url[MIRROR_URL_BYTES + MIRROR_ADDRESS_BYTES];
 	size_t header_bytes;
 	bool headers_too_long;
 	bool head_ended; /* its empty line has come. libcurl takes a head that was cut off for a whole one */
@@ -31,11 +32,9 @@ struct net_transfer {
 };
 
 struct mirror_net {
-	const struct mirror_upstream *upstream; /* borrowed */
-	const char *ca;                         /* borrowed; NULL: the system's */
-	const char *proxy;                      /* borrowed; NULL: none */
-	CURLM *multi;                           /* the thread's, but for curl_multi_wakeup() */
-	struct net_transfer *running;           /* the thread's */
+	struct mirror_net_options options;
+	CURLM *multi;                 /* the thread's, but for curl_multi_wakeup() */
+	struct net_transfer *running; /* the thread's */
 	pthread_t thread;
 	pthread_mutex_t lock; /* guards the rest */
 	struct net_transfer *asked;
@@ -50,12 +49,18 @@ void mirror_call_fini(struct mirror_call *call)
 
 /* --- what libcurl calls ------------------------------------------------------------------------------------------- */
 
+/* Returns how far a connection may go: a host that the upstream names must be on the internet. */
+static enum mirror_reach net_reach(const struct net_transfer *t)
+{
+	return t->call->hop ? t->call->hop->reach : t->net->options.upstream->reach;
+}
+
 /* Refuses, before a socket is made, an address that is nearer than the upstream may be. A proxy may be anywhere. */
 static curl_socket_t net_open_socket(void *ctx, curlsocktype purpose, struct curl_sockaddr *address)
 {
 	struct net_transfer *t = ctx;
 	(void)purpose;
-	if (!t->net->proxy && mirror_reach_of(&address->addr) > t->net->upstream->reach) {
+	if (!t->net->options.proxy && mirror_reach_of(&address->addr) > net_reach(t)) {
 		t->inward = true;
 		return CURL_SOCKET_BAD;
 	}
@@ -105,14 +110,14 @@ static void net_set_up(struct net_transfer *t)
 	CURL *curl = t->curl;
 	curl_easy_setopt(curl, CURLOPT_URL, t->url);
 	curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
-	curl_easy_setopt(curl, CURLOPT_PROXY, t->net->proxy ? t->net->proxy : "");
+	curl_easy_setopt(curl, CURLOPT_PROXY, t->net->options.proxy ? t->net->options.proxy : "");
 	curl_easy_setopt(curl, CURLOPT_NOPROXY, "");
-	curl_easy_setopt(curl, CURLOPT_HTTPPROXYTUNNEL, t->net->proxy ? 1L : 0L);
+	curl_easy_setopt(curl, CURLOPT_HTTPPROXYTUNNEL, t->net->options.proxy ? 1L : 0L);
 	curl_easy_setopt(curl, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
 	curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 0L);
 	curl_easy_setopt(curl, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
-	if (t->net->ca) { /* only these authorities */
-		curl_easy_setopt(curl, CURLOPT_CAINFO, t->net->ca);
+	if (t->net->options.ca) { /* only these authorities */
+		curl_easy_setopt(curl, CURLOPT_CAINFO, t->net->options.ca);
 		curl_easy_setopt(curl, CURLOPT_CAPATH, NULL);
 	}
 	curl_easy_setopt(curl, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
@@ -131,19 +136,29 @@ static void net_transfer_free(struct net_transfer *t)
 	free(t);
 }
 
-static void net_keep_header(CURL *curl, const char *name, char out[static MIRROR_VALUE_BYTES])
+static void net_keep_header(CURL *curl, const char *name, char *out, size_t size)
 {
 	struct curl_header *header;
 	out[0] = '\0';
-	if (curl_easy_header(curl, name, 0, CURLH_HEADER, -1, &header) == CURLHE_OK &&
-	    strlen(header->value) < MIRROR_VALUE_BYTES)
+	if (curl_easy_header(curl, name, 0, CURLH_HEADER, -1, &header) == CURLHE_OK && strlen(header->value) < size)
 		memcpy(out, header->value, strlen(header->value) + 1);
+}
+
+/* A date instead of a number counts as absent. */
+static unsigned net_retry_after(CURL *curl)
+{
+	char text[MIRROR_VALUE_BYTES];
+	uint64_t seconds;
+	net_keep_header(curl, "Retry-After", text, sizeof(text));
+	if (!cairn_decimal_parse(text, 0, UINT64_MAX, &seconds))
+		return 0;
+	return seconds < MIRROR_RETRY_S_MAX ? (unsigned)seconds : MIRROR_RETRY_S_MAX;
 }
 
 static enum cairn_status net_unreachable(const struct net_transfer *t, const char *why, struct cairn_diag *diag)
 {
 	return cairn_fail(diag, CAIRN_E_BUSY, "mirror.unreachable", CAIRN_NO_OFFSET, "cannot reach %.80s: %.120s",
-			  t->net->upstream->url, t->message[0] ? t->message : why);
+			  t->net->options.upstream->url, t->message[0] ? t->message : why);
 }
 
 static enum cairn_status net_too_long(const struct net_transfer *t, bool headers, struct cairn_diag *diag)
@@ -151,7 +166,7 @@ static enum cairn_status net_too_long(const struct net_transfer *t, bool headers
 	size_t max = headers ? MIRROR_HEADERS_BYTES_MAX : t->call->body_bytes_max;
 	return cairn_fail(diag, CAIRN_E_LIMIT, "mirror.long", CAIRN_NO_OFFSET,
 			  "%.80s sends more than the %zu bytes that the %s of such an answer may have",
-			  t->net->upstream->url, max, headers ? "headers" : "body");
+			  t->net->options.upstream->url, max, headers ? "headers" : "body");
 }
 
 /* libcurl has limits of its own to one line and to all headers, above MIRROR_HEADERS_BYTES_MAX. It calls what exceeds
@@ -169,7 +184,7 @@ static bool net_is_distrust(CURLcode rc)
 
 static enum cairn_status net_judge(const struct net_transfer *t, CURLcode rc, struct cairn_diag *diag)
 {
-	const char *url = t->net->upstream->url;
+	const char *url = t->net->options.upstream->url;
 	if (rc == CURLE_OK && t->head_ended)
 		return CAIRN_OK;
 	if (t->call->body.status == CAIRN_E_NOMEM)
@@ -226,8 +241,10 @@ static void net_end(struct net_transfer *t, CURLcode rc)
 	long code = 0;
 	(void)curl_easy_getinfo(t->curl, CURLINFO_RESPONSE_CODE, &code);
 	call->code = (unsigned)code;
-	net_keep_header(t->curl, "X-Error-Code", call->error_code);
-	net_keep_header(t->curl, "Location", call->location);
+	net_keep_header(t->curl, "X-Error-Code", call->error_code, sizeof(call->error_code));
+	net_keep_header(t->curl, "Location", call->location, sizeof(call->location));
+	net_keep_header(t->curl, "Link", call->link, sizeof(call->link));
+	call->retry_after_s = net_retry_after(t->curl);
 	enum cairn_status status = net_judge(t, rc, &call->diag);
 	net_remove(&t->net->running, t);
 	curl_multi_remove_handle(t->net->multi, t->curl);
@@ -280,6 +297,7 @@ static void *net_loop(void *arg)
 	while (net_take_asked(net)) {
 		(void)curl_multi_perform(net->multi, &n_running);
 		net_end_finished(net);
+		net->options.tick(net->options.ctx);
 		(void)curl_multi_poll(net->multi, NULL, 0, NET_TURN_MS, NULL);
 	}
 	for (struct net_transfer *t = net->running; t; t = net->running) {
@@ -292,8 +310,7 @@ static void *net_loop(void *arg)
 
 /* --- for other threads -------------------------------------------------------------------------------------------- */
 
-enum cairn_status mirror_net_start(struct mirror_net **out, const struct mirror_upstream *upstream, const char *ca,
-				   const char *proxy)
+enum cairn_status mirror_net_start(struct mirror_net **out, const struct mirror_net_options *options)
 {
 	*out = NULL;
 	struct mirror_net *net = calloc(1, sizeof(*net));
@@ -301,9 +318,7 @@ enum cairn_status mirror_net_start(struct mirror_net **out, const struct mirror_
 		free(net);
 		return CAIRN_E_NOMEM;
 	}
-	net->upstream = upstream;
-	net->ca = ca;
-	net->proxy = proxy;
+	net->options = *options;
 	net->multi = curl_multi_init();
 	pthread_mutex_init(&net->lock, NULL);
 	if (!net->multi || pthread_create(&net->thread, NULL, net_loop, net) != 0) {
@@ -333,7 +348,8 @@ static struct net_transfer *net_transfer_new(struct mirror_net *net, struct mirr
 	t->call = call;
 	t->began_ms = cairn_clock_mono_ms();
 	t->curl = curl_easy_init();
-	int n = snprintf(t->url, sizeof(t->url), "%s%s", net->upstream->url, call->path);
+	int n = call->hop ? snprintf(t->url, sizeof(t->url), "%s", call->hop->url)
+			  : snprintf(t->url, sizeof(t->url), "%s%s", net->options.upstream->url, call->path);
 	if (t->curl && n > 0 && (size_t)n < sizeof(t->url))
 		return t;
 	net_transfer_free(t);

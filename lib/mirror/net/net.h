@@ -10,6 +10,7 @@ enum {
 	MIRROR_CALLS_MAX = 32,               /* under way and waiting, all together */
 	MIRROR_HEADERS_BYTES_MAX = 64 << 10, /* of an answer */
 	MIRROR_VALUE_BYTES = 200,            /* of a header that is kept; a longer one counts as absent */
+	MIRROR_RETRY_S_MAX = 600,            /* of Retry-After */
 };
 
 /** The thread and its connections. */
@@ -17,7 +18,8 @@ struct mirror_net;
 
 /** A request and its answer. The caller sets the first group, and owns the call, which it leaves alone until done(). */
 struct mirror_call {
-	const char *path; /* begins with "/"; borrowed */
+	const char *path;             /* begins with "/"; borrowed */
+	const struct mirror_hop *hop; /* where a redirect led, instead of the upstream and path; borrowed. NULL: none */
 	size_t body_bytes_max;
 	int64_t deadline_ms; /* for all of it: names, TLS, the last byte of the body */
 	void (*done)(
@@ -32,7 +34,9 @@ struct mirror_call {
 	int64_t took_ms;
 	struct cairn_buf body;               /* mirror_call_fini() */
 	char error_code[MIRROR_VALUE_BYTES]; /* the header X-Error-Code; "": none */
-	char location[MIRROR_VALUE_BYTES];   /* of a redirect, Location; "": none */
+	char location[MIRROR_ADDRESS_BYTES]; /* of a redirect, Location; "": none */
+	char link[MIRROR_ADDRESS_BYTES];     /* the header Link; "": none */
+	unsigned retry_after_s;              /* at most MIRROR_RETRY_S_MAX; 0: the answer does not say */
 
 	struct net_transfer *transfer; /* net's */
 };
@@ -40,11 +44,17 @@ struct mirror_call {
 /** Releases the body. NULL is not allowed; a zeroed call is. */
 void mirror_call_fini(struct mirror_call *call);
 
-/** Starts the thread. Connects to nothing. @param ca  file of the authorities for the upstream's certificate; NULL: the
- * system's  @param proxy  as mirror_proxy_parse(); NULL: none. All are borrowed  @return CAIRN_OK; CAIRN_E_NOMEM also
- * without a thread */
-CAIRN_MUST_USE enum cairn_status mirror_net_start(struct mirror_net **out, const struct mirror_upstream *upstream,
-						  const char *ca, const char *proxy);
+/** All is borrowed. */
+struct mirror_net_options {
+	const struct mirror_upstream *upstream;
+	const char *ca;          /* file of the authorities for the upstream's certificate; NULL: the system's */
+	const char *proxy;       /* as mirror_proxy_parse(); NULL: none */
+	void (*tick)(void *ctx); /* on net's thread, at least once a second; must not wait */
+	void *ctx;
+};
+
+/** Starts the thread. Connects to nothing. @return CAIRN_OK; CAIRN_E_NOMEM also without a thread */
+CAIRN_MUST_USE enum cairn_status mirror_net_start(struct mirror_net **out, const struct mirror_net_options *options);
 
 /** Sends a GET. Any thread. @return CAIRN_OK: done() will be called; CAIRN_E_BUSY: too many calls are under way, or net
  * is stopping (mirror.stopped); CAIRN_E_NOMEM */

@@ -204,3 +204,80 @@ enum cairn_status mirror_upstream_parse(struct mirror_upstream *out, const char 
 	out->url[len] = '\0';
 	return CAIRN_OK;
 }
+
+/* --- redirects ---------------------------------------------------------------------------------------------------- */
+
+static bool upstream_ends_with(const char *host, const char *end)
+{
+	size_t len = strlen(host), end_len = strlen(end);
+	return len >= end_len && strcasecmp(host + len - end_len, end) == 0;
+}
+
+/* Does a host hold files of the hub? */
+static bool upstream_holds_files(const struct mirror_upstream *upstream, const char *host)
+{
+	static const char OWN[] = ".huggingface.co", SHORT[] = ".hf.co";
+	return strcasecmp(upstream->host, OWN + 1) == 0 &&
+	       (upstream_ends_with(host, OWN) || upstream_ends_with(host, SHORT));
+}
+
+static bool upstream_is_clean(const char *text)
+{
+	for (; *text; text++)
+		if (*text <= 0x20 || *text >= 0x7f)
+			return false;
+	return true;
+}
+
+/* Parses scheme, host and port of an address. @param[out] out  url is not set @return false: it is none */
+static bool upstream_take_origin(struct mirror_upstream *out, const char *text, bool *tls, size_t *len)
+{
+	char port[8] = "";
+	size_t used = 0;
+	*out = (struct mirror_upstream){.port = 0};
+	*tls = strncmp(text, "https://", 8) == 0;
+	size_t scheme = *tls ? 8 : strncmp(text, "http://", 7) == 0 ? 7 : 0;
+	if (scheme == 0 || !upstream_take_host(out, text + scheme, &used))
+		return false;
+	size_t at = scheme + used, port_len = text[at] == ':' ? 1 + strspn(text + at + 1, "0123456789") : 0;
+	*len = at + port_len;
+	if (port_len >= sizeof(port) || !strchr("/?", text[*len]))
+		return false;
+	memcpy(port, text + at, port_len);
+	out->port = *tls ? 443 : 80;
+	return upstream_take_port(&out->port, port);
+}
+
+/* Completes a path by the origin of the request before. @return false: too long, or neither a path nor an address */
+static bool upstream_complete(char out[static MIRROR_ADDRESS_BYTES], const struct mirror_upstream *upstream,
+			      const struct mirror_hop *before, const char *location)
+{
+	struct mirror_upstream origin;
+	bool tls;
+	size_t len = 0;
+	const char *base = before ? before->url : upstream->url;
+	if (location[0] == '/' && location[1] != '/') {
+		if (before && !upstream_take_origin(&origin, base, &tls, &len))
+			return false;
+		len = before ? len : strlen(base);
+	}
+	int n = snprintf(out, MIRROR_ADDRESS_BYTES, "%.*s%s", (int)len, base, location);
+	return n > 0 && n < MIRROR_ADDRESS_BYTES && upstream_is_clean(out);
+}
+
+enum cairn_status mirror_hop_judge(struct mirror_hop *out, const struct mirror_upstream *upstream,
+				   const struct mirror_hop *before, const char *location, struct cairn_diag *diag)
+{
+	struct mirror_upstream to;
+	bool tls = false;
+	size_t len;
+	bool good = upstream_complete(out->url, upstream, before, location) &&
+		    upstream_take_origin(&to, out->url, &tls, &len) && to.port == upstream->port;
+	bool own = good && strcasecmp(to.host, upstream->host) == 0 && tls == (strncmp(upstream->url, "https", 5) == 0);
+	out->reach = own ? upstream->reach : MIRROR_REACH_PUBLIC;
+	if (own || (good && tls && upstream_holds_files(upstream, to.host)))
+		return CAIRN_OK;
+	return cairn_fail(diag, CAIRN_E_DENIED, "mirror.elsewhere", CAIRN_NO_OFFSET,
+			  "the upstream sends elsewhere for a file, to \"%.120s\"; that host is not connected to",
+			  location);
+}

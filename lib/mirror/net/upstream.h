@@ -9,6 +9,7 @@
 enum {
 	MIRROR_HOST_BYTES = 254,
 	MIRROR_URL_BYTES = MIRROR_HOST_BYTES + 16,
+	MIRROR_ADDRESS_BYTES = 4096, /* of an address that an upstream names, with the zero; signed ones are long */
 };
 
 /** A class of addresses, by the machines that can be reached there, from the most harmless to the most dangerous. */
@@ -34,6 +35,24 @@ struct mirror_upstream {
  */
 CAIRN_MUST_USE enum cairn_status mirror_upstream_parse(struct mirror_upstream *out, const char *text,
 						       struct cairn_diag *diag);
+
+/** The target of a redirect. Plain value. */
+struct mirror_hop {
+	char url[MIRROR_ADDRESS_BYTES];
+	enum mirror_reach reach; /* connections go no further than this */
+};
+
+/**
+ * Judges where an upstream redirects a request. The upstream's own host is as good as the upstream. Any other host must
+ * be one that holds the files of this hub (of huggingface.co those below huggingface.co and hf.co), at a public
+ * address, by https, and at the upstream's port: nobody else may be connected to.
+ * @param location  an address, or a path at the host of the request before
+ * @param before    that request's hop; NULL: it went to the upstream
+ * @return CAIRN_OK; CAIRN_E_DENIED (mirror.elsewhere)
+ */
+CAIRN_MUST_USE enum cairn_status mirror_hop_judge(struct mirror_hop *out, const struct mirror_upstream *upstream,
+						  const struct mirror_hop *before, const char *location,
+						  struct cairn_diag *diag);
 
 /** Checks a proxy, http://HOST:PORT, which may be anywhere: the operator named it, and TLS goes through it to the
  * upstream.

@@ -177,7 +177,7 @@ NOT_ASKED = {
     r"batch\..*|paths\.body|entry\.unknown|revision\..*|ref\..*|commit\..*|pr\..*|preupload\..*": "of a repository or bucket, to whom may see it or change it (test_hub_repos.py and test_hub_buckets.py ask about one that he may not)",
     r"claim\.false": "of a file of a repository, to whom may read it (test_hub_proof.py asks as others)",
     r"claims\.argument": "to an operator alone",
-    r"mirror\.(readonly|absent|copy)|content\.unknown|alias\.name": "of a repository of the mirrored hub, to whom may see it (test_mirror.py)",
+    r"mirror\..*|content\.unknown|alias\.name": "of a repository of the mirrored hub, to whom may see it (test_mirror.py)",
     r"tensors\..*": "of a file of a repository, to whom may read it",
     r"quota\..*": "to whom may write there, or to an operator (test_hub_quotas.py asks as others)",
     r"telemetry\..*|scrub\..*|lost\..*|xorbs\.external|plan\.bytes|dirty\.(too_regular|too_long)|fetch\.(expired|range|if_range)|etag\.other": "to an operator, or of a file or address that he may read",

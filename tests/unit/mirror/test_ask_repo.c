@@ -106,6 +106,47 @@ START_TEST(long_and_deep_answers)
 }
 END_TEST
 
+/* @return where an answer sends a call for models; "": nowhere */
+static const char *moved(unsigned code, const char *location)
+{
+	static char id[MIRROR_ID_BYTES];
+	struct mirror_call call = {.code = code};
+	(void)snprintf(call.location, sizeof(call.location), "%s", location);
+	return mirror_read_moved(&call, "models", id) ? id : "";
+}
+
+START_TEST(a_repository_that_was_renamed)
+{
+	ck_assert_str_eq(moved(307, "/api/models/ann/cats/revision/main"), "ann/cats");
+	ck_assert_str_eq(moved(308, "/api/models/ann/cats"), "ann/cats");
+	ck_assert_str_eq(moved(301, "https://hub.example/api/models/ann/cats?x=y"), "ann/cats");
+	ck_assert_str_eq(moved(200, "/api/models/ann/cats"), "");
+	ck_assert_str_eq(moved(307, "/api/datasets/ann/cats"), "");
+	ck_assert_str_eq(moved(307, "/api/models/cats"), "");
+	ck_assert_str_eq(moved(307, "/api/models//cats"), "");
+	ck_assert_str_eq(moved(307, "/api/models/ann/"), "");
+	ck_assert_str_eq(moved(307, "https://hub.example"), "");
+	ck_assert_str_eq(moved(307, "/login"), "");
+	ck_assert_str_eq(moved(307, ""), "");
+}
+END_TEST
+
+START_TEST(who_may_have_a_repository)
+{
+	ck_assert_str_eq(
+		read_answer(200, "", "", "{\"id\":\"a/b\",\"sha\":\"" SHA "\",\"gated\":\"auto\",\"private\":true}"),
+		"");
+	ck_assert(repo.is_gated && repo.is_private && !repo.is_disabled);
+	ck_assert_str_eq(
+		read_answer(200, "", "", "{\"id\":\"a/b\",\"sha\":\"" SHA "\",\"gated\":false,\"disabled\":true}"), "");
+	ck_assert(!repo.is_gated && !repo.is_private && repo.is_disabled);
+	ck_assert_str_eq(read_answer(200, "", "", "{\"id\":\"a/b\",\"sha\":\"" SHA "\",\"gated\":{}}"), "");
+	ck_assert(repo.is_gated);
+	ck_assert_str_eq(read_answer(200, "", "", "{\"id\":\"a/b\",\"sha\":\"" SHA "\",\"gated\":null}"), "");
+	ck_assert(!repo.is_gated);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("ask_repo");
@@ -115,6 +156,8 @@ int main(void)
 	tcase_add_test(tcase, later);
 	tcase_add_test(tcase, no_hub_answers_like_that);
 	tcase_add_test(tcase, long_and_deep_answers);
+	tcase_add_test(tcase, a_repository_that_was_renamed);
+	tcase_add_test(tcase, who_may_have_a_repository);
 	suite_add_tcase(suite, tcase);
 	SRunner *runner = srunner_create(suite);
 	srunner_run_all(runner, CK_ENV);

@@ -219,6 +219,76 @@ START_TEST(proxies)
 }
 END_TEST
 
+/* --- redirects ---------------------------------------------------------------------------------------------------- */
+
+/* @return where a redirect leads; "": it is refused */
+static const char *hop(const char *upstream, const char *location)
+{
+	static struct mirror_hop out;
+	struct mirror_upstream parsed;
+	struct cairn_diag diag = {0};
+	ck_assert_int_eq(mirror_upstream_parse(&parsed, upstream, NULL), CAIRN_OK);
+	enum cairn_status status = mirror_hop_judge(&out, &parsed, NULL, location, &diag);
+	ck_assert(status == CAIRN_OK || (status == CAIRN_E_DENIED && strcmp(diag.rule, "mirror.elsewhere") == 0));
+	return status == CAIRN_OK ? out.url : "";
+}
+
+START_TEST(redirects_that_are_followed)
+{
+	ck_assert_str_eq(hop("https://hub.example", "/x?y=z"), "https://hub.example/x?y=z");
+	ck_assert_str_eq(hop("https://hub.example:444", "/x"), "https://hub.example:444/x");
+	ck_assert_str_eq(hop("https://hub.example", "https://HUB.example/x"), "https://HUB.example/x");
+	ck_assert_str_eq(hop("http://127.0.0.1:80", "http://127.0.0.1/x"), "http://127.0.0.1/x");
+	ck_assert_str_eq(hop("https://huggingface.co", "https://cdn-lfs.huggingface.co/x"),
+			 "https://cdn-lfs.huggingface.co/x");
+	ck_assert_str_eq(hop("https://huggingface.co", "https://cas-bridge.xethub.hf.co/a/b?X=%2F"),
+			 "https://cas-bridge.xethub.hf.co/a/b?X=%2F");
+}
+END_TEST
+
+START_TEST(redirects_that_are_refused)
+{
+	static const char *const ALL[] = {
+		"",
+		"x",
+		"//cdn.hf.co/x",
+		"http://cdn.hf.co/x",
+		"http://huggingface.co/x",
+		"https://cdn.hf.co:8443/x",
+		"https://evil.example/x",
+		"https://hf.co.evil.example/x",
+		"https://evilhf.co/x",
+		"https://user@cdn.hf.co/x",
+		"https://cdn.hf.co@127.0.0.1/x",
+		"https://127.0.0.1/.hf.co",
+		"https://cdn.hf.co\\x",
+		"https://cdn.hf.co/a b",
+		"https://cdn.hf.co/\x01",
+		"ftp://cdn.hf.co/x",
+		"file:///etc/passwd",
+		"https://",
+		"https://[::1]/x",
+	};
+	for (size_t i = 0; i < sizeof(ALL) / sizeof(ALL[0]); i++)
+		ck_assert_msg(hop("https://huggingface.co", ALL[i])[0] == '\0', "%s", ALL[i]);
+	ck_assert_str_eq(hop("https://hub.example", "https://cdn.hf.co/x"), "");
+	ck_assert_str_eq(hop("https://hub.example", "https://other.example/x"), "");
+	ck_assert_str_eq(hop("https://hub.example", "http://hub.example/x"), "");
+}
+END_TEST
+
+START_TEST(a_path_is_completed_by_the_host_before)
+{
+	struct mirror_upstream upstream;
+	struct mirror_hop first, second;
+	ck_assert_int_eq(mirror_upstream_parse(&upstream, "https://huggingface.co", NULL), CAIRN_OK);
+	ck_assert_int_eq(mirror_hop_judge(&first, &upstream, NULL, "https://cdn.hf.co/a", NULL), CAIRN_OK);
+	ck_assert_int_eq(mirror_hop_judge(&second, &upstream, &first, "/b", NULL), CAIRN_OK);
+	ck_assert_str_eq(second.url, "https://cdn.hf.co/b");
+	ck_assert_int_eq(second.reach, MIRROR_REACH_PUBLIC);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("upstream");
@@ -230,6 +300,9 @@ int main(void)
 	tcase_add_test(tcase, other_texts_are_no_upstreams);
 	tcase_add_test(tcase, without_tls_only_this_machine);
 	tcase_add_test(tcase, proxies);
+	tcase_add_test(tcase, redirects_that_are_followed);
+	tcase_add_test(tcase, redirects_that_are_refused);
+	tcase_add_test(tcase, a_path_is_completed_by_the_host_before);
 	suite_add_tcase(suite, tcase);
 	SRunner *runner = srunner_create(suite);
 	srunner_run_all(runner, CK_ENV);

@@ -1,0 +1,174 @@
+/* Fetches a small file whole, into memory, and keeps it once it is what the tree says. */
+#include "base/percent.h"
+#include "hub/lfs.h"
+#include "mirror/hub/ask_refused.h"
+#include "mirror/parts.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { FILE_MS = 60000 }; /* for all of its bytes */
+
+static const char *const FILE_BEFORE[] = {[CAIRN_INDEX_MODEL] = "",
+					  [CAIRN_INDEX_DATASET] = "datasets/",
+					  [CAIRN_INDEX_SPACE] = "spaces/",
+					  [CAIRN_INDEX_KERNEL] = "kernels/"};
+
+/* --- keeping ------------------------------------------------------------------------------------------------------ */
+
+static enum cairn_status file_wrong(const struct mirror_fetch *f, struct cairn_diag *diag)
+{
+	return cairn_fail(diag, CAIRN_E_MISMATCH, "mirror.wrong", CAIRN_NO_OFFSET,
+			  "the upstream sent other bytes for \"%.120s\" than its tree says", f->what.path);
+}
+
+/* Compares the bytes with what the tree says. @param[out] sha256  of the bytes */
+static enum cairn_status file_prove(const struct mirror_fetch *f, uint8_t sha256[static CAIRN_SHA256_BYTES],
+				    struct cairn_diag *diag)
+{
+	const struct cairn_index_entry *entry = &f->what.entry;
+	const struct cairn_buf *body = &f->call.body;
+	struct cairn_git_oid oid;
+	if (body->len != entry->size_bytes)
+		return file_wrong(f, diag);
+	enum cairn_status status = cairn_sha256_of(sha256, body->bytes, body->len);
+	if (status == CAIRN_OK && entry->kind == CAIRN_INDEX_XET)
+		return memcmp(sha256, entry->sha256, CAIRN_SHA256_BYTES) == 0 ? CAIRN_OK : file_wrong(f, diag);
+	if (status == CAIRN_OK)
+		status = cairn_git_blob(&oid, body->bytes, body->len);
+	return status == CAIRN_OK && !cairn_git_oid_equal(&oid, &entry->oid) ? file_wrong(f, diag) : status;
+}
+
+static void file_ingest_freep(struct cairn_hub_ingest **in)
+{
+	cairn_hub_ingest_free(*in);
+}
+
+/* Makes a file of the store, which belongs to the mirrored repository. */
+static enum cairn_status file_store(const struct mirror_fetch *f, const uint8_t sha256[static CAIRN_SHA256_BYTES],
+				    struct cairn_diag *diag)
+{
+	CLEANUP(file_ingest_freep) struct cairn_hub_ingest *in = NULL;
+	const struct cairn_buf *body = &f->call.body;
+	struct cairn_hub_lfs_grant grant = {.upload = true, .repo = f->what.repo, .size_bytes = body->len};
+	const struct cairn_hash sender = {{'m', 'i', 'r', 'r', 'o', 'r'}};
+	memcpy(grant.sha256, sha256, sizeof(grant.sha256));
+	if (cairn_cas_options_of(f->m->hub->cas)->xorbs_external)
+		return cairn_fail(diag, CAIRN_E_USAGE, "xorbs.external", CAIRN_NO_OFFSET,
+				  "this server keeps an index only: of the mirrored hub it takes texts alone");
+	enum cairn_status status = cairn_hub_lfs_receive(f->m->hub, &grant, &sender, &in, diag);
+	for (size_t at = 0, room; status == CAIRN_OK && at < body->len; at += room) {
+		uint8_t *to = cairn_hub_ingest_room(in, &room);
+		room = room < body->len - at ? room : body->len - at;
+		memcpy(to, body->bytes + at, room);
+		cairn_hub_ingest_put(in, room);
+		status = cairn_hub_ingest_work(in, diag);
+	}
+	return status == CAIRN_OK ? cairn_hub_ingest_end(in, diag) : status;
+}
+
+static enum cairn_status file_keep(const struct mirror_fetch *f, struct cairn_diag *diag)
+{
+	const struct cairn_buf *body = &f->call.body;
+	bool is_inline = f->what.entry.kind != CAIRN_INDEX_XET && body->len <= CAIRN_INDEX_INLINE_MAX;
+	struct cairn_index_fill_content fill = {.repo = f->what.repo, .content = f->what.entry.content};
+	enum cairn_status status = file_prove(f, fill.sha256, diag);
+	if (status == CAIRN_OK && !is_inline)
+		status = file_store(f, fill.sha256, diag);
+	if (status != CAIRN_OK)
+		return status;
+	if (is_inline) {
+		fill.bytes = body->len > 0 ? body->bytes : (const uint8_t *)"";
+		fill.len = body->len;
+	}
+	status = cairn_index_fill_content(f->m->hub->index, &fill);
+	*diag = fill.write.diag;
+	return status;
+}
+
+/* --- fetching ----------------------------------------------------------------------------------------------------- */
+
+static void file_send(struct mirror_fetch *f);
+
+static bool file_is_redirected(const struct mirror_fetch *f)
+{
+	unsigned code = f->call.code;
+	return (code == 301 || code == 302 || code == 303 || code == 307 || code == 308) && f->call.location[0];
+}
+
+/* Follows a redirect, which libcurl must not. No token goes with it. @return false: the fetch has ended */
+static enum cairn_status file_follow(struct mirror_fetch *f, struct cairn_diag *diag)
+{
+	struct mirror_hop before = f->hop;
+	if (f->n_hops == MIRROR_HOPS_MAX)
+		return cairn_fail(diag, CAIRN_E_FORMAT, "mirror.redirect", CAIRN_NO_OFFSET,
+				  "the upstream redirects more than %d times for a file", MIRROR_HOPS_MAX);
+	enum cairn_status status =
+		mirror_hop_judge(&f->hop, &f->m->upstream, f->n_hops > 0 ? &before : NULL, f->call.location, diag);
+	f->n_hops++;
+	f->call.hop = &f->hop;
+	return status;
+}
+
+static enum cairn_status file_refused(const struct mirror_fetch *f, struct cairn_diag *diag)
+{
+	if (f->call.code == 404 && strcmp(f->call.error_code, "EntryNotFound") == 0)
+		return cairn_fail(diag, CAIRN_E_NOT_FOUND, "mirror.unknown", CAIRN_NO_OFFSET,
+				  "the upstream no longer has \"%.120s\"", f->what.path);
+	return mirror_read_refused(&f->call, diag);
+}
+
+static void file_answered(struct mirror_fetch *f)
+{
+	struct cairn_diag diag = {0};
+	enum cairn_status status = CAIRN_OK;
+	if (file_is_redirected(f)) {
+		status = file_follow(f, &diag);
+		if (status == CAIRN_OK) {
+			file_send(f);
+			return;
+		}
+	} else {
+		status = f->call.code == 200 ? file_keep(f, &diag) : file_refused(f, &diag);
+	}
+	mirror_fetch_end(f, status, &diag);
+}
+
+/* The answer must not be longer than the file. The words of a refusal, or of a redirect, may be. */
+static void file_send(struct mirror_fetch *f)
+{
+	enum { WORDS_BYTES_MAX = 65536 };
+	size_t size = (size_t)f->what.entry.size_bytes;
+	f->call.body_bytes_max = size > WORDS_BYTES_MAX ? size : WORDS_BYTES_MAX;
+	f->call.deadline_ms = FILE_MS;
+	f->step = file_answered;
+	mirror_fetch_send(f);
+}
+
+static void file_begin(struct mirror_fetch *f)
+{
+	char path[3 * CAIRN_INDEX_PATH_MAX + 1], commit[CAIRN_GIT_OID_CHARS + 1];
+	cairn_percent_encode(path, f->what.path, CAIRN_PERCENT_PATH);
+	cairn_git_oid_text(commit, &f->what.commit);
+	(void)snprintf(f->path, sizeof(f->path), "/%s%s/resolve/%s/%s", FILE_BEFORE[f->what.kind], f->what.name, commit,
+		       path);
+	file_send(f);
+}
+
+void cairn_mirror_want_file(struct cairn_mirror *mirror, struct cairn_mirror_want *want)
+{
+	char key[64];
+	cairn_diag_clear(&want->diag);
+	if (want->entry.size_bytes > CAIRN_MIRROR_FILE_BYTES_MAX) {
+		want->status = cairn_fail(&want->diag, CAIRN_E_DENIED, "mirror.large", CAIRN_NO_OFFSET,
+					  "\"%.120s\" has %" PRIu64 " bytes, and this mirror fetches files of at most "
+					  "%" PRIu64 " MiB; get it from %.100s",
+					  want->path, want->entry.size_bytes, CAIRN_MIRROR_FILE_BYTES_MAX >> 20,
+					  mirror->upstream.url);
+		want->done(want);
+		return;
+	}
+	(void)snprintf(key, sizeof(key), "file/%" PRId64 "/%" PRId64, want->repo, want->entry.content);
+	mirror_join(mirror, want, key, true, file_begin);
+}

@@ -1,0 +1,30 @@
+#include "mirror/hub/ask_refused.h"
+
+#include <string.h>
+
+/* Operators learn where a redirect leads: often it is the address that they should have set. */
+static enum cairn_status refused_redirected(const struct mirror_call *call, struct cairn_diag *diag)
+{
+	return cairn_fail(diag, CAIRN_E_FORMAT, "mirror.redirect", CAIRN_NO_OFFSET,
+			  "the upstream answers %u and sends elsewhere, to \"%.120s\"; set mirror to the hub itself",
+			  call->code, call->location);
+}
+
+enum cairn_status mirror_read_refused(const struct mirror_call *call, struct cairn_diag *diag)
+{
+	bool refused = call->code == 401 || call->code == 403 || call->code == 404;
+	if (refused &&
+	    (strcmp(call->error_code, "RepoNotFound") == 0 || strcmp(call->error_code, "RevisionNotFound") == 0))
+		return cairn_fail(diag, CAIRN_E_NOT_FOUND, "mirror.unknown", CAIRN_NO_OFFSET,
+				  "the upstream has no such repository or revision");
+	if (call->code == 401 || call->code == 403)
+		return cairn_fail(diag, CAIRN_E_DENIED, "mirror.denied", CAIRN_NO_OFFSET, "the upstream answers %u",
+				  call->code);
+	if (call->code == 429 || (call->code >= 500 && call->code != 501))
+		return cairn_fail(diag, CAIRN_E_BUSY, "mirror.busy", CAIRN_NO_OFFSET, "the upstream answers %u",
+				  call->code);
+	if (call->code >= 300 && call->code < 400)
+		return refused_redirected(call, diag);
+	return cairn_fail(diag, CAIRN_E_FORMAT, "mirror.answer", CAIRN_NO_OFFSET,
+			  "the upstream does not answer as a hub does: %u without X-Error-Code", call->code);
+}

@@ -1,0 +1,232 @@
+#include "server/ask/hub_mirror.h"
+
+#include "mirror/mirror.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MIRROR_WAITS_MAX = 4 }; /* of a call: an alias, main, another revision, a file */
+
+struct hub_lack {
+	struct cairn_mirror_want want;
+	struct hub_call *call;
+	bool wanted, is_file; /* the want is to be asked for */
+	unsigned n_waits;
+	bool has_outcome; /* of the want */
+	char target[CAIRN_INDEX_ALIAS_MAX + 1];
+};
+
+void hub_lack_free(struct hub_lack *lack)
+{
+	free(lack);
+}
+
+/* @return NULL: nothing more is asked for on behalf of this call */
+static struct hub_lack *mirror_lack(struct hub_call *call)
+{
+	if (!call->lack)
+		call->lack = calloc(1, sizeof(*call->lack));
+	if (!call->lack || call->lack->n_waits == MIRROR_WAITS_MAX)
+		return NULL;
+	call->lack->call = call;
+	return call->lack;
+}
+
+/* --- waiting ------------------------------------------------------------------------------------------------------ */
+
+static void mirror_done(struct cairn_mirror_want *want)
+{
+	struct hub_lack *lack = (struct hub_lack *)want;
+	lack->has_outcome = true;
+	route_job_hand_over(&lack->call->job);
+}
+
+bool hub_mirror_waits(struct http_request *req, struct hub_call *call)
+{
+	struct hub_lack *lack = call->lack;
+	struct app *app = call->job.app;
+	if (!lack || !lack->wanted)
+		return false;
+	lack->wanted = false;
+	lack->n_waits++;
+	lack->want.done = mirror_done;
+	call->status = CAIRN_OK;
+	cairn_diag_clear(&call->diag);
+	if (!route_job_wait(req))
+		return true;
+	if (lack->is_file)
+		cairn_mirror_want_file(app->mirror, &lack->want);
+	else
+		cairn_mirror_want_revision(app->mirror, &lack->want);
+	return true;
+}
+
+/* --- repositories ------------------------------------------------------------------------------------------------- */
+
+static void mirror_name(const struct hub_repo *r, char out[static CAIRN_INDEX_ALIAS_MAX + 1])
+{
+	(void)snprintf(out, CAIRN_INDEX_ALIAS_MAX + 1, "%s/%s", r->namespace, r->name);
+}
+
+/* Notes a revision that is to be looked for. The placeholder is replied where the call cannot wait. */
+static bool mirror_want_revision(struct hub_repo *r, const char *name, const char *revision)
+{
+	struct hub_call *call = &r->call;
+	struct hub_lack *lack = mirror_lack(call);
+	if (!lack || strlen(revision) >= sizeof(lack->want.revision))
+		return false;
+	bool is_same =
+		!lack->is_file && strcmp(lack->want.name, name) == 0 && strcmp(lack->want.revision, revision) == 0;
+	if (lack->has_outcome && is_same)
+		return false; /* was looked for just now */
+	lack->wanted = true;
+	lack->is_file = lack->has_outcome = false;
+	lack->want.kind = r->kind;
+	(void)snprintf(lack->want.name, sizeof(lack->want.name), "%s", name);
+	(void)snprintf(lack->want.revision, sizeof(lack->want.revision), "%s", revision);
+	cairn_diag_clear(&call->diag);
+	call->status = cairn_fail(&call->diag, CAIRN_E_BUSY, "mirror.later", CAIRN_NO_OFFSET,
+				  "the mirrored hub has not answered yet; ask again in a moment");
+	return true;
+}
+
+/* Puts the present name of a repository in the place of an alias. */
+static bool mirror_follow_alias(struct hub_repo *r, const char *name)
+{
+	struct hub_lack *lack = mirror_lack(&r->call);
+	if (!lack || !cairn_mirror_alias(r->call.job.app->mirror, r->kind, name, lack->target))
+		return false;
+	char *slash = strchr(lack->target, '/');
+	if (!slash)
+		return false;
+	*slash = '\0';
+	r->namespace = lack->target;
+	r->name = slash + 1;
+	return true;
+}
+
+static bool mirror_may_ask(const struct hub_repo *r, enum cairn_hub_access need)
+{
+	const struct hub_call *call = &r->call;
+	return call->job.app->mirror && call->runs && need <= CAIRN_HUB_READ && !call->asker.shut_out &&
+	       cairn_mirror_type(r->kind) && r->namespace && r->name;
+}
+
+bool hub_mirror_find(struct hub_repo *r, enum cairn_hub_access need)
+{
+	struct hub_call *call = &r->call;
+	char name[CAIRN_INDEX_ALIAS_MAX + 1];
+	bool unknown =
+		call->status == CAIRN_E_NOT_FOUND && call->diag.rule && strcmp(call->diag.rule, "repo.unknown") == 0;
+	if (!unknown || !mirror_may_ask(r, need) || !cairn_mirror_may_have(call->job.app->mirror, r->namespace))
+		return call->status == CAIRN_OK;
+	mirror_name(r, name);
+	if (mirror_follow_alias(r, name)) {
+		cairn_diag_clear(&call->diag);
+		call->status = cairn_hub_find_repo(&call->job.app->hub, &call->asker, r->kind, r->namespace, r->name,
+						   need, &r->repo, &call->diag);
+		if (call->status != CAIRN_E_NOT_FOUND)
+			return call->status == CAIRN_OK;
+		mirror_name(r, name);
+	}
+	if (!mirror_want_revision(r, name, CAIRN_HUB_MAIN))
+		hub_mirror_explain(r);
+	return false;
+}
+
+/* --- revisions ---------------------------------------------------------------------------------------------------- */
+
+/* @param[out] revision  "": none that is mirrored */
+static void mirror_take_revision(const char *raw, char revision[static CAIRN_HUB_REVISION_MAX + 1])
+{
+	char path[CAIRN_INDEX_PATH_MAX + 1];
+	(void)snprintf(revision, CAIRN_HUB_REVISION_MAX + 1, "%s", CAIRN_HUB_MAIN);
+	if (raw && !cairn_hub_split_revision(raw, 1, revision, path))
+		revision[0] = '\0';
+	if (strcmp(revision, "HEAD") == 0)
+		(void)snprintf(revision, CAIRN_HUB_REVISION_MAX + 1, "%s", CAIRN_HUB_MAIN);
+}
+
+bool hub_mirror_refresh(struct hub_repo *r, const char *raw)
+{
+	char revision[CAIRN_HUB_REVISION_MAX + 1], name[CAIRN_INDEX_ALIAS_MAX + 1];
+	const struct app *app = r->call.job.app;
+	if (!r->repo.is_mirrored || !mirror_may_ask(r, CAIRN_HUB_SEE))
+		return true;
+	mirror_take_revision(raw, revision);
+	(void)snprintf(name, sizeof(name), "%s/%s", r->repo.account_name, r->repo.name);
+	if (!revision[0] || cairn_mirror_is_fresh(app->mirror, r->kind, name, revision) ||
+	    cairn_mirror_has_commit(app->mirror, r->repo.id, revision))
+		return true;
+	return !mirror_want_revision(r, name, revision);
+}
+
+void hub_mirror_explain(struct hub_repo *r)
+{
+	struct hub_call *call = &r->call;
+	const struct hub_lack *lack = call->lack;
+	if (!lack || !lack->has_outcome || lack->want.status == CAIRN_OK || lack->want.status == CAIRN_E_NOT_FOUND)
+		return;
+	call->status = lack->want.status;
+	call->diag = lack->want.diag;
+}
+
+/* --- files -------------------------------------------------------------------------------------------------------- */
+
+void hub_mirror_want_file(struct hub_repo *r, const char *path, const struct cairn_index_entry *entry)
+{
+	struct hub_call *call = &r->call;
+	struct hub_lack *lack = mirror_may_ask(r, CAIRN_HUB_READ) ? mirror_lack(call) : NULL;
+	call->status =
+		cairn_fail(&call->diag, CAIRN_E_BUSY, "mirror.later", CAIRN_NO_OFFSET,
+			   "the bytes of this file have not come from the mirrored hub yet; ask again in a moment");
+	if (!lack)
+		return;
+	if (lack->is_file && lack->has_outcome) {
+		call->diag = lack->want.status == CAIRN_OK ? call->diag : lack->want.diag;
+		call->status = lack->want.status == CAIRN_OK ? call->status : lack->want.status;
+		return;
+	}
+	lack->wanted = lack->is_file = true;
+	lack->has_outcome = false;
+	lack->want.kind = r->kind;
+	lack->want.repo = r->repo.id;
+	lack->want.commit = r->commit.oid;
+	lack->want.entry = *entry;
+	(void)snprintf(lack->want.name, sizeof(lack->want.name), "%s/%s", r->repo.account_name, r->repo.name);
+	(void)snprintf(lack->want.path, sizeof(lack->want.path), "%s", path);
+}
+
+/* --- replies ------------------------------------------------------------------------------------------------------ */
+
+bool hub_mirror_reply(struct http_request *req, const struct hub_call *call)
+{
+	static const struct {
+		const char *rule, *error_code, *retry_after;
+		unsigned code;
+	} REPLIES[] = {
+		{"mirror.later", NULL, "2", 429},          {"mirror.full", NULL, "5", 429},
+		{"mirror.busy", NULL, "30", 429},          {"mirror.stopped", NULL, "5", 429},
+		{"mirror.wrong", NULL, NULL, 502},         {"mirror.large", "NotImplemented", NULL, 501},
+		{"mirror.denied", "GatedRepo", NULL, 403}, {"mirror.unknown", "EntryNotFound", NULL, 404},
+	};
+	const char *rule = call->diag.rule ? call->diag.rule : "";
+	const struct hub_lack *lack = call->lack;
+	if (strncmp(rule, "mirror.", 7) != 0 || call->status == CAIRN_OK)
+		return false;
+	for (size_t i = 0; i < sizeof(REPLIES) / sizeof(REPLIES[0]); i++) {
+		if (strcmp(REPLIES[i].rule, rule) != 0)
+			continue;
+		if (REPLIES[i].retry_after)
+			http_reply_header(req, "Retry-After", REPLIES[i].retry_after);
+		if (REPLIES[i].error_code)
+			http_reply_header(req, "X-Error-Code", REPLIES[i].error_code);
+		http_reply_error(req, REPLIES[i].code, rule, call->diag.text, NULL);
+		return true;
+	}
+	if (!lack || !lack->has_outcome)
+		return false;
+	http_reply_error(req, 504, rule, call->diag.text, NULL);
+	return true;
+}

@@ -1,0 +1,32 @@
+/* A call that waits for the mirrored hub. What the call lacks is noted while it runs. Then the request waits without a
+ * thread, and runs again once the mirror has an answer. */
+#ifndef CAIRN_SERVER_HUB_MIRROR_H
+#define CAIRN_SERVER_HUB_MIRROR_H
+
+#include "server/ask/hub_repo.h"
+
+/** What a call lacks, and what came of looking for it. */
+struct hub_lack;
+void hub_lack_free(struct hub_lack *lack);
+
+/** Lets the request wait if its call, which has just run, lacks something. @return true: nothing is to be replied now
+ */
+bool hub_mirror_waits(struct http_request *req, struct hub_call *call);
+
+/** After hub_repo_find()'s look into the index: notes that a repository is lacking, if the mirrored hub may have it.
+ * A name that leads to another one by an alias is replaced, and looked up again.
+ * @param need  what the asker wants to do  @return as hub_repo_find(); the call has failed unless it is found */
+bool hub_mirror_find(struct hub_repo *r, enum cairn_hub_access need);
+/** Before a revision of a mirrored repository is looked up: notes that the mirrored hub is to be asked for it, unless
+ * that was done lately. @param raw  how the address goes on from the revision; NULL: main @return false: the call has
+ * failed, and waits */
+bool hub_mirror_refresh(struct hub_repo *r, const char *raw);
+/** After a failed lookup: puts the reason why the mirrored hub could not be asked in the place of "unknown". */
+void hub_mirror_explain(struct hub_repo *r);
+/** Notes that the bytes of a file of a mirrored repository are lacking. The call fails, and waits. */
+void hub_mirror_want_file(struct hub_repo *r, const char *path, const struct cairn_index_entry *entry);
+
+/** Replies a failure that is of the mirrored hub. @return false: it is of something else */
+bool hub_mirror_reply(struct http_request *req, const struct hub_call *call);
+
+#endif

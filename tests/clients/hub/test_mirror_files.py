@@ -1,0 +1,313 @@
+"""Repositories and small files come from the mirrored hub when somebody asks for them. test_mirror.py has the calls themselves."""
+
+import concurrent.futures
+import json
+import os
+import socket
+from pathlib import Path
+
+import cairn
+import pytest
+from huggingface_hub import HfApi, snapshot_download
+from huggingface_hub.errors import HfHubHTTPError, RepositoryNotFoundError, RevisionNotFoundError
+from upstream import SHA, Hub, Repo, answer
+
+NEXT = "f" * 40
+CONFIG = b'{"model_type": "bert"}\n'
+FILES = {
+    "README.md": b"# A model\n",
+    "config.json": CONFIG,
+    "empty.json": b"",
+    "sub/a b+%ü.json": b"{}",
+    "tokenizer.json": b'{"line": "of text"}\n' * 10_000,
+    "vocab.bin": os.urandom(100_000),
+}
+
+
+def hub(**more):
+    return Hub({"far/model": Repo(dict(FILES), stored={"vocab.bin"}, tags=["bert", "Fast"], pipeline_tag="fill-mask", **more)})
+
+
+def download(server, folder, repo="far/model", **how):
+    at = Path(snapshot_download(repo, endpoint=server.url, token=False, cache_dir=folder, **how))
+    return {str(p.relative_to(at)): p.read_bytes() for p in at.rglob("*") if p.is_file()}
+
+
+def api(server):
+    return HfApi(endpoint=server.url, token=False)
+
+
+def test_a_repository_comes_when_it_is_asked_for(start, tmp_path):
+    with hub() as upstream:
+        server = start(mirror=upstream.url)
+        info = api(server).model_info("far/model")
+        assert (info.id, info.sha, info.tags, info.pipeline_tag) == ("far/model", SHA, ["bert", "Fast"], "fill-mask")
+        assert {s.rfilename for s in info.siblings} == set(FILES)
+        assert not upstream.paths("/resolve/")
+        assert download(server, tmp_path / "json", allow_patterns=["*.json"]) == {path: FILES[path] for path in FILES if path.endswith(".json")}
+        assert download(server, tmp_path / "all") == FILES
+        asked = upstream.paths("/resolve/")
+        assert len(asked) == len(set(asked)) == len(FILES) - 1  # nobody asks for the bytes of an empty file
+        assert len(upstream.paths("/revision/")) == len(upstream.paths("/tree/")) == 1
+    assert download(server, tmp_path / "offline") == FILES
+    server.stop()
+    server.start()
+    assert download(server, tmp_path / "again") == FILES
+    assert api(server).model_info("far/model").sha == SHA
+
+
+def test_a_daemon_mirrors_another(start, tmp_path):
+    upstream = start("upstream")
+    assert upstream.post("/v1/accounts", b'{"kind":"organisation","name":"team"}').status == 200
+    api(upstream).create_repo("team/one")
+    for path, content in FILES.items():
+        api(upstream).upload_file(path_or_fileobj=content, path_in_repo=path, repo_id="team/one")
+    here = start(mirror=upstream.url)
+    theirs = download(upstream, tmp_path / "theirs", "team/one")
+    assert api(here).model_info("team/one").sha == api(upstream).model_info("team/one").sha
+    assert download(here, tmp_path / "ours", "team/one") == theirs and FILES.items() <= theirs.items()
+    upstream.stop()
+    assert download(here, tmp_path / "offline", "team/one") == theirs
+
+
+def test_other_revisions(start, tmp_path):
+    """A tag becomes a branch here, and so does a commit that is asked for by its id. The upstream is not asked again for a revision that it does not have."""
+    with hub() as upstream:
+        server = start(mirror=upstream.url)
+        assert api(server).model_info("far/model", revision="v1").sha == SHA
+        before = upstream.repos["far/model"]
+        upstream.repos["far/model"] = Repo({**FILES, "config.json": b"{}", "new.json": b"[]"}, sha=NEXT)
+        upstream.repos["far/model"].older = [before]
+        assert api(server).model_info("far/model", revision=NEXT).sha == NEXT
+        assert download(server, tmp_path / "new", revision=NEXT, allow_patterns=["*.json"])["new.json"] == b"[]"
+        assert download(server, tmp_path / "old", allow_patterns=["config.json"]) == {"config.json": CONFIG}
+        asked = len(upstream.asked)
+        for _ in range(3):
+            with pytest.raises(RevisionNotFoundError):
+                api(server).model_info("far/model", revision="none")
+        assert len(upstream.asked) == asked + 1
+
+
+def test_main_is_looked_at_again(start, tmp_path):
+    """After a restart nothing is remembered of looks. A file that the next commit leaves alone is not fetched again."""
+    with hub() as upstream:
+        server = start(mirror=upstream.url)
+        assert download(server, tmp_path / "old") == FILES
+        server.stop()
+        now = {path: content for path, content in FILES.items() if path != "README.md"} | {"config.json": b"{}", "more/x.json": b"[]"}
+        upstream.repos["far/model"] = Repo(now, stored={"vocab.bin"}, sha=NEXT, tags=["new"])
+        upstream.asked.clear()
+        server.start()
+        info = api(server).model_info("far/model")
+        assert (info.sha, info.tags) == (NEXT, ["new"])
+        assert download(server, tmp_path / "new") == now
+        assert {path.rsplit("/", 1)[1] for path in upstream.paths("/resolve/")} == {"config.json", "x.json"}
+
+
+def test_pages_of_a_tree(start):
+    with hub() as upstream:
+        upstream.page = 2
+        assert {s.rfilename for s in api(start(mirror=upstream.url)).model_info("far/model").siblings} == set(FILES)
+        assert len(upstream.paths("/tree/")) == 3
+
+
+def test_what_the_upstream_lacks_is_not_asked_for_again(start):
+    with hub() as upstream:
+        server = start(mirror=upstream.url)
+        for _ in range(3):
+            with pytest.raises(RepositoryNotFoundError):
+                api(server).model_info("far/none")
+        assert len(upstream.asked) == 1
+        reply = server.get("/far/model/resolve/main/none.json")
+        assert (reply.status, reply.headers["X-Error-Code"]) == (404, "EntryNotFound"), reply
+        assert not upstream.paths("/resolve/")
+
+
+def test_many_clients_share_one_fetch_and_hold_no_worker(start):
+    go = []
+
+    def slow(connection):
+        cairn.wait_until("the test", lambda: go)
+        connection.sendall(answer(200, CONFIG))
+
+    with hub() as upstream:
+        upstream.instead["/resolve/"] = slow
+        server = start(mirror=upstream.url, workers=1)
+        assert api(server).model_info("far/model").sha == SHA
+        with concurrent.futures.ThreadPoolExecutor(40) as pool:
+            asked = [pool.submit(server.get, "/far/model/resolve/main/config.json") for _ in range(40)]
+            cairn.wait_until("the request of a file", lambda: upstream.paths("/resolve/"))
+            assert server.get("/health").status == 200 and server.get("/ready").status == 200
+            assert server.request("HEAD", "/far/model/resolve/main/config.json").headers["Content-Length"] == str(len(CONFIG))
+            go.append(True)
+            assert {one.result().body for one in asked} == {CONFIG}
+        assert len(upstream.paths("/resolve/")) == 1
+
+
+LIES = {
+    "other": answer(200, CONFIG.replace(b"bert", b"BERT")),
+    "short": answer(200, CONFIG[:-1]),
+    "longer": answer(200, CONFIG + b"x"),
+    "empty": answer(200),
+    "endless": answer(200, bytes(100_000)),
+    "broken": b"HTTP/1.1 200 OK\r\nContent-Length: 23\r\nConnection: close\r\n\r\n{",
+    "part": answer(206, CONFIG),
+    "denied": answer(403, b"{}"),
+    "gone": answer(404, b"{}", X_Error_Code="EntryNotFound"),
+    "failed": answer(500),
+    "later": answer(429, Retry_After="60"),
+}
+
+
+@pytest.mark.parametrize("how", LIES)
+@pytest.mark.parametrize("stored", [False, True])
+def test_bytes_that_are_not_what_the_tree_says(start, how, stored):
+    """Nothing of a lie is given out or kept, and the upstream is not asked again at once."""
+    with hub() as upstream:
+        upstream.repos["far/model"].stored = {"config.json"} if stored else set()
+        closing = how == "broken"
+        upstream.instead["/resolve/"] = (lambda c: (c.sendall(LIES[how]), c.shutdown(socket.SHUT_RDWR))) if closing else LIES[how]
+        server = start(mirror=upstream.url)
+        first, second = (server.get("/far/model/resolve/main/config.json") for _ in range(2))
+        assert first.status == second.status != 200 and b"bert" not in first.body.lower(), first
+        assert first.status == {"other": 502, "short": 502, "longer": 502, "empty": 502, "denied": 403, "gone": 404, "failed": 429, "later": 429}.get(how, 504), first
+        assert len(upstream.paths("/resolve/")) == 1
+        assert server.request("HEAD", "/far/model/resolve/main/config.json").status == 200
+
+
+def redirect(target):
+    return answer(302, Location=target)
+
+
+@pytest.mark.parametrize("target", ["http://127.0.0.1:{port}/secret", "https://127.0.0.1:{port}/secret", "https://localhost:{port}/x", "//127.0.0.1:{port}/x", "file:///etc/passwd", "https://cdn.hf.co/x"])
+def test_redirects_lead_to_no_other_machine(start, target):
+    """Only the upstream's own host is followed to, or those that hold the files of a known hub."""
+    with hub() as upstream, socket.create_server(("127.0.0.1", 0)) as inner:
+        upstream.instead["/resolve/"] = redirect(target.format(port=inner.getsockname()[1]))
+        server = start(mirror=upstream.url)
+        reply = server.get("/far/model/resolve/main/config.json")
+        assert (reply.status, reply.json()["code"]) == (504, "mirror.elsewhere"), reply
+        inner.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            inner.accept()
+
+
+def test_redirects_within_the_upstream(start):
+    """Three are followed, by a path or a whole address, and no more."""
+    with hub() as upstream:
+        upstream.instead |= {"/resolve/": redirect("/hop1"), "/hop1": redirect(f"{upstream.url}/hop2?x=%2F"), "/hop2": redirect("/hop3"), "/hop3": answer(200, CONFIG)}
+        server = start(mirror=upstream.url)
+        assert server.get("/far/model/resolve/main/config.json").body == CONFIG
+        assert upstream.paths()[-3:] == ["/hop1", "/hop2?x=%2F", "/hop3"]
+        upstream.instead["/hop3"] = redirect("/hop4")
+        reply = server.get("/far/model/resolve/main/README.md")
+        assert (reply.status, reply.json()["code"]) == (504, "mirror.redirect"), reply
+
+
+@pytest.mark.parametrize("tree", [
+    b"{}", b"[{}]", b'[{"type":"file","path":"a","size":-1,"oid":"' + b"a" * 40 + b'"}]', b'[{"type":"file","path":"a","size":1,"oid":"x"}]',
+    *(json.dumps([{"type": "file", "path": path, "size": 1, "oid": "a" * 40}]).encode() for path in ("../x", "/x", ".git/config", "a//b", "a\u0001", "x" * 300)),
+    json.dumps([{"type": "file", "path": "a", "size": 1, "oid": "a" * 40}] * 2).encode(),
+    json.dumps([{"type": "file", "path": path, "size": 1, "oid": "a" * 40} for path in ("a", "a/b")]).encode(),
+])  # fmt: skip
+def test_trees_that_are_not_taken(start, tree):
+    with hub() as upstream:
+        upstream.instead["/tree/"] = answer(200, tree)
+        server = start(mirror=upstream.url)
+        reply = server.get("/api/models/far/model")
+        assert reply.status == 504 and "X-Error-Code" not in reply.headers, reply
+        assert server.get("/api/models?author=far").json() == []
+
+
+def test_an_upstream_that_cannot_be_asked(start):
+    """Clients believe "not found", so it is never said when the line is down."""
+    with hub() as upstream:
+        server = start(mirror=upstream.url)
+        assert api(server).model_info("far/model").sha == SHA
+    for path in ("/api/models/far/other", "/far/other/resolve/main/config.json", "/far/model/resolve/main/config.json", f"/api/models/far/model/revision/{NEXT}"):
+        reply = server.get(path)
+        assert (reply.status, reply.json()["code"]) == (504, "mirror.unreachable") and "X-Error-Code" not in reply.headers, reply
+    assert api(server).model_info("far/model").sha == SHA
+    server.stop()
+    server.start()
+    assert api(server).model_info("far/model").sha == SHA
+
+
+@pytest.mark.parametrize("info, status", [({"private": True}, 401), ({"disabled": True}, 401), ({"gated": "manual"}, 200), ({"gated": "auto"}, 200)])
+def test_files_that_are_not_for_everybody(start, issuer, info, status):
+    """This daemon has no token of the upstream's: private repositories are not there, and of gated ones everybody sees the names of files, as upstream."""
+    with hub(**info) as upstream:
+        server = start(mirror=upstream.url, token_key=issuer.folder)
+        assert server.get("/api/models/far/model").status == status
+        assert server.get("/api/models/far/model/tree/main").status == status
+        reply = server.get("/far/model/resolve/main/config.json")
+        assert reply.status == 401 and reply.headers["X-Error-Code"] == ("GatedRepo" if status == 200 else "RepoNotFound"), reply
+        assert server.request("HEAD", "/far/model/resolve/main/config.json").status == 401
+        assert server.get("/api/models/far/model/xet-read-token/main").status == 401
+        assert not upstream.paths("/resolve/")
+
+
+def test_what_is_here_wins_and_nobody_writes_in_a_mirror(start):
+    with Hub({"far/model": Repo(FILES), "operator/own": Repo(FILES)}) as upstream:
+        server = start(mirror=upstream.url)
+        operator = api(server)
+        operator.create_repo("operator/mine")
+        with pytest.raises(RepositoryNotFoundError):
+            operator.model_info("operator/own")
+        assert not upstream.asked
+        assert operator.model_info("far/model").sha == SHA
+        for write in (
+            lambda: operator.upload_file(path_or_fileobj=b"x", path_in_repo="config.json", repo_id="far/model"),
+            lambda: operator.delete_file("config.json", "far/model"),
+            lambda: operator.create_branch("far/model", branch="x"),
+            lambda: operator.create_tag("far/model", tag="x"),
+            lambda: operator.create_repo("far/new"),
+            lambda: operator.move_repo("operator/mine", "far/mine"),
+            lambda: operator.move_repo("far/model", "operator/model"),
+            lambda: operator.update_repo_settings("far/model", private=True),
+            lambda: operator.upload_file(path_or_fileobj=b"x", path_in_repo="x", repo_id="far/model", create_pr=True),
+        ):
+            with pytest.raises(HfHubHTTPError) as refused:
+                write()
+            assert refused.value.response.status_code == 403 and refused.value.response.json()["code"] == "mirror.readonly", refused.value
+        assert server.get("/api/models/far/model/xet-write-token/main").status == 403
+        with pytest.raises(RepositoryNotFoundError):  # a write fetches nothing
+            operator.upload_file(path_or_fileobj=b"x", path_in_repo="x", repo_id="other/model")
+        assert not upstream.paths("other")
+
+
+def test_strangers_cause_no_fetch(start, issuer):
+    with hub() as upstream:
+        server = start(mirror=upstream.url, token_key=issuer.folder, no_hub_anonymous=True)
+        assert server.get("/api/models/far/model").status == 401
+        assert server.get("/far/model/resolve/main/config.json").status == 401
+        assert server.get("/api/models/far/model", headers={"Authorization": "Bearer hf_none"}).status == 401
+        assert not upstream.asked
+
+
+def test_long_files_do_not_come_yet(start):
+    with hub() as upstream:
+        upstream.repos["far/model"].files["weights.bin"] = bytes((32 << 20) + 1)
+        server = start(mirror=upstream.url)
+        reply = server.get("/far/model/resolve/main/weights.bin")
+        assert (reply.status, reply.json()["code"]) == (501, "mirror.large") and "huggingface" not in reply.json()["error"], reply
+        assert server.request("HEAD", "/far/model/resolve/main/weights.bin").headers["Content-Length"] == str((32 << 20) + 1)
+        assert not upstream.paths("/resolve/")
+
+
+def test_a_slow_upstream_lets_clients_ask_again(start):
+    """A request waits for 8 s at most. The fetch goes on meanwhile."""
+    go = []
+
+    def slow(connection):
+        cairn.wait_until("the test", lambda: go)
+        connection.sendall(answer(200, CONFIG))
+
+    with hub() as upstream:
+        upstream.instead["/resolve/"] = slow
+        server = start(mirror=upstream.url)
+        reply = server.get("/far/model/resolve/main/config.json")
+        assert (reply.status, reply.json()["code"], reply.headers["Retry-After"]) == (429, "mirror.later", "2"), reply
+        go.append(True)
+        assert server.get("/far/model/resolve/main/config.json").body == CONFIG
+        assert len(upstream.paths("/resolve/")) == 1
