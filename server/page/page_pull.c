@@ -248,14 +248,17 @@ static void pull_put_forms(struct pull_page *p)
 	struct page *page = &p->changes.place.page;
 	if (page->access < CAIRN_HUB_WRITE || p->pull.about.state != CAIRN_INDEX_PULL_OPEN)
 		return;
+	char head[CAIRN_GIT_OID_CHARS + 1];
+	cairn_git_oid_text(head, &p->pull.head.oid);
 	html(page_out(page),
 	     "<section class=\"card\" aria-labelledby=\"end-title\"><h2 id=\"end-title\">Merge or close</h2><form "
-	     "method=\"post\" class=\"stack\"><label for=\"comment\">What to say of it</label><input id=\"comment\" "
+	     "method=\"post\" class=\"stack\"><input type=\"hidden\" name=\"head\" value=\"%s\"><label "
+	     "for=\"comment\">What to say of it</label><input id=\"comment\" "
 	     "name=\"comment\" maxlength=\"1000\"><p class=\"help\">Merging makes one commit of the branch with all "
 	     "that is changed here. Neither can be undone: what is closed is not opened again.</p><div "
 	     "class=\"pair\"><button name=\"action\" value=\"merge\">Merge into <bdi>%s</bdi></button><button "
 	     "class=\"danger\" name=\"action\" value=\"close\">Close</button></div></form></section>\n",
-	     p->pull.about.base);
+	     head, p->pull.about.base);
 }
 
 static void pull_build_found(struct pull_page *p)
@@ -285,6 +288,15 @@ static void pull_build(struct page *page)
 		pull_build_found(p);
 }
 
+/* Was the page of its last commit? Whoever opened the pull request must not change what is merged after it was read. */
+static bool pull_is_as_seen(const struct pull_page *p)
+{
+	char head[CAIRN_GIT_OID_CHARS + 1];
+	const char *seen = form_value(&p->changes.place.page.form, "head");
+	cairn_git_oid_text(head, &p->pull.head.oid);
+	return !seen[0] || strcmp(seen, head) == 0;
+}
+
 /* @return false: no such number; an error was replied */
 static bool pull_take(struct http_request *req, struct pull_page *p)
 {
@@ -310,6 +322,9 @@ static enum cairn_status pull_end(struct pull_page *p)
 	struct hub_call *call = &page->hub.call;
 	const char *action = form_value(&page->form, "action"), *comment = form_value(&page->form, "comment");
 	struct cairn_git_oid oid;
+	if (strcmp(action, "merge") == 0 && !pull_is_as_seen(p))
+		return cairn_fail(&call->diag, CAIRN_E_CONFLICT, "commit.parent", CAIRN_NO_OFFSET,
+				  "the pull request was updated since you opened this page: look at it again");
 	if (strcmp(action, "merge") == 0)
 		return cairn_hub_merge_pull(page_hub(page), &call->asker, &page->hub.repo, &p->pull, comment, &oid,
 					    &call->diag);

@@ -61,6 +61,21 @@ def test_merged_and_closed(people, enter):  # noqa: F811
     assert [r[:2] for r in rows(ann.page(AT + "?status=closed"), "pulls")] == [["Second", "closed"], ["First", "merged"]]
 
 
+def test_a_commit_after_the_page_was_read_is_not_merged(people, enter):  # noqa: F811
+    ann = enter("ann")
+    propose(people, CommitOperationAdd("a", b"seen"))
+
+    def head():
+        return ann.page(f"{AT}/1").find(".//input[@name='head']").get("value")
+
+    seen = head()
+    done(commit(people, file("b", "not seen\n"), revision="refs%2Fpr%2F1"))
+    told = ann.send(f"{AT}/1", action="merge", head=seen)
+    assert told.status in (409, 412) and "updated since you opened this page" in text(visitors.parsed(told))
+    assert "Merge into main" in text(visitors.parsed(told)) and people.api().get_discussion_details("ann/one", 1).status == "open"
+    is_away(ann.send(f"{AT}/1", action="merge", head=head()), f"{AT}/1")
+
+
 def test_a_private_pull_request_looks_absent_to_others(people, enter):  # noqa: F811
     make(people, "ann/secret", private=True)
     for name in ("one", "secret"):
