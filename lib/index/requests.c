@@ -26,11 +26,20 @@ static uint64_t request_adopted_bytes(const struct cairn_index_write *write)
 	return (uint64_t)((const struct cairn_index_adopt_files *)write)->n * REQUEST_OBJECT_BYTES;
 }
 
+/* How many rows such a write changes is known only when it is written. So it is a transaction of its own. */
+static const uint64_t REQUEST_ANY_BYTES = (uint64_t)CAIRN_INDEX_COMMIT_ROWS_MAX * REQUEST_OBJECT_BYTES;
+
+static uint64_t request_operation_bytes(const struct cairn_index_operation *operation)
+{
+	bool deletes = operation->kind == CAIRN_INDEX_DELETE || operation->kind == CAIRN_INDEX_DELETE_FOLDER;
+	return deletes ? REQUEST_ANY_BYTES : REQUEST_OBJECT_BYTES + operation->len;
+}
+
 static uint64_t request_operations_bytes(const struct cairn_index_operation *operations, uint32_t n)
 {
 	uint64_t bytes = 0;
 	for (uint32_t i = 0; i < n; i++)
-		bytes += REQUEST_OBJECT_BYTES + operations[i].len;
+		bytes += request_operation_bytes(&operations[i]);
 	return bytes;
 }
 
@@ -49,7 +58,7 @@ static uint64_t request_repo_bytes(const struct cairn_index_write *write)
 static uint64_t request_ref_bytes(const struct cairn_index_write *write)
 {
 	const struct cairn_index_add_ref *add = (const struct cairn_index_add_ref *)write;
-	return request_operations_bytes(add->operations, add->n);
+	return add->kind == CAIRN_INDEX_TAG ? 0 : REQUEST_ANY_BYTES; /* a branch may copy rows */
 }
 
 static uint64_t request_fill_bytes(const struct cairn_index_write *write)
@@ -57,11 +66,10 @@ static uint64_t request_fill_bytes(const struct cairn_index_write *write)
 	return REQUEST_OBJECT_BYTES + ((const struct cairn_index_fill_content *)write)->len;
 }
 
-/* The number of files is known only when it is written. */
 static uint64_t request_squash_bytes(const struct cairn_index_write *write)
 {
 	(void)write;
-	return (uint64_t)CAIRN_INDEX_COMMIT_ROWS_MAX * REQUEST_OBJECT_BYTES;
+	return REQUEST_ANY_BYTES;
 }
 
 static uint64_t request_outcomes_bytes(const struct cairn_index_write *write)

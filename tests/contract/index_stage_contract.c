@@ -580,6 +580,39 @@ static void plug_out(void)
 	pthread_mutex_unlock(&plug.lock);
 }
 
+static void counted(struct cairn_index_write *write)
+{
+	ck_assert_int_eq(write->status, CAIRN_OK);
+}
+
+/* A write whose work is not known shares no transaction with others. */
+START_TEST(a_write_that_may_be_long_is_a_batch_of_its_own)
+{
+	enum { N_WRITES = 4 };
+	int64_t one = hx_model("one");
+	struct cairn_index_operation each[N_WRITES] = {hx_put("b", "1"), hx_drop_folder("a"), hx_put("c", "1"),
+						       hx_drop("c")};
+	struct cairn_index_add_commit commit[N_WRITES];
+	struct cairn_index_stats before, after;
+	ck_assert(hx_committed_one(one, "main", hx_put("a/b", "1")));
+	struct cairn_index_add_ref branch = {
+		.repo = one, .kind = CAIRN_INDEX_BRANCH, .name = "new", .commit = hx_head(one, "main").id};
+	plug_in(one);
+	cairn_index_stats(hx_index, &before);
+	for (unsigned i = 0; i < N_WRITES; i++) {
+		commit[i] = hx_request(one, "main", &each[i], 1);
+		commit[i].write.done = counted;
+		ck_assert_int_eq(cairn_index_add_commit(hx_index, &commit[i]), CAIRN_OK);
+	}
+	branch.write.done = counted;
+	ck_assert_int_eq(cairn_index_add_ref(hx_index, &branch), CAIRN_OK);
+	plug_out();
+	ck_assert(cairn_index_flush(hx_index, 100000));
+	cairn_index_stats(hx_index, &after);
+	ck_assert_uint_eq(after.n_commits - before.n_commits, N_WRITES + 1);
+}
+END_TEST
+
 /* Small writes of another sender. */
 static struct others {
 	struct cairn_work work;
@@ -932,6 +965,7 @@ int main(int argc, char **argv)
 	tcase_add_test(t, a_pull_request_that_deletes_a_large_folder_is_opened);
 	tcase_add_test(t, a_large_pull_request_that_fails_leaves_nothing);
 	tcase_add_loop_test(t, others_do_not_wait_for_a_large_write, 0, N_LARGE);
+	tcase_add_test(t, a_write_that_may_be_long_is_a_batch_of_its_own);
 	tcase_add_test(t, others_do_not_wait_for_deep_folders);
 	tcase_add_test(t, no_commit_to_the_same_branch_is_lost);
 	tcase_add_test(t, no_commit_to_a_branch_is_lost_by_a_squash);
