@@ -169,6 +169,7 @@ CAIRN_MUST_USE enum cairn_status cairn_records_drop_feed(struct cairn_index_tx *
 /* The rows of pull requests (pulls.c), within the transaction. @return as cairn_db_run() */
 struct cairn_index_add_ref;
 struct cairn_index_add_commit;
+struct cairn_commits_new;
 /** @param add  whose number is given */
 CAIRN_MUST_USE enum cairn_status cairn_records_add_pull(struct cairn_index_tx *tx,
 							const struct cairn_index_add_ref *add, int64_t owner);
@@ -185,7 +186,6 @@ CAIRN_MUST_USE enum cairn_status cairn_records_may_open_pull(struct cairn_index_
 CAIRN_MUST_USE enum cairn_status cairn_records_charge_opened(struct cairn_index_tx *tx, struct cairn_index_add_ref *add,
 							     int64_t bytes);
 /** Does the same with a commit to a pull request. */
-struct cairn_commits_new;
 CAIRN_MUST_USE enum cairn_status cairn_records_charge_commit(struct cairn_index_tx *tx,
 							     const struct cairn_index_add_commit *add,
 							     const struct cairn_commits_new *commit,
@@ -193,6 +193,31 @@ CAIRN_MUST_USE enum cairn_status cairn_records_charge_commit(struct cairn_index_
 /** Counts a pull request for its repository from now on. @param[out] bytes  by which the repository grows */
 CAIRN_MUST_USE enum cairn_status cairn_records_take_pull(struct cairn_index_tx *tx, int64_t repo, const char *name,
 							 int64_t *bytes);
+
+/* Files of the store in pull requests of people who may not write in the repository (proposed.c). @return as
+ * cairn_db_run() */
+struct cairn_index_operation;
+/** Finds the bucket whose files the operations of such a commit name. @param[out] holder  its scope, or
+ *  CAIRN_COMMITS_NO_HOLDER: the account has none, or no operation names a file */
+CAIRN_MUST_USE enum cairn_status cairn_records_find_holder(struct cairn_index_tx *tx, int64_t account,
+							   const struct cairn_index_operation *operations, uint32_t n,
+							   int64_t *holder);
+/** Records which files a commit that was made names. */
+CAIRN_MUST_USE enum cairn_status cairn_records_propose_files(struct cairn_index_tx *tx,
+							     const struct cairn_commits_new *commit, int64_t pull);
+/** Gives the repository the files of a pull request, and takes them from the bucket. The repository grows. */
+CAIRN_MUST_USE enum cairn_status cairn_records_adopt_proposed(struct cairn_index_tx *tx, int64_t owner, int64_t pull);
+/** Does the same before a commit merges the pull request, so that the commit finds the files. */
+CAIRN_MUST_USE enum cairn_status cairn_records_adopt_merged(struct cairn_index_tx *tx,
+							    const struct cairn_index_add_commit *add);
+/** Removes all of a repository. */
+CAIRN_MUST_USE enum cairn_status cairn_records_drop_proposed(struct cairn_index_tx *tx, int64_t owner);
+/** Removes a pull request that was closed before then. @param[out] more  false: there was none */
+CAIRN_MUST_USE enum cairn_status cairn_records_sweep_ended(struct cairn_index_tx *tx, int64_t before_unix_s,
+							   bool *more);
+/** Removes what a pull request that is gone proposed. @param[out] more  false: none is left */
+CAIRN_MUST_USE enum cairn_status cairn_records_sweep_proposed(struct cairn_index_tx *tx,
+							      struct cairn_index_sweep_place *at, bool *more);
 
 /** Queues the removal of all requests for access to a repository (access.c). */
 void cairn_records_queue_drop_access(struct cairn_index_tx *tx, int64_t repo);

@@ -20,7 +20,7 @@ struct cairn_column {
 	bool is_key;
 };
 
-enum { CAIRN_COLUMNS_MAX = 18 };
+enum { CAIRN_COLUMNS_MAX = 19 };
 
 struct cairn_table {
 	const char *name;

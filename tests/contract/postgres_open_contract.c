@@ -59,7 +59,8 @@ START_TEST(an_older_one_is_brought_forward)
 	(void)pgfx_sql("ALTER TABLE scope DROP COLUMN quota, DROP COLUMN stored");
 	(void)pgfx_sql("DROP INDEX file_owner_sha256, file_owner_claim");
 	(void)pgfx_sql("CREATE INDEX file_owner_claim ON file_owner(scope, sha256, file)");
-	(void)pgfx_sql("DROP TABLE unregistered");
+	(void)pgfx_sql("DROP TABLE unregistered, proposed, mirror_alias");
+	(void)pgfx_sql("ALTER TABLE account DROP COLUMN mirrored");
 	(void)pgfx_sql("DROP TABLE device_code");
 	(void)pgfx_sql("DROP INDEX api_key_account");
 	(void)pgfx_sql("ALTER TABLE api_key DROP COLUMN parent");

@@ -8,6 +8,7 @@
 enum {
 	CAIRN_COMMITS_SECONDS_MAX = 3600,   /* a commit is dated at most so much later, to get an id of its own */
 	CAIRN_COMMITS_FREE_TEXT_MAX = 1024, /* bytes of title and message of a deletion that no quota refuses */
+	CAIRN_COMMITS_NO_HOLDER = -1,       /* a scope that has no files */
 };
 
 /** The newest commit of a line; zeroed where there is none yet. */
@@ -21,6 +22,7 @@ struct cairn_commits_head {
 struct cairn_commits_new {
 	int64_t repo, owner, line;
 	struct cairn_commits_head head;
+	int64_t holder; /* whose files the operations name; 0: the owner's */
 	bool few;       /* as in struct cairn_edit */
 	bool only_same; /* fail if the operations change anything in the head */
 	bool must_pass; /* no quota refuses it, because less is held afterwards */

@@ -362,7 +362,8 @@ static enum cairn_status edit_put(struct cairn_edit *edit, const struct cairn_in
 		return status;
 	bool replaces = before.found && before.content != 0;
 	if (replaces && cairn_git_oid_equal(&before.oid, &content.oid))
-		return edit->engine->revive(edit->ctx, before.content, content.id);
+		/* A stranger's upload gives no bytes back to other revisions. */
+		return edit->engine->revive(edit->ctx, edit->few ? content.id : before.content, content.id);
 	edit->n_files += replaces ? 0 : 1;
 	cairn_add(&edit->bytes, cairn_difference(content.size_bytes, replaces ? before.size_bytes : 0));
 	status = edit_count(edit);

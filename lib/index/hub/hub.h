@@ -108,6 +108,10 @@ CAIRN_MUST_USE enum cairn_status cairn_index_set_member(struct cairn_index *ix, 
 
 /* --- repositories ------------------------------------------------------------------------------------------------- */
 
+/** The name of an account's hidden bucket: it has the files of pull requests that the account opened in repositories in
+ * which it may not write, until they are merged. Nobody can give a repository this name. */
+#define CAIRN_INDEX_PROPOSALS ".proposals"
+
 enum {
 	CAIRN_INDEX_REPO_NAME_MAX = 96, /* bytes of a repository's name */
 	CAIRN_INDEX_PATH_MAX = 1024,    /* bytes of an object's path */

@@ -203,14 +203,22 @@ enum cairn_status cairn_records_charge_commit(struct cairn_index_tx *tx, const s
 		cairn_add(&bytes, (int64_t)strlen(add->message.message));
 	if (bytes == 0)
 		return CAIRN_OK;
-	return pull_charge_account(tx, add->repo, strtoll(add->ref, NULL, 10), add->stranger, bytes, diag);
+	int64_t number = strtoll(add->ref, NULL, 10);
+	enum cairn_status status = cairn_records_propose_files(tx, commit, number);
+	return status == CAIRN_OK ? pull_charge_account(tx, add->repo, number, add->stranger, bytes, diag) : status;
 }
 
 enum cairn_status cairn_records_take_pull(struct cairn_index_tx *tx, int64_t repo, const char *name, int64_t *bytes)
 {
-	int64_t number = strtoll(name, NULL, 10);
+	struct cairn_diag unsaid = {0};
+	int64_t owner, number = strtoll(name, NULL, 10);
 	enum cairn_status status = pull_charged(tx, repo, number, bytes);
-	return status == CAIRN_OK && *bytes > 0 ? pull_charge(tx, repo, number, -*bytes) : status;
+	if (status != CAIRN_OK || *bytes == 0)
+		return status;
+	status = cairn_records_find_repo(tx, repo, &owner, &unsaid);
+	if (status == CAIRN_OK)
+		status = cairn_records_adopt_proposed(tx, owner, number);
+	return status == CAIRN_OK ? pull_charge(tx, repo, number, -*bytes) : status;
 }
 
 enum cairn_status cairn_records_end_pull(struct cairn_index_tx *tx, const struct cairn_index_add_commit *last,

@@ -34,7 +34,8 @@
 			   " WHERE ($10 & 2) <> 0 AND r.is_listed AND f.repo = r.id AND f.kind = 1 AND f.name = 'main'), r.is_listed"     \
 			   " FROM (SELECT r.*, a.name AS owner, ($1 = 0 OR r.kind = $1) AND ($2 = 0 OR r.account = $2)"                   \
 			   " AND ($3 = '' OR instr(lower(a.name || '/' || r.name), lower($3)) > 0)"                                       \
-			   " AND (NOT r.private OR $4 <> 0 OR r.account = $5"                                                             \
+			   " AND r.name <> '" CAIRN_INDEX_PROPOSALS                                                                       \
+			   "' AND (NOT r.private OR $4 <> 0 OR r.account = $5"                                                            \
 			   " OR EXISTS(SELECT 1 FROM membership m WHERE m.organisation = r.account AND m.user = $5))"                     \
 			   " AND ($8 = 0 OR r.private = ($8 = 1)) AND ($9 = 0 OR (r.gate <> 0) = ($9 = 1)) AND ($11 = '[]'"               \
 			   " OR NOT EXISTS(SELECT 1 FROM json_each($11) w"                                                                \
@@ -70,7 +71,8 @@
 			   " WHERE ($10 & 2) <> 0 AND r.is_listed AND f.repo = r.id AND f.kind = 1 AND f.name = 'main'), r.is_listed" \
 			   " FROM (SELECT r.*, a.name AS owner, n.k, ($1 = 0 OR r.kind = $1) AND ($2 = 0 OR r.account = $2)"          \
 			   " AND ($3 = '' OR strpos(lower(a.name || '/' || r.name), lower($3 COLLATE \"C\")) > 0)"                    \
-			   " AND (NOT r.private OR $4 <> 0 OR r.account = $5"                                                         \
+			   " AND r.name <> '" CAIRN_INDEX_PROPOSALS                                                                   \
+			   "' AND (NOT r.private OR $4 <> 0 OR r.account = $5"                                                        \
 			   " OR EXISTS(SELECT 1 FROM membership m WHERE m.organisation = r.account AND m.member = $5))"               \
 			   " AND ($8 = 0 OR r.private = ($8 = 1)) AND ($9 = 0 OR (r.gate <> 0) = ($9 = 1)) AND ($11::jsonb = '[]'"    \
 			   " OR NOT EXISTS(SELECT 1 FROM jsonb_array_elements_text($11::jsonb) w(value)"                              \

@@ -2,15 +2,19 @@
 
 #include "base/clock.h"
 
-enum sweep_stage { SWEEP_DROPPED, SWEEP_LINES, SWEEP_UNNAMED, SWEEP_DONE };
+enum sweep_stage { SWEEP_DROPPED, SWEEP_ENDED, SWEEP_LINES, SWEEP_PROPOSED, SWEEP_UNNAMED, SWEEP_DONE };
 
 static enum cairn_status sweep_piece(const struct cairn_sweep_engine *engine, void *tx,
 				     struct cairn_index_sweep_place *at, int64_t before_unix_s, bool *more)
 {
 	if (at->stage == SWEEP_DROPPED)
 		return engine->dropped(tx, more);
+	if (at->stage == SWEEP_ENDED)
+		return cairn_records_sweep_ended(engine->records(tx), before_unix_s, more);
 	if (at->stage == SWEEP_LINES)
 		return engine->lines(tx, at, more);
+	if (at->stage == SWEEP_PROPOSED)
+		return cairn_records_sweep_proposed(engine->records(tx), at, more);
 	return engine->unnamed(tx, at, before_unix_s, more);
 }
 

@@ -2,7 +2,7 @@
 #ifndef CAIRN_INDEX_HUB_SWEEP_H
 #define CAIRN_INDEX_HUB_SWEEP_H
 
-#include "index/hub/hub.h"
+#include "index/records.h"
 
 /** The functions of an engine, within its transaction. Each @param[out] more  false: nothing of the kind is left */
 struct cairn_sweep_engine {
@@ -10,6 +10,8 @@ struct cairn_sweep_engine {
 	enum cairn_status (*dropped)(void *tx, bool *more);
 	/** Removes a piece of a line, or of its end, from which nothing comes. */
 	enum cairn_status (*lines)(void *tx, struct cairn_index_sweep_place *at, bool *more);
+	/** The transaction, for records. */
+	struct cairn_index_tx *(*records)(void *tx);
 	/** Removes a page of one bucket's files that came before then and that no object names. */
 	enum cairn_status (*unnamed)(void *tx, struct cairn_index_sweep_place *at, int64_t before_unix_s, bool *more);
 };

@@ -40,6 +40,7 @@ struct cairn_pg_edit {
 	struct cairn_edit edit; /* its engine is CAIRN_PG_EDIT, its ctx this */
 	struct cairn_pg_tx *tx;
 	int64_t repo, owner, line;
+	int64_t holder;                                 /* struct cairn_commits_new */
 	const struct cairn_index_operation *operations; /* borrowed */
 	struct cairn_pg_edit_content *contents;         /* owned: the contents of the operations */
 

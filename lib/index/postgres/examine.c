@@ -70,8 +70,10 @@ static const struct examine_look {
 	 "buckets that count other objects, or other bytes, than they have"},
 	{CAIRN_INDEX_FAULT_LINK,
 	 "SELECT count(*) FROM content c LEFT JOIN repo r ON r.id = c.repo WHERE r.id IS NULL OR (c.file IS NOT NULL"
-	 " AND NOT EXISTS(SELECT 1 FROM file_owner w WHERE w.file = c.file AND w.scope = r.scope))",
-	 "contents without a repository, or of one that does not own their file"},
+	 " AND NOT EXISTS(SELECT 1 FROM file_owner w WHERE w.file = c.file AND w.scope = r.scope)"
+	 " AND NOT EXISTS(SELECT 1 FROM proposed p JOIN file_owner w ON w.file = p.file AND w.scope = p.holder"
+	 " WHERE p.file = c.file AND p.scope = r.scope))",
+	 "contents without a repository, or of one that neither owns their file nor has it in a pull request"},
 	{CAIRN_INDEX_FAULT_LINK,
 	 "SELECT count(*) FROM content c LEFT JOIN (SELECT content, count(*) AS n FROM entry WHERE content IS NOT NULL"
 	 " GROUP BY content) e ON e.content = c.id WHERE c.uses <> coalesce(e.n, 0)",

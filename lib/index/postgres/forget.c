@@ -20,7 +20,15 @@ static const char *const FORGET_USES[] = {
 			  " WHERE n.repo = repo.id AND " FORGET_SCOPE,
 	"DELETE FROM object WHERE file = $1 AND repo IN (SELECT id FROM repo WHERE " FORGET_SCOPE ")",
 	"UPDATE content SET file = NULL WHERE file = $1 AND repo IN (SELECT id FROM repo WHERE " FORGET_SCOPE ")",
+	/* pull requests that name the owner's file, in repositories that do not have it themselves */
+	"UPDATE content SET file = NULL WHERE file = $1 AND repo IN (SELECT r.id FROM proposed p JOIN repo r"
+	" ON r.scope = p.scope WHERE p.file = $1 AND p.holder = (SELECT id FROM scope WHERE name = $2)"
+	" AND NOT EXISTS(SELECT 1 FROM file_owner o WHERE o.file = $1 AND o.scope = p.scope))",
 };
+/* Takes the file from pull requests of the repository, or of the bucket that has it for them. */
+static const char FORGET_PROPOSED[] = "DELETE FROM proposed WHERE file = $1 AND ($2::text IS NULL OR scope ="
+				      " (SELECT id FROM scope WHERE name = $2) OR holder ="
+				      " (SELECT id FROM scope WHERE name = $2))";
 static const char FORGET_OWNER[] = "DELETE FROM file_owner WHERE file = $1 AND " FORGET_SCOPE;
 
 /* @param[out] id  0: there is no such file */
@@ -47,13 +55,15 @@ enum cairn_status cairn_pg_forget_file(struct cairn_pg_tx *tx, struct cairn_inde
 	cairn_pg_text(&args, forget->owner);
 	for (size_t i = 0; i < sizeof(FORGET_USES) / sizeof(FORGET_USES[0]); i++)
 		(void)cairn_pg_queue(&tx->pg, FORGET_USES[i], &args);
+	unsigned proposed = cairn_pg_queue(&tx->pg, FORGET_PROPOSED, &args);
 	unsigned owners = cairn_pg_queue(&tx->pg, FORGET_OWNER, &args);
 	cairn_pg_add_int8(&file, id);
 	unsigned files = cairn_pg_queue_drop_files(tx, &file);
 	status = cairn_pg_exchange(&tx->pg);
 	if (status != CAIRN_OK)
 		return status;
-	forget->forgotten = cairn_pg_changed(tx->pg.results[owners]) > 0;
+	forget->forgotten =
+		cairn_pg_changed(tx->pg.results[owners]) > 0 || cairn_pg_changed(tx->pg.results[proposed]) > 0;
 	cairn_pg_dropped_files(tx, files);
 	if (forget->forgotten)
 		cairn_advance(&tx->counts.collection);

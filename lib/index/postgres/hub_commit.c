@@ -234,7 +234,13 @@ enum cairn_status cairn_pg_commit_to(struct cairn_pg_tx *tx, struct cairn_commit
 {
 	CLEANUP(cairn_pg_edit_fini)
 	struct cairn_pg_edit edit = {
-		.tx = tx, .repo = c->repo, .owner = c->owner, .line = c->line, .operations = c->operations};
+		.tx = tx,
+		.repo = c->repo,
+		.owner = c->owner,
+		.line = c->line,
+		.holder = c->holder,
+		.operations = c->operations,
+	};
 	edit.edit = (struct cairn_edit){
 		.engine = &CAIRN_PG_EDIT, .ctx = &edit, .diag = diag, .few = c->few, .again = c->only_same};
 	const struct cairn_index_growth before = tx->records.growth;
@@ -320,6 +326,8 @@ static enum cairn_status commit_apply(struct cairn_pg_tx *tx, struct cairn_index
 {
 	struct cairn_commits_new c = cairn_commits_asked(add);
 	enum cairn_status status = commit_find(tx, add, &c, diag);
+	if (status == CAIRN_OK && add->stranger != 0)
+		status = cairn_records_find_holder(&tx->records, add->stranger, add->operations, add->n, &c.holder);
 	if (status == CAIRN_OK)
 		status = cairn_pg_commit_to(tx, &c, diag);
 	add->oid = c.oid;
@@ -343,7 +351,9 @@ static enum cairn_status commit_end_merged(struct cairn_pg_tx *tx, const struct 
 enum cairn_status cairn_pg_add_commit(struct cairn_pg_tx *tx, struct cairn_index_add_commit *add)
 {
 	bool merges = add->merge.pull != NULL;
-	enum cairn_status status = commit_apply(tx, add, &add->write.diag);
+	enum cairn_status status = cairn_records_adopt_merged(&tx->records, add);
+	if (status == CAIRN_OK)
+		status = commit_apply(tx, add, &add->write.diag);
 	if (status == CAIRN_OK && merges)
 		status = commit_end_merged(tx, add, &add->write.diag);
 	if (status != CAIRN_OK || (!add->added && !merges))

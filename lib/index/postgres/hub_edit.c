@@ -38,7 +38,7 @@ static const char EDIT_INLINE[] =
 	" u AS (UPDATE repo SET stored = stored + s.bytes FROM s WHERE repo.id = $1 AND s.bytes > 0)"
 	" SELECT m.n, coalesce(m.known, max(m.id) OVER (PARTITION BY m.key, m.body)), octet_length(m.body), s.bytes"
 	" FROM made m CROSS JOIN s";
-/* Contents for files that were uploaded to the repository under these SHA-256. */
+/* Contents for files that were uploaded to the repository, or for a proposal, under these SHA-256. */
 static const char EDIT_FILES[] =
 	"WITH k AS MATERIALIZED (SELECT u.n, u.sha256, m.file, f.size, (SELECT min(c.id + 0) FROM content c"
 	" WHERE c.file = m.file AND c.repo = $1 AND c.sha256 = u.sha256) AS known,"
@@ -259,7 +259,7 @@ static void edit_queue_look(struct edit_look *l)
 	cairn_pg_int8s(&bodies, &l->keys);
 	cairn_pg_byteas(&bodies, &l->bodies);
 	cairn_pg_int8(&files, edit->repo);
-	cairn_pg_int8(&files, edit->owner);
+	cairn_pg_int8(&files, edit->holder != 0 ? edit->holder : edit->owner);
 	cairn_pg_byteas(&files, &l->sha256s);
 	l->asked_paths = cairn_pg_queue(&edit->tx->pg, EDIT_FIND, &paths);
 	l->asked_inline = cairn_pg_queue(&edit->tx->pg, EDIT_INLINE, &bodies);

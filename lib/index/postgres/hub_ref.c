@@ -16,7 +16,8 @@ static const char REF_MAIN[] = "main";
 static const char REF_FIND[] = "SELECT l.head FROM ref r JOIN line l ON l.id = r.line"
 			       " WHERE r.repo = $1 AND r.kind = $2 AND r.name = $3";
 static const char REF_LAST_PULL[] =
-	"SELECT coalesce(max(convert_from(name, 'UTF8')::bigint), 0) FROM ref WHERE repo = $1 AND kind = 3";
+	"SELECT greatest(max(convert_from(name, 'UTF8')::bigint), (SELECT last_pull FROM repo WHERE id = $1), 0)"
+	" FROM ref WHERE repo = $1 AND kind = 3";
 /* Refs must not nest, as in git, where a ref is a file: "main/x" could also mean the path x of main. */
 static const char REF_NESTED[] =
 	"SELECT name FROM ref WHERE repo = $1 AND kind IN (1, 2) AND (substr(name, 1, octet_length($2) + 1) = $2 || '/'"
@@ -195,11 +196,15 @@ static enum cairn_status ref_open_pull(struct cairn_pg_tx *tx, struct cairn_inde
 				      .n = add->n,
 				      .few = add->is_stranger};
 	enum cairn_status status = cairn_commits_check(&add->first, add->n, &add->write.diag);
+	if (status == CAIRN_OK && add->is_stranger)
+		status = cairn_records_find_holder(&tx->records, add->account, add->operations, add->n, &c.holder);
 	if (status == CAIRN_OK)
 		status = cairn_records_add_pull(&tx->records, add, owner);
 	cairn_crash_point(CAIRN_CRASH_PULL_OPENED);
 	if (status == CAIRN_OK)
 		status = cairn_pg_commit_to(tx, &c, &add->write.diag);
+	if (status == CAIRN_OK)
+		status = cairn_records_propose_files(&tx->records, &c, add->number);
 	add->oid = c.oid;
 	*bytes = cairn_commits_full_count(&c);
 	return status;

@@ -23,7 +23,8 @@ static const char SWEEP_FORGET_REPO[] = "DELETE FROM repo WHERE id = $1";
 static const char SWEEP_UNNAMED[] =
 	"SELECT r.id, r.scope, w.file, w.sha256, (SELECT true FROM file_owner y WHERE y.file = w.file"
 	" AND y.scope = r.scope AND y.at > $4 LIMIT 1) IS NULL AND (SELECT true FROM object o WHERE o.file = w.file"
-	" AND o.repo = r.id LIMIT 1) IS NULL FROM (SELECT id, scope FROM repo p WHERE id > $1 AND kind = 4 AND " CAIRN_REPO_KEPT(
+	" AND o.repo = r.id LIMIT 1) IS NULL AND (SELECT true FROM proposed q WHERE q.file = w.file"
+	" AND q.holder = r.scope LIMIT 1) IS NULL FROM (SELECT id, scope FROM repo p WHERE id > $1 AND kind = 4 AND " CAIRN_REPO_KEPT(
 		"p") " ORDER BY id LIMIT 1) r LEFT JOIN LATERAL (SELECT * FROM file_owner f WHERE f.scope + 0 = r.scope"
 		     " AND (f.sha256, f.file) > ($2, $3) ORDER BY f.sha256, f.file LIMIT $5) w ON true ORDER BY w.sha256, w.file";
 
@@ -82,8 +83,9 @@ static enum cairn_status sweep_files(struct cairn_pg_tx *tx, int64_t repo, int64
 		status = cairn_pg_disown(tx, owner, &files, &n);
 		return status == CAIRN_OK && n == 0 ? CAIRN_E_DAMAGED : status; /* or the page comes forever */
 	}
+	status = cairn_records_drop_proposed(&tx->records, owner);
 	cairn_pg_int8(&forget, repo);
-	return cairn_pg_run(&tx->pg, SWEEP_FORGET_REPO, &forget, NULL);
+	return status == CAIRN_OK ? cairn_pg_run(&tx->pg, SWEEP_FORGET_REPO, &forget, NULL) : status;
 }
 
 /* Removes a piece of a deleted repository. @param[out] more  false: there was none */
@@ -158,9 +160,17 @@ static enum cairn_status sweep_unnamed(void *ctx, struct cairn_index_sweep_place
 	return cairn_pg_disown(tx, owner, &files, &n);
 }
 
+static struct cairn_index_tx *sweep_records(void *ctx)
+{
+	struct cairn_pg_tx *tx = ctx;
+	return &tx->records;
+}
+
 enum cairn_status cairn_pg_sweep_repos(struct cairn_pg_tx *tx, struct cairn_index_sweep_repos *sweep)
 {
-	static const struct cairn_sweep_engine ENGINE = {
-		.dropped = sweep_dropped, .lines = cairn_pg_sweep_lines, .unnamed = sweep_unnamed};
+	static const struct cairn_sweep_engine ENGINE = {.dropped = sweep_dropped,
+							 .lines = cairn_pg_sweep_lines,
+							 .records = sweep_records,
+							 .unnamed = sweep_unnamed};
 	return cairn_sweep_repos(&ENGINE, tx, sweep);
 }

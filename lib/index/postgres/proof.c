@@ -13,6 +13,12 @@ static const char PROOF_RECORD[] =
 	"UPDATE file_owner w SET due = NULL, proof = CASE WHEN k.said = k.proof THEN 3 ELSE 0 END"
 	" FROM unnest($1::bigint[], $2::bytea[], $3::bigint[], $4::bytea[], $5::bytea[]) k(file, hash, scope, said, proof)"
 	" JOIN file f ON f.id = k.file AND f.hash = k.hash WHERE w.file = k.file AND w.scope = k.scope AND w.sha256 = k.said";
+/* Pull requests that name a file by a false SHA-256 lose it. */
+static const char PROOF_DROP_FALSE[] =
+	"UPDATE content c SET file = NULL FROM unnest($1::bigint[], $2::bytea[], $3::bigint[], $4::bytea[], $5::bytea[])"
+	" k(file, hash, scope, said, proof) JOIN file f ON f.id = k.file AND f.hash = k.hash"
+	" JOIN proposed p ON p.file = k.file AND p.holder = k.scope JOIN repo r ON r.scope = p.scope"
+	" WHERE k.said <> k.proof AND c.file = k.file AND c.sha256 = k.said AND c.repo = r.id";
 static const char PROOF_PUT_OFF[] =
 	"UPDATE file_owner w SET due = $5 FROM unnest($1::bigint[], $2::bytea[], $3::bigint[], $4::bytea[])"
 	" k(file, hash, scope, said) JOIN file f ON f.id = k.file AND f.hash = k.hash WHERE w.file = k.file AND w.scope = k.scope AND w.sha256 = k.said";
@@ -90,6 +96,7 @@ enum cairn_status cairn_pg_record_outcomes(struct cairn_pg_tx *tx, struct cairn_
 		cairn_pg_byteas(&set, &read.proofs);
 		(void)cairn_pg_queue(&tx->pg, PROOF_ADD, &add);
 		(void)cairn_pg_queue(&tx->pg, PROOF_RECORD, &set);
+		(void)cairn_pg_queue(&tx->pg, PROOF_DROP_FALSE, &set);
 		cairn_pg_queue_follow_proof(tx, &read.files, &read.owners, &read.said);
 		status = cairn_pg_exchange(&tx->pg);
 	}

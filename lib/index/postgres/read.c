@@ -6,7 +6,9 @@
 
 #define READ_FILE_VISIBLE                                                                                              \
 	"($2::text IS NULL OR (SELECT true FROM file_owner o WHERE o.file = f.id AND (o.scope = 0"                     \
-	" OR o.scope = (SELECT id FROM scope WHERE name = $2)) LIMIT 1) IS NOT NULL)"
+	" OR o.scope = (SELECT id FROM scope WHERE name = $2)) LIMIT 1) IS NOT NULL"                                   \
+	" OR (SELECT true FROM proposed p WHERE p.file = f.id"                                                         \
+	" AND p.scope = (SELECT id FROM scope WHERE name = $2) LIMIT 1) IS NOT NULL)"
 
 /* Reads the spans of two xorbs, and of each whose terms lack byte ranges. A single statement sees a single snapshot. */
 static const char READ_SPANS[] =

@@ -93,6 +93,7 @@ struct cairn_tx_edit {
 	struct cairn_edit edit;
 	struct cairn_tx *tx;
 	int64_t repo, owner, line;
+	int64_t holder; /* struct cairn_commits_new */
 	struct cairn_chain chain;
 };
 

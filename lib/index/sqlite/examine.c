@@ -141,9 +141,11 @@ static const struct examine_rule {
 	{13, "claims of a SHA-256 that say otherwise than what was computed",
 	 "SELECT count(*) FROM file_owner w LEFT JOIN proof p ON p.file = w.file WHERE w.due IS NULL AND w.proof <>"
 	 " CASE WHEN p.file IS NULL THEN 2 WHEN p.sha256 = w.sha256 THEN 3 ELSE 0 END"},
-	{11, "contents of a repository that does not own their file",
+	{30, "contents of a repository that neither owns their file nor has it in a pull request",
 	 "SELECT count(*) FROM content c CROSS JOIN repo r ON r.id = c.repo WHERE c.file IS NOT NULL"
-	 " AND NOT EXISTS(SELECT 1 FROM file_owner w WHERE w.file = c.file AND w.scope = r.scope)"},
+	 " AND NOT EXISTS(SELECT 1 FROM file_owner w WHERE w.file = c.file AND w.scope = r.scope)"
+	 " AND NOT EXISTS(SELECT 1 FROM proposed p CROSS JOIN file_owner w WHERE p.file = c.file AND p.scope = r.scope"
+	 " AND w.file = c.file AND w.scope = p.holder)"},
 	{11, "contents without a repository", "SELECT count(*) FROM content WHERE repo NOT IN (SELECT id FROM repo)"},
 	{11, "contents that count other entries than they are of",
 	 "SELECT count(*) FROM content c LEFT JOIN (SELECT content, count(*) AS n FROM entry WHERE content IS NOT NULL"

@@ -16,16 +16,33 @@ static CAIRN_WRITES(TX_DROP_FILE_OWNER,
 		    "DELETE FROM file_owner WHERE file = ?1 AND scope = (SELECT id FROM scope WHERE name = ?2)");
 static CAIRN_WRITES(TX_DROP_FILE_OWNERS, "DELETE FROM file_owner WHERE file = ?1");
 
-/* @param[out] changed  it was the owner's */
-static enum cairn_status forget_owner(struct cairn_tx *tx, int64_t id, const char *owner, bool *changed)
+/* Takes the file from pull requests of the repository, or of the bucket that has it for them. */
+static CAIRN_WRITES(TX_DROP_FILE_PROPOSED, "DELETE FROM proposed WHERE file = ?1 AND (scope = (SELECT id FROM scope"
+					   " WHERE name = ?2) OR holder = (SELECT id FROM scope WHERE name = ?2))");
+static CAIRN_WRITES(TX_DROP_ALL_PROPOSED, "DELETE FROM proposed WHERE file = ?1");
+
+/* @param[in,out] changed  set if there was a row */
+static enum cairn_status forget_rows(struct cairn_tx *tx, const struct cairn_statement *of, int64_t id,
+				     const char *owner, bool *changed)
 {
-	sqlite3_stmt *drop = cairn_tx_stmt(tx, owner ? &TX_DROP_FILE_OWNER : &TX_DROP_FILE_OWNERS);
+	sqlite3_stmt *drop = cairn_tx_stmt(tx, of);
 	sqlite3_bind_int64(drop, 1, id);
 	if (owner)
 		cairn_sql_bind_text(drop, 2, owner);
 	enum cairn_status status = cairn_sql_run(drop);
-	*changed = status == CAIRN_OK && sqlite3_changes(tx->db) > 0;
+	*changed = *changed || (status == CAIRN_OK && sqlite3_changes(tx->db) > 0);
 	return status;
+}
+
+/* @param[out] changed  it was the owner's, or in a pull request of the owner */
+static enum cairn_status forget_owner(struct cairn_tx *tx, int64_t id, const char *owner, bool *changed)
+{
+	*changed = false;
+	enum cairn_status status =
+		forget_rows(tx, owner ? &TX_DROP_FILE_PROPOSED : &TX_DROP_ALL_PROPOSED, id, owner, changed);
+	return status == CAIRN_OK
+		       ? forget_rows(tx, owner ? &TX_DROP_FILE_OWNER : &TX_DROP_FILE_OWNERS, id, owner, changed)
+		       : status;
 }
 
 enum cairn_status cairn_tx_forget_file(struct cairn_tx *tx, struct cairn_index_forget_file *forget)

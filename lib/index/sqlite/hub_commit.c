@@ -176,7 +176,8 @@ static CAIRN_WRITES(TX_SAVE_COMMIT, "SAVEPOINT commit_");
 enum cairn_status cairn_tx_commit_to(struct cairn_tx *tx, struct cairn_commits_new *c, struct cairn_diag *diag)
 {
 	CLEANUP(commit_edit_fini)
-	struct cairn_tx_edit edit = {.tx = tx, .repo = c->repo, .owner = c->owner, .line = c->line};
+	struct cairn_tx_edit edit = {
+		.tx = tx, .repo = c->repo, .owner = c->owner, .line = c->line, .holder = c->holder};
 	edit.edit = (struct cairn_edit){.engine = &CAIRN_TX_EDIT,
 					.ctx = &edit,
 					.diag = diag,
@@ -284,6 +285,8 @@ static enum cairn_status commit_apply(struct cairn_tx *tx, struct cairn_index_ad
 		status = cairn_tx_find_commit_ref(tx, add, &c, diag);
 	if (status == CAIRN_OK)
 		status = cairn_tx_check_parent(tx, add, &c, diag);
+	if (status == CAIRN_OK && add->stranger != 0)
+		status = cairn_records_find_holder(&tx->records, add->stranger, add->operations, add->n, &c.holder);
 	if (status == CAIRN_OK)
 		status = cairn_tx_commit_to(tx, &c, diag);
 	if (status == CAIRN_OK && add->ends)
@@ -309,7 +312,9 @@ enum cairn_status cairn_tx_commit_at_once(struct cairn_tx *tx, struct cairn_inde
 {
 	bool merges = add->merge.pull != NULL;
 	*in_pieces = false;
-	enum cairn_status status = commit_apply(tx, add, in_pieces, &add->write.diag);
+	enum cairn_status status = cairn_records_adopt_merged(&tx->records, add);
+	if (status == CAIRN_OK)
+		status = commit_apply(tx, add, in_pieces, &add->write.diag);
 	if (*in_pieces)
 		return status;
 	if (status == CAIRN_OK && merges)

@@ -178,13 +178,13 @@ static enum cairn_status edit_inline(struct cairn_tx_edit *edit, const struct ca
 	return status == CAIRN_OK && out->id == 0 ? edit_add_content(edit, o, 0, out) : status;
 }
 
-/* Finds the file that was uploaded to the repository under this SHA-256. */
+/* Finds the file that was uploaded to the repository, or for a proposal, under this SHA-256. */
 static enum cairn_status edit_claimed(struct cairn_tx_edit *edit, const struct cairn_index_operation *o, int64_t *file,
 				      int64_t *size_bytes)
 {
 	CLEANUP(cairn_sql_resetp) sqlite3_stmt *find = cairn_tx_stmt(edit->tx, &CAIRN_TX_FIND_CLAIMED);
 	cairn_sql_bind_blob(find, 1, o->sha256, sizeof(o->sha256));
-	sqlite3_bind_int64(find, 2, edit->owner);
+	sqlite3_bind_int64(find, 2, edit->holder != 0 ? edit->holder : edit->owner);
 	enum cairn_status status = cairn_sql_find(find);
 	if (status != CAIRN_OK)
 		return status;

@@ -221,10 +221,18 @@ static CAIRN_WRITES(
 	"UPDATE content SET file = NULL WHERE file = ?1 AND (?2 IS NULL OR repo IN (SELECT id FROM repo WHERE"
 	" scope = (SELECT id FROM scope WHERE name = ?2)))");
 
+/* Pull requests that name the owner's file, in repositories that do not have it themselves. */
+static CAIRN_WRITES(TX_DROP_PROPOSED_BYTES,
+		    "UPDATE content SET file = NULL WHERE file = ?1 AND repo IN (SELECT r.id FROM proposed p"
+		    " CROSS JOIN repo r ON r.scope = p.scope WHERE p.file = ?1"
+		    " AND p.holder = (SELECT id FROM scope WHERE name = ?2)"
+		    " AND NOT EXISTS(SELECT 1 FROM file_owner o WHERE o.file = ?1 AND o.scope = p.scope))");
+
 enum cairn_status cairn_tx_drop_objects(struct cairn_tx *tx, int64_t file, const char *owner)
 {
-	static const struct cairn_statement *const STEPS[] = {&TX_UNCOUNT_STORED, &TX_UNCOUNT_OWNED, &TX_UNCOUNT_FILE,
-							      &TX_DROP_OBJECTS, &TX_DROP_BYTES};
+	static const struct cairn_statement *const STEPS[] = {&TX_UNCOUNT_STORED, &TX_UNCOUNT_OWNED,
+							      &TX_UNCOUNT_FILE,   &TX_DROP_OBJECTS,
+							      &TX_DROP_BYTES,     &TX_DROP_PROPOSED_BYTES};
 	enum cairn_status status = CAIRN_OK;
 	for (size_t i = 0; i < sizeof(STEPS) / sizeof(STEPS[0]) && status == CAIRN_OK; i++) {
 		sqlite3_stmt *stmt = cairn_tx_stmt(tx, STEPS[i]);

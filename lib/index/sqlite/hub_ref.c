@@ -133,6 +133,19 @@ static enum cairn_status ref_line(struct cairn_tx *tx, struct cairn_index_add_re
 	return status;
 }
 
+static CAIRN_WRITES(TX_LAST_PULL,
+		    "SELECT max(coalesce(max(CAST(name AS INTEGER)), 0), (SELECT last_pull FROM repo WHERE id = ?1))"
+		    " FROM ref WHERE repo = ?1 AND kind = 3");
+
+static enum cairn_status ref_number(struct cairn_tx *tx, struct cairn_index_add_ref *add)
+{
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = cairn_tx_stmt(tx, &TX_LAST_PULL);
+	sqlite3_bind_int64(stmt, 1, add->repo);
+	enum cairn_status status = cairn_sql_find(stmt);
+	add->number = status == CAIRN_OK ? cairn_sum(sqlite3_column_int64(stmt, 0), 1) : 0;
+	return status;
+}
+
 /* A pull request has a commit if it comes with files.
  * @param[out] bytes  what the commit counts for a quota, at full size */
 static enum cairn_status ref_commit_pull(struct cairn_tx *tx, struct cairn_index_add_ref *add, int64_t owner,
@@ -149,10 +162,16 @@ static enum cairn_status ref_commit_pull(struct cairn_tx *tx, struct cairn_index
 				      .few = add->is_stranger,
 				      .in_pieces = add->is_stranger ? NULL : in_pieces};
 	enum cairn_status status = cairn_commits_check(&add->first, add->n, diag);
+	if (status == CAIRN_OK && add->is_stranger)
+		status = cairn_records_find_holder(&tx->records, add->account, add->operations, add->n, &c.holder);
 	if (status == CAIRN_OK)
 		status = cairn_tx_read_head(tx, add->commit, &c.head, diag);
 	if (status == CAIRN_OK)
 		status = cairn_tx_commit_to(tx, &c, diag);
+	if (status == CAIRN_OK && add->is_stranger)
+		status = ref_number(tx, add);
+	if (status == CAIRN_OK && add->is_stranger)
+		status = cairn_records_propose_files(&tx->records, &c, add->number);
 	add->oid = c.oid;
 	*bytes = cairn_commits_full_count(&c);
 	return status;
@@ -161,18 +180,6 @@ static enum cairn_status ref_commit_pull(struct cairn_tx *tx, struct cairn_index
 /* --- requests ----------------------------------------------------------------------------------------------------- */
 
 static CAIRN_WRITES(TX_DROP_NEW_LINE, "DELETE FROM line WHERE id = ?1");
-static CAIRN_WRITES(TX_LAST_PULL,
-		    "SELECT coalesce(max(CAST(name AS INTEGER)), 0) FROM ref WHERE repo = ?1 AND kind = 3");
-
-static enum cairn_status ref_number(struct cairn_tx *tx, struct cairn_index_add_ref *add)
-{
-	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = cairn_tx_stmt(tx, &TX_LAST_PULL);
-	sqlite3_bind_int64(stmt, 1, add->repo);
-	enum cairn_status status = cairn_sql_find(stmt);
-	add->number = status == CAIRN_OK ? cairn_sum(sqlite3_column_int64(stmt, 0), 1) : 0;
-	return status;
-}
-
 static CAIRN_WRITES(TX_SET_REF, "UPDATE ref SET line = ?4 WHERE repo = ?1 AND kind = ?2 AND name = ?3");
 
 enum cairn_status cairn_tx_set_ref_line(struct cairn_tx *tx, int64_t repo, enum cairn_index_ref_kind kind,

@@ -22,6 +22,9 @@ static enum cairn_status staged_commit_find(struct cairn_tx *tx, struct cairn_in
 	enum cairn_status status = cairn_records_find_repo(&tx->records, add->repo, &s->c.owner, diag);
 	if (status == CAIRN_OK)
 		status = cairn_tx_find_commit_ref(tx, add, &s->c, diag);
+	/* If the merge fails later, the repository keeps the files, and the pull request keeps naming them. */
+	if (status == CAIRN_OK)
+		status = cairn_records_adopt_merged(&tx->records, add);
 	if (status == CAIRN_OK)
 		status = cairn_tx_check_parent(tx, add, &s->c, diag);
 	s->seen = s->c.head;

@@ -114,8 +114,9 @@ static enum cairn_status sweep_files(struct sweep *s)
 		return CAIRN_E_DAMAGED; /* the tree has rows that the table lacks, and the page would come forever */
 	if (status != CAIRN_OK || s->n > 0)
 		return status;
+	status = cairn_records_drop_proposed(&s->tx->records, s->owner);
 	sqlite3_bind_int64(cairn_tx_stmt(s->tx, &TX_FORGET_REPO), 1, s->repo);
-	return cairn_sql_run(cairn_tx_stmt(s->tx, &TX_FORGET_REPO));
+	return status == CAIRN_OK ? cairn_sql_run(cairn_tx_stmt(s->tx, &TX_FORGET_REPO)) : status;
 }
 
 static CAIRN_WRITES(TX_REPO_LINE, "SELECT id FROM line WHERE repo = ?1 ORDER BY id DESC LIMIT 1");
@@ -205,6 +206,7 @@ static CAIRN_WRITES(
 	"SELECT w.file, w.sha256, NOT EXISTS(SELECT 1 FROM file_owner y WHERE y.file = w.file AND y.scope = ?1"
 	" AND y.at > ?5) AND NOT EXISTS(SELECT 1 FROM content c WHERE c.file = w.file AND c.repo = ?6)"
 	" AND NOT EXISTS(SELECT 1 FROM object o WHERE o.file = w.file AND o.repo = ?6)"
+	" AND NOT EXISTS(SELECT 1 FROM proposed p WHERE p.file = w.file AND p.holder = ?1)"
 	" FROM file_owner w INDEXED BY file_owner_claim WHERE w.scope = ?1 AND (w.sha256, w.file) > (?2, ?3)"
 	" ORDER BY w.sha256, w.file LIMIT ?4");
 
@@ -254,9 +256,17 @@ static enum cairn_status sweep_unnamed(void *ctx, struct cairn_index_sweep_place
 	return status;
 }
 
+static struct cairn_index_tx *sweep_records(void *ctx)
+{
+	struct cairn_tx *tx = ctx;
+	return &tx->records;
+}
+
 enum cairn_status cairn_tx_sweep_repos(struct cairn_tx *tx, struct cairn_index_sweep_repos *sweep)
 {
-	static const struct cairn_sweep_engine ENGINE = {
-		.dropped = sweep_dropped, .lines = cairn_tx_sweep_lines, .unnamed = sweep_unnamed};
+	static const struct cairn_sweep_engine ENGINE = {.dropped = sweep_dropped,
+							 .lines = cairn_tx_sweep_lines,
+							 .records = sweep_records,
+							 .unnamed = sweep_unnamed};
 	return cairn_sweep_repos(&ENGINE, tx, sweep);
 }

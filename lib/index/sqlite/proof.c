@@ -25,6 +25,20 @@ static CAIRN_WRITES(TX_PUT_OFF_CLAIM,
 		    "UPDATE file_owner SET due = ?4 WHERE file = (SELECT id FROM file WHERE id = ?1 AND hash = ?5)"
 		    " AND scope = ?2 AND sha256 = ?3");
 
+/* Pull requests that name the file by a false SHA-256 lose it. */
+static CAIRN_WRITES(TX_DROP_FALSE, "UPDATE content SET file = NULL WHERE file = ?1 AND sha256 = ?3 AND repo IN"
+				   " (SELECT r.id FROM proposed p CROSS JOIN repo r ON r.scope = p.scope"
+				   " WHERE p.file = ?1 AND p.holder = ?2)");
+
+static enum cairn_status proof_drop_false(struct cairn_tx *tx, const struct cairn_index_outcome *o)
+{
+	sqlite3_stmt *drop = cairn_tx_stmt(tx, &TX_DROP_FALSE);
+	sqlite3_bind_int64(drop, 1, o->file_id);
+	sqlite3_bind_int64(drop, 2, o->owner_id);
+	cairn_sql_bind_blob(drop, 3, o->said, sizeof(o->said));
+	return cairn_sql_run(drop);
+}
+
 static enum cairn_status proof_record(struct cairn_tx *tx, const struct cairn_index_outcome *o, int64_t again_unix_s)
 {
 	enum cairn_status status = o->is_unread ? CAIRN_OK : proof_add(tx, o->file_id, &o->file, o->proof);
@@ -37,7 +51,9 @@ static enum cairn_status proof_record(struct cairn_tx *tx, const struct cairn_in
 	cairn_sql_bind_blob(set, 5, o->file.b, sizeof(o->file.b));
 	if (status == CAIRN_OK)
 		status = cairn_sql_run(set);
-	return status == CAIRN_OK && is_true ? cairn_tx_follow_proof(tx, o->file_id, o->owner_id, o->said) : status;
+	if (status != CAIRN_OK || o->is_unread)
+		return status;
+	return is_true ? cairn_tx_follow_proof(tx, o->file_id, o->owner_id, o->said) : proof_drop_false(tx, o);
 }
 
 enum cairn_status cairn_tx_record_outcomes(struct cairn_tx *tx, struct cairn_index_record_outcomes *record)

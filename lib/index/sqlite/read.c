@@ -138,10 +138,12 @@ static enum cairn_status read_file(sqlite3_stmt *stmt, const struct cairn_hash *
 	return cairn_rows_terms(&out->terms, &out->n_terms, terms, len, CAIRN_ROWS_TERM_BYTES);
 }
 
-/* Viewer ?2 may read a file if that repository or the operator registered it. NULL may read all files. */
-#define READ_FILE_VISIBLE                                                                                              \
-	"(?2 IS NULL OR EXISTS(SELECT 1 FROM file_owner o WHERE o.file = f.id AND o.scope = 0)"                        \
-	" OR EXISTS(SELECT 1 FROM file_owner o WHERE o.file = f.id AND o.scope = (SELECT id FROM scope WHERE name = "  \
+/* Viewer ?2 may read a file if that repository or the operator registered it, or a pull request of the repository names
+ * it. NULL may read all files. */
+#define READ_FILE_VISIBLE                                                                                               \
+	"(?2 IS NULL OR EXISTS(SELECT 1 FROM file_owner o WHERE o.file = f.id AND o.scope = 0)"                         \
+	" OR EXISTS(SELECT 1 FROM file_owner o WHERE o.file = f.id AND o.scope = (SELECT id FROM scope WHERE name = "   \
+	"?2)) OR EXISTS(SELECT 1 FROM proposed p WHERE p.file = f.id AND p.scope = (SELECT id FROM scope WHERE name = " \
 	"?2)))"
 
 /* Longer terms are not read. */

@@ -79,6 +79,11 @@ static const struct known {
 	/* The lines that came from the commit's line, found by index. Only the rows of the recursion itself are
 	   scanned. */
 	{"HISTORY_FIND_REACHED", 2},
+	/* The lines that came from one pull request's line, found by index. Only the rows of the recursion are scanned.
+	 */
+	{"PROPOSED_IS_TAKEN", 4},
+	/* An index finds the one row. */
+	{"PROPOSED_NEXT", 1},
 	/* Owners of files, for an operator: each owner is looked up in the index of claims. */
 	{"OWNED_OWNERS", 1},
 	/* The claims of one owner. A file counts once. */
