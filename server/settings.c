@@ -167,7 +167,8 @@ const struct setting SETTINGS[] = {
 		 "If it has a quota, they may be as much as that, or 1 GiB, besides. It may have 16,384 such xorbs. Over it: "
 		 "403. 0: they do not count."},
 	{"hub_upload_grace", SETTING_SECONDS, "2d", 0, 1000 * DAY, AT(hub_upload_grace_s),
-	 .help = "How long a file that was uploaded to a bucket is kept while no path names it."},
+	 .help = "How long a file that was uploaded to a bucket is kept while no path names it, and a closed pull request "
+		 "by somebody who may not write in its repository."},
 	/* jobs of the daemon */
 	{"gc_schedule", SETTING_SCHEDULE, "1d", .argument = "WHEN", AT(gc_schedule),
 	 .help = "When garbage is collected. A time: so long after the last collection, or up to a tenth later. A "

@@ -128,17 +128,25 @@ enum cairn_status cairn_hub_find_repo(const struct cairn_hub *hub, const struct 
 				      enum cairn_hub_access need, struct cairn_index_repo *out, struct cairn_diag *diag)
 {
 	enum cairn_hub_access access;
+	return cairn_hub_find_repo_access(hub, asker, kind, account, name, need, &access, out, diag);
+}
+
+enum cairn_status cairn_hub_find_repo_access(const struct cairn_hub *hub, const struct cairn_hub_asker *asker,
+					     enum cairn_index_repo_kind kind, const char *account, const char *name,
+					     enum cairn_hub_access need, enum cairn_hub_access *access,
+					     struct cairn_index_repo *out, struct cairn_diag *diag)
+{
 	*out = (struct cairn_index_repo){0};
 	enum cairn_status status = cairn_index_repo(hub->index, kind, account, name, out);
 	if (status != CAIRN_OK && status != CAIRN_E_NOT_FOUND)
 		return status;
-	bool found = status == CAIRN_OK;
-	status = cairn_hub_access_to(hub, asker, out, &access);
+	bool found = status == CAIRN_OK && strcmp(out->name, CAIRN_INDEX_PROPOSALS) != 0;
+	status = cairn_hub_access_to(hub, asker, out, access);
 	if (status != CAIRN_OK)
 		return status;
-	if (!found || asker->shut_out || (out->is_private && access < CAIRN_HUB_READ))
+	if (!found || asker->shut_out || (out->is_private && *access < CAIRN_HUB_READ))
 		return repo_unknown(diag);
-	if (access >= need || (need == CAIRN_HUB_READ && out->gate == CAIRN_INDEX_GATE_NONE))
+	if (*access >= need || (need == CAIRN_HUB_READ && out->gate == CAIRN_INDEX_GATE_NONE))
 		return out->is_mirrored && need > CAIRN_HUB_READ ? cairn_hub_refuse_mirrored(diag) : CAIRN_OK;
 	if (need == CAIRN_HUB_READ)
 		return repo_gated(hub, asker, out, diag);

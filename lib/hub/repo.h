@@ -39,6 +39,14 @@ CAIRN_MUST_USE enum cairn_status cairn_hub_find_repo(const struct cairn_hub *hub
 /** Refuses to write in a namespace of the mirrored hub. @return CAIRN_E_DENIED (mirror.readonly) */
 CAIRN_MUST_USE enum cairn_status cairn_hub_refuse_mirrored(struct cairn_diag *diag);
 
+/** Does the same, and says what the asker may do with it. @param[out] access  set with CAIRN_OK */
+CAIRN_MUST_USE enum cairn_status cairn_hub_find_repo_access(const struct cairn_hub *hub,
+							    const struct cairn_hub_asker *asker,
+							    enum cairn_index_repo_kind kind, const char *account,
+							    const char *name, enum cairn_hub_access need,
+							    enum cairn_hub_access *access, struct cairn_index_repo *out,
+							    struct cairn_diag *diag);
+
 /** The properties of a new repository. Borrowed. */
 struct cairn_hub_new_repo {
 	enum cairn_index_repo_kind kind;

@@ -26,49 +26,77 @@ static enum cairn_status stranger_find_author(const struct cairn_hub *hub, const
 }
 
 enum cairn_status cairn_hub_may_propose(const struct cairn_hub *hub, const struct cairn_hub_asker *asker,
-					const struct cairn_index_repo *repo, const char *revision, bool *is_stranger,
-					struct cairn_diag *diag)
+					const struct cairn_index_repo *repo, enum cairn_hub_access access,
+					const char *revision, struct cairn_diag *diag)
 {
-	enum cairn_hub_access access = CAIRN_HUB_SEE;
 	bool may = cairn_hub_acts_for_account(asker);
-	enum cairn_status status = cairn_hub_access_to(hub, asker, repo, &access);
+	enum cairn_status status = CAIRN_OK;
 	int64_t author = asker->account.id;
-	*is_stranger = access < CAIRN_HUB_WRITE;
-	if (status == CAIRN_OK && repo->is_mirrored)
+	if (repo->is_mirrored)
 		return cairn_hub_refuse_mirrored(diag);
-	if (status != CAIRN_OK || !*is_stranger)
-		return status;
+	if (access >= CAIRN_HUB_WRITE)
+		return CAIRN_OK;
 	if (may && revision)
 		status = stranger_find_author(hub, repo, revision, &author);
 	if (status != CAIRN_OK || (may && author == asker->account.id))
 		return status;
 	return cairn_fail(diag, CAIRN_E_DENIED, "repo.denied", CAIRN_NO_OFFSET,
-			  "you do not have the right to do that with this repository");
+			  "you may not write in this repository. Propose the change in a pull request (create_pr=True, "
+			  "hf upload --create-pr), with a key that writes and is not for one repository");
 }
 
-enum cairn_status cairn_hub_refuse_files(struct cairn_diag *diag)
+static enum cairn_status stranger_check_open(const struct cairn_index_repo *repo, struct cairn_diag *diag)
 {
-	return cairn_fail(
-		diag, CAIRN_E_DENIED, "pr.files", CAIRN_NO_OFFSET,
-		"whoever may not write in a repository proposes texts of at most %d bytes: other files are not "
-		"taken from them. Ask somebody who may write, or upload to a repository of your own",
-		CAIRN_INDEX_INLINE_MAX);
+	if (!repo->pulls_closed)
+		return CAIRN_OK;
+	return cairn_fail(diag, CAIRN_E_DENIED, "pr.closed", CAIRN_NO_OFFSET,
+			  "this repository takes pull requests only from those who may write in it");
 }
 
 enum cairn_status cairn_hub_check_proposal(const struct cairn_index_repo *repo, const struct cairn_hub_commit *commit,
 					   struct cairn_diag *diag)
 {
-	if (repo->pulls_closed)
-		return cairn_fail(diag, CAIRN_E_DENIED, "pr.closed", CAIRN_NO_OFFSET,
-				  "this repository takes pull requests only from those who may write in it");
-	if (commit->n > CAIRN_INDEX_STRANGER_OPERATIONS_MAX)
-		return cairn_fail(diag, CAIRN_E_LIMIT, "commit.lines", CAIRN_NO_OFFSET,
-				  "more than %d operations by somebody who may not write here; make several commits",
-				  CAIRN_INDEX_STRANGER_OPERATIONS_MAX);
-	for (uint32_t i = 0; i < commit->n; i++)
-		if (commit->operations[i].kind == CAIRN_INDEX_PUT_FILE)
-			return cairn_hub_refuse_files(diag);
-	return CAIRN_OK;
+	enum cairn_status status = stranger_check_open(repo, diag);
+	if (status != CAIRN_OK || commit->n <= CAIRN_INDEX_STRANGER_OPERATIONS_MAX)
+		return status;
+	return cairn_fail(diag, CAIRN_E_LIMIT, "commit.lines", CAIRN_NO_OFFSET,
+			  "more than %d operations by somebody who may not write here; make several commits",
+			  CAIRN_INDEX_STRANGER_OPERATIONS_MAX);
+}
+
+/* --- files of the store ------------------------------------------------------------------------------------------- */
+
+static enum cairn_status stranger_find_bucket(const struct cairn_hub *hub, const struct cairn_hub_asker *asker,
+					      struct cairn_index_repo *out)
+{
+	return cairn_index_repo(hub->index, CAIRN_INDEX_BUCKET, asker->account.name, CAIRN_INDEX_PROPOSALS, out);
+}
+
+static enum cairn_status stranger_make_bucket(const struct cairn_hub *hub, const struct cairn_hub_asker *asker,
+					      struct cairn_diag *diag)
+{
+	struct cairn_index_add_repo add = {.kind = CAIRN_INDEX_BUCKET,
+					   .account = asker->account.id,
+					   .name = CAIRN_INDEX_PROPOSALS,
+					   .is_private = true};
+	enum cairn_status status = cairn_index_add_repo(hub->index, &add);
+	if (status == CAIRN_E_CONFLICT) /* another request has made it */
+		return CAIRN_OK;
+	*diag = add.write.diag;
+	return status;
+}
+
+enum cairn_status cairn_hub_find_proposals(const struct cairn_hub *hub, const struct cairn_hub_asker *asker,
+					   const struct cairn_index_repo *repo, struct cairn_index_repo *out,
+					   struct cairn_diag *diag)
+{
+	enum cairn_status status = stranger_check_open(repo, diag);
+	if (status == CAIRN_OK)
+		status = stranger_find_bucket(hub, asker, out);
+	if (status != CAIRN_E_NOT_FOUND)
+		return status;
+	status = stranger_make_bucket(hub, asker, diag);
+	return status == CAIRN_OK ? stranger_find_bucket(hub, asker, out) : status;
 }
 
 enum cairn_status cairn_hub_close_to_strangers(const struct cairn_hub *hub, const struct cairn_index_repo *repo,

@@ -6,22 +6,29 @@
 #include "hub/commit.h"
 
 /** Checks whether the asker may propose changes to a repository that was found with CAIRN_HUB_READ.
+ *  @param access    what they may do with it; whoever may write may propose
  *  @param revision  "refs/pr/N": to this pull request, which a stranger may if they opened it; NULL: by a new one
- *  @param[out] is_stranger  whether the asker may only propose
  *  @return CAIRN_OK; CAIRN_E_DENIED (repo.denied: also for any other revision, whether it exists or not); as index and
  *  store */
 CAIRN_MUST_USE enum cairn_status cairn_hub_may_propose(const struct cairn_hub *hub, const struct cairn_hub_asker *asker,
-						       const struct cairn_index_repo *repo, const char *revision,
-						       bool *is_stranger, struct cairn_diag *diag);
+						       const struct cairn_index_repo *repo,
+						       enum cairn_hub_access access, const char *revision,
+						       struct cairn_diag *diag);
 
 /** Checks what a stranger proposes. Pure. @return CAIRN_OK; CAIRN_E_DENIED the repository takes none from strangers
- * (pr.closed), or a file is to be kept in the store (pr.files); CAIRN_E_LIMIT too many operations (commit.lines) */
+ * (pr.closed); CAIRN_E_LIMIT too many operations (commit.lines) */
 CAIRN_MUST_USE enum cairn_status cairn_hub_check_proposal(const struct cairn_index_repo *repo,
 							  const struct cairn_hub_commit *commit,
 							  struct cairn_diag *diag);
 
-/** Refuses a file of a stranger that is to be kept in the store. @return CAIRN_E_DENIED (pr.files) */
-enum cairn_status cairn_hub_refuse_files(struct cairn_diag *diag);
+/** Finds the bucket to which a stranger uploads files for pull requests of a repository, and makes it if needed. It is
+ * private, counts for the stranger's account, and is not found by its name. A commit by the stranger finds the files
+ * there and nowhere else. May wait for the index's writer.
+ *  @return CAIRN_OK; CAIRN_E_DENIED (pr.closed); as a write */
+CAIRN_MUST_USE enum cairn_status cairn_hub_find_proposals(const struct cairn_hub *hub,
+							  const struct cairn_hub_asker *asker,
+							  const struct cairn_index_repo *repo,
+							  struct cairn_index_repo *out, struct cairn_diag *diag);
 
 /** Sets whether strangers may propose changes to a repository that was found with CAIRN_HUB_ADMIN. Waits for the
  * index's writer. @return CAIRN_OK; CAIRN_E_NOT_FOUND (repo.unknown); as a write */

@@ -103,9 +103,9 @@ void hub_repo_begin_in(struct http_request *req, void *state, enum cairn_hub_acc
 void hub_repo_begin_proposal(struct http_request *req, void *state, const char *raw)
 {
 	struct hub_repo *r = state;
-	bool is_short = http_content_length(req) <= CAIRN_BODY_MEMORY_BYTES, is_stranger;
+	bool is_short = http_content_length(req) <= CAIRN_BODY_MEMORY_BYTES;
 	if (!is_short && hub_call_need_somebody(&r->call) && hub_call_find_asker(&r->call))
-		(void)hub_repo_find_proposed(r, raw, &is_stranger);
+		(void)hub_repo_find_proposed(r, raw);
 	if (r->call.status != CAIRN_OK)
 		hub_reply_failure(req, &r->call);
 	else
@@ -177,8 +177,8 @@ static void repo_say_where_to_ask(struct hub_repo *r)
 bool hub_repo_find(struct hub_repo *r, enum cairn_hub_access need)
 {
 	struct hub_call *call = &r->call;
-	call->status = cairn_hub_find_repo(&call->job.app->hub, &call->asker, r->kind, r->namespace, r->name, need,
-					   &r->repo, &call->diag);
+	call->status = cairn_hub_find_repo_access(&call->job.app->hub, &call->asker, r->kind, r->namespace, r->name,
+						  need, &r->access, &r->repo, &call->diag);
 	if (call->status == CAIRN_E_DENIED && call->diag.rule && strcmp(call->diag.rule, "repo.gated") == 0)
 		repo_say_where_to_ask(r);
 	return hub_mirror_find(r, need);
@@ -195,17 +195,21 @@ void hub_repo_take_revision(const char *raw, char revision[static CAIRN_HUB_REVI
 		revision[0] = '\0';
 }
 
-bool hub_repo_find_proposed(struct hub_repo *r, const char *raw, bool *is_stranger)
+bool hub_repo_find_proposed(struct hub_repo *r, const char *raw)
 {
 	struct hub_call *call = &r->call;
 	char revision[CAIRN_HUB_REVISION_MAX + 1];
-	*is_stranger = true;
 	if (raw)
 		hub_repo_take_revision(raw, revision);
 	if (hub_repo_find(r, CAIRN_HUB_READ))
-		call->status = cairn_hub_may_propose(&call->job.app->hub, &call->asker, &r->repo, raw ? revision : NULL,
-						     is_stranger, &call->diag);
+		call->status = cairn_hub_may_propose(&call->job.app->hub, &call->asker, &r->repo, r->access,
+						     raw ? revision : NULL, &call->diag);
 	return call->status == CAIRN_OK;
+}
+
+bool hub_repo_is_stranger(const struct hub_repo *r)
+{
+	return r->access < CAIRN_HUB_WRITE;
 }
 
 bool hub_repo_mint(struct hub_repo *r, struct cairn_token_claims *claims, char **token)

@@ -20,6 +20,7 @@ struct hub_repo {
 	char base[HUB_BASE_BYTES];        /* base of URLs in answers */
 	unsigned code;                    /* of the answer; 0: 200 */
 	struct cairn_index_repo repo;     /* set by the route */
+	enum cairn_hub_access access;     /* to that repository */
 	struct cairn_index_commit commit; /* set by the route, if the repository has commits */
 };
 
@@ -57,9 +58,10 @@ bool hub_repo_find(struct hub_repo *r, enum cairn_hub_access need);
 /** Decodes a revision that is the whole end of an address. @param[out] revision  "": it is none */
 void hub_repo_take_revision(const char *raw, char revision[static CAIRN_HUB_REVISION_MAX + 1]);
 /** Finds the repository of the path for somebody who may write in it, or propose changes (hub/stranger.h).
- *  @param raw  the revision of the address to which they go; NULL: to a new pull request
- *  @param[out] is_stranger  whether they may only propose */
-bool hub_repo_find_proposed(struct hub_repo *r, const char *raw, bool *is_stranger);
+ *  @param raw  the revision of the address to which they go; NULL: to a new pull request */
+bool hub_repo_find_proposed(struct hub_repo *r, const char *raw);
+/** May the asker only propose changes to the repository that was found? */
+bool hub_repo_is_stranger(const struct hub_repo *r);
 
 /** Mints a token of the store; else the call has failed. @param claims  of cairn_hub_token_claims(); the expiry is set
  * here

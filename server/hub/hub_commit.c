@@ -126,9 +126,6 @@ static enum cairn_status commit_put_file(struct commit_request *c, struct cairn_
 		return cairn_fail(diag, CAIRN_E_USAGE, "preupload.patterns", CAIRN_NO_OFFSET,
 				  "the patterns of %s are too much work; ask about fewer files at once",
 				  ignore->steps_left == 0 ? ".gitignore" : ".gitattributes");
-	/* Clients show this refusal, and not that of a token. */
-	if (c->lines.is_stranger && !is_inline && !is_ignored)
-		return cairn_hub_refuse_files(diag);
 	cairn_json_open_object(w, NULL);
 	cairn_json_put_text(w, "path", upload.path);
 	cairn_json_put_text(w, "uploadMode", is_inline ? "regular" : "lfs");
@@ -141,6 +138,18 @@ static enum cairn_status commit_put_file(struct commit_request *c, struct cairn_
 		c->wanted[c->n_wanted++] =
 			(struct cairn_hub_wanted){.size_bytes = upload.size_bytes, .sample = upload.sample};
 	return status;
+}
+
+/* Is there room for the files? A stranger's need none of the repository, but of the stranger's account. */
+static enum cairn_status commit_check_wanted(struct commit_request *c)
+{
+	struct hub_call *call = &c->repo.call;
+	const struct cairn_hub *hub = &call->job.app->hub;
+	struct cairn_index_repo place = c->repo.repo;
+	enum cairn_status status = CAIRN_OK;
+	if (c->n_wanted > 0 && hub_repo_is_stranger(&c->repo))
+		status = cairn_hub_find_proposals(hub, &call->asker, &c->repo.repo, &place, &call->diag);
+	return status == CAIRN_OK ? cairn_hub_check_upload(hub, &place, c->wanted, c->n_wanted, &call->diag) : status;
 }
 
 static enum cairn_status commit_put_files(struct commit_request *c, struct cairn_json_out *w,
@@ -157,18 +166,13 @@ static enum cairn_status commit_put_files(struct commit_request *c, struct cairn
 		return CAIRN_E_NOMEM;
 	for (size_t i = 0; i < cairn_json_count(files) && status == CAIRN_OK; i++)
 		status = commit_put_file(c, w, cairn_json_at(files, i), &attributes, &ignore);
-	/* A stranger's files need no room of the repository, and its quota is not the stranger's business. */
-	if (status != CAIRN_OK || c->lines.is_stranger)
-		return status;
-	return cairn_hub_check_upload(&c->repo.call.job.app->hub, &c->repo.repo, c->wanted, c->n_wanted,
-				      &c->repo.call.diag);
+	return status == CAIRN_OK ? commit_check_wanted(c) : status;
 }
 
 static void commit_preupload(struct hub_call *call)
 {
 	struct commit_request *c = (struct commit_request *)call;
-	if (!hub_repo_find_proposed(&c->repo, commit_place(c), &c->lines.is_stranger) ||
-	    !hub_repo_find_commit_of_found(&c->repo, c->raw))
+	if (!hub_repo_find_proposed(&c->repo, commit_place(c)) || !hub_repo_find_commit_of_found(&c->repo, c->raw))
 		return;
 	CLEANUP(cairn_json_freep) struct cairn_json *json = route_body_json_list(&c->repo.body);
 	const struct cairn_json *files = cairn_json_get(json, "files");
@@ -230,12 +234,11 @@ static void commit_make(struct hub_call *call)
 	struct commit_request *c = (struct commit_request *)call;
 	const struct cairn_body *body = &c->repo.body.in;
 	struct cairn_git_oid oid;
-	bool is_stranger;
-	if (!hub_repo_find_proposed(&c->repo, commit_place(c), &is_stranger))
+	if (!hub_repo_find_proposed(&c->repo, commit_place(c)))
 		return;
 	hub_repo_take_revision(c->raw, c->revision);
 	call->status = cairn_hub_commit_read(&c->lines, (const char *)body->bytes, body->len, &call->diag);
-	c->lines.is_stranger = is_stranger;
+	c->lines.is_stranger = hub_repo_is_stranger(&c->repo);
 	if (call->status == CAIRN_OK)
 		call->status = commit_to(c, &oid);
 	if (call->status == CAIRN_OK)

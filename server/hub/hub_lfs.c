@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "hub/lfs.h"
 #include "hub/quota.h"
+#include "hub/stranger.h"
 #include "server/ask/hub_reply.h"
 #include "server/ask/hub_repo.h"
 #include "server/hub/hub_routes.h"
@@ -22,8 +23,11 @@ enum {
 
 struct lfs_request {
 	struct hub_repo repo;
-	bool upload, xet;   /* the operation and the transfer */
-	uint64_t new_bytes; /* of an upload: bytes of the objects to send so far */
+	bool upload, xet;              /* the operation and the transfer */
+	bool is_hubs;                  /* a client of a hub asks, which commits what it uploads */
+	bool for_proposal;             /* an upload for a pull request of a stranger */
+	uint64_t new_bytes;            /* of an upload: bytes of the objects to send so far */
+	struct cairn_index_repo place; /* has the objects: the repository of the path, or the stranger's bucket */
 	int64_t expires_unix_s;
 	char *token;                              /* owned; of an upload by xet */
 	char name[CAIRN_INDEX_REPO_NAME_MAX + 1]; /* from the path, without ".git" */
@@ -69,21 +73,42 @@ static enum cairn_status lfs_read(struct lfs_request *l, const struct cairn_json
 		return cairn_fail(diag, CAIRN_E_CONFLICT, "lfs.hash", CAIRN_NO_OFFSET,
 				  "this server knows objects only by their SHA-256; use the hash_algo sha256");
 	l->xet = l->upload && lfs_names(cairn_json_get(json, "transfers"), "xet");
+	/* Git LFS never names this one, and knows no pull requests. */
+	l->is_hubs = l->xet || lfs_names(cairn_json_get(json, "transfers"), "multipart");
 	return CAIRN_OK;
+}
+
+/* Finds where an upload to the repository that was found goes. A batch does not say whether it is for a pull request:
+ * whoever may not write can only mean one. */
+static bool lfs_find_place(struct lfs_request *l)
+{
+	struct hub_call *call = &l->repo.call;
+	const struct cairn_hub *hub = &call->job.app->hub;
+	l->place = l->repo.repo;
+	l->for_proposal = l->upload && hub_repo_is_stranger(&l->repo);
+	if (!l->upload)
+		return true;
+	/* Git LFS would not commit what it uploads, and so lose it: "" is no pull request of anybody. */
+	call->status = cairn_hub_may_propose(hub, &call->asker, &l->repo.repo, l->repo.access, l->is_hubs ? NULL : "",
+					     &call->diag);
+	if (call->status == CAIRN_OK && l->for_proposal)
+		call->status = cairn_hub_find_proposals(hub, &call->asker, &l->repo.repo, &l->place, &call->diag);
+	return call->status == CAIRN_OK;
 }
 
 /* Finds the repository of the path. For a first upload it is created, if hub_lfs_create and the key permit that. */
 static bool lfs_find_repo(struct lfs_request *l)
 {
 	struct hub_call *call = &l->repo.call;
-	if (hub_repo_find(&l->repo, l->upload ? CAIRN_HUB_WRITE : CAIRN_HUB_READ))
-		return true;
+	if (hub_repo_find(&l->repo, CAIRN_HUB_READ))
+		return lfs_find_place(l);
 	if (call->status != CAIRN_E_NOT_FOUND || !l->upload || !call->job.app->config.hub_lfs_create)
 		return false;
 	struct cairn_diag diag = {0};
 	const struct cairn_hub_new_repo made = {
 		.kind = l->repo.kind, .account = l->repo.namespace, .name = l->repo.name, .is_private = true};
 	enum cairn_status status = cairn_hub_make_repo(&call->job.app->hub, &call->asker, &made, &l->repo.repo, &diag);
+	l->place = l->repo.repo;
 	if (status == CAIRN_OK)
 		call->status = CAIRN_OK;
 	/* Askers without the right to create it only learn that it does not exist. */
@@ -106,12 +131,10 @@ static void lfs_put_fault(struct cairn_json_out *w, uint64_t code, const char *m
 
 static void lfs_put_xet(struct cairn_json_out *w, const struct lfs_request *l)
 {
-	static const char *const SEGMENT[] = {
-		[CAIRN_INDEX_MODEL] = "models", [CAIRN_INDEX_DATASET] = "datasets", [CAIRN_INDEX_SPACE] = "spaces"};
-	char url[LFS_URL_BYTES], expires[24], path[32];
-	(void)snprintf(path, sizeof(path), "/api/%s/", SEGMENT[l->repo.kind]);
+	char url[LFS_URL_BYTES], expires[24];
 	(void)snprintf(expires, sizeof(expires), "%" PRId64, l->expires_unix_s);
-	hub_repo_url(&l->repo, url, sizeof(url), path, "/xet-write-token/main");
+	hub_repo_url(&l->repo, url, sizeof(url), hub_kind_api(l->repo.kind),
+		     l->for_proposal ? "/xet-write-token/main?create_pr=1" : "/xet-write-token/main");
 	cairn_json_put_text(w, "href", url);
 	cairn_json_open_object(w, "header");
 	cairn_json_put_text(w, "X-Xet-Cas-Url", l->repo.base);
@@ -126,8 +149,8 @@ static void lfs_put_basic(struct cairn_json_out *w, const struct lfs_request *l,
 	struct app *app = l->repo.call.job.app;
 	struct cairn_hub_lfs_grant grant = {
 		.upload = l->upload,
-		.alone = l->repo.repo.is_private || app->auth.dedupe != CAIRN_DEDUPE_GLOBAL,
-		.repo = l->repo.repo.id,
+		.alone = l->place.is_private || app->auth.dedupe != CAIRN_DEDUPE_GLOBAL,
+		.repo = l->place.id,
 		.size_bytes = size_bytes,
 		.expires_unix_s = l->expires_unix_s,
 		.account = l->repo.call.asker.account.id,
@@ -163,7 +186,7 @@ static enum cairn_status lfs_put_new(struct cairn_json_out *w, struct lfs_reques
 	struct cairn_diag diag = {0};
 	uint64_t counts = cairn_hub_file_counts(size_bytes);
 	enum cairn_status status =
-		cairn_hub_check_room(&l->repo.call.job.app->hub, &l->repo.repo, l->new_bytes + counts, &diag);
+		cairn_hub_check_room(&l->repo.call.job.app->hub, &l->place, l->new_bytes + counts, &diag);
 	if (status == CAIRN_E_DENIED) {
 		lfs_put_fault(w, 403, diag.text);
 		return CAIRN_OK;
@@ -179,7 +202,7 @@ static enum cairn_status lfs_put_found(struct cairn_json_out *w, struct lfs_requ
 				       const uint8_t sha256[static CAIRN_SHA256_BYTES], uint64_t size_bytes)
 {
 	struct cairn_index_file file;
-	enum cairn_status status = cairn_hub_lfs_find(&l->repo.call.job.app->hub, l->repo.repo.id, sha256, &file);
+	enum cairn_status status = cairn_hub_lfs_find(&l->repo.call.job.app->hub, l->place.id, sha256, &file);
 	if (status != CAIRN_OK && status != CAIRN_E_NOT_FOUND)
 		return status;
 	/* A file copied with another repository's unproved claim can be fetched, but does not replace an upload. */
@@ -238,7 +261,7 @@ static void lfs_answer(struct hub_call *call)
 	if (call->status != CAIRN_OK || !lfs_find_repo(l))
 		return;
 	struct cairn_token_claims claims;
-	cairn_hub_token_claims(&call->asker, &l->repo.repo, true, &claims);
+	cairn_hub_token_claims(&call->asker, &l->place, true, &claims);
 	l->expires_unix_s = cairn_clock_unix_s() + (int64_t)atomic_load(&call->job.app->live.token_ttl_s);
 	if (l->xet && !hub_repo_mint(&l->repo, &claims, &l->token))
 		return;

@@ -261,12 +261,11 @@ static const char *pull_text(const struct pull_request *p, const char *member)
 static void pull_make(struct hub_call *call)
 {
 	struct pull_request *p = (struct pull_request *)call;
-	bool is_stranger;
-	if (!hub_repo_find_proposed(&p->repo, NULL, &is_stranger) || !hub_repo_find_commit_of_found(&p->repo, NULL))
+	if (!hub_repo_find_proposed(&p->repo, NULL) || !hub_repo_find_commit_of_found(&p->repo, NULL))
 		return;
 	call->status = cairn_hub_add_pull(&call->job.app->hub, &call->asker, &p->repo.repo, CAIRN_HUB_MAIN,
 					  &p->repo.commit, pull_text(p, "title"), pull_text(p, "description"),
-					  is_stranger, &p->number, &call->diag);
+					  hub_repo_is_stranger(&p->repo), &p->number, &call->diag);
 	call->commit[0] = '\0';
 	if (call->status == CAIRN_OK && pull_find(p, CAIRN_HUB_READ))
 		pull_put_details(p);
@@ -311,13 +310,13 @@ static void pull_set_status(struct hub_call *call)
 {
 	struct pull_request *p = (struct pull_request *)call;
 	char revision[PULL_REVISION_BYTES];
-	bool is_stranger;
 	(void)snprintf(revision, sizeof(revision), "refs/pr/%" PRId64, p->number);
-	if (!hub_repo_find_proposed(&p->repo, revision, &is_stranger) || !pull_find_of_found(p))
+	if (!hub_repo_find_proposed(&p->repo, revision) || !pull_find_of_found(p))
 		return;
 	if (strcmp(pull_text(p, "status"), "closed") == 0 || p->pull.about.state != CAIRN_INDEX_PULL_OPEN) {
-		call->status = cairn_hub_close_pull(&call->job.app->hub, &call->asker, &p->repo.repo, &p->pull,
-						    pull_text(p, "comment"), is_stranger, &call->diag);
+		call->status =
+			cairn_hub_close_pull(&call->job.app->hub, &call->asker, &p->repo.repo, &p->pull,
+					     pull_text(p, "comment"), hub_repo_is_stranger(&p->repo), &call->diag);
 		cairn_hub_pull_fini(&p->pull);
 		if (call->status != CAIRN_OK || !pull_find(p, CAIRN_HUB_READ))
 			return;

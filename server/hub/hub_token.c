@@ -54,13 +54,16 @@ static void token_take_unknown(struct token_request *t, struct cairn_token_claim
 	(void)snprintf(claims->subject, sizeof(claims->subject), "%.*s", (int)sizeof(claims->subject) - 1, holder.name);
 }
 
-/* A token for a pull request, of whoever may write. */
+/* A token for a pull request: a stranger's files go to a bucket of their account. */
 static bool token_may_propose(struct token_request *t)
 {
 	struct hub_call *call = &t->repo.call;
-	bool is_stranger;
-	if (hub_repo_find_proposed(&t->repo, t->is_new ? NULL : t->raw, &is_stranger) && is_stranger)
-		call->status = cairn_hub_refuse_files(&call->diag);
+	if (!hub_repo_find_proposed(&t->repo, t->is_new ? NULL : t->raw))
+		return false;
+	const struct cairn_index_repo repo = t->repo.repo;
+	if (hub_repo_is_stranger(&t->repo))
+		call->status =
+			cairn_hub_find_proposals(&call->job.app->hub, &call->asker, &repo, &t->repo.repo, &call->diag);
 	return call->status == CAIRN_OK;
 }
 

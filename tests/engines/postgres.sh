@@ -23,6 +23,6 @@ for contract; do
   "$contract" "$CAIRN_TEST_POSTGRES?schema=*" || status=1
 done
 CAIRN_INDEX=postgres tests/clients/run.sh tests/clients/*/test_{device_login,fetch,claims,proof,telemetry,key_epochs,file_list,usage}.py \
-  tests/clients/hub/test_hub_access.py tests/clients/hub/test_hub_accounts.py tests/clients/hub/test_hub_buckets.py tests/clients/hub/test_hub_copies.py tests/clients/hub/test_hub_events.py tests/clients/hub/test_hub_lfs.py tests/clients/hub/test_hub_pulls.py tests/clients/hub/test_hub_repos.py tests/clients/hub/test_hub_strangers.py \
+  tests/clients/hub/test_hub_access.py tests/clients/hub/test_hub_accounts.py tests/clients/hub/test_hub_buckets.py tests/clients/hub/test_hub_copies.py tests/clients/hub/test_hub_events.py tests/clients/hub/test_hub_lfs.py tests/clients/hub/test_hub_pulls.py tests/clients/hub/test_hub_repos.py tests/clients/hub/test_hub_strangers.py tests/clients/hub/test_hub_stranger_files.py \
   tests/clients/engines/test_postgres_plans.py || status=1
 exit $status

@@ -4,7 +4,7 @@ import json
 
 import cairn
 import pytest
-from hub_calls import PULLS, commit, done, lines, make, older, paths, stored, text, upload
+from hub_calls import PULLS, commit, done, lines, make, older, paths, text
 from huggingface_hub import CommitOperationAdd, CommitOperationDelete
 from huggingface_hub.errors import HfHubHTTPError
 
@@ -100,23 +100,6 @@ def test_only_its_author_commits_and_only_writers_merge(people):
     assert people.ask("PUT", "/api/models/ann/one/settings", body={"gated": "manual"}).status == 200
     for path, body in (("commit/main?create_pr=1", lines(text("x", "x"))), ("commit/refs%2Fpr%2F1", lines(text("x", "x"))), ("discussions", {"title": "x", "pullRequest": True})):
         assert cairn.is_hub_error(people.ask("POST", f"/api/models/ann/one/{path}", "bob", body), 403, "repo.gated"), path
-
-
-def test_a_stranger_cannot_add_a_file_of_the_store(people, data):
-    """A stranger cannot add a file of the store, not even by its name. Otherwise they could read a hidden file through it."""
-    make(people)
-    sha256, _ = upload(people, data[:80_000])
-    before = people.ask("GET", PULLS).json()["count"]
-    pointer = f"version https://git-lfs.github.com/spec/v1\noid sha256:{sha256}\nsize 80000\n"
-    for line in (stored("x", sha256, 80_000), stored("x", "0" * 64, 80_000), text("x", pointer)):
-        assert cairn.is_hub_error(people.ask("POST", NEW, "bob", lines(line)), 403, "pr.files")
-    assert people.ask("GET", PULLS).json()["count"] == before
-    refused(lambda: propose(people, put("x.bin", data[:90_000])), 403, "texts of at most")
-    assert cairn.is_hub_error(people.ask("GET", "/api/models/ann/one/xet-write-token/main?create_pr=1", "bob"), 403, "pr.files")
-    assert people.ask("GET", "/api/models/ann/one/xet-write-token/main?create_pr=1").status == 200
-    many = lines(*(text(f"f{i}", "x") for i in range(1001)))
-    assert cairn.is_hub_error(people.ask("POST", NEW, "bob", many), 413, "commit.lines")
-    assert people.ask("POST", NEW, body=many).status == 200
 
 
 def test_it_counts_for_the_stranger(people, admin):
