@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/decimal.h"
 #include "hub/pull.h"
+#include "hub/stranger.h"
 #include "server/page/page_changes.h"
 #include "server/page/page_routes.h"
 
@@ -243,10 +244,27 @@ static void pull_put_head(struct pull_page *p)
 	pull_put_facts(p);
 }
 
+/* A stranger closes what they opened. */
+static void pull_put_own_form(struct page *page)
+{
+	html(page_out(page),
+	     "<section class=\"card\" aria-labelledby=\"end-title\"><h2 id=\"end-title\">Close</h2><form method=\"post\" "
+	     "class=\"stack\"><label for=\"comment\">What to say of it</label><input id=\"comment\" name=\"comment\" "
+	     "maxlength=\"1000\"><p class=\"help\">You opened it. Closing cannot be undone. Some time later it is removed "
+	     "with its files, and counts for you no more.</p><div class=\"pair\"><button class=\"danger\" name=\"action\" "
+	     "value=\"close\">Close</button></div></form></section>\n");
+}
+
 static void pull_put_forms(struct pull_page *p)
 {
 	struct page *page = &p->changes.place.page;
-	if (page->access < CAIRN_HUB_WRITE || p->pull.about.state != CAIRN_INDEX_PULL_OPEN)
+	const struct cairn_hub_asker *asker = &page->hub.call.asker;
+	bool is_own = cairn_hub_acts_for_account(asker) && asker->account.id == p->pull.about.account;
+	if (p->pull.about.state != CAIRN_INDEX_PULL_OPEN)
+		return;
+	if (page->access < CAIRN_HUB_WRITE && is_own)
+		pull_put_own_form(page);
+	if (page->access < CAIRN_HUB_WRITE)
 		return;
 	char head[CAIRN_GIT_OID_CHARS + 1];
 	cairn_git_oid_text(head, &p->pull.head.oid);
@@ -316,6 +334,21 @@ static void pull_get(struct http_request *req)
 
 /* --- merging and closing ------------------------------------------------------------------------------------------ */
 
+/* Whoever may write merges and closes. A stranger closes what they opened. */
+static bool pull_find_to_end(struct pull_page *p)
+{
+	struct page *page = &p->changes.place.page;
+	struct hub_call *call = &page->hub.call;
+	char revision[40];
+	bool closes = strcmp(form_value(&page->form, "action"), "close") == 0;
+	(void)snprintf(revision, sizeof(revision), "refs/pr/%" PRId64, p->number);
+	if (!pull_find(p, closes ? CAIRN_HUB_READ : CAIRN_HUB_WRITE))
+		return false;
+	call->status = cairn_hub_may_propose(page_hub(page), &call->asker, &page->hub.repo, page->hub.access, revision,
+					     &call->diag);
+	return call->status == CAIRN_OK;
+}
+
 static enum cairn_status pull_end(struct pull_page *p)
 {
 	struct page *page = &p->changes.place.page;
@@ -329,8 +362,8 @@ static enum cairn_status pull_end(struct pull_page *p)
 		return cairn_hub_merge_pull(page_hub(page), &call->asker, &page->hub.repo, &p->pull, comment, &oid,
 					    &call->diag);
 	if (strcmp(action, "close") == 0)
-		return cairn_hub_close_pull(page_hub(page), &call->asker, &page->hub.repo, &p->pull, comment, false,
-					    &call->diag);
+		return cairn_hub_close_pull(page_hub(page), &call->asker, &page->hub.repo, &p->pull, comment,
+					    hub_repo_is_stranger(&page->hub), &call->diag);
 	return form_refuse(&call->diag);
 }
 
@@ -340,7 +373,7 @@ static void pull_change(struct page *page)
 	struct hub_repo *hub = &page->hub;
 	char rest[40];
 	(void)snprintf(rest, sizeof(rest), "/discussions/%" PRId64, p->number);
-	if (!pull_find(p, CAIRN_HUB_WRITE))
+	if (!pull_find_to_end(p))
 		return;
 	hub->call.status = pull_end(p);
 	if (page_take_failure(page))

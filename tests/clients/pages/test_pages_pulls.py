@@ -111,6 +111,29 @@ def test_a_private_pull_request_looks_absent_to_others(people, enter):  # noqa: 
     assert "the secret" in "".join(ann.page(f"{AT}/1").itertext())
 
 
+def test_the_asker_closes_it(people, enter):  # noqa: F811
+    """bob, who may not write, closes by the page what he opened, and nothing else. He cannot merge it."""
+    api = people.api("bob")
+    for title in ("His", "Another"):
+        api.create_commit("ann/one", [CommitOperationAdd("y", b"y")], commit_message=title, create_pr=True)
+    propose(people, title="Ann's")
+    bob, rita = enter("bob"), enter("rita")
+    page = text(bob.page(f"{AT}/1"))
+    assert "You opened it" in page and "Merge into" not in page
+    for who, number in ((bob, 3), (rita, 1), (Visitor(people.server), 1)):
+        assert "You opened it" not in text(who.page(f"{AT}/{number}"))
+        assert who.send(f"{AT}/{number}", action="close").status == 403
+    for action, status in (("merge", 403), ("open", 403), ("", 403)):
+        assert bob.send(f"{AT}/1", action=action).status == status
+    assert bob.send(f"{AT}/1", origin="http://evil.example", action="close").status == 403
+    is_away(bob.send(f"{AT}/1", action="close", comment="Never mind"), f"{AT}/1")
+    assert people.api().get_discussion_details("ann/one", 1).status == "closed" and "Never mind" in text(rita.page(f"{AT}/1"))
+    assert "You opened it" not in text(bob.page(f"{AT}/1")) and bob.send(f"{AT}/1", action="close").status == 409
+    # Where he may not read any more, he closes nothing.
+    assert people.ask("PUT", "/api/models/ann/one/settings", body={"gated": "manual"}).status == 200
+    assert bob.send(f"{AT}/2", action="close").status == 403
+
+
 @pytest.mark.parametrize("type", ["dataset", "space"])
 def test_each_kind(people, enter, type):  # noqa: F811
     make(people, "ann/two", type=type)
