@@ -5,6 +5,8 @@ import xet
 from ..parts import operation, require
 from ..store import key_of, new_file, new_xorb, own_file, put_files, put_xorb, tenant_of
 
+LIES = 4
+
 
 @operation(weight=6)
 def upload(world, source):
@@ -78,12 +80,15 @@ def flipped(source, body):
 
 @operation(weight=1)
 def lie(world, source):
-    """Sends a xorb under another's name, cut or changed, or a shard over a xorb that does not exist or has other chunks. All must be refused."""
+    """Sends some xorbs under another's name, cut or changed, or shards over a xorb that does not exist or has other chunks. All must be refused."""
     tenant = tenant_of(world, source)
-    xorb = new_xorb(source, 3)
     token = world.token(tenant)
-    if token is None:
-        return
+    for _ in range(LIES if token else 0):
+        tell_lie(world, source, tenant, token)
+
+
+def tell_lie(world, source, tenant, token):
+    xorb = new_xorb(source, 3)
     other = new_xorb(source)
     file = new_file(source, [xorb])
     how = source.randrange(5)
