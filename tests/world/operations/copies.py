@@ -4,6 +4,7 @@ from ..memory import pick
 from ..parts import operation, require
 from ..stage import Tenant
 from ..store import tenant_of
+from .lfs import lfs_upload
 from .pulls import fair
 
 
@@ -28,6 +29,7 @@ def copy_large_file(world, source):
     tenant = tenant_of(world, source)
     to, lfs = copies_of(tenant), pick(source, [k for k in world.memory.there("lfs") if k[1] == tenant.repo])
     if lfs is None:
+        lfs_upload(world, source)
         return
     made = world.ask("POST", "/api/repos/create", tenant.key, {"name": "copies", "organization": tenant.name, "type": "model", "private": True})
     listed = large_files(world, tenant) if made is not None and made.status in (200, 409) else None

@@ -54,33 +54,32 @@ def some_name(value, source):
     return (old, pick(source, [name for name in NAMES if name != old])) if old else (None, None)
 
 
-def change(world, tenant, source, ask):
+def change(world, tenant, ask):
     """Calls ask(value), which sends a request that changes the names. @return of ask: (answer, the statuses that are right, the value afterwards)"""
     key = places_key(tenant)
     with world.memory.writing(key) as free:
         register = world.memory.of(key)
         if not free or not register.certain():
             return
-        told = ask(register.value() or ())
-        if told is None:
-            return
-        reply, statuses, value = told
+        reply, statuses, value = ask(register.value() or ())
         require(fair(reply, *statuses), "a_name_leads_to_one_repository", lambda: f"{key} {register.value()}: {reply} {reply.body!r}")
         if value is not None:
             world.answer(reply, register, value)
 
 
+def make(world, tenant, source, value):
+    """Makes a repository under any name. @return as ask() of change()"""
+    name, repo = source.choice(NAMES), f"{source.getrandbits(48):012x}"
+    files = [{"path": "me.txt", "content": base64.b64encode(repo.encode()).decode(), "encoding": "base64"}]
+    body = {"name": name, "organization": tenant.name, "type": "model", "private": True, "files": files}
+    reply = world.ask("POST", "/api/repos/create", tenant.key, body)
+    return (reply, (409,), None) if taken(value, name) else (reply, (200,), with_new(value, name, repo, repo))
+
+
 @operation(weight=1)
 def make_place(world, source):
-    tenant, name, repo = tenant_of(world, source), source.choice(NAMES), f"{source.getrandbits(48):012x}"
-
-    def ask(value):
-        files = [{"path": "me.txt", "content": base64.b64encode(repo.encode()).decode(), "encoding": "base64"}]
-        body = {"name": name, "organization": tenant.name, "type": "model", "private": True, "files": files}
-        reply = world.ask("POST", "/api/repos/create", tenant.key, body)
-        return (reply, (409,), None) if taken(value, name) else (reply, (200,), with_new(value, name, repo, repo))
-
-    change(world, tenant, source, ask)
+    tenant = tenant_of(world, source)
+    change(world, tenant, lambda value: make(world, tenant, source, value))
 
 
 @operation(weight=2)
@@ -90,12 +89,12 @@ def move_place(world, source):
     def ask(value):
         old, new = some_name(value, source)
         if old is None:
-            return None
+            return make(world, tenant, source, value)
         body = {"fromRepo": f"{tenant.name}/{old}", "toRepo": f"{tenant.name}/{new}", "type": "model"}
         reply = world.ask("POST", "/api/repos/move", tenant.key, body)
         return (reply, (409,), None) if taken(value, new) else (reply, (200,), with_moved(value, old, new))
 
-    change(world, tenant, source, ask)
+    change(world, tenant, ask)
 
 
 @operation(weight=1)
@@ -105,12 +104,12 @@ def copy_place(world, source):
     def ask(value):
         old, new = some_name(value, source)
         if old is None:
-            return None
+            return make(world, tenant, source, value)
         body = {"repository": f"{tenant.name}/{new}", "private": True}
         reply = world.ask("POST", f"/api/models/{tenant.name}/{old}/duplicate", tenant.key, body)
         return (reply, (409,), None) if taken(value, new) else (reply, (200,), with_new(value, new, repo, entries(value)[old][2]))
 
-    change(world, tenant, source, ask)
+    change(world, tenant, ask)
 
 
 @operation(weight=1)
@@ -120,8 +119,8 @@ def delete_place(world, source):
     def ask(value):
         name, _ = some_name(value, source)
         if name is None:
-            return None
+            return make(world, tenant, source, value)
         reply = world.ask("DELETE", "/api/repos/delete", tenant.key, {"name": name, "organization": tenant.name, "type": "model"})
         return reply, (200,), without(value, name)
 
-    change(world, tenant, source, ask)
+    change(world, tenant, ask)

@@ -23,9 +23,12 @@ def fair(reply, *statuses):
 
 @operation(weight=1)
 def open_pull(world, source):
+    open_one(world, tenant_of(world, source), source)
+
+
+def open_one(world, tenant, source):
     """Opens a pull request for main, or sends a commit that opens one."""
-    tenant, with_commit = tenant_of(world, source), source.randrange(2)
-    main = branch_key(tenant, "main")
+    main, with_commit = branch_key(tenant, "main"), source.randrange(2)
     with world.memory.writing(main) as free:
         if not free or not world.memory.of(main).certain() or len([k for k in world.memory.keys("pull") if k[1] == tenant.repo]) >= PULLS_MAX:
             return
@@ -52,6 +55,7 @@ def commit_to_pull(world, source):
     tenant = tenant_of(world, source)
     key = own_pull(world, tenant, source)
     if key is None:
+        open_one(world, tenant, source)
         return
     with world.memory.writing(key) as free:
         register = world.memory.of(key)
@@ -70,6 +74,7 @@ def close_pull(world, source):
     tenant = tenant_of(world, source)
     key = own_pull(world, tenant, source)
     if key is None:
+        open_one(world, tenant, source)
         return
     with world.memory.writing(key) as free:
         register = world.memory.of(key)
@@ -103,6 +108,7 @@ def merge_pull(world, source):
     tenant = tenant_of(world, source)
     key, main = own_pull(world, tenant, source), branch_key(tenant, "main")
     if key is None:
+        open_one(world, tenant, source)
         return
     with world.memory.writing(key, main) as free:
         register, branch = world.memory.of(key), world.memory.of(main)
