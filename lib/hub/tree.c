@@ -1,6 +1,5 @@
 #include "hub/tree.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,8 +10,14 @@ static enum cairn_status tree_no_entry(struct cairn_diag *diag)
 
 void cairn_hub_entry_path(char out[static CAIRN_INDEX_PATH_MAX + 1], const struct cairn_index_entry *entry)
 {
-	(void)snprintf(out, CAIRN_INDEX_PATH_MAX + 1, "%s%s%s", entry->folder, entry->folder[0] ? "/" : "",
-		       entry->name);
+	/* A repository may list 60,000 files, so no printf() here. */
+	size_t folder_len = strnlen(entry->folder, CAIRN_INDEX_PATH_MAX);
+	size_t slash_len = folder_len > 0 && folder_len < CAIRN_INDEX_PATH_MAX;
+	size_t name_len = strnlen(entry->name, CAIRN_INDEX_PATH_MAX - folder_len - slash_len);
+	memcpy(out, entry->folder, folder_len);
+	memset(out + folder_len, '/', slash_len);
+	memcpy(out + folder_len + slash_len, entry->name, name_len);
+	out[folder_len + slash_len + name_len] = '\0';
 }
 
 /* --- listing ------------------------------------------------------------------------------------------------------ */
