@@ -384,8 +384,10 @@ static bool config_check_index(const struct config *config)
 
 struct cairn_mirror_options config_mirror_options(const struct config *config)
 {
-	return (struct cairn_mirror_options){
-		.upstream = config->mirror, .ca = config->mirror_ca, .proxy = config->mirror_proxy};
+	return (struct cairn_mirror_options){.upstream = config->mirror,
+					     .ca = config->mirror_ca,
+					     .proxy = config->mirror_proxy,
+					     .rules = config->mirror_rules};
 }
 
 static bool config_check_mirror(const struct config *config)
@@ -394,9 +396,10 @@ static bool config_check_mirror(const struct config *config)
 	struct cairn_diag diag = {0};
 	uint16_t port;
 	if (!config->mirror) {
-		bool alone = config->mirror_ca || config->mirror_proxy;
+		bool alone = config->mirror_ca || config->mirror_proxy || config->mirror_rules;
 		if (alone)
-			config_complain("mirror_ca and mirror_proxy go with mirror; give it, too, or leave them out");
+			config_complain("mirror_ca and mirror_proxy go with mirror, and so does mirror_rules; give it, "
+					"too, or leave them out");
 		return !alone;
 	}
 	if (!config->hub)

@@ -128,7 +128,7 @@ static const char *main_made_socket(const struct listen_address *bound)
 	return bound->mode ? listen_path(bound) : NULL;
 }
 
-enum { MAIN_PORTS = CAIRN_INDEX_REACH_PORTS + 3, MAIN_READABLE = 11 };
+enum { MAIN_PORTS = CAIRN_INDEX_REACH_PORTS + 3, MAIN_READABLE = 12 };
 
 /* Finds what the sandbox must allow to reach store, index, keys and upstream on other machines. @param[out] ports of
  * all */
@@ -187,6 +187,7 @@ static enum cairn_status main_confine(struct app *app, const struct listen_addre
 		store.ca[0] ? store.ca : NULL,
 		getenv("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE"),
 		c->mirror_ca,
+		c->mirror_rules,
 	};
 	for (size_t i = 0; i < index.n_files; i++)
 		readable[MAIN_READABLE + i] = index.files[i];

@@ -116,6 +116,10 @@ const struct setting SETTINGS[] = {
 	{"mirror_proxy", SETTING_TEXT, NULL, .argument = "URL", AT(mirror_proxy),
 	 .help = "Proxy through which the daemon reaches that hub, as http://HOST:PORT. Not given: none; HTTPS_PROXY is "
 		 "not read."},
+	{"mirror_rules", SETTING_TEXT, NULL, .argument = "FILE", AT(mirror_rules),
+	 .help = "File of rules that say which repositories of that hub come here: lines allow PATTERN or deny PATTERN, "
+		 "of which the first that fits counts (docs/mirror.md). Read at the start. Not given: all public "
+		 "ones."},
 	{"strict", SETTING_FLAG, "no", AT(strict),
 	 .help = "Refuse two things that stock clients send and the newer format document forbids: a footer on an "
 		 "uploaded shard, and files without metadata."},

@@ -169,6 +169,12 @@ void cairn_mirror_want_file(struct cairn_mirror *mirror, struct cairn_mirror_wan
 		want->done(want);
 		return;
 	}
+	if (!mirror_lets_in(mirror, want)) {
+		want->status = cairn_fail(&want->diag, CAIRN_E_DENIED, "mirror.denied", CAIRN_NO_OFFSET,
+					  "the rules of this mirror leave %.120s out", want->name);
+		want->done(want);
+		return;
+	}
 	(void)snprintf(key, sizeof(key), "file/%" PRId64 "/%" PRId64, want->repo, want->entry.content);
 	mirror_join(mirror, want, key, true, file_begin);
 }

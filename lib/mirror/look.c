@@ -8,16 +8,6 @@
 #include <string.h>
 #include <strings.h>
 
-static const char *const LOOK_TYPES[] = {[CAIRN_INDEX_MODEL] = "models",
-					 [CAIRN_INDEX_DATASET] = "datasets",
-					 [CAIRN_INDEX_SPACE] = "spaces",
-					 [CAIRN_INDEX_KERNEL] = "kernels"};
-
-const char *cairn_mirror_type(enum cairn_index_repo_kind kind)
-{
-	return kind >= CAIRN_INDEX_MODEL && kind <= CAIRN_INDEX_KERNEL ? LOOK_TYPES[kind] : NULL;
-}
-
 /* Is the name one that a repository of a hub may have, with or without an account? */
 static bool look_name_is_good(const char *name, bool needs_account)
 {
@@ -87,8 +77,8 @@ static void look_ask_page(struct mirror_fetch *f)
 	if (f->tree.next[0])
 		memcpy(f->path, f->tree.next, sizeof(f->tree.next));
 	else
-		(void)snprintf(f->path, sizeof(f->path), "/api/%s/%s/tree/%s?recursive=true", LOOK_TYPES[f->what.kind],
-			       f->repo.id, f->repo.sha);
+		(void)snprintf(f->path, sizeof(f->path), "/api/%s/%s/tree/%s?recursive=true",
+			       cairn_mirror_type(f->what.kind), f->repo.id, f->repo.sha);
 	mirror_ask_tree(&f->call);
 	f->step = look_listed;
 	mirror_fetch_send(f);
@@ -138,7 +128,7 @@ static void look_described(struct mirror_fetch *f)
 {
 	char target[MIRROR_ID_BYTES];
 	struct cairn_diag diag = {0};
-	if (mirror_read_moved(&f->call, LOOK_TYPES[f->what.kind], target)) {
+	if (mirror_read_moved(&f->call, cairn_mirror_type(f->what.kind), target)) {
 		look_keep_alias(f, target);
 		return;
 	}
@@ -161,8 +151,8 @@ static void look_begin(struct mirror_fetch *f)
 {
 	char revision[3 * CAIRN_INDEX_REF_NAME_MAX + 1];
 	cairn_percent_encode(revision, f->what.revision, CAIRN_PERCENT_UNRESERVED);
-	(void)snprintf(f->path, sizeof(f->path), "/api/%s/%s/revision/%s", LOOK_TYPES[f->what.kind], f->what.name,
-		       revision);
+	(void)snprintf(f->path, sizeof(f->path), "/api/%s/%s/revision/%s", cairn_mirror_type(f->what.kind),
+		       f->what.name, revision);
 	mirror_ask_repo(&f->call);
 	f->step = look_described;
 	mirror_fetch_send(f);
@@ -172,7 +162,7 @@ void cairn_mirror_want_revision(struct cairn_mirror *mirror, struct cairn_mirror
 {
 	char key[CAIRN_INDEX_ALIAS_MAX + CAIRN_INDEX_REF_NAME_MAX + 32];
 	if (!cairn_mirror_type(want->kind) || !look_name_is_good(want->name, false) ||
-	    !look_revision_is_good(want->revision)) {
+	    !look_revision_is_good(want->revision) || !mirror_lets_in(mirror, want)) {
 		cairn_diag_clear(&want->diag);
 		want->status = look_unknown(&want->diag);
 		want->done(want);

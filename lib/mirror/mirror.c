@@ -1,9 +1,14 @@
 #include "mirror/mirror.h"
 
 #include "base/clock.h"
+#include "base/fd.h"
+#include "base/sys.h"
 #include "mirror/parts.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* A repository that nobody has. The answer that it does not exist shows a working hub as well as a description does. */
 static const char MIRROR_PROBE[] = "/api/models/cairn/is-the-line-up/revision/main";
@@ -23,6 +28,40 @@ enum cairn_status cairn_mirror_port(const struct cairn_mirror_options *options, 
 	return mirror_parse(&upstream, port, options, diag);
 }
 
+/* Reads the file whole, once. */
+static enum cairn_status mirror_read_rules(struct cairn_mirror *m, const char *path, struct cairn_diag *diag)
+{
+	CLEANUP(cairn_fd_closep) int fd = cairn_sys_open(path, O_RDONLY | O_CLOEXEC, 0);
+	size_t len = 0;
+	m->rules_text = malloc(MIRROR_RULES_BYTES_MAX + 1);
+	if (!m->rules_text)
+		return CAIRN_E_NOMEM;
+	if (fd < 0 || cairn_fd_read_upto(fd, m->rules_text, MIRROR_RULES_BYTES_MAX, &len) != CAIRN_OK)
+		return cairn_fail(diag, CAIRN_E_USAGE, "mirror.rules", CAIRN_NO_OFFSET, "cannot read %.120s: %s", path,
+				  strerror(errno));
+	m->rules_text[len] = '\0';
+	if (len == MIRROR_RULES_BYTES_MAX || strlen(m->rules_text) < len)
+		return cairn_fail(diag, CAIRN_E_USAGE, "mirror.rules", CAIRN_NO_OFFSET,
+				  "%.120s has %d bytes or more, or a zero byte", path, MIRROR_RULES_BYTES_MAX);
+	return mirror_rules_parse(&m->rules, m->rules_text, diag);
+}
+
+static const char *const MIRROR_TYPES[] = {[CAIRN_INDEX_MODEL] = "models",
+					   [CAIRN_INDEX_DATASET] = "datasets",
+					   [CAIRN_INDEX_SPACE] = "spaces",
+					   [CAIRN_INDEX_KERNEL] = "kernels"};
+
+const char *cairn_mirror_type(enum cairn_index_repo_kind kind)
+{
+	return kind >= CAIRN_INDEX_MODEL && kind <= CAIRN_INDEX_KERNEL ? MIRROR_TYPES[kind] : NULL;
+}
+
+bool mirror_lets_in(const struct cairn_mirror *m, const struct cairn_mirror_want *want)
+{
+	const char *type = cairn_mirror_type(want->kind);
+	return type && mirror_rules_allow(&m->rules, type, want->name);
+}
+
 enum cairn_status cairn_mirror_open(struct cairn_mirror **out, const struct cairn_mirror_options *options,
 				    struct cairn_diag *diag)
 {
@@ -40,6 +79,8 @@ enum cairn_status cairn_mirror_open(struct cairn_mirror **out, const struct cair
 					       .ctx = m};
 	m->hub = options->hub;
 	m->workers = options->workers;
+	if (status == CAIRN_OK && options->rules)
+		status = mirror_read_rules(m, options->rules, diag);
 	if (status == CAIRN_OK)
 		status = mirror_net_start(&m->net, &net);
 	if (status == CAIRN_OK)
@@ -65,6 +106,8 @@ void cairn_mirror_free(struct cairn_mirror *mirror)
 		return;
 	cairn_mirror_stop(mirror);
 	mirror_net_free(mirror->net);
+	mirror_rules_fini(&mirror->rules);
+	free(mirror->rules_text);
 	pthread_mutex_destroy(&mirror->lock);
 	free(mirror);
 }

@@ -15,6 +15,7 @@ struct cairn_mirror_options {
 	const char *ca;       /* file of the authorities for the upstream's certificate; NULL: the system's */
 	const char *proxy;    /* http://HOST:PORT of the way to the upstream; NULL: none */
 	/* cairn_mirror_open() alone needs these. */
+	const char *rules;             /* file of the rules (mirror/rules.h); NULL: all repositories are mirrored */
 	const struct cairn_hub *hub;   /* where repositories of the upstream are kept */
 	struct cairn_workers *workers; /* read the upstream's answers, and write */
 };
@@ -26,7 +27,8 @@ CAIRN_MUST_USE enum cairn_status cairn_mirror_port(const struct cairn_mirror_opt
 
 /** Opens a mirror, with a thread of its own. Sends nothing to the upstream. @param options  upstream is copied, the
  * rest borrowed
- * @return as cairn_mirror_port(); CAIRN_E_NOMEM */
+ * @return as cairn_mirror_port(); CAIRN_E_USAGE the file of the rules cannot be read, or a line is none (mirror.rules);
+ *         CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_mirror_open(struct cairn_mirror **out,
 						   const struct cairn_mirror_options *options, struct cairn_diag *diag);
 

@@ -6,6 +6,7 @@
 #include "mirror/hub/ask_repo.h"
 #include "mirror/hub/ask_tree.h"
 #include "mirror/mirror.h"
+#include "mirror/rules.h"
 
 #include <pthread.h>
 
@@ -44,6 +45,8 @@ struct mirror_fetch {
 struct cairn_mirror {
 	struct mirror_upstream upstream;
 	struct mirror_net *net;
+	struct mirror_rules rules;
+	char *rules_text; /* owned; of the rules */
 	const struct cairn_hub *hub;
 	struct cairn_workers *workers;
 	bool stopped;            /* the owner's */
@@ -73,6 +76,9 @@ bool mirror_remembers(struct cairn_mirror *m, const char *text);
 void mirror_fetch_send(struct mirror_fetch *f);
 /** Ends a fetch: remembers what came of it, and tells all who wait. The fetch is gone then. */
 void mirror_fetch_end(struct mirror_fetch *f, enum cairn_status status, const struct cairn_diag *diag);
+
+/** Do the rules let a repository come here? */
+bool mirror_lets_in(const struct cairn_mirror *m, const struct cairn_mirror_want *want);
 
 /** Finds what is here of a repository: whether its namespace is the mirror's, or free; the repository; the commit.
  * @param[out] here  id 0: the repository is not here  @param[out] commit  id 0: the commit is not here

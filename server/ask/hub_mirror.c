@@ -14,6 +14,7 @@ struct hub_lack {
 	bool wanted, is_file; /* the want is to be asked for */
 	unsigned n_waits;
 	bool has_outcome; /* of the want */
+	bool refreshed;   /* the revision was asked for, whatever came of that */
 	char target[CAIRN_INDEX_ALIAS_MAX + 1];
 };
 
@@ -152,14 +153,17 @@ bool hub_mirror_refresh(struct hub_repo *r, const char *raw)
 {
 	char revision[CAIRN_HUB_REVISION_MAX + 1], name[CAIRN_INDEX_ALIAS_MAX + 1];
 	const struct app *app = r->call.job.app;
-	if (!r->repo.is_mirrored || !mirror_may_ask(r, CAIRN_HUB_SEE))
+	if (!r->repo.is_mirrored || !mirror_may_ask(r, CAIRN_HUB_SEE) || (r->call.lack && r->call.lack->refreshed))
 		return true;
 	mirror_take_revision(raw, revision);
 	(void)snprintf(name, sizeof(name), "%s/%s", r->repo.account_name, r->repo.name);
 	if (!revision[0] || cairn_mirror_is_fresh(app->mirror, r->kind, name, revision) ||
 	    cairn_mirror_has_commit(app->mirror, r->repo.id, revision))
 		return true;
-	return !mirror_want_revision(r, name, revision);
+	bool waits = mirror_want_revision(r, name, revision);
+	if (waits)
+		r->call.lack->refreshed = true;
+	return !waits;
 }
 
 void hub_mirror_explain(struct hub_repo *r)

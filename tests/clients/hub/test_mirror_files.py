@@ -311,3 +311,22 @@ def test_a_slow_upstream_lets_clients_ask_again(start):
         go.append(True)
         assert server.get("/far/model/resolve/main/config.json").body == CONFIG
         assert len(upstream.paths("/resolve/")) == 1
+
+
+def test_rules(start, tmp_path):
+    """What the rules leave out is not asked for, and its files do not come any more."""
+    rules = tmp_path / "rules"
+    rules.write_text("deny models:far/other\nallow FAR/*\n")
+    with Hub({"far/model": Repo(FILES), "far/other": Repo(FILES), "else/model": Repo(FILES)}) as upstream:
+        server = start(mirror=upstream.url, mirror_rules=rules)
+        assert api(server).model_info("far/model").sha == SHA
+        for name in ("far/other", "else/model"):
+            with pytest.raises(RepositoryNotFoundError):
+                api(server).model_info(name)
+        assert not upstream.paths("other") and not upstream.paths("else")
+        server.stop()
+        rules.write_text("")
+        server.start()
+        assert api(server).model_info("far/model").sha == SHA
+        assert server.get("/far/model/resolve/main/config.json").status == 403
+        assert not upstream.paths("/resolve/")
