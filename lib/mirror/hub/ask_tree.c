@@ -105,6 +105,10 @@ enum cairn_status mirror_read_tree(struct mirror_tree *tree, const struct mirror
 		    CAIRN_OK ||
 	    !cairn_json_is_array(json))
 		return tree_no_hub("the tree of a commit is not a JSON array", diag);
+	if (tree->n_pages++ == MIRROR_TREE_PAGES_MAX)
+		return cairn_fail(diag, CAIRN_E_LIMIT, "mirror.tree", CAIRN_NO_OFFSET,
+				  "the tree of the repository has more than the %d pages that are mirrored",
+				  MIRROR_TREE_PAGES_MAX);
 	enum cairn_status status = CAIRN_OK;
 	size_t n = cairn_json_count(json);
 	for (size_t i = 0; i < n && status == CAIRN_OK; i++)

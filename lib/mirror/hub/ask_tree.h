@@ -14,6 +14,7 @@ enum {
 	MIRROR_TREE_MS = 10000,           /* for a page */
 	MIRROR_TREE_FILES_MAX = 50000,    /* of all pages */
 	MIRROR_TREE_ENTRIES_MAX = 100000, /* with folders */
+	MIRROR_TREE_PAGES_MAX = 2000,     /* hubs send at least 50 entries in each but the last */
 };
 
 /** A file of a commit. */
@@ -29,7 +30,7 @@ struct mirror_file {
 struct mirror_tree {
 	struct mirror_file *all; /* owned */
 	uint32_t n, cap;
-	uint32_t n_entries;
+	uint32_t n_entries, n_pages;
 	char next[MIRROR_ADDRESS_BYTES]; /* path of the next page; "": this was the last one */
 };
 void mirror_tree_fini(struct mirror_tree *tree);

@@ -70,6 +70,16 @@ START_TEST(pages_go_on)
 }
 END_TEST
 
+/* An upstream whose pages lead to each other without end is not asked without end. */
+START_TEST(pages_end)
+{
+	static const char PAGE[] = "[{\"type\":\"directory\",\"path\":\"x\",\"size\":0,\"oid\":\"" OID "\"}]";
+	for (unsigned i = 0; i < MIRROR_TREE_PAGES_MAX; i++)
+		ck_assert_str_eq(read_page("</api/x>; rel=\"next\"", PAGE), "");
+	ck_assert_str_eq(read_page("</api/x>; rel=\"next\"", PAGE), "mirror.tree");
+}
+END_TEST
+
 START_TEST(no_trees)
 {
 	static const char *const ALL[] = {
@@ -99,6 +109,7 @@ int main(void)
 	tcase_add_checked_fixture(tcase, NULL, forget);
 	tcase_add_test(tcase, files);
 	tcase_add_test(tcase, pages_go_on);
+	tcase_add_test(tcase, pages_end);
 	tcase_add_test(tcase, no_trees);
 	suite_add_tcase(suite, tcase);
 	SRunner *runner = srunner_create(suite);
