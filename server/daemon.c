@@ -6,8 +6,9 @@
 #include "cas/serve/query_chunk.h"
 #include "cas/service/jobs.h"
 #include "cas/stats.h"
-#include "server/api_key.h"
+#include "server/ask/api_key.h"
 #include "server/ask/hub_usage.h"
+#include "server/ask/session.h"
 #include "server/collect.h"
 #include "server/housekeeping.h"
 #include "server/http/listen.h"
@@ -18,7 +19,6 @@
 #include "server/page/page_routes.h"
 #include "server/route/routes.h"
 #include "server/service.h"
-#include "server/session.h"
 
 #include <limits.h>
 #include <stdio.h>

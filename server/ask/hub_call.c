@@ -2,11 +2,11 @@
 
 #include "cas/service/jobs.h"
 #include "hub/repo.h"
-#include "server/api_key.h"
+#include "server/ask/api_key.h"
 #include "server/ask/hub_mirror.h"
 #include "server/ask/hub_reply.h"
 #include "server/ask/route_spill.h"
-#include "server/session.h"
+#include "server/ask/session.h"
 
 #include <stdio.h>
 #include <stdlib.h>

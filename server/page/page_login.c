@@ -1,8 +1,8 @@
 /* Signing in with a key, and out: GET and POST /login, POST /logout. */
 #include "cas/service/keys.h"
+#include "server/ask/session.h"
 #include "server/page/page.h"
 #include "server/page/page_routes.h"
-#include "server/session.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "server/api_key.h"
+#include "server/ask/api_key.h"
 
 #include "base/base64.h"
 #include "base/bytes.h"

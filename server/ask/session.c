@@ -1,4 +1,4 @@
-#include "server/session.h"
+#include "server/ask/session.h"
 
 #include "base/clock.h"
 
