@@ -350,16 +350,21 @@ END_TEST
 
 /* --- writing ------------------------------------------------------------------------------------------------------ */
 
+static void must_have_bytes_of(int fd, const char *name)
+{
+	CLEANUP(vec_bytes_fini) struct vec_bytes made = bytes_of(fd);
+	CLEANUP(vec_bytes_fini) struct vec_bytes golden = vec_read("archive/readshard/%s", name);
+	ck_assert_uint_eq(made.len, golden.len);
+	ck_assert_mem_eq(made.bytes, golden.bytes, golden.len);
+}
+
 START_TEST(five_objects_give_the_golden_bytes)
 {
 	CLEANUP(tempdir_fini) struct tempdir dir = tempdir_new();
 	CLEANUP(five_freep) struct five *f = five_new();
 	CLEANUP(cairn_fd_closep) int fd = open_file(&dir, "five");
 	write_five(fd, f);
-	CLEANUP(vec_bytes_fini) struct vec_bytes made = bytes_of(fd);
-	CLEANUP(vec_bytes_fini) struct vec_bytes golden = vec_read("archive/readshard/ours_five.shard");
-	ck_assert_uint_eq(made.len, golden.len);
-	ck_assert_mem_eq(made.bytes, golden.bytes, golden.len);
+	must_have_bytes_of(fd, "ours_five.shard");
 }
 END_TEST
 
@@ -368,10 +373,7 @@ START_TEST(no_objects_give_the_golden_bytes)
 	CLEANUP(tempdir_fini) struct tempdir dir = tempdir_new();
 	CLEANUP(cairn_fd_closep) int fd = open_file(&dir, "empty");
 	write_made(fd, 0);
-	CLEANUP(vec_bytes_fini) struct vec_bytes made = bytes_of(fd);
-	CLEANUP(vec_bytes_fini) struct vec_bytes golden = vec_read("archive/readshard/ours_empty.shard");
-	ck_assert_uint_eq(made.len, golden.len);
-	ck_assert_mem_eq(made.bytes, golden.bytes, golden.len);
+	must_have_bytes_of(fd, "ours_empty.shard");
 }
 END_TEST
 

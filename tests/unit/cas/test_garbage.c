@@ -388,27 +388,47 @@ START_TEST(a_xorb_swept_between_verifying_and_committing_is_a_conflict)
 }
 END_TEST
 
+/* Stores a xorb that no file needs, and lets a collection retire it. */
+static void put_retired(struct gc_fixture *g, struct gc_xorb *x)
+{
+	bool inserted;
+	gc_fixture_init(g);
+	gc_xorb_init(x, 1, 3);
+	ck_assert_int_eq(gc_put_xorb(g->f.cas, x, &inserted), CAIRN_OK);
+	gc_pass(g, GC_GRACE_S + 1);
+	check_report_is(gc_collect(g), 1, 0, 0);
+}
+
+/* Begins an upload of the xorb, of which all bytes have arrived. */
+static struct cairn_xorb_upload *written_upload(const struct gc_fixture *g, const struct gc_xorb *x)
+{
+	struct cairn_xorb_upload *u;
+	ck_assert_int_eq(cairn_xorb_upload_begin(g->f.cas, &CAS_OPERATOR, &x->made.hash, x->body.len, &u, NULL),
+			 CAIRN_OK);
+	ck_assert_int_eq(cairn_xorb_upload_write(u, x->body.bytes, x->body.len, NULL), CAIRN_OK);
+	return u;
+}
+
+static void end_upload(struct cairn_xorb_upload *u)
+{
+	struct commit commit = {0};
+	ck_assert_int_eq(cairn_xorb_upload_commit(u, commit_done, &commit), CAIRN_OK);
+	ck_assert_int_eq(commit_wait(&commit), CAIRN_OK);
+	cairn_xorb_upload_free(u);
+}
+
 /* A client sends a retired xorb again, but the sweep comes first. */
 START_TEST(a_xorb_swept_while_it_arrives_is_stored_anew)
 {
 	CLEANUP(gc_fixture_fini) struct gc_fixture g;
 	CLEANUP(gc_xorb_fini) struct gc_xorb x;
 	struct cairn_xorb_upload *u;
-	struct commit commit = {0};
-	bool inserted;
-	gc_fixture_init(&g);
-	gc_xorb_init(&x, 1, 3);
-	ck_assert_int_eq(gc_put_xorb(g.f.cas, &x, &inserted), CAIRN_OK);
-	gc_pass(&g, GC_GRACE_S + 1);
-	check_report_is(gc_collect(&g), 1, 0, 0);
-	ck_assert_int_eq(cairn_xorb_upload_begin(g.f.cas, &CAS_OPERATOR, &x.made.hash, x.body.len, &u, NULL), CAIRN_OK);
-	ck_assert_int_eq(cairn_xorb_upload_write(u, x.body.bytes, x.body.len, NULL), CAIRN_OK);
+	put_retired(&g, &x);
+	u = written_upload(&g, &x);
 	gc_pass(&g, GC_GRACE_S + 1);
 	check_report_is(gc_collect(&g), 0, 1, x.body.len);
 	ck_assert_int_eq(cas_verify_and_store(u, NULL), CAIRN_OK);
-	ck_assert_int_eq(cairn_xorb_upload_commit(u, commit_done, &commit), CAIRN_OK);
-	ck_assert_int_eq(commit_wait(&commit), CAIRN_OK);
-	cairn_xorb_upload_free(u);
+	end_upload(u);
 	ck_assert_int_eq(xorb_status(&g, &x), CAIRN_OK);
 	ck_assert_uint_eq(gc_problems(g.f.cas), 0);
 }
@@ -420,21 +440,12 @@ START_TEST(a_xorb_renewed_before_the_sweep_stays)
 	CLEANUP(gc_fixture_fini) struct gc_fixture g;
 	CLEANUP(gc_xorb_fini) struct gc_xorb x;
 	struct cairn_xorb_upload *u;
-	struct commit commit = {0};
-	bool inserted;
-	gc_fixture_init(&g);
-	gc_xorb_init(&x, 1, 3);
-	ck_assert_int_eq(gc_put_xorb(g.f.cas, &x, &inserted), CAIRN_OK);
+	put_retired(&g, &x);
 	gc_pass(&g, GC_GRACE_S + 1);
-	check_report_is(gc_collect(&g), 1, 0, 0);
-	gc_pass(&g, GC_GRACE_S + 1);
-	ck_assert_int_eq(cairn_xorb_upload_begin(g.f.cas, &CAS_OPERATOR, &x.made.hash, x.body.len, &u, NULL), CAIRN_OK);
-	ck_assert_int_eq(cairn_xorb_upload_write(u, x.body.bytes, x.body.len, NULL), CAIRN_OK);
+	u = written_upload(&g, &x);
 	ck_assert_int_eq(cas_verify_and_store(u, NULL), CAIRN_OK);
 	check_report_is(gc_collect(&g), 0, 0, 0);
-	ck_assert_int_eq(cairn_xorb_upload_commit(u, commit_done, &commit), CAIRN_OK);
-	ck_assert_int_eq(commit_wait(&commit), CAIRN_OK);
-	cairn_xorb_upload_free(u);
+	end_upload(u);
 	ck_assert_int_eq(xorb_status(&g, &x), CAIRN_OK);
 }
 END_TEST
