@@ -1,6 +1,7 @@
 /* Requests for access to repositories with a gate: who is let in, limits, what goes with the repository. */
 #include "support/history_fixture.h"
 #include "support/index_fixture.h"
+#include "support/run.h"
 
 #include "index/hub/access.h"
 
@@ -307,9 +308,5 @@ int main(int argc, char **argv)
 	tcase_add_test(t, an_account_waits_for_so_many);
 	tcase_add_test(t, a_repository_has_so_many);
 	suite_add_tcase(s, t);
-	SRunner *r = srunner_create(s);
-	srunner_run_all(r, CK_NORMAL);
-	int failed = srunner_ntests_failed(r);
-	srunner_free(r);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(s);
 }

@@ -1,6 +1,7 @@
 /* Files that a repository adopts from another: which ones, how they count, and how far their SHA-256 is believed. */
 #include "support/history_fixture.h"
 #include "support/index_fixture.h"
+#include "support/run.h"
 
 #include "index/proof.h"
 #include "index/quota.h"
@@ -328,9 +329,5 @@ int main(int argc, char **argv)
 	tcase_add_test(t, it_counts_where_it_goes);
 	tcase_add_test(t, a_bucket_has_copies_of_what_a_repository_has);
 	suite_add_tcase(s, t);
-	SRunner *runner = srunner_create(s);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return run_suite(s);
 }

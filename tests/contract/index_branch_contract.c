@@ -2,6 +2,7 @@
 #include "index/hub/pulls.h"
 #include "support/history_fixture.h"
 #include "support/index_fixture.h"
+#include "support/run.h"
 
 #include <check.h>
 #include <inttypes.h>
@@ -508,9 +509,5 @@ int main(int argc, char **argv)
 	tcase_add_test(t, a_commit_is_reached_while_a_ref_leads_to_it);
 	tcase_add_test(t, a_squash_leaves_no_commit_reached);
 	suite_add_tcase(suite, t);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int n_failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return n_failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(suite);
 }

@@ -1,5 +1,6 @@
 /* Calls of the index for a hub: repositories, and the objects of buckets with the files that they keep. */
 #include "support/index_fixture.h"
+#include "support/run.h"
 #include "support/tempdir.h"
 
 #include "base/clock.h"
@@ -553,9 +554,5 @@ int main(int argc, char **argv)
 	tcase_add_test(t, a_deleted_one_is_gone_at_once_and_its_files_later);
 	tcase_add_test(t, an_owner_of_no_repository_is_refused);
 	suite_add_tcase(s, t);
-	SRunner *r = srunner_create(s);
-	srunner_run_all(r, CK_NORMAL);
-	int failed = srunner_ntests_failed(r);
-	srunner_free(r);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(s);
 }

@@ -2,6 +2,7 @@
 #include "index/backup.h"
 #include "index/snapshot.h"
 #include "support/index_fixture.h"
+#include "support/run.h"
 #include "support/tempdir.h"
 
 #include <check.h>
@@ -216,9 +217,5 @@ int main(int argc, char **argv)
 	tcase_add_test(t, unknown_xorb);
 	tcase_add_test(t, spans_of_many);
 	suite_add_tcase(s, t);
-	SRunner *r = srunner_create(s);
-	srunner_run_all(r, CK_NORMAL);
-	int failed = srunner_ntests_failed(r);
-	srunner_free(r);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(s);
 }

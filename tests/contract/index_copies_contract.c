@@ -1,5 +1,6 @@
 /* The copy of an object that a row names, and the copies that are to be removed. For engines whose rows name copies. */
 #include "support/index_fixture.h"
+#include "support/run.h"
 #include "support/tempdir.h"
 
 #include "base/clock.h"
@@ -281,9 +282,5 @@ int main(int argc, char **argv)
 	tcase_add_test(t, an_object_arrives_after_its_copy_was_buried);
 	tcase_add_test(t, a_copy_named_late_is_refused);
 	suite_add_tcase(suite, t);
-	SRunner *r = srunner_create(suite);
-	srunner_run_all(r, CK_NORMAL);
-	int failed = srunner_ntests_failed(r);
-	srunner_free(r);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(suite);
 }

@@ -1,9 +1,9 @@
 /* Chunk queries: which chunks are found, and with which neighbours. */
 #include "support/index_fixture.h"
+#include "support/run.h"
 
 #include <check.h>
 #include <stdatomic.h>
-#include <stdlib.h>
 #include <string.h>
 
 START_TEST(eligible_chunks_only)
@@ -232,9 +232,5 @@ int main(int argc, char **argv)
 	tcase_add_test(t, a_chunk_in_many_scopes);
 	tcase_add_test(t, misses_are_told_from_others);
 	suite_add_tcase(s, t);
-	SRunner *r = srunner_create(s);
-	srunner_run_all(r, CK_NORMAL);
-	int failed = srunner_ntests_failed(r);
-	srunner_free(r);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(s);
 }

@@ -1,11 +1,11 @@
 /* Programs that wait for a person to let them in: bounds, the first answer, one key. */
 #include "support/index_fixture.h"
+#include "support/run.h"
 
 #include "index/daemon/device.h"
 #include "index/hub/hub.h"
 
 #include <check.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { NOW = 1000000, LIFE = 600, ALL_MAX = 6, ONE_MAX = 3 };
@@ -226,9 +226,5 @@ int main(int argc, char **argv)
 	tcase_add_test(t, a_key_too_many);
 	tcase_add_test(t, the_key_of_the_session_was_revoked);
 	suite_add_tcase(s, t);
-	SRunner *r = srunner_create(s);
-	srunner_run_all(r, CK_NORMAL);
-	int failed = srunner_ntests_failed(r);
-	srunner_free(r);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(s);
 }

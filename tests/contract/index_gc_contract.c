@@ -1,5 +1,6 @@
 /* Forgetting and sharing files; retiring, sweeping, renewing and losing xorbs, with uploads in between. */
 #include "support/index_gc_fixture.h"
+#include "support/run.h"
 
 #include "index/examine.h"
 #include "index/needs.h"
@@ -543,9 +544,5 @@ int main(int argc, char **argv)
 	tcase_add_test(t, many);
 	tcase_add_test(t, uploads_beside_the_collector);
 	suite_add_tcase(suite, t);
-	SRunner *r = srunner_create(suite);
-	srunner_run_all(r, CK_NORMAL);
-	int failed = srunner_ntests_failed(r);
-	srunner_free(r);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(suite);
 }

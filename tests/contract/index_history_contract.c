@@ -2,6 +2,7 @@
 #include "index/examine.h"
 #include "support/history_fixture.h"
 #include "support/index_fixture.h"
+#include "support/run.h"
 
 #include <check.h>
 #include <inttypes.h>
@@ -544,9 +545,5 @@ int main(int argc, char **argv)
 	tcase_add_test(t, ids_are_those_of_git);
 	tcase_add_test(t, a_kill_leaves_the_old_head_or_the_new_one);
 	suite_add_tcase(suite, t);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int n_failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return n_failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(suite);
 }

@@ -1,5 +1,6 @@
 /* Calls of the index for a hub: accounts and memberships. */
 #include "support/index_fixture.h"
+#include "support/run.h"
 
 #include "base/clock.h"
 #include "index/daemon/keys.h"
@@ -8,7 +9,6 @@
 
 #include <check.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static enum cairn_status add(enum cairn_index_account_kind kind, const char *name, int64_t *id)
@@ -235,9 +235,5 @@ int main(int argc, char **argv)
 	tcase_add_test(t, the_last_admin_stays_one);
 	tcase_add_test(t, only_users_are_members_of_organisations);
 	suite_add_tcase(s, t);
-	SRunner *r = srunner_create(s);
-	srunner_run_all(r, CK_NORMAL);
-	int failed = srunner_ntests_failed(r);
-	srunner_free(r);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(s);
 }

@@ -2,10 +2,10 @@
 #include "index/hub/alias.h"
 #include "support/history_fixture.h"
 #include "support/index_fixture.h"
+#include "support/run.h"
 
 #include <check.h>
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 static struct cairn_index_operation absent(const char *path, const char *text)
@@ -185,9 +185,5 @@ int main(int argc, char **argv)
 	tcase_add_test(t, a_new_commit_keeps_bytes_that_are_here);
 	tcase_add_test(t, an_alias_is_kept_and_replaced);
 	suite_add_tcase(s, t);
-	SRunner *r = srunner_create(s);
-	srunner_run_all(r, CK_NORMAL);
-	int failed = srunner_ntests_failed(r);
-	srunner_free(r);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(s);
 }

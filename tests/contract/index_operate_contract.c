@@ -1,5 +1,6 @@
 /* API keys and telemetry. */
 #include "support/index_fixture.h"
+#include "support/run.h"
 
 #include "base/clock.h"
 #include "index/daemon/keys.h"
@@ -366,9 +367,5 @@ int main(int argc, char **argv)
 	tcase_add_test(t, telemetry_is_shared);
 	tcase_add_test(t, old_telemetry);
 	suite_add_tcase(s, t);
-	SRunner *r = srunner_create(s);
-	srunner_run_all(r, CK_NORMAL);
-	int failed = srunner_ntests_failed(r);
-	srunner_free(r);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(s);
 }

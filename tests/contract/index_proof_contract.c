@@ -1,5 +1,6 @@
 /* Claims of SHA-256: whose turn it is to be verified, what a verdict changes, and which claims answer a lookup. */
 #include "support/index_fixture.h"
+#include "support/run.h"
 #include "support/tempdir.h"
 
 #include "index/proof.h"
@@ -494,9 +495,5 @@ int main(int argc, char **argv)
 	tcase_add_test(t, a_file_hashed_here_is_proved);
 	tcase_add_test(t, it_outlasts_the_index);
 	suite_add_tcase(s, t);
-	SRunner *runner = srunner_create(s);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return run_suite(s);
 }

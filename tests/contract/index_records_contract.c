@@ -1,6 +1,7 @@
 /* How records read the rows of statements, the same over each engine. */
 #include "index/records.h"
 #include "support/index_fixture.h"
+#include "support/run.h"
 
 #include <check.h>
 #include <stdlib.h>
@@ -146,9 +147,5 @@ int main(int argc, char **argv)
 	tcase_add_test(t, two_answers_of_one_exchange);
 	tcase_add_test(t, rows_are_stale_after_the_next_statement);
 	suite_add_tcase(s, t);
-	SRunner *sr = srunner_create(s);
-	srunner_run_all(sr, CK_NORMAL);
-	int failed = srunner_ntests_failed(sr);
-	srunner_free(sr);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(s);
 }

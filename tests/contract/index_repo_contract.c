@@ -2,6 +2,7 @@
 #include "index/hub/card.h"
 #include "support/history_fixture.h"
 #include "support/index_fixture.h"
+#include "support/run.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -411,9 +412,5 @@ int main(int argc, char **argv)
 	tcase_add_test(t, lists_show_cards_and_heads);
 	tcase_add_test(t, a_card_goes_with_its_repository);
 	suite_add_tcase(suite, t);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int n_failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return n_failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(suite);
 }

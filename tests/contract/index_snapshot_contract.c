@@ -1,6 +1,7 @@
 /* The index as it was at one moment, while later writes continue. */
 #include "index/snapshot.h"
 #include "support/index_fixture.h"
+#include "support/run.h"
 
 #include <check.h>
 #include <stdlib.h>
@@ -138,9 +139,5 @@ int main(int argc, char **argv)
 	tcase_add_test(t, one_moment);
 	tcase_add_test(t, one_claim_of_several);
 	suite_add_tcase(s, t);
-	SRunner *sr = srunner_create(s);
-	srunner_run_all(sr, CK_NORMAL);
-	int failed = srunner_ntests_failed(sr);
-	srunner_free(sr);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(s);
 }

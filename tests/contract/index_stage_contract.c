@@ -5,6 +5,7 @@
 #include "support/history_fixture.h"
 #include "support/index_fixture.h"
 #include "support/index_sqlite.h"
+#include "support/run.h"
 
 #include <check.h>
 #include <pthread.h>
@@ -975,9 +976,5 @@ int main(int argc, char **argv)
 	tcase_add_test(t, a_kill_leaves_the_old_head);
 	tcase_add_test(t, a_kill_leaves_no_copy);
 	suite_add_tcase(suite, t);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int n_failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return n_failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(suite);
 }

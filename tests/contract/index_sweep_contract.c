@@ -1,6 +1,7 @@
 /* Calls of the index for a hub: what squashing a branch and removing branches, tags and repositories set free. */
 #include "support/history_fixture.h"
 #include "support/index_fixture.h"
+#include "support/run.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -330,9 +331,5 @@ int main(int argc, char **argv)
 	tcase_add_test(t, a_line_ends_where_the_last_ref_comes_from);
 	tcase_add_test(t, a_deleted_repository_goes_with_all_it_had);
 	suite_add_tcase(suite, t);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int n_failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return n_failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(suite);
 }

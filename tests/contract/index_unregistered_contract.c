@@ -3,6 +3,7 @@
 #include "support/history_fixture.h"
 #include "support/index_fixture.h"
 #include "support/index_sqlite.h"
+#include "support/run.h"
 
 #include "index/quota.h"
 
@@ -273,9 +274,5 @@ int main(int argc, char **argv)
 	tcase_add_test(t, they_outlive_their_repository);
 	tcase_add_test(t, their_number_is_limited);
 	suite_add_tcase(suite, t);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int n_failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return n_failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(suite);
 }

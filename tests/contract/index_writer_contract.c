@@ -1,6 +1,7 @@
 /* Group commit: batches, the queue's bound, many threads, a process that is killed. */
 #include "base/workers.h"
 #include "support/index_fixture.h"
+#include "support/run.h"
 #include "support/tempdir.h"
 
 #include <check.h>
@@ -460,9 +461,5 @@ int main(int argc, char **argv)
 	tcase_add_test(t, many_threads);
 	tcase_add_test(t, killed);
 	suite_add_tcase(s, t);
-	SRunner *r = srunner_create(s);
-	srunner_run_all(r, CK_NORMAL);
-	int failed = srunner_ntests_failed(r);
-	srunner_free(r);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(s);
 }

@@ -3,6 +3,7 @@
 #include "hash/crypto.h"
 #include "hash/hash.h"
 #include "store/s3/client.h"
+#include "support/run.h"
 #include "support/tempdir.h"
 
 #include <check.h>
@@ -191,9 +192,5 @@ int main(int argc, char **argv)
 	tcase_add_test(tc, a_bucket_that_is_not_there_is_told);
 	tcase_add_test(tc, a_wrong_secret_key_is_refused);
 	suite_add_tcase(suite, tc);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return run_suite(suite);
 }

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "store/pack.h"
+#include "support/run.h"
 #include "support/store_fixture.h"
 
 #include <check.h>
@@ -490,9 +491,5 @@ int main(int argc, char **argv)
 	tcase_add_test(tc, copies_have_names);
 	tcase_add_test(tc, packs_are_there_or_declined);
 	suite_add_tcase(suite, tc);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return run_suite(suite);
 }

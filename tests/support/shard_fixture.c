@@ -1,6 +1,5 @@
 #include "support/shard_fixture.h"
-
-#include <stdlib.h>
+#include "support/run.h"
 
 TCase *sx_tests(void)
 {
@@ -15,11 +14,7 @@ int sx_run(int argc, char **argv, const char *suite_name, TCase *t)
 	fx_use_engine(argc, argv);
 	Suite *s = suite_create(suite_name);
 	suite_add_tcase(s, t);
-	SRunner *r = srunner_create(s);
-	srunner_run_all(r, CK_NORMAL);
-	int failed = srunner_ntests_failed(r);
-	srunner_free(r);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(s);
 }
 
 int64_t sx_xorb_id(const struct fx_xorb *x)

@@ -1,4 +1,5 @@
 #include "support/verify_fixture.h"
+#include "support/run.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -51,11 +52,7 @@ int verify_run(const char *suite_name, TCase *first, TCase *second)
 	suite_add_tcase(suite, first);
 	if (second)
 		suite_add_tcase(suite, second);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(suite);
 }
 
 void make_shard(size_t n_described)

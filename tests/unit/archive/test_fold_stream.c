@@ -2,6 +2,7 @@
 #include "archive/fold/stream.h"
 #include "archive/fold/writer.h"
 #include "base/fd.h"
+#include "support/run.h"
 #include "support/tempdir.h"
 #include "support/vectors.h"
 
@@ -225,9 +226,5 @@ int main(void)
 	tcase_add_test(tcase, stream_writer_keeps_its_word);
 	tcase_add_test(tcase, stream_refuses_other_layouts);
 	suite_add_tcase(suite, tcase);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int n_failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return n_failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(suite);
 }

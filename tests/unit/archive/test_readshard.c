@@ -6,6 +6,7 @@
 #include "base/fd.h"
 #include "hash/crypto.h"
 #include "hash/hash.h"
+#include "support/run.h"
 #include "support/tempdir.h"
 #include "support/vectors.h"
 
@@ -647,9 +648,5 @@ int main(void)
 	tcase_add_loop_test(tc, a_wrong_slot_takes_no_other_object_along, 0, 2);
 	tcase_add_test(tc, a_damaged_length_is_no_gap);
 	suite_add_tcase(suite, tc);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return run_suite(suite);
 }

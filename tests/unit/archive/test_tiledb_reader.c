@@ -4,6 +4,7 @@
 #include "archive/tiledb/rle.h"
 #include "base/bytes.h"
 #include "hash/crypto.h"
+#include "support/run.h"
 #include "support/tempdir.h"
 #include "support/vectors.h"
 
@@ -414,9 +415,5 @@ int main(void)
 	tcase_add_test(t, names);
 	tcase_add_test(t, numbers);
 	suite_add_tcase(s, t);
-	SRunner *sr = srunner_create(s);
-	srunner_run_all(sr, CK_NORMAL);
-	int failed = srunner_ntests_failed(sr);
-	srunner_free(sr);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(s);
 }

@@ -2,6 +2,7 @@
 #include "archive/tiledb/folder.h"
 #include "archive/tiledb/writer.h"
 #include "base/fd.h"
+#include "support/run.h"
 #include "support/tempdir.h"
 #include "support/vectors.h"
 
@@ -406,9 +407,5 @@ int main(void)
 	tcase_add_test(t, given_up);
 	tcase_add_test(t, chunks_of_any_length);
 	suite_add_tcase(s, t);
-	SRunner *sr = srunner_create(s);
-	srunner_run_all(sr, CK_NORMAL);
-	int failed = srunner_ntests_failed(sr);
-	srunner_free(sr);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(s);
 }

@@ -1,4 +1,5 @@
 #include "archive/zstd.h"
+#include "support/run.h"
 #include "support/vectors.h"
 
 #include <check.h>
@@ -89,9 +90,5 @@ int main(void)
 	tcase_add_test(tcase, zstd_refuses_short_frames);
 	tcase_add_test(tcase, zstd_round_trips);
 	suite_add_tcase(suite, tcase);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int n_failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return n_failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(suite);
 }

@@ -5,6 +5,7 @@
 #include "backup/restore.h"
 #include "support/gc_fixture.h"
 #include "support/index_sqlite.h"
+#include "support/run.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -459,9 +460,5 @@ int main(void)
 	tcase_add_test(tcase, objects_of_a_bundle_are_no_shorter_than_a_header);
 	tcase_add_test(tcase, an_index_that_cannot_be_read_leaves_no_file);
 	suite_add_tcase(suite, tcase);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int n_failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return n_failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(suite);
 }

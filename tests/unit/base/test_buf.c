@@ -1,5 +1,6 @@
 #include "base/buf.h"
 #include "base/bytes.h"
+#include "support/run.h"
 
 #include <check.h>
 #include <stdlib.h>
@@ -104,9 +105,5 @@ int main(void)
 	tcase_add_test(tcase, buf_grows);
 	tcase_add_test(tcase, buf_integers);
 	suite_add_tcase(suite, tcase);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int n_failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return n_failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(suite);
 }

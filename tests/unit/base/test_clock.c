@@ -1,9 +1,9 @@
 /* Times as text. */
 #include "base/clock.h"
+#include "support/run.h"
 #include "support/tempdir.h"
 
 #include <check.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 static const struct {
@@ -55,9 +55,5 @@ int main(void)
 	tcase_add_loop_test(t, times_as_text, 0, sizeof(TIMES) / sizeof(TIMES[0]));
 	tcase_add_test(t, a_clock_whose_file_was_cut);
 	suite_add_tcase(s, t);
-	SRunner *r = srunner_create(s);
-	srunner_run_all(r, CK_NORMAL);
-	int failed = srunner_ntests_failed(r);
-	srunner_free(r);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(s);
 }

@@ -1,6 +1,7 @@
 /* Waits with a deadline: they end at the deadline and not before, by a monotonic clock, or when signalled. */
 #include "base/clock.h"
 #include "base/cond.h"
+#include "support/run.h"
 
 #include <check.h>
 #include <stdlib.h>
@@ -109,9 +110,5 @@ int main(void)
 	tcase_add_test(tc, a_wait_ends_with_its_limit_and_not_before);
 	tcase_add_test(tc, a_signal_ends_a_wait);
 	suite_add_tcase(suite, tc);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(suite);
 }

@@ -1,10 +1,10 @@
 /* Decimal text, compared with printf. */
 #include "base/decimal.h"
+#include "support/run.h"
 
 #include <check.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 static void check_number(uint64_t n)
 {
@@ -97,9 +97,5 @@ int main(void)
 	tcase_add_test(t, numbers_have_limits);
 	tcase_add_test(t, numbers_that_more_stands_behind);
 	suite_add_tcase(s, t);
-	SRunner *r = srunner_create(s);
-	srunner_run_all(r, CK_NORMAL);
-	int failed = srunner_ntests_failed(r);
-	srunner_free(r);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(s);
 }

@@ -1,5 +1,6 @@
 /* Files on file systems that lack some calls. */
 #include "base/fd.h"
+#include "support/run.h"
 
 #include <check.h>
 #include <errno.h>
@@ -113,9 +114,5 @@ int main(void)
 	tcase_add_test(tc, other_refusals_are_told);
 	tcase_add_loop_test(tc, no_file_becomes_standard_output, 0, 8);
 	suite_add_tcase(suite, tc);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return run_suite(suite);
 }

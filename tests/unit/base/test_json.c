@@ -1,6 +1,7 @@
 #include "base/base64.h"
 #include "base/json.h"
 #include "base/json_text.h"
+#include "support/run.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -232,9 +233,5 @@ int main(void)
 	tcase_add_test(tc, base64_both_ways);
 	tcase_add_test(tc, base64_has_one_text_for_each_value);
 	suite_add_tcase(suite, tc);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return run_suite(suite);
 }

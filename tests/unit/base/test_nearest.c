@@ -1,5 +1,6 @@
 /* Mistyped names. */
 #include "base/nearest.h"
+#include "support/run.h"
 
 #include <check.h>
 #include <stdlib.h>
@@ -61,9 +62,5 @@ int main(void)
 	tcase_add_test(t, far_from_all);
 	tcase_add_test(t, only_its_own_bytes);
 	suite_add_tcase(s, t);
-	SRunner *r = srunner_create(s);
-	srunner_run_all(r, CK_NORMAL);
-	int failed = srunner_ntests_failed(r);
-	srunner_free(r);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(s);
 }

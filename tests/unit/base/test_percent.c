@@ -1,10 +1,10 @@
 /* Percent-encoding, byte by byte and back. */
 #include "base/percent.h"
+#include "support/run.h"
 
 #include <check.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Compared with printf and the letters of RFC 3986. */
@@ -73,9 +73,5 @@ int main(void)
 	tcase_add_test(t, the_same_is_appended);
 	tcase_add_test(t, decodes_whole_texts_that_fit);
 	suite_add_tcase(s, t);
-	SRunner *runner = srunner_create(s);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return run_suite(s);
 }

@@ -1,9 +1,9 @@
 /* How many threads can run at once: as many as the affinity mask allows, not as many as the machine has. */
 #include "base/processors.h"
+#include "support/run.h"
 
 #include <check.h>
 #include <sched.h>
-#include <stdlib.h>
 
 START_TEST(a_mask_counts)
 {
@@ -25,9 +25,5 @@ int main(void)
 	TCase *tc = tcase_create("mask");
 	tcase_add_test(tc, a_mask_counts);
 	suite_add_tcase(suite, tc);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return run_suite(suite);
 }

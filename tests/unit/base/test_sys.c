@@ -1,5 +1,6 @@
 /* Calls that signals interrupt: each is interrupted twice and made three times. */
 #include "base/sys.h"
+#include "support/run.h"
 
 #include <check.h>
 #include <errno.h>
@@ -152,9 +153,5 @@ int main(void)
 	tcase_add_test(tc, poll_waits_no_longer);
 	tcase_add_test(tc, connect_goes_on);
 	suite_add_tcase(suite, tc);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return run_suite(suite);
 }

@@ -1,10 +1,10 @@
 #include "base/json_text.h"
 #include "base/utf8.h"
 #include "base/visible.h"
+#include "support/run.h"
 
 #include <check.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* First and last of each range of characters that control a terminal. */
@@ -80,9 +80,5 @@ int main(void)
 	tcase_add_test(t, bytes_that_are_no_text);
 	tcase_add_test(t, json_keeps_its_space);
 	suite_add_tcase(suite, t);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int n_failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return n_failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(suite);
 }

@@ -1,4 +1,5 @@
 #include "base/workers.h"
+#include "support/run.h"
 
 #include <check.h>
 #include <pthread.h>
@@ -516,9 +517,5 @@ int main(void)
 	tcase_add_test(tc, a_question_is_answered_while_quick_work_gets_a_thread);
 	tcase_add_test(tc, a_full_queue_tells_by_what_it_has_taken);
 	suite_add_tcase(suite, tc);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return run_suite(suite);
 }

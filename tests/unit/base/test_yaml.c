@@ -1,8 +1,8 @@
 /* YAML as JSON. */
 #include "base/yaml.h"
+#include "support/run.h"
 
 #include <check.h>
-#include <stdlib.h>
 #include <string.h>
 
 static enum cairn_status to_json(const char *yaml, size_t max, char out[static 4096])
@@ -92,9 +92,5 @@ int main(void)
 	tcase_add_test(t, depth_and_room_are_bounded);
 	tcase_add_test(t, cut_at_each_length);
 	suite_add_tcase(s, t);
-	SRunner *r = srunner_create(s);
-	srunner_run_all(r, CK_ENV);
-	int n_failed = srunner_ntests_failed(r);
-	srunner_free(r);
-	return n_failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return run_suite(s);
 }

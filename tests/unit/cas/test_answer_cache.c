@@ -2,6 +2,7 @@
 #include "cas/answer.h"
 #include "cas/answer_cache.h"
 #include "cas/stats.h"
+#include "support/run.h"
 #include "support/vectors.h"
 
 #include <check.h>
@@ -392,9 +393,5 @@ static Suite *answer_cache_suite(void)
 
 int main(void)
 {
-	SRunner *runner = srunner_create(answer_cache_suite());
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(answer_cache_suite());
 }

@@ -4,6 +4,7 @@
 #include "cas/serve/plan.h"
 #include "cas/serve/query_chunk.h"
 #include "support/gc_fixture.h"
+#include "support/run.h"
 
 #include <check.h>
 #include <errno.h>
@@ -609,9 +610,5 @@ static Suite *check_suite(void)
 
 int main(void)
 {
-	SRunner *runner = srunner_create(check_suite());
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(check_suite());
 }

@@ -5,6 +5,7 @@
 #include "cas/stats.h"
 #include "support/cas_fixture.h"
 #include "support/index_sqlite.h"
+#include "support/run.h"
 
 #include <check.h>
 #include <fcntl.h>
@@ -222,9 +223,5 @@ static Suite *fetch_suite(void)
 
 int main(void)
 {
-	SRunner *runner = srunner_create(fetch_suite());
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(fetch_suite());
 }

@@ -5,6 +5,7 @@
 #include "support/cas_fixture.h"
 #include "support/index_fixture.h"
 #include "support/index_sqlite.h"
+#include "support/run.h"
 #include "support/subtree_merge.h"
 
 #include <check.h>
@@ -447,9 +448,5 @@ static Suite *file_chunks_suite(void)
 
 int main(void)
 {
-	SRunner *runner = srunner_create(file_chunks_suite());
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(file_chunks_suite());
 }

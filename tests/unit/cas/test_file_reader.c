@@ -6,6 +6,7 @@
 #include "cas/stats.h"
 #include "support/gc_fixture.h"
 #include "support/index_sqlite.h"
+#include "support/run.h"
 #include "support/xorbs.h"
 #include "xorb/writer.h"
 
@@ -849,9 +850,5 @@ static Suite *file_reader_suite(void)
 
 int main(void)
 {
-	SRunner *runner = srunner_create(file_reader_suite());
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(file_reader_suite());
 }

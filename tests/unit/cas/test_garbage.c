@@ -6,6 +6,7 @@
 #include "cas/serve/query_chunk.h"
 #include "cas/stats.h"
 #include "support/gc_fixture.h"
+#include "support/run.h"
 
 #include <check.h>
 #include <sched.h>
@@ -714,9 +715,5 @@ static Suite *garbage_suite(void)
 
 int main(void)
 {
-	SRunner *runner = srunner_create(garbage_suite());
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(garbage_suite());
 }

@@ -3,6 +3,7 @@
 #include "cas/service/repo.h"
 #include "index/daemon/keys.h"
 #include "support/cas_fixture.h"
+#include "support/run.h"
 #include "token/token.h"
 
 #include <check.h>
@@ -284,9 +285,5 @@ static Suite *keys_suite(void)
 
 int main(void)
 {
-	SRunner *runner = srunner_create(keys_suite());
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(keys_suite());
 }

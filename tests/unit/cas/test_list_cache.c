@@ -1,4 +1,5 @@
 #include "cas/list_cache.h"
+#include "support/run.h"
 
 #include <check.h>
 #include <stdlib.h>
@@ -109,9 +110,5 @@ int main(void)
 	tcase_add_test(t, the_newer_of_two);
 	tcase_add_test(t, empty);
 	suite_add_tcase(s, t);
-	SRunner *runner = srunner_create(s);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(s);
 }

@@ -4,6 +4,7 @@
 #include "cas/object/mend.h"
 #include "support/cas_fixture.h"
 #include "support/index_sqlite.h"
+#include "support/run.h"
 
 #include <check.h>
 #include <stdlib.h>
@@ -96,9 +97,5 @@ int main(void)
 	tcase_add_test(tc, a_failed_look_makes_them_stale);
 	tcase_add_test(tc, external_xorbs_are_not_looked_for);
 	suite_add_tcase(suite, tc);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return run_suite(suite);
 }

@@ -4,6 +4,7 @@
 #include "cas/keep/pack.h"
 #include "cas/put/put_xorb.h"
 #include "support/gc_fixture.h"
+#include "support/run.h"
 
 #include <check.h>
 #include <fcntl.h>
@@ -436,9 +437,5 @@ int main(void)
 	tcase_add_test(tc, bytes_that_are_being_read_are_zeroed_by_a_later_collection);
 	tcase_add_test(tc, a_damaged_packed_xorb_is_set_aside_and_comes_back);
 	suite_add_tcase(suite, tc);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return run_suite(suite);
 }

@@ -8,6 +8,7 @@
 #include "support/cas_fixture.h"
 #include "support/index_fixture.h"
 #include "support/index_sqlite.h"
+#include "support/run.h"
 
 #include <check.h>
 #include <inttypes.h>
@@ -491,9 +492,5 @@ static Suite *plan_suite(void)
 
 int main(void)
 {
-	SRunner *runner = srunner_create(plan_suite());
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(plan_suite());
 }

@@ -1,4 +1,5 @@
 #include "server/ask/session.h"
+#include "support/run.h"
 
 #include <check.h>
 #include <stdlib.h>
@@ -97,9 +98,5 @@ int main(void)
 	tcase_add_test(c, one_account_ends_its_own);
 	tcase_add_test(c, full_of_others);
 	suite_add_tcase(s, c);
-	SRunner *r = srunner_create(s);
-	srunner_run_all(r, CK_ENV);
-	int failed = srunner_ntests_failed(r);
-	srunner_free(r);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return run_suite(s);
 }

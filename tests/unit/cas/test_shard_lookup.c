@@ -3,6 +3,7 @@
 #include "cas/put/shard_lookup.h"
 #include "support/index_fixture.h"
 #include "support/made.h"
+#include "support/run.h"
 #include "support/tempdir.h"
 
 #include <check.h>
@@ -184,9 +185,5 @@ int main(void)
 	tcase_add_loop_test(t, test_too_many_outside, 0, 2);
 	tcase_add_test(t, test_without_names);
 	suite_add_tcase(suite, t);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(suite);
 }

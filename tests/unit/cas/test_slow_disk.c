@@ -1,5 +1,6 @@
 #include "base/clock.h"
 #include "cas/slow_disk.h"
+#include "support/run.h"
 
 #include <check.h>
 #include <poll.h>
@@ -87,9 +88,5 @@ int main(void)
 	tcase_add_test(tc, a_write_that_did_not_wait_is_not_slow);
 	tcase_add_test(tc, while_nothing_moves_it_is_slow);
 	suite_add_tcase(suite, tc);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return run_suite(suite);
 }

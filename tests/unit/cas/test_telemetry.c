@@ -2,6 +2,7 @@
 #include "cas/service/telemetry.h"
 #include "index/daemon/telemetry.h"
 #include "support/cas_fixture.h"
+#include "support/run.h"
 
 #include <check.h>
 #include <errno.h>
@@ -71,9 +72,5 @@ int main(void)
 	tcase_add_test(tc, a_row_on_its_way_is_waited_for);
 	Suite *suite = suite_create("telemetry");
 	suite_add_tcase(suite, tc);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(suite);
 }

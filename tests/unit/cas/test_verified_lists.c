@@ -1,6 +1,7 @@
 /* Verified chunk lists: for which object each is kept, which are evicted, and that readers may keep an evicted list. */
 #include "cas/stats.h"
 #include "cas/verified_lists.h"
+#include "support/run.h"
 
 #include <check.h>
 #include <stdlib.h>
@@ -180,9 +181,5 @@ static Suite *verified_lists_suite(void)
 
 int main(void)
 {
-	SRunner *runner = srunner_create(verified_lists_suite());
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(verified_lists_suite());
 }

@@ -5,6 +5,7 @@
 #include "store/backend.h"
 #include "support/cas_fixture.h"
 #include "support/index_sqlite.h"
+#include "support/run.h"
 
 #include <check.h>
 #include <fcntl.h>
@@ -188,9 +189,5 @@ int main(void)
 	tcase_add_test(t, an_upload_refused_by_a_full_queue_delays_no_other);
 	tcase_add_test(t, the_writer_of_a_frozen_index_does_not_ask_the_store);
 	suite_add_tcase(suite, t);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int n_failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return n_failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(suite);
 }

@@ -1,11 +1,11 @@
 #include "chunk/chunker.h"
 #include "hash/crypto.h"
 #include "hash/merkle.h"
+#include "support/run.h"
 #include "support/vectors.h"
 
 #include <check.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static void chunker_check_sha256(const struct vec_bytes *content, const char *expected)
@@ -128,9 +128,5 @@ int main(void)
 	tcase_add_test(tcase, chunker_looks_at_64_bytes_only);
 	tcase_add_test(tcase, chunker_minimum_is_inclusive);
 	suite_add_tcase(suite, tcase);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int n_failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return n_failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(suite);
 }

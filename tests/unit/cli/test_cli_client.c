@@ -1,6 +1,7 @@
 /* How the command's client handles a server that answers with errors, disappears, and comes back. */
 #include "base/fd.h"
 #include "cli/common/client.h"
+#include "support/run.h"
 
 #include <arpa/inet.h>
 #include <check.h>
@@ -192,9 +193,5 @@ int main(void)
 	tcase_add_test(tc, an_error_without_words);
 	tcase_add_test(tc, an_answer_of_many_values);
 	suite_add_tcase(suite, tc);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return run_suite(suite);
 }

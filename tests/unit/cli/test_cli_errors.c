@@ -1,9 +1,9 @@
 /* How names of files and messages of servers are shown on the terminal. */
 #include "cli/common/cli.h"
+#include "support/run.h"
 
 #include <check.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -65,9 +65,5 @@ int main(void)
 	tcase_add_test(tc, bytes_of_strangers_do_not_steer_a_terminal);
 	tcase_add_test(tc, unset_parts_of_an_error_are_not_shown);
 	suite_add_tcase(suite, tc);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return run_suite(suite);
 }

@@ -1,6 +1,7 @@
 /* A file that the command maps, and how the command ends when the file is truncated meanwhile. */
 #include "cli/common/cli.h"
 #include "cli/common/input.h"
+#include "support/run.h"
 #include "support/tempdir.h"
 
 #include <check.h>
@@ -51,9 +52,5 @@ int main(void)
 	tcase_add_test(t, a_file_is_read);
 	tcase_add_exit_test(t, a_file_is_cut_while_it_is_read, CLI_EXIT_IO);
 	suite_add_tcase(s, t);
-	SRunner *r = srunner_create(s);
-	srunner_run_all(r, CK_NORMAL);
-	int failed = srunner_ntests_failed(r);
-	srunner_free(r);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(s);
 }

@@ -1,5 +1,6 @@
 /* Manifests: written and read back, and what a manifest from a stranger must not contain. */
 #include "cli/common/manifest.h"
+#include "support/run.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -136,9 +137,5 @@ int main(void)
 	tcase_add_test(t, long_paths);
 	tcase_add_loop_test(t, valid_and_invalid_manifests, 0, sizeof(CASES) / sizeof(CASES[0]));
 	suite_add_tcase(s, t);
-	SRunner *runner = srunner_create(s);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return run_suite(s);
 }

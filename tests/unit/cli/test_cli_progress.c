@@ -1,5 +1,6 @@
 /* The text of a long command's progress bar, at a given time and width. */
 #include "cli/common/progress.h"
+#include "support/run.h"
 
 #include <check.h>
 #include <stdlib.h>
@@ -76,9 +77,5 @@ int main(void)
 	tcase_add_test(tc, never_wider_than_the_terminal);
 	tcase_add_test(tc, unknown_figures_are_not_shown);
 	suite_add_tcase(suite, tc);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return run_suite(suite);
 }

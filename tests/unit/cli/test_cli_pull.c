@@ -2,6 +2,7 @@
 #include "cli/pull/pull_plan.h"
 #include "cli/pull/pull_state.h"
 #include "cli/pull/pull_target.h"
+#include "support/run.h"
 #include "support/tempdir.h"
 
 #include <check.h>
@@ -301,9 +302,5 @@ int main(void)
 	tcase_add_test(t, a_state_of_many_pages);
 	tcase_add_test(t, a_part_is_writable_until_it_is_durable);
 	suite_add_tcase(s, t);
-	SRunner *runner = srunner_create(s);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return run_suite(s);
 }

@@ -2,6 +2,7 @@
 #include "cli/common/options.h"
 #include "cli/common/scan.h"
 #include "support/cut_fixture.h"
+#include "support/run.h"
 #include "support/tempdir.h"
 
 #include <check.h>
@@ -87,9 +88,5 @@ int main(void)
 	tcase_add_test(tc, unreadable_paths_are_refused);
 	tcase_add_test(tc, times_with_units);
 	suite_add_tcase(suite, tc);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return run_suite(suite);
 }

@@ -4,6 +4,7 @@
 #include "base/bytes.h"
 #include "base/fd.h"
 #include "hash/hash.h"
+#include "support/run.h"
 #include "support/tempdir.h"
 #include "support/vectors.h"
 
@@ -456,9 +457,5 @@ int main(void)
 	tcase_add_test(tcase, fold_sees_damaged_parity);
 	tcase_add_test(tcase, fold_writer_refuses);
 	suite_add_tcase(suite, tcase);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int n_failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return n_failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(suite);
 }

@@ -7,6 +7,7 @@
 #include "cli/export/export.h"
 #include "cli/hub/import_source.h"
 #include "cli/push/push_folder.h"
+#include "support/run.h"
 #include "support/store_fixture.h"
 #include "token/token.h"
 
@@ -351,9 +352,5 @@ int main(void)
 	tcase_add_loop_test(tc, users_report_a_folder_that_cannot_be_read, 0, N_USERS);
 	tcase_add_loop_test(tc, users_report_an_entry_that_cannot_be_looked_at, 0, N_USERS);
 	suite_add_tcase(suite, tc);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return run_suite(suite);
 }

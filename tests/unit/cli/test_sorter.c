@@ -2,6 +2,7 @@
 #include "base/bytes.h"
 #include "base/fd.h"
 #include "cli/export/sorter.h"
+#include "support/run.h"
 #include "support/tempdir.h"
 #include "support/vectors.h"
 
@@ -113,9 +114,5 @@ int main(void)
 	tcase_add_test(t, too_many);
 	tcase_add_test(t, no_room);
 	suite_add_tcase(s, t);
-	SRunner *sr = srunner_create(s);
-	srunner_run_all(sr, CK_NORMAL);
-	int failed = srunner_ntests_failed(sr);
-	srunner_free(sr);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(s);
 }

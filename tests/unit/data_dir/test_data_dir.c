@@ -1,6 +1,7 @@
 /* Opening a daemon's data folder: which files are made, what is refused, and what is closed again. */
 #include "base/fd.h"
 #include "data_dir/data_dir.h"
+#include "support/run.h"
 #include "support/tempdir.h"
 
 #include <check.h>
@@ -285,9 +286,5 @@ int main(void)
 	tcase_add_test(tc, only_a_daemons_folder_is_found);
 	tcase_add_test(tc, a_path_may_be_too_long);
 	suite_add_tcase(suite, tc);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return run_suite(suite);
 }

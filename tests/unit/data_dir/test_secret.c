@@ -1,9 +1,9 @@
 /* The file of the secret, and the keys derived from it. */
 #include "cas/dedupe_key.h"
+#include "support/run.h"
 #include "support/tempdir.h"
 
 #include <check.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -174,9 +174,5 @@ static Suite *secret_suite(void)
 
 int main(void)
 {
-	SRunner *runner = srunner_create(secret_suite());
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(secret_suite());
 }

@@ -1,5 +1,6 @@
 /* The cutter cuts and hashes a file as the reference client does, in whatever pieces the file arrives. */
 #include "support/cut_fixture.h"
+#include "support/run.h"
 
 #include <check.h>
 #include <stdlib.h>
@@ -71,9 +72,5 @@ int main(void)
 	tcase_add_test(tc, files_come_in_pieces);
 	tcase_add_test(tc, a_visitor_can_end_it);
 	suite_add_tcase(suite, tc);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return run_suite(suite);
 }

@@ -1,6 +1,7 @@
 /* How a push places chunks. The daemon's verification checks the resulting shards. */
 #include "dedupe/placer.h"
 #include "dedupe/shards.h"
+#include "support/run.h"
 #include "verify/verify.h"
 
 #include <check.h>
@@ -452,9 +453,5 @@ int main(void)
 	tcase_add_test(tc, the_map_keeps_the_first_place);
 	tcase_add_test(tc, answers_are_forgotten_between_shards);
 	suite_add_tcase(suite, tc);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return run_suite(suite);
 }

@@ -2,6 +2,7 @@
 #include "hash/crc32c.h"
 #include "hash/crypto.h"
 #include "hash/hash.h"
+#include "support/run.h"
 
 #include <check.h>
 #include <stdlib.h>
@@ -105,9 +106,5 @@ int main(void)
 	tcase_add_test(tcase, crypto_random);
 	tcase_add_test(tcase, crypto_secret_equal);
 	suite_add_tcase(suite, tcase);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int n_failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return n_failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(suite);
 }

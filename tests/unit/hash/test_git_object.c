@@ -1,8 +1,8 @@
 /* Ids as git computes them. The expected ids come from git 2.47 (hash-object, mktree, commit-tree). */
 #include "hash/git_object.h"
+#include "support/run.h"
 
 #include <check.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define HELLO    "ce013625030ba8dba906f756967f9e9ca394464a"
@@ -169,9 +169,5 @@ int main(void)
 	tcase_add_test(tcase, git_commits);
 	tcase_add_test(tcase, git_pointers);
 	suite_add_tcase(suite, tcase);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int n_failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return n_failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(suite);
 }

@@ -1,5 +1,6 @@
 #include "hash/chunk_list.h"
 #include "hash/hash.h"
+#include "support/run.h"
 #include "support/vectors.h"
 
 #include <check.h>
@@ -283,9 +284,5 @@ int main(void)
 	tcase_add_test(tcase, hash_eligibility);
 	tcase_add_test(tcase, hash_chunk_list);
 	suite_add_tcase(suite, tcase);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int n_failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return n_failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(suite);
 }

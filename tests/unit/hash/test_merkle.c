@@ -1,5 +1,6 @@
 #include "base/bytes.h"
 #include "hash/merkle.h"
+#include "support/run.h"
 #include "support/vectors.h"
 
 #include <check.h>
@@ -123,9 +124,5 @@ int main(void)
 	tcase_add_test(tcase, merkle_roots_of_the_vectors);
 	tcase_add_test(tcase, merkle_streaming_equals_the_book);
 	suite_add_tcase(suite, tcase);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int n_failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return n_failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(suite);
 }

@@ -1,4 +1,5 @@
 #include "base/bytes.h"
+#include "support/run.h"
 #include "support/subtree_merge.h"
 #include "support/vectors.h"
 
@@ -238,9 +239,5 @@ static Suite *subtree_suite(void)
 
 int main(void)
 {
-	SRunner *runner = srunner_create(subtree_suite());
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(subtree_suite());
 }

@@ -2,6 +2,7 @@
 #include "cas/service/keys.h"
 #include "server/http/auth.h"
 #include "support/cas_fixture.h"
+#include "support/run.h"
 #include "support/tempdir.h"
 
 #include <check.h>
@@ -491,9 +492,5 @@ int main(void)
 	tcase_add_test(t, tokens_for_another_service);
 	tcase_add_test(t, keys_that_are_not_there);
 	suite_add_tcase(suite, t);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int n_failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return n_failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(suite);
 }

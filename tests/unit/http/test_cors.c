@@ -1,4 +1,5 @@
 #include "server/http/cors.h"
+#include "support/run.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -192,9 +193,5 @@ static Suite *cors_suite(void)
 
 int main(void)
 {
-	SRunner *runner = srunner_create(cors_suite());
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(cors_suite());
 }

@@ -1,6 +1,7 @@
 /* The mapping of statuses, and the body of an error. */
 #include "server/http/errors.h"
 #include "server/http/http_error.h"
+#include "support/run.h"
 
 #include <check.h>
 #include <jansson.h>
@@ -166,9 +167,5 @@ int main(void)
 	tcase_add_test(tc, a_body_as_the_hub_has_it);
 	tcase_add_test(tc, a_raw_refusal_is_a_whole_response);
 	suite_add_tcase(suite, tc);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return run_suite(suite);
 }

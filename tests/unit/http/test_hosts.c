@@ -1,4 +1,5 @@
 #include "server/http/hosts.h"
+#include "support/run.h"
 
 #include <check.h>
 #include <stdlib.h>
@@ -97,9 +98,5 @@ int main(void)
 	tcase_add_test(t, public_urls);
 	tcase_add_test(t, names_that_are_too_long);
 	suite_add_tcase(suite, t);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int n_failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return n_failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(suite);
 }

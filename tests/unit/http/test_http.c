@@ -1,5 +1,6 @@
 /* Requests and replies of a running service. For refusals and timeouts see test_http_limits.c. */
 #include "support/http_fixture.h"
+#include "support/run.h"
 
 #include "server/http/auth.h"
 
@@ -610,9 +611,5 @@ int main(void)
 	suite_add_tcase(suite, requests());
 	suite_add_tcase(suite, waiting());
 	suite_add_tcase(suite, options);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return run_suite(suite);
 }

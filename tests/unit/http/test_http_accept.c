@@ -1,7 +1,7 @@
 #include "server/http/http_accept.h"
+#include "support/run.h"
 
 #include <check.h>
-#include <stdlib.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -122,9 +122,5 @@ int main(void)
 	tcase_add_test(tc, a_closed_connection_frees_its_slot);
 	tcase_add_test(tc, stopping_before_the_start_does_nothing);
 	suite_add_tcase(suite, tc);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return run_suite(suite);
 }

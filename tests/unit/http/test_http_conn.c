@@ -1,4 +1,5 @@
 #include "server/http/http_conn.h"
+#include "support/run.h"
 
 #include <arpa/inet.h>
 #include <check.h>
@@ -207,9 +208,5 @@ int main(void)
 	tcase_add_test(tc, a_late_body_is_told_so);
 	tcase_add_test(tc, clients_that_left_are_found);
 	suite_add_tcase(suite, tc);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return run_suite(suite);
 }

@@ -2,11 +2,11 @@
 #include "server/http/http_accept.h"
 #include "server/http/http_server.h"
 #include "support/http_fixture.h"
+#include "support/run.h"
 
 #include <check.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
@@ -240,9 +240,5 @@ int main(void)
 	tcase_add_test(t, a_connection_during_the_end_is_closed);
 	tcase_add_test(t, stopping_closes_the_socket);
 	suite_add_tcase(suite, t);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return run_suite(suite);
 }

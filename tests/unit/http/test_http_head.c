@@ -1,4 +1,5 @@
 #include "server/http/http_head.h"
+#include "support/run.h"
 
 #include <check.h>
 #include <ctype.h>
@@ -413,9 +414,5 @@ int main(void)
 	tcase_add_test(tc, no_form_of_a_signature_is_logged);
 	tcase_add_test(tc, ids);
 	suite_add_tcase(suite, tc);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return run_suite(suite);
 }

@@ -3,9 +3,9 @@
 
 #include "support/http_fixture.h"
 #include "support/output.h"
+#include "support/run.h"
 
 #include <check.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Replaces the library's function: a program's own functions go before a library's. */
@@ -67,9 +67,5 @@ int main(void)
 	tcase_add_test(tc, another_version_is_told_of_and_serves);
 	tcase_add_test(tc, a_known_version_is_not_worth_a_word);
 	suite_add_tcase(suite, tc);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(suite);
 }

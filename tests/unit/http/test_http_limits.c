@@ -2,6 +2,7 @@
 #include "server/http/http_library.h"
 
 #include "support/http_fixture.h"
+#include "support/run.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -599,9 +600,5 @@ int main(void)
 	tcase_add_test(patience, an_address_has_so_many_connections);
 	tcase_add_test(patience, connections_over_the_limit_wait_their_turn);
 	suite_add_tcase(suite, patience);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return run_suite(suite);
 }

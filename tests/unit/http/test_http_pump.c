@@ -1,4 +1,5 @@
 #include "server/http/http_pump.h"
+#include "support/run.h"
 
 #include <check.h>
 #include <pthread.h>
@@ -180,9 +181,5 @@ int main(void)
 	tcase_add_test(tc, without_a_worker_the_body_ends);
 	tcase_add_test(tc, a_server_that_closes_waits_for_nothing);
 	suite_add_tcase(suite, tc);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return run_suite(suite);
 }

@@ -1,4 +1,5 @@
 #include "server/http/http_stream.h"
+#include "support/run.h"
 
 #include <check.h>
 #include <stdlib.h>
@@ -155,9 +156,5 @@ int main(void)
 	tcase_add_test(tc, a_closing_server_does_not_wait);
 	tcase_add_test(tc, waiting_bytes_at_the_limit_and_over);
 	suite_add_tcase(suite, tc);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return run_suite(suite);
 }

@@ -1,4 +1,5 @@
 #include "server/http/listen.h"
+#include "support/run.h"
 
 #include <arpa/inet.h>
 #include <check.h>
@@ -220,9 +221,5 @@ int main(void)
 	tcase_add_test(tc, a_port_in_use_is_refused_by_name);
 	tcase_add_test(tc, a_socket_may_be_handed_over);
 	suite_add_tcase(suite, tc);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return run_suite(suite);
 }

@@ -1,4 +1,5 @@
 #include "server/http/proxies.h"
+#include "support/run.h"
 
 #include <arpa/inet.h>
 #include <check.h>
@@ -107,9 +108,5 @@ int main(void)
 	tcase_add_test(c, has_a_limit);
 	tcase_add_loop_test(c, finds_clients, 0, sizeof(CLIENTS) / sizeof(CLIENTS[0]));
 	suite_add_tcase(s, c);
-	SRunner *r = srunner_create(s);
-	srunner_run_all(r, CK_ENV);
-	int failed = srunner_ntests_failed(r);
-	srunner_free(r);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return run_suite(s);
 }

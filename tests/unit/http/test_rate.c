@@ -1,5 +1,6 @@
 /* Budgets of requests: which requests pass, how long others wait, and which clients a full table forgets. */
 #include "server/http/rate.h"
+#include "support/run.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -108,9 +109,5 @@ int main(void)
 	tcase_add_test(tcase, a_full_table_keeps_those_who_are_held_back);
 	tcase_add_test(tcase, the_slowest_and_the_fastest_rate);
 	suite_add_tcase(suite, tcase);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return run_suite(suite);
 }

@@ -1,4 +1,5 @@
 #include "server/http/router.h"
+#include "support/run.h"
 
 #include <check.h>
 #include <ctype.h>
@@ -297,9 +298,5 @@ int main(void)
 	tcase_add_test(tc, older_paths_come_after_todays);
 	tcase_add_test(tc, unknown_methods);
 	suite_add_tcase(suite, tc);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return run_suite(suite);
 }

@@ -1,4 +1,5 @@
 #include "hub/delimited.h"
+#include "support/run.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -101,9 +102,5 @@ int main(void)
 	tcase_add_test(c, cut_anywhere);
 	tcase_add_test(c, long_fields);
 	suite_add_tcase(s, c);
-	SRunner *runner = srunner_create(s);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return run_suite(s);
 }

@@ -1,4 +1,5 @@
 #include "hub/commit.h"
+#include "support/run.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -175,9 +176,5 @@ int main(void)
 	tcase_add_test(tcase, commit_of_the_longest_file);
 	tcase_add_test(tcase, commit_of_the_most_operations);
 	suite_add_tcase(suite, tcase);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int n_failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return n_failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(suite);
 }

@@ -1,5 +1,6 @@
 /* Names of accounts and repositories. */
 #include "hub/name.h"
+#include "support/run.h"
 
 #include <check.h>
 #include <stdlib.h>
@@ -39,9 +40,5 @@ int main(void)
 	tcase_add_test(t, names);
 	tcase_add_test(t, reserved_names);
 	suite_add_tcase(s, t);
-	SRunner *r = srunner_create(s);
-	srunner_run_all(r, CK_NORMAL);
-	int failed = srunner_ntests_failed(r);
-	srunner_free(r);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(s);
 }

@@ -1,6 +1,7 @@
 /* Lines of a batch of operations, and the paths in them. */
 #include "hub/operation.h"
 #include "hub/path.h"
+#include "support/run.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -249,9 +250,5 @@ int main(void)
 	tcase_add_test(t, new_paths);
 	tcase_add_test(t, files_of_repositories);
 	suite_add_tcase(s, t);
-	SRunner *r = srunner_create(s);
-	srunner_run_all(r, CK_NORMAL);
-	int failed = srunner_ntests_failed(r);
-	srunner_free(r);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(s);
 }

@@ -1,7 +1,7 @@
 #include "hub/revision.h"
+#include "support/run.h"
 
 #include <check.h>
-#include <stdlib.h>
 #include <string.h>
 
 static void name_is(const char *revision, enum cairn_index_ref_kind kind, const char *name, bool sure)
@@ -109,9 +109,5 @@ int main(void)
 	tcase_add_test(tcase, revision_names_that_git_takes);
 	tcase_add_test(tcase, revision_and_path);
 	suite_add_tcase(suite, tcase);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int n_failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return n_failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(suite);
 }

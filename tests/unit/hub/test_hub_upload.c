@@ -3,6 +3,7 @@
 #include "hub/upload.h"
 
 #include "index/hub/history.h"
+#include "support/run.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -225,9 +226,5 @@ int main(void)
 	tcase_add_test(tc, small_text_comes_with_the_commit);
 	tcase_add_test(tc, a_readme_is_judged);
 	suite_add_tcase(s, tc);
-	SRunner *sr = srunner_create(s);
-	srunner_run_all(sr, CK_ENV);
-	int failed = srunner_ntests_failed(sr);
-	srunner_free(sr);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return run_suite(s);
 }

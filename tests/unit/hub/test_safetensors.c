@@ -1,4 +1,5 @@
 #include "hub/safetensors.h"
+#include "support/run.h"
 
 #include <check.h>
 #include <inttypes.h>
@@ -147,9 +148,5 @@ int main(void)
 	tcase_add_test(c, no_heads);
 	tcase_add_test(c, limits);
 	suite_add_tcase(s, c);
-	SRunner *r = srunner_create(s);
-	srunner_run_all(r, CK_ENV);
-	int failed = srunner_ntests_failed(r);
-	srunner_free(r);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return run_suite(s);
 }

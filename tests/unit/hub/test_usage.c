@@ -2,6 +2,7 @@
 
 #include "hub/usage_sets.h"
 #include "support/index_fixture.h"
+#include "support/run.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -178,9 +179,5 @@ int main(void)
 	tcase_add_test(c, each_set_once);
 	tcase_set_timeout(c, 60);
 	suite_add_tcase(s, c);
-	SRunner *r = srunner_create(s);
-	srunner_run_all(r, CK_ENV);
-	int failed = srunner_ntests_failed(r);
-	srunner_free(r);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return run_suite(s);
 }

@@ -1,5 +1,6 @@
 /* Memory about an index over PostgreSQL: which of it remains valid after a failover to another server. */
 #include "index/postgres/engine.h"
+#include "support/run.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -97,9 +98,5 @@ int main(void)
 	tcase_add_test(c, keys_of_another_server_are_discarded);
 	tcase_add_test(c, counts_of_another_server_are_changes);
 	suite_add_tcase(suite, c);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(suite);
 }

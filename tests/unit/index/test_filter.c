@@ -1,9 +1,9 @@
 #include "index/sqlite/filter.h"
 
+#include "support/run.h"
 #include "support/vectors.h"
 
 #include <check.h>
-#include <stdlib.h>
 
 static void add_many(struct cairn_filter *f, uint64_t seed, unsigned n)
 {
@@ -94,9 +94,5 @@ int main(void)
 	tcase_add_test(t, a_full_layer_is_wrong_once_in_five_hundred_at_most);
 	tcase_add_test(t, past_its_memory_the_last_layer_takes_all);
 	suite_add_tcase(s, t);
-	SRunner *runner = srunner_create(s);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(s);
 }

@@ -1,5 +1,6 @@
 /* A SQLite database as an index: versions, foreign databases, damage. */
 #include "support/index_fixture.h"
+#include "support/run.h"
 #include "support/tempdir.h"
 
 #include "index/proof.h"
@@ -553,9 +554,5 @@ int main(void)
 	tcase_add_test(t, a_plan_is_one_snapshot);
 	tcase_add_test(t, a_damaged_plan_is_not_an_empty_one);
 	suite_add_tcase(s, t);
-	SRunner *r = srunner_create(s);
-	srunner_run_all(r, CK_NORMAL);
-	int failed = srunner_ntests_failed(r);
-	srunner_free(r);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(s);
 }

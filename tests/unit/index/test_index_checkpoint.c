@@ -5,6 +5,7 @@
 #include "index/sqlite/migrate.h"
 #include "support/cas_fixture.h"
 #include "support/index_fixture.h"
+#include "support/run.h"
 
 #include <check.h>
 #include <errno.h>
@@ -451,9 +452,5 @@ int main(void)
 	tcase_add_loop_test(t, a_commit_during_a_pass_is_kept, 1, 3);
 	tcase_add_test(t, versions_with_the_bug_are_known);
 	suite_add_tcase(s, t);
-	SRunner *r = srunner_create(s);
-	srunner_run_all(r, CK_NORMAL);
-	int failed = srunner_ntests_failed(r);
-	srunner_free(r);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(s);
 }

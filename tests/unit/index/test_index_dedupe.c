@@ -3,6 +3,7 @@
 #include "index/sqlite/engine.h"
 #include "support/index_fixture.h"
 #include "support/index_sqlite.h"
+#include "support/run.h"
 #include "support/vectors.h"
 
 #include <check.h>
@@ -215,9 +216,5 @@ int main(void)
 	tcase_add_test(t, filter_of_an_index_that_was_there);
 	tcase_add_test(t, eligible_chunks_of_a_xorb_are_found_in_one_place);
 	suite_add_tcase(s, t);
-	SRunner *r = srunner_create(s);
-	srunner_run_all(r, CK_NORMAL);
-	int failed = srunner_ntests_failed(r);
-	srunner_free(r);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(s);
 }

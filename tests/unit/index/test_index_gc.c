@@ -1,6 +1,7 @@
 /* Collecting from a SQLite index that is damaged or was written by an earlier version. */
 #include "support/index_gc_fixture.h"
 #include "support/index_sqlite.h"
+#include "support/run.h"
 
 #include "index/needs.h"
 
@@ -132,9 +133,5 @@ int main(void)
 	tcase_add_test(t, a_file_with_damaged_terms_can_be_uploaded_again);
 	tcase_add_test(t, two_witnesses);
 	suite_add_tcase(suite, t);
-	SRunner *r = srunner_create(suite);
-	srunner_run_all(r, CK_NORMAL);
-	int failed = srunner_ntests_failed(r);
-	srunner_free(r);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(suite);
 }

@@ -1,6 +1,7 @@
 #include "index/sqlite/log.h"
 
 #include "index/sqlite/util.h"
+#include "support/run.h"
 #include "support/tempdir.h"
 
 #include <check.h>
@@ -191,9 +192,5 @@ int main(void)
 	tcase_add_test(other, other_files_are_the_systems_own);
 	suite_add_tcase(suite, log);
 	suite_add_tcase(suite, other);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return run_suite(suite);
 }

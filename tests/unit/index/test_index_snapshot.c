@@ -2,6 +2,7 @@
 #include "index/snapshot.h"
 #include "support/index_fixture.h"
 #include "support/index_sqlite.h"
+#include "support/run.h"
 #include "support/tempdir.h"
 
 #include <check.h>
@@ -115,9 +116,5 @@ int main(void)
 	tcase_add_test(t, refused);
 	tcase_add_test(t, damaged_row);
 	suite_add_tcase(s, t);
-	SRunner *sr = srunner_create(s);
-	srunner_run_all(sr, CK_NORMAL);
-	int failed = srunner_ntests_failed(sr);
-	srunner_free(sr);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(s);
 }

@@ -3,6 +3,7 @@
 #include "support/history_fixture.h"
 #include "support/index_fixture.h"
 #include "support/index_sqlite.h"
+#include "support/run.h"
 
 #include "base/sum.h"
 
@@ -186,9 +187,5 @@ int main(void)
 	tcase_add_loop_test(t, numbers_of_files, 0, N_LIMITS);
 	tcase_add_test(t, sums);
 	suite_add_tcase(suite, t);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int n_failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return n_failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(suite);
 }

@@ -4,6 +4,7 @@
 #include "index/sqlite/write.h"
 #include "index/writer.h"
 #include "support/index_fixture.h"
+#include "support/run.h"
 #include "support/tempdir.h"
 
 #include <check.h>
@@ -346,9 +347,5 @@ int main(void)
 	tcase_add_test(t, the_cache_is_sized_when_it_is_opened_and_while_it_grows);
 	tcase_add_test(t, a_large_transaction_writes_its_pages_once);
 	suite_add_tcase(s, t);
-	SRunner *r = srunner_create(s);
-	srunner_run_all(r, CK_NORMAL);
-	int failed = srunner_ntests_failed(r);
-	srunner_free(r);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(s);
 }

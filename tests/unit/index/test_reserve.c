@@ -1,8 +1,8 @@
 #include "index/sqlite/reserve.h"
+#include "support/run.h"
 #include "support/tempdir.h"
 
 #include <check.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -90,9 +90,5 @@ static Suite *reserve_suite(void)
 
 int main(void)
 {
-	SRunner *runner = srunner_create(reserve_suite());
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return run_suite(reserve_suite());
 }

@@ -1,4 +1,5 @@
 #include "server/page/charts.h"
+#include "support/run.h"
 
 #include <check.h>
 #include <stdint.h>
@@ -200,9 +201,5 @@ int main(void)
 	tcase_add_test(c, is_the_darker_the_more);
 	tcase_add_test(c, shows_days);
 	suite_add_tcase(s, c);
-	SRunner *r = srunner_create(s);
-	srunner_run_all(r, CK_ENV);
-	int failed = srunner_ntests_failed(r);
-	srunner_free(r);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return run_suite(s);
 }

@@ -1,4 +1,5 @@
 #include "server/page/form_files.h"
+#include "support/run.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -114,9 +115,5 @@ int main(void)
 	tcase_add_test(c, malformed_forms_are_refused);
 	tcase_add_test(c, many);
 	suite_add_tcase(s, c);
-	SRunner *r = srunner_create(s);
-	srunner_run_all(r, CK_ENV);
-	int failed = srunner_ntests_failed(r);
-	srunner_free(r);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return run_suite(s);
 }

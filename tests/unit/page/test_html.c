@@ -1,8 +1,8 @@
 #include "server/ask/html.h"
+#include "support/run.h"
 
 #include <check.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* The written text with a zero at its end; valid until the next call. */
@@ -114,9 +114,5 @@ int main(void)
 	tcase_add_test(c, moves_local_addresses);
 	tcase_add_test(c, stops_at_the_maximum);
 	suite_add_tcase(s, c);
-	SRunner *r = srunner_create(s);
-	srunner_run_all(r, CK_ENV);
-	int failed = srunner_ntests_failed(r);
-	srunner_free(r);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return run_suite(s);
 }

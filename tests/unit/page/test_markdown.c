@@ -1,4 +1,5 @@
 #include "server/page/markdown.h"
+#include "support/run.h"
 
 #include <check.h>
 #include <stdint.h>
@@ -260,9 +261,5 @@ int main(void)
 	tcase_add_loop_test(c, ends_what_it_began, 0, 3);
 	tcase_add_loop_test(c, is_no_square, 0, 3);
 	suite_add_tcase(s, c);
-	SRunner *r = srunner_create(s);
-	srunner_run_all(r, CK_ENV);
-	int failed = srunner_ntests_failed(r);
-	srunner_free(r);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return run_suite(s);
 }

@@ -1,7 +1,7 @@
 #include "server/page/show.h"
+#include "support/run.h"
 
 #include <check.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const struct {
@@ -65,9 +65,5 @@ int main(void)
 	tcase_add_test(c, counts_and_times);
 	tcase_add_loop_test(c, ages, 0, sizeof(AGES) / sizeof(AGES[0]));
 	suite_add_tcase(s, c);
-	SRunner *r = srunner_create(s);
-	srunner_run_all(r, CK_ENV);
-	int failed = srunner_ntests_failed(r);
-	srunner_free(r);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return run_suite(s);
 }

@@ -1,4 +1,5 @@
 #include "server/ask/form.h"
+#include "support/run.h"
 
 #include <check.h>
 #include <stdlib.h>
@@ -76,9 +77,5 @@ int main(void)
 	tcase_add_loop_test(c, refuses_what_is_none, 0, sizeof(WRONG) / sizeof(WRONG[0]));
 	tcase_add_test(c, has_a_limit);
 	suite_add_tcase(s, c);
-	SRunner *r = srunner_create(s);
-	srunner_run_all(r, CK_ENV);
-	int failed = srunner_ntests_failed(r);
-	srunner_free(r);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return run_suite(s);
 }

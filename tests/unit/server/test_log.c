@@ -1,6 +1,7 @@
 #include "base/json.h"
 #include "server/log/log.h"
 #include "support/output.h"
+#include "support/run.h"
 
 #include <check.h>
 #include <stdlib.h>
@@ -160,9 +161,5 @@ int main(void)
 	tcase_add_test(t, lines_are_bounded);
 	tcase_add_loop_test(t, levels, 0, 4);
 	suite_add_tcase(suite, t);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int n_failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return n_failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(suite);
 }

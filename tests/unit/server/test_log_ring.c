@@ -1,4 +1,5 @@
 #include "server/log/log_ring.h"
+#include "support/run.h"
 
 #include <check.h>
 #include <pthread.h>
@@ -129,9 +130,5 @@ int main(void)
 	tcase_add_test(t, a_full_ring_drops_and_counts);
 	tcase_add_test(t, many_threads_put_at_once);
 	suite_add_tcase(suite, t);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int n_failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return n_failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(suite);
 }

@@ -3,6 +3,7 @@
 #include "server/log/log.h"
 #include "server/log/log_ring.h"
 #include "server/log/log_writer.h"
+#include "support/run.h"
 
 #include <check.h>
 #include <errno.h>
@@ -312,9 +313,5 @@ int main(void)
 	tcase_add_test(t, a_full_disk_tears_no_line_that_comes_later);
 	tcase_add_test(t, standard_error_need_not_block);
 	suite_add_tcase(suite, t);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int n_failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return n_failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(suite);
 }

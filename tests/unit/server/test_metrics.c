@@ -1,4 +1,5 @@
 #include "server/metrics.h"
+#include "support/run.h"
 
 #include <check.h>
 #include <pthread.h>
@@ -166,9 +167,5 @@ int main(void)
 	tcase_add_test(t, threads_lose_no_count);
 	tcase_add_test(t, no_routes);
 	suite_add_tcase(suite, t);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int n_failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return n_failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(suite);
 }

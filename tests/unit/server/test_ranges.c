@@ -2,6 +2,7 @@
 #include "server/ask/multipart.h"
 #include "server/ask/range_header.h"
 #include "store/store.h"
+#include "support/run.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -125,9 +126,5 @@ static Suite *ranges_suite(void)
 
 int main(void)
 {
-	SRunner *runner = srunner_create(ranges_suite());
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(ranges_suite());
 }

@@ -1,7 +1,7 @@
 #include "server/recent.h"
+#include "support/run.h"
 
 #include <check.h>
-#include <stdlib.h>
 
 static struct recent r;
 static struct recent_list told;
@@ -66,9 +66,5 @@ int main(void)
 	tcase_add_test(c, keeps_slow_and_failed_requests);
 	tcase_add_test(c, more_than_is_kept);
 	suite_add_tcase(s, c);
-	SRunner *runner = srunner_create(s);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return run_suite(s);
 }

@@ -3,6 +3,7 @@
 
 #include "data_dir/data_dir.h"
 #include "support/http_fixture.h"
+#include "support/run.h"
 #include "support/tempdir.h"
 
 #include <check.h>
@@ -137,9 +138,5 @@ static Suite *route_ask_suite(void)
 
 int main(void)
 {
-	SRunner *runner = srunner_create(route_ask_suite());
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(route_ask_suite());
 }

@@ -2,6 +2,7 @@
  * forbidden calls after a test. If the kernel lacks a part, its tests check nothing. */
 #include "server/sandbox/sandbox.h"
 
+#include "support/run.h"
 #include "support/tempdir.h"
 
 #include <check.h>
@@ -377,9 +378,5 @@ int main(void)
 	tcase_add_unchecked_fixture(tcase, setup, teardown);
 	tcase_add_loop_test(tcase, in_a_process_of_its_own, 0, sizeof(TESTS) / sizeof(TESTS[0]));
 	suite_add_tcase(suite, tcase);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return run_suite(suite);
 }

@@ -1,5 +1,6 @@
 /* Damaged shards: each reference mutant is refused for its own reason. Cut or flipped shards are refused, too. */
 #include "support/captured.h"
+#include "support/run.h"
 
 #include <check.h>
 #include <stdlib.h>
@@ -237,9 +238,5 @@ int main(void)
 	tcase_add_loop_test(c, test_flipped, 0, VALID_N);
 	tcase_set_timeout(c, 60);
 	suite_add_tcase(suite, c);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(suite);
 }

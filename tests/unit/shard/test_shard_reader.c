@@ -4,6 +4,7 @@
 #include "shard/reader.h"
 #include "shard/records.h"
 #include "support/captured.h"
+#include "support/run.h"
 
 #include <check.h>
 #include <stdlib.h>
@@ -320,9 +321,5 @@ int main(void)
 	tcase_add_test(c, a_bookend_is_32_bytes_of_ff);
 	tcase_set_timeout(c, 60);
 	suite_add_tcase(suite, c);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(suite);
 }

@@ -3,6 +3,7 @@
 #include "shard/reader.h"
 #include "shard/writer.h"
 #include "support/captured.h"
+#include "support/run.h"
 
 #include <check.h>
 #include <signal.h>
@@ -228,9 +229,5 @@ int main(void)
 	tcase_add_loop_test_raise_signal(c, test_misuse, SIGABRT, 0, 10);
 #endif
 	suite_add_tcase(suite, c);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(suite);
 }

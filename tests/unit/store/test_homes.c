@@ -1,5 +1,6 @@
 /* Concurrent puts into folders that are not durable yet: no put waits for another's sync, or fails with it. */
 #include "store/store.h"
+#include "support/run.h"
 #include "support/tempdir.h"
 
 #include <check.h>
@@ -192,9 +193,5 @@ int main(void)
 	tcase_add_loop_test(tc, a_failed_sync_fails_its_put_alone, 0, 2 * SYNCS_OF_A_PUT);
 	tcase_add_test(tc, a_folder_is_synced_until_it_is_durable);
 	suite_add_tcase(suite, tc);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return run_suite(suite);
 }

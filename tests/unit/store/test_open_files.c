@@ -1,9 +1,9 @@
 #include "store/files/open_files.h"
 
 #include "base/fd.h"
+#include "support/run.h"
 
 #include <check.h>
-#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -107,9 +107,5 @@ int main(void)
 	tcase_add_test(t, a_forgotten_file_is_not_found);
 	tcase_add_test(t, a_file_forgotten_since_it_was_opened_is_not_kept);
 	suite_add_tcase(s, t);
-	SRunner *runner = srunner_create(s);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(s);
 }

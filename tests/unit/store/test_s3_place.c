@@ -2,6 +2,7 @@
 #include "store/s3/credentials.h"
 #include "store/s3/instance.h"
 #include "store/s3/place.h"
+#include "support/run.h"
 #include "support/tempdir.h"
 
 #include <check.h>
@@ -221,9 +222,5 @@ int main(void)
 	tcase_add_test(tc, services_hand_out_keys);
 	tcase_add_test(tc, keys_come_from_near_or_by_tls);
 	suite_add_tcase(suite, tc);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return run_suite(suite);
 }

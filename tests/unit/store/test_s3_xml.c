@@ -1,9 +1,9 @@
 /* Answers of a radosgw as recorded, except for names and dates. */
 #include "store/s3/xml.h"
+#include "support/run.h"
 
 #include <check.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const char LIST[] =
@@ -113,9 +113,5 @@ int main(void)
 	tcase_add_test(tc, names_have_a_greatest_length);
 	tcase_add_test(tc, the_code_of_an_error_is_read);
 	suite_add_tcase(suite, tc);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return run_suite(suite);
 }

@@ -2,9 +2,9 @@
 #include "store/s3/sigv4.h"
 
 #include "base/clock.h"
+#include "support/run.h"
 
 #include <check.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define ID     "AKIAIOSFODNN7EXAMPLE"
@@ -121,9 +121,5 @@ int main(void)
 	tcase_add_test(tc, dates);
 	tcase_add_test(tc, long_keys_and_regions_are_refused);
 	suite_add_tcase(suite, tc);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return run_suite(suite);
 }

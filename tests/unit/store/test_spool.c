@@ -1,6 +1,7 @@
 #include "base/fd.h"
 #include "store/spool.h"
 #include "store/spool_memory.h"
+#include "support/run.h"
 #include "support/tempdir.h"
 
 #include <check.h>
@@ -348,9 +349,5 @@ int main(void)
 	tcase_add_test(tc, memory_is_used_again);
 	tcase_add_test(tc, full_disk_has_its_own_status);
 	suite_add_tcase(suite, tc);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return run_suite(suite);
 }

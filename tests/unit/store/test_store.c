@@ -2,6 +2,7 @@
  * tests/contract/store_contract.c. */
 #include "base/fd.h"
 #include "store/tmpfile.h"
+#include "support/run.h"
 #include "support/store_fixture.h"
 
 #include <check.h>
@@ -220,9 +221,5 @@ int main(void)
 	tcase_add_test(tc, an_unusable_folder_is_explained);
 	tcase_add_test(tc, named_temporary_files_work_alike);
 	suite_add_tcase(suite, tc);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return run_suite(suite);
 }

@@ -1,5 +1,6 @@
 /* tests/data/tokens/tokens.json holds another implementation's tokens. Here each kind of key also signs and
  * verifies. */
+#include "support/run.h"
 #include "support/tempdir.h"
 #include "support/vectors.h"
 #include "token/token.h"
@@ -467,9 +468,5 @@ int main(void)
 	tcase_add_test(tc, files_that_are_no_keys);
 	tcase_add_test(tc, too_many_keys);
 	suite_add_tcase(suite, tc);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return run_suite(suite);
 }

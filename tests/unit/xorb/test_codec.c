@@ -1,3 +1,4 @@
+#include "support/run.h"
 #include "support/vectors.h"
 #include "xorb/codec.h"
 
@@ -240,9 +241,5 @@ int main(void)
 	tcase_add_test(tcase, codec_recovers_after_an_error);
 	tcase_add_test(tcase, codec_full_buffer);
 	suite_add_tcase(suite, tcase);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int n_failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return n_failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(suite);
 }

@@ -1,4 +1,5 @@
 /* Frames that liblz4 unpacks: those that every client unpacks to the same bytes, and those that some clients do not. */
+#include "support/run.h"
 #include "support/vectors.h"
 #include "support/xorbs.h"
 #include "xorb/codec.h"
@@ -119,9 +120,5 @@ int main(void)
 	tcase_add_test(tc, zeros_are_found_anywhere);
 	tcase_add_test(tc, distance_0_behind_long_sequences);
 	suite_add_tcase(suite, tc);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return run_suite(suite);
 }

@@ -1,6 +1,7 @@
 /* The verifier with uploads of the stock clients, with damaged copies of them, and at its limits. */
 #include "base/bytes.h"
 #include "support/captured.h"
+#include "support/run.h"
 #include "support/vectors.h"
 #include "support/xorbs.h"
 
@@ -397,9 +398,5 @@ int main(void)
 	tcase_add_test(tcase, xorb_header_reads_what_it_writes);
 	tcase_add_test(tcase, xorb_header_refusals);
 	suite_add_tcase(suite, tcase);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int n_failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return n_failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(suite);
 }

@@ -1,3 +1,4 @@
+#include "support/run.h"
 #include "support/vectors.h"
 #include "support/xorbs.h"
 #include "xorb/footer.h"
@@ -202,9 +203,5 @@ int main(void)
 	tcase_add_test(tcase, footer_alone_is_refused);
 	tcase_add_test(tcase, footer_of_a_full_xorb);
 	suite_add_tcase(suite, tcase);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int n_failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return n_failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(suite);
 }

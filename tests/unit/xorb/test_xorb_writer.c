@@ -1,5 +1,6 @@
 /* Reading whole xorbs chunk by chunk, and writing them. */
 #include "support/captured.h"
+#include "support/run.h"
 #include "support/vectors.h"
 #include "support/xorbs.h"
 #include "xorb/codec.h"
@@ -197,9 +198,5 @@ int main(void)
 	tcase_add_test(tcase, writer_raw_bytes_limit);
 	tcase_add_test(tcase, writer_chunk_length_limits);
 	suite_add_tcase(suite, tcase);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int n_failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return n_failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(suite);
 }
