@@ -11,9 +11,18 @@
 #include <string.h>
 
 enum {
-	READER_TERMS = 1024,            /* in a window, at least */
-	READER_WINDOWS = 32,            /* of a file at most: each reads all of its terms */
+	READER_TERMS = 1024, /* in a window, at least */
+	READER_WINDOWS = 32, /* of a file at most: each reads all of its terms */
+	READER_LEFT = 3,     /* xorbs that stay open beside the current one, since terms alternate between xorbs */
 	READER_LISTS_BYTES = 512 * 1024 /* room for one list of the greatest length, or for a dozen usual ones */
+};
+
+/* A xorb that the reader has open. */
+struct reader_xorb {
+	int64_t id; /* 0: none */
+	struct cairn_hash hash;
+	struct cairn_store_object *object;   /* owned; NULL: not open */
+	const struct cairn_chunk_list *kept; /* a counted reference (verified_lists.h); NULL: none */
 };
 
 struct cairn_file_reader {
@@ -29,13 +38,11 @@ struct cairn_file_reader {
 	uint64_t skip;              /* bytes of the term before the next byte */
 	uint32_t chunk, chunks_end; /* the chunks of the term that are left */
 
-	/* The xorb of the current term. */
-	int64_t xorb_id; /* 0: none */
-	struct cairn_hash xorb;
-	struct cairn_store_object *object;   /* owned; NULL: not open */
-	const struct cairn_chunk_list *list; /* borrowed from lists or kept; gives the xorb's hash. NULL: no list */
-	const struct cairn_chunk_list *kept; /* a counted reference (verified_lists.h); NULL: none */
-	struct cairn_list_cache lists;       /* each gives its xorb's hash */
+	struct reader_xorb xorb;              /* of the current term */
+	struct reader_xorb left[READER_LEFT]; /* those of terms before it */
+	unsigned n_left;                      /* how many were ever left: the next takes the place of the oldest */
+	const struct cairn_chunk_list *list;  /* of xorb: borrowed from lists or kept. NULL: no list */
+	struct cairn_list_cache lists;        /* each gives its xorb's hash */
 
 	bool whole; /* the whole file is read */
 	bool wrong; /* the chunks of the file do not give its hash */
@@ -47,14 +54,27 @@ struct cairn_file_reader {
 	uint8_t block[CAS_BLOCK_BYTES];
 };
 
+static void reader_close_xorb(struct reader_xorb *xorb)
+{
+	cairn_store_object_freep(&xorb->object);
+	cas_verified_list_unrefp(&xorb->kept);
+	xorb->id = 0;
+}
+
+static void reader_close_left(struct cairn_file_reader *r)
+{
+	for (unsigned i = 0; i < READER_LEFT; i++)
+		reader_close_xorb(&r->left[i]);
+}
+
 void cairn_file_reader_free(struct cairn_file_reader *r)
 {
 	if (!r)
 		return;
 	free(r->viewer);
 	free(r->window);
-	cairn_store_object_free(r->object);
-	cas_verified_list_unrefp(&r->kept);
+	reader_close_xorb(&r->xorb);
+	reader_close_left(r);
 	cairn_list_cache_fini(&r->lists);
 	cairn_codec_free(r->codec);
 	free(r);
@@ -129,12 +149,26 @@ static enum cairn_status reader_place(struct cairn_file_reader *r, const struct 
 
 /* --- xorbs -------------------------------------------------------------------------------------------------------- */
 
-static void reader_leave_xorb(struct cairn_file_reader *r)
+/* Leaves the current xorb, which stays open for a while. @return whether the xorb with this id was still open, and is
+ * the current one now */
+static bool reader_leave_xorb(struct cairn_file_reader *r, int64_t id)
 {
-	cairn_store_object_freep(&r->object);
-	cas_verified_list_unrefp(&r->kept);
+	struct reader_xorb xorb = r->xorb;
 	r->list = NULL;
-	r->xorb_id = 0;
+	for (unsigned i = 0; i < READER_LEFT; i++) {
+		if (r->left[i].id == id) {
+			r->xorb = r->left[i];
+			r->left[i] = xorb;
+			return true;
+		}
+	}
+	r->xorb = (struct reader_xorb){0};
+	if (xorb.id != 0) {
+		struct reader_xorb *oldest = &r->left[r->n_left++ % READER_LEFT];
+		reader_close_xorb(oldest);
+		*oldest = xorb;
+	}
+	return false;
 }
 
 static bool reader_list_is_right(const struct cairn_file_reader *r, const struct cairn_chunk_list *list)
@@ -143,39 +177,40 @@ static bool reader_list_is_right(const struct cairn_file_reader *r, const struct
 	if (list->n == 0)
 		return false;
 	cairn_chunk_list_root(list, &root);
-	return cairn_hash_equal(&root, &r->xorb);
+	return cairn_hash_equal(&root, &r->xorb.hash);
 }
 
 /* @return the list that the current object was verified by; NULL: none is cached */
 static const struct cairn_chunk_list *reader_find_kept(struct cairn_file_reader *r)
 {
-	if (r->object)
-		r->kept = cas_verified_lists_get(r->cas->verified_lists, &r->xorb,
-						 cairn_store_object_identity(r->object));
-	return r->kept;
+	if (r->xorb.object && !r->xorb.kept)
+		r->xorb.kept = cas_verified_lists_get(r->cas->verified_lists, &r->xorb.hash,
+						      cairn_store_object_identity(r->xorb.object));
+	return r->xorb.kept;
 }
 
 /* Caches the list for other readers and for fetches. */
 static void reader_keep_list(struct cairn_file_reader *r, const struct cairn_chunk_list *list)
 {
-	if (r->object && list->spans[list->n - 1].end == cairn_store_object_bytes(r->object))
-		cas_verified_lists_put(r->cas->verified_lists, &r->xorb, cairn_store_object_identity(r->object), list);
+	if (r->xorb.object && list->spans[list->n - 1].end == cairn_store_object_bytes(r->xorb.object))
+		cas_verified_lists_put(r->cas->verified_lists, &r->xorb.hash,
+				       cairn_store_object_identity(r->xorb.object), list);
 }
 
 /* @return CAIRN_OK, with r->list NULL if the index has no right list; CAIRN_E_NOT_FOUND; CAIRN_E_IO; CAIRN_E_NOMEM */
 static enum cairn_status reader_find_list(struct cairn_file_reader *r)
 {
 	CLEANUP(cairn_chunk_list_fini) struct cairn_chunk_list list = {0};
-	r->list = cairn_list_cache_find(&r->lists, &r->xorb, NULL);
+	r->list = cairn_list_cache_find(&r->lists, &r->xorb.hash, NULL);
 	if (!r->list)
 		r->list = reader_find_kept(r);
 	if (r->list)
 		return CAIRN_OK;
-	enum cairn_status status = cairn_index_chunk_list_by_id(r->cas->index, r->xorb_id, &list);
+	enum cairn_status status = cairn_index_chunk_list_by_id(r->cas->index, r->xorb.id, &list);
 	if (status != CAIRN_OK || !reader_list_is_right(r, &list))
 		return cas_index_status(status);
 	reader_keep_list(r, &list);
-	return cairn_list_cache_put(&r->lists, &r->xorb, r->xorb_id, &list, &r->list);
+	return cairn_list_cache_put(&r->lists, &r->xorb.hash, r->xorb.id, &list, &r->list);
 }
 
 /* Moves to the xorb of the current term, and opens its object unless the row says that it is lost. */
@@ -183,19 +218,20 @@ static enum cairn_status reader_enter_xorb(struct cairn_file_reader *r)
 {
 	struct cairn_index_xorb row;
 	int64_t id = r->window[r->term].xorb_id;
-	if (r->xorb_id == id)
+	if (r->xorb.id == id)
 		return CAIRN_OK;
-	reader_leave_xorb(r);
-	enum cairn_status status = cas_index_status(cairn_index_xorb_by_id(r->cas->index, id, &row));
-	if (status == CAIRN_OK) {
-		r->xorb_id = id;
-		r->xorb = row.hash;
+	bool is_open = reader_leave_xorb(r, id);
+	enum cairn_status status =
+		is_open ? reader_find_list(r) : cas_index_status(cairn_index_xorb_by_id(r->cas->index, id, &row));
+	if (status == CAIRN_OK && !is_open) {
+		r->xorb.id = id;
+		r->xorb.hash = row.hash;
 		if (row.stored_bytes > 0) /* the first copy; damage shows when it is read */
-			(void)!cas_open_copy(r->cas, &row, 0, &r->object);
+			(void)!cas_open_copy(r->cas, &row, 0, &r->xorb.object);
 		status = reader_find_list(r);
 	}
 	if (status != CAIRN_OK)
-		r->xorb_id = 0;
+		reader_close_xorb(&r->xorb);
 	return status == CAIRN_E_NOT_FOUND ? CAIRN_E_CONFLICT : status;
 }
 
@@ -232,10 +268,10 @@ static enum cairn_status reader_read_elsewhere(struct cairn_file_reader *r, stru
 {
 	CLEANUP(cairn_chunk_list_fini) struct cairn_chunk_list list = {0};
 	const struct cas_judge judge = {.ctx = r, .judge = reader_judge};
-	cairn_store_object_freep(&r->object);
-	enum cairn_status status = cas_judged_copy(r->cas, &r->xorb, &judge, &r->object, &list, diag);
+	cairn_store_object_freep(&r->xorb.object);
+	enum cairn_status status = cas_judged_copy(r->cas, &r->xorb.hash, &judge, &r->xorb.object, &list, diag);
 	if (status == CAIRN_OK)
-		status = cairn_list_cache_put(&r->lists, &r->xorb, r->xorb_id, &list, &r->list);
+		status = cairn_list_cache_put(&r->lists, &r->xorb.hash, r->xorb.id, &list, &r->list);
 	return status == CAIRN_E_NOT_FOUND ? CAIRN_E_CONFLICT : status;
 }
 
@@ -268,7 +304,7 @@ static enum cairn_status reader_next_chunk(struct cairn_file_reader *r, struct c
 		return cas_index_is_silent(diag);
 	if (status != CAIRN_OK)
 		return status;
-	status = r->object && r->list ? reader_try(r, r->object, r->list) : CAIRN_E_DAMAGED;
+	status = r->xorb.object && r->list ? reader_try(r, r->xorb.object, r->list) : CAIRN_E_DAMAGED;
 	if (status == CAIRN_E_DAMAGED || status == CAIRN_E_IO || status == CAIRN_E_NOT_FOUND)
 		status = reader_read_elsewhere(r, diag);
 	if (status == CAIRN_E_BUSY)
@@ -285,8 +321,8 @@ static enum cairn_status reader_next_chunk(struct cairn_file_reader *r, struct c
 
 /* --- opening and reading ------------------------------------------------------------------------------------------ */
 
-enum cairn_status cairn_file_reader_read(struct cairn_file_reader *r, uint8_t *out, size_t max, size_t *n,
-					 struct cairn_diag *diag)
+static enum cairn_status reader_read(struct cairn_file_reader *r, uint8_t *out, size_t max, size_t *n,
+				     struct cairn_diag *diag)
 {
 	for (*n = 0; *n < max && r->at < r->end;) {
 		enum cairn_status status = r->n_raw == 0 ? reader_next_chunk(r, diag) : CAIRN_OK;
@@ -302,6 +338,15 @@ enum cairn_status cairn_file_reader_read(struct cairn_file_reader *r, uint8_t *o
 		*n += take;
 	}
 	return CAIRN_OK;
+}
+
+/* Between calls only the current xorb stays open: a connection is counted with one object (daemon.c). */
+enum cairn_status cairn_file_reader_read(struct cairn_file_reader *r, uint8_t *out, size_t max, size_t *n,
+					 struct cairn_diag *diag)
+{
+	enum cairn_status status = reader_read(r, out, max, n, diag);
+	reader_close_left(r);
+	return status;
 }
 
 static enum cairn_status reader_init(struct cairn_file_reader *r, const char *viewer)
