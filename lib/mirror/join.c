@@ -118,8 +118,27 @@ static uint64_t join_bytes(const struct mirror_fetch *f)
 	return f->is_file ? f->what.entry.size_bytes : 0;
 }
 
+/* Counts the fetches that a sender caused. */
+static unsigned join_count_all_of(const struct cairn_mirror *m, uint64_t sender)
+{
+	unsigned n = 0;
+	for (const struct mirror_fetch *f = m->fetches; f; f = f->next)
+		n += f->what.sender == sender;
+	return n;
+}
+
+static unsigned join_count_begun_of(const struct cairn_mirror *m, uint64_t sender, bool is_file)
+{
+	unsigned n = 0;
+	for (const struct mirror_fetch *f = m->fetches; f; f = f->next)
+		n += f->begun && f->what.sender == sender && f->is_file == is_file;
+	return n;
+}
+
 static bool join_may_begin(const struct cairn_mirror *m, const struct mirror_fetch *f)
 {
+	if (join_count_begun_of(m, f->what.sender, f->is_file) >= CAIRN_MIRROR_SENDER_AT_ONCE_MAX)
+		return false;
 	if (!f->is_file)
 		return m->n_looks < CAIRN_MIRROR_LOOKS_MAX;
 	return m->n_files < CAIRN_MIRROR_FILES_MAX && m->file_bytes + join_bytes(f) <= CAIRN_MIRROR_FILES_BYTES_MAX;
@@ -133,7 +152,7 @@ static void join_count(struct cairn_mirror *m, const struct mirror_fetch *f, boo
 	m->file_bytes = begins ? m->file_bytes + join_bytes(f) : m->file_bytes - join_bytes(f);
 }
 
-/* Takes the oldest fetch that may begin. @return NULL: none */
+/* Takes the oldest fetch that may begin. Under the lock. @return NULL: none */
 static struct mirror_fetch *join_take_next(struct cairn_mirror *m)
 {
 	struct mirror_fetch *oldest = NULL;
@@ -145,6 +164,19 @@ static struct mirror_fetch *join_take_next(struct cairn_mirror *m)
 		join_count(m, oldest, true);
 	}
 	return oldest;
+}
+
+/* Begins all fetches that may begin. The end of a long file may make room for several. */
+static void join_begin_next(struct cairn_mirror *m)
+{
+	for (;;) {
+		pthread_mutex_lock(&m->lock);
+		struct mirror_fetch *next = join_take_next(m);
+		pthread_mutex_unlock(&m->lock);
+		if (!next)
+			return;
+		next->begin(next);
+	}
 }
 
 static void join_free(struct mirror_fetch *f)
@@ -174,12 +206,10 @@ void mirror_fetch_end(struct mirror_fetch *f, enum cairn_status status, const st
 	join_note_later(f);
 	join_remember(f, status, diag);
 	struct cairn_mirror_want *waiting = f->waiting;
-	struct mirror_fetch *next = join_take_next(m);
 	pthread_mutex_unlock(&m->lock);
 	join_tell(waiting, status, diag);
 	join_free(f);
-	if (next)
-		next->begin(next);
+	join_begin_next(m);
 }
 
 void mirror_join_stop(struct cairn_mirror *m)
@@ -205,10 +235,16 @@ void mirror_join_stop(struct cairn_mirror *m)
 
 /* --- joining ------------------------------------------------------------------------------------------------------ */
 
-static enum cairn_status join_refuse(const struct cairn_mirror *m, struct cairn_diag *diag)
+static enum cairn_status join_refuse(const struct cairn_mirror *m, uint64_t sender, struct cairn_diag *diag)
 {
+	unsigned n_of_sender = join_count_all_of(m, sender);
 	if (m->later_ms > cairn_clock_mono_ms())
 		return join_later(diag);
+	if (n_of_sender >= CAIRN_MIRROR_SENDER_FETCHES_MAX)
+		return cairn_fail(
+			diag, CAIRN_E_BUSY, "mirror.full", CAIRN_NO_OFFSET,
+			"%u fetches from the mirrored hub are under way for you already; ask again in a moment",
+			n_of_sender);
 	if (m->n_fetches < CAIRN_MIRROR_FETCHES_MAX)
 		return CAIRN_OK;
 	return cairn_fail(diag, CAIRN_E_BUSY, "mirror.full", CAIRN_NO_OFFSET,
@@ -217,12 +253,14 @@ static enum cairn_status join_refuse(const struct cairn_mirror *m, struct cairn_
 }
 
 static struct mirror_fetch *join_new(struct cairn_mirror *m, const struct cairn_mirror_want *want,
-				     const uint8_t key[static CAIRN_SHA256_BYTES], bool is_file)
+				     const uint8_t key[static CAIRN_SHA256_BYTES], bool is_file,
+				     void (*begin)(struct mirror_fetch *f))
 {
 	struct mirror_fetch *f = calloc(1, sizeof(*f));
 	if (!f)
 		return NULL;
 	f->m = m;
+	f->begin = begin;
 	f->what = *want;
 	f->is_file = is_file;
 	memcpy(f->key, key, sizeof(f->key));
@@ -232,11 +270,11 @@ static struct mirror_fetch *join_new(struct cairn_mirror *m, const struct cairn_
 	return f;
 }
 
-/* Under the lock. @param[out] begins  the fetch to begin; NULL: none
+/* Under the lock. @param[out] told  false: the want waits
  * @return CAIRN_OK: the want waits; else what to tell it, or what is remembered: then *told */
 static enum cairn_status join_locked(struct cairn_mirror *m, struct cairn_mirror_want *want,
 				     const uint8_t key[static CAIRN_SHA256_BYTES], bool is_file,
-				     void (*begin)(struct mirror_fetch *f), struct mirror_fetch **begins, bool *told)
+				     void (*begin)(struct mirror_fetch *f), bool *told)
 {
 	const struct mirror_outcome *o = join_outcome(m, key);
 	struct mirror_fetch *f = m->fetches;
@@ -247,19 +285,14 @@ static enum cairn_status join_locked(struct cairn_mirror *m, struct cairn_mirror
 	}
 	while (f && memcmp(f->key, key, CAIRN_SHA256_BYTES) != 0)
 		f = f->next;
-	enum cairn_status status = f ? CAIRN_OK : join_refuse(m, &want->diag);
+	enum cairn_status status = f ? CAIRN_OK : join_refuse(m, want->sender, &want->diag);
 	if (status != CAIRN_OK)
 		return status;
-	bool is_new = !f;
-	if (is_new && !(f = join_new(m, want, key, is_file)))
+	if (!f && !(f = join_new(m, want, key, is_file, begin)))
 		return CAIRN_E_NOMEM;
 	*told = false;
 	want->next = f->waiting;
 	f->waiting = want;
-	if (is_new) {
-		f->begin = begin;
-		*begins = join_take_next(m);
-	}
 	return CAIRN_OK;
 }
 
@@ -267,22 +300,21 @@ void mirror_join(struct cairn_mirror *m, struct cairn_mirror_want *want, const c
 		 void (*begin)(struct mirror_fetch *f))
 {
 	uint8_t key[CAIRN_SHA256_BYTES];
-	struct mirror_fetch *begins = NULL;
 	bool told = true;
 	cairn_diag_clear(&want->diag);
 	want->asked_ms = cairn_clock_mono_ms();
 	enum cairn_status status = join_key(key, text) ? CAIRN_OK : CAIRN_E_NOMEM;
 	if (status == CAIRN_OK) {
 		pthread_mutex_lock(&m->lock);
-		status = join_locked(m, want, key, is_file, begin, &begins, &told);
+		status = join_locked(m, want, key, is_file, begin, &told);
 		pthread_mutex_unlock(&m->lock);
 	}
 	if (told) {
 		want->status = status;
 		want->done(want);
+	} else {
+		join_begin_next(m);
 	}
-	if (begins)
-		begins->begin(begins);
 }
 
 /* --- a call of a fetch -------------------------------------------------------------------------------------------- */

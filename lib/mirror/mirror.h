@@ -69,7 +69,10 @@ enum {
 	CAIRN_MIRROR_WRONG_S = 3600,   /* after other bytes than the tree says */
 	CAIRN_MIRROR_FETCHES_MAX = 64, /* under way and waiting */
 	CAIRN_MIRROR_LOOKS_MAX = 16,   /* of them, looks at once */
-	CAIRN_MIRROR_FILES_MAX = 8,    /* of them, files at once */
+	CAIRN_MIRROR_FILES_MAX = 16,   /* of them, files at once */
+	/* The share of one sender in these, so that nobody keeps others waiting. */
+	CAIRN_MIRROR_SENDER_FETCHES_MAX = 16,
+	CAIRN_MIRROR_SENDER_AT_ONCE_MAX = 8, /* looks, and as many files */
 };
 #define CAIRN_MIRROR_FILE_BYTES_MAX  (UINT64_C(32) << 20) /* a longer file does not come yet */
 #define CAIRN_MIRROR_FILES_BYTES_MAX (UINT64_C(64) << 20) /* of files at once, which are in memory */
@@ -78,6 +81,7 @@ enum {
  * once, on any thread, maybe before the function returns. done() must not wait. */
 struct cairn_mirror_want {
 	void (*done)(struct cairn_mirror_want *want);
+	uint64_t sender; /* a number of whoever asks: of the account, or the address */
 	enum cairn_index_repo_kind kind;
 	char name[CAIRN_INDEX_ALIAS_MAX + 1]; /* "account/name", or "name" */
 	char revision[CAIRN_INDEX_REF_NAME_MAX + 1];

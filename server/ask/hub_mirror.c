@@ -43,6 +43,12 @@ static void mirror_done(struct cairn_mirror_want *want)
 	route_job_hand_over(&lack->call->job);
 }
 
+/* Returns a number of the account, or of the address of somebody without one. */
+static uint64_t mirror_sender(const struct http_request *req, const struct hub_call *call)
+{
+	return call->asker.account.id != 0 ? (uint64_t)call->asker.account.id : http_turn(req);
+}
+
 bool hub_mirror_waits(struct http_request *req, struct hub_call *call)
 {
 	struct hub_lack *lack = call->lack;
@@ -52,6 +58,7 @@ bool hub_mirror_waits(struct http_request *req, struct hub_call *call)
 	lack->wanted = false;
 	lack->n_waits++;
 	lack->want.done = mirror_done;
+	lack->want.sender = mirror_sender(req, call);
 	call->status = CAIRN_OK;
 	cairn_diag_clear(&call->diag);
 	if (!route_job_wait(req))

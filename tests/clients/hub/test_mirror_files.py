@@ -10,7 +10,8 @@ import cairn
 import pytest
 from huggingface_hub import HfApi, snapshot_download
 from huggingface_hub.errors import HfHubHTTPError, RepositoryNotFoundError, RevisionNotFoundError
-from upstream import SHA, Hub, Repo, answer
+from people import People
+from upstream import NO_REPOSITORY, SHA, Hub, Repo, answer
 
 NEXT = "f" * 40
 CONFIG = b'{"model_type": "bert"}\n'
@@ -142,6 +143,30 @@ def test_many_clients_share_one_fetch_and_hold_no_worker(start):
             go.append(True)
             assert {one.result().body for one in asked} == {CONFIG}
         assert len(upstream.paths("/resolve/")) == 1
+
+
+def test_nobody_takes_all_fetches(start, issuer, tmp_path):
+    """A sender causes 16 fetches at once, of which 8 begin. The next is refused, and another sender's begins."""
+    go = []
+
+    def slow(connection):
+        cairn.wait_until("the test", lambda: go)
+        connection.sendall(NO_REPOSITORY)
+
+    with hub() as upstream:
+        upstream.instead["/slow"] = slow
+        server = start(mirror=upstream.url, token_key=issuer.folder)
+        people = People(server, issuer.token("admin"), tmp_path)
+        ask = lambda who, name: people.ask("GET", f"/api/models/{name}", who)
+        with concurrent.futures.ThreadPoolExecutor(17) as pool:
+            asked = [pool.submit(ask, "ann", f"far/slow{n}") for n in range(17)]
+            done, waiting = concurrent.futures.wait(asked, return_when=concurrent.futures.FIRST_COMPLETED)
+            refused = done.pop().result()
+            assert (refused.status, refused.json()["code"]) == (429, "mirror.full") and "16 fetches" in refused.json()["error"], refused
+            assert ask("bob", "far/model").status == 200
+            assert len(upstream.paths("/slow")) == 8
+            go.append(True)
+            assert {one.result().status for one in waiting} == {404}
 
 
 LIES = {
