@@ -88,6 +88,7 @@ def closing(text):
     return serve
 
 
+LONG_TRAILER_LINE = "mirror.unreachable mirror.long"  # one of them: libcurl says why since version 8.6
 BAD = {
     "web": (answer(404, b"<html>"), "mirror.answer", 404),
     "page": (answer(200, b"<html>", Content_Type="text/html"), "mirror.answer", 200),
@@ -104,7 +105,7 @@ BAD = {
     "long_chunks": (without_end(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", b"10000\r\n" + b"x" * 65536 + b"\r\n"), "mirror.long", 200),
     "long_head": (without_end(b"HTTP/1.1 200 OK\r\n", b"X-More: " + b"x" * 900 + b"\r\n"), "mirror.long", 200),
     "long_line": (without_end(b"HTTP/1.1 404 No\r\nX-More: ", b"x" * 65536), "mirror.long", 404),
-    "long_trailer_line": (without_end(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nX-More: ", b"x" * 65536), "mirror.unreachable", 200),
+    "long_trailer_line": (without_end(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nX-More: ", b"x" * 65536), LONG_TRAILER_LINE, 200),
     "long_trailer": (without_end(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n", b"X-More: " + b"x" * 900 + b"\r\n"), "mirror.long", 200),
     "half": (closing(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{"), "mirror.unreachable", 200),
     "half_head": (closing(b"HTTP/1.1 404 No\r\nX-Error-Code: RepoNotFo"), "mirror.unreachable", 404),
@@ -116,13 +117,13 @@ BAD = {
 
 @pytest.mark.parametrize("how", BAD)
 def test_answers_that_no_hub_gives(start, how):
-    serve, rule, code = BAD[how]
+    serve, rules, code = BAD[how]
     with Upstream(serve) as upstream:
         server = start(mirror=upstream.url)
         said = line(server)
-        assert (said["state"], said["rule"]) == ("down", rule), said
+        assert said["state"] == "down" and said["rule"] in rules.split(), said
         assert said["answer"] == code and said["message"]
-        assert f"[{rule}]" in status(server)
+        assert f"[{said['rule']}]" in status(server)
 
 
 @pytest.mark.parametrize("drip", [b"", b"X-Drop: 1\r\n"], ids=["silent", "drips"])
