@@ -47,18 +47,24 @@ enum cairn_status cairn_records_paged(enum cairn_status status, uint32_t n, uint
 	return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status;
 }
 
+enum cairn_status cairn_records_number(struct cairn_index_tx *tx, const struct cairn_sql *sql,
+				       const struct cairn_db_args *args, int64_t *number)
+{
+	CLEANUP(cairn_db_end) struct cairn_db_rows rows = {0};
+	enum cairn_status status = cairn_db_find(tx->db, &rows, sql, args);
+	*number = status == CAIRN_OK ? cairn_db_get_int(&rows, 0) : 0;
+	return status;
+}
+
 /* The owner of a repository is made with the repository, never here: a token may outlive its repository. */
 enum cairn_status cairn_records_scope(struct cairn_index_tx *tx, const char *name, int64_t *id)
 {
-	CLEANUP(cairn_db_end) struct cairn_db_rows rows = {0};
 	*id = 0;
 	if (name[0] == '\0')
 		return CAIRN_OK;
-	enum cairn_status status = cairn_db_find(tx->db, &rows, &SCOPE_FIND, CAIRN_ARGS(cairn_db_text(name)));
+	enum cairn_status status = cairn_records_number(tx, &SCOPE_FIND, CAIRN_ARGS(cairn_db_text(name)), id);
 	if (status == CAIRN_E_NOT_FOUND && !cairn_index_is_repo_owner(name))
-		status = cairn_db_find(tx->db, &rows, &SCOPE_ADD, CAIRN_ARGS(cairn_db_text(name)));
-	if (status == CAIRN_OK)
-		*id = cairn_db_get_int(&rows, 0);
+		status = cairn_records_number(tx, &SCOPE_ADD, CAIRN_ARGS(cairn_db_text(name)), id);
 	return status;
 }
 

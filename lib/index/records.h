@@ -114,6 +114,10 @@ uint32_t cairn_records_page(uint32_t limit);
 CAIRN_MUST_USE enum cairn_status cairn_records_paged(enum cairn_status status, uint32_t n, uint32_t page, int64_t last,
 						     int64_t *next_id);
 
+/** Reads one number in a write. @param[out] number  0 unless CAIRN_OK  @return as cairn_db_find() */
+CAIRN_MUST_USE enum cairn_status cairn_records_number(struct cairn_index_tx *tx, const struct cairn_sql *sql,
+						      const struct cairn_db_args *args, int64_t *number);
+
 /** Returns the number of an owner, or gives it one. @return CAIRN_OK; CAIRN_E_NOT_FOUND the owner's repository does not
  * exist; as cairn_db_ask() */
 CAIRN_MUST_USE enum cairn_status cairn_records_scope(struct cairn_index_tx *tx, const char *name, int64_t *id);

@@ -16,6 +16,16 @@ struct cairn_commits_new cairn_commits_asked(const struct cairn_index_add_commit
 					  .few = add->stranger != 0};
 }
 
+struct cairn_commits_new cairn_commits_first(const struct cairn_index_add_repo *add, int64_t owner)
+{
+	return (struct cairn_commits_new){.repo = add->id,
+					  .owner = owner,
+					  .id = add->first_id,
+					  .message = &add->first,
+					  .operations = add->operations,
+					  .n = add->n};
+}
+
 enum cairn_status cairn_commits_check(const struct cairn_index_message *message, uint32_t n_operations,
 				      struct cairn_diag *diag)
 {

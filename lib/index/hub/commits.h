@@ -40,6 +40,8 @@ struct cairn_commits_new {
 
 /** Returns the commit that a request asks for; the request must outlive it. The index has its other members. */
 struct cairn_commits_new cairn_commits_asked(const struct cairn_index_add_commit *add);
+/** Returns the first commit of a new repository, whose number is known; likewise. */
+struct cairn_commits_new cairn_commits_first(const struct cairn_index_add_repo *add, int64_t owner);
 /** Checks a commit against the limits. @return CAIRN_OK; CAIRN_E_LIMIT (commit.limit) */
 CAIRN_MUST_USE enum cairn_status cairn_commits_check(const struct cairn_index_message *message, uint32_t n_operations,
 						     struct cairn_diag *diag);

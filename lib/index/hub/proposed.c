@@ -91,13 +91,13 @@ static bool proposed_has_file(const struct cairn_index_operation *operations, ui
 enum cairn_status cairn_records_find_holder(struct cairn_index_tx *tx, int64_t account,
 					    const struct cairn_index_operation *operations, uint32_t n, int64_t *holder)
 {
-	CLEANUP(cairn_db_end) struct cairn_db_rows rows = {0};
 	*holder = CAIRN_COMMITS_NO_HOLDER;
 	if (!proposed_has_file(operations, n))
 		return CAIRN_OK;
-	enum cairn_status status = cairn_db_find(tx->db, &rows, &PROPOSED_HOLDER, CAIRN_ARGS(cairn_db_int(account)));
-	if (status == CAIRN_OK)
-		*holder = cairn_db_get_int(&rows, 0);
+	enum cairn_status status =
+		cairn_records_number(tx, &PROPOSED_HOLDER, CAIRN_ARGS(cairn_db_int(account)), holder);
+	if (status != CAIRN_OK)
+		*holder = CAIRN_COMMITS_NO_HOLDER;
 	return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status;
 }
 
@@ -114,21 +114,12 @@ enum cairn_status cairn_records_propose_files(struct cairn_index_tx *tx, const s
 
 /* --- adopting ----------------------------------------------------------------------------------------------------- */
 
-static enum cairn_status proposed_sum(struct cairn_index_tx *tx, const struct cairn_sql *sql,
-				      const struct cairn_db_args *args, int64_t *bytes)
-{
-	CLEANUP(cairn_db_end) struct cairn_db_rows rows = {0};
-	enum cairn_status status = cairn_db_find(tx->db, &rows, sql, args);
-	*bytes = status == CAIRN_OK ? cairn_db_get_int(&rows, 0) : 0;
-	return status;
-}
-
 /* Takes from the bucket what the repository has now. */
 static enum cairn_status proposed_release(struct cairn_index_tx *tx, int64_t owner, int64_t pull, int64_t holder)
 {
 	int64_t bytes;
 	const struct cairn_db_args *args = CAIRN_ARGS(cairn_db_int(owner), cairn_db_int(pull), cairn_db_int(holder));
-	enum cairn_status status = proposed_sum(tx, &PROPOSED_LEFT, args, &bytes);
+	enum cairn_status status = cairn_records_number(tx, &PROPOSED_LEFT, args, &bytes);
 	if (status != CAIRN_OK)
 		return status;
 	cairn_db_queue(tx->db, NULL, &PROPOSED_COUNT, CAIRN_ARGS(cairn_db_int(holder), cairn_db_int(-bytes)));
@@ -141,10 +132,10 @@ enum cairn_status cairn_records_adopt_proposed(struct cairn_index_tx *tx, int64_
 {
 	const struct cairn_db_args *args = CAIRN_ARGS(cairn_db_int(owner), cairn_db_int(pull));
 	int64_t holder = 0, bytes = 0;
-	enum cairn_status status = proposed_sum(tx, &PROPOSED_ANY, args, &holder);
+	enum cairn_status status = cairn_records_number(tx, &PROPOSED_ANY, args, &holder);
 	if (status != CAIRN_OK)
 		return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status;
-	status = proposed_sum(tx, &PROPOSED_NEW, args, &bytes);
+	status = cairn_records_number(tx, &PROPOSED_NEW, args, &bytes);
 	if (status != CAIRN_OK)
 		return status;
 	cairn_db_queue(tx->db, NULL, &PROPOSED_COUNT, CAIRN_ARGS(cairn_db_int(owner), cairn_db_int(bytes)));
@@ -253,13 +244,13 @@ static enum cairn_status proposed_take(struct cairn_index_tx *tx, const struct p
 	const struct cairn_db_args *args = CAIRN_ARGS(cairn_db_int(pull->owner), cairn_db_int(pull->number));
 	const struct cairn_index_growth before = tx->growth;
 	int64_t holder, is_taken = 0, bytes = 0;
-	enum cairn_status status = proposed_sum(tx, &PROPOSED_ANY, args, &holder);
+	enum cairn_status status = cairn_records_number(tx, &PROPOSED_ANY, args, &holder);
 	if (status != CAIRN_OK)
 		return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status;
-	status = proposed_sum(tx, &PROPOSED_IS_TAKEN, args, &is_taken);
+	status = cairn_records_number(tx, &PROPOSED_IS_TAKEN, args, &is_taken);
 	if (status != CAIRN_OK || is_taken == 0)
 		return status;
-	status = proposed_sum(tx, &PROPOSED_NEW, args, &bytes);
+	status = cairn_records_number(tx, &PROPOSED_NEW, args, &bytes);
 	if (status == CAIRN_OK)
 		status = proposed_check_room(tx, pull->owner, bytes);
 	if (status == CAIRN_OK)

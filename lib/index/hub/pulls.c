@@ -156,10 +156,8 @@ enum cairn_status cairn_records_may_open_pull(struct cairn_index_tx *tx, int64_t
 
 static enum cairn_status pull_charged(struct cairn_index_tx *tx, int64_t repo, int64_t number, int64_t *bytes)
 {
-	CLEANUP(cairn_db_end) struct cairn_db_rows rows = {0};
 	enum cairn_status status =
-		cairn_db_find(tx->db, &rows, &PULL_CHARGED, CAIRN_ARGS(cairn_db_int(repo), cairn_db_int(number)));
-	*bytes = status == CAIRN_OK ? cairn_db_get_int(&rows, 0) : 0;
+		cairn_records_number(tx, &PULL_CHARGED, CAIRN_ARGS(cairn_db_int(repo), cairn_db_int(number)), bytes);
 	return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status;
 }
 

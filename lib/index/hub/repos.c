@@ -138,9 +138,7 @@ static bool repo_name_fits(const char *name)
 enum cairn_status cairn_records_find_repo(struct cairn_index_tx *tx, int64_t repo, int64_t *owner,
 					  struct cairn_diag *diag)
 {
-	CLEANUP(cairn_db_end) struct cairn_db_rows rows = {0};
-	enum cairn_status status = cairn_db_find(tx->db, &rows, &REPO_OWNER, CAIRN_ARGS(cairn_db_int(repo)));
-	*owner = status == CAIRN_OK ? cairn_db_get_int(&rows, 0) : 0;
+	enum cairn_status status = cairn_records_number(tx, &REPO_OWNER, CAIRN_ARGS(cairn_db_int(repo)), owner);
 	return status == CAIRN_E_NOT_FOUND ? repo_unknown(diag) : status;
 }
 
@@ -171,14 +169,10 @@ static enum cairn_status repo_add_row(struct cairn_index_tx *tx, struct cairn_in
 
 static enum cairn_status repo_add_owner(struct cairn_index_tx *tx, int64_t repo, int64_t *owner)
 {
-	CLEANUP(cairn_db_end) struct cairn_db_rows rows = {0};
 	char name[CAIRN_INDEX_OWNER_BYTES];
 	cairn_index_repo_owner(name, repo);
 	cairn_db_queue(tx->db, NULL, &REPO_ADD_OWNER, CAIRN_ARGS(cairn_db_text(name)));
-	enum cairn_status status =
-		cairn_db_find(tx->db, &rows, &REPO_SET_OWNER, CAIRN_ARGS(cairn_db_int(repo), cairn_db_text(name)));
-	*owner = status == CAIRN_OK ? cairn_db_get_int(&rows, 0) : 0;
-	return status;
+	return cairn_records_number(tx, &REPO_SET_OWNER, CAIRN_ARGS(cairn_db_int(repo), cairn_db_text(name)), owner);
 }
 
 static enum cairn_status repo_add(struct cairn_index_tx *tx, struct cairn_index_add_repo *add, int64_t *owner)

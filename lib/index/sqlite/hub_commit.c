@@ -341,12 +341,7 @@ enum cairn_status cairn_tx_add_main(struct cairn_tx *tx, int64_t repo, int64_t o
 enum cairn_status cairn_tx_begin_repo_at_once(struct cairn_tx *tx, struct cairn_index_add_repo *add, int64_t owner)
 {
 	struct cairn_diag *diag = &add->write.diag;
-	struct cairn_commits_new c = {.repo = add->id,
-				      .owner = owner,
-				      .id = add->first_id,
-				      .message = &add->first,
-				      .operations = add->operations,
-				      .n = add->n};
+	struct cairn_commits_new c = cairn_commits_first(add, owner);
 	enum cairn_status status = add->source != 0 ? cairn_tx_adopt_named(tx, add, owner, diag) : CAIRN_OK;
 	if (status == CAIRN_OK)
 		status = cairn_tx_first_line(tx, &c, diag);
