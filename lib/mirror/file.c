@@ -10,11 +10,6 @@
 
 enum { FILE_MS = 60000 }; /* for all of its bytes */
 
-static const char *const FILE_BEFORE[] = {[CAIRN_INDEX_MODEL] = "",
-					  [CAIRN_INDEX_DATASET] = "datasets/",
-					  [CAIRN_INDEX_SPACE] = "spaces/",
-					  [CAIRN_INDEX_KERNEL] = "kernels/"};
-
 /* --- keeping ------------------------------------------------------------------------------------------------------ */
 
 static enum cairn_status file_wrong(const struct mirror_fetch *f, struct cairn_diag *diag)
@@ -151,8 +146,9 @@ static void file_begin(struct mirror_fetch *f)
 	char path[3 * CAIRN_INDEX_PATH_MAX + 1], commit[CAIRN_GIT_OID_CHARS + 1];
 	cairn_percent_encode(path, f->what.path, CAIRN_PERCENT_PATH);
 	cairn_git_oid_text(commit, &f->what.commit);
-	(void)snprintf(f->path, sizeof(f->path), "/%s%s/resolve/%s/%s", FILE_BEFORE[f->what.kind], f->what.name, commit,
-		       path);
+	bool is_model = f->what.kind == CAIRN_INDEX_MODEL; /* its type is left out */
+	(void)snprintf(f->path, sizeof(f->path), "%s%s/%s/resolve/%s/%s", is_model ? "" : "/",
+		       is_model ? "" : cairn_mirror_type(f->what.kind), f->what.name, commit, path);
 	file_send(f);
 }
 

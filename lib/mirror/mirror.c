@@ -46,16 +46,6 @@ static enum cairn_status mirror_read_rules(struct cairn_mirror *m, const char *p
 	return mirror_rules_parse(&m->rules, m->rules_text, diag);
 }
 
-static const char *const MIRROR_TYPES[] = {[CAIRN_INDEX_MODEL] = "models",
-					   [CAIRN_INDEX_DATASET] = "datasets",
-					   [CAIRN_INDEX_SPACE] = "spaces",
-					   [CAIRN_INDEX_KERNEL] = "kernels"};
-
-const char *cairn_mirror_type(enum cairn_index_repo_kind kind)
-{
-	return kind >= CAIRN_INDEX_MODEL && kind <= CAIRN_INDEX_KERNEL ? MIRROR_TYPES[kind] : NULL;
-}
-
 bool mirror_lets_in(const struct cairn_mirror *m, const struct cairn_mirror_want *want)
 {
 	const char *type = cairn_mirror_type(want->kind);

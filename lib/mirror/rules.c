@@ -1,5 +1,7 @@
 #include "mirror/rules.h"
 
+#include "mirror/mirror.h"
+
 #include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +11,17 @@ struct mirror_rule {
 	const char *pattern;
 	bool allows;
 };
+
+static const char *const RULES_TYPES[] = {[CAIRN_INDEX_MODEL] = "models",
+					  [CAIRN_INDEX_DATASET] = "datasets",
+					  [CAIRN_INDEX_SPACE] = "spaces",
+					  [CAIRN_INDEX_KERNEL] = "kernels"};
+enum { RULES_TYPES_END = sizeof(RULES_TYPES) / sizeof(RULES_TYPES[0]) };
+
+const char *cairn_mirror_type(enum cairn_index_repo_kind kind)
+{
+	return (unsigned)kind < RULES_TYPES_END ? RULES_TYPES[kind] : NULL;
+}
 
 void mirror_rules_fini(struct mirror_rules *rules)
 {
@@ -36,15 +49,14 @@ static char *rules_word(char **at)
 
 static bool rules_take_type(struct mirror_rule *rule, char *pattern)
 {
-	static const char *const TYPES[] = {"models", "datasets", "spaces", "kernels"};
 	char *colon = strchr(pattern, ':');
 	rule->pattern = colon ? colon + 1 : pattern;
 	if (!colon)
 		return true;
 	*colon = '\0';
-	for (size_t i = 0; i < sizeof(TYPES) / sizeof(TYPES[0]); i++)
-		if (strcmp(pattern, TYPES[i]) == 0)
-			rule->type = TYPES[i];
+	for (unsigned kind = 0; kind < RULES_TYPES_END; kind++)
+		if (RULES_TYPES[kind] && strcmp(pattern, RULES_TYPES[kind]) == 0)
+			rule->type = RULES_TYPES[kind];
 	return rule->type != NULL;
 }
 

@@ -10,6 +10,12 @@ static enum cairn_status refused_redirected(const struct mirror_call *call, stru
 			  call->code, call->location);
 }
 
+enum cairn_status mirror_no_hub(const char *what, struct cairn_diag *diag)
+{
+	return cairn_fail(diag, CAIRN_E_FORMAT, "mirror.answer", CAIRN_NO_OFFSET,
+			  "the upstream does not answer as a hub does: %s", what);
+}
+
 enum cairn_status mirror_read_refused(const struct mirror_call *call, struct cairn_diag *diag)
 {
 	bool refused = call->code == 401 || call->code == 403 || call->code == 404;

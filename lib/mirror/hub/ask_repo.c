@@ -12,12 +12,6 @@ void mirror_ask_repo(struct mirror_call *call)
 	call->deadline_ms = MIRROR_REPO_MS;
 }
 
-static enum cairn_status ask_repo_no_hub(const char *what, struct cairn_diag *diag)
-{
-	return cairn_fail(diag, CAIRN_E_FORMAT, "mirror.answer", CAIRN_NO_OFFSET,
-			  "the upstream does not answer as a hub does: %s", what);
-}
-
 static bool ask_repo_is_sha(const char *text)
 {
 	return strlen(text) == 40 && strspn(text, "0123456789abcdef") == 40;
@@ -34,11 +28,11 @@ static enum cairn_status ask_repo_read_json(struct mirror_repo *out, const struc
 {
 	CLEANUP(cairn_json_freep) struct cairn_json *json = NULL;
 	if (cairn_json_parse_some(&json, (const char *)body->bytes, body->len, MIRROR_REPO_VALUES_MAX) != CAIRN_OK)
-		return ask_repo_no_hub("the description of a repository is not JSON", diag);
+		return mirror_no_hub("the description of a repository is not JSON", diag);
 	if (!cairn_json_copy_of(json, "id", NULL, out->id, sizeof(out->id)) || !ask_repo_is_id(out->id))
-		return ask_repo_no_hub("the description of a repository lacks its id", diag);
+		return mirror_no_hub("the description of a repository lacks its id", diag);
 	if (!cairn_json_copy_of(json, "sha", NULL, out->sha, sizeof(out->sha)) || !ask_repo_is_sha(out->sha))
-		return ask_repo_no_hub("the description of a repository lacks the id of its commit", diag);
+		return mirror_no_hub("the description of a repository lacks the id of its commit", diag);
 	const struct cairn_json *gated = cairn_json_get(json, "gated"); /* false, "auto" or "manual" */
 	(void)cairn_json_bool_of(json, "private", &out->is_private);
 	(void)cairn_json_bool_of(json, "disabled", &out->is_disabled);

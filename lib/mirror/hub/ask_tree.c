@@ -22,12 +22,6 @@ void mirror_ask_tree(struct mirror_call *call)
 	call->deadline_ms = MIRROR_TREE_MS;
 }
 
-static enum cairn_status tree_no_hub(const char *what, struct cairn_diag *diag)
-{
-	return cairn_fail(diag, CAIRN_E_FORMAT, "mirror.answer", CAIRN_NO_OFFSET,
-			  "the upstream does not answer as a hub does: %s", what);
-}
-
 static bool tree_read_hex(uint8_t *out, size_t n, const char *text)
 {
 	return text && cairn_hex_parse(out, n, text, strlen(text)) == CAIRN_OK;
@@ -73,7 +67,7 @@ static enum cairn_status tree_add(struct mirror_tree *tree, const struct cairn_j
 	if (status != CAIRN_OK || (type && strcmp(type, "directory") == 0))
 		return status;
 	if (!type || strcmp(type, "file") != 0 || !path || !tree_read_file(&file, entry))
-		return tree_no_hub("an entry of the tree lacks its path, size or id", diag);
+		return mirror_no_hub("an entry of the tree lacks its path, size or id", diag);
 	file.path = strdup(path);
 	if (!file.path)
 		return CAIRN_E_NOMEM;
@@ -104,7 +98,7 @@ enum cairn_status mirror_read_tree(struct mirror_tree *tree, const struct mirror
 	if (cairn_json_parse_some(&json, (const char *)call->body.bytes, call->body.len, MIRROR_TREE_VALUES_MAX) !=
 		    CAIRN_OK ||
 	    !cairn_json_is_array(json))
-		return tree_no_hub("the tree of a commit is not a JSON array", diag);
+		return mirror_no_hub("the tree of a commit is not a JSON array", diag);
 	if (tree->n_pages++ == MIRROR_TREE_PAGES_MAX)
 		return cairn_fail(diag, CAIRN_E_LIMIT, "mirror.tree", CAIRN_NO_OFFSET,
 				  "the tree of the repository has more than the %d pages that are mirrored",
