@@ -213,23 +213,29 @@ static enum cairn_status reader_find_list(struct cairn_file_reader *r)
 	return cairn_list_cache_put(&r->lists, &r->xorb.hash, r->xorb.id, &list, &r->list);
 }
 
-/* Moves to the xorb of the current term, and opens its object unless the row says that it is lost. */
-static enum cairn_status reader_enter_xorb(struct cairn_file_reader *r)
+/* Opens the object of a xorb unless the row says that it is lost. */
+static enum cairn_status reader_open_xorb(struct cairn_file_reader *r, int64_t id)
 {
 	struct cairn_index_xorb row;
+	enum cairn_status status = cas_index_status(cairn_index_xorb_by_id(r->cas->index, id, &row));
+	if (status != CAIRN_OK)
+		return status;
+	r->xorb.id = id;
+	r->xorb.hash = row.hash;
+	if (row.stored_bytes > 0) /* the first copy; damage shows when it is read */
+		(void)!cas_open_copy(r->cas, &row, 0, &r->xorb.object);
+	return CAIRN_OK;
+}
+
+/* Moves to the xorb of the current term. */
+static enum cairn_status reader_enter_xorb(struct cairn_file_reader *r)
+{
 	int64_t id = r->window[r->term].xorb_id;
 	if (r->xorb.id == id)
 		return CAIRN_OK;
-	bool is_open = reader_leave_xorb(r, id);
-	enum cairn_status status =
-		is_open ? reader_find_list(r) : cas_index_status(cairn_index_xorb_by_id(r->cas->index, id, &row));
-	if (status == CAIRN_OK && !is_open) {
-		r->xorb.id = id;
-		r->xorb.hash = row.hash;
-		if (row.stored_bytes > 0) /* the first copy; damage shows when it is read */
-			(void)!cas_open_copy(r->cas, &row, 0, &r->xorb.object);
+	enum cairn_status status = reader_leave_xorb(r, id) ? CAIRN_OK : reader_open_xorb(r, id);
+	if (status == CAIRN_OK)
 		status = reader_find_list(r);
-	}
 	if (status != CAIRN_OK)
 		reader_close_xorb(&r->xorb);
 	return status == CAIRN_E_NOT_FOUND ? CAIRN_E_CONFLICT : status;
