@@ -70,6 +70,13 @@ bool hub_mirror_waits(struct http_request *req, struct hub_call *call)
 	return true;
 }
 
+/* The call fails as the mirror did. */
+static void mirror_fail(struct hub_call *call, const struct cairn_mirror_want *want)
+{
+	call->status = want->status;
+	call->diag = want->diag;
+}
+
 /* --- repositories ------------------------------------------------------------------------------------------------- */
 
 static void mirror_name(const struct hub_repo *r, char out[static CAIRN_INDEX_ALIAS_MAX + 1])
@@ -179,8 +186,7 @@ void hub_mirror_explain(struct hub_repo *r)
 	const struct hub_lack *lack = call->lack;
 	if (!lack || !lack->has_outcome || lack->want.status == CAIRN_OK || lack->want.status == CAIRN_E_NOT_FOUND)
 		return;
-	call->status = lack->want.status;
-	call->diag = lack->want.diag;
+	mirror_fail(call, &lack->want);
 }
 
 /* --- files -------------------------------------------------------------------------------------------------------- */
@@ -195,8 +201,8 @@ void hub_mirror_want_file(struct hub_repo *r, const char *path, const struct cai
 	if (!lack)
 		return;
 	if (lack->is_file && lack->has_outcome) {
-		call->diag = lack->want.status == CAIRN_OK ? call->diag : lack->want.diag;
-		call->status = lack->want.status == CAIRN_OK ? call->status : lack->want.status;
+		if (lack->want.status != CAIRN_OK)
+			mirror_fail(call, &lack->want);
 		return;
 	}
 	lack->wanted = lack->is_file = true;

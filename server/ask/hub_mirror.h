@@ -1,11 +1,11 @@
-/* A call that waits for the mirrored hub. What the call lacks is noted while it runs. Then the request waits without a
- * thread, and runs again once the mirror has an answer. */
+/* Lets a call wait for the mirrored hub. While the call runs, it notes the repository, revision or file that is not
+ * here. Then its request waits without a thread, and the call runs again once the mirror has an answer. */
 #ifndef CAIRN_SERVER_HUB_MIRROR_H
 #define CAIRN_SERVER_HUB_MIRROR_H
 
 #include "server/ask/hub_repo.h"
 
-/** What a call lacks, and what came of looking for it. */
+/** The repository, revision or file that a call needs and that is not here, and the mirror's answer about it. */
 struct hub_lack;
 void hub_lack_free(struct hub_lack *lack);
 

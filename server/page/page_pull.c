@@ -334,7 +334,7 @@ static void pull_get(struct http_request *req)
 
 /* --- merging and closing ------------------------------------------------------------------------------------------ */
 
-/* Whoever may write merges and closes. A stranger closes what they opened. */
+/* People who may write merge and close any pull request. Others close only one that they opened. */
 static bool pull_find_to_end(struct pull_page *p)
 {
 	struct page *page = &p->changes.place.page;
