@@ -24,46 +24,16 @@ static void set_up(void)
 	box = add.id;
 }
 
-static void sweep_all(int64_t grace_s)
-{
-	struct cairn_index_sweep_repos request = {.grace_s = grace_s};
-	unsigned n = 0;
-	do
-		ck_assert_int_eq(cairn_index_sweep_repos(hx_index, &request), CAIRN_OK);
-	while (request.more && n++ < 1000);
-	ck_assert(!request.more);
-}
-
-static uint64_t account_held(int64_t account)
-{
-	struct cairn_index_quota quota;
-	ck_assert_int_eq(cairn_index_quota(hx_index, account, 0, &quota), CAIRN_OK);
-	return quota.account.stored_bytes;
-}
-
 static bool reads(int64_t repo, uint64_t number)
 {
 	return fx_sees(hx_index, hx_owner_of(repo), number);
-}
-
-static struct cairn_index_add_ref pull_of(int64_t repo, int64_t account, const struct cairn_index_operation *put)
-{
-	return (struct cairn_index_add_ref){.repo = repo,
-					    .kind = CAIRN_INDEX_PULL,
-					    .base = "main",
-					    .commit = hx_head(repo, "main").id,
-					    .account = account,
-					    .is_stranger = true,
-					    .first = HX_MESSAGE,
-					    .operations = put,
-					    .n = 1};
 }
 
 /* Opens a pull request of bob's with file `number`, at a path. @return its number */
 static int64_t propose(int64_t repo, const char *path, uint64_t number)
 {
 	const struct cairn_index_operation put = hx_put_file(path, number);
-	struct cairn_index_add_ref add = pull_of(repo, bob, &put);
+	struct cairn_index_add_ref add = hx_stranger_pull(repo, bob, &put, 1);
 	ck_assert_int_eq(cairn_index_add_ref(hx_index, &add), CAIRN_OK);
 	return add.number;
 }
@@ -71,7 +41,7 @@ static int64_t propose(int64_t repo, const char *path, uint64_t number)
 static void refuse(int64_t repo, int64_t account, uint64_t number)
 {
 	const struct cairn_index_operation put = hx_put_file("no", number);
-	struct cairn_index_add_ref add = pull_of(repo, account, &put);
+	struct cairn_index_add_ref add = hx_stranger_pull(repo, account, &put, 1);
 	ck_assert_int_eq(cairn_index_add_ref(hx_index, &add), CAIRN_E_CONFLICT);
 	ck_assert_str_eq(add.write.diag.rule, "commit.sha256");
 }
@@ -115,7 +85,7 @@ START_TEST(the_bucket_has_it)
 	hx_uploaded(2, hx_owner_of(one));
 	hx_uploaded(3, hx_owner_of(two));
 	hx_uploaded(4, "");
-	uint64_t of_ann = account_held(hx_ann), of_bob = account_held(bob);
+	uint64_t of_ann = hx_account_held(hx_ann), of_bob = hx_account_held(bob);
 	ck_assert_int_eq(propose(one, "a", 1), 1);
 	for (uint64_t number = 2; number < 5; number++)
 		refuse(one, bob, number);
@@ -123,14 +93,14 @@ START_TEST(the_bucket_has_it)
 	hx_refused_one(one, hx_put_file("x", 1), "commit.sha256");
 	ck_assert(reads(one, 1) && reads(box, 1) && !reads(two, 1));
 	ck_assert(has_bytes(one, CAIRN_INDEX_PULL, "1", "a"));
-	ck_assert_uint_eq(account_held(hx_ann), of_ann);
+	ck_assert_uint_eq(hx_account_held(hx_ann), of_ann);
 	/* Once for the account, wherever it is proposed; the rows count each time. */
-	uint64_t rows = account_held(bob) - of_bob;
+	uint64_t rows = hx_account_held(bob) - of_bob;
 	ck_assert_uint_lt(rows, CAIRN_INDEX_FILE_BYTES_MIN);
 	ck_assert_int_eq(propose(one, "a", 1), 2);
 	ck_assert_int_eq(propose(two, "a", 1), 1);
-	ck_assert_uint_eq(account_held(bob), of_bob + 3 * rows);
-	sweep_all(0);
+	ck_assert_uint_eq(hx_account_held(bob), of_bob + 3 * rows);
+	hx_sweep_all(0);
 	ck_assert(reads(one, 1) && reads(two, 1));
 	struct cairn_index_adopted copy = {.file = fx_hash("file", 1)};
 	memcpy(copy.sha256, hx_put_file("x", 1).sha256, sizeof(copy.sha256));
@@ -145,7 +115,7 @@ START_TEST(a_merge_takes_it)
 	int64_t one = hx_model("one"), two = hx_model("two");
 	hx_uploaded(1, hx_owner_of(box));
 	hx_uploaded(2, hx_owner_of(box));
-	uint64_t file = account_held(bob) / 2, of_ann = account_held(hx_ann);
+	uint64_t file = hx_account_held(bob) / 2, of_ann = hx_account_held(hx_ann);
 	ck_assert_uint_ge(file, CAIRN_INDEX_FILE_BYTES_MIN);
 	(void)propose(one, "a", 1);
 	(void)propose(two, "b", 1);
@@ -161,21 +131,21 @@ START_TEST(a_merge_takes_it)
 	struct cairn_index_set_quota set = {.repo = one, .limit_bytes = 2 * file};
 	ck_assert_int_eq(cairn_index_set_quota(hx_index, &set), CAIRN_OK);
 	ck_assert_int_eq(merge(one, "1", hx_put_file("a", 1)), CAIRN_E_DENIED);
-	ck_assert(has_bytes(one, CAIRN_INDEX_PULL, "1", "a") && account_held(bob) > 2 * file);
+	ck_assert(has_bytes(one, CAIRN_INDEX_PULL, "1", "a") && hx_account_held(bob) > 2 * file);
 	set.limit_bytes = CAIRN_INDEX_NO_QUOTA;
 	ck_assert_int_eq(cairn_index_set_quota(hx_index, &set), CAIRN_OK);
 	ck_assert_int_eq(merge(one, "1", hx_put_file("a", 1)), CAIRN_OK);
 	/* Another pull request still needs the first file from the bucket, but nobody the second. */
 	ck_assert(reads(one, 1) && reads(one, 2) && reads(box, 1) && !reads(box, 2));
-	ck_assert_uint_ge(account_held(bob), file);
-	ck_assert_uint_lt(account_held(bob), 2 * file);
-	ck_assert_uint_ge(account_held(hx_ann), of_ann + 2 * file);
+	ck_assert_uint_ge(hx_account_held(bob), file);
+	ck_assert_uint_lt(hx_account_held(bob), 2 * file);
+	ck_assert_uint_ge(hx_account_held(hx_ann), of_ann + 2 * file);
 	ck_assert(has_bytes(one, CAIRN_INDEX_BRANCH, "main", "a") && has_bytes(one, CAIRN_INDEX_PULL, "1", "b"));
 	ck_assert(hx_committed_one(one, "main", hx_put_file("c", 2)));
 	struct cairn_index_squash squash = {.repo = two, .kind = CAIRN_INDEX_PULL, .name = "1", .message = HX_MESSAGE};
 	ck_assert_int_eq(cairn_index_squash(hx_index, &squash), CAIRN_OK);
 	ck_assert(reads(two, 1) && !reads(box, 1));
-	ck_assert_uint_eq(account_held(bob), 0);
+	ck_assert_uint_eq(hx_account_held(bob), 0);
 }
 END_TEST
 
@@ -186,12 +156,12 @@ START_TEST(what_the_repository_has_already)
 	hx_uploaded(1, hx_owner_of(box));
 	hx_uploaded(1, hx_owner_of(one));
 	ck_assert(hx_committed_one(one, "main", hx_put_file("a", 1)));
-	uint64_t of_ann = account_held(hx_ann);
+	uint64_t of_ann = hx_account_held(hx_ann);
 	(void)propose(one, "b", 1);
-	ck_assert_uint_eq(account_held(hx_ann), of_ann);
+	ck_assert_uint_eq(hx_account_held(hx_ann), of_ann);
 	ck_assert_int_eq(merge(one, "1", hx_put_file("b", 1)), CAIRN_OK);
-	ck_assert_uint_lt(account_held(hx_ann), of_ann + CAIRN_INDEX_FILE_BYTES_MIN);
-	ck_assert_uint_eq(account_held(bob), 0);
+	ck_assert_uint_lt(hx_account_held(hx_ann), of_ann + CAIRN_INDEX_FILE_BYTES_MIN);
+	ck_assert_uint_eq(hx_account_held(bob), 0);
 }
 END_TEST
 
@@ -209,10 +179,10 @@ START_TEST(a_closed_one_goes)
 	ck_assert_int_eq(hx_add_ref(one, CAIRN_INDEX_BRANCH, "kept", at.id), CAIRN_OK);
 	end(one, "1");
 	end(one, "2");
-	uint64_t before = account_held(bob), of_ann = account_held(hx_ann);
-	sweep_all(3600);
-	ck_assert(reads(one, 1) && account_held(bob) == before);
-	sweep_all(0);
+	uint64_t before = hx_account_held(bob), of_ann = hx_account_held(hx_ann);
+	hx_sweep_all(3600);
+	ck_assert(reads(one, 1) && hx_account_held(bob) == before);
+	hx_sweep_all(0);
 	ck_assert(!fx_sees(hx_index, NULL, 1) && reads(one, 2) && !reads(box, 2) && reads(one, 3) && reads(box, 3));
 	for (int number = 1; number < 3; number++) {
 		char name[24];
@@ -220,20 +190,20 @@ START_TEST(a_closed_one_goes)
 		ck_assert_int_eq(cairn_index_ref(hx_index, one, CAIRN_INDEX_PULL, name, &at), CAIRN_E_NOT_FOUND);
 	}
 	ck_assert(has_bytes(one, CAIRN_INDEX_BRANCH, "kept", "b"));
-	ck_assert_uint_lt(account_held(bob), before - 2 * CAIRN_INDEX_FILE_BYTES_MIN);
-	ck_assert_uint_ge(account_held(hx_ann), of_ann + CAIRN_INDEX_FILE_BYTES_MIN);
+	ck_assert_uint_lt(hx_account_held(bob), before - 2 * CAIRN_INDEX_FILE_BYTES_MIN);
+	ck_assert_uint_ge(hx_account_held(hx_ann), of_ann + CAIRN_INDEX_FILE_BYTES_MIN);
 	end(one, "3");
-	sweep_all(0);
-	ck_assert_uint_eq(account_held(bob), 0);
+	hx_sweep_all(0);
+	ck_assert_uint_eq(hx_account_held(bob), 0);
 	hx_uploaded(1, hx_owner_of(box));
 	ck_assert_int_eq(propose(one, "a", 1), 4);
 	/* With the repository everything goes. */
 	struct cairn_index_drop_repo drop = {.id = one};
 	ck_assert_int_eq(cairn_index_drop_repo(hx_index, &drop), CAIRN_OK);
-	sweep_all(0);
-	sweep_all(0);
+	hx_sweep_all(0);
+	hx_sweep_all(0);
 	ck_assert(!fx_sees(hx_index, NULL, 1) && !fx_sees(hx_index, NULL, 2));
-	ck_assert_uint_eq(account_held(bob), 0);
+	ck_assert_uint_eq(hx_account_held(bob), 0);
 }
 END_TEST
 
@@ -244,28 +214,28 @@ START_TEST(nobody_else_pays_unasked)
 	int64_t one = hx_model("one");
 	struct cairn_index_commit at;
 	hx_uploaded(1, hx_owner_of(box));
-	uint64_t file = account_held(bob), of_ann = account_held(hx_ann);
+	uint64_t file = hx_account_held(bob), of_ann = hx_account_held(hx_ann);
 	(void)propose(one, "a", 1);
 	ck_assert_int_eq(cairn_index_ref(hx_index, one, CAIRN_INDEX_PULL, "1", &at), CAIRN_OK);
 	const struct cairn_index_operation put = hx_put("t", "text");
-	struct cairn_index_add_ref add = pull_of(one, hx_add_account(CAIRN_INDEX_USER, "rita"), &put);
+	struct cairn_index_add_ref add = hx_stranger_pull(one, hx_add_account(CAIRN_INDEX_USER, "rita"), &put, 1);
 	add.commit = at.id;
 	ck_assert_int_eq(cairn_index_add_ref(hx_index, &add), CAIRN_OK);
 	end(one, "1");
-	sweep_all(0);
+	hx_sweep_all(0);
 	ck_assert(has_bytes(one, CAIRN_INDEX_PULL, "2", "a") && reads(one, 1) && reads(box, 1));
-	ck_assert_uint_eq(account_held(bob), file);
-	ck_assert_uint_lt(account_held(hx_ann), of_ann + file);
+	ck_assert_uint_eq(hx_account_held(bob), file);
+	ck_assert_uint_lt(hx_account_held(hx_ann), of_ann + file);
 	struct cairn_index_set_quota set = {.repo = one, .limit_bytes = file};
 	ck_assert_int_eq(cairn_index_ref(hx_index, one, CAIRN_INDEX_PULL, "2", &at), CAIRN_OK);
 	ck_assert_int_eq(hx_add_ref(one, CAIRN_INDEX_BRANCH, "kept", at.id), CAIRN_OK);
 	ck_assert_int_eq(cairn_index_set_quota(hx_index, &set), CAIRN_OK);
-	sweep_all(0);
-	ck_assert_uint_eq(account_held(bob), file);
+	hx_sweep_all(0);
+	ck_assert_uint_eq(hx_account_held(bob), file);
 	set.limit_bytes = CAIRN_INDEX_NO_QUOTA;
 	ck_assert_int_eq(cairn_index_set_quota(hx_index, &set), CAIRN_OK);
-	sweep_all(0);
-	ck_assert_uint_eq(account_held(bob), 0);
+	hx_sweep_all(0);
+	ck_assert_uint_eq(hx_account_held(bob), 0);
 	ck_assert(reads(one, 1) && !reads(box, 1));
 }
 END_TEST
@@ -284,9 +254,9 @@ START_TEST(a_squashed_branch_takes_it)
 		.repo = one, .kind = CAIRN_INDEX_BRANCH, .name = "kept", .message = HX_MESSAGE};
 	ck_assert_int_eq(cairn_index_squash(hx_index, &squash), CAIRN_OK);
 	end(one, "1");
-	sweep_all(0);
+	hx_sweep_all(0);
 	ck_assert(has_bytes(one, CAIRN_INDEX_BRANCH, "kept", "a") && reads(one, 1) && !reads(box, 1));
-	ck_assert_uint_eq(account_held(bob), 0);
+	ck_assert_uint_eq(hx_account_held(bob), 0);
 }
 END_TEST
 
@@ -308,7 +278,7 @@ START_TEST(a_forgotten_file_is_gone_from_it)
 	end(one, "1");
 	end(one, "2");
 	end(one, "3");
-	sweep_all(0);
+	hx_sweep_all(0);
 	ck_assert(reads(two, 1));
 }
 END_TEST
@@ -351,7 +321,7 @@ START_TEST(lost_bytes_stay_lost)
 	ck_assert(!has_bytes(one, CAIRN_INDEX_BRANCH, "main", "a") && has_bytes(one, CAIRN_INDEX_PULL, "2", "b"));
 	end(one, "1");
 	end(one, "2");
-	sweep_all(0);
+	hx_sweep_all(0);
 	ck_assert(!fx_sees(hx_index, NULL, 1));
 }
 END_TEST

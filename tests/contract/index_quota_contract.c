@@ -347,25 +347,6 @@ END_TEST
 
 /* --- by strangers ------------------------------------------------------------------------------------------------- */
 
-static uint64_t account_held(int64_t account)
-{
-	return quota_of(account, 0).account.stored_bytes;
-}
-
-static struct cairn_index_add_ref stranger_pull(int64_t repo, int64_t account,
-						const struct cairn_index_operation *operations, uint32_t n)
-{
-	return (struct cairn_index_add_ref){.repo = repo,
-					    .kind = CAIRN_INDEX_PULL,
-					    .base = "main",
-					    .commit = hx_head(repo, "main").id,
-					    .account = account,
-					    .is_stranger = true,
-					    .first = HX_MESSAGE,
-					    .operations = operations,
-					    .n = n};
-}
-
 static struct cairn_index_add_commit stranger_commit(int64_t repo, int64_t account,
 						     const struct cairn_index_operation *operations, uint32_t n)
 {
@@ -398,37 +379,37 @@ START_TEST(a_strangers_pull_request_counts_for_the_stranger)
 	char head[CAIRN_GIT_OID_CHARS + 1];
 	int64_t one = hx_model("one"), bob = hx_add_account(CAIRN_INDEX_USER, "bob");
 	ck_assert(hx_committed_one(one, "main", hx_put("k", "known")));
-	uint64_t now = held(one), of_ann = account_held(hx_ann);
+	uint64_t now = held(one), of_ann = hx_account_held(hx_ann);
 	limit(0, one, now);
 	/* Whether the repository has a text already must not show. */
 	const struct cairn_index_operation some[] = {hx_put("a", "known"), hx_put("b", "12")}, more = hx_put("c", "3");
 	uint64_t first = PULL + COMMIT + 2 * ENTRY + 7, second = COMMIT + ENTRY + 1;
-	struct cairn_index_add_ref add = stranger_pull(one, bob, some, 2);
+	struct cairn_index_add_ref add = hx_stranger_pull(one, bob, some, 2);
 	limit(bob, 0, first - 1);
 	ck_assert_int_eq(cairn_index_add_ref(hx_index, &add), CAIRN_E_DENIED);
 	ck_assert_str_eq(add.write.diag.rule, "quota.account");
-	ck_assert_uint_eq(account_held(bob), 0);
+	ck_assert_uint_eq(hx_account_held(bob), 0);
 	limit(bob, 0, first);
 	ck_assert_int_eq(cairn_index_add_ref(hx_index, &add), CAIRN_OK);
-	ck_assert_uint_eq(account_held(bob), first);
+	ck_assert_uint_eq(hx_account_held(bob), first);
 	struct cairn_index_add_commit commit = stranger_commit(one, bob, &more, 1);
 	ck_assert_int_eq(cairn_index_add_commit(hx_index, &commit), CAIRN_E_DENIED);
 	limit(bob, 0, first + second);
 	ck_assert_int_eq(cairn_index_add_commit(hx_index, &commit), CAIRN_OK);
-	ck_assert_uint_eq(account_held(bob), first + second);
+	ck_assert_uint_eq(hx_account_held(bob), first + second);
 	/* The repository pays nothing, except where it had the text: then others pay twice for it. */
 	ck_assert_uint_eq(held(one), now - strlen("known"));
-	ck_assert_uint_eq(account_held(hx_ann), of_ann - strlen("known"));
+	ck_assert_uint_eq(hx_account_held(hx_ann), of_ann - strlen("known"));
 	/* The merge needs room for all of it, and then nobody else pays. */
 	struct cairn_index_add_commit merge = merge_of_first(one, some, 2, head);
 	ck_assert_int_eq(cairn_index_add_commit(hx_index, &merge), CAIRN_E_DENIED);
 	ck_assert_str_eq(merge.write.diag.rule, "quota.repo");
-	ck_assert_uint_eq(account_held(bob), first + second);
+	ck_assert_uint_eq(hx_account_held(bob), first + second);
 	limit(0, one, CAIRN_INDEX_NO_QUOTA);
 	ck_assert_int_eq(cairn_index_add_commit(hx_index, &merge), CAIRN_OK);
-	ck_assert_uint_eq(account_held(bob), 0);
+	ck_assert_uint_eq(hx_account_held(bob), 0);
 	ck_assert_uint_ge(held(one), now + first + second - strlen("known") + COMMIT);
-	ck_assert_uint_eq(account_held(hx_ann), of_ann + held(one) - now);
+	ck_assert_uint_eq(hx_account_held(hx_ann), of_ann + held(one) - now);
 }
 END_TEST
 
@@ -437,26 +418,26 @@ START_TEST(a_squash_takes_it_over_and_a_close_does_not)
 {
 	int64_t one = hx_model("one"), bob = hx_add_account(CAIRN_INDEX_USER, "bob");
 	const struct cairn_index_operation some = hx_put("a", "12");
-	struct cairn_index_add_ref add = stranger_pull(one, bob, &some, 1);
+	struct cairn_index_add_ref add = hx_stranger_pull(one, bob, &some, 1);
 	ck_assert_int_eq(cairn_index_add_ref(hx_index, &add), CAIRN_OK);
 	ck_assert_int_eq(cairn_index_add_ref(hx_index, &add), CAIRN_OK);
-	uint64_t both = account_held(bob), now = held(one);
+	uint64_t both = hx_account_held(bob), now = held(one);
 	struct cairn_index_squash squash = {.repo = one, .kind = CAIRN_INDEX_PULL, .name = "2", .message = HX_MESSAGE};
 	ck_assert_int_eq(cairn_index_squash(hx_index, &squash), CAIRN_OK);
-	ck_assert_uint_eq(account_held(bob), both / 2);
+	ck_assert_uint_eq(hx_account_held(bob), both / 2);
 	ck_assert_uint_gt(held(one), now + both / 2);
 	struct cairn_index_add_commit close = stranger_commit(one, bob, NULL, 0);
 	close.ends = true;
 	close.message.message = "no";
 	ck_assert_int_eq(cairn_index_add_commit(hx_index, &close), CAIRN_OK);
-	ck_assert_uint_eq(account_held(bob), both / 2 + 2);
+	ck_assert_uint_eq(hx_account_held(bob), both / 2 + 2);
 }
 END_TEST
 
 static void open_and_close(int64_t repo, int64_t account)
 {
 	char name[24];
-	struct cairn_index_add_ref add = stranger_pull(repo, account, NULL, 0);
+	struct cairn_index_add_ref add = hx_stranger_pull(repo, account, NULL, 0);
 	ck_assert_int_eq(cairn_index_add_ref(hx_index, &add), CAIRN_OK);
 	(void)snprintf(name, sizeof(name), "%d", (int)add.number);
 	struct cairn_index_add_commit close = stranger_commit(repo, account, NULL, 0);
@@ -469,7 +450,7 @@ START_TEST(strangers_open_so_many_and_no_more)
 {
 	char name[8];
 	int64_t one = hx_model("one"), two = hx_model("two"), bob = hx_add_account(CAIRN_INDEX_USER, "bob");
-	struct cairn_index_add_ref add = stranger_pull(one, bob, NULL, 0);
+	struct cairn_index_add_ref add = hx_stranger_pull(one, bob, NULL, 0);
 	for (int i = 0; i < CAIRN_INDEX_STRANGER_OPEN_MAX; i++)
 		ck_assert_int_eq(cairn_index_add_ref(hx_index, &add), CAIRN_OK);
 	ck_assert_int_eq(cairn_index_add_ref(hx_index, &add), CAIRN_E_DENIED);
@@ -479,18 +460,18 @@ START_TEST(strangers_open_so_many_and_no_more)
 	ck_assert_int_eq(cairn_index_add_ref(hx_index, &add), CAIRN_OK);
 	for (int i = CAIRN_INDEX_STRANGER_OPEN_MAX; i < CAIRN_INDEX_STRANGER_PULLS_MAX; i++)
 		open_and_close(two, bob);
-	add = stranger_pull(two, bob, NULL, 0);
+	add = hx_stranger_pull(two, bob, NULL, 0);
 	ck_assert_int_eq(cairn_index_add_ref(hx_index, &add), CAIRN_E_DENIED);
 	for (int i = CAIRN_INDEX_STRANGER_OPEN_MAX; i < CAIRN_INDEX_STRANGERS_OPEN_MAX; i++) {
 		(void)snprintf(name, sizeof(name), "x%d", i / CAIRN_INDEX_STRANGER_OPEN_MAX);
 		int64_t other =
 			i % CAIRN_INDEX_STRANGER_OPEN_MAX == 0 ? hx_add_account(CAIRN_INDEX_USER, name) : add.account;
-		add = stranger_pull(one, other, NULL, 0);
+		add = hx_stranger_pull(one, other, NULL, 0);
 		ck_assert_int_eq(cairn_index_add_ref(hx_index, &add), CAIRN_OK);
 	}
-	add = stranger_pull(one, hx_add_account(CAIRN_INDEX_USER, "last"), NULL, 0);
+	add = hx_stranger_pull(one, hx_add_account(CAIRN_INDEX_USER, "last"), NULL, 0);
 	ck_assert_int_eq(cairn_index_add_ref(hx_index, &add), CAIRN_E_DENIED);
-	add = stranger_pull(two, add.account, NULL, 0);
+	add = hx_stranger_pull(two, add.account, NULL, 0);
 	ck_assert_int_eq(cairn_index_add_ref(hx_index, &add), CAIRN_OK);
 }
 END_TEST
@@ -508,7 +489,7 @@ START_TEST(a_strangers_pull_request_has_a_limit)
 		(void)snprintf(path[i], sizeof(path[i]), "f%u", i);
 		all[i] = hx_put(path[i], text);
 	}
-	struct cairn_index_add_ref add = stranger_pull(one, bob, all, N - 1);
+	struct cairn_index_add_ref add = hx_stranger_pull(one, bob, all, N - 1);
 	ck_assert_int_eq(cairn_index_add_ref(hx_index, &add), CAIRN_OK);
 	struct cairn_index_add_commit commit = stranger_commit(one, bob, &all[N - 1], 1);
 	ck_assert_int_eq(cairn_index_add_commit(hx_index, &commit), CAIRN_E_LIMIT);

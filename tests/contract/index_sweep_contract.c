@@ -7,16 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static void sweep_all(int64_t grace_s)
-{
-	struct cairn_index_sweep_repos request = {.grace_s = grace_s};
-	unsigned n = 0;
-	do
-		ck_assert_int_eq(cairn_index_sweep_repos(hx_index, &request), CAIRN_OK);
-	while (request.more && n++ < 1000);
-	ck_assert(!request.more);
-}
-
 static bool sees_all(int64_t repo)
 {
 	return fx_sees(hx_index, hx_owner_of(repo), 1) && fx_sees(hx_index, hx_owner_of(repo), 2) &&
@@ -36,16 +26,16 @@ START_TEST(files_stay_until_the_repository_goes)
 	ck_assert(hx_committed_one(one, "dev", hx_put_file("b", 2)));
 	struct cairn_index_commit gone = hx_head(one, "dev");
 	ck_assert(hx_committed_one(one, "main", hx_drop("a")));
-	sweep_all(0);
+	hx_sweep_all(0);
 	ck_assert(sees_all(one));
 	ck_assert_int_eq(hx_drop_ref(one, CAIRN_INDEX_BRANCH, "dev"), CAIRN_OK);
-	sweep_all(0);
+	hx_sweep_all(0);
 	ck_assert_int_eq(cairn_index_commit_by_id(hx_index, gone.id, &gone), CAIRN_E_NOT_FOUND);
 	ck_assert(sees_all(one));
 	ck_assert(hx_committed_one(one, "main", hx_put_file("b", 2)));
 	struct cairn_index_drop_repo drop = {.id = one};
 	ck_assert_int_eq(cairn_index_drop_repo(hx_index, &drop), CAIRN_OK);
-	sweep_all(3600);
+	hx_sweep_all(3600);
 	ck_assert(!fx_sees(hx_index, NULL, 1) && !fx_sees(hx_index, NULL, 2) && !fx_sees(hx_index, NULL, 3));
 }
 END_TEST
@@ -86,12 +76,12 @@ START_TEST(a_squashed_branch_is_one_commit)
 	ck_assert_int_eq(squash(one, "dev", &request), CAIRN_OK);
 	ck_assert_int_eq(hx_head(one, "dev").id, head.id);
 	/* The former commits are removed, except those that another branch has. */
-	sweep_all(0);
+	hx_sweep_all(0);
 	ck_assert_int_eq(cairn_index_commit_by_id(hx_index, before.id, &found), CAIRN_E_NOT_FOUND);
 	hx_text_is(&early, "a", "1");
 	hx_text_is(&head, "d/e/f", "3");
 	ck_assert_int_eq(squash(one, "main", &request), CAIRN_OK);
-	sweep_all(0);
+	hx_sweep_all(0);
 	ck_assert_int_eq(cairn_index_commit_by_id(hx_index, early.id, &found), CAIRN_E_NOT_FOUND);
 	ck_assert_str_eq(hx_all(one, "main"), ".gitattributes a d/ x d/e/ d/e/f ");
 	ck_assert(hx_committed_one(one, "main", hx_put("new", "5")));
@@ -184,7 +174,7 @@ START_TEST(a_copy_of_a_repository_has_its_files)
 	ck_assert(hx_is_there(&head, "x", &entry) && entry.has_file);
 	struct cairn_index_drop_repo drop = {.id = one};
 	ck_assert_int_eq(cairn_index_drop_repo(hx_index, &drop), CAIRN_OK);
-	sweep_all(0);
+	hx_sweep_all(0);
 	ck_assert(fx_sees(hx_index, hx_owner_of(copy.id), 1));
 	ck_assert(hx_is_there(&head, "x", &entry) && entry.has_file);
 	/* A copy cannot name a file that its source does not have. */
@@ -209,10 +199,10 @@ START_TEST(a_tag_keeps_its_line)
 	struct cairn_index_commit commit = hx_head(one, "dev");
 	ck_assert_int_eq(hx_add_ref(one, CAIRN_INDEX_TAG, "v1", commit.id), CAIRN_OK);
 	ck_assert_int_eq(hx_drop_ref(one, CAIRN_INDEX_BRANCH, "dev"), CAIRN_OK);
-	sweep_all(0);
+	hx_sweep_all(0);
 	ck_assert_str_eq(hx_listed(&commit, "", true, ""), ".gitattributes a ");
 	ck_assert_int_eq(hx_drop_ref(one, CAIRN_INDEX_TAG, "v1"), CAIRN_OK);
-	sweep_all(0);
+	hx_sweep_all(0);
 	const struct cairn_index_listing listing = {.folder = "", .after = ""};
 	struct cairn_index_entry entry;
 	ck_assert_int_eq(cairn_index_each_entry(hx_index, &commit, &listing, NULL, NULL), CAIRN_E_NOT_FOUND);
@@ -255,11 +245,11 @@ START_TEST(a_line_ends_where_the_last_ref_comes_from)
 	}
 	ck_assert_int_eq(hx_add_ref(repo[0], CAIRN_INDEX_TAG, "v1", kept[0].id), CAIRN_OK);
 	ck_assert_int_eq(hx_add_ref(repo[1], CAIRN_INDEX_BRANCH, "dev", kept[1].id), CAIRN_OK);
-	sweep_all(0);
+	hx_sweep_all(0);
 	ck_assert(!is_gone(&end[0]) && !is_gone(&end[1]));
 	for (unsigned r = 0; r < 2; r++) {
 		ck_assert_int_eq(squash(repo[r], "main", &request), CAIRN_OK);
-		sweep_all(0);
+		hx_sweep_all(0);
 		for (int64_t id = kept[r].id + 1; id <= end[r].id; id++) {
 			const struct cairn_index_commit one = {.id = id};
 			ck_assert(is_gone(&one));
@@ -274,7 +264,7 @@ START_TEST(a_line_ends_where_the_last_ref_comes_from)
 	}
 	ck_assert(hx_committed_one(repo[1], "dev", hx_put("c", "2")));
 	ck_assert_int_eq(hx_drop_ref(repo[0], CAIRN_INDEX_TAG, "v1"), CAIRN_OK);
-	sweep_all(0);
+	hx_sweep_all(0);
 	ck_assert(is_gone(&kept[0]) && !is_gone(&kept[1]) && !is_gone(&tagged[0]));
 	ck_assert(!hx_is_there(&kept[0], "b", &entry));
 	ck_assert_str_eq(hx_listed(&tagged[0], "", true, ""), ".gitattributes a ");
@@ -282,7 +272,7 @@ START_TEST(a_line_ends_where_the_last_ref_comes_from)
 	hx_text_is(&dev, "b", "kept");
 	ck_assert_int_eq(hx_drop_ref(repo[0], CAIRN_INDEX_TAG, "old"), CAIRN_OK);
 	ck_assert_int_eq(hx_drop_ref(repo[1], CAIRN_INDEX_BRANCH, "dev"), CAIRN_OK);
-	sweep_all(0);
+	hx_sweep_all(0);
 	ck_assert(is_gone(&tagged[0]) && is_gone(&kept[1]) && !is_gone(&tagged[1]));
 }
 END_TEST
@@ -307,7 +297,7 @@ START_TEST(a_deleted_repository_goes_with_all_it_had)
 	ck_assert_int_eq(cairn_index_drop_repo(hx_index, &drop_one), CAIRN_OK);
 	again = hx_model("one");
 	ck_assert_int_gt(again, one);
-	sweep_all(3600);
+	hx_sweep_all(3600);
 	ck_assert(!fx_sees(hx_index, NULL, 1));
 	ck_assert_int_eq(cairn_index_commit_by_id(hx_index, commit.id, &commit), CAIRN_E_NOT_FOUND);
 	ck_assert_str_eq(hx_all(again, "main"), ".gitattributes ");

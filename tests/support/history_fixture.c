@@ -4,6 +4,7 @@
 #include "support/tempdir.h"
 
 #include "index/examine.h"
+#include "index/quota.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -239,4 +240,35 @@ enum cairn_status hx_drop_ref(int64_t repo, enum cairn_index_ref_kind kind, cons
 {
 	struct cairn_index_drop_ref request = {.repo = repo, .kind = kind, .name = name};
 	return cairn_index_drop_ref(hx_index, &request);
+}
+
+uint64_t hx_account_held(int64_t account)
+{
+	struct cairn_index_quota quota;
+	ck_assert_int_eq(cairn_index_quota(hx_index, account, 0, &quota), CAIRN_OK);
+	return quota.account.stored_bytes;
+}
+
+void hx_sweep_all(int64_t grace_s)
+{
+	struct cairn_index_sweep_repos request = {.grace_s = grace_s};
+	unsigned n = 0;
+	do
+		ck_assert_int_eq(cairn_index_sweep_repos(hx_index, &request), CAIRN_OK);
+	while (request.more && n++ < 1000);
+	ck_assert(!request.more);
+}
+
+struct cairn_index_add_ref hx_stranger_pull(int64_t repo, int64_t account,
+					    const struct cairn_index_operation *operations, uint32_t n)
+{
+	return (struct cairn_index_add_ref){.repo = repo,
+					    .kind = CAIRN_INDEX_PULL,
+					    .base = "main",
+					    .commit = hx_head(repo, "main").id,
+					    .account = account,
+					    .is_stranger = true,
+					    .first = HX_MESSAGE,
+					    .operations = operations,
+					    .n = n};
 }

@@ -54,4 +54,12 @@ enum cairn_status hx_add_ref(int64_t repo, enum cairn_index_ref_kind kind, const
 /** @return as cairn_index_drop_ref() */
 enum cairn_status hx_drop_ref(int64_t repo, enum cairn_index_ref_kind kind, const char *name);
 
+/** Returns the bytes that an account's repositories hold. */
+uint64_t hx_account_held(int64_t account);
+/** Sweeps until nothing is left to sweep. */
+void hx_sweep_all(int64_t grace_s);
+/** Returns a pull request to main by somebody who may not write, for the caller to open. */
+struct cairn_index_add_ref hx_stranger_pull(int64_t repo, int64_t account,
+					    const struct cairn_index_operation *operations, uint32_t n);
+
 #endif
