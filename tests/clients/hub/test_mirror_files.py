@@ -38,6 +38,17 @@ def api(server):
     return HfApi(endpoint=server.url, token=False)
 
 
+def held(reply):
+    """Returns a list, and a function for Hub.instead that answers with reply once the list has something."""
+    go = []
+
+    def serve(connection):
+        cairn.wait_until("the test", lambda: go)
+        connection.sendall(reply)
+
+    return go, serve
+
+
 def test_a_repository_comes_when_it_is_asked_for(start, tmp_path):
     with hub() as upstream:
         server = start(mirror=upstream.url)
@@ -125,12 +136,7 @@ def test_what_the_upstream_lacks_is_not_asked_for_again(start):
 
 
 def test_many_clients_share_one_fetch_and_hold_no_worker(start):
-    go = []
-
-    def slow(connection):
-        cairn.wait_until("the test", lambda: go)
-        connection.sendall(answer(200, CONFIG))
-
+    go, slow = held(answer(200, CONFIG))
     with hub() as upstream:
         upstream.instead["/resolve/"] = slow
         server = start(mirror=upstream.url, workers=1)
@@ -147,12 +153,7 @@ def test_many_clients_share_one_fetch_and_hold_no_worker(start):
 
 def test_nobody_takes_all_fetches(start, issuer, tmp_path):
     """A sender causes 16 fetches at once, of which 8 begin. The next is refused, and another sender's begins."""
-    go = []
-
-    def slow(connection):
-        cairn.wait_until("the test", lambda: go)
-        connection.sendall(NO_REPOSITORY)
-
+    go, slow = held(NO_REPOSITORY)
     with hub() as upstream:
         upstream.instead["/slow"] = slow
         server = start(mirror=upstream.url, token_key=issuer.folder)
@@ -322,12 +323,7 @@ def test_long_files_do_not_come_yet(start):
 
 def test_a_slow_upstream_lets_clients_ask_again(start):
     """A request waits for 8 s at most. The fetch goes on meanwhile."""
-    go = []
-
-    def slow(connection):
-        cairn.wait_until("the test", lambda: go)
-        connection.sendall(answer(200, CONFIG))
-
+    go, slow = held(answer(200, CONFIG))
     with hub() as upstream:
         upstream.instead["/resolve/"] = slow
         server = start(mirror=upstream.url)
