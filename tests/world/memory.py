@@ -81,6 +81,13 @@ class Memory:
                 with self.lock:
                     self.taken.difference_update(keys)
 
+    @contextlib.contextmanager
+    def changing(self, key):
+        """Reserves a key for one writer. Yields its register, or None if the key is not free or if its value is not certain."""
+        with self.writing(key) as free:
+            register = self.of(key)
+            yield register if free and register.certain() else None
+
     def is_taken(self, key):
         with self.lock:
             return key in self.taken

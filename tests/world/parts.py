@@ -2,6 +2,7 @@
 
 import importlib
 import pkgutil
+import threading
 
 OPERATIONS, FAULTS = {}, {}  # name: (function or class, weight, needs)
 RULES, RULES_OF_THE_END = {}, {}  # name: function
@@ -23,6 +24,17 @@ def require(holds, rule, what):
     """Raises Broken unless the condition holds. what: text, or a function that makes it."""
     if not holds:
         raise Broken(rule, what() if callable(what) else what)
+
+
+def run_at_once(functions, failures=()):
+    """Runs functions without arguments, each on a thread, and waits for all of them. Raises the first of failures, a list to which they add what they met."""
+    threads = [threading.Thread(target=function) for function in functions]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if failures:
+        raise failures[0]
 
 
 def operation(weight=1, needs=()):

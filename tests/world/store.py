@@ -66,6 +66,14 @@ def own_file(world, tenant, source, certain=True):
     return (key, world.memory.thing(key)) if key else (None, None)
 
 
+def own_read(world, source, certain=True):
+    """Chooses a tenant and one of its files, to read. @return the file's key, the file, and a token; the token is None if there is nothing to read, or if the
+    daemon gave no token"""
+    tenant = tenant_of(world, source)
+    key, file = own_file(world, tenant, source, certain)
+    return key, file, world.token(tenant, "read") if key else None
+
+
 def tenant_of(world, source):
     return source.choice(world.tenants)
 

@@ -48,9 +48,8 @@ def ask_for_access(world, source):
     key = access_key(gate, user)
     if not is_set_up(world, gate):
         return
-    with world.memory.writing(key) as free:
-        register = world.memory.of(key)
-        if not free or not register.certain():
+    with world.memory.changing(key) as register:
+        if register is None:
             return
         before = register.value()
         reply = world.ask("POST", gate.hub("ask-access"), user.key, b"")
@@ -68,9 +67,8 @@ def decide_on_access(world, source):
     key = access_key(gate, user)
     if not is_set_up(world, gate):
         return
-    with world.memory.writing(key) as free:
-        register = world.memory.of(key)
-        if not free or not register.certain():
+    with world.memory.changing(key) as register:
+        if register is None:
             return
         state = source.choice([s for s in STATES if s != register.value()])
         if register.value() is None:

@@ -1,11 +1,9 @@
 """Tenants who want what is not theirs, and tenants who want everything at once."""
 
-import threading
-
 import xet
 
 from ..memory import pick
-from ..parts import Abandoned, operation, require
+from ..parts import Abandoned, operation, require, run_at_once
 from ..store import new_file, new_xorb, own_file, tenant_of
 from .hub import lines, text
 from .lfs import TYPE
@@ -103,13 +101,7 @@ def want_everything(world, source):
         except Exception as error:
             failures.append(error)
 
-    threads = [threading.Thread(target=ask_much) for _ in range(AT_ONCE)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    if failures:
-        raise failures[0]
+    run_at_once([ask_much] * AT_ONCE, failures)
 
 
 @operation(weight=0.5)

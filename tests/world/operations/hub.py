@@ -2,10 +2,10 @@
 
 import base64
 import json
-import threading
+from functools import partial
 
 from ..memory import pick
-from ..parts import Broken, operation, require
+from ..parts import Broken, operation, require, run_at_once
 from ..store import tenant_of
 
 BRANCHES = ("main", "dev", "old/er")
@@ -62,9 +62,8 @@ def commit(world, source):
     """Commits to a branch, based on its known state."""
     tenant, branch = tenant_of(world, source), source.choice(BRANCHES)
     key = branch_key(tenant, branch)
-    with world.memory.writing(key) as free:
-        register = world.memory.of(key)
-        if not free or not register.certain() or (register.value() is None and branch != "main"):
+    with world.memory.changing(key) as register:
+        if register is None or (register.value() is None and branch != "main"):
             return
         operations, tree = changed(register.value(), source)
         reply = world.ask("POST", tenant.hub(f"commit/{quoted(branch)}"), tenant.key, lines(*operations))
@@ -78,22 +77,15 @@ def commit_at_once(world, source):
     """Several people commit on the same parent at once. At most one of them succeeds."""
     tenant, branch = tenant_of(world, source), source.choice(BRANCHES)
     key = branch_key(tenant, branch)
-    with world.memory.writing(key) as free:
-        register = world.memory.of(key)
-        if not free or not register.certain() or register.value() is None:
+    with world.memory.changing(key) as register:
+        if register is None or register.value() is None:
             return
         head = head_of(world, tenant, branch)
         if head is None:
             return
         tries = [changed(register.value(), source) for _ in range(3)]
         replies, failures = {}, []
-        threads = [threading.Thread(target=one_of_several, args=(world, tenant, branch, head, n, tries[n][0], replies, failures)) for n in range(3)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        if failures:
-            raise failures[0]
+        run_at_once([partial(one_of_several, world, tenant, branch, head, n, tries[n][0], replies, failures) for n in range(3)], failures)
         judge_several(world, tenant, key, [(replies[n], tries[n][1]) for n in range(3)], register)
 
 

@@ -3,24 +3,29 @@
 import xet
 
 from ..parts import operation, require
-from ..store import own_file, tenant_of
+from ..store import own_read
 from .reads import boundaries
 
 KEPT = "what_was_acknowledged_is_readable"
 
 
+def is_answered(key, reply):
+    """Checks that an answer says no more than that the file is there or not. @return whether there is an answer"""
+    if reply is None or reply.status >= 500:
+        return False
+    require(reply.status in (200, 404), KEPT, lambda: f"{key}: {reply} {reply.body!r}")
+    return True
+
+
 @operation(weight=1)
 def find_by_sha256(world, source):
-    tenant = tenant_of(world, source)
-    key, file = own_file(world, tenant, source)
-    token = world.token(tenant, "read") if key else None
+    key, file, token = own_read(world, source)
     if token is None:
         return
     mark = world.memory.mark(key)
     reply = world.ask("GET", f"/v1/files/by-sha256/{xet.text(file.sha256)}", token)
-    if reply is None or reply.status >= 500:
+    if not is_answered(key, reply):
         return
-    require(reply.status in (200, 404), KEPT, lambda: f"{key}: {reply} {reply.body!r}")
     there = reply.status == 200
     require(world.memory.saw_since(key, mark, True if there else None), KEPT, lambda: f"{key} by its SHA-256: {reply}")
     told = reply.json() if there else None
@@ -30,16 +35,13 @@ def find_by_sha256(world, source):
 @operation(weight=1)
 def look_up(world, source):
     """Asks what a file is, and what one of its xorbs is."""
-    tenant = tenant_of(world, source)
-    key, file = own_file(world, tenant, source)
-    token = world.token(tenant, "read") if key else None
+    key, file, token = own_read(world, source)
     if token is None:
         return
     mark = world.memory.mark(key)
     reply = world.ask("GET", f"/v1/info/{key[2]}", token)
-    if reply is None or reply.status >= 500:
+    if not is_answered(key, reply):
         return
-    require(reply.status in (200, 404), KEPT, lambda: f"{key}: {reply} {reply.body!r}")
     told = reply.json().get("file") if reply.status == 200 else None
     require(world.memory.saw_since(key, mark, True if told else None), KEPT, lambda: f"{key}: {reply} {reply.body!r}")
     if told:
@@ -50,9 +52,7 @@ def look_up(world, source):
 @operation(weight=2)
 def plan_edit(world, source):
     """Asks what surrounds some changes in a file. The windows have the changes and begin and end between chunks."""
-    tenant = tenant_of(world, source)
-    key, file = own_file(world, tenant, source)
-    token = world.token(tenant, "read") if key else None
+    key, file, token = own_read(world, source)
     if token is None:
         return
     ends, mark = boundaries(file), world.memory.mark(key)
@@ -62,9 +62,8 @@ def plan_edit(world, source):
         first = source.randrange(size)
         ranges.append((first, min(first + source.randrange(3000), size - 1)))
     reply = world.ask("GET", f"/v2/file-chunk-hashes/{key[2]}", token, X_Range_Dirty="bytes=" + ",".join(f"{a}-{b}" for a, b in ranges))
-    if reply is None or reply.status >= 500:
+    if not is_answered(key, reply):
         return
-    require(reply.status in (200, 404), KEPT, lambda: f"{key}: {reply} {reply.body!r}")
     require(world.memory.saw_since(key, mark, True if reply.status == 200 else None), KEPT, lambda: f"{key}: {reply}")
     if reply.status == 200:
         told = reply.json()

@@ -57,9 +57,8 @@ def some_name(value, source):
 def change(world, tenant, ask):
     """Calls ask(value), which sends a request that changes the names. @return of ask: (answer, the statuses that are right, the value afterwards)"""
     key = places_key(tenant)
-    with world.memory.writing(key) as free:
-        register = world.memory.of(key)
-        if not free or not register.certain():
+    with world.memory.changing(key) as register:
+        if register is None:
             return
         reply, statuses, value = ask(register.value() or ())
         require(fair(reply, *statuses), "a_name_leads_to_one_repository", lambda: f"{key} {register.value()}: {reply} {reply.body!r}")

@@ -57,9 +57,8 @@ def commit_to_pull(world, source):
     if key is None:
         open_one(world, tenant, source)
         return
-    with world.memory.writing(key) as free:
-        register = world.memory.of(key)
-        if not free or not register.certain():
+    with world.memory.changing(key) as register:
+        if register is None:
             return
         status, before = register.value()
         operations, tree = changed(before, source)
@@ -76,9 +75,8 @@ def close_pull(world, source):
     if key is None:
         open_one(world, tenant, source)
         return
-    with world.memory.writing(key) as free:
-        register = world.memory.of(key)
-        if not free or not register.certain() or register.value()[0] != "open":
+    with world.memory.changing(key) as register:
+        if register is None or register.value()[0] != "open":
             return
         reply = world.ask("POST", tenant.hub(f"discussions/{key[2]}/status"), tenant.key, {"status": "closed", "comment": "No"})
         require(fair(reply, 200), "a_pull_request_is_closed", lambda: f"{key}: {reply} {reply.body!r}")

@@ -1,12 +1,12 @@
 """A second repository of each tenant, with a quota. Keys: ("room", repository), whose value is the bytes it holds; ("held", repository, hash)."""
 
 import itertools
-import threading
+from functools import partial
 
 import xet
 
 from ..memory import pick
-from ..parts import Abandoned, Broken, operation, require
+from ..parts import Abandoned, Broken, operation, require, run_at_once
 from ..stage import Tenant
 from ..store import new_xorb, put_xorb, tenant_of
 
@@ -55,11 +55,7 @@ def fill_quota(world, source):
         for xorb in xorbs:
             world.memory.keep(held_key(tenant, xorb), xet.File([(xorb, 0, len(xorb.nodes))]))
         replies = {}
-        threads = [threading.Thread(target=register, args=(world, tenant, token, xorb, replies, n)) for n, xorb in enumerate(xorbs)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        run_at_once([partial(register, world, tenant, token, xorb, replies, n) for n, xorb in enumerate(xorbs)])
         judge(world, tenant, room, xorbs, [replies[n] for n in range(len(xorbs))])
 
 

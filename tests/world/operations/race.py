@@ -1,10 +1,10 @@
 """Several clients commit to one branch and read its head, with and without naming the parent. The history of the whole life is judged (histories.py)."""
 
-import threading
 import time
+from functools import partial
 
 from ..histories import DONE, REFUSED, Commit, Read
-from ..parts import Abandoned, operation, require
+from ..parts import Abandoned, operation, require, run_at_once
 from ..stage import Tenant
 from ..store import tenant_of
 from .hub import lines, text
@@ -92,10 +92,4 @@ def race_for_head(world, source):
     if history is None or len(history.commits) >= COMMITS_MAX:
         return
     failures, sources = [], [type(source)(source.getrandbits(64)) for _ in range(CLIENTS)]
-    threads = [threading.Thread(target=client, args=(world, race, history, one, failures)) for one in sources]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    if failures:
-        raise failures[0]
+    run_at_once([partial(client, world, race, history, one, failures) for one in sources], failures)

@@ -6,7 +6,7 @@ import plans
 import xet
 
 from ..parts import operation, require
-from ..store import own_file, read, tenant_of
+from ..store import own_file, own_read, read, tenant_of
 
 
 def judge(world, key, mark, got, wanted):
@@ -27,9 +27,7 @@ def judge(world, key, mark, got, wanted):
 @operation(weight=4)
 def read_file(world, source):
     """Reads a file or a part of it, by a plan of either version."""
-    tenant = tenant_of(world, source)
-    key, file = own_file(world, tenant, source)
-    token = world.token(tenant, "read") if key else None
+    key, file, token = own_read(world, source)
     if token is None:
         return
     content, form, mark = plans.content(file), source.choice(("v1", "v2")), world.memory.mark(key)
@@ -54,9 +52,7 @@ def boundaries(file):
 
 @operation(weight=1)
 def read_past_the_end(world, source):
-    tenant = tenant_of(world, source)
-    key, file = own_file(world, tenant, source)
-    token = world.token(tenant, "read") if key else None
+    key, file, token = own_read(world, source)
     if token is None:
         return
     size = boundaries(file)[-1]
@@ -87,9 +83,7 @@ def read_many(world, source):
 @operation(weight=1)
 def query_old(world, source):
     """Queries the first chunk of any file, which may be forgotten and collected since. Every xorb that is offered must be there."""
-    tenant = tenant_of(world, source)
-    key, file = own_file(world, tenant, source, certain=False)
-    token = world.token(tenant, "read") if key else None
+    key, file, token = own_read(world, source, certain=False)
     if token is None:
         return
     xorb, first, _ = file.terms[0]
@@ -109,9 +103,7 @@ def is_offered(world, answer, token):
 @operation(weight=3)
 def query(world, source):
     """Queries the first chunk of a file that exists. If there is an answer, it must list the file's xorb as it is."""
-    tenant = tenant_of(world, source)
-    key, file = own_file(world, tenant, source)
-    token = world.token(tenant, "read") if key else None
+    key, file, token = own_read(world, source)
     if token is None:
         return
     xorb, first, _ = file.terms[0]

@@ -6,7 +6,7 @@ import shutil
 import plans
 
 from ..parts import operation, require
-from ..store import own_file, tenant_of
+from ..store import own_read
 from .backups import steady
 
 NOT_FOUND = 66  # exit code
@@ -15,9 +15,7 @@ NOT_FOUND = 66  # exit code
 @operation(weight=0.4)
 def pull_file(world, source):
     """Fetches a file with `cairn pull`, which checks every chunk."""
-    tenant = tenant_of(world, source)
-    key, file = own_file(world, tenant, source)
-    token = world.token(tenant, "read") if key else None
+    key, file, token = own_read(world, source)
     if token is None:
         return
     out, mark = world.folder / f"pulled{source.getrandbits(40)}", world.memory.mark(key)
