@@ -59,8 +59,6 @@ static bool info_show_xorb(const struct cairn_json *xorb)
 	return true;
 }
 
-/* --- rows --------------------------------------------------------------------------------------------------------- */
-
 static bool info_row_xorb(const struct cairn_json *row)
 {
 	const char *hash = cairn_json_text_of(row, "hash");
@@ -126,8 +124,6 @@ static bool info_row_place(const struct cairn_json *row)
 	(void)printf("\n");
 	return true;
 }
-
-/* --- kinds -------------------------------------------------------------------------------------------------------- */
 
 /* @param title  a line before the first row; NULL: none */
 static bool info_show_list(const struct cairn_json *json, const char *name, const char *title,

@@ -74,8 +74,6 @@ static enum cairn_status pull_open_crew(struct pull_crew *crew, const struct pul
 	return status;
 }
 
-/* --- one file ----------------------------------------------------------------------------------------------------- */
-
 static int pull_report(const struct pull_job *job, const struct pull_crew *crew, const struct pull_args *args,
 		       bool kept)
 {
@@ -185,8 +183,6 @@ static int pull_one(struct pull_crew *crew, const struct pull_args *args, const 
 	progress_clear(&crew->progress);
 	return status == CAIRN_OK ? pull_report(&job, crew, args, kept) : cli_fail(text, status, &diag);
 }
-
-/* --- the command -------------------------------------------------------------------------------------------------- */
 
 static int pull_check_args(const struct cli_command *command, const struct pull_args *args, bool is_hash,
 			   unsigned *jobs)

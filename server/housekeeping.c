@@ -39,8 +39,6 @@ struct housekeeping {
 	bool logged_lost; /* it has logged that the search for lost files failed */
 };
 
-/* --- what is done ------------------------------------------------------------------------------------------------- */
-
 static bool housekeeping_stops(void *ctx)
 {
 	const struct housekeeping *h = ctx;

@@ -54,8 +54,6 @@ struct scrub_kept scrub_kept_copy(struct scrub *s)
 	return kept;
 }
 
-/* --- in the index ------------------------------------------------------------------------------------------------- */
-
 /* Reads the note. A malformed note counts as absent: a pass begins anew. */
 static struct scrub_kept scrub_read(struct cairn_index_note *note)
 {
@@ -129,8 +127,6 @@ static enum cairn_status scrub_change_shared(struct app *app, const struct cairn
 	}
 	return status;
 }
-
-/* --- both --------------------------------------------------------------------------------------------------------- */
 
 enum cairn_status scrub_kept_change(struct app *app, const struct cairn_index_lease *lease, struct scrub_change *change,
 				    struct cairn_diag *diag)

@@ -94,8 +94,6 @@ static void worker_write(int fd, const uint8_t *piece, size_t len)
 	pthread_mutex_unlock(&worker.lock);
 }
 
-/* --- ways --------------------------------------------------------------------------------------------------------- */
-
 static void take_by_copy(const struct way *way, int from, int to, size_t left)
 {
 	static uint8_t *pieces[2];

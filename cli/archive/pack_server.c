@@ -71,8 +71,6 @@ int pack_list_server(const struct pack_args *args)
 	return admin_ask(&call);
 }
 
-/* --- create ------------------------------------------------------------------------------------------------------- */
-
 /* The state of the server's job, from an answer. */
 struct pack_job {
 	uint64_t id, total_bytes, bytes, xorbs, moved;

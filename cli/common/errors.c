@@ -26,8 +26,6 @@ static void cli_vput(FILE *to, const char *fmt, va_list ap)
 		free(text);
 }
 
-/* --- the failure that was reported last, for --json --------------------------------------------------------------- */
-
 enum { ERRORS_NOTE_BYTES_MAX = 8 * CLI_SUBJECT_BYTES_MAX };
 
 static struct cli_failure errors_last; /* of the main thread, the only one that reports failures */
@@ -65,8 +63,6 @@ const struct cli_failure *cli_last_failure(void)
 {
 	return &errors_last;
 }
-
-/* --- telling people ----------------------------------------------------------------------------------------------- */
 
 void cli_line(const char *fmt, ...)
 {

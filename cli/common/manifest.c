@@ -35,8 +35,6 @@ enum cairn_status manifest_add(struct manifest *m, const struct manifest_file *f
 	return CAIRN_OK;
 }
 
-/* --- paths -------------------------------------------------------------------------------------------------------- */
-
 bool manifest_path_is_safe(const char *path)
 {
 	size_t len = strlen(path);
@@ -80,8 +78,6 @@ void manifest_sort(struct manifest *m)
 	if (m->n > 0)
 		qsort(m->files, m->n, sizeof(*m->files), manifest_by_path);
 }
-
-/* --- JSON --------------------------------------------------------------------------------------------------------- */
 
 void manifest_write(struct cairn_buf *out, const struct manifest *m)
 {

@@ -25,8 +25,6 @@ enum {
 	PROGRESS_NAME_BYTES_MAX = 4096,
 };
 
-/* --- being interrupted -------------------------------------------------------------------------------------------- */
-
 /* Clears the bar before the program dies. SA_RESETHAND: the signal then ends the program as usual. */
 static void progress_on_interrupt(int number)
 {
@@ -52,8 +50,6 @@ void progress_init(struct progress *p, bool wanted, uint64_t total_bytes, const 
 	if (p->shown)
 		progress_catch_interrupt();
 }
-
-/* --- the line ----------------------------------------------------------------------------------------------------- */
 
 /* ", 3 s left", ", 2 min left", ", 1 h 5 min left". */
 static void progress_add_left(struct cairn_buf *line, uint64_t left_s)
@@ -129,8 +125,6 @@ size_t progress_line(const struct progress *p, int64_t now_ms, uint64_t done_byt
 	out[len] = '\0';
 	return len;
 }
-
-/* --- drawing ------------------------------------------------------------------------------------------------------ */
 
 static size_t progress_columns(void)
 {

@@ -20,8 +20,6 @@ enum cairn_status export_failed(struct cairn_diag *diag, const char *name)
 			  CAIRN_NO_OFFSET, "%.100s: %s", name, strerror(errno));
 }
 
-/* --- the folder --------------------------------------------------------------------------------------------------- */
-
 enum cairn_status export_remove(int dir_fd, const char *name)
 {
 	if (cairn_sys_unlinkat(dir_fd, name, 0) == 0 || errno == ENOENT)
@@ -73,8 +71,6 @@ void export_fini(struct export *e)
 	if (e->made)
 		(void)cairn_sys_rmdir(e->path); /* removes the folder only if it is empty */
 }
-
-/* --- rows --------------------------------------------------------------------------------------------------------- */
 
 struct export_walk {
 	struct export *e;

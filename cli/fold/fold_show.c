@@ -9,8 +9,6 @@
 #include <string.h>
 #include <unistd.h>
 
-/* --- list --------------------------------------------------------------------------------------------------------- */
-
 static void list_chunk(struct report *r, const struct cairn_fold_chunk *c)
 {
 	char sha256[CAIRN_HASH_TEXT_BYTES];
@@ -68,8 +66,6 @@ int fold_list(const struct fold_options *o)
 	}
 	return report_end(&r, CLI_EXIT_OK);
 }
-
-/* --- verify ------------------------------------------------------------------------------------------------------- */
 
 static void verify_problem(struct report *r, const struct cairn_fold_chunk *c, enum cairn_status status,
 			   uint64_t n_wrong, const struct cairn_diag *diag)
@@ -149,8 +145,6 @@ int fold_verify(const struct fold_options *o)
 		return report_end(&r, cli_fail(o->path, status, &diag));
 	return report_end(&r, n_lost + n_repairable > 0 ? CLI_EXIT_DATA : CLI_EXIT_OK);
 }
-
-/* --- extract ------------------------------------------------------------------------------------------------------ */
 
 static enum cairn_status extract_write(const struct fold_options *o, const struct cairn_fold_data *data,
 				       struct cairn_diag *diag)

@@ -15,8 +15,6 @@ static bool accounts_is_name(const struct accounts_args *args, const char *name,
 	return *end == CLI_EXIT_OK;
 }
 
-/* --- what is shown ------------------------------------------------------------------------------------------------ */
-
 static bool accounts_show_nothing(const struct cairn_json *json)
 {
 	return cairn_json_is_object(json);
@@ -105,8 +103,6 @@ static bool accounts_show_members(const struct cairn_json *json)
 	}
 	return true;
 }
-
-/* --- what is asked ------------------------------------------------------------------------------------------------ */
 
 static int accounts_ask(const struct accounts_args *args, const char *subject, enum client_method method,
 			const char *path, const char *body, bool (*show)(const struct cairn_json *json))

@@ -50,8 +50,6 @@ static const struct {
 } IMPORT_TYPES[] = {{"model", "models"}, {"dataset", "datasets"}, {"space", "spaces"}, {"kernel", "kernels"}};
 enum { IMPORT_TYPES_N = sizeof(IMPORT_TYPES) / sizeof(IMPORT_TYPES[0]) };
 
-/* --- what came of it ---------------------------------------------------------------------------------------------- */
-
 static void import_report_totals(struct report *r, const struct import_repo *repo)
 {
 	if (r->is_json) {
@@ -73,8 +71,6 @@ static void import_fini(struct import *im)
 	import_source_fini(&im->source);
 	import_repo_fini(&im->repo);
 }
-
-/* --- the command -------------------------------------------------------------------------------------------------- */
 
 static enum cairn_status import_all(struct import *im, struct cairn_diag *diag)
 {

@@ -102,8 +102,6 @@ static int quota_set(const struct cli_command *command, struct admin_call *call,
 	return admin_ask(call);
 }
 
-/* --- all of them -------------------------------------------------------------------------------------------------- */
-
 static bool quota_print(struct report *r, const struct cairn_json *row)
 {
 	const char *place = cairn_json_text_of(row, "place");

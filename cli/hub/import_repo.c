@@ -18,8 +18,6 @@ void import_repo_fini(struct import_repo *r)
 	cairn_json_freep(&r->refs);
 }
 
-/* --- asking ------------------------------------------------------------------------------------------------------- */
-
 enum cairn_status import_repo_not_a_hub(struct cairn_diag *diag, const char *what)
 {
 	return cairn_fail(diag, CAIRN_E_BUSY, "server.answer", CAIRN_NO_OFFSET,
@@ -65,8 +63,6 @@ enum cairn_status import_repo_ask_about(struct import_repo *r, enum client_metho
 	free(path);
 	return status;
 }
-
-/* --- the repository ----------------------------------------------------------------------------------------------- */
 
 static enum cairn_status repo_make(struct import_repo *r, struct cairn_diag *diag)
 {

@@ -15,8 +15,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* --- as root ------------------------------------------------------------------------------------------------------ */
-
 static enum cairn_status make_folder(const char *path, const struct init_place *place, struct cairn_diag *diag)
 {
 	struct stat st;
@@ -36,8 +34,6 @@ static enum cairn_status make_folder(const char *path, const struct init_place *
 				  path, (unsigned)st.st_uid, (unsigned)place->uid);
 	return CAIRN_OK;
 }
-
-/* --- as the owner ------------------------------------------------------------------------------------------------- */
 
 /* Becomes the owner for a while. Only root changes its user, and can change back. */
 static bool make_become(uid_t uid, gid_t gid)

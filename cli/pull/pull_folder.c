@@ -39,8 +39,6 @@ static enum cairn_status folder_read_manifest(struct manifest *out, const char *
 	return manifest_read(out, in.bytes, in.len, diag);
 }
 
-/* --- places in the folder ----------------------------------------------------------------------------------------- */
-
 /* Opens a folder below dir_fd, and creates it if missing. Follows no symbolic link. Takes dir_fd over. */
 static enum cairn_status folder_enter(int *dir_fd, const char *name, struct cairn_diag *diag)
 {
@@ -109,8 +107,6 @@ static enum cairn_status folder_pull_file(struct pull_crew *crew, int root_fd, c
 	free(path);
 	return status;
 }
-
-/* --- all of it ---------------------------------------------------------------------------------------------------- */
 
 static int folder_report(const struct folder_counts *counts, const struct pull_crew *crew, const char *folder,
 			 bool json)

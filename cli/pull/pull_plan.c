@@ -40,8 +40,6 @@ static bool plan_chunks(const struct cairn_json *range, uint32_t *start, uint32_
 	return true;
 }
 
-/* --- terms -------------------------------------------------------------------------------------------------------- */
-
 static enum cairn_status plan_read_term(struct pull_plan *plan, const struct cairn_json *json, struct cairn_diag *diag)
 {
 	struct pull_term *t = &plan->terms[plan->n_terms];
@@ -88,8 +86,6 @@ static enum cairn_status plan_read_terms(struct pull_plan *plan, uint64_t first,
 	}
 	return CAIRN_OK;
 }
-
-/* --- ranges ------------------------------------------------------------------------------------------------------- */
 
 static int plan_by_xorb(const void *pa, const void *pb, void *ctx)
 {
@@ -173,8 +169,6 @@ static enum cairn_status plan_read_xorbs(struct pull_plan *plan, struct cairn_di
 	}
 	return status;
 }
-
-/* --- the plan ----------------------------------------------------------------------------------------------------- */
 
 enum cairn_status pull_plan_parse(struct pull_plan *out, const uint8_t *json, size_t len, uint64_t first, uint64_t end,
 				  uint64_t file_bytes, struct cairn_diag *diag)

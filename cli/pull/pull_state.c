@@ -22,8 +22,6 @@ enum cairn_status pull_write_at(int fd, uint64_t offset, const void *bytes, size
 				  : cairn_fail(diag, status, "file.write", offset, "cannot write: %s", strerror(errno));
 }
 
-/* --- writing ------------------------------------------------------------------------------------------------------ */
-
 static void state_header(uint8_t out[static PULL_STATE_HEADER_BYTES], const struct cairn_hash *file, uint64_t first,
 			 uint64_t end)
 {
@@ -87,8 +85,6 @@ enum cairn_status pull_state_cut(struct pull_state *s, uint64_t offset, struct c
 	s->end = offset;
 	return CAIRN_OK;
 }
-
-/* --- reading ------------------------------------------------------------------------------------------------------ */
 
 void pull_chunks_fini(struct pull_chunks *chunks)
 {

@@ -34,8 +34,6 @@ static enum cairn_status target_fail(struct cairn_diag *diag, const char *what, 
 			  what, name, strerror(error));
 }
 
-/* --- opening ------------------------------------------------------------------------------------------------------ */
-
 static int target_unnamed(void)
 {
 	const char *folder = getenv("TMPDIR");
@@ -133,8 +131,6 @@ enum cairn_status pull_target_open(struct pull_target *t, const struct pull_job 
 	return CAIRN_OK;
 }
 
-/* --- what is there already ---------------------------------------------------------------------------------------- */
-
 int pull_target_find(const struct pull_job *job, const uint8_t *sha256)
 {
 	struct stat st;
@@ -150,8 +146,6 @@ int pull_target_find(const struct pull_job *job, const uint8_t *sha256)
 		cairn_fd_closep(&fd);
 	return fd;
 }
-
-/* --- ending ------------------------------------------------------------------------------------------------------- */
 
 enum cairn_status pull_target_finish(struct pull_target *t, const struct pull_job *job, struct cairn_diag *diag)
 {

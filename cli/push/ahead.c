@@ -149,8 +149,6 @@ static void ahead_start(struct ahead *a)
 	free(own);
 }
 
-/* --- the push ----------------------------------------------------------------------------------------------------- */
-
 enum cairn_status ahead_new(struct ahead **out, const struct client *like, size_t n, const struct ahead_push *push)
 {
 	struct ahead *a = calloc(1, sizeof(*a));

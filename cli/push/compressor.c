@@ -103,8 +103,6 @@ static void *compressor_work(void *ctx)
 	return NULL;
 }
 
-/* --- who uses it -------------------------------------------------------------------------------------------------- */
-
 enum cairn_status compressor_new(struct compressor **out, struct senders *senders)
 {
 	struct compressor *p = calloc(1, sizeof(*p));

@@ -27,8 +27,6 @@ void push_fini(struct push *p)
 	cairn_buf_fini(&p->dedupe_answer);
 }
 
-/* --- asking for known chunks -------------------------------------------------------------------------------------- */
-
 static enum cairn_status push_learn(struct cairn_placer *placer, const struct answer *answer)
 {
 	struct cairn_shard_reader reader = answer->xorbs;
@@ -103,8 +101,6 @@ static enum cairn_status push_query(void *ctx, struct cairn_placer *placer, cons
 	return push_learn(placer, &answer);
 }
 
-/* --- asking ahead ------------------------------------------------------------------------------------------------- */
-
 static bool push_knows(void *ctx, const struct cairn_hash *chunk)
 {
 	struct push *p = ctx;
@@ -113,8 +109,6 @@ static bool push_knows(void *ctx, const struct cairn_hash *chunk)
 	pthread_mutex_unlock(&p->lock);
 	return known;
 }
-
-/* --- sending ------------------------------------------------------------------------------------------------------ */
 
 static enum cairn_status push_add(void *ctx, const struct cairn_hash *chunk, const uint8_t *raw, size_t len,
 				  struct cairn_diag *diag)
@@ -154,8 +148,6 @@ static enum cairn_status push_shard(void *ctx, const uint8_t *bytes, size_t len,
 	return CAIRN_OK;
 }
 
-/* --- how far it is ------------------------------------------------------------------------------------------------ */
-
 static uint64_t push_done(const struct push *p, const struct senders_sums *sums)
 {
 	return p->read_bytes - (p->new_bytes - sums->raw_bytes - sums->out_raw_bytes);
@@ -170,8 +162,6 @@ static void push_draw(void *ctx)
 	struct senders_sums sums = senders_sums(p->senders);
 	progress_draw(&p->progress, push_done(p, &sums), client_bytes_sent(p->client) + sums.bytes + sums.out_bytes);
 }
-
-/* --- opening ------------------------------------------------------------------------------------------------------ */
 
 void push_init(struct push *p, bool dedupe)
 {
@@ -224,8 +214,6 @@ uint64_t push_sent_xorbs(const struct push *p)
 {
 	return senders_sums(p->senders).xorbs;
 }
-
-/* --- files -------------------------------------------------------------------------------------------------------- */
 
 static enum cairn_status push_chunk(void *ctx, const struct cairn_hash *hash, const uint8_t *raw, size_t len,
 				    struct cairn_diag *diag)

@@ -25,8 +25,6 @@ void push_folder_fini(struct push_folder *f)
 	*f = (struct push_folder){0};
 }
 
-/* --- finding ------------------------------------------------------------------------------------------------------ */
-
 struct folder_read {
 	struct manifest *manifest;
 	const struct push_folder_rules *rules;
@@ -133,8 +131,6 @@ enum cairn_status push_folder_read(struct push_folder *out, const char *folder, 
 		}
 	return CAIRN_OK;
 }
-
-/* --- the manifest ------------------------------------------------------------------------------------------------- */
 
 enum cairn_status push_folder_may_write(const char *path, struct cairn_diag *diag)
 {

@@ -16,8 +16,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* --- opening ------------------------------------------------------------------------------------------------------ */
-
 static enum cairn_status source_open_backup(struct repair_source *s, uint64_t len, struct cairn_diag *diag)
 {
 	char *kind = NULL;
@@ -75,8 +73,6 @@ void repair_source_fini(struct repair_source *s)
 	cairn_fd_closep(&s->fd);
 }
 
-/* --- a folder ----------------------------------------------------------------------------------------------------- */
-
 static enum cairn_status source_take_object(struct cairn_store_object *copy, const struct cairn_hash *xorb,
 					    const struct repair_taker *taker, struct cairn_diag *diag)
 {
@@ -106,8 +102,6 @@ static enum cairn_status source_take_copies(struct cairn_store *folder, const st
 	return CAIRN_OK;
 }
 
-/* --- a pack ------------------------------------------------------------------------------------------------------- */
-
 static enum cairn_status source_take_packed(const struct cairn_readshard *pack, const struct cairn_hash *xorb,
 					    const struct repair_taker *taker, struct cairn_diag *diag)
 {
@@ -122,8 +116,6 @@ static enum cairn_status source_take_packed(const struct cairn_readshard *pack, 
 	free(bytes);
 	return status;
 }
-
-/* --- a backup ----------------------------------------------------------------------------------------------------- */
 
 struct source_bundle {
 	const struct repair_taker *taker;
@@ -161,8 +153,6 @@ static enum cairn_status source_take_backup(struct cairn_fold *backup, const str
 	}
 	return status;
 }
-
-/* --- a folder of backups ------------------------------------------------------------------------------------------ */
 
 struct source_wanted {
 	const struct repair_taker *taker;

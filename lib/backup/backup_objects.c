@@ -151,8 +151,6 @@ enum cairn_status backup_count(void *ctx, const struct cairn_hash *hash, uint64_
 	return CAIRN_OK;
 }
 
-/* --- continuing an interrupted backup ----------------------------------------------------------------------------- */
-
 struct backup_compared {
 	struct backup *b;
 	bool differs;

@@ -61,8 +61,6 @@ enum cairn_status cairn_folder_stat(int folder_fd, const char *name, struct stat
 	return errno == ENOENT ? CAIRN_E_NOT_FOUND : cairn_fd_status(errno);
 }
 
-/* --- lists -------------------------------------------------------------------------------------------------------- */
-
 static int folder_compare(const void *a, const void *b)
 {
 	return strcmp(*(char *const *)a, *(char *const *)b);

@@ -9,8 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- reading ------------------------------------------------------------------------------------------------------ */
-
 static const json_t *json_of(const struct cairn_json *value)
 {
 	return (const json_t *)value;
@@ -175,8 +173,6 @@ void cairn_json_each(const struct cairn_json *object, bool (*visit)(void *ctx, c
 		if (!visit(ctx, json_wrap(json_object_iter_value(at))))
 			return;
 }
-
-/* --- writing ------------------------------------------------------------------------------------------------------ */
 
 struct cairn_json_out cairn_json_out_init(struct cairn_buf *buf)
 {

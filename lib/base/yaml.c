@@ -19,8 +19,6 @@ struct yaml {
 	bool ended; /* the first document is complete */
 };
 
-/* --- scalars ------------------------------------------------------------------------------------------------------ */
-
 static size_t yaml_digits(const char *text)
 {
 	return strspn(text, "0123456789");
@@ -80,8 +78,6 @@ static enum cairn_status yaml_put_scalar(struct yaml *y, const yaml_event_t *eve
 		cairn_json_text(y->out, text, SIZE_MAX);
 	return CAIRN_OK;
 }
-
-/* --- structure ---------------------------------------------------------------------------------------------------- */
 
 static struct yaml_level *yaml_level(struct yaml *y)
 {

@@ -14,8 +14,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* --- where its index and objects are ------------------------------------------------------------------------------ */
-
 /* Requires an index that is a file: backups support no other. */
 static enum cairn_status data_dir_must_have_files(const char *path, struct cairn_diag *diag)
 {
@@ -61,8 +59,6 @@ enum cairn_status cairn_data_dir_store_reach(const char *store, const char *cred
 {
 	return cairn_store_reach(store, credentials, out, diag);
 }
-
-/* --- would it be opened? ------------------------------------------------------------------------------------------ */
 
 /* Checks that a missing folder could be created in its parent. */
 static enum cairn_status data_dir_check_parent(const char *path, bool as_root, struct cairn_diag *diag)

@@ -23,8 +23,6 @@ static bool note_path(char out[static NOTE_PATH_BYTES], const char *data_dir, co
 	return n >= 0 && n < NOTE_PATH_BYTES;
 }
 
-/* --- reading ------------------------------------------------------------------------------------------------------ */
-
 /* Reads a line "name number" into its field; ignores unknown names. @return false: the line has another form */
 static bool note_take_line(const char *line, const struct cairn_note_field *fields, size_t n)
 {
@@ -93,8 +91,6 @@ enum cairn_status cairn_note_read(const char *data_dir, const char *name, const 
 	text[len] = 0;
 	return len == 0 || strlen(text) != len ? CAIRN_E_NOT_FOUND : cairn_note_parse(text, fields, n);
 }
-
-/* --- writing ------------------------------------------------------------------------------------------------------ */
 
 void cairn_note_text(struct cairn_buf *out, const struct cairn_note_field *fields, size_t n)
 {

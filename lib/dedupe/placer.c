@@ -51,8 +51,6 @@ static enum cairn_status placer_add_xorb(struct cairn_placer *p, const struct ca
 	return CAIRN_OK;
 }
 
-/* --- what the server has ------------------------------------------------------------------------------------------ */
-
 enum cairn_status cairn_placer_learn_xorb(struct cairn_placer *p, const struct cairn_hash *xorb, uint32_t *out)
 {
 	return p->n_learned >= CAIRN_PLACER_LEARNED_MAX ? CAIRN_E_LIMIT : placer_add_xorb(p, xorb, out);
@@ -104,8 +102,6 @@ const struct cairn_hash_map_entry *cairn_placer_find(const struct cairn_placer *
 	return at;
 }
 
-/* --- xorbs of this push ------------------------------------------------------------------------------------------- */
-
 enum cairn_status cairn_placer_end(struct cairn_placer *p, struct cairn_diag *diag)
 {
 	if (p->open == PLACER_NONE)
@@ -140,8 +136,6 @@ static enum cairn_status placer_add_chunk(struct cairn_placer *p, const struct c
 	p->file.new_bytes += len;
 	return status;
 }
-
-/* --- files -------------------------------------------------------------------------------------------------------- */
 
 void cairn_placer_file_begin(struct cairn_placer *p)
 {

@@ -8,8 +8,6 @@ enum { NODE_TEXT_MAX = 64 + 3 + CAIRN_DECIMAL_TEXT_MAX + 1 }; /* hash, " : ", de
 
 _Static_assert((int)CAIRN_MERKLE_PARENTS_MAX <= (int)CAIRN_HASH_NODES_MAX, "all groups are hashed in one call");
 
-/* --- groups ------------------------------------------------------------------------------------------------------- */
-
 bool cairn_merkle_is_cut(const struct cairn_hash *node)
 {
 	return cairn_hash_tail(node) % 4 == 0;
@@ -64,8 +62,6 @@ unsigned cairn_merkle_merge(const struct cairn_merkle_node *nodes, unsigned n, b
 		parents[i].hash = hashes[i];
 	return merged;
 }
-
-/* --- a root under construction ------------------------------------------------------------------------------------ */
 
 static unsigned merkle_waiting_max(unsigned at)
 {

@@ -20,8 +20,6 @@ enum cairn_index_access_state cairn_hub_access_parse(const char *name)
 	return CAIRN_INDEX_ACCESS_NONE;
 }
 
-/* --- asking ------------------------------------------------------------------------------------------------------- */
-
 enum cairn_status cairn_hub_check_asks_access(const struct cairn_hub_asker *asker, struct cairn_diag *diag)
 {
 	return cairn_hub_acts_for_account(asker)
@@ -64,8 +62,6 @@ enum cairn_status cairn_hub_own_request(const struct cairn_hub *hub, const struc
 	enum cairn_status status = cairn_index_access_request(hub->index, repo->id, asker->account.id, out);
 	return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status;
 }
-
-/* --- deciding ----------------------------------------------------------------------------------------------------- */
 
 static enum cairn_status access_check_gate(const struct cairn_index_repo *repo, struct cairn_diag *diag)
 {

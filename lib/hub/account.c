@@ -11,8 +11,6 @@
 
 _Static_assert((int)CAIRN_HUB_NAME_MAX == (int)CAIRN_INDEX_ACCOUNT_NAME_MAX, "what the index keeps of a name");
 
-/* --- the asker ---------------------------------------------------------------------------------------------------- */
-
 void cairn_hub_set_operator(struct cairn_hub_asker *out)
 {
 	*out = (struct cairn_hub_asker){.kind = CAIRN_HUB_OPERATOR,
@@ -67,8 +65,6 @@ enum cairn_status cairn_hub_identify_user(const struct cairn_hub *hub, const cha
 	out->scopes = CAIRN_TOKEN_READ | CAIRN_TOKEN_WRITE;
 	return CAIRN_OK;
 }
-
-/* --- making and changing accounts --------------------------------------------------------------------------------- */
 
 enum cairn_status cairn_hub_add_account(const struct cairn_hub *hub, const struct cairn_hub_new_account *account,
 					int64_t *id, struct cairn_diag *diag)
@@ -133,8 +129,6 @@ bool cairn_hub_role_parse(const char *name, enum cairn_index_role *out)
 			return true;
 	return false;
 }
-
-/* --- reading accounts --------------------------------------------------------------------------------------------- */
 
 enum cairn_status cairn_hub_no_account(struct cairn_diag *diag)
 {

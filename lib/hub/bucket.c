@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- changing ----------------------------------------------------------------------------------------------------- */
-
 enum { BUCKET_ID_BYTES = 2 * CAIRN_INDEX_REPO_NAME_MAX + 2 }; /* room for namespace/name */
 
 /* The source looked up last. The files of a copied folder share one source. */
@@ -103,8 +101,6 @@ enum cairn_status cairn_hub_change_bucket(const struct cairn_hub *hub, const str
 	return status;
 }
 
-/* --- listing ------------------------------------------------------------------------------------------------------ */
-
 struct bucket_list {
 	size_t prefix_len;
 	bool recursive;
@@ -166,8 +162,6 @@ enum cairn_status cairn_hub_list_bucket(const struct cairn_hub *hub, const struc
 	} while (status == CAIRN_OK && list.again);
 	return status;
 }
-
-/* --- one object --------------------------------------------------------------------------------------------------- */
 
 static enum cairn_status bucket_no_entry(struct cairn_diag *diag)
 {

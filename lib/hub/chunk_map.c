@@ -40,8 +40,6 @@ static void map_run_free(struct map_run **run)
 	free(*run);
 }
 
-/* --- the file itself ---------------------------------------------------------------------------------------------- */
-
 static int map_order(const void *a, const void *b)
 {
 	const struct map_piece *x = a, *y = b;
@@ -82,8 +80,6 @@ static void map_sum(struct cairn_chunk_map *map, const struct cairn_index_file *
 		at += n;
 	}
 }
-
-/* --- other files -------------------------------------------------------------------------------------------------- */
 
 /* @return the index of the xorb's first piece */
 static uint32_t map_find(const struct map_run *run, int64_t xorb_id)

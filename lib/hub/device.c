@@ -20,8 +20,6 @@ enum {
 	DEVICE_BOUND_BYTES = CAIRN_HUB_CLIENT_ID_MAX + 1 + CAIRN_HUB_DEVICE_CODE_CHARS + 1,
 };
 
-/* --- codes -------------------------------------------------------------------------------------------------------- */
-
 bool cairn_hub_user_code(const char *typed, char out[static CAIRN_HUB_USER_CODE_CHARS + 1])
 {
 	unsigned n = 0;
@@ -89,8 +87,6 @@ static enum cairn_status device_digest(const struct cairn_hub *hub, const char *
 	explicit_bzero(bound, sizeof(bound));
 	return CAIRN_OK;
 }
-
-/* --- for the program ---------------------------------------------------------------------------------------------- */
 
 /* Refuses before the transaction where too many wait already: strangers must not keep the index's writer busy. */
 static enum cairn_status device_check_room(const struct cairn_hub *hub, const struct cairn_index_add_device *add,
@@ -162,8 +158,6 @@ enum cairn_status cairn_hub_take_device(const struct cairn_hub *hub, const char 
 	*expires_unix_s = take.expires_unix_s;
 	return status;
 }
-
-/* --- for the person ----------------------------------------------------------------------------------------------- */
 
 static enum cairn_status device_unknown(struct cairn_diag *diag)
 {

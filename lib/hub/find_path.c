@@ -76,8 +76,6 @@ enum cairn_status cairn_hub_find_in_bucket(const struct cairn_hub *hub, const st
 	return status;
 }
 
-/* --- all repositories --------------------------------------------------------------------------------------------- */
-
 /* Searches a whole repository. The limits hold for all repositories together. */
 static enum cairn_status find_in_repo(const struct cairn_hub *hub, struct find_walk *w,
 				      const struct cairn_index_repo *repo)

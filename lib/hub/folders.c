@@ -37,8 +37,6 @@ static void folders_run_fini(struct folders_run *run)
 	free(run->holders);
 }
 
-/* --- the entries of the commit ------------------------------------------------------------------------------------ */
-
 /* Entries come folder by folder, so this is mostly the folder of the entry before. */
 static uint32_t folders_find(struct folders_run *run, const char *path)
 {
@@ -85,8 +83,6 @@ static enum cairn_status folders_list(struct folders_run *run, const struct cair
 	enum cairn_status status = cairn_hub_list_all(run->hub, commit, folders_take, run, &unsaid);
 	return status == CAIRN_OK || status == CAIRN_E_NOT_FOUND ? run->status : status; /* it may have no files */
 }
-
-/* --- the folder of each chunk ------------------------------------------------------------------------------------- */
 
 /* Finds the smallest folder that contains both. */
 static uint32_t folders_common(const struct cairn_folders *out, uint32_t a, uint32_t b)
@@ -170,8 +166,6 @@ static enum cairn_status folders_take_xorb(void *ctx, const struct cairn_stretch
 			status = folders_count(run, &of_xorb[i]);
 	return status;
 }
-
-/* --- the whole commit --------------------------------------------------------------------------------------------- */
 
 static enum cairn_status folders_read_files(struct folders_run *run)
 {

@@ -28,8 +28,6 @@ static void foot_run_fini(struct foot_run *run)
 	free(run->refs);
 }
 
-/* --- the files of the repository ---------------------------------------------------------------------------------- */
-
 static void foot_take_file(void *ctx, const struct cairn_index_owned *file)
 {
 	struct foot_run *run = ctx;
@@ -54,8 +52,6 @@ static enum cairn_status foot_list_files(struct foot_run *run)
 	}
 	return CAIRN_OK;
 }
-
-/* --- the named files ---------------------------------------------------------------------------------------------- */
 
 static bool foot_take_ref(void *ctx, const struct cairn_index_ref_row *ref)
 {
@@ -105,8 +101,6 @@ static enum cairn_status foot_list_refs(struct foot_run *run)
 	}
 	return status;
 }
-
-/* --- bytes -------------------------------------------------------------------------------------------------------- */
 
 /* Counts the named files first, so that only the remaining bytes of the others count. */
 static enum cairn_status foot_count(struct foot_run *run, struct cairn_places *places)

@@ -8,8 +8,6 @@
 #define CARD_README "README.md"
 #define CARD_CONFIG "config.json"
 
-/* --- reading ------------------------------------------------------------------------------------------------------ */
-
 struct card_file {
 	bool found;
 	struct cairn_index_entry entry;
@@ -96,8 +94,6 @@ enum cairn_status cairn_hub_kept_card(const struct cairn_hub *hub, const struct 
 {
 	return cairn_index_card(hub->index, repo->id, visit, ctx);
 }
-
-/* --- keeping ------------------------------------------------------------------------------------------------------ */
 
 static enum cairn_status card_write(const struct cairn_hub *hub, const struct cairn_index_repo *repo,
 				    const struct cairn_index_commit *commit, struct card_files *files)

@@ -20,8 +20,6 @@ static void diff_text_fini(struct diff_text *text)
 	free(text->other);
 }
 
-/* --- lines -------------------------------------------------------------------------------------------------------- */
-
 static enum cairn_status diff_split(struct diff_text *out, const char *text, size_t len)
 {
 	uint32_t n = 0;
@@ -46,8 +44,6 @@ static bool diff_is_same(const struct diff_line *a, const struct diff_line *b)
 {
 	return a->len == b->len && (a->len == 0 || memcmp(a->text, b->text, a->len) == 0);
 }
-
-/* --- the shortest path -------------------------------------------------------------------------------------------- */
 
 /* The shortest edits between the common first lines and the common last lines: E. Myers, "An O(ND) Difference
  * Algorithm", 1986. far[d] holds how far the paths with d edits reach on each diagonal k = x - y, from -d to d. */
@@ -145,8 +141,6 @@ static enum cairn_status diff_find(struct diff_text *a, struct diff_text *b)
 	}
 	return CAIRN_OK;
 }
-
-/* --- visiting the lines ------------------------------------------------------------------------------------------- */
 
 struct diff_place {
 	const struct diff_text *a, *b;

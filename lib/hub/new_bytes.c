@@ -52,8 +52,6 @@ static enum cairn_status new_find_chunks(struct new_run *run)
 	return status;
 }
 
-/* --- the commit before -------------------------------------------------------------------------------------------- */
-
 static bool new_take_before(void *ctx, const struct cairn_index_entry *entry)
 {
 	struct new_run *run = ctx;
@@ -84,8 +82,6 @@ static enum cairn_status new_pass_before(struct new_run *run)
 			status = cairn_places_pass(&run->places, &run->before[i].file);
 	return status;
 }
-
-/* --- counting ----------------------------------------------------------------------------------------------------- */
 
 /* Did the commit before, or an earlier change, have this inline text? Inline text counts as a whole. */
 static bool new_had_text(const struct new_run *run, uint32_t change)

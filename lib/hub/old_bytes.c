@@ -44,8 +44,6 @@ static void old_run_fini(struct old_run *run)
 	free(run->common);
 }
 
-/* --- the commit before -------------------------------------------------------------------------------------------- */
-
 static bool old_take_before(void *ctx, const struct cairn_index_entry *entry)
 {
 	struct old_run *run = ctx;
@@ -86,8 +84,6 @@ static enum cairn_status old_read_files(struct old_run *run)
 	run->unknown = run->unknown || run->stretches.unknown;
 	return status;
 }
-
-/* --- common bytes ------------------------------------------------------------------------------------------------- */
 
 static uint64_t *old_common(struct old_run *run, uint32_t change, uint32_t before)
 {
@@ -130,8 +126,6 @@ static void old_take_texts(struct old_run *run)
 				*old_common(run, i, k) = change->after.size_bytes;
 	}
 }
-
-/* --- the result --------------------------------------------------------------------------------------------------- */
 
 static enum cairn_status old_choose(struct old_run *run, uint32_t change, struct cairn_old_source *out)
 {

@@ -66,8 +66,6 @@ enum cairn_status cairn_hub_make_own_key(const struct cairn_hub *hub, const stru
 	return status;
 }
 
-/* --- listing and revoking ----------------------------------------------------------------------------------------- */
-
 enum cairn_status cairn_hub_each_own_key(const struct cairn_hub *hub, const struct cairn_hub_asker *asker,
 					 void (*visit)(void *ctx, const struct cairn_key *key), void *ctx,
 					 struct cairn_diag *diag)

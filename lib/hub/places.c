@@ -42,8 +42,6 @@ static enum cairn_status places_read(struct cairn_places *places, const struct c
 	return CAIRN_OK;
 }
 
-/* --- xorbs -------------------------------------------------------------------------------------------------------- */
-
 static int places_by_id(const void *a, const void *b)
 {
 	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
@@ -118,8 +116,6 @@ static struct places_xorb *places_xorb_of(const struct cairn_places *places, con
 {
 	return bsearch(&term->xorb_id, places->xorbs, places->n_xorbs, sizeof(*places->xorbs), places_by_id);
 }
-
-/* --- chunks ------------------------------------------------------------------------------------------------------- */
 
 static bool places_had(const struct places_xorb *xorb, uint32_t chunk)
 {

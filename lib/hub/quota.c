@@ -12,8 +12,6 @@ uint64_t cairn_hub_file_counts(uint64_t size_bytes)
 	return cairn_index_file_counts(size_bytes);
 }
 
-/* --- before an upload --------------------------------------------------------------------------------------------- */
-
 enum cairn_status cairn_hub_check_room(const struct cairn_hub *hub, const struct cairn_index_repo *repo,
 				       uint64_t more_bytes, struct cairn_diag *diag)
 {
@@ -89,8 +87,6 @@ enum cairn_status cairn_hub_check_upload(const struct cairn_hub *hub, const stru
 		return status;
 	return cairn_hub_check_room(hub, repo, quota_sum(&left), diag);
 }
-
-/* --- places ------------------------------------------------------------------------------------------------------- */
 
 /* An account, one of its repositories, or an owner that is neither. */
 struct quota_place {

@@ -9,8 +9,6 @@
 
 enum { REVISION_SEGMENTS_MAX = 8 }; /* segments that a ref's name may have in a URL */
 
-/* --- names -------------------------------------------------------------------------------------------------------- */
-
 void cairn_hub_ref_name(const char *revision, struct cairn_hub_ref_name *out)
 {
 	static const struct {
@@ -89,8 +87,6 @@ bool cairn_hub_split_revision(const char *raw, unsigned n_segments, char revisio
 	return cairn_percent_decode(revision, CAIRN_HUB_REVISION_MAX + 1, start) && revision[0] &&
 	       cairn_percent_decode(path, CAIRN_INDEX_PATH_MAX + 1, *end == '/' ? end + 1 : end);
 }
-
-/* --- finding ------------------------------------------------------------------------------------------------------ */
 
 /* Finds a branch, a tag or a pull request. @param[out] sure  a revision of this form names no commit */
 static enum cairn_status revision_find_ref(const struct cairn_hub *hub, const struct cairn_index_repo *repo,
@@ -181,8 +177,6 @@ enum cairn_status cairn_hub_each_ref(const struct cairn_hub *hub, const struct c
 {
 	return cairn_index_each_ref(hub->index, repo->id, visit, ctx);
 }
-
-/* --- changing ----------------------------------------------------------------------------------------------------- */
 
 enum cairn_status cairn_hub_add_ref(const struct cairn_hub *hub, const struct cairn_hub_asker *asker,
 				    const struct cairn_index_repo *repo, const struct cairn_hub_new_ref *ref,

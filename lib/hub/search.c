@@ -44,8 +44,6 @@ bool cairn_hub_is_searched(const char *text)
 	       (len == SEARCH_HASH_DIGITS || (len >= CAIRN_HUB_DIGITS_MIN && len <= CAIRN_GIT_OID_CHARS));
 }
 
-/* --- paths -------------------------------------------------------------------------------------------------------- */
-
 struct search_path {
 	struct search *s;
 	const struct cairn_hash *file;
@@ -108,8 +106,6 @@ static enum cairn_status search_report(struct search *s, const struct cairn_inde
 	return status;
 }
 
-/* --- files -------------------------------------------------------------------------------------------------------- */
-
 static void search_take_file(void *ctx, const struct cairn_index_owned *file)
 {
 	struct search_found *found = ctx;
@@ -131,8 +127,6 @@ static enum cairn_status search_match(struct search *s, const struct cairn_index
 		status = search_report(s, repo, kind, &found.all[i]);
 	return status;
 }
-
-/* --- xorbs and chunks --------------------------------------------------------------------------------------------- */
 
 struct search_places {
 	uint32_t n;
@@ -172,8 +166,6 @@ static enum cairn_status search_inside(struct search *s, const struct cairn_inde
 	enum cairn_status status = search_match(s, repo, CAIRN_HUB_FIND_XORB, CAIRN_INDEX_MATCH_XORB, s->hash.b);
 	return status == CAIRN_OK ? search_chunk(s, repo) : status;
 }
-
-/* --- repositories ------------------------------------------------------------------------------------------------- */
 
 static enum cairn_status search_commit(struct search *s, const struct cairn_index_repo *repo)
 {

@@ -64,8 +64,6 @@ enum cairn_status cairn_hub_check_proposal(const struct cairn_index_repo *repo, 
 			  CAIRN_INDEX_STRANGER_OPERATIONS_MAX);
 }
 
-/* --- files of the store ------------------------------------------------------------------------------------------- */
-
 static enum cairn_status stranger_find_bucket(const struct cairn_hub *hub, const struct cairn_hub_asker *asker,
 					      struct cairn_index_repo *out)
 {

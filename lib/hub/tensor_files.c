@@ -32,8 +32,6 @@ static enum cairn_status tensor_find(const struct cairn_hub_tensor_source *from,
 	return status == CAIRN_OK ? cairn_hub_believe_entry(entry, diag) : status;
 }
 
-/* --- the index ---------------------------------------------------------------------------------------------------- */
-
 /* Notes a file of the map from tensors to files, and one more than there may be. */
 static bool tensor_note(void *ctx, const struct cairn_json *value)
 {
@@ -85,8 +83,6 @@ void cairn_hub_tensor_files_fini(struct cairn_hub_tensor_files *files)
 	cairn_json_freep(&files->index);
 }
 
-/* --- the heads ---------------------------------------------------------------------------------------------------- */
-
 /* Reads the length of a head first: a head is far shorter than the longest. */
 static enum cairn_status tensor_read_head(const struct cairn_hub_tensor_source *from, const char *path,
 					  struct cairn_buf *head, struct cairn_tensors *out, struct cairn_diag *diag)
@@ -128,8 +124,6 @@ enum cairn_status cairn_hub_read_tensor_head(const struct cairn_hub_tensor_sourc
 	memcpy(path + folder_len, files->names[i], len + 1);
 	return tensor_read_head(from, path, head, out, diag);
 }
-
-/* --- sums --------------------------------------------------------------------------------------------------------- */
 
 /* @return false: there are too many types or values */
 static bool tensor_add(struct cairn_tensors *sum, const struct cairn_tensors *more)

@@ -20,8 +20,6 @@ void cairn_hub_entry_path(char out[static CAIRN_INDEX_PATH_MAX + 1], const struc
 	out[folder_len + slash_len + name_len] = '\0';
 }
 
-/* --- listing ------------------------------------------------------------------------------------------------------ */
-
 struct tree_list {
 	const struct cairn_hub_tree_page *page;
 	uint32_t n;
@@ -92,8 +90,6 @@ enum cairn_status cairn_hub_list_all(const struct cairn_hub *hub, const struct c
 	} while (status == CAIRN_OK && all.goes_on && next[0]);
 	return status;
 }
-
-/* --- one entry ---------------------------------------------------------------------------------------------------- */
 
 enum cairn_status cairn_hub_find_entry(const struct cairn_hub *hub, const struct cairn_index_commit *commit,
 				       const char *path, struct cairn_index_entry *out, struct cairn_diag *diag)

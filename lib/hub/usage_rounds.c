@@ -6,8 +6,6 @@
 
 enum { ROUNDS_PIECES_MIN = 64 }; /* less room is not tried */
 
-/* --- pieces ------------------------------------------------------------------------------------------------------- */
-
 static int rounds_by_place(const void *a, const void *b)
 {
 	const struct usage_piece *x = a, *y = b;
@@ -50,8 +48,6 @@ static void rounds_make_room(struct usage_work *w)
 	w->to_xorb = w->pieces[cut].xorb;
 	w->n_pieces = cut;
 }
-
-/* --- files -------------------------------------------------------------------------------------------------------- */
 
 static int rounds_by_number(const void *a, const void *b)
 {
@@ -162,8 +158,6 @@ static enum cairn_status rounds_read(struct usage_work *w)
 	w->is_whole = status == CAIRN_OK && w->from_xorb == 0 && w->to_xorb == 0;
 	return status;
 }
-
-/* --- xorbs -------------------------------------------------------------------------------------------------------- */
 
 static enum cairn_status rounds_take_places(void *ctx, const struct cairn_index_spans *places)
 {

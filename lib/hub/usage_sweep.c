@@ -81,8 +81,6 @@ static enum cairn_status sweep_run(struct usage_work *w, const struct usage_xorb
 	return status;
 }
 
-/* --- bytes of each owner ------------------------------------------------------------------------------------------ */
-
 static void sweep_count(struct sweep *s, uint64_t bytes)
 {
 	struct usage_work *w = s->w;
@@ -122,8 +120,6 @@ enum cairn_status usage_count_xorb(struct usage_work *w, const struct usage_xorb
 	sweep_count_whole(w, xorb);
 	return sweep_run(w, xorb, sweep_count);
 }
-
-/* --- pairs -------------------------------------------------------------------------------------------------------- */
 
 static void sweep_pair(struct sweep *s, uint64_t bytes)
 {

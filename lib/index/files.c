@@ -43,8 +43,6 @@ CAIRN_SQL(TOTAL_FILES, SUM("size") "file");
 CAIRN_SQL(TOTAL_RETIRED, SUM("stored") "xorb WHERE retired IS NOT NULL");
 CAIRN_SQL(TOTAL_UNREFERENCED, SUM("stored") "xorb x WHERE NOT EXISTS(SELECT 1 FROM reference r WHERE r.xorb = x.id)");
 
-/* --- reading ------------------------------------------------------------------------------------------------------ */
-
 static enum cairn_status file_row(struct cairn_db_rows *row, bool with_terms, struct cairn_index_file *out)
 {
 	size_t len;
@@ -180,8 +178,6 @@ enum cairn_status cairn_index_totals(struct cairn_index *ix, struct cairn_index_
 		status = file_total(ix, &TOTAL_UNREFERENCED, &out->n_unreferenced, &out->unreferenced_bytes);
 	return status;
 }
-
-/* --- writing ------------------------------------------------------------------------------------------------------ */
 
 static enum cairn_status file_find(struct cairn_index_tx *tx, struct cairn_index_share_file *share, int64_t *id,
 				   int64_t *counts)

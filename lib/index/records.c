@@ -68,8 +68,6 @@ enum cairn_status cairn_records_scope(struct cairn_index_tx *tx, const char *nam
 	return status;
 }
 
-/* --- a write ------------------------------------------------------------------------------------------------------ */
-
 /* A server gets the savepoint with the first statements of the write. */
 enum cairn_status cairn_records_save(struct cairn_index_tx *tx)
 {

@@ -9,8 +9,6 @@
 
 enum { SETTLER_TRY_MS = 1000 }; /* from a failed transaction to the next try, even if no write waits */
 
-/* --- one transaction ---------------------------------------------------------------------------------------------- */
-
 static void settler_describe(struct cairn_index_settling *out, const struct cairn_index_write *write)
 {
 	if (write->kind->shards) {
@@ -152,8 +150,6 @@ void cairn_settler_stop(struct cairn_settler *s)
 	pthread_cond_destroy(&s->work);
 	pthread_mutex_destroy(&s->lock);
 }
-
-/* --- for others --------------------------------------------------------------------------------------------------- */
 
 bool cairn_settler_is_well(const struct cairn_settler *s)
 {

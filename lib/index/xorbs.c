@@ -33,8 +33,6 @@ CAIRN_SQL_OF(XORB_LOSE, "UPDATE xorb SET stored = NULL WHERE id = $1",
 	     "UPDATE xorb SET stored = NULL, copy = NULL WHERE id = $1");
 CAIRN_SQL(XORB_WITHDRAW, "DELETE FROM dedupe WHERE xorb = $1");
 
-/* --- reading ------------------------------------------------------------------------------------------------------ */
-
 static void xorb_copy(struct cairn_db_rows *row, int column, struct cairn_copy_id *out)
 {
 	*out = (struct cairn_copy_id){0};
@@ -162,8 +160,6 @@ enum cairn_status cairn_index_each_place(struct cairn_index *ix, const struct ca
 	}
 	return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status;
 }
-
-/* --- writing ------------------------------------------------------------------------------------------------------ */
 
 struct xorb_known {
 	int64_t id, stored_bytes;

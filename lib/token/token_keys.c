@@ -50,8 +50,6 @@ static enum cairn_status token_keys_fail_errno(struct cairn_diag *diag, const ch
 			  strerror(error), path);
 }
 
-/* --- one file ----------------------------------------------------------------------------------------------------- */
-
 static enum cairn_status token_keys_secret(struct cairn_token_key *key, const char *text, size_t len, const char *path,
 					   struct cairn_diag *diag)
 {
@@ -117,8 +115,6 @@ static enum cairn_status token_keys_add(struct cairn_token_keys *keys, const cha
 	token_keys_wipe(text, sizeof(text));
 	return status;
 }
-
-/* --- a folder ----------------------------------------------------------------------------------------------------- */
 
 static bool token_keys_visible(const char *name)
 {

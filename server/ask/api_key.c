@@ -14,8 +14,6 @@ enum {
 	API_KEYS = 4096,          /* slots; a later key overwrites the one in its slot: 224 KiB */
 };
 
-/* --- in a header -------------------------------------------------------------------------------------------------- */
-
 /* Decodes "user:key" in base64. @return the key; NULL: none, or a zero byte would cut it */
 static const char *api_key_basic(const char *text, char out[static API_KEY_TEXT_BYTES])
 {
@@ -45,8 +43,6 @@ enum cairn_status api_key_take(const char *header, uint8_t digest[static CAIRN_S
 	explicit_bzero(text, sizeof(text));
 	return status;
 }
-
-/* --- known ones --------------------------------------------------------------------------------------------------- */
 
 struct api_key_known {
 	uint8_t digest[CAIRN_SHA256_BYTES];

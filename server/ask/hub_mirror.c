@@ -34,8 +34,6 @@ static struct hub_lack *mirror_lack(struct hub_call *call)
 	return call->lack;
 }
 
-/* --- waiting ------------------------------------------------------------------------------------------------------ */
-
 static void mirror_done(struct cairn_mirror_want *want)
 {
 	struct hub_lack *lack = (struct hub_lack *)want;
@@ -76,8 +74,6 @@ static void mirror_fail(struct hub_call *call, const struct cairn_mirror_want *w
 	call->status = want->status;
 	call->diag = want->diag;
 }
-
-/* --- repositories ------------------------------------------------------------------------------------------------- */
 
 static void mirror_name(const struct hub_repo *r, char out[static CAIRN_INDEX_ALIAS_MAX + 1])
 {
@@ -150,8 +146,6 @@ bool hub_mirror_find(struct hub_repo *r, enum cairn_hub_access need)
 	return false;
 }
 
-/* --- revisions ---------------------------------------------------------------------------------------------------- */
-
 /* @param[out] revision  "": none that is mirrored */
 static void mirror_take_revision(const char *raw, char revision[static CAIRN_HUB_REVISION_MAX + 1])
 {
@@ -189,8 +183,6 @@ void hub_mirror_explain(struct hub_repo *r)
 	mirror_fail(call, &lack->want);
 }
 
-/* --- files -------------------------------------------------------------------------------------------------------- */
-
 void hub_mirror_want_file(struct hub_repo *r, const char *path, const struct cairn_index_entry *entry)
 {
 	struct hub_call *call = &r->call;
@@ -214,8 +206,6 @@ void hub_mirror_want_file(struct hub_repo *r, const char *path, const struct cai
 	(void)snprintf(lack->want.name, sizeof(lack->want.name), "%s/%s", r->repo.account_name, r->repo.name);
 	(void)snprintf(lack->want.path, sizeof(lack->want.path), "%s", path);
 }
-
-/* --- replies ------------------------------------------------------------------------------------------------------ */
 
 bool hub_mirror_reply(struct http_request *req, const struct hub_call *call)
 {

@@ -39,8 +39,6 @@ static struct log_writer {
 	uint8_t batch[1 + WRITER_BATCH_BYTES];
 } writer;
 
-/* --- writing ------------------------------------------------------------------------------------------------------ */
-
 static void writer_drop(struct log_writer *w, const uint8_t *lines, const uint8_t *end)
 {
 	uint64_t n = 0;
@@ -221,8 +219,6 @@ void log_writer_stop(unsigned timeout_ms)
 	(void)pthread_join(w->thread, NULL);
 	cairn_fd_closep(&w->wake);
 }
-
-/* --- everybody ---------------------------------------------------------------------------------------------------- */
 
 void log_writer_put(const void *line, size_t len, bool hurry)
 {

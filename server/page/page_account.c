@@ -12,8 +12,6 @@ struct account_page {
 	bool may_change;           /* the members */
 };
 
-/* --- members ------------------------------------------------------------------------------------------------------ */
-
 static void account_put_role(struct cairn_buf *b, const char *role, enum cairn_index_role chosen)
 {
 	html(b, "<option%s>%s</option>", strcmp(role, cairn_hub_role_name(chosen)) == 0 ? " selected" : "", role);
@@ -74,8 +72,6 @@ static void account_put_members(struct account_page *p, enum cairn_hub_access ac
 		account_put_member_form(p);
 	html(b, "</section>\n");
 }
-
-/* --- the page ----------------------------------------------------------------------------------------------------- */
 
 static void account_put_title(struct cairn_buf *b, const struct cairn_index_account *account)
 {
@@ -155,8 +151,6 @@ static void account_get(struct http_request *req)
 	p->cursor = http_query_arg(req, "cursor");
 	route_job_start(req);
 }
-
-/* --- changing members --------------------------------------------------------------------------------------------- */
 
 static enum cairn_status account_set_member(struct page *page, const struct cairn_index_account *account)
 {

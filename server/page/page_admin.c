@@ -19,8 +19,6 @@ enum {
 	ADMIN_ROUTES_MAX = 256,
 };
 
-/* --- alarms ------------------------------------------------------------------------------------------------------- */
-
 struct admin_alarms {
 	struct cairn_buf *b;
 	const char *before; /* heading before the first alarm */
@@ -60,8 +58,6 @@ static void admin_put_state(struct cairn_buf *b, const struct page_figures *f, s
 	html(b, "</section>\n");
 }
 
-/* --- false claims ------------------------------------------------------------------------------------------------- */
-
 static void admin_put_lie(void *ctx, const struct cairn_index_lie *lie)
 {
 	struct cairn_buf *b = ctx;
@@ -95,8 +91,6 @@ static void admin_put_lies(struct page *page, const struct page_figures *f)
 		html(b, "<p>The list could not be read to its end: %s.</p>\n", cairn_status_name(status));
 	html(b, "</section>\n");
 }
-
-/* --- requests ----------------------------------------------------------------------------------------------------- */
 
 struct admin_routes {
 	size_t n;
@@ -153,8 +147,6 @@ static void admin_put_requests(struct cairn_buf *b, struct app *app)
 	html(b, "</tbody></table></section>\n");
 }
 
-/* --- the last hour ------------------------------------------------------------------------------------------------ */
-
 static void admin_put_recent(struct cairn_buf *b, const char *id, const char *title, const struct recent_list *list,
 			     int64_t now_unix_s)
 {
@@ -198,8 +190,6 @@ static void admin_put_hour(struct cairn_buf *b, struct app *app, int64_t now_uni
 	free(failed);
 	free(slow);
 }
-
-/* --- the page ----------------------------------------------------------------------------------------------------- */
 
 static void admin_build(struct page *page)
 {

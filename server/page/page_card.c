@@ -15,8 +15,6 @@ static const char CARD_README[] = "README.md", CARD_TENSORS[] = ".safetensors";
 
 enum { CARD_HEADS = 16 /* tensor files that are summed up */ };
 
-/* --- the README --------------------------------------------------------------------------------------------------- */
-
 static void card_put_text(struct page_place *p, const struct cairn_buf *text)
 {
 	struct cairn_buf *b = page_out(&p->page);
@@ -83,8 +81,6 @@ static void card_put_readme(struct page_place *p)
 	card_put_bytes(p, &entry);
 }
 
-/* --- how to get it ------------------------------------------------------------------------------------------------ */
-
 static void card_put_python(struct page_place *p)
 {
 	const struct cairn_index_repo *repo = &p->page.hub.repo;
@@ -128,8 +124,6 @@ static void card_put_use(struct page_place *p)
 	card_put_python(p);
 	card_put_lfs(p);
 }
-
-/* --- parameters --------------------------------------------------------------------------------------------------- */
 
 /* The tensor files in the top folder. */
 struct card_heads {
@@ -204,8 +198,6 @@ static void card_put_parameters(struct page_place *p)
 	if (heads.more)
 		html(b, "<p class=\"help\">In the first %d files that have tensors.</p>\n", (int)CARD_HEADS);
 }
-
-/* --- the page ----------------------------------------------------------------------------------------------------- */
 
 static void card_build(struct page *page)
 {

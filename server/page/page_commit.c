@@ -11,8 +11,6 @@ enum {
 	COMMIT_TITLE_BYTES = 200,
 };
 
-/* --- what it says ------------------------------------------------------------------------------------------------- */
-
 static void commit_put_message(void *ctx, const struct cairn_index_commit *commit, const char *message)
 {
 	struct cairn_buf *b = ctx;
@@ -56,8 +54,6 @@ static void commit_put_head(struct page_changes *p)
 		html(b, commit->parent == 0 ? "nothing: it is the first one" : "one that is not kept any more");
 	html(b, "</dd></dl>\n");
 }
-
-/* --- the page ----------------------------------------------------------------------------------------------------- */
 
 static bool commit_find_changes(struct page_changes *p)
 {

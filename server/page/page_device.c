@@ -137,8 +137,6 @@ static void device_get(struct http_request *req)
 	route_job_start(req);
 }
 
-/* --- the answer --------------------------------------------------------------------------------------------------- */
-
 static void device_put_done(struct page *page, bool allowed)
 {
 	const char *title = allowed ? "The program is let in" : "The program was denied";

@@ -18,8 +18,6 @@ struct files_page {
 	int64_t now_unix_s;
 };
 
-/* --- for other pages ---------------------------------------------------------------------------------------------- */
-
 static void files_note(void *ctx, const struct cairn_cas_owned *file)
 {
 	(void)file;
@@ -37,8 +35,6 @@ void page_put_files_link(struct page *page)
 	     "<p class=\"dim\" id=\"pushed\"><a href=\"/storage/files\">Files that no repository has</a>, "
 	     "such as those that <code>cairn push</code> sent.</p>\n");
 }
-
-/* --- the page ----------------------------------------------------------------------------------------------------- */
 
 static void files_put(void *ctx, const struct cairn_cas_owned *file)
 {

@@ -41,8 +41,6 @@ static void footprint_free(void *state)
 	page_free(state);
 }
 
-/* --- the largest files -------------------------------------------------------------------------------------------- */
-
 static bool footprint_take(void *ctx, const struct cairn_index_entry *entry)
 {
 	struct footprint_page *p = ctx;
@@ -107,8 +105,6 @@ static void footprint_put_largest(struct footprint_page *p)
 	}
 	html(b, "</tbody></table>\n");
 }
-
-/* --- bytes -------------------------------------------------------------------------------------------------------- */
 
 static void footprint_put_row(struct cairn_buf *b, const char *colour, const char *what, uint32_t n, uint64_t bytes)
 {
@@ -176,8 +172,6 @@ static void footprint_put_sharing(struct footprint_page *p)
 	if (figures)
 		hub_usage_release(usage, figures);
 }
-
-/* --- the page ----------------------------------------------------------------------------------------------------- */
 
 static void footprint_build(struct page *page)
 {

@@ -28,8 +28,6 @@ static bool holders_are_for(struct page *page)
 	return call->status == CAIRN_OK;
 }
 
-/* --- keys --------------------------------------------------------------------------------------------------------- */
-
 static void holders_put_when(struct cairn_buf *b, const char *columns, int64_t unix_s, int64_t now_unix_s)
 {
 	html(b, "<td class=\"num%s\">", columns);
@@ -93,8 +91,6 @@ static void holders_put_keys(struct holders_page *p, const struct cairn_holder *
 		html(b, "<p class=\"dim\">And %s more, which <code>cairn key list</code> shows.</p>\n",
 		     show_count(count, (uint64_t)(holder->n_keys - shown) + holder->n_more));
 }
-
-/* --- accounts ----------------------------------------------------------------------------------------------------- */
 
 static void holders_put(struct holders_page *p, const struct cairn_holder *holder)
 {

@@ -11,8 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- head and foot ------------------------------------------------------------------------------------------------ */
-
 static void layout_put_assets(struct cairn_buf *b)
 {
 	html(b,
@@ -110,8 +108,6 @@ void page_put_error(struct cairn_buf *b, unsigned code, const char *title, const
 	layout_end(b);
 }
 
-/* --- pieces ------------------------------------------------------------------------------------------------------- */
-
 bool page_take_failure(struct page *page)
 {
 	struct hub_call *call = &page->hub.call;
@@ -152,8 +148,6 @@ void page_put_endpoint(struct page *page, const char *lines)
 	if (text.status == CAIRN_OK)
 		page_put_copy(page, "use", "In a shell", (const char *)text.bytes);
 }
-
-/* --- repositories ------------------------------------------------------------------------------------------------- */
 
 enum { LAYOUT_REPOS = 50 }; /* of a list per page: each row has its name three times */
 

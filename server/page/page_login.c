@@ -58,8 +58,6 @@ static void login_get(struct http_request *req)
 	route_job_start(req);
 }
 
-/* --- in ----------------------------------------------------------------------------------------------------------- */
-
 static enum cairn_status login_begin(struct page *page)
 {
 	uint8_t digest[CAIRN_SHA256_BYTES];
@@ -95,8 +93,6 @@ static void login_post_head(struct http_request *req)
 {
 	(void)page_post_new(req, sizeof(struct page), login_post_build);
 }
-
-/* --- out ---------------------------------------------------------------------------------------------------------- */
 
 static void login_end(struct page *page)
 {

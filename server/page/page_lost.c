@@ -9,8 +9,6 @@
 
 enum { LOST_OWNERS = 20, LOST_FILES = 5, LOST_PLACES = 10 };
 
-/* --- marks -------------------------------------------------------------------------------------------------------- */
-
 void page_put_lost_count(struct cairn_buf *b, struct cairn_cas *cas, int64_t repo)
 {
 	char count[SHOW_BYTES];
@@ -32,8 +30,6 @@ void page_put_lost_notice(struct cairn_buf *b)
 	html(b, "<p class=\"notice\" role=\"alert\"><strong>This file is lost.</strong> Bytes of it are gone from this "
 		"server, or damaged, so it cannot be downloaded. Uploading the same file again puts it right.</p>\n");
 }
-
-/* --- the card ----------------------------------------------------------------------------------------------------- */
 
 /* "models/ann/cats" is at /ann/cats, and "datasets/ann/table" at /datasets/ann/table. */
 static void lost_put_owner(struct cairn_buf *b, const struct cairn_losses_owner *owner)

@@ -53,8 +53,6 @@ static void paths_end(struct page_paths *paths)
 		html(page_out(paths->page), "</tbody></table>\n");
 }
 
-/* --- in one place ------------------------------------------------------------------------------------------------- */
-
 void page_paths_put_form(struct page *page, const char *text)
 {
 	html(page_out(page),
@@ -89,8 +87,6 @@ void page_paths_put_found(struct page_paths *paths, const char *text, char next[
 	}
 	html(b, "<a href=\"?\">All files</a></p>\n");
 }
-
-/* --- everywhere --------------------------------------------------------------------------------------------------- */
 
 static void paths_put_end(struct page_paths *paths, const struct cairn_hub_find_end *end, uint32_t max)
 {

@@ -23,8 +23,6 @@ static void page_run(struct hub_call *call)
 	page->build(page);
 }
 
-/* --- replies ------------------------------------------------------------------------------------------------------ */
-
 static void page_add_policy(struct http_request *req)
 {
 	http_reply_header(req, "Content-Security-Policy", PAGE_POLICY);
@@ -160,8 +158,6 @@ static void page_reply(struct http_request *req, struct route_job *job)
 	else
 		page_reply_failure(req, page);
 }
-
-/* --- requests ----------------------------------------------------------------------------------------------------- */
 
 static bool page_is_secure(const struct page *page)
 {

@@ -121,8 +121,6 @@ static void settings_get(struct http_request *req)
 		route_job_start(req);
 }
 
-/* --- changes ------------------------------------------------------------------------------------------------------ */
-
 static void settings_go_to(struct page *page, const char *namespace, const char *name, const char *rest)
 {
 	(void)snprintf(page->location, sizeof(page->location), "%s%s/%s%s", hub_kind_web(page->hub.kind), namespace,

@@ -38,8 +38,6 @@ static void tree_free(void *state)
 	page_free(state);
 }
 
-/* --- rows --------------------------------------------------------------------------------------------------------- */
-
 static void tree_put_last(struct tree_page *p, struct cairn_buf *b, const struct cairn_index_entry *entry)
 {
 	bool known = p->last.id == entry->commit ||
@@ -106,8 +104,6 @@ static void tree_put_rows(struct tree_page *p)
 		p->place.page.hub.call.status = CAIRN_E_LIMIT;
 }
 
-/* --- what is found ------------------------------------------------------------------------------------------------ */
-
 static void tree_put_address(struct page *page, const struct cairn_hub_path *found)
 {
 	page_place_put_address(page_out(page), (struct page_place *)page, "blob", found->path);
@@ -123,8 +119,6 @@ static void tree_put_found(struct tree_page *p)
 						       p->place.path, &find, p->cursor ? p->cursor : "", p->next);
 	page_paths_put_found(&paths, p->find, p->next);
 }
-
-/* --- the page ----------------------------------------------------------------------------------------------------- */
 
 static void tree_build_folder(struct tree_page *p)
 {

@@ -22,8 +22,6 @@ struct upload_page {
 	char folder[CAIRN_INDEX_PATH_MAX + 1], title[UPLOAD_TITLE_BYTES + 1];
 };
 
-/* --- the form ----------------------------------------------------------------------------------------------------- */
-
 static void upload_build_found(struct upload_page *p)
 {
 	static const struct page_crumb CRUMB = {"", "Upload"};
@@ -76,8 +74,6 @@ static void upload_get(struct http_request *req)
 	if (page_place_new(req, sizeof(struct upload_page), upload_build, true))
 		route_job_start(req);
 }
-
-/* --- files -------------------------------------------------------------------------------------------------------- */
 
 static enum cairn_status upload_refuse(struct upload_page *p, const char *text)
 {

@@ -26,8 +26,6 @@ struct admin_request {
 	struct cairn_losses_sum lost;
 };
 
-/* --- files -------------------------------------------------------------------------------------------------------- */
-
 static void admin_forget(struct route_job *job)
 {
 	struct admin_request *a = (struct admin_request *)job;
@@ -115,8 +113,6 @@ static void admin_share_file(struct http_request *req)
 	admin_start_file(req, admin_share, admin_reply_shared);
 }
 
-/* --- garbage ------------------------------------------------------------------------------------------------------ */
-
 /* Stops a collection when the daemon stops or the client has gone; the next collection continues there. */
 static bool admin_gc_stops(void *ctx)
 {
@@ -163,8 +159,6 @@ static void admin_post_gc(struct http_request *req)
 	a->job.work.lane = CAIRN_LANE_HEAVY;
 	route_job_start(req);
 }
-
-/* --- sums --------------------------------------------------------------------------------------------------------- */
 
 static void admin_stats(struct route_job *job)
 {

@@ -34,8 +34,6 @@ static void edit_free(void *state)
 	free(e);
 }
 
-/* --- the answer --------------------------------------------------------------------------------------------------- */
-
 static void edit_write_nodes(struct cairn_spill *out, const struct cairn_subtree_nodes *nodes, bool *any)
 {
 	for (uint32_t i = 0; i < nodes->n; i++) {
@@ -95,8 +93,6 @@ static void edit_write_rest(struct cairn_spill *out, const struct cairn_file_chu
 	cairn_buf_printf(&out->buf, "],\"totalChunks\":%" PRIu64 ",\"fileSize\":%" PRIu64 "}", c->n_chunks,
 			 c->file_bytes);
 }
-
-/* --- the work ----------------------------------------------------------------------------------------------------- */
 
 static bool edit_go_on(void *ctx)
 {

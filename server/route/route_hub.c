@@ -131,8 +131,6 @@ static void hub_get_write(struct http_request *req)
 	hub_get(req, CAIRN_TOKEN_READ | CAIRN_TOKEN_WRITE);
 }
 
-/* --- signing in with a browser ------------------------------------------------------------------------------------ */
-
 enum { HUB_LEFT_OUT_BYTES_MAX = 4096 }; /* of a body that nobody reads */
 
 static void hub_left_out_body(struct http_request *req, const uint8_t *bytes, size_t len)

@@ -44,8 +44,6 @@ static void info_put_hash(struct info_request *f, const char *name, const struct
 	cairn_json_put_text(&f->json, name, text);
 }
 
-/* --- rows --------------------------------------------------------------------------------------------------------- */
-
 static void info_visit_file(void *ctx, const struct cairn_cas_owned *file)
 {
 	struct info_request *f = ctx;
@@ -97,8 +95,6 @@ static void info_visit_place(void *ctx, const struct cairn_info_place *place)
 		cairn_json_put_text(&f->json, "scope", place->scope);
 	cairn_json_close(&f->json);
 }
-
-/* --- the answer --------------------------------------------------------------------------------------------------- */
 
 /* Ends a list: notes whether it had rows, and whether there are more. */
 static void info_end_list(struct info_request *f, size_t empty_len, bool more)

@@ -73,8 +73,6 @@ static void keys_write(struct cairn_json_out *w, const struct cairn_key *key)
 	cairn_json_put_u64(w, "expires", (uint64_t)key->expires_unix_s);
 }
 
-/* --- making one --------------------------------------------------------------------------------------------------- */
-
 static void keys_make(struct route_job *job)
 {
 	struct keys_request *k = (struct keys_request *)job;
@@ -151,8 +149,6 @@ static void keys_post_done(struct http_request *req)
 	else
 		route_job_start(req);
 }
-
-/* --- listing and revoking ----------------------------------------------------------------------------------------- */
 
 struct keys_list {
 	struct keys_request *k;

@@ -16,8 +16,6 @@
 
 enum { PACKS_JSON_BYTES_MAX = 256 * 1024 };
 
-/* --- beginning ---------------------------------------------------------------------------------------------------- */
-
 static bool packs_take_age(struct http_request *req, int64_t *out)
 {
 	uint64_t age_s = 0;
@@ -52,8 +50,6 @@ static void packs_post(struct http_request *req)
 	else
 		http_reply_status(req, status, NULL);
 }
-
-/* --- telling ------------------------------------------------------------------------------------------------------ */
 
 struct packs_request {
 	struct route_job job;

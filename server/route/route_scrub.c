@@ -16,8 +16,6 @@ enum {
 	SCRUB_WITHIN_S_MAX = 1000 * 86400,
 };
 
-/* --- the scrub ---------------------------------------------------------------------------------------------------- */
-
 /* @param name of the member; its value is null without a pass */
 static void scrub_put_pass(struct cairn_json_out *w, const char *name, const struct scrub_pass *p)
 {
@@ -136,8 +134,6 @@ static void scrub_post_pause(struct http_request *req)
 	if (route_xorbs_kept_here(req))
 		scrub_give_order(req, false, 0);
 }
-
-/* --- what is lost ------------------------------------------------------------------------------------------------- */
 
 struct lost_request {
 	struct route_job job;

@@ -19,8 +19,6 @@ enum {
 	TELEMETRY_LIMIT_DEFAULT = 100,
 };
 
-/* --- POST --------------------------------------------------------------------------------------------------------- */
-
 struct telemetry_request {
 	struct route_job job;
 	struct route_body body;
@@ -88,8 +86,6 @@ static void telemetry_post_done(struct http_request *req)
 	struct telemetry_request *t = http_state(req);
 	route_body_start(req, &t->body);
 }
-
-/* --- GET ---------------------------------------------------------------------------------------------------------- */
 
 struct telemetry_list {
 	struct route_job job;

@@ -9,8 +9,6 @@
 #include <signal.h>
 #include <stdlib.h>
 
-/* --- a write under way -------------------------------------------------------------------------------------------- */
-
 static struct write_on_its_way {
 	struct cairn_index_put_xorb put;
 	struct cairn_index_write *write; /* the write under way */
@@ -142,8 +140,6 @@ START_TEST(a_commit_that_waits_is_parked)
 	ck_assert(!sent.put.added);
 }
 END_TEST
-
-/* --- a server that fails and returns ------------------------------------------------------------------------------ */
 
 /* Ended connections lose nothing: the next call opens one. */
 START_TEST(connections_that_are_ended)

@@ -100,8 +100,6 @@ START_TEST(owners)
 }
 END_TEST
 
-/* --- URLs and names ----------------------------------------------------------------------------------------------- */
-
 START_TEST(urls)
 {
 	static const char *const URLS[] = {

@@ -151,8 +151,6 @@ START_TEST(a_note_beside_a_bad_shard)
 }
 END_TEST
 
-/* --- chunk queries ------------------------------------------------------------------------------------------------ */
-
 static atomic_uint n_screened;
 
 static void screened(struct cairn_index_screen *screen)

@@ -15,8 +15,6 @@
 #include <string.h>
 #include <unistd.h>
 
-/* --- the folder and its clock ------------------------------------------------------------------------------------- */
-
 void gc_fixture_times(struct cairn_cas_options *options)
 {
 	options->epoch_s = GC_EPOCH_S;
@@ -71,8 +69,6 @@ struct cairn_gc_report gc_collect_all(struct gc_fixture *g)
 		.bytes_freed = first.bytes_freed + second.bytes_freed,
 	};
 }
-
-/* --- uploads ------------------------------------------------------------------------------------------------------ */
 
 void gc_xorb_init(struct gc_xorb *x, uint64_t seed, uint32_t n_chunks)
 {
@@ -150,8 +146,6 @@ void gc_put_whole(struct cairn_cas *cas, const struct gc_xorb *x, struct gc_file
 	ck_assert_int_eq(cas_put_shard(cas, &CAS_OPERATOR, &file->shard, &changed, NULL), CAIRN_OK);
 	ck_assert(changed);
 }
-
-/* --- reading ------------------------------------------------------------------------------------------------------ */
 
 /* Unpacks and hashes every chunk of an object. */
 static struct xorb_verdict gc_read_object(struct cairn_cas *cas, const struct cairn_hash *hash)

@@ -39,8 +39,6 @@ const struct cairn_fold_chunk *cairn_fold_index_find(const struct cairn_fold_ind
 	return NULL;
 }
 
-/* --- entries ------------------------------------------------------------------------------------------------------ */
-
 static enum cairn_status check_lengths(const struct cairn_fold_index *ix, const struct cairn_fold_chunk *c,
 				       struct cairn_diag *diag)
 {
@@ -107,8 +105,6 @@ static enum cairn_status check_names(struct cairn_fold_index *ix, struct cairn_d
 	}
 	return CAIRN_OK;
 }
-
-/* --- hashes ------------------------------------------------------------------------------------------------------- */
 
 enum cairn_status cairn_fold_manifest_hash(uint8_t out[static CAIRN_SHA256_BYTES], const void *metadata, size_t len)
 {

@@ -19,8 +19,6 @@ struct cairn_fold_stream {
 	bool ended;
 };
 
-/* --- bytes -------------------------------------------------------------------------------------------------------- */
-
 static enum cairn_status stream_cut(struct cairn_fold_stream *s, struct cairn_diag *diag)
 {
 	(void)cairn_fail(diag, CAIRN_E_FORMAT, "fold.truncated", s->at, "the data from the pipe end too early");
@@ -47,8 +45,6 @@ static enum cairn_status stream_take(struct cairn_fold_stream *s, struct cairn_b
 	}
 	return CAIRN_OK;
 }
-
-/* --- opening ------------------------------------------------------------------------------------------------------ */
 
 enum cairn_status cairn_fold_stream_open(struct cairn_fold_stream **out, int fd, struct cairn_diag *diag)
 {
@@ -96,8 +92,6 @@ const struct cairn_fold_index *cairn_fold_stream_index(const struct cairn_fold_s
 {
 	return &s->index;
 }
-
-/* --- chunks ------------------------------------------------------------------------------------------------------- */
 
 /* The header has the length of the parity, but not N. At most one N gives this length. */
 static enum cairn_status stream_parity(struct cairn_fold_chunk *c, struct cairn_diag *diag)
@@ -150,8 +144,6 @@ static enum cairn_status stream_chunk(struct cairn_fold_stream *s, struct cairn_
 			  "the chunk is damaged, and from a pipe nothing is repaired: write it to a file first%s",
 			  chunk->parity ? ", which its parity may put right" : "");
 }
-
-/* --- the index ---------------------------------------------------------------------------------------------------- */
 
 /* Compares the index with the chunks received. */
 static bool stream_agrees(const struct cairn_fold_chunk *came, const struct cairn_fold_chunk *listed)

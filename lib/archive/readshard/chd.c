@@ -75,8 +75,6 @@ void cairn_chd_fini(struct cairn_chd *chd)
 	*chd = (struct cairn_chd){0};
 }
 
-/* --- reading a dump ----------------------------------------------------------------------------------------------- */
-
 /* A dump being read. Offsets are from the cursor's start. */
 struct chd_dump {
 	struct cairn_cur *cur;

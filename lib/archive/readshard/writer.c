@@ -57,8 +57,6 @@ void cairn_readshard_writer_freep(struct cairn_readshard_writer **w)
 	*w = NULL;
 }
 
-/* --- bytes -------------------------------------------------------------------------------------------------------- */
-
 /* Keeps a failure, so that nothing is written after it. */
 static enum cairn_status writer_note(struct cairn_readshard_writer *w, enum cairn_status status)
 {
@@ -139,8 +137,6 @@ static enum cairn_status writer_copy(struct cairn_readshard_writer *w, int from_
 	return status;
 }
 
-/* --- objects ------------------------------------------------------------------------------------------------------ */
-
 static enum cairn_status writer_begin(struct cairn_readshard_writer *w,
 				      const uint8_t key[static CAIRN_READSHARD_KEY_BYTES], uint64_t len)
 {
@@ -178,8 +174,6 @@ enum cairn_status cairn_readshard_writer_add_fd(struct cairn_readshard_writer *w
 		status = writer_copy(w, from_fd, len);
 	return writer_note(w, status);
 }
-
-/* --- the end ------------------------------------------------------------------------------------------------------ */
 
 /* Returns the entry of each slot, counted from 1; 0: the slot is free. */
 static uint32_t *writer_slots(const struct cairn_readshard_writer *w, const struct cairn_chd *function)

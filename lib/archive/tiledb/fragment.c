@@ -82,8 +82,6 @@ uint64_t cairn_tiledb_cells(const struct cairn_tiledb_fragment *f, const struct 
 	       cairn_tiledb_tile_cells(f, schema, f->n_tiles - 1);
 }
 
-/* --- writing ------------------------------------------------------------------------------------------------------ */
-
 static uint64_t fragment_put(struct cairn_buf *out, const struct cairn_buf *raw, bool checksums)
 {
 	uint64_t at = out->len;

@@ -5,8 +5,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* --- one rectangle ------------------------------------------------------------------------------------------------ */
-
 bool cairn_tiledb_mbr_read(struct cairn_cur *c, const struct cairn_tiledb_schema *schema, struct cairn_tiledb_mbr *out)
 {
 	for (uint32_t d = 0; d < schema->n_dims; d++) {
@@ -62,8 +60,6 @@ bool cairn_tiledb_mbr_equal(const struct cairn_tiledb_schema *schema, const stru
 	}
 	return true;
 }
-
-/* --- the tree ----------------------------------------------------------------------------------------------------- */
 
 static void rtree_level_init(struct cairn_tiledb_rtree_level *level)
 {

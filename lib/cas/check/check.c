@@ -9,8 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- xorbs -------------------------------------------------------------------------------------------------------- */
-
 static void check_note_xorb(void *ctx, const struct cairn_index_xorb *xorb)
 {
 	struct check_run *run = ctx;
@@ -46,8 +44,6 @@ static enum cairn_status check_xorbs(struct check_run *run)
 	return CAIRN_OK;
 }
 
-/* --- packs -------------------------------------------------------------------------------------------------------- */
-
 /* Reports a faulty pack. The xorbs lost with the pack are reported one by one elsewhere. */
 static void check_pack(void *ctx, const struct cairn_store_pack *pack)
 {
@@ -67,8 +63,6 @@ static void check_pack(void *ctx, const struct cairn_store_pack *pack)
 			     : "it is not served, so its xorbs count as not stored");
 }
 
-/* --- objects without a row ---------------------------------------------------------------------------------------- */
-
 static enum cairn_status check_object(void *ctx, const struct cairn_hash *hash, uint64_t bytes)
 {
 	struct check_run *run = ctx;
@@ -80,8 +74,6 @@ static enum cairn_status check_object(void *ctx, const struct cairn_hash *hash, 
 		status = check_lone_object(run, hash);
 	return status == CAIRN_OK ? check_step(run) : status;
 }
-
-/* --- files -------------------------------------------------------------------------------------------------------- */
 
 static void check_note_file(void *ctx, const struct cairn_index_file *file)
 {

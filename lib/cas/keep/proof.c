@@ -47,8 +47,6 @@ static bool proof_go_on(const struct proof_run *run, size_t bytes)
 	return run->turn->pace.go_on(run->turn->pace.ctx, bytes);
 }
 
-/* --- reading ------------------------------------------------------------------------------------------------------ */
-
 /* Waits as long as reading the bytes would take. */
 static enum cairn_status proof_wait(const struct proof_run *run, uint64_t bytes)
 {
@@ -155,8 +153,6 @@ static enum cairn_status proof_prove(struct proof_run *run, struct proof_claim *
 		return proof_read_turn(run, claim, is_known);
 	return is_known ? proof_wait(run, claim->due.size_bytes) : proof_read(run, claim);
 }
-
-/* --- recording ---------------------------------------------------------------------------------------------------- */
 
 static void proof_report(struct proof_run *run, const struct proof_claim *claim)
 {

@@ -24,8 +24,6 @@ void cas_removal_fini(struct cas_removal *r)
 	pthread_mutex_destroy(&r->lock);
 }
 
-/* --- the result of each removal ----------------------------------------------------------------------------------- */
-
 /* Is the failure about this object only? A store that does not answer says nothing about any object. */
 static bool removal_is_refused(enum cairn_status status, const struct cairn_diag *diag)
 {
@@ -67,8 +65,6 @@ enum cairn_status cas_removal_note(struct cas_removal *r, const struct cairn_has
 	pthread_mutex_unlock(&r->lock);
 	return ended;
 }
-
-/* --- many objects ------------------------------------------------------------------------------------------------- */
 
 struct removal_lane {
 	struct cairn_work work;
@@ -167,8 +163,6 @@ enum cairn_status cas_removal_run(struct cas_removal *r, const struct cairn_hash
 			status = lanes[i].status;
 	return r->ended == CAIRN_OK ? status : r->ended;
 }
-
-/* --- the report --------------------------------------------------------------------------------------------------- */
 
 enum cairn_status cas_removal_result(const struct cas_removal *r, uint64_t n_left, struct cairn_diag *diag)
 {

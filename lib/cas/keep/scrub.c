@@ -33,8 +33,6 @@ static void scrub_note_row(void *ctx, const struct cairn_index_xorb *row)
 	s->found = true;
 }
 
-/* --- the row ------------------------------------------------------------------------------------------------------ */
-
 static enum cairn_status scrub_read_list(struct scrub *s)
 {
 	struct cairn_hash root;
@@ -62,8 +60,6 @@ static bool scrub_is_described(const struct scrub *s, const struct cairn_chunk_l
 			return false;
 	return true;
 }
-
-/* --- copies ------------------------------------------------------------------------------------------------------- */
 
 /* @return CAIRN_OK, also if it is damaged or unreadable; CAIRN_E_NOT_FOUND: it was removed or changed since it was
  *         opened; CAIRN_E_BUSY; CAIRN_E_NOMEM */
@@ -152,8 +148,6 @@ enum cairn_status cairn_cas_scrub_next(struct cairn_cas *cas, int64_t after_id, 
 		return status;
 	return s.found ? scrub_xorb(&s) : CAIRN_E_NOT_FOUND;
 }
-
-/* --- suspects ----------------------------------------------------------------------------------------------------- */
 
 static bool scrub_is_sound(struct cairn_cas *cas, const struct cairn_hash *xorb, const struct cairn_store_object *copy)
 {

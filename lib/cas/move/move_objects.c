@@ -21,8 +21,6 @@ struct move_queue {
 	bool stop;
 };
 
-/* --- one object --------------------------------------------------------------------------------------------------- */
-
 static enum cairn_status move_open_copy(struct move *m, const struct move_object *object, unsigned n,
 					struct cairn_store_object **out)
 {
@@ -122,8 +120,6 @@ static void move_object(struct move *m, struct move_object *object, uint8_t *blo
 		failed = status;
 	}
 }
-
-/* --- several at a time -------------------------------------------------------------------------------------------- */
 
 static void *move_objects_thread(void *arg)
 {

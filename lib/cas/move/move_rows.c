@@ -8,8 +8,6 @@ enum {
 	MOVE_WRITE_BYTES = 4 << 20,
 };
 
-/* --- a cursor over a table ---------------------------------------------------------------------------------------- */
-
 struct move_cursor {
 	struct cairn_index_transfer *index;
 	struct cairn_index_rows page, before; /* owned */
@@ -48,8 +46,6 @@ static enum cairn_status move_cursor_fill(struct move_cursor *c, bool *any, stru
 	*any = status == CAIRN_OK && c->at < c->page.n;
 	return status;
 }
-
-/* --- one table ---------------------------------------------------------------------------------------------------- */
 
 static void move_digest(struct move_table *w, const struct cairn_index_rows *rows, uint32_t row)
 {

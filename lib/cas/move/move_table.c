@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- sets of numbers ---------------------------------------------------------------------------------------------- */
-
 bool move_ids_have(const struct move_ids *set, int64_t id)
 {
 	size_t low = 0, high = set->n;
@@ -35,8 +33,6 @@ enum cairn_status move_ids_add(struct move_ids *set, int64_t id)
 	set->ids[set->n++] = id;
 	return CAIRN_OK;
 }
-
-/* --- a table ------------------------------------------------------------------------------------------------------ */
 
 void move_table_fini(struct move_table *w)
 {

@@ -74,8 +74,6 @@ enum cairn_status cas_object_there(struct cairn_cas *cas, const struct cairn_has
 	return CAIRN_OK;
 }
 
-/* --- copies ------------------------------------------------------------------------------------------------------- */
-
 /* Unpacks and hashes a whole copy. @return CAIRN_OK; CAIRN_E_DAMAGED; otherwise as cas_read_xorb() */
 static enum cairn_status mend_try(struct mend *m, struct cairn_store_object *copy)
 {
@@ -132,8 +130,6 @@ static enum cairn_status mend_say(const struct mend *m, enum cairn_status status
 	return cairn_fail(m->diag, status, "object.missing", CAIRN_NO_OFFSET,
 			  "the stored bytes are gone; upload the file again");
 }
-
-/* --- the row ------------------------------------------------------------------------------------------------------ */
 
 static bool mend_row_describes(const struct mend *m)
 {

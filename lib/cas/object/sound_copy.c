@@ -121,8 +121,6 @@ enum cairn_status cas_judged_copy(struct cairn_cas *cas, const struct cairn_hash
 	return status;
 }
 
-/* --- judged by ranges --------------------------------------------------------------------------------------------- */
-
 struct sound_ranges {
 	struct cairn_cas *cas;
 	const struct cairn_hash *xorb;

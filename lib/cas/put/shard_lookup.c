@@ -10,8 +10,6 @@ enum {
 	LOOKUP_TERMS_MAX = 10000, /* a shard with more terms is not small */
 };
 
-/* --- the xorbs and files of a shard ------------------------------------------------------------------------------- */
-
 static bool lookup_has_xorb(const struct cairn_index_shard_lookup *asked, const struct cairn_hash *xorb)
 {
 	for (uint32_t i = 0; i < asked->n_xorbs; i++)
@@ -92,8 +90,6 @@ static bool lookup_read(struct cas_shard_lookup *lookup, const uint8_t *bytes, s
 	xorbs = files;
 	return lookup_skip_files(&xorbs) && lookup_add_described(lookup, &xorbs) && lookup_add_files(lookup, &files);
 }
-
-/* --- asking ------------------------------------------------------------------------------------------------------- */
 
 static enum cairn_status lookup_gather(struct cas_shard_lookup *lookup, const uint8_t *bytes, size_t len)
 {

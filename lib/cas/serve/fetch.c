@@ -17,8 +17,6 @@ enum cairn_status cairn_fetch_check_grant(struct cairn_cas *cas, struct cairn_fe
 	return f->granted.n > 0 ? CAIRN_OK : CAIRN_E_IO;
 }
 
-/* --- the wanted ranges -------------------------------------------------------------------------------------------- */
-
 static bool fetch_is_within(const struct cairn_fetch_range *outer, const struct cairn_fetch_range *inner)
 {
 	return inner->first >= outer->first && inner->last <= outer->last;
@@ -83,8 +81,6 @@ static enum cairn_status fetch_decide(struct cairn_fetch *f, struct cairn_diag *
 	}
 	return fetch_check_bytes(f, diag);
 }
-
-/* --- the source --------------------------------------------------------------------------------------------------- */
 
 /* An object shorter than the grant has changed since. */
 static bool fetch_is_whole(const struct cairn_fetch *f)

@@ -38,8 +38,6 @@ static void walk_fini(struct file_walk *w)
 	free(w->dirty);
 }
 
-/* --- ranges ------------------------------------------------------------------------------------------------------- */
-
 static int window_by_first(const void *pa, const void *pb)
 {
 	const struct cairn_file_window *a = pa, *b = pb;
@@ -69,8 +67,6 @@ static enum cairn_status walk_set_dirty(struct file_walk *w, const struct cairn_
 	w->n_dirty = last + 1;
 	return CAIRN_OK;
 }
-
-/* --- chunks ------------------------------------------------------------------------------------------------------- */
 
 /* Was the chunk cut far from both the chunker's minimum and its maximum? */
 static bool walk_is_ordinary(uint32_t bytes)
@@ -130,8 +126,6 @@ static enum cairn_status walk_chunk(struct file_walk *w, const struct cairn_hash
 	w->out->n_chunks++;
 	return status;
 }
-
-/* --- terms -------------------------------------------------------------------------------------------------------- */
 
 static enum cairn_status walk_read_list(struct file_walk *w, int64_t xorb_id, struct cairn_chunk_list *list)
 {

@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- a file ------------------------------------------------------------------------------------------------------- */
-
 struct info_use {
 	int64_t xorb_id;
 	uint32_t term; /* the first term that names it */
@@ -95,8 +93,6 @@ enum cairn_status cairn_info_file(struct cairn_cas *cas, const struct cairn_info
 	return info_visit_uses(cas, uses, out->n_xorbs < asker->limit ? out->n_xorbs : asker->limit, visit, ctx);
 }
 
-/* --- files by owner, xorb or SHA-256 ------------------------------------------------------------------------------ */
-
 static enum cairn_status info_each_match(struct cairn_cas *cas, const struct cairn_info_asker *asker,
 					 enum cairn_index_match match, const uint8_t name[static CAIRN_HASH_BYTES],
 					 void (*visit)(void *ctx, const struct cairn_cas_owned *file), void *ctx,
@@ -141,8 +137,6 @@ enum cairn_status cairn_info_sha256(struct cairn_cas *cas, const struct cairn_in
 	visit(ctx, &file);
 	return CAIRN_OK;
 }
-
-/* --- xorbs and chunks --------------------------------------------------------------------------------------------- */
 
 enum cairn_status cairn_info_xorb(struct cairn_cas *cas, const struct cairn_hash *hash, struct cairn_info_xorb *out)
 {

@@ -19,8 +19,6 @@ CAIRN_SQL(DEVICE_ANSWER, "UPDATE device_code SET state = $3, account = $4, paren
 CAIRN_SQL(DEVICE_TAKE, "DELETE FROM device_code WHERE device = $1 AND state = 1 AND ends > $2"
 		       " RETURNING account, parent, name, scopes, expires");
 
-/* --- reading ------------------------------------------------------------------------------------------------------ */
-
 static enum cairn_status device_one(struct cairn_index *ix, const struct cairn_sql *sql,
 				    const uint8_t digest[static CAIRN_SHA256_BYTES], int64_t now_unix_s,
 				    struct cairn_index_device *out)
@@ -63,8 +61,6 @@ enum cairn_status cairn_index_count_devices(struct cairn_index *ix, const uint8_
 	*n_of_one = status == CAIRN_OK ? (uint32_t)cairn_db_get_int(&row, 1) : 0;
 	return status;
 }
-
-/* --- writing ------------------------------------------------------------------------------------------------------ */
 
 static enum cairn_status device_many(struct cairn_diag *diag)
 {

@@ -30,8 +30,6 @@ CAIRN_SQL(KEYS_REVOKE, "WITH RECURSIVE gone(id) AS (SELECT id FROM api_key WHERE
 		       " RETURNING id");
 CAIRN_SQL(KEYS_USE, "UPDATE api_key SET used = $2 WHERE id = $1");
 
-/* --- reading ------------------------------------------------------------------------------------------------------ */
-
 static enum cairn_status keys_row(struct cairn_db_rows *row, struct cairn_index_key *out)
 {
 	*out = (struct cairn_index_key){
@@ -87,8 +85,6 @@ enum cairn_status cairn_index_each_key(struct cairn_index *ix, int64_t from_id, 
 	}
 	return cairn_records_paged(status, n, page, key.id, next_id);
 }
-
-/* --- writing ------------------------------------------------------------------------------------------------------ */
 
 static enum cairn_status keys_many(const struct cairn_index_add_key *add, int64_t n_good, int64_t n_kept,
 				   struct cairn_diag *diag)

@@ -51,8 +51,6 @@ enum cairn_status cairn_index_access_granted(struct cairn_diag *diag)
 			  "this user has access to the repository already");
 }
 
-/* --- reading ------------------------------------------------------------------------------------------------------ */
-
 static enum cairn_status access_row(struct cairn_db_rows *row, struct cairn_index_access_request *out)
 {
 	*out = (struct cairn_index_access_request){
@@ -96,8 +94,6 @@ enum cairn_status cairn_index_each_access_request(
 	}
 	return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status;
 }
-
-/* --- writing ------------------------------------------------------------------------------------------------------ */
 
 static enum cairn_status access_many(struct cairn_diag *diag, uint32_t max)
 {

@@ -49,8 +49,6 @@ CAIRN_SQL(
 	MEMBER_DROP_FORMER,
 	"DELETE FROM former WHERE account = $1 AND repo IN (SELECT id FROM repo WHERE account = $2 AND dropped IS NULL)");
 
-/* --- reading ------------------------------------------------------------------------------------------------------ */
-
 static enum cairn_status account_row(struct cairn_db_rows *row, struct cairn_index_account *out)
 {
 	*out = (struct cairn_index_account){
@@ -140,8 +138,6 @@ enum cairn_status cairn_index_each_organisation(struct cairn_index *ix, int64_t 
 {
 	return account_each_membership(ix, &MEMBER_EACH_OF, user, from_id, visit, ctx, next_id);
 }
-
-/* --- writing ------------------------------------------------------------------------------------------------------ */
 
 static bool account_fits(const struct cairn_index_add_account *add)
 {

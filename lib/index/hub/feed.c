@@ -50,8 +50,6 @@ enum cairn_status cairn_index_each_feed_batch(struct cairn_index *ix, int64_t re
 	return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status;
 }
 
-/* --- writing ------------------------------------------------------------------------------------------------------ */
-
 void cairn_records_note_change(struct cairn_feed_note *note, char letter, const char *path)
 {
 	size_t size = strlen(path) + 1;

@@ -39,8 +39,6 @@ CAIRN_SQL(PULL_CHARGE_REPO, "UPDATE repo SET charged = charged + $2 WHERE id = $
 CAIRN_SQL(PULL_CHARGED, "SELECT charged FROM pull WHERE repo = $1 AND number = $2");
 CAIRN_SQL(PULL_DROP, "DELETE FROM pull WHERE repo = $1");
 
-/* --- reading ------------------------------------------------------------------------------------------------------ */
-
 static enum cairn_status pull_row(struct cairn_db_rows *row, struct cairn_index_pull *out)
 {
 	char merged[CAIRN_GIT_OID_CHARS + 1];
@@ -104,8 +102,6 @@ enum cairn_status cairn_index_each_pull(struct cairn_index *ix, int64_t repo, co
 	return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status;
 }
 
-/* --- writing ------------------------------------------------------------------------------------------------------ */
-
 static int64_t pull_counts(const struct cairn_index_message *message)
 {
 	return (int64_t)(CAIRN_INDEX_ROW_BYTES + strlen(message->title) + strlen(message->message));
@@ -125,8 +121,6 @@ enum cairn_status cairn_records_add_pull(struct cairn_index_tx *tx, const struct
 				       cairn_db_text(message->title), cairn_db_text(message->message)),
 			    NULL);
 }
-
-/* --- by people who may not write in the repository ---------------------------------------------------------------- */
 
 static enum cairn_status pull_too_many(struct cairn_diag *diag, const char *where, int most)
 {

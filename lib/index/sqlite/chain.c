@@ -43,8 +43,6 @@ enum cairn_status cairn_chain_find(sqlite3_stmt *find, const struct cairn_chain 
 	return CAIRN_E_NOT_FOUND;
 }
 
-/* --- scans -------------------------------------------------------------------------------------------------------- */
-
 static const char *chain_text(sqlite3_stmt *row, int at)
 {
 	const char *text = (const char *)sqlite3_column_text(row, at);

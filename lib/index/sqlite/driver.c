@@ -7,8 +7,6 @@ static struct cairn_sqlite_db *driver_db(struct cairn_db *db)
 	return (struct cairn_sqlite_db *)db;
 }
 
-/* --- statements --------------------------------------------------------------------------------------------------- */
-
 static enum cairn_status driver_prepare(struct cairn_sqlite_db *db, const struct cairn_sql *sql,
 					struct cairn_sqlite_prepared *prepared)
 {
@@ -55,8 +53,6 @@ static void driver_bind(const struct cairn_sqlite_prepared *prepared, const stru
 			cairn_sql_bind_blob(prepared->stmt, at, arg->p, arg->len);
 	}
 }
-
-/* --- asking ------------------------------------------------------------------------------------------------------- */
 
 static enum cairn_status driver_do(struct cairn_sqlite_db *db, struct cairn_db_rows *rows, const struct cairn_sql *sql,
 				   const struct cairn_db_args *args)
@@ -134,8 +130,6 @@ static void driver_give(struct cairn_db *base)
 	if (db->give)
 		db->give(db);
 }
-
-/* --- columns ------------------------------------------------------------------------------------------------------ */
 
 static bool driver_is_null(const struct cairn_db_rows *rows, int column)
 {

@@ -45,8 +45,6 @@ enum cairn_status cairn_tx_adopt_named(struct cairn_tx *tx, const struct cairn_i
 	return status;
 }
 
-/* --- some files, to a repository that is there -------------------------------------------------------------------- */
-
 static CAIRN_WRITES(TX_FIND_CLAIM,
 		    "SELECT f.id, w.proof FROM file f JOIN file_owner w ON w.file = f.id AND w.scope = ?2"
 		    " AND w.sha256 = ?3 WHERE f.hash = ?1 AND w.proof > 0");

@@ -4,8 +4,6 @@
 #include "base/bytes.h"
 #include "base/sum.h"
 
-/* --- entries ------------------------------------------------------------------------------------------------------ */
-
 static CAIRN_WRITES(TX_FIND_ENTRY, CAIRN_CHAIN_FIND(", c.size", " LEFT JOIN content c ON c.id = e.content"));
 
 static enum cairn_status edit_find(void *ctx, const char *folder, const char *name, struct cairn_edit_entry *out)
@@ -127,8 +125,6 @@ static enum cairn_status edit_scan(void *ctx, const char *folder, const char *na
 	cairn_chain_end(&scan);
 	return status;
 }
-
-/* --- contents ----------------------------------------------------------------------------------------------------- */
 
 static CAIRN_WRITES(TX_ADD_CONTENT, "INSERT INTO content(repo, uses, size, key, body, sha256, file)"
 				    " VALUES(?1, 0, ?2, ?3, ?4, ?5, ?6)");

@@ -5,8 +5,6 @@
 
 #include <string.h>
 
-/* --- files -------------------------------------------------------------------------------------------------------- */
-
 /* Columns after those of a chain. */
 enum {
 	HISTORY_SIZE = CAIRN_CHAIN_MORE,

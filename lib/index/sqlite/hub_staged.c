@@ -9,8 +9,6 @@ static bool staged_is_stale(const struct cairn_tx_stage *s, int64_t line, const 
 	return line != s->ref_line || head->commit != s->seen.commit;
 }
 
-/* --- commits ------------------------------------------------------------------------------------------------------ */
-
 static enum cairn_status staged_commit_find(struct cairn_tx *tx, struct cairn_index_write *write,
 					    struct cairn_tx_stage *s)
 {
@@ -76,8 +74,6 @@ enum cairn_status cairn_tx_add_commit(struct cairn_tx *tx, struct cairn_index_ad
 	return status == CAIRN_OK && in_pieces ? cairn_tx_stage(tx, &add->write, &KIND) : status;
 }
 
-/* --- pull requests ------------------------------------------------------------------------------------------------ */
-
 static enum cairn_status staged_pull_find(struct cairn_tx *tx, struct cairn_index_write *write,
 					  struct cairn_tx_stage *s)
 {
@@ -117,8 +113,6 @@ enum cairn_status cairn_tx_add_ref(struct cairn_tx *tx, struct cairn_index_add_r
 	enum cairn_status status = in_pieces ? CAIRN_OK : cairn_tx_add_ref_at_once(tx, add, &in_pieces);
 	return status == CAIRN_OK && in_pieces ? cairn_tx_stage(tx, &add->write, &KIND) : status;
 }
-
-/* --- repositories ------------------------------------------------------------------------------------------------- */
 
 static enum cairn_status staged_repo_find(struct cairn_tx *tx, struct cairn_index_write *write,
 					  struct cairn_tx_stage *s)
@@ -165,8 +159,6 @@ enum cairn_status cairn_tx_begin_repo(struct cairn_tx *tx, struct cairn_index_ad
 	return cairn_edit_is_large(add->operations, add->n) ? cairn_tx_stage(tx, &add->write, &KIND)
 							    : cairn_tx_begin_repo_at_once(tx, add, owner);
 }
-
-/* --- squashes ----------------------------------------------------------------------------------------------------- */
 
 static enum cairn_status staged_squash_find(struct cairn_tx *tx, struct cairn_index_write *write,
 					    struct cairn_tx_stage *s)

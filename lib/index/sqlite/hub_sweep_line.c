@@ -93,8 +93,6 @@ enum cairn_status cairn_tx_sweep_line(struct cairn_tx *tx, int64_t line, bool *g
 	return cairn_sql_run(cairn_tx_stmt(tx, &TX_DROP_LINE));
 }
 
-/* --- the end of a line -------------------------------------------------------------------------------------------- */
-
 /* A page of line ?1 after folder ?2 and name ?3, of each path the newest first. */
 #define ENTRY_PAGE                                                                                                     \
 	" FROM entry WHERE line = ?1 AND (folder, name) > (?2, ?3) ORDER BY folder, name, since DESC LIMIT ?4"

@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- ends of chunks ----------------------------------------------------------------------------------------------- */
-
 enum { OFFSETS_XORBS = 256 }; /* xorbs whose chunk ends are cached: 8 MiB at most */
 
 struct offsets_slot {
@@ -98,8 +96,6 @@ static enum cairn_status offsets_place(struct offsets_ends *o, struct cairn_inde
 	*repacked = slot->repacked;
 	return CAIRN_OK;
 }
-
-/* --- terms of all files ------------------------------------------------------------------------------------------- */
 
 enum offsets_stmt { OFFSETS_NEXT, OFFSETS_SET, OFFSETS_STMTS };
 

@@ -23,8 +23,6 @@ static uint64_t open_file_bytes(const char *path)
 	return cairn_sys_stat(path, &st) == 0 ? (uint64_t)st.st_size : 0;
 }
 
-/* --- to write ----------------------------------------------------------------------------------------------------- */
-
 /* Opening needs disk space, for the log and its shared memory, so on a full disk it uses the reserve.
  * @param once  called a second time if the disk is full and there was a reserve */
 static enum cairn_status open_with_reserve(struct cairn_reserve *reserve, const char *path,
@@ -110,8 +108,6 @@ static enum cairn_status open_to_write(struct cairn_sqlite *s, const char *dir,
 	s->counts = s->tx.counts;
 	return status;
 }
-
-/* --- to read only ------------------------------------------------------------------------------------------------- */
 
 /* Encodes a path as an URI for SQLite. */
 static char *open_uri(const char *path)

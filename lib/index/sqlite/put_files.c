@@ -40,8 +40,6 @@ static enum cairn_status put_files_terms(struct put_shard *p, struct put_files_f
 	return status;
 }
 
-/* --- new or known? ------------------------------------------------------------------------------------------------ */
-
 static CAIRN_WRITES(TX_ADD_FILE,
 		    "INSERT INTO file(hash, size, terms, at) VALUES(?1, ?2, ?3, ?4) ON CONFLICT(hash) DO NOTHING");
 
@@ -130,8 +128,6 @@ static enum cairn_status put_files_add_together(struct put_shard *p)
 		status = cairn_new_rows_add(&p->tx->new_rows, stmts, rows, &n_added);
 	return status == CAIRN_OK && n_added < p->n_waiting ? put_files_sort_out(p) : status;
 }
-
-/* --- what goes with a file ---------------------------------------------------------------------------------------- */
 
 static enum cairn_status put_files_new(struct put_shard *p, const struct put_files_file *f)
 {

@@ -4,8 +4,6 @@
 
 #include "base/sum.h"
 
-/* --- counting ----------------------------------------------------------------------------------------------------- */
-
 static CAIRN_WRITES(TX_COUNT_STORED, "UPDATE repo SET stored = stored + ?2 WHERE scope = ?1");
 static CAIRN_WRITES(TX_COUNT_OWNED, "UPDATE scope SET stored = stored + ?2 WHERE id = ?1 AND quota IS NOT NULL");
 

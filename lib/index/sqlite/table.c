@@ -23,8 +23,6 @@ struct cairn_index_tx *cairn_sqlite_tx(struct cairn_index *ix)
 	return tx;
 }
 
-/* --- a transaction ------------------------------------------------------------------------------------------------ */
-
 static void table_fail(struct cairn_index *ix, struct cairn_diag *diag)
 {
 	(void)cairn_sql_fail(table_tx(ix)->db, diag, "the index cannot be written");
@@ -62,8 +60,6 @@ bool cairn_sqlite_is_open(const struct cairn_index *ix)
 	return cairn_tx_is_open(&((const struct cairn_sqlite *)ix)->tx);
 }
 
-/* --- a write ------------------------------------------------------------------------------------------------------ */
-
 bool cairn_sqlite_explain(struct cairn_index *ix, struct cairn_diag *diag)
 {
 	int rc = sqlite3_errcode(table_tx(ix)->db) & 0xff;
@@ -84,8 +80,6 @@ enum cairn_status cairn_sqlite_begin_repo(struct cairn_index *ix, struct cairn_i
 		return cairn_tx_##name(table_tx(ix), request);                                                         \
 	}
 CAIRN_ENGINE_WRITES(SQLITE_WRITE, CAIRN_ENGINE_LACKS)
-
-/* --- room, and work beside the writes ----------------------------------------------------------------------------- */
 
 /* The write that did not fit is undone, but the log's file has grown, perhaps over all free space. A checkpoint may
  * have to grow the database, but frees more than that takes. */

@@ -48,8 +48,6 @@ static enum cairn_status store_fs_tidy_packs(struct cairn_store *s)
 	return store_packs_tidy(&((struct store_fs *)s)->packs);
 }
 
-/* --- beginning ---------------------------------------------------------------------------------------------------- */
-
 static void packing_count(void *ctx, const struct cairn_store_pack *pack)
 {
 	(*(size_t *)ctx) += pack->fault == NULL;
@@ -104,8 +102,6 @@ static enum cairn_status packing_begin(struct cairn_store *s, const char *name, 
 	return CAIRN_OK;
 }
 
-/* --- leaving the object folder ------------------------------------------------------------------------------------ */
-
 /* Compares len bytes of two files at these offsets. */
 static enum cairn_status packing_compare(struct store_fs_packing *p, int loose_fd, int packed_fd, uint64_t packed_at,
 					 uint64_t len, bool *same)
@@ -152,8 +148,6 @@ static enum cairn_status packing_drop(struct cairn_store_packing *packing, const
 {
 	return packing_drop_loose((struct store_fs_packing *)packing, hash, true);
 }
-
-/* --- copying ------------------------------------------------------------------------------------------------------ */
 
 static bool packing_wants(const struct cairn_store_packing *packing, const struct cairn_hash *hash, uint64_t bytes)
 {

@@ -23,8 +23,6 @@ enum {
 #define INSTANCE_MACHINE   "http://169.254.169.254"
 #define INSTANCE_ROLES     "/latest/meta-data/iam/security-credentials/"
 
-/* --- where it is -------------------------------------------------------------------------------------------------- */
-
 bool s3_instance_is_named(const char *credentials)
 {
 	return credentials && (strcmp(credentials, "instance") == 0 || strncmp(credentials, "http://", 7) == 0 ||
@@ -103,8 +101,6 @@ enum cairn_status s3_instance_parse(struct s3_instance *out, const char *credent
 		return instance_refuse(relative, "is no path, or longer than any", diag);
 	return instance_take_url(out, url, diag);
 }
-
-/* --- asking it ---------------------------------------------------------------------------------------------------- */
 
 static void instance_free_http(struct s3_http **http)
 {

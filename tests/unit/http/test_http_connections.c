@@ -58,8 +58,6 @@ static int slots(unsigned thread)
 	return atomic_load(&fixture_server()->threads[thread].n_slots);
 }
 
-/* --- the limit ---------------------------------------------------------------------------------------------------- */
-
 START_TEST(one_over_the_limit_waits_until_another_goes)
 {
 	enum { LIMIT = 4 };
@@ -147,8 +145,6 @@ START_TEST(less_than_none_is_none)
 }
 END_TEST
 
-/* --- descriptors -------------------------------------------------------------------------------------------------- */
-
 enum { LAST_DESCRIPTOR = 255 };
 
 /* @return the limit before */
@@ -195,8 +191,6 @@ START_TEST(without_descriptors_nobody_begins_to_accept)
 	ck_assert_int_eq(server.accept.listen_fd, -1);
 }
 END_TEST
-
-/* --- stopping ----------------------------------------------------------------------------------------------------- */
 
 START_TEST(a_connection_during_the_end_is_closed)
 {

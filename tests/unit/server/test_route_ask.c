@@ -19,8 +19,6 @@ static struct app app;
 static pthread_t ran_on, replied_on;
 static atomic_uint n_freed;
 
-/* --- a route that asks -------------------------------------------------------------------------------------------- */
-
 struct question {
 	struct route_job job;
 	char text[16];
@@ -66,8 +64,6 @@ static bool let_in(void *ctx, const char *authorization, unsigned scope, struct 
 	(void)ctx, (void)authorization, (void)scope, (void)out, (void)code, (void)diag;
 	return true;
 }
-
-/* --- on each kind of store ---------------------------------------------------------------------------------------- */
 
 static void serve(const char *store)
 {
