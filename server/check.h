@@ -20,8 +20,7 @@ enum check_result {
 /** Checks all that a start checks, and changes nothing: user, address, keys, certificate, data folder. Works beside a
  * daemon that uses the folder. Each finding is a line on standard output, each refusal a line on standard error. If
  * root is to become another user, the process becomes that user.
- * @return the worst that was found
- */
+ * @return the worst that was found */
 enum check_result check_run(const struct config *config);
 
 #endif

@@ -21,8 +21,7 @@ enum config_result {
  * here (CONFIG_EXIT_OK). Unknown CAIRN_* variables are logged and ignored; all else that is unknown is an error.
  * --print-settings prints the settings in effect, --print-settings-file prints them as a file that lists all settings.
  * @param[out] out  CONFIG_RUN, CONFIG_CHECK: owned by the caller, config_fini(); else empty
- * @return CONFIG_EXIT_USAGE, CONFIG_EXIT_FAILED: one clear line was written to standard error
- */
+ * @return CONFIG_EXIT_USAGE, CONFIG_EXIT_FAILED: one clear line was written to standard error */
 enum config_result config_load(struct config *out, int argc, char **argv);
 /** Reads everything again, while the daemon runs: the file may have changed. @param argc, argv  as at the start
  *  @return CAIRN_OK: out is owned by the caller; CAIRN_E_USAGE: a setting is wrong; the first one is in diag (rule

@@ -6,8 +6,7 @@
 
 /** Open what app->config asks for: data folder, keys, workers, metrics. All other members but sandbox must be
  * zero.
- * @return CAIRN_OK; else with one clear line in diag, and nothing is left open
- */
+ * @return CAIRN_OK; else with one clear line in diag, and nothing is left open */
 CAIRN_MUST_USE enum cairn_status daemon_open(struct app *app, struct cairn_diag *diag);
 
 /** Serve on a listening socket, which is taken over. @return as http_server_start(); CAIRN_E_NOMEM, too */

@@ -12,8 +12,7 @@
  * @param group  name; NULL: the user's own
  * @param owned  paths that were just created, to hand over to that user; NULL ones are skipped
  * @return CAIRN_OK; CAIRN_E_USAGE: no such user or group, the user is root, a group without a user, or the process is
- * not root; CAIRN_E_IO: the system refused
- */
+ * not root; CAIRN_E_IO: the system refused */
 CAIRN_MUST_USE enum cairn_status privileges_drop(const char *user, const char *group, const char *const *owned,
 						 size_t n_owned, struct cairn_diag *diag);
 

@@ -25,8 +25,7 @@ const char *schedule_text(char out[static SCHEDULE_TEXT_BYTES], const struct sch
 /** Computes when the job is due next. With an interval: that long after the last time, and up to a tenth later. With a
  * window: at one moment of the first window in which the job was not done. The salt varies the moment between servers.
  * @param last_unix_s  when the job was last done, or the daemon started; in the future: somebody moved the clock
- * @return 0: never; else the time, which may have passed
- */
+ * @return 0: never; else the time, which may have passed */
 int64_t schedule_next(const struct schedule *s, int64_t last_unix_s, int64_t now_unix_s, uint64_t salt);
 
 #endif

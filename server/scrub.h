@@ -86,8 +86,7 @@ void scrub_status(struct app *app, struct scrub_status *out);
 /** Continues, or begins a pass if none is under way. Any thread; on a worker where the index is shared.
  * @param within_s  the pass, or its rest, runs at the rate at which a whole pass takes so long; 0: as before, or as the
  * settings say
- * @return CAIRN_OK; where the index is shared, as for a write: nothing has changed
- */
+ * @return CAIRN_OK; where the index is shared, as for a write: nothing has changed */
 CAIRN_MUST_USE enum cairn_status scrub_start(struct app *app, int64_t within_s, struct cairn_diag *diag);
 
 /** Pauses until scrub_start(). The next daemon is paused, too, and so are all that share the index. Threads and @return

@@ -18,8 +18,7 @@ CAIRN_MUST_USE enum cairn_status answer_ask(struct client *client, const struct 
 					    struct cairn_buf *bytes, struct cairn_diag *diag);
 
 /** Checks a whole answer. Borrows bytes.
- * @return CAIRN_OK; CAIRN_E_FORMAT malformed, or without a footer
- */
+ * @return CAIRN_OK; CAIRN_E_FORMAT malformed, or without a footer */
 CAIRN_MUST_USE enum cairn_status answer_read(struct answer *out, const uint8_t *bytes, size_t len,
 					     struct cairn_diag *diag);
 

@@ -46,15 +46,13 @@ CAIRN_MUST_USE enum cairn_status client_new_like(struct client **out, const stru
  *         CAIRN_E_FORMAT    any other 4xx: the server refuses the request
  *         CAIRN_E_BUSY      cannot be reached, or still 429 or 5xx after all tries
  *         CAIRN_E_LIMIT     the answer is longer than answer may grow
- *         CAIRN_E_NOMEM; all with the server's message in diag
- */
+ *         CAIRN_E_NOMEM; all with the server's message in diag */
 CAIRN_MUST_USE enum cairn_status client_request(struct client *c, enum client_method method, const char *path,
 						const uint8_t *body, size_t body_len, struct cairn_buf *answer,
 						struct cairn_diag *diag);
 
 /** Gets bytes first to last (inclusive) of path, with a GET that has a Range header.
- * @return as client_request(); CAIRN_E_FORMAT also: the range begins after the last byte
- */
+ * @return as client_request(); CAIRN_E_FORMAT also: the range begins after the last byte */
 CAIRN_MUST_USE enum cairn_status client_get_range(struct client *c, const char *path, uint64_t first, uint64_t last,
 						  struct cairn_buf *answer, struct cairn_diag *diag);
 
@@ -80,9 +78,8 @@ struct client_range {
 /** Reads a range from a signed URL. Sends no token and no header of ours except Range, and follows no redirects. If the
  * connection is lost, the fetch continues from its position. The number of retries limits failures in a row without a
  * byte.
- * @return CAIRN_OK           all bytes of the range were taken CAIRN_E_DENIED     401, 403: the URL has expired
- *         CAIRN_E_MISMATCH   the answer is another range else as client_request(), or the status of take()
- */
+ * @return CAIRN_OK all bytes of the range were taken; CAIRN_E_DENIED 401, 403: the URL has expired; CAIRN_E_MISMATCH
+ *         the answer is another range; otherwise as client_request(), or the status of take() */
 CAIRN_MUST_USE enum cairn_status client_fetch(struct client *c, const struct client_range *range, client_take *take,
 					      void *ctx, struct cairn_diag *diag);
 

@@ -21,8 +21,7 @@ enum { CLI_OPTIONS_MAX = 16, CLI_RUN = -1 };
  * ends the options. --print-options alone prints the table, from which completions/generate.py makes the shells'
  * completions.
  * @param[out] first  index in argv of the first argument; all arguments follow it
- * @return CLI_RUN: continue; else end with this exit code (help or the table was printed, or an error)
- */
+ * @return CLI_RUN: continue; else end with this exit code (help or the table was printed, or an error) */
 int cli_options_read(const struct cli_command *command, const struct cli_option *options, size_t n, int argc,
 		     char **argv, int *first);
 
@@ -30,8 +29,7 @@ int cli_options_read(const struct cli_command *command, const struct cli_option 
 bool cli_parse_seconds(const char *text, int64_t *out_s);
 
 /** Reads scopes such as "read,write", with those that each implies. @param[out] out  of CAIRN_TOKEN_READ, _WRITE,
- * _ADMIN
- */
+ * _ADMIN */
 bool cli_parse_scopes(const char *list, unsigned *out);
 
 #endif

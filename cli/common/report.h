@@ -28,8 +28,7 @@ void report_error(struct report *r, const char *subject, enum cairn_status statu
 		  int exit_code);
 
 /** Prints the last reported failure as a JSON object if a command failed before it printed any JSON:
- * {"error":{"status","rule","message",...},"subject","exit_code"}. Prints nothing for code 0.
- */
+ * {"error":{"status","rule","message",...},"subject","exit_code"}. Prints nothing for code 0. */
 void report_failure(int code);
 
 enum { REPORT_SIZE_BYTES = 24 };

@@ -34,8 +34,7 @@ struct export
 };
 
 /** Creates or opens the folder, and locks it against other exports.
- * @return CAIRN_OK; CAIRN_E_CONFLICT another export has it, or it cannot be created; CAIRN_E_IO; CAIRN_E_FULL
- */
+ * @return CAIRN_OK; CAIRN_E_CONFLICT another export has it, or it cannot be created; CAIRN_E_IO; CAIRN_E_FULL */
 CAIRN_MUST_USE enum cairn_status export_open(struct export *e, const char *path, struct cairn_diag *diag);
 /** Removes incomplete files, and a new folder without an export. For CLEANUP(). */
 void export_fini(struct export *e);

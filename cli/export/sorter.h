@@ -36,8 +36,7 @@ CAIRN_MUST_USE enum cairn_status cairn_sorter_add(struct cairn_sorter *sorter, c
 
 /** Returns the next record in order. The first call ends the adding and frees its memory.
  * @param[out] record  borrowed until the next call; NULL: no more records
- * @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_FULL; CAIRN_E_NOMEM
- */
+ * @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_FULL; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_sorter_next(struct cairn_sorter *sorter, const uint8_t **record);
 
 #endif

@@ -23,8 +23,7 @@ void import_files_fini(struct import_files *f);
 /** Lists the files. In a plain folder, leaves out symbolic links and files of tools (.git, .cache/huggingface).
  * @param quiet  do not report what is left out
  * @return as push_folder_read(); CAIRN_E_NOT_FOUND the snapshot is a symbolic link (folder.read); CAIRN_E_MISMATCH a
- *         link of a snapshot leads to no blob of its cache, or the blob is missing (import.blob)
- */
+ *         link of a snapshot leads to no blob of its cache, or the blob is missing (import.blob) */
 CAIRN_MUST_USE enum cairn_status import_files_read(struct import_files *out, const struct import_source *source,
 						   const struct import_snapshot *snapshot, bool quiet,
 						   struct cairn_diag *diag);
@@ -38,8 +37,7 @@ struct import_file {
 /** Opens a file; the caller closes it.
  * @param i  of the manifest
  * @return CAIRN_OK; CAIRN_E_NOT_FOUND the file was removed, or is no longer a regular file (file.open);
- *         CAIRN_E_MISMATCH as import_files_read()
- */
+ *         CAIRN_E_MISMATCH as import_files_read() */
 CAIRN_MUST_USE enum cairn_status import_files_open(const struct import_files *f, size_t i, struct import_file *out,
 						   struct cairn_diag *diag);
 

@@ -39,8 +39,7 @@ void import_source_fini(struct import_source *source);
  * @param prefix  "models": first part of the folder names of such repositories
  * @param repository  "team/model"
  * @return CAIRN_OK; CAIRN_E_NOT_FOUND there is no such folder, or the cache lacks the repository (import.source);
- *         CAIRN_E_LIMIT more than IMPORT_SNAPSHOTS_MAX snapshots, or refs of one (import.snapshots); CAIRN_E_NOMEM
- */
+ *         CAIRN_E_LIMIT more than IMPORT_SNAPSHOTS_MAX snapshots, or refs of one (import.snapshots); CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status import_source_read(struct import_source *out, const char *folder, const char *prefix,
 						    const char *repository, struct cairn_diag *diag);
 

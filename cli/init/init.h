@@ -28,8 +28,7 @@ struct init_address {
 
 /** Reads an address: http://HOST[:PORT], or https://HOST[:PORT][/PATH].
  * @param has_certificate  the daemon serves HTTPS itself; else an https address is a proxy's
- * @return CAIRN_OK; CAIRN_E_USAGE the address is not valid (init.url)
- */
+ * @return CAIRN_OK; CAIRN_E_USAGE the address is not valid (init.url) */
 CAIRN_MUST_USE enum cairn_status init_address_read(const char *url, bool has_certificate, struct init_address *out,
 						   struct cairn_diag *diag);
 
@@ -61,8 +60,7 @@ struct init_settings {
 };
 
 /** Checks that the daemon can read these settings from a file. Call before creating anything.
- * @return CAIRN_OK; CAIRN_E_USAGE a value cannot be written into such a file, or is too long for it (init.path)
- */
+ * @return CAIRN_OK; CAIRN_E_USAGE a value cannot be written into such a file, or is too long for it (init.path) */
 CAIRN_MUST_USE enum cairn_status init_settings_check(const struct init_place *place, const struct init_wish *wish,
 						     struct cairn_diag *diag);
 /** Prepares the file of settings: reads an existing one, and replaces comments by the new settings. Begins FILE.part,
@@ -70,8 +68,7 @@ CAIRN_MUST_USE enum cairn_status init_settings_check(const struct init_place *pl
  * overwritten.
  * @return CAIRN_OK; CAIRN_E_CONFLICT the file has settings already, or another command writes FILE.part
  *         (init.settings); CAIRN_E_USAGE a path cannot be written into such a file (init.path); CAIRN_E_IO;
- *         CAIRN_E_NOMEM
- */
+ *         CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status init_settings_open(struct init_settings *s, const struct init_place *place,
 						    const struct init_wish *wish, struct cairn_diag *diag);
 /** Writes the file durably, and gives it its name. @return CAIRN_OK; CAIRN_E_FULL; CAIRN_E_IO (init.settings) */
@@ -91,8 +88,7 @@ struct init_made {
  * and an API key for the user. An existing token key or user stays.
  * @return CAIRN_OK; CAIRN_E_CONFLICT a daemon has the folder open (data_dir.in_use); CAIRN_E_USAGE the user's name is
  *         reserved, or a key is not valid; CAIRN_E_DENIED the daemon could not read a file of TLS (init.tls); as
- *         cairn_data_dir_open(), cairn_hub_add_account(), cairn_cas_make_key()
- */
+ *         cairn_data_dir_open(), cairn_hub_add_account(), cairn_cas_make_key() */
 CAIRN_MUST_USE enum cairn_status init_make(const struct init_place *place, const struct init_wish *wish,
 					   struct init_made *made, struct cairn_diag *diag);
 

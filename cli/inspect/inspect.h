@@ -14,8 +14,7 @@ struct inspect_result {
 bool inspect_is_shard(const uint8_t *bytes, size_t len);
 
 /** Shows the records up to the first error, then verifies the whole as the server would.
- * @return CAIRN_OK; as cairn_verify_shard()
- */
+ * @return CAIRN_OK; as cairn_verify_shard() */
 CAIRN_MUST_USE enum cairn_status inspect_shard(struct report *r, const uint8_t *bytes, size_t len,
 					       struct inspect_result *out, struct cairn_diag *diag);
 
@@ -28,8 +27,7 @@ CAIRN_MUST_USE enum cairn_status inspect_fold(struct report *r, const uint8_t *b
 					      struct cairn_diag *diag);
 
 /** @param expected  the required hash; NULL: any
- * @return CAIRN_OK; as cairn_xorb_verifier_end()
- */
+ * @return CAIRN_OK; as cairn_xorb_verifier_end() */
 CAIRN_MUST_USE enum cairn_status inspect_xorb(struct report *r, const uint8_t *bytes, size_t len,
 					      const struct cairn_hash *expected, struct cairn_diag *diag);
 
@@ -45,8 +43,7 @@ bool inspect_is_tiledb(const char *path);
 
 /** Shows and verifies an array, one fragment, or a folder of arrays: the schema, and each valid fragment with its
  * columns, R-tree, tiles and statistics.
- * @return CAIRN_OK; as cairn_tiledb_array_open(), cairn_tiledb_verify()
- */
+ * @return CAIRN_OK; as cairn_tiledb_array_open(), cairn_tiledb_verify() */
 CAIRN_MUST_USE enum cairn_status inspect_tiledb(struct report *r, const char *path, struct inspect_result *out,
 						struct cairn_diag *diag);
 
@@ -54,8 +51,7 @@ CAIRN_MUST_USE enum cairn_status inspect_tiledb(struct report *r, const char *pa
 bool inspect_is_tiledb_file(const uint8_t *bytes, size_t len);
 
 /** Shows a schema file, or the metadata of a fragment together with the fragment.
- * @return CAIRN_OK; as inspect_tiledb(); CAIRN_E_FORMAT with rule tiledb.alone: metadata outside an array
- */
+ * @return CAIRN_OK; as inspect_tiledb(); CAIRN_E_FORMAT with rule tiledb.alone: metadata outside an array */
 CAIRN_MUST_USE enum cairn_status inspect_tiledb_file(struct report *r, const char *path, const uint8_t *bytes,
 						     size_t len, struct inspect_result *out, struct cairn_diag *diag);
 

@@ -40,8 +40,7 @@ CAIRN_MUST_USE enum cairn_status pull_size(struct pull_crew *crew, const struct 
  *         CAIRN_E_MISMATCH, CAIRN_E_FORMAT  a chunk, the hash or the plan is wrong
  *         CAIRN_E_CONFLICT  the target or NAME.part may not be replaced, or another pull uses it; "file.exists" the
  *         name is taken, and force is not set
- *         CAIRN_E_FULL, CAIRN_E_IO; as client_request(), client_fetch()
- */
+ *         CAIRN_E_FULL, CAIRN_E_IO; as client_request(), client_fetch() */
 CAIRN_MUST_USE enum cairn_status pull_file(struct pull_crew *crew, struct pull_job *job, struct cairn_diag *diag);
 
 #endif

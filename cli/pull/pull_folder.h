@@ -12,8 +12,7 @@ struct pull_folder_options {
 /** Keeps existing files that agree. No path of the manifest leads out of the folder, nor through a symbolic link in it.
  * @param path    the manifest
  * @param folder  created if missing
- * @return an exit code; everything was printed
- */
+ * @return an exit code; everything was printed */
 int pull_folder(struct pull_crew *crew, const char *path, const char *folder,
 		const struct pull_folder_options *options);
 

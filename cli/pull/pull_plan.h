@@ -47,8 +47,7 @@ void pull_plan_fini(struct pull_plan *plan);
  * @param file_bytes  length of the file
  * @return as client_request()
  *         CAIRN_E_MISMATCH  the plan does not cover these bytes, or contradicts itself
- *         CAIRN_E_LIMIT     more than PULL_PLAN_CHUNKS_MAX chunks
- */
+ *         CAIRN_E_LIMIT     more than PULL_PLAN_CHUNKS_MAX chunks */
 CAIRN_MUST_USE enum cairn_status pull_plan_get(struct pull_plan *out, struct client *client,
 					       const struct cairn_hash *file, uint64_t first, uint64_t end,
 					       uint64_t file_bytes, struct cairn_diag *diag);

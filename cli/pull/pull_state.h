@@ -48,8 +48,7 @@ CAIRN_MUST_USE enum cairn_status pull_state_end_window(struct pull_state *s, uin
 /** Reads the records of one window. Ignores a torn last record, and records that no window can have.
  * @param offset  where the window begins: PULL_STATE_HEADER_BYTES for the first
  * @param[out] next  where the following window begins
- * @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_NOMEM
- */
+ * @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status pull_state_read(const struct pull_state *s, uint64_t offset, struct pull_chunks *out,
 						 uint64_t *next, struct cairn_diag *diag);
 

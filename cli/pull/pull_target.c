@@ -153,8 +153,7 @@ enum cairn_status pull_target_finish(struct pull_target *t, const struct pull_jo
 		return CAIRN_OK;
 	if (cairn_sys_ftruncate(t->part_fd, (off_t)(job->end - job->first)) != 0 || cairn_sys_fsync(t->part_fd) != 0)
 		return target_fail(diag, "complete", t->part);
-	/* Only after the long sync: a kill during it could leave a read-only part, useless for the next pull.
-	 */
+	/* Only after the long sync: a kill during it could leave a read-only part, useless for the next pull. */
 	if (job->has_mode && cairn_sys_fchmod(t->part_fd, (mode_t)job->mode) != 0)
 		return target_fail(diag, "complete", t->part);
 	if (job->force && cairn_sys_renameat(t->dir_fd, t->part, t->dir_fd, t->name) != 0)

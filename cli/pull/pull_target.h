@@ -14,16 +14,14 @@ void pull_target_fini(struct pull_target *t);
 
 /** Opens and locks the output, and reads the remains of an earlier pull. Uses an existing NAME.part only with a state
  * beside it.
- * @return CAIRN_OK CAIRN_E_CONFLICT  NAME exists and is not a regular file, or force is not set; NAME.part is not from
- *         a pull, or another pull uses it CAIRN_E_FULL, CAIRN_E_IO, CAIRN_E_NOMEM
- */
+ * @return CAIRN_OK; CAIRN_E_CONFLICT NAME exists, and is not a regular file or force is not set; NAME.part is not from
+ *         a pull, or another pull uses it; CAIRN_E_FULL; CAIRN_E_IO; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status pull_target_open(struct pull_target *t, const struct pull_job *job,
 						  struct cairn_diag *diag);
 
 /** Checks by size and hash whether NAME exists and is the whole file of the job.
  * @param sha256  accepted instead of the hash, since other clients may cut files differently; NULL: not compared
- * @return the open file, the caller's to close; -1: missing, or another file
- */
+ * @return the open file, the caller's to close; -1: missing, or another file */
 int pull_target_find(const struct pull_job *job, const uint8_t *sha256);
 
 /** Makes the file durable and gives it its name. @return CAIRN_OK; CAIRN_E_FULL; CAIRN_E_IO; CAIRN_E_CONFLICT the name

@@ -18,8 +18,7 @@ void compressor_freep(struct compressor **out);
 
 /** Adds a chunk to the current xorb; waits while the queue is full.
  * @param raw  len bytes, 1 to CAIRN_CHUNK_BYTES_MAX, which are copied
- * @return CAIRN_OK; the failure of an earlier chunk, as cairn_xorb_writer_add() and senders_failure(); CAIRN_E_NOMEM
- */
+ * @return CAIRN_OK; the failure of an earlier chunk, as cairn_xorb_writer_add() and senders_failure(); CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status compressor_add(struct compressor *p, const struct cairn_hash *chunk,
 						const uint8_t *raw, size_t len, struct cairn_diag *diag);
 

@@ -51,14 +51,12 @@ uint64_t push_queries(const struct push *p);
 /** Reads a file and sends its new chunks; push_end() registers the file.
  * @param path  "-" is standard input
  * @return as scan_file(). With p->broken set: the failure of the server or of memory. Else the failure is of this
- *         file, which is left out, and others may follow
- */
+ *         file, which is left out, and others may follow */
 CAIRN_MUST_USE enum cairn_status push_file(struct push *p, const char *path, struct cairn_diag *diag);
 
 /** Does what push_file() does, for a file that is open already.
  * @param fd  closed, also on failure
- * @return as push_file()
- */
+ * @return as push_file() */
 CAIRN_MUST_USE enum cairn_status push_fd(struct push *p, int fd, struct cairn_diag *diag);
 
 /** Sends the last xorb and the shards. @return as client_request(), cairn_shards_write() */

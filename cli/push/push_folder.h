@@ -27,9 +27,8 @@ struct push_folder_rules {
 /** Finds all regular files below a folder, sorted by path. Leaves out symbolic links and special files, each with a
  * warning on standard error.
  * @param rules  NULL: none
- * @return CAIRN_OK; the status of rules->measure_link() CAIRN_E_NOT_FOUND  a folder cannot be read CAIRN_E_FORMAT     a
- *         name that a manifest cannot hold CAIRN_E_LIMIT      too many files, or folders nested too deep CAIRN_E_NOMEM
- */
+ * @return CAIRN_OK; the status of rules->measure_link(); CAIRN_E_NOT_FOUND a folder cannot be read; CAIRN_E_FORMAT a
+ *         name that a manifest cannot hold; CAIRN_E_LIMIT too many files, or folders nested too deep; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status push_folder_read(struct push_folder *out, const char *folder,
 						  const struct push_folder_rules *rules, struct cairn_diag *diag);
 

@@ -19,8 +19,7 @@ struct repair_source {
 /** Opens a path read-only: a data folder, also beside its daemon; a file of cairn backup; a folder of such files, which
  * is locked against pruning, or one of its archives of objects; or a pack.
  * @return CAIRN_OK; CAIRN_E_NOT_FOUND the path does not exist; CAIRN_E_FORMAT, CAIRN_E_MISMATCH it is another kind of
- *         file, or damaged; CAIRN_E_LIMIT; CAIRN_E_USAGE; CAIRN_E_IO; CAIRN_E_NOMEM
- */
+ *         file, or damaged; CAIRN_E_LIMIT; CAIRN_E_USAGE; CAIRN_E_IO; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status repair_source_open(struct repair_source *s, const char *path, struct cairn_diag *diag);
 void repair_source_fini(struct repair_source *s);
 
@@ -36,8 +35,7 @@ struct repair_taker {
 
 /** Passes all existing copies of n xorbs to the receiver. Skips unreadable copies.
  * @param xorbs  ignored for a backup, which is read as a whole or by its catalog, and asks wants()
- * @return CAIRN_OK; the status of take(); CAIRN_E_NOMEM
- */
+ * @return CAIRN_OK; the status of take(); CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status repair_source_each(struct repair_source *s, const struct cairn_hash *xorbs, size_t n,
 						    const struct repair_taker *taker, struct cairn_diag *diag);
 

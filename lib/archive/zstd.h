@@ -23,8 +23,7 @@ size_t cairn_zstd_bound(size_t len);
 /** Compresses into one frame that states the length of its content.
  * @param cap    bytes at out; with cairn_zstd_bound(len) it always fits
  * @param level  CAIRN_ZSTD_LEVEL_MIN .. CAIRN_ZSTD_LEVEL_MAX
- * @return CAIRN_OK; CAIRN_E_LIMIT does not fit into cap; CAIRN_E_NOMEM
- */
+ * @return CAIRN_OK; CAIRN_E_LIMIT does not fit into cap; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_zstd_compress(struct cairn_zstd *z, uint8_t *out, size_t cap, size_t *n_out,
 						     const uint8_t *bytes, size_t len, int level);
 
@@ -34,8 +33,7 @@ CAIRN_MUST_USE enum cairn_status cairn_zstd_compress(struct cairn_zstd *z, uint8
  * @return CAIRN_OK
  *         CAIRN_E_FORMAT  not a frame, not the only one, damaged, or of another length; the reason is in diag, without
  *                         an offset: the caller knows where the frame lies
- *         CAIRN_E_NOMEM
- */
+ *         CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_zstd_decompress(struct cairn_zstd *z, uint8_t *out, size_t n_out,
 						       const uint8_t *bytes, size_t len, struct cairn_diag *diag);
 

@@ -62,8 +62,7 @@ struct cairn_backup_options {
  *         CAIRN_E_FORMAT    an archive of the folder, or its metadata, is not a valid backup (backup.kind,
  *         backup.store)
  *         CAIRN_E_NOT_FOUND a folder that is named does not exist
- *         CAIRN_E_FULL; CAIRN_E_IO; CAIRN_E_NOMEM
- */
+ *         CAIRN_E_FULL; CAIRN_E_IO; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_backup(const struct cairn_backup_options *options,
 					      struct cairn_backup_report *report, struct cairn_diag *diag);
 

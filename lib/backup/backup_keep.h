@@ -10,8 +10,7 @@ struct cairn_backup_rules {
 };
 
 /** Selects the moments that the rules keep.
- * @param[out] keep  a flag for each archive of the set, room for set->n; false for archives of objects
- */
+ * @param[out] keep  a flag for each archive of the set, room for set->n; false for archives of objects */
 void cairn_backup_rules_apply(const struct cairn_backup_rules *rules, const struct cairn_backup_set *set, bool *keep);
 
 /** Appends the objects that a moment names (struct cairn_backup_object). Meanwhile its index takes room in the folder,
@@ -19,8 +18,7 @@ void cairn_backup_rules_apply(const struct cairn_backup_rules *rules, const stru
  * @param examine  check all of the index, as a restore does (cairn_index_backup_examine()); faults give
  *         "restore.damaged"
  * @return CAIRN_OK; as cairn_backup_file_open(), cairn_fold_read(), cairn_index_backup_each(); CAIRN_E_FORMAT
- *         "restore.damaged"; CAIRN_E_FULL; CAIRN_E_IO; CAIRN_E_NOMEM
- */
+ *         "restore.damaged"; CAIRN_E_FULL; CAIRN_E_IO; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_backup_moment_needs(struct cairn_backup_set *set,
 							   const struct cairn_backup_archive *moment, bool examine,
 							   struct cairn_buf *objects, struct cairn_diag *diag);
@@ -40,8 +38,7 @@ struct cairn_backup_verify_report {
  * the catalogs have all objects that it names.
  * @param visit  called for each bad archive, with the reason
  * @param progress  @return false to stop (CAIRN_E_BUSY)
- * @return CAIRN_OK, also if archives are bad; CAIRN_E_BUSY; CAIRN_E_FULL; CAIRN_E_IO; CAIRN_E_NOMEM
- */
+ * @return CAIRN_OK, also if archives are bad; CAIRN_E_BUSY; CAIRN_E_FULL; CAIRN_E_IO; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_backup_verify(
 	struct cairn_backup_set *set,
 	void (*visit)(void *ctx, const struct cairn_backup_archive *archive, const struct cairn_diag *why),

@@ -39,8 +39,7 @@ struct cairn_backup_prune_report {
  * moments, and three bundles.
  * @param set  open to write; out of date afterwards
  * @return CAIRN_OK; CAIRN_E_CONFLICT "backup.rules": the rules would keep no moment; as cairn_backup_moment_needs(),
- *         cairn_backup_rewrite(), cairn_backup_archive_verify()
- */
+ *         cairn_backup_rewrite(), cairn_backup_archive_verify() */
 CAIRN_MUST_USE enum cairn_status cairn_backup_prune(struct cairn_backup_set *set,
 						    const struct cairn_backup_prune_options *options,
 						    struct cairn_backup_prune_report *report, struct cairn_diag *diag);

@@ -26,8 +26,7 @@ struct cairn_backup_rewrite_options {
  * @param[out] made  its name and length; the name is empty if nothing was to be copied: then no archive is made
  * @return CAIRN_OK; CAIRN_E_BUSY stopped; CAIRN_E_FORMAT, CAIRN_E_MISMATCH: an old archive is damaged; CAIRN_E_LIMIT
  *         more than a file can hold; CAIRN_E_FULL; CAIRN_E_IO; CAIRN_E_NOMEM. After a failure nothing is left of the
- *         new archive.
- */
+ *         new archive. */
 CAIRN_MUST_USE enum cairn_status cairn_backup_rewrite(struct cairn_backup_set *set, const struct cairn_backup_use *use,
 						      const struct cairn_backup_rewrite_options *options,
 						      struct cairn_backup_archive *made, struct cairn_diag *diag);

@@ -39,8 +39,7 @@ struct cairn_backup_set {
 
 /** Locks a folder and lists its archives. Ignores files with other names.
  * @param to_write  keep out all others, and create the folder if it is missing; false: keep out only writers
- * @return CAIRN_OK; CAIRN_E_NOT_FOUND; CAIRN_E_CONFLICT "backup.in_use"; CAIRN_E_FULL; CAIRN_E_IO; CAIRN_E_NOMEM
- */
+ * @return CAIRN_OK; CAIRN_E_NOT_FOUND; CAIRN_E_CONFLICT "backup.in_use"; CAIRN_E_FULL; CAIRN_E_IO; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_backup_set_open(struct cairn_backup_set *set, const char *folder, bool to_write,
 						       struct cairn_diag *diag);
 /** Closes a set, also one that failed to open or is already closed. */
@@ -48,8 +47,7 @@ void cairn_backup_set_close(struct cairn_backup_set *set);
 
 /** Chooses the name of a new archive: the time now, or the first second after every existing archive.
  * @param[in,out] at_unix_s  now; then the time in the name
- * @return CAIRN_OK; CAIRN_E_CONFLICT "backup.time": names have no room for such a year
- */
+ * @return CAIRN_OK; CAIRN_E_CONFLICT "backup.time": names have no room for such a year */
 CAIRN_MUST_USE enum cairn_status cairn_backup_set_name(const struct cairn_backup_set *set, int64_t *at_unix_s,
 						       char out[static CAIRN_BACKUP_TIME_BYTES],
 						       struct cairn_diag *diag);
@@ -82,16 +80,14 @@ CAIRN_MUST_USE enum cairn_status cairn_backup_file_open(struct cairn_backup_file
 
 /** Reads the identity of the store from a backup.
  * @param[out] identity  empty: the backup has none
- * @return CAIRN_OK; CAIRN_E_FORMAT "backup.store": the identity is not valid; CAIRN_E_NOMEM
- */
+ * @return CAIRN_OK; CAIRN_E_FORMAT "backup.store": the identity is not valid; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_backup_identity(char identity[static CAIRN_IDENTITY_BYTES],
 						       const struct cairn_fold_index *ix, struct cairn_diag *diag);
 
 /** Checks that an archive belongs to the same store as the others.
  * @param[in,out] whose  the store of the first archive that names one; zeroed before the first call
  * @return CAIRN_OK, also if the archive names no store; CAIRN_E_CONFLICT "backup.store": another store, named with
- *         both archives; CAIRN_E_FORMAT "backup.store"; CAIRN_E_NOMEM
- */
+ *         both archives; CAIRN_E_FORMAT "backup.store"; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_backup_check_store(const struct cairn_backup_file *file,
 							  const struct cairn_backup_archive *archive,
 							  struct cairn_backup_whose *whose, struct cairn_diag *diag);
@@ -105,8 +101,7 @@ CAIRN_MUST_USE enum cairn_status cairn_backup_check_name(const struct cairn_back
 /** Checks that all readable archives belong to one store: a caller that selects by names alone could select another
  * store's.
  * @param names  also check each moment's time against its name
- * @return CAIRN_OK; as cairn_backup_check_store(), cairn_backup_check_name(); CAIRN_E_NOMEM
- */
+ * @return CAIRN_OK; as cairn_backup_check_store(), cairn_backup_check_name(); CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_backup_set_check(const struct cairn_backup_set *set, bool names,
 							struct cairn_diag *diag);
 
@@ -138,8 +133,7 @@ struct cairn_backup_item {
 };
 
 /** Unpacks and hashes an object, compares the hash with its name, and returns its layout.
- * @return CAIRN_OK; CAIRN_E_MISMATCH "backup.object": the object is damaged; CAIRN_E_NOMEM
- */
+ * @return CAIRN_OK; CAIRN_E_MISMATCH "backup.object": the object is damaged; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_backup_judge(const struct cairn_hash *hash, const uint8_t *xorb, uint64_t len,
 						    uint64_t *layout, struct cairn_diag *diag);
 
@@ -154,8 +148,7 @@ void cairn_backup_objects_add(struct cairn_buf *objects, const struct cairn_back
 void cairn_backup_catalog_add(struct cairn_buf *catalog, const struct cairn_backup_item *item);
 
 /** Visits the entries of the catalog of an archive of objects.
- * @return CAIRN_OK; CAIRN_E_FORMAT "backup.catalog"; as cairn_fold_read(); what visit returned
- */
+ * @return CAIRN_OK; CAIRN_E_FORMAT "backup.catalog"; as cairn_fold_read(); what visit returned */
 CAIRN_MUST_USE enum cairn_status cairn_backup_catalog_each(
 	struct cairn_backup_file *file, enum cairn_status (*visit)(void *ctx, const struct cairn_backup_item *item),
 	void *ctx, struct cairn_diag *diag);

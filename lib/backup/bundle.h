@@ -29,8 +29,7 @@ void cairn_bundle_end(struct cairn_buf *out, const struct cairn_buf *entries);
 void cairn_bundle_entry(struct cairn_buf *entries, const struct cairn_hash *hash, uint64_t len);
 
 /** Visits the objects of a bundle, after checking all of its format.
- * @return CAIRN_OK; CAIRN_E_FORMAT "backup.bundle"; what visit returned
- */
+ * @return CAIRN_OK; CAIRN_E_FORMAT "backup.bundle"; what visit returned */
 CAIRN_MUST_USE enum cairn_status cairn_bundle_each(const uint8_t *bytes, uint64_t len,
 						   enum cairn_status (*visit)(void *ctx,
 									      const struct cairn_bundle_object *object),

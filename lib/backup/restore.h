@@ -38,8 +38,7 @@ struct cairn_restore_options {
  *         CAIRN_E_FORMAT, CAIRN_E_LIMIT, CAIRN_E_MISMATCH  the file is damaged, or is no backup
  *         CAIRN_E_USAGE     until_unix_s without a folder, or a path is too long
  *         CAIRN_E_NOT_FOUND the file does not exist, or the folder has no moment up to that time
- *         CAIRN_E_BUSY stopped; CAIRN_E_FULL; CAIRN_E_IO; CAIRN_E_NOMEM
- */
+ *         CAIRN_E_BUSY stopped; CAIRN_E_FULL; CAIRN_E_IO; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_restore(const struct cairn_restore_options *options,
 					       struct cairn_restore_report *report, struct cairn_diag *diag);
 

@@ -15,8 +15,7 @@ void cairn_base64url_encode(char *out, const uint8_t *bytes, size_t n);
 
 /** Decodes strictly: refuses padding, white space and leftover bits, so that each value has exactly one text.
  * @param[out] n_out  bytes written, at most max
- * @return CAIRN_OK; CAIRN_E_FORMAT; CAIRN_E_LIMIT more than max bytes
- */
+ * @return CAIRN_OK; CAIRN_E_FORMAT; CAIRN_E_LIMIT more than max bytes */
 CAIRN_MUST_USE enum cairn_status cairn_base64url_decode(uint8_t *out, size_t max, size_t *n_out, const char *text,
 							size_t len);
 

@@ -28,8 +28,7 @@ const char *cairn_time_basic(char out[static CAIRN_TIME_BASIC_BYTES], int64_t un
  * call (the file is mapped, so a test moves the clock of a running daemon by writing to it). For tests only; call once,
  * before any thread starts.
  * @return CAIRN_OK
- *         CAIRN_E_IO  the file cannot be opened or has fewer than 8 bytes
- */
+ *         CAIRN_E_IO  the file cannot be opened or has fewer than 8 bytes */
 CAIRN_MUST_USE enum cairn_status cairn_clock_use_file(const char *path);
 
 #endif

@@ -34,8 +34,7 @@ uint64_t cairn_cur_u64be(struct cairn_cur *c);
 
 /** Step over n elements of elem_bytes (> 0) each.
  * @return where they start (not NULL, also for n = 0); NULL and bad when not all of them are there. Nothing is ever
- *         allocated from a count before this has proved that its elements are present.
- */
+ *         allocated from a count before this has proved that its elements are present. */
 const uint8_t *cairn_cur_array(struct cairn_cur *c, size_t n, size_t elem_bytes);
 
 #endif

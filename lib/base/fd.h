@@ -15,8 +15,7 @@ void cairn_fd_closep(int *fd);
  * Opens those of the descriptors 0, 1 and 2 that are closed, before the first file is opened. Otherwise that file would
  * get the number, and receive printed or logged text. The new descriptors give nothing to read and refuse writes
  * (EBADF), so that writing to a closed output is still an error. Call it before any thread is started.
- * @return false, with errno: there is no /dev/null
- */
+ * @return false, with errno: there is no /dev/null */
 CAIRN_MUST_USE bool cairn_fd_keep_standard(void);
 
 /** Maps an errno. @return CAIRN_E_FULL for a full disk or quota; CAIRN_E_NOMEM; CAIRN_E_IO for all others */
@@ -43,15 +42,13 @@ CAIRN_MUST_USE enum cairn_status cairn_fd_sync_parent(const char *path);
 
 /** Renames a file to a new name, as renameat2() does with RENAME_NOREPLACE. On file systems without it (NFS, FUSE and
  * others), the file has both names for a moment.
- * @return CAIRN_OK; as cairn_fd_status() otherwise, with errno: EEXIST the name is taken
- */
+ * @return CAIRN_OK; as cairn_fd_status() otherwise, with errno: EEXIST the name is taken */
 CAIRN_MUST_USE enum cairn_status cairn_fd_rename_new(int from_dir, const char *from, int to_dir, const char *to);
 
 /** Creates a folder (mode 0700) with a durable name. Accepts an existing folder: another process may have created it
  * and died, so its name is synced, too, unless the parent folder may not be opened.
  * @param[out] made  it did not exist before
- * @return CAIRN_OK; CAIRN_E_IO with errno; CAIRN_E_NOMEM
- */
+ * @return CAIRN_OK; CAIRN_E_IO with errno; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_fd_make_folder(const char *path, bool *made);
 
 #endif

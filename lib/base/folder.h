@@ -15,14 +15,12 @@ struct cairn_folder {
 
 /** Starts a walk.
  * @param fd  of the folder, as open() gave it: the walk owns it, also on failure. Below 0: opening failed, with errno
- * @return CAIRN_OK; as cairn_fd_status() otherwise, with errno
- */
+ * @return CAIRN_OK; as cairn_fd_status() otherwise, with errno */
 CAIRN_MUST_USE enum cairn_status cairn_folder_open(struct cairn_folder *out, int fd);
 
 /** Gives the next name, in the order of the file system. "." and ".." are left out.
  * @param[out] name  valid until the next call; NULL at the end of the folder
- * @return CAIRN_OK, also at the end; as cairn_fd_status() otherwise, with errno: the names so far are not all
- */
+ * @return CAIRN_OK, also at the end; as cairn_fd_status() otherwise, with errno: the names so far are not all */
 CAIRN_MUST_USE enum cairn_status cairn_folder_next(struct cairn_folder *folder, const char **name);
 
 /** Starts the walk anew, with the names that are there now. */
@@ -33,8 +31,7 @@ void cairn_folder_close(struct cairn_folder *folder);
 
 /** Looks at an entry itself, not at what a symbolic link leads to.
  * @return CAIRN_OK; CAIRN_E_NOT_FOUND: it was removed after its name was read; as cairn_fd_status() otherwise, with
- *         errno
- */
+ *         errno */
 CAIRN_MUST_USE enum cairn_status cairn_folder_stat(int folder_fd, const char *name, struct stat *out);
 
 struct cairn_folder_names {
@@ -46,8 +43,7 @@ struct cairn_folder_names {
  * @param[out] out  initialized with {0}; nothing on failure
  * @param fd  as cairn_folder_open() takes it
  * @param wanted  says which names are listed; NULL: all
- * @return CAIRN_OK; CAIRN_E_NOMEM; as cairn_fd_status() otherwise, with errno
- */
+ * @return CAIRN_OK; CAIRN_E_NOMEM; as cairn_fd_status() otherwise, with errno */
 CAIRN_MUST_USE enum cairn_status cairn_folder_list(struct cairn_folder_names *out, int fd,
 						   bool (*wanted)(const char *name));
 

@@ -13,8 +13,7 @@
 
 /** The result of a call that can fail. Each header lists all codes of a function: beside it, or at the head for
  * functions that share a list. A caller may switch on them. Expected outcomes ("already stored") are results in out
- * parameters, not errors.
- */
+ * parameters, not errors. */
 enum cairn_status {
 	CAIRN_OK = 0,
 	CAIRN_E_NOMEM = -1,     /* out of memory */
@@ -35,8 +34,7 @@ enum cairn_status {
 const char *cairn_status_name(enum cairn_status status);
 
 /** The reason for a refusal: the rule, the place and the two values that disagree. Owned by the caller, so that no text
- * of another request can appear. Every function that takes one accepts NULL.
- */
+ * of another request can appear. Every function that takes one accepts NULL. */
 struct cairn_diag {
 	const char *rule;  /* static, stable, machine-readable ("shard.range_hash"); NULL: empty */
 	bool has_offset;   /* offset is meaningful */
@@ -61,8 +59,7 @@ static inline void cairn_diag_clear(struct cairn_diag *diag)
 /** Record a refusal and hand its status through, so that a check is one statement:
  *     return cairn_fail(diag, CAIRN_E_FORMAT, "shard.version", 32, "header version is not supported");
  * A diagnosis that is already set is kept: the first offence is the one that counts.
- * @return status
- */
+ * @return status */
 enum cairn_status cairn_fail(struct cairn_diag *diag, enum cairn_status status, const char *rule, uint64_t offset,
 			     const char *fmt, ...) CAIRN_PRINTF(5, 6);
 

@@ -34,15 +34,13 @@ struct cairn_work {
  * @param n_quick    of them, for quick work alone; below n_threads. When there are such, one turn gets all threads but
  *                   one, so that nobody waits for a thread until somebody else's work is done
  * @param queue_max  pieces of work waiting
- * @return CAIRN_OK; CAIRN_E_NOMEM threads or memory could not be had
- */
+ * @return CAIRN_OK; CAIRN_E_NOMEM threads or memory could not be had */
 CAIRN_MUST_USE enum cairn_status cairn_workers_new(struct cairn_workers **out, const char *name, unsigned n_threads,
 						   unsigned n_quick, size_t queue_max);
 
 /** Adds threads that replace threads which stepped aside. Call once, before work is submitted.
  * @param n  limit of threads that are aside at once; one turn gets a quarter of it, and only one thread beside these
- * @return CAIRN_OK; CAIRN_E_NOMEM memory or a thread could not be had
- */
+ * @return CAIRN_OK; CAIRN_E_NOMEM memory or a thread could not be had */
 CAIRN_MUST_USE enum cairn_status cairn_workers_add_stand_ins(struct cairn_workers *w, unsigned n);
 
 /** Returns the turn of the work on this thread; 0: this thread is no worker. */
@@ -70,8 +68,7 @@ struct cairn_workers_ask {
 
 /** Probes whether quick work gets a thread in time. If the queue is full, the pool counts as alive if work was taken
  * since the last probe.
- * @return false: it does not
- */
+ * @return false: it does not */
 bool cairn_workers_answer(struct cairn_workers *w, struct cairn_workers_ask *ask, unsigned timeout_ms);
 
 /** Releases a probe. Call after cairn_workers_close(). Harmless if it was never used. */

@@ -12,8 +12,7 @@ enum { CAIRN_YAML_DEPTH_MAX = 16 };
  * @param out  bounds the JSON; holds its errors
  * @param len  in bytes; the caller bounds it, and the time grows with it
  * @return CAIRN_OK; CAIRN_E_FORMAT it is no YAML, has an alias or a key that is no scalar, or nests deeper than
- *         CAIRN_YAML_DEPTH_MAX; CAIRN_E_LIMIT, CAIRN_E_NOMEM as the buffer
- */
+ *         CAIRN_YAML_DEPTH_MAX; CAIRN_E_LIMIT, CAIRN_E_NOMEM as the buffer */
 CAIRN_MUST_USE enum cairn_status cairn_yaml_to_json(struct cairn_buf *out, const char *text, size_t len);
 
 #endif

@@ -23,8 +23,7 @@ struct cairn_body {
 /** @param sender  the sender whose bytes in flight it counts for
  * @param bytes_expected  its length, if known, so that a body without room is refused at once; UINT64_MAX: not known.
  *                        The caller bounds it
- * @return as cairn_use_begin()
- */
+ * @return as cairn_use_begin() */
 CAIRN_MUST_USE enum cairn_status cairn_body_begin(struct cairn_body *b, struct cairn_cas *cas,
 						  const struct cairn_hash *sender, uint64_t bytes_expected,
 						  struct cairn_diag *diag);

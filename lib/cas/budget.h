@@ -46,16 +46,14 @@ uint64_t cairn_budget_bytes(struct cairn_budget *b, uint64_t *reserved);
  * @param sender  identifies the sender: a hash of its name
  * @param bytes_expected  its length, which is reserved until cairn_use_end(); UINT64_MAX: not known
  * @param on_disk  it must also leave reserve_bytes of free space, beside all that others have reserved
- * @return CAIRN_OK; CAIRN_E_BUSY over a limit, which is named in diag; CAIRN_E_FULL; CAIRN_E_NOMEM
- */
+ * @return CAIRN_OK; CAIRN_E_BUSY over a limit, which is named in diag; CAIRN_E_FULL; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_use_begin(struct cairn_use *u, struct cairn_cas *cas,
 						 const struct cairn_hash *sender, uint64_t bytes_expected, bool on_disk,
 						 struct cairn_diag *diag);
 
 /** Begins a use with all room that another use has reserved, so that what was announced once has its room to the end.
  * @param lender  gets the room back with cairn_use_end(); not moved or ended before. On the same thread
- * @return CAIRN_OK; CAIRN_E_NOMEM
- */
+ * @return CAIRN_OK; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_use_borrow(struct cairn_use *u, struct cairn_use *lender);
 
 /** Returns the limit for one sender. */

@@ -9,8 +9,7 @@
 #include "verify/verify.h"
 #include "xorb/verifier.h"
 
-/*
- * Statuses, for all headers of this folder. "As index and store" stands for the failures that any call of index or
+/* Statuses, for all headers of this folder. "As index and store" stands for the failures that any call of index or
  * store may return:
  *   CAIRN_E_IO       the disk, the engine or the service failed
  *   CAIRN_E_DAMAGED  a row of the index is malformed
@@ -18,8 +17,7 @@
  *   CAIRN_E_BUSY     a server does not answer: nothing is known, so draw no conclusion from it
  *   CAIRN_E_FORMAT, CAIRN_E_LIMIT  a server cannot be asked this: a text is not UTF-8, or the question is too long
  *   CAIRN_E_NOMEM
- * "As a write" stands for all that struct cairn_index_write lists, and for CAIRN_E_BUSY of a full queue.
- */
+ * "As a write" stands for all that struct cairn_index_write lists, and for CAIRN_E_BUSY of a full queue. */
 
 /** The use cases over one index and one store. Any thread may call. */
 struct cairn_cas;

@@ -45,8 +45,7 @@ struct cairn_cas_files_after {
  * @param owner  NULL: all
  * @param limit  at most CAIRN_FILES_PAGE_MAX
  * @param[out] more  there are more files
- * @return CAIRN_OK; as index and store
- */
+ * @return CAIRN_OK; as index and store */
 CAIRN_MUST_USE enum cairn_status cairn_cas_each_file(struct cairn_cas *cas, const char *owner,
 						     const struct cairn_cas_files_after *after, uint32_t limit,
 						     void (*visit)(void *ctx, const struct cairn_cas_owned *file),

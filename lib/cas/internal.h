@@ -59,8 +59,7 @@ void cas_losses_free(struct cas_losses *losses);
 CAIRN_MUST_USE enum cairn_status cas_spool_write(struct cairn_cas *cas, struct cairn_spool *spool, const uint8_t *bytes,
 						 size_t len);
 
-/** Reports a notice to options.noticed, and counts it. @param diag  of damage: what is wrong; NULL: nothing to say
- */
+/** Reports a notice to options.noticed, and counts it. @param diag  of damage: what is wrong; NULL: nothing to say */
 void cas_notify(struct cairn_cas *cas, enum cairn_cas_notice_kind kind, const struct cairn_hash *xorb,
 		const struct cairn_diag *diag);
 

@@ -26,8 +26,7 @@ const struct cairn_chunk_list *cairn_list_cache_find(const struct cairn_list_cac
  * @param id    of the xorb's row, which cairn_list_cache_find() returns
  * @param list  taken over, and empty afterwards
  * @param[out] kept  borrowed until the next call
- * @return CAIRN_OK; CAIRN_E_NOMEM
- */
+ * @return CAIRN_OK; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_list_cache_put(struct cairn_list_cache *c, const struct cairn_hash *xorb,
 						      int64_t id, struct cairn_chunk_list *list,
 						      const struct cairn_chunk_list **kept);

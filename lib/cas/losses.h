@@ -50,8 +50,7 @@ size_t cairn_losses_files(struct cairn_cas *cas, const struct cairn_hash *after,
 /** Looks for losses, if they may have changed since the last search. Reads the rows of all xorbs, and of all files if a
  * xorb is lost. For one background thread.
  * @param stop  called now and then; true ends the search early, and the earlier results stay. May be NULL
- * @return CAIRN_OK, also if there was no reason to search; CAIRN_E_BUSY stopped; CAIRN_E_NOMEM; as index
- */
+ * @return CAIRN_OK, also if there was no reason to search; CAIRN_E_BUSY stopped; CAIRN_E_NOMEM; as index */
 CAIRN_MUST_USE enum cairn_status cairn_losses_search(struct cairn_cas *cas, bool (*stop)(void *ctx), void *ctx);
 
 #endif

@@ -49,8 +49,7 @@ bool cairn_cas_finish_writes(struct cairn_cas *cas, int64_t timeout_ms);
 /** Checks whether the index is sound, while other work goes on. cairn_cas_health() and cairn_cas_ready() report any
  * damage until the index is reopened. Takes at most 20 s, and reads only a part of an index with many millions of rows;
  * for workers.
- * @param stop  called now and then; true ends the check early. May be NULL
- */
+ * @param stop  called now and then; true ends the check early. May be NULL */
 void cairn_cas_check_index(struct cairn_cas *cas, bool (*stop)(void *ctx), void *ctx);
 
 #endif

@@ -13,8 +13,7 @@ enum {
 
 /** Returns the length of the chunk at the start of bytes. Stateless: the hash starts anew at each boundary.
  * @param len  bytes at hand; if fewer than CAIRN_CHUNK_CUT_BYTES_MAX, they must reach the end of the file
- * @return 0 when len is 0, else 1 .. min(len, CAIRN_CHUNK_CUT_BYTES_MAX)
- */
+ * @return 0 when len is 0, else 1 .. min(len, CAIRN_CHUNK_CUT_BYTES_MAX) */
 size_t cairn_chunk_cut(const uint8_t *bytes, size_t len);
 
 #endif

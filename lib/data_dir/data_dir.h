@@ -43,8 +43,7 @@ struct cairn_data_dir_options {
  *         CAIRN_E_FULL      there is no room to migrate the index
  *         CAIRN_E_DAMAGED   the index is damaged
  *         CAIRN_E_IO, CAIRN_E_NOMEM
- *         All but CAIRN_E_NOMEM with one clear line in diag
- */
+ *         All but CAIRN_E_NOMEM with one clear line in diag */
 CAIRN_MUST_USE enum cairn_status cairn_data_dir_open(struct cairn_data_dir **out,
 						     const struct cairn_data_dir_options *options,
 						     struct cairn_diag *diag);
@@ -68,8 +67,7 @@ void cairn_data_dir_migrated(const struct cairn_data_dir *d, int *from, int *to)
  * @param make  create the lock file if missing; false: a folder without the file is not locked
  * @param[out] fd  closing it releases the lock; -1: not locked, also after a failure
  * @return CAIRN_OK; CAIRN_E_CONFLICT another process has the folder (data_dir.in_use); CAIRN_E_USAGE the path is too
- *         long; CAIRN_E_IO (data_dir.lock)
- */
+ *         long; CAIRN_E_IO (data_dir.lock) */
 CAIRN_MUST_USE enum cairn_status cairn_data_dir_lock(const char *path, bool make, int *fd, struct cairn_diag *diag);
 
 /** Checks that a path is the data folder of a daemon. Call this before opening a folder that should exist: opening
@@ -94,8 +92,7 @@ struct cairn_data_dir_sight {
  * @param secret_file  as in struct cairn_data_dir_options
  * @param index  as in struct cairn_data_dir_options; it is asked for its version
  * @param as_root  root will create a missing folder: do not check this user's permission
- * @return as cairn_data_dir_open(), except that being in use is no failure
- */
+ * @return as cairn_data_dir_open(), except that being in use is no failure */
 CAIRN_MUST_USE enum cairn_status cairn_data_dir_inspect(const char *path, const char *secret_file, const char *index,
 							bool as_root, struct cairn_data_dir_sight *out,
 							struct cairn_diag *diag);

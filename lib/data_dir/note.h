@@ -28,8 +28,7 @@ CAIRN_MUST_USE enum cairn_status cairn_note_parse(char *text, const struct cairn
 
 /** Reads the fields that a note has; other fields keep their values, and unknown names are ignored.
  * @param name  of the note: a file name. @param n  at most CAIRN_NOTE_FIELDS_MAX
- * @return CAIRN_OK; CAIRN_E_NOT_FOUND missing or damaged; CAIRN_E_IO
- */
+ * @return CAIRN_OK; CAIRN_E_NOT_FOUND missing or damaged; CAIRN_E_IO */
 CAIRN_MUST_USE enum cairn_status cairn_note_read(const char *data_dir, const char *name,
 						 const struct cairn_note_field *fields, size_t n);
 

@@ -18,8 +18,7 @@ struct cairn_secret {
  * @return CAIRN_OK
  *         CAIRN_E_USAGE  shorter than CAIRN_SECRET_BYTES_MIN, longer than the maximum, or accessible to group or
  *         others
- *         CAIRN_E_IO
- */
+ *         CAIRN_E_IO */
 CAIRN_MUST_USE enum cairn_status cairn_secret_load(struct cairn_secret *out, const char *path, bool make,
 						   struct cairn_diag *diag);
 

@@ -34,8 +34,7 @@ uint8_t *cairn_cutter_room(struct cairn_cutter *c, size_t *len);
 /** Cuts the chunks that are certain once n more bytes lie in the window.
  * @param n      at most the room that cairn_cutter_room() gave
  * @param ended  these bytes are the file's last ones, so all are cut
- * @return CAIRN_OK; the status of visit(), after which only cairn_cutter_free() may be called
- */
+ * @return CAIRN_OK; the status of visit(), after which only cairn_cutter_free() may be called */
 CAIRN_MUST_USE enum cairn_status cairn_cutter_take(struct cairn_cutter *c, size_t n, bool ended,
 						   cairn_cutter_visit *visit, void *ctx, struct cairn_diag *diag);
 

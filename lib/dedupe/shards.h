@@ -13,8 +13,7 @@ enum {
  * its xorbs may be in different shards, so all xorbs must have been stored before.
  * @param bytes_max  of one shard; xorbs get at most three quarters, so that files find room
  * @return CAIRN_OK; CAIRN_E_LIMIT a file has too many terms, or a xorb too many chunks, for a shard; CAIRN_E_NOMEM; the
- *         status of emit()
- */
+ *         status of emit() */
 CAIRN_MUST_USE enum cairn_status cairn_shards_write(const struct cairn_placer *p, size_t bytes_max,
 						    enum cairn_status (*emit)(void *ctx, const uint8_t *bytes,
 									      size_t len, struct cairn_diag *diag),

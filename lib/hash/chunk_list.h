@@ -26,8 +26,7 @@ struct cairn_chunk_list {
 };
 
 /** Append a chunk.
- * @return CAIRN_OK; CAIRN_E_LIMIT past CAIRN_XORB_CHUNKS_MAX; CAIRN_E_NOMEM
- */
+ * @return CAIRN_OK; CAIRN_E_LIMIT past CAIRN_XORB_CHUNKS_MAX; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_chunk_list_add(struct cairn_chunk_list *list, const struct cairn_hash *hash,
 						      struct cairn_span span);
 

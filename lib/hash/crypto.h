@@ -45,8 +45,7 @@ CAIRN_MUST_USE enum cairn_status cairn_sha1_read(uint8_t out[static CAIRN_SHA1_B
 
 /** HKDF-SHA-256 (RFC 5869), without salt.
  * @param info  what the derived key is for; different info, independent keys
- * @return CAIRN_OK; CAIRN_E_NOMEM
- */
+ * @return CAIRN_OK; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_hkdf_sha256(uint8_t *out, size_t out_len, const void *secret, size_t secret_len,
 						   const void *info, size_t info_len);
 

@@ -58,8 +58,7 @@ struct cairn_git_commit {
 
 /** The id of a commit whose text is the title, and then, if there is a message, an empty line and the message; with a
  * newline at the end. "<", ">" and newlines are left out of the author and the email.
- * @return CAIRN_OK; CAIRN_E_NOMEM, also when its text is too long
- */
+ * @return CAIRN_OK; CAIRN_E_NOMEM, also when its text is too long */
 CAIRN_MUST_USE enum cairn_status cairn_git_commit(struct cairn_git_oid *out, const struct cairn_git_commit *commit);
 
 /** Writes the LFS pointer of a file that is stored elsewhere. @return its length, without the zero */

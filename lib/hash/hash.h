@@ -22,14 +22,12 @@ struct cairn_hash {
 };
 
 /** The text form of the protocol: four little-endian u64, each as 16 lower-case digits. Not plain byte order: the bytes
- * 00 01 02 .. 1f give 07060504030201000f0e0d0c...
- */
+ * 00 01 02 .. 1f give 07060504030201000f0e0d0c... */
 void cairn_hash_text(char out[static CAIRN_HASH_TEXT_BYTES], const struct cairn_hash *hash);
 
 /** Read the text form. Upper-case digits are accepted (the reference server does).
  * @param text  exactly len characters; need not end in a zero
- * @return CAIRN_OK; CAIRN_E_FORMAT when it is not 64 hexadecimal digits
- */
+ * @return CAIRN_OK; CAIRN_E_FORMAT when it is not 64 hexadecimal digits */
 CAIRN_MUST_USE enum cairn_status cairn_hash_parse(struct cairn_hash *out, const char *text, size_t len);
 
 /** Plain byte order, as sha256sum and the like print: for digests that are not Xet hashes. out takes 2 n + 1. */
@@ -56,8 +54,7 @@ void cairn_hash_node(struct cairn_hash *out, const void *message, size_t len);
 /** Computes cairn_hash_node() of several messages, at least twice as fast on processors with vectors.
  * @param messages  one after the other, each of 1 to 1024 bytes
  * @param ends      n of them: where each ends
- * @param n         at most CAIRN_HASH_NODES_MAX
- */
+ * @param n         at most CAIRN_HASH_NODES_MAX */
 void cairn_hash_nodes(struct cairn_hash *out, const char *messages, const size_t *ends, size_t n);
 
 /** File hash from the merkle root over all chunks of the file: zero for the empty file (root zero), else one more hash.
@@ -85,8 +82,7 @@ void cairn_range_hash_end(const struct cairn_range_hasher *h, struct cairn_hash 
 /** Computes the verification hashes of several short terms side by side, as cairn_hash_nodes() does.
  * @param chunks  of all terms, one after the other, each of 1 to CAIRN_HASH_RANGE_CHUNKS
  * @param ends    n of them: where each term ends among the chunks
- * @param n       at most CAIRN_HASH_NODES_MAX
- */
+ * @param n       at most CAIRN_HASH_NODES_MAX */
 void cairn_hash_ranges(struct cairn_hash *out, const struct cairn_hash *chunks, const size_t *ends, size_t n);
 
 #endif

@@ -10,8 +10,7 @@ enum {
 	CAIRN_MERKLE_MERGE_MAX = 256, /* nodes that cairn_merkle_merge() takes at once */
 	CAIRN_MERKLE_PARENTS_MAX = CAIRN_MERKLE_MERGE_MAX / CAIRN_MERKLE_GROUP_MIN + 1, /* and makes */
 	/* A group has at least 3 nodes, except for the last of its level, so 41 levels hold more chunks than a u64
-	 * counts.
-	 */
+	 * counts. */
 	CAIRN_MERKLE_LEVELS_MAX = 41,
 	/* Nodes kept on a level until they are merged: more at once is faster. Most are on the lowest two levels; one
 	 * group is enough for the others. */
@@ -35,8 +34,7 @@ bool cairn_merkle_is_cut(const struct cairn_hash *node);
  * @param n        at most CAIRN_MERKLE_MERGE_MAX
  * @param is_last  nothing comes behind these: the last group ends with them, complete or not
  * @param[out] parents  room for CAIRN_MERKLE_PARENTS_MAX
- * @return how many nodes were merged: n, or fewer when the last group is not complete
- */
+ * @return how many nodes were merged: n, or fewer when the last group is not complete */
 unsigned cairn_merkle_merge(const struct cairn_merkle_node *nodes, unsigned n, bool is_last,
 			    struct cairn_merkle_node *parents, unsigned *n_parents);
 

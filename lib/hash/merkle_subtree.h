@@ -20,8 +20,7 @@ struct cairn_subtree_nodes {
  * The groups of a level depend on where the first group starts, and so on chunks outside the range. But three
  * consecutive cuts, each 3 to 7 nodes apart, ensure that a group ends at the middle one, wherever grouping began
  * (source: the reference client, whose merging relies on this rule). left ends at the middle of the first three such
- * cuts; right begins after the middle of the last three.
- */
+ * cuts; right begins after the middle of the last three. */
 struct cairn_subtree_level {
 	struct cairn_subtree_nodes left, right;
 	/* for cairn_subtree_add() */
@@ -54,8 +53,7 @@ CAIRN_MUST_USE enum cairn_status cairn_subtree_add(struct cairn_subtree *s, cons
 
 /** Completes the range: brings its levels into the exchange format. A level that moved nothing up has all its nodes on
  * the left. With both at_start and at_end the top level is the root alone.
- * @return as cairn_subtree_add()
- */
+ * @return as cairn_subtree_add() */
 CAIRN_MUST_USE enum cairn_status cairn_subtree_end(struct cairn_subtree *s);
 
 #endif

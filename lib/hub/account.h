@@ -51,8 +51,7 @@ struct cairn_hub_new_account {
 
 /** Makes an account. Waits for the index's writer.
  * @return CAIRN_OK; CAIRN_E_USAGE the name is not valid (account.name), or reserved (account.reserved);
- *         CAIRN_E_CONFLICT the name is taken (account.known); as a write
- */
+ *         CAIRN_E_CONFLICT the name is taken (account.known); as a write */
 CAIRN_MUST_USE enum cairn_status cairn_hub_add_account(const struct cairn_hub *hub,
 						       const struct cairn_hub_new_account *account, int64_t *id,
 						       struct cairn_diag *diag);

@@ -11,8 +11,7 @@
  * @param asker  for the sources of copies: a source that the asker may not read counts as missing
  * @param[out] n_failed  number of operations with a fault
  * @return CAIRN_OK; CAIRN_E_NOT_FOUND the bucket was deleted (repo.unknown); CAIRN_E_DENIED (quota.repo,
- *         quota.account); as a write
- */
+ *         quota.account); as a write */
 CAIRN_MUST_USE enum cairn_status cairn_hub_change_bucket(const struct cairn_hub *hub,
 							 const struct cairn_hub_asker *asker,
 							 const struct cairn_index_repo *repo,
@@ -33,8 +32,7 @@ struct cairn_hub_entry {
  * @param recursive  false: visit only the first name behind the prefix (and its slash), a folder once
  * @param from       "" for the first page, then next of the page before
  * @param[out] next  CAIRN_INDEX_PATH_MAX + 1 bytes: where the next page begins; "" after the last page
- * @return CAIRN_OK; as index and store
- */
+ * @return CAIRN_OK; as index and store */
 CAIRN_MUST_USE enum cairn_status cairn_hub_list_bucket(const struct cairn_hub *hub, const struct cairn_index_repo *repo,
 						       const char *prefix, bool recursive, const char *from,
 						       void (*visit)(void *ctx, const struct cairn_hub_entry *entry),

@@ -37,8 +37,7 @@ void cairn_hub_changes_fini(struct cairn_hub_changes *changes);
  * @param before  NULL: compare with an empty commit
  * @param max     limit of the changed files, and of the folders that wait to be compared
  * @param[out] out  empty unless CAIRN_OK
- * @return CAIRN_OK; CAIRN_E_NOT_FOUND a commit is gone; as index and store
- */
+ * @return CAIRN_OK; CAIRN_E_NOT_FOUND a commit is gone; as index and store */
 CAIRN_MUST_USE enum cairn_status cairn_hub_compare(const struct cairn_hub *hub, const struct cairn_index_commit *before,
 						   const struct cairn_index_commit *after, uint32_t max,
 						   struct cairn_hub_changes *out);

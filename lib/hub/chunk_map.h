@@ -35,8 +35,7 @@ struct cairn_chunk_map {
  * reveals them. A chunk that several files have gets the mark of the first. For workers.
  * @param repo  a repository whose files the asker may read
  * @param[out] out  empty unless CAIRN_OK
- * @return CAIRN_OK; CAIRN_E_NOT_FOUND the repository has no such file; as index and store
- */
+ * @return CAIRN_OK; CAIRN_E_NOT_FOUND the repository has no such file; as index and store */
 CAIRN_MUST_USE enum cairn_status cairn_hub_map_file(struct cairn_chunk_map *out, const struct cairn_hub *hub,
 						    const struct cairn_hub_asker *asker,
 						    const struct cairn_index_repo *repo, const struct cairn_hash *file);

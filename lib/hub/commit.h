@@ -40,8 +40,7 @@ CAIRN_MUST_USE enum cairn_status cairn_hub_may_name(const struct cairn_hub_asker
  *         does not exist); CAIRN_E_CONFLICT (commit.parent: 412 for clients; commit.sha256, commit.path,
  *         commit.known: 400); CAIRN_E_DENIED only an operator may choose the id (commit.id), and as
  *         cairn_hub_check_proposal(); CAIRN_E_LIMIT
- * (commit.rows, commit.names, commit.depth, commit.limit); as a write
- */
+ * (commit.rows, commit.names, commit.depth, commit.limit); as a write */
 CAIRN_MUST_USE enum cairn_status cairn_hub_commit(const struct cairn_hub *hub, const struct cairn_hub_asker *asker,
 						  const struct cairn_index_repo *repo, const char *revision,
 						  const struct cairn_hub_commit *commit, struct cairn_git_oid *oid,

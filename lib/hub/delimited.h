@@ -31,8 +31,7 @@ void cairn_delimited_begin(struct cairn_delimited *d, const char *bytes, size_t 
  * closing quote is taken as it is, and so are quotes in a field that does not begin with one. Rows end with LF, CR or
  * both.
  * @param[out] out  the text, without a zero at its end, cut to the room
- * @param[out] len  the full length of the text, which may be more than room
- */
+ * @param[out] len  the full length of the text, which may be more than room */
 enum cairn_delimited_end cairn_delimited_next(struct cairn_delimited *d, char *out, size_t room, size_t *len);
 
 #endif

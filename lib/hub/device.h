@@ -28,8 +28,7 @@ struct cairn_hub_device_codes {
  * @param sender     who asks, for the limit of each
  * @param address    of the sender, for the person
  * @return CAIRN_OK; CAIRN_E_USAGE there is no client_id, or it is too long (device.client); CAIRN_E_BUSY too many wait
- *         (device.many); CAIRN_E_IO there are no random bytes; as a write
- */
+ *         (device.many); CAIRN_E_IO there are no random bytes; as a write */
 CAIRN_MUST_USE enum cairn_status cairn_hub_begin_device(const struct cairn_hub *hub, const char *client_id,
 							const struct cairn_hash *sender, const char *address,
 							struct cairn_hub_device_codes *out, struct cairn_diag *diag);
@@ -45,8 +44,7 @@ CAIRN_MUST_USE enum cairn_status cairn_hub_device(const struct cairn_hub *hub, c
  * @param[out] text  the key, which is stored nowhere
  * @param[out] expires_unix_s  when it ends; 0: never
  * @return CAIRN_OK; as cairn_hub_device(); CAIRN_E_CONFLICT the account has too many keys (key.many); CAIRN_E_DENIED
- *         the key of the session that let it in was revoked (key.unknown); as a write
- */
+ *         the key of the session that let it in was revoked (key.unknown); as a write */
 CAIRN_MUST_USE enum cairn_status cairn_hub_take_device(const struct cairn_hub *hub, const char *client_id,
 						       const char *device_code, char text[static CAIRN_KEY_TEXT_BYTES],
 						       int64_t *expires_unix_s, struct cairn_diag *diag);

@@ -14,8 +14,7 @@ enum { CAIRN_HUB_DUPLICATE_TEXT_BYTES_MAX = 64 << 20 };
  *                    copy public
  * @return as cairn_hub_make_repo(), cairn_hub_duplicate_files(); CAIRN_E_LIMIT more than CAIRN_INDEX_OPERATIONS_MAX
  * files, or more text (repo.duplicate); CAIRN_E_CONFLICT the bytes of a file were deleted, with *out all zero
- * (commit.bytes); CAIRN_E_DENIED the copy may not be public (repo.guarded)
- */
+ * (commit.bytes); CAIRN_E_DENIED the copy may not be public (repo.guarded) */
 CAIRN_MUST_USE enum cairn_status cairn_hub_duplicate(const struct cairn_hub *hub, const struct cairn_hub_asker *asker,
 						     const struct cairn_index_repo *source,
 						     const struct cairn_hub_new_repo *copy, const bool *is_private,
@@ -27,8 +26,7 @@ CAIRN_MUST_USE enum cairn_status cairn_hub_duplicate(const struct cairn_hub *hub
  * @param source  found with CAIRN_HUB_READ
  * @param[in,out] target  found with CAIRN_HUB_WRITE; has the guard that was written
  * @return CAIRN_OK; CAIRN_E_DENIED (repo.guarded); CAIRN_E_NOT_FOUND the target was deleted or opened meanwhile
- *         (repo.unknown); as a write
- */
+ *         (repo.unknown); as a write */
 CAIRN_MUST_USE enum cairn_status cairn_hub_guard_copy(const struct cairn_hub *hub, const struct cairn_hub_asker *asker,
 						      const struct cairn_index_repo *source,
 						      struct cairn_index_repo *target, struct cairn_diag *diag);
@@ -40,8 +38,7 @@ CAIRN_MUST_USE enum cairn_status cairn_hub_guard_copy(const struct cairn_hub *hu
  * @param target  found with CAIRN_HUB_WRITE; not a bucket
  * @param files   at most CAIRN_INDEX_ADOPTED_MAX; each that could not be registered is marked
  * @return CAIRN_OK; as cairn_hub_guard_copy(); CAIRN_E_DENIED (quota.repo, quota.account); CAIRN_E_NOT_FOUND one of
- * the repositories was deleted meanwhile (repo.unknown); as a write
- */
+ * the repositories was deleted meanwhile (repo.unknown); as a write */
 CAIRN_MUST_USE enum cairn_status cairn_hub_duplicate_files(
 	const struct cairn_hub *hub, const struct cairn_hub_asker *asker, const struct cairn_index_repo *source,
 	const struct cairn_index_repo *target, struct cairn_index_adopted *files, uint32_t n, struct cairn_diag *diag);

@@ -31,8 +31,7 @@ struct cairn_hub_find_path {
  * @param folder  "" for the top folder
  * @param after   "" for the first call, then next of the call before
  * @param[out] next  the path behind which the next call goes on; "" when all paths were read
- * @return CAIRN_OK, also if nothing was found; as index and store
- */
+ * @return CAIRN_OK, also if nothing was found; as index and store */
 CAIRN_MUST_USE enum cairn_status cairn_hub_find_in_tree(const struct cairn_hub *hub,
 							const struct cairn_index_repo *repo,
 							const struct cairn_index_commit *commit, const char *folder,
@@ -54,8 +53,7 @@ struct cairn_hub_find_end {
 
 /** Visits the matching files at the heads of main of the repositories that the asker may see, and in the buckets that
  * the asker may read, last changed first. Reads nothing else.
- * @return CAIRN_OK; as index and store
- */
+ * @return CAIRN_OK; as index and store */
 CAIRN_MUST_USE enum cairn_status cairn_hub_find_paths(const struct cairn_hub *hub, const struct cairn_hub_asker *asker,
 						      const struct cairn_hub_find_path *find,
 						      struct cairn_hub_find_end *end);

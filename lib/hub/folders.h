@@ -31,8 +31,7 @@ struct cairn_folders {
 /** Computes the list. Reads this commit only, so it reveals nothing about others. Leaves out short texts, which the
  * index keeps. For workers.
  * @param[out] out  empty unless CAIRN_OK
- * @return CAIRN_OK; as index and store
- */
+ * @return CAIRN_OK; as index and store */
 CAIRN_MUST_USE enum cairn_status cairn_hub_weigh_folders(struct cairn_folders *out, const struct cairn_hub *hub,
 							 const struct cairn_index_repo *repo,
 							 const struct cairn_index_commit *commit);

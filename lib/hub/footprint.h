@@ -21,8 +21,7 @@ struct cairn_footprint {
 };
 
 /** Computes the footprint. Reads this repository only, so it reveals nothing about others. For workers.
- * @return CAIRN_OK; as index and store
- */
+ * @return CAIRN_OK; as index and store */
 CAIRN_MUST_USE enum cairn_status cairn_hub_footprint(struct cairn_footprint *out, const struct cairn_hub *hub,
 						     const struct cairn_index_repo *repo);
 

@@ -36,8 +36,7 @@ struct cairn_holders {
  * keys of the index. For workers.
  * @param from_id  0, then next_id; or the number of any account, to list those after it
  * @param[out] out  empty unless CAIRN_OK
- * @return CAIRN_OK; as index and store
- */
+ * @return CAIRN_OK; as index and store */
 CAIRN_MUST_USE enum cairn_status cairn_hub_list_holders(struct cairn_holders *out, const struct cairn_hub *hub,
 							int64_t from_id);
 /** For CLEANUP(). */

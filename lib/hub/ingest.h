@@ -40,8 +40,7 @@ CAIRN_MUST_USE enum cairn_status cairn_hub_ingest_work(struct cairn_hub_ingest *
 /** Processes the rest after the last byte, and registers the file. With CAIRN_OK the file is durable. On a worker.
  * @return as cairn_hub_ingest_work(); CAIRN_E_MISMATCH size or hash are not those announced (ingest.size,
  *         ingest.sha256); CAIRN_E_DENIED the owner is a repository that was deleted (repo.gone). After a failure no
- *         file is registered, and a collection removes the stored bytes
- */
+ *         file is registered, and a collection removes the stored bytes */
 CAIRN_MUST_USE enum cairn_status cairn_hub_ingest_end(struct cairn_hub_ingest *in, struct cairn_diag *diag);
 
 /** NULL is harmless. */

@@ -42,8 +42,7 @@ CAIRN_MUST_USE enum cairn_status cairn_hub_lfs_files(const struct cairn_hub *hub
  * not have. Waits for the index's writer.
  * @param paths  also delete their paths from all branches, with one commit for each branch. Earlier commits keep the
  * paths, without bytes, because the id of a commit is a hash over them
- * @return CAIRN_OK; as cairn_hub_commit(); CAIRN_E_LIMIT the branches have too many entries (lfs.scan)
- */
+ * @return CAIRN_OK; as cairn_hub_commit(); CAIRN_E_LIMIT the branches have too many entries (lfs.scan) */
 CAIRN_MUST_USE enum cairn_status cairn_hub_lfs_delete(const struct cairn_hub *hub, const struct cairn_hub_asker *asker,
 						      const struct cairn_index_repo *repo,
 						      const uint8_t (*sha256)[CAIRN_SHA256_BYTES], uint32_t n,

@@ -30,8 +30,7 @@ struct cairn_diff_line {
  * replace them. The difference is the shortest one if that has at most CAIRN_LINE_DIFF_EDITS_MAX lines. Otherwise all
  * lines between the first difference and the last one count as different. A last line equals one with a line end.
  * @param visit  returns false to stop
- * @return CAIRN_OK; CAIRN_E_LIMIT the texts are too long; CAIRN_E_NOMEM
- */
+ * @return CAIRN_OK; CAIRN_E_LIMIT the texts are too long; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_line_diff(const char *before, size_t before_len, const char *after,
 						 size_t after_len, uint32_t context,
 						 bool (*visit)(void *ctx, const struct cairn_diff_line *line),

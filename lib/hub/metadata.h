@@ -24,8 +24,7 @@ struct cairn_hub_described {
  * Reads the metadata. A part that cannot be read, or is larger than an index keeps (index/card.h), is left out. A model
  * whose README.md names no library or no task gets those that its config.json tells.
  * @param[out] out  owned by the caller, also when it failed
- * @return CAIRN_OK; CAIRN_E_NOMEM
- */
+ * @return CAIRN_OK; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_hub_metadata_read(struct cairn_hub_metadata *out,
 							 enum cairn_index_repo_kind kind,
 							 const struct cairn_hub_described *described);

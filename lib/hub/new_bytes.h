@@ -19,8 +19,7 @@ struct cairn_new_bytes {
  * @param before   NULL: an empty commit
  * @param changes  between the two commits
  * @param[out] out  empty unless CAIRN_OK
- * @return CAIRN_OK; as index and store
- */
+ * @return CAIRN_OK; as index and store */
 CAIRN_MUST_USE enum cairn_status cairn_hub_count_new(struct cairn_new_bytes *out, const struct cairn_hub *hub,
 						     const struct cairn_index_repo *repo,
 						     const struct cairn_index_commit *before,

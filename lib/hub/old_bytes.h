@@ -21,8 +21,7 @@ struct cairn_old_bytes {
 /** Finds the source of each change. If several files have equally many bytes, the one of the same path counts, else the
  * first. Reads files of this repository only, so it reveals nothing about others. For workers.
  * @param[out] out  empty unless CAIRN_OK
- * @return CAIRN_OK; as index and store
- */
+ * @return CAIRN_OK; as index and store */
 CAIRN_MUST_USE enum cairn_status cairn_hub_find_old(struct cairn_old_bytes *out, const struct cairn_hub *hub,
 						    const struct cairn_index_repo *repo,
 						    const struct cairn_index_commit *before,

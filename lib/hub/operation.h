@@ -30,8 +30,7 @@ struct cairn_hub_operations {
  * members and empty lines. A bad path or value sets the fault of its own line only.
  * @param[out] out  empty unless CAIRN_OK
  * @return CAIRN_OK; CAIRN_E_FORMAT a line is none of these (batch.line), or its path is too long to report
- * (batch.path); CAIRN_E_LIMIT more than CAIRN_HUB_OPERATIONS_MAX lines (batch.lines); CAIRN_E_NOMEM
- */
+ * (batch.path); CAIRN_E_LIMIT more than CAIRN_HUB_OPERATIONS_MAX lines (batch.lines); CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_hub_operations_read(struct cairn_hub_operations *out, const char *text,
 							   size_t len, struct cairn_diag *diag);
 

@@ -21,8 +21,7 @@ CAIRN_MUST_USE enum cairn_status cairn_hub_check_own_keys(const struct cairn_hub
  * @param[out] text  the key itself, which is stored nowhere
  * @return CAIRN_OK; CAIRN_E_USAGE the name is empty or too long (key.name); CAIRN_E_DENIED the asker has no account, or
  *         used a key for one repository, or one that only reads (key.own); CAIRN_E_CONFLICT the account has too many
- *         keys (key.many); as a write
- */
+ *         keys (key.many); as a write */
 CAIRN_MUST_USE enum cairn_status cairn_hub_make_own_key(const struct cairn_hub *hub,
 							const struct cairn_hub_asker *asker, const char *name,
 							bool writing, char text[static CAIRN_KEY_TEXT_BYTES],

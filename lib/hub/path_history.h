@@ -15,8 +15,7 @@ typedef bool cairn_hub_visit_change(void *ctx, const struct cairn_index_commit *
  * @param limit  most commits to visit, at least 1
  * @param visit  if it returns false, its commit counts as not visited
  * @param[out] next  the commit from which to go on, if *more
- * @return CAIRN_OK; CAIRN_E_NOT_FOUND the path does not exist at this commit (entry.unknown); as index and store
- */
+ * @return CAIRN_OK; CAIRN_E_NOT_FOUND the path does not exist at this commit (entry.unknown); as index and store */
 CAIRN_MUST_USE enum cairn_status cairn_hub_each_change_of(const struct cairn_hub *hub,
 							  const struct cairn_index_commit *commit, const char *path,
 							  uint32_t limit, cairn_hub_visit_change *visit, void *ctx,

@@ -27,8 +27,7 @@ struct cairn_hub_put {
 /**
  * Commits files to a branch. Stored files are durable before the commit. If the commit is refused, a collection removes
  * them. Waits for the disk and for the index's writer: on a worker.
- * @return as cairn_hub_commit(), and as cairn_hub_ingest_end()
- */
+ * @return as cairn_hub_commit(), and as cairn_hub_ingest_end() */
 CAIRN_MUST_USE enum cairn_status cairn_hub_put(const struct cairn_hub *hub, const struct cairn_hub_asker *asker,
 					       const struct cairn_hub_put *put, struct cairn_git_oid *oid,
 					       struct cairn_diag *diag);

@@ -21,16 +21,14 @@ CAIRN_MUST_USE enum cairn_status cairn_hub_access_in(const struct cairn_hub *hub
 CAIRN_MUST_USE enum cairn_status cairn_hub_access_to(const struct cairn_hub *hub, const struct cairn_hub_asker *asker,
 						     const struct cairn_index_repo *repo, enum cairn_hub_access *out);
 
-/**
- * Finds a repository to which the asker has the access that is needed.
+/** Finds a repository to which the asker has the access that is needed.
  * @param need  CAIRN_HUB_SEE: to show its metadata; CAIRN_HUB_READ: to read its files, which everybody may do for a
  *              public repository without a gate, and an account that was let in where there is one
  * @param[out] out  has today's name, also if it was moved and is asked for by its former name
  * @return CAIRN_OK; CAIRN_E_NOT_FOUND no such repository, or the asker may not see it (repo.unknown); CAIRN_E_DENIED
  * the asker may see it, but not read its files (repo.gated, or, after having asked for access, access.pending or
  * access.rejected), or lacks the access needed (repo.denied), or would write in a mirrored one (mirror.readonly); as
- * index and store
- */
+ * index and store */
 CAIRN_MUST_USE enum cairn_status cairn_hub_find_repo(const struct cairn_hub *hub, const struct cairn_hub_asker *asker,
 						     enum cairn_index_repo_kind kind, const char *account,
 						     const char *name, enum cairn_hub_access need,
@@ -62,13 +60,11 @@ struct cairn_hub_new_repo {
 };
 enum { CAIRN_HUB_FIRST_FILES_MAX = 100 };
 
-/**
- * Makes a repository, and finds it. Waits for the index's writer.
+/** Makes a repository, and finds it. Waits for the index's writer.
  * @param[out] out  with CAIRN_E_CONFLICT: the repository that has the name, if it still exists
  * @return CAIRN_OK; CAIRN_E_USAGE the name is not valid (repo.name); CAIRN_E_CONFLICT it is taken (repo.known), or as
  *         cairn_hub_commit(); CAIRN_E_DENIED the asker may not make one there, or there is no such account
- *         (account.denied); CAIRN_E_LIMIT too many files (commit.lines); as a write
- */
+ *         (account.denied); CAIRN_E_LIMIT too many files (commit.lines); as a write */
 CAIRN_MUST_USE enum cairn_status cairn_hub_make_repo(const struct cairn_hub *hub, const struct cairn_hub_asker *asker,
 						     const struct cairn_hub_new_repo *new_repo,
 						     struct cairn_index_repo *out, struct cairn_diag *diag);
@@ -100,15 +96,13 @@ CAIRN_MUST_USE enum cairn_status cairn_hub_drop_repo(const struct cairn_hub *hub
 
 enum { CAIRN_HUB_REPOS_MAX = 500 }; /* of one page */
 
-/**
- * Visits the repositories of a kind and an account that the asker may see, a page at a time. A page may be short or
+/** Visits the repositories of a kind and an account that the asker may see, a page at a time. A page may be short or
  * empty before the last one, if few names match.
  * @param account  CAIRN_HUB_ME: the asker's own
  * @param search   letters that the name contains, in any case; NULL: all
  * @param from_id  0 for the first page, then *next_id, which is 0 after the last page
  * @return CAIRN_OK; CAIRN_E_NOT_FOUND there is no such account (account.unknown); CAIRN_E_DENIED a client without a key
- * has no account of its own (account.denied); as index and store
- */
+ * has no account of its own (account.denied); as index and store */
 CAIRN_MUST_USE enum cairn_status cairn_hub_each_repo(const struct cairn_hub *hub, const struct cairn_hub_asker *asker,
 						     enum cairn_index_repo_kind kind, const char *account,
 						     const char *search, int64_t from_id, cairn_index_visit_repo *visit,

@@ -40,8 +40,7 @@ struct cairn_tensors {
  * @param file_bytes  size of the whole file
  * @param visit       visits each tensor in the order of the head, maybe before the head is refused; may be NULL
  * @return CAIRN_OK; CAIRN_E_LIMIT the head is longer than CAIRN_TENSORS_HEAD_MAX; CAIRN_E_FORMAT it is malformed, or a
- *         tensor lies outside of the file, or is not as long as type and shape say: see fault
- */
+ *         tensor lies outside of the file, or is not as long as type and shape say: see fault */
 CAIRN_MUST_USE enum cairn_status cairn_tensors_read(struct cairn_tensors *out, const uint8_t *bytes, size_t len,
 						    uint64_t file_bytes,
 						    void (*visit)(void *ctx, const struct cairn_tensor *tensor),

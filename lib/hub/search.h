@@ -42,8 +42,7 @@ bool cairn_hub_is_searched(const char *text);
  * files for a xorb. For workers.
  * @param text  one for which cairn_hub_is_searched() is true
  * @param visit  called without locks or readers held
- * @return CAIRN_OK, also if nothing was found; as index and store
- */
+ * @return CAIRN_OK, also if nothing was found; as index and store */
 CAIRN_MUST_USE enum cairn_status cairn_hub_search(const struct cairn_hub *hub, const struct cairn_hub_asker *asker,
 						  const char *text,
 						  void (*visit)(void *ctx, const struct cairn_hub_find *find),

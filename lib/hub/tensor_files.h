@@ -40,8 +40,7 @@ void cairn_hub_tensor_files_fini(struct cairn_hub_tensor_files *files);
  *  @param[out] head  empty before, owned by the caller: CAIRN_HUB_TENSOR_LEN_BYTES, JSON, a zero
  *  @param[out] out   its sums
  *  @return CAIRN_OK; CAIRN_E_USAGE it is no file of tensors (tensors.head); CAIRN_E_LIMIT its head is longer than
- *          CAIRN_TENSORS_HEAD_MAX (tensors.limit); as cairn_hub_find_entry() and cairn_hub_read_start()
- */
+ *          CAIRN_TENSORS_HEAD_MAX (tensors.limit); as cairn_hub_find_entry() and cairn_hub_read_start() */
 CAIRN_MUST_USE enum cairn_status cairn_hub_read_tensor_head(const struct cairn_hub_tensor_source *from,
 							    const struct cairn_hub_tensor_files *files, unsigned i,
 							    struct cairn_buf *head, struct cairn_tensors *out,

@@ -19,8 +19,7 @@ struct cairn_hub_tree_page {
 /** Visits a page of entries: by folders, then by names, in the order of their bytes. visit() must only take notes,
  * because a reader of the index is held.
  * @param[out] next  the path behind which the next page begins; "" after the last page
- * @return CAIRN_OK; CAIRN_E_NOT_FOUND there is no such folder (entry.unknown); as index and store
- */
+ * @return CAIRN_OK; CAIRN_E_NOT_FOUND there is no such folder (entry.unknown); as index and store */
 CAIRN_MUST_USE enum cairn_status cairn_hub_list_tree(const struct cairn_hub *hub,
 						     const struct cairn_index_commit *commit,
 						     const struct cairn_hub_tree_page *page,
@@ -30,8 +29,7 @@ CAIRN_MUST_USE enum cairn_status cairn_hub_list_tree(const struct cairn_hub *hub
 
 /** Visits all entries of a commit, a page at a time: a reader of the index is held for a page only.
  * @param take  must only take notes; returns false to stop
- * @return CAIRN_OK; CAIRN_E_NOT_FOUND the commit has no entries, or has gone; as index and store
- */
+ * @return CAIRN_OK; CAIRN_E_NOT_FOUND the commit has no entries, or has gone; as index and store */
 CAIRN_MUST_USE enum cairn_status cairn_hub_list_all(const struct cairn_hub *hub,
 						    const struct cairn_index_commit *commit,
 						    bool (*take)(void *ctx, const struct cairn_index_entry *entry),
@@ -68,8 +66,7 @@ CAIRN_MUST_USE enum cairn_status cairn_hub_read_inline(const struct cairn_hub *h
 
 /** Reads the first bytes of a file, as many as the buffer may hold; for workers. The file is from a commit of the
  * repository. @param[out] out  empty before; the bytes. With a failure it may have some
- * @return as cairn_hub_read_inline() and cairn_hub_open_entry()
- */
+ * @return as cairn_hub_read_inline() and cairn_hub_open_entry() */
 CAIRN_MUST_USE enum cairn_status cairn_hub_read_start(const struct cairn_hub *hub, const struct cairn_index_repo *repo,
 						      const struct cairn_index_entry *entry, struct cairn_buf *out,
 						      struct cairn_diag *diag);
@@ -77,8 +74,7 @@ CAIRN_MUST_USE enum cairn_status cairn_hub_read_start(const struct cairn_hub *hu
 /** Reads the lines of a .gitattributes or .gitignore at a commit, with the steps of one request. Reads none if the file
  * does not exist, or its bytes are in the store.
  * @param[out] text  the memory that out borrows, owned by the caller; NULL: no such file
- * @return CAIRN_OK; as index and store
- */
+ * @return CAIRN_OK; as index and store */
 CAIRN_MUST_USE enum cairn_status cairn_hub_read_patterns(const struct cairn_hub *hub,
 							 const struct cairn_index_commit *commit, const char *path,
 							 uint8_t **text, struct cairn_hub_patterns *out);

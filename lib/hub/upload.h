@@ -13,8 +13,7 @@ struct cairn_hub_upload {
 
 /** Returns true if the file comes inline in the commit and is kept in the index, false if it goes to the store first.
  * Inline are empty files, and text of at most CAIRN_INDEX_INLINE_MAX bytes that .gitattributes does not give to LFS.
- * @param attributes  .gitattributes of the revision
- */
+ * @param attributes  .gitattributes of the revision */
 bool cairn_hub_upload_is_inline(const struct cairn_hub_upload *upload, struct cairn_hub_patterns *attributes);
 
 #endif

@@ -54,8 +54,7 @@ struct cairn_usage {
  * @param[out] out  owned by the caller: cairn_usage_free()
  * @return CAIRN_OK; CAIRN_E_BUSY stopped, or another daemon that shares the index is computing (usage.running);
  *         CAIRN_E_LIMIT there are more owners than room, or more different terms name one xorb (usage.limit);
- *         as index and store
- */
+ *         as index and store */
 CAIRN_MUST_USE enum cairn_status cairn_usage_compute(struct cairn_usage **out, struct cairn_index *index,
 						     const struct cairn_usage_room *room, bool (*stop)(void *ctx),
 						     void *stop_ctx, struct cairn_diag *diag);

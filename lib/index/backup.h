@@ -10,8 +10,7 @@
  * @param path  replaced when it is there
  * @return CAIRN_OK; CAIRN_E_USAGE no engine has such a URL (index.url), or it makes no copies (index.engine);
  *         CAIRN_E_CONFLICT not an index of Cairn (index.foreign); CAIRN_E_IO, CAIRN_E_FULL with the cause in diag;
- *         CAIRN_E_NOMEM
- */
+ *         CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_index_backup(const char *url, const char *path, struct cairn_diag *diag);
 
 /** Visits all xorbs whose bytes are stored, in the order in which they came, in a backup of an index.
@@ -20,8 +19,7 @@ CAIRN_MUST_USE enum cairn_status cairn_index_backup(const char *url, const char 
  * @param layout       cairn_spans_layout() of its chunks; 0: the list of them is missing, or damaged
  * @return CAIRN_OK; what visit answered; CAIRN_E_USAGE as above; CAIRN_E_CONFLICT not an index of Cairn, of a newer
  *         version, or it has more than its scripts make (index.foreign, index.newer, index.schema); CAIRN_E_IO,
- *         also of a row that is malformed (index.row); CAIRN_E_FULL; CAIRN_E_NOMEM
- */
+ *         also of a row that is malformed (index.row); CAIRN_E_FULL; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_index_backup_each(
 	const char *url, const char *path,
 	enum cairn_status (*visit)(void *ctx, const struct cairn_hash *xorb, uint64_t stored_bytes, uint64_t layout),

@@ -27,8 +27,7 @@ typedef void cairn_index_visit_fault(void *ctx, const struct cairn_index_fault *
  * inline files against the start of their git ids. Takes 12 s of processor time for half a GiB with a million terms.
  * The log of an index in use grows meanwhile.
  * @return CAIRN_OK, also with faults; CAIRN_E_CONFLICT the index is of a newer version, or not Cairn's (index.newer,
- *         index.foreign); as every read (index.h), with the cause in diag
- */
+ *         index.foreign); as every read (index.h), with the cause in diag */
 CAIRN_MUST_USE enum cairn_status cairn_index_examine(struct cairn_index *ix, cairn_index_visit_fault *visit, void *ctx,
 						     struct cairn_diag *diag);
 
@@ -44,16 +43,14 @@ struct cairn_index_mender {
  * is gone or surely right. If the trees are still not sound, the repair is rolled back.
  * @return CAIRN_OK, though faults may be left; CAIRN_E_DAMAGED the trees are still not sound (index.corrupt);
  *         CAIRN_E_USAGE the engine has its own means of repair (index.engine); CAIRN_E_CONFLICT as
- *         cairn_index_examine(); CAIRN_E_IO, CAIRN_E_FULL, CAIRN_E_BUSY with the cause in diag; CAIRN_E_NOMEM
- */
+ *         cairn_index_examine(); CAIRN_E_IO, CAIRN_E_FULL, CAIRN_E_BUSY with the cause in diag; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_index_mend(struct cairn_index *ix, const struct cairn_index_mender *mender,
 						  struct cairn_diag *diag);
 
 /** Checks the trees of all tables but the chunk lists while the index is in use. Each tree has a snapshot of its own;
  * small ones come first. Trees not reached within limit_ms are skipped.
  * @param stop  asked now and then; true ends it early. May be NULL
- * @return CAIRN_OK, also with faults, or ended early; CAIRN_E_IO, CAIRN_E_FULL, CAIRN_E_NOMEM it cannot be opened
- */
+ * @return CAIRN_OK, also with faults, or ended early; CAIRN_E_IO, CAIRN_E_FULL, CAIRN_E_NOMEM it cannot be opened */
 CAIRN_MUST_USE enum cairn_status cairn_index_glance(struct cairn_index *ix, int64_t limit_ms, bool (*stop)(void *ctx),
 						    void *stop_ctx, cairn_index_visit_fault *visit, void *ctx);
 

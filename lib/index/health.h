@@ -17,8 +17,7 @@ struct cairn_health {
 /** Records the outcome of a batch. A failure of disk or engine is reported from then on. A full or failing disk is over
  * once an upload succeeds. A probe is too small to show that, so it counts only after CAIRN_HEALTH_HOLD_MS without a
  * failure. Any successful write ends the failure of a silent engine. A damaged index stays damaged until it is opened
- * again.
- */
+ * again. */
 void cairn_health_note(struct cairn_health *h, const struct cairn_index_write *batch, int64_t now_ms);
 
 /** Marks the index as damaged, after a check found it so. */

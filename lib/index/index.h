@@ -5,8 +5,7 @@
 #include "hash/copy_id.h"
 #include "index/new_shard.h"
 
-/*
- * Names used here
+/* Names used here
  *   scope   who shares dedupe: "" (everybody), "namespace" or "type/namespace/name". A query finds eligible chunks of
  *           its own scope and of the shared one only.
  *   owner   the repository under which an upload registers its files; "" is the operator's, which everybody may read.
@@ -21,8 +20,7 @@
  *   CAIRN_E_BUSY     the engine is on another machine and silent, so nothing is known
  *   CAIRN_E_FORMAT, CAIRN_E_LIMIT  of such an engine: a text is not UTF-8, or the query is too long
  *
- * For the statuses of writes see struct cairn_index_write.
- */
+ * For the statuses of writes see struct cairn_index_write. */
 struct cairn_index;
 struct cairn_index_needs; /* needs.h */
 struct cairn_index_kind;  /* of a write: internal */
@@ -56,8 +54,7 @@ struct cairn_index_options {
  * @param url  as below
  * @param[out] from  its version before; 0: created
  * @param[out] to    its version now
- * @return CAIRN_OK; otherwise as cairn_index_open()
- */
+ * @return CAIRN_OK; otherwise as cairn_index_open() */
 CAIRN_MUST_USE enum cairn_status cairn_index_migrate(const char *url, struct cairn_diag *diag, int *from, int *to);
 
 /** Returns the version of an index, and checks whether this program would open or migrate it. Changes nothing; another
@@ -97,8 +94,7 @@ CAIRN_MUST_USE enum cairn_status cairn_index_reach(const char *url, struct cairn
  *                           index.older says what to do; another's (index.owner), or in use (index.taken)
  *         CAIRN_E_FULL  the disk is full, and so is the space that is kept for opening (index.full)
  *         CAIRN_E_DAMAGED, CAIRN_E_IO, CAIRN_E_BUSY (index.silent) with the cause in diag
- *         CAIRN_E_NOMEM  also: no thread can be started (index.thread)
- */
+ *         CAIRN_E_NOMEM  also: no thread can be started (index.thread) */
 CAIRN_MUST_USE enum cairn_status cairn_index_open(struct cairn_index **out, const char *url,
 						  const struct cairn_index_options *options, struct cairn_diag *diag);
 
@@ -180,8 +176,7 @@ void cairn_index_finish_screens(struct cairn_index *ix);
 /** Answers a chunk query in one snapshot: first the xorb that holds the chunk, then its neighbours (xorbs of the same
  * shard), without retired and damaged ones. Xorbs whose bytes are lost or kept elsewhere have stored_bytes 0.
  * @param visit  @return false to stop
- * @return CAIRN_OK; CAIRN_E_NOT_FOUND not tracked in this scope or the shared one; as every read
- */
+ * @return CAIRN_OK; CAIRN_E_NOT_FOUND not tracked in this scope or the shared one; as every read */
 CAIRN_MUST_USE enum cairn_status cairn_index_dedupe(
 	struct cairn_index *ix, const char *scope, const struct cairn_hash *chunk,
 	bool (*visit)(void *ctx, const struct cairn_index_dedupe_xorb *xorb), void *ctx);
@@ -223,8 +218,7 @@ CAIRN_MUST_USE enum cairn_status cairn_index_file(struct cairn_index *ix, const 
 /** Returns the file with this SHA-256 by its uploader's claim, without terms. The viewer's claim counts first, then the
  * operator's. For viewer NULL only the operator's counts, and for a repository of the hub (hub.h) only its own. If an
  * owner has several such files, returns the most believed one, then the latest; never one proved false.
- * @param sha256  plain byte order  @return as cairn_index_file()
- */
+ * @param sha256  plain byte order  @return as cairn_index_file() */
 CAIRN_MUST_USE enum cairn_status cairn_index_file_by_sha256(struct cairn_index *ix,
 							    const uint8_t sha256[static CAIRN_SHA256_BYTES],
 							    const char *viewer, struct cairn_index_file *out);
@@ -243,8 +237,7 @@ struct cairn_index_spans {
  * @param with_spans  two places among them (they may be equal, or past the end: none) whose spans are wanted. Spans of
  *                    a xorb that was repacked, or whose bytes are elsewhere, always come
  * @param visit       any status but CAIRN_OK ends the call with it
- * @return CAIRN_OK; CAIRN_E_NOT_FOUND one of them is gone; what visit answered; as every read
- */
+ * @return CAIRN_OK; CAIRN_E_NOT_FOUND one of them is gone; what visit answered; as every read */
 CAIRN_MUST_USE enum cairn_status cairn_index_spans(
 	struct cairn_index *ix, const int64_t *xorb_ids, uint32_t n, const uint32_t with_spans[static 2],
 	enum cairn_status (*visit)(void *ctx, const struct cairn_index_spans *places), void *ctx);
@@ -262,8 +255,7 @@ struct cairn_index_planner {
 
 /** Calls cairn_index_file() with terms and then cairn_index_spans() of the chosen xorbs. Both see one snapshot if the
  * index is on this machine.
- * @return as both, or the planner's status; CAIRN_E_BUSY: the file has more terms than n_terms_max
- */
+ * @return as both, or the planner's status; CAIRN_E_BUSY: the file has more terms than n_terms_max */
 CAIRN_MUST_USE enum cairn_status cairn_index_plan(struct cairn_index *ix, const struct cairn_hash *hash,
 						  const char *viewer, struct cairn_index_planner *planner,
 						  struct cairn_index_file *out);
@@ -360,15 +352,13 @@ CAIRN_MUST_USE enum cairn_status cairn_index_upkeep(struct cairn_index *ix, stru
 
 /** The health of the index: a failure of disk or engine is reported from the first failed write until it is over
  * (health.h). Read from memory.
- * @return CAIRN_OK; CAIRN_E_FULL, CAIRN_E_IO, CAIRN_E_DAMAGED, CAIRN_E_BUSY, CAIRN_E_NOMEM with the cause in diag
- */
+ * @return CAIRN_OK; CAIRN_E_FULL, CAIRN_E_IO, CAIRN_E_DAMAGED, CAIRN_E_BUSY, CAIRN_E_NOMEM with the cause in diag */
 CAIRN_MUST_USE enum cairn_status cairn_index_health(struct cairn_index *ix, struct cairn_diag *diag);
 
 /** Marks the index as damaged: cairn_index_health() reports it until the index is opened again. */
 void cairn_index_condemn(struct cairn_index *ix, const struct cairn_diag *diag);
 
-/*
- * Garbage. A xorb that no file needs is removed in two steps, each in pieces of a few milliseconds so that uploads wait
+/* Garbage. A xorb that no file needs is removed in two steps, each in pieces of a few milliseconds so that uploads wait
  * no longer. gc_mark retires a xorb that is not referenced, and neither new nor renewed within the grace time; it is no
  * longer offered. gc_sweep durably removes the rows of a xorb that has been retired for longer than the grace time and
  * is still not referenced. Only then may the caller remove its object; a crash in between leaves an object without a
@@ -379,15 +369,13 @@ void cairn_index_condemn(struct cairn_index *ix, const struct cairn_diag *diag);
  * come. Renewal, and a shard that names the xorb, end its retirement. Before an object is removed, no put of the same
  * xorb may slip between its row and its object. So hold the hash from gc_sweep's done() to the removal, or call
  * cairn_index_xorb() again while holding it. Every removal of a file, a xorb or an eligible chunk makes all earlier
- * shards unknown. So they are registered anew if they come again.
- */
+ * shards unknown. So they are registered anew if they come again. */
 enum {
 	CAIRN_INDEX_GC_MS = 5,       /* statements of one gc_mark or gc_sweep */
 	CAIRN_INDEX_SWEEP_MAX = 512, /* xorbs of one gc_sweep */
 };
 
-/*
- * Copies, where rows name them. The bytes of a xorb are stored under a name that is used once, and its row has that
+/* Copies, where rows name them. The bytes of a xorb are stored under a name that is used once, and its row has that
  * name. So daemons that share a store need no lock over it. Each PUTs its own copy, the row committed first decides
  * which copy counts, and a DELETE removes exactly the copy it means. A copy is dead if no row names it and none ever
  * will: its xorb was swept, or its upload found the xorb registered by another. The same transaction records the copy
@@ -398,8 +386,7 @@ enum {
  * these with each_unnamed and writes them off: they are dead, unless a row has named them meanwhile. A dead copy stays
  * recorded for seven days after its object is gone. So that no upload can sleep that long and name it then, a row may
  * name only a recent copy. It is refused (CAIRN_E_BUSY, xorb.late) when the date in the copy's name differs from the
- * server's time by more than CAIRN_INDEX_COPY_LIFE_S.
- */
+ * server's time by more than CAIRN_INDEX_COPY_LIFE_S. */
 enum { CAIRN_INDEX_COPY_LIFE_S = 24 * 3600 };
 
 /** A copy, and the xorb it belongs to. Plain value. */
@@ -427,8 +414,7 @@ CAIRN_MUST_USE enum cairn_status cairn_index_each_unnamed(struct cairn_index *ix
  *
  * Each call queues its request and returns CAIRN_OK. It returns CAIRN_E_BUSY when the queue is full or the index was
  * opened for reading only; then done() will not be called. If done is NULL, the call waits for the write, and returns
- * its status or CAIRN_E_BUSY.
- */
+ * its status or CAIRN_E_BUSY. */
 struct cairn_index_write {
 	/** Called once on a thread of the index, when the write is durable or has failed. May free the request. */
 	void (*done)(struct cairn_index_write *write);

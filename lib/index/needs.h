@@ -15,8 +15,7 @@ enum { CAIRN_INDEX_NEEDS_BYTES_MAX = 64 * 1024 * 1024 }; /* beyond it numbers sh
  * a file that comes meanwhile; such a file's references are as new as its terms.
  * @param n_read  increased with each file, for other threads to read; may be NULL
  * @param stop  called between pages; may be NULL
- * @return CAIRN_OK; CAIRN_E_BUSY stopped; CAIRN_E_DAMAGED, CAIRN_E_IO a file cannot be read; as every read (index.h)
- */
+ * @return CAIRN_OK; CAIRN_E_BUSY stopped; CAIRN_E_DAMAGED, CAIRN_E_IO a file cannot be read; as every read (index.h) */
 CAIRN_MUST_USE enum cairn_status cairn_index_needs_new(struct cairn_index_needs **out, struct cairn_index *ix,
 						       _Atomic uint64_t *n_read, bool (*stop)(void *ctx),
 						       void *stop_ctx);
@@ -29,8 +28,7 @@ int64_t cairn_index_needs_last_xorb(const struct cairn_index_needs *needs);
 bool cairn_index_needs_has(const struct cairn_index_needs *needs, int64_t xorb);
 
 /** Does the table reference agree with the terms of all files, in one snapshot? Call it if a needed xorb has no
- * reference: either a file was forgotten meanwhile, or the index is damaged. @return CAIRN_OK; as every read
- */
+ * reference: either a file was forgotten meanwhile, or the index is damaged. @return CAIRN_OK; as every read */
 CAIRN_MUST_USE enum cairn_status cairn_index_needs_agree(struct cairn_index *ix, bool *agree);
 
 #endif

@@ -12,8 +12,7 @@ enum { CAIRN_INDEX_PAGE_MAX = 512 }; /* rows of one call of the walks below */
  * @param limit    rows of this page, at most CAIRN_INDEX_PAGE_MAX count
  * @param visit    its arguments are borrowed for the time of the call
  * @param[out] next_id  0: that was the last page
- * @return CAIRN_OK; as every read
- */
+ * @return CAIRN_OK; as every read */
 CAIRN_MUST_USE enum cairn_status cairn_index_each_xorb(struct cairn_index *ix, int64_t from_id, uint32_t limit,
 						       void (*visit)(void *ctx, const struct cairn_index_xorb *xorb),
 						       void *ctx, int64_t *next_id);
@@ -47,8 +46,7 @@ struct cairn_index_owned_after {
  * @param owner  NULL: all
  * @param limit  rows of this page, at most CAIRN_INDEX_PAGE_MAX count
  * @param[out] more  there are further ones
- * @return CAIRN_OK, also for an unknown owner; as every read
- */
+ * @return CAIRN_OK, also for an unknown owner; as every read */
 CAIRN_MUST_USE enum cairn_status cairn_index_each_owned(struct cairn_index *ix, const char *owner,
 							const struct cairn_index_owned_after *after, uint32_t limit,
 							void (*visit)(void *ctx, const struct cairn_index_owned *file),

@@ -24,8 +24,7 @@ enum {
 
 /** Visits the first due claims of the next owner, in the order in which the files came. So owners take turns.
  * @param after_owner  the number of the previous owner; -1: none. After the last owner nothing is visited
- * @return CAIRN_OK; as every read
- */
+ * @return CAIRN_OK; as every read */
 CAIRN_MUST_USE enum cairn_status cairn_index_each_due(struct cairn_index *ix, int64_t after_owner, int64_t now_unix_s,
 						      uint32_t limit,
 						      void (*visit)(void *ctx, const struct cairn_index_due *due),

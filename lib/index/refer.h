@@ -20,8 +20,7 @@ enum cairn_index_match {
  * @param name   a hash as struct cairn_hash has it, or a SHA-256
  * @param limit  at most CAIRN_INDEX_PAGE_MAX
  * @param[out] more  there are further ones
- * @return CAIRN_OK, also when there are none; as every read
- */
+ * @return CAIRN_OK, also when there are none; as every read */
 CAIRN_MUST_USE enum cairn_status cairn_index_each_match(struct cairn_index *ix, const char *owner,
 							enum cairn_index_match match,
 							const uint8_t name[static CAIRN_HASH_BYTES], uint32_t limit,
@@ -39,8 +38,7 @@ struct cairn_index_place {
 /** Visits the first places of a chunk in all dedupe scopes; for the operator only. Reads the list of each xorb.
  * @param limit  at most CAIRN_INDEX_PAGE_MAX
  * @param[out] more  there are further ones
- * @return as cairn_index_each_match()
- */
+ * @return as cairn_index_each_match() */
 CAIRN_MUST_USE enum cairn_status cairn_index_each_place(struct cairn_index *ix, const struct cairn_hash *chunk,
 							uint32_t limit,
 							void (*visit)(void *ctx, const struct cairn_index_place *place),

@@ -11,8 +11,7 @@ struct cairn_index_snapshot;
  * @return CAIRN_OK
  *         CAIRN_E_USAGE  no engine has such a URL (index.url), or it has a password (index.password)
  *         CAIRN_E_CONFLICT  it is of a newer version, or not Cairn's (index.newer, index.foreign)
- *         CAIRN_E_IO, also when it is missing; otherwise as every read (index.h)
- */
+ *         CAIRN_E_IO, also when it is missing; otherwise as every read (index.h) */
 CAIRN_MUST_USE enum cairn_status cairn_index_snapshot_open(struct cairn_index_snapshot **out, const char *url,
 							   struct cairn_diag *diag);
 /** For CLEANUP(). */
@@ -37,8 +36,7 @@ typedef enum cairn_status cairn_index_visit_file(void *ctx, int64_t number, int6
 
 /** Visits all xorbs with a number above `after`, in the order in which they came, with the chunks of one xorb in memory
  * at a time. xorb.referenced is not set. @return CAIRN_OK; what the visitor answered; CAIRN_E_DAMAGED a row is
- * malformed; as every read
- */
+ * malformed; as every read */
 CAIRN_MUST_USE enum cairn_status cairn_index_snapshot_xorbs(struct cairn_index_snapshot *snapshot, int64_t after,
 							    cairn_index_visit_xorb *visit, void *ctx,
 							    struct cairn_diag *diag);

@@ -124,8 +124,7 @@ struct cairn_index_state {
  * @param writes  functions that write may be called
  * @return CAIRN_OK; CAIRN_E_USAGE no engine has such a URL (index.url), or it has a password (index.password);
  *         CAIRN_E_CONFLICT it is of an older version (index.older) or a newer one (index.newer), or not Cairn's
- *         (index.foreign); CAIRN_E_IO, also when it is missing; otherwise as every read (index.h)
- */
+ *         (index.foreign); CAIRN_E_IO, also when it is missing; otherwise as every read (index.h) */
 CAIRN_MUST_USE enum cairn_status cairn_index_transfer_open(struct cairn_index_transfer **out, const char *url,
 							   bool writes, struct cairn_diag *diag);
 void cairn_index_transfer_freep(struct cairn_index_transfer **t); /* for CLEANUP() */
@@ -136,8 +135,7 @@ void cairn_index_transfer_freep(struct cairn_index_transfer **t); /* for CLEANUP
 
 /** Reads the next rows of a table, in the order of its keys.
  * @param after  NULL: from the first; else after its row `row`, of which only the key counts
- * @param[out] out  of that table, emptied first; empty: there are no more rows
- */
+ * @param[out] out  of that table, emptied first; empty: there are no more rows */
 CAIRN_MUST_USE enum cairn_status cairn_index_transfer_page(struct cairn_index_transfer *t, enum cairn_index_table table,
 							   const struct cairn_index_rows *after, uint32_t row,
 							   uint32_t limit, struct cairn_index_rows *out,
@@ -165,8 +163,7 @@ CAIRN_MUST_USE enum cairn_status cairn_index_transfer_begin(struct cairn_index_t
 /** Ends filling: sets the last numbers given, and checks and enables the constraints between tables. The index stays
  * frozen.
  * @param last  of each table
- * @return also CAIRN_E_DAMAGED (index.rows): a row names one that is not there
- */
+ * @return also CAIRN_E_DAMAGED (index.rows): a row names one that is not there */
 CAIRN_MUST_USE enum cairn_status cairn_index_transfer_end(struct cairn_index_transfer *t,
 							  const struct cairn_index_state *state,
 							  const int64_t last[static CAIRN_TABLES],

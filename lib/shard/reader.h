@@ -39,15 +39,13 @@ struct cairn_shard_reader {
 
 /** Checks the header; the reader is then before the first file. Borrows bytes for as long as the reader and its views
  * are used.
- * @return CAIRN_OK; CAIRN_E_FORMAT too short, tag, version, or a footer size that is neither 0 nor 200
- */
+ * @return CAIRN_OK; CAIRN_E_FORMAT too short, tag, version, or a footer size that is neither 0 nor 200 */
 CAIRN_MUST_USE enum cairn_status cairn_shard_reader_init(struct cairn_shard_reader *r, const uint8_t *bytes, size_t len,
 							 struct cairn_diag *diag);
 
 /** Reads the next file. Checks that all its records are present.
  * @param[out] more  false: the bookend was reached, out is untouched
- * @return CAIRN_OK; CAIRN_E_FORMAT the shard ends inside the section, or a count is larger than the bytes left
- */
+ * @return CAIRN_OK; CAIRN_E_FORMAT the shard ends inside the section, or a count is larger than the bytes left */
 CAIRN_MUST_USE enum cairn_status cairn_shard_next_file(struct cairn_shard_reader *r, struct cairn_shard_file *out,
 						       bool *more, struct cairn_diag *diag);
 
@@ -61,8 +59,7 @@ CAIRN_MUST_USE enum cairn_status cairn_shard_next_xorb(struct cairn_shard_reader
  * it so.
  * @param[out] footer  zeroed when there is none
  * @param[out] tables, tables_len  bytes between the last bookend and the footer (lookup tables), borrowed
- * @return CAIRN_OK; CAIRN_E_FORMAT
- */
+ * @return CAIRN_OK; CAIRN_E_FORMAT */
 CAIRN_MUST_USE enum cairn_status cairn_shard_reader_end(struct cairn_shard_reader *r, struct cairn_shard_footer *footer,
 							bool *has_footer, const uint8_t **tables, size_t *tables_len,
 							struct cairn_diag *diag);

@@ -33,14 +33,12 @@ void cairn_shard_write_chunk(struct cairn_shard_writer *w, const struct cairn_ha
 			     uint32_t flags);
 
 /** Ends an upload: a shard without a footer.
- * @return CAIRN_OK; CAIRN_E_LIMIT over bytes_max; CAIRN_E_NOMEM
- */
+ * @return CAIRN_OK; CAIRN_E_LIMIT over bytes_max; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_shard_writer_end(struct cairn_shard_writer *w);
 
 /** Ends an answer: a shard with a footer, but without lookup tables. Fills in offsets and sums.
  * @param key  the key of the chunk hashes; zero: the hashes are not keyed
- * @return as cairn_shard_writer_end()
- */
+ * @return as cairn_shard_writer_end() */
 CAIRN_MUST_USE enum cairn_status cairn_shard_writer_end_keyed(struct cairn_shard_writer *w,
 							      const struct cairn_hash *key, uint64_t created_unix_s,
 							      uint64_t key_expiry_unix_s);

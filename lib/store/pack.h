@@ -38,8 +38,7 @@ CAIRN_MUST_USE enum cairn_status cairn_store_tidy_packs(struct cairn_store *s);
 /** Moves objects into a new pack. Before the commit nothing is visible, and a killed process leaves nothing. After the
  * commit each object is in the pack and in its old place, until cairn_store_packing_drop() removes it there. The
  * caller must prevent that objects are removed meanwhile. Memory: about 60 bytes an object. Owned by one thread at a
- * time.
- */
+ * time. */
 struct cairn_store_packing;
 
 /** Returns whether a name has only letters, digits, "-", "_" and ".", ends in ".shard", does not begin with a dot, and
@@ -50,8 +49,7 @@ bool cairn_store_is_pack_name(const char *name);
  * @param name  of its file
  * @param[out] out  owned by the caller, cairn_store_packing_free()
  * @return CAIRN_OK; CAIRN_E_USAGE a bad name, or a store without packs; CAIRN_E_CONFLICT the pack exists, or there are
- *         too many packs (pack.exists, pack.many); CAIRN_E_IO; CAIRN_E_FULL; CAIRN_E_NOMEM
- */
+ *         too many packs (pack.exists, pack.many); CAIRN_E_IO; CAIRN_E_FULL; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_store_packing_begin(struct cairn_store *s, const char *name,
 							   struct cairn_store_packing **out, struct cairn_diag *diag);
 
@@ -62,8 +60,7 @@ bool cairn_store_packing_wants(const struct cairn_store_packing *p, const struct
  * folder is removed.
  * @param bytes  its length
  * @param[out] added  false: nothing was copied
- * @return CAIRN_OK; CAIRN_E_LIMIT the pack is full; CAIRN_E_IO; CAIRN_E_FULL; CAIRN_E_NOMEM
- */
+ * @return CAIRN_OK; CAIRN_E_LIMIT the pack is full; CAIRN_E_IO; CAIRN_E_FULL; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_store_packing_add(struct cairn_store_packing *p, const struct cairn_hash *hash,
 							 uint64_t bytes, bool *added);
 

@@ -24,8 +24,7 @@ struct cairn_spool;
 /** @param dir  folder on the file system that takes the bytes; borrowed
  * @param bytes_max  limit for the body
  * @param bytes_expected  its length, if known; UINT64_MAX: use a file from the start. A longer body moves to a file
- * @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_FULL; CAIRN_E_NOMEM
- */
+ * @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_FULL; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_spool_new(struct cairn_spool **out, const char *dir, uint64_t bytes_max,
 						 uint64_t bytes_expected);
 
@@ -40,8 +39,7 @@ bool cairn_spool_is_file(const struct cairn_spool *s);
 /** Gives what was written, until the spool is freed. A file is read into memory, not mapped: a disk's read error in
  * mapped memory would end the process (SIGBUS). No write may follow.
  * @param[out] bytes  never NULL on success, also when empty; untouched on failure, as is len
- * @return CAIRN_OK; CAIRN_E_IO: the disk failed, or the file is shorter than what was written; CAIRN_E_NOMEM
- */
+ * @return CAIRN_OK; CAIRN_E_IO: the disk failed, or the file is shorter than what was written; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_spool_read(struct cairn_spool *s, const uint8_t **bytes, size_t *len);
 
 /** Hands over the descriptor, to send the bytes from; the caller closes it. Only for a spool that used a file from the

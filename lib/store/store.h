@@ -8,16 +8,14 @@
 
 #include <sys/types.h>
 
-/*
- * Statuses. Every call that returns a status may also return, unless it says otherwise:
+/* Statuses. Every call that returns a status may also return, unless it says otherwise:
  *   CAIRN_E_NOMEM
  *   CAIRN_E_BUSY   a service did not answer, is overloaded, or refuses us: the state is unknown, so conclude nothing.
  *   Never from a store on this machine
  *   CAIRN_E_LIMIT  a name, or a request to a service, is too long. Never from a store on this machine
  * CAIRN_E_FULL and CAIRN_E_IO, where listed, are errors of the disk; CAIRN_E_IO is also returned if a service does not
  * speak its protocol. If the bucket of a service is gone, a call returns CAIRN_E_BUSY where CAIRN_E_NOT_FOUND would
- * seem to be about the object.
- */
+ * seem to be about the object. */
 
 /** A store. Any thread may call; each put and each object handle belongs to one thread at a time. */
 struct cairn_store;
@@ -55,8 +53,7 @@ struct cairn_store_options {
  * @return CAIRN_OK; CAIRN_E_USAGE the URL is not valid (store.url, store.insecure), or its credentials or its bucket
  *         are missing (store.credentials, store.bucket); CAIRN_E_CONFLICT the place has another owner (store.owner);
  *         CAIRN_E_BUSY the service does not answer, or not as S3 does (store.silent, store.busy, store.refused,
- *         store.answer); CAIRN_E_IO with the cause in diag; CAIRN_E_NOMEM
- */
+ *         store.answer); CAIRN_E_IO with the cause in diag; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_store_open(struct cairn_store **out, const char *url,
 						  const struct cairn_store_options *options, struct cairn_diag *diag);
 
@@ -83,8 +80,7 @@ CAIRN_MUST_USE enum cairn_status cairn_store_ready(struct cairn_store *s, struct
  * @param bytes   length of the object, as the caller knows it
  * @param life_s  the least lifetime; nothing ends it earlier
  * @return CAIRN_OK; CAIRN_E_NOT_FOUND there is no object of that length, or no address can live that long;
- *         CAIRN_E_USAGE the store makes no addresses; CAIRN_E_IO; CAIRN_E_LIMIT out is too small
- */
+ *         CAIRN_E_USAGE the store makes no addresses; CAIRN_E_IO; CAIRN_E_LIMIT out is too small */
 CAIRN_MUST_USE enum cairn_status cairn_store_add_address(struct cairn_store *s, struct cairn_buf *out,
 							 const struct cairn_hash *hash,
 							 const struct cairn_copy_id *copy, uint64_t bytes,
@@ -113,8 +109,7 @@ CAIRN_MUST_USE enum cairn_status cairn_store_put_write(struct cairn_store_put *p
  * for the disk. Consumes the handle in any case.
  * @param[out] existed  the name existed. The kept object may be another layout of the same chunks, of another length:
  *         a caller that records a layout must read it from the stored object then
- * @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_FULL
- */
+ * @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_FULL */
 CAIRN_MUST_USE enum cairn_status cairn_store_put_commit(struct cairn_store_put *p, const struct cairn_hash *hash,
 							bool *existed);
 
@@ -122,8 +117,7 @@ CAIRN_MUST_USE enum cairn_status cairn_store_put_commit(struct cairn_store_put *
  * may put and remove copies of the same hash at once; their rows tell which copy counts.
  * @param[out] copy  its name
  * @return CAIRN_OK; CAIRN_E_USAGE the store names no copies; CAIRN_E_IO; CAIRN_E_FULL; CAIRN_E_BUSY also: the copy may
- *         exist, or appear later, under a name that nobody knows
- */
+ *         exist, or appear later, under a name that nobody knows */
 CAIRN_MUST_USE enum cairn_status cairn_store_put_copy(struct cairn_store_put *p, const struct cairn_hash *hash,
 						      struct cairn_copy_id *copy);
 
@@ -184,8 +178,7 @@ CAIRN_MUST_USE enum cairn_status cairn_store_stat(struct cairn_store *s, const s
 /** Checks an object that a row and cairn_store_stat() confirm: does it still have this length, and is it unchanged
  * since this process last stored, opened or read it? Asks a service again; on this machine stat() is current.
  * @param copy  as the row names it
- * @return CAIRN_OK; CAIRN_E_IO
- */
+ * @return CAIRN_OK; CAIRN_E_IO */
 CAIRN_MUST_USE enum cairn_status cairn_store_unchanged(struct cairn_store *s, const struct cairn_hash *hash,
 						       const struct cairn_copy_id *copy, uint64_t bytes,
 						       bool *unchanged);
@@ -193,8 +186,7 @@ CAIRN_MUST_USE enum cairn_status cairn_store_unchanged(struct cairn_store *s, co
 /** Makes an object that was found durable. Its name may come from a process that was killed before its sync, and a loss
  * of power would take it. Call this first if a found object lets a row vouch for it, or lets another copy be removed.
  * Waits for the disk.
- * @param n  which copy, as cairn_store_get_copy(). @return CAIRN_OK; CAIRN_E_NOT_FOUND; CAIRN_E_IO; CAIRN_E_FULL
- */
+ * @param n  which copy, as cairn_store_get_copy(). @return CAIRN_OK; CAIRN_E_NOT_FOUND; CAIRN_E_IO; CAIRN_E_FULL */
 CAIRN_MUST_USE enum cairn_status cairn_store_confirm(struct cairn_store *s, const struct cairn_hash *hash, unsigned n);
 
 /** Removes an object, at once but not durably: it may be back after a loss of power. The caller has made sure that no

@@ -20,8 +20,7 @@ struct cairn_tmpfile {
 /** Opens a new file for reading and writing: without a name (O_TMPFILE), or with a random one if the file system has no
  * unnamed files.
  * @param dir_fd  must stay open while the file is used
- * @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_FULL; CAIRN_E_NOMEM
- */
+ * @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_FULL; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_tmpfile_open(struct cairn_tmpfile *out, int dir_fd);
 
 /** Does what cairn_tmpfile_open() does, but always with a random name. */
@@ -29,8 +28,7 @@ CAIRN_MUST_USE enum cairn_status cairn_tmpfile_open_named(struct cairn_tmpfile *
 
 /** Gives the file a name; an existing file of that name is kept. Call once. Makes nothing durable.
  * @param[out] existed  the name existed
- * @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_FULL; CAIRN_E_NOMEM
- */
+ * @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_FULL; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_tmpfile_link(struct cairn_tmpfile *t, int dir_fd, const char *name,
 						    bool *existed);
 

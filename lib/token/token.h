@@ -47,8 +47,7 @@ struct cairn_token_keys;
  * all verify). A file holds one key: a PEM (RSA, EC P-256, Ed25519; public or private) or an HS256 secret of 32 bytes
  * or more, in base64url as `cairn token --new-key` writes it. A secret readable by others is refused.
  * @return CAIRN_OK; CAIRN_E_USAGE no key, too many keys, or one that is not valid; diag says what to do; CAIRN_E_IO a
- *         file cannot be read; CAIRN_E_NOMEM
- */
+ *         file cannot be read; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_token_keys_load(struct cairn_token_keys **out, const char *path,
 						       struct cairn_diag *diag);
 void cairn_token_keys_free(struct cairn_token_keys *keys);
@@ -60,8 +59,7 @@ void cairn_token_keys_freep(struct cairn_token_keys **keys);
  * @return CAIRN_OK
  *         CAIRN_E_DENIED  by the rule "token.malformed", "token.signature", "token.expired", "token.not_yet",
  *                         "token.audience", "token.issuer" or "token.scope"
- *         CAIRN_E_NOMEM
- */
+ *         CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_token_verify(const struct cairn_token_keys *keys,
 						    const struct cairn_token_binding *binding, const char *token,
 						    int64_t now_unix_s, struct cairn_token_claims *out,
@@ -69,8 +67,7 @@ CAIRN_MUST_USE enum cairn_status cairn_token_verify(const struct cairn_token_key
 
 /** Mints a token with the first key that can sign, for the service and issuer of the binding.
  * @param[out] token  owned by the caller, free()
- * @return CAIRN_OK; CAIRN_E_USAGE no key can sign, or a claim is not valid; CAIRN_E_NOMEM
- */
+ * @return CAIRN_OK; CAIRN_E_USAGE no key can sign, or a claim is not valid; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_token_mint(const struct cairn_token_keys *keys,
 						  const struct cairn_token_binding *binding,
 						  const struct cairn_token_claims *claims, int64_t now_unix_s,
@@ -82,8 +79,7 @@ CAIRN_MUST_USE enum cairn_status cairn_token_mint(const struct cairn_token_keys 
  *         CAIRN_E_CONFLICT  the file exists, or the place takes no file
  *         CAIRN_E_FULL
  *         CAIRN_E_IO        it cannot be made or written, or there are no random bytes
- *         CAIRN_E_NOMEM
- */
+ *         CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_token_key_make(const char *path, struct cairn_diag *diag);
 
 #endif

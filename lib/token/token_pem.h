@@ -14,8 +14,7 @@ struct cairn_token_pem;
 
 /** @return CAIRN_OK
  *         CAIRN_E_USAGE  not an unencrypted PEM key, or not RSA of 2,048 bits or more, EC on P-256 or Ed25519
- *         CAIRN_E_NOMEM
- */
+ *         CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_token_pem_parse(struct cairn_token_pem **out, const char *text, size_t len,
 						       struct cairn_diag *diag);
 void cairn_token_pem_free(struct cairn_token_pem *pem);

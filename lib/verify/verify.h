@@ -54,8 +54,7 @@ struct cairn_verify_options {
 /** Documented defaults: not strict, xorbs stored here, 500,000 files, 1,000,000 terms, 16,384 xorbs and 33,554,432
  * chunks under terms. A stock client's shard of 64 MiB stays below all of them: a file with its term, verification and
  * metadata takes 192 bytes, a term with its verification 96; and clients fill xorbs to 64 MiB or 8,192 chunks, and send
- * a shard after at most 64 of them, so that even xorbs a hundredth full (85 chunks) fit.
- */
+ * a shard after at most 64 of them, so that even xorbs a hundredth full (85 chunks) fit. */
 enum {
 	CAIRN_VERIFY_FILES_MAX = 500 * 1000,
 	CAIRN_VERIFY_TERMS_MAX = 1000 * 1000,
@@ -92,8 +91,7 @@ struct cairn_verify_summary {
  *         CAIRN_E_CONFLICT  a description differs from the known xorb
  *         CAIRN_E_BUSY      progress said to stop; or the resolver is busy
  *         CAIRN_E_IO, CAIRN_E_DAMAGED, CAIRN_E_FULL  from the resolver
- *         CAIRN_E_NOMEM
- */
+ *         CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_verify_shard(const uint8_t *bytes, size_t len,
 						    const struct cairn_verify_options *options,
 						    const struct cairn_verify_resolver *resolver,

@@ -17,16 +17,14 @@ void cairn_codec_freep(struct cairn_codec **c);
  * @param[out] raw  the raw bytes; borrowed from data (scheme none), or from c until the next call
  * @param data  header->compressed_bytes of them
  * @param at    offset of the chunk's header in the xorb, for the message
- * @return CAIRN_OK; CAIRN_E_FORMAT not an LZ4 frame, or of another length; CAIRN_E_NOMEM
- */
+ * @return CAIRN_OK; CAIRN_E_FORMAT not an LZ4 frame, or of another length; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_codec_unpack(struct cairn_codec *c, const uint8_t **raw,
 						    const struct cairn_xorb_chunk_header *header, const uint8_t *data,
 						    uint64_t at, struct cairn_diag *diag);
 
 /** Checks that every client unpacks the chunk that c unpacked last to the same bytes (lz4_frame.h).
  * @param header, data, at  as for cairn_codec_unpack()
- * @return CAIRN_OK; CAIRN_E_FORMAT
- */
+ * @return CAIRN_OK; CAIRN_E_FORMAT */
 CAIRN_MUST_USE enum cairn_status cairn_codec_judge(const struct cairn_codec *c,
 						   const struct cairn_xorb_chunk_header *header, const uint8_t *data,
 						   uint64_t at, struct cairn_diag *diag);
@@ -36,8 +34,7 @@ CAIRN_MUST_USE enum cairn_status cairn_codec_judge(const struct cairn_codec *c,
  * 16 KiB or more, a sample decides. Never writes more data than raw bytes.
  * @param len  1 .. CAIRN_CHUNK_READ_BYTES_MAX
  * @param[out] scheme  the scheme chosen; may be NULL
- * @return CAIRN_OK; CAIRN_E_LIMIT out is full; CAIRN_E_NOMEM
- */
+ * @return CAIRN_OK; CAIRN_E_LIMIT out is full; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_codec_compress(struct cairn_codec *c, struct cairn_buf *out, const uint8_t *raw,
 						      size_t len, enum cairn_scheme *scheme);
 

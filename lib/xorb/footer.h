@@ -8,14 +8,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/*
- * footer     := "XETBLOB" u8 version (1), xorb hash, hashes, boundaries, u32 n,
+/* footer     := "XETBLOB" u8 version (1), xorb hash, hashes, boundaries, u32 n,
  *               u32 hashes' distance and u32 boundaries' distance from the end of info, 16 reserved bytes (a nonce),
  *               u32 length of info (all of the footer before this number)
  * hashes     := "XBLBHSH" u8 version (0), u32 n, n hashes
  * boundaries := "XBLBBND" u8 version (1), u32 n, n u32 ends in the serialized xorb, n u32 ends in the raw bytes
- * n is the number of chunks. Version 0 lacks the raw ends; it has not been written for years and is refused.
- */
+ * n is the number of chunks. Version 0 lacks the raw ends; it has not been written for years and is refused. */
 enum {
 	CAIRN_XORB_FOOTER_IDENT_BYTES = 7,
 	CAIRN_XORB_FOOTER_FIXED_BYTES = 96, /* a footer for no chunks */
@@ -35,8 +33,7 @@ bool cairn_xorb_footer_begins(const uint8_t *bytes, size_t len);
  * @param at     offset of the footer in the xorb, for the message
  * @return CAIRN_OK
  *         CAIRN_E_FORMAT    length, version, a tag, a count, an offset
- *         CAIRN_E_MISMATCH  hash of the xorb or of a chunk
- */
+ *         CAIRN_E_MISMATCH  hash of the xorb or of a chunk */
 CAIRN_MUST_USE enum cairn_status cairn_xorb_footer_check(const uint8_t *bytes, size_t len,
 							 const struct cairn_chunk_list *list,
 							 const struct cairn_hash *root, uint64_t at,

@@ -7,11 +7,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/*
- * xorb   := chunk+ [footer]
+/* xorb   := chunk+ [footer]
  * chunk  := u8 version (0), u24le compressed length, u8 scheme, u24le uncompressed length, data
- * footer := "XETBLOB" ...      starts where a chunk header would; clients of today send none
- */
+ * footer := "XETBLOB" ...      starts where a chunk header would; clients of today send none */
 enum {
 	CAIRN_XORB_CHUNK_HEADER_BYTES = 8,
 	/* Serialized bytes of a full xorb of incompressible data: all chunk data plus a header for each chunk. */
@@ -39,8 +37,7 @@ struct cairn_xorb_chunk_header {
  * @param unpacked_max  largest raw length accepted: CAIRN_CHUNK_BYTES_MAX for uploads
  * @return CAIRN_OK
  *         CAIRN_E_FORMAT  version, scheme, a zero length
- *         CAIRN_E_LIMIT   unpacked length over unpacked_max, or compressed length longer than any compression of it
- */
+ *         CAIRN_E_LIMIT   unpacked length over unpacked_max, or compressed length longer than any compression of it */
 CAIRN_MUST_USE enum cairn_status cairn_xorb_chunk_header_parse(
 	struct cairn_xorb_chunk_header *out, const uint8_t bytes[static CAIRN_XORB_CHUNK_HEADER_BYTES], uint64_t at,
 	uint32_t unpacked_max, struct cairn_diag *diag);

@@ -14,8 +14,7 @@
  * lz4_flex 0.13; @huggingface/hub 2.17 (vendor/lz4js); hf_xet 1.1.3 and 1.8.0 were tried.
  * @param unpacked  the unpacked frame; a distance can be 0 only if it contains zeros
  * @param at        offset in the xorb, for the message
- * @return CAIRN_OK; CAIRN_E_FORMAT
- */
+ * @return CAIRN_OK; CAIRN_E_FORMAT */
 CAIRN_MUST_USE enum cairn_status cairn_lz4_frame_judge(const uint8_t *frame, size_t len, const uint8_t *unpacked,
 						       size_t unpacked_len, uint64_t at, struct cairn_diag *diag);
 

@@ -29,8 +29,7 @@ void cairn_xorb_reader_init(struct cairn_xorb_reader *r, const uint8_t *bytes, s
  * @param[out] end  true after the last chunk
  * @return CAIRN_OK
  *         CAIRN_E_FORMAT  chunk header, or the data ends early
- *         CAIRN_E_LIMIT   a chunk that claims more compressed data than any compression gives
- */
+ *         CAIRN_E_LIMIT   a chunk that claims more compressed data than any compression gives */
 CAIRN_MUST_USE enum cairn_status cairn_xorb_reader_next(struct cairn_xorb_reader *r, struct cairn_xorb_chunk *out,
 							bool *end, struct cairn_diag *diag);
 

@@ -37,16 +37,14 @@ void cairn_xorb_verifier_freep(struct cairn_xorb_verifier **v);
  * @return CAIRN_OK
  *         CAIRN_E_FORMAT  a chunk header or its data; the footer
  *         CAIRN_E_LIMIT   too long, too many chunks, a chunk too large
- *         CAIRN_E_NOMEM
- */
+ *         CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_xorb_verifier_feed(struct cairn_xorb_verifier *v, const uint8_t *bytes,
 							  size_t len, size_t *n_data, struct cairn_diag *diag);
 
 /** Ends the body. It must have at least one chunk and end with a whole one, or with a footer that agrees with the
  * chunks. The root must be the expected hash.
  * @param expected  the hash the uploader gave; NULL: any
- * @return CAIRN_OK; CAIRN_E_FORMAT truncated, empty, footer; CAIRN_E_MISMATCH hash of the chunks or of the footer
- */
+ * @return CAIRN_OK; CAIRN_E_FORMAT truncated, empty, footer; CAIRN_E_MISMATCH hash of the chunks or of the footer */
 CAIRN_MUST_USE enum cairn_status cairn_xorb_verifier_end(struct cairn_xorb_verifier *v,
 							 const struct cairn_hash *expected,
 							 struct cairn_xorb_summary *out, struct cairn_diag *diag);

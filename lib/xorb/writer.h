@@ -19,8 +19,7 @@ void cairn_xorb_writer_freep(struct cairn_xorb_writer **w);
 /**
  * Returns whether a chunk of len raw bytes still fits. The limits are those of the stock clients: CAIRN_XORB_CHUNKS_MAX
  * chunks and CAIRN_XORB_BYTES_MAX raw bytes. Compression never makes a chunk longer, so the serialized limit holds,
- * too.
- */
+ * too. */
 bool cairn_xorb_writer_fits(const struct cairn_xorb_writer *w, size_t len);
 
 /** Compresses and appends a chunk.
@@ -30,8 +29,7 @@ bool cairn_xorb_writer_fits(const struct cairn_xorb_writer *w, size_t len);
  *         CAIRN_E_USAGE  a length out of range
  *         CAIRN_E_LIMIT  does not fit: send the xorb, cairn_xorb_writer_reset(), add again
  *         CAIRN_E_NOMEM
- *         The xorb is as before after a failure.
- */
+ *         The xorb is as before after a failure. */
 CAIRN_MUST_USE enum cairn_status cairn_xorb_writer_add(struct cairn_xorb_writer *w, const uint8_t *raw, size_t len,
 						       const struct cairn_hash *hash);
 

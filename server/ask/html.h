@@ -7,8 +7,7 @@
 /** Appends markup, with values in it: %s for text, which is escaped so that it can stand between tags and in an
  * attribute with double quotes; %d, %u, %zu, %ld, %lu and the like for numbers; %% for "%". The markup must be the
  * program's own.
- *     html(b, "<a href=\"%s\">%s</a>", address, name);
- */
+ *     html(b, "<a href=\"%s\">%s</a>", address, name); */
 void html(struct cairn_buf *b, const char *format, ...) CAIRN_PRINTF(2, 3);
 
 /** Appends text, escaped. Bytes that are not UTF-8, control characters and those that turn

@@ -44,8 +44,7 @@ struct hub_call {
 /** Makes a zeroed state of so many bytes that begins with a call, gives it to the request, and takes the key from its
  * Authorization header: "Bearer KEY", or "Basic" with the key as password. Anything that does not look like a key
  * counts as an unknown key.
- * @return NULL without memory: that was replied
- */
+ * @return NULL without memory: that was replied */
 void *hub_call_new(struct http_request *req, size_t bytes, void (*run)(struct hub_call *call),
 		   void (*show)(struct http_request *req, struct hub_call *call));
 

@@ -5,8 +5,7 @@
 #include "server/ask/hub_call.h"
 
 /** Replies an error of a route whose errors are HTTP_ERRORS_HUB.
- * @param error_code  X-Error-Code, by which clients tell errors apart; NULL: none
- */
+ * @param error_code  X-Error-Code, by which clients tell errors apart; NULL: none */
 void hub_reply_error(struct http_request *req, unsigned code, const char *error_code, const char *rule,
 		     const char *text);
 

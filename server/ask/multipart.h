@@ -12,8 +12,7 @@ struct multipart;
 /** @param source  taken over
  * @param object_bytes  of the whole object
  * @param ranges  copied; each within the object
- * @return NULL without memory
- */
+ * @return NULL without memory */
 struct multipart *multipart_new(struct cairn_fetch_source *source, uint64_t object_bytes,
 				const struct cairn_fetch_range *ranges, size_t n);
 void multipart_free(void *multipart);

@@ -23,16 +23,14 @@ struct route_job {
 	bool too_late;                 /* not run because no worker was free in time: route_check_wait() */
 };
 
-/** Makes a zeroed state, which begins with a job, for the request. @return NULL: no memory; an error was replied
- */
+/** Makes a zeroed state, which begins with a job, for the request. @return NULL: no memory; an error was replied */
 void *route_job_new(struct http_request *req, size_t bytes, void (*run)(struct route_job *job),
 		    void (*reply)(struct http_request *req, struct route_job *job));
 
 /** Reads from cas, and replies. Calls run() and reply() here. If the index or the store is on another machine, run() is
  * called on a worker and reply() after it, so that no thread that serves many requests waits for one.
  * @param job  begins a state of so many bytes, with run and reply set and the rest set up by the route. It may be on
- * the stack: if the request has to wait, it gets a copy, which route->free releases
- */
+ * the stack: if the request has to wait, it gets a copy, which route->free releases */
 void route_ask(struct http_request *req, struct route_job *job, size_t bytes);
 
 /** Does what route_ask() does, for a state of route_job_new() and a request that only reads. Call last in done(). */

@@ -22,8 +22,7 @@ struct route_piece {
 /** Processes a piece, in this call or on a worker. Call last in body().
  * @param waits  use a worker
  * @return anything but CAIRN_OK: a status that the route has to reply. A failure on a worker is returned with the next
- * piece, or by route_piece_end()
- */
+ * piece, or by route_piece_end() */
 enum cairn_status route_piece_take(struct route_piece *p, struct http_request *req, const uint8_t *bytes, size_t len,
 				   bool waits);
 

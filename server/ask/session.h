@@ -28,8 +28,7 @@ void sessions_free(struct sessions *sessions);
  * @param key  digest of the API key; looked up with each request, so that a revoked key is refused at once
  * @param account  the key's owner; 0: an operator
  * @param[out] text  the text that the browser sends from now on
- * @return CAIRN_OK; CAIRN_E_IO no random bytes; CAIRN_E_NOMEM; of the index, with diag, as cairn_cas_begin_session()
- */
+ * @return CAIRN_OK; CAIRN_E_IO no random bytes; CAIRN_E_NOMEM; of the index, with diag, as cairn_cas_begin_session() */
 CAIRN_MUST_USE enum cairn_status sessions_begin(struct sessions *sessions, const uint8_t key[static CAIRN_SHA256_BYTES],
 						int64_t account, char text[static SESSION_TEXT_BYTES],
 						struct cairn_diag *diag);

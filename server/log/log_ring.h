@@ -1,6 +1,5 @@
 /* A bounded ring of log lines for the one thread that writes them. A producer never waits, neither for the writer nor
- * for other producers. If the ring is full, the line is dropped and counted.
- */
+ * for other producers. If the ring is full, the line is dropped and counted. */
 #ifndef CAIRN_SERVER_LOG_RING_H
 #define CAIRN_SERVER_LOG_RING_H
 

@@ -18,8 +18,7 @@ struct markdown_base {
 
 /** Appends Markdown (CommonMark with GitHub's tables, task lists and crossed out text) as HTML. Headings are
  * one level lower: the page has a title. A block between lines of "---" at the start is shown literally. If the HTML
- * would exceed MARKDOWN_BYTES_MAX, or the Markdown cannot be parsed, the text is appended as plain text.
- */
+ * would exceed MARKDOWN_BYTES_MAX, or the Markdown cannot be parsed, the text is appended as plain text. */
 void markdown_put(struct cairn_buf *b, const char *text, size_t len, const struct markdown_base *base);
 
 #endif

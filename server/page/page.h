@@ -33,8 +33,7 @@ struct page {
 
 /** Makes a zeroed state of so many bytes that begins with a page, and gives it to the request; route_job_start() hands
  * it over. build() writes the page with page_begin() and page_end(), or sets location, or the call's status and diag.
- * @return NULL: no memory; an error was replied
- */
+ * @return NULL: no memory; an error was replied */
 void *page_get_new(struct http_request *req, size_t bytes, void (*build)(struct page *page));
 
 /** Does what page_get_new() does, for a form. Call from head(); page_body() and page_done() do the rest. Only forms

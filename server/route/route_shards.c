@@ -22,10 +22,8 @@ enum {
 	SHARD_FRAME_BYTES = 1024,
 };
 
-/*
- * An upload. The request, the worker and the index's writer use it in turn. A /v2 client may leave while they work, so
- * references are counted: one is the request's (route->free), one the work's.
- */
+/* An upload. The request, the worker and the index's writer use it in turn. A /v2 client may leave while they work, so
+ * references are counted: one is the request's (route->free), one the work's. */
 struct shard_request {
 	struct cairn_work work;
 	struct app *app;

@@ -20,8 +20,7 @@ struct sandbox_report {
 /** Enters the sandbox for good. Call before any thread starts: threads inherit it, and threads that already run do not
  * get it. Builds with a sanitizer keep the calls its reports need; builds that measure coverage may write in their own
  * folder.
- * @return CAIRN_OK; CAIRN_E_IO with the rule "sandbox" and the part that is missing in diag: SANDBOX_ON alone
- */
+ * @return CAIRN_OK; CAIRN_E_IO with the rule "sandbox" and the part that is missing in diag: SANDBOX_ON alone */
 CAIRN_MUST_USE enum cairn_status sandbox_enter(const struct sandbox_options *options, struct sandbox_report *report,
 					       struct cairn_diag *diag);
 

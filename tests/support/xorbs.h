@@ -17,11 +17,9 @@ struct xorb_verdict {
 /** Releases the list. For CLEANUP(). */
 void xorb_verdict_fini(struct xorb_verdict *verdict);
 
-/**
- * Feed a body in pieces of piece_bytes and end it. After a failure one more call is made, which must fail alike.
+/** Feed a body in pieces of piece_bytes and end it. After a failure one more call is made, which must fail alike.
  * @param options   NULL: CAIRN_XORB_UPLOAD_OPTIONS
- * @param expected  NULL: any hash
- */
+ * @param expected  NULL: any hash */
 struct xorb_verdict xorb_verify(const uint8_t *bytes, size_t len, size_t piece_bytes,
 				const struct cairn_xorb_verifier_options *options, const struct cairn_hash *expected);
 

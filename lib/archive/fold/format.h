@@ -46,8 +46,7 @@ struct cairn_fold_chunk {
 bool cairn_fold_is(const uint8_t *bytes, size_t len);
 
 /** Reads the place of the index from the file's header.
- * @return CAIRN_OK; CAIRN_E_FORMAT "fold.magic", "fold.header", "fold.unfinished"; CAIRN_E_LIMIT "fold.index_bytes"
- */
+ * @return CAIRN_OK; CAIRN_E_FORMAT "fold.magic", "fold.header", "fold.unfinished"; CAIRN_E_LIMIT "fold.index_bytes" */
 CAIRN_MUST_USE enum cairn_status cairn_fold_header_get(const uint8_t bytes[static CAIRN_FOLD_HEADER_BYTES],
 						       uint64_t *index_at, uint64_t *index_len,
 						       struct cairn_diag *diag);
@@ -57,8 +56,7 @@ void cairn_fold_chunk_header_put(uint8_t out[static CAIRN_FOLD_CHUNK_HEADER_BYTE
 
 /** Reads a chunk's header, and checks what needs no other data.
  * @param at  offset of the header in the file
- * @return CAIRN_OK; CAIRN_E_FORMAT "fold.flags", "fold.ctype"; CAIRN_E_LIMIT "fold.chunk_bytes"
- */
+ * @return CAIRN_OK; CAIRN_E_FORMAT "fold.flags", "fold.ctype"; CAIRN_E_LIMIT "fold.chunk_bytes" */
 CAIRN_MUST_USE enum cairn_status cairn_fold_chunk_header_get(struct cairn_fold_chunk *out,
 							     const uint8_t bytes[static CAIRN_FOLD_CHUNK_HEADER_BYTES],
 							     uint64_t at, struct cairn_diag *diag);

@@ -33,8 +33,7 @@ void cairn_fold_index_fini(struct cairn_fold_index *ix);
 /** Parses ix->text, which stands at ix->at in the file, and checks all that needs no chunk. Every entry has its fields,
  * and names differ. Chunks lie between header and index and do not overlap. chunk_hashes has exactly the chunks with
  * their hashes; manifest_hash and merkle_root agree. Memory: about four times the text.
- * @return CAIRN_OK; CAIRN_E_FORMAT, CAIRN_E_LIMIT, CAIRN_E_MISMATCH with rule and offset in diag; CAIRN_E_NOMEM
- */
+ * @return CAIRN_OK; CAIRN_E_FORMAT, CAIRN_E_LIMIT, CAIRN_E_MISMATCH with rule and offset in diag; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_fold_index_parse(struct cairn_fold_index *ix, struct cairn_diag *diag);
 
 /** @return NULL: no chunk has that name */

@@ -11,8 +11,7 @@ void cairn_json_canonical_string(struct cairn_buf *out, const void *text, size_t
 
 /** Appends the next value of p in canonical form, in ASCII.
  * @param leave_out  a member of the outermost object to omit; NULL: none
- * @return CAIRN_OK; CAIRN_E_FORMAT p is bad, or a name repeats; CAIRN_E_LIMIT out is full; CAIRN_E_NOMEM
- */
+ * @return CAIRN_OK; CAIRN_E_FORMAT p is bad, or a name repeats; CAIRN_E_LIMIT out is full; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_json_canonical(struct cairn_buf *out, struct cairn_json_pull *p,
 						      const char *leave_out);
 

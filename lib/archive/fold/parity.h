@@ -32,15 +32,13 @@ void cairn_parity_make(const struct cairn_parity *p, uint8_t *out, const uint8_t
 
 /** Writes data and parity word by word: data, its parity, data, its parity.
  * @param out  room for len bytes and cairn_parity_bytes() more
- * @return bytes written
- */
+ * @return bytes written */
 size_t cairn_parity_weave(const struct cairn_parity *p, uint8_t *out, const uint8_t *data, size_t len);
 
 /** Repairs one word, data and parity.
  * @param len  of the whole word, n + 1 .. CAIRN_PARITY_WORD_BYTES
  * @param[out] n_wrong  bytes that were wrong
- * @return CAIRN_OK; CAIRN_E_MISMATCH more than n/2 are wrong: the word is unchanged
- */
+ * @return CAIRN_OK; CAIRN_E_MISMATCH more than n/2 are wrong: the word is unchanged */
 CAIRN_MUST_USE enum cairn_status cairn_parity_mend(const struct cairn_parity *p, uint8_t *word, size_t len,
 						   unsigned *n_wrong);
 

@@ -20,8 +20,7 @@ struct cairn_fold_source {
  *         CAIRN_E_FORMAT    not a FOLD file, unfinished, cut off, or its index is not valid: rule and offset in diag
  *         CAIRN_E_LIMIT     over a limit of format.h
  *         CAIRN_E_MISMATCH  a hash over the index does not agree
- *         CAIRN_E_IO, CAIRN_E_NOMEM
- */
+ *         CAIRN_E_IO, CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_fold_open(struct cairn_fold **out, const struct cairn_fold_source *source,
 						 struct cairn_diag *diag);
 void cairn_fold_close(struct cairn_fold *f);
@@ -56,16 +55,14 @@ struct cairn_fold_read_options {
 /** Reads a chunk into memory (up to three times its length). Its header must match the index, and its bytes their
  * CRC-32C and SHA-256, if need be after a repair from the parity. They must decompress to their length.
  * @param options  NULL: none
- * @return CAIRN_OK; CAIRN_E_FORMAT; CAIRN_E_LIMIT; CAIRN_E_MISMATCH damaged beyond repair; CAIRN_E_IO; CAIRN_E_NOMEM
- */
+ * @return CAIRN_OK; CAIRN_E_FORMAT; CAIRN_E_LIMIT; CAIRN_E_MISMATCH damaged beyond repair; CAIRN_E_IO; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_fold_read(struct cairn_fold *f, const struct cairn_fold_chunk *chunk,
 						 const struct cairn_fold_read_options *options,
 						 struct cairn_fold_data *out, struct cairn_diag *diag);
 
 /** Opens an unfinished file, to recover its chunks one by one with cairn_fold_scan().
  * @return CAIRN_OK; CAIRN_E_FORMAT not a FOLD file, or finished; CAIRN_E_LIMIT as cairn_fold_header_get(); CAIRN_E_IO;
- *         CAIRN_E_NOMEM
- */
+ *         CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_fold_open_unfinished(struct cairn_fold **out,
 							    const struct cairn_fold_source *source,
 							    struct cairn_diag *diag);
@@ -73,8 +70,7 @@ CAIRN_MUST_USE enum cairn_status cairn_fold_open_unfinished(struct cairn_fold **
 /** Reads the chunk whose header is at an offset, using only the file's bytes: repairs nothing.
  * @param parity  the N of its writer; 0: none
  * @param[out] chunk  all but the name, with the SHA-256 of the bytes
- * @return CAIRN_OK; CAIRN_E_NOT_FOUND there is no whole and undamaged chunk; CAIRN_E_IO; CAIRN_E_NOMEM
- */
+ * @return CAIRN_OK; CAIRN_E_NOT_FOUND there is no whole and undamaged chunk; CAIRN_E_IO; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_fold_scan(struct cairn_fold *f, uint64_t at, unsigned parity,
 						 struct cairn_fold_chunk *chunk, struct cairn_fold_data *out);
 

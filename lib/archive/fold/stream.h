@@ -10,8 +10,7 @@ struct cairn_fold_stream;
 
 /** Reads the header.
  * @param fd  borrowed; nobody else reads from it
- * @return CAIRN_OK; CAIRN_E_FORMAT, CAIRN_E_LIMIT as cairn_fold_open(); CAIRN_E_IO; CAIRN_E_NOMEM
- */
+ * @return CAIRN_OK; CAIRN_E_FORMAT, CAIRN_E_LIMIT as cairn_fold_open(); CAIRN_E_IO; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_fold_stream_open(struct cairn_fold_stream **out, int fd,
 							struct cairn_diag *diag);
 void cairn_fold_stream_closep(struct cairn_fold_stream **s);
@@ -21,8 +20,7 @@ void cairn_fold_stream_closep(struct cairn_fold_stream **s);
  * @param[out] chunk  all but the name, which only the index has
  * @param[out] out    owned by the caller: the content
  * @return CAIRN_OK; CAIRN_E_NOT_FOUND no more chunks, and the index agrees; CAIRN_E_FORMAT, CAIRN_E_LIMIT also for
- *         "fold.stream", a layout that Cairn does not write; CAIRN_E_MISMATCH damaged; CAIRN_E_IO; CAIRN_E_NOMEM
- */
+ *         "fold.stream", a layout that Cairn does not write; CAIRN_E_MISMATCH damaged; CAIRN_E_IO; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_fold_stream_next(struct cairn_fold_stream *s, struct cairn_fold_chunk *chunk,
 							struct cairn_fold_data *out, struct cairn_diag *diag);
 

@@ -27,8 +27,7 @@ struct cairn_fold_writer_options {
 /** Begins an empty file.
  * @param fd  borrowed, open for writing; nobody else may move its position
  * @return CAIRN_OK; CAIRN_E_LIMIT the index of such an extent would be over its limit; CAIRN_E_IO, CAIRN_E_FULL;
- *         CAIRN_E_NOMEM
- */
+ *         CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_fold_writer_new(struct cairn_fold_writer **out, int fd,
 						       const struct cairn_fold_writer_options *options);
 void cairn_fold_writer_free(struct cairn_fold_writer *w);
@@ -62,8 +61,7 @@ uint64_t cairn_fold_writer_bytes(const struct cairn_fold_writer *w);
  * @param metadata  text of an object; the writer replaces its members chunk_hashes and manifest_hash; NULL: {}
  * @param created   seconds since 1970 as JSON has them, "1700000000.5"
  * @return CAIRN_OK; CAIRN_E_FORMAT metadata is not an object; CAIRN_E_LIMIT the index is over its limit;
- *         CAIRN_E_MISMATCH the chunks of a pipe differ from the extent; CAIRN_E_IO; CAIRN_E_FULL; CAIRN_E_NOMEM
- */
+ *         CAIRN_E_MISMATCH the chunks of a pipe differ from the extent; CAIRN_E_IO; CAIRN_E_FULL; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_fold_writer_finish(struct cairn_fold_writer *w, const char *metadata,
 							  const char *created);
 

@@ -26,8 +26,7 @@ struct cairn_chd {
  * selection and computes its own.
  * @param cur  at the dump; after it on return
  * @param[out] out  cairn_chd_fini() it
- * @return CAIRN_OK; CAIRN_E_FORMAT with the offset of the field from the cursor's start; CAIRN_E_NOMEM
- */
+ * @return CAIRN_OK; CAIRN_E_FORMAT with the offset of the field from the cursor's start; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_chd_parse(struct cairn_chd *out, struct cairn_cur *cur, struct cairn_diag *diag);
 
 /** Frees its memory; harmless on a zeroed one. */
@@ -59,8 +58,7 @@ struct cairn_chd_keys {
  * bytes of memory a key while it works.
  * @param[out] first, second  two equal keys, after CAIRN_E_CONFLICT
  * @return CAIRN_OK; CAIRN_E_CONFLICT two keys are equal; CAIRN_E_LIMIT too many keys, or no function was found (does
- * not happen by chance); CAIRN_E_NOMEM
- */
+ * not happen by chance); CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_chd_build(struct cairn_buf *dump, const struct cairn_chd_keys *keys,
 						 uint32_t *first, uint32_t *second);
 

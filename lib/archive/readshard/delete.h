@@ -9,8 +9,7 @@
 /** Keeps an object's bytes from being zeroed by any process while any copy of the descriptor is open, by a read lock on
  * its bytes. Look the object up again afterwards: it may already have been deleted. Does nothing on file systems
  * without locks.
- * @param fd  the file, opened only for this lock
- */
+ * @param fd  the file, opened only for this lock */
 void cairn_readshard_hold(int fd, const struct cairn_readshard_slot *slot);
 
 /** Deletes an object: first its slot becomes a tombstone, durably. Then its size and bytes are zeroed, and their disk
@@ -21,8 +20,7 @@ void cairn_readshard_hold(int fd, const struct cairn_readshard_slot *slot);
  * @param s  of the same file
  * @param fd  open for reading and writing; no other deletion may run
  * @param[out] zeroed  false: not zeroed, or a reader holds the bytes: call cairn_readshard_scrub() later
- * @return CAIRN_OK; CAIRN_E_NOT_FOUND; CAIRN_E_FORMAT the slot is damaged; CAIRN_E_IO; CAIRN_E_FULL; CAIRN_E_NOMEM
- */
+ * @return CAIRN_OK; CAIRN_E_NOT_FOUND; CAIRN_E_FORMAT the slot is damaged; CAIRN_E_IO; CAIRN_E_FULL; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_readshard_delete(struct cairn_readshard *s, int fd,
 							const uint8_t key[static CAIRN_READSHARD_KEY_BYTES],
 							bool *zeroed, struct cairn_diag *diag);

@@ -33,8 +33,7 @@ struct cairn_readshard_slot {
 /** Opens a file and checks its header and hash function. Slots are checked when they are read.
  * @param fd  open for reading; may be closed afterwards, since a copy of it is kept
  * @param[out] out  owned by the caller, cairn_readshard_free()
- * @return CAIRN_OK; CAIRN_E_FORMAT with rule, offset and values in diag; CAIRN_E_IO; CAIRN_E_NOMEM
- */
+ * @return CAIRN_OK; CAIRN_E_FORMAT with rule, offset and values in diag; CAIRN_E_IO; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_readshard_open(struct cairn_readshard **out, int fd, struct cairn_diag *diag);
 
 /** Does the same as cairn_readshard_open() for bytes in memory, which must outlive the shard. @return CAIRN_OK;
@@ -84,8 +83,7 @@ CAIRN_MUST_USE enum cairn_status cairn_readshard_find_again(const struct cairn_r
 
 /** Lists the live objects in the order of the file. Takes 8 bytes of memory for each.
  * @param[out] slots  their slots; owned by the caller, free()
- * @return CAIRN_OK; CAIRN_E_FORMAT and CAIRN_E_IO as cairn_readshard_slot(); CAIRN_E_NOMEM
- */
+ * @return CAIRN_OK; CAIRN_E_FORMAT and CAIRN_E_IO as cairn_readshard_slot(); CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_readshard_list(const struct cairn_readshard *s, uint32_t **slots, uint32_t *n,
 						      struct cairn_diag *diag);
 
@@ -97,8 +95,7 @@ CAIRN_MUST_USE enum cairn_status cairn_readshard_check_behind(const struct cairn
 
 /** Checks that all live objects are within their section and do not overlap. Remembers a success, because later changes
  * only remove objects. Not for two threads at once.
- * @return CAIRN_OK; CAIRN_E_FORMAT "readshard.overlap", or as cairn_readshard_slot(); CAIRN_E_IO; CAIRN_E_NOMEM
- */
+ * @return CAIRN_OK; CAIRN_E_FORMAT "readshard.overlap", or as cairn_readshard_slot(); CAIRN_E_IO; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_readshard_check_disjoint(struct cairn_readshard *s, struct cairn_diag *diag);
 
 /** The counts of cairn_readshard_verify(). */
@@ -111,8 +108,7 @@ struct cairn_readshard_summary {
 
 /** Checks all that opening skips: sections without gaps, each key in the slot that the function gives, each object
  * within its section and without overlap, and the sums. The caller checks contents: the format has no checksums.
- * @return CAIRN_OK; CAIRN_E_FORMAT with rule, offset and values in diag; CAIRN_E_IO; CAIRN_E_NOMEM
- */
+ * @return CAIRN_OK; CAIRN_E_FORMAT with rule, offset and values in diag; CAIRN_E_IO; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_readshard_verify(const struct cairn_readshard *s,
 							struct cairn_readshard_summary *out, struct cairn_diag *diag);
 

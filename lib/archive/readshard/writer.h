@@ -12,8 +12,7 @@ struct cairn_readshard_writer;
 
 /** @param fd  an empty file open for writing; borrowed. The same objects in the same order always give the same bytes.
  *         Readers refuse the file until cairn_readshard_writer_end() is done
- * @return CAIRN_OK; CAIRN_E_NOMEM
- */
+ * @return CAIRN_OK; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_readshard_writer_new(struct cairn_readshard_writer **out, int fd);
 
 /** Adds an object. @return CAIRN_OK; CAIRN_E_LIMIT over CAIRN_READSHARD_OBJECTS_MAX; CAIRN_E_IO; CAIRN_E_FULL;
@@ -30,8 +29,7 @@ CAIRN_MUST_USE enum cairn_status cairn_readshard_writer_add_fd(struct cairn_read
 
 /** Writes the rest and makes the content durable, but not the file's name.
  * @return CAIRN_OK; CAIRN_E_CONFLICT two keys are equal, diag names the key; CAIRN_E_LIMIT as cairn_chd_build();
- *         CAIRN_E_FORMAT the result does not read back; CAIRN_E_IO; CAIRN_E_FULL; CAIRN_E_NOMEM
- */
+ *         CAIRN_E_FORMAT the result does not read back; CAIRN_E_IO; CAIRN_E_FULL; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_readshard_writer_end(struct cairn_readshard_writer *w, struct cairn_diag *diag);
 
 void cairn_readshard_writer_free(struct cairn_readshard_writer *w);

@@ -37,8 +37,7 @@ struct cairn_tiledb_array {
  * @return CAIRN_OK
  *         CAIRN_E_NOT_FOUND  there is no such folder, or it is not an array
  *         CAIRN_E_FORMAT, CAIRN_E_LIMIT, CAIRN_E_MISMATCH  diag names the file, and the place in it
- *         CAIRN_E_IO, CAIRN_E_NOMEM
- */
+ *         CAIRN_E_IO, CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_tiledb_array_open(struct cairn_tiledb_array *out, const char *path,
 							 struct cairn_diag *diag);
 /** For CLEANUP(). */
@@ -76,8 +75,7 @@ void cairn_tiledb_column_fini(struct cairn_tiledb_column *column);
 
 /** Reads the cells of a field in a tile.
  * @param slot  of a field that is stored: not a dimension of a dense array
- * @return CAIRN_OK; as cairn_tiledb_array_open()
- */
+ * @return CAIRN_OK; as cairn_tiledb_array_open() */
 CAIRN_MUST_USE enum cairn_status cairn_tiledb_reader_column(struct cairn_tiledb_reader *r, uint64_t tile, uint32_t slot,
 							    struct cairn_tiledb_column *out, struct cairn_diag *diag);
 
@@ -94,8 +92,7 @@ void cairn_tiledb_file_name(char out[static CAIRN_TILEDB_FILE_NAME_BYTES], const
  * non-empty domain, the order of rows. Skips the statistics of dense fragments, which also store cells outside of the
  * written range. Skips sums of floats, and the order of rows with several dimensions.
  * @param progress  called with bytes read so far; may be NULL
- * @return CAIRN_OK; CAIRN_E_MISMATCH; as cairn_tiledb_array_open()
- */
+ * @return CAIRN_OK; CAIRN_E_MISMATCH; as cairn_tiledb_array_open() */
 CAIRN_MUST_USE enum cairn_status cairn_tiledb_verify(struct cairn_tiledb_reader *r,
 						     void (*progress)(void *ctx, uint64_t bytes), void *ctx,
 						     struct cairn_diag *diag);

@@ -20,8 +20,7 @@ void cairn_tiledb_names_sort(struct cairn_tiledb_names *names);
 bool cairn_tiledb_names_has(const struct cairn_tiledb_names *names, const char *text);
 
 /** Lists the names in a folder, sorted, without those that begin with a dot.
- * @return CAIRN_OK, also if there is no such folder; CAIRN_E_IO; CAIRN_E_LIMIT; CAIRN_E_NOMEM
- */
+ * @return CAIRN_OK, also if there is no such folder; CAIRN_E_IO; CAIRN_E_LIMIT; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_tiledb_folder_list(struct cairn_tiledb_names *out, int dir_fd, const char *name,
 							  struct cairn_diag *diag);
 

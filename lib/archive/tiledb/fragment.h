@@ -71,8 +71,7 @@ uint64_t cairn_tiledb_tile_cells(const struct cairn_tiledb_fragment *f, const st
 uint64_t cairn_tiledb_cells(const struct cairn_tiledb_fragment *f, const struct cairn_tiledb_schema *schema);
 
 /** Reads the name of the schema that a metadata file refers to, which is needed to read the rest.
- * @return CAIRN_OK; CAIRN_E_FORMAT
- */
+ * @return CAIRN_OK; CAIRN_E_FORMAT */
 CAIRN_MUST_USE enum cairn_status cairn_tiledb_fragment_schema(struct cairn_tiledb_view file,
 							      char out[static CAIRN_TILEDB_NAME_MAX + 1],
 							      struct cairn_diag *diag);
@@ -81,8 +80,7 @@ CAIRN_MUST_USE enum cairn_status cairn_tiledb_fragment_schema(struct cairn_tiled
  * @param version   version in the fragment's name
  * @param[out] out  owned by the caller, also after a failure
  * @return CAIRN_OK; CAIRN_E_FORMAT; CAIRN_E_LIMIT; CAIRN_E_MISMATCH; CAIRN_E_NOMEM. A refusal's offset is in the file;
- *         for an error within a block, it is that of the block.
- */
+ *         for an error within a block, it is that of the block. */
 CAIRN_MUST_USE enum cairn_status cairn_tiledb_fragment_read(struct cairn_tiledb_fragment *out,
 							    struct cairn_tiledb_codec *codec,
 							    const struct cairn_tiledb_schema *schema, uint32_t version,

@@ -14,8 +14,7 @@ CAIRN_MUST_USE enum cairn_status cairn_tiledb_rle_cells(uint8_t *out, size_t n_o
  * @param starts  start of each text, 8 bytes; appended
  * @param before  bytes of texts in earlier chunks
  * @param notes   the filter's metadata
- * @return CAIRN_OK; CAIRN_E_FORMAT; CAIRN_E_LIMIT out or starts is full; CAIRN_E_NOMEM
- */
+ * @return CAIRN_OK; CAIRN_E_FORMAT; CAIRN_E_LIMIT out or starts is full; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_tiledb_rle_texts(struct cairn_buf *out, struct cairn_buf *starts,
 							uint64_t before, struct cairn_tiledb_view notes,
 							struct cairn_tiledb_view in, struct cairn_diag *diag);

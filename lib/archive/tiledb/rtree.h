@@ -48,8 +48,7 @@ CAIRN_MUST_USE enum cairn_status cairn_tiledb_rtree_build(struct cairn_tiledb_rt
 
 /** Reads the unfiltered block. Each level must have as many nodes as the one below it needs, the last one n_tiles.
  * @param at  offset of the block in its file, for refusals
- * @return CAIRN_OK; CAIRN_E_FORMAT; CAIRN_E_LIMIT; CAIRN_E_NOMEM
- */
+ * @return CAIRN_OK; CAIRN_E_FORMAT; CAIRN_E_LIMIT; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_tiledb_rtree_read(struct cairn_tiledb_rtree *tree,
 							 const struct cairn_tiledb_schema *schema,
 							 struct cairn_tiledb_view block, uint64_t n_tiles, uint64_t at,

@@ -34,17 +34,15 @@ void cairn_tiledb_schema_fini(struct cairn_tiledb_schema *schema);
 
 /** Reads a schema file.
  * @param[out] out  owned by the caller, also after a failure
- * @return CAIRN_OK CAIRN_E_FORMAT  also for valid schemas with encryption, labels, enumerations, a current domain or
+ * @return CAIRN_OK; CAIRN_E_FORMAT also for valid schemas with encryption, labels, enumerations, a current domain or
  *         other filters; CAIRN_E_LIMIT; CAIRN_E_MISMATCH; CAIRN_E_NOMEM. For an error within the schema the offset is
- *         that of its generic tile; the text has the offset within.
- */
+ *         that of its generic tile; the text has the offset within. */
 CAIRN_MUST_USE enum cairn_status cairn_tiledb_schema_read(struct cairn_tiledb_schema *out,
 							  struct cairn_tiledb_codec *codec,
 							  struct cairn_tiledb_view file, struct cairn_diag *diag);
 
 /** Appends a schema file of version 22, for a sparse array whose dimensions are texts of any length. out has the
- * errors.
- */
+ * errors. */
 void cairn_tiledb_schema_write(struct cairn_buf *out, const struct cairn_tiledb_schema *schema);
 
 /** Returns the number of slots in a fragment without timestamps: attributes, the unused slot, dimensions. */

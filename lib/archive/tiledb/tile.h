@@ -23,8 +23,7 @@ const char *cairn_tiledb_filter_name(uint8_t type);
 
 /** Reads a pipeline's description.
  * @return CAIRN_OK; CAIRN_E_FORMAT with offset in the cursor's bytes: cut off, a wrong option of a filter, an unknown
- *         filter; CAIRN_E_LIMIT over CAIRN_TILEDB_FILTERS_MAX
- */
+ *         filter; CAIRN_E_LIMIT over CAIRN_TILEDB_FILTERS_MAX */
 CAIRN_MUST_USE enum cairn_status cairn_tiledb_pipeline_read(struct cairn_cur *c, struct cairn_tiledb_pipeline *out,
 							    struct cairn_diag *diag);
 void cairn_tiledb_pipeline_write(struct cairn_buf *out, const struct cairn_tiledb_pipeline *pipeline);
@@ -40,8 +39,7 @@ void cairn_tiledb_codec_freep(struct cairn_tiledb_codec **codec);
  * @param cell_bytes  of one cell, for RLE; at least 1
  * @param expected    bytes that the tile must have unfiltered
  * @return CAIRN_OK; CAIRN_E_FORMAT, CAIRN_E_MISMATCH (a checksum) with offset in the stored bytes; CAIRN_E_LIMIT a
- * chunk over CAIRN_TILEDB_CHUNK_BYTES_MAX, or more than out may hold; CAIRN_E_NOMEM
- */
+ * chunk over CAIRN_TILEDB_CHUNK_BYTES_MAX, or more than out may hold; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_tiledb_tile_unpack(struct cairn_tiledb_codec *codec, struct cairn_buf *out,
 							  struct cairn_tiledb_view stored,
 							  const struct cairn_tiledb_pipeline *pipeline,
@@ -63,8 +61,7 @@ CAIRN_MUST_USE enum cairn_status cairn_tiledb_tile_unpack_texts(struct cairn_til
  * @param pipeline    zstd, SHA-256, both in this order, or none
  * @param cell_bytes  of one cell; cells are never cut
  * @param starts      for values of any length, the start of each of the n_cells in raw; NULL: all have cell_bytes
- * @return CAIRN_OK; CAIRN_E_NOMEM; CAIRN_E_LIMIT out is full; CAIRN_E_USAGE a filter that Cairn only reads
- */
+ * @return CAIRN_OK; CAIRN_E_NOMEM; CAIRN_E_LIMIT out is full; CAIRN_E_USAGE a filter that Cairn only reads */
 CAIRN_MUST_USE enum cairn_status cairn_tiledb_tile_pack(struct cairn_tiledb_codec *codec, struct cairn_buf *out,
 							struct cairn_tiledb_view raw,
 							const struct cairn_tiledb_pipeline *pipeline, size_t cell_bytes,
@@ -78,15 +75,13 @@ bool cairn_tiledb_generic_is(const uint8_t *bytes, size_t len);
 /** Reads the generic tile that starts at the cursor, and steps over it. A refusal's offset is in the cursor's bytes.
  * @param out          appended to
  * @param version_min  oldest version accepted
- * @return CAIRN_OK; CAIRN_E_FORMAT also for encryption; CAIRN_E_LIMIT; CAIRN_E_MISMATCH; CAIRN_E_NOMEM
- */
+ * @return CAIRN_OK; CAIRN_E_FORMAT also for encryption; CAIRN_E_LIMIT; CAIRN_E_MISMATCH; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_tiledb_generic_read(struct cairn_tiledb_codec *codec, struct cairn_buf *out,
 							   struct cairn_cur *c, uint32_t version_min,
 							   struct cairn_diag *diag);
 
 /** Appends a generic tile, uncompressed, so that no library is needed to read it. out has the errors.
- * @param checksums  with SHA-256
- */
+ * @param checksums  with SHA-256 */
 void cairn_tiledb_generic_write(struct cairn_buf *out, struct cairn_tiledb_view raw, bool checksums);
 
 #endif

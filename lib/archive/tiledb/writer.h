@@ -8,8 +8,7 @@
  * @param parent_fd  folder to make it in
  * @param schema     one dimension of type ASCII and any length; filters none, zstd, SHA-256, or both in this order
  * @return CAIRN_OK; CAIRN_E_CONFLICT the name exists; CAIRN_E_USAGE, CAIRN_E_LIMIT the schema has a filter that Cairn
- *         only reads, or is too long; CAIRN_E_IO; CAIRN_E_FULL; CAIRN_E_NOMEM
- */
+ *         only reads, or is too long; CAIRN_E_IO; CAIRN_E_FULL; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_tiledb_array_make(int parent_fd, const char *name,
 							 const struct cairn_tiledb_schema *schema,
 							 const char *schema_name, struct cairn_diag *diag);
@@ -28,8 +27,7 @@ struct cairn_tiledb_cell {
  * @param name         name of the fragment: cairn_tiledb_name_text()
  * @param schema       borrowed until the writer is freed
  * @param schema_name  name of the array's schema file
- * @return CAIRN_OK; CAIRN_E_CONFLICT the fragment exists; CAIRN_E_IO; CAIRN_E_FULL; CAIRN_E_NOMEM
- */
+ * @return CAIRN_OK; CAIRN_E_CONFLICT the fragment exists; CAIRN_E_IO; CAIRN_E_FULL; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_tiledb_writer_open(struct cairn_tiledb_writer **out, int parent_fd,
 							  const char *name, const struct cairn_tiledb_schema *schema,
 							  const char *schema_name, struct cairn_diag *diag);
@@ -37,8 +35,7 @@ CAIRN_MUST_USE enum cairn_status cairn_tiledb_writer_open(struct cairn_tiledb_wr
 /** Adds a row.
  * @param row  the attributes in the order of the schema, then the dimension
  * @return CAIRN_OK; CAIRN_E_USAGE the row sorts before the previous one; CAIRN_E_IO; CAIRN_E_FULL; CAIRN_E_LIMIT;
- * CAIRN_E_NOMEM
- */
+ * CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_tiledb_writer_add(struct cairn_tiledb_writer *w,
 							 const struct cairn_tiledb_cell *row, struct cairn_diag *diag);
 

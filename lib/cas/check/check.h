@@ -13,8 +13,7 @@
  * collected later if nobody needs it), else it is set aside. Files are never changed: they are whole again when their
  * xorbs are.
  * @return CAIRN_OK also with problems, which report counts; CAIRN_E_BUSY stopped; as index and store: something could
- *         not be checked
- */
+ *         not be checked */
 CAIRN_MUST_USE enum cairn_status cairn_cas_check(struct cairn_cas *cas, const struct cairn_check_options *options,
 						 struct cairn_check_report *report);
 

@@ -61,8 +61,7 @@ CAIRN_MUST_USE enum cairn_status check_lone_object(struct check_run *run, const 
 const struct check_bad *check_find_bad(const struct check_run *run, const struct cairn_hash *xorb);
 
 /** Finds the sound chunks of an object, which unpack to what the list says. @param list  gives the xorb's hash
- * @param[out] bad  filled in  @return number of sound chunks; 0 also if there is no object
- */
+ * @param[out] bad  filled in  @return number of sound chunks; 0 also if there is no object */
 uint32_t check_survey(struct check_run *run, const struct cairn_index_xorb *row, const struct cairn_chunk_list *list,
 		      struct check_bad *bad);
 

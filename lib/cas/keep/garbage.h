@@ -19,8 +19,7 @@ struct cairn_gc_report {
  * Unregisters a file for one owner, or for all (owner NULL). Its xorbs stay until a collection finds that no file needs
  * them.
  * @param[out] forgotten  false: it was not registered for this owner
- * @return CAIRN_OK; as a write
- */
+ * @return CAIRN_OK; as a write */
 CAIRN_MUST_USE enum cairn_status cairn_cas_forget(struct cairn_cas *cas, const struct cairn_hash *file,
 						  const char *owner, bool *forgotten);
 
@@ -40,8 +39,7 @@ CAIRN_MUST_USE enum cairn_status cairn_cas_share(struct cairn_cas *cas, const st
  * @return CAIRN_OK; CAIRN_E_BUSY one is running already, here or elsewhere, or held, or as diag says;
  * CAIRN_E_CONFLICT this machine's clock is off (index.clock); CAIRN_E_DAMAGED the index is, diag
  * says how; CAIRN_E_IO also when all went well but for objects that the store does not remove (gc.unremoved); as index
- * and store. out counts what was done, also on failure
- */
+ * and store. out counts what was done, also on failure */
 CAIRN_MUST_USE enum cairn_status cairn_cas_gc(struct cairn_cas *cas, bool (*stop)(void *ctx), void *stop_ctx,
 					      struct cairn_gc_report *out);
 

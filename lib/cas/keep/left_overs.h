@@ -26,8 +26,7 @@ struct cas_left_overs {
  * by the next collection of any daemon. After two failures at the same place it starts over, so that a lasting failure
  * does not keep anything before that place from being swept.
  * @return CAIRN_OK, also when stopped; CAIRN_E_BUSY the store or the index does not answer, or another daemon has taken
- *         over, as diag says; CAIRN_E_IO also when the store removes nothing; CAIRN_E_NOMEM; as a write
- */
+ *         over, as diag says; CAIRN_E_IO also when the store removes nothing; CAIRN_E_NOMEM; as a write */
 CAIRN_MUST_USE enum cairn_status cas_sweep_left_overs(struct cas_left_overs *l);
 
 #endif

@@ -27,8 +27,7 @@ struct cairn_pack_options {
  * if there is nothing to move. Retired xorbs stay where they are.
  * @return CAIRN_OK; CAIRN_E_BUSY stopped, or with rule gc.running: a collection or packing is under way; CAIRN_E_FULL;
  * CAIRN_E_USAGE, CAIRN_E_CONFLICT as cairn_store_packing_begin(); as index and store. report counts what was
- * done, also on failure
- */
+ * done, also on failure */
 CAIRN_MUST_USE enum cairn_status cairn_cas_pack(struct cairn_cas *cas, const struct cairn_pack_options *options,
 						struct cairn_pack_report *report, struct cairn_diag *diag);
 

@@ -41,8 +41,7 @@ void cairn_cas_give_proving(struct cairn_cas *cas, const struct cairn_index_leas
  * an unreadable file after an hour. A claim that is not recorded stays due, so a stop loses only reading.
  * @return CAIRN_OK
  *         CAIRN_E_BUSY  stopped, or store or index do not answer; what was read before is written down
- *         else as a write: the index
- */
+ *         else as a write: the index */
 CAIRN_MUST_USE enum cairn_status cairn_cas_prove_turn(struct cairn_cas *cas, struct cairn_proof_turn *turn);
 
 /** Records that the SHA-256 of a file is proved, because it was hashed while it was received. Call it after its shard

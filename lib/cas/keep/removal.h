@@ -30,8 +30,7 @@ void cas_removal_fini(struct cas_removal *r);
  * @param copy  zeroed: it is not named
  * @param diag  the store's answer
  * @return CAIRN_OK go on; otherwise stop removing: CAIRN_E_BUSY the store is silent; CAIRN_E_IO it removes nothing;
- *         CAIRN_E_NOMEM
- */
+ *         CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cas_removal_note(struct cas_removal *r, const struct cairn_hash *hash,
 						  const struct cairn_copy_id *copy, uint64_t bytes,
 						  enum cairn_status status, const struct cairn_diag *diag);
@@ -40,8 +39,7 @@ CAIRN_MUST_USE enum cairn_status cas_removal_note(struct cas_removal *r, const s
  * @param copies  n copies, which no row names: removes these alone. NULL: removes all copies of each hash,
  *                unless it has a row again
  * @param gone    n flags, zeroed; result: the object is gone
- * @return as cas_removal_note(); as the index
- */
+ * @return as cas_removal_note(); as the index */
 CAIRN_MUST_USE enum cairn_status cas_removal_run(struct cas_removal *r, const struct cairn_hash *hashes,
 						 const struct cairn_copy_id *copies, uint32_t n, bool *gone);
 

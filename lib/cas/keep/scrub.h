@@ -32,8 +32,7 @@ struct cairn_scrub_pace {
  *         CAIRN_E_NOT_FOUND  no xorb comes after it
  *         CAIRN_E_BUSY       stopped; nothing is known then
  *         CAIRN_E_IO, CAIRN_E_DAMAGED  the index cannot be read: there is no way past this place
- *         CAIRN_E_FULL, CAIRN_E_NOMEM
- */
+ *         CAIRN_E_FULL, CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_cas_scrub_next(struct cairn_cas *cas, int64_t after_id,
 						      const struct cairn_scrub_pace *pace,
 						      struct cairn_scrub_result *out);
@@ -65,8 +64,7 @@ enum cairn_scrub_end {
 
 /** Mends a suspect xorb (cairn_cas_mend()), and moves damaged copies that come before a sound one aside. Takes the
  * hash's guard while it reads the copies that were not found damaged within the last day.
- * @return CAIRN_OK; CAIRN_E_NOMEM
- */
+ * @return CAIRN_OK; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_cas_scrub_mend(struct cairn_cas *cas, const struct cairn_hash *xorb,
 						      enum cairn_scrub_end *end);
 

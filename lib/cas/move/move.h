@@ -41,8 +41,7 @@ struct cairn_move_options {
  *         CAIRN_E_DAMAGED   rows contradict each other (index.rows)
  *         CAIRN_E_BUSY      stopped, or an engine does not answer
  *         CAIRN_E_USAGE     the second is in the first (move.folder), or as cairn_data_dir_open()
- *         CAIRN_E_NOT_FOUND the first is not there; CAIRN_E_FULL; CAIRN_E_IO; CAIRN_E_NOMEM
- */
+ *         CAIRN_E_NOT_FOUND the first is not there; CAIRN_E_FULL; CAIRN_E_IO; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_move(const struct cairn_move_options *options, struct cairn_move_report *report,
 					    struct cairn_diag *diag);
 

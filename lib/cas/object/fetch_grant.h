@@ -19,8 +19,7 @@ struct cairn_fetch_range {
  * URL.
  * @param ranges  "first-last,first-last...", decimal, without spaces
  * @param[out] out  64 hexadecimal digits and a zero
- * @return CAIRN_OK; CAIRN_E_LIMIT ranges too long
- */
+ * @return CAIRN_OK; CAIRN_E_LIMIT ranges too long */
 CAIRN_MUST_USE enum cairn_status cairn_fetch_sign(const struct cairn_cas *cas, const struct cairn_hash *xorb,
 						  const char *ranges, int64_t expires_unix_s,
 						  char out[static CAIRN_FETCH_SIGNATURE_TEXT_BYTES]);
@@ -31,15 +30,13 @@ void cairn_fetch_mac(const struct cairn_cas *cas, const void *message, size_t le
 		     char out[static CAIRN_FETCH_SIGNATURE_TEXT_BYTES]);
 
 /** Checks a grant. The signature covers every part.
- * @return CAIRN_OK; CAIRN_E_DENIED with rule "fetch.signature" or "fetch.expired"
- */
+ * @return CAIRN_OK; CAIRN_E_DENIED with rule "fetch.signature" or "fetch.expired" */
 CAIRN_MUST_USE enum cairn_status cairn_fetch_check(const struct cairn_cas *cas, const struct cairn_hash *xorb,
 						   const char *ranges, const char *expires, const char *signature,
 						   int64_t now_unix_s, struct cairn_diag *diag);
 
 /** Parses "first-last,first-last...".
- * @return number of ranges; 0: malformed, empty, descending, or more than max
- */
+ * @return number of ranges; 0: malformed, empty, descending, or more than max */
 size_t cairn_fetch_ranges_parse(struct cairn_fetch_range *out, size_t max, const char *text);
 
 #endif

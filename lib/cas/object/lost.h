@@ -18,8 +18,7 @@ enum { CAIRN_LOST_PAGE_MAX = 512 };
  * for workers. If xorbs are kept elsewhere, none counts as lost.
  * @param after_id      0: from the first; else *next_id of the call before
  * @param[out] next_id  0: there are no more; else go on there, also when few were visited
- * @return CAIRN_OK; as index and store
- */
+ * @return CAIRN_OK; as index and store */
 CAIRN_MUST_USE enum cairn_status cairn_cas_each_lost(struct cairn_cas *cas, int64_t after_id,
 						     void (*visit)(void *ctx, const struct cairn_lost_xorb *xorb),
 						     void *ctx, int64_t *next_id);

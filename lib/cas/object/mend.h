@@ -13,8 +13,7 @@
  *                            there is no copy (object.missing)
  *         CAIRN_E_NOT_FOUND  there is no such xorb
  *         CAIRN_E_IO, CAIRN_E_FULL, CAIRN_E_BUSY, CAIRN_E_CONFLICT, CAIRN_E_NOMEM  as a write (cas.h): nothing is
- *         known, or nothing could be written down
- */
+ *         known, or nothing could be written down */
 CAIRN_MUST_USE enum cairn_status cairn_cas_mend(struct cairn_cas *cas, const struct cairn_hash *xorb,
 						struct cairn_diag *diag);
 

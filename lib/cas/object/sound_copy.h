@@ -17,8 +17,7 @@ struct cas_judge {
 	 * @param[out] damaged  false; set if bytes were found to be wrong, even where nobody wants them
 	 * @return CAIRN_OK  this copy will do
 	 *         CAIRN_E_DAMAGED, CAIRN_E_IO  the next one may do; the first counts as damage
-	 *         CAIRN_E_BUSY, CAIRN_E_NOMEM, CAIRN_E_CONFLICT  no copy will do
-	 */
+	 *         CAIRN_E_BUSY, CAIRN_E_NOMEM, CAIRN_E_CONFLICT  no copy will do */
 	enum cairn_status (*judge)(void *ctx, struct cairn_store_object *copy, const struct cairn_chunk_list *list,
 				   bool *damaged, struct cairn_diag *diag);
 };
@@ -32,8 +31,7 @@ struct cas_judge {
  *         CAIRN_E_BUSY       the judge says so, or the index takes no writes
  *         CAIRN_E_IO         cannot be read now (object.unreadable)
  *         CAIRN_E_CONFLICT   the judge says so
- *         CAIRN_E_NOMEM
- */
+ *         CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cas_judged_copy(struct cairn_cas *cas, const struct cairn_hash *xorb,
 						 const struct cas_judge *judge, struct cairn_store_object **out,
 						 struct cairn_chunk_list *list, struct cairn_diag *diag);
@@ -41,8 +39,7 @@ CAIRN_MUST_USE enum cairn_status cas_judged_copy(struct cairn_cas *cas, const st
 /** Opens the first copy of a xorb whose chunks in n ranges are as they were uploaded (cairn_cas_verify_read()).
  * @param ranges  within cas_object_bytes()
  * @param stop    called before each chunk; true ends the call early. May be NULL
- * @return as cas_judged_copy(); CAIRN_E_BUSY also when it was stopped (verify.stopped)
- */
+ * @return as cas_judged_copy(); CAIRN_E_BUSY also when it was stopped (verify.stopped) */
 CAIRN_MUST_USE enum cairn_status cas_sound_copy(struct cairn_cas *cas, const struct cairn_hash *xorb,
 						const struct cairn_fetch_range *ranges, size_t n,
 						bool (*stop)(void *ctx), void *stop_ctx,

@@ -31,8 +31,7 @@ static inline uint64_t cas_chunk_begin(const struct cairn_chunk_list *list, uint
  * @param block  CAS_BLOCK_BYTES, scratch
  * @param[out] raw  its list->spans[i].unpacked_bytes, borrowed from the codec or from block; may be NULL
  * @return CAIRN_OK; CAIRN_E_DAMAGED it is not what the list says; CAIRN_E_IO the disk cannot read it; CAIRN_E_NOMEM;
- *         CAIRN_E_BUSY, CAIRN_E_NOT_FOUND as cairn_store_object_read()
- */
+ *         CAIRN_E_BUSY, CAIRN_E_NOT_FOUND as cairn_store_object_read() */
 CAIRN_MUST_USE enum cairn_status cas_read_chunk(struct cairn_store_object *object, struct cairn_codec *codec,
 						const struct cairn_chunk_list *list, uint32_t i, uint8_t *block,
 						const uint8_t **raw);
@@ -50,8 +49,7 @@ struct cas_pace {
  * @param verifier  new; has the chunk list afterwards
  * @return CAIRN_OK; CAIRN_E_BUSY stopped, and diag says nothing; CAIRN_E_FORMAT, CAIRN_E_MISMATCH, CAIRN_E_LIMIT it is
  *         damaged, and diag says where; CAIRN_E_IO the disk cannot read it (object.unreadable); CAIRN_E_NOMEM;
- *         CAIRN_E_BUSY (store.silent), CAIRN_E_NOT_FOUND as cairn_store_object_read()
- */
+ *         CAIRN_E_BUSY (store.silent), CAIRN_E_NOT_FOUND as cairn_store_object_read() */
 CAIRN_MUST_USE enum cairn_status cas_read_xorb(struct cairn_store_object *object, const struct cairn_hash *xorb,
 					       const struct cas_pace *pace, struct cairn_xorb_verifier *verifier,
 					       uint8_t *block, struct cairn_xorb_summary *summary,

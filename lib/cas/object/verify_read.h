@@ -10,8 +10,7 @@
 /** Were all these bytes of the opened object verified within the last day, by this process? Cheap; any thread. Bytes
  * that were sent before are mostly still in memory; others are read again soon enough. Nothing is known of another file
  * that took the place of the verified one, or of one that was written to since.
- * @param ranges  within the object
- */
+ * @param ranges  within the object */
 bool cairn_cas_is_verified(const struct cairn_cas *cas, const struct cairn_hash *xorb,
 			   const struct cairn_store_object *object, const struct cairn_fetch_range *ranges, size_t n);
 
@@ -29,8 +28,7 @@ bool cairn_cas_is_verified(const struct cairn_cas *cas, const struct cairn_hash 
  *         CAIRN_E_IO       they cannot be read (object.unreadable)
  *         CAIRN_E_BUSY     also: the store does not answer (store.silent)
  *         CAIRN_E_NOT_FOUND  list is NULL, and none is cached. Also: the object was removed since it was opened
- *         CAIRN_E_NOMEM
- */
+ *         CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_cas_verify_read(struct cairn_cas *cas, const struct cairn_hash *xorb,
 						       struct cairn_store_object *object,
 						       const struct cairn_chunk_list *list,

@@ -20,8 +20,7 @@ CAIRN_MUST_USE enum cairn_status cairn_shard_upload_write(struct cairn_shard_upl
 bool cairn_shard_upload_waits(const struct cairn_shard_upload *u);
 /** Verifies the whole shard. Takes long: on a worker.
  * @param progress  as in struct cairn_verify_options; may be NULL
- * @return as cairn_verify_shard(), cairn_spool_read(); as index and store
- */
+ * @return as cairn_verify_shard(), cairn_spool_read(); as index and store */
 CAIRN_MUST_USE enum cairn_status cairn_shard_upload_verify(struct cairn_shard_upload *u,
 							   bool (*progress)(void *ctx, uint64_t verified,
 									    uint64_t total),

@@ -12,8 +12,7 @@ CAIRN_MUST_USE enum cairn_status cas_put_write(struct cairn_cas *cas, struct cai
 /** Checks whether a xorb is stored, with a row and an object that agree. It may be retired.
  * @param[out] row  zeroed if there is none
  * @param[in,out] list  as for cairn_index_xorb_and_list(); NULL: not wanted
- * @return CAIRN_OK with *stored set; as index and store (cas.h), CAIRN_E_BUSY of the index with diag
- */
+ * @return CAIRN_OK with *stored set; as index and store (cas.h), CAIRN_E_BUSY of the index with diag */
 CAIRN_MUST_USE enum cairn_status cas_look_up_xorb(struct cairn_cas *cas, const struct cairn_hash *hash,
 						  struct cairn_index_xorb *row, struct cairn_chunk_list *list,
 						  bool *stored, struct cairn_diag *diag);
@@ -21,8 +20,7 @@ CAIRN_MUST_USE enum cairn_status cas_look_up_xorb(struct cairn_cas *cas, const s
 /** Makes an upload of a xorb that this process made and wrote. Continue with cairn_xorb_upload_store().
  * @param owner, list  borrowed until the upload is freed
  * @param put   taken over
- * @return NULL without memory
- */
+ * @return NULL without memory */
 struct cairn_xorb_upload *cas_xorb_upload_of_made(struct cairn_cas *cas, const char *owner,
 						  const struct cairn_hash *hash, const struct cairn_chunk_list *list,
 						  uint64_t bytes, struct cairn_store_put *put);

@@ -51,8 +51,7 @@ CAIRN_MUST_USE enum cairn_status cairn_fetch_check_grant(struct cairn_cas *cas, 
  *                         answered. Also: the first wanted bytes cannot be read
  *         CAIRN_E_USAGE   too many bytes for this grant (range.many)
  *         CAIRN_E_LIMIT   a range starts past the end of the xorb (range.past_end)
- *         CAIRN_E_DENIED  a range is not within the grant (fetch.range)
- */
+ *         CAIRN_E_DENIED  a range is not within the grant (fetch.range) */
 CAIRN_MUST_USE enum cairn_status cairn_fetch_open(struct cairn_cas *cas, struct cairn_fetch *f, bool verify,
 						  struct cairn_diag *diag);
 
@@ -61,8 +60,7 @@ CAIRN_MUST_USE enum cairn_status cairn_fetch_open(struct cairn_cas *cas, struct 
  * @param stop  called before each chunk; true ends it early. May be NULL
  * @return CAIRN_OK the first wanted bytes were received, or are on a disk of this machine;
  *         CAIRN_E_USAGE, CAIRN_E_LIMIT, CAIRN_E_DENIED as cairn_fetch_open(); CAIRN_E_BUSY also when the object
- *         changes in the store again and again (object.changing); else as cas_sound_copy()
- */
+ *         changes in the store again and again (object.changing); else as cas_sound_copy() */
 CAIRN_MUST_USE enum cairn_status cairn_fetch_verify(struct cairn_cas *cas, struct cairn_fetch *f,
 						    bool (*stop)(void *ctx), void *stop_ctx, struct cairn_diag *diag);
 

@@ -46,8 +46,7 @@ struct cairn_file_chunks_sink {
  *                            diag says which
  *         CAIRN_E_BUSY       the sink gave up
  *         CAIRN_E_CONFLICT   a xorb of it is gone
- *         as index and store
- */
+ *         as index and store */
 CAIRN_MUST_USE enum cairn_status cairn_cas_file_chunks(struct cairn_cas *cas, const char *viewer,
 						       const struct cairn_hash *file,
 						       const struct cairn_byte_range *ranges, size_t n_ranges,

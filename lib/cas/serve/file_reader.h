@@ -21,8 +21,7 @@ struct cairn_file_extent {
  * @param viewer  on whose behalf; NULL: all files may be read. Copied
  * @param[out] extent  set with CAIRN_OK; with CAIRN_E_LIMIT file_bytes is
  * @param[out] out     owned by the caller, cairn_file_reader_free()
- * @return CAIRN_OK; CAIRN_E_LIMIT the range starts past the end; as cairn_file_reader_read()
- */
+ * @return CAIRN_OK; CAIRN_E_LIMIT the range starts past the end; as cairn_file_reader_read() */
 CAIRN_MUST_USE enum cairn_status cairn_file_reader_open(struct cairn_cas *cas, const char *viewer,
 							const struct cairn_hash *file,
 							const struct cairn_byte_range *range,
@@ -41,8 +40,7 @@ CAIRN_MUST_USE enum cairn_status cairn_file_reader_open(struct cairn_cas *cas, c
  *         CAIRN_E_DAMAGED    stored bytes are damaged or missing, and no copy is sound (object.damaged, object.missing)
  *         CAIRN_E_BUSY       damage was found, and the index takes no writes; or index or store do not answer
  *         CAIRN_E_IO         the bytes cannot be read now (object.unreadable)
- *         CAIRN_E_FULL, CAIRN_E_FORMAT, CAIRN_E_LIMIT, CAIRN_E_NOMEM  as index and store
- */
+ *         CAIRN_E_FULL, CAIRN_E_FORMAT, CAIRN_E_LIMIT, CAIRN_E_NOMEM  as index and store */
 CAIRN_MUST_USE enum cairn_status cairn_file_reader_read(struct cairn_file_reader *r, uint8_t *out, size_t max,
 							size_t *n, struct cairn_diag *diag);
 

@@ -29,8 +29,7 @@ struct cairn_info_xorb {
 
 /** Finds a file that the asker may read. @param visit  its first xorbs, each once, in the order in which its terms name
  * them
- * @return CAIRN_OK; CAIRN_E_NOT_FOUND unknown, or the asker may not read it; as index and store
- */
+ * @return CAIRN_OK; CAIRN_E_NOT_FOUND unknown, or the asker may not read it; as index and store */
 CAIRN_MUST_USE enum cairn_status cairn_info_file(struct cairn_cas *cas, const struct cairn_info_asker *asker,
 						 const struct cairn_hash *hash, struct cairn_info_file *out,
 						 void (*visit)(void *ctx, const struct cairn_info_xorb *xorb),

@@ -62,8 +62,7 @@ bool cairn_byte_range_find(const struct cairn_byte_range *range, uint64_t file_b
  *         CAIRN_E_NOT_FOUND  unknown, or the viewer may not read it
  *         CAIRN_E_LIMIT      the range starts past the end; out->file_bytes is set
  *         CAIRN_E_CONFLICT   a xorb of it is gone, or its bytes are kept elsewhere
- *         as index and store
- */
+ *         as index and store */
 CAIRN_MUST_USE enum cairn_status cairn_cas_plan(struct cairn_cas *cas, const char *viewer,
 						const struct cairn_hash *file, const struct cairn_byte_range *range,
 						struct cairn_plan *out);
@@ -78,8 +77,7 @@ CAIRN_MUST_USE enum cairn_status cairn_cas_plan_small(struct cairn_cas *cas, con
 /** Appends the URL of bytes first to last of a planned xorb in the store itself, which is a grant of its own
  * (cairn_store_add_address()). For workers.
  * @return CAIRN_OK; CAIRN_E_NOT_FOUND it must be fetched from this server, which mends it: the row vouches for no such
- *         object, or there is no row; as cairn_store_add_address(); as index and store (cas.h)
- */
+ *         object, or there is no row; as cairn_store_add_address(); as index and store (cas.h) */
 CAIRN_MUST_USE enum cairn_status cairn_fetch_add_store_address(struct cairn_cas *cas, struct cairn_buf *out,
 							       const struct cairn_plan_xorb *xorb, uint64_t first,
 							       uint64_t last, uint64_t life_s);

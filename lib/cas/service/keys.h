@@ -38,8 +38,7 @@ struct cairn_key {
  * @param[out] repo  full name of key->repo
  * @param[out] text  the key itself, which is stored nowhere
  * @return CAIRN_OK; CAIRN_E_USAGE a member is wrong or too long; CAIRN_E_NOT_FOUND no such account
- *         (account.unknown); CAIRN_E_IO there are no random bytes; as a write
- */
+ *         (account.unknown); CAIRN_E_IO there are no random bytes; as a write */
 CAIRN_MUST_USE enum cairn_status cairn_cas_make_key(struct cairn_cas *cas, const struct cairn_key *key,
 						    char repo[static CAIRN_KEY_NAME_MAX + 1],
 						    char text[static CAIRN_KEY_TEXT_BYTES], int64_t *id);
@@ -90,8 +89,7 @@ struct cairn_index_key;
 /** Finds the key with this digest, if it may be used. Records the time of use at most once an hour, without waiting for
  * the write.
  * @return CAIRN_OK; CAIRN_E_DENIED unknown or revoked (key.unknown), or expired (key.expired); as index and
- * store
- */
+ * store */
 CAIRN_MUST_USE enum cairn_status cairn_cas_use_key(struct cairn_cas *cas,
 						   const uint8_t digest[static CAIRN_SHA256_BYTES],
 						   struct cairn_index_key *out, struct cairn_diag *diag);
@@ -108,8 +106,7 @@ struct cairn_key_holder {
  * @param repo    full name
  * @return CAIRN_OK; CAIRN_E_DENIED as cairn_cas_use_key(); CAIRN_E_CONFLICT it allows less (key.scope), or is
  *         for another repository (key.repo); CAIRN_E_NOT_FOUND it is an account's, which has the hub's repositories
- *         only (repo.unknown); as index and store
- */
+ *         only (repo.unknown); as index and store */
 CAIRN_MUST_USE enum cairn_status cairn_cas_check_key(struct cairn_cas *cas,
 						     const uint8_t digest[static CAIRN_SHA256_BYTES], unsigned scopes,
 						     const char *repo, struct cairn_key_holder *out,

@@ -12,8 +12,7 @@ enum { CAIRN_TELEMETRY_PAGE_MAX = 512 }; /* rows of one call of cairn_cas_each_t
  * @param sender, body  copied; body is a JSON object that was parsed
  * @param who  the sender: each may have an eighth of the rows; 0: all of them
  * @param rows_max  rows that are kept, this one counted; 0: none
- * @param use  what the body takes of the budget; taken over, and ended when the row is written
- */
+ * @param use  what the body takes of the budget; taken over, and ended when the row is written */
 void cairn_cas_keep_telemetry(struct cairn_cas *cas, const char *sender, uint64_t who, const uint8_t *body, size_t len,
 			      uint32_t rows_max, struct cairn_use *use);
 
@@ -29,8 +28,7 @@ struct cairn_telemetry {
  * @param before_id  0: from the newest; else *next_id of an earlier call
  * @param limit      at most CAIRN_TELEMETRY_PAGE_MAX
  * @param[out] next_id  0: there are no more
- * @return CAIRN_OK; as index and store
- */
+ * @return CAIRN_OK; as index and store */
 CAIRN_MUST_USE enum cairn_status cairn_cas_each_telemetry(struct cairn_cas *cas, int64_t before_id, uint32_t limit,
 							  void (*visit)(void *ctx, const struct cairn_telemetry *row),
 							  void *ctx, int64_t *next_id);

@@ -184,8 +184,7 @@ struct cairn_index_merge {
  *                      file where a folder is needed, or the other way round; commit.known: another commit of the
  *                      repository has that id; pr.ended: the pull request takes no more
  *   CAIRN_E_LIMIT      commit.limit, commit.rows, commit.names, commit.depth
- *   CAIRN_E_DENIED     quota.repo, quota.account: the repository would hold too much
- */
+ *   CAIRN_E_DENIED     quota.repo, quota.account: the repository would hold too much */
 struct cairn_index_add_commit {
 	struct cairn_index_write write;
 	int64_t repo;

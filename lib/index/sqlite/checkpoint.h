@@ -18,8 +18,7 @@ enum {
  * checkpoints go in rounds: the thread copies and syncs until little is left, and then the writer copies the rest
  * between two commits. If the disk fails, no further round is made. Pages that the kernel takes for written may be
  * lost, so the log must neither be restarted nor copied at closing. The next process that opens the database copies all
- * of it again.
- */
+ * of it again. */
 struct cairn_checkpoint {
 	sqlite3 *writer_db; /* borrowed */
 	sqlite3 *db;        /* used only by the thread, once it runs */
@@ -50,8 +49,7 @@ struct cairn_checkpoint {
 /** Starts checkpoints of a database's log, after commits of writer_db. c is zeroed before and needs
  * cairn_checkpoint_close() in any case.
  * @param keep_bytes  of the free space of the path's file system, which the log is to leave
- * @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_NOMEM
- */
+ * @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_checkpoint_open(struct cairn_checkpoint *c, const char *path,
 						       uint64_t keep_bytes, sqlite3 *writer_db,
 						       struct cairn_diag *diag);

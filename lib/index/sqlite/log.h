@@ -13,13 +13,11 @@
  *
  * Only for a connection with synchronous=FULL, which syncs the log before others see a commit. A failure of the late
  * write or of the sync undoes the transaction, as in SQLite itself. A full disk or an exceeded quota is SQLITE_FULL in
- * both.
- */
+ * both. */
 void cairn_sql_log_register(void);
 
 /** Makes sorts of this thread's connections with the VFS spill beside the database at path, to files without a name.
- * NULL: to SQLite's choice, system folders that the daemon's sandbox closes.
- */
+ * NULL: to SQLite's choice, system folders that the daemon's sandbox closes. */
 void cairn_sql_log_spill(const char *path);
 
 #endif

@@ -16,8 +16,7 @@ struct cairn_log_reader {
  * a lock.
  * @param path      of the shared memory
  * @param since_ms  a read of the pool that began later does not count
- * @return false: nobody is found
- */
+ * @return false: nobody is found */
 bool cairn_log_reader_find(struct cairn_log_reader *r, const char *path, struct cairn_pool *pool, int64_t since_ms,
 			   char *out, size_t size);
 

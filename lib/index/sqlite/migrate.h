@@ -26,8 +26,7 @@ CAIRN_MUST_USE enum cairn_status cairn_migrate_must_be_latest(sqlite3 *db, const
  * virtual table would run foreign SQL. Call it before any other query of a database.
  * @param version  from cairn_migrate_judge()
  * @return CAIRN_OK, also when some are missing; CAIRN_E_CONFLICT (index.schema, with its name); CAIRN_E_IO,
- * CAIRN_E_NOMEM
- */
+ * CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_migrate_check_schema(sqlite3 *db, const char *path, int64_t version,
 							    struct cairn_diag *diag);
 
@@ -36,8 +35,7 @@ CAIRN_MUST_USE enum cairn_status cairn_migrate_check_schema(sqlite3 *db, const c
  * @param[out] from  the version before; 0: it was empty
  * @return CAIRN_OK
  *         CAIRN_E_CONFLICT  of a newer version, or not Cairn's; nothing was written
- *         CAIRN_E_IO, CAIRN_E_FULL, CAIRN_E_NOMEM
- */
+ *         CAIRN_E_IO, CAIRN_E_FULL, CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_migrate(sqlite3 *db, const char *path, int64_t *from, struct cairn_diag *diag);
 
 #endif

@@ -38,8 +38,7 @@ struct cairn_new_rows_stmts {
 
 /** Adds the rows, and empties the list.
  * @param[out] n_added  rows added, without those that the statement ignored
- * @return CAIRN_OK, also of no rows at all; as cairn_sql_run()
- */
+ * @return CAIRN_OK, also of no rows at all; as cairn_sql_run() */
 CAIRN_MUST_USE enum cairn_status cairn_new_rows_add(struct cairn_new_rows_source *source,
 						    struct cairn_new_rows_stmts stmts, struct cairn_new_rows *rows,
 						    uint64_t *n_added);

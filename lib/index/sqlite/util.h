@@ -30,8 +30,7 @@ CAIRN_MUST_USE enum cairn_status cairn_sql_index_path(char out[static CAIRN_SQL_
 /** Opens a connection for one thread at a time, with a busy timeout.
  * @param flags  SQLITE_OPEN_READONLY, or READWRITE with or without CREATE
  * @param vfs    CAIRN_SQL_LOG_VFS (log.h); NULL: the system's
- * @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_NOMEM; *out is NULL on failure
- */
+ * @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_NOMEM; *out is NULL on failure */
 CAIRN_MUST_USE enum cairn_status cairn_sql_open(sqlite3 **out, const char *path, int flags, const char *vfs,
 						struct cairn_diag *diag);
 

@@ -52,8 +52,7 @@ void cairn_tx_rollback(struct cairn_tx *tx);
 /** Returns the size of the writer's page cache for an index of this size. Each upload adds rows at random places of the
  * trees of hashes, a hundredth of the file. A cache that holds these trees saves a read for each row. Up to 1 GiB the
  * cache is 8 MiB. Reason: splitting a page uses the number of SQLite's lock page. While that lies beyond the end of the
- * file, each commit scans every cached page: half of an upload's time with 64 MiB.
- */
+ * file, each commit scans every cached page: half of an upload's time with 64 MiB. */
 int64_t cairn_tx_cache_kib(int64_t file_kib);
 
 /** Adds a piece of the index's prefixes to the filter, between two batches. Until the filter has all, and after a

@@ -24,8 +24,7 @@ void store_open_files_fini(struct store_open_files *files);
 
 /** Returns a copy of an object's cached descriptor, for the caller to close.
  * @param[out] n_forgotten  on a miss, of the object's place: pass it to store_open_files_keep()
- * @return -1: not cached, or too many descriptors are open
- */
+ * @return -1: not cached, or too many descriptors are open */
 int store_open_files_get(struct store_open_files *files, const struct cairn_hash *hash, uint64_t *n_forgotten);
 
 /** Caches a copy of a descriptor that was opened after store_open_files_get(). Does nothing if an object of this place

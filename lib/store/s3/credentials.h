@@ -28,8 +28,7 @@ struct s3_credentials {
  *         AWS_SHARED_CREDENTIALS_FILE, or the environment itself
  * @return CAIRN_OK; CAIRN_E_USAGE the pair is incomplete, a value is too long or has characters that no key has, or
  *         the service must not be asked (store.credentials); CAIRN_E_IO the file cannot be read, or the service does
- *         not answer with a key (store.credentials); CAIRN_E_NOMEM
- */
+ *         not answer with a key (store.credentials); CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status s3_credentials_read(struct s3_credentials *out, const char *from,
 						     struct cairn_diag *diag);
 

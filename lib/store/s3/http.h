@@ -53,8 +53,7 @@ void s3_http_free(struct s3_http *h);
  *         CAIRN_E_BUSY  no answer; diag says why (store.silent)
  *         CAIRN_E_IO    the body cannot be read
  *         CAIRN_E_LIMIT the answer is longer than its buffer
- *         CAIRN_E_NOMEM
- */
+ *         CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status s3_http_send(struct s3_http *h, struct s3_http_call *call, struct cairn_diag *diag);
 
 #endif

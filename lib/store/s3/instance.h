@@ -22,15 +22,13 @@ bool s3_instance_is_named(const char *credentials);
  * @param credentials  "instance": the machine's, at 169.254.169.254 or the environment's
  *         AWS_EC2_METADATA_SERVICE_ENDPOINT; a URL: a container's. NULL: the container's in
  *         AWS_CONTAINER_CREDENTIALS_RELATIVE_URI or AWS_CONTAINER_CREDENTIALS_FULL_URI
- * @return CAIRN_OK; CAIRN_E_NOT_FOUND the environment names none; CAIRN_E_USAGE not a valid URL (store.credentials)
- */
+ * @return CAIRN_OK; CAIRN_E_NOT_FOUND the environment names none; CAIRN_E_USAGE not a valid URL (store.credentials) */
 CAIRN_MUST_USE enum cairn_status s3_instance_parse(struct s3_instance *out, const char *credentials,
 						   struct cairn_diag *diag);
 
 /** Asks the service for a key. A container's service gets the token in the file AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE,
  * or in AWS_CONTAINER_AUTHORIZATION_TOKEN. Waits at most some seconds.
- * @return CAIRN_OK; CAIRN_E_IO the service does not answer with a key (store.credentials); CAIRN_E_NOMEM
- */
+ * @return CAIRN_OK; CAIRN_E_IO the service does not answer with a key (store.credentials); CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status s3_instance_read(const struct s3_instance *instance, struct s3_credentials *out,
 						  struct cairn_diag *diag);
 

@@ -15,8 +15,7 @@ void s3_names_free(struct s3_names *names);
 /** Looks up a hash.
  * @param[out] copy    the copy that counts; state.bytes S3_COPY_NONE: the hash has none
  * @param[out] ticket  for s3_names_learn()
- * @return false: not cached
- */
+ * @return false: not cached */
 bool s3_names_find(struct s3_names *names, const struct cairn_hash *hash, struct s3_copy *copy, uint32_t *ticket);
 
 /** Caches what a list or a request for the object has shown. Does nothing if the hash was changed after the ticket was

@@ -10,8 +10,7 @@
  * @param client  borrowed until the object is freed, as names
  * @param copy  with the state that the service showed: reads refuse the bytes of another version
  * @param[out] out  for the other calls here; one thread at a time
- * @return CAIRN_OK; CAIRN_E_NOMEM
- */
+ * @return CAIRN_OK; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status s3_object_open(struct s3_client *client, struct s3_names *names,
 						const struct s3_copy *copy, struct cairn_store_object **out);
 

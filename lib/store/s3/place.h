@@ -22,8 +22,7 @@ struct s3_place {
  * is only for an endpoint on this machine, because nothing but TLS protects what is sent. ca is an absolute path of
  * letters, digits and "-_./".
  * @param rest  the URL after "s3:"
- * @return CAIRN_OK; CAIRN_E_USAGE (store.url, store.insecure)
- */
+ * @return CAIRN_OK; CAIRN_E_USAGE (store.url, store.insecure) */
 CAIRN_MUST_USE enum cairn_status s3_place_parse(struct s3_place *out, const char *rest, struct cairn_diag *diag);
 
 #endif
