@@ -250,11 +250,37 @@ void http_reply_reader(struct http_request *req, unsigned code, const char *cont
 		       ssize_t (*read)(void *ctx, uint64_t pos, uint8_t *out, size_t max), void (*release)(void *ctx),
 		       void *ctx);
 
-/** Does what http_reply_reader() does, for slow sources: read() runs on a worker, and the waiting connection does not
- * delay others. Buffers a single block. If no worker takes the work, the connection is cut. */
-void http_reply_pumped(struct http_request *req, unsigned code, const char *content_type, uint64_t len,
-		       ssize_t (*read)(void *ctx, uint64_t pos, uint8_t *out, size_t max), void (*release)(void *ctx),
-		       void *ctx, struct cairn_workers *workers);
+/** Wakes a body whose source said HTTP_NOT_YET. */
+struct http_waiter {
+	void (*wake)(struct http_waiter *waiter);
+};
+enum { HTTP_NOT_YET = -2 };
+
+/** Where a body's bytes come from. read() and wait() run on workers, one at a time. */
+struct http_source {
+	/* As for http_reply_reader(). HTTP_NOT_YET: the bytes at pos have not come. */
+	ssize_t (*read)(void *ctx, uint64_t pos, uint8_t *out, size_t max);
+	/* After HTTP_NOT_YET: keeps waiter, and calls wake() once, from any thread, when read() has bytes at pos or
+	 * fails. It does not call wake() itself, and wake() must be called without any lock that wait() or leave()
+	 * takes. @return false: read() has bytes by now, or fails; waiter was not kept. NULL: read() never says
+	 * HTTP_NOT_YET */
+	bool (*wait)(void *ctx, uint64_t pos, struct http_waiter *waiter);
+	/* Forgets the waiter. @return false: it is not kept; wake() was called, or is about to be */
+	bool (*leave)(void *ctx, struct http_waiter *waiter);
+	void (*release)(void *ctx); /* at the end; may be NULL */
+	void *ctx;
+	uint64_t bytes; /* of the body */
+};
+
+/** Replies with a body of known length from a slow source: read() runs on a worker, and the waiting connection does not
+ * delay others. Buffers a single block, and none while the source has nothing yet: then no thread waits, either. If no
+ * worker takes the work, the connection is cut. A source that may say HTTP_NOT_YET needs http_may_wait(). */
+void http_reply_pumped(struct http_request *req, unsigned code, const char *content_type,
+		       const struct http_source *source, struct cairn_workers *workers);
+
+/** Reserves a place for a body that may have to wait for its bytes, until the request ends. Three quarters of
+ * connections_max may have one, and a sender a quarter. @return false: there is none; refuse the request */
+CAIRN_MUST_USE bool http_may_wait(struct http_request *req);
 
 /** A body of frames sent over time (NDJSON). Connection and feeder own a reference each. Any thread may feed. */
 struct http_stream;
@@ -338,7 +364,7 @@ CAIRN_MUST_USE enum cairn_status http_server_start(struct http_server **out, con
 						   struct cairn_diag *diag);
 
 /** Stop accepting; requests in flight go on, replies close their connections. Returns when none is left, or after
- *  timeout_ms; from then on http_suspend() answers false. */
+ *  timeout_ms; from then on http_suspend() answers false, and no body waits for its bytes. */
 void http_server_drain(struct http_server *server, unsigned timeout_ms);
 
 /** Waits at most timeout_ms for requests to end, then stops and frees the server. All suspended requests must have been
@@ -356,6 +382,7 @@ bool http_server_answers(struct http_server *server, unsigned timeout_ms);
 struct http_server_stats {
 	unsigned connections;
 	unsigned requests;                           /* under way */
+	unsigned waiting;                            /* of them, with a body whose bytes have not come */
 	uint64_t connections_refused;                /* over connections_per_address_max, so far */
 	uint64_t over_address_rate, over_token_rate; /* requests answered 429, so far */
 };

@@ -258,6 +258,7 @@ static void http_end(struct http_request *req)
 	http_request_release(req);
 	if (req->reply_release)
 		req->reply_release(req->reply_ctx);
+	http_waits_give(&req->server->waits, &req->place);
 	(void)http_conn_enter(req->peer, HTTP_CONN_IDLE, http_idle_deadline_ms(thread->server, now_us / 1000));
 	http_request_free(req);
 	http_thread_end_request(thread);
@@ -438,6 +439,7 @@ void http_server_drain(struct http_server *server, unsigned timeout_ms)
 	atomic_store(&server->draining, true);
 	http_server_wait(server, timeout_ms);
 	atomic_store(&server->drained, true);
+	http_waits_stop(&server->waits);
 }
 
 bool http_server_stop(struct http_server *server, unsigned timeout_ms)

@@ -7,6 +7,7 @@
 #include "server/http/http.h"
 #include "server/http/http_conn.h"
 #include "server/http/http_head.h"
+#include "server/http/http_waits.h"
 #include "server/http/rate.h"
 #include "server/http/router.h"
 
@@ -77,6 +78,7 @@ struct http_server {
 	unsigned n_threads, processors;
 	struct http_accept accept;
 	struct http_conns *conns;
+	struct http_waits waits;
 	struct rate *address_rate, *token_rate; /* NULL: no limit */
 	uint32_t id_prefix;
 	bool library_is_lax; /* about the ends of lines (http_library.c) */
@@ -129,10 +131,12 @@ struct http_request {
 	/* Headers, owned by the library; NULL: absent. */
 	const char *origin, *host, *authorization, *if_match, *if_none_match, *cookies;
 	int64_t started_us, body_started_ms;
-	int64_t held_ms;     /* since when it is held */
-	uint64_t queued_us;  /* time that it waited for workers */
-	uint64_t body_len;   /* announced; UINT64_MAX: chunked */
-	uint64_t body_limit; /* most that is read of it */
+	/* Since when its body is held, or its reply has no bytes yet; and the deadline of the reply before. */
+	int64_t held_ms, held_deadline_ms;
+	struct http_place place; /* of http_may_wait() */
+	uint64_t queued_us;      /* time that it waited for workers */
+	uint64_t body_len;       /* announced; UINT64_MAX: chunked */
+	uint64_t body_limit;     /* most that is read of it */
 	uint64_t received, reply_bytes;
 	uint64_t linger_max; /* in HTTP_STAGE_LINGER: the connection is cut once received exceeds this */
 	char id[HTTP_ID_BYTES_MAX + 1];

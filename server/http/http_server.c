@@ -157,6 +157,7 @@ static void *http_tick(void *arg)
 			break;
 		pthread_mutex_unlock(&server->lock);
 		(void)http_conns_sweep(server->conns, http_now_ms());
+		http_waits_sweep(&server->waits);
 		http_threads_recount(server);
 		if (server->options.tick)
 			server->options.tick(server->options.app);
@@ -174,6 +175,7 @@ void http_server_free(struct http_server *server)
 	cairn_fd_closep(&server->accept.wake);
 	free(server->threads);
 	free(server->public_url);
+	http_waits_fini(&server->waits);
 	pthread_cond_destroy(&server->wake);
 	pthread_mutex_destroy(&server->lock);
 	free(server);
@@ -204,6 +206,7 @@ struct http_server *http_server_new(const struct http_server_options *options)
 	server->accept.listen_fd = server->accept.wake = -1;
 	pthread_mutex_init(&server->lock, NULL);
 	cairn_cond_init(&server->wake);
+	http_waits_init(&server->waits, options->connections_max - options->connections_max / 4);
 	if (cairn_sys_getrandom(&server->id_prefix, sizeof(server->id_prefix), 0) != sizeof(server->id_prefix))
 		server->id_prefix = (uint32_t)http_now_us();
 	server->conns = http_conns_new(options->connections_per_address_max, options->tls_retrieve != NULL);
@@ -250,6 +253,7 @@ void http_server_stats(const struct http_server *server, struct http_server_stat
 {
 	out->connections = http_conns_count(server->conns);
 	out->requests = http_server_requests(server);
+	out->waiting = http_waits_count(&server->waits);
 	out->connections_refused = http_conns_refused(server->conns);
 	out->over_address_rate = server->address_rate ? rate_refused(server->address_rate) : 0;
 	out->over_token_rate = server->token_rate ? rate_refused(server->token_rate) : 0;

@@ -46,6 +46,29 @@ static void http_stream_wake(void *ctx)
 
 static const struct http_stream_ops HTTP_STREAM_OPS = {http_stream_pause, http_stream_wake};
 
+/* The client has no deadline for reading while there is nothing to read. */
+static void http_pump_wait_begins(void *ctx)
+{
+	struct http_request *req = ctx;
+	req->held_ms = http_now_ms();
+	req->held_deadline_ms = http_conn_deadline_ms(req->peer);
+	(void)http_conn_enter(req->peer, HTTP_CONN_BUSY, 0);
+}
+
+static void http_pump_wait_ends(void *ctx)
+{
+	struct http_request *req = ctx;
+	(void)http_conn_enter(req->peer, HTTP_CONN_REPLY, req->held_deadline_ms + http_now_ms() - req->held_ms);
+}
+
+static bool http_pump_is_left(void *ctx)
+{
+	return http_client_gone(ctx);
+}
+
+static const struct http_pump_ops HTTP_PUMP_OPS = {
+	{http_stream_pause, http_stream_wake}, http_pump_wait_begins, http_pump_wait_ends, http_pump_is_left};
+
 /* @return the library's code for the result */
 static ssize_t http_stream_answer(enum http_stream_read read, size_t n)
 {
@@ -106,19 +129,24 @@ static void http_pump_on_free(void *cls)
 	http_pump_free(cls);
 }
 
-void http_reply_pumped(struct http_request *req, unsigned code, const char *content_type, uint64_t len,
-		       ssize_t (*read)(void *ctx, uint64_t pos, uint8_t *out, size_t max), void (*release)(void *ctx),
-		       void *ctx, struct cairn_workers *workers)
+void http_reply_pumped(struct http_request *req, unsigned code, const char *content_type,
+		       const struct http_source *source, struct cairn_workers *workers)
 {
-	const struct http_pump_source source = {read, release, ctx, len};
-	struct http_pump *p = http_pump_new(&HTTP_STREAM_OPS, req, &source, workers, http_turn(req));
+	assert(!source->wait || req->place.taken);
+	struct http_waits *waits = &req->server->waits;
+	struct http_pump *p = http_pump_new(&HTTP_PUMP_OPS, req, source, workers, waits, http_turn(req));
 	struct MHD_Response *response = NULL;
 	if (p)
-		response = MHD_create_response_from_callback(len, HTTP_PUMP_SENT_BYTES, http_pump_on_read, p,
+		response = MHD_create_response_from_callback(source->bytes, HTTP_PUMP_SENT_BYTES, http_pump_on_read, p,
 							     http_pump_on_free);
 	if (p && !response)
 		http_pump_free(p);
-	http_reply(req, code, content_type, len, response);
+	http_reply(req, code, content_type, source->bytes, response);
+}
+
+bool http_may_wait(struct http_request *req)
+{
+	return req->place.taken || http_waits_take(&req->server->waits, &req->place, http_turn(req));
 }
 
 /* --- waiting ------------------------------------------------------------------------------------------------------ */

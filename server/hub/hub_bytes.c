@@ -161,13 +161,14 @@ static void bytes_reply(struct http_request *req, struct hub_bytes *b)
 		http_reply_header(req, "Content-Range", range);
 	struct cairn_file_reader *reader = b->reader;
 	uint8_t *kept = b->kept;
+	const struct http_source source = {
+		.read = bytes_read, .release = bytes_release, .ctx = reader, .bytes = e->end - e->first};
 	b->reader = NULL;
 	b->kept = NULL;
 	if (kept)
 		http_reply_bytes(req, code, bytes_type(b), kept + e->first, (size_t)(e->end - e->first), free, kept);
 	else
-		http_reply_pumped(req, code, bytes_type(b), e->end - e->first, bytes_read, bytes_release, reader,
-				  app_of(req)->workers);
+		http_reply_pumped(req, code, bytes_type(b), &source, app_of(req)->workers);
 }
 
 static void bytes_reply_past_end(struct http_request *req, const struct hub_bytes *b)

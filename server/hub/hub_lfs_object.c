@@ -241,10 +241,10 @@ static void object_reply_bytes(struct http_request *req, struct object_get *o)
 		http_reply_empty(req, code, e->end - e->first);
 		return;
 	}
-	struct cairn_file_reader *reader = o->reader;
+	const struct http_source source = {
+		.read = object_read, .release = object_release, .ctx = o->reader, .bytes = e->end - e->first};
 	o->reader = NULL;
-	http_reply_pumped(req, code, TYPE, e->end - e->first, object_read, object_release, reader,
-			  app_of(req)->workers);
+	http_reply_pumped(req, code, TYPE, &source, app_of(req)->workers);
 }
 
 static void object_reply_past_end(struct http_request *req, const struct object_get *o)

@@ -58,8 +58,9 @@ static void fetch_reply_read(struct http_request *req, struct cairn_fetch *fetch
 	}
 	*part = (struct fetch_part){.source = fetch->source, .first = range->first, .end = range->last + 1};
 	fetch->source = (struct cairn_fetch_source){0};
-	http_reply_pumped(req, 206, "application/octet-stream", part->end - part->first, fetch_part_read,
-			  fetch_part_free, part, app_of(req)->workers);
+	const struct http_source source = {
+		.read = fetch_part_read, .release = fetch_part_free, .ctx = part, .bytes = part->end - part->first};
+	http_reply_pumped(req, 206, "application/octet-stream", &source, app_of(req)->workers);
 }
 
 static void fetch_reply_one(struct http_request *req, struct cairn_fetch *fetch)
@@ -81,11 +82,14 @@ static void fetch_reply_one(struct http_request *req, struct cairn_fetch *fetch)
 static void fetch_reply_many(struct http_request *req, struct cairn_fetch *fetch)
 {
 	struct multipart *m = multipart_new(&fetch->source, fetch->object_bytes, fetch->wanted.range, fetch->wanted.n);
-	if (!m)
+	if (!m) {
 		http_reply_status(req, CAIRN_E_NOMEM, NULL);
-	else if (cairn_cas_is_remote(app_of(req)->cas))
-		http_reply_pumped(req, 206, multipart_content_type(m), multipart_bytes(m), multipart_read,
-				  multipart_free, m, app_of(req)->workers);
+		return;
+	}
+	const struct http_source source = {
+		.read = multipart_read, .release = multipart_free, .ctx = m, .bytes = multipart_bytes(m)};
+	if (cairn_cas_is_remote(app_of(req)->cas))
+		http_reply_pumped(req, 206, multipart_content_type(m), &source, app_of(req)->workers);
 	else
 		http_reply_reader(req, 206, multipart_content_type(m), multipart_bytes(m), multipart_read,
 				  multipart_free, m);
