@@ -387,7 +387,9 @@ struct cairn_mirror_options config_mirror_options(const struct config *config)
 	return (struct cairn_mirror_options){.upstream = config->mirror,
 					     .ca = config->mirror_ca,
 					     .proxy = config->mirror_proxy,
-					     .rules = config->mirror_rules};
+					     .rules = config->mirror_rules,
+					     .data_dir = config->data_dir,
+					     .spool_bytes_max = config->mirror_spool_max};
 }
 
 static bool config_check_mirror(const struct config *config)

@@ -45,6 +45,7 @@ struct config {
 	char *mirror, *mirror_ca, *mirror_proxy;     /* NULL: no hub is mirrored; the system's authorities; no proxy */
 	char *mirror_rules;                          /* NULL: all of the mirrored hub */
 	bool strict;
+	uint64_t mirror_spool_max;
 	uint64_t shard_bytes_max, xorb_bytes_max, spool_bytes_max, spool_share_percent, reserve_bytes, answer_bytes_max,
 		cache_bytes_max, unregistered_bytes_max;
 	uint64_t xorb_chunks_max, files_max, terms_max, xorbs_max, term_chunks_max, list_chunks_max, edit_chunks_max;

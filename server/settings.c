@@ -108,8 +108,8 @@ const struct setting SETTINGS[] = {
 		 "it."},
 	{"mirror", SETTING_TEXT, NULL, .argument = "URL", AT(mirror),
 	 .help = "Address of a hub to mirror, such as https://huggingface.co. Repositories that are not here come from it "
-		 "when somebody asks for them: their names, commits, and files of up to 32 MiB (docs/mirror.md). http "
-		 "is only for a hub on this machine. Not given: the daemon mirrors no hub, and asks none."},
+		 "when somebody asks for them (docs/mirror.md). http is only for a hub on this machine. Not given: the "
+		 "daemon mirrors no hub, and asks none."},
 	{"mirror_ca", SETTING_TEXT, NULL, .argument = "FILE", AT(mirror_ca),
 	 .help = "File of the authorities (PEM) that may sign that hub's certificate. Not given: the system's "
 		 "authorities."},
@@ -120,6 +120,9 @@ const struct setting SETTINGS[] = {
 	 .help = "File of rules that say which repositories of that hub come here: lines allow PATTERN or deny PATTERN, "
 		 "of which the first that fits counts (docs/mirror.md). Read at the start. Not given: all public "
 		 "ones."},
+	{"mirror_spool_max", SETTING_BYTES, "4G", GIB, 1024 * GIB, AT(mirror_spool_max),
+	 .help = "Disk for the long files of that hub that are on their way, all together; they leave it as they come "
+		 "into the store. A few clients that lag far behind ask again when it is full."},
 	{"strict", SETTING_FLAG, "no", AT(strict),
 	 .help = "Refuse two things that stock clients send and the newer format document forbids: a footer on an "
 		 "uploaded shard, and files without metadata."},

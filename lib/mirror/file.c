@@ -1,8 +1,8 @@
-/* Fetches a small file whole, into memory, and keeps it once it is what the tree says. */
+/* Fetches a file: a short one whole, into memory, and keeps it once it is what the tree says. */
 #include "base/percent.h"
 #include "hub/lfs.h"
 #include "mirror/hub/ask_refused.h"
-#include "mirror/parts.h"
+#include "mirror/stream.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -12,12 +12,6 @@ enum { FILE_MS = 60000 }; /* for all of its bytes */
 
 /* --- keeping ------------------------------------------------------------------------------------------------------ */
 
-static enum cairn_status file_wrong(const struct mirror_fetch *f, struct cairn_diag *diag)
-{
-	return cairn_fail(diag, CAIRN_E_MISMATCH, "mirror.wrong", CAIRN_NO_OFFSET,
-			  "the upstream sent other bytes for \"%.120s\" than its tree says", f->what.path);
-}
-
 /* Compares the bytes with what the tree says. @param[out] sha256  of the bytes */
 static enum cairn_status file_prove(const struct mirror_fetch *f, uint8_t sha256[static CAIRN_SHA256_BYTES],
 				    struct cairn_diag *diag)
@@ -26,13 +20,15 @@ static enum cairn_status file_prove(const struct mirror_fetch *f, uint8_t sha256
 	const struct cairn_buf *body = &f->call.body;
 	struct cairn_git_oid oid;
 	if (body->len != entry->size_bytes)
-		return file_wrong(f, diag);
+		return mirror_wrong_bytes(f->what.path, diag);
 	enum cairn_status status = cairn_sha256_of(sha256, body->bytes, body->len);
 	if (status == CAIRN_OK && entry->kind == CAIRN_INDEX_XET)
-		return memcmp(sha256, entry->sha256, CAIRN_SHA256_BYTES) == 0 ? CAIRN_OK : file_wrong(f, diag);
+		return memcmp(sha256, entry->sha256, CAIRN_SHA256_BYTES) == 0 ? CAIRN_OK
+									      : mirror_wrong_bytes(f->what.path, diag);
 	if (status == CAIRN_OK)
 		status = cairn_git_blob(&oid, body->bytes, body->len);
-	return status == CAIRN_OK && !cairn_git_oid_equal(&oid, &entry->oid) ? file_wrong(f, diag) : status;
+	return status == CAIRN_OK && !cairn_git_oid_equal(&oid, &entry->oid) ? mirror_wrong_bytes(f->what.path, diag)
+									     : status;
 }
 
 static void file_ingest_freep(struct cairn_hub_ingest **in)
@@ -46,13 +42,7 @@ static enum cairn_status file_store(const struct mirror_fetch *f, const uint8_t 
 {
 	CLEANUP(file_ingest_freep) struct cairn_hub_ingest *in = NULL;
 	const struct cairn_buf *body = &f->call.body;
-	struct cairn_hub_lfs_grant grant = {.upload = true, .repo = f->what.repo, .size_bytes = body->len};
-	const struct cairn_hash sender = {{'m', 'i', 'r', 'r', 'o', 'r'}};
-	memcpy(grant.sha256, sha256, sizeof(grant.sha256));
-	if (cairn_cas_options_of(f->m->hub->cas)->xorbs_external)
-		return cairn_fail(diag, CAIRN_E_USAGE, "xorbs.external", CAIRN_NO_OFFSET,
-				  "this server keeps an index only: of the mirrored hub it takes texts alone");
-	enum cairn_status status = cairn_hub_lfs_receive(f->m->hub, &grant, &sender, &in, diag);
+	enum cairn_status status = mirror_receive(f->m, &f->what, sha256, &in, diag);
 	for (size_t at = 0, room; status == CAIRN_OK && at < body->len; at += room) {
 		uint8_t *to = cairn_hub_ingest_room(in, &room);
 		room = room < body->len - at ? room : body->len - at;
@@ -149,19 +139,22 @@ static void file_begin(struct mirror_fetch *f)
 	bool is_model = f->what.kind == CAIRN_INDEX_MODEL; /* its type is left out */
 	(void)snprintf(f->path, sizeof(f->path), "%s%s/%s/resolve/%s/%s", is_model ? "" : "/",
 		       is_model ? "" : cairn_mirror_type(f->what.kind), f->what.name, commit, path);
-	file_send(f);
+	if (mirror_fetch_is_long(f))
+		mirror_stream_begin(f);
+	else
+		file_send(f);
 }
 
 void cairn_mirror_want_file(struct cairn_mirror *mirror, struct cairn_mirror_want *want)
 {
 	char key[64];
 	cairn_diag_clear(&want->diag);
-	if (want->entry.size_bytes > CAIRN_MIRROR_FILE_BYTES_MAX) {
-		want->status = cairn_fail(&want->diag, CAIRN_E_DENIED, "mirror.large", CAIRN_NO_OFFSET,
-					  "\"%.120s\" has %" PRIu64 " bytes, and this mirror fetches files of at most "
-					  "%" PRIu64 " MiB; get it from %.100s",
-					  want->path, want->entry.size_bytes, CAIRN_MIRROR_FILE_BYTES_MAX >> 20,
-					  mirror->upstream.url);
+	if (want->entry.size_bytes > CAIRN_MIRROR_SHORT_BYTES_MAX && want->entry.kind != CAIRN_INDEX_XET) {
+		want->status = cairn_fail(
+			&want->diag, CAIRN_E_DENIED, "mirror.large", CAIRN_NO_OFFSET,
+			"\"%.120s\" has %" PRIu64 " bytes and no SHA-256 in the tree, and this mirror "
+			"fetches such files up to %" PRIu64 " MiB; get it from %.100s",
+			want->path, want->entry.size_bytes, CAIRN_MIRROR_SHORT_BYTES_MAX >> 20, mirror->upstream.url);
 		want->done(want);
 		return;
 	}

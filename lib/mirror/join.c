@@ -74,7 +74,7 @@ bool mirror_remembers(struct cairn_mirror *m, const char *text)
 
 /* --- the list ----------------------------------------------------------------------------------------------------- */
 
-static void join_tell(struct cairn_mirror_want *waiting, enum cairn_status status, const struct cairn_diag *diag)
+void mirror_tell(struct cairn_mirror_want *waiting, enum cairn_status status, const struct cairn_diag *diag)
 {
 	for (struct cairn_mirror_want *want = waiting, *next; want; want = next) {
 		next = want->next;
@@ -84,7 +84,7 @@ static void join_tell(struct cairn_mirror_want *waiting, enum cairn_status statu
 	}
 }
 
-static enum cairn_status join_later(struct cairn_diag *diag)
+enum cairn_status mirror_later(struct cairn_diag *diag)
 {
 	return cairn_fail(diag, CAIRN_E_BUSY, "mirror.later", CAIRN_NO_OFFSET,
 			  "the mirrored hub has not answered yet; ask again in a moment");
@@ -109,13 +109,19 @@ void mirror_join_tick(void *mirror)
 			late = want;
 		}
 	pthread_mutex_unlock(&m->lock);
-	enum cairn_status status = late ? join_later(&diag) : CAIRN_OK;
-	join_tell(late, status, &diag);
+	enum cairn_status status = late ? mirror_later(&diag) : CAIRN_OK;
+	mirror_tell(late, status, &diag);
 }
 
+bool mirror_fetch_is_long(const struct mirror_fetch *f)
+{
+	return f->is_file && f->what.entry.size_bytes > CAIRN_MIRROR_SHORT_BYTES_MAX;
+}
+
+/* Returns how much memory the bytes of a file take. */
 static uint64_t join_bytes(const struct mirror_fetch *f)
 {
-	return f->is_file ? f->what.entry.size_bytes : 0;
+	return f->is_file && !mirror_fetch_is_long(f) ? f->what.entry.size_bytes : 0;
 }
 
 /* Counts the fetches that a sender caused. */
@@ -141,7 +147,7 @@ static bool join_may_begin(const struct cairn_mirror *m, const struct mirror_fet
 		return false;
 	if (!f->is_file)
 		return m->n_looks < CAIRN_MIRROR_LOOKS_MAX;
-	return m->n_files < CAIRN_MIRROR_FILES_MAX && m->file_bytes + join_bytes(f) <= CAIRN_MIRROR_FILES_BYTES_MAX;
+	return m->n_files < CAIRN_MIRROR_FILES_MAX && m->file_bytes + join_bytes(f) <= CAIRN_MIRROR_SHORTS_BYTES_MAX;
 }
 
 /* Counts a fetch that begins, or that ends. */
@@ -187,10 +193,25 @@ static void join_free(struct mirror_fetch *f)
 	free(f);
 }
 
-static void join_note_later(struct mirror_fetch *f)
+static void join_note_later(struct cairn_mirror *m, const struct mirror_call *call)
 {
-	if (f->call.code == 429 && f->call.retry_after_s > 0)
-		f->m->later_ms = cairn_clock_mono_ms() + (int64_t)f->call.retry_after_s * 1000;
+	if (call->code == 429 && call->retry_after_s > 0)
+		m->later_ms = cairn_clock_mono_ms() + (int64_t)call->retry_after_s * 1000;
+}
+
+void mirror_note_later(struct cairn_mirror *m, const struct mirror_call *call)
+{
+	pthread_mutex_lock(&m->lock);
+	join_note_later(m, call);
+	pthread_mutex_unlock(&m->lock);
+}
+
+struct cairn_mirror_want *mirror_fetch_begun(struct mirror_fetch *f)
+{
+	struct cairn_mirror_want *waiting = f->waiting;
+	f->waiting = NULL;
+	f->has_bytes = true;
+	return waiting;
 }
 
 void mirror_fetch_end(struct mirror_fetch *f, enum cairn_status status, const struct cairn_diag *diag)
@@ -203,20 +224,24 @@ void mirror_fetch_end(struct mirror_fetch *f, enum cairn_status status, const st
 	*at = f->next;
 	m->n_fetches--;
 	join_count(m, f, false);
-	join_note_later(f);
+	join_note_later(m, &f->call);
 	join_remember(f, status, diag);
 	struct cairn_mirror_want *waiting = f->waiting;
 	pthread_mutex_unlock(&m->lock);
-	join_tell(waiting, status, diag);
+	mirror_tell(waiting, status, diag);
 	join_free(f);
 	join_begin_next(m);
+}
+
+enum cairn_status mirror_stopped(struct cairn_diag *diag)
+{
+	return cairn_fail(diag, CAIRN_E_BUSY, "mirror.stopped", CAIRN_NO_OFFSET, "the daemon is stopping");
 }
 
 void mirror_join_stop(struct cairn_mirror *m)
 {
 	struct cairn_diag diag = {0};
-	enum cairn_status status =
-		cairn_fail(&diag, CAIRN_E_BUSY, "mirror.stopped", CAIRN_NO_OFFSET, "the daemon is stopping");
+	enum cairn_status status = mirror_stopped(&diag);
 	for (;;) {
 		pthread_mutex_lock(&m->lock);
 		struct mirror_fetch *f = m->fetches;
@@ -239,7 +264,7 @@ static enum cairn_status join_refuse(const struct cairn_mirror *m, uint64_t send
 {
 	unsigned n_of_sender = join_count_all_of(m, sender);
 	if (m->later_ms > cairn_clock_mono_ms())
-		return join_later(diag);
+		return mirror_later(diag);
 	if (n_of_sender >= CAIRN_MIRROR_SENDER_FETCHES_MAX)
 		return cairn_fail(
 			diag, CAIRN_E_BUSY, "mirror.full", CAIRN_NO_OFFSET,
@@ -271,7 +296,7 @@ static struct mirror_fetch *join_new(struct cairn_mirror *m, const struct cairn_
 }
 
 /* Under the lock. @param[out] told  false: the want waits
- * @return CAIRN_OK: the want waits; else what to tell it, or what is remembered: then *told */
+ * @return CAIRN_OK: the want waits, or, if *told, has what it wants; else what to tell it */
 static enum cairn_status join_locked(struct cairn_mirror *m, struct cairn_mirror_want *want,
 				     const uint8_t key[static CAIRN_SHA256_BYTES], bool is_file,
 				     void (*begin)(struct mirror_fetch *f), bool *told)
@@ -288,6 +313,8 @@ static enum cairn_status join_locked(struct cairn_mirror *m, struct cairn_mirror
 	enum cairn_status status = f ? CAIRN_OK : join_refuse(m, want->sender, &want->diag);
 	if (status != CAIRN_OK)
 		return status;
+	if (f && f->has_bytes)
+		return CAIRN_OK;
 	if (!f && !(f = join_new(m, want, key, is_file, begin)))
 		return CAIRN_E_NOMEM;
 	*told = false;
@@ -325,20 +352,28 @@ static void join_work(struct cairn_work *work)
 	f->step(f);
 }
 
+void mirror_fetch_work(struct mirror_fetch *f, void (*step)(struct mirror_fetch *f))
+{
+	struct cairn_diag diag = {0};
+	f->step = step;
+	f->work.run = join_work;
+	f->work.lane = CAIRN_LANE_HEAVY;
+	if (cairn_workers_submit(f->m->workers, &f->work) == CAIRN_OK)
+		return;
+	enum cairn_status status =
+		cairn_fail(&diag, CAIRN_E_BUSY, "mirror.full", CAIRN_NO_OFFSET,
+			   "the server is too busy to take what the mirrored hub sent; ask again in a moment");
+	mirror_fetch_end(f, status, &diag);
+}
+
 static void join_answered(struct mirror_call *call)
 {
 	struct mirror_fetch *f = (struct mirror_fetch *)((char *)call - offsetof(struct mirror_fetch, call));
 	struct cairn_diag diag = call->diag;
-	enum cairn_status status = call->status;
-	if (status == CAIRN_OK) {
-		f->work.run = join_work;
-		f->work.lane = CAIRN_LANE_HEAVY;
-		if (cairn_workers_submit(f->m->workers, &f->work) == CAIRN_OK)
-			return;
-		status = cairn_fail(&diag, CAIRN_E_BUSY, "mirror.full", CAIRN_NO_OFFSET,
-				    "the server is too busy to take what the mirrored hub sent; ask again in a moment");
-	}
-	mirror_fetch_end(f, status, &diag);
+	if (call->status == CAIRN_OK)
+		mirror_fetch_work(f, f->step);
+	else
+		mirror_fetch_end(f, call->status, &diag);
 }
 
 void mirror_fetch_send(struct mirror_fetch *f)

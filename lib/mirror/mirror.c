@@ -3,10 +3,11 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/sys.h"
-#include "mirror/parts.h"
+#include "mirror/stream.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -52,6 +53,12 @@ bool mirror_lets_in(const struct cairn_mirror *m, const struct cairn_mirror_want
 	return type && mirror_rules_allow(&m->rules, type, want->name);
 }
 
+static void mirror_tick(void *mirror)
+{
+	mirror_join_tick(mirror);
+	mirror_streams_tick(mirror);
+}
+
 enum cairn_status cairn_mirror_open(struct cairn_mirror **out, const struct cairn_mirror_options *options,
 				    struct cairn_diag *diag)
 {
@@ -62,13 +69,15 @@ enum cairn_status cairn_mirror_open(struct cairn_mirror **out, const struct cair
 	pthread_mutex_init(&m->lock, NULL);
 	uint16_t port;
 	enum cairn_status status = mirror_parse(&m->upstream, &port, options, diag);
-	const struct mirror_net_options net = {.upstream = &m->upstream,
-					       .ca = options->ca,
-					       .proxy = options->proxy,
-					       .tick = mirror_join_tick,
-					       .ctx = m};
+	const struct mirror_net_options net = {
+		.upstream = &m->upstream, .ca = options->ca, .proxy = options->proxy, .tick = mirror_tick, .ctx = m};
 	m->hub = options->hub;
 	m->workers = options->workers;
+	m->spool_bytes_max = options->spool_bytes_max;
+	int n = snprintf(m->spool_dir, sizeof(m->spool_dir), "%s/tmp", options->data_dir);
+	if (status == CAIRN_OK && (n < 0 || (size_t)n >= sizeof(m->spool_dir)))
+		status = cairn_fail(diag, CAIRN_E_USAGE, "mirror.spool", CAIRN_NO_OFFSET,
+				    "the data folder's name is too long");
 	if (status == CAIRN_OK && options->rules)
 		status = mirror_read_rules(m, options->rules, diag);
 	if (status == CAIRN_OK)
@@ -85,8 +94,12 @@ void cairn_mirror_stop(struct cairn_mirror *mirror)
 	if (!mirror || mirror->stopped)
 		return;
 	mirror->stopped = true;
+	pthread_mutex_lock(&mirror->lock);
+	mirror->is_stopping = true;
+	pthread_mutex_unlock(&mirror->lock);
 	if (mirror->net)
 		mirror_net_stop(mirror->net);
+	mirror_streams_stop(mirror);
 	mirror_join_stop(mirror);
 }
 
@@ -105,7 +118,7 @@ void cairn_mirror_free(struct cairn_mirror *mirror)
 /* --- the line ----------------------------------------------------------------------------------------------------- */
 
 /* Tells all who wait. The call may be used anew once the lock is given up. */
-static void mirror_tell(struct cairn_mirror *m, const struct cairn_mirror_line *line)
+static void mirror_line_tell(struct cairn_mirror *m, const struct cairn_mirror_line *line)
 {
 	mirror_call_fini(&m->call);
 	pthread_mutex_lock(&m->lock);
@@ -133,7 +146,7 @@ static void mirror_answered(struct mirror_call *call)
 	if (status == CAIRN_OK)
 		status = mirror_read_repo(&repo, call, &line.diag);
 	line.up = status == CAIRN_OK || (status == CAIRN_E_NOT_FOUND && call->status == CAIRN_OK);
-	mirror_tell(m, &line);
+	mirror_line_tell(m, &line);
 }
 
 static void mirror_probe(struct cairn_mirror *m)
@@ -142,7 +155,7 @@ static void mirror_probe(struct cairn_mirror *m)
 	m->call = (struct mirror_call){.path = MIRROR_PROBE, .done = mirror_answered};
 	mirror_ask_repo(&m->call);
 	if (mirror_net_ask(m->net, &m->call, &line.diag) != CAIRN_OK)
-		mirror_tell(m, &line);
+		mirror_line_tell(m, &line);
 }
 
 void cairn_mirror_look(struct cairn_mirror *mirror, struct cairn_mirror_look *look)

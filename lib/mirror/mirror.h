@@ -3,6 +3,7 @@
 #define CAIRN_MIRROR_MIRROR_H
 
 #include "base/workers.h"
+#include "cas/serve/file_reader.h"
 #include "hub/hub.h"
 #include "index/hub/alias.h"
 #include "index/hub/history.h"
@@ -18,6 +19,8 @@ struct cairn_mirror_options {
 	const char *rules;             /* file of the rules (mirror/rules.h); NULL: all repositories are mirrored */
 	const struct cairn_hub *hub;   /* where repositories of the upstream are kept */
 	struct cairn_workers *workers; /* read the upstream's answers, and write */
+	const char *data_dir;          /* long files wait in DIR/tmp until they are in the store */
+	uint64_t spool_bytes_max;      /* of them all; at least CAIRN_MIRROR_SPOOL_BYTES_MIN */
 };
 
 /** Finds the port that connecting to an upstream needs: the proxy's, if there is one. @return CAIRN_OK; CAIRN_E_USAGE
@@ -74,8 +77,9 @@ enum {
 	CAIRN_MIRROR_SENDER_FETCHES_MAX = 16,
 	CAIRN_MIRROR_SENDER_AT_ONCE_MAX = 8, /* looks, and as many files */
 };
-#define CAIRN_MIRROR_FILE_BYTES_MAX  (UINT64_C(32) << 20) /* a longer file does not come yet */
-#define CAIRN_MIRROR_FILES_BYTES_MAX (UINT64_C(64) << 20) /* of files at once, which are in memory */
+#define CAIRN_MIRROR_SHORT_BYTES_MAX  (UINT64_C(32) << 20) /* a longer file is long: it comes through the spool */
+#define CAIRN_MIRROR_SHORTS_BYTES_MAX (UINT64_C(64) << 20) /* of short files at once, which are in memory */
+#define CAIRN_MIRROR_SPOOL_BYTES_MIN  (UINT64_C(1) << 30)
 
 /** Something that a request lacks. The caller sets the first two groups, and leaves it alone until done() is called,
  * once, on any thread, maybe before the function returns. done() must not wait. */
@@ -106,7 +110,8 @@ struct cairn_mirror_want {
 /** Looks for a revision of a repository upstream, and keeps its commit and its tree here. A name that the upstream
  * redirects becomes an alias. All who ask for the same share one look. */
 void cairn_mirror_want_revision(struct cairn_mirror *mirror, struct cairn_mirror_want *want);
-/** Fetches a file of a mirrored repository. It is here once its SHA-256, or its id in git, is what the tree says. */
+/** Fetches a file of a mirrored repository. It is here once its SHA-256, or its id in git, is what the tree says. A
+ * want of a long file ends with CAIRN_OK once the first bytes have come: then cairn_mirror_reader_open() gives them. */
 void cairn_mirror_want_file(struct cairn_mirror *mirror, struct cairn_mirror_want *want);
 /** Was this revision looked for lately, whatever came of it? */
 bool cairn_mirror_is_fresh(struct cairn_mirror *mirror, enum cairn_index_repo_kind kind, const char *name,
@@ -118,6 +123,46 @@ bool cairn_mirror_alias(struct cairn_mirror *mirror, enum cairn_index_repo_kind 
 			char target[static CAIRN_INDEX_ALIAS_MAX + 1]);
 /** Is the revision the whole id of a commit that is here? */
 bool cairn_mirror_has_commit(struct cairn_mirror *mirror, int64_t repo, const char *revision);
+/** A client's way through a long file that is on its way. For one thread at a time. */
+struct cairn_mirror_reader;
+
+/** Opens a reader of an absent file. Any thread; waits for nothing.
+ * @param what  as for cairn_mirror_want_file(); borrowed during the call  @param[out] extent  set with CAIRN_OK and
+ * CAIRN_E_LIMIT
+ * @return CAIRN_OK
+ *         CAIRN_E_LIMIT      the range starts past the end
+ *         CAIRN_E_NOT_FOUND  the file is not on its way: it is here now, or has failed. Want it by
+ *                            cairn_mirror_want_file(), or look into the index again
+ *         CAIRN_E_BUSY       the spool no longer has the beginning of the range; the file will be here soon
+ *                            (mirror.later)
+ *         CAIRN_E_NOMEM */
+CAIRN_MUST_USE enum cairn_status cairn_mirror_reader_open(struct cairn_mirror *mirror,
+							  const struct cairn_mirror_want *what,
+							  const struct cairn_byte_range *range,
+							  struct cairn_file_extent *extent,
+							  struct cairn_mirror_reader **out, struct cairn_diag *diag);
+
+enum cairn_mirror_read {
+	CAIRN_MIRROR_READ_BYTES,   /* at least one; none: all was read */
+	CAIRN_MIRROR_READ_NOT_YET, /* wake() will be called */
+	CAIRN_MIRROR_READ_FAILED,  /* diag says why; only cairn_mirror_reader_free() may follow */
+};
+
+/** Reads on. On a worker, since it reads the disk: the spool, or the store once the file is here. If the range is
+ * longer than 1 MiB and goes to the end of the file, its last 64 KiB come only when the whole file is proved; so nobody
+ * who reads to the end has false bytes.
+ * @param wake  with NOT_YET it is called once, on any thread, without a lock, maybe before this function returns. It
+ *              must not wait, and must not call the reader  @param ctx  of wake() */
+CAIRN_MUST_USE enum cairn_mirror_read cairn_mirror_reader_read(struct cairn_mirror_reader *r, uint8_t *out, size_t max,
+							       size_t *n, void (*wake)(void *ctx), void *ctx,
+							       struct cairn_diag *diag);
+
+/** Takes back the wake() of a NOT_YET. @return false: it was called, or is being called now */
+bool cairn_mirror_reader_unwake(struct cairn_mirror_reader *r);
+
+/** Ends no fetch. Not between a NOT_YET and its wake(), unless that was taken back. NULL is harmless. */
+void cairn_mirror_reader_free(struct cairn_mirror_reader *r);
+
 /** "models" and the like, as in the addresses of a hub's interface. @return NULL: no hub has repositories of this kind
  */
 const char *cairn_mirror_type(enum cairn_index_repo_kind kind);

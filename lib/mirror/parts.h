@@ -8,6 +8,7 @@
 #include "mirror/mirror.h"
 #include "mirror/rules.h"
 
+#include <limits.h>
 #include <pthread.h>
 
 enum { MIRROR_OUTCOMES = 1024, MIRROR_HOPS_MAX = 3 };
@@ -39,6 +40,7 @@ struct mirror_fetch {
 	struct mirror_fetch *next;
 	uint8_t key[CAIRN_SHA256_BYTES];
 	bool is_file, begun;
+	bool has_bytes; /* the first ones of a long file have come */
 	struct cairn_mirror_want *waiting;
 };
 
@@ -49,6 +51,8 @@ struct cairn_mirror {
 	char *rules_text; /* owned; of the rules */
 	const struct cairn_hub *hub;
 	struct cairn_workers *workers;
+	char spool_dir[PATH_MAX];
+	uint64_t spool_bytes_max;
 	bool stopped;            /* the owner's */
 	struct mirror_call call; /* of who asked first, while somebody waits */
 	pthread_mutex_t lock;    /* guards the rest */
@@ -57,8 +61,10 @@ struct cairn_mirror {
 	struct cairn_mirror_line line;
 	struct mirror_fetch *fetches;
 	unsigned n_fetches, n_looks, n_files; /* all; begun ones */
-	uint64_t file_bytes;                  /* of files that were begun */
-	int64_t later_ms;                     /* until then the upstream wants no calls */
+	uint64_t file_bytes;                  /* of short files that were begun */
+	struct mirror_stream *streams;        /* long files; also ended ones that clients still read */
+	bool is_stopping;
+	int64_t later_ms; /* until then the upstream wants no calls */
 	struct mirror_outcome outcomes[MIRROR_OUTCOMES];
 };
 
@@ -71,6 +77,22 @@ void mirror_join(struct cairn_mirror *m, struct cairn_mirror_want *want, const c
 		 void (*begin)(struct mirror_fetch *f));
 /** Does the mirror remember what came of the fetch of this name? */
 bool mirror_remembers(struct cairn_mirror *m, const char *text);
+
+/** Tells all of a list of wants. Without the lock. */
+void mirror_tell(struct cairn_mirror_want *waiting, enum cairn_status status, const struct cairn_diag *diag);
+/** Fails: the bytes will come. @return CAIRN_E_BUSY (mirror.later) */
+enum cairn_status mirror_later(struct cairn_diag *diag);
+/** Fails: the daemon is stopping. @return CAIRN_E_BUSY (mirror.stopped) */
+CAIRN_MUST_USE enum cairn_status mirror_stopped(struct cairn_diag *diag);
+/** Notes for how long the upstream wants no calls, if it says so. */
+void mirror_note_later(struct cairn_mirror *m, const struct mirror_call *call);
+
+/** Lets a step of a fetch run on a worker. Ends the fetch if that fails. */
+void mirror_fetch_work(struct mirror_fetch *f, void (*step)(struct mirror_fetch *f));
+/** Notes that the first bytes of a long file have come. Under the lock. @return those who waited for it */
+struct cairn_mirror_want *mirror_fetch_begun(struct mirror_fetch *f);
+/** Is it the fetch of a long file? */
+bool mirror_fetch_is_long(const struct mirror_fetch *f);
 
 /** Sends the call of a fetch, whose path or hop, limits and step are set. Ends the fetch if that fails. */
 void mirror_fetch_send(struct mirror_fetch *f);

@@ -21,6 +21,15 @@ def answer(status, body=b"", **headers):
     return "\r\n".join(lines).encode() + b"\r\n\r\n" + body
 
 
+def part(content, head):
+    """The answer to a request, maybe for a range, whose head this is."""
+    found = re.search(rb"\r\nRange: bytes=(\d+)-(\d+)\r\n", head)
+    if not found:
+        return answer(200, content)
+    first, end = int(found[1]), min(int(found[2]) + 1, len(content))
+    return answer(206, content[first:end], Content_Range=f"bytes {first}-{end - 1}/{len(content)}")
+
+
 NO_REPOSITORY = answer(404, b'{"error":"Repository not found"}', X_Error_Code="RepoNotFound")
 
 
@@ -119,9 +128,9 @@ class Hub(Upstream):
         for part, other in self.instead.items():
             if part in path:
                 return other(connection) if callable(other) else connection.sendall(other)
-        connection.sendall(self.answer(path))
+        connection.sendall(self.answer(path, head))
 
-    def answer(self, path):
+    def answer(self, path, head):
         path, _, query = path.partition("?")
         found = re.fullmatch(r"/api/models/([^/]+(?:/[^/]+)?)/(revision|tree)/([^/]+)", path)
         if found and found[1] in self.moved:
@@ -132,7 +141,7 @@ class Hub(Upstream):
         repo = self.repos.get(found[1]) if found else None
         for commit in (repo, *repo.older) if repo else ():
             if found[2] == commit.sha:
-                return answer(200, commit.files[urllib.parse.unquote(found[3])])
+                return part(commit.files[urllib.parse.unquote(found[3])], head)
         return NO_REPOSITORY
 
     def revision(self, name, revision):

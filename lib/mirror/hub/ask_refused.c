@@ -34,3 +34,9 @@ enum cairn_status mirror_read_refused(const struct mirror_call *call, struct cai
 	return cairn_fail(diag, CAIRN_E_FORMAT, "mirror.answer", CAIRN_NO_OFFSET,
 			  "the upstream does not answer as a hub does: %u without X-Error-Code", call->code);
 }
+
+enum cairn_status mirror_wrong_bytes(const char *path, struct cairn_diag *diag)
+{
+	return cairn_fail(diag, CAIRN_E_MISMATCH, "mirror.wrong", CAIRN_NO_OFFSET,
+			  "the upstream sent other bytes for \"%.120s\" than its tree says", path);
+}

@@ -14,6 +14,7 @@
 enum {
 	NET_TURN_MS = 1000, /* the longest sleep of the thread; a new call wakes it */
 	NET_MESSAGE_BYTES = CURL_ERROR_SIZE,
+	NET_BUFFER_BYTES = 256 << 10, /* of a transfer of a part of a file */
 };
 
 /* A call while it is net's. */
@@ -24,7 +25,7 @@ struct net_transfer {
 	CURL *curl;
 	char url[MIRROR_URL_BYTES + MIRROR_ADDRESS_BYTES];
 	size_t header_bytes;
-	bool headers_too_long;
+	bool headers_too_long, body_began;
 	bool head_ended; /* its empty line has come. libcurl takes a head that was cut off for a whole one */
 	bool inward;     /* an address was refused */
 	int64_t began_ms;
@@ -80,9 +81,30 @@ static size_t net_take_header(char *bytes, size_t size, size_t n, void *ctx)
 	return t->headers_too_long ? 0 : len;
 }
 
+static void net_keep_header(CURL *curl, const char *name, char *out, size_t size)
+{
+	struct curl_header *header;
+	out[0] = '\0';
+	if (curl_easy_header(curl, name, 0, CURLH_HEADER, -1, &header) == CURLHE_OK && strlen(header->value) < size)
+		memcpy(out, header->value, strlen(header->value) + 1);
+}
+
+static void net_keep_code(const struct net_transfer *t)
+{
+	long code = 0;
+	(void)curl_easy_getinfo(t->curl, CURLINFO_RESPONSE_CODE, &code);
+	t->call->code = (unsigned)code;
+	net_keep_header(t->curl, "Content-Range", t->call->content_range, sizeof(t->call->content_range));
+}
+
 static size_t net_take_body(char *bytes, size_t size, size_t n, void *ctx)
 {
 	struct net_transfer *t = ctx;
+	if (t->call->take && !t->body_began)
+		net_keep_code(t);
+	t->body_began = true;
+	if (t->call->take && t->call->code == 206)
+		return t->call->take(t->call, (const uint8_t *)bytes, size * n) ? size * n : 0;
 	cairn_buf_add(&t->call->body, bytes, size * n);
 	return t->call->body.status == CAIRN_OK ? size * n : 0;
 }
@@ -92,8 +114,20 @@ static size_t net_take_body(char *bytes, size_t size, size_t n, void *ctx)
 static void net_set_limits(struct net_transfer *t)
 {
 	CURL *curl = t->curl;
-	curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, (long)t->call->deadline_ms);
-	curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, (long)t->call->deadline_ms);
+	const struct mirror_call *call = t->call;
+	char range[48];
+	curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, (long)call->deadline_ms);
+	curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS,
+			 call->deadline_ms > 0 ? (long)call->deadline_ms : 1000L * (long)call->silence_s);
+	if (call->silence_s > 0) {
+		curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, (long)MIRROR_TRICKLE_BYTES);
+		curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, (long)call->silence_s);
+	}
+	if (call->range_end > 0) {
+		(void)snprintf(range, sizeof(range), "%" PRIu64 "-%" PRIu64, call->range_first, call->range_end - 1);
+		curl_easy_setopt(curl, CURLOPT_RANGE, range);
+		curl_easy_setopt(curl, CURLOPT_BUFFERSIZE, (long)NET_BUFFER_BYTES);
+	}
 	curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, net_take_header);
 	curl_easy_setopt(curl, CURLOPT_HEADERDATA, t);
 	curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, net_take_body);
@@ -136,14 +170,6 @@ static void net_transfer_free(struct net_transfer *t)
 	free(t);
 }
 
-static void net_keep_header(CURL *curl, const char *name, char *out, size_t size)
-{
-	struct curl_header *header;
-	out[0] = '\0';
-	if (curl_easy_header(curl, name, 0, CURLH_HEADER, -1, &header) == CURLHE_OK && strlen(header->value) < size)
-		memcpy(out, header->value, strlen(header->value) + 1);
-}
-
 /* A date instead of a number counts as absent. */
 static unsigned net_retry_after(CURL *curl)
 {
@@ -177,6 +203,16 @@ static bool net_is_long_line(const struct net_transfer *t, CURLcode rc)
 	return t->header_bytes > 0 && (rc == CURLE_OUT_OF_MEMORY || (int)rc == NET_TOO_LARGE);
 }
 
+static enum cairn_status net_silent(const struct net_transfer *t, struct cairn_diag *diag)
+{
+	const char *url = t->net->options.upstream->url;
+	if (t->call->deadline_ms == 0)
+		return cairn_fail(diag, CAIRN_E_BUSY, "mirror.silent", CAIRN_NO_OFFSET,
+				  "%.80s has sent next to nothing for %u s", url, t->call->silence_s);
+	return cairn_fail(diag, CAIRN_E_BUSY, "mirror.silent", CAIRN_NO_OFFSET,
+			  "%.80s has not answered in full within %" PRId64 " ms", url, t->call->deadline_ms);
+}
+
 static bool net_is_distrust(CURLcode rc)
 {
 	return rc == CURLE_PEER_FAILED_VERIFICATION || rc == CURLE_SSL_CONNECT_ERROR || rc == CURLE_SSL_CACERT_BADFILE;
@@ -194,8 +230,7 @@ static enum cairn_status net_judge(const struct net_transfer *t, CURLcode rc, st
 	if (rc == CURLE_OUT_OF_MEMORY)
 		return CAIRN_E_NOMEM;
 	if (rc == CURLE_OPERATION_TIMEDOUT)
-		return cairn_fail(diag, CAIRN_E_BUSY, "mirror.silent", CAIRN_NO_OFFSET,
-				  "%.80s has not answered in full within %" PRId64 " ms", url, t->call->deadline_ms);
+		return net_silent(t, diag);
 	if (rc == CURLE_WRITE_ERROR)
 		return net_too_long(t, t->headers_too_long, diag);
 	if (net_is_distrust(rc))
@@ -238,9 +273,7 @@ static void net_give_back(struct net_transfer *t, enum cairn_status status)
 static void net_end(struct net_transfer *t, CURLcode rc)
 {
 	struct mirror_call *call = t->call;
-	long code = 0;
-	(void)curl_easy_getinfo(t->curl, CURLINFO_RESPONSE_CODE, &code);
-	call->code = (unsigned)code;
+	net_keep_code(t);
 	net_keep_header(t->curl, "X-Error-Code", call->error_code, sizeof(call->error_code));
 	net_keep_header(t->curl, "Location", call->location, sizeof(call->location));
 	net_keep_header(t->curl, "Link", call->link, sizeof(call->link));

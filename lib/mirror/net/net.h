@@ -7,10 +7,11 @@
 #include "mirror/net/upstream.h"
 
 enum {
-	MIRROR_CALLS_MAX = 32,               /* under way and waiting, all together */
+	MIRROR_CALLS_MAX = 80,               /* under way and waiting, all together */
 	MIRROR_HEADERS_BYTES_MAX = 64 << 10, /* of an answer */
 	MIRROR_VALUE_BYTES = 200,            /* of a header that is kept; a longer one counts as absent */
 	MIRROR_RETRY_S_MAX = 600,            /* of Retry-After */
+	MIRROR_TRICKLE_BYTES = 1024,
 };
 
 /** The thread and its connections. */
@@ -21,7 +22,12 @@ struct mirror_call {
 	const char *path;             /* begins with "/"; borrowed */
 	const struct mirror_hop *hop; /* where a redirect led, instead of the upstream and path; borrowed. NULL: none */
 	size_t body_bytes_max;
-	int64_t deadline_ms; /* for all of it: names, TLS, the last byte of the body */
+	int64_t deadline_ms; /* for all of it: names, TLS, the last byte of the body. 0: none, but silence_s */
+	unsigned silence_s;  /* for which the answer may trickle with less than MIRROR_TRICKLE_BYTES a second. 0: any */
+	uint64_t range_first, range_end; /* bytes to ask for, end exclusive; both 0: all */
+	/* Takes the body of an answer with 206, instead of body: on net's thread, as it comes. code and content_range
+	 * are set. @return false: end the call (mirror.long). NULL: none */
+	bool (*take)(struct mirror_call *call, const uint8_t *bytes, size_t len);
 	void (*done)(
 		struct mirror_call *call); /* on net's thread, once; must not wait. The call is the caller's again */
 
@@ -32,11 +38,12 @@ struct mirror_call {
 	struct cairn_diag diag;
 	unsigned code;
 	int64_t took_ms;
-	struct cairn_buf body;               /* mirror_call_fini() */
-	char error_code[MIRROR_VALUE_BYTES]; /* the header X-Error-Code; "": none */
-	char location[MIRROR_ADDRESS_BYTES]; /* of a redirect, Location; "": none */
-	char link[MIRROR_ADDRESS_BYTES];     /* the header Link; "": none */
-	unsigned retry_after_s;              /* at most MIRROR_RETRY_S_MAX; 0: the answer does not say */
+	struct cairn_buf body;                  /* mirror_call_fini() */
+	char error_code[MIRROR_VALUE_BYTES];    /* the header X-Error-Code; "": none */
+	char location[MIRROR_ADDRESS_BYTES];    /* of a redirect, Location; "": none */
+	char link[MIRROR_ADDRESS_BYTES];        /* the header Link; "": none */
+	char content_range[MIRROR_VALUE_BYTES]; /* the header Content-Range; "": none */
+	unsigned retry_after_s;                 /* at most MIRROR_RETRY_S_MAX; 0: the answer does not say */
 
 	struct net_transfer *transfer; /* net's */
 };

@@ -1,0 +1,376 @@
+/* Asks for blocks of long files, by ranges of the plain file, and writes them into the spool. */
+#include "base/clock.h"
+#include "base/fd.h"
+#include "mirror/hub/ask_refused.h"
+#include "mirror/stream.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+	SOURCE_WORDS_BYTES_MAX = 65536, /* of a refusal, or of a redirect */
+	SOURCE_BLOCK_MS = 2000,         /* in which a block is to come */
+};
+
+static void source_send(struct mirror_slot *slot);
+
+/* --- which block -------------------------------------------------------------------------------------------------- */
+
+static unsigned source_count(const struct mirror_stream *s)
+{
+	unsigned n = 0;
+	for (unsigned i = 0; i < MIRROR_BLOCKS_AT_ONCE; i++)
+		n += s->slots[i].asking;
+	return n;
+}
+
+/* A stream that is not asking may always ask for one block. */
+static bool source_may_ask(const struct cairn_mirror *m, const struct mirror_stream *asker)
+{
+	unsigned n = 0, n_idle = 0, own = source_count(asker);
+	for (const struct mirror_stream *s = m->streams; s; s = s->next) {
+		unsigned of_it = source_count(s);
+		n += of_it;
+		n_idle += mirror_stream_goes(s) && of_it == 0;
+	}
+	return own == 0 || (own < MIRROR_BLOCKS_AT_ONCE && n + n_idle < MIRROR_BLOCKS_OF_ALL);
+}
+
+/* Returns a block that failed and may be tried again. */
+static struct mirror_slot *source_retry(struct mirror_stream *s, int64_t now_ms)
+{
+	for (unsigned i = 0; i < MIRROR_BLOCKS_AT_ONCE; i++)
+		if (s->slots[i].used && !s->slots[i].asking && s->slots[i].not_before_ms <= now_ms)
+			return &s->slots[i];
+	return NULL;
+}
+
+static size_t source_wanted(const struct mirror_stream *s, uint64_t wanted[static MIRROR_BLOCKS_AT_ONCE])
+{
+	size_t n = 0;
+	for (const struct cairn_mirror_reader *r = s->readers; r && n < MIRROR_BLOCKS_AT_ONCE; r = r->next)
+		if (r->wake && mirror_blocks_reach(&s->blocks, r->at) == r->at &&
+		    !mirror_blocks_is_asked(&s->blocks, r->at))
+			wanted[n++] = r->at;
+	return n;
+}
+
+/* Each of the files at once may have as much before its front as this; all together have half of the room. */
+static uint64_t source_ahead(const struct cairn_mirror *m)
+{
+	uint64_t most = UINT64_C(8) * MIRROR_BLOCK_BYTES_MAX;
+	uint64_t share = m->spool_bytes_max / (UINT64_C(2) * CAIRN_MIRROR_FILES_MAX);
+	return share < most ? share : most;
+}
+
+/* @return NULL: all are in use */
+static struct mirror_slot *source_free_slot(struct mirror_stream *s)
+{
+	for (unsigned i = 0; i < MIRROR_BLOCKS_AT_ONCE; i++)
+		if (!s->slots[i].used && !s->slots[i].asking)
+			return &s->slots[i];
+	return NULL;
+}
+
+static struct mirror_slot *source_next(struct mirror_stream *s)
+{
+	struct mirror_run run;
+	struct mirror_slot *slot = source_free_slot(s);
+	uint64_t wanted[MIRROR_BLOCKS_AT_ONCE], ahead = source_ahead(s->m), spooled = mirror_spool_bytes(s->m);
+	uint64_t most = ahead / MIRROR_BLOCKS_AT_ONCE;
+	size_t n = spooled <= s->m->spool_bytes_max / 2 ? source_wanted(s, wanted) : 0;
+	if (!slot ||
+	    !mirror_blocks_next(&s->blocks, s->front, ahead, s->block_bytes < most ? s->block_bytes : most, wanted, n,
+				&run) ||
+	    spooled + run.end - run.first > s->m->spool_bytes_max)
+		return NULL;
+	mirror_blocks_ask(&s->blocks, slot->number, &run);
+	slot->used = true;
+	slot->tries = 0;
+	s->asked_bytes += run.end - run.first;
+	return slot;
+}
+
+/* Takes a block that may be asked for, of the stream with the fewest. Under the lock. @return NULL: none */
+static struct mirror_slot *source_take(struct cairn_mirror *m)
+{
+	int64_t now_ms = cairn_clock_mono_ms();
+	struct mirror_slot *slot = NULL;
+	if (m->later_ms > now_ms || m->is_stopping)
+		return NULL;
+	for (unsigned fewest = 0; !slot && fewest < MIRROR_BLOCKS_AT_ONCE; fewest++)
+		for (struct mirror_stream *s = m->streams; !slot && s; s = s->next) {
+			if (!mirror_stream_goes(s) || source_count(s) != fewest || !source_may_ask(m, s))
+				continue;
+			slot = source_retry(s, now_ms);
+			slot = slot ? slot : source_next(s);
+		}
+	if (slot) {
+		slot->asking = true;
+		slot->n_hops = 0;
+		slot->known_hop = slot->s->hop.url[0] != '\0';
+		slot->hop = slot->s->hop;
+		slot->s->n_refs++;
+	}
+	return slot;
+}
+
+void mirror_ask_blocks(struct cairn_mirror *m)
+{
+	for (;;) {
+		pthread_mutex_lock(&m->lock);
+		struct mirror_slot *slot = source_take(m);
+		pthread_mutex_unlock(&m->lock);
+		if (!slot)
+			return;
+		source_send(slot);
+	}
+}
+
+/* --- a call ------------------------------------------------------------------------------------------------------- */
+
+/* Does an answer have the bytes that were asked for, of a file of the length that the tree says? */
+static bool source_fits(const struct mirror_slot *slot)
+{
+	char wanted[MIRROR_VALUE_BYTES];
+	(void)snprintf(wanted, sizeof(wanted), "bytes %" PRIu64 "-%" PRIu64 "/%" PRIu64, slot->call.range_first,
+		       slot->call.range_end - 1, slot->s->blocks.size_bytes);
+	return strcmp(wanted, slot->call.content_range) == 0;
+}
+
+/* Returns where the next bytes go. @param[out] left  of the block; 0: the stream has ended */
+static uint64_t source_place(const struct mirror_slot *slot, uint64_t *left)
+{
+	const struct mirror_stream *s = slot->s;
+	const struct mirror_run *block = &s->blocks.asked[slot->number];
+	pthread_mutex_lock(&s->m->lock);
+	uint64_t at = block->first;
+	*left = mirror_stream_goes(s) ? block->end - at : 0;
+	pthread_mutex_unlock(&s->m->lock);
+	return at;
+}
+
+static bool source_took(struct mirror_call *call, const uint8_t *bytes, size_t len)
+{
+	struct mirror_slot *slot = (struct mirror_slot *)call;
+	struct mirror_stream *s = slot->s;
+	uint64_t left, at = source_place(slot, &left);
+	if (left == 0)
+		return false;
+	slot->fits = slot->fits || source_fits(slot);
+	slot->is_wrong = !slot->fits || len > left;
+	if (slot->is_wrong)
+		return false;
+	enum cairn_status status = cairn_fd_write_at(s->fd, at, bytes, len);
+	if (status != CAIRN_OK) {
+		struct cairn_diag diag = {0};
+		status = cairn_fail(&diag, status, "mirror.spool", CAIRN_NO_OFFSET,
+				    "cannot keep what the mirrored hub sends: %s", cairn_status_name(status));
+		mirror_stream_end(s, status, &diag);
+		return false;
+	}
+	pthread_mutex_lock(&s->m->lock);
+	bool whole = mirror_blocks_take(&s->blocks, slot->number, len);
+	if (at + len - slot->begin_at >= MIRROR_BLOCK_BYTES_MIN)
+		slot->tries = 0;
+	if (whole)
+		slot->used = false;
+	pthread_mutex_unlock(&s->m->lock);
+	mirror_stream_begun(s);
+	mirror_stream_wake(s, false);
+	mirror_stream_feed(s);
+	return true;
+}
+
+static bool source_is_redirected(const struct mirror_call *call)
+{
+	unsigned code = call->code;
+	return (code == 301 || code == 302 || code == 303 || code == 307 || code == 308) && call->location[0];
+}
+
+/* --- its end ------------------------------------------------------------------------------------------------------ */
+
+/* Learns the length of the next blocks from the rate of this one. Under the lock. */
+static void source_learn(struct mirror_stream *s, const struct mirror_slot *slot)
+{
+	uint64_t ms = slot->call.took_ms > 0 ? (uint64_t)slot->call.took_ms : 1;
+	uint64_t bytes = (slot->call.range_end - slot->begin_at) * SOURCE_BLOCK_MS / ms;
+	s->block_bytes = bytes < MIRROR_BLOCK_BYTES_MIN   ? MIRROR_BLOCK_BYTES_MIN
+			 : bytes > MIRROR_BLOCK_BYTES_MAX ? MIRROR_BLOCK_BYTES_MAX
+							  : bytes;
+	s->hop = slot->hop;
+	if (slot->n_hops == 0 && !slot->known_hop)
+		s->hop.url[0] = '\0';
+}
+
+/* A failure of one block ends the stream if nothing has come so far: then clients get its reason instead of bytes. */
+static bool source_tries_again(struct mirror_slot *slot, enum cairn_status status, const struct cairn_diag *diag)
+{
+	struct mirror_stream *s = slot->s;
+	bool silent = diag->rule && strcmp(diag->rule, "mirror.silent") == 0;
+	bool stopped = diag->rule && strcmp(diag->rule, "mirror.stopped") == 0;
+	unsigned retry_after_s = slot->call.status == CAIRN_OK ? slot->call.retry_after_s : 0;
+	if (status != CAIRN_E_BUSY || silent || stopped || retry_after_s > MIRROR_SILENCE_S)
+		return false;
+	pthread_mutex_lock(&s->m->lock);
+	bool again = s->has_begun && mirror_stream_goes(s) && ++slot->tries <= MIRROR_BLOCK_TRIES;
+	if (again) {
+		int64_t wait_ms = (int64_t)MIRROR_BLOCK_AGAIN_MS << (slot->tries - 1);
+		wait_ms = retry_after_s > 0 ? (int64_t)retry_after_s * 1000 : wait_ms;
+		slot->not_before_ms = cairn_clock_mono_ms() + wait_ms;
+		slot->asking = false;
+	}
+	pthread_mutex_unlock(&s->m->lock);
+	return again;
+}
+
+/* Follows a redirect by hand. No token goes with it. */
+static enum cairn_status source_follow(struct mirror_slot *slot, struct cairn_diag *diag)
+{
+	const struct mirror_hop before = slot->hop;
+	bool is_first = slot->n_hops == 0;
+	if (slot->n_hops++ == MIRROR_HOPS_MAX)
+		return cairn_fail(diag, CAIRN_E_FORMAT, "mirror.redirect", CAIRN_NO_OFFSET,
+				  "the upstream redirects more than %d times for a file", MIRROR_HOPS_MAX);
+	return mirror_hop_judge(&slot->hop, &slot->s->m->upstream, is_first ? NULL : &before, slot->call.location,
+				diag);
+}
+
+/* Is the address over to which earlier redirects led? Then the upstream is asked for a new one. */
+static bool source_is_over(const struct mirror_slot *slot)
+{
+	unsigned code = slot->call.code;
+	return slot->known_hop && code >= 400 && code < 500 && code != 429;
+}
+
+static enum cairn_status source_judge(struct mirror_slot *slot, struct cairn_diag *diag)
+{
+	const struct mirror_call *call = &slot->call;
+	struct mirror_stream *s = slot->s;
+	if (slot->is_wrong)
+		return mirror_wrong_bytes(s->what.path, diag);
+	if (call->status != CAIRN_OK) {
+		*diag = call->diag;
+		return call->status;
+	}
+	if (call->code == 404 && strcmp(call->error_code, "EntryNotFound") == 0)
+		return cairn_fail(diag, CAIRN_E_NOT_FOUND, "mirror.unknown", CAIRN_NO_OFFSET,
+				  "the upstream no longer has \"%.120s\"", s->what.path);
+	if (call->code == 206)
+		return cairn_fail(diag, CAIRN_E_BUSY, "mirror.unreachable", CAIRN_NO_OFFSET,
+				  "the upstream ended in the middle of \"%.120s\"", s->what.path);
+	if (call->code == 200)
+		return cairn_fail(
+			diag, CAIRN_E_FORMAT, "mirror.answer", CAIRN_NO_OFFSET,
+			"the upstream sends no ranges of \"%.120s\", so files of more than 32 MiB do not come",
+			s->what.path);
+	return mirror_read_refused(call, diag);
+}
+
+static void source_failed(struct mirror_slot *slot, enum cairn_status status, const struct cairn_diag *diag)
+{
+	struct mirror_stream *s = slot->s;
+	mirror_note_later(s->m, &slot->call);
+	if (!source_tries_again(slot, status, diag)) {
+		mirror_stream_end(s, status, diag);
+		pthread_mutex_lock(&s->m->lock);
+		slot->asking = false;
+		pthread_mutex_unlock(&s->m->lock);
+	}
+}
+
+static void source_answered(struct mirror_call *call)
+{
+	struct mirror_slot *slot = (struct mirror_slot *)call;
+	struct mirror_stream *s = slot->s;
+	struct cairn_mirror *m = s->m;
+	struct cairn_diag diag = {0};
+	enum cairn_status status = CAIRN_OK;
+	pthread_mutex_lock(&m->lock);
+	bool whole = !slot->used;
+	if (whole)
+		source_learn(s, slot);
+	slot->asking = !whole;
+	pthread_mutex_unlock(&m->lock);
+	if (!whole && call->status == CAIRN_OK && source_is_redirected(call)) {
+		status = source_follow(slot, &diag);
+		if (status == CAIRN_OK) {
+			slot->known_hop = false;
+			source_send(slot);
+			return;
+		}
+	} else if (!whole && call->status == CAIRN_OK && source_is_over(slot)) {
+		slot->known_hop = false;
+		source_send(slot);
+		return;
+	} else if (!whole) {
+		status = source_judge(slot, &diag);
+	}
+	if (status != CAIRN_OK)
+		source_failed(slot, status, &diag);
+	mirror_stream_drop(s);
+	mirror_ask_blocks(m);
+}
+
+/* Sends the call for what is left of a block: to the path, or where redirects led. */
+static void source_send(struct mirror_slot *slot)
+{
+	struct mirror_stream *s = slot->s;
+	struct mirror_call *call = &slot->call;
+	struct cairn_diag diag = {0};
+	mirror_call_fini(call);
+	*call = (struct mirror_call){.path = s->path,
+				     .hop = slot->known_hop || slot->n_hops > 0 ? &slot->hop : NULL,
+				     .body_bytes_max = SOURCE_WORDS_BYTES_MAX,
+				     .silence_s = MIRROR_SILENCE_S,
+				     .take = source_took,
+				     .done = source_answered};
+	pthread_mutex_lock(&s->m->lock);
+	call->range_first = slot->begin_at = s->blocks.asked[slot->number].first;
+	call->range_end = s->blocks.asked[slot->number].end;
+	pthread_mutex_unlock(&s->m->lock);
+	slot->fits = slot->is_wrong = false;
+	enum cairn_status status = mirror_net_ask(s->m->net, call, &diag);
+	if (status == CAIRN_OK)
+		return;
+	source_failed(slot, status, &diag);
+	mirror_stream_drop(s);
+}
+
+/* Takes references to the streams that are under way. @return how many */
+static size_t source_all(struct cairn_mirror *m, struct mirror_stream *out[static CAIRN_MIRROR_FILES_MAX])
+{
+	size_t n = 0;
+	pthread_mutex_lock(&m->lock);
+	for (struct mirror_stream *s = m->streams; s && n < CAIRN_MIRROR_FILES_MAX; s = s->next)
+		if (mirror_stream_goes(s)) {
+			s->n_refs++;
+			out[n++] = s;
+		}
+	pthread_mutex_unlock(&m->lock);
+	return n;
+}
+
+void mirror_streams_tick(struct cairn_mirror *m)
+{
+	struct mirror_stream *all[CAIRN_MIRROR_FILES_MAX];
+	size_t n = source_all(m, all);
+	for (size_t i = 0; i < n; i++) {
+		mirror_stream_feed(all[i]);
+		mirror_stream_drop(all[i]);
+	}
+	mirror_ask_blocks(m);
+}
+
+void mirror_streams_stop(struct cairn_mirror *m)
+{
+	struct mirror_stream *all[CAIRN_MIRROR_FILES_MAX];
+	struct cairn_diag diag = {0};
+	enum cairn_status status = mirror_stopped(&diag);
+	size_t n = source_all(m, all);
+	for (size_t i = 0; i < n; i++) {
+		mirror_stream_end(all[i], status, &diag);
+		mirror_stream_drop(all[i]);
+	}
+}

@@ -1,0 +1,199 @@
+#include "mirror/stream.h"
+
+#include "base/fd.h"
+#include "base/sys.h"
+#include "store/spool.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { STREAM_FEED_BYTES = 1 << 20 }; /* which the front must have before the work is submitted */
+
+/* --- making ------------------------------------------------------------------------------------------------------- */
+
+uint64_t mirror_spool_bytes(const struct cairn_mirror *m)
+{
+	uint64_t bytes = 0;
+	for (const struct mirror_stream *s = m->streams; s; s = s->next)
+		bytes += s->asked_bytes - s->kept;
+	return bytes;
+}
+
+static enum cairn_status stream_open_spool(struct mirror_stream *s)
+{
+	struct cairn_spool *spool;
+	enum cairn_status status = cairn_spool_new(&spool, s->m->spool_dir, UINT64_MAX, UINT64_MAX);
+	if (status != CAIRN_OK)
+		return status;
+	s->fd = cairn_spool_take_fd(spool);
+	cairn_spool_free(spool);
+	return CAIRN_OK;
+}
+
+enum cairn_status mirror_stream_new(struct mirror_stream **out, struct mirror_fetch *f,
+				    void (*run)(struct cairn_work *work), struct cairn_diag *diag)
+{
+	struct cairn_mirror *m = f->m;
+	struct mirror_stream *s = calloc(1, sizeof(*s));
+	if (!s)
+		return CAIRN_E_NOMEM;
+	s->m = m;
+	s->fd = -1;
+	s->what = f->what;
+	s->work = (struct cairn_work){.run = run, .lane = CAIRN_LANE_HEAVY, .turn = f->what.sender};
+	s->n_refs = 1;
+	s->f = f;
+	s->block_bytes = MIRROR_BLOCK_BYTES_MIN;
+	memcpy(s->path, f->path, sizeof(s->path));
+	mirror_blocks_init(&s->blocks, f->what.entry.size_bytes);
+	for (unsigned i = 0; i < MIRROR_BLOCKS_AT_ONCE; i++)
+		s->slots[i] = (struct mirror_slot){.s = s, .number = i};
+	enum cairn_status status = stream_open_spool(s);
+	if (status != CAIRN_OK) {
+		mirror_stream_drop(s);
+		return status;
+	}
+	pthread_mutex_lock(&m->lock);
+	bool stopping = m->is_stopping;
+	if (!stopping) {
+		s->next = m->streams;
+		m->streams = s;
+	}
+	pthread_mutex_unlock(&m->lock);
+	if (!stopping) {
+		*out = s;
+		return CAIRN_OK;
+	}
+	mirror_stream_drop(s);
+	return mirror_stopped(diag);
+}
+
+struct mirror_stream *mirror_stream_find(struct cairn_mirror *m, int64_t repo, int64_t content)
+{
+	struct mirror_stream *s = m->streams;
+	while (s && !(mirror_stream_goes(s) && s->what.repo == repo && s->what.entry.content == content))
+		s = s->next;
+	if (s)
+		s->n_refs++;
+	return s;
+}
+
+void mirror_stream_drop(struct mirror_stream *s)
+{
+	struct cairn_mirror *m = s->m;
+	pthread_mutex_lock(&m->lock);
+	bool last = --s->n_refs == 0;
+	for (struct mirror_stream **at = &m->streams; last && *at; at = &(*at)->next)
+		if (*at == s) {
+			*at = s->next;
+			break;
+		}
+	pthread_mutex_unlock(&m->lock);
+	if (!last)
+		return;
+	for (unsigned i = 0; i < MIRROR_BLOCKS_AT_ONCE; i++)
+		mirror_call_fini(&s->slots[i].call);
+	cairn_hub_ingest_free(s->in);
+	cairn_fd_closep(&s->fd);
+	free(s);
+}
+
+/* --- readers ------------------------------------------------------------------------------------------------------ */
+
+uint64_t mirror_reader_has(const struct cairn_mirror_reader *r)
+{
+	const struct mirror_stream *s = r->s;
+	uint64_t size = s->blocks.size_bytes, reach = mirror_blocks_reach(&s->blocks, r->at);
+	uint64_t end = r->holds_back ? size - MIRROR_HELD_BACK : r->end;
+	end = reach < end ? reach : end;
+	return end > r->at ? end - r->at : 0;
+}
+
+/* Takes the next reader that is to be woken. Under the lock. */
+static void (*stream_take_waiting(struct mirror_stream *s, bool all, void **ctx))(void *ctx)
+{
+	for (struct cairn_mirror_reader *r = s->readers; r; r = r->next) {
+		void (*wake)(void *ctx) = r->wake;
+		if (!wake || !(all || mirror_reader_has(r) > 0 || r->at < s->kept))
+			continue;
+		*ctx = r->ctx;
+		r->wake = NULL;
+		return wake;
+	}
+	return NULL;
+}
+
+void mirror_stream_wake(struct mirror_stream *s, bool all)
+{
+	for (;;) {
+		void *ctx = NULL;
+		pthread_mutex_lock(&s->m->lock);
+		void (*wake)(void *ctx) = stream_take_waiting(s, all, &ctx);
+		pthread_mutex_unlock(&s->m->lock);
+		if (!wake)
+			return;
+		wake(ctx);
+	}
+}
+
+/* --- its course --------------------------------------------------------------------------------------------------- */
+
+void mirror_stream_begun(struct mirror_stream *s)
+{
+	pthread_mutex_lock(&s->m->lock);
+	struct cairn_mirror_want *waiting = NULL;
+	if (!s->has_begun && s->f)
+		waiting = mirror_fetch_begun(s->f);
+	s->has_begun = true;
+	pthread_mutex_unlock(&s->m->lock);
+	mirror_tell(waiting, CAIRN_OK, &(const struct cairn_diag){0});
+}
+
+/* Is there enough for the work, or is room in the spools needed? Under the lock. */
+static bool stream_has_work(const struct mirror_stream *s)
+{
+	uint64_t reach = mirror_blocks_reach(&s->blocks, s->front);
+	return reach - s->front >= STREAM_FEED_BYTES || (reach > s->front && reach == s->blocks.size_bytes) ||
+	       (s->kept + STREAM_FEED_BYTES <= s->front && mirror_spool_bytes(s->m) > s->m->spool_bytes_max / 4 * 3);
+}
+
+void mirror_stream_feed(struct mirror_stream *s)
+{
+	pthread_mutex_lock(&s->m->lock);
+	bool works = mirror_stream_goes(s) && !s->works && stream_has_work(s);
+	if (works) {
+		s->works = true;
+		s->n_refs++;
+	}
+	pthread_mutex_unlock(&s->m->lock);
+	if (!works || cairn_workers_submit(s->m->workers, &s->work) == CAIRN_OK)
+		return;
+	pthread_mutex_lock(&s->m->lock);
+	s->works = false; /* the next tick tries again */
+	pthread_mutex_unlock(&s->m->lock);
+	mirror_stream_drop(s);
+}
+
+void mirror_stream_end(struct mirror_stream *s, enum cairn_status status, const struct cairn_diag *diag)
+{
+	struct cairn_diag why = *diag;
+	pthread_mutex_lock(&s->m->lock);
+	struct mirror_fetch *f = s->f;
+	if (f) {
+		s->f = NULL;
+		s->is_here = status == CAIRN_OK;
+		s->status = status;
+		s->diag = why;
+	}
+	pthread_mutex_unlock(&s->m->lock);
+	if (!f)
+		return;
+	(void)cairn_sys_ftruncate(s->fd, 0); /* readers may hold the stream for long */
+	pthread_mutex_lock(&s->m->lock);
+	s->kept = s->asked_bytes;
+	pthread_mutex_unlock(&s->m->lock);
+	mirror_stream_wake(s, true);
+	mirror_fetch_end(f, status, &why);
+	mirror_stream_drop(s);
+}
