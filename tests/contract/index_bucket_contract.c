@@ -4,6 +4,7 @@
 #include "support/tempdir.h"
 
 #include "base/clock.h"
+#include "index/hub/feed.h"
 #include "index/hub/hub.h"
 
 #include <check.h>
@@ -403,6 +404,23 @@ START_TEST(a_copy_needs_an_object_of_the_source)
 }
 END_TEST
 
+/* Clients continue from the bucket's time. Batches of one millisecond have times of their own, which lead the clock. */
+START_TEST(a_bucket_is_not_older_than_its_newest_batch)
+{
+	enum { N_CHANGES = 30 };
+	int64_t one = bucket("one");
+	uploaded(1, owner_of(one));
+	for (unsigned i = 0; i < N_CHANGES; i++) {
+		struct cairn_index_feed_state state;
+		char path[16];
+		(void)snprintf(path, sizeof(path), "%u", i);
+		ck_assert(change_one(one, set(path, 1)));
+		ck_assert_int_eq(cairn_index_feed_state(ix, one, &state), CAIRN_OK);
+		ck_assert_int_ge(state.updated_unix_ms, state.last_unix_ms);
+	}
+}
+END_TEST
+
 START_TEST(files_without_an_object_are_released)
 {
 	int64_t one = bucket("one");
@@ -547,6 +565,7 @@ int main(int argc, char **argv)
 	tcase_add_test(t, paths_are_listed_in_the_order_of_their_bytes);
 	tcase_add_test(t, only_files_of_its_own_are_taken);
 	tcase_add_test(t, a_copy_needs_an_object_of_the_source);
+	tcase_add_test(t, a_bucket_is_not_older_than_its_newest_batch);
 	tcase_add_test(t, files_without_an_object_are_released);
 	tcase_add_test(t, files_of_other_owners_stay);
 	tcase_add_test(t, listed_by_who_may_see_them);

@@ -32,8 +32,12 @@ static const char OBJECT_SET[] =
 	" k(path, file, has_mtime, mtime, type) ON CONFLICT(repo, path) DO UPDATE SET file = excluded.file,"
 	" mtime = excluded.mtime, uploaded = excluded.uploaded, type = excluded.type";
 static const char OBJECT_DROP[] = "DELETE FROM object WHERE repo = $1 AND path = ANY($2)";
-static const char OBJECT_COUNT[] = "UPDATE repo SET files = files + $2, bytes = bytes + $3, updated = $4,"
-				   " stored = stored + $5 WHERE id = $1";
+
+/* Batches that follow each other within a millisecond have later times than the clock. Clients continue from the
+ * bucket's time, so it must not be before that of a batch. */
+static const char OBJECT_COUNT[] =
+	"UPDATE repo SET files = files + $2, bytes = bytes + $3,"
+	" updated = greatest($4, coalesce((SELECT max(at) FROM feed WHERE repo = $1), 0)), stored = stored + $5 WHERE id = $1";
 
 /* --- changes in memory -------------------------------------------------------------------------------------------- */
 
@@ -241,8 +245,8 @@ static enum cairn_status object_finish(struct object_changes *c)
 	cairn_pg_int8(&count, c->bytes);
 	cairn_pg_int8(&count, c->now_unix_ms);
 	cairn_pg_int8(&count, c->row_bytes);
-	(void)cairn_pg_queue(&c->tx->pg, OBJECT_COUNT, &count);
 	cairn_records_queue_feed(&c->tx->records, c->repo, c->now_unix_ms, &c->feed);
+	(void)cairn_pg_queue(&c->tx->pg, OBJECT_COUNT, &count);
 	enum cairn_status status = cairn_pg_exchange(&c->tx->pg);
 	if (status != CAIRN_OK)
 		return status;

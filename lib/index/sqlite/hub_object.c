@@ -161,8 +161,11 @@ static enum cairn_status object_give_back(struct object_changes *c, int64_t file
 	return status == CAIRN_OK && !used ? cairn_tx_disown(c->tx, file, c->owner) : status;
 }
 
+/* Batches that follow each other within a millisecond have later times than the clock. Clients continue from the
+ * bucket's time, so it must not be before that of a batch. */
 static CAIRN_WRITES(TX_COUNT_REPO,
-		    "UPDATE repo SET files = files + ?2, bytes = bytes + ?3, updated = ?4 WHERE id = ?1");
+		    "UPDATE repo SET files = files + ?2, bytes = bytes + ?3,"
+		    " updated = max(?4, coalesce((SELECT max(at) FROM feed WHERE repo = ?1), 0)) WHERE id = ?1");
 
 static enum cairn_status object_count(struct object_changes *c)
 {
