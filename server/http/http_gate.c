@@ -178,15 +178,31 @@ static bool gate_preflight(const struct gate *g, const char *methods)
 	return n > 0;
 }
 
-static bool gate_no_route(const struct gate *g)
+static const struct http_unknown *gate_unknown(const struct http_request *req)
 {
 	static const struct http_unknown PLAIN = {NULL, "route.unknown", "there is no such resource; check the path"};
-	struct http_request *req = g->req;
 	const struct http_family *family = http_request_family(req);
-	const struct http_unknown *unknown = family ? family->unknown(req->path) : &PLAIN;
+	return family ? family->unknown(req->path) : &PLAIN;
+}
+
+static bool gate_no_route(const struct gate *g)
+{
+	const struct http_unknown *unknown = gate_unknown(g->req);
 	if (unknown->code)
-		http_reply_header(req, "X-Error-Code", unknown->code);
+		http_reply_header(g->req, "X-Error-Code", unknown->code);
 	return gate_refuse(g, 404, unknown->rule, unknown->message);
+}
+
+/* Refuses a method that the resource does not take. A path whose family has a code for it means another resource, which
+ * is not there. */
+static bool gate_no_method(const struct gate *g, const char *allow)
+{
+	if (gate_preflight(g, allow))
+		return false;
+	if (gate_unknown(g->req)->code)
+		return gate_no_route(g);
+	http_reply_header(g->req, "Allow", allow);
+	return gate_refuse(g, 405, "route.method", "this resource does not take this method; see the Allow header");
 }
 
 /* Finds the route. HF_ENDPOINT with a final slash makes paths begin with two slashes. Only routes of the hub accept
@@ -216,11 +232,7 @@ static bool gate_route(const struct gate *g)
 	case ROUTER_NOT_FOUND:
 		return gate_no_route(g);
 	case ROUTER_WRONG_METHOD:
-		if (gate_preflight(g, allow))
-			return false;
-		http_reply_header(req, "Allow", allow);
-		gate_refuse(g, 405, "route.method", "this resource does not take this method; see the Allow header");
-		return false;
+		return gate_no_method(g, allow);
 	case ROUTER_UNKNOWN_METHOD:
 		return gate_refuse(g, 501, "route.method_unknown", "no resource of this server takes this method");
 	}
