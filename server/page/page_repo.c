@@ -306,6 +306,10 @@ bool page_place_read(struct page_place *p, const struct cairn_index_entry *entry
 	*found = cairn_hub_believe_entry(entry, &diag) == CAIRN_OK ? PAGE_PLACE_READ : PAGE_PLACE_FALSE;
 	if (*found == PAGE_PLACE_FALSE)
 		return true;
+	if (p->page.hub.repo.is_mirrored && entry->is_absent) {
+		*found = PAGE_PLACE_AWAITED;
+		return true;
+	}
 	status = cairn_hub_read_start(page_hub(&p->page), &p->page.hub.repo, entry, out, &diag);
 	if (status == CAIRN_OK)
 		return true;
@@ -332,6 +336,8 @@ const char *page_place_say(enum page_place_bytes found)
 	static const char *const WORDS[] = {
 		[PAGE_PLACE_READ] = "",
 		[PAGE_PLACE_DELETED] = "The bytes of this file are not here: they were deleted from this server.",
+		[PAGE_PLACE_AWAITED] =
+			"The bytes of this file have not come from the mirrored hub yet: download the file, and they come.",
 		[PAGE_PLACE_FALSE] = "The bytes that were uploaded for this file are not those that its commit means: "
 				     "their SHA-256 is another. Upload it again.",
 		[PAGE_PLACE_LOST] = "The bytes of this file are lost: they are gone from this server, or damaged.",

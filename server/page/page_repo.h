@@ -77,6 +77,7 @@ void page_place_go(struct page_place *p, const char *what);
 enum page_place_bytes {
 	PAGE_PLACE_READ,
 	PAGE_PLACE_DELETED, /* the bytes are not stored here */
+	PAGE_PLACE_AWAITED, /* the bytes have not come from the mirrored hub yet */
 	PAGE_PLACE_FALSE,   /* the SHA-256 differs from the commit's */
 	PAGE_PLACE_LOST,    /* gone or damaged, until they are uploaded again; the log will say so */
 	PAGE_PLACE_UNREAD,  /* the disk fails; logged as well */

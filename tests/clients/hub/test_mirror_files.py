@@ -68,6 +68,19 @@ def test_a_repository_comes_when_it_is_asked_for(start, tmp_path):
     assert api(server).model_info("far/model").sha == SHA
 
 
+def test_a_page_says_what_has_not_come_yet(start, tmp_path):
+    with hub() as upstream:
+        server = start(mirror=upstream.url)
+        api(server).model_info("far/model")
+        for path in ("/far/model", "/far/model/blob/main/config.json", "/far/model/blob/main/vocab.bin"):
+            page = server.get(path)
+            assert page.status == 200 and b"have not come from the mirrored hub yet" in page.body, path
+            assert b"deleted from this server" not in page.body and b"is lost" not in page.body, path
+        download(server, tmp_path / "all")
+        assert b"bert" in server.get("/far/model/blob/main/config.json").body
+        assert b"not come" not in server.get("/far/model").body + server.get("/far/model/blob/main/vocab.bin").body
+
+
 def test_a_daemon_mirrors_another(start, tmp_path):
     upstream = start("upstream")
     assert upstream.post("/v1/accounts", b'{"kind":"organisation","name":"team"}').status == 200
