@@ -45,6 +45,19 @@ enum cairn_status cairn_hub_may_propose(const struct cairn_hub *hub, const struc
 			  "hf upload --create-pr), with a key that writes and is not for one repository");
 }
 
+enum cairn_status cairn_hub_find_own_proposal(const struct cairn_hub *hub, const struct cairn_hub_asker *asker,
+					      enum cairn_index_repo_kind kind, const char *account, const char *name,
+					      const char *revision, struct cairn_index_repo *out)
+{
+	int64_t author;
+	if (!cairn_hub_acts_for_account(asker))
+		return CAIRN_E_NOT_FOUND;
+	enum cairn_status status = cairn_index_repo(hub->index, kind, account, name, out);
+	if (status == CAIRN_OK)
+		status = stranger_find_author(hub, out, revision, &author);
+	return status == CAIRN_OK && author != asker->account.id ? CAIRN_E_NOT_FOUND : status;
+}
+
 static enum cairn_status stranger_check_open(const struct cairn_index_repo *repo, struct cairn_diag *diag)
 {
 	if (!repo->pulls_closed)

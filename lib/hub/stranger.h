@@ -15,6 +15,17 @@ CAIRN_MUST_USE enum cairn_status cairn_hub_may_propose(const struct cairn_hub *h
 						       enum cairn_hub_access access, const char *revision,
 						       struct cairn_diag *diag);
 
+/** Finds a repository by a pull request that the asker opened in it, whether or not they may read it now. It is for
+ * closing that pull request alone.
+ *  @param revision  "refs/pr/N" @param[out] out  set with CAIRN_OK
+ *  @return CAIRN_OK; CAIRN_E_NOT_FOUND there is no such repository, or the asker opened no pull request of this number
+ *          in it; as index and store */
+CAIRN_MUST_USE enum cairn_status cairn_hub_find_own_proposal(const struct cairn_hub *hub,
+							     const struct cairn_hub_asker *asker,
+							     enum cairn_index_repo_kind kind, const char *account,
+							     const char *name, const char *revision,
+							     struct cairn_index_repo *out);
+
 /** Checks what a stranger proposes. Pure. @return CAIRN_OK; CAIRN_E_DENIED the repository takes none from strangers
  * (pr.closed); CAIRN_E_LIMIT too many operations (commit.lines) */
 CAIRN_MUST_USE enum cairn_status cairn_hub_check_proposal(const struct cairn_index_repo *repo,

@@ -4,6 +4,7 @@
 #include "base/decimal.h"
 #include "hub/pull.h"
 #include "hub/revision.h"
+#include "hub/stranger.h"
 #include "server/ask/hub_reply.h"
 #include "server/ask/hub_repo.h"
 #include "server/hub/hub_routes.h"
@@ -133,7 +134,9 @@ static void pull_open_event(struct cairn_json_out *w, const char *member, const 
 static void pull_put_status(struct cairn_json_out *w, const char *member, const struct cairn_hub_pull *pull)
 {
 	const struct cairn_index_pull *about = &pull->about;
-	const struct pull_event event = {"status-change", about->ended_by, about->ended_unix_s, 2};
+	bool is_open = about->state == CAIRN_INDEX_PULL_OPEN; /* since its beginning: none is opened again */
+	const struct pull_event event = {"status-change", is_open ? about->author : about->ended_by,
+					 is_open ? about->at_unix_s : about->ended_unix_s, 2};
 	pull_open_event(w, member, pull, &event);
 	cairn_json_put_text(w, "status", pull_state_name(about->state));
 	cairn_json_close(w);
@@ -305,20 +308,40 @@ static void pull_merge(struct hub_call *call)
 		pull_put_details(p);
 }
 
+/* Finds the pull request of the address for somebody who may close it. Whoever opened it may, also when they may not
+ * read the repository any more, since it counts for them until then. */
+static bool pull_find_to_close(struct pull_request *p)
+{
+	struct hub_call *call = &p->repo.call;
+	char revision[PULL_REVISION_BYTES];
+	(void)snprintf(revision, sizeof(revision), "refs/pr/%" PRId64, p->number);
+	if (hub_repo_find_proposed(&p->repo, revision))
+		return pull_find_of_found(p);
+	if (call->status != CAIRN_E_NOT_FOUND && call->status != CAIRN_E_DENIED)
+		return false;
+	enum cairn_status status =
+		cairn_hub_find_own_proposal(&call->job.app->hub, &call->asker, p->repo.kind, p->repo.namespace,
+					    p->repo.name, revision, &p->repo.repo);
+	if (status == CAIRN_E_NOT_FOUND)
+		return false; /* as it was refused */
+	cairn_diag_clear(&call->diag);
+	call->status = status;
+	p->repo.access = CAIRN_HUB_SEE;
+	return status == CAIRN_OK && pull_find_of_found(p);
+}
+
 /* An open pull request can be closed. An ended one cannot be reopened; a new one can begin at refs/pr/NUMBER. */
 static void pull_set_status(struct hub_call *call)
 {
 	struct pull_request *p = (struct pull_request *)call;
-	char revision[PULL_REVISION_BYTES];
-	(void)snprintf(revision, sizeof(revision), "refs/pr/%" PRId64, p->number);
-	if (!hub_repo_find_proposed(&p->repo, revision) || !pull_find_of_found(p))
+	if (!pull_find_to_close(p))
 		return;
 	if (strcmp(pull_text(p, "status"), "closed") == 0 || p->pull.about.state != CAIRN_INDEX_PULL_OPEN) {
 		call->status =
 			cairn_hub_close_pull(&call->job.app->hub, &call->asker, &p->repo.repo, &p->pull,
 					     pull_text(p, "comment"), hub_repo_is_stranger(&p->repo), &call->diag);
 		cairn_hub_pull_fini(&p->pull);
-		if (call->status != CAIRN_OK || !pull_find(p, CAIRN_HUB_READ))
+		if (call->status != CAIRN_OK || !pull_find_of_found(p))
 			return;
 	}
 	p->w = cairn_json_out_init(&call->answer);

@@ -28,6 +28,7 @@ static void whoami_organisation(void *ctx, const struct cairn_index_account *acc
 	cairn_json_put_text(w, "name", account->name);
 	cairn_json_put_text(w, "fullname", account->fullname[0] ? account->fullname : account->name);
 	cairn_json_put_text(w, "roleInOrg", cairn_hub_role_name(role));
+	cairn_json_put_text(w, "avatarUrl", ""); /* clients insist on it; there are no pictures of accounts */
 	cairn_json_put_bool(w, "isEnterprise", false);
 	cairn_json_close(w);
 }
@@ -83,6 +84,7 @@ static void whoami_run(struct hub_call *call)
 	cairn_json_put_text(w, "fullname", account->fullname[0] ? account->fullname : name);
 	cairn_json_put_text(w, "email", account->email[0] ? account->email : NULL);
 	cairn_json_put_bool(w, "emailVerified", false);
+	cairn_json_put_text(w, "avatarUrl", "");
 	cairn_json_put_bool(w, "canPay", false);
 	cairn_json_put_bool(w, "isPro", false);
 	cairn_json_open_array(w, "orgs");

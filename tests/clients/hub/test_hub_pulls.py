@@ -262,7 +262,9 @@ def test_invalid_pull_requests_are_refused(people):
     assert cairn.is_hub_error(people.ask("POST", PULLS + "/1/status", body={"status": "merged"}), 400, "repo.body")
     for what in ("comment", "title"):
         assert cairn.is_hub_error(people.ask("POST", f"{PULLS}/1/{what}", body={}), 501, "hub.left_out")
-    assert json.loads(people.ask("POST", PULLS + "/1/status", body={"status": "open"}).body)["newStatus"]["data"]["status"] == "open"
+    open_ = people.ask("POST", PULLS + "/1/status", body={"status": "open"}).json()["newStatus"]
+    begun = people.ask("GET", PULLS + "/1").json()
+    assert (open_["data"]["status"], open_["author"], open_["createdAt"]) == ("open", {"name": "ann"}, begun["createdAt"])
 
 
 @pytest.mark.sqlite

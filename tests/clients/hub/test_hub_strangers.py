@@ -102,6 +102,29 @@ def test_only_its_author_commits_and_only_writers_merge(people):
         assert cairn.is_hub_error(people.ask("POST", f"/api/models/ann/one/{path}", "bob", body), 403, "repo.gated"), path
 
 
+def test_its_author_closes_it_when_the_repository_was_hidden(people):
+    """It counts for whoever opened it, who may not read the repository any more. Others learn nothing, and nobody else closes it."""
+    make(people)
+    hide, show = {"private": True}, {"private": False}
+    settings = "/api/models/ann/one/settings"
+    for number, closed in ((1, hide), (2, {"gated": "manual"})):
+        propose(people, put("a", b"1"))
+        assert people.ask("PUT", settings, body=closed).status == 200
+        close = ("POST", f"{PULLS}/{number}/status")
+        for who, status in (("rita", 404 if closed == hide else 403), ("nobody", 401), ("reading ann", 403)):
+            assert people.ask(*close, who, {"status": "closed"}).status == status, who
+        for other in ("POST", f"{PULLS}/{number}/merge"), ("POST", f"/api/models/ann/one/commit/refs%2Fpr%2F{number}"):
+            assert people.ask(*other, "bob", lines(text("x", "x")) if "commit" in other[1] else {}).status == (404 if closed == hide else 403), other
+        for wrong in (number + 1, 0, "x"):
+            assert people.ask("POST", f"{PULLS}/{wrong}/status", "bob", {"status": "closed"}).status == (404 if closed == hide else 403), wrong
+        done_ = people.ask(*close, "bob", {"status": "closed", "comment": "Mine"}).json()["newStatus"]
+        assert (done_["data"]["status"], done_["author"]) == ("closed", {"name": "bob"})
+        assert people.ask(*close, "bob", {"status": "closed"}).status == 409
+        assert people.api().get_discussion_details("ann/one", number).status == "closed"
+        assert people.ask("PUT", settings, body=show | {"gated": False}).status == 200
+    assert people.ask("POST", "/api/models/ann/none/discussions/1/status", "bob", {"status": "closed"}).status == 404
+
+
 def test_it_counts_for_the_stranger(people, admin):
     """Before the merge it counts for the stranger, not for the repository, whose quota is not revealed."""
     make(people)
