@@ -44,8 +44,9 @@ static void card_put_bytes(struct page_place *p, const struct cairn_index_entry 
 	if (!page_place_read(p, entry, &text, &found))
 		return;
 	if (found != PAGE_PLACE_READ)
-		card_put_nothing(p, found == PAGE_PLACE_AWAITED ? "Its README.md is not here yet" : "Its README.md is lost",
-				 page_place_say(found));
+		card_put_nothing(
+			p, found == PAGE_PLACE_AWAITED ? "Its README.md is not here yet" : "Its README.md is lost",
+			page_place_say(found));
 	else if (text.len > 0)
 		card_put_text(p, &text);
 	else
