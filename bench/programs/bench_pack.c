@@ -51,7 +51,6 @@ static uint64_t next_random(uint64_t *state)
 	return z ^ z >> 31;
 }
 
-/* Key number i. */
 static struct cairn_hash key_of(uint64_t i)
 {
 	struct cairn_hash key;

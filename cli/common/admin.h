@@ -11,8 +11,8 @@ struct admin_call {
 	const char *subject; /* for errors */
 	enum client_method method;
 	const char *path;
-	const char *body;                            /* NULL: none */
-	bool takes_long;                             /* the answer may take long */
+	const char *body; /* NULL: none */
+	bool takes_long;
 	bool json;                                   /* print the answer unchanged */
 	bool (*show)(const struct cairn_json *json); /* prints it for a person; false: a member is missing */
 };

@@ -35,7 +35,6 @@ struct cairn_sorter {
 	uint32_t n, cap;
 	int fd;
 	uint64_t file_bytes;
-	/* reading */
 	bool reading;
 	uint32_t next; /* without runs: entry to be read next */
 	struct sorter_run *runs;

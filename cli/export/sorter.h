@@ -27,7 +27,6 @@ struct cairn_sorter_options {
 /** @return CAIRN_OK; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_sorter_new(struct cairn_sorter **out,
 						  const struct cairn_sorter_options *options);
-/** For CLEANUP(). */
 void cairn_sorter_freep(struct cairn_sorter **sorter);
 
 /** Adds a record. Call before the first one is read. @return CAIRN_OK; CAIRN_E_LIMIT too many; CAIRN_E_IO;

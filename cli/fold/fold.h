@@ -25,7 +25,6 @@ struct fold_file {
 
 /** @return CAIRN_OK; CAIRN_E_NOT_FOUND "file.open"; as cairn_fold_open() */
 CAIRN_MUST_USE enum cairn_status fold_file_open(struct fold_file *file, const char *path, struct cairn_diag *diag);
-/** For CLEANUP(). */
 void fold_file_fini(struct fold_file *file);
 
 /** Prints a line about a damaged chunk: "WORD NAME: N wrong bytes", or "lost NAME: why". */

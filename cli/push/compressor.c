@@ -31,7 +31,7 @@ struct compressor {
 	pthread_t thread;
 	bool started;
 	struct cairn_xorb_writer *writer; /* of the thread, from the senders; NULL: none */
-	uint64_t raw_bytes;               /* in it */
+	uint64_t raw_bytes;
 	struct watch watch;
 	pthread_mutex_t lock; /* guards the members below */
 	pthread_cond_t changed;

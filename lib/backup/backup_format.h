@@ -3,9 +3,9 @@
 #define CAIRN_BACKUP_BACKUP_FORMAT_H
 
 #define BACKUP_KIND    "cairn.backup" /* metadata: kind */
-#define BACKUP_VERSION 1              /* metadata: backup_version */
-#define BACKUP_STORE   "store"        /* metadata: the store's identity */
-#define BACKUP_TIME    "moment"       /* metadata, only of a moment in a folder: the time in its name */
+#define BACKUP_VERSION 1
+#define BACKUP_STORE   "store"  /* metadata: the store's identity */
+#define BACKUP_TIME    "moment" /* metadata, only of a moment in a folder: the time in its name */
 
 /* Kinds of archives in a folder (backup_set.h). */
 #define BACKUP_KIND_OBJECTS "cairn.backup.objects"

@@ -71,8 +71,8 @@ void cairn_backup_rules_apply(const struct cairn_backup_rules *rules, const stru
 /* --- what a moment needs ------------------------------------------------------------------------------------------ */
 
 struct keep_needs {
-	struct cairn_buf *objects; /* struct cairn_backup_object */
-	bool is_faulty;            /* the index is damaged; diag says how */
+	struct cairn_buf *objects;
+	bool is_faulty; /* the index is damaged; diag says how */
 	struct cairn_diag *diag;
 };
 

@@ -47,7 +47,6 @@ struct cairn_folder_names {
 CAIRN_MUST_USE enum cairn_status cairn_folder_list(struct cairn_folder_names *out, int fd,
 						   bool (*wanted)(const char *name));
 
-/** For CLEANUP(). */
 void cairn_folder_names_fini(struct cairn_folder_names *names);
 
 #endif

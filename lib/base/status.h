@@ -8,7 +8,8 @@
 
 #define CAIRN_MUST_USE         __attribute__((warn_unused_result))
 #define CAIRN_PRINTF(fmt, arg) __attribute__((format(printf, fmt, arg)))
-/* Runs fn(&variable) when the variable goes out of scope: the one clean-up idiom of the project. */
+/* Runs fn(&variable) when the variable goes out of scope: the one clean-up idiom of the project. Functions named _freep
+ * or _fini are made for it. */
 #define CLEANUP(fn) __attribute__((cleanup(fn)))
 
 /** The result of a call that can fail. Each header lists all codes of a function: beside it, or at the head for

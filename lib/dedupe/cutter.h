@@ -25,7 +25,6 @@ typedef enum cairn_status cairn_cutter_visit(void *ctx, const struct cairn_hash 
 struct cairn_cutter *cairn_cutter_new(void);
 /** c may be NULL. */
 void cairn_cutter_free(struct cairn_cutter *c);
-/** For CLEANUP(). */
 void cairn_cutter_freep(struct cairn_cutter **c);
 
 /** Returns the place in the window for the next bytes of the file. @param[out] len  room there, never 0 */

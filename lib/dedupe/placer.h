@@ -62,9 +62,9 @@ struct cairn_placer {
 	size_t n_terms, cap_terms;
 	struct cairn_placer_file *files;
 	size_t n_files, cap_files;
-	uint32_t open;        /* ordinal of the xorb being filled; UINT32_MAX: none */
-	uint64_t open_bytes;  /* raw bytes in the open xorb */
-	uint64_t list_chunks; /* in all lists */
+	uint32_t open;       /* ordinal of the xorb being filled; UINT32_MAX: none */
+	uint64_t open_bytes; /* raw bytes in the open xorb */
+	uint64_t list_chunks;
 	/* of the file being read */
 	struct cairn_placer_file file;
 	uint64_t n_chunks, last_query;   /* chunks so far; number of the chunk last asked about */

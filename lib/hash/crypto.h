@@ -18,7 +18,6 @@ void cairn_sha256_add(struct cairn_sha256 *d, const void *bytes, size_t len);
 /** Write the digest; the handle takes no more bytes after it. */
 void cairn_sha256_end(struct cairn_sha256 *d, uint8_t out[static CAIRN_SHA256_BYTES]);
 void cairn_sha256_free(struct cairn_sha256 *d);
-/** For CLEANUP(). */
 void cairn_sha256_freep(struct cairn_sha256 **d);
 
 /** SHA-256 of bytes that are all here. @return CAIRN_OK; CAIRN_E_NOMEM */

@@ -25,7 +25,7 @@ struct cairn_hub_asker {
 	int64_t key_created_unix_s, key_expires_unix_s; /* expires: 0 never */
 	char key_name[CAIRN_KEY_NAME_MAX + 1];
 	char key_repo[CAIRN_KEY_NAME_MAX + 1]; /* the only repository that the key opens; empty: any */
-	struct cairn_index_account account;    /* of CAIRN_HUB_ACCOUNT */
+	struct cairn_index_account account;
 };
 
 /** Sets the asker to the operator, as for all requests to a daemon that needs no tokens. */

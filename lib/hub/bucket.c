@@ -109,7 +109,7 @@ struct bucket_list {
 	void (*visit)(void *ctx, const struct cairn_hub_entry *entry);
 	void *ctx;
 	char *next;
-	char from[CAIRN_INDEX_PATH_MAX + 1]; /* the path at which the index continues */
+	char from[CAIRN_INDEX_PATH_MAX + 1];
 };
 
 /* @return the slash that ends the folder in a path; NULL: the path is listed as a file */

@@ -28,7 +28,6 @@ struct cairn_hub_changes {
 	struct cairn_hub_change *all; /* owned; in the order of the paths' bytes */
 	bool more;                    /* there may be more changes: a limit was reached */
 };
-/** For CLEANUP(). */
 void cairn_hub_changes_fini(struct cairn_hub_changes *changes);
 
 /**

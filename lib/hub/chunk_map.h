@@ -39,7 +39,6 @@ struct cairn_chunk_map {
 CAIRN_MUST_USE enum cairn_status cairn_hub_map_file(struct cairn_chunk_map *out, const struct cairn_hub *hub,
 						    const struct cairn_hub_asker *asker,
 						    const struct cairn_index_repo *repo, const struct cairn_hash *file);
-/** For CLEANUP(). */
 void cairn_chunk_map_fini(struct cairn_chunk_map *map);
 
 #endif

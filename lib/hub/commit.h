@@ -26,7 +26,6 @@ struct cairn_hub_commit {
  */
 CAIRN_MUST_USE enum cairn_status cairn_hub_commit_read(struct cairn_hub_commit *out, const char *text, size_t len,
 						       struct cairn_diag *diag);
-/** For CLEANUP(). */
 void cairn_hub_commit_fini(struct cairn_hub_commit *commit);
 
 /** Checks whether the asker may choose the id of a commit, if it has one. @return CAIRN_OK; CAIRN_E_DENIED (commit.id)

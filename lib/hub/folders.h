@@ -35,7 +35,6 @@ struct cairn_folders {
 CAIRN_MUST_USE enum cairn_status cairn_hub_weigh_folders(struct cairn_folders *out, const struct cairn_hub *hub,
 							 const struct cairn_index_repo *repo,
 							 const struct cairn_index_commit *commit);
-/** For CLEANUP(). */
 void cairn_folders_fini(struct cairn_folders *folders);
 
 #endif

@@ -39,7 +39,6 @@ struct cairn_holders {
  * @return CAIRN_OK; as index and store */
 CAIRN_MUST_USE enum cairn_status cairn_hub_list_holders(struct cairn_holders *out, const struct cairn_hub *hub,
 							int64_t from_id);
-/** For CLEANUP(). */
 void cairn_holders_fini(struct cairn_holders *holders);
 
 #endif

@@ -24,7 +24,6 @@ CAIRN_MUST_USE enum cairn_status cairn_hub_count_new(struct cairn_new_bytes *out
 						     const struct cairn_index_repo *repo,
 						     const struct cairn_index_commit *before,
 						     const struct cairn_hub_changes *changes);
-/** For CLEANUP(). */
 void cairn_new_bytes_fini(struct cairn_new_bytes *counted);
 
 #endif

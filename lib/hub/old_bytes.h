@@ -26,7 +26,6 @@ CAIRN_MUST_USE enum cairn_status cairn_hub_find_old(struct cairn_old_bytes *out,
 						    const struct cairn_index_repo *repo,
 						    const struct cairn_index_commit *before,
 						    const struct cairn_hub_changes *changes);
-/** For CLEANUP(). */
 void cairn_old_bytes_fini(struct cairn_old_bytes *old);
 
 #endif

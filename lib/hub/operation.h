@@ -34,7 +34,6 @@ struct cairn_hub_operations {
 CAIRN_MUST_USE enum cairn_status cairn_hub_operations_read(struct cairn_hub_operations *out, const char *text,
 							   size_t len, struct cairn_diag *diag);
 
-/** For CLEANUP(). */
 void cairn_hub_operations_fini(struct cairn_hub_operations *operations);
 
 #endif

@@ -22,7 +22,6 @@ struct cairn_places {
 };
 
 void cairn_places_init(struct cairn_places *places, struct cairn_index *index, const struct cairn_index_repo *repo);
-/** For CLEANUP(). */
 void cairn_places_fini(struct cairn_places *places);
 
 /** Notes the files that are going to be counted. Call it once. All calls here skip files that were deleted.

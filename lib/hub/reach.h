@@ -29,7 +29,6 @@ CAIRN_MUST_USE enum cairn_status cairn_hub_reach_next(struct cairn_hub_reach *re
 CAIRN_MUST_USE enum cairn_status cairn_hub_reach_may_read(const struct cairn_hub_reach *reach,
 							  const struct cairn_index_repo *repo, bool *may);
 
-/** For CLEANUP(). */
 void cairn_hub_reach_fini(struct cairn_hub_reach *reach);
 
 #endif

@@ -25,7 +25,7 @@ struct cairn_tensor {
 };
 
 struct cairn_tensors {
-	uint64_t n_tensors, n_values; /* values of all of them */
+	uint64_t n_tensors, n_values;
 	unsigned n_types;
 	struct {
 		char name[CAIRN_TENSOR_TYPE_MAX + 1];

@@ -26,7 +26,6 @@ struct cairn_stretches {
 
 void cairn_stretches_init(struct cairn_stretches *stretches, struct cairn_index *index,
 			  const struct cairn_index_repo *repo);
-/** For CLEANUP(). */
 void cairn_stretches_fini(struct cairn_stretches *stretches);
 
 /** Adds the stretches of a file; a deleted file has none. @return CAIRN_OK; as index and store */

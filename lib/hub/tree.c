@@ -23,8 +23,8 @@ void cairn_hub_entry_path(char out[static CAIRN_INDEX_PATH_MAX + 1], const struc
 struct tree_list {
 	const struct cairn_hub_tree_page *page;
 	uint32_t n;
-	char last[CAIRN_INDEX_PATH_MAX + 1]; /* the path of the last one visited */
-	bool more;                           /* there are more after it */
+	char last[CAIRN_INDEX_PATH_MAX + 1];
+	bool more; /* there are more after it */
 	void (*visit)(void *ctx, const struct cairn_index_entry *entry);
 	void *ctx;
 };

@@ -39,7 +39,7 @@ static bool upload_is_text(const uint8_t *bytes, size_t len)
 /* Only whole groups of four characters are decoded, so that a cut sample has no bits left over. */
 static bool upload_sample_is_text(const char *sample)
 {
-	char url[UPLOAD_SAMPLE_CHARS]; /* the sample in base64url */
+	char url[UPLOAD_SAMPLE_CHARS];
 	uint8_t bytes[UPLOAD_SAMPLE_CHARS];
 	size_t len = strcspn(sample, "="), n = 0;
 	if (len > sizeof(url))

@@ -19,7 +19,6 @@ struct cairn_index_fault {
 
 enum { CAIRN_INDEX_FAULTS_MAX = 64 }; /* of one kind of check; further faults are not reported */
 
-/** Receives one fault. */
 typedef void cairn_index_visit_fault(void *ctx, const struct cairn_index_fault *fault);
 
 /** Examines a whole index in one snapshot, without writing: the engine's own check of its pages, each row that names

@@ -533,7 +533,6 @@ struct cairn_index_lose_xorb {
 };
 CAIRN_MUST_USE enum cairn_status cairn_index_lose_xorb(struct cairn_index *ix, struct cairn_index_lose_xorb *lose);
 
-/** See "garbage" above. */
 struct cairn_index_gc_mark {
 	struct cairn_index_write write;
 	const struct cairn_index_needs *needs; /* borrowed; NULL: not asked */
@@ -546,7 +545,6 @@ struct cairn_index_gc_mark {
 };
 CAIRN_MUST_USE enum cairn_status cairn_index_gc_mark(struct cairn_index *ix, struct cairn_index_gc_mark *mark);
 
-/** See "garbage" above. */
 struct cairn_index_gc_sweep {
 	struct cairn_index_write write;
 	const struct cairn_index_needs *needs; /* borrowed: what files need; NULL: only references are checked */

@@ -14,7 +14,6 @@ struct cairn_index_snapshot;
  *         CAIRN_E_IO, also when it is missing; otherwise as every read (index.h) */
 CAIRN_MUST_USE enum cairn_status cairn_index_snapshot_open(struct cairn_index_snapshot **out, const char *url,
 							   struct cairn_diag *diag);
-/** For CLEANUP(). */
 void cairn_index_snapshot_freep(struct cairn_index_snapshot **snapshot);
 
 /** Numbers of xorbs and files rise and are never reused, so rows that came after some moment have higher numbers. */

@@ -52,7 +52,6 @@ enum {
 	CAIRN_DEDUPE_XORB = 2,
 };
 
-/** For people. */
 const char *cairn_index_table_name(enum cairn_index_table table);
 
 /* --- rows --------------------------------------------------------------------------------------------------------- */
@@ -79,7 +78,7 @@ struct cairn_index_rows {
 enum { CAIRN_INDEX_ROWS_BYTES_MAX = 512 << 20 }; /* of one call; a file of 1 TiB may have 24 MiB of terms */
 
 void cairn_index_rows_init(struct cairn_index_rows *rows, enum cairn_index_table table);
-void cairn_index_rows_fini(struct cairn_index_rows *rows); /* for CLEANUP() */
+void cairn_index_rows_fini(struct cairn_index_rows *rows);
 void cairn_index_rows_empty(struct cairn_index_rows *rows);
 
 /** Append a row of NULLs; @return its number. The setters below change the last row. */
@@ -127,7 +126,7 @@ struct cairn_index_state {
  *         (index.foreign); CAIRN_E_IO, also when it is missing; otherwise as every read (index.h) */
 CAIRN_MUST_USE enum cairn_status cairn_index_transfer_open(struct cairn_index_transfer **out, const char *url,
 							   bool writes, struct cairn_diag *diag);
-void cairn_index_transfer_freep(struct cairn_index_transfer **t); /* for CLEANUP() */
+void cairn_index_transfer_freep(struct cairn_index_transfer **t);
 
 /* Each of these returns CAIRN_OK, or CAIRN_E_IO, CAIRN_E_BUSY, CAIRN_E_FULL, CAIRN_E_DAMAGED, CAIRN_E_FORMAT with the
  * cause in diag, or CAIRN_E_NOMEM; functions that pass rows also CAIRN_E_LIMIT: more than

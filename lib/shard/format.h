@@ -53,7 +53,7 @@ struct cairn_shard_footer {
 	uint64_t file_lookup_offset, file_lookup_count;
 	uint64_t cas_lookup_offset, cas_lookup_count;
 	uint64_t chunk_lookup_offset, chunk_lookup_count;
-	struct cairn_hash chunk_hash_key; /* zero: chunk hashes are not keyed */
+	struct cairn_hash chunk_hash_key;
 	uint64_t created_unix_s;
 	uint64_t key_expiry_unix_s;
 	uint64_t reserved[6];

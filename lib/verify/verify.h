@@ -32,7 +32,6 @@ struct cairn_verified {
 	uint32_t n_lists;
 	uint64_t bytes; /* of all arrays */
 };
-/** For CLEANUP(). */
 void cairn_verified_fini(struct cairn_verified *verified);
 
 struct cairn_verify_options {

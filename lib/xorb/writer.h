@@ -13,7 +13,6 @@ struct cairn_xorb_writer;
 /** @return an empty writer; NULL without memory */
 struct cairn_xorb_writer *cairn_xorb_writer_new(void);
 void cairn_xorb_writer_free(struct cairn_xorb_writer *w);
-/** For CLEANUP(). */
 void cairn_xorb_writer_freep(struct cairn_xorb_writer **w);
 
 /**

@@ -17,7 +17,7 @@ enum {
 /* Decodes "user:key" in base64. @return the key; NULL: none, or a zero byte would cut it */
 static const char *api_key_basic(const char *text, char out[static API_KEY_TEXT_BYTES])
 {
-	char url[API_KEY_TEXT_BYTES]; /* text in base64url */
+	char url[API_KEY_TEXT_BYTES];
 	size_t len = strcspn(text, "= "), n = 0;
 	if (len >= sizeof(url))
 		return NULL;

@@ -10,11 +10,11 @@ struct page_paths {
 	struct page *page;
 	/** Appends the address of a file. NULL: at the head of main, or in the bucket; the row names the repository. */
 	void (*put_address)(struct page *page, const struct cairn_hub_path *found);
-	size_t prefix_len;                   /* of paths, not shown */
-	uint32_t n;                          /* rows */
-	size_t end;                          /* limit of the page's length */
-	bool is_cut;                         /* the limit was reached */
-	char last[CAIRN_INDEX_PATH_MAX + 1]; /* the path of the last row */
+	size_t prefix_len; /* of paths, not shown */
+	uint32_t n;        /* rows */
+	size_t end;        /* limit of the page's length */
+	bool is_cut;       /* the limit was reached */
+	char last[CAIRN_INDEX_PATH_MAX + 1];
 };
 
 enum { PAGE_PATHS_MAX = 100 }; /* rows */

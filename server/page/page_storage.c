@@ -14,7 +14,7 @@ enum {
 	STORAGE_OWNERS = 50,
 	STORAGE_OWNERS_BYTES = 9000, /* of the table: names may be long */
 	STORAGE_PAIRS = 20,
-	STORAGE_PAIRS_BYTES = 5000, /* bytes of the table of pairs */
+	STORAGE_PAIRS_BYTES = 5000,
 	STORAGE_MAP = 4096,
 	STORAGE_NAME_BYTES = CAIRN_INDEX_ACCOUNT_NAME_MAX + 1,
 };

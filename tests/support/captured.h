@@ -20,7 +20,6 @@ json_t *captured_dump(const char *name);
 
 /** Loads xorbs by their dumps. @param texts  hashes in text form; NULL: all captured ones */
 struct made_store captured_store(const json_t *texts);
-/** For CLEANUP(). */
 void captured_store_fini(struct made_store *store);
 
 #endif

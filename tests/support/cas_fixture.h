@@ -31,7 +31,6 @@ struct cas_fixture cas_fixture_new(void);
 void cas_fixture_reopen(struct cas_fixture *f, void (*change)(struct cairn_cas_options *options));
 /** Closes the fixture; the folder stays. */
 void cas_fixture_close(struct cas_fixture *f);
-/** For CLEANUP(). */
 void cas_fixture_fini(struct cas_fixture *f);
 
 /** Returns the path of an object, owned by the caller, CLEANUP(tempdir_textp). */

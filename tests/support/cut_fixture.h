@@ -16,7 +16,6 @@ struct cut_seen {
 
 /** @param file  an entry of files.json */
 struct cut_seen cut_seen_new(const json_t *file);
-/** For CLEANUP(). */
 void cut_seen_fini(struct cut_seen *seen);
 
 /** A visitor for the cutter. Checks that the chunk is the next one. @param ctx  the cut_seen */

@@ -27,7 +27,6 @@ struct gc_fixture {
 
 /** Makes a new folder, opened with the times above and a clock of its own. Call before starting any other thread. */
 void gc_fixture_init(struct gc_fixture *g);
-/** For CLEANUP(). */
 void gc_fixture_fini(struct gc_fixture *g);
 /** Sets the same times, for cas_fixture_reopen(). */
 void gc_fixture_times(struct cairn_cas_options *options);
@@ -47,7 +46,6 @@ struct gc_xorb {
 	struct vec_bytes body;
 };
 void gc_xorb_init(struct gc_xorb *x, uint64_t seed, uint32_t n_chunks);
-/** For CLEANUP(). */
 void gc_xorb_fini(struct gc_xorb *x);
 enum cairn_status gc_put_xorb(struct cairn_cas *cas, const struct gc_xorb *x, bool *inserted);
 
@@ -62,7 +60,6 @@ struct gc_file {
 	struct vec_bytes shard;
 };
 void gc_file_init(struct gc_file *file, const struct made_term *terms, uint32_t n);
-/** For CLEANUP(). */
 void gc_file_fini(struct gc_file *file);
 
 /** Uploads x and a file of all its chunks. */
@@ -75,7 +72,6 @@ struct gc_stock {
 	struct gc_file file, other_file;
 };
 void gc_stock_init(struct gc_stock *s);
-/** For CLEANUP(). */
 void gc_stock_fini(struct gc_stock *s);
 
 /** Plans a file and reads all of it from the objects. The bytes must give its hash. @return the status of planning */

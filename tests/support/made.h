@@ -18,7 +18,6 @@ struct made_term {
 
 /** Makes a xorb of n chunks of bytes_each bytes, with hashes derived from seed. The xorb's hash is right. */
 void made_xorb_init(struct made_xorb *x, uint64_t seed, uint32_t n, uint32_t bytes_each);
-/** For CLEANUP(). */
 void made_xorb_fini(struct made_xorb *x);
 
 /** Describes a xorb. */

@@ -11,7 +11,6 @@ struct store_fixture {
 	struct tempdir dir;
 	struct cairn_store *store;
 };
-/** For CLEANUP(). */
 void store_fixture_fini(struct store_fixture *f);
 
 /** Returns the hash that the object of that name is stored under. */

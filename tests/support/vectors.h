@@ -31,7 +31,6 @@ json_t *vec_json(const char *name, ...) CAIRN_PRINTF(1, 2);
 /** Reads a file with one JSON value on each line, as a JSON array. */
 json_t *vec_json_lines(const char *name);
 
-/** For CLEANUP(). */
 void vec_json_freep(json_t **value);
 
 /** Returns the member `key` of an object. It must exist and have the type. */

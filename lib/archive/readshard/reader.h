@@ -100,8 +100,8 @@ CAIRN_MUST_USE enum cairn_status cairn_readshard_check_disjoint(struct cairn_rea
 
 /** The counts of cairn_readshard_verify(). */
 struct cairn_readshard_summary {
-	uint32_t n_objects;      /* live */
-	uint64_t n_deleted;      /* deleted */
+	uint32_t n_objects; /* live */
+	uint64_t n_deleted;
 	uint64_t bytes;          /* bytes of objects, without their size fields */
 	uint64_t trailing_bytes; /* bytes after the hash function */
 };

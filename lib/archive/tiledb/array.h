@@ -40,7 +40,6 @@ struct cairn_tiledb_array {
  *         CAIRN_E_IO, CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_tiledb_array_open(struct cairn_tiledb_array *out, const char *path,
 							 struct cairn_diag *diag);
-/** For CLEANUP(). */
 void cairn_tiledb_array_fini(struct cairn_tiledb_array *array);
 
 /** Returns whether this is the folder of an array. */
@@ -61,7 +60,6 @@ struct cairn_tiledb_reader {
 CAIRN_MUST_USE enum cairn_status cairn_tiledb_reader_open(struct cairn_tiledb_reader *out,
 							  struct cairn_tiledb_array *array, const char *name,
 							  struct cairn_diag *diag);
-/** For CLEANUP(). */
 void cairn_tiledb_reader_fini(struct cairn_tiledb_reader *r);
 
 /** The cells of one field in one tile. Zeroed is empty; reused from tile to tile. */

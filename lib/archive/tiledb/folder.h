@@ -10,7 +10,6 @@ struct cairn_tiledb_names {
 	char **items;
 	uint32_t n, cap;
 };
-/** For CLEANUP(). */
 void cairn_tiledb_names_fini(struct cairn_tiledb_names *names);
 /** @return CAIRN_OK; CAIRN_E_LIMIT over CAIRN_TILEDB_FRAGMENTS_MAX; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_tiledb_names_add(struct cairn_tiledb_names *names, const char *text, size_t len);

@@ -55,7 +55,6 @@ struct cairn_tiledb_fragment {
 
 /** Begins empty metadata with n_slots slots. @return CAIRN_OK; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_tiledb_fragment_init(struct cairn_tiledb_fragment *f, uint32_t n_slots);
-/** For CLEANUP(). */
 void cairn_tiledb_fragment_fini(struct cairn_tiledb_fragment *f);
 
 /** Returns entry i of a vector of numbers; i must be in range. */

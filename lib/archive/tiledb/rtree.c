@@ -36,7 +36,6 @@ void cairn_tiledb_mbr_write(struct cairn_buf *out, const struct cairn_tiledb_sch
 	}
 }
 
-/* Widens a by b. */
 static void rtree_widen(const struct cairn_tiledb_schema *schema, struct cairn_tiledb_mbr *a,
 			const struct cairn_tiledb_mbr *b)
 {

@@ -30,7 +30,6 @@ struct cairn_tiledb_rtree {
 
 /** Begins a tree with one empty level. Add the tiles, then build the other levels. */
 void cairn_tiledb_rtree_init(struct cairn_tiledb_rtree *tree);
-/** For CLEANUP(). */
 void cairn_tiledb_rtree_fini(struct cairn_tiledb_rtree *tree);
 
 uint64_t cairn_tiledb_rtree_count(const struct cairn_tiledb_rtree *tree, uint32_t level);

@@ -17,7 +17,6 @@ struct cairn_tiledb_stats {
 
 /** Begins statistics of the field in this slot. */
 struct cairn_tiledb_stats cairn_tiledb_stats_init(const struct cairn_tiledb_schema *schema, uint32_t slot);
-/** For CLEANUP(). */
 void cairn_tiledb_stats_fini(struct cairn_tiledb_stats *stats);
 
 /** Adds one cell. @param value its bytes; ignored if is_null */

@@ -13,8 +13,8 @@ struct mend {
 	struct cairn_xorb_verifier *verifier; /* owned; of the sound copy, once found */
 	uint64_t stored_bytes;                /* size of the sound copy */
 	unsigned copy;                        /* the number of that copy */
-	struct cairn_copy_id name;            /* name of that copy */
-	bool unreadable, damaged;             /* the state of any copy read so far */
+	struct cairn_copy_id name;
+	bool unreadable, damaged; /* the state of any copy read so far */
 	struct cairn_diag *diag;
 };
 

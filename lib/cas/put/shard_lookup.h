@@ -20,7 +20,6 @@ CAIRN_MUST_USE enum cairn_status cas_look_up_shard(struct cairn_index *ix, struc
 const struct cairn_index_seen_xorb *cas_shard_lookup_find(const struct cas_shard_lookup *lookup,
 							  const struct cairn_hash *xorb);
 
-/** For CLEANUP(). */
 void cas_shard_lookup_fini(struct cas_shard_lookup *lookup);
 
 #endif

@@ -177,7 +177,6 @@ static bool fetch_verify_first(struct cairn_cas *cas, struct cairn_fetch *f, boo
 	return false;
 }
 
-/* @return as cairn_fetch_verify() */
 static enum cairn_status fetch_find_sound(struct cairn_cas *cas, struct cairn_fetch *f, bool (*stop)(void *ctx),
 					  void *stop_ctx, struct cairn_diag *diag)
 {

@@ -29,7 +29,7 @@ struct cairn_fetch {
 	size_t n_asked; /* number of ranges that the client asks for; 0: all that was granted */
 	struct cairn_byte_range asked[CAIRN_FETCH_RANGES_MAX];
 
-	struct cairn_fetch_ranges granted; /* set by cairn_fetch_check_grant() */
+	struct cairn_fetch_ranges granted;
 
 	/* set by cairn_fetch_open() or cairn_fetch_verify() */
 	uint64_t object_bytes;

@@ -17,7 +17,6 @@ enum {
 	READER_LISTS_BYTES = 512 * 1024 /* room for one list of the greatest length, or for a dozen usual ones */
 };
 
-/* A xorb that the reader has open. */
 struct reader_xorb {
 	int64_t id; /* 0: none */
 	struct cairn_hash hash;

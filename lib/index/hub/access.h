@@ -32,8 +32,8 @@ struct cairn_index_access_request {
 	enum cairn_index_access_state state;
 	int64_t asked_unix_ms; /* 0: let in without having asked */
 	int64_t at_unix_ms;    /* of the last change of state */
-	char name[CAIRN_INDEX_ACCOUNT_NAME_MAX + 1], fullname[CAIRN_INDEX_ACCOUNT_TEXT_MAX + 1]; /* of the account */
-	char reason[CAIRN_INDEX_REASON_BYTES_MAX + 1];                                           /* of a rejection */
+	char name[CAIRN_INDEX_ACCOUNT_NAME_MAX + 1], fullname[CAIRN_INDEX_ACCOUNT_TEXT_MAX + 1];
+	char reason[CAIRN_INDEX_REASON_BYTES_MAX + 1]; /* of a rejection */
 };
 
 /** Finds the request of an account. @return CAIRN_OK; CAIRN_E_NOT_FOUND; as every read (index.h) */

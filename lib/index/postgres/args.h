@@ -60,7 +60,7 @@ bool cairn_pg_get_copy(const PGresult *r, int row, int column, struct cairn_copy
 /** Reads an array. @param[out] out  owned by the caller, *n of them; NULL when there are none @return CAIRN_OK;
  * CAIRN_E_DAMAGED; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_pg_get_int8s(const PGresult *r, int row, int column, int64_t **out, uint32_t *n);
-void cairn_pg_free_int8s(int64_t **values); /* for CLEANUP() */
+void cairn_pg_free_int8s(int64_t **values);
 /** @return false: the text does not fit */
 bool cairn_pg_get_text(const PGresult *r, int row, int column, char *out, size_t out_bytes);
 

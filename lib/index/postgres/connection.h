@@ -96,7 +96,7 @@ int64_t cairn_pg_changed(PGresult *r);
 
 /** Keeps a result beyond the next exchange. Owned by the caller, PQclear(). */
 PGresult *cairn_pg_keep(struct cairn_pg *pg, const PGresult *result);
-void cairn_pg_clearp(PGresult **result); /* for CLEANUP() */
+void cairn_pg_clearp(PGresult **result);
 
 /** Counts an exchange and its time. @param silent  the server did not answer, not even that it waits */
 void cairn_pg_count(const struct cairn_pg *pg, int64_t began_ms, bool well, bool silent);

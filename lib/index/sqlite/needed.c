@@ -14,7 +14,7 @@ struct needed {
 	sqlite3_stmt *stmt[NEEDED_STMTS];
 	void (*damaged)(void *ctx, int64_t file);
 	void *ctx;
-	size_t term_bytes; /* size of a term in this version */
+	size_t term_bytes;
 	int64_t n_pairs, n_found;
 };
 

@@ -23,7 +23,7 @@ struct put_files_file {
 struct put_shard {
 	struct cairn_tx *tx;
 	struct cairn_index_put_shard *put;
-	struct put_shard_xorb *xorbs; /* owned: the xorbs of the shard */
+	struct put_shard_xorb *xorbs; /* owned */
 	int64_t id, scope, owner;
 	struct put_files_file *files; /* owned: the files of the next statement */
 	uint32_t n_waiting;           /* files gathered for the next statement */

@@ -39,7 +39,7 @@ struct sqlite_snapshot {
 	struct cairn_index_snapshot snapshot;
 	sqlite3 *db;
 	sqlite3_stmt *stmt[SNAPSHOT_STMTS];
-	size_t term_bytes; /* size of a term in this version */
+	size_t term_bytes;
 };
 
 static struct sqlite_snapshot *snapshot_of(struct cairn_index_snapshot *snapshot)

@@ -27,8 +27,8 @@ struct http_run {
 	struct s3_http *http;
 	struct s3_http_call *call;
 	CURL *curl;
-	uint64_t sent;    /* bytes of the body */
-	bool body_failed; /* reading the body failed */
+	uint64_t sent; /* bytes of the body */
+	bool body_failed;
 	int64_t moved_ms; /* when a byte last moved in either direction */
 	curl_off_t n_moved, n_received;
 };
