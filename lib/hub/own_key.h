@@ -13,9 +13,8 @@ enum {
  * key for one repository, or one that only reads (key.own) */
 CAIRN_MUST_USE enum cairn_status cairn_hub_check_own_keys(const struct cairn_hub_asker *asker, struct cairn_diag *diag);
 
-/** Makes a key for the asker's own account. The key expires no later than the key of the request,
- * and is revoked with it. Waits for the index's
- * writer.
+/** Makes a key for the asker's own account. The key expires no later than the key of the request, and is revoked with
+ * it. Waits for the index's writer.
  * @param name     for people; not empty
  * @param writing  the key may also write
  * @param[out] text  the key itself, which is stored nowhere

@@ -47,8 +47,7 @@ CAIRN_MUST_USE enum cairn_status cairn_hub_believe_entry(const struct cairn_inde
 
 /** Opens a file that has bytes in the store, to read it or a range of it; for workers, as cairn_hub_open_object().
  *  @return as cairn_file_reader_open() and cairn_hub_believe_entry(), and CAIRN_E_NOT_FOUND its bytes were deleted
- *          (entry.unknown), or have not come from
- *          the mirrored hub yet (mirror.absent) */
+ *          (entry.unknown), or have not come from the mirrored hub yet (mirror.absent) */
 CAIRN_MUST_USE enum cairn_status cairn_hub_open_entry(const struct cairn_hub *hub, const struct cairn_index_repo *repo,
 						      const struct cairn_index_entry *entry,
 						      const struct cairn_byte_range *range,

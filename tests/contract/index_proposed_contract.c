@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int64_t bob, box; /* his hidden bucket */
+static int64_t bob, box; /* box: the hidden bucket of bob */
 
 static void set_up(void)
 {

@@ -16,7 +16,7 @@
  * order, and the first $6 of these are the page:
  * - those of everybody: public ones of each kind, and private ones if all may be seen,
  * - those of one account, public ones and private ones that the viewer may read; or, where a list is not about one
- *   account, private ones of the viewer and of his organisations,
+ *   account, private ones of the viewer and of their organisations,
  * - instead of those of everybody, those that have a rare word.
  *
  * $1 kind, $2 account, $3 text in the name, $4 whether all may be seen, $5 viewer, $6 how many are looked at, $7 the
