@@ -210,7 +210,7 @@ START_TEST(a_request_is_found_by_its_id_in_its_repository_alone)
 }
 END_TEST
 
-START_TEST(only_what_has_a_gate_is_asked_for)
+START_TEST(access_is_requested_only_at_a_gate)
 {
 	int64_t open = hx_model("open"), hidden = gated("hidden", CAIRN_INDEX_GATE_AUTO), bob = user("bob");
 	struct cairn_index_set_repo hide = {.id = hidden, .keeps_gate = true, .is_private = true};
@@ -302,7 +302,7 @@ int main(int argc, char **argv)
 	tcase_add_test(t, a_rejected_account_cannot_ask_again);
 	tcase_add_test(t, access_is_granted_unasked);
 	tcase_add_test(t, a_request_is_found_by_its_id_in_its_repository_alone);
-	tcase_add_test(t, only_what_has_a_gate_is_asked_for);
+	tcase_add_test(t, access_is_requested_only_at_a_gate);
 	tcase_add_test(t, a_guarded_gate_accepts_nobody_by_itself);
 	tcase_add_test(t, requests_go_with_their_repository);
 	tcase_add_test(t, an_account_waits_for_so_many);

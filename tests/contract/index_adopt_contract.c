@@ -214,7 +214,7 @@ static void take_due(void *ctx, const struct cairn_index_due *due)
 }
 
 /* Entries also follow a proof that is found later, by reading the bytes. */
-START_TEST(entries_follow_what_is_found_later)
+START_TEST(entries_follow_a_later_proof)
 {
 	int64_t two = misled("one", "two");
 	struct all_due due = {.n = 0};
@@ -259,7 +259,7 @@ static uint64_t held(int64_t repo)
 	return quota.repo.stored_bytes;
 }
 
-START_TEST(it_counts_where_it_goes)
+START_TEST(an_adopted_file_counts_for_its_target)
 {
 	int64_t one = hx_model("one"), two = hx_model("two");
 	hx_uploaded(1, hx_owner_of(one));
@@ -292,7 +292,7 @@ static bool copied(int64_t repo, uint64_t number, int64_t source)
 	return !one.failed;
 }
 
-START_TEST(a_bucket_has_copies_of_what_a_repository_has)
+START_TEST(a_bucket_gets_copies_of_files_of_a_repository)
 {
 	int64_t one = hx_model("one"), box = hx_bucket("box"), other = hx_bucket("other");
 	hx_uploaded(1, hx_owner_of(one));
@@ -324,10 +324,10 @@ int main(int argc, char **argv)
 	tcase_add_test(t, it_is_believed_as_much_as_before);
 	tcase_add_test(t, a_false_claim_is_not_adopted);
 	tcase_add_test(t, entries_follow_a_proof);
-	tcase_add_test(t, entries_follow_what_is_found_later);
+	tcase_add_test(t, entries_follow_a_later_proof);
 	tcase_add_test(t, words_have_a_limit);
-	tcase_add_test(t, it_counts_where_it_goes);
-	tcase_add_test(t, a_bucket_has_copies_of_what_a_repository_has);
+	tcase_add_test(t, an_adopted_file_counts_for_its_target);
+	tcase_add_test(t, a_bucket_gets_copies_of_files_of_a_repository);
 	suite_add_tcase(s, t);
 	return run_suite(s);
 }

@@ -286,7 +286,7 @@ START_TEST(a_merge_is_one_write)
 END_TEST
 
 /* Merging changes that main already has adds no commit: the pull request ends with main's head. */
-START_TEST(a_merge_of_what_main_has_ends_the_pull_request)
+START_TEST(merging_changes_that_main_has_ends_the_pull_request)
 {
 	struct cairn_git_oid oid;
 	int64_t one = hx_model("one");
@@ -503,7 +503,7 @@ int main(int argc, char **argv)
 	tcase_add_test(t, a_branch_can_be_empty_or_set_again);
 	tcase_add_test(t, a_pull_request_begins_and_ends);
 	tcase_add_test(t, a_merge_is_one_write);
-	tcase_add_test(t, a_merge_of_what_main_has_ends_the_pull_request);
+	tcase_add_test(t, merging_changes_that_main_has_ends_the_pull_request);
 	tcase_add_test(t, a_pull_request_with_files_is_one_write);
 	tcase_add_test(t, branches_of_branches);
 	tcase_add_test(t, a_commit_is_reached_while_a_ref_leads_to_it);

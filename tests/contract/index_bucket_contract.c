@@ -281,7 +281,7 @@ static const char *listed(struct cairn_index_repo_list list)
 	return text;
 }
 
-START_TEST(listed_by_who_may_see_them)
+START_TEST(lists_show_repositories_that_the_reader_may_see)
 {
 	int64_t hidden, id, bob = add_account(CAIRN_INDEX_USER, "bob");
 	struct cairn_index_repo repo;
@@ -311,7 +311,7 @@ END_TEST
 
 /* --- objects ------------------------------------------------------------------------------------------------------ */
 
-START_TEST(an_object_keeps_what_was_said_of_it)
+START_TEST(an_object_keeps_its_time_and_content_type)
 {
 	int64_t one = bucket("one"), now = cairn_clock_unix_ms();
 	struct cairn_index_object object;
@@ -561,14 +561,14 @@ int main(int argc, char **argv)
 	tcase_add_test(t, a_name_is_taken_once_in_an_account);
 	tcase_add_test(t, names_at_their_limits);
 	tcase_add_test(t, moved_set_and_listed);
-	tcase_add_test(t, an_object_keeps_what_was_said_of_it);
+	tcase_add_test(t, an_object_keeps_its_time_and_content_type);
 	tcase_add_test(t, paths_are_listed_in_the_order_of_their_bytes);
 	tcase_add_test(t, only_files_of_its_own_are_taken);
 	tcase_add_test(t, a_copy_needs_an_object_of_the_source);
 	tcase_add_test(t, a_bucket_is_not_older_than_its_newest_batch);
 	tcase_add_test(t, files_without_an_object_are_released);
 	tcase_add_test(t, files_of_other_owners_stay);
-	tcase_add_test(t, listed_by_who_may_see_them);
+	tcase_add_test(t, lists_show_repositories_that_the_reader_may_see);
 	tcase_add_test(t, a_file_that_is_forgotten_takes_its_objects_along);
 	tcase_add_test(t, a_deleted_one_is_gone_at_once_and_its_files_later);
 	tcase_add_test(t, an_owner_of_no_repository_is_refused);

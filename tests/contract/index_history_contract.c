@@ -210,7 +210,7 @@ START_TEST(bytes_that_changed_are_told_and_healed_by_a_commit)
 }
 END_TEST
 
-START_TEST(files_come_by_what_the_repository_says)
+START_TEST(a_commit_names_only_files_of_its_repository)
 {
 	int64_t one = hx_model("one"), two = hx_model("two");
 	struct cairn_index_entry entry;
@@ -535,7 +535,7 @@ int main(int argc, char **argv)
 	tcase_add_test(t, a_commit_is_made_on_its_parent);
 	tcase_add_test(t, a_commit_keeps_the_id_that_it_is_given);
 	tcase_add_test(t, bytes_that_changed_are_told_and_healed_by_a_commit);
-	tcase_add_test(t, files_come_by_what_the_repository_says);
+	tcase_add_test(t, a_commit_names_only_files_of_its_repository);
 	tcase_add_test(t, impossible_operations_are_refused);
 	tcase_add_test(t, emptied_folders_make_room_for_a_file);
 	tcase_add_test(t, a_commit_of_too_much_work_is_refused);

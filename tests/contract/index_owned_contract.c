@@ -256,7 +256,7 @@ static void match_is(const char *owner, enum cairn_index_match match, const uint
 	ck_assert_int_eq(got_more, more);
 }
 
-START_TEST(files_by_what_they_are_and_need)
+START_TEST(files_are_found_by_hash_sha256_and_xorb)
 {
 	uint8_t file[32], sha256[32], nothing[32];
 	memset(file, 1, sizeof(file));
@@ -293,6 +293,6 @@ int main(int argc, char **argv)
 	tcase_add_test(t, files_of_an_owner_by_their_hashes);
 	tcase_add_test(t, files_of_all_owners);
 	tcase_add_test(t, a_word_that_is_given_later);
-	tcase_add_test(t, files_by_what_they_are_and_need);
+	tcase_add_test(t, files_are_found_by_hash_sha256_and_xorb);
 	return sx_run(argc, argv, "index_owned_contract", t);
 }

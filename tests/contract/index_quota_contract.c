@@ -526,7 +526,7 @@ START_TEST(copied_rows_count)
 }
 END_TEST
 
-START_TEST(over_it_one_may_do_what_holds_no_more)
+START_TEST(over_the_quota_writes_that_add_nothing_succeed)
 {
 	static char long_text[2000];
 	int64_t one = hx_model("one"), box = hx_bucket("box");
@@ -564,7 +564,7 @@ START_TEST(over_it_one_may_do_what_holds_no_more)
 }
 END_TEST
 
-START_TEST(copies_count_where_they_go)
+START_TEST(copies_count_for_their_target)
 {
 	int64_t team = hx_add_account(CAIRN_INDEX_ORGANISATION, "team"), one = hx_model("one");
 	int64_t box = hx_bucket("box"), other = hx_bucket("other");
@@ -745,7 +745,7 @@ START_TEST(an_owner_without_a_repository_has_one_too)
 }
 END_TEST
 
-START_TEST(an_owner_is_given_back_what_is_forgotten)
+START_TEST(an_owner_regains_the_bytes_of_forgotten_files)
 {
 	const char *rule;
 	limit_owner(CATS, 1 << 30); /* before the owner's first upload */
@@ -890,13 +890,13 @@ int main(int argc, char **argv)
 	tcase_add_test(t, strangers_open_so_many_and_no_more);
 	tcase_add_test(t, a_strangers_pull_request_has_a_limit);
 	tcase_add_test(t, copied_rows_count);
-	tcase_add_test(t, over_it_one_may_do_what_holds_no_more);
-	tcase_add_test(t, copies_count_where_they_go);
+	tcase_add_test(t, over_the_quota_writes_that_add_nothing_succeed);
+	tcase_add_test(t, copies_count_for_their_target);
 	tcase_add_test(t, a_moved_repository_counts_in_its_new_account);
 	tcase_add_test(t, of_many_at_once_as_many_pass_as_there_is_room_for);
 	tcase_add_test(t, set_told_and_taken_away);
 	tcase_add_test(t, an_owner_without_a_repository_has_one_too);
-	tcase_add_test(t, an_owner_is_given_back_what_is_forgotten);
+	tcase_add_test(t, an_owner_regains_the_bytes_of_forgotten_files);
 	tcase_add_test(t, all_that_have_one_are_listed);
 	tcase_add_test(t, the_refusal_names_the_place_and_both_values);
 	tcase_add_test(t, a_term_takes_24_bytes);

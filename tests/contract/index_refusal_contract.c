@@ -145,7 +145,7 @@ START_TEST(external_xorbs)
 END_TEST
 
 /* A xorb that was rolled back leaves its number to the next one. Nothing else of it is remembered. */
-START_TEST(nothing_is_remembered_of_what_failed)
+START_TEST(a_rolled_back_xorb_leaves_only_its_number)
 {
 	struct fx_xorb failed = fx_xorb_new(5, 12), next = fx_xorb_new(6, 12);
 	struct fx_shard s;
@@ -178,6 +178,6 @@ int main(int argc, char **argv)
 	tcase_add_test(t, places_past_the_xorb_conflict);
 	tcase_add_test(t, a_refused_shard_leaves_nothing);
 	tcase_add_test(t, external_xorbs);
-	tcase_add_test(t, nothing_is_remembered_of_what_failed);
+	tcase_add_test(t, a_rolled_back_xorb_leaves_only_its_number);
 	return sx_run(argc, argv, "index_refusal_contract", t);
 }

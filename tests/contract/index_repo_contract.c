@@ -148,7 +148,7 @@ static enum cairn_status guard(int64_t repo, int64_t by)
 }
 
 /* The first guard counts. Once there is a second one, only an operator decides. */
-START_TEST(a_guard_is_noted_of_what_is_not_everybodys)
+START_TEST(a_copy_of_restricted_files_keeps_its_first_guard)
 {
 	int64_t one = hx_model("one"), bob = hx_add_account(CAIRN_INDEX_USER, "bob");
 	struct cairn_index_set_repo hide = {.id = one, .keeps_gate = true, .is_private = true};
@@ -404,7 +404,7 @@ int main(int argc, char **argv)
 	tcase_add_test(t, repositories_are_listed_in_any_order);
 	tcase_add_test(t, a_page_looks_at_some_that_may_be_seen);
 	tcase_add_test(t, settings_that_are_not_spoken_of_stay);
-	tcase_add_test(t, a_guard_is_noted_of_what_is_not_everybodys);
+	tcase_add_test(t, a_copy_of_restricted_files_keeps_its_first_guard);
 	tcase_add_test(t, found_by_a_name_from_before);
 	tcase_add_test(t, a_card_is_kept_of_the_head_alone);
 	tcase_add_test(t, lists_find_cards_by_their_words);

@@ -217,7 +217,7 @@ static bool is_gone(const struct cairn_index_commit *commit)
 }
 
 /* Nothing remains of the end of a line: neither its commits nor their changes. */
-START_TEST(a_line_ends_where_the_last_ref_comes_from)
+START_TEST(a_sweep_cuts_a_line_behind_its_last_ref)
 {
 	static struct cairn_index_operation many[600];
 	static char paths[600][32];
@@ -318,7 +318,7 @@ int main(int argc, char **argv)
 	tcase_add_test(t, a_branch_of_branches_is_squashed);
 	tcase_add_test(t, a_copy_of_a_repository_has_its_files);
 	tcase_add_test(t, a_tag_keeps_its_line);
-	tcase_add_test(t, a_line_ends_where_the_last_ref_comes_from);
+	tcase_add_test(t, a_sweep_cuts_a_line_behind_its_last_ref);
 	tcase_add_test(t, a_deleted_repository_goes_with_all_it_had);
 	suite_add_tcase(suite, t);
 	return run_suite(suite);

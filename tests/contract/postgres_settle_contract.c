@@ -448,7 +448,7 @@ START_TEST(ways_of_a_turn)
 END_TEST
 
 /* The server's counts agree with the rows, and so do the daemon's figures. */
-START_TEST(counts_of_what_is_ahead)
+START_TEST(counts_include_commits_ahead)
 {
 	struct cairn_index_stats stats;
 	ck_assert(fx_xorb_put(pg.ix, &pg.x));
@@ -497,7 +497,7 @@ END_TEST
 
 /* --- flushes, stops and the queue --------------------------------------------------------------------------------- */
 
-START_TEST(a_flush_waits_for_what_is_ahead)
+START_TEST(a_flush_waits_for_commits_ahead)
 {
 	pid_t settler = stop_settler();
 	send_shard(1);
@@ -523,7 +523,7 @@ static void *close_index(void *arg)
 	return NULL;
 }
 
-START_TEST(a_stop_waits_for_what_is_ahead)
+START_TEST(a_stop_waits_for_commits_ahead)
 {
 	struct closing closing = {.done = false};
 	pid_t settler = stop_settler();
@@ -624,10 +624,10 @@ int main(int argc, char **argv)
 	tcase_add_loop_test(t, a_batch_that_is_mixed, 0, MIXED);
 	tcase_add_test(t, a_known_one_of_the_hub);
 	tcase_add_test(t, ways_of_a_turn);
-	tcase_add_test(t, counts_of_what_is_ahead);
+	tcase_add_test(t, counts_include_commits_ahead);
 	tcase_add_test(t, a_row_that_the_server_refuses);
-	tcase_add_test(t, a_flush_waits_for_what_is_ahead);
-	tcase_add_test(t, a_stop_waits_for_what_is_ahead);
+	tcase_add_test(t, a_flush_waits_for_commits_ahead);
+	tcase_add_test(t, a_stop_waits_for_commits_ahead);
 	tcase_add_test(t, a_full_queue);
 	tcase_add_test(t, a_writer_that_fails);
 	tcase_add_test(t, a_settler_that_fails);

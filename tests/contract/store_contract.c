@@ -152,7 +152,7 @@ static void ck_still_readable_or_gone(const struct cairn_store *s, struct cairn_
 	ck_assert_mem_eq(got, "hello", sizeof(got));
 }
 
-START_TEST(removed_objects_stay_readable_to_who_has_them_open)
+START_TEST(open_objects_stay_readable_after_removal)
 {
 	CLEANUP(store_fixture_fini) struct store_fixture f = fixture_new();
 	store_put_new(f.store, "a", "hello");
@@ -481,7 +481,7 @@ int main(int argc, char **argv)
 	tcase_add_test(tc, the_first_of_two_is_kept);
 	tcase_add_test(tc, an_aborted_put_leaves_nothing);
 	tcase_add_test(tc, nothing_is_visible_before_commit);
-	tcase_add_test(tc, removed_objects_stay_readable_to_who_has_them_open);
+	tcase_add_test(tc, open_objects_stay_readable_after_removal);
 	tcase_add_test(tc, set_aside_objects_are_no_longer_found);
 	tcase_add_test(tc, opened_objects_are_found_as_they_are_now);
 	tcase_add_test(tc, each_visits_all_once);

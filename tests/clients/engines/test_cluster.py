@@ -82,7 +82,7 @@ def test_an_upload_leaves_the_copies_of_others(start):
     book.check(server)
 
 
-def test_a_collection_removes_what_is_dead_alone(start, clock):
+def test_a_collection_removes_only_dead_copies(start, clock):
     server = start(test_clock=clock.path, epoch="60s", gc_grace=f"{GRACE}s")
     kept, gone, book = ledger.new_file(3), ledger.new_file(4), ledger.Ledger()
     assert book.upload(server, kept).status == 200 and book.upload(server, gone).status == 200

@@ -73,7 +73,7 @@ def test_fsck_of_a_row_that_changes_meanwhile(tmp_path, start_cluster):
     assert ("xorb.missing", False) in fsck(first, code=65)
 
 
-def test_fsck_adopts_what_is_removed(tmp_path, start_cluster):
+def test_fsck_adopts_an_object_that_is_removed(tmp_path, start_cluster):
     """The object is deleted after fsck --repair has read it and before it writes the row. fsck takes the row back, and the xorb must be uploaded again."""
     one, book = start_cluster(n=2), ledger.Ledger()
     file, first = ledger.new_file(842), one.daemons[0]
@@ -88,7 +88,7 @@ def test_fsck_adopts_what_is_removed(tmp_path, start_cluster):
     book.check(first)
 
 
-def test_fsck_of_what_is_whole(start_cluster):
+def test_fsck_of_a_sound_store(start_cluster):
     """While others upload and collect, fsck reports no false problem."""
     one = start_cluster(n=2, epoch="60s", gc_grace="120s")
     book = ledger.Ledger()
@@ -172,7 +172,7 @@ def test_scrub_at_one_of_them(start_cluster):
     book.check(second)
 
 
-def test_scrub_adopts_what_is_removed(tmp_path, start_cluster):
+def test_scrub_adopts_a_copy_that_is_removed(tmp_path, start_cluster):
     """The scrub finds and reads a copy of a lost xorb, but the copy is deleted before the row names it: the xorb stays lost, as with fsck."""
     crash, book, file = tmp_path / "crash", ledger.Ledger(), ledger.new_file(843)
     crash.write_text("")

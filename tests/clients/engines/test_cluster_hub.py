@@ -107,7 +107,7 @@ def test_commits_of_eight(hub):
         assert wanted <= found, wanted - found
 
 
-def test_commits_that_follow_whatever_there_is(hub):
+def test_commits_without_a_parent_follow_each_other(hub):
     """Commits that name no parent follow each other, whichever daemon they reach."""
     make(hub)
     with concurrent.futures.ThreadPoolExecutor(8) as pool:

@@ -154,7 +154,7 @@ def all_refused(server, file, new):
     assert "index" in json.dumps(body["error"]), body
 
 
-def test_the_hub_names_what_it_waited_for(begin):
+def test_the_hub_names_the_silent_engine(begin):
     server = begin(with_hub=True)
     assert server.post("/api/repos/create", b'{"name":"one"}').status == 200
     with paused():

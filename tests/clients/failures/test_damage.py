@@ -137,7 +137,7 @@ def store(server, file):
     return plans.path_of(url)
 
 
-def test_repair_takes_only_what_cannot_be_read(start, make):
+def test_repair_gives_up_only_unreadable_chunks(start, make):
     """After a repair, files of the sound chunks of a damaged object are read. Files of the damaged chunk are reported and refused; an upload heals them."""
     server, xorb = start(), make([20_000] * 4, 1)
     files = {name: xet.File([(xorb, *chunks)]) for name, chunks in {"front": (0, 2), "back": (2, 4), "last": (3, 4)}.items()}
@@ -164,7 +164,7 @@ def test_repair_takes_only_what_cannot_be_read(start, make):
     assert fsck(server)["problems"] == []
 
 
-def test_only_what_is_asked_for_is_verified(start, make):
+def test_only_requested_chunks_are_verified(start, make):
     """A fetch verifies the chunks that it asks for, not everything its address allows, which may be the whole xorb."""
     server, xorb = start(), make([20_000] * 40, 1)
     url = store(server, xet.File([(xorb, 0, 40)]))
@@ -255,7 +255,7 @@ HARM = {
 
 @pytest.mark.parametrize("way", ["hf_xet", "push"])
 @pytest.mark.parametrize("harm", HARM)
-def test_an_upload_heals_what_was_noticed(start, tmp_path, harm, way):
+def test_an_upload_heals_noticed_damage(start, tmp_path, harm, way):
     """A fetch notices the harm. From then on the xorb is not offered any more, and the next upload sends it as if it were new."""
     server, path = start(), tmp_path / "file"
     path.write_bytes(random.Random(3).randbytes(400_000))
@@ -286,7 +286,7 @@ def test_an_upload_heals_what_was_noticed(start, tmp_path, harm, way):
 
 @pytest.mark.parametrize("way", ["hf_xet", "push"])
 @pytest.mark.parametrize("asked", [False, True])
-def test_an_upload_heals_what_nobody_noticed(start, tmp_path, asked, way):
+def test_an_upload_heals_unnoticed_damage(start, tmp_path, asked, way):
     """A chunk query does not offer an object that is gone, even if the answer with it is still in the cache."""
     server, path = start(), tmp_path / "file"
     path.write_bytes(random.Random(3).randbytes(400_000))

@@ -152,7 +152,7 @@ def test_no_space_was_kept(mount, start):
     assert reads(server, files[0])
 
 
-def test_the_log_is_bounded_by_what_is_free(mount, start, make):
+def test_the_log_is_bounded_by_free_space(mount, start, make):
     volume = mount("small/data", "tmpfs", 64 * MIB)
     server = start("small", reserve_bytes="4M", xorbs="external")
     log, longest = volume.folder / "index.sqlite-wal", 0

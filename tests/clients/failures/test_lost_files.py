@@ -102,7 +102,7 @@ def test_no_page_says_that_nothing_is_lost_before_a_look(people):
     assert not [page for page in pages if "Nothing is wrong" in page or "nothing that files need is lost" in page]
 
 
-def test_the_page_does_without_what_cannot_be_read(people):
+def test_the_page_leaves_out_unreadable_places(people):
     """If the daemon cannot read where lost files are, the page still shows their hashes, and everything else."""
     operator = visitor(people, "all")
     lose(people)

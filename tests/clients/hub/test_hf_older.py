@@ -50,14 +50,14 @@ def test_uploads_deduplicates_and_downloads(start, issuer, tmp_path, version):
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_takes_what_todays_client_sent(server, tmp_path, version):
+def test_old_clients_read_uploads_of_the_current_client(server, tmp_path, version):
     content = random.Random(version + "today").randbytes(3 * MIB)
     [sent] = hf_client.upload(server, tmp_path / "today", [kept(tmp_path, "file", content)])
     session(server, tmp_path / "old", version, None, gets=[{"hash": sent["hash"], "size": len(content), "path": str(tmp_path / "got")}])
     assert (tmp_path / "got").read_bytes() == content
 
 
-def test_a_footer_is_missed_where_todays_clients_send(server, start, make):
+def test_a_missing_footer_is_refused_at_current_paths(server, start, make):
     """The header announces a footer that is not there. The server accepts that only at the older paths, and not if it is strict."""
     xorb = make([9000, 9001], 1)
     shard = bytearray(xet.shard([xet.File([(xorb, 0, 2)])], [xorb]))

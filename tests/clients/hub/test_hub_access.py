@@ -107,7 +107,7 @@ def test_a_request_is_answered_by_hand(people, gated):
     assert reads(people, hashes, "bob") and bob.model_info("ann/one").gated == "manual"
 
 
-def test_a_gate_that_lets_in_whoever_asks(people, gated):
+def test_an_automatic_gate_accepts_at_once(people, gated):
     hashes = gated("auto")
     assert not reads(people, hashes, "bob") and asked(people) == "accepted" and reads(people, hashes, "bob")
     assert lists(people) == {"accepted": ["bob"]} and not reads(people, hashes, "rita")

@@ -309,7 +309,7 @@ def cut(server, n_bytes):
         ("/v1/shards", xet.TAG + bytes(9 * MIB), 400),
     ],
 )
-def test_a_body_whose_file_was_cut(faults_of_bodies, path, body, after):
+def test_a_body_with_a_truncated_file(faults_of_bodies, path, body, after):
     """The daemon cannot read back what it wrote, as on a failing disk. The upload is answered 500, and the daemon goes on."""
     faults, server, replies = faults_of_bodies, faults_of_bodies.server, []
     assert server.post("/api/repos/create", b'{"name":"one"}').status == 200

@@ -313,7 +313,7 @@ def test_roles_of_a_team_at_its_bucket(people):
     assert cairn.is_hub_error(people.ask("GET", "/api/buckets/team/public", "wrong"), 401, "key.unknown")
 
 
-def test_without_a_key_nothing_is_seen_where_that_is_said(start, issuer, admin, tmp_path):
+def test_without_a_key_nothing_is_seen_if_so_set(start, issuer, admin, tmp_path):
     people = People(start(token_key=issuer.folder, no_hub_anonymous=True), admin, tmp_path / "home")
     people.make("ann/public")
     people.put("ann/public", "f", b"bytes")

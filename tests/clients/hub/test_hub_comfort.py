@@ -154,7 +154,7 @@ def test_a_copy_does_not_publish(people, guard):
     assert people.ask("GET", "/team/open/resolve/main/a", "nobody").body == b"secret"
 
 
-def test_accounts_in_which_what_is_made_is_private(start, issuer, tmp_path):
+def test_accounts_with_private_new_repositories(start, issuer, tmp_path):
     """New repositories and copies in such accounts are private unless the request says otherwise. In other accounts they are public."""
     people = people_of(start, issuer, tmp_path / "home", hub_private=" team,ANN")
     make(people, "bob/open", "bob")

@@ -207,7 +207,7 @@ def test_an_object_of_git_lfs(people, quota, data):
 # --- the rules --------------------------------------------------------------------------------------------------------
 
 
-def test_a_token_to_write_where_nothing_fits(people, quota, data):
+def test_a_write_token_is_given_over_the_quota(people, quota, data):
     """A token to write is given even when nothing fits: the files may be stored already, and clients do not show why a token is refused."""
     people.hf("buckets", "create", "ann/data")
     people.upload("ann/data", data)

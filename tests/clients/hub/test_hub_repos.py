@@ -457,7 +457,7 @@ def test_branches_and_tags(people):
     assert sorted(r["name"] for r in refs["branches"]) == ["bare", "main", "null"] and (refs["tags"], refs["converts"], refs["pullRequests"]) == ([], [], [])
 
 
-def test_a_commit_that_no_ref_leads_to_is_for_those_who_may_write(people):
+def test_an_unreachable_commit_is_shown_to_writers_only(people):
     """After a squash the branch's former commits are hidden at once. People who may not write learn nothing of them, whether they guess four digits or know
     the whole id."""
     make(people, "team/one", "ann")
@@ -668,7 +668,7 @@ def test_routes_that_are_left_out_answer_501(people):
         assert reply.headers["X-Error-Code"] == "NotImplemented" and cairn.is_hub_error(reply, 501, "hub.left_out"), path
 
 
-def test_the_guide_lists_what_is_left_out():
+def test_the_guide_lists_missing_routes():
     """docs/hub.md lists exactly the routes of hub_left_out.c, without the name of the repository."""
     source = (cairn.ROOT / "server/hub/hub_left_out.c").read_text().split("ROUTES_LEFT_OUT[] = {")[1]
     routes = set(re.findall(r'"(/[^"]+)"', source))
@@ -686,7 +686,7 @@ def test_options_that_narrow_access_are_refused(people):
     assert people.ask("POST", "/api/repos/create", body={"name": "one", "resourceGroupId": None}).status == 200
 
 
-def test_the_library_says_what_is_left_out(people):
+def test_the_library_shows_the_reason_for_missing_routes(people):
     api = people.api()
     for call in (api.restart_space, api.pause_space, api.get_space_variables, api.get_space_runtime, api.unlike):
         with pytest.raises(HfHubHTTPError, match="Nothing is run here|Likes are not kept here"):
@@ -708,7 +708,7 @@ def test_an_address_without_a_route_is_refused_as_the_hub_refuses(people):
     cairn.is_error(people.ask("GET", "/apis/nothing/at/all"), 404, "route.unknown")
 
 
-def test_git_is_told_what_to_use(people):
+def test_git_is_told_to_use_hf(people):
     make(people)
     for path in ("/ann/one", "/ann/one.git", "/datasets/ann/none", "/spaces/ann/none", "/kernels/ann/none"):
         told = subprocess.run(["git", "ls-remote", people.server.url + path], capture_output=True, text=True, env={"PATH": os.environ["PATH"], "GIT_TERMINAL_PROMPT": "0"})

@@ -277,7 +277,7 @@ def test_the_bucket_is_hidden(people, data):
     assert reply.status >= 400 or not reply.json()["success"]
 
 
-def test_what_to_do(people, data):
+def test_refusals_say_how_to_propose(people, data):
     """Refusals say how to propose a change. Git LFS, which would commit nothing, does not upload for a proposal."""
     make(people)
     for reply in (

@@ -206,7 +206,7 @@ def test_no_folder_of_a_cache_is_a_link(people, tmp_path, part):
 
 
 @pytest.mark.parametrize("blob, becomes", [("sha256", "less"), ("sha256", "other"), ("sha256 inline", "less"), ("oid", "less"), ("oid inline", "other")])
-def test_a_blob_is_what_it_is_called_by(people, tmp_path, blob, becomes):
+def test_a_blob_with_other_bytes_than_its_name_is_refused(people, tmp_path, blob, becomes):
     """An operator's import keeps the commit id that people have pinned. A blob with other bytes than its name says is refused."""
     body = b"text\n" * 5 if "inline" in blob else os.urandom(100_000)
     cache = a_cache(tmp_path / "models--x--y", {A: {"sub/w.bin": body}}, {"main": A})

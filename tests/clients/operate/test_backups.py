@@ -33,7 +33,7 @@ def moments(start, tmp_path):
     return server, folder, files, told
 
 
-def test_each_has_what_is_new(moments):
+def test_each_backup_has_the_new_objects(moments):
     server, folder, _, told = moments
     assert [(t["objects"], t["objects_earlier"]) for t in told] == [(1, 0), (1, 1), (1, 2)]
     assert [a["kind"] for a in listed(folder)] == ["objects", "moment"] * 3
@@ -59,7 +59,7 @@ def test_each_moment_comes_back(moments, restored, tmp_path):
         command("restore", "--data-dir", tmp_path / "none", "--at", wrong, folder, expect=64)
 
 
-def test_pruning_keeps_what_is_needed(moments, start, restored):
+def test_pruning_keeps_needed_objects(moments, start, restored):
     """Another store with the same identity and another history is backed up into the same folder. The folder has one of its two objects already. Pruning
     keeps that one."""
     server, folder, files, told = moments
@@ -257,7 +257,7 @@ def test_times_that_are_none(moments, tmp_path):
     assert not (tmp_path / "none").exists()
 
 
-def test_not_into_what_is_backed_up(moments, tmp_path):
+def test_a_backup_into_its_own_source_is_refused(moments, tmp_path):
     server, _, _, _ = moments
     (tmp_path / "link").symlink_to(server.data)
     (server.data / "there").mkdir()

@@ -145,7 +145,7 @@ def test_the_lines_of_readme(image, names, tmp_path):
         assert json.load(answer)["private"] is True
 
 
-def test_image_is_small_and_says_what_it_is(image):
+def test_image_is_small_and_states_its_version(image):
     labels = json.loads(docker("inspect", image).stdout)[0]["Config"]["Labels"]
     said = docker("run", "--rm", *HARDENED, image, "cairn", "--version").stdout.split()
     assert said == ["cairn", labels["org.opencontainers.image.version"]]

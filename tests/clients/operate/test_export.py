@@ -303,7 +303,7 @@ def test_inspect_knows_single_files_of_an_array(tmp_path):
     assert inspect(alone, expect=65)["error"]["rule"] == "tiledb.truncated"
 
 
-def test_inspect_refuses_what_it_cannot_read(tmp_path):
+def test_inspect_refuses_unsupported_arrays(tmp_path):
     peer_array(tmp_path / "bzip2", "bzip2")
     assert inspect(tmp_path / "bzip2", expect=65)["error"]["rule"] == "tiledb.filter"
     peer_array(tmp_path / "deleted", "zstd")

@@ -67,7 +67,7 @@ def test_the_lines_of_a_first_day(server, person):
     assert "/docs" in home and ">Files that no repository has<" in home
 
 
-def test_the_lines_of_who_is_served(tmp_path, person, start):
+def test_the_commands_for_a_served_user(tmp_path, person, start):
     init, folder, env = [cairn.CAIRN, "init", "ann", "--dir", "store"], *person
     made = subprocess.run(init, cwd=tmp_path, env=env, check=True, capture_output=True, text=True, timeout=60).stdout
     daemon = cairn.Daemon(tmp_path / "daemon")

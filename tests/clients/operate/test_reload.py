@@ -37,7 +37,7 @@ def ask(server, name):
     assert server.get("/v1/nothing", headers={"X-Request-Id": name}).status == 404
 
 
-def test_one_line_says_what_changed(server, tmp_path):
+def test_one_line_names_the_changed_settings(server, tmp_path):
     ask(server, "before")
     event = server.reload("worker_queue_max = 200\naccess_log = no\ndrain = 7s\nlisten = 127.0.0.1:9\nreserve_bytes = 2M\n")
     assert event["event"] == "reload" and event["what"] == "settings" and event["file"] == str(tmp_path / "cairnd.conf")

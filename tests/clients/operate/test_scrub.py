@@ -244,7 +244,7 @@ def test_repair(copies, source):
 
 
 @pytest.mark.files
-def test_repair_from_what_is_no_better(copies, tmp_path):
+def test_repair_from_equally_damaged_copies(copies, tmp_path):
     server, xorbs, places = copies
     poor = tmp_path / "poor" / "objects"
     one, two = (xet.text(x.hash) for x in xorbs[:2])

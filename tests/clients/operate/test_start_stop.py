@@ -35,7 +35,7 @@ def test_port_in_use(server, tmp_path):
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can run as root")
-def test_root_is_warned_of_where_others_come(server, start):
+def test_root_is_warned_when_others_can_connect(server, start):
     assert [e["level"] for e in server.events("root")] == ["info"]
     other = start("other", listen="0.0.0.0:0", insecure_no_auth=True)
     assert [e["level"] for e in other.events("root")] == ["warning"]
@@ -79,7 +79,7 @@ def test_open_to_the_world_without_a_key(tmp_path, listen):
 
 
 @pytest.mark.parametrize("options", [{"listen": "0.0.0.0:0", "insecure_no_auth": True}, {"public_url": "https://cas.example.org"}], ids=" ".join)
-def test_without_a_key_where_others_may_come(start, options):
+def test_without_a_key_on_a_public_address(start, options):
     """Without a key the daemon starts if it was asked to, or on loopback, where a proxy on the same machine may let everybody in. It warns."""
     server = start(**options)
     assert server.get("/health").status == 200

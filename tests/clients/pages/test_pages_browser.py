@@ -349,7 +349,7 @@ LOST_PAGES = {
 
 
 @pytest.mark.files
-def test_pages_of_what_is_lost(people, tabs):
+def test_pages_of_lost_files(people, tabs):
     """Pages of lost files. At the end all bytes are restored."""
     body, other = random.Random(7).randbytes(120_000), random.Random(8).randbytes(4_000)
     names = [f"weights/model-0000{i}-of-00002-with-a-long-name.safetensors" for i in (1, 2)]

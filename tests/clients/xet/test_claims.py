@@ -62,7 +62,7 @@ def test_claim_on_another_content(two, make):
     assert found(server, tokens["mallory"], sha256) == theirs
 
 
-def test_operator_speaks_for_all_who_do_not_themselves(two, make):
+def test_the_operators_claim_counts_for_owners_without_one(two, make):
     server, tokens = two
     common, own = make([9000], 1), make([9000], 2)
     sha256 = digest(common.data[0])

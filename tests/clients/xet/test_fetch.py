@@ -71,7 +71,7 @@ def test_many_ranges_in_the_order_asked(granted):
     assert [p[1] for p in plans.parts_of(reply)] == [granted.body[x : y + 1] for x, y in asked]
 
 
-def test_without_a_range_what_was_signed(granted):
+def test_without_a_range_the_signed_bytes_come(granted):
     assert [p[0][:2] for p in plans.parts_of(granted.get())] == [r[2:] for r in granted.ranges]
 
 
@@ -156,7 +156,7 @@ def test_more_ranges_than_an_address_has(granted):
     cairn.is_error(granted.get(at_limit + f",{first}-{first}"), 400, "range.many")
 
 
-def test_more_bytes_than_twice_what_was_signed(granted):
+def test_more_than_twice_the_signed_bytes(granted):
     """Overlapping ranges are answered, but one address cannot be used for many times the bytes that it was signed for."""
     twice = [r[2:] for r in granted.ranges] * 2
     signed = sum(last - first + 1 for first, last in twice) // 2

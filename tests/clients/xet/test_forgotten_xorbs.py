@@ -55,7 +55,7 @@ def test_a_xorb_in_the_clients_cache_is_gone_from_the_store(server, tmp_path, by
     assert done.returncode == 0 and (tmp_path / "got").read_bytes() == path.read_bytes()
 
 
-def test_the_refusal_says_what_to_do(server):
+def test_the_refusal_names_the_remedy(server):
     """The refusal says what to do. It comes in a frame, whose text clients show; of a status they show only the number."""
     xorb = xet.Xorb([b"x" * 9000])
     shard = xet.shard([xet.File([(xorb, 0, 1)])], [])

@@ -113,7 +113,7 @@ def kinds_of_query(server, path):
     return [(path, {}, 200), *known, ("/v1/chunks/default/" + "12" * 32, {}, 404)]
 
 
-def test_answers_are_made_once_where_nobody_sent_an_id(start, make, clock):
+def test_answers_without_a_client_id_are_made_once(start, make, clock):
     server = start(test_clock=clock.path, cors_origins="https://app.example http://b.example")
     path = put_file(server, make([9000] * 40, 6))
     leave_the_last_hour(server, path, clock)

@@ -72,7 +72,7 @@ class Terminal:
         return out
 
 
-def test_the_bar_tells_of_what_the_server_has_taken(start, tmp_path):
+def test_the_bar_shows_bytes_that_the_server_took(start, tmp_path):
     server, held, let_go = start(), threading.Event(), threading.Event()
     (tmp_path / "large").write_bytes(random.Random(1).randbytes(40 * MIB))
 

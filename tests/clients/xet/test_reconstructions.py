@@ -121,7 +121,7 @@ def test_ranges_that_say_nothing_are_left_out_of_account(stored, form):
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_unknown_file_is_404_whatever_the_range(stored, form):
+def test_unknown_file_is_404_with_any_range(stored, form):
     """A status 416 would end a stream of the stock client as if the file was empty."""
     server, _, _ = stored
     for text in ({}, {"Range": "bytes=0-10"}, {"Range": "bytes=999999999-"}, {"Range": "bytes=-5"}):
@@ -188,7 +188,7 @@ def test_batch_posted(stored):
     assert server.post("/v1/reconstructions", b" " * 65537).status == 413
 
 
-def test_batch_leaves_out_what_is_not_there(stored):
+def test_batch_leaves_out_missing_files(stored):
     """As the reference's server does: a batch answers the files that exist."""
     server, file, _ = stored
     name = xet.text(file.hash())

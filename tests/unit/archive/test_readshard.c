@@ -134,7 +134,7 @@ static const char *const GOLDEN[] = {
 };
 enum { N_GOLDEN = sizeof(GOLDEN) / sizeof(GOLDEN[0]) };
 
-START_TEST(golden_files_hold_what_they_should)
+START_TEST(golden_files_hold_the_expected_objects)
 {
 	CLEANUP(vec_json_freep) json_t *all = vec_json("archive/readshard/expected.json");
 	CLEANUP(vec_bytes_fini) struct vec_bytes file = vec_read("archive/readshard/%s", GOLDEN[_i]);
@@ -622,7 +622,7 @@ int main(void)
 	Suite *suite = suite_create("readshard");
 	TCase *tc = tcase_create("reading");
 	tcase_set_timeout(tc, 60);
-	tcase_add_loop_test(tc, golden_files_hold_what_they_should, 0, N_GOLDEN);
+	tcase_add_loop_test(tc, golden_files_hold_the_expected_objects, 0, N_GOLDEN);
 	tcase_add_loop_test(tc, damaged_files_are_refused_by_rule_and_place, 0, N_BAD);
 	tcase_add_test(tc, every_listed_file_is_judged);
 	tcase_add_test(tc, cut_at_any_length_it_is_refused);

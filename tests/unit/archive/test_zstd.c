@@ -25,7 +25,7 @@ static enum cairn_status zstd_try(const uint8_t *bytes, size_t len, size_t n_out
 	return status;
 }
 
-START_TEST(zstd_refuses_what_is_not_one_sized_frame)
+START_TEST(zstd_refuses_all_but_one_sized_frame)
 {
 	struct cairn_diag diag;
 	ck_assert_int_eq(zstd_try(SIZED, sizeof(SIZED), 5, &diag), CAIRN_OK);
@@ -85,7 +85,7 @@ int main(void)
 {
 	Suite *suite = suite_create("zstd");
 	TCase *tcase = tcase_create("zstd");
-	tcase_add_test(tcase, zstd_refuses_what_is_not_one_sized_frame);
+	tcase_add_test(tcase, zstd_refuses_all_but_one_sized_frame);
 	tcase_add_test(tcase, zstd_refuses_other_lengths);
 	tcase_add_test(tcase, zstd_refuses_short_frames);
 	tcase_add_test(tcase, zstd_round_trips);

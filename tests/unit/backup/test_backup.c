@@ -260,7 +260,7 @@ static struct cairn_backup_archive backup_one_archive(const struct backup_fixtur
 }
 
 /* The first bundle is no longer needed, the second is needed in part, the third as a whole. */
-START_TEST(pruning_takes_over_what_is_needed)
+START_TEST(pruning_copies_needed_objects)
 {
 	enum { FORGOTTEN = 5 }; /* they fill these bundles: three, three, three, or four, four, one */
 	for (unsigned parity = 0; parity <= 16; parity += 16) {
@@ -333,7 +333,7 @@ static int backup_swap_byte(const char *path, int byte)
 }
 
 /* An object of the same name and length has other bytes: it is read again, and left out because it is damaged. */
-START_TEST(backup_writes_anew_what_differs)
+START_TEST(a_continued_backup_reads_a_changed_object_again)
 {
 	CLEANUP(backup_fixture_fini) struct backup_fixture b;
 	struct cairn_backup_report report;
@@ -453,8 +453,8 @@ int main(void)
 	tcase_add_test(tcase, backup_goes_on_with_a_store_that_changed);
 	tcase_add_test(tcase, backup_into_a_folder_goes_on_after_every_chunk);
 	tcase_add_test(tcase, backup_into_a_folder_of_a_store_that_changed);
-	tcase_add_test(tcase, pruning_takes_over_what_is_needed);
-	tcase_add_test(tcase, backup_writes_anew_what_differs);
+	tcase_add_test(tcase, pruning_copies_needed_objects);
+	tcase_add_test(tcase, a_continued_backup_reads_a_changed_object_again);
 	tcase_add_test(tcase, backup_survives_a_torn_end);
 	tcase_add_test(tcase, backup_bundles_are_checked);
 	tcase_add_test(tcase, objects_of_a_bundle_are_no_shorter_than_a_header);

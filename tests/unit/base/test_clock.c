@@ -30,7 +30,7 @@ START_TEST(times_as_text)
 END_TEST
 
 /* A test clock whose file was truncated, as on a failing disk, keeps its last shift. */
-START_TEST(a_clock_whose_file_was_cut)
+START_TEST(a_truncated_clock_file_keeps_the_last_shift)
 {
 	CLEANUP(tempdir_fini) struct tempdir dir = tempdir_new();
 	CLEANUP(tempdir_textp) char *path = tempdir_path(&dir, "clock");
@@ -53,7 +53,7 @@ int main(void)
 	Suite *s = suite_create("clock");
 	TCase *t = tcase_create("text");
 	tcase_add_loop_test(t, times_as_text, 0, sizeof(TIMES) / sizeof(TIMES[0]));
-	tcase_add_test(t, a_clock_whose_file_was_cut);
+	tcase_add_test(t, a_truncated_clock_file_keeps_the_last_shift);
 	suite_add_tcase(s, t);
 	return run_suite(s);
 }

@@ -409,7 +409,7 @@ static void note_turn(struct cairn_work *work)
 	atomic_store(((struct counted *)work)->done, (int)cairn_workers_turn());
 }
 
-START_TEST(a_thread_knows_whose_work_it_does)
+START_TEST(a_thread_knows_the_turn_of_its_work)
 {
 	struct cairn_workers *w = NULL;
 	atomic_int turn = 0;
@@ -470,7 +470,7 @@ START_TEST(a_question_is_answered_while_quick_work_gets_a_thread)
 }
 END_TEST
 
-START_TEST(a_full_queue_tells_by_what_it_has_taken)
+START_TEST(a_full_queue_is_alive_if_it_took_work)
 {
 	struct cairn_workers *w = NULL;
 	struct cairn_workers_ask ask = {0};
@@ -512,10 +512,10 @@ int main(void)
 	tcase_add_test(tc, heavy_work_that_steps_back_leaves_the_places_of_quick_work);
 	tcase_add_test(tc, one_turn_has_a_quarter_of_the_stand_ins);
 	tcase_add_test(tc, a_turn_that_waits_aside_gets_one_place_more);
-	tcase_add_test(tc, a_thread_knows_whose_work_it_does);
+	tcase_add_test(tc, a_thread_knows_the_turn_of_its_work);
 	tcase_add_test(tc, one_turn_never_has_the_whole_queue);
 	tcase_add_test(tc, a_question_is_answered_while_quick_work_gets_a_thread);
-	tcase_add_test(tc, a_full_queue_tells_by_what_it_has_taken);
+	tcase_add_test(tc, a_full_queue_is_alive_if_it_took_work);
 	suite_add_tcase(suite, tc);
 	return run_suite(suite);
 }

@@ -111,7 +111,7 @@ START_TEST(a_newer_answer_replaces)
 }
 END_TEST
 
-START_TEST(the_list_of_what_it_offers_is_counted)
+START_TEST(the_list_of_offered_xorbs_is_counted)
 {
 	enum { N = 3 };
 	put("", 1, 7, 'a', 10);
@@ -257,7 +257,7 @@ START_TEST(chosen_hashes_are_as_fast_as_others)
 }
 END_TEST
 
-START_TEST(clearing_refuses_what_was_being_built)
+START_TEST(clearing_refuses_an_answer_under_construction)
 {
 	struct cairn_hash chunk = chunk_of(1);
 	uint64_t generation = cairn_answer_cache_generation(cache);
@@ -375,7 +375,7 @@ static Suite *answer_cache_suite(void)
 	tcase_add_test(t, each_scope_has_its_own);
 	tcase_add_test(t, another_epoch_ends_it);
 	tcase_add_test(t, a_newer_answer_replaces);
-	tcase_add_test(t, the_list_of_what_it_offers_is_counted);
+	tcase_add_test(t, the_list_of_offered_xorbs_is_counted);
 	tcase_add_test(t, the_least_recently_asked_for_goes_first);
 	tcase_add_test(t, a_quarter_is_the_largest);
 	tcase_add_test(t, parts_share_the_room);
@@ -383,7 +383,7 @@ static Suite *answer_cache_suite(void)
 	tcase_add_test(t, no_room_keeps_nothing);
 	tcase_add_test(t, chains_hold);
 	tcase_add_test(t, chosen_hashes_are_as_fast_as_others);
-	tcase_add_test(t, clearing_refuses_what_was_being_built);
+	tcase_add_test(t, clearing_refuses_an_answer_under_construction);
 	tcase_add_test(t, an_answer_outlives_the_cache);
 	tcase_add_test(t, kept_data_is_freed_with_its_answer);
 	tcase_add_test(t, many_threads);

@@ -339,7 +339,7 @@ START_TEST(a_xorb_that_its_row_calls_lost_is_no_base_for_a_shard)
 END_TEST
 
 /* If the bytes turn out sound, as when a pack was moved away and back, the xorb is recorded as stored again. */
-START_TEST(a_sound_object_whose_row_calls_it_lost_is_recorded_again)
+START_TEST(a_sound_object_with_a_lost_row_is_recorded_again)
 {
 	CLEANUP(cas_fixture_fini) struct cas_fixture f = cas_fixture_new();
 	CLEANUP(vec_bytes_fini) struct vec_bytes body = vec_read("xorbs/" CAS_FIXTURE_XORB);
@@ -516,7 +516,7 @@ static void write_shard(struct cairn_shard_upload *u, size_t len, enum cairn_sta
 	ck_assert_int_eq(cairn_shard_upload_write(u, bytes, len, diag), expected);
 }
 
-START_TEST(a_body_without_a_length_takes_what_has_come_of_it)
+START_TEST(a_body_without_a_length_reserves_only_received_bytes)
 {
 	CLEANUP(cas_fixture_fini) struct cas_fixture f = cas_fixture_new();
 	cas_fixture_reopen(&f, small_spool);
@@ -653,12 +653,12 @@ static Suite *cas_suite(void)
 	tcase_add_test(t, a_xorb_of_one_chunk_is_no_neighbour);
 	tcase_add_test(t, a_lost_xorb_is_not_offered);
 	tcase_add_loop_test(t, a_xorb_that_its_row_calls_lost_is_no_base_for_a_shard, 0, 2);
-	tcase_add_loop_test(t, a_sound_object_whose_row_calls_it_lost_is_recorded_again, 0, 2);
+	tcase_add_loop_test(t, a_sound_object_with_a_lost_row_is_recorded_again, 0, 2);
 	tcase_add_test(t, an_upload_that_finds_a_xorb_lost_withdraws_its_answers);
 	tcase_add_test(t, a_verification_that_is_stopped_verifies_nothing);
 	tcase_add_test(t, two_scopes_get_other_keys_and_do_not_see_each_other);
 	tcase_add_test(t, all_is_there_after_opening_again);
-	tcase_add_test(t, a_body_without_a_length_takes_what_has_come_of_it);
+	tcase_add_test(t, a_body_without_a_length_reserves_only_received_bytes);
 	tcase_add_test(t, an_announced_body_has_its_room);
 	tcase_add_test(t, a_sender_has_a_share_and_others_go_on);
 	tcase_add_test(t, bodies_of_all_senders_are_bounded);

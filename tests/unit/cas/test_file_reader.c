@@ -390,7 +390,7 @@ END_TEST
 static const struct cairn_cas_who TENANT = {.scope = "", .owner = "a/b", .viewer = "a/b"},
 				  NEIGHBOUR = {.scope = "", .owner = "a/c", .viewer = "a/c"};
 
-START_TEST(a_viewer_reads_what_is_registered_there)
+START_TEST(a_viewer_reads_only_files_of_its_repository)
 {
 	CLEANUP(gc_fixture_fini) struct gc_fixture g;
 	CLEANUP(stuff_freep) struct stuff *x = stuff_new(1, 3, 500);
@@ -752,7 +752,7 @@ START_TEST(chunks_of_another_file)
 END_TEST
 
 /* The total length is right, but each term's is not: a range must not begin at a wrong byte. */
-START_TEST(terms_whose_lengths_are_shifted)
+START_TEST(terms_with_shifted_lengths)
 {
 	CLEANUP(gc_fixture_fini) struct gc_fixture g;
 	CLEANUP(stuff_freep) struct stuff *x = stuff_sized(1, CHUNKS, 300, 300);
@@ -827,7 +827,7 @@ static Suite *file_reader_suite(void)
 	tcase_add_test(t, past_the_end_unknown_and_empty);
 	tcase_add_test(t, ten_thousand_terms);
 	tcase_add_test(t, many_terms_are_read_a_few_times);
-	tcase_add_test(t, a_viewer_reads_what_is_registered_there);
+	tcase_add_test(t, a_viewer_reads_only_files_of_its_repository);
 	tcase_add_test(t, forgotten_while_it_is_read);
 	tcase_add_test(t, taken_away_while_it_is_read);
 	tcase_add_loop_test(t, damage_in_the_first_chunk_is_told_at_opening, 0, 2);
@@ -841,7 +841,7 @@ static Suite *file_reader_suite(void)
 	tcase_add_test(t, a_term_of_nothing);
 	tcase_add_loop_test(t, terms_of_another_length, 0, 2);
 	tcase_add_test(t, chunks_of_another_file);
-	tcase_add_test(t, terms_whose_lengths_are_shifted);
+	tcase_add_test(t, terms_with_shifted_lengths);
 	tcase_add_test(t, a_list_and_an_object_of_another_xorb);
 	tcase_add_test(t, uploaded_again_with_other_terms);
 	suite_add_tcase(s, t);

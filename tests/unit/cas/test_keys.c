@@ -116,7 +116,7 @@ static enum cairn_status check(const char *text, unsigned scopes, const char *re
 	return cairn_cas_check_key(f.cas, digest, scopes, repo, &holder, &diag);
 }
 
-START_TEST(a_key_allows_what_its_words_imply_for_its_repository)
+START_TEST(a_key_allows_implied_scopes_in_its_repository_only)
 {
 	char any[CAIRN_KEY_TEXT_BYTES], one[CAIRN_KEY_TEXT_BYTES];
 	int64_t id;
@@ -272,7 +272,7 @@ static Suite *keys_suite(void)
 	tcase_add_test(t, a_checksum_is_the_crc_of_the_text);
 	tcase_add_test(t, a_key_of_the_first_forms_stays_good);
 	tcase_add_test(t, invalid_key_requests_are_refused);
-	tcase_add_test(t, a_key_allows_what_its_words_imply_for_its_repository);
+	tcase_add_test(t, a_key_allows_implied_scopes_in_its_repository_only);
 	tcase_add_test(t, a_revoked_key_is_listed_and_good_for_nothing);
 	tcase_add_test(t, a_digest_is_the_sha256_of_the_text);
 	tcase_add_test(t, malformed_keys_are_refused);

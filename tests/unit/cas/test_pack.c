@@ -85,7 +85,7 @@ START_TEST(packed_xorbs_are_no_different)
 }
 END_TEST
 
-START_TEST(only_what_is_old_enough_is_moved)
+START_TEST(only_old_xorbs_are_packed)
 {
 	CLEANUP(gc_stock_fini) struct gc_stock s;
 	CLEANUP(gc_xorb_fini) struct gc_xorb young;
@@ -424,7 +424,7 @@ int main(void)
 	TCase *tc = tcase_create("pack");
 	tcase_set_timeout(tc, 60);
 	tcase_add_test(tc, packed_xorbs_are_no_different);
-	tcase_add_test(tc, only_what_is_old_enough_is_moved);
+	tcase_add_test(tc, only_old_xorbs_are_packed);
 	tcase_add_test(tc, names_are_checked);
 	tcase_add_test(tc, stopped_at_any_step_nothing_is_lost);
 	tcase_add_test(tc, left_overs_are_compared);

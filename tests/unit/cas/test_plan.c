@@ -266,7 +266,7 @@ START_TEST(a_xorb_that_was_repacked_is_planned_by_its_list)
 }
 END_TEST
 
-START_TEST(a_viewer_reads_what_is_registered_there)
+START_TEST(a_viewer_reads_only_files_of_its_repository)
 {
 	CLEANUP(cas_fixture_fini) struct cas_fixture f = cas_fixture_new();
 	const struct cairn_cas_who tenant = {.scope = "", .owner = "a/b", .viewer = "a/b"};
@@ -478,7 +478,7 @@ static Suite *plan_suite(void)
 	tcase_add_loop_test(t, a_damaged_size_is_a_conflict, 0, 4);
 	tcase_add_loop_test(t, damaged_offsets_are_a_conflict, 0, 3);
 	tcase_add_test(t, a_xorb_that_was_repacked_is_planned_by_its_list);
-	tcase_add_test(t, a_viewer_reads_what_is_registered_there);
+	tcase_add_test(t, a_viewer_reads_only_files_of_its_repository);
 	tcase_add_test(t, a_grant_holds_until_it_expires_and_as_it_was_signed);
 	tcase_add_test(t, ranges_of_a_grant_are_read_strictly);
 	tcase_add_test(t, both_forms_name_the_same_ranges);

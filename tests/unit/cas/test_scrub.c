@@ -226,7 +226,7 @@ START_TEST(a_lost_xorb_is_found_again)
 }
 END_TEST
 
-START_TEST(it_stops_where_it_is_told)
+START_TEST(a_scrub_stops_when_asked)
 {
 	CLEANUP(gc_stock_fini) struct gc_stock s;
 	struct pass p = {.stop_after = 1};
@@ -251,7 +251,7 @@ int main(void)
 	tcase_add_test(tc, a_damaged_copy_before_a_sound_one_goes_aside);
 	tcase_add_test(tc, a_damaged_copy_behind_a_sound_one_stays);
 	tcase_add_test(tc, a_lost_xorb_is_found_again);
-	tcase_add_test(tc, it_stops_where_it_is_told);
+	tcase_add_test(tc, a_scrub_stops_when_asked);
 	suite_add_tcase(suite, tc);
 	SRunner *runner = srunner_create(suite);
 	srunner_run_all(runner, CK_ENV);

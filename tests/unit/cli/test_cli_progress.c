@@ -23,7 +23,7 @@ static const char *line_of(const struct progress *p, uint64_t done, size_t colum
 	return line;
 }
 
-START_TEST(all_of_it_where_there_is_room)
+START_TEST(a_wide_terminal_shows_the_whole_line)
 {
 	struct progress p = ten_seconds_ago(400 * MIB);
 	ck_assert_str_eq(
@@ -73,7 +73,7 @@ int main(void)
 {
 	Suite *suite = suite_create("cli_progress");
 	TCase *tc = tcase_create("cli_progress");
-	tcase_add_test(tc, all_of_it_where_there_is_room);
+	tcase_add_test(tc, a_wide_terminal_shows_the_whole_line);
 	tcase_add_test(tc, never_wider_than_the_terminal);
 	tcase_add_test(tc, unknown_figures_are_not_shown);
 	suite_add_tcase(suite, tc);

@@ -186,7 +186,7 @@ START_TEST(fold_refuses_every_truncation)
 }
 END_TEST
 
-START_TEST(fold_ignores_what_follows_the_index)
+START_TEST(fold_ignores_bytes_behind_the_index)
 {
 	CLEANUP(vec_bytes_fini) struct vec_bytes whole = vec_read("archive/fold/ours_plain.fold");
 	CLEANUP(vec_bytes_fini) struct vec_bytes longer = {.bytes = calloc(1, whole.len + 100), .len = whole.len + 100};
@@ -294,7 +294,7 @@ END_TEST
 
 /* --- files of ours ------------------------------------------------------------------------------------------------ */
 
-START_TEST(fold_writes_what_it_reads)
+START_TEST(fold_reads_back_written_chunks)
 {
 	static const size_t lengths[] = {0, 1, 190, 191, 192, 223, 224, 238, 239, 240, 478, 479, 5000, 200000, 1000000};
 	enum { N = sizeof(lengths) / sizeof(lengths[0]) };
@@ -449,9 +449,9 @@ int main(void)
 	tcase_add_test(tcase, fold_finds_layouts);
 	tcase_add_test(tcase, fold_refuses_damaged_files);
 	tcase_add_test(tcase, fold_refuses_every_truncation);
-	tcase_add_test(tcase, fold_ignores_what_follows_the_index);
+	tcase_add_test(tcase, fold_ignores_bytes_behind_the_index);
 	tcase_add_test(tcase, fold_checks_the_index);
-	tcase_add_test(tcase, fold_writes_what_it_reads);
+	tcase_add_test(tcase, fold_reads_back_written_chunks);
 	tcase_add_test(tcase, fold_weaves_as_others_do);
 	tcase_add_test(tcase, fold_repairs_damage);
 	tcase_add_test(tcase, fold_sees_damaged_parity);

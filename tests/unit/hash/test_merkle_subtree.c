@@ -165,7 +165,7 @@ END_TEST
 
 /* A run of equal chunks, as zeros give, between ordinary ones. A range costs no more than the run itself, and almost
  * nothing if it includes an end of the file. */
-START_TEST(a_long_run_of_equal_chunks_folds_where_an_end_is_known)
+START_TEST(a_long_run_of_equal_chunks_folds_next_to_an_end_of_the_file)
 {
 	enum { N = 46000, RUN_FROM = 3000, RUN_TO = 43000 };
 	struct cairn_merkle_node *nodes = nodes_of("random", 5, N);
@@ -230,7 +230,7 @@ static Suite *subtree_suite(void)
 	tcase_add_test(t, ranges_have_the_form_of_the_reference);
 	tcase_add_test(t, pieces_cut_anywhere_merge_to_the_root);
 	tcase_add_loop_test(t, many_pieces_of_long_lists_merge_to_the_root, 0, 10);
-	tcase_add_loop_test(t, a_long_run_of_equal_chunks_folds_where_an_end_is_known, 0, 2);
+	tcase_add_loop_test(t, a_long_run_of_equal_chunks_folds_next_to_an_end_of_the_file, 0, 2);
 	tcase_add_test(t, a_range_keeps_many_chunks_in_some_hundred_nodes);
 	tcase_add_test(t, nodes_are_bounded);
 	suite_add_tcase(s, t);

@@ -395,7 +395,7 @@ START_TEST(a_stream_sends_each_frame_when_it_is_made)
 }
 END_TEST
 
-START_TEST(a_stream_whose_client_leaves)
+START_TEST(a_stream_ends_when_its_client_leaves)
 {
 	int fd = client_connect();
 	client_send(fd, "GET /stream HTTP/1.1\r\nHost: h\r\n\r\n");
@@ -448,7 +448,7 @@ START_TEST(draining_lets_requests_finish)
 }
 END_TEST
 
-START_TEST(stopping_cuts_what_is_idle)
+START_TEST(stopping_closes_idle_connections)
 {
 	int silent = client_connect(), half = client_connect(), idle = client_connect();
 	client_send(idle, "GET /bytes HTTP/1.1\r\nHost: h\r\n\r\n");
@@ -539,9 +539,9 @@ static TCase *waiting(void)
 	tcase_add_test(tc, many_wait_at_once);
 	tcase_add_test(tc, a_client_that_leaves_while_it_waits);
 	tcase_add_test(tc, a_stream_sends_each_frame_when_it_is_made);
-	tcase_add_test(tc, a_stream_whose_client_leaves);
+	tcase_add_test(tc, a_stream_ends_when_its_client_leaves);
 	tcase_add_test(tc, draining_lets_requests_finish);
-	tcase_add_test(tc, stopping_cuts_what_is_idle);
+	tcase_add_test(tc, stopping_closes_idle_connections);
 	tcase_add_test(tc, a_stop_that_something_still_waits_for_is_told);
 	tcase_add_test(tc, the_second_ticks);
 	return tc;

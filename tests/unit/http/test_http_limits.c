@@ -104,7 +104,7 @@ START_TEST(heads_that_two_parsers_read_in_two_ways)
 END_TEST
 
 /* Each line ends with CR LF, and no byte is zero. */
-START_TEST(heads_whose_lines_end_otherwise)
+START_TEST(heads_with_wrong_line_ends_are_refused)
 {
 #define BYTES(text)                                                                                                    \
 	{                                                                                                              \
@@ -572,7 +572,7 @@ int main(void)
 	tcase_add_checked_fixture(refusals, setup, NULL);
 	tcase_set_timeout(refusals, 60);
 	tcase_add_test(refusals, heads_that_two_parsers_read_in_two_ways);
-	tcase_add_test(refusals, heads_whose_lines_end_otherwise);
+	tcase_add_test(refusals, heads_with_wrong_line_ends_are_refused);
 	tcase_add_test(refusals, heads_that_the_library_refuses);
 	tcase_add_test(refusals, heads_at_the_limit_and_over);
 	tcase_add_test(refusals, bodies_at_the_limit_and_over);

@@ -72,7 +72,7 @@ START_TEST(clients_are_told_apart)
 END_TEST
 
 /* A client with very many addresses gets no fresh budget by them, neither for itself nor for another blocked client. */
-START_TEST(a_full_table_keeps_those_who_are_held_back)
+START_TEST(a_full_table_keeps_blocked_clients)
 {
 	char who[32];
 	int64_t now_us = 0;
@@ -106,7 +106,7 @@ int main(void)
 	tcase_add_test(tcase, a_burst_then_a_steady_rate);
 	tcase_add_test(tcase, refused_requests_cost_nothing);
 	tcase_add_test(tcase, clients_are_told_apart);
-	tcase_add_test(tcase, a_full_table_keeps_those_who_are_held_back);
+	tcase_add_test(tcase, a_full_table_keeps_blocked_clients);
 	tcase_add_test(tcase, the_slowest_and_the_fastest_rate);
 	suite_add_tcase(suite, tcase);
 	return run_suite(suite);

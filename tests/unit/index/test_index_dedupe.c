@@ -101,7 +101,7 @@ static void cost_measure(const struct cairn_hash *foreign, int64_t ns[2])
 }
 
 /* With the filter, and while the filter is being built and every lookup reads the tree. */
-START_TEST(a_foreign_chunk_costs_what_an_absent_one_does)
+START_TEST(a_foreign_chunk_costs_as_much_as_an_absent_one)
 {
 	struct fx_shard s;
 	int64_t ns[2];
@@ -212,7 +212,7 @@ int main(void)
 	tcase_set_timeout(t, 60);
 	tcase_add_loop_test(t, a_damaged_neighbour_is_left_out, 0, 2);
 	tcase_add_test(t, a_foreign_chunk_is_ruled_out_like_an_absent_one);
-	tcase_add_test(t, a_foreign_chunk_costs_what_an_absent_one_does);
+	tcase_add_test(t, a_foreign_chunk_costs_as_much_as_an_absent_one);
 	tcase_add_test(t, filter_of_an_index_that_was_there);
 	tcase_add_test(t, eligible_chunks_of_a_xorb_are_found_in_one_place);
 	suite_add_tcase(s, t);

@@ -118,7 +118,7 @@ START_TEST(written_bytes_are_read_counted_and_cut)
 }
 END_TEST
 
-START_TEST(closing_writes_what_is_left)
+START_TEST(closing_writes_gathered_bytes)
 {
 	put("left", 0);
 	ck_assert_int_eq(file->pMethods->xClose(file), SQLITE_OK);
@@ -186,7 +186,7 @@ int main(void)
 	tcase_add_test(log, pieces_go_out_together_when_synced);
 	tcase_add_test(log, a_piece_elsewhere_sends_the_others_out);
 	tcase_add_test(log, written_bytes_are_read_counted_and_cut);
-	tcase_add_test(log, closing_writes_what_is_left);
+	tcase_add_test(log, closing_writes_gathered_bytes);
 	tcase_add_test(log, large_writes);
 	tcase_add_test(log, a_full_disk_is_told_at_the_sync);
 	tcase_add_test(other, other_files_are_the_systems_own);

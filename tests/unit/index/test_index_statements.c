@@ -308,7 +308,7 @@ static void count_lists(int out[static N_LISTS * N_ASKED + 1])
 }
 
 /* A stranger does not wait for private repositories, and cannot tell from the time how many there are. */
-START_TEST(lists_do_not_look_at_what_is_hidden)
+START_TEST(lists_do_not_read_hidden_repositories)
 {
 	int before[N_LISTS * N_ASKED + 1] = {0}, after[N_LISTS * N_ASKED + 1] = {0};
 	fx_sql(fx_folder.path,
@@ -334,7 +334,7 @@ int main(void)
 	tcase_add_test(all, both_texts_name_all_arguments);
 	tcase_add_test(all, records_look_rows_up);
 	tcase_add_test(all, writer_and_readers_look_rows_up);
-	tcase_add_test(all, lists_do_not_look_at_what_is_hidden);
+	tcase_add_test(all, lists_do_not_read_hidden_repositories);
 	suite_add_tcase(suite, all);
 	SRunner *runner = srunner_create(suite);
 	srunner_run_all(runner, CK_ENV);

@@ -70,7 +70,7 @@ START_TEST(covers_all)
 }
 END_TEST
 
-START_TEST(leaves_out_what_is_empty)
+START_TEST(leaves_out_empty_parts)
 {
 	const struct chart_part parts[] = {{"all", 0, 5}, {"a", 0, 5}, {"b", 0, 0}},
 				none[] = {{"all", 0, 0}, {"b", 0, 0}};
@@ -194,7 +194,7 @@ int main(void)
 	Suite *s = suite_create("charts");
 	TCase *c = tcase_create("charts");
 	tcase_add_loop_test(c, covers_all, 0, 3);
-	tcase_add_test(c, leaves_out_what_is_empty);
+	tcase_add_test(c, leaves_out_empty_parts);
 	tcase_add_test(c, follows_folders);
 	tcase_add_loop_test(c, is_bounded, 0, 2);
 	tcase_add_test(c, escapes_names);

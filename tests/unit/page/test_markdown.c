@@ -84,7 +84,7 @@ static const struct {
 	{"\xe2\x80\xaex\xff", "<p>\xef\xbf\xbdx\xef\xbf\xbd</p>\n"},
 };
 
-START_TEST(is_what_it_says)
+START_TEST(renders_each_case)
 {
 	char *html = made_of(CASES[_i].text, strlen(CASES[_i].text));
 	ck_assert_str_eq(html, CASES[_i].html);
@@ -148,7 +148,7 @@ START_TEST(nests_so_deep)
 END_TEST
 
 /* A table of n columns and n rows, written in 2 n bytes. */
-START_TEST(becomes_text_where_it_would_be_too_long)
+START_TEST(a_table_that_would_be_too_long_becomes_text)
 {
 	enum { N = 100, ROWS = 3000 };
 	struct cairn_buf text = cairn_buf_init(1 << 20);
@@ -185,7 +185,7 @@ START_TEST(is_not_slow)
 END_TEST
 
 /* Elements nested deeper than the limit: all text appears, and no tag or attribute stays open. */
-START_TEST(ends_what_it_began)
+START_TEST(cut_elements_are_closed)
 {
 	static const char *const SHAPES[][3] = {{"[x ", "![", "](b)"}, {"", "![", "](c)"}, {"[x ", "[", "](b)"}};
 	const char *const *shape = SHAPES[_i];
@@ -251,14 +251,14 @@ int main(void)
 	Suite *s = suite_create("markdown");
 	TCase *c = tcase_create("markdown");
 	tcase_set_timeout(c, 60);
-	tcase_add_loop_test(c, is_what_it_says, 0, sizeof(CASES) / sizeof(CASES[0]));
+	tcase_add_loop_test(c, renders_each_case, 0, sizeof(CASES) / sizeof(CASES[0]));
 	tcase_add_test(c, ends_at_each_length);
 	tcase_add_test(c, bytes_behind_the_text_are_not_read);
 	tcase_add_test(c, takes_zero_bytes);
 	tcase_add_test(c, nests_so_deep);
-	tcase_add_test(c, becomes_text_where_it_would_be_too_long);
+	tcase_add_test(c, a_table_that_would_be_too_long_becomes_text);
 	tcase_add_test(c, is_not_slow);
-	tcase_add_loop_test(c, ends_what_it_began, 0, 3);
+	tcase_add_loop_test(c, cut_elements_are_closed, 0, 3);
 	tcase_add_loop_test(c, is_no_square, 0, 3);
 	suite_add_tcase(s, c);
 	return run_suite(s);

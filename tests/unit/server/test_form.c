@@ -47,7 +47,7 @@ static const struct {
 	{"a=%", 3}, {"a=%4", 4}, {"a=%zz", 5}, {"a=%00", 5}, {"%0=a", 4}, {"a=\0b", 4}, {"%00=1", 5},
 };
 
-START_TEST(refuses_what_is_none)
+START_TEST(refuses_malformed_forms)
 {
 	struct form form;
 	ck_assert(!form_read(&form, WRONG[_i].text, WRONG[_i].len));
@@ -74,7 +74,7 @@ int main(void)
 	TCase *c = tcase_create("form");
 	tcase_add_test(c, reads_fields);
 	tcase_add_test(c, reads_numbers);
-	tcase_add_loop_test(c, refuses_what_is_none, 0, sizeof(WRONG) / sizeof(WRONG[0]));
+	tcase_add_loop_test(c, refuses_malformed_forms, 0, sizeof(WRONG) / sizeof(WRONG[0]));
 	tcase_add_test(c, has_a_limit);
 	suite_add_tcase(s, c);
 	return run_suite(s);

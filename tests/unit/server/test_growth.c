@@ -66,7 +66,7 @@ START_TEST(outlasts_the_process)
 END_TEST
 
 /* After a month all samples are too old. A clock that jumps far ahead has the same effect. */
-START_TEST(forgets_what_is_old)
+START_TEST(forgets_old_samples)
 {
 	int64_t bytes[GROWTH_DAYS];
 	take(TODAY, 5);
@@ -89,7 +89,7 @@ int main(void)
 	tcase_add_checked_fixture(tc, setup, teardown);
 	tcase_add_test(tc, a_day_once);
 	tcase_add_test(tc, outlasts_the_process);
-	tcase_add_test(tc, forgets_what_is_old);
+	tcase_add_test(tc, forgets_old_samples);
 	suite_add_tcase(suite, tc);
 	SRunner *runner = srunner_create(suite);
 	srunner_run_all(runner, CK_ENV);

@@ -208,7 +208,7 @@ START_TEST(a_reader_that_stands_still_stops_nobody)
 END_TEST
 
 /* The log then tells how many lines are missing. No line is torn. */
-START_TEST(a_reader_that_comes_back_learns_what_is_missing)
+START_TEST(a_returning_reader_learns_how_many_lines_are_missing)
 {
 	int fd = log_to_pipe();
 	static char line[LOG_LINE_BYTES_MAX];
@@ -308,7 +308,7 @@ int main(void)
 	tcase_add_test(t, a_refusal_keeps_its_place);
 	tcase_add_test(t, a_flush_waits_until_all_is_written);
 	tcase_add_test(t, a_reader_that_stands_still_stops_nobody);
-	tcase_add_test(t, a_reader_that_comes_back_learns_what_is_missing);
+	tcase_add_test(t, a_returning_reader_learns_how_many_lines_are_missing);
 	tcase_add_test(t, a_reader_that_has_gone_stops_nobody);
 	tcase_add_test(t, a_full_disk_tears_no_line_that_comes_later);
 	tcase_add_test(t, standard_error_need_not_block);

@@ -112,7 +112,7 @@ START_TEST(nothing_is_removed_while_the_disk_fails)
 }
 END_TEST
 
-START_TEST(a_collection_counts_only_what_is_gone)
+START_TEST(a_collection_counts_only_removed_objects)
 {
 	CLEANUP(fixture_fini) struct fixture f;
 	struct cairn_gc_report report;
@@ -178,7 +178,7 @@ int main(void)
 	tcase_add_test(t, an_object_takes_three_reads);
 	tcase_add_test(t, a_pack_that_the_disk_does_not_return);
 	tcase_add_test(t, nothing_is_removed_while_the_disk_fails);
-	tcase_add_test(t, a_collection_counts_only_what_is_gone);
+	tcase_add_test(t, a_collection_counts_only_removed_objects);
 	tcase_add_test(t, a_folder_that_the_disk_does_not_list);
 	tcase_add_test(t, a_fetch_ends_while_the_disk_fails);
 	suite_add_tcase(s, t);

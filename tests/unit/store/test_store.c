@@ -111,7 +111,7 @@ START_TEST(objects_outlive_the_handle)
 }
 END_TEST
 
-START_TEST(objects_lie_where_the_header_says)
+START_TEST(objects_lie_at_the_documented_path)
 {
 	CLEANUP(store_fixture_fini) struct store_fixture f = fixture_new();
 	store_put_new(f.store, "a", "hello");
@@ -215,7 +215,7 @@ int main(void)
 	tcase_add_test(tc, a_failed_write_is_not_forgotten);
 	tcase_add_test(tc, objects_set_aside_are_kept);
 	tcase_add_test(tc, objects_outlive_the_handle);
-	tcase_add_test(tc, objects_lie_where_the_header_says);
+	tcase_add_test(tc, objects_lie_at_the_documented_path);
 	tcase_add_test(tc, other_files_are_not_objects);
 	tcase_add_test(tc, a_killed_put_leaves_nothing);
 	tcase_add_test(tc, an_unusable_folder_is_explained);

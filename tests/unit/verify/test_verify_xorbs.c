@@ -105,7 +105,7 @@ START_TEST(test_many_short_terms)
 END_TEST
 
 /* A term whose verification is deferred follows one at the same position, in the file before, that was not deferred. */
-START_TEST(test_waits_where_none_waited)
+START_TEST(test_a_deferred_term_follows_a_direct_one)
 {
 	const struct made_term first[] = {{&v.xorbs[0], 0, 2}, {&v.xorbs[0], 2, 4}};
 	const struct made_term second[] = {{&v.xorbs[1], 0, 1}, {&v.xorbs[0], 4, 6}};
@@ -342,7 +342,7 @@ int main(void)
 	tcase_add_loop_test(c, test_each_is_found, 0, 8);
 	tcase_add_loop_test(c, test_each_term_in_its_turn, 0, 4);
 	tcase_add_test(c, test_many_short_terms);
-	tcase_add_test(c, test_waits_where_none_waited);
+	tcase_add_test(c, test_a_deferred_term_follows_a_direct_one);
 	tcase_add_test(c, test_values_of_described);
 	tcase_add_test(c, test_conflict_length);
 	tcase_add_test(c, test_conflict_count);

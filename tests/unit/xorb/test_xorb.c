@@ -326,7 +326,7 @@ START_TEST(xorb_full_upload_is_accepted)
 }
 END_TEST
 
-START_TEST(xorb_header_reads_what_it_writes)
+START_TEST(xorb_header_reads_back_its_bytes)
 {
 	const struct cairn_xorb_chunk_header headers[] = {
 		{1, 1, CAIRN_SCHEME_NONE},
@@ -395,7 +395,7 @@ int main(void)
 	tcase_add_test(tcase, xorb_chunk_count_limit);
 	tcase_add_test(tcase, xorb_length_limit);
 	tcase_add_test(tcase, xorb_full_upload_is_accepted);
-	tcase_add_test(tcase, xorb_header_reads_what_it_writes);
+	tcase_add_test(tcase, xorb_header_reads_back_its_bytes);
 	tcase_add_test(tcase, xorb_header_refusals);
 	suite_add_tcase(suite, tcase);
 	return run_suite(suite);
