@@ -65,6 +65,10 @@ static inline struct cairn_db_arg cairn_db_bytes(const void *p, size_t len)
 {
 	return (struct cairn_db_arg){.type = CAIRN_DB_BYTES, .p = p, .len = len};
 }
+static inline struct cairn_db_arg cairn_db_hash(const struct cairn_hash *hash)
+{
+	return cairn_db_bytes(hash->b, sizeof(hash->b));
+}
 
 /* --- asking ------------------------------------------------------------------------------------------------------- */
 

@@ -40,18 +40,8 @@ static enum cairn_status driver_find(struct cairn_sqlite_db *db, const struct ca
 
 static void driver_bind(const struct cairn_sqlite_prepared *prepared, const struct cairn_db_args *args)
 {
-	for (unsigned i = 0; i < args->n; i++) {
-		const struct cairn_db_arg *arg = &args->arg[i];
-		int at = prepared->at[i];
-		if (arg->null)
-			(void)sqlite3_bind_null(prepared->stmt, at);
-		else if (arg->type == CAIRN_DB_INT)
-			(void)sqlite3_bind_int64(prepared->stmt, at, arg->number);
-		else if (arg->type == CAIRN_DB_TEXT || arg->type == CAIRN_DB_PATH)
-			(void)sqlite3_bind_text(prepared->stmt, at, arg->p, (int)arg->len, SQLITE_STATIC);
-		else
-			cairn_sql_bind_blob(prepared->stmt, at, arg->p, arg->len);
-	}
+	for (unsigned i = 0; i < args->n; i++)
+		cairn_sql_bind(prepared->stmt, prepared->at[i], &args->arg[i]);
 }
 
 static enum cairn_status driver_do(struct cairn_sqlite_db *db, struct cairn_db_rows *rows, const struct cairn_sql *sql,

@@ -60,20 +60,17 @@ enum cairn_status cairn_tx_drop_file(struct cairn_tx *tx, int64_t file)
 	enum cairn_status status = file_drop_references(tx, file, read, terms, n);
 	if (status != CAIRN_OK)
 		return status;
-	sqlite3_bind_int64(cairn_tx_stmt(tx, &TX_DROP_FILE), 1, file);
 	cairn_add(&tx->counts.files, -1);
-	return cairn_sql_run(cairn_tx_stmt(tx, &TX_DROP_FILE));
+	return cairn_tx_run(tx, &TX_DROP_FILE, CAIRN_ARGS(cairn_db_int(file)));
 }
 
 static CAIRN_WRITES(TX_IS_STORED, "SELECT stored IS NOT NULL FROM xorb WHERE id = ?1");
 
 static enum cairn_status file_xorb_is_stored(struct cairn_tx *tx, int64_t xorb, bool *stored)
 {
-	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = cairn_tx_stmt(tx, &TX_IS_STORED);
-	sqlite3_bind_int64(stmt, 1, xorb);
-	bool row;
-	enum cairn_status status = cairn_sql_step(stmt, &row);
-	*stored = status == CAIRN_OK && row && sqlite3_column_int64(stmt, 0) != 0;
+	int64_t value;
+	enum cairn_status status = cairn_tx_number(tx, &TX_IS_STORED, CAIRN_ARGS(cairn_db_int(xorb)), &value);
+	*stored = value != 0;
 	return status;
 }
 
@@ -129,10 +126,7 @@ enum cairn_status cairn_tx_mend_file(struct cairn_tx *tx, int64_t file, const ui
 	status = file_drop_references(tx, file, read, terms, n);
 	if (status != CAIRN_OK)
 		return status;
-	sqlite3_stmt *set = cairn_tx_stmt(tx, &TX_SET_TERMS);
-	sqlite3_bind_int64(set, 1, file);
-	cairn_sql_bind_blob(set, 2, rows, rows_len);
-	status = cairn_sql_run(set);
+	status = cairn_tx_run(tx, &TX_SET_TERMS, CAIRN_ARGS(cairn_db_int(file), cairn_db_bytes(rows, rows_len)));
 	*mended = status == CAIRN_OK;
 	return status == CAIRN_OK ? file_add_references(tx, file, xorbs, n_xorbs) : status;
 }

@@ -4,12 +4,7 @@
 /* @param[out] id  0: there is no such file */
 static enum cairn_status forget_find(struct cairn_tx *tx, const struct cairn_hash *hash, int64_t *id)
 {
-	CLEANUP(cairn_sql_resetp) sqlite3_stmt *find = cairn_tx_stmt(tx, &CAIRN_TX_FIND_FILE);
-	cairn_sql_bind_hash(find, 1, hash);
-	bool row;
-	enum cairn_status status = cairn_sql_step(find, &row);
-	*id = status == CAIRN_OK && row ? sqlite3_column_int64(find, 0) : 0;
-	return status;
+	return cairn_tx_number(tx, &CAIRN_TX_FIND_FILE, CAIRN_ARGS(cairn_db_hash(hash)), id);
 }
 
 static CAIRN_WRITES(TX_DROP_FILE_OWNER,

@@ -10,9 +10,7 @@ enum { GC_PAGE = 512 }; /* xorbs looked at between two looks at the clock */
 
 static enum cairn_status gc_drop(struct cairn_tx *tx, const struct cairn_statement *which, int64_t id)
 {
-	sqlite3_stmt *stmt = cairn_tx_stmt(tx, which);
-	sqlite3_bind_int64(stmt, 1, id);
-	return cairn_sql_run(stmt);
+	return cairn_tx_run(tx, which, CAIRN_ARGS(cairn_db_int(id)));
 }
 
 static CAIRN_WRITES(TX_DROP_DEDUPE, "DELETE FROM dedupe WHERE xorb = ?1");
@@ -62,10 +60,8 @@ static CAIRN_WRITES(TX_RETIRE_XORB, "UPDATE xorb SET retired = ?2 WHERE id = ?1"
 
 static enum cairn_status gc_retire(struct cairn_tx *tx, int64_t xorb, int64_t now_unix_s)
 {
-	sqlite3_stmt *stmt = cairn_tx_stmt(tx, &TX_RETIRE_XORB);
-	sqlite3_bind_int64(stmt, 1, xorb);
-	sqlite3_bind_int64(stmt, 2, now_unix_s);
-	enum cairn_status status = cairn_sql_run(stmt);
+	enum cairn_status status =
+		cairn_tx_run(tx, &TX_RETIRE_XORB, CAIRN_ARGS(cairn_db_int(xorb), cairn_db_int(now_unix_s)));
 	return status == CAIRN_OK ? gc_withdraw(tx, xorb) : status;
 }
 
@@ -127,9 +123,7 @@ static CAIRN_WRITES(TX_HAS_REFERENCE, "SELECT 1 FROM reference WHERE xorb = ?1 L
 /* A retired xorb should never be referenced. If it is, keep it. */
 static enum cairn_status gc_is_referenced(struct cairn_tx *tx, int64_t xorb, bool *referenced)
 {
-	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = cairn_tx_stmt(tx, &TX_HAS_REFERENCE);
-	sqlite3_bind_int64(stmt, 1, xorb);
-	return cairn_sql_step(stmt, referenced);
+	return cairn_tx_has(tx, &TX_HAS_REFERENCE, CAIRN_ARGS(cairn_db_int(xorb)), referenced);
 }
 
 static CAIRN_WRITES(TX_FIND_MEMBER, "SELECT shard FROM member WHERE xorb = ?1 LIMIT 1");
@@ -137,12 +131,7 @@ static CAIRN_WRITES(TX_FIND_MEMBER, "SELECT shard FROM member WHERE xorb = ?1 LI
 /* @param[out] shard  a shard that describes the xorb; 0: none */
 static enum cairn_status gc_find_member(struct cairn_tx *tx, int64_t xorb, int64_t *shard)
 {
-	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = cairn_tx_stmt(tx, &TX_FIND_MEMBER);
-	sqlite3_bind_int64(stmt, 1, xorb);
-	bool row;
-	enum cairn_status status = cairn_sql_step(stmt, &row);
-	*shard = status == CAIRN_OK && row ? sqlite3_column_int64(stmt, 0) : 0;
-	return status;
+	return cairn_tx_number(tx, &TX_FIND_MEMBER, CAIRN_ARGS(cairn_db_int(xorb)), shard);
 }
 
 static CAIRN_WRITES(TX_DROP_MEMBER, "DELETE FROM member WHERE shard = ?1 AND xorb = ?2");
@@ -157,8 +146,7 @@ static enum cairn_status gc_drop_members(struct cairn_tx *tx, int64_t xorb)
 		enum cairn_status status = gc_find_member(tx, xorb, &shard);
 		if (status != CAIRN_OK || shard == 0)
 			return status;
-		sqlite3_bind_int64(cairn_tx_stmt(tx, &TX_DROP_MEMBER), 2, xorb);
-		status = gc_drop(tx, &TX_DROP_MEMBER, shard);
+		status = cairn_tx_run(tx, &TX_DROP_MEMBER, CAIRN_ARGS(cairn_db_int(shard), cairn_db_int(xorb)));
 		if (status == CAIRN_OK)
 			status = gc_drop(tx, &TX_DROP_SHARD, shard);
 		if (status != CAIRN_OK)

@@ -40,9 +40,7 @@ static CAIRN_WRITES(TX_COUNT_MAIN, "UPDATE repo SET updated = ?2, (files, bytes)
 
 enum cairn_status cairn_tx_count_main(struct cairn_tx *tx, int64_t repo)
 {
-	sqlite3_bind_int64(cairn_tx_stmt(tx, &TX_COUNT_MAIN), 1, repo);
-	sqlite3_bind_int64(cairn_tx_stmt(tx, &TX_COUNT_MAIN), 2, cairn_clock_unix_ms());
-	return cairn_sql_run(cairn_tx_stmt(tx, &TX_COUNT_MAIN));
+	return cairn_tx_run(tx, &TX_COUNT_MAIN, CAIRN_ARGS(cairn_db_int(repo), cairn_db_int(cairn_clock_unix_ms())));
 }
 
 /* --- the row ------------------------------------------------------------------------------------------------------ */
@@ -63,10 +61,8 @@ static CAIRN_WRITES(TX_HAS_COMMIT, "SELECT 1 FROM commit_ WHERE repo = ?1 AND oi
 static enum cairn_status commit_is_known(struct cairn_tx *tx, int64_t repo, const struct cairn_git_oid *oid,
 					 bool *known)
 {
-	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = cairn_tx_stmt(tx, &TX_HAS_COMMIT);
-	sqlite3_bind_int64(stmt, 1, repo);
-	cairn_chain_bind_oid(stmt, 2, oid);
-	return cairn_sql_step(stmt, known);
+	return cairn_tx_has(tx, &TX_HAS_COMMIT, CAIRN_ARGS(cairn_db_int(repo), cairn_db_bytes(oid->b, sizeof(oid->b))),
+			    known);
 }
 
 /* Dates the commit later while its id is taken. Two branches may get the same commit in the same second; to git these
@@ -212,12 +208,9 @@ enum cairn_status cairn_tx_commit_to(struct cairn_tx *tx, struct cairn_commits_n
 
 enum cairn_status cairn_tx_first_line(struct cairn_tx *tx, struct cairn_commits_new *c, struct cairn_diag *diag)
 {
-	sqlite3_stmt *add = cairn_tx_stmt(tx, &CAIRN_TX_ADD_LINE);
-	sqlite3_bind_int64(add, 1, c->repo);
-	sqlite3_bind_null(add, 2);
-	sqlite3_bind_int64(add, 3, 0);
-	sqlite3_bind_int64(add, 4, 1);
-	enum cairn_status status = cairn_sql_run(add);
+	enum cairn_status status = cairn_tx_run(
+		tx, &CAIRN_TX_ADD_LINE,
+		CAIRN_ARGS(cairn_db_int(c->repo), cairn_db_int_or_null(0), cairn_db_int(0), cairn_db_int(1)));
 	c->line = sqlite3_last_insert_rowid(tx->db);
 	c->head = (struct cairn_commits_head){0};
 	return status == CAIRN_OK ? cairn_tx_commit_to(tx, c, diag) : status;
@@ -267,10 +260,8 @@ static CAIRN_WRITES(TX_END_PULL, "UPDATE ref SET commit_ = (SELECT head FROM lin
 /* An ended pull request names its head from now on, as a tag does. */
 static enum cairn_status commit_end_pull(struct cairn_tx *tx, const struct cairn_index_add_commit *add, int64_t owner)
 {
-	sqlite3_stmt *end = cairn_tx_stmt(tx, &TX_END_PULL);
-	sqlite3_bind_int64(end, 1, add->repo);
-	cairn_sql_bind_text(end, 2, add->ref);
-	enum cairn_status status = cairn_sql_run(end);
+	enum cairn_status status =
+		cairn_tx_run(tx, &TX_END_PULL, CAIRN_ARGS(cairn_db_int(add->repo), cairn_db_text(add->ref)));
 	return status == CAIRN_OK ? cairn_records_end_pull(&tx->records, add, owner) : status;
 }
 
@@ -326,13 +317,9 @@ enum cairn_status cairn_tx_commit_at_once(struct cairn_tx *tx, struct cairn_inde
 
 enum cairn_status cairn_tx_add_main(struct cairn_tx *tx, int64_t repo, int64_t owner, int64_t line)
 {
-	sqlite3_stmt *ref = cairn_tx_stmt(tx, &CAIRN_TX_ADD_REF);
-	sqlite3_bind_int64(ref, 1, repo);
-	sqlite3_bind_int64(ref, 2, CAIRN_INDEX_BRANCH);
-	cairn_sql_bind_text(ref, 3, "main");
-	sqlite3_bind_int64(ref, 4, line);
-	sqlite3_bind_int64(ref, 5, 0);
-	enum cairn_status status = cairn_sql_run(ref);
+	enum cairn_status status = cairn_tx_run(tx, &CAIRN_TX_ADD_REF,
+						CAIRN_ARGS(cairn_db_int(repo), cairn_db_int(CAIRN_INDEX_BRANCH),
+							   cairn_db_text("main"), cairn_db_int(line), cairn_db_int(0)));
 	if (status == CAIRN_OK)
 		status = cairn_tx_count_rows(tx, owner, cairn_commits_ref_counts("main"), true);
 	return status == CAIRN_OK ? cairn_tx_count_main(tx, repo) : status;

@@ -27,10 +27,7 @@ static CAIRN_WRITES(TX_USE_CONTENT, "UPDATE content SET uses = uses + ?2 WHERE i
 
 static enum cairn_status edit_use(struct cairn_tx *tx, int64_t content, int64_t more)
 {
-	sqlite3_stmt *use = cairn_tx_stmt(tx, &TX_USE_CONTENT);
-	sqlite3_bind_int64(use, 1, content);
-	sqlite3_bind_int64(use, 2, more);
-	return cairn_sql_run(use);
+	return cairn_tx_run(tx, &TX_USE_CONTENT, CAIRN_ARGS(cairn_db_int(content), cairn_db_int(more)));
 }
 
 enum cairn_status cairn_tx_use_content(struct cairn_tx *tx, int64_t content)
@@ -223,10 +220,8 @@ static CAIRN_WRITES(TX_REVIVE_CONTENT,
 static enum cairn_status edit_revive(void *ctx, int64_t content, int64_t same)
 {
 	struct cairn_tx_edit *edit = ctx;
-	sqlite3_stmt *revive = cairn_tx_stmt(edit->tx, &TX_REVIVE_CONTENT);
-	sqlite3_bind_int64(revive, 1, content);
-	sqlite3_bind_int64(revive, 2, same);
-	enum cairn_status status = cairn_sql_run(revive);
+	enum cairn_status status =
+		cairn_tx_run(edit->tx, &TX_REVIVE_CONTENT, CAIRN_ARGS(cairn_db_int(content), cairn_db_int(same)));
 	return status == CAIRN_OK ? edit_drop_content(edit->tx, same) : status;
 }
 

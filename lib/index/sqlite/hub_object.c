@@ -35,9 +35,7 @@ static enum cairn_status object_find_empty(struct object_changes *c, const struc
 	*found = change->kind == CAIRN_INDEX_OBJECT_SET;
 	if (*found)
 		return CAIRN_OK;
-	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = cairn_tx_stmt(c->tx, &TX_HAS_EMPTY);
-	sqlite3_bind_int64(stmt, 1, change->source);
-	return cairn_sql_step(stmt, found);
+	return cairn_tx_has(c->tx, &TX_HAS_EMPTY, CAIRN_ARGS(cairn_db_int(change->source)), found);
 }
 
 /* Finds a file that an owner or the operator has. */
@@ -100,10 +98,7 @@ static enum cairn_status object_drop(struct object_changes *c, const char *path)
 	if (status != CAIRN_OK || !found)
 		return status;
 	cairn_records_note_change(&c->feed, 'd', path);
-	sqlite3_stmt *stmt = cairn_tx_stmt(c->tx, &CAIRN_TX_DROP_OBJECT);
-	sqlite3_bind_int64(stmt, 1, c->repo);
-	cairn_sql_bind_text(stmt, 2, path);
-	return cairn_sql_run(stmt);
+	return cairn_tx_run(c->tx, &CAIRN_TX_DROP_OBJECT, CAIRN_ARGS(cairn_db_int(c->repo), cairn_db_text(path)));
 }
 
 static void object_bind(sqlite3_stmt *stmt, const struct object_changes *c, const struct cairn_index_change *change,
@@ -152,12 +147,9 @@ static enum cairn_status object_set(struct object_changes *c, struct cairn_index
 /* Called at the end, since a later change may use a file that an earlier one left. */
 static enum cairn_status object_give_back(struct object_changes *c, int64_t file)
 {
-	bool used = false;
-	sqlite3_stmt *stmt = cairn_tx_stmt(c->tx, &CAIRN_TX_HAS_OBJECT);
-	sqlite3_bind_int64(stmt, 1, file);
-	sqlite3_bind_int64(stmt, 2, c->repo);
-	enum cairn_status status = cairn_sql_step(stmt, &used);
-	(void)sqlite3_reset(stmt);
+	bool used;
+	enum cairn_status status =
+		cairn_tx_has(c->tx, &CAIRN_TX_HAS_OBJECT, CAIRN_ARGS(cairn_db_int(file), cairn_db_int(c->repo)), &used);
 	return status == CAIRN_OK && !used ? cairn_tx_disown(c->tx, file, c->owner) : status;
 }
 
@@ -169,12 +161,9 @@ static CAIRN_WRITES(TX_COUNT_REPO,
 
 static enum cairn_status object_count(struct object_changes *c)
 {
-	sqlite3_stmt *stmt = cairn_tx_stmt(c->tx, &TX_COUNT_REPO);
-	sqlite3_bind_int64(stmt, 1, c->repo);
-	sqlite3_bind_int64(stmt, 2, c->n_files);
-	sqlite3_bind_int64(stmt, 3, c->bytes);
-	sqlite3_bind_int64(stmt, 4, c->now_unix_ms);
-	enum cairn_status status = cairn_sql_run(stmt);
+	enum cairn_status status = cairn_tx_run(c->tx, &TX_COUNT_REPO,
+						CAIRN_ARGS(cairn_db_int(c->repo), cairn_db_int(c->n_files),
+							   cairn_db_int(c->bytes), cairn_db_int(c->now_unix_ms)));
 	return status == CAIRN_OK ? cairn_tx_count_rows(c->tx, c->owner, c->row_bytes, true) : status;
 }
 

@@ -14,11 +14,8 @@ static const char REF_MAIN[] = "main";
 static enum cairn_status ref_find(struct cairn_tx *tx, int64_t repo, enum cairn_index_ref_kind kind, const char *name,
 				  bool *found)
 {
-	CLEANUP(cairn_sql_resetp) sqlite3_stmt *find = cairn_tx_stmt(tx, &CAIRN_TX_FIND_REF);
-	sqlite3_bind_int64(find, 1, repo);
-	sqlite3_bind_int64(find, 2, (int64_t)kind);
-	cairn_sql_bind_text(find, 3, name);
-	return cairn_sql_step(find, found);
+	return cairn_tx_has(tx, &CAIRN_TX_FIND_REF,
+			    CAIRN_ARGS(cairn_db_int(repo), cairn_db_int((int64_t)kind), cairn_db_text(name)), found);
 }
 
 /* --- lines -------------------------------------------------------------------------------------------------------- */
@@ -58,18 +55,13 @@ static CAIRN_WRITES(TX_COPIED_ROWS,
 
 static enum cairn_status ref_count_copied(struct cairn_tx *tx, int64_t line, int64_t *bytes)
 {
-	CLEANUP(cairn_sql_resetp) sqlite3_stmt *count = cairn_tx_stmt(tx, &TX_COPIED_ROWS);
-	sqlite3_bind_int64(count, 1, line);
-	enum cairn_status status = cairn_sql_find(count);
-	*bytes = status == CAIRN_OK ? sqlite3_column_int64(count, 0) : 0;
-	return status;
+	return cairn_tx_number(tx, &TX_COPIED_ROWS, CAIRN_ARGS(cairn_db_int(line)), bytes);
 }
 
 /* Marks the contents of copied rows as used. @param[out] bytes  what the rows count for a quota */
 static enum cairn_status ref_use_copied(struct cairn_tx *tx, int64_t line, int64_t *bytes)
 {
-	sqlite3_bind_int64(cairn_tx_stmt(tx, &TX_USE_COPIED), 1, line);
-	enum cairn_status status = cairn_sql_run(cairn_tx_stmt(tx, &TX_USE_COPIED));
+	enum cairn_status status = cairn_tx_run(tx, &TX_USE_COPIED, CAIRN_ARGS(cairn_db_int(line)));
 	return status == CAIRN_OK ? ref_count_copied(tx, line, bytes) : status;
 }
 
@@ -79,11 +71,9 @@ static enum cairn_status ref_copy(struct cairn_tx *tx, const struct cairn_chain 
 	enum cairn_status status = CAIRN_OK;
 	/* If several lines have rows of a path, all are copied. The row of the nearest line is the newest. */
 	for (unsigned i = 0; i < chain->n && status == CAIRN_OK; i++) {
-		sqlite3_stmt *copy = cairn_tx_stmt(tx, &TX_COPY_LINE);
-		sqlite3_bind_int64(copy, 1, line);
-		sqlite3_bind_int64(copy, 2, chain->line[i]);
-		sqlite3_bind_int64(copy, 3, chain->upto[i]);
-		status = cairn_sql_run(copy);
+		status = cairn_tx_run(
+			tx, &TX_COPY_LINE,
+			CAIRN_ARGS(cairn_db_int(line), cairn_db_int(chain->line[i]), cairn_db_int(chain->upto[i])));
 	}
 	if (status == CAIRN_OK)
 		status = ref_use_copied(tx, line, &bytes);
@@ -106,12 +96,9 @@ enum cairn_status cairn_tx_fork(struct cairn_tx *tx, struct cairn_index_add_ref 
 		status = add->is_stranger ? cairn_commits_too_deep(diag) : ref_may_copy(tx, &chain, diag);
 	if (status != CAIRN_OK)
 		return status;
-	sqlite3_stmt *make = cairn_tx_stmt(tx, &CAIRN_TX_ADD_LINE);
-	sqlite3_bind_int64(make, 1, add->repo);
-	sqlite3_bind_int64(make, 2, head.line);
-	sqlite3_bind_int64(make, 3, head.commit);
-	sqlite3_bind_int64(make, 4, whole ? 1 : (int64_t)chain.n + 1);
-	status = cairn_sql_run(make);
+	status = cairn_tx_run(tx, &CAIRN_TX_ADD_LINE,
+			      CAIRN_ARGS(cairn_db_int(add->repo), cairn_db_int(head.line), cairn_db_int(head.commit),
+					 cairn_db_int(whole ? 1 : (int64_t)chain.n + 1)));
 	*line = sqlite3_last_insert_rowid(tx->db);
 	return status == CAIRN_OK && whole ? ref_copy(tx, &chain, owner, *line) : status;
 }
@@ -185,24 +172,18 @@ static CAIRN_WRITES(TX_SET_REF, "UPDATE ref SET line = ?4 WHERE repo = ?1 AND ki
 enum cairn_status cairn_tx_set_ref_line(struct cairn_tx *tx, int64_t repo, enum cairn_index_ref_kind kind,
 					const char *name, int64_t line)
 {
-	sqlite3_stmt *set = cairn_tx_stmt(tx, &TX_SET_REF);
-	sqlite3_bind_int64(set, 1, repo);
-	sqlite3_bind_int64(set, 2, (int64_t)kind);
-	cairn_sql_bind_text(set, 3, name);
-	sqlite3_bind_int64(set, 4, line);
-	return cairn_sql_run(set);
+	return cairn_tx_run(
+		tx, &TX_SET_REF,
+		CAIRN_ARGS(cairn_db_int(repo), cairn_db_int((int64_t)kind), cairn_db_text(name), cairn_db_int(line)));
 }
 
 static enum cairn_status ref_add(struct cairn_tx *tx, const struct cairn_index_add_ref *add, int64_t owner,
 				 const char *name, int64_t line)
 {
-	sqlite3_stmt *stmt = cairn_tx_stmt(tx, &CAIRN_TX_ADD_REF);
-	sqlite3_bind_int64(stmt, 1, add->repo);
-	sqlite3_bind_int64(stmt, 2, (int64_t)add->kind);
-	cairn_sql_bind_text(stmt, 3, name);
-	sqlite3_bind_int64(stmt, 4, line);
-	sqlite3_bind_int64(stmt, 5, add->kind == CAIRN_INDEX_TAG ? add->commit : 0);
-	enum cairn_status status = cairn_sql_run(stmt);
+	enum cairn_status status = cairn_tx_run(
+		tx, &CAIRN_TX_ADD_REF,
+		CAIRN_ARGS(cairn_db_int(add->repo), cairn_db_int((int64_t)add->kind), cairn_db_text(name),
+			   cairn_db_int(line), cairn_db_int(add->kind == CAIRN_INDEX_TAG ? add->commit : 0)));
 	return status == CAIRN_OK ? cairn_tx_count_rows(tx, owner, cairn_commits_ref_counts(name), true) : status;
 }
 
@@ -250,8 +231,7 @@ static enum cairn_status ref_open_pull(struct cairn_tx *tx, struct cairn_index_a
 	if (status != CAIRN_OK)
 		return status;
 	if (*in_pieces) {
-		sqlite3_bind_int64(cairn_tx_stmt(tx, &TX_DROP_NEW_LINE), 1, line);
-		return cairn_sql_run(cairn_tx_stmt(tx, &TX_DROP_NEW_LINE));
+		return cairn_tx_run(tx, &TX_DROP_NEW_LINE, CAIRN_ARGS(cairn_db_int(line)));
 	}
 	status = cairn_tx_name_pull(tx, add, owner, line);
 	return status == CAIRN_OK && add->is_stranger ? cairn_records_charge_opened(&tx->records, add, bytes) : status;
@@ -324,11 +304,9 @@ enum cairn_status cairn_tx_drop_ref(struct cairn_tx *tx, struct cairn_index_drop
 		return cairn_commits_unknown(diag);
 	if (drop->kind == CAIRN_INDEX_BRANCH && strcmp(drop->name, REF_MAIN) == 0)
 		return cairn_commits_ref_main(diag);
-	sqlite3_stmt *stmt = cairn_tx_stmt(tx, &TX_DROP_REF);
-	sqlite3_bind_int64(stmt, 1, drop->repo);
-	sqlite3_bind_int64(stmt, 2, (int64_t)drop->kind);
-	cairn_sql_bind_text(stmt, 3, drop->name);
-	status = cairn_sql_run(stmt);
+	status = cairn_tx_run(
+		tx, &TX_DROP_REF,
+		CAIRN_ARGS(cairn_db_int(drop->repo), cairn_db_int((int64_t)drop->kind), cairn_db_text(drop->name)));
 	return status == CAIRN_OK ? cairn_tx_count_rows(tx, owner, -cairn_commits_ref_counts(drop->name), true)
 				  : status;
 }

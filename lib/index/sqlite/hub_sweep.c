@@ -58,10 +58,7 @@ static enum cairn_status sweep_object_page(struct sweep *s)
 
 static enum cairn_status sweep_drop_object(struct sweep *s, const char *path)
 {
-	sqlite3_stmt *stmt = cairn_tx_stmt(s->tx, &CAIRN_TX_DROP_OBJECT);
-	sqlite3_bind_int64(stmt, 1, s->repo);
-	cairn_sql_bind_text(stmt, 2, path);
-	return cairn_sql_run(stmt);
+	return cairn_tx_run(s->tx, &CAIRN_TX_DROP_OBJECT, CAIRN_ARGS(cairn_db_int(s->repo), cairn_db_text(path)));
 }
 
 static enum cairn_status sweep_objects(struct sweep *s)
@@ -115,8 +112,7 @@ static enum cairn_status sweep_files(struct sweep *s)
 	if (status != CAIRN_OK || s->n > 0)
 		return status;
 	status = cairn_records_drop_proposed(&s->tx->records, s->owner);
-	sqlite3_bind_int64(cairn_tx_stmt(s->tx, &TX_FORGET_REPO), 1, s->repo);
-	return status == CAIRN_OK ? cairn_sql_run(cairn_tx_stmt(s->tx, &TX_FORGET_REPO)) : status;
+	return status == CAIRN_OK ? cairn_tx_run(s->tx, &TX_FORGET_REPO, CAIRN_ARGS(cairn_db_int(s->repo))) : status;
 }
 
 static CAIRN_WRITES(TX_REPO_LINE, "SELECT id FROM line WHERE repo = ?1 ORDER BY id DESC LIMIT 1");
@@ -128,8 +124,7 @@ static enum cairn_status sweep_repo_line(struct sweep *s, bool *done)
 	int64_t line = 0;
 	bool gone;
 	*done = false;
-	sqlite3_bind_int64(cairn_tx_stmt(s->tx, &TX_DROP_REFS), 1, s->repo);
-	enum cairn_status status = cairn_sql_run(cairn_tx_stmt(s->tx, &TX_DROP_REFS));
+	enum cairn_status status = cairn_tx_run(s->tx, &TX_DROP_REFS, CAIRN_ARGS(cairn_db_int(s->repo)));
 	if (status == CAIRN_OK)
 		status = cairn_records_drop_pulls(&s->tx->records, s->repo);
 	if (status == CAIRN_OK)
@@ -170,15 +165,11 @@ static CAIRN_WRITES(TX_IS_DROPPED_REPO,
 enum cairn_status cairn_tx_sweep_repo(struct cairn_tx *tx, int64_t repo, int64_t owner, bool *gone)
 {
 	struct sweep s = {.tx = tx, .repo = repo, .owner = owner};
-	bool found = false;
-	{
-		CLEANUP(cairn_sql_resetp) sqlite3_stmt *find = cairn_tx_stmt(tx, &TX_IS_DROPPED_REPO);
-		sqlite3_bind_int64(find, 1, repo);
-		sqlite3_bind_int64(find, 2, owner);
-		enum cairn_status status = cairn_sql_step(find, &found);
-		if (status != CAIRN_OK)
-			return status;
-	}
+	bool found;
+	enum cairn_status status =
+		cairn_tx_has(tx, &TX_IS_DROPPED_REPO, CAIRN_ARGS(cairn_db_int(repo), cairn_db_int(owner)), &found);
+	if (status != CAIRN_OK)
+		return status;
 	*gone = !found;
 	return found ? sweep_repo(&s) : CAIRN_OK;
 }

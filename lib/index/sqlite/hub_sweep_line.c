@@ -80,8 +80,7 @@ enum cairn_status cairn_tx_sweep_line(struct cairn_tx *tx, int64_t line, bool *g
 {
 	unsigned n = 0;
 	*gone = false;
-	sqlite3_bind_int64(cairn_tx_stmt(tx, &TX_CONDEMN_LINE), 1, line);
-	enum cairn_status status = cairn_sql_run(cairn_tx_stmt(tx, &TX_CONDEMN_LINE));
+	enum cairn_status status = cairn_tx_run(tx, &TX_CONDEMN_LINE, CAIRN_ARGS(cairn_db_int(line)));
 	if (status == CAIRN_OK)
 		status = sweep_piece(tx, &TX_DROP_COMMITS, line, &n);
 	if (status == CAIRN_OK && n < SWEEP_ROWS)
@@ -89,8 +88,7 @@ enum cairn_status cairn_tx_sweep_line(struct cairn_tx *tx, int64_t line, bool *g
 	if (status != CAIRN_OK || n == SWEEP_ROWS)
 		return status;
 	*gone = true;
-	sqlite3_bind_int64(cairn_tx_stmt(tx, &TX_DROP_LINE), 1, line);
-	return cairn_sql_run(cairn_tx_stmt(tx, &TX_DROP_LINE));
+	return cairn_tx_run(tx, &TX_DROP_LINE, CAIRN_ARGS(cairn_db_int(line)));
 }
 
 /* A page of line ?1 after folder ?2 and name ?3, of each path the newest first. */
@@ -169,9 +167,7 @@ static enum cairn_status sweep_end(struct cairn_tx *tx, int64_t line, struct cai
 	if (status != CAIRN_OK || n_rows == SWEEP_ROWS)
 		return status;
 	*gone = true;
-	sqlite3_bind_int64(cairn_tx_stmt(tx, &CAIRN_TX_SET_LINE_HEAD), 1, line);
-	sqlite3_bind_int64(cairn_tx_stmt(tx, &CAIRN_TX_SET_LINE_HEAD), 2, at->keep);
-	return cairn_sql_run(cairn_tx_stmt(tx, &CAIRN_TX_SET_LINE_HEAD));
+	return cairn_tx_run(tx, &CAIRN_TX_SET_LINE_HEAD, CAIRN_ARGS(cairn_db_int(line), cairn_db_int(at->keep)));
 }
 
 /* Finds the highest line below a number, its head, and the last commit that something needs. Lines of a repository that

@@ -9,10 +9,7 @@ static CAIRN_WRITES(TX_ADD_OWNER, "INSERT INTO file_owner(file, scope, sha256, a
 
 enum cairn_status cairn_tx_own(struct cairn_tx *tx, int64_t file, int64_t owner, bool *added)
 {
-	sqlite3_stmt *own = cairn_tx_stmt(tx, &TX_ADD_OWNER);
-	sqlite3_bind_int64(own, 1, file);
-	sqlite3_bind_int64(own, 2, owner);
-	enum cairn_status status = cairn_sql_run(own);
+	enum cairn_status status = cairn_tx_run(tx, &TX_ADD_OWNER, CAIRN_ARGS(cairn_db_int(file), cairn_db_int(owner)));
 	*added = status == CAIRN_OK && sqlite3_changes(tx->db) > 0;
 	return *added ? cairn_tx_count_file(tx, owner, file, 1) : status;
 }
@@ -20,10 +17,7 @@ enum cairn_status cairn_tx_own(struct cairn_tx *tx, int64_t file, int64_t owner,
 /* An owner's row without a claim exists only while there is no claim. */
 static enum cairn_status own_drop_no_claim(struct cairn_tx *tx, int64_t file, int64_t owner)
 {
-	sqlite3_stmt *drop = cairn_tx_stmt(tx, &CAIRN_TX_DROP_NO_CLAIM);
-	sqlite3_bind_int64(drop, 1, file);
-	sqlite3_bind_int64(drop, 2, owner);
-	return cairn_sql_run(drop);
+	return cairn_tx_run(tx, &CAIRN_TX_DROP_NO_CLAIM, CAIRN_ARGS(cairn_db_int(file), cairn_db_int(owner)));
 }
 
 /* Has owner ?2 room for another claim on file ?1? */
@@ -38,16 +32,13 @@ static CAIRN_WRITES(TX_ADD_CLAIM, "INSERT OR IGNORE INTO file_owner(file, scope,
 enum cairn_status cairn_tx_claim(struct cairn_tx *tx, int64_t file, int64_t owner,
 				 const uint8_t sha256[static CAIRN_SHA256_BYTES], bool *added)
 {
-	sqlite3_stmt *add = cairn_tx_stmt(tx, &TX_ADD_CLAIM);
 	enum cairn_status status = cairn_tx_own(tx, file, owner, added);
 	if (status != CAIRN_OK)
 		return status;
-	sqlite3_bind_int64(add, 1, file);
-	sqlite3_bind_int64(add, 2, owner);
-	cairn_sql_bind_blob(add, 3, sha256, CAIRN_SHA256_BYTES);
-	sqlite3_bind_int64(add, 4, CAIRN_INDEX_CLAIMS_MAX);
-	sqlite3_bind_int64(add, 5, CAIRN_INDEX_LIES_MAX);
-	status = cairn_sql_run(add);
+	status = cairn_tx_run(tx, &TX_ADD_CLAIM,
+			      CAIRN_ARGS(cairn_db_int(file), cairn_db_int(owner),
+					 cairn_db_bytes(sha256, CAIRN_SHA256_BYTES),
+					 cairn_db_int(CAIRN_INDEX_CLAIMS_MAX), cairn_db_int(CAIRN_INDEX_LIES_MAX)));
 	if (status != CAIRN_OK || sqlite3_changes(tx->db) == 0)
 		return status;
 	*added = true;
@@ -67,11 +58,9 @@ static CAIRN_WRITES(
 enum cairn_status cairn_tx_follow_proof(struct cairn_tx *tx, int64_t file, int64_t owner,
 					const uint8_t sha256[static CAIRN_SHA256_BYTES])
 {
-	sqlite3_stmt *follow = cairn_tx_stmt(tx, &TX_FOLLOW_PROOF);
-	cairn_sql_bind_blob(follow, 1, sha256, CAIRN_SHA256_BYTES);
-	sqlite3_bind_int64(follow, 2, owner);
-	sqlite3_bind_int64(follow, 3, file);
-	return cairn_sql_run(follow);
+	return cairn_tx_run(
+		tx, &TX_FOLLOW_PROOF,
+		CAIRN_ARGS(cairn_db_bytes(sha256, CAIRN_SHA256_BYTES), cairn_db_int(owner), cairn_db_int(file)));
 }
 
 static CAIRN_WRITES(TX_ADD_COPIED, "INSERT INTO file_owner(file, scope, sha256, at, proof, due)"
@@ -83,17 +72,14 @@ enum cairn_status cairn_tx_copy_claim(struct cairn_tx *tx, int64_t file, int64_t
 				      const uint8_t sha256[static CAIRN_SHA256_BYTES], enum cairn_index_belief belief)
 {
 	bool added;
-	sqlite3_stmt *add = cairn_tx_stmt(tx, &TX_ADD_COPIED);
 	enum cairn_status status = cairn_tx_own(tx, file, owner, &added);
 	if (status != CAIRN_OK)
 		return status;
-	sqlite3_bind_int64(add, 1, file);
-	sqlite3_bind_int64(add, 2, owner);
-	cairn_sql_bind_blob(add, 3, sha256, CAIRN_SHA256_BYTES);
-	sqlite3_bind_int64(add, 4, CAIRN_INDEX_CLAIMS_MAX);
-	sqlite3_bind_int64(add, 5, CAIRN_INDEX_LIES_MAX);
-	sqlite3_bind_int64(add, 6, belief);
-	status = cairn_sql_run(add);
+	status = cairn_tx_run(tx, &TX_ADD_COPIED,
+			      CAIRN_ARGS(cairn_db_int(file), cairn_db_int(owner),
+					 cairn_db_bytes(sha256, CAIRN_SHA256_BYTES),
+					 cairn_db_int(CAIRN_INDEX_CLAIMS_MAX), cairn_db_int(CAIRN_INDEX_LIES_MAX),
+					 cairn_db_int(belief)));
 	if (status == CAIRN_OK)
 		status = own_drop_no_claim(tx, file, owner);
 	return status == CAIRN_OK && belief == CAIRN_INDEX_PROVED ? cairn_tx_follow_proof(tx, file, owner, sha256)
@@ -104,11 +90,9 @@ static CAIRN_WRITES(TX_HAS_FILE_OWNER, "SELECT 1 FROM file_owner WHERE file = ?1
 
 enum cairn_status cairn_tx_was_disowned(struct cairn_tx *tx, int64_t file)
 {
-	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = cairn_tx_stmt(tx, &TX_HAS_FILE_OWNER);
-	bool owned = true;
+	bool owned;
 	cairn_advance(&tx->counts.collection);
-	sqlite3_bind_int64(stmt, 1, file);
-	enum cairn_status status = cairn_sql_step(stmt, &owned);
+	enum cairn_status status = cairn_tx_has(tx, &TX_HAS_FILE_OWNER, CAIRN_ARGS(cairn_db_int(file)), &owned);
 	return status == CAIRN_OK && !owned ? cairn_tx_drop_file(tx, file) : status;
 }
 
@@ -116,10 +100,7 @@ static CAIRN_WRITES(TX_DISOWN, "DELETE FROM file_owner WHERE file = ?1 AND scope
 
 enum cairn_status cairn_tx_disown(struct cairn_tx *tx, int64_t file, int64_t owner)
 {
-	sqlite3_stmt *drop = cairn_tx_stmt(tx, &TX_DISOWN);
-	sqlite3_bind_int64(drop, 1, file);
-	sqlite3_bind_int64(drop, 2, owner);
-	enum cairn_status status = cairn_sql_run(drop);
+	enum cairn_status status = cairn_tx_run(tx, &TX_DISOWN, CAIRN_ARGS(cairn_db_int(file), cairn_db_int(owner)));
 	if (status != CAIRN_OK || sqlite3_changes(tx->db) == 0)
 		return status;
 	status = cairn_tx_count_file(tx, owner, file, -1);

@@ -10,11 +10,9 @@ static CAIRN_WRITES(TX_ADD_PROOF, "INSERT OR IGNORE INTO proof(file, sha256) SEL
 static enum cairn_status proof_add(struct cairn_tx *tx, int64_t file, const struct cairn_hash *hash,
 				   const uint8_t sha256[static CAIRN_SHA256_BYTES])
 {
-	sqlite3_stmt *add = cairn_tx_stmt(tx, &TX_ADD_PROOF);
-	sqlite3_bind_int64(add, 1, file);
-	cairn_sql_bind_blob(add, 2, sha256, CAIRN_SHA256_BYTES);
-	cairn_sql_bind_blob(add, 3, hash->b, sizeof(hash->b));
-	return cairn_sql_run(add);
+	return cairn_tx_run(tx, &TX_ADD_PROOF,
+			    CAIRN_ARGS(cairn_db_int(file), cairn_db_bytes(sha256, CAIRN_SHA256_BYTES),
+				       cairn_db_bytes(hash->b, sizeof(hash->b))));
 }
 
 static CAIRN_WRITES(
@@ -32,11 +30,9 @@ static CAIRN_WRITES(TX_DROP_FALSE, "UPDATE content SET file = NULL WHERE file = 
 
 static enum cairn_status proof_drop_false(struct cairn_tx *tx, const struct cairn_index_outcome *o)
 {
-	sqlite3_stmt *drop = cairn_tx_stmt(tx, &TX_DROP_FALSE);
-	sqlite3_bind_int64(drop, 1, o->file_id);
-	sqlite3_bind_int64(drop, 2, o->owner_id);
-	cairn_sql_bind_blob(drop, 3, o->said, sizeof(o->said));
-	return cairn_sql_run(drop);
+	return cairn_tx_run(tx, &TX_DROP_FALSE,
+			    CAIRN_ARGS(cairn_db_int(o->file_id), cairn_db_int(o->owner_id),
+				       cairn_db_bytes(o->said, sizeof(o->said))));
 }
 
 static enum cairn_status proof_record(struct cairn_tx *tx, const struct cairn_index_outcome *o, int64_t again_unix_s)

@@ -79,10 +79,9 @@ static CAIRN_WRITES(TX_LAST_FILE, "SELECT seq FROM sqlite_sequence WHERE name = 
 /* Returns the number of the next file. Numbers are assigned here, so that they are known before rows are added. */
 static enum cairn_status put_files_next(struct put_shard *p, int64_t *next)
 {
-	CLEANUP(cairn_sql_resetp) sqlite3_stmt *last = cairn_tx_stmt(p->tx, &TX_LAST_FILE);
-	bool row;
-	enum cairn_status status = cairn_sql_step(last, &row);
-	*next = status == CAIRN_OK && row ? cairn_sum(sqlite3_column_int64(last, 0), 1) : 1;
+	int64_t last;
+	enum cairn_status status = cairn_tx_number(p->tx, &TX_LAST_FILE, NULL, &last);
+	*next = cairn_sum(last, 1);
 	return status;
 }
 
@@ -183,10 +182,7 @@ static CAIRN_WRITES(TX_RENEW_FILE_OWNER, "UPDATE file_owner SET at = unixepoch()
 /* Restarts the grace time of a file that a repository of the hub has already, since a commit may follow. */
 static enum cairn_status put_files_renew(struct put_shard *p, int64_t id)
 {
-	sqlite3_stmt *renew = cairn_tx_stmt(p->tx, &TX_RENEW_FILE_OWNER);
-	sqlite3_bind_int64(renew, 1, id);
-	sqlite3_bind_int64(renew, 2, p->owner);
-	return cairn_sql_run(renew);
+	return cairn_tx_run(p->tx, &TX_RENEW_FILE_OWNER, CAIRN_ARGS(cairn_db_int(id), cairn_db_int(p->owner)));
 }
 
 static enum cairn_status put_files_register(struct put_shard *p, const struct put_files_file *f)

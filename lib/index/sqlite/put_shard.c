@@ -87,10 +87,7 @@ static enum cairn_status put_shard_described(struct put_shard *p, uint32_t place
 	enum cairn_status status = put_shard_describe(p, place);
 	if (status != CAIRN_OK)
 		return status;
-	sqlite3_stmt *member = cairn_tx_stmt(p->tx, &TX_ADD_MEMBER);
-	sqlite3_bind_int64(member, 1, p->id);
-	sqlite3_bind_int64(member, 2, p->xorbs[place].id);
-	status = cairn_sql_run(member);
+	status = cairn_tx_run(p->tx, &TX_ADD_MEMBER, CAIRN_ARGS(cairn_db_int(p->id), cairn_db_int(p->xorbs[place].id)));
 	for (uint32_t i = 0; status == CAIRN_OK && i < xorb->n_eligible; i++) {
 		if (eligible[i].place >= p->xorbs[place].n_chunks)
 			return put_shard_conflict(p, "xorb.differs", &xorb->hash, "is known with fewer chunks");
@@ -103,13 +100,10 @@ static CAIRN_WRITES(TX_ADD_SHARD, "INSERT INTO shard(hash, scope, owner, collect
 
 static enum cairn_status put_shard_add_row(struct put_shard *p)
 {
-	sqlite3_stmt *add = cairn_tx_stmt(p->tx, &TX_ADD_SHARD);
-	cairn_sql_bind_hash(add, 1, &p->put->body);
-	sqlite3_bind_int64(add, 2, p->scope);
-	sqlite3_bind_int64(add, 3, p->owner);
-	sqlite3_bind_int64(add, 4, p->tx->counts.collection);
-	sqlite3_bind_int64(add, 5, cairn_clock_unix_s());
-	enum cairn_status status = cairn_sql_run(add);
+	enum cairn_status status =
+		cairn_tx_run(p->tx, &TX_ADD_SHARD,
+			     CAIRN_ARGS(cairn_db_hash(&p->put->body), cairn_db_int(p->scope), cairn_db_int(p->owner),
+					cairn_db_int(p->tx->counts.collection), cairn_db_int(cairn_clock_unix_s())));
 	p->id = sqlite3_last_insert_rowid(p->tx->db);
 	cairn_add(&p->tx->counts.shards, 1);
 	return status;
@@ -121,11 +115,9 @@ static CAIRN_WRITES(TX_RENEW_SHARD, "UPDATE shard SET collection = ?2, at = ?3 W
  * repository of the hub an hour ago, which keeps unnamed files only for some time. */
 static enum cairn_status put_shard_renew_row(struct put_shard *p)
 {
-	sqlite3_stmt *renew = cairn_tx_stmt(p->tx, &TX_RENEW_SHARD);
-	sqlite3_bind_int64(renew, 1, p->id);
-	sqlite3_bind_int64(renew, 2, p->tx->counts.collection);
-	sqlite3_bind_int64(renew, 3, cairn_clock_unix_s());
-	return cairn_sql_run(renew);
+	return cairn_tx_run(p->tx, &TX_RENEW_SHARD,
+			    CAIRN_ARGS(cairn_db_int(p->id), cairn_db_int(p->tx->counts.collection),
+				       cairn_db_int(cairn_clock_unix_s())));
 }
 
 static CAIRN_WRITES(TX_FIND_SHARD, "SELECT id, collection, at > unixepoch() - 3600 FROM shard"
@@ -159,9 +151,7 @@ static enum cairn_status put_shard_registered(struct put_shard *p)
 {
 	enum cairn_status status = CAIRN_OK;
 	for (uint32_t i = 0; status == CAIRN_OK && i < p->put->shard->n_xorbs; i++) {
-		sqlite3_stmt *drop = cairn_tx_stmt(p->tx, &TX_DROP_UNREGISTERED);
-		sqlite3_bind_int64(drop, 1, p->xorbs[i].id);
-		status = cairn_sql_run(drop);
+		status = cairn_tx_run(p->tx, &TX_DROP_UNREGISTERED, CAIRN_ARGS(cairn_db_int(p->xorbs[i].id)));
 	}
 	return status;
 }

@@ -47,9 +47,7 @@ static CAIRN_WRITES(TX_SET_REPACKED, "UPDATE xorb SET repacked = 1 WHERE id = ?1
 
 enum cairn_status cairn_tx_set_repacked(struct cairn_tx *tx, int64_t id)
 {
-	sqlite3_stmt *stmt = cairn_tx_stmt(tx, &TX_SET_REPACKED);
-	sqlite3_bind_int64(stmt, 1, id);
-	return cairn_sql_run(stmt);
+	return cairn_tx_run(tx, &TX_SET_REPACKED, CAIRN_ARGS(cairn_db_int(id)));
 }
 
 static enum cairn_status put_xorb_encode(struct cairn_buf *spans, const struct cairn_chunk_list *list)
@@ -87,21 +85,16 @@ enum cairn_status cairn_tx_add_xorb(struct cairn_tx *tx, const struct cairn_hash
 	*id = sqlite3_last_insert_rowid(tx->db);
 	cairn_add(&tx->counts.xorbs, 1);
 	cairn_add(&tx->counts.stored_bytes, stored_bytes ? (int64_t)*stored_bytes : 0);
-	sqlite3_stmt *row = cairn_tx_stmt(tx, &TX_ADD_LIST);
-	sqlite3_bind_int64(row, 1, *id);
-	cairn_sql_bind_blob(row, 2, spans.bytes, spans.len);
-	cairn_sql_bind_blob(row, 3, list->hashes, (size_t)list->n * sizeof(*list->hashes));
-	return cairn_sql_run(row);
+	return cairn_tx_run(tx, &TX_ADD_LIST,
+			    CAIRN_ARGS(cairn_db_int(*id), cairn_db_bytes(spans.bytes, spans.len),
+				       cairn_db_bytes(list->hashes, (size_t)list->n * sizeof(*list->hashes))));
 }
 
 static CAIRN_WRITES(TX_RENEW_XORB, "UPDATE xorb SET retired = NULL, at = ?2 WHERE id = ?1");
 
 enum cairn_status cairn_tx_keep_xorb(struct cairn_tx *tx, int64_t id)
 {
-	sqlite3_stmt *stmt = cairn_tx_stmt(tx, &TX_RENEW_XORB);
-	sqlite3_bind_int64(stmt, 1, id);
-	sqlite3_bind_int64(stmt, 2, cairn_clock_unix_s());
-	return cairn_sql_run(stmt);
+	return cairn_tx_run(tx, &TX_RENEW_XORB, CAIRN_ARGS(cairn_db_int(id), cairn_db_int(cairn_clock_unix_s())));
 }
 
 static CAIRN_WRITES(TX_GET_LIST, "SELECT spans, hashes FROM list WHERE xorb = ?1");
@@ -148,22 +141,17 @@ static enum cairn_status put_xorb_store(struct cairn_tx *tx, int64_t id, const s
 		status = put_xorb_is_repacked(tx, id, list, &repacked);
 	if (status != CAIRN_OK)
 		return status;
-	sqlite3_stmt *xorb = cairn_tx_stmt(tx, &TX_STORE_XORB);
-	sqlite3_bind_int64(xorb, 1, id);
-	sqlite3_bind_int64(xorb, 2, cairn_clock_unix_s());
-	sqlite3_bind_int64(xorb, 3, (int64_t)stored_bytes);
-	sqlite3_bind_int64(xorb, 4, list->n);
-	sqlite3_bind_int64(xorb, 5, (int64_t)cairn_chunk_list_bytes(list, 0, list->n));
-	sqlite3_bind_int64(xorb, 6, repacked);
-	status = cairn_sql_run(xorb);
+	status = cairn_tx_run(tx, &TX_STORE_XORB,
+			      CAIRN_ARGS(cairn_db_int(id), cairn_db_int(cairn_clock_unix_s()),
+					 cairn_db_int((int64_t)stored_bytes), cairn_db_int(list->n),
+					 cairn_db_int((int64_t)cairn_chunk_list_bytes(list, 0, list->n)),
+					 cairn_db_int(repacked)));
 	if (status != CAIRN_OK)
 		return status;
 	cairn_add(&tx->counts.stored_bytes, (int64_t)stored_bytes);
-	sqlite3_stmt *row = cairn_tx_stmt(tx, &TX_SET_LIST);
-	sqlite3_bind_int64(row, 1, id);
-	cairn_sql_bind_blob(row, 2, spans.bytes, spans.len);
-	cairn_sql_bind_blob(row, 3, list->hashes, (size_t)list->n * sizeof(*list->hashes));
-	return cairn_sql_run(row);
+	return cairn_tx_run(tx, &TX_SET_LIST,
+			    CAIRN_ARGS(cairn_db_int(id), cairn_db_bytes(spans.bytes, spans.len),
+				       cairn_db_bytes(list->hashes, (size_t)list->n * sizeof(*list->hashes))));
 }
 
 enum cairn_status cairn_tx_put_xorb(struct cairn_tx *tx, struct cairn_index_put_xorb *put)

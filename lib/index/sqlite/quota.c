@@ -14,10 +14,8 @@ enum cairn_status cairn_tx_count_stored(struct cairn_tx *tx, int64_t owner, int6
 	if (owner == 0 || bytes == 0 || owner == tx->records.growth.uncounted)
 		return CAIRN_OK;
 	for (size_t i = 0; i < sizeof(OF) / sizeof(OF[0]) && !counted; i++) {
-		sqlite3_stmt *count = cairn_tx_stmt(tx, OF[i]);
-		sqlite3_bind_int64(count, 1, owner);
-		sqlite3_bind_int64(count, 2, bytes);
-		enum cairn_status status = cairn_sql_run(count);
+		enum cairn_status status =
+			cairn_tx_run(tx, OF[i], CAIRN_ARGS(cairn_db_int(owner), cairn_db_int(bytes)));
 		if (status != CAIRN_OK)
 			return status;
 		counted = sqlite3_changes(tx->db) > 0;

@@ -187,6 +187,18 @@ void cairn_sql_bind_text(sqlite3_stmt *stmt, int at, const char *text)
 	(void)sqlite3_bind_text(stmt, at, text, -1, SQLITE_STATIC);
 }
 
+void cairn_sql_bind(sqlite3_stmt *stmt, int at, const struct cairn_db_arg *arg)
+{
+	if (arg->null)
+		(void)sqlite3_bind_null(stmt, at);
+	else if (arg->type == CAIRN_DB_INT)
+		(void)sqlite3_bind_int64(stmt, at, arg->number);
+	else if (arg->type == CAIRN_DB_TEXT || arg->type == CAIRN_DB_PATH)
+		(void)sqlite3_bind_text(stmt, at, arg->p, (int)arg->len, SQLITE_STATIC);
+	else
+		cairn_sql_bind_blob(stmt, at, arg->p, arg->len);
+}
+
 const uint8_t *cairn_sql_blob(sqlite3_stmt *stmt, int at, size_t *len)
 {
 	const uint8_t *bytes = sqlite3_column_blob(stmt, at);

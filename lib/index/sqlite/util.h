@@ -2,7 +2,7 @@
 #ifndef CAIRN_INDEX_SQLITE_UTIL_H
 #define CAIRN_INDEX_SQLITE_UTIL_H
 
-#include "hash/hash.h"
+#include "db/db.h"
 
 #include <sqlite3.h>
 
@@ -69,6 +69,7 @@ void cairn_sql_resetp(sqlite3_stmt **stmt);
 void cairn_sql_bind_blob(sqlite3_stmt *stmt, int at, const void *bytes, size_t len);
 void cairn_sql_bind_hash(sqlite3_stmt *stmt, int at, const struct cairn_hash *hash);
 void cairn_sql_bind_text(sqlite3_stmt *stmt, int at, const char *text);
+void cairn_sql_bind(sqlite3_stmt *stmt, int at, const struct cairn_db_arg *arg);
 
 /** Returns a blob column, borrowed until the next step. @return its bytes, NULL if it is empty or NULL */
 const uint8_t *cairn_sql_blob(sqlite3_stmt *stmt, int at, size_t *len);

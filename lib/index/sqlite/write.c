@@ -34,6 +34,46 @@ CAIRN_WRITES(CAIRN_TX_ADD_LINE, "INSERT INTO line(repo, parent, fork, depth, hea
 CAIRN_WRITES(CAIRN_TX_SET_LINE_HEAD, "UPDATE line SET head = ?2 WHERE id = ?1");
 CAIRN_WRITES(CAIRN_TX_ADD_REF, "INSERT OR IGNORE INTO ref(repo, kind, name, line, commit_) VALUES(?1, ?2, ?3, ?4, ?5)");
 
+static enum cairn_status tx_bind(const struct cairn_tx *tx, const struct cairn_statement *s,
+				 const struct cairn_db_args *args)
+{
+	sqlite3_stmt *stmt = cairn_tx_stmt(tx, s);
+	unsigned n = args ? args->n : 0;
+	if ((int)n != sqlite3_bind_parameter_count(stmt))
+		return CAIRN_E_LIMIT;
+	for (unsigned i = 0; i < n; i++)
+		cairn_sql_bind(stmt, (int)i + 1, &args->arg[i]);
+	return CAIRN_OK;
+}
+
+enum cairn_status cairn_tx_run(const struct cairn_tx *tx, const struct cairn_statement *s,
+			       const struct cairn_db_args *args)
+{
+	enum cairn_status status = tx_bind(tx, s, args);
+	return status == CAIRN_OK ? cairn_sql_run(cairn_tx_stmt(tx, s)) : status;
+}
+
+enum cairn_status cairn_tx_number(const struct cairn_tx *tx, const struct cairn_statement *s,
+				  const struct cairn_db_args *args, int64_t *value)
+{
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = cairn_tx_stmt(tx, s);
+	bool row = false;
+	enum cairn_status status = tx_bind(tx, s, args);
+	if (status == CAIRN_OK)
+		status = cairn_sql_step(stmt, &row);
+	*value = row ? sqlite3_column_int64(stmt, 0) : 0;
+	return status;
+}
+
+enum cairn_status cairn_tx_has(const struct cairn_tx *tx, const struct cairn_statement *s,
+			       const struct cairn_db_args *args, bool *found)
+{
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = cairn_tx_stmt(tx, s);
+	enum cairn_status status = tx_bind(tx, s, args);
+	*found = false;
+	return status == CAIRN_OK ? cairn_sql_step(stmt, found) : status;
+}
+
 int64_t cairn_tx_cache_kib(int64_t file_kib)
 {
 	int64_t kib = file_kib / TX_CACHE_SHARE;
@@ -196,14 +236,10 @@ static enum cairn_status tx_write_state(struct cairn_tx *tx)
 {
 	if (memcmp(&tx->counts, &tx->committed, sizeof(tx->counts)) == 0)
 		return CAIRN_OK;
-	sqlite3_stmt *stmt = cairn_tx_stmt(tx, &TX_SET_STATE);
-	sqlite3_bind_int64(stmt, 1, tx->counts.collection);
-	sqlite3_bind_int64(stmt, 2, tx->counts.files);
-	sqlite3_bind_int64(stmt, 3, tx->counts.xorbs);
-	sqlite3_bind_int64(stmt, 4, tx->counts.shards);
-	sqlite3_bind_int64(stmt, 5, tx->counts.eligible);
-	sqlite3_bind_int64(stmt, 6, tx->counts.stored_bytes);
-	return cairn_sql_run(stmt);
+	return cairn_tx_run(tx, &TX_SET_STATE,
+			    CAIRN_ARGS(cairn_db_int(tx->counts.collection), cairn_db_int(tx->counts.files),
+				       cairn_db_int(tx->counts.xorbs), cairn_db_int(tx->counts.shards),
+				       cairn_db_int(tx->counts.eligible), cairn_db_int(tx->counts.stored_bytes)));
 }
 
 enum cairn_status cairn_tx_commit(struct cairn_tx *tx)

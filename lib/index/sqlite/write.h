@@ -38,6 +38,17 @@ static inline sqlite3_stmt *cairn_tx_stmt(const struct cairn_tx *tx, const struc
 	return *cairn_prepared_at(&tx->stmts, s);
 }
 
+/** Executes a change. @param args  ?1, ?2 ... @return CAIRN_OK; as cairn_sql_status() */
+CAIRN_MUST_USE enum cairn_status cairn_tx_run(const struct cairn_tx *tx, const struct cairn_statement *s,
+					      const struct cairn_db_args *args);
+/** Reads the number in the first column of the first row. @param args  NULL: none @param[out] value  0: no row
+ *  @return likewise */
+CAIRN_MUST_USE enum cairn_status cairn_tx_number(const struct cairn_tx *tx, const struct cairn_statement *s,
+						 const struct cairn_db_args *args, int64_t *value);
+/** @param[out] found  there is a row @return likewise */
+CAIRN_MUST_USE enum cairn_status cairn_tx_has(const struct cairn_tx *tx, const struct cairn_statement *s,
+					      const struct cairn_db_args *args, bool *found);
+
 /** Opens a database of this version for writing. tx is zeroed before and needs cairn_tx_close() in any case.
  *  @return as cairn_index_open() */
 CAIRN_MUST_USE enum cairn_status cairn_tx_open(struct cairn_tx *tx, const char *path, struct cairn_diag *diag);
