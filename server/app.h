@@ -61,6 +61,14 @@ struct app_garbage {
 	_Atomic uint64_t bytes, retired_bytes;
 };
 
+/** Replies about repositories of the mirrored hub, since the start. */
+struct app_mirror {
+	_Atomic uint64_t here_bytes;      /* of files that were here, as announced */
+	_Atomic uint64_t passed_on_bytes; /* of files on their way, as read */
+	_Atomic uint64_t n_stale;         /* the upstream could not be asked whether they are still right */
+	atomic_uint n_waiting;            /* requests that wait for the upstream, and have no reply yet */
+};
+
 /** The notes that the command cairn backup left about the last backups; 0: not known. */
 struct app_backup {
 	_Atomic int64_t ran_unix_s, good_unix_s, good_bytes;
@@ -99,6 +107,7 @@ struct app {
 	struct cairn_workers *disk_workers; /* many, for work that only waits for the disk */
 	struct cairn_workers *long_workers; /* for heavy work, which would delay the others, and for /ready */
 	struct cairn_mirror *mirror;        /* NULL: no hub is mirrored here */
+	struct app_mirror mirror_counts;
 	struct metrics *metrics;
 	struct recent recent;     /* requests that failed or were slow */
 	struct traffic traffic;   /* all of them, step by step */

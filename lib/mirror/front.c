@@ -104,8 +104,10 @@ static enum cairn_status front_prove(struct mirror_stream *s, struct cairn_diag 
 	struct cairn_index_fill_content fill = {.repo = s->what.repo, .content = s->what.entry.content};
 	memcpy(fill.sha256, s->what.entry.sha256, sizeof(fill.sha256));
 	enum cairn_status status = cairn_hub_ingest_end(s->in, diag);
-	if (status == CAIRN_E_MISMATCH)
+	if (status == CAIRN_E_MISMATCH) {
+		cairn_diag_clear(diag); /* which keeps what was said first */
 		return mirror_wrong_bytes(s->what.path, diag);
+	}
 	if (status != CAIRN_OK)
 		return status;
 	status = cairn_index_fill_content(s->m->hub->index, &fill);

@@ -61,15 +61,17 @@ static void join_remember(struct mirror_fetch *f, enum cairn_status status, cons
 	o->diag = *diag;
 }
 
-bool mirror_remembers(struct cairn_mirror *m, const char *text)
+bool mirror_remembers(struct cairn_mirror *m, const char *text, bool *failed)
 {
 	uint8_t key[CAIRN_SHA256_BYTES];
+	*failed = false;
 	if (!join_key(key, text))
 		return true;
 	pthread_mutex_lock(&m->lock);
-	bool remembers = join_outcome(m, key) != NULL;
+	const struct mirror_outcome *o = join_outcome(m, key);
+	*failed = o && o->status != CAIRN_OK && o->status != CAIRN_E_NOT_FOUND;
 	pthread_mutex_unlock(&m->lock);
-	return remembers;
+	return o != NULL;
 }
 
 /* --- the list ----------------------------------------------------------------------------------------------------- */
@@ -217,6 +219,7 @@ struct cairn_mirror_want *mirror_fetch_begun(struct mirror_fetch *f)
 void mirror_fetch_end(struct mirror_fetch *f, enum cairn_status status, const struct cairn_diag *diag)
 {
 	struct cairn_mirror *m = f->m;
+	mirror_count_failure(m, status, diag);
 	pthread_mutex_lock(&m->lock);
 	struct mirror_fetch **at = &m->fetches;
 	while (*at != f)

@@ -173,11 +173,11 @@ void cairn_mirror_want_revision(struct cairn_mirror *mirror, struct cairn_mirror
 }
 
 bool cairn_mirror_is_fresh(struct cairn_mirror *mirror, enum cairn_index_repo_kind kind, const char *name,
-			   const char *revision)
+			   const char *revision, bool *is_stale)
 {
 	char key[CAIRN_INDEX_ALIAS_MAX + CAIRN_INDEX_REF_NAME_MAX + 32];
 	look_key(key, sizeof(key), kind, name, revision);
-	return mirror_remembers(mirror, key);
+	return mirror_remembers(mirror, key, is_stale);
 }
 
 /* --- what is here ------------------------------------------------------------------------------------------------- */

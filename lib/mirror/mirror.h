@@ -113,9 +113,9 @@ void cairn_mirror_want_revision(struct cairn_mirror *mirror, struct cairn_mirror
 /** Fetches a file of a mirrored repository. It is here once its SHA-256, or its id in git, is what the tree says. A
  * want of a long file ends with CAIRN_OK once the first bytes have come: then cairn_mirror_reader_open() gives them. */
 void cairn_mirror_want_file(struct cairn_mirror *mirror, struct cairn_mirror_want *want);
-/** Was this revision looked for lately, whatever came of it? */
+/** Was this revision looked for lately, whatever came of it? @param[out] is_stale  the upstream could not be asked */
 bool cairn_mirror_is_fresh(struct cairn_mirror *mirror, enum cairn_index_repo_kind kind, const char *name,
-			   const char *revision);
+			   const char *revision, bool *is_stale);
 /** May the upstream be asked for repositories of this namespace? Not if it is an account of this server. */
 bool cairn_mirror_may_have(struct cairn_mirror *mirror, const char *account);
 /** Finds where the upstream redirected a name. @param[out] target  "account/name" @return false: it is no alias */
@@ -162,6 +162,24 @@ bool cairn_mirror_reader_unwake(struct cairn_mirror_reader *r);
 
 /** Ends no fetch. Not between a NOT_YET and its wake(), unless that was taken back. NULL is harmless. */
 void cairn_mirror_reader_free(struct cairn_mirror_reader *r);
+
+/** Why fetches fail, as far as an operator can do something about it. */
+enum cairn_mirror_why {
+	CAIRN_MIRROR_WHY_UNREACHABLE, /* no connection, or no trust in it */
+	CAIRN_MIRROR_WHY_SILENT,      /* an answer, or a part of one, did not come in time */
+	CAIRN_MIRROR_WHY_BUSY,        /* the upstream said 429 or 5xx */
+	CAIRN_MIRROR_WHY_WRONG,       /* other bytes than its tree says */
+	CAIRN_MIRROR_WHY_OTHER,       /* it does not answer as a hub does; or the index or the store failed here */
+	CAIRN_MIRROR_WHYS,
+};
+
+/** Counts since the mirror was opened. Plain value. */
+struct cairn_mirror_stats {
+	bool up;                /* the last call that ended had an answer; also before the first one */
+	uint64_t fetched_bytes; /* of the bodies of all answers */
+	uint64_t n_failures[CAIRN_MIRROR_WHYS];
+};
+void cairn_mirror_stats(const struct cairn_mirror *mirror, struct cairn_mirror_stats *out);
 
 /** "models" and the like, as in the addresses of a hub's interface. @return NULL: no hub has repositories of this kind
  */

@@ -10,6 +10,7 @@
 
 #include <limits.h>
 #include <pthread.h>
+#include <stdatomic.h>
 
 enum { MIRROR_OUTCOMES = 1024, MIRROR_HOPS_MAX = 3 };
 
@@ -66,7 +67,11 @@ struct cairn_mirror {
 	bool is_stopping;
 	int64_t later_ms; /* until then the upstream wants no calls */
 	struct mirror_outcome outcomes[MIRROR_OUTCOMES];
+	_Atomic uint64_t n_failures[CAIRN_MIRROR_WHYS]; /* not under the lock */
 };
+
+/** Counts a failed fetch. Not those that found nothing, or were put off here. */
+void mirror_count_failure(struct cairn_mirror *m, enum cairn_status status, const struct cairn_diag *diag);
 
 /** Releases waiting requests that have waited long enough. On net's thread. */
 void mirror_join_tick(void *mirror);
@@ -75,8 +80,8 @@ void mirror_join_stop(struct cairn_mirror *m);
 /** Joins a want to a fetch of the same name, or makes one. */
 void mirror_join(struct cairn_mirror *m, struct cairn_mirror_want *want, const char *text, bool is_file,
 		 void (*begin)(struct mirror_fetch *f));
-/** Does the mirror remember what came of the fetch of this name? */
-bool mirror_remembers(struct cairn_mirror *m, const char *text);
+/** Does the mirror remember what came of the fetch of this name? @param[out] failed  the upstream could not be asked */
+bool mirror_remembers(struct cairn_mirror *m, const char *text, bool *failed);
 
 /** Tells all of a list of wants. Without the lock. */
 void mirror_tell(struct cairn_mirror_want *waiting, enum cairn_status status, const struct cairn_diag *diag);

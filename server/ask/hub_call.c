@@ -199,6 +199,7 @@ static void call_reply(struct http_request *req, struct route_job *job)
 	struct hub_call *call = (struct hub_call *)job;
 	if (hub_mirror_waits(req, call))
 		return;
+	hub_mirror_say(req, call);
 	if (call->status == CAIRN_OK)
 		call->show(req, call);
 	else

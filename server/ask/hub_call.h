@@ -38,6 +38,9 @@ struct hub_call {
 	struct cairn_hash sender;             /* the sender for whom a long answer counts */
 	struct cairn_spill spilled;           /* a long answer, on the disk until it is read; answer is empty then */
 	bool mirrors, runs;                   /* it may wait for the mirrored hub; it is in run() now */
+	/* About a mirrored repository: its bytes are not here yet; it was not looked at lately, since the upstream
+	 * could not be asked; the reply says that. */
+	bool is_fetching, is_stale, said_mirror;
 	struct hub_lack *lack; /* what it lacks of the mirrored hub (hub_mirror.h); owned. NULL: nothing */
 };
 

@@ -38,6 +38,7 @@ static void mirror_done(struct cairn_mirror_want *want)
 {
 	struct hub_lack *lack = (struct hub_lack *)want;
 	lack->has_outcome = true;
+	atomic_fetch_sub(&lack->call->job.app->mirror_counts.n_waiting, 1);
 	route_job_hand_over(&lack->call->job);
 }
 
@@ -61,6 +62,7 @@ bool hub_mirror_waits(struct http_request *req, struct hub_call *call)
 	cairn_diag_clear(&call->diag);
 	if (!route_job_wait(req))
 		return true;
+	atomic_fetch_add(&app->mirror_counts.n_waiting, 1);
 	if (lack->is_file)
 		cairn_mirror_want_file(app->mirror, &lack->want);
 	else
@@ -157,16 +159,28 @@ static void mirror_take_revision(const char *raw, char revision[static CAIRN_HUB
 		(void)snprintf(revision, CAIRN_HUB_REVISION_MAX + 1, "%s", CAIRN_HUB_MAIN);
 }
 
+/* Was the revision looked for on behalf of this call? Notes whether the upstream could not be asked. */
+static bool mirror_was_refreshed(struct hub_repo *r)
+{
+	const struct hub_lack *lack = r->call.lack;
+	if (!lack || !lack->refreshed)
+		return false;
+	if (!lack->is_file && lack->has_outcome)
+		r->call.is_stale = lack->want.status != CAIRN_OK && lack->want.status != CAIRN_E_NOT_FOUND;
+	return true;
+}
+
 bool hub_mirror_refresh(struct hub_repo *r, const char *raw)
 {
 	char revision[CAIRN_HUB_REVISION_MAX + 1], name[CAIRN_INDEX_ALIAS_MAX + 1];
 	const struct app *app = r->call.job.app;
-	if (!r->repo.is_mirrored || !mirror_may_ask(r, CAIRN_HUB_SEE) || (r->call.lack && r->call.lack->refreshed))
+	if (!r->repo.is_mirrored || !mirror_may_ask(r, CAIRN_HUB_SEE) || mirror_was_refreshed(r))
 		return true;
 	mirror_take_revision(raw, revision);
 	(void)snprintf(name, sizeof(name), "%s/%s", r->repo.account_name, r->repo.name);
-	if (!revision[0] || cairn_mirror_is_fresh(app->mirror, r->kind, name, revision) ||
-	    cairn_mirror_has_commit(app->mirror, r->repo.id, revision))
+	if (!revision[0] || cairn_mirror_has_commit(app->mirror, r->repo.id, revision))
+		return true;
+	if (cairn_mirror_is_fresh(app->mirror, r->kind, name, revision, &r->call.is_stale))
 		return true;
 	bool waits = mirror_want_revision(r, name, revision);
 	if (waits)
@@ -183,7 +197,7 @@ void hub_mirror_explain(struct hub_repo *r)
 	mirror_fail(call, &lack->want);
 }
 
-void hub_mirror_want_file(struct hub_repo *r, const char *path, const struct cairn_index_entry *entry)
+bool hub_mirror_want_file(struct hub_repo *r, const char *path, const struct cairn_index_entry *entry)
 {
 	struct hub_call *call = &r->call;
 	struct hub_lack *lack = mirror_may_ask(r, CAIRN_HUB_READ) ? mirror_lack(call) : NULL;
@@ -191,11 +205,10 @@ void hub_mirror_want_file(struct hub_repo *r, const char *path, const struct cai
 		cairn_fail(&call->diag, CAIRN_E_BUSY, "mirror.later", CAIRN_NO_OFFSET,
 			   "the bytes of this file have not come from the mirrored hub yet; ask again in a moment");
 	if (!lack)
-		return;
+		return false;
 	if (lack->is_file && lack->has_outcome) {
-		if (lack->want.status != CAIRN_OK)
-			mirror_fail(call, &lack->want);
-		return;
+		mirror_fail(call, &lack->want);
+		return call->status == CAIRN_OK;
 	}
 	lack->wanted = lack->is_file = true;
 	lack->has_outcome = false;
@@ -205,6 +218,30 @@ void hub_mirror_want_file(struct hub_repo *r, const char *path, const struct cai
 	lack->want.entry = *entry;
 	(void)snprintf(lack->want.name, sizeof(lack->want.name), "%s/%s", r->repo.account_name, r->repo.name);
 	(void)snprintf(lack->want.path, sizeof(lack->want.path), "%s", path);
+	return false;
+}
+
+enum cairn_status hub_mirror_open_file(struct hub_repo *r, const struct cairn_byte_range *range,
+				       struct cairn_file_extent *extent, struct cairn_mirror_reader **out)
+{
+	struct hub_call *call = &r->call;
+	struct hub_lack *lack = call->lack;
+	enum cairn_status status =
+		cairn_mirror_reader_open(call->job.app->mirror, &lack->want, range, extent, out, &call->diag);
+	if (status == CAIRN_E_NOT_FOUND)
+		lack->has_outcome = false;
+	return status;
+}
+
+void hub_mirror_say(struct http_request *req, struct hub_call *call)
+{
+	const struct hub_repo *r = (const struct hub_repo *)call;
+	if (!call->mirrors || !r->repo.is_mirrored || call->said_mirror)
+		return;
+	call->said_mirror = true;
+	if (call->is_stale)
+		atomic_fetch_add(&call->job.app->mirror_counts.n_stale, 1);
+	http_reply_header(req, "X-Cairn-Mirror", call->is_stale ? "stale" : call->is_fetching ? "fetching" : "here");
 }
 
 bool hub_mirror_reply(struct http_request *req, const struct hub_call *call)

@@ -23,9 +23,17 @@ bool hub_mirror_find(struct hub_repo *r, enum cairn_hub_access need);
 bool hub_mirror_refresh(struct hub_repo *r, const char *raw);
 /** After a failed lookup: puts the reason why the mirrored hub could not be asked in the place of "unknown". */
 void hub_mirror_explain(struct hub_repo *r);
-/** Notes that the bytes of a file of a mirrored repository are lacking. The call fails, and waits. */
-void hub_mirror_want_file(struct hub_repo *r, const char *path, const struct cairn_index_entry *entry);
+/** Notes that the bytes of a file of a mirrored repository are lacking. @return true: they are on their way, and
+ * hub_mirror_open_file() may follow; false: the call has failed, and waits */
+bool hub_mirror_want_file(struct hub_repo *r, const char *path, const struct cairn_index_entry *entry);
+/** Reads the file of the last want. @return as cairn_mirror_reader_open(); with CAIRN_E_NOT_FOUND the file may be
+ * wanted once more */
+CAIRN_MUST_USE enum cairn_status hub_mirror_open_file(struct hub_repo *r, const struct cairn_byte_range *range,
+						      struct cairn_file_extent *extent,
+						      struct cairn_mirror_reader **out);
 
+/** Adds the header X-Cairn-Mirror to the reply to a call about a mirrored repository. */
+void hub_mirror_say(struct http_request *req, struct hub_call *call);
 /** Replies a failure that is of the mirrored hub. @return false: it is of something else */
 bool hub_mirror_reply(struct http_request *req, const struct hub_call *call);
 

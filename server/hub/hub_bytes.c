@@ -47,6 +47,7 @@ void hub_bytes_free(void *state)
 		return;
 	free(b->kept);
 	cairn_file_reader_free(b->reader);
+	hub_stream_free(b->stream);
 	hub_repo_fini(&b->repo);
 	free(b);
 }
@@ -161,12 +162,18 @@ static void bytes_reply(struct http_request *req, struct hub_bytes *b)
 		http_reply_header(req, "Content-Range", range);
 	struct cairn_file_reader *reader = b->reader;
 	uint8_t *kept = b->kept;
-	const struct http_source source = {
-		.read = bytes_read, .release = bytes_release, .ctx = reader, .bytes = e->end - e->first};
+	uint64_t bytes = e->end - e->first;
+	const struct http_source source =
+		b->stream ? hub_stream_source(b->stream, bytes)
+			  : (struct http_source){
+				    .read = bytes_read, .release = bytes_release, .ctx = reader, .bytes = bytes};
+	if (b->repo.repo.is_mirrored && !b->stream)
+		atomic_fetch_add(&app_of(req)->mirror_counts.here_bytes, bytes);
 	b->reader = NULL;
 	b->kept = NULL;
+	b->stream = NULL;
 	if (kept)
-		http_reply_bytes(req, code, bytes_type(b), kept + e->first, (size_t)(e->end - e->first), free, kept);
+		http_reply_bytes(req, code, bytes_type(b), kept + e->first, (size_t)bytes, free, kept);
 	else
 		http_reply_pumped(req, code, bytes_type(b), &source, app_of(req)->workers);
 }
@@ -219,7 +226,13 @@ static void bytes_show(struct http_request *req, struct hub_call *call)
 		http_reply_other_etag(req);
 		return;
 	}
-	if (hub_bytes_wanted(b) && !b->reader && !b->kept) {
+	if (b->stream && !http_may_wait(req)) {
+		http_reply_header(req, "Retry-After", "5");
+		hub_reply_error(req, 429, NULL, "mirror.full",
+				"too many downloads wait for the mirrored hub; ask again in a moment");
+		return;
+	}
+	if (hub_bytes_wanted(b) && !b->reader && !b->kept && !b->stream) {
 		bytes_reply_past_end(req, b);
 		return;
 	}

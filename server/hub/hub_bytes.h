@@ -3,6 +3,7 @@
 #define CAIRN_SERVER_HUB_BYTES_H
 
 #include "server/ask/hub_repo.h"
+#include "server/hub/hub_stream.h"
 
 enum {
 	HUB_ETAG_BYTES = 68,    /* 64 digits in quotes */
@@ -30,7 +31,8 @@ struct hub_bytes {
 	 * range starts past the end. */
 	void (*open)(struct hub_bytes *b);
 	struct cairn_file_reader *reader; /* owned */
-	struct cairn_file_extent extent;  /* for kept or reader */
+	struct hub_stream *stream;        /* owned; instead of a reader: the bytes are on their way */
+	struct cairn_file_extent extent;  /* for kept, reader or stream */
 };
 
 /** Makes such a state, as hub_repo_new(), for route_job_ask(): run() only reads a few rows of the index. */

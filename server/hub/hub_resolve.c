@@ -132,7 +132,50 @@ static void resolve_pointer(struct resolve_entry *e)
 static bool resolve_is_lacking(struct resolve_entry *e)
 {
 	bool is_pointer = e->as_in_git && e->entry.kind == CAIRN_INDEX_XET;
-	return e->bytes.repo.repo.is_mirrored && e->entry.is_absent && !is_pointer && !e->bytes.head;
+	return e->bytes.repo.repo.is_mirrored && e->entry.is_absent && !is_pointer;
+}
+
+static void resolve_present(struct resolve_entry *e)
+{
+	struct hub_bytes *b = &e->bytes;
+	if (e->entry.kind == CAIRN_INDEX_INLINE)
+		resolve_kept(e);
+	else if (e->entry.kind == CAIRN_INDEX_PLAIN)
+		b->open = hub_bytes_wanted(b) ? resolve_open_entry : NULL;
+	else if (e->as_in_git)
+		resolve_pointer(e);
+	else
+		resolve_stored(e);
+}
+
+/* Opens a file that is on its way. It may have come meanwhile. */
+static void resolve_stream(struct resolve_entry *e)
+{
+	struct hub_bytes *b = &e->bytes;
+	struct hub_call *call = &b->repo.call;
+	call->status = hub_stream_open(&b->stream, &b->repo, &b->range, &b->extent);
+	if (call->status == CAIRN_E_LIMIT)
+		call->status = CAIRN_OK; /* the range is past the end: without a stream, the reply says so */
+	if (call->status != CAIRN_E_NOT_FOUND)
+		return;
+	cairn_diag_clear(&call->diag);
+	call->status = cairn_hub_find_entry(&call->job.app->hub, &b->repo.commit, b->path, &e->entry, &call->diag);
+	call->is_fetching = e->entry.is_absent;
+	if (call->status == CAIRN_OK && e->entry.is_absent)
+		(void)hub_mirror_want_file(&b->repo, b->path, &e->entry);
+	else if (call->status == CAIRN_OK)
+		resolve_present(e);
+}
+
+/* Headers alone are answered without bytes. */
+static void resolve_absent(struct resolve_entry *e)
+{
+	struct hub_bytes *b = &e->bytes;
+	if (e->entry.kind == CAIRN_INDEX_XET)
+		resolve_stored(e);
+	b->open = NULL;
+	if (hub_bytes_wanted(b) && hub_mirror_want_file(&b->repo, b->path, &e->entry))
+		resolve_stream(e);
 }
 
 static void resolve_find_entry(struct hub_call *call)
@@ -156,16 +199,11 @@ static void resolve_find_entry(struct hub_call *call)
 	b->type = resolve_type_of(e);
 	b->for_good = strncmp(e->raw, call->commit, CAIRN_GIT_OID_CHARS) == 0;
 	(void)snprintf(b->etag, sizeof(b->etag), "\"%s\"", oid);
-	if (resolve_is_lacking(e))
-		hub_mirror_want_file(&b->repo, b->path, &e->entry);
-	else if (e->entry.kind == CAIRN_INDEX_INLINE)
-		resolve_kept(e);
-	else if (e->entry.kind == CAIRN_INDEX_PLAIN)
-		b->open = hub_bytes_wanted(b) ? resolve_open_entry : NULL;
-	else if (e->as_in_git)
-		resolve_pointer(e);
+	call->is_fetching = resolve_is_lacking(e);
+	if (call->is_fetching)
+		resolve_absent(e);
 	else
-		resolve_stored(e);
+		resolve_present(e);
 }
 
 static void resolve_begin(struct http_request *req, bool as_in_git)

@@ -297,6 +297,39 @@ static void metrics_list_ready(struct metrics_list *list, struct app *app)
 			 "Whether the index was found damaged, or its last writes failed.");
 }
 
+/* Lists the mirrored hub. Lines of one family must be adjacent. */
+static void metrics_list_mirror(struct metrics_list *list, const struct http_request *req, const struct app *app)
+{
+	static const char *const WHY[CAIRN_MIRROR_WHYS] = {
+		[CAIRN_MIRROR_WHY_UNREACHABLE] = "cairn_mirror_failures_total{why=\"unreachable\"}",
+		[CAIRN_MIRROR_WHY_SILENT] = "cairn_mirror_failures_total{why=\"silent\"}",
+		[CAIRN_MIRROR_WHY_BUSY] = "cairn_mirror_failures_total{why=\"busy\"}",
+		[CAIRN_MIRROR_WHY_WRONG] = "cairn_mirror_failures_total{why=\"wrong\"}",
+		[CAIRN_MIRROR_WHY_OTHER] = "cairn_mirror_failures_total{why=\"other\"}",
+	};
+	static const char SERVED[] = "Bytes of mirrored files sent to clients, by whether the file was here.";
+	const struct app_mirror *counts = &app->mirror_counts;
+	struct cairn_mirror_stats mirror;
+	struct http_server_stats http;
+	cairn_mirror_stats(app->mirror, &mirror);
+	http_server_stats(http_server_of(req), &http);
+	metrics_list_add(list, "gauge", "cairn_mirror_up", mirror.up,
+			 "Whether the mirrored hub answered the last call.");
+	metrics_list_add(list, "counter", "cairn_mirror_fetched_bytes_total", mirror.fetched_bytes,
+			 "Bytes received from the mirrored hub.");
+	metrics_list_add(list, "counter", "cairn_mirror_served_bytes_total{from=\"here\"}",
+			 atomic_load(&counts->here_bytes), SERVED);
+	metrics_list_add(list, "counter", "cairn_mirror_served_bytes_total{from=\"upstream\"}",
+			 atomic_load(&counts->passed_on_bytes), SERVED);
+	metrics_list_add(list, "gauge", "cairn_mirror_waiting_clients", atomic_load(&counts->n_waiting) + http.waiting,
+			 "Requests that wait for the mirrored hub.");
+	metrics_list_add(list, "counter", "cairn_mirror_stale_answers_total", atomic_load(&counts->n_stale),
+			 "Answers from what is here, because the mirrored hub could not be asked.");
+	for (size_t i = 0; i < CAIRN_MIRROR_WHYS; i++)
+		metrics_list_add(list, "counter", WHY[i], mirror.n_failures[i],
+				 "Fetches from the mirrored hub that failed, by why.");
+}
+
 static void metrics_list_index(struct metrics_list *list, const struct cairn_index_stats *s)
 {
 	metrics_list_add(list, "counter", "cairn_index_commits_total", s->n_commits, "Transactions made durable.");
@@ -436,6 +469,8 @@ static void metrics_get_route(struct http_request *req)
 	metrics_list_proofs(&list, &app->proofs);
 	metrics_list_backup(&list, &app->backup);
 	metrics_list_jobs(&list, app);
+	if (app->mirror)
+		metrics_list_mirror(&list, req, app);
 	metrics_list_add(&list, "counter", "cairn_telemetry_trimmed_total", atomic_load(&app->telemetry_trimmed),
 			 "Telemetry messages that were dropped for their age.");
 	metrics_list_ready(&list, app);

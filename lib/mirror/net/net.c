@@ -6,6 +6,7 @@
 #include <curl/curl.h>
 #include <inttypes.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,7 +42,16 @@ struct mirror_net {
 	struct net_transfer *asked;
 	unsigned n_calls; /* in both lists */
 	bool stopping;
+	/* Not under the lock. */
+	atomic_bool is_down;
+	_Atomic uint64_t body_bytes;
 };
+
+void mirror_net_stats(const struct mirror_net *net, bool *up, uint64_t *body_bytes)
+{
+	*up = !atomic_load(&net->is_down);
+	*body_bytes = atomic_load(&net->body_bytes);
+}
 
 void mirror_call_fini(struct mirror_call *call)
 {
@@ -103,6 +113,7 @@ static size_t net_take_body(char *bytes, size_t size, size_t n, void *ctx)
 	if (t->call->take && !t->body_began)
 		net_keep_code(t);
 	t->body_began = true;
+	atomic_fetch_add(&t->net->body_bytes, size * n);
 	if (t->call->take && t->call->code == 206)
 		return t->call->take(t->call, (const uint8_t *)bytes, size * n) ? size * n : 0;
 	cairn_buf_add(&t->call->body, bytes, size * n);
@@ -261,6 +272,8 @@ static void net_give_back(struct net_transfer *t, enum cairn_status status)
 	struct mirror_net *net = t->net;
 	struct mirror_call *call = t->call;
 	call->status = status;
+	if (status == CAIRN_OK || !call->diag.rule || strcmp(call->diag.rule, "mirror.stopped") != 0)
+		atomic_store(&net->is_down, status == CAIRN_E_BUSY);
 	call->took_ms = cairn_clock_mono_ms() - t->began_ms;
 	call->transfer = NULL;
 	net_transfer_free(t);

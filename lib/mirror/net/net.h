@@ -68,6 +68,10 @@ CAIRN_MUST_USE enum cairn_status mirror_net_start(struct mirror_net **out, const
 CAIRN_MUST_USE enum cairn_status mirror_net_ask(struct mirror_net *net, struct mirror_call *call,
 						struct cairn_diag *diag);
 
+/** @param[out] up  the last call that ended had an answer; also before the first one  @param[out] body_bytes  received
+ * since the start */
+void mirror_net_stats(const struct mirror_net *net, bool *up, uint64_t *body_bytes);
+
 /** Ends all calls, whose done() get mirror.stopped, and the thread. Later calls are refused. Once. */
 void mirror_net_stop(struct mirror_net *net);
 /** After mirror_net_stop(). NULL is harmless. */

@@ -229,10 +229,12 @@ def test_a_daemon_that_stands_still(server):
     assert done.returncode == 69 and "trying again in 0.5 s" in done.stderr and "server.connection" in done.stderr, done
 
 
-def test_documented_metrics(server):
-    """The table in operations.md has each metric, and no other. Some appear only with TLS, with an S3 service, with PostgreSQL, or while a job runs."""
+def test_documented_metrics(start):
+    """The table in operations.md has each metric, and no other. Some appear only with TLS, with an S3 service, with PostgreSQL, or while a job runs, and those of the
+    mirror with an address of a hub, which is not asked."""
     elsewhere = {"cairn_tls_certificate_expires_seconds", "cairn_index_clock_ahead_seconds", "cairn_job_done_ratio"}
     elsewhere |= {f"cairn_{of}_request{what}_total" for of in ("store", "index") for what in ("s", "_seconds", "_failures")}
+    server = start(mirror="http://127.0.0.1:9")
     assert server.post("/v1/gc").status == 200  # the metrics of collections and scrubs appear with the first one
     assert server.post("/v1/scrub/start").status == 200
     (server.data / "notes" / "backup").write_text("ran 9\ngood 9\nfailed 0\nbytes 9\n")

@@ -1,0 +1,36 @@
+/* Counts for the metrics. */
+#include "mirror/parts.h"
+
+#include <string.h>
+
+void mirror_count_failure(struct cairn_mirror *m, enum cairn_status status, const struct cairn_diag *diag)
+{
+	static const struct {
+		const char *rule;
+		enum cairn_mirror_why why;
+	} RULES[] = {
+		{"mirror.unreachable", CAIRN_MIRROR_WHY_UNREACHABLE},
+		{"mirror.silent", CAIRN_MIRROR_WHY_SILENT},
+		{"mirror.busy", CAIRN_MIRROR_WHY_BUSY},
+		{"mirror.wrong", CAIRN_MIRROR_WHY_WRONG},
+		{"mirror.stopped", CAIRN_MIRROR_WHYS},
+		{"mirror.full", CAIRN_MIRROR_WHYS},
+		{"mirror.later", CAIRN_MIRROR_WHYS},
+		{"mirror.denied", CAIRN_MIRROR_WHYS},
+	};
+	enum cairn_mirror_why why = CAIRN_MIRROR_WHY_OTHER;
+	if (status == CAIRN_OK || status == CAIRN_E_NOT_FOUND)
+		return;
+	for (size_t i = 0; diag->rule && i < sizeof(RULES) / sizeof(RULES[0]); i++)
+		if (strcmp(diag->rule, RULES[i].rule) == 0)
+			why = RULES[i].why;
+	if (why < CAIRN_MIRROR_WHYS)
+		atomic_fetch_add(&m->n_failures[why], 1);
+}
+
+void cairn_mirror_stats(const struct cairn_mirror *mirror, struct cairn_mirror_stats *out)
+{
+	mirror_net_stats(mirror->net, &out->up, &out->fetched_bytes);
+	for (size_t i = 0; i < CAIRN_MIRROR_WHYS; i++)
+		out->n_failures[i] = atomic_load(&mirror->n_failures[i]);
+}
