@@ -387,9 +387,18 @@ struct cairn_mirror_options config_mirror_options(const struct config *config)
 	return (struct cairn_mirror_options){.upstream = config->mirror,
 					     .ca = config->mirror_ca,
 					     .proxy = config->mirror_proxy,
+					     .hosts = config->mirror_hosts,
 					     .rules = config->mirror_rules,
 					     .data_dir = config->data_dir,
 					     .spool_bytes_max = config->mirror_spool_max};
+}
+
+/* Returns the setting that a rule is about. */
+static const char *config_mirror_setting(const char *rule)
+{
+	if (strcmp(rule, "mirror.proxy") == 0)
+		return "mirror_proxy";
+	return strcmp(rule, "mirror.hosts") == 0 ? "mirror_hosts" : "mirror";
 }
 
 static bool config_check_mirror(const struct config *config)
@@ -398,17 +407,17 @@ static bool config_check_mirror(const struct config *config)
 	struct cairn_diag diag = {0};
 	uint16_t port;
 	if (!config->mirror) {
-		bool alone = config->mirror_ca || config->mirror_proxy || config->mirror_rules;
+		bool alone = config->mirror_ca || config->mirror_hosts || config->mirror_proxy || config->mirror_rules;
 		if (alone)
-			config_complain("mirror_ca and mirror_proxy go with mirror, and so does mirror_rules; give it, "
-					"too, or leave them out");
+			config_complain(
+				"mirror_ca, mirror_hosts, mirror_proxy and mirror_rules go with mirror; give it, "
+				"too, or leave them out");
 		return !alone;
 	}
 	if (!config->hub)
 		config_complain("mirror takes a hub; leave out hub = no, or mirror");
 	else if (cairn_mirror_port(&options, &port, &diag) != CAIRN_OK)
-		config_complain("%s: %s", strcmp(diag.rule, "mirror.proxy") == 0 ? "mirror_proxy" : "mirror",
-				diag.text);
+		config_complain("%s: %s", config_mirror_setting(diag.rule), diag.text);
 	else
 		return true;
 	return false;

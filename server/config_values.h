@@ -43,6 +43,7 @@ struct config {
 	char *hub_private;       /* accounts whose new repositories are private by default; NULL: none */
 	char *hub_user_header, *hub_trusted_proxies; /* NULL: no proxy names users */
 	char *mirror, *mirror_ca, *mirror_proxy;     /* NULL: no hub is mirrored; the system's authorities; no proxy */
+	char *mirror_hosts;                          /* NULL: those of a known hub */
 	char *mirror_rules;                          /* NULL: all of the mirrored hub */
 	bool strict;
 	uint64_t mirror_spool_max;

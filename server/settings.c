@@ -113,6 +113,9 @@ const struct setting SETTINGS[] = {
 	{"mirror_ca", SETTING_TEXT, NULL, .argument = "FILE", AT(mirror_ca),
 	 .help = "File of the authorities (PEM) that may sign that hub's certificate. Not given: the system's "
 		 "authorities."},
+	{"mirror_hosts", SETTING_TEXT, NULL, .argument = "LIST", AT(mirror_hosts),
+	 .help = "Other hosts to which that hub may redirect for files, separated by blanks or commas; *.NAME: all below a "
+		 "name. Not given: of huggingface.co *.huggingface.co and *.hf.co, of any other hub none."},
 	{"mirror_proxy", SETTING_TEXT, NULL, .argument = "URL", AT(mirror_proxy),
 	 .help = "Proxy through which the daemon reaches that hub, as http://HOST:PORT. Not given: none; HTTPS_PROXY is "
 		 "not read."},

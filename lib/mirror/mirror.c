@@ -20,6 +20,9 @@ static enum cairn_status mirror_parse(struct mirror_upstream *upstream, uint16_t
 {
 	enum cairn_status status = mirror_upstream_parse(upstream, options->upstream, diag);
 	*port = upstream->port;
+	upstream->hosts = options->hosts;
+	if (status == CAIRN_OK && options->hosts)
+		status = mirror_hosts_check(options->hosts, diag);
 	return status == CAIRN_OK && options->proxy ? mirror_proxy_parse(port, options->proxy, diag) : status;
 }
 

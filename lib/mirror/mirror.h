@@ -15,6 +15,7 @@ struct cairn_mirror_options {
 	const char *upstream; /* https://HOST[:PORT] */
 	const char *ca;       /* file of the authorities for the upstream's certificate; NULL: the system's */
 	const char *proxy;    /* http://HOST:PORT of the way to the upstream; NULL: none */
+	const char *hosts;    /* where redirects for files may lead (mirror/net/upstream.h); NULL: known ones */
 	/* cairn_mirror_open() alone needs these. */
 	const char *rules;             /* file of the rules (mirror/rules.h); NULL: all repositories are mirrored */
 	const struct cairn_hub *hub;   /* where repositories of the upstream are kept */
@@ -24,7 +25,7 @@ struct cairn_mirror_options {
 };
 
 /** Finds the port that connecting to an upstream needs: the proxy's, if there is one. @return CAIRN_OK; CAIRN_E_USAGE
- * (mirror.url, mirror.insecure, mirror.proxy) */
+ * (mirror.url, mirror.insecure, mirror.proxy, mirror.hosts) */
 CAIRN_MUST_USE enum cairn_status cairn_mirror_port(const struct cairn_mirror_options *options, uint16_t *port,
 						   struct cairn_diag *diag);
 

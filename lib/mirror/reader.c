@@ -163,6 +163,7 @@ enum cairn_mirror_read cairn_mirror_reader_read(struct cairn_mirror_reader *r, u
 		}
 		pthread_mutex_lock(&m->lock);
 		r->at += len;
+		r->has_read = true;
 		pthread_mutex_unlock(&m->lock);
 		*n = len;
 		return CAIRN_MIRROR_READ_BYTES;

@@ -25,7 +25,8 @@ static unsigned source_count(const struct mirror_stream *s)
 	return n;
 }
 
-/* A stream that is not asking may always ask for one block. */
+/* A stream that is not asking may always ask for one block. Until bytes have come it asks for one alone, since it may
+ * be refused, and learns where redirects lead. */
 static bool source_may_ask(const struct cairn_mirror *m, const struct mirror_stream *asker)
 {
 	unsigned n = 0, n_idle = 0, own = source_count(asker);
@@ -34,7 +35,7 @@ static bool source_may_ask(const struct cairn_mirror *m, const struct mirror_str
 		n += of_it;
 		n_idle += mirror_stream_goes(s) && of_it == 0;
 	}
-	return own == 0 || (own < MIRROR_BLOCKS_AT_ONCE && n + n_idle < MIRROR_BLOCKS_OF_ALL);
+	return own == 0 || (asker->has_begun && own < MIRROR_BLOCKS_AT_ONCE && n + n_idle < MIRROR_BLOCKS_OF_ALL);
 }
 
 /* Returns a block that failed and may be tried again. */
@@ -171,6 +172,8 @@ static bool source_took(struct mirror_call *call, const uint8_t *bytes, size_t l
 		return false;
 	}
 	pthread_mutex_lock(&s->m->lock);
+	if (!slot->known_hop && slot->n_hops > 0)
+		s->hop = slot->hop;
 	bool whole = mirror_blocks_take(&s->blocks, slot->number, len);
 	if (at + len - slot->begin_at >= MIRROR_BLOCK_BYTES_MIN)
 		slot->tries = 0;
@@ -199,9 +202,6 @@ static void source_learn(struct mirror_stream *s, const struct mirror_slot *slot
 	s->block_bytes = bytes < MIRROR_BLOCK_BYTES_MIN   ? MIRROR_BLOCK_BYTES_MIN
 			 : bytes > MIRROR_BLOCK_BYTES_MAX ? MIRROR_BLOCK_BYTES_MAX
 							  : bytes;
-	s->hop = slot->hop;
-	if (slot->n_hops == 0 && !slot->known_hop)
-		s->hop.url[0] = '\0';
 }
 
 /* A failure of one block ends the stream if nothing has come so far: then clients get its reason instead of bytes. */
@@ -250,6 +250,11 @@ static enum cairn_status source_judge(struct mirror_slot *slot, struct cairn_dia
 	struct mirror_stream *s = slot->s;
 	if (slot->is_wrong)
 		return mirror_wrong_bytes(s->what.path, diag);
+	if (call->code == 200)
+		return cairn_fail(
+			diag, CAIRN_E_FORMAT, "mirror.answer", CAIRN_NO_OFFSET,
+			"the upstream sends no ranges of \"%.120s\", so files of more than 32 MiB do not come",
+			s->what.path);
 	if (call->status != CAIRN_OK) {
 		*diag = call->diag;
 		return call->status;
@@ -260,11 +265,6 @@ static enum cairn_status source_judge(struct mirror_slot *slot, struct cairn_dia
 	if (call->code == 206)
 		return cairn_fail(diag, CAIRN_E_BUSY, "mirror.unreachable", CAIRN_NO_OFFSET,
 				  "the upstream ended in the middle of \"%.120s\"", s->what.path);
-	if (call->code == 200)
-		return cairn_fail(
-			diag, CAIRN_E_FORMAT, "mirror.answer", CAIRN_NO_OFFSET,
-			"the upstream sends no ranges of \"%.120s\", so files of more than 32 MiB do not come",
-			s->what.path);
 	return mirror_read_refused(call, diag);
 }
 
@@ -358,6 +358,7 @@ void mirror_streams_tick(struct cairn_mirror *m)
 	size_t n = source_all(m, all);
 	for (size_t i = 0; i < n; i++) {
 		mirror_stream_feed(all[i]);
+		mirror_stream_wake(all[i], false);
 		mirror_stream_drop(all[i]);
 	}
 	mirror_ask_blocks(m);

@@ -1,5 +1,6 @@
 #include "mirror/stream.h"
 
+#include "base/clock.h"
 #include "base/fd.h"
 #include "base/sys.h"
 #include "store/spool.h"
@@ -8,7 +9,11 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { STREAM_FEED_BYTES = 1 << 20 }; /* which the front must have before the work is submitted */
+enum {
+	STREAM_FEED_BYTES = 1 << 20,     /* which the front must have before the work is submitted */
+	STREAM_GATHER_BYTES = 256 << 10, /* for which a reader is woken */
+	STREAM_GATHER_MS = 200,          /* or this long after the first of them has come */
+};
 
 /* --- making ------------------------------------------------------------------------------------------------------- */
 
@@ -110,14 +115,32 @@ uint64_t mirror_reader_has(const struct cairn_mirror_reader *r)
 	return end > r->at ? end - r->at : 0;
 }
 
+/* Has a reader enough to read? A few bytes are enough if no more will come for it, or do not come soon, or if they are
+ * the first ones. Under the lock. */
+static bool stream_has_enough(struct cairn_mirror_reader *r, int64_t now_ms)
+{
+	const struct mirror_stream *s = r->s;
+	uint64_t has = mirror_reader_has(r), size = s->blocks.size_bytes;
+	if (r->at < s->kept)
+		return true;
+	if (has == 0)
+		return false;
+	if (r->waits_until_ms == 0)
+		r->waits_until_ms = now_ms + STREAM_GATHER_MS;
+	return !r->has_read || has >= STREAM_GATHER_BYTES || r->at + has == r->end ||
+	       (r->holds_back && r->at + has == size - MIRROR_HELD_BACK) || now_ms >= r->waits_until_ms;
+}
+
 /* Takes the next reader that is to be woken. Under the lock. */
 static void (*stream_take_waiting(struct mirror_stream *s, bool all, void **ctx))(void *ctx)
 {
+	int64_t now_ms = cairn_clock_mono_ms();
 	for (struct cairn_mirror_reader *r = s->readers; r; r = r->next) {
 		void (*wake)(void *ctx) = r->wake;
-		if (!wake || !(all || mirror_reader_has(r) > 0 || r->at < s->kept))
+		if (!wake || !(all || stream_has_enough(r, now_ms)))
 			continue;
 		*ctx = r->ctx;
+		r->waits_until_ms = 0;
 		r->wake = NULL;
 		return wake;
 	}

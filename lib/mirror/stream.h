@@ -108,7 +108,8 @@ struct cairn_mirror_reader {
 	struct cairn_mirror_reader *next;
 	uint64_t at, end;
 	bool holds_back;         /* the last bytes come when the file is proved */
-	bool reads;              /* the spool, now */
+	bool has_read;           /* at least once */
+	int64_t waits_until_ms;  /* it is woken although only a few bytes have come; 0: none have */
 	void (*wake)(void *ctx); /* NULL: does not wait */
 	void *ctx;
 	struct cairn_file_reader *stored; /* owned; once the file is here */

@@ -37,12 +37,12 @@ class Upstream:
     """serve: the bytes of every answer, or a function serve(connection) that answers one request on its own thread, after the head was read. certificate,
     key: for HTTPS."""
 
-    def __init__(self, serve, certificate=None, key=None, host="127.0.0.1"):
+    def __init__(self, serve, certificate=None, key=None, host="127.0.0.1", port=0):
         self.serve = serve if callable(serve) else lambda connection: connection.sendall(serve)
         self.asked = []  # heads of requests
         self.connections = []
         self.tls = None
-        self.host = host
+        self.host, self.port = host, port
         if certificate:
             self.tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
             self.tls.load_cert_chain(certificate, key)
@@ -73,7 +73,7 @@ class Upstream:
                 threading.Thread(target=self.converse, args=(connection,), daemon=True).start()
 
     def __enter__(self):
-        self.listener = socket.create_server((self.host, 0))
+        self.listener = socket.create_server((self.host, self.port))
         self.port = self.listener.getsockname()[1]
         self.url = f"http{'s' if self.tls else ''}://{self.host}:{self.port}"
         threading.Thread(target=self.accept, daemon=True).start()
@@ -113,20 +113,24 @@ class Repo:
 
 
 class Hub(Upstream):
-    """A small hub. repos: {"account/name": Repo}; moved: {name: "account/name"}; instead: {part of a path: answer, or function(connection)}, which come first;
-    page: entries of a page of a tree."""
+    """A small hub. repos: {"account/name": Repo}; moved: {name: "account/name"}; instead: {part of a path: answer, or function(connection)}, and ranged: {part of
+    a path: function(connection, head)}, which come first; page: entries of a page of a tree."""
 
     def __init__(self, repos, moved=None, instead=None, page=1000, **more):
         super().__init__(b"", **more)
         self.repos, self.moved, self.instead, self.page = repos, moved or {}, instead or {}, page
+        self.ranged = {}
 
     def paths(self, part=""):
         return [path for head in self.asked if part in (path := head.decode().split()[1])]
 
     def reply(self, connection, head):
         path = head.decode().split()[1]
-        for part, other in self.instead.items():
-            if part in path:
+        for piece, other in self.ranged.items():
+            if piece in path:
+                return other(connection, head)
+        for piece, other in self.instead.items():
+            if piece in path:
                 return other(connection) if callable(other) else connection.sendall(other)
         connection.sendall(self.answer(path, head))
 

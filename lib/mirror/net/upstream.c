@@ -213,12 +213,55 @@ static bool upstream_ends_with(const char *host, const char *end)
 	return len >= end_len && strcasecmp(host + len - end_len, end) == 0;
 }
 
-/* Does a host hold files of the hub? */
-static bool upstream_holds_files(const struct mirror_upstream *upstream, const char *host)
+/* Takes the next host of a list. @return false: there is none, or it is too long to be one */
+static bool upstream_next_host(const char **list, char out[static MIRROR_HOST_BYTES])
 {
-	static const char OWN[] = ".huggingface.co", SHORT[] = ".hf.co";
-	return strcasecmp(upstream->host, OWN + 1) == 0 &&
-	       (upstream_ends_with(host, OWN) || upstream_ends_with(host, SHORT));
+	static const char APART[] = " \t,";
+	const char *host = *list + strspn(*list, APART);
+	size_t len = strcspn(host, APART);
+	if (len == 0 || len >= MIRROR_HOST_BYTES) {
+		*list = host;
+		return false;
+	}
+	*list = host + len;
+	memcpy(out, host, len);
+	out[len] = '\0';
+	return true;
+}
+
+static bool upstream_is_host(const char *host)
+{
+	const char *name = strncmp(host, "*.", 2) == 0 ? host + 2 : host;
+	return name[0] && name[0] != '.' && !name[strspn(name, UPSTREAM_LETTERS)];
+}
+
+enum cairn_status mirror_hosts_check(const char *hosts, struct cairn_diag *diag)
+{
+	char host[MIRROR_HOST_BYTES];
+	const char *at = hosts;
+	size_t n = 0;
+	bool good = true;
+	for (; good && upstream_next_host(&at, host); n++)
+		good = upstream_is_host(host);
+	if (good && n > 0 && !*at)
+		return CAIRN_OK;
+	return cairn_fail(diag, CAIRN_E_USAGE, "mirror.hosts", CAIRN_NO_OFFSET,
+			  "\"%.120s\" is not a list of hosts, such as cdn.example *.files.example", hosts);
+}
+
+/* May files of the hub come from a host? @param[out] reach  connections to it go no further */
+static bool upstream_holds_files(const struct mirror_upstream *upstream, const char *host, enum mirror_reach *reach)
+{
+	bool is_known = strcasecmp(upstream->host, "huggingface.co") == 0;
+	const char *at = upstream->hosts ? upstream->hosts : is_known ? "*.huggingface.co *.hf.co" : "";
+	char one[MIRROR_HOST_BYTES];
+	while (upstream_next_host(&at, one)) {
+		bool is_below = strncmp(one, "*.", 2) == 0;
+		*reach = is_below ? MIRROR_REACH_PUBLIC : upstream->reach;
+		if (is_below ? upstream_ends_with(host, one + 1) : strcasecmp(one, host) == 0)
+			return true;
+	}
+	return false;
 }
 
 static bool upstream_is_clean(const char *text)
@@ -273,9 +316,10 @@ enum cairn_status mirror_hop_judge(struct mirror_hop *out, const struct mirror_u
 	size_t len;
 	bool good = upstream_complete(out->url, upstream, before, location) &&
 		    upstream_take_origin(&to, out->url, &tls, &len) && to.port == upstream->port;
-	bool own = good && strcasecmp(to.host, upstream->host) == 0 && tls == (strncmp(upstream->url, "https", 5) == 0);
-	out->reach = own ? upstream->reach : MIRROR_REACH_PUBLIC;
-	if (own || (good && tls && upstream_holds_files(upstream, to.host)))
+	good = good && tls == (strncmp(upstream->url, "https", 5) == 0);
+	out->own = good && strcasecmp(to.host, upstream->host) == 0;
+	out->reach = upstream->reach;
+	if (out->own || (good && upstream_holds_files(upstream, to.host, &out->reach)))
 		return CAIRN_OK;
 	return cairn_fail(diag, CAIRN_E_DENIED, "mirror.elsewhere", CAIRN_NO_OFFSET,
 			  "the upstream sends elsewhere for a file, to \"%.120s\"; that host is not connected to",

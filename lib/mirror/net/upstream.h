@@ -4,6 +4,7 @@
 
 #include "base/status.h"
 
+#include <stdbool.h>
 #include <sys/socket.h>
 
 enum {
@@ -25,6 +26,7 @@ struct mirror_upstream {
 	char host[MIRROR_HOST_BYTES]; /* a name or an address; of IPv6 without brackets */
 	uint16_t port;
 	enum mirror_reach reach; /* connections go no further than this */
+	const char *hosts;       /* mirror_hosts_check() has seen it; NULL: none but those of a known hub. Borrowed */
 };
 
 /**
@@ -36,16 +38,22 @@ struct mirror_upstream {
 CAIRN_MUST_USE enum cairn_status mirror_upstream_parse(struct mirror_upstream *out, const char *text,
 						       struct cairn_diag *diag);
 
+/** Checks a list of hosts to which an upstream may redirect for files: names, addresses of IPv4, or "*.NAME" for all
+ * hosts below a name, separated by blanks or commas. @return CAIRN_OK; CAIRN_E_USAGE (mirror.hosts) */
+CAIRN_MUST_USE enum cairn_status mirror_hosts_check(const char *hosts, struct cairn_diag *diag);
+
 /** The target of a redirect. Plain value. */
 struct mirror_hop {
 	char url[MIRROR_ADDRESS_BYTES];
 	enum mirror_reach reach; /* connections go no further than this */
+	bool own;                /* it is the upstream itself, which alone may have a token */
 };
 
 /**
  * Judges where an upstream redirects a request. The upstream's own host is as good as the upstream. Any other host must
- * be one that holds the files of this hub (of huggingface.co those below huggingface.co and hf.co), at a public
- * address, by https, and at the upstream's port: nobody else may be connected to.
+ * be in the upstream's list, or, without a list, hold the files of a known hub (of huggingface.co the hosts below
+ * huggingface.co and hf.co). Connections to it need https, unless the upstream has no TLS itself, the upstream's port
+ * and a public address. A host that the list has by its whole name may be as near as the upstream.
  * @param location  an address, or a path at the host of the request before
  * @param before    that request's hop; NULL: it went to the upstream
  * @return CAIRN_OK; CAIRN_E_DENIED (mirror.elsewhere)

@@ -262,8 +262,10 @@ def test_a_daemon_that_stops_does_not_wait_for_the_upstream(start):
     ({"mirror": "http://huggingface.co"}, "has no TLS"),
     ({"mirror": "https://huggingface.co/models"}, "an upstream is https://HOST"),
     ({"mirror": "https://ann:secret@huggingface.co"}, "an upstream is https://HOST"),
-    ({"mirror_ca": "/etc/ssl/ca.pem"}, "mirror_ca and mirror_proxy go with mirror"),
-    ({"mirror_proxy": "http://proxy:3128"}, "mirror_ca and mirror_proxy go with mirror"),
+    ({"mirror_ca": "/etc/ssl/ca.pem"}, "mirror_proxy and mirror_rules go with mirror"),
+    ({"mirror_proxy": "http://proxy:3128"}, "mirror_proxy and mirror_rules go with mirror"),
+    ({"mirror_hosts": "cdn.example"}, "mirror_proxy and mirror_rules go with mirror"),
+    ({"mirror": "https://huggingface.co", "mirror_hosts": "https://cdn.example"}, "mirror_hosts: \"https://cdn.example\" is not a list of hosts"),
     ({"mirror": "https://huggingface.co", "mirror_proxy": "http://ann:secret@proxy:3128"}, "mirror_proxy: a proxy is http://HOST:PORT"),
     ({"mirror": "https://huggingface.co", "hub": "no"}, "mirror takes a hub"),
 ])  # fmt: skip

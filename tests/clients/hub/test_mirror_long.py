@@ -1,15 +1,17 @@
 """Long files come from the mirrored hub by blocks, through the spool."""
 
+import concurrent.futures
 import hashlib
 import os
+import re
 import socket
-import struct
 import threading
+from pathlib import Path
 
 import cairn
 import pytest
 from huggingface_hub import HfApi, hf_hub_download
-from upstream import NO_REPOSITORY, Hub, Repo, answer, part
+from upstream import Hub, Repo, Upstream, answer, part
 
 MB = 1 << 20
 WEIGHTS = os.urandom(40 * MB + 12345)
@@ -32,10 +34,15 @@ def fetch(server, path=PATH, seconds=60, **more):
     return replies[-1]
 
 
-def ranges(upstream):
-    """The ranges that the upstream was asked for: [(first, end)]."""
-    heads = [head.decode() for head in upstream.asked if b"\r\nRange: bytes=" in head]
-    return [(int(first), int(last) + 1) for first, last in (head.split("\r\nRange: bytes=")[1].split("\r\n")[0].split("-") for head in heads)]
+def ranges_of(heads):
+    """The ranges that requests are for: [(first, end)]."""
+    return [(int(first), int(last) + 1) for head in heads for first, last in re.findall(rb"\r\nRange: bytes=(\d+)-(\d+)\r\n", head)]
+
+
+def check_each_byte_once(asked, size=len(WEIGHTS)):
+    asked = sorted(asked)
+    assert asked[0][0] == 0 and asked[-1][1] == size
+    assert all(one[1] == next_one[0] for one, next_one in zip(asked, asked[1:], strict=False)), asked
 
 
 def spooled(server):
@@ -55,9 +62,8 @@ def test_a_long_file_comes_once_by_blocks(start):
         server = start(mirror=upstream.url)
         assert server.request("HEAD", PATH).headers["Content-Length"] == str(len(WEIGHTS))
         assert fetch(server).body == WEIGHTS
-        asked = sorted(ranges(upstream))
-        assert asked[0][0] == 0 and asked[-1][1] == len(WEIGHTS)
-        assert all(one[1] == next_one[0] for one, next_one in zip(asked, asked[1:]))  # each byte once
+        asked = ranges_of(upstream.asked)
+        check_each_byte_once(asked)
         assert max(end - first for first, end in asked) <= 32 * MB
         assert spooled(server) == 0
         count = len(upstream.asked)
@@ -79,4 +85,185 @@ def test_a_long_file_of_another_daemon(start, tmp_path):
     assert fetch(here, "/team/one/resolve/main/weights.bin").body == WEIGHTS
     upstream.stop()
     at = hf_hub_download("team/one", "weights.bin", endpoint=here.url, token=False, cache_dir=tmp_path)
-    assert hashlib.sha256(open(at, "rb").read()).digest() == hashlib.sha256(WEIGHTS).digest()
+    assert hashlib.sha256(Path(at).read_bytes()).digest() == hashlib.sha256(WEIGHTS).digest()
+
+
+# --- bad upstreams ----------------------------------------------------------------------------------------------------
+
+
+def sends(change):
+    """Lets a hub answer with what change(whole, first, end) makes of the range that it was asked for."""
+
+    def serve(connection, head):
+        first, end = ranges_of([head])[0]
+        end = min(end, len(WEIGHTS))
+        connection.sendall(change(WEIGHTS, first, end))
+
+    return serve
+
+
+def ranged(body, first, end, size=len(WEIGHTS)):
+    return answer(206, body, Content_Range=f"bytes {first}-{end - 1}/{size}")
+
+
+LIES = {
+    "other": (lambda w, a, z: ranged(bytes(z - a), a, z), 502, "mirror.wrong"),
+    "one_byte": (lambda w, a, z: ranged(w[a : z - 1] + bytes([w[z - 1] ^ 1]), a, z), 502, "mirror.wrong"),
+    "another_range": (lambda w, a, z: ranged(w[a + 1 : z + 1], a + 1, z + 1), 502, "mirror.wrong"),
+    "another_size": (lambda w, a, z: ranged(w[a:z], a, z, len(w) + 1), 502, "mirror.wrong"),
+    "no_range": (lambda w, a, z: answer(206, w[a:z]), 502, "mirror.wrong"),
+    "longer": (lambda w, a, z: ranged(w[a:z] + b"x", a, z), 502, "mirror.wrong"),
+    "whole": (lambda w, a, z: answer(200, w), 504, "mirror.answer"),
+    "denied": (lambda w, a, z: answer(403), 403, "mirror.denied"),
+    "gone": (lambda w, a, z: answer(404, b"{}", X_Error_Code="EntryNotFound"), 404, "mirror.unknown"),
+    "no_such_range": (lambda w, a, z: answer(416), 504, "mirror.answer"),
+    "failed": (lambda w, a, z: answer(503), 429, "mirror.busy"),
+    "later": (lambda w, a, z: answer(429, Retry_After="7"), 429, "mirror.busy"),
+    "elsewhere": (lambda w, a, z: answer(302, Location="http://127.0.0.2/x"), 504, "mirror.elsewhere"),
+}
+
+
+@pytest.mark.parametrize("how", LIES)
+def test_an_upstream_lies_about_a_long_file(start, how):
+    """Nothing of a lie is kept, and the upstream is not asked again at once."""
+    change, status, rule = LIES[how]
+    with hub() as upstream:
+        upstream.ranged["/resolve/"] = sends(change)
+        server = start(mirror=upstream.url)
+        reply = fetch(server)
+        assert (reply.status, reply.json()["code"]) == (status, rule), reply
+        count = len(upstream.asked)
+        assert server.get(PATH).status in (status, 429) and len(upstream.asked) == count
+        assert spooled(server) == 0
+        assert server.request("HEAD", PATH).status == 200
+
+
+def test_a_block_goes_on_where_it_broke_off(start):
+    """Connections end in the middle of a block, and the upstream fails now and then. Each byte comes once."""
+    came, lock, n = [], threading.Lock(), [0]
+
+    def serve(connection, head):
+        first, end = ranges_of([head])[0]
+        with lock:
+            n[0] += 1
+            turn = n[0] % 3
+        if turn == 1 and first > 0:
+            return connection.sendall(answer(503))
+        half = first + (end - first) // 2 if turn == 2 and end - first > 1 else end
+        reply = part(WEIGHTS, head)
+        came.append((first, half))
+        connection.sendall(reply[: len(reply) - (end - half)])
+        if half < end:
+            connection.shutdown(socket.SHUT_RDWR)
+
+    with hub() as upstream:
+        upstream.ranged["/resolve/"] = serve
+        server = start(mirror=upstream.url)
+        assert fetch(server).body == WEIGHTS
+        check_each_byte_once(came)
+
+
+def test_an_upstream_that_falls_silent(start):
+    """After a minute of silence the fetch ends. The upstream is not asked again for half a minute."""
+    with hub() as upstream:
+        held = Held(upstream)
+        server = start(mirror=upstream.url)
+        reply = fetch(server, seconds=120)
+        assert reply.status in (429, 504) and reply.json()["code"] == "mirror.silent", reply
+        assert spooled(server) == 0 and held.most > 0
+        held.may_go.set()
+
+
+def test_signed_addresses(start):
+    """A file is on another host, at an address that is over after three answers. A new one is asked for then."""
+    grants, lock = [], threading.Lock()
+
+    def sign(connection):
+        with lock:
+            grants.append(3)
+            connection.sendall(answer(302, Location=f"http://127.0.0.2:{upstream.port}/signed/{len(grants) - 1}"))
+
+    def serve(connection, head):
+        at = int(head.split(b" ")[1].rsplit(b"/", 1)[1])
+        with lock:
+            grants[at] -= 1
+            over = grants[at] < 0
+        connection.sendall(answer(403) if over else part(WEIGHTS, head))
+
+    with hub() as upstream, Upstream(b"", host="127.0.0.2", port=upstream.port) as files:
+        upstream.instead["/resolve/"] = sign
+        files.reply = serve
+        server = start(mirror=upstream.url, mirror_hosts="127.0.0.2")
+        assert fetch(server).body == WEIGHTS
+        assert len(grants) > 1 and min(grants) < 0
+        assert not any(b"authorization" in head.lower() for head in files.asked)
+        server.stop()
+        # The same, but the host is not listed; and a new address does not help.
+    with hub() as upstream, Upstream(b"", host="127.0.0.2", port=upstream.port) as files:
+        upstream.instead["/resolve/"] = lambda c: c.sendall(answer(302, Location=f"http://127.0.0.2:{upstream.port}/x"))
+        files.reply = lambda connection, _head: connection.sendall(answer(403))
+        for name, hosts, rule in (("unlisted", "127.0.0.3", "mirror.elsewhere"), ("refused", "127.0.0.2", "mirror.denied")):
+            assert fetch(start(name, mirror=upstream.url, mirror_hosts=hosts)).json()["code"] == rule
+        assert len(files.asked) == 1
+
+
+class Held:
+    """Lets a hub answer with the first MiB of a range, and with the rest only after go()."""
+
+    def __init__(self, upstream, first_bytes=MB):
+        self.may_go = threading.Event()
+        self.n, self.most, self.lock, self.first_bytes = 0, 0, threading.Lock(), first_bytes
+        upstream.ranged["/resolve/"] = self.serve
+
+    def serve(self, connection, head):
+        first, end = ranges_of([head])[0]
+        reply = part(WEIGHTS, head)
+        with self.lock:
+            self.n += 1
+            self.most = max(self.n, self.most)
+        connection.sendall(reply[: len(reply) - (end - first) + self.first_bytes])
+        self.may_go.wait(60)
+        with self.lock:
+            self.n -= 1
+        connection.sendall(reply[len(reply) - (end - first) + self.first_bytes :])
+
+
+def test_at_most_eight_connections_and_a_bounded_spool(start):
+    """The least spool lets each file have 32 MiB before the front."""
+    with hub() as upstream:
+        held = Held(upstream, first_bytes=100)
+        server = start(mirror=upstream.url, mirror_spool_max="1G")
+        with concurrent.futures.ThreadPoolExecutor(1) as pool:
+            asked = pool.submit(fetch, server)
+            cairn.wait_until("all connections", lambda: held.n == 8)
+            held.may_go.set()
+            assert asked.result().body == WEIGHTS
+        assert held.most == 8
+        check_each_byte_once(ranges_of(upstream.asked))
+
+
+def test_stopped_and_killed_in_the_middle(start):
+    """Nothing of the file is left, and the next request goes on."""
+    with hub() as upstream:
+        server = start(mirror=upstream.url)
+        for end in (lambda: server.stop(), lambda: server.kill(), lambda: server.stop()):
+            held = Held(upstream)
+            with concurrent.futures.ThreadPoolExecutor(1) as pool:
+                asked = pool.submit(lambda: cairn.wait_until("the end", lambda: not answers(server)))
+                cairn.wait_until("bytes", lambda: spooled(server) >= MB)
+                end()
+                asked.result()
+            held.may_go.set()
+            assert not list((server.data / "tmp").iterdir())
+            server.start()
+        del upstream.ranged["/resolve/"]
+        assert fetch(server).body == WEIGHTS
+        server.stop()
+        assert not list((server.data / "tmp").iterdir())
+
+
+def answers(server):
+    try:
+        return server.get(PATH).status
+    except OSError:
+        return None

@@ -277,6 +277,61 @@ START_TEST(redirects_that_are_refused)
 }
 END_TEST
 
+/* @return where a redirect of https://hub.example leads with a list of hosts; "": it is refused */
+static const char *listed(const char *upstream, const char *hosts, const char *location, enum mirror_reach *reach,
+			  bool *own)
+{
+	static struct mirror_hop out;
+	struct mirror_upstream parsed;
+	ck_assert_int_eq(mirror_upstream_parse(&parsed, upstream, NULL), CAIRN_OK);
+	ck_assert_int_eq(mirror_hosts_check(hosts, NULL), CAIRN_OK);
+	parsed.hosts = hosts;
+	enum cairn_status status = mirror_hop_judge(&out, &parsed, NULL, location, NULL);
+	*reach = out.reach;
+	*own = out.own;
+	return status == CAIRN_OK ? out.url : "";
+}
+
+START_TEST(hosts_of_a_list)
+{
+	static const char HUB[] = "https://hub.example", HOSTS[] = " CDN.example,*.files.example\t";
+	enum mirror_reach reach;
+	bool own;
+	ck_assert_str_ne(listed(HUB, HOSTS, "https://cdn.example/x", &reach, &own), "");
+	ck_assert(reach == MIRROR_REACH_PRIVATE && !own);
+	ck_assert_str_ne(listed(HUB, HOSTS, "https://a.b.FILES.example/x", &reach, &own), "");
+	ck_assert(reach == MIRROR_REACH_PUBLIC && !own);
+	ck_assert_str_ne(listed(HUB, HOSTS, "https://hub.example/x", &reach, &own), "");
+	ck_assert(reach == MIRROR_REACH_PRIVATE && own);
+	ck_assert_str_ne(listed("http://127.0.0.1:8", "127.0.0.2", "http://127.0.0.2:8/x", &reach, &own), "");
+	ck_assert(reach == MIRROR_REACH_LOCAL && !own);
+	ck_assert_str_eq(listed(HUB, HOSTS, "https://files.example/x", &reach, &own), "");
+	ck_assert_str_eq(listed(HUB, HOSTS, "https://other.example/x", &reach, &own), "");
+	ck_assert_str_eq(listed(HUB, HOSTS, "http://cdn.example/x", &reach, &own), "");
+	ck_assert_str_eq(listed(HUB, HOSTS, "https://cdn.example:444/x", &reach, &own), "");
+	/* A list takes the place of what is known. */
+	ck_assert_str_eq(listed("https://huggingface.co", HOSTS, "https://cdn.hf.co/x", &reach, &own), "");
+}
+END_TEST
+
+START_TEST(texts_that_are_no_lists_of_hosts)
+{
+	static const char *const ALL[] = {"",      " ",  ",",         "*",   "*.",  ".x",
+					  "*.*.x", "a*", "https://x", "x/y", "x:1", "[::1]"};
+	char longest[MIRROR_HOST_BYTES + 1];
+	struct cairn_diag diag;
+	for (size_t i = 0; i < sizeof(ALL) / sizeof(ALL[0]); i++) {
+		cairn_diag_clear(&diag);
+		ck_assert_msg(mirror_hosts_check(ALL[i], &diag) == CAIRN_E_USAGE, "%s", ALL[i]);
+		ck_assert_str_eq(diag.rule, "mirror.hosts");
+	}
+	memset(longest, 'h', MIRROR_HOST_BYTES);
+	longest[MIRROR_HOST_BYTES] = '\0';
+	ck_assert_int_eq(mirror_hosts_check(longest, NULL), CAIRN_E_USAGE);
+	ck_assert_int_eq(mirror_hosts_check(longest + 1, NULL), CAIRN_OK);
+}
+END_TEST
+
 START_TEST(a_path_is_completed_by_the_host_before)
 {
 	struct mirror_upstream upstream;
@@ -302,6 +357,8 @@ int main(void)
 	tcase_add_test(tcase, proxies);
 	tcase_add_test(tcase, redirects_that_are_followed);
 	tcase_add_test(tcase, redirects_that_are_refused);
+	tcase_add_test(tcase, hosts_of_a_list);
+	tcase_add_test(tcase, texts_that_are_no_lists_of_hosts);
 	tcase_add_test(tcase, a_path_is_completed_by_the_host_before);
 	suite_add_tcase(suite, tcase);
 	SRunner *runner = srunner_create(suite);
