@@ -123,7 +123,7 @@ const struct setting SETTINGS[] = {
 	 .help = "File of rules that say which repositories of that hub come here: lines allow PATTERN or deny PATTERN, "
 		 "of which the first that fits counts (docs/mirror.md). Read at the start. Not given: all public "
 		 "ones."},
-	{"mirror_spool_max", SETTING_BYTES, "4G", GIB, 1024 * GIB, AT(mirror_spool_max),
+	{"mirror_spool_max", SETTING_BYTES, "4G", 64 * MIB, 1024 * GIB, AT(mirror_spool_max),
 	 .help = "Disk for the long files of that hub that are on their way, all together; they leave it as they come "
 		 "into the store. A few clients that lag far behind ask again when it is full."},
 	{"strict", SETTING_FLAG, "no", AT(strict),

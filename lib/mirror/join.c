@@ -135,27 +135,37 @@ static unsigned join_count_all_of(const struct cairn_mirror *m, uint64_t sender)
 	return n;
 }
 
-static unsigned join_count_begun_of(const struct cairn_mirror *m, uint64_t sender, bool is_file)
+static enum mirror_fetch_kind join_kind(const struct mirror_fetch *f)
+{
+	if (!f->is_file)
+		return MIRROR_FETCH_LOOK;
+	return mirror_fetch_is_long(f) ? MIRROR_FETCH_LONG : MIRROR_FETCH_SHORT;
+}
+
+static unsigned join_count_begun_of(const struct cairn_mirror *m, uint64_t sender, enum mirror_fetch_kind kind)
 {
 	unsigned n = 0;
 	for (const struct mirror_fetch *f = m->fetches; f; f = f->next)
-		n += f->begun && f->what.sender == sender && f->is_file == is_file;
+		n += f->begun && f->what.sender == sender && join_kind(f) == kind;
 	return n;
 }
 
+/* Each kind has limits of its own, so that nothing waits behind long files. */
 static bool join_may_begin(const struct cairn_mirror *m, const struct mirror_fetch *f)
 {
-	if (join_count_begun_of(m, f->what.sender, f->is_file) >= CAIRN_MIRROR_SENDER_AT_ONCE_MAX)
+	enum mirror_fetch_kind kind = join_kind(f);
+	if (join_count_begun_of(m, f->what.sender, kind) >= CAIRN_MIRROR_SENDER_AT_ONCE_MAX)
 		return false;
-	if (!f->is_file)
-		return m->n_looks < CAIRN_MIRROR_LOOKS_MAX;
-	return m->n_files < CAIRN_MIRROR_FILES_MAX && m->file_bytes + join_bytes(f) <= CAIRN_MIRROR_SHORTS_BYTES_MAX;
+	if (kind == MIRROR_FETCH_LOOK)
+		return m->n_begun[kind] < CAIRN_MIRROR_LOOKS_MAX;
+	return m->n_begun[kind] < CAIRN_MIRROR_FILES_MAX &&
+	       m->file_bytes + join_bytes(f) <= CAIRN_MIRROR_SHORTS_BYTES_MAX;
 }
 
 /* Counts a fetch that begins, or that ends. */
 static void join_count(struct cairn_mirror *m, const struct mirror_fetch *f, bool begins)
 {
-	unsigned *n = f->is_file ? &m->n_files : &m->n_looks;
+	unsigned *n = &m->n_begun[join_kind(f)];
 	*n = begins ? *n + 1 : *n - 1;
 	m->file_bytes = begins ? m->file_bytes + join_bytes(f) : m->file_bytes - join_bytes(f);
 }

@@ -73,14 +73,14 @@ enum {
 	CAIRN_MIRROR_WRONG_S = 3600,   /* after other bytes than the tree says */
 	CAIRN_MIRROR_FETCHES_MAX = 64, /* under way and waiting */
 	CAIRN_MIRROR_LOOKS_MAX = 16,   /* of them, looks at once */
-	CAIRN_MIRROR_FILES_MAX = 16,   /* of them, files at once */
+	CAIRN_MIRROR_FILES_MAX = 16,   /* of them, short files at once, and as many long ones */
 	/* The share of one sender in these, so that nobody keeps others waiting. */
 	CAIRN_MIRROR_SENDER_FETCHES_MAX = 16,
-	CAIRN_MIRROR_SENDER_AT_ONCE_MAX = 8, /* looks, and as many files */
+	CAIRN_MIRROR_SENDER_AT_ONCE_MAX = 8, /* looks, as many short files, and as many long ones */
 };
 #define CAIRN_MIRROR_SHORT_BYTES_MAX  (UINT64_C(32) << 20) /* a longer file is long: it comes through the spool */
 #define CAIRN_MIRROR_SHORTS_BYTES_MAX (UINT64_C(64) << 20) /* of short files at once, which are in memory */
-#define CAIRN_MIRROR_SPOOL_BYTES_MIN  (UINT64_C(1) << 30)
+#define CAIRN_MIRROR_SPOOL_BYTES_MIN  (UINT64_C(64) << 20)
 
 /** Something that a request lacks. The caller sets the first two groups, and leaves it alone until done() is called,
  * once, on any thread, maybe before the function returns. done() must not wait. */

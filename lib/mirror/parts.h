@@ -22,6 +22,13 @@ struct mirror_outcome {
 	struct cairn_diag diag;
 };
 
+enum mirror_fetch_kind {
+	MIRROR_FETCH_LOOK,
+	MIRROR_FETCH_SHORT, /* a file in memory */
+	MIRROR_FETCH_LONG,  /* a file through the spool */
+	MIRROR_FETCH_KINDS,
+};
+
 /** A look at a repository, or a file on its way. Everybody who wants the same waits for it. Only one thread at a time
  * has it: net's while a call is under way, then a worker; the members of the lists are the mirror's. */
 struct mirror_fetch {
@@ -61,9 +68,9 @@ struct cairn_mirror {
 	int64_t looked_ms; /* when line was set; 0: never */
 	struct cairn_mirror_line line;
 	struct mirror_fetch *fetches;
-	unsigned n_fetches, n_looks, n_files; /* all; begun ones */
-	uint64_t file_bytes;                  /* of short files that were begun */
-	struct mirror_stream *streams;        /* long files; also ended ones that clients still read */
+	unsigned n_fetches, n_begun[MIRROR_FETCH_KINDS];
+	uint64_t file_bytes;           /* of short files that were begun */
+	struct mirror_stream *streams; /* long files; also ended ones that clients still read */
 	bool is_stopping;
 	int64_t later_ms; /* until then the upstream wants no calls */
 	struct mirror_outcome outcomes[MIRROR_OUTCOMES];

@@ -4,7 +4,7 @@
 
 #include "server/ask/hub_repo.h"
 
-/** One reply's way through the file. */
+/** A file on its way, as one reply reads it. */
 struct hub_stream;
 
 /** Opens the file that hub_mirror_want_file() found to be on its way. Waits for nothing.

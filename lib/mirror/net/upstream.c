@@ -252,8 +252,9 @@ enum cairn_status mirror_hosts_check(const char *hosts, struct cairn_diag *diag)
 /* May files of the hub come from a host? @param[out] reach  connections to it go no further */
 static bool upstream_holds_files(const struct mirror_upstream *upstream, const char *host, enum mirror_reach *reach)
 {
-	bool is_known = strcasecmp(upstream->host, "huggingface.co") == 0;
-	const char *at = upstream->hosts ? upstream->hosts : is_known ? "*.huggingface.co *.hf.co" : "";
+	static const char KNOWN[] = "*.huggingface.co *.hf.co", OWN[] = ".huggingface.co";
+	bool is_known = strcasecmp(upstream->host, OWN + 1) == 0;
+	const char *at = upstream->hosts ? upstream->hosts : is_known ? KNOWN : "";
 	char one[MIRROR_HOST_BYTES];
 	while (upstream_next_host(&at, one)) {
 		bool is_below = strncmp(one, "*.", 2) == 0;
