@@ -140,6 +140,8 @@ static const struct http_unknown *left_out_unknown(const char *path)
 	const char *rest, *name;
 	if (!left_out_begins(path, "/api/", &rest))
 		return path[0] == '/' && left_out_is_unowned(path + 1, OF_PAGES) ? &UNOWNED : NULL;
+	if (left_out_begins(rest, "spaces/hardware", &name) && strcspn(name, "?") == 0)
+		return &HUB_NO_ROUTE; /* a resource itself, which lacks the method */
 	for (const char *const *kind = KINDS; *kind; kind++) {
 		if (left_out_begins(rest, *kind, &name) && left_out_is_unowned(name, OF_API))
 			return &UNOWNED;

@@ -702,8 +702,9 @@ def test_an_address_without_a_route_is_refused_as_the_hub_refuses(people):
                          ("GET", "/api/users/ann/nothing"), ("GET", "/api/organizations/team/nothing"), ("POST", "/api/things/ann/one/commit/main")):  # fmt: skip
         reply = people.ask(method, path, body=b"{}" if method == "POST" else None)
         assert cairn.is_hub_error(reply, 404, "route.unknown") and b"name its owner" in reply.body, path
-    wrong = people.ask("PUT", "/api/models/ann/one/refs", body=b"")
-    assert cairn.is_hub_error(wrong, 405, "route.method") and wrong.headers["Allow"]
+    for path in ("/api/models/ann/one/refs", "/api/spaces/hardware", "/api/spaces/hardware?a"):
+        wrong = people.ask("PUT", path, body=b"")
+        assert cairn.is_hub_error(wrong, 405, "route.method") and wrong.headers["Allow"]
     cairn.is_error(people.ask("GET", "/v1/nothing"), 404, "route.unknown")
     cairn.is_error(people.ask("GET", "/apis/nothing/at/all"), 404, "route.unknown")
 
