@@ -5,12 +5,18 @@
 #include "base/fd.h"
 #include "base/sys.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <unistd.h>
+
+enum { CRASH_POINT_WANTED_BYTES = 256 };
+
+static const char CRASH_POINT_HOLD[] = "hold";
 
 static const char *const CRASH_POINT_NAMES[] = {
 	[CAIRN_CRASH_FOLDER_LOCKED] = "folder-locked",
@@ -81,13 +87,36 @@ static void crash_point_wanted(char *out, size_t size)
 	cairn_fd_closep(&fd);
 }
 
+/* Waits until the test gives up its lock on the file. */
+static void crash_point_hold(void)
+{
+	int fd = cairn_sys_open(cairn_crash_point_file(), O_RDONLY | O_CLOEXEC, 0);
+	if (fd >= 0)
+		(void)cairn_sys_flock(fd, LOCK_SH);
+	cairn_fd_closep(&fd);
+}
+
+/* @param names  words, of which the first is CRASH_POINT_HOLD */
+static bool crash_point_is_held(char *names, const char *name)
+{
+	char *at = NULL;
+	for (char *word = strtok_r(names, " ", &at); word; word = strtok_r(NULL, " ", &at))
+		if (strcmp(word, name) == 0)
+			return true;
+	return false;
+}
+
 void cairn_crash_point(enum cairn_crash_point point)
 {
 	static atomic_long n_passed;
-	char wanted[64];
+	char wanted[CRASH_POINT_WANTED_BYTES];
+	int before = errno;
 	const char *name = CRASH_POINT_NAMES[point];
 	size_t len = strlen(name);
 	crash_point_wanted(wanted, sizeof(wanted));
+	if (strncmp(wanted, CRASH_POINT_HOLD, strlen(CRASH_POINT_HOLD)) == 0 && crash_point_is_held(wanted, name))
+		crash_point_hold();
+	errno = before;
 	if (strncmp(wanted, name, len) != 0 || (wanted[len] != '\0' && wanted[len] != ':'))
 		return;
 	char *rest = wanted + len;

@@ -1,5 +1,6 @@
-/* Points at which a test kills the process as kill -9 would, or stops it as a paused machine
- * (tests/clients/failures/test_crash_points.py). Builds without -Dcrash_points=true contain none. */
+/* Points at which a test kills the process as kill -9 would, stops it as a paused machine, or holds single threads
+ * (tests/clients/failures/test_crash_points.py, tests/world/faults). Builds without -Dcrash_points=true contain none.
+ */
 #ifndef CAIRN_BASE_CRASH_POINT_H
 #define CAIRN_BASE_CRASH_POINT_H
 
@@ -72,7 +73,8 @@ enum cairn_crash_point {
 
 /** Die here by SIGKILL when the file named by the environment's CAIRND_CRASH_FILE says so, which is read at each call:
  * "put-linked", or "put-linked:3" for the third time from then on that any thread comes by. "put-linked:1:stop" stops
- * it there, by SIGSTOP, until SIGCONT. Any thread.
+ * it there, by SIGSTOP, until SIGCONT. "hold put-linked gc-swept" holds each thread that comes by one of these, while
+ * the test has an exclusive lock (flock) on the file. Any thread.
  */
 #ifdef CAIRN_CRASH_POINTS
 void cairn_crash_point(enum cairn_crash_point point);

@@ -29,10 +29,11 @@ def operate(world, step, failures):
 
 def live_round(world, round_):
     """Runs the operations of a round at once, with the fault among them."""
-    world.moment = Moment()
+    world.moment, world.round_operations = Moment(), [name for name, _ in round_.operations]
     fault = parts.FAULTS[round_.fault[0]][0](world, source_of(round_.fault)) if round_.fault else None
     failures = []
     threads = [threading.Thread(target=operate, args=(world, tuple(step), failures)) for step in round_.operations]
+    world.moment.threads = threads
     if fault:
         world.count(round_.fault[0])
         fault.begin()

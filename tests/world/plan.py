@@ -51,8 +51,9 @@ def make(seed, operations, faults, themes):
     liked = {name: weight * source.choice((0.2, 1, 1, 4)) for name, weight in operations.items()}
     for theme in source.sample(themes, N_THEMES):
         liked |= {name: THEME_FACTOR * liked[name] for name in theme}
+    hated = {name: weight * source.choice((1, 1, 4)) for name, weight in faults.items()}
     rounds = [Round([(name, source.getrandbits(48)) for name in names]) for names in BEGIN]
     for _ in range(source.randint(ROUNDS_MIN, ROUNDS_MAX)):
-        fault = step(faults) if faults and source.randrange(100) < FAULT_PER_CENT else None
+        fault = step(hated) if hated and source.randrange(100) < FAULT_PER_CENT else None
         rounds.append(Round([step(liked) for _ in range(source.randint(1, AT_ONCE_MAX))], fault))
     return Plan(seed, rounds)

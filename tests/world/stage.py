@@ -1,5 +1,7 @@
 """The store that the world uses: one daemon with its tenants, its clock and its disk, and the rules for every answer."""
 
+import contextlib
+import fcntl
 import functools
 import http.client
 import json
@@ -9,6 +11,7 @@ import struct
 import subprocess
 import threading
 import time
+from pathlib import Path
 
 import cairn
 import faults
@@ -47,7 +50,8 @@ def is_documented(method, path, status):
 
 def parts_there():
     """The parts of this run's stores that some operations and faults need."""
-    return ({"sqlite"} if not cairn.INDEX else set()) | ({"files"} if cairn.STORE in (None, "files") else set())
+    has_steps = b"CAIRND_CRASH_FILE" in Path(cairn.CAIRND).read_bytes()
+    return ({"sqlite"} if not cairn.INDEX else set()) | ({"files"} if cairn.STORE in (None, "files") else set()) | ({"steps"} if has_steps else set())
 
 
 class Tenant:
@@ -63,6 +67,7 @@ class Moment:
 
     def __init__(self):
         self.may_fail = self.may_vanish = self.clock_moved = False
+        self.threads = ()  # of the operations
         self.cut = None  # cut(request bytes) returns after how many bytes the client hangs up; None: it does not
 
 
@@ -86,11 +91,15 @@ class World:
         self.trace = folder / "trace"
         self.trace.write_bytes(b"")
         self.disk = power.Disk()
+        self.steps = folder / "steps"  # lib/base/crash_point.h
+        self.steps.write_text("")
+        self.round_operations = ()  # their names
         self.faults = faults.Faults(
             folder / "daemon", trace=self.trace, token_key=self.issuer.folder, test_clock=self.clock, epoch=f"{EPOCH_S}s",
             gc_grace=f"{GRACE_S}s", reserve_bytes="1M", log_level="info",
         )  # fmt: skip
         self.server = self.faults.server
+        self.server.variables["CAIRND_CRASH_FILE"] = str(self.steps)
 
     # --- requests ---
 
@@ -163,11 +172,24 @@ class World:
             register.late = True
         return bool(done)
 
-    def until(self, n):
-        """Waits until n more requests have been answered, or for a second."""
+    def until(self, n, seconds=1.0):
+        """Waits until n more requests have been answered, or so long."""
         with self.answered:
             wanted = self.n_answers + n
-            self.answered.wait_for(lambda: self.n_answers >= wanted, timeout=1)
+            self.answered.wait_for(lambda: self.n_answers >= wanted, timeout=seconds)
+
+    def until_over(self):
+        """Waits until the daemon has ended, or until the operations of the round have."""
+        while self.is_up() and any(thread.is_alive() for thread in self.moment.threads):
+            self.until(1, 0.1)
+
+    @contextlib.contextmanager
+    def held_steps(self):
+        """Yields hold(steps), which holds each thread of the daemon that comes by one of these steps, until the context ends."""
+        with open(self.steps, "r+") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            yield lambda steps: self.steps.write_text(f"hold {' '.join(steps)}")
+            self.steps.write_text("")
 
     # --- the daemon
 

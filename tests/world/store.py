@@ -22,6 +22,10 @@ def new_file(source, xorbs):
         xorb = source.choice(xorbs)
         start = source.randrange(len(xorb.nodes))
         terms.append((xorb, start, source.randint(start + 1, len(xorb.nodes))))
+    return file_of(terms)
+
+
+def file_of(terms):
     content = b"".join(b"".join(x.data[a:b]) for x, a, b in terms)
     return xet.File(terms, sha256=xet.raw(hashlib.sha256(content).hexdigest()))
 
@@ -30,10 +34,10 @@ def key_of(tenant, file):
     return ("file", tenant.repo, xet.text(file.hash()))
 
 
-def put_xorb(world, token, xorb):
-    """Uploads a xorb. @return whether it is stored for certain"""
+def put_xorb(world, token, xorb, busy=None):
+    """Uploads a xorb. busy: as of World.ask(). @return whether it is stored for certain"""
     began, n_jumps = world.now(), world.n_jumps
-    reply = world.ask("POST", xorb.path(), token, xorb.body())
+    reply = world.ask("POST", xorb.path(), token, xorb.body(), busy=busy)
     if reply is not None and reply.status == 200:
         with world.lock:
             if world.n_jumps == n_jumps:  # else nobody knows when the grace time began, and it may be over
@@ -43,12 +47,12 @@ def put_xorb(world, token, xorb):
     return False
 
 
-def put_files(world, tenant, token, files, xorbs, may_be_refused=False):
-    """Registers new files, all or none, whose keys the caller has reserved. @return the answer"""
+def put_files(world, tenant, token, files, xorbs, may_be_refused=False, busy=None):
+    """Registers new files, all or none, whose keys the caller has reserved. busy: as of World.ask(). @return the answer"""
     registers = [world.memory.of(key_of(tenant, file)) for file in files]
     for file in files:
         world.memory.keep(key_of(tenant, file), file)
-    reply = world.ask("POST", "/v1/shards", token, xet.shard(files, xorbs))
+    reply = world.ask("POST", "/v1/shards", token, xet.shard(files, xorbs), busy=busy)
     for register in registers:
         before = list(register.values)
         world.answer(reply, register, True)

@@ -7,13 +7,13 @@ from ..parts import fault
 FAILING = [name for name in calls.CALLS if name != "sendfile"]  # docs/reliability.md: libmicrohttpd takes it for a full socket then, up to idle_timeout
 
 
-@fault(weight=2, needs={"files"})
+@fault(weight=3, needs={"files"})
 class Disk:
     """Some calls of some kinds fail with EIO or ENOSPC, once or for the rest of the round."""
 
     def __init__(self, world, source):
         self.world = world
-        self.calls = source.choice((FAILING, ["fsync", "fdatasync"], ["write", "pwrite"], ["rename", "link", "open"], ["read", "pread"]))
+        self.calls = source.choice((FAILING, ["fsync", "fdatasync"], ["write"], ["write", "pwrite"], ["rename", "link", "open"], ["read", "pread"], [source.choice(FAILING)]))
         self.action = source.choice((calls.EIO, calls.EIO, calls.ENOSPC))
         self.first = source.choice((source.randint(1, 8), source.randint(1, 60)))  # few calls of some kinds are made in a round
         self.last = self.first + source.choice((0, 0, 3, calls.FOR_EVER))

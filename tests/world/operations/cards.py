@@ -17,8 +17,13 @@ def card_of(tenant):
 
 @operation(weight=1)
 def write_card(world, source):
-    """Commits a README.md. A daemon that ends right after a commit may list the card later, so under a fault several tags are possible until the next card."""
-    card, tag = card_of(tenant_of(world, source)), source.choice(TAGS)
+    """Commits a README.md, once or several times. A daemon that ends right after a commit may list the card later, so under a fault several tags are possible until the next card."""
+    card = card_of(tenant_of(world, source))
+    for _ in range(source.randint(1, 3)):
+        write_one(world, source, card, source.choice(TAGS))
+
+
+def write_one(world, source, card, tag):
     key = ("card", card.repo)
     with world.memory.writing(key) as free:
         register = world.memory.of(key)

@@ -112,6 +112,30 @@ def judge_several(world, tenant, key, told, register):
     register.late = any(reply is None for reply, _ in told)
 
 
+@operation(weight=1.5)
+def commit_again(world, source):
+    """Commits some times, and sends each commit twice, as a client does that got no answer. The second answer names the same commit."""
+    tenant, branch = tenant_of(world, source), source.choice(BRANCHES)
+    key = branch_key(tenant, branch)
+    with world.memory.changing(key) as register:
+        for _ in range(source.randint(1, 4) if register else 0):
+            head = head_of(world, tenant, branch) if register.certain() else None
+            if head is None:
+                return
+            operations, tree = changed(register.value(), source)
+            body, done = lines(*operations, parentCommit=head), set()
+            for _ in range(2):
+                reply = world.ask("POST", tenant.hub(f"commit/{quoted(branch)}"), tenant.key, body)
+                require(reply is None or reply.status == 200 or reply.status >= 500, "a_commit_may_be_sent_again", lambda reply=reply: f"{key}: {reply} {reply.body!r}")
+                done |= {reply.json()["commitOid"]} if reply is not None and reply.status == 200 else set()
+                if not (register.certain() and register.value() == tree):
+                    world.answer(reply, register, tree)
+                committed(world, tenant, reply, tree)
+            require(len(done) < 2, "a_commit_may_be_sent_again", f"{key}: two commits {done}")
+            if register.late:
+                return
+
+
 @operation(weight=1)
 def make_branch(world, source):
     tenant, branch = tenant_of(world, source), source.choice(BRANCHES[1:])

@@ -5,6 +5,7 @@ import signal
 from ..parts import operation, require
 from ..stage import GRACE_S, parts_there
 from ..store import own_file, tenant_of
+from .collections import COLLECTING
 
 
 @operation(weight=3)
@@ -27,11 +28,12 @@ def forget(world, source):
 @operation(weight=2)
 def collect(world, source):
     """Collects at once, shortly before the grace time of unneeded xorbs is over, or after it."""
-    if "sqlite" in parts_there():
-        world.jump(source.choice((0, source.randint(1, GRACE_S // 2), GRACE_S + 1)))
-    for _ in range(2):  # the first retires what the second removes
-        reply = world.ask("POST", "/v1/gc", world.admin, busy=b"gc.")
-        require(reply is None or reply.status == 200 or reply.status >= 500, "a_collection_runs", lambda: f"{reply} {reply.body!r}")
+    with world.memory.writing(COLLECTING) as free:
+        if free and "sqlite" in parts_there():
+            world.jump(source.choice((0, source.randint(1, GRACE_S // 2), GRACE_S + 1)))
+        for _ in range(2 if free else 0):  # the first retires what the second removes
+            reply = world.ask("POST", "/v1/gc", world.admin, busy=b"gc.")
+            require(reply is None or reply.status == 200 or reply.status >= 500, "a_collection_runs", lambda reply=reply: f"{reply} {reply.body!r}")
 
 
 @operation(weight=1, needs={"files"})

@@ -38,6 +38,11 @@ def without(value, name):
     return frozen({n: e for n, e in found.items() if e[0] != found[name][0]})
 
 
+def contents(text):
+    """{path: content} of the files of a repository that is known by the text of its first file."""
+    return {"me.txt": text} | {f"{n}/of {text[0]}.txt": f"{n} {text}" for n in range(int(text, 16) % 4)}
+
+
 def seen(value):
     """What a reader sees under each name."""
     return {name: text for name, (_, _, text) in entries(value).items()}
@@ -69,7 +74,8 @@ def change(world, tenant, ask):
 def make(world, tenant, source, value):
     """Makes a repository under any name. @return as ask() of change()"""
     name, repo = source.choice(NAMES), f"{source.getrandbits(48):012x}"
-    files = [{"path": "me.txt", "content": base64.b64encode(repo.encode()).decode(), "encoding": "base64"}]
+    encoded = lambda content: base64.b64encode(content.encode()).decode()
+    files = [{"path": path, "content": encoded(content), "encoding": "base64"} for path, content in contents(repo).items()]
     body = {"name": name, "organization": tenant.name, "type": "model", "private": True, "files": files}
     reply = world.ask("POST", "/api/repos/create", tenant.key, body)
     return (reply, (409,), None) if taken(value, name) else (reply, (200,), with_new(value, name, repo, repo))
@@ -77,14 +83,19 @@ def make(world, tenant, source, value):
 
 @operation(weight=1)
 def make_place(world, source):
-    tenant = tenant_of(world, source)
+    make_one(world, source, tenant_of(world, source))
+
+
+def make_one(world, source, tenant):
     change(world, tenant, lambda value: make(world, tenant, source, value))
 
 
-@operation(weight=2)
+@operation(weight=1)
 def move_place(world, source):
-    tenant = tenant_of(world, source)
+    move_one(world, source, tenant_of(world, source))
 
+
+def move_one(world, source, tenant):
     def ask(value):
         old, new = some_name(value, source)
         if old is None:
@@ -98,7 +109,11 @@ def move_place(world, source):
 
 @operation(weight=1)
 def copy_place(world, source):
-    tenant, repo = tenant_of(world, source), f"{source.getrandbits(48):012x}"
+    copy_one(world, source, tenant_of(world, source))
+
+
+def copy_one(world, source, tenant):
+    repo = f"{source.getrandbits(48):012x}"
 
     def ask(value):
         old, new = some_name(value, source)
@@ -113,8 +128,10 @@ def copy_place(world, source):
 
 @operation(weight=1)
 def delete_place(world, source):
-    tenant = tenant_of(world, source)
+    delete_one(world, source, tenant_of(world, source))
 
+
+def delete_one(world, source, tenant):
     def ask(value):
         name, _ = some_name(value, source)
         if name is None:
@@ -123,3 +140,11 @@ def delete_place(world, source):
         return reply, (200,), without(value, name)
 
     change(world, tenant, ask)
+
+
+@operation(weight=1)
+def change_places(world, source):
+    """Changes the names of one user again and again: what is wrong with a name often shows only after the third change."""
+    tenant = tenant_of(world, source)
+    for _ in range(source.randint(3, 10)):
+        source.choice((make_one, move_one, move_one, copy_one, delete_one))(world, source, tenant)

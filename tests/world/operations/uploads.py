@@ -5,7 +5,7 @@ import xet
 from ..parts import operation, require
 from ..store import key_of, new_file, new_xorb, own_file, put_files, put_xorb, tenant_of
 
-LIES = 4
+LIES = 24
 
 
 @operation(weight=6)

@@ -1,7 +1,15 @@
 """Each name leads to the repository that has or had it, for its owner, and to nothing for others."""
 
-from ..operations.places import NAMES, places_key, seen
+from ..operations.hub import escaped
+from ..operations.places import NAMES, contents, places_key, seen
 from ..parts import require, rule
+
+
+def has_all(world, tenant, name, text):
+    for path, content in contents(text).items():
+        reply = world.ask("GET", f"/{tenant.name}/{name}/resolve/main/{escaped(path)}", tenant.key)
+        whole = reply.status == 200 and reply.body.decode() == content
+        require(whole, "what_was_acknowledged_is_readable", lambda reply=reply, path=path: f"{tenant.name}/{name} {path}: {reply}")
 
 
 @rule
@@ -15,6 +23,7 @@ def a_name_leads_to_one_repository(world):
             require(reply.status in (200, 404), "a_name_leads_to_one_repository", lambda reply=reply: f"{reply} {reply.body!r}")
             if reply.status == 200:
                 found[name] = reply.body.decode()
+                has_all(world, tenant, name, found[name])
             other = world.ask("GET", f"/{tenant.name}/{name}/resolve/main/me.txt", world.tenants[n - 1].key)
             require(other.status == 404, "nobody_sees_a_private_repository", lambda other=other: f"{other} {other.body!r}")
         possible = [value for value in register.values if seen(value) == found]

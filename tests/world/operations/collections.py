@@ -1,0 +1,107 @@
+"""Uploads, queries and new files of what a collection is about to remove: a xorb is retired when no file needs it, and removed later."""
+
+from functools import partial
+
+import plans
+import xet
+
+from ..parts import Abandoned, operation, require, run_at_once
+from ..stage import GRACE_S
+from ..store import file_of, key_of, new_xorb, put_files, put_xorb, read, tenant_of
+from .reads import judge
+
+COLLECTING = ("collecting",)  # reserved by an operation that must know when a collection runs
+FILES, STEPS = 5, 30
+EARLIER = b"xorb."  # codes of a 503: the xorb was there when the request began, and has been collected since
+
+
+class Beside:
+    """What the steps share: a tenant with some files of a xorb each."""
+
+    def __init__(self, world, source, tenant, token):
+        self.world, self.source, self.tenant, self.token = world, source, tenant, token
+        self.files = [file_of([(xorb, 0, len(xorb.nodes))]) for xorb in (new_xorb(source) for _ in range(FILES))]
+        self.keys = [key_of(tenant, file) for file in self.files]
+
+    def register(self, n):
+        return self.world.memory.of(self.keys[n])
+
+    def send(self, n):
+        """Sends the xorb, and a file of it."""
+        if put_xorb(self.world, self.token, self.xorb(n), busy=EARLIER):
+            self.name(n)
+
+    def name(self, n):
+        """Sends a file of a xorb that may be gone."""
+        put_files(self.world, self.tenant, self.token, [self.files[n]], [self.xorb(n)], may_be_refused=True, busy=EARLIER)
+
+    def xorb(self, n):
+        return self.files[n].terms[0][0]
+
+    def forget(self, n):
+        if self.register(n).values != [None]:
+            reply = self.world.ask("DELETE", f"/v1/files/{self.keys[n][2]}?repo={self.tenant.repo}", self.world.admin)
+            if reply is None or reply.status != 404:
+                self.world.answer(reply, self.register(n), None)
+
+    def look(self, n):
+        """Reads the file, if there is one."""
+        if self.register(n).values == [True]:
+            got = read(self.world, self.token, self.files[n])
+            judge(self.world, self.keys[n], None, got, plans.content(self.files[n]))
+            gone = got is not None and not isinstance(got, bytes) and got.status == 404
+            require(not gone, "what_was_acknowledged_is_readable", lambda: f"{self.keys[n]}: {got}")
+
+    def query(self, n):
+        """What is offered must be there, since no collection runs now."""
+        n_jumps = self.world.n_jumps
+        reply = self.world.ask("GET", f"/v1/chunks/default/{xet.text(self.xorb(n).nodes[0][0])}", self.token)
+        if reply is None or reply.status != 200:
+            return
+        for name in sorted(xet.parse_answer(reply.body).xorbs):
+            found = self.world.ask("HEAD", f"/v1/xorbs/default/{xet.text(name)}", self.token)
+            there = found is None or found.status != 404 or self.world.n_jumps != n_jumps
+            require(there, "what_is_offered_is_there", lambda name=name, found=found: f"{xet.text(name)}: {found}")
+
+    def collect(self):
+        self.world.ask("POST", "/v1/gc", self.world.admin, busy=b"gc.")
+
+    def grow_old(self):
+        self.world.jump(self.source.choice((self.source.randint(1, GRACE_S // 2), GRACE_S + 1, GRACE_S + 1)))
+
+    def meet(self):
+        """A collection meets clients who send what it removes."""
+        failures = []
+        ways = [partial(self.source.choice((self.send, self.send, self.name, self.look)), n) for n in range(FILES) if not self.register(n).late]
+        run_at_once([partial(attempt, way, failures) for way in (self.collect, *ways)], failures)
+
+
+def attempt(way, failures):
+    try:
+        way()
+    except Abandoned:
+        pass
+    except Exception as error:
+        failures.append(error)
+
+
+@operation(weight=2, needs={"sqlite"})
+def live_beside_collections(world, source):
+    """Does some of these things, in any order."""
+    tenant = tenant_of(world, source)
+    token = world.token(tenant)
+    if token is None:
+        return
+    beside = Beside(world, source, tenant, token)
+    with world.memory.writing(COLLECTING, *beside.keys) as free:
+        if not free:
+            return
+        for n in range(FILES):
+            beside.send(n)
+        for _ in range(STEPS):
+            n = source.randrange(FILES)
+            step = source.choices(("forget", "query", "name", "send", "look", "grow_old", "collect", "meet"), (5, 4, 2, 1, 2, 4, 4, 3))[0]
+            if step in ("grow_old", "collect", "meet"):
+                getattr(beside, step)()
+            elif not beside.register(n).late:
+                getattr(beside, step)(n)
