@@ -3,6 +3,7 @@
 #include "base/json_text.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>
 #include <math.h>
@@ -23,8 +24,11 @@ enum cairn_status cairn_json_parse(struct cairn_json **out, const char *text, si
 {
 	/* jansson drops a zero byte that follows a number, where other readers see the text's end. */
 	bool zero = len > 0 && memchr(text, '\0', len);
+	errno = 0; /* jansson also fails without memory, and calls the text malformed then */
 	*out = zero ? NULL : (struct cairn_json *)json_loadb(text, len, JSON_REJECT_DUPLICATES, NULL);
-	return *out ? CAIRN_OK : CAIRN_E_FORMAT;
+	if (*out)
+		return CAIRN_OK;
+	return errno == ENOMEM ? CAIRN_E_NOMEM : CAIRN_E_FORMAT;
 }
 
 /* Is the character at this place escaped, in a string that begins at start? An odd number of backslashes escapes it. */

@@ -9,7 +9,7 @@ struct cairn_json;
 
 /** Parse a text. Names that repeat within an object, \u0000 in strings and zero bytes are refused.
  * @param len  in bytes; the caller bounds it
- * @return CAIRN_OK; CAIRN_E_FORMAT also without memory */
+ * @return CAIRN_OK, CAIRN_E_FORMAT, CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_json_parse(struct cairn_json **out, const char *text, size_t len);
 
 /** Parses an untrusted text. Each value takes some hundred bytes of memory, and two bytes of text are enough for one.

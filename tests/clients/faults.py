@@ -13,6 +13,7 @@ import cairn
 LIBRARY = os.environ.get("FAULTS_LIBRARY", str(cairn.ROOT / "build-asan" / "tests" / "support" / "libfaults.so"))
 CALLS = ["open", "mkdir", "write", "pwrite", "read", "pread", "sendfile", "fsync", "fdatasync", "link", "rename", "unlink"]
 CALLS += ["truncate", "mmap", "stat", "readdir", "flock"]
+MALLOC = "malloc"  # any allocation; not a call on a file
 WRITING = {"open", "mkdir", "write", "pwrite", "fsync", "fdatasync", "link", "rename", "truncate", "mmap"}
 EIO, ENOSPC, EINTR, SHORT, KILL, HOLD = errno.EIO, errno.ENOSPC, errno.EINTR, 1000, 1001, 1002  # HOLD: the call waits until disarm()
 TWICE = 1003  # EINTR the first time that each call is made, then nothing
@@ -49,7 +50,7 @@ class Control:
             fcntl.flock(self.file, fcntl.LOCK_EX)
         for at, value in ((FIRST, first), (LAST, last), (ACTION, action), (SEEN, 0), (FIRED, 0), (GIVEN_UP, 0)):
             self.put(at, value)
-        self.put(KINDS, sum(1 << CALLS.index(name) for name in calls))
+        self.put(KINDS, sum(1 << [*CALLS, MALLOC].index(name) for name in calls))
 
     def fired(self):
         return self.get(FIRED)

@@ -128,6 +128,21 @@ static ssize_t faults_judge(enum faults_call call, int fd, const char *path, siz
 	return -1;
 }
 
+bool faults_memory_is_armed(void)
+{
+	return control && (atomic_load(&control->kinds) & UINT64_C(1) << FAULTS_MALLOC) != 0;
+}
+
+bool faults_no_memory(void)
+{
+	uint64_t at = atomic_fetch_add(&control->seen, 1) + 1;
+	if (at < atomic_load(&control->first) || at > atomic_load(&control->last))
+		return false;
+	atomic_fetch_add(&control->fired, 1);
+	errno = ENOMEM;
+	return true;
+}
+
 static bool faults_fails(enum faults_call call, int fd, const char *path)
 {
 	return faults_judge(call, fd, path, 0) < 0;
@@ -268,15 +283,16 @@ static void faults_trace_range(int fd, off_t offset, size_t len)
 {
 	char path[FAULTS_PATH_BYTES];
 	int error = errno;
-	uint8_t *bytes = malloc(len);
-	if (!bytes)
+	uint8_t *bytes =
+		(uint8_t *)syscall(SYS_mmap, NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (bytes == MAP_FAILED)
 		_exit(EXIT_FAILURE);
 	faults_trace_lock();
 	ssize_t n = syscall(SYS_pread64, fd, bytes, len, offset);
 	if (n > 0 && faults_path(path, fd, NULL))
 		faults_trace(FAULTS_WRITTEN, fd, offset, NULL, bytes, (size_t)n);
 	faults_trace_unlock();
-	free(bytes);
+	(void)syscall(SYS_munmap, bytes, len);
 	errno = error;
 }
 

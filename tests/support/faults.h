@@ -26,6 +26,7 @@ enum faults_call {
 	FAULTS_STAT,
 	FAULTS_READDIR,
 	FAULTS_FLOCK,
+	FAULTS_MALLOC, /* on no file */
 };
 
 /** The records of faults_trace.c. */
@@ -48,6 +49,11 @@ enum { FAULTS_PATH_BYTES = 4096, FAULTS_CALLERS = 8, FAULTS_CALLERS_BYTES = FAUL
 /** Finds the path of a descriptor, or of a path relative to one. @return whether it is in the test's folder
  *  @param[out] out  relative to that folder */
 bool faults_path(char out[static FAULTS_PATH_BYTES], int fd, const char *path);
+
+/** Shall some allocations fail? */
+bool faults_memory_is_armed(void);
+/** Counts an allocation. @return whether it must fail; errno is set then. Only if they are armed */
+bool faults_no_memory(void);
 
 /** Opens the file of records, if the test wants them. Called once. */
 void faults_trace_begin(void);

@@ -51,7 +51,8 @@ def is_documented(method, path, status):
 def parts_there():
     """The parts of this run's stores that some operations and faults need."""
     has_steps = b"CAIRND_CRASH_FILE" in Path(cairn.CAIRND).read_bytes()
-    return ({"sqlite"} if not cairn.INDEX else set()) | ({"files"} if cairn.STORE in (None, "files") else set()) | ({"steps"} if has_steps else set())
+    has = {"sqlite": not cairn.INDEX, "files": cairn.STORE in (None, "files"), "steps": has_steps, "own_memory": not cairn.is_sanitized()}
+    return {part for part, there in has.items() if there}
 
 
 class Tenant:
@@ -67,6 +68,7 @@ class Moment:
 
     def __init__(self):
         self.may_fail = self.may_vanish = self.clock_moved = False
+        self.no_memory = False  # a body or a token may be called malformed then, because it could not be parsed
         self.threads = ()  # of the operations
         self.cut = None  # cut(request bytes) returns after how many bytes the client hangs up; None: it does not
 
@@ -125,6 +127,8 @@ class World:
         except (OSError, http.client.HTTPException) as error:
             require(moment.may_vanish, "every_request_is_answered", f"{method} {path}: {error!r} {self.server.log()[-2000:]}")
             return None
+        if moment.no_memory and reply.status in (400, 401):
+            reply.status = 503
         took = time.monotonic() - began
         require(cairn.in_time(took, ANSWER_S_MAX / 2), "every_request_ends", f"{method} {path} took {took:.1f} s")
         require(page or is_documented(method, path, reply.status), "every_answer_is_documented", f"{method} {path}: {reply}")

@@ -4,6 +4,8 @@
 #include "support/run.h"
 
 #include <check.h>
+#include <errno.h>
+#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,6 +31,34 @@ static void text_comes_back(const char *text, size_t bytes_max, const char *want
 	CLEANUP(cairn_json_freep) struct cairn_json *v = parse(object);
 	ck_assert_str_eq(cairn_json_text_of(v, "t"), wanted);
 }
+
+static size_t n_allocations, failing_allocation;
+
+static void *allocate(size_t size)
+{
+	if (++n_allocations != failing_allocation)
+		return malloc(size);
+	errno = ENOMEM;
+	return NULL;
+}
+
+/* A client whose text is right must not be told that it is wrong. */
+START_TEST(no_memory_is_no_malformed_text)
+{
+	static const char TEXT[] = "{\"a\":[1,2.5,\"text\",{\"b\":null}]}";
+	struct cairn_json *v = NULL;
+	enum cairn_status status = CAIRN_E_NOMEM;
+	json_set_alloc_funcs(allocate, free);
+	for (failing_allocation = 1; status == CAIRN_E_NOMEM; failing_allocation++) {
+		n_allocations = 0;
+		status = cairn_json_parse(&v, TEXT, strlen(TEXT));
+	}
+	ck_assert_int_eq(status, CAIRN_OK);
+	ck_assert_uint_gt(failing_allocation, 10);
+	cairn_json_freep(&v);
+	json_set_alloc_funcs(malloc, free);
+}
+END_TEST
 
 START_TEST(text_with_something_special_at_every_place)
 {
@@ -228,6 +258,7 @@ int main(void)
 	tcase_add_test(tc, values_of_an_object_in_their_order);
 	tcase_add_test(tc, a_text_of_many_values);
 	tcase_add_test(tc, malformed_texts);
+	tcase_add_test(tc, no_memory_is_no_malformed_text);
 	tcase_add_test(tc, written_text);
 	tcase_add_test(tc, text_with_something_special_at_every_place);
 	tcase_add_test(tc, base64_both_ways);

@@ -22,6 +22,8 @@ class Beside:
         self.world, self.source, self.tenant, self.token = world, source, tenant, token
         self.files = [file_of([(xorb, 0, len(xorb.nodes))]) for xorb in (new_xorb(source) for _ in range(FILES))]
         self.keys = [key_of(tenant, file) for file in self.files]
+        for key, file in zip(self.keys, self.files, strict=True):
+            world.memory.keep(key, file)
 
     def register(self, n):
         return self.world.memory.of(self.keys[n])
