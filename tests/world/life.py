@@ -74,7 +74,7 @@ def live(plan, folder, tenants=3):
         error.world = world
         raise
     finally:
-        world.kill()
+        world.give_up()
 
 
 def finish(world):

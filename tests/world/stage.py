@@ -230,6 +230,11 @@ class World:
             self.catch_up()
         self.memory.settle()
 
+    def give_up(self):
+        """Ends the daemon for good, however it is."""
+        if self.server.process is not None:
+            self.server.kill()
+
     def start_again(self):
         self.memory.settle()
         try:

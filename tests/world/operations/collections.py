@@ -11,7 +11,7 @@ from ..store import file_of, key_of, new_xorb, put_files, put_xorb, read, tenant
 from .reads import judge
 
 COLLECTING = ("collecting",)  # reserved by an operation that must know when a collection runs
-FILES, STEPS = 5, 30
+FILES, STEPS = 5, 20
 EARLIER = b"xorb."  # codes of a 503: the xorb was there when the request began, and has been collected since
 
 
@@ -101,9 +101,11 @@ def live_beside_collections(world, source):
         for n in range(FILES):
             beside.send(n)
         for _ in range(STEPS):
-            n = source.randrange(FILES)
-            step = source.choices(("forget", "query", "name", "send", "look", "grow_old", "collect", "meet"), (5, 4, 2, 1, 2, 4, 4, 3))[0]
+            step = source.choices(("forget", "query", "name", "send", "look", "grow_old", "collect", "meet"), (4, 5, 1, 1, 2, 4, 5, 3))[0]
+            some = [n for n in range(FILES) if source.randrange(2)]
             if step in ("grow_old", "collect", "meet"):
                 getattr(beside, step)()
-            elif not beside.register(n).late:
-                getattr(beside, step)(n)
+                continue
+            for n in some:
+                if not beside.register(n).late:
+                    getattr(beside, step)(n)
