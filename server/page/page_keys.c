@@ -120,7 +120,7 @@ static void keys_build(struct page *page)
 	page_begin(page, "Keys", CRUMBS, 2);
 	html(b,
 	     "<h1>Keys</h1>\n<p>A key stands for you: in <code>HF_TOKEN</code>, for <code>git</code> as the password, "
-	     "and to sign in here. A key that is revoked takes along the keys that were made with it.</p>\n");
+	     "and to sign in here. Revoking a key also revokes the keys that were made with it.</p>\n");
 	page_put_notice(page);
 	if (made[0]) {
 		html(b,

@@ -154,7 +154,7 @@ def test_there_and_back(start, begin, tmp_path, elsewhere):
 
 @pytest.mark.parametrize("elsewhere", [False, pytest.param(True, marks=pytest.mark.skipif(not (cairn.POSTGRES or cairn.ENGINE), reason="there are no other engines"))])
 def test_a_hub(people, begin, tmp_path, elsewhere):  # noqa: F811
-    """A move takes along people, their keys, organisations, repositories with their commits, buckets and files."""
+    """A move copies people, their keys, organisations, repositories with their commits, buckets and files."""
     data = os.urandom(120_000)
     repo = make(people)
     sha256, _ = upload(people, data)
