@@ -80,7 +80,7 @@ static enum cairn_status repo_make(struct import_repo *r, struct cairn_diag *dia
 }
 
 /* Only an operator may choose the id of a commit. */
-static enum cairn_status repo_ask_who(struct import_repo *r, struct cairn_diag *diag)
+static enum cairn_status repo_ask_whoami(struct import_repo *r, struct cairn_diag *diag)
 {
 	CLEANUP(cairn_json_freep) struct cairn_json *json = NULL;
 	enum cairn_status status = client_request(r->client, CLIENT_GET, "/api/whoami-v2", NULL, 0, &r->answer, diag);
@@ -124,7 +124,7 @@ enum cairn_status import_repo_open(struct import_repo *r, struct cairn_diag *dia
 	r->answer = cairn_buf_init(REPO_ANSWER_BYTES_MAX);
 	enum cairn_status status = server_options_open(r->server, &r->client, diag);
 	if (status == CAIRN_OK)
-		status = repo_ask_who(r, diag);
+		status = repo_ask_whoami(r, diag);
 	if (status == CAIRN_OK)
 		status = repo_find(r, diag);
 	if (status == CAIRN_E_NOT_FOUND) {

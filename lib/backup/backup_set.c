@@ -35,7 +35,7 @@ static enum cairn_status set_io(const struct cairn_backup_set *set, const char *
 /* --- names -------------------------------------------------------------------------------------------------------- */
 
 /* Returns whether text is a prefix of a time such as 20261123T061000Z. */
-static bool set_time_looks(const char *text, size_t len)
+static bool set_is_time_prefix(const char *text, size_t len)
 {
 	static const char FORM[] = "ddddddddTddddddZ";
 	if (len > sizeof(FORM) - 1)
@@ -51,7 +51,7 @@ bool cairn_backup_time_parse(const char *text, int64_t *last_unix_s)
 {
 	size_t len = strlen(text);
 	/* Accept lengths that end after a year, month, day, hour, minute or second. */
-	if (!set_time_looks(text, len) || (len != 4 && len != 6 && len != 8 && len != 11 && len != 13 && len < 15))
+	if (!set_is_time_prefix(text, len) || (len != 4 && len != 6 && len != 8 && len != 11 && len != 13 && len < 15))
 		return false;
 	int at[6] = {0, 0, 1, 0, 0, 0}, n = 0; /* year, month, day, hour, minute, second */
 	static const unsigned char BEGINS[6] = {0, 4, 6, 9, 11, 13}, ENDS[6] = {4, 6, 8, 11, 13, 15};
@@ -109,7 +109,7 @@ static bool set_take_name(const char *name, struct cairn_backup_archive *out)
 {
 	char whole[CAIRN_BACKUP_TIME_BYTES];
 	size_t len = sizeof(whole) - 1;
-	if (strlen(name) < len || !set_time_looks(name, len))
+	if (strlen(name) < len || !set_is_time_prefix(name, len))
 		return false;
 	(void)snprintf(out->time, sizeof(out->time), "%.16s", name);
 	if (!cairn_backup_time_parse(out->time, &out->at_unix_s))

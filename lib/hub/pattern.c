@@ -198,7 +198,7 @@ static bool next_word(struct span *line, struct span *out)
 }
 
 /* "filter=lfs" means yes; "filter", "-filter", "!filter" and another filter mean no. @return it was one of these */
-static bool attribute_says(const struct span *word, bool *lfs)
+static bool attribute_read_filter(const struct span *word, bool *lfs)
 {
 	struct span rest = *word;
 	if (rest.len > 0 && (rest.at[0] == '-' || rest.at[0] == '!')) {
@@ -221,7 +221,7 @@ bool cairn_hub_pattern_is_lfs(struct cairn_hub_patterns *attributes, const char 
 		    !line_matches(attributes, pattern, &whole))
 			continue;
 		while (next_word(&line, &word))
-			(void)attribute_says(&word, &lfs);
+			(void)attribute_read_filter(&word, &lfs);
 	}
 	return lfs;
 }

@@ -153,7 +153,7 @@ static bool token_is_named(const char *wanted)
 }
 
 /* Returns whether a claim, a text or an array of texts, contains the wanted text. */
-static bool token_says(const struct cairn_json *claim, const char *wanted)
+static bool token_has_text(const struct cairn_json *claim, const char *wanted)
 {
 	const char *text = cairn_json_string(claim);
 	if (text)
@@ -167,7 +167,7 @@ static bool token_says(const struct cairn_json *claim, const char *wanted)
 }
 
 /* Returns the first text of a refused claim, for the message; "" if it has none. */
-static const char *token_said(const struct cairn_json *claim)
+static const char *token_first_text(const struct cairn_json *claim)
 {
 	const char *text = cairn_json_string(cairn_json_is_array(claim) ? cairn_json_at(claim, 0) : claim);
 	return text ? text : "";
@@ -182,19 +182,20 @@ static enum cairn_status token_check_binding(const struct cairn_token_binding *b
 			diag, CAIRN_E_DENIED, "token.audience", CAIRN_NO_OFFSET,
 			"the token is for a service that it names (\"aud\"), and this one has no name; give it "
 			"one with token_audience, or get a token without");
-		cairn_diag_values(diag, "", token_said(aud));
+		cairn_diag_values(diag, "", token_first_text(aud));
 		return CAIRN_E_DENIED;
 	}
-	if (token_is_named(binding->audience) && !token_says(aud, binding->audience)) {
+	if (token_is_named(binding->audience) && !token_has_text(aud, binding->audience)) {
 		(void)cairn_fail(diag, CAIRN_E_DENIED, "token.audience", CAIRN_NO_OFFSET,
 				 "the token is not for this service; get one whose \"aud\" names it");
-		cairn_diag_values(diag, binding->audience, token_said(aud));
+		cairn_diag_values(diag, binding->audience, token_first_text(aud));
 		return CAIRN_E_DENIED;
 	}
-	if (token_is_named(binding->issuer) && !token_says(cairn_json_is_array(iss) ? NULL : iss, binding->issuer)) {
+	if (token_is_named(binding->issuer) &&
+	    !token_has_text(cairn_json_is_array(iss) ? NULL : iss, binding->issuer)) {
 		(void)cairn_fail(diag, CAIRN_E_DENIED, "token.issuer", CAIRN_NO_OFFSET,
 				 "the token is not of the issuer that this service takes tokens of (\"iss\")");
-		cairn_diag_values(diag, binding->issuer, token_said(iss));
+		cairn_diag_values(diag, binding->issuer, token_first_text(iss));
 		return CAIRN_E_DENIED;
 	}
 	return CAIRN_OK;

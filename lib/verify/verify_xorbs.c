@@ -96,7 +96,7 @@ static enum cairn_status xorb_find_known(struct verify_run *run, const struct ca
 }
 
 /* Does not stop at the first difference: the time must depend only on the description. */
-static bool xorb_is_as_known(const struct cairn_chunk_list *described, const struct cairn_chunk_list *known)
+static bool xorb_matches_known(const struct cairn_chunk_list *described, const struct cairn_chunk_list *known)
 {
 	uint64_t differs = described->n ^ known->n;
 	for (uint32_t i = 0; i < described->n && known->n > 0; i++) {
@@ -139,7 +139,7 @@ static enum cairn_status xorb_check_chunks(struct verify_run *run, const struct 
 	enum cairn_status status = xorb_find_known(run, xorb, &known, &id);
 	if (status != CAIRN_OK)
 		return status;
-	bool same = known && xorb_is_as_known(&run->scratch, known);
+	bool same = known && xorb_matches_known(&run->scratch, known);
 	if (!same || !known->hashes)
 		status = xorb_check_root(run, xorb);
 	if (status == CAIRN_OK && !same)

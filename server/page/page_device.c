@@ -20,7 +20,7 @@ struct device_page {
 };
 
 /* Budgets are refilled once a second, so the clock that they see runs slower. */
-static bool device_may_look(struct page *page)
+static bool device_is_within_budget(struct page *page)
 {
 	struct hub_call *call = &page->hub.call;
 	int64_t account = call->asker.account.id, now_us = cairn_clock_mono_ms() * 1000 / DEVICE_LOOK_EVERY_S;
@@ -99,7 +99,7 @@ static void device_ask(struct page *page, const char *typed)
 	struct cairn_index_device device;
 	char user_code[CAIRN_HUB_USER_CODE_CHARS + 1];
 	call->status = cairn_hub_check_own_keys(page_asker(page), &call->diag);
-	if (call->status != CAIRN_OK || !device_may_look(page))
+	if (call->status != CAIRN_OK || !device_is_within_budget(page))
 		return;
 	if (cairn_hub_user_code(typed, user_code))
 		call->status = cairn_hub_find_device(page_hub(page), page_asker(page), user_code, &device, &call->diag);
@@ -166,7 +166,7 @@ static void device_answer_build(struct page *page)
 	const char *action = form_value(&page->form, "action");
 	char user_code[CAIRN_HUB_USER_CODE_CHARS + 1];
 	bool allowed = strcmp(action, "allow") == 0;
-	if (!page_is_signed_in(page, DEVICE_PATH) || !device_may_look(page))
+	if (!page_is_signed_in(page, DEVICE_PATH) || !device_is_within_budget(page))
 		return;
 	if ((!allowed && strcmp(action, "deny") != 0) ||
 	    !cairn_hub_user_code(form_value(&page->form, "user_code"), user_code))

@@ -56,7 +56,7 @@ static void files_head(struct http_request *req)
 
 /* --- by SHA-256 --------------------------------------------------------------------------------------------------- */
 
-static void files_look_by_sha256(struct route_job *job)
+static void files_find_by_sha256(struct route_job *job)
 {
 	struct files_request *f = (struct files_request *)job;
 	struct cairn_cas_who who = auth_who(http_identity(job->req));
@@ -81,7 +81,7 @@ static void files_reply_by_sha256(struct http_request *req, struct route_job *jo
 
 static void files_by_sha256(struct http_request *req)
 {
-	struct files_request f = {.job = {.run = files_look_by_sha256, .reply = files_reply_by_sha256}};
+	struct files_request f = {.job = {.run = files_find_by_sha256, .reply = files_reply_by_sha256}};
 	const char *text = http_path_arg(req, "sha256");
 	if (cairn_hex_parse(f.sha256, sizeof(f.sha256), text, strlen(text)) != CAIRN_OK)
 		http_reply_error(req, 400, "sha256.text", "a SHA-256 has 64 hexadecimal digits, as sha256sum prints it",

@@ -120,14 +120,14 @@ START_TEST(an_object_that_changed_is_told_from_the_one_before)
 	struct s3_state before, now;
 	uint8_t got[4];
 	ck_assert_int_eq(put(&f, "a", "hello", "hello"), CAIRN_OK);
-	ck_assert_int_eq(s3_look(f.client, "a", &before, NULL), CAIRN_OK);
+	ck_assert_int_eq(s3_read_state(f.client, "a", &before, NULL), CAIRN_OK);
 	ck_assert_uint_eq(before.bytes, 5);
 	ck_assert(before.etag != 0 && before.modified != 0);
 	ck_assert_int_eq(s3_get(f.client, "a", &before, 0, got, sizeof(got), NULL), CAIRN_OK);
 	for (size_t i = 0; i < sizeof(CHANGES) / sizeof(CHANGES[0]); i++) {
 		ck_assert_int_eq(put(&f, "a", CHANGES[i], CHANGES[i]), CAIRN_OK);
 		ck_assert_int_eq(s3_get(f.client, "a", &before, 0, got, sizeof(got), NULL), CAIRN_E_CONFLICT);
-		ck_assert_int_eq(s3_look(f.client, "a", &now, NULL), CAIRN_OK);
+		ck_assert_int_eq(s3_read_state(f.client, "a", &now, NULL), CAIRN_OK);
 		ck_assert_uint_eq(now.bytes, strlen(CHANGES[i]));
 		ck_assert(!s3_state_agrees(&before, &now));
 	}

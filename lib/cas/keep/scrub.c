@@ -157,7 +157,7 @@ static bool scrub_is_sound(struct cairn_cas *cas, const struct cairn_hash *xorb,
 }
 
 /* Is the first copy known to be damaged, and a later one to be sound? @param[out] sound  the later one */
-static bool scrub_is_in_the_way(struct cairn_cas *cas, const struct cairn_hash *xorb, unsigned *sound)
+static bool scrub_has_damaged_first(struct cairn_cas *cas, const struct cairn_hash *xorb, unsigned *sound)
 {
 	bool in_the_way = false;
 	for (unsigned n = 0; n < CAS_COPIES_MAX; n++) {
@@ -177,12 +177,12 @@ static bool scrub_is_in_the_way(struct cairn_cas *cas, const struct cairn_hash *
 }
 
 /* Sets damaged first copies aside. Under the guard nothing is stored, removed or packed under this hash. */
-static void scrub_clear_the_way(struct cairn_cas *cas, const struct cairn_hash *xorb)
+static void scrub_set_damaged_aside(struct cairn_cas *cas, const struct cairn_hash *xorb)
 {
 	unsigned sound;
 	struct cairn_guard guard;
 	cairn_guard_take(&cas->guards, &guard, xorb);
-	while (scrub_is_in_the_way(cas, xorb, &sound) && cairn_store_confirm(cas->store, xorb, sound) == CAIRN_OK &&
+	while (scrub_has_damaged_first(cas, xorb, &sound) && cairn_store_confirm(cas->store, xorb, sound) == CAIRN_OK &&
 	       cairn_store_set_aside(cas->store, xorb) == CAIRN_OK)
 		continue;
 	cairn_guard_release(&cas->guards, &guard);
@@ -194,7 +194,7 @@ enum cairn_status cairn_cas_scrub_mend(struct cairn_cas *cas, const struct cairn
 	if (status == CAIRN_E_NOMEM)
 		return status;
 	if (status == CAIRN_OK && !cas_names_copies(cas))
-		scrub_clear_the_way(cas, xorb);
+		scrub_set_damaged_aside(cas, xorb);
 	*end = status == CAIRN_OK || status == CAIRN_E_NOT_FOUND ? CAIRN_SCRUB_SOUND
 	       : status == CAIRN_E_DAMAGED                       ? CAIRN_SCRUB_LOST
 								 : CAIRN_SCRUB_UNREAD;

@@ -105,31 +105,32 @@ static enum cairn_status access_many(struct cairn_diag *diag, uint32_t max)
 
 /* The existing requests, read before a new one is written. No other write can come between, because writes run one
  * after the other. */
-struct access_look {
+struct access_existing {
 	enum cairn_index_access_state state;
 	int64_t n_of_repo, n_waiting;
 };
 
-static enum cairn_status access_look(struct cairn_index_tx *tx, int64_t repo, int64_t account, struct access_look *out)
+static enum cairn_status access_read_existing(struct cairn_index_tx *tx, int64_t repo, int64_t account,
+					      struct access_existing *out)
 {
 	CLEANUP(cairn_db_end) struct cairn_db_rows row = {0};
 	enum cairn_status status =
 		cairn_db_find(tx->db, &row, &ACCESS_LOOK, CAIRN_ARGS(cairn_db_int(repo), cairn_db_int(account)));
 	if (status == CAIRN_OK)
-		*out = (struct access_look){.state = (enum cairn_index_access_state)cairn_db_get_int(&row, 0),
-					    .n_of_repo = cairn_db_get_int(&row, 1),
-					    .n_waiting = cairn_db_get_int(&row, 2)};
+		*out = (struct access_existing){.state = (enum cairn_index_access_state)cairn_db_get_int(&row, 0),
+						.n_of_repo = cairn_db_get_int(&row, 1),
+						.n_waiting = cairn_db_get_int(&row, 2)};
 	return status;
 }
 
-/* Adds a request. @param look  must show that the account has none yet */
+/* Adds a request. @param existing  must show that the account has none yet */
 static enum cairn_status access_add(struct cairn_index_tx *tx, struct cairn_index_ask_access *ask,
-				    const struct access_look *look)
+				    const struct access_existing *existing)
 {
 	CLEANUP(cairn_db_end) struct cairn_db_rows row = {0};
-	if (look->n_of_repo >= ask->of_repo_max)
+	if (existing->n_of_repo >= ask->of_repo_max)
 		return access_many(&ask->write.diag, ask->of_repo_max);
-	if (look->n_waiting >= ask->waiting_max)
+	if (existing->n_waiting >= ask->waiting_max)
 		return cairn_fail(&ask->write.diag, CAIRN_E_CONFLICT, "access.waiting", CAIRN_NO_OFFSET,
 				  "%" PRIu32 " requests of this account wait for an answer already; ask again when "
 				  "some were answered",
@@ -145,14 +146,14 @@ static enum cairn_status access_add(struct cairn_index_tx *tx, struct cairn_inde
 
 enum cairn_status cairn_records_ask_access(struct cairn_index_tx *tx, struct cairn_index_ask_access *ask)
 {
-	struct access_look look;
-	enum cairn_status status = access_look(tx, ask->repo, ask->account, &look);
+	struct access_existing existing;
+	enum cairn_status status = access_read_existing(tx, ask->repo, ask->account, &existing);
 	if (status != CAIRN_OK)
 		return status;
-	ask->state = look.state;
-	if (look.state == CAIRN_INDEX_ACCESS_NONE)
-		return access_add(tx, ask, &look);
-	if (look.state == CAIRN_INDEX_ACCESS_REJECTED)
+	ask->state = existing.state;
+	if (existing.state == CAIRN_INDEX_ACCESS_NONE)
+		return access_add(tx, ask, &existing);
+	if (existing.state == CAIRN_INDEX_ACCESS_REJECTED)
 		return cairn_fail(&ask->write.diag, CAIRN_E_DENIED, "access.rejected", CAIRN_NO_OFFSET,
 				  "Your request to access this repository has been rejected by its authors");
 	return CAIRN_OK;
@@ -160,14 +161,14 @@ enum cairn_status cairn_records_ask_access(struct cairn_index_tx *tx, struct cai
 
 enum cairn_status cairn_records_grant_access(struct cairn_index_tx *tx, struct cairn_index_grant_access *grant)
 {
-	struct access_look look;
+	struct access_existing existing;
 	int64_t n;
-	enum cairn_status status = access_look(tx, grant->repo, grant->account, &look);
+	enum cairn_status status = access_read_existing(tx, grant->repo, grant->account, &existing);
 	if (status != CAIRN_OK)
 		return status;
-	if (look.state == CAIRN_INDEX_ACCESS_ACCEPTED)
+	if (existing.state == CAIRN_INDEX_ACCESS_ACCEPTED)
 		return cairn_index_access_granted(&grant->write.diag);
-	if (look.state == CAIRN_INDEX_ACCESS_NONE && look.n_of_repo >= grant->of_repo_max)
+	if (existing.state == CAIRN_INDEX_ACCESS_NONE && existing.n_of_repo >= grant->of_repo_max)
 		return access_many(&grant->write.diag, grant->of_repo_max);
 	status = cairn_db_run(tx->db, &ACCESS_GRANT,
 			      CAIRN_ARGS(cairn_db_int(grant->repo), cairn_db_int(grant->account),

@@ -246,9 +246,9 @@ static enum cairn_status list_read_row(struct cairn_db_rows *row, const struct c
  * @param[in,out] n     how many were visited
  * @param[out] at_end   there are no more to look at
  * @return CAIRN_OK; as every read */
-static enum cairn_status list_look(struct cairn_index *ix, struct cairn_index_repo_list *list,
-				   const struct list_words *words, uint32_t look, cairn_index_visit_repo *visit,
-				   void *ctx, uint32_t *n, bool *at_end)
+static enum cairn_status list_read_further(struct cairn_index *ix, struct cairn_index_repo_list *list,
+					   const struct list_words *words, uint32_t look, cairn_index_visit_repo *visit,
+					   void *ctx, uint32_t *n, bool *at_end)
 {
 	CLEANUP(cairn_db_end) struct cairn_db_rows rows = {0};
 	const struct list_after after = list_after_last(list);
@@ -283,7 +283,7 @@ enum cairn_status cairn_index_list_repos(struct cairn_index *ix, struct cairn_in
 	uint32_t look = list->limit; /* at first: maybe all are listed */
 	while (status == CAIRN_OK && !at_end && n < list->limit && left > 0) {
 		left -= look;
-		status = list_look(ix, list, &words, look, visit, ctx, &n, &at_end);
+		status = list_read_further(ix, list, &words, look, visit, ctx, &n, &at_end);
 		look = left < CAIRN_INDEX_REPOS_MAX ? left : CAIRN_INDEX_REPOS_MAX;
 	}
 	*more = status == CAIRN_OK && !at_end;

@@ -498,7 +498,7 @@ enum cairn_status s3_get(struct s3_client *c, const char *name, const struct s3_
 	return state.bytes < offset || state.bytes - offset < len ? CAIRN_E_IO : CAIRN_OK;
 }
 
-enum cairn_status s3_look(struct s3_client *c, const char *name, struct s3_state *out, struct cairn_diag *diag)
+enum cairn_status s3_read_state(struct s3_client *c, const char *name, struct s3_state *out, struct cairn_diag *diag)
 {
 	uint8_t first;
 	return client_get(c, name, 0, &first, 1, out, diag);

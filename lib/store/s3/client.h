@@ -62,8 +62,8 @@ CAIRN_MUST_USE enum cairn_status s3_get(struct s3_client *c, const char *name, c
 
 /** Returns the current version of an object. Reads its first byte, because a list may be stale. @return CAIRN_OK;
  * CAIRN_E_NOT_FOUND */
-CAIRN_MUST_USE enum cairn_status s3_look(struct s3_client *c, const char *name, struct s3_state *out,
-					 struct cairn_diag *diag);
+CAIRN_MUST_USE enum cairn_status s3_read_state(struct s3_client *c, const char *name, struct s3_state *out,
+					       struct cairn_diag *diag);
 
 /** Appends an address at which anybody may for a while read bytes first to last of an object: by GET, with the header
  * "Range: bytes=FIRST-LAST" and no other range. Sends no request. Addresses made soon after each other are equal.

@@ -89,12 +89,12 @@ static enum cairn_status store_s3_find(struct store_s3 *s, const struct cairn_ha
 }
 
 /* Looks at a copy's object now. Only the object itself proves that it is missing, because a list may be stale. */
-static enum cairn_status store_s3_look(struct store_s3 *s, struct s3_copy *copy)
+static enum cairn_status store_s3_read_state(struct store_s3 *s, struct s3_copy *copy)
 {
 	char name[S3_NAME_BYTES];
 	s3_copy_name(name, copy);
 	copy->seen_unix_s = cairn_clock_unix_s();
-	return s3_look(s->client, name, &copy->state, NULL);
+	return s3_read_state(s->client, name, &copy->state, NULL);
 }
 
 static bool store_s3_is_same_copy(const struct s3_copy *a, const struct s3_copy *b)
@@ -112,7 +112,7 @@ static enum cairn_status store_s3_know(struct store_s3 *s, struct s3_copy *copy)
 		*copy = known;
 		return CAIRN_OK;
 	}
-	enum cairn_status status = store_s3_look(s, copy);
+	enum cairn_status status = store_s3_read_state(s, copy);
 	if (status == CAIRN_OK)
 		s3_names_learn(s->names, copy, ticket);
 	else if (status == CAIRN_E_NOT_FOUND)
@@ -249,7 +249,7 @@ static enum cairn_status store_s3_get(struct cairn_store *store, const struct ca
 	struct s3_copy copy;
 	enum cairn_status status = store_s3_find_nth(s, hash, n, &copy);
 	if (status == CAIRN_OK)
-		status = n == 0 ? store_s3_know(s, &copy) : store_s3_look(s, &copy);
+		status = n == 0 ? store_s3_know(s, &copy) : store_s3_read_state(s, &copy);
 	return status == CAIRN_OK ? s3_object_open(s->client, s->names, &copy, out) : status;
 }
 
@@ -278,7 +278,7 @@ static enum cairn_status store_s3_compare(struct store_s3 *s, struct s3_copy *co
 	struct s3_copy known;
 	bool is_known = s3_names_find(s->names, &copy->hash, &known, &ticket) && known.state.bytes != S3_COPY_NONE &&
 			store_s3_is_same_copy(&known, copy);
-	enum cairn_status status = store_s3_look(s, copy);
+	enum cairn_status status = store_s3_read_state(s, copy);
 	*same = status == CAIRN_OK && (!is_known || s3_state_agrees(&known.state, &copy->state));
 	if (*same)
 		s3_names_learn(s->names, copy, ticket);
