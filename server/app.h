@@ -96,7 +96,7 @@ struct app {
 	struct api_keys *api_keys;   /* recently valid ones */
 	struct rate *telemetry_rate; /* of each sender's messages that are kept */
 	struct rate *device_polls;   /* of each program that waits to be let in */
-	struct rate *device_looks;   /* of each account at the codes of such programs */
+	struct rate *device_looks;   /* of each account at the codes of programs that wait for a browser */
 	struct hub_usage *usage;
 	void (*collected)(struct app *app); /* to be called after a collection that ended well; NULL: nobody asked */
 	atomic_bool usage_wanted;           /* newer figures are wanted; another daemon may be computing them */

@@ -35,7 +35,7 @@ struct recent {
 void recent_init(struct recent *r);
 void recent_fini(struct recent *r);
 
-/** Does recent_add() keep such a request? */
+/** Does recent_add() keep a request with this code and duration? */
 static inline bool recent_is_kept(unsigned code, uint64_t duration_us)
 {
 	return code >= RECENT_FAILED || duration_us >= RECENT_SLOW_US;

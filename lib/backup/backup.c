@@ -21,7 +21,7 @@ static void backup_note_fault(void *ctx, const struct cairn_index_fault *fault)
 {
 	struct backup *b = ctx;
 	if (fault->kind == CAIRN_INDEX_FAULT_CONTENT) {
-		/* No repair restores such a file, and the backup is still good for all else. */
+		/* No repair restores this file, and the backup is still good for all others. */
 		b->report->n_contents_damaged++;
 		return;
 	}

@@ -97,8 +97,8 @@ CAIRN_MUST_USE enum cairn_status cairn_placer_end(struct cairn_placer *p, struct
 CAIRN_MUST_USE enum cairn_status cairn_placer_learn_xorb(struct cairn_placer *p, const struct cairn_hash *xorb,
 							 uint32_t *out);
 
-/** Adds a chunk of such a xorb, by keyed hash. @param key  NULL: the hash is plain. @return CAIRN_OK; CAIRN_E_NOMEM;
- * CAIRN_E_LIMIT nothing more is kept */
+/** Adds a chunk of the xorb of an answer, by keyed hash. @param key NULL: the hash is plain. @return CAIRN_OK;
+ * CAIRN_E_NOMEM; CAIRN_E_LIMIT nothing more is kept */
 CAIRN_MUST_USE enum cairn_status cairn_placer_learn_chunk(struct cairn_placer *p, const struct cairn_hash *key,
 							  uint32_t xorb, uint32_t chunk,
 							  const struct cairn_hash *keyed);

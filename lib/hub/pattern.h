@@ -6,10 +6,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/**
- * The lines of such a file, as git reads them: "*" and "?" within a name, "**" across folders, "[a-z]", "\" to escape a
- * character. Borrows the text. Matching spends steps: for each line, each name, and the bytes read of them. When no
- * steps are left, every match ends at once and its result is meaningless. Only hostile texts need so many. */
+/** The lines of a.gitattributes or.gitignore, as git reads them: "*" and "?" within a name, "**" across folders,
+ * "[a-z]", "\" to escape a character. Borrows the text. Matching spends steps: for each line, each name, and the bytes
+ * read of them. When no steps are left, every match ends at once and its result is meaningless. Only hostile texts need
+ * so many. */
 struct cairn_hub_patterns {
 	const char *text;
 	size_t len;

@@ -268,7 +268,8 @@ static enum cairn_status quota_refuse_unregistered(struct cairn_diag *diag, uint
 	return CAIRN_E_DENIED;
 }
 
-/* @param sum  of all such xorbs: number and bytes @param quota  of the account, or of another owner; no row: none */
+/* @param sum of all xorbs that no file needs yet: number and bytes @param quota of the account, or of another owner; no
+ *   row: none */
 static enum cairn_status quota_check_unregistered(const struct cairn_index_put_xorb *put, struct cairn_db_rows *sum,
 						  struct cairn_db_rows *quota, struct cairn_diag *diag)
 {

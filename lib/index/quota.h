@@ -16,8 +16,8 @@
 #define CAIRN_INDEX_CHUNK_BYTES 128
 
 enum { CAIRN_INDEX_UNREGISTERED_MAX = 16384 }; /* xorbs of one account that no file needs yet */
-/** A quota leaves room for so many bytes of such xorbs. Reason: clients show why a shard is refused, but not why a xorb
- * is. */
+/** A quota leaves room for so many bytes of xorbs that no file needs yet. Reason: clients show why a shard is refused,
+ * but not why a xorb is. */
 #define CAIRN_INDEX_UNREGISTERED_FREE (UINT64_C(1) << 30)
 
 /** Returns what a file of this size counts for a quota. */

@@ -130,7 +130,7 @@ CAIRN_MUST_USE enum cairn_status cairn_records_find_repo(struct cairn_index_tx *
  * @param[out] owner  of its files @return CAIRN_OK; CAIRN_E_CONFLICT (repo.known); as cairn_db_ask() */
 CAIRN_MUST_USE enum cairn_status cairn_records_hide_repo(struct cairn_index_tx *tx, struct cairn_index_add_repo *add,
 							 int64_t *owner);
-/** Makes such a repository one that is found, which counts for quotas. @return likewise */
+/** Shows a hidden repository, which counts for quotas from then on. @return likewise */
 CAIRN_MUST_USE enum cairn_status cairn_records_show_repo(struct cairn_index_tx *tx, struct cairn_index_add_repo *add,
 							 int64_t owner);
 
@@ -201,7 +201,7 @@ CAIRN_MUST_USE enum cairn_status cairn_records_take_pull(struct cairn_index_tx *
 /* Files of the store in pull requests of people who may not write in the repository (proposed.c). @return as
  * cairn_db_run() */
 struct cairn_index_operation;
-/** Finds the bucket whose files the operations of such a commit name. @param[out] holder  its scope, or
+/** Finds the bucket whose files the operations of a stranger's commit name. @param[out] holder its scope, or
  *  CAIRN_COMMITS_NO_HOLDER: the account has none, or no operation names a file */
 CAIRN_MUST_USE enum cairn_status cairn_records_find_holder(struct cairn_index_tx *tx, int64_t account,
 							   const struct cairn_index_operation *operations, uint32_t n,

@@ -26,7 +26,8 @@ static uint64_t request_adopted_bytes(const struct cairn_index_write *write)
 	return (uint64_t)((const struct cairn_index_adopt_files *)write)->n * REQUEST_OBJECT_BYTES;
 }
 
-/* How many rows such a write changes is known only when it is written. So it is a transaction of its own. */
+/* A deletion or a copy of a folder may change any number of rows, which is known only when it is written. So it is a
+ * transaction of its own. */
 static const uint64_t REQUEST_ANY_BYTES = (uint64_t)CAIRN_INDEX_COMMIT_ROWS_MAX * REQUEST_OBJECT_BYTES;
 
 static uint64_t request_operation_bytes(const struct cairn_index_operation *operation)

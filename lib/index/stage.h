@@ -4,8 +4,9 @@
 
 #include "index/hub/history.h"
 
-/** Begins the state of such a write. An engine makes it while it applies the write for the first time, and the writer
- * then applies the write again and again, each time in another transaction. On the writer's thread alone. */
+/** Begins the state of a write in several transactions. An engine makes it while it applies the write for the first
+ * time, and the writer then applies the write again and again, each time in another transaction. On the writer's thread
+ * alone. */
 struct cairn_index_stage {
 	/* The engine's: the write ends with the transaction at hand. */
 	bool done;

@@ -68,7 +68,7 @@ static enum cairn_status frame_judge_block(const uint8_t *block, size_t len, boo
 {
 	if (len == (stored ? 0 : 1)) /* a single byte is an empty sequence */
 		return frame_refuse(at, "a block without content", diag);
-	/* A distance of 0 is two zero bytes, so look for such a pair before walking through the block. */
+	/* A distance of 0 is two zero bytes, so look for two zero bytes before walking through the block. */
 	bool may = !stored && zeros && (frame_has_zero_pair(block, len) || frame_has_zero_pair(block + 1, len - 1));
 	if (may && frame_has_distance_0(block, block + len))
 		return frame_refuse(at, "a match at distance 0", diag);

@@ -4,7 +4,6 @@
 
 #include "server/http/http.h"
 
-/** Properties, as bits. */
 enum hub_property {
 	HUB_AUTHOR = 1 << 0,
 	HUB_PRIVATE = 1 << 1,

@@ -149,7 +149,7 @@ void page_put_endpoint(struct page *page, const char *lines)
 		page_put_copy(page, "use", "In a shell", (const char *)text.bytes);
 }
 
-enum { LAYOUT_REPOS = 50 }; /* of a list per page: each row has its name three times */
+enum { LAYOUT_REPOS = 50 }; /* repositories of a list on one page; each row has the name three times */
 
 struct layout_repos {
 	struct page *page;

@@ -50,8 +50,8 @@ struct page_place {
 	bool may_read;                             /* the asker may read the files, too */
 };
 
-/** Makes such a state for a GET, as page_get_new(). Reads the repository and, if the pattern has one, the argument
- * "place". @return NULL: an error was replied */
+/** Makes the state of such a page for a GET, as page_get_new(). Reads the repository and, if the pattern has one, the
+ * argument "place". @return NULL: an error was replied */
 void *page_place_new(struct http_request *req, size_t bytes, void (*build)(struct page *page), bool with_place);
 
 /** Finds repository, commit and path; else the call has failed. */

@@ -23,7 +23,7 @@ struct cairn_fold_index {
 	struct cairn_fold_span metadata; /* the object's text */
 	struct cairn_fold_span created;  /* the number's text: seconds since 1970 */
 	bool has_prefix;                 /* hashes are written as sha256:..., as the later dialect does */
-	bool has_manifest, has_merkle;   /* there was such a hash, and it agrees */
+	bool has_manifest, has_merkle;   /* the index has this hash, and it agrees */
 	uint8_t manifest_hash[CAIRN_SHA256_BYTES];
 	uint8_t merkle_root[CAIRN_SHA256_BYTES];
 };

@@ -90,7 +90,8 @@ static uint8_t *parity_row(struct cairn_parity *p, unsigned slice, unsigned byte
 
 static void parity_init_table(struct cairn_parity *p)
 {
-	uint8_t g[PARITY_FIELD], unit[PARITY_FIELD]; /* unit: remainder of x^(n + 7 - slice) */
+	uint8_t g[PARITY_FIELD],
+		unit[PARITY_FIELD]; /* unit: the remainder of x^(n + 7 - slice), divided by the generator g */
 	parity_generator(p, g);
 	memcpy(unit, g, p->n); /* of x^n */
 	for (unsigned slice = PARITY_SLICES; slice-- > 0;) {

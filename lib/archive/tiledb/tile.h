@@ -49,7 +49,7 @@ CAIRN_MUST_USE enum cairn_status cairn_tiledb_tile_unpack(struct cairn_tiledb_co
 /** Returns whether RLE packs a field's texts together with their starts. Then the tile of the starts is empty. */
 bool cairn_tiledb_pipeline_packs_starts(const struct cairn_tiledb_pipeline *pipeline, uint8_t datatype,
 					uint32_t version);
-/** Undoes the filters of such a tile. @param starts  starts of the texts, appended. As cairn_tiledb_tile_unpack() */
+/** Undoes the filters of a tile of texts. @param starts starts of the texts, appended. As cairn_tiledb_tile_unpack() */
 CAIRN_MUST_USE enum cairn_status cairn_tiledb_tile_unpack_texts(struct cairn_tiledb_codec *codec, struct cairn_buf *out,
 								struct cairn_buf *starts,
 								struct cairn_tiledb_view stored,

@@ -160,7 +160,7 @@ enum cairn_status cairn_commits_too_deep(struct cairn_diag *diag)
 		CAIRN_INDEX_LINE_DEPTH_MAX, CAIRN_INDEX_FORK_ROWS_MAX);
 }
 
-/* Returns the folder below refs/ in which git keeps such refs. */
+/* Returns the folder below refs/ in which git keeps refs of this kind. */
 static const char *commits_place(enum cairn_index_ref_kind kind)
 {
 	return kind == CAIRN_INDEX_BRANCH ? "heads" : kind == CAIRN_INDEX_TAG ? "tags" : "pr";

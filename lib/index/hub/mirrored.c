@@ -6,7 +6,7 @@
 #define MIRRORED_ABSENT " WHERE id = $1 AND repo = $2 AND file IS NULL AND body IS NULL AND size = $3"
 CAIRN_SQL(MIRRORED_FIND, "SELECT file IS NULL AND body IS NULL FROM content WHERE id = $1 AND repo = $2 AND size = $3");
 CAIRN_SQL(MIRRORED_SET_BODY, "UPDATE content SET body = $4" MIRRORED_ABSENT " AND key IS NOT NULL");
-/* Only the mirror adds files to such a repository, and it computes their SHA-256. */
+/* Only the mirror adds files to a mirrored repository, and it computes their SHA-256. */
 CAIRN_SQL(MIRRORED_FILE, "SELECT f.id, f.size FROM file_owner w CROSS JOIN file f WHERE f.id = w.file AND w.sha256 = $2"
 			 " AND w.scope = (SELECT scope FROM repo WHERE id = $1) AND w.proof > 0 LIMIT 1");
 CAIRN_SQL(MIRRORED_SET_FILE, "UPDATE content SET file = $4" MIRRORED_ABSENT);

@@ -32,7 +32,8 @@ CAIRN_MUST_USE enum cairn_status cairn_pg_put_send_dedupe(struct cairn_pg_put *p
 enum cairn_status cairn_pg_put_conflict(struct cairn_pg_put *p, const struct cairn_hash *xorb, const char *what);
 /** Queues a lookup of xorbs. The answer has the place, from 1, and the columns for cairn_pg_get_xorb_state(). */
 unsigned cairn_pg_put_queue_xorbs(struct cairn_pg_tx *tx, struct cairn_pg_array *ids, struct cairn_pg_array *hashes);
-/** Queues that xorbs which a file needs no longer count for who uploaded them. Queue it after the references. */
+/** Queues a statement after which xorbs that a file needs stop counting for their uploaders. Queue it after the
+ * references. */
 void cairn_pg_put_queue_registered(struct cairn_pg_tx *tx, struct cairn_pg_array *xorbs);
 /** Queues a lookup of files. The answer has the place, from 1, and the number. */
 unsigned cairn_pg_put_queue_find_files(struct cairn_pg_tx *tx, struct cairn_pg_array *hashes);

@@ -30,7 +30,7 @@ struct cairn_new_rows_source {
 /** Lets statements read new_row(a, b, c, bytes, more). @return CAIRN_OK; CAIRN_E_NOMEM, CAIRN_E_IO */
 CAIRN_MUST_USE enum cairn_status cairn_new_rows_register(sqlite3 *db, struct cairn_new_rows_source *source);
 
-/** The two prepared statements that add such rows. Values common to all rows are bound before, from ?5 on. */
+/** The two prepared statements that add new rows. Values common to all rows are bound before, from ?5 on. */
 struct cairn_new_rows_stmts {
 	sqlite3_stmt *many; /* selects from new_row */
 	sqlite3_stmt *one;  /* takes a, b, c and bytes as ?1 to ?4; it is faster up to CAIRN_NEW_ROWS_FEW */

@@ -146,7 +146,7 @@ static enum cairn_status put_shard_row(struct put_shard *p, bool *still_counts)
 static CAIRN_WRITES(TX_DROP_UNREGISTERED, "DELETE FROM unregistered WHERE xorb = ?1"
 					  " AND EXISTS(SELECT 1 FROM reference WHERE reference.xorb = ?1)");
 
-/* Xorbs that a file needs now no longer count for who uploaded them. */
+/* Once a file needs a xorb, the xorb stops counting for its uploader. */
 static enum cairn_status put_shard_registered(struct put_shard *p)
 {
 	enum cairn_status status = CAIRN_OK;

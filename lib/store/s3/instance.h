@@ -7,7 +7,7 @@
 
 enum { S3_INSTANCE_URL_BYTES = 512 };
 
-/** The address of such a service. Plain value. */
+/** The address of a service that hands out access keys. Plain value. */
 struct s3_instance {
 	char url[S3_INSTANCE_URL_BYTES]; /* of a container's service; of a machine's without a path */
 	bool is_machine;

@@ -190,7 +190,7 @@ START_TEST(bytes_are_sent_when_they_come)
 }
 END_TEST
 
-/* More wait than there are workers and threads, and others are served. */
+/* More requests wait than there are workers and threads, and other requests are served. */
 START_TEST(many_wait_and_hold_nobody_up)
 {
 	enum { CLIENTS = 40 };

@@ -220,7 +220,7 @@ END_TEST
 /* The bytes of the shared-memory file that SQLite locks. */
 enum { CHECKPOINT_LOCK = 121, READER_LOCK = 124 };
 
-/* Another process has such a lock. @return the process */
+/* Another process holds a lock of this type. @return the process */
 static pid_t lock_elsewhere(short type, off_t byte_of_file)
 {
 	CLEANUP(tempdir_textp) char *path = tempdir_path(&f.dir, "index.sqlite-shm");
