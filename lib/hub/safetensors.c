@@ -110,7 +110,7 @@ static bool tensors_escape(struct tensors_text *t, struct tensors_string *s)
 	}
 	int32_t unit = c == 'u' ? tensors_unit(t) : -1;
 	if (unit <= 0)
-		return tensors_fail(t, "a string has an escape that is none");
+		return tensors_fail(t, "a string has an invalid escape");
 	char ascii = (char)unit;
 	if (unit < 0x80)
 		tensors_put(s, &ascii, 1);
@@ -128,7 +128,7 @@ static bool tensors_string(struct tensors_text *t, char *out, size_t room, bool 
 	while (t->at < t->end && *t->at != '"') {
 		size_t n = cairn_utf8_sequence((const uint8_t *)t->at, (size_t)(t->end - t->at));
 		if (n == 0 || (uint8_t)*t->at < 0x20)
-			return tensors_fail(t, "a string has bytes that are no text");
+			return tensors_fail(t, "a string has a control character, or is not valid UTF-8");
 		if (*t->at == '\\') {
 			t->at++;
 			if (!tensors_escape(t, &s))
@@ -198,7 +198,7 @@ static bool tensors_member(struct tensors_text *t, struct tensors_item *item)
 {
 	char name[16];
 	bool cut = false;
-	if (!tensors_string(t, name, sizeof(name) - 1, &cut) || !tensors_expect(t, ':', "a name is without a value"))
+	if (!tensors_string(t, name, sizeof(name) - 1, &cut) || !tensors_expect(t, ':', "a name has no value"))
 		return false;
 	if (strcmp(name, "dtype") == 0 && !item->has_type) {
 		item->has_type = true;
@@ -214,7 +214,7 @@ static bool tensors_member(struct tensors_text *t, struct tensors_item *item)
 		uint64_t place[2];
 		item->has_place = true;
 		if (tensors_numbers(t, place, 2) != 2)
-			return tensors_fail(t, "a place is no two numbers");
+			return tensors_fail(t, "data_offsets are not two numbers");
 		item->first_byte = place[0];
 		item->end_byte = place[1];
 		return true;
@@ -236,7 +236,7 @@ static bool tensors_check(struct tensors_read *r, const struct tensors_item *ite
 	unsigned bits = tensors_bits(item->type);
 	uint64_t has = item->end_byte - item->first_byte, wants;
 	if (!item->has_type || !item->has_shape || !item->has_place)
-		return tensors_fail(&r->text, "a tensor lacks its type, shape or place");
+		return tensors_fail(&r->text, "a tensor lacks its type, shape or data_offsets");
 	if (item->first_byte > item->end_byte || item->end_byte > r->data_bytes)
 		return tensors_fail(&r->text, "a tensor's place is not in the file");
 	if (bits == 0)
@@ -290,7 +290,7 @@ static bool tensors_metadata(struct tensors_text *t)
 	if (tensors_is(t, '}'))
 		return true;
 	do {
-		if (!tensors_string(t, text, 1, &cut) || !tensors_expect(t, ':', "a name is without a value") ||
+		if (!tensors_string(t, text, 1, &cut) || !tensors_expect(t, ':', "a name has no value") ||
 		    !tensors_string(t, text, 1, &cut))
 			return false;
 	} while (tensors_is(t, ','));
@@ -310,7 +310,7 @@ static bool tensors_all(struct tensors_read *r)
 		struct tensors_item item = {0};
 		bool cut = false;
 		if (!tensors_string(t, item.name, CAIRN_TENSOR_NAME_MAX, &cut) ||
-		    !tensors_expect(t, ':', "a name is without a value"))
+		    !tensors_expect(t, ':', "a name has no value"))
 			return false;
 		if (!cut && strcmp(item.name, "__metadata__") == 0 ? !tensors_metadata(t) : !tensors_tensor(r, &item))
 			return false;

@@ -101,7 +101,7 @@ static const struct http_unknown *left_out_unknown(const char *path)
 	static const struct http_unknown UNOWNED = {"RepoNotFound", "repo.unknown",
 						    "Repository not found. Name its owner, too, as in ann/cats"};
 	static const char *const KINDS[] = {"models/", "datasets/", "spaces/", "kernels/", NULL};
-	/* What repositories have: the names after "/api/{type}/{namespace}/{name}/" in all routes. */
+	/* Resources of repositories: the names after "/api/{type}/{namespace}/{name}/" in all routes. */
 	static const char *const OF_API[] = {"",
 					     "ask-access",
 					     "auth-check",

@@ -308,8 +308,8 @@ static void pull_merge(struct hub_call *call)
 		pull_put_details(p);
 }
 
-/* Finds the pull request of the address for somebody who may close it. Whoever opened it may, also when they may not
- * read the repository any more, since it counts for them until then. */
+/* Finds the pull request of the address for somebody who may close it. The account that opened it may close it even
+ * when it may not read the repository any more, since the pull request counts for it until then. */
 static bool pull_find_to_close(struct pull_request *p)
 {
 	struct hub_call *call = &p->repo.call;

@@ -67,7 +67,7 @@ static void admin_put_lie(void *ctx, const struct cairn_index_lie *lie)
 	cairn_hex_text(proof, lie->proof, sizeof(lie->proof));
 	html(b, "<tr><th scope=\"row\">");
 	html_name(b, *owner ? owner : "the operator");
-	html(b, "</th><td><code>%s</code> was said, <code>%s</code> is so</td></tr>\n", said, proof);
+	html(b, "</th><td>given <code>%s</code>, true <code>%s</code></td></tr>\n", said, proof);
 }
 
 static void admin_put_lies(struct page *page, const struct page_figures *f)
@@ -78,7 +78,7 @@ static void admin_put_lies(struct page *page, const struct page_figures *f)
 		return;
 	html(b,
 	     "<section aria-labelledby=\"lied\"><h2 id=\"lied\">False claims</h2>\n<p class=\"dim\">%s SHA-256 that "
-	     "uploaders said are not those of the bytes; they answer nobody. The newest files first; "
+	     "uploaders gave are not those of the bytes, so no lookup uses them. The newest files first; "
 	     "<code>cairn claims</code> lists all. "
 	     "<a href=\"/admin/help/false-claims\">False claims</a></p>\n<table class=\"rows\" id=\"lies\"><thead><tr>"
 	     "<th scope=\"col\">Whose</th><th scope=\"col\">SHA-256</th></tr></thead><tbody>\n",

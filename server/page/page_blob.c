@@ -114,7 +114,7 @@ static void blob_put_content(struct blob_page *p)
 	struct cairn_buf *b = page_out(&p->place.page);
 	const char *slash = strrchr(p->place.path, '/');
 	if (!p->place.may_read) {
-		html(b, "<p class=\"empty\">What is in it is for members: the files of this repository are "
+		html(b, "<p class=\"empty\">Only members see its content: the files of this repository are "
 			"gated.</p>\n");
 	} else if (p->entry.size_bytes == 0) {
 		html(b, "<p class=\"empty\">This file is empty.</p>\n");

@@ -71,9 +71,8 @@ static void card_put_readme(struct page_place *p)
 	enum cairn_status status =
 		cairn_hub_find_entry(page_hub(&p->page), &p->page.hub.commit, CARD_README, &entry, &unsaid);
 	if (status == CAIRN_E_NOT_FOUND || (status == CAIRN_OK && entry.kind == CAIRN_INDEX_FOLDER)) {
-		card_put_nothing(
-			p, "It has no README.md yet",
-			"What it is, how it was made and what it is good for stands here, once a README.md says so.");
+		card_put_nothing(p, "It has no README.md yet",
+				 "A README.md can say here what it is, how it was made and what it is good for.");
 		return;
 	}
 	if (status != CAIRN_OK) {

@@ -159,7 +159,7 @@ static void changes_put_files(struct page_changes *p)
 	html(b, "<h2>%s %s%s</h2>\n", show_count(count, p->changes.n), p->changes.n == 1 ? "file" : "files",
 	     p->changes.more ? " and more: this is where counting ends" : "");
 	if (p->changes.n == 0) {
-		html(b, "<p class=\"empty\">No file is other than before.</p>\n");
+		html(b, "<p class=\"empty\">No file was changed.</p>\n");
 		return;
 	}
 	html(b,

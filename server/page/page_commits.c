@@ -148,8 +148,8 @@ static void commits_put_new(struct cairn_buf *b)
 	     "name=\"name\" required maxlength=\"255\" autocomplete=\"off\" spellcheck=\"false\"></div><div><label "
 	     "for=\"start\">At</label><input id=\"start\" name=\"start\" value=\"main\" required "
 	     "maxlength=\"270\" autocomplete=\"off\" spellcheck=\"false\"></div></div><p class=\"help\">It begins at "
-	     "a branch, a tag or the number of a commit. What only a deleted one leads to goes with the next "
-	     "collection.</p><button>Make it</button></form></section>\n");
+	     "a branch, a tag or the number of a commit. The next collection removes commits that only a deleted "
+	     "one leads to.</p><button>Make it</button></form></section>\n");
 }
 
 static void commits_open_refs(struct commits_page *p, enum cairn_index_ref_kind kind)

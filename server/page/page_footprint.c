@@ -194,7 +194,7 @@ static void footprint_build(struct page *page)
 	if (p->place.may_read)
 		footprint_put_bytes(p);
 	else
-		html(b, "<p class=\"empty\">That is for members: the files of this repository are gated.</p>\n");
+		html(b, "<p class=\"empty\">Only members see this: the files of this repository are gated.</p>\n");
 	footprint_put_sharing(p);
 	if (p->place.may_read)
 		page_put_folders(&p->place);

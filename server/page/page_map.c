@@ -61,8 +61,8 @@ void page_put_map(struct page *page, const struct cairn_hash *file)
 		"class=\"num\">Part</th><th scope=\"col\" class=\"num\">About</th></tr></thead><tbody>\n");
 	map_put_rows(b, &map);
 	html(b,
-	     "</tbody></table>\n<p class=\"help\">%s %s, compared with %s other %s that you may read%s. Whether somebody "
-	     "else has them, too, is not told.</p></section>\n",
+	     "</tbody></table>\n<p class=\"help\">%s %s, compared with %s other %s that you may read%s. The page does "
+	     "not tell whether somebody else has them.</p></section>\n",
 	     show_count(count, map.n_chunks), map.n_chunks == 1 ? "chunk" : "chunks", show_count(files, map.n_files),
 	     map.n_files == 1 ? "file" : "files", map.more ? ", and not with all of them" : "");
 }

@@ -93,7 +93,7 @@ static void pulls_put_steps(struct pulls_page *p, uint32_t n)
 static void pulls_put_help(struct pulls_page *p)
 {
 	html(page_out(&p->page),
-	     "<p class=\"help\">Whoever may read here opens them, with a key that writes: <code>hf upload --create-pr</code> or "
+	     "<p class=\"help\">Everybody who may read here can open them, with a key that writes: <code>hf upload --create-pr</code> or "
 	     "<code>create_pr=True</code>: their commits are at <code>refs/pr/NUMBER</code> until they are "
 	     "merged into their branch.</p>\n");
 }

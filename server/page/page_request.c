@@ -99,7 +99,7 @@ static void page_build_failure(struct page *page, unsigned code, const char *tex
 	page_begin(page, title, NULL, 0);
 	html(b, "<div class=\"empty\"><p class=\"big\">%u</p><h1>%s</h1><p>%s</p>", code, title, text);
 	if ((code == 404 || code == 403) && page_asker(page)->kind == CAIRN_HUB_NOBODY && page->hub.name)
-		html(b, "<p>It may be for others than strangers: <a href=\"/login?next=%s%s/%s\">sign in</a>.</p>",
+		html(b, "<p>If only its members may see it, <a href=\"/login?next=%s%s/%s\">sign in</a>.</p>",
 		     hub_kind_web(page->hub.kind), page->hub.namespace, page->hub.name);
 	if (request_id)
 		html(b, "<p>The server's log says more of the request <code>%s</code>.</p>", request_id);

@@ -54,7 +54,8 @@ static void settings_put_pulls(struct page *page)
 	     "method=\"post\" class=\"stack\"><input type=\"hidden\" name=\"action\" value=\"pulls\"><p "
 	     "class=\"help\">%s They count for the quota of whoever opens them until they are merged.</p><button "
 	     "name=\"pulls\" value=\"%s\">%s</button></form></section>\n",
-	     repo->pulls_closed ? "Only those who may write here open them." : "Whoever may read here opens them.",
+	     repo->pulls_closed ? "Only those who may write here can open them."
+				: "Everybody who may read here can open them.",
 	     repo->pulls_closed ? "open" : "closed",
 	     repo->pulls_closed ? "Take them from all who may read" : "Take them only from those who may write");
 }

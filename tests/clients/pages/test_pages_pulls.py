@@ -101,7 +101,7 @@ def test_a_private_pull_request_looks_absent_to_others(people, enter):  # noqa: 
     done(commit(people, file("a", "the secret\n"), revision="refs%2Fpr%2F1"))
     for state in ("closed", "open"):
         is_away(ann.send("/ann/one/settings", action="pulls", pulls=state), "/ann/one/settings")
-        assert ("Only those who may write here open them" in ann.get("/ann/one/settings").body.decode()) == (state == "closed")
+        assert ("Only those who may write here can open them" in ann.get("/ann/one/settings").body.decode()) == (state == "closed")
         made = people.ask("POST", PULLS, "bob", {"title": state, "pullRequest": True})
         assert made.status == (403 if state == "closed" else 200), state
     is_away(ann.send("/ann/one/settings", action="visibility", visibility="gated"), "/ann/one/settings")
@@ -159,4 +159,4 @@ def test_many_and_hostile(people, enter):  # noqa: F811
     for page in (ann.page(AT), ann.page(f"{AT}/51")):
         assert not list(page.iter("script")) or all(s.get("src") for s in page.iter("script"))
         assert not [e for e in page.iter("img") if e.get("onerror")]
-    assert "No file is other than before" in text(ann.page(f"{AT}/51"))
+    assert "No file was changed" in text(ann.page(f"{AT}/51"))
