@@ -14,7 +14,7 @@ static bool look_name_is_good(const char *name, bool needs_account)
 	char account[CAIRN_HUB_NAME_MAX + 1];
 	const char *slash = strchr(name, '/');
 	if (!slash)
-		return !needs_account && cairn_hub_name_is_good(name);
+		return !needs_account && cairn_hub_name_is_good(name) && !cairn_hub_name_is_reserved(name);
 	size_t len = (size_t)(slash - name);
 	if (len >= sizeof(account))
 		return false;

@@ -6,7 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MIRROR_WAITS_MAX = 4 }; /* of a call: an alias, main, another revision, a file */
+enum {
+	MIRROR_WAITS_MAX = 4,   /* of a call: an alias, main, another revision, a file */
+	MIRROR_ALIASES_MAX = 4, /* that lead to each other */
+};
 
 struct hub_lack {
 	struct cairn_mirror_want want;
@@ -123,7 +126,7 @@ static bool mirror_may_ask(const struct hub_repo *r, enum cairn_hub_access need)
 {
 	const struct hub_call *call = &r->call;
 	return call->job.app->mirror && call->runs && need <= CAIRN_HUB_READ && !call->asker.shut_out &&
-	       cairn_mirror_type(r->kind) && r->namespace && r->name;
+	       cairn_mirror_type(r->kind) && r->name;
 }
 
 bool hub_mirror_find(struct hub_repo *r, enum cairn_hub_access need)
@@ -132,7 +135,8 @@ bool hub_mirror_find(struct hub_repo *r, enum cairn_hub_access need)
 	char name[CAIRN_INDEX_ALIAS_MAX + 1];
 	bool unknown =
 		call->status == CAIRN_E_NOT_FOUND && call->diag.rule && strcmp(call->diag.rule, "repo.unknown") == 0;
-	if (!unknown || !mirror_may_ask(r, need) || !cairn_mirror_may_have(call->job.app->mirror, r->namespace))
+	if (!unknown || !r->namespace || !mirror_may_ask(r, need) ||
+	    !cairn_mirror_may_have(call->job.app->mirror, r->namespace))
 		return call->status == CAIRN_OK;
 	mirror_name(r, name);
 	if (mirror_follow_alias(r, name)) {
@@ -146,6 +150,60 @@ bool hub_mirror_find(struct hub_repo *r, enum cairn_hub_access need)
 	if (!mirror_want_revision(r, name, CAIRN_HUB_MAIN))
 		hub_mirror_explain(r);
 	return false;
+}
+
+static enum cairn_status mirror_unknown(struct hub_call *call)
+{
+	cairn_diag_clear(&call->diag);
+	return cairn_fail(&call->diag, CAIRN_E_NOT_FOUND, "repo.unknown", CAIRN_NO_OFFSET,
+			  "Repository not found. Name its owner, too, as in ann/cats");
+}
+
+/* Follows aliases that lead to other ones. */
+static bool mirror_find_target(struct hub_repo *r, const char *name)
+{
+	struct cairn_mirror *mirror = r->call.job.app->mirror;
+	struct hub_lack *lack = mirror_lack(&r->call);
+	char from[CAIRN_INDEX_ALIAS_MAX + 1];
+	if (!lack || strlen(name) >= sizeof(from) || !cairn_mirror_alias(mirror, r->kind, name, lack->target))
+		return false;
+	for (unsigned n = 0; n < MIRROR_ALIASES_MAX; n++) {
+		memcpy(from, lack->target, sizeof(from));
+		if (!cairn_mirror_alias(mirror, r->kind, from, lack->target)) {
+			memcpy(lack->target, from, sizeof(from));
+			break;
+		}
+	}
+	return true;
+}
+
+bool hub_mirror_find_unowned(struct hub_repo *r)
+{
+	bool may_ask = mirror_may_ask(r, CAIRN_HUB_SEE);
+	if (may_ask && mirror_find_target(r, r->name))
+		return true;
+	if (may_ask && mirror_want_revision(r, r->name, CAIRN_HUB_MAIN))
+		return false;
+	r->call.status = mirror_unknown(&r->call);
+	hub_mirror_explain(r);
+	return false;
+}
+
+bool hub_mirror_find_call(struct hub_repo *r)
+{
+	const struct app *app = r->call.job.app;
+	if (!r->namespace || !mirror_may_ask(r, CAIRN_HUB_SEE) || !cairn_mirror_may_have(app->mirror, r->namespace))
+		return false;
+	if (mirror_find_target(r, r->namespace))
+		return true;
+	if (!cairn_mirror_is_fresh(app->mirror, r->kind, r->namespace, CAIRN_HUB_MAIN))
+		(void)mirror_want_revision(r, r->namespace, CAIRN_HUB_MAIN);
+	return false;
+}
+
+const char *hub_mirror_target(const struct hub_call *call)
+{
+	return call->lack->target;
 }
 
 /* @param[out] revision  "": none that is mirrored */

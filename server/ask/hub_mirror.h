@@ -17,6 +17,15 @@ bool hub_mirror_waits(struct http_request *req, struct hub_call *call);
  * A name that leads to another one by an alias is replaced, and looked up again.
  * @param need  what the asker wants to do  @return as hub_repo_find(); the call has failed unless it is found */
 bool hub_mirror_find(struct hub_repo *r, enum cairn_hub_access need);
+/** Finds where the mirrored hub redirects a name without an owner, that of r. Else the call fails, or waits for that
+ * hub.
+ * @return hub_mirror_target() is set */
+bool hub_mirror_find_unowned(struct hub_repo *r);
+/** Does the same for the namespace of r, if it may be the name of a repository without an owner, and the name of r one
+ * of its calls. @return false: the call waits, or has failed; status CAIRN_OK: it is none */
+bool hub_mirror_find_call(struct hub_repo *r);
+/** Returns "account/name". */
+const char *hub_mirror_target(const struct hub_call *call);
 /** Before a revision of a mirrored repository is looked up: notes that the mirrored hub is to be asked for it, unless
  * that was done lately. @param raw  how the address goes on from the revision; NULL: main @return false: the call has
  * failed, and waits */

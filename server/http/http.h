@@ -106,6 +106,10 @@ const char *http_query_arg(const struct http_request *req, const char *name);
 void http_query_each(const struct http_request *req, const char *name, bool (*visit)(void *ctx, const char *value),
 		     void *ctx);
 
+/** Visits all query arguments, decoded, in order. */
+void http_query_each_pair(const struct http_request *req, void (*visit)(void *ctx, const char *name, const char *value),
+			  void *ctx);
+
 /** Reads a query argument as a number, by cairn_decimal_parse(). @param[in,out] out  left alone if absent @return
  * false: present, but no number from min to max; nothing was replied, and out is left alone */
 bool http_query_number(const struct http_request *req, const char *name, uint64_t min, uint64_t max, uint64_t *out);

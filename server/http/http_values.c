@@ -72,6 +72,26 @@ void http_query_each(const struct http_request *req, const char *name, bool (*vi
 	MHD_get_connection_values(req->conn, MHD_GET_ARGUMENT_KIND, http_on_argument, &v);
 }
 
+struct http_pair_visit {
+	void (*visit)(void *ctx, const char *name, const char *value);
+	void *ctx;
+};
+
+static enum MHD_Result http_on_pair(void *cls, enum MHD_ValueKind kind, const char *name, const char *value)
+{
+	const struct http_pair_visit *v = cls;
+	(void)kind;
+	v->visit(v->ctx, name, value ? value : "");
+	return MHD_YES;
+}
+
+void http_query_each_pair(const struct http_request *req, void (*visit)(void *ctx, const char *name, const char *value),
+			  void *ctx)
+{
+	struct http_pair_visit v = {visit, ctx};
+	MHD_get_connection_values(req->conn, MHD_GET_ARGUMENT_KIND, http_on_pair, &v);
+}
+
 static bool http_take_first(void *ctx, const char *value)
 {
 	const char **out = ctx;

@@ -7,6 +7,7 @@
 #include "server/ask/hub_entry.h"
 #include "server/ask/hub_reply.h"
 #include "server/hub/hub_routes.h"
+#include "server/hub/hub_unowned.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -204,7 +205,7 @@ static void info_write(struct hub_call *call)
 	struct hub_repo *r = &i->repo;
 	const struct hub_siblings how = {
 		.n_max = INFO_SIBLINGS_MAX, .bytes_max = INFO_ANSWER_BYTES_MAX, .blobs = i->blobs};
-	if (!hub_repo_find_commit(r, CAIRN_HUB_SEE, i->revision))
+	if ((!i->revision && hub_unowned_takes(r)) || !hub_repo_find_commit(r, CAIRN_HUB_SEE, i->revision))
 		return;
 	i->w = cairn_json_out_init(&call->answer);
 	cairn_json_open_object(&i->w, NULL);

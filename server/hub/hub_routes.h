@@ -34,6 +34,7 @@ extern const struct http_route ROUTES_OBJECTS[];     /* /api/buckets/.../tree an
 extern const struct http_route ROUTES_EVENTS[];      /* /api/buckets/.../events */
 extern const struct http_route ROUTES_RESOLVE[];     /* /.../resolve/..., /.../raw/... */
 extern const struct http_route ROUTES_REPOS[];       /* /api/repos, /api/.../settings, /api/.../auth-check */
+extern const struct http_route ROUTES_UNOWNED[];     /* the same for names without an owner */
 extern const struct http_route ROUTES_INFO[];        /* /api/{type}/..., /api/.../revision/... */
 extern const struct http_route ROUTES_TREE[];        /* /api/.../tree/..., /api/.../paths-info/... */
 extern const struct http_route ROUTES_TENSORS[];     /* /api/.../safetensors-metadata/... */

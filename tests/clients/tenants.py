@@ -126,7 +126,7 @@ def parameters():
     return found
 
 
-PATH_VALUES = {"kind": "run", "prefix": "default", "id": "1", "repo": "1", "account": "alice", "type": "models", "namespace": "alice", "name": "one", "revision": "main", "path": "f", "branch": "x", "place": "main/f", "number": "1", "state": "pending"}
+PATH_VALUES = {"kind": "run", "prefix": "default", "id": "1", "repo": "1", "account": "alice", "type": "models", "namespace": "alice", "name": "one", "revision": "main", "path": "f", "branch": "x", "place": "main/f", "rest": "main/f", "number": "1", "state": "pending"}
 # The values to try for each parameter; the others then have their first value. A parameter of the document that is missing here fails the test.
 VALUES = {
     "file_id": lambda h: [xet.text(h), f"{xet.text(h)}&file_id={xet.text(BOBS_FILE.hash())}", "x"],
@@ -209,6 +209,7 @@ BODIES = {
     "/oauth/token": [b"grant_type=urn:ietf:params:oauth:grant-type:device_code&client_id=x&device_code=x", b"grant_type=refresh_token", b"%zz"],
     "/api/repos/create": [b'{"name":"one","organization":"alice"}', b"{}"],
     "/api/{type}/{namespace}/{name}/paths-info/{revision}": [b'{"paths":["f"]}', b"{}"],
+    "/api/{type}/{name}/paths-info/{rest}": [b'{"paths":["f"]}'],
     "/api/{type}/{namespace}/{name}/branch/{branch}": [b"{}", b"[]"],
     "/api/{type}/{namespace}/{name}/super-squash/{branch}": [b"{}", b"[]"],
     "/api/{type}/{namespace}/{name}/duplicate": [b'{"repository":"bob/two"}', b"{}"],

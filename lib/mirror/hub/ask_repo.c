@@ -62,6 +62,9 @@ bool mirror_read_moved(const struct mirror_call *call, const char *type, char id
 	size_t len = account_len + 1 + name_len;
 	if (account_len == 0 || name_len == 0 || len >= MIRROR_ID_BYTES)
 		return false;
+	/* A name without an account has another call there. */
+	if (path[(size_t)n + len] == '/' && strncmp(path + n + len, "/revision/", 10) != 0)
+		return false;
 	memcpy(id, path + n, len);
 	id[len] = '\0';
 	return true;

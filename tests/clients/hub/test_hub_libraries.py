@@ -1,11 +1,14 @@
 """transformers, datasets and pandas, given nothing but the address. ./dev test installs them in .venv/libraries."""
 
+import json
 import subprocess
 import sys
 from pathlib import Path
 
 import hf_client
 import pytest
+from people import People
+from upstream import Hub, Repo
 
 LIBRARIES = Path(sys.prefix) / "libraries"
 
@@ -40,6 +43,12 @@ print(datasets.load_dataset("parquet", data_files="hf://buckets/ann/bucket/made/
 """
 
 
+MIRRORED = """
+from transformers import AutoConfig
+print(AutoConfig.from_pretrained("tiny").hidden_size)
+"""
+
+
 def run(people, script):
     if not LIBRARIES.exists():
         pytest.skip("there is no .venv/libraries; ./dev test hub_libraries makes it")
@@ -51,6 +60,13 @@ def run(people, script):
 
 def test_transformers(people):
     assert run(people, TRANSFORMERS) == ["12 [1, 2, 0]", "True"]
+
+
+def test_a_name_without_an_owner_of_a_mirrored_hub(start, issuer, tmp_path):
+    config = json.dumps({"model_type": "bert", "hidden_size": 12, "num_attention_heads": 2}).encode()
+    with Hub({"far/tiny": Repo({"config.json": config})}, moved={"tiny": "far/tiny"}) as upstream:
+        server = start(mirror=upstream.url, token_key=issuer.folder)
+        assert run(People(server, issuer.token("admin"), tmp_path), MIRRORED) == ["12"]
 
 
 def test_datasets_and_pandas(people):

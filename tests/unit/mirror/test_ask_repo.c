@@ -123,6 +123,8 @@ START_TEST(a_repository_that_was_renamed)
 	ck_assert_str_eq(moved(200, "/api/models/ann/cats"), "");
 	ck_assert_str_eq(moved(307, "/api/datasets/ann/cats"), "");
 	ck_assert_str_eq(moved(307, "/api/models/cats"), "");
+	ck_assert_str_eq(moved(307, "/api/models/cats/revision/main"), "");
+	ck_assert_str_eq(moved(307, "/api/models/ann/cats/tree/main"), "");
 	ck_assert_str_eq(moved(307, "/api/models//cats"), "");
 	ck_assert_str_eq(moved(307, "/api/models/ann/"), "");
 	ck_assert_str_eq(moved(307, "https://hub.example"), "");
