@@ -82,7 +82,7 @@ static bool file_is_redirected(const struct mirror_fetch *f)
 	return (code == 301 || code == 302 || code == 303 || code == 307 || code == 308) && f->call.location[0];
 }
 
-/* Follows a redirect, which libcurl must not. No token goes with it. @return false: the fetch has ended */
+/* Follows a redirect, which libcurl must not. @return false: the fetch has ended */
 static enum cairn_status file_follow(struct mirror_fetch *f, struct cairn_diag *diag)
 {
 	struct mirror_hop before = f->hop;

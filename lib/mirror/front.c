@@ -20,7 +20,8 @@ enum cairn_status mirror_receive(const struct cairn_mirror *m, const struct cair
 				 const uint8_t sha256[static CAIRN_SHA256_BYTES], struct cairn_hub_ingest **out,
 				 struct cairn_diag *diag)
 {
-	struct cairn_hub_lfs_grant grant = {.upload = true, .repo = what->repo, .size_bytes = what->entry.size_bytes};
+	struct cairn_hub_lfs_grant grant = {
+		.upload = true, .repo = what->repo, .size_bytes = what->entry.size_bytes, .alone = what->is_alone};
 	struct cairn_hash sender = {{'m', 'i', 'r', 'r', 'o', 'r'}};
 	/* Each file is a sender of its own: how many are under way at once is limited here. */
 	memcpy(sender.b + sizeof("mirror"), &what->entry.content, sizeof(what->entry.content));

@@ -202,6 +202,7 @@ static void join_free(struct mirror_fetch *f)
 	mirror_call_fini(&f->call);
 	cairn_buf_fini(&f->info);
 	mirror_tree_fini(&f->tree);
+	explicit_bzero(f->what.token, sizeof(f->what.token));
 	free(f);
 }
 
@@ -394,6 +395,7 @@ void mirror_fetch_send(struct mirror_fetch *f)
 	struct cairn_diag diag = {0};
 	mirror_call_fini(&f->call);
 	f->call.path = f->path;
+	f->call.token = f->what.token;
 	f->call.done = join_answered;
 	enum cairn_status status = mirror_net_ask(f->m->net, &f->call, &diag);
 	if (status != CAIRN_OK)

@@ -76,7 +76,10 @@ enum {
 	CAIRN_MIRROR_FILES_MAX = 16,   /* of them, short files at once, and as many long ones */
 	/* The share of one sender in these, so that nobody keeps others waiting. */
 	CAIRN_MIRROR_SENDER_FETCHES_MAX = 16,
-	CAIRN_MIRROR_SENDER_AT_ONCE_MAX = 8, /* looks, as many short files, and as many long ones */
+	CAIRN_MIRROR_SENDER_AT_ONCE_MAX = 8,       /* looks, as many short files, and as many long ones */
+	CAIRN_MIRROR_TOKEN_BYTES = 128,            /* of a token of the upstream, with the zero */
+	CAIRN_MIRROR_ADMITS_S = 3600,              /* a token that the upstream let in is not asked about again */
+	CAIRN_MIRROR_ADMITS_CUT_OFF_S = 7 * 86400, /* while the upstream cannot be asked */
 };
 #define CAIRN_MIRROR_SHORT_BYTES_MAX  (UINT64_C(32) << 20) /* a longer file is long: it comes through the spool */
 #define CAIRN_MIRROR_SHORTS_BYTES_MAX (UINT64_C(64) << 20) /* of short files at once, which are in memory */
@@ -95,6 +98,10 @@ struct cairn_mirror_want {
 	struct cairn_git_oid commit;
 	char path[CAIRN_INDEX_PATH_MAX + 1];
 	struct cairn_index_entry entry;
+	bool is_alone; /* its bytes are not for everybody: no other repository shares them */
+	/* A token of the upstream, which is sent to nobody else. "": none. For an admission also its SHA-256. */
+	char token[CAIRN_MIRROR_TOKEN_BYTES];
+	uint8_t who[CAIRN_SHA256_BYTES];
 
 	/* CAIRN_OK: look into the index again. Else diag says why not:
 	 *   CAIRN_E_NOT_FOUND  the upstream has no such thing, or shows it to nobody (mirror.unknown)
@@ -114,6 +121,13 @@ void cairn_mirror_want_revision(struct cairn_mirror *mirror, struct cairn_mirror
 /** Fetches a file of a mirrored repository. It is here once its SHA-256, or its id in git, is what the tree says. A
  * want of a long file ends with CAIRN_OK once the first bytes have come: then cairn_mirror_reader_open() gives them. */
 void cairn_mirror_want_file(struct cairn_mirror *mirror, struct cairn_mirror_want *want);
+/** Asks the upstream whether it lets want's token read the files of a repository. CAIRN_OK: it does;
+ * CAIRN_E_NOT_FOUND: it does not. */
+void cairn_mirror_want_admission(struct cairn_mirror *mirror, struct cairn_mirror_want *want);
+/** Did the upstream let a token in lately? @param repo  number of the repository  @param who  SHA-256 of the token
+ *  @param is_cut_off  the upstream cannot be asked, so that an older answer counts */
+bool cairn_mirror_admits(struct cairn_mirror *mirror, int64_t repo, const uint8_t who[static CAIRN_SHA256_BYTES],
+			 bool is_cut_off);
 /** Was this revision looked for lately, whatever came of it? @param[out] is_stale  the upstream could not be asked */
 bool cairn_mirror_is_fresh(struct cairn_mirror *mirror, enum cairn_index_repo_kind kind, const char *name,
 			   const char *revision, bool *is_stale);

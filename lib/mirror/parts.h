@@ -12,7 +12,13 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-enum { MIRROR_OUTCOMES = 1024, MIRROR_HOPS_MAX = 3 };
+enum {
+	MIRROR_OUTCOMES = 1024,
+	MIRROR_HOPS_MAX = 3,
+	MIRROR_GRANTS = 4096,
+	MIRROR_ADMIT_SENDERS = 256,
+	MIRROR_ADMIT_KEY_BYTES = 32 + 2 * CAIRN_SHA256_BYTES,
+};
 
 /** The outcome of a fetch, for as long as the fetch need not be repeated. */
 struct mirror_outcome {
@@ -27,6 +33,13 @@ enum mirror_fetch_kind {
 	MIRROR_FETCH_SHORT, /* a file in memory */
 	MIRROR_FETCH_LONG,  /* a file through the spool */
 	MIRROR_FETCH_KINDS,
+};
+
+/** A token that the upstream let in. */
+struct mirror_grant {
+	int64_t repo;
+	uint8_t who[CAIRN_SHA256_BYTES];
+	int64_t asked_ms; /* 0: none */
 };
 
 /** A look at a repository, or a file on its way. Everybody who wants the same waits for it. Only one thread at a time
@@ -74,6 +87,8 @@ struct cairn_mirror {
 	bool is_stopping;
 	int64_t later_ms; /* until then the upstream wants no calls */
 	struct mirror_outcome outcomes[MIRROR_OUTCOMES];
+	struct mirror_grant grants[MIRROR_GRANTS];
+	int64_t admit_next_ms[MIRROR_ADMIT_SENDERS];
 	_Atomic uint64_t n_failures[CAIRN_MIRROR_WHYS]; /* not under the lock */
 };
 

@@ -225,7 +225,7 @@ static bool source_tries_again(struct mirror_slot *slot, enum cairn_status statu
 	return again;
 }
 
-/* Follows a redirect by hand. No token goes with it. */
+/* Follows a redirect by hand. */
 static enum cairn_status source_follow(struct mirror_slot *slot, struct cairn_diag *diag)
 {
 	const struct mirror_hop before = slot->hop;
@@ -322,6 +322,7 @@ static void source_send(struct mirror_slot *slot)
 	mirror_call_fini(call);
 	*call = (struct mirror_call){.path = s->path,
 				     .hop = slot->known_hop || slot->n_hops > 0 ? &slot->hop : NULL,
+				     .token = s->what.token,
 				     .body_bytes_max = SOURCE_WORDS_BYTES_MAX,
 				     .silence_s = MIRROR_SILENCE_S,
 				     .take = source_took,

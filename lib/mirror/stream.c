@@ -101,6 +101,7 @@ void mirror_stream_drop(struct mirror_stream *s)
 		mirror_call_fini(&s->slots[i].call);
 	cairn_hub_ingest_free(s->in);
 	cairn_fd_closep(&s->fd);
+	explicit_bzero(s->what.token, sizeof(s->what.token));
 	free(s);
 }
 

@@ -18,6 +18,7 @@ enum {
 	CALL_SCHEME_BYTES = 16,
 	CALL_MEMORY_BYTES = 256 * 1024, /* a longer answer waits on the disk until it is sent */
 	CALL_PIECE_BYTES = 64 * 1024,
+	CALL_FOREIGN_BYTES_MIN = 20, /* of a token of the public hub */
 };
 
 /* --- browsers ----------------------------------------------------------------------------------------------------- */
@@ -157,6 +158,20 @@ static void call_note_browser(struct hub_call *call)
 		api_keys_note_browser(call->job.app->api_keys, name, call->asker.key, call->asker.account.id);
 }
 
+static enum cairn_status call_refuse_key(struct hub_call *call)
+{
+	cairn_diag_clear(&call->diag);
+	return cairn_fail(&call->diag, CAIRN_E_DENIED, "key.unknown", CAIRN_NO_OFFSET,
+			  "the Authorization header has no API key of this server; make one with cairn key add");
+}
+
+/* A token of the mirrored hub counts as no key, and reads of that hub alone. */
+static void call_judge_foreign(struct hub_call *call)
+{
+	if (call->foreign[0] && !call->foreign_fits)
+		call->status = call_refuse_key(call);
+}
+
 static void call_find_asker(struct hub_call *call)
 {
 	const struct app *app = call->job.app;
@@ -166,6 +181,8 @@ static void call_find_asker(struct hub_call *call)
 		cairn_hub_set_operator(&call->asker);
 	else if (call->status == CAIRN_OK && call->browser.user[0])
 		call->status = cairn_hub_identify_user(&app->hub, call->browser.user, &call->asker, &call->diag);
+	else if (call->status == CAIRN_OK && call->foreign[0])
+		call->status = call->mirrors ? CAIRN_OK : call_refuse_key(call);
 	else if (call->status == CAIRN_OK && call->has_key)
 		call->status = call_identify(call, &call->asker);
 }
@@ -188,6 +205,7 @@ static void call_work(struct route_job *job)
 	if (call->status == CAIRN_OK)
 		call->run(call);
 	call->runs = false;
+	call_judge_foreign(call);
 	if (call->status == CAIRN_OK)
 		call->status = call->answer.status;
 	call_name_wait(call);
@@ -206,6 +224,24 @@ static void call_reply(struct http_request *req, struct route_job *job)
 		hub_reply_failure(req, call);
 }
 
+/* Takes a token that is of the public hub's form, and not of our keys' form. A key of ours that was revoked is none,
+ * and is never sent anywhere. */
+static bool call_take_foreign(struct hub_call *call, const char *header)
+{
+	static const char BEGIN[] = "Bearer hf_";
+	static const char LETTERS[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
+	const struct app *app = call->job.app;
+	const char *token = header + strlen("Bearer ");
+	if (!app->mirror || !app->config.hub_anonymous || strncasecmp(header, BEGIN, sizeof(BEGIN) - 1) != 0)
+		return false;
+	size_t len = strlen(token);
+	if (len < CALL_FOREIGN_BYTES_MIN || len >= sizeof(call->foreign) || strspn(token, LETTERS) != len ||
+	    cairn_sha256_of(call->digest, token, len) != CAIRN_OK)
+		return false;
+	memcpy(call->foreign, token, len);
+	return true;
+}
+
 void *hub_call_new(struct http_request *req, size_t bytes, void (*run)(struct hub_call *call),
 		   void (*show)(struct http_request *req, struct hub_call *call))
 {
@@ -220,10 +256,8 @@ void *hub_call_new(struct http_request *req, size_t bytes, void (*run)(struct hu
 	call->answer = cairn_buf_init(CALL_ANSWER_BYTES_MAX);
 	if (header && app_of(req)->auth.keys) {
 		call->has_key = true;
-		if (api_key_take(header, call->digest) != CAIRN_OK)
-			call->status = cairn_fail(&call->diag, CAIRN_E_DENIED, "key.unknown", CAIRN_NO_OFFSET,
-						  "the Authorization header has no API key of this server; make one "
-						  "with cairn key add");
+		if (api_key_take(header, call->digest) != CAIRN_OK && !call_take_foreign(call, header))
+			call->status = call_refuse_key(call);
 	}
 	return call;
 }
@@ -293,6 +327,7 @@ void hub_call_fini(struct hub_call *call)
 	cairn_buf_fini(&call->answer);
 	cairn_spill_fini(&call->spilled);
 	hub_lack_free(call->lack);
+	explicit_bzero(call->foreign, sizeof(call->foreign));
 }
 
 void hub_call_free(void *state)

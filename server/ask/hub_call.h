@@ -6,6 +6,7 @@
 #include "cas/spill.h"
 #include "hash/git_object.h"
 #include "hub/account.h"
+#include "mirror/mirror.h"
 #include "server/ask/route_job.h"
 
 enum {
@@ -41,6 +42,8 @@ struct hub_call {
 	/* About a mirrored repository: its bytes are not here yet; it was not looked at lately, since the upstream
 	 * could not be asked; the reply says that. */
 	bool is_fetching, is_stale, said_mirror;
+	char foreign[CAIRN_MIRROR_TOKEN_BYTES]; /* a token of the mirrored hub, in the place of a key. "": none */
+	bool foreign_fits;                      /* it asks for something of that hub */
 	struct hub_lack *lack; /* what it lacks of the mirrored hub (hub_mirror.h); owned. NULL: nothing */
 };
 

@@ -1,20 +1,21 @@
 #include "server/ask/hub_mirror.h"
 
 #include "mirror/mirror.h"
+#include "server/log/log.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-	MIRROR_WAITS_MAX = 4,   /* of a call: an alias, main, another revision, a file */
+	MIRROR_WAITS_MAX = 5,   /* of a call: an alias, main, another revision, an admission, a file */
 	MIRROR_ALIASES_MAX = 4, /* that lead to each other */
 };
 
 struct hub_lack {
 	struct cairn_mirror_want want;
 	struct hub_call *call;
-	bool wanted, is_file; /* the want is to be asked for */
+	bool wanted, is_file, is_admission; /* the want is to be asked for */
 	unsigned n_waits;
 	bool has_outcome; /* of the want */
 	bool refreshed;   /* the revision was asked for, whatever came of that */
@@ -23,6 +24,8 @@ struct hub_lack {
 
 void hub_lack_free(struct hub_lack *lack)
 {
+	if (lack)
+		explicit_bzero(lack->want.token, sizeof(lack->want.token));
 	free(lack);
 }
 
@@ -66,7 +69,9 @@ bool hub_mirror_waits(struct http_request *req, struct hub_call *call)
 	if (!route_job_wait(req))
 		return true;
 	atomic_fetch_add(&app->mirror_counts.n_waiting, 1);
-	if (lack->is_file)
+	if (lack->is_admission)
+		cairn_mirror_want_admission(app->mirror, &lack->want);
+	else if (lack->is_file)
 		cairn_mirror_want_file(app->mirror, &lack->want);
 	else
 		cairn_mirror_want_revision(app->mirror, &lack->want);
@@ -92,12 +97,13 @@ static bool mirror_want_revision(struct hub_repo *r, const char *name, const cha
 	struct hub_lack *lack = mirror_lack(call);
 	if (!lack || strlen(revision) >= sizeof(lack->want.revision))
 		return false;
-	bool is_same =
-		!lack->is_file && strcmp(lack->want.name, name) == 0 && strcmp(lack->want.revision, revision) == 0;
+	bool is_same = !lack->is_file && !lack->is_admission && strcmp(lack->want.name, name) == 0 &&
+		       strcmp(lack->want.revision, revision) == 0;
 	if (lack->has_outcome && is_same)
 		return false; /* was looked for just now */
 	lack->wanted = true;
-	lack->is_file = lack->has_outcome = false;
+	lack->is_file = lack->is_admission = lack->has_outcome = false;
+	lack->want.token[0] = '\0';
 	lack->want.kind = r->kind;
 	(void)snprintf(lack->want.name, sizeof(lack->want.name), "%s", name);
 	(void)snprintf(lack->want.revision, sizeof(lack->want.revision), "%s", revision);
@@ -129,9 +135,90 @@ static bool mirror_may_ask(const struct hub_repo *r, enum cairn_hub_access need)
 	       cairn_mirror_type(r->kind) && r->name;
 }
 
+bool hub_mirror_takes(struct hub_repo *r, enum cairn_hub_access need)
+{
+	struct hub_call *call = &r->call;
+	if (!call->foreign[0])
+		return true;
+	call->foreign_fits = need <= CAIRN_HUB_READ && cairn_mirror_type(r->kind) && r->namespace &&
+			     cairn_mirror_may_have(call->job.app->mirror, r->namespace);
+	if (!call->foreign_fits)
+		call->status = cairn_fail(&call->diag, CAIRN_E_DENIED, "key.unknown", CAIRN_NO_OFFSET,
+					  "a token of the mirrored hub opens nothing else here");
+	return call->foreign_fits;
+}
+
+static bool mirror_at_gate(const struct hub_repo *r)
+{
+	const struct hub_call *call = &r->call;
+	return call->status == CAIRN_E_DENIED && call->diag.rule && strcmp(call->diag.rule, "repo.gated") == 0 &&
+	       r->repo.is_mirrored && call->foreign[0];
+}
+
+static bool mirror_let_in(struct hub_repo *r)
+{
+	cairn_diag_clear(&r->call.diag);
+	r->call.status = CAIRN_OK;
+	r->access = CAIRN_HUB_READ;
+	return true;
+}
+
+/* Notes that the mirrored hub is to be asked about the asker's token. */
+static bool mirror_want_admission(struct hub_repo *r, struct hub_lack *lack)
+{
+	struct hub_call *call = &r->call;
+	lack->wanted = lack->is_admission = true;
+	lack->is_file = lack->has_outcome = false;
+	lack->want.kind = r->kind;
+	lack->want.repo = r->repo.id;
+	(void)snprintf(lack->want.name, sizeof(lack->want.name), "%s/%s", r->repo.account_name, r->repo.name);
+	memcpy(lack->want.token, call->foreign, sizeof(lack->want.token));
+	memcpy(lack->want.who, call->digest, sizeof(lack->want.who));
+	cairn_diag_clear(&call->diag);
+	call->status = cairn_fail(&call->diag, CAIRN_E_BUSY, "mirror.later", CAIRN_NO_OFFSET,
+				  "the mirrored hub has not answered yet; ask again in a moment");
+	return false;
+}
+
+/* The log names a token by the first digits of its SHA-256. */
+static void mirror_log_admission(const struct hub_repo *r, const struct cairn_mirror_want *want)
+{
+	enum { DIGEST_BYTES = 4 };
+	char digest[2 * DIGEST_BYTES + 1];
+	cairn_hex_text(digest, want->who, DIGEST_BYTES);
+	const char *answer = want->status == CAIRN_OK            ? "admitted"
+			     : want->status == CAIRN_E_NOT_FOUND ? "refused"
+								 : "none";
+	LOG(LOG_INFO, "mirror_admit", LOG_T("repo", want->name), LOG_N("repo_number", r->repo.id),
+	    LOG_T("token", digest), LOG_T("answer", answer),
+	    LOG_T("message", "the mirrored hub was asked whether it lets a token in"));
+}
+
+/* The upstream alone knows whom it lets in. Only its own word refuses: when it cannot be asked, whom it let in before
+ * stays let in for a while. */
+static bool mirror_pass_gate(struct hub_repo *r)
+{
+	struct hub_call *call = &r->call;
+	struct cairn_mirror *mirror = call->job.app->mirror;
+	struct hub_lack *lack = mirror_lack(call);
+	bool is_told = lack && lack->is_admission && lack->has_outcome;
+	if (is_told)
+		mirror_log_admission(r, &lack->want);
+	if ((is_told && lack->want.status == CAIRN_OK) || cairn_mirror_admits(mirror, r->repo.id, call->digest, false))
+		return mirror_let_in(r);
+	if (is_told && lack->want.status != CAIRN_OK && lack->want.status != CAIRN_E_NOT_FOUND) {
+		if (cairn_mirror_admits(mirror, r->repo.id, call->digest, true))
+			return mirror_let_in(r);
+		mirror_fail(call, &lack->want);
+	}
+	return is_told || !lack || !call->runs ? false : mirror_want_admission(r, lack);
+}
+
 bool hub_mirror_find(struct hub_repo *r, enum cairn_hub_access need)
 {
 	struct hub_call *call = &r->call;
+	if (mirror_at_gate(r))
+		return mirror_pass_gate(r);
 	char name[CAIRN_INDEX_ALIAS_MAX + 1];
 	bool unknown =
 		call->status == CAIRN_E_NOT_FOUND && call->diag.rule && strcmp(call->diag.rule, "repo.unknown") == 0;
@@ -179,6 +266,7 @@ static bool mirror_find_target(struct hub_repo *r, const char *name)
 
 bool hub_mirror_find_unowned(struct hub_repo *r)
 {
+	r->call.foreign_fits = true; /* it learns a name */
 	bool may_ask = mirror_may_ask(r, CAIRN_HUB_SEE);
 	if (may_ask && mirror_find_target(r, r->name))
 		return true;
@@ -194,9 +282,11 @@ bool hub_mirror_find_call(struct hub_repo *r)
 	const struct app *app = r->call.job.app;
 	if (!r->namespace || !mirror_may_ask(r, CAIRN_HUB_SEE) || !cairn_mirror_may_have(app->mirror, r->namespace))
 		return false;
+	r->call.foreign_fits = true;
 	if (mirror_find_target(r, r->namespace))
 		return true;
-	if (!cairn_mirror_is_fresh(app->mirror, r->kind, r->namespace, CAIRN_HUB_MAIN))
+	bool is_stale;
+	if (!cairn_mirror_is_fresh(app->mirror, r->kind, r->namespace, CAIRN_HUB_MAIN, &is_stale))
 		(void)mirror_want_revision(r, r->namespace, CAIRN_HUB_MAIN);
 	return false;
 }
@@ -269,7 +359,9 @@ bool hub_mirror_want_file(struct hub_repo *r, const char *path, const struct cai
 		return call->status == CAIRN_OK;
 	}
 	lack->wanted = lack->is_file = true;
-	lack->has_outcome = false;
+	lack->is_admission = lack->has_outcome = false;
+	lack->want.is_alone = r->repo.gate != CAIRN_INDEX_GATE_NONE;
+	(void)snprintf(lack->want.token, sizeof(lack->want.token), "%s", lack->want.is_alone ? call->foreign : "");
 	lack->want.kind = r->kind;
 	lack->want.repo = r->repo.id;
 	lack->want.commit = r->commit.oid;

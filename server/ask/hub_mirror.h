@@ -13,8 +13,12 @@ void hub_lack_free(struct hub_lack *lack);
  */
 bool hub_mirror_waits(struct http_request *req, struct hub_call *call);
 
+/** May the asker look for the repository of r? A token of the mirrored hub opens nothing else.
+ * @return false: the call has failed (key.unknown) */
+bool hub_mirror_takes(struct hub_repo *r, enum cairn_hub_access need);
 /** After hub_repo_find()'s look into the index: notes that a repository is lacking, if the mirrored hub may have it.
- * A name that leads to another one by an alias is replaced, and looked up again.
+ * A name that leads to another one by an alias is replaced, and looked up again. At the gate of a mirrored repository,
+ * the mirrored hub is asked whether it lets the asker's token in.
  * @param need  what the asker wants to do  @return as hub_repo_find(); the call has failed unless it is found */
 bool hub_mirror_find(struct hub_repo *r, enum cairn_hub_access need);
 /** Finds where the mirrored hub redirects a name without an owner, that of r. Else the call fails, or waits for that

@@ -177,6 +177,8 @@ static void repo_say_where_to_ask(struct hub_repo *r)
 bool hub_repo_find(struct hub_repo *r, enum cairn_hub_access need)
 {
 	struct hub_call *call = &r->call;
+	if (!hub_mirror_takes(r, need))
+		return false;
 	call->status = cairn_hub_find_repo_access(&call->job.app->hub, &call->asker, r->kind, r->namespace, r->name,
 						  need, &r->access, &r->repo, &call->diag);
 	if (call->status == CAIRN_E_DENIED && call->diag.rule && strcmp(call->diag.rule, "repo.gated") == 0)

@@ -4,8 +4,8 @@
 
 #include "server/ask/hub_repo.h"
 
-/** GET /api/{type}/{namespace}/{name} also matches a call of a name without an owner, as in /api/models/gpt2/refs. Such
- * a call is redirected. On the worker. @return false: it is a repository of that name */
+/** Finds where a call of a name without an owner leads, as /api/models/gpt2/refs, which GET
+ * /api/{type}/{namespace}/{name} matches, too. On the worker. @return false: it is a repository of that name */
 bool hub_unowned_takes(struct hub_repo *r);
 
 /** Replies with a redirect to hub_mirror_target(). The state begins with a struct hub_repo. */

@@ -159,3 +159,23 @@ class Hub(Upstream):
         at = int(query.get("cursor", ["0"])[0])
         more = {"Link": f'<{self.url}{path}?recursive=true&cursor={at + self.page}>; rel="next"'} if at + self.page < len(entries) else {}
         return answer(200, json.dumps(entries[at : at + self.page]).encode(), **more)
+
+
+class Gates(Hub):
+    """A hub whose gated repositories give their files to the holders of some tokens alone."""
+
+    def __init__(self, *tokens, **more):
+        super().__init__(**more)
+        self.tokens = set(tokens)
+
+    def sent(self, token):
+        return [head.decode().split()[1] for head in self.asked if token.encode() in head]
+
+    def reply(self, connection, head):
+        path, token = head.decode().split()[1], re.search(rb"authorization: bearer (\S+)", head, re.I)
+        gated = any(repo.info.get("gated") and f"/{name}/" in path for name, repo in self.repos.items())
+        if not gated or any(part in path for part in self.instead) or not ("/auth-check" in path or "/resolve/" in path):
+            return super().reply(connection, head)
+        if not token or token[1].decode() not in self.tokens:
+            return connection.sendall(answer(403 if token else 401, b"{}", X_Error_Code="GatedRepo"))
+        return connection.sendall(answer(200, b"{}")) if "/auth-check" in path else super().reply(connection, head)

@@ -15,6 +15,7 @@
 enum {
 	NET_TURN_MS = 1000, /* the longest sleep of the thread; a new call wakes it */
 	NET_MESSAGE_BYTES = CURL_ERROR_SIZE,
+	NET_TOKEN_HEADER_BYTES = 512,
 	NET_BUFFER_BYTES = 256 << 10, /* of a transfer of a part of a file */
 };
 
@@ -24,6 +25,7 @@ struct net_transfer {
 	struct mirror_call *call;
 	struct net_transfer *next;
 	CURL *curl;
+	struct curl_slist *headers; /* owned; with the token */
 	char url[MIRROR_URL_BYTES + MIRROR_ADDRESS_BYTES];
 	size_t header_bytes;
 	bool headers_too_long, body_began;
@@ -147,6 +149,21 @@ static void net_set_limits(struct net_transfer *t)
 	curl_easy_setopt(curl, CURLOPT_OPENSOCKETDATA, t);
 }
 
+/* A token goes to the upstream itself alone. libcurl does not send it to a proxy. @return false: no memory */
+static bool net_set_token(struct net_transfer *t)
+{
+	const struct mirror_call *call = t->call;
+	char header[NET_TOKEN_HEADER_BYTES];
+	if (!call->token || !call->token[0] || (call->hop && !call->hop->is_own))
+		return true;
+	int n = snprintf(header, sizeof(header), "Authorization: Bearer %s", call->token);
+	if (n > 0 && (size_t)n < sizeof(header))
+		t->headers = curl_slist_append(NULL, header);
+	explicit_bzero(header, sizeof(header));
+	curl_easy_setopt(t->curl, CURLOPT_HTTPHEADER, t->headers);
+	return t->headers != NULL;
+}
+
 /* Goes to this upstream alone: follows no redirect, and heeds no proxy of the environment. Through a proxy a tunnel
  * leads to the upstream, so that TLS protects what is sent there, too. The certificate and its name are verified, which
  * is libcurl's default. Asks for no compression, so that nothing unpacks to more than was sent. */
@@ -178,6 +195,10 @@ static void net_transfer_free(struct net_transfer *t)
 {
 	if (t->curl)
 		curl_easy_cleanup(t->curl);
+	if (t->headers) {
+		explicit_bzero(t->headers->data, strlen(t->headers->data));
+		curl_slist_free_all(t->headers);
+	}
 	free(t);
 }
 
@@ -411,6 +432,10 @@ enum cairn_status mirror_net_ask(struct mirror_net *net, struct mirror_call *cal
 	call->transfer = t;
 	cairn_diag_clear(&call->diag);
 	net_set_up(t);
+	if (!net_set_token(t)) {
+		net_transfer_free(t);
+		return CAIRN_E_NOMEM;
+	}
 	pthread_mutex_lock(&net->lock);
 	enum cairn_status status = net_refuse(net, diag);
 	if (status == CAIRN_OK) {

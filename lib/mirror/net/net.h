@@ -21,6 +21,9 @@ struct mirror_net;
 struct mirror_call {
 	const char *path;             /* begins with "/"; borrowed */
 	const struct mirror_hop *hop; /* where a redirect led, instead of the upstream and path; borrowed. NULL: none */
+	/* Sent as "Authorization: Bearer", to the upstream itself and to no other host that a hop leads to; borrowed
+	 * by mirror_net_ask(). NULL, "": none */
+	const char *token;
 	size_t body_bytes_max;
 	int64_t deadline_ms; /* for all of it: names, TLS, the last byte of the body. 0: none, but silence_s */
 	unsigned silence_s;  /* for which the answer may trickle with less than MIRROR_TRICKLE_BYTES a second. 0: any */

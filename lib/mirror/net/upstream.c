@@ -318,9 +318,9 @@ enum cairn_status mirror_hop_judge(struct mirror_hop *out, const struct mirror_u
 	bool good = upstream_complete(out->url, upstream, before, location) &&
 		    upstream_take_origin(&to, out->url, &tls, &len) && to.port == upstream->port;
 	good = good && tls == (strncmp(upstream->url, "https", 5) == 0);
-	out->own = good && strcasecmp(to.host, upstream->host) == 0;
+	out->is_own = good && strcasecmp(to.host, upstream->host) == 0;
 	out->reach = upstream->reach;
-	if (out->own || (good && upstream_holds_files(upstream, to.host, &out->reach)))
+	if (out->is_own || (good && upstream_holds_files(upstream, to.host, &out->reach)))
 		return CAIRN_OK;
 	return cairn_fail(diag, CAIRN_E_DENIED, "mirror.elsewhere", CAIRN_NO_OFFSET,
 			  "the upstream sends elsewhere for a file, to \"%.120s\"; that host is not connected to",

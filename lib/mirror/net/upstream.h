@@ -46,7 +46,7 @@ CAIRN_MUST_USE enum cairn_status mirror_hosts_check(const char *hosts, struct ca
 struct mirror_hop {
 	char url[MIRROR_ADDRESS_BYTES];
 	enum mirror_reach reach; /* connections go no further than this */
-	bool own;                /* it is the upstream itself, which alone may have a token */
+	bool is_own;             /* it is the upstream itself, which gets tokens, and nobody else does */
 };
 
 /**

@@ -2,6 +2,7 @@
 Then the same for every route and every way to be refused, comparing whole answers."""
 
 import base64
+import hashlib
 import json
 import random
 import re
@@ -13,6 +14,8 @@ import pytest
 import tenants
 import xet
 from hub_calls import account, commit, done, make, make_key, stored, text, upload
+from people import People
+from upstream import Gates, Repo
 
 N_CHUNKS, ROUNDS, PERMUTATIONS = 64, 30, 2000
 
@@ -280,6 +283,38 @@ def lets_in(reply):
     chunk = xet.text(xet.Xorb([BEHIND]).nodes[0][0]).encode()
     signs = [SECRET, base64.b64encode(SECRET[:18]), b'"accessToken":"', b"signature=", b"/lfs/", chunk]
     return any(sign in reply.body + str(reply.headers).encode() for sign in signs)
+
+
+def mirrored_asks(file, sha256, chunk):
+    """Requests about the large file of a mirrored repository with a gate, by all that names it."""
+    yield from gated_asks(sha256)
+    yield tenants.Ask(("HEAD", "file"), "", "/alice/one/resolve/main/w.bin", {}, None)
+    for path in (f"/v1/reconstructions/{file}", f"/v2/reconstructions/{file}", f"/v1/reconstructions?file_id={file}", f"/v1/files/{file}", f"/v1/files/by-sha256/{sha256}", f"/v1/info/{file}", f"/v1/info/{sha256}",
+                 f"/v2/file-chunk-hashes/{file}", "/v1/files", f"/v1/chunks/default-merkledb/{chunk}"):  # fmt: skip
+        yield tenants.Ask(("GET", "store"), "", path, {}, None)
+
+
+def test_a_gate_of_a_mirrored_hub_lets_nobody_in_by_any_route(start, issuer, tmp_path):
+    """Once the bytes are here: without a key, with a key or a token of this server, and with a token that the mirrored hub does not let in."""
+    good, bad = "hf_" + "g" * 34, "hf_" + "b" * 34
+    files = {"f": SECRET, "w.bin": BEHIND}
+    with Gates(good, repos={"alice/one": Repo(files, stored={"w.bin"}, gated="manual"), "far/open": Repo({"a": b"a"})}) as upstream:
+        server = start(mirror=upstream.url, token_key=issuer.folder, dedupe_scope="global")
+        people = People(server, issuer.token("admin"), tmp_path)
+        people.api("ann").create_repo("ann/own", private=True)
+        ask = lambda path, key, method="GET", **more: server.request(method, path, headers={"Authorization": f"Bearer {key}"} if key else {}, **more)
+        for path, content in files.items():
+            assert ask(f"/alice/one/resolve/main/{path}", good).body == content
+        file = ask("/alice/one/resolve/main/w.bin", good, "HEAD").headers["X-Xet-Hash"]
+        token = ask("/api/models/alice/one/xet-read-token/main", good).json()["accessToken"]
+        assert lets_in(server.get(f"/v1/reconstructions/{file}", token=token))
+        keys = {"nobody": None, "refused": bad, "ann": people.keys["ann"], "public": ask("/api/models/far/open/xet-read-token/main", bad).json()["accessToken"]}
+        keys["own"] = ask("/api/models/ann/own/xet-write-token/main", people.keys["ann"]).json()["accessToken"]
+        chunk = xet.text(xet.Xorb([BEHIND]).nodes[0][0])
+        for who, key in keys.items():
+            for one in mirrored_asks(file, hashlib.sha256(BEHIND).hexdigest(), chunk):
+                reply = server.request(one.route[0], one.path, body=one.body, headers=one.headers | ({"Authorization": f"Bearer {key}"} if key else {}))
+                assert not lets_in(reply) and reply.headers.get("X-Xet-Hash") is None, (who, one.path, reply)
 
 
 def test_a_gate_lets_nobody_in_by_any_route(people, admin):

@@ -288,7 +288,7 @@ static const char *listed(const char *upstream, const char *hosts, const char *l
 	parsed.hosts = hosts;
 	enum cairn_status status = mirror_hop_judge(&out, &parsed, NULL, location, NULL);
 	*reach = out.reach;
-	*own = out.own;
+	*own = out.is_own;
 	return status == CAIRN_OK ? out.url : "";
 }
 
