@@ -26,6 +26,7 @@ struct cairn_hub_asker {
 	char key_name[CAIRN_KEY_NAME_MAX + 1];
 	char key_repo[CAIRN_KEY_NAME_MAX + 1]; /* the only repository that the key opens; empty: any */
 	struct cairn_index_account account;
+	int64_t admitted; /* a mirrored repository at whose gate the mirrored hub lets the asker in; 0: none */
 };
 
 /** Sets the asker to the operator, as for all requests to a daemon that needs no tokens. */

@@ -59,12 +59,15 @@ static enum cairn_status repo_find_request(const struct cairn_hub *hub, const st
 	return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status;
 }
 
-/* Gives READ to an account that was let in at the gate of a public repository. */
+/* Gives READ to whoever was let in at the gate of a public repository: an account here, others by the mirrored hub. */
 static enum cairn_status repo_pass_gate(const struct cairn_hub *hub, const struct cairn_hub_asker *asker,
 					const struct cairn_index_repo *repo, enum cairn_hub_access *access)
 {
 	enum cairn_index_access_state state;
 	bool reads = (asker->scopes & CAIRN_TOKEN_READ) && !asker->key_repo[0];
+	bool admitted = repo->id != 0 && asker->admitted == repo->id && repo->is_mirrored && !repo->is_private;
+	if (admitted && *access < CAIRN_HUB_READ)
+		*access = CAIRN_HUB_READ;
 	if (*access >= CAIRN_HUB_READ || !reads || repo->is_private || repo->gate == CAIRN_INDEX_GATE_NONE)
 		return CAIRN_OK;
 	enum cairn_status status = repo_find_request(hub, asker, repo, &state);

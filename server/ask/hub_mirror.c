@@ -160,6 +160,7 @@ static bool mirror_let_in(struct hub_repo *r)
 	cairn_diag_clear(&r->call.diag);
 	r->call.status = CAIRN_OK;
 	r->access = CAIRN_HUB_READ;
+	r->call.asker.admitted = r->repo.id; /* the right is asked again while a long file is sent */
 	return true;
 }
 

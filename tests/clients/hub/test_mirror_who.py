@@ -1,5 +1,7 @@
 """Who gets what of the mirrored hub: tokens of that hub, and its gates. The upstream is another daemon, with users, keys and gates; or a stub that lies."""
 
+import os
+
 import pytest
 from huggingface_hub import HfApi, hf_hub_download
 from huggingface_hub.errors import GatedRepoError
@@ -134,3 +136,14 @@ def test_a_gate_of_another_daemon(start, issuer, tmp_path):
     here = start(mirror=upstream.url, token_key=issuer.folder)
     assert get(here, "/api/models/ann/gated").json()["gated"] == "manual"
     assert get(here, "/ann/gated/resolve/main/weights.bin").status == 401
+
+
+def test_a_long_file_behind_a_gate(start, issuer):
+    """The right to read it is asked again while it is sent. The token comes with each of its blocks."""
+    long = os.urandom(40 << 20)
+    with Gates(TOKEN, repos={"far/long": Repo({"w.bin": long}, stored={"w.bin"}, gated="auto")}) as upstream:
+        server = start(mirror=upstream.url, token_key=issuer.folder)
+        assert get(server, "/far/long/resolve/main/w.bin", TOKEN).body == long
+        assert upstream.paths("/resolve/") and upstream.paths("/resolve/") == [path for path in upstream.sent(TOKEN) if "/resolve/" in path]
+        for token in (None, OTHER):
+            assert get(server, "/far/long/resolve/main/w.bin", token).status == 401
