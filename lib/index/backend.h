@@ -199,7 +199,6 @@ typedef bool cairn_engine_idle_work(struct cairn_index *ix);
 /** An engine's struct begins with struct cairn_index, that of its snapshots with struct cairn_index_snapshot. */
 struct cairn_index_backend {
 	bool remote; /* on another machine, so calls may block for long */
-	bool stages; /* makes large commits and repositories in pieces (stage.h) */
 #define ENGINE_MEMBER(name) cairn_engine_##name *(name);
 	CAIRN_ENGINE_CALLS(ENGINE_MEMBER, ENGINE_MEMBER, ENGINE_MEMBER)
 #undef ENGINE_MEMBER

@@ -15,6 +15,8 @@ struct cairn_index_stage {
 	bool undoes;
 	enum cairn_status status;
 	struct cairn_diag diag;
+	/* The engine's: a piece was begun. The writer sets it to false when the piece's transaction has ended. */
+	bool in_try;
 	/* The writer's: a transaction was committed, so there may be something to remove. */
 	bool is_kept;
 	/** Frees the state, and changes nothing in the index. */

@@ -108,7 +108,7 @@ static bool writer_has_room(const struct cairn_writer *w, const struct writer_lo
 static struct cairn_index_write *writer_take(struct cairn_writer *w, struct writer_load *load)
 {
 	struct cairn_index_write *first = NULL, **end = &first;
-	if (writer_probe_is_due(w) && writer_has_room(w, load, 0)) {
+	if (load->n == 0 && writer_probe_is_due(w)) {
 		writer_load_add(load, 0);
 		w->probe_waits = false;
 		w->n_queued--;
@@ -124,7 +124,8 @@ static struct cairn_index_write *writer_take(struct cairn_writer *w, struct writ
 	return first;
 }
 
-/* If several daemons write, a transaction may wait to begin. Adds the writes that were queued meanwhile. */
+/* If several daemons write, a transaction may wait to begin. Adds the writes that were queued meanwhile, but no probe:
+ * a write of the batch may go on in another transaction, and a probe waits for it. */
 static void writer_top_up(struct cairn_writer *w, struct cairn_index_write *batch)
 {
 	struct writer_load load = {0};
@@ -369,6 +370,7 @@ static bool writer_goes_on(struct cairn_writer *w, struct cairn_index_write *wri
 		stage->diag = write->diag;
 	}
 	stage->is_kept = stage->is_kept || !failed;
+	stage->in_try = false;
 	if (!ends) {
 		pthread_mutex_lock(&w->lock);
 		writer_push_back(w, write);

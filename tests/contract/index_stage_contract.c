@@ -707,8 +707,6 @@ START_TEST(others_do_not_wait_for_a_large_write)
 {
 	send_large *send = LARGE[_i];
 	int64_t large = prepare(send), small = hx_model("small");
-	if (cairn_index_is_remote(hx_index))
-		return;
 	beside(send, large, small, others_commit);
 	ck_assert_int_eq(large_status(send), CAIRN_OK);
 	ck_assert_uint_eq(others.n_done, N_OTHERS);
@@ -734,8 +732,6 @@ static enum cairn_status send_deep(int64_t repo, void (*done)(struct cairn_index
 START_TEST(others_do_not_wait_for_deep_folders)
 {
 	int64_t large = hx_model("large"), small = hx_model("small");
-	if (cairn_index_is_remote(hx_index))
-		return;
 	beside(send_deep, large, small, others_commit);
 	ck_assert_int_eq(large_commit.write.status, CAIRN_OK);
 	ck_assert_uint_eq(others.n_done_before, N_OTHERS);
@@ -783,8 +779,6 @@ static void others_take_name(struct cairn_work *work)
 START_TEST(the_first_with_a_name_has_it)
 {
 	int64_t large = prepare(send_copy), other = hx_model("other");
-	if (cairn_index_is_remote(hx_index))
-		return;
 	beside(send_copy, large, other, others_take_name);
 	ck_assert_int_eq(copy.write.status, CAIRN_E_CONFLICT);
 	ck_assert_str_eq(copy.write.diag.rule, "repo.known");
@@ -914,8 +908,6 @@ static void die_in(send_large *send, int64_t repo, int64_t small)
 START_TEST(a_kill_leaves_the_old_head)
 {
 	int64_t one = hx_model("one"), small = hx_model("small");
-	if (cairn_index_is_remote(hx_index))
-		return;
 	int64_t old = hx_head(one, "main").id;
 	die_in(send_commit, one, small);
 	ck_assert_int_eq(hx_head(one, "main").id, old);

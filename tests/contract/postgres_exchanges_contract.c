@@ -48,7 +48,7 @@ static const struct line LEDGER[N_CALLS] = {
 	TAKES(add_commit, 11),
 	TAKES(adopt_files, 7),
 	TAKES(add_ref, 6),
-	TAKES(squash, 8),
+	TAKES(squash, 17), /* in pieces: it begins, copies, and shows what it copied */
 	TAKES(drop_ref, 4),
 	LEFT_OUT(sweep_repos, "as many as its time allows"),
 	TAKES(change_objects, 5),

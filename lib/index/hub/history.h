@@ -24,7 +24,7 @@ enum {
 	CAIRN_INDEX_MESSAGE_MAX = 65536,        /* bytes of the rest of its message */
 	CAIRN_INDEX_INLINE_MAX = 65536,         /* bytes of a file that is kept in the index */
 	CAIRN_INDEX_OPERATIONS_MAX = 50000,     /* of one commit */
-	CAIRN_INDEX_OPERATIONS_AT_ONCE = 10000, /* of a commit that SQLite makes in one transaction, or files that it
+	CAIRN_INDEX_OPERATIONS_AT_ONCE = 10000, /* of a commit that is made in one transaction, or files that it
 						   deletes with their folders */
 	CAIRN_INDEX_COMMIT_ROWS_MAX = 200000, /* files that one commit may change, those of deleted folders included */
 	CAIRN_INDEX_COMMIT_FOLDERS_MAX = 100000, /* folders in which, or above which, one commit may change something */

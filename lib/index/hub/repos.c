@@ -230,7 +230,7 @@ enum cairn_status cairn_records_show_repo(struct cairn_index_tx *tx, struct cair
 enum cairn_status cairn_records_add_repo(struct cairn_index_tx *tx, struct cairn_index_add_repo *add)
 {
 	int64_t owner = 0;
-	if (tx->ix->backend->stages && cairn_edit_is_large(add->operations, add->n))
+	if (cairn_edit_is_large(add->operations, add->n))
 		return tx->ix->backend->begin_repo(tx->ix, add, 0);
 	repo_take_name(tx, add);
 	enum cairn_status status = repo_add(tx, add, &owner);

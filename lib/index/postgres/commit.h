@@ -32,6 +32,47 @@ void cairn_pg_queue_set_ref(struct cairn_pg_tx *tx, int64_t repo, enum cairn_ind
 /** Copies the counts of main to its repository, and sets the time of its update. */
 void cairn_pg_queue_count_main(struct cairn_pg_tx *tx, int64_t repo);
 
+/** Reads the head of a commit. @param[out] depth  lines that a lookup there reads; may be NULL @return CAIRN_OK;
+ *  CAIRN_E_NOT_FOUND (revision.unknown); as cairn_pg_ask(); CAIRN_E_DAMAGED */
+CAIRN_MUST_USE enum cairn_status cairn_pg_read_head(struct cairn_pg_tx *tx, int64_t commit,
+						    struct cairn_commits_head *out, int64_t *depth,
+						    struct cairn_diag *diag);
+/** Reads the owner, and the line and the head of the ref to which a commit is added. @param checks  compare the head
+ *  with the parent that the request names @return as cairn_index_add_commit() */
+CAIRN_MUST_USE enum cairn_status cairn_pg_find_commit(struct cairn_pg_tx *tx, const struct cairn_index_add_commit *add,
+						      bool checks, struct cairn_commits_new *c,
+						      struct cairn_diag *diag);
+/** Ends the pull request that a commit merges, which was just made. If the branch already had all changes of the pull
+ *  request, the pull request ends with the branch's head. @return as cairn_index_add_commit() */
+CAIRN_MUST_USE enum cairn_status cairn_pg_end_merged(struct cairn_pg_tx *tx, const struct cairn_index_add_commit *add,
+						     struct cairn_diag *diag);
+/** Finds the branch or pull request to squash. @param[out] line  of the ref @return as cairn_index_squash() */
+CAIRN_MUST_USE enum cairn_status cairn_pg_find_squashed(struct cairn_pg_tx *tx, const struct cairn_index_squash *squash,
+							int64_t *owner, int64_t *line, struct cairn_commits_head *head,
+							struct cairn_diag *diag);
+/** Makes the branch main of a new repository, with this line. @return as cairn_pg_ask() */
+CAIRN_MUST_USE enum cairn_status cairn_pg_add_main(struct cairn_pg_tx *tx, int64_t repo, int64_t owner, int64_t line);
+/** Makes a line that leaves another one at the commit that the ref is to name. @return as cairn_index_add_ref() */
+CAIRN_MUST_USE enum cairn_status cairn_pg_fork(struct cairn_pg_tx *tx, struct cairn_index_add_ref *add, int64_t owner,
+					       int64_t *line);
+/** Gives a pull request its number, its row and its ref. @return as cairn_pg_ask() */
+CAIRN_MUST_USE enum cairn_status cairn_pg_name_pull(struct cairn_pg_tx *tx, struct cairn_index_add_ref *add,
+						    int64_t owner, int64_t line);
+/** Gives a repository the files of another owner that these operations name. A file that the source lacks is reported
+ *  when it is committed. @return as cairn_pg_ask() */
+CAIRN_MUST_USE enum cairn_status cairn_pg_adopt_operations(struct cairn_pg_tx *tx,
+							   const struct cairn_index_operation *operations, uint32_t n,
+							   int64_t source, int64_t owner);
+
+/* Each makes its commit in the transaction at hand. @param[out] in_pieces  it is too large, because it deletes large
+ * folders or changes files in large ones, and nothing was changed @return as its request */
+CAIRN_MUST_USE enum cairn_status cairn_pg_commit_at_once(struct cairn_pg_tx *tx, struct cairn_index_add_commit *add,
+							 bool *in_pieces);
+CAIRN_MUST_USE enum cairn_status cairn_pg_add_ref_at_once(struct cairn_pg_tx *tx, struct cairn_index_add_ref *add,
+							  bool *in_pieces);
+CAIRN_MUST_USE enum cairn_status cairn_pg_begin_repo_at_once(struct cairn_pg_tx *tx, struct cairn_index_add_repo *add,
+							     int64_t owner);
+
 /* --- the files of a commit while it is made (hub_edit.c) ---------------------------------------------------------- */
 
 /** Changes of a line's entries for a commit that is not made yet. Paths of operations are read in advance, some
@@ -40,9 +81,10 @@ struct cairn_pg_edit {
 	struct cairn_edit edit; /* its engine is CAIRN_PG_EDIT, its ctx this */
 	struct cairn_pg_tx *tx;
 	int64_t repo, owner, line;
-	int64_t holder;                                 /* struct cairn_commits_new */
-	const struct cairn_index_operation *operations; /* borrowed */
-	struct cairn_pg_edit_content *contents;         /* owned: the contents of the operations */
+	int64_t holder;                             /* struct cairn_commits_new */
+	uint32_t page_rows;                         /* entries that a scan reads at once; 0: the usual number */
+	const struct cairn_index_operation *looked; /* borrowed: the operations read in advance */
+	struct cairn_pg_edit_content *contents;     /* owned: their contents */
 
 	void *paths;                      /* owned, of search.h: the paths read or written */
 	struct cairn_pg_edit_path **sent; /* owned: the paths to be sent */
@@ -58,12 +100,17 @@ struct cairn_pg_edit {
 };
 extern const struct cairn_edit_engine CAIRN_PG_EDIT;
 
-/** Reads the next paths in advance. Exchanges queued statements, too. edit is zeroed except for its first members.
+/** Reads the paths and contents of the next operations in advance. Exchanges queued statements, too. At first, edit is
+ * zeroed except for its first members. @param operations  borrowed until the next call
  *  @return as cairn_pg_ask(); CAIRN_E_DAMAGED; CAIRN_E_NOMEM */
-CAIRN_MUST_USE enum cairn_status cairn_pg_edit_look(struct cairn_pg_edit *edit, uint32_t n);
+CAIRN_MUST_USE enum cairn_status cairn_pg_edit_look(struct cairn_pg_edit *edit,
+						    const struct cairn_index_operation *operations, uint32_t n);
 /** Queues the remaining writes. @param changed  false: only those of contents  @param[out] used  for cairn_pg_used()
  *  @return as cairn_pg_edit_look() */
 CAIRN_MUST_USE enum cairn_status cairn_pg_edit_queue(struct cairn_pg_edit *edit, bool changed, unsigned *used);
+/** Writes what remains, and removes contents of operations that were not applied. A transaction may end after this.
+ *  @return as cairn_pg_edit_look() */
+CAIRN_MUST_USE enum cairn_status cairn_pg_edit_flush(struct cairn_pg_edit *edit);
 void cairn_pg_edit_fini(struct cairn_pg_edit *edit);
 
 #endif

@@ -1,4 +1,5 @@
 /* Gives files of one repository to another, with its claims: proved ones stay proved, others count as copied. */
+#include "index/postgres/commit.h"
 #include "index/postgres/hub.h"
 #include "index/postgres/own.h"
 
@@ -9,9 +10,10 @@ static const char ADOPT_NAMED[] =
 	"WITH wanted AS (SELECT DISTINCT m.file, u.sha256, m.proof FROM unnest($3::bytea[]) u(sha256)"
 	" CROSS JOIN LATERAL " CAIRN_PG_CLAIMED " m), added AS (INSERT INTO file_owner(file, scope, sha256, at, proof,"
 	" due) SELECT file, $1, sha256, $4, CASE proof WHEN 3 THEN 3 ELSE 1 END, CASE proof WHEN 3 THEN NULL ELSE 0 END"
-	" FROM wanted RETURNING file),"
+	" FROM wanted ON CONFLICT(file, scope, sha256) DO NOTHING RETURNING file),"
 	" s AS (SELECT coalesce(sum(" CAIRN_POSTGRES_FILE_COUNTS(
-		"size") "), 0)::bigint AS bytes FROM file WHERE id IN (SELECT file FROM added)),"
+		"size") "), 0)::bigint AS bytes FROM file f WHERE id IN (SELECT file FROM added)"
+			" AND (SELECT true FROM file_owner w WHERE w.file = f.id AND w.scope = $1 LIMIT 1) IS NULL),"
 			" u AS (UPDATE repo SET stored = stored + s.bytes FROM s WHERE repo.scope = $1 AND s.bytes > 0)"
 			" SELECT bytes FROM s";
 /* Finds an owner's files among these by SHA-256, with the belief in each claim. */
@@ -29,27 +31,31 @@ static const char ADOPT_CLAIM[] =
 	" < $6 AND (SELECT count(*) FROM file_owner o WHERE o.file = k.file AND o.scope = $1 AND o.proof = 0) < $7)"
 	" ON CONFLICT(file, scope, sha256) DO UPDATE SET proof = 3, due = NULL WHERE excluded.proof = 3";
 
-enum cairn_status cairn_pg_adopt_named(struct cairn_pg_tx *tx, const struct cairn_index_add_repo *add, int64_t owner,
-				       struct cairn_diag *diag)
+enum cairn_status cairn_pg_adopt_operations(struct cairn_pg_tx *tx, const struct cairn_index_operation *operations,
+					    uint32_t n, int64_t source, int64_t owner)
 {
 	CLEANUP(cairn_pg_array_fini) struct cairn_pg_array sha256s = {0};
 	const PGresult *r;
 	struct cairn_pg_args args = {0};
-	int64_t source;
-	enum cairn_status status = cairn_records_find_repo(&tx->records, add->source, &source, diag);
-	if (status != CAIRN_OK)
-		return status;
-	for (uint32_t i = 0; i < add->n; i++)
-		if (add->operations[i].kind == CAIRN_INDEX_PUT_FILE)
-			cairn_pg_add_bytes(&sha256s, add->operations[i].sha256, sizeof(add->operations[i].sha256));
+	for (uint32_t i = 0; i < n; i++)
+		if (operations[i].kind == CAIRN_INDEX_PUT_FILE)
+			cairn_pg_add_bytes(&sha256s, operations[i].sha256, sizeof(operations[i].sha256));
 	cairn_pg_int8(&args, owner);
 	cairn_pg_int8(&args, source);
 	cairn_pg_byteas(&args, &sha256s);
 	cairn_pg_int8(&args, cairn_clock_unix_s());
-	status = cairn_pg_ask(&tx->pg, ADOPT_NAMED, &args, &r);
+	enum cairn_status status = cairn_pg_ask(&tx->pg, ADOPT_NAMED, &args, &r);
 	if (status == CAIRN_OK)
 		cairn_records_grow(&tx->records, owner, cairn_pg_get_int8(r, 0, 0));
 	return status;
+}
+
+enum cairn_status cairn_pg_adopt_named(struct cairn_pg_tx *tx, const struct cairn_index_add_repo *add, int64_t owner,
+				       struct cairn_diag *diag)
+{
+	int64_t source;
+	enum cairn_status status = cairn_records_find_repo(&tx->records, add->source, &source, diag);
+	return status == CAIRN_OK ? cairn_pg_adopt_operations(tx, add->operations, add->n, source, owner) : status;
 }
 
 /* --- some files, to a repository that is there -------------------------------------------------------------------- */

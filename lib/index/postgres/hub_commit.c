@@ -188,30 +188,34 @@ static enum cairn_status commit_edit(struct cairn_commits_new *c, struct cairn_p
 	if (status != CAIRN_OK)
 		return status;
 	edit->edit.commit = cairn_pg_get_int8(pg->results[next], 0, 0);
-	status = cairn_pg_edit_look(edit, c->n);
+	status = cairn_pg_edit_look(edit, c->operations, c->n);
 	if (status == CAIRN_OK)
 		status = cairn_edit_all(&edit->edit, c->operations, c->n);
 	cairn_crash_point(CAIRN_CRASH_COMMIT_EDITED);
 	return status == CAIRN_OK ? cairn_edit_root(&edit->edit, root) : status;
 }
 
+/* Removes the rows that operations wrote. */
+static enum cairn_status commit_undo(struct cairn_pg_tx *tx, const struct cairn_index_growth *before)
+{
+	tx->records.growth = *before;
+	(void)cairn_pg_queue(&tx->pg, COMMIT_UNDO, NULL);
+	(void)cairn_pg_queue(&tx->pg, COMMIT_RELEASE, NULL);
+	return cairn_pg_exchange(&tx->pg);
+}
+
 /* Nothing differs from the head: removes the rows of operations. Contents that got their bytes back leave none. */
 static enum cairn_status commit_same(struct cairn_pg_edit *edit, const struct cairn_index_growth *before)
 {
 	struct cairn_pg_tx *tx = edit->tx;
-	unsigned used = 0;
-	bool undo = edit->edit.n_changed > 0;
-	enum cairn_status status = CAIRN_OK;
-	if (undo)
-		(void)cairn_pg_queue(&tx->pg, COMMIT_UNDO, NULL);
-	else
-		status = cairn_pg_edit_queue(edit, false, &used);
+	unsigned used;
+	if (edit->edit.n_changed > 0)
+		return commit_undo(tx, before);
+	enum cairn_status status = cairn_pg_edit_queue(edit, false, &used);
 	(void)cairn_pg_queue(&tx->pg, COMMIT_RELEASE, NULL);
 	if (status == CAIRN_OK)
 		status = cairn_pg_exchange(&tx->pg);
-	if (undo)
-		tx->records.growth = *before;
-	else if (status == CAIRN_OK)
+	if (status == CAIRN_OK)
 		cairn_pg_used(tx, used, edit->owner);
 	return status;
 }
@@ -219,13 +223,9 @@ static enum cairn_status commit_same(struct cairn_pg_edit *edit, const struct ca
 static enum cairn_status commit_finish(struct cairn_commits_new *c, struct cairn_pg_edit *edit,
 				       const struct cairn_git_oid *root)
 {
-	unsigned used;
-	enum cairn_status status = cairn_pg_edit_queue(edit, true, &used);
-	if (status == CAIRN_OK)
-		status = cairn_pg_exchange(&edit->tx->pg);
+	enum cairn_status status = cairn_pg_edit_flush(edit);
 	if (status != CAIRN_OK)
 		return status;
-	cairn_pg_used(edit->tx, used, c->owner);
 	(void)cairn_pg_queue(&edit->tx->pg, COMMIT_RELEASE, NULL);
 	return cairn_pg_add_commit_row(edit->tx, c, &edit->edit, root);
 }
@@ -239,10 +239,13 @@ enum cairn_status cairn_pg_commit_to(struct cairn_pg_tx *tx, struct cairn_commit
 		.owner = c->owner,
 		.line = c->line,
 		.holder = c->holder,
-		.operations = c->operations,
 	};
-	edit.edit = (struct cairn_edit){
-		.engine = &CAIRN_PG_EDIT, .ctx = &edit, .diag = diag, .few = c->few, .again = c->only_same};
+	edit.edit = (struct cairn_edit){.engine = &CAIRN_PG_EDIT,
+					.ctx = &edit,
+					.diag = diag,
+					.few = c->few,
+					.ends_if_large = c->in_pieces != NULL,
+					.again = c->only_same};
 	const struct cairn_index_growth before = tx->records.growth;
 	struct cairn_git_oid root;
 	c->added = false;
@@ -250,6 +253,10 @@ enum cairn_status cairn_pg_commit_to(struct cairn_pg_tx *tx, struct cairn_commit
 	enum cairn_status status = cairn_commits_check(c->message, c->n, diag);
 	if (status == CAIRN_OK)
 		status = commit_edit(c, &edit, &root);
+	if (c->in_pieces && edit.edit.is_large) {
+		*c->in_pieces = true;
+		return commit_undo(tx, &before);
+	}
 	if (status != CAIRN_OK)
 		return status;
 	if (c->head.commit != 0 && cairn_git_oid_equal(&root, &c->head.root))
@@ -284,8 +291,8 @@ static enum cairn_status commit_check_parent(const struct cairn_index_add_commit
 	return c->only_same ? CAIRN_OK : cairn_commits_conflict(diag);
 }
 
-static enum cairn_status commit_find(struct cairn_pg_tx *tx, const struct cairn_index_add_commit *add,
-				     struct cairn_commits_new *c, struct cairn_diag *diag)
+enum cairn_status cairn_pg_find_commit(struct cairn_pg_tx *tx, const struct cairn_index_add_commit *add, bool checks,
+				       struct cairn_commits_new *c, struct cairn_diag *diag)
 {
 	const PGresult *r;
 	struct cairn_git_oid before;
@@ -306,7 +313,7 @@ static enum cairn_status commit_find(struct cairn_pg_tx *tx, const struct cairn_
 	c->line = cairn_pg_get_int8(r, 0, HEAD_LINE);
 	status = cairn_pg_head(r, 0, HEAD_COMMIT, &c->head);
 	bool has_before = cairn_pg_get_oid(r, 0, HEAD_BEFORE, &before);
-	return status == CAIRN_OK ? commit_check_parent(add, has_before ? &before : NULL, c, diag) : status;
+	return status == CAIRN_OK && checks ? commit_check_parent(add, has_before ? &before : NULL, c, diag) : status;
 }
 
 /* An ended pull request names its head from now on, as a tag does. */
@@ -321,11 +328,12 @@ static enum cairn_status commit_end_pull(struct cairn_pg_tx *tx, const struct ca
 }
 
 /* @param diag  of the request, whose second commit this may be */
-static enum cairn_status commit_apply(struct cairn_pg_tx *tx, struct cairn_index_add_commit *add,
+static enum cairn_status commit_apply(struct cairn_pg_tx *tx, struct cairn_index_add_commit *add, bool *in_pieces,
 				      struct cairn_diag *diag)
 {
 	struct cairn_commits_new c = cairn_commits_asked(add);
-	enum cairn_status status = commit_find(tx, add, &c, diag);
+	c.in_pieces = add->stranger == 0 ? in_pieces : NULL;
+	enum cairn_status status = cairn_pg_find_commit(tx, add, true, &c, diag);
 	if (status == CAIRN_OK && add->stranger != 0)
 		status = cairn_records_find_holder(&tx->records, add->stranger, add->operations, add->n, &c.holder);
 	if (status == CAIRN_OK)
@@ -337,43 +345,48 @@ static enum cairn_status commit_apply(struct cairn_pg_tx *tx, struct cairn_index
 	return status == CAIRN_OK && add->ends ? commit_end_pull(tx, add, c.owner) : status;
 }
 
-/* If the branch already had all changes of the pull request, the pull request ends with the branch's head. */
-static enum cairn_status commit_end_merged(struct cairn_pg_tx *tx, const struct cairn_index_add_commit *add,
-					   struct cairn_diag *diag)
+enum cairn_status cairn_pg_end_merged(struct cairn_pg_tx *tx, const struct cairn_index_add_commit *add,
+				      struct cairn_diag *diag)
 {
 	struct cairn_index_add_commit last;
 	char text[CAIRN_GIT_OID_CHARS + 1];
 	cairn_crash_point(CAIRN_CRASH_MERGE_COMMITTED);
 	cairn_commits_merged(&last, add, &add->oid, text);
-	return commit_apply(tx, &last, diag);
+	return commit_apply(tx, &last, NULL, diag);
 }
 
-enum cairn_status cairn_pg_add_commit(struct cairn_pg_tx *tx, struct cairn_index_add_commit *add)
+enum cairn_status cairn_pg_commit_at_once(struct cairn_pg_tx *tx, struct cairn_index_add_commit *add, bool *in_pieces)
 {
 	bool merges = add->merge.pull != NULL;
+	*in_pieces = false;
 	enum cairn_status status = cairn_records_adopt_merged(&tx->records, add);
 	if (status == CAIRN_OK)
-		status = commit_apply(tx, add, &add->write.diag);
+		status = commit_apply(tx, add, in_pieces, &add->write.diag);
+	if (*in_pieces)
+		return status;
 	if (status == CAIRN_OK && merges)
-		status = commit_end_merged(tx, add, &add->write.diag);
+		status = cairn_pg_end_merged(tx, add, &add->write.diag);
 	if (status != CAIRN_OK || (!add->added && !merges))
 		return status;
 	cairn_pg_queue_count_main(tx, add->repo);
 	return cairn_pg_exchange(&tx->pg);
 }
 
-enum cairn_status cairn_pg_begin_repo(struct cairn_pg_tx *tx, struct cairn_index_add_repo *add, int64_t owner)
+enum cairn_status cairn_pg_add_main(struct cairn_pg_tx *tx, int64_t repo, int64_t owner, int64_t line)
+{
+	cairn_pg_queue_set_ref(tx, repo, CAIRN_INDEX_BRANCH, "main", line, 0);
+	cairn_pg_queue_count_rows(tx, repo, cairn_commits_ref_counts("main"));
+	cairn_records_grow(&tx->records, owner, cairn_commits_ref_counts("main"));
+	cairn_pg_queue_count_main(tx, repo);
+	return cairn_pg_exchange(&tx->pg);
+}
+
+enum cairn_status cairn_pg_begin_repo_at_once(struct cairn_pg_tx *tx, struct cairn_index_add_repo *add, int64_t owner)
 {
 	struct cairn_diag *diag = &add->write.diag;
 	struct cairn_commits_new c = cairn_commits_first(add, owner);
 	enum cairn_status status = add->source != 0 ? cairn_pg_adopt_named(tx, add, owner, diag) : CAIRN_OK;
 	if (status == CAIRN_OK)
 		status = cairn_pg_first_line(tx, &c, diag);
-	if (status != CAIRN_OK)
-		return status;
-	cairn_pg_queue_set_ref(tx, add->id, CAIRN_INDEX_BRANCH, "main", c.line, 0);
-	cairn_pg_queue_count_rows(tx, add->id, cairn_commits_ref_counts("main"));
-	cairn_records_grow(&tx->records, owner, cairn_commits_ref_counts("main"));
-	cairn_pg_queue_count_main(tx, add->id);
-	return cairn_pg_exchange(&tx->pg);
+	return status == CAIRN_OK ? cairn_pg_add_main(tx, add->id, owner, c.line) : status;
 }

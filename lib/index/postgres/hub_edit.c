@@ -156,7 +156,7 @@ struct edit_look {
 	struct cairn_pg_edit_path **paths; /* owned: those of folders and names */
 	size_t n_paths, paths_cap;
 	uint32_t inline_ops[EDIT_LOOK], file_ops[EDIT_LOOK],
-		absent_ops[EDIT_LOOK]; /* of bodies, of sha256s, of absent_… */
+		absent_ops[EDIT_LOOK]; /* of bodies, of sha256s, of absent_…: places in contents */
 	size_t n_bytes;
 	unsigned asked_paths, asked_inline, asked_files, asked_absent;
 };
@@ -227,9 +227,10 @@ static enum cairn_status edit_look_paths(struct edit_look *l, const char *path)
 	return status;
 }
 
+/* @param i  its place in contents */
 static enum cairn_status edit_look_operation(struct edit_look *l, uint32_t i)
 {
-	const struct cairn_index_operation *o = &l->edit->operations[i];
+	const struct cairn_index_operation *o = &l->edit->looked[i];
 	if (o->kind == CAIRN_INDEX_PUT_INLINE) {
 		l->inline_ops[l->bodies.n] = i;
 		cairn_pg_add_int8(&l->keys, (int64_t)cairn_get_u64le(o->oid.b));
@@ -311,9 +312,12 @@ static enum cairn_status edit_look_now(struct edit_look *l)
 	return CAIRN_OK;
 }
 
-enum cairn_status cairn_pg_edit_look(struct cairn_pg_edit *edit, uint32_t n)
+enum cairn_status cairn_pg_edit_look(struct cairn_pg_edit *edit, const struct cairn_index_operation *operations,
+				     uint32_t n)
 {
 	CLEANUP(edit_look_free) struct edit_look *l = calloc(1, sizeof(*l));
+	free(edit->contents);
+	edit->looked = operations;
 	edit->contents = calloc((size_t)n + 1, sizeof(*edit->contents));
 	if (!l || !edit->contents)
 		return CAIRN_E_NOMEM;
@@ -389,6 +393,21 @@ enum cairn_status cairn_pg_edit_queue(struct cairn_pg_edit *edit, bool changed, 
 	return status;
 }
 
+enum cairn_status cairn_pg_edit_flush(struct cairn_pg_edit *edit)
+{
+	unsigned used;
+	enum cairn_status status = cairn_pg_edit_queue(edit, true, &used);
+	if (status == CAIRN_OK)
+		status = cairn_pg_exchange(&edit->tx->pg);
+	if (status == CAIRN_OK)
+		cairn_pg_used(edit->tx, used, edit->owner);
+	cairn_pg_array_empty(&edit->used);
+	cairn_pg_array_empty(&edit->times);
+	cairn_pg_array_empty(&edit->revived);
+	cairn_pg_array_empty(&edit->sames);
+	return status;
+}
+
 static void edit_path_free(void *path)
 {
 	free(path);
@@ -438,6 +457,11 @@ static enum cairn_status edit_find(void *ctx, const char *folder, const char *na
 	return status;
 }
 
+static int64_t edit_page_rows(const struct cairn_pg_edit *edit)
+{
+	return edit->page_rows != 0 ? edit->page_rows : EDIT_ROWS;
+}
+
 static enum cairn_status edit_will_send(struct cairn_pg_edit *edit, struct cairn_pg_edit_path *path)
 {
 	if (path->unsent)
@@ -482,7 +506,7 @@ static enum cairn_status edit_content(void *ctx, const struct cairn_index_operat
 				      struct cairn_edit_content *out)
 {
 	struct cairn_pg_edit *edit = ctx;
-	const struct cairn_pg_edit_content *content = &edit->contents[operation - edit->operations];
+	const struct cairn_pg_edit_content *content = &edit->contents[operation - edit->looked];
 	out->id = content->id;
 	out->size_bytes = content->size_bytes;
 	return content->id != 0 ? CAIRN_OK : CAIRN_E_NOT_FOUND;
@@ -533,13 +557,13 @@ static enum cairn_status edit_scan_range(struct cairn_pg_edit *edit, const char 
 		cairn_pg_bytes(&args, at.folder, strlen(at.folder));
 		cairn_pg_bytes(&args, at.name, strlen(at.name));
 		cairn_pg_bytes(&args, last_folder, strlen(last_folder));
-		cairn_pg_int8(&args, EDIT_ROWS);
+		cairn_pg_int8(&args, edit_page_rows(edit));
 		status = cairn_pg_ask(&edit->tx->pg, EDIT_SCAN, &args, &r);
 		int n = status == CAIRN_OK ? PQntuples(r) : 0;
 		for (int i = 0; i < n && status == CAIRN_OK; i++)
 			status = edit_scan_row(edit, r, i, &at, visit, visit_ctx);
 		*n_rows += (uint64_t)n;
-		more = n == EDIT_ROWS;
+		more = n == edit_page_rows(edit);
 	}
 	return status;
 }
@@ -569,7 +593,7 @@ static enum cairn_status edit_trees(struct cairn_pg_edit *edit, size_t first, co
 	cairn_pg_int8(&args, EDIT_ALL);
 	cairn_pg_byteas(&args, &folders);
 	cairn_pg_bytes(&args, name, name_len);
-	cairn_pg_int8(&args, EDIT_ROWS);
+	cairn_pg_int8(&args, edit_page_rows(edit));
 	enum cairn_status status = cairn_pg_ask(&edit->tx->pg, EDIT_TREES, &args, &r);
 	cairn_pg_clearp(&edit->page);
 	if (status == CAIRN_OK)
@@ -593,7 +617,7 @@ static enum cairn_status edit_tree_fill(struct cairn_pg_edit *edit, size_t folde
 		return CAIRN_OK;
 	if (folder >= edit->end)
 		return edit_trees(edit, folder, "", 0);
-	if (n < EDIT_ROWS)
+	if (n < edit_page_rows(edit))
 		return CAIRN_OK;
 	char name[CAIRN_INDEX_PATH_MAX + 1];
 	if (!cairn_pg_get_text(edit->page, n - 1, 1, name, sizeof(name)))

@@ -12,6 +12,7 @@
 #include <string.h>
 
 static const char REF_MAIN[] = "main";
+enum { REF_NUMBER_CHARS = 32 };
 
 static const char REF_FIND[] = "SELECT l.head FROM ref r JOIN line l ON l.id = r.line"
 			       " WHERE r.repo = $1 AND r.kind = $2 AND r.name = $3";
@@ -25,16 +26,18 @@ static const char REF_NESTED[] =
 /* A commit, and the number of lines that a lookup there reads. */
 static const char REF_COMMIT[] =
 	"SELECT " CAIRN_PG_HEAD ", l.depth FROM commit_ c JOIN line l ON l.id = c.line WHERE c.id = $1";
-static const char REF_HEAD[] = "SELECT p.scope, " CAIRN_PG_HEAD ", r.commit_ FROM repo p LEFT JOIN ref r"
+static const char REF_HEAD[] = "SELECT p.scope, r.line, " CAIRN_PG_HEAD ", r.commit_ FROM repo p LEFT JOIN ref r"
 			       " ON r.repo = p.id AND r.kind = $3 AND r.name = $2 LEFT JOIN line l ON l.id = r.line"
 			       " LEFT JOIN commit_ c ON c.id = l.head WHERE p.id = $1 AND " CAIRN_REPO_KEPT("p");
+enum { REF_HEAD_LINE = 1, REF_HEAD_COMMIT, REF_HEAD_END = REF_HEAD_COMMIT + 8 };
 static const char REF_ADD_LINE[] =
 	"INSERT INTO line(repo, parent, fork, depth, head) VALUES($1, $2, $3, $4, $3) RETURNING id";
 static const char REF_DROP[] = "DELETE FROM ref WHERE repo = $1 AND kind = $2 AND name = $3";
-/* Copies the entries at a commit to line $3, each with its own commit or with another one. */
+static const char REF_DROP_NEW_LINE[] = "DELETE FROM line WHERE id = $1";
+/* Copies the entries at a commit to line $3. */
 static const char REF_COPY[] = CAIRN_PG_CHAIN
 	"INSERT INTO entry(line, folder, name, since, oid, content) SELECT $3, e.folder, e.name,"
-	" coalesce($4, e.since), e.oid, e.content FROM (SELECT DISTINCT ON (r.folder, r.name) r.* FROM chain h"
+	" e.since, e.oid, e.content FROM (SELECT DISTINCT ON (r.folder, r.name) r.* FROM chain h"
 	" JOIN entry r ON r.line = h.line AND r.since <= h.upto ORDER BY r.folder, r.name, h.n, r.since DESC) e"
 	" WHERE e.oid IS NOT NULL";
 static const char REF_COUNT_ROWS[] = CAIRN_PG_CHAIN
@@ -48,17 +51,15 @@ static const char REF_USE_COPIED[] =
 /* --- lines -------------------------------------------------------------------------------------------------------- */
 
 /* Copies all entries of a branch, which may take longer than the usual timeout.
- * @param commit  the commit to give to the copies; 0: unchanged
  * @param[out] bytes  what the copies count for a quota */
 static enum cairn_status ref_copy(struct cairn_pg_tx *tx, const struct cairn_commits_head *head, int64_t line,
-				  int64_t commit, int64_t *bytes)
+				  int64_t *bytes)
 {
 	const PGresult *r;
 	struct cairn_pg_args copy = {0}, use = {0};
 	cairn_pg_int8(&copy, head->line);
 	cairn_pg_int8(&copy, head->commit);
 	cairn_pg_int8(&copy, line);
-	cairn_pg_int8_or_null(&copy, commit);
 	cairn_pg_int8(&use, line);
 	(void)cairn_pg_queue(&tx->pg, REF_COPY, &copy);
 	(void)cairn_pg_queue(&tx->pg, REF_USE_COPIED, &use);
@@ -83,15 +84,14 @@ static enum cairn_status ref_may_copy(struct cairn_pg_tx *tx, const struct cairn
 	return cairn_pg_get_int8(r, 0, 0) > CAIRN_INDEX_FORK_ROWS_MAX ? cairn_commits_too_deep(diag) : CAIRN_OK;
 }
 
-/* @param parent  NULL: none */
 static enum cairn_status ref_add_line(struct cairn_pg_tx *tx, int64_t repo, const struct cairn_commits_head *parent,
 				      int64_t depth, int64_t *line)
 {
 	const PGresult *r;
 	struct cairn_pg_args args = {0};
 	cairn_pg_int8(&args, repo);
-	cairn_pg_int8_or_null(&args, parent ? parent->line : 0);
-	cairn_pg_int8(&args, parent ? parent->commit : 0);
+	cairn_pg_int8(&args, parent->line);
+	cairn_pg_int8(&args, parent->commit);
 	cairn_pg_int8(&args, depth);
 	enum cairn_status status = cairn_pg_ask(&tx->pg, REF_ADD_LINE, &args, &r);
 	*line = status == CAIRN_OK ? cairn_pg_get_int8(r, 0, 0) : 0;
@@ -148,12 +148,50 @@ static enum cairn_status ref_copy_all(struct cairn_pg_tx *tx, int64_t repo, int6
 				      const struct cairn_commits_head *head, int64_t line)
 {
 	int64_t bytes;
-	enum cairn_status status = ref_copy(tx, head, line, 0, &bytes);
+	enum cairn_status status = ref_copy(tx, head, line, &bytes);
 	if (status != CAIRN_OK)
 		return status;
 	cairn_pg_queue_count_rows(tx, repo, bytes);
 	cairn_records_grow(&tx->records, owner, bytes);
 	return CAIRN_OK;
+}
+
+/* If lookups would read too many lines, the new line gets a copy of all rows. */
+static enum cairn_status ref_fork(struct cairn_pg_tx *tx, struct cairn_index_add_ref *add, int64_t owner,
+				  const struct cairn_commits_head *head, int64_t depth, int64_t *line)
+{
+	bool whole = depth >= CAIRN_INDEX_LINE_DEPTH_MAX;
+	enum cairn_status status = CAIRN_OK;
+	if (whole)
+		status = add->is_stranger ? cairn_commits_too_deep(&add->write.diag)
+					  : ref_may_copy(tx, head, &add->write.diag);
+	if (status == CAIRN_OK)
+		status = ref_add_line(tx, add->repo, head, whole ? 1 : cairn_sum(depth, 1), line);
+	return status == CAIRN_OK && whole ? ref_copy_all(tx, add->repo, owner, head, *line) : status;
+}
+
+enum cairn_status cairn_pg_read_head(struct cairn_pg_tx *tx, int64_t commit, struct cairn_commits_head *out,
+				     int64_t *depth, struct cairn_diag *diag)
+{
+	const PGresult *r;
+	struct cairn_pg_args args = {0};
+	cairn_pg_int8(&args, commit);
+	enum cairn_status status = cairn_pg_ask(&tx->pg, REF_COMMIT, &args, &r);
+	if (status != CAIRN_OK)
+		return status;
+	if (PQntuples(r) == 0)
+		return cairn_commits_unknown(diag);
+	if (depth)
+		*depth = cairn_pg_get_int8(r, 0, 8);
+	return cairn_pg_head(r, 0, 0, out);
+}
+
+enum cairn_status cairn_pg_fork(struct cairn_pg_tx *tx, struct cairn_index_add_ref *add, int64_t owner, int64_t *line)
+{
+	struct cairn_commits_head head;
+	int64_t depth;
+	enum cairn_status status = cairn_pg_read_head(tx, add->commit, &head, &depth, &add->write.diag);
+	return status == CAIRN_OK ? ref_fork(tx, add, owner, &head, depth, line) : status;
 }
 
 /* @param head  the commit to name, unless add names none */
@@ -170,21 +208,21 @@ static enum cairn_status ref_line(struct cairn_pg_tx *tx, struct cairn_index_add
 		*line = head->line;
 		return CAIRN_OK;
 	}
-	/* If lookups would read too many lines, the new line gets a copy of all rows. */
-	bool whole = depth >= CAIRN_INDEX_LINE_DEPTH_MAX;
-	enum cairn_status status = CAIRN_OK;
-	if (whole)
-		status = add->is_stranger ? cairn_commits_too_deep(&add->write.diag)
-					  : ref_may_copy(tx, head, &add->write.diag);
-	if (status == CAIRN_OK)
-		status = ref_add_line(tx, add->repo, head, whole ? 1 : cairn_sum(depth, 1), line);
-	return status == CAIRN_OK && whole ? ref_copy_all(tx, add->repo, owner, head, *line) : status;
+	return ref_fork(tx, add, owner, head, depth, line);
+}
+
+static enum cairn_status ref_drop_new_line(struct cairn_pg_tx *tx, int64_t line)
+{
+	struct cairn_pg_args args = {0};
+	cairn_pg_int8(&args, line);
+	return cairn_pg_run(&tx->pg, REF_DROP_NEW_LINE, &args, NULL);
 }
 
 /* A pull request has a row that says what it is for, and a commit if it comes with files.
  * @param[out] bytes  what the commit counts for a quota, at full size */
 static enum cairn_status ref_open_pull(struct cairn_pg_tx *tx, struct cairn_index_add_ref *add, int64_t owner,
-				       const struct cairn_commits_head *head, int64_t line, int64_t *bytes)
+				       const struct cairn_commits_head *head, int64_t line, bool *in_pieces,
+				       int64_t *bytes)
 {
 	struct cairn_commits_new c = {.repo = add->repo,
 				      .owner = owner,
@@ -194,15 +232,18 @@ static enum cairn_status ref_open_pull(struct cairn_pg_tx *tx, struct cairn_inde
 				      .message = &add->first,
 				      .operations = add->operations,
 				      .n = add->n,
-				      .few = add->is_stranger};
+				      .few = add->is_stranger,
+				      .in_pieces = add->is_stranger ? NULL : in_pieces};
 	enum cairn_status status = cairn_commits_check(&add->first, add->n, &add->write.diag);
 	if (status == CAIRN_OK && add->is_stranger)
 		status = cairn_records_find_holder(&tx->records, add->account, add->operations, add->n, &c.holder);
 	if (status == CAIRN_OK)
+		status = cairn_pg_commit_to(tx, &c, &add->write.diag);
+	if (*in_pieces)
+		return status == CAIRN_OK ? ref_drop_new_line(tx, line) : status;
+	if (status == CAIRN_OK)
 		status = cairn_records_add_pull(&tx->records, add, owner);
 	cairn_crash_point(CAIRN_CRASH_PULL_OPENED);
-	if (status == CAIRN_OK)
-		status = cairn_pg_commit_to(tx, &c, &add->write.diag);
 	if (status == CAIRN_OK)
 		status = cairn_records_propose_files(&tx->records, &c, add->number);
 	add->oid = c.oid;
@@ -212,21 +253,50 @@ static enum cairn_status ref_open_pull(struct cairn_pg_tx *tx, struct cairn_inde
 
 /* --- requests ----------------------------------------------------------------------------------------------------- */
 
-enum cairn_status cairn_pg_add_ref(struct cairn_pg_tx *tx, struct cairn_index_add_ref *add)
+static void ref_queue_count(struct cairn_pg_tx *tx, int64_t repo, int64_t owner, const char *name)
+{
+	cairn_pg_queue_count_rows(tx, repo, cairn_commits_ref_counts(name));
+	cairn_records_grow(&tx->records, owner, cairn_commits_ref_counts(name));
+}
+
+/* The newest pull request has the highest number. @param last  the answer of REF_LAST_PULL */
+static void ref_number(struct cairn_index_add_ref *add, const PGresult *last, char name[static REF_NUMBER_CHARS])
+{
+	if (add->kind == CAIRN_INDEX_PULL)
+		add->number = cairn_sum(cairn_pg_get_int8(last, 0, 0), 1);
+	(void)snprintf(name, REF_NUMBER_CHARS, "%" PRId64, add->number);
+}
+
+enum cairn_status cairn_pg_name_pull(struct cairn_pg_tx *tx, struct cairn_index_add_ref *add, int64_t owner,
+				     int64_t line)
+{
+	const PGresult *r;
+	char name[REF_NUMBER_CHARS];
+	struct cairn_pg_args args = {0};
+	cairn_pg_int8(&args, add->repo);
+	enum cairn_status status = cairn_pg_ask(&tx->pg, REF_LAST_PULL, &args, &r);
+	if (status != CAIRN_OK)
+		return status;
+	ref_number(add, r, name);
+	cairn_pg_queue_set_ref(tx, add->repo, add->kind, name, line, 0);
+	ref_queue_count(tx, add->repo, owner, name);
+	return cairn_records_add_pull(&tx->records, add, owner);
+}
+
+enum cairn_status cairn_pg_add_ref_at_once(struct cairn_pg_tx *tx, struct cairn_index_add_ref *add, bool *in_pieces)
 {
 	struct ref_asked asked;
 	struct cairn_commits_head head = {0};
-	char number[32];
+	char number[REF_NUMBER_CHARS];
 	int64_t owner = 0, depth = 0, line = 0, bytes = 0;
 	bool pull = add->kind == CAIRN_INDEX_PULL;
+	*in_pieces = false;
 	enum cairn_status status = ref_ask(tx, add, &asked);
 	if (status == CAIRN_OK)
 		status = cairn_pg_found_repo(tx, asked.repo, &owner, &add->write.diag);
 	if (status != CAIRN_OK)
 		return status;
-	if (pull)
-		add->number = cairn_sum(cairn_pg_get_int8(tx->pg.results[asked.last_pull], 0, 0), 1);
-	(void)snprintf(number, sizeof(number), "%" PRId64, add->number);
+	ref_number(add, tx->pg.results[asked.last_pull], number);
 	bool known = !pull && PQntuples(tx->pg.results[asked.known]) > 0;
 	status = ref_check(tx, add, &asked, &head, &depth);
 	if (status == CAIRN_OK && add->is_stranger)
@@ -234,45 +304,22 @@ enum cairn_status cairn_pg_add_ref(struct cairn_pg_tx *tx, struct cairn_index_ad
 	if (status == CAIRN_OK)
 		status = ref_line(tx, add, owner, &head, depth, &line);
 	if (status == CAIRN_OK && pull)
-		status = ref_open_pull(tx, add, owner, &head, line, &bytes);
-	if (status != CAIRN_OK)
+		status = ref_open_pull(tx, add, owner, &head, line, in_pieces, &bytes);
+	if (status != CAIRN_OK || *in_pieces)
 		return status;
 	const char *name = pull ? number : add->name;
 	cairn_pg_queue_set_ref(tx, add->repo, add->kind, name, line, add->kind == CAIRN_INDEX_TAG ? add->commit : 0);
-	if (!known) {
-		cairn_pg_queue_count_rows(tx, add->repo, cairn_commits_ref_counts(name));
-		cairn_records_grow(&tx->records, owner, cairn_commits_ref_counts(name));
-	}
+	if (!known)
+		ref_queue_count(tx, add->repo, owner, name);
 	cairn_pg_queue_count_main(tx, add->repo);
 	return add->is_stranger ? cairn_records_charge_opened(&tx->records, add, bytes) : cairn_pg_exchange(&tx->pg);
 }
 
-/* @param head  the branch's head. @param[in,out] c  without a parent; its line is made */
-static enum cairn_status ref_squash(struct cairn_pg_tx *tx, struct cairn_commits_new *c,
-				    const struct cairn_commits_head *head, struct cairn_diag *diag)
+enum cairn_status cairn_pg_find_squashed(struct cairn_pg_tx *tx, const struct cairn_index_squash *squash,
+					 int64_t *owner, int64_t *line, struct cairn_commits_head *head,
+					 struct cairn_diag *diag)
 {
-	unsigned next = cairn_pg_queue_next_commit(tx);
-	enum cairn_status status = cairn_pg_exchange(&tx->pg);
-	if (status != CAIRN_OK)
-		return status;
-	struct cairn_edit edit = {.diag = diag,
-				  .commit = cairn_pg_get_int8(tx->pg.results[next], 0, 0),
-				  .n_files = head->n_files,
-				  .bytes = head->bytes};
-	status = ref_add_line(tx, c->repo, NULL, 1, &c->line);
-	if (status == CAIRN_OK)
-		status = ref_copy(tx, head, c->line, edit.commit, &edit.row_bytes);
-	return status == CAIRN_OK ? cairn_pg_add_commit_row(tx, c, &edit, &head->root) : status;
-}
-
-/* Copies the entries of the branch to a new line. */
-enum cairn_status cairn_pg_squash(struct cairn_pg_tx *tx, struct cairn_index_squash *squash)
-{
-	struct cairn_diag *diag = &squash->write.diag;
-	struct cairn_commits_new c = {.repo = squash->repo, .message = &squash->message, .must_pass = true};
-	struct cairn_commits_head head = {0};
 	const PGresult *r;
-	int64_t taken; /* no quota refuses it */
 	struct cairn_pg_args args = {0};
 	cairn_pg_int8(&args, squash->repo);
 	cairn_pg_bytes(&args, squash->name, strlen(squash->name));
@@ -282,26 +329,13 @@ enum cairn_status cairn_pg_squash(struct cairn_pg_tx *tx, struct cairn_index_squ
 		return status;
 	if (PQntuples(r) == 0)
 		return cairn_pg_no_repo(diag);
-	if (PQgetisnull(r, 0, 1))
+	if (PQgetisnull(r, 0, REF_HEAD_COMMIT))
 		return cairn_commits_unknown(diag);
-	if (cairn_pg_get_int8(r, 0, 9) != 0)
+	if (cairn_pg_get_int8(r, 0, REF_HEAD_END) != 0)
 		return cairn_commits_ended(diag);
-	c.owner = cairn_pg_get_int8(r, 0, 0);
-	status = cairn_pg_head(r, 0, 1, &head);
-	squash->oid = head.oid;
-	if (status != CAIRN_OK || head.parent == 0)
-		return status;
-	if (head.n_files > CAIRN_INDEX_COMMIT_ROWS_MAX)
-		return cairn_commits_too_many(diag);
-	status = ref_squash(tx, &c, &head, diag);
-	squash->oid = c.oid;
-	if (status != CAIRN_OK)
-		return status;
-	cairn_pg_queue_set_ref(tx, squash->repo, squash->kind, squash->name, c.line, 0);
-	cairn_pg_queue_count_main(tx, squash->repo);
-	return squash->kind == CAIRN_INDEX_PULL
-		       ? cairn_records_take_pull(&tx->records, squash->repo, squash->name, &taken)
-		       : cairn_pg_exchange(&tx->pg);
+	*owner = cairn_pg_get_int8(r, 0, 0);
+	*line = cairn_pg_get_int8(r, 0, REF_HEAD_LINE);
+	return cairn_pg_head(r, 0, REF_HEAD_COMMIT, head);
 }
 
 enum cairn_status cairn_pg_drop_ref(struct cairn_pg_tx *tx, struct cairn_index_drop_ref *drop)

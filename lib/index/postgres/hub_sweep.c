@@ -3,13 +3,19 @@
 #include "index/postgres/own.h"
 #include "index/postgres/sweep.h"
 
+#include "base/clock.h"
+
 #include <string.h>
 
 enum { SWEEP_PAGE = 1000 }; /* rows between two looks at the clock */
 
+/* A repository that is being made in pieces counts as deleted an hour later. */
 static const char SWEEP_DROPPED[] =
 	"SELECT r.id, r.scope, (SELECT max(l.id + 0) FROM line l WHERE l.repo = r.id) FROM repo r"
-	" WHERE r.dropped IS NOT NULL ORDER BY r.dropped LIMIT 1";
+	" WHERE r.dropped IS NOT NULL AND r.dropped <= $1 ORDER BY r.dropped LIMIT 1";
+static const char SWEEP_IS_DROPPED[] =
+	"SELECT r.id, r.scope, (SELECT max(l.id + 0) FROM line l WHERE l.repo = r.id) FROM repo r"
+	" WHERE r.id = $1 AND r.scope = $2 AND coalesce(r.dropped, 0) <> 0";
 static const char SWEEP_DROP_REFS[] = "DELETE FROM ref WHERE repo = $1";
 static const char SWEEP_OBJECTS[] =
 	"WITH gone AS (DELETE FROM object WHERE repo = $1 AND path = ANY(ARRAY(SELECT path FROM object WHERE repo = $1"
@@ -88,23 +94,17 @@ static enum cairn_status sweep_files(struct cairn_pg_tx *tx, int64_t repo, int64
 	return status == CAIRN_OK ? cairn_pg_run(&tx->pg, SWEEP_FORGET_REPO, &forget, NULL) : status;
 }
 
-/* Removes a piece of a deleted repository. @param[out] more  false: there was none */
-static enum cairn_status sweep_dropped(void *ctx, bool *more)
+/* @param r  its number, its owner, and its last line */
+static enum cairn_status sweep_repo(struct cairn_pg_tx *tx, const PGresult *r)
 {
-	struct cairn_pg_tx *tx = ctx;
-	const PGresult *r;
 	struct cairn_pg_args args = {0};
 	int64_t n_objects = 0;
 	bool gone;
-	enum cairn_status status = cairn_pg_ask(&tx->pg, SWEEP_DROPPED, NULL, &r);
-	*more = status == CAIRN_OK && PQntuples(r) > 0;
-	if (!*more)
-		return status;
 	int64_t repo = cairn_pg_get_int8(r, 0, 0), owner = cairn_pg_get_int8(r, 0, 1);
 	int64_t line = cairn_pg_get_int8(r, 0, 2);
 	cairn_pg_int8(&args, repo);
 	(void)cairn_pg_queue(&tx->pg, SWEEP_DROP_REFS, &args);
-	status = cairn_records_drop_pulls(&tx->records, repo);
+	enum cairn_status status = cairn_records_drop_pulls(&tx->records, repo);
 	if (status == CAIRN_OK)
 		status = cairn_records_drop_feed(&tx->records, repo);
 	if (status != CAIRN_OK)
@@ -113,6 +113,29 @@ static enum cairn_status sweep_dropped(void *ctx, bool *more)
 		return cairn_pg_sweep_line(tx, line, &gone);
 	status = sweep_objects(tx, repo, owner, &n_objects);
 	return status == CAIRN_OK && n_objects == 0 ? sweep_files(tx, repo, owner) : status;
+}
+
+/* Removes a piece of a deleted repository. @param[out] more  false: there was none */
+static enum cairn_status sweep_dropped(void *ctx, bool *more)
+{
+	struct cairn_pg_tx *tx = ctx;
+	const PGresult *r;
+	struct cairn_pg_args args = {0};
+	cairn_pg_int8(&args, cairn_clock_unix_ms());
+	enum cairn_status status = cairn_pg_ask(&tx->pg, SWEEP_DROPPED, &args, &r);
+	*more = status == CAIRN_OK && PQntuples(r) > 0;
+	return *more ? sweep_repo(tx, r) : status;
+}
+
+enum cairn_status cairn_pg_sweep_repo(struct cairn_pg_tx *tx, int64_t repo, int64_t owner, bool *gone)
+{
+	const PGresult *r;
+	struct cairn_pg_args args = {0};
+	cairn_pg_int8(&args, repo);
+	cairn_pg_int8(&args, owner);
+	enum cairn_status status = cairn_pg_ask(&tx->pg, SWEEP_IS_DROPPED, &args, &r);
+	*gone = status == CAIRN_OK && PQntuples(r) == 0;
+	return status == CAIRN_OK && !*gone ? sweep_repo(tx, r) : status;
 }
 
 /* --- files that were uploaded, and that nothing names ------------------------------------------------------------- */

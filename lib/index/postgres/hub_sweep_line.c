@@ -3,6 +3,7 @@
 #include "index/postgres/content.h"
 #include "index/postgres/sweep.h"
 
+#include "base/clock.h"
 #include "base/sum.h"
 
 #include <string.h>
@@ -24,16 +25,20 @@ static const char SWEEP_ENTRIES[] =
 	" RETURNING content, " CAIRN_SQL_ENTRY_COUNTS(
 		POSTGRES) " AS counts)," SWEEP_COUNT
 			  " SELECT count(*), ARRAY(SELECT content FROM gone WHERE content IS NOT NULL) FROM gone";
+static const char SWEEP_CONDEMN[] = "UPDATE line SET head = -1 WHERE id = $1 AND head <= 0 AND head <> -1";
 static const char SWEEP_DROP_LINE[] = "DELETE FROM line WHERE id = $1";
 /* Reads a page of lines below a number. Returns the lowest line, and the highest line with commits to remove, with its
- * head and its last needed commit (0: none). */
+ * head and its last needed commit (0: none). Leaves out lines of commits and of repositories that are being made in
+ * pieces. */
 static const char SWEEP_LINES[] =
 	"WITH p AS (SELECT l.id, l.head, CASE WHEN (SELECT true FROM ref r WHERE r.line = l.id AND r.commit_ = 0 LIMIT 1)"
 	" THEN l.head ELSE greatest(coalesce((SELECT max(r.commit_) FROM ref r WHERE r.line = l.id), 0),"
 	" coalesce((SELECT max(c.fork) FROM line c WHERE c.parent = l.id), 0)) END AS keep"
-	" FROM line l WHERE l.id < $1 ORDER BY l.id DESC LIMIT $2)"
-	" SELECT (SELECT min(id) FROM p), w.id, w.head, w.keep FROM (VALUES(1)) one LEFT JOIN LATERAL"
-	" (SELECT * FROM p WHERE p.keep = 0 OR p.keep < p.head ORDER BY p.id DESC LIMIT 1) w ON true";
+	" FROM line l WHERE l.id < $1 AND NOT " CAIRN_PG_IS_STAGED(
+		"l.head") " AND (SELECT true FROM repo q WHERE q.id = l.repo AND coalesce(q.dropped, 0) > $3 LIMIT 1) IS NULL"
+			  " ORDER BY l.id DESC LIMIT $2)"
+			  " SELECT (SELECT min(id) FROM p), w.id, w.head, w.keep FROM (VALUES(1)) one LEFT JOIN LATERAL"
+			  " (SELECT * FROM p WHERE p.keep = 0 OR p.keep < p.head ORDER BY p.id DESC LIMIT 1) w ON true";
 /* The newest first, so that no commit without its entries is found. */
 static const char SWEEP_NEWER_COMMITS[] =
 	SWEEP_COMMITS_OF("SELECT id FROM commit_ WHERE line = $1 AND number >"
@@ -78,6 +83,8 @@ enum cairn_status cairn_pg_sweep_line(struct cairn_pg_tx *tx, int64_t line, bool
 	*gone = false;
 	cairn_pg_int8(&args, line);
 	cairn_pg_int8(&args, SWEEP_ROWS);
+	cairn_pg_int8(&drop, line);
+	(void)cairn_pg_queue(&tx->pg, SWEEP_CONDEMN, &drop);
 	enum cairn_status status = cairn_pg_ask(&tx->pg, SWEEP_COMMITS, &args, &r);
 	if (status != CAIRN_OK || cairn_pg_get_int8(r, 0, 0) == SWEEP_ROWS)
 		return status;
@@ -88,7 +95,6 @@ enum cairn_status cairn_pg_sweep_line(struct cairn_pg_tx *tx, int64_t line, bool
 	status = sweep_unuse(tx, r, 1);
 	if (status != CAIRN_OK || !*gone)
 		return status;
-	cairn_pg_int8(&drop, line);
 	return cairn_pg_run(&tx->pg, SWEEP_DROP_LINE, &drop, NULL);
 }
 
@@ -145,6 +151,7 @@ enum cairn_status cairn_pg_sweep_lines(void *ctx, struct cairn_index_sweep_place
 	bool gone = false;
 	cairn_pg_int8(&args, at->line != 0 ? at->line : INT64_MAX);
 	cairn_pg_int8(&args, SWEEP_ROWS);
+	cairn_pg_int8(&args, cairn_clock_unix_ms());
 	enum cairn_status status = cairn_pg_ask(&tx->pg, SWEEP_LINES, &args, &r);
 	*more = status == CAIRN_OK && !PQgetisnull(r, 0, 0);
 	if (!*more)

@@ -118,7 +118,6 @@ enum cairn_status cairn_sqlite_upkeep(struct cairn_index *ix, struct cairn_diag 
 }
 
 const struct cairn_index_backend CAIRN_SQLITE = {.remote = false,
-						 .stages = true,
 #define SQLITE_HAS(name) .name = cairn_sqlite_##name,
 						 CAIRN_ENGINE_CALLS(SQLITE_HAS, SQLITE_HAS, CAIRN_ENGINE_LACKS)
 #undef SQLITE_HAS

@@ -1,0 +1,156 @@
+#include "index/hub/staged.h"
+
+#include "base/crash_point.h"
+
+enum {
+	STAGED_UNDOES = 4,    /* pieces of a sweep in one of ours */
+	STAGED_AGAIN_MAX = 3, /* times that a commit is begun again when others change the branch meanwhile */
+};
+
+/* Begins, or begins again. */
+static enum cairn_status staged_begin(void *tx, struct cairn_index_write *write, struct cairn_staged *s)
+{
+	s->copies = false;
+	s->folder[0] = s->name[0] = '\0';
+	s->n_applied = 0;
+	s->engine->reset(s);
+	enum cairn_status status = s->kind->find(tx, write, s);
+	if (status == CAIRN_OK)
+		status = cairn_commits_check(s->c.message, s->c.n, &write->diag);
+	if (status == CAIRN_OK)
+		status = s->engine->begin(tx, s);
+	s->edit->diag = &write->diag;
+	s->edit->again = s->c.only_same;
+	s->edit->piece_rows = s->engine->writes_max;
+	if (status == CAIRN_OK)
+		s->step = s->copies ? CAIRN_STAGED_COPY : CAIRN_STAGED_EDIT;
+	return status;
+}
+
+static enum cairn_status staged_sweep(void *tx, const struct cairn_staged *s, bool *gone)
+{
+	enum cairn_staged_line line;
+	enum cairn_status status = s->engine->line(tx, s, &line);
+	*gone = line == CAIRN_STAGED_GONE;
+	return status == CAIRN_OK && !*gone ? s->engine->sweep_line(tx, s->c.line, gone) : status;
+}
+
+/* Removes a piece of the line, and of what was made beside it. Then the write ends, or begins again, in a transaction
+ * of its own: should that one fail, the number of the line that was removed is still known. */
+static enum cairn_status staged_undo(void *tx, struct cairn_staged *s)
+{
+	enum cairn_status status = CAIRN_OK;
+	bool gone = false;
+	for (unsigned i = 0; i < STAGED_UNDOES && !gone && status == CAIRN_OK; i++) {
+		status = staged_sweep(tx, s, &gone);
+		if (status == CAIRN_OK && gone && s->kind->undo)
+			status = s->kind->undo(tx, s, &gone);
+	}
+	if (status != CAIRN_OK || !gone)
+		return status;
+	s->stage.done = s->stage.undoes;
+	s->begins_again = false;
+	s->step = CAIRN_STAGED_BEGIN;
+	return CAIRN_OK;
+}
+
+static enum cairn_status staged_begin_again(struct cairn_index_write *write, struct cairn_staged *s)
+{
+	if (s->n_again++ == STAGED_AGAIN_MAX)
+		return cairn_commits_conflict(&write->diag);
+	s->begins_again = true;
+	return CAIRN_OK;
+}
+
+enum cairn_status cairn_staged_again(struct cairn_index_write *write, struct cairn_staged *s)
+{
+	return s->once ? cairn_commits_conflict(&write->diag) : staged_begin_again(write, s);
+}
+
+static enum cairn_status staged_copy(void *tx, struct cairn_staged *s)
+{
+	bool done = false;
+	enum cairn_status status = s->engine->copy(tx, s, &done);
+	if (done)
+		s->step = s->copies_all ? CAIRN_STAGED_SHOW : CAIRN_STAGED_EDIT;
+	return status;
+}
+
+static enum cairn_status staged_edit(void *tx, struct cairn_staged *s)
+{
+	struct cairn_edit *edit = s->edit;
+	uint64_t end_writes = edit->n_written + s->engine->writes_max,
+		 end_scanned = edit->n_scanned + s->engine->rows_max;
+	uint32_t left = s->c.n - s->n_applied, n = left < s->engine->writes_max ? left : s->engine->writes_max;
+	if (edit->drop.goes_on)
+		n = 1; /* most of this piece belongs to it */
+	enum cairn_status status = s->engine->look(tx, s, n);
+	for (uint32_t i = 0; i < n && status == CAIRN_OK; i++) {
+		status = cairn_edit_some(edit, &s->c.operations[s->n_applied]);
+		s->n_applied += !edit->drop.goes_on;
+		if (edit->n_written >= end_writes || edit->n_scanned >= end_scanned || edit->drop.goes_on)
+			break;
+	}
+	cairn_crash_point(CAIRN_CRASH_COMMIT_EDITED);
+	if (s->n_applied == s->c.n)
+		s->step = CAIRN_STAGED_ROOT;
+	return status;
+}
+
+static enum cairn_status staged_root(struct cairn_staged *s)
+{
+	bool done;
+	enum cairn_status status = cairn_edit_root_some(s->edit, s->engine->rows_max, &s->root, &done);
+	if (done)
+		s->step = CAIRN_STAGED_SHOW;
+	return status;
+}
+
+/* A piece before the last one. Its rows count for the quota with it, since a sweep may remove them before the commit is
+ * made. */
+static enum cairn_status staged_step(void *tx, struct cairn_staged *s)
+{
+	enum cairn_status status = s->step == CAIRN_STAGED_COPY   ? staged_copy(tx, s)
+				   : s->step == CAIRN_STAGED_EDIT ? staged_edit(tx, s)
+								  : staged_root(s);
+	return status == CAIRN_OK ? s->engine->end_piece(tx, s) : status;
+}
+
+static enum cairn_status staged_piece(void *tx, struct cairn_index_write *write, struct cairn_staged *s)
+{
+	enum cairn_staged_line line;
+	s->stage.undoes = s->stage.undoes || s->step == CAIRN_STAGED_UNDO;
+	if (s->stage.undoes || s->begins_again)
+		return staged_undo(tx, s);
+	if (s->step == CAIRN_STAGED_BEGIN)
+		return staged_begin(tx, write, s);
+	enum cairn_status status = s->engine->line(tx, s, &line);
+	if (status != CAIRN_OK)
+		return status;
+	if (line != CAIRN_STAGED_WHOLE)
+		return cairn_staged_again(write, s);
+	return s->step == CAIRN_STAGED_SHOW ? s->kind->show(tx, write, s) : staged_step(tx, s);
+}
+
+enum cairn_status cairn_staged_write(const struct cairn_staged_engine *engine, void *tx,
+				     struct cairn_index_write *write, const struct cairn_staged_kind *kind)
+{
+	struct cairn_staged *s = (struct cairn_staged *)write->stage;
+	if (!s) {
+		s = engine->make();
+		if (!s)
+			return CAIRN_E_NOMEM;
+		s->engine = engine;
+		s->kind = kind;
+		write->stage = &s->stage;
+	}
+	/* A transaction failed that has changed this state, so its piece is not made again alone. */
+	if (s->stage.in_try && !s->stage.undoes) {
+		enum cairn_status status = staged_begin_again(write, s);
+		if (status != CAIRN_OK)
+			return status;
+	}
+	s->stage.in_try = true;
+	s->stage.done = false;
+	return staged_piece(tx, write, s);
+}
