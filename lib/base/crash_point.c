@@ -2,11 +2,13 @@
 
 #ifdef CAIRN_CRASH_POINTS
 
+#include "base/clock.h"
 #include "base/fd.h"
 #include "base/sys.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -16,7 +18,7 @@
 
 enum { CRASH_POINT_WANTED_BYTES = 256 };
 
-static const char CRASH_POINT_HOLD[] = "hold";
+static const char CRASH_POINT_HOLD[] = "hold", CRASH_POINT_DELAY[] = "delay ";
 
 static const char *const CRASH_POINT_NAMES[] = {
 	[CAIRN_CRASH_FOLDER_LOCKED] = "folder-locked",
@@ -96,6 +98,19 @@ static void crash_point_hold(void)
 	cairn_fd_closep(&fd);
 }
 
+/* Waits at random: of each hundred calls so many, for so many milliseconds at most. @param how  "PER_CENT MS" */
+static void crash_point_delay(const char *how)
+{
+	static _Thread_local uint64_t state;
+	char *at = NULL;
+	uint64_t per_cent = strtoul(how, &at, 10), max_ms = strtoul(at, NULL, 10);
+	if (state == 0)
+		state = (uint64_t)cairn_clock_mono_ms() ^ (uint64_t)(uintptr_t)&state;
+	state = state * UINT64_C(6364136223846793005) + 1442695040888963407;
+	if ((state >> 33) % 100 < per_cent)
+		(void)poll(NULL, 0, (int)((state >> 40) % (max_ms + 1)));
+}
+
 /* @param names  words, of which the first is CRASH_POINT_HOLD */
 static bool crash_point_is_held(char *names, const char *name)
 {
@@ -116,6 +131,8 @@ void cairn_crash_point(enum cairn_crash_point point)
 	crash_point_wanted(wanted, sizeof(wanted));
 	if (strncmp(wanted, CRASH_POINT_HOLD, strlen(CRASH_POINT_HOLD)) == 0 && crash_point_is_held(wanted, name))
 		crash_point_hold();
+	if (strncmp(wanted, CRASH_POINT_DELAY, strlen(CRASH_POINT_DELAY)) == 0)
+		crash_point_delay(wanted + strlen(CRASH_POINT_DELAY));
 	errno = before;
 	if (strncmp(wanted, name, len) != 0 || (wanted[len] != '\0' && wanted[len] != ':'))
 		return;

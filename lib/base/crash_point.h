@@ -74,7 +74,8 @@ enum cairn_crash_point {
 /** Die here by SIGKILL when the file named by the environment's CAIRND_CRASH_FILE says so, which is read at each call:
  * "put-linked", or "put-linked:3" for the third time from then on that any thread comes by. "put-linked:1:stop" stops
  * it there, by SIGSTOP, until SIGCONT. "hold put-linked gc-swept" holds each thread that comes by one of these, while
- * the test has an exclusive lock (flock) on the file. Any thread.
+ * the test has an exclusive lock (flock) on the file. "delay 10 50" lets every
+ * tenth call wait up to 50 ms. Any thread.
  */
 #ifdef CAIRN_CRASH_POINTS
 void cairn_crash_point(enum cairn_crash_point point);

@@ -48,6 +48,23 @@ class HeldSteps:
         pass
 
 
+@fault(weight=3, needs={"steps"})
+class RareOrders:
+    """Lets threads wait for a moment at any step, so that they meet in orders that are rare otherwise. Nothing may fail because of that."""
+
+    def __init__(self, world, source):
+        self.world, self.how = world, (source.choice((5, 20, 50)), source.choice((5, 20, 60)))
+
+    def begin(self):
+        self.world.steps.write_text(f"delay {self.how[0]} {self.how[1]}")
+
+    def meanwhile(self):
+        self.world.until_over()
+
+    def end(self):
+        self.world.steps.write_text("")
+
+
 class AtStep:
     """Ends the daemon at a step, or after the round if no thread comes by."""
 
