@@ -8,7 +8,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -108,7 +107,7 @@ static void crash_point_delay(const char *how)
 		state = (uint64_t)cairn_clock_mono_ms() ^ (uint64_t)(uintptr_t)&state;
 	state = state * UINT64_C(6364136223846793005) + 1442695040888963407;
 	if ((state >> 33) % 100 < per_cent)
-		(void)poll(NULL, 0, (int)((state >> 40) % (max_ms + 1)));
+		cairn_sys_sleep_ms((int64_t)((state >> 40) % (max_ms + 1)));
 }
 
 /* @param names  words, of which the first is CRASH_POINT_HOLD */

@@ -29,13 +29,16 @@ class Beside:
         return self.world.memory.of(self.keys[n])
 
     def send(self, n):
-        """Sends the xorb, and a file of it."""
+        """Sends the xorb, and a file of it, which is taken: the xorb's grace time has just begun."""
+        n_jumps = self.world.n_jumps
         if put_xorb(self.world, self.token, self.xorb(n), busy=EARLIER):
-            self.name(n)
+            reply = self.name(n)
+            taken = reply is None or reply.status == 200 or reply.status >= 500 or self.world.n_jumps != n_jumps
+            require(taken, "a_stored_xorb_is_there_for_its_grace", lambda: f"{self.keys[n]}: {reply} {reply.body!r}")
 
     def name(self, n):
-        """Sends a file of a xorb that may be gone."""
-        put_files(self.world, self.tenant, self.token, [self.files[n]], [self.xorb(n)], may_be_refused=True, busy=EARLIER)
+        """Sends a file of a xorb that may be gone. @return the answer"""
+        return put_files(self.world, self.tenant, self.token, [self.files[n]], [self.xorb(n)], may_be_refused=True, busy=EARLIER)
 
     def xorb(self, n):
         return self.files[n].terms[0][0]
