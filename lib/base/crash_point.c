@@ -17,7 +17,7 @@
 
 enum { CRASH_POINT_WANTED_BYTES = 256 };
 
-static const char CRASH_POINT_HOLD[] = "hold", CRASH_POINT_DELAY[] = "delay ";
+static const char CRASH_POINT_HOLD[] = "hold ", CRASH_POINT_DELAY[] = "delay ";
 
 static const char *const CRASH_POINT_NAMES[] = {
 	[CAIRN_CRASH_FOLDER_LOCKED] = "folder-locked",
