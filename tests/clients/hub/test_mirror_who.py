@@ -84,14 +84,16 @@ def test_the_mirrored_hub_says_who_passes_its_gate(start, issuer, tmp_path):
 
 
 def test_a_token_goes_to_the_mirrored_hub_alone(start, issuer):
-    """Redirects within it get the token, others do not."""
-    with hub(TOKEN) as upstream, Hub({}) as elsewhere:
-        server = start(mirror=upstream.url, token_key=issuer.folder)
-        upstream.instead["/resolve/"] = answer(302, Location="/cached/secret.txt")
-        upstream.instead["/cached/"] = answer(200, TEXT)
+    """Redirects within it get the token. Other hosts that hold its files do not, nor a third one."""
+    with hub(TOKEN) as upstream, Hub({}, host="127.0.0.2", port=upstream.port) as files, Hub({}) as elsewhere:
+        server = start(mirror=upstream.url, mirror_hosts="127.0.0.2", token_key=issuer.folder)
+        upstream.instead["/secret.txt"] = answer(302, Location="/cached/x")
+        upstream.instead["/cached/"] = answer(302, Location=f"{files.url}/signed")
+        files.instead["/signed"] = answer(200, TEXT)
         assert get(server, "/far/gated/resolve/main/secret.txt", TOKEN).body == TEXT
-        assert upstream.paths("/cached/") == [path for path in upstream.sent(TOKEN) if "/cached/" in path]
-        upstream.instead["/resolve/"] = answer(302, Location=f"{elsewhere.url}/x")
+        assert [path for path in upstream.sent(TOKEN) if "/cached/" in path] == upstream.paths("/cached/") != []
+        assert files.paths() == ["/signed"] and TOKEN.encode() not in files.asked[0] and b"uthorization" not in files.asked[0]
+        upstream.instead["/weights.bin"] = answer(302, Location=f"{elsewhere.url}/x")
         assert get(server, "/far/gated/resolve/main/weights.bin", TOKEN).status == 504
         assert not elsewhere.asked
 
