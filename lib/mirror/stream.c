@@ -206,6 +206,7 @@ void mirror_stream_end(struct mirror_stream *s, enum cairn_status status, const 
 	struct mirror_fetch *f = s->f;
 	if (f) {
 		s->f = NULL;
+		f->has_bytes = false; /* who wants the file from now on waits for the outcome */
 		s->is_here = status == CAIRN_OK;
 		s->status = status;
 		s->diag = why;
