@@ -188,8 +188,8 @@ enum cairn_status cairn_pg_read_head(struct cairn_pg_tx *tx, int64_t commit, str
 
 enum cairn_status cairn_pg_fork(struct cairn_pg_tx *tx, struct cairn_index_add_ref *add, int64_t owner, int64_t *line)
 {
-	struct cairn_commits_head head;
-	int64_t depth;
+	struct cairn_commits_head head = {0};
+	int64_t depth = 0;
 	enum cairn_status status = cairn_pg_read_head(tx, add->commit, &head, &depth, &add->write.diag);
 	return status == CAIRN_OK ? ref_fork(tx, add, owner, &head, depth, line) : status;
 }
