@@ -19,6 +19,13 @@ static enum cairn_status reader_gone(struct cairn_diag *diag)
 			  "this file is not on its way from the mirrored hub; ask again in a moment");
 }
 
+/* Clients that were cut off go on by "bytes=N-". They have the rest, so this end makes the file whole for them. A
+ * request for a footer says how long the footer is. */
+static bool reader_goes_on(const struct cairn_byte_range *range)
+{
+	return range->kind == CAIRN_RANGE_FROM_TO && range->last == UINT64_MAX;
+}
+
 enum cairn_status cairn_mirror_reader_open(struct cairn_mirror *mirror, const struct cairn_mirror_want *what,
 					   const struct cairn_byte_range *range, struct cairn_file_extent *extent,
 					   struct cairn_mirror_reader **out, struct cairn_diag *diag)
@@ -36,9 +43,9 @@ enum cairn_status cairn_mirror_reader_open(struct cairn_mirror *mirror, const st
 		status = CAIRN_E_LIMIT;
 	if (status == CAIRN_OK) {
 		*r = (struct cairn_mirror_reader){.s = s, .at = extent->first, .end = extent->end};
-		r->holds_back = r->end == size && r->end - r->at > MIRROR_FOOTER_MAX;
+		r->holds_back = r->end == size && (reader_goes_on(range) || r->end - r->at > MIRROR_FOOTER_MAX);
 		pthread_mutex_lock(&mirror->lock);
-		bool is_kept = r->at >= s->kept;
+		bool is_kept = s->is_here || r->at >= s->kept;
 		if (is_kept)
 			reader_link(r);
 		pthread_mutex_unlock(&mirror->lock);

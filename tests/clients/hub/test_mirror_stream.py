@@ -141,14 +141,16 @@ def test_false_bytes_are_never_whole(start):
     false = WEIGHTS[: 20 * MB] + b"\0" + WEIGHTS[20 * MB + 1 :]
     with Far(come=len(WEIGHTS) - 1, false=false) as upstream:
         server = start(mirror=upstream.url)
-        with reply_of(server) as reply, reply_of(server, Range=f"bytes={len(WEIGHTS) - 2 * MB}-") as rest:
+        resumed = f"bytes={len(WEIGHTS) - HELD_BACK - 1000}-"  # with it, a client that was cut off has the whole file
+        with reply_of(server) as reply, reply_of(server, Range=f"bytes={len(WEIGHTS) - 2 * MB}-") as rest, reply_of(server, Range=resumed) as last:
             assert reply.read(len(WEIGHTS) - HELD_BACK) == false[:-HELD_BACK]
             assert rest.read(2 * MB - HELD_BACK) == false[-2 * MB : -HELD_BACK]
             with reply_of(server, Range=f"bytes={len(WEIGHTS) - MB}-{len(WEIGHTS) - 2}") as end:
                 assert end.read() == false[-MB:-1]
-            await_waiting(server, 2)
+            assert last.read(1000) == false[-HELD_BACK - 1000 : -HELD_BACK]
+            await_waiting(server, 3)
             upstream.comes_to(len(WEIGHTS))
-            for cut in (reply, rest):
+            for cut in (reply, rest, last):
                 with pytest.raises((IncompleteRead, ConnectionError)) as how:
                     assert cut.read() == b"" and cut.length == 0
                 assert not isinstance(how.value, IncompleteRead) or how.value.partial == b""
