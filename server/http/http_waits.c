@@ -83,18 +83,17 @@ static void waits_wake(struct http_waiter *waiter)
 /* The source gets the waiter under the lock, so that whoever finds the wait in the list can take the waiter back. */
 enum http_wait_begin http_waits_begin(struct http_waits *waits, struct http_wait *wait, uint64_t pos)
 {
-	enum http_wait_begin begin = HTTP_WAIT_STOPPED;
+	enum http_wait_begin begin = HTTP_WAIT_BEGUN;
 	wait->waiter.wake = waits_wake;
 	wait->waits = waits;
 	pthread_mutex_lock(&waits->lock);
-	if (!waits->stopped) {
-		waits_list(waits, wait);
-		begin = HTTP_WAIT_BEGUN;
-		if (!wait->source->wait(wait->source->ctx, pos, &wait->waiter)) {
-			waits_unlist(wait);
-			begin = HTTP_WAIT_NO_NEED;
-		}
-	}
+	waits_list(waits, wait);
+	if (!wait->source->wait(wait->source->ctx, pos, &wait->waiter))
+		begin = HTTP_WAIT_NO_NEED;
+	else if (waits->stopped && wait->source->leave(wait->source->ctx, &wait->waiter))
+		begin = HTTP_WAIT_STOPPED; /* else the source is about to wake it, and must find it */
+	if (begin != HTTP_WAIT_BEGUN)
+		waits_unlist(wait);
 	pthread_mutex_unlock(&waits->lock);
 	return begin;
 }

@@ -1,5 +1,6 @@
 /* Replies whose bytes have not come yet, over real connections. test_http_pump.c has the pump alone. */
 #include "base/workers.h"
+#include "server/http/http_waits.h"
 #include "support/http_fixture.h"
 #include "support/run.h"
 
@@ -261,6 +262,53 @@ START_TEST(a_stop_cuts_who_waits)
 }
 END_TEST
 
+/* A source that is left while the server stops. */
+static struct {
+	bool has_woken; /* it no longer keeps the waiter, and is about to call wake() */
+	struct http_waiter *waiter;
+	unsigned n_ended;
+} left;
+
+static bool left_wait(void *ctx, uint64_t pos, struct http_waiter *waiter)
+{
+	(void)ctx, (void)pos;
+	left.waiter = waiter;
+	return true;
+}
+
+static bool left_leave(void *ctx, struct http_waiter *waiter)
+{
+	(void)ctx;
+	ck_assert_ptr_eq(waiter, left.waiter);
+	return !left.has_woken;
+}
+
+static void left_ended(struct http_wait *wait, bool has_bytes)
+{
+	(void)wait;
+	ck_assert(has_bytes);
+	left.n_ended++;
+}
+
+START_TEST(a_source_that_wakes_while_the_server_stops_finds_the_wait)
+{
+	const struct http_source source = {.wait = left_wait, .leave = left_leave};
+	struct http_wait wait = {.source = &source, .ended = left_ended};
+	struct http_waits waits;
+	http_waits_init(&waits, 1);
+	http_waits_stop(&waits);
+	ck_assert_int_eq(http_waits_begin(&waits, &wait, 0), HTTP_WAIT_STOPPED);
+	ck_assert_uint_eq(http_waits_count(&waits), 0);
+	left.has_woken = true;
+	ck_assert_int_eq(http_waits_begin(&waits, &wait, 0), HTTP_WAIT_BEGUN);
+	ck_assert_uint_eq(left.n_ended, 0);
+	left.waiter->wake(left.waiter);
+	ck_assert_uint_eq(left.n_ended, 1);
+	ck_assert_uint_eq(http_waits_count(&waits), 0);
+	http_waits_fini(&waits);
+}
+END_TEST
+
 /* With 64 connections, 48 bodies may wait, 16 of them for one sender. */
 START_TEST(one_sender_has_some_places_only)
 {
@@ -293,6 +341,7 @@ int main(void)
 	tcase_add_test(tc, a_client_that_leaves_is_let_go);
 	tcase_add_test(tc, waiting_does_not_count_as_slow_reading);
 	tcase_add_test(tc, a_stop_cuts_who_waits);
+	tcase_add_test(tc, a_source_that_wakes_while_the_server_stops_finds_the_wait);
 	tcase_add_test(tc, one_sender_has_some_places_only);
 	suite_add_tcase(suite, tc);
 	return run_suite(suite);
