@@ -42,6 +42,10 @@ static int64_t join_holds_s(const struct mirror_fetch *f, enum cairn_status stat
 {
 	if (status == CAIRN_OK)
 		return f->is_file ? 0 : CAIRN_MIRROR_REFRESH_S;
+	/* The upstream may give to one token a file that it refuses to another. */
+	bool is_refused = status == CAIRN_E_NOT_FOUND || (diag->rule && strcmp(diag->rule, "mirror.denied") == 0);
+	if (f->is_file && f->what.is_alone && is_refused)
+		return 0;
 	if (status == CAIRN_E_NOT_FOUND)
 		return CAIRN_MIRROR_UNKNOWN_S;
 	if (status == CAIRN_E_MISMATCH)

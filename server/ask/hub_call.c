@@ -1,6 +1,7 @@
 #include "server/ask/hub_call.h"
 
 #include "cas/service/jobs.h"
+#include "cas/service/keys.h"
 #include "hub/repo.h"
 #include "server/ask/api_key.h"
 #include "server/ask/hub_mirror.h"
@@ -235,6 +236,9 @@ static bool call_take_foreign(struct hub_call *call, const char *header)
 	if (!app->mirror || !app->config.hub_anonymous || strncasecmp(header, BEGIN, sizeof(BEGIN) - 1) != 0)
 		return false;
 	size_t len = strlen(token);
+	/* A key of ours that was mistyped: those of the hub are shorter. */
+	if (strncmp(token, "hf_cairn_", 9) == 0 || len == CAIRN_KEY_TEXT_BYTES - 1)
+		return false;
 	if (len < CALL_FOREIGN_BYTES_MIN || len >= sizeof(call->foreign) || strspn(token, LETTERS) != len ||
 	    cairn_sha256_of(call->digest, token, len) != CAIRN_OK)
 		return false;

@@ -202,13 +202,16 @@ static bool mirror_pass_gate(struct hub_repo *r)
 	struct hub_call *call = &r->call;
 	struct cairn_mirror *mirror = call->job.app->mirror;
 	struct hub_lack *lack = mirror_lack(call);
-	bool is_told = lack && lack->is_admission && lack->has_outcome;
+	bool is_told = lack && lack->is_admission && lack->has_outcome && lack->want.repo == r->repo.id;
 	if (is_told)
 		mirror_log_admission(r, &lack->want);
 	if ((is_told && lack->want.status == CAIRN_OK) || cairn_mirror_admits(mirror, r->repo.id, call->digest, false))
 		return mirror_let_in(r);
 	if (is_told && lack->want.status != CAIRN_OK && lack->want.status != CAIRN_E_NOT_FOUND) {
-		if (cairn_mirror_admits(mirror, r->repo.id, call->digest, true))
+		/* A limit of this daemon, which askers can reach on purpose, does not make an old answer hold longer.
+		 */
+		bool is_ours = lack->want.diag.rule && strcmp(lack->want.diag.rule, "mirror.full") == 0;
+		if (!is_ours && cairn_mirror_admits(mirror, r->repo.id, call->digest, true))
 			return mirror_let_in(r);
 		mirror_fail(call, &lack->want);
 	}
@@ -231,6 +234,8 @@ bool hub_mirror_find(struct hub_repo *r, enum cairn_hub_access need)
 		cairn_diag_clear(&call->diag);
 		call->status = cairn_hub_find_repo(&call->job.app->hub, &call->asker, r->kind, r->namespace, r->name,
 						   need, &r->repo, &call->diag);
+		if (mirror_at_gate(r))
+			return mirror_pass_gate(r);
 		if (call->status != CAIRN_E_NOT_FOUND)
 			return call->status == CAIRN_OK;
 		mirror_name(r, name);

@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { STREAM_WINDOW_BYTES = 16 << 20 }; /* before each of them the right to read is asked again */
 
@@ -15,10 +16,11 @@ struct hub_stream {
 	enum cairn_index_repo_kind kind;
 	int64_t repo;
 	char account[CAIRN_INDEX_ACCOUNT_NAME_MAX + 1], name[CAIRN_INDEX_REPO_NAME_MAX + 1];
-	uint64_t asked_at;          /* where the right is asked again */
-	pthread_mutex_t lock;       /* guards the rest */
-	bool woken;                 /* since the last read that found nothing */
-	struct http_waiter *waiter; /* NULL: nobody waits */
+	uint8_t who[CAIRN_SHA256_BYTES]; /* of the token that the mirrored hub lets in, if asker.admitted */
+	uint64_t asked_at;               /* where the right is asked again */
+	pthread_mutex_t lock;            /* guards the rest */
+	bool woken;                      /* since the last read that found nothing */
+	struct http_waiter *waiter;      /* NULL: nobody waits */
 };
 
 enum cairn_status hub_stream_open(struct hub_stream **out, struct hub_repo *r, const struct cairn_byte_range *range,
@@ -35,6 +37,7 @@ enum cairn_status hub_stream_open(struct hub_stream **out, struct hub_repo *r, c
 	s->app = r->call.job.app;
 	s->reader = reader;
 	s->asker = r->call.asker;
+	memcpy(s->who, r->call.digest, sizeof(s->who));
 	s->kind = r->kind;
 	s->repo = r->repo.id;
 	s->asked_at = STREAM_WINDOW_BYTES;
@@ -62,6 +65,8 @@ static bool stream_may_go_on(struct hub_stream *s, uint64_t pos)
 	if (pos < s->asked_at)
 		return true;
 	s->asked_at = pos + STREAM_WINDOW_BYTES;
+	if (s->asker.admitted && !cairn_mirror_admits(s->app->mirror, s->repo, s->who, true))
+		return false; /* the mirrored hub has refused the token since, or its answer is too old */
 	return cairn_hub_find_repo(&s->app->hub, &s->asker, s->kind, s->account, s->name, CAIRN_HUB_READ, &repo,
 				   &diag) == CAIRN_OK &&
 	       repo.id == s->repo;

@@ -52,7 +52,8 @@ def test_what_is_no_token_of_the_mirrored_hub(start, issuer, tmp_path):
         key = people.keys["ann"]
         number = next(k["id"] for k in server.get("/v1/keys", token=issuer.token("admin")).json()["keys"] if k["account"] == "ann")
         assert server.request("DELETE", f"/v1/keys/{number}", headers={"Authorization": f"Bearer {issuer.token('admin')}"}).status in (200, 204)
-        for token in (key, "hf_short", "hf_" + "x" * 300, "other" + TOKEN, TOKEN + "%0d", "hf_cairn_" + "a" * 43):
+        mistyped = key[:-1] + ("a" if key[-1] != "a" else "b")
+        for token in (key, mistyped, "hf_short", "hf_" + "x" * 300, "other" + TOKEN, TOKEN + "%0d", "hf_cairn_" + "a" * 43):
             for path in ("/api/models/far/open", "/far/gated/resolve/main/secret.txt"):
                 reply = get(server, path, token)
                 assert reply.status == 401 and reply.json()["code"] == "key.unknown", (token, reply)
@@ -115,6 +116,16 @@ def test_whom_it_let_in_stays_let_in_while_the_line_is_down(start, issuer):
     assert get(server, "/far/gated/resolve/main/secret.txt", TOKEN).body == TEXT
     reply = get(server, "/far/gated/resolve/main/secret.txt", OTHER)
     assert reply.status == 504, reply
+
+
+def test_what_is_refused_to_one_token_is_not_refused_to_others(start, issuer):
+    with hub(TOKEN, OTHER) as upstream:
+        server = start(mirror=upstream.url, token_key=issuer.folder)
+        upstream.instead["/secret.txt"] = answer(403, b"{}", X_Error_Code="GatedRepo")
+        reply = get(server, "/far/gated/resolve/main/secret.txt", TOKEN)
+        assert (reply.status, reply.json()["code"]) == (403, "mirror.denied"), reply
+        del upstream.instead["/secret.txt"]
+        assert get(server, "/far/gated/resolve/main/secret.txt", OTHER).body == TEXT
 
 
 def test_nobody_tries_many_tokens(start, issuer):
