@@ -127,13 +127,22 @@ static void front_work(struct cairn_work *work)
 		status = front_prove(s, &diag);
 	if (whole || status != CAIRN_OK) {
 		mirror_stream_end(s, status, &diag);
+		cairn_hub_ingest_free(
+			s->in); /* slow readers keep the stream for long; no other work follows this one */
+		s->in = NULL;
 		mirror_stream_drop(s);
 		return;
 	}
 	front_free_room(s);
+	struct cairn_hub_ingest *in = NULL;
 	pthread_mutex_lock(&m->lock);
 	s->works = false;
+	if (!mirror_stream_goes(s)) { /* it ended meanwhile */
+		in = s->in;
+		s->in = NULL;
+	}
 	pthread_mutex_unlock(&m->lock);
+	cairn_hub_ingest_free(in);
 	mirror_stream_feed(s);
 	mirror_stream_drop(s);
 	mirror_ask_blocks(m);

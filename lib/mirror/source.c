@@ -229,7 +229,7 @@ static bool source_tries_again(struct mirror_slot *slot, enum cairn_status statu
 static enum cairn_status source_follow(struct mirror_slot *slot, struct cairn_diag *diag)
 {
 	const struct mirror_hop before = slot->hop;
-	bool is_first = slot->n_hops == 0;
+	bool is_first = slot->n_hops == 0 && !slot->known_hop; /* else the answer is of the hop's host */
 	if (slot->n_hops++ == MIRROR_HOPS_MAX)
 		return cairn_fail(diag, CAIRN_E_FORMAT, "mirror.redirect", CAIRN_NO_OFFSET,
 				  "the upstream redirects more than %d times for a file", MIRROR_HOPS_MAX);
@@ -353,11 +353,30 @@ static size_t source_all(struct cairn_mirror *m, struct mirror_stream *out[stati
 	return n;
 }
 
+/* Ends a stream that may ask for nothing for longer than clients are kept waiting, because the upstream told another
+ * call so. */
+static void source_end_if_put_off(struct mirror_stream *s)
+{
+	struct cairn_mirror *m = s->m;
+	struct cairn_diag diag = {0};
+	pthread_mutex_lock(&m->lock);
+	bool is_put_off = mirror_stream_goes(s) && source_count(s) == 0 &&
+			  mirror_blocks_reach(&s->blocks, s->front) < s->blocks.size_bytes &&
+			  m->later_ms - cairn_clock_mono_ms() > INT64_C(1000) * MIRROR_SILENCE_S;
+	pthread_mutex_unlock(&m->lock);
+	if (!is_put_off)
+		return;
+	enum cairn_status status =
+		cairn_fail(&diag, CAIRN_E_BUSY, "mirror.busy", CAIRN_NO_OFFSET, "the upstream wants no calls for now");
+	mirror_stream_end(s, status, &diag);
+}
+
 void mirror_streams_tick(struct cairn_mirror *m)
 {
 	struct mirror_stream *all[CAIRN_MIRROR_FILES_MAX];
 	size_t n = source_all(m, all);
 	for (size_t i = 0; i < n; i++) {
+		source_end_if_put_off(all[i]);
 		mirror_stream_feed(all[i]);
 		mirror_stream_wake(all[i], false);
 		mirror_stream_drop(all[i]);

@@ -10,6 +10,7 @@ void mirror_count_failure(struct cairn_mirror *m, enum cairn_status status, cons
 		enum cairn_mirror_why why;
 	} RULES[] = {
 		{"mirror.unreachable", CAIRN_MIRROR_WHY_UNREACHABLE},
+		{"mirror.tls", CAIRN_MIRROR_WHY_UNREACHABLE},
 		{"mirror.silent", CAIRN_MIRROR_WHY_SILENT},
 		{"mirror.busy", CAIRN_MIRROR_WHY_BUSY},
 		{"mirror.wrong", CAIRN_MIRROR_WHY_WRONG},

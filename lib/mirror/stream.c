@@ -178,8 +178,10 @@ void mirror_stream_begun(struct mirror_stream *s)
 static bool stream_has_work(const struct mirror_stream *s)
 {
 	uint64_t reach = mirror_blocks_reach(&s->blocks, s->front);
-	return reach - s->front >= STREAM_FEED_BYTES || (reach > s->front && reach == s->blocks.size_bytes) ||
-	       (s->kept + STREAM_FEED_BYTES <= s->front && mirror_spool_bytes(s->m) > s->m->spool_bytes_max / 4 * 3);
+	bool is_full = mirror_spool_bytes(s->m) > s->m->spool_bytes_max / 4 * 3;
+	return reach - s->front >= STREAM_FEED_BYTES ||
+	       (reach > s->front && (is_full || reach == s->blocks.size_bytes)) ||
+	       (is_full && s->kept + STREAM_FEED_BYTES <= s->front);
 }
 
 void mirror_stream_feed(struct mirror_stream *s)
@@ -204,8 +206,13 @@ void mirror_stream_end(struct mirror_stream *s, enum cairn_status status, const 
 	struct cairn_diag why = *diag;
 	pthread_mutex_lock(&s->m->lock);
 	struct mirror_fetch *f = s->f;
+	struct cairn_hub_ingest *in = NULL;
 	if (f) {
 		s->f = NULL;
+		if (!s->works) { /* else the work frees it */
+			in = s->in;
+			s->in = NULL;
+		}
 		f->has_bytes = false; /* who wants the file from now on waits for the outcome */
 		s->is_here = status == CAIRN_OK;
 		s->status = status;
@@ -214,6 +221,7 @@ void mirror_stream_end(struct mirror_stream *s, enum cairn_status status, const 
 	pthread_mutex_unlock(&s->m->lock);
 	if (!f)
 		return;
+	cairn_hub_ingest_free(in);
 	(void)cairn_sys_ftruncate(s->fd, 0); /* readers may hold the stream for long */
 	pthread_mutex_lock(&s->m->lock);
 	s->kept = s->asked_bytes;
