@@ -514,6 +514,47 @@ START_TEST(a_pull_request_that_deletes_a_large_folder_is_opened)
 }
 END_TEST
 
+/* Branches from branches, until a lookup reads as many lines as it may. @return the last one's head */
+static int64_t branch_to_the_limit(int64_t repo)
+{
+	char name[16];
+	int64_t head = hx_head(repo, "main").id;
+	for (unsigned depth = 3; depth <= CAIRN_INDEX_LINE_DEPTH_MAX; depth++) { /* main's large commit has 2 */
+		(void)snprintf(name, sizeof(name), "branch%u", depth);
+		ck_assert_int_eq(hx_add_ref(repo, CAIRN_INDEX_BRANCH, name, head), CAIRN_OK);
+		ck_assert(hx_committed_one(repo, name, hx_put("last", name)));
+		head = hx_head(repo, name).id;
+	}
+	return head;
+}
+
+/* Its line begins with copies of all rows, which are removed before it begins again in pieces. */
+START_TEST(a_pull_request_that_turns_out_large_leaves_no_copies)
+{
+	int64_t one = hx_model("one");
+	const struct cairn_index_operation drop = hx_drop_folder("a");
+	hx_uploaded(7, hx_owner_of(one));
+	put_nested(one);
+	ck_assert(hx_committed_one(one, "main", hx_put_file("a/file", 7)));
+	int64_t deepest = branch_to_the_limit(one);
+	struct cairn_index_add_ref add = {.repo = one,
+					  .kind = CAIRN_INDEX_PULL,
+					  .base = "main",
+					  .commit = deepest,
+					  .account = hx_ann,
+					  .first = HX_MESSAGE,
+					  .operations = &drop,
+					  .n = 1};
+	ck_assert_int_eq(cairn_index_add_ref(hx_index, &add), CAIRN_OK);
+	ck_assert_uint_eq(pull_head(one, "1").n_files, 3);
+	/* Nothing keeps the file. */
+	struct cairn_index_drop_repo gone = {.id = one};
+	ck_assert_int_eq(cairn_index_drop_repo(hx_index, &gone), CAIRN_OK);
+	sweep_all();
+	is_tidy();
+}
+END_TEST
+
 START_TEST(a_large_pull_request_that_fails_leaves_nothing)
 {
 	int64_t one = hx_model("one");
@@ -956,6 +997,7 @@ int main(int argc, char **argv)
 	tcase_add_test(t, a_file_takes_the_place_of_many_folders);
 	tcase_add_test(t, a_large_pull_request_is_opened);
 	tcase_add_test(t, a_pull_request_that_deletes_a_large_folder_is_opened);
+	tcase_add_test(t, a_pull_request_that_turns_out_large_leaves_no_copies);
 	tcase_add_test(t, a_large_pull_request_that_fails_leaves_nothing);
 	tcase_add_loop_test(t, others_do_not_wait_for_a_large_write, 0, N_LARGE);
 	tcase_add_test(t, a_write_that_may_be_long_is_a_batch_of_its_own);

@@ -3,6 +3,7 @@
 #include "index/postgres/chain.h"
 #include "index/postgres/commit.h"
 #include "index/postgres/own.h"
+#include "index/postgres/sweep.h"
 
 #include "base/crash_point.h"
 #include "base/sum.h"
@@ -33,7 +34,6 @@ enum { REF_HEAD_LINE = 1, REF_HEAD_COMMIT, REF_HEAD_END = REF_HEAD_COMMIT + 8 };
 static const char REF_ADD_LINE[] =
 	"INSERT INTO line(repo, parent, fork, depth, head) VALUES($1, $2, $3, $4, $3) RETURNING id";
 static const char REF_DROP[] = "DELETE FROM ref WHERE repo = $1 AND kind = $2 AND name = $3";
-static const char REF_DROP_NEW_LINE[] = "DELETE FROM line WHERE id = $1";
 /* Copies the entries at a commit to line $3. */
 static const char REF_COPY[] = CAIRN_PG_CHAIN
 	"INSERT INTO entry(line, folder, name, since, oid, content) SELECT $3, e.folder, e.name,"
@@ -211,11 +211,16 @@ static enum cairn_status ref_line(struct cairn_pg_tx *tx, struct cairn_index_add
 	return ref_fork(tx, add, owner, head, depth, line);
 }
 
-static enum cairn_status ref_drop_new_line(struct cairn_pg_tx *tx, int64_t line)
+/* Removes a line that nothing names yet, with the rows that were copied to it: at most CAIRN_INDEX_FORK_ROWS_MAX.
+ * @param before  the growth before it was made */
+static enum cairn_status ref_drop_new_line(struct cairn_pg_tx *tx, int64_t line,
+					   const struct cairn_index_growth *before)
 {
-	struct cairn_pg_args args = {0};
-	cairn_pg_int8(&args, line);
-	return cairn_pg_run(&tx->pg, REF_DROP_NEW_LINE, &args, NULL);
+	enum cairn_status status = CAIRN_OK;
+	for (bool gone = false; !gone && status == CAIRN_OK;)
+		status = cairn_pg_sweep_line(tx, line, &gone);
+	tx->records.growth = *before;
+	return status;
 }
 
 /* A pull request has a row that says what it is for, and a commit if it comes with files.
@@ -240,7 +245,7 @@ static enum cairn_status ref_open_pull(struct cairn_pg_tx *tx, struct cairn_inde
 	if (status == CAIRN_OK)
 		status = cairn_pg_commit_to(tx, &c, &add->write.diag);
 	if (*in_pieces)
-		return status == CAIRN_OK ? ref_drop_new_line(tx, line) : status;
+		return status;
 	if (status == CAIRN_OK)
 		status = cairn_records_add_pull(&tx->records, add, owner);
 	cairn_crash_point(CAIRN_CRASH_PULL_OPENED);
@@ -290,6 +295,7 @@ enum cairn_status cairn_pg_add_ref_at_once(struct cairn_pg_tx *tx, struct cairn_
 	char number[REF_NUMBER_CHARS];
 	int64_t owner = 0, depth = 0, line = 0, bytes = 0;
 	bool pull = add->kind == CAIRN_INDEX_PULL;
+	const struct cairn_index_growth before = tx->records.growth;
 	*in_pieces = false;
 	enum cairn_status status = ref_ask(tx, add, &asked);
 	if (status == CAIRN_OK)
@@ -305,7 +311,9 @@ enum cairn_status cairn_pg_add_ref_at_once(struct cairn_pg_tx *tx, struct cairn_
 		status = ref_line(tx, add, owner, &head, depth, &line);
 	if (status == CAIRN_OK && pull)
 		status = ref_open_pull(tx, add, owner, &head, line, in_pieces, &bytes);
-	if (status != CAIRN_OK || *in_pieces)
+	if (status == CAIRN_OK && *in_pieces)
+		return ref_drop_new_line(tx, line, &before);
+	if (status != CAIRN_OK)
 		return status;
 	const char *name = pull ? number : add->name;
 	cairn_pg_queue_set_ref(tx, add->repo, add->kind, name, line, add->kind == CAIRN_INDEX_TAG ? add->commit : 0);

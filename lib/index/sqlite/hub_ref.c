@@ -1,6 +1,7 @@
 /* Branches, tags and pull requests. */
 #include "index/hub/commits.h"
 #include "index/sqlite/commit.h"
+#include "index/sqlite/sweep.h"
 
 #include "base/crash_point.h"
 #include "base/sum.h"
@@ -166,7 +167,6 @@ static enum cairn_status ref_commit_pull(struct cairn_tx *tx, struct cairn_index
 
 /* --- requests ----------------------------------------------------------------------------------------------------- */
 
-static CAIRN_WRITES(TX_DROP_NEW_LINE, "DELETE FROM line WHERE id = ?1");
 static CAIRN_WRITES(TX_SET_REF, "UPDATE ref SET line = ?4 WHERE repo = ?1 AND kind = ?2 AND name = ?3");
 
 enum cairn_status cairn_tx_set_ref_line(struct cairn_tx *tx, int64_t repo, enum cairn_index_ref_kind kind,
@@ -217,10 +217,22 @@ static enum cairn_status ref_check_nested(struct cairn_tx *tx, int64_t repo, con
 	return cairn_commits_ref_nested(diag, (const char *)sqlite3_column_text(find, 0), name);
 }
 
+/* Removes a line that nothing names yet, with the rows that were copied to it: at most CAIRN_INDEX_FORK_ROWS_MAX.
+ * @param before  the growth before it was made */
+static enum cairn_status ref_drop_new_line(struct cairn_tx *tx, int64_t line, const struct cairn_index_growth *before)
+{
+	enum cairn_status status = CAIRN_OK;
+	for (bool gone = false; !gone && status == CAIRN_OK;)
+		status = cairn_tx_sweep_line(tx, line, &gone);
+	tx->records.growth = *before;
+	return status;
+}
+
 static enum cairn_status ref_open_pull(struct cairn_tx *tx, struct cairn_index_add_ref *add, int64_t owner,
 				       bool *in_pieces)
 {
 	int64_t line = 0, bytes = 0;
+	const struct cairn_index_growth before = tx->records.growth;
 	enum cairn_status status = CAIRN_OK;
 	if (add->is_stranger)
 		status = cairn_records_may_open_pull(&tx->records, add->repo, add->account, &add->write.diag);
@@ -230,9 +242,8 @@ static enum cairn_status ref_open_pull(struct cairn_tx *tx, struct cairn_index_a
 		status = ref_commit_pull(tx, add, owner, line, in_pieces, &bytes);
 	if (status != CAIRN_OK)
 		return status;
-	if (*in_pieces) {
-		return cairn_tx_run(tx, &TX_DROP_NEW_LINE, CAIRN_ARGS(cairn_db_int(line)));
-	}
+	if (*in_pieces)
+		return ref_drop_new_line(tx, line, &before);
 	status = cairn_tx_name_pull(tx, add, owner, line);
 	return status == CAIRN_OK && add->is_stranger ? cairn_records_charge_opened(&tx->records, add, bytes) : status;
 }
