@@ -236,6 +236,35 @@ START_TEST(a_commit_begins_again_after_its_connection_ended)
 }
 END_TEST
 
+/* --- much to read ------------------------------------------------------------------------------------------------- */
+
+/* The server takes longer for the first page of a squash than for any other answer; the page after it is shorter. */
+START_TEST(a_slow_page_of_a_squash_is_no_silence)
+{
+	enum { N_FILES = 2500, N_FIRST = 2000, SLOW_MS = 4500 };
+	char text[512];
+	share();
+	cairn_index_free(other);
+	put_all();
+	ck_assert(hx_committed(large_repo, "main", operations, N_FILES));
+	(void)pgfx_sql_in("CREATE TABLE copied(n bigint)");
+	(void)snprintf(text, sizeof(text),
+		       "CREATE FUNCTION take_time() RETURNS trigger LANGUAGE plpgsql AS $$BEGIN"
+		       " IF NOT EXISTS(SELECT 1 FROM copied) THEN PERFORM pg_sleep(%d / 1000.0); END IF;"
+		       " INSERT INTO copied SELECT count(*) FROM added; RETURN NULL; END$$",
+		       SLOW_MS);
+	(void)pgfx_sql_in(text);
+	(void)pgfx_sql_in("CREATE TRIGGER takes_time AFTER INSERT ON entry REFERENCING NEW TABLE AS added"
+			  " FOR EACH STATEMENT EXECUTE FUNCTION take_time()");
+	struct cairn_index_squash squash = {
+		.repo = large_repo, .kind = CAIRN_INDEX_BRANCH, .name = "main", .message = HX_MESSAGE};
+	ck_assert_msg(cairn_index_squash(pg.ix, &squash) == CAIRN_OK, "%s", squash.write.diag.text);
+	ck_assert_uint_eq(hx_head(large_repo, "main").n_files, N_FILES + 1);
+	ck_assert_int_gt(pgfx_sql_in("SELECT max(n) FROM copied"), N_FIRST / 2);
+	ck_assert_int_eq(pgfx_sql_in("SELECT count(*) FROM copied WHERE n > 1000"), 1);
+}
+END_TEST
+
 /* --- daemons that end --------------------------------------------------------------------------------------------- */
 
 static void act_die(void)
@@ -288,6 +317,7 @@ int main(int argc, char **argv)
 	tcase_add_test(t, another_daemon_leaves_a_live_commit);
 	tcase_add_test(t, a_commit_whose_rows_were_removed_begins_again);
 	tcase_add_test(t, a_commit_begins_again_after_its_connection_ended);
+	tcase_add_test(t, a_slow_page_of_a_squash_is_no_silence);
 	tcase_add_loop_test(t, what_a_dead_daemon_left_is_removed_an_hour_later, 0, sizeof(SEND) / sizeof(SEND[0]));
 	return pgfx_run(argc, argv, t);
 }

@@ -6,6 +6,7 @@
 #include "index/postgres/hub.h"
 #include "index/postgres/sweep.h"
 
+#include "base/clock.h"
 #include "base/sum.h"
 
 #include <stdlib.h>
@@ -14,6 +15,10 @@
 enum {
 	STAGED_WRITES = 500, /* rows of one piece: some 20 ms */
 	STAGED_ROWS = 2000,  /* of one piece: copied, or read for the ids of folders */
+	STAGED_ROWS_MIN = 20,
+	/* A page that takes longer to copy has many versions of each path, all of which are read: the next is
+	 * shorter. */
+	STAGED_COPY_MS = 200,
 };
 
 /* A line that leaves $2 at commit $3. It gets copies of all rows ($4), or else where lookups would read too many
@@ -42,6 +47,7 @@ static const char STAGED_COPY[] = CAIRN_PG_CHAIN
 struct staged {
 	struct cairn_staged staged; /* first */
 	struct cairn_pg_edit edit;
+	int64_t copy_rows; /* of the next page */
 };
 
 static struct cairn_index_tx *staged_records(void *ctx)
@@ -94,6 +100,7 @@ static enum cairn_status staged_begin(void *ctx, struct cairn_staged *staged)
 	int64_t number = cairn_pg_get_int8(tx->pg.results[next], 0, 0);
 	int64_t depth = cairn_pg_get_int8(tx->pg.results[add], 0, 1);
 	c->line = cairn_pg_get_int8(tx->pg.results[add], 0, 0);
+	s->copy_rows = STAGED_ROWS;
 	staged->copies = staged->copies_all || (c->head.commit != 0 && depth == 1);
 	s->edit = (struct cairn_pg_edit){
 		.tx = tx, .repo = c->repo, .owner = c->owner, .line = c->line, .page_rows = STAGED_ROWS};
@@ -125,10 +132,25 @@ static enum cairn_status staged_sweep_repo(void *ctx, int64_t repo, int64_t owne
 
 /* --- pieces ------------------------------------------------------------------------------------------------------- */
 
+/* Waits longer than usual: a slow page is no silent server. */
+static enum cairn_status staged_copy_page(struct cairn_pg_tx *tx, const struct cairn_pg_args *args, int64_t *rows,
+					  const PGresult **r)
+{
+	int64_t began_ms = cairn_clock_mono_ms();
+	tx->pg.silence_ms = CAIRN_PG_SCAN_MS;
+	enum cairn_status status = cairn_pg_ask(&tx->pg, STAGED_COPY, args, r);
+	tx->pg.silence_ms = CAIRN_PG_SILENCE_MS;
+	if (cairn_clock_mono_ms() - began_ms > STAGED_COPY_MS && *rows / 2 >= STAGED_ROWS_MIN)
+		*rows /= 2;
+	return status;
+}
+
 static enum cairn_status staged_copy(void *ctx, struct cairn_staged *s, bool *done)
 {
 	static const char LAST[] = "\xff"; /* behind all UTF-8 */
 	struct cairn_pg_tx *tx = ctx;
+	struct staged *of = (struct staged *)s;
+	const int64_t rows = of->copy_rows;
 	const PGresult *r;
 	struct cairn_pg_args args = {0};
 	cairn_pg_int8(&args, s->seen.line);
@@ -136,13 +158,13 @@ static enum cairn_status staged_copy(void *ctx, struct cairn_staged *s, bool *do
 	cairn_pg_bytes(&args, s->folder, strlen(s->folder));
 	cairn_pg_bytes(&args, s->name, strlen(s->name));
 	cairn_pg_bytes(&args, LAST, sizeof(LAST) - 1);
-	cairn_pg_int8(&args, STAGED_ROWS);
+	cairn_pg_int8(&args, rows);
 	cairn_pg_int8(&args, s->c.line);
 	cairn_pg_int8_or_null(&args, s->copies_all ? s->edit->commit : 0);
-	enum cairn_status status = cairn_pg_ask(&tx->pg, STAGED_COPY, &args, &r);
+	enum cairn_status status = staged_copy_page(tx, &args, &of->copy_rows, &r);
 	if (status != CAIRN_OK)
 		return status;
-	*done = cairn_pg_get_int8(r, 0, 0) < STAGED_ROWS;
+	*done = cairn_pg_get_int8(r, 0, 0) < rows;
 	cairn_add(&s->edit->row_bytes, cairn_pg_get_int8(r, 0, 3));
 	return PQgetisnull(r, 0, 1) || (cairn_pg_get_text(r, 0, 1, s->folder, sizeof(s->folder)) &&
 					cairn_pg_get_text(r, 0, 2, s->name, sizeof(s->name)))
