@@ -265,6 +265,30 @@ START_TEST(a_slow_page_of_a_squash_is_no_silence)
 }
 END_TEST
 
+/* The rows of a page that are not visited are read again by the next piece, and count once. */
+START_TEST(folders_of_many_files_are_deleted_together)
+{
+	enum { N_OF_ONE = 80000 }; /* of 200,000 that a commit may delete */
+	char text[1024];
+	const struct cairn_index_operation puts[] = {hx_put("a/first", "1"), hx_put("b/first", "1")};
+	const struct cairn_index_operation drops[] = {hx_drop_folder("a"), hx_drop_folder("b")};
+	share();
+	cairn_index_free(other);
+	ck_assert(hx_committed(large_repo, "main", puts, 2));
+	(void)snprintf(text, sizeof(text),
+		       "WITH e AS (SELECT * FROM entry WHERE line = %lld AND folder = 'a'),"
+		       " n AS (INSERT INTO entry(line, folder, name, since, oid, content)"
+		       " SELECT line, folder, convert_to('n' || i, 'UTF8'), since, oid, content"
+		       " FROM e, generate_series(1, %d) i),"
+		       " c AS (UPDATE commit_ SET files = files + %d WHERE line = %lld)"
+		       " UPDATE content SET uses = uses + %d WHERE id = (SELECT content FROM e)",
+		       (long long)line_of_main(), N_OF_ONE, N_OF_ONE, (long long)line_of_main(), N_OF_ONE);
+	(void)pgfx_sql_in(text);
+	ck_assert(hx_committed(large_repo, "main", drops, 2));
+	ck_assert_str_eq(hx_all(large_repo, "main"), ".gitattributes ");
+}
+END_TEST
+
 /* --- daemons that end --------------------------------------------------------------------------------------------- */
 
 static void act_die(void)
@@ -318,6 +342,7 @@ int main(int argc, char **argv)
 	tcase_add_test(t, a_commit_whose_rows_were_removed_begins_again);
 	tcase_add_test(t, a_commit_begins_again_after_its_connection_ended);
 	tcase_add_test(t, a_slow_page_of_a_squash_is_no_silence);
+	tcase_add_test(t, folders_of_many_files_are_deleted_together);
 	tcase_add_loop_test(t, what_a_dead_daemon_left_is_removed_an_hour_later, 0, sizeof(SEND) / sizeof(SEND[0]));
 	return pgfx_run(argc, argv, t);
 }

@@ -559,10 +559,10 @@ static enum cairn_status edit_scan_range(struct cairn_pg_edit *edit, const char 
 		cairn_pg_bytes(&args, last_folder, strlen(last_folder));
 		cairn_pg_int8(&args, edit_page_rows(edit));
 		status = cairn_pg_ask(&edit->tx->pg, EDIT_SCAN, &args, &r);
-		int n = status == CAIRN_OK ? PQntuples(r) : 0;
-		for (int i = 0; i < n && status == CAIRN_OK; i++)
-			status = edit_scan_row(edit, r, i, &at, visit, visit_ctx);
-		*n_rows += (uint64_t)n;
+		int n = status == CAIRN_OK ? PQntuples(r) : 0, row = 0;
+		while (row < n && status == CAIRN_OK)
+			status = edit_scan_row(edit, r, row++, &at, visit, visit_ctx);
+		*n_rows += (uint64_t)row; /* the visitor may end the scan before the end of a page */
 		more = n == edit_page_rows(edit);
 	}
 	return status;
