@@ -236,6 +236,29 @@ START_TEST(a_commit_begins_again_after_its_connection_ended)
 }
 END_TEST
 
+/* --- transactions that fail --------------------------------------------------------------------------------------- */
+
+/* Each piece that writes entries of the commit fails as by a deadlock, however often it is tried. */
+START_TEST(a_commit_whose_transactions_fail_ends_with_their_failure)
+{
+	share();
+	cairn_index_free(other);
+	int64_t head = hx_head(large_repo, "main").id;
+	(void)pgfx_sql_in("CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS"
+			  " $$BEGIN RAISE EXCEPTION 'failed' USING ERRCODE = 'deadlock_detected'; END$$");
+	(void)pgfx_sql_in("CREATE TRIGGER fails BEFORE INSERT ON entry FOR EACH STATEMENT EXECUTE FUNCTION fail()");
+	send_commit();
+	ck_assert(cairn_index_flush(pg.ix, 60000));
+	ck_assert_int_eq(large.write.status, CAIRN_E_BUSY);
+	ck_assert_str_eq(large.write.diag.rule, "index.write");
+	ck_assert_int_eq(hx_head(large_repo, "main").id, head);
+	(void)pgfx_sql_in("DROP TRIGGER fails ON entry");
+	sweep_all(pg.ix);
+	is_whole();
+	ck_assert(hx_committed(large_repo, "main", operations, N));
+}
+END_TEST
+
 /* --- much to read ------------------------------------------------------------------------------------------------- */
 
 /* The server takes longer for the first page of a squash than for any other answer; the page after it is shorter. */
@@ -341,6 +364,7 @@ int main(int argc, char **argv)
 	tcase_add_test(t, another_daemon_leaves_a_live_commit);
 	tcase_add_test(t, a_commit_whose_rows_were_removed_begins_again);
 	tcase_add_test(t, a_commit_begins_again_after_its_connection_ended);
+	tcase_add_test(t, a_commit_whose_transactions_fail_ends_with_their_failure);
 	tcase_add_test(t, a_slow_page_of_a_squash_is_no_silence);
 	tcase_add_test(t, folders_of_many_files_are_deleted_together);
 	tcase_add_loop_test(t, what_a_dead_daemon_left_is_removed_an_hour_later, 0, sizeof(SEND) / sizeof(SEND[0]));

@@ -4,7 +4,7 @@
 
 enum {
 	STAGED_UNDOES = 4,    /* pieces of a sweep in one of ours */
-	STAGED_AGAIN_MAX = 3, /* times that a commit is begun again when others change the branch meanwhile */
+	STAGED_AGAIN_MAX = 3, /* times that a commit begins again: others changed the branch, or a transaction failed */
 };
 
 /* Begins, or begins again. */
@@ -54,17 +54,31 @@ static enum cairn_status staged_undo(void *tx, struct cairn_staged *s)
 	return CAIRN_OK;
 }
 
-static enum cairn_status staged_begin_again(struct cairn_index_write *write, struct cairn_staged *s)
+/* @return false: it did so too often */
+static bool staged_begin_again(struct cairn_staged *s)
 {
-	if (s->n_again++ == STAGED_AGAIN_MAX)
-		return cairn_commits_conflict(&write->diag);
-	s->begins_again = true;
-	return CAIRN_OK;
+	s->begins_again = s->n_again < STAGED_AGAIN_MAX;
+	s->n_again += s->begins_again;
+	return s->begins_again;
+}
+
+/* Nobody changed the branch, so the same request may succeed later. */
+static enum cairn_status staged_lost(struct cairn_index_write *write)
+{
+	return cairn_fail(&write->diag, CAIRN_E_BUSY, "index.write", CAIRN_NO_OFFSET,
+			  "what was made so far is lost, since its transactions failed, or one came an hour after "
+			  "another: send it again");
 }
 
 enum cairn_status cairn_staged_again(struct cairn_index_write *write, struct cairn_staged *s)
 {
-	return s->once ? cairn_commits_conflict(&write->diag) : staged_begin_again(write, s);
+	return s->once || !staged_begin_again(s) ? cairn_commits_conflict(&write->diag) : CAIRN_OK;
+}
+
+/* A sweep has begun to remove the line: the last piece came too long ago. */
+static enum cairn_status staged_swept(struct cairn_index_write *write, struct cairn_staged *s)
+{
+	return s->once || !staged_begin_again(s) ? staged_lost(write) : CAIRN_OK;
 }
 
 static enum cairn_status staged_copy(void *tx, struct cairn_staged *s)
@@ -128,7 +142,7 @@ static enum cairn_status staged_piece(void *tx, struct cairn_index_write *write,
 	if (status != CAIRN_OK)
 		return status;
 	if (line != CAIRN_STAGED_WHOLE)
-		return cairn_staged_again(write, s);
+		return staged_swept(write, s);
 	return s->step == CAIRN_STAGED_SHOW ? s->kind->show(tx, write, s) : staged_step(tx, s);
 }
 
@@ -145,11 +159,8 @@ enum cairn_status cairn_staged_write(const struct cairn_staged_engine *engine, v
 		write->stage = &s->stage;
 	}
 	/* A transaction failed that has changed this state, so its piece is not made again alone. */
-	if (s->stage.in_try && !s->stage.undoes) {
-		enum cairn_status status = staged_begin_again(write, s);
-		if (status != CAIRN_OK)
-			return status;
-	}
+	if (s->stage.in_try && !s->stage.undoes && !staged_begin_again(s))
+		return staged_lost(write);
 	s->stage.in_try = true;
 	s->stage.done = false;
 	return staged_piece(tx, write, s);
