@@ -599,11 +599,23 @@ static bool writer_probe(struct cairn_writer *w, const struct timespec *until, e
 	return probed;
 }
 
+static uint64_t writer_n_commits(struct cairn_writer *w)
+{
+	pthread_mutex_lock(&w->lock);
+	uint64_t n = w->n_commits;
+	pthread_mutex_unlock(&w->lock);
+	return n;
+}
+
+/* A write in many transactions may keep the probe waiting. Then a commit meanwhile says as much as the probe. */
 enum cairn_status cairn_index_writable(struct cairn_index *ix)
 {
 	enum cairn_status status;
+	uint64_t n_before = writer_n_commits(&ix->writer);
 	const struct timespec until = cairn_cond_in_ms(CAIRN_INDEX_PROBE_MS);
-	return writer_probe(&ix->writer, &until, &status) ? status : CAIRN_E_BUSY;
+	if (writer_probe(&ix->writer, &until, &status))
+		return status;
+	return writer_n_commits(&ix->writer) != n_before ? CAIRN_OK : CAIRN_E_BUSY;
 }
 
 bool cairn_index_flush(struct cairn_index *ix, int64_t timeout_ms)

@@ -9,6 +9,7 @@
 
 #include <check.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -926,6 +927,60 @@ START_TEST(a_partly_swept_line_begins_again)
 }
 END_TEST
 
+/* --- readiness ---------------------------------------------------------------------------------------------------- */
+
+static void *ask_readiness(void *ctx)
+{
+	*(enum cairn_status *)ctx = cairn_index_writable(hx_index);
+	return NULL;
+}
+
+static void queue_paced(unsigned i)
+{
+	pacer.operation[i] = hx_put("other", i % 2 ? "1" : "2");
+	pacer.commit[i] = hx_request(others.repo, "main", &pacer.operation[i], 1);
+	pacer.commit[i].write.done = pacer_done;
+	ck_assert_int_eq(cairn_index_add_commit(hx_index, &pacer.commit[i]), CAIRN_OK);
+	pacer_queued();
+}
+
+/* Two writes are queued: the next piece, and the question. */
+static void wait_until_asked(void)
+{
+	struct cairn_index_stats stats;
+	do {
+		(void)sched_yield();
+		cairn_index_stats(hx_index, &stats);
+	} while (stats.n_queued < 2);
+}
+
+static enum cairn_status readiness;
+
+/* While the question waits, a piece and a small commit are made, and no more. */
+static void others_ask_readiness(struct cairn_work *work)
+{
+	pthread_t asker;
+	(void)work;
+	queue_paced(0);
+	plug_out();
+	pacer_wait(1);
+	ck_assert_int_eq(pthread_create(&asker, NULL, ask_readiness, &readiness), 0);
+	wait_until_asked();
+	queue_paced(1);
+	ck_assert_int_eq(pthread_join(asker, NULL), 0);
+	pacer_queued();
+}
+
+START_TEST(the_index_is_ready_during_a_large_write)
+{
+	int64_t large = hx_model("large"), other = hx_model("other");
+	readiness = CAIRN_E_IO;
+	beside(send_commit, large, other, others_ask_readiness);
+	ck_assert_int_eq(readiness, CAIRN_OK);
+	ck_assert_int_eq(large_commit.write.status, CAIRN_OK);
+}
+END_TEST
+
 /* --- crashes ------------------------------------------------------------------------------------------------------ */
 
 /* Begins a large write, and dies when some pieces are durable. */
@@ -1007,6 +1062,7 @@ int main(int argc, char **argv)
 	tcase_add_test(t, the_first_with_a_name_has_it);
 	tcase_add_loop_test(t, a_collection_does_not_harm_a_large_write, 0, N_LARGE);
 	tcase_add_test(t, a_partly_swept_line_begins_again);
+	tcase_add_test(t, the_index_is_ready_during_a_large_write);
 	tcase_add_test(t, a_kill_leaves_the_old_head);
 	tcase_add_test(t, a_kill_leaves_no_copy);
 	suite_add_tcase(suite, t);
