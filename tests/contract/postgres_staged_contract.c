@@ -288,6 +288,29 @@ START_TEST(a_slow_page_of_a_squash_is_no_silence)
 }
 END_TEST
 
+START_TEST(a_piece_has_few_bytes)
+{
+	enum { N_LONG = 1000, LONG_BYTES = 4000, PIECE_BYTES = 1024 * 1024 };
+	static char texts[N_LONG][LONG_BYTES + 1];
+	share();
+	cairn_index_free(other);
+	put_all();
+	for (unsigned i = 0; i < N_LONG; i++) {
+		(void)snprintf(texts[i], sizeof(texts[i]), "%0*u", LONG_BYTES, i);
+		operations[i] = hx_put(paths[i], texts[i]);
+	}
+	(void)pgfx_sql_in("CREATE TABLE added_bytes(tx bigint, n bigint)");
+	(void)pgfx_sql_in("CREATE FUNCTION note_bytes() RETURNS trigger LANGUAGE plpgsql AS $$BEGIN"
+			  " INSERT INTO added_bytes SELECT txid_current(), sum(size) FROM added; RETURN NULL; END$$");
+	(void)pgfx_sql_in("CREATE TRIGGER notes_bytes AFTER INSERT ON content REFERENCING NEW TABLE AS added"
+			  " FOR EACH STATEMENT EXECUTE FUNCTION note_bytes()");
+	ck_assert(hx_committed(large_repo, "main", operations, N));
+	ck_assert_int_le(pgfx_sql_in("SELECT max(n) FROM (SELECT sum(n) AS n FROM added_bytes GROUP BY tx) t"),
+			 PIECE_BYTES + LONG_BYTES);
+	ck_assert_int_ge(pgfx_sql_in("SELECT sum(n) FROM added_bytes"), N_LONG * LONG_BYTES);
+}
+END_TEST
+
 /* The rows of a page that are not visited are read again by the next piece, and count once. */
 START_TEST(folders_of_many_files_are_deleted_together)
 {
@@ -366,6 +389,7 @@ int main(int argc, char **argv)
 	tcase_add_test(t, a_commit_begins_again_after_its_connection_ended);
 	tcase_add_test(t, a_commit_whose_transactions_fail_ends_with_their_failure);
 	tcase_add_test(t, a_slow_page_of_a_squash_is_no_silence);
+	tcase_add_test(t, a_piece_has_few_bytes);
 	tcase_add_test(t, folders_of_many_files_are_deleted_together);
 	tcase_add_loop_test(t, what_a_dead_daemon_left_is_removed_an_hour_later, 0, sizeof(SEND) / sizeof(SEND[0]));
 	return pgfx_run(argc, argv, t);

@@ -3,7 +3,8 @@
 #include "base/crash_point.h"
 
 enum {
-	STAGED_UNDOES = 4,    /* pieces of a sweep in one of ours */
+	STAGED_UNDOES = 4,          /* pieces of a sweep in one of ours */
+	STAGED_BYTES = 1024 * 1024, /* of files in the index; a piece has at most one more of them */
 	STAGED_AGAIN_MAX = 3, /* times that a commit begins again: others changed the branch, or a transaction failed */
 };
 
@@ -90,14 +91,24 @@ static enum cairn_status staged_copy(void *tx, struct cairn_staged *s)
 	return status;
 }
 
+/* Returns the number of operations that the next piece may apply. */
+static uint32_t staged_n_next(const struct cairn_staged *s)
+{
+	const struct cairn_index_operation *next = s->c.operations + s->n_applied;
+	uint32_t left = s->c.n - s->n_applied, max = left < s->engine->writes_max ? left : s->engine->writes_max, n = 0;
+	if (s->edit->drop.goes_on)
+		return 1; /* most of this piece belongs to it */
+	for (uint64_t bytes = 0; n < max && bytes < STAGED_BYTES; n++)
+		bytes += next[n].len;
+	return n;
+}
+
 static enum cairn_status staged_edit(void *tx, struct cairn_staged *s)
 {
 	struct cairn_edit *edit = s->edit;
 	uint64_t end_writes = edit->n_written + s->engine->writes_max,
 		 end_scanned = edit->n_scanned + s->engine->rows_max;
-	uint32_t left = s->c.n - s->n_applied, n = left < s->engine->writes_max ? left : s->engine->writes_max;
-	if (edit->drop.goes_on)
-		n = 1; /* most of this piece belongs to it */
+	const uint32_t n = staged_n_next(s);
 	enum cairn_status status = s->engine->look(tx, s, n);
 	for (uint32_t i = 0; i < n && status == CAIRN_OK; i++) {
 		status = cairn_edit_some(edit, &s->c.operations[s->n_applied]);
