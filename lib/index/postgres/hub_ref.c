@@ -285,7 +285,9 @@ enum cairn_status cairn_pg_name_pull(struct cairn_pg_tx *tx, struct cairn_index_
 	ref_number(add, r, name);
 	cairn_pg_queue_set_ref(tx, add->repo, add->kind, name, line, 0);
 	ref_queue_count(tx, add->repo, owner, name);
-	return cairn_records_add_pull(&tx->records, add, owner);
+	status = cairn_records_add_pull(&tx->records, add, owner);
+	cairn_crash_point(CAIRN_CRASH_PULL_OPENED);
+	return status;
 }
 
 enum cairn_status cairn_pg_add_ref_at_once(struct cairn_pg_tx *tx, struct cairn_index_add_ref *add, bool *in_pieces)
