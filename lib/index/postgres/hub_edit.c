@@ -546,6 +546,8 @@ static enum cairn_status edit_scan_range(struct cairn_pg_edit *edit, const char 
 					 uint64_t *n_rows)
 {
 	struct cairn_entries_range at = {0};
+	/* A piece visits no more. */
+	const int64_t page_rows = edit->edit.piece_rows != 0 ? edit->edit.piece_rows : edit_page_rows(edit);
 	(void)memccpy(at.folder, folder, '\0', sizeof(at.folder));
 	(void)memccpy(at.name, name, '\0', sizeof(at.name));
 	enum cairn_status status = edit_queue_rows(edit);
@@ -557,13 +559,13 @@ static enum cairn_status edit_scan_range(struct cairn_pg_edit *edit, const char 
 		cairn_pg_bytes(&args, at.folder, strlen(at.folder));
 		cairn_pg_bytes(&args, at.name, strlen(at.name));
 		cairn_pg_bytes(&args, last_folder, strlen(last_folder));
-		cairn_pg_int8(&args, edit_page_rows(edit));
+		cairn_pg_int8(&args, page_rows);
 		status = cairn_pg_ask(&edit->tx->pg, EDIT_SCAN, &args, &r);
 		int n = status == CAIRN_OK ? PQntuples(r) : 0, row = 0;
 		while (row < n && status == CAIRN_OK)
 			status = edit_scan_row(edit, r, row++, &at, visit, visit_ctx);
 		*n_rows += (uint64_t)row; /* the visitor may end the scan before the end of a page */
-		more = n == edit_page_rows(edit);
+		more = n == page_rows;
 	}
 	return status;
 }
