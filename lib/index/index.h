@@ -334,8 +334,8 @@ struct cairn_index_stats {
 void cairn_index_stats(struct cairn_index *ix, struct cairn_index_stats *out);
 
 /** Tests whether the index can be written, by a real write queued behind the others. @return CAIRN_OK; as a write that
- *  changes nothing: CAIRN_E_IO, CAIRN_E_DAMAGED, CAIRN_E_FULL, CAIRN_E_NOMEM; CAIRN_E_BUSY no answer within
- *  CAIRN_INDEX_PROBE_MS, or its server is silent */
+ *  changes nothing: CAIRN_E_IO, CAIRN_E_DAMAGED, CAIRN_E_FULL, CAIRN_E_NOMEM; CAIRN_E_BUSY no answer and no commit
+ * within CAIRN_INDEX_PROBE_MS, or its server is silent */
 CAIRN_MUST_USE enum cairn_status cairn_index_writable(struct cairn_index *ix);
 
 /** Waits until all writes queued before have succeeded or failed. @param timeout_ms  whole seconds count
