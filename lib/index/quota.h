@@ -1,6 +1,7 @@
 /* Quotas: how much an account, a repository of the hub, or another owner (by its name alone) may hold. Each file and
  * each inline content counts once per repository, even if other repositories have it, too. Rows of commits, of their
- * entries, of refs and of objects in buckets count with their names and texts. */
+ * entries, of refs and of objects in buckets count with their names and texts. A repository itself counts, and so does
+ * each name that it had before. */
 #ifndef CAIRN_INDEX_QUOTA_H
 #define CAIRN_INDEX_QUOTA_H
 
@@ -10,6 +11,11 @@
 #define CAIRN_INDEX_FILE_BYTES_MIN 4096
 /** A row of a commit, an entry, a ref or an object counts so much, besides its names and texts. */
 #define CAIRN_INDEX_ROW_BYTES 128
+/** A repository of the hub counts so much from its making on: its row and its owner's take as much, with a name of the
+ * greatest length and all indexes. */
+#define CAIRN_INDEX_REPO_BYTES 1024
+/** A former name counts so much for the repository to which it leads, until another repository takes the name. */
+#define CAIRN_INDEX_FORMER_BYTES 256
 
 /** A chunk of a xorb that no file needs yet counts so much, besides its bytes: its header, its place in the object's
  * end and in the index's list, and a row by which it is found take as much. */

@@ -73,6 +73,10 @@
 		"message") " + " CAIRN_##engine##_OCTETS("comment"))
 #define CAIRN_SQL_OBJECT_COUNTS(engine) CAIRN_SQL_ROW_COUNTS(CAIRN_##engine##_OCTETS("path"))
 
+/* A repository itself; one of its former names. */
+#define CAIRN_SQL_REPO_COUNTS   CAIRN_SQL_TEXT(CAIRN_INDEX_REPO_BYTES)
+#define CAIRN_SQL_FORMER_COUNTS CAIRN_SQL_TEXT(CAIRN_INDEX_FORMER_BYTES)
+
 /** How much more a repository and its account, or another owner, hold after the write at hand. */
 struct cairn_index_growth {
 	int64_t owner; /* 0: none */

@@ -57,6 +57,12 @@ static void end(int64_t repo, const char *name)
 	ck_assert_int_eq(cairn_index_add_commit(hx_index, &close), CAIRN_OK);
 }
 
+/* Besides the bucket itself. */
+static uint64_t bob_holds(void)
+{
+	return hx_account_held(bob) - CAIRN_INDEX_REPO_BYTES;
+}
+
 static enum cairn_status merge(int64_t repo, const char *name, struct cairn_index_operation put)
 {
 	struct cairn_index_commit at;
@@ -85,7 +91,7 @@ START_TEST(the_bucket_has_it)
 	hx_uploaded(2, hx_owner_of(one));
 	hx_uploaded(3, hx_owner_of(two));
 	hx_uploaded(4, "");
-	uint64_t of_ann = hx_account_held(hx_ann), of_bob = hx_account_held(bob);
+	uint64_t of_ann = hx_account_held(hx_ann), of_bob = bob_holds();
 	ck_assert_int_eq(propose(one, "a", 1), 1);
 	for (uint64_t number = 2; number < 5; number++)
 		refuse(one, bob, number);
@@ -95,11 +101,11 @@ START_TEST(the_bucket_has_it)
 	ck_assert(has_bytes(one, CAIRN_INDEX_PULL, "1", "a"));
 	ck_assert_uint_eq(hx_account_held(hx_ann), of_ann);
 	/* Once for the account, wherever it is proposed; the rows count each time. */
-	uint64_t rows = hx_account_held(bob) - of_bob;
+	uint64_t rows = bob_holds() - of_bob;
 	ck_assert_uint_lt(rows, CAIRN_INDEX_FILE_BYTES_MIN);
 	ck_assert_int_eq(propose(one, "a", 1), 2);
 	ck_assert_int_eq(propose(two, "a", 1), 1);
-	ck_assert_uint_eq(hx_account_held(bob), of_bob + 3 * rows);
+	ck_assert_uint_eq(bob_holds(), of_bob + 3 * rows);
 	hx_sweep_all(0);
 	ck_assert(reads(one, 1) && reads(two, 1));
 	struct cairn_index_adopted copy = {.file = fx_hash("file", 1)};
@@ -115,7 +121,7 @@ START_TEST(a_merge_takes_it)
 	int64_t one = hx_model("one"), two = hx_model("two");
 	hx_uploaded(1, hx_owner_of(box));
 	hx_uploaded(2, hx_owner_of(box));
-	uint64_t file = hx_account_held(bob) / 2, of_ann = hx_account_held(hx_ann);
+	uint64_t file = bob_holds() / 2, of_ann = hx_account_held(hx_ann);
 	ck_assert_uint_ge(file, CAIRN_INDEX_FILE_BYTES_MIN);
 	(void)propose(one, "a", 1);
 	(void)propose(two, "b", 1);
@@ -131,21 +137,21 @@ START_TEST(a_merge_takes_it)
 	struct cairn_index_set_quota set = {.repo = one, .limit_bytes = 2 * file};
 	ck_assert_int_eq(cairn_index_set_quota(hx_index, &set), CAIRN_OK);
 	ck_assert_int_eq(merge(one, "1", hx_put_file("a", 1)), CAIRN_E_DENIED);
-	ck_assert(has_bytes(one, CAIRN_INDEX_PULL, "1", "a") && hx_account_held(bob) > 2 * file);
+	ck_assert(has_bytes(one, CAIRN_INDEX_PULL, "1", "a") && bob_holds() > 2 * file);
 	set.limit_bytes = CAIRN_INDEX_NO_QUOTA;
 	ck_assert_int_eq(cairn_index_set_quota(hx_index, &set), CAIRN_OK);
 	ck_assert_int_eq(merge(one, "1", hx_put_file("a", 1)), CAIRN_OK);
 	/* Another pull request still needs the first file from the bucket, but nobody the second. */
 	ck_assert(reads(one, 1) && reads(one, 2) && reads(box, 1) && !reads(box, 2));
-	ck_assert_uint_ge(hx_account_held(bob), file);
-	ck_assert_uint_lt(hx_account_held(bob), 2 * file);
+	ck_assert_uint_ge(bob_holds(), file);
+	ck_assert_uint_lt(bob_holds(), 2 * file);
 	ck_assert_uint_ge(hx_account_held(hx_ann), of_ann + 2 * file);
 	ck_assert(has_bytes(one, CAIRN_INDEX_BRANCH, "main", "a") && has_bytes(one, CAIRN_INDEX_PULL, "1", "b"));
 	ck_assert(hx_committed_one(one, "main", hx_put_file("c", 2)));
 	struct cairn_index_squash squash = {.repo = two, .kind = CAIRN_INDEX_PULL, .name = "1", .message = HX_MESSAGE};
 	ck_assert_int_eq(cairn_index_squash(hx_index, &squash), CAIRN_OK);
 	ck_assert(reads(two, 1) && !reads(box, 1));
-	ck_assert_uint_eq(hx_account_held(bob), 0);
+	ck_assert_uint_eq(bob_holds(), 0);
 }
 END_TEST
 
@@ -161,7 +167,7 @@ START_TEST(what_the_repository_has_already)
 	ck_assert_uint_eq(hx_account_held(hx_ann), of_ann);
 	ck_assert_int_eq(merge(one, "1", hx_put_file("b", 1)), CAIRN_OK);
 	ck_assert_uint_lt(hx_account_held(hx_ann), of_ann + CAIRN_INDEX_FILE_BYTES_MIN);
-	ck_assert_uint_eq(hx_account_held(bob), 0);
+	ck_assert_uint_eq(bob_holds(), 0);
 }
 END_TEST
 
@@ -179,9 +185,9 @@ START_TEST(a_closed_one_goes)
 	ck_assert_int_eq(hx_add_ref(one, CAIRN_INDEX_BRANCH, "kept", at.id), CAIRN_OK);
 	end(one, "1");
 	end(one, "2");
-	uint64_t before = hx_account_held(bob), of_ann = hx_account_held(hx_ann);
+	uint64_t before = bob_holds(), of_ann = hx_account_held(hx_ann);
 	hx_sweep_all(3600);
-	ck_assert(reads(one, 1) && hx_account_held(bob) == before);
+	ck_assert(reads(one, 1) && bob_holds() == before);
 	hx_sweep_all(0);
 	ck_assert(!fx_sees(hx_index, NULL, 1) && reads(one, 2) && !reads(box, 2) && reads(one, 3) && reads(box, 3));
 	for (int number = 1; number < 3; number++) {
@@ -190,11 +196,11 @@ START_TEST(a_closed_one_goes)
 		ck_assert_int_eq(cairn_index_ref(hx_index, one, CAIRN_INDEX_PULL, name, &at), CAIRN_E_NOT_FOUND);
 	}
 	ck_assert(has_bytes(one, CAIRN_INDEX_BRANCH, "kept", "b"));
-	ck_assert_uint_lt(hx_account_held(bob), before - 2 * CAIRN_INDEX_FILE_BYTES_MIN);
+	ck_assert_uint_lt(bob_holds(), before - 2 * CAIRN_INDEX_FILE_BYTES_MIN);
 	ck_assert_uint_ge(hx_account_held(hx_ann), of_ann + CAIRN_INDEX_FILE_BYTES_MIN);
 	end(one, "3");
 	hx_sweep_all(0);
-	ck_assert_uint_eq(hx_account_held(bob), 0);
+	ck_assert_uint_eq(bob_holds(), 0);
 	hx_uploaded(1, hx_owner_of(box));
 	ck_assert_int_eq(propose(one, "a", 1), 4);
 	/* With the repository everything goes. */
@@ -203,7 +209,7 @@ START_TEST(a_closed_one_goes)
 	hx_sweep_all(0);
 	hx_sweep_all(0);
 	ck_assert(!fx_sees(hx_index, NULL, 1) && !fx_sees(hx_index, NULL, 2));
-	ck_assert_uint_eq(hx_account_held(bob), 0);
+	ck_assert_uint_eq(bob_holds(), 0);
 }
 END_TEST
 
@@ -214,7 +220,7 @@ START_TEST(nobody_else_pays_unasked)
 	int64_t one = hx_model("one");
 	struct cairn_index_commit at;
 	hx_uploaded(1, hx_owner_of(box));
-	uint64_t file = hx_account_held(bob), of_ann = hx_account_held(hx_ann);
+	uint64_t file = bob_holds(), of_ann = hx_account_held(hx_ann);
 	(void)propose(one, "a", 1);
 	ck_assert_int_eq(cairn_index_ref(hx_index, one, CAIRN_INDEX_PULL, "1", &at), CAIRN_OK);
 	const struct cairn_index_operation put = hx_put("t", "text");
@@ -224,18 +230,18 @@ START_TEST(nobody_else_pays_unasked)
 	end(one, "1");
 	hx_sweep_all(0);
 	ck_assert(has_bytes(one, CAIRN_INDEX_PULL, "2", "a") && reads(one, 1) && reads(box, 1));
-	ck_assert_uint_eq(hx_account_held(bob), file);
+	ck_assert_uint_eq(bob_holds(), file);
 	ck_assert_uint_lt(hx_account_held(hx_ann), of_ann + file);
 	struct cairn_index_set_quota set = {.repo = one, .limit_bytes = file};
 	ck_assert_int_eq(cairn_index_ref(hx_index, one, CAIRN_INDEX_PULL, "2", &at), CAIRN_OK);
 	ck_assert_int_eq(hx_add_ref(one, CAIRN_INDEX_BRANCH, "kept", at.id), CAIRN_OK);
 	ck_assert_int_eq(cairn_index_set_quota(hx_index, &set), CAIRN_OK);
 	hx_sweep_all(0);
-	ck_assert_uint_eq(hx_account_held(bob), file);
+	ck_assert_uint_eq(bob_holds(), file);
 	set.limit_bytes = CAIRN_INDEX_NO_QUOTA;
 	ck_assert_int_eq(cairn_index_set_quota(hx_index, &set), CAIRN_OK);
 	hx_sweep_all(0);
-	ck_assert_uint_eq(hx_account_held(bob), 0);
+	ck_assert_uint_eq(bob_holds(), 0);
 	ck_assert(reads(one, 1) && !reads(box, 1));
 }
 END_TEST
@@ -256,7 +262,7 @@ START_TEST(a_squashed_branch_takes_it)
 	end(one, "1");
 	hx_sweep_all(0);
 	ck_assert(has_bytes(one, CAIRN_INDEX_BRANCH, "kept", "a") && reads(one, 1) && !reads(box, 1));
-	ck_assert_uint_eq(hx_account_held(bob), 0);
+	ck_assert_uint_eq(bob_holds(), 0);
 }
 END_TEST
 

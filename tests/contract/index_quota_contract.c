@@ -13,12 +13,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Bytes that count for a quota: of any row, of an entry, of a commit with HX_MESSAGE, of a new model. */
+/* Bytes that count for a quota: of a repository, of a former name, of any other row, of an entry, of a commit with
+ * HX_MESSAGE, of a new model. */
 enum {
+	REPO = CAIRN_INDEX_REPO_BYTES,
+	FORMER = CAIRN_INDEX_FORMER_BYTES,
 	ROW = CAIRN_INDEX_ROW_BYTES,
 	ENTRY = ROW + 1, /* of a path with one letter */
 	COMMIT = ROW + 3 + 8,
-	FIRST_BYTES = 17 + COMMIT + ROW + 14 + ROW + 4, /* .gitattributes, and main */
+	FIRST_BYTES = REPO + 17 + COMMIT + ROW + 14 + ROW + 4, /* .gitattributes, and main */
 };
 
 /* As it counts. */
@@ -172,16 +175,16 @@ START_TEST(removed_objects_free_their_quota)
 	uint64_t first = size_of_file(1), second = size_of_file(2);
 	ck_assert_int_eq(change(box, CAIRN_INDEX_OBJECT_SET, "a", 1, 0), CAIRN_OK);
 	ck_assert_int_eq(change(box, CAIRN_INDEX_OBJECT_SET, "b", 1, 0), CAIRN_OK);
-	ck_assert_uint_eq(held(box), first + second + 2 * ENTRY);
+	ck_assert_uint_eq(held(box), REPO + first + second + 2 * ENTRY);
 	ck_assert_int_eq(change(box, CAIRN_INDEX_OBJECT_SET, "a", 2, 0), CAIRN_OK);
-	ck_assert_uint_eq(held(box), first + second + 2 * ENTRY);
+	ck_assert_uint_eq(held(box), REPO + first + second + 2 * ENTRY);
 	ck_assert_int_eq(change(box, CAIRN_INDEX_OBJECT_DROP, "b", 0, 0), CAIRN_OK);
-	ck_assert_uint_eq(held(box), second + ENTRY);
+	ck_assert_uint_eq(held(box), REPO + second + ENTRY);
 	/* A file that was uploaded but never got a path. */
 	taken(3, box);
-	ck_assert_uint_eq(held(box), second + ENTRY + size_of_file(3));
+	ck_assert_uint_eq(held(box), REPO + second + ENTRY + size_of_file(3));
 	sweep();
-	ck_assert_uint_eq(held(box), second + ENTRY);
+	ck_assert_uint_eq(held(box), REPO + second + ENTRY);
 	/* Removing a line that no ref reaches frees its texts. */
 	struct cairn_index_commit head = hx_head(one, "main");
 	struct cairn_index_add_ref branch = {.repo = one, .kind = CAIRN_INDEX_BRANCH, .name = "dev", .commit = head.id};
@@ -263,7 +266,7 @@ START_TEST(rows_count_with_their_texts)
 	ck_assert_int_eq(change(box, CAIRN_INDEX_OBJECT_SET, path, 1, 0), CAIRN_OK);
 	ck_assert_uint_eq(held(box), now + ROW + PATH);
 	forget(1, hx_owner_of(box));
-	ck_assert_uint_eq(held(box), 0);
+	ck_assert_uint_eq(held(box), REPO);
 }
 END_TEST
 
@@ -306,7 +309,7 @@ START_TEST(a_large_copy_counts_once)
 		(void)snprintf(path[i], NAME, "f%05u", i);
 		all[i] = hx_put(path[i], "x");
 	}
-	uint64_t copy = rows + COMMIT + 1 + ROW + 4;
+	uint64_t copy = REPO + rows + COMMIT + 1 + ROW + 4;
 	limit(hx_ann, 0, now + copy - 1);
 	ck_assert_int_eq(cairn_index_add_repo(hx_index, &add), CAIRN_E_DENIED);
 	ck_assert_str_eq(add.write.diag.rule, "quota.account");
@@ -547,13 +550,10 @@ START_TEST(over_the_quota_writes_that_add_nothing_succeed)
 	/* A text that is written and dropped by one request makes no commit. */
 	const struct cairn_index_operation around[] = {hx_put("z", "a new text"), hx_drop("z")};
 	ck_assert(!hx_committed(one, "main", around, 2));
-	struct cairn_index_move_repo rename = {.id = one, .account = hx_ann, .name = "uno"};
-	ck_assert_int_eq(cairn_index_move_repo(hx_index, &rename), CAIRN_OK);
 	ck_assert_int_eq(change(box, CAIRN_INDEX_OBJECT_SET, "b", 2, 0), CAIRN_E_DENIED);
 	ck_assert_int_eq(change(box, CAIRN_INDEX_OBJECT_SET, "a", 2, 0), CAIRN_OK);
 	ck_assert_int_eq(change(box, CAIRN_INDEX_OBJECT_DROP, "a", 0, 0), CAIRN_OK);
 	forget(1, hx_owner_of(one));
-	(void)hx_bucket("empty");
 	struct cairn_index_add_repo add = {
 		.kind = CAIRN_INDEX_MODEL, .account = hx_ann, .name = "text", .first = HX_MESSAGE};
 	const struct cairn_index_operation first = hx_put("README.md", "1");
@@ -576,10 +576,10 @@ START_TEST(copies_count_for_their_target)
 	ck_assert_int_eq(change(other, CAIRN_INDEX_OBJECT_COPY, "a", 1, box), CAIRN_E_DENIED);
 	limit(hx_ann, 0, now + size + ENTRY + FIRST_BYTES);
 	ck_assert_int_eq(change(other, CAIRN_INDEX_OBJECT_COPY, "a", 1, box), CAIRN_OK);
-	ck_assert_uint_eq(held(other), size + ENTRY);
+	ck_assert_uint_eq(held(other), REPO + size + ENTRY);
 	/* A repository that is made as a copy of another one. */
 	const struct cairn_index_operation operation = hx_put_file("x", 1);
-	uint64_t copied = size + COMMIT + ENTRY + ROW + 4;
+	uint64_t copied = REPO + size + COMMIT + ENTRY + ROW + 4;
 	limit(team, 0, copied - 1);
 	for (int times = 0; times < 2; times++) {
 		struct cairn_index_add_repo add = {.kind = CAIRN_INDEX_MODEL,
@@ -606,18 +606,154 @@ START_TEST(a_moved_repository_counts_in_its_new_account)
 {
 	int64_t team = hx_add_account(CAIRN_INDEX_ORGANISATION, "team"), one = hx_model("one");
 	taken(1, one);
-	uint64_t size = FIRST_BYTES + size_of_file(1);
-	limit(team, 0, size - 1);
-	limit(0, one, 1); /* lowered below its size: that stops growth, not a move */
+	uint64_t size = FIRST_BYTES + size_of_file(1), moved = size + FORMER;
+	limit(team, 0, moved - 1);
 	struct cairn_index_move_repo move = {.id = one, .account = team, .name = "one"};
 	ck_assert_int_eq(cairn_index_move_repo(hx_index, &move), CAIRN_E_DENIED);
 	ck_assert_str_eq(move.write.diag.rule, "quota.account");
 	ck_assert_uint_eq(quota_of(hx_ann, 0).account.stored_bytes, size);
-	limit(team, 0, size);
+	limit(team, 0, moved);
 	ck_assert_int_eq(cairn_index_move_repo(hx_index, &move), CAIRN_OK);
 	ck_assert_uint_eq(quota_of(hx_ann, 0).account.stored_bytes, 0);
-	ck_assert_uint_eq(quota_of(team, one).account.stored_bytes, size);
+	ck_assert_uint_eq(quota_of(team, one).account.stored_bytes, moved);
 	ck_assert_int_eq(quota_of(hx_ann, one).kind, 0);
+	/* Back under its former name it needs the same room, also where its quota was lowered below its size. */
+	limit(0, one, 1);
+	limit(hx_ann, 0, moved);
+	move.account = hx_ann;
+	ck_assert_int_eq(cairn_index_move_repo(hx_index, &move), CAIRN_OK);
+	ck_assert_uint_eq(held(one), moved);
+	ck_assert_uint_eq(quota_of(team, 0).account.stored_bytes, 0);
+}
+END_TEST
+
+/* --- repositories and names --------------------------------------------------------------------------------------- */
+
+static enum cairn_status add_as(enum cairn_index_repo_kind kind, const char *name, const char **rule)
+{
+	struct cairn_index_add_repo add = {.kind = kind, .account = hx_ann, .name = name, .first = HX_MESSAGE};
+	enum cairn_status status = cairn_index_add_repo(hx_index, &add);
+	*rule = add.write.diag.rule;
+	return status;
+}
+
+static enum cairn_status rename_as(int64_t repo, const char *name, const char **rule)
+{
+	struct cairn_index_move_repo move = {.id = repo, .account = hx_ann, .name = name};
+	enum cairn_status status = cairn_index_move_repo(hx_index, &move);
+	*rule = move.write.diag.rule;
+	return status;
+}
+
+static void renamed(int64_t repo, const char *name)
+{
+	const char *rule;
+	ck_assert_int_eq(rename_as(repo, name, &rule), CAIRN_OK);
+}
+
+/* Attack: empty buckets without end, each of which takes rows of the index. */
+START_TEST(an_empty_repository_counts)
+{
+	const char *rule;
+	int64_t box = hx_bucket("box");
+	ck_assert_uint_eq(held(box), REPO);
+	limit(hx_ann, 0, 2 * REPO - 1);
+	ck_assert_int_eq(add_as(CAIRN_INDEX_BUCKET, "more", &rule), CAIRN_E_DENIED);
+	ck_assert_str_eq(rule, "quota.account");
+	limit(hx_ann, 0, 2 * REPO);
+	ck_assert_int_eq(add_as(CAIRN_INDEX_BUCKET, "more", &rule), CAIRN_OK);
+	limit(hx_ann, 0, 3 * REPO + COMMIT + ROW + 4 - 1);
+	ck_assert_int_eq(add_as(CAIRN_INDEX_SPACE, "more", &rule), CAIRN_E_DENIED);
+	ck_assert_str_eq(rule, "quota.account");
+	/* A repository can be dropped whatever the quota, and gives its bytes back. */
+	limit(hx_ann, 0, 0);
+	struct cairn_index_drop_repo drop = {.id = box};
+	ck_assert_int_eq(cairn_index_drop_repo(hx_index, &drop), CAIRN_OK);
+	ck_assert_uint_eq(quota_of(hx_ann, 0).account.stored_bytes, REPO);
+}
+END_TEST
+
+/* Attack: a repository is renamed without end, and each name still leads to it. */
+START_TEST(each_former_name_counts_for_its_repository)
+{
+	const char *rule;
+	int64_t box = hx_bucket("box");
+	renamed(box, "second");
+	renamed(box, "third");
+	ck_assert_uint_eq(held(box), REPO + 2 * FORMER);
+	limit(0, box, REPO + 3 * FORMER - 1);
+	ck_assert_int_eq(rename_as(box, "fourth", &rule), CAIRN_E_DENIED);
+	ck_assert_str_eq(rule, "quota.repo");
+	limit(0, box, CAIRN_INDEX_NO_QUOTA);
+	limit(hx_ann, 0, REPO + 3 * FORMER - 1);
+	ck_assert_int_eq(rename_as(box, "fourth", &rule), CAIRN_E_DENIED);
+	ck_assert_str_eq(rule, "quota.account");
+	ck_assert_uint_eq(held(box), REPO + 2 * FORMER);
+	/* Neither a former name of its own nor the same name in other letters is one more. */
+	renamed(box, "box");
+	renamed(box, "BOX");
+	renamed(box, "BOX");
+	ck_assert_uint_eq(held(box), REPO + 2 * FORMER);
+	/* The name of another repository changes nothing. */
+	limit(hx_ann, 0, CAIRN_INDEX_NO_QUOTA);
+	(void)hx_bucket("other");
+	ck_assert_int_eq(rename_as(box, "other", &rule), CAIRN_E_CONFLICT);
+	ck_assert_uint_eq(held(box), REPO + 2 * FORMER);
+	struct cairn_index_drop_repo drop = {.id = box};
+	ck_assert_int_eq(cairn_index_drop_repo(hx_index, &drop), CAIRN_OK);
+	ck_assert_uint_eq(quota_of(hx_ann, 0).account.stored_bytes, REPO);
+}
+END_TEST
+
+START_TEST(a_name_that_is_given_again_gives_its_bytes_back)
+{
+	enum { N = CAIRN_INDEX_OPERATIONS_AT_ONCE + 1, NAME = 7 };
+	static char path[N][NAME];
+	static struct cairn_index_operation all[N];
+	const char *rule;
+	int64_t one = hx_model("one"), other = hx_model("other"), box = hx_bucket("one");
+	renamed(one, "second");
+	renamed(one, "third");
+	renamed(one, "fourth");
+	renamed(box, "box");
+	ck_assert_uint_eq(held(one), FIRST_BYTES + 3 * FORMER);
+	ck_assert_int_eq(add_as(CAIRN_INDEX_MODEL, "One", &rule), CAIRN_OK);
+	ck_assert_uint_eq(held(one), FIRST_BYTES + 2 * FORMER);
+	renamed(other, "second");
+	ck_assert_uint_eq(held(one), FIRST_BYTES + FORMER);
+	ck_assert_uint_eq(held(other), FIRST_BYTES + FORMER);
+	for (unsigned i = 0; i < N; i++) {
+		(void)snprintf(path[i], NAME, "f%05u", i);
+		all[i] = hx_put(path[i], "x");
+	}
+	struct cairn_index_add_repo add = {.kind = CAIRN_INDEX_MODEL,
+					   .account = hx_ann,
+					   .name = "third",
+					   .first = HX_MESSAGE,
+					   .operations = all,
+					   .n = N};
+	ck_assert_int_eq(cairn_index_add_repo(hx_index, &add), CAIRN_OK);
+	ck_assert_uint_eq(held(one), FIRST_BYTES);
+	ck_assert_uint_eq(held(box), REPO + FORMER);
+}
+END_TEST
+
+/* An organisation's names for what a member took along go with the member. */
+START_TEST(names_of_a_former_member_give_their_bytes_back)
+{
+	int64_t team = hx_add_account(CAIRN_INDEX_ORGANISATION, "team"), one = hx_model("one");
+	struct cairn_index_set_member set = {.organisation = "team", .user = "Ann", .role = CAIRN_INDEX_ROLE_ADMIN};
+	ck_assert_int_eq(cairn_index_set_member(hx_index, &set), CAIRN_OK);
+	struct cairn_index_move_repo move = {.id = one, .account = team, .name = "one"};
+	ck_assert_int_eq(cairn_index_move_repo(hx_index, &move), CAIRN_OK);
+	move.name = "two";
+	ck_assert_int_eq(cairn_index_move_repo(hx_index, &move), CAIRN_OK);
+	move = (struct cairn_index_move_repo){.id = one, .account = hx_ann, .name = "three"};
+	ck_assert_int_eq(cairn_index_move_repo(hx_index, &move), CAIRN_OK);
+	ck_assert_uint_eq(held(one), FIRST_BYTES + 3 * FORMER);
+	set.role = CAIRN_INDEX_ROLE_NONE;
+	ck_assert_int_eq(cairn_index_set_member(hx_index, &set), CAIRN_OK);
+	ck_assert_uint_eq(held(one), FIRST_BYTES + FORMER);
 }
 END_TEST
 
@@ -812,10 +948,11 @@ START_TEST(all_that_have_one_are_listed)
 	limit_owner(DOGS, 200);
 	limit_owner("models/Ann/one", 100); /* the quota of the hub's repository */
 	quotas_are(NULL, 10, false,
-		   "Ann 860/500;datasets/zoe/dogs 0/200;models/Ann/one 430/400;models/zoe/cats 0/300;");
-	quotas_are(NULL, 4, false, "Ann 860/500;datasets/zoe/dogs 0/200;models/Ann/one 430/400;models/zoe/cats 0/300;");
-	quotas_are(NULL, 2, true, "Ann 860/500;datasets/zoe/dogs 0/200;");
-	quotas_are("datasets/zoe/dogs", 1, true, "models/Ann/one 430/400;");
+		   "Ann 2908/500;datasets/zoe/dogs 0/200;models/Ann/one 1454/400;models/zoe/cats 0/300;");
+	quotas_are(NULL, 4, false,
+		   "Ann 2908/500;datasets/zoe/dogs 0/200;models/Ann/one 1454/400;models/zoe/cats 0/300;");
+	quotas_are(NULL, 2, true, "Ann 2908/500;datasets/zoe/dogs 0/200;");
+	quotas_are("datasets/zoe/dogs", 1, true, "models/Ann/one 1454/400;");
 	quotas_are("models/Ann/one", 2, false, "models/zoe/cats 0/300;");
 	limit_owner(CATS, CAIRN_INDEX_NO_QUOTA);
 	struct cairn_index_drop_repo drop = {.id = one};
@@ -893,6 +1030,10 @@ int main(int argc, char **argv)
 	tcase_add_test(t, over_the_quota_writes_that_add_nothing_succeed);
 	tcase_add_test(t, copies_count_for_their_target);
 	tcase_add_test(t, a_moved_repository_counts_in_its_new_account);
+	tcase_add_test(t, an_empty_repository_counts);
+	tcase_add_test(t, each_former_name_counts_for_its_repository);
+	tcase_add_test(t, a_name_that_is_given_again_gives_its_bytes_back);
+	tcase_add_test(t, names_of_a_former_member_give_their_bytes_back);
 	tcase_add_test(t, of_many_at_once_as_many_pass_as_there_is_room_for);
 	tcase_add_test(t, set_told_and_taken_away);
 	tcase_add_test(t, an_owner_without_a_repository_has_one_too);

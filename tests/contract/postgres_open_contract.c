@@ -1,7 +1,9 @@
 /* Opening an index in PostgreSQL: which roles may do it, with which URLs and names. */
 #include "postgres_fixture.h"
 
+#include "index/examine.h"
 #include "index/hub/hub.h"
+#include "index/quota.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -73,6 +75,41 @@ START_TEST(an_older_one_is_brought_forward)
 	pg.ix = fx_open(pg.folder.path);
 	ck_assert(!fx_xorb_put(pg.ix, &pg.x)); /* known */
 	ck_assert_int_eq(cairn_index_add_account(pg.ix, &add), CAIRN_OK);
+}
+END_TEST
+
+static void count_fault(void *ctx, const struct cairn_index_fault *fault)
+{
+	ck_assert_ptr_nonnull(strstr(fault->text, "other bytes for their quota"));
+	(*(unsigned *)ctx)++;
+}
+
+/* Since version 26 a repository and its former names count for its quota. */
+START_TEST(a_migration_counts_repositories_and_names)
+{
+	int from, to;
+	unsigned n_faults = 0;
+	struct cairn_index_quota quota;
+	struct cairn_index_add_account ann = {.kind = CAIRN_INDEX_USER, .name = "ann", .fullname = "", .email = ""};
+	ck_assert_int_eq(cairn_index_add_account(pg.ix, &ann), CAIRN_OK);
+	struct cairn_index_add_repo add = {.kind = CAIRN_INDEX_BUCKET, .account = ann.id, .name = "one"};
+	ck_assert_int_eq(cairn_index_add_repo(pg.ix, &add), CAIRN_OK);
+	struct cairn_index_move_repo move = {.id = add.id, .account = ann.id, .name = "two"};
+	ck_assert_int_eq(cairn_index_move_repo(pg.ix, &move), CAIRN_OK);
+	cairn_index_freep(&pg.ix);
+	pgfx_enter_schema();
+	(void)pgfx_sql("UPDATE repo SET stored = 7");
+	(void)pgfx_sql("INSERT INTO former SELECT kind, account, 'TWO', id FROM repo");
+	(void)pgfx_sql("UPDATE cluster SET version = 25");
+	ck_assert_int_eq(cairn_index_migrate(fx_url(pg.folder.path).text, NULL, &from, &to), CAIRN_OK);
+	pg.ix = fx_open(pg.folder.path);
+	ck_assert_int_eq(cairn_index_quota(pg.ix, ann.id, add.id, &quota), CAIRN_OK);
+	ck_assert_uint_eq(quota.repo.stored_bytes, 7 + CAIRN_INDEX_REPO_BYTES + CAIRN_INDEX_FORMER_BYTES);
+	ck_assert_int_eq(cairn_index_examine(pg.ix, count_fault, &n_faults, NULL), CAIRN_OK);
+	ck_assert_uint_eq(n_faults, 1);
+	(void)pgfx_sql("UPDATE repo SET stored = stored - 7");
+	ck_assert_int_eq(cairn_index_examine(pg.ix, count_fault, &n_faults, NULL), CAIRN_OK);
+	ck_assert_uint_eq(n_faults, 1);
 }
 END_TEST
 
@@ -182,6 +219,7 @@ int main(int argc, char **argv)
 	tcase_add_test(t, one_writer);
 	tcase_add_test(t, other_versions_and_other_schemas);
 	tcase_add_test(t, an_older_one_is_brought_forward);
+	tcase_add_test(t, a_migration_counts_repositories_and_names);
 	tcase_add_test(t, owners);
 	tcase_add_test(t, urls);
 	tcase_add_test(t, passwords_in_urls);

@@ -75,7 +75,7 @@ static void make_repos(void)
 		.first = {.author = "ann", .email = "", .title = "first", .message = ""}};
 	struct cairn_index_add_repo of_objects = {.kind = CAIRN_INDEX_BUCKET, .account = ann, .name = "bucket"};
 	TAKES(11, cairn_index_add_repo(pg.ix, &of_commits));
-	TAKES(3, cairn_index_add_repo(pg.ix, &of_objects));
+	TAKES(4, cairn_index_add_repo(pg.ix, &of_objects)); /* its account may have a quota */
 	model = of_commits.id;
 	bucket = of_objects.id;
 }

@@ -45,6 +45,10 @@ MEMBER_SQL(MEMBER_LAST_ADMIN, LAST_ADMIN);
 MEMBER_SQL(MEMBER_SET, SET);
 MEMBER_SQL(MEMBER_DROP, DROP);
 /* Names of the organisation that lead to repositories which the user has moved to their own account. */
+CAIRN_SQL(MEMBER_COUNT_FORMER,
+	  "UPDATE repo SET stored = stored - " CAIRN_SQL_FORMER_COUNTS
+	  " * (SELECT count(*) FROM former f WHERE f.repo = repo.id AND f.account = $1) WHERE account = $2"
+	  " AND dropped IS NULL AND EXISTS(SELECT 1 FROM former f WHERE f.repo = repo.id AND f.account = $1)");
 CAIRN_SQL(
 	MEMBER_DROP_FORMER,
 	"DELETE FROM former WHERE account = $1 AND repo IN (SELECT id FROM repo WHERE account = $2 AND dropped IS NULL)");
@@ -213,6 +217,13 @@ static int64_t account_of_kind(struct cairn_db_rows *rows, int kind, enum cairn_
 	return found ? cairn_db_get_int(rows, 0) : 0;
 }
 
+static void account_drop_former(struct cairn_index_tx *tx, int64_t organisation, int64_t user)
+{
+	const struct cairn_db_args *args = CAIRN_ARGS(cairn_db_int(organisation), cairn_db_int(user));
+	cairn_db_queue(tx->db, NULL, &MEMBER_COUNT_FORMER, args);
+	cairn_db_queue(tx->db, NULL, &MEMBER_DROP_FORMER, args);
+}
+
 enum cairn_status cairn_records_set_member(struct cairn_index_tx *tx, struct cairn_index_set_member *set)
 {
 	CLEANUP(cairn_db_end) struct cairn_db_rows whose = {0}, who = {0};
@@ -232,8 +243,7 @@ enum cairn_status cairn_records_set_member(struct cairn_index_tx *tx, struct cai
 	if (status != CAIRN_OK)
 		return status;
 	if (set->role != CAIRN_INDEX_ROLE_ADMIN)
-		cairn_db_queue(tx->db, NULL, &MEMBER_DROP_FORMER,
-			       CAIRN_ARGS(cairn_db_int(organisation), cairn_db_int(user)));
+		account_drop_former(tx, organisation, user);
 	if (set->role == CAIRN_INDEX_ROLE_NONE)
 		status = cairn_db_run(tx->db, &MEMBER_DROP, CAIRN_ARGS(cairn_db_int(organisation), cairn_db_int(user)),
 				      &n);

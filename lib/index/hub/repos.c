@@ -1,6 +1,7 @@
 /* Repositories of the hub: names and visibility. */
 #include "index/backend.h"
 #include "index/hub/edit.h"
+#include "index/quota.h"
 #include "index/records.h"
 #include "index/stage.h"
 
@@ -30,14 +31,17 @@ CAIRN_SQL_OF(REPO_FIND,
 
 /* With the owner of its files, whose name has the repository's number. SQLite cannot insert into two tables at once:
  * there the answer has 0 for the owner, and REPO_ADD_OWNER follows. */
-CAIRN_SQL_OF(REPO_ADD,
-	     "INSERT INTO repo(account, kind, name, private, scope, created, updated, files, bytes, sdk, guard)"
-	     " VALUES($1, $2, $3, $4 <> 0, 0, $5, $5, 0, 0, $6, nullif($7, 0)) ON CONFLICT DO NOTHING RETURNING id, 0",
-	     "WITH n AS (SELECT nextval(pg_get_serial_sequence('repo', 'id')) AS id WHERE NOT EXISTS(SELECT 1 FROM repo"
-	     " WHERE account = $1 AND kind = $2 AND lower(name) = lower($3 COLLATE \"C\") AND dropped IS NULL)),"
-	     " s AS (INSERT INTO scope(name) SELECT 'hub/' || id FROM n RETURNING id)"
-	     " INSERT INTO repo(id, account, kind, name, private, scope, created, updated, files, bytes, sdk, guard)"
-	     " SELECT n.id, $1, $2, $3, $4 <> 0, s.id, $5, $5, 0, 0, $6, nullif($7, 0) FROM n, s RETURNING id, scope");
+CAIRN_SQL_OF(
+	REPO_ADD,
+	"INSERT INTO repo(account, kind, name, private, scope, created, updated, files, bytes, sdk, guard, stored)"
+	" VALUES($1, $2, $3, $4 <> 0, 0, $5, $5, 0, 0, $6, nullif($7, 0), " CAIRN_SQL_REPO_COUNTS
+	") ON CONFLICT DO NOTHING RETURNING id, 0",
+	"WITH n AS (SELECT nextval(pg_get_serial_sequence('repo', 'id')) AS id WHERE NOT EXISTS(SELECT 1 FROM repo"
+	" WHERE account = $1 AND kind = $2 AND lower(name) = lower($3 COLLATE \"C\") AND dropped IS NULL)),"
+	" s AS (INSERT INTO scope(name) SELECT 'hub/' || id FROM n RETURNING id)"
+	" INSERT INTO repo(id, account, kind, name, private, scope, created, updated, files, bytes, sdk, guard, stored)"
+	" SELECT n.id, $1, $2, $3, $4 <> 0, s.id, $5, $5, 0, 0, $6, nullif($7, 0), " CAIRN_SQL_REPO_COUNTS
+	" FROM n, s RETURNING id, scope");
 CAIRN_SQL_OF(REPO_NAMED, "SELECT 1 FROM repo WHERE kind = $1 AND account = $2 AND name = $3 AND dropped IS NULL",
 	     "SELECT 1 FROM repo WHERE kind = $1 AND account = $2 AND lower(name) = lower($3 COLLATE \"C\")"
 	     " AND dropped IS NULL");
@@ -51,26 +55,26 @@ CAIRN_SQL(REPO_SET_WORDS, "UPDATE tag SET private = $2 <> 0 WHERE repo = $1 AND 
 CAIRN_SQL(REPO_DROP_WORDS, "DELETE FROM tag WHERE repo = $1");
 CAIRN_SQL(REPO_GUARD, "UPDATE repo SET guard = CASE WHEN coalesce(guard, $2) = $2 THEN $2 ELSE -1 END"
 		      " WHERE id = $1 AND " CAIRN_REPO_KEPT("repo") " AND private");
-CAIRN_SQL(REPO_MOVED_BYTES, "SELECT scope, CASE WHEN account <> $2 THEN " CAIRN_REPO_COUNTS(
-				    "r") " END FROM repo r WHERE id = $1 AND " CAIRN_REPO_KEPT("r"));
+CAIRN_SQL(REPO_TO_MOVE, "SELECT scope, kind, account, " CAIRN_REPO_COUNTS("r") " FROM repo r WHERE id = $1"
+									       " AND " CAIRN_REPO_KEPT("r"));
 CAIRN_SQL_OF(REPO_ADD_FORMER,
 	     "INSERT INTO former(kind, account, name, repo) SELECT kind, account, name, id FROM repo"
 	     " WHERE id = $1 ON CONFLICT(kind, account, name) DO UPDATE SET repo = excluded.repo",
 	     "INSERT INTO former(kind, account, name, repo) SELECT kind, account, name, id FROM repo"
 	     " WHERE id = $1 ON CONFLICT(kind, account, lower(name)) DO UPDATE SET repo = excluded.repo");
-CAIRN_SQL_OF(REPO_MOVE,
-	     "UPDATE repo SET account = $2, name = $3, updated = $4 WHERE id = $1 AND NOT EXISTS(SELECT 1 FROM repo o"
-	     " WHERE o.account = $2 AND o.kind = repo.kind AND o.name = $3 AND o.dropped IS NULL AND o.id <> $1)",
-	     "UPDATE repo SET account = $2, name = $3, updated = $4 WHERE id = $1 AND NOT EXISTS(SELECT 1 FROM repo o"
-	     " WHERE o.account = $2 AND o.kind = repo.kind AND lower(o.name) = lower($3 COLLATE \"C\")"
-	     " AND o.dropped IS NULL AND o.id <> $1)");
+/* With the bytes of the name that it had. */
+#define MOVE(is_named)                                                                                                 \
+	"UPDATE repo SET account = $2, name = $3, updated = $4, stored = stored + " CAIRN_SQL_FORMER_COUNTS            \
+	" WHERE id = $1 AND NOT EXISTS(SELECT 1 FROM repo o WHERE o.account = $2 AND o.kind = repo.kind AND " is_named \
+	" AND o.dropped IS NULL AND o.id <> $1) RETURNING " CAIRN_REPO_COUNTS("repo")
+CAIRN_SQL_OF(REPO_MOVE, MOVE("o.name = $3"), MOVE("lower(o.name) = lower($3 COLLATE \"C\")"));
+#define GIVE_BACK(is_named)                                                                                            \
+	"UPDATE repo SET stored = stored - " CAIRN_SQL_FORMER_COUNTS                                                   \
+	" WHERE id = (SELECT repo FROM former WHERE kind = $1 AND account = $2 AND " is_named ")"
+CAIRN_SQL_OF(REPO_GIVE_BACK, GIVE_BACK("name = $3"), GIVE_BACK("lower(name) = lower($3 COLLATE \"C\")"));
 /* A name that is given again leads nowhere else any more, not even once that repository has gone. */
 CAIRN_SQL_OF(REPO_TAKE_NAME, "DELETE FROM former WHERE kind = $1 AND account = $2 AND name = $3",
 	     "DELETE FROM former WHERE kind = $1 AND account = $2 AND lower(name) = lower($3 COLLATE \"C\")");
-CAIRN_SQL_OF(REPO_TAKE_MOVED,
-	     "DELETE FROM former WHERE kind = (SELECT kind FROM repo WHERE id = $1) AND account = $2 AND name = $3",
-	     "DELETE FROM former WHERE kind = (SELECT kind FROM repo WHERE id = $1) AND account = $2"
-	     " AND lower(name) = lower($3 COLLATE \"C\")");
 CAIRN_SQL(REPO_RENAME_OWNER, "UPDATE scope SET name = $2 WHERE id = $1");
 CAIRN_SQL(REPO_DROP_FORMER, "DELETE FROM former WHERE repo = $1");
 CAIRN_SQL(REPO_DROP, "UPDATE repo SET dropped = $2 WHERE id = $1");
@@ -142,11 +146,13 @@ enum cairn_status cairn_records_find_repo(struct cairn_index_tx *tx, int64_t rep
 	return status == CAIRN_E_NOT_FOUND ? repo_unknown(diag) : status;
 }
 
-static void repo_take_name(struct cairn_index_tx *tx, const struct cairn_index_add_repo *add)
+static void repo_take_name(struct cairn_index_tx *tx, enum cairn_index_repo_kind kind, int64_t account,
+			   const char *name)
 {
-	cairn_db_queue(
-		tx->db, NULL, &REPO_TAKE_NAME,
-		CAIRN_ARGS(cairn_db_int((int64_t)add->kind), cairn_db_int(add->account), cairn_db_text(add->name)));
+	const struct cairn_db_args *args =
+		CAIRN_ARGS(cairn_db_int((int64_t)kind), cairn_db_int(account), cairn_db_text(name));
+	cairn_db_queue(tx->db, NULL, &REPO_GIVE_BACK, args);
+	cairn_db_queue(tx->db, NULL, &REPO_TAKE_NAME, args);
 }
 
 /* @param[out] owner  of its files; 0: the row has none yet */
@@ -181,7 +187,11 @@ static enum cairn_status repo_add(struct cairn_index_tx *tx, struct cairn_index_
 	enum cairn_status status = repo_add_row(tx, add, owner);
 	if (status == CAIRN_E_NOT_FOUND)
 		return repo_known(&add->write.diag);
-	return status == CAIRN_OK && *owner == 0 ? repo_add_owner(tx, add->id, owner) : status;
+	if (status == CAIRN_OK && *owner == 0)
+		status = repo_add_owner(tx, add->id, owner);
+	if (status == CAIRN_OK)
+		cairn_records_grow(tx, *owner, CAIRN_INDEX_REPO_BYTES);
+	return status;
 }
 
 enum cairn_status cairn_records_hide_repo(struct cairn_index_tx *tx, struct cairn_index_add_repo *add, int64_t *owner)
@@ -218,7 +228,7 @@ enum cairn_status cairn_records_show_repo(struct cairn_index_tx *tx, struct cair
 	if (status != CAIRN_OK)
 		return status;
 	cairn_index_repo_owner(name, add->id);
-	repo_take_name(tx, add);
+	repo_take_name(tx, add->kind, add->account, add->name);
 	cairn_db_queue(tx->db, NULL, &REPO_RENAME_OWNER, CAIRN_ARGS(cairn_db_int(owner), cairn_db_text(name)));
 	status = cairn_db_find(tx->db, &rows, &REPO_SHOW, CAIRN_ARGS(cairn_db_int(add->id)));
 	tx->growth = (struct cairn_index_growth){0};
@@ -232,7 +242,7 @@ enum cairn_status cairn_records_add_repo(struct cairn_index_tx *tx, struct cairn
 	int64_t owner = 0;
 	if (cairn_edit_is_large(add->operations, add->n))
 		return tx->ix->backend->begin_repo(tx->ix, add, 0);
-	repo_take_name(tx, add);
+	repo_take_name(tx, add->kind, add->account, add->name);
 	enum cairn_status status = repo_add(tx, add, &owner);
 	return status == CAIRN_OK && add->kind != CAIRN_INDEX_BUCKET ? tx->ix->backend->begin_repo(tx->ix, add, owner)
 								     : status;
@@ -261,35 +271,51 @@ enum cairn_status cairn_records_guard_repo(struct cairn_index_tx *tx, struct cai
 	return status == CAIRN_OK && n == 0 ? repo_unknown(&guard->write.diag) : status;
 }
 
-/* Note that the new account grows by what the repository holds. The repository itself does not grow. */
-static enum cairn_status repo_count_moved(struct cairn_index_tx *tx, const struct cairn_index_move_repo *move,
-					  struct cairn_diag *diag)
+/* A repository before it moves. */
+struct repo_to_move {
+	int64_t owner, account, bytes;
+	enum cairn_index_repo_kind kind;
+};
+
+static enum cairn_status repo_to_move(struct cairn_index_tx *tx, int64_t repo, struct repo_to_move *out,
+				      struct cairn_diag *diag)
 {
 	CLEANUP(cairn_db_end) struct cairn_db_rows rows = {0};
-	enum cairn_status status = cairn_db_find(tx->db, &rows, &REPO_MOVED_BYTES,
-						 CAIRN_ARGS(cairn_db_int(move->id), cairn_db_int(move->account)));
+	enum cairn_status status = cairn_db_find(tx->db, &rows, &REPO_TO_MOVE, CAIRN_ARGS(cairn_db_int(repo)));
 	if (status == CAIRN_OK)
-		tx->growth = (struct cairn_index_growth){.owner = cairn_db_get_int(&rows, 0),
-							 .account_bytes = cairn_db_get_int(&rows, 1)};
+		*out = (struct repo_to_move){.owner = cairn_db_get_int(&rows, 0),
+					     .kind = (enum cairn_index_repo_kind)cairn_db_get_int(&rows, 1),
+					     .account = cairn_db_get_int(&rows, 2),
+					     .bytes = cairn_db_get_int(&rows, 3)};
 	return status == CAIRN_E_NOT_FOUND ? repo_unknown(diag) : status;
+}
+
+/* Notes that the repository grows by its former name, and a new account by all that the repository holds. */
+static void repo_grow_moved(struct cairn_index_tx *tx, const struct repo_to_move *from, int64_t account, int64_t bytes)
+{
+	cairn_records_grow(tx, from->owner, cairn_difference(bytes, from->bytes));
+	if (account != from->account)
+		tx->growth.account_bytes = bytes;
 }
 
 enum cairn_status cairn_records_move_repo(struct cairn_index_tx *tx, struct cairn_index_move_repo *move)
 {
-	int64_t n;
-	enum cairn_status status = repo_count_moved(tx, move, &move->write.diag);
+	struct repo_to_move from = {0};
+	int64_t bytes = 0;
+	enum cairn_status status = repo_to_move(tx, move->id, &from, &move->write.diag);
 	if (status != CAIRN_OK)
 		return status;
 	if (!repo_name_fits(move->name))
 		return repo_known(&move->write.diag);
 	cairn_db_queue(tx->db, NULL, &REPO_ADD_FORMER, CAIRN_ARGS(cairn_db_int(move->id)));
-	cairn_db_queue(tx->db, NULL, &REPO_TAKE_MOVED,
-		       CAIRN_ARGS(cairn_db_int(move->id), cairn_db_int(move->account), cairn_db_text(move->name)));
-	status = cairn_db_run(tx->db, &REPO_MOVE,
-			      CAIRN_ARGS(cairn_db_int(move->id), cairn_db_int(move->account), cairn_db_text(move->name),
-					 cairn_db_int(cairn_clock_unix_ms())),
-			      &n);
-	return status == CAIRN_OK && n == 0 ? repo_known(&move->write.diag) : status;
+	repo_take_name(tx, from.kind, move->account, move->name);
+	status = cairn_records_number(tx, &REPO_MOVE,
+				      CAIRN_ARGS(cairn_db_int(move->id), cairn_db_int(move->account),
+						 cairn_db_text(move->name), cairn_db_int(cairn_clock_unix_ms())),
+				      &bytes);
+	if (status == CAIRN_OK)
+		repo_grow_moved(tx, &from, move->account, bytes);
+	return status == CAIRN_E_NOT_FOUND ? repo_known(&move->write.diag) : status;
 }
 
 /* The owner of its files loses its name, so that tokens already issued neither read nor write. */

@@ -27,7 +27,8 @@ static const char EXAMINE_STRAY[] =
 		"f.size") " FROM file f WHERE f.id = w.file)), 0)"                                                     \
 			  " FROM (SELECT DISTINCT file FROM file_owner WHERE scope + 0 = " owner ") w)"
 
-/* Sums up inline contents and rows of each repository, as they count for its quota. Reads each table once. */
+/* Sums up inline contents, rows and former names of each repository, as they count for its quota. Reads each table
+ * once. */
 #define EXAMINE_AND(repo, counts, from) " UNION ALL SELECT " repo ", " counts " FROM " from
 #define EXAMINE_ROWS                                                                                                            \
 	"(SELECT repo, sum(counts) AS counts FROM (SELECT repo, size AS counts FROM content WHERE key IS NOT NULL" EXAMINE_AND( \
@@ -35,7 +36,8 @@ static const char EXAMINE_STRAY[] =
 		EXAMINE_AND("l.repo", CAIRN_SQL_ENTRY_COUNTS(POSTGRES), "entry e JOIN line l ON l.id = e.line")                 \
 			EXAMINE_AND("repo", CAIRN_SQL_REF_COUNTS(POSTGRES),                                                     \
 				    "ref") EXAMINE_AND("repo", CAIRN_SQL_PULL_COUNTS(POSTGRES), "pull")                         \
-				EXAMINE_AND("repo", CAIRN_SQL_OBJECT_COUNTS(POSTGRES), "object") ") n GROUP BY repo)"
+				EXAMINE_AND("repo", CAIRN_SQL_OBJECT_COUNTS(POSTGRES), "object")                                \
+					EXAMINE_AND("repo", CAIRN_SQL_FORMER_COUNTS, "former") ") n GROUP BY repo)"
 
 /* Each query counts wrong rows. */
 static const struct examine_look {
@@ -93,7 +95,7 @@ static const struct examine_look {
 	 "repositories without the branch main, or that count other files or bytes than its head has"},
 	{CAIRN_INDEX_FAULT_LINK,
 	 "SELECT count(*) FROM repo r LEFT JOIN " EXAMINE_ROWS " k ON k.repo = r.id WHERE dropped IS NULL"
-	 " AND stored <> " EXAMINE_HELD("r.scope") " + coalesce(k.counts, 0)",
+	 " AND stored <> " CAIRN_SQL_REPO_COUNTS " + " EXAMINE_HELD("r.scope") " + coalesce(k.counts, 0)",
 	 "repositories that count other bytes for their quota than they hold"},
 	{CAIRN_INDEX_FAULT_LINK,
 	 "SELECT count(*) FROM repo r WHERE dropped IS NULL"

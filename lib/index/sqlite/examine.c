@@ -168,7 +168,7 @@ static const struct examine_rule {
 	 "SELECT count(*) FROM repo r CROSS JOIN ref b ON b.repo = r.id AND b.kind = 1 AND b.name = 'main'"
 	 " CROSS JOIN line l ON l.id = b.line CROSS JOIN commit_ c ON c.id = l.head"
 	 " WHERE r.dropped IS NULL AND (r.files, r.bytes) IS NOT (c.files, c.bytes)"},
-	{21, "repositories that count other bytes for their quota than they hold",
+	{31, "repositories that count other bytes for their quota than they hold",
 	 "SELECT count(*) FROM repo r WHERE dropped IS NULL AND stored <> " CAIRN_QUOTA_STORED},
 	{26, "repositories that count other bytes for strangers than their pull requests do",
 	 "SELECT count(*) FROM repo r WHERE dropped IS NULL"

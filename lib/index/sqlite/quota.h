@@ -21,10 +21,14 @@
 #define CAIRN_QUOTA_OBJECTS CAIRN_QUOTA_SUM(CAIRN_SQL_OBJECT_COUNTS(SQLITE), "object WHERE repo = r.id")
 #define CAIRN_QUOTA_TEXTS   CAIRN_QUOTA_SUM("size", "content WHERE repo = r.id AND key IS NOT NULL")
 
+#define CAIRN_QUOTA_FORMER CAIRN_QUOTA_SUM(CAIRN_SQL_FORMER_COUNTS, "former WHERE repo = r.id")
+
 /** The size that the row of repository r should have. */
 #define CAIRN_QUOTA_STORED                                                                                             \
-	"(" CAIRN_QUOTA_FILES("r.scope") " + " CAIRN_QUOTA_TEXTS " + " CAIRN_QUOTA_COMMITS " + " CAIRN_QUOTA_ENTRIES   \
-					 " + " CAIRN_QUOTA_REFS " + " CAIRN_QUOTA_PULLS " + " CAIRN_QUOTA_OBJECTS ")"
+	"(" CAIRN_SQL_REPO_COUNTS " + " CAIRN_QUOTA_FORMER                                                             \
+	" + " CAIRN_QUOTA_FILES("r.scope") " + " CAIRN_QUOTA_TEXTS " + " CAIRN_QUOTA_COMMITS " + " CAIRN_QUOTA_ENTRIES \
+					   " + " CAIRN_QUOTA_REFS " + " CAIRN_QUOTA_PULLS " + " CAIRN_QUOTA_OBJECTS    \
+					   ")"
 
 /** The size that the row of owner s, not a repository, should have. */
 #define CAIRN_QUOTA_OWNED CAIRN_QUOTA_FILES("s.id")

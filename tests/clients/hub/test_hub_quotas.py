@@ -16,6 +16,8 @@ from lfs import Git, batch, helper, place, put
 
 BYTES = 120_000
 ROW, FILE_MIN = 128, 4096  # bytes that a row counts besides its texts, and that a small file counts at least
+REPO, FORMER = 1024, 256  # bytes that a repository counts by itself, and each of its former names
+HELD = BYTES + REPO  # what a bucket with one file counts
 COMMIT = ROW + len("ann") + len("a commit")
 ROWS = 2000  # more than all rows of one upload count, and less than a file counts
 
@@ -53,16 +55,16 @@ def test_the_command(people, admin, data):  # noqa: F811
 
     people.hf("buckets", "create", "ann/data")
     people.upload("ann/data", data)
-    assert ask("ann") == f'"ann" holds {BYTES / 1024:.1f} KiB, and may hold any number\n'
-    assert ask("ANN", "1M") == f'"ANN" holds {BYTES / 1024:.1f} KiB of 1.0 MiB ({BYTES} of {1 << 20} bytes)\n'
-    assert json.loads(ask("buckets/ann/data", "3T", "--json")) == {"place": "buckets/ann/data", "quota_bytes": 3 << 40, "stored_bytes": BYTES}
+    assert ask("ann") == f'"ann" holds {HELD / 1024:.1f} KiB, and may hold any number\n'
+    assert ask("ANN", "1M") == f'"ANN" holds {HELD / 1024:.1f} KiB of 1.0 MiB ({HELD} of {1 << 20} bytes)\n'
+    assert json.loads(ask("buckets/ann/data", "3T", "--json")) == {"place": "buckets/ann/data", "quota_bytes": 3 << 40, "stored_bytes": HELD}
     assert json.loads(ask("buckets/ann/data", "--json"))["quota_bytes"] == 3 << 40
-    assert json.loads(ask("buckets/ann/data", "none", "--json")) == {"place": "buckets/ann/data", "stored_bytes": BYTES}
+    assert json.loads(ask("buckets/ann/data", "none", "--json")) == {"place": "buckets/ann/data", "stored_bytes": HELD}
     listed = {a["name"]: a for a in json.loads(run(people.server, admin, "user", "list", "--json"))["accounts"]}
-    assert (listed["ann"]["quota_bytes"], listed["ann"]["stored_bytes"], listed["team"]["stored_bytes"]) == (1 << 20, BYTES, 0)
+    assert (listed["ann"]["quota_bytes"], listed["ann"]["stored_bytes"], listed["team"]["stored_bytes"]) == (1 << 20, HELD, 0)
     assert "quota_bytes" not in listed["bob"]
     assert str((1 << 63) - 1) in ask("team", str((1 << 63) - 1))
-    assert ask() == f"ann {BYTES} {1 << 20}\nteam 0 {(1 << 63) - 1}\n"
+    assert ask() == f"ann {HELD} {1 << 20}\nteam 0 {(1 << 63) - 1}\n"
     for wrong in (["ann", "1", "2"], ["ann", "-1"], ["ann", "1x"], ["ann", "1GB"], ["ann", "K"], ["ann", str(1 << 63)], ["ann", "9999999T"], ["ann", "x" * 5000]):
         ask(*wrong, code=64)
     for wrong in ("models/ann", "models/ann/data/x", "other/ann/data", "models//data", "/", "a" * 250, "x" * 200 + "/ann/y", f"models/{'a' * 97}/x"):
@@ -153,19 +155,19 @@ def test_hf_buckets_say_why(people, quota, data, tmp_path):
     (tmp_path / "here").mkdir()
     (tmp_path / "here" / "a.bin").write_bytes(data)
     people.hf("buckets", "create", "ann/data")
-    quota("ann", BYTES - 1)
+    quota("ann", HELD - 1)
     said = people.hf("sync", tmp_path / "here", "hf://buckets/ann/data", fails=True)
     print(said)
-    assert f"the account ann may hold {BYTES - 1} bytes, and would hold {BYTES}" in " ".join(said.split())
-    assert quota("ann") == 0
-    full = BYTES + ROW + len("a.bin")
+    assert f"the account ann may hold {HELD - 1} bytes, and would hold {HELD}" in " ".join(said.split())
+    assert quota("ann") == REPO
+    full = HELD + ROW + len("a.bin")
     quota("ann", full)
     people.hf("sync", tmp_path / "here", "hf://buckets/ann/data")
     (tmp_path / "here" / "b.bin").write_bytes(b"b")
     said = people.hf("sync", tmp_path / "here", "hf://buckets/ann/data", fails=True)
     assert f"the account ann may hold {full} bytes, and would hold {full + FILE_MIN}" in " ".join(said.split()), said
     people.hf("buckets", "rm", "ann/data/a.bin", "--yes")
-    assert quota("ann") == 0
+    assert quota("ann") == REPO
     (tmp_path / "here" / "b.bin").unlink()
     people.hf("sync", tmp_path / "here", "hf://buckets/ann/data")
 
@@ -250,18 +252,42 @@ def test_moved_and_copied(people, quota, data):
     sha256, _ = upload(people, data)
     done(commit(people, stored("a.bin", sha256, BYTES)))
     size = quota("models/ann/one")
-    quota("team", size - 1)
+    moved = size + FORMER
+    quota("team", moved - 1)
     move = {"fromRepo": "ann/one", "toRepo": "team/one", "type": "model"}
-    is_refused(people.ask("POST", "/api/repos/move", body=move), "the account team", size - 1, size)
+    is_refused(people.ask("POST", "/api/repos/move", body=move), "the account team", moved - 1, moved)
     copy = {"repository": "team/copy"}
     quota("team", BYTES)
     refused = people.ask("POST", "/api/models/ann/one/duplicate", body=copy)
     assert refused.status == 403 and f"the account team may hold {BYTES} bytes" in refused.json()["error"], refused.body
-    quota("team", size)
+    quota("team", moved)
     assert people.ask("POST", "/api/repos/move", body=move).status == 200
-    assert (quota("ann"), quota("team")) == (0, size)
+    assert (quota("ann"), quota("team")) == (0, moved)
     assert people.ask("DELETE", "/api/repos/delete", "adam", {"name": "one", "organization": "team"}).status == 200
     assert quota("team") == 0
+
+
+def test_empty_buckets_and_names_count(people, quota):
+    """Each of them takes rows of the index. A new bucket and a new name are refused where there is no room; the deletion of a bucket makes room."""
+
+    def create(name):
+        return people.ask("POST", f"/api/buckets/ann/{name}", body={})
+
+    def move(old, new):
+        return people.ask("POST", "/api/repos/move", body={"fromRepo": f"ann/{old}", "toRepo": f"ann/{new}", "type": "bucket"})
+
+    quota("ann", REPO + FORMER)
+    assert create("one").status == 200
+    is_refused(create("two"), "the account ann", REPO + FORMER, 2 * REPO)
+    said = people.hf("buckets", "create", "ann/two", fails=True)
+    assert f"the account ann may hold {REPO + FORMER} bytes" in " ".join(said.split()), said
+    assert move("one", "uno").status == 200
+    is_refused(move("uno", "eins"), "the account ann", REPO + FORMER, REPO + 2 * FORMER)
+    assert move("uno", "one").status == 200, "a name that it had"
+    assert quota("ann") == REPO + FORMER
+    assert people.ask("DELETE", "/api/buckets/ann/one").status == 204
+    assert quota("ann") == 0
+    assert create("two").status == 200
 
 
 def test_only_writers_and_operators_learn_of_a_quota(people, quota, data):
@@ -290,7 +316,7 @@ def test_an_operator_without_tokens(server):
     """A server without tokens may have a quota for the operator's own account, too."""
     for name, code in (("data", 200), ("more", 200)):
         assert server.request("POST", f"/api/buckets/me/{name}", body=b"{}").status == code
-    assert server.request("POST", "/v1/quotas", body=b'{"place":"operator","quota_bytes":0}').json() == {"place": "operator", "quota_bytes": 0, "stored_bytes": 0}
+    assert server.request("POST", "/v1/quotas", body=b'{"place":"operator","quota_bytes":0}').json() == {"place": "operator", "quota_bytes": 0, "stored_bytes": 2 * REPO}
     xorb = xet.Xorb([b"one byte and more"])
     token = token_of(server.request("GET", "/api/buckets/operator/data/xet-write-token"))
     assert server.put_xorb(xorb, token=token).status == 200

@@ -440,10 +440,10 @@ def test_a_key_does_not_outlive_the_one_it_was_made_with(start, issuer, tmp_path
 def test_room_of_an_account(people, enter, issuer):
     """Those who may add to an account see how much it holds, with its path, and how much it may hold."""
     people.put("ann/data", "f", b"x" * 5000)
-    assert "Holds 5.1 kB." in text(enter("ann").page("/ann"))
+    assert "Holds 7.2 kB." in text(enter("ann").page("/ann"))
     reply = people.server.post("/v1/quotas", b'{"place":"ann","quota_bytes":2000000}', token=issuer.token("admin"))
     assert reply.status == 200, reply
-    assert "Holds 5.1 kB of 2.0 MB that it may hold." in text(enter("ann").page("/ann"))
+    assert "Holds 7.2 kB of 2.0 MB that it may hold." in text(enter("ann").page("/ann"))
     for other in (enter("bob"), enter("reading ann"), Visitor(people.server)):
         assert "Holds" not in text(other.page("/ann"))
 

@@ -154,14 +154,17 @@ def test_fsck_counts_again(store, make):
         index.execute("INSERT INTO account(id, kind, name, fullname, email, created) VALUES(9, 1, 'zoe', '', '', 1)")
         index.execute("INSERT INTO repo(id, kind, account, name, private, scope, created, updated, files, bytes, dropped) VALUES(7, 1, 9, 'gone', 1, 1, 1, 1, 0, 0, 5)")
         index.execute("INSERT INTO repo(id, kind, account, name, private, scope, created, updated, files, bytes) VALUES(8, 4, 9, 'kept', 1, 1, 1, 1, 0, 0)")
+        index.execute("INSERT INTO former(kind, account, name, repo) VALUES(4, 9, 'before', 8)")
         index.execute("INSERT INTO tag(repo, tag, kind, private) VALUES(7, 'x', 1, 1), (8, 'x', 4, 0)")
     index.close()
     said = fsck().stdout
+    assert "1 repositories that count other bytes for their quota than they hold" in said
     assert "owners that count other bytes for their quota" in said and "2 words of cards that say otherwise than their repository" in said
     fsck("--repair")
     assert fsck().returncode == 0
     with sqlite3.connect(store.server.data / "index.sqlite") as index:
         assert index.execute("SELECT repo, private FROM tag").fetchall() == [(8, 1)]
+        assert index.execute("SELECT stored FROM repo WHERE id = 8").fetchall() == [(1024 + 256 + 9000,)], "a repository, a former name, and the file of its scope"
     index.close()
     store.server.start()
     assert store.quota(CATS)["stored_bytes"] == 9000

@@ -280,7 +280,8 @@ START_TEST(one_sha256_becomes_the_claim_of_each_owner)
 END_TEST
 
 /* Since version 12 each repository has a count of the bytes it holds: each of its files and inline contents once. Since
- * version 21 a file counts at least 4 KiB, and rows count with their texts. */
+ * version 21 a file counts at least 4 KiB, and rows count with their texts. Since version 31 a repository and its
+ * former names count; a name that another repository has is none of them. */
 START_TEST(a_migration_counts_the_bytes_of_repositories)
 {
 	make_version(11);
@@ -301,11 +302,13 @@ START_TEST(a_migration_counts_the_bytes_of_repositories)
 		" VALUES(1, 1, 1, 0, zeroblob(20), zeroblob(20), 1, 1, 3, 'ann', 'a title', 'gr\u00fc\u00df');"
 		"INSERT INTO entry(line, folder, name, since, oid, content) VALUES(1, 'f', 'a', 1, zeroblob(20), 1);"
 		"INSERT INTO ref(repo, kind, name, line, commit_) VALUES(1, 1, 'main', 1, 0);"
-		"INSERT INTO object(repo, path, file, uploaded, type) VALUES(2, 'some/path', 2, 1, '')");
+		"INSERT INTO object(repo, path, file, uploaded, type) VALUES(2, 'some/path', 2, 1, '');"
+		"INSERT INTO former(kind, account, name, repo) VALUES(1, 1, 'uno', 1), (1, 1, 'eins', 1), (4, 1, 'two', 1)");
 	cairn_index_free(fx_open(folder.path));
 	ck_assert_int_eq(ask("SELECT stored FROM repo WHERE id = 1"),
-			 2 * 4096 + 3 + (128 + 3 + 7 + 6) + (128 + 2) + (128 + 4));
-	ck_assert_int_eq(ask("SELECT stored FROM repo WHERE id = 2"), 4096 + 9000 + (128 + 9));
+			 1024 + 2 * 256 + 2 * 4096 + 3 + (128 + 3 + 7 + 6) + (128 + 2) + (128 + 4));
+	ck_assert_int_eq(ask("SELECT stored FROM repo WHERE id = 2"), 1024 + 4096 + 9000 + (128 + 9));
+	ck_assert_int_eq(ask("SELECT count(*) FROM former"), 2);
 	ck_assert_int_eq(ask("SELECT count(*) FROM repo r JOIN account a WHERE a.quota IS NULL AND r.quota IS NULL"),
 			 2);
 }
