@@ -27,9 +27,9 @@ enum { CAIRN_DB_ARGS_MAX = 16 };
 
 /** An argument of a statement. Its text or bytes are borrowed until the statement's rows end. */
 struct cairn_db_arg {
-	enum cairn_db_type { CAIRN_DB_INT, CAIRN_DB_TEXT, CAIRN_DB_BYTES, CAIRN_DB_PATH } type;
+	enum cairn_db_type { CAIRN_DB_INT, CAIRN_DB_TEXT, CAIRN_DB_BYTES, CAIRN_DB_PATH, CAIRN_DB_ARRAY } type;
 	bool null;
-	int64_t number;
+	int64_t number; /* of an array, which only PostgreSQL has: its type there */
 	const void *p;
 	size_t len;
 };

@@ -131,6 +131,20 @@ START_TEST(rows_are_stale_after_the_next_statement)
 }
 END_TEST
 
+/* First before the statement is prepared, then after. */
+START_TEST(a_wrong_number_of_arguments_is_refused)
+{
+	const struct cairn_db_args *wrong[] = {CAIRN_ARGS(cairn_db_int(1), cairn_db_int(2)), NULL};
+	for (int i = 0; i < 4; i++) {
+		CLEANUP(cairn_db_end) struct cairn_db_rows rows = {0}, right = {0};
+		ck_assert_int_eq(cairn_records_find(fx_index, &rows, &THREE, wrong[i / 2]), CAIRN_E_LIMIT);
+		ck_assert_int_eq(cairn_records_find(fx_index, &right, &THREE, ONE), CAIRN_OK);
+		ck_assert_int_eq(cairn_db_get_int(&right, 0), 1);
+		cairn_db_end(&rows);
+	}
+}
+END_TEST
+
 int main(int argc, char **argv)
 {
 	fx_use_engine(argc, argv);
@@ -146,6 +160,7 @@ int main(int argc, char **argv)
 	tcase_add_test(t, bytes_of_another_length_are_damaged);
 	tcase_add_test(t, two_answers_of_one_exchange);
 	tcase_add_test(t, rows_are_stale_after_the_next_statement);
+	tcase_add_test(t, a_wrong_number_of_arguments_is_refused);
 	suite_add_tcase(s, t);
 	return run_suite(s);
 }

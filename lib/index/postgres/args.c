@@ -92,84 +92,72 @@ void cairn_pg_array_fini(struct cairn_pg_array *a)
 
 /* --- arguments ---------------------------------------------------------------------------------------------------- */
 
-static void args_put(struct cairn_pg_args *args, Oid type, const void *value, size_t len)
-{
-	if (args->n == CAIRN_PG_ARGS_MAX || len > INT_MAX) {
-		args->status = CAIRN_E_LIMIT;
-		return;
-	}
-	args->types[args->n] = type;
-	args->values[args->n] = value;
-	args->lengths[args->n] = (int)len;
-	args->formats[args->n++] = 1;
-}
-
-void cairn_pg_int8(struct cairn_pg_args *args, int64_t value)
-{
-	uint8_t *p = args->numbers[args->n < CAIRN_PG_ARGS_MAX ? args->n : 0];
-	args_put_u64be(p, (uint64_t)value);
-	args_put(args, ARGS_INT8, p, 8);
-}
-
-void cairn_pg_int8_if(struct cairn_pg_args *args, bool given, int64_t value)
-{
-	if (given)
-		cairn_pg_int8(args, value);
-	else
-		args_put(args, ARGS_INT8, NULL, 0);
-}
-
-void cairn_pg_int8_or_null(struct cairn_pg_args *args, int64_t value)
-{
-	cairn_pg_int8_if(args, value != 0, value);
-}
-
-void cairn_pg_bytes(struct cairn_pg_args *args, const void *p, size_t len)
-{
-	args_put(args, ARGS_BYTEA, len > 0 ? p : "", len);
-}
-
-void cairn_pg_hash(struct cairn_pg_args *args, const struct cairn_hash *hash)
-{
-	cairn_pg_bytes(args, hash->b, sizeof(hash->b));
-}
-
-void cairn_pg_copy_name(struct cairn_pg_args *args, const struct cairn_copy_id *copy)
-{
-	bool named = cairn_copy_id_is_set(copy);
-	args_put(args, ARGS_BYTEA, named ? copy->b : NULL, named ? sizeof(copy->b) : 0);
-}
-
-void cairn_pg_text(struct cairn_pg_args *args, const char *text)
-{
-	args_put(args, ARGS_TEXT, text, text ? strlen(text) : 0);
-}
-
-static void args_array(struct cairn_pg_args *args, struct cairn_pg_array *a, Oid type, Oid of)
+static struct cairn_db_arg args_array(struct cairn_pg_array *a, Oid type, Oid of)
 {
 	if (a->n == 0 && a->status == CAIRN_OK)
 		(void)args_grow(a, ARGS_ARRAY_HEAD);
-	if (a->status != CAIRN_OK) {
-		args->status = a->status;
-		return;
+	if (a->status == CAIRN_OK)
+		args_head(a, of);
+	return (struct cairn_db_arg){.type = CAIRN_DB_ARRAY,
+				     .null = a->status != CAIRN_OK,
+				     .number = type,
+				     .p = a->bytes,
+				     .len = a->n > 0 ? a->len : ARGS_EMPTY};
+}
+
+struct cairn_db_arg cairn_pg_int8s(struct cairn_pg_array *a)
+{
+	return args_array(a, ARGS_INT8S, ARGS_INT8);
+}
+
+struct cairn_db_arg cairn_pg_byteas(struct cairn_pg_array *a)
+{
+	return args_array(a, ARGS_BYTEAS, ARGS_BYTEA);
+}
+
+struct cairn_db_arg cairn_pg_texts(struct cairn_pg_array *a)
+{
+	return args_array(a, ARGS_TEXTS, ARGS_TEXT);
+}
+
+struct cairn_db_arg cairn_pg_copy_name(const struct cairn_copy_id *copy)
+{
+	struct cairn_db_arg arg = cairn_db_bytes(copy->b, sizeof(copy->b));
+	arg.null = !cairn_copy_id_is_set(copy);
+	return arg;
+}
+
+/* @return its value, which is not NULL */
+static const void *args_encode(const struct cairn_db_arg *arg, uint8_t number[static 8], Oid *type, size_t *len)
+{
+	*len = arg->len;
+	*type = arg->type == CAIRN_DB_TEXT ? ARGS_TEXT : arg->type == CAIRN_DB_ARRAY ? (Oid)arg->number : ARGS_BYTEA;
+	if (arg->type != CAIRN_DB_INT)
+		return arg->len > 0 ? arg->p : "";
+	*type = ARGS_INT8;
+	*len = 8;
+	args_put_u64be(number, (uint64_t)arg->number);
+	return number;
+}
+
+enum cairn_status cairn_pg_encode(struct cairn_pg_args *out, const struct cairn_db_args *args)
+{
+	if (args->n > CAIRN_PG_ARGS_MAX)
+		return CAIRN_E_LIMIT;
+	for (unsigned i = 0; i < args->n; i++) {
+		const struct cairn_db_arg *arg = &args->arg[i];
+		size_t len;
+		const void *value = args_encode(arg, out->numbers[i], &out->types[i], &len);
+		if (arg->null && arg->type == CAIRN_DB_ARRAY)
+			return CAIRN_E_NOMEM;
+		if (len > INT_MAX)
+			return CAIRN_E_LIMIT;
+		out->values[i] = arg->null ? NULL : value;
+		out->lengths[i] = (int)len;
+		out->formats[i] = 1;
 	}
-	args_head(a, of);
-	args_put(args, type, a->bytes, a->n > 0 ? a->len : ARGS_EMPTY);
-}
-
-void cairn_pg_int8s(struct cairn_pg_args *args, struct cairn_pg_array *a)
-{
-	args_array(args, a, ARGS_INT8S, ARGS_INT8);
-}
-
-void cairn_pg_byteas(struct cairn_pg_args *args, struct cairn_pg_array *a)
-{
-	args_array(args, a, ARGS_BYTEAS, ARGS_BYTEA);
-}
-
-void cairn_pg_texts(struct cairn_pg_args *args, struct cairn_pg_array *a)
-{
-	args_array(args, a, ARGS_TEXTS, ARGS_TEXT);
+	out->n = (int)args->n;
+	return CAIRN_OK;
 }
 
 /* --- answers ------------------------------------------------------------------------------------------------------ */

@@ -2,8 +2,8 @@
 #ifndef CAIRN_INDEX_POSTGRES_ARGS_H
 #define CAIRN_INDEX_POSTGRES_ARGS_H
 
+#include "db/db.h"
 #include "hash/copy_id.h"
-#include "hash/hash.h"
 
 #include <libpq-fe.h>
 
@@ -24,31 +24,25 @@ void cairn_pg_add_bytes(struct cairn_pg_array *a, const void *p, size_t len);
 void cairn_pg_array_empty(struct cairn_pg_array *a);
 void cairn_pg_array_fini(struct cairn_pg_array *a);
 
-/** The arguments $1, $2 ... Zeroed: none. Borrows the values until the statement was sent. */
+/* Arguments beside those of db.h. An array's values are borrowed until the statement is queued. */
+struct cairn_db_arg cairn_pg_int8s(struct cairn_pg_array *a);
+struct cairn_db_arg cairn_pg_byteas(struct cairn_pg_array *a);
+/** Bytes that are text. */
+struct cairn_db_arg cairn_pg_texts(struct cairn_pg_array *a);
+/** NULL if the copy has no name. */
+struct cairn_db_arg cairn_pg_copy_name(const struct cairn_copy_id *copy);
+
+/** Arguments as they are sent. */
 struct cairn_pg_args {
 	int n;
 	Oid types[CAIRN_PG_ARGS_MAX];
 	const char *values[CAIRN_PG_ARGS_MAX];
 	int lengths[CAIRN_PG_ARGS_MAX], formats[CAIRN_PG_ARGS_MAX];
 	uint8_t numbers[CAIRN_PG_ARGS_MAX][8];
-	enum cairn_status status; /* CAIRN_OK; CAIRN_E_NOMEM an array lacks values; CAIRN_E_LIMIT too many arguments */
 };
-
-void cairn_pg_int8(struct cairn_pg_args *args, int64_t value);
-/** NULL if the number is 0. */
-void cairn_pg_int8_or_null(struct cairn_pg_args *args, int64_t value);
-/** NULL if it is not given. */
-void cairn_pg_int8_if(struct cairn_pg_args *args, bool given, int64_t value);
-void cairn_pg_bytes(struct cairn_pg_args *args, const void *p, size_t len);
-void cairn_pg_hash(struct cairn_pg_args *args, const struct cairn_hash *hash);
-/** NULL if the copy has no name. */
-void cairn_pg_copy_name(struct cairn_pg_args *args, const struct cairn_copy_id *copy);
-/** @param text  NULL is NULL */
-void cairn_pg_text(struct cairn_pg_args *args, const char *text);
-void cairn_pg_int8s(struct cairn_pg_args *args, struct cairn_pg_array *a);
-void cairn_pg_byteas(struct cairn_pg_args *args, struct cairn_pg_array *a);
-/** Bytes that are text. */
-void cairn_pg_texts(struct cairn_pg_args *args, struct cairn_pg_array *a);
+/** @param args  borrowed by out  @return CAIRN_OK; CAIRN_E_NOMEM an array lacks values; CAIRN_E_LIMIT too many
+ *  arguments */
+CAIRN_MUST_USE enum cairn_status cairn_pg_encode(struct cairn_pg_args *out, const struct cairn_db_args *args);
 
 /* Columns of an answer. */
 int64_t cairn_pg_get_int8(const PGresult *r, int row, int column); /* 0: NULL. For bool and int4, too */

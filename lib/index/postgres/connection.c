@@ -75,19 +75,18 @@ static const char CONNECTION_SET_UP[] =
 static enum cairn_status connection_set_up(struct cairn_pg *pg)
 {
 	const PGresult *r;
-	struct cairn_pg_args args = {0};
 	char still_ms[16];
 	if (PQsetnonblocking(pg->conn, 1) != 0 || PQenterPipelineMode(pg->conn) != 1)
 		return connection_lose(pg, PQerrorMessage(pg->conn));
 	char *schema = PQescapeIdentifier(pg->conn, pg->place->schema, strlen(pg->place->schema));
 	if (!schema)
 		return connection_lose(pg, PQerrorMessage(pg->conn));
-	cairn_pg_text(&args, schema);
 	(void)snprintf(still_ms, sizeof(still_ms), "%d", CAIRN_PG_STILL_MS);
-	cairn_pg_text(&args, pg->reads_only ? "0" : still_ms);
-	cairn_pg_text(&args, pg->reads_only ? "on" : "off");
-	cairn_pg_text(&args, pg->answers_soon ? "3500" : "");
-	enum cairn_status status = cairn_pg_ask(pg, CONNECTION_SET_UP, &args, &r);
+	enum cairn_status status = cairn_pg_ask(
+		pg, CONNECTION_SET_UP,
+		CAIRN_ARGS(cairn_db_text(schema), cairn_db_text(pg->reads_only ? "0" : still_ms),
+			   cairn_db_text(pg->reads_only ? "on" : "off"), cairn_db_text(pg->answers_soon ? "3500" : "")),
+		&r);
 	PQfreemem(schema);
 	if (status != CAIRN_OK) {
 		cairn_pg_close(pg);
@@ -186,6 +185,17 @@ static void connection_name(char name[static 16], unsigned prepared)
 	(void)snprintf(name, 16, "s%u", prepared);
 }
 
+/* @return the highest number of its parameters $1, $2 ... */
+static uint8_t connection_count_params(const char *sql)
+{
+	unsigned long n = 0;
+	for (const char *p = strchr(sql, '$'); p; p = strchr(p + 1, '$')) {
+		unsigned long param = strtoul(p + 1, NULL, 10);
+		n = param > n ? param : n;
+	}
+	return n < UINT8_MAX ? (uint8_t)n : UINT8_MAX;
+}
+
 /* Queues the preparation of a statement, unless it is prepared. */
 static enum cairn_status connection_prepare(struct cairn_pg *pg, const char *sql, const struct cairn_pg_args *args,
 					    char name[static 16])
@@ -195,6 +205,10 @@ static enum cairn_status connection_prepare(struct cairn_pg *pg, const char *sql
 	if (place == CAIRN_PG_PREPARED_MAX)
 		return CAIRN_E_LIMIT;
 	connection_name(name, place);
+	if (!prepared)
+		pg->n_params[place] = connection_count_params(sql);
+	if (pg->n_params[place] != args->n)
+		return CAIRN_E_LIMIT;
 	if (prepared)
 		return CAIRN_OK;
 	if (PQsendPrepare(pg->conn, name, sql, args->n, args->types) != 1)
@@ -204,26 +218,28 @@ static enum cairn_status connection_prepare(struct cairn_pg *pg, const char *sql
 	return CAIRN_OK;
 }
 
-static enum cairn_status connection_send(struct cairn_pg *pg, const char *sql, const struct cairn_pg_args *args)
+static enum cairn_status connection_send(struct cairn_pg *pg, const char *sql, const struct cairn_db_args *args)
 {
+	struct cairn_pg_args sent;
 	char name[16];
 	if (!pg->conn)
 		return CAIRN_E_BUSY;
-	if (args->status != CAIRN_OK || pg->n_results == CAIRN_PG_STATEMENTS_MAX)
-		return args->status != CAIRN_OK ? args->status : CAIRN_E_LIMIT;
-	enum cairn_status status = connection_prepare(pg, sql, args, name);
+	enum cairn_status status = cairn_pg_encode(&sent, args);
+	if (status != CAIRN_OK || pg->n_results == CAIRN_PG_STATEMENTS_MAX)
+		return status != CAIRN_OK ? status : CAIRN_E_LIMIT;
+	status = connection_prepare(pg, sql, &sent, name);
 	if (status != CAIRN_OK)
 		return status;
-	if (PQsendQueryPrepared(pg->conn, name, args->n, args->values, args->lengths, args->formats, 1) != 1)
+	if (PQsendQueryPrepared(pg->conn, name, sent.n, sent.values, sent.lengths, sent.formats, 1) != 1)
 		return CAIRN_E_BUSY;
 	pg->sent[pg->n_sent++] = (struct cairn_pg_sent){.prepares = false};
 	pg->n_results++;
 	return CAIRN_OK;
 }
 
-unsigned cairn_pg_queue(struct cairn_pg *pg, const char *sql, const struct cairn_pg_args *args)
+unsigned cairn_pg_queue(struct cairn_pg *pg, const char *sql, const struct cairn_db_args *args)
 {
-	static const struct cairn_pg_args NONE = {0};
+	static const struct cairn_db_args NONE = {0};
 	if (pg->n_sent > 0 && pg->n_answered == pg->n_sent)
 		connection_clear(pg);
 	if (pg->queued == CAIRN_OK)
@@ -356,7 +372,7 @@ enum cairn_status cairn_pg_exchange(struct cairn_pg *pg)
 	return pg->silent ? connection_lose(pg, "it does not answer") : status;
 }
 
-enum cairn_status cairn_pg_ask(struct cairn_pg *pg, const char *sql, const struct cairn_pg_args *args,
+enum cairn_status cairn_pg_ask(struct cairn_pg *pg, const char *sql, const struct cairn_db_args *args,
 			       const PGresult **result)
 {
 	*result = NULL;
@@ -372,7 +388,7 @@ int64_t cairn_pg_changed(PGresult *r)
 	return strtoll(PQcmdTuples(r), NULL, 10);
 }
 
-enum cairn_status cairn_pg_run(struct cairn_pg *pg, const char *sql, const struct cairn_pg_args *args, int64_t *n)
+enum cairn_status cairn_pg_run(struct cairn_pg *pg, const char *sql, const struct cairn_db_args *args, int64_t *n)
 {
 	unsigned place = cairn_pg_queue(pg, sql, args);
 	enum cairn_status status = cairn_pg_exchange(pg);

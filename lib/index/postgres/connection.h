@@ -34,6 +34,7 @@ struct cairn_pg {
 	int64_t server;    /* its start, in microseconds, which identifies the server */
 	int silence_ms;
 	const char *prepared[CAIRN_PG_PREPARED_MAX]; /* by their texts' addresses; NULL: free */
+	uint8_t n_params[CAIRN_PG_PREPARED_MAX];     /* of each */
 
 	struct cairn_pg_sent sent[2 * CAIRN_PG_STATEMENTS_MAX];
 	unsigned n_sent, n_answered;
@@ -55,8 +56,9 @@ void cairn_pg_close(struct cairn_pg *pg);
 /** Is the connection open, not closed by the server while idle, and has the server not been silent since? */
 bool cairn_pg_is_alive(struct cairn_pg *pg);
 
-/** Queues a statement for the next exchange. @param sql  static: it is prepared once @return its place in results */
-unsigned cairn_pg_queue(struct cairn_pg *pg, const char *sql, const struct cairn_pg_args *args);
+/** Queues a statement for the next exchange. It cannot be queued with a wrong number of arguments. @param sql  static:
+ * it is prepared once @param args  NULL: none @return its place in results */
+unsigned cairn_pg_queue(struct cairn_pg *pg, const char *sql, const struct cairn_db_args *args);
 
 /* Allows or forbids plans that read whole tables, until the transaction ends. */
 #define CAIRN_PG_PLAN(freely)                                                                                          \
@@ -85,12 +87,12 @@ CAIRN_MUST_USE enum cairn_status cairn_pg_await(struct cairn_pg *pg);
 /** Queues a statement, and awaits all that are queued; closes the connection if the server is silent. @param[out]
  *  result  of the last, borrowed until the next queue; NULL on failure @return as cairn_pg_await(); after CAIRN_E_BUSY
  *  the connection is closed */
-CAIRN_MUST_USE enum cairn_status cairn_pg_ask(struct cairn_pg *pg, const char *sql, const struct cairn_pg_args *args,
+CAIRN_MUST_USE enum cairn_status cairn_pg_ask(struct cairn_pg *pg, const char *sql, const struct cairn_db_args *args,
 					      const PGresult **result);
 /** Does what cairn_pg_ask() does, with the queued statements only. */
 CAIRN_MUST_USE enum cairn_status cairn_pg_exchange(struct cairn_pg *pg);
 /** Does what cairn_pg_ask() does, for a statement that changes rows. @param[out] n  rows changed; may be NULL */
-CAIRN_MUST_USE enum cairn_status cairn_pg_run(struct cairn_pg *pg, const char *sql, const struct cairn_pg_args *args,
+CAIRN_MUST_USE enum cairn_status cairn_pg_run(struct cairn_pg *pg, const char *sql, const struct cairn_db_args *args,
 					      int64_t *n);
 int64_t cairn_pg_changed(PGresult *r);
 

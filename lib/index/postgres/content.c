@@ -15,12 +15,8 @@ static const char CONTENT_DROP[] =
 
 unsigned cairn_pg_queue_use(struct cairn_pg_tx *tx, struct cairn_pg_array *contents, struct cairn_pg_array *times)
 {
-	struct cairn_pg_args use = {0}, drop = {0};
-	cairn_pg_int8s(&use, contents);
-	cairn_pg_int8s(&use, times);
-	cairn_pg_int8s(&drop, contents);
-	(void)cairn_pg_queue(&tx->pg, CONTENT_USE, &use);
-	return cairn_pg_queue(&tx->pg, CONTENT_DROP, &drop);
+	(void)cairn_pg_queue(&tx->pg, CONTENT_USE, CAIRN_ARGS(cairn_pg_int8s(contents), cairn_pg_int8s(times)));
+	return cairn_pg_queue(&tx->pg, CONTENT_DROP, CAIRN_ARGS(cairn_pg_int8s(contents)));
 }
 
 void cairn_pg_used(struct cairn_pg_tx *tx, unsigned queued, int64_t owner)

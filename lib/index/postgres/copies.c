@@ -38,9 +38,7 @@ enum cairn_status cairn_pg_must_live(struct cairn_pg_tx *tx, const struct cairn_
 				     struct cairn_diag *diag)
 {
 	const PGresult *r;
-	struct cairn_pg_args args = {0};
-	cairn_pg_copy_name(&args, copy);
-	enum cairn_status status = cairn_pg_ask(&tx->pg, COPIES_IS_DEAD, &args, &r);
+	enum cairn_status status = cairn_pg_ask(&tx->pg, COPIES_IS_DEAD, CAIRN_ARGS(cairn_pg_copy_name(copy)), &r);
 	if (status != CAIRN_OK)
 		return status;
 	if (cairn_pg_get_int8(r, 0, 0) != 0)
@@ -59,17 +57,12 @@ enum cairn_status cairn_pg_must_live(struct cairn_pg_tx *tx, const struct cairn_
 enum cairn_status cairn_pg_kill_copy(struct cairn_pg_tx *tx, const struct cairn_copy_id *copy,
 				     const struct cairn_hash *hash)
 {
-	struct cairn_pg_args args = {0};
-	cairn_pg_copy_name(&args, copy);
-	cairn_pg_hash(&args, hash);
-	return cairn_pg_run(&tx->pg, COPIES_KILL, &args, NULL);
+	return cairn_pg_run(&tx->pg, COPIES_KILL, CAIRN_ARGS(cairn_pg_copy_name(copy), cairn_db_hash(hash)), NULL);
 }
 
 void cairn_pg_kill_copies_of(struct cairn_pg_tx *tx, struct cairn_pg_array *xorbs)
 {
-	struct cairn_pg_args args = {0};
-	cairn_pg_int8s(&args, xorbs);
-	(void)cairn_pg_queue(&tx->pg, COPIES_KILL_OF, &args);
+	(void)cairn_pg_queue(&tx->pg, COPIES_KILL_OF, CAIRN_ARGS(cairn_pg_int8s(xorbs)));
 }
 
 /* Runs in a transaction of the writer: a reader could see a former leader's state, which no other server has, and live
@@ -77,12 +70,10 @@ void cairn_pg_kill_copies_of(struct cairn_pg_tx *tx, struct cairn_pg_array *xorb
 enum cairn_status cairn_pg_find_dead(struct cairn_pg_tx *tx, struct cairn_index_find_dead *find)
 {
 	const PGresult *r;
-	struct cairn_pg_args args = {0};
 	uint32_t n_max = find->n_max < CAIRN_INDEX_SWEEP_MAX ? find->n_max : CAIRN_INDEX_SWEEP_MAX;
 	find->n = 0;
-	cairn_pg_int8(&args, n_max);
-	cairn_pg_copy_name(&args, &find->after);
-	enum cairn_status status = cairn_pg_ask(&tx->pg, COPIES_FIND_DEAD, &args, &r);
+	enum cairn_status status = cairn_pg_ask(&tx->pg, COPIES_FIND_DEAD,
+						CAIRN_ARGS(cairn_db_int(n_max), cairn_pg_copy_name(&find->after)), &r);
 	for (int i = 0; status == CAIRN_OK && i < PQntuples(r) && find->n < n_max; i++) {
 		struct cairn_index_copy *found = &find->found[i];
 		if (!cairn_pg_get_copy(r, i, 0, &found->copy) || !cairn_pg_get_hash(r, i, 1, &found->hash))
@@ -111,16 +102,14 @@ enum cairn_status cairn_postgres_count_dead(struct cairn_index *ix, uint64_t *n)
 	return CAIRN_OK;
 }
 
-/* Two arrays of the same length, for copies. */
-static void copies_add_found(struct cairn_pg_args *args, struct cairn_pg_array *names, struct cairn_pg_array *hashes,
+/* Fills two arrays of the same length, for copies. */
+static void copies_add_found(struct cairn_pg_array *names, struct cairn_pg_array *hashes,
 			     const struct cairn_index_copy *copies, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++) {
 		cairn_pg_add_bytes(names, copies[i].copy.b, sizeof(copies[i].copy.b));
 		cairn_pg_add_bytes(hashes, &copies[i].hash, sizeof(copies[i].hash));
 	}
-	cairn_pg_byteas(args, names);
-	cairn_pg_byteas(args, hashes);
 }
 
 enum cairn_status cairn_postgres_each_unnamed(struct cairn_index *ix, const struct cairn_index_copy *copies, uint32_t n,
@@ -128,11 +117,10 @@ enum cairn_status cairn_postgres_each_unnamed(struct cairn_index *ix, const stru
 {
 	CLEANUP(cairn_pg_array_fini) struct cairn_pg_array names = {0};
 	CLEANUP(cairn_pg_array_fini) struct cairn_pg_array hashes = {0};
-	struct cairn_pg_args args = {0};
 	if (n == 0)
 		return CAIRN_OK;
-	copies_add_found(&args, &names, &hashes, copies, n);
-	PG_READ(ix, reader, r, COPIES_EACH_UNNAMED, &args);
+	copies_add_found(&names, &hashes, copies, n);
+	PG_READ(ix, reader, r, COPIES_EACH_UNNAMED, CAIRN_ARGS(cairn_pg_byteas(&names), cairn_pg_byteas(&hashes)));
 	return copies_visit(r, visit, ctx);
 }
 
@@ -140,13 +128,13 @@ enum cairn_status cairn_pg_write_off(struct cairn_pg_tx *tx, struct cairn_index_
 {
 	CLEANUP(cairn_pg_array_fini) struct cairn_pg_array names = {0};
 	CLEANUP(cairn_pg_array_fini) struct cairn_pg_array hashes = {0};
-	struct cairn_pg_args args = {0};
 	int64_t n_dead = 0;
 	off->n_dead = 0;
 	if (off->n == 0)
 		return CAIRN_OK;
-	copies_add_found(&args, &names, &hashes, off->copies, off->n);
-	enum cairn_status status = cairn_pg_run(&tx->pg, COPIES_WRITE_OFF, &args, &n_dead);
+	copies_add_found(&names, &hashes, off->copies, off->n);
+	enum cairn_status status = cairn_pg_run(&tx->pg, COPIES_WRITE_OFF,
+						CAIRN_ARGS(cairn_pg_byteas(&names), cairn_pg_byteas(&hashes)), &n_dead);
 	off->n_dead = (uint32_t)n_dead;
 	return status;
 }
@@ -154,11 +142,8 @@ enum cairn_status cairn_pg_write_off(struct cairn_pg_tx *tx, struct cairn_index_
 enum cairn_status cairn_pg_bury(struct cairn_pg_tx *tx, struct cairn_index_bury *bury)
 {
 	CLEANUP(cairn_pg_array_fini) struct cairn_pg_array copies = {0};
-	struct cairn_pg_args args = {0}, kept = {0};
 	for (uint32_t i = 0; i < bury->n; i++)
 		cairn_pg_add_bytes(&copies, bury->copies[i].b, sizeof(bury->copies[i].b));
-	cairn_pg_byteas(&args, &copies);
-	cairn_pg_int8(&kept, COPIES_KEPT_S);
-	(void)cairn_pg_queue(&tx->pg, COPIES_BURY, &args);
-	return cairn_pg_run(&tx->pg, COPIES_FORGET, &kept, NULL);
+	(void)cairn_pg_queue(&tx->pg, COPIES_BURY, CAIRN_ARGS(cairn_pg_byteas(&copies)));
+	return cairn_pg_run(&tx->pg, COPIES_FORGET, CAIRN_ARGS(cairn_db_int(COPIES_KEPT_S)), NULL);
 }

@@ -49,10 +49,8 @@ static enum cairn_status dedupe_eligible(struct dedupe_query *q)
 {
 	bool marked[CAIRN_XORB_CHUNKS_MAX] = {false};
 	const PGresult *r;
-	struct cairn_pg_args args = {0};
-	cairn_pg_int8(&args, q->answer.xorb.id);
-	cairn_pg_int8(&args, q->own_scope);
-	enum cairn_status status = cairn_pg_ask(q->pg, DEDUPE_ELIGIBLE, &args, &r);
+	enum cairn_status status = cairn_pg_ask(
+		q->pg, DEDUPE_ELIGIBLE, CAIRN_ARGS(cairn_db_int(q->answer.xorb.id), cairn_db_int(q->own_scope)), &r);
 	for (int i = 0; status == CAIRN_OK && i < PQntuples(r); i++) {
 		int64_t place = cairn_pg_get_int8(r, i, 0);
 		if (place >= 0 && place < q->list.n)
@@ -83,13 +81,12 @@ static enum cairn_status dedupe_try(struct dedupe_query *q, int64_t xorb, int64_
 {
 	CLEANUP(cairn_pg_clearp) PGresult *kept = NULL;
 	const PGresult *r;
-	struct cairn_pg_args args = {0};
 	if (place < 0 || place >= CAIRN_XORB_CHUNKS_MAX)
 		return CAIRN_OK;
-	cairn_pg_int8(&args, xorb);
-	cairn_pg_int8(&args, place * CAIRN_HASH_BYTES + 1);
-	cairn_pg_hash(&args, q->chunk);
-	enum cairn_status status = cairn_pg_ask(q->pg, DEDUPE_FIRST, &args, &r);
+	enum cairn_status status = cairn_pg_ask(
+		q->pg, DEDUPE_FIRST,
+		CAIRN_ARGS(cairn_db_int(xorb), cairn_db_int(place * CAIRN_HASH_BYTES + 1), cairn_db_hash(q->chunk)),
+		&r);
 	if (status != CAIRN_OK || PQntuples(r) == 0)
 		return status;
 	*proved = true;
@@ -114,11 +111,9 @@ static enum cairn_status dedupe_neighbours(struct dedupe_query *q)
 	for (int64_t after = 0;;) {
 		CLEANUP(cairn_pg_clearp) PGresult *kept = NULL;
 		const PGresult *r;
-		struct cairn_pg_args args = {0};
-		cairn_pg_int8(&args, q->shard);
-		cairn_pg_int8(&args, after);
-		cairn_pg_int8(&args, q->xorb);
-		enum cairn_status status = cairn_pg_ask(q->pg, DEDUPE_NEIGHBOURS, &args, &r);
+		enum cairn_status status = cairn_pg_ask(
+			q->pg, DEDUPE_NEIGHBOURS,
+			CAIRN_ARGS(cairn_db_int(q->shard), cairn_db_int(after), cairn_db_int(q->xorb)), &r);
 		if (status != CAIRN_OK || PQntuples(r) == 0)
 			return status;
 		kept = cairn_pg_keep(q->pg, r);
@@ -146,17 +141,15 @@ enum cairn_status cairn_postgres_dedupe(struct cairn_index *ix, const char *scop
 	CLEANUP(dedupe_query_fini) struct dedupe_query q = {.chunk = chunk, .visit = visit, .ctx = ctx};
 	CLEANUP(cairn_pg_givep) struct cairn_pg_reader *reader = NULL;
 	CLEANUP(cairn_pg_clearp) PGresult *rows = NULL;
-	struct cairn_pg_args args = {0}, name = {0};
 	bool proved = false;
 	enum cairn_status status = cairn_pg_take(&cairn_postgres(ix)->pool, &reader);
 	if (status != CAIRN_OK)
 		return status;
 	q.pg = &reader->pg;
-	cairn_pg_int8(&args, (int64_t)cairn_get_u64le(chunk->b));
-	cairn_pg_text(&args, scope);
-	cairn_pg_int8(&args, DEDUPE_TRIES_MAX);
-	cairn_pg_text(&name, scope);
-	unsigned found = cairn_pg_queue(q.pg, DEDUPE_ROWS, &args), own = cairn_pg_queue(q.pg, DEDUPE_SCOPE, &name);
+	unsigned found = cairn_pg_queue(q.pg, DEDUPE_ROWS,
+					CAIRN_ARGS(cairn_db_int((int64_t)cairn_get_u64le(chunk->b)),
+						   cairn_db_text(scope), cairn_db_int(DEDUPE_TRIES_MAX))),
+		 own = cairn_pg_queue(q.pg, DEDUPE_SCOPE, CAIRN_ARGS(cairn_db_text(scope)));
 	status = cairn_pg_exchange(q.pg);
 	if (status != CAIRN_OK)
 		return status;

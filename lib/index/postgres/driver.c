@@ -12,25 +12,10 @@ static const PGresult *driver_result(const struct cairn_db_rows *rows)
 	return driver_pg(rows->db)->results[rows->place];
 }
 
-static void driver_args(struct cairn_pg_args *out, const struct cairn_db_args *args)
-{
-	for (unsigned i = 0; i < args->n; i++) {
-		const struct cairn_db_arg *arg = &args->arg[i];
-		if (arg->type == CAIRN_DB_INT)
-			cairn_pg_int8_if(out, !arg->null, arg->number);
-		else if (arg->type == CAIRN_DB_TEXT)
-			cairn_pg_text(out, arg->p);
-		else
-			cairn_pg_bytes(out, arg->p, arg->len);
-	}
-}
-
 static void driver_queue(struct cairn_db *db, struct cairn_db_rows *rows, const struct cairn_sql *sql,
 			 const struct cairn_db_args *args)
 {
-	struct cairn_pg_args given = {0};
-	driver_args(&given, args);
-	unsigned place = cairn_pg_queue(driver_pg(db), sql->postgres, &given);
+	unsigned place = cairn_pg_queue(driver_pg(db), sql->postgres, args);
 	if (rows) {
 		rows->place = place;
 		rows->row = -1;

@@ -48,7 +48,7 @@ CAIRN_MUST_USE enum cairn_status cairn_pg_read_jobs(struct cairn_postgres *p, st
 /** Takes a reader and asks a statement. @param[out] r  borrowed until the reader's next statement
  *  @return as cairn_pg_ask(); CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_pg_read(struct cairn_index *ix, struct cairn_pg_reader **reader, const char *sql,
-					       const struct cairn_pg_args *args, const PGresult **r);
+					       const struct cairn_db_args *args, const PGresult **r);
 
 /* The start of each lookup: takes a reader for the rest of the function, and its answer. */
 /* NOLINTBEGIN(bugprone-macro-parentheses): names of variables */

@@ -188,19 +188,16 @@ static enum cairn_status examine_page(struct examine *e, int64_t *after, bool *m
 {
 	CLEANUP(cairn_pg_clearp) PGresult *files = NULL;
 	const PGresult *r;
-	struct cairn_pg_args from = {0}, range = {0};
 	int at = 0;
 	*more = false;
-	cairn_pg_int8(&from, *after);
-	enum cairn_status status = cairn_pg_ask(e->pg, EXAMINE_FILES, &from, &r);
+	enum cairn_status status = cairn_pg_ask(e->pg, EXAMINE_FILES, CAIRN_ARGS(cairn_db_int(*after)), &r);
 	int n = status == CAIRN_OK ? PQntuples(r) : 0;
 	if (n == 0)
 		return status;
 	files = cairn_pg_keep(e->pg, r);
-	cairn_pg_int8(&range, *after);
-	*after = cairn_pg_get_int8(files, n - 1, 3);
-	cairn_pg_int8(&range, *after);
-	status = cairn_pg_ask(e->pg, EXAMINE_REFERENCES, &range, &r);
+	int64_t last = cairn_pg_get_int8(files, n - 1, 3);
+	status = cairn_pg_ask(e->pg, EXAMINE_REFERENCES, CAIRN_ARGS(cairn_db_int(*after), cairn_db_int(last)), &r);
+	*after = last;
 	for (int i = 0; status == CAIRN_OK && i < n; i++)
 		status = examine_file(e, files, i, r, &at);
 	*more = true;
@@ -227,9 +224,7 @@ static enum cairn_status examine_report_content(struct examine *e, int64_t conte
 {
 	char text[CAIRN_ROWS_INLINE_TEXT_BYTES], part[4][CAIRN_INDEX_PATH_MAX + 1] = {"?", "?", "", "?"};
 	const PGresult *r;
-	struct cairn_pg_args args = {0};
-	cairn_pg_int8(&args, content);
-	enum cairn_status status = cairn_pg_ask(e->pg, EXAMINE_CONTENT_NAME, &args, &r);
+	enum cairn_status status = cairn_pg_ask(e->pg, EXAMINE_CONTENT_NAME, CAIRN_ARGS(cairn_db_int(content)), &r);
 	if (status != CAIRN_OK)
 		return status;
 	for (int i = 0; i < 4 && PQntuples(r) > 0; i++)
@@ -244,9 +239,7 @@ static enum cairn_status examine_contents_page(struct examine *e, int64_t *after
 {
 	CLEANUP(cairn_pg_clearp) PGresult *page = NULL;
 	const PGresult *r;
-	struct cairn_pg_args args = {0};
-	cairn_pg_int8(&args, *after);
-	enum cairn_status status = cairn_pg_ask(e->pg, EXAMINE_CONTENTS, &args, &r);
+	enum cairn_status status = cairn_pg_ask(e->pg, EXAMINE_CONTENTS, CAIRN_ARGS(cairn_db_int(*after)), &r);
 	int n = status == CAIRN_OK ? PQntuples(r) : 0;
 	*more = n > 0;
 	if (n == 0)

@@ -35,9 +35,7 @@ static const char FORGET_OWNER[] = "DELETE FROM file_owner WHERE file = $1 AND "
 static enum cairn_status forget_find(struct cairn_pg_tx *tx, const struct cairn_hash *hash, int64_t *id)
 {
 	const PGresult *r;
-	struct cairn_pg_args args = {0};
-	cairn_pg_hash(&args, hash);
-	enum cairn_status status = cairn_pg_ask(&tx->pg, FORGET_FIND, &args, &r);
+	enum cairn_status status = cairn_pg_ask(&tx->pg, FORGET_FIND, CAIRN_ARGS(cairn_db_hash(hash)), &r);
 	*id = status == CAIRN_OK && PQntuples(r) > 0 ? cairn_pg_get_int8(r, 0, 0) : 0;
 	return status;
 }
@@ -45,18 +43,16 @@ static enum cairn_status forget_find(struct cairn_pg_tx *tx, const struct cairn_
 enum cairn_status cairn_pg_forget_file(struct cairn_pg_tx *tx, struct cairn_index_forget_file *forget)
 {
 	CLEANUP(cairn_pg_array_fini) struct cairn_pg_array file = {0};
-	struct cairn_pg_args args = {0};
 	int64_t id;
 	forget->forgotten = false;
 	enum cairn_status status = forget_find(tx, &forget->hash, &id);
 	if (status != CAIRN_OK || id == 0)
 		return status;
-	cairn_pg_int8(&args, id);
-	cairn_pg_text(&args, forget->owner);
+	const struct cairn_db_args *args = CAIRN_ARGS(cairn_db_int(id), cairn_db_text(forget->owner));
 	for (size_t i = 0; i < sizeof(FORGET_USES) / sizeof(FORGET_USES[0]); i++)
-		(void)cairn_pg_queue(&tx->pg, FORGET_USES[i], &args);
-	unsigned proposed = cairn_pg_queue(&tx->pg, FORGET_PROPOSED, &args);
-	unsigned owners = cairn_pg_queue(&tx->pg, FORGET_OWNER, &args);
+		(void)cairn_pg_queue(&tx->pg, FORGET_USES[i], args);
+	unsigned proposed = cairn_pg_queue(&tx->pg, FORGET_PROPOSED, args);
+	unsigned owners = cairn_pg_queue(&tx->pg, FORGET_OWNER, args);
 	cairn_pg_add_int8(&file, id);
 	unsigned files = cairn_pg_queue_drop_files(tx, &file);
 	status = cairn_pg_exchange(&tx->pg);

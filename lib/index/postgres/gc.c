@@ -35,9 +35,7 @@ static void gc_count_removal(struct cairn_pg_tx *tx)
 static enum cairn_status gc_withdraw(struct cairn_pg_tx *tx, struct cairn_pg_array *xorbs)
 {
 	int64_t n = 0;
-	struct cairn_pg_args args = {0};
-	cairn_pg_int8s(&args, xorbs);
-	enum cairn_status status = cairn_pg_run(&tx->pg, GC_WITHDRAW, &args, &n);
+	enum cairn_status status = cairn_pg_run(&tx->pg, GC_WITHDRAW, CAIRN_ARGS(cairn_pg_int8s(xorbs)), &n);
 	cairn_add(&tx->counts.eligible, -n);
 	return status;
 }
@@ -49,12 +47,12 @@ static enum cairn_status gc_mark_page(struct cairn_pg_tx *tx, struct cairn_index
 				      struct cairn_pg_array *retired)
 {
 	const PGresult *r;
-	struct cairn_pg_args args = {0};
 	cairn_pg_array_empty(retired);
-	cairn_pg_int8(&args, mark->next_id);
-	cairn_pg_int8(&args, mark->now_unix_s - mark->grace_s);
-	cairn_pg_int8(&args, GC_PAGE);
-	enum cairn_status status = cairn_pg_ask(&tx->pg, GC_MARK_PAGE, &args, &r);
+	enum cairn_status status =
+		cairn_pg_ask(&tx->pg, GC_MARK_PAGE,
+			     CAIRN_ARGS(cairn_db_int(mark->next_id), cairn_db_int(mark->now_unix_s - mark->grace_s),
+					cairn_db_int(GC_PAGE)),
+			     &r);
 	if (status != CAIRN_OK)
 		return status;
 	int n = PQntuples(r);
@@ -79,10 +77,8 @@ enum cairn_status cairn_pg_gc_mark(struct cairn_pg_tx *tx, struct cairn_index_gc
 	do {
 		enum cairn_status status = gc_mark_page(tx, mark, &retired);
 		if (status == CAIRN_OK && retired.n > 0) {
-			struct cairn_pg_args args = {0};
-			cairn_pg_int8s(&args, &retired);
-			cairn_pg_int8(&args, mark->now_unix_s);
-			(void)cairn_pg_queue(&tx->pg, GC_RETIRE, &args);
+			(void)cairn_pg_queue(&tx->pg, GC_RETIRE,
+					     CAIRN_ARGS(cairn_pg_int8s(&retired), cairn_db_int(mark->now_unix_s)));
 			status = gc_withdraw(tx, &retired);
 		}
 		if (status != CAIRN_OK)
@@ -107,11 +103,9 @@ static enum cairn_status gc_sweep_page(struct cairn_pg_tx *tx, int64_t before_un
 				       struct gc_page *page)
 {
 	const PGresult *r;
-	struct cairn_pg_args args = {0};
-	cairn_pg_int8(&args, before_unix_s);
-	cairn_pg_int8(&args, max);
 	page->n = 0;
-	enum cairn_status status = cairn_pg_ask(&tx->pg, GC_SWEEP_PAGE, &args, &r);
+	enum cairn_status status =
+		cairn_pg_ask(&tx->pg, GC_SWEEP_PAGE, CAIRN_ARGS(cairn_db_int(before_unix_s), cairn_db_int(max)), &r);
 	for (int i = 0; status == CAIRN_OK && i < PQntuples(r) && i < GC_PAGE; i++) {
 		page->id[i] = cairn_pg_get_int8(r, i, 0);
 		page->stored_bytes[i] = cairn_pg_get_int8(r, i, 2);
@@ -127,11 +121,9 @@ static enum cairn_status gc_look_for_needed(struct cairn_pg_tx *tx, struct gc_pa
 {
 	CLEANUP(cairn_pg_array_fini) struct cairn_pg_array ids = {0};
 	const PGresult *r;
-	struct cairn_pg_args args = {0};
 	for (int i = 0; i < page->n; i++)
 		cairn_pg_add_int8(&ids, page->id[i]);
-	cairn_pg_int8s(&args, &ids);
-	enum cairn_status status = cairn_pg_ask(&tx->pg, GC_NEEDED, &args, &r);
+	enum cairn_status status = cairn_pg_ask(&tx->pg, GC_NEEDED, CAIRN_ARGS(cairn_pg_int8s(&ids)), &r);
 	for (int row = 0; status == CAIRN_OK && row < PQntuples(r); row++)
 		for (int i = 0; i < page->n; i++)
 			page->needed[i] = page->needed[i] || page->id[i] == cairn_pg_get_int8(r, row, 0);
@@ -140,15 +132,14 @@ static enum cairn_status gc_look_for_needed(struct cairn_pg_tx *tx, struct gc_pa
 
 static enum cairn_status gc_remove(struct cairn_pg_tx *tx, struct cairn_pg_array *ids)
 {
-	struct cairn_pg_args args = {0};
 	enum cairn_status status = gc_withdraw(tx, ids);
 	if (status != CAIRN_OK)
 		return status;
-	cairn_pg_int8s(&args, ids);
+	const struct cairn_db_args *args = CAIRN_ARGS(cairn_pg_int8s(ids));
 	cairn_pg_kill_copies_of(tx, ids);
-	unsigned members = cairn_pg_queue(&tx->pg, GC_DROP_MEMBERS, &args);
-	(void)cairn_pg_queue(&tx->pg, GC_DROP_LISTS, &args);
-	status = cairn_pg_run(&tx->pg, GC_DROP_XORBS, &args, NULL);
+	unsigned members = cairn_pg_queue(&tx->pg, GC_DROP_MEMBERS, args);
+	(void)cairn_pg_queue(&tx->pg, GC_DROP_LISTS, args);
+	status = cairn_pg_run(&tx->pg, GC_DROP_XORBS, args, NULL);
 	if (status == CAIRN_OK)
 		cairn_add(&tx->counts.shards, -cairn_pg_changed(tx->pg.results[members]));
 	return status;

@@ -36,15 +36,14 @@ enum cairn_status cairn_pg_adopt_operations(struct cairn_pg_tx *tx, const struct
 {
 	CLEANUP(cairn_pg_array_fini) struct cairn_pg_array sha256s = {0};
 	const PGresult *r;
-	struct cairn_pg_args args = {0};
 	for (uint32_t i = 0; i < n; i++)
 		if (operations[i].kind == CAIRN_INDEX_PUT_FILE)
 			cairn_pg_add_bytes(&sha256s, operations[i].sha256, sizeof(operations[i].sha256));
-	cairn_pg_int8(&args, owner);
-	cairn_pg_int8(&args, source);
-	cairn_pg_byteas(&args, &sha256s);
-	cairn_pg_int8(&args, cairn_clock_unix_s());
-	enum cairn_status status = cairn_pg_ask(&tx->pg, ADOPT_NAMED, &args, &r);
+	enum cairn_status status =
+		cairn_pg_ask(&tx->pg, ADOPT_NAMED,
+			     CAIRN_ARGS(cairn_db_int(owner), cairn_db_int(source), cairn_pg_byteas(&sha256s),
+					cairn_db_int(cairn_clock_unix_s())),
+			     &r);
 	if (status == CAIRN_OK)
 		cairn_records_grow(&tx->records, owner, cairn_pg_get_int8(r, 0, 0));
 	return status;
@@ -64,15 +63,12 @@ static unsigned adopt_queue_find(struct cairn_pg_tx *tx, const struct cairn_inde
 {
 	CLEANUP(cairn_pg_array_fini) struct cairn_pg_array hashes = {0};
 	CLEANUP(cairn_pg_array_fini) struct cairn_pg_array sha256s = {0};
-	struct cairn_pg_args args = {0};
 	for (uint32_t i = 0; i < adopt->n; i++) {
 		cairn_pg_add_bytes(&hashes, adopt->files[i].file.b, sizeof(adopt->files[i].file.b));
 		cairn_pg_add_bytes(&sha256s, adopt->files[i].sha256, sizeof(adopt->files[i].sha256));
 	}
-	cairn_pg_int8(&args, owner);
-	cairn_pg_byteas(&args, &hashes);
-	cairn_pg_byteas(&args, &sha256s);
-	return cairn_pg_queue(&tx->pg, ADOPT_FIND, &args);
+	return cairn_pg_queue(&tx->pg, ADOPT_FIND,
+			      CAIRN_ARGS(cairn_db_int(owner), cairn_pg_byteas(&hashes), cairn_pg_byteas(&sha256s)));
 }
 
 /* The source's files and claims. */
@@ -103,15 +99,11 @@ static void adopt_take(struct adopt_found *found, const struct cairn_index_adopt
 
 static void adopt_queue_claims(struct cairn_pg_tx *tx, int64_t owner, struct adopt_found *found)
 {
-	struct cairn_pg_args args = {0};
-	cairn_pg_int8(&args, owner);
-	cairn_pg_int8(&args, cairn_clock_unix_s());
-	cairn_pg_int8s(&args, &found->files);
-	cairn_pg_byteas(&args, &found->sha256s);
-	cairn_pg_int8s(&args, &found->proofs);
-	cairn_pg_int8(&args, CAIRN_INDEX_CLAIMS_MAX);
-	cairn_pg_int8(&args, CAIRN_INDEX_LIES_MAX);
-	(void)cairn_pg_queue(&tx->pg, ADOPT_CLAIM, &args);
+	(void)cairn_pg_queue(&tx->pg, ADOPT_CLAIM,
+			     CAIRN_ARGS(cairn_db_int(owner), cairn_db_int(cairn_clock_unix_s()),
+					cairn_pg_int8s(&found->files), cairn_pg_byteas(&found->sha256s),
+					cairn_pg_int8s(&found->proofs), cairn_db_int(CAIRN_INDEX_CLAIMS_MAX),
+					cairn_db_int(CAIRN_INDEX_LIES_MAX)));
 	cairn_pg_queue_drop_no_claim(tx, owner, &found->files);
 	cairn_pg_queue_follow_proof(tx, &found->files, &found->scopes, &found->sha256s);
 }

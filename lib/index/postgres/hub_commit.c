@@ -65,29 +65,20 @@ unsigned cairn_pg_queue_next_commit(struct cairn_pg_tx *tx)
 void cairn_pg_queue_set_ref(struct cairn_pg_tx *tx, int64_t repo, enum cairn_index_ref_kind kind, const char *name,
 			    int64_t line, int64_t commit)
 {
-	struct cairn_pg_args args = {0};
-	cairn_pg_int8(&args, repo);
-	cairn_pg_int8(&args, (int64_t)kind);
-	cairn_pg_bytes(&args, name, strlen(name));
-	cairn_pg_int8(&args, line);
-	cairn_pg_int8(&args, commit);
-	(void)cairn_pg_queue(&tx->pg, COMMIT_SET_REF, &args);
+	(void)cairn_pg_queue(&tx->pg, COMMIT_SET_REF,
+			     CAIRN_ARGS(cairn_db_int(repo), cairn_db_int((int64_t)kind), cairn_db_path(name),
+					cairn_db_int(line), cairn_db_int(commit)));
 }
 
 void cairn_pg_queue_count_main(struct cairn_pg_tx *tx, int64_t repo)
 {
-	struct cairn_pg_args args = {0};
-	cairn_pg_int8(&args, repo);
-	cairn_pg_int8(&args, cairn_clock_unix_ms());
-	(void)cairn_pg_queue(&tx->pg, COMMIT_COUNT_MAIN, &args);
+	(void)cairn_pg_queue(&tx->pg, COMMIT_COUNT_MAIN,
+			     CAIRN_ARGS(cairn_db_int(repo), cairn_db_int(cairn_clock_unix_ms())));
 }
 
 void cairn_pg_queue_count_rows(struct cairn_pg_tx *tx, int64_t repo, int64_t bytes)
 {
-	struct cairn_pg_args args = {0};
-	cairn_pg_int8(&args, repo);
-	cairn_pg_int8(&args, bytes);
-	(void)cairn_pg_queue(&tx->pg, COMMIT_COUNT_ROWS, &args);
+	(void)cairn_pg_queue(&tx->pg, COMMIT_COUNT_ROWS, CAIRN_ARGS(cairn_db_int(repo), cairn_db_int(bytes)));
 }
 
 /* --- the commit's row --------------------------------------------------------------------------------------------- */
@@ -101,20 +92,13 @@ struct commit_row {
 static unsigned commit_queue_row(struct cairn_pg_tx *tx, const struct commit_row *row, int64_t at_unix_s)
 {
 	const struct cairn_commits_new *c = row->c;
-	struct cairn_pg_args args = {0};
-	cairn_pg_int8(&args, row->number);
-	cairn_pg_int8(&args, c->repo);
-	cairn_pg_int8(&args, c->line);
-	cairn_pg_int8(&args, c->head.commit);
-	cairn_pg_bytes(&args, c->oid.b, sizeof(c->oid.b));
-	cairn_pg_bytes(&args, row->root->b, sizeof(row->root->b));
-	cairn_pg_int8(&args, at_unix_s);
-	cairn_pg_int8(&args, row->n_files);
-	cairn_pg_int8(&args, row->bytes);
-	cairn_pg_text(&args, c->message->author);
-	cairn_pg_text(&args, c->message->title);
-	cairn_pg_text(&args, c->message->message);
-	return cairn_pg_queue(&tx->pg, COMMIT_ADD, &args);
+	return cairn_pg_queue(&tx->pg, COMMIT_ADD,
+			      CAIRN_ARGS(cairn_db_int(row->number), cairn_db_int(c->repo), cairn_db_int(c->line),
+					 cairn_db_int(c->head.commit), cairn_db_bytes(c->oid.b, sizeof(c->oid.b)),
+					 cairn_db_bytes(row->root->b, sizeof(row->root->b)), cairn_db_int(at_unix_s),
+					 cairn_db_int(row->n_files), cairn_db_int(row->bytes),
+					 cairn_db_text(c->message->author), cairn_db_text(c->message->title),
+					 cairn_db_text(c->message->message)));
 }
 
 static enum cairn_status commit_name(struct cairn_commits_new *c, const struct cairn_git_oid *root, int64_t at_unix_s)
@@ -154,15 +138,12 @@ enum cairn_status cairn_pg_add_commit_row(struct cairn_pg_tx *tx, struct cairn_c
 				       .bytes = cairn_sum(c->head.bytes, edit->bytes),
 				       .root = root};
 	int64_t at_unix_s = cairn_clock_unix_s();
-	struct cairn_pg_args head = {0};
 	c->counts = cairn_commits_count(c->message, edit);
 	enum cairn_status status = commit_name(c, root, at_unix_s);
 	if (status != CAIRN_OK)
 		return status;
 	unsigned added = commit_queue_row(tx, &row, at_unix_s);
-	cairn_pg_int8(&head, c->line);
-	cairn_pg_int8(&head, row.number);
-	(void)cairn_pg_queue(&tx->pg, COMMIT_SET_HEAD, &head);
+	(void)cairn_pg_queue(&tx->pg, COMMIT_SET_HEAD, CAIRN_ARGS(cairn_db_int(c->line), cairn_db_int(row.number)));
 	cairn_pg_queue_count_rows(tx, c->repo, c->counts);
 	status = cairn_pg_exchange(&tx->pg);
 	if (status == CAIRN_OK && cairn_pg_changed(tx->pg.results[added]) == 0)
@@ -267,9 +248,7 @@ enum cairn_status cairn_pg_commit_to(struct cairn_pg_tx *tx, struct cairn_commit
 enum cairn_status cairn_pg_first_line(struct cairn_pg_tx *tx, struct cairn_commits_new *c, struct cairn_diag *diag)
 {
 	const PGresult *r;
-	struct cairn_pg_args args = {0};
-	cairn_pg_int8(&args, c->repo);
-	enum cairn_status status = cairn_pg_ask(&tx->pg, COMMIT_ADD_LINE, &args, &r);
+	enum cairn_status status = cairn_pg_ask(&tx->pg, COMMIT_ADD_LINE, CAIRN_ARGS(cairn_db_int(c->repo)), &r);
 	if (status != CAIRN_OK)
 		return status;
 	c->line = cairn_pg_get_int8(r, 0, 0);
@@ -296,11 +275,9 @@ enum cairn_status cairn_pg_find_commit(struct cairn_pg_tx *tx, const struct cair
 {
 	const PGresult *r;
 	struct cairn_git_oid before;
-	struct cairn_pg_args args = {0};
-	cairn_pg_int8(&args, add->repo);
-	cairn_pg_int8(&args, (int64_t)add->kind);
-	cairn_pg_bytes(&args, add->ref, strlen(add->ref));
-	enum cairn_status status = cairn_pg_ask(&tx->pg, COMMIT_HEAD, &args, &r);
+	enum cairn_status status = cairn_pg_ask(
+		&tx->pg, COMMIT_HEAD,
+		CAIRN_ARGS(cairn_db_int(add->repo), cairn_db_int((int64_t)add->kind), cairn_db_path(add->ref)), &r);
 	if (status != CAIRN_OK)
 		return status;
 	if (PQntuples(r) == 0)
@@ -320,10 +297,7 @@ enum cairn_status cairn_pg_find_commit(struct cairn_pg_tx *tx, const struct cair
 static enum cairn_status commit_end_pull(struct cairn_pg_tx *tx, const struct cairn_index_add_commit *add,
 					 int64_t owner)
 {
-	struct cairn_pg_args args = {0};
-	cairn_pg_int8(&args, add->repo);
-	cairn_pg_bytes(&args, add->ref, strlen(add->ref));
-	(void)cairn_pg_queue(&tx->pg, COMMIT_END_PULL, &args);
+	(void)cairn_pg_queue(&tx->pg, COMMIT_END_PULL, CAIRN_ARGS(cairn_db_int(add->repo), cairn_db_path(add->ref)));
 	return cairn_records_end_pull(&tx->records, add, owner);
 }
 

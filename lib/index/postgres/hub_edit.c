@@ -251,27 +251,22 @@ static enum cairn_status edit_look_operation(struct edit_look *l, uint32_t i)
 static void edit_queue_look(struct edit_look *l)
 {
 	struct cairn_pg_edit *edit = l->edit;
-	struct cairn_pg_args paths = {0}, bodies = {0}, files = {0}, absent = {0};
-	cairn_pg_int8(&paths, edit->line);
-	cairn_pg_int8(&paths, EDIT_ALL);
-	cairn_pg_byteas(&paths, &l->folders);
-	cairn_pg_byteas(&paths, &l->names);
-	cairn_pg_int8(&bodies, edit->repo);
-	cairn_pg_int8s(&bodies, &l->keys);
-	cairn_pg_byteas(&bodies, &l->bodies);
-	cairn_pg_int8(&files, edit->repo);
-	cairn_pg_int8(&files, edit->holder != 0 ? edit->holder : edit->owner);
-	cairn_pg_byteas(&files, &l->sha256s);
-	l->asked_paths = cairn_pg_queue(&edit->tx->pg, EDIT_FIND, &paths);
-	l->asked_inline = cairn_pg_queue(&edit->tx->pg, EDIT_INLINE, &bodies);
-	l->asked_files = cairn_pg_queue(&edit->tx->pg, EDIT_FILES, &files);
+	l->asked_paths = cairn_pg_queue(&edit->tx->pg, EDIT_FIND,
+					CAIRN_ARGS(cairn_db_int(edit->line), cairn_db_int(EDIT_ALL),
+						   cairn_pg_byteas(&l->folders), cairn_pg_byteas(&l->names)));
+	l->asked_inline = cairn_pg_queue(
+		&edit->tx->pg, EDIT_INLINE,
+		CAIRN_ARGS(cairn_db_int(edit->repo), cairn_pg_int8s(&l->keys), cairn_pg_byteas(&l->bodies)));
+	l->asked_files = cairn_pg_queue(&edit->tx->pg, EDIT_FILES,
+					CAIRN_ARGS(cairn_db_int(edit->repo),
+						   cairn_db_int(edit->holder != 0 ? edit->holder : edit->owner),
+						   cairn_pg_byteas(&l->sha256s)));
 	if (l->absent_sizes.n == 0)
 		return; /* as nearly always: only a mirror makes such contents */
-	cairn_pg_int8(&absent, edit->repo);
-	cairn_pg_int8s(&absent, &l->absent_sizes);
-	cairn_pg_int8s(&absent, &l->absent_keys);
-	cairn_pg_byteas(&absent, &l->absent_sha256s);
-	l->asked_absent = cairn_pg_queue(&edit->tx->pg, EDIT_ABSENT, &absent);
+	l->asked_absent =
+		cairn_pg_queue(&edit->tx->pg, EDIT_ABSENT,
+			       CAIRN_ARGS(cairn_db_int(edit->repo), cairn_pg_int8s(&l->absent_sizes),
+					  cairn_pg_int8s(&l->absent_keys), cairn_pg_byteas(&l->absent_sha256s)));
 }
 
 /* Stores the contents of operations, by their places in the batch. */
@@ -350,7 +345,6 @@ static void edit_rows_fini(struct edit_rows *rows)
 static void edit_queue_piece(struct cairn_pg_edit *edit, size_t first, size_t end)
 {
 	CLEANUP(edit_rows_fini) struct edit_rows rows = {0};
-	struct cairn_pg_args args = {0};
 	for (size_t i = first; i < end; i++) {
 		struct cairn_pg_edit_path *path = edit->sent[i];
 		edit_add_path(path, &rows.folders, &rows.names);
@@ -358,13 +352,10 @@ static void edit_queue_piece(struct cairn_pg_edit *edit, size_t first, size_t en
 		cairn_pg_add_int8(&rows.contents, path->entry.found ? path->entry.content : 0);
 		path->unsent = false;
 	}
-	cairn_pg_int8(&args, edit->line);
-	cairn_pg_int8(&args, edit->edit.commit);
-	cairn_pg_byteas(&args, &rows.folders);
-	cairn_pg_byteas(&args, &rows.names);
-	cairn_pg_byteas(&args, &rows.oids);
-	cairn_pg_int8s(&args, &rows.contents);
-	(void)cairn_pg_queue(&edit->tx->pg, EDIT_SET, &args);
+	(void)cairn_pg_queue(&edit->tx->pg, EDIT_SET,
+			     CAIRN_ARGS(cairn_db_int(edit->line), cairn_db_int(edit->edit.commit),
+					cairn_pg_byteas(&rows.folders), cairn_pg_byteas(&rows.names),
+					cairn_pg_byteas(&rows.oids), cairn_pg_int8s(&rows.contents)));
 }
 
 /* Queues the rows in pieces; the last piece is not exchanged. */
@@ -382,12 +373,10 @@ static enum cairn_status edit_queue_rows(struct cairn_pg_edit *edit)
 
 enum cairn_status cairn_pg_edit_queue(struct cairn_pg_edit *edit, bool changed, unsigned *used)
 {
-	struct cairn_pg_args revive = {0};
 	enum cairn_status status = changed ? edit_queue_rows(edit) : CAIRN_OK;
 	if (edit->revived.n > 0) {
-		cairn_pg_int8s(&revive, &edit->revived);
-		cairn_pg_int8s(&revive, &edit->sames);
-		(void)cairn_pg_queue(&edit->tx->pg, EDIT_REVIVE, &revive);
+		(void)cairn_pg_queue(&edit->tx->pg, EDIT_REVIVE,
+				     CAIRN_ARGS(cairn_pg_int8s(&edit->revived), cairn_pg_int8s(&edit->sames)));
 	}
 	*used = cairn_pg_queue_use(edit->tx, &edit->used, &edit->times);
 	return status;
@@ -434,7 +423,6 @@ static enum cairn_status edit_find(void *ctx, const char *folder, const char *na
 	struct cairn_pg_edit *edit = ctx;
 	CLEANUP(cairn_pg_array_fini) struct cairn_pg_array folders = {0};
 	CLEANUP(cairn_pg_array_fini) struct cairn_pg_array names = {0};
-	struct cairn_pg_args args = {0};
 	const PGresult *r;
 	bool added;
 	struct cairn_pg_edit_path *path = edit_note(edit, folder, name, &added);
@@ -446,11 +434,10 @@ static enum cairn_status edit_find(void *ctx, const char *folder, const char *na
 		return CAIRN_OK;
 	}
 	edit_add_path(path, &folders, &names);
-	cairn_pg_int8(&args, edit->line);
-	cairn_pg_int8(&args, EDIT_ALL);
-	cairn_pg_byteas(&args, &folders);
-	cairn_pg_byteas(&args, &names);
-	enum cairn_status status = cairn_pg_ask(&edit->tx->pg, EDIT_FIND, &args, &r);
+	enum cairn_status status = cairn_pg_ask(&edit->tx->pg, EDIT_FIND,
+						CAIRN_ARGS(cairn_db_int(edit->line), cairn_db_int(EDIT_ALL),
+							   cairn_pg_byteas(&folders), cairn_pg_byteas(&names)),
+						&r);
 	if (status == CAIRN_OK && PQntuples(r) > 0 && !edit_entry(r, 0, 1, &path->entry))
 		return CAIRN_E_DAMAGED;
 	*out = path->entry;
@@ -553,14 +540,11 @@ static enum cairn_status edit_scan_range(struct cairn_pg_edit *edit, const char 
 	enum cairn_status status = edit_queue_rows(edit);
 	for (bool more = true; more && status == CAIRN_OK;) {
 		const PGresult *r;
-		struct cairn_pg_args args = {0};
-		cairn_pg_int8(&args, edit->line);
-		cairn_pg_int8(&args, EDIT_ALL);
-		cairn_pg_bytes(&args, at.folder, strlen(at.folder));
-		cairn_pg_bytes(&args, at.name, strlen(at.name));
-		cairn_pg_bytes(&args, last_folder, strlen(last_folder));
-		cairn_pg_int8(&args, page_rows);
-		status = cairn_pg_ask(&edit->tx->pg, EDIT_SCAN, &args, &r);
+		status = cairn_pg_ask(&edit->tx->pg, EDIT_SCAN,
+				      CAIRN_ARGS(cairn_db_int(edit->line), cairn_db_int(EDIT_ALL),
+						 cairn_db_path(at.folder), cairn_db_path(at.name),
+						 cairn_db_path(last_folder), cairn_db_int(page_rows)),
+				      &r);
 		int n = status == CAIRN_OK ? PQntuples(r) : 0, row = 0;
 		while (row < n && status == CAIRN_OK)
 			status = edit_scan_row(edit, r, row++, &at, visit, visit_ctx);
@@ -585,18 +569,16 @@ static enum cairn_status edit_trees(struct cairn_pg_edit *edit, size_t first, co
 {
 	CLEANUP(cairn_pg_array_fini) struct cairn_pg_array folders = {0};
 	const PGresult *r;
-	struct cairn_pg_args args = {0};
 	edit->first = first;
 	edit->end = edit->n_folders - first < EDIT_FOLDERS ? edit->n_folders : first + EDIT_FOLDERS;
 	edit->row = 0;
 	for (size_t i = first; i < edit->end; i++)
 		cairn_pg_add_bytes(&folders, edit->folders[i], strlen(edit->folders[i]));
-	cairn_pg_int8(&args, edit->line);
-	cairn_pg_int8(&args, EDIT_ALL);
-	cairn_pg_byteas(&args, &folders);
-	cairn_pg_bytes(&args, name, name_len);
-	cairn_pg_int8(&args, edit_page_rows(edit));
-	enum cairn_status status = cairn_pg_ask(&edit->tx->pg, EDIT_TREES, &args, &r);
+	enum cairn_status status =
+		cairn_pg_ask(&edit->tx->pg, EDIT_TREES,
+			     CAIRN_ARGS(cairn_db_int(edit->line), cairn_db_int(EDIT_ALL), cairn_pg_byteas(&folders),
+					cairn_db_bytes(name, name_len), cairn_db_int(edit_page_rows(edit))),
+			     &r);
 	cairn_pg_clearp(&edit->page);
 	if (status == CAIRN_OK)
 		edit->page = cairn_pg_keep(&edit->tx->pg, r);

@@ -83,14 +83,11 @@ enum cairn_status cairn_postgres_entry(struct cairn_index *ix, const struct cair
 {
 	char folder[CAIRN_INDEX_PATH_MAX + 1];
 	const char *name = cairn_entries_split(path, folder);
-	struct cairn_pg_args args = {0};
 	if (!name)
 		return CAIRN_E_NOT_FOUND;
-	cairn_pg_int8(&args, commit->line);
-	cairn_pg_int8(&args, commit->id);
-	cairn_pg_bytes(&args, folder, strlen(folder));
-	cairn_pg_bytes(&args, name, strlen(name));
-	PG_READ(ix, reader, r, HISTORY_FIND_ENTRY, &args);
+	PG_READ(ix, reader, r, HISTORY_FIND_ENTRY,
+		CAIRN_ARGS(cairn_db_int(commit->line), cairn_db_int(commit->id), cairn_db_path(folder),
+			   cairn_db_path(name)));
 	if (PQntuples(r) == 0)
 		return CAIRN_E_NOT_FOUND;
 	return history_entry(r, 0, out) ? CAIRN_OK : CAIRN_E_DAMAGED;
@@ -129,17 +126,12 @@ static enum cairn_status history_list(struct history_listing *l, struct cairn_en
 	enum cairn_status status = CAIRN_OK;
 	for (int page = HISTORY_ENTRIES / 8, n = page; l->more && n == page && status == CAIRN_OK;) {
 		struct cairn_pg *pg = &l->reader->pg;
-		struct cairn_pg_args line = {0}, args = {0};
 		page = n == page && l->asked ? HISTORY_ENTRIES : page;
-		cairn_pg_int8(&line, l->commit->line);
-		cairn_pg_int8(&args, l->commit->line);
-		cairn_pg_int8(&args, l->commit->id);
-		cairn_pg_bytes(&args, at->folder, strlen(at->folder));
-		cairn_pg_bytes(&args, at->name, strlen(at->name));
-		cairn_pg_bytes(&args, at->last_folder, strlen(at->last_folder));
-		cairn_pg_int8(&args, page);
-		unsigned there = cairn_pg_queue(pg, HISTORY_LINE, &line);
-		unsigned entries = cairn_pg_queue(pg, HISTORY_PAGE, &args);
+		unsigned there = cairn_pg_queue(pg, HISTORY_LINE, CAIRN_ARGS(cairn_db_int(l->commit->line)));
+		unsigned entries = cairn_pg_queue(pg, HISTORY_PAGE,
+						  CAIRN_ARGS(cairn_db_int(l->commit->line), cairn_db_int(l->commit->id),
+							     cairn_db_path(at->folder), cairn_db_path(at->name),
+							     cairn_db_path(at->last_folder), cairn_db_int(page)));
 		status = cairn_pg_exchange(pg);
 		if (status == CAIRN_OK && PQntuples(pg->results[there]) == 0)
 			return CAIRN_E_NOT_FOUND;

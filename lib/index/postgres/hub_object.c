@@ -104,12 +104,9 @@ static void object_gather_paths(struct object_changes *c)
 static unsigned object_queue_paths(struct object_changes *c)
 {
 	CLEANUP(cairn_pg_array_fini) struct cairn_pg_array paths = {0};
-	struct cairn_pg_args args = {0};
 	for (uint32_t i = 0; i < c->n_paths; i++)
 		cairn_pg_add_bytes(&paths, c->paths[i].path, strlen(c->paths[i].path));
-	cairn_pg_int8(&args, c->repo);
-	cairn_pg_byteas(&args, &paths);
-	return cairn_pg_queue(&c->tx->pg, OBJECT_PATHS, &args);
+	return cairn_pg_queue(&c->tx->pg, OBJECT_PATHS, CAIRN_ARGS(cairn_db_int(c->repo), cairn_pg_byteas(&paths)));
 }
 
 static bool object_is_empty_file(const struct cairn_hash *hash)
@@ -123,7 +120,6 @@ static unsigned object_queue_files(struct object_changes *c, uint32_t first, uin
 {
 	CLEANUP(cairn_pg_array_fini) struct cairn_pg_array hashes = {0};
 	CLEANUP(cairn_pg_array_fini) struct cairn_pg_array sources = {0};
-	struct cairn_pg_args args = {0};
 	for (uint32_t i = first; i < first + n; i++) {
 		const struct cairn_index_change *change = &c->request->changes[i];
 		int64_t source = change->source != 0 ? change->source : -1;
@@ -131,10 +127,8 @@ static unsigned object_queue_files(struct object_changes *c, uint32_t first, uin
 				   object_is_empty_file(&change->file) ? 0 : sizeof(change->file.b));
 		cairn_pg_add_int8(&sources, change->kind == CAIRN_INDEX_OBJECT_COPY ? source : 0);
 	}
-	cairn_pg_int8(&args, c->repo);
-	cairn_pg_byteas(&args, &hashes);
-	cairn_pg_int8s(&args, &sources);
-	return cairn_pg_queue(&c->tx->pg, OBJECT_FILES, &args);
+	return cairn_pg_queue(&c->tx->pg, OBJECT_FILES,
+			      CAIRN_ARGS(cairn_db_int(c->repo), cairn_pg_byteas(&hashes), cairn_pg_int8s(&sources)));
 }
 
 static void object_took_files(struct object_changes *c, uint32_t first, const PGresult *r)
@@ -202,23 +196,18 @@ static void object_add_row(struct object_rows *rows, const struct object_path *a
 static void object_queue_rows(struct object_changes *c)
 {
 	CLEANUP(object_rows_fini) struct object_rows rows = {0};
-	struct cairn_pg_args set = {0}, drop = {0};
 	for (uint32_t i = 0; i < c->n_paths; i++) {
 		if (c->paths[i].changed)
 			object_add_row(&rows, &c->paths[i]);
 		c->paths[i].changed = false;
 	}
-	cairn_pg_int8(&set, c->repo);
-	cairn_pg_int8(&set, c->now_unix_ms);
-	cairn_pg_byteas(&set, &rows.paths);
-	cairn_pg_int8s(&set, &rows.files);
-	cairn_pg_int8s(&set, &rows.has_mtime);
-	cairn_pg_int8s(&set, &rows.mtimes);
-	cairn_pg_texts(&set, &rows.types);
-	cairn_pg_int8(&drop, c->repo);
-	cairn_pg_byteas(&drop, &rows.dropped);
-	(void)cairn_pg_queue(&c->tx->pg, OBJECT_SET, &set);
-	(void)cairn_pg_queue(&c->tx->pg, OBJECT_DROP, &drop);
+	(void)cairn_pg_queue(&c->tx->pg, OBJECT_SET,
+			     CAIRN_ARGS(cairn_db_int(c->repo), cairn_db_int(c->now_unix_ms),
+					cairn_pg_byteas(&rows.paths), cairn_pg_int8s(&rows.files),
+					cairn_pg_int8s(&rows.has_mtime), cairn_pg_int8s(&rows.mtimes),
+					cairn_pg_texts(&rows.types)));
+	(void)cairn_pg_queue(&c->tx->pg, OBJECT_DROP,
+			     CAIRN_ARGS(cairn_db_int(c->repo), cairn_pg_byteas(&rows.dropped)));
 }
 
 static void object_add_ids(struct cairn_pg_array *out, const int64_t *ids, uint32_t n)
@@ -234,19 +223,15 @@ static enum cairn_status object_finish(struct object_changes *c)
 {
 	CLEANUP(cairn_pg_array_fini) struct cairn_pg_array used = {0};
 	CLEANUP(cairn_pg_array_fini) struct cairn_pg_array left = {0};
-	struct cairn_pg_args count = {0};
 	object_add_ids(&used, c->used, c->n_used);
 	object_add_ids(&left, c->left, c->n_left);
 	object_queue_rows(c);
 	unsigned owned = cairn_pg_queue_own(c->tx, c->owner, &used);
 	struct cairn_pg_disowning disowned = cairn_pg_queue_disown(c->tx, c->owner, &left, c->repo);
-	cairn_pg_int8(&count, c->repo);
-	cairn_pg_int8(&count, c->n_files);
-	cairn_pg_int8(&count, c->bytes);
-	cairn_pg_int8(&count, c->now_unix_ms);
-	cairn_pg_int8(&count, c->row_bytes);
 	cairn_records_queue_feed(&c->tx->records, c->repo, c->now_unix_ms, &c->feed);
-	(void)cairn_pg_queue(&c->tx->pg, OBJECT_COUNT, &count);
+	(void)cairn_pg_queue(&c->tx->pg, OBJECT_COUNT,
+			     CAIRN_ARGS(cairn_db_int(c->repo), cairn_db_int(c->n_files), cairn_db_int(c->bytes),
+					cairn_db_int(c->now_unix_ms), cairn_db_int(c->row_bytes)));
 	enum cairn_status status = cairn_pg_exchange(&c->tx->pg);
 	if (status != CAIRN_OK)
 		return status;

@@ -56,15 +56,12 @@ static enum cairn_status ref_copy(struct cairn_pg_tx *tx, const struct cairn_com
 				  int64_t *bytes)
 {
 	const PGresult *r;
-	struct cairn_pg_args copy = {0}, use = {0};
-	cairn_pg_int8(&copy, head->line);
-	cairn_pg_int8(&copy, head->commit);
-	cairn_pg_int8(&copy, line);
-	cairn_pg_int8(&use, line);
-	(void)cairn_pg_queue(&tx->pg, REF_COPY, &copy);
-	(void)cairn_pg_queue(&tx->pg, REF_USE_COPIED, &use);
+	const struct cairn_db_args *use = CAIRN_ARGS(cairn_db_int(line));
+	(void)cairn_pg_queue(&tx->pg, REF_COPY,
+			     CAIRN_ARGS(cairn_db_int(head->line), cairn_db_int(head->commit), cairn_db_int(line)));
+	(void)cairn_pg_queue(&tx->pg, REF_USE_COPIED, use);
 	tx->pg.silence_ms = CAIRN_PG_SCAN_MS;
-	enum cairn_status status = cairn_pg_ask(&tx->pg, REF_COPIED_ROWS, &use, &r);
+	enum cairn_status status = cairn_pg_ask(&tx->pg, REF_COPIED_ROWS, use, &r);
 	*bytes = status == CAIRN_OK ? cairn_pg_get_int8(r, 0, 0) : 0;
 	tx->pg.silence_ms = CAIRN_PG_SILENCE_MS;
 	return status;
@@ -74,11 +71,10 @@ static enum cairn_status ref_may_copy(struct cairn_pg_tx *tx, const struct cairn
 				      struct cairn_diag *diag)
 {
 	const PGresult *r;
-	struct cairn_pg_args args = {0};
-	cairn_pg_int8(&args, head->line);
-	cairn_pg_int8(&args, head->commit);
-	cairn_pg_int8(&args, CAIRN_INDEX_FORK_ROWS_MAX + 1);
-	enum cairn_status status = cairn_pg_ask(&tx->pg, REF_COUNT_ROWS, &args, &r);
+	enum cairn_status status = cairn_pg_ask(&tx->pg, REF_COUNT_ROWS,
+						CAIRN_ARGS(cairn_db_int(head->line), cairn_db_int(head->commit),
+							   cairn_db_int(CAIRN_INDEX_FORK_ROWS_MAX + 1)),
+						&r);
 	if (status != CAIRN_OK)
 		return status;
 	return cairn_pg_get_int8(r, 0, 0) > CAIRN_INDEX_FORK_ROWS_MAX ? cairn_commits_too_deep(diag) : CAIRN_OK;
@@ -88,12 +84,10 @@ static enum cairn_status ref_add_line(struct cairn_pg_tx *tx, int64_t repo, cons
 				      int64_t depth, int64_t *line)
 {
 	const PGresult *r;
-	struct cairn_pg_args args = {0};
-	cairn_pg_int8(&args, repo);
-	cairn_pg_int8(&args, parent->line);
-	cairn_pg_int8(&args, parent->commit);
-	cairn_pg_int8(&args, depth);
-	enum cairn_status status = cairn_pg_ask(&tx->pg, REF_ADD_LINE, &args, &r);
+	enum cairn_status status = cairn_pg_ask(&tx->pg, REF_ADD_LINE,
+						CAIRN_ARGS(cairn_db_int(repo), cairn_db_int(parent->line),
+							   cairn_db_int(parent->commit), cairn_db_int(depth)),
+						&r);
 	*line = status == CAIRN_OK ? cairn_pg_get_int8(r, 0, 0) : 0;
 	return status;
 }
@@ -105,20 +99,14 @@ struct ref_asked {
 
 static enum cairn_status ref_ask(struct cairn_pg_tx *tx, const struct cairn_index_add_ref *add, struct ref_asked *asked)
 {
-	struct cairn_pg_args repo = {0}, known = {0}, nested = {0}, commit = {0};
 	const char *name = add->kind == CAIRN_INDEX_PULL ? "" : add->name;
-	cairn_pg_int8(&repo, add->repo);
-	cairn_pg_int8(&known, add->repo);
-	cairn_pg_int8(&known, (int64_t)add->kind);
-	cairn_pg_bytes(&known, name, strlen(name));
-	cairn_pg_int8(&nested, add->repo);
-	cairn_pg_bytes(&nested, name, strlen(name));
-	cairn_pg_int8(&commit, add->commit);
 	asked->repo = cairn_pg_queue_find_repo(tx, add->repo);
-	asked->known = cairn_pg_queue(&tx->pg, REF_FIND, &known);
-	asked->nested = cairn_pg_queue(&tx->pg, REF_NESTED, &nested);
-	asked->last_pull = cairn_pg_queue(&tx->pg, REF_LAST_PULL, &repo);
-	asked->commit = cairn_pg_queue(&tx->pg, REF_COMMIT, &commit);
+	asked->known = cairn_pg_queue(
+		&tx->pg, REF_FIND,
+		CAIRN_ARGS(cairn_db_int(add->repo), cairn_db_int((int64_t)add->kind), cairn_db_path(name)));
+	asked->nested = cairn_pg_queue(&tx->pg, REF_NESTED, CAIRN_ARGS(cairn_db_int(add->repo), cairn_db_path(name)));
+	asked->last_pull = cairn_pg_queue(&tx->pg, REF_LAST_PULL, CAIRN_ARGS(cairn_db_int(add->repo)));
+	asked->commit = cairn_pg_queue(&tx->pg, REF_COMMIT, CAIRN_ARGS(cairn_db_int(add->commit)));
 	return cairn_pg_exchange(&tx->pg);
 }
 
@@ -174,9 +162,7 @@ enum cairn_status cairn_pg_read_head(struct cairn_pg_tx *tx, int64_t commit, str
 				     int64_t *depth, struct cairn_diag *diag)
 {
 	const PGresult *r;
-	struct cairn_pg_args args = {0};
-	cairn_pg_int8(&args, commit);
-	enum cairn_status status = cairn_pg_ask(&tx->pg, REF_COMMIT, &args, &r);
+	enum cairn_status status = cairn_pg_ask(&tx->pg, REF_COMMIT, CAIRN_ARGS(cairn_db_int(commit)), &r);
 	if (status != CAIRN_OK)
 		return status;
 	if (PQntuples(r) == 0)
@@ -277,9 +263,7 @@ enum cairn_status cairn_pg_name_pull(struct cairn_pg_tx *tx, struct cairn_index_
 {
 	const PGresult *r;
 	char name[REF_NUMBER_CHARS];
-	struct cairn_pg_args args = {0};
-	cairn_pg_int8(&args, add->repo);
-	enum cairn_status status = cairn_pg_ask(&tx->pg, REF_LAST_PULL, &args, &r);
+	enum cairn_status status = cairn_pg_ask(&tx->pg, REF_LAST_PULL, CAIRN_ARGS(cairn_db_int(add->repo)), &r);
 	if (status != CAIRN_OK)
 		return status;
 	ref_number(add, r, name);
@@ -330,11 +314,10 @@ enum cairn_status cairn_pg_find_squashed(struct cairn_pg_tx *tx, const struct ca
 					 struct cairn_diag *diag)
 {
 	const PGresult *r;
-	struct cairn_pg_args args = {0};
-	cairn_pg_int8(&args, squash->repo);
-	cairn_pg_bytes(&args, squash->name, strlen(squash->name));
-	cairn_pg_int8(&args, (int64_t)squash->kind);
-	enum cairn_status status = cairn_pg_ask(&tx->pg, REF_HEAD, &args, &r);
+	enum cairn_status status = cairn_pg_ask(&tx->pg, REF_HEAD,
+						CAIRN_ARGS(cairn_db_int(squash->repo), cairn_db_path(squash->name),
+							   cairn_db_int((int64_t)squash->kind)),
+						&r);
 	if (status != CAIRN_OK)
 		return status;
 	if (PQntuples(r) == 0)
@@ -352,12 +335,10 @@ enum cairn_status cairn_pg_drop_ref(struct cairn_pg_tx *tx, struct cairn_index_d
 {
 	struct cairn_diag *diag = &drop->write.diag;
 	int64_t owner;
-	struct cairn_pg_args args = {0};
-	cairn_pg_int8(&args, drop->repo);
-	cairn_pg_int8(&args, (int64_t)drop->kind);
-	cairn_pg_bytes(&args, drop->name, strlen(drop->name));
+	const struct cairn_db_args *args =
+		CAIRN_ARGS(cairn_db_int(drop->repo), cairn_db_int((int64_t)drop->kind), cairn_db_path(drop->name));
 	unsigned repo = cairn_pg_queue_find_repo(tx, drop->repo);
-	unsigned known = cairn_pg_queue(&tx->pg, REF_FIND, &args);
+	unsigned known = cairn_pg_queue(&tx->pg, REF_FIND, args);
 	enum cairn_status status = cairn_pg_exchange(&tx->pg);
 	if (status == CAIRN_OK)
 		status = cairn_pg_found_repo(tx, repo, &owner, diag);
@@ -368,5 +349,5 @@ enum cairn_status cairn_pg_drop_ref(struct cairn_pg_tx *tx, struct cairn_index_d
 	if (drop->kind == CAIRN_INDEX_BRANCH && strcmp(drop->name, REF_MAIN) == 0)
 		return cairn_commits_ref_main(diag);
 	cairn_pg_queue_count_rows(tx, drop->repo, -cairn_commits_ref_counts(drop->name));
-	return cairn_pg_run(&tx->pg, REF_DROP, &args, NULL);
+	return cairn_pg_run(&tx->pg, REF_DROP, args, NULL);
 }

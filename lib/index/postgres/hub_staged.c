@@ -88,12 +88,10 @@ static enum cairn_status staged_begin(void *ctx, struct cairn_staged *staged)
 	struct cairn_pg_tx *tx = ctx;
 	struct staged *s = (struct staged *)staged;
 	struct cairn_commits_new *c = &staged->c;
-	struct cairn_pg_args args = {0};
-	cairn_pg_int8(&args, c->repo);
-	cairn_pg_int8_or_null(&args, c->head.line);
-	cairn_pg_int8(&args, c->head.commit);
-	cairn_pg_int8(&args, staged->copies_all);
-	unsigned next = cairn_pg_queue_next_commit(tx), add = cairn_pg_queue(&tx->pg, STAGED_ADD_LINE, &args);
+	unsigned next = cairn_pg_queue_next_commit(tx),
+		 add = cairn_pg_queue(&tx->pg, STAGED_ADD_LINE,
+				      CAIRN_ARGS(cairn_db_int(c->repo), cairn_db_int_or_null(c->head.line),
+						 cairn_db_int(c->head.commit), cairn_db_int(staged->copies_all)));
 	enum cairn_status status = cairn_pg_exchange(&tx->pg);
 	if (status != CAIRN_OK)
 		return status;
@@ -112,9 +110,7 @@ static enum cairn_status staged_line(void *ctx, const struct cairn_staged *s, en
 {
 	struct cairn_pg_tx *tx = ctx;
 	const PGresult *r;
-	struct cairn_pg_args args = {0};
-	cairn_pg_int8(&args, s->c.line);
-	enum cairn_status status = cairn_pg_ask(&tx->pg, STAGED_LINE, &args, &r);
+	enum cairn_status status = cairn_pg_ask(&tx->pg, STAGED_LINE, CAIRN_ARGS(cairn_db_int(s->c.line)), &r);
 	int64_t head = status == CAIRN_OK && PQntuples(r) > 0 ? cairn_pg_get_int8(r, 0, 0) : INT64_MAX;
 	*out = head < -1 ? CAIRN_STAGED_WHOLE : head == -1 ? CAIRN_STAGED_SWEPT : CAIRN_STAGED_GONE;
 	return status;
@@ -133,7 +129,7 @@ static enum cairn_status staged_sweep_repo(void *ctx, int64_t repo, int64_t owne
 /* --- pieces ------------------------------------------------------------------------------------------------------- */
 
 /* Waits longer than usual: a slow page is no silent server. */
-static enum cairn_status staged_copy_page(struct cairn_pg_tx *tx, const struct cairn_pg_args *args, int64_t *rows,
+static enum cairn_status staged_copy_page(struct cairn_pg_tx *tx, const struct cairn_db_args *args, int64_t *rows,
 					  const PGresult **r)
 {
 	int64_t began_ms = cairn_clock_mono_ms();
@@ -152,16 +148,12 @@ static enum cairn_status staged_copy(void *ctx, struct cairn_staged *s, bool *do
 	struct staged *of = (struct staged *)s;
 	const int64_t rows = of->copy_rows;
 	const PGresult *r;
-	struct cairn_pg_args args = {0};
-	cairn_pg_int8(&args, s->seen.line);
-	cairn_pg_int8(&args, s->seen.commit);
-	cairn_pg_bytes(&args, s->folder, strlen(s->folder));
-	cairn_pg_bytes(&args, s->name, strlen(s->name));
-	cairn_pg_bytes(&args, LAST, sizeof(LAST) - 1);
-	cairn_pg_int8(&args, rows);
-	cairn_pg_int8(&args, s->c.line);
-	cairn_pg_int8_or_null(&args, s->copies_all ? s->edit->commit : 0);
-	enum cairn_status status = staged_copy_page(tx, &args, &of->copy_rows, &r);
+	enum cairn_status status = staged_copy_page(
+		tx,
+		CAIRN_ARGS(cairn_db_int(s->seen.line), cairn_db_int(s->seen.commit), cairn_db_path(s->folder),
+			   cairn_db_path(s->name), cairn_db_bytes(LAST, sizeof(LAST) - 1), cairn_db_int(rows),
+			   cairn_db_int(s->c.line), cairn_db_int_or_null(s->copies_all ? s->edit->commit : 0)),
+		&of->copy_rows, &r);
 	if (status != CAIRN_OK)
 		return status;
 	*done = cairn_pg_get_int8(r, 0, 0) < rows;

@@ -52,11 +52,9 @@ static enum cairn_status sweep_objects(struct cairn_pg_tx *tx, int64_t repo, int
 {
 	CLEANUP(cairn_pg_array_fini) struct cairn_pg_array files = {0};
 	const PGresult *r;
-	struct cairn_pg_args args = {0};
 	*n = 0;
-	cairn_pg_int8(&args, repo);
-	cairn_pg_int8(&args, SWEEP_PAGE);
-	enum cairn_status status = cairn_pg_ask(&tx->pg, SWEEP_OBJECTS, &args, &r);
+	enum cairn_status status =
+		cairn_pg_ask(&tx->pg, SWEEP_OBJECTS, CAIRN_ARGS(cairn_db_int(repo), cairn_db_int(SWEEP_PAGE)), &r);
 	if (status != CAIRN_OK)
 		return status;
 	*n = cairn_pg_get_int8(r, 0, 0);
@@ -77,10 +75,8 @@ static enum cairn_status sweep_files(struct cairn_pg_tx *tx, int64_t repo, int64
 	CLEANUP(cairn_pg_array_fini) struct cairn_pg_array files = {0};
 	const PGresult *r;
 	int64_t n;
-	struct cairn_pg_args args = {0}, forget = {0};
-	cairn_pg_int8(&args, owner);
-	cairn_pg_int8(&args, SWEEP_PAGE);
-	enum cairn_status status = cairn_pg_ask(&tx->pg, SWEEP_OWNED, &args, &r);
+	enum cairn_status status =
+		cairn_pg_ask(&tx->pg, SWEEP_OWNED, CAIRN_ARGS(cairn_db_int(owner), cairn_db_int(SWEEP_PAGE)), &r);
 	if (status == CAIRN_OK)
 		status = sweep_ids(r, 0, &files);
 	if (status != CAIRN_OK)
@@ -90,20 +86,18 @@ static enum cairn_status sweep_files(struct cairn_pg_tx *tx, int64_t repo, int64
 		return status == CAIRN_OK && n == 0 ? CAIRN_E_DAMAGED : status; /* or the page comes forever */
 	}
 	status = cairn_records_drop_proposed(&tx->records, owner);
-	cairn_pg_int8(&forget, repo);
-	return status == CAIRN_OK ? cairn_pg_run(&tx->pg, SWEEP_FORGET_REPO, &forget, NULL) : status;
+	return status == CAIRN_OK ? cairn_pg_run(&tx->pg, SWEEP_FORGET_REPO, CAIRN_ARGS(cairn_db_int(repo)), NULL)
+				  : status;
 }
 
 /* @param r  its number, its owner, and its last line */
 static enum cairn_status sweep_repo(struct cairn_pg_tx *tx, const PGresult *r)
 {
-	struct cairn_pg_args args = {0};
 	int64_t n_objects = 0;
 	bool gone;
 	int64_t repo = cairn_pg_get_int8(r, 0, 0), owner = cairn_pg_get_int8(r, 0, 1);
 	int64_t line = cairn_pg_get_int8(r, 0, 2);
-	cairn_pg_int8(&args, repo);
-	(void)cairn_pg_queue(&tx->pg, SWEEP_DROP_REFS, &args);
+	(void)cairn_pg_queue(&tx->pg, SWEEP_DROP_REFS, CAIRN_ARGS(cairn_db_int(repo)));
 	enum cairn_status status = cairn_records_drop_pulls(&tx->records, repo);
 	if (status == CAIRN_OK)
 		status = cairn_records_drop_feed(&tx->records, repo);
@@ -120,9 +114,8 @@ static enum cairn_status sweep_dropped(void *ctx, bool *more)
 {
 	struct cairn_pg_tx *tx = ctx;
 	const PGresult *r;
-	struct cairn_pg_args args = {0};
-	cairn_pg_int8(&args, cairn_clock_unix_ms());
-	enum cairn_status status = cairn_pg_ask(&tx->pg, SWEEP_DROPPED, &args, &r);
+	enum cairn_status status =
+		cairn_pg_ask(&tx->pg, SWEEP_DROPPED, CAIRN_ARGS(cairn_db_int(cairn_clock_unix_ms())), &r);
 	*more = status == CAIRN_OK && PQntuples(r) > 0;
 	return *more ? sweep_repo(tx, r) : status;
 }
@@ -130,10 +123,8 @@ static enum cairn_status sweep_dropped(void *ctx, bool *more)
 enum cairn_status cairn_pg_sweep_repo(struct cairn_pg_tx *tx, int64_t repo, int64_t owner, bool *gone)
 {
 	const PGresult *r;
-	struct cairn_pg_args args = {0};
-	cairn_pg_int8(&args, repo);
-	cairn_pg_int8(&args, owner);
-	enum cairn_status status = cairn_pg_ask(&tx->pg, SWEEP_IS_DROPPED, &args, &r);
+	enum cairn_status status =
+		cairn_pg_ask(&tx->pg, SWEEP_IS_DROPPED, CAIRN_ARGS(cairn_db_int(repo), cairn_db_int(owner)), &r);
 	*gone = status == CAIRN_OK && PQntuples(r) == 0;
 	return status == CAIRN_OK && !*gone ? sweep_repo(tx, r) : status;
 }
@@ -163,14 +154,12 @@ static enum cairn_status sweep_unnamed(void *ctx, struct cairn_index_sweep_place
 	struct cairn_pg_tx *tx = ctx;
 	CLEANUP(cairn_pg_array_fini) struct cairn_pg_array files = {0};
 	const PGresult *r;
-	struct cairn_pg_args args = {0};
 	int64_t n;
-	cairn_pg_int8(&args, at->repo);
-	cairn_pg_bytes(&args, at->sha256, at->has_sha256 ? sizeof(at->sha256) : 0);
-	cairn_pg_int8(&args, at->file);
-	cairn_pg_int8(&args, before_unix_s);
-	cairn_pg_int8(&args, SWEEP_PAGE);
-	enum cairn_status status = cairn_pg_ask(&tx->pg, SWEEP_UNNAMED, &args, &r);
+	enum cairn_status status = cairn_pg_ask(
+		&tx->pg, SWEEP_UNNAMED,
+		CAIRN_ARGS(cairn_db_int(at->repo), cairn_db_bytes(at->sha256, at->has_sha256 ? sizeof(at->sha256) : 0),
+			   cairn_db_int(at->file), cairn_db_int(before_unix_s), cairn_db_int(SWEEP_PAGE)),
+		&r);
 	*more = status == CAIRN_OK && PQntuples(r) > 0;
 	if (!*more)
 		return status;

@@ -79,23 +79,21 @@ static enum cairn_status sweep_unuse(struct cairn_pg_tx *tx, const PGresult *r, 
 enum cairn_status cairn_pg_sweep_line(struct cairn_pg_tx *tx, int64_t line, bool *gone)
 {
 	const PGresult *r;
-	struct cairn_pg_args args = {0}, drop = {0};
+	const struct cairn_db_args *args = CAIRN_ARGS(cairn_db_int(line)),
+				   *page = CAIRN_ARGS(cairn_db_int(line), cairn_db_int(SWEEP_ROWS));
 	*gone = false;
-	cairn_pg_int8(&args, line);
-	cairn_pg_int8(&args, SWEEP_ROWS);
-	cairn_pg_int8(&drop, line);
-	(void)cairn_pg_queue(&tx->pg, SWEEP_CONDEMN, &drop);
-	enum cairn_status status = cairn_pg_ask(&tx->pg, SWEEP_COMMITS, &args, &r);
+	(void)cairn_pg_queue(&tx->pg, SWEEP_CONDEMN, args);
+	enum cairn_status status = cairn_pg_ask(&tx->pg, SWEEP_COMMITS, page, &r);
 	if (status != CAIRN_OK || cairn_pg_get_int8(r, 0, 0) == SWEEP_ROWS)
 		return status;
-	status = cairn_pg_ask(&tx->pg, SWEEP_ENTRIES, &args, &r);
+	status = cairn_pg_ask(&tx->pg, SWEEP_ENTRIES, page, &r);
 	if (status != CAIRN_OK)
 		return status;
 	*gone = cairn_pg_get_int8(r, 0, 0) < SWEEP_ROWS;
 	status = sweep_unuse(tx, r, 1);
 	if (status != CAIRN_OK || !*gone)
 		return status;
-	return cairn_pg_run(&tx->pg, SWEEP_DROP_LINE, &drop, NULL);
+	return cairn_pg_run(&tx->pg, SWEEP_DROP_LINE, args, NULL);
 }
 
 /* --- the end of a line -------------------------------------------------------------------------------------------- */
@@ -105,13 +103,11 @@ static enum cairn_status sweep_end_page(struct cairn_pg_tx *tx, int64_t line, st
 					bool *done)
 {
 	const PGresult *r;
-	struct cairn_pg_args args = {0};
-	cairn_pg_int8(&args, line);
-	cairn_pg_bytes(&args, at->folder, strlen(at->folder));
-	cairn_pg_bytes(&args, at->name, strlen(at->name));
-	cairn_pg_int8(&args, SWEEP_ROWS);
-	cairn_pg_int8(&args, at->keep);
-	enum cairn_status status = cairn_pg_ask(&tx->pg, SWEEP_NEWER_ENTRIES, &args, &r);
+	enum cairn_status status =
+		cairn_pg_ask(&tx->pg, SWEEP_NEWER_ENTRIES,
+			     CAIRN_ARGS(cairn_db_int(line), cairn_db_path(at->folder), cairn_db_path(at->name),
+					cairn_db_int(SWEEP_ROWS), cairn_db_int(at->keep)),
+			     &r);
 	if (status != CAIRN_OK)
 		return status;
 	*done = cairn_pg_get_int8(r, 0, 0) < SWEEP_ROWS;
@@ -126,20 +122,16 @@ static enum cairn_status sweep_end_page(struct cairn_pg_tx *tx, int64_t line, st
 static enum cairn_status sweep_end(struct cairn_pg_tx *tx, int64_t line, struct cairn_index_sweep_place *at, bool *gone)
 {
 	const PGresult *r;
-	struct cairn_pg_args args = {0}, head = {0};
 	*gone = false;
-	cairn_pg_int8(&args, line);
-	cairn_pg_int8(&args, SWEEP_ROWS);
-	cairn_pg_int8(&args, at->keep);
-	enum cairn_status status = cairn_pg_ask(&tx->pg, SWEEP_NEWER_COMMITS, &args, &r);
+	enum cairn_status status =
+		cairn_pg_ask(&tx->pg, SWEEP_NEWER_COMMITS,
+			     CAIRN_ARGS(cairn_db_int(line), cairn_db_int(SWEEP_ROWS), cairn_db_int(at->keep)), &r);
 	if (status != CAIRN_OK || cairn_pg_get_int8(r, 0, 0) == SWEEP_ROWS)
 		return status;
 	status = sweep_end_page(tx, line, at, gone);
 	if (status != CAIRN_OK || !*gone)
 		return status;
-	cairn_pg_int8(&head, line);
-	cairn_pg_int8(&head, at->keep);
-	return cairn_pg_run(&tx->pg, SWEEP_SET_HEAD, &head, NULL);
+	return cairn_pg_run(&tx->pg, SWEEP_SET_HEAD, CAIRN_ARGS(cairn_db_int(line), cairn_db_int(at->keep)), NULL);
 }
 
 /* Visits lines backwards: a line that comes from another has a higher number, and is removed first. */
@@ -147,12 +139,12 @@ enum cairn_status cairn_pg_sweep_lines(void *ctx, struct cairn_index_sweep_place
 {
 	struct cairn_pg_tx *tx = ctx;
 	const PGresult *r;
-	struct cairn_pg_args args = {0};
 	bool gone = false;
-	cairn_pg_int8(&args, at->line != 0 ? at->line : INT64_MAX);
-	cairn_pg_int8(&args, SWEEP_ROWS);
-	cairn_pg_int8(&args, cairn_clock_unix_ms());
-	enum cairn_status status = cairn_pg_ask(&tx->pg, SWEEP_LINES, &args, &r);
+	enum cairn_status status =
+		cairn_pg_ask(&tx->pg, SWEEP_LINES,
+			     CAIRN_ARGS(cairn_db_int(at->line != 0 ? at->line : INT64_MAX), cairn_db_int(SWEEP_ROWS),
+					cairn_db_int(cairn_clock_unix_ms())),
+			     &r);
 	*more = status == CAIRN_OK && !PQgetisnull(r, 0, 0);
 	if (!*more)
 		return status;

@@ -60,13 +60,13 @@ void cairn_postgres_renew_lease(struct cairn_index *ix, const struct cairn_index
 enum cairn_status cairn_pg_begin_lease(struct cairn_pg_tx *tx, struct cairn_index_begin_lease *begin)
 {
 	const PGresult *r;
-	struct cairn_pg_args args = {0};
 	if (cairn_pg_clock_is_off(tx->clock, &begin->write.diag))
 		return CAIRN_E_CONFLICT;
-	cairn_pg_text(&args, LEASE_NAMES[begin->lease.job]);
-	cairn_pg_int8(&args, CAIRN_INDEX_LEASE_S);
-	cairn_pg_text(&args, begin->who);
-	enum cairn_status status = cairn_pg_ask(&tx->pg, LEASE_BEGIN, &args, &r);
+	enum cairn_status status =
+		cairn_pg_ask(&tx->pg, LEASE_BEGIN,
+			     CAIRN_ARGS(cairn_db_text(LEASE_NAMES[begin->lease.job]), cairn_db_int(CAIRN_INDEX_LEASE_S),
+					cairn_db_text(begin->who)),
+			     &r);
 	if (status == CAIRN_OK && PQntuples(r) == 0)
 		return cairn_fail(&begin->write.diag, CAIRN_E_CONFLICT, "lease.taken", CAIRN_NO_OFFSET,
 				  "another daemon does that now, or did until %d s ago", CAIRN_INDEX_LEASE_S);
@@ -77,19 +77,15 @@ enum cairn_status cairn_pg_begin_lease(struct cairn_pg_tx *tx, struct cairn_inde
 
 enum cairn_status cairn_pg_end_lease(struct cairn_pg_tx *tx, struct cairn_index_end_lease *end)
 {
-	struct cairn_pg_args args = {0};
-	cairn_pg_text(&args, LEASE_NAMES[end->lease.job]);
-	cairn_pg_int8(&args, end->lease.fence);
-	cairn_pg_int8(&args, end->ran_unix_s);
-	cairn_pg_int8(&args, end->good_unix_s);
-	return cairn_pg_run(&tx->pg, LEASE_END, &args, NULL);
+	return cairn_pg_run(&tx->pg, LEASE_END,
+			    CAIRN_ARGS(cairn_db_text(LEASE_NAMES[end->lease.job]), cairn_db_int(end->lease.fence),
+				       cairn_db_int(end->ran_unix_s), cairn_db_int(end->good_unix_s)),
+			    NULL);
 }
 
 enum cairn_status cairn_postgres_note(struct cairn_index *ix, enum cairn_index_job job, struct cairn_index_note *out)
 {
-	struct cairn_pg_args args = {0};
-	cairn_pg_text(&args, LEASE_NAMES[job]);
-	PG_READ(ix, reader, r, LEASE_NOTE, &args);
+	PG_READ(ix, reader, r, LEASE_NOTE, CAIRN_ARGS(cairn_db_text(LEASE_NAMES[job])));
 	if (PQntuples(r) != 1 || !cairn_pg_get_text(r, 0, 1, out->text, sizeof(out->text)))
 		return CAIRN_E_DAMAGED;
 	out->version = cairn_pg_get_int8(r, 0, 0);
@@ -99,11 +95,11 @@ enum cairn_status cairn_postgres_note(struct cairn_index *ix, enum cairn_index_j
 enum cairn_status cairn_pg_put_note(struct cairn_pg_tx *tx, struct cairn_index_put_note *put)
 {
 	int64_t n = 0;
-	struct cairn_pg_args args = {0};
-	cairn_pg_text(&args, LEASE_NAMES[put->job]);
-	cairn_pg_text(&args, put->note.text);
-	cairn_pg_int8(&args, put->note.version);
-	enum cairn_status status = cairn_pg_run(&tx->pg, LEASE_PUT_NOTE, &args, &n);
+	enum cairn_status status =
+		cairn_pg_run(&tx->pg, LEASE_PUT_NOTE,
+			     CAIRN_ARGS(cairn_db_text(LEASE_NAMES[put->job]), cairn_db_text(put->note.text),
+					cairn_db_int(put->note.version)),
+			     &n);
 	if (status == CAIRN_OK && n == 0)
 		return cairn_fail(&put->write.diag, CAIRN_E_CONFLICT, "lease.note", CAIRN_NO_OFFSET,
 				  "another daemon has changed the record of this job since; try again");
@@ -115,12 +111,11 @@ enum cairn_status cairn_pg_must_hold(struct cairn_pg_tx *tx, const struct cairn_
 				     struct cairn_diag *diag)
 {
 	const PGresult *r;
-	struct cairn_pg_args args = {0};
 	if (!lease || lease->fence == 0)
 		return CAIRN_OK;
-	cairn_pg_text(&args, LEASE_NAMES[lease->job]);
-	cairn_pg_int8(&args, lease->fence);
-	enum cairn_status status = cairn_pg_ask(&tx->pg, LEASE_IS_LAST, &args, &r);
+	enum cairn_status status =
+		cairn_pg_ask(&tx->pg, LEASE_IS_LAST,
+			     CAIRN_ARGS(cairn_db_text(LEASE_NAMES[lease->job]), cairn_db_int(lease->fence)), &r);
 	if (status != CAIRN_OK || PQntuples(r) == 1)
 		return status;
 	return cairn_fail(diag, CAIRN_E_BUSY, "lease.over", CAIRN_NO_OFFSET,
@@ -136,12 +131,10 @@ void cairn_pg_queue_leases(struct cairn_postgres *p, struct cairn_pg *pg)
 	pthread_mutex_unlock(&p->lock);
 	(void)cairn_pg_queue(pg, LEASE_NOT_DURABLE, NULL);
 	for (int job = 0; job < CAIRN_INDEX_JOBS; job++) {
-		struct cairn_pg_args args = {0};
-		cairn_pg_text(&args, LEASE_NAMES[job]);
-		cairn_pg_int8(&args, fences[job]);
-		cairn_pg_int8(&args, CAIRN_INDEX_LEASE_S);
 		if (fences[job] != 0)
-			(void)cairn_pg_queue(pg, LEASE_RENEW, &args);
+			(void)cairn_pg_queue(pg, LEASE_RENEW,
+					     CAIRN_ARGS(cairn_db_text(LEASE_NAMES[job]), cairn_db_int(fences[job]),
+							cairn_db_int(CAIRN_INDEX_LEASE_S)));
 	}
 }
 
@@ -166,11 +159,9 @@ static bool lease_read_row(const PGresult *r, int row, struct cairn_index_job_st
 enum cairn_status cairn_pg_read_jobs(struct cairn_postgres *p, struct cairn_pg *pg)
 {
 	const PGresult *r;
-	struct cairn_pg_args args = {0};
 	struct cairn_index_job_state jobs[CAIRN_INDEX_JOBS] = {{0}};
 	int n = 0;
-	cairn_pg_int8(&args, CAIRN_INDEX_LEASE_S);
-	enum cairn_status status = cairn_pg_ask(pg, LEASE_STATES, &args, &r);
+	enum cairn_status status = cairn_pg_ask(pg, LEASE_STATES, CAIRN_ARGS(cairn_db_int(CAIRN_INDEX_LEASE_S)), &r);
 	if (status != CAIRN_OK)
 		return status;
 	for (int row = 0; row < PQntuples(r); row++) {

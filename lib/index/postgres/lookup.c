@@ -117,21 +117,17 @@ static struct lookup_asked lookup_queue(struct cairn_pg *pg, const struct cairn_
 	CLEANUP(cairn_pg_array_fini) struct cairn_pg_array xorb_hashes = {0};
 	CLEANUP(cairn_pg_array_fini) struct cairn_pg_array described = {0};
 	CLEANUP(cairn_pg_array_fini) struct cairn_pg_array file_hashes = {0};
-	struct cairn_pg_args shard = {0}, xorbs = {0};
 	struct lookup_asked asked = {.names = lookup->n_xorbs > 0 && lookup->n_files > 0};
-	cairn_pg_hash(&shard, &lookup->body);
-	cairn_pg_text(&shard, lookup->scope);
-	cairn_pg_text(&shard, lookup->owner);
 	lookup_hashes(&file_hashes, lookup->files, lookup->n_files);
-	cairn_pg_byteas(&shard, &file_hashes);
-	asked.shard = cairn_pg_queue(pg, LOOKUP_SHARD, &shard);
+	asked.shard = cairn_pg_queue(pg, LOOKUP_SHARD,
+				     CAIRN_ARGS(cairn_db_hash(&lookup->body), cairn_db_text(lookup->scope),
+						cairn_db_text(lookup->owner), cairn_pg_byteas(&file_hashes)));
 	if (!asked.names)
 		return asked;
 	lookup_hashes(&xorb_hashes, lookup->xorbs, lookup->n_xorbs);
 	lookup_hashes(&described, lookup->xorbs, lookup->n_described);
-	cairn_pg_byteas(&xorbs, &xorb_hashes);
-	cairn_pg_byteas(&xorbs, &described);
-	asked.xorbs = cairn_pg_queue(pg, LOOKUP_XORBS, &xorbs);
+	asked.xorbs = cairn_pg_queue(pg, LOOKUP_XORBS,
+				     CAIRN_ARGS(cairn_pg_byteas(&xorb_hashes), cairn_pg_byteas(&described)));
 	return asked;
 }
 

@@ -32,10 +32,8 @@ static enum cairn_status migrate_refuse_newer(int version, struct cairn_diag *di
 enum cairn_status cairn_pg_judge(struct cairn_pg *pg, int *version, struct cairn_diag *diag)
 {
 	const PGresult *r;
-	struct cairn_pg_args schema = {0};
-	cairn_pg_text(&schema, pg->place->schema);
 	*version = 0;
-	if (cairn_pg_ask(pg, MIGRATE_LOOK, &schema, &r) != CAIRN_OK)
+	if (cairn_pg_ask(pg, MIGRATE_LOOK, CAIRN_ARGS(cairn_db_text(pg->place->schema)), &r) != CAIRN_OK)
 		return cairn_pg_fail(pg, diag, "cannot read the index");
 	bool ours = cairn_pg_get_int8(r, 0, 0) != 0, empty = cairn_pg_get_int8(r, 0, 1) == 0;
 	if (!ours)

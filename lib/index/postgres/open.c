@@ -31,9 +31,7 @@ static enum cairn_status open_must_be_ours(struct cairn_pg_tx *tx, const char *o
 {
 	const PGresult *r;
 	char found[CAIRN_INDEX_OWNER_BYTES_MAX + 1];
-	struct cairn_pg_args args = {0};
-	cairn_pg_text(&args, owner);
-	(void)cairn_pg_queue(&tx->pg, OPEN_TAKE, &args);
+	(void)cairn_pg_queue(&tx->pg, OPEN_TAKE, CAIRN_ARGS(cairn_db_text(owner)));
 	if (cairn_pg_ask(&tx->pg, OPEN_OWNER, NULL, &r) != CAIRN_OK)
 		return cairn_pg_fail(&tx->pg, diag, "the index cannot be written");
 	if (PQntuples(r) == 1 && cairn_pg_get_text(r, 0, 0, found, sizeof(found)) && strcmp(found, owner) == 0)

@@ -39,9 +39,7 @@ enum cairn_status cairn_pg_no_repo(struct cairn_diag *diag)
 
 unsigned cairn_pg_queue_find_repo(struct cairn_pg_tx *tx, int64_t repo)
 {
-	struct cairn_pg_args args = {0};
-	cairn_pg_int8(&args, repo);
-	return cairn_pg_queue(&tx->pg, OWN_FIND_REPO, &args);
+	return cairn_pg_queue(&tx->pg, OWN_FIND_REPO, CAIRN_ARGS(cairn_db_int(repo)));
 }
 
 enum cairn_status cairn_pg_found_repo(struct cairn_pg_tx *tx, unsigned queued, int64_t *owner, struct cairn_diag *diag)
@@ -55,11 +53,9 @@ enum cairn_status cairn_pg_found_repo(struct cairn_pg_tx *tx, unsigned queued, i
 
 unsigned cairn_pg_queue_own(struct cairn_pg_tx *tx, int64_t owner, struct cairn_pg_array *files)
 {
-	struct cairn_pg_args args = {0};
-	cairn_pg_int8(&args, owner);
-	cairn_pg_int8(&args, cairn_clock_unix_s());
-	cairn_pg_int8s(&args, files);
-	return cairn_pg_queue(&tx->pg, OWN_ADD, &args);
+	return cairn_pg_queue(
+		&tx->pg, OWN_ADD,
+		CAIRN_ARGS(cairn_db_int(owner), cairn_db_int(cairn_clock_unix_s()), cairn_pg_int8s(files)));
 }
 
 int64_t cairn_pg_owned(struct cairn_pg_tx *tx, unsigned queued, int64_t owner)
@@ -71,20 +67,16 @@ int64_t cairn_pg_owned(struct cairn_pg_tx *tx, unsigned queued, int64_t owner)
 
 void cairn_pg_queue_drop_no_claim(struct cairn_pg_tx *tx, int64_t owner, struct cairn_pg_array *files)
 {
-	struct cairn_pg_args args = {0};
-	cairn_pg_int8(&args, owner);
-	cairn_pg_int8s(&args, files);
-	(void)cairn_pg_queue(&tx->pg, OWN_DROP_NO_CLAIM, &args);
+	(void)cairn_pg_queue(&tx->pg, OWN_DROP_NO_CLAIM, CAIRN_ARGS(cairn_db_int(owner), cairn_pg_int8s(files)));
 }
 
 /* --- having no more ----------------------------------------------------------------------------------------------- */
 
 unsigned cairn_pg_queue_drop_files(struct cairn_pg_tx *tx, struct cairn_pg_array *files)
 {
-	struct cairn_pg_args args = {0};
-	cairn_pg_int8s(&args, files);
-	(void)cairn_pg_queue(&tx->pg, OWN_DROP_REFERENCES, &args);
-	return cairn_pg_queue(&tx->pg, OWN_DROP_FILES, &args);
+	const struct cairn_db_args *args = CAIRN_ARGS(cairn_pg_int8s(files));
+	(void)cairn_pg_queue(&tx->pg, OWN_DROP_REFERENCES, args);
+	return cairn_pg_queue(&tx->pg, OWN_DROP_FILES, args);
 }
 
 void cairn_pg_dropped_files(struct cairn_pg_tx *tx, unsigned queued)
@@ -96,11 +88,8 @@ struct cairn_pg_disowning cairn_pg_queue_disown(struct cairn_pg_tx *tx, int64_t 
 						int64_t unless_in)
 {
 	struct cairn_pg_disowning queued;
-	struct cairn_pg_args args = {0};
-	cairn_pg_int8(&args, owner);
-	cairn_pg_int8s(&args, files);
-	cairn_pg_int8(&args, unless_in);
-	queued.owners = cairn_pg_queue(&tx->pg, OWN_DROP, &args);
+	queued.owners = cairn_pg_queue(&tx->pg, OWN_DROP,
+				       CAIRN_ARGS(cairn_db_int(owner), cairn_pg_int8s(files), cairn_db_int(unless_in)));
 	queued.files = cairn_pg_queue_drop_files(tx, files);
 	return queued;
 }

@@ -62,59 +62,47 @@ static void proof_some_add(struct proof_some *some, const struct cairn_index_out
 	cairn_pg_add_bytes(&some->proofs, o->proof, sizeof(o->proof));
 }
 
-static void proof_some_args(struct proof_some *some, struct cairn_pg_args *args)
-{
-	cairn_pg_int8s(args, &some->files);
-	cairn_pg_byteas(args, &some->hashes);
-	cairn_pg_int8s(args, &some->owners);
-	cairn_pg_byteas(args, &some->said);
-}
+/* The arguments $1 to $4 for them. */
+#define PROOF_SOME(some)                                                                                               \
+	cairn_pg_int8s(&(some).files), cairn_pg_byteas(&(some).hashes), cairn_pg_int8s(&(some).owners),                \
+		cairn_pg_byteas(&(some).said)
 
 void cairn_pg_queue_follow_proof(struct cairn_pg_tx *tx, struct cairn_pg_array *files, struct cairn_pg_array *owners,
 				 struct cairn_pg_array *sha256s)
 {
-	struct cairn_pg_args args = {0};
-	cairn_pg_int8s(&args, files);
-	cairn_pg_int8s(&args, owners);
-	cairn_pg_byteas(&args, sha256s);
-	(void)cairn_pg_queue(&tx->pg, PROOF_FOLLOW, &args);
+	(void)cairn_pg_queue(&tx->pg, PROOF_FOLLOW,
+			     CAIRN_ARGS(cairn_pg_int8s(files), cairn_pg_int8s(owners), cairn_pg_byteas(sha256s)));
 }
 
 enum cairn_status cairn_pg_record_outcomes(struct cairn_pg_tx *tx, struct cairn_index_record_outcomes *record)
 {
 	CLEANUP(proof_some_fini) struct proof_some read = {0};
 	CLEANUP(proof_some_fini) struct proof_some unread = {0};
-	struct cairn_pg_args add = {0}, set = {0}, off = {0};
 	for (uint32_t i = 0; i < record->n; i++)
 		proof_some_add(record->outcomes[i].is_unread ? &unread : &read, &record->outcomes[i]);
 	enum cairn_status status = CAIRN_OK;
 	if (read.files.n > 0 || read.files.status != CAIRN_OK) {
-		cairn_pg_int8s(&add, &read.files);
-		cairn_pg_byteas(&add, &read.hashes);
-		cairn_pg_byteas(&add, &read.proofs);
-		proof_some_args(&read, &set);
-		cairn_pg_byteas(&set, &read.proofs);
-		(void)cairn_pg_queue(&tx->pg, PROOF_ADD, &add);
-		(void)cairn_pg_queue(&tx->pg, PROOF_RECORD, &set);
-		(void)cairn_pg_queue(&tx->pg, PROOF_DROP_FALSE, &set);
+		const struct cairn_db_args *set = CAIRN_ARGS(PROOF_SOME(read), cairn_pg_byteas(&read.proofs));
+		(void)cairn_pg_queue(&tx->pg, PROOF_ADD,
+				     CAIRN_ARGS(cairn_pg_int8s(&read.files), cairn_pg_byteas(&read.hashes),
+						cairn_pg_byteas(&read.proofs)));
+		(void)cairn_pg_queue(&tx->pg, PROOF_RECORD, set);
+		(void)cairn_pg_queue(&tx->pg, PROOF_DROP_FALSE, set);
 		cairn_pg_queue_follow_proof(tx, &read.files, &read.owners, &read.said);
 		status = cairn_pg_exchange(&tx->pg);
 	}
 	if (status != CAIRN_OK || (unread.files.n == 0 && unread.files.status == CAIRN_OK))
 		return status;
-	proof_some_args(&unread, &off);
-	cairn_pg_int8(&off, record->again_unix_s);
-	return cairn_pg_run(&tx->pg, PROOF_PUT_OFF, &off, NULL);
+	return cairn_pg_run(&tx->pg, PROOF_PUT_OFF, CAIRN_ARGS(PROOF_SOME(unread), cairn_db_int(record->again_unix_s)),
+			    NULL);
 }
 
 enum cairn_status cairn_pg_prove_file(struct cairn_pg_tx *tx, struct cairn_index_prove_file *prove)
 {
 	CLEANUP(proof_some_fini) struct proof_some some = {0};
 	const PGresult *r;
-	struct cairn_pg_args find = {0}, proof = {0}, add = {0}, drop = {0};
-	cairn_pg_hash(&find, &prove->hash);
-	cairn_pg_text(&find, prove->owner);
-	enum cairn_status status = cairn_pg_ask(&tx->pg, PROOF_FIND_OWNED, &find, &r);
+	enum cairn_status status = cairn_pg_ask(
+		&tx->pg, PROOF_FIND_OWNED, CAIRN_ARGS(cairn_db_hash(&prove->hash), cairn_db_text(prove->owner)), &r);
 	if (status == CAIRN_OK && PQntuples(r) == 0)
 		return cairn_fail(&prove->write.diag, CAIRN_E_NOT_FOUND, "file.unknown", CAIRN_NO_OFFSET,
 				  "the file was taken from its owner");
@@ -125,17 +113,14 @@ enum cairn_status cairn_pg_prove_file(struct cairn_pg_tx *tx, struct cairn_index
 	memcpy(o.proof, prove->sha256, sizeof(o.proof));
 	memcpy(o.said, prove->sha256, sizeof(o.said));
 	proof_some_add(&some, &o);
-	cairn_pg_int8s(&proof, &some.files);
-	cairn_pg_byteas(&proof, &some.hashes);
-	cairn_pg_byteas(&proof, &some.proofs);
-	cairn_pg_int8(&add, o.file_id);
-	cairn_pg_int8(&add, o.owner_id);
-	cairn_pg_bytes(&add, prove->sha256, sizeof(prove->sha256));
-	cairn_pg_int8(&drop, o.file_id);
-	cairn_pg_int8(&drop, o.owner_id);
-	(void)cairn_pg_queue(&tx->pg, PROOF_ADD, &proof);
-	(void)cairn_pg_queue(&tx->pg, PROOF_ADD_PROVED, &add);
-	(void)cairn_pg_queue(&tx->pg, PROOF_DROP_NO_CLAIM, &drop);
+	(void)cairn_pg_queue(
+		&tx->pg, PROOF_ADD,
+		CAIRN_ARGS(cairn_pg_int8s(&some.files), cairn_pg_byteas(&some.hashes), cairn_pg_byteas(&some.proofs)));
+	(void)cairn_pg_queue(&tx->pg, PROOF_ADD_PROVED,
+			     CAIRN_ARGS(cairn_db_int(o.file_id), cairn_db_int(o.owner_id),
+					cairn_db_bytes(prove->sha256, sizeof(prove->sha256))));
+	(void)cairn_pg_queue(&tx->pg, PROOF_DROP_NO_CLAIM,
+			     CAIRN_ARGS(cairn_db_int(o.file_id), cairn_db_int(o.owner_id)));
 	cairn_pg_queue_follow_proof(tx, &some.files, &some.owners, &some.said);
 	return cairn_pg_exchange(&tx->pg);
 }

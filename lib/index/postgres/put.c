@@ -1,13 +1,6 @@
 /* Queries and errors shared by the files that register a shard. */
 #include "index/postgres/put.h"
 
-void cairn_pg_put_args(struct cairn_pg_put *p, struct cairn_pg_args *args)
-{
-	cairn_pg_hash(args, &p->put->body);
-	cairn_pg_int8(args, p->scope);
-	cairn_pg_int8(args, p->owner);
-}
-
 enum cairn_status cairn_pg_put_conflict(struct cairn_pg_put *p, const struct cairn_hash *xorb, const char *what)
 {
 	char text[CAIRN_HASH_TEXT_BYTES];

@@ -19,9 +19,9 @@ struct cairn_pg_put {
 	struct cairn_pg_array prefixes, prefix_xorbs, places; /* eligible chunks, not sent yet */
 };
 
-/** The number of the shard that $1 to $3 name, as cairn_pg_put_args() sets them. */
-#define CAIRN_PG_SHARD "(SELECT id FROM shard WHERE hash = $1 AND scope = $2 AND owner = $3)"
-void cairn_pg_put_args(struct cairn_pg_put *p, struct cairn_pg_args *args);
+/** The number of the shard that $1 to $3 name, as CAIRN_PG_SHARD_ARGS() gives them. */
+#define CAIRN_PG_SHARD         "(SELECT id FROM shard WHERE hash = $1 AND scope = $2 AND owner = $3)"
+#define CAIRN_PG_SHARD_ARGS(p) cairn_db_hash(&(p)->put->body), cairn_db_int((p)->scope), cairn_db_int((p)->owner)
 
 /** Makes a chunk eligible, so that clients may ask about it. @param prefix  first 8 bytes of its hash */
 CAIRN_MUST_USE enum cairn_status cairn_pg_put_dedupe(struct cairn_pg_put *p, uint64_t prefix, int64_t xorb,

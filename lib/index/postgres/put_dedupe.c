@@ -12,14 +12,13 @@ static const char DEDUPE_ADD[] =
 enum cairn_status cairn_pg_put_send_dedupe(struct cairn_pg_put *p)
 {
 	int64_t n = 0;
-	struct cairn_pg_args args = {0};
 	if (p->prefixes.n == 0 && p->prefixes.status == CAIRN_OK)
 		return CAIRN_OK;
-	cairn_pg_put_args(p, &args);
-	cairn_pg_int8s(&args, &p->prefixes);
-	cairn_pg_int8s(&args, &p->prefix_xorbs);
-	cairn_pg_int8s(&args, &p->places);
-	enum cairn_status status = cairn_pg_run(&p->tx->pg, DEDUPE_ADD, &args, &n);
+	enum cairn_status status =
+		cairn_pg_run(&p->tx->pg, DEDUPE_ADD,
+			     CAIRN_ARGS(CAIRN_PG_SHARD_ARGS(p), cairn_pg_int8s(&p->prefixes),
+					cairn_pg_int8s(&p->prefix_xorbs), cairn_pg_int8s(&p->places)),
+			     &n);
 	cairn_add(&p->tx->counts.eligible, n);
 	p->put->added = p->put->added || n > 0;
 	cairn_pg_array_empty(&p->prefixes);

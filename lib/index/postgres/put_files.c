@@ -190,13 +190,10 @@ static enum cairn_status put_piece_numbers(struct put_piece *piece, const PGresu
 static enum cairn_status put_piece_rows(struct put_piece *piece)
 {
 	struct cairn_pg *pg = &piece->p->tx->pg;
-	struct cairn_pg_args add = {0};
-	cairn_pg_byteas(&add, &piece->hashes);
-	cairn_pg_int8s(&add, &piece->sizes);
-	cairn_pg_byteas(&add, &piece->terms);
-	cairn_pg_int8(&add, cairn_clock_unix_s());
 	unsigned before = cairn_pg_put_queue_find_files(piece->p->tx, &piece->hashes);
-	unsigned added = cairn_pg_queue(pg, FILES_ADD, &add);
+	unsigned added = cairn_pg_queue(pg, FILES_ADD,
+					CAIRN_ARGS(cairn_pg_byteas(&piece->hashes), cairn_pg_int8s(&piece->sizes),
+						   cairn_pg_byteas(&piece->terms), cairn_db_int(cairn_clock_unix_s())));
 	unsigned all = cairn_pg_put_queue_find_files(piece->p->tx, &piece->hashes);
 	enum cairn_status status = cairn_pg_exchange(pg);
 	if (status != CAIRN_OK)
@@ -209,9 +206,7 @@ static enum cairn_status put_piece_rows(struct put_piece *piece)
 
 unsigned cairn_pg_put_queue_find_files(struct cairn_pg_tx *tx, struct cairn_pg_array *hashes)
 {
-	struct cairn_pg_args args = {0};
-	cairn_pg_byteas(&args, hashes);
-	return cairn_pg_queue(&tx->pg, FILES_FIND, &args);
+	return cairn_pg_queue(&tx->pg, FILES_FIND, CAIRN_ARGS(cairn_pg_byteas(hashes)));
 }
 
 /* Adds the references of files. @param which  NULL: all new ones */
@@ -219,7 +214,6 @@ static enum cairn_status put_piece_refer(struct put_piece *piece, const struct p
 {
 	CLEANUP(cairn_pg_array_fini) struct cairn_pg_array xorbs = {0};
 	CLEANUP(cairn_pg_array_fini) struct cairn_pg_array files = {0};
-	struct cairn_pg_args args = {0};
 	for (uint32_t i = 0; i < piece->n; i++) {
 		const struct put_file *f = &piece->files[i];
 		if (which ? f != which : f->known)
@@ -231,9 +225,8 @@ static enum cairn_status put_piece_refer(struct put_piece *piece, const struct p
 	}
 	if (xorbs.n == 0 && xorbs.status == CAIRN_OK)
 		return CAIRN_OK;
-	cairn_pg_int8s(&args, &xorbs);
-	cairn_pg_int8s(&args, &files);
-	(void)cairn_pg_queue(&piece->p->tx->pg, FILES_REFER, &args); /* its answer is not needed */
+	(void)cairn_pg_queue(&piece->p->tx->pg, FILES_REFER,
+			     CAIRN_ARGS(cairn_pg_int8s(&xorbs), cairn_pg_int8s(&files))); /* its answer is not needed */
 	return CAIRN_OK;
 }
 
@@ -249,11 +242,12 @@ static enum put_owning put_file_owning(const struct put_file *f)
 
 static enum cairn_status put_piece_own(struct put_piece *piece, enum put_owning how, uint32_t first, uint32_t end)
 {
-	static const char *const SQL[] = {
-		[OWN_NEW] = FILES_OWN_NEW, [OWN_KNOWN] = FILES_OWN, [OWN_CLAIM] = FILES_CLAIM};
+	static const struct {
+		const char *sql;
+		unsigned n_args;
+	} HOW[] = {[OWN_NEW] = {FILES_OWN_NEW, 4}, [OWN_KNOWN] = {FILES_OWN, 3}, [OWN_CLAIM] = {FILES_CLAIM, 6}};
 	CLEANUP(cairn_pg_array_fini) struct cairn_pg_array files = {0};
 	CLEANUP(cairn_pg_array_fini) struct cairn_pg_array words = {0};
-	struct cairn_pg_args args = {0};
 	struct cairn_pg *pg = &piece->p->tx->pg;
 	int64_t n;
 	for (uint32_t i = first; i < end; i++) {
@@ -265,20 +259,15 @@ static enum cairn_status put_piece_own(struct put_piece *piece, enum put_owning 
 	}
 	if (files.n == 0 && files.status == CAIRN_OK)
 		return CAIRN_OK;
-	cairn_pg_int8(&args, piece->p->owner);
-	cairn_pg_int8(&args, cairn_clock_unix_s());
-	cairn_pg_int8s(&args, &files);
-	if (how != OWN_KNOWN)
-		cairn_pg_byteas(&args, &words);
-	if (how == OWN_CLAIM) {
-		cairn_pg_int8(&args, CAIRN_INDEX_CLAIMS_MAX);
-		cairn_pg_int8(&args, CAIRN_INDEX_LIES_MAX);
-	}
+	struct cairn_db_args args = *CAIRN_ARGS(
+		cairn_db_int(piece->p->owner), cairn_db_int(cairn_clock_unix_s()), cairn_pg_int8s(&files),
+		cairn_pg_byteas(&words), cairn_db_int(CAIRN_INDEX_CLAIMS_MAX), cairn_db_int(CAIRN_INDEX_LIES_MAX));
+	args.n = HOW[how].n_args;
 	if (how == OWN_NEW) { /* new files imply that something was added */
-		(void)cairn_pg_queue(pg, SQL[how], &args);
+		(void)cairn_pg_queue(pg, HOW[how].sql, &args);
 		return CAIRN_OK;
 	}
-	enum cairn_status status = cairn_pg_run(pg, SQL[how], &args, &n);
+	enum cairn_status status = cairn_pg_run(pg, HOW[how].sql, &args, &n);
 	piece->p->put->added = piece->p->put->added || n > 0;
 	if (status != CAIRN_OK || how != OWN_CLAIM)
 		return status;
@@ -302,12 +291,12 @@ static enum cairn_status put_piece_claim(struct put_piece *piece)
 static enum cairn_status put_piece_mend_one(struct put_piece *piece, const struct put_file *f)
 {
 	struct cairn_pg *pg = &piece->p->tx->pg;
-	struct cairn_pg_args file = {0}, set = {0};
-	cairn_pg_int8(&file, f->id);
-	cairn_pg_int8(&set, f->id);
-	cairn_pg_bytes(&set, f->rows, (size_t)f->file->n_terms * CAIRN_ROWS_TERM_BYTES);
-	(void)cairn_pg_queue(pg, FILES_DROP_REFERENCES, &file);
-	enum cairn_status status = cairn_pg_run(pg, FILES_SET_TERMS, &set, NULL);
+	(void)cairn_pg_queue(pg, FILES_DROP_REFERENCES, CAIRN_ARGS(cairn_db_int(f->id)));
+	enum cairn_status status =
+		cairn_pg_run(pg, FILES_SET_TERMS,
+			     CAIRN_ARGS(cairn_db_int(f->id),
+					cairn_db_bytes(f->rows, (size_t)f->file->n_terms * CAIRN_ROWS_TERM_BYTES)),
+			     NULL);
 	piece->p->put->added = true;
 	return status == CAIRN_OK ? put_piece_refer(piece, f) : status;
 }
@@ -317,14 +306,13 @@ static enum cairn_status put_piece_mend(struct put_piece *piece)
 	CLEANUP(cairn_pg_array_fini) struct cairn_pg_array known = {0};
 	CLEANUP(cairn_pg_clearp) PGresult *broken = NULL;
 	const PGresult *r;
-	struct cairn_pg_args args = {0};
 	for (uint32_t i = 0; i < piece->n; i++)
 		if (piece->files[i].known && piece->files[i].file->n_terms > 0 && piece->files[i].all_stored)
 			cairn_pg_add_int8(&known, piece->files[i].id);
 	if (known.n == 0 && known.status == CAIRN_OK)
 		return CAIRN_OK;
-	cairn_pg_int8s(&args, &known);
-	enum cairn_status status = cairn_pg_ask(&piece->p->tx->pg, FILES_BROKEN, &args, &r);
+	enum cairn_status status =
+		cairn_pg_ask(&piece->p->tx->pg, FILES_BROKEN, CAIRN_ARGS(cairn_pg_int8s(&known)), &r);
 	if (status != CAIRN_OK)
 		return status;
 	broken = cairn_pg_keep(&piece->p->tx->pg, r);
@@ -343,7 +331,6 @@ static enum cairn_status put_piece_mend(struct put_piece *piece)
 static enum cairn_status put_piece_renew(struct put_piece *piece)
 {
 	CLEANUP(cairn_pg_array_fini) struct cairn_pg_array known = {0};
-	struct cairn_pg_args args = {0};
 	if (!cairn_index_is_repo_owner(piece->p->put->owner))
 		return CAIRN_OK;
 	for (uint32_t i = 0; i < piece->n; i++)
@@ -351,10 +338,9 @@ static enum cairn_status put_piece_renew(struct put_piece *piece)
 			cairn_pg_add_int8(&known, piece->files[i].id);
 	if (known.n == 0 && known.status == CAIRN_OK)
 		return CAIRN_OK;
-	cairn_pg_int8(&args, piece->p->owner);
-	cairn_pg_int8(&args, cairn_clock_unix_s());
-	cairn_pg_int8s(&args, &known);
-	(void)cairn_pg_queue(&piece->p->tx->pg, FILES_RENEW, &args);
+	(void)cairn_pg_queue(
+		&piece->p->tx->pg, FILES_RENEW,
+		CAIRN_ARGS(cairn_db_int(piece->p->owner), cairn_db_int(cairn_clock_unix_s()), cairn_pg_int8s(&known)));
 	return CAIRN_OK;
 }
 
@@ -364,14 +350,12 @@ static enum cairn_status put_piece_count(struct put_piece *piece)
 	CLEANUP(cairn_pg_array_fini) struct cairn_pg_array files = {0};
 	struct cairn_pg_tx *tx = piece->p->tx;
 	const PGresult *r;
-	struct cairn_pg_args args = {0};
 	if (piece->p->owner == 0)
 		return CAIRN_OK;
 	for (uint32_t i = 0; i < piece->n; i++)
 		cairn_pg_add_int8(&files, piece->files[i].id);
-	cairn_pg_int8(&args, piece->p->owner);
-	cairn_pg_int8s(&args, &files);
-	enum cairn_status status = cairn_pg_ask(&tx->pg, FILES_COUNT, &args, &r);
+	enum cairn_status status = cairn_pg_ask(&tx->pg, FILES_COUNT,
+						CAIRN_ARGS(cairn_db_int(piece->p->owner), cairn_pg_int8s(&files)), &r);
 	if (status == CAIRN_OK)
 		cairn_records_grow(&tx->records, piece->p->owner, cairn_pg_get_int8(r, 0, 0));
 	return status;

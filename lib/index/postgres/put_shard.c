@@ -54,19 +54,14 @@ static void put_shard_judge(struct cairn_pg_put *p, const PGresult *r)
 
 unsigned cairn_pg_put_queue_xorbs(struct cairn_pg_tx *tx, struct cairn_pg_array *ids, struct cairn_pg_array *hashes)
 {
-	struct cairn_pg_args args = {0};
-	cairn_pg_int8s(&args, ids);
-	cairn_pg_byteas(&args, hashes);
-	return cairn_pg_queue(&tx->pg, SHARD_XORBS, &args);
+	return cairn_pg_queue(&tx->pg, SHARD_XORBS, CAIRN_ARGS(cairn_pg_int8s(ids), cairn_pg_byteas(hashes)));
 }
 
 void cairn_pg_put_queue_registered(struct cairn_pg_tx *tx, struct cairn_pg_array *xorbs)
 {
-	struct cairn_pg_args args = {0};
 	if (xorbs->n == 0 && xorbs->status == CAIRN_OK)
 		return;
-	cairn_pg_int8s(&args, xorbs);
-	(void)cairn_pg_queue(&tx->pg, SHARD_REGISTERED, &args);
+	(void)cairn_pg_queue(&tx->pg, SHARD_REGISTERED, CAIRN_ARGS(cairn_pg_int8s(xorbs)));
 }
 
 static void put_shard_queue_look(struct cairn_pg_put *p, uint32_t first, uint32_t n, unsigned *place)
@@ -85,12 +80,9 @@ static void put_shard_queue_look(struct cairn_pg_put *p, uint32_t first, uint32_
 static enum cairn_status put_shard_look(struct cairn_pg_put *p, uint32_t first, uint32_t n)
 {
 	struct cairn_pg *pg = &p->tx->pg;
-	struct cairn_pg_args shard = {0};
 	unsigned found = 0, xorbs = 0;
-	if (first == 0) {
-		cairn_pg_put_args(p, &shard);
-		found = cairn_pg_queue(pg, SHARD_FIND, &shard);
-	}
+	if (first == 0)
+		found = cairn_pg_queue(pg, SHARD_FIND, CAIRN_ARGS(CAIRN_PG_SHARD_ARGS(p)));
 	if (n > 0)
 		put_shard_queue_look(p, first, n, &xorbs);
 	enum cairn_status status = cairn_pg_exchange(pg);
@@ -112,14 +104,12 @@ static enum cairn_status put_shard_same(struct cairn_pg_put *p, const struct cai
 					const struct cairn_pg_xorb_state *state)
 {
 	CLEANUP(cairn_chunk_list_fini) struct cairn_chunk_list list = {0};
-	struct cairn_pg_args args = {0};
 	enum cairn_status status = cairn_pg_list(p->tx, state->id, &list);
 	if (status == CAIRN_OK && !cairn_chunk_list_same_chunks(&list, xorb->list))
 		return cairn_pg_put_conflict(p, &xorb->hash, "is known with other chunks");
 	if (status != CAIRN_OK || !state->stored)
 		return status;
-	cairn_pg_int8(&args, state->id);
-	return cairn_pg_run(&p->tx->pg, SHARD_REPACKED, &args, NULL);
+	return cairn_pg_run(&p->tx->pg, SHARD_REPACKED, CAIRN_ARGS(cairn_db_int(state->id)), NULL);
 }
 
 /* All xorbs must be known. If xorbs are kept elsewhere, a description makes them known. */
@@ -162,7 +152,6 @@ static enum cairn_status put_shard_members(struct cairn_pg_put *p)
 	CLEANUP(cairn_pg_array_fini) struct cairn_pg_array members = {0};
 	CLEANUP(cairn_pg_array_fini) struct cairn_pg_array retired = {0};
 	const struct cairn_index_new_shard *shard = p->put->shard;
-	struct cairn_pg_args args = {0};
 	for (uint32_t i = 0; i < shard->n_xorbs; i++) {
 		if (i < shard->n_described)
 			cairn_pg_add_int8(&members, p->xorbs[i].row.id);
@@ -174,9 +163,7 @@ static enum cairn_status put_shard_members(struct cairn_pg_put *p)
 		status = cairn_pg_keep_xorbs(p->tx, &retired, cairn_clock_unix_s());
 	if (status != CAIRN_OK || members.n == 0)
 		return status;
-	cairn_pg_put_args(p, &args);
-	cairn_pg_int8s(&args, &members);
-	(void)cairn_pg_queue(&p->tx->pg, SHARD_MEMBERS, &args);
+	(void)cairn_pg_queue(&p->tx->pg, SHARD_MEMBERS, CAIRN_ARGS(CAIRN_PG_SHARD_ARGS(p), cairn_pg_int8s(&members)));
 	return CAIRN_OK;
 }
 
@@ -207,11 +194,9 @@ static enum cairn_status put_shard_xorbs(struct cairn_pg_put *p)
 
 static void put_shard_queue_row(struct cairn_pg_put *p)
 {
-	struct cairn_pg_args args = {0};
-	cairn_pg_put_args(p, &args);
-	cairn_pg_int8(&args, p->tx->counts.collection);
-	cairn_pg_int8(&args, cairn_clock_unix_s());
-	(void)cairn_pg_queue(&p->tx->pg, SHARD_ADD, &args);
+	(void)cairn_pg_queue(&p->tx->pg, SHARD_ADD,
+			     CAIRN_ARGS(CAIRN_PG_SHARD_ARGS(p), cairn_db_int(p->tx->counts.collection),
+					cairn_db_int(cairn_clock_unix_s())));
 	cairn_add(&p->tx->counts.shards, !p->found);
 }
 

@@ -263,14 +263,12 @@ static enum cairn_status join_found_rest(struct join *j, const PGresult *xorbs, 
 static enum cairn_status join_look_up(struct join *j)
 {
 	struct cairn_pg *pg = &j->tx->pg;
-	struct cairn_pg_args find = {0};
 	if (j->n_asked == 0)
 		return CAIRN_OK;
 	join_gather(j);
-	cairn_pg_byteas(&find, &j->hashes);
-	cairn_pg_texts(&find, &j->scopes);
-	cairn_pg_texts(&find, &j->owners);
-	unsigned shards = cairn_pg_queue(pg, JOIN_FIND, &find);
+	unsigned shards = cairn_pg_queue(
+		pg, JOIN_FIND,
+		CAIRN_ARGS(cairn_pg_byteas(&j->hashes), cairn_pg_texts(&j->scopes), cairn_pg_texts(&j->owners)));
 	unsigned xorbs = cairn_pg_put_queue_xorbs(j->tx, &j->xorb_ids, &j->xorb_hashes);
 	unsigned files = cairn_pg_put_queue_find_files(j->tx, &j->file_hashes);
 	enum cairn_status status = cairn_pg_exchange(pg);
@@ -431,74 +429,53 @@ static void join_add(struct join *j)
 
 static void join_queue_pairs(struct join *j, const char *sql, struct cairn_pg_array *a, struct cairn_pg_array *b)
 {
-	struct cairn_pg_args args = {0};
 	if (a->n == 0 && a->status == CAIRN_OK)
 		return;
-	cairn_pg_int8s(&args, a);
-	cairn_pg_int8s(&args, b);
-	(void)cairn_pg_queue(&j->tx->pg, sql, &args);
+	(void)cairn_pg_queue(&j->tx->pg, sql, CAIRN_ARGS(cairn_pg_int8s(a), cairn_pg_int8s(b)));
 }
 
-static void join_dedupe_args(struct join *j, struct cairn_pg_args *args)
-{
-	cairn_pg_int8s(args, &j->prefixes);
-	cairn_pg_int8s(args, &j->prefix_scopes);
-	cairn_pg_int8s(args, &j->prefix_xorbs);
-	cairn_pg_int8s(args, &j->places);
-	cairn_pg_int8s(args, &j->prefix_shards);
-}
+/* The arguments $1 to $5 for eligible chunks. */
+#define JOIN_DEDUPE_ARGS(j)                                                                                            \
+	cairn_pg_int8s(&(j)->prefixes), cairn_pg_int8s(&(j)->prefix_scopes), cairn_pg_int8s(&(j)->prefix_xorbs),       \
+		cairn_pg_int8s(&(j)->places), cairn_pg_int8s(&(j)->prefix_shards)
 
 static enum cairn_status join_send_dedupe(struct join *j)
 {
 	struct cairn_pg *pg = &j->tx->pg;
-	struct cairn_pg_args args = {0};
 	int64_t n = 0;
 	if (j->prefixes.n == 0 && j->prefixes.status == CAIRN_OK)
 		return cairn_pg_exchange(pg);
-	join_dedupe_args(j, &args);
-	enum cairn_status status = cairn_pg_run(pg, JOIN_DEDUPE, &args, &n);
+	enum cairn_status status = cairn_pg_run(pg, JOIN_DEDUPE, CAIRN_ARGS(JOIN_DEDUPE_ARGS(j)), &n);
 	cairn_add(&j->tx->counts.eligible, n);
 	return status;
 }
 
 static void join_queue_dedupe_and_count(struct join *j)
 {
-	struct cairn_pg_args args = {0};
-	join_dedupe_args(j, &args);
-	cairn_pg_int8(&args, j->n_new_files);
-	cairn_pg_int8(&args, j->n_new);
-	j->tx->counted_at = cairn_pg_queue(&j->tx->pg, JOIN_DEDUPE_AND_COUNT, &args);
+	j->tx->counted_at =
+		cairn_pg_queue(&j->tx->pg, JOIN_DEDUPE_AND_COUNT,
+			       CAIRN_ARGS(JOIN_DEDUPE_ARGS(j), cairn_db_int(j->n_new_files), cairn_db_int(j->n_new)));
 	j->tx->counted = true;
 }
 
 static void join_queue_rows(struct join *j)
 {
 	struct cairn_pg *pg = &j->tx->pg;
-	struct cairn_pg_args numbers = {0}, shards = {0}, files = {0}, owners = {0};
-	cairn_pg_int8(&numbers, j->n_new);
-	cairn_pg_int8(&numbers, j->n_new_files);
-	cairn_pg_int8(&shards, j->tx->counts.collection);
-	cairn_pg_int8(&shards, j->now_unix_s);
-	cairn_pg_int8s(&shards, &j->ids);
-	cairn_pg_byteas(&shards, &j->hashes);
-	cairn_pg_int8s(&shards, &j->scopes);
-	cairn_pg_int8s(&shards, &j->owners);
-	cairn_pg_int8(&files, j->now_unix_s);
-	cairn_pg_int8s(&files, &j->file_ids);
-	cairn_pg_byteas(&files, &j->file_hashes);
-	cairn_pg_int8s(&files, &j->sizes);
-	cairn_pg_byteas(&files, &j->rows);
-	cairn_pg_int8(&owners, j->now_unix_s);
-	cairn_pg_int8s(&owners, &j->file_ids);
-	cairn_pg_int8s(&owners, &j->owning);
-	cairn_pg_byteas(&owners, &j->words);
-	(void)cairn_pg_queue(pg, JOIN_NUMBERS, &numbers);
-	(void)cairn_pg_queue(pg, JOIN_SHARDS, &shards);
+	(void)cairn_pg_queue(pg, JOIN_NUMBERS, CAIRN_ARGS(cairn_db_int(j->n_new), cairn_db_int(j->n_new_files)));
+	(void)cairn_pg_queue(pg, JOIN_SHARDS,
+			     CAIRN_ARGS(cairn_db_int(j->tx->counts.collection), cairn_db_int(j->now_unix_s),
+					cairn_pg_int8s(&j->ids), cairn_pg_byteas(&j->hashes),
+					cairn_pg_int8s(&j->scopes), cairn_pg_int8s(&j->owners)));
 	join_queue_pairs(j, JOIN_MEMBERS, &j->member_shards, &j->member_xorbs);
-	(void)cairn_pg_queue(pg, JOIN_FILES, &files);
+	(void)cairn_pg_queue(pg, JOIN_FILES,
+			     CAIRN_ARGS(cairn_db_int(j->now_unix_s), cairn_pg_int8s(&j->file_ids),
+					cairn_pg_byteas(&j->file_hashes), cairn_pg_int8s(&j->sizes),
+					cairn_pg_byteas(&j->rows)));
 	join_queue_pairs(j, JOIN_REFERENCES, &j->reference_xorbs, &j->reference_files);
 	cairn_pg_put_queue_registered(j->tx, &j->reference_xorbs);
-	(void)cairn_pg_queue(pg, JOIN_OWNERS, &owners);
+	(void)cairn_pg_queue(pg, JOIN_OWNERS,
+			     CAIRN_ARGS(cairn_db_int(j->now_unix_s), cairn_pg_int8s(&j->file_ids),
+					cairn_pg_int8s(&j->owning), cairn_pg_byteas(&j->words)));
 }
 
 /* --- what owners hold --------------------------------------------------------------------------------------------- */
@@ -515,13 +492,10 @@ static int64_t join_bytes_of(const struct join *j, int64_t owner)
 
 static enum cairn_status join_count(struct join *j, int64_t owner, struct cairn_diag *diag)
 {
-	struct cairn_pg_args args = {0};
 	int64_t bytes = join_bytes_of(j, owner);
 	if (bytes == 0)
 		return CAIRN_OK;
-	cairn_pg_int8(&args, owner);
-	cairn_pg_int8(&args, bytes);
-	(void)cairn_pg_queue(&j->tx->pg, JOIN_COUNT, &args);
+	(void)cairn_pg_queue(&j->tx->pg, JOIN_COUNT, CAIRN_ARGS(cairn_db_int(owner), cairn_db_int(bytes)));
 	j->tx->records.growth = (struct cairn_index_growth){0};
 	cairn_records_grow(&j->tx->records, owner, bytes);
 	return cairn_records_check_quota(&j->tx->records, diag);

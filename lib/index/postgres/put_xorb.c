@@ -33,10 +33,8 @@ enum cairn_status cairn_pg_find_xorb(struct cairn_pg_tx *tx, const struct cairn_
 				     struct cairn_pg_xorb_state *out)
 {
 	const PGresult *r;
-	struct cairn_pg_args args = {0};
 	*out = (struct cairn_pg_xorb_state){0};
-	cairn_pg_hash(&args, hash);
-	enum cairn_status status = cairn_pg_ask(&tx->pg, XORB_FIND, &args, &r);
+	enum cairn_status status = cairn_pg_ask(&tx->pg, XORB_FIND, CAIRN_ARGS(cairn_db_hash(hash)), &r);
 	if (status != CAIRN_OK || PQntuples(r) == 0)
 		return status;
 	cairn_pg_get_xorb_state(r, 0, 0, out);
@@ -59,22 +57,17 @@ enum cairn_status cairn_pg_add_xorb(struct cairn_pg_tx *tx, const struct cairn_h
 	CLEANUP(cairn_buf_fini)
 	struct cairn_buf spans = cairn_buf_init((size_t)CAIRN_XORB_CHUNKS_MAX * CAIRN_ROWS_SPAN_BYTES);
 	const PGresult *r;
-	struct cairn_pg_args args = {0};
 	enum cairn_status status = put_xorb_encode(&spans, list);
 	if (status != CAIRN_OK)
 		return status;
-	cairn_pg_hash(&args, hash);
-	cairn_pg_int8(&args, list->n);
-	cairn_pg_int8(&args, (int64_t)cairn_chunk_list_bytes(list, 0, list->n));
-	if (stored_bytes)
-		cairn_pg_int8(&args, (int64_t)*stored_bytes);
-	else
-		cairn_pg_int8_or_null(&args, 0);
-	cairn_pg_int8(&args, cairn_clock_unix_s());
-	cairn_pg_bytes(&args, spans.bytes, spans.len);
-	cairn_pg_bytes(&args, list->hashes, (size_t)list->n * sizeof(*list->hashes));
-	cairn_pg_copy_name(&args, copy);
-	status = cairn_pg_ask(&tx->pg, XORB_ADD, &args, &r);
+	status = cairn_pg_ask(&tx->pg, XORB_ADD,
+			      CAIRN_ARGS(cairn_db_hash(hash), cairn_db_int(list->n),
+					 cairn_db_int((int64_t)cairn_chunk_list_bytes(list, 0, list->n)),
+					 cairn_db_int_if(stored_bytes, stored_bytes ? (int64_t)*stored_bytes : 0),
+					 cairn_db_int(cairn_clock_unix_s()), cairn_db_bytes(spans.bytes, spans.len),
+					 cairn_db_bytes(list->hashes, (size_t)list->n * sizeof(*list->hashes)),
+					 cairn_pg_copy_name(copy)),
+			      &r);
 	if (status != CAIRN_OK)
 		return status;
 	*id = cairn_pg_get_int8(r, 0, 0);
@@ -85,18 +78,13 @@ enum cairn_status cairn_pg_add_xorb(struct cairn_pg_tx *tx, const struct cairn_h
 
 enum cairn_status cairn_pg_keep_xorbs(struct cairn_pg_tx *tx, struct cairn_pg_array *ids, int64_t now_unix_s)
 {
-	struct cairn_pg_args args = {0};
-	cairn_pg_int8s(&args, ids);
-	cairn_pg_int8(&args, now_unix_s);
-	return cairn_pg_run(&tx->pg, XORB_KEEP, &args, NULL);
+	return cairn_pg_run(&tx->pg, XORB_KEEP, CAIRN_ARGS(cairn_pg_int8s(ids), cairn_db_int(now_unix_s)), NULL);
 }
 
 enum cairn_status cairn_pg_list(struct cairn_pg_tx *tx, int64_t xorb, struct cairn_chunk_list *list)
 {
 	const PGresult *r;
-	struct cairn_pg_args args = {0};
-	cairn_pg_int8(&args, xorb);
-	enum cairn_status status = cairn_pg_ask(&tx->pg, XORB_LIST, &args, &r);
+	enum cairn_status status = cairn_pg_ask(&tx->pg, XORB_LIST, CAIRN_ARGS(cairn_db_int(xorb)), &r);
 	if (status != CAIRN_OK || PQntuples(r) == 0)
 		return status == CAIRN_OK ? CAIRN_E_DAMAGED : status;
 	size_t spans_len, hashes_len;
@@ -121,26 +109,22 @@ static enum cairn_status put_xorb_store(struct cairn_pg_tx *tx, int64_t id, cons
 	const struct cairn_chunk_list *list = put->list;
 	CLEANUP(cairn_buf_fini)
 	struct cairn_buf spans = cairn_buf_init((size_t)CAIRN_XORB_CHUNKS_MAX * CAIRN_ROWS_SPAN_BYTES);
-	struct cairn_pg_args xorb = {0}, row = {0};
 	bool repacked = false;
 	enum cairn_status status = put_xorb_encode(&spans, list);
 	if (status == CAIRN_OK)
 		status = put_xorb_is_repacked(tx, id, list, &repacked);
 	if (status != CAIRN_OK)
 		return status;
-	cairn_pg_int8(&xorb, id);
-	cairn_pg_int8(&xorb, cairn_clock_unix_s());
-	cairn_pg_int8(&xorb, (int64_t)put->stored_bytes);
-	cairn_pg_int8(&xorb, list->n);
-	cairn_pg_int8(&xorb, (int64_t)cairn_chunk_list_bytes(list, 0, list->n));
-	cairn_pg_int8(&xorb, repacked);
-	cairn_pg_copy_name(&xorb, &put->copy);
-	cairn_pg_int8(&row, id);
-	cairn_pg_bytes(&row, spans.bytes, spans.len);
-	cairn_pg_bytes(&row, list->hashes, (size_t)list->n * sizeof(*list->hashes));
 	cairn_add(&tx->counts.stored_bytes, (int64_t)put->stored_bytes);
-	(void)cairn_pg_queue(&tx->pg, XORB_STORE, &xorb);
-	return cairn_pg_run(&tx->pg, XORB_SET_LIST, &row, NULL);
+	(void)cairn_pg_queue(&tx->pg, XORB_STORE,
+			     CAIRN_ARGS(cairn_db_int(id), cairn_db_int(cairn_clock_unix_s()),
+					cairn_db_int((int64_t)put->stored_bytes), cairn_db_int(list->n),
+					cairn_db_int((int64_t)cairn_chunk_list_bytes(list, 0, list->n)),
+					cairn_db_int(repacked), cairn_pg_copy_name(&put->copy)));
+	return cairn_pg_run(&tx->pg, XORB_SET_LIST,
+			    CAIRN_ARGS(cairn_db_int(id), cairn_db_bytes(spans.bytes, spans.len),
+				       cairn_db_bytes(list->hashes, (size_t)list->n * sizeof(*list->hashes))),
+			    NULL);
 }
 
 enum cairn_status cairn_pg_put_xorb(struct cairn_pg_tx *tx, struct cairn_index_put_xorb *put)

@@ -20,7 +20,7 @@ static const char READ_FILE_SIZE[] =
 	"SELECT f.hash, f.size, octet_length(f.terms) FROM file f WHERE f.hash = $1 AND " READ_FILE_VISIBLE;
 
 enum cairn_status cairn_pg_read(struct cairn_index *ix, struct cairn_pg_reader **reader, const char *sql,
-				const struct cairn_pg_args *args, const PGresult **r)
+				const struct cairn_db_args *args, const PGresult **r)
 {
 	enum cairn_status status = cairn_pg_take(&cairn_postgres(ix)->pool, reader);
 	return status == CAIRN_OK ? cairn_pg_ask(&(*reader)->pg, sql, args, r) : status;
@@ -80,15 +80,13 @@ enum cairn_status cairn_postgres_spans(struct cairn_index *ix, const int64_t *xo
 {
 	CLEANUP(cairn_pg_array_fini) struct cairn_pg_array ids = {0};
 	CLEANUP(read_free) struct cairn_span *spans = malloc(CAIRN_XORB_CHUNKS_MAX * sizeof(*spans));
-	struct cairn_pg_args args = {0};
 	if (!spans)
 		return CAIRN_E_NOMEM;
 	for (uint32_t i = 0; i < n; i++)
 		cairn_pg_add_int8(&ids, xorb_ids[i]);
-	cairn_pg_int8s(&args, &ids);
-	cairn_pg_int8(&args, (int64_t)with_spans[0] + 1);
-	cairn_pg_int8(&args, (int64_t)with_spans[1] + 1);
-	PG_READ(ix, reader, r, READ_SPANS, &args);
+	PG_READ(ix, reader, r, READ_SPANS,
+		CAIRN_ARGS(cairn_pg_int8s(&ids), cairn_db_int((int64_t)with_spans[0] + 1),
+			   cairn_db_int((int64_t)with_spans[1] + 1)));
 	enum cairn_status status = CAIRN_OK;
 	for (int i = 0; status == CAIRN_OK && i < PQntuples(r); i++) {
 		struct cairn_index_spans places;
@@ -115,11 +113,9 @@ enum cairn_status cairn_pg_file_row(const PGresult *r, int row, bool with_terms,
 enum cairn_status cairn_postgres_file(struct cairn_index *ix, const struct cairn_hash *hash, const char *viewer,
 				      bool with_terms, struct cairn_index_file *out)
 {
-	struct cairn_pg_args args = {0};
 	*out = (struct cairn_index_file){0};
-	cairn_pg_hash(&args, hash);
-	cairn_pg_text(&args, viewer);
-	PG_READ(ix, reader, r, with_terms ? READ_FILE : READ_FILE_SIZE, &args);
+	PG_READ(ix, reader, r, with_terms ? READ_FILE : READ_FILE_SIZE,
+		CAIRN_ARGS(cairn_db_hash(hash), cairn_db_text(viewer)));
 	if (PQntuples(r) == 0)
 		return CAIRN_E_NOT_FOUND;
 	enum cairn_status status = cairn_pg_file_row(r, 0, with_terms, out);

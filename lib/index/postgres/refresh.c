@@ -32,10 +32,8 @@ static enum cairn_status refresh_keys(struct cairn_postgres *p, int64_t generati
 static enum cairn_status refresh_others(struct cairn_postgres *p)
 {
 	struct cairn_pg *pg = &p->refresh.pg;
-	struct cairn_pg_args still = {0};
-	cairn_pg_int8(&still, CAIRN_PG_STILL_MS);
 	cairn_pg_queue_leases(p, pg);
-	unsigned place = cairn_pg_queue(pg, REFRESH_END_STILL, &still);
+	unsigned place = cairn_pg_queue(pg, REFRESH_END_STILL, CAIRN_ARGS(cairn_db_int(CAIRN_PG_STILL_MS)));
 	enum cairn_status status = cairn_pg_read_jobs(p, pg);
 	if (status != CAIRN_OK)
 		return status;

@@ -49,7 +49,6 @@ static enum cairn_status screen_ask(struct cairn_postgres *p, struct screen_batc
 	CLEANUP(cairn_pg_array_fini) struct cairn_pg_array own = {0};
 	CLEANUP(cairn_pg_array_fini) struct cairn_pg_array names = {0};
 	CLEANUP(cairn_pg_givep) struct cairn_pg_reader *reader = NULL;
-	struct cairn_pg_args of_shared = {0}, of_own = {0};
 	for (uint32_t i = 0; i < batch->n; i++) {
 		struct cairn_index_screen *screen = batch->all[i];
 		int64_t prefix = (int64_t)cairn_get_u64le(screen->chunk.b);
@@ -61,15 +60,14 @@ static enum cairn_status screen_ask(struct cairn_postgres *p, struct screen_batc
 		cairn_pg_add_int8(&own, prefix);
 		cairn_pg_add_bytes(&names, screen->scope, strlen(screen->scope));
 	}
-	cairn_pg_int8s(&of_shared, &prefixes);
 	enum cairn_status status = cairn_pg_take(&p->pool, &reader);
 	if (status != CAIRN_OK)
 		return status;
-	unsigned shared = cairn_pg_queue(&reader->pg, SCREEN_SHARED, &of_shared), owned = shared;
+	unsigned shared = cairn_pg_queue(&reader->pg, SCREEN_SHARED, CAIRN_ARGS(cairn_pg_int8s(&prefixes))),
+		 owned = shared;
 	if (batch->n_own > 0) {
-		cairn_pg_int8s(&of_own, &own);
-		cairn_pg_texts(&of_own, &names);
-		owned = cairn_pg_queue(&reader->pg, SCREEN_OWN, &of_own);
+		owned = cairn_pg_queue(&reader->pg, SCREEN_OWN,
+				       CAIRN_ARGS(cairn_pg_int8s(&own), cairn_pg_texts(&names)));
 	}
 	status = cairn_pg_exchange(&reader->pg);
 	if (status != CAIRN_OK)

@@ -19,11 +19,9 @@ static const char SESSION_DROP_OLDEST[] =
 enum cairn_status cairn_postgres_session(struct cairn_index *ix, const uint8_t digest[static CAIRN_SHA256_BYTES],
 					 int64_t now_unix_s, struct cairn_index_session *out)
 {
-	struct cairn_pg_args args = {0};
 	struct cairn_hash found, key;
-	cairn_pg_bytes(&args, digest, sizeof(out->digest));
-	cairn_pg_int8(&args, now_unix_s);
-	PG_READ(ix, reader, r, SESSION_FIND, &args);
+	PG_READ(ix, reader, r, SESSION_FIND,
+		CAIRN_ARGS(cairn_db_bytes(digest, sizeof(out->digest)), cairn_db_int(now_unix_s)));
 	if (PQntuples(r) == 0)
 		return CAIRN_E_NOT_FOUND;
 	if (!cairn_pg_get_hash(r, 0, 0, &found) || !cairn_pg_get_hash(r, 0, 1, &key))
@@ -38,25 +36,20 @@ enum cairn_status cairn_postgres_session(struct cairn_index *ix, const uint8_t d
 enum cairn_status cairn_pg_begin_session(struct cairn_pg_tx *tx, struct cairn_index_begin_session *begin)
 {
 	const struct cairn_index_session *session = &begin->session;
-	struct cairn_pg_args ended = {0}, own = {0}, oldest = {0}, add = {0};
-	cairn_pg_int8(&ended, begin->now_unix_s);
-	cairn_pg_int8(&own, session->account);
-	cairn_pg_bytes(&own, session->key, sizeof(session->key));
-	cairn_pg_int8(&own, (int64_t)begin->n_of_one_max - 1);
-	cairn_pg_int8(&oldest, (int64_t)begin->n_max - 1);
-	cairn_pg_bytes(&add, session->digest, sizeof(session->digest));
-	cairn_pg_bytes(&add, session->key, sizeof(session->key));
-	cairn_pg_int8(&add, session->account);
-	cairn_pg_int8(&add, session->ends_unix_s);
-	(void)cairn_pg_queue(&tx->pg, SESSION_DROP_ENDED, &ended);
-	(void)cairn_pg_queue(&tx->pg, SESSION_DROP_OWN, &own);
-	(void)cairn_pg_queue(&tx->pg, SESSION_DROP_OLDEST, &oldest);
-	return cairn_pg_run(&tx->pg, SESSION_ADD, &add, NULL);
+	(void)cairn_pg_queue(&tx->pg, SESSION_DROP_ENDED, CAIRN_ARGS(cairn_db_int(begin->now_unix_s)));
+	(void)cairn_pg_queue(&tx->pg, SESSION_DROP_OWN,
+			     CAIRN_ARGS(cairn_db_int(session->account),
+					cairn_db_bytes(session->key, sizeof(session->key)),
+					cairn_db_int((int64_t)begin->n_of_one_max - 1)));
+	(void)cairn_pg_queue(&tx->pg, SESSION_DROP_OLDEST, CAIRN_ARGS(cairn_db_int((int64_t)begin->n_max - 1)));
+	return cairn_pg_run(&tx->pg, SESSION_ADD,
+			    CAIRN_ARGS(cairn_db_bytes(session->digest, sizeof(session->digest)),
+				       cairn_db_bytes(session->key, sizeof(session->key)),
+				       cairn_db_int(session->account), cairn_db_int(session->ends_unix_s)),
+			    NULL);
 }
 
 enum cairn_status cairn_pg_end_session(struct cairn_pg_tx *tx, struct cairn_index_end_session *end)
 {
-	struct cairn_pg_args args = {0};
-	cairn_pg_bytes(&args, end->digest, sizeof(end->digest));
-	return cairn_pg_run(&tx->pg, SESSION_DROP, &args, NULL);
+	return cairn_pg_run(&tx->pg, SESSION_DROP, CAIRN_ARGS(cairn_db_bytes(end->digest, sizeof(end->digest))), NULL);
 }

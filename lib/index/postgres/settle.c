@@ -31,7 +31,6 @@ static void settle_arrays_fini(struct settle_arrays *a)
 static unsigned settle_queue_look(struct cairn_pg *pg, const struct cairn_index_settling *all, unsigned n)
 {
 	CLEANUP(settle_arrays_fini) struct settle_arrays a = {0};
-	struct cairn_pg_args args = {0};
 	for (unsigned i = 0; i < n; i++) {
 		cairn_pg_add_bytes(&a.hashes, all[i].body->b, sizeof(all[i].body->b));
 		cairn_pg_add_bytes(&a.scopes, all[i].scope, strlen(all[i].scope));
@@ -39,12 +38,10 @@ static unsigned settle_queue_look(struct cairn_pg *pg, const struct cairn_index_
 		cairn_pg_add_int8(&a.collections, all[i].registered.collection);
 		cairn_pg_add_int8(&a.times, all[i].registered.at_unix_s);
 	}
-	cairn_pg_byteas(&args, &a.hashes);
-	cairn_pg_texts(&args, &a.scopes);
-	cairn_pg_texts(&args, &a.owners);
-	cairn_pg_int8s(&args, &a.collections);
-	cairn_pg_int8s(&args, &a.times);
-	return cairn_pg_queue(pg, SETTLE_LOOK, &args);
+	return cairn_pg_queue(pg, SETTLE_LOOK,
+			      CAIRN_ARGS(cairn_pg_byteas(&a.hashes), cairn_pg_texts(&a.scopes),
+					 cairn_pg_texts(&a.owners), cairn_pg_int8s(&a.collections),
+					 cairn_pg_int8s(&a.times)));
 }
 
 static enum cairn_status settle_saw(const PGresult *r, struct cairn_index_settling *all, unsigned n,

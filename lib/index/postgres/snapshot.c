@@ -79,11 +79,9 @@ enum cairn_status cairn_postgres_snapshot_extent(struct cairn_index_snapshot *sn
 						 struct cairn_index_extent *out, struct cairn_diag *diag)
 {
 	struct cairn_pg *pg = snapshot_pg(snapshot);
-	struct cairn_pg_args args = {0};
 	const PGresult *r;
-	cairn_pg_int8(&args, after_xorb);
 	cairn_pg_scan(pg);
-	if (cairn_pg_ask(pg, SNAPSHOT_EXTENT, &args, &r) != CAIRN_OK)
+	if (cairn_pg_ask(pg, SNAPSHOT_EXTENT, CAIRN_ARGS(cairn_db_int(after_xorb)), &r) != CAIRN_OK)
 		return snapshot_fail(pg, diag);
 	*out = (struct cairn_index_extent){cairn_pg_get_int8(r, 0, 0), cairn_pg_get_int8(r, 0, 1),
 					   (uint64_t)cairn_pg_get_int8(r, 0, 2)};
@@ -101,11 +99,8 @@ static enum cairn_status snapshot_damaged(struct cairn_diag *diag, const char *t
 static enum cairn_status snapshot_page(struct cairn_pg *pg, const char *sql, int64_t after, int limit, PGresult **page,
 				       struct cairn_diag *diag)
 {
-	struct cairn_pg_args args = {0};
 	const PGresult *r;
-	cairn_pg_int8(&args, after);
-	cairn_pg_int8(&args, limit);
-	if (cairn_pg_ask(pg, sql, &args, &r) != CAIRN_OK)
+	if (cairn_pg_ask(pg, sql, CAIRN_ARGS(cairn_db_int(after), cairn_db_int(limit)), &r) != CAIRN_OK)
 		return snapshot_fail(pg, diag);
 	*page = cairn_pg_keep(pg, r);
 	return CAIRN_OK;
@@ -178,10 +173,9 @@ enum cairn_status cairn_postgres_snapshot_files(struct cairn_index_snapshot *sna
 enum cairn_status cairn_postgres_snapshot_xorb_hash(struct cairn_index_snapshot *snapshot, int64_t number,
 						    struct cairn_hash *out)
 {
-	struct cairn_pg_args args = {0};
 	const PGresult *r;
-	cairn_pg_int8(&args, number);
-	enum cairn_status status = cairn_pg_ask(snapshot_pg(snapshot), SNAPSHOT_XORB_HASH, &args, &r);
+	enum cairn_status status =
+		cairn_pg_ask(snapshot_pg(snapshot), SNAPSHOT_XORB_HASH, CAIRN_ARGS(cairn_db_int(number)), &r);
 	if (status != CAIRN_OK || PQntuples(r) == 0)
 		return status == CAIRN_OK ? CAIRN_E_NOT_FOUND : status;
 	return cairn_pg_get_hash(r, 0, 0, out) ? CAIRN_OK : CAIRN_E_DAMAGED;

@@ -37,9 +37,8 @@ void cairn_pg_get_counts(const PGresult *r, struct cairn_index_counts *out)
 enum cairn_status cairn_pg_lock_writer(struct cairn_pg *pg, bool shared, struct cairn_diag *diag)
 {
 	const PGresult *r;
-	struct cairn_pg_args schema = {0};
-	cairn_pg_text(&schema, pg->place->schema);
-	enum cairn_status status = cairn_pg_ask(pg, shared ? TX_SHARE : TX_LOCK, &schema, &r);
+	enum cairn_status status =
+		cairn_pg_ask(pg, shared ? TX_SHARE : TX_LOCK, CAIRN_ARGS(cairn_db_text(pg->place->schema)), &r);
 	if (status == CAIRN_OK)
 		return CAIRN_OK;
 	if (strcmp(pg->sqlstate, "55P03") != 0) {
@@ -109,16 +108,11 @@ static void tx_queue_counts(struct cairn_pg_tx *tx)
 {
 	const struct cairn_index_counts *c = &tx->counts;
 	if (!tx->counted && memcmp(c, &tx->committed, sizeof(*c)) != 0) {
-		struct cairn_pg_args args = {0};
-		cairn_pg_int8(&args, c->collection);
-		cairn_pg_int8(&args, c->files);
-		cairn_pg_int8(&args, c->xorbs);
-		cairn_pg_int8(&args, c->shards);
-		cairn_pg_int8(&args, c->eligible);
-		cairn_pg_int8(&args, c->stored_bytes);
-		cairn_pg_int8(&args, c->keys);
-		cairn_pg_int8(&args, c->withdrawn);
-		(void)cairn_pg_queue(&tx->pg, TX_SET_STATE, &args);
+		(void)cairn_pg_queue(&tx->pg, TX_SET_STATE,
+				     CAIRN_ARGS(cairn_db_int(c->collection), cairn_db_int(c->files),
+						cairn_db_int(c->xorbs), cairn_db_int(c->shards),
+						cairn_db_int(c->eligible), cairn_db_int(c->stored_bytes),
+						cairn_db_int(c->keys), cairn_db_int(c->withdrawn)));
 	}
 }
 
