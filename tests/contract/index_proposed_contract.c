@@ -6,10 +6,10 @@
 #include "index/hub/pulls.h"
 #include "index/proof.h"
 #include "index/quota.h"
+#include "support/run.h"
 
 #include <check.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static int64_t bob, box; /* box: the hidden bucket of bob */
@@ -349,9 +349,5 @@ int main(int argc, char **argv)
 	tcase_add_test(t, a_false_claim_is_dropped);
 	tcase_add_test(t, lost_bytes_stay_lost);
 	suite_add_tcase(s, t);
-	SRunner *runner = srunner_create(s);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return run_suite(s);
 }

@@ -4,13 +4,13 @@
 #include "support/history_fixture.h"
 #include "support/index_fixture.h"
 #include "support/index_sqlite.h"
+#include "support/run.h"
 
 #include "index/quota.h"
 
 #include <check.h>
 #include <pthread.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Bytes that count for a quota: of a repository, of a former name, of any other row, of an entry, of a commit with
@@ -1042,9 +1042,5 @@ int main(int argc, char **argv)
 	tcase_add_test(t, the_refusal_names_the_place_and_both_values);
 	tcase_add_test(t, a_term_takes_24_bytes);
 	suite_add_tcase(suite, t);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int n_failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return n_failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(suite);
 }

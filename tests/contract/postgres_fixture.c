@@ -1,6 +1,7 @@
 #include "postgres_fixture.h"
 
 #include "base/clock.h"
+#include "support/run.h"
 
 #include <poll.h>
 #include <signal.h>
@@ -163,10 +164,7 @@ int pgfx_run(int argc, char **argv, TCase *t)
 	tcase_set_timeout(t, 60);
 	Suite *s = suite_create("postgres");
 	suite_add_tcase(s, t);
-	SRunner *r = srunner_create(s);
-	srunner_run_all(r, CK_NORMAL);
-	int failed = srunner_ntests_failed(r);
-	srunner_free(r);
+	int failed = run_suite(s);
 	free(url);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return failed;
 }

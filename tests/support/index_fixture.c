@@ -252,6 +252,19 @@ enum cairn_status fx_shard_put(struct cairn_index *ix, struct fx_shard *s)
 	return status;
 }
 
+struct cairn_hash fx_put_four_chunks(struct cairn_index *ix, const char *owner)
+{
+	struct fx_shard s;
+	struct fx_xorb x = fx_xorb_new(1, 4);
+	(void)fx_xorb_put(ix, &x);
+	fx_shard_init(&s, 1);
+	s.owner = owner;
+	struct cairn_hash file = fx_shard_file(&s, 1, &x, 0, 4)->file.hash;
+	ck_assert_int_eq(fx_shard_put(ix, &s), CAIRN_OK);
+	fx_xorb_fini(&x);
+	return file;
+}
+
 static bool fx_hear(void *ctx, const struct cairn_index_dedupe_xorb *xorb)
 {
 	struct fx_answer *out = ctx;

@@ -98,6 +98,9 @@ struct cairn_index_put_shard fx_shard_request(struct fx_shard *s);
 /** Registers the shard and waits. */
 enum cairn_status fx_shard_put(struct cairn_index *ix, struct fx_shard *s);
 
+/** Registers a stored xorb of four chunks, and a shard with one file of all of them. @return the file's hash */
+struct cairn_hash fx_put_four_chunks(struct cairn_index *ix, const char *owner);
+
 /** The answer of a dedupe query. */
 struct fx_answer {
 	unsigned n, n_max; /* n_max 0: take them all */

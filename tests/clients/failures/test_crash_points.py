@@ -98,9 +98,7 @@ def act_forget(doomed):
     doomed.ledger.forget(doomed.server, file)
 
 
-def act_collect(doomed):
-    file = doomed.next_file()
-    assert doomed.ledger.upload(doomed.server, file).status == 200
+def collect(doomed, file):
     assert doomed.ledger.forget(doomed.server, file).status == 200
     doomed.ledger.xorbs.clear()
     yield
@@ -108,6 +106,12 @@ def act_collect(doomed):
         doomed.clock.move(doomed.now + GRACE + 1)
         doomed.now += GRACE + 1
         assert doomed.server.post("/v1/gc").status == 200
+
+
+def act_collect(doomed):
+    file = doomed.next_file()
+    assert doomed.ledger.upload(doomed.server, file).status == 200
+    yield from collect(doomed, file)
 
 
 def make_pack(doomed):
@@ -128,13 +132,7 @@ def act_collect_packed(doomed):
     file = doomed.next_file()
     assert doomed.ledger.upload(doomed.server, file).status == 200
     make_pack(doomed)
-    assert doomed.ledger.forget(doomed.server, file).status == 200
-    doomed.ledger.xorbs.clear()
-    yield
-    for _ in range(2):
-        doomed.clock.move(doomed.now + GRACE + 1)
-        doomed.now += GRACE + 1
-        assert doomed.server.post("/v1/gc").status == 200
+    yield from collect(doomed, file)
 
 
 def act_pause(doomed):

@@ -109,6 +109,15 @@ static void backup_check_restored(struct backup_fixture *b, unsigned n_files)
 	ck_assert_uint_eq(n, n_files);
 }
 
+/* Forgets the first n files, and removes their xorbs. */
+static void backup_collect(struct backup_fixture *b, unsigned n)
+{
+	bool forgotten;
+	for (unsigned i = 0; i < n; i++)
+		ck_assert_int_eq(cairn_cas_forget(b->g.f.cas, &b->files[i].hash, NULL, &forgotten), CAIRN_OK);
+	ck_assert_uint_eq(gc_collect_all(&b->g).n_swept, n);
+}
+
 START_TEST(backup_goes_on_after_every_chunk)
 {
 	for (unsigned parity = 0; parity <= 16; parity += 16) {
@@ -194,11 +203,9 @@ START_TEST(backup_into_a_folder_of_a_store_that_changed)
 	struct cairn_backup_report report;
 	struct cairn_restore_report restored;
 	struct cairn_diag diag;
-	bool forgotten;
 	backup_fixture_init(&b);
 	ck_assert_int_eq(backup_try_folder(&b, 2, 0, &report), CAIRN_E_BUSY);
-	ck_assert_int_eq(cairn_cas_forget(b.g.f.cas, &b.files[0].hash, NULL, &forgotten), CAIRN_OK);
-	ck_assert_uint_eq(gc_collect_all(&b.g).n_swept, 1);
+	backup_collect(&b, 1);
 	ck_assert_int_eq(backup_try_folder(&b, 0, 0, &report), CAIRN_OK);
 	ck_assert_uint_gt(report.n_kept, 0);
 	gc_file_fini(&b.files[0]);
@@ -269,12 +276,9 @@ START_TEST(pruning_copies_needed_objects)
 		struct cairn_backup_prune_report pruned;
 		struct cairn_restore_report restored;
 		struct cairn_diag diag;
-		bool forgotten;
 		backup_fixture_init(&b);
 		ck_assert_int_eq(backup_try_folder(&b, 0, parity, &report), CAIRN_OK);
-		for (unsigned i = 0; i < FORGOTTEN; i++)
-			ck_assert_int_eq(cairn_cas_forget(b.g.f.cas, &b.files[i].hash, NULL, &forgotten), CAIRN_OK);
-		ck_assert_uint_eq(gc_collect_all(&b.g).n_swept, FORGOTTEN);
+		backup_collect(&b, FORGOTTEN);
 		ck_assert_int_eq(backup_try_folder(&b, 0, parity, &report), CAIRN_OK);
 		ck_assert_int_eq(prune_try(&b, 100, 0, &pruned), CAIRN_OK);
 		ck_assert_uint_eq(pruned.n_archives_rewritten, 0);
@@ -305,12 +309,10 @@ START_TEST(backup_goes_on_with_a_store_that_changed)
 	struct cairn_backup_report report;
 	struct cairn_restore_report restored;
 	struct cairn_diag diag;
-	bool forgotten;
 	backup_fixture_init(&b);
 	ck_assert_int_eq(backup_try(&b, 2, 0, &report), CAIRN_E_BUSY);
 	/* A xorb in the interrupted backup's file is collected before the backup continues. */
-	ck_assert_int_eq(cairn_cas_forget(b.g.f.cas, &b.files[0].hash, NULL, &forgotten), CAIRN_OK);
-	ck_assert_uint_eq(gc_collect_all(&b.g).n_swept, 1);
+	backup_collect(&b, 1);
 	ck_assert_int_eq(backup_try(&b, 0, 0, &report), CAIRN_OK);
 	ck_assert_uint_gt(report.n_kept, 0);
 	ck_assert_uint_eq(report.n_objects, XORBS - 1);

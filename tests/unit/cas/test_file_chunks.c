@@ -350,23 +350,15 @@ END_TEST
 START_TEST(files_are_read_on_behalf_of_a_viewer)
 {
 	CLEANUP(cas_fixture_fini) struct cas_fixture fx = cas_fixture_new();
-	struct fx_xorb x = fx_xorb_new(1, 4);
-	struct fx_shard shard;
+	struct cairn_hash hash = fx_put_four_chunks(fx.cas->index, "models/a/b");
 	struct cairn_byte_range good = bytes_of(0, 0);
 	unsigned n = 0;
 	const struct cairn_file_chunks_sink sink = {.ctx = &n, .range = ignore_range};
 	CLEANUP(cairn_file_chunks_fini) struct cairn_file_chunks out = {0};
-	fx_xorb_put(fx.cas->index, &x);
-	fx_shard_init(&shard, 1);
-	shard.owner = "models/a/b";
-	fx_shard_file(&shard, 1, &x, 0, 4);
-	ck_assert_int_eq(fx_shard_put(fx.cas->index, &shard), CAIRN_OK);
-	struct cairn_hash hash = fx_hash("file", 1);
 	ck_assert_int_eq(cairn_cas_file_chunks(fx.cas, "models/a/c", &hash, &good, 1, &sink, &out, NULL),
 			 CAIRN_E_NOT_FOUND);
 	ck_assert_int_eq(cairn_cas_file_chunks(fx.cas, "models/a/b", &hash, &good, 1, &sink, &out, NULL), CAIRN_OK);
 	ck_assert_uint_eq(n, 2);
-	fx_xorb_fini(&x);
 }
 END_TEST
 
@@ -375,24 +367,17 @@ START_TEST(damaged_terms_are_a_conflict)
 {
 	static const char *const starts[] = {"x'0400'", "x'0500'", "x'ffff'"};
 	CLEANUP(cas_fixture_fini) struct cas_fixture fx = cas_fixture_new();
-	struct fx_xorb x = fx_xorb_new(1, 4);
-	struct fx_shard shard;
+	struct cairn_hash hash = fx_put_four_chunks(fx.cas->index, "");
 	struct cairn_byte_range good = bytes_of(0, 0);
 	unsigned n = 0;
 	const struct cairn_file_chunks_sink sink = {.ctx = &n, .range = ignore_range};
 	struct cairn_file_chunks out;
 	char sql[160];
-	fx_xorb_put(fx.cas->index, &x);
-	fx_shard_init(&shard, 1);
-	fx_shard_file(&shard, 1, &x, 0, 4);
-	ck_assert_int_eq(fx_shard_put(fx.cas->index, &shard), CAIRN_OK);
 	(void)snprintf(sql, sizeof(sql),
 		       "UPDATE file SET terms = CAST(substr(terms, 1, 8) || %s || substr(terms, 11) AS BLOB)",
 		       starts[_i]);
 	fx_sql(fx.dir.path, sql);
-	struct cairn_hash hash = fx_hash("file", 1);
 	ck_assert_int_eq(cairn_cas_file_chunks(fx.cas, NULL, &hash, &good, 1, &sink, &out, NULL), CAIRN_E_CONFLICT);
-	fx_xorb_fini(&x);
 }
 END_TEST
 

@@ -150,14 +150,9 @@ START_TEST(damaged_terms_are_a_conflict)
 		"x'ffff0000'", "x'00000500'", /* beyond the list */
 	};
 	CLEANUP(cas_fixture_fini) struct cas_fixture f = cas_fixture_new();
-	struct fx_xorb x = fx_xorb_new(1, 4);
-	struct fx_shard s;
+	struct cairn_hash file = fx_put_four_chunks(f.cas->index, "");
 	struct cairn_plan plan;
 	char sql[160];
-	fx_xorb_put(f.cas->index, &x);
-	fx_shard_init(&s, 1);
-	struct cairn_hash file = fx_shard_file(&s, 1, &x, 0, 4)->file.hash;
-	ck_assert_int_eq(fx_shard_put(f.cas->index, &s), CAIRN_OK);
 	(void)snprintf(sql, sizeof(sql),
 		       "UPDATE file SET terms = CAST(substr(terms, 1, 8) || %s || substr(terms, 13) AS BLOB)",
 		       terms[_i]);
@@ -165,7 +160,6 @@ START_TEST(damaged_terms_are_a_conflict)
 	ck_assert_int_eq(cairn_cas_plan(f.cas, NULL, &file, &ALL, &plan), CAIRN_E_CONFLICT);
 	struct cairn_byte_range range = from_to(1000, 1000);
 	ck_assert_int_eq(cairn_cas_plan(f.cas, NULL, &file, &range, &plan), CAIRN_E_CONFLICT);
-	fx_xorb_fini(&x);
 }
 END_TEST
 
@@ -174,19 +168,13 @@ START_TEST(a_damaged_size_is_a_conflict)
 {
 	static const char *const sizes[] = {"0", "1", "size - 1", "size + 1"};
 	CLEANUP(cas_fixture_fini) struct cas_fixture f = cas_fixture_new();
-	struct fx_xorb x = fx_xorb_new(1, 4);
-	struct fx_shard s;
+	struct cairn_hash file = fx_put_four_chunks(f.cas->index, "");
 	struct cairn_plan plan;
 	char sql[160];
-	fx_xorb_put(f.cas->index, &x);
-	fx_shard_init(&s, 1);
-	struct cairn_hash file = fx_shard_file(&s, 1, &x, 0, 4)->file.hash;
-	ck_assert_int_eq(fx_shard_put(f.cas->index, &s), CAIRN_OK);
 	(void)snprintf(sql, sizeof(sql), "UPDATE file SET size = %s", sizes[_i]);
 	fx_sql(f.dir.path, sql);
 	ck_assert_int_eq(cairn_cas_plan(f.cas, NULL, &file, &ALL, &plan), CAIRN_E_CONFLICT);
 	ck_assert_int_eq(cairn_cas_plan_small(f.cas, NULL, &file, &plan), CAIRN_E_CONFLICT);
-	fx_xorb_fini(&x);
 }
 END_TEST
 
@@ -199,19 +187,13 @@ START_TEST(damaged_offsets_are_a_conflict)
 		"x'00000000ffff0000'", /* past the end */
 	};
 	CLEANUP(cas_fixture_fini) struct cas_fixture f = cas_fixture_new();
-	struct fx_xorb x = fx_xorb_new(1, 4);
-	struct fx_shard s;
+	struct cairn_hash file = fx_put_four_chunks(f.cas->index, "");
 	struct cairn_plan plan;
 	char sql[160];
-	fx_xorb_put(f.cas->index, &x);
-	fx_shard_init(&s, 1);
-	struct cairn_hash file = fx_shard_file(&s, 1, &x, 0, 4)->file.hash;
-	ck_assert_int_eq(fx_shard_put(f.cas->index, &s), CAIRN_OK);
 	(void)snprintf(sql, sizeof(sql), "UPDATE file SET terms = CAST(substr(terms, 1, 16) || %s AS BLOB)",
 		       offsets[_i]);
 	fx_sql(f.dir.path, sql);
 	ck_assert_int_eq(cairn_cas_plan(f.cas, NULL, &file, &ALL, &plan), CAIRN_E_CONFLICT);
-	fx_xorb_fini(&x);
 }
 END_TEST
 

@@ -4,6 +4,7 @@
 #include "cas/put/put_xorb.h"
 #include "cas/stats.h"
 #include "support/gc_fixture.h"
+#include "support/run.h"
 
 #include <check.h>
 #include <fcntl.h>
@@ -253,9 +254,5 @@ int main(void)
 	tcase_add_test(tc, a_lost_xorb_is_found_again);
 	tcase_add_test(tc, a_scrub_stops_when_asked);
 	suite_add_tcase(suite, tc);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	return run_suite(suite);
 }

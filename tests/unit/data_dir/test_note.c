@@ -1,5 +1,6 @@
 /* Notes: a written note reads back, and files that are not notes are refused. */
 #include "data_dir/note.h"
+#include "support/run.h"
 #include "support/tempdir.h"
 
 #include <check.h>
@@ -145,9 +146,5 @@ int main(void)
 	tcase_add_test(tc, a_folder_that_takes_none);
 	tcase_add_test(tc, links_are_not_followed);
 	suite_add_tcase(suite, tc);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	return run_suite(suite);
 }

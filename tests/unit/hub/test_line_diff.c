@@ -1,4 +1,5 @@
 #include "hub/line_diff.h"
+#include "support/run.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -160,9 +161,5 @@ int main(void)
 	tcase_add_test(tcase, many_edits);
 	tcase_add_test(tcase, too_long);
 	suite_add_tcase(suite, tcase);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
+	return run_suite(suite);
 }

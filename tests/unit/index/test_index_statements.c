@@ -6,6 +6,7 @@
 #include "index/sqlite/util.h"
 #include "support/index_fixture.h"
 #include "support/index_sqlite.h"
+#include "support/run.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -336,9 +337,5 @@ int main(void)
 	tcase_add_test(all, writer_and_readers_look_rows_up);
 	tcase_add_test(all, lists_do_not_read_hidden_repositories);
 	suite_add_tcase(suite, all);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return run_suite(suite);
 }

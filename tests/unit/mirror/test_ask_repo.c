@@ -1,9 +1,9 @@
 /* Tests how a mirror reads the answers of an upstream about a repository. */
 #include "mirror/hub/ask_repo.h"
+#include "support/run.h"
 
 #include <check.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define SHA "0123456789abcdef0123456789abcdef01234567"
@@ -161,9 +161,5 @@ int main(void)
 	tcase_add_test(tcase, a_repository_that_was_renamed);
 	tcase_add_test(tcase, who_may_have_a_repository);
 	suite_add_tcase(suite, tcase);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return run_suite(suite);
 }

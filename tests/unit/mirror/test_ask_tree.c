@@ -1,9 +1,9 @@
 /* Tests how a mirror reads the pages of a tree. */
 #include "mirror/hub/ask_tree.h"
+#include "support/run.h"
 
 #include <check.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define OID    "0123456789abcdef0123456789abcdef01234567"
@@ -112,9 +112,5 @@ int main(void)
 	tcase_add_test(tcase, pages_end);
 	tcase_add_test(tcase, no_trees);
 	suite_add_tcase(suite, tcase);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return run_suite(suite);
 }

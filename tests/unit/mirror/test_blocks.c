@@ -1,5 +1,6 @@
 /* Tests which block of a long file is asked for next. */
 #include "mirror/blocks.h"
+#include "support/run.h"
 
 #include <check.h>
 #include <stdlib.h>
@@ -124,9 +125,5 @@ int main(void)
 	tcase_add_test(tcase, what_clients_wait_for_comes_first_and_the_nearest_of_it);
 	tcase_add_test(tcase, any_order);
 	suite_add_tcase(suite, tcase);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return run_suite(suite);
 }

@@ -1,9 +1,9 @@
 /* Tests the rules of a mirror: which repositories of the upstream come here. */
 #include "mirror/rules.h"
+#include "support/run.h"
 
 #include <check.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static struct mirror_rules rules;
@@ -72,9 +72,5 @@ int main(void)
 	tcase_add_test(tcase, the_first_rule_that_fits_counts);
 	tcase_add_test(tcase, lines_that_are_no_rules);
 	suite_add_tcase(suite, tcase);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return run_suite(suite);
 }

@@ -1,10 +1,10 @@
 /* Tests which upstreams a daemon may have, and which addresses a connection may use. */
 #include "mirror/net/upstream.h"
+#include "support/run.h"
 
 #include <arpa/inet.h>
 #include <check.h>
 #include <netinet/in.h>
-#include <stdlib.h>
 #include <string.h>
 
 static enum mirror_reach reach(const char *text)
@@ -361,9 +361,5 @@ int main(void)
 	tcase_add_test(tcase, texts_that_are_no_lists_of_hosts);
 	tcase_add_test(tcase, a_path_is_completed_by_the_host_before);
 	suite_add_tcase(suite, tcase);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return run_suite(suite);
 }

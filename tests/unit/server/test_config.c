@@ -3,6 +3,7 @@
 #include "server/http/http_library.h"
 #include "server/settings.h"
 #include "support/output.h"
+#include "support/run.h"
 #include "support/vectors.h"
 
 #include <check.h>
@@ -577,9 +578,5 @@ int main(void)
 	tcase_add_test(t, documented_table);
 	tcase_add_test(t, documented_in_the_man_page);
 	suite_add_tcase(suite, t);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	return run_suite(suite);
 }

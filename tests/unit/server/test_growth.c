@@ -1,10 +1,10 @@
 #include "server/growth.h"
+#include "support/run.h"
 #include "support/tempdir.h"
 
 #include "base/status.h"
 
 #include <check.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 
 enum { TODAY = 20000 };
@@ -91,9 +91,5 @@ int main(void)
 	tcase_add_test(tc, outlasts_the_process);
 	tcase_add_test(tc, forgets_old_samples);
 	suite_add_tcase(suite, tc);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	return run_suite(suite);
 }

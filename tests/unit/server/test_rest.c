@@ -2,6 +2,7 @@
 #include "server/rest.h"
 
 #include "base/clock.h"
+#include "support/run.h"
 
 #include <check.h>
 
@@ -63,9 +64,5 @@ int main(void)
 	tcase_add_test(tc, woken_before);
 	tcase_add_test(tc, ended);
 	suite_add_tcase(suite, tc);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	return run_suite(suite);
 }

@@ -1,5 +1,6 @@
 /* Schedules: which texts are valid, and which moments they give. */
 #include "server/schedule.h"
+#include "support/run.h"
 
 #include <check.h>
 #include <string.h>
@@ -112,9 +113,5 @@ int main(void)
 	tcase_add_test(tc, each_so_often);
 	tcase_add_test(tc, once_a_day);
 	suite_add_tcase(suite, tc);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	return run_suite(suite);
 }

@@ -6,11 +6,11 @@
 #include "cas/object/sound_copy.h"
 #include "store/files/packs.h"
 #include "support/gc_fixture.h"
+#include "support/run.h"
 
 #include <check.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 ssize_t __real_pread64(int fd, void *bytes, size_t len, off_t offset);
@@ -182,9 +182,5 @@ int main(void)
 	tcase_add_test(t, a_folder_that_the_disk_does_not_list);
 	tcase_add_test(t, a_fetch_ends_while_the_disk_fails);
 	suite_add_tcase(s, t);
-	SRunner *r = srunner_create(s);
-	srunner_run_all(r, CK_NORMAL);
-	int failed = srunner_ntests_failed(r);
-	srunner_free(r);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(s);
 }

@@ -3,6 +3,7 @@
 #include "base/fd.h"
 #include "hash/hash.h"
 #include "store/store.h"
+#include "support/run.h"
 #include "support/tempdir.h"
 
 #include <arpa/inet.h>
@@ -477,9 +478,5 @@ int main(void)
 	tcase_add_test(lists, a_page_that_comes_again_is_none);
 	tcase_add_test(lists, all_are_visited_once);
 	suite_add_tcase(suite, lists);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	return run_suite(suite);
 }
