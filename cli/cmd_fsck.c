@@ -157,7 +157,7 @@ static int fsck_folder(const struct cairn_data_dir_options *folder, const struct
 		const struct cairn_cas_parts parts = cairn_cas_parts_of(dir);
 		status = cairn_cas_open(&cas, &parts, options, &diag);
 	}
-	if (status == CAIRN_E_CONFLICT && diag.rule && strcmp(diag.rule, "data_dir.in_use") == 0) {
+	if (status == CAIRN_E_CONFLICT && cairn_diag_has(&diag, "data_dir.in_use")) {
 		cli_error("%s: a daemon has it open; stop it first [data_dir.in_use]", folder->path);
 		return CLI_EXIT_CANT_CREATE;
 	}

@@ -172,7 +172,7 @@ static bool scrub_keep_shared(struct app *app, bool *over, struct cairn_diag *di
 	struct scrub *s = &app->scrub;
 	struct scrub_change change = {.apply = scrub_apply_progress, .pass = scrub_kept_copy(s).now};
 	enum cairn_status status = scrub_kept_change(app, &s->lease, &change, diag);
-	*over = status == CAIRN_E_BUSY && diag->rule && strcmp(diag->rule, "lease.over") == 0;
+	*over = status == CAIRN_E_BUSY && cairn_diag_has(diag, "lease.over");
 	return status == CAIRN_OK;
 }
 

@@ -210,7 +210,7 @@ static int init_show(const struct init_args *args, const struct init_place *plac
 
 static int init_fail(const struct init_place *place, enum cairn_status status, const struct cairn_diag *diag)
 {
-	if (diag->rule && strcmp(diag->rule, "data_dir.in_use") == 0) {
+	if (cairn_diag_has(diag, "data_dir.in_use")) {
 		cli_error("%s: a daemon has it open; stop it first, or make users with cairn user add "
 			  "[data_dir.in_use]",
 			  place->data_dir);

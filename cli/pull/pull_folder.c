@@ -149,7 +149,7 @@ static enum cairn_status folder_pull_files(struct pull_crew *crew, int root_fd, 
 		*subject = m->files[i].path;
 		crew->progress.name = *subject;
 		enum cairn_status status = folder_pull_file(crew, root_fd, &m->files[i], force, counts, &why);
-		if (status == CAIRN_E_CONFLICT && why.rule && strcmp(why.rule, "file.exists") == 0) {
+		if (status == CAIRN_E_CONFLICT && cairn_diag_has(&why, "file.exists")) {
 			progress_clear(&crew->progress);
 			(void)cli_fail(*subject, status, &why);
 			counts->other++;

@@ -307,7 +307,7 @@ static enum cairn_status keep_verify_moment(struct keep_verify *v, const struct 
 
 static bool keep_is_fault(enum cairn_status status, const struct cairn_diag *why)
 {
-	if (why->rule && strcmp(why->rule, "backup.spool") == 0)
+	if (cairn_diag_has(why, "backup.spool"))
 		return false;
 	return status != CAIRN_OK && status != CAIRN_E_BUSY && status != CAIRN_E_NOMEM && status != CAIRN_E_FULL;
 }

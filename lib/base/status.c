@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 const char *cairn_status_name(enum cairn_status status)
 {
@@ -50,6 +51,11 @@ enum cairn_status cairn_fail(struct cairn_diag *diag, enum cairn_status status, 
 	(void)vsnprintf(diag->text, sizeof(diag->text), fmt, ap);
 	va_end(ap);
 	return status;
+}
+
+bool cairn_diag_has(const struct cairn_diag *diag, const char *rule)
+{
+	return diag && diag->rule && strcmp(diag->rule, rule) == 0;
 }
 
 void cairn_diag_values(struct cairn_diag *diag, const char *expected, const char *actual)

@@ -64,6 +64,9 @@ static inline void cairn_diag_clear(struct cairn_diag *diag)
 enum cairn_status cairn_fail(struct cairn_diag *diag, enum cairn_status status, const char *rule, uint64_t offset,
 			     const char *fmt, ...) CAIRN_PRINTF(5, 6);
 
+/** Is it a refusal by this rule? @param diag  NULL, or empty: it is none */
+bool cairn_diag_has(const struct cairn_diag *diag, const char *rule);
+
 /** Add the two values to a diagnosis; they are cut to the size of their fields. Does nothing when diag is NULL. */
 void cairn_diag_values(struct cairn_diag *diag, const char *expected, const char *actual);
 

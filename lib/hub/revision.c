@@ -238,10 +238,9 @@ enum cairn_status cairn_hub_drop_ref(const struct cairn_hub *hub, const struct c
 {
 	struct cairn_index_drop_ref drop = {.repo = repo->id, .kind = kind, .name = name};
 	enum cairn_status status = cairn_index_drop_ref(hub->index, &drop);
-	const char *rule = drop.write.diag.rule;
-	if (status == CAIRN_E_NOT_FOUND && rule && strcmp(rule, "revision.unknown") == 0)
+	if (status == CAIRN_E_NOT_FOUND && cairn_diag_has(&drop.write.diag, "revision.unknown"))
 		/* Clients search for these very words. */
-		return cairn_fail(diag, status, rule, CAIRN_NO_OFFSET, "Invalid rev id: %.150s", name);
+		return cairn_fail(diag, status, "revision.unknown", CAIRN_NO_OFFSET, "Invalid rev id: %.150s", name);
 	*diag = drop.write.diag;
 	return status;
 }

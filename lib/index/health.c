@@ -2,15 +2,13 @@
 
 #include "index/writer.h"
 
-#include <string.h>
-
 /* Did the engine fail, rather than refuse this write for its content? */
 static bool health_is_failure(const struct cairn_index_write *write)
 {
 	static const char *const RULES[] = {"index.database", "index.corrupt", "index.silent"};
 	bool failure = false;
-	for (size_t i = 0; write->status != CAIRN_OK && write->diag.rule && i < sizeof(RULES) / sizeof(RULES[0]); i++)
-		failure = failure || strcmp(write->diag.rule, RULES[i]) == 0;
+	for (size_t i = 0; write->status != CAIRN_OK && i < sizeof(RULES) / sizeof(RULES[0]); i++)
+		failure = failure || cairn_diag_has(&write->diag, RULES[i]);
 	return failure;
 }
 
@@ -31,7 +29,7 @@ void cairn_health_note(struct cairn_health *h, const struct cairn_index_write *b
 		h->status = failed->status;
 		h->diag = failed->diag;
 		h->failed_ms = now_ms;
-		h->damaged = strcmp(failed->diag.rule, "index.corrupt") == 0;
+		h->damaged = cairn_diag_has(&failed->diag, "index.corrupt");
 	} else if (written ||
 		   (probed && (h->status == CAIRN_E_BUSY || now_ms - h->failed_ms >= CAIRN_HEALTH_HOLD_MS))) {
 		h->status = CAIRN_OK;

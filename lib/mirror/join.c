@@ -31,8 +31,8 @@ static const struct mirror_outcome *join_outcome(struct cairn_mirror *m, const u
 static bool join_is_ours(const struct cairn_diag *diag)
 {
 	static const char *const OURS[] = {"mirror.stopped", "mirror.full", "mirror.later"};
-	for (size_t i = 0; diag->rule && i < sizeof(OURS) / sizeof(OURS[0]); i++)
-		if (strcmp(diag->rule, OURS[i]) == 0)
+	for (size_t i = 0; i < sizeof(OURS) / sizeof(OURS[0]); i++)
+		if (cairn_diag_has(diag, OURS[i]))
 			return true;
 	return !diag->rule; /* the index or the store: they may be well again at once */
 }
@@ -43,7 +43,7 @@ static int64_t join_holds_s(const struct mirror_fetch *f, enum cairn_status stat
 	if (status == CAIRN_OK)
 		return f->is_file ? 0 : CAIRN_MIRROR_REFRESH_S;
 	/* The upstream may give to one token a file that it refuses to another. */
-	bool is_refused = status == CAIRN_E_NOT_FOUND || (diag->rule && strcmp(diag->rule, "mirror.denied") == 0);
+	bool is_refused = status == CAIRN_E_NOT_FOUND || cairn_diag_has(diag, "mirror.denied");
 	if (f->is_file && f->what.is_alone && is_refused)
 		return 0;
 	if (status == CAIRN_E_NOT_FOUND)

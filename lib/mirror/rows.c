@@ -294,7 +294,7 @@ static enum cairn_status rows_make_repo(struct mirror_fetch *f, struct cairn_ind
 	add.n = d.n;
 	status = cairn_index_add_repo(rows_index(f), &add);
 	*diag = add.write.diag;
-	bool is_known = status == CAIRN_E_CONFLICT && diag->rule && strcmp(diag->rule, "repo.known") == 0;
+	bool is_known = status == CAIRN_E_CONFLICT && cairn_diag_has(diag, "repo.known");
 	return status == CAIRN_OK || is_known ? cairn_index_repo(rows_index(f), f->what.kind, account, name, made)
 					      : status;
 }

@@ -208,8 +208,8 @@ static void source_learn(struct mirror_stream *s, const struct mirror_slot *slot
 static bool source_tries_again(struct mirror_slot *slot, enum cairn_status status, const struct cairn_diag *diag)
 {
 	struct mirror_stream *s = slot->s;
-	bool silent = diag->rule && strcmp(diag->rule, "mirror.silent") == 0;
-	bool stopped = diag->rule && strcmp(diag->rule, "mirror.stopped") == 0;
+	bool silent = cairn_diag_has(diag, "mirror.silent");
+	bool stopped = cairn_diag_has(diag, "mirror.stopped");
 	unsigned retry_after_s = slot->call.status == CAIRN_OK ? slot->call.retry_after_s : 0;
 	if (status != CAIRN_E_BUSY || silent || stopped || retry_after_s > MIRROR_SILENCE_S)
 		return false;

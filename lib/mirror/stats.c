@@ -1,8 +1,6 @@
 /* Counts for the metrics. */
 #include "mirror/parts.h"
 
-#include <string.h>
-
 void mirror_count_failure(struct cairn_mirror *m, enum cairn_status status, const struct cairn_diag *diag)
 {
 	static const struct {
@@ -22,8 +20,8 @@ void mirror_count_failure(struct cairn_mirror *m, enum cairn_status status, cons
 	enum cairn_mirror_why why = CAIRN_MIRROR_WHY_OTHER;
 	if (status == CAIRN_OK || status == CAIRN_E_NOT_FOUND)
 		return;
-	for (size_t i = 0; diag->rule && i < sizeof(RULES) / sizeof(RULES[0]); i++)
-		if (strcmp(diag->rule, RULES[i].rule) == 0)
+	for (size_t i = 0; i < sizeof(RULES) / sizeof(RULES[0]); i++)
+		if (cairn_diag_has(diag, RULES[i].rule))
 			why = RULES[i].why;
 	if (why < CAIRN_MIRROR_WHYS)
 		atomic_fetch_add(&m->n_failures[why], 1);

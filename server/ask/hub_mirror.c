@@ -151,8 +151,8 @@ bool hub_mirror_takes(struct hub_repo *r, enum cairn_hub_access need)
 static bool mirror_at_gate(const struct hub_repo *r)
 {
 	const struct hub_call *call = &r->call;
-	return call->status == CAIRN_E_DENIED && call->diag.rule && strcmp(call->diag.rule, "repo.gated") == 0 &&
-	       r->repo.is_mirrored && call->foreign[0];
+	return call->status == CAIRN_E_DENIED && cairn_diag_has(&call->diag, "repo.gated") && r->repo.is_mirrored &&
+	       call->foreign[0];
 }
 
 static bool mirror_let_in(struct hub_repo *r)
@@ -210,7 +210,7 @@ static bool mirror_pass_gate(struct hub_repo *r)
 	if (is_told && lack->want.status != CAIRN_OK && lack->want.status != CAIRN_E_NOT_FOUND) {
 		/* A limit of this daemon, which askers can reach on purpose, does not make an old answer hold longer.
 		 */
-		bool is_ours = lack->want.diag.rule && strcmp(lack->want.diag.rule, "mirror.full") == 0;
+		bool is_ours = cairn_diag_has(&lack->want.diag, "mirror.full");
 		if (!is_ours && cairn_mirror_admits(mirror, r->repo.id, call->digest, true))
 			return mirror_let_in(r);
 		mirror_fail(call, &lack->want);
@@ -224,8 +224,7 @@ bool hub_mirror_find(struct hub_repo *r, enum cairn_hub_access need)
 	if (mirror_at_gate(r))
 		return mirror_pass_gate(r);
 	char name[CAIRN_INDEX_ALIAS_MAX + 1];
-	bool unknown =
-		call->status == CAIRN_E_NOT_FOUND && call->diag.rule && strcmp(call->diag.rule, "repo.unknown") == 0;
+	bool unknown = call->status == CAIRN_E_NOT_FOUND && cairn_diag_has(&call->diag, "repo.unknown");
 	if (!unknown || !r->namespace || !mirror_may_ask(r, need) ||
 	    !cairn_mirror_may_have(call->job.app->mirror, r->namespace))
 		return call->status == CAIRN_OK;

@@ -181,7 +181,7 @@ bool hub_repo_find(struct hub_repo *r, enum cairn_hub_access need)
 		return false;
 	call->status = cairn_hub_find_repo_access(&call->job.app->hub, &call->asker, r->kind, r->namespace, r->name,
 						  need, &r->access, &r->repo, &call->diag);
-	if (call->status == CAIRN_E_DENIED && call->diag.rule && strcmp(call->diag.rule, "repo.gated") == 0)
+	if (call->status == CAIRN_E_DENIED && cairn_diag_has(&call->diag, "repo.gated"))
 		repo_say_where_to_ask(r);
 	return hub_mirror_find(r, need);
 }

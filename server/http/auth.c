@@ -285,7 +285,7 @@ bool auth_check(const struct auth_options *options, const char *header, unsigned
 	if (diag && !diag->rule)
 		*diag = why;
 	if (status != CAIRN_OK) {
-		bool no_scope = why.rule && strcmp(why.rule, "token.scope") == 0;
+		bool no_scope = cairn_diag_has(&why, "token.scope");
 		bool later = status == CAIRN_E_NOMEM || status == CAIRN_E_BUSY;
 		*code = later ? 503 : status != CAIRN_E_DENIED ? 500 : no_scope ? 403 : 401;
 		return false;

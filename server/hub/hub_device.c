@@ -104,7 +104,7 @@ static void device_codes_run(struct route_job *job)
 static void device_codes_reply(struct http_request *req, struct route_job *job)
 {
 	struct device *d = (struct device *)job;
-	if (d->status == CAIRN_E_BUSY && d->diag.rule && strcmp(d->diag.rule, "device.many") == 0) {
+	if (d->status == CAIRN_E_BUSY && cairn_diag_has(&d->diag, "device.many")) {
 		http_reply_header(req, "Retry-After", "60");
 		hub_reply_error(req, 429, NULL, d->diag.rule, d->diag.text);
 		return;

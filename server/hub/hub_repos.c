@@ -241,7 +241,7 @@ static void repos_move(struct hub_call *call)
 	if (hub_repo_find(repo, CAIRN_HUB_ADMIN))
 		call->status =
 			cairn_hub_move_repo(&call->job.app->hub, &call->asker, &repo->repo, r->to, to, &call->diag);
-	if (call->status == CAIRN_E_CONFLICT && call->diag.rule && strcmp(call->diag.rule, "repo.known") == 0)
+	if (call->status == CAIRN_E_CONFLICT && cairn_diag_has(&call->diag, "repo.known"))
 		repos_name_taken(&call->diag, repo->kind, r->to, to);
 	cairn_buf_printf(&call->answer, "{}");
 }

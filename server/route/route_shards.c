@@ -13,7 +13,6 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum {
 	/* Between progress frames. A verification that fails before the first frame gets a plain status. */
@@ -343,7 +342,7 @@ static bool shard_must_say_why(const struct shard_request *s)
 {
 	if (shard_can_retry(s->status, s->verified))
 		return false;
-	return s->verified || (s->diag.rule && strcmp(s->diag.rule, "term.unknown_xorb") == 0);
+	return s->verified || cairn_diag_has(&s->diag, "term.unknown_xorb");
 }
 
 static void shards_resumed(struct http_request *req)

@@ -8,7 +8,6 @@
 #include "server/route/routes.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* An upload; owned by the request. While the request is held or suspended, only a worker or the index's writer uses it.
  */
@@ -30,7 +29,7 @@ static void xorbs_reply_failure(struct http_request *req, enum cairn_status stat
 {
 	if (verified)
 		http_reply_status(req, status == CAIRN_E_CONFLICT ? CAIRN_E_BUSY : status, diag);
-	else if (status == CAIRN_E_LIMIT && diag->rule && strcmp(diag->rule, "xorb.too_long") == 0)
+	else if (status == CAIRN_E_LIMIT && cairn_diag_has(diag, "xorb.too_long"))
 		http_reply_error(req, 413, diag->rule, diag->text, diag);
 	else
 		route_reply_refused(req, status, diag);

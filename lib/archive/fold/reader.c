@@ -366,7 +366,7 @@ enum cairn_status cairn_fold_open_unfinished(struct cairn_fold **out, const stru
 	enum cairn_status status = reader_header(f, &index_len, &why);
 	if (status == CAIRN_E_IO)
 		return status;
-	if (!why.rule || strcmp(why.rule, "fold.unfinished") != 0)
+	if (!cairn_diag_has(&why, "fold.unfinished"))
 		return cairn_fail(diag, CAIRN_E_FORMAT, why.rule ? why.rule : "fold.finished", 0,
 				  "this is not an unfinished FOLD file: %.150s",
 				  why.rule ? why.text : "it has an index");

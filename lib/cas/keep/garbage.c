@@ -336,7 +336,7 @@ static enum cairn_status gc_run_alone(struct collection *c)
 {
 	struct cairn_diag diag = {0};
 	enum cairn_status status = cairn_index_take_lease(c->cas->index, CAIRN_INDEX_COLLECT, &c->lease, &diag);
-	if (status == CAIRN_E_CONFLICT && strcmp(diag.rule, "lease.taken") == 0)
+	if (status == CAIRN_E_CONFLICT && cairn_diag_has(&diag, "lease.taken"))
 		return CAIRN_E_BUSY;
 	if (status != CAIRN_OK) {
 		c->report->diag = diag;

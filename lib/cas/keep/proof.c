@@ -180,8 +180,7 @@ static enum cairn_status proof_record(struct proof_run *run, uint32_t n)
 	for (uint32_t i = 0; i < n; i++)
 		run->outcomes[i] = run->claims[i].outcome;
 	enum cairn_status status = n > 0 ? cairn_index_record_outcomes(run->cas->index, &record) : CAIRN_OK;
-	const char *rule = record.write.diag.rule;
-	run->turn->lease_over = status == CAIRN_E_BUSY && rule && strcmp(rule, "lease.over") == 0;
+	run->turn->lease_over = status == CAIRN_E_BUSY && cairn_diag_has(&record.write.diag, "lease.over");
 	for (uint32_t i = 0; status == CAIRN_OK && i < n; i++)
 		proof_report(run, &run->claims[i]);
 	return status;

@@ -28,7 +28,7 @@ void cas_removal_fini(struct cas_removal *r)
 static bool removal_is_refused(enum cairn_status status, const struct cairn_diag *diag)
 {
 	if (status == CAIRN_E_BUSY)
-		return diag->rule && strcmp(diag->rule, "store.silent") != 0;
+		return diag->rule && !cairn_diag_has(diag, "store.silent");
 	return status != CAIRN_E_NOMEM;
 }
 

@@ -286,8 +286,7 @@ enum cairn_status cairn_xorb_upload_store(struct cairn_xorb_upload *u, struct ca
 bool cairn_xorb_upload_is_left(const struct cairn_xorb_upload *u)
 {
 	const struct cairn_index_write *write = &u->put_row.write;
-	bool frozen =
-		write->status == CAIRN_E_BUSY && write->diag.rule && strcmp(write->diag.rule, "index.frozen") == 0;
+	bool frozen = write->status == CAIRN_E_BUSY && cairn_diag_has(&write->diag, "index.frozen");
 	return frozen || write->status == CAIRN_E_DENIED;
 }
 

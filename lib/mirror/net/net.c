@@ -293,7 +293,7 @@ static void net_give_back(struct net_transfer *t, enum cairn_status status)
 	struct mirror_net *net = t->net;
 	struct mirror_call *call = t->call;
 	call->status = status;
-	if (status == CAIRN_OK || !call->diag.rule || strcmp(call->diag.rule, "mirror.stopped") != 0)
+	if (status == CAIRN_OK || !cairn_diag_has(&call->diag, "mirror.stopped"))
 		atomic_store(&net->is_down, status == CAIRN_E_BUSY || status == CAIRN_E_DENIED);
 	call->took_ms = cairn_clock_mono_ms() - t->began_ms;
 	call->transfer = NULL;
