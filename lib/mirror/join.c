@@ -90,7 +90,7 @@ void mirror_tell(struct cairn_mirror_want *waiting, enum cairn_status status, co
 	}
 }
 
-enum cairn_status mirror_later(struct cairn_diag *diag)
+enum cairn_status cairn_mirror_later(struct cairn_diag *diag)
 {
 	return cairn_fail(diag, CAIRN_E_BUSY, "mirror.later", CAIRN_NO_OFFSET,
 			  "the mirrored hub has not answered yet; ask again in a moment");
@@ -115,7 +115,7 @@ void mirror_join_tick(void *mirror)
 			late = want;
 		}
 	pthread_mutex_unlock(&m->lock);
-	enum cairn_status status = late ? mirror_later(&diag) : CAIRN_OK;
+	enum cairn_status status = late ? cairn_mirror_later(&diag) : CAIRN_OK;
 	mirror_tell(late, status, &diag);
 }
 
@@ -282,7 +282,7 @@ static enum cairn_status join_refuse(const struct cairn_mirror *m, uint64_t send
 {
 	unsigned n_of_sender = join_count_all_of(m, sender);
 	if (m->later_ms > cairn_clock_mono_ms())
-		return mirror_later(diag);
+		return cairn_mirror_later(diag);
 	if (n_of_sender >= CAIRN_MIRROR_SENDER_FETCHES_MAX)
 		return cairn_fail(
 			diag, CAIRN_E_BUSY, "mirror.full", CAIRN_NO_OFFSET,

@@ -85,6 +85,9 @@ enum {
 #define CAIRN_MIRROR_SHORTS_BYTES_MAX (UINT64_C(64) << 20) /* of short files at once, which are in memory */
 #define CAIRN_MIRROR_SPOOL_BYTES_MIN  (UINT64_C(64) << 20)
 
+/** Fails: what was asked for will come. @return CAIRN_E_BUSY (mirror.later) */
+enum cairn_status cairn_mirror_later(struct cairn_diag *diag);
+
 /** Something that a request lacks. The caller sets the first two groups, and leaves it alone until done() is called,
  * once, on any thread, maybe before the function returns. done() must not wait. */
 struct cairn_mirror_want {

@@ -107,8 +107,6 @@ bool mirror_remembers(struct cairn_mirror *m, const char *text, bool *failed);
 
 /** Tells all of a list of wants. Without the lock. */
 void mirror_tell(struct cairn_mirror_want *waiting, enum cairn_status status, const struct cairn_diag *diag);
-/** Fails: the bytes will come. @return CAIRN_E_BUSY (mirror.later) */
-enum cairn_status mirror_later(struct cairn_diag *diag);
 /** Fails: the daemon is stopping. @return CAIRN_E_BUSY (mirror.stopped) */
 CAIRN_MUST_USE enum cairn_status mirror_stopped(struct cairn_diag *diag);
 /** Notes for how long the upstream wants no calls, if it says so. */

@@ -49,7 +49,7 @@ enum cairn_status cairn_mirror_reader_open(struct cairn_mirror *mirror, const st
 		if (is_kept)
 			reader_link(r);
 		pthread_mutex_unlock(&mirror->lock);
-		status = is_kept ? CAIRN_OK : mirror_later(diag);
+		status = is_kept ? CAIRN_OK : cairn_mirror_later(diag);
 	}
 	if (status == CAIRN_OK) {
 		*out = r;
@@ -124,7 +124,7 @@ static enum reader_place reader_find(const struct cairn_mirror_reader *r, uint64
 		return READER_NOWHERE;
 	}
 	if (r->at < s->kept) {
-		(void)mirror_later(diag);
+		(void)cairn_mirror_later(diag);
 		return READER_NOWHERE;
 	}
 	*has = mirror_reader_has(r);

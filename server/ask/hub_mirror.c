@@ -108,8 +108,7 @@ static bool mirror_want_revision(struct hub_repo *r, const char *name, const cha
 	(void)snprintf(lack->want.name, sizeof(lack->want.name), "%s", name);
 	(void)snprintf(lack->want.revision, sizeof(lack->want.revision), "%s", revision);
 	cairn_diag_clear(&call->diag);
-	call->status = cairn_fail(&call->diag, CAIRN_E_BUSY, "mirror.later", CAIRN_NO_OFFSET,
-				  "the mirrored hub has not answered yet; ask again in a moment");
+	call->status = cairn_mirror_later(&call->diag);
 	return true;
 }
 
@@ -176,8 +175,7 @@ static bool mirror_want_admission(struct hub_repo *r, struct hub_lack *lack)
 	memcpy(lack->want.token, call->foreign, sizeof(lack->want.token));
 	memcpy(lack->want.who, call->digest, sizeof(lack->want.who));
 	cairn_diag_clear(&call->diag);
-	call->status = cairn_fail(&call->diag, CAIRN_E_BUSY, "mirror.later", CAIRN_NO_OFFSET,
-				  "the mirrored hub has not answered yet; ask again in a moment");
+	call->status = cairn_mirror_later(&call->diag);
 	return false;
 }
 
@@ -208,8 +206,7 @@ static bool mirror_pass_gate(struct hub_repo *r)
 	if ((is_told && lack->want.status == CAIRN_OK) || cairn_mirror_admits(mirror, r->repo.id, call->digest, false))
 		return mirror_let_in(r);
 	if (is_told && lack->want.status != CAIRN_OK && lack->want.status != CAIRN_E_NOT_FOUND) {
-		/* A limit of this daemon, which askers can reach on purpose, does not make an old answer hold longer.
-		 */
+		/* Askers can reach a limit of this daemon on purpose. So it does not make an old answer hold longer. */
 		bool is_ours = cairn_diag_has(&lack->want.diag, "mirror.full");
 		if (!is_ours && cairn_mirror_admits(mirror, r->repo.id, call->digest, true))
 			return mirror_let_in(r);
