@@ -90,6 +90,9 @@ void *http_app(const struct http_request *req);
 /** Returns the request's server. Requests may arrive before http_server_start() has returned the server. */
 const struct http_server *http_server_of(const struct http_request *req);
 
+/** The body() of a route that takes a body and has no use for it. */
+void http_ignore_body(struct http_request *req, const uint8_t *bytes, size_t len);
+
 /** State of the route, handed to route->free() at the end. */
 void http_set_state(struct http_request *req, void *state);
 void *http_state(const struct http_request *req);

@@ -53,6 +53,11 @@ static struct http_added *request_new_added(struct http_request *req, size_t byt
 	return (struct http_added *)(void *)(req->added_room + req->added_bytes - whole);
 }
 
+void http_ignore_body(struct http_request *req, const uint8_t *bytes, size_t len)
+{
+	(void)req, (void)bytes, (void)len;
+}
+
 void *http_app(const struct http_request *req)
 {
 	return req->server->options.app;

@@ -57,13 +57,6 @@ static void left_out_git(struct http_request *req)
 	http_reply_bytes(req, 501, "text/plain; charset=utf-8", (const uint8_t *)TEXT, sizeof(TEXT) - 1, NULL, NULL);
 }
 
-static void left_out_body(struct http_request *req, const uint8_t *bytes, size_t len)
-{
-	(void)req;
-	(void)bytes;
-	(void)len;
-}
-
 /* --- paths without a route ---------------------------------------------------------------------------------------- */
 
 /* Does the path begin with this text? @param[out] rest  what follows it */
@@ -154,7 +147,7 @@ const struct http_family HUB_FAMILY = {.unknown = left_out_unknown, .errors = HT
 #define LEFT_OUT_BODY(verb, path, reply)                                                                               \
 	{                                                                                                              \
 		.method = (verb), .pattern = (path), .name = "left-out", .errors = HTTP_ERRORS_HUB,                    \
-		.body_max = LEFT_OUT_BODY_BYTES_MAX, .body = left_out_body, .done = (reply)                            \
+		.body_max = LEFT_OUT_BODY_BYTES_MAX, .body = http_ignore_body, .done = (reply)                         \
 	}
 #define LEFT_OUT_POST(path, reply)   LEFT_OUT_BODY("POST", path, reply)
 #define LEFT_OUT_PUT(path, reply)    LEFT_OUT_BODY("PUT", path, reply)

@@ -111,13 +111,6 @@ static void unowned_get(struct http_request *req)
 	route_job_start(req);
 }
 
-static void unowned_body(struct http_request *req, const uint8_t *bytes, size_t len)
-{
-	(void)req;
-	(void)bytes;
-	(void)len;
-}
-
 #define UNOWNED_GET(path) HUB_GET(path, "unowned", unowned_get, hub_repo_free)
 
 const struct http_route ROUTES_UNOWNED[] = {
@@ -135,7 +128,7 @@ const struct http_route ROUTES_UNOWNED[] = {
 	 .name = "unowned",
 	 .errors = HTTP_ERRORS_HUB,
 	 .body_max = UNOWNED_BODY_BYTES_MAX,
-	 .body = unowned_body,
+	 .body = http_ignore_body,
 	 .done = unowned_get,
 	 .free = hub_repo_free},
 	UNOWNED_GET("/datasets/{name}/resolve/{rest*}"),

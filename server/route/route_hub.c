@@ -133,13 +133,6 @@ static void hub_get_write(struct http_request *req)
 
 enum { HUB_LEFT_OUT_BYTES_MAX = 4096 }; /* of a body that nobody reads */
 
-static void hub_left_out_body(struct http_request *req, const uint8_t *bytes, size_t len)
-{
-	(void)req;
-	(void)bytes;
-	(void)len;
-}
-
 static void hub_has_no_pages(struct http_request *req)
 {
 	http_reply_header(req, "X-Error-Code", "NotImplemented");
@@ -155,14 +148,14 @@ const struct http_route ROUTES_HUB[] = {
 	 .name = "device",
 	 .errors = HTTP_ERRORS_HUB,
 	 .body_max = HUB_LEFT_OUT_BYTES_MAX,
-	 .body = hub_left_out_body,
+	 .body = http_ignore_body,
 	 .done = hub_has_no_pages},
 	{.method = "POST",
 	 .pattern = "/oauth/token",
 	 .name = "device-token",
 	 .errors = HTTP_ERRORS_LFS,
 	 .body_max = HUB_LEFT_OUT_BYTES_MAX,
-	 .body = hub_left_out_body,
+	 .body = http_ignore_body,
 	 .done = hub_has_no_pages},
 	{.method = "GET",
 	 .pattern = "/api/{type}/{namespace}/{name}/xet-read-token/{revision%}",

@@ -215,14 +215,8 @@ static void xorbs_head(struct http_request *req)
 	xorbs_ask(req, xorbs_reply_head);
 }
 
-static void grants_body(struct http_request *req, const uint8_t *bytes, size_t len)
-{
-	/* Ignores the body: length and checksum for a direct upload, which is never granted. */
-	(void)req, (void)bytes, (void)len;
-}
-
 /* A 200 makes the stock client skip the upload, so only a verified and stored xorb gets one. Only a 404 makes it post.
- */
+ * The request's body, length and checksum for a direct upload, is ignored: such an upload is never granted. */
 static void grants_reply(struct http_request *req, struct route_job *job)
 {
 	const struct xorb_lookup *x = (const struct xorb_lookup *)job;
@@ -258,6 +252,6 @@ const struct http_route ROUTES_XORBS[] = {
 	 .done = xorbs_head,
 	 .free = free},
 	ROUTE_BODY_POST("/v1/xorb-grants/{prefix}/{hash}", "xorb-grants", CAIRN_TOKEN_WRITE, GRANT_BODY_BYTES_MAX, NULL,
-			grants_body, grants_post, free),
+			http_ignore_body, grants_post, free),
 	{0},
 };
