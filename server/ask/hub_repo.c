@@ -59,9 +59,10 @@ enum cairn_index_repo_kind hub_kind_of_pattern(const struct http_request *req)
 {
 	const char *pattern = http_pattern(req);
 	for (unsigned i = 1; i < N_KINDS; i++)
-		if (i != CAIRN_INDEX_MODEL && strncmp(pattern, KINDS[i].web, strlen(KINDS[i].web)) == 0)
+		if (strncmp(pattern, KINDS[i].api, strlen(KINDS[i].api)) == 0 ||
+		    (i != CAIRN_INDEX_MODEL && strncmp(pattern, KINDS[i].web, strlen(KINDS[i].web)) == 0))
 			return (enum cairn_index_repo_kind)i;
-	return CAIRN_INDEX_MODEL; /* its paths begin with the account */
+	return CAIRN_INDEX_MODEL; /* elsewhere its paths begin with the account */
 }
 
 /* --- a request ---------------------------------------------------------------------------------------------------- */

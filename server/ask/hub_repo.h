@@ -97,7 +97,7 @@ enum cairn_index_repo_kind hub_kind_of_segment(const char *segment);
 #define HUB_EACH_KIND(ROW, rest, ...)                                                                                  \
 	ROW("/datasets/{namespace}/{name}" rest, __VA_ARGS__), ROW("/spaces/{namespace}/{name}" rest, __VA_ARGS__),    \
 		ROW("/kernels/{namespace}/{name}" rest, __VA_ARGS__), ROW("/{namespace}/{name}" rest, __VA_ARGS__)
-/** Returns the kind by a pattern of HUB_EACH_KIND, or by one that begins with "/buckets/". */
+/** Returns the kind by a pattern of HUB_EACH_KIND, or by one that begins with "/buckets/" or hub_kind_api(). */
 enum cairn_index_repo_kind hub_kind_of_pattern(const struct http_request *req);
 /** "/api/models/", before a repository's name. */
 const char *hub_kind_api(enum cairn_index_repo_kind kind);

@@ -82,18 +82,8 @@ static void unowned_find(struct hub_call *call)
 
 static enum cairn_index_repo_kind unowned_kind(const struct http_request *req)
 {
-	static const char API[] = "/api/";
-	const char *pattern = http_pattern(req);
-	char segment[16];
-	if (strncmp(pattern, API, sizeof(API) - 1) != 0)
-		return hub_kind_of_pattern(req);
-	pattern += sizeof(API) - 1;
-	size_t len = strcspn(pattern, "/");
-	if (*pattern == '{' || len >= sizeof(segment))
-		return hub_kind_of_segment(http_path_arg(req, "type"));
-	memcpy(segment, pattern, len);
-	segment[len] = '\0';
-	return hub_kind_of_segment(segment);
+	return strstr(http_pattern(req), "{type}") ? hub_kind_of_segment(http_path_arg(req, "type"))
+						   : hub_kind_of_pattern(req);
 }
 
 static void unowned_get(struct http_request *req)
