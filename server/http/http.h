@@ -263,9 +263,10 @@ struct http_waiter {
 };
 enum { HTTP_NOT_YET = -2 };
 
-/** Where a body's bytes come from. read() and wait() run on workers, one at a time. */
+/** A source of a body's bytes. Workers call read() and wait(), never both at the same time. */
 struct http_source {
-	/* As for http_reply_reader(). HTTP_NOT_YET: the bytes at pos have not come. */
+	/* Writes at most max bytes of the body, from pos on, to out. @return how many; HTTP_NOT_YET: the bytes at pos
+	 * have not come; -1: it failed, and the connection is cut */
 	ssize_t (*read)(void *ctx, uint64_t pos, uint8_t *out, size_t max);
 	/* After HTTP_NOT_YET: keeps waiter, and calls wake() once, from any thread, when read() has bytes at pos or
 	 * fails. It does not call wake() itself, and wake() must be called without any lock that wait() or leave()
